@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds, tests and installs PTL. `make help` lists the targets.
+#
+# Sources are found by folder, so a new .c file needs no change here:
+#
+#   common/*.c                      lib/common.a
+#   format/*.c format/*/*.c         lib/libptl.a and lib/libptl.so (with common)
+#   record/*.c record/qemu/host_*.c lib/record.a     record/main.c  bin/ptl-record
+#   record/qemu/both_*.c            in lib/record.a and in the plugin
+#   record/qemu/ all but host_*.c   lib/ptl/ptl-qemu.so, the plugin that QEMU loads
+#   relog/*.c relog/*/*.c           lib/relog.a      relog/main.c   bin/ptl-relog
+#   dump/*.c dump/*/*.c             lib/dump.a       dump/main.c    bin/ptl-dump
+#   tests/unit/test_PART_*.c        tests/unit/, one cmocka program each, linked with PART and what is below it
+#   tests/fuzz/fuzz_NAME.c          tests/fuzz/, replays tests/fuzz/corpus/NAME/
+#   tests/tools/*.c bench/*.c       tests/, bench/: helper programs
+#   testdata/programs/*.{c,cpp}     programs/, to be traced; lib*.c makes a shared object;
+#                                   testdata/programs/flags.mk may set flags_NAME and libs_NAME
+#
+# No command runs while this file is read, so that `make deps` works where not even a compiler is.
+
+.DEFAULT_GOAL := all
+.SUFFIXES:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# ---- what the caller may set -------------------------------------------------------------------------
+
+O       ?= build
+PREFIX  ?= /usr/local
+CFLAGS  ?= -O2 -g
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX     := g++
+endif
+FUZZ_SECONDS ?= 60
+# Debian's python3: the tests need its zstandard and xxhash modules.
+PYTHON  ?= /usr/bin/python3
+# Real hardware traces, if there are any: see docs/building.md.
+TRACES  ?= $(abspath ../shared/traces)
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n'
+endif
+
+# ---- packages ----------------------------------------------------------------------------------------
+# docs/dependencies.md gives the reason for each.
+
+BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev libssl-dev libelf-dev libdw-dev \
+	libzydis-dev libipt-dev libiberty-dev
+RUN_PACKAGES   := qemu-user
+TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm \
+	gzip xz-utils zstd procps
+CI_PACKAGES    := clang shellcheck mandoc
+PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
+
+# Sets the shell variable `missing` to those of the packages $(1) that are not installed.
+find_missing = missing=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $(1) 2>/dev/null | \
+	awk 'BEGIN { n = split("$(strip $(1))", want, " ") } $$1 == "installed" { have[$$2] = 1 } \
+	END { for (i = 1; i <= n; i++) if (!(want[i] in have)) printf "%s ", want[i] }')
+
+.PHONY: deps ci-deps
+ci-deps: PACKAGES += $(CI_PACKAGES)
+ci-deps: deps
+deps:
+	@$(call find_missing,$(PACKAGES)); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	root=; if [ "$$(id -u)" != 0 ]; then root=sudo; fi; \
+	if [ -n "$$root" ] && ! command -v sudo >/dev/null; then \
+		echo "make deps: run as root, or install sudo; missing packages: $$missing" >&2; exit 1; fi; \
+	echo "make deps: installing $$missing"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	install="$$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		-o Dpkg::Use-Pty=0 --no-install-recommends install $$missing"; \
+	$$install >/dev/null 2>&1 </dev/null || \
+	{ $$root apt-get -qq update && $$install >/dev/null </dev/null; }
+
+# A plain build installs nothing: it only says what is missing. Elsewhere than on Debian it says nothing.
+.PHONY: packages-present
+packages-present:
+	@command -v dpkg-query >/dev/null || exit 0; $(call find_missing,$(BUILD_PACKAGES)); \
+	if [ -z "$$missing" ] || [ -n "$(NO_PACKAGE_CHECK)" ]; then exit 0; fi; \
+	echo "missing packages: $$missing" >&2; \
+	echo "  try: make deps             (installs them with apt-get)" >&2; \
+	echo "  or:  make NO_PACKAGE_CHECK=1  (the libraries come from elsewhere)" >&2; exit 1
+
+# ---- flags -------------------------------------------------------------------------------------------
+
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough \
+	-Wno-missing-field-initializers
+includes := -I. -Iformat/include
+# Objects serve programs and shared objects alike. Nobody interposes PTL's own functions, so calls within
+# a file may be inlined.
+ptl_cflags := -std=gnu17 -D_GNU_SOURCE $(includes) $(warnings) \
+	-fPIC -fno-semantic-interposition -fstack-protector-strong -pthread
+ptl_ldflags := -Wl,--as-needed -Wl,-z,relro,-z,now -pthread
+
+ifneq ($(SAN),)
+ptl_cflags  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+ptl_ldflags += -fsanitize=$(SAN)
+else
+ptl_cflags  += $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-D_FORTIFY_SOURCE=2)
+endif
+
+compile = $(CC) $(ptl_cflags) $(CFLAGS) $(CPPFLAGS) -MMD -MP
+link    = $(CC) $(CFLAGS) $(ptl_ldflags) $(LDFLAGS)
+
+common_libs := -lcrypto
+format_libs := -lzstd -lxxhash $(common_libs)
+record_libs := -lZydis -lelf $(format_libs)
+relog_libs  := $(format_libs)
+dump_libs   := -lipt -lZydis -ldw -lelf -liberty $(format_libs)
+plugin_libs := -lZydis $(format_libs)
+
+# ---- sources -----------------------------------------------------------------------------------------
+
+mains       := record/main.c relog/main.c dump/main.c
+common_src  := $(wildcard common/*.c)
+format_src  := $(wildcard format/*.c format/*/*.c)
+plugin_src  := $(filter-out record/qemu/host_%,$(wildcard record/qemu/*.c))
+record_src  := $(filter-out $(mains),$(wildcard record/*.c record/qemu/host_*.c record/qemu/both_*.c))
+relog_src   := $(filter-out $(mains),$(wildcard relog/*.c relog/*/*.c))
+dump_src    := $(filter-out $(mains),$(wildcard dump/*.c dump/*/*.c))
+unit_src    := $(wildcard tests/unit/test_*.c)
+fuzz_src    := $(wildcard tests/fuzz/fuzz_*.c)
+tool_src    := $(wildcard tests/tools/*.c)
+bench_src   := $(wildcard bench/*.c)
+program_src := $(filter-out testdata/programs/lib%,$(wildcard testdata/programs/*.c testdata/programs/*.cpp))
+shared_src  := $(wildcard testdata/programs/lib*.c)
+e2e_tests   := $(wildcard tests/e2e/*.t)
+public_headers := $(wildcard format/include/ptl/*.h)
+
+objects = $(patsubst %.c,$(O)/obj/%.o,$(1))
+
+programs := $(patsubst testdata/programs/%,$(O)/programs/%,$(basename $(program_src))) \
+	$(patsubst testdata/programs/%.c,$(O)/programs/%.so,$(shared_src))
+unit     := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(unit_src))
+fuzz     := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(fuzz_src))
+helpers  := $(patsubst tests/tools/%.c,$(O)/tests/%,$(tool_src))
+benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
+
+soname  := libptl.so.0
+common  := $(O)/lib/common.a
+format  := $(O)/lib/libptl.a
+record  := $(O)/lib/record.a
+relog   := $(O)/lib/relog.a
+dump    := $(O)/lib/dump.a
+shared  := $(O)/lib/$(soname)
+qemu    := $(O)/lib/qemu.a
+# QEMU is not built with sanitizers, so it could not load a plugin that is.
+plugin  := $(if $(plugin_src),$(if $(SAN),,$(O)/lib/ptl/ptl-qemu.so))
+tools   := $(patsubst %/main.c,$(O)/bin/ptl-%,$(wildcard $(mains)))
+
+-include testdata/programs/flags.mk
+
+# ---- targets -----------------------------------------------------------------------------------------
+
+.PHONY: all lib tools programs helpers tests help
+all: lib tools
+lib: $(format) $(shared)
+tools: $(tools) $(plugin)
+programs: $(programs)
+helpers: $(helpers) $(benches)
+tests: all $(unit) $(fuzz) $(helpers) $(programs)
+
+help:
+	@echo 'make                the three programs and libptl, in $$(O)/bin and $$(O)/lib'
+	@echo 'make demo           installs what is missing, builds, records a program and shows what it executed'
+	@echo 'make check          installs what is missing, builds, runs every test'
+	@echo 'make unit           unit tests and fuzz replay only       T=TEXT picks those whose name has it'
+	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
+	@echo 'make soak           truth tests of every program in every configuration (long)'
+	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
+	@echo 'make bench          measures speed and size'
+	@echo 'make lint           licence tags, scripts, manual pages'
+	@echo 'make install        to $$(DESTDIR)$$(PREFIX), by default $(PREFIX); make uninstall removes it'
+	@echo 'make deps           installs the Debian packages that building and testing need'
+	@echo 'make clean          removes $$(O)'
+	@echo
+	@echo 'O=FOLDER            output folder (now $(O))'
+	@echo 'V=1                 shows each command'
+	@echo 'WERROR=1            warnings are errors'
+	@echo 'SAN=LIST            builds with sanitizers: address,undefined or thread (use an O of its own)'
+	@echo 'CC= CFLAGS= LDFLAGS=  compiler and flags (now $(CC), $(CFLAGS))'
+
+# Everything is made again when the compiler or its flags change.
+flags := $(O)/.flags
+.PHONY: FORCE
+$(flags): FORCE
+	@mkdir -p $(@D); echo '$(compile) | $(link)' | cmp -s - $@ || echo '$(compile) | $(link)' >$@
+
+# The plugin's own functions stay within it: QEMU exports many of its own.
+$(call objects,$(plugin_src)): ptl_cflags += -fvisibility=hidden
+
+$(O)/obj/%.o: %.c $(flags) | packages-present
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(compile) $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
+
+# $(1) sources, $(2) archive. It is also made anew when a source was removed.
+define archive
+$(2).list: FORCE
+	@mkdir -p $$(@D); echo '$(1)' | cmp -s - $$@ || echo '$(1)' >$$@
+$(2): $(call objects,$(1)) $(2).list
+	$$(say) AR $$@
+	@rm -f $$@
+	$$(Q)ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(eval $(call archive,$(common_src),$(common)))
+$(eval $(call archive,$(format_src) $(common_src),$(format)))
+$(eval $(call archive,$(record_src),$(record)))
+$(eval $(call archive,$(plugin_src),$(qemu)))
+$(eval $(call archive,$(relog_src),$(relog)))
+$(eval $(call archive,$(dump_src),$(dump)))
+
+# libptl.so exports the names that the public headers use and nothing else.
+$(O)/lib/libptl.map: $(public_headers) $(flags)
+	@mkdir -p $(@D)
+	$(Q){ echo 'PTL_0 { global:'; \
+	printf '#include <%s>\n' $(public_headers:format/include/%=%) | $(CC) $(includes) -E -P -x c - | \
+	grep -oE '\bptl_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
+
+$(shared): $(call objects,$(format_src) $(common_src)) $(O)/lib/libptl.map
+	$(say) LINK $@
+	$(Q)$(link) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(O)/lib/libptl.map \
+		-o $@ $(filter %.o,$^) $(format_libs)
+	@ln -sf $(soname) $(O)/lib/libptl.so
+
+$(O)/lib/ptl/ptl-qemu.so: $(call objects,$(plugin_src)) $(format)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(link) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(plugin_libs)
+
+# $(1) output, $(2) objects and archives, $(3) libraries
+define program
+$(1): $(2)
+	$$(say) LINK $$@
+	@mkdir -p $$(@D)
+	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
+endef
+$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(format),$(record_libs)))
+$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(format),$(relog_libs)))
+$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(format),$(dump_libs)))
+
+# A unit test is linked with the part in its name and the parts below, which keeps dependencies pointing
+# down. A name of no part gets everything.
+every_lib := $(record) $(qemu) $(relog) $(dump) $(format)
+every_ext := $(dump_libs) $(record_libs)
+part_common := $(common)
+part_format := $(format)
+part_record := $(record) $(qemu) $(format)
+part_qemu   := $(part_record)
+part_relog  := $(relog) $(format)
+part_dump   := $(dump) $(format)
+part_of      = $(or $(part_$(word 2,$(subst _, ,$(notdir $(1))))),$(every_lib))
+$(foreach t,$(unit),$(eval $(call program,$(t),$(O)/obj/tests/unit/$(notdir $(t)).o \
+	$(call part_of,$(t)),$(every_ext) -lcmocka)))
+$(foreach t,$(fuzz),$(eval $(call program,$(t),$(O)/obj/tests/fuzz/$(notdir $(t)).o \
+	$(O)/obj/tests/fuzz/replay.o $(every_lib),$(every_ext))))
+$(foreach t,$(helpers),$(eval $(call program,$(t),$(O)/obj/tests/tools/$(notdir $(t)).o \
+	$(every_lib),$(every_ext))))
+$(foreach t,$(benches),$(eval $(call program,$(t),$(O)/obj/bench/$(notdir $(t)).o $(every_lib),$(every_ext) -lm)))
+
+# Programs to be traced are built plainly, whatever PTL itself is built with.
+program_flags = -O2 -g -pthread -Wall -D_GNU_SOURCE -Itestdata/programs $(flags_$(basename $(@F)))
+program_make  = $(program_flags) -o $@ $< $(libs_$(basename $(@F)))
+program_deps := $(wildcard testdata/programs/*.h testdata/programs/flags.mk) | packages-present
+
+$(O)/programs/%: testdata/programs/%.c $(program_deps)
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(program_make)
+
+$(O)/programs/%: testdata/programs/%.cpp $(program_deps)
+	$(say) CXX $@
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(program_make)
+
+$(O)/programs/%.so: testdata/programs/%.c $(program_deps)
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -fPIC $(program_make)
+
+# ---- tests -------------------------------------------------------------------------------------------
+
+asan := $(O)/asan
+again = $(MAKE) --no-print-directory
+# As many jobs as CPUs, unless the caller said how many.
+jobs  = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$$(nproc))
+run_tests = PTL_BIN=$(abspath $(O)/bin) PTL_LIB=$(abspath $(O)/lib) PTL_TEST_TOOLS=$(abspath $(O)/tests) \
+	PTL_TESTS=$(abspath tests) PTL_TESTDATA=$(abspath testdata) PTL_PROGRAMS=$(abspath $(O)/programs) \
+	PTL_SHARED_TRACES=$(TRACES) CC=$(CC) PYTHON=$(PYTHON) tests/run
+pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
+
+.PHONY: check demo unit unit-programs e2e soak fuzz fuzz-engines bench lint
+# Two steps, so that everything is looked for after it has been installed.
+check: deps
+	@$(again) $(jobs) tests
+	@$(again) $(jobs) O=$(asan) SAN=address,undefined unit-programs
+	@$(run_tests) $(unit) $(fuzz) $(unit:$(O)/%=$(asan)/%) $(fuzz:$(O)/%=$(asan)/%) $(e2e_tests)
+
+demo: deps
+	@$(again) $(jobs) all programs
+	@if [ -x testdata/demo ]; then PTL_BIN=$(abspath $(O)/bin) PTL_PROGRAMS=$(abspath $(O)/programs) \
+		O=$(abspath $(O)) testdata/demo; else echo 'testdata/demo is not there'; exit 1; fi
+
+unit-programs: $(call pick,$(unit) $(fuzz))
+unit: unit-programs
+	@$(run_tests) $(call pick,$(unit) $(fuzz))
+
+e2e: tests
+	@$(run_tests) $(call pick,$(e2e_tests))
+
+soak: deps
+	@$(again) $(jobs) tests
+	@PTL_SOAK=1 PTL_TEST_TIMEOUT=14400 $(run_tests) $(call pick,$(filter tests/e2e/truth_%,$(e2e_tests)))
+
+engines := $(patsubst $(O)/tests/fuzz/%,$(O)/engines/%,$(fuzz))
+$(foreach t,$(fuzz),$(eval $(call program,$(O)/engines/$(notdir $(t)),$(O)/obj/tests/fuzz/$(notdir $(t)).o \
+	$(every_lib),-fsanitize=fuzzer $(every_ext))))
+fuzz-engines: $(engines) $(fuzz)
+fuzz:
+	@$(again) $(jobs) O=$(O)/fuzzing CC=clang SAN=fuzzer-no-link,address,undefined \
+		CFLAGS='-O1 -g' fuzz-engines
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run $(O)/fuzzing $(call pick,$(fuzz))
+
+bench: all $(benches) $(programs) $(helpers)
+	@if [ -x bench/run ]; then PTL_BIN=$(abspath $(O)/bin) PTL_BENCH=$(abspath $(O)/bench) \
+		PTL_PROGRAMS=$(abspath $(O)/programs) bench/run; else echo 'bench/run is not there'; fi
+
+lint:
+	@tests/lint
+
+# ---- installation ------------------------------------------------------------------------------------
+
+bindir := $(DESTDIR)$(PREFIX)/bin
+libdir := $(DESTDIR)$(PREFIX)/lib
+incdir := $(DESTDIR)$(PREFIX)/include/ptl
+mandir := $(DESTDIR)$(PREFIX)/share/man
+bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+zshdir := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+version = $(shell sed -n 's/^.define PTL_VERSION "\(.*\)"/\1/p' common/version.h)
+pages  := $(wildcard man/*.[1-8])
+bash_completions := $(wildcard man/completion/*.bash)
+zsh_completions  := $(wildcard man/completion/_*)
+
+.PHONY: install uninstall clean
+install: all
+	$(say) INSTALL $(DESTDIR)$(PREFIX)
+	$(Q)install -d $(bindir) $(libdir)/ptl $(libdir)/pkgconfig $(incdir)
+	$(Q)$(if $(tools),install $(tools) $(bindir))
+	$(Q)$(if $(plugin),install -m 644 $(plugin) $(libdir)/ptl)
+	$(Q)install -m 644 $(format) $(shared) $(libdir)
+	$(Q)ln -sf $(soname) $(libdir)/libptl.so
+	$(Q)install -m 644 $(public_headers) $(incdir)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: ptl' 'Description: Reads and writes Processor Trace Log files' 'Version: $(version)' \
+		'Requires.private: libzstd libxxhash libcrypto' 'Libs: -L$${libdir} -lptl' \
+		'Libs.private: -pthread' 'Cflags: -I$${includedir}' >$(libdir)/pkgconfig/ptl.pc
+	$(Q)set -e; for page in $(pages); do dir=$(mandir)/man$${page##*.}; install -d $$dir; \
+		gzip -9n <$$page >$$dir/$${page##*/}.gz; done
+	$(Q)set -e; for file in $(bash_completions); do install -d $(bashdir); \
+		install -m 644 $$file $(bashdir)/$$(basename $$file .bash); done
+	$(Q)set -e; for file in $(zsh_completions); do install -d $(zshdir); \
+		install -m 644 $$file $(zshdir); done
+
+uninstall:
+	$(say) REMOVE $(DESTDIR)$(PREFIX)
+	$(Q)rm -f $(addprefix $(bindir)/,ptl-record ptl-relog ptl-dump) $(libdir)/ptl/ptl-qemu.so \
+		$(libdir)/libptl.a $(libdir)/libptl.so $(libdir)/$(soname) $(libdir)/pkgconfig/ptl.pc
+	$(Q)rm -f $(addprefix $(incdir)/,$(notdir $(public_headers)))
+	$(Q)for page in $(pages); do rm -f $(mandir)/man$${page##*.}/$${page##*/}.gz; done
+	$(Q)for file in $(bash_completions); do rm -f $(bashdir)/$$(basename $$file .bash); done
+	$(Q)for file in $(zsh_completions); do rm -f $(zshdir)/$${file##*/}; done
+	$(Q)rmdir --ignore-fail-on-non-empty $(wildcard $(libdir)/ptl $(incdir))
+
+clean:
+	$(Q)rm -rf $(O)
+
+-include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(plugin_src) $(record_src) \
+	$(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Decoding speed of the native engine against libipt's block decoder: same bytes, same code, one thread, one run.
+ *
+ *     engine_bench [--json]                    the hardware traces in $PTL_SHARED_TRACES, and a random program
+ *                                              whose code lies in 64 separate ranges
+ *     engine_bench [--json] NAME DIRECTORY     a trace as raw bytes: trace.pt, memory.raw, memory.map
+ *     engine_bench --first ENGINE DIRECTORY    decodes once and prints the milliseconds: for a fresh process
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <intel-pt.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "dump/native/decoder.h"
+#include "dump/segment_packets.h"
+#include "tests/unit/random_flow.h"
+
+#define RANGES_MAX 256
+#define ROUNDS 15      /* an odd number: the median is one of them */
+#define FIRST_ROUNDS 9
+#define RANDOM_STEPS 400000
+
+struct range {
+	uint64_t base, size, offset;
+};
+
+struct subject {
+	const char *name;
+	const char *directory; /* NULL: random */
+	uint8_t *pt;
+	size_t pt_size;
+	uint8_t *code;
+	size_t code_size;
+	struct range ranges[RANGES_MAX];
+	size_t range_count;
+	int code_file; /* of libipt's sections */
+};
+
+struct sums {
+	uint64_t instructions, branches, blocks;
+	uint64_t mixed; /* of all block addresses in order, so that none can be left out */
+};
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "engine_bench: %s: %s\n", what, ptl_error_text());
+	exit(1);
+}
+
+/* ---- subjects ------------------------------------------------------------------------------------------- */
+
+static int compare_ranges(const void *a_, const void *b_)
+{
+	const struct range *a = a_, *b = b_;
+
+	return a->base < b->base ? -1 : a->base > b->base;
+}
+
+static void load(const char *directory, const char *name, uint8_t **data, size_t *size)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	if (ptl_read_file(path, (size_t)1 << 32, data, size) < 0)
+		die(path);
+}
+
+static void load_subject(struct subject *subject)
+{
+	uint8_t *map;
+	size_t size;
+	char *line, *rest = NULL;
+
+	load(subject->directory, "trace.pt", &subject->pt, &subject->pt_size);
+	load(subject->directory, "memory.raw", &subject->code, &subject->code_size);
+	load(subject->directory, "memory.map", &map, &size);
+	map = realloc(map, size + 1);
+	if (!map)
+		die("memory.map");
+	map[size] = 0;
+	for (line = strtok_r((char *)map, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		struct range *range = &subject->ranges[subject->range_count];
+
+		if (line[0] != '#' && subject->range_count < RANGES_MAX &&
+		    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64, &range->base, &range->size, &range->offset) == 3)
+			subject->range_count++;
+	}
+	free(map);
+	qsort(subject->ranges, subject->range_count, sizeof(subject->ranges[0]), compare_ranges);
+}
+
+static void make_subject(struct subject *subject)
+{
+	struct random_flow *flow = calloc(1, sizeof(*flow));
+
+	if (!flow)
+		die("random program");
+	random_flow_make_apart(flow, 1, RANDOM_STEPS, RANDOM_FLOW_RANGES);
+	subject->pt = flow->pt;
+	subject->pt_size = flow->pt_size;
+	subject->code = flow->code;
+	subject->code_size = flow->code_size;
+	for (size_t i = 0; i < RANDOM_FLOW_RANGES; i++) {
+		uint32_t from = flow->ranges[i], to = i + 1 < RANDOM_FLOW_RANGES ? flow->ranges[i + 1] : flow->code_size;
+
+		subject->ranges[i] = (struct range){flow_address(flow, from), to - from, from};
+	}
+	subject->range_count = RANDOM_FLOW_RANGES;
+}
+
+/* ---- the native engine ------------------------------------------------------------------------------------ */
+
+static void find_code(void *context, uint64_t ip, struct native_range *found)
+{
+	const struct subject *subject = context;
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < subject->range_count; i++) {
+		const struct range *range = &subject->ranges[i];
+
+		if (ip < range->base) {
+			*found = (struct native_range){first, range->base - 1, NULL, PTL_NONE, false};
+			return;
+		}
+		if (ip - range->base < range->size) {
+			*found = (struct native_range){range->base, range->base + range->size - 1,
+						       subject->code + range->offset, (uint32_t)i, false};
+			return;
+		}
+		first = range->base + range->size;
+	}
+	*found = (struct native_range){first, UINT64_MAX, NULL, PTL_NONE, false};
+}
+
+/* Full ordered flow: looks at every block. */
+static int take(void *context, const struct ptl_batch *batch)
+{
+	struct sums *sums = context;
+
+	for (size_t i = 0; i < batch->run_count; i++)
+		for (uint32_t k = 0; k < batch->runs[i]->count; k++)
+			sums->mixed = (sums->mixed ^ batch->runs[i]->blocks[k]->ip) * 0x100000001b3ull;
+	sums->instructions += batch->instructions;
+	sums->branches += batch->branches;
+	sums->blocks += batch->block_count;
+	return 0;
+}
+
+/* The same in order, by runs: what a view gets that does not ask for single blocks. */
+static int take_runs(void *context, const struct ptl_batch *batch)
+{
+	struct sums *sums = context;
+
+	for (size_t i = 0; i < batch->run_count; i++)
+		sums->mixed += (uintptr_t)batch->runs[i];
+	sums->instructions += batch->instructions;
+	sums->branches += batch->branches;
+	sums->blocks += batch->block_count;
+	return 0;
+}
+
+static void decode_native(struct native_decoder *decoder, const struct subject *subject,
+			  int (*consumer)(void *, const struct ptl_batch *), struct sums *sums)
+{
+	const struct ptl_flow_sink sink = {consumer, sums};
+	size_t at = ptl_pt_find_psb(subject->pt, subject->pt_size, 0);
+
+	while (at < subject->pt_size) {
+		size_t next = ptl_pt_find_psb(subject->pt, subject->pt_size, at + PTL_PT_PSB_SIZE);
+		struct ptl_segment segment = {.offset = at};
+		struct ptl_engine_input input = {
+			.segment = &segment,
+			.bytes = subject->pt + at,
+			.size = next - at,
+			.has_next = next < subject->pt_size,
+		};
+		struct ptl_psb_plus psb_plus;
+
+		if (input.has_next) {
+			ptl_psb_plus_read(subject->pt + next, subject->pt_size - next, &psb_plus);
+			input.next_ip_known = psb_plus.has_ip;
+			input.next_ip = psb_plus.ip;
+		}
+		if (native_decoder_run(decoder, &input, &sink) < 0)
+			die("native engine");
+		at = next;
+	}
+}
+
+static void open_native(struct native_decoder *decoder, struct subject *subject)
+{
+	const struct ptl_machine machine = {.mode = 64};
+
+	if (native_decoder_open(decoder, (struct native_source){find_code, subject}, &machine) < 0)
+		die("native engine");
+}
+
+/* ---- libipt ------------------------------------------------------------------------------------------------- */
+
+struct libipt {
+	struct pt_block_decoder *decoder;
+	struct pt_image *image;
+};
+
+static void open_libipt(struct libipt *libipt, struct subject *subject)
+{
+	struct pt_config config;
+	char path[64];
+
+	pt_config_init(&config);
+	config.begin = subject->pt;
+	config.end = subject->pt + subject->pt_size;
+	libipt->decoder = pt_blk_alloc_decoder(&config);
+	libipt->image = pt_image_alloc(NULL);
+	if (!libipt->decoder || !libipt->image)
+		die("libipt");
+	subject->code_file = memfd_create("code", 0);
+	if (subject->code_file < 0 || ptl_write_all(subject->code_file, subject->code, subject->code_size) < 0)
+		die("memory file");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", subject->code_file);
+	for (size_t i = 0; i < subject->range_count; i++)
+		if (pt_image_add_file(libipt->image, path, subject->ranges[i].offset, subject->ranges[i].size, NULL,
+				      subject->ranges[i].base) < 0)
+			die("libipt image");
+	pt_blk_set_image(libipt->decoder, libipt->image);
+}
+
+static void decode_libipt(struct libipt *libipt, struct sums *sums)
+{
+	int status = pt_blk_sync_set(libipt->decoder, 0);
+
+	while (status >= 0) {
+		struct pt_block block;
+
+		while (status >= 0 && (status & pts_event_pending)) {
+			struct pt_event event;
+
+			status = pt_blk_event(libipt->decoder, &event, sizeof(event));
+		}
+		if (status < 0)
+			break;
+		status = pt_blk_next(libipt->decoder, &block, sizeof(block));
+		sums->instructions += block.ninsn;
+		sums->blocks++;
+		sums->mixed = (sums->mixed ^ block.ip) * 0x100000001b3ull;
+		if (status < 0 && status != -pte_eos)
+			status = pt_blk_sync_forward(libipt->decoder);
+	}
+}
+
+/* ---- measuring ---------------------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return values[count / 2];
+}
+
+static void report(bool json, const char *what, const char *subject, double bytes, double native, double libipt)
+{
+	if (json)
+		printf("{\"bench\":\"engine\",\"what\":\"%s\",\"trace\":\"%s\",\"native_mb_s\":%.1f,"
+		       "\"libipt_mb_s\":%.2f,\"ratio\":%.2f}\n",
+		       what, subject, bytes / native / 1e6, bytes / libipt / 1e6, libipt / native);
+	else
+		printf("%-34s %-8s %10.1f MB/s %10.2f MB/s %8.1f x\n", what, subject, bytes / native / 1e6,
+		       bytes / libipt / 1e6, libipt / native);
+}
+
+/* Native and libipt in turn, so that a machine that changes its speed changes it for both. */
+static void measure_steady(struct subject *subject, bool json)
+{
+	double blocks[ROUNDS], runs[ROUNDS], theirs[ROUNDS];
+	struct native_decoder decoder;
+	struct libipt libipt;
+	struct sums sums = {0}, reference = {0};
+
+	open_native(&decoder, subject);
+	open_libipt(&libipt, subject);
+	decode_native(&decoder, subject, take, &sums);
+	decode_libipt(&libipt, &reference);
+	for (size_t i = 0; i < ROUNDS; i++) {
+		double start = now();
+
+		decode_native(&decoder, subject, take_runs, &sums);
+		runs[i] = now() - start;
+		start = now();
+		decode_native(&decoder, subject, take, &sums);
+		blocks[i] = now() - start;
+		start = now();
+		decode_libipt(&libipt, &reference);
+		theirs[i] = now() - start;
+	}
+	report(json, "steady, ordered runs", subject->name, (double)subject->pt_size, median(runs, ROUNDS),
+	       median(theirs, ROUNDS));
+	report(json, "steady, every block looked at", subject->name, (double)subject->pt_size,
+	       median(blocks, ROUNDS), median(theirs, ROUNDS));
+	native_decoder_close(&decoder);
+	pt_blk_free_decoder(libipt.decoder);
+	pt_image_free(libipt.image);
+}
+
+/* Seconds of one decode in this process. */
+static double decode_once(struct subject *subject, bool native)
+{
+	struct native_decoder decoder;
+	struct libipt libipt;
+	struct sums sums = {0};
+	double start = now();
+
+	if (native) {
+		open_native(&decoder, subject);
+		decode_native(&decoder, subject, take_runs, &sums);
+	} else {
+		open_libipt(&libipt, subject);
+		decode_libipt(&libipt, &sums);
+	}
+	return now() - start;
+}
+
+static double run_fresh(const char *self, const char *engine, const char *directory)
+{
+	char command[8192];
+	double seconds = 0;
+	FILE *output;
+
+	snprintf(command, sizeof(command), "'%s' --first %s '%s'", self, engine, directory);
+	output = popen(command, "r");
+	if (!output || fscanf(output, "%lf", &seconds) != 1 || pclose(output) != 0)
+		die("a fresh process");
+	return seconds;
+}
+
+static void measure_first(const char *self, const struct subject *subject, bool json)
+{
+	double native[FIRST_ROUNDS], libipt[FIRST_ROUNDS];
+
+	for (size_t i = 0; i < FIRST_ROUNDS; i++) {
+		native[i] = run_fresh(self, "native", subject->directory);
+		libipt[i] = run_fresh(self, "libipt", subject->directory);
+	}
+	report(json, "first decode in a fresh process", subject->name, (double)subject->pt_size,
+	       median(native, FIRST_ROUNDS), median(libipt, FIRST_ROUNDS));
+}
+
+static int measure_raw(const char *name, const char *directory, bool json)
+{
+	struct subject subject = {.name = name, .directory = directory};
+	char self[4096];
+	ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (size < 0)
+		die("/proc/self/exe");
+	self[size] = 0;
+	load_subject(&subject);
+	measure_steady(&subject, json);
+	measure_first(self, &subject, json);
+	return 0;
+}
+
+static void measure_random(bool json)
+{
+	struct subject subject = {.name = "random"};
+
+	make_subject(&subject);
+	measure_steady(&subject, json);
+}
+
+/* The traces of real hardware, where they are. */
+static void measure_hardware(bool json)
+{
+	static const char *const names[] = {"mruby", "foo"};
+	const char *folder = getenv("PTL_SHARED_TRACES");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/%s", folder ? folder : "../shared/traces", names[i]);
+		if (access(path, R_OK) == 0)
+			measure_raw(names[i], path, json);
+		else
+			fprintf(stderr, "engine_bench: skipped: no hardware trace in %s\n", path);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool json = argc > 1 && !strcmp(argv[1], "--json");
+
+	argv += json;
+	argc -= json;
+	if (argc == 4 && !strcmp(argv[1], "--first")) {
+		struct subject subject = {.directory = argv[3]};
+
+		load_subject(&subject);
+		printf("%.9f\n", decode_once(&subject, !strcmp(argv[2], "native")));
+		return 0;
+	}
+	if (argc == 3)
+		return measure_raw(argv[1], argv[2], json);
+	if (argc != 1) {
+		fprintf(stderr, "usage: engine_bench [--json] [NAME DIRECTORY]\n");
+		return 2;
+	}
+	if (!json)
+		printf("%-34s %-8s %15s %15s %10s\n", "one thread", "trace", "native", "libipt", "ratio");
+	measure_hardware(json);
+	measure_random(json);
+	return 0;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Measures the packet codec in one thread: encoding, decoding, the search for PSBs, printing. Kinds
+ * come in random order, so that a CPU predicts none of them: real streams, which --pt takes, go
+ * faster.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/file.h"
+#include "common/json.h"
+#include "dump/packet_text.h"
+#include "format/pt_decode.h"
+#include "format/pt_encode.h"
+
+#define ROUNDS 5
+#define PSB_PERIOD (16u << 10)
+
+static bool as_json;
+static struct ptl_json json;
+
+static void report(const char *name, double value, const char *unit)
+{
+	if (!as_json) {
+		printf("%-46s %10.2f %s\n", name, value, unit);
+		return;
+	}
+	ptl_json_object(&json, NULL);
+	ptl_json_string(&json, "bench", "packets");
+	ptl_json_string(&json, "name", name);
+	ptl_json_double(&json, "value", value);
+	ptl_json_string(&json, "unit", unit);
+	ptl_json_object_end(&json);
+	ptl_json_line(&json);
+}
+
+/* CPU time of this thread: fair on a busy machine. */
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static uint64_t random_state = 0x9e3779b97f4a7c15;
+
+static uint64_t random64(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* What is to be encoded, decided beforehand so that only encoding is measured. */
+struct step {
+	uint64_t value;
+	uint8_t kind;
+};
+
+/*
+ * Branches and indirect branches, near more often than far, as an interpreter has them; some
+ * timing.
+ */
+static void make_steps(struct step *steps, size_t count)
+{
+	uint64_t near = 0x401000, far = 0x7ffff7a00000;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t random = random64();
+		unsigned what = (unsigned)(random & 63);
+
+		random >>= 6;
+		if (what < 32)
+			steps[i] = (struct step){(random & 63) | 64, PTL_PT_TNT_8};
+		else if (what < 38)
+			steps[i] = (struct step){random >> 17 | 1ull << 40, PTL_PT_TNT_64};
+		else if (what < 60)
+			steps[i] = (struct step){(what < 56 ? near : far) + (random & 0x3ffff),
+						 PTL_PT_TIP};
+		else
+			steps[i] = (struct step){random & 0xff, PTL_PT_MTC};
+	}
+}
+
+static size_t encode(const struct step *steps, size_t count, uint8_t *data)
+{
+	uint8_t *at = data, *psb = data;
+	uint64_t last_ip = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (at >= psb) {
+			psb = at + PSB_PERIOD;
+			last_ip = 0;
+			at += ptl_pt_put_psb(at);
+			at += ptl_pt_put_tsc(at, i);
+			at += ptl_pt_put_mode_exec(at, true, false, false);
+			at += ptl_pt_put_psbend(at);
+		}
+		switch (steps[i].kind) {
+		case PTL_PT_TNT_8:
+		case PTL_PT_TNT_64:
+			at += ptl_pt_put_tnt(at, steps[i].value);
+			break;
+		case PTL_PT_TIP:
+			at += ptl_pt_put_tip(at, &last_ip, steps[i].value);
+			break;
+		default:
+			at += ptl_pt_put_mtc(at, (uint8_t)steps[i].value);
+			break;
+		}
+	}
+	return (size_t)(at - data);
+}
+
+/* Packets up to the end or the first that is none. */
+static size_t decode(const uint8_t *data, size_t size, bool print)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	char text[PACKET_TEXT_SIZE];
+	size_t at = 0, packets = 0;
+	uint64_t last_ip = 0, ip;
+	int length;
+
+	while ((length = ptl_pt_decode_inline(data + at, size - at, &context, &packet)) > 0) {
+		if (print)
+			packet_text(&packet, last_ip, text);
+		ptl_pt_ip_resolve(&packet, &last_ip, &ip);
+		at += (size_t)length;
+		packets++;
+	}
+	return packets;
+}
+
+static size_t find_psbs(const uint8_t *data, size_t size)
+{
+	size_t found = 0;
+
+	for (size_t at = 0; (at = ptl_pt_find_psb(data, size, at)) < size; at += PTL_PT_PSB_SIZE)
+		found++;
+	return found;
+}
+
+static void bench_stream(const uint8_t *data, size_t size)
+{
+	double decoding = 1e9, printing = 1e9, finding = 1e9;
+	size_t packets = 0, psbs = 0;
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		double start = now(), end;
+
+		packets = decode(data, size, false);
+		end = now();
+		decoding = end - start < decoding ? end - start : decoding;
+		start = end;
+		decode(data, size, true);
+		end = now();
+		printing = end - start < printing ? end - start : printing;
+		start = end;
+		psbs = find_psbs(data, size);
+		end = now();
+		finding = end - start < finding ? end - start : finding;
+	}
+	report("size", (double)size / (double)packets, "bytes/packet");
+	report("decoding", (double)size / decoding / 1e6, "MB/s");
+	report("decoding", (double)packets / decoding / 1e6, "million/s");
+	report("decoding and text", (double)packets / printing / 1e6, "million/s");
+	report("PSBs", (double)psbs, "");
+	report("search for PSBs", (double)size / finding / 1e6, "MB/s");
+}
+
+static size_t bench_encoding(size_t count, uint8_t **data)
+{
+	struct step *steps = malloc(count * sizeof(*steps));
+	double best = 1e9;
+	size_t size = 0;
+
+	*data = calloc(count + count / 64, PTL_PT_PACKET_MAX);
+	if (!steps || !*data) {
+		fprintf(stderr, "packet_bench: no memory\n");
+		exit(1);
+	}
+	make_steps(steps, count);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		double start = now(), end;
+
+		size = encode(steps, count, *data);
+		end = now();
+		best = end - start < best ? end - start : best;
+	}
+	free(steps);
+	report("encoding", (double)count / best / 1e6, "million/s");
+	report("encoding", (double)size / best / 1e6, "MB/s");
+	return size;
+}
+
+int main(int argc, char **argv)
+{
+	const char *pt_path = NULL;
+	size_t count = 20000000, size;
+	uint8_t *data;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			as_json = true;
+		} else if (strcmp(argv[i], "--quick") == 0) {
+			count /= 10;
+		} else if (strcmp(argv[i], "--pt") == 0 && i + 1 < argc) {
+			pt_path = argv[++i];
+		} else {
+			fprintf(stderr, "usage: packet_bench [--json] [--quick] [--pt FILE]\n");
+			return 2;
+		}
+	}
+	ptl_json_start(&json, stdout);
+	size = bench_encoding(count, &data);
+	if (pt_path) {
+		free(data);
+		if (ptl_read_file(pt_path, SIZE_MAX / 2, &data, &size)) {
+			fprintf(stderr, "packet_bench: %s\n", ptl_error_text());
+			return 1;
+		}
+	}
+	bench_stream(data, size);
+	free(data);
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Variable-length integers, and the byte vector that encoders write to. */
+#include "common/bytes.h"
+
+#include <stdlib.h>
+
+#define VARINT_MAX_SIZE 10
+#define FIRST_CAPACITY 256
+
+static uint64_t bad_varint(struct ptl_cursor *cursor)
+{
+	cursor->failed = true;
+	cursor->at = cursor->size;
+	return 0;
+}
+
+uint64_t ptl_read_varint(struct ptl_cursor *cursor)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < VARINT_MAX_SIZE; i++) {
+		const uint8_t byte = ptl_read8(cursor);
+
+		if (cursor->failed)
+			return 0;
+		/* The tenth byte holds bit 63 alone; a last byte of zero should not be there. */
+		if ((i == VARINT_MAX_SIZE - 1 && byte > 1) || (i > 0 && byte == 0))
+			return bad_varint(cursor);
+		value |= (uint64_t)(byte & 0x7f) << 7 * i;
+		if (byte < 0x80)
+			return value;
+	}
+	return bad_varint(cursor);
+}
+
+size_t ptl_varint_size(uint64_t value)
+{
+	size_t size = 1;
+
+	while (value >= 0x80) {
+		value >>= 7;
+		size++;
+	}
+	return size;
+}
+
+void ptl_bytes_free(struct ptl_bytes *bytes)
+{
+	free(bytes->data);
+	*bytes = (struct ptl_bytes){0};
+}
+
+/* Makes the capacity at least needed bytes; doubles it, so that n bytes cost O(n) copying. */
+static bool reserve(struct ptl_bytes *bytes, size_t needed)
+{
+	size_t capacity = bytes->capacity ? bytes->capacity : FIRST_CAPACITY;
+	uint8_t *data;
+
+	while (capacity < needed)
+		capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
+	data = realloc(bytes->data, capacity);
+	if (!data)
+		return false;
+	bytes->data = data;
+	bytes->capacity = capacity;
+	return true;
+}
+
+uint8_t *ptl_bytes_grow(struct ptl_bytes *bytes, size_t size)
+{
+	uint8_t *place;
+
+	if (bytes->failed)
+		return NULL;
+	if (size > SIZE_MAX - bytes->size ||
+	    ((!bytes->data || size > bytes->capacity - bytes->size) &&
+	     !reserve(bytes, bytes->size + size))) {
+		bytes->failed = true;
+		return NULL;
+	}
+	place = bytes->data + bytes->size;
+	bytes->size += size;
+	return place;
+}
+
+void ptl_write_bytes(struct ptl_bytes *bytes, const void *data, size_t size)
+{
+	uint8_t *place = size ? ptl_bytes_grow(bytes, size) : NULL;
+
+	if (place)
+		memcpy(place, data, size);
+}
+
+void ptl_write_le(struct ptl_bytes *bytes, uint64_t value, size_t size)
+{
+	uint8_t *place = ptl_bytes_grow(bytes, size);
+
+	if (place)
+		ptl_store_le(place, value, size);
+}
+
+void ptl_write_varint(struct ptl_bytes *bytes, uint64_t value)
+{
+	uint8_t *place = ptl_bytes_grow(bytes, ptl_varint_size(value));
+
+	if (!place)
+		return;
+	for (; value >= 0x80; value >>= 7)
+		*place++ = (uint8_t)(value | 0x80);
+	*place = (uint8_t)value;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files: an output that appears whole or not at all, whole reads with a bound, full writes. */
+#include "common/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+#define NAME_TRIES 100
+#define FIRST_READ 65536
+
+/* ---- reading and writing --------------------------------------------------------------------- */
+
+int ptl_write_all(int fd, const void *data, size_t size)
+{
+	const uint8_t *at = data;
+
+	while (size) {
+		const ssize_t written = write(fd, at, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return ptl_fail_errno("cannot write");
+		at += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+int ptl_read_at(int fd, void *data, size_t size, uint64_t offset)
+{
+	uint8_t *at = data;
+
+	if (offset > INT64_MAX || size > INT64_MAX - offset)
+		return ptl_fail(PTL_TRUNCATED, "offset %llu is past any end",
+				(unsigned long long)offset);
+	while (size) {
+		const ssize_t got = pread(fd, at, size, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return ptl_fail_errno("cannot read at offset %llu",
+					      (unsigned long long)offset);
+		if (got == 0)
+			return ptl_fail(PTL_TRUNCATED,
+					"the file ends at offset %llu, %zu bytes too early",
+					(unsigned long long)offset, size);
+		at += got;
+		offset += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+/* How much to read at first: the size of a regular file and one byte, which finds its end. */
+static size_t first_read(int fd, size_t limit)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size <= 0)
+		return FIRST_READ;
+	return (uint64_t)info.st_size >= limit ? limit : (size_t)info.st_size;
+}
+
+/* Reads to the end. Room is always for one byte more than the limit, so that passing it is seen. */
+static int read_to_end(int fd, size_t limit, uint8_t **data, size_t *size)
+{
+	size_t room = first_read(fd, limit) + 1;
+	uint8_t *bytes = malloc(room), *more;
+	size_t used = 0;
+	ssize_t got = 1;
+
+	if (!bytes)
+		return ptl_fail_memory("the file", room);
+	while (got) {
+		if (used > limit) {
+			free(bytes);
+			return ptl_fail(PTL_NO_MEMORY, "larger than the limit of %zu bytes", limit);
+		}
+		if (used == room) {
+			room = room > limit / 2 ? limit + 1 : room * 2;
+			more = realloc(bytes, room);
+			if (!more) {
+				free(bytes);
+				return ptl_fail_memory("the file", room);
+			}
+			bytes = more;
+		}
+		got = read(fd, bytes + used, room - used);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			free(bytes);
+			return ptl_fail_errno("cannot read");
+		}
+		used += (size_t)got;
+	}
+	*data = bytes;
+	*size = used;
+	return 0;
+}
+
+int ptl_read_file(const char *path, size_t limit, uint8_t **data, size_t *size)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int status;
+
+	if (fd < 0)
+		return ptl_fail_errno("cannot open %s", path);
+	if (limit == SIZE_MAX)
+		limit--;
+	status = read_to_end(fd, limit, data, size);
+	close(fd);
+	return status < 0 ? ptl_fail_in(status, "%s", path) : 0;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static int fail_exists(const char *path)
+{
+	return ptl_fail(PTL_SYSTEM, "%s exists already; --force replaces it", path);
+}
+
+static void release(struct ptl_output_file *output)
+{
+	free(output->path);
+	free(output->temporary);
+	*output = (struct ptl_output_file){.fd = -1};
+}
+
+/* Creates PATH.tmp-XXXXXXXX with the mode that any new file gets. */
+static int create_temporary(struct ptl_output_file *output)
+{
+	for (int i = 0; i < NAME_TRIES; i++) {
+		unsigned number = (unsigned)getpid() + (unsigned)i;
+
+		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
+			errno = 0; /* any number will do */
+		free(output->temporary);
+		if (asprintf(&output->temporary, "%s.tmp-%08x", output->path, number) < 0) {
+			output->temporary = NULL;
+			return ptl_fail_memory("a file name", strlen(output->path));
+		}
+		output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (output->fd >= 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return ptl_fail_errno("cannot create %s", output->path);
+}
+
+/*
+ * What stands at path already: a regular file is to be replaced (the one a symbolic link leads to,
+ * not the link), while a pipe or a device is written to as it is, without a temporary file.
+ */
+static int open_present(struct ptl_output_file *output, const struct stat *info)
+{
+	char *resolved;
+
+	if (S_ISDIR(info->st_mode))
+		return ptl_fail(PTL_SYSTEM, "cannot create %s: it is a directory", output->path);
+	if (!S_ISREG(info->st_mode)) {
+		output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+		return output->fd < 0 ? ptl_fail_errno("cannot open %s", output->path) : 0;
+	}
+	if (!output->force)
+		return fail_exists(output->path);
+	resolved = realpath(output->path, NULL);
+	if (!resolved)
+		return ptl_fail_errno("cannot replace %s", output->path);
+	free(output->path);
+	output->path = resolved;
+	return create_temporary(output);
+}
+
+int ptl_output_open(struct ptl_output_file *output, const char *path, bool force)
+{
+	struct stat info;
+	int status;
+
+	*output = (struct ptl_output_file){.fd = -1, .path = strdup(path), .force = force};
+	if (!output->path)
+		return ptl_fail_memory("a file name", strlen(path));
+	if (!*path)
+		status = ptl_fail(PTL_SYSTEM, "cannot create a file with an empty name");
+	else if (stat(path, &info) == 0)
+		status = open_present(output, &info);
+	else if (errno != ENOENT)
+		status = ptl_fail_errno("cannot create %s", path);
+	else if (lstat(path, &info) == 0)
+		status = ptl_fail(PTL_SYSTEM, "cannot create %s: it is a symbolic link to nothing",
+				  path);
+	else
+		status = create_temporary(output);
+	if (status < 0)
+		release(output);
+	return status;
+}
+
+/* Renames without replacing, also on file systems that cannot do so in one step. */
+static int rename_new(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (link(from, to) < 0)
+		return -1;
+	(void)unlink(from);
+	return 0;
+}
+
+/* The new name is on the disk only when its folder is. Not every file system can do this. */
+static void sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	const int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		(void)fsync(fd);
+		close(fd);
+	}
+	free(folder);
+}
+
+int ptl_output_commit(struct ptl_output_file *output)
+{
+	int status = 0;
+
+	if (output->fd < 0)
+		return ptl_fail(PTL_MISUSE, "the output is not open");
+	if (output->temporary && fsync(output->fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+		status = ptl_fail_errno("cannot write %s", output->path);
+	if (close(output->fd) < 0 && errno != EINTR && status == 0)
+		status = ptl_fail_errno("cannot write %s", output->path);
+	output->fd = -1;
+	if (status == 0 && output->temporary) {
+		if (output->force ? rename(output->temporary, output->path) < 0
+				  : rename_new(output->temporary, output->path) < 0)
+			status = errno == EEXIST ? fail_exists(output->path)
+						 : ptl_fail_errno("cannot create %s", output->path);
+		else
+			sync_folder(output->path);
+	}
+	if (status < 0 && output->temporary)
+		(void)unlink(output->temporary);
+	release(output);
+	return status;
+}
+
+void ptl_output_abandon(struct ptl_output_file *output)
+{
+	if (output->fd < 0)
+		return;
+	close(output->fd);
+	if (output->temporary)
+		(void)unlink(output->temporary);
+	release(output);
+}

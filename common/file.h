@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files: an output that appears whole or not at all, whole reads with a bound, full writes. */
+#ifndef PTL_COMMON_FILE_H
+#define PTL_COMMON_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * An output under a temporary name in the target's folder, renamed on commit. Without force an
+ * existing target is an error at open and again at commit, never overwritten. A target that is a
+ * pipe or a device is written to as it is.
+ */
+struct ptl_output_file {
+	int fd;          /* -1 while not open: the initial value */
+	char *path;      /* owned */
+	char *temporary; /* owned; NULL for a pipe or a device */
+	bool force;
+};
+
+/* PTL_SYSTEM (with errno's text; "exists" names --force as the remedy). */
+int ptl_output_open(struct ptl_output_file *output, const char *path, bool force);
+/* Flushes to disk and renames; on failure the temporary file is removed. Closes in both cases. */
+int ptl_output_commit(struct ptl_output_file *output);
+/* Removes the temporary file and closes. Harmless after commit. */
+void ptl_output_abandon(struct ptl_output_file *output);
+
+/* Writes all of it, going on after short writes and EINTR; PTL_SYSTEM. */
+int ptl_write_all(int fd, const void *data, size_t size);
+/* Reads exactly size bytes at offset; PTL_TRUNCATED, PTL_SYSTEM. */
+int ptl_read_at(int fd, void *data, size_t size, uint64_t offset);
+/* The whole of a file or pipe in fresh memory (caller frees); past limit bytes: PTL_NO_MEMORY. */
+int ptl_read_file(const char *path, size_t limit, uint8_t **data, size_t *size);
+
+#endif

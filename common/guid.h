@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* GUIDs as text and bytes. The type itself is public: ptl/guid.h. */
+#ifndef PTL_COMMON_GUID_H
+#define PTL_COMMON_GUID_H
+
+#include <stdbool.h>
+
+#include <ptl/guid.h>
+
+/* True for equal GUIDs. */
+bool ptl_guid_equal(const struct ptl_guid *a, const struct ptl_guid *b);
+
+/* Reads "9e814aad-3204-11d2-9a82-006008a86939", with or without braces; false for anything else. */
+bool ptl_guid_parse(const char *text, struct ptl_guid *guid);
+
+/* Writes the 36 lower-case characters and a zero. */
+void ptl_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE]);
+
+/* A random (version 4) GUID from the kernel's generator; PTL_SYSTEM where it gives none. */
+int ptl_guid_random(struct ptl_guid *guid);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Open addressing with linear probing, at most three quarters full, and keyed hashes. */
+#include "common/hash_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+
+#define FIRST_CAPACITY 16
+
+struct ptl_hash_slot {
+	uint64_t key;
+	uint64_t value;
+	bool used;
+};
+
+struct ptl_byte_slot {
+	uint64_t hash;
+	uint64_t value;
+	uint8_t *key; /* owned; NULL where the slot is free */
+	size_t size;
+};
+
+/* ---- hashing --------------------------------------------------------------------------------- */
+
+/*
+ * Chosen when the process starts: who makes a trace cannot know which of its keys will collide. No
+ * look-up has to ask whether it was chosen.
+ */
+static uint64_t secret[2];
+
+__attribute__((constructor)) static void choose_secret(void)
+{
+	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret)) {
+		/* Early at boot. Addresses are random, and the clock is hard to guess exactly. */
+		struct timespec now;
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		secret[0] = (uint64_t)(uintptr_t)&now * 0x9e3779b97f4a7c15;
+		secret[1] = (uint64_t)now.tv_nsec * 0xd6e8feb86659fd93;
+	}
+	secret[1] |= 1;
+}
+
+/* Both halves of a product with a secret factor: every bit of key reaches the low bits. */
+static uint64_t hash_number(uint64_t key)
+{
+	unsigned __int128 product;
+
+	product = (unsigned __int128)(key ^ secret[0]) * secret[1];
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t rotate(uint64_t value, unsigned bits)
+{
+	return value << bits | value >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[3];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[2] = rotate(v[2], 32);
+}
+
+/* SipHash-1-3 (Aumasson, Bernstein): made for tables whose keys come from strangers. */
+static uint64_t hash_bytes(const uint8_t *data, size_t size)
+{
+	uint64_t v[4], last = (uint64_t)size << 56;
+	size_t at = 0;
+
+	v[0] = secret[0] ^ 0x736f6d6570736575;
+	v[1] = secret[1] ^ 0x646f72616e646f6d;
+	v[2] = secret[0] ^ 0x6c7967656e657261;
+	v[3] = secret[1] ^ 0x7465646279746573;
+	for (; size - at >= 8; at += 8) {
+		const uint64_t word = ptl_load64(data + at);
+
+		v[3] ^= word;
+		sip_round(v);
+		v[0] ^= word;
+	}
+	if (size > at)
+		last |= ptl_load_le(data + at, size - at);
+	v[3] ^= last;
+	sip_round(v);
+	v[0] ^= last;
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* True where one more entry would make more than three quarters of capacity (a power of two). */
+static bool is_full(size_t used, size_t capacity)
+{
+	return used >= capacity - capacity / 4;
+}
+
+/* ---- numbers as keys ------------------------------------------------------------------------- */
+
+void ptl_hash_map_free(struct ptl_hash_map *map)
+{
+	free(map->slots);
+	*map = (struct ptl_hash_map){0};
+}
+
+/* The slot that holds key, or the free slot where it belongs. There is always a free one. */
+static size_t find_number(const struct ptl_hash_map *map, uint64_t key)
+{
+	size_t at = hash_number(key) & (map->capacity - 1);
+
+	while (map->slots[at].used && map->slots[at].key != key)
+		at = (at + 1) & (map->capacity - 1);
+	return at;
+}
+
+uint64_t *ptl_hash_map_get(const struct ptl_hash_map *map, uint64_t key)
+{
+	size_t at;
+
+	if (!map->capacity)
+		return NULL;
+	at = find_number(map, key);
+	return map->slots[at].used ? &map->slots[at].value : NULL;
+}
+
+static int grow_numbers(struct ptl_hash_map *map)
+{
+	const size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
+	struct ptl_hash_map bigger = {.used = map->used, .capacity = capacity};
+
+	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return ptl_fail_memory("a hash map", capacity * sizeof(*bigger.slots));
+	for (size_t i = 0; i < map->capacity; i++)
+		if (map->slots[i].used)
+			bigger.slots[find_number(&bigger, map->slots[i].key)] = map->slots[i];
+	free(map->slots);
+	*map = bigger;
+	return 0;
+}
+
+int ptl_hash_map_put(struct ptl_hash_map *map, uint64_t key, uint64_t value)
+{
+	uint64_t *present = ptl_hash_map_get(map, key);
+	int status;
+
+	if (present) {
+		*present = value;
+		return 0;
+	}
+	if (is_full(map->used, map->capacity)) {
+		status = grow_numbers(map);
+		if (status < 0)
+			return status;
+	}
+	map->slots[find_number(map, key)] = (struct ptl_hash_slot){key, value, true};
+	map->used++;
+	return 0;
+}
+
+bool ptl_hash_map_remove(struct ptl_hash_map *map, uint64_t key)
+{
+	const size_t mask = map->capacity - 1;
+	size_t hole, at;
+
+	if (!map->capacity)
+		return false;
+	hole = find_number(map, key);
+	if (!map->slots[hole].used)
+		return false;
+	/* Moves back each later entry of the run whose search would now end at the hole. */
+	for (at = (hole + 1) & mask; map->slots[at].used; at = (at + 1) & mask) {
+		const size_t home = hash_number(map->slots[at].key) & mask;
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			map->slots[hole] = map->slots[at];
+			hole = at;
+		}
+	}
+	map->slots[hole].used = false;
+	map->used--;
+	return true;
+}
+
+bool ptl_hash_map_next(const struct ptl_hash_map *map, size_t *at, uint64_t *key, uint64_t *value)
+{
+	for (; *at < map->capacity; ++*at) {
+		const struct ptl_hash_slot *slot = &map->slots[*at];
+
+		if (slot->used) {
+			*key = slot->key;
+			*value = slot->value;
+			++*at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- byte strings as keys -------------------------------------------------------------------- */
+
+void ptl_byte_map_free(struct ptl_byte_map *map)
+{
+	for (size_t i = 0; i < map->capacity; i++)
+		free(map->slots[i].key);
+	free(map->slots);
+	*map = (struct ptl_byte_map){0};
+}
+
+static size_t find_bytes(const struct ptl_byte_map *map, uint64_t hash, const void *key,
+			 size_t size)
+{
+	size_t at = hash & (map->capacity - 1);
+
+	for (;; at = (at + 1) & (map->capacity - 1)) {
+		const struct ptl_byte_slot *slot = &map->slots[at];
+
+		if (!slot->key || (slot->hash == hash && slot->size == size &&
+				   (!size || memcmp(slot->key, key, size) == 0)))
+			return at;
+	}
+}
+
+uint64_t *ptl_byte_map_get(const struct ptl_byte_map *map, const void *key, size_t size)
+{
+	size_t at;
+
+	if (!map->capacity)
+		return NULL;
+	at = find_bytes(map, hash_bytes(key, size), key, size);
+	return map->slots[at].key ? &map->slots[at].value : NULL;
+}
+
+static int grow_bytes(struct ptl_byte_map *map)
+{
+	const size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
+	struct ptl_byte_map bigger = {.used = map->used, .capacity = capacity};
+
+	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return ptl_fail_memory("a hash map", capacity * sizeof(*bigger.slots));
+	for (size_t i = 0; i < map->capacity; i++) {
+		const struct ptl_byte_slot *old = &map->slots[i];
+
+		if (old->key)
+			bigger.slots[find_bytes(&bigger, old->hash, old->key, old->size)] = *old;
+	}
+	free(map->slots);
+	*map = bigger;
+	return 0;
+}
+
+int ptl_byte_map_put(struct ptl_byte_map *map, const void *key, size_t size, uint64_t value)
+{
+	const uint64_t hash = hash_bytes(key, size);
+	uint8_t *copy;
+
+	if (map->capacity) {
+		struct ptl_byte_slot *slot = &map->slots[find_bytes(map, hash, key, size)];
+
+		if (slot->key) {
+			slot->value = value;
+			return 0;
+		}
+	}
+	if (is_full(map->used, map->capacity) && grow_bytes(map) < 0)
+		return PTL_NO_MEMORY;
+	copy = malloc(size ? size : 1);
+	if (!copy)
+		return ptl_fail_memory("a key", size);
+	if (size)
+		memcpy(copy, key, size);
+	map->slots[find_bytes(map, hash, key, size)] =
+		(struct ptl_byte_slot){hash, value, copy, size};
+	map->used++;
+	return 0;
+}

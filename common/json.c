@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes JSON (RFC 8259) piece by piece, with nothing kept but the nesting. */
+#include "common/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void ptl_json_start(struct ptl_json *json, FILE *file)
+{
+	*json = (struct ptl_json){.file = file};
+}
+
+/* The bytes of the UTF-8 sequence at text, of at most size bytes; 0 for what is none (RFC 3629). */
+static size_t utf8_length(const uint8_t *text, size_t size)
+{
+	/* By the first two bytes: no overlong form, no surrogate, nothing past U+10FFFF. */
+	static const struct {
+		uint8_t first, last, second_low, second_high, length;
+	} forms[] = {
+		{0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2},
+		{0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+		{0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		const size_t length = forms[i].length;
+
+		if (text[0] < forms[i].first || text[0] > forms[i].last)
+			continue;
+		if (size < length || (length > 1 && (text[1] < forms[i].second_low ||
+						     text[1] > forms[i].second_high)))
+			return 0;
+		for (size_t j = 2; j < length; j++)
+			if ((text[j] & 0xc0) != 0x80)
+				return 0;
+		return length;
+	}
+	return 0;
+}
+
+static void write_escape(FILE *file, uint8_t byte)
+{
+	static const char letters[] = "\bb\ff\nn\rr\tt\"\"\\\\";
+
+	for (const char *p = letters; *p; p += 2) {
+		if ((uint8_t)*p == byte) {
+			putc_unlocked('\\', file);
+			putc_unlocked(p[1], file);
+			return;
+		}
+	}
+	fprintf(file, "\\u%04x", byte);
+}
+
+static bool is_plain(uint8_t byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+static void write_text(FILE *file, const char *text, size_t size)
+{
+	const uint8_t *p = (const uint8_t *)text;
+	size_t at = 0;
+
+	putc_unlocked('"', file);
+	while (at < size) {
+		size_t length = 0;
+
+		while (at + length < size && is_plain(p[at + length]))
+			length++;
+		if (!length && p[at] < 0x80) {
+			write_escape(file, p[at++]);
+			continue;
+		}
+		if (!length)
+			length = utf8_length(p + at, size - at);
+		if (length) {
+			fwrite(p + at, 1, length, file);
+			at += length;
+		} else {
+			fputs("\xef\xbf\xbd", file); /* U+FFFD, one for each bad byte */
+			at++;
+		}
+	}
+	putc_unlocked('"', file);
+}
+
+/* The comma and the key that go before a value. */
+static void before_value(struct ptl_json *json, const char *key)
+{
+	if (json->comma[json->depth])
+		putc_unlocked(',', json->file);
+	json->comma[json->depth] = true;
+	if (key) {
+		write_text(json->file, key, strlen(key));
+		putc_unlocked(':', json->file);
+	}
+}
+
+static void open_nested(struct ptl_json *json, const char *key, char bracket)
+{
+	before_value(json, key);
+	assert(json->depth + 1 < PTL_JSON_DEPTH); /* nesting is the program's, never the input's */
+	json->comma[++json->depth] = false;
+	putc_unlocked(bracket, json->file);
+}
+
+static void close_nested(struct ptl_json *json, char bracket)
+{
+	assert(json->depth > 0);
+	json->depth--;
+	putc_unlocked(bracket, json->file);
+}
+
+void ptl_json_object(struct ptl_json *json, const char *key)
+{
+	open_nested(json, key, '{');
+}
+
+void ptl_json_object_end(struct ptl_json *json)
+{
+	close_nested(json, '}');
+}
+
+void ptl_json_array(struct ptl_json *json, const char *key)
+{
+	open_nested(json, key, '[');
+}
+
+void ptl_json_array_end(struct ptl_json *json)
+{
+	close_nested(json, ']');
+}
+
+void ptl_json_string_n(struct ptl_json *json, const char *key, const char *text, size_t size)
+{
+	before_value(json, key);
+	write_text(json->file, text, size);
+}
+
+void ptl_json_string(struct ptl_json *json, const char *key, const char *text)
+{
+	if (text)
+		ptl_json_string_n(json, key, text, strlen(text));
+	else
+		ptl_json_null(json, key);
+}
+
+void ptl_json_u64(struct ptl_json *json, const char *key, uint64_t value)
+{
+	before_value(json, key);
+	fprintf(json->file, "%" PRIu64, value);
+}
+
+void ptl_json_i64(struct ptl_json *json, const char *key, int64_t value)
+{
+	before_value(json, key);
+	fprintf(json->file, "%" PRId64, value);
+}
+
+void ptl_json_double(struct ptl_json *json, const char *key, double value)
+{
+	char text[32];
+
+	if (!isfinite(value)) {
+		ptl_json_null(json, key);
+		return;
+	}
+	before_value(json, key);
+	/* The shortest of the forms that read back as the same number. */
+	for (int digits = 15; digits <= 17; digits++) {
+		double back;
+
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (sscanf(text, "%lf", &back) == 1 && back >= value && back <= value)
+			break;
+	}
+	fputs(text, json->file);
+}
+
+void ptl_json_bool(struct ptl_json *json, const char *key, bool value)
+{
+	before_value(json, key);
+	fputs(value ? "true" : "false", json->file);
+}
+
+void ptl_json_hex(struct ptl_json *json, const char *key, uint64_t value)
+{
+	before_value(json, key);
+	fprintf(json->file, "\"0x%" PRIx64 "\"", value);
+}
+
+void ptl_json_null(struct ptl_json *json, const char *key)
+{
+	before_value(json, key);
+	fputs("null", json->file);
+}
+
+void ptl_json_line(struct ptl_json *json)
+{
+	assert(json->depth == 0);
+	json->comma[0] = false;
+	putc_unlocked('\n', json->file);
+}

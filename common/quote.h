@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Command lines as one text that a shell reads back as the same words. */
+#ifndef PTL_COMMON_QUOTE_H
+#define PTL_COMMON_QUOTE_H
+
+#include <stddef.h>
+
+#include "common/bytes.h"
+
+/*
+ * Appends word as a shell would have to be given it: unchanged if it is plain, else in single
+ * quotes ('it'\''s'). No zero byte is added. A failed allocation is left in out->failed.
+ */
+void ptl_quote_word(struct ptl_bytes *out, const char *word);
+
+/* Appends count words with a space between, and a zero byte behind the last. */
+void ptl_quote_words(struct ptl_bytes *out, size_t count, const char *const *words);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ordered pipeline: jobs run on several threads, results are taken in order by the caller. */
+#include "common/thread_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+#define JOBS_PER_THREAD 4
+#define ERROR_SIZE 2048
+
+/*
+ * Jobs are started in order. Job i has slot i % window from its start until it was finished:
+ * finished <= i < started <= finished + window.
+ */
+struct run {
+	const struct ptl_pipeline *pipeline;
+	size_t window;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool *done;      /* by slot: work has returned */
+	size_t started;  /* the next job to start */
+	size_t finished; /* the next job to finish */
+	size_t end;      /* jobs from here on are not started: count, or the first failed one + 1 */
+	int status;      /* of job end - 1, where that failed */
+	char error[ERROR_SIZE];
+};
+
+struct worker {
+	struct run *run;
+	unsigned number;
+	pthread_t thread;
+};
+
+static bool can_start(const struct run *run)
+{
+	return run->started < run->end && run->started - run->finished < run->window;
+}
+
+/*
+ * Starts the next job and runs it outside the lock, which is held before and after. Of several
+ * failures the one of the earliest job is kept, so that the outcome does not depend on the number
+ * of threads.
+ */
+static void work_once(struct run *run, unsigned number)
+{
+	const size_t job = run->started++;
+	int status;
+
+	pthread_mutex_unlock(&run->lock);
+	status = run->pipeline->work(run->pipeline->context, number, job);
+	pthread_mutex_lock(&run->lock);
+	if (status < 0 && job < run->end) {
+		run->end = job + 1;
+		run->status = status;
+		snprintf(run->error, sizeof(run->error), "%s", ptl_error_text());
+	}
+	run->done[job % run->window] = true;
+	pthread_cond_broadcast(&run->changed);
+}
+
+static void *worker_main(void *argument)
+{
+	struct worker *worker = argument;
+	struct run *run = worker->run;
+
+	pthread_mutex_lock(&run->lock);
+	while (run->started < run->end) {
+		if (can_start(run))
+			work_once(run, worker->number);
+		else
+			pthread_cond_wait(&run->changed, &run->lock);
+	}
+	pthread_mutex_unlock(&run->lock);
+	return NULL;
+}
+
+static bool next_is_done(const struct run *run)
+{
+	return run->finished < run->started && run->done[run->finished % run->window];
+}
+
+/* Finishes the next job outside the lock, and frees its slot. Returns what finish returned. */
+static int finish_once(struct run *run)
+{
+	const struct ptl_pipeline *pipeline = run->pipeline;
+	int status = 0;
+
+	if (run->status < 0 && run->finished == run->end - 1)
+		return ptl_fail(run->status, "%s", run->error);
+	if (pipeline->finish) {
+		pthread_mutex_unlock(&run->lock);
+		status = pipeline->finish(pipeline->context, run->finished);
+		pthread_mutex_lock(&run->lock);
+	}
+	run->done[run->finished % run->window] = false;
+	run->finished++;
+	pthread_cond_broadcast(&run->changed);
+	return status < 0 ? status : 0;
+}
+
+/* The calling thread's part: it finishes what is ready, and otherwise works like the others. */
+static int drive(struct run *run)
+{
+	int status = 0;
+
+	pthread_mutex_lock(&run->lock);
+	while (status == 0 && run->finished < run->end) {
+		if (next_is_done(run))
+			status = finish_once(run);
+		else if (can_start(run))
+			work_once(run, 0);
+		else
+			pthread_cond_wait(&run->changed, &run->lock);
+	}
+	/* Nothing more is started, and nobody waits for room. */
+	run->end = run->started;
+	pthread_cond_broadcast(&run->changed);
+	pthread_mutex_unlock(&run->lock);
+	return status;
+}
+
+/*
+ * Starts workers 1 and up, with signals blocked: they belong to the calling thread. Returns the
+ * number of threads, the caller's included.
+ */
+static unsigned start_workers(struct run *run, struct worker *workers, unsigned threads)
+{
+	sigset_t all, before;
+	unsigned count = 1;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (; count < threads; count++) {
+		workers[count] = (struct worker){.run = run, .number = count};
+		/* Fewer threads than asked for are slower, not wrong. */
+		if (pthread_create(&workers[count].thread, NULL, worker_main, &workers[count]) != 0)
+			break;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return count;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+int ptl_pipeline_run(const struct ptl_pipeline *pipeline)
+{
+	const unsigned wanted = pipeline->threads ? pipeline->threads : ptl_cpu_count();
+	unsigned threads = (unsigned)smaller(wanted, pipeline->count);
+	struct run *run;
+	struct worker *workers;
+	size_t window;
+	int status;
+
+	if (!pipeline->count)
+		return 0;
+	window = pipeline->window ? pipeline->window : (size_t)threads * JOBS_PER_THREAD;
+	window = smaller(window, pipeline->count);
+	run = calloc(1, sizeof(*run));
+	workers = calloc(threads, sizeof(*workers));
+	if (run)
+		run->done = calloc(window, sizeof(*run->done));
+	if (!run || !workers || !run->done) {
+		status = ptl_fail_memory("a pipeline", window);
+	} else {
+		run->pipeline = pipeline;
+		run->window = window;
+		run->end = pipeline->count;
+		pthread_mutex_init(&run->lock, NULL);
+		pthread_cond_init(&run->changed, NULL);
+		threads = start_workers(run, workers, threads);
+		status = drive(run);
+		for (unsigned i = 1; i < threads; i++)
+			pthread_join(workers[i].thread, NULL);
+		pthread_cond_destroy(&run->changed);
+		pthread_mutex_destroy(&run->lock);
+	}
+	free(workers);
+	if (run)
+		free(run->done);
+	free(run);
+	return status;
+}
+
+unsigned ptl_cpu_count(void)
+{
+	cpu_set_t set;
+	long online;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+		return (unsigned)CPU_COUNT(&set);
+	/* More CPUs than the set has room for. */
+	online = sysconf(_SC_NPROCESSORS_ONLN);
+	return online > 0 ? (unsigned)online : 1;
+}

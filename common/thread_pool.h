@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs independent jobs on several threads and hands their results back in order. */
+#ifndef PTL_COMMON_THREAD_POOL_H
+#define PTL_COMMON_THREAD_POOL_H
+
+#include <stddef.h>
+
+/*
+ * An ordered pipeline: work(i) runs on any thread, finish(i) runs on the calling thread in the
+ * order of i. At most `window` jobs are between start and finish, which bounds memory. The first
+ * negative result of work or finish, first in the order of the jobs, stops the run and is returned
+ * (with its error chain in the calling thread): the outcome is the same for any number of threads.
+ * Jobs after it may have been worked on and are not finished; what they hold is the context's to
+ * free.
+ */
+struct ptl_pipeline {
+	size_t count;     /* jobs 0 to count-1 */
+	unsigned threads; /* 1 runs everything in the calling thread; 0 means one per available CPU
+			   */
+	size_t window;    /* 0 means 4 per thread */
+	void *context;
+	/* worker is 0 to threads-1, for per-thread state. */
+	int (*work)(void *context, unsigned worker, size_t job);
+	int (*finish)(void *context, size_t job); /* may be NULL */
+};
+
+int ptl_pipeline_run(const struct ptl_pipeline *pipeline);
+
+/* CPUs this process may run on; at least 1. */
+unsigned ptl_cpu_count(void);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a flow engine is: it turns the PT bytes of one segment into blocks and events. */
+#ifndef PTL_DUMP_ENGINE_H
+#define PTL_DUMP_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dump/flow.h"
+#include "dump/segment.h"
+
+struct ptl_engine; /* one per worker thread, with its caches */
+struct ptl_code;   /* all code of a trace: shared by all engines, see dump/code.h */
+
+/* One segment to decode. */
+struct ptl_engine_input {
+	const struct ptl_segment *segment;
+	/*
+	 * The segment's bytes, starting with its PSB. The engine may write up to PTL_ENGINE_ROOM
+	 * bytes behind them and must leave the bytes themselves alone.
+	 */
+	uint8_t *bytes;
+	size_t size;
+	/*
+	 * How the segment ends. has_next: the next segment starts seamlessly behind it. Then, if
+	 * next_ip_known, the instruction at next_ip is the first one that is the next segment's;
+	 * all before it are this one's. If has_next and not next_ip_known, packets are disabled
+	 * there. Without has_next the flow ends with the last instruction that the packets prove.
+	 */
+	bool has_next;
+	bool next_ip_known;
+	uint64_t next_ip;
+};
+
+#define PTL_ENGINE_ROOM 64
+
+/* Takes a batch of flow; a non-zero result stops the decoding and is returned by it. */
+struct ptl_flow_sink {
+	int (*take)(void *context, const struct ptl_batch *batch);
+	void *context;
+};
+
+struct ptl_engine_class {
+	const char *name;        /* as --engine takes it */
+	const char *description; /* one line for the help */
+	/* code and machine outlive the engine. PTL_NO_MEMORY, PTL_UNSUPPORTED. */
+	int (*open)(struct ptl_code *code, const struct ptl_machine *machine,
+		    struct ptl_engine **engine);
+	/*
+	 * Decodes one segment and gives its flow to the sink in one or more batches. Whatever is
+	 * wrong with the packets or the code becomes a gap in the flow; a negative result means
+	 * that the engine cannot go on at all (PTL_NO_MEMORY), or comes from the sink.
+	 */
+	int (*decode)(struct ptl_engine *engine, const struct ptl_engine_input *input,
+		      const struct ptl_flow_sink *sink);
+	void (*close)(struct ptl_engine *engine);
+};
+
+extern const struct ptl_engine_class ptl_engine_native;
+extern const struct ptl_engine_class ptl_engine_libipt;
+extern const struct ptl_engine_class ptl_engine_libipt_insn;
+
+/* All engines. NULL-ended. */
+extern const struct ptl_engine_class *const ptl_engines[];
+/* By name; NULL: there is none of that name. */
+const struct ptl_engine_class *ptl_engine_find(const char *name);
+/*
+ * The engine for a trace of this machine where none is asked for: the native one, but for CPUs whose packets have
+ * errata, which only libipt works around.
+ */
+const struct ptl_engine_class *ptl_engine_default(const struct ptl_machine *machine);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PTL's own engine behind the interface of all engines: docs/engine.md says how it works. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "dump/code.h"
+#include "dump/engine.h"
+#include "dump/native/decoder.h"
+
+/* Ranges that blocks were made of; more than these are not worth comparing. */
+#define USED_RANGES 1024
+
+struct native_engine {
+	struct native_decoder decoder;
+	struct ptl_code *code;
+	struct ptl_version version;
+	uint32_t process;
+	bool selected;
+	/* What has been found in the version at hand: if all of it is the same in another, blocks stay good. */
+	struct native_range used[USED_RANGES];
+	size_t used_count;
+};
+
+static void look_up(const struct native_engine *engine, uint64_t ip, struct native_range *range)
+{
+	struct ptl_piece piece;
+	const uint8_t *blob;
+	uint64_t size;
+
+	*range = (struct native_range){.image = PTL_NONE};
+	if (!ptl_version_find(ptl_code_timeline(engine->code), engine->version.root, ip, &piece)) {
+		range->first = piece.first;
+		range->last = piece.last;
+		return;
+	}
+	range->first = piece.first;
+	range->last = piece.last;
+	range->image = piece.image;
+	range->code_event = piece.code_event;
+	blob = ptl_code_blob(engine->code, piece.blob, &size);
+	if (!blob || piece.offset >= size)
+		return;
+	/* The blob may be shorter than the image: beyond its end nothing is known. */
+	size -= piece.offset;
+	if (size - 1 < piece.last - piece.first) {
+		if (ip - piece.first >= size) {
+			range->first = piece.first + size;
+			return;
+		}
+		range->last = piece.first + size - 1;
+	}
+	range->bytes = blob + piece.offset;
+}
+
+static void find(void *context, uint64_t ip, struct native_range *range)
+{
+	struct native_engine *engine = context;
+
+	look_up(engine, ip, range);
+	if (engine->used_count < USED_RANGES)
+		engine->used[engine->used_count] = *range;
+	if (engine->used_count <= USED_RANGES)
+		engine->used_count++;
+}
+
+static bool same_range(const struct native_range *a, const struct native_range *b)
+{
+	return a->first == b->first && a->last == b->last && a->bytes == b->bytes && a->image == b->image &&
+	       a->code_event == b->code_event;
+}
+
+static bool code_is_same(const struct native_engine *engine)
+{
+	if (engine->used_count > USED_RANGES)
+		return false;
+	for (size_t i = 0; i < engine->used_count; i++) {
+		struct native_range now;
+
+		look_up(engine, engine->used[i].first, &now);
+		if (!same_range(&now, &engine->used[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Makes the decoder see the process's code as of time; true: all that it knew is void. */
+static bool select_version(struct native_engine *engine, uint64_t time)
+{
+	uint32_t root = engine->version.root;
+	bool same;
+
+	ptl_timeline_version(ptl_code_timeline(engine->code), engine->process, time, &engine->version);
+	same = engine->selected && (root == engine->version.root || code_is_same(engine));
+	engine->selected = true;
+	if (!same)
+		engine->used_count = 0;
+	return !same;
+}
+
+static uint64_t recode(void *context, uint64_t time)
+{
+	struct native_engine *engine = context;
+
+	if (select_version(engine, time))
+		native_decoder_forget(&engine->decoder);
+	return engine->version.until;
+}
+
+static int open_engine(struct ptl_code *code, const struct ptl_machine *machine, struct ptl_engine **engine)
+{
+	struct native_engine *opened = calloc(1, sizeof(*opened));
+	int status;
+
+	if (!opened)
+		return ptl_fail_memory("flow engine", sizeof(*opened));
+	opened->code = code;
+	status = native_decoder_open(&opened->decoder, (struct native_source){find, opened}, machine);
+	if (status < 0) {
+		free(opened);
+		return status;
+	}
+	*engine = (struct ptl_engine *)opened;
+	return 0;
+}
+
+static int decode(struct ptl_engine *base, const struct ptl_engine_input *input, const struct ptl_flow_sink *sink)
+{
+	struct native_engine *engine = (struct native_engine *)base;
+	struct native_decoder *decoder = &engine->decoder;
+
+	engine->process = input->segment->process;
+	if (select_version(engine, input->segment->code_time))
+		native_code_forget(&decoder->code);
+	/* The software source begins a segment at each change of code, so time tells nothing more. */
+	decoder->recode = decoder->machine.software ? NULL : recode;
+	decoder->recode_context = engine;
+	decoder->code_until = engine->version.until;
+	return native_decoder_run(decoder, input, sink);
+}
+
+static void close_engine(struct ptl_engine *base)
+{
+	struct native_engine *engine = (struct native_engine *)base;
+
+	if (!engine)
+		return;
+	native_decoder_close(&engine->decoder);
+	free(engine);
+}
+
+const struct ptl_engine_class ptl_engine_native = {
+	.name = "native",
+	.description = "PTL's own: the fastest",
+	.open = open_engine,
+	.decode = decode,
+	.close = close_engine,
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which part of a trace the user asked for: processes, threads, CPUs, images, a span of time. */
+#ifndef PTL_DUMP_FILTER_H
+#define PTL_DUMP_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/trace.h>
+
+/* A set of numbers as given with --pid, --tid, --cpu: any number of times, each a comma list. Empty: all. */
+struct dump_id_set {
+	uint32_t *ids; /* owned, in the order given */
+	size_t count;
+};
+
+/* One end of --time as written, before the trace's start is known. */
+struct dump_time_bound {
+	bool given;
+	bool absolute;        /* "@..." : a time of the trace's clock */
+	uint64_t nanoseconds; /* else since the start of the trace */
+};
+
+/* Zero-initialised passes everything. */
+struct dump_filter {
+	struct dump_id_set pids;
+	struct dump_id_set tids;
+	struct dump_id_set cpus;
+	const char **images; /* owned array; glob patterns for paths or last components, in the order given */
+	size_t image_count;
+	struct dump_time_bound from, to;
+	/* Set by dump_filter_resolve, in the trace's clock, both inclusive. */
+	uint64_t first_time;
+	uint64_t last_time; /* UINT64_MAX: no end */
+};
+
+void dump_filter_free(struct dump_filter *filter);
+
+/* Adds "4711" or "4711,4712"; PTL_MISUSE says what was expected, PTL_NO_MEMORY. */
+int dump_id_set_add(struct dump_id_set *set, const char *text);
+/* True for a member, and for everything when the set is empty. */
+bool dump_id_set_has(const struct dump_id_set *set, uint32_t id);
+
+/* Reads "A..B", "A..", "..B"; PTL_MISUSE. Units: s (default), ms, us, ns; "@" before a bound: trace clock. */
+int dump_filter_time(struct dump_filter *filter, const char *text);
+/* text is kept by pointer; PTL_NO_MEMORY. */
+int dump_filter_image(struct dump_filter *filter, const char *text);
+
+/* Turns the bounds of --time into times of this trace's clock; PTL_MISUSE where A is after B. */
+int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *machine);
+
+/* True where the thread is wanted: its process by --pid and itself by --tid. */
+bool dump_filter_wants_thread(const struct dump_filter *filter, uint32_t pid, uint32_t tid);
+/* True where a moment lies within --time. Time 0 (unknown) passes only when no --time was given. */
+bool dump_filter_wants_time(const struct dump_filter *filter, uint64_t time);
+/* True where a path is wanted by --image: a pattern without "/" is held against the last component. */
+bool dump_filter_wants_image(const struct dump_filter *filter, const char *path);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a segment around its holes, finds out how it ends, and has it decoded. */
+#include "dump/flow_segment.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "dump/segment_packets.h"
+
+#define FIRST_READ ((size_t)64 << 10)
+/* A PSB comes every few KiB. Bytes of a segment beyond this are not decoded, and are a gap. */
+#define SEGMENT_LIMIT ((size_t)256 << 20)
+
+int ptl_flow_source_open(struct ptl_flow_source *source, struct ptl_trace *trace,
+			 struct ptl_code *code, const struct ptl_engine_class *class)
+{
+	*source = (struct ptl_flow_source){.trace = trace, .class = class};
+	return class->open(code, ptl_trace_machine(trace), &source->engine);
+}
+
+void ptl_flow_source_close(struct ptl_flow_source *source)
+{
+	if (source->engine)
+		source->class->close(source->engine);
+	free(source->bytes);
+	*source = (struct ptl_flow_source){0};
+}
+
+static int give_gap(const struct ptl_segment *segment, const struct ptl_flow_sink *sink,
+		    enum ptl_gap_cause cause, uint64_t offset, uint64_t size)
+{
+	const struct ptl_flow_event event = {
+		.kind = PTL_FLOW_GAP,
+		.cause = cause,
+		.time = segment->time,
+		.offset = offset,
+		.size = size,
+	};
+	const struct ptl_batch batch = {.events = &event, .event_count = 1};
+
+	return size ? sink->take(sink->context, &batch) : 0;
+}
+
+static int make_room(struct ptl_flow_source *source, size_t size)
+{
+	size_t capacity = source->capacity ? source->capacity : FIRST_READ;
+	uint8_t *bytes;
+
+	while (capacity < size + PTL_ENGINE_ROOM)
+		capacity *= 2;
+	if (capacity == source->capacity)
+		return 0;
+	bytes = realloc(source->bytes, capacity);
+	if (!bytes)
+		return ptl_fail_memory("segment", capacity);
+	source->bytes = bytes;
+	source->capacity = capacity;
+	return 0;
+}
+
+/* Reads the segment up to its first hole or its end. */
+static int read_whole(struct ptl_flow_source *source, const struct ptl_segment *segment,
+		      size_t *size)
+{
+	size_t want = segment->size < SEGMENT_LIMIT ? (size_t)segment->size : SEGMENT_LIMIT;
+
+	*size = 0;
+	while (*size < want) {
+		size_t part = want - *size, got;
+		uint64_t hole;
+		int status;
+
+		/* The size is the file's word: memory grows with the bytes that are there. */
+		if (part > *size && part > FIRST_READ)
+			part = *size > FIRST_READ ? *size : FIRST_READ;
+		status = make_room(source, *size + part);
+		if (!status)
+			status = ptl_stream_read(source->trace, segment->stream,
+						 segment->offset + *size, source->bytes + *size,
+						 part, &got, &hole);
+		if (status < 0)
+			return status;
+		if (!got)
+			break;
+		*size += got;
+	}
+	return 0;
+}
+
+/* Bytes and holes from offset to the segment's end, in which no decoding can start. */
+static int skip_rest(struct ptl_flow_source *source, const struct ptl_segment *segment,
+		     uint64_t offset, const struct ptl_flow_sink *sink)
+{
+	uint64_t end = segment->offset + segment->size, start = offset;
+	int status = make_room(source, FIRST_READ);
+
+	while (!status && offset < end) {
+		size_t part = end - offset < FIRST_READ ? (size_t)(end - offset) : FIRST_READ, got;
+		uint64_t hole;
+
+		status = ptl_stream_read(source->trace, segment->stream, offset, source->bytes,
+					 part, &got, &hole);
+		offset += status < 0 ? 0 : got;
+		if (status < 0 || got)
+			continue;
+		if (!hole || hole > end - offset)
+			hole = end - offset;
+		status = give_gap(segment, sink, PTL_GAP_SYNC, start, offset - start);
+		if (!status)
+			status = give_gap(segment, sink, PTL_GAP_LOST, offset, hole);
+		offset += hole;
+		start = offset;
+	}
+	return status < 0 ? status : give_gap(segment, sink, PTL_GAP_SYNC, start, offset - start);
+}
+
+/* Finds out from the next segment's PSB+ how this one ends. */
+static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *segment,
+		      struct ptl_engine_input *input)
+{
+	struct ptl_psb_plus next;
+	uint8_t bytes[PTL_PSB_PLUS_MAX];
+	uint64_t hole;
+	size_t got;
+	int status = ptl_stream_read(source->trace, segment->stream,
+				     segment->offset + segment->size, bytes, sizeof(bytes), &got,
+				     &hole);
+
+	if (status < 0)
+		return status;
+	ptl_psb_plus_read(bytes, got, &next);
+	input->has_next = next.complete;
+	input->next_ip_known = next.complete && next.has_ip;
+	input->next_ip = next.ip;
+	return 0;
+}
+
+int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
+		     const struct ptl_flow_sink *sink)
+{
+	struct ptl_engine_input input = {.segment = segment};
+	int status;
+
+	if (!segment->has_psb)
+		return skip_rest(source, segment, segment->offset, sink);
+	status = read_whole(source, segment, &input.size);
+	if (!status && segment->has_next && input.size == segment->size)
+		status = look_ahead(source, segment, &input);
+	input.bytes = source->bytes;
+	if (!status && input.size)
+		status = source->class->decode(source->engine, &input, sink);
+	if (!status)
+		status = skip_rest(source, segment, segment->offset + input.size, sink);
+	return status;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory that is given out in small pieces and freed all at once. */
+#ifndef PTL_DUMP_NATIVE_ARENA_H
+#define PTL_DUMP_NATIVE_ARENA_H
+
+#include <stddef.h>
+
+/* Zero-initialised is empty. */
+struct native_arena {
+	struct native_chunk *chunk; /* the newest; older ones hang on it */
+	size_t used;                /* of the newest */
+	size_t total;               /* bytes of all chunks */
+};
+
+/* size bytes, aligned to 16, not cleared; NULL without memory. */
+void *native_arena_take(struct native_arena *arena, size_t size);
+void native_arena_free(struct native_arena *arena);
+/* Hands all pieces of `from` over to `to`, and leaves `from` empty. */
+void native_arena_move(struct native_arena *from, struct native_arena *to);
+
+#endif

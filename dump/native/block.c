@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes blocks: reads code across ranges, decodes each instruction once. */
+#include "dump/native/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/instruction.h"
+
+static bool find_range(struct native_code *code, uint64_t ip)
+{
+	struct native_range *range = &code->range;
+
+	if (ip - range->first > range->last - range->first || range->last < range->first)
+		code->source.find(code->source.context, ip, range);
+	return range->bytes != NULL;
+}
+
+/* Copies up to size bytes from ip on, over the ends of ranges; gives how many there are. */
+static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size && find_range(code, ip)) {
+		uint64_t left = code->range.last - ip;
+		size_t part = size - done;
+
+		if (left < part - 1)
+			part = (size_t)left + 1;
+		memcpy(to + done, code->range.bytes + (ip - code->range.first), part);
+		done += part;
+		ip += part;
+		if (!ip)
+			break;
+	}
+	return done;
+}
+
+/* Decodes the instruction at ip; PTL_NOT_FOUND where its bytes are not all known. */
+static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struct ptl_instruction *instruction)
+{
+	uint8_t scratch[PTL_INSTRUCTION_MAX];
+	size_t size;
+	int status;
+
+	if (!find_range(code, ip))
+		return PTL_NOT_FOUND;
+	if (code->range.last - ip >= PTL_INSTRUCTION_MAX - 1)
+		return ptl_instruction_decode(code->range.bytes + (ip - code->range.first), PTL_INSTRUCTION_MAX,
+					      mode, ip, instruction);
+	size = gather(code, ip, scratch, sizeof(scratch));
+	status = ptl_instruction_decode(scratch, size, mode, ip, instruction);
+	return status == PTL_TRUNCATED ? PTL_NOT_FOUND : status;
+}
+
+static bool add_length(struct native_code *code, uint32_t at, uint8_t length)
+{
+	if (at == code->length_capacity) {
+		size_t capacity = at ? 2 * (size_t)at : 256;
+		uint8_t *lengths = realloc(code->lengths, capacity);
+
+		if (!lengths)
+			return false;
+		code->lengths = lengths;
+		code->length_capacity = capacity;
+	}
+	code->lengths[at] = length;
+	return true;
+}
+
+/* Walks from ip to the first branch, lengths into code->lengths; false without memory. */
+static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
+{
+	struct ptl_block *block = &made->block;
+	struct ptl_instruction instruction = {0};
+	uint64_t at = ip;
+
+	while (!instruction.branch && block->instructions < NATIVE_BLOCK_INSTRUCTIONS) {
+		int status = decode_at(code, at, mode, &instruction);
+
+		if (status < 0) {
+			made->stop = status == PTL_NOT_FOUND ? NATIVE_NO_CODE : NATIVE_BAD_CODE;
+			break;
+		}
+		if (!add_length(code, block->instructions, instruction.length))
+			return false;
+		block->instructions++;
+		block->last_ip = at;
+		at += instruction.length;
+		if (instruction.writes_cr3 && !made->paging)
+			made->paging = at;
+		block->branch = instruction.branch;
+		block->target = instruction.direct ? instruction.target : 0;
+	}
+	block->size = (uint32_t)(at - ip);
+	if (block->instructions == NATIVE_BLOCK_INSTRUCTIONS)
+		made->stop = NATIVE_BAD_CODE;
+	return true;
+}
+
+/* Lets the block point at its bytes: in their range, or a copy where they come from several. */
+static bool keep_bytes(struct native_code *code, struct ptl_block *block)
+{
+	uint8_t *copy;
+
+	if (find_range(code, block->ip)) {
+		block->image = code->range.image;
+		block->code_event = code->range.code_event;
+		block->code = code->range.bytes + (block->ip - code->range.first);
+		if (!block->size || code->range.last - block->ip >= block->size - 1)
+			return true;
+	}
+	copy = native_arena_take(&code->arena, block->size);
+	if (!copy)
+		return false;
+	gather(code, block->ip, copy, block->size);
+	block->code = copy;
+	return true;
+}
+
+static int grow(struct native_code *code)
+{
+	size_t slots = code->block_slots * 2;
+	struct native_block **blocks = calloc(slots, sizeof(*blocks));
+
+	if (!blocks)
+		return -1;
+	for (size_t i = 0; i < code->block_slots; i++) {
+		struct native_block *block = code->blocks[i];
+
+		while (block) {
+			struct native_block *next = block->chain;
+			struct native_block **head = &blocks[native_slot(block->block.ip, slots)];
+
+			block->chain = *head;
+			*head = block;
+			block = next;
+		}
+	}
+	free(code->blocks);
+	code->blocks = blocks;
+	code->block_slots = slots;
+	return 0;
+}
+
+static struct native_block *insert(struct native_code *code, const struct native_block *made)
+{
+	struct native_block *block;
+	struct native_block **head;
+
+	if (code->block_count >= code->block_slots && grow(code) < 0)
+		return NULL;
+	block = native_arena_take(&code->arena, sizeof(*block));
+	if (!block)
+		return NULL;
+	*block = *made;
+	block->self = &block->block;
+	block->alone.run = (struct ptl_run){
+		.blocks = &block->self,
+		.instructions = made->block.instructions,
+		.count = 1,
+		.branches = made->block.branch != PTL_BRANCH_NONE,
+	};
+	block->alone.pushes = &block->site;
+	block->alone.push_count = block->site != NULL;
+	head = &code->blocks[native_slot(block->block.ip, code->block_slots)];
+	block->chain = *head;
+	*head = block;
+	code->block_count++;
+	return block;
+}
+
+/* A call of the next instruction only reads the instruction pointer: SDM, "Return Compression". */
+static bool pushes(const struct ptl_block *block)
+{
+	if (block->branch == PTL_BRANCH_CALL)
+		return block->target != block->ip + block->size;
+	return block->branch == PTL_BRANCH_CALL_INDIRECT;
+}
+
+static bool add_site(struct native_code *code, struct native_block *made)
+{
+	if (!pushes(&made->block))
+		return true;
+	made->site = native_arena_take(&code->arena, sizeof(*made->site));
+	if (!made->site)
+		return false;
+	*made->site = (struct native_site){.ip = made->block.ip + made->block.size};
+	return true;
+}
+
+static struct native_block *make_block(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct native_block made = {
+		.block = {.ip = ip, .last_ip = ip, .image = PTL_NONE, .mode = (uint8_t)mode},
+		.whole = true,
+	};
+	uint8_t *lengths;
+
+	if (!walk(code, &made, ip, mode))
+		return NULL;
+	lengths = native_arena_take(&code->arena, made.block.instructions);
+	if (!lengths || !keep_bytes(code, &made.block) || !add_site(code, &made))
+		return NULL;
+	if (made.block.instructions)
+		memcpy(lengths, code->lengths, made.block.instructions);
+	made.block.lengths = lengths;
+	return insert(code, &made);
+}
+
+struct native_block *native_block_get(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct native_block *block = code->blocks[native_slot(ip, code->block_slots)];
+
+	while (block && (!block->whole || block->block.ip != ip || block->block.mode != mode))
+		block = block->chain;
+	return block ? block : make_block(code, ip, mode);
+}
+
+static struct native_block *find_part(struct native_code *code, const struct ptl_block *whole, uint64_t first,
+				      uint64_t end)
+{
+	struct native_block *block = code->blocks[native_slot(first, code->block_slots)];
+
+	while (block && (block->block.ip != first || block->block.size != end - first ||
+			 block->block.mode != whole->mode || block->block.instructions == 0))
+		block = block->chain;
+	return block;
+}
+
+const struct ptl_block *native_block_part(struct native_code *code, const struct ptl_block *whole, uint64_t first,
+					  uint64_t end)
+{
+	struct native_block *found = find_part(code, whole, first, end);
+	struct native_block part = {.block = *whole};
+	uint64_t at = whole->ip;
+	uint32_t from, to;
+
+	if (found)
+		return &found->block;
+	for (from = 0; from < whole->instructions && at != first; from++)
+		at += whole->lengths[from];
+	for (to = from; to < whole->instructions && at != end; to++) {
+		part.block.last_ip = at;
+		at += whole->lengths[to];
+	}
+	if (at != end || to == from)
+		return NULL;
+	part.block.ip = first;
+	part.block.size = (uint32_t)(end - first);
+	part.block.instructions = to - from;
+	part.block.code = whole->code + (first - whole->ip);
+	part.block.lengths = whole->lengths + from;
+	if (to < whole->instructions) {
+		part.block.branch = PTL_BRANCH_NONE;
+		part.block.target = 0;
+	} else {
+		part.site = native_block_of(whole)->site;
+	}
+	found = insert(code, &part);
+	return found ? &found->block : NULL;
+}

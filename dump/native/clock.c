@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Trace time from timing packets. */
+#include "dump/native/clock.h"
+
+void native_clock_start(struct native_clock *clock, const struct ptl_machine *machine)
+{
+	*clock = (struct native_clock){.machine = machine};
+}
+
+static void take_tsc(struct native_clock *clock, uint64_t tsc)
+{
+	clock->tsc = tsc;
+	clock->cycles = 0;
+	clock->has_tsc = true;
+	clock->has_ctc = false;
+}
+
+/* The crystal clock was ctc when the TSC was `fast` less than the TSC packet before said. */
+static void take_tma(struct native_clock *clock, uint16_t ctc, uint16_t fast)
+{
+	if (!clock->has_tsc || !clock->machine->ctc_denominator)
+		return;
+	clock->base = clock->tsc - fast;
+	clock->crystals = 0;
+	clock->ctc = ctc;
+	clock->has_ctc = true;
+}
+
+static void take_mtc(struct native_clock *clock, uint8_t mtc)
+{
+	unsigned shift = clock->machine->mtc_frequency;
+	uint32_t mask, ctc = (uint32_t)mtc << (shift & 15);
+
+	if (!clock->has_ctc)
+		return;
+	/* TMA has 16 bits of the crystal clock, so fewer than all bits of MTC may be comparable at first. */
+	mask = (0x100u << (shift & 15)) - 1;
+	if (!clock->crystals && mask > 0xffff)
+		mask = 0xffff;
+	clock->crystals += (ctc - clock->ctc) & mask;
+	clock->ctc = ctc;
+	clock->tsc = clock->base + (uint64_t)((__uint128_t)clock->crystals * clock->machine->ctc_numerator /
+					      clock->machine->ctc_denominator);
+	clock->cycles = 0;
+}
+
+void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_TSC:
+		take_tsc(clock, packet->tsc.tsc);
+		break;
+	case PTL_PT_TMA:
+		take_tma(clock, packet->tma.ctc, packet->tma.fast);
+		break;
+	case PTL_PT_MTC:
+		take_mtc(clock, packet->mtc.ctc);
+		break;
+	case PTL_PT_CYC:
+		clock->cycles += packet->cyc.cycles;
+		break;
+	case PTL_PT_CBR:
+		/* Cycles so far went by at the old ratio. */
+		if (clock->ratio && clock->cycles) {
+			clock->tsc += clock->cycles * clock->machine->nominal_ratio / clock->ratio;
+			clock->cycles = 0;
+		}
+		clock->ratio = packet->cbr.ratio;
+		break;
+	default:
+		break;
+	}
+}
+
+uint64_t native_clock_time(const struct native_clock *clock)
+{
+	const struct ptl_machine *machine = clock->machine;
+	uint64_t tsc = clock->tsc;
+
+	if (!clock->has_tsc || !machine->tsc_multiplier)
+		return 0;
+	if (clock->cycles && clock->ratio && machine->nominal_ratio)
+		tsc += (uint64_t)((__uint128_t)clock->cycles * machine->nominal_ratio / clock->ratio);
+	return machine->tsc_zero + (uint64_t)((__uint128_t)tsc * machine->tsc_multiplier >> (machine->tsc_shift & 63));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Trace time from timing packets: TSC, TMA, MTC, CYC, CBR. */
+#ifndef PTL_DUMP_NATIVE_CLOCK_H
+#define PTL_DUMP_NATIVE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ptl/pt.h>
+#include <ptl/trace.h>
+
+/*
+ * TSC and TMA give an exact pair of TSC and crystal clock; an MTC moves the crystal clock on; CYC counts core
+ * cycles since the last of them, which CBR turns into TSC ticks. SDM, "Intel Processor Trace", section
+ * "Decoding Time".
+ */
+struct native_clock {
+	const struct ptl_machine *machine;
+	uint64_t tsc;     /* at the last packet that tells it, estimates by MTC included */
+	uint64_t base;    /* TSC when the crystal clock was `ctc` */
+	uint64_t crystals; /* crystal clocks since base */
+	uint64_t cycles;  /* core cycles since tsc */
+	uint32_t ctc;     /* the last one, as many bits as MTC tells */
+	uint8_t ratio;    /* CBR; 0 unknown */
+	bool has_tsc;
+	bool has_ctc;
+};
+
+void native_clock_start(struct native_clock *clock, const struct ptl_machine *machine);
+/* Takes any packet; those that tell no time change nothing. */
+void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet *packet);
+/* The trace time now; 0 unknown. */
+uint64_t native_clock_time(const struct native_clock *clock);
+
+#endif

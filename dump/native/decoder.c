@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
+#include "dump/native/packet.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "format/pt_decode.h"
+
+/* Beyond this size of blocks and nodes, all are forgotten before the next segment. */
+#define CODE_LIMIT (64u << 20)
+
+void native_decoder_forget(struct native_decoder *decoder)
+{
+	uint64_t ip = decoder->node ? decoder->node->ip : 0;
+
+	native_output_flush(&decoder->out);
+	native_code_forget(&decoder->code);
+	/* Sites are retired like all else, but hold an address that can be looked up again. */
+	for (unsigned i = 0; i < decoder->stack_count; i++)
+		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->node = NULL;
+	if (decoder->node)
+		native_go(decoder, ip);
+}
+
+/* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
+static bool read_header(struct native_decoder *decoder)
+{
+	bool within = decoder->node != NULL;
+	struct ptl_pt_packet packet = {0};
+	uint64_t start = 0;
+
+	decoder->last_ip = 0;
+	decoder->context = (struct ptl_pt_context){0};
+	/* An overflow ends it too. */
+	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && decoder->at < decoder->end) {
+		int size = ptl_pt_decode_inline(decoder->at, (size_t)(decoder->end - decoder->at), &decoder->context,
+						&packet);
+
+		if (size < 0)
+			return false;
+		native_state_packet(decoder, &packet, &start);
+		decoder->at += size;
+	}
+	if (start && !decoder->overflowed && !within)
+		native_go(decoder, start);
+	/* The CPU forgets its calls at a PSB; those before it are not to be put on the stack later. */
+	decoder->stack_count = 0;
+	decoder->stack_runs = decoder->out.run_count;
+	return true;
+}
+
+/* --- the loop ----------------------------------------------------------------------------------------- */
+
+/* A PSB within the segment, which the index of PSBs does not know: the flow goes on in it. */
+static bool pass_psb(struct native_decoder *decoder)
+{
+	decoder->at += PTL_PT_PSB_SIZE;
+	if (!read_header(decoder))
+		native_gap(decoder, PTL_GAP_PACKET, 0);
+	return !decoder->failed && !decoder->out.status;
+}
+
+/* Any packet but PAD; false at the segment's end. */
+static bool read_packet(struct native_decoder *decoder)
+{
+	struct ptl_pt_packet packet;
+	int size = ptl_pt_decode_inline(decoder->at, (size_t)(decoder->end - decoder->at), &decoder->context, &packet);
+
+	if (size < 0) {
+		native_gap(decoder, PTL_GAP_PACKET, 0);
+		return false;
+	}
+	if (__builtin_expect(packet.kind == PTL_PT_PSB, 0))
+		return pass_psb(decoder);
+	native_packet(decoder, &packet);
+	decoder->at += size;
+	return !decoder->failed && !decoder->out.status;
+}
+
+/* TIP.PGE in the usual state: no packets before, no change of mode. */
+static void enable_fast(struct native_decoder *decoder, uint64_t ip)
+{
+	struct ptl_flow_event *event = native_output_place(&decoder->out);
+
+	event->kind = PTL_FLOW_ENABLED;
+	event->flags = PTL_EVENT_HAS_TO | (decoder->disabled_ip == ip ? PTL_EVENT_RESUMED : 0);
+	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);
+	event->to = ip;
+	native_go_target(decoder, ip);
+}
+
+/* TIP.PGD where the branch at the node's end is known to lead out. */
+static void disable_fast(struct native_decoder *decoder, uint64_t ip)
+{
+	struct native_node *node = decoder->node;
+	struct ptl_flow_event *event;
+
+	native_leave(decoder, node);
+	event = native_output_place(&decoder->out);
+	event->kind = PTL_FLOW_DISABLED;
+	event->flags = PTL_EVENT_HAS_TO;
+	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);
+	event->to = ip;
+	decoder->disabled_ip = native_resume_ip(node->run.run.blocks[node->run.run.count - 1], true, ip);
+	decoder->node = NULL;
+}
+
+/*
+ * TIP, TIP.PGE and TIP.PGD with an address, where nothing is pending; false: not this packet, or not this
+ * state.
+ */
+static bool read_address(struct native_decoder *decoder, unsigned first)
+{
+	struct native_node *node = decoder->node;
+	unsigned form = first >> PTL_PT_IP_SHIFT;
+	unsigned size = ptl_pt_ip_size(form);
+	uint64_t payload, ip;
+
+	if (!form || size > 8 || decoder->next_mode || decoder->paging_due)
+		return false;
+	payload = ptl_load64(decoder->at + 1) & ~0ull >> (64 - 8 * size);
+	ip = ptl_pt_ip_expand(decoder->last_ip, form, payload);
+	switch (first & 0x1f) {
+	case PTL_PT_MATCH_TIP:
+		if (!node)
+			return false;
+		native_take_target(decoder, ip);
+		break;
+	case PTL_PT_MATCH_TIP_PGE:
+		if (node || decoder->overflowed)
+			return false;
+		enable_fast(decoder, ip);
+		break;
+	case PTL_PT_MATCH_TIP_PGD:
+		if (!node || !node->out_known || node->out_ip != ip)
+			return false;
+		disable_fast(decoder, ip);
+		break;
+	default:
+		return false;
+	}
+	decoder->last_ip = ip;
+	decoder->at += 1 + size;
+	return true;
+}
+
+/*
+ * The frequent packets in the frequent states: anything else is left to read_packet. Up to 16 bytes may be
+ * read ahead.
+ */
+static bool read_fast(struct native_decoder *decoder)
+{
+	uint64_t word = ptl_load64(decoder->at);
+	unsigned first;
+
+	/* CPUs pad a lot, by any number of bytes: no branch a byte. */
+	if (!word) {
+		decoder->at += 8;
+		return true;
+	}
+	decoder->at += __builtin_ctzll(word) >> 3;
+	first = *decoder->at;
+	if (decoder->has_from || decoder->context.bip_bytes)
+		return read_packet(decoder);
+	if (!(first & 1) && first > PTL_PT_EXTENDED && decoder->node) {
+		native_take_key(decoder, first >> 1);
+		decoder->at++;
+	} else if (!(first & 1) || !read_address(decoder, first)) {
+		return read_packet(decoder);
+	}
+	return !decoder->failed && !decoder->out.status;
+}
+
+static void read_packets(struct native_decoder *decoder)
+{
+	bool more = !decoder->failed && !decoder->out.status;
+
+	while (more && decoder->end - decoder->at > PTL_PT_PACKET_MAX)
+		more = read_fast(decoder);
+	while (more && decoder->at < decoder->end) {
+		if (*decoder->at)
+			more = read_packet(decoder);
+		else
+			decoder->at++;
+	}
+}
+
+/* What lies between the last packet and the next segment's start. */
+static void finish(struct native_decoder *decoder, const struct ptl_engine_input *input)
+{
+	if (decoder->failed || decoder->out.status || !decoder->node)
+		return;
+	decoder->at = decoder->end;
+	if (!input->has_next) {
+		/* A FUP without its TIP still proves what came before it. */
+		if (decoder->has_from)
+			native_walk_to(decoder, decoder->from);
+	} else if (input->next_ip_known)
+		native_walk_to(decoder, input->next_ip);
+	else
+		native_gap(decoder, PTL_GAP_MISMATCH, 0);
+}
+
+static void start(struct native_decoder *decoder, const struct ptl_engine_input *input,
+		  const struct ptl_flow_sink *sink)
+{
+	if (native_code_size(&decoder->code) > CODE_LIMIT)
+		native_code_forget(&decoder->code);
+	native_code_drop(&decoder->code);
+	native_output_start(&decoder->out, sink);
+	decoder->out.time = input->segment->time;
+	native_clock_start(&decoder->clock, &decoder->machine);
+	decoder->begin = decoder->at = input->bytes;
+	decoder->end = input->bytes + input->size;
+	decoder->offset = input->segment->offset;
+	decoder->node = NULL;
+	decoder->last_ip = 0;
+	decoder->disabled_ip = 0;
+	decoder->context = (struct ptl_pt_context){0};
+	decoder->mode = decoder->machine.mode ? decoder->machine.mode : 64;
+	decoder->next_mode = 0;
+	decoder->bound = NATIVE_BOUND_NONE;
+	decoder->has_from = decoder->paging_due = decoder->overflowed = false;
+	decoder->failed = decoder->no_memory = false;
+	decoder->stack_top = decoder->stack_count = 0;
+	decoder->stack_runs = 0;
+}
+
+/* The batch's runs are about to go: the calls in them are still needed. */
+static void keep_calls(void *context)
+{
+	struct native_decoder *decoder = context;
+
+	if (decoder->at < decoder->end)
+		native_update_stack(decoder);
+	decoder->stack_runs = 0;
+}
+
+int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_input *input,
+		       const struct ptl_flow_sink *sink)
+{
+	start(decoder, input, sink);
+	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
+		native_gap(decoder, PTL_GAP_PACKET, 0);
+	read_packets(decoder);
+	finish(decoder, input);
+	native_output_flush(&decoder->out);
+	if (decoder->no_memory)
+		return ptl_fail_memory("flow", native_code_size(&decoder->code));
+	return decoder->out.status;
+}
+
+int native_decoder_open(struct native_decoder *decoder, struct native_source source,
+			const struct ptl_machine *machine)
+{
+	int status;
+
+	*decoder = (struct native_decoder){.machine = *machine};
+	status = native_output_open(&decoder->out);
+	if (status < 0)
+		return status;
+	decoder->out.before_flush = keep_calls;
+	decoder->out.flush_context = decoder;
+	status = native_code_open(&decoder->code, source);
+	if (status < 0)
+		native_output_close(&decoder->out);
+	return status;
+}
+
+void native_decoder_close(struct native_decoder *decoder)
+{
+	native_code_close(&decoder->code);
+	native_output_close(&decoder->out);
+}

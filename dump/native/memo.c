@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Walks several TNT bits once and remembers the whole way. */
+#include <string.h>
+
+#include "dump/native/node.h"
+
+/* Blocks in one memoised run; a run that would be longer ends early. */
+/* Memory for ways; what is beyond is forgotten, and made again when it is met again. */
+#define WAYS_LIMIT (16u << 20)
+#define RUN_BLOCKS 512
+/* Calls that a run may leave on the return stack, well below the stack's 64. */
+#define RUN_PUSHES 32
+/* Nodes without a decision in a row: an endless loop of direct jumps. */
+#define RUN_NODES 16
+
+struct draft {
+	const struct ptl_block *blocks[RUN_BLOCKS];
+	struct native_site *pushes[RUN_PUSHES];
+	uint32_t instructions;
+	uint32_t block_count;
+	uint32_t branches;
+	uint32_t push_count;
+};
+
+/* Adds all of node to the way; false where it does not fit. */
+static bool leave_node(struct draft *draft, const struct native_node *node)
+{
+	const struct ptl_run *run = &node->run.run;
+
+	if (draft->block_count + run->count > RUN_BLOCKS || draft->push_count + node->run.push_count > RUN_PUSHES ||
+	    draft->instructions + run->instructions > NATIVE_RUN_INSTRUCTIONS)
+		return false;
+	memcpy(draft->blocks + draft->block_count, run->blocks, run->count * sizeof(draft->blocks[0]));
+	memcpy(draft->pushes + draft->push_count, node->run.pushes, node->run.push_count * sizeof(draft->pushes[0]));
+	draft->push_count += node->run.push_count;
+	draft->block_count += run->count;
+	draft->branches += run->branches;
+	draft->instructions += (uint32_t)run->instructions;
+	return true;
+}
+
+/* Takes one bit at node; NULL where the run has to end before it (or without memory: *failed). */
+static struct native_node *step(struct native_code *code, struct draft *draft, struct native_node *node, unsigned taken,
+				bool *failed)
+{
+	struct native_node *next;
+
+	switch (node->decision) {
+	case NATIVE_CONDITIONAL:
+		if (!leave_node(draft, node))
+			return NULL;
+		next = native_node_follow(code, node, taken);
+		break;
+	case NATIVE_RETURN:
+		/* The calls of the node itself come before its return. */
+		if (!taken || !(draft->push_count + node->run.push_count) || !leave_node(draft, node))
+			return NULL;
+		next = native_site_follow(code, draft->pushes[--draft->push_count], node->mode);
+		break;
+	default:
+		return NULL;
+	}
+	*failed |= !next;
+	return next;
+}
+
+/* Leaves nodes that need no decision. */
+static struct native_node *settle(struct native_code *code, struct draft *draft, struct native_node *node, bool *failed)
+{
+	for (unsigned i = 0; i < RUN_NODES && node->decision == NATIVE_CONTINUE; i++) {
+		struct native_node *next = native_node_follow(code, node, 0);
+
+		*failed |= !next;
+		if (!next || !leave_node(draft, node))
+			break;
+		node = next;
+	}
+	return node;
+}
+
+static const struct native_run *keep(struct native_code *code, const struct draft *draft)
+{
+	size_t blocks = draft->block_count * sizeof(draft->blocks[0]);
+	size_t pushes = draft->push_count * sizeof(draft->pushes[0]);
+	struct native_run *way = native_arena_take(&code->ways, sizeof(*way) + blocks + pushes);
+	char *memory;
+
+	if (!way)
+		return NULL;
+	memory = (char *)(way + 1);
+	way->run = (struct ptl_run){
+		.blocks = memcpy(memory, draft->blocks, blocks),
+		.instructions = draft->instructions,
+		.count = draft->block_count,
+		.branches = draft->branches,
+	};
+	way->pushes = memcpy(memory + blocks, draft->pushes, pushes);
+	way->push_count = draft->push_count;
+	return way;
+}
+
+const struct native_memo *native_memo_make(struct native_code *code, struct native_node *node, uint32_t key)
+{
+	struct native_memo *memo = native_memo_slot(code, node, key);
+	struct draft draft = {.block_count = 0};
+	unsigned bits = 31 - (unsigned)__builtin_clz(key);
+	const struct native_run *way;
+	struct native_node *to;
+	unsigned used = 0;
+	bool failed = false;
+
+	to = node;
+	while (used < bits && !failed) {
+		struct native_node *next;
+
+		/* Only now: what comes behind the last bit may be interrupted. */
+		to = settle(code, &draft, to, &failed);
+		next = failed ? NULL : step(code, &draft, to, key >> (bits - 1 - used) & 1, &failed);
+		if (!next)
+			break;
+		used++;
+		to = next;
+	}
+	memo->from = 0;
+	way = failed ? NULL : keep(code, &draft);
+	if (!way)
+		return NULL;
+	memo->from = (uint64_t)(uintptr_t)node | (uint64_t)key << 56;
+	memo->to = (uint64_t)(uintptr_t)to | (uint64_t)native_memo_base(to) << 48;
+	memo->way = (uint64_t)(uintptr_t)way | (uint64_t)used << 56;
+	memo->instructions = draft.instructions;
+	memo->blocks = (uint16_t)draft.block_count;
+	memo->branches = (uint16_t)draft.branches;
+	return memo;
+}
+
+bool native_memo_full(const struct native_code *code)
+{
+	return code->ways.total > WAYS_LIMIT;
+}
+
+void native_memo_forget(struct native_code *code)
+{
+	memset(code->memo, 0, sizeof(*code->memo) << NATIVE_MEMO_SHIFT);
+	native_arena_free(&code->ways);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes nodes of blocks, once for each address, and keeps both in tables by address. */
+#include "dump/native/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "dump/native/block.h"
+
+static int grow_nodes(struct native_code *code)
+{
+	size_t slots = code->node_slots * 2;
+	struct native_node **nodes = calloc(slots, sizeof(*nodes));
+
+	if (!nodes)
+		return -1;
+	for (size_t i = 0; i < code->node_slots; i++) {
+		struct native_node *node = code->nodes[i];
+
+		while (node) {
+			struct native_node *next = node->chain;
+			struct native_node **head = &nodes[native_slot(node->ip, slots)];
+
+			node->chain = *head;
+			*head = node;
+			node = next;
+		}
+	}
+	free(code->nodes);
+	code->nodes = nodes;
+	code->node_slots = slots;
+	return 0;
+}
+
+/* What has been put together of a node so far. */
+struct draft {
+	const struct ptl_block *blocks[NATIVE_NODE_BLOCKS];
+	struct native_site *pushes[NATIVE_NODE_BLOCKS];
+	struct ptl_run run;
+	uint32_t push_count;
+	struct native_node node;
+};
+
+static const uint8_t decisions[] = {
+	[PTL_BRANCH_CONDITIONAL] = NATIVE_CONDITIONAL, [PTL_BRANCH_JUMP_INDIRECT] = NATIVE_INDIRECT,
+	[PTL_BRANCH_CALL_INDIRECT] = NATIVE_INDIRECT,  [PTL_BRANCH_RETURN] = NATIVE_RETURN,
+	[PTL_BRANCH_FAR_CALL] = NATIVE_FAR,	       [PTL_BRANCH_FAR_RETURN] = NATIVE_FAR,
+	[PTL_BRANCH_FAR_JUMP] = NATIVE_FAR,
+};
+
+/* Adds the block and says where the next one starts; true at the node's end. */
+static bool add_block(struct draft *draft, const struct ptl_block *block, uint64_t *at)
+{
+	struct native_node *node = &draft->node;
+	struct native_site *site = native_block_of(block)->site;
+
+	draft->blocks[draft->run.count++] = block;
+	draft->run.instructions += block->instructions;
+	draft->run.branches += block->branch != PTL_BRANCH_NONE;
+	node->paging |= native_block_of(block)->paging != 0;
+	if (site)
+		draft->pushes[draft->push_count++] = site;
+	if (block->branch == PTL_BRANCH_JUMP || block->branch == PTL_BRANCH_CALL) {
+		*at = block->target;
+		if (draft->run.count < NATIVE_NODE_BLOCKS && draft->run.instructions < NATIVE_BLOCK_INSTRUCTIONS)
+			return false;
+		node->decision = NATIVE_CONTINUE;
+		node->next_ip[0] = *at;
+		return true;
+	}
+	node->decision = decisions[block->branch];
+	node->next_ip[0] = block->ip + block->size;
+	node->next_ip[1] = block->target;
+	return true;
+}
+
+static int draft_node(struct native_code *code, struct draft *draft, uint64_t ip, unsigned mode)
+{
+	uint64_t at = ip;
+	bool ended = false;
+
+	draft->node = (struct native_node){.ip = ip, .mode = (uint8_t)mode};
+	while (!ended) {
+		struct native_block *block = native_block_get(code, at, mode);
+
+		if (!block)
+			return -1;
+		if (block->block.instructions && block->block.branch) {
+			ended = add_block(draft, &block->block, &at);
+			continue;
+		}
+		if (block->block.instructions) {
+			draft->blocks[draft->run.count++] = &block->block;
+			draft->run.instructions += block->block.instructions;
+		}
+		draft->node.decision = block->stop;
+		draft->node.stop_ip = block->block.ip + block->block.size;
+		ended = true;
+	}
+	return 0;
+}
+
+static struct native_node *make_node(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct draft draft = {.push_count = 0};
+	struct native_node *node;
+	size_t blocks, pushes;
+	char *memory;
+
+	if (draft_node(code, &draft, ip, mode) < 0)
+		return NULL;
+	blocks = draft.run.count * sizeof(draft.blocks[0]);
+	pushes = draft.push_count * sizeof(draft.pushes[0]);
+	node = native_arena_take(&code->arena, sizeof(*node) + blocks + pushes);
+	if (!node)
+		return NULL;
+	*node = draft.node;
+	memory = (char *)(node + 1);
+	node->run.run = draft.run;
+	node->run.run.blocks = memcpy(memory, draft.blocks, blocks);
+	node->run.pushes = memcpy(memory + blocks, draft.pushes, pushes);
+	node->run.push_count = draft.push_count;
+	return node;
+}
+
+struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct native_node *node = code->nodes[native_slot(ip, code->node_slots)];
+	struct native_node **head;
+
+	while (node && (node->ip != ip || node->mode != mode))
+		node = node->chain;
+	if (node)
+		return node;
+	if (code->node_count >= code->node_slots && grow_nodes(code) < 0)
+		return NULL;
+	node = make_node(code, ip, mode);
+	if (!node)
+		return NULL;
+	head = &code->nodes[native_slot(ip, code->node_slots)];
+	node->chain = *head;
+	*head = node;
+	code->node_count++;
+	return node;
+}
+
+int native_code_open(struct native_code *code, struct native_source source)
+{
+	*code = (struct native_code){
+		.source = source,
+		.range = {.first = 1},
+		.node_slots = 1u << 14,
+		.block_slots = 1u << 14,
+	};
+	code->nodes = calloc(code->node_slots, sizeof(*code->nodes));
+	code->blocks = calloc(code->block_slots, sizeof(*code->blocks));
+	code->memo = aligned_alloc(64, sizeof(*code->memo) << NATIVE_MEMO_SHIFT);
+	code->targets = calloc((size_t)1 << NATIVE_TARGET_SHIFT, sizeof(*code->targets));
+	if (!code->nodes || !code->blocks || !code->memo || !code->targets) {
+		native_code_close(code);
+		return ptl_fail_memory("code tables", sizeof(*code->memo) << NATIVE_MEMO_SHIFT);
+	}
+	memset(code->memo, 0, sizeof(*code->memo) << NATIVE_MEMO_SHIFT);
+	return 0;
+}
+
+void native_code_close(struct native_code *code)
+{
+	native_arena_free(&code->arena);
+	native_arena_free(&code->retired);
+	free(code->nodes);
+	free(code->blocks);
+	free(code->memo);
+	free(code->targets);
+	native_arena_free(&code->ways);
+	free(code->lengths);
+	*code = (struct native_code){0};
+}
+
+void native_code_forget(struct native_code *code)
+{
+	native_arena_move(&code->arena, &code->retired);
+	native_arena_move(&code->ways, &code->retired);
+	memset(code->nodes, 0, code->node_slots * sizeof(*code->nodes));
+	memset(code->blocks, 0, code->block_slots * sizeof(*code->blocks));
+	memset(code->targets, 0, sizeof(*code->targets) << NATIVE_TARGET_SHIFT);
+	native_memo_forget(code);
+	code->node_count = 0;
+	code->block_count = 0;
+	code->range = (struct native_range){.first = 1};
+}
+
+void native_code_drop(struct native_code *code)
+{
+	native_arena_free(&code->retired);
+}
+
+size_t native_code_size(const struct native_code *code)
+{
+	return code->arena.total + code->ways.total + code->retired.total;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Code as the native engine walks it: blocks, nodes of blocks up to the next packet, memoised runs. */
+#ifndef PTL_DUMP_NATIVE_NODE_H
+#define PTL_DUMP_NATIVE_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dump/flow.h"
+#include "dump/native/arena.h"
+
+/* Where bytes of code come from: a range of addresses with the bytes that are there. */
+struct native_range {
+	uint64_t first;
+	uint64_t last;        /* inclusive */
+	const uint8_t *bytes; /* of `first`; NULL: they are not known */
+	uint32_t image;       /* PTL_NONE */
+	bool code_event;
+};
+
+struct native_source {
+	/* The range that holds ip, or the hole around it. */
+	void (*find)(void *context, uint64_t ip, struct native_range *range);
+	void *context;
+};
+
+/* What the engine has to be told at a node's end. */
+enum native_decision {
+	NATIVE_CONDITIONAL, /* a TNT bit */
+	NATIVE_INDIRECT,    /* a TIP: indirect jump or call */
+	NATIVE_RETURN,      /* a TNT bit with return compression, else a TIP */
+	NATIVE_FAR,         /* a TIP, or a TIP.PGD where it leads out of what is traced */
+	NATIVE_CONTINUE,    /* nothing: the node was only cut because it is long, or code changes range */
+	NATIVE_NO_CODE,     /* the bytes at stop_ip are not in the trace */
+	NATIVE_BAD_CODE,    /* the bytes at stop_ip are no instruction */
+};
+
+struct native_node;
+
+/* A return address that a near call pushes, with the node there once it is known. */
+struct native_site {
+	uint64_t ip;
+	struct native_node *node;
+};
+
+/*
+ * A run as it is given out, and the return addresses that its near calls push, oldest first. The return stack
+ * is made of the runs that were given out, when a return asks for it.
+ */
+struct native_run {
+	struct ptl_run run;
+	struct native_site *const *pushes;
+	uint32_t push_count;
+};
+
+/*
+ * All code from an address to the first place where a packet decides what comes next: direct jumps and
+ * calls are followed. Nodes never change, but for their links.
+ */
+struct native_node {
+	struct native_run run;
+	uint64_t ip;
+	struct native_node *next[2]; /* of CONDITIONAL: not taken, taken; of CONTINUE: [0]; NULL: not made yet */
+	uint64_t out_ip; /* the last TIP.PGD here led to this address, */
+	uint8_t decision; /* enum native_decision */
+	uint8_t mode;
+	bool out_known;   /* and so left the node at its end */
+	bool paging;      /* a block of it writes CR3 */
+	uint64_t next_ip[2];
+	uint64_t stop_ip;
+	struct native_node *chain; /* in the table */
+};
+
+/* The longest chain of blocks in one node, so that endless loops of direct jumps end. */
+#define NATIVE_NODE_BLOCKS 64
+/* The longest block; code beyond is treated as unknown, so that hostile code costs a bounded time. */
+#define NATIVE_BLOCK_INSTRUCTIONS (1u << 20)
+/* The most that a run adds up to: a node's last block may be as long as the others together. */
+#define NATIVE_RUN_INSTRUCTIONS (1u << 22)
+
+/*
+ * What (node, up to 7 TNT bits) leads to; the table is direct-mapped. Only conditional branches, and
+ * returns whose call is on the way, are in a way. Half a cache line: addresses of user space have 47 bits,
+ * so that a pointer has room for more.
+ */
+struct native_memo {
+	uint64_t from; /* the node, and the bits below a stop bit << 56 */
+	uint64_t to;   /* the node, and where its own entries are << 48: see native_memo_base */
+	uint64_t way;  /* the run, and the bits consumed << 56: fewer than asked for where the way meets another
+			  decision */
+	uint32_t instructions; /* copied from the way: */
+	uint16_t blocks;
+	uint16_t branches;
+};
+
+#define NATIVE_POINTER_MASK 0xffffffffffffull
+
+static inline struct native_node *native_memo_to(const struct native_memo *memo)
+{
+	return (struct native_node *)(uintptr_t)(memo->to & NATIVE_POINTER_MASK);
+}
+
+static inline const struct native_run *native_memo_way(const struct native_memo *memo)
+{
+	return (const struct native_run *)(uintptr_t)(memo->way & NATIVE_POINTER_MASK);
+}
+
+static inline unsigned native_memo_used(const struct native_memo *memo)
+{
+	return (unsigned)(memo->way >> 56);
+}
+
+#define NATIVE_MEMO_SHIFT 15 /* log2 of the table's entries */
+#define NATIVE_MEMO_BITS 7
+/* Where an indirect branch leads: direct-mapped, by address. */
+#define NATIVE_TARGET_SHIFT 12
+
+struct native_target {
+	uint64_t tag; /* see native_target_tag */
+	struct native_node *node;
+};
+
+/* The address with the mode: no address of 64-bit mode is one of another mode, and 0 is none. */
+static inline uint64_t native_target_tag(uint64_t ip, unsigned mode)
+{
+	return mode == 64 ? ip ^ 1ull << 56 : (ip & 0xffffffff) | (uint64_t)mode << 57;
+}
+
+/* All code of one address space in one version. */
+struct native_code {
+	struct native_source source;
+	struct native_range range; /* the last one found */
+	struct native_arena arena; /* blocks, nodes, runs, sites: all go at once */
+	struct native_node **nodes; /* table by address */
+	size_t node_count;
+	size_t node_slots;
+	struct native_block **blocks;
+	size_t block_count;
+	size_t block_slots;
+	struct native_memo *memo;
+	struct native_target *targets;
+	struct native_arena ways;    /* of the memo: they go at once too, and may go alone */
+	struct native_arena retired; /* forgotten, but given out in the segment at hand */
+	uint8_t *lengths; /* scratch: the block being made */
+	size_t length_capacity;
+};
+
+/* Where an address is in a table of blocks or nodes; slots is a power of two. */
+static inline size_t native_slot(uint64_t ip, size_t slots)
+{
+	return (size_t)(ip * 0x9e3779b97f4a7c15ull >> 20) & (slots - 1);
+}
+
+/* PTL_NO_MEMORY. */
+int native_code_open(struct native_code *code, struct native_source source);
+void native_code_close(struct native_code *code);
+/*
+ * Forgets all blocks and nodes: the code may have changed. They are found no more, but pointers to them stay
+ * good until native_code_drop.
+ */
+void native_code_forget(struct native_code *code);
+/* Frees what was forgotten. */
+void native_code_drop(struct native_code *code);
+/* Bytes that blocks, nodes and runs take. */
+size_t native_code_size(const struct native_code *code);
+
+/* The node at ip; NULL without memory. It may be empty, with the decision NO_CODE. */
+struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsigned mode);
+
+/* The node behind a CONDITIONAL or CONTINUE; NULL without memory. */
+static inline struct native_node *native_node_follow(struct native_code *code, struct native_node *node,
+						     unsigned taken)
+{
+	if (__builtin_expect(!node->next[taken], 0))
+		node->next[taken] = native_node_get(code, node->next_ip[taken], node->mode);
+	return node->next[taken];
+}
+
+/* The node at a site; NULL without memory. */
+static inline struct native_node *native_site_follow(struct native_code *code, struct native_site *site,
+						     unsigned mode)
+{
+	if (__builtin_expect(!site->node || site->node->mode != mode, 0))
+		site->node = native_node_get(code, site->ip, mode);
+	return site->node;
+}
+
+/*
+ * The part of block from `first` to before the instruction at `end` (end may be the block's own end). NULL without
+ * memory, or where no instructions of the block start at these addresses.
+ */
+const struct ptl_block *native_block_part(struct native_code *code, const struct ptl_block *block, uint64_t first,
+					  uint64_t end);
+
+/* The index in the table that, with a key, gives the node's entry for it. */
+static inline uint32_t native_memo_base(const struct native_node *node)
+{
+	return (uint32_t)((((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15ull) >> (64 - NATIVE_MEMO_SHIFT));
+}
+
+/* The entry of the table for the node and key, whatever it holds now. */
+static inline struct native_memo *native_memo_slot(const struct native_code *code, const struct native_node *node,
+						   uint32_t key)
+{
+	/* The ways of one node lie near each other: fewer cache lines for the few that are used. */
+	return &code->memo[native_memo_base(node) ^ key];
+}
+
+/*
+ * Walks the key (1 to 7 bits below a stop bit) from node and remembers the way. NULL without memory. All ways may be
+ * forgotten: those in the batch must be given out before, so native_memo_full is asked first.
+ */
+const struct native_memo *native_memo_make(struct native_code *code, struct native_node *node, uint32_t key);
+
+/* Whether ways take so much memory that they should be forgotten. */
+bool native_memo_full(const struct native_code *code);
+void native_memo_forget(struct native_code *code);
+
+static inline bool native_memo_is(const struct native_memo *memo, const struct native_node *node, uint32_t key)
+{
+	return memo->from == ((uint64_t)(uintptr_t)node | (uint64_t)key << 56);
+}
+
+/* The entry for ip of the memory of where indirect branches lead, whatever it holds now. */
+static inline struct native_target *native_target_slot(const struct native_code *code, uint64_t ip)
+{
+	return &code->targets[ip * 0x9e3779b97f4a7c15ull >> (64 - NATIVE_TARGET_SHIFT)];
+}
+
+static inline bool native_target_is(const struct native_target *target, uint64_t ip, unsigned mode)
+{
+	return target->tag == native_target_tag(ip, mode);
+}
+
+/* native_node_get through that memory. */
+static inline struct native_node *native_target_get(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct native_target *target = native_target_slot(code, ip);
+	struct native_node *node;
+
+	if (__builtin_expect(native_target_is(target, ip, mode), 1))
+		return target->node;
+	node = native_node_get(code, ip, mode);
+	if (node)
+		*target = (struct native_target){.tag = native_target_tag(ip, mode), .node = node};
+	return node;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What each packet does to the flow. */
+#ifndef PTL_DUMP_NATIVE_PACKET_H
+#define PTL_DUMP_NATIVE_PACKET_H
+
+#include "dump/native/walk.h"
+
+/* Any packet outside of PSB+, but PAD and PSB. */
+void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet);
+/* A packet between PSB and PSBEND, which repeats the state; the address of its FUP goes into *start. */
+void native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start);
+
+/*
+ * Where flow goes on if nothing was missed: a call that leaves what is traced comes back behind itself, any other
+ * branch where it went. 0: unknown.
+ */
+uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Moving through code as packets say: the frequent steps inline, the rest by calls. */
+#ifndef PTL_DUMP_NATIVE_WALK_H
+#define PTL_DUMP_NATIVE_WALK_H
+
+#include "dump/native/decoder.h"
+
+/* Ends the segment's flow with a gap; what was not decoded is counted in it. */
+void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from);
+
+/* Puts flow at ip; the code there is not given out yet. */
+void native_go(struct native_decoder *decoder, uint64_t ip);
+
+/* The same, for a place where flow often goes. */
+void native_go_target(struct native_decoder *decoder, uint64_t ip);
+
+/* Brings the return stack up to the last run that was given out. */
+void native_update_stack(struct native_decoder *decoder);
+
+/* Takes count TNT bits, the oldest highest: any number, in any state. */
+void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count);
+
+/* What native_take_target does where it is not simple. */
+void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip);
+
+/* Gives out all code before the instruction at ip, which no packet separates from here; false: a gap. */
+bool native_walk_to(struct native_decoder *decoder, uint64_t ip);
+
+/* A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
+bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
+
+/* Gives out all code of the node. */
+static inline void native_leave(struct native_decoder *decoder, const struct native_node *node)
+{
+	native_output_run(&decoder->out, &node->run);
+}
+
+/* Takes 1 to 7 TNT bits below a stop bit. */
+static inline void native_take_key(struct native_decoder *decoder, uint32_t key)
+{
+	const struct native_memo *memo = native_memo_slot(&decoder->code, decoder->node, key);
+	unsigned count = 31 - (unsigned)__builtin_clz(key);
+
+	if (__builtin_expect(!native_memo_is(memo, decoder->node, key) || native_memo_used(memo) != count, 0)) {
+		native_take_bits(decoder, key & ~(1u << count), count);
+		return;
+	}
+	native_output_counted(&decoder->out, native_memo_way(memo), memo->instructions, memo->blocks, memo->branches);
+	decoder->node = native_memo_to(memo);
+}
+
+/* A TIP without FUP: the branch at the node's end leads to ip. */
+static inline void native_take_target(struct native_decoder *decoder, uint64_t ip)
+{
+	struct native_node *node = decoder->node;
+	struct native_target *target = native_target_slot(&decoder->code, ip);
+
+	if (__builtin_expect(!native_target_is(target, ip, decoder->mode) || node->decision == NATIVE_CONDITIONAL ||
+				     node->decision >= NATIVE_CONTINUE, 0)) {
+		native_take_target_slowly(decoder, ip);
+		return;
+	}
+	native_leave(decoder, node);
+	decoder->node = target->node;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How processes ended and how memory is protected, in words. */
+#ifndef PTL_DUMP_PRINT_STATUS_H
+#define PTL_DUMP_PRINT_STATUS_H
+
+#include <stdint.h>
+
+#include "common/bytes.h"
+
+/* "exit 0", "SIGSEGV", "SIGABRT, core dumped": status is as wait(2) encodes it. */
+void dump_text_exit_status(struct ptl_bytes *text, int32_t status);
+
+/* The signal's name, "SIGSEGV" or "signal 40"; NULL where status is no death by a signal. */
+const char *dump_signal_name(int32_t status, char room[16]);
+
+/* "r-x": protection has the PROT_ bits of mmap(2). */
+const char *dump_protection(uint32_t protection, char room[4]);
+
+#endif

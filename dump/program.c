@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What ptl-dump does before it knows its command: help, and finding the command that was meant. */
+#include "dump/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "dump/print_text.h"
+
+static int take_list_commands(void *target, const char *argument)
+{
+	bool *list = target;
+
+	(void)argument;
+	*list = true;
+	return 0;
+}
+
+/* For shell completion. */
+static const struct ptl_option hidden_options[] = {
+	{"list-commands", 0, NULL, NULL, take_list_commands},
+	{NULL},
+};
+
+/* A heading's text is shown as it is. */
+static const char *command_list(const struct dump_command *const *commands, struct ptl_bytes *text)
+{
+	dump_text_add(text, "Commands:");
+	for (const struct dump_command *const *command = commands; *command; command++) {
+		size_t start;
+
+		dump_text_add(text, "\n  ");
+		start = text->size;
+		dump_text_add(text, (*command)->name);
+		dump_text_pad(text, start, 24);
+		dump_text_add(text, (*command)->summary);
+	}
+	return dump_text_string(text);
+}
+
+#define WORD_MAX 16
+
+/* Levenshtein's distance; words beyond WORD_MAX letters are far from everything. */
+static size_t distance_of(const char *a, const char *b)
+{
+	const size_t a_length = strlen(a), b_length = strlen(b);
+	size_t row[WORD_MAX + 1];
+
+	if (a_length > WORD_MAX || b_length > WORD_MAX)
+		return WORD_MAX;
+	for (size_t j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (size_t i = 0; i < a_length; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 0; j < b_length; j++) {
+			const size_t changed = diagonal + (a[i] != b[j]);
+			const size_t shorter = row[j] < row[j + 1] ? row[j] : row[j + 1];
+
+			diagonal = row[j + 1];
+			row[j + 1] = changed < shorter + 1 ? changed : shorter + 1;
+		}
+	}
+	return row[b_length];
+}
+
+static int fail_command(const struct dump_command *const *commands, const char *name)
+{
+	const struct dump_command *nearest = NULL;
+	size_t least = 3;
+
+	if (access(name, F_OK) == 0) {
+		ptl_message_error("'%s' is a file: a command was expected before it", name);
+		ptl_message_hint("ptl-dump info %s", name);
+		return PTL_EXIT_USAGE;
+	}
+	for (const struct dump_command *const *command = commands; *command; command++) {
+		const size_t distance = distance_of(name, (*command)->name);
+
+		if (distance < least) {
+			least = distance;
+			nearest = *command;
+		}
+	}
+	ptl_message_error("there is no command '%s'", name);
+	if (nearest)
+		ptl_message_hint("ptl-dump %s", nearest->name);
+	else
+		ptl_message_hint("ptl-dump --help");
+	return PTL_EXIT_USAGE;
+}
+
+static int run_command(const struct dump_command *const *commands, int argc, char **argv)
+{
+	for (const struct dump_command *const *command = commands; *command; command++)
+		if (strcmp(argv[0], (*command)->name) == 0)
+			return dump_command_main(*command, argc, argv);
+	return fail_command(commands, argv[0]);
+}
+
+int dump_program_main(const struct dump_command *const *commands, const char *examples, int argc,
+		      char **argv)
+{
+	struct ptl_bytes text = {0};
+	const struct ptl_option heading[] = {{"", 0, NULL, command_list(commands, &text)}, {NULL}};
+	const struct ptl_option *const tables[] = {heading, hidden_options, NULL};
+	const struct ptl_command_line line = {
+		.program = "ptl-dump",
+		.usage = "COMMAND [options] FILE",
+		.summary = "Shows what is in a PTL trace file. FILE may be \"-\" for standard input.",
+		.examples = examples,
+		.tables = tables,
+		.stop_at_operand = 1,
+	};
+	bool list = false;
+	int first, status;
+
+	ptl_message_start("ptl-dump", false);
+	status = ptl_options_parse(&line, &list, argc, argv, &first);
+	ptl_bytes_free(&text);
+	if (status != 0)
+		return status > 0 ? PTL_EXIT_OK : ptl_exit_of(status);
+	if (list) {
+		for (const struct dump_command *const *command = commands; *command; command++)
+			puts((*command)->name);
+		return PTL_EXIT_OK;
+	}
+	if (first == argc) {
+		ptl_message_error("a command is missing");
+		ptl_message_hint("ptl-dump --help");
+		return PTL_EXIT_USAGE;
+	}
+	return run_command(commands, argc - first, argv + first);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lists segments: which streams are wanted, whose flow they hold, and where their PSBs are. */
+#include "dump/segment.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+
+/* A PT stream that is selected, and whose it is. */
+struct owned_stream {
+	const struct ptl_stream *stream;
+	uint32_t pid, tid;
+	uint32_t process, thread;
+};
+
+/* ---- streams ------------------------------------------------------------------------------------
+ */
+
+/* A stream of no process belongs to the only one there is: so it is with bare PT bytes. */
+static void find_owner(const struct ptl_timeline *timeline, struct owned_stream *owned)
+{
+	const struct ptl_stream *stream = owned->stream;
+
+	owned->pid = stream->pid;
+	owned->tid = stream->tid;
+	owned->process = owned->thread = PTL_NONE;
+	if (owned->pid == PTL_NO_ID && ptl_timeline_process_count(timeline) == 1)
+		owned->pid = ptl_timeline_process(timeline, 0)->pid;
+	if (owned->pid == PTL_NO_ID)
+		return;
+	owned->process = ptl_timeline_process_at(timeline, owned->pid, stream->first_time);
+	if (owned->process == PTL_NONE)
+		return;
+	if (owned->tid == PTL_NO_ID) {
+		const struct ptl_timeline_process *process = ptl_timeline_process(timeline,
+										  owned->process);
+
+		if (process->thread_count != 1)
+			return;
+		owned->thread = process->threads[0];
+		owned->tid = ptl_timeline_thread(timeline, owned->thread)->tid;
+		return;
+	}
+	owned->thread = ptl_timeline_thread_at(timeline, owned->pid, owned->tid,
+					       stream->first_time);
+}
+
+static bool is_member(const uint32_t *ids, size_t count, uint32_t id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ids[i] == id)
+			return true;
+	}
+	return !count;
+}
+
+static bool is_selected(const struct ptl_selection *selection, const struct owned_stream *owned)
+{
+	return is_member(selection->pids, selection->pid_count, owned->pid) &&
+	       is_member(selection->tids, selection->tid_count, owned->tid) &&
+	       is_member(selection->cpus, selection->cpu_count, owned->stream->cpu);
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_streams(const void *a_, const void *b_)
+{
+	const struct owned_stream *a = a_, *b = b_;
+	int order = compare_u64(a->process, b->process);
+
+	if (!order)
+		order = compare_u64(a->thread, b->thread);
+	if (!order)
+		order = compare_u64(a->stream->first_time, b->stream->first_time);
+	return order ? order : compare_u64(a->stream->id, b->stream->id);
+}
+
+static int select_streams(const struct ptl_trace *trace, const struct ptl_timeline *timeline,
+			  const struct ptl_selection *selection, struct owned_stream **selected,
+			  size_t *count)
+{
+	size_t all = ptl_stream_count(trace), kept = 0;
+	struct owned_stream *streams = calloc(all + 1, sizeof(*streams));
+
+	if (!streams)
+		return ptl_fail_memory("streams", all * sizeof(*streams));
+	for (size_t i = 0; i < all; i++) {
+		streams[kept].stream = ptl_stream_at(trace, i);
+		if (streams[kept].stream->kind != PTL_KIND_PT || !streams[kept].stream->bytes)
+			continue;
+		find_owner(timeline, &streams[kept]);
+		if (is_selected(selection, &streams[kept]))
+			kept++;
+	}
+	qsort(streams, kept, sizeof(*streams), compare_streams);
+	*selected = streams;
+	*count = kept;
+	return 0;
+}
+
+/* ---- segments -----------------------------------------------------------------------------------
+ */
+
+static int add_segment(struct ptl_segment_list *list, size_t *capacity,
+		       const struct ptl_segment *segment)
+{
+	if (list->count == *capacity) {
+		size_t wanted = *capacity ? *capacity * 2 : 256;
+		struct ptl_segment *grown = realloc(list->segments, wanted * sizeof(*grown));
+
+		if (!grown)
+			return ptl_fail_memory("segments", wanted * sizeof(*grown));
+		list->segments = grown;
+		*capacity = wanted;
+	}
+	list->segments[list->count] = *segment;
+	list->segments[list->count].index = list->count;
+	list->bytes += segment->size;
+	list->count++;
+	return 0;
+}
+
+/* What is not known to lie outside of the window may lie in it. */
+static bool in_window(const struct ptl_selection *selection, const struct ptl_segment *segment)
+{
+	if (selection->last_time && segment->time > selection->last_time)
+		return false;
+	return !segment->end_time || segment->end_time >= selection->first_time;
+}
+
+/*
+ * A PSB whose time is not known: the last known one of the stream serves; where the stream has no
+ * times at all, the address space as it was last.
+ */
+static uint64_t time_of_code(const struct ptl_stream *stream, uint64_t time, uint64_t known)
+{
+	if (time || known)
+		return time ? time : known;
+	return stream->last_time ? 0 : PTL_TIME_END;
+}
+
+static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
+		      const struct ptl_selection *selection, struct ptl_segment_list *list,
+		      size_t *capacity)
+{
+	const struct ptl_stream *stream = owned->stream;
+	struct ptl_segment segment = {
+		.stream = stream->id,
+		.cpu = stream->cpu,
+		.pid = owned->pid,
+		.tid = owned->tid,
+		.process = owned->process,
+		.thread = owned->thread,
+		.group = list->groups,
+	};
+	size_t count, first = list->count;
+	uint64_t known = stream->first_time;
+	const struct ptl_psb *psbs;
+	int status = ptl_psb_index(trace, stream->id, &psbs, &count);
+
+	/* A writer gives buffers the time at which it had their bytes; a PSB's own time is before that. */
+	if (!status && count && psbs[0].time && psbs[0].time < known)
+		known = psbs[0].time;
+	/* Bytes before the first PSB make a segment that cannot be decoded. */
+	for (size_t i = count && !psbs[0].offset ? 1 : 0; !status && i <= count; i++) {
+		segment.has_psb = i > 0;
+		segment.offset = i ? psbs[i - 1].offset : 0;
+		segment.size = (i < count ? psbs[i].offset : stream->bytes) - segment.offset;
+		segment.time = i ? psbs[i - 1].time : 0;
+		segment.end_time = i < count ? psbs[i].time : 0;
+		segment.has_next = i < count;
+		known = segment.time > known ? segment.time : known;
+		segment.order_time = known;
+		segment.code_time = time_of_code(stream, segment.time, known);
+		if (in_window(selection, &segment))
+			status = add_segment(list, capacity, &segment);
+	}
+	if (status < 0)
+		return ptl_fail_in(status, "stream %u", stream->id);
+	if (list->count > first) {
+		list->segments[first].first = true;
+		list->segments[list->count - 1].last = true;
+		list->groups++;
+	}
+	return 0;
+}
+
+int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeline,
+		      const struct ptl_selection *selection, struct ptl_segment_list *list)
+{
+	struct owned_stream *streams = NULL;
+	size_t count = 0, capacity = 0;
+	int status;
+
+	*list = (struct ptl_segment_list){0};
+	status = select_streams(trace, timeline, selection, &streams, &count);
+	for (size_t i = 0; !status && i < count; i++)
+		status = add_stream(trace, &streams[i], selection, list, &capacity);
+	free(streams);
+	if (status < 0)
+		ptl_segments_free(list);
+	return status;
+}
+
+void ptl_segments_free(struct ptl_segment_list *list)
+{
+	free(list->segments);
+	*list = (struct ptl_segment_list){0};
+}

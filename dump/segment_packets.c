@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads PSB+ and finds the last packet of a segment that matters to its flow. */
+#include "dump/segment_packets.h"
+
+#include "format/pt_decode.h"
+
+/* Whether a packet may stand in PSB+. */
+static bool in_psb_plus(uint8_t kind)
+{
+	switch (kind) {
+	case PTL_PT_PAD:
+	case PTL_PT_FUP:
+	case PTL_PT_MODE_EXEC:
+	case PTL_PT_MODE_TSX:
+	case PTL_PT_TSC:
+	case PTL_PT_TMA:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+	case PTL_PT_CBR:
+	case PTL_PT_PIP:
+	case PTL_PT_VMCS:
+	case PTL_PT_MNT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *psb_plus)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	uint64_t last_ip = 0;
+
+	*psb_plus = (struct ptl_psb_plus){0};
+	if (ptl_pt_decode_inline(bytes, size, &context, &packet) < 0 || packet.kind != PTL_PT_PSB)
+		return;
+	psb_plus->size = packet.size;
+	while (ptl_pt_decode_inline(bytes + psb_plus->size, size - psb_plus->size, &context,
+				    &packet) > 0) {
+		if (packet.kind == PTL_PT_PSBEND) {
+			psb_plus->size += packet.size;
+			psb_plus->complete = true;
+			return;
+		}
+		if (!in_psb_plus(packet.kind))
+			return;
+		psb_plus->size += packet.size;
+		if (packet.kind == PTL_PT_FUP)
+			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip);
+		else if (packet.kind == PTL_PT_MODE_EXEC)
+			psb_plus->has_mode = true;
+	}
+}
+
+/* What a packet means to where the flow ends. */
+enum meaning {
+	NOTHING, /* to the flow */
+	FLOW,
+	BINDS, /* flow, and the FUP that follows is part of it */
+};
+
+static enum meaning meaning_of(const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_PAD:
+	case PTL_PT_TSC:
+	case PTL_PT_TMA:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+	case PTL_PT_CBR:
+	case PTL_PT_MNT:
+	case PTL_PT_PWRE:
+	case PTL_PT_PWRX:
+		return NOTHING;
+	case PTL_PT_MODE_TSX:
+	case PTL_PT_MODE_EXEC:
+	case PTL_PT_MWAIT:
+	case PTL_PT_PIP:
+	case PTL_PT_VMCS:
+	case PTL_PT_OVF:
+		return BINDS;
+	case PTL_PT_PTWRITE:
+		return packet->ptwrite.ip ? BINDS : FLOW;
+	case PTL_PT_EXSTOP:
+		return packet->exstop.ip ? BINDS : FLOW;
+	case PTL_PT_BEP:
+		return packet->bep.ip ? BINDS : FLOW;
+	case PTL_PT_CFE:
+		return packet->cfe.ip ? BINDS : FLOW;
+	case PTL_PT_TRIG:
+		return packet->trig.ip ? BINDS : FLOW;
+	default:
+		return FLOW;
+	}
+}
+
+void ptl_segment_end_read(const uint8_t *bytes, size_t size, struct ptl_segment_end *end)
+{
+	struct ptl_pt_context context = {0};
+	enum meaning before = FLOW;
+	struct ptl_psb_plus psb_plus;
+	size_t at;
+
+	*end = (struct ptl_segment_end){.flow = size, .whole = size};
+	ptl_psb_plus_read(bytes, size, &psb_plus);
+	at = psb_plus.size;
+	if (psb_plus.complete)
+		end->flow = at;
+	while (at < size) {
+		struct ptl_pt_packet packet;
+		int length = ptl_pt_decode_inline(bytes + at, size - at, &context, &packet);
+		enum meaning now;
+
+		if (length == PTL_TRUNCATED)
+			end->whole = at;
+		else if (length < 0)
+			end->flow = size;
+		if (length < 0)
+			return;
+		at += (size_t)length;
+		now = meaning_of(&packet);
+		if (now == NOTHING || !psb_plus.complete)
+			continue;
+		end->flow = at;
+		end->fup = packet.kind == PTL_PT_FUP && before != BINDS;
+		before = now;
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a segment's packets say about where it begins, and where its flow ends. */
+#ifndef PTL_DUMP_SEGMENT_PACKETS_H
+#define PTL_DUMP_SEGMENT_PACKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* PSB+: the packets from PSB to PSBEND (SDM, section "PSB+"). */
+struct ptl_psb_plus {
+	bool complete; /* ends with PSBEND: decoding can start here */
+	bool has_ip;   /* a FUP: packets are enabled, and the next instruction is at ip */
+	bool has_mode; /* a MODE.Exec */
+	uint64_t ip;
+	size_t size; /* bytes up to and including PSBEND, or of the packets before what is wrong */
+};
+
+/* bytes begins with a PSB. PTL_PSB_PLUS_MAX bytes are enough for what CPUs make. */
+void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *psb_plus);
+
+#define PTL_PSB_PLUS_MAX 512
+
+/* How a segment's packets end. */
+struct ptl_segment_end {
+	/*
+	 * Where the packets end that say something about the flow: those of time and of power, and
+	 * padding, behind them do not count. Bytes that are no packet count as flow: what decodes
+	 * them finds out.
+	 */
+	size_t flow;
+	bool fup;     /* the last of these is a FUP of its own: its TIP is missing */
+	size_t whole; /* where whole packets end: below the size if the last is cut off */
+};
+
+void ptl_segment_end_read(const uint8_t *bytes, size_t size, struct ptl_segment_end *end);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Versions of address spaces, for those who look many addresses up in the same one. */
+#ifndef PTL_DUMP_TIMELINE_QUERY_H
+#define PTL_DUMP_TIMELINE_QUERY_H
+
+#include "dump/address_space.h"
+#include "dump/timeline.h"
+
+/* A process's address space as it is at some time. Equal roots are equal spaces. */
+struct ptl_version {
+	uint32_t root;  /* all pieces; 0: empty */
+	uint32_t files; /* only those with their image's own bytes: changes more rarely */
+	uint64_t until; /* the first time at which another version holds; PTL_TIME_END */
+};
+
+/* The version at time. process may be PTL_NONE: an empty one. */
+void ptl_timeline_version(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
+			  struct ptl_version *version);
+
+/* As ptl_pieces_find and ptl_pieces_at_or_after do, with one of a version's roots. */
+bool ptl_version_find(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,
+		      struct ptl_piece *piece);
+bool ptl_version_next(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,
+		      struct ptl_piece *piece);
+
+/* Whether any image or code event ever gave its bytes by this blob. */
+bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside the timeline: what its building and its queries share. Only timeline*.c include this. */
+#ifndef PTL_DUMP_TIMELINE_STATE_H
+#define PTL_DUMP_TIMELINE_STATE_H
+
+#include "common/hash_map.h"
+#include "dump/address_space.h"
+#include "dump/timeline.h"
+
+/* An address space from `time` on. */
+struct ptl_space_version {
+	uint64_t time;
+	uint32_t root;  /* all pieces */
+	uint32_t files; /* only the pieces with their image's own bytes, not a code event's */
+};
+
+struct ptl_process_state {
+	struct ptl_timeline_process data;
+	uint32_t previous; /* the process that had this pid before, PTL_NONE */
+	/* Of the parent's space at the fork, while undecided whether it is inherited; else 0. */
+	uint32_t inherited_root;
+	struct ptl_space_version *versions; /* in order of time; the first may begin late */
+	size_t version_count;
+	size_t version_capacity;
+	struct ptl_program *programs; /* data.programs */
+	size_t program_capacity;
+};
+
+struct ptl_thread_state {
+	struct ptl_timeline_thread data;
+	uint32_t previous; /* the thread that had this pid and tid before, PTL_NONE */
+};
+
+struct ptl_image_state {
+	struct ptl_timeline_image data;
+	uint64_t mapped; /* bytes of it that are still mapped, while building */
+};
+
+struct ptl_text_chunk {
+	struct ptl_text_chunk *next;
+	char text[];
+};
+
+struct ptl_timeline {
+	struct ptl_process_state *processes;
+	size_t process_count, process_capacity;
+	struct ptl_thread_state *threads;
+	size_t thread_count, thread_capacity;
+	struct ptl_image_state *images;
+	size_t image_count, image_capacity;
+	struct ptl_pieces pieces;
+	struct ptl_hash_map last_process; /* by pid: the last process that has had it */
+	struct ptl_hash_map last_thread;  /* by pid << 32 | tid */
+	struct ptl_byte_map blobs;        /* hash of a blob: its index */
+	uint64_t *blob_sizes;             /* by that index */
+	bool *blobs_used;                 /* by that index: some piece of some version has it */
+	struct ptl_byte_map texts;        /* a string: the copy that all share */
+	struct ptl_text_chunk *chunks;
+	uint32_t *process_images; /* storage of data.images and data.threads of all processes */
+	uint32_t *process_threads;
+	uint64_t skipped;
+};
+
+/* Makes room for one more element; PTL_NO_MEMORY. */
+int ptl_timeline_grow(void **array, size_t count, size_t *capacity, size_t element);
+/* The timeline's own copy of text, one for equal texts; NULL without memory. */
+const char *ptl_timeline_text(struct ptl_timeline *timeline, const char *text);
+
+/*
+ * timeline_process.c. The process that now has the pid: made (implied) where there is none;
+ * PTL_NO_MEMORY.
+ */
+int ptl_timeline_need_process(struct ptl_timeline *timeline, uint32_t pid, uint32_t *process);
+int ptl_timeline_need_thread(struct ptl_timeline *timeline, uint32_t pid, uint32_t tid,
+			     uint64_t time);
+int ptl_timeline_process_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			       const struct ptl_process_event *data);
+int ptl_timeline_thread_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			      const struct ptl_thread_event *data);
+
+/* timeline_image.c. */
+int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			     const struct ptl_image_event *data);
+int ptl_timeline_code_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			    const struct ptl_code_event *data);
+/* The child begins with what the parent has now, unless its recorder tells of that itself. */
+int ptl_timeline_fork(struct ptl_timeline *timeline, uint32_t child, uint32_t parent);
+/* Decides what a forked process begins with: nothing if it is told, else what it inherits. */
+int ptl_timeline_settle_fork(struct ptl_timeline *timeline, uint32_t process, bool told);
+/* Everything that the process had mapped is gone. */
+int ptl_timeline_clear(struct ptl_timeline *timeline, uint32_t process, uint64_t time);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events as in ETW: a header, a payload, and the schema that explains the payload. */
+#ifndef PTL_EVENT_H
+#define PTL_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/error.h>
+#include <ptl/guid.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* EVENT_DESCRIPTOR of ETW (evntprov.h), plus the provider. */
+struct ptl_descriptor {
+	struct ptl_guid provider;
+	uint16_t id;
+	uint8_t version;
+	uint8_t channel;
+	uint8_t level;
+	uint8_t opcode;
+	uint16_t task;
+	uint64_t keyword;
+};
+
+/* An extended item, as ETW's extended data: carried along, known or not. */
+struct ptl_extended {
+	uint16_t type;
+	uint16_t size;
+	const uint8_t *data;
+};
+
+/* ptl_event.flags */
+#define PTL_EVENT_HAS_ACTIVITY 0x1u
+#define PTL_EVENT_HAS_RELATED 0x2u
+#define PTL_EVENT_INJECTED 0x4u /* not recorded but added by a rewriting */
+
+/* One event. A reader's event points into memory that is valid until its callback returns. */
+struct ptl_event {
+	struct ptl_descriptor descriptor;
+	uint64_t time; /* trace clock, nanoseconds */
+	uint32_t cpu;  /* PTL_NO_CPU: unknown */
+	uint32_t pid;  /* PTL_NO_ID: none */
+	uint32_t tid;
+	uint32_t flags;
+	struct ptl_guid activity;
+	struct ptl_guid related;
+	const uint8_t *payload;
+	size_t payload_size; /* at most PTL_PAYLOAD_MAX */
+	const struct ptl_extended *extended;
+	size_t extended_count;
+};
+
+#define PTL_PAYLOAD_MAX (1u << 20)
+
+/* Types of payload fields; little-endian, not aligned. */
+enum ptl_type {
+	PTL_TYPE_U8 = 1,
+	PTL_TYPE_I8,
+	PTL_TYPE_U16,
+	PTL_TYPE_I16,
+	PTL_TYPE_U32,
+	PTL_TYPE_I32,
+	PTL_TYPE_U64,
+	PTL_TYPE_I64,
+	PTL_TYPE_F32,
+	PTL_TYPE_F64,
+	PTL_TYPE_BOOL8,
+	PTL_TYPE_BOOL32,
+	PTL_TYPE_POINTER,    /* 64 bits, shown in hexadecimal */
+	PTL_TYPE_TIME,       /* u64, trace clock */
+	PTL_TYPE_WALL_TIME,  /* i64, nanoseconds since 1970 UTC */
+	PTL_TYPE_GUID,       /* 16 bytes */
+	PTL_TYPE_UTF8,       /* ends with a zero byte */
+	PTL_TYPE_UTF16,      /* ends with a zero unit */
+	PTL_TYPE_UTF8_COUNTED,  /* u16 count of bytes, then the bytes */
+	PTL_TYPE_UTF16_COUNTED, /* u16 count of units, then the units */
+	PTL_TYPE_BYTES_COUNTED, /* u16 count of bytes, then the bytes */
+	PTL_TYPE_BYTES,      /* `length` bytes; length 0 means the rest of the payload */
+	PTL_TYPE_STRUCT,     /* the next `length` fields of the schema belong to it */
+};
+
+enum ptl_array { PTL_ARRAY_NONE, PTL_ARRAY_FIXED /* array_length elements */, PTL_ARRAY_COUNTED /* u16 count before the elements */ };
+
+#define PTL_FORMAT_DEFAULT 0
+#define PTL_FORMAT_HEX 1
+#define PTL_FORMAT_STRING 2  /* numbers that are characters */
+#define PTL_FORMAT_ADDRESS 3
+#define PTL_FORMAT_HASH 4    /* bytes as one hexadecimal word */
+
+struct ptl_field {
+	const char *name;
+	uint8_t type;   /* enum ptl_type */
+	uint8_t format; /* PTL_FORMAT_* */
+	uint8_t array;  /* enum ptl_array */
+	uint32_t length; /* see the types BYTES and STRUCT */
+	uint32_t array_length;
+	const char *map; /* name of a value map of the provider, or NULL */
+};
+
+/* What explains an event. Identity: provider, id, version, opcode (classic events differ by opcode alone). */
+struct ptl_schema {
+	struct ptl_guid provider;
+	uint16_t id;
+	uint8_t version;
+	uint8_t opcode;
+	const char *provider_name; /* "PTL-Kernel" */
+	const char *event_name;    /* "Image/Load" */
+	const char *task_name;     /* "Image", or "" */
+	const char *opcode_name;   /* "Load", or "" */
+	const char *message;       /* template with {0}-style places, or "" */
+	const struct ptl_field *fields;
+	size_t field_count;
+};
+
+/* One decoded field (an array gives one value for each element). */
+struct ptl_value {
+	const struct ptl_field *field;
+	unsigned depth;  /* nesting in structures */
+	uint32_t index;  /* element of an array */
+	union {
+		uint64_t u;
+		int64_t i;
+		double f;
+	};
+	const uint8_t *bytes; /* strings, bytes and GUIDs: in the payload */
+	size_t size;          /* in bytes, the terminating zero not counted */
+};
+
+/*
+ * Calls visit for each field of the payload in order; stops at a non-zero result and returns it.
+ * PTL_TRUNCATED where the payload ends within a field (the fields before it have been visited),
+ * PTL_CORRUPT for a schema that contradicts itself. Bytes behind the last field are no error; their
+ * number is put into *rest (may be NULL).
+ */
+int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
+		       int (*visit)(void *context, const struct ptl_value *value), void *context,
+		       size_t *rest);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

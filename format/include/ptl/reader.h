@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading a trace file: ETW's open, process, close; and random access to streams, PSBs and blobs. */
+#ifndef PTL_READER_H
+#define PTL_READER_H
+
+#include <ptl/event.h>
+#include <ptl/trace.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ptl_trace;
+
+struct ptl_open_options {
+	bool ignore_index;   /* rebuild it by scanning, as for a file without one */
+	size_t memory_limit; /* bytes that decompressed buffers may take together; 0 means the default (64 MiB) */
+};
+
+/* Damage and absence that the reader met: never silent. */
+struct ptl_damage {
+	uint64_t offset; /* in the file */
+	uint64_t size;   /* bytes skipped; 0 where nothing was skipped */
+	int status;      /* PTL_CORRUPT, PTL_TRUNCATED, PTL_UNSUPPORTED */
+	uint32_t stream; /* PTL_NO_ID: unknown */
+	const char *text; /* "buffer of stream 3, sequence 7: payload checksum differs" */
+};
+
+/*
+ * Opens a trace; "-" is standard input. What cannot be sought (a pipe) is spooled to an unlinked temporary
+ * file in $TMPDIR. A damaged file opens as long as its header is there; ask ptl_damage_* what is missing.
+ * options may be NULL. PTL_NOT_OURS, PTL_UNSUPPORTED (newer major version), PTL_TRUNCATED, PTL_CORRUPT,
+ * PTL_NO_MEMORY, PTL_SYSTEM. All functions that only read a ptl_trace may be called from several threads.
+ */
+int ptl_open(const char *path, const struct ptl_open_options *options, struct ptl_trace **trace);
+/* Takes over fd on success. name is for messages. */
+int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace);
+void ptl_close(struct ptl_trace *trace);
+
+/* Structures below live until ptl_close. */
+const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace); /* never NULL; zeroed if absent */
+void ptl_trace_version(const struct ptl_trace *trace, uint16_t *major, uint16_t *minor);
+/* The GUID of the file, and the wall time at which writing it began (nanoseconds since 1970 UTC). */
+void ptl_trace_id(const struct ptl_trace *trace, struct ptl_guid *id, int64_t *wall_time);
+uint64_t ptl_trace_size(const struct ptl_trace *trace); /* bytes of the file */
+bool ptl_trace_complete(const struct ptl_trace *trace); /* the index is there: the writer closed the file */
+size_t ptl_stream_count(const struct ptl_trace *trace);
+const struct ptl_stream *ptl_stream_at(const struct ptl_trace *trace, size_t i);
+const struct ptl_stream *ptl_stream_find(const struct ptl_trace *trace, uint32_t id); /* NULL: none */
+size_t ptl_loss_count(const struct ptl_trace *trace);
+const struct ptl_loss *ptl_loss_at(const struct ptl_trace *trace, size_t i);
+size_t ptl_provenance_count(const struct ptl_trace *trace);
+const struct ptl_provenance *ptl_provenance_at(const struct ptl_trace *trace, size_t i);
+size_t ptl_damage_count(const struct ptl_trace *trace);
+const struct ptl_damage *ptl_damage_at(const struct ptl_trace *trace, size_t i);
+size_t ptl_schema_count(const struct ptl_trace *trace);
+const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i);
+/* The schema for an event's descriptor; NULL: none in the file. */
+const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace, const struct ptl_descriptor *descriptor);
+
+/* --- events ------------------------------------------------------------------------------------- */
+
+struct ptl_callbacks {
+	/* Each may be NULL. A non-zero result stops the run, which returns it. */
+	int (*begin)(void *context, struct ptl_trace *trace);
+	int (*event)(void *context, struct ptl_trace *trace, const struct ptl_event *event);
+	int (*end)(void *context, struct ptl_trace *trace);
+};
+
+struct ptl_event_filter {
+	uint64_t first_time; /* inclusive */
+	uint64_t last_time;  /* inclusive; 0 means no end */
+};
+
+/*
+ * Gives all events of all streams merged in order of time (equal times: by stream, then as written).
+ * Memory: one buffer per event stream whose turn has come, together at most four times memory_limit:
+ * PTL_NO_MEMORY beyond. filter may be NULL. Damaged buffers are skipped and listed. May be called again, and
+ * from several threads at once.
+ */
+int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
+		const struct ptl_callbacks *callbacks, void *context);
+
+/* --- bytes of PT and TRUTH streams -------------------------------------------------------------- */
+
+/*
+ * Copies size bytes at offset of the stream. *read is what is there before the stream's end or the next
+ * hole (lost or damaged buffer); a hole at offset itself gives *read = 0 and *hole = its size (0 at the
+ * end of the stream). PTL_SYSTEM, PTL_NO_MEMORY, PTL_MISUSE (no such stream).
+ */
+int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, void *data, size_t size,
+		    size_t *read, uint64_t *hole);
+
+struct ptl_psb {
+	uint64_t offset; /* in the stream */
+	uint64_t time;   /* trace clock; 0 unknown */
+};
+
+/*
+ * The index of PSBs of a PT stream, in order; built by a search through its bytes where the file has none (times
+ * are then 0). Lives until ptl_close. PTL_MISUSE (no PT stream), PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+int ptl_psb_index(struct ptl_trace *trace, uint32_t stream, const struct ptl_psb **psbs, size_t *count);
+
+/* --- blobs -------------------------------------------------------------------------------------- */
+
+struct ptl_blob_info {
+	uint8_t hash[PTL_HASH_SIZE];
+	uint32_t type;
+	uint64_t size;
+	uint64_t stored; /* bytes it takes in the file */
+};
+
+size_t ptl_blob_count(const struct ptl_trace *trace);
+const struct ptl_blob_info *ptl_blob_at(const struct ptl_trace *trace, size_t i);
+const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE]);
+/*
+ * The whole blob in fresh memory (caller frees), its hash verified. PTL_NOT_FOUND, PTL_CORRUPT,
+ * PTL_NO_MEMORY (also for a blob beyond limit bytes).
+ */
+int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit, uint8_t **data,
+		  size_t *size);
+
+/* --- buffers as they lie in the file, for copying ------------------------------------------------- */
+
+struct ptl_buffer {
+	struct ptl_stream stream; /* id, kind, cpu, pid, tid only */
+	uint64_t sequence;
+	uint64_t offset;      /* of the buffer header in the file */
+	uint64_t first_time;
+	uint64_t last_time;
+	uint64_t position;    /* of its first payload byte in the stream */
+	uint32_t raw_size;
+	uint32_t stored_size;
+	uint32_t records;
+	uint8_t codec;
+};
+
+size_t ptl_buffer_count(const struct ptl_trace *trace);
+const struct ptl_buffer *ptl_buffer_at(const struct ptl_trace *trace, size_t i);
+/*
+ * The payload, decompressed and checked, in fresh memory (caller frees). PTL_CORRUPT, PTL_TRUNCATED and
+ * PTL_UNSUPPORTED (also put on the damage list), PTL_NO_MEMORY, PTL_SYSTEM, PTL_MISUSE (no such buffer).
+ */
+int ptl_buffer_read(struct ptl_trace *trace, size_t i, uint8_t **data, size_t *size);
+/* The same into the caller's memory, of size bytes, at least the buffer's raw_size; nothing is copied twice. */
+int ptl_buffer_read_into(struct ptl_trace *trace, size_t i, void *data, size_t size);
+/*
+ * The same without a copy: the payload stays where it is until ptl_buffer_release. What is released may be
+ * kept for the next reader, within memory_limit; what is acquired counts, but is never refused.
+ */
+int ptl_buffer_acquire(struct ptl_trace *trace, size_t i, const uint8_t **data, size_t *size);
+/* Once for each successful ptl_buffer_acquire. */
+void ptl_buffer_release(struct ptl_trace *trace, size_t i);
+
+/* --- metadata records as they lie in the file, for copying ---------------------------------------- */
+
+/* A record of the METADATA stream; docs/format.md 5 gives types and bodies. */
+struct ptl_record {
+	uint64_t type;
+	const uint8_t *data; /* the body */
+	size_t size;
+	bool known; /* this version of libptl knows the type */
+};
+
+size_t ptl_record_count(const struct ptl_trace *trace);
+/* NULL for i beyond the count. Lives until ptl_close. */
+const struct ptl_record *ptl_record_at(const struct ptl_trace *trace, size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

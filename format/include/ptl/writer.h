@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writing a trace file: append-only, any output that takes bytes (a pipe too). */
+#ifndef PTL_WRITER_H
+#define PTL_WRITER_H
+
+#include <ptl/event.h>
+#include <ptl/trace.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ptl_trace;
+struct ptl_writer;
+
+struct ptl_writer_options {
+	int level;             /* zstd level; 0 means the default (3) */
+	size_t buffer_size;    /* bytes before compression; 0 means the default; clamped to the format's bounds */
+	uint64_t flush_interval; /* nanoseconds of wall time after which a partial buffer is written; 0: never */
+	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
+	size_t memory_limit;   /* bytes of buffers under way; 0 means the default (64 MiB) */
+	uint16_t minor;        /* minor version that what is copied into the file needs; 0: this writer's */
+};
+
+struct ptl_writer_counts {
+	uint64_t raw_bytes;    /* payload bytes handed in */
+	uint64_t stored_bytes; /* bytes of the file so far */
+	uint64_t buffers;
+	uint64_t events;
+	uint64_t lost_buffers; /* could not be written; recorded as losses where the file still takes them */
+};
+
+/*
+ * Starts a trace on fd, which must be writable and at its start; the writer owns it from success on and
+ * closes it. Nothing is lost when fd is a pipe. PTL_MISUSE, PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+int ptl_writer_open(int fd, const struct ptl_writer_options *options, struct ptl_writer **writer);
+
+/*
+ * All functions below may be called from one thread at a time. After a failed write the writer goes on: it
+ * takes data, counts what is lost, tries again with the next buffer, and writes loss records when the file takes
+ * bytes again. The first call that notices a failure returns it (PTL_SYSTEM), once for each run of failures; what
+ * that call was given has been taken all the same. Metadata and blobs that could not be written are tried again.
+ * A program that writes to pipes ignores SIGPIPE. Others: PTL_MISUSE (nothing was taken), PTL_NO_MEMORY.
+ */
+
+/* The machine record; may be given again, and the last one counts (for end_time). */
+int ptl_writer_machine(struct ptl_writer *writer, const struct ptl_machine *machine);
+/* Declares a stream; id is chosen by the writer and put into stream->id. */
+int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream);
+/* Once for each provider and schema; repeating an equal one costs nothing. */
+int ptl_writer_schema(struct ptl_writer *writer, const struct ptl_schema *schema);
+/* Appends an event to a stream of kind EVENTS. Times within a stream should not go back (kept exactly if they do). */
+int ptl_writer_event(struct ptl_writer *writer, uint32_t stream, const struct ptl_event *event);
+/* Appends PT (or TRUTH) bytes to a stream of that kind; time is the trace time as of these bytes. */
+int ptl_writer_bytes(struct ptl_writer *writer, uint32_t stream, const void *data, size_t size, uint64_t time);
+/*
+ * States that a PSB starts at offset (in bytes from the stream's start) at this time; offset may be ahead
+ * of, or behind, the bytes handed in so far. PSBs of a stream come in order.
+ */
+int ptl_writer_psb(struct ptl_writer *writer, uint32_t stream, uint64_t offset, uint64_t time);
+/* States that `size` bytes of the stream are missing here (a hole: later offsets count them). */
+int ptl_writer_hole(struct ptl_writer *writer, uint32_t stream, uint64_t size, uint64_t time);
+/* Stores a blob unless the file already has one of this hash; gives the hash. */
+int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
+		    uint8_t hash[PTL_HASH_SIZE]);
+int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss);
+int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance);
+/*
+ * Copies buffer i of another trace as it is there, whether its kind and codec are known or not: payload, times,
+ * side area, and position in its stream, whose id is kept. Only its sequence number is given anew. For a whole
+ * trace: all its buffers in order, before streams and blobs of the caller's own. The payload is checked:
+ * PTL_CORRUPT or PTL_TRUNCATED, with nothing written, for one that cannot be read (it is then in the trace's
+ * list of damage). PTL_MISUSE for a stream id that the file uses for another stream; PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i);
+/* Writes all partial buffers out now. */
+int ptl_writer_flush(struct ptl_writer *writer);
+/* For a caller with nothing to write: writes partial buffers that are older than the flush interval. */
+int ptl_writer_poll(struct ptl_writer *writer);
+
+void ptl_writer_counts(const struct ptl_writer *writer, struct ptl_writer_counts *counts);
+
+/* Flushes, writes the index, closes, frees; the first failure of the whole life is returned. */
+int ptl_writer_close(struct ptl_writer *writer);
+/* Frees without writing more; the file stays readable up to the last buffer written. */
+void ptl_writer_abandon(struct ptl_writer *writer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The records of the METADATA stream: encoders, decoders, and the collection a reader keeps of
+ * them.
+ */
+#ifndef PTL_FORMAT_METADATA_H
+#define PTL_FORMAT_METADATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/event.h>
+#include <ptl/trace.h>
+
+#include "common/bytes.h"
+
+enum ptl_record_type {
+	PTL_RECORD_MACHINE = 1,
+	PTL_RECORD_STREAM = 2,
+	PTL_RECORD_SCHEMA = 3,
+	PTL_RECORD_LOSS = 4,
+	PTL_RECORD_PROVENANCE = 5,
+};
+
+/* Encoders append the body of a record; a failed allocation stays in out. */
+void ptl_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out);
+void ptl_stream_encode(const struct ptl_stream *stream, struct ptl_bytes *out);
+void ptl_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out);
+void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
+void ptl_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out);
+
+/*
+ * Decoders of a body: PTL_CORRUPT, PTL_NO_MEMORY. What they give is freed with the function beside
+ * them; a decoder that fails has nothing to free.
+ */
+int ptl_machine_decode(struct ptl_cursor body, struct ptl_machine *machine);
+int ptl_stream_decode(struct ptl_cursor body, struct ptl_stream *stream);
+int ptl_schema_decode(struct ptl_cursor body, struct ptl_schema **schema);
+void ptl_schema_free(struct ptl_schema *schema);
+int ptl_loss_decode(struct ptl_cursor body, struct ptl_loss **loss);
+void ptl_loss_free(struct ptl_loss *loss);
+int ptl_provenance_decode(struct ptl_cursor body, struct ptl_provenance **provenance);
+void ptl_provenance_free(struct ptl_provenance *provenance);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* IP compression: an address as its difference from the last one, both ways. */
+#ifndef PTL_FORMAT_PT_LAST_IP_H
+#define PTL_FORMAT_PT_LAST_IP_H
+
+#include <ptl/pt.h>
+
+/*
+ * The last IP is a plain 64-bit value, kept by whoever encodes or decodes a stream. It is the
+ * address of the last TIP, TIP.PGE, TIP.PGD or FUP that had one, and 0 at each PSB (SDM, section
+ * "IP Compression"). An OVF sets it to 0 too: the packets that were lost may have had addresses.
+ * The SDM does not say so; CPUs send the whole address then, and libipt reads it as PTL does.
+ */
+
+/* The address of a packet with this form and payload, after last. form is not PTL_PT_IP_NONE. */
+static inline uint64_t ptl_pt_ip_expand(uint64_t last, unsigned form, uint64_t payload)
+{
+	switch (form) {
+	case PTL_PT_IP_UPDATE_16:
+		return (last & ~0xffffull) | payload;
+	case PTL_PT_IP_UPDATE_32:
+		return (last & ~0xffffffffull) | payload;
+	case PTL_PT_IP_SIGN_48:
+		return (uint64_t)((int64_t)(payload << 16) >> 16);
+	case PTL_PT_IP_UPDATE_48:
+		return (last & ~0xffffffffffffull) | payload;
+	default:
+		return payload;
+	}
+}
+
+/*
+ * The form that a CPU would take for ip after last: the shortest, except that nothing is compressed
+ * against 0, the last IP at a PSB. A canonical address that differs in bits 47:32 takes the
+ * sign-extended form, as CPUs do; the 48-bit update is left for addresses of 57-bit linear space.
+ */
+static inline unsigned ptl_pt_ip_compress(uint64_t last, uint64_t ip)
+{
+	uint64_t difference = last ^ ip;
+
+	if (last && !(difference >> 16))
+		return PTL_PT_IP_UPDATE_16;
+	if (last && !(difference >> 32))
+		return PTL_PT_IP_UPDATE_32;
+	if ((uint64_t)((int64_t)(ip << 16) >> 16) == ip)
+		return PTL_PT_IP_SIGN_48;
+	return difference >> 48 ? PTL_PT_IP_FULL : PTL_PT_IP_UPDATE_48;
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Blobs: put together from their chunks, and verified by their hash. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/sha256.h"
+#include "format/reader_internal.h"
+
+size_t ptl_blob_count(const struct ptl_trace *trace)
+{
+	return trace->blob_count;
+}
+
+const struct ptl_blob_info *ptl_blob_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->blob_count ? &trace->blobs[i].info : NULL;
+}
+
+const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace,
+					  const uint8_t hash[PTL_HASH_SIZE])
+{
+	const uint64_t *known = ptl_byte_map_get(&trace->blob_map, hash, PTL_HASH_SIZE);
+
+	return known ? &trace->blobs[*known].info : NULL;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct ptl_blob_piece *left = a, *right = b;
+
+	return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+static int copy_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, uint8_t *out)
+{
+	const uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!piece->length)
+		return 0;
+	status = ptl_buffer_acquire(trace, piece->entry, &data, &size);
+	if (status)
+		return status;
+	memcpy(out + piece->offset, data + piece->from, piece->length);
+	ptl_buffer_release(trace, piece->entry);
+	return 0;
+}
+
+/* The pieces in order of offset, in fresh memory, if they cover the blob exactly. */
+static int sort_pieces(const struct ptl_blob *blob, struct ptl_blob_piece **sorted)
+{
+	struct ptl_blob_piece *pieces = malloc(blob->count * sizeof(*pieces));
+	uint64_t end = 0;
+
+	if (!pieces)
+		return ptl_fail_memory("a blob", blob->count * sizeof(*pieces));
+	memcpy(pieces, blob->pieces, blob->count * sizeof(*pieces));
+	qsort(pieces, blob->count, sizeof(*pieces), by_offset);
+	for (size_t i = 0; i < blob->count; i++) {
+		if (pieces[i].offset != end) {
+			free(pieces);
+			return ptl_fail(PTL_CORRUPT,
+					"bytes of the blob are missing or there twice");
+		}
+		end += pieces[i].length;
+	}
+	if (end != blob->info.size) {
+		free(pieces);
+		return ptl_fail(PTL_CORRUPT, "the end of the blob is missing");
+	}
+	*sorted = pieces;
+	return 0;
+}
+
+static int read_blob(struct ptl_trace *trace, const struct ptl_blob *blob, uint8_t *out)
+{
+	struct ptl_blob_piece *pieces = NULL;
+	uint8_t digest[PTL_SHA256_SIZE];
+	int status = sort_pieces(blob, &pieces);
+
+	if (status)
+		return status;
+	for (size_t i = 0; i < blob->count && !status; i++)
+		status = copy_piece(trace, &pieces[i], out);
+	free(pieces);
+	if (!status)
+		status = ptl_sha256_of(out, blob->info.size, digest);
+	if (!status && memcmp(digest, blob->info.hash, PTL_HASH_SIZE) != 0)
+		status = ptl_fail(PTL_CORRUPT, "the blob's hash differs");
+	return status == PTL_TRUNCATED || status == PTL_UNSUPPORTED ? PTL_CORRUPT : status;
+}
+
+int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
+		  uint8_t **data, size_t *size)
+{
+	const uint64_t *known = ptl_byte_map_get(&trace->blob_map, hash, PTL_HASH_SIZE);
+	char text[PTL_SHA256_TEXT_SIZE];
+	const struct ptl_blob *blob;
+	uint8_t *out;
+	int status;
+
+	ptl_sha256_format(hash, text);
+	if (!known)
+		return ptl_fail(PTL_NOT_FOUND, "there is no blob %s", text);
+	blob = &trace->blobs[*known];
+	if (blob->info.size > limit)
+		return ptl_fail(PTL_NO_MEMORY, "blob %s has %llu bytes, more than %zu", text,
+				(unsigned long long)blob->info.size, limit);
+	out = malloc(blob->info.size + 1);
+	if (!out)
+		return ptl_fail_memory("a blob", blob->info.size);
+	status = read_blob(trace, blob, out);
+	if (status) {
+		free(out);
+		return ptl_fail_in(status, "blob %s", text);
+	}
+	*data = out;
+	*size = blob->info.size;
+	return 0;
+}

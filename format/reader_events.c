@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Gives the events of all streams in order of time: a merge that opens a buffer only when it is its
+ * turn.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/events.h"
+#include "format/reader_internal.h"
+
+/* Decoded events take more than their bytes; this many times the cache's bound is the merge's. */
+#define MEMORY_FACTOR 4
+
+/* Where the merge stands in one stream. */
+struct source {
+	const struct ptl_reader_stream *stream;
+	size_t at; /* the current buffer, or the next if none is open */
+	bool is_open;
+	struct ptl_event_block block;
+	struct ptl_bytes raw; /* the payload that the block points into */
+	size_t memory;        /* of both; kept for the next buffer */
+};
+
+/* A place in the heap. */
+struct node {
+	uint64_t time; /* of the source's next event, or the earliest that it can have */
+	struct source *source;
+};
+
+struct merge {
+	struct ptl_trace *trace;
+	struct ptl_event_filter filter;
+	struct source *sources;
+	struct node *heap; /* the lowest (time, stream) first */
+	size_t count;
+	size_t memory;
+};
+
+/* Sources lie in the order of their streams' ids. */
+static inline bool before(const struct node *a, const struct node *b)
+{
+	return a->time < b->time || (a->time == b->time && a->source < b->source);
+}
+
+/* Moves the node at the top down to where it belongs. */
+static void sink(struct merge *merge, size_t i)
+{
+	const struct node node = merge->heap[i];
+	size_t child;
+
+	while ((child = 2 * i + 1) < merge->count) {
+		if (child + 1 < merge->count &&
+		    before(&merge->heap[child + 1], &merge->heap[child]))
+			child++;
+		if (!before(&merge->heap[child], &node))
+			break;
+		merge->heap[i] = merge->heap[child];
+		i = child;
+	}
+	merge->heap[i] = node;
+}
+
+static bool is_wanted(const struct merge *merge, const struct ptl_entry *entry)
+{
+	return entry->usable && entry->buffer.records &&
+	       entry->buffer.last_time >= merge->filter.first_time &&
+	       (!merge->filter.last_time || entry->buffer.first_time <= merge->filter.last_time);
+}
+
+/* Moves to the next buffer that may have wanted events; false at the end of the stream. */
+static bool next_buffer(const struct merge *merge, struct source *source, uint64_t *time)
+{
+	for (; source->at < source->stream->count; source->at++) {
+		const struct ptl_entry *entry =
+			&merge->trace->entries[source->stream->entries[source->at]];
+
+		if (is_wanted(merge, entry)) {
+			*time = entry->buffer.first_time;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Gives the memory of a source back. */
+static void free_source(struct merge *merge, struct source *source)
+{
+	ptl_event_block_free(&source->block);
+	ptl_bytes_free(&source->raw);
+	merge->memory -= source->memory;
+	source->memory = 0;
+	source->is_open = false;
+}
+
+/* Events are read once, so their payloads go past the cache, into memory that is used again. */
+static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *source)
+{
+	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
+	uint8_t *data;
+	int status;
+
+	source->raw.size = 0;
+	data = ptl_bytes_grow(&source->raw, buffer->raw_size);
+	if (!data) {
+		source->raw.failed = false;
+		return ptl_fail_memory("events", buffer->raw_size);
+	}
+	status = ptl_buffer_read_into(trace, entry, data, buffer->raw_size);
+	if (status)
+		return status;
+	status = ptl_event_block_decode(&source->block, data, buffer->raw_size, buffer->records,
+					buffer->first_time, buffer->last_time);
+	if (status == PTL_CORRUPT)
+		ptl_damage_entry(trace, &trace->entries[entry],
+				 ptl_fail_in(status,
+					     "buffer at offset %" PRIu64
+					     " (stream %u, sequence %" PRIu64 ")",
+					     buffer->offset, buffer->stream.id, buffer->sequence));
+	return status;
+}
+
+/*
+ * Counts what the buffer will need, unless that would pass the bound; one buffer is always allowed.
+ */
+static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
+{
+	const size_t limit = merge->trace->cache.limit;
+	const size_t bound = limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX : limit * MEMORY_FACTOR;
+	const size_t needed = 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
+	const size_t others = merge->memory - source->memory;
+
+	if (needed <= source->memory)
+		return true;
+	if (others && (others > bound || needed > bound - others))
+		return false;
+	merge->memory = others + needed;
+	source->memory = needed;
+	return true;
+}
+
+/* Opens the current buffer. 1: it is damaged and was skipped. */
+static int open_buffer(struct merge *merge, struct source *source)
+{
+	const size_t entry = source->stream->entries[source->at];
+	int status;
+
+	if (!take_memory(merge, source, &merge->trace->entries[entry].buffer))
+		return ptl_fail(
+			PTL_NO_MEMORY,
+			"merging the events of %zu streams needs more than %d times %zu bytes",
+			merge->count, MEMORY_FACTOR, merge->trace->cache.limit);
+	status = decode_buffer(merge->trace, entry, source);
+	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED) {
+		source->at++;
+		return 1;
+	}
+	if (status)
+		return status;
+	source->is_open = true;
+	merge->heap[0].time = ptl_event_block_time(&source->block);
+	return 0;
+}
+
+/* The source at the top of the heap has changed, or ended. */
+static void settle(struct merge *merge, bool more)
+{
+	if (!more) {
+		free_source(merge, merge->heap[0].source);
+		merge->heap[0] = merge->heap[--merge->count];
+	}
+	if (merge->count)
+		sink(merge, 0);
+}
+
+static bool in_filter(const struct merge *merge, uint64_t time)
+{
+	return time >= merge->filter.first_time &&
+	       (!merge->filter.last_time || time <= merge->filter.last_time);
+}
+
+/* The node that comes first after the top one; NULL: none. */
+static const struct node *second(const struct merge *merge)
+{
+	const struct node *left = &merge->heap[1];
+
+	if (merge->count < 2)
+		return NULL;
+	return merge->count > 2 && before(left + 1, left) ? left + 1 : left;
+}
+
+/* Gives events of the top source as long as it is the lowest. */
+static int give(struct merge *merge, const struct ptl_callbacks *callbacks, void *context,
+		struct ptl_event *event)
+{
+	struct node *top = &merge->heap[0];
+	struct source *source = top->source;
+	const struct node *other = second(merge);
+	int status;
+
+	do {
+		ptl_event_block_next(&source->block, event);
+		status = callbacks->event && in_filter(merge, event->time)
+				 ? callbacks->event(context, merge->trace, event)
+				 : 0;
+		if (status)
+			return status;
+		if (source->block.next == source->block.count) {
+			source->is_open = false;
+			source->at++;
+			settle(merge, next_buffer(merge, source, &top->time));
+			return 0;
+		}
+		top->time = ptl_event_block_time(&source->block);
+	} while (!other || before(top, other));
+	settle(merge, true);
+	return 0;
+}
+
+static int run(struct merge *merge, const struct ptl_callbacks *callbacks, void *context)
+{
+	struct ptl_event event = {0};
+	int status = 0;
+
+	while (!status && merge->count) {
+		struct source *source = merge->heap[0].source;
+
+		if (source->is_open) {
+			status = give(merge, callbacks, context, &event);
+			continue;
+		}
+		status = open_buffer(merge, source);
+		if (status == 1) {
+			settle(merge, next_buffer(merge, source, &merge->heap[0].time));
+			status = 0;
+		} else if (!status) {
+			settle(merge, true);
+		}
+	}
+	return status;
+}
+
+static int start(struct merge *merge)
+{
+	const struct ptl_trace *trace = merge->trace;
+
+	merge->sources = calloc(trace->stream_count + 1, sizeof(*merge->sources));
+	merge->heap = calloc(trace->stream_count + 1, sizeof(*merge->heap));
+	if (!merge->sources || !merge->heap)
+		return ptl_fail_memory("merging", trace->stream_count * sizeof(*merge->sources));
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		struct source *source = &merge->sources[i];
+
+		source->stream = &trace->streams[i];
+		if (trace->streams[i].stream.kind != PTL_KIND_EVENTS ||
+		    !next_buffer(merge, source, &merge->heap[merge->count].time))
+			continue;
+		merge->heap[merge->count++].source = source;
+	}
+	for (size_t i = merge->count / 2; i-- > 0;)
+		sink(merge, i);
+	return 0;
+}
+
+static void stop(struct merge *merge)
+{
+	for (size_t i = 0; merge->sources && i < merge->trace->stream_count; i++)
+		free_source(merge, &merge->sources[i]);
+	free(merge->sources);
+	free(merge->heap);
+}
+
+int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
+		const struct ptl_callbacks *callbacks, void *context)
+{
+	struct merge merge = {.trace = trace};
+	int status = 0;
+
+	if (filter)
+		merge.filter = *filter;
+	if (callbacks->begin)
+		status = callbacks->begin(context, trace);
+	if (!status)
+		status = start(&merge);
+	if (!status)
+		status = run(&merge, callbacks, context);
+	stop(&merge);
+	if (!status && callbacks->end)
+		status = callbacks->end(context, trace);
+	return status;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reader's inside: what a trace is after it was opened, and the parts that opening consists of.
+ */
+#ifndef PTL_FORMAT_READER_INTERNAL_H
+#define PTL_FORMAT_READER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/reader.h>
+
+#include "common/bytes.h"
+#include "common/hash_map.h"
+#include "format/codec.h"
+#include "format/layout.h"
+#include "format/side.h"
+
+/* A buffer of the file, INDEX buffers excepted. */
+struct ptl_entry {
+	struct ptl_buffer buffer;
+	uint64_t checksum; /* of the payload */
+	uint32_t side_size;
+	bool usable;   /* the payload can be decoded by this version */
+	bool reported; /* its damage is on the list; under damage_lock */
+};
+
+struct ptl_reader_stream {
+	struct ptl_stream stream;
+	size_t *entries; /* numbers of its buffers, in order */
+	size_t count;
+	uint64_t next_sequence;
+	uint64_t end; /* position behind the last buffer */
+	struct ptl_psb *psbs;
+	size_t psb_count;
+	bool scanned; /* PSBs were searched for in the bytes; under psb_lock */
+};
+
+struct ptl_blob_piece {
+	size_t entry;
+	uint64_t from;   /* in the payload */
+	uint64_t offset; /* in the blob */
+	uint64_t length;
+};
+
+struct ptl_blob {
+	struct ptl_blob_info info;
+	struct ptl_blob_piece *pieces;
+	size_t count;
+};
+
+/* Decompressed buffers that are in use or may be wanted again. */
+struct ptl_cache {
+	pthread_mutex_t lock;
+	struct ptl_hash_map map; /* entry number to struct ptl_cached * */
+	struct ptl_cached *newest, *oldest;
+	struct ptl_cached *spare; /* dropped; its memory waits for the next buffer */
+	size_t used, limit;
+	size_t read;            /* bytes of `used` that were read to their end */
+	pthread_cond_t changed; /* a buffer was loaded, or could not be */
+};
+
+/* What one thread needs to load a payload; kept for the next. */
+struct ptl_loader {
+	struct ptl_loader *next;
+	struct ptl_decompressor *decompressor;
+	struct ptl_bytes stored;
+};
+
+struct ptl_trace {
+	int fd;
+	char *name;
+	uint64_t size;
+	struct ptl_file_header header;
+	uint64_t file_id;
+	bool complete;
+	struct ptl_entry *entries;
+	size_t entry_count;
+	struct ptl_reader_stream *streams; /* by id, once the file is open */
+	size_t stream_count;
+	struct ptl_hash_map stream_map;
+	struct ptl_blob *blobs;
+	size_t blob_count;
+	struct ptl_byte_map blob_map;
+	/* Metadata: */
+	struct ptl_machine machine;
+	struct ptl_schema **schemas;
+	size_t schema_count;
+	struct ptl_byte_map schema_map;
+	struct ptl_loss **losses;
+	size_t loss_count;
+	struct ptl_provenance **provenances;
+	size_t provenance_count;
+	struct ptl_record *records;
+	size_t record_count;
+	uint8_t **payloads; /* that records point into */
+	size_t payload_count;
+	struct ptl_hash_map unknown_types; /* of records, that were reported */
+	uint64_t metadata_items;           /* what PTL_METADATA_ITEMS_MAX bounds */
+	/* While in use, from several threads: */
+	pthread_mutex_t damage_lock;
+	struct ptl_damage **damages;
+	size_t damage_count;
+	pthread_mutex_t psb_lock;
+	pthread_mutex_t loader_lock;
+	struct ptl_loader *loaders;
+	struct ptl_cache cache;
+};
+
+/*
+ * ---- damage
+ * ------------------------------------------------------------------------------------------
+ */
+
+/* Puts something on the damage list. Without memory it is not there; nothing else can be done. */
+void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
+		    uint32_t stream, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* The same for a whole buffer whose failure is in the chain of causes; once for each buffer. */
+void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int status);
+void ptl_damage_free(struct ptl_trace *trace);
+
+/*
+ * ---- opening
+ * -----------------------------------------------------------------------------------------
+ */
+
+/* Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. */
+int ptl_source_prepare(int *fd, uint64_t *size);
+
+/*
+ * Puts a buffer into the trace, or onto the damage list. side holds header->side_size bytes.
+ * PTL_NO_MEMORY.
+ */
+int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header, uint64_t offset,
+		 const uint8_t *side);
+/*
+ * States how many sequence numbers a stream got, and where it ends. offset is for the damage list.
+ */
+void ptl_register_end(struct ptl_trace *trace, uint32_t stream, uint64_t sequence,
+		      uint64_t position, uint64_t offset);
+/* The stream of this id, which is made if need be. NULL without memory. */
+struct ptl_reader_stream *ptl_register_stream(struct ptl_trace *trace,
+					      const struct ptl_stream *stream, bool *made);
+
+/* True if a valid trailer of this file ends it. PTL_SYSTEM is in *status. */
+bool ptl_find_trailer(struct ptl_trace *trace, struct ptl_trailer *trailer, int *status);
+/*
+ * Registers all buffers that the index names; PTL_CORRUPT (nothing was registered), PTL_NO_MEMORY,
+ * PTL_SYSTEM.
+ */
+int ptl_index_load(struct ptl_trace *trace, const struct ptl_trailer *trailer);
+/* Registers all buffers by going through the file. */
+int ptl_scan(struct ptl_trace *trace);
+/* Reads all METADATA buffers. PTL_NO_MEMORY, PTL_SYSTEM. */
+int ptl_metadata_load(struct ptl_trace *trace);
+void ptl_metadata_free(struct ptl_trace *trace);
+
+/*
+ * ---- payloads
+ * ----------------------------------------------------------------------------------------
+ */
+
+/* Reads, checks and decompresses a payload into raw_size bytes. PTL_CORRUPT, PTL_TRUNCATED, ... */
+int ptl_payload_load(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *out);
+/* As ptl_buffer_release, by a reader that has come to the buffer's end. */
+void ptl_buffer_release_read(struct ptl_trace *trace, size_t i);
+void ptl_loaders_free(struct ptl_trace *trace);
+void ptl_cache_free(struct ptl_cache *cache);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the METADATA buffers of a trace: what explains everything else in it. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/metadata.h"
+#include "format/reader_internal.h"
+#include "format/vector.h"
+
+#define SCHEMA_KEY_SIZE 20
+
+/* Identity of a schema: provider, id, version, opcode. */
+static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t version,
+		       uint8_t opcode, uint8_t key[SCHEMA_KEY_SIZE])
+{
+	memcpy(key, provider->bytes, 16);
+	ptl_store16(key + 16, id);
+	key[18] = version;
+	key[19] = opcode;
+}
+
+static int take_machine(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	return ptl_machine_decode(body, &trace->machine);
+}
+
+static int take_stream(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_stream stream;
+	const int status = ptl_stream_decode(body, &stream);
+	bool made;
+
+	if (status)
+		return status;
+	if (!ptl_register_stream(trace, &stream, &made))
+		return ptl_fail_memory("streams", trace->stream_count * sizeof(*trace->streams));
+	return 0;
+}
+
+static int take_schema(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	uint8_t key[SCHEMA_KEY_SIZE];
+	struct ptl_schema *schema;
+	int status = ptl_schema_decode(body, &schema);
+
+	if (status)
+		return status;
+	schema_key(&schema->provider, schema->id, schema->version, schema->opcode, key);
+	if (ptl_byte_map_get(&trace->schema_map, key, sizeof(key))) {
+		ptl_schema_free(schema);
+		return 0;
+	}
+	if (!ptl_vector_room(&trace->schemas, trace->schema_count, sizeof(schema)) ||
+	    ptl_byte_map_put(&trace->schema_map, key, sizeof(key), trace->schema_count) < 0) {
+		ptl_schema_free(schema);
+		return ptl_fail_memory("schemas", trace->schema_count * sizeof(schema));
+	}
+	trace->metadata_items += schema->field_count;
+	trace->schemas[trace->schema_count++] = schema;
+	return 0;
+}
+
+static int take_loss(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_loss *loss;
+	const int status = ptl_loss_decode(body, &loss);
+
+	if (status)
+		return status;
+	if (!ptl_vector_room(&trace->losses, trace->loss_count, sizeof(loss))) {
+		ptl_loss_free(loss);
+		return ptl_fail_memory("losses", trace->loss_count * sizeof(loss));
+	}
+	trace->losses[trace->loss_count++] = loss;
+	return 0;
+}
+
+static int take_provenance(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_provenance *provenance;
+	const int status = ptl_provenance_decode(body, &provenance);
+
+	if (status)
+		return status;
+	if (!ptl_vector_room(&trace->provenances, trace->provenance_count, sizeof(provenance))) {
+		ptl_provenance_free(provenance);
+		return ptl_fail_memory("provenance", trace->provenance_count * sizeof(provenance));
+	}
+	trace->metadata_items += provenance->inputs;
+	trace->provenances[trace->provenance_count++] = provenance;
+	return 0;
+}
+
+static int (*const takers[])(struct ptl_trace *trace, struct ptl_cursor body) = {
+	[PTL_RECORD_MACHINE] = take_machine,       [PTL_RECORD_STREAM] = take_stream,
+	[PTL_RECORD_SCHEMA] = take_schema,         [PTL_RECORD_LOSS] = take_loss,
+	[PTL_RECORD_PROVENANCE] = take_provenance,
+};
+
+static bool is_known(uint64_t type)
+{
+	return type < sizeof(takers) / sizeof(takers[0]) && takers[type];
+}
+
+static void report_record(struct ptl_trace *trace, const struct ptl_entry *entry, uint64_t type)
+{
+	if (ptl_hash_map_get(&trace->unknown_types, type) ||
+	    ptl_hash_map_put(&trace->unknown_types, type, 1) < 0)
+		return;
+	ptl_damage_add(trace, entry->buffer.offset, 0, PTL_UNSUPPORTED, entry->buffer.stream.id,
+		       "metadata records of the unknown type %" PRIu64 " are skipped", type);
+}
+
+static int take_record(struct ptl_trace *trace, const struct ptl_entry *entry,
+		       const struct ptl_record *record)
+{
+	int status;
+
+	if (!ptl_vector_room(&trace->records, trace->record_count, sizeof(*record)))
+		return ptl_fail_memory("metadata", trace->record_count * sizeof(*record));
+	if (!record->known) {
+		report_record(trace, entry, record->type);
+		trace->records[trace->record_count++] = *record;
+		return 0;
+	}
+	status = takers[record->type](trace, ptl_cursor(record->data, record->size));
+	if (status == PTL_CORRUPT) {
+		ptl_damage_add(trace, entry->buffer.offset, 0, status, entry->buffer.stream.id,
+			       "%s", ptl_error_text());
+		return 0;
+	}
+	if (!status)
+		trace->records[trace->record_count++] = *record;
+	return status;
+}
+
+static int take_records(struct ptl_trace *trace, const struct ptl_entry *entry, const uint8_t *data,
+			size_t size)
+{
+	struct ptl_cursor in = ptl_cursor(data, size);
+	int status = 0;
+
+	while (!status && ptl_cursor_left(&in)) {
+		struct ptl_record record;
+
+		/*
+		 * A record of two bytes takes a hundred in memory, so their number has a bound of
+		 * its own.
+		 */
+		if (trace->metadata_items++ >= PTL_METADATA_ITEMS_MAX) {
+			ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
+				       entry->buffer.stream.id,
+				       "there are too many metadata records");
+			return 0;
+		}
+		record.type = ptl_read_varint(&in);
+		record.size = ptl_read_varint(&in);
+		record.data = ptl_read_bytes(&in, record.size);
+		record.known = is_known(record.type);
+		if (!record.data) {
+			ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
+				       entry->buffer.stream.id, "a metadata record does not fit");
+			return 0;
+		}
+		status = take_record(trace, entry, &record);
+	}
+	return status;
+}
+
+static int load_buffer(struct ptl_trace *trace, size_t i, size_t *total)
+{
+	struct ptl_entry *entry = &trace->entries[i];
+	uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!entry->usable)
+		return 0;
+	if (entry->buffer.raw_size > PTL_METADATA_MAX - *total) {
+		ptl_damage_entry(trace, entry,
+				 ptl_fail(PTL_CORRUPT, "there is more metadata than %u bytes",
+					  PTL_METADATA_MAX));
+		return 0;
+	}
+	*total += entry->buffer.raw_size;
+	if (!ptl_vector_room(&trace->payloads, trace->payload_count, sizeof(data)))
+		return ptl_fail_memory("metadata", trace->payload_count * sizeof(data));
+	status = ptl_buffer_read(trace, i, &data, &size);
+	if (status)
+		return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
+	trace->payloads[trace->payload_count++] = data;
+	return take_records(trace, entry, data, size);
+}
+
+int ptl_metadata_load(struct ptl_trace *trace)
+{
+	size_t total = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < trace->entry_count && !status; i++)
+		if (trace->entries[i].buffer.stream.kind == PTL_KIND_METADATA)
+			status = load_buffer(trace, i, &total);
+	return status;
+}
+
+void ptl_metadata_free(struct ptl_trace *trace)
+{
+	for (size_t i = 0; i < trace->schema_count; i++)
+		ptl_schema_free(trace->schemas[i]);
+	for (size_t i = 0; i < trace->loss_count; i++)
+		ptl_loss_free(trace->losses[i]);
+	for (size_t i = 0; i < trace->provenance_count; i++)
+		ptl_provenance_free(trace->provenances[i]);
+	for (size_t i = 0; i < trace->payload_count; i++)
+		free(trace->payloads[i]);
+	free(trace->schemas);
+	free(trace->losses);
+	free(trace->provenances);
+	free(trace->payloads);
+	free(trace->records);
+	ptl_byte_map_free(&trace->schema_map);
+	ptl_hash_map_free(&trace->unknown_types);
+}
+
+/*
+ * ---- what the reader asks
+ * ----------------------------------------------------------------------------
+ */
+
+const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace)
+{
+	return &trace->machine;
+}
+
+size_t ptl_loss_count(const struct ptl_trace *trace)
+{
+	return trace->loss_count;
+}
+
+const struct ptl_loss *ptl_loss_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->loss_count ? trace->losses[i] : NULL;
+}
+
+size_t ptl_provenance_count(const struct ptl_trace *trace)
+{
+	return trace->provenance_count;
+}
+
+const struct ptl_provenance *ptl_provenance_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->provenance_count ? trace->provenances[i] : NULL;
+}
+
+size_t ptl_schema_count(const struct ptl_trace *trace)
+{
+	return trace->schema_count;
+}
+
+const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->schema_count ? trace->schemas[i] : NULL;
+}
+
+const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace,
+					 const struct ptl_descriptor *descriptor)
+{
+	uint8_t key[SCHEMA_KEY_SIZE];
+	const uint64_t *known;
+
+	schema_key(&descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode,
+		   key);
+	known = ptl_byte_map_get(&trace->schema_map, key, sizeof(key));
+	return known ? trace->schemas[*known] : NULL;
+}
+
+size_t ptl_record_count(const struct ptl_trace *trace)
+{
+	return trace->record_count;
+}
+
+const struct ptl_record *ptl_record_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->record_count ? &trace->records[i] : NULL;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The writer's inside: streams fill buffers, a queue compresses them, the output puts them into the
+ * file.
+ */
+#ifndef PTL_FORMAT_WRITER_INTERNAL_H
+#define PTL_FORMAT_WRITER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/reader.h>
+#include <ptl/writer.h>
+
+#include "common/bytes.h"
+#include "common/hash_map.h"
+#include "format/codec.h"
+#include "format/events.h"
+#include "format/layout.h"
+#include "format/side.h"
+
+/*
+ * ---- output: one thread at a time
+ * ----------------------------------------------------------------
+ */
+
+struct ptl_output {
+	int fd;
+	bool can_rewind; /* a regular file: a partial buffer can be cut off again */
+	uint64_t offset; /* bytes in the file */
+	uint64_t file_id;
+	struct ptl_bytes *index; /* items of the index, in pieces of the size of a buffer */
+	size_t index_count;
+	uint64_t index_end; /* end of the last buffer that is in the index */
+	bool index_failed;  /* no memory for it: the file is closed without one */
+};
+
+/* minor: the minor version to state, if it is newer than ours. */
+int ptl_output_start(struct ptl_output *output, int fd, uint16_t minor);
+/*
+ * Writes one buffer: header, side area and payload are one piece of memory. PTL_SYSTEM: nothing or
+ * a part was written.
+ */
+int ptl_output_buffer(struct ptl_output *output, const uint8_t *data, size_t size);
+/* Adds "end of stream" to the index. */
+void ptl_output_stream_end(struct ptl_output *output, uint32_t stream, uint64_t sequence,
+			   uint64_t position);
+/* Writes index and trailer. */
+int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compressor);
+void ptl_output_free(struct ptl_output *output); /* does not close */
+
+/*
+ * ---- queue: from a full buffer to the file
+ * -------------------------------------------------------
+ */
+
+enum ptl_job_state { PTL_JOB_NEW, PTL_JOB_BUSY, PTL_JOB_DONE };
+
+/* A full buffer on its way. Owned by the queue from submission on. */
+struct ptl_job {
+	struct ptl_job *next;
+	enum ptl_job_state state;
+	struct ptl_buffer_header header;
+	struct ptl_bytes raw;         /* the payload of all kinds but EVENTS */
+	struct ptl_event_batch batch; /* EVENTS */
+	struct ptl_psb *psbs;
+	size_t psb_count;
+	struct ptl_chunk *chunks;
+	size_t chunk_count;
+	size_t memory; /* what it counts against the limit */
+	struct ptl_bytes
+		file; /* header, side area, payload as stored; a copied buffer comes with it */
+};
+
+/* Buffers of one stream that could not be written, since this was last asked for. */
+struct ptl_lost {
+	uint32_t stream;
+	uint32_t pid; /* of the stream */
+	uint32_t tid;
+	uint64_t buffers;
+	uint64_t bytes;
+	uint64_t first_time;
+	uint64_t last_time;
+};
+
+struct ptl_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t work;                 /* a job came, or stop */
+	pthread_cond_t space;                /* a job left */
+	struct ptl_job *head, *tail, *fresh; /* fresh: the first that nobody works on */
+	size_t memory, memory_limit;
+	bool writing; /* some thread is at the file */
+	bool stop;
+	pthread_t *threads;
+	unsigned thread_count;
+	int level;
+	struct ptl_compressor *compressor; /* of the calling thread */
+	struct ptl_output output;
+	struct ptl_writer_counts counts; /* stored_bytes, buffers, lost_buffers */
+	/* What went wrong: */
+	int first_status;
+	char first_text[512];
+	char cause[128]; /* of the last failure, for loss records */
+	bool failing;    /* the last write failed */
+	bool unreported; /* a failure that no call has returned yet */
+	struct ptl_lost *lost;
+	size_t lost_count;
+	struct ptl_job
+		*returned; /* METADATA and BLOB buffers that were lost: their content goes again */
+};
+
+int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_options *options);
+/* Hands a job over. Blocks while the memory limit is passed. */
+void ptl_queue_submit(struct ptl_queue *queue, struct ptl_job *job);
+/* Waits until all that was submitted is in the file, or lost. */
+void ptl_queue_drain(struct ptl_queue *queue);
+/* Ends the threads after what is queued; with discard, what nobody works on yet is dropped. */
+void ptl_queue_stop(struct ptl_queue *queue, bool discard);
+void ptl_queue_free(struct ptl_queue *queue);
+void ptl_job_free(struct ptl_job *job);
+
+/*
+ * ---- writer
+ * ----------------------------------------------------------------------------------------
+ */
+
+struct ptl_writer_stream {
+	struct ptl_stream stream;
+	uint64_t sequence; /* of the buffer being filled */
+	uint64_t position; /* of its first byte */
+	uint64_t end;      /* position behind the last buffer handed over */
+	struct ptl_bytes raw;
+	struct ptl_event_batch batch;
+	struct ptl_psb *psbs;
+	size_t psb_count;
+	bool has_psb;
+	uint64_t last_psb; /* offset */
+	struct ptl_chunk *chunks;
+	size_t chunk_count;
+	uint32_t records;
+	bool has_time;
+	uint64_t first_time, last_time;
+	uint64_t since;   /* monotonic clock when the first thing came in; 0: empty */
+	size_t accounted; /* what of it is in writer->partial_bytes */
+};
+
+struct ptl_writer {
+	struct ptl_queue queue;
+	size_t buffer_size;
+	uint64_t flush_interval;
+	struct ptl_writer_stream **streams; /* by id */
+	size_t stream_count;
+	struct ptl_writer_stream *
+		*copied; /* by copied_map: streams of other traces with ids of their own */
+	size_t copied_count;
+	struct ptl_hash_map copied_map;
+	struct ptl_byte_map schemas; /* encoded bodies that are in the file */
+	struct ptl_byte_map blobs;   /* hashes that are in the file; value 0: were lost again */
+	size_t metadata_bytes;
+	size_t partial_bytes; /* that wait in all streams */
+	unsigned calls;       /* since the flush interval was last looked at */
+	uint64_t raw_bytes, events;
+	uint64_t seen_lost; /* lost buffers that have been made loss records */
+};
+
+#define PTL_KIND_TAKEN 0  /* of a place in writer->streams whose id a copied stream has */
+#define PTL_BLOB_STREAM 1 /* ids that this writer gives; readers do not rely on them */
+#define PTL_INDEX_STREAM 2
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file being written: whole buffers, what to do when a write fails, the index and the trailer.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "format/vector.h"
+#include "format/writer_internal.h"
+
+#define INDEX_PIECE (4u << 20)
+
+enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
+
+/* Writes as much as goes; *written says how much that was. */
+static int write_some(int fd, const uint8_t *data, size_t size, size_t *written)
+{
+	for (*written = 0; *written < size;) {
+		const ssize_t n = write(fd, data + *written, size - *written);
+
+		if (n > 0) {
+			*written += (size_t)n;
+		} else if (n == 0) {
+			errno = EIO;
+			return ptl_fail_errno("cannot write the trace");
+		} else if (errno == EAGAIN) {
+			struct pollfd wait = {.fd = fd, .events = POLLOUT};
+
+			poll(&wait, 1, -1);
+		} else if (errno != EINTR) {
+			return ptl_fail_errno("cannot write the trace");
+		}
+	}
+	return 0;
+}
+
+/* All or, where the file can be cut, nothing. */
+static int append(struct ptl_output *output, const uint8_t *data, size_t size)
+{
+	size_t written;
+	const int status = write_some(output->fd, data, size, &written);
+
+	/* A part that stays is bytes of no buffer, which readers report; better to have none. */
+	if (status && written && output->can_rewind &&
+	    ftruncate(output->fd, (off_t)output->offset) == 0 &&
+	    lseek(output->fd, (off_t)output->offset, SEEK_SET) >= 0)
+		written = 0;
+	output->offset += written;
+	return status;
+}
+
+int ptl_output_start(struct ptl_output *output, int fd, uint16_t minor)
+{
+	struct ptl_file_header header = {.major = PTL_VERSION_MAJOR, .minor = PTL_VERSION_MINOR};
+	uint8_t bytes[PTL_FILE_HEADER_SIZE];
+	struct timespec now;
+	struct stat info;
+	int status = ptl_guid_random(&header.id);
+
+	if (minor > header.minor)
+		header.minor = minor;
+	if (status)
+		return status;
+	if (fstat(fd, &info) < 0)
+		return ptl_fail_errno("cannot write the trace");
+	clock_gettime(CLOCK_REALTIME, &now);
+	header.wall_time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	*output = (struct ptl_output){
+		.fd = fd,
+		.can_rewind = S_ISREG(info.st_mode),
+		.file_id = ptl_load64(header.id.bytes),
+		.index_end = PTL_FILE_HEADER_SIZE,
+	};
+	ptl_file_header_encode(&header, bytes);
+	return append(output, bytes, sizeof(bytes));
+}
+
+/* Where an item of the index goes: the last piece, or a new one when that is full. */
+static struct ptl_bytes *index_piece(struct ptl_output *output)
+{
+	struct ptl_bytes *last = output->index_count ? &output->index[output->index_count - 1]
+						     : NULL;
+
+	if (last && last->size < INDEX_PIECE)
+		return last;
+	if (!ptl_vector_room(&output->index, output->index_count, sizeof(*last))) {
+		output->index_failed = true;
+		return NULL;
+	}
+	last = &output->index[output->index_count++];
+	*last = (struct ptl_bytes){0};
+	return last;
+}
+
+static void add_item(struct ptl_output *output, enum index_item type, uint64_t number,
+		     const uint8_t *data, size_t size)
+{
+	struct ptl_bytes *piece = index_piece(output);
+
+	if (!piece)
+		return;
+	ptl_write_varint(piece, type);
+	ptl_write_varint(piece, ptl_varint_size(number) + size);
+	ptl_write_varint(piece, number);
+	ptl_write_bytes(piece, data, size);
+	output->index_failed |= piece->failed;
+}
+
+int ptl_output_buffer(struct ptl_output *output, const uint8_t *data, size_t size)
+{
+	const size_t head = PTL_BUFFER_HEADER_SIZE + ptl_load32(data + 32);
+	const uint64_t offset = output->offset;
+	const int status = append(output, data, size);
+
+	if (status)
+		return status;
+	add_item(output, ITEM_BUFFER, offset - output->index_end, data, head);
+	output->index_end = offset + size;
+	return 0;
+}
+
+void ptl_output_stream_end(struct ptl_output *output, uint32_t stream, uint64_t sequence,
+			   uint64_t position)
+{
+	struct ptl_bytes body = {0};
+
+	ptl_write_varint(&body, sequence);
+	ptl_write_varint(&body, position);
+	if (body.failed)
+		output->index_failed = true;
+	else
+		add_item(output, ITEM_STREAM_END, stream, body.data, body.size);
+	ptl_bytes_free(&body);
+}
+
+/* One piece of the index as an INDEX buffer. */
+static int encode_piece(struct ptl_output *output, size_t i, struct ptl_compressor *compressor,
+			struct ptl_bytes *out)
+{
+	const struct ptl_bytes *piece = &output->index[i];
+	struct ptl_buffer_header header = {
+		.kind = PTL_KIND_INDEX,
+		.stream = PTL_INDEX_STREAM,
+		.cpu = PTL_NO_CPU,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.sequence = i,
+		.raw_size = (uint32_t)piece->size,
+		.file_id = output->file_id,
+	};
+	int status;
+
+	for (size_t before = 0; before < i; before++)
+		header.position += output->index[before].size;
+	out->size = 0;
+	if (!ptl_bytes_grow(out, PTL_BUFFER_HEADER_SIZE))
+		return ptl_fail_memory("the index", piece->size);
+	status = ptl_compress(compressor, piece->data, piece->size, NULL, 0, out, &header.codec);
+	if (status)
+		return status;
+	header.stored_size = (uint32_t)(out->size - PTL_BUFFER_HEADER_SIZE);
+	header.payload_checksum = ptl_checksum(out->data + PTL_BUFFER_HEADER_SIZE,
+					       header.stored_size);
+	ptl_buffer_header_encode(&header, out->data);
+	return 0;
+}
+
+int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compressor)
+{
+	struct ptl_trailer trailer = {output->offset, (uint32_t)output->index_count,
+				      output->file_id};
+	const uint64_t start = output->offset;
+	uint8_t bytes[PTL_TRAILER_SIZE];
+	struct ptl_bytes out = {0};
+	int status = 0;
+
+	if (output->index_failed)
+		return ptl_fail_memory("the index", output->index_count * INDEX_PIECE);
+	if (!output->index_count && !index_piece(output))
+		return ptl_fail_memory("the index", INDEX_PIECE);
+	trailer.index_buffers = (uint32_t)output->index_count;
+	for (size_t i = 0; !status && i < output->index_count; i++) {
+		status = encode_piece(output, i, compressor, &out);
+		if (!status)
+			status = append(output, out.data, out.size);
+	}
+	ptl_bytes_free(&out);
+	if (!status) {
+		ptl_trailer_encode(&trailer, bytes);
+		status = append(output, bytes, sizeof(bytes));
+	}
+	if (status && output->can_rewind && ftruncate(output->fd, (off_t)start) == 0)
+		output->offset = start;
+	return status;
+}
+
+void ptl_output_free(struct ptl_output *output)
+{
+	for (size_t i = 0; i < output->index_count; i++)
+		ptl_bytes_free(&output->index[i]);
+	free(output->index);
+	output->index = NULL;
+	output->index_count = 0;
+}

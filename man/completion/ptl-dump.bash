@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Completes ptl-dump in bash; the program itself says which commands, options and words there are.
+
+_ptl_dump()
+{
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} option=
+	COMPREPLY=()
+
+	if ((COMP_CWORD == 1)); then
+		if [[ $current == -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "--help --version" -- "$current")
+		else
+			mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump --list-commands)" -- "$current")
+		fi
+		return
+	fi
+
+	# --name=value arrives as three words.
+	if [[ $current == = ]]; then
+		option=$previous current=
+	elif [[ $previous == = ]]; then
+		option=${COMP_WORDS[COMP_CWORD - 2]}
+	elif [[ $previous == -?* ]]; then
+		option=$previous
+	fi
+
+	case $option in
+	-l)
+		option=--level
+		;;&
+	-l | --level | --engine | --against | --color)
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
+		return
+		;;
+	-p | --pid | -t | --tid | -c | --cpu | --time | -i | --image | -j | --jobs | -g | --gaps | -P | --provider | \
+		-e | --event | --kind)
+		return
+		;;
+	esac
+	if [[ $current == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words)" -- "$current")
+		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+		return
+	fi
+	mapfile -t COMPREPLY < <(compgen -f -- "$current")
+	compopt -o filenames
+}
+
+complete -F _ptl_dump ptl-dump

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Completes ptl-record in bash; the program itself says which options and words there are.
+
+_ptl_record()
+{
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} option= i
+	COMPREPLY=()
+
+	# Behind the command everything is the command's own.
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--)
+			_ptl_record_command $((i + 1))
+			return
+			;;
+		-o | --output | --embed | --compress | --flush-interval | --timing | --clock | --psb-period | --source | \
+			--qemu | --buffer | --threads | --truth)
+			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
+			((i++))
+			;;
+		-*) ;;
+		*)
+			_ptl_record_command "$i"
+			return
+			;;
+		esac
+	done
+
+	# --name=value arrives as three words.
+	if [[ $current == = ]]; then
+		option=$previous current=
+	elif [[ $previous == = ]]; then
+		option=${COMP_WORDS[COMP_CWORD - 2]}
+	elif [[ $previous == -?* ]]; then
+		option=$previous
+	fi
+
+	case $option in
+	--embed | --timing | --clock | --source)
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --completion-words="${option#--}")" -- "$current")
+		return
+		;;
+	-o | --output | --qemu | --truth)
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		compopt -o filenames
+		return
+		;;
+	--compress | --flush-interval | --psb-period | --buffer | --threads)
+		return
+		;;
+	esac
+	if [[ $current == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --completion-words)" -- "$current")
+		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+		return
+	fi
+	_ptl_record_command "$COMP_CWORD"
+}
+
+# Completes the command that begins at word $1, as bash-completion would by itself, or by names alone.
+_ptl_record_command()
+{
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+	elif ((COMP_CWORD == $1)); then
+		mapfile -t COMPREPLY < <(compgen -c -- "$current")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		compopt -o filenames
+	fi
+}
+
+complete -F _ptl_record ptl-record

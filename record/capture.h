@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A capture under way: what a source delivers is brought into order here and put into the trace. */
+#ifndef PTL_RECORD_CAPTURE_H
+#define PTL_RECORD_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/kernel.h>
+#include <ptl/writer.h>
+
+#include "record/image_store.h"
+#include "record/model.h"
+#include "record/output.h"
+#include "record/sequencer.h"
+#include "record/settings.h"
+#include "record/truth.h"
+
+struct record_capture {
+	const struct record_settings *settings;
+	struct ptl_machine machine;
+	struct record_output output;
+	struct record_model *model;
+	struct record_sequencer sequencer;
+	struct record_image_store *images;
+	struct record_truth *truth;      /* NULL: not asked for */
+	uint32_t (*lanes)[RECORD_PARTS]; /* stream ids */
+	size_t lane_count;
+	size_t lane_capacity;
+	uint64_t ticked;
+	uint64_t pt_bytes;
+	uint64_t loss_records;
+	char first_loss[256]; /* its cause, for the summary */
+};
+
+/*
+ * Creates the trace at path and writes what is known before the start. machine is complete but for
+ * end_time. 0 or a ptl_status; nothing is left to be closed after a failure.
+ */
+int record_capture_open(struct record_capture *capture, const struct record_settings *settings,
+			const char *path, const struct ptl_machine *machine);
+
+/*
+ * The end: rundown, end_time, index. 0, or the first failure of writing the trace (PTL_SYSTEM) or
+ * the truth.
+ */
+int record_capture_close(struct record_capture *capture, uint64_t end_time);
+
+/*
+ * Functions below return 0 or PTL_NO_MEMORY: that a file takes no bytes is noted in
+ * capture->output.
+ */
+
+/* A stream for the PT bytes of a thread. */
+int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid,
+			  uint32_t *stream);
+int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data,
+		      size_t size, uint64_t time);
+int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset,
+		       uint64_t time);
+int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss);
+
+/*
+ * Hands over a message of the software source, a copy of which is kept. image: what is known of the
+ * mapping it tells of, or NULL. definitions: the truth stream that it concerns.
+ */
+int record_capture_message(struct record_capture *capture, const struct ptl_message *message,
+			   const struct ptl_image_event *image, uint32_t definitions);
+/*
+ * All messages of the process, the last of which had this sequence number, have been handed over:
+ * it is dead.
+ */
+int record_capture_gone(struct record_capture *capture, uint32_t process, uint64_t sequence);
+int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uint32_t wait_status);
+
+/*
+ * Truth, where capture->truth is there: see record/truth.h. Inheritance takes its turn by its
+ * sequence number.
+ */
+int record_capture_truth_inherit(struct record_capture *capture, uint64_t sequence,
+				 uint32_t definitions, uint32_t parent);
+int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid,
+				uint32_t tid, uint32_t *stream);
+int record_capture_truth_words(struct record_capture *capture, uint32_t stream,
+			       const uint32_t *words, size_t count);
+
+/* Does what is due: messages whose turn it is (with force: all), buffers that are old. */
+int record_capture_advance(struct record_capture *capture, uint64_t now, bool force);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens ELF files with libelf; build ids and load addresses. */
+#include "record/elf_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "record/elf_state.h"
+
+#define PAGE_MASK 0xfffull
+#define NOTES_MAX (1u << 20) /* a larger note segment is not looked at */
+
+int record_elf_failure(const char *what)
+{
+	return ptl_fail(PTL_CORRUPT, "%s: %s", what, elf_errmsg(-1));
+}
+
+static int start(Elf *handle, struct record_elf **result)
+{
+	struct record_elf *elf;
+
+	if (!handle)
+		return record_elf_failure("ELF file");
+	if (elf_kind(handle) != ELF_K_ELF) {
+		elf_end(handle);
+		return ptl_fail(PTL_NOT_OURS, "not an ELF file");
+	}
+	elf = calloc(1, sizeof(*elf));
+	if (!elf) {
+		elf_end(handle);
+		return ptl_fail_memory("ELF file", sizeof(*elf));
+	}
+	elf->elf = handle;
+	if (!gelf_getehdr(handle, &elf->header) || elf_getphdrnum(handle, &elf->segments) < 0 ||
+	    elf_getshdrnum(handle, &elf->sections) < 0) {
+		record_elf_close(elf);
+		return record_elf_failure("ELF header");
+	}
+	if (elf_getshdrstrndx(handle, &elf->names) < 0)
+		elf->names = 0;
+	*result = elf;
+	return 0;
+}
+
+int record_elf_open(int fd, struct record_elf **elf)
+{
+	elf_version(EV_CURRENT);
+	return start(elf_begin(fd, ELF_C_READ, NULL), elf);
+}
+
+int record_elf_open_memory(const void *data, size_t size, struct record_elf **elf)
+{
+	elf_version(EV_CURRENT);
+	/* libelf does not write to it: it only wants to be able to. */
+	return start(elf_memory((char *)data, size), elf);
+}
+
+void record_elf_close(struct record_elf *elf)
+{
+	if (!elf)
+		return;
+	elf_end(elf->elf);
+	free(elf);
+}
+
+Elf_Scn *record_elf_section(const struct record_elf *elf, uint32_t type, const char *name,
+			    GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf->elf, section))) {
+		const char *found;
+
+		if (!gelf_getshdr(section, header) || (type != SHT_NULL && header->sh_type != type))
+			continue;
+		if (!name)
+			return section;
+		found = elf->names ? elf_strptr(elf->elf, elf->names, header->sh_name) : NULL;
+		if (found && !strcmp(found, name))
+			return section;
+	}
+	return NULL;
+}
+
+/* The build id among notes; 0 where it is not there. */
+static size_t find_build_id(Elf_Data *notes, uint8_t id[PTL_BUILD_ID_MAX])
+{
+	size_t at = 0, name, description;
+	GElf_Nhdr note;
+
+	while (notes && (at = gelf_getnote(notes, at, &note, &name, &description)) > 0) {
+		const char *bytes = notes->d_buf;
+
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof(ELF_NOTE_GNU) ||
+		    memcmp(bytes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 ||
+		    !note.n_descsz || note.n_descsz > PTL_BUILD_ID_MAX)
+			continue;
+		memcpy(id, bytes + description, note.n_descsz);
+		return note.n_descsz;
+	}
+	return 0;
+}
+
+static size_t build_id_in_segments(const struct record_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
+{
+	GElf_Phdr segment;
+
+	for (size_t i = 0; i < elf->segments; i++) {
+		size_t size;
+
+		if (!gelf_getphdr(elf->elf, (int)i, &segment) || segment.p_type != PT_NOTE ||
+		    segment.p_filesz > NOTES_MAX || segment.p_offset > INT64_MAX)
+			continue;
+		size = find_build_id(
+			elf_getdata_rawchunk(elf->elf, (int64_t)segment.p_offset, segment.p_filesz,
+					     segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+			id);
+		if (size)
+			return size;
+	}
+	return 0;
+}
+
+size_t record_elf_build_id(const struct record_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
+{
+	GElf_Shdr header;
+	size_t size = build_id_in_segments(elf, id);
+	Elf_Scn *section;
+
+	if (size)
+		return size;
+	/* A separate debug file keeps the section, but not what its program header points at. */
+	section = record_elf_section(elf, SHT_NOTE, ".note.gnu.build-id", &header);
+	return section && header.sh_size <= NOTES_MAX
+		       ? find_build_id(elf_getdata(section, NULL), id)
+		       : 0;
+}
+
+static bool segment_has(const GElf_Phdr *segment, uint64_t offset)
+{
+	const uint64_t first = segment->p_offset & ~PAGE_MASK;
+
+	/* A segment whose address and offset differ within the page cannot be mapped. */
+	return segment->p_type == PT_LOAD &&
+	       !((segment->p_offset ^ segment->p_vaddr) & PAGE_MASK) && offset >= first &&
+	       offset - first < segment->p_filesz + (segment->p_offset & PAGE_MASK);
+}
+
+bool record_elf_address(const struct record_elf *elf, uint64_t offset, uint64_t *address)
+{
+	bool found = false;
+	GElf_Phdr segment;
+
+	for (size_t i = 0; i < elf->segments; i++) {
+		if (!gelf_getphdr(elf->elf, (int)i, &segment) || !segment_has(&segment, offset))
+			continue;
+		if (found && !(segment.p_flags & PF_X))
+			continue;
+		*address = segment.p_vaddr - segment.p_offset + offset;
+		found = true;
+		if (segment.p_flags & PF_X)
+			break;
+	}
+	return found;
+}
+
+bool record_elf_has_symtab(const struct record_elf *elf)
+{
+	GElf_Shdr header;
+
+	return record_elf_section(elf, SHT_SYMTAB, NULL, &header) != NULL;
+}
+
+bool record_elf_has_debug(const struct record_elf *elf)
+{
+	GElf_Shdr header;
+
+	return record_elf_section(elf, SHT_PROGBITS, ".debug_line", &header) != NULL;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the file behind a mapping, and refuses any other. */
+#include "record/mapped_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEBUG_FOLDER "/usr/lib/debug/.build-id"
+#define NAME_SIZE 8192
+
+/*
+ * Opens name if it is the regular file that the mapping states. It is looked at before it is opened
+ * in earnest: the name comes from the traced program, and to open a device may do something.
+ */
+static int try(const char *name, const struct record_mapping *mapping, struct stat *info)
+{
+	const int place = open(name, O_PATH | O_CLOEXEC);
+	char link[64];
+	int fd = -1;
+
+	if (place < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	if (fstat(place, info) == 0 && S_ISREG(info->st_mode) && info->st_dev == mapping->device &&
+	    info->st_ino == mapping->inode)
+		fd = open(link, O_RDONLY | O_CLOEXEC);
+	close(place);
+	return fd;
+}
+
+int record_open_mapped(const struct record_mapping *mapping, struct stat *info)
+{
+	char name[NAME_SIZE];
+	int fd = -1;
+
+	if (mapping->path_length && mapping->path_length < NAME_SIZE / 2 &&
+	    mapping->path[0] == '/' && !memchr(mapping->path, 0, mapping->path_length)) {
+		const int length = (int)mapping->path_length;
+
+		snprintf(name, sizeof(name), "/proc/%u/root%.*s", mapping->pid, length,
+			 mapping->path);
+		fd = try(name, mapping, info);
+		if (fd >= 0)
+			return fd;
+		snprintf(name, sizeof(name), "%.*s", length, mapping->path);
+		fd = try(name, mapping, info);
+		if (fd >= 0)
+			return fd;
+	}
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", mapping->pid,
+		 (unsigned long long)mapping->base,
+		 (unsigned long long)(mapping->base + mapping->size));
+	return try(name, mapping, info);
+}
+
+int record_open_debug(const uint8_t *build_id, size_t size)
+{
+	char name[sizeof(DEBUG_FOLDER) + 2 * PTL_BUILD_ID_MAX + sizeof("//.debug")];
+	size_t used;
+
+	if (size < 2 || size > PTL_BUILD_ID_MAX)
+		return -1;
+	used = (size_t)snprintf(name, sizeof(name), "%s/%02x/", DEBUG_FOLDER, build_id[0]);
+	for (size_t i = 1; i < size; i++)
+		used += (size_t)snprintf(name + used, sizeof(name) - used, "%02x", build_id[i]);
+	snprintf(name + used, sizeof(name) - used, ".debug");
+	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looking a mapping up in /proc/self/maps. */
+
+#include "record/qemu/maps.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define DELETED " (deleted)"
+
+bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
+{
+	unsigned long long base, end, offset, inode;
+	unsigned major_number, minor_number;
+	char protection[5];
+	int path_at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &base, &end, protection, &offset,
+		   &major_number, &minor_number, &inode, &path_at) < 7 ||
+	    !path_at || strlen(protection) != 4)
+		return false;
+
+	const char *path = line + path_at;
+	size_t length = strcspn(path, "\n");
+
+	if (length >= sizeof(entry->path))
+		return false;
+	*entry = (struct pq_map_entry){
+		.base = base,
+		.end = end,
+		.file_offset = offset,
+		.device = makedev(major_number, minor_number),
+		.inode = inode,
+		.writable = protection[1] == 'w',
+		.shared = protection[3] == 's',
+	};
+	/* What is no path is a name for anonymous memory, like [heap]. */
+	if (inode == 0)
+		return true;
+	memcpy(entry->path, path, length);
+	entry->path[length] = 0;
+	if (length > strlen(DELETED) && !strcmp(entry->path + length - strlen(DELETED), DELETED)) {
+		entry->path[length - strlen(DELETED)] = 0;
+		entry->deleted = true;
+	}
+	if (!strncmp(entry->path, "/memfd:", 7))
+		entry->deleted = true;
+	return true;
+}
+
+/* Does the path still lead to the file that is mapped? Some file systems show another device number
+ * there. */
+static void check_file(struct pq_map_entry *entry)
+{
+	struct stat status;
+
+	if (!entry->inode || entry->deleted)
+		return;
+	if (stat(entry->path, &status) || status.st_ino != entry->inode)
+		entry->deleted = true;
+	else
+		entry->device = status.st_dev;
+}
+
+/* The file may change while it is read; the line that holds the address is one the kernel made at
+ * once. */
+bool pq_maps_find(uint64_t address, struct pq_map_entry *entry)
+{
+	char line[PTL_CHANNEL_PATH_SIZE + 128];
+	FILE *file = fopen("/proc/self/maps", "re");
+	bool found = false;
+
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		found = pq_maps_parse(line, entry) && address >= entry->base &&
+			address < entry->end;
+	fclose(file);
+	if (found)
+		check_file(entry);
+	return found;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looking a mapping up in /proc/self/maps. */
+
+#ifndef PTL_RECORD_QEMU_MAPS_H
+#define PTL_RECORD_QEMU_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/qemu/channel.h"
+
+struct pq_map_entry {
+	uint64_t base;
+	uint64_t end;
+	uint64_t file_offset;
+	uint64_t device; /* as stat shows it where the path still names the file, else as the kernel
+			    shows it */
+	uint64_t inode;
+	bool shared;
+	bool writable;
+	bool deleted;
+	char path[PTL_CHANNEL_PATH_SIZE]; /* empty for anonymous memory */
+};
+
+/* Parses one line of /proc/<pid>/maps. False if it is none. Does not look at the file. */
+bool pq_maps_parse(const char *line, struct pq_map_entry *entry);
+
+/* The mapping that holds the address. False if there is none. */
+bool pq_maps_find(uint64_t address, struct pq_map_entry *entry);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The recorder as a parent: ends of children, and signals that are meant for the command. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "common/message.h"
+#include "record/session.h"
+#include "record/signals.h"
+#include "record/machine.h"
+
+int record_session_reap(struct record_session *session)
+{
+	int wait_status, status = 0;
+	pid_t pid;
+
+	while (status == 0 && (pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
+		if (pid == session->pid) {
+			session->ended = true;
+			session->wait_status = wait_status;
+			session->end_of_command = record_now();
+		}
+		status = record_capture_exit_status(&session->capture, (uint32_t)pid,
+						    (uint32_t)wait_status);
+	}
+	/* Orphans become our children, so that without a child there is no descendant either. */
+	if (status == 0 && pid < 0 && errno == ECHILD)
+		session->alone = true;
+	return status;
+}
+
+void record_session_stop(struct record_session *session)
+{
+	if (session->stopped)
+		return;
+	session->stopped = true;
+	ptl_channel_stop(&session->qemu.channel);
+}
+
+void record_session_signals(struct record_session *session)
+{
+	const struct record_signals signals = record_signals_take();
+
+	if (signals.terminate && !session->ended)
+		kill(session->pid, signals.terminate);
+	if (signals.terminate && session->ended)
+		session->leave = true;
+	if (!signals.interrupts)
+		return;
+	session->interrupts += signals.interrupts;
+	/* The command has got it as well, and decides for itself whether to end. */
+	if (session->interrupts == 1 && !session->ended) {
+		ptl_message_note("waiting for the command to end; once more ends the recording and "
+				 "leaves it running");
+		return;
+	}
+	session->leave = true;
+}
+
+int record_session_exit_status(const struct record_session *session)
+{
+	if (!session->ended)
+		return 128 + SIGINT;
+	return WIFSIGNALED(session->wait_status) ? 128 + WTERMSIG(session->wait_status)
+						 : WEXITSTATUS(session->wait_status);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the command line asks for. */
+#ifndef PTL_RECORD_SETTINGS_H
+#define PTL_RECORD_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ptl/trace.h>
+
+#include "record/image_store.h"
+
+/* All strings belong to the command line. */
+struct record_settings {
+	const char *output; /* NULL: named after the command */
+	const char *truth;  /* NULL: none */
+	const char *source; /* "auto" or a source's name */
+	const char *qemu;   /* path of qemu-x86_64; NULL: searched in $PATH */
+	bool force;
+	bool list_sources;
+	bool quiet;
+	bool progress;
+	bool wait_for_all; /* go on until the last descendant has ended */
+	bool return_compression;
+	uint32_t timing;     /* enum ptl_timing */
+	uint32_t clock;      /* PTL_CLOCK_MONOTONIC or PTL_CLOCK_VIRTUAL */
+	uint64_t psb_period; /* bytes */
+	enum record_embed embed;
+	int level;                 /* of zstd */
+	uint64_t flush_interval;   /* nanoseconds */
+	uint64_t ring_size;        /* bytes of PT that a thread may be ahead of the recorder */
+	uint32_t threads_max;      /* threads recorded at one time */
+	char *const *command_line; /* the recorder's own argv, for the trace's provenance */
+	char *const *command;      /* ends with NULL */
+};
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Raw Intel PT and raw code bytes as an input: makes them a trace of one process that existed
+ * already.
+ */
+#ifndef PTL_RELOG_INPUT_RAW_H
+#define PTL_RELOG_INPUT_RAW_H
+
+#include "relog/output.h"
+#include "relog/settings.h"
+
+/*
+ * Writes the whole content of the trace but its provenance record. The memory file and the map are
+ * read and checked first.
+ *
+ * PTL_CORRUPT (the map), PTL_NOT_OURS (PT bytes without a PSB), PTL_SYSTEM, PTL_NO_MEMORY,
+ * PTL_CANCELLED.
+ */
+int relog_input_raw(const struct relog_settings *settings, struct relog_output *output);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of ptl-relog: the table, how each is read, and which go together. */
+#include "relog/settings.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/options.h"
+#include "common/quote.h"
+
+#define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
+
+static int take_output(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->output = argument;
+	return 0;
+}
+
+static int take_force(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->force = true;
+	return 0;
+}
+
+static int take_quiet(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->quiet = true;
+	return 0;
+}
+
+static int take_pt(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+
+	if (settings->pt_count == RELOG_PT_MAX)
+		return ptl_fail(PTL_MISUSE, "expected at most %u files", RELOG_PT_MAX);
+	settings->pt[settings->pt_count++] = argument;
+	return 0;
+}
+
+static int take_memory(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->memory = argument;
+	return 0;
+}
+
+static int take_memory_map(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->memory_map = argument;
+	return 0;
+}
+
+/* One part of FAMILY/MODEL/STEPPING, which ends at `end`; *text is moved behind that character. */
+static int parse_part(const char **text, char end, uint64_t limit, uint64_t *value)
+{
+	char part[24];
+	size_t length = strcspn(*text, "/");
+
+	if ((*text)[length] != end || length == 0 || length >= sizeof(part))
+		return PTL_MISUSE;
+	memcpy(part, *text, length);
+	part[length] = '\0';
+	if (ptl_parse_u64(part, value) || *value > limit)
+		return PTL_MISUSE;
+	*text += length + (end != '\0');
+	return 0;
+}
+
+static int take_cpu(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	const char *at = argument;
+	uint64_t family;
+	uint64_t model;
+	uint64_t stepping;
+
+	if (parse_part(&at, '/', UINT16_MAX, &family) || parse_part(&at, '/', UINT8_MAX, &model) ||
+	    parse_part(&at, '\0', UINT8_MAX, &stepping))
+		return ptl_fail(PTL_MISUSE,
+				"expected FAMILY/MODEL/STEPPING, such as 6/78/3, found '%s'",
+				argument);
+	settings->has_cpu = true;
+	settings->family = (uint16_t)family;
+	settings->model = (uint8_t)model;
+	settings->stepping = (uint8_t)stepping;
+	return 0;
+}
+
+static int take_mode(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->mode = strcmp(argument, "32") == 0 ? 32 : 64;
+	return 0;
+}
+
+static int take_pid(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	uint64_t pid;
+	int status = ptl_parse_u64(argument, &pid);
+
+	if (status)
+		return status;
+	if (pid == 0 || pid > TID_MAX - RELOG_PT_MAX)
+		return ptl_fail(PTL_MISUSE, "expected a process id from 1 to %u, found '%s'",
+				TID_MAX - RELOG_PT_MAX, argument);
+	settings->has_pid = true;
+	settings->pid = (uint32_t)pid;
+	return 0;
+}
+
+static int take_process(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->process = argument;
+	return 0;
+}
+
+static const char *const modes[] = {"64", "32", NULL};
+
+static const struct ptl_option common_options[] = {
+	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.", take_output},
+	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
+	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", take_quiet},
+	{NULL},
+};
+
+static const struct ptl_option raw_options[] = {
+	{"pt", 0, "FILE",
+	 "Raw Intel PT bytes of one thread or CPU. Given again, each is a thread of its own.",
+	 take_pt},
+	{"memory", 0, "FILE", "The bytes of the code that ran.", take_memory},
+	{"memory-map", 0, "FILE",
+	 "Which of those bytes lie where: lines of BASE SIZE OFFSET, # starts a comment.",
+	 take_memory_map},
+	{"cpu", 0, "F/M/S",
+	 "Family, model and stepping of the CPU, for its known errata, such as 6/78/3.", take_cpu},
+	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.",
+	 take_mode, modes},
+	{"pid", 0, "N", "Process id that the trace shows (default 1).", take_pid},
+	{"process", 0, "NAME",
+	 "Name of the process that the trace shows (default: the memory file's).", take_process},
+	{NULL},
+};
+
+static const struct ptl_option *const tables[] = {common_options, raw_options, NULL};
+
+static const struct ptl_command_line line = {
+	.program = "ptl-relog",
+	.usage = "-o OUTPUT INPUT.ptl\n"
+		 "  or: ptl-relog -o OUTPUT --pt FILE... --memory FILE --memory-map FILE [options]",
+	.summary = "Copies a trace, byte-exact in content, or makes one of raw Intel PT and raw "
+		   "code bytes. "
+		   "INPUT may be \"-\", a file that is still being written, or a damaged one: what "
+		   "can be read "
+		   "is kept, and what cannot becomes a loss record. Inputs are never changed.",
+	.examples = "  ptl-relog --pt t.pt --memory t.raw --memory-map t.map -o out.ptl\n"
+		    "  ptl-relog --pt 0.pt --pt 1.pt --memory m.raw --memory-map m.map \\\n"
+		    "            --cpu 6/78/3 --process guest -o out.ptl\n"
+		    "  ptl-relog damaged.ptl -o readable.ptl\n"
+		    "  ssh host cat /var/tmp/live.ptl | ptl-relog - -o snapshot.ptl\n",
+	.tables = tables,
+};
+
+static int misuse(const char *text, const char *hint)
+{
+	ptl_message_error("%s", text);
+	ptl_message_hint("%s", hint);
+	return PTL_MISUSE;
+}
+
+/* What goes together, and what an input of each kind needs. */
+static int check(const struct relog_settings *settings, int operands)
+{
+	bool raw = settings->pt_count || settings->memory || settings->memory_map;
+	bool raw_detail = settings->has_cpu || settings->mode || settings->has_pid ||
+			  settings->process;
+
+	if (operands > 1)
+		return misuse("expected one input, found more",
+			      "ptl-relog INPUT.ptl -o OUTPUT.ptl");
+	if (raw && operands)
+		return misuse("a trace file and raw input cannot be combined",
+			      "give either INPUT.ptl, or --pt, --memory and --memory-map");
+	if (!raw && !operands)
+		return misuse("there is no input",
+			      "ptl-relog INPUT.ptl -o OUTPUT.ptl, or ptl-relog --help");
+	if (!raw && raw_detail)
+		return misuse(
+			"--cpu, --mode, --pid and --process describe raw input, and there is none",
+			"leave them out: a trace file says these things itself");
+	if (raw && (!settings->pt_count || !settings->memory || !settings->memory_map))
+		return misuse("raw input needs all of --pt, --memory and --memory-map",
+			      "ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map "
+			      "-o out.ptl");
+	if (!settings->output)
+		return misuse("there is no output", "-o OUTPUT.ptl");
+	return 0;
+}
+
+int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
+{
+	int first_operand;
+	int status;
+
+	ptl_quote_words(&settings->command, (size_t)argc, (const char *const *)argv);
+	status = ptl_options_parse(&line, settings, argc, argv, &first_operand);
+	if (status)
+		return status;
+	status = check(settings, argc - first_operand);
+	if (status)
+		return status;
+	settings->input = argv[first_operand]; /* NULL with raw input: argv ends there */
+	return 0;
+}
+
+void relog_settings_free(struct relog_settings *settings)
+{
+	ptl_bytes_free(&settings->command);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the command line of ptl-relog asks for. */
+#ifndef PTL_RELOG_SETTINGS_H
+#define PTL_RELOG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/bytes.h"
+
+#define RELOG_PT_MAX 4096u /* raw PT inputs */
+
+struct relog_settings {
+	const char *input;  /* a trace file to copy, or NULL */
+	const char *output; /* "-": standard output */
+	bool force;         /* an existing output may be replaced */
+	bool quiet;
+
+	/* Raw input: */
+	const char *pt[RELOG_PT_MAX];
+	size_t pt_count;
+	const char *memory;
+	const char *memory_map;
+	bool has_cpu;
+	uint16_t family;
+	uint8_t model;
+	uint8_t stepping;
+	uint8_t mode; /* 64, 32; 0: not given */
+	bool has_pid;
+	uint32_t pid;
+	const char *process; /* NULL: not given */
+
+	/* The command line as it was given, shell-quoted, for the provenance record. */
+	struct ptl_bytes command;
+};
+
+/*
+ * Reads argv. 0: settings are complete and agree with each other; 1: --help or --version was
+ * served; PTL_MISUSE: reported on stderr. Words are kept by pointer, and argv is put into another
+ * order.
+ */
+int relog_settings_parse(struct relog_settings *settings, int argc, char **argv);
+
+void relog_settings_free(struct relog_settings *settings);
+
+#endif

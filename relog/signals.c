@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Interruption: noted, so that the half-made output is removed before the program ends. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "relog/output.h"
+
+static volatile sig_atomic_t noted;
+
+static void note(int signal)
+{
+	noted = signal;
+}
+
+void relog_catch_signals(void)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = note};
+
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+		struct sigaction before;
+
+		/* What the caller ignores (nohup) stays ignored. */
+		if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(ending[i], &action, NULL);
+	}
+	/* A reader of our output that goes away is seen as a failed write. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int relog_check_signals(void)
+{
+	return noted ? ptl_fail(PTL_CANCELLED, "interrupted by signal %d (%s)", (int)noted,
+				strsignal(noted))
+		     : 0;
+}
+
+void relog_die_of_signal(void)
+{
+	if (!noted)
+		return;
+	signal(noted, SIG_DFL);
+	raise(noted);
+}

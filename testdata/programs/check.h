@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the programs to be traced share: a check that ends the program when it fails. */
+#ifndef PTL_TESTDATA_CHECK_H
+#define PTL_TESTDATA_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__,           \
+				#condition);                                                       \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes that do not end by exit: by a fault, abort, a signal sent to themselves, SIGKILL sent
+ * by the parent while they compute, while they sleep, and while four threads run. With an argument
+ * the program itself dies: `deaths segv`, `deaths abort`, `deaths kill`, `deaths term`.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static volatile unsigned sink;
+static int *volatile nothing;
+
+static void die_of_fault(void)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		sink += i;
+	*nothing = 1;
+}
+
+static void die_of_abort(void)
+{
+	abort();
+}
+
+static void die_of_kill(void)
+{
+	kill(getpid(), SIGKILL);
+}
+
+static void die_of_term(void)
+{
+	raise(SIGTERM);
+}
+
+static volatile int
+	stop; /* never set, so that the loop has a branch whose direction the packets tell */
+
+static void *spin(void *argument)
+{
+	(void)argument;
+	do {
+		/*
+		 * Two blocks a turn: a thread that dies in a block that follows itself could be one
+		 * turn further.
+		 */
+		if (++sink & 1)
+			++sink;
+	} while (!stop);
+	return NULL;
+}
+
+static void compute(void)
+{
+	spin(NULL);
+}
+
+static void compute_in_threads(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 4; i++)
+		CHECK(pthread_create(&thread, NULL, spin, NULL) == 0);
+	spin(NULL);
+}
+
+static void sleep_on(void)
+{
+	for (;;)
+		pause();
+}
+
+/* Runs body in a child; kills it after a moment if asked to. The signal it died of. */
+static int death_of(void (*body)(void), int kill_it)
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		body();
+		_exit(0);
+	}
+	if (kill_it) {
+		usleep(20000);
+		CHECK(kill(pid, SIGKILL) == 0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFSIGNALED(status));
+	return WTERMSIG(status);
+}
+
+static const struct {
+	const char *name;
+	void (*body)(void);
+} deaths[] = {
+	{"segv", die_of_fault},
+	{"abort", die_of_abort},
+	{"kill", die_of_kill},
+	{"term", die_of_term},
+};
+
+int main(int argc, char **argv)
+{
+	struct rlimit no_core = {0, 0};
+
+	CHECK(setrlimit(RLIMIT_CORE, &no_core) == 0);
+	for (unsigned i = 0; argc > 1 && i < sizeof(deaths) / sizeof(deaths[0]); i++)
+		if (strcmp(argv[1], deaths[i].name) == 0)
+			deaths[i].body();
+	CHECK(death_of(die_of_fault, 0) == SIGSEGV);
+	CHECK(death_of(die_of_abort, 0) == SIGABRT);
+	CHECK(death_of(die_of_kill, 0) == SIGKILL);
+	CHECK(death_of(die_of_term, 0) == SIGTERM);
+	CHECK(death_of(compute, 1) == SIGKILL);
+	CHECK(death_of(sleep_on, 1) == SIGKILL);
+	CHECK(death_of(compute_in_threads, 1) == SIGKILL);
+	printf("deaths done\n");
+	return 0;
+}

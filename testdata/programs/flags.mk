@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What single programs need beyond the common flags, and the files that are made for them.
+
+flags_static     := -static
+flags_static_pie := -static-pie
+flags_bare       := -static -nostdlib -ffreestanding -fno-stack-protector
+libs_static      := -lm
+libs_static_pie  := -lm
+libs_dlopen_reuse := -ldl
+# Both libraries want the same address: see dlopen_reuse.c.
+flags_dlopen_reuse := -no-pie
+flags_libreuse_a := -Wl,-Ttext-segment=0x5000000000
+flags_libreuse_b := $(flags_libreuse_a)
+
+# Plugins in a format of their own, packed by a small script: see private_loader.c. A key hides a plugin's
+# code in its file; without one its sections can be mapped.
+plugin_files := $(patsubst testdata/programs/plugins/%.c,$(O)/programs/%.plugin,\
+	$(wildcard testdata/programs/plugins/*.c))
+programs += $(plugin_files)
+key_sorter := 0x5a
+
+$(O)/programs/%.plugin: testdata/programs/plugins/%.c testdata/programs/plugins/host.h testdata/programs/plugins/pack
+	$(say) PACK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O1 -c -fno-pic -mcmodel=large -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
+		-Wall -o $@.o $<
+	$(Q)$(PYTHON) testdata/programs/plugins/pack $@.o $@ $(key_$(basename $(@F))) && rm -f $@.o

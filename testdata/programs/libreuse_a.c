@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The first of two libraries of the same size that take the same address, one after the other. */
+int reuse(int x);
+
+static int helper(int x)
+{
+	return x * 3;
+}
+
+int reuse(int x)
+{
+	int (*volatile call)(int) = helper;
+	int sum = 0;
+
+	for (int i = 0; i < x; i++)
+		sum += call(i) + 1;
+	return sum;
+}

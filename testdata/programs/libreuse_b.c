@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The second of two libraries of the same size that take the same address, one after the other. */
+int reuse(int x);
+
+static int helper(int x)
+{
+	return x % 2 ? -x : x;
+}
+
+int reuse(int x)
+{
+	int (*volatile call)(int) = helper;
+	int sum = 0;
+
+	for (int i = x; i-- > 0;)
+		if (i % 3)
+			sum += call(i) * 2;
+	return sum;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a plugin in the private format may call of its loader, and its own entry. */
+#ifndef PTL_TESTDATA_HOST_H
+#define PTL_TESTDATA_HOST_H
+
+unsigned host_sum(unsigned a, unsigned b);
+unsigned host_scale(unsigned a);
+void host_count(void);
+
+int entry(int x);
+
+#endif

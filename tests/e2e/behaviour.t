@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# What packets mean: code, packets and the flow they prove, from tests/ptt/*.ptt, with every engine.
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+relog = os.path.join(os.environ["PTL_BIN"], "ptl-relog")
+dump = os.path.join(os.environ["PTL_BIN"], "ptl-dump")
+assembler = os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble")
+tests = os.path.join(os.environ["PTL_TESTS"], "ptt")
+scratch = tempfile.mkdtemp(prefix="ptl-behaviour-")
+ENGINES = ("libipt", "libipt-insn", "native")
+
+
+class Broken(Exception):
+    """The test itself, or a program it needs, is wrong."""
+
+
+def run(*command):
+    done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise Broken(f"{os.path.basename(command[0])}: status {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def path(name):
+    return os.path.join(scratch, name)
+
+
+def sections(file_name):
+    """The text of each [section], and the first line's comment."""
+    parts, name = {}, None
+    with open(file_name) as file:
+        lines = file.read().splitlines()
+    for number, line in enumerate(lines, 1):
+        heading = re.fullmatch(r"\[(\w+)\]", line)
+        if heading:
+            name = heading[1]
+            if name not in ("relog", "code", "packets", "flow"):
+                raise Broken(f"line {number}: no section is called {name}")
+            parts[name] = []
+        elif name:
+            parts[name].append(line)
+    missing = {"code", "packets", "flow"} - set(parts)
+    if missing or not lines[0].startswith("# "):
+        raise Broken(f"no {', '.join(missing) or 'comment that says what it is about'}")
+    return lines[0][2:], {name: "\n".join(part) + "\n" for name, part in parts.items()}
+
+
+def assemble_code(text):
+    """Makes memory.raw and memory.map; gives the labels' addresses."""
+    origin = re.search(r"^\s*org\s+(\S+)", text, re.M)
+    if not origin:
+        raise Broken("no org in the code")
+    with open(path("code.asm"), "w") as file:
+        file.write("bits 64\n[map symbols code.map]\n" + text)
+    run("nasm", "-f", "bin", "-o", "memory.raw", "code.asm")
+    labels = {}
+    with open(path("code.map")) as file:
+        for line in file:
+            row = re.fullmatch(r"\s*([0-9A-F]+)\s+[0-9A-F]+\s+(\w+)\s*", line)
+            if row:
+                labels[row[2]] = int(row[1], 16)
+    with open(path("memory.map"), "w") as file:
+        file.write(f"{origin[1]} {os.path.getsize(path('memory.raw'))} 0\n")
+    return labels
+
+
+def address(text, labels):
+    name, plus, offset = text.partition("+")
+    if name not in labels and not name[0].isdigit():
+        raise Broken(f"{name} is no label of the code")
+    return (labels[name] if name in labels else int(name, 0)) + (int(offset, 0) if plus else 0)
+
+
+def name_of(ip, labels):
+    near = [(value, name) for name, value in labels.items() if value <= ip < value + 256]
+    if not near:
+        return hex(ip)
+    value, name = max(near)
+    return name if ip == value else f"{name}+{ip - value}"
+
+
+def event_text(kind, members, labels):
+    """The one form of an event that expected and real ones are compared in."""
+    words = ["-", kind]
+    # Where a gap begins is told as well as an engine knows it; for missing code it is the point.
+    if kind == "gap" and members.get("cause") != "missing-code":
+        members = {"cause": members.get("cause")}
+    for key in ("cause", "from", "to"):
+        if members.get(key) is not None:
+            value = members[key]
+            words.append(f"{key}={value if key == 'cause' else name_of(value, labels)}")
+    if members.get("value"):
+        words.append(f"value={members['value']:#x}")
+    return " ".join(words)
+
+
+def expected_flow(text, labels):
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if words[:1] != ["-"]:
+            for word in words:
+                yield name_of(address(word, labels), labels)
+            continue
+        members = {}
+        for word in words[2:]:
+            key, equals, value = word.partition("=")
+            if not equals and words[1] == "gap":
+                members["cause"] = key
+            elif key in ("from", "to"):
+                members[key] = address(value, labels)
+            elif key == "value":
+                members[key] = int(value, 0)
+            else:
+                raise Broken(f"{word} in \"{line}\"")
+        yield event_text(words[1], members, labels)
+
+
+def real_flow(engine, labels):
+    for line in run(dump, "flow", "--level=insn", "--json", "--engine", engine, "test.ptl").splitlines():
+        item = json.loads(line)
+        if item["type"] == "instruction":
+            yield name_of(int(item["ip"], 0), labels)
+            continue
+        members = {key: int(item[key]["ip"], 0) for key in ("from", "to") if item.get(key)}
+        members.update({key: item[key] for key in ("cause", "value") if key in item})
+        yield event_text(item["type"], members, labels)
+
+
+def make_trace(parts):
+    labels = assemble_code(parts["code"])
+    with open(path("labels.txt"), "w") as file:
+        file.writelines(f"{name} = {value:#x}\n" for name, value in labels.items())
+    with open(path("packets.txt"), "w") as file:
+        file.write(parts["packets"])
+    run(assembler, "-o", "test.pt", "labels.txt", "packets.txt")
+    run(relog, "-q", "-f", "--pt", "test.pt", "--memory", "memory.raw", "--memory-map", "memory.map",
+        *parts.get("relog", "").split(), "-o", "test.ptl")
+    return labels
+
+
+def differences(want, got):
+    for i in range(max(len(want), len(got))):
+        a, b = (side[i] if i < len(side) else "(end)" for side in (want, got))
+        yield f"{'  ' if a == b else '* '}{a:44} {b}"
+
+
+count = 0
+for file_name in sorted(glob.glob(os.path.join(tests, "*.ptt"))):
+    name = os.path.basename(file_name)[:-4]
+    for engine in ENGINES:
+        count += 1
+        try:
+            about, parts = sections(file_name)
+            labels = make_trace(parts)
+            want = list(expected_flow(parts["flow"], labels))
+            got = list(real_flow(engine, labels))
+            notes = [] if want == got else [f"{about}", f"  {'expected':44} got", *differences(want, got)]
+        except (Broken, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+            notes = [f"{type(error).__name__}: {error}"]
+        print(f"{'not ok' if notes else 'ok'} {count} - {name}, {engine}")
+        for note in "\n".join(notes).splitlines():
+            print("#", note)
+        sys.stdout.flush()
+# A jump to itself needs no packets: it must not be followed for ever, and flow goes on behind it.
+make_trace({
+    "code": "\torg 0x401000\nstart:\tjmp start\nagain:\tnop\n\tsyscall\n",
+    "packets": "psb\nmode.exec 64\npsbend\ntip.pge start\ntip.pgd -\n"
+               "psb\nmode.exec 64\nfup again\npsbend\ntip.pgd -\n",
+})
+for engine in ENGINES:
+    count += 1
+    try:
+        stats = json.loads(run(dump, "stats", "--json", "--engine", engine, "test.ptl"))
+        passed = stats["gaps"] == 1 and stats["instructions"] >= 2
+    except (Broken, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+        passed, stats = False, error
+    print(f"{'ok' if passed else 'not ok'} {count} - a jump to itself, {engine}")
+    if not passed:
+        print("#", stats)
+
+shutil.rmtree(scratch)
+if count < 30 * len(ENGINES):
+    print(f"Bail out! only {count // len(ENGINES)} tests in {tests}")
+    sys.exit(1)
+print(f"1..{count}")

@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""libptl and the independent reader must agree on every sample, on its truncations and on damaged copies of it."""
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
+sys.dont_write_bytecode = True
+import ptl_reader  # noqa: E402
+import samples  # noqa: E402
+
+TOOL = os.path.join(os.environ["PTL_TEST_TOOLS"], "ptl_canonical")
+MAKE = os.path.join(os.environ["PTL_TEST_TOOLS"], "make_sample")
+DAMAGED = ("good-everything", "good-unclosed", "written-by-libptl")
+
+# What libptl writes, in the words of tests/tools/make_sample.c.
+WRITTEN = """
+machine source=qemu software=1 clock=4 start=1000 end=9000 timing=1
+provenance tool=ptl-record version=1 command="a 'b c'" wall=5
+loss kind=1 count=2 bytes=10 pid=1 tid=1 cause="no space left"
+bytes CODE 90 90 c3
+symbols NAMES 401000:10:T:main 401010:0:t:part
+process start pid=1 parent=0 time=0 key=1 image=/bin/a command="a \\xff b" status=0 opcode=1
+thread pid=1 tid=1 opcode=1 time=10 name=main
+image pid=1 opcode=10 base=0x401000 size=4096 offset=0 default=0x401000 path=/bin/a prot=5 build=0102 code=CODE symbols=NAMES time=20
+code pid=1 base=0x401000 size=3 code=CODE time=500
+pt pid=1 tid=1 cpu=4294967295 path=%s time=100 end=900
+hole 100
+"""
+count = 0
+
+
+def result(passed, name, *notes):
+    global count
+    count += 1
+    print("%s %d - %s" % ("ok" if passed else "not ok", count, name))
+    for note in notes if not passed else ():
+        print("#", note)
+    sys.stdout.flush()
+
+
+def independent(data, ignore_index):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            ptl_reader.show(ptl_reader.Trace(data, ignore_index))
+        except ptl_reader.Bad as bad:
+            print("error", bad.kind)
+    return out.getvalue().splitlines()
+
+
+def library(path, data, ignore_index):
+    with open(path, "wb") as file:
+        file.write(data)
+    run = subprocess.run([TOOL] + ["--ignore-index"] * ignore_index + [path], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, timeout=60, check=False)
+    lines = run.stdout.decode().splitlines()
+    return lines + ["exit %d: %s" % (run.returncode, run.stderr.decode())] if run.returncode else lines
+
+
+def difference(path, data, ignore_index):
+    """What the two say differently first, or None."""
+    one, two = library(path, data, ignore_index), independent(data, ignore_index)
+    for i in range(max(len(one), len(two))):
+        left, right = (one[i:i + 1] or ["nothing"])[0], (two[i:i + 1] or ["nothing"])[0]
+        if left != right:
+            return "line %d: libptl: %s, the other: %s" % (i + 1, left[:300], right[:300])
+    return None
+
+
+def written_by_libptl(folder):
+    """A file that libptl has written."""
+    packets, text, path = (os.path.join(folder, name) for name in ("packets.pt", "text", "written.ptl"))
+    with open(packets, "wb") as file:
+        file.write((samples.PSB + samples.pt_bytes(200)) * 20)
+    with open(text, "w", encoding="ascii") as file:
+        file.write(WRITTEN % packets)
+    subprocess.run([MAKE, text, path], check=True)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def damage_lines(data):
+    return [line for line in independent(data, False) if line.startswith(("damage", "error"))]
+
+
+def variants(data):
+    """Truncations and single changed bytes, spread evenly (the unit tests try every one with libptl)."""
+    for size in range(0, len(data), 61):
+        yield "cut to %d bytes" % size, data[:size]
+    for at in range(0, len(data), 41):
+        yield "byte %d changed" % at, data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "sample.ptl")
+        for name, data in [*samples.samples(), ("written-by-libptl", written_by_libptl(folder))]:
+            for ignore_index in (False, True):
+                found = difference(path, data, ignore_index)
+                result(found is None, "both readers agree on %s%s" % (name, ", scanned" if ignore_index else ""), found)
+            lines = damage_lines(data)
+            if name == "good-unclosed":
+                right = len(lines) == 1 and lines[0].endswith("0 truncated")
+            elif name.startswith(("good-", "written-")):
+                right = not lines
+            elif name.startswith("unsupported-"):
+                right = all("unsupported" in line for line in lines)
+            else:
+                right = name in QUIET or bool(lines)
+            result(right, name + " is reported as its name says", *lines)
+            if name in DAMAGED:
+                found = [(what, difference(path, changed, False)) for what, changed in variants(data)]
+                found = ["%s: %s" % pair for pair in found if pair[1]]
+                result(not found, "both readers agree on %s when it is damaged" % name, *found[:5])
+    print("1..%d" % count)
+
+
+# Bad in a way that only a look at the content can tell: a schema does not fit its events, a blob is not whole.
+QUIET = {"bad-events-right-after-all", "bad-events-bytes-without-events", "bad-buffer-side-in-events",
+         "bad-blob-types-differ"}
+QUIET |= {"bad-blob-" + name for name in ("hash", "bytes-missing", "bytes-twice")}
+QUIET |= {"bad-metadata-schema-" + name for name in ("struct-too-long", "type-unknown", "array-of-nothing",
+                                                     "nested-too-deep", "payload-too-short")}
+
+main()

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The test harness itself: a program that dies, hangs or stops early must count as failed.
+set -u
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+number=0
+failed=0
+
+# expect NAME PASSED FAILED SKIPPED STATUS, with the program's text on standard input
+expect() {
+	cat >"$work/$1"
+	chmod +x "$work/$1"
+	: >"$work/counts"
+	PTL_COUNTS=$work/counts PTL_TEST_TIMEOUT=1 "$PTL_TESTS/tap" "$work/$1" >"$work/out" 2>&1
+	status=$?
+	number=$((number + 1))
+	want="$2 $3 $4 $work/$1 status $5"
+	got="$(cat "$work/counts") status $status"
+	if [ "$got" = "$want" ]; then
+		echo "ok $number - $1"
+	else
+		failed=1
+		echo "not ok $number - $1"
+		echo "# wanted: $want"
+		echo "# got:    $got"
+	fi
+}
+
+expect good.t 2 0 0 0 <<'END'
+#!/bin/sh
+echo 1..2; echo ok 1 - a; echo ok 2 - b
+END
+expect plan-at-the-end.t 1 0 0 0 <<'END'
+#!/bin/sh
+echo ok; echo 1..1
+END
+expect one-fails.t 1 1 0 1 <<'END'
+#!/bin/sh
+echo 1..2; echo ok 1 - a; echo not ok 2 - b; exit 1
+END
+expect stops-early.t 1 1 0 1 <<'END'
+#!/bin/sh
+echo 1..3; echo ok 1 - a
+END
+expect dies.t 1 1 0 1 <<'END'
+#!/bin/sh
+echo 1..2; echo ok 1 - a; kill -SEGV $$
+END
+expect hangs.t 1 1 0 1 <<'END'
+#!/bin/sh
+echo 1..1; echo ok 1 - a; sleep 60
+END
+# What it leaves behind keeps its output open.
+expect leaves-a-child.t 1 0 0 0 <<'END'
+#!/bin/sh
+echo 1..1; echo ok 1 - a; setsid sleep 3 &
+END
+expect no-newline.t 1 0 0 0 <<'END'
+#!/bin/sh
+printf '1..1\nok 1 - a'
+END
+expect bad-status.t 1 1 0 1 <<'END'
+#!/bin/sh
+echo 1..1; echo ok 1 - a; exit 3
+END
+expect says-nothing.t 0 1 0 1 <<'END'
+#!/bin/sh
+END
+expect skips-one.t 1 0 1 0 <<'END'
+#!/bin/sh
+echo 1..2; echo ok 1 - a; echo 'ok 2 - b # SKIP no such thing here'
+END
+expect skips-all.t 0 0 1 0 <<'END'
+#!/bin/sh
+echo '1..0 # SKIP no such thing here'
+END
+# cmocka numbers each group from 1, and calls a skipped test "not ok".
+expect test_groups 2 0 1 0 <<'END'
+#!/bin/sh
+echo 1..2; echo ok 1 - a; echo 'not ok 2 # SKIP b'; echo '# ok - first'
+echo 1..1; echo ok 1 - c; echo '# ok - second'
+END
+echo "1..$number"
+exit $failed

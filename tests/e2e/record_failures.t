@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# What ptl-record does when it, the command, or the file is taken away: messages, exit status, a readable trace.
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from record_test import (DUMP, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start,
+                         stats)
+
+# Runs for a while without a system call, so that packets come all the time.
+SPIN = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done"
+
+
+def wait_for(condition, what, seconds=30):
+    end = time.time() + seconds
+    while not condition():
+        expect(time.time() < end, "waited in vain for", what)
+        time.sleep(0.02)
+
+
+def size_of(name):
+    return os.path.getsize(path(name)) if os.path.exists(path(name)) else 0
+
+
+def wait_for_line(process):
+    """The command says when it has begun."""
+    return process.stdout.readline()
+
+
+def ends(process):
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def alive(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def interrupt():
+    """Ctrl-C ends the command, and the recorder with it"""
+    process = start("-o", "a.ptl", "sh", "-c", "echo go; while :; do :; done")
+    wait_for_line(process)
+    os.killpg(process.pid, signal.SIGINT)
+    status, _, err = ends(process)
+    expect_equal(status, 130, err)
+    expect_equal(stats("a.ptl")["gaps"], 0)
+    expect("no losses" in err, err)
+
+
+def interrupt_twice():
+    """a second Ctrl-C ends the recording and leaves the command running"""
+    process = start("-o", "a.ptl", "sh", "-c", "trap '' INT; echo $$; sleep 3; echo end >survived")
+    child = int(wait_for_line(process))
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(0.5)
+    expect(process.poll() is None, "the first one ended the recording")
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=30)
+    expect_equal(process.returncode, 130)
+    expect(alive(child), "the command did not live on")
+    expect("the recording ended before the processes did" in dump("info", "a.ptl"))
+    expect_equal(stats("a.ptl")["gaps"], 0)
+    wait_for(lambda: os.path.exists(path("survived")), "the command's end")
+    process.communicate()
+
+
+def terminate():
+    """SIGTERM is passed on to the command"""
+    process = start("-o", "a.ptl", "sh", "-c", "trap 'echo caught; exit 9' TERM; echo go; while :; do :; done")
+    wait_for_line(process)
+    process.terminate()
+    status, out, err = ends(process)
+    expect_equal((status, out), (9, "caught\n"), err)
+    expect_equal(stats("a.ptl")["gaps"], 0)
+
+
+def killed_recorder():
+    """a killed recorder leaves a readable file, and the command goes on"""
+    process = start("-o", "a.ptl", "--flush-interval=50ms", "sh", "-c", "echo $$; " + SPIN % 150000 + "; echo end >end")
+    child = int(wait_for_line(process))
+    wait_for(lambda: size_of("a.ptl") > 1100000, "the trace to grow")
+    process.kill()
+    process.wait()
+    expect(stats("a.ptl")["instructions"] > 10000, "nothing was decoded")
+    expect_equal([item["complete"] for item in lines("info", "a.ptl")], [False])
+    wait_for(lambda: os.path.exists(path("end")), "the command's end")
+    wait_for(lambda: not alive(child), "the command's end")
+    process.communicate()
+
+
+def killed_command():
+    """a killed command's last packets are in the trace"""
+    process = start("-o", "a.ptl", "sh", "-c", "echo $$; while :; do :; done")
+    child = int(wait_for_line(process))
+    time.sleep(0.3)
+    os.kill(child, signal.SIGKILL)
+    status, _, err = ends(process)
+    expect_equal(status, 137, err)
+    expect("no losses" in err, err)
+    expect_equal(stats("a.ptl")["gaps"], 0)
+    expect_equal(lines("processes", "a.ptl")[0]["wait_status"], 9)
+
+
+def killed_grandchild():
+    """so are those of a descendant that somebody killed"""
+    done = record("-o", "a.ptl", "sh", "-c",
+                  "sh -c 'while :; do :; done' & p=$!; sleep 0.3; kill -9 $p; wait $p; echo $?")
+    expect_equal(done.stdout, "137\n", done.stderr)
+    expect("no losses" in done.stderr, done.stderr)
+    expect_equal(stats("a.ptl")["gaps"], 0)
+    expect(9 in [item["wait_status"] for item in lines("processes", "a.ptl")], "its status is missing")
+
+
+def full_disk():
+    """when the disk is full, the command goes on, and what is lost is said"""
+    os.mkdir(path("disk"))
+    space = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
+    script = "mount -t tmpfs -o size=1200k none disk || exit 99; %s -o disk/a.ptl --timing=cyc " \
+             "--flush-interval=50ms sh -c '%s; echo ran'; status=$?; %s stats disk/a.ptl; echo status $status $?" \
+             % (RECORD, SPIN % 60000, DUMP)
+    done = subprocess.run([*space, "sh", "-c", script], cwd=SCRATCH, capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL)
+    if not done.stdout and ("unshare" in done.stderr or done.returncode == 99):
+        raise Skip("no right to mount a file system")
+    expect(done.stdout.startswith("ran\n"), done.stdout, done.stderr)
+    expect("No space left on device" in done.stderr and "are lost" in done.stderr, done.stderr)
+    expect("status 4 " in done.stdout and " all " in done.stdout, done.stdout)
+
+
+def vanished_folder():
+    """a file that is removed while it is written is noticed"""
+    os.mkdir(path("folder"))
+    process = start("-o", "folder/a.ptl", "sh", "-c", "echo go; sleep 1.5")
+    wait_for_line(process)
+    shutil.rmtree(path("folder"))
+    status, _, err = ends(process)
+    expect_equal(status, 4, err)
+    expect("a.ptl was removed while it is being recorded" in err and "cp /proc/" in err, err)
+
+
+def reader_gone():
+    """when the reader of a pipe goes away, the command goes on"""
+    script = "{ %s -o /dev/fd/3 -- sh -c '%s; echo end' 3>&1 >out 2>err; echo $? >status; } | " \
+             "{ sleep 1; head -c 1000 >/dev/null; }" % (RECORD, SPIN % 60000)
+    subprocess.run(["sh", "-c", script], cwd=SCRATCH, check=False, stdin=subprocess.DEVNULL, timeout=60)
+    contents = {}
+    for name in ("out", "err", "status"):
+        with open(path(name)) as file:
+            contents[name] = file.read()
+    expect_equal((contents["out"], contents["status"]), ("end\n", "4\n"), contents["err"])
+    expect("Broken pipe" in contents["err"] and "the command goes on" in contents["err"], contents["err"])
+
+
+def cannot_create():
+    """a trace that cannot be created is said before anything runs"""
+    for name, text in (("/nonexistent/a.ptl", "No such file or directory"), (".", "Is a directory"),
+                       ("/dev/full", "No space left on device")):
+        done = record("-o", name, "sh", "-c", "echo ran")
+        expect_equal((done.returncode, done.stdout), (4, ""), name, done.stderr)
+        expect(text in done.stderr, name, done.stderr)
+
+
+def too_many_threads():
+    """threads beyond the limit run, and are a loss"""
+    done = record("-o", "a.ptl", "--threads=3", os.path.join(os.environ["PTL_PROGRAMS"], "thread_pool"))
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("more threads at one time than --threads allows" in done.stderr, done.stderr)
+    expect(stats("a.ptl")["instructions"] > 1000)
+
+
+def no_zombies():
+    """orphans of the command are waited for"""
+    done = record("-q", "-o", "a.ptl", "--wait", "sh", "-c", "(sh -c 'sleep 0.3' & sh -c 'sleep 0.5' &) ; sleep 1; ps -eo stat,ppid,comm")
+    expect_equal(done.returncode, 0, done.stderr)
+    expect(not [line for line in done.stdout.splitlines() if line.startswith("Z") and "qemu" in line], done.stdout)
+
+
+def progress_line():
+    """a terminal gets a progress line, which --quiet and --no-progress suppress"""
+    if not shutil.which("script"):
+        raise Skip("script(1) is not installed")
+    shown = {}
+    for option in ("--force", "--no-progress", "--quiet"):
+        command = "%s --force -o %s %s sleep 1.2" % (RECORD, path("a.ptl"), option)
+        done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False,
+                              stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
+        expect_equal(done.returncode, 0, done.stdout)
+        shown[option] = "of PT, " in done.stdout and " stored  1 process" in done.stdout
+    expect_equal(shown, {"--force": True, "--no-progress": False, "--quiet": False})
+
+
+sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_command, killed_grandchild,
+               full_disk, vanished_folder, reader_gone, cannot_create, too_many_threads, no_zombies,
+               progress_line]))

@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-record runs a command as if it were not there, and its trace tells what ran.
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from record_test import (DUMP, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, stats)
+
+NO_HOST = {"PATH": os.environ["PATH"], "HOME": "/", "LC_ALL": "C"}
+
+
+def write_script(name, text):
+    with open(path(name), "w") as file:
+        file.write(text)
+    os.chmod(path(name), 0o755)
+    return path(name)
+
+
+def exit_statuses():
+    """the exit status is the command's, or 128 and its signal"""
+    for command, status in (("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143), ("kill -KILL $$", 137),
+                            ("exit 255", 255)):
+        done = record("-q", "-f", "-o", "a.ptl", "--", "sh", "-c", command)
+        expect_equal(done.returncode, status, command, done.stderr)
+    expect_equal(record("-o", "b.ptl", "no-such-command").returncode, 127)
+    expect_equal(record("-o", "b.ptl", "/").returncode, 126)
+    expect(not os.path.exists(path("b.ptl")), "a trace was made of no command")
+
+
+def streams():
+    """standard streams are the command's"""
+    data = os.urandom(300000)
+    done = subprocess.run([RECORD, "-q", "-o", path("a.ptl"), "cat"], input=data, capture_output=True, check=False)
+    expect(done.stdout == data, "cat's output differs")
+    expect_equal(done.stderr, b"")
+    done = record("-o", "b.ptl", "sh", "-c", "echo out; echo err >&2")
+    expect_equal(done.stdout, "out\n")
+    expect("err\n" in done.stderr, done.stderr)
+    expect("b.ptl:" in done.stderr and "1 process" in done.stderr and "no losses" in done.stderr, done.stderr)
+
+
+def surroundings():
+    """arguments, environment, folder and descriptors reach the command unchanged"""
+    script = "import os, sys; print(sys.argv[1:], os.getcwd(), sorted(os.environ.items()), " \
+             "[fd for fd in range(20) if os.path.exists('/dev/fd/%d' % fd) and fd != 3])"
+    command = [sys.executable, "-S", "-E", "-c", script, "a b", "", "--x", "'"]
+    native = subprocess.run(command, cwd=SCRATCH, env=NO_HOST, capture_output=True, text=True, check=True,
+                            stdin=subprocess.DEVNULL)
+    done = record("-q", "-o", "a.ptl", "--", *command, env=NO_HOST)
+    expect_equal(done.stdout, native.stdout)
+
+
+def default_name():
+    """without -o the trace is named after the command"""
+    done = record("-q", "/bin/true")
+    expect_equal(done.returncode, 0, done.stderr)
+    expect(os.path.exists(path("true.ptl")), os.listdir(SCRATCH))
+    done = record("-q", "/bin/true")
+    expect_equal(done.returncode, 4)
+    expect_equal(done.stderr, "ptl-record: error: true.ptl exists; --force replaces it, -o names another\n")
+    expect_equal(record("-q", "--force", "/bin/true").returncode, 0)
+
+
+def process_tree():
+    """processes, their parents, command lines and ends are in the trace"""
+    write_script("inner", "#!/bin/sh\nexit 3\n")
+    script = write_script("outer", "#!/bin/sh -e\n./inner one 'two three' || echo $?\n(exit 4) || true\nls / | wc -l\n")
+    done = record("-q", "-o", "a.ptl", "./outer", "x")
+    expect_equal(done.returncode, 0, done.stderr)
+    processes = lines("processes", "a.ptl")
+    by_command = {process["command_line"]: process for process in processes}
+    outer = processes[0]
+    expect_equal((outer["command_line"], outer["exit_status"]), ("/bin/sh -e ./outer x", 0))
+    inner = by_command["/bin/sh ./inner one 'two three'"]
+    expect_equal((inner["parent_pid"], inner["exit_status"]), (outer["pid"], 3))
+    expect_equal([program["path"] for program in inner["programs"]][1:], [os.path.realpath("/bin/sh")], script)
+    expect_equal(by_command["wc -l"]["parent_pid"], outer["pid"])
+    expect(any(process["exit_status"] == 4 for process in processes), "the subshell's end is missing")
+    expect(all(process["end"] >= process["start"] for process in processes), processes)
+    expect_equal(stats("a.ptl")["gaps"], 0)
+
+
+def without_binaries():
+    """a trace decodes to the same when the programs are gone"""
+    shutil.copy("/bin/ls", path("copy"))
+    expect_equal(record("-q", "-o", "a.ptl", "./copy", "/").returncode, 0)
+    before = dump("flow", "a.ptl")
+    os.unlink(path("copy"))
+    expect("copy" in before, before[:300])
+    expect(dump("flow", "a.ptl") == before, "the flow differs")
+    expect_equal(stats("a.ptl")["gaps"], 0)
+
+
+def embed():
+    """--embed decides what travels in the trace"""
+    wanted = {"none": (False, False), "code": (True, False), "symbols": (True, True), "debug": (True, True)}
+    program = os.path.join(os.environ["PTL_PROGRAMS"], "branches")
+    for what, (code, symbols) in wanted.items():
+        done = record("-q", "-o", what + ".ptl", "--embed=" + what, program)
+        expect_equal(done.returncode, 0, done.stderr)
+        own = [image for image in lines("images", what + ".ptl") if image["path"].endswith("/branches")]
+        expect_equal(len(own), 1, what)
+        expect_equal((own[0]["code"] is not None, own[0]["symbols"] is not None), (code, symbols), what)
+        expect_equal(own[0]["debug"] is not None, what == "debug", what)
+
+
+def scripts_and_texts():
+    """#! lines are followed, and a text without one is the shell's"""
+    write_script("text", "echo text $1\n")
+    write_script("nested", "#!%s x\n" % write_script("interpreter", "#!/bin/sh\necho interpreter $2 $3\n"))
+    expect_equal(record("-q", "-o", "a.ptl", "./text", "y").stdout, "text y\n")
+    expect_equal(record("-q", "-o", "b.ptl", "./nested", "y").stdout, "interpreter ./nested y\n")
+
+
+def reproducible():
+    """with the virtual clock two runs give the same packets"""
+    hashes = []
+    for name in ("a.ptl", "b.ptl"):
+        done = record("-q", "-o", name, "--clock=virtual", "--timing=cyc", "/bin/echo", "x", env=NO_HOST)
+        expect_equal(done.returncode, 0, done.stderr)
+        packets = dump("packets", name)
+        hashes.append([line for line in packets.splitlines() if not line.startswith("stream")])
+    expect(hashes[0] == hashes[1] and len(hashes[0]) > 100, "the packets differ")
+
+
+def pipe():
+    """a trace can be written to a pipe, which the command does not hold open"""
+    done = subprocess.run("%s -q -o /dev/fd/3 -- sh -c 'ls /dev/fd' 3>&1 >%s | %s stats --json -"
+                          % (RECORD, path("out"), DUMP), shell=True, cwd=SCRATCH, capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL)
+    expect_equal(done.returncode, 0, done.stderr)
+    expect('"gaps":0' in done.stdout, done.stdout, done.stderr)
+    with open(path("out")) as file:
+        # 3 is the folder that ls itself reads.
+        expect_equal(file.read().split(), ["0", "1", "2", "3"])
+
+
+def background():
+    """descendants that outlive the command are a loss, unless --wait records them"""
+    done = record("-o", "a.ptl", "sh", "-c", "sleep 3 >/dev/null 2>&1 &")
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("1 process of the command still runs" in done.stderr and "--wait" in done.stderr, done.stderr)
+    expect("the recording ended before the processes did" in dump("info", "a.ptl"), dump("info", "a.ptl"))
+    expect_equal(stats("a.ptl")["gaps"], 0)
+    done = record("-o", "b.ptl", "--wait", "sh", "-c", "(sleep 1; exit 5) >/dev/null 2>&1 &")
+    expect("no losses" in done.stderr, done.stderr)
+    expect(5 in [process["exit_status"] for process in lines("processes", "b.ptl")], "the last exit status is missing")
+
+
+def not_followed():
+    """a program that cannot be followed runs, and is a loss"""
+    shutil.copy("/bin/echo", path("secret"))
+    os.chmod(path("secret"), 0o111)
+    if os.access(path("secret"), os.R_OK):
+        with open(path("foreign"), "wb") as file:
+            file.write(b"\x7fELF\x01\x01\x01" + bytes(200))
+        os.chmod(path("foreign"), 0o755)
+        done = record("-o", "a.ptl", "sh", "-c", "./foreign; true")
+        expect_equal(done.returncode, 0, done.stderr)
+        expect("no losses" in done.stderr, "an exec that failed counts as a loss:", done.stderr)
+        raise Skip("root can read every file")
+    done = record("-o", "a.ptl", "sh", "-c", "./secret hello; true")
+    expect_equal(done.stdout, "hello\n")
+    expect("it may be executed but not read" in dump("info", "a.ptl"), done.stderr)
+
+
+def provenance():
+    """the trace says how it was made, and that its packets are software's"""
+    record("-q", "-o", "a.ptl", "--timing=tsc", "--no-retcomp", "--psb-period=4K", "true")
+    text = dump("info", "a.ptl")
+    for part in ("ptl-record", "--timing=tsc --no-retcomp --psb-period=4K true"):
+        expect(part in text, part, text)
+    info = lines("info", "a.ptl")[0]
+    expect_equal((info["software"], info["source"], info["complete"]), (True, "qemu", True))
+    expect_equal((info["pt"]["timing"], info["pt"]["return_compression"], info["pt"]["psb_period"]),
+                 ("tsc", False, 4096))
+
+
+def sources():
+    """--list-sources says what works, and why the rest does not"""
+    done = record("--list-sources")
+    expect_equal((done.returncode, done.stderr), (0, ""))
+    expect("qemu       works" in done.stdout, done.stdout)
+    if not os.path.exists("/sys/bus/event_source/devices/intel_pt"):
+        expect("intel_pt   no" in done.stdout and "why: this machine has no Intel PT" in done.stdout, done.stdout)
+    done = record("-o", "a.ptl", "--source=intel_pt", "true")
+    expect_equal(done.returncode, 4)
+    expect("source intel_pt:" in done.stderr, done.stderr)
+    done = record("--list-sources", "--qemu=/nonexistent")
+    expect("why: /nonexistent: No such file or directory" in done.stdout, done.stdout)
+    empty = dict(os.environ, PATH=SCRATCH)
+    expect("apt-get install qemu-user" in record("--list-sources", env=empty).stdout)
+    missing = dict(os.environ, PTL_LIBDIR="/nonexistent")
+    done = record("-o", "a.ptl", "--source=qemu", "true", env=missing)
+    expect_equal(done.returncode, 4)
+    expect("/nonexistent/ptl-qemu.so" in done.stderr and "try: " in done.stderr, done.stderr)
+    expect(not os.path.exists(path("a.ptl")), "a trace was made by no source")
+
+
+def other_qemu():
+    """a QEMU that does not start the program is named with its version"""
+    done = record("-o", "a.ptl", "--qemu=/bin/true", "true")
+    expect_equal(done.returncode, 4)
+    expect("did not start the program" in done.stderr and "coreutils" in done.stderr, done.stderr)
+
+
+def wrong_options():
+    """a wrong command line is explained"""
+    for arguments, text in (([], "no command to record"), (["-o", "-", "true"], "standard output is the command's"),
+                            (["--buffer=100K", "true"], "not a power of two"),
+                            (["--psb-period=1", "true"], "not between"), (["--bogus", "true"], "no option --bogus"),
+                            (["--timing=fast", "true"], "none, tsc, mtc or cyc"), (["-o", "", "true"], "missing"),
+                            (["--compress=99", "true"], "not between")):
+        done = record(*arguments)
+        expect_equal((done.returncode, done.stdout), (2, ""), arguments)
+        expect(text in done.stderr, arguments, done.stderr)
+        expect("try: ptl-record --help" in done.stderr, done.stderr)
+
+
+sys.exit(main([exit_statuses, streams, surroundings, default_name, process_tree, without_binaries, embed,
+               scripts_and_texts, reproducible, pipe, background, not_followed, provenance, sources, other_qemu,
+               wrong_options]))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the end-to-end tests of ptl-record share: running it, reading what it wrote, TAP.
+"""import record_test after putting the folder of the test on sys.path."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BIN = os.environ["PTL_BIN"]
+RECORD = os.path.join(BIN, "ptl-record")
+DUMP = os.path.join(BIN, "ptl-dump")
+PROGRAMS = os.environ["PTL_PROGRAMS"]
+SCRATCH = tempfile.mkdtemp(prefix="ptl-record-")
+
+
+class Skip(Exception):
+    """The test cannot run here."""
+
+
+def path(name):
+    return os.path.join(SCRATCH, name)
+
+
+def record(*arguments, **options):
+    """Runs ptl-record; gives the finished process, output as text."""
+    options.setdefault("cwd", SCRATCH)
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("timeout", 120)
+    return subprocess.run([RECORD, *arguments], capture_output=True, text=True, check=False, **options)
+
+
+def start(*arguments, **options):
+    """Starts ptl-record in a process group of its own."""
+    options.setdefault("cwd", SCRATCH)
+    return subprocess.Popen([RECORD, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+
+
+def dump(*arguments):
+    """Standard output of ptl-dump, which must find the trace readable; damage (status 1) is no failure."""
+    done = subprocess.run([DUMP, *arguments], cwd=SCRATCH, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode not in (0, 1):
+        raise AssertionError("ptl-dump %s: status %d: %s" % (" ".join(arguments), done.returncode, done.stderr))
+    return done.stdout
+
+
+def lines(*arguments):
+    """The objects that ptl-dump --json prints, one a line."""
+    return [json.loads(line) for line in dump("--json", *arguments).splitlines()] if arguments[0].startswith("-") \
+        else [json.loads(line) for line in dump(arguments[0], "--json", *arguments[1:]).splitlines()]
+
+
+def stats(name):
+    return json.loads(dump("stats", "--json", name))
+
+
+def expect(condition, *details):
+    if not condition:
+        raise AssertionError(" ".join(str(detail) for detail in details))
+
+
+def expect_equal(got, wanted, *details):
+    expect(got == wanted, "got", repr(got), "instead of", repr(wanted), *details)
+
+
+def main(tests):
+    """Runs functions as tests named after their first line of documentation."""
+    failed = 0
+    print("1..%d" % len(tests))
+    for number, test in enumerate(tests, 1):
+        title = test.__doc__.strip().splitlines()[0].rstrip(".")
+        for entry in os.listdir(SCRATCH):
+            place = path(entry)
+            shutil.rmtree(place) if os.path.isdir(place) and not os.path.islink(place) else os.unlink(place)
+        try:
+            test()
+            print("ok %d - %s" % (number, title))
+        except Skip as reason:
+            print("ok %d - %s # SKIP %s" % (number, title, reason))
+        except (AssertionError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
+            failed += 1
+            print("not ok %d - %s" % (number, title))
+            print("\n".join("# " + line for line in ("%s: %s" % (type(error).__name__, error)).splitlines()))
+        sys.stdout.flush()
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    return failed > 0

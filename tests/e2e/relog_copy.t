@@ -1,0 +1,129 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-relog copies traces: the content stays, provenance is added; whole, truncated, damaged, live, through pipes.
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+BIN = os.environ["PTL_BIN"]
+RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
+PROGRAM = os.path.join(os.environ["PTL_PROGRAMS"], "fork_no_exec")
+scratch = tempfile.mkdtemp(prefix="ptl-relog-copy-")
+count = 0
+
+
+def check(name, passed, *details):
+    global count
+    count += 1
+    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
+    if not passed:
+        for line in "\n".join(map(str, details)).splitlines()[:30]:
+            print("#", line[:400])
+
+
+def run(*command, **more):
+    more = {"cwd": scratch, "capture_output": True, "timeout": 120, **more}
+    return subprocess.run(command, **more)
+
+
+def path(name):
+    return os.path.join(scratch, name)
+
+
+def read(name):
+    with open(path(name), "rb") as file:
+        return file.read()
+
+
+def write(name, data):
+    with open(path(name), "wb") as file:
+        file.write(data)
+
+
+def shown(name, *arguments):
+    got = run(DUMP, *arguments, name)
+    return got.stdout if got.returncode in (0, 1) else got.stderr + b"(failed)"
+
+
+def content(name):
+    """What ptl-dump shows of everything a trace holds, but for its history."""
+    return {" ".join(view): hashlib.sha256(shown(name, *view)).hexdigest()
+            for view in (("events", "--json"), ("packets", "--json"), ("images", "--json"), ("processes", "--json"),
+                         ("stats", "--hash", "--json"), ("flow",))}
+
+
+def losses(name):
+    info = json.loads(run(DUMP, "info", "--json", name).stdout or "{}")
+    return info.get("losses", [])
+
+
+got = run(RECORD, "-q", "-o", "first.ptl", "--", PROGRAM)
+check("a trace is recorded", got.returncode == 0, got)
+first = read("first.ptl")
+
+got = run(RELOG, "first.ptl", "-o", "second.ptl")
+check("it is copied, without a word", got.returncode == 0 and got.stdout == got.stderr == b"", got)
+want = content("first.ptl")
+check("the content is the same", content("second.ptl") == want, want, content("second.ptl"))
+check("the input is as it was", read("first.ptl") == first)
+info = json.loads(run(DUMP, "info", "--json", "second.ptl").stdout or "{}")
+steps = info.get("provenance", [])
+check("a step is added to its history, with the input's hash", [s.get("tool") for s in steps] ==
+      ["ptl-record", "ptl-relog"] and hashlib.sha256(first).hexdigest() in json.dumps(steps[-1:]) and
+      "ptl-relog first.ptl -o second.ptl" in json.dumps(steps[-1:]), steps)
+
+run(RELOG, "second.ptl", "-o", "third.ptl")
+check("so it is for a copy of the copy", content("third.ptl") == want)
+
+with open(path("first.ptl"), "rb") as file:
+    cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+    with open(path("piped.ptl"), "wb") as out:
+        piped = subprocess.run([RELOG, "-", "-o", "-"], stdin=cat.stdout, stdout=out, stderr=subprocess.PIPE, timeout=60)
+check("through pipes too", piped.returncode == 0 and content("piped.ptl") == want, piped)
+
+got = run(RELOG, "first.ptl", "-o", "first.ptl", "--force")
+check("the input is not the output, not even with --force", got.returncode == 2 and
+      b"first.ptl is an input and the output" in got.stderr and read("first.ptl") == first, got)
+
+# Truncated anywhere: a complete trace comes out, or none where not even the header is there.
+cuts = sorted({0, 1, 7, 15, 63, *range(100, len(first), max(1, len(first) // 40)), len(first) - 1})
+wrong = []
+for cut in cuts:
+    write("cut.ptl", first[:cut])
+    got = run(RELOG, "cut.ptl", "-o", "out.ptl", "--force")
+    if got.returncode == 3 and cut < 200 and got.stderr.startswith(b"ptl-relog: error: cut.ptl"):
+        continue
+    again = run(RELOG, "out.ptl", "-o", "again.ptl", "--force")
+    if got.returncode not in (0, 1) or (got.returncode == 1) != bool(losses("out.ptl")) or \
+            (got.returncode == 1 and b"warning" not in got.stderr) or again.returncode != 0:
+        wrong.append((cut, got, again, losses("out.ptl")))
+check(f"truncated in {len(cuts)} places: a complete trace that says what is missing", not wrong, wrong[:2])
+
+# A flipped bit costs at most one buffer, and is reported.
+wrong, reported = [], 0
+for i in range(60):
+    at = (i * 7919 + 100) % len(first)
+    write("flipped.ptl", first[:at] + bytes([first[at] ^ 1 << i % 8]) + first[at + 1:])
+    got = run(RELOG, "flipped.ptl", "-o", "out.ptl", "--force")
+    again = run(RELOG, "out.ptl", "-o", "again.ptl", "--force")
+    reported += got.returncode == 1
+    if got.returncode not in (0, 1) or (got.returncode == 1) != bool(losses("out.ptl")) or again.returncode != 0:
+        wrong.append((at, got, again, losses("out.ptl")))
+check("a flipped bit in 60 places: reported, and the rest is kept", not wrong and reported > 30, reported, wrong[:2])
+
+# A trace that is being written.
+spin = subprocess.Popen([RECORD, "-q", "-o", "live.ptl", "--", "/bin/sh", "-c",
+                         "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"], cwd=scratch)
+time.sleep(2)
+live = [name for name in os.listdir(scratch) if name.startswith("live.ptl")]
+got = run(RELOG, live[0], "-o", "snapshot.ptl") if live else None
+spin.wait(timeout=120)
+check("a trace that is still being written gives a snapshot", got is not None and got.returncode in (0, 1) and
+      json.loads(run(DUMP, "stats", "--json", "snapshot.ptl").stdout or "{}").get("instructions", 0) > 0, got)
+
+shutil.rmtree(scratch)
+print(f"1..{count}")

@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Truth: threads that work side by side, are cancelled, and are still running at the end.
+# shellcheck source=tests/e2e/truth.sh
+. "$PTL_TESTS/e2e/truth.sh"
+
+program threads
+program thread_pool
+finish

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A whole trace file: opened with and without its index, then everything in it is read. Checksums
+ * are made right first, so that the fuzzer gets behind them; files with wrong ones are what the
+ * replay's damage is for.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ptl/reader.h>
+
+#include "common/bytes.h"
+#include "format/layout.h"
+
+#define SIZE_LIMIT (1u << 20)
+#define READS_MAX 2000 /* of each stream: holes may make it much longer than the file */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/*
+ * Makes the checksums of the buffer at data right, as far as it is there. Returns its size, or 0.
+ */
+static size_t mend_buffer(uint8_t *data, size_t size)
+{
+	const uint32_t side = size >= PTL_BUFFER_HEADER_SIZE ? ptl_load32(data + 32) : 0;
+	const uint32_t stored = size >= PTL_BUFFER_HEADER_SIZE ? ptl_load32(data + 40) : 0;
+	const size_t left = size - PTL_BUFFER_HEADER_SIZE;
+	uint8_t *body = data + PTL_BUFFER_HEADER_SIZE;
+
+	if (size < PTL_BUFFER_HEADER_SIZE || memcmp(data, "PTLB", 4) != 0)
+		return 0;
+	if (side <= left && side > 8)
+		ptl_store64(body + side - 8, ptl_checksum(body, side - 8));
+	if (side <= left && stored <= left - side)
+		ptl_store64(data + 88, ptl_checksum(body + side, stored));
+	ptl_store64(data + 96, ptl_checksum(data, 96));
+	return side <= left && stored <= left - side
+		       ? PTL_BUFFER_HEADER_SIZE + (size_t)side + stored
+		       : 0;
+}
+
+static void mend(uint8_t *data, size_t size)
+{
+	if (size < PTL_FILE_HEADER_SIZE)
+		return;
+	ptl_store64(data + 56, ptl_checksum(data, 56));
+	for (size_t at = PTL_FILE_HEADER_SIZE; at < size;) {
+		const size_t buffer = mend_buffer(data + at, size - at);
+
+		at += buffer ? buffer : 1;
+	}
+	if (size >= PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE)
+		ptl_store64(data + size - 8, ptl_checksum(data + size - PTL_TRAILER_SIZE, 32));
+}
+
+static int visit(void *context, const struct ptl_value *value)
+{
+	(void)value;
+	return ++*(unsigned *)context > 10000 ? PTL_CANCELLED : 0;
+}
+
+static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	uint64_t *sum = context;
+	unsigned fields = 0;
+
+	*sum += event->time + event->flags;
+	for (size_t i = 0; i < event->payload_size; i++)
+		*sum += event->payload[i];
+	for (size_t i = 0; i < event->extended_count; i++)
+		if (event->extended[i].size)
+			*sum += event->extended[i].data[event->extended[i].size - 1];
+	if (schema)
+		ptl_payload_decode(schema, event->payload, event->payload_size, visit, &fields,
+				   NULL);
+	return 0;
+}
+
+static void read_stream(struct ptl_trace *trace, const struct ptl_stream *stream)
+{
+	uint8_t data[4096];
+	const struct ptl_psb *psbs;
+	uint64_t at = 0, hole;
+	size_t got, count;
+
+	for (unsigned reads = 0; reads < READS_MAX; reads++) {
+		if (ptl_stream_read(trace, stream->id, at, data, sizeof(data), &got, &hole) ||
+		    !(got + hole))
+			break;
+		at += got + hole;
+	}
+	ptl_psb_index(trace, stream->id, &psbs, &count);
+}
+
+static void read_everything(struct ptl_trace *trace)
+{
+	const struct ptl_callbacks callbacks = {.event = take_event};
+	uint8_t *data;
+	size_t size;
+	uint64_t sum = 0;
+
+	ptl_process(trace, NULL, &callbacks, &sum);
+	for (size_t i = 0; i < ptl_stream_count(trace); i++)
+		read_stream(trace, ptl_stream_at(trace, i));
+	for (size_t i = 0; i < ptl_blob_count(trace); i++)
+		if (ptl_blob_read(trace, ptl_blob_at(trace, i)->hash, SIZE_LIMIT, &data, &size) ==
+		    0)
+			free(data);
+	for (size_t i = 0; i < ptl_buffer_count(trace); i++)
+		if (ptl_buffer_read(trace, i, &data, &size) == 0)
+			free(data);
+	/* What is out of bounds is said to be inside the file, at least. */
+	for (size_t i = 0; i < ptl_damage_count(trace); i++)
+		if (ptl_damage_at(trace, i)->offset > ptl_trace_size(trace))
+			abort();
+}
+
+static void open_and_read(int fd, bool ignore_index)
+{
+	const struct ptl_open_options options = {.ignore_index = ignore_index,
+						 .memory_limit = 1 << 20};
+	const int copy = dup(fd);
+	struct ptl_trace *trace;
+
+	if (ptl_open_fd(copy, "fuzz", &options, &trace)) {
+		close(copy);
+		return;
+	}
+	read_everything(trace);
+	ptl_close(trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy;
+	int fd;
+
+	if (size > SIZE_LIMIT)
+		return 0;
+	copy = malloc(size + 1);
+	fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (!copy || fd < 0)
+		abort();
+	if (size)
+		memcpy(copy, data, size);
+	mend(copy, size);
+	if (write(fd, copy, size) == (ssize_t)size) {
+		open_and_read(fd, false);
+		open_and_read(fd, true);
+	}
+	close(fd);
+	free(copy);
+	return 0;
+}

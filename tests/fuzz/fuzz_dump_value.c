@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Any schema with any payload: what ptl-dump events makes of it is one line, and JSON. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/bytes.h"
+#include "dump/print_text.h"
+#include "dump/print_value.h"
+
+#define FIELDS_MAX 16
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Fields of 5 bytes each: type, format, array, length, array length; their number comes first. */
+static size_t read_fields(struct ptl_cursor *cursor, struct ptl_field *fields)
+{
+	static const char *const names[] = {"A", "B\x1b", "Reserved", "D e"};
+	const size_t count = ptl_read8(cursor) % FIELDS_MAX;
+
+	for (size_t i = 0; i < count; i++)
+		fields[i] = (struct ptl_field){
+			.name = names[i % (sizeof(names) / sizeof(names[0]))],
+			.type = ptl_read8(cursor),
+			.format = ptl_read8(cursor),
+			.array = ptl_read8(cursor),
+			.length = ptl_read8(cursor),
+			.array_length = ptl_read8(cursor),
+		};
+	return count;
+}
+
+/* One line without control characters. */
+static void check_text(const struct ptl_bytes *text)
+{
+	for (size_t i = 0; i < text->size; i++)
+		if (text->data[i] < 0x20 || text->data[i] == 0x7f)
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ptl_cursor cursor = ptl_cursor(data, size);
+	struct ptl_field fields[FIELDS_MAX];
+	const struct ptl_schema schema = {
+		.event_name = "Task/Event",
+		.fields = fields,
+		.field_count = read_fields(&cursor, fields),
+	};
+	const size_t rest = ptl_cursor_left(&cursor);
+	const uint8_t *payload = ptl_read_bytes(&cursor, rest);
+	struct ptl_bytes text = {0};
+	struct ptl_json json;
+	char *made = NULL;
+	size_t made_size;
+	FILE *file;
+
+	if (!payload)
+		return 0;
+	dump_text_payload(&text, &schema, payload, rest, 1);
+	check_text(&text);
+	ptl_bytes_free(&text);
+	file = open_memstream(&made, &made_size);
+	if (!file)
+		return 0;
+	ptl_json_start(&json, file);
+	ptl_json_object(&json, NULL);
+	dump_json_payload(&json, &schema, payload, rest, 1);
+	ptl_json_object_end(&json);
+	/* Every nested object and array was closed. */
+	if (json.depth)
+		abort();
+	fclose(file);
+	free(made);
+	return 0;
+}

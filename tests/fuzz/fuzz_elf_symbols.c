@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fuzzes what the recorder reads of ELF files; the symbols it encodes must be readable again. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <ptl/symbols.h>
+
+#include "record/elf_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_symbols(const struct record_elf *elf)
+{
+	struct ptl_bytes encoded = {0};
+	struct ptl_symbol_table *table;
+
+	if (record_elf_symbols(elf, NULL, &encoded) == 0 && encoded.size) {
+		if (ptl_symbols_decode(encoded.data, encoded.size, &table) < 0)
+			abort();
+		ptl_symbols_free(table);
+	}
+	ptl_bytes_free(&encoded);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t id[PTL_BUILD_ID_MAX];
+	struct record_elf *elf;
+	uint64_t address;
+
+	if (record_elf_open_memory(data, size, &elf) < 0)
+		return 0;
+	if (record_elf_build_id(elf, id) > sizeof(id))
+		abort();
+	(void)record_elf_address(elf, 0x1000, &address);
+	(void)record_elf_has_symtab(elf);
+	(void)record_elf_has_debug(elf);
+	check_symbols(elf);
+	record_elf_close(elf);
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hostile PT bytes and hostile code, through timeline, segments, engines and statistics. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ptl/kernel.h>
+#include <ptl/reader.h>
+#include <ptl/writer.h>
+
+#include "common/bytes.h"
+#include "dump/stats_view.h"
+
+/*
+ * The input: a byte of flags, 16 bits size of an image's code, 16 bits size of a code event's
+ * bytes, then these bytes, then PT.
+ */
+#define FLAG_32_BIT 0x01
+#define FLAG_HARDWARE 0x02 /* versions of the code follow the packets' time */
+#define FLAG_HOLE 0x04     /* between the first half of the PT and the second */
+#define FLAG_HASH 0x08
+
+#define PID 1
+#define BASE 0x400000ull
+
+struct input {
+	uint8_t flags;
+	const uint8_t *code, *event, *pt;
+	size_t code_size, event_size, pt_size;
+};
+
+/* What cannot fail on a good system, whatever the input is. */
+static void must(int status)
+{
+	if (status < 0 && status != PTL_NO_MEMORY)
+		abort();
+}
+
+static void write_code(struct ptl_writer *writer, const struct input *input)
+{
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS,
+		.cpu = PTL_NO_CPU,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+	};
+	struct ptl_image_event image = {
+		.base = BASE,
+		.size = input->code_size + 16,
+		.process_id = PID,
+		.file_name = "code",
+		.has_code = true,
+	};
+	struct ptl_code_event code = {
+		.process_id = PID,
+		.base = BASE + input->code_size / 2,
+		.size = input->event_size,
+	};
+	struct ptl_event event = {.time = 1};
+	struct ptl_bytes storage = {0};
+
+	must(ptl_writer_stream(writer, &stream));
+	must(ptl_writer_blob(writer, PTL_BLOB_CODE, input->code, input->code_size, image.code));
+	must(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
+	must(ptl_writer_event(writer, stream.id, &event));
+	ptl_bytes_free(&storage);
+	if (!input->event_size)
+		return;
+	event.time = 1000;
+	must(ptl_writer_blob(writer, PTL_BLOB_CODE, input->event, input->event_size, code.code));
+	must(ptl_code_encode(&code, &storage, &event));
+	must(ptl_writer_event(writer, stream.id, &event));
+	ptl_bytes_free(&storage);
+}
+
+static void write_pt(struct ptl_writer *writer, const struct input *input)
+{
+	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = PID, .tid = PID};
+	size_t half = input->flags & FLAG_HOLE ? input->pt_size / 2 : input->pt_size;
+
+	must(ptl_writer_stream(writer, &stream));
+	must(ptl_writer_bytes(writer, stream.id, input->pt, half, 500));
+	if (half < input->pt_size) {
+		must(ptl_writer_hole(writer, stream.id, 64, 600));
+		must(ptl_writer_bytes(writer, stream.id, input->pt + half, input->pt_size - half,
+				      600));
+	}
+}
+
+static struct ptl_trace *make_trace(const struct input *input)
+{
+	struct ptl_machine machine = {
+		.source = "fuzz",
+		.software = !(input->flags & FLAG_HARDWARE),
+		.vendor = PTL_VENDOR_INTEL,
+		.family = 6,
+		.model = 0x9e,
+		.mode = input->flags & FLAG_32_BIT ? 32 : 64,
+		.clock = PTL_CLOCK_MONOTONIC,
+		.tsc_multiplier = 1,
+		.ctc_numerator = 2,
+		.ctc_denominator = 1,
+		.nominal_ratio = 10,
+	};
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+	struct ptl_writer *writer;
+	struct ptl_trace *trace = NULL;
+
+	if (fd < 0 || ptl_writer_open(dup(fd), NULL, &writer) < 0)
+		abort();
+	must(ptl_writer_machine(writer, &machine));
+	write_code(writer, input);
+	write_pt(writer, input);
+	must(ptl_writer_close(writer));
+	must(ptl_open_fd(fd, "trace", NULL, &trace));
+	return trace;
+}
+
+static void decode(struct ptl_trace *trace, const struct input *input)
+{
+	struct ptl_timeline *timeline;
+
+	must(ptl_timeline_build(trace, &timeline));
+	for (size_t i = 0; ptl_engines[i]; i++) {
+		const struct ptl_view_options options = {.engine = ptl_engines[i], .threads = 1};
+		struct ptl_stats stats;
+
+		must(ptl_stats_run(trace, timeline, &options, input->flags & FLAG_HASH, 10,
+				   &stats));
+		/* No byte is counted twice, and none is forgotten without a gap. */
+		if (stats.total.pt_bytes < input->pt_size)
+			abort();
+		ptl_stats_free(&stats);
+	}
+	ptl_timeline_free(timeline);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ptl_cursor cursor = ptl_cursor(data, size);
+	struct input input = {.flags = ptl_read8(&cursor)};
+	struct ptl_trace *trace;
+
+	input.code_size = ptl_read16(&cursor);
+	input.event_size = ptl_read16(&cursor);
+	input.code = ptl_read_bytes(&cursor, input.code_size);
+	input.event = ptl_read_bytes(&cursor, input.event_size);
+	if (cursor.failed || !input.code_size)
+		return 0;
+	input.pt_size = ptl_cursor_left(&cursor);
+	input.pt = ptl_read_bytes(&cursor, input.pt_size);
+	if (!input.pt_size)
+		return 0;
+	trace = make_trace(&input);
+	decode(trace, &input);
+	ptl_close(trace);
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The payload of an EVENTS buffer, behind a u32 count of records. What decodes is encoded again,
+ * and must come back the same.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/events.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void compare(const struct ptl_event *a, const struct ptl_event *b)
+{
+	if (a->time != b->time || a->cpu != b->cpu || a->pid != b->pid || a->tid != b->tid ||
+	    a->flags != b->flags || a->payload_size != b->payload_size ||
+	    a->extended_count != b->extended_count || a->descriptor.id != b->descriptor.id ||
+	    a->descriptor.opcode != b->descriptor.opcode ||
+	    a->descriptor.keyword != b->descriptor.keyword ||
+	    memcmp(&a->descriptor.provider, &b->descriptor.provider, 16) != 0 ||
+	    (a->payload_size && memcmp(a->payload, b->payload, a->payload_size) != 0))
+		abort();
+}
+
+static void round_trip(const uint8_t *data, size_t size, uint32_t records)
+{
+	struct ptl_event_block one = {0}, two = {0}, three = {0};
+	struct ptl_event_batch batch = {0};
+	struct ptl_event_splits splits;
+	struct ptl_event event = {0}, again = {0};
+	struct ptl_bytes out = {0};
+	bool fits = true;
+
+	if (ptl_event_block_decode(&one, data, size, records, 0, UINT64_MAX) == 0) {
+		/* Sizes that the writer refuses are legal to read. */
+		while (fits && ptl_event_block_next(&one, &event))
+			fits = ptl_event_batch_add(&batch, &event) == 0;
+		if (fits && batch.count) {
+			ptl_event_batch_encode(&batch, &out, &splits);
+			if (out.failed || out.size > ptl_event_batch_size(&batch) ||
+			    ptl_event_block_decode(&two, data, size, records, 0, UINT64_MAX) ||
+			    ptl_event_block_decode(&three, out.data, out.size, batch.count,
+						   batch.first_time, batch.last_time))
+				abort();
+			while (ptl_event_block_next(&two, &event)) {
+				if (!ptl_event_block_next(&three, &again))
+					abort();
+				compare(&event, &again);
+			}
+		}
+	}
+	ptl_event_block_free(&one);
+	ptl_event_block_free(&two);
+	ptl_event_block_free(&three);
+	ptl_event_batch_free(&batch);
+	ptl_bytes_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size >= 4)
+		round_trip(data + 4, size - 4, ptl_load32(data));
+	return 0;
+}

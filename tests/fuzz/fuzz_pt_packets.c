@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fuzzes the packet decoder: the accepted can be encoded again, the refused is explained. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/packet_text.h"
+#include "format/pt_fields.h"
+#include "format/pt_packet.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+/* Reserved bits are dropped by decoding; beyond that, the packet's bytes come back. */
+static void check_accepted(const struct ptl_pt_packet *packet, struct ptl_pt_context context)
+{
+	uint8_t bytes[PTL_PT_PACKET_MAX];
+	struct ptl_pt_packet again;
+	int size = ptl_pt_encode(packet, bytes, sizeof(bytes));
+
+	require(!ptl_pt_packet_invalid(packet));
+	/* A CYC may have more bytes than its value needs. */
+	require(size == packet->size || (packet->kind == PTL_PT_CYC && size < packet->size));
+	require(ptl_pt_decode(bytes, (size_t)size, &context, &again) == size);
+	require(again.kind == packet->kind);
+	for (const struct ptl_pt_field *field = ptl_pt_fields(packet->kind); field->name; field++)
+		require(ptl_pt_field_get(packet, field) == ptl_pt_field_get(&again, field));
+}
+
+static void check_printed(const struct ptl_pt_packet *packet, uint64_t last_ip)
+{
+	char text[PACKET_TEXT_SIZE];
+	size_t length = packet_text(packet, last_ip, text);
+
+	require(length < PACKET_TEXT_SIZE - 1 && strlen(text) == length);
+}
+
+/* Every packet from the start on; after a refusal, on at the next PSB. */
+static void walk(const uint8_t *data, size_t size)
+{
+	struct ptl_pt_context context = {0};
+	uint64_t last_ip = 0;
+	size_t at = 0;
+
+	while (at < size) {
+		struct ptl_pt_context before = context;
+		struct ptl_pt_packet packet;
+		int status = ptl_pt_decode(data + at, size - at, &context, &packet);
+		uint64_t ip;
+
+		if (status <= 0) {
+			char text[100] = "";
+
+			ptl_pt_explain(data + at, size - at, status, text, sizeof(text));
+			require(status < 0 && text[0]);
+			at = ptl_pt_find_psb(data, size, at + 1);
+			context = (struct ptl_pt_context){0};
+			last_ip = 0;
+			continue;
+		}
+		require((size_t)status <= size - at && status == packet.size);
+		check_accepted(&packet, before);
+		check_printed(&packet, last_ip);
+		ptl_pt_ip_resolve(&packet, &last_ip, &ip);
+		at += (size_t)status;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* A copy of just this size, so that a byte read beyond it is found. */
+	uint8_t *copy = calloc(1, size + !size);
+
+	require(copy);
+	if (size)
+		memcpy(copy, data, size);
+	walk(copy, size);
+	for (size_t at = ptl_pt_find_psb(copy, size, 0); at < size;
+	     at = ptl_pt_find_psb(copy, size, at + 1))
+		require(size - at >= PTL_PT_PSB_SIZE);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Filters: what --pid, --time and --image take, and what passes them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/error.h"
+#include "dump/filter.h"
+
+static void numbers(void **state)
+{
+	static const char *const wrong[] = {"", "x", "1,", ",1", "1,,2", "-1", "4294967295", "1 2",
+					    "99999999999999999999999999"};
+	struct dump_id_set set = {0};
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_true(dump_id_set_has(&set, 7));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct dump_id_set other = {0};
+
+		assert_int_equal(dump_id_set_add(&other, wrong[i]), PTL_MISUSE);
+		filter.pids = other;
+		dump_filter_free(&filter);
+	}
+	assert_int_equal(dump_id_set_add(&set, "1,0x10"), 0);
+	assert_int_equal(dump_id_set_add(&set, "3"), 0);
+	assert_true(dump_id_set_has(&set, 1) && dump_id_set_has(&set, 16) && dump_id_set_has(&set, 3));
+	assert_false(dump_id_set_has(&set, 7));
+	filter.tids = set;
+	assert_true(dump_filter_wants_thread(&filter, 99, 3));
+	assert_false(dump_filter_wants_thread(&filter, 3, 99));
+	dump_filter_free(&filter);
+}
+
+/* Spans of a trace that starts at 1000. */
+static const struct {
+	const char *text;
+	int status;
+	uint64_t first, last;
+} spans[] = {
+	{"0..1", 0, 1000, 1000001000},
+	{"1ms..2ms", 0, 1001000, 2001000},
+	{"5us..", 0, 6000, UINT64_MAX},
+	{"..7ns", 0, 0, 1007},
+	{"1.5us..1.75us", 0, 2500, 2750},
+	{"@1500ns..@1600ns", 0, 1500, 1600},
+	{"@0..500ns", 0, 0, 1500},
+	{"1ns..1ns", 0, 1001, 1001},
+	{"18446744073709551615ns..", 0, UINT64_MAX, UINT64_MAX},
+	{"", PTL_MISUSE, 0, 0},
+	{"..", PTL_MISUSE, 0, 0},
+	{"5", PTL_MISUSE, 0, 0},
+	{"1..x", PTL_MISUSE, 0, 0},
+	{"@..1", PTL_MISUSE, 0, 0},
+	{"2..1", PTL_MISUSE, 0, 0},
+};
+
+static void times(void **state)
+{
+	const struct ptl_machine machine = {.clock = PTL_CLOCK_MONOTONIC, .start_time = 1000};
+	const struct ptl_machine timeless = {.clock = PTL_CLOCK_NONE};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
+		struct dump_filter filter = {0};
+		int status = dump_filter_time(&filter, spans[i].text);
+
+		if (status == 0)
+			status = dump_filter_resolve(&filter, &machine);
+		assert_int_equal(status, spans[i].status);
+		if (status < 0)
+			continue;
+		assert_true(filter.first_time == spans[i].first && filter.last_time == spans[i].last);
+		assert_true(dump_filter_wants_time(&filter, spans[i].last));
+		assert_false(dump_filter_wants_time(&filter, 0));
+		assert_int_equal(dump_filter_resolve(&filter, &timeless), PTL_MISUSE);
+	}
+}
+
+static void no_time(void **state)
+{
+	const struct ptl_machine timeless = {.clock = PTL_CLOCK_NONE};
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_int_equal(dump_filter_resolve(&filter, &timeless), 0);
+	assert_true(dump_filter_wants_time(&filter, 0) && dump_filter_wants_time(&filter, 5));
+}
+
+static void images(void **state)
+{
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_true(dump_filter_wants_image(&filter, "/usr/lib/libc.so.6"));
+	assert_int_equal(dump_filter_image(&filter, "libc.so*"), 0);
+	assert_int_equal(dump_filter_image(&filter, "/opt/*"), 0);
+	assert_true(dump_filter_wants_image(&filter, "/usr/lib/libc.so.6"));
+	assert_true(dump_filter_wants_image(&filter, "libc.so"));
+	assert_true(dump_filter_wants_image(&filter, "/opt/a/b"));
+	assert_false(dump_filter_wants_image(&filter, "/usr/lib/libm.so.6"));
+	assert_false(dump_filter_wants_image(&filter, "/usr/opt/b"));
+	dump_filter_free(&filter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(times),
+		cmocka_unit_test(no_time),
+		cmocka_unit_test(images),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
