@@ -17,13 +17,13 @@
 
 /*
  * A message that waits for its turn. With message.size 0 it is the news that its process is gone,
- * or that definitions of truth begin with those of a parent.
+ * or, with definitions, that its definitions of truth begin.
  */
 struct waiting {
 	struct ptl_image_event *image; /* owned, with its name */
 	uint32_t definitions;
-	uint32_t parent_definitions; /* 0: none */
-	struct ptl_message message;  /* its payload follows */
+	uint32_t parent;	    /* process whose definitions these begin with; 0: none */
+	struct ptl_message message; /* its payload follows */
 };
 
 /* ---- what the model gives -------------------------------------------------------------------- */
@@ -165,6 +165,7 @@ static void free_parts(struct record_capture *capture)
 	record_model_free(capture->model);
 	record_image_store_free(capture->images);
 	record_sequencer_free(&capture->sequencer);
+	ptl_hash_map_free(&capture->definitions);
 	free(capture->lanes);
 	capture->model = NULL;
 	capture->images = NULL;
@@ -349,18 +350,33 @@ static int take_truth(struct record_capture *capture, const struct waiting *wait
 					      block->count));
 }
 
-/* The definitions of a forked process; parent is those of the process it was forked from. */
-int record_capture_truth_inherit(struct record_capture *capture, uint64_t sequence,
-				 uint32_t definitions, uint32_t parent)
+int record_capture_truth_program(struct record_capture *capture, uint64_t sequence,
+				 uint32_t process, uint32_t definitions, uint32_t parent)
 {
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
 	if (!waiting)
 		return ptl_fail_memory("message", sizeof(*waiting));
 	waiting->message.sequence = sequence;
+	waiting->message.process = process;
 	waiting->definitions = definitions;
-	waiting->parent_definitions = parent;
+	waiting->parent = parent;
 	return push(capture, waiting, sizeof(*waiting));
+}
+
+/* In the messages' order the parent's definitions are known by now, and hold what it had then. */
+static int begin_definitions(struct record_capture *capture, const struct waiting *waiting)
+{
+	const uint64_t *found =
+		waiting->parent ? ptl_hash_map_get(&capture->definitions, waiting->parent) : NULL;
+	int status = 0;
+
+	if (found)
+		status = check_truth(record_truth_inherit(capture->truth, waiting->definitions,
+							  (uint32_t)*found));
+	return status < 0 ? status
+			  : ptl_hash_map_put(&capture->definitions, waiting->message.process,
+					     waiting->definitions);
 }
 
 int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid,
@@ -379,9 +395,8 @@ static int deliver(struct record_capture *capture, const struct waiting *waiting
 {
 	const struct ptl_message *message = &waiting->message;
 
-	if (!message->size && waiting->parent_definitions)
-		return check_truth(record_truth_inherit(capture->truth, waiting->definitions,
-							waiting->parent_definitions));
+	if (!message->size && waiting->definitions)
+		return begin_definitions(capture, waiting);
 	if (!message->size)
 		return record_model_gone(capture->model, message->process, now);
 	if (message->type == PTL_MSG_BLOCK)

@@ -10,6 +10,7 @@
 #include <ptl/kernel.h>
 #include <ptl/writer.h>
 
+#include "common/hash_map.h"
 #include "record/image_store.h"
 #include "record/model.h"
 #include "record/output.h"
@@ -23,6 +24,8 @@ struct record_capture {
 	struct record_output output;
 	struct record_model *model;
 	struct record_sequencer sequencer;
+	/* of truth, by process number; of the dead too: a child may be heard of after its parent */
+	struct ptl_hash_map definitions;
 	struct record_image_store *images;
 	struct record_truth *truth;      /* NULL: not asked for */
 	uint32_t (*lanes)[RECORD_PARTS]; /* stream ids */
@@ -75,11 +78,12 @@ int record_capture_gone(struct record_capture *capture, uint32_t process, uint64
 int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uint32_t wait_status);
 
 /*
- * Truth, where capture->truth is there: see record/truth.h. Inheritance takes its turn by its
- * sequence number.
+ * Truth, where capture->truth is there: see record/truth.h. The definitions of a program that the
+ * process runs from this sequence number on; parent is the process whose definitions, as of then,
+ * they begin with (0: none). Nothing need have been heard of the parent yet.
  */
-int record_capture_truth_inherit(struct record_capture *capture, uint64_t sequence,
-				 uint32_t definitions, uint32_t parent);
+int record_capture_truth_program(struct record_capture *capture, uint64_t sequence,
+				 uint32_t process, uint32_t definitions, uint32_t parent);
 int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid,
 				uint32_t tid, uint32_t *stream);
 int record_capture_truth_words(struct record_capture *capture, uint32_t stream,

@@ -75,13 +75,16 @@ static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state
 
 /* ---- truth ----------------------------------------------------------------------------------- */
 
+/* From message on, the process runs a program whose definitions begin with those of parent. */
 static int begin_program(struct record_qemu *qemu, struct record_qemu_slot *state,
-			 struct record_qemu_process *process)
+			 struct record_qemu_process *process, const struct ptl_message *message,
+			 uint32_t parent)
 {
 	int status = record_truth_program(qemu->capture->truth, state->pid, &process->definitions);
 
 	if (status == 0)
-		status = ptl_hash_map_put(&qemu->definitions, state->process, process->definitions);
+		status = record_capture_truth_program(qemu->capture, message->sequence,
+						      state->process, process->definitions, parent);
 	return status < 0
 		       ? status
 		       : record_capture_truth_thread(qemu->capture, process->definitions,
@@ -105,7 +108,7 @@ static int truth_block(struct record_qemu *qemu, struct record_qemu_slot *state,
 	if (status == 0)
 		status = record_qemu_drain_truth(qemu, state, slot, &work);
 	if (status == 0)
-		status = begin_program(qemu, state, process);
+		status = begin_program(qemu, state, process, &message->header, 0);
 	if (message->header.request)
 		ptl_channel_reply(slot, message->header.request, 1);
 	return status;
@@ -115,17 +118,9 @@ static int truth_fork(struct record_qemu *qemu, struct record_qemu_slot *state,
 		      struct record_qemu_process *process,
 		      const struct ptl_message_process_start *message)
 {
-	const uint64_t *found = ptl_hash_map_get(&qemu->definitions, message->parent_process);
-	const uint32_t parent = found ? (uint32_t)*found : 0;
-	int status;
-
 	if (message->how != PTL_PROCESS_FORK || process->definitions)
 		return 0;
-	status = begin_program(qemu, state, process);
-	if (status < 0 || !parent)
-		return status;
-	return record_capture_truth_inherit(qemu->capture, message->header.sequence,
-					    process->definitions, parent);
+	return begin_program(qemu, state, process, &message->header, message->parent_process);
 }
 
 static int take_truth(struct record_qemu *qemu, struct record_qemu_slot *state,

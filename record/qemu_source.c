@@ -47,7 +47,6 @@ void record_qemu_close(struct record_qemu *qemu)
 		free(process);
 	}
 	ptl_hash_map_free(&qemu->processes);
-	ptl_hash_map_free(&qemu->definitions);
 	ptl_channel_destroy(&qemu->channel);
 	if (qemu->epoll >= 0)
 		close(qemu->epoll);

@@ -59,8 +59,6 @@ struct record_qemu {
 	struct record_qemu_slot *slots; /* channel.config.slot_count */
 	/* number -> struct record_qemu_process *, until it is dead and drained */
 	struct ptl_hash_map processes;
-	/* of truth, by process number; of the dead too: a child may be heard of after its parent */
-	struct ptl_hash_map definitions;
 	int epoll; /* of all pidfds */
 	uint64_t processes_seen;
 	uint64_t threads_damaged;
