@@ -13,7 +13,7 @@
 #include <ptl/guid.h>
 
 #define PTL_VERSION_MAJOR 1
-#define PTL_VERSION_MINOR 0
+#define PTL_VERSION_MINOR 1
 
 #define PTL_FILE_HEADER_SIZE 64
 #define PTL_BUFFER_HEADER_SIZE 104
@@ -22,9 +22,9 @@
 #define PTL_RAW_MAX (16u << 20)      /* payload of a buffer before compression */
 #define PTL_SIDE_MAX (256u << 10)    /* side area of a buffer, its checksum included */
 #define PTL_METADATA_MAX (16u << 20) /* raw payloads of all METADATA buffers together */
-/* Records, fields of schemas and inputs of provenance together. */
+/* Records, fields of schemas, entries of maps and inputs of provenance together. */
 #define PTL_METADATA_ITEMS_MAX (1u << 20)
-#define PTL_RECORD_ITEMS_MAX (16u << 10) /* fields of a schema; inputs of a provenance record */
+#define PTL_RECORD_ITEMS_MAX (16u << 10) /* fields, entries or inputs of one record */
 #define PTL_POSITION_MAX (1ull << 63)    /* positions and sequence numbers are below */
 
 #define PTL_METADATA_STREAM 0

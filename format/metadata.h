@@ -21,12 +21,14 @@ enum ptl_record_type {
 	PTL_RECORD_SCHEMA = 3,
 	PTL_RECORD_LOSS = 4,
 	PTL_RECORD_PROVENANCE = 5,
+	PTL_RECORD_MAP = 6,
 };
 
 /* Encoders append the body of a record; a failed allocation stays in out. */
 void ptl_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out);
 void ptl_stream_encode(const struct ptl_stream *stream, struct ptl_bytes *out);
 void ptl_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out);
+void ptl_map_encode(const struct ptl_map *map, struct ptl_bytes *out);
 void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
 void ptl_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out);
 
@@ -38,6 +40,12 @@ int ptl_machine_decode(struct ptl_cursor body, struct ptl_machine *machine);
 int ptl_stream_decode(struct ptl_cursor body, struct ptl_stream *stream);
 int ptl_schema_decode(struct ptl_cursor body, struct ptl_schema **schema);
 void ptl_schema_free(struct ptl_schema *schema);
+int ptl_map_decode(struct ptl_cursor body, struct ptl_map **map);
+void ptl_map_free(struct ptl_map *map);
+/* Moves the entries of from, which is freed, behind those of map. PTL_NO_MEMORY: nothing has changed. */
+int ptl_map_append(struct ptl_map *map, struct ptl_map *from);
+/* Sorts entries by value; of those with the same value the first stays. PTL_NO_MEMORY. */
+int ptl_map_sort(struct ptl_map *map);
 int ptl_loss_decode(struct ptl_cursor body, struct ptl_loss **loss);
 void ptl_loss_free(struct ptl_loss *loss);
 int ptl_provenance_decode(struct ptl_cursor body, struct ptl_provenance **provenance);

@@ -89,6 +89,9 @@ struct ptl_trace {
 	struct ptl_schema **schemas;
 	size_t schema_count;
 	struct ptl_byte_map schema_map;
+	struct ptl_map **maps;
+	size_t map_count;
+	struct ptl_byte_map map_map; /* by provider, kind and name */
 	struct ptl_loss **losses;
 	size_t loss_count;
 	struct ptl_provenance **provenances;

@@ -61,6 +61,48 @@ static int take_schema(struct ptl_trace *trace, struct ptl_cursor body)
 	return 0;
 }
 
+/* Identity of a map: provider, kind, name. False without memory. */
+static bool map_key(const struct ptl_guid *provider, uint32_t kind, const char *name, struct ptl_bytes *key)
+{
+	ptl_write_bytes(key, provider->bytes, sizeof(provider->bytes));
+	ptl_write_le(key, kind, 4);
+	ptl_write_bytes(key, name, strlen(name));
+	return !key->failed;
+}
+
+/* Takes over the map. */
+static int add_map(struct ptl_trace *trace, struct ptl_map *map, const struct ptl_bytes *key)
+{
+	const uint64_t *known = ptl_byte_map_get(&trace->map_map, key->data, key->size);
+
+	if (known)
+		return ptl_map_append(trace->maps[*known], map);
+	if (!ptl_vector_room(&trace->maps, trace->map_count, sizeof(map)) ||
+	    ptl_byte_map_put(&trace->map_map, key->data, key->size, trace->map_count) < 0)
+		return ptl_fail_memory("maps", trace->map_count * sizeof(map));
+	trace->maps[trace->map_count++] = map;
+	return 0;
+}
+
+static int take_map(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_bytes key = {0};
+	struct ptl_map *map;
+	int status = ptl_map_decode(body, &map);
+
+	if (status)
+		return status;
+	trace->metadata_items += map->count;
+	if (map_key(&map->provider, map->kind, map->name, &key))
+		status = add_map(trace, map, &key);
+	else
+		status = ptl_fail_memory("maps", key.size);
+	if (status)
+		ptl_map_free(map);
+	ptl_bytes_free(&key);
+	return status;
+}
+
 static int take_loss(struct ptl_trace *trace, struct ptl_cursor body)
 {
 	struct ptl_loss *loss;
@@ -95,7 +137,7 @@ static int take_provenance(struct ptl_trace *trace, struct ptl_cursor body)
 static int (*const takers[])(struct ptl_trace *trace, struct ptl_cursor body) = {
 	[PTL_RECORD_MACHINE] = take_machine,       [PTL_RECORD_STREAM] = take_stream,
 	[PTL_RECORD_SCHEMA] = take_schema,         [PTL_RECORD_LOSS] = take_loss,
-	[PTL_RECORD_PROVENANCE] = take_provenance,
+	[PTL_RECORD_PROVENANCE] = take_provenance, [PTL_RECORD_MAP] = take_map,
 };
 
 static bool is_known(uint64_t type)
@@ -201,6 +243,8 @@ int ptl_metadata_load(struct ptl_trace *trace)
 	for (size_t i = 0; i < trace->entry_count && !status; i++)
 		if (trace->entries[i].buffer.stream.kind == PTL_KIND_METADATA)
 			status = load_buffer(trace, i, &total);
+	for (size_t i = 0; i < trace->map_count && !status; i++)
+		status = ptl_map_sort(trace->maps[i]);
 	return status;
 }
 
@@ -208,6 +252,8 @@ void ptl_metadata_free(struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < trace->schema_count; i++)
 		ptl_schema_free(trace->schemas[i]);
+	for (size_t i = 0; i < trace->map_count; i++)
+		ptl_map_free(trace->maps[i]);
 	for (size_t i = 0; i < trace->loss_count; i++)
 		ptl_loss_free(trace->losses[i]);
 	for (size_t i = 0; i < trace->provenance_count; i++)
@@ -215,11 +261,13 @@ void ptl_metadata_free(struct ptl_trace *trace)
 	for (size_t i = 0; i < trace->payload_count; i++)
 		free(trace->payloads[i]);
 	free(trace->schemas);
+	free(trace->maps);
 	free(trace->losses);
 	free(trace->provenances);
 	free(trace->payloads);
 	free(trace->records);
 	ptl_byte_map_free(&trace->schema_map);
+	ptl_byte_map_free(&trace->map_map);
 	ptl_hash_map_free(&trace->unknown_types);
 }
 
@@ -273,6 +321,39 @@ const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace,
 		   key);
 	known = ptl_byte_map_get(&trace->schema_map, key, sizeof(key));
 	return known ? trace->schemas[*known] : NULL;
+}
+
+size_t ptl_map_count(const struct ptl_trace *trace)
+{
+	return trace->map_count;
+}
+
+const struct ptl_map *ptl_map_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->map_count ? trace->maps[i] : NULL;
+}
+
+const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct ptl_guid *provider,
+				   uint32_t kind, const char *name)
+{
+	struct ptl_bytes key = {0};
+	const uint64_t *known = NULL;
+
+	if (map_key(provider, kind, name, &key))
+		known = ptl_byte_map_get(&trace->map_map, key.data, key.size);
+	ptl_bytes_free(&key);
+	return known ? trace->maps[*known] : NULL;
+}
+
+const struct ptl_map *ptl_map_of_field(const struct ptl_trace *trace, const struct ptl_guid *provider,
+				       const struct ptl_field *field)
+{
+	const struct ptl_map *map;
+
+	if (!field->map || !*field->map || !trace->map_count)
+		return NULL;
+	map = ptl_map_find(trace, provider, PTL_MAP_VALUES, field->map);
+	return map ? map : ptl_map_find(trace, provider, PTL_MAP_FLAGS, field->map);
 }
 
 size_t ptl_record_count(const struct ptl_trace *trace)

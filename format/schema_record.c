@@ -19,6 +19,11 @@ enum tag {
 	TAG_OPCODE_NAME,
 	TAG_MESSAGE,
 	TAG_FIELD,
+	TAG_LEVEL,
+	TAG_CHANNEL,
+	TAG_TASK,
+	TAG_KEYWORD,
+	TAG_TAGS,
 };
 enum field_tag {
 	TAG_NAME = 1,
@@ -28,6 +33,7 @@ enum field_tag {
 	TAG_LENGTH,
 	TAG_ARRAY_LENGTH,
 	TAG_MAP,
+	TAG_FIELD_TAGS,
 };
 
 static void encode_field(const struct ptl_field *field, struct ptl_bytes *out)
@@ -41,6 +47,7 @@ static void encode_field(const struct ptl_field *field, struct ptl_bytes *out)
 	ptl_field_number(&body, TAG_LENGTH, field->length);
 	ptl_field_number(&body, TAG_ARRAY_LENGTH, field->array_length);
 	ptl_field_text(&body, TAG_MAP, field->map);
+	ptl_field_number(&body, TAG_FIELD_TAGS, field->tags);
 	out->failed |= body.failed;
 	ptl_field_bytes(out, TAG_FIELD, body.data, body.size);
 	ptl_bytes_free(&body);
@@ -59,6 +66,11 @@ void ptl_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out)
 	ptl_field_text(out, TAG_MESSAGE, schema->message);
 	for (size_t i = 0; i < schema->field_count; i++)
 		encode_field(&schema->fields[i], out);
+	ptl_field_number(out, TAG_LEVEL, schema->level);
+	ptl_field_number(out, TAG_CHANNEL, schema->channel);
+	ptl_field_number(out, TAG_TASK, schema->task);
+	ptl_field_number(out, TAG_KEYWORD, schema->keyword);
+	ptl_field_number(out, TAG_TAGS, schema->tags);
 }
 
 static void decode_member(const struct ptl_tagged *tagged, struct ptl_field *field, bool *failed)
@@ -84,6 +96,9 @@ static void decode_member(const struct ptl_tagged *tagged, struct ptl_field *fie
 		break;
 	case TAG_MAP:
 		ptl_take_text(tagged, &field->map, failed);
+		break;
+	case TAG_FIELD_TAGS:
+		field->tags = (uint32_t)ptl_take_number(tagged, UINT32_MAX, failed);
 		break;
 	}
 }
@@ -146,6 +161,21 @@ static void decode_tag(const struct ptl_tagged *tagged, struct ptl_schema *schem
 		break;
 	case TAG_FIELD:
 		decode_field(ptl_cursor(tagged->data, tagged->size), schema, failed);
+		break;
+	case TAG_LEVEL:
+		schema->level = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		break;
+	case TAG_CHANNEL:
+		schema->channel = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		break;
+	case TAG_TASK:
+		schema->task = (uint16_t)ptl_take_number(tagged, UINT16_MAX, failed);
+		break;
+	case TAG_KEYWORD:
+		schema->keyword = ptl_take_number(tagged, UINT64_MAX, failed);
+		break;
+	case TAG_TAGS:
+		schema->tags = (uint32_t)ptl_take_number(tagged, UINT32_MAX, failed);
 		break;
 	}
 }

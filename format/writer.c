@@ -182,7 +182,7 @@ static void free_writer(struct ptl_writer *writer)
 		ptl_stream_free(writer->copied[i]);
 	free(writer->copied);
 	ptl_hash_map_free(&writer->copied_map);
-	ptl_byte_map_free(&writer->schemas);
+	ptl_byte_map_free(&writer->once);
 	ptl_byte_map_free(&writer->blobs);
 	free(writer);
 }
@@ -360,19 +360,42 @@ int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
 	return settle(writer, status);
 }
 
+/* A record that is written once, however often it is given; frees body. */
+static int write_once(struct ptl_writer *writer, uint32_t type, struct ptl_bytes *body)
+{
+	int status = 0;
+	struct ptl_bytes key = {0};
+
+	ptl_write_varint(&key, type);
+	ptl_write_bytes(&key, body->data, body->size);
+	body->failed |= key.failed;
+	if (body->failed || !ptl_byte_map_get(&writer->once, key.data, key.size)) {
+		status = write_record(writer, type, body);
+		if (!status)
+			status = ptl_byte_map_put(&writer->once, key.data, key.size, 1);
+	}
+	ptl_bytes_free(&key);
+	ptl_bytes_free(body);
+	return settle(writer, status);
+}
+
 int ptl_writer_schema(struct ptl_writer *writer, const struct ptl_schema *schema)
 {
 	struct ptl_bytes body = {0};
-	int status = 0;
 
 	ptl_schema_encode(schema, &body);
-	if (body.failed || !ptl_byte_map_get(&writer->schemas, body.data, body.size)) {
-		status = write_record(writer, PTL_RECORD_SCHEMA, &body);
-		if (!status)
-			status = ptl_byte_map_put(&writer->schemas, body.data, body.size, 1);
-	}
-	ptl_bytes_free(&body);
-	return settle(writer, status);
+	return write_once(writer, PTL_RECORD_SCHEMA, &body);
+}
+
+int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map)
+{
+	struct ptl_bytes body = {0};
+
+	if (map->count > PTL_RECORD_ITEMS_MAX)
+		return ptl_fail(PTL_MISUSE, "a map of %zu entries: %u are allowed", map->count,
+				PTL_RECORD_ITEMS_MAX);
+	ptl_map_encode(map, &body);
+	return write_once(writer, PTL_RECORD_MAP, &body);
 }
 
 int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_event *event)

@@ -156,7 +156,7 @@ struct ptl_writer {
 		*copied; /* by copied_map: streams of other traces with ids of their own */
 	size_t copied_count;
 	struct ptl_hash_map copied_map;
-	struct ptl_byte_map schemas; /* encoded bodies that are in the file */
+	struct ptl_byte_map once;    /* schemas and maps that are in the file: type and body */
 	struct ptl_byte_map blobs;   /* hashes that are in the file; value 0: were lost again */
 	size_t metadata_bytes;
 	size_t partial_bytes; /* that wait in all streams */

@@ -138,7 +138,7 @@ class Trace:
     def __init__(self, data, ignore_index):
         self.data, self.damage = data, []
         self.streams, self.buffers, self.blobs = {}, [], {}
-        self.machine, self.schemas, self.losses, self.provenance = {}, {}, [], []
+        self.machine, self.schemas, self.maps, self.losses, self.provenance = {}, {}, {}, [], []
         self.open_header()
         self.complete = self.trailer(len(data) - 40) is not None
         if not self.complete or ignore_index or not self.use_index():
@@ -166,7 +166,7 @@ class Trace:
             self.file_id = int.from_bytes(self.guid[:8], "little")
             if self.major != 1:
                 raise Bad(UNSUPPORTED)
-            if (reserved1 or reserved2 or reserved3) and self.minor == 0:
+            if (reserved1 or reserved2 or reserved3) and self.minor <= 1:
                 self.damaged(0, 64, CORRUPT)
             return
         try:
@@ -328,7 +328,7 @@ class Trace:
         stream.buffers.append(buffer)
         self.buffers.append(buffer)
         if not header.usable:
-            newer = header.codec > 1 or self.minor > 0
+            newer = header.codec > 1 or self.minor > 1
             self.damaged_buffer(buffer, UNSUPPORTED if newer else CORRUPT)
         if side is None:
             side = self.data[offset + 104:offset + 104 + header.side_size]
@@ -437,13 +437,25 @@ class Trace:
         self.streams.setdefault(f[1], Stream(f[1], *identity))
 
     def take_schema(self, body):
-        member = {1: text(), 2: num(8), 3: num(8), 4: num(8), 5: num(32), 6: num(32), 7: text()}
+        member = {1: text(), 2: num(8), 3: num(8), 4: num(8), 5: num(32), 6: num(32), 7: text(),
+                  8: num(32)}
         f = fields(body, {1: fixed(16), 2: num(16), 3: num(8), 4: num(8), 5: text(), 6: text(), 7: text(),
-                          8: text(), 9: text(), 10: many(lambda b: fields(b, member))})
+                          8: text(), 9: text(), 10: many(lambda b: fields(b, member)), 11: num(8), 12: num(8),
+                          13: num(16), 14: num(), 15: num(32)})
         if f[1] is None:
             raise Bad(CORRUPT)
         if self.schemas.setdefault((f[1], f[2], f[3], f[4]), f) is f:
             self.items += len(f[10])
+
+    def take_map(self, body):
+        f = fields(body, {1: fixed(16), 2: num(32), 3: text(),
+                          4: many(lambda b: fields(b, {1: num(), 2: text()}))})
+        if f[1] is None:
+            raise Bad(CORRUPT)
+        names = self.maps.setdefault((f[1], f[2], f[3]), {})
+        for entry in f[4]:
+            names.setdefault(entry[1], entry[2])
+        self.items += len(f[4])
 
     def take_loss(self, body):
         self.losses.append(fields(body, {1: num(32), 2: num(32), 3: num(32), 4: num(32), 5: num(), 6: num(),
@@ -616,7 +628,7 @@ MACHINE = {1: text(31), 2: flag(), 3: flag(), 4: text(64), 5: text(129), 6: text
            17: signed(), 18: num(), 20: num(), 21: num(32), 22: num(8), 23: num(), 24: num(32), 25: flag(),
            26: num(), 27: num(8), 28: num(8), 29: num(32), 30: num(32), 31: num(8)}
 RECORDS = {1: Trace.take_machine, 2: Trace.take_stream, 3: Trace.take_schema, 4: Trace.take_loss,
-           5: Trace.take_provenance}
+           5: Trace.take_provenance, 6: Trace.take_map}
 
 
 # ---- events (6) -------------------------------------------------------------------------------------------------
@@ -807,7 +819,11 @@ def show(trace):
     for schema in trace.schemas.values():
         print("schema", schema[1].hex(), *schema_words(schema))
         for field in schema[10]:
-            print("  field", *(plain(field[tag]) for tag in range(1, 8)))
+            print("  field", *(plain(field[tag]) for tag in range(1, 9)))
+    for (provider, kind, name), names in trace.maps.items():
+        print("map", provider.hex(), kind, plain(name))
+        for value, called in sorted(names.items()):
+            print("  entry", value, plain(called))
     for loss in trace.losses:
         print("loss", loss[1], *(loss[tag] - 1 & NONE for tag in (2, 3, 4)),
               *(plain(loss[tag]) for tag in range(5, 10)))
@@ -826,7 +842,7 @@ def show(trace):
 
 
 def schema_words(schema):
-    return (plain(schema[tag]) for tag in range(2, 10))
+    return (plain(schema[tag]) for tag in (*range(2, 10), *range(11, 16)))
 
 
 def main(arguments):

@@ -138,6 +138,23 @@ def all_types_payload():
     return numbers + strings + arrays + struct.pack("<H", 2) + b"\x05one\0" + b"\xfetwo\0" + b"the rest"
 
 
+def value_map(entries, kind=0, name=b"Map", provider=PROVIDER):
+    body = item(1, provider) + (number(2, kind) if kind else b"") + item(3, name)
+    for value, called in entries:
+        body += item(4, (number(1, value) if value else b"") + item(2, called))
+    return item(6, body)
+
+
+def maps():
+    full = item(3, item(1, PROVIDER) + number(2, 77) + item(10, item(1, b"f") + number(2, 5) + item(7, b"Map") +
+                                                            number(8, 9)) + number(11, 5) + number(12, 200) +
+                number(13, 65535) + number(14, (1 << 64) - 1) + number(15, 0xFFFFFFFF))
+    return [full, value_map([(7, b"seven"), (0, b"none"), (7, b"again"), ((1 << 64) - 1, b"minus one")]),
+            value_map([(1 << 63, b"top"), (1, b"low")], kind=2, name=b""), value_map([], kind=1, name=b"Empty"),
+            value_map([(3, b"three"), (7, b"late"), (0, b"")]), value_map([(1, b"x")], provider=bytes(16)),
+            value_map([(1, b"unknown kind")], kind=4000000000)]
+
+
 def loss():
     return item(4, number(1, 2) + number(2, 4) + number(3, 8) + number(5, 3) + number(6, 4096) + number(7, 5) +
                 number(8, 6) + item(9, b"disk full"))
@@ -269,6 +286,7 @@ def good():
     yield "everything", close(rest, ends=[(20, 3, 1012), (11, 2, 2000)])
     yield "unclosed", unclosed(rest)
     yield "metadata-alone", close([metadata(machine(), loss(), provenance(), all_types())])
+    yield "maps", close([metadata(machine(), *maps())])
     yield "machine-twice", close([metadata(machine(), item(1, item(1, b"raw")))])
     yield "machine-long-text", close([metadata(item(1, item(1, b"s" * 100) + item(8, b"")))])
     yield "schema-twice", close([metadata(schema(2, [schema_field(b"a", 5)]), schema(2, []))] + [events([1, 2])])
@@ -423,6 +441,11 @@ def bad_metadata():
     yield one("text-with-zero", item(4, item(9, b"a\0b")))
     yield one("schema-without-provider", item(3, number(2, 5)))
     yield one("schema-provider-short", item(3, item(1, b"short")))
+    yield one("map-without-provider", item(6, number(2, 1)))
+    yield one("map-entry", item(6, item(1, PROVIDER) + item(4, b"\1")))
+    yield one("map-kind", item(6, item(1, PROVIDER) + number(2, 1 << 32)))
+    yield one("too-many-entries", item(6, item(1, PROVIDER) + b"\4\0" * 16385))
+    yield one("schema-level", item(3, item(1, PROVIDER) + number(11, 256)))
     yield one("schema-field", item(3, item(1, PROVIDER) + item(10, b"\1")))
     yield one("provenance-hash", item(5, item(6, item(3, b"short"))))
     yield one("stream-id", item(2, number(1, 1 << 32)))

@@ -15,6 +15,7 @@
 #include "common/file.h"
 #include "common/guid.h"
 #include "common/options.h"
+#include "format/utf16.h"
 
 /*
  *     make_sample TEXT OUT.ptl
@@ -34,8 +35,13 @@
  *           prot=5 build=0102 code=NAME symbols=NAME debug=NAME time=0         (one line)
  *     code pid=1 base=0x401000 size=3 code=NAME time=5
  *     schema provider=GUID id=1 version=0 opcode=0 provider_name=P event_name=E task_name=T
- *            opcode_name=O fields=Name:type:format,...     type and format as numbers of ptl/event.h
- *     event provider=GUID id=1 version=0 opcode=0 level=4 pid=1 tid=1 time=7 payload=0102
+ *            opcode_name=O message="{0}" level=4 channel=0 task=0 keyword=0 tags=0
+ *            fields=Name:type:format:length:array:array_length:map:tags,...   (one line; behind Name, numbers of
+ *                                          ptl/event.h but for the map's name, and as many as are needed)
+ *     map provider=GUID kind=0 name=M entries=0:None,1:Wrong
+ *     event provider=GUID id=1 version=0 opcode=0 level=4 channel=0 task=0 keyword=0 pid=1 tid=1 time=7
+ *           activity=GUID related=GUID injected=0 extended=7:0102,8:  payload=0102'text'00w'wide'   (one line;
+ *                                          w'...' is UTF-16 without an end)
  *     pt pid=1 tid=1 cpu=4294967295 path=a.pt time=0 end=8  a stream; its PSBs are found, with their times
  *                                          from time to end in equal steps
  *     hole 100                             a hole behind the stream's bytes so far
@@ -43,6 +49,7 @@
  */
 #define WORDS_MAX 64
 #define NAMES_MAX 64
+#define FIELDS_MAX 256
 
 struct name {
 	char text[32];
@@ -394,28 +401,29 @@ static struct ptl_guid guid_of(const struct maker *maker)
 	return guid;
 }
 
-/* "Name:type:format" */
+/* "Name:type:format:..." */
 static void parse_field(const struct maker *maker, char *text, struct ptl_field *field)
 {
-	char *type = strchr(text, ':'), *rest;
+	uint32_t numbers[5] = {0};
+	char *next = strchr(text, ':'), *save = text;
 
-	if (!type)
+	if (!next)
 		refuse(maker, "Name:type:format was expected");
-	*type = 0;
-	*field = (struct ptl_field){.name = text, .type = (uint8_t)strtoul(type + 1, &rest, 10)};
-	if (*rest == ':')
-		field->format = (uint8_t)strtoul(rest + 1, &rest, 10);
-	if (*rest == ':')
-		field->length = (uint32_t)strtoul(rest + 1, &rest, 10);
-	if (*rest == ':') {
-		field->array = (uint8_t)strtoul(rest + 1, &rest, 10);
-		field->array_length = *rest == ':' ? (uint32_t)strtoul(rest + 1, &rest, 10) : 0;
-	}
+	*field = (struct ptl_field){.name = strsep(&save, ":")};
+	for (size_t i = 0; i < 5 && save; i++)
+		numbers[i] = (uint32_t)strtoul(strsep(&save, ":"), NULL, 10);
+	field->type = (uint8_t)numbers[0];
+	field->format = (uint8_t)numbers[1];
+	field->length = numbers[2];
+	field->array = (uint8_t)numbers[3];
+	field->array_length = numbers[4];
+	field->map = save ? strsep(&save, ":") : NULL;
+	field->tags = save ? (uint32_t)strtoul(save, NULL, 10) : 0;
 }
 
 static void make_schema(struct maker *maker)
 {
-	struct ptl_field fields[WORDS_MAX];
+	struct ptl_field fields[FIELDS_MAX];
 	const struct ptl_schema schema = {
 		.provider = guid_of(maker),
 		.id = (uint16_t)number_of(maker, "id", 0),
@@ -425,7 +433,12 @@ static void make_schema(struct maker *maker)
 		.event_name = text_of(maker, "event_name", ""),
 		.task_name = text_of(maker, "task_name", ""),
 		.opcode_name = text_of(maker, "opcode_name", ""),
-		.message = "",
+		.message = text_of(maker, "message", ""),
+		.level = (uint8_t)number_of(maker, "level", 0),
+		.channel = (uint8_t)number_of(maker, "channel", 0),
+		.task = (uint16_t)number_of(maker, "task", 0),
+		.keyword = number_of(maker, "keyword", 0),
+		.tags = (uint32_t)number_of(maker, "tags", 0),
 		.fields = fields,
 	};
 	struct ptl_schema with_fields = schema;
@@ -433,32 +446,129 @@ static void make_schema(struct maker *maker)
 
 	if (!list)
 		refuse(maker, "no memory");
-	for (char *word = strtok_r(list, ",", &save); word && with_fields.field_count < WORDS_MAX;
+	for (char *word = strtok_r(list, ",", &save); word && with_fields.field_count < FIELDS_MAX;
 	     word = strtok_r(NULL, ",", &save))
 		parse_field(maker, word, &fields[with_fields.field_count++]);
 	must(maker, ptl_writer_schema(maker->writer, &with_fields));
 	free(list);
 }
 
+static void make_map(struct maker *maker)
+{
+	struct ptl_map_entry entries[FIELDS_MAX];
+	struct ptl_map map = {
+		.provider = guid_of(maker),
+		.kind = (uint32_t)number_of(maker, "kind", 0),
+		.name = text_of(maker, "name", ""),
+		.entries = entries,
+	};
+	char *list = strdup(text_of(maker, "entries", "")), *save = NULL;
+
+	if (!list)
+		refuse(maker, "no memory");
+	for (char *word = strtok_r(list, ",", &save); word && map.count < FIELDS_MAX;
+	     word = strtok_r(NULL, ",", &save)) {
+		entries[map.count].value = strtoull(word, &word, 0);
+		entries[map.count++].name = *word ? word + 1 : word;
+	}
+	must(maker, ptl_writer_map(maker->writer, &map));
+	free(list);
+}
+
+/* Hexadecimal digits, 'text', and w'text' as UTF-16. */
+static void add_payload(const struct maker *maker, const char *text, struct ptl_bytes *bytes)
+{
+	while (*text) {
+		const bool wide = *text == 'w';
+		const char *end;
+		char *words;
+
+		if (!wide && *text != '\'') {
+			ptl_write_le(bytes, hex_digit(maker, text[0]) << 4 | hex_digit(maker, text[1]), 1);
+			text += 2;
+			continue;
+		}
+		text += wide + 1;
+		end = strchr(text, '\'');
+		words = end ? strndup(text, (size_t)(end - text)) : NULL;
+		if (!words)
+			refuse(maker, "a text in the payload does not end");
+		if (wide) {
+			ptl_write_utf16(bytes, words);
+			bytes->size -= 2;
+		} else {
+			ptl_write_bytes(bytes, words, strlen(words));
+		}
+		free(words);
+		text = end + 1;
+	}
+}
+
+static void set_activity(const struct maker *maker, const char *key, uint32_t flag, struct ptl_guid *guid,
+			 struct ptl_event *event)
+{
+	const char *text = text_of(maker, key, NULL);
+
+	if (text && !ptl_guid_parse(text, guid))
+		refuse(maker, "%s= needs a GUID", key);
+	if (text)
+		event->flags |= flag;
+}
+
+#define EXTENDED_MAX 16
+
+/* "7:0102,8:" */
+static size_t add_extended(const struct maker *maker, struct ptl_bytes *bytes, struct ptl_extended *items)
+{
+	char *list = strdup(text_of(maker, "extended", "")), *save = NULL;
+	size_t count = 0, at = 0;
+
+	if (!list)
+		refuse(maker, "no memory");
+	for (char *word = strtok_r(list, ",", &save); word && count < EXTENDED_MAX;
+	     word = strtok_r(NULL, ",", &save)) {
+		const size_t before = bytes->size;
+
+		items[count].type = (uint16_t)strtoul(word, &word, 10);
+		add_hex(maker, *word ? word + 1 : word, bytes);
+		items[count++].size = (uint16_t)(bytes->size - before);
+	}
+	for (size_t i = 0; i < count; i++) {
+		items[i].data = bytes->data + at;
+		at += items[i].size;
+	}
+	free(list);
+	return count;
+}
+
 static void make_event(struct maker *maker)
 {
-	struct ptl_bytes payload = {0};
+	struct ptl_extended extended[EXTENDED_MAX];
+	struct ptl_bytes payload = {0}, items = {0};
 	struct ptl_event event = {
 		.descriptor = {
 			.provider = guid_of(maker),
 			.id = (uint16_t)number_of(maker, "id", 0),
 			.version = (uint8_t)number_of(maker, "version", 0),
 			.level = (uint8_t)number_of(maker, "level", 4),
+			.channel = (uint8_t)number_of(maker, "channel", 0),
 			.opcode = (uint8_t)number_of(maker, "opcode", 0),
+			.task = (uint16_t)number_of(maker, "task", 0),
 			.keyword = number_of(maker, "keyword", 0),
 		},
+		.flags = number_of(maker, "injected", 0) ? PTL_EVENT_INJECTED : 0,
+		.extended = extended,
 	};
 
-	add_hex(maker, text_of(maker, "payload", ""), &payload);
+	set_activity(maker, "activity", PTL_EVENT_HAS_ACTIVITY, &event.activity, &event);
+	set_activity(maker, "related", PTL_EVENT_HAS_RELATED, &event.related, &event);
+	event.extended_count = add_extended(maker, &items, extended);
+	add_payload(maker, text_of(maker, "payload", ""), &payload);
 	event.payload = payload.data;
 	event.payload_size = payload.size;
 	put_event(maker, &event);
 	ptl_bytes_free(&payload);
+	ptl_bytes_free(&items);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------- */
@@ -529,6 +639,7 @@ static const struct {
 	{"process", make_process}, {"thread", make_thread},	    {"image", make_image},
 	{"code", make_code},	   {"schema", make_schema},	    {"event", make_event},
 	{"pt", make_pt},	   {"hole", make_hole},		    {"abandon", make_abandon},
+	{"map", make_map},
 };
 
 static void make_statement(struct maker *maker)

@@ -117,7 +117,8 @@ static void show_schema(const struct ptl_schema *schema)
 	text(schema->task_name);
 	text(schema->opcode_name);
 	text(schema->message);
-	printf("\n");
+	printf(" %u %u %u %" PRIu64 " %u\n", schema->level, schema->channel, schema->task,
+	       schema->keyword, schema->tags);
 	for (size_t i = 0; i < schema->field_count; i++) {
 		const struct ptl_field *field = &schema->fields[i];
 
@@ -126,6 +127,20 @@ static void show_schema(const struct ptl_schema *schema)
 		printf(" %u %u %u %u %u", field->type, field->format, field->array, field->length,
 		       field->array_length);
 		text(field->map);
+		printf(" %u\n", field->tags);
+	}
+}
+
+static void show_map(const struct ptl_map *map)
+{
+	printf("map ");
+	hex(map->provider.bytes, 16);
+	printf(" %u", map->kind);
+	text(map->name);
+	printf("\n");
+	for (size_t i = 0; i < map->count; i++) {
+		printf("  entry %" PRIu64, map->entries[i].value);
+		text(map->entries[i].name);
 		printf("\n");
 	}
 }
@@ -134,6 +149,8 @@ static void show_records(struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < ptl_schema_count(trace); i++)
 		show_schema(ptl_schema_at(trace, i));
+	for (size_t i = 0; i < ptl_map_count(trace); i++)
+		show_map(ptl_map_at(trace, i));
 	for (size_t i = 0; i < ptl_loss_count(trace); i++) {
 		const struct ptl_loss *loss = ptl_loss_at(trace, i);
 

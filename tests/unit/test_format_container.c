@@ -149,6 +149,84 @@ static void equal_schemas_are_stored_once(void **state)
 	close(fd);
 }
 
+static void maps_add_up(void **state)
+{
+	static const struct ptl_guid provider = {{1, 2, 3}}, other = {{9}};
+	static const struct ptl_map_entry first[] = {{7, "seven"}, {UINT64_MAX, "minus one"}, {0, "none"}};
+	static const struct ptl_map_entry second[] = {{7, "another"}, {3, "three"}, {5, ""}};
+	static const struct ptl_map maps[] = {
+		{provider, PTL_MAP_VALUES, "Reason", first, 3}, {provider, PTL_MAP_VALUES, "Reason", second, 3},
+		{provider, PTL_MAP_FLAGS, "Rights", second, 2}, {provider, PTL_MAP_KEYWORDS, "", first, 1},
+		{provider, PTL_MAP_VALUES, "Empty", NULL, 0},	{provider, PTL_MAP_VALUES, "Reason", first, 3},
+	};
+	const struct ptl_map too_large = {provider, PTL_MAP_VALUES, "Large", first, 16385};
+	const struct ptl_field field = {"f", PTL_TYPE_U8, .map = "Rights"}, plain = {"f", PTL_TYPE_U8};
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, NULL);
+	const struct ptl_map *read;
+	struct ptl_trace *trace;
+
+	(void)state;
+	assert_int_equal(ptl_writer_map(writer, &too_large), PTL_MISUSE);
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		assert_done(ptl_writer_map(writer, &maps[i]));
+	assert_done(ptl_writer_close(writer));
+	trace = sample_open(fd, false);
+	assert_int_equal(ptl_record_count(trace), 5);
+	assert_int_equal(ptl_map_count(trace), 4);
+	read = ptl_map_find(trace, &provider, PTL_MAP_VALUES, "Reason");
+	assert_non_null(read);
+	assert_ptr_equal(read, ptl_map_at(trace, 0));
+	assert_int_equal(read->count, 5);
+	for (size_t i = 1; i < read->count; i++)
+		assert_true(read->entries[i].value > read->entries[i - 1].value);
+	assert_string_equal(ptl_map_name(read, 7), "seven");
+	assert_string_equal(ptl_map_name(read, UINT64_MAX), "minus one");
+	assert_string_equal(ptl_map_name(read, 3), "three");
+	assert_string_equal(ptl_map_name(read, 5), "");
+	assert_null(ptl_map_name(read, 4));
+	assert_null(ptl_map_name(NULL, 7));
+	assert_ptr_equal(ptl_map_of_field(trace, &provider, &field), ptl_map_at(trace, 1));
+	assert_int_equal(ptl_map_at(trace, 1)->kind, PTL_MAP_FLAGS);
+	assert_null(ptl_map_of_field(trace, &provider, &plain));
+	assert_null(ptl_map_find(trace, &other, PTL_MAP_VALUES, "Reason"));
+	assert_null(ptl_map_at(trace, 4));
+	ptl_close(trace);
+	close(fd);
+}
+
+/* What schemas say beside their fields. */
+static void schemas_keep_descriptors_and_tags(void **state)
+{
+	static const struct ptl_field fields[] = {{"f", PTL_TYPE_U8, .map = "M", .tags = 5}};
+	const struct ptl_schema schema = {
+		.provider = {{1}}, .id = 9, .event_name = "E", .message = "{0}", .fields = fields,
+		.field_count = 1, .level = 4, .channel = 16, .task = 1000, .keyword = 1ull << 63, .tags = UINT32_MAX,
+	};
+	const struct ptl_descriptor descriptor = {.provider = schema.provider, .id = 9};
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, NULL);
+	const struct ptl_schema *read;
+	struct ptl_trace *trace;
+
+	(void)state;
+	assert_done(ptl_writer_schema(writer, &schema));
+	assert_done(ptl_writer_close(writer));
+	trace = sample_open(fd, false);
+	read = ptl_schema_find(trace, &descriptor);
+	assert_non_null(read);
+	assert_string_equal(read->message, "{0}");
+	assert_int_equal(read->level, 4);
+	assert_int_equal(read->channel, 16);
+	assert_int_equal(read->task, 1000);
+	assert_true(read->keyword == schema.keyword);
+	assert_int_equal(read->tags, UINT32_MAX);
+	assert_string_equal(read->fields[0].map, "M");
+	assert_int_equal(read->fields[0].tags, 5);
+	ptl_close(trace);
+	close(fd);
+}
+
 /*
  * ---- events
  * ---------------------------------------------------------------------------------------------
@@ -755,6 +833,8 @@ int main(void)
 		cmocka_unit_test(machine_comes_back),
 		cmocka_unit_test(losses_and_provenance_come_back),
 		cmocka_unit_test(equal_schemas_are_stored_once),
+		cmocka_unit_test(maps_add_up),
+		cmocka_unit_test(schemas_keep_descriptors_and_tags),
 		cmocka_unit_test(events_come_back),
 		cmocka_unit_test(streams_are_merged_by_time),
 		cmocka_unit_test(merging_keeps_its_bound),

@@ -90,6 +90,13 @@ enum ptl_array { PTL_ARRAY_NONE, PTL_ARRAY_FIXED /* array_length elements */, PT
 #define PTL_FORMAT_STRING 2  /* numbers that are characters */
 #define PTL_FORMAT_ADDRESS 3
 #define PTL_FORMAT_HASH 4    /* bytes as one hexadecimal word */
+/* Since 1.1: */
+#define PTL_FORMAT_ERRNO 5   /* a number of errno(3) */
+#define PTL_FORMAT_PORT 6    /* u16, its bytes in network order */
+#define PTL_FORMAT_IP 7      /* u32 or 4 bytes: IPv4; 16 bytes (a GUID's too): IPv6; all in network order */
+#define PTL_FORMAT_JSON 8    /* strings */
+#define PTL_FORMAT_XML 9
+#define PTL_FORMAT_LATIN1 10 /* byte strings in ISO 8859-1 */
 
 struct ptl_field {
 	const char *name;
@@ -98,7 +105,8 @@ struct ptl_field {
 	uint8_t array;  /* enum ptl_array */
 	uint32_t length; /* see the types BYTES and STRUCT */
 	uint32_t array_length;
-	const char *map; /* name of a value map of the provider, or NULL */
+	const char *map; /* name of a map of the provider, PTL_MAP_VALUES or PTL_MAP_FLAGS; or NULL */
+	uint32_t tags;   /* the author's own; 0: none */
 };
 
 /* What explains an event. Identity: provider, id, version, opcode (classic events differ by opcode alone). */
@@ -114,7 +122,41 @@ struct ptl_schema {
 	const char *message;       /* template with {0}-style places, or "" */
 	const struct ptl_field *fields;
 	size_t field_count;
+	/* What events of this kind have in their descriptors, for those who make some. 0 where unknown. */
+	uint8_t level;
+	uint8_t channel;
+	uint16_t task;
+	uint64_t keyword;
+	uint32_t tags; /* of all events of this kind: EventSource's EventTags, EventHeader's tag */
 };
+
+/* What the numbers of a map are. */
+enum ptl_map_kind {
+	PTL_MAP_VALUES, /* values of fields: one name for each */
+	PTL_MAP_FLAGS,  /* values of fields: names of bits, joined with | */
+	PTL_MAP_KEYWORDS, /* bits of ptl_descriptor.keyword; these kinds need no name */
+	PTL_MAP_TASKS,
+	PTL_MAP_OPCODES,
+	PTL_MAP_CHANNELS,
+	PTL_MAP_LEVELS,
+};
+
+struct ptl_map_entry {
+	uint64_t value; /* of a signed field: its 64-bit extension */
+	const char *name;
+};
+
+/* Names that a provider gives to numbers. Identity: provider, kind, name. */
+struct ptl_map {
+	struct ptl_guid provider;
+	uint32_t kind;    /* enum ptl_map_kind, or one of a newer version */
+	const char *name; /* what ptl_field.map refers to; "" for the kinds from PTL_MAP_KEYWORDS on */
+	const struct ptl_map_entry *entries; /* a reader's are sorted by value, each value once */
+	size_t count;
+};
+
+/* The name of exactly this value in a reader's map; NULL: none, or map is NULL. */
+const char *ptl_map_name(const struct ptl_map *map, uint64_t value);
 
 /* One decoded field (an array gives one value for each element). */
 struct ptl_value {

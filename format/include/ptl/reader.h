@@ -57,6 +57,14 @@ size_t ptl_schema_count(const struct ptl_trace *trace);
 const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i);
 /* The schema for an event's descriptor; NULL: none in the file. */
 const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace, const struct ptl_descriptor *descriptor);
+size_t ptl_map_count(const struct ptl_trace *trace);
+const struct ptl_map *ptl_map_at(const struct ptl_trace *trace, size_t i);
+/* The provider's map of this kind and name; NULL: none in the file. */
+const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct ptl_guid *provider, uint32_t kind,
+				   const char *name);
+/* The map that a field of one of the provider's schemas names, whichever kind it is; NULL: none. */
+const struct ptl_map *ptl_map_of_field(const struct ptl_trace *trace, const struct ptl_guid *provider,
+				       const struct ptl_field *field);
 
 /* --- events ------------------------------------------------------------------------------------- */
 

@@ -50,6 +50,11 @@ int ptl_writer_machine(struct ptl_writer *writer, const struct ptl_machine *mach
 int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream);
 /* Once for each provider and schema; repeating an equal one costs nothing. */
 int ptl_writer_schema(struct ptl_writer *writer, const struct ptl_schema *schema);
+/*
+ * Names of a provider's numbers. Maps of one provider, kind and name add up, and of two names for a value the
+ * first counts; repeating an equal one costs nothing.
+ */
+int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map);
 /* Appends an event to a stream of kind EVENTS. Times within a stream should not go back (kept exactly if they do). */
 int ptl_writer_event(struct ptl_writer *writer, uint32_t stream, const struct ptl_event *event);
 /* Appends PT (or TRUTH) bytes to a stream of that kind; time is the trace time as of these bytes. */
