@@ -118,9 +118,7 @@ static bool is_over(const struct record_session *session, uint64_t now)
 
 static void run(struct record_session *session)
 {
-	uint64_t now = record_now();
-
-	while (!is_over(session, now)) {
+	for (uint64_t now = record_now();; now = record_now()) {
 		uint32_t *doorbell = &session->qemu.channel.header->doorbell;
 		const uint32_t seen = __atomic_load_n(doorbell, __ATOMIC_SEQ_CST);
 		bool work = false;
@@ -133,8 +131,10 @@ static void run(struct record_session *session)
 		if (session->failure || session->capture.output.broken)
 			record_session_stop(session);
 		show_progress(session, now);
+		/* When the last process has ended, nobody rings any more. */
+		if (is_over(session, record_now()))
+			return;
 		ptl_channel_wait(&session->qemu.channel, seen, work ? SLEEP_BUSY : SLEEP_IDLE);
-		now = record_now();
 	}
 }
 
