@@ -114,7 +114,7 @@ link    = $(CC) $(CFLAGS) $(ptl_ldflags) $(LDFLAGS)
 common_libs := -lcrypto
 format_libs := -lzstd -lxxhash $(common_libs)
 record_libs := -lZydis -lelf $(format_libs)
-relog_libs  := $(format_libs)
+relog_libs  := -lelf $(format_libs)
 dump_libs   := -lipt -lZydis -ldw -lelf -liberty $(format_libs)
 plugin_libs := -lZydis $(format_libs)
 
@@ -123,6 +123,7 @@ plugin_libs := -lZydis $(format_libs)
 mains       := record/main.c relog/main.c dump/main.c
 common_src  := $(wildcard common/*.c)
 format_src  := $(wildcard format/*.c format/*/*.c)
+elf_src     := $(wildcard elf/*.c)
 plugin_src  := $(filter-out record/qemu/host_%,$(wildcard record/qemu/*.c))
 record_src  := $(filter-out $(mains),$(wildcard record/*.c record/qemu/host_*.c record/qemu/both_*.c))
 relog_src   := $(filter-out $(mains),$(wildcard relog/*.c relog/*/*.c))
@@ -148,6 +149,7 @@ benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 soname  := libptl.so.0
 common  := $(O)/lib/common.a
 format  := $(O)/lib/libptl.a
+elf     := $(O)/lib/elf.a
 record  := $(O)/lib/record.a
 relog   := $(O)/lib/relog.a
 dump    := $(O)/lib/dump.a
@@ -214,6 +216,7 @@ $(2): $(call objects,$(1)) $(2).list
 endef
 $(eval $(call archive,$(common_src),$(common)))
 $(eval $(call archive,$(format_src) $(common_src),$(format)))
+$(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
 $(eval $(call archive,$(relog_src),$(relog)))
@@ -244,19 +247,20 @@ $(1): $(2)
 	@mkdir -p $$(@D)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
-$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(format),$(record_libs)))
-$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(format),$(relog_libs)))
+$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(format),$(record_libs)))
+$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(format),$(dump_libs)))
 
 # A unit test is linked with the part in its name and the parts below, which keeps dependencies pointing
 # down. A name of no part gets everything.
-every_lib := $(record) $(qemu) $(relog) $(dump) $(format)
+every_lib := $(record) $(qemu) $(relog) $(dump) $(elf) $(format)
 every_ext := $(dump_libs) $(record_libs)
 part_common := $(common)
 part_format := $(format)
-part_record := $(record) $(qemu) $(format)
+part_elf    := $(elf) $(format)
+part_record := $(record) $(qemu) $(elf) $(format)
 part_qemu   := $(part_record)
-part_relog  := $(relog) $(format)
+part_relog  := $(relog) $(elf) $(format)
 part_dump   := $(dump) $(format)
 part_of      = $(or $(part_$(word 2,$(subst _, ,$(notdir $(1))))),$(every_lib))
 $(foreach t,$(unit),$(eval $(call program,$(t),$(O)/obj/tests/unit/$(notdir $(t)).o \
@@ -384,4 +388,4 @@ clean:
 	$(Q)rm -rf $(O)
 
 -include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(plugin_src) $(record_src) \
-	$(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
+	$(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))

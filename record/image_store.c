@@ -13,7 +13,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
-#include "record/elf_file.h"
+#include "elf/file.h"
 #include "record/mapped_file.h"
 
 /* A larger mapping or debug file is not embedded: a bound on memory. */
@@ -150,11 +150,11 @@ static int put_range(struct record_image_store *store, int fd, uint64_t offset, 
 }
 
 /* The whole file that has the DWARF: elf's own, or the separate one. */
-static int put_debug(struct record_image_store *store, int fd, const struct record_elf *elf,
-		     int debug_fd, const struct record_elf *debug, struct file_entry *entry)
+static int put_debug(struct record_image_store *store, int fd, const struct ptl_elf *elf,
+		     int debug_fd, const struct ptl_elf *debug, struct file_entry *entry)
 {
-	const int from = debug && record_elf_has_debug(debug) ? debug_fd
-			 : record_elf_has_debug(elf)          ? fd
+	const int from = debug && ptl_elf_has_debug(debug) ? debug_fd
+			 : ptl_elf_has_debug(elf)          ? fd
 							      : -1;
 	struct stat info;
 
@@ -164,11 +164,11 @@ static int put_debug(struct record_image_store *store, int fd, const struct reco
 			 &entry->has_debug);
 }
 
-static int put_symbols(struct record_image_store *store, const struct record_elf *elf,
-		       const struct record_elf *debug, struct file_entry *entry)
+static int put_symbols(struct record_image_store *store, const struct ptl_elf *elf,
+		       const struct ptl_elf *debug, struct file_entry *entry)
 {
 	struct ptl_bytes symbols = {0};
-	int status = record_elf_symbols(elf, debug, &symbols);
+	int status = ptl_elf_symbols(elf, debug, &symbols);
 
 	if (status == PTL_CORRUPT) {
 		store->unread++;
@@ -182,25 +182,25 @@ static int put_symbols(struct record_image_store *store, const struct record_elf
 	return status;
 }
 
-static int read_elf(struct record_image_store *store, int fd, const struct record_elf *elf,
+static int read_elf(struct record_image_store *store, int fd, const struct ptl_elf *elf,
 		    struct file_entry *entry)
 {
-	struct record_elf *debug = NULL;
+	struct ptl_elf *debug = NULL;
 	int debug_fd = -1, status = 0;
 
 	entry->is_elf = true;
-	entry->build_id_size = record_elf_build_id(elf, entry->build_id);
+	entry->build_id_size = ptl_elf_build_id(elf, entry->build_id);
 	if (store->embed >= RECORD_EMBED_SYMBOLS &&
-	    (!record_elf_has_symtab(elf) ||
-	     (store->embed == RECORD_EMBED_DEBUG && !record_elf_has_debug(elf))))
+	    (!ptl_elf_has_symtab(elf) ||
+	     (store->embed == RECORD_EMBED_DEBUG && !ptl_elf_has_debug(elf))))
 		debug_fd = record_open_debug(entry->build_id, entry->build_id_size);
-	if (debug_fd >= 0 && record_elf_open(debug_fd, &debug) < 0)
+	if (debug_fd >= 0 && ptl_elf_open(debug_fd, &debug) < 0)
 		debug = NULL;
 	if (store->embed >= RECORD_EMBED_SYMBOLS)
 		status = put_symbols(store, elf, debug, entry);
 	if (status == 0 && store->embed == RECORD_EMBED_DEBUG)
 		status = put_debug(store, fd, elf, debug_fd, debug, entry);
-	record_elf_close(debug);
+	ptl_elf_close(debug);
 	if (debug_fd >= 0)
 		close(debug_fd);
 	return status;
@@ -208,7 +208,7 @@ static int read_elf(struct record_image_store *store, int fd, const struct recor
 
 /* The entry of a file; one that is no ELF file has an empty one. */
 static int find_file(struct record_image_store *store, int fd, const struct file_key *key,
-		     const struct record_elf *elf, struct file_entry **result)
+		     const struct ptl_elf *elf, struct file_entry **result)
 {
 	const uint64_t *known = ptl_byte_map_get(&store->files, key, sizeof(*key));
 	struct file_entry *entry;
@@ -230,21 +230,21 @@ static int find_file(struct record_image_store *store, int fd, const struct file
 }
 
 /* Opens the file as ELF, if it is that. */
-static struct record_elf *open_elf(int fd)
+static struct ptl_elf *open_elf(int fd)
 {
-	struct record_elf *elf = NULL;
+	struct ptl_elf *elf = NULL;
 
-	return record_elf_open(fd, &elf) < 0 ? NULL : elf;
+	return ptl_elf_open(fd, &elf) < 0 ? NULL : elf;
 }
 
 static int read_piece(struct record_image_store *store, int fd, const struct piece_key *key,
-		      const struct record_elf *elf, struct piece_entry *entry)
+		      const struct ptl_elf *elf, struct piece_entry *entry)
 {
 	uint64_t size = key->file.size > key->offset ? key->file.size - key->offset : 0;
 
 	if (size > key->size)
 		size = key->size;
-	if (!elf || !record_elf_address(elf, key->offset, &entry->default_base))
+	if (!elf || !ptl_elf_address(elf, key->offset, &entry->default_base))
 		entry->default_base = key->offset;
 	if (store->embed < RECORD_EMBED_CODE || !size)
 		return 0;
@@ -260,7 +260,7 @@ static int find_piece(struct record_image_store *store, int fd, const struct pie
 		      struct piece_entry **piece, struct file_entry **file)
 {
 	const uint64_t *known = ptl_byte_map_get(&store->pieces, key, sizeof(*key));
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 	int status;
 
 	if (known) {
@@ -274,7 +274,7 @@ static int find_piece(struct record_image_store *store, int fd, const struct pie
 	status = read_piece(store, fd, key, elf, *piece);
 	if (status == 0)
 		status = find_file(store, fd, &key->file, elf, file);
-	record_elf_close(elf);
+	ptl_elf_close(elf);
 	/* What could not be read may be readable the next time. */
 	if (status == 0 && ((*piece)->has_code || store->embed == RECORD_EMBED_NONE))
 		status = ptl_byte_map_put(&store->pieces, key, sizeof(*key),

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes what the recorder reads of ELF files; the symbols it encodes must be readable again. */
+/* Fuzzes what is read of ELF files; the symbols it encodes must be readable again. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include <ptl/symbols.h>
 
-#include "record/elf_file.h"
+#include "elf/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_symbols(const struct record_elf *elf)
+static void check_symbols(const struct ptl_elf *elf)
 {
 	struct ptl_bytes encoded = {0};
 	struct ptl_symbol_table *table;
 
-	if (record_elf_symbols(elf, NULL, &encoded) == 0 && encoded.size) {
+	if (ptl_elf_symbols(elf, NULL, &encoded) == 0 && encoded.size) {
 		if (ptl_symbols_decode(encoded.data, encoded.size, &table) < 0)
 			abort();
 		ptl_symbols_free(table);
@@ -25,17 +25,17 @@ static void check_symbols(const struct record_elf *elf)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 	uint64_t address;
 
-	if (record_elf_open_memory(data, size, &elf) < 0)
+	if (ptl_elf_open_memory(data, size, &elf) < 0)
 		return 0;
-	if (record_elf_build_id(elf, id) > sizeof(id))
+	if (ptl_elf_build_id(elf, id) > sizeof(id))
 		abort();
-	(void)record_elf_address(elf, 0x1000, &address);
-	(void)record_elf_has_symtab(elf);
-	(void)record_elf_has_debug(elf);
+	(void)ptl_elf_address(elf, 0x1000, &address);
+	(void)ptl_elf_has_symtab(elf);
+	(void)ptl_elf_has_debug(elf);
 	check_symbols(elf);
-	record_elf_close(elf);
+	ptl_elf_close(elf);
 	return 0;
 }

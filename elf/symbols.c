@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "record/elf_state.h"
+#include "elf/state.h"
 
 #define PLT_ENTRY_MAX 16
 
@@ -63,7 +63,7 @@ static void free_symbols(struct symbols *symbols)
 }
 
 /* Notes which sections hold code, so that a label without a type counts only there. */
-static int find_code(struct symbols *symbols, const struct record_elf *elf)
+static int find_code(struct symbols *symbols, const struct ptl_elf *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -97,10 +97,10 @@ static uint8_t letter_of(const struct symbols *symbols, const GElf_Sym *symbol)
 	return bind == STB_LOCAL ? 't' : bind == STB_WEAK ? 'W' : 'T';
 }
 
-static int add_table(struct symbols *symbols, const struct record_elf *elf, uint32_t type)
+static int add_table(struct symbols *symbols, const struct ptl_elf *elf, uint32_t type)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = record_elf_section(elf, type, NULL, &header);
+	Elf_Scn *section = ptl_elf_section(elf, type, NULL, &header);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT);
 	int status;
@@ -108,7 +108,7 @@ static int add_table(struct symbols *symbols, const struct record_elf *elf, uint
 	if (!section)
 		return 0;
 	if (!data || !entry)
-		return record_elf_failure("symbol table");
+		return ptl_elf_failure("symbol table");
 	status = find_code(symbols, elf);
 	/* libelf takes an int for the index. */
 	for (size_t i = 1; status == 0 && i < data->d_size / entry && i < INT32_MAX; i++) {
@@ -116,7 +116,7 @@ static int add_table(struct symbols *symbols, const struct record_elf *elf, uint
 		GElf_Sym found;
 
 		if (!gelf_getsym(data, (int)i, &found))
-			return record_elf_failure("symbol");
+			return ptl_elf_failure("symbol");
 		symbol.type = letter_of(symbols, &found);
 		symbol.name = symbol.type ? elf_strptr(elf->elf, header.sh_link, found.st_name)
 					  : NULL;
@@ -130,7 +130,7 @@ static int add_table(struct symbols *symbols, const struct record_elf *elf, uint
 }
 
 /* Maps the address of each GOT slot to the dynamic symbol whose address it will hold. */
-static int find_slots(const struct record_elf *elf, struct ptl_hash_map *slots)
+static int find_slots(const struct ptl_elf *elf, struct ptl_hash_map *slots)
 {
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_RELA, 1, EV_CURRENT);
 	Elf_Scn *section = NULL;
@@ -192,12 +192,12 @@ static int add_plt_name(struct symbols *symbols, const char *name, uint64_t addr
 }
 
 /* The entries of one PLT section; `entry` is the size of each. */
-static int add_plt_section(struct symbols *symbols, const struct record_elf *elf, const char *name,
+static int add_plt_section(struct symbols *symbols, const struct ptl_elf *elf, const char *name,
 			   size_t entry, const struct ptl_hash_map *slots)
 {
 	GElf_Shdr plt, dynamic;
-	Elf_Scn *section = record_elf_section(elf, SHT_PROGBITS, name, &plt);
-	Elf_Scn *table = record_elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
+	Elf_Scn *section = ptl_elf_section(elf, SHT_PROGBITS, name, &plt);
+	Elf_Scn *table = ptl_elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
 	Elf_Data *code = section ? elf_getdata(section, NULL) : NULL;
 	Elf_Data *data = table ? elf_getdata(table, NULL) : NULL;
 	int status = 0;
@@ -223,7 +223,7 @@ static int add_plt_section(struct symbols *symbols, const struct record_elf *elf
 	return status;
 }
 
-static int add_plt(struct symbols *symbols, const struct record_elf *elf)
+static int add_plt(struct symbols *symbols, const struct ptl_elf *elf)
 {
 	/* With -z ibtplt .plt only pushes, and the jump is in .plt.sec. */
 	static const struct {
@@ -242,7 +242,7 @@ static int add_plt(struct symbols *symbols, const struct record_elf *elf)
 
 		/* .plt.got has entries of 16 bytes where those of .plt begin with endbr64. */
 		if (entry == 8 &&
-		    record_elf_section(elf, SHT_PROGBITS, sections[i].name, &header) &&
+		    ptl_elf_section(elf, SHT_PROGBITS, sections[i].name, &header) &&
 		    header.sh_entsize == PLT_ENTRY_MAX)
 			entry = PLT_ENTRY_MAX;
 		status = add_plt_section(symbols, elf, sections[i].name, entry, &slots);
@@ -251,10 +251,10 @@ static int add_plt(struct symbols *symbols, const struct record_elf *elf)
 	return status;
 }
 
-int record_elf_symbols(const struct record_elf *elf, const struct record_elf *debug,
+int ptl_elf_symbols(const struct ptl_elf *elf, const struct ptl_elf *debug,
 		       struct ptl_bytes *out)
 {
-	const struct record_elf *full = debug && record_elf_has_symtab(debug) ? debug : elf;
+	const struct ptl_elf *full = debug && ptl_elf_has_symtab(debug) ? debug : elf;
 	struct symbols symbols = {0};
 	int status = add_table(&symbols, full, SHT_SYMTAB);
 

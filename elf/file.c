@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens ELF files with libelf; build ids and load addresses. */
-#include "record/elf_file.h"
+#include "elf/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
-#include "record/elf_state.h"
+#include "elf/state.h"
 
 #define PAGE_MASK 0xfffull
 #define NOTES_MAX (1u << 20) /* a larger note segment is not looked at */
 
-int record_elf_failure(const char *what)
+int ptl_elf_failure(const char *what)
 {
 	return ptl_fail(PTL_CORRUPT, "%s: %s", what, elf_errmsg(-1));
 }
 
-static int start(Elf *handle, struct record_elf **result)
+static int start(Elf *handle, struct ptl_elf **result)
 {
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 
 	if (!handle)
-		return record_elf_failure("ELF file");
+		return ptl_elf_failure("ELF file");
 	if (elf_kind(handle) != ELF_K_ELF) {
 		elf_end(handle);
 		return ptl_fail(PTL_NOT_OURS, "not an ELF file");
@@ -34,8 +34,8 @@ static int start(Elf *handle, struct record_elf **result)
 	elf->elf = handle;
 	if (!gelf_getehdr(handle, &elf->header) || elf_getphdrnum(handle, &elf->segments) < 0 ||
 	    elf_getshdrnum(handle, &elf->sections) < 0) {
-		record_elf_close(elf);
-		return record_elf_failure("ELF header");
+		ptl_elf_close(elf);
+		return ptl_elf_failure("ELF header");
 	}
 	if (elf_getshdrstrndx(handle, &elf->names) < 0)
 		elf->names = 0;
@@ -43,20 +43,20 @@ static int start(Elf *handle, struct record_elf **result)
 	return 0;
 }
 
-int record_elf_open(int fd, struct record_elf **elf)
+int ptl_elf_open(int fd, struct ptl_elf **elf)
 {
 	elf_version(EV_CURRENT);
 	return start(elf_begin(fd, ELF_C_READ, NULL), elf);
 }
 
-int record_elf_open_memory(const void *data, size_t size, struct record_elf **elf)
+int ptl_elf_open_memory(const void *data, size_t size, struct ptl_elf **elf)
 {
 	elf_version(EV_CURRENT);
 	/* libelf does not write to it: it only wants to be able to. */
 	return start(elf_memory((char *)data, size), elf);
 }
 
-void record_elf_close(struct record_elf *elf)
+void ptl_elf_close(struct ptl_elf *elf)
 {
 	if (!elf)
 		return;
@@ -64,7 +64,7 @@ void record_elf_close(struct record_elf *elf)
 	free(elf);
 }
 
-Elf_Scn *record_elf_section(const struct record_elf *elf, uint32_t type, const char *name,
+Elf_Scn *ptl_elf_section(const struct ptl_elf *elf, uint32_t type, const char *name,
 			    GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
@@ -102,7 +102,7 @@ static size_t find_build_id(Elf_Data *notes, uint8_t id[PTL_BUILD_ID_MAX])
 	return 0;
 }
 
-static size_t build_id_in_segments(const struct record_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
+static size_t build_id_in_segments(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
 {
 	GElf_Phdr segment;
 
@@ -122,7 +122,7 @@ static size_t build_id_in_segments(const struct record_elf *elf, uint8_t id[PTL_
 	return 0;
 }
 
-size_t record_elf_build_id(const struct record_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
+size_t ptl_elf_build_id(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
 {
 	GElf_Shdr header;
 	size_t size = build_id_in_segments(elf, id);
@@ -131,7 +131,7 @@ size_t record_elf_build_id(const struct record_elf *elf, uint8_t id[PTL_BUILD_ID
 	if (size)
 		return size;
 	/* A separate debug file keeps the section, but not what its program header points at. */
-	section = record_elf_section(elf, SHT_NOTE, ".note.gnu.build-id", &header);
+	section = ptl_elf_section(elf, SHT_NOTE, ".note.gnu.build-id", &header);
 	return section && header.sh_size <= NOTES_MAX
 		       ? find_build_id(elf_getdata(section, NULL), id)
 		       : 0;
@@ -147,7 +147,7 @@ static bool segment_has(const GElf_Phdr *segment, uint64_t offset)
 	       offset - first < segment->p_filesz + (segment->p_offset & PAGE_MASK);
 }
 
-bool record_elf_address(const struct record_elf *elf, uint64_t offset, uint64_t *address)
+bool ptl_elf_address(const struct ptl_elf *elf, uint64_t offset, uint64_t *address)
 {
 	bool found = false;
 	GElf_Phdr segment;
@@ -165,16 +165,16 @@ bool record_elf_address(const struct record_elf *elf, uint64_t offset, uint64_t 
 	return found;
 }
 
-bool record_elf_has_symtab(const struct record_elf *elf)
+bool ptl_elf_has_symtab(const struct ptl_elf *elf)
 {
 	GElf_Shdr header;
 
-	return record_elf_section(elf, SHT_SYMTAB, NULL, &header) != NULL;
+	return ptl_elf_section(elf, SHT_SYMTAB, NULL, &header) != NULL;
 }
 
-bool record_elf_has_debug(const struct record_elf *elf)
+bool ptl_elf_has_debug(const struct ptl_elf *elf)
 {
 	GElf_Shdr header;
 
-	return record_elf_section(elf, SHT_PROGBITS, ".debug_line", &header) != NULL;
+	return ptl_elf_section(elf, SHT_PROGBITS, ".debug_line", &header) != NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the recorder wants to know of an ELF file: identity, load addresses, symbols. */
-#ifndef PTL_RECORD_ELF_FILE_H
-#define PTL_RECORD_ELF_FILE_H
+/* What is read of an ELF file: identity, load addresses, symbols. */
+#ifndef PTL_ELF_FILE_H
+#define PTL_ELF_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,38 +11,38 @@
 
 #include "common/bytes.h"
 
-struct record_elf;
+struct ptl_elf;
 
 /*
  * Opens an ELF file for reading. fd stays the caller's and must stay open as long as the result; it
  * is read with pread, so that a file that is cut meanwhile is an error and no signal. PTL_NOT_OURS:
  * not ELF; PTL_CORRUPT; PTL_NO_MEMORY.
  */
-int record_elf_open(int fd, struct record_elf **elf);
+int ptl_elf_open(int fd, struct ptl_elf **elf);
 /* The same of bytes in memory, which stay the caller's. */
-int record_elf_open_memory(const void *data, size_t size, struct record_elf **elf);
-void record_elf_close(struct record_elf *elf);
+int ptl_elf_open_memory(const void *data, size_t size, struct ptl_elf **elf);
+void ptl_elf_close(struct ptl_elf *elf);
 
 /* Copies the GNU build id; returns its size, 0 where there is none. */
-size_t record_elf_build_id(const struct record_elf *elf, uint8_t id[PTL_BUILD_ID_MAX]);
+size_t ptl_elf_build_id(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX]);
 
 /*
  * The virtual address that the program headers give to the byte at offset of the file, an
  * executable segment first; false where no segment has that byte. The first page of a segment
  * counts as the whole page, as the kernel maps it.
  */
-bool record_elf_address(const struct record_elf *elf, uint64_t offset, uint64_t *address);
+bool ptl_elf_address(const struct ptl_elf *elf, uint64_t offset, uint64_t *address);
 
 /* Whether it has a full symbol table (not stripped), and whether it has DWARF line information. */
-bool record_elf_has_symtab(const struct record_elf *elf);
-bool record_elf_has_debug(const struct record_elf *elf);
+bool ptl_elf_has_symtab(const struct ptl_elf *elf);
+bool ptl_elf_has_debug(const struct ptl_elf *elf);
 
 /*
  * Encodes the names of functions for ptl/symbols.h: .symtab of `debug` (may be NULL) or of elf,
  * else .dynsym, and the entries of the PLT as "name@plt". Where there is no name at all, out stays
  * empty. PTL_CORRUPT, PTL_NO_MEMORY.
  */
-int record_elf_symbols(const struct record_elf *elf, const struct record_elf *debug,
+int ptl_elf_symbols(const struct ptl_elf *elf, const struct ptl_elf *debug,
 		       struct ptl_bytes *out);
 
 #endif

@@ -15,7 +15,7 @@
 #include <ptl/symbols.h>
 
 #include "common/file.h"
-#include "record/elf_file.h"
+#include "elf/file.h"
 
 /* Known to the symbol table, and to nobody else. */
 __attribute__((noinline, used)) static int a_function_to_be_found(int x)
@@ -24,13 +24,13 @@ __attribute__((noinline, used)) static int a_function_to_be_found(int x)
 	return x + 1;
 }
 
-static struct record_elf *open_own(int *fd)
+static struct ptl_elf *open_own(int *fd)
 {
-	struct record_elf *elf = NULL;
+	struct ptl_elf *elf = NULL;
 
 	*fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	assert_true(*fd >= 0);
-	assert_int_equal(record_elf_open(*fd, &elf), 0);
+	assert_int_equal(ptl_elf_open(*fd, &elf), 0);
 	return elf;
 }
 
@@ -63,21 +63,21 @@ static void finds_a_function_by_its_address(void **state)
 	struct ptl_bytes encoded = {0};
 	const uint64_t here = (uint64_t)(uintptr_t)a_function_to_be_found;
 	uint64_t base = 0, offset = 0, address = 0;
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
 	find_own_mapping(here, &base, &offset);
-	assert_true(record_elf_address(elf, offset, &address));
-	assert_int_equal(record_elf_symbols(elf, NULL, &encoded), 0);
+	assert_true(ptl_elf_address(elf, offset, &address));
+	assert_int_equal(ptl_elf_symbols(elf, NULL, &encoded), 0);
 	assert_int_equal(ptl_symbols_decode(encoded.data, encoded.size, &table), 0);
 	assert_string_equal(ptl_symbols_find(table, here - base + address).name,
 			    "a_function_to_be_found");
 	assert_int_equal(ptl_symbols_find(table, here - base + address).type, 't');
 	ptl_symbols_free(table);
 	ptl_bytes_free(&encoded);
-	record_elf_close(elf);
+	ptl_elf_close(elf);
 	close(fd);
 }
 
@@ -85,13 +85,13 @@ static void names_plt_entries(void **state)
 {
 	struct ptl_symbol_table *table = NULL;
 	struct ptl_bytes encoded = {0};
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 	bool found = false;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
-	assert_int_equal(record_elf_symbols(elf, NULL, &encoded), 0);
+	assert_int_equal(ptl_elf_symbols(elf, NULL, &encoded), 0);
 	assert_int_equal(ptl_symbols_decode(encoded.data, encoded.size, &table), 0);
 	for (size_t i = 0; i < ptl_symbols_count(table); i++) {
 		const struct ptl_symbol symbol = ptl_symbols_get(table, i);
@@ -103,48 +103,48 @@ static void names_plt_entries(void **state)
 	assert_true(found);
 	ptl_symbols_free(table);
 	ptl_bytes_free(&encoded);
-	record_elf_close(elf);
+	ptl_elf_close(elf);
 	close(fd);
 }
 
 static void reads_a_build_id(void **state)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
 	/* Debian's linker makes one of 20 bytes. */
-	assert_int_equal(record_elf_build_id(elf, id), 20);
-	assert_true(record_elf_has_symtab(elf));
-	record_elf_close(elf);
+	assert_int_equal(ptl_elf_build_id(elf, id), 20);
+	assert_true(ptl_elf_has_symtab(elf));
+	ptl_elf_close(elf);
 	close(fd);
 }
 
 static void knows_no_address_outside_of_segments(void **state)
 {
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 	uint64_t address;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
-	assert_false(record_elf_address(elf, UINT64_MAX, &address));
-	assert_false(record_elf_address(elf, (uint64_t)1 << 40, &address));
-	assert_true(record_elf_address(elf, 0, &address));
-	record_elf_close(elf);
+	assert_false(ptl_elf_address(elf, UINT64_MAX, &address));
+	assert_false(ptl_elf_address(elf, (uint64_t)1 << 40, &address));
+	assert_true(ptl_elf_address(elf, 0, &address));
+	ptl_elf_close(elf);
 	close(fd);
 }
 
 static void refuses_what_is_no_elf_file(void **state)
 {
 	static const char text[] = "#!/bin/sh\nexit 0\n";
-	struct record_elf *elf;
+	struct ptl_elf *elf;
 
 	(void)state;
-	assert_int_equal(record_elf_open_memory(text, sizeof(text), &elf), PTL_NOT_OURS);
-	assert_true(record_elf_open_memory("\177ELF", 4, &elf) < 0);
+	assert_int_equal(ptl_elf_open_memory(text, sizeof(text), &elf), PTL_NOT_OURS);
+	assert_true(ptl_elf_open_memory("\177ELF", 4, &elf) < 0);
 }
 
 /* Whatever is cut off, there is an answer. */
@@ -159,16 +159,16 @@ static void survives_truncation(void **state)
 	for (size_t cut = 0; cut < size; cut = cut < 256 ? cut + 1 : cut * 2) {
 		uint8_t *copy = malloc(cut ? cut : 1);
 		struct ptl_bytes encoded = {0};
-		struct record_elf *elf;
+		struct ptl_elf *elf;
 		uint64_t address;
 
 		assert_non_null(copy);
 		memcpy(copy, data, cut);
-		if (record_elf_open_memory(copy, cut, &elf) == 0) {
-			(void)record_elf_build_id(elf, id);
-			(void)record_elf_address(elf, 0x1000, &address);
-			(void)record_elf_symbols(elf, NULL, &encoded);
-			record_elf_close(elf);
+		if (ptl_elf_open_memory(copy, cut, &elf) == 0) {
+			(void)ptl_elf_build_id(elf, id);
+			(void)ptl_elf_address(elf, 0x1000, &address);
+			(void)ptl_elf_symbols(elf, NULL, &encoded);
+			ptl_elf_close(elf);
 		}
 		ptl_bytes_free(&encoded);
 		free(copy);
