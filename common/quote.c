@@ -5,28 +5,37 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_plain(const char *word)
+/* "=" is plain but at the start, where zsh takes "=ls" for the path of ls. */
+static bool is_plain(const char *word, size_t length)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 				    "%+,-./:=@_";
 
-	return *word && strspn(word, plain) == strlen(word);
+	for (size_t i = 0; i < length; i++)
+		if (!word[i] || !strchr(plain, word[i]))
+			return false;
+	return length && word[0] != '=';
+}
+
+void ptl_quote_word_n(struct ptl_bytes *out, const char *word, size_t length)
+{
+	if (is_plain(word, length)) {
+		ptl_write_bytes(out, word, length);
+		return;
+	}
+	ptl_write_bytes(out, "'", 1);
+	for (size_t i = 0; i < length; i++) {
+		if (word[i] == '\'')
+			ptl_write_bytes(out, "'\\''", 4);
+		else
+			ptl_write_bytes(out, word + i, 1);
+	}
+	ptl_write_bytes(out, "'", 1);
 }
 
 void ptl_quote_word(struct ptl_bytes *out, const char *word)
 {
-	if (is_plain(word)) {
-		ptl_write_bytes(out, word, strlen(word));
-		return;
-	}
-	ptl_write_bytes(out, "'", 1);
-	for (; *word; word++) {
-		if (*word == '\'')
-			ptl_write_bytes(out, "'\\''", 4);
-		else
-			ptl_write_bytes(out, word, 1);
-	}
-	ptl_write_bytes(out, "'", 1);
+	ptl_quote_word_n(out, word, strlen(word));
 }
 
 void ptl_quote_words(struct ptl_bytes *out, size_t count, const char *const *words)

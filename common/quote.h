@@ -13,6 +13,9 @@
  */
 void ptl_quote_word(struct ptl_bytes *out, const char *word);
 
+/* The same of length bytes, none of them zero, with no zero behind them. */
+void ptl_quote_word_n(struct ptl_bytes *out, const char *word, size_t length);
+
 /* Appends count words with a space between, and a zero byte behind the last. */
 void ptl_quote_words(struct ptl_bytes *out, size_t count, const char *const *words);
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/quote.h"
 #include "common/thread_pool.h"
 #include "common/version.h"
 #include "record/machine.h"
-#include "record/quote.h"
 #include "record/signals.h"
 
 #define TICK 100000000u /* nanoseconds between looks at what has become old */
@@ -114,18 +114,27 @@ static int write_schemas(struct record_capture *capture)
 
 static int write_provenance(struct record_capture *capture)
 {
-	char *command = record_quote(capture->settings->command_line);
-	const struct ptl_provenance provenance = {
-		.tool = "ptl-record",
-		.version = PTL_VERSION,
-		.command = command,
-		.wall_time = capture->machine.wall_start,
-		.rules = "",
-	};
-	int status = command ? ptl_writer_provenance(capture->output.writer, &provenance)
-			     : ptl_fail_memory("command line", 0);
+	char *const *words = capture->settings->command_line;
+	struct ptl_bytes command = {0};
+	size_t count = 0;
+	int status;
 
-	free(command);
+	while (words[count])
+		count++;
+	ptl_quote_words(&command, count, (const char *const *)words);
+	if (command.failed) {
+		ptl_bytes_free(&command);
+		return ptl_fail_memory("command line", 0);
+	}
+	status = ptl_writer_provenance(capture->output.writer,
+				       &(struct ptl_provenance){
+					       .tool = "ptl-record",
+					       .version = PTL_VERSION,
+					       .command = (const char *)command.data,
+					       .wall_time = capture->machine.wall_start,
+					       .rules = "",
+				       });
+	ptl_bytes_free(&command);
 	return status;
 }
 
@@ -196,7 +205,7 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 		return 0;
 	record_truth_close(capture->truth);
 	free_parts(capture);
-	(void)record_output_close(&capture->output);
+	record_output_discard(&capture->output);
 	return status;
 }
 

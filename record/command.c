@@ -165,8 +165,8 @@ static int not_followed(const char *path, int cause)
 	return RECORD_EXIT_NOT_EXECUTABLE;
 }
 
-/* Checks the file, its #! lines and its ELF interpreter. */
-static int check_target(struct record_command *command)
+/* Checks the file, its #! lines and its ELF interpreter. native: the kernel runs it, not QEMU. */
+static int check_target(struct record_command *command, bool native)
 {
 	struct pq_target target;
 	int status = pq_target_find(&target, command->path);
@@ -178,10 +178,10 @@ static int check_target(struct record_command *command)
 	if ((status == -ENOEXEC || status == PTL_NOT_FOLLOWED_FORMAT) && !command->script &&
 	    is_plain_text(command->path)) {
 		status = use_shell(command);
-		return status ? status : check_target(command);
+		return status ? status : check_target(command, native);
 	}
 	if (status > 0)
-		return not_followed(command->path, status);
+		return native ? 0 : not_followed(command->path, status);
 	if (status == -ENOENT) {
 		ptl_fail(PTL_NOT_FOUND, "cannot run %s: its interpreter does not exist",
 			 command->path);
@@ -190,7 +190,7 @@ static int check_target(struct record_command *command)
 	return status == -ENOMEM ? no_memory() : failure(command->path, -status);
 }
 
-int record_command_find(char *const *argv, struct record_command *command)
+int record_command_find(char *const *argv, bool native, struct record_command *command)
 {
 	size_t count = 0;
 	int status;
@@ -204,7 +204,7 @@ int record_command_find(char *const *argv, struct record_command *command)
 	memcpy(command->argv, argv, count * sizeof(*argv));
 	status = locate(argv[0], &command->path);
 	if (!status)
-		status = check_target(command);
+		status = check_target(command, native);
 	if (status)
 		record_command_free(command);
 	return status;

@@ -3,6 +3,8 @@
 #ifndef PTL_RECORD_COMMAND_H
 #define PTL_RECORD_COMMAND_H
 
+#include <stdbool.h>
+
 /* Exit statuses as shells give them. */
 #define RECORD_EXIT_NOT_EXECUTABLE 126
 #define RECORD_EXIT_NOT_FOUND 127
@@ -14,12 +16,12 @@ struct record_command {
 };
 
 /*
- * Looks argv[0] up, in $PATH where it has no slash, and checks that execve would run it and QEMU
- * can. A text that is neither ELF nor has #! is given to /bin/sh, as execvp does. argv's strings
+ * Looks argv[0] up, in $PATH where it has no slash, and checks that execve would run it and, unless
+ * `native`, that QEMU can. A text that is neither ELF nor has #! is given to /bin/sh, as execvp does. argv's strings
  * must outlive the result. Returns 0, or the exit status that tells what is wrong, RECORD_EXIT_* or
  * PTL_EXIT_SYSTEM, with the reason as an error chain.
  */
-int record_command_find(char *const *argv, struct record_command *command);
+int record_command_find(char *const *argv, bool native, struct record_command *command);
 void record_command_free(struct record_command *command);
 
 /* The last part of a path. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/quote.h"
 #include "record/model_state.h"
-#include "record/quote.h"
 
 #define EXEC_BYTES_MAX (8u << 20)            /* more than Linux allows arguments to take */
 #define COMMAND_LINE_MAX ((size_t)256 << 10) /* longer ones are cut; an event holds a megabyte */
@@ -74,8 +74,11 @@ static char *make_command_line(struct ptl_bytes *bytes, size_t at)
 	const char *word;
 	size_t length;
 
-	while ((word = next_string(bytes, &at, &length)) && out.size < COMMAND_LINE_MAX)
-		record_quote_word(&out, word, length);
+	while ((word = next_string(bytes, &at, &length)) && out.size < COMMAND_LINE_MAX) {
+		if (out.size)
+			ptl_write_bytes(&out, " ", 1);
+		ptl_quote_word_n(&out, word, length);
+	}
 	if (out.size > COMMAND_LINE_MAX) {
 		out.size = COMMAND_LINE_MAX;
 		ptl_write_bytes(&out, "...", 3);

@@ -131,6 +131,25 @@ void record_output_look(struct record_output *output)
 		(int)getpid(), output->fd);
 }
 
+void record_output_discard(struct record_output *output)
+{
+	struct stat ours, named;
+
+	if (!output->writer)
+		return;
+	ptl_writer_abandon(output->writer);
+	output->writer = NULL;
+	/* Only what has this name itself: not what a link or /dev/fd/N leads to. */
+	if (output->fd >= 0 && fstat(output->fd, &ours) == 0 && lstat(output->path, &named) == 0 &&
+	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
+		(void)unlink(output->path);
+	if (output->fd >= 0)
+		close(output->fd);
+	output->fd = -1;
+	free(output->path);
+	output->path = NULL;
+}
+
 int record_output_close(struct record_output *output)
 {
 	struct ptl_writer_counts counts;

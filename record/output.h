@@ -40,6 +40,8 @@ int record_output_open(struct record_output *output, const char *path, bool forc
 		       const struct ptl_writer_options *options);
 /* Closes the file; 0 or the first failure of writing. */
 int record_output_close(struct record_output *output);
+/* Nothing was recorded after all: closes the file, and removes it if it is one that was made. */
+void record_output_discard(struct record_output *output);
 
 /* What ptl_writer_* returned: a failure to write is noted and becomes 0. */
 int record_output_check(struct record_output *output, int status);

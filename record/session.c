@@ -7,70 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "common/error.h"
 #include "common/message.h"
-#include "record/command.h"
 #include "record/machine.h"
 #include "record/progress.h"
-#include "record/qemu_launch.h"
-#include "record/qemu_tools.h"
 #include "record/signals.h"
-#include "record/source.h"
 
 #define MILLISECOND 1000000ull
 /* How long to sleep at most while there is something to take each time, and while there is not. */
 #define SLEEP_BUSY 4
 #define SLEEP_IDLE 100
-/*
- * How long descendants may take to end after the command, and threads to notice that tracing has
- * ended.
- */
+/* How long descendants may take to end after the command. */
 #define GRACE (200 * MILLISECOND)
-#define STOP_TIME (500 * MILLISECOND)
 #define PROGRESS_TIME (500 * MILLISECOND)
-#define MESSAGE_RING (128u << 10)
-#define TRUTH_RING (4u << 20)
-#define VIRTUAL_START 1 /* nanoseconds; 0 would mean unknown */
 
 /* ---- before the start ------------------------------------------------------------------------ */
-
-static void describe_machine(const struct record_settings *settings, struct ptl_machine *machine)
-{
-	record_machine_describe(settings, machine);
-	snprintf(machine->source, sizeof(machine->source), "qemu");
-	machine->software = true;
-	if (settings->clock == PTL_CLOCK_VIRTUAL)
-		machine->start_time = VIRTUAL_START;
-	/* A tick of the TSC is a nanosecond of the trace's clock. */
-	machine->tsc_multiplier = 1;
-	machine->tsc_frequency = PTL_QEMU_TSC_HZ;
-	machine->mtc_frequency = PTL_QEMU_MTC_SHIFT_DEFAULT;
-	machine->ctc_numerator = PTL_QEMU_CPUID_15_EBX;
-	machine->ctc_denominator = PTL_QEMU_CPUID_15_EAX;
-	machine->nominal_ratio = PTL_QEMU_NOMINAL_RATIO;
-}
-
-static void configure(const struct record_settings *settings, const struct record_qemu_tools *tools,
-		      struct ptl_channel_config *config)
-{
-	*config = (struct ptl_channel_config){
-		.slot_count = settings->threads_max,
-		.timing = settings->timing,
-		.clock = settings->clock,
-		.return_compression = settings->return_compression,
-		.truth = settings->truth != NULL,
-		.mtc_shift = PTL_QEMU_MTC_SHIFT_DEFAULT,
-		.psb_period = settings->psb_period,
-		.pt_ring_size = settings->ring_size,
-		.message_ring_size = MESSAGE_RING,
-		.truth_ring_size = settings->truth ? TRUTH_RING : 0,
-		.virtual_start = VIRTUAL_START,
-	};
-	snprintf(config->plugin_path, sizeof(config->plugin_path), "%s", tools->plugin);
-	snprintf(config->qemu_path, sizeof(config->qemu_path), "%s", tools->qemu);
-}
 
 /* Each traced process takes a descriptor. */
 static void raise_file_limit(struct rlimit *before)
@@ -96,12 +48,12 @@ static void show_progress(struct record_session *session, uint64_t now)
 
 static int step(struct record_session *session, uint64_t now, bool *work)
 {
-	int status = record_qemu_drain(&session->qemu, work);
+	int status = session->engine->step(session, now, work);
 
 	if (status == 0)
 		status = record_session_reap(session);
 	if (status == 0)
-		status = record_qemu_bury(&session->qemu);
+		status = session->engine->bury(session);
 	if (status == 0)
 		status = record_capture_advance(&session->capture, now, false);
 	return status;
@@ -110,17 +62,32 @@ static int step(struct record_session *session, uint64_t now, bool *work)
 /* Whether there is nothing more to record. */
 static bool is_over(const struct record_session *session, uint64_t now)
 {
-	if (session->leave || session->alone)
+	if (session->leave)
+		return true;
+	if (session->settings->duration && now - session->start >= session->settings->duration)
+		return true;
+	if (!session->has_command)
+		return false;
+	if (session->alone)
 		return true;
 	return session->ended && !session->settings->wait_for_all &&
 	       now - session->end_of_command > GRACE;
 }
 
+/* Milliseconds to sleep: no longer than what was asked for lasts. */
+static unsigned sleep_time(const struct record_session *session, uint64_t now, bool work)
+{
+	const unsigned longest = work ? SLEEP_BUSY : SLEEP_IDLE;
+	const uint64_t end = session->start + session->settings->duration;
+	const uint64_t left = end > now ? (end - now) / MILLISECOND + 1 : 1;
+
+	return session->settings->duration && left < longest ? (unsigned)left : longest;
+}
+
 static void run(struct record_session *session)
 {
 	for (uint64_t now = record_now();; now = record_now()) {
-		uint32_t *doorbell = &session->qemu.channel.header->doorbell;
-		const uint32_t seen = __atomic_load_n(doorbell, __ATOMIC_SEQ_CST);
+		const uint32_t seen = __atomic_load_n(session->doorbell, __ATOMIC_SEQ_CST);
 		bool work = false;
 
 		record_session_signals(session);
@@ -131,11 +98,13 @@ static void run(struct record_session *session)
 		if (session->failure || session->capture.output.broken)
 			record_session_stop(session);
 		show_progress(session, now);
+		now = record_now();
 		/* When the last process has ended, nobody rings any more. */
-		if (is_over(session, record_now()))
-			return;
-		ptl_channel_wait(&session->qemu.channel, seen, work ? SLEEP_BUSY : SLEEP_IDLE);
+		if (is_over(session, now))
+			break;
+		session->engine->sleep(session, seen, sleep_time(session, now, work));
 	}
+	session->timed_out = !session->leave && !session->alone && session->settings->duration;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -170,67 +139,22 @@ static int lose_rest(struct record_session *session)
 
 	record_model_counts(session->capture.model, &counts);
 	loss.count = counts.living ? counts.living : 1;
-	if (session->ended && !session->leave)
+	if (session->ended && !session->leave && !session->timed_out)
 		say_rest(counts.living);
 	return record_capture_loss(&session->capture, &loss);
-}
-
-/*
- * Threads end their streams themselves when they notice; those that sleep in the kernel have
- * nothing to add.
- */
-static int wait_for_threads(struct record_session *session)
-{
-	const uint64_t start = record_now();
-	bool work = true;
-	int status = 0;
-
-	while (status == 0 && (work || (record_qemu_has_live_slots(&session->qemu) &&
-					record_now() - start < STOP_TIME))) {
-		const uint32_t seen = __atomic_load_n(&session->qemu.channel.header->doorbell,
-						      __ATOMIC_SEQ_CST);
-
-		work = false;
-		status = record_qemu_drain(&session->qemu, &work);
-		if (!work)
-			ptl_channel_wait(&session->qemu.channel, seen, SLEEP_BUSY);
-	}
-	return status;
 }
 
 static int finish_source(struct record_session *session)
 {
 	int status;
 
-	if (session->alone)
-		return record_qemu_bury_all(&session->qemu);
-	record_session_stop(session);
-	status = wait_for_threads(session);
-	if (status == 0)
-		status = record_qemu_bury(&session->qemu);
+	if (!session->alone)
+		record_session_stop(session);
+	status = session->engine->finish(session);
 	if (status == 0)
 		status = record_capture_advance(&session->capture, record_now(), true);
-	return status == 0 ? lose_rest(session) : status;
-}
-
-static bool had_no_program(const struct record_session *session)
-{
-	return session->ended && !session->qemu.processes_seen;
-}
-
-/* QEMU ended without a word of the plugin: it has said why, on the command's stderr. */
-static int explain_no_program(const struct record_session *session)
-{
-	const char *qemu = session->qemu.channel.config.qemu_path;
-	char version[128];
-
-	record_qemu_version(qemu, version, sizeof(version));
-	ptl_message_error("%s did not start the program (its exit status was %d)", qemu,
-			  record_session_exit_status(session));
-	ptl_message_hint("this plugin is for the plugin interface of QEMU 7.2 (Debian 12's "
-			 "qemu-user); this is: %s",
-			 version[0] ? version : "a program that does not tell its version");
-	return PTL_EXIT_SYSTEM;
+	/* What was attached to was there before and goes on: nothing of it is missing. */
+	return status == 0 && !session->alone && session->has_command ? lose_rest(session) : status;
 }
 
 /* Ends everything; returns ptl-record's exit status. */
@@ -239,25 +163,20 @@ static int finish(struct record_session *session, const char *path)
 	const uint64_t end = record_now();
 	struct record_model_counts counts;
 	struct ptl_writer_counts written;
-	bool no_program;
-	int status = session->failure ? session->failure : finish_source(session);
+	int verdict, status = session->failure ? session->failure : finish_source(session);
 
-	if (status == 0)
-		status = record_capture_advance(&session->capture, end, true);
-	if (status == 0)
-		status = record_qemu_count_losses(&session->qemu);
 	if (status < 0)
 		ptl_message_failure(status);
 	record_model_counts(session->capture.model, &counts);
 	ptl_writer_counts(session->capture.output.writer, &written);
-	no_program = had_no_program(session);
 	if (record_capture_close(&session->capture, end) < 0 && status == 0) {
 		status = PTL_SYSTEM;
 		ptl_message_error("%s", ptl_error_text());
 	}
 	record_progress_summary(&session->capture, path, &counts, written.lost_buffers);
-	if (no_program)
-		return explain_no_program(session);
+	verdict = session->engine->verdict(session);
+	if (verdict)
+		return verdict;
 	if (session->capture.output.failed || session->capture.output.vanished)
 		status = PTL_SYSTEM;
 	/* The command's own failure says more than ours. */
@@ -271,52 +190,55 @@ static int finish(struct record_session *session, const char *path)
 static int start(struct record_session *session, const struct record_command *command,
 		 const struct rlimit *files)
 {
+	record_signals_ring(session->doorbell);
+	session->start = record_now();
+	if (!command)
+		return 0;
 	/* Descendants that lose their parent become our children. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	record_signals_ring(&session->qemu.channel.header->doorbell);
-	session->start = record_now();
-	return record_qemu_launch(command, &session->qemu.channel, files, &session->pid);
+	return session->engine->launch(session, command, files);
 }
 
 /* With the trace open: runs the command. */
 static int record_command(struct record_session *session, const struct record_command *command,
-			  const struct record_qemu_tools *tools, const char *path)
+			  const char *path)
 {
-	struct ptl_channel_config config;
 	struct rlimit files;
 	int status;
 
 	raise_file_limit(&files);
-	configure(session->settings, tools, &config);
-	status = record_qemu_open(&session->qemu, &session->capture, &config);
-	if (status == 0)
-		status = start(session, command, &files);
+	status = session->engine->open(session);
 	if (status == 0) {
-		run(session);
-		status = finish(session, path);
-	} else {
-		ptl_message_failure(status);
-		(void)record_capture_close(&session->capture, record_now());
-		status = PTL_EXIT_SYSTEM;
+		status = start(session, command, &files);
+		if (status == 0) {
+			run(session);
+			status = finish(session, path);
+			record_signals_ring(NULL);
+			session->engine->close(session);
+			return status;
+		}
+		record_signals_ring(NULL);
+		session->engine->close(session);
 	}
-	record_signals_ring(NULL);
-	record_qemu_close(&session->qemu);
-	return status;
+	ptl_message_failure(status);
+	(void)record_capture_close(&session->capture, record_now());
+	return PTL_EXIT_SYSTEM;
 }
 
 static int record(struct record_session *session, const struct record_command *command,
-		  const struct record_qemu_tools *tools, const char *path)
+		  const char *path)
 {
 	struct ptl_machine machine;
 	int status;
 
 	record_signals_start();
-	describe_machine(session->settings, &machine);
+	record_machine_describe(session->settings, &machine);
+	session->engine->describe(session->settings, &machine);
 	status = record_capture_open(&session->capture, session->settings, path, &machine);
 	if (status < 0)
 		status = ptl_message_failure(status);
 	else
-		status = record_command(session, command, tools, path);
+		status = record_command(session, command, path);
 	record_signals_stop();
 	return status;
 }
@@ -326,34 +248,29 @@ static char *default_path(const struct record_settings *settings)
 {
 	char *path;
 
+	if (!settings->command)
+		return strdup("providers.ptl");
 	if (asprintf(&path, "%s.ptl", record_base_name(settings->command[0])) < 0)
 		return NULL;
 	return path;
 }
 
-int record_qemu_session(const struct record_source *source, const struct record_settings *settings)
+int record_session(const struct record_engine *engine, const struct record_settings *settings,
+		   const struct record_command *command, void *state)
 {
-	struct record_session session = {.settings = settings};
-	struct record_qemu_tools tools;
-	struct record_command command;
-	char hint[512], *path;
-	int status = record_qemu_tools_find(settings->qemu, &tools, hint, sizeof(hint));
+	struct record_session session = {
+		.settings = settings,
+		.engine = engine,
+		.state = state,
+		.has_command = command != NULL,
+	};
+	char *path = settings->output ? strdup(settings->output) : default_path(settings);
+	int status;
 
-	if (status < 0)
-		return ptl_message_failure(status);
-	status = record_command_find(settings->command, &command);
-	if (status) {
-		ptl_message_error("%s", ptl_error_text());
-		return status;
-	}
-	if (!strcmp(settings->source, "auto"))
-		ptl_message_note("source %s: %s", source->name, source->summary);
-	path = settings->output ? strdup(settings->output) : default_path(settings);
 	if (path)
-		status = record(&session, &command, &tools, path);
+		status = record(&session, command, path);
 	else
 		status = ptl_message_failure(ptl_fail_memory("file name", 0));
 	free(path);
-	record_command_free(&command);
 	return status;
 }

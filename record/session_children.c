@@ -12,19 +12,18 @@
 int record_session_reap(struct record_session *session)
 {
 	int wait_status, status = 0;
-	pid_t pid;
+	pid_t pid = 0;
 
-	while (status == 0 && (pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
+	while (status == 0 && session->has_command && (pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
 		if (pid == session->pid) {
 			session->ended = true;
 			session->wait_status = wait_status;
 			session->end_of_command = record_now();
 		}
-		status = record_capture_exit_status(&session->capture, (uint32_t)pid,
-						    (uint32_t)wait_status);
+		status = session->engine->exited(session, (uint32_t)pid, (uint32_t)wait_status);
 	}
 	/* Orphans become our children, so that without a child there is no descendant either. */
-	if (status == 0 && pid < 0 && errno == ECHILD)
+	if (status == 0 && session->has_command && pid < 0 && errno == ECHILD)
 		session->alone = true;
 	return status;
 }
@@ -34,22 +33,22 @@ void record_session_stop(struct record_session *session)
 	if (session->stopped)
 		return;
 	session->stopped = true;
-	ptl_channel_stop(&session->qemu.channel);
+	session->engine->stop(session);
 }
 
 void record_session_signals(struct record_session *session)
 {
 	const struct record_signals signals = record_signals_take();
 
-	if (signals.terminate && !session->ended)
+	if (signals.terminate && session->has_command && !session->ended)
 		kill(session->pid, signals.terminate);
-	if (signals.terminate && session->ended)
+	else if (signals.terminate)
 		session->leave = true;
 	if (!signals.interrupts)
 		return;
 	session->interrupts += signals.interrupts;
 	/* The command has got it as well, and decides for itself whether to end. */
-	if (session->interrupts == 1 && !session->ended) {
+	if (session->interrupts == 1 && session->has_command && !session->ended) {
 		ptl_message_note("waiting for the command to end; once more ends the recording and "
 				 "leaves it running");
 		return;
@@ -59,6 +58,8 @@ void record_session_signals(struct record_session *session)
 
 int record_session_exit_status(const struct record_session *session)
 {
+	if (!session->has_command || (session->timed_out && !session->ended))
+		return 0;
 	if (!session->ended)
 		return 128 + SIGINT;
 	return WIFSIGNALED(session->wait_status) ? 128 + WTERMSIG(session->wait_status)

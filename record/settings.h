@@ -20,6 +20,7 @@ struct record_settings {
 	bool list_sources;
 	bool quiet;
 	bool progress;
+	uint64_t duration; /* nanoseconds after which recording ends; 0: when the command does */
 	bool wait_for_all; /* go on until the last descendant has ended */
 	bool return_compression;
 	uint32_t timing;     /* enum ptl_timing */

@@ -34,7 +34,7 @@ const struct record_source *record_source_choose(const struct record_settings *s
 /* One line a source: whether it works, and if not why, and what to do about it. */
 void record_source_list(const struct record_settings *settings, FILE *file);
 
-/* record/session.c */
+/* record/session_qemu.c */
 int record_qemu_session(const struct record_source *source, const struct record_settings *settings);
 
 #endif

@@ -170,6 +170,14 @@ def cannot_create():
         expect(text in done.stderr, name, done.stderr)
 
 
+def cannot_create_truth():
+    """a truth file that cannot be created leaves no trace behind, and starts nothing"""
+    done = record("-o", "a.ptl", "--truth", "no/such/folder", "touch", "ran")
+    expect_equal(done.returncode, 4, done.stderr)
+    expect("cannot create no/such/folder" in done.stderr, done.stderr)
+    expect_equal(os.listdir(SCRATCH), [])
+
+
 def too_many_threads():
     """threads beyond the limit run, and are a loss"""
     done = record("-o", "a.ptl", "--threads=3", os.path.join(os.environ["PTL_PROGRAMS"], "thread_pool"))
@@ -200,5 +208,6 @@ def progress_line():
 
 
 sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_command, killed_grandchild,
-               full_disk, vanished_folder, reader_gone, cannot_create, too_many_threads, no_zombies,
+               full_disk, vanished_folder, reader_gone, cannot_create, cannot_create_truth,
+               too_many_threads, no_zombies,
                progress_line]))

@@ -34,6 +34,9 @@ static void quotes_what_needs_it(void **state)
 	expect("'", "''\\'''");
 	expect("$HOME", "'$HOME'");
 	expect("~", "'~'");
+	expect("^", "'^'");
+	expect("a=b", "a=b");
+	expect("=ls", "'=ls'");
 	expect("a\nb", "'a\nb'");
 	expect("\xff", "'\xff'");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests how commands are found and refused, and how command lines are quoted. */
+/* Tests how commands are found and refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,6 @@
 #include <ptl/error.h>
 
 #include "record/command.h"
-#include "record/quote.h"
 
 static char folder[] = "/tmp/ptl-command-XXXXXX";
 
@@ -73,7 +72,7 @@ static void expect(const char *name, int status, const char *end)
 	char *argv[] = {(char *)name, (char *)"argument", NULL};
 	struct record_command command;
 
-	assert_int_equal(record_command_find(argv, &command), status);
+	assert_int_equal(record_command_find(argv, false, &command), status);
 	if (status) {
 		assert_non_null(strstr(ptl_error_text(), end));
 		return;
@@ -98,7 +97,7 @@ static void gives_texts_to_the_shell(void **state)
 	struct record_command command;
 
 	(void)state;
-	assert_int_equal(record_command_find(argv, &command), 0);
+	assert_int_equal(record_command_find(argv, false, &command), 0);
 	assert_string_equal(command.path, "/bin/sh");
 	assert_string_equal(command.argv[0], "/bin/sh");
 	assert_string_equal(command.argv[1], place("text"));
@@ -122,18 +121,6 @@ static void says_what_is_wrong(void **state)
 	expect(place("foreign"), RECORD_EXIT_NOT_EXECUTABLE, "foreign");
 }
 
-static void quotes_what_a_shell_would_split(void **state)
-{
-	char *argv[] = {(char *)"gcc",  (char *)"-DX=\"a b\"", (char *)"",
-			(char *)"it's", (char *)"a.c",         NULL};
-	char *text;
-
-	(void)state;
-	text = record_quote(argv);
-	assert_string_equal(text, "gcc '-DX=\"a b\"' '' 'it'\\''s' a.c");
-	free(text);
-}
-
 static void names_the_last_part(void **state)
 {
 	(void)state;
@@ -148,8 +135,7 @@ int main(void)
 		cmocka_unit_test(finds_programs),
 		cmocka_unit_test(gives_texts_to_the_shell),
 		cmocka_unit_test(says_what_is_wrong),
-		cmocka_unit_test(quotes_what_a_shell_would_split),
-		cmocka_unit_test(names_the_last_part),
+			cmocka_unit_test(names_the_last_part),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);
