@@ -94,7 +94,7 @@ packages-present:
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough \
 	-Wno-missing-field-initializers
-includes := -I. -Iformat/include
+includes := -I. -Iformat/include -Iprovider/include
 # Objects serve programs and shared objects alike. Nobody interposes PTL's own functions, so calls within
 # a file may be inlined.
 ptl_cflags := -std=gnu17 -D_GNU_SOURCE $(includes) $(warnings) \
