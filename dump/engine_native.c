@@ -130,7 +130,7 @@ static int decode(struct ptl_engine *base, const struct ptl_engine_input *input,
 
 	engine->process = input->segment->process;
 	if (select_version(engine, input->segment->code_time))
-		native_code_forget(&decoder->code);
+		native_code_forget(decoder->code);
 	/* The software source begins a segment at each change of code, so time tells nothing more. */
 	decoder->recode = decoder->machine.software ? NULL : recode;
 	decoder->recode_context = engine;

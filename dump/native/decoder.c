@@ -15,7 +15,7 @@ void native_decoder_forget(struct native_decoder *decoder)
 	uint64_t ip = decoder->node ? decoder->node->ip : 0;
 
 	native_output_flush(&decoder->out);
-	native_code_forget(&decoder->code);
+	native_code_forget(decoder->code);
 	/* Sites are retired like all else, but hold an address that can be looked up again. */
 	for (unsigned i = 0; i < decoder->stack_count; i++)
 		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->node = NULL;
@@ -205,9 +205,9 @@ static void finish(struct native_decoder *decoder, const struct ptl_engine_input
 static void start(struct native_decoder *decoder, const struct ptl_engine_input *input,
 		  const struct ptl_flow_sink *sink)
 {
-	if (native_code_size(&decoder->code) > CODE_LIMIT)
-		native_code_forget(&decoder->code);
-	native_code_drop(&decoder->code);
+	if (native_code_size(decoder->code) > CODE_LIMIT)
+		native_code_forget(decoder->code);
+	native_code_drop(decoder->code);
 	native_output_start(&decoder->out, sink);
 	decoder->out.time = input->segment->time;
 	native_clock_start(&decoder->clock, &decoder->machine);
@@ -247,8 +247,17 @@ int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_i
 	finish(decoder, input);
 	native_output_flush(&decoder->out);
 	if (decoder->no_memory)
-		return ptl_fail_memory("flow", native_code_size(&decoder->code));
+		return ptl_fail_memory("flow", native_code_size(decoder->code));
 	return decoder->out.status;
+}
+
+static int open_output(struct native_decoder *decoder)
+{
+	int status = native_output_open(&decoder->out);
+
+	decoder->out.before_flush = keep_calls;
+	decoder->out.flush_context = decoder;
+	return status;
 }
 
 int native_decoder_open(struct native_decoder *decoder, struct native_source source,
@@ -257,19 +266,24 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 	int status;
 
 	*decoder = (struct native_decoder){.machine = *machine};
-	status = native_output_open(&decoder->out);
+	decoder->code = &decoder->known_code;
+	status = open_output(decoder);
 	if (status < 0)
 		return status;
-	decoder->out.before_flush = keep_calls;
-	decoder->out.flush_context = decoder;
-	status = native_code_open(&decoder->code, source);
+	status = native_code_open(decoder->code, source);
 	if (status < 0)
 		native_output_close(&decoder->out);
 	return status;
 }
 
+int native_decoder_join(struct native_decoder *decoder, const struct native_decoder *other)
+{
+	*decoder = (struct native_decoder){.machine = other->machine, .code = other->code};
+	return open_output(decoder);
+}
+
 void native_decoder_close(struct native_decoder *decoder)
 {
-	native_code_close(&decoder->code);
+	native_code_close(&decoder->known_code);
 	native_output_close(&decoder->out);
 }

@@ -23,7 +23,8 @@ enum native_bound {
 };
 
 struct native_decoder {
-	struct native_code code;
+	struct native_code *code; /* known_code, or that of another decoder of the same thread */
+	struct native_code known_code;
 	struct native_output out;
 	struct native_clock clock;
 	struct ptl_machine machine;
@@ -68,6 +69,8 @@ struct native_decoder {
 /* Code and machine outlive the decoder. PTL_NO_MEMORY. */
 int native_decoder_open(struct native_decoder *decoder, struct native_source source,
 			const struct ptl_machine *machine);
+/* A decoder that shares the code of another, which outlives it; both are of one thread. PTL_NO_MEMORY. */
+int native_decoder_join(struct native_decoder *decoder, const struct native_decoder *other);
 void native_decoder_close(struct native_decoder *decoder);
 
 /* All code may be another from here on; flow goes on at the same address. */

@@ -194,7 +194,7 @@ static void on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 /* PTWRITE at ip: the event stands behind the instruction, in whose middle no block is cut. */
 static void after_ptwrite(struct native_decoder *decoder, uint64_t ip)
 {
-	struct native_node *node = native_node_get(&decoder->code, ip, decoder->mode);
+	struct native_node *node = native_node_get(decoder->code, ip, decoder->mode);
 	uint64_t next;
 
 	if (!node || !node->run.run.count) {

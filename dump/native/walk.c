@@ -53,12 +53,12 @@ static void enter(struct native_decoder *decoder, struct native_node *node)
 
 void native_go(struct native_decoder *decoder, uint64_t ip)
 {
-	enter(decoder, native_node_get(&decoder->code, ip, decoder->mode));
+	enter(decoder, native_node_get(decoder->code, ip, decoder->mode));
 }
 
 void native_go_target(struct native_decoder *decoder, uint64_t ip)
 {
-	enter(decoder, native_target_get(&decoder->code, ip, decoder->mode));
+	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
 /* The node has no more code, but the packets say that it went on. */
@@ -84,7 +84,7 @@ static struct native_node *settle(struct native_decoder *decoder)
 			native_gap(decoder, PTL_GAP_MISMATCH, node->ip);
 		} else {
 			native_leave(decoder, node);
-			enter(decoder, native_node_follow(&decoder->code, node, 0));
+			enter(decoder, native_node_follow(decoder->code, node, 0));
 		}
 	}
 	return NULL;
@@ -109,7 +109,7 @@ static void take_return(struct native_decoder *decoder, struct native_node *node
 		return;
 	}
 	decoder->stack_count--;
-	enter(decoder, native_site_follow(&decoder->code, decoder->stack[--decoder->stack_top % NATIVE_STACK],
+	enter(decoder, native_site_follow(decoder->code, decoder->stack[--decoder->stack_top % NATIVE_STACK],
 					  decoder->mode));
 }
 
@@ -122,7 +122,7 @@ static void take_bit(struct native_decoder *decoder, unsigned taken)
 		return;
 	if (node->decision == NATIVE_CONDITIONAL) {
 		native_leave(decoder, node);
-		enter(decoder, native_node_follow(&decoder->code, node, taken));
+		enter(decoder, native_node_follow(decoder->code, node, taken));
 	} else if (node->decision == NATIVE_RETURN) {
 		take_return(decoder, node, taken);
 	} else {
@@ -135,11 +135,11 @@ static const struct native_memo *find_way(struct native_decoder *decoder, uint32
 {
 	const struct native_memo *memo;
 
-	if (native_memo_full(&decoder->code)) {
+	if (native_memo_full(decoder->code)) {
 		native_output_flush(&decoder->out);
-		native_memo_forget(&decoder->code);
+		native_memo_forget(decoder->code);
 	}
-	memo = native_memo_make(&decoder->code, decoder->node, key);
+	memo = native_memo_make(decoder->code, decoder->node, key);
 	if (!memo)
 		fail_memory(decoder);
 	return memo;
@@ -151,7 +151,7 @@ static const struct native_memo *find_way(struct native_decoder *decoder, uint32
  */
 static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsigned count)
 {
-	const struct native_memo *table = decoder->code.memo;
+	const struct native_memo *table = decoder->code->memo;
 	struct native_output *out = &decoder->out;
 	uint64_t to = (uint64_t)(uintptr_t)decoder->node | (uint64_t)native_memo_base(decoder->node) << 48;
 	size_t room = out->run_count < out->run_limit ? out->run_limit - out->run_count : 0;
@@ -201,7 +201,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 		}
 		part = count < NATIVE_MEMO_BITS ? count : NATIVE_MEMO_BITS;
 		key = 1u << part | ((uint32_t)(bits >> (count - part)) & ((1u << part) - 1));
-		memo = native_memo_slot(&decoder->code, decoder->node, key);
+		memo = native_memo_slot(decoder->code, decoder->node, key);
 		if (!native_memo_is(memo, decoder->node, key))
 			memo = find_way(decoder, key);
 		if (!memo)
@@ -230,7 +230,7 @@ void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 		return;
 	}
 	native_leave(decoder, node);
-	enter(decoder, native_target_get(&decoder->code, ip, decoder->mode));
+	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
 /* Gives out the node's blocks below `count` whole, and of the next one the part before ip. */
@@ -248,7 +248,7 @@ static bool leave_part(struct native_decoder *decoder, const struct native_node 
 		native_output_run(&decoder->out, &native_block_of(blocks[i])->alone);
 	if (blocks[count]->ip == ip)
 		return true;
-	part = native_block_part(&decoder->code, blocks[count], blocks[count]->ip, ip);
+	part = native_block_part(decoder->code, blocks[count], blocks[count]->ip, ip);
 	if (!part)
 		return false;
 	native_output_run(&decoder->out, &native_block_of(part)->alone);
@@ -295,7 +295,7 @@ static int pass_node(struct native_decoder *decoder, struct native_node *node, i
 		native_gap(decoder, PTL_GAP_MISMATCH, ip);
 	} else {
 		native_leave(decoder, node);
-		enter(decoder, native_node_follow(&decoder->code, node, 0));
+		enter(decoder, native_node_follow(decoder->code, node, 0));
 		return 0;
 	}
 	return -1;

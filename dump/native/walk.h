@@ -38,7 +38,7 @@ static inline void native_leave(struct native_decoder *decoder, const struct nat
 /* Takes 1 to 7 TNT bits below a stop bit. */
 static inline void native_take_key(struct native_decoder *decoder, uint32_t key)
 {
-	const struct native_memo *memo = native_memo_slot(&decoder->code, decoder->node, key);
+	const struct native_memo *memo = native_memo_slot(decoder->code, decoder->node, key);
 	unsigned count = 31 - (unsigned)__builtin_clz(key);
 
 	if (__builtin_expect(!native_memo_is(memo, decoder->node, key) || native_memo_used(memo) != count, 0)) {
@@ -53,7 +53,7 @@ static inline void native_take_key(struct native_decoder *decoder, uint32_t key)
 static inline void native_take_target(struct native_decoder *decoder, uint64_t ip)
 {
 	struct native_node *node = decoder->node;
-	struct native_target *target = native_target_slot(&decoder->code, ip);
+	struct native_target *target = native_target_slot(decoder->code, ip);
 
 	if (__builtin_expect(!native_target_is(target, ip, decoder->mode) || node->decision == NATIVE_CONDITIONAL ||
 				     node->decision >= NATIVE_CONTINUE, 0)) {
