@@ -155,7 +155,7 @@ static int make_parts(struct record_capture *capture)
 	const struct record_sink sink = {
 		.context = capture,
 		.event = take_event,
-		.code = capture->settings->embed == RECORD_EMBED_NONE ? NULL : take_code,
+		.code = capture->settings->embed == PTL_EMBED_NONE ? NULL : take_code,
 		.loss = take_loss,
 	};
 	int status = record_model_new(&sink, &capture->model);

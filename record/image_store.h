@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Puts the files that programs map into the trace: code, symbols, debug information, each once. */
+/* What programs map, as images of the trace. */
 #ifndef PTL_RECORD_IMAGE_STORE_H
 #define PTL_RECORD_IMAGE_STORE_H
 
@@ -9,20 +9,11 @@
 
 #include <ptl/kernel.h>
 
-enum record_embed {
-	RECORD_EMBED_NONE,
-	RECORD_EMBED_CODE,
-	RECORD_EMBED_SYMBOLS, /* and code */
-	RECORD_EMBED_DEBUG,   /* and symbols */
-};
+#include "elf/image_store.h"
 
 struct record_image_store;
 
-/* Stores a blob in the trace and gives its hash; 0 or a ptl_status. */
-typedef int (*record_put_blob)(void *context, uint32_t type, const void *data, size_t size,
-			       uint8_t hash[PTL_HASH_SIZE]);
-
-int record_image_store_new(enum record_embed embed, record_put_blob put, void *context,
+int record_image_store_new(enum ptl_embed embed, ptl_put_blob put, void *context,
 			   struct record_image_store **store);
 void record_image_store_free(struct record_image_store *store);
 

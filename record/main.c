@@ -22,7 +22,7 @@ static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc",
 					   NULL}; /* as enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", NULL};
 static const char *const embed_words[] = {"none", "code", "symbols", "debug",
-					  NULL}; /* as enum record_embed */
+					  NULL}; /* as enum ptl_embed */
 
 /* Where argument is among words, which it is. */
 static unsigned index_of(const char *const *words, const char *argument)
@@ -149,7 +149,7 @@ static int take_truth(void *target, const char *argument)
 
 static int take_embed(void *target, const char *argument)
 {
-	((struct record_settings *)target)->embed = (enum record_embed)index_of(embed_words,
+	((struct record_settings *)target)->embed = (enum ptl_embed)index_of(embed_words,
 										argument);
 	return 0;
 }
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
 		.timing = PTL_TIMING_MTC,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.psb_period = 16u << 10,
-		.embed = RECORD_EMBED_SYMBOLS,
+		.embed = PTL_EMBED_SYMBOLS,
 		.level = 1,
 		.flush_interval = 1000000000u,
 		.ring_size = 512u << 10,

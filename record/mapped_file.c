@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEBUG_FOLDER "/usr/lib/debug/.build-id"
 #define NAME_SIZE 8192
 
 /*
@@ -53,18 +52,4 @@ int record_open_mapped(const struct record_mapping *mapping, struct stat *info)
 		 (unsigned long long)mapping->base,
 		 (unsigned long long)(mapping->base + mapping->size));
 	return try(name, mapping, info);
-}
-
-int record_open_debug(const uint8_t *build_id, size_t size)
-{
-	char name[sizeof(DEBUG_FOLDER) + 2 * PTL_BUILD_ID_MAX + sizeof("//.debug")];
-	size_t used;
-
-	if (size < 2 || size > PTL_BUILD_ID_MAX)
-		return -1;
-	used = (size_t)snprintf(name, sizeof(name), "%s/%02x/", DEBUG_FOLDER, build_id[0]);
-	for (size_t i = 1; i < size; i++)
-		used += (size_t)snprintf(name + used, sizeof(name) - used, "%02x", build_id[i]);
-	snprintf(name + used, sizeof(name) - used, ".debug");
-	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }

@@ -15,7 +15,4 @@
  */
 int record_open_mapped(const struct record_mapping *mapping, struct stat *info);
 
-/* Opens the separate debug file of a build id; -1 if there is none. */
-int record_open_debug(const uint8_t *build_id, size_t size);
-
 #endif

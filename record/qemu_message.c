@@ -37,7 +37,7 @@ static int look_at_image(struct record_qemu *qemu, const struct ptl_message_imag
 
 static uint32_t answer_of(const struct record_qemu *qemu, const struct ptl_image_event *image)
 {
-	if (qemu->capture->settings->embed == RECORD_EMBED_NONE)
+	if (qemu->capture->settings->embed == PTL_EMBED_NONE)
 		return PTL_IMAGE_REPLY_DO_NOT_SEND;
 	return image->has_code ? PTL_IMAGE_REPLY_HAVE : PTL_IMAGE_REPLY_NONE;
 }

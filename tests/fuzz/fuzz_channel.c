@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *const words[] = {(char *)"fuzz", NULL};
 	const struct record_settings settings = {
 		.level = 1,
-		.embed = RECORD_EMBED_SYMBOLS,
+		.embed = PTL_EMBED_SYMBOLS,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.truth = input.flags & FLAG_TRUTH ? "/dev/null" : NULL,
 		.command_line = words,

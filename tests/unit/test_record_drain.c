@@ -45,7 +45,7 @@ static int set_up(void **state)
 
 	*state = fixture;
 	fixture->settings = (struct record_settings){.level = 1,
-						     .embed = RECORD_EMBED_SYMBOLS,
+						     .embed = PTL_EMBED_SYMBOLS,
 						     .clock = PTL_CLOCK_MONOTONIC,
 						     .command_line = words,
 						     .command = words};

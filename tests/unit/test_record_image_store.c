@@ -54,7 +54,7 @@ static int set_up(void **state)
 	if (fwrite(fixture->content, 1, SIZE, file) != SIZE || fclose(file) ||
 	    stat(fixture->path, &fixture->info))
 		return -1;
-	return record_image_store_new(RECORD_EMBED_DEBUG, put, fixture, &fixture->store);
+	return record_image_store_new(PTL_EMBED_DEBUG, put, fixture, &fixture->store);
 }
 
 static int tear_down(void **state)

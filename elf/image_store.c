@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads files once each and remembers what of them is in the trace. */
+#include "elf/image_store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/hash_map.h"
+#include "elf/file.h"
+
+/* A larger mapping or debug file is not embedded: a bound on memory. */
+#define CODE_MAX ((uint64_t)1 << 30)
+#define DEBUG_MAX ((uint64_t)1 << 30)
+#define DEBUG_FOLDER "/usr/lib/debug/.build-id"
+
+/* What identifies the content of a file without reading it. */
+struct file_key {
+	uint64_t device;
+	uint64_t inode;
+	uint64_t size;
+	int64_t modified;
+	int64_t modified_ns;
+	int64_t changed;
+	int64_t changed_ns;
+};
+
+/* What is known of a file; found by its file_key. */
+struct file_entry {
+	size_t build_id_size;
+	uint8_t build_id[PTL_BUILD_ID_MAX];
+	bool is_elf, has_symbols, has_debug;
+	uint8_t symbols[PTL_HASH_SIZE];
+	uint8_t debug[PTL_HASH_SIZE];
+};
+
+/* A piece of a file whose bytes are in the trace; found by key and range. */
+struct piece_key {
+	struct file_key file;
+	uint64_t offset;
+	uint64_t size;
+};
+
+struct piece_entry {
+	uint64_t default_base;
+	bool has_code;
+	uint8_t code[PTL_HASH_SIZE];
+};
+
+struct ptl_image_store {
+	enum ptl_embed embed;
+	ptl_put_blob put;
+	void *context;
+	struct ptl_byte_map files;  /* file_key -> struct file_entry * */
+	struct ptl_byte_map pieces; /* piece_key -> struct piece_entry * */
+	void **entries;             /* all of both, to free them */
+	size_t entry_count;
+	size_t entry_capacity;
+	uint64_t unread;
+};
+
+int ptl_image_store_new(enum ptl_embed embed, ptl_put_blob put, void *context,
+			   struct ptl_image_store **store)
+{
+	*store = calloc(1, sizeof(**store));
+	if (!*store)
+		return ptl_fail_memory("image store", sizeof(**store));
+	(*store)->embed = embed;
+	(*store)->put = put;
+	(*store)->context = context;
+	return 0;
+}
+
+void ptl_image_store_free(struct ptl_image_store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < store->entry_count; i++)
+		free(store->entries[i]);
+	free(store->entries);
+	ptl_byte_map_free(&store->files);
+	ptl_byte_map_free(&store->pieces);
+	free(store);
+}
+
+uint64_t ptl_image_store_unread(const struct ptl_image_store *store)
+{
+	return store->unread;
+}
+
+/* A zeroed entry that the store frees; NULL without memory. */
+static void *new_entry(struct ptl_image_store *store, size_t size)
+{
+	void *entry;
+
+	if (store->entry_count == store->entry_capacity) {
+		const size_t capacity = store->entry_capacity ? store->entry_capacity * 2 : 64;
+		void **larger = reallocarray(store->entries, capacity, sizeof(*larger));
+
+		if (!larger)
+			return NULL;
+		store->entries = larger;
+		store->entry_capacity = capacity;
+	}
+	entry = calloc(1, size);
+	if (entry)
+		store->entries[store->entry_count++] = entry;
+	return entry;
+}
+
+static struct file_key key_of(const struct stat *info)
+{
+	return (struct file_key){
+		.device = info->st_dev,
+		.inode = info->st_ino,
+		.size = (uint64_t)info->st_size,
+		.modified = info->st_mtim.tv_sec,
+		.modified_ns = info->st_mtim.tv_nsec,
+		.changed = info->st_ctim.tv_sec,
+		.changed_ns = info->st_ctim.tv_nsec,
+	};
+}
+
+/* Puts `size` bytes at offset of fd into the trace; *done says whether they could be read. */
+static int put_range(struct ptl_image_store *store, int fd, uint64_t offset, uint64_t size,
+		     uint32_t type, uint8_t hash[PTL_HASH_SIZE], bool *done)
+{
+	uint8_t *bytes = malloc(size ? size : 1);
+	int status = 0;
+
+	*done = false;
+	if (!bytes)
+		return ptl_fail_memory("a file's bytes", size);
+	if (ptl_read_at(fd, bytes, size, offset) == 0) {
+		status = store->put(store->context, type, bytes, size, hash);
+		*done = status == 0;
+	} else {
+		store->unread++;
+	}
+	free(bytes);
+	return status;
+}
+
+/* Opens the separate debug file of a build id; -1 if there is none. */
+static int open_debug(const uint8_t *build_id, size_t size)
+{
+	char name[sizeof(DEBUG_FOLDER) + 2 * PTL_BUILD_ID_MAX + sizeof("//.debug")];
+	size_t used;
+
+	if (size < 2 || size > PTL_BUILD_ID_MAX)
+		return -1;
+	used = (size_t)snprintf(name, sizeof(name), "%s/%02x/", DEBUG_FOLDER, build_id[0]);
+	for (size_t i = 1; i < size; i++)
+		used += (size_t)snprintf(name + used, sizeof(name) - used, "%02x", build_id[i]);
+	snprintf(name + used, sizeof(name) - used, ".debug");
+	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+/* The whole file that has the DWARF: elf's own, or the separate one. */
+static int put_debug(struct ptl_image_store *store, int fd, const struct ptl_elf *elf,
+		     int debug_fd, const struct ptl_elf *debug, struct file_entry *entry)
+{
+	const int from = debug && ptl_elf_has_debug(debug) ? debug_fd
+			 : ptl_elf_has_debug(elf)          ? fd
+							      : -1;
+	struct stat info;
+
+	if (from < 0 || fstat(from, &info) < 0 || (uint64_t)info.st_size > DEBUG_MAX)
+		return 0;
+	return put_range(store, from, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug,
+			 &entry->has_debug);
+}
+
+static int put_symbols(struct ptl_image_store *store, const struct ptl_elf *elf,
+		       const struct ptl_elf *debug, struct file_entry *entry)
+{
+	struct ptl_bytes symbols = {0};
+	int status = ptl_elf_symbols(elf, debug, &symbols);
+
+	if (status == PTL_CORRUPT) {
+		store->unread++;
+		status = 0;
+	} else if (status == 0 && symbols.size) {
+		status = store->put(store->context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size,
+				    entry->symbols);
+		entry->has_symbols = status == 0;
+	}
+	ptl_bytes_free(&symbols);
+	return status;
+}
+
+static int read_elf(struct ptl_image_store *store, int fd, const struct ptl_elf *elf,
+		    struct file_entry *entry)
+{
+	struct ptl_elf *debug = NULL;
+	int debug_fd = -1, status = 0;
+
+	entry->is_elf = true;
+	entry->build_id_size = ptl_elf_build_id(elf, entry->build_id);
+	if (store->embed >= PTL_EMBED_SYMBOLS &&
+	    (!ptl_elf_has_symtab(elf) ||
+	     (store->embed == PTL_EMBED_DEBUG && !ptl_elf_has_debug(elf))))
+		debug_fd = open_debug(entry->build_id, entry->build_id_size);
+	if (debug_fd >= 0 && ptl_elf_open(debug_fd, &debug) < 0)
+		debug = NULL;
+	if (store->embed >= PTL_EMBED_SYMBOLS)
+		status = put_symbols(store, elf, debug, entry);
+	if (status == 0 && store->embed == PTL_EMBED_DEBUG)
+		status = put_debug(store, fd, elf, debug_fd, debug, entry);
+	ptl_elf_close(debug);
+	if (debug_fd >= 0)
+		close(debug_fd);
+	return status;
+}
+
+/* The entry of a file; one that is no ELF file has an empty one. */
+static int find_file(struct ptl_image_store *store, int fd, const struct file_key *key,
+		     const struct ptl_elf *elf, struct file_entry **result)
+{
+	const uint64_t *known = ptl_byte_map_get(&store->files, key, sizeof(*key));
+	struct file_entry *entry;
+	int status;
+
+	if (known) {
+		*result = (struct file_entry *)(uintptr_t)*known;
+		return 0;
+	}
+	entry = new_entry(store, sizeof(*entry));
+	if (!entry)
+		return ptl_fail_memory("image", sizeof(*entry));
+	status = elf ? read_elf(store, fd, elf, entry) : 0;
+	if (status == 0)
+		status = ptl_byte_map_put(&store->files, key, sizeof(*key),
+					  (uint64_t)(uintptr_t)entry);
+	*result = entry;
+	return status;
+}
+
+/* Opens the file as ELF, if it is that. */
+static struct ptl_elf *open_elf(int fd)
+{
+	struct ptl_elf *elf = NULL;
+
+	return ptl_elf_open(fd, &elf) < 0 ? NULL : elf;
+}
+
+static int read_piece(struct ptl_image_store *store, int fd, const struct piece_key *key,
+		      const struct ptl_elf *elf, struct piece_entry *entry)
+{
+	uint64_t size = key->file.size > key->offset ? key->file.size - key->offset : 0;
+
+	if (size > key->size)
+		size = key->size;
+	if (!elf || !ptl_elf_address(elf, key->offset, &entry->default_base))
+		entry->default_base = key->offset;
+	if (store->embed < PTL_EMBED_CODE || !size)
+		return 0;
+	if (size > CODE_MAX) {
+		store->unread++;
+		return 0;
+	}
+	return put_range(store, fd, key->offset, size, PTL_BLOB_CODE, entry->code,
+			 &entry->has_code);
+}
+
+static int find_piece(struct ptl_image_store *store, int fd, const struct piece_key *key,
+		      struct piece_entry **piece, struct file_entry **file)
+{
+	const uint64_t *known = ptl_byte_map_get(&store->pieces, key, sizeof(*key));
+	struct ptl_elf *elf;
+	int status;
+
+	if (known) {
+		*piece = (struct piece_entry *)(uintptr_t)*known;
+		return find_file(store, fd, &key->file, NULL, file);
+	}
+	*piece = new_entry(store, sizeof(**piece));
+	if (!*piece)
+		return ptl_fail_memory("image", sizeof(**piece));
+	elf = open_elf(fd);
+	status = read_piece(store, fd, key, elf, *piece);
+	if (status == 0)
+		status = find_file(store, fd, &key->file, elf, file);
+	ptl_elf_close(elf);
+	/* What could not be read may be readable the next time. */
+	if (status == 0 && ((*piece)->has_code || store->embed == PTL_EMBED_NONE))
+		status = ptl_byte_map_put(&store->pieces, key, sizeof(*key),
+					  (uint64_t)(uintptr_t)*piece);
+	return status;
+}
+
+static void describe(const struct piece_entry *piece, const struct file_entry *file,
+		     struct ptl_image_event *image)
+{
+	image->default_base = piece->default_base;
+	image->has_code = piece->has_code;
+	memcpy(image->code, piece->code, PTL_HASH_SIZE);
+	image->build_id_size = file->build_id_size;
+	memcpy(image->build_id, file->build_id, file->build_id_size);
+	image->has_symbols = file->has_symbols;
+	memcpy(image->symbols, file->symbols, PTL_HASH_SIZE);
+	image->has_debug = file->has_debug;
+	memcpy(image->debug, file->debug, PTL_HASH_SIZE);
+}
+
+int ptl_image_store_file(struct ptl_image_store *store, int fd, const struct stat *info,
+			 uint64_t offset, uint64_t size, struct ptl_image_event *image)
+{
+	struct piece_entry *piece;
+	struct file_entry *file;
+	struct piece_key key;
+	int status;
+
+	memset(&key, 0, sizeof(key));
+	key.file = key_of(info);
+	key.offset = offset;
+	key.size = size;
+	status = find_piece(store, fd, &key, &piece, &file);
+	if (status == 0)
+		describe(piece, file, image);
+	return status;
+}
