@@ -15,7 +15,10 @@
 
 /* Where the merge stands in one stream. */
 struct source {
+	struct ptl_trace *trace;
 	const struct ptl_reader_stream *stream;
+	size_t input;
+	uint64_t shift; /* of its times, modulo 2^64 */
 	size_t at; /* the current buffer, or the next if none is open */
 	bool is_open;
 	struct ptl_event_block block;
@@ -30,15 +33,20 @@ struct node {
 };
 
 struct merge {
-	struct ptl_trace *trace;
+	const struct ptl_merge_input *inputs;
+	size_t input_count;
 	struct ptl_event_filter filter;
-	struct source *sources;
+	int (*event)(void *context, const struct ptl_merge_place *place, const struct ptl_event *event);
+	void *context;
+	struct source *sources; /* of all streams of all inputs */
+	size_t source_count;
+	size_t limit; /* of memory */
 	struct node *heap; /* the lowest (time, stream) first */
 	size_t count;
 	size_t memory;
 };
 
-/* Sources lie in the order of their streams' ids. */
+/* Sources lie in the order of their inputs and of their streams' ids. */
 static inline bool before(const struct node *a, const struct node *b)
 {
 	return a->time < b->time || (a->time == b->time && a->source < b->source);
@@ -74,10 +82,10 @@ static bool next_buffer(const struct merge *merge, struct source *source, uint64
 {
 	for (; source->at < source->stream->count; source->at++) {
 		const struct ptl_entry *entry =
-			&merge->trace->entries[source->stream->entries[source->at]];
+			&source->trace->entries[source->stream->entries[source->at]];
 
 		if (is_wanted(merge, entry)) {
-			*time = entry->buffer.first_time;
+			*time = entry->buffer.first_time + source->shift;
 			return true;
 		}
 	}
@@ -126,8 +134,8 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
  */
 static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
-	const size_t limit = merge->trace->cache.limit;
-	const size_t bound = limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX : limit * MEMORY_FACTOR;
+	const size_t bound = merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
+								     : merge->limit * MEMORY_FACTOR;
 	const size_t needed = 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
 	const size_t others = merge->memory - source->memory;
 
@@ -146,12 +154,12 @@ static int open_buffer(struct merge *merge, struct source *source)
 	const size_t entry = source->stream->entries[source->at];
 	int status;
 
-	if (!take_memory(merge, source, &merge->trace->entries[entry].buffer))
+	if (!take_memory(merge, source, &source->trace->entries[entry].buffer))
 		return ptl_fail(
 			PTL_NO_MEMORY,
 			"merging the events of %zu streams needs more than %d times %zu bytes",
-			merge->count, MEMORY_FACTOR, merge->trace->cache.limit);
-	status = decode_buffer(merge->trace, entry, source);
+			merge->count, MEMORY_FACTOR, merge->limit);
+	status = decode_buffer(source->trace, entry, source);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED) {
 		source->at++;
 		return 1;
@@ -159,7 +167,7 @@ static int open_buffer(struct merge *merge, struct source *source)
 	if (status)
 		return status;
 	source->is_open = true;
-	merge->heap[0].time = ptl_event_block_time(&source->block);
+	merge->heap[0].time = ptl_event_block_time(&source->block) + source->shift;
 	return 0;
 }
 
@@ -191,18 +199,20 @@ static const struct node *second(const struct merge *merge)
 }
 
 /* Gives events of the top source as long as it is the lowest. */
-static int give(struct merge *merge, const struct ptl_callbacks *callbacks, void *context,
-		struct ptl_event *event)
+static int give(struct merge *merge, struct ptl_event *event)
 {
 	struct node *top = &merge->heap[0];
 	struct source *source = top->source;
 	const struct node *other = second(merge);
+	const struct ptl_merge_place place = {source->input,
+					      (size_t)(source->stream - source->trace->streams)};
 	int status;
 
 	do {
 		ptl_event_block_next(&source->block, event);
-		status = callbacks->event && in_filter(merge, event->time)
-				 ? callbacks->event(context, merge->trace, event)
+		event->time += source->shift;
+		status = merge->event && in_filter(merge, event->time)
+				 ? merge->event(merge->context, &place, event)
 				 : 0;
 		if (status)
 			return status;
@@ -212,13 +222,13 @@ static int give(struct merge *merge, const struct ptl_callbacks *callbacks, void
 			settle(merge, next_buffer(merge, source, &top->time));
 			return 0;
 		}
-		top->time = ptl_event_block_time(&source->block);
+		top->time = ptl_event_block_time(&source->block) + source->shift;
 	} while (!other || before(top, other));
 	settle(merge, true);
 	return 0;
 }
 
-static int run(struct merge *merge, const struct ptl_callbacks *callbacks, void *context)
+static int run(struct merge *merge)
 {
 	struct ptl_event event = {0};
 	int status = 0;
@@ -227,7 +237,7 @@ static int run(struct merge *merge, const struct ptl_callbacks *callbacks, void 
 		struct source *source = merge->heap[0].source;
 
 		if (source->is_open) {
-			status = give(merge, callbacks, context, &event);
+			status = give(merge, &event);
 			continue;
 		}
 		status = open_buffer(merge, source);
@@ -241,22 +251,40 @@ static int run(struct merge *merge, const struct ptl_callbacks *callbacks, void 
 	return status;
 }
 
-static int start(struct merge *merge)
+/* Adds the event streams of one input. */
+static void add_sources(struct merge *merge, size_t input)
 {
-	const struct ptl_trace *trace = merge->trace;
+	struct ptl_trace *trace = merge->inputs[input].trace;
 
-	merge->sources = calloc(trace->stream_count + 1, sizeof(*merge->sources));
-	merge->heap = calloc(trace->stream_count + 1, sizeof(*merge->heap));
-	if (!merge->sources || !merge->heap)
-		return ptl_fail_memory("merging", trace->stream_count * sizeof(*merge->sources));
 	for (size_t i = 0; i < trace->stream_count; i++) {
-		struct source *source = &merge->sources[i];
+		struct source *source = &merge->sources[merge->source_count++];
 
+		source->trace = trace;
 		source->stream = &trace->streams[i];
+		source->input = input;
+		source->shift = (uint64_t)merge->inputs[input].time_shift;
 		if (trace->streams[i].stream.kind != PTL_KIND_EVENTS ||
 		    !next_buffer(merge, source, &merge->heap[merge->count].time))
 			continue;
 		merge->heap[merge->count++].source = source;
+	}
+}
+
+static int start(struct merge *merge)
+{
+	size_t streams = 0;
+
+	for (size_t i = 0; i < merge->input_count; i++)
+		streams += merge->inputs[i].trace->stream_count;
+	merge->sources = calloc(streams + 1, sizeof(*merge->sources));
+	merge->heap = calloc(streams + 1, sizeof(*merge->heap));
+	if (!merge->sources || !merge->heap)
+		return ptl_fail_memory("merging", streams * sizeof(*merge->sources));
+	for (size_t i = 0; i < merge->input_count; i++) {
+		const size_t limit = merge->inputs[i].trace->cache.limit;
+
+		add_sources(merge, i);
+		merge->limit = limit > merge->limit ? limit : merge->limit;
 	}
 	for (size_t i = merge->count / 2; i-- > 0;)
 		sink(merge, i);
@@ -265,27 +293,59 @@ static int start(struct merge *merge)
 
 static void stop(struct merge *merge)
 {
-	for (size_t i = 0; merge->sources && i < merge->trace->stream_count; i++)
+	for (size_t i = 0; i < merge->source_count; i++)
 		free_source(merge, &merge->sources[i]);
 	free(merge->sources);
 	free(merge->heap);
 }
 
-int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
-		const struct ptl_callbacks *callbacks, void *context)
+int ptl_merge_events(const struct ptl_merge_input *inputs, size_t count,
+		     const struct ptl_event_filter *filter,
+		     int (*event)(void *context, const struct ptl_merge_place *place,
+				  const struct ptl_event *event),
+		     void *context)
 {
-	struct merge merge = {.trace = trace};
-	int status = 0;
+	struct merge merge = {
+		.inputs = inputs, .input_count = count, .event = event, .context = context};
+	int status;
 
 	if (filter)
 		merge.filter = *filter;
+	status = start(&merge);
+	if (!status)
+		status = run(&merge);
+	stop(&merge);
+	return status;
+}
+
+/* What ptl_process was called with. */
+struct process {
+	struct ptl_trace *trace;
+	const struct ptl_callbacks *callbacks;
+	void *context;
+};
+
+static int give_event(void *context, const struct ptl_merge_place *place,
+		      const struct ptl_event *event)
+{
+	const struct process *process = context;
+
+	(void)place;
+	return process->callbacks->event(process->context, process->trace, event);
+}
+
+int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
+		const struct ptl_callbacks *callbacks, void *context)
+{
+	struct process process = {trace, callbacks, context};
+	const struct ptl_merge_input input = {.trace = trace};
+	int status = 0;
+
 	if (callbacks->begin)
 		status = callbacks->begin(context, trace);
 	if (!status)
-		status = start(&merge);
-	if (!status)
-		status = run(&merge, callbacks, context);
-	stop(&merge);
+		status = ptl_merge_events(&input, 1, filter, callbacks->event ? give_event : NULL,
+					  &process);
 	if (!status && callbacks->end)
 		status = callbacks->end(context, trace);
 	return status;

@@ -172,4 +172,27 @@ void ptl_buffer_release_read(struct ptl_trace *trace, size_t i);
 void ptl_loaders_free(struct ptl_trace *trace);
 void ptl_cache_free(struct ptl_cache *cache);
 
+/* ---- events of several traces ------------------------------------------------------------------------ */
+
+struct ptl_merge_input {
+	struct ptl_trace *trace;
+	int64_t time_shift; /* nanoseconds that are added to its times */
+};
+
+/* Where an event comes from. */
+struct ptl_merge_place {
+	size_t input;
+	size_t stream; /* number of the stream in that trace */
+};
+
+/*
+ * As ptl_process, over several traces: of events with the same time those of the first input come first. filter,
+ * which may be NULL, is for times without shift. event may be NULL: buffers are then only checked.
+ */
+int ptl_merge_events(const struct ptl_merge_input *inputs, size_t count,
+		     const struct ptl_event_filter *filter,
+		     int (*event)(void *context, const struct ptl_merge_place *place,
+				  const struct ptl_event *event),
+		     void *context);
+
 #endif

@@ -341,11 +341,9 @@ int ptl_writer_machine(struct ptl_writer *writer, const struct ptl_machine *mach
 	return settle(writer, status);
 }
 
-int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
+int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream)
 {
 	struct ptl_writer_stream *added;
-	struct ptl_bytes body = {0};
-	int status;
 
 	if (stream->kind == PTL_KIND_TAKEN || stream->kind == PTL_KIND_METADATA ||
 	    stream->kind == PTL_KIND_BLOB || stream->kind == PTL_KIND_INDEX)
@@ -354,6 +352,16 @@ int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
 	if (!added)
 		return ptl_fail_memory("a stream", sizeof(*added));
 	stream->id = added->stream.id;
+	return 0;
+}
+
+int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
+{
+	struct ptl_bytes body = {0};
+	int status = ptl_writer_stream_quietly(writer, stream);
+
+	if (status)
+		return status;
 	ptl_stream_encode(stream, &body);
 	status = write_record(writer, PTL_RECORD_STREAM, &body);
 	ptl_bytes_free(&body);
@@ -396,6 +404,20 @@ int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map)
 				PTL_RECORD_ITEMS_MAX);
 	ptl_map_encode(map, &body);
 	return write_once(writer, PTL_RECORD_MAP, &body);
+}
+
+int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data, size_t size)
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	if (size)
+		ptl_write_bytes(&body, data, size);
+	if (type == PTL_RECORD_SCHEMA || type == PTL_RECORD_MAP)
+		return write_once(writer, (uint32_t)type, &body);
+	status = settle(writer, write_record(writer, type, &body));
+	ptl_bytes_free(&body);
+	return status;
 }
 
 int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_event *event)

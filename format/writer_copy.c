@@ -75,27 +75,21 @@ static int read_buffer(struct ptl_trace *trace, const struct ptl_entry *entry, s
 }
 
 /*
- * Whatever cannot be decompressed here may be in a newer reader, if its bytes are what was written.
+ * The payload is as its writer wrote it: what is in it need not be understood, nor decompressed.
  */
 static int check_payload(struct ptl_trace *trace, struct ptl_entry *entry,
 			 const struct ptl_job *job)
 {
 	const size_t head = PTL_BUFFER_HEADER_SIZE + (size_t)entry->side_size;
-	int status = 0;
 
-	if (entry->usable) {
-		uint8_t *raw = malloc(entry->buffer.raw_size ? entry->buffer.raw_size : 1);
-
-		status = raw ? ptl_payload_load(trace, entry, raw)
-			     : ptl_fail_memory("a buffer", entry->buffer.raw_size);
-		free(raw);
-	} else if (ptl_checksum(job->file.data + head, entry->buffer.stored_size) !=
-		   entry->checksum) {
-		status = ptl_fail(PTL_CORRUPT, "payload checksum differs");
-	}
-	if (status == PTL_CORRUPT || status == PTL_TRUNCATED)
-		ptl_damage_entry(trace, entry, status);
-	return status;
+	if (ptl_checksum(job->file.data + head, entry->buffer.stored_size) == entry->checksum)
+		return 0;
+	ptl_fail(PTL_CORRUPT,
+		 "buffer at offset %" PRIu64 " (stream %" PRIu32 ", sequence %" PRIu64
+		 "): payload checksum differs",
+		 entry->buffer.offset, entry->buffer.stream.id, entry->buffer.sequence);
+	ptl_damage_entry(trace, entry, PTL_CORRUPT);
+	return PTL_CORRUPT;
 }
 
 /* Blobs that are in the file now are not stored again. A damaged side area is left out. */
@@ -116,6 +110,117 @@ static int take_side(struct ptl_writer *writer, const struct ptl_buffer_header *
 	for (size_t i = 0; !status && i < side.chunk_count; i++)
 		status = ptl_byte_map_put(&writer->blobs, side.chunks[i].hash, PTL_HASH_SIZE, 1);
 	ptl_side_free(&side);
+	return status;
+}
+
+/* ---- changes on the way ------------------------------------------------------------------------------ */
+
+/* Replaces the side area, which is `side` bytes long, by others. */
+static int replace_side(struct ptl_job *job, const struct ptl_bytes *side)
+{
+	const size_t before = job->header.side_size;
+	const size_t payload = job->file.size - PTL_BUFFER_HEADER_SIZE - before;
+
+	if (side->failed || side->size > PTL_SIDE_MAX)
+		return ptl_fail(side->failed ? PTL_NO_MEMORY : PTL_MISUSE, "a side area of %zu bytes",
+				side->size);
+	if (side->size > before && !ptl_bytes_grow(&job->file, side->size - before))
+		return ptl_fail_memory("a buffer", job->file.size);
+	memmove(job->file.data + PTL_BUFFER_HEADER_SIZE + side->size,
+		job->file.data + PTL_BUFFER_HEADER_SIZE + before, payload);
+	memcpy(job->file.data + PTL_BUFFER_HEADER_SIZE, side->data, side->size);
+	job->file.size = PTL_BUFFER_HEADER_SIZE + side->size + payload;
+	job->header.side_size = (uint32_t)side->size;
+	return 0;
+}
+
+/* The item of PSBs anew, with other times. The other items of the area are kept as they are. */
+static int shift_psbs(struct ptl_job *job, const struct ptl_side *side, int64_t shift)
+{
+	const struct ptl_buffer_header *header = &job->header;
+	struct ptl_cursor items = ptl_cursor(job->file.data + PTL_BUFFER_HEADER_SIZE,
+					     header->side_size - 8);
+	struct ptl_bytes out = {0};
+	int status;
+
+	for (size_t i = 0; i < side->psb_count; i++)
+		if (side->psbs[i].time)
+			side->psbs[i].time += (uint64_t)shift;
+	ptl_side_psbs(&out, side->psbs, side->psb_count, header->position,
+		      header->first_time ? header->first_time + (uint64_t)shift : 0);
+	while (ptl_cursor_left(&items) && !items.failed) {
+		const size_t start = items.at;
+		const uint64_t type = ptl_read_varint(&items);
+
+		ptl_read_bytes(&items, ptl_read_varint(&items));
+		if (type != PTL_SIDE_PSBS && !items.failed)
+			ptl_write_bytes(&out, items.data + start, items.at - start);
+	}
+	ptl_side_finish(&out, 0);
+	status = replace_side(job, &out);
+	ptl_bytes_free(&out);
+	return status;
+}
+
+/* Times of a buffer are differences from the header's, but for those of PSBs that are not known. */
+static int shift_times(struct ptl_job *job, int64_t shift)
+{
+	struct ptl_buffer_header *header = &job->header;
+	struct ptl_side side;
+	int status = 0;
+
+	if (header->kind == PTL_KIND_PT && header->side_size) {
+		status = ptl_side_decode(job->file.data + PTL_BUFFER_HEADER_SIZE, header->side_size,
+					 header->kind, header->position, header->first_time,
+					 header->raw_size, false, 0, &side);
+		if (!status && side.psb_count)
+			status = shift_psbs(job, &side, shift);
+		if (!status)
+			ptl_side_free(&side);
+	}
+	if (header->last_time) {
+		header->first_time += (uint64_t)shift;
+		header->last_time += (uint64_t)shift;
+	}
+	return status;
+}
+
+static int change_buffer(struct ptl_job *job, const struct ptl_copy_change *change)
+{
+	struct ptl_buffer_header *header = &job->header;
+	int status = 0;
+
+	if (has_positions(header->kind)) {
+		if (header->position < change->position_cut)
+			return ptl_fail(PTL_MISUSE, "a buffer lies before its stream's start");
+		header->position -= change->position_cut;
+	}
+	if (change->time_shift)
+		status = shift_times(job, change->time_shift);
+	return status;
+}
+
+/* The stream of this writer that the change names; its identity goes into the header. */
+static int find_target(struct ptl_writer *writer, const struct ptl_stream *source, uint32_t id,
+		       struct ptl_buffer_header *header, struct ptl_writer_stream **result)
+{
+	struct ptl_writer_stream *stream;
+	int status;
+
+	if (source->kind == PTL_KIND_BLOB)
+		id = PTL_BLOB_STREAM;
+	if (id >= writer->stream_count || writer->streams[id]->stream.kind != source->kind ||
+	    source->kind == PTL_KIND_METADATA)
+		return ptl_fail(PTL_MISUSE,
+				"stream %" PRIu32 " was not declared for kind %" PRIu32, id,
+				source->kind);
+	stream = writer->streams[id];
+	status = ptl_stream_submit(writer, stream); /* what came before it stays before it */
+	header->stream = stream->stream.id;
+	header->cpu = stream->stream.cpu;
+	header->pid = stream->stream.pid;
+	header->tid = stream->stream.tid;
+	*result = stream;
 	return status;
 }
 
@@ -140,7 +245,7 @@ static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, st
 }
 
 static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_entry *entry,
-		struct ptl_job *job)
+		const struct ptl_copy_change *change, struct ptl_job *job)
 {
 	struct ptl_writer_stream *stream = NULL;
 	int status = read_buffer(trace, entry, job);
@@ -152,16 +257,20 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 	if (!ptl_buffer_header_decode(job->file.data, &job->header))
 		return ptl_fail(PTL_CORRUPT, "the header of a buffer has changed");
 	status = take_side(writer, &job->header, job);
-	if (!status)
+	if (!status && change)
+		status = change_buffer(job, change);
+	if (!status && !change)
 		status = ptl_streams_submit(writer,
 					    UINT64_MAX); /* what came before it stays before it */
-	if (status)
-		return status;
-	status = find_stream(writer, &entry->buffer.stream, &stream);
+	if (!status)
+		status = change ? find_target(writer, &entry->buffer.stream, change->stream,
+					      &job->header, &stream)
+				: find_stream(writer, &entry->buffer.stream, &stream);
 	return status ? status : place(writer, stream, job);
 }
 
-int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i)
+static int copy_buffer(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
+		       const struct ptl_copy_change *change)
 {
 	struct ptl_job *job;
 	int status;
@@ -171,11 +280,28 @@ int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return ptl_fail_memory("a buffer", sizeof(*job));
-	status = copy(writer, trace, &trace->entries[i], job);
+	status = copy(writer, trace, &trace->entries[i], change, job);
 	if (status) {
 		ptl_job_free(job);
 		return status;
 	}
 	ptl_queue_submit(&writer->queue, job);
 	return 0;
+}
+
+int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i)
+{
+	return copy_buffer(writer, trace, i, NULL);
+}
+
+int ptl_writer_copy_to(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
+		       uint32_t stream)
+{
+	return copy_buffer(writer, trace, i, &(struct ptl_copy_change){.stream = stream});
+}
+
+int ptl_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
+			    const struct ptl_copy_change *change)
+{
+	return copy_buffer(writer, trace, i, change);
 }

@@ -165,6 +165,19 @@ struct ptl_writer {
 	uint64_t seen_lost; /* lost buffers that have been made loss records */
 };
 
+/* What ptl_writer_copy_changed does to a buffer on its way. */
+struct ptl_copy_change {
+	uint32_t stream;       /* of this writer, of the same kind; not looked at for BLOB buffers */
+	int64_t time_shift;    /* nanoseconds that are added to all its times */
+	uint64_t position_cut; /* where the copied stream starts: taken from the position */
+};
+
+/* As ptl_writer_copy_to. */
+int ptl_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
+			    const struct ptl_copy_change *change);
+/* As ptl_writer_stream, without a stream record: its buffers, or a record of the caller's, declare it. */
+int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
+
 #define PTL_KIND_TAKEN 0  /* of a place in writer->streams whose id a copied stream has */
 #define PTL_BLOB_STREAM 1 /* ids that this writer gives; readers do not rely on them */
 #define PTL_INDEX_STREAM 2

@@ -74,11 +74,19 @@ int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance
 /*
  * Copies buffer i of another trace as it is there, whether its kind and codec are known or not: payload, times,
  * side area, and position in its stream, whose id is kept. Only its sequence number is given anew. For a whole
- * trace: all its buffers in order, before streams and blobs of the caller's own. The payload is checked:
- * PTL_CORRUPT or PTL_TRUNCATED, with nothing written, for one that cannot be read (it is then in the trace's
- * list of damage). PTL_MISUSE for a stream id that the file uses for another stream; PTL_NO_MEMORY, PTL_SYSTEM.
+ * trace: all its buffers in order, before streams and blobs of the caller's own. The payload's checksum is checked, and
+ * it is not decompressed: PTL_CORRUPT or PTL_TRUNCATED, with nothing written, for one that cannot be read (it is
+ * then in the trace's list of damage). PTL_MISUSE for a stream id that the file uses for another stream; PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i);
+/*
+ * The same, into a stream that ptl_writer_stream declared with the buffer's kind, and whose CPU, pid and tid it then has:
+ * streams of several traces get ids that do not clash. BLOB buffers go to the writer's own stream (stream is not looked
+ * at); METADATA buffers hold ids of streams, and are PTL_MISUSE.
+ */
+int ptl_writer_copy_to(struct ptl_writer *writer, struct ptl_trace *trace, size_t i, uint32_t stream);
+/* A metadata record as it is (ptl_record_at); an equal schema is not written twice. Ids of streams in it are the caller's care. */
+int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *body, size_t size);
 /* Writes all partial buffers out now. */
 int ptl_writer_flush(struct ptl_writer *writer);
 /* For a caller with nothing to write: writes partial buffers that are older than the flush interval. */
