@@ -169,7 +169,7 @@ int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options
 
 	if (!result)
 		return ptl_fail_memory("a trace", sizeof(*result));
-	status = ptl_source_prepare(&result->fd, &result->size);
+	status = ptl_source_prepare(&result->fd, NULL, &result->size);
 	if (!status)
 		status = open_parts(result, options);
 	if (!status) {

@@ -6,6 +6,7 @@
 #define PTL_FORMAT_READER_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -129,8 +130,11 @@ void ptl_damage_free(struct ptl_trace *trace);
  * -----------------------------------------------------------------------------------------
  */
 
-/* Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. */
-int ptl_source_prepare(int *fd, uint64_t *size);
+/*
+ * Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. PTL_CANCELLED once *cancelled
+ * (which may be NULL) is set and a read has returned.
+ */
+int ptl_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size);
 
 /*
  * Puts a buffer into the trace, or onto the damage list. side holds header->side_size bytes.

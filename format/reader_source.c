@@ -32,7 +32,7 @@ static int open_temporary(int *fd)
 	return 0;
 }
 
-static int copy_all(int from, int to, uint64_t *size)
+static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *size)
 {
 	uint8_t *data = malloc(COPY_SIZE);
 	int status = 0;
@@ -42,6 +42,10 @@ static int copy_all(int from, int to, uint64_t *size)
 	for (*size = 0; !status;) {
 		const ssize_t n = read(from, data, COPY_SIZE);
 
+		if (cancelled && atomic_load(cancelled)) {
+			status = ptl_fail(PTL_CANCELLED, "cancelled");
+			break;
+		}
 		if (n == 0)
 			break;
 		if (n < 0 && errno == EINTR)
@@ -55,7 +59,7 @@ static int copy_all(int from, int to, uint64_t *size)
 	return status;
 }
 
-int ptl_source_prepare(int *fd, uint64_t *size)
+int ptl_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size)
 {
 	struct stat info;
 	int copy, status;
@@ -77,7 +81,7 @@ int ptl_source_prepare(int *fd, uint64_t *size)
 	status = open_temporary(&copy);
 	if (status)
 		return status;
-	status = copy_all(*fd, copy, size);
+	status = copy_all(*fd, copy, cancelled, size);
 	if (status) {
 		close(copy);
 		return status;

@@ -520,18 +520,23 @@ static int write_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk,
 	return ptl_stream_added(writer, stream);
 }
 
+bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
+{
+	const uint64_t *known = ptl_byte_map_get(&writer->blobs, hash, PTL_HASH_SIZE);
+
+	return known && *known;
+}
+
 int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
 		    uint8_t hash[PTL_HASH_SIZE])
 {
 	struct ptl_writer_stream *stream = writer->streams[PTL_BLOB_STREAM];
 	struct ptl_chunk chunk = {.type = type, .blob_size = size};
-	const uint64_t *known;
 	int status = ptl_sha256_of(data, size, hash);
 
 	if (status)
 		return status;
-	known = ptl_byte_map_get(&writer->blobs, hash, PTL_HASH_SIZE);
-	if (known && *known)
+	if (ptl_writer_has_blob(writer, hash))
 		return settle(writer, 0);
 	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
 	status = ptl_byte_map_put(&writer->blobs, hash, PTL_HASH_SIZE, 1);
@@ -545,6 +550,15 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 		status = write_chunk(writer, &chunk, (const uint8_t *)data + chunk.offset);
 		chunk.offset += chunk.length;
 	} while (chunk.offset < size);
+	return settle(writer, status);
+}
+
+int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data)
+{
+	int status = ptl_byte_map_put(&writer->blobs, chunk->hash, PTL_HASH_SIZE, 1);
+
+	if (!status)
+		status = write_chunk(writer, chunk, data);
 	return settle(writer, status);
 }
 

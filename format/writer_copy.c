@@ -128,26 +128,52 @@ static int replace_side(struct ptl_job *job, const struct ptl_bytes *side)
 		return ptl_fail_memory("a buffer", job->file.size);
 	memmove(job->file.data + PTL_BUFFER_HEADER_SIZE + side->size,
 		job->file.data + PTL_BUFFER_HEADER_SIZE + before, payload);
-	memcpy(job->file.data + PTL_BUFFER_HEADER_SIZE, side->data, side->size);
+	if (side->size)
+		memcpy(job->file.data + PTL_BUFFER_HEADER_SIZE, side->data, side->size);
 	job->file.size = PTL_BUFFER_HEADER_SIZE + side->size + payload;
 	job->header.side_size = (uint32_t)side->size;
 	return 0;
 }
 
-/* The item of PSBs anew, with other times. The other items of the area are kept as they are. */
-static int shift_psbs(struct ptl_job *job, const struct ptl_side *side, int64_t shift)
+/* The PSBs of a copied buffer, with the times and offsets of the copy, in *psbs (to be freed). */
+static int get_psbs(const struct ptl_job *job, const struct ptl_copy_change *change,
+		    struct ptl_side *side)
+{
+	const struct ptl_buffer_header *header = &job->header;
+	int status = 0;
+
+	*side = (struct ptl_side){0};
+	if (!change->own_psbs) {
+		status = ptl_side_decode(job->file.data + PTL_BUFFER_HEADER_SIZE, header->side_size,
+					 header->kind, header->position, header->first_time,
+					 header->raw_size, false, 0, side);
+	} else if (change->psb_count) {
+		side->psbs = malloc(change->psb_count * sizeof(*side->psbs));
+		if (!side->psbs)
+			return ptl_fail_memory("PSBs", change->psb_count * sizeof(*side->psbs));
+		memcpy(side->psbs, change->psbs, change->psb_count * sizeof(*side->psbs));
+		side->psb_count = change->psb_count;
+	}
+	for (size_t i = 0; !status && i < side->psb_count; i++) {
+		if (side->psbs[i].time)
+			side->psbs[i].time += (uint64_t)change->time_shift;
+		if (change->own_psbs)
+			side->psbs[i].offset -= change->position_cut;
+	}
+	return status;
+}
+
+/* The side area with these PSBs in place of its own. Its other items are kept as they are. */
+static int write_psbs(struct ptl_job *job, const struct ptl_side *side, uint64_t first_time)
 {
 	const struct ptl_buffer_header *header = &job->header;
 	struct ptl_cursor items = ptl_cursor(job->file.data + PTL_BUFFER_HEADER_SIZE,
-					     header->side_size - 8);
+					     header->side_size ? header->side_size - 8 : 0);
 	struct ptl_bytes out = {0};
 	int status;
 
-	for (size_t i = 0; i < side->psb_count; i++)
-		if (side->psbs[i].time)
-			side->psbs[i].time += (uint64_t)shift;
-	ptl_side_psbs(&out, side->psbs, side->psb_count, header->position,
-		      header->first_time ? header->first_time + (uint64_t)shift : 0);
+	if (side->psb_count)
+		ptl_side_psbs(&out, side->psbs, side->psb_count, header->position, first_time);
 	while (ptl_cursor_left(&items) && !items.failed) {
 		const size_t start = items.at;
 		const uint64_t type = ptl_read_varint(&items);
@@ -156,38 +182,33 @@ static int shift_psbs(struct ptl_job *job, const struct ptl_side *side, int64_t 
 		if (type != PTL_SIDE_PSBS && !items.failed)
 			ptl_write_bytes(&out, items.data + start, items.at - start);
 	}
-	ptl_side_finish(&out, 0);
+	if (out.size)
+		ptl_side_finish(&out, 0);
 	status = replace_side(job, &out);
 	ptl_bytes_free(&out);
 	return status;
 }
 
 /* Times of a buffer are differences from the header's, but for those of PSBs that are not known. */
-static int shift_times(struct ptl_job *job, int64_t shift)
+static int change_psbs(struct ptl_job *job, const struct ptl_copy_change *change,
+		       uint64_t first_time)
 {
-	struct ptl_buffer_header *header = &job->header;
 	struct ptl_side side;
-	int status = 0;
+	int status;
 
-	if (header->kind == PTL_KIND_PT && header->side_size) {
-		status = ptl_side_decode(job->file.data + PTL_BUFFER_HEADER_SIZE, header->side_size,
-					 header->kind, header->position, header->first_time,
-					 header->raw_size, false, 0, &side);
-		if (!status && side.psb_count)
-			status = shift_psbs(job, &side, shift);
-		if (!status)
-			ptl_side_free(&side);
-	}
-	if (header->last_time) {
-		header->first_time += (uint64_t)shift;
-		header->last_time += (uint64_t)shift;
-	}
+	if (!change->own_psbs && (!change->time_shift || !job->header.side_size))
+		return 0;
+	status = get_psbs(job, change, &side);
+	if (!status)
+		status = write_psbs(job, &side, first_time);
+	ptl_side_free(&side);
 	return status;
 }
 
 static int change_buffer(struct ptl_job *job, const struct ptl_copy_change *change)
 {
 	struct ptl_buffer_header *header = &job->header;
+	uint64_t first_time = header->first_time;
 	int status = 0;
 
 	if (has_positions(header->kind)) {
@@ -195,8 +216,13 @@ static int change_buffer(struct ptl_job *job, const struct ptl_copy_change *chan
 			return ptl_fail(PTL_MISUSE, "a buffer lies before its stream's start");
 		header->position -= change->position_cut;
 	}
-	if (change->time_shift)
-		status = shift_times(job, change->time_shift);
+	if (header->last_time)
+		first_time += (uint64_t)change->time_shift;
+	if (header->kind == PTL_KIND_PT)
+		status = change_psbs(job, change, first_time);
+	if (header->last_time)
+		header->last_time += (uint64_t)change->time_shift;
+	header->first_time = first_time;
 	return status;
 }
 

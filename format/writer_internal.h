@@ -170,7 +170,14 @@ struct ptl_copy_change {
 	uint32_t stream;       /* of this writer, of the same kind; not looked at for BLOB buffers */
 	int64_t time_shift;    /* nanoseconds that are added to all its times */
 	uint64_t position_cut; /* where the copied stream starts: taken from the position */
+	bool own_psbs;         /* the PSBs of the buffer are these, with the copied stream's times and offsets */
+	const struct ptl_psb *psbs;
+	size_t psb_count;
 };
+
+bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE]);
+/* A piece of a blob whose other pieces are the caller's care. */
+int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data);
 
 /* As ptl_writer_copy_to. */
 int ptl_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,

@@ -19,6 +19,7 @@
 #include "common/sha256.h"
 #include "relog/memory_map.h"
 #include "relog/psb_scan.h"
+#include "relog/signals.h"
 
 #define MAP_LIMIT (16u << 20)     /* bytes of a memory map's text */
 #define MEMORY_LIMIT (4ull << 30) /* bytes of a memory file */
@@ -29,7 +30,7 @@
 /* The inputs as they are read. */
 struct raw {
 	const struct relog_settings *settings;
-	struct relog_output *output;
+	struct relog_spool *spool;
 	uint8_t *memory;
 	size_t memory_size;
 	struct relog_memory_map map;
@@ -50,7 +51,7 @@ static int add_input(struct raw *raw, const char *name, const void *data, size_t
 	uint8_t hash[PTL_HASH_SIZE];
 	int status = ptl_sha256_of(data, size, hash);
 
-	return status ? status : relog_output_add_input(raw->output, name, size, hash);
+	return status ? status : relog_spool_origin(raw->spool, name, size, hash);
 }
 
 static int read_memory(struct raw *raw)
@@ -89,7 +90,7 @@ static int write_machine(const struct raw *raw)
 		.return_compression = true,
 	};
 
-	return ptl_writer_machine(raw->output->writer, &machine);
+	return ptl_writer_machine(raw->spool->writer, &machine);
 }
 
 static int write_schemas(const struct raw *raw)
@@ -98,7 +99,7 @@ static int write_schemas(const struct raw *raw)
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
 
 	for (size_t i = 0; i < count; i++) {
-		int status = ptl_writer_schema(raw->output->writer, schemas[i]);
+		int status = ptl_writer_schema(raw->spool->writer, schemas[i]);
 
 		if (status)
 			return status;
@@ -113,7 +114,7 @@ static int write_event(struct raw *raw, int status, struct ptl_event *event, uin
 		event->cpu = PTL_NO_CPU;
 		event->pid = raw->pid;
 		event->tid = tid;
-		status = ptl_writer_event(raw->output->writer, raw->events, event);
+		status = ptl_writer_event(raw->spool->writer, raw->events, event);
 	}
 	ptl_bytes_free(&raw->storage);
 	return status;
@@ -159,7 +160,7 @@ static int write_image(struct raw *raw, const struct relog_memory_range *range)
 		.has_code = true,
 	};
 	struct ptl_event event = {0};
-	int status = ptl_writer_blob(raw->output->writer, PTL_BLOB_CODE,
+	int status = ptl_writer_blob(raw->spool->writer, PTL_BLOB_CODE,
 				     raw->memory + range->offset, range->size, image.code);
 
 	if (status)
@@ -177,7 +178,7 @@ static int write_rundown(struct raw *raw)
 		.pid = PTL_NO_ID,
 		.tid = PTL_NO_ID,
 	};
-	int status = ptl_writer_stream(raw->output->writer, &stream);
+	int status = ptl_writer_stream(raw->spool->writer, &stream);
 
 	raw->events = stream.id;
 	if (!status)
@@ -239,7 +240,7 @@ static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 	ptl_sha256_finish(pt->hash, hash);
 	ptl_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
 			 (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
-	return relog_output_add_input(raw->output, name, pt->scan.offset, hash);
+	return relog_spool_origin(raw->spool, name, pt->scan.offset, hash);
 }
 
 static int write_pt(struct raw *raw, size_t i)
@@ -251,7 +252,7 @@ static int write_pt(struct raw *raw, size_t i)
 		.pid = raw->pid,
 		.tid = raw->pid + (uint32_t)i,
 	};
-	struct pt_input pt = {.writer = raw->output->writer};
+	struct pt_input pt = {.writer = raw->spool->writer};
 	uint8_t *piece = malloc(PIECE);
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	int status = fd < 0 ? ptl_fail_errno("cannot open") : 0;
@@ -273,11 +274,11 @@ static int write_pt(struct raw *raw, size_t i)
 	return status ? ptl_fail_in(status, "%s", name) : 0;
 }
 
-int relog_input_raw(const struct relog_settings *settings, struct relog_output *output)
+int relog_input_raw(const struct relog_settings *settings, struct relog_spool *spool)
 {
 	struct raw raw = {
 		.settings = settings,
-		.output = output,
+		.spool = spool,
 		.pid = settings->has_pid ? settings->pid : DEFAULT_PID,
 	};
 	int status = read_memory(&raw);

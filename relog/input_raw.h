@@ -6,8 +6,8 @@
 #ifndef PTL_RELOG_INPUT_RAW_H
 #define PTL_RELOG_INPUT_RAW_H
 
-#include "relog/output.h"
 #include "relog/settings.h"
+#include "relog/spool.h"
 
 /*
  * Writes the whole content of the trace but its provenance record. The memory file and the map are
@@ -16,6 +16,6 @@
  * PTL_CORRUPT (the map), PTL_NOT_OURS (PT bytes without a PSB), PTL_SYSTEM, PTL_NO_MEMORY,
  * PTL_CANCELLED.
  */
-int relog_input_raw(const struct relog_settings *settings, struct relog_output *output);
+int relog_input_raw(const struct relog_settings *settings, struct relog_spool *spool);
 
 #endif

@@ -211,7 +211,8 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	status = check(settings, argc - first_operand);
 	if (status)
 		return status;
-	settings->input = argv[first_operand]; /* NULL with raw input: argv ends there */
+	settings->inputs = (const char *const *)argv + first_operand;
+	settings->input_count = (size_t)(argc - first_operand);
 	return 0;
 }
 

@@ -12,7 +12,8 @@
 #define RELOG_PT_MAX 4096u /* raw PT inputs */
 
 struct relog_settings {
-	const char *input;  /* a trace file to copy, or NULL */
+	const char *const *inputs; /* traces, in the order of the command line */
+	size_t input_count;
 	const char *output; /* "-": standard output */
 	bool force;         /* an existing output may be replaced */
 	bool quiet;

@@ -4,21 +4,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ptl/relogger.h>
+
 #include "common/error.h"
-#include "relog/output.h"
+#include "relog/signals.h"
 
 static volatile sig_atomic_t noted;
+static struct ptl_relogger *volatile running;
 
 static void note(int signal)
 {
+	struct ptl_relogger *relogger = running;
+
 	noted = signal;
+	if (relogger)
+		ptl_relogger_cancel(relogger);
 }
 
-void relog_catch_signals(void)
+void relog_forget_relogger(void)
+{
+	running = NULL;
+}
+
+void relog_catch_signals(struct ptl_relogger *relogger)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = note};
 
+	running = relogger;
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
 		struct sigaction before;
 

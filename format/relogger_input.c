@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The relogger's inputs: files, pipes that are spooled, files that are still being written; and their hashes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/sha256.h"
+#include "format/reader_internal.h"
+#include "format/relogger_internal.h"
+#include "format/vector.h"
+
+#define PIECE (1u << 20)
+
+static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const char *name,
+					    void *context)
+{
+	struct ptl_relogger_input *input = calloc(1, sizeof(*input));
+
+	if (!input)
+		return NULL;
+	input->relogger = relogger;
+	input->number = relogger->input_count;
+	input->context = context;
+	input->fd = -1;
+	input->name = strdup(name);
+	if (!input->name || !ptl_vector_room(&relogger->inputs, relogger->input_count,
+					     sizeof(*relogger->inputs))) {
+		free(input->name);
+		free(input);
+		return NULL;
+	}
+	return input;
+}
+
+/* Leaves fd to the caller. */
+static int open_trace(struct ptl_relogger_input *input, int fd)
+{
+	const struct ptl_open_options options = {
+		.memory_limit = input->relogger->options.memory_limit / 8,
+	};
+	uint64_t size;
+	int second;
+	int status;
+
+	input->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (input->fd < 0)
+		return ptl_fail_errno("cannot open");
+	status = ptl_source_prepare(&input->fd, &input->relogger->cancelled, &size);
+	if (status)
+		return status;
+	second = fcntl(input->fd, F_DUPFD_CLOEXEC, 3);
+	if (second < 0)
+		return ptl_fail_errno("cannot open");
+	status = ptl_open_fd(second, input->name, &options, &input->trace);
+	if (status)
+		close(second);
+	return status;
+}
+
+int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name, bool follow,
+			void *context, struct ptl_relogger_input **input)
+{
+	struct ptl_relogger_input *added;
+	int status;
+
+	(void)follow;
+	if (relogger->state != PTL_RELOGGER_NEW)
+		return ptl_fail(PTL_MISUSE, "the relogger has begun to process");
+	added = new_input(relogger, name, context);
+	if (!added)
+		return ptl_fail_memory("an input", sizeof(*added));
+	status = open_trace(added, fd);
+	if (status) {
+		if (added->fd >= 0)
+			close(added->fd);
+		free(added->name);
+		free(added);
+		return status;
+	}
+	close(fd);
+	relogger->inputs[relogger->input_count++] = added;
+	if (input)
+		*input = added;
+	return 0;
+}
+
+int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void *context,
+			  struct ptl_relogger_input **input)
+{
+	const bool is_stdin = strcmp(path, "-") == 0;
+	const char *name = is_stdin ? "(standard input)" : path;
+	const int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				: open(path, O_RDONLY | O_CLOEXEC);
+	int status;
+
+	if (fd < 0)
+		return ptl_fail_in(ptl_fail_errno("cannot open"), "%s", name);
+	status = ptl_relogger_add_fd(relogger, fd, name, false, context, input);
+	if (status)
+		close(fd);
+	return status;
+}
+
+int ptl_relogger_input_origin(struct ptl_relogger_input *input, const char *name, uint64_t size,
+			      const uint8_t hash[PTL_HASH_SIZE])
+{
+	struct ptl_provenance_input *origin;
+	char *copy = strdup(name);
+
+	if (!copy || !ptl_vector_room(&input->origins, input->origin_count, sizeof(*input->origins))) {
+		free(copy);
+		return ptl_fail_memory("provenance", strlen(name));
+	}
+	origin = &input->origins[input->origin_count++];
+	*origin = (struct ptl_provenance_input){.name = copy, .size = size};
+	memcpy(origin->hash, hash, PTL_HASH_SIZE);
+	return 0;
+}
+
+size_t ptl_relogger_input_count(const struct ptl_relogger *relogger)
+{
+	return relogger->input_count;
+}
+
+struct ptl_relogger_input *ptl_relogger_input_at(const struct ptl_relogger *relogger, size_t i)
+{
+	return i < relogger->input_count ? relogger->inputs[i] : NULL;
+}
+
+struct ptl_trace *ptl_relogger_input_trace(const struct ptl_relogger_input *input)
+{
+	return input->trace;
+}
+
+void ptl_relogger_input_info(const struct ptl_relogger_input *input,
+			     struct ptl_relogger_input_info *info)
+{
+	*info = (struct ptl_relogger_input_info){
+		.name = input->name,
+		.context = input->context,
+		.machine = input->machine,
+		.time_shift = input->time_shift,
+		.uncertainty = input->uncertainty,
+		.losses = input->losses,
+	};
+}
+
+/* --- hashes ------------------------------------------------------------------------------------------- */
+
+/* The SHA-256 of the bytes that the trace was opened with. */
+static int hash_input(struct ptl_relogger *relogger, const struct ptl_relogger_input *input,
+		      uint8_t digest[PTL_HASH_SIZE])
+{
+	const uint64_t size = ptl_trace_size(input->trace);
+	struct ptl_sha256 *hash = ptl_sha256_new();
+	uint8_t *piece = malloc(PIECE);
+	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+
+	for (uint64_t at = 0; !status && at < size;) {
+		const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+
+		status = ptl_read_at(input->fd, piece, n, at);
+		if (!status) {
+			ptl_sha256_add(hash, piece, n);
+			at += n;
+			status = ptl_relogger_check(relogger);
+		}
+	}
+	if (!status)
+		ptl_sha256_finish(hash, digest);
+	free(piece);
+	ptl_sha256_free(hash);
+	return status ? ptl_fail_in(status, "%s", input->name) : 0;
+}
+
+int ptl_relogger_hash_inputs(struct ptl_relogger *relogger)
+{
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+		uint8_t digest[PTL_HASH_SIZE];
+		int status;
+
+		if (input->origin_count)
+			continue;
+		status = hash_input(relogger, input, digest);
+		if (!status)
+			status = ptl_relogger_input_origin(input, input->name,
+							   ptl_trace_size(input->trace), digest);
+		if (status)
+			return status;
+	}
+	return 0;
+}

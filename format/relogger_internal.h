@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The relogger's inside: inputs, stages, the reorder window, and the parts that a run consists of. */
+#ifndef PTL_FORMAT_RELOGGER_INTERNAL_H
+#define PTL_FORMAT_RELOGGER_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/relogger.h>
+#include <ptl/writer.h>
+
+#include "common/bytes.h"
+#include "common/file.h"
+#include "common/hash_map.h"
+
+/* Memory that an event's payload or extended items were copied into. */
+struct ptl_event_memory {
+	struct ptl_bytes bytes[2]; /* taken in turn, as what is copied may lie in the other one */
+	unsigned turn;
+};
+
+struct ptl_trace_event {
+	struct ptl_event record;
+	struct ptl_relogger *relogger;
+	struct ptl_relogger_input *input;
+	struct ptl_event_memory payload;
+	struct ptl_event_memory extended;
+};
+
+void ptl_event_memory_free(struct ptl_trace_event *event);
+
+struct ptl_relogger_stage {
+	struct ptl_relogger_callbacks callbacks;
+	void *context;
+	struct ptl_trace_event event; /* what its event callback sees */
+};
+
+/* A stream of the output that holds events of one stream of an input. */
+struct ptl_relogger_stream {
+	uint32_t id;        /* in the output */
+	uint64_t last_time; /* of the last event written */
+	uint64_t cut;       /* position of the input's stream where the output's starts */
+};
+
+struct ptl_relogger_input {
+	struct ptl_relogger *relogger;
+	size_t number;
+	char *name;
+	void *context;
+	int fd; /* the same file, for its bytes as they are */
+	struct ptl_trace *trace;
+	uint32_t machine;
+	int64_t time_shift;
+	uint64_t uncertainty;
+	size_t losses;
+	struct ptl_relogger_stream *streams; /* by number of the stream in the trace */
+	struct ptl_provenance_input *origins; /* their names are owned */
+	size_t origin_count;
+};
+
+/* An event that waits in the window. */
+struct ptl_waiting {
+	uint64_t time;
+	uint64_t number; /* order of injection */
+	uint8_t *data;   /* encoded: relogger_order.c */
+	size_t size;
+};
+
+struct ptl_window {
+	struct ptl_waiting *heap; /* the earliest first */
+	size_t count;
+	size_t bytes;
+	uint64_t number;
+	bool has_written;
+	uint64_t written; /* time of the last event that left */
+	uint32_t stream;  /* of the output; PTL_NO_ID: not declared yet */
+};
+
+enum ptl_relogger_state { PTL_RELOGGER_NEW, PTL_RELOGGER_RUNNING, PTL_RELOGGER_DONE };
+
+struct ptl_relogger {
+	struct ptl_relogger_options options;
+	enum ptl_relogger_state state;
+	atomic_bool cancelled;
+	struct ptl_relogger_input **inputs;
+	size_t input_count;
+	struct ptl_relogger_stage **stages;
+	size_t stage_count;
+	/* Output: */
+	struct ptl_output_file file;
+	int fd; /* an output that was given as one; -1 */
+	bool has_output;
+	bool recompress;
+	int level;
+	struct ptl_writer *writer;
+	/* Provenance: texts are owned. */
+	char *tool, *version, *command, *rules;
+	bool has_machine; /* a callback gave one */
+	struct ptl_machine machine;
+	/* While events pass: */
+	size_t stage; /* whose callback runs */
+	struct ptl_relogger_input *input;    /* of the current event; NULL: none */
+	struct ptl_relogger_stream *current; /* where the current event goes; NULL: none */
+	uint64_t time;                       /* of the current event */
+	uint64_t calls;
+	bool ended; /* no more events are taken */
+	struct ptl_window window;
+	struct ptl_relogger_counts counts;
+	uint64_t done, total; /* progress, in bytes */
+};
+
+/* PTL_CANCELLED once ptl_relogger_cancel was called. */
+int ptl_relogger_check(struct ptl_relogger *relogger);
+/* Tells the caller's warning function. */
+void ptl_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void ptl_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
+
+/* The metadata of all inputs, streams declared. */
+int ptl_relogger_pass_records(struct ptl_relogger *relogger);
+/* All events, merged, through the stages; or their buffers as they are. */
+int ptl_relogger_pass_events(struct ptl_relogger *relogger);
+/* PT, TRUTH, unknown kinds. */
+int ptl_relogger_pass_streams(struct ptl_relogger *relogger);
+/* One stream, as it is; plan may be NULL. */
+int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			     size_t stream, const struct ptl_stream_plan *plan);
+int ptl_relogger_pass_blobs(struct ptl_relogger *relogger);
+/* What of the inputs could not be read becomes loss records. */
+int ptl_relogger_pass_damage(struct ptl_relogger *relogger);
+/* Gives every input without an origin one: its own name, size and hash. */
+int ptl_relogger_hash_inputs(struct ptl_relogger *relogger);
+/* The step that this run adds, and the machine that counts. */
+int ptl_relogger_finish_records(struct ptl_relogger *relogger);
+
+/* Gives an event to the first stage from `stage` on that looks at events, or to the file. */
+int ptl_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
+		      struct ptl_relogger_input *input);
+/* Adds an event that is out of order. PTL_MISUSE beyond the bounds. */
+int ptl_window_add(struct ptl_relogger *relogger, const struct ptl_event *event);
+/* Writes all that waits. */
+int ptl_window_flush(struct ptl_relogger *relogger);
+void ptl_window_free(struct ptl_window *window);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How metadata passes: records with their stream ids renumbered, damage as loss records, the step of this run. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/sha256.h"
+#include "common/version.h"
+#include "format/fields.h"
+#include "format/metadata.h"
+#include "format/reader_internal.h"
+#include "format/relogger_internal.h"
+#include "format/writer_internal.h"
+
+/* Fields that hold the id of a stream. */
+#define STREAM_ID_TAG 1
+#define LOSS_STREAM_TAG 2
+
+/* The id in the output of an input's stream; PTL_NO_ID: none. */
+static uint32_t new_id(const struct ptl_relogger_input *input, uint32_t id)
+{
+	const struct ptl_stream *stream = ptl_stream_find(input->trace, id);
+
+	for (size_t i = 0; stream && i < input->trace->stream_count; i++)
+		if (&input->trace->streams[i].stream == stream)
+			return input->streams[i].id;
+	return PTL_NO_ID;
+}
+
+/* The body with the number of one field replaced; all else, known or not, as it is. */
+static void replace_number(const struct ptl_record *record, unsigned tag, uint64_t number,
+			   struct ptl_bytes *out)
+{
+	struct ptl_cursor body = ptl_cursor(record->data, record->size);
+	struct ptl_tagged field;
+	bool replaced = false;
+
+	for (;;) {
+		const size_t start = body.at;
+
+		if (ptl_next_field(&body, &field) <= 0)
+			break;
+		if (field.tag != tag)
+			ptl_write_bytes(out, body.data + start, body.at - start);
+		else if (!replaced)
+			ptl_field_number(out, tag, number);
+		replaced |= field.tag == tag;
+	}
+}
+
+/* What the last field of that tag says; the record was checked when it was read. */
+static uint64_t get_number(const struct ptl_record *record, unsigned tag)
+{
+	struct ptl_cursor body = ptl_cursor(record->data, record->size);
+	struct ptl_tagged field;
+	uint64_t number = 0;
+	bool failed = false;
+
+	while (ptl_next_field(&body, &field) > 0)
+		if (field.tag == tag)
+			number = ptl_take_number(&field, UINT32_MAX, &failed);
+	return number;
+}
+
+static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			      const struct ptl_record *record)
+{
+	const uint32_t id = new_id(input, (uint32_t)get_number(record, STREAM_ID_TAG));
+	struct ptl_bytes body = {0};
+	int status;
+
+	if (id == PTL_NO_ID || id == PTL_METADATA_STREAM || id == PTL_BLOB_STREAM)
+		return 0;
+	replace_number(record, STREAM_ID_TAG, id, &body);
+	status = body.failed ? ptl_fail_memory("a record", record->size)
+			     : ptl_writer_record(relogger->writer, record->type, body.data, body.size);
+	ptl_bytes_free(&body);
+	return status;
+}
+
+static int pass_loss_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			    const struct ptl_record *record)
+{
+	const uint64_t old = get_number(record, LOSS_STREAM_TAG);
+	const uint32_t id = old ? new_id(input, (uint32_t)old - 1) : PTL_NO_ID;
+	struct ptl_bytes body = {0};
+	int status;
+
+	replace_number(record, LOSS_STREAM_TAG, (uint32_t)(id + 1), &body);
+	status = body.failed ? ptl_fail_memory("a record", record->size)
+			     : ptl_writer_record(relogger->writer, record->type, body.data, body.size);
+	ptl_bytes_free(&body);
+	return status;
+}
+
+static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+	       const struct ptl_record *record, bool *keep)
+{
+	int status = 0;
+
+	*keep = true;
+	for (size_t i = 0; !status && *keep && i < relogger->stage_count; i++) {
+		struct ptl_relogger_stage *stage = relogger->stages[i];
+
+		relogger->stage = i;
+		if (stage->callbacks.record)
+			status = stage->callbacks.record(stage->context, relogger, input, record, keep);
+	}
+	return status;
+}
+
+static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_record *record)
+{
+	bool keep;
+	int status;
+
+	if (record->type == PTL_RECORD_STREAM)
+		return pass_stream_record(relogger, input, record);
+	status = ask(relogger, input, record, &keep);
+	if (status || !keep)
+		return status;
+	if (record->type == PTL_RECORD_LOSS)
+		return pass_loss_record(relogger, input, record);
+	if (record->type == PTL_RECORD_MACHINE && (input->number || relogger->has_machine))
+		return 0;
+	return ptl_writer_record(relogger->writer, record->type, record->data, record->size);
+}
+
+/* The streams of an input get ids of the output, in the same order. */
+static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+
+	input->streams = calloc(trace->stream_count + 1, sizeof(*input->streams));
+	if (!input->streams)
+		return ptl_fail_memory("streams", trace->stream_count * sizeof(*input->streams));
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		struct ptl_stream stream = trace->streams[i].stream;
+		int status = 0;
+
+		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? PTL_BLOB_STREAM
+								    : PTL_METADATA_STREAM;
+		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA ||
+		    stream.kind == PTL_KIND_INDEX)
+			continue;
+		status = ptl_writer_stream_quietly(relogger->writer, &stream);
+		if (status)
+			return status;
+		input->streams[i].id = stream.id;
+	}
+	return 0;
+}
+
+int ptl_relogger_pass_records(struct ptl_relogger *relogger)
+{
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+		int status = declare_streams(relogger, input);
+
+		for (size_t j = 0; !status && j < ptl_record_count(input->trace); j++)
+			status = pass_record(relogger, input, ptl_record_at(input->trace, j));
+		if (status)
+			return ptl_fail_in(status, "%s", input->name);
+	}
+	return 0;
+}
+
+/* --- damage ------------------------------------------------------------------------------------------- */
+
+/* A newer version's parts are on the list, too, but they are kept: no loss. */
+static bool is_loss(const struct ptl_damage *damage)
+{
+	return damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED;
+}
+
+static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+
+	for (size_t i = 0; i < ptl_damage_count(trace); i++) {
+		const struct ptl_damage *damage = ptl_damage_at(trace, i);
+		/* Damage without a size at the end of the file is the missing index. */
+		const bool is_end = damage->status == PTL_TRUNCATED &&
+				    damage->offset >= ptl_trace_size(trace);
+		const struct ptl_loss loss = {
+			.kind = is_end ? PTL_LOSS_END : PTL_LOSS_BUFFERS,
+			.stream = damage->stream == PTL_NO_ID ? PTL_NO_ID
+							      : new_id(input, damage->stream),
+			.pid = PTL_NO_ID,
+			.tid = PTL_NO_ID,
+			.count = 1,
+			.bytes = damage->size,
+			.cause = damage->text,
+		};
+		const int status = is_loss(damage) ? ptl_writer_loss(relogger->writer, &loss) : 0;
+
+		if (status)
+			return status;
+		input->losses += is_loss(damage);
+	}
+	return 0;
+}
+
+int ptl_relogger_pass_damage(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		status = pass_damage(relogger, relogger->inputs[i]);
+	return status;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------ */
+
+static int add_inputs(const struct ptl_relogger *relogger, struct ptl_provenance *step)
+{
+	struct ptl_provenance_input *inputs;
+
+	for (size_t i = 0; i < relogger->input_count; i++)
+		step->inputs += relogger->inputs[i]->origin_count;
+	inputs = calloc(step->inputs + 1, sizeof(*inputs));
+	if (!inputs)
+		return ptl_fail_memory("provenance", step->inputs * sizeof(*inputs));
+	step->input = inputs;
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		const struct ptl_relogger_input *input = relogger->inputs[i];
+
+		for (size_t j = 0; j < input->origin_count; j++)
+			*inputs++ = input->origins[j];
+	}
+	return 0;
+}
+
+int ptl_relogger_finish_records(struct ptl_relogger *relogger)
+{
+	struct ptl_provenance step = {
+		.tool = relogger->tool ? relogger->tool : "libptl",
+		.version = relogger->version ? relogger->version : PTL_VERSION,
+		.command = relogger->command ? relogger->command : "",
+		.rules = relogger->rules ? relogger->rules : "",
+	};
+	struct timespec now;
+	int status = add_inputs(relogger, &step);
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	step.wall_time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (!status)
+		status = ptl_writer_provenance(relogger->writer, &step);
+	if (!status && relogger->has_machine)
+		status = ptl_writer_machine(relogger->writer, &relogger->machine);
+	free((void *)step.input);
+	return status;
+}

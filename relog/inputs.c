@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the names of inputs to traces that the relogger can read. */
+#include "relog/inputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "relog/input_raw.h"
+
+#define START_SIZE 64
+
+/* Formats besides trace files; NULL ends it. */
+static const struct relog_format *const formats[] = {NULL};
+
+static const struct relog_format *find_format(const uint8_t *start, size_t size)
+{
+	for (size_t i = 0; formats[i]; i++)
+		if (formats[i]->is_it(start, size))
+			return formats[i];
+	return NULL;
+}
+
+static int convert(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
+		   int fd, const struct relog_format *format, const uint8_t *start, size_t size)
+{
+	struct relog_spool spool;
+	int status = relog_spool_open(&spool);
+
+	if (!status)
+		status = format->convert(settings, path, fd, start, size, &spool);
+	if (!status)
+		return relog_spool_add(&spool, relogger, path);
+	relog_spool_free(&spool);
+	return status;
+}
+
+/* A trace file says so itself; only what cannot be sought is not looked at before it is read. */
+static int add_file(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path)
+{
+	const struct relog_format *format;
+	uint8_t start[START_SIZE];
+	ssize_t size;
+	int status;
+	int fd;
+
+	if (strcmp(path, "-") == 0)
+		return ptl_relogger_add_file(relogger, path, NULL, NULL);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ptl_fail_in(ptl_fail_errno("cannot open"), "%s", path);
+	size = pread(fd, start, sizeof(start), 0);
+	format = size > 0 ? find_format(start, (size_t)size) : NULL;
+	if (format) {
+		status = convert(settings, relogger, path, fd, format, start, (size_t)size);
+		close(fd);
+		return status ? ptl_fail_in(status, "%s", path) : 0;
+	}
+	status = ptl_relogger_add_fd(relogger, fd, path, false, NULL, NULL);
+	if (status)
+		close(fd);
+	return status;
+}
+
+static int add_raw(const struct relog_settings *settings, struct ptl_relogger *relogger)
+{
+	struct relog_spool spool;
+	int status = relog_spool_open(&spool);
+
+	if (!status)
+		status = relog_input_raw(settings, &spool);
+	if (!status)
+		return relog_spool_add(&spool, relogger, settings->pt[0]);
+	relog_spool_free(&spool);
+	return status;
+}
+
+int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger)
+{
+	int status = settings->pt_count ? add_raw(settings, relogger) : 0;
+
+	for (size_t i = 0; !status && i < settings->input_count; i++)
+		status = add_file(settings, relogger, settings->inputs[i]);
+	return status;
+}
+
+static int check_not_output(const char *name, const struct stat *output)
+{
+	struct stat info;
+
+	if (!name || stat(name, &info) < 0)
+		return 0; /* reading it will say why */
+	if (info.st_dev != output->st_dev || info.st_ino != output->st_ino)
+		return 0;
+	return ptl_fail(PTL_MISUSE, "%s is an input and the output", name);
+}
+
+int relog_inputs_check(const struct relog_settings *settings)
+{
+	struct stat output;
+	int status;
+
+	if (strcmp(settings->output, "-") == 0 || stat(settings->output, &output) < 0 ||
+	    !S_ISREG(output.st_mode))
+		return 0;
+	status = check_not_output(settings->memory, &output);
+	if (!status)
+		status = check_not_output(settings->memory_map, &output);
+	for (size_t i = 0; !status && i < settings->pt_count; i++)
+		status = check_not_output(settings->pt[i], &output);
+	for (size_t i = 0; !status && i < settings->input_count; i++)
+		status = check_not_output(settings->inputs[i], &output);
+	return status;
+}

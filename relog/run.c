@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts inputs, stages and output together, and runs them. */
+#include "relog/run.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ptl/relogger.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/thread_pool.h"
+#include "common/version.h"
+#include "relog/inputs.h"
+#include "relog/signals.h"
+#include "relog/stage.h"
+
+#define REPORTED_MAX 20u /* pieces of damage that are told of one by one */
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	ptl_message_warning("%s", text);
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	(void)context;
+	ptl_progress("%" PRIu64 " of %" PRIu64 " MiB", done >> 20, total >> 20);
+}
+
+static int open_output(const struct relog_settings *settings, struct ptl_relogger *relogger)
+{
+	int fd;
+	int status;
+
+	if (strcmp(settings->output, "-") != 0)
+		return ptl_relogger_output(relogger, settings->output, settings->force);
+	if (isatty(STDOUT_FILENO))
+		return ptl_fail(PTL_MISUSE,
+				"standard output is a terminal: give -o FILE, or send it to a pipe");
+	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return ptl_fail_errno("standard output");
+	status = ptl_relogger_output_fd(relogger, fd);
+	if (status)
+		close(fd);
+	return status;
+}
+
+static int set_provenance(const struct relog_settings *settings, struct ptl_relogger *relogger)
+{
+	const struct ptl_provenance step = {
+		.tool = "ptl-relog",
+		.version = PTL_VERSION,
+		.command = (const char *)settings->command.data,
+		.rules = "",
+	};
+
+	if (settings->command.failed)
+		return ptl_fail_memory("the command line", settings->command.size);
+	return ptl_relogger_provenance(relogger, &step);
+}
+
+/* What of an input could not be read. A newer version's parts are on the list, too, but they are kept: no loss. */
+static bool report_damage(const struct ptl_relogger_input *input)
+{
+	struct ptl_trace *trace = ptl_relogger_input_trace(input);
+	struct ptl_relogger_input_info info;
+
+	ptl_relogger_input_info(input, &info);
+	for (size_t i = 0; i < ptl_damage_count(trace) && i < REPORTED_MAX; i++) {
+		const struct ptl_damage *damage = ptl_damage_at(trace, i);
+
+		if (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED)
+			ptl_message_warning("%s: offset %" PRIu64 ": %s", info.name, damage->offset,
+					    damage->text);
+		else
+			ptl_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name,
+					 damage->offset, damage->text);
+	}
+	if (info.losses > REPORTED_MAX)
+		ptl_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",
+				    info.name, info.losses);
+	return info.losses > 0;
+}
+
+static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger,
+		   struct relog_stages *stages)
+{
+	int status = relog_inputs_check(settings);
+
+	if (!status)
+		status = relog_inputs_add(settings, relogger);
+	if (!status)
+		status = relog_stages_add(stages, settings, relogger);
+	if (!status)
+		status = open_output(settings, relogger);
+	if (!status)
+		status = set_provenance(settings, relogger);
+	return status;
+}
+
+int relog_run(const struct relog_settings *settings, bool *damaged)
+{
+	const struct ptl_relogger_options options = {
+		.threads = ptl_cpu_count() - 1,
+		.warning = warn,
+		.progress = show_progress,
+	};
+	struct relog_stages stages = {{NULL}};
+	struct ptl_relogger *relogger;
+	int status = ptl_relogger_new(&options, &relogger);
+
+	if (status)
+		return status;
+	relog_catch_signals(relogger);
+	status = prepare(settings, relogger, &stages);
+	if (!status)
+		status = ptl_relogger_process(relogger);
+	ptl_progress_end();
+	if (status && relog_check_signals())
+		status = PTL_CANCELLED;
+	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
+		*damaged |= report_damage(ptl_relogger_input_at(relogger, i));
+	relog_forget_relogger();
+	relog_stages_free(&stages);
+	ptl_relogger_free(relogger);
+	return status;
+}

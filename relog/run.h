@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One run of ptl-relog: inputs, stages, output, and what is said about it. */
+#ifndef PTL_RELOG_RUN_H
+#define PTL_RELOG_RUN_H
+
+#include <stdbool.h>
+
+#include "relog/settings.h"
+
+/* *damaged: the output is there, and inputs were damaged or incomplete. */
+int relog_run(const struct relog_settings *settings, bool *damaged);
+
+#endif

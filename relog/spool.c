@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Traces in nameless temporary files. */
+#include "relog/spool.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/thread_pool.h"
+
+/* Not every file system has nameless files. */
+static int open_file(int *fd)
+{
+	const char *folder = getenv("TMPDIR");
+	char *name;
+
+	if (asprintf(&name, "%s/ptl-relog-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
+		return ptl_fail_memory("a file name", 0);
+	*fd = mkostemp(name, O_CLOEXEC);
+	if (*fd >= 0)
+		unlink(name);
+	else
+		ptl_fail_errno("cannot make a temporary file %s", name);
+	free(name);
+	return *fd < 0 ? PTL_SYSTEM : 0;
+}
+
+int relog_spool_open(struct relog_spool *spool)
+{
+	const struct ptl_writer_options options = {.threads = ptl_cpu_count() - 1};
+	int fd = -1;
+	int status;
+
+	*spool = (struct relog_spool){.fd = -1};
+	status = open_file(&spool->fd);
+	if (status)
+		return status;
+	fd = fcntl(spool->fd, F_DUPFD_CLOEXEC, 3);
+	status = fd < 0 ? ptl_fail_errno("cannot make a temporary file")
+			: ptl_writer_open(fd, &options, &spool->writer);
+	if (status && fd >= 0)
+		close(fd);
+	if (status)
+		relog_spool_free(spool);
+	return status;
+}
+
+int relog_spool_origin(struct relog_spool *spool, const char *name, uint64_t size,
+		       const uint8_t hash[PTL_HASH_SIZE])
+{
+	const size_t bytes = (spool->origin_count + 1) * sizeof(*spool->origins);
+	struct relog_origin *origins = realloc(spool->origins, bytes);
+
+	if (!origins)
+		return ptl_fail_memory("provenance", bytes);
+	spool->origins = origins;
+	origins += spool->origin_count++;
+	*origins = (struct relog_origin){.name = name, .size = size};
+	memcpy(origins->hash, hash, PTL_HASH_SIZE);
+	return 0;
+}
+
+int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, const char *name)
+{
+	struct ptl_relogger_input *input;
+	int status = ptl_writer_close(spool->writer);
+
+	spool->writer = NULL;
+	if (!status)
+		status = ptl_relogger_add_fd(relogger, spool->fd, name, false, NULL, &input);
+	if (!status)
+		spool->fd = -1;
+	for (size_t i = 0; !status && i < spool->origin_count; i++)
+		status = ptl_relogger_input_origin(input, spool->origins[i].name,
+						   spool->origins[i].size, spool->origins[i].hash);
+	relog_spool_free(spool);
+	return status;
+}
+
+void relog_spool_free(struct relog_spool *spool)
+{
+	if (spool->writer)
+		ptl_writer_abandon(spool->writer);
+	if (spool->fd >= 0)
+		close(spool->fd);
+	free(spool->origins);
+	*spool = (struct relog_spool){.fd = -1};
+}

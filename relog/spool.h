@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A trace in a nameless temporary file. Inputs of other formats are first made one, so that everything else knows
+ * trace files only.
+ */
+#ifndef PTL_RELOG_SPOOL_H
+#define PTL_RELOG_SPOOL_H
+
+#include <ptl/relogger.h>
+#include <ptl/trace.h>
+#include <ptl/writer.h>
+
+/* A file that the spooled trace was made of: what provenance names. */
+struct relog_origin {
+	const char *name; /* the caller's */
+	uint64_t size;
+	uint8_t hash[PTL_HASH_SIZE];
+};
+
+struct relog_spool {
+	struct ptl_writer *writer; /* to be filled by whoever converts */
+	int fd;
+	struct relog_origin *origins;
+	size_t origin_count;
+};
+
+/* Opens an empty trace in $TMPDIR (/tmp). PTL_SYSTEM, PTL_NO_MEMORY. */
+int relog_spool_open(struct relog_spool *spool);
+/* Adds a file that the trace is made of; name is kept by pointer. PTL_NO_MEMORY. */
+int relog_spool_origin(struct relog_spool *spool, const char *name, uint64_t size,
+		       const uint8_t hash[PTL_HASH_SIZE]);
+/* Closes the trace and makes it an input of the relogger, called name in messages. Frees the spool in any case. */
+int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, const char *name);
+/* Gives up. Harmless after relog_spool_add. */
+void relog_spool_free(struct relog_spool *spool);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The chain of stages. */
+#include "relog/stage.h"
+
+/* In the order in which events pass them; NULL ends it. */
+static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {NULL};
+
+int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings,
+		     struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && table[i]; i++)
+		status = table[i]->add(settings, relogger, &stages->state[i]);
+	return status;
+}
+
+void relog_stages_free(struct relog_stages *stages)
+{
+	for (size_t i = 0; table[i]; i++)
+		if (stages->state[i])
+			table[i]->free(stages->state[i]);
+	*stages = (struct relog_stages){{NULL}};
+}
