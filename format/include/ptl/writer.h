@@ -85,7 +85,7 @@ int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i
  * at); METADATA buffers hold ids of streams, and are PTL_MISUSE.
  */
 int ptl_writer_copy_to(struct ptl_writer *writer, struct ptl_trace *trace, size_t i, uint32_t stream);
-/* A metadata record as it is (ptl_record_at); an equal schema is not written twice. Ids of streams in it are the caller's care. */
+/* A metadata record as it is (ptl_record_at); an equal schema or map is not written twice. Ids of streams in it are the caller's care. */
 int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *body, size_t size);
 /* Writes all partial buffers out now. */
 int ptl_writer_flush(struct ptl_writer *writer);
