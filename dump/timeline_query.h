@@ -3,7 +3,7 @@
 #ifndef PTL_DUMP_TIMELINE_QUERY_H
 #define PTL_DUMP_TIMELINE_QUERY_H
 
-#include "dump/address_space.h"
+#include "format/address_space.h"
 #include "dump/timeline.h"
 
 /* A process's address space as it is at some time. Equal roots are equal spaces. */

@@ -4,7 +4,7 @@
 #define PTL_DUMP_TIMELINE_STATE_H
 
 #include "common/hash_map.h"
-#include "dump/address_space.h"
+#include "format/address_space.h"
 #include "dump/timeline.h"
 
 /* An address space from `time` on. */

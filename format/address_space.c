@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Persistent treaps of pieces: split and merge copy the path they walk, and share the rest. */
-#include "dump/address_space.h"
+#include "format/address_space.h"
 
 #include <stdlib.h>
 #include <sys/random.h>

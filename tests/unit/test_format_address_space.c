@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "dump/address_space.h"
+#include "format/address_space.h"
 
 #define PAGES 200
 #define VERSIONS 600

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Address spaces whose every version stays: persistent search trees of pieces of memory. */
-#ifndef PTL_DUMP_ADDRESS_SPACE_H
-#define PTL_DUMP_ADDRESS_SPACE_H
+#ifndef PTL_FORMAT_ADDRESS_SPACE_H
+#define PTL_FORMAT_ADDRESS_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

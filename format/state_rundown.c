@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tells of a state by events: a reader who folds them comes to the same state. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/state_internal.h"
+
+/* Rundown of one process under way. */
+struct teller {
+	struct ptl_state *state;
+	const struct ptl_rundown *rundown;
+	const struct ptl_state_member *member;
+	uint32_t *layers; /* all that show, in order of their sequence */
+	size_t layer_count;
+	/* What a reader has by the images and unloads told so far; a piece's image says that there is one. */
+	struct ptl_pieces told;
+	uint32_t told_root;
+	struct ptl_bytes storage;
+};
+
+static int give(struct teller *teller, int status, struct ptl_event *event, uint32_t tid)
+{
+	if (!status) {
+		event->time = teller->rundown->time;
+		event->cpu = PTL_NO_CPU;
+		event->pid = teller->member->data.pid;
+		event->tid = tid;
+		event->flags = PTL_EVENT_INJECTED;
+		status = teller->rundown->take(teller->rundown->context, event);
+	}
+	teller->storage.size = 0;
+	return status;
+}
+
+/* ---- processes and threads ------------------------------------------------------------------- */
+
+static int tell_process(struct teller *teller)
+{
+	const struct ptl_state_member *member = teller->member;
+	const struct ptl_process_event data = {
+		.unique_key = member->data.unique_key,
+		.process_id = member->data.pid,
+		.parent_id = member->data.parent_id,
+		.image_file_name = member->program->text,
+		.command_line = member->command_line->text,
+	};
+	struct ptl_event event = {0};
+
+	if (member->data.implied)
+		return 0;
+	return give(teller,
+		    ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event),
+		    &event, PTL_NO_ID);
+}
+
+static int tell_threads(struct teller *teller)
+{
+	const struct ptl_state_member *member = teller->member;
+	int status = 0;
+
+	for (size_t i = 0; i < member->thread_count && !status; i++) {
+		const struct ptl_thread_event data = {
+			.process_id = member->data.pid,
+			.thread_id = member->threads[i].tid,
+			.start_address = member->threads[i].start_address,
+			.name = member->threads[i].name->text,
+		};
+		struct ptl_event event = {0};
+
+		status = give(teller,
+			      ptl_thread_encode(&data, teller->rundown->opcode, &teller->storage,
+						&event),
+			      &event, data.thread_id);
+	}
+	return status;
+}
+
+/* ---- images and code ------------------------------------------------------------------------- */
+
+/* The piece that holds at, or the first behind it; false: none up to the end of addresses. */
+static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piece *piece)
+{
+	return ptl_pieces_at_or_after(&teller->state->pieces, teller->member->space.root, at,
+				      piece);
+}
+
+static int unload(struct teller *teller, uint64_t first, uint64_t last)
+{
+	struct ptl_piece piece;
+	uint64_t at = first;
+	int status = 0;
+
+	while (!status &&
+	       ptl_pieces_at_or_after(&teller->told, teller->told_root, at, &piece) &&
+	       piece.first <= last) {
+		const uint64_t from = piece.first < first ? first : piece.first;
+		const uint64_t to = piece.last > last ? last : piece.last;
+		const struct ptl_image_event data = {
+			.base = from,
+			.size = to - from + 1,
+			.process_id = teller->member->data.pid,
+			.file_name = "",
+		};
+		struct ptl_event event = {0};
+
+		status = give(teller,
+			      ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event),
+			      &event, PTL_NO_ID);
+		ptl_pieces_remove(&teller->told, &teller->told_root, from, to);
+		if (to == last)
+			break;
+		at = to + 1;
+	}
+	return status;
+}
+
+static int tell_image(struct teller *teller, const struct ptl_state_layer *layer)
+{
+	struct ptl_image_event data = layer->image;
+	const struct ptl_piece piece = {.first = data.base, .last = data.base + (data.size - 1)};
+	struct ptl_event event = {0};
+
+	/* An image may have come from another process by a fork. */
+	data.process_id = teller->member->data.pid;
+	ptl_pieces_put(&teller->told, &teller->told_root, &piece);
+	return give(teller,
+		    ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event),
+		    &event, PTL_NO_ID);
+}
+
+/* Where the code shows without an image, what was told of images there has been unloaded before. */
+static int tell_code(struct teller *teller, uint32_t index)
+{
+	struct ptl_code_event data = teller->state->layers[index].code;
+	const uint64_t last = data.base + (data.size - 1);
+	struct ptl_event event = {0};
+	struct ptl_piece piece;
+	uint64_t at = data.base;
+	int status = 0;
+
+	while (!status && next_piece(teller, at, &piece) && piece.first <= last) {
+		if (piece.blob == index && piece.image == PTL_STATE_NONE)
+			status = unload(teller, piece.first, piece.last);
+		if (piece.last >= last)
+			break;
+		at = piece.last + 1;
+	}
+	if (status)
+		return status;
+	data.process_id = teller->member->data.pid;
+	return give(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
+}
+
+/* What the layers cover, but nothing shows in: the code that they told of there, too. */
+static int unload_holes(struct teller *teller)
+{
+	uint64_t at = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < teller->layer_count; i++) {
+		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+		const struct ptl_piece piece = {.first = layer->code.base,
+						.last = layer->code.base + (layer->code.size - 1)};
+
+		if (layer->is_code)
+			ptl_pieces_put(&teller->told, &teller->told_root, &piece);
+	}
+	for (;;) {
+		struct ptl_piece piece;
+		const bool found = next_piece(teller, at, &piece);
+
+		if (!found)
+			return unload(teller, at, UINT64_MAX);
+		if (piece.first > at)
+			status = unload(teller, at, piece.first - 1);
+		if (status || piece.last == UINT64_MAX)
+			return status;
+		at = piece.last + 1;
+	}
+}
+
+static int compare_layers(const void *a, const void *b, void *context)
+{
+	const struct ptl_state *state = context;
+	const uint64_t left = state->layers[*(const uint32_t *)a].sequence;
+	const uint64_t right = state->layers[*(const uint32_t *)b].sequence;
+
+	return left < right ? -1 : left > right;
+}
+
+static int note_layer(struct teller *teller, struct ptl_hash_map *noted, size_t *capacity,
+		      uint32_t index)
+{
+	if (index == PTL_STATE_NONE || ptl_hash_map_get(noted, index))
+		return 0;
+	if (teller->layer_count == *capacity) {
+		const size_t wanted = *capacity ? 2 * *capacity : 64;
+		uint32_t *grown = realloc(teller->layers, wanted * sizeof(*grown));
+
+		if (!grown)
+			return ptl_fail_memory("images", wanted * sizeof(*grown));
+		teller->layers = grown;
+		*capacity = wanted;
+	}
+	teller->layers[teller->layer_count++] = index;
+	return ptl_hash_map_put(noted, index, 1);
+}
+
+static int list_layers(struct teller *teller)
+{
+	struct ptl_hash_map noted = {0};
+	struct ptl_piece piece;
+	size_t capacity = 0;
+	uint64_t at = 0;
+	int status = 0;
+
+	while (!status && next_piece(teller, at, &piece)) {
+		status = note_layer(teller, &noted, &capacity, piece.image);
+		if (!status)
+			status = note_layer(teller, &noted, &capacity, piece.blob);
+		if (piece.last == UINT64_MAX)
+			break;
+		at = piece.last + 1;
+	}
+	ptl_hash_map_free(&noted);
+	if (teller->layer_count)
+		qsort_r(teller->layers, teller->layer_count, sizeof(*teller->layers),
+			compare_layers, teller->state);
+	return status;
+}
+
+/*
+ * Layers in their order, each whole, leave every byte as the last of them does that covers it: as it
+ * shows, but where it was unloaded since.
+ */
+static int tell_space(struct teller *teller)
+{
+	int status = list_layers(teller);
+
+	for (size_t i = 0; i < teller->layer_count && !status; i++) {
+		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+
+		status = layer->is_code ? tell_code(teller, teller->layers[i])
+					: tell_image(teller, layer);
+	}
+	if (!status)
+		status = unload_holes(teller);
+	if (!status && teller->told.failed)
+		status = ptl_fail_memory("address spaces", 0);
+	return status;
+}
+
+static int tell(struct ptl_state *state, const struct ptl_rundown *rundown,
+		const struct ptl_state_member *member)
+{
+	struct teller teller = {.state = state, .rundown = rundown, .member = member};
+	int status = 0;
+
+	if (rundown->opcode != PTL_OPCODE_LOAD) {
+		status = tell_process(&teller);
+		if (!status)
+			status = tell_threads(&teller);
+	}
+	if (!status)
+		status = tell_space(&teller);
+	free(teller.layers);
+	ptl_pieces_free(&teller.told);
+	ptl_bytes_free(&teller.storage);
+	return status;
+}
+
+int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown)
+{
+	int status = ptl_state_settle(state, UINT64_MAX);
+
+	if (!status && rundown->pid != PTL_NO_ID) {
+		const struct ptl_state_member *member = ptl_state_member(state, rundown->pid);
+
+		return member ? tell(state, rundown, member) : 0;
+	}
+	for (size_t i = 0; i < state->count && !status; i++)
+		if (state->members[i])
+			status = tell(state, rundown, state->members[i]);
+	return status;
+}
