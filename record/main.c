@@ -17,7 +17,7 @@
 #define THREADS_MAX 65536u
 #define LEVEL_MAX 19
 
-static const char *const source_words[] = {"auto", "qemu", "intel_pt", NULL};
+static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
 static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc",
 					   NULL}; /* as enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", NULL};
@@ -80,6 +80,16 @@ static int take_wait(void *target, const char *argument)
 	(void)argument;
 	((struct record_settings *)target)->wait_for_all = true;
 	return 0;
+}
+
+static int take_duration(void *target, const char *argument)
+{
+	struct record_settings *settings = target;
+	int status = ptl_parse_duration(argument, &settings->duration);
+
+	if (status == 0 && !settings->duration)
+		return ptl_fail(PTL_MISUSE, "0 is no time to record");
+	return status;
 }
 
 static int take_timing(void *target, const char *argument)
@@ -149,8 +159,10 @@ static int take_truth(void *target, const char *argument)
 
 static int take_embed(void *target, const char *argument)
 {
-	((struct record_settings *)target)->embed = (enum ptl_embed)index_of(embed_words,
-										argument);
+	struct record_settings *settings = target;
+
+	settings->embed = (enum ptl_embed)index_of(embed_words, argument);
+	settings->embed_given = true;
 	return 0;
 }
 
@@ -189,7 +201,7 @@ static const struct ptl_option options[] = {
 	{"force", 'f', NULL, "replace FILE if it exists", take_force, NULL},
 	{"embed", 0, "WHAT",
 	 "put into the trace what decoding needs: no code, the code that was mapped, also names of "
-	 "functions (the default), also debug information",
+	 "functions (the default where there are packets), also debug information",
 	 take_embed, embed_words},
 	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", take_compress, NULL},
 	{"flush-interval", 0, "TIME", "write at least this often (1s)", take_flush_interval, NULL},
@@ -204,12 +216,16 @@ static const struct ptl_option options[] = {
 	{"no-retcomp", 0, NULL, "no return compression: each return has its target",
 	 take_no_retcomp, NULL},
 	{"", 0, NULL, "Recording", NULL, NULL},
-	{"source", 0, "SOURCE", "where packets come from; auto takes the best that works here",
+	{"source", 0, "SOURCE",
+	 "where packets come from; auto takes the best that works here; none: no packets, COMMAND "
+	 "runs natively",
 	 take_source, source_words},
 	{"list-sources", 0, NULL, "say which sources work here, and why others do not",
 	 take_list_sources, NULL},
 	{"qemu", 0, "PATH", "the qemu-x86_64 to use (the one in $PATH)", take_qemu, NULL},
 	{"wait", 'w', NULL, "record until the last descendant of COMMAND has ended", take_wait,
+	 NULL},
+	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on", take_duration,
 	 NULL},
 	{"buffer", 0, "BYTES", "memory for the packets of each thread (512K)", take_buffer, NULL},
 	{"threads", 0, "N", "most threads at one time (1024)", take_threads, NULL},
@@ -235,6 +251,23 @@ static const struct ptl_command_line command_line = {
 	.tables = tables,
 	.stop_at_operand = 1,
 };
+
+/* What has no meaning without packets. Returns an exit status. */
+static int check_none(struct record_settings *settings)
+{
+	if (strcmp(settings->source, "none") != 0)
+		return 0;
+	if (settings->clock == PTL_CLOCK_VIRTUAL || settings->truth) {
+		ptl_message_error("--source none has no %s",
+				  settings->truth ? "truth" : "virtual clock");
+		ptl_message_hint("--source qemu");
+		return PTL_EXIT_USAGE;
+	}
+	/* Nothing is decoded, so nothing is needed for it. */
+	if (!settings->embed_given)
+		settings->embed = PTL_EMBED_NONE;
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -274,6 +307,9 @@ int main(int argc, char **argv)
 		return PTL_EXIT_USAGE;
 	}
 	settings.command = argv + first;
+	status = check_none(&settings);
+	if (status)
+		return status;
 	source = record_source_choose(&settings);
 	return source ? source->record(source, &settings) : PTL_EXIT_SYSTEM;
 }

@@ -172,6 +172,7 @@ static struct record_process *new_process(const struct ptl_message_process_start
 	process->parent_pid = message->parent_pid;
 	process->first_tid = message->header.tid;
 	process->start_time = process->last_time = message->header.time;
+	process->found = message->header.flags & PTL_MESSAGE_RUNDOWN;
 	process->path = strdup("");
 	process->command_line = strdup("");
 	if (process->path && process->command_line)
@@ -326,8 +327,9 @@ static int rundown(struct record_model *model, struct record_process *process)
 		status = record_log_copy(&process->log, UINT64_MAX, &log);
 	for (size_t i = 0; status == 0 && i < log.count; i++)
 		if (log.changes[i].kind == RECORD_CHANGE_LOAD)
-			status = record_emit_image_rundown(model, process, log.changes[i].image,
-							   time);
+			status = record_emit_image_rundown(model, process,
+							   PTL_OPCODE_END_RUNDOWN,
+							   log.changes[i].image, time);
 	record_log_free(&log);
 	return status < 0 ? status : lose_leaving(model, process);
 }
@@ -383,8 +385,11 @@ static int thread_starts(struct record_model *model, struct record_process *proc
 		return 0;
 	status = add_thread(model, process, message->tid);
 	return status < 0 ? status
-			  : record_emit_thread(model, process, PTL_OPCODE_START, message->tid, 0,
-					       message->time);
+			  : record_emit_thread(model, process,
+					       message->flags & PTL_MESSAGE_RUNDOWN
+						       ? PTL_OPCODE_START_RUNDOWN
+						       : PTL_OPCODE_START,
+					       message->tid, 0, message->time);
 }
 
 static int thread_ends(struct record_model *model, struct record_process *process,

@@ -59,7 +59,8 @@ void record_model_free(struct record_model *model);
 /*
  * Takes the next message; its size has been checked as record/qemu/host_channel.h promises. `image`
  * describes the mapping of PTL_MSG_IMAGE_MAP as far as its file is known; for other types it is
- * NULL. Messages that make no sense are ignored. now: any clock of this machine in nanoseconds, for
+ * NULL. PTL_MESSAGE_RUNDOWN makes events of start and load those of start rundown. Messages that make
+ * no sense are ignored. now: any clock of this machine in nanoseconds, for
  * how long to remember. PTL_NO_MEMORY or what the sink returns.
  */
 int record_model_message(struct record_model *model, const struct ptl_message *message,

@@ -135,7 +135,7 @@ int record_emit_change(struct record_model *model, struct record_process *proces
 }
 
 int record_emit_image_rundown(struct record_model *model, struct record_process *process,
-			      const struct record_image *image, uint64_t time)
+			      uint8_t opcode, const struct record_image *image, uint64_t time)
 {
 	struct ptl_image_event data = image->data;
 	struct ptl_event event = {0};
@@ -143,7 +143,7 @@ int record_emit_image_rundown(struct record_model *model, struct record_process 
 
 	data.process_id = process->pid;
 	model->storage.size = 0;
-	status = ptl_image_encode(&data, PTL_OPCODE_END_RUNDOWN, &model->storage, &event);
+	status = ptl_image_encode(&data, opcode, &model->storage, &event);
 	return status < 0 ? status
 			  : emit(model, process, RECORD_MEMORY, &event, process->first_tid, time);
 }

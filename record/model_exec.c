@@ -132,8 +132,13 @@ int record_exec_complete(struct record_model *model, struct record_process *proc
 		return status;
 	if (!first)
 		return record_emit_process(model, process, PTL_OPCODE_EXEC, exec->time);
-	status = record_emit_process(model, process, PTL_OPCODE_START, process->start_time);
-	return status < 0 ? status
-			  : record_emit_thread(model, process, PTL_OPCODE_START, process->first_tid,
-					       exec->start_address, process->start_time);
+	status = record_emit_process(model, process,
+				     process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
+				     process->start_time);
+	return status < 0
+		       ? status
+		       : record_emit_thread(
+				 model, process,
+				 process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
+				 process->first_tid, exec->start_address, process->start_time);
 }

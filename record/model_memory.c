@@ -35,10 +35,15 @@ static int prune(struct record_model *model, struct record_process *process)
 	return status;
 }
 
-int record_memory_change(struct record_model *model, struct record_process *process, uint32_t tid,
-			 const struct record_change *change, uint64_t time)
+int record_memory_change(struct record_model *model, struct record_process *process,
+			 const struct ptl_message *message, const struct record_change *change)
 {
-	int status = record_emit_change(model, process, tid, change, time);
+	const bool rundown = change->kind == RECORD_CHANGE_LOAD &&
+			     message->flags & PTL_MESSAGE_RUNDOWN;
+	int status = rundown ? record_emit_image_rundown(model, process, PTL_OPCODE_START_RUNDOWN,
+							 change->image, message->time)
+			     : record_emit_change(model, process, message->tid, change,
+						  message->time);
 
 	if (status < 0) {
 		record_image_drop(change->image);
@@ -67,8 +72,7 @@ static int image_mapped(struct record_model *model, struct record_process *proce
 	if (!change.image)
 		return ptl_fail_memory("image", sizeof(*change.image));
 	model->counts.images++;
-	return record_memory_change(model, process, message->header.tid, &change,
-				    message->header.time);
+	return record_memory_change(model, process, &message->header, &change);
 }
 
 static int code_executed(struct record_model *model, struct record_process *process,
@@ -90,8 +94,7 @@ static int code_executed(struct record_model *model, struct record_process *proc
 				  message->length, change.code);
 	if (status < 0)
 		return status;
-	return record_memory_change(model, process, message->header.tid, &change,
-				    message->header.time);
+	return record_memory_change(model, process, &message->header, &change);
 }
 
 int record_memory_message(struct record_model *model, struct record_process *process,
@@ -123,7 +126,7 @@ int record_memory_message(struct record_model *model, struct record_process *pro
 	}
 	if (!is_range(change.base, change.size))
 		return 0;
-	return record_memory_change(model, process, message->tid, &change, message->time);
+	return record_memory_change(model, process, message, &change);
 }
 
 int record_memory_inherit(struct record_model *model, struct record_process *child,

@@ -29,6 +29,7 @@ struct record_process {
 	uint32_t lane;
 	uint64_t start_time;
 	uint64_t last_time; /* of any message */
+	bool found;         /* ran before it was recorded: it has rundown for a start */
 	bool started;       /* its start event was written */
 	bool gone;
 	bool ended; /* its end event was written: kept for children yet to be heard of */
@@ -83,17 +84,17 @@ int record_emit_thread(struct record_model *model, struct record_process *proces
 		       uint32_t tid, uint64_t start_address, uint64_t time);
 int record_emit_change(struct record_model *model, struct record_process *process, uint32_t tid,
 		       const struct record_change *change, uint64_t time);
-/* Says that an image of a log is there at the end. */
+/* Says that an image of a log was there at the start, or is at the end. */
 int record_emit_image_rundown(struct record_model *model, struct record_process *process,
-			      const struct record_image *image, uint64_t time);
+			      uint8_t opcode, const struct record_image *image, uint64_t time);
 /* Chooses the lane of a process that starts. */
 int record_take_lane(struct record_model *model, struct record_process *process);
 
 /* ---- model_memory.c: images and code --------------------------------------------------------- */
 
-/* Notes a change in the process's log and tells of it. */
-int record_memory_change(struct record_model *model, struct record_process *process, uint32_t tid,
-			 const struct record_change *change, uint64_t time);
+/* Notes a change in the process's log and tells of it, as a rundown if it has PTL_MESSAGE_RUNDOWN. */
+int record_memory_change(struct record_model *model, struct record_process *process,
+			 const struct ptl_message *message, const struct record_change *change);
 int record_memory_message(struct record_model *model, struct record_process *process,
 			  const struct ptl_message *message, const struct ptl_image_event *image);
 /* Gives a forked process what its parent had. */

@@ -104,7 +104,8 @@ static void run(struct record_session *session)
 			break;
 		session->engine->sleep(session, seen, sleep_time(session, now, work));
 	}
-	session->timed_out = !session->leave && !session->alone && session->settings->duration;
+	session->timed_out = !session->leave && session->settings->duration &&
+			     record_now() - session->start >= session->settings->duration;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ struct record_settings {
 	uint32_t clock;      /* PTL_CLOCK_MONOTONIC or PTL_CLOCK_VIRTUAL */
 	uint64_t psb_period; /* bytes */
 	enum ptl_embed embed;
+	bool embed_given;
 	int level;                 /* of zstd */
 	uint64_t flush_interval;   /* nanoseconds */
 	uint64_t ring_size;        /* bytes of PT that a thread may be ahead of the recorder */

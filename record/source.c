@@ -34,6 +34,14 @@ static int check_qemu(const struct record_settings *settings, char *hint, size_t
 	return record_qemu_tools_find(settings->qemu, &tools, hint, hint_size);
 }
 
+static int check_none(const struct record_settings *settings, char *hint, size_t hint_size)
+{
+	(void)settings;
+	(void)hint;
+	(void)hint_size;
+	return 0;
+}
+
 const struct record_source record_sources[] = {
 	{
 		.name = "intel_pt",
@@ -47,6 +55,13 @@ const struct record_source record_sources[] = {
 		.check = check_qemu,
 		.record = record_qemu_session,
 	},
+	{
+		.name = "none",
+		.summary = "no packets: the command runs natively; processes, and events of providers",
+		.only_by_name = true,
+		.check = check_none,
+		.record = record_native_session,
+	},
 	{.name = NULL},
 };
 
@@ -55,10 +70,12 @@ static const struct record_source *choose_best(const struct record_settings *set
 	char hint[512];
 
 	for (const struct record_source *source = record_sources; source->name; source++)
-		if (source->check(settings, hint, sizeof(hint)) == 0)
+		if (!source->only_by_name && source->check(settings, hint, sizeof(hint)) == 0)
 			return source;
 	ptl_message_error("no source works on this machine");
 	for (const struct record_source *source = record_sources; source->name; source++) {
+		if (source->only_by_name)
+			continue;
 		source->check(settings, hint, sizeof(hint));
 		ptl_message_error("source %s: %s", source->name, ptl_error_text());
 		if (hint[0])

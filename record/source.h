@@ -3,6 +3,7 @@
 #ifndef PTL_RECORD_SOURCE_H
 #define PTL_RECORD_SOURCE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "record/settings.h"
@@ -10,6 +11,7 @@
 struct record_source {
 	const char *name;
 	const char *summary;
+	bool only_by_name; /* "auto" does not take it */
 	/*
 	 * 0 if it works on this machine; else a ptl_status, with why it does not as the error chain
 	 * and what the user can do about it in hint (empty: nothing).
@@ -36,5 +38,8 @@ void record_source_list(const struct record_settings *settings, FILE *file);
 
 /* record/session_qemu.c */
 int record_qemu_session(const struct record_source *source, const struct record_settings *settings);
+/* record/session_native.c */
+int record_native_session(const struct record_source *source,
+			  const struct record_settings *settings);
 
 #endif

@@ -278,6 +278,7 @@ struct ptl_message {
 };
 
 #define PTL_MESSAGE_TRUNCATED 1u /* a string or list in it did not fit */
+#define PTL_MESSAGE_RUNDOWN 2u   /* recorder's own: states what had begun before it was looked at */
 
 /*
  * Versions of an address space. `epoch` counts the changes of a process's executable mappings and

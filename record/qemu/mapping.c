@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "record/qemu/encoder.h"
-#include "record/qemu/maps.h"
+#include "record/qemu/both_maps.h"
 #include "record/qemu/plugin.h"
 
 static uint64_t page_up(uint64_t value)

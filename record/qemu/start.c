@@ -13,7 +13,7 @@
 
 #include "record/qemu/encoder.h"
 #include "record/qemu/guest.h"
-#include "record/qemu/maps.h"
+#include "record/qemu/both_maps.h"
 #include "record/qemu/plugin.h"
 
 #define ARGUMENTS_MAX (1u << 21)

@@ -18,7 +18,7 @@
 #include "record/qemu/block.h"
 #include "record/qemu/classify.h"
 #include "record/qemu/guest.h"
-#include "record/qemu/maps.h"
+#include "record/qemu/both_maps.h"
 
 /* ---- classify ------------------------------------------------------------------------------- */
 

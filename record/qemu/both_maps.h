@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looking a mapping up in /proc/self/maps. */
+/* Reading /proc/PID/maps. */
 
 #ifndef PTL_RECORD_QEMU_MAPS_H
 #define PTL_RECORD_QEMU_MAPS_H
@@ -18,6 +18,7 @@ struct pq_map_entry {
 	uint64_t inode;
 	bool shared;
 	bool writable;
+	bool executable;
 	bool deleted;
 	char path[PTL_CHANNEL_PATH_SIZE]; /* empty for anonymous memory */
 };
@@ -25,7 +26,11 @@ struct pq_map_entry {
 /* Parses one line of /proc/<pid>/maps. False if it is none. Does not look at the file. */
 bool pq_maps_parse(const char *line, struct pq_map_entry *entry);
 
-/* The mapping that holds the address. False if there is none. */
+/* Does the path still lead to the file that is mapped? Some file systems show another device number
+ * there. root is the process's root directory ("" for one's own). */
+void pq_maps_check(const char *root, struct pq_map_entry *entry);
+
+/* The mapping of this process that holds the address. False if there is none. */
 bool pq_maps_find(uint64_t address, struct pq_map_entry *entry);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looking a mapping up in /proc/self/maps. */
+/* Reading /proc/PID/maps. */
 
-#include "record/qemu/maps.h"
+#include "record/qemu/both_maps.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,6 +36,7 @@ bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
 		.device = makedev(major_number, minor_number),
 		.inode = inode,
 		.writable = protection[1] == 'w',
+		.executable = protection[2] == 'x',
 		.shared = protection[3] == 's',
 	};
 	/* What is no path is a name for anonymous memory, like [heap]. */
@@ -52,15 +53,15 @@ bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
 	return true;
 }
 
-/* Does the path still lead to the file that is mapped? Some file systems show another device number
- * there. */
-static void check_file(struct pq_map_entry *entry)
+void pq_maps_check(const char *root, struct pq_map_entry *entry)
 {
+	char path[2 * PTL_CHANNEL_PATH_SIZE];
 	struct stat status;
 
 	if (!entry->inode || entry->deleted)
 		return;
-	if (stat(entry->path, &status) || status.st_ino != entry->inode)
+	snprintf(path, sizeof(path), "%s%s", root, entry->path);
+	if (stat(path, &status) || status.st_ino != entry->inode)
 		entry->deleted = true;
 	else
 		entry->device = status.st_dev;
@@ -81,6 +82,6 @@ bool pq_maps_find(uint64_t address, struct pq_map_entry *entry)
 			address < entry->end;
 	fclose(file);
 	if (found)
-		check_file(entry);
+		pq_maps_check("", entry);
 	return found;
 }

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-record --source none: the command runs natively, and its processes are in the trace.
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from record_test import SCRATCH, dump, expect, expect_equal, lines, main, path, record, start
+
+NONE = ("--source=none",)
+
+
+def exit_statuses():
+    """the exit status is the command's, or 128 and its signal"""
+    for command, status in (("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)):
+        done = record("-q", "-f", "-o", "a.ptl", *NONE, "--", "sh", "-c", command)
+        expect_equal(done.returncode, status, command, done.stderr)
+    expect_equal(record("-o", "b.ptl", *NONE, "no-such-command").returncode, 127)
+    done = record("-q", "-f", "-o", "a.ptl", *NONE, "sh", "-c", "echo out; echo err >&2")
+    expect_equal((done.stdout, done.stderr), ("out\n", "err\n"))
+
+
+def runs_natively():
+    """nothing is between the command and the kernel"""
+    done = record("-q", "-o", "a.ptl", *NONE, "sh", "-c", "readlink /proc/$$/exe; grep TracerPid /proc/$$/status")
+    expect_equal(done.stdout, os.path.realpath("/bin/sh") + "\nTracerPid:\t0\n")
+    info = lines("info", "a.ptl")[0]
+    expect_equal((info["source"], info["software"]), ("none", False))
+
+
+def process_tree():
+    """processes that live for some looks are told with parent, command line, program and end"""
+    script = "sh -c 'sleep 0.3; exit 3' 'a b'; cat </dev/null; sleep 0.3; exit 4"
+    done = record("-q", "-o", "a.ptl", *NONE, "sh", "-c", script)
+    expect_equal(done.returncode, 4, done.stderr)
+    by_command = {process["command_line"]: process for process in lines("processes", "a.ptl")}
+    outer = next(process for process in by_command.values() if process["command_line"].endswith("exit 4'"))
+    expect_equal(outer["exit_status"], 4)
+    inner = by_command["sh -c 'sleep 0.3; exit 3' 'a b'"]
+    expect_equal(inner["parent_pid"], outer["pid"])
+    expect_equal(inner["programs"][-1]["path"], os.path.realpath("/bin/sh"))
+    expect(inner["end"] - inner["start"] >= 300000000, inner)
+    images = {image["path"] for image in lines("images", "a.ptl") if image["pid"] == inner["pid"]}
+    expect(os.path.realpath("/bin/sh") in images, images)
+    expect(any("libc.so" in image for image in images), images)
+
+
+def threads():
+    """threads of the command are told"""
+    program = "import threading, time; t = threading.Thread(target=lambda: time.sleep(.3)); t.start(); t.join()"
+    record("-q", "-o", "a.ptl", *NONE, "--", sys.executable, "-S", "-E", "-c", program)
+    process = lines("processes", "--threads", "a.ptl")[0]
+    expect_equal(len(process["threads"]), 2, process)
+
+
+def duration():
+    """--duration ends the recording, and the command goes on"""
+    process = start("-q", "-o", "a.ptl", "--duration=0.3", *NONE, "sh", "-c", "echo $$; exec sleep 100")
+    child = int(process.stdout.readline())
+    process.wait(timeout=30)
+    expect_equal(process.returncode, 0)
+    with open("/proc/%d/comm" % child) as file:
+        expect_equal(file.read(), "sleep\n")
+    os.kill(child, signal.SIGKILL)
+    process.communicate()
+    expect("the recording ended before the processes did" in dump("info", "a.ptl"))
+    opcodes = {event["opcode"] for event in lines("events", "a.ptl")}
+    expect(4 in opcodes, "no rundown at the end", opcodes)
+
+
+def interrupt_twice():
+    """a second Ctrl-C ends the recording and leaves the command running"""
+    process = start("-o", "a.ptl", *NONE, "sh", "-c", "trap '' INT; echo $$; sleep 100")
+    child = int(process.stdout.readline())
+    os.killpg(process.pid, signal.SIGINT)
+    line = process.stderr.readline()
+    expect("waiting for the command to end" in line, line)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=30)
+    expect_equal(process.returncode, 130)
+    expect(os.path.exists("/proc/%d" % child), "the command did not live on")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def no_packets():
+    """what needs packets is refused"""
+    for option in ("--clock=virtual", "--truth=t.truth"):
+        done = record("-o", "a.ptl", *NONE, option, "true")
+        expect_equal(done.returncode, 2, done.stderr)
+        expect("--source none has no" in done.stderr, done.stderr)
+    expect_equal(os.listdir(SCRATCH), [])
+
+
+sys.exit(main([exit_statuses, runs_natively, process_tree, threads, duration, interrupt_twice, no_packets]))
