@@ -16,10 +16,18 @@ assembler = os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble")
 tests = os.path.join(os.environ["PTL_TESTS"], "ptt")
 scratch = tempfile.mkdtemp(prefix="ptl-behaviour-")
 ENGINES = ("libipt", "libipt-insn", "native")
+SECTIONS = {"relog", "code", "packets", "flow", "why", *(f"flow {engine}" for engine in ENGINES)}
+FEWEST = 50
+# What an event may have besides addresses.
+NUMBERS = ("value", "vector", "block", "item", "data")
+FLAGS = ("guest", "resumed")
 
 
 class Broken(Exception):
     """The test itself, or a program it needs, is wrong."""
+
+
+FAILURES = (Broken, subprocess.TimeoutExpired, ValueError, KeyError)
 
 
 def run(*command):
@@ -39,10 +47,10 @@ def sections(file_name):
     with open(file_name) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines, 1):
-        heading = re.fullmatch(r"\[(\w+)\]", line)
+        heading = re.fullmatch(r"\[([a-z]+(?: [a-z-]+)?)\]", line)
         if heading:
             name = heading[1]
-            if name not in ("relog", "code", "packets", "flow"):
+            if name not in SECTIONS:
                 raise Broken(f"line {number}: no section is called {name}")
             parts[name] = []
         elif name:
@@ -50,7 +58,17 @@ def sections(file_name):
     missing = {"code", "packets", "flow"} - set(parts)
     if missing or not lines[0].startswith("# "):
         raise Broken(f"no {', '.join(missing) or 'comment that says what it is about'}")
-    return lines[0][2:], {name: "\n".join(part) + "\n" for name, part in parts.items()}
+    parts = {name: "\n".join(part) + "\n" for name, part in parts.items()}
+    if any(name.startswith("flow ") for name in parts) != bool(parts.get("why", "").strip()):
+        raise Broken("a flow of one engine alone needs a [why], and only that")
+    return lines[0][2:], parts
+
+
+def flow_of(engine, parts):
+    """What this engine is to say: its own, its family's, or everybody's."""
+    for name in (f"flow {engine}", f"flow {engine.partition('-')[0]}", "flow"):
+        if name in parts:
+            return parts[name]
 
 
 def assemble_code(text):
@@ -97,8 +115,10 @@ def event_text(kind, members, labels):
         if members.get(key) is not None:
             value = members[key]
             words.append(f"{key}={value if key == 'cause' else name_of(value, labels)}")
-    if members.get("value"):
-        words.append(f"value={members['value']:#x}")
+    for key in NUMBERS:
+        if members.get(key):
+            words.append(f"{key}={members[key]:#x}")
+    words += [key for key in FLAGS if members.get(key)]
     return " ".join(words)
 
 
@@ -116,8 +136,10 @@ def expected_flow(text, labels):
                 members["cause"] = key
             elif key in ("from", "to"):
                 members[key] = address(value, labels)
-            elif key == "value":
+            elif key in NUMBERS and equals:
                 members[key] = int(value, 0)
+            elif key in FLAGS and not equals:
+                members[key] = True
             else:
                 raise Broken(f"{word} in \"{line}\"")
         yield event_text(words[1], members, labels)
@@ -130,7 +152,7 @@ def real_flow(engine, labels):
             yield name_of(int(item["ip"], 0), labels)
             continue
         members = {key: int(item[key]["ip"], 0) for key in ("from", "to") if item.get(key)}
-        members.update({key: item[key] for key in ("cause", "value") if key in item})
+        members.update({key: item[key] for key in ("cause", *NUMBERS, *FLAGS) if key in item})
         yield event_text(item["type"], members, labels)
 
 
@@ -152,19 +174,28 @@ def differences(want, got):
         yield f"{'  ' if a == b else '* '}{a:44} {b}"
 
 
+def check(engine, about, parts, labels):
+    """What is wrong; nothing if all is well."""
+    try:
+        want = list(expected_flow(flow_of(engine, parts), labels))
+        got = list(real_flow(engine, labels))
+        return [] if want == got else [f"{about}", f"  {'expected':44} got", *differences(want, got)]
+    except FAILURES as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
 count = 0
 for file_name in sorted(glob.glob(os.path.join(tests, "*.ptt"))):
     name = os.path.basename(file_name)[:-4]
+    broken = None
+    try:
+        about, parts = sections(file_name)
+        labels = make_trace(parts)
+    except FAILURES as error:
+        broken = [f"{type(error).__name__}: {error}"]
     for engine in ENGINES:
         count += 1
-        try:
-            about, parts = sections(file_name)
-            labels = make_trace(parts)
-            want = list(expected_flow(parts["flow"], labels))
-            got = list(real_flow(engine, labels))
-            notes = [] if want == got else [f"{about}", f"  {'expected':44} got", *differences(want, got)]
-        except (Broken, subprocess.TimeoutExpired, ValueError, KeyError) as error:
-            notes = [f"{type(error).__name__}: {error}"]
+        notes = broken or check(engine, about, parts, labels)
         print(f"{'not ok' if notes else 'ok'} {count} - {name}, {engine}")
         for note in "\n".join(notes).splitlines():
             print("#", note)
@@ -180,14 +211,14 @@ for engine in ENGINES:
     try:
         stats = json.loads(run(dump, "stats", "--json", "--engine", engine, "test.ptl"))
         passed = stats["gaps"] == 1 and stats["instructions"] >= 2
-    except (Broken, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+    except FAILURES as error:
         passed, stats = False, error
     print(f"{'ok' if passed else 'not ok'} {count} - a jump to itself, {engine}")
     if not passed:
         print("#", stats)
 
 shutil.rmtree(scratch)
-if count < 30 * len(ENGINES):
+if count < FEWEST * len(ENGINES):
     print(f"Bail out! only {count // len(ENGINES)} tests in {tests}")
     sys.exit(1)
 print(f"1..{count}")
