@@ -159,7 +159,7 @@ static const struct ptl_option time_options[] = {
 static const struct ptl_option decode_options[] = {
 	{"", 0, NULL, "Decoding:"},
 	{"jobs", 'j', "N", "Decodes on N threads (default: one for each CPU).", take_jobs},
-	{"engine", 0, "NAME", "What decodes (default: native, or libipt for a CPU with known errata).",
+	{"engine", 0, "NAME", "What decodes (default: native).",
 	 take_engine},
 	{NULL},
 };

@@ -97,6 +97,7 @@ static void print_json(struct dump_session *session, const struct ptl_verify *ve
 	ptl_json_string(json, "engine", engines[1]->name);
 	ptl_json_string(json, "against", engines[0]->name);
 	ptl_json_u64(json, "segments", verify->segments);
+	ptl_json_u64(json, "segments_with_gaps", verify->gaps);
 	ptl_json_u64(json, "blocks", verify->blocks);
 	ptl_json_u64(json, "instructions", verify->instructions);
 	ptl_json_u64(json, "events", verify->events);
@@ -120,6 +121,8 @@ static int print_text(struct dump_session *session, const struct ptl_verify *ver
 		     " events: %s and %s agree\n",
 		verify->segments, verify->blocks, verify->instructions, verify->events, engines[0]->name,
 		engines[1]->name);
+	if (verify->gaps)
+		fprintf(out, "%" PRIu64 " of the segments have gaps, and were compared up to the first one\n", verify->gaps);
 	if (!verify->differs)
 		return 0;
 	fprintf(out,
@@ -162,7 +165,8 @@ const struct dump_command dump_command_verify = {
 	.name = "verify",
 	.summary = "whether two engines agree on what was executed",
 	.details = "Decodes every segment with two engines and compares blocks and events in order. The first difference "
-		   "is shown with the packets that lead to it, and the exit status is 1.",
+		   "is shown with the packets that lead to it, and the exit status is 1. Where flow is missing, a "
+		   "segment is compared up to the gap: what engines make of the rest of it may differ.",
 	.examples = "  ptl-dump verify build.ptl\n"
 		    "  ptl-dump verify --engine libipt-insn --pid 4711 build.ptl\n",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE,

@@ -22,7 +22,7 @@ const struct ptl_engine_class *ptl_engine_find(const char *name)
 	return NULL;
 }
 
-const struct ptl_engine_class *ptl_engine_default(const struct ptl_machine *machine)
+const struct ptl_engine_class *ptl_engine_default(void)
 {
-	return libipt_has_errata(machine) ? &ptl_engine_libipt : &ptl_engine_native;
+	return &ptl_engine_native;
 }

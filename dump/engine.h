@@ -65,10 +65,7 @@ extern const struct ptl_engine_class ptl_engine_libipt_insn;
 extern const struct ptl_engine_class *const ptl_engines[];
 /* By name; NULL: there is none of that name. */
 const struct ptl_engine_class *ptl_engine_find(const char *name);
-/*
- * The engine for a trace of this machine where none is asked for: the native one, but for CPUs whose packets have
- * errata, which only libipt works around.
- */
-const struct ptl_engine_class *ptl_engine_default(const struct ptl_machine *machine);
+/* The engine where none is asked for. */
+const struct ptl_engine_class *ptl_engine_default(void);
 
 #endif

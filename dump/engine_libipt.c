@@ -38,16 +38,6 @@ static void take_errata(const struct ptl_machine *machine, struct pt_config *con
 		memset(&config->errata, 0, sizeof(config->errata));
 }
 
-bool libipt_has_errata(const struct ptl_machine *machine)
-{
-	static const struct pt_errata none;
-	struct pt_config config;
-
-	pt_config_init(&config);
-	take_errata(machine, &config);
-	return memcmp(&config.errata, &none, sizeof(none)) != 0;
-}
-
 static int make_decoder(struct libipt_engine *engine, size_t size)
 {
 	size_t capacity = FIRST_CAPACITY;

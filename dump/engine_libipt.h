@@ -70,9 +70,6 @@ int libipt_decode(struct ptl_engine *engine, const struct ptl_engine_input *inpu
 		  const struct ptl_flow_sink *sink);
 void libipt_close(struct ptl_engine *engine);
 
-/* Whether the CPU that made the packets has errata that libipt works around. */
-bool libipt_has_errata(const struct ptl_machine *machine);
-
 /* A run of instructions, from step. Returns as ptl_flow_run does. */
 int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count,
 	       enum pt_exec_mode mode, bool speculative);

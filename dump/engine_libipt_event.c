@@ -83,10 +83,12 @@ static bool translate_state(const struct pt_event *from, struct ptl_flow_event *
 	case ptev_paging:
 		to->kind = PTL_FLOW_PAGING;
 		to->value = from->variant.paging.cr3;
+		to->type = from->variant.paging.non_root;
 		return true;
 	case ptev_async_paging:
 		to->kind = PTL_FLOW_PAGING;
 		to->value = from->variant.async_paging.cr3;
+		to->type = from->variant.async_paging.non_root;
 		set_from(to, from->variant.async_paging.ip);
 		return true;
 	case ptev_vmcs:
@@ -135,8 +137,8 @@ static bool translate_rest(const struct pt_event *from, struct ptl_flow_event *t
 		to->kind = PTL_FLOW_POWER_EXIT;
 		to->value = from->variant.pwrx.last | from->variant.pwrx.deepest << 8 |
 			    (uint64_t)from->variant.pwrx.interrupt << 16 |
-			    (uint64_t)from->variant.pwrx.store << 17 |
-			    (uint64_t)from->variant.pwrx.autonomous << 18;
+			    (uint64_t)from->variant.pwrx.store << 18 |
+			    (uint64_t)from->variant.pwrx.autonomous << 19;
 		return true;
 	case ptev_cbr:
 		to->kind = PTL_FLOW_CBR;

@@ -35,6 +35,10 @@ static const struct {
 	[PTL_FLOW_EXSTOP] = {"exstop", true},
 	[PTL_FLOW_MWAIT] = {"mwait", true},
 	[PTL_FLOW_GAP] = {"gap", true},
+	[PTL_FLOW_CONTROL] = {"control-flow-event", true},
+	[PTL_FLOW_EVENT_DATA] = {"event-data", true},
+	[PTL_FLOW_BLOCK_ITEM] = {"block-item", true},
+	[PTL_FLOW_TRIGGER] = {"trigger", true},
 	[PTL_FLOW_CBR] = {"cbr", false},
 	[PTL_FLOW_POWER_ENTRY] = {"power-entry", false},
 	[PTL_FLOW_POWER_EXIT] = {"power-exit", false},
@@ -50,6 +54,30 @@ static const char *const cause_names[PTL_GAP_COUNT] = {
 	[PTL_GAP_MISMATCH] = "mismatch",
 };
 
+static const struct {
+	const char *name;
+	bool vector;
+} controls[] = {
+	[PTL_CONTROL_INTERRUPT] = {"interrupt", true},
+	[PTL_CONTROL_IRET] = {"iret", false},
+	[PTL_CONTROL_SMI] = {"smi", false},
+	[PTL_CONTROL_RSM] = {"rsm", false},
+	[PTL_CONTROL_SIPI] = {"sipi", true},
+	[PTL_CONTROL_INIT] = {"init", false},
+	[PTL_CONTROL_VM_ENTRY] = {"vm-entry", false},
+	[PTL_CONTROL_VM_EXIT] = {"vm-exit", false},
+	[PTL_CONTROL_VM_EXIT_INTERRUPT] = {"vm-exit-interrupt", true},
+	[PTL_CONTROL_SHUTDOWN] = {"shutdown", false},
+	[PTL_CONTROL_USER_INTERRUPT] = {"user-interrupt", true},
+	[PTL_CONTROL_UIRET] = {"uiret", false},
+};
+
+static const char *const event_data_names[] = {
+	[PTL_DATA_PAGE_FAULT] = "page-fault-address",
+	[PTL_DATA_VM_EXIT_QUALIFICATION] = "vm-exit-qualification",
+	[PTL_DATA_VM_EXIT_REASON] = "vm-exit-reason",
+};
+
 const char *ptl_branch_name(uint8_t branch)
 {
 	return branch < COUNT(branch_names) ? branch_names[branch] : "unknown";
@@ -58,6 +86,21 @@ const char *ptl_branch_name(uint8_t branch)
 const char *ptl_flow_kind_name(uint8_t kind)
 {
 	return kinds[kind < COUNT(kinds) ? kind : 0].name;
+}
+
+const char *ptl_control_name(uint8_t type)
+{
+	return type < COUNT(controls) ? controls[type].name : NULL;
+}
+
+bool ptl_control_has_vector(uint8_t type)
+{
+	return type < COUNT(controls) && controls[type].vector;
+}
+
+const char *ptl_event_data_name(uint8_t type)
+{
+	return type < COUNT(event_data_names) ? event_data_names[type] : NULL;
 }
 
 const char *ptl_gap_cause_name(uint8_t cause)

@@ -55,18 +55,45 @@ enum ptl_flow_kind {
 	PTL_FLOW_ASYNC_BRANCH,   /* interrupt or signal: `to` came instead of the one at `from` */
 	PTL_FLOW_TSX,            /* value: PTL_TSX_*; the state holds from here on */
 	PTL_FLOW_EXEC_MODE,      /* value: 64, 32 or 16 */
-	PTL_FLOW_PAGING,         /* value: CR3; from here on */
-	PTL_FLOW_VMCS,           /* value: VMCS base address */
+	PTL_FLOW_PAGING,         /* value: CR3; from here on; type: 1 in a guest (VMX non-root), else 0 */
+	PTL_FLOW_VMCS,           /* value: VMCS base address; from here on */
 	PTL_FLOW_PTWRITE,        /* value: operand; `from`: the instruction, if known */
 	PTL_FLOW_STOPPED,        /* the address filter's stop range was reached */
 	PTL_FLOW_EXSTOP,         /* execution stopped (power), `from` if known */
 	PTL_FLOW_MWAIT,          /* value: hints | extensions << 32 */
 	PTL_FLOW_GAP,            /* flow is missing here: see cause */
+	PTL_FLOW_CONTROL,        /* type: PTL_CONTROL_*; value: vector; `from`: where, if known */
+	PTL_FLOW_EVENT_DATA,     /* of the PTL_FLOW_CONTROL behind it; type: PTL_DATA_*; value: the data */
+	PTL_FLOW_BLOCK_ITEM,     /* type: of the block; item: its number; value: the data; `from` if known */
+	PTL_FLOW_TRIGGER,        /* value: triggers, a bit each; `from` if known */
 	/* Bound to no address: stands before the block during which it came. */
 	PTL_FLOW_CBR,         /* value: core-to-bus ratio */
 	PTL_FLOW_POWER_ENTRY, /* value: state | sub-state << 8 | hardware << 16 */
 	PTL_FLOW_POWER_EXIT,  /* value: last | deepest << 8 | wake reason << 16 */
 };
+
+/* Types of control flow events, and of their data: SDM, "Event Trace". */
+#define PTL_CONTROL_INTERRUPT 1 /* or exception; has a vector */
+#define PTL_CONTROL_IRET 2
+#define PTL_CONTROL_SMI 3
+#define PTL_CONTROL_RSM 4
+#define PTL_CONTROL_SIPI 5 /* has a vector */
+#define PTL_CONTROL_INIT 6
+#define PTL_CONTROL_VM_ENTRY 7
+#define PTL_CONTROL_VM_EXIT 8
+#define PTL_CONTROL_VM_EXIT_INTERRUPT 9 /* has a vector */
+#define PTL_CONTROL_SHUTDOWN 10
+#define PTL_CONTROL_USER_INTERRUPT 12 /* has a vector */
+#define PTL_CONTROL_UIRET 13
+#define PTL_DATA_PAGE_FAULT 0 /* CR2 */
+#define PTL_DATA_VM_EXIT_QUALIFICATION 1
+#define PTL_DATA_VM_EXIT_REASON 2
+
+/* "interrupt", "page-fault-address", ...; NULL: the SDM knew none of this type. */
+const char *ptl_control_name(uint8_t type);
+const char *ptl_event_data_name(uint8_t type);
+/* Whether a control flow event of this type has a vector. */
+bool ptl_control_has_vector(uint8_t type);
 
 #define PTL_TSX_COMMITTED 0 /* not, or no longer, in a transaction */
 #define PTL_TSX_SPECULATIVE 1
@@ -98,6 +125,8 @@ struct ptl_flow_event {
 	uint8_t kind;  /* enum ptl_flow_kind */
 	uint8_t cause; /* GAP: enum ptl_gap_cause */
 	uint8_t flags; /* PTL_EVENT_* of this file */
+	uint8_t type;  /* what it means is said at the kind */
+	uint8_t item;
 	size_t before;   /* index in the batch of the next block (block_count: in a later batch) */
 	uint64_t time;   /* trace clock; 0 unknown */
 	uint64_t offset; /* in the stream, of the packet that told of it or near it */

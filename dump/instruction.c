@@ -76,6 +76,10 @@ static void classify(const struct ptl_opcode *opcode, unsigned mode, uint64_t ip
 	/* MOV CR3, r: 0F 22 /3. PTWRITE: F3 0F AE /4. */
 	instruction->writes_cr3 = opcode->map && opcode->opcode == 0x22 && reg == 3;
 	instruction->ptwrite = opcode->map && opcode->opcode == 0xae && reg == 4 && opcode->repeat;
+	/* VMPTRLD: 0F C7 /6 with memory and no prefix; VMLAUNCH, VMRESUME: 0F 01 C2, C3. */
+	instruction->enters_guest = opcode->map && opcode->opcode == 0x01 && (opcode->modrm & ~1u) == 0xc2;
+	instruction->sets_vmcs = instruction->enters_guest || (opcode->map && opcode->opcode == 0xc7 && reg == 6 &&
+							       opcode->modrm < 0xc0 && !opcode->repeat);
 	if (!is_direct(instruction->branch))
 		return;
 	instruction->direct = true;

@@ -17,6 +17,8 @@ struct ptl_instruction {
 	bool direct;       /* a branch whose target is in the instruction: */
 	bool writes_cr3;   /* MOV to CR3: PIP and a suppressed TIP.PGD can bind to it */
 	bool ptwrite;
+	bool sets_vmcs;    /* VMPTRLD, VMLAUNCH, VMRESUME: a VMCS packet can bind to it */
+	bool enters_guest; /* VMLAUNCH, VMRESUME */
 	uint64_t target;
 };
 

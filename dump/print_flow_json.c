@@ -186,6 +186,48 @@ static void branch(const struct dump_flow_print *print, const struct dump_flow_b
 	members_end(&members, text);
 }
 
+/* A name, or the number where there is none. */
+static void add_named(struct ptl_json *json, const char *key, const char *name, uint8_t number)
+{
+	if (name)
+		ptl_json_string(json, key, name);
+	else
+		ptl_json_u64(json, key, number);
+}
+
+/* What an event carries besides addresses. */
+static void add_value(struct ptl_json *json, const struct ptl_flow_event *event)
+{
+	switch (event->kind) {
+	case PTL_FLOW_CONTROL:
+		add_named(json, "event", ptl_control_name(event->type), event->type);
+		if (ptl_control_has_vector(event->type))
+			ptl_json_u64(json, "vector", event->value);
+		return;
+	case PTL_FLOW_EVENT_DATA:
+		add_named(json, "data", ptl_event_data_name(event->type), event->type);
+		break;
+	case PTL_FLOW_BLOCK_ITEM:
+		ptl_json_u64(json, "block", event->type);
+		ptl_json_u64(json, "item", event->item);
+		break;
+	case PTL_FLOW_PAGING:
+		if (event->type)
+			ptl_json_bool(json, "guest", true);
+		break;
+	case PTL_FLOW_ENABLED:
+		if (event->flags & PTL_EVENT_RESUMED)
+			ptl_json_bool(json, "resumed", true);
+		return;
+	case PTL_FLOW_TSX:
+		break;
+	default:
+		if (!event->value)
+			return;
+	}
+	ptl_json_u64(json, "value", event->value);
+}
+
 static void event(const struct dump_flow_print *print, const struct ptl_flow_event *event,
 		  const struct dump_flow_place *from, const struct dump_flow_place *to,
 		  struct ptl_bytes *text)
@@ -206,8 +248,7 @@ static void event(const struct dump_flow_print *print, const struct ptl_flow_eve
 		add_place_object(print, &members.json, "from", from);
 	if (event->flags & PTL_EVENT_HAS_TO)
 		add_place_object(print, &members.json, "to", to);
-	if (event->value || event->kind == PTL_FLOW_TSX)
-		ptl_json_u64(&members.json, "value", event->value);
+	add_value(&members.json, event);
 	members_end(&members, text);
 }
 

@@ -200,6 +200,29 @@ static const char *tsx_word(uint64_t value)
 					    : ": no transaction";
 }
 
+/* ": interrupt, vector 14", ": page-fault-address 0x7f..."; a number where the type has no name. */
+static void add_named(const char *name, uint8_t number, struct ptl_bytes *text)
+{
+	if (name)
+		dump_text_format(text, ": %s", name);
+	else
+		dump_text_format(text, ": type %u", number);
+}
+
+static void add_control(const struct ptl_flow_event *event, struct ptl_bytes *text)
+{
+	add_named(ptl_control_name(event->type), event->type, text);
+	if (ptl_control_has_vector(event->type))
+		dump_text_format(text, ", vector %u", (unsigned)event->value);
+}
+
+static void add_number(const char *words, uint64_t value, struct ptl_bytes *text)
+{
+	dump_text_add(text, words);
+	dump_text_add(text, "0x");
+	dump_text_hex(text, value);
+}
+
 /* What an event carries besides addresses; a "%s" of text or a number. */
 static void add_value(const struct ptl_flow_event *event, struct ptl_bytes *text)
 {
@@ -213,14 +236,28 @@ static void add_value(const struct ptl_flow_event *event, struct ptl_bytes *text
 	case PTL_FLOW_CBR:
 		dump_text_format(text, ": core-to-bus ratio %u", (unsigned)event->value);
 		break;
+	case PTL_FLOW_CONTROL:
+		add_control(event, text);
+		break;
+	case PTL_FLOW_EVENT_DATA:
+		add_named(ptl_event_data_name(event->type), event->type, text);
+		add_number(" ", event->value, text);
+		break;
+	case PTL_FLOW_BLOCK_ITEM:
+		dump_text_format(text, ": block %u, item %u, ", event->type, event->item);
+		add_number("", event->value, text);
+		break;
 	case PTL_FLOW_PAGING:
+		add_number(": ", event->value, text);
+		dump_text_add(text, event->type ? " in a guest" : "");
+		break;
 	case PTL_FLOW_VMCS:
 	case PTL_FLOW_PTWRITE:
 	case PTL_FLOW_MWAIT:
 	case PTL_FLOW_POWER_ENTRY:
 	case PTL_FLOW_POWER_EXIT:
-		dump_text_add(text, ": 0x");
-		dump_text_hex(text, event->value);
+	case PTL_FLOW_TRIGGER:
+		add_number(": ", event->value, text);
 		break;
 	}
 }

@@ -14,6 +14,8 @@ struct record {
 	struct ptl_verify_item *items[2];
 	size_t count[2];
 	size_t capacity[2];
+	/* Items before the first gap that is no overflow, and the gap: beyond, engines may differ. SIZE_MAX: no gap. */
+	size_t comparable[2];
 };
 
 struct worker {
@@ -24,6 +26,7 @@ struct worker {
 struct outcome {
 	bool done;
 	bool differs;
+	bool gap;
 	uint64_t blocks, instructions, events;
 	uint64_t packets_end;
 	struct ptl_verify_side sides[2];
@@ -76,13 +79,21 @@ static int add_event(struct record *record, const struct ptl_flow_event *event)
 	struct ptl_verify_item item = {
 		.is_event = true,
 		.kind = event->kind,
-		.flags = event->kind == PTL_FLOW_GAP ? event->cause : event->flags,
+		/* Whether packets resume where they stopped is a hint of the engine's. */
+		.flags = event->kind == PTL_FLOW_GAP ? event->cause : event->flags & ~PTL_EVENT_RESUMED,
+		.type = event->type,
 		.ip = event->kind == PTL_FLOW_GAP ? 0 : event->from,
 		.last_ip = event->kind == PTL_FLOW_GAP ? 0 : event->to,
 		.value = event->value,
 	};
 
-	return add(record, ptl_event_splits(event->kind) ? 0 : 1, &item);
+	int status = add(record, ptl_event_splits(event->kind) ? 0 : 1, &item);
+
+	if (!status && event->kind == PTL_FLOW_GAP && event->cause != PTL_GAP_OVERFLOW &&
+	    record->comparable[0] == SIZE_MAX)
+		for (unsigned list = 0; list < 2; list++)
+			record->comparable[list] = record->count[list];
+	return status;
 }
 
 static int take(void *context, const struct ptl_batch *batch)
@@ -99,20 +110,28 @@ static bool same(const struct ptl_verify_item *a, const struct ptl_verify_item *
 {
 	return a->is_event == b->is_event && a->kind == b->kind && a->mode == b->mode && a->flags == b->flags &&
 	       a->instructions == b->instructions && a->ip == b->ip && a->last_ip == b->last_ip &&
-	       a->value == b->value;
+	       a->value == b->value && a->type == b->type;
 }
 
 /* The first item of the list that is not the same in both; SIZE_MAX: there is none. */
 static size_t first_difference(const struct record records[2], unsigned list)
 {
-	size_t i = 0;
+	size_t counts[2], i = 0;
 
-	while (i < records[0].count[list] && i < records[1].count[list])
+	for (unsigned side = 0; side < 2; side++) {
+		counts[side] = records[side].count[list];
+		if (records[side].comparable[list] < counts[side])
+			counts[side] = records[side].comparable[list];
+	}
+	while (i < counts[0] && i < counts[1])
 		if (same(&records[0].items[list][i], &records[1].items[list][i]))
 			i++;
 		else
 			return i;
-	return records[0].count[list] == records[1].count[list] ? SIZE_MAX : i;
+	/* Events that are bound to nothing may come before a gap or behind it. */
+	if (list == 1 && records[0].comparable[list] != SIZE_MAX)
+		return SIZE_MAX;
+	return counts[0] == counts[1] ? SIZE_MAX : i;
 }
 
 static void show_side(const struct record *record, unsigned list, size_t at, struct ptl_verify_side *side)
@@ -135,6 +154,7 @@ static int decode(struct run *run, struct worker *worker, const struct ptl_segme
 		int status = 0;
 
 		worker->records[i].count[0] = worker->records[i].count[1] = 0;
+		worker->records[i].comparable[0] = worker->records[i].comparable[1] = SIZE_MAX;
 		if (!source->engine)
 			status = ptl_flow_source_open(source, run->trace, run->code, run->engines[i]);
 		if (!status)
@@ -174,11 +194,14 @@ static int find_packets(struct run *run, struct worker *worker, const struct ptl
 
 static void count(const struct record *record, struct outcome *outcome)
 {
-	for (size_t i = 0; i < record->count[0]; i++) {
+	size_t end = record->comparable[0] < record->count[0] ? record->comparable[0] : record->count[0];
+
+	outcome->gap = record->comparable[0] != SIZE_MAX;
+	for (size_t i = 0; i < end; i++) {
 		outcome->blocks += !record->items[0][i].is_event;
 		outcome->instructions += record->items[0][i].instructions;
 	}
-	outcome->events = record->count[0] + record->count[1] - outcome->blocks;
+	outcome->events = end + record->count[1] - outcome->blocks;
 }
 
 static int work(void *context, unsigned index, size_t job)
@@ -225,6 +248,7 @@ static int finish(void *context, size_t job)
 		memcpy(verify->sides, outcome->sides, sizeof(verify->sides));
 	} else {
 		verify->segments++;
+		verify->gaps += outcome->gap;
 		verify->blocks += outcome->blocks;
 		verify->instructions += outcome->instructions;
 		verify->events += outcome->events;

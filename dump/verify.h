@@ -11,6 +11,7 @@ struct ptl_verify_item {
 	uint8_t kind;   /* of an event: enum ptl_flow_kind; of a block: enum ptl_branch */
 	uint8_t mode;   /* of a block */
 	uint8_t flags;  /* of an event; its cause for a gap */
+	uint8_t type;   /* of an event */
 	uint8_t code_size; /* of a block: bytes of its last instruction */
 	uint32_t instructions;
 	uint64_t ip;    /* of a block; from of an event */
@@ -31,6 +32,7 @@ struct ptl_verify_side {
 
 struct ptl_verify {
 	uint64_t segments;     /* compared and found equal */
+	uint64_t gaps;         /* of these: with a gap, and compared up to the first one */
 	uint64_t blocks;
 	uint64_t instructions;
 	uint64_t events;
@@ -43,7 +45,9 @@ struct ptl_verify {
 /*
  * Compares engines[0] with engines[1] over the options' selection (its time window selects whole segments; its
  * engine does not matter). Blocks, and events bound to an address, must be the same in the same order; events bound
- * to none, the same in an order of their own. Times are estimates and are not compared.
+ * to none, the same in an order of their own. Times are estimates and are not compared. Where flow is missing for
+ * another cause than an overflow, a segment is compared up to that gap: the native engine goes on behind it in the
+ * same segment, and libipt does not.
  * Stops at the first difference in order of segments, for any number of threads. PTL_NO_MEMORY, or what the
  * reader says.
  */

@@ -81,7 +81,7 @@ static int decode_segment(struct run *run, unsigned worker, const struct ptl_seg
 		status = ptl_flow_source_open(source, run->trace, run->code,
 					      run->options->engine
 						      ? run->options->engine
-						      : ptl_engine_default(ptl_trace_machine(run->trace)));
+						      : ptl_engine_default());
 	if (!status)
 		status = run->view->begin(run->view->context, segment, &consumer.partial);
 	if (status < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
 #include "dump/native/packet.h"
+#include "dump/native/note.h"
 
 #include <string.h>
 
@@ -23,6 +24,13 @@ void native_decoder_forget(struct native_decoder *decoder)
 		native_go(decoder, ip);
 }
 
+/* The FUP of a PSB+ that is there too early: BDM70. */
+static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	return decoder->errata.bdm70 && packet->kind == PTL_PT_FUP &&
+	       native_psb_before_enable(decoder, decoder->at + packet->size);
+}
+
 /* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
 static bool read_header(struct native_decoder *decoder)
 {
@@ -34,19 +42,22 @@ static bool read_header(struct native_decoder *decoder)
 	decoder->context = (struct ptl_pt_context){0};
 	/* An overflow ends it too. */
 	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && decoder->at < decoder->end) {
-		int size = ptl_pt_decode_inline(decoder->at, (size_t)(decoder->end - decoder->at), &decoder->context,
-						&packet);
+		int size = native_read(decoder, decoder->at, &decoder->context, &packet);
 
-		if (size < 0)
+		if (size < 0 || ((within || !is_early(decoder, &packet)) &&
+				 !native_state_packet(decoder, &packet, &start)))
 			return false;
-		native_state_packet(decoder, &packet, &start);
 		decoder->at += size;
 	}
-	if (start && !decoder->overflowed && !within)
-		native_go(decoder, start);
 	/* The CPU forgets its calls at a PSB; those before it are not to be put on the stack later. */
 	decoder->stack_count = 0;
 	decoder->stack_runs = decoder->out.run_count;
+	decoder->lost_cause = PTL_GAP_NONE;
+	if (packet.kind == PTL_PT_OVF || within)
+		return true;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	if (start)
+		native_go(decoder, start);
 	return true;
 }
 
@@ -55,9 +66,13 @@ static bool read_header(struct native_decoder *decoder)
 /* A PSB within the segment, which the index of PSBs does not know: the flow goes on in it. */
 static bool pass_psb(struct native_decoder *decoder)
 {
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->holding)
+		native_drop_held(decoder, true);
 	decoder->at += PTL_PT_PSB_SIZE;
 	if (!read_header(decoder))
-		native_gap(decoder, PTL_GAP_PACKET, 0);
+		native_end(decoder, PTL_GAP_PACKET);
 	return !decoder->failed && !decoder->out.status;
 }
 
@@ -65,10 +80,10 @@ static bool pass_psb(struct native_decoder *decoder)
 static bool read_packet(struct native_decoder *decoder)
 {
 	struct ptl_pt_packet packet;
-	int size = ptl_pt_decode_inline(decoder->at, (size_t)(decoder->end - decoder->at), &decoder->context, &packet);
+	int size = native_read(decoder, decoder->at, &decoder->context, &packet);
 
 	if (size < 0) {
-		native_gap(decoder, PTL_GAP_PACKET, 0);
+		native_end(decoder, PTL_GAP_PACKET);
 		return false;
 	}
 	if (__builtin_expect(packet.kind == PTL_PT_PSB, 0))
@@ -117,7 +132,7 @@ static bool read_address(struct native_decoder *decoder, unsigned first)
 	unsigned size = ptl_pt_ip_size(form);
 	uint64_t payload, ip;
 
-	if (!form || size > 8 || decoder->next_mode || decoder->paging_due)
+	if (!form || size > 8 || decoder->next_mode || decoder->paging_due || decoder->vmcs_due)
 		return false;
 	payload = ptl_load64(decoder->at + 1) & ~0ull >> (64 - 8 * size);
 	ip = ptl_pt_ip_expand(decoder->last_ip, form, payload);
@@ -128,7 +143,7 @@ static bool read_address(struct native_decoder *decoder, unsigned first)
 		native_take_target(decoder, ip);
 		break;
 	case PTL_PT_MATCH_TIP_PGE:
-		if (node || decoder->overflowed)
+		if (node || decoder->place)
 			return false;
 		enable_fast(decoder, ip);
 		break;
@@ -161,7 +176,7 @@ static bool read_fast(struct native_decoder *decoder)
 	}
 	decoder->at += __builtin_ctzll(word) >> 3;
 	first = *decoder->at;
-	if (decoder->has_from || decoder->context.bip_bytes)
+	if (decoder->busy || decoder->context.bip_bytes)
 		return read_packet(decoder);
 	if (!(first & 1) && first > PTL_PT_EXTENDED && decoder->node) {
 		native_take_key(decoder, first >> 1);
@@ -189,9 +204,15 @@ static void read_packets(struct native_decoder *decoder)
 /* What lies between the last packet and the next segment's start. */
 static void finish(struct native_decoder *decoder, const struct ptl_engine_input *input)
 {
-	if (decoder->failed || decoder->out.status || !decoder->node)
+	if (decoder->failed || decoder->out.status)
 		return;
 	decoder->at = decoder->end;
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->holding)
+		native_drop_held(decoder, input->has_next);
+	if (!decoder->node)
+		return;
 	if (!input->has_next) {
 		/* A FUP without its TIP still proves what came before it. */
 		if (decoder->has_from)
@@ -220,8 +241,12 @@ static void start(struct native_decoder *decoder, const struct ptl_engine_input 
 	decoder->context = (struct ptl_pt_context){0};
 	decoder->mode = decoder->machine.mode ? decoder->machine.mode : 64;
 	decoder->next_mode = 0;
-	decoder->bound = NATIVE_BOUND_NONE;
-	decoder->has_from = decoder->paging_due = decoder->overflowed = false;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	decoder->lost_cause = PTL_GAP_NONE;
+	decoder->busy = 0;
+	decoder->note_count = 0;
+	decoder->fup_owned = decoder->paging_due = decoder->vmcs_due = false;
+	decoder->mode_at = NULL;
 	decoder->failed = decoder->no_memory = false;
 	decoder->stack_top = decoder->stack_count = 0;
 	decoder->stack_runs = 0;
@@ -242,7 +267,7 @@ int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_i
 {
 	start(decoder, input, sink);
 	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
-		native_gap(decoder, PTL_GAP_PACKET, 0);
+		native_end(decoder, PTL_GAP_PACKET);
 	read_packets(decoder);
 	finish(decoder, input);
 	native_output_flush(&decoder->out);
@@ -265,7 +290,7 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 {
 	int status;
 
-	*decoder = (struct native_decoder){.machine = *machine};
+	*decoder = (struct native_decoder){.machine = *machine, .errata = ptl_errata_of(machine)};
 	decoder->code = &decoder->known_code;
 	status = open_output(decoder);
 	if (status < 0)
@@ -278,7 +303,7 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 
 int native_decoder_join(struct native_decoder *decoder, const struct native_decoder *other)
 {
-	*decoder = (struct native_decoder){.machine = other->machine, .code = other->code};
+	*decoder = (struct native_decoder){.machine = other->machine, .errata = other->errata, .code = other->code};
 	return open_output(decoder);
 }
 

@@ -6,20 +6,29 @@
 #include <ptl/pt.h>
 #include <ptl/trace.h>
 
+#include "dump/errata.h"
 #include "dump/native/clock.h"
 #include "dump/native/node.h"
 #include "dump/native/output.h"
 
 #define NATIVE_STACK 64 /* return addresses that the CPU remembers: SDM, "Return Compression" */
 
-/* What the next FUP tells the address of. */
-enum native_bound {
-	NATIVE_BOUND_NONE, /* an asynchronous event: TIP or TIP.PGD follows */
-	NATIVE_BOUND_OVERFLOW,
-	NATIVE_BOUND_TSX,
-	NATIVE_BOUND_PTWRITE,
-	NATIVE_BOUND_EXSTOP,
-	NATIVE_BOUND_IGNORED, /* an address that flow does not need: BEP, CFE, TRIG */
+/* Events that may wait for one FUP: a block has up to 32 items of each of a few kinds. */
+#define NATIVE_NOTES 128
+
+/* An event that waits for the FUP with its address: dump/native/note.h. */
+struct native_note {
+	uint64_t value;
+	uint8_t kind; /* enum ptl_flow_kind */
+	uint8_t type;
+	uint8_t item;
+};
+
+/* What is known of where flow is while there is no node. */
+enum native_place {
+	NATIVE_PLACE_KNOWN, /* there is a node, or packets are disabled */
+	NATIVE_PLACE_OVERFLOWED, /* an OVF came; a FUP or TIP.PGE tells where flow goes on */
+	NATIVE_PLACE_LOST, /* a gap: any packet with an address does */
 };
 
 struct native_decoder {
@@ -41,6 +50,7 @@ struct native_decoder {
 	const uint8_t *begin;
 	const uint8_t *at;  /* the packet being read */
 	const uint8_t *end;
+	const uint8_t *mode_at; /* the last MODE.Exec outside of PSB+ */
 	uint64_t offset;    /* in the stream, of begin */
 
 	/* Where the flow is: at the start of node, whose code has not been given out yet. */
@@ -48,22 +58,41 @@ struct native_decoder {
 	uint64_t last_ip;   /* of IP compression */
 	uint64_t from;      /* of the pending FUP */
 	uint64_t disabled_ip; /* where packets were last disabled; 0 unknown */
-	uint64_t value;     /* of the pending PTWRITE or TSX */
 	uint64_t paging;    /* of the pending PIP */
+	uint64_t vmcs;      /* of the pending VMCS */
+	uint64_t held_bits; /* held_count TNT bits, the oldest highest */
+	uint64_t lost_from; /* of the last gap */
 	struct ptl_pt_context context;
 	uint8_t mode;       /* 64, 32, 16 */
 	uint8_t next_mode;  /* from the next TIP on; 0: no change */
-	uint8_t bound;      /* enum native_bound */
-	bool has_from;      /* a FUP waits for its TIP or TIP.PGD */
+	uint8_t place;      /* enum native_place */
+	uint8_t held_count;
+	uint8_t lost_cause; /* enum ptl_gap_cause of the last gap since the last PSB or OVF; NONE: there was none */
+	uint8_t block_type; /* of the BBP at hand */
+	bool paging_guest;
 	bool paging_due;    /* a PIP waits for the TIP of its far transfer */
-	bool overflowed;    /* OVF came, and the place where flow goes on is not known yet */
+	bool vmcs_due;      /* a VMCS waits for the TIP of its far transfer */
 	bool failed;        /* a gap to the end of the segment has been put out */
 	bool no_memory;
+	union {
+		struct {
+			bool has_from; /* a FUP waits for its TIP or TIP.PGD */
+			bool holding;  /* TNT bits wait for the TIP of a branch before them, which was deferred */
+			bool noting;   /* events wait for their FUP */
+			bool none;
+		};
+		uint32_t busy; /* any of them: no packet is taken the quick way */
+	};
 
 	struct native_site *stack[NATIVE_STACK];
 	unsigned stack_top;
 	unsigned stack_count;
 	size_t stack_runs; /* of the batch: those whose calls are on the stack */
+
+	struct ptl_errata errata;
+	bool fup_owned; /* the next FUP is for the notes alone: no TIP follows it */
+	uint8_t note_count;
+	struct native_note notes[NATIVE_NOTES];
 };
 
 /* Code and machine outlive the decoder. PTL_NO_MEMORY. */

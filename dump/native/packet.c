@@ -4,35 +4,17 @@
 
 #include "dump/instruction.h"
 #include "dump/native/block.h"
+#include "dump/native/note.h"
 #include "format/pt_last_ip.h"
-
-static struct ptl_flow_event *put_event(struct native_decoder *decoder, uint8_t kind)
-{
-	struct ptl_flow_event *event = native_output_place(&decoder->out);
-
-	event->kind = kind;
-	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);
-	return event;
-}
 
 static void put_value(struct native_decoder *decoder, uint8_t kind, uint64_t value)
 {
-	put_event(decoder, kind)->value = value;
-}
-
-/* With the address of the instruction that it is about. */
-static void put_value_from(struct native_decoder *decoder, uint8_t kind, uint64_t value, uint64_t from)
-{
-	struct ptl_flow_event *event = put_event(decoder, kind);
-
-	event->flags = PTL_EVENT_HAS_FROM;
-	event->from = from;
-	event->value = value;
+	native_put(decoder, kind)->value = value;
 }
 
 static void put_branch(struct native_decoder *decoder, uint8_t kind, uint8_t flags, uint64_t from, uint64_t to)
 {
-	struct ptl_flow_event *event = put_event(decoder, kind);
+	struct ptl_flow_event *event = native_put(decoder, kind);
 
 	event->flags = flags;
 	event->from = from;
@@ -53,6 +35,16 @@ static uint8_t mode_of(const struct ptl_pt_packet *packet)
 	return packet->mode_exec.cs_d ? 32 : 16;
 }
 
+static struct ptl_flow_event *put_mode(struct native_decoder *decoder)
+{
+	struct ptl_flow_event *event = native_put(decoder, PTL_FLOW_EXEC_MODE);
+
+	decoder->mode = decoder->next_mode;
+	decoder->next_mode = 0;
+	event->value = decoder->mode;
+	return event;
+}
+
 /* MODE.Exec holds from the address of the TIP or TIP.PGE behind it on. */
 static void change_mode(struct native_decoder *decoder, uint64_t ip)
 {
@@ -60,18 +52,9 @@ static void change_mode(struct native_decoder *decoder, uint64_t ip)
 
 	if (!decoder->next_mode)
 		return;
-	decoder->mode = decoder->next_mode;
-	decoder->next_mode = 0;
-	event = put_event(decoder, PTL_FLOW_EXEC_MODE);
+	event = put_mode(decoder);
 	event->flags = PTL_EVENT_HAS_TO;
 	event->to = ip;
-	event->value = decoder->mode;
-}
-
-static void change_speculation(struct native_decoder *decoder, uint64_t state)
-{
-	decoder->out.speculative = state == PTL_TSX_SPECULATIVE;
-	native_output_mark(&decoder->out);
 }
 
 static void pass_time(struct native_decoder *decoder)
@@ -92,6 +75,27 @@ static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *
 	pass_time(decoder);
 }
 
+/* What a far transfer changed besides the instruction pointer: before the code that it led to. */
+static void change_space(struct native_decoder *decoder, bool has_from, uint64_t from)
+{
+	struct ptl_flow_event *event;
+
+	if (decoder->vmcs_due) {
+		event = native_put(decoder, PTL_FLOW_VMCS);
+		event->value = decoder->vmcs;
+		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
+		event->from = from;
+	}
+	if (decoder->paging_due) {
+		event = native_put(decoder, PTL_FLOW_PAGING);
+		event->value = decoder->paging;
+		event->type = decoder->paging_guest;
+		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
+		event->from = from;
+	}
+	decoder->vmcs_due = decoder->paging_due = false;
+}
+
 /* --- packets with an address ------------------------------------------------------------------------------ */
 
 uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip)
@@ -109,21 +113,48 @@ uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip
 /* An interrupt or the like that leads to `ip`, before the instruction of the FUP. */
 static void async_branch(struct native_decoder *decoder, uint64_t ip)
 {
+	uint64_t from = decoder->from;
+
 	decoder->has_from = false;
-	if (!native_walk_to(decoder, decoder->from))
+	if (!native_walk_to(decoder, from) && decoder->failed)
 		return;
-	put_branch(decoder, PTL_FLOW_ASYNC_BRANCH, PTL_EVENT_HAS_FROM | PTL_EVENT_HAS_TO, decoder->from, ip);
-	if (decoder->paging_due)
-		put_value_from(decoder, PTL_FLOW_PAGING, decoder->paging, ip);
-	decoder->paging_due = false;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	put_branch(decoder, PTL_FLOW_ASYNC_BRANCH, PTL_EVENT_HAS_FROM | PTL_EVENT_HAS_TO, from, ip);
+	change_space(decoder, true, ip);
 	change_mode(decoder, ip);
 	native_go(decoder, ip);
 }
 
+/* A TIP where packets are disabled, or nobody knows where flow is: it is there. */
+static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	bool expected = decoder->place == NATIVE_PLACE_LOST ||
+			(decoder->place == NATIVE_PLACE_OVERFLOWED && decoder->errata.skd010);
+
+	if (!expected)
+		damage(decoder);
+	if (!has_ip || decoder->failed)
+		return;
+	change_space(decoder, false, 0);
+	change_mode(decoder, ip);
+	native_resume(decoder, ip);
+}
+
+/* TNT bits that stood before a TIP which the CPU deferred belong behind it. */
+static void take_held(struct native_decoder *decoder)
+{
+	decoder->holding = false;
+	native_take_bits(decoder, decoder->held_bits, decoder->held_count);
+}
+
 static void on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	if (!decoder->node || !has_ip) {
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->node && !has_ip)
 		damage(decoder);
+	if (!decoder->node) {
+		on_sudden_tip(decoder, has_ip, ip);
 		return;
 	}
 	if (decoder->has_from) {
@@ -131,12 +162,13 @@ static void on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		return;
 	}
 	native_take_target(decoder, ip);
-	if (!decoder->node || (!decoder->paging_due && !decoder->next_mode))
+	if (!decoder->node && !decoder->failed)
+		native_resume(decoder, ip);
+	else if (decoder->holding)
+		take_held(decoder);
+	if (!decoder->node || (!decoder->paging_due && !decoder->vmcs_due && !decoder->next_mode))
 		return;
-	/* A far transfer that changed the page table: before the code it led to. */
-	if (decoder->paging_due)
-		put_value(decoder, PTL_FLOW_PAGING, decoder->paging);
-	decoder->paging_due = false;
+	change_space(decoder, false, 0);
 	change_mode(decoder, ip);
 	native_go(decoder, ip);
 }
@@ -145,50 +177,98 @@ static void on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	uint8_t flags = PTL_EVENT_HAS_TO;
 
-	if (decoder->node || !has_ip) {
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->node || (!has_ip && decoder->place != NATIVE_PLACE_LOST))
 		damage(decoder);
+	if (!has_ip || decoder->failed)
 		return;
-	}
-	decoder->overflowed = false;
+	decoder->place = NATIVE_PLACE_KNOWN;
 	if (decoder->disabled_ip && decoder->disabled_ip == ip)
 		flags |= PTL_EVENT_RESUMED;
 	put_branch(decoder, PTL_FLOW_ENABLED, flags, 0, ip);
+	decoder->vmcs_due = decoder->paging_due = false;
 	change_mode(decoder, ip);
 	native_go_target(decoder, ip);
+}
+
+/* Whether the instruction at ip enters a guest. */
+static bool enters_guest(struct native_decoder *decoder, uint64_t ip)
+{
+	const struct native_node *node = native_node_get(decoder->code, ip, decoder->mode);
+	struct ptl_instruction instruction;
+	const struct ptl_block *block;
+
+	if (!node || !node->run.run.count)
+		return false;
+	block = node->run.run.blocks[0];
+	return ptl_instruction_decode(block->code, block->lengths[0], block->mode, ip, &instruction) == 0 &&
+	       instruction.enters_guest;
+}
+
+static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	decoder->place = NATIVE_PLACE_KNOWN;
+	change_space(decoder, false, 0);
+	put_branch(decoder, PTL_FLOW_DISABLED, has_ip ? PTL_EVENT_HAS_TO : 0, 0, ip);
+	decoder->node = NULL;
+}
+
+static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	if (native_walk_out(decoder, has_ip, ip))
+		/* Before the event, which may hand the batch over. */
+		decoder->disabled_ip = native_resume_ip(native_output_last(&decoder->out), has_ip, ip);
+	if (!decoder->failed)
+		put_disabled(decoder, has_ip, ip);
 }
 
 static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	uint8_t flags = PTL_EVENT_HAS_FROM | (has_ip ? PTL_EVENT_HAS_TO : 0);
+	uint64_t from = decoder->from;
 
 	decoder->has_from = false;
-	if (!native_walk_to(decoder, decoder->from))
+	if (!native_walk_to(decoder, from) && decoder->failed)
 		return;
-	put_branch(decoder, PTL_FLOW_ASYNC_DISABLED, flags, decoder->from, ip);
-	decoder->disabled_ip = decoder->from;
+	if (decoder->errata.skd022 && enters_guest(decoder, from)) {
+		native_resume(decoder, from);
+		disable(decoder, has_ip, ip);
+		return;
+	}
+	decoder->place = NATIVE_PLACE_KNOWN;
+	put_branch(decoder, PTL_FLOW_ASYNC_DISABLED, flags, from, ip);
+	decoder->disabled_ip = from;
 	decoder->node = NULL;
 }
 
 static void on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	decoder->paging_due = false;
-	if (!decoder->node) {
-		/* Disabled while the place was not known yet: after an overflow. */
-		if (!decoder->overflowed)
-			damage(decoder);
-		decoder->overflowed = false;
-		return;
-	}
-	if (decoder->has_from) {
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->node && decoder->has_from)
 		async_disable(decoder, has_ip, ip);
+	else if (decoder->node)
+		disable(decoder, has_ip, ip);
+	else if (decoder->place == NATIVE_PLACE_LOST)
+		put_disabled(decoder, has_ip, ip);
+	else if (decoder->place == NATIVE_PLACE_KNOWN)
+		damage(decoder);
+	/* Disabled while the place was not known yet, after an overflow; or nothing new. */
+	if (!decoder->node)
+		decoder->place = NATIVE_PLACE_KNOWN;
+	/* What changed on the way out. */
+	change_space(decoder, false, 0);
+	if (decoder->next_mode)
+		put_mode(decoder);
+}
+
+/* Walks to ip, which a packet says is reached; a gap before it where it is not. */
+static void arrive(struct native_decoder *decoder, uint64_t ip)
+{
+	if (!native_walk_to(decoder, ip) && decoder->failed)
 		return;
-	}
-	if (!native_walk_out(decoder, has_ip, ip))
-		return;
-	/* Before the event, which may hand the batch over. */
-	decoder->disabled_ip = native_resume_ip(native_output_last(&decoder->out), has_ip, ip);
-	put_branch(decoder, PTL_FLOW_DISABLED, has_ip ? PTL_EVENT_HAS_TO : 0, 0, ip);
-	decoder->node = NULL;
+	native_resume(decoder, ip);
 }
 
 /* PTWRITE at ip: the event stands behind the instruction, in whose middle no block is cut. */
@@ -198,92 +278,140 @@ static void after_ptwrite(struct native_decoder *decoder, uint64_t ip)
 	uint64_t next;
 
 	if (!node || !node->run.run.count) {
-		native_walk_to(decoder, ip);
+		if (native_walk_to(decoder, ip) || !decoder->failed)
+			native_notes_put(decoder, true, ip);
 		if (decoder->node)
 			native_gap(decoder, PTL_GAP_CODE, ip);
 		return;
 	}
 	next = ip + node->run.run.blocks[0]->lengths[0];
-	if (!native_walk_to(decoder, next))
-		return;
-	put_value_from(decoder, PTL_FLOW_PTWRITE, decoder->value, ip);
-	native_go(decoder, next);
+	if (!native_walk_to(decoder, next)) {
+		if (decoder->failed)
+			return;
+		native_resume(decoder, ip);
+		if (!native_walk_to(decoder, next))
+			return;
+	}
+	native_notes_put(decoder, true, ip);
+	native_resume(decoder, next);
 }
 
-static void on_bound_fup(struct native_decoder *decoder, uint8_t bound, uint64_t ip)
+/* BDM64: the branch before an abort may be recorded wrongly, and flow was at the FUP's address instead. */
+static void mend_abort(struct native_decoder *decoder, uint64_t ip)
 {
-	if (bound == NATIVE_BOUND_PTWRITE) {
+	if (decoder->errata.bdm64 && !native_reaches(decoder, ip))
+		native_go(decoder, ip);
+}
+
+/* The FUP that events have waited for. */
+static void bind_notes(struct native_decoder *decoder, uint64_t ip)
+{
+	const struct native_note *last = decoder->note_count ? &decoder->notes[decoder->note_count - 1] : NULL;
+	bool owned = decoder->fup_owned;
+
+	if (last && last->kind == PTL_FLOW_PTWRITE) {
 		after_ptwrite(decoder, ip);
 		return;
 	}
-	if (!native_walk_to(decoder, ip))
+	if (last && last->kind == PTL_FLOW_TSX && last->value == PTL_TSX_ABORTED)
+		mend_abort(decoder, ip);
+	arrive(decoder, ip);
+	if (decoder->failed)
 		return;
-	if (bound == NATIVE_BOUND_EXSTOP) {
-		put_value_from(decoder, PTL_FLOW_EXSTOP, 0, ip);
-	} else {
-		put_value_from(decoder, PTL_FLOW_TSX, decoder->value, ip);
-		change_speculation(decoder, decoder->value);
-		/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
-		decoder->has_from = decoder->value == PTL_TSX_ABORTED;
-		decoder->from = ip;
+	native_notes_put(decoder, true, ip);
+	decoder->has_from = !owned;
+	decoder->from = ip;
+}
+
+/* The FUP behind an OVF: flow goes on there. APL12: or not, as packets are disabled. */
+static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
+{
+	unsigned size = 1 + ptl_pt_ip_size(*decoder->at >> PTL_PT_IP_SHIFT);
+
+	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->at + size)) {
+		decoder->place = NATIVE_PLACE_KNOWN;
+		return;
 	}
+	change_mode(decoder, ip);
+	native_resume(decoder, ip);
+}
+
+/* MODE.Exec with a FUP of its own: no branch, but the interrupt flag changed. */
+static void mode_at(struct native_decoder *decoder, uint64_t ip)
+{
+	arrive(decoder, ip);
+	if (decoder->failed)
+		return;
+	change_mode(decoder, ip);
 	native_go(decoder, ip);
 }
 
 static void on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	uint8_t bound = decoder->bound;
+	bool owned = decoder->fup_owned || (decoder->next_mode && decoder->mode_at + 2 == decoder->at);
 
-	decoder->bound = NATIVE_BOUND_NONE;
-	if (bound == NATIVE_BOUND_IGNORED)
-		return;
-	if (has_ip && decoder->overflowed) {
-		decoder->overflowed = false;
-		native_go(decoder, ip);
-	} else if (!has_ip || !decoder->node) {
+	if (!has_ip) {
 		damage(decoder);
-	} else if (bound != NATIVE_BOUND_NONE) {
-		on_bound_fup(decoder, bound, ip);
+	} else if (!decoder->node && decoder->fup_owned) {
+		/* Packets are disabled, but not for these events. */
+		native_notes_put(decoder, true, ip);
+	} else if (decoder->place == NATIVE_PLACE_OVERFLOWED) {
+		on_overflow_fup(decoder, ip);
+	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN) {
+		damage(decoder);
 	} else {
-		decoder->has_from = true;
-		decoder->from = ip;
+		if (!decoder->node)
+			native_resume(decoder, ip);
+		if (decoder->noting || decoder->fup_owned) {
+			bind_notes(decoder, ip);
+		} else if (owned) {
+			mode_at(decoder, ip);
+		} else {
+			decoder->has_from = true;
+			decoder->from = ip;
+		}
 	}
+	decoder->fup_owned = false;
 }
 
 /* --- the others --------------------------------------------------------------------------------------------- */
 
 static void on_overflow(struct native_decoder *decoder)
 {
-	put_event(decoder, PTL_FLOW_GAP)->cause = PTL_GAP_OVERFLOW;
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	decoder->fup_owned = false;
+	native_put(decoder, PTL_FLOW_GAP)->cause = PTL_GAP_OVERFLOW;
 	decoder->node = NULL;
-	decoder->overflowed = true;
+	decoder->place = NATIVE_PLACE_OVERFLOWED;
 	decoder->last_ip = 0;
 	decoder->has_from = false;
-	decoder->paging_due = false;
-	decoder->bound = NATIVE_BOUND_NONE;
+	decoder->paging_due = decoder->vmcs_due = false;
+	decoder->next_mode = 0;
 	decoder->disabled_ip = 0;
-	change_speculation(decoder, PTL_TSX_COMMITTED);
+	native_speculate(decoder, PTL_TSX_COMMITTED);
 }
 
 static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	decoder->value = packet->mode_tsx.abort	  ? PTL_TSX_ABORTED
+	uint64_t state = packet->mode_tsx.abort	  ? PTL_TSX_ABORTED
 			 : packet->mode_tsx.in_tx ? PTL_TSX_SPECULATIVE
 						  : PTL_TSX_COMMITTED;
-	if (decoder->node) {
-		decoder->bound = NATIVE_BOUND_TSX;
-	} else {
-		put_value(decoder, PTL_FLOW_TSX, decoder->value);
-		change_speculation(decoder, decoder->value);
-	}
+
+	native_note(decoder, (struct native_note){.kind = PTL_FLOW_TSX, .value = state});
+	/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
+	if (!decoder->node)
+		native_notes_put(decoder, false, 0);
+	else
+		decoder->fup_owned = state != PTL_TSX_ABORTED;
 }
 
 /*
  * The first instruction from here on, before a packet is needed, of the kind that `is` asks for; false: there is
  * none.
  */
-static bool find_instruction(const struct native_node *node, bool (*is)(const struct ptl_instruction *),
-			     uint64_t *ip, uint64_t *next)
+static bool find_instruction(const struct native_node *node,
+			     bool (*is)(const struct ptl_instruction *, const uint8_t *), uint64_t *ip, uint64_t *next)
 {
 	for (uint32_t i = 0; node && i < node->run.run.count; i++) {
 		const struct ptl_block *block = node->run.run.blocks[i];
@@ -294,7 +422,7 @@ static bool find_instruction(const struct native_node *node, bool (*is)(const st
 			struct ptl_instruction instruction;
 
 			if (ptl_instruction_decode(code, block->lengths[k], block->mode, at, &instruction) == 0 &&
-			    is(&instruction)) {
+			    is(&instruction, code)) {
 				*ip = at;
 				*next = at + block->lengths[k];
 				return true;
@@ -306,27 +434,35 @@ static bool find_instruction(const struct native_node *node, bool (*is)(const st
 	return false;
 }
 
-static bool is_ptwrite(const struct ptl_instruction *instruction)
+static bool is_ptwrite(const struct ptl_instruction *instruction, const uint8_t *code)
 {
+	(void)code;
 	return instruction->ptwrite;
 }
 
-static bool writes_cr3(const struct ptl_instruction *instruction)
+static bool writes_cr3(const struct ptl_instruction *instruction, const uint8_t *code)
 {
+	(void)code;
 	return instruction->writes_cr3;
+}
+
+static bool sets_vmcs(const struct ptl_instruction *instruction, const uint8_t *code)
+{
+	/* VMCLEAR is VMPTRLD with a prefix. */
+	return instruction->sets_vmcs && code[0] != 0x66;
 }
 
 static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;
 
-	decoder->value = packet->ptwrite.payload;
+	native_note(decoder, (struct native_note){.kind = PTL_FLOW_PTWRITE, .value = packet->ptwrite.payload});
 	if (packet->ptwrite.ip)
-		decoder->bound = NATIVE_BOUND_PTWRITE;
+		decoder->fup_owned = true;
 	else if (find_instruction(decoder->node, is_ptwrite, &ip, &next))
 		after_ptwrite(decoder, ip);
 	else
-		put_value(decoder, PTL_FLOW_PTWRITE, decoder->value);
+		native_notes_put(decoder, false, 0);
 }
 
 /* CR3 changes by a MOV, by the far transfer that the next TIP tells of, or while packets are disabled. */
@@ -335,41 +471,34 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 	uint64_t ip, next;
 
 	decoder->paging = packet->pip.cr3;
+	decoder->paging_guest = packet->pip.non_root;
+	decoder->paging_due = true;
 	if (!decoder->node) {
-		put_value(decoder, PTL_FLOW_PAGING, decoder->paging);
+		change_space(decoder, false, 0);
 	} else if (!decoder->has_from && decoder->node->paging &&
 		   find_instruction(decoder->node, writes_cr3, &ip, &next)) {
 		if (!native_walk_to(decoder, next))
 			return;
-		put_value(decoder, PTL_FLOW_PAGING, decoder->paging);
+		change_space(decoder, false, 0);
 		native_go(decoder, next);
-	} else {
-		decoder->paging_due = true;
 	}
 }
 
-static void on_power(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+/* The VMCS changes by VMPTRLD, with the VM entry or exit that the next TIP tells of, or while packets are disabled. */
+static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	switch (packet->kind) {
-	case PTL_PT_EXSTOP:
-		if (packet->exstop.ip)
-			decoder->bound = NATIVE_BOUND_EXSTOP;
-		else
-			put_event(decoder, PTL_FLOW_EXSTOP);
-		break;
-	case PTL_PT_MWAIT:
-		put_value(decoder, PTL_FLOW_MWAIT,
-			  packet->mwait.hints | (uint64_t)packet->mwait.extensions << 32);
-		break;
-	case PTL_PT_PWRE:
-		put_value(decoder, PTL_FLOW_POWER_ENTRY,
-			  packet->pwre.state | (uint64_t)packet->pwre.sub_state << 8 |
-				  (uint64_t)packet->pwre.hardware << 16);
-		break;
-	default:
-		put_value(decoder, PTL_FLOW_POWER_EXIT,
-			  packet->pwrx.last | (uint64_t)packet->pwrx.deepest << 8 |
-				  (uint64_t)packet->pwrx.wake << 16);
+	uint64_t ip, next;
+
+	decoder->vmcs = packet->vmcs.base;
+	decoder->vmcs_due = true;
+	if (!decoder->node) {
+		change_space(decoder, false, 0);
+	} else if (!decoder->has_from && !decoder->paging_due &&
+		   find_instruction(decoder->node, sets_vmcs, &ip, &next) && native_reaches(decoder, next)) {
+		if (!native_walk_to(decoder, next))
+			return;
+		change_space(decoder, false, 0);
+		native_go(decoder, next);
 	}
 }
 
@@ -381,6 +510,7 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 		break;
 	case PTL_PT_MODE_EXEC:
 		decoder->next_mode = mode_of(packet);
+		decoder->mode_at = decoder->at;
 		break;
 	case PTL_PT_MODE_TSX:
 		on_tsx(decoder, packet);
@@ -392,25 +522,22 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 	case PTL_PT_MWAIT:
 	case PTL_PT_PWRE:
 	case PTL_PT_PWRX:
-		on_power(decoder, packet);
-		break;
+	case PTL_PT_BBP:
+	case PTL_PT_BIP:
 	case PTL_PT_BEP:
-		decoder->bound = packet->bep.ip ? NATIVE_BOUND_IGNORED : decoder->bound;
-		break;
 	case PTL_PT_CFE:
-		decoder->bound = packet->cfe.ip ? NATIVE_BOUND_IGNORED : decoder->bound;
-		break;
+	case PTL_PT_EVD:
 	case PTL_PT_TRIG:
-		decoder->bound = packet->trig.ip ? NATIVE_BOUND_IGNORED : decoder->bound;
+		native_note_packet(decoder, packet);
 		break;
 	case PTL_PT_PIP:
 		on_paging(decoder, packet);
 		break;
 	case PTL_PT_VMCS:
-		put_value(decoder, PTL_FLOW_VMCS, packet->vmcs.base);
+		on_vmcs(decoder, packet);
 		break;
 	case PTL_PT_TRACESTOP:
-		put_event(decoder, PTL_FLOW_STOPPED);
+		native_put(decoder, PTL_FLOW_STOPPED);
 		break;
 	case PTL_PT_CBR:
 		native_clock_packet(&decoder->clock, packet);
@@ -436,18 +563,44 @@ static bool resolve(struct native_decoder *decoder, const struct ptl_pt_packet *
 	return true;
 }
 
+static void on_branches(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	bool lost = decoder->place == NATIVE_PLACE_LOST ||
+		    (decoder->place == NATIVE_PLACE_OVERFLOWED && decoder->errata.skd010);
+
+	if (decoder->node && !decoder->has_from)
+		native_take_bits(decoder, packet->tnt.bits, packet->tnt.count);
+	else if (!lost)
+		damage(decoder);
+}
+
+/* Before these packets all TNT bits are used up, and no TIP is deferred. */
+static bool ends_tnt(uint8_t kind)
+{
+	switch (kind) {
+	case PTL_PT_TNT_8:
+	case PTL_PT_TNT_64:
+	case PTL_PT_TIP_PGE:
+	case PTL_PT_TIP_PGD:
+	case PTL_PT_FUP:
+	case PTL_PT_OVF:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip = 0;
 	bool has_ip;
 
+	if (decoder->holding && ends_tnt(packet->kind))
+		native_drop_held(decoder, packet->kind != PTL_PT_OVF);
 	switch (packet->kind) {
 	case PTL_PT_TNT_8:
 	case PTL_PT_TNT_64:
-		if (!decoder->node || decoder->has_from)
-			damage(decoder);
-		else
-			native_take_bits(decoder, packet->tnt.bits, packet->tnt.count);
+		on_branches(decoder, packet);
 		break;
 	case PTL_PT_TIP:
 		has_ip = resolve(decoder, packet, &ip);
@@ -470,7 +623,7 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
 	}
 }
 
-void native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start)
+bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start)
 {
 	switch (packet->kind) {
 	case PTL_PT_FUP:
@@ -485,8 +638,23 @@ void native_state_packet(struct native_decoder *decoder, const struct ptl_pt_pac
 	case PTL_PT_OVF:
 		on_overflow(decoder);
 		break;
-	default:
-		/* State that is repeated is no event; time is time. */
+	case PTL_PT_PSB:
+	case PTL_PT_PSBEND:
+	case PTL_PT_PAD:
+	case PTL_PT_PIP:
+	case PTL_PT_VMCS:
+	case PTL_PT_MNT:
+		/* State that is repeated is no event. */
+		break;
+	case PTL_PT_TSC:
+	case PTL_PT_TMA:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+	case PTL_PT_CBR:
 		on_time(decoder, packet);
+		break;
+	default:
+		return false;
 	}
+	return true;
 }

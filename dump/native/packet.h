@@ -7,8 +7,11 @@
 
 /* Any packet outside of PSB+, but PAD and PSB. */
 void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet);
-/* A packet between PSB and PSBEND, which repeats the state; the address of its FUP goes into *start. */
-void native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start);
+/*
+ * A packet between PSB and PSBEND, which repeats the state; the address of its FUP goes into *start. False: it may not be
+ * there.
+ */
+bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start);
 
 /*
  * Where flow goes on if nothing was missed: a call that leaves what is traced comes back behind itself, any other

@@ -7,23 +7,6 @@
 /* Nodes that may follow each other without a packet: what is longer is an endless loop. */
 #define LOOP_NODES 1024
 
-void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from)
-{
-	struct ptl_flow_event gap = {
-		.kind = PTL_FLOW_GAP,
-		.cause = (uint8_t)cause,
-		.flags = from ? PTL_EVENT_HAS_FROM : 0,
-		.offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin),
-		.from = from,
-		.size = (uint64_t)(decoder->end - decoder->at),
-	};
-
-	if (!decoder->failed)
-		native_output_event(&decoder->out, &gap);
-	decoder->failed = true;
-	decoder->node = NULL;
-}
-
 static void fail_memory(struct native_decoder *decoder)
 {
 	decoder->no_memory = true;
@@ -99,13 +82,22 @@ static void mismatch(struct native_decoder *decoder, const struct native_node *n
 	native_gap(decoder, PTL_GAP_MISMATCH, last->last_ip);
 }
 
-/* A return that a TNT bit tells of goes to the newest call that has not returned. */
+/*
+ * A return that a TNT bit tells of goes to the newest call that has not returned. If there is none, it was made in a
+ * gap, or the packets do not fit.
+ */
 static void take_return(struct native_decoder *decoder, struct native_node *node, unsigned taken)
 {
+	uint64_t from = node->run.run.blocks[node->run.run.count - 1]->last_ip;
+
 	native_leave(decoder, node);
 	native_update_stack(decoder);
+	if (taken && !decoder->stack_count && decoder->lost_cause) {
+		native_gap(decoder, decoder->lost_cause, decoder->lost_from);
+		return;
+	}
 	if (!taken || !decoder->stack_count) {
-		native_gap(decoder, PTL_GAP_MISMATCH, node->run.run.blocks[node->run.run.count - 1]->last_ip);
+		native_gap(decoder, PTL_GAP_MISMATCH, from);
 		return;
 	}
 	decoder->stack_count--;
@@ -113,20 +105,47 @@ static void take_return(struct native_decoder *decoder, struct native_node *node
 					  decoder->mode));
 }
 
-/* One bit, without memory of earlier ways. */
-static void take_bit(struct native_decoder *decoder, unsigned taken)
+/* One bit, without memory of earlier ways; false: a TIP decides here, not a bit. */
+static bool take_bit(struct native_decoder *decoder, unsigned taken)
 {
 	struct native_node *node = settle(decoder);
 
 	if (!node)
-		return;
+		return true;
 	if (node->decision == NATIVE_CONDITIONAL) {
 		native_leave(decoder, node);
 		enter(decoder, native_node_follow(decoder->code, node, taken));
 	} else if (node->decision == NATIVE_RETURN) {
 		take_return(decoder, node, taken);
 	} else {
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Bits are kept until the TIP of the branch that stands before theirs has come: a CPU may fill a TNT packet up before
+ * it sends TIPs that belong into its middle (SDM, "Deferred TIPs").
+ */
+static void hold(struct native_decoder *decoder, uint64_t bits, unsigned count)
+{
+	decoder->held_bits = bits;
+	decoder->held_count = (uint8_t)count;
+	decoder->holding = true;
+}
+
+void native_drop_held(struct native_decoder *decoder, bool gap)
+{
+	struct native_node *node = decoder->node;
+
+	decoder->holding = false;
+	if (!node)
+		return;
+	if (gap) {
 		mismatch(decoder, node);
+	} else {
+		native_leave(decoder, node);
+		decoder->node = NULL;
 	}
 }
 
@@ -195,8 +214,11 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 			break;
 		/* Mostly a return to a call before this way: where it goes is not in any memory. */
 		if (decoder->node->decision != NATIVE_CONDITIONAL) {
+			if (!take_bit(decoder, bits >> (count - 1) & 1)) {
+				hold(decoder, bits, count);
+				return;
+			}
 			count--;
-			take_bit(decoder, bits >> count & 1);
 			continue;
 		}
 		part = count < NATIVE_MEMO_BITS ? count : NATIVE_MEMO_BITS;
@@ -312,6 +334,28 @@ bool native_walk_to(struct native_decoder *decoder, uint64_t ip)
 	}
 	if (decoder->node)
 		native_gap(decoder, PTL_GAP_MISMATCH, ip);
+	return false;
+}
+
+static bool holds(const struct native_node *node, uint64_t ip)
+{
+	for (uint32_t i = 0; i < node->run.run.count; i++)
+		if (starts_instruction(node->run.run.blocks[i], ip))
+			return true;
+	return node->decision > NATIVE_CONTINUE && node->stop_ip == ip;
+}
+
+bool native_reaches(struct native_decoder *decoder, uint64_t ip)
+{
+	struct native_node *node = decoder->node;
+
+	for (unsigned i = 0; i < LOOP_NODES && node; i++) {
+		if (holds(node, ip))
+			return true;
+		if (node->decision != NATIVE_CONTINUE)
+			return false;
+		node = native_node_follow(decoder->code, node, 0);
+	}
 	return false;
 }
 

@@ -3,10 +3,7 @@
 #ifndef PTL_DUMP_NATIVE_WALK_H
 #define PTL_DUMP_NATIVE_WALK_H
 
-#include "dump/native/decoder.h"
-
-/* Ends the segment's flow with a gap; what was not decoded is counted in it. */
-void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from);
+#include "dump/native/lost.h"
 
 /* Puts flow at ip; the code there is not given out yet. */
 void native_go(struct native_decoder *decoder, uint64_t ip);
@@ -20,11 +17,20 @@ void native_update_stack(struct native_decoder *decoder);
 /* Takes count TNT bits, the oldest highest: any number, in any state. */
 void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count);
 
+/*
+ * TNT bits wait for a TIP that does not come: gap: that is one, and the branch that needed the TIP is the last before it.
+ * Without, flow ends behind that branch.
+ */
+void native_drop_held(struct native_decoder *decoder, bool gap);
+
 /* What native_take_target does where it is not simple. */
 void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip);
 
 /* Gives out all code before the instruction at ip, which no packet separates from here; false: a gap. */
 bool native_walk_to(struct native_decoder *decoder, uint64_t ip);
+
+/* Whether no packet separates the instruction at ip from here. Nothing is given out. */
+bool native_reaches(struct native_decoder *decoder, uint64_t ip);
 
 /* A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
 bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);

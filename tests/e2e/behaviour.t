@@ -19,7 +19,8 @@ ENGINES = ("libipt", "libipt-insn", "native")
 SECTIONS = {"relog", "code", "packets", "flow", "why", *(f"flow {engine}" for engine in ENGINES)}
 FEWEST = 50
 # What an event may have besides addresses.
-NUMBERS = ("value", "vector", "block", "item", "data")
+NAMES = ("event", "data")
+NUMBERS = ("value", "vector", "block", "item")
 FLAGS = ("guest", "resumed")
 
 
@@ -115,6 +116,7 @@ def event_text(kind, members, labels):
         if members.get(key) is not None:
             value = members[key]
             words.append(f"{key}={value if key == 'cause' else name_of(value, labels)}")
+    words += [f"{key}={members[key]}" for key in NAMES if members.get(key) is not None]
     for key in NUMBERS:
         if members.get(key):
             words.append(f"{key}={members[key]:#x}")
@@ -138,6 +140,8 @@ def expected_flow(text, labels):
                 members[key] = address(value, labels)
             elif key in NUMBERS and equals:
                 members[key] = int(value, 0)
+            elif key in NAMES and equals:
+                members[key] = value
             elif key in FLAGS and not equals:
                 members[key] = True
             else:
@@ -152,7 +156,7 @@ def real_flow(engine, labels):
             yield name_of(int(item["ip"], 0), labels)
             continue
         members = {key: int(item[key]["ip"], 0) for key in ("from", "to") if item.get(key)}
-        members.update({key: item[key] for key in ("cause", *NUMBERS, *FLAGS) if key in item})
+        members.update({key: item[key] for key in ("cause", *NAMES, *NUMBERS, *FLAGS) if key in item})
         yield event_text(item["type"], members, labels)
 
 

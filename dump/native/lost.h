@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Gaps: losing the flow and finding it again; and what is read ahead for CPUs with errata. */
+#ifndef PTL_DUMP_NATIVE_LOST_H
+#define PTL_DUMP_NATIVE_LOST_H
+
+#include "dump/native/decoder.h"
+#include "format/pt_decode.h"
+
+/*
+ * Flow is lost at the packet at hand: a gap. Packets are still read, and the next one with an address tells where
+ * flow is again. `from`: see ptl_flow_event, 0 for none.
+ */
+void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from);
+
+/* Ends the segment's flow with a gap, for bytes that are no packets: what the next IP is relative to is not known. */
+void native_end(struct native_decoder *decoder, enum ptl_gap_cause cause);
+
+/* Flow is known again: at ip. Calls before the gap, and in it, are not returned to by guessing. */
+void native_resume(struct native_decoder *decoder, uint64_t ip);
+
+/*
+ * For CPUs with errata: looks at what ptl_pt_decode_inline made of the bytes at data, with `left` bytes, and returns
+ * the size of what is really there: SKD007's cut CYC and SKZ84's TMA become PAD packets.
+ */
+int native_mend(const struct native_decoder *decoder, const uint8_t *data, size_t left, int size,
+		struct ptl_pt_packet *packet);
+
+/* BDM70: whether PSB+, of which what follows `at` is left, belongs to the TIP.PGE behind it. */
+bool native_psb_before_enable(const struct native_decoder *decoder, const uint8_t *at);
+
+/* APL12: whether packets behind `at` say that they are disabled there. */
+bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *at);
+
+/* Decodes the packet at data, which lies in the segment. */
+static inline int native_read(const struct native_decoder *decoder, const uint8_t *data, struct ptl_pt_context *context,
+			      struct ptl_pt_packet *packet)
+{
+	size_t left = (size_t)(decoder->end - data);
+	int size = ptl_pt_decode_inline(data, left, context, packet);
+
+	if (__builtin_expect(decoder->errata.any, 0))
+		size = native_mend(decoder, data, left, size, packet);
+	return size;
+}
+
+#endif
