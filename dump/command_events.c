@@ -125,7 +125,7 @@ static bool is_wanted(const struct events *events, const struct ptl_event *event
 	const struct dump_filter *filter = &options->shared.filter;
 
 	if (!dump_filter_wants_thread(filter, event->pid, event->tid) ||
-	    !dump_id_set_has(&filter->cpus, event->cpu))
+	    !ptl_id_set_has(&filter->cpus, event->cpu))
 		return false;
 	if (options->level && event->descriptor.level > options->level)
 		return false;

@@ -184,7 +184,7 @@ static bool is_wanted(const struct images *images, const struct ptl_timeline_pro
 {
 	const struct dump_filter *filter = &images->session->options->filter;
 
-	return dump_id_set_has(&filter->pids, process->pid) && image->start <= filter->last_time &&
+	return ptl_id_set_has(&filter->pids, process->pid) && image->start <= filter->last_time &&
 	       image->end >= filter->first_time &&
 	       dump_filter_wants_image(filter, image->data.file_name);
 }

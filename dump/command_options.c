@@ -11,21 +11,21 @@ static int take_pid(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 
-	return dump_id_set_add(&options->filter.pids, argument);
+	return ptl_id_set_parse(&options->filter.pids, argument);
 }
 
 static int take_tid(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 
-	return dump_id_set_add(&options->filter.tids, argument);
+	return ptl_id_set_parse(&options->filter.tids, argument);
 }
 
 static int take_cpu(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 
-	return dump_id_set_add(&options->filter.cpus, argument);
+	return ptl_id_set_parse(&options->filter.cpus, argument);
 }
 
 static int take_image(void *target, const char *argument)

@@ -303,7 +303,7 @@ static bool stream_wanted(struct packets *packets, const struct ptl_stream *stre
 {
 	const struct dump_filter *filter = &packets->options->shared.filter;
 
-	if (stream->kind != PTL_KIND_PT || !dump_id_set_has(&filter->cpus, stream->cpu))
+	if (stream->kind != PTL_KIND_PT || !ptl_id_set_has(&filter->cpus, stream->cpu))
 		return false;
 	if (dump_filter_wants_thread(filter, stream->pid, stream->tid))
 		return true;

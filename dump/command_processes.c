@@ -174,7 +174,7 @@ static void json_threads(struct walk *walk, const struct ptl_timeline_process *p
 		const struct ptl_timeline_thread *thread =
 			ptl_timeline_thread(walk->timeline, process->threads[i]);
 
-		if (!dump_id_set_has(&walk->options->shared.filter.tids, thread->tid))
+		if (!ptl_id_set_has(&walk->options->shared.filter.tids, thread->tid))
 			continue;
 		ptl_json_object(json, NULL);
 		ptl_json_u64(json, "tid", thread->tid);
@@ -250,12 +250,12 @@ static bool is_wanted(const struct walk *walk, const struct ptl_timeline_process
 {
 	const struct dump_filter *filter = &walk->options->shared.filter;
 
-	if (!dump_id_set_has(&filter->pids, process->pid))
+	if (!ptl_id_set_has(&filter->pids, process->pid))
 		return false;
 	if (process->start > filter->last_time || process->end < filter->first_time)
 		return false;
 	for (size_t i = 0; i < process->thread_count && filter->tids.count; i++)
-		if (dump_id_set_has(&filter->tids,
+		if (ptl_id_set_has(&filter->tids,
 				    ptl_timeline_thread(walk->timeline, process->threads[i])->tid))
 			return true;
 	return filter->tids.count == 0;
@@ -272,7 +272,7 @@ static void show(struct walk *walk, uint32_t index, unsigned depth)
 		const struct ptl_timeline_thread *thread =
 			ptl_timeline_thread(walk->timeline, process->threads[i]);
 
-		if (dump_id_set_has(&walk->options->shared.filter.tids, thread->tid))
+		if (ptl_id_set_has(&walk->options->shared.filter.tids, thread->tid))
 			walk->output->thread(walk, thread, depth);
 	}
 }

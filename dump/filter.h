@@ -9,27 +9,16 @@
 
 #include <ptl/trace.h>
 
-/* A set of numbers as given with --pid, --tid, --cpu: any number of times, each a comma list. Empty: all. */
-struct dump_id_set {
-	uint32_t *ids; /* owned, in the order given */
-	size_t count;
-};
-
-/* One end of --time as written, before the trace's start is known. */
-struct dump_time_bound {
-	bool given;
-	bool absolute;        /* "@..." : a time of the trace's clock */
-	uint64_t nanoseconds; /* else since the start of the trace */
-};
+#include "common/selection.h"
 
 /* Zero-initialised passes everything. */
 struct dump_filter {
-	struct dump_id_set pids;
-	struct dump_id_set tids;
-	struct dump_id_set cpus;
+	struct ptl_id_set pids;
+	struct ptl_id_set tids;
+	struct ptl_id_set cpus;
 	const char **images; /* owned array; glob patterns for paths or last components, in the order given */
 	size_t image_count;
-	struct dump_time_bound from, to;
+	struct ptl_time_bound from, to;
 	/* Set by dump_filter_resolve, in the trace's clock, both inclusive. */
 	uint64_t first_time;
 	uint64_t last_time; /* UINT64_MAX: no end */
@@ -37,12 +26,7 @@ struct dump_filter {
 
 void dump_filter_free(struct dump_filter *filter);
 
-/* Adds "4711" or "4711,4712"; PTL_MISUSE says what was expected, PTL_NO_MEMORY. */
-int dump_id_set_add(struct dump_id_set *set, const char *text);
-/* True for a member, and for everything when the set is empty. */
-bool dump_id_set_has(const struct dump_id_set *set, uint32_t id);
-
-/* Reads "A..B", "A..", "..B"; PTL_MISUSE. Units: s (default), ms, us, ns; "@" before a bound: trace clock. */
+/* As ptl_time_span_parse. */
 int dump_filter_time(struct dump_filter *filter, const char *text);
 /* text is kept by pointer; PTL_NO_MEMORY. */
 int dump_filter_image(struct dump_filter *filter, const char *text);

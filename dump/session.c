@@ -61,7 +61,7 @@ static void describe_thread(const struct dump_session *session, const struct ptl
 {
 	const struct ptl_timeline_thread *thread = ptl_timeline_thread(timeline, i);
 
-	if (dump_id_set_has(&session->options->filter.pids, thread->pid))
+	if (ptl_id_set_has(&session->options->filter.pids, thread->pid))
 		dump_text_format(text, "%" PRIu32 " (of %" PRIu32 ")", thread->tid, thread->pid);
 }
 
@@ -77,7 +77,7 @@ static void describe_cpu(const struct dump_session *session, const struct ptl_ti
 
 static int check_pids(const struct dump_session *session, const struct ptl_timeline *timeline)
 {
-	const struct dump_id_set *pids = &session->options->filter.pids;
+	const struct ptl_id_set *pids = &session->options->filter.pids;
 	const size_t count = ptl_timeline_process_count(timeline);
 
 	for (size_t i = 0; i < pids->count; i++) {
@@ -94,14 +94,14 @@ static int check_pids(const struct dump_session *session, const struct ptl_timel
 
 static int check_tids(const struct dump_session *session, const struct ptl_timeline *timeline)
 {
-	const struct dump_id_set *tids = &session->options->filter.tids;
+	const struct ptl_id_set *tids = &session->options->filter.tids;
 	const size_t count = ptl_timeline_thread_count(timeline);
 
 	for (size_t i = 0; i < tids->count; i++) {
 		size_t k = 0;
 
 		while (k < count && !(ptl_timeline_thread(timeline, k)->tid == tids->ids[i] &&
-				      dump_id_set_has(&session->options->filter.pids,
+				      ptl_id_set_has(&session->options->filter.pids,
 						      ptl_timeline_thread(timeline, k)->pid)))
 			k++;
 		if (k == count)
@@ -114,7 +114,7 @@ static int check_tids(const struct dump_session *session, const struct ptl_timel
 /* A CPU without a stream of its own may still be named by events: only a wholly unknown one is wrong. */
 static int check_cpus(const struct dump_session *session, const struct ptl_timeline *timeline)
 {
-	const struct dump_id_set *cpus = &session->options->filter.cpus;
+	const struct ptl_id_set *cpus = &session->options->filter.cpus;
 	const size_t count = ptl_stream_count(session->trace);
 	const uint32_t machine_cpus = ptl_trace_machine(session->trace)->cpus;
 

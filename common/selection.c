@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads spans of time and sets of numbers. */
+#include "common/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/options.h"
+
+/* ---- time ---------------------------------------------------------------------------------------- */
+
+static int parse_bound(const char *text, size_t length, struct ptl_time_bound *bound)
+{
+	char word[64];
+
+	*bound = (struct ptl_time_bound){0};
+	if (!length)
+		return 0;
+	if (*text == '@') {
+		bound->absolute = true;
+		text++;
+		length--;
+	}
+	if (length >= sizeof(word))
+		return ptl_fail(PTL_MISUSE, "'%.*s' is no time", (int)length, text);
+	memcpy(word, text, length);
+	word[length] = 0;
+	bound->given = true;
+	return ptl_parse_duration(word, &bound->nanoseconds);
+}
+
+int ptl_time_span_parse(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to)
+{
+	const char *dots = strstr(text, "..");
+	int status;
+
+	if (!dots || strcmp(text, "..") == 0)
+		return ptl_fail(PTL_MISUSE, "'%s' is no span of time: A..B, A.. or ..B was expected, "
+					    "such as 1.5s..1.6s or 200us..",
+				text);
+	status = parse_bound(text, (size_t)(dots - text), from);
+	return status ? status : parse_bound(dots + 2, strlen(dots + 2), to);
+}
+
+/* A bound in the trace's clock; times beyond its end are its end. */
+static uint64_t resolve(const struct ptl_time_bound *bound, uint64_t start, uint64_t otherwise)
+{
+	if (!bound->given)
+		return otherwise;
+	if (bound->absolute)
+		return bound->nanoseconds;
+	return bound->nanoseconds > UINT64_MAX - start ? UINT64_MAX : start + bound->nanoseconds;
+}
+
+int ptl_time_span_resolve(const struct ptl_time_bound *from, const struct ptl_time_bound *to, uint64_t start,
+			  uint64_t *first, uint64_t *last)
+{
+	*first = resolve(from, start, 0);
+	*last = resolve(to, start, UINT64_MAX);
+	if (*first > *last)
+		return ptl_fail(PTL_MISUSE, "--time: the span ends before it begins");
+	return 0;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+void ptl_id_set_free(struct ptl_id_set *set)
+{
+	free(set->ids);
+	*set = (struct ptl_id_set){0};
+}
+
+int ptl_id_set_add(struct ptl_id_set *set, uint32_t id)
+{
+	uint32_t *ids = realloc(set->ids, (set->count + 1) * sizeof(*ids));
+
+	if (!ids)
+		return ptl_fail_memory("list of numbers", (set->count + 1) * sizeof(*ids));
+	ids[set->count++] = id;
+	set->ids = ids;
+	return 0;
+}
+
+int ptl_id_set_parse(struct ptl_id_set *set, const char *text)
+{
+	for (;;) {
+		const size_t length = strcspn(text, ",");
+		char word[24];
+		uint64_t id;
+		int status;
+
+		if (length >= sizeof(word))
+			return ptl_fail(PTL_MISUSE, "'%.*s' is no number", (int)length, text);
+		memcpy(word, text, length);
+		word[length] = 0;
+		status = ptl_parse_u64(word, &id);
+		if (status == 0 && id >= UINT32_MAX)
+			status = ptl_fail(PTL_MISUSE, "'%s' is too large", word);
+		if (status == 0)
+			status = ptl_id_set_add(set, (uint32_t)id);
+		if (status < 0)
+			return status;
+		if (!text[length])
+			return 0;
+		text += length + 1;
+	}
+}
+
+bool ptl_id_set_has(const struct ptl_id_set *set, uint32_t id)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->ids[i] == id)
+			return true;
+	return set->count == 0;
+}
