@@ -182,6 +182,18 @@ int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, 
 		       int (*visit)(void *context, const struct ptl_value *value), void *context,
 		       size_t *rest);
 
+struct ptl_bytes;
+
+/*
+ * The inverse: appends the payload that these values make, which are in the order in which decoding gives
+ * them: an array has one for each element (with its index), a structure one for each element, followed by its
+ * members. Numbers are taken from u, i or f, all others from bytes and size (UTF-16 as it is in payloads, without
+ * the terminating zero). PTL_MISUSE where a value is missing, out of place or does not fit its type (nothing is
+ * appended then), or the payload would pass PTL_PAYLOAD_MAX; PTL_NO_MEMORY.
+ */
+int ptl_payload_encode(const struct ptl_schema *schema, const struct ptl_value *values, size_t count,
+		       struct ptl_bytes *out);
+
 #ifdef __cplusplus
 }
 #endif

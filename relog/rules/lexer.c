@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Splits a rule file into words, and says exactly where it is none. */
+#include "relog/rules/lexer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/options.h"
+
+#define NUMBER_MAX 63 /* characters of a number */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static char peek(const struct rules_lexer *lexer, size_t ahead)
+{
+	return lexer->size - lexer->at > ahead ? lexer->text[lexer->at + ahead] : '\0';
+}
+
+/* Moves over one byte; the later bytes of a UTF-8 character take no column. */
+static void step(struct rules_lexer *lexer)
+{
+	char c = lexer->text[lexer->at++];
+
+	if (c == '\n') {
+		lexer->place.line++;
+		lexer->place.column = 1;
+	} else if (((uint8_t)c & 0xc0) != 0x80) {
+		lexer->place.column++;
+	}
+}
+
+static void skip_blanks(struct rules_lexer *lexer)
+{
+	while (lexer->at < lexer->size) {
+		char c = lexer->text[lexer->at];
+
+		if (c == '#') {
+			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n')
+				step(lexer);
+		} else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
+			step(lexer);
+		} else {
+			return;
+		}
+	}
+}
+
+static int refuse(const struct rules_lexer *lexer, struct rules_place at, const char *expected,
+		  const char *found)
+{
+	return ptl_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", lexer->name, at.line,
+			at.column, expected, found);
+}
+
+/* Names the byte at the cursor. */
+static const char *shown_byte(const struct rules_lexer *lexer, char shown[16])
+{
+	uint8_t c = (uint8_t)lexer->text[lexer->at];
+
+	if (lexer->at == lexer->size)
+		return "the end of the file";
+	if (c == '\n')
+		return "the end of the line";
+	snprintf(shown, 16, c > ' ' && c < 0x7f ? "'%c'" : "byte %#04x", c);
+	return shown;
+}
+
+const char *rules_token_shown(const struct rules_token *token, char shown[RULES_SHOWN_MAX + 8])
+{
+	size_t n = token->source_size < RULES_SHOWN_MAX ? token->source_size : RULES_SHOWN_MAX;
+	char *out = shown;
+
+	if (token->kind == RULES_TOKEN_END)
+		return "the end of the file";
+	*out++ = '\'';
+	for (size_t i = 0; i < n; i++) {
+		uint8_t c = (uint8_t)token->source[i];
+
+		*out++ = c < ' ' || c == 0x7f ? '?' : (char)c;
+	}
+	snprintf(out, 8, "%s'", n < token->source_size ? "..." : "");
+	return shown;
+}
+
+/* ---- strings and names ------------------------------------------------------------------- */
+
+static int hex_value(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* What follows a backslash; the cursor is on it. */
+static int read_escape(struct rules_lexer *lexer, struct rules_place at, struct ptl_bytes *out)
+{
+	static const char from[] = "\"\\nt", to[] = "\"\\\n\t";
+	char c = peek(lexer, 0), byte;
+	const char *found = c ? strchr(from, c) : NULL;
+
+	if (found) {
+		byte = to[found - from];
+		step(lexer);
+	} else {
+		int high = hex_value(peek(lexer, 1)), low = high < 0 ? -1 : hex_value(peek(lexer, 2));
+
+		if (c != 'x' || low < 0 || !(high | low))
+			return refuse(lexer, at, "\\\", \\\\, \\n, \\t or \\xNN",
+				      c == 'x' ? "another \\x" : "another escape");
+		byte = (char)(high << 4 | low);
+		for (int i = 0; i < 3; i++)
+			step(lexer);
+	}
+	ptl_write_bytes(out, &byte, 1);
+	return 0;
+}
+
+static int read_quoted_bytes(struct rules_lexer *lexer, char quote, struct ptl_bytes *out)
+{
+	step(lexer);
+	while (peek(lexer, 0) != quote || lexer->at == lexer->size) {
+		struct rules_place at = lexer->place;
+		char c = peek(lexer, 0), shown[16];
+		int status = 0;
+
+		if (lexer->at == lexer->size || c == '\n' || c == '\0')
+			return refuse(lexer, at, quote == '"' ? "a closing \"" : "a closing `",
+				      shown_byte(lexer, shown));
+		step(lexer);
+		if (c == '\\' && quote == '"')
+			status = read_escape(lexer, at, out);
+		else
+			ptl_write_bytes(out, &c, 1);
+		if (status < 0)
+			return status;
+	}
+	step(lexer);
+	return 0;
+}
+
+static int read_quoted(struct rules_lexer *lexer, char quote, struct rules_token *token)
+{
+	struct ptl_bytes out = {0};
+	int status = read_quoted_bytes(lexer, quote, &out);
+
+	if (!status && out.failed)
+		status = ptl_fail_memory("a string", out.size);
+	if (!status) {
+		token->size = out.size;
+		token->text = rules_copy(lexer->arena, out.data, out.size);
+		token->quoted = quote == '`';
+		status = token->text ? 0 : PTL_NO_MEMORY;
+	}
+	if (!status && token->quoted && !token->size)
+		status = refuse(lexer, token->at, "a name between ``", "nothing");
+	ptl_bytes_free(&out);
+	return status;
+}
+
+static int read_name(struct rules_lexer *lexer, struct rules_token *token)
+{
+	size_t start = lexer->at;
+
+	while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0)))
+		step(lexer);
+	token->size = lexer->at - start;
+	token->text = rules_copy(lexer->arena, lexer->text + start, token->size);
+	return token->text ? 0 : PTL_NO_MEMORY;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+static bool is_time_unit(const char *unit)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", "m", "h"};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(unit, units[i]))
+			return true;
+	return false;
+}
+
+/* text: as it stands in the file; its digits end at `unit`. */
+static int take_number(struct rules_token *token, const char *text, const char *unit)
+{
+	bool fraction = strchr(text, '.') != NULL;
+
+	if (is_time_unit(unit) && text[1] != 'x')
+		return ptl_parse_duration(text, &token->number);
+	if (!fraction)
+		return ptl_parse_size(text, &token->number);
+	token->kind = RULES_TOKEN_REAL;
+	return *unit || sscanf(text, "%lf", &token->real) != 1 ? PTL_MISUSE : 0;
+}
+
+static int read_number(struct rules_lexer *lexer, struct rules_token *token)
+{
+	bool hex = peek(lexer, 0) == '0' && (peek(lexer, 1) | 0x20) == 'x';
+	char text[NUMBER_MAX + 1], shown[RULES_SHOWN_MAX + 8];
+	size_t n = 0, digits = 0;
+	bool fraction = false;
+
+	for (char c; (c = peek(lexer, 0)); step(lexer)) {
+		bool point = c == '.' && !hex && !fraction && is_digit(peek(lexer, 1)) && digits == n;
+
+		if (!point && !is_digit(c) && !is_letter(c))
+			break;
+		fraction |= point;
+		if (n < NUMBER_MAX)
+			text[n++] = c;
+		if (digits == n - 1 && (point || is_digit(c) || (hex && (n == 2 || hex_value(c) >= 0))))
+			digits = n;
+	}
+	text[n] = '\0';
+	if (n < NUMBER_MAX && !take_number(token, text, text + digits))
+		return 0;
+	token->source_size = lexer->at - (size_t)(token->source - lexer->text);
+	return refuse(lexer, token->at,
+		      "a number of at most 64 bits such as 10, 0x1f, 64K, 1.5 or 20ms",
+		      rules_token_shown(token, shown));
+}
+
+/* ---- symbols ----------------------------------------------------------------------------- */
+
+static int read_symbol(struct rules_lexer *lexer, struct rules_token *token)
+{
+	static const char *const symbols[] = {
+		"..", "==", "!=", "<=", ">=", "<<", ">>", "{", "}", "(", ")", "[", "]", ";", ",",
+		"=",  "<",  ">",  "+",  "-",  "*",  "/",  "%", "&", "|", "^", "~", ".", "@",
+	};
+	char shown[16];
+
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		size_t size = strlen(symbols[i]);
+
+		if (lexer->size - lexer->at < size ||
+		    memcmp(lexer->text + lexer->at, symbols[i], size) != 0)
+			continue;
+		token->text = symbols[i];
+		token->size = size;
+		for (size_t k = 0; k < size; k++)
+			step(lexer);
+		return 0;
+	}
+	return refuse(lexer, token->at, "a word of the rule language", shown_byte(lexer, shown));
+}
+
+int rules_next_token(struct rules_lexer *lexer, struct rules_token *token)
+{
+	char c;
+	int status;
+
+	skip_blanks(lexer);
+	*token = (struct rules_token){
+		.at = lexer->place,
+		.source = lexer->text + lexer->at,
+		.text = "",
+	};
+	if (lexer->at == lexer->size)
+		return 0;
+	c = lexer->text[lexer->at];
+	token->kind = c == '"'	       ? RULES_TOKEN_STRING
+		      : c == '`'       ? RULES_TOKEN_NAME
+		      : is_letter(c)   ? RULES_TOKEN_NAME
+		      : is_digit(c)    ? RULES_TOKEN_NUMBER
+				       : RULES_TOKEN_SYMBOL;
+	if (c == '"' || c == '`')
+		status = read_quoted(lexer, c, token);
+	else if (is_letter(c))
+		status = read_name(lexer, token);
+	else if (is_digit(c))
+		status = read_number(lexer, token);
+	else
+		status = read_symbol(lexer, token);
+	token->source_size = lexer->at - (size_t)(token->source - lexer->text);
+	return status;
+}
