@@ -45,7 +45,9 @@ static void skip_blanks(struct rules_lexer *lexer)
 		char c = lexer->text[lexer->at];
 
 		if (c == '#') {
-			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n')
+			/* A zero byte ends texts of C: it is allowed nowhere. */
+			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' &&
+			       lexer->text[lexer->at])
 				step(lexer);
 		} else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
 			step(lexer);
