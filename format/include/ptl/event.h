@@ -26,6 +26,21 @@ struct ptl_descriptor {
 	uint64_t keyword;
 };
 
+/* Opcodes, as ETW has them; 11 to 239 are one's own. */
+enum ptl_event_opcode {
+	PTL_OPCODE_INFO = 0,
+	PTL_OPCODE_START = 1,
+	PTL_OPCODE_STOP = 2,
+	PTL_OPCODE_COLLECTION_START = 3,
+	PTL_OPCODE_COLLECTION_STOP = 4,
+	PTL_OPCODE_EXTENSION = 5,
+	PTL_OPCODE_REPLY = 6,
+	PTL_OPCODE_RESUME = 7,
+	PTL_OPCODE_SUSPEND = 8,
+	PTL_OPCODE_SEND = 9,
+	PTL_OPCODE_RECEIVE = 240,
+};
+
 /* An extended item, as ETW's extended data: carried along, known or not. */
 struct ptl_extended {
 	uint16_t type;

@@ -19,8 +19,8 @@ extern const struct ptl_guid PTL_PROVIDER_THREAD;  /* 3d6fa8d1-fe05-11d0-9dda-00
 extern const struct ptl_guid PTL_PROVIDER_IMAGE;   /* 2cb15d1d-5fc1-11d2-abe1-00a0c911f518 */
 extern const struct ptl_guid PTL_PROVIDER_CODE;    /* PTL's own: code bytes that changed */
 
+/* PTL_OPCODE_START, of ptl/event.h, means here what it means everywhere. */
 enum ptl_kernel_opcode {
-	PTL_OPCODE_START = 1,
 	PTL_OPCODE_END = 2,
 	PTL_OPCODE_START_RUNDOWN = 3, /* existed when the capture or cut began */
 	PTL_OPCODE_END_RUNDOWN = 4,   /* still existed when it ended */
