@@ -50,6 +50,11 @@ static const struct field {
 	[29] = FIELD(ctc_numerator, FORM_NUMBER),
 	[30] = FIELD(ctc_denominator, FORM_NUMBER),
 	[31] = FIELD(nominal_ratio, FORM_NUMBER),
+	[32] = FIELD(index, FORM_NUMBER),
+	[33] = FIELD(boot_id, FORM_TEXT),
+	[34] = FIELD(pid_namespace, FORM_NUMBER),
+	[35] = FIELD(time_shift, FORM_SIGNED),
+	[36] = FIELD(shift_uncertainty, FORM_NUMBER),
 #undef FIELD
 };
 
@@ -124,6 +129,9 @@ int ptl_machine_decode(struct ptl_cursor body, struct ptl_machine *machine)
 			return ptl_fail(PTL_CORRUPT, "field %llu of the machine record",
 					(unsigned long long)tagged.tag);
 	}
+	if (!status && result.index > PTL_MACHINE_MAX)
+		return ptl_fail(PTL_CORRUPT, "machine %u: the highest index is %u", result.index,
+				PTL_MACHINE_MAX);
 	if (!status)
 		*machine = result;
 	return status;

@@ -87,6 +87,8 @@ struct ptl_trace {
 	struct ptl_byte_map blob_map;
 	/* Metadata: */
 	struct ptl_machine machine;
+	struct ptl_machine **machines; /* by index, from 1 on; NULL where there is only one */
+	size_t machine_count;          /* the highest index plus one; 0: only one */
 	struct ptl_schema **schemas;
 	size_t schema_count;
 	struct ptl_byte_map schema_map;

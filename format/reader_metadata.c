@@ -22,7 +22,26 @@ static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t ver
 
 static int take_machine(struct ptl_trace *trace, struct ptl_cursor body)
 {
-	return ptl_machine_decode(body, &trace->machine);
+	struct ptl_machine machine;
+	struct ptl_machine **place;
+	int status = ptl_machine_decode(body, &machine);
+
+	if (status || machine.index == 0) {
+		if (!status)
+			trace->machine = machine;
+		return status;
+	}
+	if (!trace->machines)
+		trace->machines = calloc(PTL_MACHINE_MAX + 1, sizeof(struct ptl_machine *));
+	place = trace->machines ? &trace->machines[machine.index] : NULL;
+	if (place && !*place)
+		*place = malloc(sizeof(machine));
+	if (!place || !*place)
+		return ptl_fail_memory("a machine", sizeof(machine));
+	**place = machine;
+	if (machine.index >= trace->machine_count)
+		trace->machine_count = machine.index + 1u;
+	return 0;
 }
 
 static int take_stream(struct ptl_trace *trace, struct ptl_cursor body)
@@ -250,6 +269,9 @@ int ptl_metadata_load(struct ptl_trace *trace)
 
 void ptl_metadata_free(struct ptl_trace *trace)
 {
+	for (size_t i = 0; i < trace->machine_count; i++)
+		free(trace->machines[i]);
+	free(trace->machines);
 	for (size_t i = 0; i < trace->schema_count; i++)
 		ptl_schema_free(trace->schemas[i]);
 	for (size_t i = 0; i < trace->map_count; i++)
@@ -275,6 +297,26 @@ void ptl_metadata_free(struct ptl_trace *trace)
  * ---- what the reader asks
  * ----------------------------------------------------------------------------
  */
+
+size_t ptl_machine_count(const struct ptl_trace *trace)
+{
+	return trace->machine_count ? trace->machine_count : 1;
+}
+
+const struct ptl_machine *ptl_machine_at(const struct ptl_trace *trace, size_t index)
+{
+	if (index == 0)
+		return &trace->machine;
+	return index < trace->machine_count ? trace->machines[index] : NULL;
+}
+
+const struct ptl_machine *ptl_machine_of(const struct ptl_trace *trace, uint32_t id)
+{
+	const struct ptl_machine *machine =
+		id == PTL_NO_ID ? NULL : ptl_machine_at(trace, id / PTL_MACHINE_IDS);
+
+	return machine ? machine : &trace->machine;
+}
 
 const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace)
 {

@@ -50,6 +50,8 @@ static void free_input(struct ptl_relogger_input *input)
 		free((char *)input->origins[i].name);
 	free(input->origins);
 	free(input->streams);
+	free(input->machines);
+	ptl_bytes_free(&input->payload);
 	free(input->name);
 	free(input);
 }
@@ -80,6 +82,7 @@ void ptl_relogger_free(struct ptl_relogger *relogger)
 		free(relogger->stages[i]);
 	}
 	free(relogger->stages);
+	free(relogger->machines);
 	free(relogger->tool);
 	free(relogger->version);
 	free(relogger->command);
@@ -335,8 +338,10 @@ static int open_writer(struct ptl_relogger *relogger)
 
 static int run(struct ptl_relogger *relogger)
 {
-	int status = call_all(relogger, true);
+	int status = ptl_relogger_find_machines(relogger);
 
+	if (!status)
+		status = call_all(relogger, true);
 	if (!status)
 		status = ptl_relogger_pass_records(relogger);
 	if (!status)

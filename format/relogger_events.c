@@ -61,7 +61,8 @@ static int take_event(void *context, const struct ptl_merge_place *place,
 		      const struct ptl_event *event)
 {
 	struct ptl_relogger *relogger = context;
-	struct ptl_relogger_input *input = relogger->inputs[place->input];
+	struct ptl_relogger_input *input = relogger->inputs[relogger->first_input + place->input];
+	struct ptl_event changed;
 
 	relogger->input = input;
 	relogger->current = &input->streams[place->stream];
@@ -73,21 +74,31 @@ static int take_event(void *context, const struct ptl_merge_place *place,
 		if (status)
 			return status;
 	}
+	if (input->changed) {
+		int status;
+
+		changed = *event;
+		status = ptl_relogger_map_event(input, &changed);
+		if (status)
+			return status;
+		event = &changed;
+	}
 	return ptl_relogger_pass(relogger, 0, event, input);
 }
 
 /* The events of some inputs, in order of time. */
-static int merge(struct ptl_relogger *relogger)
+static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 {
-	struct ptl_merge_input *inputs = calloc(relogger->input_count, sizeof(*inputs));
+	struct ptl_merge_input *inputs = calloc(count, sizeof(*inputs));
 	int status;
 
 	if (!inputs)
-		return ptl_fail_memory("inputs", relogger->input_count * sizeof(*inputs));
-	for (size_t i = 0; i < relogger->input_count; i++)
-		inputs[i] = (struct ptl_merge_input){relogger->inputs[i]->trace,
-						     relogger->inputs[i]->time_shift};
-	status = ptl_merge_events(inputs, relogger->input_count, NULL, take_event, relogger);
+		return ptl_fail_memory("inputs", count * sizeof(*inputs));
+	for (size_t i = 0; i < count; i++)
+		inputs[i] = (struct ptl_merge_input){relogger->inputs[first + i]->trace,
+						     relogger->inputs[first + i]->time_shift};
+	relogger->first_input = first;
+	status = ptl_merge_events(inputs, count, NULL, take_event, relogger);
 	free(inputs);
 	relogger->current = NULL;
 	relogger->input = NULL;
@@ -119,9 +130,10 @@ int ptl_relogger_pass_events(struct ptl_relogger *relogger)
 	int status = 0;
 
 	if (is_looked_at(relogger))
-		return merge(relogger);
+		return merge(relogger, 0, relogger->input_count);
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
-		status = copy_input(relogger, relogger->inputs[i]);
+		status = relogger->inputs[i]->changed ? merge(relogger, i, 1)
+						      : copy_input(relogger, relogger->inputs[i]);
 	return status;
 }
 

@@ -52,6 +52,12 @@ struct ptl_relogger_input {
 	int fd; /* the same file, for its bytes as they are */
 	struct ptl_trace *trace;
 	uint32_t machine;
+	uint16_t *machines;   /* by index in the input: the index in the output */
+	size_t machine_count;
+	bool renumbered;      /* some of them differ */
+	bool changed;         /* events are changed even if nobody asks for it */
+	const struct ptl_schema *schema; /* of the last event whose ids were changed */
+	struct ptl_bytes payload;        /* of that event */
 	int64_t time_shift;
 	uint64_t uncertainty;
 	size_t losses;
@@ -97,6 +103,9 @@ struct ptl_relogger {
 	struct ptl_writer *writer;
 	/* Provenance: texts are owned. */
 	char *tool, *version, *command, *rules;
+	struct ptl_machine *machines; /* of the output, by index */
+	size_t machine_count;
+	bool own_machines; /* records of them are written, instead of the first input's */
 	bool has_machine; /* a callback gave one */
 	struct ptl_machine machine;
 	/* While events pass: */
@@ -104,6 +113,7 @@ struct ptl_relogger {
 	struct ptl_relogger_input *input;    /* of the current event; NULL: none */
 	struct ptl_relogger_stream *current; /* where the current event goes; NULL: none */
 	uint64_t time;                       /* of the current event */
+	size_t first_input;                  /* of those that are merged */
 	uint64_t calls;
 	bool ended; /* no more events are taken */
 	struct ptl_window window;
@@ -118,6 +128,12 @@ void ptl_relogger_warn(const struct ptl_relogger *relogger, const char *format, 
 	__attribute__((format(printf, 2, 3)));
 void ptl_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
 
+/* Numbers the machines of all inputs, and finds how their times are shifted. */
+int ptl_relogger_find_machines(struct ptl_relogger *relogger);
+/* Makes the id of a process, thread or CPU of an input that of the output. PTL_UNSUPPORTED: too large. */
+int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id);
+/* The same for all ids of an event, whose payload then lies in memory of the input. */
+int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event);
 /* The metadata of all inputs, streams declared. */
 int ptl_relogger_pass_records(struct ptl_relogger *relogger);
 /* All events, merged, through the stages; or their buffers as they are. */

@@ -14,9 +14,9 @@
 #include "format/relogger_internal.h"
 #include "format/writer_internal.h"
 
-/* Fields that hold the id of a stream. */
-#define STREAM_ID_TAG 1
-#define LOSS_STREAM_TAG 2
+/* Fields that are renumbered. */
+enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
+enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 8 };
 
 /* The id in the output of an input's stream; PTL_NO_ID: none. */
 static uint32_t new_id(const struct ptl_relogger_input *input, uint32_t id)
@@ -29,25 +29,38 @@ static uint32_t new_id(const struct ptl_relogger_input *input, uint32_t id)
 	return PTL_NO_ID;
 }
 
-/* The body with the number of one field replaced; all else, known or not, as it is. */
-static void replace_number(const struct ptl_record *record, unsigned tag, uint64_t number,
-			   struct ptl_bytes *out)
+/* A field whose number is replaced. */
+struct replacement {
+	unsigned tag;
+	uint64_t number;
+};
+
+/* The body with the numbers of some fields replaced; all else, known or not, as it is. */
+static int write_replaced(struct ptl_relogger *relogger, const struct ptl_record *record,
+			  const struct replacement *replacements, size_t count)
 {
 	struct ptl_cursor body = ptl_cursor(record->data, record->size);
+	struct ptl_bytes out = {0};
 	struct ptl_tagged field;
-	bool replaced = false;
+	int status;
 
+	for (size_t i = 0; i < count; i++)
+		ptl_field_number(&out, replacements[i].tag, replacements[i].number);
 	for (;;) {
 		const size_t start = body.at;
+		bool replaced = false;
 
 		if (ptl_next_field(&body, &field) <= 0)
 			break;
-		if (field.tag != tag)
-			ptl_write_bytes(out, body.data + start, body.at - start);
-		else if (!replaced)
-			ptl_field_number(out, tag, number);
-		replaced |= field.tag == tag;
+		for (size_t i = 0; i < count; i++)
+			replaced |= field.tag == replacements[i].tag;
+		if (!replaced)
+			ptl_write_bytes(&out, body.data + start, body.at - start);
 	}
+	status = out.failed ? ptl_fail_memory("a record", record->size)
+			    : ptl_writer_record(relogger->writer, record->type, out.data, out.size);
+	ptl_bytes_free(&out);
+	return status;
 }
 
 /* What the last field of that tag says; the record was checked when it was read. */
@@ -60,39 +73,55 @@ static uint64_t get_number(const struct ptl_record *record, unsigned tag)
 
 	while (ptl_next_field(&body, &field) > 0)
 		if (field.tag == tag)
-			number = ptl_take_number(&field, UINT32_MAX, &failed);
+			number = ptl_take_number(&field, UINT64_MAX, &failed);
 	return number;
+}
+
+/* An id that is in the record plus one, so that absent is none. */
+static int get_id(const struct ptl_relogger_input *input, const struct ptl_record *record,
+		  struct replacement *id)
+{
+	uint32_t value = (uint32_t)get_number(record, id->tag) - 1;
+	const int status = ptl_relogger_map_id(input, &value);
+
+	id->number = (uint32_t)(value + 1);
+	return status;
 }
 
 static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			      const struct ptl_record *record)
 {
-	const uint32_t id = new_id(input, (uint32_t)get_number(record, STREAM_ID_TAG));
-	struct ptl_bytes body = {0};
-	int status;
+	struct replacement fields[] = {{.tag = STREAM_ID}, {.tag = STREAM_CPU}, {.tag = STREAM_PID},
+				       {.tag = STREAM_TID}};
+	int status = 0;
 
-	if (id == PTL_NO_ID || id == PTL_METADATA_STREAM || id == PTL_BLOB_STREAM)
+	fields[0].number = new_id(input, (uint32_t)get_number(record, STREAM_ID));
+	if (fields[0].number == PTL_NO_ID || fields[0].number == PTL_METADATA_STREAM ||
+	    fields[0].number == PTL_BLOB_STREAM)
 		return 0;
-	replace_number(record, STREAM_ID_TAG, id, &body);
-	status = body.failed ? ptl_fail_memory("a record", record->size)
-			     : ptl_writer_record(relogger->writer, record->type, body.data, body.size);
-	ptl_bytes_free(&body);
-	return status;
+	for (size_t i = 1; !status && i < 4; i++)
+		status = get_id(input, record, &fields[i]);
+	return status ? status : write_replaced(relogger, record, fields, 4);
 }
 
 static int pass_loss_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			    const struct ptl_record *record)
 {
-	const uint64_t old = get_number(record, LOSS_STREAM_TAG);
+	struct replacement fields[] = {{.tag = LOSS_STREAM}, {.tag = LOSS_PID}, {.tag = LOSS_TID},
+				       {.tag = LOSS_FIRST}, {.tag = LOSS_LAST}};
+	const uint64_t old = get_number(record, LOSS_STREAM);
 	const uint32_t id = old ? new_id(input, (uint32_t)old - 1) : PTL_NO_ID;
-	struct ptl_bytes body = {0};
-	int status;
+	int status = get_id(input, record, &fields[1]);
 
-	replace_number(record, LOSS_STREAM_TAG, (uint32_t)(id + 1), &body);
-	status = body.failed ? ptl_fail_memory("a record", record->size)
-			     : ptl_writer_record(relogger->writer, record->type, body.data, body.size);
-	ptl_bytes_free(&body);
-	return status;
+	fields[0].number = (uint32_t)(id + 1);
+	if (!status)
+		status = get_id(input, record, &fields[2]);
+	for (size_t i = 3; i < 5; i++) {
+		fields[i].number = get_number(record, fields[i].tag);
+		if (fields[i].number)
+			fields[i].number += (uint64_t)input->time_shift;
+	}
+	return status ? status : write_replaced(relogger, record, fields, 5);
 }
 
 static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
@@ -124,8 +153,9 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 		return status;
 	if (record->type == PTL_RECORD_LOSS)
 		return pass_loss_record(relogger, input, record);
-	if (record->type == PTL_RECORD_MACHINE && (input->number || relogger->has_machine))
-		return 0;
+	if (record->type == PTL_RECORD_MACHINE &&
+	    (input->number || relogger->own_machines || relogger->has_machine))
+		return 0; /* ptl_relogger_finish_records gives them */
 	return ptl_writer_record(relogger->writer, record->type, record->data, record->size);
 }
 
@@ -146,7 +176,13 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA ||
 		    stream.kind == PTL_KIND_INDEX)
 			continue;
-		status = ptl_writer_stream_quietly(relogger->writer, &stream);
+		status = ptl_relogger_map_id(input, &stream.cpu);
+		if (!status)
+			status = ptl_relogger_map_id(input, &stream.pid);
+		if (!status)
+			status = ptl_relogger_map_id(input, &stream.tid);
+		if (!status)
+			status = ptl_writer_stream_quietly(relogger->writer, &stream);
 		if (status)
 			return status;
 		input->streams[i].id = stream.id;
@@ -234,6 +270,20 @@ static int add_inputs(const struct ptl_relogger *relogger, struct ptl_provenance
 	return 0;
 }
 
+/* Machine 0 comes last: readers that know of one machine only take the last record. */
+static int write_machines(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = relogger->machine_count; !status && i-- > 1;)
+		status = ptl_writer_machine(relogger->writer, &relogger->machines[i]);
+	if (!status && relogger->has_machine)
+		return ptl_writer_machine(relogger->writer, &relogger->machine);
+	if (!status && relogger->own_machines)
+		status = ptl_writer_machine(relogger->writer, &relogger->machines[0]);
+	return status;
+}
+
 int ptl_relogger_finish_records(struct ptl_relogger *relogger)
 {
 	struct ptl_provenance step = {
@@ -249,8 +299,8 @@ int ptl_relogger_finish_records(struct ptl_relogger *relogger)
 	step.wall_time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (!status)
 		status = ptl_writer_provenance(relogger->writer, &step);
-	if (!status && relogger->has_machine)
-		status = ptl_writer_machine(relogger->writer, &relogger->machine);
+	if (!status)
+		status = write_machines(relogger);
 	free((void *)step.input);
 	return status;
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,10 +66,23 @@ static void relate_clocks(struct ptl_machine *machine)
 	}
 }
 
+/* What tells this machine since its start from all others. */
+static void read_boot_id(char *id, size_t size)
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!file)
+		return;
+	if (fgets(id, (int)size, file))
+		id[strcspn(id, "\n")] = '\0';
+	fclose(file);
+}
+
 void record_machine_describe(const struct record_settings *settings, struct ptl_machine *machine)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct utsname names;
+	struct stat names_of;
 
 	*machine = (struct ptl_machine){
 		.cpus = cpus > 0 ? (uint32_t)cpus : 1,
@@ -85,5 +99,8 @@ void record_machine_describe(const struct record_settings *settings, struct ptl_
 			 names.machine);
 	}
 	read_cpu_name(machine->cpu_name, sizeof(machine->cpu_name));
+	read_boot_id(machine->boot_id, sizeof(machine->boot_id));
+	if (stat("/proc/self/ns/pid", &names_of) == 0)
+		machine->pid_namespace = names_of.st_ino;
 	relate_clocks(machine);
 }

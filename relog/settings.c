@@ -148,7 +148,7 @@ static const struct ptl_option *const tables[] = {common_options, raw_options, N
 
 static const struct ptl_command_line line = {
 	.program = "ptl-relog",
-	.usage = "-o OUTPUT INPUT.ptl\n"
+	.usage = "-o OUTPUT INPUT.ptl...\n"
 		 "  or: ptl-relog -o OUTPUT --pt FILE... --memory FILE --memory-map FILE [options]",
 	.summary = "Copies a trace, byte-exact in content, or makes one of raw Intel PT and raw "
 		   "code bytes. "
@@ -177,9 +177,6 @@ static int check(const struct relog_settings *settings, int operands)
 	bool raw_detail = settings->has_cpu || settings->mode || settings->has_pid ||
 			  settings->process;
 
-	if (operands > 1)
-		return misuse("expected one input, found more",
-			      "ptl-relog INPUT.ptl -o OUTPUT.ptl");
 	if (raw && operands)
 		return misuse("a trace file and raw input cannot be combined",
 			      "give either INPUT.ptl, or --pt, --memory and --memory-map");

@@ -50,8 +50,6 @@ HELP_HINT = "  try: ptl-relog --help"
 refuses("no input", ["-o", "x"], 2,
         ["ptl-relog: error: there is no input", "  try: ptl-relog INPUT.ptl -o OUTPUT.ptl, or ptl-relog --help"])
 refuses("no output", ["a.ptl"], 2, ["ptl-relog: error: there is no output", "  try: -o OUTPUT.ptl"])
-refuses("two inputs", ["a.ptl", "b.ptl", "-o", "x"], 2,
-        ["ptl-relog: error: expected one input, found more", "  try: ptl-relog INPUT.ptl -o OUTPUT.ptl"])
 refuses("both kinds of input", ["a.ptl", *RAW, "-o", "x"], 2,
         ["ptl-relog: error: a trace file and raw input cannot be combined",
          "  try: give either INPUT.ptl, or --pt, --memory and --memory-map"])

@@ -138,7 +138,7 @@ class Trace:
     def __init__(self, data, ignore_index):
         self.data, self.damage = data, []
         self.streams, self.buffers, self.blobs = {}, [], {}
-        self.machine, self.schemas, self.maps, self.losses, self.provenance = {}, {}, {}, [], []
+        self.machines, self.schemas, self.maps, self.losses, self.provenance = {0: {}}, {}, {}, [], []
         self.open_header()
         self.complete = self.trailer(len(data) - 40) is not None
         if not self.complete or ignore_index or not self.use_index():
@@ -429,7 +429,10 @@ class Trace:
                 self.damaged(buffer.offset, 0, CORRUPT)
 
     def take_machine(self, body):
-        self.machine = fields(body, MACHINE)
+        machine = fields(body, MACHINE)
+        if machine[32] > 428:
+            raise Bad(CORRUPT)
+        self.machines[machine[32]] = machine
 
     def take_stream(self, body):
         f = fields(body, {1: num(32), 2: num(32), 3: num(32), 4: num(32), 5: num(32)})
@@ -626,7 +629,8 @@ def fields(body, known):
 MACHINE = {1: text(31), 2: flag(), 3: flag(), 4: text(64), 5: text(129), 6: text(32), 7: num(32), 8: text(63),
            9: num(32), 10: num(16), 11: num(8), 12: num(8), 13: num(8), 14: num(32), 15: num(), 16: num(),
            17: signed(), 18: num(), 20: num(), 21: num(32), 22: num(8), 23: num(), 24: num(32), 25: flag(),
-           26: num(), 27: num(8), 28: num(8), 29: num(32), 30: num(32), 31: num(8)}
+           26: num(), 27: num(8), 28: num(8), 29: num(32), 30: num(32), 31: num(8), 32: num(16), 33: text(36), 34: num(),
+           35: signed(), 36: num()}
 RECORDS = {1: Trace.take_machine, 2: Trace.take_stream, 3: Trace.take_schema, 4: Trace.take_loss,
            5: Trace.take_provenance, 6: Trace.take_map}
 
@@ -802,7 +806,8 @@ def plain(value):
 
 def show(trace):
     print("file", trace.major, trace.minor, trace.guid.hex(), trace.wall_time, int(trace.complete))
-    print("machine", *("%d:%s" % (tag, plain(value)) for tag, value in sorted(trace.machine.items()) if value))
+    for _, machine in sorted(trace.machines.items()):
+        print("machine", *("%d:%s" % (tag, plain(value)) for tag, value in sorted(machine.items()) if value))
     for event in trace.events():
         show_event(trace, event)
     for number_of in sorted(trace.streams):

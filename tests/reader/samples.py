@@ -288,6 +288,9 @@ def good():
     yield "metadata-alone", close([metadata(machine(), loss(), provenance(), all_types())])
     yield "maps", close([metadata(machine(), *maps())])
     yield "machine-twice", close([metadata(machine(), item(1, item(1, b"raw")))])
+    yield "machines", close([metadata(machine(), item(1, item(1, b"qemu") + number(32, 2) + item(33, b"boot" * 9) + number(
+        34, 4026531836) + number(35, 5) + number(36, 7)), item(1, item(1, b"raw") + number(32, 1)), item(
+            1, item(1, b"again") + number(32, 1)))])
     yield "machine-long-text", close([metadata(item(1, item(1, b"s" * 100) + item(8, b"")))])
     yield "schema-twice", close([metadata(schema(2, [schema_field(b"a", 5)]), schema(2, []))] + [events([1, 2])])
     yield "times-near-the-end", close([events([(1 << 64) - 3, (1 << 64) - 1, 5])])
@@ -438,6 +441,7 @@ def bad_metadata():
     yield one("number-with-rest", item(4, item(5, b"\1\1")))
     yield one("number-too-large", item(1, number(10, 65536)))
     yield one("flag", item(1, number(2, 2)))
+    yield one("machine-index", item(1, number(32, 429)))
     yield one("text-with-zero", item(4, item(9, b"a\0b")))
     yield one("schema-without-provider", item(3, number(2, 5)))
     yield one("schema-provider-short", item(3, item(1, b"short")))

@@ -97,6 +97,12 @@ static void show_machine(const struct ptl_machine *m)
 	number_field(29, m->ctc_numerator);
 	number_field(30, m->ctc_denominator);
 	number_field(31, m->nominal_ratio);
+	number_field(32, m->index);
+	text_field(33, m->boot_id);
+	number_field(34, m->pid_namespace);
+	if (m->time_shift)
+		printf(" 35:%" PRId64, m->time_shift);
+	number_field(36, m->shift_uncertainty);
 	printf("\n");
 }
 
@@ -405,7 +411,9 @@ static void show(struct ptl_trace *trace)
 	printf("file %u %u ", major, minor);
 	hex(id.bytes, sizeof(id.bytes));
 	printf(" %" PRId64 " %d\n", wall_time, ptl_trace_complete(trace));
-	show_machine(ptl_trace_machine(trace));
+	for (size_t i = 0; i < ptl_machine_count(trace); i++)
+		if (ptl_machine_at(trace, i))
+			show_machine(ptl_machine_at(trace, i));
 	if (ptl_process(trace, NULL, &callbacks, NULL) < 0)
 		fail("cannot read events");
 	show_streams(trace);

@@ -39,6 +39,14 @@ void ptl_close(struct ptl_trace *trace);
 
 /* Structures below live until ptl_close. */
 const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace); /* never NULL; zeroed if absent */
+/*
+ * The machines of a merged trace, by index: 0 is ptl_trace_machine. NULL: the file has no machine of this index. The
+ * count is the highest index plus one.
+ */
+size_t ptl_machine_count(const struct ptl_trace *trace);
+const struct ptl_machine *ptl_machine_at(const struct ptl_trace *trace, size_t index);
+/* Whose a pid, tid or CPU is; never NULL. */
+const struct ptl_machine *ptl_machine_of(const struct ptl_trace *trace, uint32_t id);
 void ptl_trace_version(const struct ptl_trace *trace, uint16_t *major, uint16_t *minor);
 /* The GUID of the file, and the wall time at which writing it began (nanoseconds since 1970 UTC). */
 void ptl_trace_id(const struct ptl_trace *trace, struct ptl_guid *id, int64_t *wall_time);

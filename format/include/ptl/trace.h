@@ -97,7 +97,21 @@ struct ptl_machine {
 	uint32_t ctc_numerator;   /* CPUID.15H:EBX, TSC ticks per ... */
 	uint32_t ctc_denominator; /* CPUID.15H:EAX */
 	uint8_t nominal_ratio; /* maximum non-turbo ratio (MSR_PLATFORM_INFO[15:8]) */
+
+	uint16_t index;         /* 0, or which of the machines of a merged trace this is */
+	char boot_id[37];       /* /proc/sys/kernel/random/boot_id: the same machine since the same start */
+	uint64_t pid_namespace; /* inode of the recorder's pid namespace: whose process numbers these are; 0 unknown */
+	/* Of an index that is not 0: how its times were brought to the clock of machine 0. */
+	int64_t time_shift;     /* nanoseconds that were added */
+	uint64_t shift_uncertainty; /* nanoseconds; UINT64_MAX: nothing tells how the clocks relate */
 };
+
+/*
+ * A trace that holds what several machines recorded keeps their numbers apart: processes, threads and CPUs of machine
+ * n have n * PTL_MACHINE_IDS added to their ids. 10000001 is process 1 of machine 1.
+ */
+#define PTL_MACHINE_IDS 10000000u
+#define PTL_MACHINE_MAX 428u /* the highest index */
 
 /* What a blob holds. */
 enum ptl_blob_type {
