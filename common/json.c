@@ -7,39 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/utf8.h"
+
 void ptl_json_start(struct ptl_json *json, FILE *file)
 {
 	*json = (struct ptl_json){.file = file};
-}
-
-/* The bytes of the UTF-8 sequence at text, of at most size bytes; 0 for what is none (RFC 3629). */
-static size_t utf8_length(const uint8_t *text, size_t size)
-{
-	/* By the first two bytes: no overlong form, no surrogate, nothing past U+10FFFF. */
-	static const struct {
-		uint8_t first, last, second_low, second_high, length;
-	} forms[] = {
-		{0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2},
-		{0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
-		{0xf4, 0xf4, 0x80, 0x8f, 4},
-	};
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		const size_t length = forms[i].length;
-
-		if (text[0] < forms[i].first || text[0] > forms[i].last)
-			continue;
-		if (size < length || (length > 1 && (text[1] < forms[i].second_low ||
-						     text[1] > forms[i].second_high)))
-			return 0;
-		for (size_t j = 2; j < length; j++)
-			if ((text[j] & 0xc0) != 0x80)
-				return 0;
-		return length;
-	}
-	return 0;
 }
 
 static void write_escape(FILE *file, uint8_t byte)
@@ -68,6 +40,7 @@ static void write_text(FILE *file, const char *text, size_t size)
 
 	putc_unlocked('"', file);
 	while (at < size) {
+		uint32_t character;
 		size_t length = 0;
 
 		while (at + length < size && is_plain(p[at + length]))
@@ -77,7 +50,7 @@ static void write_text(FILE *file, const char *text, size_t size)
 			continue;
 		}
 		if (!length)
-			length = utf8_length(p + at, size - at);
+			length = ptl_utf8_read(p + at, size - at, &character);
 		if (length) {
 			fwrite(p + at, 1, length, file);
 			at += length;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/utf8.h"
+
 #define DIGITS_MAX 20 /* of a 64-bit number */
 
 void dump_text_add(struct ptl_bytes *text, const char *words)
@@ -26,24 +28,85 @@ void dump_text_format(struct ptl_bytes *text, const char *format, ...)
 	dump_text_add(text, words);
 }
 
+/* Drives the terminal, or what a reader sees: controls, line separators, marks that turn the direction. */
+static bool is_control(uint32_t character)
+{
+	return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
+	       (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+}
+
+/* Bytes at text that may be shown as they are: a character's, or 0. */
+static size_t plain_length(const uint8_t *text, size_t size)
+{
+	uint32_t character;
+	const size_t length = ptl_utf8_read(text, size, &character);
+
+	return length && !is_control(character) ? length : 0;
+}
+
+void dump_text_safe_n(struct ptl_bytes *text, const void *words, size_t size)
+{
+	const uint8_t *bytes = words;
+	size_t plain = 0;
+
+	for (size_t at = 0; at < size;) {
+		size_t length = bytes[at] >= 0x20 && bytes[at] < 0x7f;
+
+		if (!length)
+			length = plain_length(bytes + at, size - at);
+		if (!length) {
+			ptl_write_bytes(text, bytes + plain, at - plain);
+			dump_text_format(text, "\\x%02x", bytes[at]);
+			plain = at + 1;
+		}
+		at += length ? length : 1;
+	}
+	if (size)
+		ptl_write_bytes(text, bytes + plain, size - plain);
+}
+
 void dump_text_safe(struct ptl_bytes *text, const char *words)
 {
-	const char *plain = words;
-	uint8_t before = 0;
+	dump_text_safe_n(text, words, strlen(words));
+}
 
-	for (const char *p = words; *p; p++) {
-		const uint8_t byte = (uint8_t)*p;
-		/* C1 controls are two bytes in UTF-8: C2 80 to C2 9F. */
-		const bool c1 = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
+static bool needs_quotes(const uint8_t *bytes, size_t size)
+{
+	static const char special[] = " \"\\=,[]{}";
+	size_t length;
 
-		before = byte;
-		if (byte >= 0x20 && byte != 0x7f && !c1)
-			continue;
-		ptl_write_bytes(text, plain, (size_t)(p - plain));
-		dump_text_format(text, "\\x%02x", byte);
-		plain = p + 1;
+	for (size_t at = 0; at < size; at += length) {
+		length = plain_length(bytes + at, size - at);
+		if (!length || memchr(special, bytes[at], sizeof(special) - 1))
+			return true;
 	}
-	dump_text_add(text, plain);
+	return !size;
+}
+
+void dump_text_quoted(struct ptl_bytes *text, const void *words, size_t size)
+{
+	static const char letters[] = "\nn\tt\rr\"\"\\\\";
+	const uint8_t *bytes = words;
+
+	if (!needs_quotes(bytes, size)) {
+		ptl_write_bytes(text, bytes, size);
+		return;
+	}
+	dump_text_add(text, "\"");
+	for (size_t at = 0; at < size;) {
+		size_t length = plain_length(bytes + at, size - at);
+		const char *letter = NULL;
+
+		for (size_t i = 0; i < sizeof(letters) - 1 && !letter; i += 2)
+			letter = (uint8_t)letters[i] == bytes[at] ? &letters[i + 1] : NULL;
+		length = length ? length : 1;
+		if (letter)
+			dump_text_format(text, "\\%c", *letter);
+		else
+			dump_text_safe_n(text, bytes + at, length);
+		at += length;
+	}
+	dump_text_add(text, "\"");
 }
 
 /* Digits end at end; returns where they start. */
@@ -125,8 +188,11 @@ void dump_text_count(struct ptl_bytes *text, uint64_t value)
 
 void dump_text_pad(struct ptl_bytes *text, size_t start, size_t width)
 {
-	const size_t length = text->size - start;
+	size_t length = 0;
 
+	/* Bytes that continue a character take no place of their own. */
+	for (size_t i = start; i < text->size; i++)
+		length += (text->data[i] & 0xc0) != 0x80;
 	if (length < width) {
 		uint8_t *p = ptl_bytes_grow(text, width - length);
 
@@ -208,18 +274,12 @@ void dump_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds)
 	dump_text_format(text, "%s.%09" PRId64 " UTC", words, rest);
 }
 
-void dump_text_time(struct ptl_bytes *text, uint64_t time, uint64_t start)
+static void add_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start, size_t width)
 {
 	char words[DIGITS_MAX + 3], *const end = words + sizeof(words), *p = end;
 	const bool before = time < start;
 	uint64_t value = before ? start - time : time - start;
 
-	if (!time) {
-		static const char none[] = "-";
-
-		add_right(text, none, none + 1, DUMP_TIME_WIDTH);
-		return;
-	}
 	for (int i = 0; i < 6; i++) {
 		*--p = (char)('0' + value % 10);
 		value /= 10;
@@ -228,7 +288,22 @@ void dump_text_time(struct ptl_bytes *text, uint64_t time, uint64_t start)
 	p = decimal_before(p, value);
 	if (before)
 		*--p = '-';
-	add_right(text, p, end, DUMP_TIME_WIDTH);
+	add_right(text, p, end, width);
+}
+
+void dump_text_time(struct ptl_bytes *text, uint64_t time, uint64_t start)
+{
+	static const char none[] = "-";
+
+	if (time)
+		add_milliseconds(text, time, start, DUMP_TIME_WIDTH);
+	else
+		add_right(text, none, none + 1, DUMP_TIME_WIDTH);
+}
+
+void dump_text_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start)
+{
+	add_milliseconds(text, time, start, 0);
 }
 
 const char *dump_text_string(struct ptl_bytes *text)

@@ -17,17 +17,24 @@ void dump_text_add(struct ptl_bytes *text, const char *words);
 void dump_text_format(struct ptl_bytes *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * Words that come from a trace: control characters become \xNN, so that a name can neither drive the
- * terminal nor break a line in two.
+ * Words that come from a trace: control characters, marks that turn the direction of writing, and bytes that
+ * are no UTF-8 become \xNN, so that a name can neither drive the terminal nor break a line in two.
  */
 void dump_text_safe(struct ptl_bytes *text, const char *words);
+/* The same for size bytes, zeros among them. */
+void dump_text_safe_n(struct ptl_bytes *text, const void *words, size_t size);
+/*
+ * The same for a value in a list of them: as it is if it is one plain word, else in double quotes, in which
+ * \" \\ \n \t \r and \xNN stand for what they do in C.
+ */
+void dump_text_quoted(struct ptl_bytes *text, const void *words, size_t size);
 /* Lower-case, without 0x. */
 void dump_text_hex(struct ptl_bytes *text, uint64_t value);
 void dump_text_hex_bytes(struct ptl_bytes *text, const uint8_t *bytes, size_t size);
 void dump_text_decimal(struct ptl_bytes *text, uint64_t value);
 /* With a comma between thousands: "5,123,456". */
 void dump_text_count(struct ptl_bytes *text, uint64_t value);
-/* Blanks until the text is width bytes longer than start; none where it is already. */
+/* Blanks until the text is width characters longer than start; none where it is already. */
 void dump_text_pad(struct ptl_bytes *text, size_t start, size_t width);
 /* Adds value, with blanks before it to make it at least width bytes wide. */
 void dump_text_decimal_right(struct ptl_bytes *text, uint64_t value, size_t width);
@@ -48,6 +55,8 @@ void dump_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds);
  */
 #define DUMP_TIME_WIDTH 14
 void dump_text_time(struct ptl_bytes *text, uint64_t time, uint64_t start);
+/* The same without blanks and with 0 as any other time. */
+void dump_text_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start);
 
 /* A zero behind what is there, not counted in size, for use as a string; "" without memory. */
 const char *dump_text_string(struct ptl_bytes *text);

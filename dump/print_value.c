@@ -1,49 +1,88 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payload fields of events: one walk over the values, two ways to show them. */
+/* Single values of payload fields. */
 #include "dump/print_value.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/guid.h"
+#include "common/utf8.h"
 #include "dump/print_text.h"
 #include "format/utf16.h"
 
-#define DEPTH_MAX 8
-
 /* How a value is shown. */
-enum look { LOOK_UNSIGNED, LOOK_SIGNED, LOOK_FLOAT, LOOK_BOOL, LOOK_HEX, LOOK_TIME, LOOK_TEXT, LOOK_BYTES };
-
-/* A walk over a payload; output is one of text and json. */
-struct walk {
-	struct ptl_bytes *text;
-	struct ptl_json *json;
-	uint64_t start_time;
-	const struct ptl_field *array; /* whose elements are being shown; NULL */
-	unsigned array_depth;
-	const char *outer[DEPTH_MAX];  /* names of the structures around the value */
-	uint32_t outer_index[DEPTH_MAX];
-	bool outer_array[DEPTH_MAX];
-	struct ptl_bytes name;
-	struct ptl_bytes value;
+enum look {
+	LOOK_UNSIGNED,
+	LOOK_SIGNED,
+	LOOK_FLOAT,
+	LOOK_BOOL,
+	LOOK_HEX,
+	LOOK_TIME,
+	LOOK_WALL_TIME,
+	LOOK_TEXT,
+	LOOK_BYTES,
+	LOOK_CHARACTER,
+	LOOK_ERRNO,
+	LOOK_PORT,
+	LOOK_IP,
 };
 
-static enum look look_of(const struct ptl_field *field)
+static bool is_integer(uint8_t type)
 {
+	return type >= PTL_TYPE_U8 && type <= PTL_TYPE_I64;
+}
+
+static bool is_signed(uint8_t type)
+{
+	return type == PTL_TYPE_I8 || type == PTL_TYPE_I16 || type == PTL_TYPE_I32 || type == PTL_TYPE_I64;
+}
+
+static enum look look_of_integer(const struct ptl_field *field)
+{
+	const enum look plain = is_signed(field->type) ? LOOK_SIGNED : LOOK_UNSIGNED;
+
+	switch (field->format) {
+	case PTL_FORMAT_HEX:
+	case PTL_FORMAT_ADDRESS:
+		return LOOK_HEX;
+	case PTL_FORMAT_STRING:
+		return field->type <= PTL_TYPE_I32 ? LOOK_CHARACTER : plain;
+	case PTL_FORMAT_ERRNO:
+		return LOOK_ERRNO;
+	case PTL_FORMAT_PORT:
+		return field->type == PTL_TYPE_U16 ? LOOK_PORT : plain;
+	case PTL_FORMAT_IP:
+		return field->type == PTL_TYPE_U32 ? LOOK_IP : plain;
+	default:
+		return plain;
+	}
+}
+
+static enum look look_of_bytes(const struct ptl_value *value)
+{
+	switch (value->field->format) {
+	case PTL_FORMAT_STRING:
+	case PTL_FORMAT_JSON:
+	case PTL_FORMAT_XML:
+	case PTL_FORMAT_LATIN1:
+		return LOOK_TEXT;
+	case PTL_FORMAT_IP:
+		return value->size == 4 || value->size == 16 ? LOOK_IP : LOOK_BYTES;
+	default:
+		return LOOK_BYTES;
+	}
+}
+
+static enum look look_of(const struct ptl_value *value)
+{
+	const struct ptl_field *field = value->field;
+
+	if (is_integer(field->type))
+		return look_of_integer(field);
 	switch (field->type) {
-	case PTL_TYPE_I8:
-	case PTL_TYPE_I16:
-	case PTL_TYPE_I32:
-	case PTL_TYPE_I64:
-	case PTL_TYPE_WALL_TIME:
-		return field->format == PTL_FORMAT_HEX ? LOOK_HEX : LOOK_SIGNED;
-	case PTL_TYPE_U8:
-	case PTL_TYPE_U16:
-	case PTL_TYPE_U32:
-	case PTL_TYPE_U64:
-		if (field->format == PTL_FORMAT_HEX || field->format == PTL_FORMAT_ADDRESS)
-			return LOOK_HEX;
-		return LOOK_UNSIGNED;
 	case PTL_TYPE_F32:
 	case PTL_TYPE_F64:
 		return LOOK_FLOAT;
@@ -54,15 +93,19 @@ static enum look look_of(const struct ptl_field *field)
 		return LOOK_HEX;
 	case PTL_TYPE_TIME:
 		return LOOK_TIME;
+	case PTL_TYPE_WALL_TIME:
+		return LOOK_WALL_TIME;
 	case PTL_TYPE_BYTES:
 	case PTL_TYPE_BYTES_COUNTED:
-		return LOOK_BYTES;
+		return look_of_bytes(value);
+	case PTL_TYPE_GUID:
+		return field->format == PTL_FORMAT_IP ? LOOK_IP : LOOK_TEXT;
 	default:
 		return LOOK_TEXT;
 	}
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------------------------------- */
 
 static void add_guid(const struct ptl_value *value, struct ptl_bytes *text)
 {
@@ -76,240 +119,332 @@ static void add_guid(const struct ptl_value *value, struct ptl_bytes *text)
 	dump_text_add(text, words);
 }
 
-/* Counted strings have no zero unit at their end, which the reader of units wants. */
-static void add_utf16(const struct ptl_value *value, struct ptl_bytes *text)
+static void add_latin1(struct ptl_bytes *text, const uint8_t *bytes, size_t size)
 {
-	struct ptl_bytes units = {0};
-	struct ptl_cursor cursor;
-
-	ptl_write_bytes(&units, value->bytes, value->size);
-	ptl_write_le(&units, 0, 2);
-	if (!units.failed) {
-		cursor = ptl_cursor(units.data, units.size);
-		ptl_read_utf16(&cursor, text);
-		if (text->size && !text->data[text->size - 1])
-			text->size--;
-	}
-	text->failed |= units.failed;
-	ptl_bytes_free(&units);
+	for (size_t i = 0; i < size; i++)
+		ptl_utf8_write(text, bytes[i]);
 }
 
-/* Strings and what is shown like one. A zero byte within ends it for the reader's eyes. */
-static void add_string(const struct ptl_value *value, struct ptl_bytes *text)
+bool dump_value_string(struct ptl_bytes *text, const struct ptl_value *value)
 {
+	if (look_of(value) != LOOK_TEXT)
+		return false;
 	switch (value->field->type) {
 	case PTL_TYPE_GUID:
 		add_guid(value, text);
 		break;
 	case PTL_TYPE_UTF16:
 	case PTL_TYPE_UTF16_COUNTED:
-		add_utf16(value, text);
+		ptl_read_utf16_units(value->bytes, value->size / 2, text);
 		break;
 	default:
-		ptl_write_bytes(text, value->bytes, value->size);
+		if (value->field->format == PTL_FORMAT_LATIN1)
+			add_latin1(text, value->bytes, value->size);
+		else if (value->size)
+			ptl_write_bytes(text, value->bytes, value->size);
+	}
+	return true;
+}
+
+bool dump_is_text_array(const struct ptl_field *field)
+{
+	return field->array && field->format == PTL_FORMAT_STRING && is_integer(field->type) &&
+	       field->type <= PTL_TYPE_I32 && !(field->map && *field->map);
+}
+
+void dump_text_array_string(struct ptl_bytes *text, const struct ptl_field *field, const uint8_t *bytes, size_t size)
+{
+	const size_t unit = field->type <= PTL_TYPE_I8 ? 1 : field->type <= PTL_TYPE_I16 ? 2 : 4;
+
+	/* What fills a fixed place up is no part of the text. */
+	while (field->array == PTL_ARRAY_FIXED && size >= unit && !ptl_load_le(bytes + size - unit, unit))
+		size -= unit;
+	if (unit == 1) {
+		if (size)
+			ptl_write_bytes(text, bytes, size);
+	} else if (unit == 2) {
+		ptl_read_utf16_units(bytes, size / 2, text);
+	} else {
+		for (size_t at = 0; at + 4 <= size; at += 4)
+			ptl_utf8_write(text, ptl_load32(bytes + at));
 	}
 }
 
-static void text_string(struct walk *walk, const struct ptl_value *value)
-{
-	const char *words;
-	bool quoted;
+/* ---- pieces that text and JSON share ------------------------------------------------------------- */
 
-	walk->value.size = 0;
-	add_string(value, &walk->value);
-	words = dump_text_string(&walk->value);
-	quoted = !*words || strpbrk(words, " \t\"=,[]") != NULL;
-	dump_text_add(walk->text, quoted ? "\"" : "");
-	dump_text_safe(walk->text, words);
-	dump_text_add(walk->text, quoted ? "\"" : "");
+static void add_ip(struct ptl_bytes *text, const struct ptl_value *value)
+{
+	char words[INET6_ADDRSTRLEN];
+
+	if (inet_ntop(value->size == 16 ? AF_INET6 : AF_INET, value->bytes, words, sizeof(words)))
+		dump_text_add(text, words);
 }
 
-static void text_value(struct walk *walk, const struct ptl_value *value)
+static unsigned port_of(const struct ptl_value *value)
 {
-	switch (look_of(value->field)) {
+	return (unsigned)value->bytes[0] << 8 | value->bytes[1];
+}
+
+/* The fewest digits that give the same number again. */
+static void add_float(struct ptl_bytes *text, const struct ptl_value *value)
+{
+	char words[40];
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(words, sizeof(words), "%.*g", digits, value->f);
+		if (value->field->type == PTL_TYPE_F32 ? strtof(words, NULL) == (float)value->f :
+							 strtod(words, NULL) == value->f)
+			break;
+	}
+	dump_text_add(text, words);
+}
+
+static const char *errno_name(const struct ptl_value *value)
+{
+	return value->i > 0 && value->i < 4096 ? strerrorname_np((int)value->i) : NULL;
+}
+
+/* The bits as they are in the payload: a negative number is no longer than its type. */
+static uint64_t bits_of(const struct ptl_value *value)
+{
+	return ptl_load_le(value->bytes, value->size <= 8 ? value->size : 8);
+}
+
+/* A value with a map: appends the name and returns true, or there is none. */
+static bool add_map_name(struct ptl_bytes *text, const struct ptl_map *map, const struct ptl_value *value)
+{
+	const char *name;
+
+	if (map->kind == PTL_MAP_FLAGS) {
+		dump_text_flags(text, map, bits_of(value));
+		return true;
+	}
+	name = ptl_map_name(map, value->u);
+	if (name && *name)
+		dump_text_add(text, name);
+	return name && *name;
+}
+
+const struct ptl_map *dump_values_map(struct dump_values *values, const struct ptl_value *value)
+{
+	const uint8_t type = value->field->type;
+
+	if (!is_integer(type) && type != PTL_TYPE_BOOL8 && type != PTL_TYPE_BOOL32)
+		return NULL;
+	return dump_names_map(values->names, values->schema, value->field);
+}
+
+bool dump_value_number(struct dump_number *number, const struct dump_values *values, const struct ptl_value *value)
+{
+	*number = (struct dump_number){.u = value->u};
+	switch (look_of(value)) {
+	case LOOK_FLOAT:
+		number->is_float = true;
+		number->f = value->f;
+		return true;
+	case LOOK_TIME:
+		number->is_signed = true;
+		number->u -= values->start_time;
+		return true;
+	case LOOK_PORT:
+		number->u = port_of(value);
+		return true;
+	case LOOK_HEX:
+		number->u = bits_of(value);
+		return true;
+	case LOOK_TEXT:
+	case LOOK_BYTES:
+	case LOOK_IP:
+		return false;
+	default:
+		number->is_signed = is_signed(value->field->type) || value->field->type == PTL_TYPE_WALL_TIME;
+		return true;
+	}
+}
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static void add_string(struct ptl_bytes *text, const struct ptl_bytes *words, bool quoted)
+{
+	if (quoted)
+		dump_text_quoted(text, words->data, words->size);
+	else
+		dump_text_safe_n(text, words->data, words->size);
+	text->failed |= words->failed;
+}
+
+static void add_wall_time(struct ptl_bytes *text, const struct ptl_value *value, bool quoted)
+{
+	dump_text_add(text, quoted ? "\"" : "");
+	dump_text_wall_time(text, value->i);
+	dump_text_add(text, quoted ? "\"" : "");
+}
+
+static void add_bool(struct ptl_bytes *text, const struct ptl_value *value)
+{
+	dump_text_add(text, value->u ? "true" : "false");
+	if (value->u > 1)
+		dump_text_format(text, "(%" PRIu64 ")", value->u);
+}
+
+static void text_look(struct ptl_bytes *text, struct dump_values *values, const struct ptl_value *value, bool quoted)
+{
+	switch (look_of(value)) {
 	case LOOK_SIGNED:
-		dump_text_format(walk->text, "%" PRId64, value->i);
+		dump_text_format(text, "%" PRId64, value->i);
 		break;
 	case LOOK_UNSIGNED:
-		dump_text_decimal(walk->text, value->u);
+		dump_text_decimal(text, value->u);
 		break;
 	case LOOK_FLOAT:
-		dump_text_format(walk->text, "%g", value->f);
+		add_float(text, value);
 		break;
 	case LOOK_BOOL:
-		dump_text_add(walk->text, value->u ? "true" : "false");
+		add_bool(text, value);
 		break;
 	case LOOK_HEX:
-		dump_text_add(walk->text, "0x");
-		dump_text_hex(walk->text, value->u);
+		dump_text_add(text, "0x");
+		dump_text_hex(text, bits_of(value));
 		break;
 	case LOOK_TIME:
-		dump_text_format(walk->text, "%.6fms",
-				 (double)(int64_t)(value->u - walk->start_time) / 1e6);
+		dump_text_milliseconds(text, value->u, values->start_time);
+		dump_text_add(text, "ms");
+		break;
+	case LOOK_WALL_TIME:
+		add_wall_time(text, value, quoted);
 		break;
 	case LOOK_BYTES:
 		if (value->size)
-			dump_text_hex_bytes(walk->text, value->bytes, value->size);
+			dump_text_hex_bytes(text, value->bytes, value->size);
 		else
-			dump_text_add(walk->text, "-");
+			dump_text_add(text, "-");
 		break;
 	case LOOK_TEXT:
-		text_string(walk, value);
+		values->scratch.size = 0;
+		dump_value_string(&values->scratch, value);
+		add_string(text, &values->scratch, quoted);
+		break;
+	case LOOK_CHARACTER:
+		values->scratch.size = 0;
+		ptl_utf8_write(&values->scratch, (uint32_t)bits_of(value));
+		add_string(text, &values->scratch, quoted);
+		break;
+	case LOOK_ERRNO:
+		if (errno_name(value))
+			dump_text_add(text, errno_name(value));
+		else
+			dump_text_format(text, "%" PRId64, value->i);
+		break;
+	case LOOK_PORT:
+		dump_text_decimal(text, port_of(value));
+		break;
+	case LOOK_IP:
+		add_ip(text, value);
 		break;
 	}
 }
 
-static void json_value(struct walk *walk, const char *key, const struct ptl_value *value)
+void dump_text_value(struct ptl_bytes *text, struct dump_values *values, const struct ptl_value *value, bool quoted)
 {
-	walk->value.size = 0;
-	switch (look_of(value->field)) {
+	const struct ptl_map *map = dump_values_map(values, value);
+
+	if (map) {
+		struct ptl_bytes name = {0};
+		const bool known = add_map_name(&name, map, value);
+
+		if (known)
+			add_string(text, &name, quoted);
+		ptl_bytes_free(&name);
+		if (known)
+			return;
+	}
+	text_look(text, values, value, quoted);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void json_scratch(struct ptl_json *json, const char *key, const struct dump_values *values)
+{
+	ptl_json_string_n(json, key, (const char *)values->scratch.data, values->scratch.size);
+}
+
+static void json_float(struct ptl_json *json, const char *key, double value)
+{
+	if (isfinite(value))
+		ptl_json_double(json, key, value);
+	else
+		ptl_json_string(json, key, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+}
+
+/* A number and its name, which may be NULL. */
+static void json_named(struct ptl_json *json, const char *key, const struct ptl_value *value, const char *name)
+{
+	ptl_json_object(json, key);
+	if (is_signed(value->field->type))
+		ptl_json_i64(json, "value", value->i);
+	else
+		ptl_json_u64(json, "value", value->u);
+	ptl_json_string(json, "name", name);
+	ptl_json_object_end(json);
+}
+
+static void json_look(struct ptl_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
+{
+	switch (look_of(value)) {
 	case LOOK_SIGNED:
-		ptl_json_i64(walk->json, key, value->i);
+	case LOOK_WALL_TIME:
+		ptl_json_i64(json, key, value->i);
 		break;
 	case LOOK_UNSIGNED:
-		ptl_json_u64(walk->json, key, value->u);
+		ptl_json_u64(json, key, value->u);
 		break;
 	case LOOK_FLOAT:
-		ptl_json_double(walk->json, key, value->f);
+		json_float(json, key, value->f);
 		break;
 	case LOOK_BOOL:
-		ptl_json_bool(walk->json, key, value->u != 0);
+		ptl_json_bool(json, key, value->u != 0);
 		break;
 	case LOOK_HEX:
-		ptl_json_hex(walk->json, key, value->u);
+		ptl_json_hex(json, key, bits_of(value));
 		break;
 	case LOOK_TIME:
-		ptl_json_i64(walk->json, key, (int64_t)(value->u - walk->start_time));
+		ptl_json_i64(json, key, (int64_t)(value->u - values->start_time));
 		break;
 	case LOOK_BYTES:
-		dump_text_hex_bytes(&walk->value, value->bytes, value->size);
-		ptl_json_string(walk->json, key, dump_text_string(&walk->value));
+		dump_text_hex_bytes(&values->scratch, value->bytes, value->size);
+		json_scratch(json, key, values);
 		break;
 	case LOOK_TEXT:
-		add_string(value, &walk->value);
-		ptl_json_string_n(walk->json, key, (const char *)walk->value.data, walk->value.size);
+		dump_value_string(&values->scratch, value);
+		json_scratch(json, key, values);
+		break;
+	case LOOK_CHARACTER:
+		ptl_utf8_write(&values->scratch, (uint32_t)bits_of(value));
+		json_scratch(json, key, values);
+		break;
+	case LOOK_ERRNO:
+		json_named(json, key, value, errno_name(value));
+		break;
+	case LOOK_PORT:
+		ptl_json_u64(json, key, port_of(value));
+		break;
+	case LOOK_IP:
+		add_ip(&values->scratch, value);
+		json_scratch(json, key, values);
 		break;
 	}
 }
 
-/* ---- fields -------------------------------------------------------------------------------------- */
-
-/* "Outer[2].Inner" */
-static const char *full_name(struct walk *walk, const struct ptl_value *value)
+void dump_json_value(struct ptl_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
 {
-	walk->name.size = 0;
-	for (unsigned i = 0; i < value->depth && i < DEPTH_MAX; i++) {
-		if (!walk->outer[i])
-			continue;
-		dump_text_add(&walk->name, walk->outer[i]);
-		if (walk->outer_array[i])
-			dump_text_format(&walk->name, "[%" PRIu32 "]", walk->outer_index[i]);
-		dump_text_add(&walk->name, ".");
-	}
-	dump_text_add(&walk->name, value->field->name);
-	return dump_text_string(&walk->name);
-}
+	const struct ptl_map *map = dump_values_map(values, value);
 
-static void end_array(struct walk *walk)
-{
-	if (!walk->array)
-		return;
-	walk->array = NULL;
-	if (walk->json)
-		ptl_json_array_end(walk->json);
-	else
-		dump_text_add(walk->text, "]");
-}
+	values->scratch.size = 0;
+	if (map) {
+		const bool known = add_map_name(&values->scratch, map, value);
 
-static void start_field(struct walk *walk, const struct ptl_value *value, bool is_array)
-{
-	const char *name = full_name(walk, value);
-
-	if (walk->json) {
-		if (is_array)
-			ptl_json_array(walk->json, name);
+		json_named(json, key, value, known ? dump_text_string(&values->scratch) : NULL);
 		return;
 	}
-	dump_text_add(walk->text, " ");
-	dump_text_safe(walk->text, name);
-	dump_text_add(walk->text, is_array ? "=[" : "=");
-}
-
-static int visit(void *context, const struct ptl_value *value)
-{
-	struct walk *walk = context;
-	const bool is_array = value->field->array != PTL_ARRAY_NONE;
-	const bool goes_on = is_array && walk->array == value->field &&
-			     walk->array_depth == value->depth && value->index > 0;
-
-	if (!goes_on)
-		end_array(walk);
-	if (value->field->type == PTL_TYPE_STRUCT) {
-		if (value->depth < DEPTH_MAX) {
-			walk->outer[value->depth] = value->field->name;
-			walk->outer_index[value->depth] = value->index;
-			walk->outer_array[value->depth] = is_array;
-		}
-		return 0;
-	}
-	/* ETW's classes have them; people need not see them. */
-	if (!walk->json && !value->depth && strncmp(value->field->name, "Reserved", 8) == 0)
-		return 0;
-	if (!goes_on)
-		start_field(walk, value, is_array);
-	else if (!walk->json)
-		dump_text_add(walk->text, ",");
-	if (walk->json)
-		json_value(walk, is_array ? NULL : full_name(walk, value), value);
-	else
-		text_value(walk, value);
-	if (is_array) {
-		walk->array = value->field;
-		walk->array_depth = value->depth;
-	}
-	return 0;
-}
-
-/* Shows what can be decoded; returns how many bytes at the end no field explains. */
-static size_t walk_payload(struct walk *walk, const struct ptl_schema *schema,
-			   const uint8_t *payload, size_t size)
-{
-	size_t rest = size;
-	int status = PTL_NOT_FOUND;
-
-	if (schema)
-		status = ptl_payload_decode(schema, payload, size, visit, walk, &rest);
-	end_array(walk);
-	ptl_bytes_free(&walk->name);
-	ptl_bytes_free(&walk->value);
-	return status == 0 ? rest : size;
-}
-
-void dump_text_payload(struct ptl_bytes *text, const struct ptl_schema *schema,
-		       const uint8_t *payload, size_t size, uint64_t start_time)
-{
-	struct walk walk = {.text = text, .start_time = start_time};
-	const size_t rest = walk_payload(&walk, schema, payload, size);
-
-	if (rest) {
-		dump_text_add(text, " payload=");
-		dump_text_hex_bytes(text, payload + size - rest, rest);
-	}
-}
-
-void dump_json_payload(struct ptl_json *json, const struct ptl_schema *schema,
-		       const uint8_t *payload, size_t size, uint64_t start_time)
-{
-	struct walk walk = {.json = json, .start_time = start_time};
-	struct ptl_bytes hex = {0};
-	size_t rest;
-
-	ptl_json_object(json, "fields");
-	rest = walk_payload(&walk, schema, payload, size);
-	ptl_json_object_end(json);
-	if (!rest)
-		return;
-	dump_text_hex_bytes(&hex, payload + size - rest, rest);
-	ptl_json_string(json, "payload", dump_text_string(&hex));
-	ptl_bytes_free(&hex);
+	json_look(json, key, values, value);
 }

@@ -13,7 +13,7 @@
 struct walk {
 	const struct ptl_schema *schema;
 	struct ptl_cursor cursor;
-	int (*visit)(void *context, const struct ptl_value *value);
+	int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value);
 	void *context;
 	uint32_t steps;
 };
@@ -149,29 +149,45 @@ static int field_end(const struct walk *walk, size_t at, size_t limit, unsigned 
 
 static int walk_fields(struct walk *walk, size_t from, size_t to, unsigned depth);
 
+static int walk_element(struct walk *walk, const struct ptl_field *field, uint32_t index, size_t members, size_t end,
+			unsigned depth)
+{
+	struct ptl_value value = {.field = field, .depth = depth, .index = index};
+	int status;
+
+	if (field->type != PTL_TYPE_STRUCT) {
+		if (!read_value(walk, &value))
+			return fail_in(walk, field, PTL_TRUNCATED, "the payload ends in it");
+		return walk->visit(walk->context, PTL_STEP_VALUE, &value);
+	}
+	status = walk->visit(walk->context, PTL_STEP_STRUCT, &value);
+	if (!status)
+		status = walk_fields(walk, members, end, depth + 1);
+	return status ? status : walk->visit(walk->context, PTL_STEP_STRUCT_END, &value);
+}
+
 static int walk_elements(struct walk *walk, const struct ptl_field *field, size_t members, size_t end, unsigned depth)
 {
+	struct ptl_value array = {.field = field, .depth = depth};
 	uint32_t count;
+	int status = 0;
 
 	if (!read_count(walk, field, &count))
 		return fail_in(walk, field, PTL_TRUNCATED, "the payload ends in its count");
-	for (uint32_t i = 0; i < count; i++) {
-		struct ptl_value value = {.field = field, .depth = depth, .index = i};
-		size_t before = walk->cursor.at;
-		int status;
+	array.u = count;
+	if (field->array)
+		status = walk->visit(walk->context, PTL_STEP_ARRAY, &array);
+	for (uint32_t i = 0; i < count && !status; i++) {
+		const size_t before = walk->cursor.at;
 
-		if (field->type != PTL_TYPE_STRUCT && !read_value(walk, &value))
-			return fail_in(walk, field, PTL_TRUNCATED, "the payload ends in it");
-		status = walk->visit(walk->context, &value);
-		if (!status && field->type == PTL_TYPE_STRUCT)
-			status = walk_fields(walk, members, end, depth + 1);
-		if (status)
-			return status;
+		status = walk_element(walk, field, i, members, end, depth);
 		/* Elements that take no bytes would let a small payload have any number of them. */
-		if (field->array && walk->cursor.at == before)
+		if (!status && field->array && walk->cursor.at == before)
 			return fail_in(walk, field, PTL_CORRUPT, "an element of the array takes no bytes");
 	}
-	return 0;
+	if (!status && field->array)
+		status = walk->visit(walk->context, PTL_STEP_ARRAY_END, &array);
+	return status;
 }
 
 static int walk_fields(struct walk *walk, size_t from, size_t to, unsigned depth)
@@ -193,8 +209,9 @@ static int walk_fields(struct walk *walk, size_t from, size_t to, unsigned depth
 	return 0;
 }
 
-int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
-		       int (*visit)(void *context, const struct ptl_value *value), void *context, size_t *rest)
+int ptl_payload_walk(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
+		     int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value), void *context,
+		     size_t *rest)
 {
 	struct walk walk = {
 		.schema = schema,
@@ -207,4 +224,24 @@ int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, 
 	if (rest)
 		*rest = ptl_cursor_left(&walk.cursor);
 	return status;
+}
+
+struct values_only {
+	int (*visit)(void *context, const struct ptl_value *value);
+	void *context;
+};
+
+static int pass_value(void *context, enum ptl_step step, const struct ptl_value *value)
+{
+	const struct values_only *only = context;
+
+	return step == PTL_STEP_VALUE || step == PTL_STEP_STRUCT ? only->visit(only->context, value) : 0;
+}
+
+int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
+		       int (*visit)(void *context, const struct ptl_value *value), void *context, size_t *rest)
+{
+	struct values_only only = {visit, context};
+
+	return ptl_payload_walk(schema, payload, size, pass_value, &only, rest);
 }

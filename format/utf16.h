@@ -18,4 +18,7 @@ void ptl_write_utf16(struct ptl_bytes *out, const char *text);
  */
 void ptl_read_utf16(struct ptl_cursor *cursor, struct ptl_bytes *out);
 
+/* The same for count units, zero ones among them, and without a zero byte at the end. */
+void ptl_read_utf16_units(const uint8_t *units, size_t count, struct ptl_bytes *out);
+
 #endif

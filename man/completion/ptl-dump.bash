@@ -33,7 +33,7 @@ _ptl_dump()
 		return
 		;;
 	-p | --pid | -t | --tid | -c | --cpu | --time | -i | --image | -j | --jobs | -g | --gaps | -P | --provider | \
-		-e | --event | --kind)
+		-e | --event | -k | --keyword | --task | --opcode | -a | --activity | -w | --where | --kind)
 		return
 		;;
 	esac

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any schema with any payload: what ptl-dump events makes of it is one line, and JSON. */
+/*
+ * Any schema with any payload: what ptl-dump events makes of it is one line, and JSON; its message and conditions on
+ * its fields are made of the payload, too.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/bytes.h"
+#include "dump/event_where.h"
+#include "dump/print_payload.h"
 #include "dump/print_text.h"
-#include "dump/print_value.h"
 
 #define FIELDS_MAX 16
 
@@ -38,6 +43,25 @@ static void check_text(const struct ptl_bytes *text)
 			abort();
 }
 
+/* The payload as a message, and as a condition. */
+static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload, size_t size, struct dump_values *values,
+			 const struct ptl_bytes *fields, const struct dump_places *places)
+{
+	char *words = strndup((const char *)payload, size);
+	struct ptl_bytes message = {0};
+	struct dump_where where = {0};
+
+	if (!words)
+		return;
+	dump_text_message(&message, values, words, fields, places);
+	check_text(&message);
+	ptl_bytes_free(&message);
+	if (dump_where_add(&where, words) == 0)
+		dump_where_matches(&where, values, schema, payload, size);
+	dump_where_free(&where);
+	free(words);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ptl_cursor cursor = ptl_cursor(data, size);
@@ -49,6 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	const size_t rest = ptl_cursor_left(&cursor);
 	const uint8_t *payload = ptl_read_bytes(&cursor, rest);
+	struct dump_values values = {.start_time = 1};
+	struct dump_places places = {0};
 	struct ptl_bytes text = {0};
 	struct ptl_json json;
 	char *made = NULL;
@@ -57,15 +83,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!payload)
 		return 0;
-	dump_text_payload(&text, &schema, payload, rest, 1);
+	dump_text_payload(&text, &values, &schema, payload, rest, &places);
 	check_text(&text);
+	read_as_text(&schema, payload, rest, &values, &text, &places);
 	ptl_bytes_free(&text);
+	dump_places_free(&places);
 	file = open_memstream(&made, &made_size);
 	if (!file)
 		return 0;
 	ptl_json_start(&json, file);
 	ptl_json_object(&json, NULL);
-	dump_json_payload(&json, &schema, payload, rest, 1);
+	dump_json_payload(&json, &values, &schema, payload, rest);
+	ptl_bytes_free(&values.scratch);
 	ptl_json_object_end(&json);
 	/* Every nested object and array was closed. */
 	if (json.depth)

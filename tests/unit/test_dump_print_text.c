@@ -107,6 +107,39 @@ static void times(void **state)
 	ptl_bytes_free(&text);
 }
 
+static void quoted(void **state)
+{
+	static const struct {
+		const char *words, *shown;
+	} cases[] = {
+		{"plain", "plain"},
+		{"/a/b-c:d|e", "/a/b-c:d|e"},
+		{"Zo\xc3\xab", "Zo\xc3\xab"},
+		{"", "\"\""},
+		{"two words", "\"two words\""},
+		{"a=b", "\"a=b\""},
+		{"{x}", "\"{x}\""},
+		{"q\"\\", "\"q\\\"\\\\\""},
+		{"\n\t\r\x01", "\"\\n\\t\\r\\x01\""},
+		{"\xe2\x80\xae|\xed\xa0\x80", "\"\\xe2\\x80\\xae|\\xed\\xa0\\x80\""},
+	};
+	struct ptl_bytes text = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		dump_text_quoted(&text, cases[i].words, strlen(cases[i].words));
+		expect(&text, cases[i].shown);
+	}
+	dump_text_quoted(&text, "a\0b", 3);
+	expect(&text, "\"a\\x00b\"");
+	/* Columns count characters, not bytes. */
+	dump_text_add(&text, "Zo\xc3\xab");
+	dump_text_pad(&text, 0, 5);
+	dump_text_add(&text, "|");
+	expect(&text, "Zo\xc3\xab  |");
+	ptl_bytes_free(&text);
+}
+
 static void words(void **state)
 {
 	struct ptl_bytes text = {0};
@@ -114,7 +147,7 @@ static void words(void **state)
 
 	(void)state;
 	dump_text_safe(&text, "plain \xc3\xa4 \x1b[2J\n\x7f \xc2\x9b \xff");
-	expect(&text, "plain \xc3\xa4 \\x1b[2J\\x0a\\x7f \xc2\\x9b \xff");
+	expect(&text, "plain \xc3\xa4 \\x1b[2J\\x0a\\x7f \\xc2\\x9b \\xff");
 	dump_text_add(&text, "ab");
 	start = text.size;
 	dump_text_add(&text, "cd");
@@ -183,7 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers), cmocka_unit_test(quantities), cmocka_unit_test(times),
-		cmocka_unit_test(words),   cmocka_unit_test(endings),	 cmocka_unit_test(instructions),
+		cmocka_unit_test(words), cmocka_unit_test(quoted),   cmocka_unit_test(endings),	 cmocka_unit_test(instructions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,23 @@ int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, 
 		       int (*visit)(void *context, const struct ptl_value *value), void *context,
 		       size_t *rest);
 
+/* What a walk comes to. */
+enum ptl_step {
+	PTL_STEP_VALUE,
+	PTL_STEP_ARRAY,      /* an array begins; value->u is the number of its elements, perhaps 0 */
+	PTL_STEP_ARRAY_END,
+	PTL_STEP_STRUCT,     /* a structure (an element of an array of them) begins */
+	PTL_STEP_STRUCT_END,
+};
+
+/*
+ * The same, step by step: beginnings and ends are nested as they should be, but what is open when the walk
+ * fails is not ended. value->field, depth and index are always set; bytes and size for values alone.
+ */
+int ptl_payload_walk(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
+		     int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value),
+		     void *context, size_t *rest);
+
 struct ptl_bytes;
 
 /*
