@@ -5,6 +5,7 @@
 #
 #   common/*.c                      lib/common.a
 #   format/*.c format/*/*.c         lib/libptl.a and lib/libptl.so (with common)
+#   provider/*.c                    lib/libptl-provider.a and .so (with what provider_needs names)
 #   record/*.c record/qemu/host_*.c lib/record.a     record/main.c  bin/ptl-record
 #   record/qemu/both_*.c            in lib/record.a and in the plugin
 #   record/qemu/ all but host_*.c   lib/ptl/ptl-qemu.so, the plugin that QEMU loads
@@ -123,6 +124,10 @@ plugin_libs := -lZydis $(format_libs)
 mains       := record/main.c relog/main.c dump/main.c
 common_src  := $(wildcard common/*.c)
 format_src  := $(wildcard format/*.c format/*/*.c)
+provider_src := $(wildcard provider/*.c)
+# All that programs with providers need of the parts below: no library but libc.
+provider_needs := common/bytes.c common/error.c common/utf8.c format/fields.c format/schema_record.c \
+	format/map_record.c
 elf_src     := $(wildcard elf/*.c)
 plugin_src  := $(filter-out record/qemu/host_%,$(wildcard record/qemu/*.c))
 record_src  := $(filter-out $(mains),$(wildcard record/*.c record/qemu/host_*.c record/qemu/both_*.c))
@@ -136,6 +141,7 @@ program_src := $(filter-out testdata/programs/lib%,$(wildcard testdata/programs/
 shared_src  := $(wildcard testdata/programs/lib*.c)
 e2e_tests   := $(wildcard tests/e2e/*.t)
 public_headers := $(wildcard format/include/ptl/*.h)
+provider_headers := $(wildcard provider/include/ptl/*.h)
 
 objects = $(patsubst %.c,$(O)/obj/%.o,$(1))
 
@@ -147,6 +153,7 @@ helpers  := $(patsubst tests/tools/%.c,$(O)/tests/%,$(tool_src))
 benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 
 soname  := libptl.so.0
+provider_soname := libptl-provider.so.0
 common  := $(O)/lib/common.a
 format  := $(O)/lib/libptl.a
 elf     := $(O)/lib/elf.a
@@ -154,6 +161,8 @@ record  := $(O)/lib/record.a
 relog   := $(O)/lib/relog.a
 dump    := $(O)/lib/dump.a
 shared  := $(O)/lib/$(soname)
+provider := $(O)/lib/libptl-provider.a
+provider_shared := $(O)/lib/$(provider_soname)
 qemu    := $(O)/lib/qemu.a
 # QEMU is not built with sanitizers, so it could not load a plugin that is.
 plugin  := $(if $(plugin_src),$(if $(SAN),,$(O)/lib/ptl/ptl-qemu.so))
@@ -165,7 +174,7 @@ tools   := $(patsubst %/main.c,$(O)/bin/ptl-%,$(wildcard $(mains)))
 
 .PHONY: all lib tools programs helpers tests help
 all: lib tools
-lib: $(format) $(shared)
+lib: $(format) $(shared) $(provider) $(provider_shared)
 tools: $(tools) $(plugin)
 programs: $(programs)
 helpers: $(helpers) $(benches)
@@ -216,6 +225,7 @@ $(2): $(call objects,$(1)) $(2).list
 endef
 $(eval $(call archive,$(common_src),$(common)))
 $(eval $(call archive,$(format_src) $(common_src),$(format)))
+$(eval $(call archive,$(provider_src) $(provider_needs),$(provider)))
 $(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
@@ -229,11 +239,24 @@ $(O)/lib/libptl.map: $(public_headers) $(flags)
 	printf '#include <%s>\n' $(public_headers:format/include/%=%) | $(CC) $(includes) -E -P -x c - | \
 	grep -oE '\bptl_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
 
+# Here without what the headers include: those functions are libptl's.
+$(O)/lib/libptl-provider.map: $(provider_headers)
+	@mkdir -p $(@D)
+	$(Q){ echo 'PTL_0 { global:'; cat $^ | grep -oE '\bptl_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; \
+	echo 'local: *; };'; } >$@
+
 $(shared): $(call objects,$(format_src) $(common_src)) $(O)/lib/libptl.map
 	$(say) LINK $@
 	$(Q)$(link) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(O)/lib/libptl.map \
 		-o $@ $(filter %.o,$^) $(format_libs)
 	@ln -sf $(soname) $(O)/lib/libptl.so
+
+# It stays in memory once it is there: threads and forks call it when its users are gone.
+$(provider_shared): $(call objects,$(provider_src) $(provider_needs)) $(O)/lib/libptl-provider.map
+	$(say) LINK $@
+	$(Q)$(link) -shared -Wl,-z,nodelete -Wl,-soname,$(provider_soname) \
+		-Wl,--version-script=$(O)/lib/libptl-provider.map -o $@ $(filter %.o,$^)
+	@ln -sf $(provider_soname) $(O)/lib/libptl-provider.so
 
 $(O)/lib/ptl/ptl-qemu.so: $(call objects,$(plugin_src)) $(format)
 	$(say) LINK $@
@@ -247,18 +270,19 @@ $(1): $(2)
 	@mkdir -p $$(@D)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
-$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(format),$(record_libs)))
+$(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(provider) $(format),$(record_libs)))
 $(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(format),$(dump_libs)))
 
 # A unit test is linked with the part in its name and the parts below, which keeps dependencies pointing
 # down. A name of no part gets everything.
-every_lib := $(record) $(qemu) $(relog) $(dump) $(elf) $(format)
+every_lib := $(record) $(qemu) $(relog) $(dump) $(elf) $(provider) $(format)
 every_ext := $(dump_libs) $(record_libs)
 part_common := $(common)
 part_format := $(format)
 part_elf    := $(elf) $(format)
-part_record := $(record) $(qemu) $(elf) $(format)
+part_provider := $(provider) $(format)
+part_record := $(record) $(qemu) $(elf) $(provider) $(format)
 part_qemu   := $(part_record)
 part_relog  := $(relog) $(elf) $(format)
 part_dump   := $(dump) $(format)
@@ -360,13 +384,18 @@ install: all
 	$(Q)install -d $(bindir) $(libdir)/ptl $(libdir)/pkgconfig $(incdir)
 	$(Q)$(if $(tools),install $(tools) $(bindir))
 	$(Q)$(if $(plugin),install -m 644 $(plugin) $(libdir)/ptl)
-	$(Q)install -m 644 $(format) $(shared) $(libdir)
+	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(libdir)
 	$(Q)ln -sf $(soname) $(libdir)/libptl.so
-	$(Q)install -m 644 $(public_headers) $(incdir)
+	$(Q)ln -sf $(provider_soname) $(libdir)/libptl-provider.so
+	$(Q)install -m 644 $(public_headers) $(provider_headers) $(incdir)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: ptl' 'Description: Reads and writes Processor Trace Log files' 'Version: $(version)' \
 		'Requires.private: libzstd libxxhash libcrypto' 'Libs: -L$${libdir} -lptl' \
 		'Libs.private: -pthread' 'Cflags: -I$${includedir}' >$(libdir)/pkgconfig/ptl.pc
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: ptl-provider' 'Description: Typed events of a program, which PTL records' \
+		'Version: $(version)' 'Libs: -L$${libdir} -lptl-provider' 'Libs.private: -pthread' \
+		'Cflags: -I$${includedir}' >$(libdir)/pkgconfig/ptl-provider.pc
 	$(Q)set -e; for page in $(pages); do dir=$(mandir)/man$${page##*.}; install -d $$dir; \
 		gzip -9n <$$page >$$dir/$${page##*/}.gz; done
 	$(Q)set -e; for file in $(bash_completions); do install -d $(bashdir); \
@@ -378,7 +407,9 @@ uninstall:
 	$(say) REMOVE $(DESTDIR)$(PREFIX)
 	$(Q)rm -f $(addprefix $(bindir)/,ptl-record ptl-relog ptl-dump) $(libdir)/ptl/ptl-qemu.so \
 		$(libdir)/libptl.a $(libdir)/libptl.so $(libdir)/$(soname) $(libdir)/pkgconfig/ptl.pc
-	$(Q)rm -f $(addprefix $(incdir)/,$(notdir $(public_headers)))
+	$(Q)rm -f $(addprefix $(libdir)/,libptl-provider.a libptl-provider.so $(provider_soname) \
+		pkgconfig/ptl-provider.pc)
+	$(Q)rm -f $(addprefix $(incdir)/,$(notdir $(public_headers) $(provider_headers)))
 	$(Q)for page in $(pages); do rm -f $(mandir)/man$${page##*.}/$${page##*/}.gz; done
 	$(Q)for file in $(bash_completions); do rm -f $(bashdir)/$$(basename $$file .bash); done
 	$(Q)for file in $(zsh_completions); do rm -f $(zshdir)/$${file##*/}; done
@@ -387,5 +418,5 @@ uninstall:
 clean:
 	$(Q)rm -rf $(O)
 
--include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(plugin_src) $(record_src) \
+-include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
 	$(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))

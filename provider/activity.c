@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Each thread's activities, as EventSource has them. */
+#include <string.h>
+
+#include "provider/state.h"
+
+static const struct ptl_guid none;
+
+void ptl_activity_create(struct ptl_guid *activity)
+{
+	static uint64_t count;
+	uint64_t halves[2] = {ptl_this_instance(), __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED)};
+
+	if (!halves[0])
+		halves[0] = ptl_random();
+	memcpy(activity->bytes, halves, sizeof(halves));
+}
+
+bool ptl_activity_current(struct ptl_guid *activity)
+{
+	const struct ptl_thread *thread = ptl_thread_self;
+
+	*activity = thread ? *ptl_activity_of(thread) : none;
+	return memcmp(activity, &none, sizeof(none)) != 0;
+}
+
+void ptl_activity_set(const struct ptl_guid *activity, struct ptl_guid *previous)
+{
+	struct ptl_thread *thread = ptl_thread_self ? ptl_thread_self : ptl_thread_make();
+
+	if (previous)
+		*previous = thread ? *ptl_activity_of(thread) : none;
+	if (!thread)
+		return;
+	thread->frame_count = 0;
+	thread->base = activity ? *activity : none;
+}
+
+/* The part of the name that a Start and its Stop have in common. */
+static size_t stem(const char *name, const char *suffix)
+{
+	size_t size = strlen(name), rest = strlen(suffix);
+
+	return size >= rest && !memcmp(name + size - rest, suffix, rest) ? size - rest : size;
+}
+
+/*
+ * What a Start and its Stop have in common, as a number: definitions may be gone (dlclose) while the
+ * activity goes on.
+ */
+static uint64_t key_of(const struct ptl_event_definition *event)
+{
+	uint64_t key = 0xcbf29ce484222325u ^ event->provider->number ^ (uint64_t)event->task << 32;
+	size_t size;
+
+	if (event->task)
+		return key;
+	size = stem(event->name, event->opcode == PTL_OPCODE_START ? "Start" : "Stop");
+	for (size_t i = 0; i < size; i++)
+		key = (key ^ (uint8_t)event->name[i]) * 0x100000001b3u;
+	return key;
+}
+
+/* The innermost frame of the activity; the number of frames if there is none. */
+static uint32_t find(const struct ptl_thread *thread, uint64_t key)
+{
+	for (uint32_t i = thread->frame_count; i-- > 0;) {
+		if (thread->frames[i].key == key)
+			return i;
+	}
+	return thread->frame_count;
+}
+
+/* Takes a frame out, and those that were started within it and do not go on without it. */
+static void end(struct ptl_thread *thread, uint32_t at)
+{
+	uint32_t kept = at;
+
+	for (uint32_t i = at + 1; i < thread->frame_count; i++) {
+		if (thread->frames[i].detachable)
+			thread->frames[kept++] = thread->frames[i];
+	}
+	thread->frame_count = kept;
+}
+
+static void begin(struct ptl_thread *thread, const struct ptl_event_definition *event,
+		  const struct ptl_guid *activity)
+{
+	/* The outermost ones are forgotten where there are too many: a Stop that never came. */
+	if (thread->frame_count == PTL_ACTIVITIES_MAX) {
+		memmove(thread->frames, thread->frames + 1,
+			sizeof(thread->frames) - sizeof(thread->frames[0]));
+		thread->frame_count--;
+	}
+	thread->frames[thread->frame_count] = (struct ptl_activity_frame){
+		.id = *activity,
+		.key = key_of(event),
+		.detachable = event->activity & PTL_ACTIVITY_DETACHABLE,
+	};
+	__asm__ volatile("" ::: "memory");
+	thread->frame_count++;
+}
+
+void ptl_activity_step(struct ptl_thread *thread, const struct ptl_event_definition *event,
+		       struct ptl_guid *activity, struct ptl_guid *related)
+{
+	uint32_t at = find(thread, key_of(event));
+
+	*related = none;
+	if (event->opcode == PTL_OPCODE_START) {
+		if (at < thread->frame_count && !(event->activity & PTL_ACTIVITY_RECURSIVE))
+			end(thread, at);
+		*related = *ptl_activity_of(thread);
+		ptl_activity_create(activity);
+		begin(thread, event, activity);
+		return;
+	}
+	/* A Stop whose Start nobody wanted is an event of the present activity. */
+	*activity = at < thread->frame_count ? thread->frames[at].id : *ptl_activity_of(thread);
+	if (at < thread->frame_count)
+		end(thread, at);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The session folder and the files in it, as a program sees them. Safe in signal handlers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "provider/names.h"
+#include "provider/state.h"
+
+static bool private_to_user(const struct stat *status)
+{
+	return status->st_uid == geteuid() && !(status->st_mode & (S_IRWXG | S_IRWXO));
+}
+
+int ptl_folder_open(const char *path)
+{
+	struct stat status;
+	int folder;
+
+	if (mkdir(path, S_IRWXU) && errno != EEXIST)
+		return -1;
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return -1;
+	if (fstat(folder, &status) || !private_to_user(&status)) {
+		close(folder);
+		errno = EACCES;
+		return -1;
+	}
+	return folder;
+}
+
+/* A living recorder holds an exclusive lock. */
+static bool recorder_is_dead(int file)
+{
+	return flock(file, LOCK_SH | LOCK_NB) == 0;
+}
+
+bool ptl_folder_session(int folder, unsigned slot, struct ptl_share_session_file *file)
+{
+	char name[PTL_SHARE_NAME_SIZE];
+	struct stat status;
+	bool valid = false;
+	int session;
+
+	ptl_name_session(name, slot);
+	session = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (session < 0)
+		return false;
+	if (fstat(session, &status) == 0 && S_ISREG(status.st_mode) && private_to_user(&status) &&
+	    status.st_size >= 0 && (size_t)status.st_size <= sizeof(*file)) {
+		ssize_t size = pread(session, file, sizeof(*file), 0);
+
+		valid = size == status.st_size &&
+			ptl_share_session_valid(file, (size_t)size, slot) &&
+			!recorder_is_dead(session);
+	}
+	close(session);
+	return valid;
+}
+
+int ptl_folder_new_file(int folder, char name[PTL_SHARE_NAME_SIZE])
+{
+	ptl_name_new(name, ptl_random());
+	return openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      S_IRUSR | S_IWUSR);
+}
+
+bool ptl_write_at(int file, const void *bytes, size_t size, uint64_t offset)
+{
+	const uint8_t *at = bytes;
+
+	while (size) {
+		ssize_t written = pwrite(file, at, size, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		at += written;
+		size -= (size_t)written;
+		offset += (uint64_t)written;
+	}
+	return true;
+}

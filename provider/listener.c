@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Callbacks: a thread that waits for recorders to say that they have changed something. It is there
+ * only in processes with a provider that wants to be told.
+ */
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "provider/state.h"
+
+/* What a provider was told last. */
+struct told {
+	uint32_t sessions;
+	uint8_t level;
+	uint64_t keywords;
+	uint64_t ids; /* sum */
+};
+
+/* Held while a callback runs, which may register and unregister providers. */
+static pthread_mutex_t callbacks = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static struct told told[PTL_SHARE_PROVIDERS_MAX];
+static bool running;
+
+static struct told present(const struct ptl_enabled *enabled)
+{
+	struct told now = {.sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE)};
+
+	for (uint32_t left = now.sessions; left; left &= left - 1) {
+		const struct ptl_enabled_session *slot = &enabled->slots[__builtin_ctz(left)];
+		uint8_t level = __atomic_load_n(&slot->level, __ATOMIC_RELAXED);
+
+		now.level = level > now.level ? level : now.level;
+		now.keywords |= __atomic_load_n(&slot->keywords, __ATOMIC_RELAXED);
+		now.ids += __atomic_load_n(&slot->session, __ATOMIC_RELAXED);
+	}
+	return now;
+}
+
+void ptl_listener_tell(uint32_t number)
+{
+	struct ptl_provider **registered = &ptl_process.entries[number].provider, *provider;
+
+	pthread_mutex_lock(&callbacks);
+	provider = __atomic_load_n(registered, __ATOMIC_ACQUIRE);
+	if (provider && provider->callback) {
+		struct ptl_enabled *enabled = &ptl_shared_entry(number)->enabled;
+		struct told now = present(enabled), *last = &told[number];
+		uint32_t capture = __atomic_load_n(&enabled->capture, __ATOMIC_ACQUIRE);
+		ptl_control_callback *callback = provider->callback;
+		void *context = provider->context;
+
+		if (now.sessions != last->sessions || now.level != last->level ||
+		    now.keywords != last->keywords || now.ids != last->ids) {
+			*last = now;
+			callback(provider, now.sessions ? PTL_CONTROL_ENABLE : PTL_CONTROL_DISABLE,
+				 now.level, now.keywords, context);
+		}
+		if (capture && __atomic_load_n(registered, __ATOMIC_ACQUIRE) == provider)
+			callback(provider, PTL_CONTROL_CAPTURE, now.level, now.keywords, context);
+		if (capture)
+			__atomic_and_fetch(&enabled->capture, ~capture, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&callbacks);
+}
+
+static void *listen(void *context)
+{
+	uint32_t *notify = &ptl_shared_header()->notify;
+
+	(void)context;
+	for (;;) {
+		uint32_t seen = __atomic_load_n(notify, __ATOMIC_ACQUIRE);
+		uint32_t count = __atomic_load_n(&ptl_process.entry_count, __ATOMIC_ACQUIRE);
+
+		for (uint32_t i = 0; i < count; i++)
+			ptl_listener_tell(i);
+		syscall(SYS_futex, notify, FUTEX_WAIT, seen, NULL, NULL, 0);
+	}
+	return NULL;
+}
+
+void ptl_listener_start(void)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (running || pthread_attr_init(&attributes))
+		return;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	running = pthread_create(&thread, &attributes, listen, NULL) == 0;
+	if (running)
+		pthread_setname_np(thread, "ptl-provider");
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+}
+
+void ptl_listener_forget(uint32_t number)
+{
+	pthread_mutex_lock(&callbacks);
+	if (!__atomic_load_n(&ptl_process.entries[number].provider, __ATOMIC_ACQUIRE))
+		memset(&told[number], 0, sizeof(told[number]));
+	pthread_mutex_unlock(&callbacks);
+}
+
+void ptl_listener_lock(void)
+{
+	pthread_mutex_lock(&callbacks);
+}
+
+void ptl_listener_unlock(void)
+{
+	pthread_mutex_unlock(&callbacks);
+}
+
+void ptl_listener_child(void)
+{
+	static const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+	/* A recursive mutex belongs to a thread, whose id is another one in the child. */
+	callbacks = fresh;
+	running = false;
+	memset(told, 0, sizeof(told));
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Registers providers: their definitions go into shared memory, and sessions are looked for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/bytes.h"
+#include "format/layout.h"
+#include "format/metadata.h"
+#include "provider/names.h"
+#include "provider/state.h"
+
+#define DEPTH_MAX 8
+
+static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- once ---- */
+
+/* Ids of 16 hexadecimal digits, with a comma between them; anything else ends the list. */
+static void read_sessions(const char *text)
+{
+	while (text && ptl_process.session_count < PTL_SESSIONS_MAX) {
+		char *end;
+		uint64_t id = strtoull(text, &end, 16);
+
+		if (end != text + 16)
+			return;
+		ptl_process.sessions[ptl_process.session_count++] = id;
+		text = *end == ',' ? end + 1 : NULL;
+	}
+}
+
+static void before_fork(void)
+{
+	/* In this order: a callback may register providers. */
+	ptl_listener_lock();
+	pthread_mutex_lock(&registry);
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_mutex_unlock(&registry);
+	ptl_listener_unlock();
+}
+
+/*
+ * The child has nothing of its own yet. Its providers say that something is enabled: then the first event finds
+ * out. Until then the pages are the parent's, which may remove its file.
+ */
+static void after_fork_in_child(void)
+{
+	__atomic_store_n(ptl_instance, 0, __ATOMIC_RELEASE);
+	ptl_process.lock = 0;
+	if (ptl_process.map &&
+	    mmap(ptl_process.map, PTL_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
+		for (uint32_t i = 0; i < ptl_process.entry_count; i++) {
+			if (ptl_process.entries[i].provider)
+				ptl_share_turn_on(&ptl_shared_entry(i)->enabled, 0, 1, UINT8_MAX,
+						  UINT64_MAX);
+		}
+	}
+	pthread_mutex_unlock(&registry);
+	ptl_listener_child();
+}
+
+/* A word that the kernel wipes in a child, however it was made. Where it cannot, after_fork_in_child does. */
+static bool make_instance(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return false;
+	madvise(memory, page, MADV_WIPEONFORK);
+	ptl_instance = memory;
+	return true;
+}
+
+static bool prepare(void)
+{
+	const char *folder = secure_getenv(PTL_SHARE_FOLDER_VARIABLE);
+
+	if (ptl_process.prepared)
+		return true;
+	if (folder && strlen(folder) < sizeof(ptl_process.folder))
+		strcpy(ptl_process.folder, folder);
+	else
+		ptl_name_folder(ptl_process.folder, geteuid());
+	read_sessions(secure_getenv(PTL_SHARE_SESSIONS_VARIABLE));
+	if (!make_instance())
+		return false;
+	ptl_thread_prepare();
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	ptl_process.prepared = true;
+	return true;
+}
+
+/* A file that no session has used is of no use to anybody. */
+static __attribute__((destructor)) void remove_file(void)
+{
+	char name[PTL_SHARE_NAME_SIZE];
+	int folder;
+
+	if (!ptl_process.map || ptl_process.made_rings || !ptl_this_instance() ||
+	    (uint32_t)getpid() != ptl_process.pid)
+		return;
+	folder = ptl_folder_open(ptl_process.folder);
+	if (folder < 0)
+		return;
+	ptl_name_process(name, ptl_process.pid, ptl_process.id);
+	unlinkat(folder, name, 0);
+	close(folder);
+}
+
+/* ---- definitions ---- */
+
+static const char *opcode_name(const struct ptl_event_definition *event)
+{
+	static const char *const names[] = {"",		 "Start",  "Stop",    "DCStart", "DCStop",
+					    "Extension", "Reply",  "Resume",  "Suspend", "Send"};
+
+	if (event->opcode_name)
+		return event->opcode_name;
+	if (event->opcode == PTL_OPCODE_RECEIVE)
+		return "Receive";
+	return event->opcode < sizeof(names) / sizeof(names[0]) ? names[event->opcode] : "";
+}
+
+/* The fields that belong to the one at `at`, itself included; 0 where they are not there. */
+static size_t extent(const struct ptl_field *fields, size_t at, size_t end, unsigned depth)
+{
+	const struct ptl_field *field = &fields[at];
+	size_t next = at + 1, last = next + field->length;
+
+	if (!field->name || !field->type || field->type > PTL_TYPE_STRUCT ||
+	    field->array > PTL_ARRAY_COUNTED)
+		return 0;
+	if (field->type != PTL_TYPE_STRUCT)
+		return 1;
+	if (depth == DEPTH_MAX || field->length > end - next)
+		return 0;
+	while (next < last) {
+		size_t members = extent(fields, next, last, depth + 1);
+
+		if (!members)
+			return 0;
+		next += members;
+	}
+	return last - at;
+}
+
+static bool well_formed(const struct ptl_event_definition *event)
+{
+	size_t at = 0;
+
+	if (!event->name || event->field_count > PTL_RECORD_ITEMS_MAX)
+		return false;
+	while (at < event->field_count) {
+		size_t members = extent(event->fields, at, event->field_count, 0);
+
+		if (!members)
+			return false;
+		at += members;
+	}
+	return true;
+}
+
+static void put_record(struct ptl_bytes *out, enum ptl_record_type type, struct ptl_bytes *body)
+{
+	ptl_write_varint(out, type);
+	ptl_write_varint(out, body->size);
+	ptl_write_bytes(out, body->data, body->size);
+	out->failed |= body->failed;
+	ptl_bytes_free(body);
+}
+
+static bool put_event(struct ptl_bytes *out, const struct ptl_event_definition *event)
+{
+	struct ptl_bytes body = {0};
+	const struct ptl_schema schema = {
+		.provider = event->provider->guid,
+		.id = event->id,
+		.version = event->version,
+		.opcode = event->opcode,
+		.provider_name = event->provider->name,
+		.event_name = event->name,
+		.task_name = event->task_name ? event->task_name : "",
+		.opcode_name = opcode_name(event),
+		.message = event->message ? event->message : "",
+		.fields = event->fields,
+		.field_count = event->field_count,
+		.level = event->level,
+		.channel = event->channel,
+		.task = event->task,
+		.keyword = event->keyword,
+		.tags = event->tags,
+	};
+
+	if (!well_formed(event))
+		return false;
+	ptl_schema_encode(&schema, &body);
+	put_record(out, PTL_RECORD_SCHEMA, &body);
+	return true;
+}
+
+static void put_map(struct ptl_bytes *out, const struct ptl_map_definition *definition)
+{
+	struct ptl_map map = definition->map;
+	struct ptl_bytes body = {0};
+
+	map.provider = definition->provider->guid;
+	ptl_map_encode(&map, &body);
+	put_record(out, PTL_RECORD_MAP, &body);
+}
+
+/* ---- the heap; the process is locked ---- */
+
+static bool make_room(size_t size)
+{
+	size_t capacity = ptl_process.heap_capacity ? ptl_process.heap_capacity : 1 << 16;
+	void *heap;
+
+	while (capacity < ptl_process.heap_size + size)
+		capacity *= 2;
+	if (capacity > PTL_SHARE_HEAP_MAX)
+		return false;
+	if (capacity == ptl_process.heap_capacity)
+		return true;
+	heap = ptl_process.heap ? mremap(ptl_process.heap, ptl_process.heap_capacity, capacity, MREMAP_MAYMOVE)
+				: mmap(NULL, capacity, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (heap == MAP_FAILED)
+		return false;
+	ptl_process.heap = heap;
+	ptl_process.heap_capacity = capacity;
+	return true;
+}
+
+static int add_chunk(uint32_t number, const struct ptl_bytes *records)
+{
+	struct ptl_share_chunk chunk = {.provider = number, .data_size = (uint32_t)records->size};
+	size_t from = ptl_process.heap_size, size = (sizeof(chunk) + records->size + 7) & ~(size_t)7;
+
+	if (!records->size)
+		return 0;
+	if (records->size > PTL_SHARE_HEAP_MAX || !make_room(size))
+		return PTL_NO_MEMORY;
+	chunk.size = (uint32_t)size;
+	memcpy(ptl_process.heap + from, &chunk, sizeof(chunk));
+	memcpy(ptl_process.heap + from + sizeof(chunk), records->data, records->size);
+	memset(ptl_process.heap + from + sizeof(chunk) + records->size, 0,
+	       size - sizeof(chunk) - records->size);
+	ptl_process.heap_size += size;
+	if (ptl_process_write_heap(from))
+		return 0;
+	ptl_process.heap_size = from;
+	return PTL_SYSTEM;
+}
+
+/* ---- entries; the process is locked ---- */
+
+/* One that the same provider had before, or a new one; its number, or PTL_NO_MEMORY. */
+static int find_entry(const struct ptl_provider *provider, const struct ptl_bytes *records)
+{
+	for (uint32_t i = 0; i < ptl_process.entry_count; i++) {
+		const struct ptl_provider_entry *entry = &ptl_process.entries[i];
+
+		if (!entry->provider && !memcmp(&entry->guid, &provider->guid, sizeof(entry->guid)) &&
+		    !strcmp(entry->name, provider->name) && entry->chunk_size == records->size &&
+		    (!records->size ||
+		     !memcmp(ptl_process.heap + entry->chunk, records->data, records->size)))
+			return (int)i;
+	}
+	return ptl_process.entry_count < PTL_SHARE_PROVIDERS_MAX ? (int)ptl_process.entry_count
+								 : PTL_NO_MEMORY;
+}
+
+static int add_entry(uint32_t number, const struct ptl_provider *provider, const struct ptl_bytes *records)
+{
+	struct ptl_provider_entry *entry = &ptl_process.entries[number];
+	struct ptl_share_provider *shared = ptl_shared_entry(number);
+	size_t chunk = ptl_process.heap_size + sizeof(struct ptl_share_chunk);
+	/* Without definitions, too: this allocates the entry's page. */
+	int status = records->size ? add_chunk(number, records)
+		     : ptl_process_write_heap(ptl_process.heap_size) ? 0 : PTL_SYSTEM;
+
+	if (status)
+		return status;
+	entry->guid = provider->guid;
+	strcpy(entry->name, provider->name);
+	entry->chunk = chunk;
+	entry->chunk_size = records->size;
+	shared->guid = entry->guid;
+	memcpy(shared->name, entry->name, sizeof(shared->name));
+	return 0;
+}
+
+/* The entry is complete but for its state; from here on sessions find it. */
+static void publish_entry(uint32_t number, struct ptl_provider *provider)
+{
+	struct ptl_share_provider *shared = ptl_shared_entry(number);
+
+	shared->flags = provider->callback ? PTL_SHARE_HAS_CALLBACK : 0;
+	__atomic_store_n(&ptl_process.entries[number].provider, provider, __ATOMIC_RELEASE);
+	__atomic_store_n(&shared->state, PTL_SHARE_REGISTERED, __ATOMIC_SEQ_CST);
+	if (number == ptl_process.entry_count) {
+		__atomic_store_n(&ptl_process.entry_count, number + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&ptl_shared_header()->provider_count, ptl_process.entry_count,
+				 __ATOMIC_SEQ_CST);
+	}
+	ptl_process_look(number);
+	provider->number = number;
+	provider->registered = 1;
+	__atomic_store_n(&provider->enabled, &shared->enabled, __ATOMIC_RELEASE);
+}
+
+static int add_provider(struct ptl_provider *provider, const struct ptl_bytes *records)
+{
+	sigset_t before;
+	int number, status;
+
+	if (!ptl_process_lock(&before))
+		return PTL_MISUSE;
+	if (!ptl_process_make()) {
+		ptl_process_unlock(&before);
+		return PTL_SYSTEM;
+	}
+	number = find_entry(provider, records);
+	status = number < 0 ? number : 0;
+	if (!status && (uint32_t)number == ptl_process.entry_count)
+		status = add_entry((uint32_t)number, provider, records);
+	if (!status)
+		publish_entry((uint32_t)number, provider);
+	ptl_process_unlock(&before);
+	return status;
+}
+
+/* ---- what is public ---- */
+
+static int check_provider(struct ptl_provider *provider)
+{
+	static const struct ptl_guid none;
+	struct ptl_guid guid;
+
+	if (provider->registered || !provider->name || !*provider->name ||
+	    strlen(provider->name) >= PTL_SHARE_PROVIDER_NAME_SIZE ||
+	    ptl_guid_from_name(provider->name, &guid))
+		return PTL_MISUSE;
+	if (!memcmp(&provider->guid, &none, sizeof(none)))
+		provider->guid = guid;
+	return 0;
+}
+
+static int gather(struct ptl_bytes *records, struct ptl_provider *provider,
+		  const struct ptl_event_definition *const *events,
+		  const struct ptl_event_definition *const *events_end,
+		  const struct ptl_map_definition *const *maps,
+		  const struct ptl_map_definition *const *maps_end)
+{
+	for (; maps < maps_end; maps++) {
+		if (*maps && (*maps)->provider == provider)
+			put_map(records, *maps);
+	}
+	for (; events < events_end; events++) {
+		if (*events && (*events)->provider == provider && !put_event(records, *events))
+			return PTL_MISUSE;
+	}
+	return records->failed ? PTL_NO_MEMORY : 0;
+}
+
+int ptl_provider_register_arrays(struct ptl_provider *provider,
+				 const struct ptl_event_definition *const *events,
+				 const struct ptl_event_definition *const *events_end,
+				 const struct ptl_map_definition *const *maps,
+				 const struct ptl_map_definition *const *maps_end)
+{
+	struct ptl_bytes records = {0};
+	int status;
+
+	pthread_mutex_lock(&registry);
+	status = check_provider(provider);
+	if (!status && !prepare())
+		status = PTL_NO_MEMORY;
+	if (!status)
+		status = gather(&records, provider, events, events_end, maps, maps_end);
+	if (!status)
+		status = add_provider(provider, &records);
+	ptl_bytes_free(&records);
+	if (!status && provider->callback)
+		ptl_listener_start();
+	pthread_mutex_unlock(&registry);
+	if (!status && provider->callback)
+		ptl_listener_tell(provider->number);
+	return status;
+}
+
+static int add_definitions(const struct ptl_provider *provider, struct ptl_bytes *records)
+{
+	sigset_t before;
+	int status;
+
+	if (records->failed)
+		return PTL_NO_MEMORY;
+	if (!ptl_process_lock(&before))
+		return PTL_MISUSE;
+	status = ptl_process_make() ? add_chunk(provider->number, records) : PTL_SYSTEM;
+	ptl_process_unlock(&before);
+	return status;
+}
+
+int ptl_provider_add_event(const struct ptl_event_definition *event)
+{
+	struct ptl_bytes records = {0};
+	int status = PTL_MISUSE;
+
+	pthread_mutex_lock(&registry);
+	if (event->provider->registered && put_event(&records, event))
+		status = add_definitions(event->provider, &records);
+	pthread_mutex_unlock(&registry);
+	ptl_bytes_free(&records);
+	return status;
+}
+
+int ptl_provider_add_map(const struct ptl_map_definition *map)
+{
+	struct ptl_bytes records = {0};
+	int status = PTL_MISUSE;
+
+	pthread_mutex_lock(&registry);
+	if (map->provider->registered) {
+		put_map(&records, map);
+		status = add_definitions(map->provider, &records);
+	}
+	pthread_mutex_unlock(&registry);
+	ptl_bytes_free(&records);
+	return status;
+}
+
+void ptl_provider_unregister(struct ptl_provider *provider)
+{
+	uint32_t number = provider->number;
+	sigset_t before;
+
+	pthread_mutex_lock(&registry);
+	if (provider->registered && ptl_process_lock(&before)) {
+		struct ptl_share_provider *shared = ptl_shared_entry(number);
+
+		__atomic_store_n(&provider->enabled, &ptl_nothing_enabled, __ATOMIC_RELEASE);
+		provider->registered = 0;
+		__atomic_store_n(&ptl_process.entries[number].provider, NULL, __ATOMIC_RELEASE);
+		/* In a forked child without a file these pages are nobody's, which does no harm. */
+		__atomic_store_n(&shared->state, PTL_SHARE_UNREGISTERED, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&shared->enabled.sessions, 0, __ATOMIC_SEQ_CST);
+		ptl_process_unlock(&before);
+	}
+	pthread_mutex_unlock(&registry);
+	ptl_listener_forget(number);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks session files, matches their rules, and writes the words that turn providers on and off. */
+#include "provider/session_rules.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include <ptl/trace.h>
+
+static bool rule_valid(const struct ptl_share_rule *rule)
+{
+	return rule->match <= PTL_SHARE_MATCH_GUID && memchr(rule->name, 0, sizeof(rule->name));
+}
+
+bool ptl_share_session_valid(const struct ptl_share_session_file *file, size_t size, unsigned slot)
+{
+	const struct ptl_share_session *session = &file->session;
+
+	if (size < sizeof(*session) || session->magic != PTL_SHARE_SESSION_MAGIC ||
+	    session->version != PTL_SHARE_VERSION || session->slot != slot || !session->id ||
+	    session->clock != PTL_CLOCK_MONOTONIC ||
+	    session->rule_count > PTL_SHARE_RULES_MAX ||
+	    size != sizeof(*session) + session->rule_count * sizeof(struct ptl_share_rule) ||
+	    session->size != size || session->ring_size < PTL_SHARE_RING_MIN ||
+	    session->ring_size > PTL_SHARE_RING_MAX ||
+	    (session->ring_size & (session->ring_size - 1)) ||
+	    !memchr(session->name, 0, sizeof(session->name)))
+		return false;
+	for (uint32_t i = 0; i < session->rule_count; i++) {
+		if (!rule_valid(&file->rules[i]))
+			return false;
+	}
+	return true;
+}
+
+/* strcasecmp depends on the locale, and is not for signal handlers. */
+static bool same_name(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		char x = *a >= 'a' && *a <= 'z' ? (char)(*a - 'a' + 'A') : *a;
+		char y = *b >= 'a' && *b <= 'z' ? (char)(*b - 'a' + 'A') : *b;
+
+		if (x != y)
+			return false;
+		if (!x)
+			return true;
+	}
+}
+
+static bool rule_matches(const struct ptl_share_rule *rule, const char *name,
+			 const struct ptl_guid *guid)
+{
+	switch (rule->match) {
+	case PTL_SHARE_MATCH_ALL:
+		return true;
+	case PTL_SHARE_MATCH_NAME:
+		return same_name(rule->name, name);
+	default:
+		return !memcmp(rule->guid.bytes, guid->bytes, sizeof(guid->bytes));
+	}
+}
+
+bool ptl_share_session_wants(const struct ptl_share_session_file *file, const char *name,
+			     const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords)
+{
+	bool wanted = false;
+	uint8_t most = 0;
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < file->session.rule_count; i++) {
+		const struct ptl_share_rule *rule = &file->rules[i];
+
+		if (!rule_matches(rule, name, guid))
+			continue;
+		wanted = true;
+		most = rule->level > most ? rule->level : most;
+		any |= rule->keywords;
+	}
+	if (wanted) {
+		*level = most;
+		*keywords = any;
+	}
+	return wanted;
+}
+
+bool ptl_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
+		       uint64_t keywords)
+{
+	struct ptl_enabled_session *words = &enabled->slots[slot];
+	uint32_t bit = 1u << slot;
+
+	if ((__atomic_load_n(&enabled->sessions, __ATOMIC_SEQ_CST) & bit) &&
+	    __atomic_load_n(&words->session, __ATOMIC_RELAXED) == session &&
+	    __atomic_load_n(&words->level, __ATOMIC_RELAXED) == level &&
+	    __atomic_load_n(&words->keywords, __ATOMIC_RELAXED) == keywords)
+		return false;
+	__atomic_and_fetch(&enabled->sessions, ~bit, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&words->level, level, __ATOMIC_RELAXED);
+	__atomic_store_n(&words->keywords, keywords, __ATOMIC_RELAXED);
+	__atomic_store_n(&words->session, session, __ATOMIC_RELEASE);
+	__atomic_or_fetch(&enabled->sessions, bit, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+bool ptl_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session)
+{
+	uint32_t bit = 1u << slot;
+
+	if (__atomic_load_n(&enabled->slots[slot].session, __ATOMIC_ACQUIRE) != session)
+		return false;
+	return (__atomic_fetch_and(&enabled->sessions, ~bit, __ATOMIC_SEQ_CST) & bit) != 0;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each thread has: its rings. Made at a thread's first event for a session, given back when the
+ * thread ends. Safe in signal handlers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h> /* renameat */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "provider/names.h"
+#include "provider/state.h"
+
+#define PAGE PTL_SHARE_PAGE
+/* Rings up to this size are faulted in when they are made, and not one page at a time by events. */
+#define POPULATE_MAX (1u << 20)
+/* How many rings of ended threads are looked at for one that can be taken over. */
+#define LOOKS_MAX 64
+
+__thread struct ptl_thread *ptl_thread_self __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t key;
+static bool have_key;
+
+/* ---- views ---- */
+
+static void close_view(struct ptl_ring_view *view)
+{
+	struct ptl_share_ring *ring = view->ring;
+	uint64_t size = view->size;
+
+	view->session = 0;
+	view->ring = NULL;
+	__asm__ volatile("" ::: "memory");
+	if (ring)
+		munmap(ring, PAGE + 2 * size);
+}
+
+/* The rings of a former life of the process are the parent's. */
+static void start_life(struct ptl_thread *thread, uint64_t instance)
+{
+	for (unsigned i = 0; i < PTL_LEVELS_MAX * PTL_SESSIONS_MAX; i++)
+		close_view(&thread->views[i]);
+	thread->tid = ptl_thread_id();
+	thread->level = 0;
+	__atomic_store_n(&thread->instance, instance, __ATOMIC_RELAXED);
+}
+
+struct ptl_thread *ptl_thread_make(void)
+{
+	struct ptl_thread *thread;
+	int error = errno;
+	sigset_t before;
+
+	if (!ptl_process.map || !ptl_process_lock(&before))
+		return NULL;
+	if (!ptl_this_instance())
+		ptl_process_make();
+	thread = ptl_thread_self;
+	if (!thread) {
+		void *memory = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		thread = memory == MAP_FAILED ? NULL : memory;
+	}
+	if (thread) {
+		start_life(thread, ptl_this_instance());
+		ptl_thread_self = thread;
+		/* Keys from 32 on would allocate; such a thread's rings are found by looking for it. */
+		if (have_key)
+			pthread_setspecific(key, thread);
+	}
+	ptl_process_unlock(&before);
+	errno = error;
+	return thread;
+}
+
+static void end_thread(void *context)
+{
+	struct ptl_thread *thread = context;
+	bool same_life = thread->instance == ptl_this_instance();
+	sigset_t before;
+
+	if (!ptl_process_lock(&before))
+		return;
+	for (unsigned i = 0; i < PTL_LEVELS_MAX * PTL_SESSIONS_MAX; i++) {
+		struct ptl_ring_view *view = &thread->views[i];
+		struct ptl_process_session *session = &ptl_process.slots[i % PTL_SESSIONS_MAX];
+
+		if (view->ring && same_life) {
+			__atomic_store_n(&view->ring->state, PTL_SHARE_RING_CLOSED, __ATOMIC_RELEASE);
+			if (session->session == view->session)
+				session->closed++;
+		}
+		close_view(view);
+	}
+	ptl_thread_self = NULL;
+	munmap(thread, sizeof(*thread));
+	ptl_process_unlock(&before);
+}
+
+void ptl_thread_prepare(void)
+{
+	if (pthread_key_create(&key, end_thread))
+		return;
+	have_key = key < 32;
+	if (!have_key)
+		pthread_key_delete(key);
+}
+
+/* ---- the file of a session ---- */
+
+static struct ptl_share_rings *first_page(unsigned slot)
+{
+	return (void *)(ptl_process.first_pages + (size_t)slot * PAGE);
+}
+
+/* Over that of the session that had the slot before: other threads may be counting in it. */
+static bool map_first_page(int file, unsigned slot)
+{
+	if (!ptl_process.first_pages) {
+		void *pages = mmap(NULL, (size_t)PTL_SESSIONS_MAX * PAGE, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (pages == MAP_FAILED)
+			return false;
+		ptl_process.first_pages = pages;
+	}
+	return mmap(first_page(slot), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
+	       MAP_FAILED;
+}
+
+static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring_size)
+{
+	struct ptl_process_session *mine = &ptl_process.slots[slot];
+	char new_name[PTL_SHARE_NAME_SIZE], name[PTL_SHARE_NAME_SIZE];
+	struct ptl_share_rings header = {
+		.magic = PTL_SHARE_RINGS_MAGIC,
+		.version = PTL_SHARE_VERSION,
+		.pid = ptl_process.pid,
+		.id = ptl_process.id,
+		.session = session,
+		.ring_size = ring_size,
+	};
+	int file = ptl_folder_new_file(folder, new_name);
+
+	if (file < 0)
+		return -1;
+	ptl_name_rings(name, ptl_process.pid, ptl_process.id, session);
+	if (fallocate(file, 0, 0, PAGE) || !ptl_write_at(file, &header, sizeof(header), 0) ||
+	    !map_first_page(file, slot) || renameat(folder, new_name, folder, name)) {
+		unlinkat(folder, new_name, 0);
+		close(file);
+		return -1;
+	}
+	*mine = (struct ptl_process_session){.session = session, .ring_size = ring_size};
+	ptl_process.made_rings = true;
+	/* It may have ended meanwhile, and its recorder have removed what there was of ours. */
+	if (!ptl_folder_session(folder, slot, &ptl_process.file) ||
+	    ptl_process.file.session.id != session) {
+		unlinkat(folder, name, 0);
+		mine->session = 0;
+		close(file);
+		return -1;
+	}
+	return file;
+}
+
+static int open_rings(int folder, unsigned slot, uint64_t session)
+{
+	char name[PTL_SHARE_NAME_SIZE];
+
+	if (ptl_process.slots[slot].session != session) {
+		if (!ptl_folder_session(folder, slot, &ptl_process.file) ||
+		    ptl_process.file.session.id != session)
+			return -1;
+		return make_rings(folder, slot, session, ptl_process.file.session.ring_size);
+	}
+	ptl_name_rings(name, ptl_process.pid, ptl_process.id, session);
+	return openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* ---- rings ---- */
+
+static bool map_ring(int file, struct ptl_ring_view *view, uint64_t ring_size, uint32_t number)
+{
+	uint64_t offset = PTL_SHARE_RING_OFFSET(ring_size, number);
+	int flags = MAP_SHARED | MAP_FIXED | (ring_size <= POPULATE_MAX ? MAP_POPULATE : 0);
+	uint8_t *base = mmap(NULL, PAGE + 2 * ring_size, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED)
+		return false;
+	if (mmap(base, PAGE + ring_size, PROT_READ | PROT_WRITE, flags, file, (off_t)offset) ==
+		    MAP_FAILED ||
+	    mmap(base + PAGE + ring_size, ring_size, PROT_READ | PROT_WRITE, flags, file,
+		 (off_t)(offset + PAGE)) == MAP_FAILED) {
+		munmap(base, PAGE + 2 * ring_size);
+		return false;
+	}
+	view->ring = (void *)base;
+	view->data = base + PAGE;
+	view->size = ring_size;
+	return true;
+}
+
+static bool thread_is_gone(uint32_t tid)
+{
+	return syscall(SYS_tgkill, ptl_process.pid, tid, 0) < 0 && errno == ESRCH;
+}
+
+/* Whether a ring's thread has ended and all of the ring was read. */
+static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool look_for_thread)
+{
+	struct ptl_share_ring ring;
+
+	if (pread(file, &ring, sizeof(ring), (off_t)PTL_SHARE_RING_OFFSET(ring_size, number)) !=
+	    sizeof(ring))
+		return false;
+	if (ring.head != ring.tail)
+		return false;
+	return ring.state == PTL_SHARE_RING_CLOSED || (look_for_thread && thread_is_gone(ring.tid));
+}
+
+static bool take_over(int file, struct ptl_process_session *mine, uint32_t *number)
+{
+	bool closed = mine->closed != 0;
+	/* Now and then, since some threads end without a word: see ptl_thread_make. */
+	bool look_for_threads = !closed && mine->ring_count && mine->ring_count % LOOKS_MAX == 0;
+
+	if (!closed && !look_for_threads)
+		return false;
+	for (uint32_t i = 0; i < LOOKS_MAX && i < mine->ring_count; i++) {
+		uint32_t candidate = mine->next++ % mine->ring_count;
+
+		if (can_take_over(file, mine->ring_size, candidate, look_for_threads)) {
+			if (closed)
+				mine->closed--;
+			*number = candidate;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool add_ring(int file, unsigned slot, uint32_t *number)
+{
+	struct ptl_process_session *mine = &ptl_process.slots[slot];
+	uint64_t whole = PAGE + mine->ring_size;
+
+	*number = mine->ring_count;
+	return *number < PTL_SHARE_RINGS_MAX &&
+	       (*number + 1) * whole <= PTL_SHARE_RINGS_MEMORY_MAX &&
+	       fallocate(file, 0, (off_t)PTL_SHARE_RING_OFFSET(mine->ring_size, *number),
+			 (off_t)whole) == 0;
+}
+
+static void find_ring(int file, struct ptl_thread *thread, uint32_t level, unsigned slot)
+{
+	struct ptl_process_session *mine = &ptl_process.slots[slot];
+	struct ptl_ring_view *view = ptl_view(thread, level, slot);
+	uint32_t number = 0;
+	bool old = take_over(file, mine, &number);
+
+	if ((!old && !add_ring(file, slot, &number)) || !map_ring(file, view, mine->ring_size, number))
+		return;
+	__atomic_store_n(&view->ring->tid, thread->tid, __ATOMIC_RELAXED);
+	__atomic_store_n(&view->ring->state, PTL_SHARE_RING_ACTIVE, __ATOMIC_RELEASE);
+	view->tail = __atomic_load_n(&view->ring->tail, __ATOMIC_ACQUIRE);
+	view->lost = first_page(slot)->lost;
+	if (!old) {
+		mine->ring_count++;
+		__atomic_store_n(&first_page(slot)->ring_count, mine->ring_count, __ATOMIC_RELEASE);
+	}
+}
+
+void ptl_ring_open(struct ptl_thread *thread, uint32_t level, unsigned slot, uint64_t session)
+{
+	struct ptl_ring_view *view = ptl_view(thread, level, slot);
+	int error = errno, folder, file = -1;
+	sigset_t before;
+
+	if (!ptl_process_lock(&before))
+		return;
+	close_view(view);
+	folder = ptl_folder_open(ptl_process.folder);
+	if (folder >= 0) {
+		file = open_rings(folder, slot, session);
+		close(folder);
+	}
+	if (file >= 0) {
+		find_ring(file, thread, level, slot);
+		close(file);
+	}
+	/* After a failure there is no second try for this session. */
+	view->session = session;
+	ptl_process_unlock(&before);
+	errno = error;
+}
