@@ -25,3 +25,8 @@ $(O)/programs/%.plugin: testdata/programs/plugins/%.c testdata/programs/plugins/
 	$(Q)$(CC) -O1 -c -fno-pic -mcmodel=large -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
 		-Wall -o $@.o $<
 	$(Q)$(PYTHON) testdata/programs/plugins/pack $@.o $@ $(key_$(basename $(@F))) && rm -f $@.o
+
+# Programs with providers.
+provider_programs := authentication
+$(foreach p,$(provider_programs),$(eval flags_$(p) := -Iformat/include -Iprovider/include) \
+	$(eval libs_$(p) := $(provider)) $(eval $(O)/programs/$(p): $(provider)))
