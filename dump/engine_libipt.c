@@ -105,16 +105,17 @@ static int place_segment(struct libipt_engine *engine)
 	uint8_t front[2], tail[ADDED_MAX], *at;
 	size_t size = input->size, front_size = 0, tail_size = 0, total;
 	struct ptl_psb_plus psb_plus;
-	struct ptl_segment_end end = {.whole = size};
+	struct ptl_segment_end end;
 
-	if (!input->has_next) {
-		ptl_segment_end_read(input->bytes, size, &end);
+	ptl_segment_end_read(input->bytes, size, &end);
+	engine->overflowed = end.overflowed;
+	engine->whole = input->has_next ? size : end.whole;
+	if (!input->has_next)
 		size = end.flow;
-	}
-	engine->whole = end.whole;
-	if (input->has_next && input->next_ip_known)
+	/* A FUP behind an open overflow would end that, and what is behind it would be flow of this segment, too. */
+	if (input->has_next && input->next_ip_known && !end.overflowed)
 		tail_size = write_closing(tail, true, input->next_ip);
-	else if (end.fup)
+	else if (!input->has_next && end.fup)
 		tail_size = write_closing(tail, false, 0);
 	ptl_psb_plus_read(input->bytes, size, &psb_plus);
 	engine->enabled = psb_plus.has_ip;
@@ -309,7 +310,7 @@ static int finish_walk(struct libipt_engine *engine, int status, uint64_t addres
 	if (status < 0 && status != -pte_eos)
 		return add_gap(engine, gap_cause(status), address);
 	/* The end of the packets is the end of the flow, unless the next segment says otherwise. */
-	if (input->has_next && !engine->reached && (input->next_ip_known || engine->enabled))
+	if (input->has_next && !engine->reached && !engine->overflowed && (input->next_ip_known || engine->enabled))
 		return add_gap(engine, PTL_GAP_MISMATCH, address);
 	/* A packet that is cut off tells nothing. */
 	if (engine->whole < input->size)

@@ -42,6 +42,7 @@ struct libipt_engine {
 	size_t inserted; /* bytes of a MODE.Exec that was put behind its PSB */
 	size_t whole;    /* bytes of the segment in whole packets */
 	bool enabled;    /* packets are, as far as the walk has come */
+	bool overflowed; /* it ends with an overflow after which no packet says where flow is */
 	bool closed;     /* a synthetic FUP and TIP.PGD end it */
 	bool reached;    /* and the walk has come to them */
 

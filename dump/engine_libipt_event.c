@@ -89,7 +89,8 @@ static bool translate_state(const struct pt_event *from, struct ptl_flow_event *
 		to->kind = PTL_FLOW_PAGING;
 		to->value = from->variant.async_paging.cr3;
 		to->type = from->variant.async_paging.non_root;
-		set_from(to, from->variant.async_paging.ip);
+		if (!from->ip_suppressed)
+			set_from(to, from->variant.async_paging.ip);
 		return true;
 	case ptev_vmcs:
 		to->kind = PTL_FLOW_VMCS;
@@ -98,7 +99,8 @@ static bool translate_state(const struct pt_event *from, struct ptl_flow_event *
 	case ptev_async_vmcs:
 		to->kind = PTL_FLOW_VMCS;
 		to->value = from->variant.async_vmcs.base;
-		set_from(to, from->variant.async_vmcs.ip);
+		if (!from->ip_suppressed)
+			set_from(to, from->variant.async_vmcs.ip);
 		return true;
 	default:
 		return false;

@@ -14,7 +14,11 @@
 int ptl_flow_source_open(struct ptl_flow_source *source, struct ptl_trace *trace,
 			 struct ptl_code *code, const struct ptl_engine_class *class)
 {
-	*source = (struct ptl_flow_source){.trace = trace, .class = class};
+	*source = (struct ptl_flow_source){
+		.trace = trace,
+		.class = class,
+		.errata = ptl_errata_of(ptl_trace_machine(trace)),
+	};
 	return class->open(code, ptl_trace_machine(trace), &source->engine);
 }
 
@@ -130,6 +134,9 @@ static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *
 		return status;
 	ptl_psb_plus_read(bytes, got, &next);
 	input->has_next = next.complete;
+	/* BDM70: a FUP that says nothing. */
+	if (next.has_ip && source->errata.bdm70 && ptl_psb_plus_enables(bytes + next.ip_end, got - next.ip_end))
+		next.has_ip = false;
 	input->next_ip_known = next.complete && next.has_ip;
 	input->next_ip = next.ip;
 	return 0;

@@ -5,12 +5,14 @@
 
 #include "dump/code.h"
 #include "dump/engine.h"
+#include "dump/errata.h"
 
 /* What one worker needs; zero-initialised, then ptl_flow_source_open. */
 struct ptl_flow_source {
 	struct ptl_trace *trace;
 	const struct ptl_engine_class *class;
 	struct ptl_engine *engine;
+	struct ptl_errata errata; /* of the trace's CPU */
 	uint8_t *bytes; /* of the segment at hand, with room for the engine behind them */
 	size_t capacity;
 };

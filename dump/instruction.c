@@ -41,10 +41,12 @@ static const uint8_t group_5[8] = {
 	[5] = PTL_BRANCH_FAR_JUMP,
 };
 
-/* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers. */
-static uint8_t group_7(uint8_t modrm)
+/* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers; UIRET. */
+static uint8_t group_7(uint8_t modrm, bool repeat)
 {
 	switch (modrm) {
+	case 0xec: /* UIRET; without the prefix, nothing */
+		return repeat ? PTL_BRANCH_FAR_RETURN : PTL_BRANCH_NONE;
 	case 0xc1: /* VMCALL */
 		return PTL_BRANCH_FAR_CALL;
 	case 0xc2: /* VMLAUNCH */
@@ -58,7 +60,7 @@ static uint8_t group_7(uint8_t modrm)
 static uint8_t legacy_branch(const struct ptl_opcode *opcode)
 {
 	if (opcode->map)
-		return opcode->opcode == 0x01 ? group_7(opcode->modrm) : two_byte_map[opcode->opcode];
+		return opcode->opcode == 0x01 ? group_7(opcode->modrm, opcode->repeat) : two_byte_map[opcode->opcode];
 	return opcode->opcode == 0xff ? group_5[opcode->modrm >> 3 & 7] : one_byte_map[opcode->opcode];
 }
 

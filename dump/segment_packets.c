@@ -46,11 +46,29 @@ void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *p
 		if (!in_psb_plus(packet.kind))
 			return;
 		psb_plus->size += packet.size;
-		if (packet.kind == PTL_PT_FUP)
+		if (packet.kind == PTL_PT_FUP) {
 			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip);
-		else if (packet.kind == PTL_PT_MODE_EXEC)
+			psb_plus->ip_end = psb_plus->size;
+		} else if (packet.kind == PTL_PT_MODE_EXEC)
 			psb_plus->has_mode = true;
 	}
+}
+
+bool ptl_psb_plus_enables(const uint8_t *bytes, size_t size)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	int length;
+
+	while ((length = ptl_pt_decode_inline(bytes, size, &context, &packet)) > 0) {
+		if (packet.kind == PTL_PT_TIP_PGE)
+			return true;
+		if (packet.kind == PTL_PT_FUP || (!in_psb_plus(packet.kind) && packet.kind != PTL_PT_PSBEND))
+			return false;
+		bytes += length;
+		size -= (size_t)length;
+	}
+	return false;
 }
 
 /* What a packet means to where the flow ends. */
@@ -95,6 +113,24 @@ static enum meaning meaning_of(const struct ptl_pt_packet *packet)
 	}
 }
 
+/* An overflow lasts until a packet says where flow is, or that there is none. */
+static void note_overflow(const struct ptl_pt_packet *packet, struct ptl_segment_end *end)
+{
+	switch (packet->kind) {
+	case PTL_PT_OVF:
+		end->overflowed = true;
+		break;
+	case PTL_PT_FUP:
+	case PTL_PT_TIP:
+	case PTL_PT_TIP_PGE:
+	case PTL_PT_TIP_PGD:
+		end->overflowed = false;
+		break;
+	default:
+		break;
+	}
+}
+
 void ptl_segment_end_read(const uint8_t *bytes, size_t size, struct ptl_segment_end *end)
 {
 	struct ptl_pt_context context = {0};
@@ -119,6 +155,7 @@ void ptl_segment_end_read(const uint8_t *bytes, size_t size, struct ptl_segment_
 		if (length < 0)
 			return;
 		at += (size_t)length;
+		note_overflow(&packet, end);
 		now = meaning_of(&packet);
 		if (now == NOTHING || !psb_plus.complete)
 			continue;

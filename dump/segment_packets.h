@@ -12,12 +12,19 @@ struct ptl_psb_plus {
 	bool complete; /* ends with PSBEND: decoding can start here */
 	bool has_ip;   /* a FUP: packets are enabled, and the next instruction is at ip */
 	bool has_mode; /* a MODE.Exec */
+	size_t ip_end; /* where the packets behind the FUP begin, if has_ip */
 	uint64_t ip;
 	size_t size; /* bytes up to and including PSBEND, or of the packets before what is wrong */
 };
 
 /* bytes begins with a PSB. PTL_PSB_PLUS_MAX bytes are enough for what CPUs make. */
 void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *psb_plus);
+
+/*
+ * BDM70 (see dump/errata.h): whether only state and TIP.PGE follow in the bytes behind a FUP of PSB+, so that packets
+ * were disabled and the FUP is not to be there.
+ */
+bool ptl_psb_plus_enables(const uint8_t *bytes, size_t size);
 
 #define PTL_PSB_PLUS_MAX 512
 
@@ -30,6 +37,7 @@ struct ptl_segment_end {
 	 */
 	size_t flow;
 	bool fup;     /* the last of these is a FUP of its own: its TIP is missing */
+	bool overflowed; /* an OVF is not followed by a packet that says where flow goes on */
 	size_t whole; /* where whole packets end: below the size if the last is cut off */
 };
 

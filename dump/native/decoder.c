@@ -2,6 +2,7 @@
 /* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
 #include "dump/native/packet.h"
 #include "dump/native/note.h"
+#include "dump/segment_packets.h"
 
 #include <string.h>
 
@@ -28,7 +29,8 @@ void native_decoder_forget(struct native_decoder *decoder)
 static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	return decoder->errata.bdm70 && packet->kind == PTL_PT_FUP &&
-	       native_psb_before_enable(decoder, decoder->at + packet->size);
+	       ptl_psb_plus_enables(decoder->at + packet->size,
+				    (size_t)(decoder->end - decoder->at) - packet->size);
 }
 
 /* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
@@ -247,6 +249,8 @@ static void start(struct native_decoder *decoder, const struct ptl_engine_input 
 	decoder->note_count = 0;
 	decoder->fup_owned = decoder->paging_due = decoder->vmcs_due = false;
 	decoder->mode_at = NULL;
+	decoder->cr3_end = NULL;
+	decoder->paging_first = decoder->lost_within = false;
 	decoder->failed = decoder->no_memory = false;
 	decoder->stack_top = decoder->stack_count = 0;
 	decoder->stack_runs = 0;

@@ -51,6 +51,7 @@ struct native_decoder {
 	const uint8_t *at;  /* the packet being read */
 	const uint8_t *end;
 	const uint8_t *mode_at; /* the last MODE.Exec outside of PSB+ */
+	const uint8_t *cr3_end; /* behind the last PIP, if it was for a MOV to CR3 */
 	uint64_t offset;    /* in the stream, of begin */
 
 	/* Where the flow is: at the start of node, whose code has not been given out yet. */
@@ -71,6 +72,8 @@ struct native_decoder {
 	uint8_t block_type; /* of the BBP at hand */
 	bool paging_guest;
 	bool paging_due;    /* a PIP waits for the TIP of its far transfer */
+	bool paging_first;  /* the PIP came before the VMCS */
+	bool lost_within;   /* flow was lost while packets were enabled */
 	bool vmcs_due;      /* a VMCS waits for the TIP of its far transfer */
 	bool failed;        /* a gap to the end of the segment has been put out */
 	bool no_memory;

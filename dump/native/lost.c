@@ -55,6 +55,8 @@ void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64
 	if (decoder->failed)
 		return;
 	put_gap(decoder, cause, from, lost_bytes(decoder));
+	if (decoder->place == NATIVE_PLACE_KNOWN)
+		decoder->lost_within = decoder->node != NULL;
 	decoder->place = NATIVE_PLACE_LOST;
 	decoder->node = NULL;
 	decoder->has_from = decoder->holding = false;
@@ -107,30 +109,23 @@ int native_mend(const struct native_decoder *decoder, const uint8_t *data, size_
 	return mended;
 }
 
-bool native_psb_before_enable(const struct native_decoder *decoder, const uint8_t *at)
+bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
 {
 	struct ptl_pt_context context = {0};
 
-	while (at < decoder->end) {
+	while (at < decoder->at) {
 		struct ptl_pt_packet packet;
 		int size = native_read(decoder, at, &context, &packet);
 
 		if (size < 0)
 			return false;
 		switch (packet.kind) {
-		case PTL_PT_TIP_PGE:
-			return true;
 		case PTL_PT_PAD:
 		case PTL_PT_TSC:
-		case PTL_PT_CBR:
-		case PTL_PT_PSBEND:
-		case PTL_PT_PIP:
-		case PTL_PT_MODE_EXEC:
-		case PTL_PT_MODE_TSX:
-		case PTL_PT_VMCS:
 		case PTL_PT_TMA:
 		case PTL_PT_MTC:
 		case PTL_PT_CYC:
+		case PTL_PT_CBR:
 		case PTL_PT_MNT:
 			at += size;
 			break;
@@ -138,7 +133,7 @@ bool native_psb_before_enable(const struct native_decoder *decoder, const uint8_
 			return false;
 		}
 	}
-	return false;
+	return true;
 }
 
 bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *at)

@@ -25,8 +25,8 @@ void native_resume(struct native_decoder *decoder, uint64_t ip);
 int native_mend(const struct native_decoder *decoder, const uint8_t *data, size_t left, int size,
 		struct ptl_pt_packet *packet);
 
-/* BDM70: whether PSB+, of which what follows `at` is left, belongs to the TIP.PGE behind it. */
-bool native_psb_before_enable(const struct native_decoder *decoder, const uint8_t *at);
+/* Whether between `at` and the packet at hand no packet says anything of flow. */
+bool native_only_time(const struct native_decoder *decoder, const uint8_t *at);
 
 /* APL12: whether packets behind `at` say that they are disabled there. */
 bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *at);

@@ -80,20 +80,19 @@ static void change_space(struct native_decoder *decoder, bool has_from, uint64_t
 {
 	struct ptl_flow_event *event;
 
-	if (decoder->vmcs_due) {
-		event = native_put(decoder, PTL_FLOW_VMCS);
-		event->value = decoder->vmcs;
+	/* With an interrupt, VMCS goes first: it says whose page table it is. Else they come as they came. */
+	for (unsigned i = 0; i < 2; i++) {
+		bool paging = (i == 0) == decoder->paging_first;
+
+		if (paging ? !decoder->paging_due : !decoder->vmcs_due)
+			continue;
+		event = native_put(decoder, paging ? PTL_FLOW_PAGING : PTL_FLOW_VMCS);
+		event->value = paging ? decoder->paging : decoder->vmcs;
+		event->type = paging && decoder->paging_guest;
 		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
 		event->from = from;
 	}
-	if (decoder->paging_due) {
-		event = native_put(decoder, PTL_FLOW_PAGING);
-		event->value = decoder->paging;
-		event->type = decoder->paging_guest;
-		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
-		event->from = from;
-	}
-	decoder->vmcs_due = decoder->paging_due = false;
+	decoder->vmcs_due = decoder->paging_due = decoder->paging_first = false;
 }
 
 /* --- packets with an address ------------------------------------------------------------------------------ */
@@ -216,6 +215,12 @@ static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t i
 
 static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
+	/* CR3 filtering: the MOV to CR3 that PIP told of has stopped packets, too. */
+	if (!has_ip && decoder->cr3_end && native_only_time(decoder, decoder->cr3_end)) {
+		decoder->disabled_ip = 0;
+		put_disabled(decoder, has_ip, ip);
+		return;
+	}
 	if (native_walk_out(decoder, has_ip, ip))
 		/* Before the event, which may hand the batch over. */
 		decoder->disabled_ip = native_resume_ip(native_output_last(&decoder->out), has_ip, ip);
@@ -330,6 +335,7 @@ static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 
 	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->at + size)) {
 		decoder->place = NATIVE_PLACE_KNOWN;
+		decoder->last_ip = 0;
 		return;
 	}
 	change_mode(decoder, ip);
@@ -350,11 +356,16 @@ static void on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	bool owned = decoder->fup_owned || (decoder->next_mode && decoder->mode_at + 2 == decoder->at);
 
+	bool lost = decoder->place == NATIVE_PLACE_LOST;
+
 	if (!has_ip) {
 		damage(decoder);
-	} else if (!decoder->node && decoder->fup_owned) {
+	} else if (!decoder->node && decoder->fup_owned && !(lost && decoder->lost_within)) {
 		/* Packets are disabled, but not for these events. */
 		native_notes_put(decoder, true, ip);
+	} else if (lost && !decoder->lost_within) {
+		/* Nobody knows whether packets are enabled. */
+		native_notes_put(decoder, false, 0);
 	} else if (decoder->place == NATIVE_PLACE_OVERFLOWED) {
 		on_overflow_fup(decoder, ip);
 	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN) {
@@ -481,6 +492,7 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 			return;
 		change_space(decoder, false, 0);
 		native_go(decoder, next);
+		decoder->cr3_end = decoder->at + packet->size;
 	}
 }
 
@@ -491,6 +503,7 @@ static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *
 
 	decoder->vmcs = packet->vmcs.base;
 	decoder->vmcs_due = true;
+	decoder->paging_first = decoder->paging_due && !decoder->has_from;
 	if (!decoder->node) {
 		change_space(decoder, false, 0);
 	} else if (!decoder->has_from && !decoder->paging_due &&

@@ -17,7 +17,7 @@ tests = os.path.join(os.environ["PTL_TESTS"], "ptt")
 scratch = tempfile.mkdtemp(prefix="ptl-behaviour-")
 ENGINES = ("libipt", "libipt-insn", "native")
 SECTIONS = {"relog", "code", "packets", "flow", "why", *(f"flow {engine}" for engine in ENGINES)}
-FEWEST = 50
+FEWEST = 120
 # What an event may have besides addresses.
 NAMES = ("event", "data")
 NUMBERS = ("value", "vector", "block", "item")

@@ -52,6 +52,7 @@ static uint8_t branch_by_mnemonic(const ZydisDecodedInstruction *decoded)
 	case ZYDIS_MNEMONIC_SYSEXIT:
 	case ZYDIS_MNEMONIC_VMLAUNCH:
 	case ZYDIS_MNEMONIC_VMRESUME:
+	case ZYDIS_MNEMONIC_UIRET:
 	case ZYDIS_MNEMONIC_IRET:
 	case ZYDIS_MNEMONIC_IRETD:
 	case ZYDIS_MNEMONIC_IRETQ:
