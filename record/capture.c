@@ -28,6 +28,17 @@ struct waiting {
 
 /* ---- what the model gives -------------------------------------------------------------------- */
 
+int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
+{
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	int status = record_output_check(&capture->output,
+					 ptl_writer_stream(capture->output.writer, &stream));
+
+	*id = stream.id;
+	return status;
+}
+
 static int add_lane(struct record_capture *capture)
 {
 	uint32_t *lane;
@@ -44,16 +55,8 @@ static int add_lane(struct record_capture *capture)
 		capture->lane_capacity = capacity;
 	}
 	lane = capture->lanes[capture->lane_count++];
-	for (int part = 0; status == 0 && part < RECORD_PARTS; part++) {
-		struct ptl_stream stream = {.kind = PTL_KIND_EVENTS,
-					    .cpu = PTL_NO_CPU,
-					    .pid = PTL_NO_ID,
-					    .tid = PTL_NO_ID};
-
-		status = record_output_check(&capture->output,
-					     ptl_writer_stream(capture->output.writer, &stream));
-		lane[part] = stream.id;
-	}
+	for (int part = 0; status == 0 && part < RECORD_PARTS; part++)
+		status = record_capture_event_stream(capture, &lane[part]);
 	return status;
 }
 
@@ -97,6 +100,26 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 		snprintf(capture->first_loss, sizeof(capture->first_loss), "%s",
 			 loss->cause ? loss->cause : "");
 	return record_output_check(&capture->output, ptl_writer_loss(capture->output.writer, loss));
+}
+
+int record_capture_event(struct record_capture *capture, uint32_t stream,
+			 const struct ptl_event *event)
+{
+	capture->events++;
+	return record_output_check(&capture->output,
+				   ptl_writer_event(capture->output.writer, stream, event));
+}
+
+int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema)
+{
+	return record_output_check(&capture->output,
+				   ptl_writer_schema(capture->output.writer, schema));
+}
+
+int record_capture_map(struct record_capture *capture, const struct ptl_map *map)
+{
+	return record_output_check(&capture->output,
+				   ptl_writer_map(capture->output.writer, map));
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct record_capture {
 	size_t lane_capacity;
 	uint64_t ticked;
 	uint64_t pt_bytes;
+	uint64_t events; /* of providers */
 	uint64_t loss_records;
 	char first_loss[256]; /* its cause, for the summary */
 };
@@ -63,6 +64,14 @@ int record_capture_pt(struct record_capture *capture, uint32_t stream, const voi
 int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset,
 		       uint64_t time);
 int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss);
+
+/* A stream of events of no process in particular, and what goes to it; counted as events. */
+int record_capture_event_stream(struct record_capture *capture, uint32_t *stream);
+int record_capture_event(struct record_capture *capture, uint32_t stream,
+			 const struct ptl_event *event);
+/* What explains events; an equal one that is there costs nothing. */
+int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema);
+int record_capture_map(struct record_capture *capture, const struct ptl_map *map);
 
 /*
  * Hands over a message of the software source, a copy of which is kept. image: what is known of the

@@ -7,6 +7,8 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/options.h"
+#include "record/provider_list.h"
+#include "record/provider_rules.h"
 #include "record/settings.h"
 #include "record/source.h"
 
@@ -157,6 +159,47 @@ static int take_truth(void *target, const char *argument)
 	return 0;
 }
 
+static int take_provider(void *target, const char *argument)
+{
+	struct record_settings *settings = target;
+
+	if (settings->rule_count == PTL_SHARE_RULES_MAX)
+		return ptl_fail(PTL_MISUSE, "at most %u are possible", PTL_SHARE_RULES_MAX);
+	return record_provider_rule_parse(argument, &settings->rules[settings->rule_count++]);
+}
+
+static int take_attach(void *target, const char *argument)
+{
+	(void)argument;
+	((struct record_settings *)target)->attach = true;
+	return 0;
+}
+
+static int take_list_providers(void *target, const char *argument)
+{
+	(void)argument;
+	((struct record_settings *)target)->list_providers = true;
+	return 0;
+}
+
+static int take_json(void *target, const char *argument)
+{
+	(void)argument;
+	((struct record_settings *)target)->json = true;
+	return 0;
+}
+
+static int take_provider_buffer(void *target, const char *argument)
+{
+	struct record_settings *settings = target;
+	int status = take_bounded(argument, PTL_SHARE_RING_MIN, PTL_SHARE_RING_MAX,
+				  &settings->provider_ring);
+
+	if (status == 0 && settings->provider_ring & (settings->provider_ring - 1))
+		return ptl_fail(PTL_MISUSE, "%s is not a power of two", argument);
+	return status;
+}
+
 static int take_embed(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
@@ -231,6 +274,22 @@ static const struct ptl_option options[] = {
 	{"threads", 0, "N", "most threads at one time (1024)", take_threads, NULL},
 	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders",
 	 take_truth, NULL},
+	{"", 0, NULL, "Events of programs", NULL, NULL},
+	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
+	 "record a provider's events; several times; * is every provider. LEVEL: critical, error, "
+	 "warning, info, verbose, all (the default), or a number; KEYWORDS: bits, any of which is "
+	 "enough",
+	 take_provider, NULL},
+	{"attach-providers", 0, NULL,
+	 "of all your programs, also those that run already; needs no COMMAND: until Ctrl-C then, "
+	 "or --duration",
+	 take_attach, NULL},
+	{"list-providers", 0, NULL,
+	 "show which programs have providers now, and who has turned them on", take_list_providers,
+	 NULL},
+	{"json", 0, NULL, "with --list-providers: JSON, an object a program", take_json, NULL},
+	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (1M)",
+	 take_provider_buffer, NULL},
 	{"", 0, NULL, "Messages", NULL, NULL},
 	{"quiet", 'q', NULL, "only warnings and errors", take_quiet, NULL},
 	{"no-progress", 0, NULL, "no progress line on the terminal", take_no_progress, NULL},
@@ -243,30 +302,63 @@ static const struct ptl_command_line command_line = {
 	.program = "ptl-record",
 	.usage = "[options] [--] COMMAND [ARGUMENT]...",
 	.summary = "Runs COMMAND and records the control flow of it and all its descendants as "
-		   "Intel PT packets in a "
+		   "Intel PT packets, and the events that they write, in a "
 		   ".ptl file. The exit status is that of COMMAND.",
 	.examples = "  ptl-record -o build.ptl -- gcc -O2 -c big.c\n"
 		    "  ptl-record --clock=virtual --embed=debug ./a.out\n"
+		    "  ptl-record --source=none -p 'MyCompany-Server:info' -- ./server\n"
+		    "  ptl-record -o all.ptl -p '*' --attach-providers --duration=10s\n"
 		    "  ptl-record -o /dev/fd/3 -- COMMAND 3>&1 >/dev/null | ptl-dump stats -\n",
 	.tables = tables,
 	.stop_at_operand = 1,
 };
 
-/* What has no meaning without packets. Returns an exit status. */
-static int check_none(struct record_settings *settings)
+static int usage(const char *text, const char *hint)
 {
-	if (strcmp(settings->source, "none") != 0)
-		return 0;
-	if (settings->clock == PTL_CLOCK_VIRTUAL || settings->truth) {
-		ptl_message_error("--source none has no %s",
-				  settings->truth ? "truth" : "virtual clock");
-		ptl_message_hint("--source qemu");
+	ptl_message_error("%s", text);
+	ptl_message_hint("%s", hint);
+	return PTL_EXIT_USAGE;
+}
+
+/* Looks whether what is asked for makes sense together. Returns an exit status. */
+static int check_settings(struct record_settings *settings)
+{
+	if (!settings->command && !settings->attach)
+		return usage("no command to record", "ptl-record --help");
+	if (!settings->command && !strcmp(settings->source, "auto"))
+		settings->source = "none";
+	if (!settings->command && strcmp(settings->source, "none") != 0)
+		return usage("packets come from a command that is started here, and there is none",
+			     "--source none");
+	if (settings->attach && !settings->rule_count)
+		return usage("--attach-providers needs a --provider", "--provider '*'");
+	if (settings->rule_count && settings->clock == PTL_CLOCK_VIRTUAL)
+		return usage("providers' events are in real time, which has no place on the "
+			     "virtual clock",
+			     "--clock real, or no --provider");
+	if (settings->truth && settings->output && !strcmp(settings->truth, settings->output)) {
+		ptl_message_error("--output and --truth name the same file: %s", settings->output);
 		return PTL_EXIT_USAGE;
 	}
+	if (strcmp(settings->source, "none") != 0)
+		return 0;
+	if (settings->clock == PTL_CLOCK_VIRTUAL)
+		return usage("--source none has no virtual clock", "--source qemu");
+	if (settings->truth)
+		return usage("--source none has no truth", "--source qemu");
 	/* Nothing is decoded, so nothing is needed for it. */
 	if (!settings->embed_given)
 		settings->embed = PTL_EMBED_NONE;
 	return 0;
+}
+
+static int list_providers(const struct record_settings *settings)
+{
+	int status = record_provider_list(settings->json, stdout);
+
+	if (status < 0)
+		return ptl_message_failure(status);
+	return fflush(stdout) ? PTL_EXIT_SYSTEM : PTL_EXIT_OK;
 }
 
 int main(int argc, char **argv)
@@ -283,6 +375,7 @@ int main(int argc, char **argv)
 		.flush_interval = 1000000000u,
 		.ring_size = 512u << 10,
 		.threads_max = 1024,
+		.provider_ring = 1u << 20,
 		.command_line = argv,
 	};
 	const struct record_source *source;
@@ -297,17 +390,10 @@ int main(int argc, char **argv)
 		record_source_list(&settings, stdout);
 		return fflush(stdout) ? PTL_EXIT_SYSTEM : PTL_EXIT_OK;
 	}
-	if (first == argc) {
-		ptl_message_error("no command to record");
-		ptl_message_hint("ptl-record --help");
-		return PTL_EXIT_USAGE;
-	}
-	if (settings.truth && settings.output && !strcmp(settings.truth, settings.output)) {
-		ptl_message_error("--output and --truth name the same file: %s", settings.output);
-		return PTL_EXIT_USAGE;
-	}
-	settings.command = argv + first;
-	status = check_none(&settings);
+	if (settings.list_providers)
+		return list_providers(&settings);
+	settings.command = first == argc ? NULL : argv + first;
+	status = check_settings(&settings);
 	if (status)
 		return status;
 	source = record_source_choose(&settings);

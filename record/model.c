@@ -498,6 +498,15 @@ int record_model_message(struct record_model *model, const struct ptl_message *m
 	return status < 0 ? status : dispatch(model, process, message, image);
 }
 
+bool record_model_has(const struct record_model *model, uint32_t pid)
+{
+	const uint64_t *number = ptl_hash_map_get(&model->by_pid, pid);
+	const struct record_process *process = number ? record_find_process(model, (uint32_t)*number)
+						      : NULL;
+
+	return process && !process->gone && !process->ended;
+}
+
 void record_model_counts(const struct record_model *model, struct record_model_counts *counts)
 {
 	*counts = model->counts;

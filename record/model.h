@@ -78,6 +78,9 @@ int record_model_tick(struct record_model *model, uint64_t now);
 /* The recording ends: rundown of what is alive. */
 int record_model_finish(struct record_model *model);
 
+/* Whether a process with this pid is known, and has not ended. */
+bool record_model_has(const struct record_model *model, uint32_t pid);
+
 void record_model_counts(const struct record_model *model, struct record_model_counts *counts);
 
 /* The latest time of any event. */

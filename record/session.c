@@ -21,6 +21,7 @@
 /* How long descendants may take to end after the command. */
 #define GRACE (200 * MILLISECOND)
 #define PROGRESS_TIME (500 * MILLISECOND)
+#define ATTACHED_NUMBERS 0x40000000u /* of processes that are not the source's */
 
 /* ---- before the start ------------------------------------------------------------------------ */
 
@@ -50,10 +51,14 @@ static int step(struct record_session *session, uint64_t now, bool *work)
 {
 	int status = session->engine->step(session, now, work);
 
+	if (status == 0 && session->own_observer)
+		status = record_observer_step(session->own_observer, now);
 	if (status == 0)
 		status = record_session_reap(session);
 	if (status == 0)
 		status = session->engine->bury(session);
+	if (status == 0 && session->providers)
+		status = record_providers_step(session->providers, record_now());
 	if (status == 0)
 		status = record_capture_advance(&session->capture, now, false);
 	return status;
@@ -77,7 +82,11 @@ static bool is_over(const struct record_session *session, uint64_t now)
 /* Milliseconds to sleep: no longer than what was asked for lasts. */
 static unsigned sleep_time(const struct record_session *session, uint64_t now, bool work)
 {
-	const unsigned longest = work ? SLEEP_BUSY : SLEEP_IDLE;
+	const unsigned patience = session->providers && !session->stopped
+					  ? record_providers_patience(session->providers)
+					  : SLEEP_IDLE;
+	const unsigned wanted = work ? SLEEP_BUSY : SLEEP_IDLE;
+	const unsigned longest = wanted < patience ? wanted : patience;
 	const uint64_t end = session->start + session->settings->duration;
 	const uint64_t left = end > now ? (end - now) / MILLISECOND + 1 : 1;
 
@@ -151,7 +160,11 @@ static int finish_source(struct record_session *session)
 
 	if (!session->alone)
 		record_session_stop(session);
-	status = session->engine->finish(session);
+	status = session->providers ? record_providers_finish(session->providers) : 0;
+	if (status == 0 && session->own_observer)
+		status = record_observer_finish(session->own_observer, record_now());
+	if (status == 0)
+		status = session->engine->finish(session);
 	if (status == 0)
 		status = record_capture_advance(&session->capture, record_now(), true);
 	/* What was attached to was there before and goes on: nothing of it is missing. */
@@ -188,16 +201,44 @@ static int finish(struct record_session *session, const char *path)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Those who write events are told of by the engine's observer, or by one for them alone. */
+static int start_providers(struct record_session *session)
+{
+	int status = 0;
+
+	if (!session->settings->rule_count)
+		return 0;
+	if (!session->observer && session->settings->attach) {
+		status = record_observer_new(&session->capture, ATTACHED_NUMBERS,
+					     &session->own_observer);
+		session->observer = session->own_observer;
+	}
+	return status < 0 ? status
+			  : record_providers_open(&session->capture, session->observer,
+						  &session->providers);
+}
+
 static int start(struct record_session *session, const struct record_command *command,
 		 const struct rlimit *files)
 {
+	int status;
+
 	record_signals_ring(session->doorbell);
 	session->start = record_now();
-	if (!command)
-		return 0;
+	status = start_providers(session);
+	if (status < 0 || !command)
+		return status;
 	/* Descendants that lose their parent become our children. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return session->engine->launch(session, command, files);
+}
+
+static void close_parts(struct record_session *session)
+{
+	record_signals_ring(NULL);
+	record_providers_close(session->providers);
+	record_observer_free(session->own_observer);
+	session->engine->close(session);
 }
 
 /* With the trace open: runs the command. */
@@ -214,14 +255,14 @@ static int record_command(struct record_session *session, const struct record_co
 		if (status == 0) {
 			run(session);
 			status = finish(session, path);
-			record_signals_ring(NULL);
-			session->engine->close(session);
+			close_parts(session);
 			return status;
 		}
-		record_signals_ring(NULL);
-		session->engine->close(session);
+		ptl_message_failure(status);
+		close_parts(session);
+	} else {
+		ptl_message_failure(status);
 	}
-	ptl_message_failure(status);
 	(void)record_capture_close(&session->capture, record_now());
 	return PTL_EXIT_SYSTEM;
 }

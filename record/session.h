@@ -10,6 +10,8 @@
 
 #include "record/capture.h"
 #include "record/command.h"
+#include "record/observer.h"
+#include "record/providers.h"
 #include "record/settings.h"
 
 struct record_session;
@@ -18,7 +20,7 @@ struct record_session;
 struct record_engine {
 	/* Completes what the machine record says of the source. */
 	void (*describe)(const struct record_settings *settings, struct ptl_machine *machine);
-	/* Prepares the source, and sets session->doorbell. */
+	/* Prepares the source, and sets session->doorbell; may set session->observer. */
 	int (*open)(struct record_session *session);
 	/* Starts the command and sets session->pid. files: the limit of descriptors it shall have. */
 	int (*launch)(struct record_session *session, const struct record_command *command,
@@ -46,6 +48,10 @@ struct record_session {
 	void *state;
 	bool has_command;
 	struct record_capture capture;
+	/* Who tells of processes that are not the engine's; may be the engine's own; NULL: nobody. */
+	struct record_observer *observer;
+	struct record_observer *own_observer; /* the session's, where the engine has none */
+	struct record_providers *providers; /* NULL: none were asked for */
 	uint32_t *doorbell; /* the engine's: counted up by signals and by what there is to take */
 	pid_t pid;          /* of the command */
 	bool ended;         /* the command */

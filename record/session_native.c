@@ -42,13 +42,16 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 static int open_source(struct record_session *session)
 {
 	struct native_session *state = state_of(session);
+	int status;
 
 	session->doorbell = &state->doorbell;
 	if (session->has_command && !record_proc_has_children())
 		ptl_message_warning("this kernel does not tell of processes' children "
 				    "(CONFIG_PROC_CHILDREN): of the command's descendants, only "
 				    "those that write events are in the trace");
-	return record_observer_new(&session->capture, FIRST_NUMBER, &state->observer);
+	status = record_observer_new(&session->capture, FIRST_NUMBER, &state->observer);
+	session->observer = state->observer;
+	return status;
 }
 
 static int launch(struct record_session *session, const struct record_command *command,

@@ -8,6 +8,7 @@
 
 #include <ptl/trace.h>
 
+#include "provider/session_layout.h"
 #include "record/image_store.h"
 
 /* All strings belong to the command line. */
@@ -33,7 +34,13 @@ struct record_settings {
 	uint64_t ring_size;        /* bytes of PT that a thread may be ahead of the recorder */
 	uint32_t threads_max;      /* threads recorded at one time */
 	char *const *command_line; /* the recorder's own argv, for the trace's provenance */
-	char *const *command;      /* ends with NULL */
+	char *const *command;      /* ends with NULL; NULL: none, but what runs already */
+	struct ptl_share_rule rules[PTL_SHARE_RULES_MAX]; /* of providers */
+	uint32_t rule_count;
+	bool attach;               /* also to programs that are no descendants of the command */
+	uint64_t provider_ring;    /* bytes of events that a thread may be ahead of the recorder */
+	bool list_providers;
+	bool json;
 };
 
 #endif

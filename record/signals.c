@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
+static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGIO};
 /* What a write that fails raises, besides failing. */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
@@ -35,7 +35,7 @@ static void on_signal(int number)
 		__atomic_store_n(&state.child, 1, __ATOMIC_RELAXED);
 	else if (number == SIGINT || number == SIGQUIT)
 		__atomic_add_fetch(&state.interrupts, 1, __ATOMIC_RELAXED);
-	else
+	else if (number != SIGIO)
 		__atomic_store_n(&state.terminate, number, __ATOMIC_RELAXED);
 	if (doorbell) {
 		__atomic_add_fetch(doorbell, 1, __ATOMIC_SEQ_CST);
@@ -53,7 +53,8 @@ void record_signals_start(void)
 	action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
 	for (size_t i = 0; i < COUNT(caught); i++) {
 		sigaction(caught[i], NULL, &state.before[i]);
-		if (caught[i] == SIGCHLD || state.before[i].sa_handler != SIG_IGN)
+		if (caught[i] == SIGCHLD || caught[i] == SIGIO ||
+		    state.before[i].sa_handler != SIG_IGN)
 			sigaction(caught[i], &action, NULL);
 	}
 	for (size_t i = 0; i < COUNT(ignored); i++)

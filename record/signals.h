@@ -15,7 +15,8 @@ struct record_signals {
 };
 
 /*
- * Takes over SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE and SIGXFSZ. Signals
+ * Takes over SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD and SIGIO, which only rings, and ignores
+ * SIGPIPE and SIGXFSZ. Signals
  * that were ignored when we were started stay ignored. One at a time in a program.
  */
 void record_signals_start(void);

@@ -27,6 +27,6 @@ $(O)/programs/%.plugin: testdata/programs/plugins/%.c testdata/programs/plugins/
 	$(Q)$(PYTHON) testdata/programs/plugins/pack $@.o $@ $(key_$(basename $(@F))) && rm -f $@.o
 
 # Programs with providers.
-provider_programs := authentication
+provider_programs := authentication provider_writer
 $(foreach p,$(provider_programs),$(eval flags_$(p) := -Iformat/include -Iprovider/include) \
 	$(eval libs_$(p) := $(provider)) $(eval $(O)/programs/$(p): $(provider)))
