@@ -40,7 +40,7 @@ static struct told present(const struct ptl_enabled *enabled)
 
 void ptl_listener_tell(uint32_t number)
 {
-	struct ptl_provider **registered = &ptl_process.entries[number].provider, *provider;
+	struct ptl_provider **registered = &ptl_this_process.entries[number].provider, *provider;
 
 	pthread_mutex_lock(&callbacks);
 	provider = __atomic_load_n(registered, __ATOMIC_ACQUIRE);
@@ -72,7 +72,7 @@ static void *listen(void *context)
 	(void)context;
 	for (;;) {
 		uint32_t seen = __atomic_load_n(notify, __ATOMIC_ACQUIRE);
-		uint32_t count = __atomic_load_n(&ptl_process.entry_count, __ATOMIC_ACQUIRE);
+		uint32_t count = __atomic_load_n(&ptl_this_process.entry_count, __ATOMIC_ACQUIRE);
 
 		for (uint32_t i = 0; i < count; i++)
 			ptl_listener_tell(i);
@@ -102,7 +102,7 @@ void ptl_listener_start(void)
 void ptl_listener_forget(uint32_t number)
 {
 	pthread_mutex_lock(&callbacks);
-	if (!__atomic_load_n(&ptl_process.entries[number].provider, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&ptl_this_process.entries[number].provider, __ATOMIC_ACQUIRE))
 		memset(&told[number], 0, sizeof(told[number]));
 	pthread_mutex_unlock(&callbacks);
 }

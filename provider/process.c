@@ -19,7 +19,7 @@
 
 #define MAP_SIZE PTL_SHARE_HEAP_OFFSET
 
-struct ptl_process ptl_process;
+struct ptl_this_process ptl_this_process;
 struct ptl_enabled ptl_nothing_enabled;
 
 static uint64_t no_instance;
@@ -57,13 +57,13 @@ bool ptl_process_lock(sigset_t *before)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&blocked, faults[i]);
 	pthread_sigmask(SIG_BLOCK, &blocked, before);
-	while (!__atomic_compare_exchange_n(&ptl_process.lock, &holder, self, false,
+	while (!__atomic_compare_exchange_n(&ptl_this_process.lock, &holder, self, false,
 					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (holder == self) {
 			pthread_sigmask(SIG_SETMASK, before, NULL);
 			return false;
 		}
-		syscall(SYS_futex, &ptl_process.lock, FUTEX_WAIT_PRIVATE, holder, &pause, NULL, 0);
+		syscall(SYS_futex, &ptl_this_process.lock, FUTEX_WAIT_PRIVATE, holder, &pause, NULL, 0);
 		holder = 0;
 	}
 	return true;
@@ -71,8 +71,8 @@ bool ptl_process_lock(sigset_t *before)
 
 void ptl_process_unlock(const sigset_t *before)
 {
-	__atomic_store_n(&ptl_process.lock, 0, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &ptl_process.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	__atomic_store_n(&ptl_this_process.lock, 0, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &ptl_this_process.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
@@ -87,12 +87,12 @@ static void describe(struct ptl_share_process *header)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	header->magic = PTL_SHARE_PROCESS_MAGIC;
 	header->version = PTL_SHARE_VERSION;
-	header->pid = ptl_process.pid;
-	header->id = ptl_process.id;
+	header->pid = ptl_this_process.pid;
+	header->id = ptl_this_process.id;
 	header->start = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	header->clock = PTL_CLOCK_MONOTONIC;
-	header->heap_end = PTL_SHARE_HEAP_OFFSET + ptl_process.heap_size;
-	header->provider_count = ptl_process.entry_count;
+	header->heap_end = PTL_SHARE_HEAP_OFFSET + ptl_this_process.heap_size;
+	header->provider_count = ptl_this_process.entry_count;
 	if (stat("/proc/self/ns/pid", &status) == 0)
 		header->pid_namespace = status.st_ino;
 	strncpy(header->program, program_invocation_short_name, sizeof(header->program) - 1);
@@ -101,7 +101,7 @@ static void describe(struct ptl_share_process *header)
 /* What the entry's page holds behind the words of sessions. */
 static bool write_entry(int file, uint32_t number)
 {
-	const struct ptl_provider_entry *entry = &ptl_process.entries[number];
+	const struct ptl_provider_entry *entry = &ptl_this_process.entries[number];
 	struct {
 		uint32_t state;
 		uint32_t flags;
@@ -127,12 +127,12 @@ static bool fill_file(int file)
 
 	describe(&header);
 	/* All pages that will be touched are allocated: a full folder is no SIGBUS. */
-	if (ftruncate(file, (off_t)(MAP_SIZE + ptl_process.heap_size)) ||
-	    fallocate(file, 0, 0, (off_t)PTL_SHARE_PROVIDER_OFFSET(ptl_process.entry_count)) ||
+	if (ftruncate(file, (off_t)(MAP_SIZE + ptl_this_process.heap_size)) ||
+	    fallocate(file, 0, 0, (off_t)PTL_SHARE_PROVIDER_OFFSET(ptl_this_process.entry_count)) ||
 	    !ptl_write_at(file, &header, sizeof(header), 0) ||
-	    !ptl_write_at(file, ptl_process.heap, ptl_process.heap_size, PTL_SHARE_HEAP_OFFSET))
+	    !ptl_write_at(file, ptl_this_process.heap, ptl_this_process.heap_size, PTL_SHARE_HEAP_OFFSET))
 		return false;
-	for (uint32_t i = 0; i < ptl_process.entry_count; i++) {
+	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
 		if (!write_entry(file, i))
 			return false;
 	}
@@ -142,30 +142,30 @@ static bool fill_file(int file)
 /* Over the mapping of a former life, which pointers in providers refer to. */
 static bool map_file(int file)
 {
-	void *map = mmap(ptl_process.map, MAP_SIZE, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | (ptl_process.map ? MAP_FIXED : 0), file, 0);
+	void *map = mmap(ptl_this_process.map, MAP_SIZE, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | (ptl_this_process.map ? MAP_FIXED : 0), file, 0);
 
 	if (map == MAP_FAILED)
 		return false;
-	ptl_process.map = map;
+	ptl_this_process.map = map;
 	return true;
 }
 
 static bool make_file(void)
 {
-	int folder = ptl_folder_open(ptl_process.folder), file = -1;
+	int folder = ptl_folder_open(ptl_this_process.folder), file = -1;
 	char new_name[PTL_SHARE_NAME_SIZE], name[PTL_SHARE_NAME_SIZE];
 	bool made = false;
 
 	if (folder < 0)
 		return false;
-	ptl_process.pid = (uint32_t)getpid();
-	ptl_process.id = ptl_random();
-	ptl_process.made_rings = false;
-	memset(ptl_process.slots, 0, sizeof(ptl_process.slots));
+	ptl_this_process.pid = (uint32_t)getpid();
+	ptl_this_process.id = ptl_random();
+	ptl_this_process.made_rings = false;
+	memset(ptl_this_process.slots, 0, sizeof(ptl_this_process.slots));
 	file = ptl_folder_new_file(folder, new_name);
 	if (file >= 0) {
-		ptl_name_process(name, ptl_process.pid, ptl_process.id);
+		ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
 		made = fill_file(file) && map_file(file) && renameat(folder, new_name, folder, name) == 0;
 		if (!made)
 			unlinkat(folder, new_name, 0);
@@ -178,16 +178,16 @@ static bool make_file(void)
 /* Nothing is enabled, for good: there is no file to enable it in. */
 static void map_nothing(void)
 {
-	if (ptl_process.map)
-		mmap(ptl_process.map, MAP_SIZE, PROT_READ | PROT_WRITE,
+	if (ptl_this_process.map)
+		mmap(ptl_this_process.map, MAP_SIZE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 bool ptl_process_make(void)
 {
-	bool forked = ptl_process.map && !ptl_this_instance();
+	bool forked = ptl_this_process.map && !ptl_this_instance();
 
-	if (ptl_process.map && !forked)
+	if (ptl_this_process.map && !forked)
 		return true;
 	if (!make_file()) {
 		map_nothing();
@@ -195,9 +195,9 @@ bool ptl_process_make(void)
 			__atomic_store_n(ptl_instance, ptl_random(), __ATOMIC_RELEASE);
 		return false;
 	}
-	__atomic_store_n(ptl_instance, ptl_process.id, __ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < ptl_process.entry_count; i++) {
-		if (ptl_process.entries[i].provider)
+	__atomic_store_n(ptl_instance, ptl_this_process.id, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
+		if (ptl_this_process.entries[i].provider)
 			ptl_process_look(i);
 	}
 	return true;
@@ -206,27 +206,27 @@ bool ptl_process_make(void)
 bool ptl_process_write_heap(size_t from)
 {
 	char name[PTL_SHARE_NAME_SIZE];
-	int folder = ptl_folder_open(ptl_process.folder), file;
+	int folder = ptl_folder_open(ptl_this_process.folder), file;
 	bool written;
 
 	if (folder < 0)
 		return false;
-	ptl_name_process(name, ptl_process.pid, ptl_process.id);
+	ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
 	file = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	close(folder);
 	if (file < 0)
 		return false;
 	/* Entries that are yet to come are one page further. */
 	written = fallocate(file, 0, 0, (off_t)PTL_SHARE_PROVIDER_OFFSET(
-						ptl_process.entry_count < PTL_SHARE_PROVIDERS_MAX
-							? ptl_process.entry_count + 1
+						ptl_this_process.entry_count < PTL_SHARE_PROVIDERS_MAX
+							? ptl_this_process.entry_count + 1
 							: PTL_SHARE_PROVIDERS_MAX)) == 0 &&
-		  ptl_write_at(file, ptl_process.heap + from, ptl_process.heap_size - from,
+		  ptl_write_at(file, ptl_this_process.heap + from, ptl_this_process.heap_size - from,
 			       PTL_SHARE_HEAP_OFFSET + from);
 	close(file);
 	if (written)
 		__atomic_store_n(&ptl_shared_header()->heap_end,
-				 PTL_SHARE_HEAP_OFFSET + ptl_process.heap_size, __ATOMIC_RELEASE);
+				 PTL_SHARE_HEAP_OFFSET + ptl_this_process.heap_size, __ATOMIC_RELEASE);
 	return written;
 }
 
@@ -236,8 +236,8 @@ static bool concerns_us(const struct ptl_share_session *session)
 {
 	if (session->flags & PTL_SHARE_SESSION_EVERYONE)
 		return true;
-	for (uint32_t i = 0; i < ptl_process.session_count; i++) {
-		if (ptl_process.sessions[i] == session->id)
+	for (uint32_t i = 0; i < ptl_this_process.session_count; i++) {
+		if (ptl_this_process.sessions[i] == session->id)
 			return true;
 	}
 	return false;
@@ -245,10 +245,10 @@ static bool concerns_us(const struct ptl_share_session *session)
 
 void ptl_process_look(uint32_t number)
 {
-	const struct ptl_provider_entry *entry = &ptl_process.entries[number];
+	const struct ptl_provider_entry *entry = &ptl_this_process.entries[number];
 	struct ptl_enabled *enabled = &ptl_shared_entry(number)->enabled;
-	struct ptl_share_session_file *file = &ptl_process.file;
-	int folder = ptl_folder_open(ptl_process.folder);
+	struct ptl_share_session_file *file = &ptl_this_process.file;
+	int folder = ptl_folder_open(ptl_this_process.folder);
 
 	if (folder < 0)
 		return;

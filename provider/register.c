@@ -21,13 +21,13 @@ static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 /* Ids of 16 hexadecimal digits, with a comma between them; anything else ends the list. */
 static void read_sessions(const char *text)
 {
-	while (text && ptl_process.session_count < PTL_SESSIONS_MAX) {
+	while (text && ptl_this_process.session_count < PTL_SESSIONS_MAX) {
 		char *end;
 		uint64_t id = strtoull(text, &end, 16);
 
 		if (end != text + 16)
 			return;
-		ptl_process.sessions[ptl_process.session_count++] = id;
+		ptl_this_process.sessions[ptl_this_process.session_count++] = id;
 		text = *end == ',' ? end + 1 : NULL;
 	}
 }
@@ -52,12 +52,12 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
 	__atomic_store_n(ptl_instance, 0, __ATOMIC_RELEASE);
-	ptl_process.lock = 0;
-	if (ptl_process.map &&
-	    mmap(ptl_process.map, PTL_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE,
+	ptl_this_process.lock = 0;
+	if (ptl_this_process.map &&
+	    mmap(ptl_this_process.map, PTL_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
-		for (uint32_t i = 0; i < ptl_process.entry_count; i++) {
-			if (ptl_process.entries[i].provider)
+		for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
+			if (ptl_this_process.entries[i].provider)
 				ptl_share_turn_on(&ptl_shared_entry(i)->enabled, 0, 1, UINT8_MAX,
 						  UINT64_MAX);
 		}
@@ -83,18 +83,18 @@ static bool prepare(void)
 {
 	const char *folder = secure_getenv(PTL_SHARE_FOLDER_VARIABLE);
 
-	if (ptl_process.prepared)
+	if (ptl_this_process.prepared)
 		return true;
-	if (folder && strlen(folder) < sizeof(ptl_process.folder))
-		strcpy(ptl_process.folder, folder);
+	if (folder && strlen(folder) < sizeof(ptl_this_process.folder))
+		strcpy(ptl_this_process.folder, folder);
 	else
-		ptl_name_folder(ptl_process.folder, geteuid());
+		ptl_name_folder(ptl_this_process.folder, geteuid());
 	read_sessions(secure_getenv(PTL_SHARE_SESSIONS_VARIABLE));
 	if (!make_instance())
 		return false;
 	ptl_thread_prepare();
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-	ptl_process.prepared = true;
+	ptl_this_process.prepared = true;
 	return true;
 }
 
@@ -104,13 +104,13 @@ static __attribute__((destructor)) void remove_file(void)
 	char name[PTL_SHARE_NAME_SIZE];
 	int folder;
 
-	if (!ptl_process.map || ptl_process.made_rings || !ptl_this_instance() ||
-	    (uint32_t)getpid() != ptl_process.pid)
+	if (!ptl_this_process.map || ptl_this_process.made_rings || !ptl_this_instance() ||
+	    (uint32_t)getpid() != ptl_this_process.pid)
 		return;
-	folder = ptl_folder_open(ptl_process.folder);
+	folder = ptl_folder_open(ptl_this_process.folder);
 	if (folder < 0)
 		return;
-	ptl_name_process(name, ptl_process.pid, ptl_process.id);
+	ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
 	unlinkat(folder, name, 0);
 	close(folder);
 }
@@ -220,43 +220,43 @@ static void put_map(struct ptl_bytes *out, const struct ptl_map_definition *defi
 
 static bool make_room(size_t size)
 {
-	size_t capacity = ptl_process.heap_capacity ? ptl_process.heap_capacity : 1 << 16;
+	size_t capacity = ptl_this_process.heap_capacity ? ptl_this_process.heap_capacity : 1 << 16;
 	void *heap;
 
-	while (capacity < ptl_process.heap_size + size)
+	while (capacity < ptl_this_process.heap_size + size)
 		capacity *= 2;
 	if (capacity > PTL_SHARE_HEAP_MAX)
 		return false;
-	if (capacity == ptl_process.heap_capacity)
+	if (capacity == ptl_this_process.heap_capacity)
 		return true;
-	heap = ptl_process.heap ? mremap(ptl_process.heap, ptl_process.heap_capacity, capacity, MREMAP_MAYMOVE)
+	heap = ptl_this_process.heap ? mremap(ptl_this_process.heap, ptl_this_process.heap_capacity, capacity, MREMAP_MAYMOVE)
 				: mmap(NULL, capacity, PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (heap == MAP_FAILED)
 		return false;
-	ptl_process.heap = heap;
-	ptl_process.heap_capacity = capacity;
+	ptl_this_process.heap = heap;
+	ptl_this_process.heap_capacity = capacity;
 	return true;
 }
 
 static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 {
 	struct ptl_share_chunk chunk = {.provider = number, .data_size = (uint32_t)records->size};
-	size_t from = ptl_process.heap_size, size = (sizeof(chunk) + records->size + 7) & ~(size_t)7;
+	size_t from = ptl_this_process.heap_size, size = (sizeof(chunk) + records->size + 7) & ~(size_t)7;
 
 	if (!records->size)
 		return 0;
 	if (records->size > PTL_SHARE_HEAP_MAX || !make_room(size))
 		return PTL_NO_MEMORY;
 	chunk.size = (uint32_t)size;
-	memcpy(ptl_process.heap + from, &chunk, sizeof(chunk));
-	memcpy(ptl_process.heap + from + sizeof(chunk), records->data, records->size);
-	memset(ptl_process.heap + from + sizeof(chunk) + records->size, 0,
+	memcpy(ptl_this_process.heap + from, &chunk, sizeof(chunk));
+	memcpy(ptl_this_process.heap + from + sizeof(chunk), records->data, records->size);
+	memset(ptl_this_process.heap + from + sizeof(chunk) + records->size, 0,
 	       size - sizeof(chunk) - records->size);
-	ptl_process.heap_size += size;
+	ptl_this_process.heap_size += size;
 	if (ptl_process_write_heap(from))
 		return 0;
-	ptl_process.heap_size = from;
+	ptl_this_process.heap_size = from;
 	return PTL_SYSTEM;
 }
 
@@ -265,27 +265,27 @@ static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 /* One that the same provider had before, or a new one; its number, or PTL_NO_MEMORY. */
 static int find_entry(const struct ptl_provider *provider, const struct ptl_bytes *records)
 {
-	for (uint32_t i = 0; i < ptl_process.entry_count; i++) {
-		const struct ptl_provider_entry *entry = &ptl_process.entries[i];
+	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
+		const struct ptl_provider_entry *entry = &ptl_this_process.entries[i];
 
 		if (!entry->provider && !memcmp(&entry->guid, &provider->guid, sizeof(entry->guid)) &&
 		    !strcmp(entry->name, provider->name) && entry->chunk_size == records->size &&
 		    (!records->size ||
-		     !memcmp(ptl_process.heap + entry->chunk, records->data, records->size)))
+		     !memcmp(ptl_this_process.heap + entry->chunk, records->data, records->size)))
 			return (int)i;
 	}
-	return ptl_process.entry_count < PTL_SHARE_PROVIDERS_MAX ? (int)ptl_process.entry_count
+	return ptl_this_process.entry_count < PTL_SHARE_PROVIDERS_MAX ? (int)ptl_this_process.entry_count
 								 : PTL_NO_MEMORY;
 }
 
 static int add_entry(uint32_t number, const struct ptl_provider *provider, const struct ptl_bytes *records)
 {
-	struct ptl_provider_entry *entry = &ptl_process.entries[number];
+	struct ptl_provider_entry *entry = &ptl_this_process.entries[number];
 	struct ptl_share_provider *shared = ptl_shared_entry(number);
-	size_t chunk = ptl_process.heap_size + sizeof(struct ptl_share_chunk);
+	size_t chunk = ptl_this_process.heap_size + sizeof(struct ptl_share_chunk);
 	/* Without definitions, too: this allocates the entry's page. */
 	int status = records->size ? add_chunk(number, records)
-		     : ptl_process_write_heap(ptl_process.heap_size) ? 0 : PTL_SYSTEM;
+		     : ptl_process_write_heap(ptl_this_process.heap_size) ? 0 : PTL_SYSTEM;
 
 	if (status)
 		return status;
@@ -304,11 +304,11 @@ static void publish_entry(uint32_t number, struct ptl_provider *provider)
 	struct ptl_share_provider *shared = ptl_shared_entry(number);
 
 	shared->flags = provider->callback ? PTL_SHARE_HAS_CALLBACK : 0;
-	__atomic_store_n(&ptl_process.entries[number].provider, provider, __ATOMIC_RELEASE);
+	__atomic_store_n(&ptl_this_process.entries[number].provider, provider, __ATOMIC_RELEASE);
 	__atomic_store_n(&shared->state, PTL_SHARE_REGISTERED, __ATOMIC_SEQ_CST);
-	if (number == ptl_process.entry_count) {
-		__atomic_store_n(&ptl_process.entry_count, number + 1, __ATOMIC_RELEASE);
-		__atomic_store_n(&ptl_shared_header()->provider_count, ptl_process.entry_count,
+	if (number == ptl_this_process.entry_count) {
+		__atomic_store_n(&ptl_this_process.entry_count, number + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&ptl_shared_header()->provider_count, ptl_this_process.entry_count,
 				 __ATOMIC_SEQ_CST);
 	}
 	ptl_process_look(number);
@@ -330,7 +330,7 @@ static int add_provider(struct ptl_provider *provider, const struct ptl_bytes *r
 	}
 	number = find_entry(provider, records);
 	status = number < 0 ? number : 0;
-	if (!status && (uint32_t)number == ptl_process.entry_count)
+	if (!status && (uint32_t)number == ptl_this_process.entry_count)
 		status = add_entry((uint32_t)number, provider, records);
 	if (!status)
 		publish_entry((uint32_t)number, provider);
@@ -450,7 +450,7 @@ void ptl_provider_unregister(struct ptl_provider *provider)
 
 		__atomic_store_n(&provider->enabled, &ptl_nothing_enabled, __ATOMIC_RELEASE);
 		provider->registered = 0;
-		__atomic_store_n(&ptl_process.entries[number].provider, NULL, __ATOMIC_RELEASE);
+		__atomic_store_n(&ptl_this_process.entries[number].provider, NULL, __ATOMIC_RELEASE);
 		/* In a forked child without a file these pages are nobody's, which does no harm. */
 		__atomic_store_n(&shared->state, PTL_SHARE_UNREGISTERED, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&shared->enabled.sessions, 0, __ATOMIC_SEQ_CST);

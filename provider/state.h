@@ -40,7 +40,7 @@ struct ptl_process_session {
 	uint32_t next;      /* where to look for one */
 };
 
-struct ptl_process {
+struct ptl_this_process {
 	uint32_t lock; /* ptl_process_lock */
 	bool prepared; /* the variables of the environment were read */
 	char folder[256];
@@ -62,7 +62,7 @@ struct ptl_process {
 	struct ptl_share_session_file file; /* for reading session files */
 };
 
-extern PTL_PRIVATE struct ptl_process ptl_process;
+extern PTL_PRIVATE struct ptl_this_process ptl_this_process;
 
 /*
  * Which life of the process this is: a random number, 0 before the first provider is registered and
@@ -94,12 +94,12 @@ PTL_PRIVATE void ptl_process_look(uint32_t number);
 /* Entry n in shared memory, and the header. */
 static inline struct ptl_share_provider *ptl_shared_entry(uint32_t number)
 {
-	return (void *)(ptl_process.map + PTL_SHARE_PROVIDER_OFFSET(number));
+	return (void *)(ptl_this_process.map + PTL_SHARE_PROVIDER_OFFSET(number));
 }
 
 static inline struct ptl_share_process *ptl_shared_header(void)
 {
-	return (void *)ptl_process.map;
+	return (void *)ptl_this_process.map;
 }
 
 /* Writes the part of the heap from `from` on to the file, and publishes it; the lock is held. */

@@ -56,7 +56,7 @@ struct ptl_thread *ptl_thread_make(void)
 	int error = errno;
 	sigset_t before;
 
-	if (!ptl_process.map || !ptl_process_lock(&before))
+	if (!ptl_this_process.map || !ptl_process_lock(&before))
 		return NULL;
 	if (!ptl_this_instance())
 		ptl_process_make();
@@ -89,7 +89,7 @@ static void end_thread(void *context)
 		return;
 	for (unsigned i = 0; i < PTL_LEVELS_MAX * PTL_SESSIONS_MAX; i++) {
 		struct ptl_ring_view *view = &thread->views[i];
-		struct ptl_process_session *session = &ptl_process.slots[i % PTL_SESSIONS_MAX];
+		struct ptl_process_session *session = &ptl_this_process.slots[i % PTL_SESSIONS_MAX];
 
 		if (view->ring && same_life) {
 			__atomic_store_n(&view->ring->state, PTL_SHARE_RING_CLOSED, __ATOMIC_RELEASE);
@@ -116,19 +116,19 @@ void ptl_thread_prepare(void)
 
 static struct ptl_share_rings *first_page(unsigned slot)
 {
-	return (void *)(ptl_process.first_pages + (size_t)slot * PAGE);
+	return (void *)(ptl_this_process.first_pages + (size_t)slot * PAGE);
 }
 
 /* Over that of the session that had the slot before: other threads may be counting in it. */
 static bool map_first_page(int file, unsigned slot)
 {
-	if (!ptl_process.first_pages) {
+	if (!ptl_this_process.first_pages) {
 		void *pages = mmap(NULL, (size_t)PTL_SESSIONS_MAX * PAGE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		if (pages == MAP_FAILED)
 			return false;
-		ptl_process.first_pages = pages;
+		ptl_this_process.first_pages = pages;
 	}
 	return mmap(first_page(slot), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
 	       MAP_FAILED;
@@ -136,13 +136,13 @@ static bool map_first_page(int file, unsigned slot)
 
 static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring_size)
 {
-	struct ptl_process_session *mine = &ptl_process.slots[slot];
+	struct ptl_process_session *mine = &ptl_this_process.slots[slot];
 	char new_name[PTL_SHARE_NAME_SIZE], name[PTL_SHARE_NAME_SIZE];
 	struct ptl_share_rings header = {
 		.magic = PTL_SHARE_RINGS_MAGIC,
 		.version = PTL_SHARE_VERSION,
-		.pid = ptl_process.pid,
-		.id = ptl_process.id,
+		.pid = ptl_this_process.pid,
+		.id = ptl_this_process.id,
 		.session = session,
 		.ring_size = ring_size,
 	};
@@ -150,7 +150,7 @@ static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring
 
 	if (file < 0)
 		return -1;
-	ptl_name_rings(name, ptl_process.pid, ptl_process.id, session);
+	ptl_name_rings(name, ptl_this_process.pid, ptl_this_process.id, session);
 	if (fallocate(file, 0, 0, PAGE) || !ptl_write_at(file, &header, sizeof(header), 0) ||
 	    !map_first_page(file, slot) || renameat(folder, new_name, folder, name)) {
 		unlinkat(folder, new_name, 0);
@@ -158,10 +158,10 @@ static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring
 		return -1;
 	}
 	*mine = (struct ptl_process_session){.session = session, .ring_size = ring_size};
-	ptl_process.made_rings = true;
+	ptl_this_process.made_rings = true;
 	/* It may have ended meanwhile, and its recorder have removed what there was of ours. */
-	if (!ptl_folder_session(folder, slot, &ptl_process.file) ||
-	    ptl_process.file.session.id != session) {
+	if (!ptl_folder_session(folder, slot, &ptl_this_process.file) ||
+	    ptl_this_process.file.session.id != session) {
 		unlinkat(folder, name, 0);
 		mine->session = 0;
 		close(file);
@@ -174,13 +174,13 @@ static int open_rings(int folder, unsigned slot, uint64_t session)
 {
 	char name[PTL_SHARE_NAME_SIZE];
 
-	if (ptl_process.slots[slot].session != session) {
-		if (!ptl_folder_session(folder, slot, &ptl_process.file) ||
-		    ptl_process.file.session.id != session)
+	if (ptl_this_process.slots[slot].session != session) {
+		if (!ptl_folder_session(folder, slot, &ptl_this_process.file) ||
+		    ptl_this_process.file.session.id != session)
 			return -1;
-		return make_rings(folder, slot, session, ptl_process.file.session.ring_size);
+		return make_rings(folder, slot, session, ptl_this_process.file.session.ring_size);
 	}
-	ptl_name_rings(name, ptl_process.pid, ptl_process.id, session);
+	ptl_name_rings(name, ptl_this_process.pid, ptl_this_process.id, session);
 	return openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 }
 
@@ -210,7 +210,7 @@ static bool map_ring(int file, struct ptl_ring_view *view, uint64_t ring_size, u
 
 static bool thread_is_gone(uint32_t tid)
 {
-	return syscall(SYS_tgkill, ptl_process.pid, tid, 0) < 0 && errno == ESRCH;
+	return syscall(SYS_tgkill, ptl_this_process.pid, tid, 0) < 0 && errno == ESRCH;
 }
 
 /* Whether a ring's thread has ended and all of the ring was read. */
@@ -249,7 +249,7 @@ static bool take_over(int file, struct ptl_process_session *mine, uint32_t *numb
 
 static bool add_ring(int file, unsigned slot, uint32_t *number)
 {
-	struct ptl_process_session *mine = &ptl_process.slots[slot];
+	struct ptl_process_session *mine = &ptl_this_process.slots[slot];
 	uint64_t whole = PAGE + mine->ring_size;
 
 	*number = mine->ring_count;
@@ -261,7 +261,7 @@ static bool add_ring(int file, unsigned slot, uint32_t *number)
 
 static void find_ring(int file, struct ptl_thread *thread, uint32_t level, unsigned slot)
 {
-	struct ptl_process_session *mine = &ptl_process.slots[slot];
+	struct ptl_process_session *mine = &ptl_this_process.slots[slot];
 	struct ptl_ring_view *view = ptl_view(thread, level, slot);
 	uint32_t number = 0;
 	bool old = take_over(file, mine, &number);
@@ -287,7 +287,7 @@ void ptl_ring_open(struct ptl_thread *thread, uint32_t level, unsigned slot, uin
 	if (!ptl_process_lock(&before))
 		return;
 	close_view(view);
-	folder = ptl_folder_open(ptl_process.folder);
+	folder = ptl_folder_open(ptl_this_process.folder);
 	if (folder >= 0) {
 		file = open_rings(folder, slot, session);
 		close(folder);
