@@ -41,6 +41,20 @@ struct ptl_flow_sink {
 	void *context;
 };
 
+/* Where segments to be counted come from: up to PTL_ENGINE_PLACES of them at a time. */
+#define PTL_ENGINE_PLACES 8
+
+struct ptl_engine_feed {
+	/*
+	 * The next segment and where its flow goes, for a place that holds none; its bytes stay good until `done`
+	 * of that place. 1; 0: there is none; negative: ends all.
+	 */
+	int (*next)(void *context, unsigned place, struct ptl_engine_input *input, struct ptl_flow_sink *sink);
+	/* The segment of the place is done. Negative: ends all. */
+	int (*done)(void *context, unsigned place);
+	void *context;
+};
+
 struct ptl_engine_class {
 	const char *name;        /* as --engine takes it */
 	const char *description; /* one line for the help */
@@ -54,6 +68,11 @@ struct ptl_engine_class {
 	 */
 	int (*decode)(struct ptl_engine *engine, const struct ptl_engine_input *input,
 		      const struct ptl_flow_sink *sink);
+	/*
+	 * Optional: the same for several segments at a time, for consumers that look at sums and events alone:
+	 * batches may have no runs and no marks.
+	 */
+	int (*count)(struct ptl_engine *engine, const struct ptl_engine_feed *feed);
 	void (*close)(struct ptl_engine *engine);
 };
 

@@ -6,12 +6,14 @@
 #include "dump/code.h"
 #include "dump/engine.h"
 #include "dump/native/decoder.h"
+#include "dump/native/lane.h"
 
 /* Ranges that blocks were made of; more than these are not worth comparing. */
 #define USED_RANGES 1024
 
 struct native_engine {
 	struct native_decoder decoder;
+	struct native_lane *lanes; /* NULL: nothing has been counted yet */
 	struct ptl_code *code;
 	struct ptl_version version;
 	uint32_t process;
@@ -138,12 +140,125 @@ static int decode(struct ptl_engine *base, const struct ptl_engine_input *input,
 	return native_decoder_run(decoder, input, sink);
 }
 
+/* ---- counting ---------------------------------------------------------------------------------------------- */
+
+/* Whether the segment has the code that is selected, so that it can be decoded beside others. */
+static bool fits(struct native_engine *engine, const struct ptl_segment *segment)
+{
+	const struct ptl_version version = engine->version;
+	const uint32_t process = engine->process;
+	const size_t used_count = engine->used_count;
+
+	if (!engine->selected)
+		return false;
+	engine->process = segment->process;
+	if (!select_version(engine, segment->code_time)) {
+		if (engine->decoder.machine.software || engine->version.until == PTL_TIME_END)
+			return true;
+	} else {
+		engine->used_count = used_count;
+	}
+	engine->version = version;
+	engine->process = process;
+	return false;
+}
+
+/* The state of a count. */
+struct count {
+	struct native_engine *engine;
+	const struct ptl_engine_feed *feed;
+	struct native_lane *waiting; /* for the others to end: its code is another */
+	bool no_more;
+};
+
+/* Gives work to a free lane; negative ends all. */
+static int fill(struct count *count, unsigned place)
+{
+	struct native_lane *lane = &count->engine->lanes[place];
+	int status = count->feed->next(count->feed->context, place, &lane->input, &lane->sink);
+
+	if (status < 0)
+		return status;
+	count->no_more = !status;
+	if (status && fits(count->engine, lane->input.segment))
+		native_lane_start(lane);
+	else if (status)
+		count->waiting = lane;
+	return 0;
+}
+
+/* No lane is busy: the code may change. */
+static int start_waiting(struct count *count)
+{
+	struct native_engine *engine = count->engine;
+	struct native_lane *lane = count->waiting;
+	int status;
+
+	count->waiting = NULL;
+	engine->process = lane->input.segment->process;
+	if (select_version(engine, lane->input.segment->code_time))
+		native_code_forget(engine->decoder.code);
+	native_decoder_trim(&engine->decoder);
+	if (engine->decoder.machine.software || engine->version.until == PTL_TIME_END) {
+		native_lane_start(lane);
+		return 0;
+	}
+	status = decode((struct ptl_engine *)engine, &lane->input, &lane->sink);
+	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(lane - engine->lanes));
+}
+
+/* Ends segments that are done and begins others; how many lanes are busy. */
+static int serve_lanes(struct count *count)
+{
+	int busy = 0;
+
+	for (unsigned i = 0; i < NATIVE_LANES; i++) {
+		struct native_lane *lane = &count->engine->lanes[i];
+		int status = 0;
+
+		if (native_lane_done(lane, &status) && !status)
+			status = count->feed->done(count->feed->context, i);
+		if (status)
+			return status;
+		if (!lane->busy && !count->waiting && !count->no_more)
+			status = fill(count, i);
+		if (status < 0)
+			return status;
+		busy += lane->busy;
+	}
+	return busy;
+}
+
+static int count_segments(struct ptl_engine *base, const struct ptl_engine_feed *feed)
+{
+	struct native_engine *engine = (struct native_engine *)base;
+	struct count count = {.engine = engine, .feed = feed};
+	int busy = 0;
+
+	_Static_assert(NATIVE_LANES <= PTL_ENGINE_PLACES, "a place for each lane");
+	if (!engine->lanes)
+		busy = native_lanes_open(&engine->lanes, &engine->decoder);
+	while (busy >= 0) {
+		busy = serve_lanes(&count);
+		if (busy > 0)
+			native_lanes_count(engine->lanes);
+		else if (!busy && count.waiting)
+			busy = start_waiting(&count);
+		else if (!busy && count.no_more)
+			return 0;
+	}
+	for (unsigned i = 0; engine->lanes && i < NATIVE_LANES; i++)
+		engine->lanes[i].busy = engine->lanes[i].counting = false;
+	return busy;
+}
+
 static void close_engine(struct ptl_engine *base)
 {
 	struct native_engine *engine = (struct native_engine *)base;
 
 	if (!engine)
 		return;
+	native_lanes_close(engine->lanes);
 	native_decoder_close(&engine->decoder);
 	free(engine);
 }
@@ -153,5 +268,6 @@ const struct ptl_engine_class ptl_engine_native = {
 	.description = "PTL's own: the fastest",
 	.open = open_engine,
 	.decode = decode,
+	.count = count_segments,
 	.close = close_engine,
 };

@@ -26,7 +26,8 @@ void ptl_flow_source_close(struct ptl_flow_source *source)
 {
 	if (source->engine)
 		source->class->close(source->engine);
-	free(source->bytes);
+	for (size_t i = 0; i < PTL_ENGINE_PLACES; i++)
+		free(source->places[i].bytes);
 	*source = (struct ptl_flow_source){0};
 }
 
@@ -45,26 +46,26 @@ static int give_gap(const struct ptl_segment *segment, const struct ptl_flow_sin
 	return size ? sink->take(sink->context, &batch) : 0;
 }
 
-static int make_room(struct ptl_flow_source *source, size_t size)
+static int make_room(struct ptl_segment_bytes *place, size_t size)
 {
-	size_t capacity = source->capacity ? source->capacity : FIRST_READ;
+	size_t capacity = place->capacity ? place->capacity : FIRST_READ;
 	uint8_t *bytes;
 
 	while (capacity < size + PTL_ENGINE_ROOM)
 		capacity *= 2;
-	if (capacity == source->capacity)
+	if (capacity == place->capacity)
 		return 0;
-	bytes = realloc(source->bytes, capacity);
+	bytes = realloc(place->bytes, capacity);
 	if (!bytes)
 		return ptl_fail_memory("segment", capacity);
-	source->bytes = bytes;
-	source->capacity = capacity;
+	place->bytes = bytes;
+	place->capacity = capacity;
 	return 0;
 }
 
 /* Reads the segment up to its first hole or its end. */
-static int read_whole(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		      size_t *size)
+static int read_whole(struct ptl_flow_source *source, struct ptl_segment_bytes *place,
+		      const struct ptl_segment *segment, size_t *size)
 {
 	size_t want = segment->size < SEGMENT_LIMIT ? (size_t)segment->size : SEGMENT_LIMIT;
 
@@ -77,10 +78,10 @@ static int read_whole(struct ptl_flow_source *source, const struct ptl_segment *
 		/* The size is the file's word: memory grows with the bytes that are there. */
 		if (part > *size && part > FIRST_READ)
 			part = *size > FIRST_READ ? *size : FIRST_READ;
-		status = make_room(source, *size + part);
+		status = make_room(place, *size + part);
 		if (!status)
 			status = ptl_stream_read(source->trace, segment->stream,
-						 segment->offset + *size, source->bytes + *size,
+						 segment->offset + *size, place->bytes + *size,
 						 part, &got, &hole);
 		if (status < 0)
 			return status;
@@ -92,17 +93,18 @@ static int read_whole(struct ptl_flow_source *source, const struct ptl_segment *
 }
 
 /* Bytes and holes from offset to the segment's end, in which no decoding can start. */
-static int skip_rest(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		     uint64_t offset, const struct ptl_flow_sink *sink)
+static int skip_rest(struct ptl_flow_source *source, struct ptl_segment_bytes *place,
+		     const struct ptl_segment *segment, uint64_t offset,
+		     const struct ptl_flow_sink *sink)
 {
 	uint64_t end = segment->offset + segment->size, start = offset;
-	int status = make_room(source, FIRST_READ);
+	int status = make_room(place, FIRST_READ);
 
 	while (!status && offset < end) {
 		size_t part = end - offset < FIRST_READ ? (size_t)(end - offset) : FIRST_READ, got;
 		uint64_t hole;
 
-		status = ptl_stream_read(source->trace, segment->stream, offset, source->bytes,
+		status = ptl_stream_read(source->trace, segment->stream, offset, place->bytes,
 					 part, &got, &hole);
 		offset += status < 0 ? 0 : got;
 		if (status < 0 || got)
@@ -142,21 +144,102 @@ static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *
 	return 0;
 }
 
+/* Reads what the engine needs of the segment. */
+static int prepare(struct ptl_flow_source *source, struct ptl_segment_bytes *place,
+		   const struct ptl_segment *segment, struct ptl_engine_input *input)
+{
+	int status;
+
+	*input = (struct ptl_engine_input){.segment = segment};
+	status = read_whole(source, place, segment, &input->size);
+	if (!status && segment->has_next && input->size == segment->size)
+		status = look_ahead(source, segment, input);
+	input->bytes = place->bytes;
+	return status;
+}
+
 int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
 		     const struct ptl_flow_sink *sink)
 {
-	struct ptl_engine_input input = {.segment = segment};
+	struct ptl_segment_bytes *place = &source->places[0];
+	struct ptl_engine_input input;
 	int status;
 
 	if (!segment->has_psb)
-		return skip_rest(source, segment, segment->offset, sink);
-	status = read_whole(source, segment, &input.size);
-	if (!status && segment->has_next && input.size == segment->size)
-		status = look_ahead(source, segment, &input);
-	input.bytes = source->bytes;
+		return skip_rest(source, place, segment, segment->offset, sink);
+	status = prepare(source, place, segment, &input);
 	if (!status && input.size)
 		status = source->class->decode(source->engine, &input, sink);
 	if (!status)
-		status = skip_rest(source, segment, segment->offset + input.size, sink);
+		status = skip_rest(source, place, segment, segment->offset + input.size, sink);
+	return status;
+}
+
+/* ---- several at a time ------------------------------------------------------------------------- */
+
+struct counting {
+	struct ptl_flow_source *source;
+	const struct ptl_flow_portion *portion;
+	size_t next;
+	size_t current; /* the one whose status came last */
+	size_t at[PTL_ENGINE_PLACES]; /* of the portion, by place */
+	size_t sizes[PTL_ENGINE_PLACES];
+};
+
+static int next_segment(void *context, unsigned place, struct ptl_engine_input *input,
+			struct ptl_flow_sink *sink)
+{
+	struct counting *counting = context;
+	struct ptl_segment_bytes *bytes = &counting->source->places[place];
+
+	while (counting->next < counting->portion->count) {
+		const size_t at = counting->next++;
+		const struct ptl_segment *segment = counting->portion->segments[at];
+		int status = 0;
+
+		counting->current = at;
+		*sink = counting->portion->sinks[at];
+		*input = (struct ptl_engine_input){.segment = segment};
+		if (segment->has_psb)
+			status = prepare(counting->source, bytes, segment, input);
+		counting->at[place] = at;
+		counting->sizes[place] = input->size;
+		if (!status && input->size)
+			return 1;
+		if (!status)
+			status = skip_rest(counting->source, bytes, segment, segment->offset, sink);
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+static int segment_done(void *context, unsigned place)
+{
+	struct counting *counting = context;
+	const size_t at = counting->at[place];
+	const struct ptl_segment *segment = counting->portion->segments[at];
+
+	counting->current = at;
+	return skip_rest(counting->source, &counting->source->places[place], segment,
+			 segment->offset + counting->sizes[place], &counting->portion->sinks[at]);
+}
+
+int ptl_flow_count(struct ptl_flow_source *source, const struct ptl_flow_portion *portion,
+		   size_t *failed)
+{
+	struct counting counting = {.source = source, .portion = portion};
+	const struct ptl_engine_feed feed = {next_segment, segment_done, &counting};
+	int status = 0;
+
+	if (source->class->count) {
+		status = source->class->count(source->engine, &feed);
+		*failed = counting.current;
+		return status;
+	}
+	for (size_t i = 0; !status && i < portion->count; i++) {
+		*failed = i;
+		status = ptl_flow_produce(source, portion->segments[i], &portion->sinks[i]);
+	}
 	return status;
 }

@@ -7,14 +7,19 @@
 #include "dump/engine.h"
 #include "dump/errata.h"
 
+/* The bytes of a segment at hand, with room for the engine behind them. */
+struct ptl_segment_bytes {
+	uint8_t *bytes;
+	size_t capacity;
+};
+
 /* What one worker needs; zero-initialised, then ptl_flow_source_open. */
 struct ptl_flow_source {
 	struct ptl_trace *trace;
 	const struct ptl_engine_class *class;
 	struct ptl_engine *engine;
 	struct ptl_errata errata; /* of the trace's CPU */
-	uint8_t *bytes; /* of the segment at hand, with room for the engine behind them */
-	size_t capacity;
+	struct ptl_segment_bytes places[PTL_ENGINE_PLACES]; /* the first one, where segments come one by one */
 };
 
 int ptl_flow_source_open(struct ptl_flow_source *source, struct ptl_trace *trace,
@@ -27,5 +32,18 @@ void ptl_flow_source_close(struct ptl_flow_source *source);
  */
 int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
 		     const struct ptl_flow_sink *sink);
+
+/* Some segments, with a sink for each. */
+struct ptl_flow_portion {
+	const struct ptl_segment *const *segments;
+	const struct ptl_flow_sink *sinks;
+	size_t count;
+};
+
+/*
+ * The same for several segments, for sinks that look at sums and events alone: see ptl_engine_class. All are done, or
+ * one has failed: it is at *failed.
+ */
+int ptl_flow_count(struct ptl_flow_source *source, const struct ptl_flow_portion *portion, size_t *failed);
 
 #endif

@@ -294,6 +294,7 @@ int ptl_stats_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 	struct stats_view context = {.stats = stats, .hash = hash, .gap_limit = gap_limit};
 	const struct ptl_view view = {
 		.context = &context,
+		.counts_only = !hash,
 		.begin = begin,
 		.consume = consume,
 		.merge = merge,

@@ -65,6 +65,20 @@ static int take_batch(void *context, const struct ptl_batch *batch)
 				       consumer->segment, batch);
 }
 
+static int open_source(struct run *run, struct ptl_flow_source *source)
+{
+	if (source->engine)
+		return 0;
+	return ptl_flow_source_open(source, run->trace, run->code,
+				    run->options->engine ? run->options->engine : ptl_engine_default());
+}
+
+static int fail_segment(int status, const struct ptl_segment *segment)
+{
+	return ptl_fail_in(status, "cannot decode stream %u at offset %llu", segment->stream,
+			   (unsigned long long)segment->offset);
+}
+
 static int decode_segment(struct run *run, unsigned worker, const struct ptl_segment *segment,
 			  void **partial)
 {
@@ -75,23 +89,42 @@ static int decode_segment(struct run *run, unsigned worker, const struct ptl_seg
 		.window = run->windows ? &run->windows[worker] : NULL,
 	};
 	const struct ptl_flow_sink sink = {take_batch, &consumer};
-	int status = 0;
+	int status = open_source(run, source);
 
-	if (!source->engine)
-		status = ptl_flow_source_open(source, run->trace, run->code,
-					      run->options->engine
-						      ? run->options->engine
-						      : ptl_engine_default());
 	if (!status)
 		status = run->view->begin(run->view->context, segment, &consumer.partial);
 	if (status < 0)
 		return status;
 	*partial = consumer.partial;
 	status = ptl_flow_produce(source, segment, &sink);
-	if (status < 0)
-		return ptl_fail_in(status, "cannot decode stream %u at offset %llu",
-				   segment->stream, (unsigned long long)segment->offset);
-	return 0;
+	return status < 0 ? fail_segment(status, segment) : 0;
+}
+
+/* All segments of the job, for a view that only counts. */
+static int count_job(struct run *run, unsigned worker, struct job *job)
+{
+	struct ptl_flow_source *source = &run->workers[worker];
+	struct consumer *consumers = calloc(job->count, sizeof(*consumers));
+	struct ptl_flow_sink *sinks = calloc(job->count, sizeof(*sinks));
+	const struct ptl_flow_portion portion = {run->order + job->first, sinks, job->count};
+	int status = consumers && sinks ? open_source(run, source)
+					: ptl_fail_memory("job", job->count * sizeof(*consumers));
+	size_t failed = 0;
+
+	for (size_t i = 0; !status && i < job->count; i++) {
+		status = run->view->begin(run->view->context, portion.segments[i], &job->partials[i]);
+		consumers[i] = (struct consumer){
+			.view = run->view, .segment = portion.segments[i], .partial = job->partials[i]};
+		sinks[i] = (struct ptl_flow_sink){take_batch, &consumers[i]};
+	}
+	if (!status) {
+		status = ptl_flow_count(source, &portion, &failed);
+		if (status < 0)
+			fail_segment(status, portion.segments[failed]);
+	}
+	free(consumers);
+	free(sinks);
+	return status;
 }
 
 static int work(void *context, unsigned worker, size_t index)
@@ -102,6 +135,8 @@ static int work(void *context, unsigned worker, size_t index)
 	job->partials = calloc(job->count, sizeof(*job->partials));
 	if (!job->partials)
 		return ptl_fail_memory("job", job->count * sizeof(*job->partials));
+	if (run->view->counts_only && !run->windows)
+		return count_job(run, worker, job);
 	for (size_t i = 0; i < job->count; i++) {
 		int status = decode_segment(run, worker, run->order[job->first + i],
 					    &job->partials[i]);

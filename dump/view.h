@@ -15,6 +15,8 @@
  */
 struct ptl_view {
 	void *context; /* handed to all functions; what it points to is shared by all workers */
+	/* consume looks at sums and events alone: batches may have no runs and no marks. */
+	bool counts_only;
 
 	/* On a worker: an empty partial result for the segment. */
 	int (*begin)(void *context, const struct ptl_segment *segment, void **partial);

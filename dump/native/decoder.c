@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
-#include "dump/native/packet.h"
+#include "dump/native/lane.h"
 #include "dump/native/note.h"
+#include "dump/native/packet.h"
 #include "dump/segment_packets.h"
 
 #include <string.h>
@@ -189,10 +190,15 @@ static bool read_fast(struct native_decoder *decoder)
 	return !decoder->failed && !decoder->out.status;
 }
 
-static void read_packets(struct native_decoder *decoder)
+bool native_decoder_read(struct native_decoder *decoder, const struct native_lane *lane)
 {
 	bool more = !decoder->failed && !decoder->out.status;
 
+	while (lane && more && decoder->end - decoder->at > PTL_PT_PACKET_MAX) {
+		if (native_lane_ready(lane))
+			return true;
+		more = read_fast(decoder);
+	}
 	while (more && decoder->end - decoder->at > PTL_PT_PACKET_MAX)
 		more = read_fast(decoder);
 	while (more && decoder->at < decoder->end) {
@@ -201,6 +207,7 @@ static void read_packets(struct native_decoder *decoder)
 		else
 			decoder->at++;
 	}
+	return false;
 }
 
 /* What lies between the last packet and the next segment's start. */
@@ -228,9 +235,6 @@ static void finish(struct native_decoder *decoder, const struct ptl_engine_input
 static void start(struct native_decoder *decoder, const struct ptl_engine_input *input,
 		  const struct ptl_flow_sink *sink)
 {
-	if (native_code_size(decoder->code) > CODE_LIMIT)
-		native_code_forget(decoder->code);
-	native_code_drop(decoder->code);
 	native_output_start(&decoder->out, sink);
 	decoder->out.time = input->segment->time;
 	native_clock_start(&decoder->clock, &decoder->machine);
@@ -266,18 +270,37 @@ static void keep_calls(void *context)
 	decoder->stack_runs = 0;
 }
 
-int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_input *input,
-		       const struct ptl_flow_sink *sink)
+void native_decoder_trim(struct native_decoder *decoder)
+{
+	if (native_code_size(decoder->code) > CODE_LIMIT)
+		native_code_forget(decoder->code);
+	native_code_drop(decoder->code);
+}
+
+void native_decoder_begin(struct native_decoder *decoder, const struct ptl_engine_input *input,
+			  const struct ptl_flow_sink *sink)
 {
 	start(decoder, input, sink);
 	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
 		native_end(decoder, PTL_GAP_PACKET);
-	read_packets(decoder);
+}
+
+int native_decoder_end(struct native_decoder *decoder, const struct ptl_engine_input *input)
+{
 	finish(decoder, input);
 	native_output_flush(&decoder->out);
 	if (decoder->no_memory)
 		return ptl_fail_memory("flow", native_code_size(decoder->code));
 	return decoder->out.status;
+}
+
+int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_input *input,
+		       const struct ptl_flow_sink *sink)
+{
+	native_decoder_trim(decoder);
+	native_decoder_begin(decoder, input, sink);
+	native_decoder_read(decoder, NULL);
+	return native_decoder_end(decoder, input);
 }
 
 static int open_output(struct native_decoder *decoder)

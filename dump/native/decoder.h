@@ -98,6 +98,8 @@ struct native_decoder {
 	struct native_note notes[NATIVE_NOTES];
 };
 
+struct native_lane;
+
 /* Code and machine outlive the decoder. PTL_NO_MEMORY. */
 int native_decoder_open(struct native_decoder *decoder, struct native_source source,
 			const struct ptl_machine *machine);
@@ -111,5 +113,16 @@ void native_decoder_forget(struct native_decoder *decoder);
 /* Decodes one segment: see ptl_engine_class. */
 int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_input *input,
 		       const struct ptl_flow_sink *sink);
+
+/*
+ * The same in parts, for segments that are counted side by side. Before a segment, while no other of the same code is
+ * being decoded: forgets what takes too much memory.
+ */
+void native_decoder_trim(struct native_decoder *decoder);
+void native_decoder_begin(struct native_decoder *decoder, const struct ptl_engine_input *input,
+			  const struct ptl_flow_sink *sink);
+/* Up to the segment's end; with a lane also to where native_lane_ready: then true. */
+bool native_decoder_read(struct native_decoder *decoder, const struct native_lane *lane);
+int native_decoder_end(struct native_decoder *decoder, const struct ptl_engine_input *input);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "dump/native/block.h"
+#include "dump/native/stride.h"
 
 static int grow_nodes(struct native_code *code)
 {
@@ -121,6 +122,7 @@ static struct native_node *make_node(struct native_code *code, uint64_t ip, unsi
 	node->run.run.blocks = memcpy(memory, draft.blocks, blocks);
 	node->run.pushes = memcpy(memory + blocks, draft.pushes, pushes);
 	node->run.push_count = draft.push_count;
+	node->here = (struct native_site){ip, node};
 	return node;
 }
 
@@ -174,6 +176,7 @@ void native_code_close(struct native_code *code)
 	free(code->memo);
 	free(code->targets);
 	native_arena_free(&code->ways);
+	native_strides_close(code->strides);
 	free(code->lengths);
 	*code = (struct native_code){0};
 }
@@ -186,6 +189,8 @@ void native_code_forget(struct native_code *code)
 	memset(code->blocks, 0, code->block_slots * sizeof(*code->blocks));
 	memset(code->targets, 0, sizeof(*code->targets) << NATIVE_TARGET_SHIFT);
 	native_memo_forget(code);
+	if (code->strides)
+		native_strides_forget(code->strides);
 	code->node_count = 0;
 	code->block_count = 0;
 	code->range = (struct native_range){.first = 1};

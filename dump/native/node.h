@@ -70,6 +70,8 @@ struct native_node {
 	uint64_t next_ip[2];
 	uint64_t stop_ip;
 	struct native_node *chain; /* in the table */
+	struct native_site here;   /* to return to */
+	uint32_t state;            /* id, see stride.h; 0: it has none */
 };
 
 /* The longest chain of blocks in one node, so that endless loops of direct jumps end. */
@@ -141,6 +143,7 @@ struct native_code {
 	struct native_memo *memo;
 	struct native_target *targets;
 	struct native_arena ways;    /* of the memo: they go at once too, and may go alone */
+	struct native_strides *strides; /* see stride.h; NULL: nothing has been counted yet */
 	struct native_arena retired; /* forgotten, but given out in the segment at hand */
 	uint8_t *lengths; /* scratch: the block being made */
 	size_t length_capacity;

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holds counting in lanes against decoding one block after the other: random programs, whole and with damage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "dump/native/lane.h"
+#include "dump/segment_packets.h"
+#include "tests/unit/random_flow.h"
+
+#define PROGRAMS 40
+#define STEPS 30000
+#define SEGMENTS 4096
+
+/* What a segment adds up to. */
+struct sums {
+	uint64_t instructions, blocks, branches;
+	size_t event_count;
+	size_t room;
+	struct ptl_flow_event *events;
+};
+
+struct totals {
+	struct ptl_engine_input inputs[SEGMENTS];
+	struct ptl_segment segments[SEGMENTS];
+	size_t count;
+	struct sums one_by_one[SEGMENTS];
+	struct sums in_lanes[SEGMENTS];
+};
+
+static int take(void *context, const struct ptl_batch *batch)
+{
+	struct sums *sums = context;
+
+	for (size_t i = 0; i < batch->event_count; i++) {
+		if (sums->event_count == sums->room) {
+			sums->room = sums->room ? sums->room * 2 : 16;
+			sums->events = realloc(sums->events, sums->room * sizeof(*sums->events));
+			assert_non_null(sums->events);
+		}
+		sums->events[sums->event_count] = batch->events[i];
+		sums->events[sums->event_count++].before += sums->blocks;
+	}
+	sums->instructions += batch->instructions;
+	sums->blocks += batch->block_count;
+	sums->branches += batch->branches;
+	return 0;
+}
+
+static void find_code(void *context, uint64_t ip, struct native_range *range)
+{
+	const struct random_flow *flow = context;
+	uint64_t first = flow->base, end = flow->base + flow->code_size;
+
+	if (ip >= first && ip < end)
+		*range = (struct native_range){first, end - 1, flow->code, 0, false};
+	else if (ip < first)
+		*range = (struct native_range){0, first - 1, NULL, PTL_NONE, false};
+	else
+		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+}
+
+static void cut(struct random_flow *flow, struct totals *totals)
+{
+	size_t at = ptl_pt_find_psb(flow->pt, flow->pt_size, 0);
+
+	totals->count = 0;
+	while (at < flow->pt_size && totals->count < SEGMENTS) {
+		size_t next = ptl_pt_find_psb(flow->pt, flow->pt_size, at + PTL_PT_PSB_SIZE), i = totals->count++;
+		struct ptl_psb_plus psb_plus;
+
+		ptl_psb_plus_read(flow->pt + next, flow->pt_size - next, &psb_plus);
+		totals->segments[i] = (struct ptl_segment){.offset = at};
+		totals->inputs[i] = (struct ptl_engine_input){
+			.segment = &totals->segments[i],
+			.bytes = flow->pt + at,
+			.size = next - at,
+			.has_next = psb_plus.complete,
+			.next_ip_known = psb_plus.has_ip,
+			.next_ip = psb_plus.ip,
+		};
+		at = next;
+	}
+}
+
+static void forget(struct sums *sums, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(sums[i].events);
+		sums[i] = (struct sums){0};
+	}
+}
+
+static void decode_one_by_one(struct native_decoder *decoder, struct totals *totals)
+{
+	for (size_t i = 0; i < totals->count; i++) {
+		const struct ptl_flow_sink sink = {take, &totals->one_by_one[i]};
+
+		assert_int_equal(native_decoder_run(decoder, &totals->inputs[i], &sink), 0);
+	}
+}
+
+/* Lanes do not end in the order in which they began. */
+static void decode_in_lanes(struct native_lane *lanes, struct totals *totals)
+{
+	size_t next = 0, busy;
+
+	do {
+		busy = 0;
+		for (size_t i = 0; i < NATIVE_LANES; i++) {
+			int status = 0;
+
+			native_lane_done(&lanes[i], &status);
+			assert_int_equal(status, 0);
+			if (!lanes[i].busy && next < totals->count) {
+				lanes[i].input = totals->inputs[next];
+				lanes[i].sink = (struct ptl_flow_sink){take, &totals->in_lanes[next++]};
+				native_lane_start(&lanes[i]);
+			}
+			busy += lanes[i].busy;
+		}
+		native_lanes_count(lanes);
+	} while (busy);
+}
+
+static void lanes_equal(struct random_flow *flow, struct totals *totals, bool eager)
+{
+	struct ptl_machine machine = {.mode = 64};
+	struct native_decoder decoder;
+	struct native_lane *lanes;
+
+	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
+	assert_int_equal(native_lanes_open(&lanes, &decoder), 0);
+	for (size_t i = 0; i < NATIVE_LANES; i++)
+		lanes[i].eager = eager;
+	cut(flow, totals);
+	decode_one_by_one(&decoder, totals);
+	decode_in_lanes(lanes, totals);
+	for (size_t i = 0; i < totals->count; i++) {
+		const struct sums *one = &totals->one_by_one[i], *other = &totals->in_lanes[i];
+
+		assert_int_equal(one->instructions, other->instructions);
+		assert_int_equal(one->blocks, other->blocks);
+		assert_int_equal(one->branches, other->branches);
+		assert_int_equal(one->event_count, other->event_count);
+		assert_memory_equal(one->events, other->events, one->event_count * sizeof(*one->events));
+	}
+	forget(totals->one_by_one, totals->count);
+	forget(totals->in_lanes, totals->count);
+	native_lanes_close(lanes);
+	native_decoder_close(&decoder);
+}
+
+/* Some bytes are others; more and more of them. */
+static void damage(struct random_flow *flow, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		flow->pt[pt_random_below(&flow->random, (uint32_t)flow->pt_size)] ^=
+			(uint8_t)(1u << pt_random_below(&flow->random, 8));
+}
+
+static void random_programs(void **state)
+{
+	const char *wanted = getenv("PTL_RANDOM_PROGRAMS");
+	unsigned long programs = wanted ? strtoul(wanted, NULL, 10) : PROGRAMS;
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct totals *totals = calloc(1, sizeof(*totals));
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(totals);
+	for (unsigned long seed = 1; seed <= programs; seed++) {
+		random_flow_make(flow, seed, STEPS);
+		lanes_equal(flow, totals, true);
+		lanes_equal(flow, totals, false);
+		for (unsigned round = 0; round < 3; round++) {
+			damage(flow, 20);
+			lanes_equal(flow, totals, true);
+		}
+	}
+	free(totals);
+	free(flow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_programs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
