@@ -83,6 +83,7 @@ static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
 	const struct ptl_relogger_stream *target = &input->streams[stream];
 	const uint64_t time = buffer->first_time ? buffer->first_time + (uint64_t)input->time_shift : 0;
+	const uint64_t last = buffer->last_time ? buffer->last_time + (uint64_t)input->time_shift : 0;
 	const uint8_t *data;
 	size_t size;
 	int status = ptl_buffer_acquire(input->trace, entry, &data, &size);
@@ -90,9 +91,12 @@ static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 	if (status)
 		return status;
 	status = copy_psbs(relogger, input, stream, first, end);
+	data += first - buffer->position;
 	if (!status)
-		status = ptl_writer_bytes(relogger->writer, target->id, data + (first - buffer->position),
-					  end - first, time);
+		status = ptl_writer_bytes(relogger->writer, target->id, data, end - first - 1, time);
+	/* When within the buffer's time its bytes came is not known: all of it counts. */
+	if (!status)
+		status = ptl_writer_bytes(relogger->writer, target->id, data + (end - first - 1), 1, last);
 	ptl_buffer_release(input->trace, entry);
 	relogger->counts.buffers_decoded++;
 	return status;
@@ -191,6 +195,9 @@ static int pass_stream(struct ptl_relogger *relogger, struct ptl_relogger_input 
 			status = check_plan(&plan);
 	}
 	if (status || plan.drop || (plan.ranges && !plan.range_count))
+		return status;
+	status = ptl_relogger_declare_stream(relogger, input, stream);
+	if (status)
 		return status;
 	return ptl_relogger_copy_stream(relogger, input, stream, &plan);
 }

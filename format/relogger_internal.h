@@ -42,6 +42,7 @@ struct ptl_relogger_stream {
 	uint32_t id;        /* in the output */
 	uint64_t last_time; /* of the last event written */
 	uint64_t cut;       /* position of the input's stream where the output's starts */
+	const struct ptl_record *declared; /* its stream record, which waits until it is known that it stays; or NULL */
 };
 
 struct ptl_relogger_input {
@@ -134,6 +135,8 @@ int ptl_relogger_find_machines(struct ptl_relogger *relogger);
 int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id);
 /* The same for all ids of an event, whose payload then lies in memory of the input. */
 int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event);
+/* Writes the record of a stream that may be left out, once it is known to stay. */
+int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
 /* The metadata of all inputs, streams declared. */
 int ptl_relogger_pass_records(struct ptl_relogger *relogger);
 /* All events, merged, through the stages; or their buffers as they are. */

@@ -29,6 +29,17 @@ static uint32_t new_id(const struct ptl_relogger_input *input, uint32_t id)
 	return PTL_NO_ID;
 }
 
+/* The same as an index among the input's streams; the number of them: none. */
+static size_t index_of(const struct ptl_relogger_input *input, uint32_t id)
+{
+	const struct ptl_stream *stream = ptl_stream_find(input->trace, id);
+	size_t i = 0;
+
+	while (i < input->trace->stream_count && (!stream || &input->trace->streams[i].stream != stream))
+		i++;
+	return i;
+}
+
 /* A field whose number is replaced. */
 struct replacement {
 	unsigned tag;
@@ -104,6 +115,34 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 	return status ? status : write_replaced(relogger, record, fields, 4);
 }
 
+/*
+ * Whether the streams of a kind may be left out: their records wait until that is known, so that nothing is declared
+ * that is not there.
+ */
+static bool may_go(uint32_t kind)
+{
+	return kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB &&
+	       kind != PTL_KIND_INDEX;
+}
+
+static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			      const struct ptl_record *record)
+{
+	const size_t i = index_of(input, (uint32_t)get_number(record, STREAM_ID));
+
+	if (i == input->trace->stream_count || !may_go(input->trace->streams[i].stream.kind))
+		return pass_stream_record(relogger, input, record);
+	input->streams[i].declared = record;
+	return 0;
+}
+
+int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+{
+	const struct ptl_record *record = input->streams[stream].declared;
+
+	return record ? pass_stream_record(relogger, input, record) : 0;
+}
+
 static int pass_loss_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			    const struct ptl_record *record)
 {
@@ -147,7 +186,7 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	int status;
 
 	if (record->type == PTL_RECORD_STREAM)
-		return pass_stream_record(relogger, input, record);
+		return take_stream_record(relogger, input, record);
 	status = ask(relogger, input, record, &keep);
 	if (status || !keep)
 		return status;

@@ -95,28 +95,6 @@ static int take_mode(void *target, const char *argument)
 	return 0;
 }
 
-static int take_pid(void *target, const char *argument)
-{
-	struct relog_settings *settings = target;
-	uint64_t pid;
-	int status = ptl_parse_u64(argument, &pid);
-
-	if (status)
-		return status;
-	if (pid == 0 || pid > TID_MAX - RELOG_PT_MAX)
-		return ptl_fail(PTL_MISUSE, "expected a process id from 1 to %u, found '%s'",
-				TID_MAX - RELOG_PT_MAX, argument);
-	settings->has_pid = true;
-	settings->pid = (uint32_t)pid;
-	return 0;
-}
-
-static int take_process(void *target, const char *argument)
-{
-	((struct relog_settings *)target)->process = argument;
-	return 0;
-}
-
 static const char *const modes[] = {"64", "32", NULL};
 
 static const struct ptl_option common_options[] = {
@@ -138,13 +116,10 @@ static const struct ptl_option raw_options[] = {
 	 "Family, model and stepping of the CPU, for its known errata, such as 6/78/3.", take_cpu},
 	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.",
 	 take_mode, modes},
-	{"pid", 0, "N", "Process id that the trace shows (default 1).", take_pid},
-	{"process", 0, "NAME",
-	 "Name of the process that the trace shows (default: the memory file's).", take_process},
 	{NULL},
 };
 
-static const struct ptl_option *const tables[] = {common_options, raw_options, NULL};
+static const struct ptl_option *const tables[] = {common_options, relog_cut_options, raw_options, NULL};
 
 static const struct ptl_command_line line = {
 	.program = "ptl-relog",
@@ -170,12 +145,36 @@ static int misuse(const char *text, const char *hint)
 	return PTL_MISUSE;
 }
 
+/* With raw input, --pid and --process do not select: they say what the trace is to show. */
+static int take_shown(struct relog_settings *settings)
+{
+	struct relog_cut_settings *cut = &settings->cut;
+
+	if (cut->pids.count > 1 || cut->process_count > 1)
+		return misuse("with raw input, --pid and --process take one value each",
+			      "ptl-relog --help");
+	if (cut->pids.count) {
+		settings->has_pid = true;
+		settings->pid = cut->pids.ids[0];
+		if (settings->pid == 0 || settings->pid > TID_MAX - RELOG_PT_MAX) {
+			ptl_message_error("--pid: expected a process id from 1 to %u, found '%u'",
+					  TID_MAX - RELOG_PT_MAX, settings->pid);
+			ptl_message_hint("ptl-relog --help");
+			return PTL_MISUSE;
+		}
+	}
+	if (cut->process_count)
+		settings->process = cut->processes[0];
+	cut->pids.count = 0;
+	cut->process_count = 0;
+	return 0;
+}
+
 /* What goes together, and what an input of each kind needs. */
-static int check(const struct relog_settings *settings, int operands)
+static int check(struct relog_settings *settings, int operands)
 {
 	bool raw = settings->pt_count || settings->memory || settings->memory_map;
-	bool raw_detail = settings->has_cpu || settings->mode || settings->has_pid ||
-			  settings->process;
+	bool raw_detail = settings->has_cpu || settings->mode;
 
 	if (raw && operands)
 		return misuse("a trace file and raw input cannot be combined",
@@ -185,7 +184,7 @@ static int check(const struct relog_settings *settings, int operands)
 			      "ptl-relog INPUT.ptl -o OUTPUT.ptl, or ptl-relog --help");
 	if (!raw && raw_detail)
 		return misuse(
-			"--cpu, --mode, --pid and --process describe raw input, and there is none",
+			"--cpu and --mode describe raw input, and there is none",
 			"leave them out: a trace file says these things itself");
 	if (raw && (!settings->pt_count || !settings->memory || !settings->memory_map))
 		return misuse("raw input needs all of --pt, --memory and --memory-map",
@@ -193,6 +192,10 @@ static int check(const struct relog_settings *settings, int operands)
 			      "-o out.ptl");
 	if (!settings->output)
 		return misuse("there is no output", "-o OUTPUT.ptl");
+	if (raw)
+		return take_shown(settings);
+	if (relog_cut_check(&settings->cut))
+		return misuse(ptl_error_text(), "ptl-relog --help");
 	return 0;
 }
 
@@ -215,5 +218,6 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 
 void relog_settings_free(struct relog_settings *settings)
 {
+	relog_cut_settings_free(&settings->cut);
 	ptl_bytes_free(&settings->command);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
+#include "relog/cut_settings.h"
 
 #define RELOG_PT_MAX 4096u /* raw PT inputs */
 
@@ -31,6 +32,8 @@ struct relog_settings {
 	bool has_pid;
 	uint32_t pid;
 	const char *process; /* NULL: not given */
+
+	struct relog_cut_settings cut;
 
 	/* The command line as it was given, shell-quoted, for the provenance record. */
 	struct ptl_bytes command;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The chain of stages. */
+#include "relog/cut.h"
 #include "relog/stage.h"
 
 /* In the order in which events pass them; NULL ends it. */
-static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {NULL};
+static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {&relog_stage_cut, NULL};
 
 int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings,
 		     struct ptl_relogger *relogger)

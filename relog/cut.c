@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stage that cuts. Four times matter: the window that was asked for, [from, to], and around it [start, stop],
+ * which is what the segments of Intel PT need that overlap the window. Before start, events are folded into a state,
+ * which is told of as rundown; between start and stop, what tells of processes, threads, images and code is kept; in
+ * the window, everything is.
+ */
+#include "relog/cut.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <ptl/state.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/message.h"
+#include "format/metadata.h"
+#include "format/relogger_internal.h"
+#include "relog/cut_pt.h"
+#include "relog/cut_select.h"
+
+struct cut {
+	const struct relog_cut_settings *settings;
+	struct ptl_relogger *relogger;
+	struct relog_selection selection;
+	bool by_time;
+	uint64_t from, to;     /* in the output's clock, both inclusive */
+	uint64_t start, stop;  /* stop: the latest of all processes' */
+	struct ptl_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
+	struct ptl_state *state;
+	bool told;             /* rundown has been written, or none is needed */
+	struct ptl_hash_map others; /* processes that are not kept, but whose start is */
+	struct ptl_byte_map blobs;  /* hashes that something kept refers to */
+	struct ptl_bytes storage;   /* of the event at hand */
+	struct ptl_bytes told_storage;
+	uint64_t dropped_events, dropped_bytes;
+	bool truth_dropped;
+};
+
+/* ---- before the first event ------------------------------------------------------------------ */
+
+/* A time of the output in an input's own clock; what lies before its start, or is no bound, is none. */
+static uint64_t own_time(uint64_t time, int64_t shift)
+{
+	if (time == 0 || time == UINT64_MAX)
+		return time;
+	if (shift > 0 && time < (uint64_t)shift)
+		return 0;
+	return time - (uint64_t)shift;
+}
+
+static int range_of(const struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
+		    struct relog_cut_range *range)
+{
+	struct ptl_relogger_input_info info;
+	int status;
+
+	ptl_relogger_input_info(input, &info);
+	status = relog_cut_pt_range(ptl_relogger_input_trace(input), stream,
+				    own_time(cut->from, info.time_shift), own_time(cut->to, info.time_shift), range);
+	if (range->first_time)
+		range->first_time += (uint64_t)info.time_shift;
+	if (range->last_time != UINT64_MAX)
+		range->last_time += (uint64_t)info.time_shift;
+	return status;
+}
+
+/* Widens [start, stop] to what the segments of a stream need. */
+static int look_at_stream(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream)
+{
+	struct ptl_stream mapped = *stream;
+	struct relog_cut_range range;
+	const uint64_t *stop;
+	int status = relog_map_stream(input, &mapped);
+
+	if (status || !relog_wants_stream(&cut->selection, &mapped))
+		return status;
+	status = range_of(cut, input, stream, &range);
+	if (status || !range.any)
+		return status;
+	if (range.first_time < cut->start)
+		cut->start = range.first_time;
+	if (range.last_time > cut->stop)
+		cut->stop = range.last_time;
+	stop = ptl_hash_map_get(&cut->stops, mapped.pid);
+	if (stop && *stop >= range.last_time)
+		return 0;
+	return ptl_hash_map_put(&cut->stops, mapped.pid, range.last_time);
+}
+
+static int look_at_streams(struct cut *cut, struct ptl_relogger_input *input)
+{
+	struct ptl_trace *trace = ptl_relogger_input_trace(input);
+	int status = 0;
+
+	for (size_t i = 0; !status && i < ptl_stream_count(trace); i++)
+		if (ptl_stream_at(trace, i)->kind == PTL_KIND_PT)
+			status = look_at_stream(cut, input, ptl_stream_at(trace, i));
+	return status;
+}
+
+static int choose_times(struct cut *cut)
+{
+	struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
+	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(first));
+	const struct relog_cut_settings *settings = cut->settings;
+	int status;
+
+	cut->by_time = settings->from.given || settings->to.given;
+	if (cut->by_time && machine->clock == PTL_CLOCK_NONE)
+		return ptl_fail(PTL_MISUSE, "--time: this trace has no clock: nothing in it has a time");
+	status = ptl_time_span_resolve(&settings->from, &settings->to, machine->start_time, &cut->from, &cut->to);
+	cut->start = cut->from;
+	cut->stop = cut->to;
+	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt &&
+			   i < ptl_relogger_input_count(cut->relogger); i++)
+		status = look_at_streams(cut, ptl_relogger_input_at(cut->relogger, i));
+	cut->told = !cut->start;
+	return status;
+}
+
+static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
+
+static int begin(void *context, struct ptl_relogger *relogger)
+{
+	struct cut *cut = context;
+	int status;
+
+	cut->relogger = relogger;
+	status = relog_select(&cut->selection, cut->settings, relogger);
+	if (!status)
+		status = choose_times(cut);
+	if (!status)
+		status = ptl_state_new(&cut->state);
+	if (!status)
+		ptl_state_on_inherit(cut->state, take_inherited, cut);
+	return status;
+}
+
+/* ---- what is kept refers to blobs ------------------------------------------------------------ */
+
+static int note_blob(struct cut *cut, bool has, const uint8_t hash[PTL_HASH_SIZE])
+{
+	return has ? ptl_byte_map_put(&cut->blobs, hash, PTL_HASH_SIZE, 1) : 0;
+}
+
+static int note_blobs(struct cut *cut, const struct relog_subject *subject)
+{
+	int status;
+
+	if (!subject->understood)
+		return 0;
+	if (subject->class == RELOG_CODE)
+		return note_blob(cut, true, subject->code.code);
+	if (subject->class != RELOG_IMAGE)
+		return 0;
+	status = note_blob(cut, subject->image.has_code, subject->image.code);
+	if (!status)
+		status = note_blob(cut, subject->image.has_symbols, subject->image.symbols);
+	return status ? status : note_blob(cut, subject->image.has_debug, subject->image.debug);
+}
+
+/* ---- rundown --------------------------------------------------------------------------------- */
+
+static int take_told(void *context, const struct ptl_event *event)
+{
+	struct cut *cut = context;
+	struct relog_subject subject;
+	int status;
+
+	relog_subject_of(event, &cut->told_storage, &subject);
+	if (!relog_wants_process(&cut->selection, event->pid) ||
+	    (subject.class == RELOG_THREAD && !ptl_id_set_has(&cut->settings->tids, subject.tid)))
+		return 0;
+	status = note_blobs(cut, &subject);
+	return status ? status : ptl_relogger_inject_record(cut->relogger, event);
+}
+
+/* Who lived, and what was mapped, right before the first event that is kept. */
+static int tell(struct cut *cut)
+{
+	const struct ptl_rundown rundown = {
+		.pid = PTL_NO_ID,
+		.time = cut->start - 1,
+		.opcode = PTL_OPCODE_START_RUNDOWN,
+		.take = take_told,
+		.context = cut,
+	};
+	const int status = ptl_state_rundown(cut->state, &rundown);
+
+	cut->told = true;
+	return status;
+}
+
+/* A process that is kept was forked by one that is not: what it began with has to be told of. */
+static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
+{
+	struct cut *cut = context;
+	const struct ptl_rundown rundown = {
+		.pid = pid,
+		.time = start,
+		.opcode = PTL_OPCODE_LOAD,
+		.take = take_told,
+		.context = cut,
+	};
+	struct ptl_state_process process;
+
+	if (!cut->told || start < cut->start || !relog_wants_process(&cut->selection, pid) ||
+	    !ptl_state_find_process(state, pid, &process) ||
+	    relog_wants_process(&cut->selection, process.parent_id))
+		return 0;
+	return ptl_state_rundown(state, &rundown);
+}
+
+/* The program that it runs was its parent's, too. */
+static int name_program(struct cut *cut, struct ptl_trace_event *event, const struct relog_subject *subject)
+{
+	struct ptl_process_event data = subject->process;
+	struct ptl_state_process process;
+	struct ptl_bytes storage = {0};
+	struct ptl_event encoded = {0};
+	int status;
+
+	if (*data.image_file_name || !ptl_state_find_process(cut->state, subject->pid, &process) ||
+	    !*process.program || relog_wants_process(&cut->selection, process.parent_id))
+		return 0;
+	data.image_file_name = process.program;
+	data.command_line = process.command_line;
+	status = ptl_process_encode(&data, subject->opcode, &storage, &encoded);
+	if (!status)
+		status = ptl_event_set_payload(event, encoded.payload, encoded.payload_size);
+	ptl_bytes_free(&storage);
+	return status;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Whether it tells of a process that is kept; what of the kernel is not understood may. */
+static bool is_about(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
+{
+	if (subject->class == RELOG_NO_CLASS)
+		return false;
+	if (!subject->understood)
+		return event->pid == PTL_NO_ID || relog_wants_process(&cut->selection, event->pid);
+	return relog_wants_process(&cut->selection, subject->pid) &&
+	       (subject->class != RELOG_THREAD || ptl_id_set_has(&cut->settings->tids, subject->tid));
+}
+
+/* The end of a process whose start is kept, though it is another's, is kept too. */
+static int is_of_others(struct cut *cut, const struct relog_subject *subject, bool kept, bool *too)
+{
+	*too = false;
+	if (subject->class != RELOG_PROCESS || !subject->understood || !cut->selection.by_process ||
+	    relog_wants_process(&cut->selection, subject->pid))
+		return 0;
+	if (kept && subject->opcode == PTL_OPCODE_START)
+		return ptl_hash_map_put(&cut->others, subject->pid, 1);
+	*too = subject->opcode == PTL_OPCODE_END && ptl_hash_map_remove(&cut->others, subject->pid);
+	return 0;
+}
+
+/* Behind the window, only what changes the code that is executed while a segment runs out. */
+static bool is_in_time(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
+{
+	const uint64_t *of_cpus, *own;
+
+	if (event->time <= cut->to || !subject->understood)
+		return event->time <= cut->stop;
+	if (event->time > cut->stop || subject->class == RELOG_THREAD ||
+	    (subject->class == RELOG_PROCESS && subject->opcode != PTL_OPCODE_EXEC))
+		return false;
+	own = ptl_hash_map_get(&cut->stops, subject->pid);
+	of_cpus = ptl_hash_map_get(&cut->stops, PTL_NO_ID);
+	return (own && event->time <= *own) || (of_cpus && event->time <= *of_cpus);
+}
+
+static int is_kept(struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject, bool *kept)
+{
+	const bool in_window = !cut->by_time || (event->time >= cut->from && event->time <= cut->to);
+	bool too;
+	int status;
+
+	if (is_about(cut, event, subject) && is_in_time(cut, event, subject)) {
+		*kept = true;
+		return 0;
+	}
+	*kept = in_window && relog_wants_thread(&cut->selection, event->pid, event->tid);
+	status = is_of_others(cut, subject, *kept, &too);
+	*kept |= in_window && too;
+	return status;
+}
+
+static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	struct cut *cut = context;
+	const struct ptl_event *record = ptl_event_record(event);
+	struct relog_subject subject;
+	bool kept;
+	int status = 0;
+
+	if (!cut->told && record->time >= cut->start)
+		status = tell(cut);
+	if (status)
+		return status;
+	relog_subject_of(record, &cut->storage, &subject);
+	if (subject.class != RELOG_NO_CLASS && (!cut->told || cut->selection.by_process))
+		status = ptl_state_event(cut->state, record);
+	if (status || !cut->told) {
+		cut->dropped_events++;
+		return status;
+	}
+	status = is_kept(cut, record, &subject, &kept);
+	if (status || !kept) {
+		cut->dropped_events++;
+		return status;
+	}
+	/* Injected by a stage before, for a time before rundown: what it tells of belongs to that. */
+	if (record->time < cut->start)
+		ptl_event_set_time(event, cut->start - 1);
+	status = note_blobs(cut, &subject);
+	if (!status && subject.class == RELOG_PROCESS && subject.understood && subject.opcode == PTL_OPCODE_START)
+		status = name_program(cut, event, &subject);
+	return status ? status : ptl_relogger_inject(relogger, event);
+}
+
+/* ---- streams, records, blobs ----------------------------------------------------------------- */
+
+static uint64_t kept_bytes(const struct ptl_stream *stream, const struct ptl_stream_range *range)
+{
+	return (range->end < stream->bytes ? range->end : stream->bytes) - range->first;
+}
+
+static int cut_pt(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
+		  struct ptl_stream_plan *plan)
+{
+	static struct ptl_stream_range kept;
+	struct relog_cut_range range;
+	const int status = range_of(cut, input, stream, &range);
+
+	if (status || range.all)
+		return status;
+	plan->drop = !range.any;
+	if (range.any) {
+		kept = (struct ptl_stream_range){range.first, range.end};
+		plan->ranges = &kept;
+		plan->range_count = 1;
+		cut->dropped_bytes += stream->bytes - kept_bytes(stream, &kept);
+	}
+	return 0;
+}
+
+static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_stream *stream, struct ptl_stream_plan *plan)
+{
+	struct cut *cut = context;
+	struct ptl_stream mapped = *stream;
+	int status = relog_map_stream(input, &mapped);
+
+	(void)relogger;
+	if (status || (stream->kind != PTL_KIND_PT && stream->kind != PTL_KIND_TRUTH))
+		return status;
+	if (!relog_wants_stream(&cut->selection, &mapped) || cut->settings->drop_pt) {
+		plan->drop = true;
+	} else if (stream->kind == PTL_KIND_TRUTH) {
+		plan->drop = cut->by_time;
+		cut->truth_dropped |= plan->drop;
+	} else if (cut->by_time) {
+		status = cut_pt(cut, input, stream, plan);
+	}
+	if (plan->drop)
+		cut->dropped_bytes += stream->bytes;
+	return status;
+}
+
+static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_record *record, bool *keep)
+{
+	struct cut *cut = context;
+	struct ptl_relogger_input_info info;
+	struct ptl_loss *loss;
+	uint64_t first, last;
+	uint32_t pid;
+	int status;
+
+	(void)relogger;
+	if (record->type != PTL_RECORD_LOSS)
+		return 0;
+	status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
+	if (status)
+		return status;
+	ptl_relogger_input_info(input, &info);
+	first = loss->first_time ? loss->first_time + (uint64_t)info.time_shift : 0;
+	last = loss->last_time ? loss->last_time + (uint64_t)info.time_shift : UINT64_MAX;
+	pid = loss->pid;
+	ptl_loss_free(loss);
+	status = ptl_relogger_map_id(input, &pid);
+	/* What is missing elsewhere is not missing here. */
+	*keep = first <= cut->stop && last >= cut->start &&
+		(pid == PTL_NO_ID || relog_wants_process(&cut->selection, pid));
+	return status;
+}
+
+static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		     const struct ptl_blob_info *blob, bool *keep)
+{
+	struct cut *cut = context;
+
+	(void)relogger;
+	(void)input;
+	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG)
+		*keep = ptl_byte_map_get(&cut->blobs, blob->hash, PTL_HASH_SIZE) != NULL;
+	/* An ELF file with debug information may hold the code, too. */
+	if (cut->settings->drop_code && blob->type == PTL_BLOB_CODE)
+		*keep = false;
+	return 0;
+}
+
+static int end(void *context, struct ptl_relogger *relogger)
+{
+	struct cut *cut = context;
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_CUT,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = cut->dropped_events,
+		.bytes = cut->dropped_bytes,
+		.cause = "cut on purpose by ptl-relog",
+	};
+	int status = cut->told ? 0 : tell(cut);
+
+	/* Processes that forked with the last event. */
+	if (!status && cut->selection.by_process) {
+		const struct ptl_event late = {.time = UINT64_MAX};
+
+		status = ptl_state_event(cut->state, &late);
+	}
+	if (cut->truth_dropped)
+		ptl_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
+	if (!status && (loss.count || loss.bytes))
+		status = ptl_relogger_loss(relogger, &loss);
+	return status;
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+static void free_cut(void *state)
+{
+	struct cut *cut = state;
+
+	relog_selection_free(&cut->selection);
+	ptl_state_free(cut->state);
+	ptl_hash_map_free(&cut->stops);
+	ptl_hash_map_free(&cut->others);
+	ptl_byte_map_free(&cut->blobs);
+	ptl_bytes_free(&cut->storage);
+	ptl_bytes_free(&cut->told_storage);
+	free(cut);
+}
+
+static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+{
+	static const struct ptl_relogger_callbacks callbacks = {
+		.begin = begin,
+		.event = take_event,
+		.record = take_record,
+		.stream = take_stream,
+		.end = end,
+		.blob = take_blob,
+	};
+	struct cut *cut;
+
+	if (!relog_cut_wanted(&settings->cut))
+		return 0;
+	cut = calloc(1, sizeof(*cut));
+	if (!cut)
+		return ptl_fail_memory("a cut", sizeof(*cut));
+	cut->settings = &settings->cut;
+	*state = cut;
+	return ptl_relogger_callbacks(relogger, &callbacks, cut);
+}
+
+const struct relog_stage relog_stage_cut = {"cut", add, free_cut};
