@@ -83,6 +83,7 @@ void ptl_relogger_free(struct ptl_relogger *relogger)
 	}
 	free(relogger->stages);
 	free(relogger->machines);
+	free(relogger->hash_error);
 	free(relogger->tool);
 	free(relogger->version);
 	free(relogger->command);
@@ -314,6 +315,7 @@ static int open_writer(struct ptl_relogger *relogger)
 		.level = relogger->options.level,
 		.threads = relogger->options.threads,
 		.memory_limit = relogger->options.memory_limit / 4,
+		.write_back = true, /* it is synced before it gets its name */
 	};
 	int fd = relogger->fd;
 	int status;
@@ -358,7 +360,7 @@ static int run(struct ptl_relogger *relogger)
 	if (!status)
 		status = ptl_relogger_pass_damage(relogger);
 	if (!status)
-		status = ptl_relogger_hash_inputs(relogger);
+		status = ptl_relogger_finish_hashes(relogger);
 	if (!status)
 		status = ptl_relogger_finish_records(relogger);
 	return status ? status : ptl_relogger_check(relogger);
@@ -388,8 +390,13 @@ int ptl_relogger_process(struct ptl_relogger *relogger)
 	status = check_inputs(relogger, relogger->file.path);
 	if (!status)
 		status = open_writer(relogger);
-	if (!status)
+	if (!status) {
+		ptl_relogger_start_hashes(relogger);
 		status = run(relogger);
+		if (status)
+			ptl_relogger_cancel(relogger);
+		ptl_relogger_stop_hashes(relogger);
+	}
 	if (!status)
 		status = commit(relogger);
 	relogger->state = PTL_RELOGGER_DONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The relogger's inputs: files, pipes that are spooled, files that are still being written; and their hashes. */
+/* The relogger's inputs: files, pipes that are spooled, files that are still being written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,12 +8,9 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/sha256.h"
 #include "format/reader_internal.h"
 #include "format/relogger_internal.h"
 #include "format/vector.h"
-
-#define PIECE (1u << 20)
 
 static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const char *name,
 					    void *context)
@@ -147,51 +144,4 @@ void ptl_relogger_input_info(const struct ptl_relogger_input *input,
 		.uncertainty = input->uncertainty,
 		.losses = input->losses,
 	};
-}
-
-/* --- hashes ------------------------------------------------------------------------------------------- */
-
-/* The SHA-256 of the bytes that the trace was opened with. */
-static int hash_input(struct ptl_relogger *relogger, const struct ptl_relogger_input *input,
-		      uint8_t digest[PTL_HASH_SIZE])
-{
-	const uint64_t size = ptl_trace_size(input->trace);
-	struct ptl_sha256 *hash = ptl_sha256_new();
-	uint8_t *piece = malloc(PIECE);
-	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
-
-	for (uint64_t at = 0; !status && at < size;) {
-		const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
-
-		status = ptl_read_at(input->fd, piece, n, at);
-		if (!status) {
-			ptl_sha256_add(hash, piece, n);
-			at += n;
-			status = ptl_relogger_check(relogger);
-		}
-	}
-	if (!status)
-		ptl_sha256_finish(hash, digest);
-	free(piece);
-	ptl_sha256_free(hash);
-	return status ? ptl_fail_in(status, "%s", input->name) : 0;
-}
-
-int ptl_relogger_hash_inputs(struct ptl_relogger *relogger)
-{
-	for (size_t i = 0; i < relogger->input_count; i++) {
-		struct ptl_relogger_input *input = relogger->inputs[i];
-		uint8_t digest[PTL_HASH_SIZE];
-		int status;
-
-		if (input->origin_count)
-			continue;
-		status = hash_input(relogger, input, digest);
-		if (!status)
-			status = ptl_relogger_input_origin(input, input->name,
-							   ptl_trace_size(input->trace), digest);
-		if (status)
-			return status;
-	}
-	return 0;
 }

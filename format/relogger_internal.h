@@ -3,6 +3,7 @@
 #ifndef PTL_FORMAT_RELOGGER_INTERNAL_H
 #define PTL_FORMAT_RELOGGER_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,6 +64,7 @@ struct ptl_relogger_input {
 	uint64_t uncertainty;
 	size_t losses;
 	struct ptl_relogger_stream *streams; /* by number of the stream in the trace */
+	uint8_t hash[PTL_HASH_SIZE];
 	struct ptl_provenance_input *origins; /* their names are owned */
 	size_t origin_count;
 };
@@ -119,6 +121,11 @@ struct ptl_relogger {
 	bool ended; /* no more events are taken */
 	struct ptl_window window;
 	struct ptl_relogger_counts counts;
+	pthread_t hasher;
+	bool hashing; /* the thread is there */
+	bool hashed;
+	int hash_status;
+	char *hash_error;
 	uint64_t done, total; /* progress, in bytes */
 };
 
@@ -149,8 +156,12 @@ int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_
 int ptl_relogger_pass_blobs(struct ptl_relogger *relogger);
 /* What of the inputs could not be read becomes loss records. */
 int ptl_relogger_pass_damage(struct ptl_relogger *relogger);
+/* Starts hashing the inputs beside the run. */
+void ptl_relogger_start_hashes(struct ptl_relogger *relogger);
+/* Waits for it; after ptl_relogger_cancel soon. */
+void ptl_relogger_stop_hashes(struct ptl_relogger *relogger);
 /* Gives every input without an origin one: its own name, size and hash. */
-int ptl_relogger_hash_inputs(struct ptl_relogger *relogger);
+int ptl_relogger_finish_hashes(struct ptl_relogger *relogger);
 /* The step that this run adds, and the machine that counts. */
 int ptl_relogger_finish_records(struct ptl_relogger *relogger);
 

@@ -274,7 +274,10 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 		const struct ptl_copy_change *change, struct ptl_job *job)
 {
 	struct ptl_writer_stream *stream = NULL;
-	int status = read_buffer(trace, entry, job);
+	int status;
+
+	ptl_queue_reuse(&writer->queue, job);
+	status = read_buffer(trace, entry, job);
 
 	if (!status)
 		status = check_payload(trace, entry, job);

@@ -34,6 +34,8 @@ struct ptl_output {
 	struct ptl_bytes *index; /* items of the index, in pieces of the size of a buffer */
 	size_t index_count;
 	uint64_t index_end; /* end of the last buffer that is in the index */
+	bool write_back;
+	uint64_t written_back; /* up to here the system was told to write to disk */
 	bool index_failed;  /* no memory for it: the file is closed without one */
 };
 
@@ -85,6 +87,8 @@ struct ptl_lost {
 	uint64_t last_time;
 };
 
+#define PTL_SPARE_MAX 16
+
 struct ptl_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t work;                 /* a job came, or stop */
@@ -107,6 +111,8 @@ struct ptl_queue {
 	bool unreported; /* a failure that no call has returned yet */
 	struct ptl_lost *lost;
 	size_t lost_count;
+	struct ptl_bytes spare[PTL_SPARE_MAX]; /* memory of jobs that are done, for those that follow */
+	size_t spare_count;
 	struct ptl_job
 		*returned; /* METADATA and BLOB buffers that were lost: their content goes again */
 };
@@ -119,6 +125,8 @@ void ptl_queue_drain(struct ptl_queue *queue);
 /* Ends the threads after what is queued; with discard, what nobody works on yet is dropped. */
 void ptl_queue_stop(struct ptl_queue *queue, bool discard);
 void ptl_queue_free(struct ptl_queue *queue);
+/* Gives an empty job->file memory that was used before, if there is any. */
+void ptl_queue_reuse(struct ptl_queue *queue, struct ptl_job *job);
 void ptl_job_free(struct ptl_job *job);
 
 /*

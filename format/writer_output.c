@@ -3,6 +3,7 @@
  * The file being written: whole buffers, what to do when a write fails, the index and the trailer.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "format/writer_internal.h"
 
 #define INDEX_PIECE (4u << 20)
+#define WRITE_BACK_PIECE (16u << 20)
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
 
@@ -40,6 +42,16 @@ static int write_some(int fd, const uint8_t *data, size_t size, size_t *written)
 	return 0;
 }
 
+/* Does not wait for the disk; whether it works is of no interest. */
+static void start_write_back(struct ptl_output *output)
+{
+	if (!output->write_back || output->offset - output->written_back < WRITE_BACK_PIECE)
+		return;
+	sync_file_range(output->fd, (off_t)output->written_back,
+			(off_t)(output->offset - output->written_back), SYNC_FILE_RANGE_WRITE);
+	output->written_back = output->offset;
+}
+
 /* All or, where the file can be cut, nothing. */
 static int append(struct ptl_output *output, const uint8_t *data, size_t size)
 {
@@ -52,6 +64,7 @@ static int append(struct ptl_output *output, const uint8_t *data, size_t size)
 	    lseek(output->fd, (off_t)output->offset, SEEK_SET) >= 0)
 		written = 0;
 	output->offset += written;
+	start_write_back(output);
 	return status;
 }
 

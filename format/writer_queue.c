@@ -12,6 +12,7 @@
 
 #define DEFAULT_LEVEL 3
 #define DEFAULT_MEMORY (64u << 20)
+#define SPARE_SIZE_MAX (2u << 20)
 
 void ptl_job_free(struct ptl_job *job)
 {
@@ -139,6 +140,24 @@ static void lose_job(struct ptl_queue *queue, struct ptl_job *job)
 	queue->returned = job;
 }
 
+/* The lock is held. Fresh memory of this size costs more than the copy of what goes into it. */
+static void keep_memory(struct ptl_queue *queue, struct ptl_job *job)
+{
+	if (queue->spare_count == PTL_SPARE_MAX || job->file.capacity > SPARE_SIZE_MAX)
+		return;
+	queue->spare[queue->spare_count] = job->file;
+	queue->spare[queue->spare_count++].size = 0;
+	job->file = (struct ptl_bytes){0};
+}
+
+void ptl_queue_reuse(struct ptl_queue *queue, struct ptl_job *job)
+{
+	pthread_mutex_lock(&queue->lock);
+	if (!job->file.data && queue->spare_count)
+		job->file = queue->spare[--queue->spare_count];
+	pthread_mutex_unlock(&queue->lock);
+}
+
 /* Writes what is done at the head of the queue, unless another thread does. The lock is held. */
 static void write_done(struct ptl_queue *queue)
 {
@@ -163,6 +182,7 @@ static void write_done(struct ptl_queue *queue)
 		} else {
 			queue->failing = false;
 			queue->counts.buffers++;
+			keep_memory(queue, job);
 			ptl_job_free(job);
 		}
 		queue->counts.stored_bytes = queue->output.offset;
@@ -247,6 +267,7 @@ int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_opt
 		ptl_compressor_free(queue->compressor);
 		return status;
 	}
+	queue->output.write_back = options->write_back && queue->output.can_rewind;
 	queue->counts.stored_bytes = queue->output.offset;
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_cond_init(&queue->work, NULL);
@@ -314,6 +335,8 @@ static void free_jobs(struct ptl_job *job)
 void ptl_queue_free(struct ptl_queue *queue)
 {
 	free_jobs(queue->head);
+	while (queue->spare_count)
+		ptl_bytes_free(&queue->spare[--queue->spare_count]);
 	free_jobs(queue->returned);
 	free(queue->lost);
 	free(queue->threads);

@@ -31,6 +31,13 @@ static int take_quiet(void *target, const char *argument)
 	return 0;
 }
 
+static int take_no_hash(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->no_hash = true;
+	return 0;
+}
+
 static int take_pt(void *target, const char *argument)
 {
 	struct relog_settings *settings = target;
@@ -100,6 +107,9 @@ static const char *const modes[] = {"64", "32", NULL};
 static const struct ptl_option common_options[] = {
 	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.", take_output},
 	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
+	{"no-hash", 0, NULL,
+	 "Does without the SHA-256 of each input in the provenance, which takes longer than copying.",
+	 take_no_hash},
 	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", take_quiet},
 	{NULL},
 };

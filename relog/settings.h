@@ -18,6 +18,7 @@ struct relog_settings {
 	const char *output; /* "-": standard output */
 	bool force;         /* an existing output may be replaced */
 	bool quiet;
+	bool no_hash;       /* provenance gets no hashes of the inputs */
 
 	/* Raw input: */
 	const char *pt[RELOG_PT_MAX];

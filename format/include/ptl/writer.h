@@ -19,6 +19,7 @@ struct ptl_writer_options {
 	uint64_t flush_interval; /* nanoseconds of wall time after which a partial buffer is written; 0: never */
 	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
 	size_t memory_limit;   /* bytes of buffers under way; 0 means the default (64 MiB) */
+	bool write_back;       /* has the system write a file to disk as it grows, for who syncs it in the end */
 	uint16_t minor;        /* minor version that what is copied into the file needs; 0: this writer's */
 };
 

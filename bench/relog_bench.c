@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Measures the relogger: copying a trace of 1 GB against cp on the same file, warm in the cache; and rewriting every
+ * event on one core. --size MIB makes the first trace smaller, --events N the second; --json gives JSON lines.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ptl/relogger.h>
+#include <ptl/writer.h>
+
+#include "common/bytes.h"
+#include "common/json.h"
+
+#define ROUNDS 5
+#define PAYLOAD 24
+#define CPUS 4
+#define PIECE (1u << 20)
+
+static bool as_json;
+static struct ptl_json json;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "relog_bench: %s: %s\n", what, ptl_error_text());
+	exit(1);
+}
+
+static void check(int status, const char *what)
+{
+	if (status)
+		fail(what);
+}
+
+static double now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void report(const char *name, double value, const char *unit, const char *note)
+{
+	if (!as_json) {
+		printf("%-46s %10.2f %-10s %s\n", name, value, unit, note);
+		return;
+	}
+	ptl_json_object(&json, NULL);
+	ptl_json_string(&json, "bench", "relog");
+	ptl_json_string(&json, "name", name);
+	ptl_json_double(&json, "value", value);
+	ptl_json_string(&json, "unit", unit);
+	ptl_json_object_end(&json);
+	ptl_json_line(&json);
+}
+
+static uint64_t random64(void)
+{
+	static uint64_t state = 0x9e3779b97f4a7c15;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* --- the traces --------------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/ptl-relog-bench-XXXXXX";
+static char in_path[64], out_path[64];
+
+static struct ptl_writer *open_trace(uint32_t kind, struct ptl_stream *streams, unsigned count)
+{
+	const struct ptl_writer_options options = {.threads = 1};
+	struct ptl_writer *writer;
+	const int fd = open(in_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		fail(in_path);
+	check(ptl_writer_open(fd, &options, &writer), "cannot write");
+	for (unsigned i = 0; i < count; i++) {
+		streams[i] = (struct ptl_stream){.kind = kind, .cpu = i, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+		check(ptl_writer_stream(writer, &streams[i]), "cannot write");
+	}
+	return writer;
+}
+
+/* PT with a PSB every 4 KiB, of bytes that hardly compress: what is copied is as large as what is read. */
+static void make_pt(size_t mebibytes)
+{
+	struct ptl_stream stream;
+	struct ptl_writer *writer = open_trace(PTL_KIND_PT, &stream, 1);
+	uint8_t *data = malloc(PIECE);
+
+	if (!data)
+		fail("no memory");
+	for (size_t i = 0; i < mebibytes; i++) {
+		for (size_t j = 0; j < PIECE; j += 8)
+			ptl_store64(data + j, random64());
+		for (size_t j = 0; j < PIECE; j += 4096) {
+			check(ptl_writer_psb(writer, stream.id, i * PIECE + j, 1000 + i * 256 + j / 4096),
+			      "cannot write");
+			for (size_t k = 0; k < 16; k++)
+				data[j + k] = k % 2 ? 0x82 : 0x02;
+		}
+		check(ptl_writer_bytes(writer, stream.id, data, PIECE, 1000 + i * 256), "cannot write");
+	}
+	free(data);
+	check(ptl_writer_close(writer), "cannot write");
+}
+
+/* Context switches: half of the payload varies. */
+static void make_events(size_t count)
+{
+	struct ptl_stream streams[CPUS];
+	struct ptl_writer *writer = open_trace(PTL_KIND_EVENTS, streams, CPUS);
+	uint8_t payload[PAYLOAD] = {0};
+	struct ptl_event event = {
+		.descriptor = {.provider = PTL_GUID(0x3d6fa8d1, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c),
+			       .version = 2,
+			       .opcode = 36},
+		.time = 1000000000,
+		.payload = payload,
+		.payload_size = PAYLOAD,
+	};
+
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t random = random64();
+
+		event.time += random % 20000;
+		event.cpu = random >> 16 & (CPUS - 1);
+		event.pid = event.tid = 400 + 4 * (random >> 20 & 127);
+		ptl_store32(payload, event.tid);
+		ptl_store32(payload + 4, 400 + 4 * (random >> 30 & 127));
+		payload[8] = (uint8_t)(8 + (random >> 40 & 7));
+		ptl_store32(payload + 16, random >> 44 & 15);
+		check(ptl_writer_event(writer, streams[event.cpu].id, &event), "cannot write");
+	}
+	check(ptl_writer_close(writer), "cannot write");
+}
+
+/* --- copying ------------------------------------------------------------------------------------------ */
+
+/* Wall time of a program; its largest memory in *kibibytes. */
+static double run(char *const argv[], long *kibibytes)
+{
+	const double start = now(CLOCK_MONOTONIC);
+	struct rusage usage;
+	int status;
+	const pid_t child = fork();
+
+	if (child == 0) {
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || status != 0)
+		fail(argv[0]);
+	*kibibytes = usage.ru_maxrss;
+	return now(CLOCK_MONOTONIC) - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *values)
+{
+	qsort(values, ROUNDS, sizeof(*values), compare);
+	return values[ROUNDS / 2];
+}
+
+static void bench_copy(size_t mebibytes)
+{
+	const char *bin = getenv("PTL_BIN");
+	char relog[4096];
+	char no_hash[] = "--no-hash";
+	char cp_name[] = "cp", quiet[] = "-q", to[] = "-o";
+	char *const cp[] = {cp_name, in_path, out_path, NULL};
+	char *const copy[] = {relog, quiet, in_path, to, out_path, NULL};
+	char *const quick[] = {relog, quiet, no_hash, in_path, to, out_path, NULL};
+	double with_cp[ROUNDS], with_relog[ROUNDS], without_hash[ROUNDS];
+	long memory = 0, unused;
+
+	snprintf(relog, sizeof(relog), "%s/ptl-relog", bin ? bin : "build/bin");
+	make_pt(mebibytes);
+	unlink(out_path);
+	run(cp, &unused); /* warms the cache */
+	/* In turns, so that what else the machine does meets both. */
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		unlink(out_path);
+		with_cp[i] = run(cp, &unused);
+		unlink(out_path);
+		with_relog[i] = run(copy, &memory);
+		unlink(out_path);
+		without_hash[i] = run(quick, &unused);
+	}
+	unlink(out_path);
+	report("cp", (double)mebibytes / median(with_cp), "MiB/s", "");
+	report("ptl-relog, nothing changes", (double)mebibytes / median(with_relog), "MiB/s", "");
+	report("ptl-relog --no-hash, nothing changes", (double)mebibytes / median(without_hash), "MiB/s", "");
+	report("ptl-relog / cp, time", median(with_relog) / median(with_cp), "",
+	       "aim: at most 1.3; half of its CPU time is SHA-256");
+	report("ptl-relog --no-hash / cp, time", median(without_hash) / median(with_cp), "", "aim: at most 1.3");
+	report("ptl-relog, memory", (double)memory / 1024, "MiB", "aim: below 256");
+}
+
+/* --- rewriting ---------------------------------------------------------------------------------------- */
+
+static int rewrite(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	++*(uint64_t *)context;
+	ptl_event_set_pid(event, ptl_event_record(event)->pid + 1);
+	return ptl_relogger_inject(relogger, event);
+}
+
+static void bench_events(size_t count)
+{
+	const struct ptl_relogger_callbacks callbacks = {.event = rewrite};
+	double best = 1e9;
+
+	make_events(count);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct ptl_relogger *relogger;
+		uint64_t seen = 0;
+		const double start = now(CLOCK_PROCESS_CPUTIME_ID);
+
+		check(ptl_relogger_new(NULL, &relogger), "cannot start");
+		check(ptl_relogger_add_file(relogger, in_path, NULL, NULL), "cannot read");
+		check(ptl_relogger_output(relogger, out_path, true), "cannot write");
+		check(ptl_relogger_callbacks(relogger, &callbacks, &seen), "cannot start");
+		check(ptl_relogger_process(relogger), "cannot rewrite");
+		ptl_relogger_free(relogger);
+		if (seen != count)
+			fail("events are missing");
+		if (now(CLOCK_PROCESS_CPUTIME_ID) - start < best)
+			best = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+	}
+	report("every event rewritten, CPU time, one thread", (double)count / best / 1e6, "Mevents/s",
+	       "aim: at least 3");
+}
+
+int main(int argc, char **argv)
+{
+	size_t mebibytes = 1024, events = 4000000;
+
+	for (int i = 1; i < argc; i++) {
+		as_json |= strcmp(argv[i], "--json") == 0;
+		if (strcmp(argv[i], "--size") == 0 && i + 1 < argc)
+			mebibytes = strtoul(argv[i + 1], NULL, 0);
+		if (strcmp(argv[i], "--events") == 0 && i + 1 < argc)
+			events = strtoul(argv[i + 1], NULL, 0);
+	}
+	if (!mkdtemp(folder))
+		fail(folder);
+	snprintf(in_path, sizeof(in_path), "%s/in.ptl", folder);
+	snprintf(out_path, sizeof(out_path), "%s/out.ptl", folder);
+	ptl_json_start(&json, stdout);
+	if (events)
+		bench_events(events);
+	if (mebibytes)
+		bench_copy(mebibytes);
+	unlink(in_path);
+	unlink(out_path);
+	rmdir(folder);
+	return 0;
+}

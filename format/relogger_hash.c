@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The hashes of the inputs, which provenance names: computed by a thread of their own while the run goes on. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/sha256.h"
+#include "format/relogger_internal.h"
+
+#define PIECE (256u << 10) /* stays in the CPU's cache between reading and hashing */
+
+/* The SHA-256 of the bytes that the trace was opened with. */
+static int hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const uint64_t size = ptl_trace_size(input->trace);
+	struct ptl_sha256 *hash = ptl_sha256_new();
+	uint8_t *piece = malloc(PIECE);
+	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+
+	for (uint64_t at = 0; !status && at < size;) {
+		const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+
+		status = ptl_read_at(input->fd, piece, n, at);
+		if (!status) {
+			ptl_sha256_add(hash, piece, n);
+			at += n;
+			status = ptl_relogger_check(relogger);
+		}
+	}
+	if (!status)
+		ptl_sha256_finish(hash, input->hash);
+	free(piece);
+	ptl_sha256_free(hash);
+	return status ? ptl_fail_in(status, "%s", input->name) : 0;
+}
+
+static void *hash_all(void *context)
+{
+	struct ptl_relogger *relogger = context;
+	int status = 0;
+
+	for (size_t i = 0; !status && !relogger->options.no_hash && i < relogger->input_count; i++)
+		if (!relogger->inputs[i]->origin_count)
+			status = hash_input(relogger, relogger->inputs[i]);
+	relogger->hash_status = status;
+	if (status)
+		relogger->hash_error = strdup(ptl_error_text());
+	return NULL;
+}
+
+/* Signals are the program's: none is to be taken by a thread of ours. Without a thread it is done at the end. */
+void ptl_relogger_start_hashes(struct ptl_relogger *relogger)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	relogger->hashing = pthread_create(&relogger->hasher, NULL, hash_all, relogger) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void ptl_relogger_stop_hashes(struct ptl_relogger *relogger)
+{
+	if (!relogger->hashing)
+		return;
+	pthread_join(relogger->hasher, NULL);
+	relogger->hashing = false;
+	relogger->hashed = true;
+}
+
+int ptl_relogger_finish_hashes(struct ptl_relogger *relogger)
+{
+	ptl_relogger_stop_hashes(relogger);
+	if (!relogger->hashed)
+		hash_all(relogger);
+	if (relogger->hash_status)
+		return ptl_fail(relogger->hash_status, "%s",
+				relogger->hash_error ? relogger->hash_error : "cannot hash an input");
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+		int status = 0;
+
+		if (!input->origin_count)
+			status = ptl_relogger_input_origin(input, input->name,
+							   ptl_trace_size(input->trace), input->hash);
+		if (status)
+			return status;
+	}
+	return 0;
+}
