@@ -165,6 +165,17 @@ bool ptl_elf_address(const struct ptl_elf *elf, uint64_t offset, uint64_t *addre
 	return found;
 }
 
+uint64_t ptl_elf_first_address(const struct ptl_elf *elf)
+{
+	uint64_t first = UINT64_MAX;
+	GElf_Phdr segment;
+
+	for (size_t i = 0; i < elf->segments; i++)
+		if (gelf_getphdr(elf->elf, (int)i, &segment) && segment.p_type == PT_LOAD && segment.p_vaddr < first)
+			first = segment.p_vaddr;
+	return first == UINT64_MAX ? 0 : first & ~PAGE_MASK;
+}
+
 bool ptl_elf_has_symtab(const struct ptl_elf *elf)
 {
 	GElf_Shdr header;

@@ -33,6 +33,9 @@ size_t ptl_elf_build_id(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
  */
 bool ptl_elf_address(const struct ptl_elf *elf, uint64_t offset, uint64_t *address);
 
+/* The lowest virtual address that is loaded, of the page it begins; 0 where nothing is, as in an object file. */
+uint64_t ptl_elf_first_address(const struct ptl_elf *elf);
+
 /* Whether it has a full symbol table (not stripped), and whether it has DWARF line information. */
 bool ptl_elf_has_symtab(const struct ptl_elf *elf);
 bool ptl_elf_has_debug(const struct ptl_elf *elf);

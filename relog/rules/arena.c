@@ -49,6 +49,20 @@ char *rules_copy(struct rules_arena *arena, const void *data, size_t size)
 	return copy;
 }
 
+void rules_arena_reset(struct rules_arena *arena)
+{
+	struct rules_arena_block *block = arena->blocks;
+
+	if (!block)
+		return;
+	if (block->next || block->size > BLOCK_SIZE) {
+		rules_arena_free(arena);
+		return;
+	}
+	memset(block->data, 0, block->used);
+	block->used = 0;
+}
+
 void rules_arena_free(struct rules_arena *arena)
 {
 	while (arena->blocks) {

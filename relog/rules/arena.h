@@ -14,6 +14,8 @@ struct rules_arena {
 void *rules_alloc(struct rules_arena *arena, size_t size);
 /* A copy of size bytes with a zero byte behind it; NULL as above. */
 char *rules_copy(struct rules_arena *arena, const void *data, size_t size);
+/* Takes all memory back and keeps a block for what comes. */
+void rules_arena_reset(struct rules_arena *arena);
 void rules_arena_free(struct rules_arena *arena);
 
 #endif

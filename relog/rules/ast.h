@@ -113,8 +113,8 @@ struct rules_field {
 	const char *text; /* as written */
 	const struct rules_step *steps;
 	size_t step_count;
-	bool optional; /* only has() names it, so a rule may match without it */
-	bool changed;  /* it is the target of set or delete */
+	bool condition; /* `where` names it outside of has(): without it, the rule does not match */
+	bool whole;	/* an array without an element may stand here */
 };
 
 struct rules_ranges {

@@ -126,7 +126,8 @@ static int intern_field(struct rules_parser *parser, const struct rules_field *f
 
 	for (*index = 0; *index < rule->field_count; ++*index)
 		if (same_field(&fields[*index], field)) {
-			fields[*index].optional &= field->optional;
+			fields[*index].condition |= field->condition;
+			fields[*index].whole &= field->whole;
 			return 0;
 		}
 	status = rules_count_one(parser, field->at);
@@ -147,7 +148,11 @@ static int intern_field(struct rules_parser *parser, const struct rules_field *f
 
 int rules_parse_field(struct rules_parser *parser, unsigned *index)
 {
-	struct rules_field field = {.at = parser->token.at, .optional = parser->in_has > 0};
+	struct rules_field field = {
+		.at = parser->token.at,
+		.condition = parser->in_where && !parser->in_has,
+		.whole = parser->in_has || parser->in_delete,
+	};
 	const char *start = parser->token.source;
 	int status = parse_steps(parser, &field);
 	const char *end = parser->token.source;

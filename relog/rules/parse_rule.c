@@ -132,6 +132,8 @@ static int parse_span(struct rules_parser *parser, struct rules_rule *rule)
 
 static int parse_criterion(struct rules_parser *parser, int criterion, struct rules_rule *rule)
 {
+	int status;
+
 	switch (criterion) {
 	case RULES_MATCHES:
 		rule->has_keyword = true;
@@ -143,7 +145,10 @@ static int parse_criterion(struct rules_parser *parser, int criterion, struct ru
 	case RULES_MATCHES + 3:
 		return parse_span(parser, rule);
 	case RULES_MATCHES + 4:
-		return rules_parse_expression(parser, &rule->where);
+		parser->in_where = true;
+		status = rules_parse_expression(parser, &rule->where);
+		parser->in_where = false;
+		return status;
 	case RULES_MATCHES + 5:
 		return rules_parse_ranges(parser, UINT64_MAX, false, &rule->nth);
 	default:
@@ -248,19 +253,18 @@ static int parse_set(struct rules_parser *parser, struct rules_action *action)
 	status = rules_parse_field(parser, &action->index);
 	if (!status)
 		status = rules_need_symbol(parser, "=", NULL);
-	if (!status) {
-		parser->rule->fields[action->index].changed = true;
-		status = rules_parse_expression(parser, &action->value);
-	}
-	return status;
+	return status < 0 ? status : rules_parse_expression(parser, &action->value);
 }
 
 static int parse_delete(struct rules_parser *parser, struct rules_action *action)
 {
 	struct rules_place at = parser->token.at;
 	const struct rules_field *field;
-	int status = rules_parse_field(parser, &action->index);
+	int status;
 
+	parser->in_delete = true;
+	status = rules_parse_field(parser, &action->index);
+	parser->in_delete = false;
 	if (status < 0)
 		return status;
 	field = &parser->rule->fields[action->index];
@@ -268,7 +272,6 @@ static int parse_delete(struct rules_parser *parser, struct rules_action *action
 		if (!field->steps[i].name)
 			return rules_refuse(parser, at, "expected a field, found an element: all elements of "
 							"an array are there, or none");
-	parser->rule->fields[action->index].changed = true;
 	parser->rule->reshapes = true;
 	return 0;
 }

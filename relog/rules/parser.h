@@ -18,6 +18,7 @@ struct rules_parser {
 	size_t field_room;
 	unsigned depth;
 	unsigned in_has; /* within has(...) */
+	bool in_where, in_delete;
 	size_t count;	 /* statements, actions, fields so far */
 };
 

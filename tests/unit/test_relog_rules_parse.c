@@ -145,8 +145,8 @@ static void takes_precedence_and_words(void **state)
 	assert_int_equal(where->argument[1]->op, RULES_AND);
 	assert_int_equal(where->argument[1]->argument[0]->op, RULES_NOT);
 	assert_int_equal(rules.rules->fields[0].step_count, 3);
-	assert_false(rules.rules->fields[0].optional);
-	assert_true(rules.rules->fields[1].optional);
+	assert_true(rules.rules->fields[0].condition);
+	assert_false(rules.rules->fields[1].condition);
 	rules_free(&rules);
 	takes("", &rules);
 	rules_free(&rules);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The event that rules are being applied to. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "relog/rules/run_state.h"
+
+static int keep_value(void *context, const struct ptl_value *value)
+{
+	struct rules_current *now = context;
+
+	if (now->value_count == now->value_room) {
+		size_t room = now->value_room ? now->value_room * 2 : 32;
+		struct ptl_value *values = realloc(now->values, room * sizeof(*values));
+
+		if (!values)
+			return ptl_fail_memory("fields", room * sizeof(*values));
+		now->values = values;
+		now->value_room = room;
+	}
+	now->values[now->value_count++] = *value;
+	return 0;
+}
+
+int rules_current_decode(struct rules_run *run)
+{
+	struct rules_current *now = &run->now;
+	int status;
+
+	if (now->decoded)
+		return 0;
+	now->value_count = 0;
+	now->rest = 0;
+	now->decoded = true;
+	if (!now->kind->schema)
+		return 0;
+	status = ptl_payload_decode(now->kind->schema, now->event.payload, now->event.payload_size, keep_value,
+				    now, &now->rest);
+	/* What the payload still has is there; the rest is not. */
+	now->truncated = status < 0;
+	return status == PTL_NO_MEMORY ? status : 0;
+}
+
+struct ptl_value *rules_current_find(struct rules_run *run, const struct rules_location *location)
+{
+	struct rules_current *now = &run->now;
+	unsigned matched = 0; /* levels of the chain that the walk is in */
+
+	for (size_t i = 0; i < now->value_count; i++) {
+		struct ptl_value *value = &now->values[i];
+		unsigned depth = value->depth;
+
+		if (depth > matched)
+			continue;
+		matched = depth;
+		if (value->field != location->chain[depth] ||
+		    (value->index != location->element[depth] && !(location->whole && depth == location->depth)))
+			continue;
+		if (depth == location->depth)
+			return value;
+		matched = depth + 1;
+	}
+	return NULL;
+}
+
+void rules_current_changed(struct rules_run *run)
+{
+	run->now.changed = true;
+	run->now.decoded = false;
+	run->now.program = NULL;
+}
+
+int rules_current_own(struct rules_run *run, uint8_t **payload)
+{
+	struct rules_current *now = &run->now;
+
+	if (!now->own_payload) {
+		char *copy = rules_copy(&run->scratch, now->event.payload, now->event.payload_size);
+
+		if (!copy)
+			return PTL_NO_MEMORY;
+		now->event.payload = (const uint8_t *)copy;
+		now->own_payload = true;
+	}
+	*payload = (uint8_t *)(uintptr_t)now->event.payload;
+	return 0;
+}
+
+/* ---- fields for expressions -------------------------------------------------------------- */
+
+static bool is_signed(uint8_t type)
+{
+	return type == PTL_TYPE_I8 || type == PTL_TYPE_I16 || type == PTL_TYPE_I32 || type == PTL_TYPE_I64 ||
+	       type == PTL_TYPE_WALL_TIME;
+}
+
+/* A number at its fixed place; false where it takes the long way. */
+static bool quick_value(const struct rules_run *run, const struct rules_location *location,
+			struct rules_value *value)
+{
+	static const uint8_t sizes[PTL_TYPE_STRUCT + 1] = {
+		[PTL_TYPE_U8] = 1,  [PTL_TYPE_I8] = 1,	[PTL_TYPE_U16] = 2,	[PTL_TYPE_I16] = 2,
+		[PTL_TYPE_U32] = 4, [PTL_TYPE_I32] = 4, [PTL_TYPE_U64] = 8,	[PTL_TYPE_I64] = 8,
+		[PTL_TYPE_TIME] = 8, [PTL_TYPE_WALL_TIME] = 8, [PTL_TYPE_POINTER] = 8,
+	};
+	unsigned size = location->fixed ? sizes[location->field->type] : 0;
+	uint64_t bits;
+
+	if (!size || run->now.event.payload_size < location->offset + size)
+		return false;
+	bits = ptl_load_le(run->now.event.payload + location->offset, size);
+	*value = (struct rules_value){.kind = RULES_VALUE_NUMBER, .number = bits};
+	if (is_signed(location->field->type))
+		value->number = (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
+	return true;
+}
+
+static int field_value(void *context, unsigned index, struct rules_value *value)
+{
+	struct rules_run *run = context;
+	const struct rules_location *location = &run->now.bound->fields[index];
+	const struct ptl_value *found;
+	int status;
+
+	*value = (struct rules_value){0};
+	if (!location->field || quick_value(run, location, value))
+		return 0;
+	status = rules_current_decode(run);
+	if (status < 0)
+		return status;
+	found = rules_current_find(run, location);
+	if (!found)
+		return 0;
+	if (location->whole || location->field->type == PTL_TYPE_STRUCT) {
+		/* Only has() comes here: it asks whether anything is there. */
+		*value = (struct rules_value){.kind = RULES_VALUE_BOOL, .truth = true};
+		return 0;
+	}
+	return rules_value_of_field(found, &run->scratch, value);
+}
+
+struct rules_scope_of rules_current_scope(struct rules_run *run)
+{
+	return (struct rules_scope_of){
+		.rules = run->rules,
+		.files = &run->files,
+		.scratch = &run->scratch,
+		.event = &run->now.event,
+		.pid = run->now.pid,
+		.program = run->needs_state ? rules_current_program(run) : "",
+		.field = field_value,
+		.context = run,
+	};
+}
+
+/* ---- the process ------------------------------------------------------------------------- */
+
+static const char *program_of(const struct rules_run *run, uint32_t pid)
+{
+	struct ptl_state_process process;
+
+	return ptl_state_find_process(run->state, pid, &process) && process.program ? process.program : "";
+}
+
+/* A process event tells itself; a process that was forked runs what its parent does. */
+static const char *program_of_process(struct rules_run *run)
+{
+	struct ptl_process_event data;
+	struct ptl_bytes storage = {0};
+	const char *program = "";
+
+	if (!ptl_process_decode(&run->now.event, &storage, &data)) {
+		run->now.pid = data.process_id;
+		if (data.image_file_name[0])
+			program = rules_copy(&run->scratch, data.image_file_name, strlen(data.image_file_name));
+		else
+			program = program_of(run, run->now.event.descriptor.opcode == PTL_OPCODE_START
+							  ? data.parent_id
+							  : data.process_id);
+	}
+	ptl_bytes_free(&storage);
+	return program ? program : "";
+}
+
+static uint32_t pid_of(const struct rules_run *run)
+{
+	const struct ptl_event *event = &run->now.event;
+	static const uint8_t offsets[] = {
+		[RULES_CLASS_THREAD] = 0,
+		[RULES_CLASS_IMAGE] = 16,
+		[RULES_CLASS_CODE] = 0,
+	};
+	enum rules_class class = run->now.kind->class;
+
+	if (class == RULES_CLASS_OTHER || event->payload_size < offsets[class] + 4u)
+		return event->pid;
+	return ptl_load32(event->payload + offsets[class]);
+}
+
+const char *rules_current_program(struct rules_run *run)
+{
+	struct rules_current *now = &run->now;
+
+	if (now->program)
+		return now->program;
+	now->pid = now->event.pid;
+	if (now->kind->class == RULES_CLASS_PROCESS) {
+		now->program = program_of_process(run);
+	} else {
+		now->pid = pid_of(run);
+		now->program = program_of(run, now->pid);
+	}
+	/* The state's texts live until it learns of another event, which a rule may make. */
+	if (*now->program)
+		now->program = rules_copy(&run->scratch, now->program, strlen(now->program));
+	if (!now->program)
+		now->program = "";
+	return now->program;
+}

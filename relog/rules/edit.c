@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sets header parts and payload fields of the current event. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/guid.h"
+#include "relog/rules/edit.h"
+
+/* ---- header ------------------------------------------------------------------------------ */
+
+static int set_guid(struct rules_run *run, const struct rules_action *action, struct ptl_guid *guid,
+		    uint32_t flag)
+{
+	struct rules_scope_of scope = rules_current_scope(run);
+	const char *text;
+	int status;
+
+	if (action->provider)
+		return rules_provider_guid(run, action->provider, action->at, guid);
+	status = rules_evaluate_text(&scope, action->value, "", &text);
+	if (status < 0)
+		return status;
+	if (flag)
+		run->now.event.flags &= ~flag;
+	if (!*text && flag)
+		return 0;
+	if (!ptl_guid_parse(text, guid))
+		return rules_fail_at(run->rules, action->value->at,
+				     "expected a GUID such as 9e814aad-3204-11d2-9a82-006008a86939, found "
+				     "\"%.40s\"",
+				     text);
+	run->now.event.flags |= flag;
+	return 0;
+}
+
+static int set_number(struct rules_run *run, const struct rules_action *action)
+{
+	static const uint64_t limits[] = {
+		[RULES_HEADER_ID] = UINT16_MAX,	     [RULES_HEADER_VERSION] = UINT8_MAX,
+		[RULES_HEADER_CHANNEL] = UINT8_MAX,  [RULES_HEADER_LEVEL] = UINT8_MAX,
+		[RULES_HEADER_OPCODE] = UINT8_MAX,   [RULES_HEADER_TASK] = UINT16_MAX,
+		[RULES_HEADER_KEYWORD] = UINT64_MAX, [RULES_HEADER_PID] = UINT32_MAX,
+		[RULES_HEADER_TID] = UINT32_MAX,     [RULES_HEADER_CPU] = UINT32_MAX,
+		[RULES_HEADER_TIME] = UINT64_MAX,
+	};
+	struct rules_scope_of scope = rules_current_scope(run);
+	struct ptl_event *event = &run->now.event;
+	uint64_t n;
+	int status = rules_evaluate_number(&scope, action->value, limits[action->index], 0, &n);
+
+	if (status < 0)
+		return status;
+	switch (action->index) {
+	case RULES_HEADER_ID:
+		event->descriptor.id = (uint16_t)n;
+		break;
+	case RULES_HEADER_VERSION:
+		event->descriptor.version = (uint8_t)n;
+		break;
+	case RULES_HEADER_CHANNEL:
+		event->descriptor.channel = (uint8_t)n;
+		break;
+	case RULES_HEADER_LEVEL:
+		event->descriptor.level = (uint8_t)n;
+		break;
+	case RULES_HEADER_OPCODE:
+		event->descriptor.opcode = (uint8_t)n;
+		break;
+	case RULES_HEADER_TASK:
+		event->descriptor.task = (uint16_t)n;
+		break;
+	case RULES_HEADER_KEYWORD:
+		event->descriptor.keyword = n;
+		break;
+	case RULES_HEADER_PID:
+		event->pid = (uint32_t)n;
+		break;
+	case RULES_HEADER_TID:
+		event->tid = (uint32_t)n;
+		break;
+	case RULES_HEADER_CPU:
+		event->cpu = (uint32_t)n;
+		break;
+	default:
+		event->time = n;
+	}
+	return 0;
+}
+
+static int set_header(struct rules_run *run, const struct rules_action *action)
+{
+	struct ptl_event *event = &run->now.event;
+
+	run->now.changed = true;
+	run->now.program = NULL;
+	switch (action->index) {
+	case RULES_HEADER_PROVIDER:
+		return set_guid(run, action, &event->descriptor.provider, 0);
+	case RULES_HEADER_ACTIVITY:
+		return set_guid(run, action, &event->activity, PTL_EVENT_HAS_ACTIVITY);
+	case RULES_HEADER_RELATED:
+		return set_guid(run, action, &event->related, PTL_EVENT_HAS_RELATED);
+	default:
+		return set_number(run, action);
+	}
+}
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+static int lacks_field(const struct rules_run *run, const struct rules_field *field)
+{
+	const struct ptl_schema *schema = run->now.kind->schema;
+
+	if (!schema)
+		return rules_fail_at(run->rules, field->at,
+				     "expected an event with a schema, found one without, which has no field "
+				     "'%.80s' (a schema statement gives it one)",
+				     field->text);
+	return rules_fail_at(run->rules, field->at, "expected a field of the event %.80s, found '%.80s'",
+			     schema->event_name && *schema->event_name ? schema->event_name : "at hand",
+			     field->text);
+}
+
+/* The value of an action; what is not there is an error here. */
+static int evaluate(struct rules_run *run, const struct rules_expr *expr, struct rules_value *value)
+{
+	struct rules_scope_of scope = rules_current_scope(run);
+	int status = rules_evaluate(&scope, expr, value);
+
+	if (!status && value->kind == RULES_VALUE_NONE) {
+		for (size_t i = 0; i < run->now.bound->rule->field_count; i++)
+			if (!run->now.bound->fields[i].field)
+				return lacks_field(run, &run->now.bound->rule->fields[i]);
+		return rules_fail_at(run->rules, expr->at,
+				     "expected a value, found that this event has no such element");
+	}
+	return status;
+}
+
+static int convert(struct rules_run *run, const struct rules_expr *expr, const struct rules_value *value,
+		   struct ptl_value *field)
+{
+	int status;
+	const char *expected = rules_value_to_field(value, &run->scratch, field, &status);
+
+	if (!status && expected)
+		return rules_fail_at(run->rules, expr->at, "expected %s for the field %.80s, found %s", expected,
+				     field->field->name,
+				     value->kind == RULES_VALUE_NUMBER ? "another number"
+				     : value->kind == RULES_VALUE_TEXT ? "another text"
+								       : rules_value_name(value));
+	return status;
+}
+
+/* Encodes the values as the payload. rest: bytes behind the last field, kept. */
+static int encode(struct rules_run *run, const struct rules_action *action, const struct ptl_schema *schema,
+		  const struct ptl_value *values, size_t count)
+{
+	struct rules_current *now = &run->now;
+	struct ptl_bytes out = {0};
+	int status = ptl_payload_encode(schema, values, count, &out);
+
+	ptl_write_bytes(&out, now->event.payload + (now->event.payload_size - now->rest), now->rest);
+	if (!status && out.failed)
+		status = ptl_fail_memory("a payload", out.size);
+	if (!status && out.size > PTL_PAYLOAD_MAX)
+		status = ptl_fail(PTL_MISUSE, "a payload has at most %u bytes", PTL_PAYLOAD_MAX);
+	if (status == PTL_MISUSE)
+		status = ptl_fail_in(PTL_CORRUPT, "%s:%u:%u", run->rules->name, action->at.line,
+				     action->at.column);
+	if (!status) {
+		now->event.payload = (const uint8_t *)rules_copy(&run->scratch, out.data, out.size);
+		now->event.payload_size = out.size;
+		now->own_payload = true;
+		status = now->event.payload ? 0 : PTL_NO_MEMORY;
+		rules_current_changed(run);
+	}
+	ptl_bytes_free(&out);
+	return status;
+}
+
+static int decode_whole(struct rules_run *run, const struct rules_action *action)
+{
+	int status = rules_current_decode(run);
+
+	if (!status && run->now.truncated)
+		return rules_fail_at(run->rules, action->at,
+				     "expected a payload that its schema explains, found one that ends early");
+	return status;
+}
+
+static int set_field(struct rules_run *run, const struct rules_action *action)
+{
+	const struct rules_bound *bound = run->now.bound;
+	const struct rules_location *location = &bound->fields[action->index];
+	static const uint8_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8}; /* up to I64 */
+	struct ptl_value *found, fixed = {.field = location->field};
+	struct rules_value value;
+	uint8_t *payload;
+	int status;
+
+	if (!location->field || location->field->type == PTL_TYPE_STRUCT)
+		return lacks_field(run, &bound->rule->fields[action->index]);
+	status = evaluate(run, action->value, &value);
+	if (status < 0)
+		return status;
+	if (location->fixed && location->field->type < PTL_TYPE_F32 &&
+	    run->now.event.payload_size >= location->offset + sizes[location->field->type]) {
+		status = convert(run, action->value, &value, &fixed);
+		if (!status)
+			status = rules_current_own(run, &payload);
+		if (!status)
+			ptl_store_le(payload + location->offset, fixed.u, sizes[location->field->type]);
+		rules_current_changed(run);
+		return status;
+	}
+	status = decode_whole(run, action);
+	if (status < 0)
+		return status;
+	found = rules_current_find(run, location);
+	if (!found)
+		return lacks_field(run, &bound->rule->fields[action->index]);
+	status = convert(run, action->value, &value, found);
+	return status ? status
+		      : encode(run, action, run->now.kind->schema, run->now.values, run->now.value_count);
+}
+
+/* ---- another shape ----------------------------------------------------------------------- */
+
+static const struct rules_action *first_of(const struct rules_rule *rule, enum rules_action_kind kind)
+{
+	const struct rules_action *action = rule->actions;
+
+	while (action && action->kind != kind)
+		action = action->next;
+	return action;
+}
+
+/* Fields of [at, end of it) are gone; structures around them have fewer members. */
+static void mark_deleted(const struct ptl_schema *schema, const struct rules_location *location,
+			 struct ptl_field *fields, bool *gone)
+{
+	size_t count = 1;
+
+	if (location->field->type == PTL_TYPE_STRUCT)
+		count += location->field->length;
+	for (size_t i = location->index; i < location->index + count && i < schema->field_count; i++) {
+		if (gone[i])
+			continue;
+		gone[i] = true;
+		for (unsigned level = 0; level < location->depth; level++)
+			fields[location->chain[level] - schema->fields].length--;
+	}
+}
+
+static int find_shape(struct rules_run *run, struct rules_bound *bound)
+{
+	const struct ptl_schema *schema = run->now.kind->schema;
+	size_t old = schema ? schema->field_count : 0, adds = 0;
+	struct rules_arena *arena = &run->now.kind->arena;
+	struct ptl_field *fields;
+	bool *gone;
+
+	for (const struct rules_action *a = bound->rule->actions; a; a = a->next)
+		adds += a->kind == RULES_ACTION_ADD;
+	fields = rules_alloc(arena, (old + adds) * sizeof(*fields) + 1);
+	gone = rules_alloc(arena, old + 1);
+	bound->new_index = rules_alloc(arena, old * sizeof(*bound->new_index) + 1);
+	if (!fields || !gone || !bound->new_index)
+		return PTL_NO_MEMORY;
+	if (old)
+		memcpy(fields, schema->fields, old * sizeof(*fields));
+	for (const struct rules_action *a = bound->rule->actions; a; a = a->next) {
+		if (a->kind != RULES_ACTION_DELETE)
+			continue;
+		if (!bound->fields[a->index].field)
+			return lacks_field(run, &bound->rule->fields[a->index]);
+		mark_deleted(schema, &bound->fields[a->index], fields, gone);
+	}
+	for (size_t i = 0; i < old; i++) {
+		bound->new_index[i] = gone[i] ? SIZE_MAX : bound->new_count;
+		if (!gone[i])
+			fields[bound->new_count++] = fields[i];
+	}
+	for (const struct rules_action *a = bound->rule->actions; a; a = a->next) {
+		const struct ptl_field *last = bound->new_count ? &fields[bound->new_count - 1] : NULL;
+
+		if (a->kind != RULES_ACTION_ADD)
+			continue;
+		for (size_t i = 0; i < bound->new_count; i++)
+			if (fields[i].name && !strcmp(fields[i].name, a->field.name))
+				return rules_fail_at(run->rules, a->at,
+						     "expected the name of a new field, found '%.80s', which the "
+						     "event has",
+						     a->field.name);
+		if (last && last->type == PTL_TYPE_BYTES && !last->length)
+			return rules_fail_at(run->rules, a->at,
+					     "expected an event to which a field can be added, found one whose "
+					     "field %.80s takes the rest of the payload",
+					     last->name);
+		fields[bound->new_count++] = a->field;
+	}
+	bound->new_fields = fields;
+	return 0;
+}
+
+static int add_values(struct rules_run *run, const struct rules_bound *bound,
+		      const struct rules_shape *shape, struct ptl_value *values, size_t *count)
+{
+	size_t index = bound->new_count;
+
+	for (const struct rules_action *a = bound->rule->actions; a; a = a->next)
+		index -= a->kind == RULES_ACTION_ADD;
+	for (const struct rules_action *a = bound->rule->actions; a; a = a->next) {
+		int status;
+
+		if (a->kind != RULES_ACTION_ADD)
+			continue;
+		values[*count] = (struct ptl_value){.field = &bound->new_fields[index]};
+		status = convert(run, a->value, &shape->added[index - (bound->new_count - shape->added_count)],
+				 &values[*count]);
+		if (status < 0)
+			return status;
+		index++;
+		++*count;
+	}
+	return 0;
+}
+
+/* The event's payload as the new fields have it. */
+static int reshape(struct rules_run *run, struct rules_bound *bound, const struct rules_shape *shape)
+{
+	const struct ptl_schema *schema = run->now.kind->schema;
+	const struct rules_action *at = first_of(bound->rule, RULES_ACTION_ADD);
+	struct ptl_schema new_schema = {.event_name = schema ? schema->event_name : ""};
+	struct ptl_value *values;
+	size_t count = 0;
+	int status;
+
+	status = at ? decode_whole(run, at) : rules_current_decode(run);
+	if (status < 0)
+		return status;
+	if (at && run->now.rest)
+		return rules_fail_at(run->rules, at->at,
+				     "expected an event to which a field can be added, found one with %zu bytes "
+				     "behind its last field",
+				     run->now.rest);
+	values = rules_alloc(&run->scratch, (run->now.value_count + shape->added_count + 1) * sizeof(*values));
+	if (!values)
+		return PTL_NO_MEMORY;
+	for (size_t i = 0; i < run->now.value_count; i++) {
+		size_t index = bound->new_index[run->now.values[i].field - schema->fields];
+
+		if (index == SIZE_MAX)
+			continue;
+		values[count] = run->now.values[i];
+		values[count++].field = &bound->new_fields[index];
+	}
+	status = add_values(run, bound, shape, values, &count);
+	new_schema.fields = bound->new_fields;
+	new_schema.field_count = bound->new_count;
+	return status < 0 ? status
+			  : encode(run, at ? at : first_of(bound->rule, RULES_ACTION_DELETE), &new_schema,
+				   values, count);
+}
+
+/* ---- all of a rule ----------------------------------------------------------------------- */
+
+static int keep_added(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
+{
+	struct rules_value *values =
+		rules_alloc(&run->scratch, (shape->added_count + 1) * sizeof(*values));
+	int status;
+
+	if (!values)
+		return PTL_NO_MEMORY;
+	if (shape->added_count)
+		memcpy(values, shape->added, shape->added_count * sizeof(*values));
+	status = evaluate(run, action->value, &values[shape->added_count++]);
+	shape->added = values;
+	return status;
+}
+
+int rules_edit_action(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
+{
+	switch (action->kind) {
+	case RULES_ACTION_SET_HEADER:
+		return set_header(run, action);
+	case RULES_ACTION_SET_FIELD:
+		return set_field(run, action);
+	case RULES_ACTION_ADD:
+		return keep_added(run, action, shape);
+	default:
+		return 0;
+	}
+}
+
+int rules_edit_shape(struct rules_run *run, struct rules_bound *bound, const struct rules_shape *shape)
+{
+	struct ptl_schema schema = {
+		.provider = run->now.event.descriptor.provider,
+		.id = run->now.event.descriptor.id,
+		.version = run->now.event.descriptor.version,
+		.opcode = run->now.event.descriptor.opcode,
+	};
+	const struct ptl_schema *old = run->now.kind->schema;
+	int status = bound->new_fields ? 0 : find_shape(run, bound);
+
+	if (!status)
+		status = reshape(run, bound, shape);
+	schema.provider_name = old && old->provider_name ? old->provider_name : "";
+	schema.event_name = old && old->event_name ? old->event_name : "";
+	schema.task_name = old && old->task_name ? old->task_name : "";
+	schema.opcode_name = old && old->opcode_name ? old->opcode_name : "";
+	schema.message = "";
+	schema.fields = bound->new_fields;
+	schema.field_count = bound->new_count;
+	return status < 0 ? status : rules_schema_made(run, &schema, bound->rule->at);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Computes expressions: man/ptl-rules.5, EXPRESSIONS. */
+#ifndef PTL_RELOG_RULES_EVALUATE_H
+#define PTL_RELOG_RULES_EVALUATE_H
+
+#include "relog/rules/files.h"
+#include "relog/rules/value.h"
+
+/* What names in an expression stand for. */
+struct rules_scope_of {
+	const struct rules *rules; /* for messages, and the folder of files */
+	struct rules_files *files;
+	struct rules_arena *scratch; /* of the event */
+	const struct ptl_event *event; /* NULL: there is none */
+	uint32_t pid;		       /* that RULES_PID gives */
+	const char *program;	       /* of the event's process; "" unknown */
+	/* The rule's field with this index. NONE: it is not there. */
+	int (*field)(void *context, unsigned index, struct rules_value *value);
+	void *context;
+};
+
+/*
+ * PTL_CORRUPT with "FILE:LINE:COLUMN: expected ..., found ..." for values that do not go together, PTL_NO_MEMORY,
+ * PTL_SYSTEM for files. A value of NONE comes of fields that are not there: every operator passes it on.
+ */
+int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *expr,
+		   struct rules_value *value);
+
+/* The same for what must be a number of first to last, or a text without a zero byte (NULL expr: otherwise). */
+int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules_expr *expr,
+			  uint64_t last, uint64_t otherwise, uint64_t *number);
+int rules_evaluate_text(const struct rules_scope_of *scope, const struct rules_expr *expr,
+			const char *otherwise, const char **text);
+
+/* PTL_CORRUPT at a place of the rule file. */
+int rules_fail_at(const struct rules *rules, struct rules_place at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads files that rules name; the most recently used stay in memory. */
+#include "relog/rules/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/file.h"
+
+struct rules_data_file {
+	uint8_t *data; /* NULL: not in memory now */
+	size_t size;
+	uint64_t used; /* the clock of its last use */
+};
+
+char *rules_files_path(const struct rules_files *files, const char *name, struct rules_arena *arena)
+{
+	size_t folder = name[0] == '/' ? 0 : strlen(files->folder), size = strlen(name);
+	char *path = rules_alloc(arena, folder + size + 1);
+
+	if (!path)
+		return NULL;
+	memcpy(path, files->folder, folder);
+	memcpy(path + folder, name, size);
+	return path;
+}
+
+/* Lets go of files that were not used lately, but for the one of the last use. */
+static void make_room(struct rules_files *files)
+{
+	while (files->bytes > RULES_FILES_KEPT) {
+		struct rules_data_file *oldest = NULL;
+
+		for (size_t i = 0; i < files->count; i++) {
+			struct rules_data_file *file = &files->list[i];
+
+			if (file->data && file->used != files->clock && (!oldest || file->used < oldest->used))
+				oldest = file;
+		}
+		if (!oldest)
+			return;
+		free(oldest->data);
+		oldest->data = NULL;
+		files->bytes -= oldest->size;
+	}
+}
+
+static int find(struct rules_files *files, const char *name, struct rules_data_file **file)
+{
+	const uint64_t *known = ptl_byte_map_get(&files->by_name, name, strlen(name));
+	struct rules_data_file *list;
+	int status;
+
+	*file = NULL;
+	if (known) {
+		*file = &files->list[*known];
+		return 0;
+	}
+	if (!(files->count & (files->count - 1))) {
+		list = realloc(files->list, (files->count ? 2 * files->count : 1) * sizeof(*list));
+		if (!list)
+			return ptl_fail_memory("files", files->count);
+		files->list = list;
+	}
+	status = ptl_byte_map_put(&files->by_name, name, strlen(name), files->count);
+	if (status < 0)
+		return status;
+	*file = &files->list[files->count++];
+	**file = (struct rules_data_file){0};
+	return 0;
+}
+
+int rules_files_read(struct rules_files *files, const char *name, const uint8_t **data, size_t *size)
+{
+	struct rules_arena arena = {0};
+	struct rules_data_file *file;
+	char *path;
+	int status = find(files, name, &file);
+
+	if (status < 0)
+		return status;
+	if (!file->data) {
+		path = rules_files_path(files, name, &arena);
+		status = path ? ptl_read_file(path, RULES_DATA_FILE_MAX, &file->data, &file->size)
+			      : PTL_NO_MEMORY;
+		rules_arena_free(&arena);
+		if (status < 0)
+			return status;
+		files->bytes += file->size;
+	}
+	file->used = ++files->clock;
+	make_room(files);
+	*data = file->data;
+	*size = file->size;
+	return 0;
+}
+
+int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data,
+			size_t size)
+{
+	const uint8_t *bytes;
+	size_t there;
+	int status = rules_files_read(files, name, &bytes, &there);
+
+	if (status < 0)
+		return status;
+	if (offset > there || size > there - offset)
+		return ptl_fail(PTL_TRUNCATED, "%s has %zu bytes, too few for %zu at offset %llu", name, there,
+				size, (unsigned long long)offset);
+	memcpy(data, bytes + offset, size);
+	return 0;
+}
+
+void rules_files_free(struct rules_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		free(files->list[i].data);
+	free(files->list);
+	ptl_byte_map_free(&files->by_name);
+	*files = (struct rules_files){0};
+}

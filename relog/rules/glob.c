@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Matches patterns without recursion: only the last * is ever extended. */
+#include "relog/rules/glob.h"
+
+#include <string.h>
+
+static void capture(struct rules_captures *captures, unsigned index, const char *text, size_t size)
+{
+	if (!captures || index >= RULES_CAPTURES_MAX)
+		return;
+	captures->list[index].text = text;
+	captures->list[index].size = size;
+	captures->count = index + 1;
+}
+
+bool rules_glob(const char *pattern, const char *text, size_t size, struct rules_captures *captures)
+{
+	const char *end = text + size, *at = text;
+	/* Behind the last *, where its text begins, and where it ends so far. */
+	const char *star = NULL, *star_start = NULL, *star_end = NULL;
+	unsigned count = 0, star_count = 0;
+
+	if (captures)
+		captures->count = 0;
+	for (;;) {
+		const char *literal = *pattern == '\\' && pattern[1] ? pattern + 1 : pattern;
+
+		if (*pattern == '*') {
+			star = ++pattern;
+			star_start = star_end = at;
+			star_count = ++count;
+			capture(captures, count - 1, at, 0);
+		} else if (at < end && *pattern == '?') {
+			capture(captures, count++, at++, 1);
+			pattern++;
+		} else if (at < end && *pattern && *literal == *at) {
+			pattern = literal + 1;
+			at++;
+		} else if (at == end && !*pattern) {
+			return true;
+		} else if (star && star_end < end) {
+			at = ++star_end;
+			capture(captures, star_count - 1, star_start, (size_t)(at - star_start));
+			pattern = star;
+			count = star_count;
+		} else {
+			return false;
+		}
+	}
+}
+
+bool rules_glob_path(const char *pattern, const char *path)
+{
+	const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
+	const char *text = slash ? slash + 1 : path;
+
+	return rules_glob(pattern, text, strlen(text), NULL);
+}
+
+void rules_replace(struct ptl_bytes *out, const char *replacement, const struct rules_captures *captures)
+{
+	for (const char *p = replacement; *p; p++) {
+		unsigned index = *p == '$' && p[1] >= '1' && p[1] <= '9' ? (unsigned)(p[1] - '1') : 9;
+
+		if (index < captures->count)
+			ptl_write_bytes(out, captures->list[index].text, captures->list[index].size);
+		else if (index == 9)
+			ptl_write_bytes(out, p, 1);
+		p += *p == '$' && p[1];
+	}
+}

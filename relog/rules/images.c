@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Loads and unloads images of rules at their moments, and keeps the recorder's events from undoing it. */
+#include "relog/rules/images.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "relog/rules/glob.h"
+
+/* ---- load -------------------------------------------------------------------------------- */
+
+static int overlap(const struct rules_run *run, struct rules_place at, const char *path, uint64_t base,
+		   uint64_t size, const struct ptl_image_event *other)
+{
+	return rules_fail_at(run->rules, at,
+			     "expected memory of no other image for %.120s (%#" PRIx64 " bytes at %#" PRIx64
+			     "), found %.120s (%#" PRIx64 " bytes at %#" PRIx64 "); --replace lets the later count",
+			     path, size, base, other->file_name, other->size, other->base);
+}
+
+static int check_overlap(const struct rules_run *run, const struct rules_spec *spec)
+{
+	uint64_t first = spec->base, last = spec->base + (spec->size - 1);
+	const struct ptl_image_event *other;
+
+	while (!run->options.replace &&
+	       (other = ptl_state_find_image(run->state, spec->pid, first, last))) {
+		if (!rules_is_nameless(other->file_name) && strcmp(other->file_name, spec->path) != 0)
+			return overlap(run, spec->at, spec->path, spec->base, spec->size, other);
+		if (other->size - 1 > UINT64_MAX - 1 - other->base || other->base + (other->size - 1) < first ||
+		    other->base + (other->size - 1) >= last)
+			break;
+		first = other->base + other->size;
+	}
+	return 0;
+}
+
+static int tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data)
+{
+	struct ptl_event event = {
+		.time = time, .cpu = PTL_NO_CPU, .pid = data->process_id, .tid = PTL_NO_ID};
+	struct ptl_bytes storage = {0};
+	int status = ptl_image_encode(data, opcode, &storage, &event);
+
+	if (!status)
+		status = rules_inject(run, &event);
+	ptl_bytes_free(&storage);
+	return status;
+}
+
+/* The image event, and behind it what code was captured there, which it would cover. */
+static int load_part(struct rules_run *run, const struct ptl_image_event *data, uint64_t image_base,
+		     uint64_t time, uint8_t opcode, struct rules_place at)
+{
+	struct rules_captured captured;
+	struct rules_space *space;
+	int status = rules_captured_gather(run, data->process_id, data->base, data->base + (data->size - 1),
+					   &captured);
+
+	if (!status)
+		status = tell_image(run, time, opcode, data);
+	if (!status)
+		status = rules_captured_tell(run, data->process_id, time, &captured);
+	rules_captured_free(&captured);
+	if (!status)
+		status = rules_space_need(run, data->process_id, &space);
+	return status < 0 ? status : rules_live_add(space, data, image_base, at);
+}
+
+static int load(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+		struct rules_spec *spec, uint8_t opcode)
+{
+	int status = rules_spec_evaluate(run, scope, body, spec);
+
+	if (!status)
+		status = check_overlap(run, spec);
+	for (size_t i = 0; !status && i < spec->part_count; i++) {
+		const struct rules_part *part = &spec->parts[i];
+		struct ptl_image_event data = spec->image;
+
+		data.process_id = spec->pid;
+		data.base = spec->base + part->rva;
+		data.size = part->size;
+		data.default_base = spec->default_base + part->rva;
+		data.file_name = spec->path;
+		data.file_offset = part->file_offset;
+		data.protection = part->protection;
+		status = rules_spec_code(run, scope, body, part, &data);
+		if (!status)
+			status = load_part(run, &data, spec->base, spec->time, opcode, spec->at);
+	}
+	return status;
+}
+
+int rules_images_load(struct rules_run *run, const struct rules_action *action)
+{
+	struct rules_scope_of scope = rules_current_scope(run);
+	struct rules_expr *const *values = action->body->property;
+	struct rules_spec spec = {.at = action->at};
+	uint64_t pid;
+	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
+
+	if (!status)
+		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX,
+					       run->now.event.time, &spec.time);
+	spec.pid = (uint32_t)pid;
+	return status < 0 ? status : load(run, &scope, action->body, &spec, PTL_OPCODE_LOAD);
+}
+
+/* ---- unload ------------------------------------------------------------------------------ */
+
+/* All parts that are live of the image at base. */
+static int unload(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t time)
+{
+	struct rules_space *space = rules_space_find(run, pid);
+	int status = 0;
+
+	for (bool found = true; space && !status && found;) {
+		found = false;
+		for (struct rules_live *live = space->live; live; live = live->next) {
+			struct ptl_image_event data = live->data;
+
+			if (live->image_base != base)
+				continue;
+			found = true;
+			data.base = live->first;
+			data.size = live->last - live->first + 1;
+			status = tell_image(run, time, PTL_OPCODE_UNLOAD, &data);
+			if (!status)
+				status = rules_live_remove(space, data.base, data.base + (data.size - 1));
+			break;
+		}
+	}
+	return status;
+}
+
+int rules_images_unload(struct rules_run *run, const struct rules_action *action)
+{
+	struct rules_scope_of scope = rules_current_scope(run);
+	struct rules_expr *const *values = action->body->property;
+	uint64_t pid, base, time;
+	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
+
+	if (!status)
+		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
+	if (!status)
+		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX,
+					       run->now.event.time, &time);
+	return status < 0 ? status : unload(run, (uint32_t)pid, base, time);
+}
+
+/* ---- statements -------------------------------------------------------------------------- */
+
+static bool applies(const struct rules_run *run, const struct rules_image *image, uint32_t pid)
+{
+	struct ptl_state_process process;
+
+	if (!image->process)
+		return image->pid == pid;
+	return ptl_state_find_process(run->state, pid, &process) && process.program && process.program[0] &&
+	       rules_glob_path(image->process, process.program);
+}
+
+static int no_field(void *context, unsigned index, struct rules_value *value)
+{
+	(void)context;
+	(void)index;
+	*value = (struct rules_value){0};
+	return 0;
+}
+
+static struct rules_scope_of statement_scope(struct rules_run *run, uint32_t pid)
+{
+	return (struct rules_scope_of){
+		.rules = run->rules,
+		.files = &run->files,
+		.scratch = &run->scratch,
+		.pid = pid,
+		.program = "",
+		.field = no_field,
+	};
+}
+
+static int load_statement(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
+			  uint8_t opcode)
+{
+	struct rules_scope_of scope = statement_scope(run, pid);
+	struct rules_spec spec = {.at = image->at, .pid = pid, .time = time};
+
+	return load(run, &scope, &image->body, &spec, opcode);
+}
+
+/* ---- what is due ------------------------------------------------------------------------- */
+
+static int add_due(struct rules_images *images, const struct rules_due *due)
+{
+	size_t at = images->due_count;
+	struct rules_due *list = images->due;
+
+	if (!(at & (at - 1))) {
+		list = realloc(images->due, (at ? 2 * at : 1) * sizeof(*list));
+		if (!list)
+			return ptl_fail_memory("images", at);
+		images->due = list;
+	}
+	for (; at > images->due_first && list[at - 1].time > due->time; at--)
+		list[at] = list[at - 1];
+	list[at] = *due;
+	images->due_count++;
+	return 0;
+}
+
+static int load_everywhere(struct rules_run *run, const struct rules_due *due)
+{
+	struct ptl_state_process process;
+	int status = 0;
+
+	if (due->pid != PTL_NO_ID)
+		return load_statement(run, due->image, due->pid, due->time, PTL_OPCODE_LOAD);
+	for (size_t i = 0; !status && ptl_state_process_at(run->state, i, &process); i++)
+		if (applies(run, due->image, process.pid))
+			status = load_statement(run, due->image, process.pid, due->time, PTL_OPCODE_LOAD);
+	return status;
+}
+
+static int unload_everywhere(struct rules_run *run, const struct rules_due *due)
+{
+	struct ptl_state_process process;
+	int status = 0;
+
+	for (size_t i = 0; !status && ptl_state_process_at(run->state, i, &process); i++) {
+		struct rules_scope_of scope = statement_scope(run, process.pid);
+		uint64_t base;
+
+		if (!applies(run, due->image, process.pid))
+			continue;
+		status = rules_evaluate_number(&scope, due->image->body.property[RULES_PROPERTY_BASE], UINT64_MAX,
+					       0, &base);
+		if (!status)
+			status = unload(run, process.pid, base, due->time);
+	}
+	return status;
+}
+
+/* A forked process has what its parent has. Told a moment behind its start, so that it inherits the rest, too. */
+static int copy_images(struct rules_run *run, const struct rules_due *due)
+{
+	const struct rules_space *parent = rules_space_find(run, due->parent);
+	int status = 0;
+
+	for (const struct rules_live *live = parent ? parent->live : NULL; !status && live; live = live->next) {
+		struct ptl_image_event data = live->data;
+
+		data.process_id = due->pid;
+		data.default_base += live->first - data.base;
+		data.file_offset += live->first - data.base;
+		if (live->first != data.base)
+			data.has_code = false; /* the captured code is told again all the same */
+		data.base = live->first;
+		data.size = live->last - live->first + 1;
+		status = load_part(run, &data, live->image_base, due->time, PTL_OPCODE_LOAD, live->at);
+	}
+	return status;
+}
+
+int rules_images_until(struct rules_run *run, uint64_t time)
+{
+	struct rules_images *images = run->images;
+	int status = 0;
+
+	while (!status && images->due_first < images->due_count && images->due[images->due_first].time <= time) {
+		struct rules_due due = images->due[images->due_first++];
+
+		rules_arena_reset(&run->scratch);
+		if (due.kind == RULES_DUE_LOAD)
+			status = load_everywhere(run, &due);
+		else if (due.kind == RULES_DUE_UNLOAD)
+			status = unload_everywhere(run, &due);
+		else
+			status = copy_images(run, &due);
+	}
+	if (images->due_first == images->due_count)
+		images->due_first = images->due_count = 0;
+	return status;
+}
+
+/* ---- processes --------------------------------------------------------------------------- */
+
+static int forget(struct rules_run *run, uint32_t pid)
+{
+	struct rules_space *space = rules_space_find(run, pid);
+
+	if (!space)
+		return 0;
+	for (size_t i = 0; i < run->images->statement_count; i++)
+		space->present[i] = false;
+	return rules_live_remove(space, 0, UINT64_MAX);
+}
+
+static int load_at_start(struct rules_run *run, uint32_t pid, uint64_t time, uint8_t opcode, bool forked)
+{
+	int status = 0;
+
+	for (const struct rules_image *image = run->rules->images; !status && image; image = image->next) {
+		const struct rules_due due = {
+			.time = time + 1, .kind = RULES_DUE_LOAD, .image = image, .pid = pid};
+
+		if (image->body.load != RULES_LOAD_START || !applies(run, image, pid))
+			continue;
+		status = forked ? add_due(run->images, &due) : load_statement(run, image, pid, time, opcode);
+	}
+	return status;
+}
+
+static int process_event(struct rules_run *run, const struct ptl_event *event)
+{
+	uint8_t opcode = event->descriptor.opcode;
+	struct ptl_process_event data;
+	struct ptl_bytes storage = {0};
+	struct ptl_state_process parent;
+	bool forked;
+	int status = 0;
+
+	if (ptl_process_decode(event, &storage, &data)) {
+		ptl_bytes_free(&storage);
+		return 0;
+	}
+	ptl_bytes_free(&storage);
+	forked = opcode == PTL_OPCODE_START && data.parent_id != data.process_id &&
+		 ptl_state_find_process(run->state, data.parent_id, &parent);
+	if (opcode != PTL_OPCODE_END_RUNDOWN && opcode != PTL_OPCODE_START_RUNDOWN)
+		status = forget(run, data.process_id);
+	if (status < 0 || opcode == PTL_OPCODE_END || opcode == PTL_OPCODE_END_RUNDOWN)
+		return status;
+	if (forked) {
+		const struct rules_due due = {.time = event->time + 1,
+					      .kind = RULES_DUE_COPY,
+					      .pid = data.process_id,
+					      .parent = data.parent_id};
+		const struct rules_space *space = rules_space_find(run, data.parent_id);
+
+		if (space && space->live)
+			return add_due(run->images, &due);
+	}
+	return load_at_start(run, data.process_id, event->time,
+			     opcode == PTL_OPCODE_START_RUNDOWN ? opcode : PTL_OPCODE_LOAD, forked);
+}
+
+/* ---- the recorder's own images ----------------------------------------------------------- */
+
+/* Some memory of an image statement appeared, or is there already: is it its turn? */
+static int notice_memory(struct rules_run *run, uint64_t time, const struct ptl_image_event *data)
+{
+	const struct rules_image *image = run->rules->images;
+	int status = 0;
+
+	for (size_t i = 0; !status && image; i++, image = image->next) {
+		struct rules_scope_of scope = statement_scope(run, data->process_id);
+		struct rules_expr *const *values = image->body.property;
+		struct rules_space *space;
+		uint64_t base, size;
+		const char *path;
+
+		if (image->body.load != RULES_LOAD_MAPPED || !applies(run, image, data->process_id))
+			continue;
+		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
+		if (!status)
+			status = rules_evaluate_number(&scope, values[RULES_PROPERTY_SIZE], UINT64_MAX, 0, &size);
+		if (!status)
+			status = rules_evaluate_text(&scope, values[RULES_PROPERTY_PATH], "", &path);
+		if (status < 0)
+			return status;
+		if (!size || data->base > base + (size - 1) || data->base + (data->size - 1) < base ||
+		    (!rules_is_nameless(data->file_name) && strcmp(data->file_name, path) != 0))
+			continue;
+		status = rules_space_need(run, data->process_id, &space);
+		if (status < 0 || ptl_state_find_image(run->state, data->process_id, base, base + (size - 1)))
+			continue;
+		if (++space->mapped[i] == image->body.load_nth)
+			status = load_statement(run, image, data->process_id, time, PTL_OPCODE_LOAD);
+	}
+	return status;
+}
+
+/* A part of the recorder's image that no image of a rule has taken. */
+static int tell_fragment(struct rules_run *run, const struct ptl_event *event,
+			 const struct ptl_image_event *data, uint64_t first, uint64_t last)
+{
+	struct ptl_image_event fragment = *data;
+	uint64_t skip = first - data->base;
+	int status = 0;
+
+	fragment.base = first;
+	fragment.size = last - first + 1;
+	fragment.file_offset += skip;
+	fragment.default_base += skip;
+	if (data->has_code)
+		status = rules_slice(run, data->code, skip, fragment.size, fragment.code);
+	return status < 0 ? status : tell_image(run, event->time, event->descriptor.opcode, &fragment);
+}
+
+/* Memory of rules within an image of the recorder: its code becomes theirs. */
+static int take_over(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
+		     const struct rules_live *live)
+{
+	uint64_t last = data->base + (data->size - 1);
+	uint64_t first = live->first > data->base ? live->first : data->base;
+	uint8_t code[PTL_HASH_SIZE];
+	int status;
+
+	if (last > live->last)
+		last = live->last;
+	if (!data->has_code || event->descriptor.opcode == PTL_OPCODE_PROTECT ||
+	    event->descriptor.opcode == PTL_OPCODE_END_RUNDOWN)
+		return 0;
+	status = rules_slice(run, data->code, first - data->base, last - first + 1, code);
+	return status < 0 ? status
+			  : rules_tell_code(run, data->process_id, event->time, first, last - first + 1, code);
+}
+
+/* Splits an event about memory that rules have taken; *pass stays true where they have not. */
+static int split(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
+		 bool *pass)
+{
+	struct rules_space *space = rules_space_find(run, data->process_id);
+	uint64_t at = data->base, last = data->base + (data->size - 1);
+	bool other = !rules_is_nameless(data->file_name) && event->descriptor.opcode != PTL_OPCODE_PROTECT;
+	struct rules_live *live;
+	int status = 0;
+
+	while (!status && (live = rules_live_find(space, at, last))) {
+		uint64_t live_first = live->first, live_last = live->last;
+
+		if (other && strcmp(data->file_name, live->data.file_name) != 0) {
+			if (!run->options.replace)
+				return overlap(run, live->at, live->data.file_name, live->data.base,
+					       live->data.size, data);
+			return rules_live_remove(space, data->base, last);
+		}
+		*pass = false;
+		if (live_first > at)
+			status = tell_fragment(run, event, data, at, live_first - 1);
+		if (!status)
+			status = take_over(run, event, data, live);
+		if (live_last >= last)
+			return status;
+		at = live_last + 1;
+	}
+	if (!status && !*pass)
+		status = tell_fragment(run, event, data, at, last);
+	return status;
+}
+
+static int image_event(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
+		       bool *pass)
+{
+	uint8_t opcode = event->descriptor.opcode;
+	bool executable = opcode != PTL_OPCODE_PROTECT || data->protection & 4u;
+	int status = 0;
+
+	if (opcode == PTL_OPCODE_UNLOAD || !data->size || data->size - 1 > UINT64_MAX - data->base)
+		return 0;
+	if (executable && opcode != PTL_OPCODE_END_RUNDOWN)
+		status = notice_memory(run, event->time, data);
+	/* What stays executable is told of a piece that is known: it only changes its protection. */
+	if (status < 0 || (opcode == PTL_OPCODE_PROTECT && executable))
+		return status;
+	return split(run, event, data, pass);
+}
+
+int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum rules_class class, bool *pass)
+{
+	struct ptl_image_event data;
+	struct ptl_bytes storage = {0};
+	int status = 0;
+
+	if (class == RULES_CLASS_IMAGE && !ptl_image_decode(event, &storage, &data))
+		status = image_event(run, event, &data, pass);
+	ptl_bytes_free(&storage);
+	return status;
+}
+
+static int unload_event(struct rules_run *run, const struct ptl_image_event *data)
+{
+	struct rules_space *space = rules_space_find(run, data->process_id);
+	uint64_t first = data->base, last = data->base + (data->size - 1);
+
+	if (space && !data->size) {
+		const struct rules_live *live = rules_live_find(space, data->base, data->base);
+
+		first = live ? live->first : 1;
+		last = live ? live->last : 0;
+	}
+	if (!space || last < first)
+		return 0;
+	return rules_live_remove(space, first, last);
+}
+
+int rules_images_after(struct rules_run *run, const struct ptl_event *event, enum rules_class class)
+{
+	struct ptl_image_event data;
+	struct ptl_bytes storage = {0};
+	int status = 0;
+
+	if (class == RULES_CLASS_PROCESS)
+		return process_event(run, event);
+	if (class == RULES_CLASS_IMAGE && event->descriptor.opcode == PTL_OPCODE_UNLOAD &&
+	    !ptl_image_decode(event, &storage, &data))
+		status = unload_event(run, &data);
+	ptl_bytes_free(&storage);
+	return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
+int rules_images_new(struct rules_run *run, struct rules_images **result)
+{
+	struct rules_images *images = calloc(1, sizeof(*images));
+	int status = 0;
+
+	if (!images)
+		return ptl_fail_memory("images", sizeof(*images));
+	*result = images;
+	for (const struct rules_image *image = run->rules->images; !status && image; image = image->next) {
+		struct rules_due due = {.kind = RULES_DUE_LOAD, .image = image, .pid = PTL_NO_ID};
+
+		images->statement_count++;
+		if (image->body.load == RULES_LOAD_TIME) {
+			due.time = rules_moment_time(run, &image->body.load_time);
+			status = add_due(images, &due);
+		}
+		if (!status && image->body.unload_time.given) {
+			due.kind = RULES_DUE_UNLOAD;
+			due.time = rules_moment_time(run, &image->body.unload_time);
+			status = add_due(images, &due);
+		}
+	}
+	return status;
+}
+
+void rules_images_free(struct rules_images *images)
+{
+	if (!images)
+		return;
+	rules_spaces_free(images);
+	ptl_byte_map_free(&images->tables);
+	free(images->hashes);
+	free(images->due);
+	free(images);
+}

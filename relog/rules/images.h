@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Images that rules state: what the parts of the injection share. */
+#ifndef PTL_RELOG_RULES_IMAGES_H
+#define PTL_RELOG_RULES_IMAGES_H
+
+#include "relog/rules/run_state.h"
+
+#define RULES_PARTS_MAX 256u /* executable sections of an image */
+
+/* A part of an image that is or was executable, or all of it. */
+struct rules_part {
+	uint64_t rva;
+	uint64_t size;
+	uint64_t file_offset;
+	uint32_t protection;
+};
+
+/* An image as a body states it, for one process. Texts are in the scratch arena. */
+struct rules_spec {
+	struct rules_place at;
+	uint32_t pid;
+	uint64_t time;
+	uint64_t base;
+	uint64_t size;
+	const char *path;
+	uint64_t default_base;
+	struct rules_part *parts; /* the executable ones */
+	size_t part_count;
+	struct ptl_image_event image; /* what all parts share: symbols, debug, build id */
+};
+
+/* A part of an image that is there now. */
+struct rules_live {
+	struct rules_live *next;
+	uint64_t first, last;
+	uint64_t image_base; /* of the whole image */
+	struct ptl_image_event data; /* its file_name is owned */
+	struct rules_place at;	     /* of what stated it */
+};
+
+/* Images of rules in one process. */
+struct rules_space {
+	uint32_t pid;
+	struct rules_live *live;
+	uint32_t *mapped; /* by image statement: how often memory appeared in its range */
+	bool *present;	  /* and whether some is there now */
+};
+
+/* Something that is to be done at a time. */
+struct rules_due {
+	uint64_t time;
+	enum { RULES_DUE_LOAD, RULES_DUE_UNLOAD, RULES_DUE_COPY } kind;
+	const struct rules_image *image; /* LOAD, UNLOAD: the statement */
+	uint32_t pid, parent;		 /* LOAD: PTL_NO_ID for all processes; COPY: from parent */
+};
+
+struct rules_images {
+	struct ptl_hash_map spaces; /* by pid: struct rules_space */
+	struct rules_due *due;	    /* in order of time, from due_first on */
+	size_t due_first, due_count;
+	size_t statement_count;
+	struct ptl_byte_map tables; /* symbol tables that were made: index in hashes */
+	uint8_t (*hashes)[PTL_HASH_SIZE + 1];
+	size_t hash_count;
+};
+
+/* spec.c: evaluates a body. PTL_CORRUPT, PTL_SYSTEM, PTL_NO_MEMORY. */
+int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope,
+			const struct rules_body *body, struct rules_spec *spec);
+/* Puts the code of a part into the trace if the body names a file: sets has_code and code. */
+int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
+		    const struct rules_body *body, const struct rules_part *part,
+		    struct ptl_image_event *image);
+
+/* captured.c */
+/* Bytes of a blob from skip on, as a blob of the output; the same where skip is 0. */
+int rules_slice(struct rules_run *run, const uint8_t hash[PTL_HASH_SIZE], uint64_t skip, uint64_t size,
+		uint8_t result[PTL_HASH_SIZE]);
+/* Tells again what code was captured in [first, last] of a process up to now, as code events of this time. */
+struct rules_captured {
+	struct rules_captured_piece *list;
+	size_t count;
+};
+int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, uint64_t last,
+			  struct rules_captured *captured);
+int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time,
+			const struct rules_captured *captured);
+void rules_captured_free(struct rules_captured *captured);
+/* A code event. */
+int rules_tell_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t base, uint64_t size,
+		    const uint8_t hash[PTL_HASH_SIZE]);
+
+/* spaces.c: which images of rules are where. */
+struct rules_space *rules_space_find(const struct rules_run *run, uint32_t pid); /* NULL: none */
+int rules_space_need(struct rules_run *run, uint32_t pid, struct rules_space **space);
+/* The live part that covers the lowest address of [first, last], or NULL. */
+struct rules_live *rules_live_find(const struct rules_space *space, uint64_t first, uint64_t last);
+int rules_live_add(struct rules_space *space, const struct ptl_image_event *data, uint64_t image_base,
+		   struct rules_place at);
+/* Nothing of [first, last] is live any more. */
+int rules_live_remove(struct rules_space *space, uint64_t first, uint64_t last);
+void rules_spaces_free(struct rules_images *images);
+
+/* Memory without a name of its own, that an image of a rule may take. */
+bool rules_is_nameless(const char *path);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events that rules make of others: processes and threads. Images are in images.c. */
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "relog/rules/run_state.h"
+
+int rules_fold(struct rules_run *run, const struct ptl_event *event)
+{
+	return run->needs_state ? ptl_state_event(run->state, event) : 0;
+}
+
+int rules_inject(struct rules_run *run, const struct ptl_event *event)
+{
+	struct ptl_event copy = *event;
+	int status;
+
+	copy.flags |= PTL_EVENT_INJECTED;
+	status = run->output.inject(run->output.context, &copy);
+	return status < 0 ? status : rules_fold(run, &copy);
+}
+
+/* A part of a body as a number, where the body has it. */
+static int take(const struct rules_scope_of *scope, const struct rules_body *body,
+		enum rules_property property, uint64_t last, uint64_t otherwise, uint64_t *number)
+{
+	return rules_evaluate_number(scope, body->property[property], last, otherwise, number);
+}
+
+/* Who and when: pid, tid and time of the body, or of the event. */
+static int take_context(struct rules_run *run, const struct rules_scope_of *scope,
+			const struct rules_body *body, struct ptl_event *event)
+{
+	uint64_t pid, tid, time;
+	int status = take(scope, body, RULES_PROPERTY_PID, UINT32_MAX, run->now.event.pid, &pid);
+
+	if (!status)
+		status = take(scope, body, RULES_PROPERTY_TID, UINT32_MAX, run->now.event.tid, &tid);
+	if (!status)
+		status = take(scope, body, RULES_PROPERTY_TIME, UINT64_MAX, run->now.event.time, &time);
+	*event = (struct ptl_event){.cpu = run->now.event.cpu};
+	if (status < 0)
+		return status;
+	event->pid = (uint32_t)pid;
+	event->tid = (uint32_t)tid;
+	event->time = time;
+	return 0;
+}
+
+static int finish(struct rules_run *run, int status, struct ptl_bytes *storage, const struct ptl_event *event)
+{
+	if (!status)
+		status = rules_inject(run, event);
+	ptl_bytes_free(storage);
+	return status;
+}
+
+int rules_make_process(struct rules_run *run, const struct rules_action *action)
+{
+	struct rules_scope_of scope = rules_current_scope(run);
+	const struct rules_body *body = action->body;
+	struct ptl_process_event data = {0};
+	struct ptl_bytes storage = {0};
+	uint64_t parent, exit_status, key;
+	struct ptl_event event;
+	int status = take_context(run, &scope, body, &event);
+
+	if (!status)
+		status = take(&scope, body, RULES_PROPERTY_PARENT, UINT32_MAX, PTL_NO_ID, &parent);
+	if (!status)
+		status = take(&scope, body, RULES_PROPERTY_STATUS, INT32_MAX, 0, &exit_status);
+	if (!status)
+		status = take(&scope, body, RULES_PROPERTY_KEY, UINT64_MAX, 0, &key);
+	if (!status)
+		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_PATH], "",
+					     &data.image_file_name);
+	if (!status)
+		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_COMMAND], "",
+					     &data.command_line);
+	if (status < 0)
+		return status;
+	data.process_id = event.pid;
+	data.parent_id = (uint32_t)parent;
+	data.unique_key = key;
+	data.exit_status = (int32_t)exit_status;
+	data.has_exit_status = body->property[RULES_PROPERTY_STATUS] != NULL;
+	status = ptl_process_encode(&data, (uint8_t)action->index, &storage, &event);
+	return finish(run, status, &storage, &event);
+}
+
+int rules_make_thread(struct rules_run *run, const struct rules_action *action)
+{
+	struct rules_scope_of scope = rules_current_scope(run);
+	const struct rules_body *body = action->body;
+	struct ptl_thread_event data = {0};
+	struct ptl_bytes storage = {0};
+	struct ptl_event event;
+	uint64_t start;
+	int status = take_context(run, &scope, body, &event);
+
+	if (!status)
+		status = take(&scope, body, RULES_PROPERTY_START, UINT64_MAX, 0, &start);
+	if (!status)
+		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_NAME], "", &data.name);
+	if (status < 0)
+		return status;
+	data.process_id = event.pid;
+	data.thread_id = event.tid;
+	data.start_address = start;
+	status = ptl_thread_encode(&data, (uint8_t)action->index, &storage, &event);
+	return finish(run, status, &storage, &event);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One event after the other through the rules. */
+#include "relog/rules/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "relog/rules/edit.h"
+#include "relog/rules/glob.h"
+
+/* ---- start and end ----------------------------------------------------------------------- */
+
+static bool asks_for_process(const struct rules_expr *expr)
+{
+	if (!expr)
+		return false;
+	if (expr->op == RULES_HEADER && (expr->index == RULES_HEADER_PROCESS || expr->index == RULES_HEADER_PATH))
+		return true;
+	for (unsigned i = 0; i < RULES_ARGUMENTS_MAX; i++)
+		if (asks_for_process(expr->argument[i]))
+			return true;
+	return false;
+}
+
+static bool action_asks(const struct rules_action *action)
+{
+	const struct rules_body *body = action->body;
+
+	if (action->kind == RULES_ACTION_IMAGE_LOAD || action->kind == RULES_ACTION_IMAGE_UNLOAD ||
+	    asks_for_process(action->value))
+		return true;
+	for (unsigned i = 0; body && i < RULES_PROPERTIES; i++)
+		if (asks_for_process(body->property[i]))
+			return true;
+	return false;
+}
+
+/* Whether it has to be known who lives and what is mapped. */
+static bool needs_state(const struct rules *rules)
+{
+	if (rules->images)
+		return true;
+	for (const struct rules_rule *rule = rules->rules; rule; rule = rule->next) {
+		if (rule->process || rule->image || asks_for_process(rule->where))
+			return true;
+		for (const struct rules_action *action = rule->actions; action; action = action->next)
+			if (action_asks(action))
+				return true;
+	}
+	return false;
+}
+
+static int start(struct rules_run *run)
+{
+	int status = 0;
+
+	if (run->needs_state)
+		status = ptl_state_new(&run->state);
+	if (!status)
+		status = rules_images_new(run, &run->images);
+	return status < 0 ? status : rules_schemas_start(run);
+}
+
+int rules_run_new(const struct rules *rules, const struct rules_output *output,
+		  const struct rules_options *options, struct ptl_trace *const *traces,
+		  size_t trace_count, struct rules_run **result)
+{
+	struct rules_run *run = calloc(1, sizeof(*run));
+	int status;
+
+	if (!run)
+		return ptl_fail_memory("rules", sizeof(*run));
+	run->rules = rules;
+	run->output = *output;
+	run->options = *options;
+	run->traces = traces;
+	run->trace_count = trace_count;
+	run->files.folder = rules->folder;
+	run->needs_state = needs_state(rules);
+	run->matches = calloc(rules->rule_count + 1, sizeof(*run->matches));
+	run->counts = calloc(rules->rule_count + 1, sizeof(*run->counts));
+	status = run->matches && run->counts ? start(run) : ptl_fail_memory("rules", rules->rule_count);
+	if (status < 0) {
+		rules_run_free(run);
+		return status;
+	}
+	*result = run;
+	return 0;
+}
+
+void rules_run_free(struct rules_run *run)
+{
+	if (!run)
+		return;
+	rules_images_free(run->images);
+	ptl_state_free(run->state);
+	rules_kinds_free(run);
+	rules_schemas_free(run);
+	rules_files_free(&run->files);
+	rules_arena_free(&run->scratch);
+	free(run->now.values);
+	free(run->matches);
+	free(run->counts);
+	free(run);
+}
+
+uint64_t rules_run_matches(const struct rules_run *run, size_t rule)
+{
+	return run->matches[rule];
+}
+
+/* ---- renames ----------------------------------------------------------------------------- */
+
+/* The new path in the scratch arena, or the same pointer. */
+static int rename_path(struct rules_run *run, const char **path)
+{
+	for (const struct rules_rename *rename = run->rules->renames; rename; rename = rename->next) {
+		struct rules_captures captures;
+		struct ptl_bytes out = {0};
+
+		if (!rules_glob(rename->pattern, *path, strlen(*path), &captures))
+			continue;
+		rules_replace(&out, rename->replacement, &captures);
+		*path = out.failed ? NULL : rules_copy(&run->scratch, out.data, out.size);
+		ptl_bytes_free(&out);
+		return *path ? 0 : ptl_fail_memory("a path", out.size);
+	}
+	return 0;
+}
+
+/* Takes the payload of event for the current one; the rest of the header stays. */
+static int take_payload(struct rules_run *run, int status, const struct ptl_event *event)
+{
+	char *copy;
+
+	if (status < 0)
+		return status;
+	copy = rules_copy(&run->scratch, event->payload, event->payload_size);
+	if (!copy)
+		return PTL_NO_MEMORY;
+	run->now.event.payload = (const uint8_t *)copy;
+	run->now.event.payload_size = event->payload_size;
+	run->now.own_payload = true;
+	rules_current_changed(run);
+	return 0;
+}
+
+static int rename_in_image(struct rules_run *run)
+{
+	struct ptl_bytes storage = {0}, encoded = {0};
+	struct ptl_event event = run->now.event;
+	struct ptl_image_event data;
+	const char *before;
+	int status = 0;
+
+	if (!ptl_image_decode(&run->now.event, &storage, &data)) {
+		before = data.file_name;
+		status = rename_path(run, &data.file_name);
+		if (!status && data.file_name != before)
+			status = take_payload(run,
+					      ptl_image_encode(&data, event.descriptor.opcode, &encoded, &event),
+					      &event);
+	}
+	ptl_bytes_free(&storage);
+	ptl_bytes_free(&encoded);
+	return status;
+}
+
+static int rename_in_process(struct rules_run *run)
+{
+	struct ptl_bytes storage = {0}, encoded = {0};
+	struct ptl_event event = run->now.event;
+	struct ptl_process_event data;
+	const char *before;
+	int status = 0;
+
+	if (!ptl_process_decode(&run->now.event, &storage, &data)) {
+		before = data.image_file_name;
+		status = rename_path(run, &data.image_file_name);
+		if (!status && data.image_file_name != before)
+			status = take_payload(
+				run, ptl_process_encode(&data, event.descriptor.opcode, &encoded, &event),
+				&event);
+	}
+	ptl_bytes_free(&storage);
+	ptl_bytes_free(&encoded);
+	return status;
+}
+
+/* ---- rules ------------------------------------------------------------------------------- */
+
+static int act(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
+{
+	switch (action->kind) {
+	case RULES_ACTION_DROP:
+		run->now.dropped = true;
+		return 0;
+	case RULES_ACTION_IMAGE_LOAD:
+		return rules_images_load(run, action);
+	case RULES_ACTION_IMAGE_UNLOAD:
+		return rules_images_unload(run, action);
+	case RULES_ACTION_PROCESS:
+		return rules_make_process(run, action);
+	case RULES_ACTION_THREAD:
+		return rules_make_thread(run, action);
+	default:
+		return rules_edit_action(run, action, shape);
+	}
+}
+
+static bool ends(const struct rules_rule *rule)
+{
+	const struct rules_action *action = rule->actions;
+
+	while (action->next)
+		action = action->next;
+	return action->kind == RULES_ACTION_DROP || action->kind == RULES_ACTION_KEEP;
+}
+
+static int apply(struct rules_run *run, struct rules_bound *bound)
+{
+	struct rules_current *now = &run->now;
+	struct rules_shape shape = {0};
+	struct ptl_trace *trace = now->kind->trace;
+	int status = 0;
+
+	run->matches[bound->rule->index]++;
+	for (const struct rules_action *action = bound->rule->actions; !status && action; action = action->next)
+		status = act(run, action, &shape);
+	if (!status && bound->rule->reshapes)
+		status = rules_edit_shape(run, bound, &shape);
+	now->bound = NULL;
+	if (!status && memcmp(&now->kind->descriptor, &now->event.descriptor, sizeof(now->event.descriptor))) {
+		status = rules_kind_of(run, trace, &now->event.descriptor, &now->kind);
+		rules_current_changed(run);
+	}
+	return status;
+}
+
+/* Rules change the event, and with it which rules are still to be looked at. */
+static int apply_all(struct rules_run *run)
+{
+	uint32_t next = 0; /* index of the first rule that has not had its turn */
+	bool more = true;
+
+	while (more) {
+		const struct rules_kind *kind = run->now.kind;
+		size_t i = 0;
+
+		more = false;
+		for (; i < kind->bound_count && !more; i++) {
+			struct rules_bound *bound = &kind->bound[i];
+			const struct rules_rule *rule = bound->rule;
+			int status;
+
+			if (rule->index < next)
+				continue;
+			next = rule->index + 1;
+			status = rules_match(run, bound);
+			if (status > 0) {
+				status = apply(run, bound);
+				if (!status && ends(rule))
+					return 0;
+				more = true;
+			}
+			if (status < 0)
+				return status;
+		}
+	}
+	return 0;
+}
+
+/* ---- an event ---------------------------------------------------------------------------- */
+
+static int pass(struct rules_run *run)
+{
+	struct rules_current *now = &run->now;
+	enum rules_class class = now->kind->class;
+	bool passes = true;
+	int status = 0;
+
+	if (now->dropped) {
+		/* That a process is there is remembered all the same: rules ask for its name. */
+		if (!run->needs_state || class != RULES_CLASS_PROCESS)
+			return 0;
+	} else {
+		if (run->needs_state && class != RULES_CLASS_OTHER)
+			status = rules_images_before(run, &now->event, class, &passes);
+		if (!status && passes)
+			status = run->output.pass(run->output.context, now->changed ? &now->event : NULL);
+	}
+	if (status < 0 || !run->needs_state || class == RULES_CLASS_OTHER || !passes)
+		return status;
+	status = rules_fold(run, &now->event);
+	return status < 0 ? status : rules_images_after(run, &now->event, class);
+}
+
+static void set_current(struct rules_run *run, const struct ptl_event *event, struct rules_kind *kind)
+{
+	struct rules_current *now = &run->now;
+
+	now->event = *event;
+	now->kind = kind;
+	now->changed = now->dropped = now->own_payload = now->decoded = false;
+	now->rest = 0;
+	now->bound = NULL;
+	now->program = NULL;
+	now->pid = event->pid;
+	if (run->scratch.blocks)
+		rules_arena_reset(&run->scratch);
+}
+
+int rules_run_event(struct rules_run *run, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct rules_kind *kind = NULL;
+	int status;
+
+	rules_kinds_limit(run);
+	status = rules_images_until(run, event->time);
+	if (!status)
+		status = rules_kind_of(run, trace, &event->descriptor, &kind);
+	if (status < 0)
+		return status;
+	if (!kind->bound_count && kind->class == RULES_CLASS_OTHER)
+		return run->output.pass(run->output.context, NULL);
+	set_current(run, event, kind);
+	if (run->rules->renames && kind->class == RULES_CLASS_IMAGE)
+		status = rename_in_image(run);
+	else if (run->rules->renames && kind->class == RULES_CLASS_PROCESS)
+		status = rename_in_process(run);
+	if (!status)
+		status = apply_all(run);
+	return status < 0 ? status : pass(run);
+}
+
+int rules_run_end(struct rules_run *run)
+{
+	return rules_images_until(run, UINT64_MAX);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Schemas that rules define, and those of events whose fields they change. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "relog/rules/run_state.h"
+
+/* A schema that is owned here. */
+struct rules_schema_made {
+	struct ptl_schema schema;
+	struct rules_arena arena;
+};
+
+static bool explains(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
+{
+	return ptl_guid_equal(&schema->provider, &descriptor->provider) && schema->id == descriptor->id &&
+	       schema->version == descriptor->version && schema->opcode == descriptor->opcode;
+}
+
+static const struct ptl_schema *find_made(const struct rules_run *run,
+					  const struct ptl_descriptor *descriptor)
+{
+	for (size_t i = 0; i < run->made_count; i++)
+		if (explains(&run->made[i].schema, descriptor))
+			return &run->made[i].schema;
+	return NULL;
+}
+
+const struct ptl_schema *rules_schema_of(const struct rules_run *run, struct ptl_trace *trace,
+					 const struct ptl_descriptor *descriptor)
+{
+	const struct ptl_schema *schema = ptl_schema_find(trace, descriptor);
+
+	return schema ? schema : find_made(run, descriptor);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+static bool same_fields(const struct ptl_schema *a, const struct ptl_schema *b)
+{
+	if (a->field_count != b->field_count)
+		return false;
+	for (size_t i = 0; i < a->field_count; i++) {
+		const struct ptl_field *x = &a->fields[i], *y = &b->fields[i];
+
+		if (!same_text(x->name, y->name) || x->type != y->type || x->array != y->array ||
+		    x->length != y->length || x->array_length != y->array_length)
+			return false;
+	}
+	return true;
+}
+
+static const char *copy_text(struct rules_arena *arena, const char *text)
+{
+	return text ? rules_copy(arena, text, strlen(text)) : NULL;
+}
+
+/* A copy of its own: the fields of a kind go when kinds are forgotten. */
+static int copy_schema(const struct ptl_schema *schema, struct rules_schema_made *made)
+{
+	size_t size = schema->field_count * sizeof(*schema->fields);
+	struct ptl_field *fields = rules_alloc(&made->arena, size + 1);
+
+	made->schema = *schema;
+	made->schema.provider_name = copy_text(&made->arena, schema->provider_name);
+	made->schema.event_name = copy_text(&made->arena, schema->event_name);
+	made->schema.task_name = copy_text(&made->arena, schema->task_name);
+	made->schema.opcode_name = copy_text(&made->arena, schema->opcode_name);
+	made->schema.message = copy_text(&made->arena, schema->message);
+	made->schema.fields = fields;
+	if (!fields)
+		return PTL_NO_MEMORY;
+	for (size_t i = 0; i < schema->field_count; i++) {
+		fields[i] = schema->fields[i];
+		fields[i].name = copy_text(&made->arena, fields[i].name);
+		fields[i].map = copy_text(&made->arena, fields[i].map);
+	}
+	return 0;
+}
+
+static int add_made(struct rules_run *run, const struct ptl_schema *schema)
+{
+	struct rules_schema_made *list = realloc(run->made, (run->made_count + 1) * sizeof(*list));
+	int status;
+
+	if (!list)
+		return ptl_fail_memory("schemas", run->made_count);
+	run->made = list;
+	list[run->made_count] = (struct rules_schema_made){0};
+	status = copy_schema(schema, &list[run->made_count++]);
+	return status < 0 ? status : run->output.schema(run->output.context, schema);
+}
+
+int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, struct rules_place at)
+{
+	const struct ptl_descriptor descriptor = {
+		.provider = schema->provider,
+		.id = schema->id,
+		.version = schema->version,
+		.opcode = schema->opcode,
+	};
+	const struct ptl_schema *known = find_made(run, &descriptor);
+	int status = 0;
+
+	for (size_t i = 0; !known && i < run->trace_count; i++)
+		known = ptl_schema_find(run->traces[i], &descriptor);
+	if (known && !same_fields(known, schema))
+		return rules_fail_at(run->rules, at,
+				     "expected a provider, id, version and opcode without a schema, or with this "
+				     "one, found that id %u, version %u, opcode %u have another schema (%.80s)",
+				     schema->id, schema->version, schema->opcode,
+				     known->event_name ? known->event_name : "");
+	if (!known) {
+		status = add_made(run, schema);
+		run->forget_kinds = true;
+	}
+	return status;
+}
+
+int rules_schemas_start(struct rules_run *run)
+{
+	int status = 0;
+
+	for (const struct rules_schema *s = run->rules->schemas; !status && s; s = s->next) {
+		struct ptl_schema schema = s->schema;
+
+		status = rules_provider_guid(run, s->provider, s->at, &schema.provider);
+		if (s->provider->name)
+			schema.provider_name = s->provider->name;
+		if (!status)
+			status = rules_schema_made(run, &schema, s->at);
+	}
+	return status;
+}
+
+void rules_schemas_free(struct rules_run *run)
+{
+	for (size_t i = 0; i < run->made_count; i++)
+		rules_arena_free(&run->made[i].arena);
+	free(run->made);
+	run->made = NULL;
+	run->made_count = 0;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a body says of an image, computed: ranges, sections, code and symbols from files. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "relog/rules/images.h"
+#include "relog/rules/symbols.h"
+
+#define PROTECTION_EXECUTE 4u
+
+static int number_of(const struct rules_scope_of *scope, struct rules_expr *const *values,
+		     enum rules_property property, uint64_t otherwise, uint64_t *number)
+{
+	return rules_evaluate_number(scope, values[property], UINT64_MAX, otherwise, number);
+}
+
+/* ---- parts ------------------------------------------------------------------------------- */
+
+static int add_part(struct rules_run *run, struct rules_spec *spec, const struct rules_part *part,
+		    struct rules_place at)
+{
+	if (!part->size || part->rva >= spec->size || part->size > spec->size - part->rva)
+		return rules_fail_at(run->rules, at,
+				     "expected a section of 1 byte or more within the image of %#llx bytes, "
+				     "found %#llx bytes at %#llx",
+				     (unsigned long long)spec->size, (unsigned long long)part->size,
+				     (unsigned long long)part->rva);
+	for (size_t i = 0; i < spec->part_count; i++) {
+		const struct rules_part *other = &spec->parts[i];
+
+		if (part->rva < other->rva + other->size && other->rva < part->rva + part->size)
+			return rules_fail_at(run->rules, at,
+					     "expected sections that do not overlap, found two at %#llx and %#llx",
+					     (unsigned long long)other->rva, (unsigned long long)part->rva);
+	}
+	if (spec->part_count == RULES_PARTS_MAX)
+		return rules_fail_at(run->rules, at, "expected at most %u executable sections, found more",
+				     RULES_PARTS_MAX);
+	if (part->protection & PROTECTION_EXECUTE)
+		spec->parts[spec->part_count++] = *part;
+	return 0;
+}
+
+static int evaluate_part(struct rules_run *run, const struct rules_scope_of *scope,
+			 struct rules_expr *const *values, struct rules_spec *spec, struct rules_place at)
+{
+	struct rules_part part;
+	uint64_t protection;
+	int status = number_of(scope, values, RULES_PROPERTY_RVA, 0, &part.rva);
+
+	if (!status)
+		status = number_of(scope, values, RULES_PROPERTY_FILE_OFFSET, 0, &part.file_offset);
+	if (!status)
+		status = number_of(scope, values, RULES_PROPERTY_SIZE, 0, &part.size);
+	if (!status)
+		status = rules_evaluate_number(scope, values[RULES_PROPERTY_PROTECTION], 7, 5, &protection);
+	if (status < 0)
+		return status;
+	part.protection = (uint32_t)protection;
+	return add_part(run, spec, &part, at);
+}
+
+static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *scope,
+			  const struct rules_body *body, struct rules_spec *spec)
+{
+	int status = 0;
+
+	spec->parts = rules_alloc(&run->scratch, RULES_PARTS_MAX * sizeof(*spec->parts));
+	if (!spec->parts)
+		return PTL_NO_MEMORY;
+	if (!body->sections)
+		return evaluate_part(run, scope, body->property, spec, body->at);
+	for (const struct rules_section *s = body->sections; !status && s; s = s->next)
+		status = evaluate_part(run, scope, s->property, spec, s->at);
+	if (!status && !spec->part_count)
+		return rules_fail_at(run->rules, body->at, "expected an executable section, found none");
+	return status;
+}
+
+/* ---- code -------------------------------------------------------------------------------- */
+
+int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
+		    const struct rules_body *body, const struct rules_part *part,
+		    struct ptl_image_event *image)
+{
+	uint64_t offset = part->file_offset, start = 0, size = part->size;
+	const uint8_t *data;
+	const char *path;
+	size_t there;
+	int status;
+
+	if (body->code == RULES_CODE_CAPTURED)
+		return 0;
+	status = rules_evaluate_text(scope, body->code_path, "", &path);
+	if (!status && body->code == RULES_CODE_RAW) {
+		status = rules_evaluate_number(scope, body->code_offset, UINT64_MAX, 0, &start);
+		if (__builtin_add_overflow(part->rva, start, &offset))
+			offset = UINT64_MAX;
+	}
+	if (!status) {
+		status = rules_files_read(&run->files, path, &data, &there);
+		if (status < 0)
+			status = ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->code_path->at.line,
+					     body->code_path->at.column);
+	}
+	if (status < 0)
+		return status;
+	if (offset >= there)
+		return rules_fail_at(run->rules, body->code_path->at,
+				     "expected code at offset %#llx of %s, found that it has %#zx bytes",
+				     (unsigned long long)offset, path, there);
+	/* A part may end in zeros that the file does not hold. */
+	if (size > there - offset)
+		size = there - offset;
+	image->has_code = true;
+	return run->output.blob(run->output.context, PTL_BLOB_CODE, data + offset, size, image->code);
+}
+
+/* ---- symbols ----------------------------------------------------------------------------- */
+
+/* %p in the name of a perf map is the process id, %% a percent sign. */
+static const char *with_pid(struct rules_run *run, const char *path, uint32_t pid)
+{
+	struct ptl_bytes out = {0};
+	char number[16], *copy;
+
+	snprintf(number, sizeof(number), "%u", pid);
+	for (const char *p = path; *p; p++) {
+		if (*p == '%' && p[1] == 'p')
+			ptl_write_bytes(&out, number, strlen(number));
+		else
+			ptl_write_bytes(&out, p, 1);
+		p += *p == '%' && (p[1] == 'p' || p[1] == '%');
+	}
+	copy = out.failed ? NULL : rules_copy(&run->scratch, out.data, out.size);
+	ptl_bytes_free(&out);
+	return copy;
+}
+
+static int read_list(const struct rules_body *body, const char *path, const uint8_t *data, size_t size,
+		     struct rules_symbol_list *list, uint64_t *first)
+{
+	*first = 0;
+	if (body->symbols == RULES_SYMBOLS_NM)
+		return rules_symbols_nm(path, data, size, list);
+	if (body->symbols == RULES_SYMBOLS_PERF_MAP)
+		return rules_symbols_perf_map(path, data, size, list);
+	return rules_symbols_elf(path, data, size, list, first);
+}
+
+/* Which address of the file stands for the image's base. */
+static int base_in_file(const struct rules_scope_of *scope, const struct rules_body *body,
+			const struct rules_spec *spec, uint64_t first, uint64_t *base)
+{
+	*base = body->symbols == RULES_SYMBOLS_PERF_MAP ? spec->base
+		: body->symbols == RULES_SYMBOLS_ELF	? first
+							: 0;
+	if (body->addressing == RULES_ADDRESS_ABSOLUTE)
+		*base = spec->base;
+	else if (body->addressing == RULES_ADDRESS_RELATIVE)
+		*base = 0;
+	else if (body->addressing == RULES_ADDRESS_FROM)
+		return rules_evaluate_number(scope, body->symbols_base, UINT64_MAX, 0, base);
+	return 0;
+}
+
+static int make_table(struct rules_run *run, const struct rules_scope_of *scope,
+		      const struct rules_body *body, const char *path, struct rules_spec *spec)
+{
+	struct rules_symbol_list list = {0};
+	struct ptl_bytes encoded = {0};
+	const uint8_t *data;
+	uint64_t first, base;
+	size_t size, count = 0;
+	int status = rules_files_read(&run->files, path, &data, &size);
+
+	if (!status)
+		status = read_list(body, path, data, size, &list, &first);
+	if (status < 0)
+		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->symbols_path->at.line,
+				   body->symbols_path->at.column);
+	status = base_in_file(scope, body, spec, first, &base);
+	if (!status)
+		status = rules_symbols_encode(&list, base, spec->size, spec->default_base, &encoded, &count);
+	if (!status && count) {
+		spec->image.has_symbols = true;
+		status = run->output.blob(run->output.context, PTL_BLOB_SYMBOLS, encoded.data, encoded.size,
+					  spec->image.symbols);
+	}
+	if (!status && !count && run->output.warning) {
+		char text[512];
+
+		snprintf(text, sizeof(text), "%s:%u:%u: no symbol of %s lies in the image at %#llx", run->rules->name,
+			 body->symbols_path->at.line, body->symbols_path->at.column, path,
+			 (unsigned long long)spec->base);
+		run->output.warning(run->output.context, text);
+	}
+	rules_symbols_free(&list);
+	ptl_bytes_free(&encoded);
+	return status;
+}
+
+/* Tables are remembered: a plugin may be loaded a thousand times. */
+static int remember(struct rules_run *run, const struct ptl_bytes *key, const struct ptl_image_event *image)
+{
+	struct rules_images *images = run->images;
+	uint8_t(*hashes)[PTL_HASH_SIZE + 1] =
+		realloc(images->hashes, (images->hash_count + 1) * sizeof(*hashes));
+
+	if (!hashes || key->failed)
+		return ptl_fail_memory("symbols", images->hash_count);
+	images->hashes = hashes;
+	memcpy(hashes[images->hash_count], image->symbols, PTL_HASH_SIZE);
+	hashes[images->hash_count][PTL_HASH_SIZE] = image->has_symbols;
+	return ptl_byte_map_put(&images->tables, key->data, key->size, images->hash_count++);
+}
+
+static int find_symbols(struct rules_run *run, const struct rules_scope_of *scope,
+			const struct rules_body *body, struct rules_spec *spec)
+{
+	struct ptl_bytes key = {0};
+	const uint64_t *known;
+	const char *path;
+	int status;
+
+	if (body->symbols == RULES_SYMBOLS_NONE)
+		return 0;
+	status = rules_evaluate_text(scope, body->symbols_path, "", &path);
+	if (!status && body->symbols == RULES_SYMBOLS_PERF_MAP)
+		path = with_pid(run, path, spec->pid);
+	if (status < 0 || !path)
+		return status < 0 ? status : PTL_NO_MEMORY;
+	ptl_write_le(&key, (uintptr_t)body, 8);
+	ptl_write_le(&key, spec->base, 8);
+	ptl_write_le(&key, spec->size, 8);
+	ptl_write_le(&key, spec->default_base, 8);
+	ptl_write_bytes(&key, path, strlen(path));
+	known = key.failed ? NULL : ptl_byte_map_get(&run->images->tables, key.data, key.size);
+	if (known) {
+		memcpy(spec->image.symbols, run->images->hashes[*known], PTL_HASH_SIZE);
+		spec->image.has_symbols = run->images->hashes[*known][PTL_HASH_SIZE];
+	} else {
+		status = make_table(run, scope, body, path, spec);
+		if (!status)
+			status = remember(run, &key, &spec->image);
+	}
+	ptl_bytes_free(&key);
+	return status;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------- */
+
+static int find_debug(struct rules_run *run, const struct rules_scope_of *scope,
+		      const struct rules_body *body, struct rules_spec *spec)
+{
+	const struct rules_expr *expr = body->property[RULES_PROPERTY_DEBUG];
+	const uint8_t *data;
+	const char *path;
+	size_t size;
+	int status = rules_evaluate_text(scope, expr, NULL, &path);
+
+	if (status < 0 || !path)
+		return status;
+	status = rules_files_read(&run->files, path, &data, &size);
+	if (status < 0)
+		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, expr->at.line, expr->at.column);
+	spec->image.has_debug = true;
+	return run->output.blob(run->output.context, PTL_BLOB_DEBUG, data, size, spec->image.debug);
+}
+
+static int find_build_id(struct rules_run *run, const struct rules_scope_of *scope,
+			 const struct rules_body *body, struct rules_spec *spec)
+{
+	static const char digits[] = "0123456789abcdef";
+	const struct rules_expr *expr = body->property[RULES_PROPERTY_BUILD_ID];
+	const char *text;
+	size_t size;
+	int status = rules_evaluate_text(scope, expr, "", &text);
+
+	if (status < 0 || !expr)
+		return status;
+	size = strlen(text);
+	if (size % 2 || size / 2 > PTL_BUILD_ID_MAX || strspn(text, "0123456789abcdefABCDEF") != size)
+		return rules_fail_at(run->rules, expr->at,
+				     "expected an even number of hexadecimal digits, at most %d, found \"%.80s\"",
+				     2 * PTL_BUILD_ID_MAX, text);
+	for (size_t i = 0; i < size; i++) {
+		char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] | 0x20) : text[i];
+		unsigned digit = (unsigned)(strchr(digits, c) - digits);
+
+		spec->image.build_id[i / 2] = (uint8_t)(spec->image.build_id[i / 2] << 4 | digit);
+	}
+	spec->image.build_id_size = size / 2;
+	return 0;
+}
+
+int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope,
+			const struct rules_body *body, struct rules_spec *spec)
+{
+	struct rules_expr *const *values = body->property;
+	int status = number_of(scope, values, RULES_PROPERTY_BASE, 0, &spec->base);
+
+	if (!status)
+		status = number_of(scope, values, RULES_PROPERTY_SIZE, 0, &spec->size);
+	if (!status)
+		status = number_of(scope, values, RULES_PROPERTY_DEFAULT_BASE, 0, &spec->default_base);
+	if (!status)
+		status = rules_evaluate_text(scope, values[RULES_PROPERTY_PATH], "", &spec->path);
+	if (status < 0)
+		return status;
+	if (!spec->size || spec->size - 1 > UINT64_MAX - spec->base)
+		return rules_fail_at(run->rules, values[RULES_PROPERTY_SIZE]->at,
+				     "expected a size above 0 that stays in the address space, found %#llx bytes "
+				     "at %#llx",
+				     (unsigned long long)spec->size, (unsigned long long)spec->base);
+	if (rules_is_nameless(spec->path))
+		return rules_fail_at(run->rules, values[RULES_PROPERTY_PATH]->at,
+				     "expected a path, found \"%s\", which means that there is none", spec->path);
+	status = evaluate_parts(run, scope, body, spec);
+	if (!status)
+		status = find_symbols(run, scope, body, spec);
+	if (!status)
+		status = find_debug(run, scope, body, spec);
+	return status < 0 ? status : find_build_id(run, scope, body, spec);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Values from and to payload fields. */
+#include "relog/rules/value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "format/utf16.h"
+
+const char *rules_value_name(const struct rules_value *value)
+{
+	static const char *const names[] = {
+		[RULES_VALUE_NONE] = "nothing",	     [RULES_VALUE_NUMBER] = "a number",
+		[RULES_VALUE_REAL] = "a broken number", [RULES_VALUE_TEXT] = "a text",
+		[RULES_VALUE_BOOL] = "true or false",
+	};
+
+	return names[value->kind];
+}
+
+enum group { GROUP_UNSIGNED, GROUP_SIGNED, GROUP_FLOAT, GROUP_BOOL, GROUP_UTF16, GROUP_BYTES, GROUP_NONE };
+
+/* Which of a field's members holds it, and how many bits it has. */
+static const struct {
+	uint8_t group;
+	uint8_t bits;
+} types[PTL_TYPE_STRUCT + 1] = {
+	[0] = {GROUP_NONE, 0},
+	[PTL_TYPE_U8] = {GROUP_UNSIGNED, 8},
+	[PTL_TYPE_I8] = {GROUP_SIGNED, 8},
+	[PTL_TYPE_U16] = {GROUP_UNSIGNED, 16},
+	[PTL_TYPE_I16] = {GROUP_SIGNED, 16},
+	[PTL_TYPE_U32] = {GROUP_UNSIGNED, 32},
+	[PTL_TYPE_I32] = {GROUP_SIGNED, 32},
+	[PTL_TYPE_U64] = {GROUP_UNSIGNED, 64},
+	[PTL_TYPE_I64] = {GROUP_SIGNED, 64},
+	[PTL_TYPE_F32] = {GROUP_FLOAT, 32},
+	[PTL_TYPE_F64] = {GROUP_FLOAT, 64},
+	[PTL_TYPE_BOOL8] = {GROUP_BOOL, 8},
+	[PTL_TYPE_BOOL32] = {GROUP_BOOL, 32},
+	[PTL_TYPE_POINTER] = {GROUP_UNSIGNED, 64},
+	[PTL_TYPE_TIME] = {GROUP_UNSIGNED, 64},
+	[PTL_TYPE_WALL_TIME] = {GROUP_SIGNED, 64},
+	[PTL_TYPE_GUID] = {GROUP_BYTES, 0},
+	[PTL_TYPE_UTF8] = {GROUP_BYTES, 0},
+	[PTL_TYPE_UTF16] = {GROUP_UTF16, 0},
+	[PTL_TYPE_UTF8_COUNTED] = {GROUP_BYTES, 0},
+	[PTL_TYPE_UTF16_COUNTED] = {GROUP_UTF16, 0},
+	[PTL_TYPE_BYTES_COUNTED] = {GROUP_BYTES, 0},
+	[PTL_TYPE_BYTES] = {GROUP_BYTES, 0},
+	[PTL_TYPE_STRUCT] = {GROUP_NONE, 0},
+};
+
+/* UTF-16 as the reader of terminated text takes it: a zero unit within would end it early. */
+static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch,
+		      struct rules_value *value)
+{
+	struct ptl_bytes units = {0}, text = {0};
+	struct ptl_cursor cursor;
+	int status = 0;
+
+	ptl_write_bytes(&units, field->bytes, field->size & ~(size_t)1);
+	ptl_write_le(&units, 0, 2);
+	if (!units.failed) {
+		cursor = ptl_cursor(units.data, units.size);
+		ptl_read_utf16(&cursor, &text);
+	}
+	if (units.failed || text.failed) {
+		status = ptl_fail_memory("a text", field->size);
+	} else {
+		value->size = text.size ? text.size - 1 : 0;
+		value->text = rules_copy(scratch, text.data, value->size);
+		status = value->text ? 0 : PTL_NO_MEMORY;
+	}
+	ptl_bytes_free(&units);
+	ptl_bytes_free(&text);
+	return status;
+}
+
+int rules_value_of_field(const struct ptl_value *field, struct rules_arena *scratch,
+			 struct rules_value *value)
+{
+	*value = (struct rules_value){0};
+	switch (types[field->field->type].group) {
+	case GROUP_UNSIGNED:
+		value->kind = RULES_VALUE_NUMBER;
+		value->number = field->u;
+		return 0;
+	case GROUP_SIGNED:
+		value->kind = RULES_VALUE_NUMBER;
+		value->number = field->i;
+		return 0;
+	case GROUP_FLOAT:
+		value->kind = RULES_VALUE_REAL;
+		value->real = field->f;
+		return 0;
+	case GROUP_BOOL:
+		value->kind = RULES_VALUE_BOOL;
+		value->truth = field->u != 0;
+		return 0;
+	case GROUP_UTF16:
+		value->kind = RULES_VALUE_TEXT;
+		return from_utf16(field, scratch, value);
+	case GROUP_BYTES:
+		value->kind = RULES_VALUE_TEXT;
+		value->text = (const char *)field->bytes;
+		value->size = field->size;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- to fields --------------------------------------------------------------------------- */
+
+static const char *const ranges[2][4] = {
+	{"a number of 0 to 255", "a number of 0 to 65535", "a number of 0 to 4294967295",
+	 "a number of 0 to 2^64 - 1"},
+	{"a number of -128 to 127", "a number of -32768 to 32767",
+	 "a number of -2147483648 to 2147483647", "a number of -2^63 to 2^63 - 1"},
+};
+
+static const char *to_integer(const struct rules_value *value, unsigned bits, bool is_signed,
+			      struct ptl_value *field)
+{
+	rules_number one = 1, first = is_signed ? -(one << (bits - 1)) : 0;
+	rules_number last = is_signed ? (one << (bits - 1)) - 1 : (one << bits) - 1;
+
+	if (value->kind != RULES_VALUE_NUMBER || value->number < first || value->number > last)
+		return ranges[is_signed][bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3];
+	field->u = (uint64_t)value->number;
+	return NULL;
+}
+
+static const char *to_bytes(const struct rules_value *value, struct ptl_value *field)
+{
+	uint8_t type = field->field->type;
+
+	if (value->kind != RULES_VALUE_TEXT)
+		return "a text";
+	if (type == PTL_TYPE_GUID && value->size != 16)
+		return "the 16 bytes of a GUID, as guid(\"...\") gives";
+	if (type == PTL_TYPE_UTF8 && value->size && memchr(value->text, 0, value->size))
+		return "a text without a zero byte";
+	if (type == PTL_TYPE_BYTES && field->field->length && field->field->length != value->size)
+		return "a text of exactly as many bytes as the field has";
+	if ((type == PTL_TYPE_UTF8_COUNTED || type == PTL_TYPE_BYTES_COUNTED) && value->size > UINT16_MAX)
+		return "a text of at most 65535 bytes";
+	field->bytes = (const uint8_t *)value->text;
+	field->size = value->size;
+	return NULL;
+}
+
+static const char *to_utf16(const struct rules_value *value, struct rules_arena *scratch,
+			    struct ptl_value *field, int *status)
+{
+	struct ptl_bytes units = {0};
+	char *text;
+
+	if (value->kind != RULES_VALUE_TEXT || (value->size && memchr(value->text, 0, value->size)))
+		return "a text without a zero byte";
+	text = rules_copy(scratch, value->text, value->size);
+	if (text)
+		ptl_write_utf16(&units, text);
+	if (!text || units.failed) {
+		*status = ptl_fail_memory("a text", value->size);
+	} else {
+		field->size = units.size - 2;
+		field->bytes = (const uint8_t *)rules_copy(scratch, units.data, field->size);
+		if (!field->bytes)
+			*status = PTL_NO_MEMORY;
+	}
+	ptl_bytes_free(&units);
+	if (!*status && field->field->type == PTL_TYPE_UTF16_COUNTED && field->size / 2 > UINT16_MAX)
+		return "a text of at most 65535 units";
+	return NULL;
+}
+
+const char *rules_value_to_field(const struct rules_value *value, struct rules_arena *scratch,
+				 struct ptl_value *field, int *status)
+{
+	unsigned bits = types[field->field->type].bits;
+
+	*status = 0;
+	switch (types[field->field->type].group) {
+	case GROUP_UNSIGNED:
+		return to_integer(value, bits, false, field);
+	case GROUP_SIGNED:
+		return to_integer(value, bits, true, field);
+	case GROUP_FLOAT:
+		if (value->kind != RULES_VALUE_NUMBER && value->kind != RULES_VALUE_REAL)
+			return "a number";
+		field->f = value->kind == RULES_VALUE_REAL ? value->real : (double)value->number;
+		return NULL;
+	case GROUP_BOOL:
+		if (value->kind != RULES_VALUE_BOOL)
+			return "true or false";
+		field->u = value->truth;
+		return NULL;
+	case GROUP_UTF16:
+		return to_utf16(value, scratch, field, status);
+	case GROUP_BYTES:
+		return to_bytes(value, field);
+	default:
+		return "a field that is no structure";
+	}
+}
