@@ -50,13 +50,14 @@ static int open_output(const struct relog_settings *settings, struct ptl_relogge
 	return status;
 }
 
-static int set_provenance(const struct relog_settings *settings, struct ptl_relogger *relogger)
+static int set_provenance(const struct relog_settings *settings, const struct relog_stages *stages,
+			  struct ptl_relogger *relogger)
 {
 	const struct ptl_provenance step = {
 		.tool = "ptl-relog",
 		.version = PTL_VERSION,
 		.command = (const char *)settings->command.data,
-		.rules = "",
+		.rules = relog_stages_rules(stages),
 	};
 
 	if (settings->command.failed)
@@ -99,7 +100,7 @@ static int prepare(const struct relog_settings *settings, struct ptl_relogger *r
 	if (!status)
 		status = open_output(settings, relogger);
 	if (!status)
-		status = set_provenance(settings, relogger);
+		status = set_provenance(settings, stages, relogger);
 	return status;
 }
 

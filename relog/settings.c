@@ -102,6 +102,30 @@ static int take_mode(void *target, const char *argument)
 	return 0;
 }
 
+static int take_rules(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+
+	if (settings->rules)
+		return ptl_fail(PTL_MISUSE, "expected one rule file, found a second");
+	settings->rules = argument;
+	return 0;
+}
+
+static int take_replace(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->replace = true;
+	return 0;
+}
+
+static const struct ptl_option rule_options[] = {
+	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).",
+	 take_rules},
+	{"replace", 0, NULL, "Lets images of rules take the place of others that they overlap.", take_replace},
+	{NULL},
+};
+
 static const char *const modes[] = {"64", "32", NULL};
 
 static const struct ptl_option common_options[] = {
@@ -129,7 +153,8 @@ static const struct ptl_option raw_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option *const tables[] = {common_options, relog_cut_options, raw_options, NULL};
+static const struct ptl_option *const tables[] = {common_options, rule_options, relog_cut_options,
+						  raw_options, NULL};
 
 static const struct ptl_command_line line = {
 	.program = "ptl-relog",
@@ -200,6 +225,9 @@ static int check(struct relog_settings *settings, int operands)
 		return misuse("raw input needs all of --pt, --memory and --memory-map",
 			      "ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map "
 			      "-o out.ptl");
+	if (settings->replace && !settings->rules)
+		return misuse("--replace is about images of rules, and there are none",
+			      "give --rules FILE, or leave it out");
 	if (!settings->output)
 		return misuse("there is no output", "-o OUTPUT.ptl");
 	if (raw)

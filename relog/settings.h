@@ -20,6 +20,9 @@ struct relog_settings {
 	bool quiet;
 	bool no_hash;       /* provenance gets no hashes of the inputs */
 
+	const char *rules; /* a rule file, or NULL */
+	bool replace;      /* images of rules may overlap others */
+
 	/* Raw input: */
 	const char *pt[RELOG_PT_MAX];
 	size_t pt_count;

@@ -19,6 +19,8 @@ struct relog_stage {
 	 */
 	int (*add)(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state);
 	void (*free)(void *state); /* called with what add left in *state, if that is not NULL */
+	/* The text of its rules, for the provenance record; may be NULL. Called as free is. */
+	const char *(*rules)(const void *state);
 };
 
 #define RELOG_STAGES_MAX 8
@@ -30,6 +32,8 @@ struct relog_stages {
 
 int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings,
 		     struct ptl_relogger *relogger);
+/* The rules of the first stage that has some, or "". */
+const char *relog_stages_rules(const struct relog_stages *stages);
 void relog_stages_free(struct relog_stages *stages);
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The chain of stages. */
-#include "relog/cut.h"
 #include "relog/stage.h"
 
+#include "relog/cut.h"
+#include "relog/rules/stage.h"
+
 /* In the order in which events pass them; NULL ends it. */
-static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {&relog_stage_cut, NULL};
+static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {&relog_stage_rules, &relog_stage_cut,
+									    NULL};
 
 int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings,
 		     struct ptl_relogger *relogger)
@@ -14,6 +17,14 @@ int relog_stages_add(struct relog_stages *stages, const struct relog_settings *s
 	for (size_t i = 0; !status && table[i]; i++)
 		status = table[i]->add(settings, relogger, &stages->state[i]);
 	return status;
+}
+
+const char *relog_stages_rules(const struct relog_stages *stages)
+{
+	for (size_t i = 0; table[i]; i++)
+		if (stages->state[i] && table[i]->rules)
+			return table[i]->rules(stages->state[i]);
+	return "";
 }
 
 void relog_stages_free(struct relog_stages *stages)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts rules between the relogger's events and its output. */
+#include "relog/rules/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ptl/kernel.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "relog/rules/parse.h"
+#include "relog/rules/run.h"
+
+struct stage {
+	struct rules rules;
+	struct rules_options options;
+	struct rules_run *run;
+	struct ptl_relogger *relogger;
+	struct ptl_trace **traces;
+	struct ptl_trace_event *event; /* the one that rules are being applied to */
+};
+
+/* ---- from the rules to the relogger ------------------------------------------------------- */
+
+static int pass_changed(struct ptl_trace_event *event, const struct ptl_event *changed)
+{
+	const struct ptl_event *old = ptl_event_record(event);
+
+	if (changed->payload != old->payload || changed->payload_size != old->payload_size) {
+		int status = ptl_event_set_payload(event, changed->payload, changed->payload_size);
+
+		if (status < 0)
+			return status;
+	}
+	ptl_event_set_descriptor(event, &changed->descriptor);
+	ptl_event_set_pid(event, changed->pid);
+	ptl_event_set_tid(event, changed->tid);
+	ptl_event_set_cpu(event, changed->cpu);
+	ptl_event_set_time(event, changed->time);
+	ptl_event_set_activity(event, changed->flags & PTL_EVENT_HAS_ACTIVITY ? &changed->activity : NULL);
+	ptl_event_set_related(event, changed->flags & PTL_EVENT_HAS_RELATED ? &changed->related : NULL);
+	return 0;
+}
+
+static int pass(void *context, const struct ptl_event *changed)
+{
+	struct stage *stage = context;
+	int status = changed ? pass_changed(stage->event, changed) : 0;
+
+	return status < 0 ? status : ptl_relogger_inject(stage->relogger, stage->event);
+}
+
+static int inject(void *context, const struct ptl_event *event)
+{
+	return ptl_relogger_inject_record(((struct stage *)context)->relogger, event);
+}
+
+static int schema(void *context, const struct ptl_schema *schema)
+{
+	return ptl_relogger_schema(((struct stage *)context)->relogger, schema);
+}
+
+static int blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
+{
+	return ptl_relogger_blob(((struct stage *)context)->relogger, type, data, size, hash);
+}
+
+static void warning(void *context, const char *text)
+{
+	(void)context;
+	ptl_message_warning("%s", text);
+}
+
+/* ---- from the relogger to the rules ------------------------------------------------------- */
+
+/* Events that rules make need the schemas of the kernel's classes, which a trace of other events may lack. */
+static int write_schemas(struct ptl_relogger *relogger)
+{
+	size_t count;
+	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
+	int status = 0;
+
+	for (size_t i = 0; !status && i < count; i++)
+		status = ptl_relogger_schema(relogger, schemas[i]);
+	return status;
+}
+
+static bool makes_events(const struct rules *rules)
+{
+	if (rules->images)
+		return true;
+	for (const struct rules_rule *rule = rules->rules; rule; rule = rule->next)
+		for (const struct rules_action *action = rule->actions; action; action = action->next)
+			if (action->kind >= RULES_ACTION_IMAGE_LOAD)
+				return true;
+	return false;
+}
+
+static int begin(void *context, struct ptl_relogger *relogger)
+{
+	struct stage *stage = context;
+	size_t count = ptl_relogger_input_count(relogger);
+	const struct rules_output output = {
+		.context = stage,
+		.pass = pass,
+		.inject = inject,
+		.schema = schema,
+		.blob = blob,
+		.warning = warning,
+	};
+	int status;
+
+	stage->relogger = relogger;
+	stage->traces = calloc(count + 1, sizeof(*stage->traces));
+	if (!stage->traces)
+		return ptl_fail_memory("rules", count);
+	for (size_t i = 0; i < count; i++)
+		stage->traces[i] = ptl_relogger_input_trace(ptl_relogger_input_at(relogger, i));
+	stage->options.start_time = count ? ptl_trace_machine(stage->traces[0])->start_time : 0;
+	status = makes_events(&stage->rules) ? write_schemas(relogger) : 0;
+	return status < 0 ? status
+			  : rules_run_new(&stage->rules, &output, &stage->options, stage->traces, count,
+					  &stage->run);
+}
+
+static int event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	struct stage *stage = context;
+
+	(void)relogger;
+	stage->event = event;
+	return rules_run_event(stage->run, ptl_relogger_input_trace(ptl_event_input(event)),
+			       ptl_event_record(event));
+}
+
+static int end(void *context, struct ptl_relogger *relogger)
+{
+	struct stage *stage = context;
+	int status = rules_run_end(stage->run);
+
+	(void)relogger;
+	for (const struct rules_rule *rule = stage->rules.rules; !status && rule; rule = rule->next)
+		if (!rules_run_matches(stage->run, rule->index))
+			ptl_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name,
+					    rule->at.line, rule->at.column);
+	return status;
+}
+
+/* ---- the stage --------------------------------------------------------------------------- */
+
+static void free_stage(void *state)
+{
+	struct stage *stage = state;
+
+	rules_run_free(stage->run);
+	rules_free(&stage->rules);
+	free(stage->traces);
+	free(stage);
+}
+
+static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+{
+	const struct ptl_relogger_callbacks callbacks = {.begin = begin, .event = event, .end = end};
+	struct stage *stage;
+	int status;
+
+	if (!settings->rules)
+		return 0;
+	stage = calloc(1, sizeof(*stage));
+	if (!stage)
+		return ptl_fail_memory("rules", sizeof(*stage));
+	stage->options.replace = settings->replace;
+	status = rules_read(settings->rules, &stage->rules);
+	if (!status)
+		status = ptl_relogger_callbacks(relogger, &callbacks, stage);
+	if (status < 0)
+		free_stage(stage);
+	else
+		*state = stage;
+	return status;
+}
+
+static const char *text_of(const void *state)
+{
+	return ((const struct stage *)state)->rules.text;
+}
+
+const struct relog_stage relog_stage_rules = {
+	.name = "rules",
+	.add = add,
+	.free = free_stage,
+	.rules = text_of,
+};

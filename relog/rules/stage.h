@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stage of ptl-relog that applies a rule file. */
+#ifndef PTL_RELOG_RULES_STAGE_H
+#define PTL_RELOG_RULES_STAGE_H
+
+#include "relog/stage.h"
+
+extern const struct relog_stage relog_stage_rules;
+
+#endif
