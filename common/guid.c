@@ -74,6 +74,12 @@ void ptl_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE])
 	*text = 0;
 }
 
+void ptl_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16])
+{
+	for (size_t i = 0; i < sizeof(text_order); i++)
+		guid->bytes[text_order[i]] = uuid[i];
+}
+
 int ptl_guid_random(struct ptl_guid *guid)
 {
 	/* Up to 256 bytes are given whole or not at all. */

@@ -4,6 +4,7 @@
 #define PTL_COMMON_GUID_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <ptl/guid.h>
 
@@ -15,6 +16,9 @@ bool ptl_guid_parse(const char *text, struct ptl_guid *guid);
 
 /* Writes the 36 lower-case characters and a zero. */
 void ptl_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE]);
+
+/* A GUID of an UUID whose bytes are in network order (RFC 4122), as text shows them. */
+void ptl_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16]);
 
 /* A random (version 4) GUID from the kernel's generator; PTL_SYSTEM where it gives none. */
 int ptl_guid_random(struct ptl_guid *guid);

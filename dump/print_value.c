@@ -50,6 +50,8 @@ static enum look look_of_integer(const struct ptl_field *field)
 		return LOOK_HEX;
 	case PTL_FORMAT_STRING:
 		return field->type <= PTL_TYPE_I32 ? LOOK_CHARACTER : plain;
+	case PTL_FORMAT_LATIN1:
+		return field->type <= PTL_TYPE_I8 ? LOOK_CHARACTER : plain;
 	case PTL_FORMAT_ERRNO:
 		return LOOK_ERRNO;
 	case PTL_FORMAT_PORT:
@@ -148,8 +150,10 @@ bool dump_value_string(struct ptl_bytes *text, const struct ptl_value *value)
 
 bool dump_is_text_array(const struct ptl_field *field)
 {
-	return field->array && field->format == PTL_FORMAT_STRING && is_integer(field->type) &&
-	       field->type <= PTL_TYPE_I32 && !(field->map && *field->map);
+	const bool text = (field->format == PTL_FORMAT_STRING && field->type <= PTL_TYPE_I32) ||
+			  (field->format == PTL_FORMAT_LATIN1 && field->type <= PTL_TYPE_I8);
+
+	return field->array && text && is_integer(field->type) && !(field->map && *field->map);
 }
 
 void dump_text_array_string(struct ptl_bytes *text, const struct ptl_field *field, const uint8_t *bytes, size_t size)
@@ -159,7 +163,9 @@ void dump_text_array_string(struct ptl_bytes *text, const struct ptl_field *fiel
 	/* What fills a fixed place up is no part of the text. */
 	while (field->array == PTL_ARRAY_FIXED && size >= unit && !ptl_load_le(bytes + size - unit, unit))
 		size -= unit;
-	if (unit == 1) {
+	if (unit == 1 && field->format == PTL_FORMAT_LATIN1) {
+		add_latin1(text, bytes, size);
+	} else if (unit == 1) {
 		if (size)
 			ptl_write_bytes(text, bytes, size);
 	} else if (unit == 2) {

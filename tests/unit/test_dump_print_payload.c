@@ -58,6 +58,7 @@ static const struct ptl_field characters[] = {
 	{.name = "C", .type = PTL_TYPE_U32, .format = PTL_FORMAT_STRING, .array = PTL_ARRAY_COUNTED},
 	{.name = "D", .type = PTL_TYPE_U8, .format = PTL_FORMAT_STRING},
 	{.name = "E", .type = PTL_TYPE_BYTES, .length = 2, .format = PTL_FORMAT_STRING},
+	{.name = "F", .type = PTL_TYPE_U8, .format = PTL_FORMAT_LATIN1, .array = PTL_ARRAY_COUNTED},
 };
 
 static const struct ptl_field network[] = {
@@ -132,9 +133,9 @@ static const struct {
 	 " A=\"a\\xff\" B=\"\\xed\\xa0\\x80x\\x00y\" C=\xc3\xa4\xc3\xbf D=\"p\\x00q\" E=\"\\xe2\\x80\\xae\\n\"",
 	 "{\"fields\":{\"A\":\"a\xef\xbf\xbd\",\"B\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\\u0000y\",\"C\":\"\xc3\xa4\xc3\xbf\","
 	 "\"D\":\"p\\u0000q\",\"E\":\"\xe2\x80\xae\\n\"},\"raw\":{\"A\":\"61ff\",\"B\":\"eda080780079\"}}"},
-	{SCHEMA(characters), BYTES("a\xc3\xa4\0\0\0\x02\0\x3d\xd8\0\xde\x02\0\xe4\0\0\0\0\0\x11\0zhi"),
-	 " A=a\xc3\xa4 B=\xf0\x9f\x98\x80 C=\xc3\xa4\xef\xbf\xbd D=z E=hi",
-	 "{\"fields\":{\"A\":\"a\xc3\xa4\",\"B\":\"\xf0\x9f\x98\x80\",\"C\":\"\xc3\xa4\xef\xbf\xbd\",\"D\":\"z\",\"E\":\"hi\"}}"},
+	{SCHEMA(characters), BYTES("a\xc3\xa4\0\0\0\x02\0\x3d\xd8\0\xde\x02\0\xe4\0\0\0\0\0\x11\0zhi\x02\0\xe4\xff"),
+	 " A=a\xc3\xa4 B=\xf0\x9f\x98\x80 C=\xc3\xa4\xef\xbf\xbd D=z E=hi F=\xc3\xa4\xc3\xbf",
+	 "{\"fields\":{\"A\":\"a\xc3\xa4\",\"B\":\"\xf0\x9f\x98\x80\",\"C\":\"\xc3\xa4\xef\xbf\xbd\",\"D\":\"z\",\"E\":\"hi\",\"F\":\"\xc3\xa4\xc3\xbf\"}}"},
 	{SCHEMA(network),
 	 BYTES("\x7f\0\0\x01\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01\x03\0abc\x01\xbb\x02\0\0\0\xff\xff\xff\xff\x05"),
 	 " A=127.0.0.1 B=2001:db8::1 C=616263 D=443 E=ENOENT F=-1 G=5",

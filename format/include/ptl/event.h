@@ -111,7 +111,7 @@ enum ptl_array { PTL_ARRAY_NONE, PTL_ARRAY_FIXED /* array_length elements */, PT
 #define PTL_FORMAT_IP 7      /* u32 or 4 bytes: IPv4; 16 bytes (a GUID's too): IPv6; all in network order */
 #define PTL_FORMAT_JSON 8    /* strings */
 #define PTL_FORMAT_XML 9
-#define PTL_FORMAT_LATIN1 10 /* byte strings in ISO 8859-1 */
+#define PTL_FORMAT_LATIN1 10 /* byte strings, and u8 that are characters, in ISO 8859-1 */
 
 struct ptl_field {
 	const char *name;
