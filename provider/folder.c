@@ -16,13 +16,16 @@ static bool private_to_user(const struct stat *status)
 	return status->st_uid == geteuid() && !(status->st_mode & (S_IRWXG | S_IRWXO));
 }
 
+bool ptl_folder_make(const char *path)
+{
+	return mkdir(path, S_IRWXU) == 0 || errno == EEXIST;
+}
+
 int ptl_folder_open(const char *path)
 {
 	struct stat status;
 	int folder;
 
-	if (mkdir(path, S_IRWXU) && errno != EEXIST)
-		return -1;
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return -1;

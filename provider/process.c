@@ -139,24 +139,55 @@ static bool fill_file(int file)
 	return true;
 }
 
-/* Over the mapping of a former life, which pointers in providers refer to. */
-static bool map_file(int file)
+/*
+ * Puts the mapping where that of a former life was, which pointers in providers refer to. Not before
+ * sessions were looked for: another thread would find that nobody wants anything.
+ */
+static bool put_in_place(void *fresh)
 {
-	void *map = mmap(ptl_this_process.map, MAP_SIZE, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | (ptl_this_process.map ? MAP_FIXED : 0), file, 0);
-
-	if (map == MAP_FAILED)
-		return false;
-	ptl_this_process.map = map;
+	if (ptl_this_process.map)
+		return mremap(fresh, MAP_SIZE, MAP_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			      ptl_this_process.map) != MAP_FAILED;
+	ptl_this_process.map = fresh;
 	return true;
+}
+
+/* Fills the file, shows it to recorders, and looks for sessions. */
+static bool make_from(int folder, int file, const char *new_name)
+{
+	char name[PTL_SHARE_NAME_SIZE];
+	uint8_t *fresh;
+
+	if (!fill_file(file))
+		return false;
+	fresh = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (fresh == MAP_FAILED)
+		return false;
+	ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
+	if (renameat(folder, new_name, folder, name)) {
+		munmap(fresh, MAP_SIZE);
+		return false;
+	}
+	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
+		if (ptl_this_process.entries[i].provider)
+			ptl_process_look(fresh, i);
+	}
+	if (put_in_place(fresh))
+		return true;
+	munmap(fresh, MAP_SIZE);
+	unlinkat(folder, name, 0);
+	return false;
 }
 
 static bool make_file(void)
 {
-	int folder = ptl_folder_open(ptl_this_process.folder), file = -1;
-	char new_name[PTL_SHARE_NAME_SIZE], name[PTL_SHARE_NAME_SIZE];
+	char new_name[PTL_SHARE_NAME_SIZE];
 	bool made = false;
+	int folder, file;
 
+	if (!ptl_folder_make(ptl_this_process.folder))
+		return false;
+	folder = ptl_folder_open(ptl_this_process.folder);
 	if (folder < 0)
 		return false;
 	ptl_this_process.pid = (uint32_t)getpid();
@@ -165,8 +196,7 @@ static bool make_file(void)
 	memset(ptl_this_process.slots, 0, sizeof(ptl_this_process.slots));
 	file = ptl_folder_new_file(folder, new_name);
 	if (file >= 0) {
-		ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
-		made = fill_file(file) && map_file(file) && renameat(folder, new_name, folder, name) == 0;
+		made = make_from(folder, file, new_name);
 		if (!made)
 			unlinkat(folder, new_name, 0);
 		close(file);
@@ -196,10 +226,6 @@ bool ptl_process_make(void)
 		return false;
 	}
 	__atomic_store_n(ptl_instance, ptl_this_process.id, __ATOMIC_RELEASE);
-	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
-		if (ptl_this_process.entries[i].provider)
-			ptl_process_look(i);
-	}
 	return true;
 }
 
@@ -243,10 +269,11 @@ static bool concerns_us(const struct ptl_share_session *session)
 	return false;
 }
 
-void ptl_process_look(uint32_t number)
+void ptl_process_look(uint8_t *map, uint32_t number)
 {
 	const struct ptl_provider_entry *entry = &ptl_this_process.entries[number];
-	struct ptl_enabled *enabled = &ptl_shared_entry(number)->enabled;
+	struct ptl_share_provider *shared = (void *)(map + PTL_SHARE_PROVIDER_OFFSET(number));
+	struct ptl_enabled *enabled = &shared->enabled;
 	struct ptl_share_session_file *file = &ptl_this_process.file;
 	int folder = ptl_folder_open(ptl_this_process.folder);
 

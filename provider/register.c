@@ -311,7 +311,7 @@ static void publish_entry(uint32_t number, struct ptl_provider *provider)
 		__atomic_store_n(&ptl_shared_header()->provider_count, ptl_this_process.entry_count,
 				 __ATOMIC_SEQ_CST);
 	}
-	ptl_process_look(number);
+	ptl_process_look(ptl_this_process.map, number);
 	provider->number = number;
 	provider->registered = 1;
 	__atomic_store_n(&provider->enabled, &shared->enabled, __ATOMIC_RELEASE);

@@ -88,8 +88,8 @@ PTL_PRIVATE void ptl_process_unlock(const sigset_t *before);
  */
 PTL_PRIVATE bool ptl_process_make(void);
 
-/* Looks for sessions that want the entry's provider; the lock is held. */
-PTL_PRIVATE void ptl_process_look(uint32_t number);
+/* Looks for sessions that want the entry's provider, whose page is in this mapping; the lock is held. */
+PTL_PRIVATE void ptl_process_look(uint8_t *map, uint32_t number);
 
 /* Entry n in shared memory, and the header. */
 static inline struct ptl_share_provider *ptl_shared_entry(uint32_t number)
@@ -112,7 +112,9 @@ PTL_PRIVATE uint32_t ptl_thread_id(void);
 
 /* ---- the folder: provider/folder.c ---- */
 
-/* Opens the session folder, and makes it where it is not there; -1 with errno. */
+/* Makes the session folder where it is not there; false with errno. */
+PTL_PRIVATE bool ptl_folder_make(const char *path);
+/* Opens the session folder; -1 with errno, EACCES where it is not the user's alone. */
 PTL_PRIVATE int ptl_folder_open(const char *path);
 /* Reads session.NN into *file; false where there is no living session in that slot. */
 PTL_PRIVATE bool ptl_folder_session(int folder, unsigned slot, struct ptl_share_session_file *file);
