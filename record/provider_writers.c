@@ -136,6 +136,13 @@ static void watch(struct record_writer *writer, uint64_t now)
 	writer->dead = record_share_has_ended(writer->share.pid, &writer->share.info);
 }
 
+/* Anybody can put nonsense into the folder, over and over. */
+static void warn(struct record_providers *providers, const char *text)
+{
+	if (providers->warnings++ < RECORD_PROVIDER_WARNINGS)
+		ptl_message_warning("%s: %s", text, ptl_error_text());
+}
+
 /* *result stays NULL where the file is not to be used, which is said unless it is just gone. */
 static int add(struct record_providers *providers, const char *text, struct record_writer **result)
 {
@@ -159,8 +166,7 @@ static int add(struct record_providers *providers, const char *text, struct reco
 		if (status == PTL_NO_MEMORY)
 			return status;
 		if (status != PTL_NOT_FOUND)
-			ptl_message_warning("a program's providers are left out: %s",
-					    ptl_error_text());
+			warn(providers, "a program's providers are left out");
 		return 0;
 	}
 	providers->writers[providers->count++] = writer;
@@ -199,7 +205,7 @@ static int see_rings(struct record_providers *providers, const char *text,
 	if (status == 0)
 		snprintf(writer->rings_name, sizeof(writer->rings_name), "%s", text);
 	else if (status != PTL_NOT_FOUND && status != PTL_NO_MEMORY)
-		ptl_message_warning("a program's events are left out: %s", ptl_error_text());
+		warn(providers, "a program's events are left out");
 	if (status == PTL_NO_MEMORY)
 		return status;
 	return tell_observer(providers, writer);

@@ -46,6 +46,8 @@ struct record_waiting {
 	struct record_share_event event;
 };
 
+#define RECORD_PROVIDER_WARNINGS 20
+
 struct record_providers {
 	struct record_capture *capture;
 	struct record_observer *observer;
@@ -65,7 +67,8 @@ struct record_providers {
 	uint64_t latest; /* times beyond this one are not believed */
 	uint64_t schema_bytes;
 	unsigned fullest; /* ring of the last step, in percent */
-	unsigned idle;    /* steps in which nothing came */
+	unsigned warnings; /* of files that are left out: so many are shown and no more */
+	unsigned idle;     /* steps in which nothing came */
 };
 
 /* ---- provider_writers.c: which programs there are, and what they have turned on --------------- */

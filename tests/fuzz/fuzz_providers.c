@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Fuzzes what the recorder reads of a program with providers: its process file, its schemas and its
+ * rings, in which the program may write anything at any time.
+ */
+/*
+ * Input: u8 flags (1: the files are cut short while they are mapped, 2: what was written is written
+ * once more, 4: more rings than there are), u16 number of bytes that are xored into the process
+ * file's header, u16 the same for its first entry, u16 number of bytes of schemas, these bytes, and
+ * bytes of the ring up to the end. All little-endian.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/bytes.h"
+#include "common/message.h"
+#include "record/machine.h"
+#include "record/providers_state.h"
+
+#define RING 4096u
+#define PID 0x7fffffffu
+#define PROCESS "process.2147483647.00000000000000aa"
+#define RINGS "rings.2147483647.00000000000000aa.00000000000000bb"
+#define FLAG_CUT 1u
+#define FLAG_AGAIN 2u
+#define FLAG_RINGS 4u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+	uint8_t flags;
+	struct ptl_cursor header, entry, schemas, ring;
+};
+
+static struct ptl_cursor take(struct ptl_cursor *from, size_t size, size_t limit)
+{
+	const size_t left = ptl_cursor_left(from);
+
+	size = size < left ? size : left;
+	size = size < limit ? size : limit;
+	return ptl_cursor(ptl_read_bytes(from, size), size);
+}
+
+static struct input split(const uint8_t *data, size_t size)
+{
+	struct ptl_cursor all = ptl_cursor(data, size);
+	struct input input = {.flags = (uint8_t)ptl_read_le(&all, 1)};
+	const size_t header = ptl_read_le(&all, 2), entry = ptl_read_le(&all, 2);
+	const size_t schemas = ptl_read_le(&all, 2);
+
+	all.failed = false;
+	input.header = take(&all, header, sizeof(struct ptl_share_process));
+	input.entry = take(&all, entry, sizeof(struct ptl_share_provider));
+	input.schemas = take(&all, schemas, UINT16_MAX);
+	input.ring = take(&all, SIZE_MAX, RING);
+	return input;
+}
+
+static void xor_into(void *target, const struct ptl_cursor *bytes)
+{
+	for (size_t i = 0; i < bytes->size; i++)
+		((uint8_t *)target)[i] ^= bytes->data[i];
+}
+
+static void put(int file, const void *bytes, size_t size, uint64_t at)
+{
+	if (size && pwrite(file, bytes, size, (off_t)at) != (ssize_t)size)
+		abort();
+}
+
+static int make(int folder, const char *name, uint64_t size)
+{
+	const int file = openat(folder, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (file < 0 || ftruncate(file, (off_t)size) < 0)
+		abort();
+	return file;
+}
+
+/* The files as a program would have them, and the input's damage to them. */
+static int make_process(int folder, const struct input *input)
+{
+	struct ptl_share_process header = {
+		.magic = PTL_SHARE_PROCESS_MAGIC,
+		.version = PTL_SHARE_VERSION,
+		.pid = PID,
+		.id = 0xaa,
+		.pid_namespace = 1,
+		.clock = PTL_CLOCK_MONOTONIC,
+		.heap_end = PTL_SHARE_HEAP_OFFSET + input->schemas.size,
+		.provider_count = 2,
+		.program = "fuzz",
+	};
+	struct ptl_share_provider entry = {
+		.state = PTL_SHARE_REGISTERED,
+		.guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
+		.name = "Fuzz",
+	};
+	const int file = make(folder, PROCESS, PTL_SHARE_HEAP_OFFSET);
+
+	xor_into(&header, &input->header);
+	put(file, &header, sizeof(header), 0);
+	xor_into(&entry, &input->entry);
+	put(file, &entry, sizeof(entry), PTL_SHARE_PROVIDER_OFFSET(0));
+	/* Of the kernel's process class. */
+	entry.guid = (struct ptl_guid)PTL_GUID(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c);
+	put(file, &entry, sizeof(entry), PTL_SHARE_PROVIDER_OFFSET(1));
+	put(file, input->schemas.data, input->schemas.size, PTL_SHARE_HEAP_OFFSET);
+	return file;
+}
+
+static void write_ring(int file, const struct input *input, uint64_t head)
+{
+	struct ptl_share_ring ring = {.head = head, .state = PTL_SHARE_RING_ACTIVE};
+
+	put(file, &ring.head, sizeof(ring.head), PTL_SHARE_RING_OFFSET(RING, 0));
+	put(file, input->ring.data, input->ring.size, PTL_SHARE_RING_OFFSET(RING, 0) + PTL_SHARE_PAGE);
+}
+
+static int make_rings(int folder, const struct input *input)
+{
+	struct ptl_share_rings first = {
+		.magic = PTL_SHARE_RINGS_MAGIC,
+		.version = PTL_SHARE_VERSION,
+		.pid = PID,
+		.id = 0xaa,
+		.session = 0xbb,
+		.ring_size = RING,
+		.ring_count = input->flags & FLAG_RINGS ? 100 : 1,
+		.lost = {input->ring.size, 3},
+	};
+	const int file = make(folder, RINGS, PTL_SHARE_RING_OFFSET(RING, 1));
+
+	put(file, &first, sizeof(first), 0);
+	write_ring(file, input, input->ring.size);
+	return file;
+}
+
+static void step(struct record_providers *providers)
+{
+	const uint64_t now = record_now();
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < providers->count; i++)
+		status = record_writer_copy(providers, providers->writers[i], now);
+	if (status == 0)
+		status = record_providers_deliver(providers, UINT64_MAX);
+	for (size_t i = 0; status == 0 && i < providers->count; i++) {
+		record_writer_turn(providers, providers->writers[i], now);
+		record_writer_look(providers->writers[i], now);
+		status = record_writer_tell_losses(providers, providers->writers[i], now, true);
+	}
+	if (status < 0)
+		abort();
+}
+
+static void run(struct record_capture *capture, int folder, const struct input *input)
+{
+	struct record_providers *providers = calloc(1, sizeof(*providers));
+	const int process = make_process(folder, input), rings = make_rings(folder, input);
+
+	if (!providers)
+		abort();
+	providers->capture = providers->lanes.capture = capture;
+	providers->folder = folder;
+	providers->watch = providers->session.lock = -1;
+	providers->everyone = true;
+	providers->warnings = RECORD_PROVIDER_WARNINGS; /* quiet */
+	providers->session.file.session = (struct ptl_share_session){.id = 0xbb, .ring_size = RING};
+	if (record_writers_list(providers) < 0)
+		abort();
+	step(providers);
+	if (input->flags & FLAG_AGAIN) {
+		write_ring(rings, input, 2 * input->ring.size);
+		step(providers);
+	}
+	if (input->flags & FLAG_CUT &&
+	    (ftruncate(process, PTL_SHARE_PAGE / 2) < 0 || ftruncate(rings, 0) < 0))
+		abort();
+	step(providers);
+	while (providers->count)
+		record_writer_remove(providers, providers->count - 1);
+	free(providers->writers);
+	free(providers->heap);
+	free(providers);
+	close(process);
+	close(rings);
+}
+
+static char scratch_name[] = "/tmp/ptl-fuzz-XXXXXX";
+
+static void remove_scratch(void)
+{
+	(void)rmdir(scratch_name);
+}
+
+/* One folder for all runs. */
+static int scratch(void)
+{
+	static int folder = -1;
+
+	if (folder < 0) {
+		if (mkdtemp(scratch_name))
+			folder = open(scratch_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (folder < 0 || atexit(remove_scratch))
+			abort();
+	}
+	return folder;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct input input = split(data, size);
+	char *const words[] = {(char *)"fuzz", NULL};
+	const struct record_settings settings = {
+		.level = 1,
+		.clock = PTL_CLOCK_MONOTONIC,
+		.command_line = words,
+		.command = words,
+		.attach = true,
+	};
+	struct record_capture capture;
+	struct ptl_machine machine;
+
+	ptl_message_start("fuzz_providers", true);
+	record_machine_describe(&settings, &machine);
+	if (record_capture_open(&capture, &settings, "/dev/null", &machine) < 0)
+		abort();
+	run(&capture, scratch(), &input);
+	if (record_capture_close(&capture, 1) < 0)
+		abort();
+	(void)unlinkat(scratch(), PROCESS, 0);
+	(void)unlinkat(scratch(), RINGS, 0);
+	return 0;
+}
