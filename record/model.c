@@ -498,6 +498,12 @@ int record_model_message(struct record_model *model, const struct ptl_message *m
 	return status < 0 ? status : dispatch(model, process, message, image);
 }
 
+void record_model_reach(struct record_model *model, uint64_t time)
+{
+	if (time > model->last_time)
+		model->last_time = time;
+}
+
 bool record_model_has(const struct record_model *model, uint32_t pid)
 {
 	const uint64_t *number = ptl_hash_map_get(&model->by_pid, pid);

@@ -75,6 +75,9 @@ int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t 
 /* Forgets what need no longer be known, and ends processes whose exit status nobody told. */
 int record_model_tick(struct record_model *model, uint64_t now);
 
+/* What is told at the end is told as of this time at least. */
+void record_model_reach(struct record_model *model, uint64_t time);
+
 /* The recording ends: rundown of what is alive. */
 int record_model_finish(struct record_model *model);
 

@@ -23,6 +23,7 @@
 /* When mappings are looked at after a program's start: soon, then ever more rarely. */
 #define MAPS_FIRST (4 * MILLISECOND)
 #define MAPS_LAST (1000 * MILLISECOND)
+#define ANCESTORS_MAX 256
 
 int record_observer_new(struct record_capture *capture, uint32_t first_number,
 			struct record_observer **observer)
@@ -231,6 +232,23 @@ static int add_child(struct record_observer *observer, uint32_t pid,
 	return status == 0 ? send_found_program(observer, process, time) : status;
 }
 
+/* Whether our own process, or one that is followed, is among its ancestors. */
+static bool is_descendant(const struct record_observer *observer,
+			  const struct record_proc_stat *child)
+{
+	struct record_proc_stat stat = *child;
+
+	for (unsigned i = 0; observer->follows && i < ANCESTORS_MAX && stat.parent > 1; i++) {
+		const struct record_observed *parent = find(observer, stat.parent);
+
+		if (stat.parent == (uint32_t)getpid() || (parent && !parent->attached))
+			return true;
+		if (!record_proc_stat(stat.parent, &stat))
+			return false;
+	}
+	return false;
+}
+
 int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now)
 {
 	struct record_observed *process = find(observer, pid);
@@ -246,6 +264,12 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 	/* The capture's other source may have told of it. */
 	if (process || record_model_has(observer->capture->model, pid))
 		return 0;
+	if (is_descendant(observer, &stat)) {
+		status = add_child(observer, pid, &stat);
+		process = find(observer, pid);
+		return status == 0 && process ? record_observer_look_at_maps(observer, process, now)
+					      : status;
+	}
 	status = add(observer, pid, &stat, &process);
 	if (status < 0)
 		return status;
@@ -290,6 +314,30 @@ int record_observer_exited(struct record_observer *observer, uint32_t pid, uint3
 	int status = record_model_exit_status(observer->capture->model, pid, wait_status);
 
 	return process && status == 0 ? end(observer, process, now) : status;
+}
+
+int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead,
+			 uint64_t now)
+{
+	struct record_observed process = {
+		.pid = dead->pid, .pidfd = -1, .found = dead->ran_before};
+	struct ptl_bytes strings = {0};
+	int status;
+
+	if (find(observer, dead->pid) || record_model_has(observer->capture->model, dead->pid))
+		return 0;
+	process.number = observer->next_number++;
+	/* As if argv were the program's name alone. */
+	ptl_write_bytes(&strings, dead->program, strlen(dead->program) + 1);
+	ptl_write_bytes(&strings, "\0", 2);
+	ptl_write_bytes(&strings, dead->program, strlen(dead->program) + 1);
+	status = strings.failed ? ptl_fail_memory("command line", strings.size)
+				: send_start(observer, &process, NULL, dead->parent,
+					     observer->looked);
+	if (status == 0)
+		status = send_program(observer, &process, &strings, observer->looked);
+	ptl_bytes_free(&strings);
+	return status == 0 ? end(observer, &process, now) : status;
 }
 
 static bool is_dead(const struct record_observed *process)
@@ -487,5 +535,6 @@ int record_observer_finish(struct record_observer *observer, uint64_t now)
 
 	while (ptl_hash_map_next(&observer->processes, &at, &pid, &value))
 		((struct record_observed *)(uintptr_t)value)->maps_due = 0;
+	record_model_reach(observer->capture->model, now);
 	return look(observer, now);
 }

@@ -37,6 +37,19 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
  */
 int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now);
 
+/*
+ * A process that wrote events and had ended before it was seen: it is told with what it said of
+ * itself. ran_before: it may have begun before the recording.
+ */
+struct record_observer_dead {
+	uint32_t pid;
+	uint32_t parent; /* 0: unknown */
+	const char *program;
+	bool ran_before;
+};
+int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead,
+			 uint64_t now);
+
 /* Looks at all processes if that is due. */
 int record_observer_step(struct record_observer *observer, uint64_t now);
 /* When it will be due. */

@@ -179,9 +179,20 @@ static int add(struct record_providers *providers, const char *text, struct reco
 
 static int tell_observer(struct record_providers *providers, struct record_writer *writer)
 {
-	if (!providers->observer || writer->told || writer->foreign || writer->dead)
+	const struct record_observer_dead dead = {
+		.pid = writer->share.pid,
+		.parent = writer->share.parent,
+		.program = writer->share.program,
+		.ran_before = providers->everyone,
+	};
+
+	if (!providers->observer || writer->told || writer->foreign)
 		return 0;
 	writer->told = true;
+	if (writer->dead)
+		return writer->rings_name[0]
+			       ? record_observer_dead(providers->observer, &dead, record_now())
+			       : 0;
 	return record_observer_writer(providers->observer, writer->share.pid, record_now());
 }
 
