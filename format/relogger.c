@@ -312,7 +312,8 @@ static int check_inputs(const struct ptl_relogger *relogger, const char *path)
 static int open_writer(struct ptl_relogger *relogger)
 {
 	struct ptl_writer_options options = {
-		.level = relogger->options.level,
+		.level = relogger->recompress ? relogger->level : relogger->options.level,
+		.store = relogger->recompress && !relogger->level,
 		.threads = relogger->options.threads,
 		.memory_limit = relogger->options.memory_limit / 4,
 		.write_back = true, /* it is synced before it gets its name */

@@ -47,6 +47,7 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 		.stream = input->streams[stream].id,
 		.time_shift = input->time_shift,
 		.position_cut = input->streams[stream].cut,
+		.recompress = relogger->recompress,
 		.own_psbs = own_psbs && source->stream.kind == PTL_KIND_PT,
 	};
 	int status;
@@ -55,7 +56,10 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 		change.psbs = find_psbs(source, buffer->position, buffer->position + buffer->raw_size,
 					&change.psb_count);
 	status = ptl_writer_copy_changed(relogger->writer, input->trace, entry, &change);
-	relogger->counts.buffers_copied += !status;
+	if (relogger->recompress)
+		relogger->counts.buffers_decoded += !status;
+	else
+		relogger->counts.buffers_copied += !status;
 	return status;
 }
 

@@ -251,6 +251,16 @@ void ptl_writer_counts(const struct ptl_writer *writer, struct ptl_writer_counts
 	counts->events = writer->events;
 }
 
+uint32_t ptl_writer_spare_id(const struct ptl_writer *writer)
+{
+	uint32_t id = PTL_NO_ID - 1;
+
+	while (ptl_hash_map_get(&writer->copied_map, id) || id < writer->stream_count ||
+	       writer->streams[PTL_BLOB_STREAM]->stream.id == id)
+		id--;
+	return id;
+}
+
 /* Everything that can still go wrong does so here, before the first failure is looked at. */
 static int finish(struct ptl_writer *writer)
 {
@@ -268,12 +278,14 @@ static int finish(struct ptl_writer *writer)
 	ptl_queue_stop(queue, false);
 	for (size_t i = 0; i < writer->stream_count; i++)
 		if (writer->streams[i]->sequence)
-			ptl_output_stream_end(&queue->output, (uint32_t)i,
+			ptl_output_stream_end(&queue->output, writer->streams[i]->stream.id,
 					      writer->streams[i]->sequence,
 					      writer->streams[i]->position);
 	for (size_t i = 0; i < writer->copied_count; i++)
 		ptl_output_stream_end(&queue->output, writer->copied[i]->stream.id,
 				      writer->copied[i]->sequence, writer->copied[i]->position);
+	if (ptl_hash_map_get(&writer->copied_map, PTL_INDEX_STREAM))
+		queue->output.index_stream = ptl_writer_spare_id(writer);
 	return status ? status : ptl_output_finish(&queue->output, queue->compressor);
 }
 

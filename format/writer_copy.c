@@ -39,26 +39,40 @@ static int add_stream(struct ptl_writer *writer, const struct ptl_stream *identi
 	return 0;
 }
 
+/* An own stream that nothing was written to gets another id. */
+static void move_stream(struct ptl_writer *writer, struct ptl_writer_stream *stream)
+{
+	stream->stream.id = ptl_writer_spare_id(writer);
+}
+
 /* The stream that buffers of this identity go to. */
 static int find_stream(struct ptl_writer *writer, const struct ptl_stream *identity,
 		       struct ptl_writer_stream **result)
 {
 	const uint64_t *known = ptl_hash_map_get(&writer->copied_map, identity->id);
 	struct ptl_writer_stream *stream = NULL;
+	int status;
 
 	if (known)
 		stream = writer->copied[*known];
 	else if (identity->id < writer->stream_count)
 		stream = writer->streams[identity->id];
+	if (!known && writer->streams[PTL_BLOB_STREAM]->stream.id == identity->id)
+		stream = writer->streams[PTL_BLOB_STREAM];
+	else if (stream && stream->stream.id != identity->id)
+		stream = NULL; /* it was moved */
 	if (stream && is_same(&stream->stream, identity)) {
 		*result = stream;
 		return 0;
 	}
-	/* An own stream that nothing was written to gives way: its id is then not in the file. */
 	if (stream && (known || stream->sequence || identity->id == PTL_METADATA_STREAM))
 		return ptl_fail(PTL_MISUSE, "stream %" PRIu32 " is another one in this file",
 				identity->id);
-	return add_stream(writer, identity, result);
+	status = add_stream(writer, identity, result);
+	/* The stream of the index is numbered when it is written; one of the caller's keeps its id, unused. */
+	if (!status && stream == writer->streams[PTL_BLOB_STREAM])
+		move_stream(writer, stream);
+	return status;
 }
 
 /* Reads header, side area and stored payload as they are, into job->file. */
@@ -270,6 +284,28 @@ static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, st
 	return 0;
 }
 
+/* Takes the payload out of the job's buffer, to be compressed again. What is not understood stays as it is. */
+static int take_payload(struct ptl_trace *trace, struct ptl_entry *entry, struct ptl_job *job)
+{
+	const size_t size = entry->buffer.raw_size;
+	uint8_t *raw;
+	int status;
+
+	if (!entry->usable)
+		return 0;
+	raw = ptl_bytes_grow(&job->raw, size ? size : 1);
+	if (!raw)
+		return ptl_fail_memory("a buffer", size);
+	job->raw.size = size;
+	status = ptl_payload_load(trace, entry, raw);
+	if (status == PTL_CORRUPT || status == PTL_TRUNCATED)
+		ptl_damage_entry(trace, entry, status);
+	job->again = true;
+	job->file.size = PTL_BUFFER_HEADER_SIZE + (size_t)job->header.side_size;
+	job->memory += 2 * size;
+	return status;
+}
+
 static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_entry *entry,
 		const struct ptl_copy_change *change, struct ptl_job *job)
 {
@@ -288,6 +324,8 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 	status = take_side(writer, &job->header, job);
 	if (!status && change)
 		status = change_buffer(job, change);
+	if (!status && change && change->recompress)
+		status = take_payload(trace, entry, job);
 	if (!status && !change)
 		status = ptl_streams_submit(writer,
 					    UINT64_MAX); /* what came before it stays before it */

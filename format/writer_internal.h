@@ -33,6 +33,7 @@ struct ptl_output {
 	uint64_t file_id;
 	struct ptl_bytes *index; /* items of the index, in pieces of the size of a buffer */
 	size_t index_count;
+	uint32_t index_stream; /* id */
 	uint64_t index_end; /* end of the last buffer that is in the index */
 	bool write_back;
 	uint64_t written_back; /* up to here the system was told to write to disk */
@@ -72,6 +73,7 @@ struct ptl_job {
 	struct ptl_chunk *chunks;
 	size_t chunk_count;
 	size_t memory; /* what it counts against the limit */
+	bool again; /* a copied buffer whose payload is compressed again: file is header and side area */
 	struct ptl_bytes
 		file; /* header, side area, payload as stored; a copied buffer comes with it */
 };
@@ -100,6 +102,7 @@ struct ptl_queue {
 	pthread_t *threads;
 	unsigned thread_count;
 	int level;
+	bool store; /* nothing is compressed */
 	struct ptl_compressor *compressor; /* of the calling thread */
 	struct ptl_output output;
 	struct ptl_writer_counts counts; /* stored_bytes, buffers, lost_buffers */
@@ -178,6 +181,7 @@ struct ptl_copy_change {
 	uint32_t stream;       /* of this writer, of the same kind; not looked at for BLOB buffers */
 	int64_t time_shift;    /* nanoseconds that are added to all its times */
 	uint64_t position_cut; /* where the copied stream starts: taken from the position */
+	bool recompress;       /* the payload is compressed again, with the writer's level */
 	bool own_psbs;         /* the PSBs of the buffer are these, with the copied stream's times and offsets */
 	const struct ptl_psb *psbs;
 	size_t psb_count;
@@ -192,6 +196,9 @@ int ptl_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, 
 			    const struct ptl_copy_change *change);
 /* As ptl_writer_stream, without a stream record: its buffers, or a record of the caller's, declare it. */
 int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
+
+/* A high id that no stream has. */
+uint32_t ptl_writer_spare_id(const struct ptl_writer *writer);
 
 #define PTL_KIND_TAKEN 0  /* of a place in writer->streams whose id a copied stream has */
 #define PTL_BLOB_STREAM 1 /* ids that this writer gives; readers do not rely on them */

@@ -88,6 +88,7 @@ int ptl_output_start(struct ptl_output *output, int fd, uint16_t minor)
 		.fd = fd,
 		.can_rewind = S_ISREG(info.st_mode),
 		.file_id = ptl_load64(header.id.bytes),
+		.index_stream = PTL_INDEX_STREAM,
 		.index_end = PTL_FILE_HEADER_SIZE,
 	};
 	ptl_file_header_encode(&header, bytes);
@@ -159,7 +160,7 @@ static int encode_piece(struct ptl_output *output, size_t i, struct ptl_compress
 	const struct ptl_bytes *piece = &output->index[i];
 	struct ptl_buffer_header header = {
 		.kind = PTL_KIND_INDEX,
-		.stream = PTL_INDEX_STREAM,
+		.stream = output->index_stream,
 		.cpu = PTL_NO_CPU,
 		.pid = PTL_NO_ID,
 		.tid = PTL_NO_ID,

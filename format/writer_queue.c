@@ -31,7 +31,7 @@ void ptl_job_free(struct ptl_job *job)
  * ---------------------------------------------------------------------
  */
 
-static int encode_payload(struct ptl_job *job, struct ptl_compressor *compressor)
+static int encode_payload(struct ptl_job *job, struct ptl_compressor *compressor, bool store)
 {
 	struct ptl_event_splits splits = {.count = 0};
 	int status;
@@ -43,21 +43,28 @@ static int encode_payload(struct ptl_job *job, struct ptl_compressor *compressor
 	if (job->raw.size > PTL_RAW_MAX)
 		return ptl_fail(PTL_MISUSE, "a buffer of %zu bytes is too large", job->raw.size);
 	job->header.raw_size = (uint32_t)job->raw.size;
+	if (store) {
+		job->header.codec = PTL_CODEC_RAW;
+		ptl_write_bytes(&job->file, job->raw.data, job->raw.size);
+		return job->file.failed ? ptl_fail_memory("a buffer", job->raw.size) : 0;
+	}
 	status = ptl_compress(compressor, job->raw.data, job->raw.size, splits.at, splits.count,
 			      &job->file, &job->header.codec);
 	return status;
 }
 
 /* Makes job->file what goes into the trace. */
-static int encode_job(struct ptl_job *job, struct ptl_compressor *compressor, uint64_t file_id)
+static int encode_job(const struct ptl_queue *queue, struct ptl_job *job,
+		      struct ptl_compressor *compressor)
 {
 	struct ptl_buffer_header *header = &job->header;
 	size_t before;
 	int status;
 
-	if (job->file.size)
+	if (job->file.size && !job->again)
 		return 0;
-	ptl_bytes_grow(&job->file, PTL_BUFFER_HEADER_SIZE);
+	if (!job->again)
+		ptl_bytes_grow(&job->file, PTL_BUFFER_HEADER_SIZE);
 	if (job->psb_count)
 		ptl_side_psbs(&job->file, job->psbs, job->psb_count, header->position,
 			      header->first_time);
@@ -68,12 +75,12 @@ static int encode_job(struct ptl_job *job, struct ptl_compressor *compressor, ui
 	before = job->file.size;
 	if (job->file.failed)
 		return ptl_fail_memory("a buffer", before);
-	status = encode_payload(job, compressor);
+	status = encode_payload(job, compressor, queue->store);
 	if (status)
 		return status;
 	header->side_size = (uint32_t)(before - PTL_BUFFER_HEADER_SIZE);
 	header->stored_size = (uint32_t)(job->file.size - before);
-	header->file_id = file_id;
+	header->file_id = queue->output.file_id;
 	header->payload_checksum = ptl_checksum(job->file.data + before, header->stored_size);
 	ptl_buffer_header_encode(header, job->file.data);
 	return 0;
@@ -193,7 +200,7 @@ static void write_done(struct ptl_queue *queue)
 /* Encodes one job; an empty job->file says that this failed. */
 static void work_on(struct ptl_queue *queue, struct ptl_job *job, struct ptl_compressor *compressor)
 {
-	const int status = compressor ? encode_job(job, compressor, queue->output.file_id)
+	const int status = compressor ? encode_job(queue, job, compressor)
 				      : ptl_fail_memory("compression", 0);
 
 	pthread_mutex_lock(&queue->lock);
@@ -257,6 +264,7 @@ int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_opt
 {
 	int status;
 
+	queue->store = options->store;
 	queue->level = options->level ? options->level : DEFAULT_LEVEL;
 	queue->memory_limit = options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
 	queue->compressor = ptl_compressor_new(queue->level);

@@ -99,6 +99,8 @@ static int prepare(const struct relog_settings *settings, struct ptl_relogger *r
 		status = relog_stages_add(stages, settings, relogger);
 	if (!status)
 		status = open_output(settings, relogger);
+	if (!status && settings->recompress)
+		status = ptl_relogger_recompress(relogger, settings->level);
 	if (!status)
 		status = set_provenance(settings, stages, relogger);
 	return status;

@@ -9,6 +9,7 @@
 #include "common/options.h"
 #include "common/quote.h"
 
+#define LEVEL_MAX 19u     /* of zstd without its most costly levels */
 #define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
 
 static int take_output(void *target, const char *argument)
@@ -28,6 +29,21 @@ static int take_quiet(void *target, const char *argument)
 {
 	(void)argument;
 	((struct relog_settings *)target)->quiet = true;
+	return 0;
+}
+
+static int take_recompress(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	uint64_t level;
+	int status = ptl_parse_u64(argument, &level);
+
+	if (status)
+		return status;
+	if (level > LEVEL_MAX)
+		return ptl_fail(PTL_MISUSE, "expected a level from 0 to %u, found '%s'", LEVEL_MAX, argument);
+	settings->recompress = true;
+	settings->level = (uint8_t)level;
 	return 0;
 }
 
@@ -131,6 +147,8 @@ static const char *const modes[] = {"64", "32", NULL};
 static const struct ptl_option common_options[] = {
 	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.", take_output},
 	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
+	{"recompress", 0, "LEVEL",
+	 "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.", take_recompress},
 	{"no-hash", 0, NULL,
 	 "Does without the SHA-256 of each input in the provenance, which takes longer than copying.",
 	 take_no_hash},

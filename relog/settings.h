@@ -18,6 +18,8 @@ struct relog_settings {
 	const char *output; /* "-": standard output */
 	bool force;         /* an existing output may be replaced */
 	bool quiet;
+	bool recompress;
+	uint8_t level;      /* 0: stored as it is */
 	bool no_hash;       /* provenance gets no hashes of the inputs */
 
 	const char *rules; /* a rule file, or NULL */

@@ -730,6 +730,35 @@ static void a_blob_is_left_out(void **state)
 	ptl_close(trace);
 }
 
+static void everything_is_compressed_anew(void **state)
+{
+	static const int levels[] = {0, 1, 19};
+	const struct ptl_machine machine = machine_of("a");
+	uint64_t sizes[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct run run = start(NULL, make_trace(&machine, own_code));
+		struct ptl_trace *trace;
+		uint8_t numbers[16];
+		uint64_t positions[16];
+
+		assert_int_equal(ptl_relogger_recompress(run.relogger, levels[i]), 0);
+		trace = finish(&run);
+		assert_int_equal(events_of(trace).count, 101);
+		assert_int_equal(events_of(trace).id_sum, 99 * 50);
+		assert_int_equal(pieces_of(trace, numbers, positions), 9);
+		assert_int_equal(ptl_blob_count(trace), 2);
+		assert_int_equal(stream_of(trace, UNKNOWN_KIND)->bytes, 7);
+		for (size_t j = 0; !i && j < ptl_buffer_count(trace); j++)
+			assert_int_equal(ptl_buffer_at(trace, j)->codec, 0);
+		sizes[i] = ptl_trace_size(trace);
+		ptl_close(trace);
+	}
+	assert_true(sizes[0] > sizes[1]);
+	assert_true(sizes[1] >= sizes[2]);
+}
+
 /* --- tests: several inputs ---------------------------------------------------------------------------- */
 
 static struct ptl_trace *merge(const struct ptl_machine *a, const struct ptl_machine *b, bool with_callback)
@@ -892,6 +921,7 @@ int main(void)
 		cmocka_unit_test(rules_are_checked),
 		cmocka_unit_test(ranges_of_a_stream_are_kept),
 		cmocka_unit_test(a_blob_is_left_out),
+		cmocka_unit_test(everything_is_compressed_anew),
 		cmocka_unit_test(one_machine_shares_its_numbers),
 		cmocka_unit_test(other_machines_are_kept_apart),
 		cmocka_unit_test(times_never_fall_below_zero),

@@ -16,6 +16,9 @@
 #include <ptl/reader.h>
 #include <ptl/writer.h>
 
+#include "common/bytes.h"
+#include "format/layout.h"
+
 #define UNKNOWN_KIND 99
 #define PIECE 3000
 
@@ -267,12 +270,81 @@ static void refuses_an_id_that_is_taken(void **state)
 	close(fds[1]);
 }
 
+/* The buffers of PT streams of a trace, with other stream ids, as a file of their own without an index. */
+static void rewrite_ids(int from, int to, struct ptl_trace *trace, const uint32_t ids[2])
+{
+	uint8_t bytes[2 * PIECE];
+
+	assert_int_equal(pread(from, bytes, 64, 0), 64);
+	assert_int_equal(pwrite(to, bytes, 64, 0), 64);
+	for (size_t i = 0, at = 64; i < ptl_buffer_count(trace); i++) {
+		const struct ptl_buffer *buffer = ptl_buffer_at(trace, i);
+		const size_t size = 104 + buffer->stored_size;
+
+		if (buffer->stream.kind != PTL_KIND_PT)
+			continue;
+		assert_true(size <= sizeof(bytes));
+		assert_int_equal(pread(from, bytes, size, (off_t)buffer->offset), (ssize_t)size);
+		ptl_store32(bytes + 12, buffer->stream.id == ids[0] ? 1 : 2);
+		ptl_store64(bytes + 96, ptl_checksum(bytes, 96));
+		assert_int_equal(pwrite(to, bytes, size, (off_t)at), (ssize_t)size);
+		at += size;
+	}
+}
+
+/* A trace whose streams have the ids that this writer uses for itself: blobs and index go elsewhere. */
+static void own_streams_give_way(void **state)
+{
+	const int from = new_file(), middle = new_file(), to = new_file();
+	struct ptl_writer *writer = new_writer(from);
+	struct ptl_trace *trace, *copy;
+	uint8_t hash[PTL_HASH_SIZE], data[PIECE], *all;
+	uint32_t ids[2];
+	size_t size;
+
+	(void)state;
+	fill(data, sizeof(data), 5);
+	for (unsigned i = 0; i < 2; i++) {
+		ids[i] = declare(writer, PTL_KIND_PT, 10 + i);
+		assert_int_equal(ptl_writer_bytes(writer, ids[i], data, sizeof(data), 1), 0);
+	}
+	assert_int_equal(ptl_writer_close(writer), 0);
+	/* The ids 1 and 2 for the two streams; headers carry them, and the file is scanned. */
+	assert_int_equal(ptl_open_fd(dup(from), "from", NULL, &trace), 0);
+	rewrite_ids(from, middle, trace, ids);
+	ptl_close(trace);
+	assert_int_equal(ptl_open_fd(dup(middle), "middle", NULL, &trace), 0);
+	assert_int_equal(ptl_stream_find(trace, 1)->kind, PTL_KIND_PT);
+	assert_int_equal(ptl_stream_find(trace, 2)->kind, PTL_KIND_PT);
+	writer = new_writer(to);
+	for (size_t i = 0; i < ptl_buffer_count(trace); i++)
+		assert_int_equal(ptl_writer_copy(writer, trace, i), 0);
+	assert_int_equal(ptl_writer_blob(writer, PTL_BLOB_CODE, data, 100, hash), 0);
+	assert_int_equal(ptl_writer_close(writer), 0);
+	assert_int_equal(ptl_open_fd(dup(to), "to", NULL, &copy), 0);
+	assert_true(ptl_trace_complete(copy));
+	assert_int_equal(ptl_damage_count(copy), 0);
+	for (uint32_t id = 1; id < 3; id++) {
+		assert_int_equal(ptl_stream_find(copy, id)->kind, PTL_KIND_PT);
+		assert_int_equal(ptl_stream_find(copy, id)->bytes, PIECE);
+	}
+	assert_int_equal(ptl_blob_read(copy, hash, 1000, &all, &size), 0);
+	assert_int_equal(size, 100);
+	free(all);
+	ptl_close(copy);
+	ptl_close(trace);
+	close(from);
+	close(middle);
+	close(to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_everything),
 		cmocka_unit_test(leaves_out_what_is_damaged),
 		cmocka_unit_test(refuses_an_id_that_is_taken),
+		cmocka_unit_test(own_streams_give_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@ struct ptl_writer;
 
 struct ptl_writer_options {
 	int level;             /* zstd level; 0 means the default (3) */
+	bool store;            /* compresses nothing */
 	size_t buffer_size;    /* bytes before compression; 0 means the default; clamped to the format's bounds */
 	uint64_t flush_interval; /* nanoseconds of wall time after which a partial buffer is written; 0: never */
 	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
