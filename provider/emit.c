@@ -58,9 +58,12 @@ static inline bool has_room(struct ptl_ring_view *view, uint64_t head, uint64_t 
 	return true;
 }
 
+/* from may be NULL where size is 0. */
 static inline void copy(uint8_t *to, const void *from, size_t size)
 {
 	switch (size) {
+	case 0:
+		break;
 	case 4:
 		memcpy(to, from, 4);
 		break;

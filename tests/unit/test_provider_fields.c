@@ -68,6 +68,14 @@ static void take_record(struct ptl_cursor *records)
 		fail();
 }
 
+static void forget_heap(void)
+{
+	while (schema_count)
+		ptl_schema_free(schemas[--schema_count]);
+	while (map_count)
+		ptl_map_free(maps[--map_count]);
+}
+
 static void read_heap(void)
 {
 	DIR *files = opendir(folder);
@@ -270,7 +278,7 @@ static void definitions_made_at_run_time(void **state)
 		pieces[i] = (struct ptl_piece){&numbers_of[i], 4};
 	}
 	assert_int_equal(ptl_provider_add_event(&event), 0);
-	schema_count = map_count = 0;
+	forget_heap();
 	read_heap();
 	ptl_emit(&event, pieces, 128);
 	assert_int_equal(decode()->field_count, 128);
@@ -315,6 +323,7 @@ static int stop(void **state)
 {
 	(void)state;
 	ptl_provider_unregister(&test);
+	forget_heap();
 	reader_stop(&reader, false);
 	reader_remove_folder(folder);
 	return 0;
