@@ -150,6 +150,7 @@ programs := $(patsubst testdata/programs/%,$(O)/programs/%,$(basename $(program_
 unit     := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(unit_src))
 fuzz     := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(fuzz_src))
 helpers  := $(patsubst tests/tools/%.c,$(O)/tests/%,$(tool_src))
+examples := $(patsubst testdata/examples/%.c,$(O)/examples/%,$(wildcard testdata/examples/*.c))
 benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 
 soname  := libptl.so.0
@@ -177,8 +178,8 @@ all: lib tools
 lib: $(format) $(shared) $(provider) $(provider_shared)
 tools: $(tools) $(plugin)
 programs: $(programs)
-helpers: $(helpers) $(benches)
-tests: all $(unit) $(fuzz) $(helpers) $(programs)
+helpers: $(helpers) $(benches) $(examples)
+tests: all $(unit) $(fuzz) $(helpers) $(programs) $(examples)
 
 help:
 	@echo 'make                the three programs and libptl, in $$(O)/bin and $$(O)/lib'
@@ -233,16 +234,16 @@ $(eval $(call archive,$(relog_src),$(relog)))
 $(eval $(call archive,$(dump_src),$(dump)))
 
 # libptl.so exports the names that the public headers use and nothing else.
-$(O)/lib/libptl.map: $(public_headers) $(flags)
+$(O)/lib/libptl.map: $(public_headers) $(flags) Makefile
 	@mkdir -p $(@D)
 	$(Q){ echo 'PTL_0 { global:'; \
 	printf '#include <%s>\n' $(public_headers:format/include/%=%) | $(CC) $(includes) -E -P -x c - | \
-	grep -oE '\bptl_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
+	grep -oE '\b(ptl_[a-z0-9_]+|PTL_PROVIDER_[A-Z]+)' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
 
 # Here without what the headers include: those functions are libptl's.
 $(O)/lib/libptl-provider.map: $(provider_headers)
 	@mkdir -p $(@D)
-	$(Q){ echo 'PTL_0 { global:'; cat $^ | grep -oE '\bptl_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; \
+	$(Q){ echo 'PTL_0 { global:'; cat $^ | grep -oE '\b(ptl_[a-z0-9_]+|PTL_PROVIDER_[A-Z]+)' | sort -u | sed 's/$$/;/'; \
 	echo 'local: *; };'; } >$@
 
 $(shared): $(call objects,$(format_src) $(common_src)) $(O)/lib/libptl.map
@@ -314,6 +315,13 @@ $(O)/programs/%.so: testdata/programs/%.c $(program_deps)
 	$(say) CC $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -fPIC $(program_make)
+
+# Examples see what is installed: the public headers and the shared library.
+$(O)/examples/%: testdata/examples/%.c $(shared) $(public_headers)
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -o $@ $< \
+		-L$(O)/lib -lptl -Wl,-rpath,'$$ORIGIN/../lib'
 
 # ---- tests -------------------------------------------------------------------------------------------
 
