@@ -67,19 +67,6 @@ static const struct dump_column columns[] = {
 	{"PATH", false},
 };
 
-static void time_cell(struct images *images, uint64_t time, const char *unknown)
-{
-	const struct ptl_machine *machine = ptl_trace_machine(images->session->trace);
-	struct dump_table *table = &images->table;
-
-	if (time && time != PTL_TIME_END)
-		dump_text_format(&table->text, "%.3f",
-				 (double)(int64_t)(time - machine->start_time) / 1e6);
-	else
-		dump_text_add(&table->text, unknown);
-	dump_cell_text(table, DUMP_STYLE_PLAIN);
-}
-
 /* What of the image is in the file. */
 static void stored_cell(struct images *images, const struct ptl_image_event *data)
 {
@@ -99,6 +86,7 @@ static void stored_cell(struct images *images, const struct ptl_image_event *dat
 static void text_image(struct images *images, const struct ptl_timeline_process *process,
 		       const struct ptl_timeline_image *image)
 {
+	const uint64_t start_time = ptl_trace_machine(images->session->trace)->start_time;
 	const struct ptl_image_event *data = &image->data;
 	struct dump_table *table = &images->table;
 	char room[4];
@@ -108,8 +96,8 @@ static void text_image(struct images *images, const struct ptl_timeline_process 
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, data->size);
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, data->file_offset);
 	dump_cell(table, DUMP_STYLE_PLAIN, dump_protection(data->protection, room));
-	time_cell(images, image->rundown ? 0 : image->start, "before");
-	time_cell(images, image->end, "-");
+	dump_cell_time(table, image->rundown ? 0 : image->start, start_time, "before");
+	dump_cell_time(table, image->end == PTL_TIME_END ? 0 : image->end, start_time, "-");
 	stored_cell(images, data);
 	if (data->build_id_size)
 		dump_text_hex_bytes(&table->text, data->build_id,

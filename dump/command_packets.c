@@ -358,9 +358,9 @@ const struct dump_command dump_command_packets = {
 		   "resolved, and the time of the trace that a TSC stands for. Bytes that are no "
 		   "packets and lost bytes are shown in their place; printing goes on at the next "
 		   "PSB.",
-	.examples = "  ptl-dump packets build.ptl | head\n"
-		    "  ptl-dump packets --pid 4711 --kind tip,fup build.ptl\n"
-		    "  ptl-dump packets --time 1.5s..2s --json build.ptl",
+	.examples = "ptl-dump packets build.ptl | head\n"
+		    "ptl-dump packets --pid 4711 --kind tip,fup build.ptl\n"
+		    "ptl-dump packets --time 1.5s..2s --json build.ptl",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
 	.options = own_options,
 	.options_size = sizeof(struct packets_options),

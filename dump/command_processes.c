@@ -70,12 +70,7 @@ static void time_cells(struct walk *walk, uint64_t start, uint64_t end)
 	const uint64_t from = start > machine->start_time ? start : machine->start_time;
 	struct dump_table *table = &walk->table;
 
-	if (start)
-		dump_text_format(&table->text, "%.3f",
-				 (double)(int64_t)(start - machine->start_time) / 1e6);
-	else
-		dump_text_add(&table->text, "before");
-	dump_cell_text(table, DUMP_STYLE_PLAIN);
+	dump_cell_time(table, start, machine->start_time, "before");
 	if (end != PTL_TIME_END && end >= from)
 		dump_text_duration(&table->text, end - from);
 	else

@@ -167,8 +167,8 @@ const struct dump_command dump_command_verify = {
 	.details = "Decodes every segment with two engines and compares blocks and events in order. The first difference "
 		   "is shown with the packets that lead to it, and the exit status is 1. Where flow is missing, a "
 		   "segment is compared up to the gap: what engines make of the rest of it may differ.",
-	.examples = "  ptl-dump verify build.ptl\n"
-		    "  ptl-dump verify --engine libipt-insn --pid 4711 build.ptl\n",
+	.examples = "ptl-dump verify build.ptl\n"
+		    "ptl-dump verify --engine libipt-insn --pid 4711 build.ptl",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE,
 	.options = own_options,
 	.options_size = sizeof(struct verify_options),

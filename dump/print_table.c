@@ -38,14 +38,13 @@ void dump_cell_text(struct dump_table *table, enum dump_style style)
 	table->text.size = 0;
 }
 
-/* Characters: bytes that do not continue a UTF-8 sequence. */
-static size_t width_of(const char *words)
+void dump_cell_time(struct dump_table *table, uint64_t time, uint64_t start, const char *unknown)
 {
-	size_t width = 0;
-
-	for (; *words; words++)
-		width += ((uint8_t)*words & 0xc0) != 0x80;
-	return width;
+	if (time)
+		dump_text_format(&table->text, "%.3f", (double)(int64_t)(time - start) / 1e6);
+	else
+		dump_text_add(&table->text, unknown);
+	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
 static const char *start_of(const struct dump_session *session, enum dump_style style)
@@ -85,7 +84,7 @@ static void print_cell(struct layout *layout, size_t column, enum dump_style sty
 		       const char *words)
 {
 	const bool right = layout->table->columns[column].right;
-	const size_t width = width_of(words);
+	const size_t width = dump_text_width(words, strlen(words));
 	const size_t blanks = width < layout->widths[column] ? layout->widths[column] - width : 0;
 	struct ptl_bytes *row = &layout->row;
 
@@ -116,7 +115,7 @@ static void each_cell(struct layout *layout,
 
 static void measure(struct layout *layout, size_t column, const char *cell)
 {
-	const size_t width = width_of(cell + 1);
+	const size_t width = dump_text_width(cell + 1, strlen(cell + 1));
 
 	if (width > layout->widths[column])
 		layout->widths[column] = width;
@@ -134,7 +133,7 @@ int dump_table_print(struct dump_table *table, const struct dump_session *sessio
 
 	if (!failed && table->cell_count) {
 		for (size_t i = 0; i < table->column_count; i++)
-			layout.widths[i] = width_of(table->columns[i].title);
+			layout.widths[i] = dump_text_width(table->columns[i].title, strlen(table->columns[i].title));
 		each_cell(&layout, measure);
 		for (size_t i = 0; i < table->column_count; i++)
 			print_cell(&layout, i, DUMP_STYLE_DIM, table->columns[i].title);

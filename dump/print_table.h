@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/bytes.h"
 #include "dump/command.h"
@@ -33,6 +34,8 @@ void dump_cell_format(struct dump_table *table, enum dump_style style, const cha
 	__attribute__((format(printf, 3, 4)));
 /* What one of the dump_text_* functions put into table->text becomes the cell; leaves that empty. */
 void dump_cell_text(struct dump_table *table, enum dump_style style);
+/* A moment as milliseconds since start, with three decimals; 0 is unknown. */
+void dump_cell_time(struct dump_table *table, uint64_t time, uint64_t start, const char *unknown);
 
 /*
  * Prints titles (not where there are no rows) and rows to the session's output, and frees the table.

@@ -186,13 +186,21 @@ void dump_text_count(struct ptl_bytes *text, uint64_t value)
 	}
 }
 
-void dump_text_pad(struct ptl_bytes *text, size_t start, size_t width)
+size_t dump_text_width(const void *words, size_t size)
 {
-	size_t length = 0;
+	const uint8_t *bytes = words;
+	size_t width = 0;
 
 	/* Bytes that continue a character take no place of their own. */
-	for (size_t i = start; i < text->size; i++)
-		length += (text->data[i] & 0xc0) != 0x80;
+	for (size_t i = 0; i < size; i++)
+		width += (bytes[i] & 0xc0) != 0x80;
+	return width;
+}
+
+void dump_text_pad(struct ptl_bytes *text, size_t start, size_t width)
+{
+	const size_t length = text->size > start ? dump_text_width(text->data + start, text->size - start) : 0;
+
 	if (length < width) {
 		uint8_t *p = ptl_bytes_grow(text, width - length);
 
