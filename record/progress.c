@@ -3,8 +3,11 @@
 #include "record/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "common/message.h"
+
+#define WHAT_TEXT 96
 
 const char *record_size_text(uint64_t bytes, char text[RECORD_SIZE_TEXT])
 {
@@ -21,9 +24,25 @@ const char *record_size_text(uint64_t bytes, char text[RECORD_SIZE_TEXT])
 	return text;
 }
 
+/* "3.2 MB of PT", "5120 events", or both; returns text. */
+static const char *what_text(const struct record_capture *capture, char *text, size_t size)
+{
+	const bool packets = strcmp(capture->machine.source, "none") != 0;
+	char raw[RECORD_SIZE_TEXT];
+
+	text[0] = 0;
+	if (packets)
+		snprintf(text, size, "%s of PT", record_size_text(capture->pt_bytes, raw));
+	if (capture->settings->rule_count)
+		snprintf(text + strlen(text), size - strlen(text), "%s%llu event%s",
+			 packets ? ", " : "", (unsigned long long)capture->events,
+			 capture->events == 1 ? "" : "s");
+	return text;
+}
+
 void record_progress_show(const struct record_capture *capture, uint64_t elapsed)
 {
-	char raw[RECORD_SIZE_TEXT], stored[RECORD_SIZE_TEXT], lost[64] = "no losses";
+	char what[WHAT_TEXT], stored[RECORD_SIZE_TEXT], lost[64] = "no losses";
 	struct record_model_counts counts;
 	struct ptl_writer_counts written;
 	uint64_t losses;
@@ -33,23 +52,23 @@ void record_progress_show(const struct record_capture *capture, uint64_t elapsed
 	losses = capture->loss_records + written.lost_buffers;
 	if (losses)
 		snprintf(lost, sizeof(lost), "%llu LOSSES", (unsigned long long)losses);
-	ptl_progress("%.1f s  %s of PT, %s stored  %llu processes  %s", (double)elapsed / 1e9,
-		     record_size_text(capture->pt_bytes, raw),
-		     record_size_text(written.stored_bytes, stored),
+	what_text(capture, what, sizeof(what));
+	ptl_progress("%.1f s  %s%s%s stored  %llu processes  %s", (double)elapsed / 1e9, what,
+		     what[0] ? ", " : "", record_size_text(written.stored_bytes, stored),
 		     (unsigned long long)counts.processes, lost);
 }
 
 void record_progress_summary(const struct record_capture *capture, const char *path,
 			     const struct record_model_counts *counts, uint64_t lost_buffers)
 {
-	char raw[RECORD_SIZE_TEXT], stored[RECORD_SIZE_TEXT];
+	char what[WHAT_TEXT], stored[RECORD_SIZE_TEXT];
 	const uint64_t losses = capture->loss_records + lost_buffers;
 
 	ptl_progress_end();
-	ptl_message_note("%s: %s, %s of PT; %llu process%s, %llu thread%s%s", path,
-			 record_size_text(capture->output.stored, stored),
-			 record_size_text(capture->pt_bytes, raw),
-			 (unsigned long long)counts->processes, counts->processes == 1 ? "" : "es",
+	what_text(capture, what, sizeof(what));
+	ptl_message_note("%s: %s%s%s; %llu process%s, %llu thread%s%s", path,
+			 record_size_text(capture->output.stored, stored), what[0] ? ", " : "",
+			 what, (unsigned long long)counts->processes, counts->processes == 1 ? "" : "es",
 			 (unsigned long long)counts->threads, counts->threads == 1 ? "" : "s",
 			 losses ? "" : "; no losses");
 	if (capture->loss_records)

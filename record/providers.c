@@ -18,13 +18,14 @@
 #include "record/providers_state.h"
 
 #define MILLISECOND 1000000ull
-/* How long to sleep at most: when rings fill fast, when something comes, and when nothing does. */
+/* Milliseconds to sleep at most: when rings fill fast, when something comes, and when nothing does. */
 #define SLEEP_FAST 1
 #define SLEEP_BUSY 4
 #define SLEEP_IDLE 10
 #define SLEEP_NOBODY 1000
 #define IDLE_STEPS 64
 #define FAST_SHARE 20 /* percent of a ring */
+#define FULL_SHARE 50
 /* How long programs may take to tell of their state, and events under way to be published. */
 #define CAPTURE_TIME (500 * MILLISECOND)
 #define LAST_WORDS 2
@@ -273,6 +274,8 @@ unsigned record_providers_patience(const struct record_providers *providers)
 {
 	if (providers->watch >= 0 && !providers->count)
 		return SLEEP_NOBODY;
+	if (providers->fullest >= FULL_SHARE)
+		return 0;
 	if (providers->fullest >= FAST_SHARE)
 		return SLEEP_FAST;
 	return providers->idle > IDLE_STEPS ? SLEEP_IDLE : SLEEP_BUSY;

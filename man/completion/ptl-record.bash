@@ -14,7 +14,7 @@ _ptl_record()
 			return
 			;;
 		-o | --output | --embed | --compress | --flush-interval | --timing | --clock | --psb-period | --source | \
-			--qemu | --buffer | --threads | --truth)
+			--qemu | --buffer | --threads | --truth | -p | --provider | --provider-buffer | --duration)
 			[[ ${COMP_WORDS[i + 1]-} == = ]] && ((i++))
 			((i++))
 			;;
@@ -45,7 +45,12 @@ _ptl_record()
 		compopt -o filenames
 		return
 		;;
-	--compress | --flush-interval | --psb-period | --buffer | --threads)
+	-p | --provider)
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-record --list-providers --json 2>/dev/null |
+			grep -oE '"name":"[^" ]*","guid"' | sed 's/^"name":"//; s/","guid"$//' | sort -u)" -- "$current")
+		return
+		;;
+	--compress | --flush-interval | --psb-period | --buffer | --threads | --provider-buffer | --duration)
 		return
 		;;
 	esac
