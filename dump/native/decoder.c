@@ -3,6 +3,7 @@
 #include "dump/native/lane.h"
 #include "dump/native/note.h"
 #include "dump/native/packet.h"
+#include "dump/native/quick.h"
 #include "dump/segment_packets.h"
 
 #include <string.h>
@@ -96,111 +97,28 @@ static bool read_packet(struct native_decoder *decoder)
 	return !decoder->failed && !decoder->out.status;
 }
 
-/* TIP.PGE in the usual state: no packets before, no change of mode. */
-static void enable_fast(struct native_decoder *decoder, uint64_t ip)
+/* Far from the segment's end: frequent packets, then one of any kind; false at the end. */
+static inline bool read_some(struct native_decoder *decoder, const struct native_lane *lane, bool *ready)
 {
-	struct ptl_flow_event *event = native_output_place(&decoder->out);
-
-	event->kind = PTL_FLOW_ENABLED;
-	event->flags = PTL_EVENT_HAS_TO | (decoder->disabled_ip == ip ? PTL_EVENT_RESUMED : 0);
-	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);
-	event->to = ip;
-	native_go_target(decoder, ip);
-}
-
-/* TIP.PGD where the branch at the node's end is known to lead out. */
-static void disable_fast(struct native_decoder *decoder, uint64_t ip)
-{
-	struct native_node *node = decoder->node;
-	struct ptl_flow_event *event;
-
-	native_leave(decoder, node);
-	event = native_output_place(&decoder->out);
-	event->kind = PTL_FLOW_DISABLED;
-	event->flags = PTL_EVENT_HAS_TO;
-	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);
-	event->to = ip;
-	decoder->disabled_ip = native_resume_ip(node->run.run.blocks[node->run.run.count - 1], true, ip);
-	decoder->node = NULL;
-}
-
-/*
- * TIP, TIP.PGE and TIP.PGD with an address, where nothing is pending; false: not this packet, or not this
- * state.
- */
-static bool read_address(struct native_decoder *decoder, unsigned first)
-{
-	struct native_node *node = decoder->node;
-	unsigned form = first >> PTL_PT_IP_SHIFT;
-	unsigned size = ptl_pt_ip_size(form);
-	uint64_t payload, ip;
-
-	if (!form || size > 8 || decoder->next_mode || decoder->paging_due || decoder->vmcs_due)
-		return false;
-	payload = ptl_load64(decoder->at + 1) & ~0ull >> (64 - 8 * size);
-	ip = ptl_pt_ip_expand(decoder->last_ip, form, payload);
-	switch (first & 0x1f) {
-	case PTL_PT_MATCH_TIP:
-		if (!node)
-			return false;
-		native_take_target(decoder, ip);
-		break;
-	case PTL_PT_MATCH_TIP_PGE:
-		if (node || decoder->place)
-			return false;
-		enable_fast(decoder, ip);
-		break;
-	case PTL_PT_MATCH_TIP_PGD:
-		if (!node || !node->out_known || node->out_ip != ip)
-			return false;
-		disable_fast(decoder, ip);
-		break;
-	default:
-		return false;
-	}
-	decoder->last_ip = ip;
-	decoder->at += 1 + size;
-	return true;
-}
-
-/*
- * The frequent packets in the frequent states: anything else is left to read_packet. Up to 16 bytes may be
- * read ahead.
- */
-static bool read_fast(struct native_decoder *decoder)
-{
-	uint64_t word = ptl_load64(decoder->at);
-	unsigned first;
-
-	/* CPUs pad a lot, by any number of bytes: no branch a byte. */
-	if (!word) {
-		decoder->at += 8;
+	if (!lane || !lane->eager)
+		native_quick(decoder);
+	if (decoder->end - decoder->at <= PTL_PT_PACKET_MAX)
 		return true;
-	}
-	decoder->at += __builtin_ctzll(word) >> 3;
-	first = *decoder->at;
-	if (decoder->busy || decoder->context.bip_bytes)
-		return read_packet(decoder);
-	if (!(first & 1) && first > PTL_PT_EXTENDED && decoder->node) {
-		native_take_key(decoder, first >> 1);
-		decoder->at++;
-	} else if (!(first & 1) || !read_address(decoder, first)) {
-		return read_packet(decoder);
-	}
-	return !decoder->failed && !decoder->out.status;
+	*ready = lane && native_lane_ready(lane);
+	if (*ready || *decoder->at)
+		return *ready || read_packet(decoder);
+	decoder->at++;
+	return true;
 }
 
 bool native_decoder_read(struct native_decoder *decoder, const struct native_lane *lane)
 {
-	bool more = !decoder->failed && !decoder->out.status;
+	bool more = !decoder->failed && !decoder->out.status, ready = false;
 
-	while (lane && more && decoder->end - decoder->at > PTL_PT_PACKET_MAX) {
-		if (native_lane_ready(lane))
-			return true;
-		more = read_fast(decoder);
-	}
-	while (more && decoder->end - decoder->at > PTL_PT_PACKET_MAX)
-		more = read_fast(decoder);
+	while (more && !ready && decoder->end - decoder->at > PTL_PT_PACKET_MAX)
+		more = read_some(decoder, lane, &ready);
+	if (ready)
+		return true;
 	while (more && decoder->at < decoder->end) {
 		if (*decoder->at)
 			more = read_packet(decoder);

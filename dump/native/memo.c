@@ -125,8 +125,8 @@ const struct native_memo *native_memo_make(struct native_code *code, struct nati
 	way = failed ? NULL : keep(code, &draft);
 	if (!way)
 		return NULL;
-	memo->from = (uint64_t)(uintptr_t)node | (uint64_t)key << 56;
-	memo->to = (uint64_t)(uintptr_t)to | (uint64_t)native_memo_base(to) << 48;
+	memo->from = native_to(node) | (used != bits);
+	memo->to = native_to(to);
 	memo->way = (uint64_t)(uintptr_t)way | (uint64_t)used << 56;
 	memo->instructions = draft.instructions;
 	memo->blocks = (uint16_t)draft.block_count;

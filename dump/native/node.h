@@ -63,6 +63,7 @@ struct native_node {
 	uint64_t ip;
 	struct native_node *next[2]; /* of CONDITIONAL: not taken, taken; of CONTINUE: [0]; NULL: not made yet */
 	uint64_t out_ip; /* the last TIP.PGD here led to this address, */
+	uint64_t out_resume; /* from which flow comes back here if nothing was missed: see native_resume_ip */
 	uint8_t decision; /* enum native_decision */
 	uint8_t mode;
 	bool out_known;   /* and so left the node at its end */
@@ -87,7 +88,8 @@ struct native_node {
  * so that a pointer has room for more.
  */
 struct native_memo {
-	uint64_t from; /* the node, and the bits below a stop bit << 56 */
+	uint64_t from; /* as `to`, of the node; with the place in the table that gives the bits too. + 1 where not all bits
+			  are consumed */
 	uint64_t to;   /* the node, and where its own entries are << 48: see native_memo_base */
 	uint64_t way;  /* the run, and the bits consumed << 56: fewer than asked for where the way meets another
 			  decision */
@@ -98,9 +100,9 @@ struct native_memo {
 
 #define NATIVE_POINTER_MASK 0xffffffffffffull
 
-static inline struct native_node *native_memo_to(const struct native_memo *memo)
+static inline struct native_node *native_to_node(uint64_t to)
 {
-	return (struct native_node *)(uintptr_t)(memo->to & NATIVE_POINTER_MASK);
+	return (struct native_node *)(uintptr_t)(to & NATIVE_POINTER_MASK);
 }
 
 static inline const struct native_run *native_memo_way(const struct native_memo *memo)
@@ -120,7 +122,7 @@ static inline unsigned native_memo_used(const struct native_memo *memo)
 
 struct native_target {
 	uint64_t tag; /* see native_target_tag */
-	struct native_node *node;
+	uint64_t to;  /* as in native_memo */
 };
 
 /* The address with the mode: no address of 64-bit mode is one of another mode, and 0 is none. */
@@ -202,6 +204,12 @@ static inline uint32_t native_memo_base(const struct native_node *node)
 	return (uint32_t)((((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15ull) >> (64 - NATIVE_MEMO_SHIFT));
 }
 
+/* The node with its index: so that the index need not be worked out when it is wanted. */
+static inline uint64_t native_to(const struct native_node *node)
+{
+	return (uint64_t)(uintptr_t)node | (uint64_t)native_memo_base(node) << 48;
+}
+
 /* The entry of the table for the node and key, whatever it holds now. */
 static inline struct native_memo *native_memo_slot(const struct native_code *code, const struct native_node *node,
 						   uint32_t key)
@@ -220,15 +228,26 @@ const struct native_memo *native_memo_make(struct native_code *code, struct nati
 bool native_memo_full(const struct native_code *code);
 void native_memo_forget(struct native_code *code);
 
-static inline bool native_memo_is(const struct native_memo *memo, const struct native_node *node, uint32_t key)
+static inline bool native_memo_is(const struct native_memo *memo, const struct native_node *node)
 {
-	return memo->from == ((uint64_t)(uintptr_t)node | (uint64_t)key << 56);
+	return (memo->from & ~1ull) == native_to(node);
+}
+
+/* Whether it is the entry for all of the bits. */
+static inline bool native_memo_is_whole(const struct native_memo *memo, uint64_t to)
+{
+	return memo->from == to;
+}
+
+static inline size_t native_target_place(uint64_t ip)
+{
+	return ip * 0x9e3779b97f4a7c15ull >> (64 - NATIVE_TARGET_SHIFT);
 }
 
 /* The entry for ip of the memory of where indirect branches lead, whatever it holds now. */
 static inline struct native_target *native_target_slot(const struct native_code *code, uint64_t ip)
 {
-	return &code->targets[ip * 0x9e3779b97f4a7c15ull >> (64 - NATIVE_TARGET_SHIFT)];
+	return &code->targets[native_target_place(ip)];
 }
 
 static inline bool native_target_is(const struct native_target *target, uint64_t ip, unsigned mode)
@@ -243,10 +262,10 @@ static inline struct native_node *native_target_get(struct native_code *code, ui
 	struct native_node *node;
 
 	if (__builtin_expect(native_target_is(target, ip, mode), 1))
-		return target->node;
+		return native_to_node(target->to);
 	node = native_node_get(code, ip, mode);
 	if (node)
-		*target = (struct native_target){.tag = native_target_tag(ip, mode), .node = node};
+		*target = (struct native_target){.tag = native_target_tag(ip, mode), .to = native_to(node)};
 	return node;
 }
 

@@ -3,6 +3,7 @@
 #include "dump/native/walk.h"
 
 #include "dump/native/block.h"
+#include "dump/native/packet.h"
 
 /* Nodes that may follow each other without a packet: what is longer is an endless loop. */
 #define LOOP_NODES 1024
@@ -172,7 +173,7 @@ static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsign
 {
 	const struct native_memo *table = decoder->code->memo;
 	struct native_output *out = &decoder->out;
-	uint64_t to = (uint64_t)(uintptr_t)decoder->node | (uint64_t)native_memo_base(decoder->node) << 48;
+	uint64_t to = native_to(decoder->node);
 	size_t room = out->run_count < out->run_limit ? out->run_limit - out->run_count : 0;
 	const struct ptl_run **runs = out->runs + out->run_count;
 	uint64_t instructions = 0, blocks = 0, branches = 0;
@@ -183,8 +184,7 @@ static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsign
 			       ((uint32_t)(bits >> (count - NATIVE_MEMO_BITS)) & ((1u << NATIVE_MEMO_BITS) - 1));
 		const struct native_memo *memo = &table[(uint32_t)(to >> 48) ^ key];
 
-		if (memo->from != ((to & NATIVE_POINTER_MASK) | (uint64_t)key << 56) ||
-		    native_memo_used(memo) != NATIVE_MEMO_BITS)
+		if (!native_memo_is_whole(memo, to))
 			break;
 		runs[steps++] = &native_memo_way(memo)->run;
 		instructions += memo->instructions;
@@ -197,7 +197,7 @@ static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsign
 	out->instructions += instructions;
 	out->block_count += blocks;
 	out->branches += branches;
-	decoder->node = (struct native_node *)(uintptr_t)(to & NATIVE_POINTER_MASK);
+	decoder->node = native_to_node(to);
 	return count;
 }
 
@@ -224,7 +224,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 		part = count < NATIVE_MEMO_BITS ? count : NATIVE_MEMO_BITS;
 		key = 1u << part | ((uint32_t)(bits >> (count - part)) & ((1u << part) - 1));
 		memo = native_memo_slot(decoder->code, decoder->node, key);
-		if (!native_memo_is(memo, decoder->node, key))
+		if (!native_memo_is(memo, decoder->node))
 			memo = find_way(decoder, key);
 		if (!memo)
 			return;
@@ -237,7 +237,7 @@ void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned co
 		native_output_counted(&decoder->out, native_memo_way(memo), memo->instructions, memo->blocks,
 				      memo->branches);
 		count -= native_memo_used(memo);
-		decoder->node = native_memo_to(memo);
+		decoder->node = native_to_node(memo->to);
 	}
 }
 
@@ -392,6 +392,7 @@ static int walk_out_in(struct native_decoder *decoder, struct native_node *node,
 		if (i + 1 == node->run.run.count) {
 			node->out_known = has_ip;
 			node->out_ip = ip;
+			node->out_resume = native_resume_ip(block, has_ip, ip);
 		} else if (block->branch && node->run.run.blocks[i + 1]) {
 			return leave_part(decoder, node, i + 1, node->run.run.blocks[i + 1]->ip) ? 1 : -1;
 		}

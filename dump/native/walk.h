@@ -41,20 +41,6 @@ static inline void native_leave(struct native_decoder *decoder, const struct nat
 	native_output_run(&decoder->out, &node->run);
 }
 
-/* Takes 1 to 7 TNT bits below a stop bit. */
-static inline void native_take_key(struct native_decoder *decoder, uint32_t key)
-{
-	const struct native_memo *memo = native_memo_slot(decoder->code, decoder->node, key);
-	unsigned count = 31 - (unsigned)__builtin_clz(key);
-
-	if (__builtin_expect(!native_memo_is(memo, decoder->node, key) || native_memo_used(memo) != count, 0)) {
-		native_take_bits(decoder, key & ~(1u << count), count);
-		return;
-	}
-	native_output_counted(&decoder->out, native_memo_way(memo), memo->instructions, memo->blocks, memo->branches);
-	decoder->node = native_memo_to(memo);
-}
-
 /* A TIP without FUP: the branch at the node's end leads to ip. */
 static inline void native_take_target(struct native_decoder *decoder, uint64_t ip)
 {
@@ -67,7 +53,7 @@ static inline void native_take_target(struct native_decoder *decoder, uint64_t i
 		return;
 	}
 	native_leave(decoder, node);
-	decoder->node = target->node;
+	decoder->node = native_to_node(target->to);
 }
 
 #endif
