@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	status = relog_run(&settings, &damaged);
 	relog_settings_free(&settings);
 	if (!status)
-		return damaged ? PTL_EXIT_FINDING : PTL_EXIT_OK;
+		return damaged ? PTL_EXIT_INPUT : PTL_EXIT_OK;
 	status = ptl_message_failure(status);
 	relog_die_of_signal();
 	return status;

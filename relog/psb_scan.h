@@ -3,6 +3,7 @@
 #ifndef PTL_RELOG_PSB_SCAN_H
 #define PTL_RELOG_PSB_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +18,8 @@
  */
 struct relog_psb_scan {
 	uint64_t offset; /* bytes seen so far */
-	uint64_t run;    /* bytes of the pattern that the last of them are */
+	uint8_t run[32]; /* the pattern that the last of them are, or the end of it */
+	size_t run_size;
 	uint64_t found;  /* PSBs so far */
 };
 

@@ -65,13 +65,28 @@ static int set_provenance(const struct relog_settings *settings, const struct re
 	return ptl_relogger_provenance(relogger, &step);
 }
 
-/* What of an input could not be read. A newer version's parts are on the list, too, but they are kept: no loss. */
+/* As in ptl-dump, the missing index of a trace whose every byte could be read is told of, and is no damage. */
+static bool is_damage(const struct ptl_trace *trace, const struct ptl_damage *damage)
+{
+	const bool is_end = !ptl_trace_complete(trace) && !damage->size &&
+			    damage->offset == ptl_trace_size(trace);
+
+	return (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED) && !is_end;
+}
+
+/*
+ * Tells what of an input could not be read; true if there is such a thing. A newer version's parts are on the list,
+ * too, but they are kept.
+ */
 static bool report_damage(const struct ptl_relogger_input *input)
 {
 	struct ptl_trace *trace = ptl_relogger_input_trace(input);
 	struct ptl_relogger_input_info info;
+	bool damaged = false;
 
 	ptl_relogger_input_info(input, &info);
+	for (size_t i = 0; i < ptl_damage_count(trace); i++)
+		damaged |= is_damage(trace, ptl_damage_at(trace, i));
 	for (size_t i = 0; i < ptl_damage_count(trace) && i < REPORTED_MAX; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
@@ -85,7 +100,7 @@ static bool report_damage(const struct ptl_relogger_input *input)
 	if (info.losses > REPORTED_MAX)
 		ptl_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",
 				    info.name, info.losses);
-	return info.losses > 0;
+	return damaged;
 }
 
 static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger,
