@@ -184,6 +184,7 @@ tests: all $(unit) $(fuzz) $(helpers) $(programs) $(examples)
 help:
 	@echo 'make                the three programs and libptl, in $$(O)/bin and $$(O)/lib'
 	@echo 'make demo           installs what is missing, builds, records a program and shows what it executed'
+	@echo 'make demo-plugin    the same for plugins of a private format: names code that no loader named'
 	@echo 'make check          installs what is missing, builds, runs every test'
 	@echo 'make unit           unit tests and fuzz replay only       T=TEXT picks those whose name has it'
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
@@ -334,7 +335,7 @@ run_tests = PTL_BIN=$(abspath $(O)/bin) PTL_LIB=$(abspath $(O)/lib) PTL_TEST_TOO
 	PTL_SHARED_TRACES=$(TRACES) CC=$(CC) PYTHON=$(PYTHON) tests/run
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
-.PHONY: check demo unit unit-programs e2e soak fuzz fuzz-engines bench lint
+.PHONY: check demo demo-plugin unit unit-programs e2e soak fuzz fuzz-engines bench lint
 # Two steps, so that everything is looked for after it has been installed.
 check: deps
 	@$(again) $(jobs) tests
@@ -345,6 +346,10 @@ demo: deps
 	@$(again) $(jobs) all programs
 	@if [ -x testdata/demo ]; then PTL_BIN=$(abspath $(O)/bin) PTL_PROGRAMS=$(abspath $(O)/programs) \
 		O=$(abspath $(O)) testdata/demo; else echo 'testdata/demo is not there'; exit 1; fi
+
+demo-plugin: deps
+	@$(again) $(jobs) all programs
+	@PTL_BIN=$(abspath $(O)/bin) PTL_PROGRAMS=$(abspath $(O)/programs) O=$(abspath $(O)) testdata/demo-plugin
 
 unit-programs: $(call pick,$(unit) $(fuzz))
 unit: unit-programs

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gathers executed pages that no image covers, joins neighbours, and ranks them. */
+/* Gathers executed pages that no image covers, or none with a name; joins neighbours, and ranks them. */
 #include "dump/unmapped_view.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/hash_map.h"
@@ -92,6 +93,13 @@ static int add_page(struct partial *partial, const struct ptl_unmapped *more)
 			  : append(&partial->ranges, &partial->count, &partial->capacity, more);
 }
 
+/* Memory without a name, which recorders call //anon, names nobody's code. */
+static bool has_name(const struct unmapped_view *view, uint32_t image)
+{
+	return image != PTL_NONE &&
+	       strcmp(ptl_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
+}
+
 static int add_block(struct partial *partial, const struct ptl_block *block, uint64_t time)
 {
 	const struct ptl_unmapped range = {
@@ -127,7 +135,7 @@ static int add_gap(const struct unmapped_view *view, struct partial *partial,
 	if (segment->process != PTL_NONE &&
 	    ptl_timeline_find(view->timeline, segment->process, segment->code_time, event->from,
 			      &place) &&
-	    place.image != PTL_NONE)
+	    has_name(view, place.image))
 		return 0;
 	return add_page(partial, &range);
 }
@@ -140,7 +148,7 @@ static int consume(void *context, void *partial_, const struct ptl_segment *segm
 	int status = 0;
 
 	while (!status && ptl_batch_next(&cursor)) {
-		if (cursor.block && cursor.block->image == PTL_NONE)
+		if (cursor.block && !has_name(context, cursor.block->image))
 			status = add_block(partial, cursor.block, cursor.time);
 		else if (cursor.event && cursor.event->kind == PTL_FLOW_GAP &&
 			 cursor.event->cause == PTL_GAP_CODE)

@@ -175,6 +175,35 @@ int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, u
 	return ptl_state_rundown(run->state, &rundown);
 }
 
+int rules_captured_at_start(const struct rules_space *space, uint64_t first, uint64_t last, uint64_t *time,
+			    struct rules_captured *captured)
+{
+	struct gathering gathering = {.captured = captured, .first = first, .last = last};
+	bool found = false;
+	int status = 0;
+
+	*captured = (struct rules_captured){0};
+	*time = 0;
+	for (const struct rules_backing *b = space ? space->backing : NULL; b; b = b->next) {
+		if (b->first > last || b->last < first)
+			continue;
+		if (b->too_much)
+			return 1;
+		found = true;
+		*time = b->time > *time ? b->time : *time;
+	}
+	/* As of the moment when the last of it had appeared. */
+	for (const struct rules_backing *b = space ? space->backing : NULL; !status && b; b = b->next) {
+		if (b->first > last || b->last < first)
+			continue;
+		if (b->data.has_code)
+			status = put_clipped(&gathering, b->data.base, b->data.size, b->data.code);
+		for (size_t i = 0; !status && i < b->code_count && b->codes[i].time <= *time; i++)
+			status = put_clipped(&gathering, b->codes[i].base, b->codes[i].size, b->codes[i].hash);
+	}
+	return status < 0 ? status : !found;
+}
+
 int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time,
 			const struct rules_captured *captured)
 {

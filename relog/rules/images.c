@@ -52,22 +52,59 @@ static int tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, cons
 }
 
 /* The image event, and behind it what code was captured there, which it would cover. */
-static int load_part(struct rules_run *run, const struct ptl_image_event *data, uint64_t image_base,
-		     uint64_t time, uint8_t opcode, struct rules_place at)
+static int tell(struct rules_run *run, const struct ptl_image_event *data, uint64_t time, uint8_t opcode,
+		const struct rules_captured *captured)
+{
+	int status = tell_image(run, time, opcode, data);
+
+	return status < 0 ? status : rules_captured_tell(run, data->process_id, time, captured);
+}
+
+/*
+ * The loader may say long after the memory was there what it is; but it is that since it was there, and a decoder
+ * looks code up as of the PSB before. 1: not known when that was.
+ */
+static int tell_as_of_start(struct rules_run *run, const struct ptl_image_event *data, uint64_t time,
+			    const struct rules_captured *now)
+{
+	const struct rules_space *space = rules_space_find(run, data->process_id);
+	struct rules_captured captured;
+	uint64_t start;
+	int status = rules_captured_at_start(space, data->base, data->base + (data->size - 1), &start, &captured);
+
+	if (!status && start >= time)
+		status = 1;
+	if (!status) {
+		/* The state knows the present: it learns of the image now. */
+		run->only = RULES_ONLY_OUTPUT;
+		status = tell(run, data, start, PTL_OPCODE_LOAD, &captured);
+		run->only = RULES_ONLY_STATE;
+		if (!status)
+			status = tell(run, data, time, PTL_OPCODE_LOAD, now);
+		run->only = RULES_BOTH;
+	}
+	rules_captured_free(&captured);
+	return status;
+}
+
+static int load_part(struct rules_run *run, const struct ptl_image_event *data, const struct rules_spec *spec,
+		     uint8_t opcode)
 {
 	struct rules_captured captured;
 	struct rules_space *space;
 	int status = rules_captured_gather(run, data->process_id, data->base, data->base + (data->size - 1),
 					   &captured);
 
-	if (!status)
-		status = tell_image(run, time, opcode, data);
-	if (!status)
-		status = rules_captured_tell(run, data->process_id, time, &captured);
+	if (!status && spec->as_of_start)
+		status = tell_as_of_start(run, data, spec->time, &captured);
+	else if (!status)
+		status = 1;
+	if (status == 1)
+		status = tell(run, data, spec->time, opcode, &captured);
 	rules_captured_free(&captured);
 	if (!status)
 		status = rules_space_need(run, data->process_id, &space);
-	return status < 0 ? status : rules_live_add(space, data, image_base, at);
+	return status < 0 ? status : rules_live_add(space, data, spec->base, spec->at);
 }
 
 static int load(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
@@ -90,7 +127,7 @@ static int load(struct rules_run *run, const struct rules_scope_of *scope, const
 		data.protection = part->protection;
 		status = rules_spec_code(run, scope, body, part, &data);
 		if (!status)
-			status = load_part(run, &data, spec->base, spec->time, opcode, spec->at);
+			status = load_part(run, &data, spec, opcode);
 	}
 	return status;
 }
@@ -99,7 +136,7 @@ int rules_images_load(struct rules_run *run, const struct rules_action *action)
 {
 	struct rules_scope_of scope = rules_current_scope(run);
 	struct rules_expr *const *values = action->body->property;
-	struct rules_spec spec = {.at = action->at};
+	struct rules_spec spec = {.at = action->at, .as_of_start = !values[RULES_PROPERTY_TIME]};
 	uint64_t pid;
 	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
 
@@ -111,6 +148,33 @@ int rules_images_load(struct rules_run *run, const struct rules_action *action)
 }
 
 /* ---- unload ------------------------------------------------------------------------------ */
+
+/* The name goes; the memory, as long as the recorder knows of it, stays with its code. */
+static int end_part(struct rules_run *run, struct rules_space *space, const struct ptl_image_event *data,
+		    uint64_t time)
+{
+	uint64_t first = data->base, last = data->base + (data->size - 1);
+	struct rules_captured captured;
+	int status = rules_captured_gather(run, data->process_id, first, last, &captured);
+
+	if (!status)
+		status = tell_image(run, time, PTL_OPCODE_UNLOAD, data);
+	if (!status)
+		status = rules_live_remove(space, first, last);
+	for (const struct rules_backing *b = space->backing; !status && b; b = b->next) {
+		struct ptl_image_event rest = b->data;
+
+		if (b->first > last || b->last < first)
+			continue;
+		rest.base = b->first > first ? b->first : first;
+		rest.size = (b->last < last ? b->last : last) - rest.base + 1;
+		rest.default_base += rest.base - b->data.base;
+		rest.has_code = false;
+		status = tell(run, &rest, time, PTL_OPCODE_LOAD, &captured);
+	}
+	rules_captured_free(&captured);
+	return status;
+}
 
 /* All parts that are live of the image at base. */
 static int unload(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t time)
@@ -128,9 +192,7 @@ static int unload(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t t
 			found = true;
 			data.base = live->first;
 			data.size = live->last - live->first + 1;
-			status = tell_image(run, time, PTL_OPCODE_UNLOAD, &data);
-			if (!status)
-				status = rules_live_remove(space, data.base, data.base + (data.size - 1));
+			status = end_part(run, space, &data, time);
 			break;
 		}
 	}
@@ -249,6 +311,7 @@ static int unload_everywhere(struct rules_run *run, const struct rules_due *due)
 static int copy_images(struct rules_run *run, const struct rules_due *due)
 {
 	const struct rules_space *parent = rules_space_find(run, due->parent);
+	struct rules_spec spec;
 	int status = 0;
 
 	for (const struct rules_live *live = parent ? parent->live : NULL; !status && live; live = live->next) {
@@ -261,7 +324,8 @@ static int copy_images(struct rules_run *run, const struct rules_due *due)
 			data.has_code = false; /* the captured code is told again all the same */
 		data.base = live->first;
 		data.size = live->last - live->first + 1;
-		status = load_part(run, &data, live->image_base, due->time, PTL_OPCODE_LOAD, live->at);
+		spec = (struct rules_spec){.at = live->at, .time = due->time, .base = live->image_base};
+		status = load_part(run, &data, &spec, PTL_OPCODE_LOAD);
 	}
 	return status;
 }
@@ -295,8 +359,7 @@ static int forget(struct rules_run *run, uint32_t pid)
 
 	if (!space)
 		return 0;
-	for (size_t i = 0; i < run->images->statement_count; i++)
-		space->present[i] = false;
+	rules_backing_remove(space, 0, UINT64_MAX);
 	return rules_live_remove(space, 0, UINT64_MAX);
 }
 
@@ -351,35 +414,52 @@ static int process_event(struct rules_run *run, const struct ptl_event *event)
 
 /* ---- the recorder's own images ----------------------------------------------------------- */
 
-/* Some memory of an image statement appeared, or is there already: is it its turn? */
+/* Some memory of an image statement appeared: is it its turn? */
+static int notice_statement(struct rules_run *run, size_t index, const struct rules_image *image,
+			    const struct ptl_image_event *data)
+{
+	struct rules_scope_of scope = statement_scope(run, data->process_id);
+	struct rules_expr *const *values = image->body.property;
+	struct rules_space *space;
+	uint64_t base, size;
+	const char *path;
+	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
+
+	if (!status)
+		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_SIZE], UINT64_MAX, 0, &size);
+	if (!status)
+		status = rules_evaluate_text(&scope, values[RULES_PROPERTY_PATH], "", &path);
+	if (!status)
+		status = rules_space_need(run, data->process_id, &space);
+	if (status < 0)
+		return status;
+	space->turn[index] = false;
+	if (!size || size - 1 > UINT64_MAX - base || data->base > base + (size - 1) ||
+	    data->base + (data->size - 1) < base ||
+	    (!rules_is_nameless(data->file_name) && strcmp(data->file_name, path) != 0) ||
+	    ptl_state_find_image(run->state, data->process_id, base, base + (size - 1)))
+		return 0;
+	space->turn[index] = ++space->mapped[index] == image->body.load_nth;
+	return 0;
+}
+
+/* All statements look first: what one of them loads is memory for the next. */
 static int notice_memory(struct rules_run *run, uint64_t time, const struct ptl_image_event *data)
 {
 	const struct rules_image *image = run->rules->images;
+	struct rules_space *space = NULL;
 	int status = 0;
 
-	for (size_t i = 0; !status && image; i++, image = image->next) {
-		struct rules_scope_of scope = statement_scope(run, data->process_id);
-		struct rules_expr *const *values = image->body.property;
-		struct rules_space *space;
-		uint64_t base, size;
-		const char *path;
+	for (size_t i = 0; !status && image; i++, image = image->next)
+		if (image->body.load == RULES_LOAD_MAPPED && applies(run, image, data->process_id))
+			status = notice_statement(run, i, image, data);
+	space = status ? NULL : rules_space_find(run, data->process_id);
+	image = run->rules->images;
+	for (size_t i = 0; space && !status && image; i++, image = image->next) {
+		bool turn = space->turn[i];
 
-		if (image->body.load != RULES_LOAD_MAPPED || !applies(run, image, data->process_id))
-			continue;
-		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
-		if (!status)
-			status = rules_evaluate_number(&scope, values[RULES_PROPERTY_SIZE], UINT64_MAX, 0, &size);
-		if (!status)
-			status = rules_evaluate_text(&scope, values[RULES_PROPERTY_PATH], "", &path);
-		if (status < 0)
-			return status;
-		if (!size || data->base > base + (size - 1) || data->base + (data->size - 1) < base ||
-		    (!rules_is_nameless(data->file_name) && strcmp(data->file_name, path) != 0))
-			continue;
-		status = rules_space_need(run, data->process_id, &space);
-		if (status < 0 || ptl_state_find_image(run->state, data->process_id, base, base + (size - 1)))
-			continue;
-		if (++space->mapped[i] == image->body.load_nth)
+		space->turn[i] = false;
+		if (turn)
 			status = load_statement(run, image, data->process_id, time, PTL_OPCODE_LOAD);
 	}
 	return status;
@@ -459,12 +539,19 @@ static int image_event(struct rules_run *run, const struct ptl_event *event, con
 {
 	uint8_t opcode = event->descriptor.opcode;
 	bool executable = opcode != PTL_OPCODE_PROTECT || data->protection & 4u;
+	struct rules_space *space;
 	int status = 0;
 
 	if (opcode == PTL_OPCODE_UNLOAD || !data->size || data->size - 1 > UINT64_MAX - data->base)
 		return 0;
 	if (executable && opcode != PTL_OPCODE_END_RUNDOWN)
 		status = notice_memory(run, event->time, data);
+	if (!status && run->images->tracks_backing && executable && opcode != PTL_OPCODE_END_RUNDOWN &&
+	    opcode != PTL_OPCODE_PROTECT && rules_is_nameless(data->file_name)) {
+		status = rules_space_need(run, data->process_id, &space);
+		if (!status)
+			status = rules_backing_add(space, data, event->time);
+	}
 	/* What stays executable is told of a piece that is known: it only changes its protection. */
 	if (status < 0 || (opcode == PTL_OPCODE_PROTECT && executable))
 		return status;
@@ -496,17 +583,24 @@ static int unload_event(struct rules_run *run, const struct ptl_image_event *dat
 	}
 	if (!space || last < first)
 		return 0;
+	rules_backing_remove(space, first, last);
 	return rules_live_remove(space, first, last);
 }
 
 int rules_images_after(struct rules_run *run, const struct ptl_event *event, enum rules_class class)
 {
 	struct ptl_image_event data;
+	struct ptl_code_event code;
 	struct ptl_bytes storage = {0};
 	int status = 0;
 
 	if (class == RULES_CLASS_PROCESS)
 		return process_event(run, event);
+	if (class == RULES_CLASS_CODE && run->images->tracks_backing && !ptl_code_decode(event, &code)) {
+		struct rules_space *space = rules_space_find(run, code.process_id);
+
+		return space ? rules_backing_code(space, &code, event->time) : 0;
+	}
 	if (class == RULES_CLASS_IMAGE && event->descriptor.opcode == PTL_OPCODE_UNLOAD &&
 	    !ptl_image_decode(event, &storage, &data))
 		status = unload_event(run, &data);
@@ -524,6 +618,7 @@ int rules_images_new(struct rules_run *run, struct rules_images **result)
 	if (!images)
 		return ptl_fail_memory("images", sizeof(*images));
 	*result = images;
+	images->tracks_backing = run->needs_state;
 	for (const struct rules_image *image = run->rules->images; !status && image; image = image->next) {
 		struct rules_due due = {.kind = RULES_DUE_LOAD, .image = image, .pid = PTL_NO_ID};
 

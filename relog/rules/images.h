@@ -20,6 +20,7 @@ struct rules_spec {
 	struct rules_place at;
 	uint32_t pid;
 	uint64_t time;
+	bool as_of_start; /* rather as of when its memory appeared, where that is known */
 	uint64_t base;
 	uint64_t size;
 	const char *path;
@@ -38,12 +39,29 @@ struct rules_live {
 	struct rules_place at;	     /* of what stated it */
 };
 
+/* Executable memory without a name, which an image of a rule may take: what is under it. */
+struct rules_backing {
+	struct rules_backing *next;
+	uint64_t first, last;
+	uint64_t time; /* when it appeared */
+	struct ptl_image_event data; /* its file_name is not owned: "//anon" */
+	/* Code that was captured in it, in order. */
+	struct rules_backed_code {
+		uint64_t time;
+		uint64_t base, size;
+		uint8_t hash[PTL_HASH_SIZE];
+	} *codes;
+	size_t code_count;
+	bool too_much; /* more code than is kept */
+};
+
 /* Images of rules in one process. */
 struct rules_space {
 	uint32_t pid;
 	struct rules_live *live;
+	struct rules_backing *backing;
 	uint32_t *mapped; /* by image statement: how often memory appeared in its range */
-	bool *present;	  /* and whether some is there now */
+	bool *turn;	  /* it is this statement's turn; while an event is looked at */
 };
 
 /* Something that is to be done at a time. */
@@ -62,6 +80,7 @@ struct rules_images {
 	struct ptl_byte_map tables; /* symbol tables that were made: index in hashes */
 	uint8_t (*hashes)[PTL_HASH_SIZE + 1];
 	size_t hash_count;
+	bool tracks_backing; /* events become images or end them */
 };
 
 /* spec.c: evaluates a body. PTL_CORRUPT, PTL_SYSTEM, PTL_NO_MEMORY. */
@@ -89,6 +108,15 @@ void rules_captured_free(struct rules_captured *captured);
 /* A code event. */
 int rules_tell_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t base, uint64_t size,
 		    const uint8_t hash[PTL_HASH_SIZE]);
+
+/* The same as of when the memory appeared, and that time: 0; 1 where it is not known. PTL_NO_MEMORY. */
+int rules_captured_at_start(const struct rules_space *space, uint64_t first, uint64_t last, uint64_t *time,
+			    struct rules_captured *captured);
+
+/* backing.c */
+int rules_backing_add(struct rules_space *space, const struct ptl_image_event *data, uint64_t time);
+void rules_backing_remove(struct rules_space *space, uint64_t first, uint64_t last);
+int rules_backing_code(struct rules_space *space, const struct ptl_code_event *code, uint64_t time);
 
 /* spaces.c: which images of rules are where. */
 struct rules_space *rules_space_find(const struct rules_run *run, uint32_t pid); /* NULL: none */

@@ -17,8 +17,8 @@ int rules_inject(struct rules_run *run, const struct ptl_event *event)
 	int status;
 
 	copy.flags |= PTL_EVENT_INJECTED;
-	status = run->output.inject(run->output.context, &copy);
-	return status < 0 ? status : rules_fold(run, &copy);
+	status = run->only == RULES_ONLY_STATE ? 0 : run->output.inject(run->output.context, &copy);
+	return status < 0 || run->only == RULES_ONLY_OUTPUT ? status : rules_fold(run, &copy);
 }
 
 /* A part of a body as a number, where the body has it. */

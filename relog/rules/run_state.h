@@ -96,6 +96,7 @@ struct rules_run {
 
 	bool needs_state;
 	struct ptl_state *state;
+	enum { RULES_BOTH, RULES_ONLY_OUTPUT, RULES_ONLY_STATE } only; /* what rules_inject does */
 	struct rules_images *images;
 };
 
@@ -141,7 +142,7 @@ void rules_schemas_free(struct rules_run *run);
 /* make.c: an event from another one. */
 int rules_make_process(struct rules_run *run, const struct rules_action *action);
 int rules_make_thread(struct rules_run *run, const struct rules_action *action);
-/* Injects an event, and tells the state of it. */
+/* Injects an event, and tells the state of it: both, unless run->only says that one of them is done apart. */
 int rules_inject(struct rules_run *run, const struct ptl_event *event);
 /* The state learns of an event. */
 int rules_fold(struct rules_run *run, const struct ptl_event *event);

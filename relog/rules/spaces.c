@@ -33,7 +33,8 @@ static void free_space(struct rules_space *space)
 		space->live = next;
 	}
 	free(space->mapped);
-	free(space->present);
+	rules_backing_remove(space, 0, UINT64_MAX);
+	free(space->turn);
 	free(space);
 }
 
@@ -51,8 +52,8 @@ int rules_space_need(struct rules_run *run, uint32_t pid, struct rules_space **r
 		return ptl_fail_memory("images", sizeof(*space));
 	space->pid = pid;
 	space->mapped = calloc(images->statement_count + 1, sizeof(*space->mapped));
-	space->present = calloc(images->statement_count + 1, sizeof(*space->present));
-	status = space->mapped && space->present ? ptl_hash_map_put(&images->spaces, pid, (uintptr_t)space)
+	space->turn = calloc(images->statement_count + 1, sizeof(*space->turn));
+	status = space->mapped && space->turn ? ptl_hash_map_put(&images->spaces, pid, (uintptr_t)space)
 						 : ptl_fail_memory("images", images->statement_count);
 	if (status < 0) {
 		free_space(space);

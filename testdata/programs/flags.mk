@@ -18,6 +18,7 @@ plugin_files := $(patsubst testdata/programs/plugins/%.c,$(O)/programs/%.plugin,
 	$(wildcard testdata/programs/plugins/*.c))
 programs += $(plugin_files)
 key_sorter := 0x5a
+key_mixer := 0x33
 
 $(O)/programs/%.plugin: testdata/programs/plugins/%.c testdata/programs/plugins/host.h testdata/programs/plugins/pack
 	$(say) PACK $@
@@ -27,6 +28,6 @@ $(O)/programs/%.plugin: testdata/programs/plugins/%.c testdata/programs/plugins/
 	$(Q)$(PYTHON) testdata/programs/plugins/pack $@.o $@ $(key_$(basename $(@F))) && rm -f $@.o
 
 # Programs with providers.
-provider_programs := authentication provider_writer
+provider_programs := authentication plugin_host provider_writer
 $(foreach p,$(provider_programs),$(eval flags_$(p) := -Iformat/include -Iprovider/include) \
 	$(eval libs_$(p) := $(provider)) $(eval $(O)/programs/$(p): $(provider)))

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory without a name: when it appeared and what code was captured in it, for images that take it later. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "relog/rules/images.h"
+
+#define CODES_MAX 65536u /* of one piece of memory; a JIT's are not worth remembering */
+
+static void free_backing(struct rules_backing *backing)
+{
+	free(backing->codes);
+	free(backing);
+}
+
+int rules_backing_add(struct rules_space *space, const struct ptl_image_event *data, uint64_t time)
+{
+	struct rules_backing *backing;
+
+	rules_backing_remove(space, data->base, data->base + (data->size - 1));
+	backing = calloc(1, sizeof(*backing));
+	if (!backing)
+		return ptl_fail_memory("memory of a process", sizeof(*backing));
+	backing->first = data->base;
+	backing->last = data->base + (data->size - 1);
+	backing->time = time;
+	backing->data = *data;
+	backing->data.file_name = "//anon";
+	backing->next = space->backing;
+	space->backing = backing;
+	return 0;
+}
+
+/* What is left of a piece whose middle goes is its beginning: that is all that is asked of it. */
+void rules_backing_remove(struct rules_space *space, uint64_t first, uint64_t last)
+{
+	struct rules_backing **place = &space->backing;
+
+	while (*place) {
+		struct rules_backing *backing = *place;
+
+		if (backing->first > last || backing->last < first) {
+			place = &backing->next;
+		} else if (backing->first < first) {
+			backing->last = first - 1;
+			place = &backing->next;
+		} else if (backing->last > last) {
+			backing->first = last + 1;
+			place = &backing->next;
+		} else {
+			*place = backing->next;
+			free_backing(backing);
+		}
+	}
+}
+
+static int add_code(struct rules_backing *backing, const struct rules_backed_code *code)
+{
+	struct rules_backed_code *codes = backing->codes;
+
+	if (backing->code_count == CODES_MAX) {
+		backing->too_much = true;
+		return 0;
+	}
+	if (!(backing->code_count & (backing->code_count - 1))) {
+		size_t room = backing->code_count ? 2 * backing->code_count : 1;
+
+		codes = realloc(codes, room * sizeof(*codes));
+		if (!codes)
+			return ptl_fail_memory("captured code", room);
+		backing->codes = codes;
+	}
+	codes[backing->code_count++] = *code;
+	return 0;
+}
+
+int rules_backing_code(struct rules_space *space, const struct ptl_code_event *code, uint64_t time)
+{
+	struct rules_backed_code copy = {.time = time, .base = code->base, .size = code->size};
+	uint64_t last = code->base + (code->size - 1);
+	int status = 0;
+
+	memcpy(copy.hash, code->code, PTL_HASH_SIZE);
+	for (struct rules_backing *backing = space->backing; !status && backing && code->size;
+	     backing = backing->next)
+		if (code->base <= backing->last && last >= backing->first && last >= code->base)
+			status = add_code(backing, &copy);
+	return status;
+}
