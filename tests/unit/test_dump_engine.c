@@ -257,6 +257,8 @@ static struct ptl_trace *make_trace(void (*code)(struct dump_trace *), size_t pt
 
 static void check_truth(const struct seen *seen)
 {
+	struct random_counts counts = {0};
+
 	assert_int_equal(seen->ip_count, flow->truth_count);
 	assert_memory_equal(seen->ips, flow->truth, flow->truth_count * sizeof(*flow->truth));
 	assert_int_equal(count_events(seen, PTL_FLOW_ENABLED, 0), flow->enables);
@@ -265,13 +267,22 @@ static void check_truth(const struct seen *seen)
 			 flow->asyncs);
 	assert_int_equal(count_events(seen, PTL_FLOW_GAP, PTL_GAP_OVERFLOW), flow->overflows);
 	assert_int_equal(count_events(seen, PTL_FLOW_GAP, 0), flow->overflows);
+	for (size_t i = 0; i < seen->event_count; i++)
+		random_count(&counts, seen->events[i].kind);
+	assert_memory_equal(&counts, &flow->counts, sizeof(counts));
 }
+
+/* The seed at hand: what a failure is repeated with. */
+static uint64_t running;
 
 /* Every engine sees what was executed, however the code is cut up; and they agree about blocks. */
 static void random_programs(void **state)
 {
+	const struct random_seeds seeds = random_flow_seeds(100);
+
 	(void)state;
-	for (uint64_t seed = 1; seed <= 20; seed++) {
+	for (uint64_t seed = seeds.first; seed <= seeds.last; seed++) {
+		running = seed;
 		struct ptl_trace *traces[2];
 		size_t blocks = 0, branches = 0;
 
@@ -826,7 +837,7 @@ static void windows(void **state)
 	size_t middle = 0;
 
 	(void)state;
-	random_flow_make(flow, 9, STEPS);
+	random_flow_make_apart(flow, 9, STEPS, 1);
 	for (size_t at = 0, n = 0;
 	     (at = ptl_pt_find_psb(flow->pt, flow->pt_size, at)) < flow->pt_size;
 	     at += PTL_PT_PSB_SIZE, n++) {
@@ -891,5 +902,9 @@ int main(void)
 		cmocka_unit_test(windows),         cmocka_unit_test(selections),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	int failures = cmocka_run_group_tests(tests, set_up, tear_down);
+
+	if (failures)
+		fprintf(stderr, "PTL_RANDOM_FIRST=%llu PTL_RANDOM_PROGRAMS=1\n", (unsigned long long)running);
+	return failures;
 }
