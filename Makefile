@@ -227,7 +227,18 @@ $(2): $(call objects,$(1)) $(2).list
 endef
 $(eval $(call archive,$(common_src),$(common)))
 $(eval $(call archive,$(format_src) $(common_src),$(format)))
-$(eval $(call archive,$(provider_src) $(provider_needs),$(provider)))
+
+# Compiled once more, so that functions can be left out one by one: see libptl-provider.so below.
+$(O)/obj/single/%.o: %.c $(flags) | packages-present
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(compile) -ffunction-sections -fdata-sections $(if $(filter 1,$(WERROR)),-Werror) -c -o $@ $<
+
+provider_objects := $(call objects,$(provider_src)) $(patsubst %.c,$(O)/obj/single/%.o,$(provider_needs))
+$(provider): $(provider_objects)
+	$(say) AR $@
+	@mkdir -p $(@D); rm -f $@
+	$(Q)ar rcs $@ $^
 $(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
@@ -253,10 +264,11 @@ $(shared): $(call objects,$(format_src) $(common_src)) $(O)/lib/libptl.map
 		-o $@ $(filter %.o,$^) $(format_libs)
 	@ln -sf $(soname) $(O)/lib/libptl.so
 
-# It stays in memory once it is there: threads and forks call it when its users are gone.
-$(provider_shared): $(call objects,$(provider_src) $(provider_needs)) $(O)/lib/libptl-provider.map
+# It stays in memory once it is there: threads and forks call it when its users are gone. What it does not
+# use of other parts is left out: their thread-local memory would not fit into a running program.
+$(provider_shared): $(provider_objects) $(O)/lib/libptl-provider.map
 	$(say) LINK $@
-	$(Q)$(link) -shared -Wl,-z,nodelete -Wl,-soname,$(provider_soname) \
+	$(Q)$(link) -shared -Wl,-z,nodelete -Wl,--gc-sections -Wl,-soname,$(provider_soname) \
 		-Wl,--version-script=$(O)/lib/libptl-provider.map -o $@ $(filter %.o,$^)
 	@ln -sf $(provider_soname) $(O)/lib/libptl-provider.so
 
@@ -433,3 +445,4 @@ clean:
 
 -include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
 	$(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
+-include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

@@ -150,18 +150,17 @@ static bool begins_or_ends(const struct ptl_event_definition *event)
 
 /*
  * How many writes of this thread are under way already: a handler has interrupted them. A handler that is
- * left by siglongjmp never returns to the write it interrupted; that shows in a frame that lies above the
- * one of that write, which then is no more, unless the present one is on a signal stack.
+ * left by siglongjmp never returns to the write it interrupted; that shows in a frame that lies where the
+ * one of that write was or above it, unless the present one is on a signal stack.
  */
-static __attribute__((noinline)) uint32_t level_in_handler(struct ptl_thread *thread)
+static __attribute__((noinline)) uint32_t level_in_handler(struct ptl_thread *thread, uintptr_t frame)
 {
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	uint32_t level = thread->level;
 	stack_t stack;
 
 	if (sigaltstack(NULL, &stack) || (stack.ss_flags & SS_ONSTACK))
 		return level;
-	while (level && level <= PTL_LEVELS_MAX && frame > thread->frames_of_writes[level - 1])
+	while (level && level <= PTL_LEVELS_MAX && frame >= thread->frames_of_writes[level - 1])
 		level--;
 	return level;
 }
@@ -198,6 +197,7 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 	struct emission emission;
 	struct ptl_guid started, related;
 	struct ptl_thread *thread;
+	uintptr_t frame;
 	uint32_t level;
 	uint64_t size;
 
@@ -243,12 +243,13 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 		size += sizeof(*emission.related);
 	}
 	emission.header.size = (uint32_t)((sizeof(emission.header) + size + 7) & ~7ull);
-	level = __builtin_expect(thread->level != 0, 0) ? level_in_handler(thread) : 0;
+	frame = (uintptr_t)__builtin_frame_address(0);
+	level = __builtin_expect(thread->level != 0, 0) ? level_in_handler(thread, frame) : 0;
 	if (__builtin_expect(level == PTL_LEVELS_MAX, 0)) {
 		count_lost(enabled, wanted);
 		return;
 	}
-	thread->frames_of_writes[level] = (uintptr_t)__builtin_frame_address(0);
+	thread->frames_of_writes[level] = frame;
 	thread->level = level + 1;
 	for (; wanted; wanted &= wanted - 1)
 		write_to_session(thread, level, enabled, (unsigned)__builtin_ctz(wanted), &emission);

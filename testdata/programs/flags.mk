@@ -31,3 +31,7 @@ $(O)/programs/%.plugin: testdata/programs/plugins/%.c testdata/programs/plugins/
 provider_programs := authentication plugin_host provider_writer
 $(foreach p,$(provider_programs),$(eval flags_$(p) := -Iformat/include -Iprovider/include) \
 	$(eval libs_$(p) := $(provider)) $(eval $(O)/programs/$(p): $(provider)))
+# A module that is unloaded takes the shared library, which stays.
+flags_libevents := -Iformat/include -Iprovider/include
+libs_libevents = $(provider_shared) -Wl,-rpath,'$(abspath $(O)/lib)'
+$(O)/programs/libevents.so: $(provider_shared)
