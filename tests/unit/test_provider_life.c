@@ -199,8 +199,7 @@ static struct {
 	pthread_cond_t changed;
 	unsigned calls;
 	enum ptl_control last;
-	uint8_t level;
-} told = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
+} told = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
 
 static void on_control(struct ptl_provider *provider, enum ptl_control control, uint8_t level, uint64_t keywords,
 		       void *context)
@@ -208,12 +207,12 @@ static void on_control(struct ptl_provider *provider, enum ptl_control control, 
 	(void)keywords;
 	assert_ptr_equal(provider, &test);
 	assert_ptr_equal(context, &told);
+	assert_int_equal(level, control == PTL_CONTROL_DISABLE ? 0 : 255);
 	if (control == PTL_CONTROL_CAPTURE)
 		plain(4711);
 	pthread_mutex_lock(&told.mutex);
 	told.calls++;
 	told.last = control;
-	told.level = level;
 	pthread_cond_broadcast(&told.changed);
 	pthread_mutex_unlock(&told.mutex);
 }
@@ -247,11 +246,11 @@ static void authors_are_told(void **state)
 	test.context = &told;
 	begin();
 	/* By the thread that registers, before it goes on. */
-	assert_int_equal(told.calls, 1);
-	assert_int_equal(told.last, PTL_CONTROL_ENABLE);
-	assert_int_equal(told.level, 255);
+	assert_int_equal(wait_for_call(1), PTL_CONTROL_ENABLE);
 	reader_each_provider(&reader, ask_for_capture);
 	assert_int_equal(wait_for_call(2), PTL_CONTROL_CAPTURE);
+	read_events(1);
+	assert_int_equal(seen.events[0].number, 4711);
 	reader_stop(&reader, false);
 	assert_int_equal(wait_for_call(3), PTL_CONTROL_DISABLE);
 	reader_start(&reader, folder, 9, 0x999, 4096, 0, "Test-Life", 255, UINT64_MAX);
