@@ -18,4 +18,12 @@ void native_arena_free(struct native_arena *arena);
 /* Hands all pieces of `from` over to `to`, and leaves `from` empty. */
 void native_arena_move(struct native_arena *from, struct native_arena *to);
 
+/*
+ * Zeroed memory that starts on a huge page, and lies in huge pages where the kernel has some: one page fault instead of
+ * hundreds. NULL without memory. Give the same size to native_pages_free, which takes NULL too.
+ */
+#define NATIVE_HUGE_PAGE ((size_t)2 << 20)
+void *native_pages_take(size_t size);
+void native_pages_free(void *pages, size_t size);
+
 #endif

@@ -137,7 +137,7 @@ static int grow(struct native_code *code)
 			block = next;
 		}
 	}
-	free(code->blocks);
+	native_table_free(code, code->blocks);
 	code->blocks = blocks;
 	code->block_slots = slots;
 	return 0;

@@ -119,7 +119,7 @@ static bool take_stack(struct native_lane *lane)
 	for (unsigned i = 0; i < decoder->stack_count; i++) {
 		struct native_site *site = decoder->stack[(decoder->stack_top - decoder->stack_count + i) % NATIVE_STACK];
 		struct native_node *node = native_site_follow(decoder->code, site, decoder->mode);
-		uint32_t state = node ? native_state_get(decoder->code->strides, node) : NATIVE_STATE_NONE;
+		uint32_t state = node ? native_state_get(&decoder->code->strides, node) : NATIVE_STATE_NONE;
 
 		if (!state)
 			return false;
@@ -133,13 +133,11 @@ static bool begin_bits(struct native_lane *lane)
 {
 	struct native_decoder *decoder = &lane->decoder;
 
-	if (!decoder->code->strides && native_strides_open(decoder->code) < 0)
-		return false;
 	lane->clock = decoder->clock;
 	take_packets(lane);
 	lane->at = lane->blocks = lane->instructions = 0;
 	lane->stack[0] = lane->stack[1] = NATIVE_STATE_NONE;
-	lane->state = native_state_get(decoder->code->strides, decoder->node);
+	lane->state = native_state_get(&decoder->code->strides, decoder->node);
 	if (lane->end >= (lane->eager ? 1 : BITS_MIN) && lane->state && take_stack(lane))
 		return true;
 	lane->refused = lane->behind > decoder->at ? lane->behind : decoder->at + 1;
@@ -149,7 +147,7 @@ static bool begin_bits(struct native_lane *lane)
 static void give_back(struct native_lane *lane)
 {
 	struct native_decoder *decoder = &lane->decoder;
-	const struct native_strides *strides = decoder->code->strides;
+	const struct native_strides *strides = &decoder->code->strides;
 	const struct native_state *state = native_state_of(strides, lane->state);
 	uint64_t time;
 
@@ -222,7 +220,7 @@ INLINE void store(struct native_lane *lane, const struct runner *runner)
 
 INLINE void round_of_two(struct native_code *code, struct native_lane *one, struct native_lane *two)
 {
-	const struct native_stride *table = code->strides->table;
+	const struct native_stride *table = code->strides.table;
 	struct runner first = load(one), second = load(two);
 
 	for (int i = 0; i < NATIVE_STRIDE_STEPS; i++) {
@@ -235,7 +233,7 @@ INLINE void round_of_two(struct native_code *code, struct native_lane *one, stru
 
 INLINE void round_of_four(struct native_code *code, struct native_lane *const *lanes)
 {
-	const struct native_stride *table = code->strides->table;
+	const struct native_stride *table = code->strides.table;
 	struct runner first = load(lanes[0]), second = load(lanes[1]), third = load(lanes[2]), fourth = load(lanes[3]);
 
 	for (int i = 0; i < NATIVE_STRIDE_STEPS; i++) {
@@ -252,7 +250,7 @@ INLINE void round_of_four(struct native_code *code, struct native_lane *const *l
 
 INLINE void round_of_one(struct native_code *code, struct native_lane *one)
 {
-	const struct native_stride *table = code->strides->table;
+	const struct native_stride *table = code->strides.table;
 	struct runner first = load(one);
 
 	for (int i = 0; i < NATIVE_STRIDE_STEPS; i++)
@@ -328,7 +326,7 @@ static bool take_rest(struct native_lane *lane)
 		if (!runner.state || lane->depth > NATIVE_STACK - 1)
 			return false;
 		if (left == NATIVE_STRIDE_BITS) {
-			step(code, code->strides->table, &runner);
+			step(code, code->strides.table, &runner);
 		} else if (native_stride_walk(code, runner.state, key >> (NATIVE_STRIDE_BITS - left), left, &made)) {
 			uint32_t newest = runner.top[-1];
 

@@ -9,6 +9,8 @@
 #include "dump/native/block.h"
 #include "dump/native/stride.h"
 
+#define FIRST_SLOTS (1u << 14)
+
 static int grow_nodes(struct native_code *code)
 {
 	size_t slots = code->node_slots * 2;
@@ -28,7 +30,7 @@ static int grow_nodes(struct native_code *code)
 			node = next;
 		}
 	}
-	free(code->nodes);
+	native_table_free(code, code->nodes);
 	code->nodes = nodes;
 	code->node_slots = slots;
 	return 0;
@@ -147,23 +149,43 @@ struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsig
 	return node;
 }
 
+/* What code->tables holds. */
+struct tables {
+	struct native_memo memo[1u << NATIVE_MEMO_SHIFT];
+	struct native_stride strides[1u << NATIVE_STRIDE_SHIFT];
+	struct native_target targets[1u << NATIVE_TARGET_SHIFT];
+	struct native_node *nodes[FIRST_SLOTS];
+	struct native_block *blocks[FIRST_SLOTS];
+};
+
+_Static_assert(sizeof(struct tables) <= NATIVE_HUGE_PAGE, "one page fault");
+
+void native_table_free(const struct native_code *code, void *table)
+{
+	struct tables *tables = code->tables;
+
+	if (tables && table != tables->nodes && table != tables->blocks)
+		free(table);
+}
+
 int native_code_open(struct native_code *code, struct native_source source)
 {
+	struct tables *tables = native_pages_take(NATIVE_HUGE_PAGE);
+
 	*code = (struct native_code){
 		.source = source,
 		.range = {.first = 1},
-		.node_slots = 1u << 14,
-		.block_slots = 1u << 14,
+		.node_slots = FIRST_SLOTS,
+		.block_slots = FIRST_SLOTS,
+		.tables = tables,
 	};
-	code->nodes = calloc(code->node_slots, sizeof(*code->nodes));
-	code->blocks = calloc(code->block_slots, sizeof(*code->blocks));
-	code->memo = aligned_alloc(64, sizeof(*code->memo) << NATIVE_MEMO_SHIFT);
-	code->targets = calloc((size_t)1 << NATIVE_TARGET_SHIFT, sizeof(*code->targets));
-	if (!code->nodes || !code->blocks || !code->memo || !code->targets) {
-		native_code_close(code);
-		return ptl_fail_memory("code tables", sizeof(*code->memo) << NATIVE_MEMO_SHIFT);
-	}
-	memset(code->memo, 0, sizeof(*code->memo) << NATIVE_MEMO_SHIFT);
+	if (!tables)
+		return ptl_fail_memory("code tables", NATIVE_HUGE_PAGE);
+	code->nodes = tables->nodes;
+	code->blocks = tables->blocks;
+	code->memo = tables->memo;
+	code->targets = tables->targets;
+	code->strides.table = tables->strides;
 	return 0;
 }
 
@@ -171,12 +193,11 @@ void native_code_close(struct native_code *code)
 {
 	native_arena_free(&code->arena);
 	native_arena_free(&code->retired);
-	free(code->nodes);
-	free(code->blocks);
-	free(code->memo);
-	free(code->targets);
+	native_table_free(code, code->nodes);
+	native_table_free(code, code->blocks);
 	native_arena_free(&code->ways);
-	native_strides_close(code->strides);
+	native_strides_close(&code->strides);
+	native_pages_free(code->tables, NATIVE_HUGE_PAGE);
 	free(code->lengths);
 	*code = (struct native_code){0};
 }
@@ -189,8 +210,7 @@ void native_code_forget(struct native_code *code)
 	memset(code->blocks, 0, code->block_slots * sizeof(*code->blocks));
 	memset(code->targets, 0, sizeof(*code->targets) << NATIVE_TARGET_SHIFT);
 	native_memo_forget(code);
-	if (code->strides)
-		native_strides_forget(code->strides);
+	native_strides_forget(&code->strides);
 	code->node_count = 0;
 	code->block_count = 0;
 	code->range = (struct native_range){.first = 1};

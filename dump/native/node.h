@@ -131,6 +131,44 @@ static inline uint64_t native_target_tag(uint64_t ip, unsigned mode)
 	return mode == 64 ? ip ^ 1ull << 56 : (ip & 0xffffffff) | (uint64_t)mode << 57;
 }
 
+/*
+ * A state is a node, or a node some of whose calls have been pushed already. Its id is 32 bits that no other state
+ * has, well mixed, so that the low bits serve as the place of its entries in the table.
+ */
+#define NATIVE_STATE_NONE 0u /* flow is in no state that strides can go on from */
+
+#define NATIVE_STRIDE_BITS 8
+#define NATIVE_STRIDE_SHIFT 15 /* log2 of the table's entries */
+/* Steps after which the sums of entries must still fit their fields. */
+#define NATIVE_STRIDE_STEPS 7
+
+/*
+ * What the next eight bits do in a state. Several fit a cache line, as the time of a step is that of the load.
+ * `sums`: from bit 0 on 6 bits: how many TNT bits are consumed; 9: blocks; 15: instructions; 2: what it does to the
+ * return stack as a signed number: pushes one address, pops one, or nothing.
+ */
+struct native_stride {
+	uint32_t from; /* state; with its place in the table that gives the bits too */
+	uint32_t to;   /* state; 0 where it ends with a return to what is on the stack */
+	uint32_t push; /* the state at the return address; 0: none */
+	int32_t sums;
+};
+
+struct native_state {
+	struct native_node *node;
+	uint32_t pushed; /* so many of the node's calls are on the stack */
+	uint32_t deeper; /* the state with one more; 0: not made yet */
+};
+
+/* For views that only count: see stride.h. */
+struct native_strides {
+	struct native_stride *table; /* direct-mapped */
+	struct native_state *states; /* by native_state_index */
+	uint32_t state_count;
+	uint32_t state_capacity;
+	bool no_memory;
+};
+
 /* All code of one address space in one version. */
 struct native_code {
 	struct native_source source;
@@ -144,8 +182,9 @@ struct native_code {
 	size_t block_slots;
 	struct native_memo *memo;
 	struct native_target *targets;
+	void *tables; /* native_pages: memo, targets, strides' table, and at first nodes and blocks */
 	struct native_arena ways;    /* of the memo: they go at once too, and may go alone */
-	struct native_strides *strides; /* see stride.h; NULL: nothing has been counted yet */
+	struct native_strides strides;
 	struct native_arena retired; /* forgotten, but given out in the segment at hand */
 	uint8_t *lengths; /* scratch: the block being made */
 	size_t length_capacity;
@@ -156,6 +195,9 @@ static inline size_t native_slot(uint64_t ip, size_t slots)
 {
 	return (size_t)(ip * 0x9e3779b97f4a7c15ull >> 20) & (slots - 1);
 }
+
+/* Frees a table of nodes or blocks that has grown. */
+void native_table_free(const struct native_code *code, void *table);
 
 /* PTL_NO_MEMORY. */
 int native_code_open(struct native_code *code, struct native_source source);

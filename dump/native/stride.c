@@ -17,33 +17,15 @@ _Static_assert(NATIVE_STATE_FACTOR * NATIVE_STATE_INVERSE == 1, "numbers come ba
 #define INSTRUCTIONS_MAX (32767 / NATIVE_STRIDE_STEPS)
 #define BLOCKS_MAX (511 / NATIVE_STRIDE_STEPS)
 
-int native_strides_open(struct native_code *code)
-{
-	const size_t size = sizeof(struct native_stride) << NATIVE_STRIDE_SHIFT;
-	struct native_strides *strides = calloc(1, sizeof(*strides));
-
-	if (strides)
-		strides->table = aligned_alloc(64, size);
-	if (!strides || !strides->table) {
-		free(strides);
-		return ptl_fail_memory("table of strides", size);
-	}
-	memset(strides->table, 0, size);
-	code->strides = strides;
-	return 0;
-}
-
 void native_strides_close(struct native_strides *strides)
 {
-	if (!strides)
-		return;
-	free(strides->table);
 	free(strides->states);
-	free(strides);
 }
 
 void native_strides_forget(struct native_strides *strides)
 {
+	if (!strides->state_count)
+		return;
 	for (uint32_t i = 0; i < strides->state_count; i++)
 		strides->states[i].node->state = NATIVE_STATE_NONE;
 	strides->state_count = 0;
@@ -144,7 +126,7 @@ static bool step(struct native_code *code, struct draft *draft, uint32_t bits, u
 		next = native_site_follow(code, draft->open[--draft->open_count], node->mode);
 	else
 		next = native_node_follow(code, node, taken);
-	code->strides->no_memory |= !next;
+	code->strides.no_memory |= !next;
 	draft->node = next;
 	draft->pushed = 0;
 	return next != NULL;
@@ -152,7 +134,7 @@ static bool step(struct native_code *code, struct draft *draft, uint32_t bits, u
 
 static bool finish(struct native_code *code, const struct draft *draft, uint32_t from, struct native_stride *made)
 {
-	struct native_strides *strides = code->strides;
+	struct native_strides *strides = &code->strides;
 	uint32_t depth = draft->popped ? 3 : draft->open_count;
 
 	*made = (struct native_stride){
@@ -176,18 +158,18 @@ static bool finish(struct native_code *code, const struct draft *draft, uint32_t
 /* One call of several that the state's node makes. */
 static bool push_one(struct native_code *code, uint32_t from, struct native_stride *made)
 {
-	const struct native_state state = *native_state_of(code->strides, from);
+	const struct native_state state = *native_state_of(&code->strides, from);
 	const struct native_run *run = &state.node->run;
 	struct native_node *back;
 
 	if (state.pushed >= run->push_count)
 		return false;
 	back = native_site_follow(code, run->pushes[state.pushed], state.node->mode);
-	code->strides->no_memory |= !back;
+	code->strides.no_memory |= !back;
 	*made = (struct native_stride){
 		.from = from,
-		.to = deeper_state(code->strides, from),
-		.push = back ? native_state_get(code->strides, back) : NATIVE_STATE_NONE,
+		.to = deeper_state(&code->strides, from),
+		.push = back ? native_state_get(&code->strides, back) : NATIVE_STATE_NONE,
 		.sums = 1u << 30,
 	};
 	return made->to && made->push;
@@ -196,7 +178,7 @@ static bool push_one(struct native_code *code, uint32_t from, struct native_stri
 bool native_stride_walk(struct native_code *code, uint32_t from, uint32_t bits, unsigned count,
 			struct native_stride *made)
 {
-	const struct native_state *state = native_state_of(code->strides, from);
+	const struct native_state *state = native_state_of(&code->strides, from);
 	struct draft draft = {.node = state->node, .pushed = state->pushed};
 	struct draft good = {.node = NULL};
 	unsigned passed = 0;
@@ -213,7 +195,7 @@ bool native_stride_walk(struct native_code *code, uint32_t from, uint32_t bits, 
 const struct native_stride *native_stride_make(struct native_code *code, uint32_t state, uint64_t bits)
 {
 	static const struct native_stride none;
-	struct native_stride *table = code->strides->table;
+	struct native_stride *table = code->strides.table;
 	struct native_stride made;
 	size_t place;
 

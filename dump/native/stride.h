@@ -5,49 +5,10 @@
 
 #include "dump/native/node.h"
 
-/*
- * A state is a node, or a node some of whose calls have been pushed already. Its id is 32 bits that no other state
- * has, well mixed, so that the low bits serve as the place of its entries in the table.
- */
-#define NATIVE_STATE_NONE 0u /* flow is in no state that strides can go on from */
-
-#define NATIVE_STRIDE_BITS 8
-#define NATIVE_STRIDE_SHIFT 15 /* log2 of the table's entries */
-/* Steps after which the sums of entries must still fit their fields. */
-#define NATIVE_STRIDE_STEPS 7
-
-/*
- * What the next eight bits do in a state. Several fit a cache line, as the time of a step is that of the load.
- * `sums`: from bit 0 on 6 bits: how many TNT bits are consumed; 9: blocks; 15: instructions; 2: what it does to the
- * return stack as a signed number: pushes one address, pops one, or nothing.
- */
-struct native_stride {
-	uint32_t from; /* state; with its place in the table that gives the bits too */
-	uint32_t to;   /* state; 0 where it ends with a return to what is on the stack */
-	uint32_t push; /* the state at the return address; 0: none */
-	int32_t sums;
-};
-
 #define NATIVE_STRIDE_USED(sums) ((sums) & 63)
 #define NATIVE_STRIDE_BLOCKS(sums) ((sums) >> 6 & 511)
 #define NATIVE_STRIDE_INSTRUCTIONS(sums) ((sums) >> 15 & 32767)
 
-struct native_state {
-	struct native_node *node;
-	uint32_t pushed; /* so many of the node's calls are on the stack */
-	uint32_t deeper; /* the state with one more; 0: not made yet */
-};
-
-struct native_strides {
-	struct native_stride *table; /* direct-mapped */
-	struct native_state *states; /* by native_state_index */
-	uint32_t state_count;
-	uint32_t state_capacity;
-	bool no_memory;
-};
-
-/* Makes code->strides. PTL_NO_MEMORY. */
-int native_strides_open(struct native_code *code);
 void native_strides_close(struct native_strides *strides);
 void native_strides_forget(struct native_strides *strides);
 
