@@ -18,21 +18,18 @@ static void on_bus_error(int number)
 	sigaction(number, &action, NULL);
 }
 
-static void prepare(void)
+void record_guard_start(void)
 {
-	static bool done;
 	/* Not masked, since siglongjmp leaves the handler without unmasking. */
-	struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
+	const struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
 
-	if (!__atomic_exchange_n(&done, true, __ATOMIC_ACQ_REL))
-		sigaction(SIGBUS, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
 }
 
 bool record_guard(void (*function)(void *context), void *context)
 {
 	sigjmp_buf here;
 
-	prepare();
 	if (sigsetjmp(here, 0)) {
 		place = NULL;
 		return false;

@@ -7,10 +7,15 @@
 #include <stddef.h>
 
 /*
+ * Puts the handler of SIGBUS in place; whoever maps such a file calls it. A SIGBUS of any other
+ * cause ends the program as ever.
+ */
+void record_guard_start(void);
+
+/*
  * Calls function, which touches shared memory and does nothing that could not be left in its
  * middle. false: the memory was not there any more (SIGBUS), and the function did not return.
- * The handler is put in place by the first call; a SIGBUS of any other cause ends the program as
- * ever. Calls do not nest.
+ * Calls do not nest.
  */
 bool record_guard(void (*function)(void *context), void *context);
 

@@ -76,6 +76,7 @@ int record_share_process_open(int folder, const char *text, bool writable,
 
 	*process = (struct record_share_process){.writable = writable,
 						 .heap_taken = PTL_SHARE_HEAP_OFFSET};
+	record_guard_start();
 	record_share_parse(text, &name);
 	process->file = record_share_open_file(folder, text, writable ? O_RDWR : O_RDONLY,
 					       &process->info);

@@ -41,6 +41,7 @@ int record_share_rings_open(int folder, const char *text, uint64_t ring_size,
 	int status;
 
 	*rings = (struct record_share_rings){.ring_size = ring_size};
+	record_guard_start();
 	record_share_parse(text, &name);
 	rings->file = record_share_open_file(folder, text, O_RDWR, &info);
 	if (rings->file < 0)
