@@ -64,7 +64,7 @@ static void add_place_value(struct message *message, const struct dump_place *pl
 		add_number(message, &place->value, form, digits);
 	else if (place->value.field && place->value.field->type != PTL_TYPE_STRUCT)
 		dump_text_value(message->out, message->values, &place->value, false);
-	else
+	else if (place->to > place->from)
 		ptl_write_bytes(message->out, message->text->data + place->from, place->to - place->from);
 }
 

@@ -294,16 +294,14 @@ void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const
 
 static void json_raw(struct ptl_json *json, const struct ptl_bytes *raw)
 {
-	const char *at = (const char *)raw->data, *const end_of = at + raw->size;
-
 	if (!raw->size || raw->failed)
 		return;
 	ptl_json_object(json, "raw");
-	while (at < end_of) {
-		const char *hex = at + strlen(at) + 1;
+	for (size_t at = 0; at < raw->size;) {
+		const char *path = (const char *)raw->data + at, *hex = path + strlen(path) + 1;
 
-		ptl_json_string(json, at, hex);
-		at = hex + strlen(hex) + 1;
+		ptl_json_string(json, path, hex);
+		at += strlen(path) + strlen(hex) + 2;
 	}
 	ptl_json_object_end(json);
 }
