@@ -53,6 +53,7 @@ static void free_input(struct ptl_relogger_input *input)
 	free(input->machines);
 	ptl_bytes_free(&input->payload);
 	free(input->name);
+	free(input->alias);
 	free(input);
 }
 

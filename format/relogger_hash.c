@@ -83,7 +83,7 @@ int ptl_relogger_finish_hashes(struct ptl_relogger *relogger)
 		int status = 0;
 
 		if (!input->origin_count)
-			status = ptl_relogger_input_origin(input, input->name,
+			status = ptl_relogger_input_origin(input, input->alias ? input->alias : input->name,
 							   ptl_trace_size(input->trace), input->hash);
 		if (status)
 			return status;

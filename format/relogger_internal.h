@@ -50,6 +50,7 @@ struct ptl_relogger_input {
 	struct ptl_relogger *relogger;
 	size_t number;
 	char *name;
+	char *alias; /* what provenance calls it instead; NULL: its name */
 	void *context;
 	int fd; /* the same file, for its bytes as they are */
 	struct ptl_trace *trace;
@@ -142,6 +143,8 @@ int ptl_relogger_find_machines(struct ptl_relogger *relogger);
 int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id);
 /* The same for all ids of an event, whose payload then lies in memory of the input. */
 int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event);
+/* The id in the output of a stream; PTL_NO_ID: none. */
+uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id);
 /* Writes the record of a stream that may be left out, once it is known to stay. */
 int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
 /* The metadata of all inputs, streams declared. */

@@ -18,8 +18,7 @@
 enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
 enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 8 };
 
-/* The id in the output of an input's stream; PTL_NO_ID: none. */
-static uint32_t new_id(const struct ptl_relogger_input *input, uint32_t id)
+uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id)
 {
 	const struct ptl_stream *stream = ptl_stream_find(input->trace, id);
 
@@ -106,7 +105,7 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 				       {.tag = STREAM_TID}};
 	int status = 0;
 
-	fields[0].number = new_id(input, (uint32_t)get_number(record, STREAM_ID));
+	fields[0].number = ptl_relogger_map_stream(input, (uint32_t)get_number(record, STREAM_ID));
 	if (fields[0].number == PTL_NO_ID || fields[0].number == PTL_METADATA_STREAM ||
 	    fields[0].number == PTL_BLOB_STREAM)
 		return 0;
@@ -149,7 +148,7 @@ static int pass_loss_record(struct ptl_relogger *relogger, struct ptl_relogger_i
 	struct replacement fields[] = {{.tag = LOSS_STREAM}, {.tag = LOSS_PID}, {.tag = LOSS_TID},
 				       {.tag = LOSS_FIRST}, {.tag = LOSS_LAST}};
 	const uint64_t old = get_number(record, LOSS_STREAM);
-	const uint32_t id = old ? new_id(input, (uint32_t)old - 1) : PTL_NO_ID;
+	const uint32_t id = old ? ptl_relogger_map_stream(input, (uint32_t)old - 1) : PTL_NO_ID;
 	int status = get_id(input, record, &fields[1]);
 
 	fields[0].number = (uint32_t)(id + 1);
@@ -263,7 +262,7 @@ static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input 
 		const struct ptl_loss loss = {
 			.kind = is_end ? PTL_LOSS_END : PTL_LOSS_BUFFERS,
 			.stream = damage->stream == PTL_NO_ID ? PTL_NO_ID
-							      : new_id(input, damage->stream),
+							      : ptl_relogger_map_stream(input, damage->stream),
 			.pid = PTL_NO_ID,
 			.tid = PTL_NO_ID,
 			.count = 1,

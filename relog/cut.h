@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cutting: a part of a trace, by time, process or thread, that is a whole trace again. docs/relogging.md says
+ * Cutting: a part of a trace, by time, process or thread, that is a whole trace again. docs/cutting.md says
  * what it keeps and why.
  */
 #ifndef PTL_RELOG_CUT_H

@@ -142,6 +142,21 @@ static const struct ptl_option rule_options[] = {
 	{NULL},
 };
 
+static int take_redact(void *target, const char *argument)
+{
+	return relog_redact_rule(&((struct relog_settings *)target)->redact, argument);
+}
+
+static int take_redact_file(void *target, const char *argument)
+{
+	return relog_redact_file(&((struct relog_settings *)target)->redact, argument);
+}
+
+static int take_redact_key(void *target, const char *argument)
+{
+	return relog_redact_key(&((struct relog_settings *)target)->redact, argument);
+}
+
 static const char *const modes[] = {"64", "32", NULL};
 
 static const struct ptl_option common_options[] = {
@@ -153,6 +168,17 @@ static const struct ptl_option common_options[] = {
 	 "Does without the SHA-256 of each input in the provenance, which takes longer than copying.",
 	 take_no_hash},
 	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", take_quiet},
+	{NULL},
+};
+
+static const struct ptl_option redact_options[] = {
+	{"", 0, NULL, "What is redacted (tokens take its place, the same one for the same text):"},
+	{"redact", 0, "RULE",
+	 "paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, regex:ERE or field:GLOB.",
+	 take_redact},
+	{"redact-file", 0, "FILE", "Rules, one a line; # starts a comment.", take_redact_file},
+	{"redact-key", 0, "FILE", "A secret of 16 bytes or more: traces redacted with the same one have the same tokens.",
+	 take_redact_key},
 	{NULL},
 };
 
@@ -171,7 +197,7 @@ static const struct ptl_option raw_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option *const tables[] = {common_options, rule_options, relog_cut_options,
+static const struct ptl_option *const tables[] = {common_options, rule_options, relog_cut_options, redact_options,
 						  raw_options, NULL};
 
 static const struct ptl_command_line line = {
@@ -275,5 +301,6 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 void relog_settings_free(struct relog_settings *settings)
 {
 	relog_cut_settings_free(&settings->cut);
+	relog_redact_rules_free(&settings->redact);
 	ptl_bytes_free(&settings->command);
 }

@@ -9,6 +9,7 @@
 
 #include "common/bytes.h"
 #include "relog/cut_settings.h"
+#include "relog/redact_rules.h"
 
 #define RELOG_PT_MAX 4096u /* raw PT inputs */
 
@@ -40,6 +41,7 @@ struct relog_settings {
 	const char *process; /* NULL: not given */
 
 	struct relog_cut_settings cut;
+	struct relog_redact_rules redact;
 
 	/* The command line as it was given, shell-quoted, for the provenance record. */
 	struct ptl_bytes command;

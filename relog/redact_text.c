@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Strings by rule: paths by component, command lines by argument, patterns and words anywhere. */
+#include "relog/redact_text.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/error.h"
+#include "common/sha256.h"
+#include "format/utf16.h"
+
+#define BLOCK 64u /* of SHA-256 */
+#define TOKEN 11u
+#define WORD_MIN 3u
+#define LITERAL_MIN 4u /* bytes of a text that is looked for among bytes of any kind */
+#define EXTENSION_MAX 4u
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+/* HMAC-SHA256, RFC 2104, with a key of 32 bytes. */
+static int mac(const struct relog_redactor *redactor, const void *data, size_t size, uint8_t digest[PTL_SHA256_SIZE])
+{
+	struct ptl_sha256 *hash = ptl_sha256_new();
+	uint8_t pad[BLOCK];
+
+	if (!hash)
+		return ptl_fail_memory("a hash", 0);
+	for (size_t i = 0; i < BLOCK; i++)
+		pad[i] = (uint8_t)((i < sizeof(redactor->key) ? redactor->key[i] : 0) ^ 0x36);
+	ptl_sha256_add(hash, pad, BLOCK);
+	ptl_sha256_add(hash, data, size);
+	ptl_sha256_finish(hash, digest);
+	for (size_t i = 0; i < BLOCK; i++)
+		pad[i] ^= 0x36 ^ 0x5c;
+	ptl_sha256_add(hash, pad, BLOCK);
+	ptl_sha256_add(hash, digest, PTL_SHA256_SIZE);
+	ptl_sha256_finish(hash, digest);
+	ptl_sha256_free(hash);
+	return 0;
+}
+
+/* Any number of characters that stand for a text. */
+static int fill(const struct relog_redactor *redactor, const void *data, size_t size, char *token, size_t length)
+{
+	static const char alphabet[] = "abcdefghijkmnpqrstuvwxyz23456789";
+	uint8_t digest[PTL_SHA256_SIZE];
+	const int status = mac(redactor, data, size, digest);
+
+	for (size_t i = 0; i < length && !status; i++)
+		token[i] = i ? alphabet[digest[(i - 1) % PTL_SHA256_SIZE] % 32] : 'x';
+	return status;
+}
+
+static int write_token(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out)
+{
+	char token[TOKEN];
+	const int status = fill(redactor, text, size, token, TOKEN);
+
+	if (!status)
+		ptl_write_bytes(out, token, TOKEN);
+	return status;
+}
+
+int relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules)
+{
+	*redactor = (struct relog_redactor){.rules = rules};
+	if (rules->key)
+		return ptl_sha256_of(rules->key, rules->key_size, redactor->key);
+	if (getrandom(redactor->key, sizeof(redactor->key), 0) != (ssize_t)sizeof(redactor->key))
+		return ptl_fail_errno("no random bytes for a key");
+	return 0;
+}
+
+void relog_redactor_close(struct relog_redactor *redactor)
+{
+	ptl_byte_map_free(&redactor->words);
+	explicit_bzero(redactor->key, sizeof(redactor->key));
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+/* Folders that tell nothing of whose the system is. */
+static const char *const system_folders[] = {"usr", "lib", "lib32", "lib64", "bin", "sbin", "etc", "proc", "sys",
+					     "dev", NULL};
+/* Components that are the same everywhere. */
+static const char *const common_names[] = {
+	"home", "tmp", "var", "opt", "root", "srv", "mnt", "media", "run", "usr", "lib", "lib64", "bin", "sbin",
+	"src",  "etc", "include", "share", "local", "build", "Users", "export", ".", "..", "", NULL};
+
+static bool is_one_of(const char *const *list, const char *word, size_t size)
+{
+	for (; *list; list++)
+		if (strlen(*list) == size && memcmp(*list, word, size) == 0)
+			return true;
+	return false;
+}
+
+static bool matches_any(const struct relog_texts *globs, const char *path)
+{
+	for (size_t i = 0; i < globs->count; i++)
+		if (fnmatch(globs->texts[i], path, 0) == 0)
+			return true;
+	return false;
+}
+
+/* "[vdso]", "//anon": names that are no paths. */
+static bool is_special(const char *path)
+{
+	return *path == '[' || strncmp(path, "//", 2) == 0 || !*path;
+}
+
+static bool is_redacted_path(const struct relog_redact_rules *rules, const char *path)
+{
+	if (is_special(path) || matches_any(&rules->keep_globs, path))
+		return false;
+	if (matches_any(&rules->path_globs, path))
+		return true;
+	return rules->paths && !(*path == '/' && is_one_of(system_folders, path + 1, strcspn(path + 1, "/")));
+}
+
+/* Where the extension of a file's name begins; its size without one. */
+static size_t extension_at(const char *name, size_t size)
+{
+	const char *object = memmem(name, size, ".so", 3);
+	size_t dot = size;
+
+	if (object > name && (object + 3 == name + size || object[3] == '.'))
+		return (size_t)(object - name);
+	while (dot > 1 && isalnum((unsigned char)name[dot - 1]))
+		dot--;
+	return dot > 1 && name[dot - 1] == '.' && size - dot >= 1 && size - dot <= EXTENSION_MAX ? dot - 1 : size;
+}
+
+static int write_component(const struct relog_redactor *redactor, const char *name, size_t size,
+			   struct ptl_bytes *out)
+{
+	const size_t stem = extension_at(name, size);
+	int status;
+
+	if (is_one_of(common_names, name, size)) {
+		ptl_write_bytes(out, name, size);
+		return 0;
+	}
+	/* The whole name: one with another extension is another. */
+	status = write_token(redactor, name, size, out);
+	ptl_write_bytes(out, name + stem, size - stem);
+	return status;
+}
+
+static int write_path(const struct relog_redactor *redactor, const char *path, size_t size, struct ptl_bytes *out)
+{
+	size_t at = 0;
+	int status = 0;
+
+	if (size > 6 && memcmp(path, "memfd:", 6) == 0) {
+		ptl_write_bytes(out, path, 6);
+		at = 6;
+	}
+	while (!status) {
+		const char *slash = memchr(path + at, '/', size - at);
+		const size_t length = slash ? (size_t)(slash - path) - at : size - at;
+
+		status = write_component(redactor, path + at, length, out);
+		at += length;
+		if (at == size)
+			break;
+		ptl_write_bytes(out, "/", 1);
+		at++;
+	}
+	return status;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static bool is_word_char(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("_-.+~@%", c)) || (unsigned char)c >= 0x80;
+}
+
+static size_t run_length(const char *text, size_t size, bool with_slashes)
+{
+	size_t n = 0;
+
+	while (n < size && (is_word_char(text[n]) || (with_slashes && text[n] == '/')))
+		n++;
+	return n;
+}
+
+/* How many bytes at the start of a word are one that is redacted: all of it, or its stem; 0: none. */
+static size_t known_part(const struct relog_redactor *redactor, const char *word, size_t size)
+{
+	const char *dot;
+
+	if (size >= WORD_MIN && ptl_byte_map_get(&redactor->words, word, size))
+		return size;
+	dot = memchr(word, '.', size);
+	if (dot && (size_t)(dot - word) >= WORD_MIN &&
+	    ptl_byte_map_get(&redactor->words, word, (size_t)(dot - word)))
+		return (size_t)(dot - word);
+	return 0;
+}
+
+static int write_words(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out)
+{
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		const size_t length = run_length(text + at, size - at, false);
+		const size_t known = length ? known_part(redactor, text + at, length) : 0;
+
+		if (known)
+			status = write_token(redactor, text + at, known, out);
+		ptl_write_bytes(out, text + at + known, length ? length - known : 1);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
+/* Paths within a text, and words. */
+static int write_text(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out)
+{
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		const size_t length = run_length(text + at, size - at, true);
+		char *run;
+
+		if (!length) {
+			ptl_write_bytes(out, text + at++, 1);
+			continue;
+		}
+		run = strndup(text + at, length);
+		if (!run)
+			return ptl_fail_memory("a text", length);
+		if (memchr(run, '/', length) && is_redacted_path(redactor->rules, run))
+			status = write_path(redactor, run, length, out);
+		else
+			status = write_words(redactor, run, length, out);
+		free(run);
+		at += length;
+	}
+	return status;
+}
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+/* The first match of any rule in text, which ends with a zero; false: none. */
+static bool find_match(const struct relog_redact_rules *rules, const char *text, bool at_start, size_t *first,
+		       size_t *length)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < rules->literals.count; i++) {
+		const char *at = strstr(text, rules->literals.texts[i]);
+
+		if (at && (!found || (size_t)(at - text) < *first)) {
+			found = true;
+			*first = (size_t)(at - text);
+			*length = strlen(rules->literals.texts[i]);
+		}
+	}
+	for (size_t i = 0; i < rules->pattern_count; i++) {
+		regmatch_t match;
+
+		if (regexec(&rules->patterns[i], text, 1, &match, at_start ? 0 : REG_NOTBOL) == 0 &&
+		    match.rm_eo > match.rm_so && (!found || (size_t)match.rm_so < *first)) {
+			found = true;
+			*first = (size_t)match.rm_so;
+			*length = (size_t)(match.rm_eo - match.rm_so);
+		}
+	}
+	return found;
+}
+
+static int write_without_matches(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
+{
+	const char *at = text;
+	size_t first, length;
+	int status = 0;
+
+	while (!status && find_match(redactor->rules, at, at == text, &first, &length)) {
+		ptl_write_bytes(out, at, first);
+		status = write_token(redactor, at + first, length, out);
+		at += first + length;
+	}
+	ptl_write_bytes(out, at, strlen(at) + 1);
+	return status;
+}
+
+int relog_redact_matches(struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
+{
+	const int status = write_without_matches(redactor, text, out);
+
+	return status || !out->failed ? status : ptl_fail_memory("a text", strlen(text));
+}
+
+/* ---- command lines --------------------------------------------------------------------------- */
+
+/* Bytes up to the end of a shell word, quotes included. */
+static size_t word_length(const char *text)
+{
+	size_t n = 0;
+	char quote = 0;
+
+	for (; text[n] && (quote || !isspace((unsigned char)text[n])); n++) {
+		if (quote && text[n] == quote)
+			quote = 0;
+		else if (!quote && (text[n] == '\'' || text[n] == '"'))
+			quote = text[n];
+		else if (text[n] == '\\' && quote != '\'' && text[n + 1])
+			n++;
+	}
+	return n;
+}
+
+/* The program stays what it is by the rules for paths; each argument is one token. */
+static int write_command(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
+{
+	const size_t program = word_length(text);
+	size_t at = program;
+	int status = write_text(redactor, text, program, out);
+
+	while (text[at] && !status) {
+		const size_t length = word_length(text + at);
+
+		if (length)
+			status = write_token(redactor, text + at, length, out);
+		else
+			ptl_write_bytes(out, text + at, 1);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
+/* ---- a string -------------------------------------------------------------------------------- */
+
+static int write_kind(const struct relog_redactor *redactor, enum relog_text_kind kind, const char *text,
+		      struct ptl_bytes *out)
+{
+	const size_t size = strlen(text);
+
+	if (!size)
+		return 0;
+	if (kind == RELOG_SECRET || (kind == RELOG_THREAD && redactor->rules->threads))
+		return write_token(redactor, text, size, out);
+	if (kind == RELOG_COMMAND && redactor->rules->commands)
+		return write_command(redactor, text, out);
+	if (kind == RELOG_PATH && is_redacted_path(redactor->rules, text))
+		return write_path(redactor, text, size, out);
+	return write_text(redactor, text, size, out);
+}
+
+int relog_redact_text(struct relog_redactor *redactor, enum relog_text_kind kind, const char *text,
+		      struct ptl_bytes *out)
+{
+	struct ptl_bytes plain = {0};
+	int status = write_without_matches(redactor, text, &plain);
+
+	if (!status && plain.failed)
+		status = ptl_fail_memory("a text", strlen(text));
+	if (!status)
+		status = write_kind(redactor, kind, (const char *)plain.data, out);
+	ptl_write_bytes(out, "", 1);
+	ptl_bytes_free(&plain);
+	return status || !out->failed ? status : ptl_fail_memory("a text", strlen(text));
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+int relog_redactor_learn_word(struct relog_redactor *redactor, const char *word, size_t size)
+{
+	if (size < WORD_MIN || is_one_of(common_names, word, size) || is_one_of(system_folders, word, size) ||
+	    ptl_byte_map_get(&redactor->words, word, size))
+		return 0;
+	return ptl_byte_map_put(&redactor->words, word, size, 1);
+}
+
+static int learn_user(struct relog_redactor *redactor, const char *path)
+{
+	static const char *const homes[] = {"/home/", "/Users/"};
+	int status = 0;
+
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !status; i++) {
+		const char *home = strstr(path, homes[i]);
+
+		if (home)
+			status = relog_redactor_learn_word(redactor, home + strlen(homes[i]),
+							   strcspn(home + strlen(homes[i]), "/"));
+	}
+	return status;
+}
+
+static int learn_path(struct relog_redactor *redactor, const char *path)
+{
+	int status = redactor->rules->users ? learn_user(redactor, path) : 0;
+
+	if (status || !is_redacted_path(redactor->rules, path))
+		return status;
+	while (!status) {
+		const size_t length = strcspn(path, "/"), stem = extension_at(path, length);
+
+		status = relog_redactor_learn_word(redactor, path, length);
+		if (!status && stem > WORD_MIN)
+			status = relog_redactor_learn_word(redactor, path, stem);
+		if (!path[length])
+			break;
+		path += length + 1;
+	}
+	return status;
+}
+
+int relog_redactor_learn(struct relog_redactor *redactor, enum relog_text_kind kind, const char *text)
+{
+	const size_t size = strlen(text);
+	size_t at = 0;
+	int status = 0;
+
+	if (kind == RELOG_PATH)
+		return learn_path(redactor, text);
+	if (kind == RELOG_THREAD && redactor->rules->threads)
+		return relog_redactor_learn_word(redactor, text, size);
+	while (at < size && !status) {
+		const size_t length = run_length(text + at, size - at, true);
+		char *run = length && memchr(text + at, '/', length) ? strndup(text + at, length) : NULL;
+
+		if (run)
+			status = learn_path(redactor, run);
+		free(run);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
+/* ---- bytes of any kind ----------------------------------------------------------------------- */
+
+/* The components of a path in place. */
+static int overwrite_path(struct relog_redactor *redactor, char *path, size_t size, bool *changed)
+{
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		const size_t length = strcspn(path + at, "/") < size - at ? strcspn(path + at, "/") : size - at;
+
+		if (length && !is_one_of(common_names, path + at, length)) {
+			status = fill(redactor, path + at, length, path + at, length);
+			*changed = true;
+		}
+		at += length + 1;
+	}
+	return status;
+}
+
+/* Absolute paths in place. What else has slashes may be anything. */
+static int overwrite_paths(struct relog_redactor *redactor, char *text, size_t size, bool *changed)
+{
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		const size_t length = run_length(text + at, size - at, true);
+		char *run = length && text[at] == '/' ? strndup(text + at, length) : NULL;
+
+		if (run && is_redacted_path(redactor->rules, run))
+			status = overwrite_path(redactor, text + at, length, changed);
+		free(run);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
+/* Characters in place: text has size of them and a zero behind. */
+static int overwrite_text(struct relog_redactor *redactor, char *text, size_t size, bool *changed)
+{
+	size_t at = 0, first, length;
+	int status = 0;
+
+	while (!status && find_match(redactor->rules, text + at, !at, &first, &length)) {
+		status = fill(redactor, text + at + first, length, text + at + first, length);
+		at += first + length;
+		*changed = true;
+	}
+	if (!status)
+		status = overwrite_paths(redactor, text, size, changed);
+	for (at = 0; at < size && !status;) {
+		const size_t run = run_length(text + at, size - at, false);
+		const size_t known = run ? known_part(redactor, text + at, run) : 0;
+
+		if (known) {
+			status = fill(redactor, text + at, known, text + at, known);
+			*changed = true;
+		}
+		at += run ? run : 1;
+	}
+	return status;
+}
+
+static bool is_text_byte(uint8_t byte)
+{
+	return byte >= 0x20 && byte != 0x7f;
+}
+
+/* A run of characters, `step` bytes apart. */
+static int overwrite_run(struct relog_redactor *redactor, uint8_t *data, size_t count, size_t step, bool *changed)
+{
+	char *text = malloc(count + 1);
+	bool touched = false;
+	int status;
+
+	if (!text)
+		return ptl_fail_memory("a text", count);
+	for (size_t i = 0; i < count; i++)
+		text[i] = (char)data[i * step];
+	text[count] = 0;
+	status = overwrite_text(redactor, text, count, &touched);
+	for (size_t i = 0; i < count && touched; i++)
+		data[i * step] = (uint8_t)text[i];
+	*changed |= touched;
+	free(text);
+	return status;
+}
+
+/* Whether zero bytes, or the ends of the data, stand around a run. */
+static bool is_string(const uint8_t *data, size_t size, size_t first, size_t end, size_t step)
+{
+	return (first < step || !data[first - step]) && (end >= size || !data[end]);
+}
+
+static int overwrite_runs(struct relog_redactor *redactor, uint8_t *data, size_t size, size_t step, bool code,
+			  bool *changed)
+{
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		size_t end = at;
+
+		while (end < size && is_text_byte(data[end]) &&
+		       (step == 1 || (end + 1 < size && !data[end + 1])))
+			end += step;
+		if ((end - at) / step >= WORD_MIN && (!code || is_string(data, size, at, end, step)))
+			status = overwrite_run(redactor, data + at, (end - at) / step, step, changed);
+		at = end > at ? end : at + 1;
+	}
+	return status;
+}
+
+/* A text of a rule wherever it stands, as these bytes; step 2: the bytes of UTF-16. */
+static int overwrite_bytes(struct relog_redactor *redactor, uint8_t *data, size_t size, const char *text,
+			   const void *bytes, size_t length, size_t step, bool *changed)
+{
+	uint8_t *at = data;
+	int status = 0;
+
+	while (!status && (at = memmem(at, size - (size_t)(at - data), bytes, length))) {
+		char *token = malloc(length / step + 1);
+
+		status = token ? fill(redactor, text, strlen(text), token, length / step)
+			       : ptl_fail_memory("a token", length);
+		for (size_t i = 0; i < length / step && !status; i++) {
+			at[i * step] = (uint8_t)token[i];
+			if (step == 2)
+				at[i * step + 1] = 0;
+		}
+		free(token);
+		at += length;
+		*changed = true;
+	}
+	return status;
+}
+
+static int overwrite_literals(struct relog_redactor *redactor, uint8_t *data, size_t size, bool *changed)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < redactor->rules->literals.count && !status; i++) {
+		const char *text = redactor->rules->literals.texts[i];
+		struct ptl_bytes wide = {0};
+
+		/* What is shorter may be anything. */
+		if (strlen(text) < LITERAL_MIN)
+			continue;
+		ptl_write_utf16(&wide, text);
+		if (wide.failed)
+			status = ptl_fail_memory("a text", strlen(text));
+		if (!status)
+			status = overwrite_bytes(redactor, data, size, text, text, strlen(text), 1, changed);
+		if (!status)
+			status = overwrite_bytes(redactor, data, size, text, wide.data, wide.size - 2, 2, changed);
+		ptl_bytes_free(&wide);
+	}
+	return status;
+}
+
+int relog_redact_raw(struct relog_redactor *redactor, uint8_t *data, size_t size, bool code, bool *changed)
+{
+	int status = size ? overwrite_literals(redactor, data, size, changed) : 0;
+
+	if (!status)
+		status = overwrite_runs(redactor, data, size, 1, code, changed);
+	return status ? status : overwrite_runs(redactor, data, size, 2, code, changed);
+}

@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Redaction: nothing that is redacted survives anywhere in the file, equal texts get equal tokens, and the flow stays.
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
+import ptl_reader  # noqa: E402
+
+relog, dump, record = (os.path.join(os.environ["PTL_BIN"], name) for name in ("ptl-relog", "ptl-dump", "ptl-record"))
+programs = os.environ["PTL_PROGRAMS"]
+scratch = tempfile.mkdtemp(prefix="ptl-relog-redact-")
+count = 0
+
+SOURCE = r"""
+#include <stdio.h>
+static const char where[] = "/home/alice/secret-project/sources/wonderful.c";
+const char *very_private_function(void);
+__attribute__((noinline)) const char *very_private_function(void) { return where; }
+int main(void) { return puts(very_private_function()) < 0; }
+"""
+
+
+def check(name, passed, *details):
+    global count
+    count += 1
+    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
+    if not passed:
+        for line in "\n".join(str(detail)[:1500] for detail in details).splitlines():
+            print("#", line)
+
+
+def run(*command, status=0, folder=scratch):
+    got = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    if got.returncode != status:
+        raise RuntimeError(f"{command}: {got.returncode}: {got.stderr}")
+    return got.stdout
+
+
+def lines(*command):
+    return [json.loads(line) for line in run(dump, *command).splitlines()]
+
+
+def names_of(table):
+    """The names of a symbol table: docs/format.md, section 10."""
+    cursor = ptl_reader.Cursor(table[8:])
+    before = b""
+    for _ in range(cursor.varint()):
+        cursor.varint()
+        cursor.varint()
+        cursor.take(1)
+        shared = cursor.take(1)[0]
+        before = before[:shared] + bytes(cursor.take(cursor.varint()))
+        yield before
+
+
+def everything(path):
+    """All content as pieces of bytes: buffers as they are, and what their encodings take apart."""
+    with open(os.path.join(scratch, path), "rb") as file:
+        trace = ptl_reader.Trace(file.read(), False)
+    for stream in trace.streams.values():
+        for buffer in stream.buffers:
+            yield bytes(trace.read(buffer))
+    for event in trace.events():
+        yield bytes(event["payload"])
+    for name, (kind, _, _) in trace.blobs.items():
+        blob = trace.blob(name)
+        yield bytes(blob)
+        if kind == 2:
+            yield b"\0".join(names_of(blob))
+
+
+def survivors(path, secrets):
+    found = set()
+    for piece in everything(path):
+        for secret in secrets:
+            if secret.encode() in piece or secret.encode("utf-16-le") in piece:
+                found.add(secret)
+    return found
+
+
+def flow(path):
+    """What ran where, without names."""
+    text = run(dump, "flow", "--json", path)
+    return re.sub(r'"(symbol|image)":"[^"]*"', "", text)
+
+
+home = os.path.join(scratch, "home", "alice", "secret-project")
+os.makedirs(home)
+with open(os.path.join(home, "wonderful.c"), "w") as file:
+    file.write(SOURCE)
+run(os.environ.get("CC", "gcc"), "-O1", "-g", "-Wl,-z,noseparate-code", "-o",
+    "wonderful-tool.bin", "wonderful.c", folder=home)
+run(record, "-q", "-o", "secret.ptl", "--embed", "debug", "--", f"{home}/wonderful-tool.bin", "--password=hunter2-password",
+    "/home/robert/letters.txt")
+
+SECRETS = ["alice", "secret-project", "wonderful-tool", "hunter2-password", "robert", "letters",
+           "wonderful.c", scratch.strip("/").split("/")[-1]]
+before = survivors("secret.ptl", SECRETS)
+check("everything secret is in the original", before == set(SECRETS), before)
+
+run(relog, "-q", "secret.ptl", "--redact", "all", "-o", "all.ptl")
+check("nothing secret is left", not survivors("all.ptl", SECRETS), survivors("all.ptl", SECRETS))
+check("the flow is the same", flow("secret.ptl") == flow("all.ptl"))
+check("the trace says that it is redacted", "redacted" in run(dump, "info", "all.ptl"))
+check("and is whole", not run(dump, "info", "all.ptl").count("damage"))
+host = socket.gethostname()
+machine = lines("info", "--json", "all.ptl")[0]["machine"]
+check("the host has no name", len(host) < 3 or host not in json.dumps(machine), machine)
+image = next(item for item in lines("images", "--json", "all.ptl") if item["path"].endswith(".bin"))
+check("structure and extensions stay", re.fullmatch(r"(/tmp|/var|/x[a-z0-9]{10})*/x[a-z0-9]{10}/home(/x[a-z0-9]{10}){3}\.bin",
+                                                    image["path"]), image["path"])
+check("system libraries keep their names", any(item["path"].startswith("/usr/lib/") for item in
+                                               lines("images", "--json", "all.ptl")))
+check("command lines keep their number of words",
+      len(lines("processes", "--json", "all.ptl")[0]["command_line"].split()) == 3)
+
+# Consistent: the same key, the same tokens; another key, others.
+for name, key in (("one", b"k" * 32), ("two", b"k" * 32), ("three", b"K" * 32)):
+    with open(os.path.join(scratch, f"{name}.key"), "wb") as file:
+        file.write(key)
+    run(relog, "-q", "secret.ptl", "--redact", "all", "--redact-key", f"{name}.key", "-o", f"{name}.ptl")
+one, two, three = ([item["path"] for item in lines("images", "--json", f"{name}.ptl")] for name in ("one", "two", "three"))
+check("the same key gives the same tokens", one == two)
+check("another key gives others", one != three)
+program = lines("processes", "--json", "all.ptl")[0]["programs"][0]["path"]
+check("a path is one path wherever it stands", program == image["path"], program, image["path"])
+
+# One thing at a time.
+run(relog, "-q", "secret.ptl", "--redact", "users", "-o", "users.ptl")
+check("users: nothing but names of users", survivors("users.ptl", SECRETS) == set(SECRETS) - {"alice", "robert"},
+      survivors("users.ptl", SECRETS))
+with open(os.path.join(scratch, "rules"), "w") as file:
+    file.write("# what is ours\ntext:very_private\n\n  regex:hunter[0-9]+\n")
+run(relog, "-q", "secret.ptl", "--redact-file", "rules", "-o", "text.ptl")
+check("text and regex: in symbols, too", survivors("secret.ptl", ["very_private", "hunter2"]) and
+      not survivors("text.ptl", ["very_private", "hunter2"]), survivors("text.ptl", ["very_private", "hunter2"]))
+check("and the flow is the same", flow("secret.ptl") == flow("text.ptl"))
+run(relog, "-q", "secret.ptl", "--redact", "paths", "--redact", "keep:*/wonderful-tool*", "-o", "keep.ptl")
+check("keep: a path stays", f"{home}/wonderful-tool.bin" in
+      [item["path"] for item in lines("images", "--json", "keep.ptl")])
+run(relog, "-q", "secret.ptl", "--redact", "path:/usr/lib/*", "-o", "path.ptl")
+check("path: a path of the system goes", not any(item["path"].startswith("/usr/lib/x") and "libc" in item["path"]
+                                                 for item in lines("images", "--json", "path.ptl")))
+
+# Strings of programs' own events, by field and by text.
+run(record, "-q", "-o", "auth.ptl", "--provider", "*", "--source", "none", "--", f"{programs}/authentication")
+run(relog, "-q", "auth.ptl", "--redact", "field:Example-Authentication/*.User", "--redact", "text:Gehälter", "-o", "a.ptl")
+people = ["Zoë Müller", "Łukasz", "李小龙", "Gehälter"]
+check("fields and texts of events", survivors("auth.ptl", people) == set(people) and not survivors("a.ptl", people),
+      survivors("auth.ptl", people), survivors("a.ptl", people))
+fields = [item["fields"] for item in lines("events", "--json", "a.ptl") if "User" in item.get("fields", {})]
+check("the other fields stay", [item["User"][0] for item in fields] == ["x"] * 3 and fields[0]["Session"] == 4711
+      and fields[1]["Attempt"] == 3 and fields[2]["Path"].endswith(".ods"), fields)
+
+# With a cut: what is left out is not searched for, and nothing comes back.
+run(relog, "-q", "secret.ptl", "--redact", "all", "--time", "..@1", "-o", "cut.ptl")
+check("redaction and cutting go together", not survivors("cut.ptl", SECRETS))
+
+
+def refuses(name, options, text):
+    got = subprocess.run([relog, "-q", "secret.ptl", "-o", "no.ptl", *options], cwd=scratch, capture_output=True, text=True)
+    check(f"refused: {name}", got.returncode == 2 and text in got.stderr and not os.path.exists(f"{scratch}/no.ptl"), got)
+
+
+refuses("an unknown rule", ["--redact", "path"], "expected paths, users, host")
+refuses("a broken pattern", ["--redact", "regex:("], "is no regular expression")
+refuses("a pattern that matches nothing at all", ["--redact", "regex:x*"], "matches the empty string")
+with open(os.path.join(scratch, "short.key"), "w") as file:
+    file.write("short")
+refuses("a short key", ["--redact", "all", "--redact-key", "short.key"], "at least 16 bytes")
+with open(os.path.join(scratch, "bad.rules"), "w") as file:
+    file.write("paths\nnonsense\n")
+refuses("a bad line", ["--redact-file", "bad.rules"], "bad.rules:2")
+
+shutil.rmtree(scratch)
+print(f"1..{count}")
