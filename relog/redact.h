@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Redaction: tokens in the place of paths, names and texts, everywhere in a trace. docs/redaction.md tells of the rules. */
+/* Redaction: tokens in the place of paths, names and texts, everywhere in a trace. docs/cutting.md tells of the rules. */
 #ifndef PTL_RELOG_REDACT_H
 #define PTL_RELOG_REDACT_H
 

@@ -20,7 +20,11 @@ _ptl_relog()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-relog --completion-words=mode)" -- "$current")
 		return
 		;;
-	--cpu | --pid | --process)
+	--redact)
+		mapfile -t COMPREPLY < <(compgen -W "paths users host commands threads all" -- "$current")
+		return
+		;;
+	--cpu | --pid | --process | --time | --tid)
 		return
 		;;
 	esac
