@@ -79,7 +79,7 @@ static int change_field(const struct ptl_relogger_input *input, enum role role, 
 
 	if (role == ROLE_KEY) {
 		if (value)
-			value += (uint64_t)input->number << 48;
+			value += (uint64_t)input->recording << 48;
 	} else if (value <= UINT32_MAX && !(role == ROLE_PARENT && value == 0)) {
 		status = ptl_relogger_map_id(input, &id);
 		value = id;

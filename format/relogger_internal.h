@@ -58,6 +58,7 @@ struct ptl_relogger_input {
 	uint16_t *machines;   /* by index in the input: the index in the output */
 	size_t machine_count;
 	bool renumbered;      /* some of them differ */
+	size_t recording;     /* the first input that is a part of the same one */
 	bool changed;         /* events are changed even if nobody asks for it */
 	const struct ptl_schema *schema; /* of the last event whose ids were changed */
 	struct ptl_bytes payload;        /* of that event */

@@ -180,6 +180,17 @@ static void take_machine(const struct ptl_relogger_input *input, uint16_t index,
 		machine->shift_uncertainty += input->uncertainty;
 }
 
+/* Process keys of different recordings would be the same by chance; those of parts of one are meant to be. */
+static void find_recording(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	size_t i = 0;
+
+	while (i < input->number && !is_same_record(ptl_trace_machine(relogger->inputs[i]->trace),
+						    ptl_trace_machine(input->trace)))
+		i++;
+	input->recording = i < input->number ? relogger->inputs[i]->recording : input->number;
+}
+
 static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const size_t count = ptl_machine_count(input->trace);
@@ -209,8 +220,8 @@ static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input
 		input->renumbered |= input->machines[i] != i;
 	}
 	input->machine = input->machines[0];
-	/* Process keys of different recordings would be the same by chance. */
-	input->changed = input->renumbered || input->number > 0;
+	find_recording(relogger, input);
+	input->changed = input->renumbered || input->recording > 0;
 	return status;
 }
 

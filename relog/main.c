@@ -8,6 +8,7 @@
 #include "relog/run.h"
 #include "relog/settings.h"
 #include "relog/signals.h"
+#include "relog/split.h"
 
 int main(int argc, char **argv)
 {
@@ -22,7 +23,7 @@ int main(int argc, char **argv)
 		return status > 0 ? PTL_EXIT_OK : PTL_EXIT_USAGE;
 	}
 	ptl_message_start("ptl-relog", settings.quiet);
-	status = relog_run(&settings, &damaged);
+	status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
 	relog_settings_free(&settings);
 	if (!status)
 		return damaged ? PTL_EXIT_INPUT : PTL_EXIT_OK;

@@ -78,7 +78,7 @@ static bool is_damage(const struct ptl_trace *trace, const struct ptl_damage *da
  * Tells what of an input could not be read; true if there is such a thing. A newer version's parts are on the list,
  * too, but they are kept.
  */
-static bool report_damage(const struct ptl_relogger_input *input)
+static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 {
 	struct ptl_trace *trace = ptl_relogger_input_trace(input);
 	struct ptl_relogger_input_info info;
@@ -87,7 +87,7 @@ static bool report_damage(const struct ptl_relogger_input *input)
 	ptl_relogger_input_info(input, &info);
 	for (size_t i = 0; i < ptl_damage_count(trace); i++)
 		damaged |= is_damage(trace, ptl_damage_at(trace, i));
-	for (size_t i = 0; i < ptl_damage_count(trace) && i < REPORTED_MAX; i++) {
+	for (size_t i = 0; !repeated && i < ptl_damage_count(trace) && i < REPORTED_MAX; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
 		if (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED)
@@ -97,7 +97,7 @@ static bool report_damage(const struct ptl_relogger_input *input)
 			ptl_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name,
 					 damage->offset, damage->text);
 	}
-	if (info.losses > REPORTED_MAX)
+	if (!repeated && info.losses > REPORTED_MAX)
 		ptl_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",
 				    info.name, info.losses);
 	return damaged;
@@ -126,7 +126,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 	const struct ptl_relogger_options options = {
 		.threads = ptl_cpu_count() - 1,
 		.no_hash = settings->no_hash,
-		.warning = warn,
+		.warning = settings->repeated ? NULL : warn,
 		.progress = show_progress,
 	};
 	struct relog_stages stages = {{NULL}};
@@ -143,7 +143,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 	if (status && relog_check_signals())
 		status = PTL_CANCELLED;
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
-		*damaged |= report_damage(ptl_relogger_input_at(relogger, i));
+		*damaged |= report_damage(ptl_relogger_input_at(relogger, i), settings->repeated);
 	relog_forget_relogger();
 	relog_stages_free(&stages);
 	ptl_relogger_free(relogger);

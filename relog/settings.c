@@ -9,6 +9,7 @@
 #include "common/options.h"
 #include "common/quote.h"
 
+#define SPLIT_MIN (64u << 10)
 #define LEVEL_MAX 19u     /* of zstd without its most costly levels */
 #define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
 
@@ -45,6 +46,16 @@ static int take_recompress(void *target, const char *argument)
 	settings->recompress = true;
 	settings->level = (uint8_t)level;
 	return 0;
+}
+
+static int take_split(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	int status = ptl_parse_size(argument, &settings->split);
+
+	if (!status && settings->split < SPLIT_MIN)
+		return ptl_fail(PTL_MISUSE, "expected a size of at least 64K, found '%s'", argument);
+	return status;
 }
 
 static int take_no_hash(void *target, const char *argument)
@@ -164,6 +175,9 @@ static const struct ptl_option common_options[] = {
 	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
 	{"recompress", 0, "LEVEL",
 	 "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.", take_recompress},
+	{"split", 0, "SIZE",
+	 "Writes parts of at most SIZE, such as 100M: out.ptl becomes out.1.ptl, out.2.ptl, ... Each is a whole trace.",
+	 take_split},
 	{"no-hash", 0, NULL,
 	 "Does without the SHA-256 of each input in the provenance, which takes longer than copying.",
 	 take_no_hash},
@@ -274,6 +288,8 @@ static int check(struct relog_settings *settings, int operands)
 			      "give --rules FILE, or leave it out");
 	if (!settings->output)
 		return misuse("there is no output", "-o OUTPUT.ptl");
+	if (settings->split && strcmp(settings->output, "-") == 0)
+		return misuse("--split writes several files, and the output is one", "-o OUTPUT.ptl");
 	if (raw)
 		return take_shown(settings);
 	if (relog_cut_check(&settings->cut))
@@ -295,6 +311,10 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 		return status;
 	settings->inputs = (const char *const *)argv + first_operand;
 	settings->input_count = (size_t)(argc - first_operand);
+	for (size_t i = 0; settings->split && i < settings->input_count; i++)
+		if (strcmp(settings->inputs[i], "-") == 0)
+			return misuse("--split reads its input several times, and standard input is there once",
+				      "save it in a file first");
 	return 0;
 }
 

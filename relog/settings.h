@@ -21,6 +21,8 @@ struct relog_settings {
 	bool quiet;
 	bool recompress;
 	uint8_t level;      /* 0: stored as it is */
+	uint64_t split;     /* bytes of a part; 0: one output */
+	bool repeated;      /* what there is to say about the inputs was said before */
 	bool no_hash;       /* provenance gets no hashes of the inputs */
 
 	const char *rules; /* a rule file, or NULL */

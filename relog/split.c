@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Splits by cutting several times. How much a span of time takes is estimated from the inputs' buffers; a part that
+ * comes out too large is made again with a shorter span.
+ */
+#include "relog/split.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ptl/relogger.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "relog/inputs.h"
+#include "relog/run.h"
+
+#define TRIES 6         /* for one part */
+#define PARTS_MAX 10000u
+#define MARGIN 64u * 1024u /* of a part, for its metadata and index */
+
+/* What a buffer takes, and when. */
+struct span {
+	uint64_t first, last;
+	uint64_t bytes;
+};
+
+struct split {
+	const struct relog_settings *settings;
+	struct span *spans;
+	size_t count, capacity;
+	uint64_t start, end; /* of what is to be split, both inclusive */
+	uint64_t fixed;      /* bytes of code and metadata, which every part may need */
+	struct relog_settings *part; /* what the settings are while a part is written */
+	bool again;          /* what there is to say about the inputs was said */
+	char **parts;        /* temporary names of those that are written */
+	size_t part_count;
+};
+
+/* --- what there is ------------------------------------------------------------------------------------ */
+
+static int add_span(struct split *split, const struct ptl_buffer *buffer, uint64_t shift)
+{
+	if (split->count == split->capacity) {
+		const size_t capacity = split->capacity ? 2 * split->capacity : 1024;
+		struct span *spans = realloc(split->spans, capacity * sizeof(*spans));
+
+		if (!spans)
+			return ptl_fail_memory("buffers", capacity * sizeof(*spans));
+		split->spans = spans;
+		split->capacity = capacity;
+	}
+	split->spans[split->count++] = (struct span){buffer->first_time + shift, buffer->last_time + shift,
+						     buffer->stored_size};
+	return 0;
+}
+
+static int look_at_input(struct split *split, const struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = ptl_relogger_input_trace(input);
+	struct ptl_relogger_input_info info;
+	int status = 0;
+
+	ptl_relogger_input_info(input, &info);
+	for (size_t i = 0; !status && i < ptl_buffer_count(trace); i++) {
+		const struct ptl_buffer *buffer = ptl_buffer_at(trace, i);
+
+		if (!buffer->last_time)
+			split->fixed += buffer->stored_size;
+		else
+			status = add_span(split, buffer, (uint64_t)info.time_shift);
+	}
+	return status;
+}
+
+/* The begin callback of a run that ends with it: how times are shifted is known by then. */
+static int look(void *context, struct ptl_relogger *relogger)
+{
+	struct split *split = context;
+	const struct ptl_machine *machine =
+		ptl_trace_machine(ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)));
+	int status = 0;
+
+	if (machine->clock == PTL_CLOCK_NONE)
+		return ptl_fail(PTL_MISUSE, "--split: this trace has no clock: nothing in it has a time");
+	status = ptl_time_span_resolve(&split->settings->cut.from, &split->settings->cut.to,
+				       machine->start_time, &split->start, &split->end);
+	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
+		status = look_at_input(split, ptl_relogger_input_at(relogger, i));
+	return status ? status : 1;
+}
+
+static int look_at_inputs(struct split *split)
+{
+	const struct ptl_relogger_callbacks callbacks = {.begin = look};
+	const struct ptl_relogger_options options = {.no_hash = true};
+	struct ptl_relogger *relogger;
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int status = fd < 0 ? ptl_fail_errno("/dev/null") : ptl_relogger_new(&options, &relogger);
+
+	if (status) {
+		if (fd >= 0)
+			close(fd);
+		return status;
+	}
+	status = relog_inputs_add(split->settings, relogger);
+	if (!status)
+		status = ptl_relogger_callbacks(relogger, &callbacks, split);
+	if (!status)
+		status = ptl_relogger_output_fd(relogger, fd);
+	if (!status)
+		fd = -1;
+	if (!status)
+		status = ptl_relogger_process(relogger);
+	ptl_relogger_free(relogger);
+	if (fd >= 0)
+		close(fd);
+	return status == 1 ? 0 : status;
+}
+
+/* The span of time that is split ends where the inputs do. */
+static void bound(struct split *split)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < split->count; i++) {
+		first = split->spans[i].first < first ? split->spans[i].first : first;
+		last = split->spans[i].last > last ? split->spans[i].last : last;
+	}
+	if (split->start < first)
+		split->start = first;
+	if (split->end > last)
+		split->end = last;
+}
+
+/* --- where to split ----------------------------------------------------------------------------------- */
+
+/* What the inputs have within [from, to], as if the bytes of each buffer were spread evenly over its time. */
+static double bytes_within(const struct split *split, uint64_t from, uint64_t to)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < split->count; i++) {
+		const struct span *span = &split->spans[i];
+		const uint64_t first = span->first > from ? span->first : from;
+		const uint64_t last = span->last < to ? span->last : to;
+
+		if (first <= last)
+			bytes += (double)span->bytes * ((double)(last - first) + 1) /
+				 ((double)(span->last - span->first) + 1);
+	}
+	return bytes;
+}
+
+/* The latest time up to which a part that starts at `from` has at most these bytes. */
+static uint64_t find_end(const struct split *split, uint64_t from, double bytes)
+{
+	uint64_t low = from, high = split->end;
+
+	while (low < high) {
+		const uint64_t middle = low + (high - low + 1) / 2;
+
+		if (bytes_within(split, from, middle) <= bytes)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------ */
+
+/* out.ptl is out.3.ptl, or .out.3.ptl.tmp-PID in the same folder while it is made. */
+static char *name_of(const struct split *split, size_t number, bool temporary)
+{
+	const char *path = split->settings->output, *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const size_t length = strlen(base);
+	const bool has_end = length > 4 && strcmp(base + length - 4, ".ptl") == 0;
+	char *name = NULL;
+	int size;
+
+	size = temporary ? asprintf(&name, "%.*s.%.*s.%zu.ptl.tmp-%d", (int)(base - path), path,
+				    (int)(length - (has_end ? 4 : 0)), base, number, (int)getpid())
+			 : asprintf(&name, "%.*s%.*s.%zu%s", (int)(base - path), path,
+				    (int)(length - (has_end ? 4 : 0)), base, number, has_end ? ".ptl" : "");
+	return size < 0 ? NULL : name;
+}
+
+/* Writes [from, to] as the next part. */
+static int write_part(struct split *split, uint64_t from, uint64_t to, bool *damaged, uint64_t *size)
+{
+	struct relog_settings *settings = split->part;
+	struct stat info;
+	int status;
+
+	settings->output = split->parts[split->part_count];
+	settings->force = true;
+	settings->repeated = split->again;
+	split->again = true;
+	settings->cut.from = (struct ptl_time_bound){true, true, from};
+	settings->cut.to = (struct ptl_time_bound){true, true, to};
+	status = relog_run(settings, damaged);
+	if (!status && stat(settings->output, &info) < 0)
+		status = ptl_fail_errno("%s", settings->output);
+	*size = status ? 0 : (uint64_t)info.st_size;
+	return status;
+}
+
+/* Makes a part from `from` on that fits, if that can be; *to is where it ends. */
+static int make_part(struct split *split, uint64_t from, uint64_t *to, bool *damaged)
+{
+	const uint64_t wanted = split->settings->split;
+	const uint64_t fixed = split->fixed + MARGIN;
+	double bytes = wanted > fixed + wanted / 4 ? (double)(wanted - fixed) : (double)wanted / 4;
+	uint64_t size = 0;
+
+	for (unsigned try = 0; try < TRIES; try++) {
+		int status;
+
+		*to = find_end(split, from, bytes);
+		status = write_part(split, from, *to, damaged, &size);
+		if (status || size <= wanted || *to == from)
+			return status;
+		bytes = bytes * 0.9 * (double)wanted / (double)size;
+	}
+	ptl_message_warning("part %zu has %" PRIu64 " bytes: it could not be made smaller", split->part_count + 1,
+			    size);
+	return 0;
+}
+
+static int make_parts(struct split *split, bool *damaged)
+{
+	uint64_t from = split->start;
+	int status = 0;
+
+	while (!status) {
+		char **parts = realloc(split->parts, (split->part_count + 1) * sizeof(*parts));
+		uint64_t to;
+
+		if (!parts)
+			return ptl_fail_memory("parts", split->part_count * sizeof(*parts));
+		split->parts = parts;
+		parts[split->part_count] = name_of(split, split->part_count + 1, true);
+		if (!parts[split->part_count])
+			return ptl_fail_memory("a file name", 0);
+		status = make_part(split, from, &to, damaged);
+		split->part_count++;
+		if (status || to >= split->end)
+			return status;
+		if (split->part_count == PARTS_MAX)
+			return ptl_fail(PTL_MISUSE, "--split: more than %u parts", PARTS_MAX);
+		from = to + 1;
+	}
+	return status;
+}
+
+/* --- all or none -------------------------------------------------------------------------------------- */
+
+static int check_target(const struct split *split, const char *name)
+{
+	if (!name)
+		return ptl_fail_memory("a file name", 0);
+	if (!split->settings->force && access(name, F_OK) == 0)
+		return ptl_fail(PTL_SYSTEM, "%s exists; use --force to replace it", name);
+	split->part->output = name;
+	return relog_inputs_check(split->part);
+}
+
+static int check_targets(const struct split *split)
+{
+	for (size_t i = 0; i < split->part_count; i++) {
+		char *name = name_of(split, i + 1, false);
+		const int status = check_target(split, name);
+
+		free(name);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static int commit(struct split *split)
+{
+	int status = check_targets(split);
+
+	for (size_t i = 0; !status && i < split->part_count; i++) {
+		char *name = name_of(split, i + 1, false);
+
+		if (!name)
+			return ptl_fail_memory("a file name", 0);
+		if (rename(split->parts[i], name) < 0)
+			status = ptl_fail_errno("cannot write %s", name);
+		free(name);
+	}
+	return status;
+}
+
+static void clean(struct split *split)
+{
+	for (size_t i = 0; i < split->part_count; i++) {
+		unlink(split->parts[i]);
+		free(split->parts[i]);
+	}
+	free(split->part);
+	free(split->parts);
+	free(split->spans);
+}
+
+int relog_split(const struct relog_settings *settings, bool *damaged)
+{
+	struct split split = {.settings = settings, .part = malloc(sizeof(*settings))};
+	int status = split.part ? look_at_inputs(&split) : ptl_fail_memory("settings", sizeof(*settings));
+
+	if (split.part)
+		*split.part = *settings;
+	if (!status && !split.count)
+		status = ptl_fail(PTL_MISUSE, "--split: nothing in this trace has a time");
+	if (!status) {
+		bound(&split);
+		status = make_parts(&split, damaged);
+	}
+	if (!status)
+		status = commit(&split);
+	if (!status)
+		ptl_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
+	clean(&split);
+	return status;
+}

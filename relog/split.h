@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One trace as several, each of which is whole and decodes alone: cut at times that give parts of a size. */
+#ifndef PTL_RELOG_SPLIT_H
+#define PTL_RELOG_SPLIT_H
+
+#include <stdbool.h>
+
+#include "relog/settings.h"
+
+/*
+ * As relog_run, for settings->split bytes a part: out.ptl becomes out.1.ptl, out.2.ptl and so on. All of them appear,
+ * or none. What relog_run gives; PTL_MISUSE for inputs without a clock.
+ */
+int relog_split(const struct relog_settings *settings, bool *damaged);
+
+#endif
