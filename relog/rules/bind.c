@@ -107,9 +107,9 @@ static void locate(const struct ptl_schema *schema, const struct rules_field *na
 		field = &schema->fields[at];
 		location->index = at;
 		location->chain[location->depth] = field;
-		if (element != (field->array != PTL_ARRAY_NONE) && !(name->whole && i + 1 == name->step_count))
+		if (element != (field->array != PTL_ARRAY_NONE) && (element || !name->whole))
 			return;
-		location->whole = !element && field->array != PTL_ARRAY_NONE;
+		location->whole |= element != (field->array != PTL_ARRAY_NONE);
 		location->element[location->depth] = element ? name->steps[i + 1].index : 0;
 		i += element;
 		if (i + 1 == name->step_count)

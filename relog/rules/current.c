@@ -56,7 +56,7 @@ struct ptl_value *rules_current_find(struct rules_run *run, const struct rules_l
 			continue;
 		matched = depth;
 		if (value->field != location->chain[depth] ||
-		    (value->index != location->element[depth] && !(location->whole && depth == location->depth)))
+		    (value->index != location->element[depth] && !location->whole))
 			continue;
 		if (depth == location->depth)
 			return value;

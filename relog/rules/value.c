@@ -12,7 +12,7 @@ const char *rules_value_name(const struct rules_value *value)
 {
 	static const char *const names[] = {
 		[RULES_VALUE_NONE] = "nothing",	     [RULES_VALUE_NUMBER] = "a number",
-		[RULES_VALUE_REAL] = "a broken number", [RULES_VALUE_TEXT] = "a text",
+		[RULES_VALUE_REAL] = "a fraction", [RULES_VALUE_TEXT] = "a text",
 		[RULES_VALUE_BOOL] = "true or false",
 	};
 
