@@ -64,7 +64,8 @@ static int tell(struct record_providers *providers, struct record_writer *writer
 		status = lose_of(providers, writer, n, dropped - loss->seen,
 				 "they came faster than they were taken (--provider-buffer)");
 	loss->seen = dropped;
-	if (status == 0 && n < writer->share.provider_count &&
+	/* Who finds no session any more when it is at its end has not lost anything of it. */
+	if (status == 0 && !providers->ending && n < writer->share.provider_count &&
 	    record_share_process_entry(&writer->share, n, &entry)) {
 		const uint64_t no_ring = entry.enabled.slots[slot].lost;
 

@@ -362,6 +362,10 @@ int record_providers_finish(struct record_providers *providers)
 {
 	int status = capture_state(providers);
 
+	for (size_t i = 0; status == 0 && i < providers->count; i++)
+		status = record_writer_tell_losses(providers, providers->writers[i], record_now(),
+						   true);
+	providers->ending = true;
 	record_provider_session_remove(providers->folder, &providers->session);
 	if (status == 0)
 		status = record_writers_turn_off(providers);

@@ -57,6 +57,7 @@ struct record_providers {
 	int watch; /* inotify; -1: none */
 	uint64_t start;
 	bool everyone;
+	bool ending;
 	bool must_list; /* the watch lost count of what is new */
 	struct record_writer **writers;
 	size_t count;

@@ -72,7 +72,7 @@ static bool is_over(const struct record_session *session, uint64_t now)
 	if (session->settings->duration && now - session->start >= session->settings->duration)
 		return true;
 	if (!session->has_command)
-		return false;
+		return session->failure || session->capture.output.broken;
 	if (session->alone)
 		return true;
 	return session->ended && !session->settings->wait_for_all &&

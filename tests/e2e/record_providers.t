@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import PROGRAMS, RECORD, SCRATCH, dump, expect, expect_equal, lines, main, path, record, start
+from record_test import PROGRAMS, RECORD, Skip, dump, expect, expect_equal, lines, main, path, record, start
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
 NAME = "PTL-Test-Writer"
@@ -19,6 +19,7 @@ NONE = "--source=none"
 # A folder of our own, so that other tests' recorders have nothing to do with ours.
 FOLDER = os.path.join("/dev/shm", "ptl-test-%d" % os.getpid())
 os.environ["PTL_SESSION_DIR"] = FOLDER
+STARTED = []
 
 
 def events(name, **wanted):
@@ -54,6 +55,7 @@ def wait_for(condition, what, seconds=30):
 def writer(*words):
     """Starts the program natively, outside of any recording, and waits until it says so."""
     process = subprocess.Popen([WRITER, "say=ready", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    STARTED.append(process)
     expect_equal(process.stdout.readline(), "ready\n")
     return process
 
@@ -216,6 +218,59 @@ def killed_recorder():
     dump("info", "a.ptl")
 
 
+def attach_beside_qemu():
+    """packets of a command, and events of it and of another program, in one trace"""
+    process = writer("line", "count=4", "line")
+    recorder = start("-q", "-o", "a.ptl", "--source=qemu", "-p", NAME, "--attach-providers", "--", "sh", "-c",
+                     WRITER + " count=2; echo ready; until [ -e go ]; do sleep 0.02; done")
+    expect_equal(recorder.stdout.readline(), "ready\n")
+    process.stdin.write("\n\n")
+    process.communicate()
+    with open(path("go"), "w"):
+        pass
+    expect_equal(recorder.communicate(timeout=60)[1], "")
+    found = numbers(events("a.ptl"))
+    expect_equal(sorted(len(values) for values in found.values()), [2, 4])
+    told = {entry["pid"]: entry["command_line"] for entry in lines("processes", "a.ptl")}
+    expect({pid for pid, _ in found} <= set(told), told)
+    expect_equal(len([line for line in told.values() if line.startswith(WRITER)]), 2, told)
+
+
+def reader_gone():
+    """a recording of what runs already ends when nobody reads it any more"""
+    process = writer("line", "threads=2,100000", "line")
+    read, write = os.pipe()
+    recorder = start("-o", "/dev/fd/%d" % write, "--flush-interval=10ms", "-p", "*", "--attach-providers", pass_fds=(write,))
+    os.close(write)
+    wait_for(lambda: (sessions(process.pid) or {}).get(NAME), "the recorder")
+    os.close(read)
+    process.stdin.write("\n\n")
+    process.communicate()
+    _, err = recorder.communicate(timeout=60)
+    expect("its reader is gone" in err, err)
+    expect_equal(recorder.returncode, 4, err)
+
+
+def other_user():
+    """a recorder sees no other user's programs"""
+    if os.geteuid():
+        raise Skip("only root can be another user")
+    place = os.environ.pop("PTL_SESSION_DIR")
+    try:
+        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "--", "sh", "-c",
+                               "echo | '%s' line & sleep 0.2; '%s' --list-providers; ls -ld /dev/shm/ptl-65534; wait" %
+                               (WRITER, RECORD)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise Skip("no other user can run here: " + done.stderr.strip())
+        expect("drwx------" in done.stdout, done.stdout)
+        os.environ["PTL_SESSION_DIR"] = "/dev/shm/ptl-65534"
+        done = record("--list-providers")
+        expect_equal(done.returncode, 4, done.stdout)
+        expect("is not this user's alone" in done.stderr, done.stderr)
+    finally:
+        os.environ["PTL_SESSION_DIR"] = place
+
+
 def overflow():
     """events that do not fit are counted: none is lost silently"""
     done = record("-o", "a.ptl", NONE, "-p", NAME, "--provider-buffer=4K", WRITER, "count=100000")
@@ -226,6 +281,70 @@ def overflow():
     expect(lost("a.ptl") > 0, "4K were enough for everything")
     expect_equal(got, sorted(set(got)))
     expect("events of provider PTL-Test-Writer" in done.stderr, done.stderr)
+
+
+def lost_by(name):
+    result = {}
+    for loss in lines("info", name)[0]["losses"]:
+        result[loss["pid"]] = result.get(loss["pid"], 0) + loss["count"]
+    return result
+
+
+def check_threads(name, complete):
+    """Every event once and in order; of complete (pid -> events) none is missing without being counted."""
+    threads, counts, losses = {}, {}, lost_by(name)
+    for event in events(name):
+        if event["event"] == "Number":
+            threads.setdefault((event["pid"], event["tid"]), []).append((event["fields"]["thread"], event["fields"]["index"]))
+            counts[event["pid"]] = counts.get(event["pid"], 0) + 1
+    for key, values in threads.items():
+        expect(all(a < b for a, b in zip(values, values[1:])), "not in order, or twice:", name, key)
+    for pid, wanted in complete.items():
+        expect_equal(counts.get(pid, 0) + losses.get(pid, 0), wanted, name, pid, losses)
+
+
+def stress():
+    """64 threads in 8 processes, forks, a crash, kills and recorders that come and go: each event once or counted"""
+    whole = start("-q", "-o", "whole.ptl", NONE, "--attach-providers", "-p", NAME)
+    wait_for(lambda: any(name.startswith("session") for name in folder()), "the session")
+    # Each line of input lets a program go on; in each phase a recorder comes and goes.
+    plain = ["threads=8,500", "line"]
+    work = [(4 * plain, 16000)] * 3 + [((plain + ["fork=50", "spawn=count=10"]) * 2, 8000)] * 2 + \
+        [(plain + ["threads=8,500", "abort"], 8000), (plain + ["threads=8,500", "kill"], 8000), (["threads=8,1000000"], None)]
+    programs = [(writer("line", *words), total) for words, total in work]
+    kept = []
+    for number in range(4):
+        name = "other%d.ptl" % number
+        other = start("-q", "-o", name, NONE, "--attach-providers", "-p", "*:info")
+        wait_for(lambda: len((sessions(programs[0][0].pid) or {}).get(NAME, [])) >= 2, "another recorder")
+        for program, _ in programs:
+            if program.poll() is None:
+                try:
+                    program.stdin.write("\n")
+                    program.stdin.flush()
+                except BrokenPipeError:
+                    pass
+        time.sleep(0.05)
+        if number % 2:
+            other.send_signal(signal.SIGINT)
+            kept.append(name)
+        else:
+            other.kill()
+        _, err = other.communicate(timeout=60)
+        expect("error" not in err, err)
+        if number == 0:
+            programs[-1][0].kill()
+    for program, _ in programs:
+        try:
+            program.communicate(timeout=60)
+        except BrokenPipeError:
+            program.wait(timeout=60)
+    whole.send_signal(signal.SIGINT)
+    _, err = whole.communicate(timeout=60)
+    expect_equal(whole.returncode, 0, err)
+    check_threads("whole.ptl", {program.pid: total for program, total in programs if total})
+    for name in kept:
+        check_threads(name, {})
 
 
 def own_times():
@@ -261,7 +380,9 @@ def foreign_folder():
 
 def list_nobody():
     """--list-providers says so where there is none"""
+    os.environ["PTL_SESSION_DIR"] = FOLDER + "-none"
     done = record("--list-providers")
+    os.environ["PTL_SESSION_DIR"] = FOLDER
     expect_equal((done.returncode, done.stdout), (0, "no program of this user has a provider\n"))
     process = writer("line")
     done = record("--list-providers")
@@ -271,6 +392,11 @@ def list_nobody():
 
 
 status = main([every_event, levels_and_keywords, same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
-               only_members, dying, killed_recorder, overflow, own_times, wrong_options, foreign_folder, list_nobody])
+               only_members, dying, killed_recorder, attach_beside_qemu,
+               reader_gone, other_user, overflow, stress,
+               own_times, wrong_options, foreign_folder, list_nobody])
+for process in STARTED:
+    if process.poll() is None:
+        process.kill()
 subprocess.run(["rm", "-rf", FOLDER], check=False)
 sys.exit(status)
