@@ -83,7 +83,7 @@ static bool wants_provider(const struct dump_event_filter *filter, const struct 
 static bool wants_event(const struct dump_event_filter *filter, const struct dump_names *names,
 			const struct ptl_descriptor *descriptor, const struct ptl_schema *schema)
 {
-	struct ptl_bytes name = {0};
+	struct ptl_bytes name = {0}, short_name = {0};
 	bool wanted = !filter->events.count;
 
 	for (size_t i = 0; i < filter->events.count && !wanted; i++) {
@@ -93,12 +93,16 @@ static bool wants_event(const struct dump_event_filter *filter, const struct dum
 			wanted = pattern->number == descriptor->id;
 			continue;
 		}
-		if (!name.size)
-			dump_text_event_name(&name, names, descriptor, schema);
+		if (!name.size) {
+			dump_text_full_name(&name, names, descriptor, schema);
+			dump_text_event_name(&short_name, names, descriptor, schema);
+		}
 		wanted = name_matches(pattern, schema ? schema->event_name : NULL) ||
+			 name_matches(pattern, dump_text_string(&short_name)) ||
 			 name_matches(pattern, dump_text_string(&name));
 	}
 	ptl_bytes_free(&name);
+	ptl_bytes_free(&short_name);
 	return wanted;
 }
 

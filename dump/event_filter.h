@@ -30,7 +30,7 @@ struct dump_event_patterns {
 /* All parts have to agree. Zero-initialised passes everything. */
 struct dump_event_filter {
 	struct dump_event_patterns providers; /* GUID or name */
-	struct dump_event_patterns events;    /* id, event name, or "Task/Opcode" */
+	struct dump_event_patterns events;    /* id, event name, or what is shown, with or without its provider */
 	struct dump_event_patterns tasks;     /* number or name */
 	struct dump_event_patterns opcodes;   /* likewise */
 	struct dump_event_patterns keywords;  /* bits, or names of some */

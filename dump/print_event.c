@@ -314,7 +314,9 @@ static void json_message(struct dump_event_printer *printer, const struct ptl_ev
 	printer->scratch.size = 0;
 	dump_text_payload(&printer->fields, printer->values, schema, event->payload, event->payload_size,
 			  &printer->places);
+	printer->values->raw = true;
 	dump_text_message(&printer->scratch, printer->values, schema->message, &printer->fields, &printer->places);
+	printer->values->raw = false;
 	ptl_json_string_n(&printer->session->json_out, "message", (const char *)printer->scratch.data,
 			  printer->scratch.size);
 }

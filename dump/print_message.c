@@ -89,6 +89,14 @@ static size_t add_place(struct message *message, const char *text)
 	return (size_t)(at + 1 - text);
 }
 
+static void add_words(struct message *message, const char *words, size_t size)
+{
+	if (message->values->raw)
+		ptl_write_bytes(message->out, words, size);
+	else
+		dump_text_safe_n(message->out, words, size);
+}
+
 void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const char *words,
 		       const struct ptl_bytes *text, const struct dump_places *places)
 {
@@ -102,7 +110,7 @@ void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const 
 			at++;
 			continue;
 		}
-		dump_text_safe_n(out, plain, (size_t)(at - plain));
+		add_words(&message, plain, (size_t)(at - plain));
 		if (at[1] == at[0]) {
 			ptl_write_bytes(out, at, 1);
 			length = 2;
@@ -112,5 +120,5 @@ void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const 
 		plain = at + length;
 		at += length ? length : 1;
 	}
-	dump_text_safe_n(out, plain, (size_t)(at - plain));
+	add_words(&message, plain, (size_t)(at - plain));
 }

@@ -46,7 +46,7 @@ void dump_json_payload(struct ptl_json *json, struct dump_values *values, const 
  * Appends the message with its places filled in: {0} is the value of the first field at the top, as it is in
  * text, where places were made, but without quotes; {1:x} and {1:X} are hexadecimal, {1:x8} with at least 8
  * digits, {1:d4} decimal likewise; {{ and }} are braces. What is no place, or has no value, is shown as it is.
- * text and out are not the same.
+ * With values->raw nothing is made safe for a terminal. text and out are not the same.
  */
 void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const char *message,
 		       const struct ptl_bytes *text, const struct dump_places *places);

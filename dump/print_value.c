@@ -270,10 +270,12 @@ bool dump_value_number(struct dump_number *number, const struct dump_values *val
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void add_string(struct ptl_bytes *text, const struct ptl_bytes *words, bool quoted)
+static void add_string(struct ptl_bytes *text, const struct dump_values *values, const struct ptl_bytes *words, bool quoted)
 {
 	if (quoted)
 		dump_text_quoted(text, words->data, words->size);
+	else if (values->raw && words->size)
+		ptl_write_bytes(text, words->data, words->size);
 	else
 		dump_text_safe_n(text, words->data, words->size);
 	text->failed |= words->failed;
@@ -328,12 +330,12 @@ static void text_look(struct ptl_bytes *text, struct dump_values *values, const 
 	case LOOK_TEXT:
 		values->scratch.size = 0;
 		dump_value_string(&values->scratch, value);
-		add_string(text, &values->scratch, quoted);
+		add_string(text, values, &values->scratch, quoted);
 		break;
 	case LOOK_CHARACTER:
 		values->scratch.size = 0;
 		ptl_utf8_write(&values->scratch, (uint32_t)bits_of(value));
-		add_string(text, &values->scratch, quoted);
+		add_string(text, values, &values->scratch, quoted);
 		break;
 	case LOOK_ERRNO:
 		if (errno_name(value))
@@ -359,7 +361,7 @@ void dump_text_value(struct ptl_bytes *text, struct dump_values *values, const s
 		const bool known = add_map_name(&name, map, value);
 
 		if (known)
-			add_string(text, &name, quoted);
+			add_string(text, values, &name, quoted);
 		ptl_bytes_free(&name);
 		if (known)
 			return;

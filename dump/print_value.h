@@ -14,13 +14,14 @@ struct dump_values {
 	uint64_t start_time;           /* times are shown from here on */
 	struct dump_names *names;      /* NULL: without maps */
 	const struct ptl_schema *schema; /* of the payload that is being shown */
+	bool raw;                      /* strings without quotes as they are: not for a terminal */
 	struct ptl_bytes scratch;
 };
 
 /*
  * Appends a value: numbers as their format says, or by the name that a map has for them; strings, quoted where
  * quoted is true and they are no plain word; bytes in hexadecimal, none as "-". Nothing of it can drive a
- * terminal. Not for structures.
+ * terminal, unless values->raw. Not for structures.
  */
 void dump_text_value(struct ptl_bytes *text, struct dump_values *values, const struct ptl_value *value, bool quoted);
 

@@ -55,7 +55,7 @@ void ptl_event_headers_free(struct ptl_event_headers *headers);
  * An event without an id gets one from 0x8000 up, and a version, of a hash of its description: the same in every
  * trace. Payloads are rewritten as docs/format.md has them: little-endian, UTF-32 as UTF-8, UUIDs as GUIDs, seconds
  * as nanoseconds (the farthest there are, for times beyond), 16-bit booleans as 32 bits. Attributes behind the names
- * of event and fields are left out. A field of an unknown encoding, and all that follows it, is one field of bytes.
+ * of event and fields, and the options in the tracepoint's name, are left out. A field of an unknown encoding, and all that follows it, is one field of bytes.
  *
  * PTL_NOT_OURS: the tracepoint's name is not by the convention. PTL_UNSUPPORTED: unknown flags. PTL_TRUNCATED: fewer
  * bytes than a header. PTL_CORRUPT: extensions or description contradict themselves; *event is set all the same, with
