@@ -119,7 +119,7 @@ static int place_segment(struct libipt_engine *engine)
 		tail_size = write_closing(tail, false, 0);
 	ptl_psb_plus_read(input->bytes, size, &psb_plus);
 	engine->enabled = psb_plus.has_ip;
-	if (size >= PTL_PT_PSB_SIZE && psb_plus.complete && !psb_plus.has_mode)
+	if (size >= PTL_PT_PSB_SIZE && (psb_plus.complete || psb_plus.overflow) && !psb_plus.has_mode)
 		front_size = write_mode(front, engine->machine->mode);
 	total = size + front_size + tail_size;
 	if (!engine->decoder || total > engine->capacity) {

@@ -112,9 +112,10 @@ static void open_block(struct ptl_flow_builder *builder, const struct ptl_block 
 	} else {
 		builder->open.ip = run->ip;
 		builder->open.mode = run->mode;
-		builder->open.mark = builder->mark;
 		builder->open.block = run;
 	}
+	/* The time of the packet that proves the block's end, however many runs it came in. */
+	builder->open.mark = builder->mark;
 	builder->open.last_ip = run->last_ip;
 	builder->open.end = run->ip + run->size;
 	builder->open.instructions += run->instructions;

@@ -43,6 +43,7 @@ void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *p
 			psb_plus->complete = true;
 			return;
 		}
+		psb_plus->overflow = packet.kind == PTL_PT_OVF;
 		if (!in_psb_plus(packet.kind))
 			return;
 		psb_plus->size += packet.size;

@@ -12,6 +12,7 @@ struct ptl_psb_plus {
 	bool complete; /* ends with PSBEND: decoding can start here */
 	bool has_ip;   /* a FUP: packets are enabled, and the next instruction is at ip */
 	bool has_mode; /* a MODE.Exec */
+	bool overflow; /* an OVF ends it, and there is no PSBEND */
 	size_t ip_end; /* where the packets behind the FUP begin, if has_ip */
 	uint64_t ip;
 	size_t size; /* bytes up to and including PSBEND, or of the packets before what is wrong */
