@@ -46,7 +46,13 @@ uint64_t ptl_random(void)
 
 /* ---- the lock ---- */
 
-bool ptl_process_lock(sigset_t *before)
+static void give_back(const struct ptl_guard *before)
+{
+	pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
+	pthread_setcancelstate(before->cancellation, NULL);
+}
+
+bool ptl_process_lock(struct ptl_guard *before)
 {
 	static const struct timespec pause = {0, 1000000};
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -56,11 +62,12 @@ bool ptl_process_lock(sigset_t *before)
 	sigfillset(&blocked);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&blocked, faults[i]);
-	pthread_sigmask(SIG_BLOCK, &blocked, before);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancellation);
+	pthread_sigmask(SIG_BLOCK, &blocked, &before->signals);
 	while (!__atomic_compare_exchange_n(&ptl_this_process.lock, &holder, self, false,
 					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (holder == self) {
-			pthread_sigmask(SIG_SETMASK, before, NULL);
+			give_back(before);
 			return false;
 		}
 		syscall(SYS_futex, &ptl_this_process.lock, FUTEX_WAIT_PRIVATE, holder, &pause, NULL, 0);
@@ -69,11 +76,11 @@ bool ptl_process_lock(sigset_t *before)
 	return true;
 }
 
-void ptl_process_unlock(const sigset_t *before)
+void ptl_process_unlock(const struct ptl_guard *before)
 {
 	__atomic_store_n(&ptl_this_process.lock, 0, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &ptl_this_process.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	pthread_sigmask(SIG_SETMASK, before, NULL);
+	give_back(before);
 }
 
 /* ---- the file ---- */

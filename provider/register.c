@@ -319,7 +319,7 @@ static void publish_entry(uint32_t number, struct ptl_provider *provider)
 
 static int add_provider(struct ptl_provider *provider, const struct ptl_bytes *records)
 {
-	sigset_t before;
+	struct ptl_guard before;
 	int number, status;
 
 	if (!ptl_process_lock(&before))
@@ -399,7 +399,7 @@ int ptl_provider_register_arrays(struct ptl_provider *provider,
 
 static int add_definitions(const struct ptl_provider *provider, struct ptl_bytes *records)
 {
-	sigset_t before;
+	struct ptl_guard before;
 	int status;
 
 	if (records->failed)
@@ -442,7 +442,7 @@ int ptl_provider_add_map(const struct ptl_map_definition *map)
 void ptl_provider_unregister(struct ptl_provider *provider)
 {
 	uint32_t number = provider->number;
-	sigset_t before;
+	struct ptl_guard before;
 
 	pthread_mutex_lock(&registry);
 	if (provider->registered && ptl_process_lock(&before)) {

@@ -76,11 +76,15 @@ static inline uint64_t ptl_this_instance(void)
 }
 
 /*
- * The lock of the slow paths. While it is held, signals are blocked, but for those that tell of a fault:
- * false if a handler of one asks for it in the thread that has it.
+ * The lock of the slow paths. While it is held, the thread is not cancelled, and signals are blocked, but for
+ * those that tell of a fault: false if a handler of one asks for it in the thread that has it.
  */
-PTL_PRIVATE bool ptl_process_lock(sigset_t *before);
-PTL_PRIVATE void ptl_process_unlock(const sigset_t *before);
+struct ptl_guard {
+	sigset_t signals;
+	int cancellation;
+};
+PTL_PRIVATE bool ptl_process_lock(struct ptl_guard *before);
+PTL_PRIVATE void ptl_process_unlock(const struct ptl_guard *before);
 
 /*
  * Makes the process's file if this life has none; the lock is held. False: it cannot be; in a forked

@@ -54,7 +54,7 @@ struct ptl_thread *ptl_thread_make(void)
 {
 	struct ptl_thread *thread;
 	int error = errno;
-	sigset_t before;
+	struct ptl_guard before;
 
 	if (!ptl_this_process.map || !ptl_process_lock(&before))
 		return NULL;
@@ -83,7 +83,7 @@ static void end_thread(void *context)
 {
 	struct ptl_thread *thread = context;
 	bool same_life = thread->instance == ptl_this_instance();
-	sigset_t before;
+	struct ptl_guard before;
 
 	if (!ptl_process_lock(&before))
 		return;
@@ -282,7 +282,7 @@ void ptl_ring_open(struct ptl_thread *thread, uint32_t level, unsigned slot, uin
 {
 	struct ptl_ring_view *view = ptl_view(thread, level, slot);
 	int error = errno, folder, file = -1;
-	sigset_t before;
+	struct ptl_guard before;
 
 	if (!ptl_process_lock(&before))
 		return;

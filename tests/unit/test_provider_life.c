@@ -400,6 +400,31 @@ static void writes_can_be_left_by_siglongjmp(void **state)
 	finish();
 }
 
+static void *write_cancelled(void *context)
+{
+	(void)context;
+	pthread_cancel(pthread_self());
+	/* Opens files, which are places to be cancelled at. */
+	plain(7);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void a_cancelled_thread_holds_nobody_up(void **state)
+{
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	begin();
+	assert_int_equal(pthread_create(&thread, NULL, write_cancelled, NULL), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	plain(8);
+	read_events(2);
+	finish();
+}
+
 static void only_the_command_belongs_to_its_session(void **state)
 {
 	int status;
@@ -507,6 +532,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(hostile_sessions_are_passed_over),
 		cmocka_unit_test(a_crash_can_tell_its_story),
 		cmocka_unit_test(writes_can_be_left_by_siglongjmp),
+		cmocka_unit_test(a_cancelled_thread_holds_nobody_up),
 		cmocka_unit_test(only_the_command_belongs_to_its_session),
 		cmocka_unit_test(a_folder_that_others_can_write_is_not_used),
 		cmocka_unit_test(modules_come_and_go),

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Session files as programs read them: is it one, and what does it want. The first byte is the slot. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider/session_rules.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct ptl_guid guid = {{1, 2, 3}};
+	struct ptl_share_session_file *file;
+	struct ptl_enabled *enabled;
+	uint64_t keywords = 0;
+	uint8_t level = 0;
+
+	if (size < 1 || size - 1 > sizeof(*file))
+		return 0;
+	/* Exactly as much memory as there are bytes, so that reading more shows. */
+	file = malloc(size - 1 ? size - 1 : 1);
+	enabled = calloc(1, sizeof(*enabled));
+	if (!file || !enabled)
+		abort();
+	memcpy(file, data + 1, size - 1);
+	if (ptl_share_session_valid(file, size - 1, data[0]) &&
+	    ptl_share_session_wants(file, "Test-Provider", &guid, &level, &keywords) &&
+	    data[0] < PTL_SESSIONS_MAX) {
+		ptl_share_turn_on(enabled, data[0], file->session.id, level, keywords);
+		if (ptl_share_turn_on(enabled, data[0], file->session.id, level, keywords) ||
+		    !ptl_share_turn_off(enabled, data[0], file->session.id))
+			abort();
+	}
+	free(enabled);
+	free(file);
+	return 0;
+}
