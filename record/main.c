@@ -392,6 +392,8 @@ int main(int argc, char **argv)
 	}
 	if (settings.list_providers)
 		return list_providers(&settings);
+	if (settings.json)
+		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
 	settings.command = first == argc ? NULL : argv + first;
 	status = check_settings(&settings);
 	if (status)

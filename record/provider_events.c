@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "common/error.h"
 #include "common/guid.h"
 #include "format/metadata.h"
@@ -121,16 +123,53 @@ static bool is_own(const struct record_writer *writer, uint32_t provider,
 	       ptl_guid_equal(guid, &writer->share.providers[provider].guid);
 }
 
+/*
+ * Two programs, or two versions of one, may explain the same event differently; a reader takes the
+ * first explanation for both. *differs: this one is another than the first. PTL_NO_MEMORY.
+ */
+static int compare_schema(struct record_providers *providers, const struct ptl_schema *schema,
+			  struct ptl_cursor body, bool *differs)
+{
+	const uint64_t hash = XXH64(body.data, body.size, 0);
+	uint8_t key[sizeof(schema->provider) + 4];
+	const uint64_t *first;
+
+	memcpy(key, &schema->provider, sizeof(schema->provider));
+	key[16] = (uint8_t)schema->id;
+	key[17] = (uint8_t)(schema->id >> 8);
+	key[18] = schema->version;
+	key[19] = schema->opcode;
+	first = ptl_byte_map_get(&providers->schemas, key, sizeof(key));
+	*differs = first && *first != hash;
+	return first ? 0 : ptl_byte_map_put(&providers->schemas, key, sizeof(key), hash);
+}
+
+static int tell_difference(const struct schema_taker *taker, const struct ptl_schema *schema)
+{
+	char cause[512];
+
+	snprintf(cause, sizeof(cause),
+		 "event %u of provider %.255s is defined otherwise in another program, whose "
+		 "definition came first: it may be shown wrongly",
+		 schema->id, schema->provider_name);
+	return lose(taker->providers, taker->writer, 0, 0, cause);
+}
+
 static int take_schema(const struct schema_taker *taker, uint32_t provider,
 		       struct ptl_cursor cursor)
 {
 	struct ptl_schema *schema;
+	bool differs = false;
 	int status = ptl_schema_decode(cursor, &schema);
 
 	if (status < 0)
 		return status;
-	if (is_own(taker->writer, provider, &schema->provider))
-		status = record_capture_schema(taker->providers->capture, schema);
+	if (is_own(taker->writer, provider, &schema->provider)) {
+		status = compare_schema(taker->providers, schema, cursor, &differs);
+		if (status == 0)
+			status = differs ? tell_difference(taker, schema)
+					 : record_capture_schema(taker->providers->capture, schema);
+	}
 	ptl_schema_free(schema);
 	return status == PTL_MISUSE ? PTL_CORRUPT : status;
 }
@@ -206,6 +245,11 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 			writer->moved = now;
 			providers->idle = 0;
 		}
+	}
+	if (status == 0 && (writer->rings.broken || writer->share.broken) && !writer->broken_told) {
+		writer->broken_told = true;
+		status = lose(providers, writer, 1, 0,
+			      "the program cut short the memory it shares with the recorder");
 	}
 	/* What explains a record was there before it. */
 	record_share_process_look(&writer->share);

@@ -136,11 +136,25 @@ static void watch(struct record_writer *writer, uint64_t now)
 	writer->dead = record_share_has_ended(writer->share.pid, &writer->share.info);
 }
 
-/* Anybody can put nonsense into the folder, over and over. */
-static void warn(struct record_providers *providers, const char *text)
+/* A program of which nothing is recorded, though a session wanted it; the cause is the error. */
+static int leave_out(struct record_providers *providers, const char *text)
 {
-	if (providers->warnings++ < RECORD_PROVIDER_WARNINGS)
-		ptl_message_warning("%s: %s", text, ptl_error_text());
+	char cause[512];
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_EVENTS,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.first_time = record_now(),
+		.cause = cause,
+	};
+
+	snprintf(cause, sizeof(cause), "%s: %s", text, ptl_error_text());
+	/* Anybody can put nonsense into the folder, over and over. */
+	if (providers->left_out++ >= RECORD_LEFT_OUT_MAX)
+		return 0;
+	ptl_message_warning("%s", cause);
+	return record_capture_loss(providers->capture, &loss);
 }
 
 /* *result stays NULL where the file is not to be used, which is said unless it is just gone. */
@@ -165,9 +179,9 @@ static int add(struct record_providers *providers, const char *text, struct reco
 		record_writer_free(writer);
 		if (status == PTL_NO_MEMORY)
 			return status;
-		if (status != PTL_NOT_FOUND)
-			warn(providers, "a program's providers are left out");
-		return 0;
+		return status == PTL_NOT_FOUND
+			       ? 0
+			       : leave_out(providers, "a program's providers are left out");
 	}
 	providers->writers[providers->count++] = writer;
 	record_share_process_look(&writer->share);
@@ -216,10 +230,10 @@ static int see_rings(struct record_providers *providers, const char *text,
 	if (status == 0)
 		snprintf(writer->rings_name, sizeof(writer->rings_name), "%s", text);
 	else if (status != PTL_NOT_FOUND && status != PTL_NO_MEMORY)
-		warn(providers, "a program's events are left out");
-	if (status == PTL_NO_MEMORY)
-		return status;
-	return tell_observer(providers, writer);
+		status = leave_out(providers, "a program's events are left out");
+	if (status == PTL_NOT_FOUND)
+		status = 0;
+	return status == 0 ? tell_observer(providers, writer) : status;
 }
 
 int record_writers_add(struct record_providers *providers, const char *text)

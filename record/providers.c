@@ -177,6 +177,7 @@ void record_providers_close(struct record_providers *providers)
 		record_writer_free(providers->writers[i]);
 	free(providers->writers);
 	free(providers->heap);
+	ptl_byte_map_free(&providers->schemas);
 	if (providers->folder >= 0)
 		record_provider_session_remove(providers->folder, &providers->session);
 	if (providers->watch >= 0)

@@ -3,6 +3,7 @@
 #ifndef PTL_RECORD_PROVIDERS_STATE_H
 #define PTL_RECORD_PROVIDERS_STATE_H
 
+#include "common/hash_map.h"
 #include "record/provider_lanes.h"
 #include "record/provider_session.h"
 #include "record/providers.h"
@@ -28,6 +29,7 @@ struct record_writer {
 	bool dead;
 	bool told;        /* to the observer */
 	bool schemas_bad; /* said once */
+	bool broken_told;
 	uint64_t program; /* tells an exec */
 	uint64_t looked;  /* whether it has ended */
 	uint64_t moved;   /* when something last came of it */
@@ -46,7 +48,7 @@ struct record_waiting {
 	struct record_share_event event;
 };
 
-#define RECORD_PROVIDER_WARNINGS 20
+#define RECORD_LEFT_OUT_MAX 20
 
 struct record_providers {
 	struct record_capture *capture;
@@ -67,8 +69,9 @@ struct record_providers {
 	size_t heap_capacity;
 	uint64_t latest; /* times beyond this one are not believed */
 	uint64_t schema_bytes;
+	struct ptl_byte_map schemas; /* identity of an event: hash of its schema */
 	unsigned fullest; /* ring of the last step, in percent */
-	unsigned warnings; /* of files that are left out: so many are shown and no more */
+	unsigned left_out; /* files: so many are told of and no more */
 	unsigned idle;     /* steps in which nothing came */
 };
 

@@ -10,6 +10,7 @@
 //   exec=WORD     runs itself with WORD, in this process
 //   line          waits for a line of standard input
 //   say=TEXT      prints TEXT
+//   redefine=NAME defines an event at run time, with one field of this name, and writes it
 //   abort, kill   dies
 #include <pthread.h>
 #include <signal.h>
@@ -96,6 +97,23 @@ static void fork_child(unsigned long count)
 	_exit(0);
 }
 
+static void redefine(const char *name)
+{
+	static struct ptl_field field = {.type = PTL_TYPE_U32};
+	static struct ptl_event_definition event = {.provider = &writer,
+						    .id = 9,
+						    .level = PTL_LEVEL_INFORMATIONAL,
+						    .keyword = 1,
+						    .name = "Defined",
+						    .fields = &field,
+						    .field_count = 1};
+	static const uint32_t value = 7;
+
+	field.name = name;
+	if (ptl_provider_add_event(&event) == 0)
+		ptl_emit(&event, &(struct ptl_piece){&value, sizeof(value)}, 1);
+}
+
 static int act(const char *program, const char *word)
 {
 	const char *value = strchr(word, '=') ? strchr(word, '=') + 1 : "";
@@ -119,6 +137,8 @@ static int act(const char *program, const char *word)
 		fork_child(strtoul(value, NULL, 10));
 	} else if (!strncmp(word, "spawn=", 6) || !strncmp(word, "exec=", 5)) {
 		return run_self(program, value, word[0] == 'e');
+	} else if (!strncmp(word, "redefine", 8)) {
+		redefine(*value ? value : "x");
 	} else if (!strcmp(word, "line")) {
 		int c;
 

@@ -236,6 +236,16 @@ def attach_beside_qemu():
     expect_equal(len([line for line in told.values() if line.startswith(WRITER)]), 2, told)
 
 
+def two_definitions():
+    """an event that two programs define differently is told of: a reader can show one definition alone"""
+    done = record("-o", "a.ptl", NONE, "-p", NAME, "--", "sh", "-c", "%s count=3; %s count=3; %s count=3 redefine" %
+                  (WRITER, WRITER, WRITER))
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("event 9 of provider PTL-Test-Writer is defined otherwise" not in done.stderr, done.stderr)
+    done = record("-f", "-o", "a.ptl", NONE, "-p", NAME, "--", "sh", "-c", "%s redefine=a; %s redefine=b" % (WRITER, WRITER))
+    expect("event 9 of provider PTL-Test-Writer is defined otherwise" in done.stderr, done.stderr)
+
+
 def reader_gone():
     """a recording of what runs already ends when nobody reads it any more"""
     process = writer("line", "threads=2,100000", "line")
@@ -359,7 +369,7 @@ def wrong_options():
     """what makes no sense is refused"""
     for options, text in ((["-p", ""], "expected a provider's name"), (["-p", "A:loud"], "is no level"),
                           (["-p", "A:info:x"], "no keywords"), (["-p", "A:1:2:3"], "NAME|GUID"),
-                          (["--attach-providers"], "needs a --provider"), (["--provider-buffer=5000", "-p", "*"], "power of two")):
+                          (["--attach-providers"], "needs a --provider"), (["--json"], "for --list-providers"), (["--provider-buffer=5000", "-p", "*"], "power of two")):
         done = record("-o", "a.ptl", *options, "true")
         expect_equal(done.returncode, 2, options, done.stderr)
         expect(text in done.stderr, options, done.stderr)
@@ -392,7 +402,7 @@ def list_nobody():
 
 
 status = main([every_event, levels_and_keywords, same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
-               only_members, dying, killed_recorder, attach_beside_qemu,
+               only_members, dying, killed_recorder, attach_beside_qemu, two_definitions,
                reader_gone, other_user, overflow, stress,
                own_times, wrong_options, foreign_folder, list_nobody])
 for process in STARTED:

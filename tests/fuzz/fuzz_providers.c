@@ -170,7 +170,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 	providers->folder = folder;
 	providers->watch = providers->session.lock = -1;
 	providers->everyone = true;
-	providers->warnings = RECORD_PROVIDER_WARNINGS; /* quiet */
+	providers->left_out = RECORD_LEFT_OUT_MAX; /* quiet */
 	providers->session.file.session = (struct ptl_share_session){.id = 0xbb, .ring_size = RING};
 	if (record_writers_list(providers) < 0)
 		abort();
@@ -187,6 +187,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 		record_writer_remove(providers, providers->count - 1);
 	free(providers->writers);
 	free(providers->heap);
+	ptl_byte_map_free(&providers->schemas);
 	free(providers);
 	close(process);
 	close(rings);
