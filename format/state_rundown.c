@@ -15,6 +15,8 @@ struct teller {
 	/* What a reader has by the images and unloads told so far; a piece's image says that there is one. */
 	struct ptl_pieces told;
 	uint32_t told_root;
+	bool unloads; /* a range waits to be told of as unloaded */
+	uint64_t unload_first, unload_last;
 	struct ptl_bytes storage;
 };
 
@@ -84,6 +86,41 @@ static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piec
 				      piece);
 }
 
+/* Tells of the range that waits to be unloaded. */
+static int flush_unload(struct teller *teller)
+{
+	const struct ptl_image_event data = {
+		.base = teller->unload_first,
+		.size = teller->unload_last - teller->unload_first + 1,
+		.process_id = teller->member->data.pid,
+		.file_name = "",
+	};
+	struct ptl_event event = {0};
+
+	if (!teller->unloads)
+		return 0;
+	teller->unloads = false;
+	return give(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event,
+		    PTL_NO_ID);
+}
+
+/* Neighbours are told of together. */
+static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
+{
+	int status = 0;
+
+	if (teller->unloads && first == teller->unload_last + 1) {
+		teller->unload_last = last;
+		return 0;
+	}
+	status = flush_unload(teller);
+	teller->unloads = true;
+	teller->unload_first = first;
+	teller->unload_last = last;
+	return status;
+}
+
+/* What was told of the range is unloaded. */
 static int unload(struct teller *teller, uint64_t first, uint64_t last)
 {
 	struct ptl_piece piece;
@@ -95,17 +132,8 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	       piece.first <= last) {
 		const uint64_t from = piece.first < first ? first : piece.first;
 		const uint64_t to = piece.last > last ? last : piece.last;
-		const struct ptl_image_event data = {
-			.base = from,
-			.size = to - from + 1,
-			.process_id = teller->member->data.pid,
-			.file_name = "",
-		};
-		struct ptl_event event = {0};
 
-		status = give(teller,
-			      ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event),
-			      &event, PTL_NO_ID);
+		status = add_unload(teller, from, to);
 		ptl_pieces_remove(&teller->told, &teller->told_root, from, to);
 		if (to == last)
 			break;
@@ -145,6 +173,8 @@ static int tell_code(struct teller *teller, uint32_t index)
 			break;
 		at = piece.last + 1;
 	}
+	if (!status)
+		status = flush_unload(teller);
 	if (status)
 		return status;
 	data.process_id = teller->member->data.pid;
@@ -245,6 +275,8 @@ static int tell_space(struct teller *teller)
 	}
 	if (!status)
 		status = unload_holes(teller);
+	if (!status)
+		status = flush_unload(teller);
 	if (!status && teller->told.failed)
 		status = ptl_fail_memory("address spaces", 0);
 	return status;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules of redaction, one a line up to an empty one, then any bytes: as a text, as a command line, and as they are. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relog/redact_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Adds the rules; gives where they end. */
+static const char *read_rules(struct relog_redact_rules *rules, char *text)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n")) && *line) {
+		/* What a pattern costs is the pattern's affair: those of users are their own. */
+		if (strncmp(line, "regex:", 6) != 0)
+			relog_redact_rule(rules, line);
+	}
+	return text ? text : "";
+}
+
+static void use(struct relog_redactor *redactor, const char *text)
+{
+	const size_t size = strlen(text);
+	struct ptl_bytes out = {0};
+	uint8_t *bytes = malloc(size + 1);
+	bool changed = false;
+
+	for (int kind = RELOG_TEXT; kind <= RELOG_SECRET; kind++) {
+		out.size = 0;
+		if (relog_redactor_learn(redactor, (enum relog_text_kind)kind, text) ||
+		    relog_redact_text(redactor, (enum relog_text_kind)kind, text, &out) ||
+		    strlen((const char *)out.data) + 1 != out.size)
+			abort();
+	}
+	if (!bytes)
+		abort();
+	memcpy(bytes, text, size);
+	if (relog_redact_raw(redactor, bytes, size, false, &changed) || relog_redact_raw(redactor, bytes, size, true, &changed))
+		abort();
+	free(bytes);
+	ptl_bytes_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct relog_redact_rules rules = {0};
+	struct relog_redactor redactor;
+	char *text = malloc(size + 1);
+
+	if (!text)
+		abort();
+	memcpy(text, data, size);
+	text[size] = 0;
+	/* As far as its first zero byte, it is text. */
+	const char *rest = read_rules(&rules, text);
+
+	if (relog_redactor_open(&redactor, &rules))
+		abort();
+	use(&redactor, rest);
+	relog_redactor_close(&redactor);
+	relog_redact_rules_free(&rules);
+	free(text);
+	return 0;
+}
