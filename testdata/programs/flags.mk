@@ -35,3 +35,7 @@ $(foreach p,$(provider_programs),$(eval flags_$(p) := -Iformat/include -Iprovide
 flags_libevents := -Iformat/include -Iprovider/include
 libs_libevents = $(provider_shared) -Wl,-rpath,'$(abspath $(O)/lib)'
 $(O)/programs/libevents.so: $(provider_shared)
+# The header is held to the standard, with warnings as errors.
+flags_events_cxx := -std=c++17 -pedantic -Wextra -Werror -Iformat/include -Iprovider/include
+libs_events_cxx = $(libs_libevents)
+$(O)/programs/events_cxx: $(provider_shared)
