@@ -29,6 +29,7 @@ void dump_names_free(struct dump_names *names)
 {
 	ptl_byte_map_free(&names->providers);
 	ptl_hash_map_free(&names->fields);
+	ptl_hash_map_free(&names->schemas);
 }
 
 const struct ptl_map *dump_names_map(struct dump_names *names, const struct ptl_schema *schema,
@@ -46,6 +47,39 @@ const struct ptl_map *dump_names_map(struct dump_names *names, const struct ptl_
 	/* Without memory it is looked up again the next time. */
 	(void)ptl_hash_map_put(&names->fields, (uintptr_t)field, (uintptr_t)map);
 	return map;
+}
+
+static bool has_same_names(const struct ptl_schema *schema)
+{
+	struct ptl_byte_map seen = {0};
+	bool found = false;
+
+	for (size_t i = 0; i < schema->field_count && !found; i++) {
+		const char *name = schema->fields[i].name;
+		const size_t size = strlen(name);
+
+		found = ptl_byte_map_get(&seen, name, size) || ptl_byte_map_put(&seen, name, size, 1) < 0;
+	}
+	ptl_byte_map_free(&seen);
+	return found;
+}
+
+size_t dump_names_before(struct dump_names *names, const struct ptl_schema *schema, const struct ptl_field *field)
+{
+	const uint64_t *known = names ? ptl_hash_map_get(&names->schemas, (uintptr_t)schema) : NULL;
+	bool same = known && *known;
+	size_t before = 0;
+
+	if (!names)
+		return 0;
+	if (!known) {
+		same = has_same_names(schema);
+		/* Without memory it is found again the next time. */
+		(void)ptl_hash_map_put(&names->schemas, (uintptr_t)schema, same);
+	}
+	for (const struct ptl_field *other = schema->fields; same && other < field; other++)
+		before += strcmp(other->name, field->name) == 0;
+	return before;
 }
 
 const char *dump_names_provider(const struct dump_names *names, const struct ptl_guid *provider)

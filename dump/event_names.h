@@ -13,6 +13,7 @@ struct dump_names {
 	const struct ptl_trace *trace;
 	struct ptl_byte_map providers; /* a schema of each provider, by its GUID */
 	struct ptl_hash_map fields;    /* the map of a field, by the field's address */
+	struct ptl_hash_map schemas;   /* whether names come twice, by the schema's address */
 };
 
 /* The trace has to live as long as names. PTL_NO_MEMORY. */
@@ -22,6 +23,11 @@ void dump_names_free(struct dump_names *names);
 /* The map of a field of schema, which belongs to the trace; NULL: none. names may be NULL. */
 const struct ptl_map *dump_names_map(struct dump_names *names, const struct ptl_schema *schema,
 				     const struct ptl_field *field);
+/*
+ * How many fields before this one, anywhere in the schema, have its name. Fast where all names differ. names may be
+ * NULL: 0.
+ */
+size_t dump_names_before(struct dump_names *names, const struct ptl_schema *schema, const struct ptl_field *field);
 /* NULL: no schema in the trace names this provider. */
 const char *dump_names_provider(const struct dump_names *names, const struct ptl_guid *provider);
 /* The provider's name for a number of this kind of map; NULL: none. */

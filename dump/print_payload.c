@@ -31,6 +31,7 @@ struct walk {
 	unsigned hidden;         /* as many steps of a field that is not shown are open */
 	bool is_characters;      /* the array that is open is a text */
 	struct ptl_bytes bytes;  /* its elements */
+	struct ptl_bytes key;
 	struct ptl_bytes *raw;   /* "path\0hex\0" for each string that is no UTF-8 */
 };
 
@@ -114,9 +115,21 @@ static void text_before(struct walk *walk, const struct ptl_value *value)
 		add_place(walk, value);
 }
 
-static const char *json_key(const struct walk *walk, const struct ptl_value *value)
+/* The name; "name#2" for the second field that has it, since only one of them could be found by it. */
+static const char *json_key(struct walk *walk, const struct ptl_value *value)
 {
-	return is_element(walk) ? NULL : value->field->name;
+	const struct ptl_field *field = value->field;
+	size_t before;
+
+	if (is_element(walk))
+		return NULL;
+	before = dump_names_before(walk->values->names, walk->values->schema, field);
+	if (!before)
+		return field->name;
+	walk->key.size = 0;
+	dump_text_add(&walk->key, field->name);
+	dump_text_format(&walk->key, "#%zu", before + 1);
+	return dump_text_string(&walk->key);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------- */
@@ -272,6 +285,7 @@ static size_t walk_payload(struct walk *walk, const struct ptl_schema *schema, c
 	while (walk->depth)
 		end(walk);
 	ptl_bytes_free(&walk->bytes);
+	ptl_bytes_free(&walk->key);
 	return status == 0 ? rest : size;
 }
 
