@@ -97,6 +97,9 @@ static int take_thread(struct builder *builder, const struct ptl_event *event)
 	struct ptl_thread_event data;
 	int status = ptl_thread_decode(event, &builder->storage, &data);
 
+	/* Context switches change nothing that the timeline knows. */
+	if (status == PTL_NOT_OURS)
+		return 0;
 	return status < 0 ? status : ptl_timeline_thread_event(builder->timeline, event, &data);
 }
 

@@ -83,6 +83,8 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
 	int status = check_class(event, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION);
 
+	if (status == 0 && event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH)
+		status = ptl_fail(PTL_NOT_OURS, "a context switch");
 	if (status < 0)
 		return status;
 	*data = (struct ptl_thread_event){.process_id = ptl_read32(&cursor)};
@@ -97,6 +99,21 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 		return status;
 	data->name = (const char *)storage->data;
 	return 0;
+}
+
+int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data)
+{
+	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION);
+
+	if (status == 0 && event->descriptor.opcode != PTL_OPCODE_CONTEXT_SWITCH)
+		status = ptl_fail(PTL_NOT_OURS, "no context switch");
+	if (status < 0)
+		return status;
+	*data = (struct ptl_switch_event){.new_thread = ptl_read32(&cursor)};
+	data->old_thread = ptl_read32(&cursor);
+	skip(&cursor, 16);
+	return cursor.failed ? ptl_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
 }
 
 /* Counted bytes of at most limit; more: the cursor fails. */

@@ -59,6 +59,15 @@ int ptl_thread_encode(const struct ptl_thread_event *data, uint8_t opcode, struc
 	return finish(storage, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION, opcode, event);
 }
 
+int ptl_switch_encode(const struct ptl_switch_event *data, struct ptl_bytes *storage, struct ptl_event *event)
+{
+	ptl_write_le(storage, data->new_thread, 4);
+	ptl_write_le(storage, data->old_thread, 4);
+	ptl_write_le(storage, 0, 8); /* priorities, states */
+	ptl_write_le(storage, 0, 8); /* NewThreadWaitTime, Reserved */
+	return finish(storage, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION, PTL_OPCODE_CONTEXT_SWITCH, event);
+}
+
 static void write_counted(struct ptl_bytes *storage, const uint8_t *bytes, size_t size)
 {
 	ptl_write_le(storage, size, 2);

@@ -45,6 +45,22 @@ static const struct ptl_field thread_fields[] = {
 	FIELD("ThreadName", PTL_TYPE_UTF16),
 };
 
+/* Thread_V2 CSwitch. */
+static const struct ptl_field switch_fields[] = {
+	FIELD("NewThreadId", PTL_TYPE_U32),
+	FIELD("OldThreadId", PTL_TYPE_U32),
+	FIELD("NewThreadPriority", PTL_TYPE_I8),
+	FIELD("OldThreadPriority", PTL_TYPE_I8),
+	FIELD("PreviousCState", PTL_TYPE_U8),
+	FIELD("SpareByte", PTL_TYPE_I8),
+	FIELD("OldThreadWaitReason", PTL_TYPE_I8),
+	FIELD("OldThreadWaitMode", PTL_TYPE_I8),
+	FIELD("OldThreadState", PTL_TYPE_I8),
+	FIELD("OldThreadWaitIdealProcessor", PTL_TYPE_I8),
+	FIELD("NewThreadWaitTime", PTL_TYPE_U32),
+	FIELD("Reserved", PTL_TYPE_U32),
+};
+
 static const struct ptl_field image_fields[] = {
 	FIELD("ImageBase", PTL_TYPE_POINTER),
 	HEX("ImageSize", PTL_TYPE_U64),
@@ -91,6 +107,7 @@ static const struct ptl_field code_fields[] = {
 	X(thread, THREAD, Thread, END, End)                                                                 \
 	X(thread, THREAD, Thread, START_RUNDOWN, DCStart)                                                   \
 	X(thread, THREAD, Thread, END_RUNDOWN, DCEnd)                                                       \
+	X(switch, THREAD, Thread, CONTEXT_SWITCH, CSwitch)                                                  \
 	X(image, IMAGE, Image, LOAD, Load)                                                                  \
 	X(image, IMAGE, Image, UNLOAD, Unload)                                                              \
 	X(image, IMAGE, Image, START_RUNDOWN, DCStart)                                                      \

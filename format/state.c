@@ -379,7 +379,7 @@ static int take_thread(struct ptl_state *state, const struct ptl_event *event)
 	int status = ptl_thread_decode(event, &state->storage, &data);
 
 	if (status)
-		return status;
+		return status == PTL_NOT_OURS ? 0 : status; /* a context switch */
 	switch (event->descriptor.opcode) {
 	case PTL_OPCODE_START:
 	case PTL_OPCODE_START_RUNDOWN:

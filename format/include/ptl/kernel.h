@@ -27,6 +27,7 @@ enum ptl_kernel_opcode {
 	PTL_OPCODE_LOAD = 10,         /* image */
 	PTL_OPCODE_UNLOAD = 2,        /* image */
 	PTL_OPCODE_PROTECT = 64,      /* image: its protection changed (PTL) */
+	PTL_OPCODE_CONTEXT_SWITCH = 36, /* thread: a CPU goes from one to another */
 	PTL_OPCODE_EXEC = 64,         /* process: replaced its program; all its images are gone (PTL) */
 	PTL_OPCODE_CODE = 64,         /* code: bytes of a range are, from now on, these (PTL) */
 };
@@ -47,6 +48,12 @@ struct ptl_thread_event {
 	uint32_t thread_id;
 	uint64_t start_address; /* Win32StartAddr; 0 unknown */
 	const char *name;
+};
+
+/* A CPU, which is the event's, goes from one thread to another; 0: the idle thread. */
+struct ptl_switch_event {
+	uint32_t new_thread;
+	uint32_t old_thread;
 };
 
 #define PTL_BUILD_ID_MAX 64
@@ -91,16 +98,19 @@ int ptl_process_encode(const struct ptl_process_event *data, uint8_t opcode, str
 		       struct ptl_event *event);
 int ptl_thread_encode(const struct ptl_thread_event *data, uint8_t opcode, struct ptl_bytes *storage,
 		      struct ptl_event *event);
+int ptl_switch_encode(const struct ptl_switch_event *data, struct ptl_bytes *storage, struct ptl_event *event);
 int ptl_image_encode(const struct ptl_image_event *data, uint8_t opcode, struct ptl_bytes *storage,
 		     struct ptl_event *event);
 int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage, struct ptl_event *event);
 
 /*
- * Decoders: PTL_NOT_OURS for an event of another class, PTL_UNSUPPORTED for an unknown version,
+ * Decoders: PTL_NOT_OURS for an event of another class (a context switch is one beside those of threads),
+ * PTL_UNSUPPORTED for an unknown version,
  * PTL_TRUNCATED or PTL_CORRUPT for a payload that does not fit. Strings live in storage (caller's).
  */
 int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data);
 int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data);
+int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data);
 int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_image_event *data);
 int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data);
 
