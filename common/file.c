@@ -110,6 +110,21 @@ static int read_to_end(int fd, size_t limit, uint8_t **data, size_t *size)
 	return 0;
 }
 
+int ptl_open_regular(const char *path, struct stat *info)
+{
+	const int place = open(path, O_PATH | O_CLOEXEC);
+	char link[64];
+	int fd = -1;
+
+	if (place < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	if (fstat(place, info) == 0 && S_ISREG(info->st_mode))
+		fd = open(link, O_RDONLY | O_CLOEXEC);
+	close(place);
+	return fd;
+}
+
 int ptl_read_file(const char *path, size_t limit, uint8_t **data, size_t *size)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);

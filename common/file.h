@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /*
@@ -31,6 +32,11 @@ void ptl_output_abandon(struct ptl_output_file *output);
 int ptl_write_all(int fd, const void *data, size_t size);
 /* Reads exactly size bytes at offset; PTL_TRUNCATED, PTL_SYSTEM. */
 int ptl_read_at(int fd, void *data, size_t size, uint64_t offset);
+/*
+ * Opens a regular file for reading whose name comes from elsewhere: it is looked at before it is opened in earnest, as
+ * to open a device may do something. The descriptor, close-on-exec, and *info; -1 for anything else.
+ */
+int ptl_open_regular(const char *path, struct stat *info);
 /* The whole of a file or pipe in fresh memory (caller frees); past limit bytes: PTL_NO_MEMORY. */
 int ptl_read_file(const char *path, size_t limit, uint8_t **data, size_t *size);
 

@@ -2,31 +2,23 @@
 /* Finds the file behind a mapping, and refuses any other. */
 #include "record/mapped_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/file.h"
+
 #define NAME_SIZE 8192
 
-/*
- * Opens name if it is the regular file that the mapping states. It is looked at before it is opened
- * in earnest: the name comes from the traced program, and to open a device may do something.
- */
+/* Opens name if it is the regular file that the mapping states. */
 static int try(const char *name, const struct record_mapping *mapping, struct stat *info)
 {
-	const int place = open(name, O_PATH | O_CLOEXEC);
-	char link[64];
-	int fd = -1;
+	const int fd = ptl_open_regular(name, info);
 
-	if (place < 0)
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	if (fstat(place, info) == 0 && S_ISREG(info->st_mode) && info->st_dev == mapping->device &&
-	    info->st_ino == mapping->inode)
-		fd = open(link, O_RDONLY | O_CLOEXEC);
-	close(place);
-	return fd;
+	if (fd < 0 || (info->st_dev == mapping->device && info->st_ino == mapping->inode))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int record_open_mapped(const struct record_mapping *mapping, struct stat *info)

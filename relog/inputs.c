@@ -10,11 +10,12 @@
 
 #include "common/error.h"
 #include "relog/input_raw.h"
+#include "relog/perf/input.h"
 
 #define START_SIZE 64
 
 /* Formats besides trace files; NULL ends it. */
-static const struct relog_format *const formats[] = {NULL};
+static const struct relog_format *const formats[] = {&relog_format_perf, NULL};
 
 static const struct relog_format *find_format(const uint8_t *start, size_t size)
 {
@@ -25,13 +26,14 @@ static const struct relog_format *find_format(const uint8_t *start, size_t size)
 }
 
 static int convert(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
-		   int fd, const struct relog_format *format, const uint8_t *start, size_t size)
+		   int fd, const struct relog_format *format, const uint8_t *start, size_t size, bool *damaged)
 {
 	struct relog_spool spool;
 	int status = relog_spool_open(&spool);
 
 	if (!status)
 		status = format->convert(settings, path, fd, start, size, &spool);
+	*damaged |= spool.damaged;
 	if (!status)
 		return relog_spool_add(&spool, relogger, path);
 	relog_spool_free(&spool);
@@ -39,7 +41,8 @@ static int convert(const struct relog_settings *settings, struct ptl_relogger *r
 }
 
 /* A trace file says so itself; only what cannot be sought is not looked at before it is read. */
-static int add_file(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path)
+static int add_file(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
+		    bool *damaged)
 {
 	const struct relog_format *format;
 	uint8_t start[START_SIZE];
@@ -55,7 +58,7 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	size = pread(fd, start, sizeof(start), 0);
 	format = size > 0 ? find_format(start, (size_t)size) : NULL;
 	if (format) {
-		status = convert(settings, relogger, path, fd, format, start, (size_t)size);
+		status = convert(settings, relogger, path, fd, format, start, (size_t)size, damaged);
 		close(fd);
 		return status ? ptl_fail_in(status, "%s", path) : 0;
 	}
@@ -78,12 +81,12 @@ static int add_raw(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
-int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger)
+int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged)
 {
 	int status = settings->pt_count ? add_raw(settings, relogger) : 0;
 
 	for (size_t i = 0; !status && i < settings->input_count; i++)
-		status = add_file(settings, relogger, settings->inputs[i]);
+		status = add_file(settings, relogger, settings->inputs[i], damaged);
 	return status;
 }
 

@@ -27,10 +27,11 @@ struct relog_format {
 };
 
 /*
- * Adds all inputs that the settings name to the relogger. Messages name the input. What ptl_relogger_add_file and
+ * Adds all inputs that the settings name to the relogger. *damaged becomes true where one of another format could
+ * not be read whole, of which a message has told. Messages name the input. What ptl_relogger_add_file and
  * the converters give.
  */
-int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger);
+int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged);
 /* PTL_MISUSE if a file that is read for an input (raw PT, memory, rules, ...) is the output; traces are checked later. */
 int relog_inputs_check(const struct relog_settings *settings);
 

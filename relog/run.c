@@ -104,12 +104,12 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 }
 
 static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger,
-		   struct relog_stages *stages)
+		   struct relog_stages *stages, bool *damaged)
 {
 	int status = relog_inputs_check(settings);
 
 	if (!status)
-		status = relog_inputs_add(settings, relogger);
+		status = relog_inputs_add(settings, relogger, damaged);
 	if (!status)
 		status = relog_stages_add(stages, settings, relogger);
 	if (!status)
@@ -136,7 +136,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 	if (status)
 		return status;
 	relog_catch_signals(relogger);
-	status = prepare(settings, relogger, &stages);
+	status = prepare(settings, relogger, &stages, damaged);
 	if (!status)
 		status = ptl_relogger_process(relogger);
 	ptl_progress_end();

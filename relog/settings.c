@@ -168,6 +168,7 @@ static int take_redact_key(void *target, const char *argument)
 	return relog_redact_key(&((struct relog_settings *)target)->redact, argument);
 }
 
+static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum ptl_embed */
 static const char *const modes[] = {"64", "32", NULL};
 
 static const struct ptl_option common_options[] = {
@@ -211,8 +212,26 @@ static const struct ptl_option raw_options[] = {
 	{NULL},
 };
 
+static int take_embed(void *target, const char *argument)
+{
+	size_t i = 0;
+
+	while (embed_words[i + 1] && strcmp(embed_words[i], argument) != 0)
+		i++;
+	((struct relog_settings *)target)->embed = (enum ptl_embed)i;
+	return 0;
+}
+
+static const struct ptl_option perf_options[] = {
+	{"embed", 0, "WHAT",
+	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
+	 "code, code and symbols (the default), or the whole files with debug information as well.",
+	 take_embed, embed_words},
+	{NULL},
+};
+
 static const struct ptl_option *const tables[] = {common_options, rule_options, relog_cut_options, redact_options,
-						  raw_options, NULL};
+						  raw_options, perf_options, NULL};
 
 static const struct ptl_command_line line = {
 	.program = "ptl-relog",
@@ -302,6 +321,7 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	int first_operand;
 	int status;
 
+	settings->embed = PTL_EMBED_SYMBOLS;
 	ptl_quote_words(&settings->command, (size_t)argc, (const char *const *)argv);
 	status = ptl_options_parse(&line, settings, argc, argv, &first_operand);
 	if (status)

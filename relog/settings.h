@@ -10,6 +10,7 @@
 #include "common/bytes.h"
 #include "relog/cut_settings.h"
 #include "relog/redact_rules.h"
+#include "elf/image_store.h"
 
 #define RELOG_PT_MAX 4096u /* raw PT inputs */
 
@@ -44,6 +45,7 @@ struct relog_settings {
 
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;
+	enum ptl_embed embed; /* of the files that perf.data names */
 
 	/* The command line as it was given, shell-quoted, for the provenance record. */
 	struct ptl_bytes command;

@@ -100,6 +100,7 @@ static int look_at_inputs(struct split *split)
 	const struct ptl_relogger_callbacks callbacks = {.begin = look};
 	const struct ptl_relogger_options options = {.no_hash = true};
 	struct ptl_relogger *relogger;
+	bool damaged = false; /* each part tells of it */
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int status = fd < 0 ? ptl_fail_errno("/dev/null") : ptl_relogger_new(&options, &relogger);
 
@@ -108,7 +109,7 @@ static int look_at_inputs(struct split *split)
 			close(fd);
 		return status;
 	}
-	status = relog_inputs_add(split->settings, relogger);
+	status = relog_inputs_add(split->settings, relogger, &damaged);
 	if (!status)
 		status = ptl_relogger_callbacks(relogger, &callbacks, split);
 	if (!status)

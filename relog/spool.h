@@ -6,6 +6,8 @@
 #ifndef PTL_RELOG_SPOOL_H
 #define PTL_RELOG_SPOOL_H
 
+#include <stdbool.h>
+
 #include <ptl/relogger.h>
 #include <ptl/trace.h>
 #include <ptl/writer.h>
@@ -22,6 +24,7 @@ struct relog_spool {
 	int fd;
 	struct relog_origin *origins;
 	size_t origin_count;
+	bool damaged; /* what it was made of could not be read whole */
 };
 
 /* Opens an empty trace in $TMPDIR (/tmp). PTL_SYSTEM, PTL_NO_MEMORY. */

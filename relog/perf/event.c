@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of an import: in which stream they go, and those that perf alone has. */
+#include <string.h>
+
+#include "common/error.h"
+#include "relog/perf/import.h"
+
+/*
+ * The provider of what has no counterpart among ETW's classes. Its GUID is that of the name "Linux-Perf" by
+ * the rule of .NET's EventSource; event ids are perf's record types.
+ */
+#define LINUX_PERF                                                                                             \
+	{                                                                                                      \
+		{                                                                                              \
+			0x43, 0x18, 0x65, 0xd7, 0xf9, 0xc2, 0xca, 0x54, 0xa5, 0xaa, 0xda, 0xbf, 0x8e, 0xb6, 0xd2, 0xf4 \
+		}                                                                                              \
+	}
+
+#define EVENT_TRACEPOINT 256 /* a sample of a tracepoint: its bytes */
+#define FRAME_MARKERS ((uint64_t)-4096) /* from here on: PERF_CONTEXT_*, where the kernel's or user's frames begin */
+#define STACK_TRACE64 6 /* EVENT_HEADER_EXT_TYPE_STACK_TRACE64 */
+#define FRAMES_MAX 1024
+
+#define FIELD(field_name, field_type) {.name = field_name, .type = field_type}
+#define HEX(field_name, field_type) {.name = field_name, .type = field_type, .format = PTL_FORMAT_HEX}
+
+static const struct ptl_field lost[] = {FIELD("Id", PTL_TYPE_U64), FIELD("Lost", PTL_TYPE_U64)};
+static const struct ptl_field lost_samples[] = {FIELD("Lost", PTL_TYPE_U64)};
+static const struct ptl_field comm[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32),
+					FIELD("Name", PTL_TYPE_UTF8)};
+static const struct ptl_field throttle[] = {FIELD("Time", PTL_TYPE_TIME), FIELD("Id", PTL_TYPE_U64),
+					    FIELD("StreamId", PTL_TYPE_U64)};
+static const struct ptl_field map2[] = {
+	FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32),  FIELD("Address", PTL_TYPE_POINTER),
+	HEX("Length", PTL_TYPE_U64),	  HEX("FileOffset", PTL_TYPE_U64),  {.name = "FileId", .type = PTL_TYPE_BYTES, .length = 24},
+	HEX("Protection", PTL_TYPE_U32),  HEX("Flags", PTL_TYPE_U32),	    FIELD("FileName", PTL_TYPE_UTF8)};
+static const struct ptl_field map[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32),
+				       FIELD("Address", PTL_TYPE_POINTER), HEX("Length", PTL_TYPE_U64),
+				       HEX("FileOffset", PTL_TYPE_U64), FIELD("FileName", PTL_TYPE_UTF8)};
+static const struct ptl_field aux[] = {HEX("Offset", PTL_TYPE_U64), FIELD("Size", PTL_TYPE_U64),
+				       HEX("Flags", PTL_TYPE_U64)};
+static const struct ptl_field process_thread[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32)};
+static const struct ptl_field namespaces[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32),
+					      FIELD("Count", PTL_TYPE_U64), FIELD("Links", PTL_TYPE_BYTES)};
+static const struct ptl_field ksymbol[] = {FIELD("Address", PTL_TYPE_POINTER), HEX("Length", PTL_TYPE_U32),
+					   FIELD("Type", PTL_TYPE_U16), HEX("Flags", PTL_TYPE_U16),
+					   FIELD("Name", PTL_TYPE_UTF8)};
+static const struct ptl_field bpf[] = {FIELD("Type", PTL_TYPE_U16), HEX("Flags", PTL_TYPE_U16), FIELD("Id", PTL_TYPE_U32),
+				       {.name = "Tag", .type = PTL_TYPE_BYTES, .format = PTL_FORMAT_HASH, .length = 8}};
+static const struct ptl_field cgroup[] = {FIELD("Id", PTL_TYPE_U64), FIELD("Path", PTL_TYPE_UTF8)};
+static const struct ptl_field text_poke[] = {FIELD("Address", PTL_TYPE_POINTER), FIELD("OldSize", PTL_TYPE_U16),
+					     FIELD("NewSize", PTL_TYPE_U16), FIELD("Code", PTL_TYPE_BYTES)};
+static const struct ptl_field hardware_id[] = {HEX("HardwareId", PTL_TYPE_U64)};
+static const struct ptl_field bytes[] = {FIELD("Data", PTL_TYPE_BYTES)};
+static const struct ptl_field sample_fields[] = {
+	FIELD("Event", PTL_TYPE_UTF8), FIELD("InstructionPointer", PTL_TYPE_POINTER), FIELD("Period", PTL_TYPE_U64),
+	FIELD("Address", PTL_TYPE_POINTER), FIELD("Data", PTL_TYPE_BYTES)};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define EVENT(number, event, list)                                                                             \
+	{.provider = LINUX_PERF, .id = number, .provider_name = "Linux-Perf", .event_name = event, .task_name = "", \
+	 .opcode_name = "", .message = "", .fields = list, .field_count = COUNT(list)}
+
+static const struct ptl_schema schemas[] = {
+	EVENT(PERF_RECORD_MMAP, "Mmap", map),
+	EVENT(PERF_RECORD_LOST, "Lost", lost),
+	EVENT(PERF_RECORD_COMM, "Comm", comm),
+	EVENT(PERF_RECORD_THROTTLE, "Throttle", throttle),
+	EVENT(PERF_RECORD_UNTHROTTLE, "Unthrottle", throttle),
+	EVENT(PERF_RECORD_READ, "Read", bytes),
+	EVENT(PERF_RECORD_SAMPLE, "Sample", sample_fields),
+	EVENT(PERF_RECORD_MMAP2, "Mmap2", map2),
+	EVENT(PERF_RECORD_AUX, "Aux", aux),
+	EVENT(PERF_RECORD_ITRACE_START, "ItraceStart", process_thread),
+	EVENT(PERF_RECORD_LOST_SAMPLES, "LostSamples", lost_samples),
+	EVENT(PERF_RECORD_SWITCH, "Switch", bytes),
+	EVENT(PERF_RECORD_SWITCH_CPU_WIDE, "SwitchCpuWide", process_thread),
+	EVENT(PERF_RECORD_NAMESPACES, "Namespaces", namespaces),
+	EVENT(PERF_RECORD_KSYMBOL, "Ksymbol", ksymbol),
+	EVENT(PERF_RECORD_BPF_EVENT, "BpfEvent", bpf),
+	EVENT(PERF_RECORD_CGROUP, "Cgroup", cgroup),
+	EVENT(PERF_RECORD_TEXT_POKE, "TextPoke", text_poke),
+	EVENT(PERF_RECORD_AUX_OUTPUT_HW_ID, "AuxOutputHardwareId", hardware_id),
+	EVENT(PERF_RECORD_AUXTRACE_ERROR, "AuxtraceError", bytes),
+	EVENT(EVENT_TRACEPOINT, "Tracepoint", sample_fields),
+};
+
+int perf_event_schemas(struct perf_import *import)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < COUNT(schemas); i++)
+		status = ptl_writer_schema(import->writer, &schemas[i]);
+	return status;
+}
+
+uint64_t perf_time(const struct perf_import *import, const struct perf_sample *sample)
+{
+	return sample->has_time && sample->time ? sample->time : import->machine.start_time;
+}
+
+bool perf_is_rundown(const struct perf_import *import, const struct perf_sample *sample)
+{
+	return sample->has_time ? !sample->time : !import->running;
+}
+
+/*
+ * perf.data is in order of time only within what came from one ring buffer. An event goes into the stream that
+ * ends last before it, or begins one: so there are no more streams than rings, and nothing waits in memory.
+ */
+static int find_lane(struct perf_import *import, uint64_t time, struct perf_lane **found)
+{
+	struct perf_lane *best = NULL, *earliest = NULL;
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	int status;
+
+	for (size_t i = 0; i < import->lane_count; i++) {
+		struct perf_lane *lane = &import->lanes[i];
+
+		if (lane->last <= time && (!best || lane->last > best->last))
+			best = lane;
+		if (!earliest || lane->last < earliest->last)
+			earliest = lane;
+	}
+	if (!best && import->lane_count == PERF_LANES_MAX)
+		best = earliest; /* times go back in it: kept as they are */
+	if (best) {
+		*found = best;
+		return 0;
+	}
+	status = ptl_writer_stream(import->writer, &stream);
+	if (status)
+		return status;
+	*found = &import->lanes[import->lane_count++];
+	**found = (struct perf_lane){.stream = stream.id};
+	return 0;
+}
+
+int perf_event_write(struct perf_import *import, struct ptl_event *event)
+{
+	struct perf_lane *lane;
+	int status = find_lane(import, event->time, &lane);
+
+	if (status)
+		return status;
+	lane->last = event->time;
+	return ptl_writer_event(import->writer, lane->stream, event);
+}
+
+static struct ptl_event event_of(const struct perf_import *import, uint16_t id, const struct perf_sample *sample)
+{
+	static const struct ptl_guid provider = LINUX_PERF;
+
+	return (struct ptl_event){
+		.descriptor = {.provider = provider, .id = id, .level = 4},
+		.time = perf_time(import, sample),
+		.cpu = sample->cpu,
+		.pid = sample->pid,
+		.tid = sample->tid,
+	};
+}
+
+int perf_event_keep(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		    size_t body)
+{
+	struct ptl_event event = event_of(import, (uint16_t)record->type, sample);
+
+	event.payload = record->body;
+	event.payload_size = body;
+	return perf_event_write(import, &event);
+}
+
+/* ETW's item for a stack: a number that matches it to another, then the addresses. */
+static void put_stack(struct perf_import *import, const struct perf_sample *sample, struct ptl_extended *item)
+{
+	const size_t start = import->storage.size;
+
+	ptl_write_le(&import->storage, 0, 8);
+	for (size_t i = 0, frames = 0; i < sample->callchain_count && frames < FRAMES_MAX; i++) {
+		const uint64_t address = ptl_load64(sample->callchain + 8 * i);
+
+		if (address >= FRAME_MARKERS)
+			continue;
+		ptl_write_le(&import->storage, address, 8);
+		frames++;
+	}
+	*item = (struct ptl_extended){STACK_TRACE64, (uint16_t)(import->storage.size - start), NULL};
+}
+
+int perf_event_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample)
+{
+	const bool tracepoint = sample->attr && sample->attr->type == PERF_TYPE_TRACEPOINT;
+	const char *name = sample->attr ? sample->attr->name : "";
+	struct ptl_event event = event_of(import, tracepoint ? EVENT_TRACEPOINT : PERF_RECORD_SAMPLE, sample);
+	struct ptl_bytes *storage = &import->storage;
+	struct ptl_extended stack;
+
+	(void)record;
+	import->outcome.samples++;
+	storage->size = 0;
+	ptl_write_bytes(storage, name, strlen(name) + 1);
+	ptl_write_le(storage, sample->ip, 8);
+	ptl_write_le(storage, sample->period, 8);
+	ptl_write_le(storage, sample->address, 8);
+	ptl_write_bytes(storage, sample->raw ? sample->raw : sample->rest, sample->raw ? sample->raw_size : sample->rest_size);
+	event.payload_size = storage->size;
+	if (sample->callchain_count) {
+		put_stack(import, sample, &stack);
+		event.extended = &stack;
+		event.extended_count = 1;
+	}
+	if (storage->failed)
+		return ptl_fail_memory("a sample", storage->size);
+	event.payload = storage->data;
+	stack.data = storage->data + event.payload_size;
+	return perf_event_write(import, &event);
+}
