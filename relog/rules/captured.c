@@ -113,8 +113,9 @@ static int cut(struct gathering *gathering, uint64_t first, uint64_t last)
 			return status;
 	}
 	/* Those that were put behind move down. */
-	memmove(captured->list + kept, captured->list + count,
-		(captured->count - count) * sizeof(*captured->list));
+	if (captured->count > count)
+		memmove(captured->list + kept, captured->list + count,
+			(captured->count - count) * sizeof(*captured->list));
 	captured->count = kept + (captured->count - count);
 	return 0;
 }
