@@ -157,7 +157,7 @@ int record_share_list(int folder, int (*visit)(void *context, const char *text,
 
 bool record_share_has_ended(uint32_t pid, const struct stat *info)
 {
-	char line[8192], wanted[64], name[64];
+	char line[8192], wanted[64], inode[32], name[64];
 	struct record_proc_stat stat;
 	bool found = false;
 	FILE *file;
@@ -171,8 +171,10 @@ bool record_share_has_ended(uint32_t pid, const struct stat *info)
 	/* As the kernel writes it: device, a space, inode, a space. */
 	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(info->st_dev),
 		 minor(info->st_dev), (unsigned long long)info->st_ino);
+	/* Some file systems (not tmpfs) show another device there than stat does. */
+	snprintf(inode, sizeof(inode), " %llu ", (unsigned long long)info->st_ino);
 	while (!found && fgets(line, sizeof(line), file))
-		found = strstr(line, wanted) != NULL;
+		found = strstr(line, wanted) || (strstr(line, inode) && strstr(line, "/process."));
 	fclose(file);
 	return !found;
 }

@@ -278,7 +278,7 @@ static int take_records(struct ptl_cursor cursor, uint32_t provider,
 	return status;
 }
 
-/* The chunk at heap_taken; end is that of the heap. */
+/* The chunk at heap_taken; end is that of the heap. PTL_NOT_FOUND: its entry is not valid yet. */
 static int take_chunk(struct record_share_process *process, uint64_t end, uint64_t *bytes,
 		      int (*take)(void *context, uint32_t provider, uint64_t type,
 				  const uint8_t *body, size_t size),
@@ -293,8 +293,11 @@ static int take_chunk(struct record_share_process *process, uint64_t end, uint64
 		return ptl_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
 	if (chunk.size < sizeof(chunk) || chunk.size % 8 || chunk.size > CHUNK_MAX ||
 	    chunk.size > end - process->heap_taken || chunk.data_size > chunk.size - sizeof(chunk) ||
-	    chunk.provider >= process->provider_count)
+	    chunk.provider >= PTL_SHARE_PROVIDERS_MAX)
 		return ptl_fail(PTL_CORRUPT, "a chunk of schemas makes no sense");
+	/* Schemas are there before the provider is: they are taken in when it is. */
+	if (chunk.provider >= process->provider_count)
+		return PTL_NOT_FOUND;
 	data = malloc(chunk.data_size ? chunk.data_size : 1);
 	if (!data)
 		return ptl_fail_memory("schemas", chunk.data_size);
@@ -335,5 +338,5 @@ int record_share_process_chunks(struct record_share_process *process, uint64_t *
 		process->heap_taken = UINT64_MAX;
 		status = PTL_CORRUPT;
 	}
-	return status;
+	return status == PTL_NOT_FOUND ? 0 : status;
 }

@@ -347,6 +347,55 @@ static void survives_a_file_that_is_cut(void **state)
 	munmap(writer.map, PTL_SHARE_RING_OFFSET(RING, 1));
 }
 
+/* ---- schemas --------------------------------------------------------------------------------- */
+
+static int count_record(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
+			size_t size)
+{
+	assert_int_equal(provider, 0);
+	assert_int_equal(type, 3);
+	assert_int_equal(size, 1);
+	assert_int_equal(body[0], 0x55);
+	++*(unsigned *)context;
+	return 0;
+}
+
+static void takes_schemas_when_their_provider_is_there(void **state)
+{
+	const char *name = "process.7.0000000000000abc";
+	const struct ptl_share_process header = {.magic = PTL_SHARE_PROCESS_MAGIC,
+						 .version = PTL_SHARE_VERSION,
+						 .pid = 7,
+						 .id = ID,
+						 .clock = PTL_CLOCK_MONOTONIC,
+						 .heap_end = PTL_SHARE_HEAP_OFFSET + 24};
+	const struct ptl_share_chunk chunk = {.size = 24, .data_size = 3};
+	const uint8_t record[8] = {3, 1, 0x55};
+	struct fixture *fixture = *state;
+	struct record_share_process process;
+	const uint32_t one = 1;
+	unsigned taken = 0;
+	uint64_t bytes = 0;
+	int file;
+
+	file = make_file(fixture, name, PTL_SHARE_HEAP_OFFSET);
+	assert_int_equal(pwrite(file, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(pwrite(file, &chunk, sizeof(chunk), PTL_SHARE_HEAP_OFFSET), sizeof(chunk));
+	assert_int_equal(pwrite(file, record, 8, PTL_SHARE_HEAP_OFFSET + 16), 8);
+	assert_int_equal(record_share_process_open(fixture->folder, name, true, &process), 0);
+	record_share_process_look(&process);
+	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
+	assert_int_equal(taken, 0);
+	assert_int_equal(pwrite(file, &one, 4, offsetof(struct ptl_share_process, provider_count)), 4);
+	record_share_process_look(&process);
+	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
+	assert_int_equal(taken, 1);
+	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
+	assert_int_equal(taken, 1);
+	record_share_process_close(&process);
+	close(file);
+}
+
 /* ---- streams --------------------------------------------------------------------------------- */
 
 static char *const words[] = {(char *)"test", NULL};
@@ -409,6 +458,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(does_not_touch_what_is_not_its_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reads_rings_round_and_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(survives_a_file_that_is_cut, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(takes_schemas_when_their_provider_is_there, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(keeps_streams_in_order, set_up, tear_down),
 	};
 
