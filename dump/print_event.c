@@ -11,7 +11,8 @@
 
 #define NAME_WIDTH_MIN 24
 #define NAME_WIDTH_MAX 48
-#define PROCESS_WIDTH 20
+#define PROCESS_WIDTH_MIN 20
+#define PROCESS_WIDTH_MAX 36
 
 void dump_event_printer_free(struct dump_event_printer *printer)
 {
@@ -49,6 +50,29 @@ static size_t find_name_width(struct dump_event_printer *printer)
 	return widest;
 }
 
+static void add_process_name(struct ptl_bytes *text, const char *name, uint32_t pid)
+{
+	dump_text_safe(text, name);
+	dump_text_format(text, "%s(%" PRIu32 ")", *name ? " " : "", pid);
+}
+
+static size_t find_process_width(struct dump_event_printer *printer)
+{
+	size_t widest = PROCESS_WIDTH_MIN;
+
+	for (size_t i = 0; i < ptl_timeline_process_count(printer->timeline); i++) {
+		const struct ptl_timeline_process *process = ptl_timeline_process(printer->timeline, i);
+		size_t width;
+
+		printer->scratch.size = 0;
+		add_process_name(&printer->scratch, process->name, process->pid);
+		width = dump_text_width(printer->scratch.data, printer->scratch.size);
+		if (width > widest && width <= PROCESS_WIDTH_MAX)
+			widest = width;
+	}
+	return widest;
+}
+
 static void print_head(struct dump_event_printer *printer)
 {
 	const struct dump_session *session = printer->session;
@@ -57,8 +81,9 @@ static void print_head(struct dump_event_printer *printer)
 		return;
 	printer->has_head = true;
 	printer->name_width = find_name_width(printer);
+	printer->process_width = find_process_width(printer);
 	fprintf(session->out, "%s       time ms  %-*s  %-*s %8s%s\n", dump_dim(session), (int)printer->name_width,
-		"event", PROCESS_WIDTH, "process", "thread", dump_plain(session));
+		"event", (int)printer->process_width, "process", "thread", dump_plain(session));
 }
 
 /* "gcc (4711)" as of the event's time. */
@@ -71,13 +96,10 @@ static void add_process(const struct dump_event_printer *printer, const struct p
 		dump_text_add(text, "-");
 	} else {
 		process = ptl_timeline_process_at(printer->timeline, event->pid, event->time);
-		if (process != PTL_NONE) {
-			dump_text_safe(text, ptl_timeline_process(printer->timeline, process)->name);
-			dump_text_add(text, " ");
-		}
-		dump_text_format(text, "(%" PRIu32 ")", event->pid);
+		add_process_name(text, process == PTL_NONE ? "" : ptl_timeline_process(printer->timeline, process)->name,
+				 event->pid);
 	}
-	dump_text_pad(text, start, PROCESS_WIDTH);
+	dump_text_pad(text, start, printer->process_width);
 }
 
 static void add_columns(struct dump_event_printer *printer, const struct ptl_event *event,
