@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/error.h"
 #include "common/file.h"
@@ -12,6 +13,7 @@
 #define FILE_LIMIT (1u << 20)
 #define RULES_MAX 4096u
 #define KEY_MIN 16u
+#define KEY_RANDOM 32u
 
 static int add_text(struct relog_texts *texts, const char *text)
 {
@@ -138,6 +140,19 @@ int relog_redact_key(struct relog_redact_rules *rules, const char *path)
 	return 0;
 }
 
+int relog_redact_choose_key(struct relog_redact_rules *rules)
+{
+	if (rules->key)
+		return 0;
+	rules->key = malloc(KEY_RANDOM);
+	if (!rules->key)
+		return ptl_fail_memory("a key", KEY_RANDOM);
+	rules->key_size = KEY_RANDOM;
+	if (getrandom(rules->key, KEY_RANDOM, 0) != (ssize_t)KEY_RANDOM)
+		return ptl_fail_errno("no random bytes for a key");
+	return 0;
+}
+
 bool relog_redact_wanted(const struct relog_redact_rules *rules)
 {
 	return rules->paths || rules->users || rules->host || rules->commands || rules->threads ||
@@ -161,6 +176,8 @@ void relog_redact_rules_free(struct relog_redact_rules *rules)
 	for (size_t i = 0; i < rules->pattern_count; i++)
 		regfree(&rules->patterns[i]);
 	free(rules->patterns);
+	if (rules->key)
+		explicit_bzero(rules->key, rules->key_size);
 	free(rules->key);
 	*rules = (struct relog_redact_rules){.paths = false};
 }

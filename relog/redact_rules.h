@@ -25,7 +25,7 @@ struct relog_redact_rules {
 	struct relog_texts fields;     /* globs of Provider/Event.Field */
 	regex_t *patterns;
 	size_t pattern_count;
-	uint8_t *key; /* NULL: a random one */
+	uint8_t *key;
 	size_t key_size;
 };
 
@@ -38,6 +38,11 @@ int relog_redact_rule(struct relog_redact_rules *rules, const char *text);
 int relog_redact_file(struct relog_redact_rules *rules, const char *path);
 /* Reads the key: 16 to RELOG_REDACT_KEY_MAX bytes of any kind. */
 int relog_redact_key(struct relog_redact_rules *rules, const char *path);
+/*
+ * Once all rules are there: without a key a random one is chosen, the same for all that these rules are used for.
+ * PTL_SYSTEM, PTL_NO_MEMORY.
+ */
+int relog_redact_choose_key(struct relog_redact_rules *rules);
 bool relog_redact_wanted(const struct relog_redact_rules *rules);
 void relog_redact_rules_free(struct relog_redact_rules *rules);
 

@@ -6,7 +6,6 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "common/error.h"
 #include "common/sha256.h"
@@ -67,11 +66,7 @@ static int write_token(const struct relog_redactor *redactor, const char *text, 
 int relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules)
 {
 	*redactor = (struct relog_redactor){.rules = rules};
-	if (rules->key)
-		return ptl_sha256_of(rules->key, rules->key_size, redactor->key);
-	if (getrandom(redactor->key, sizeof(redactor->key), 0) != (ssize_t)sizeof(redactor->key))
-		return ptl_fail_errno("no random bytes for a key");
-	return 0;
+	return ptl_sha256_of(rules->key, rules->key_size, redactor->key);
 }
 
 void relog_redactor_close(struct relog_redactor *redactor)

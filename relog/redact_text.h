@@ -25,7 +25,7 @@ struct relog_redactor {
 	struct ptl_byte_map words;
 };
 
-/* rules stay the caller's. PTL_NO_MEMORY, PTL_SYSTEM. */
+/* rules stay the caller's, and have a key. PTL_NO_MEMORY. */
 int relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules);
 void relog_redactor_close(struct relog_redactor *redactor);
 

@@ -335,6 +335,8 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 		if (strcmp(settings->inputs[i], "-") == 0)
 			return misuse("--split reads its input several times, and standard input is there once",
 				      "save it in a file first");
+	if (relog_redact_wanted(&settings->redact) && relog_redact_choose_key(&settings->redact))
+		return misuse(ptl_error_text(), "--redact-key FILE");
 	return 0;
 }
 
