@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -58,19 +59,44 @@ static int open_trace(struct ptl_relogger_input *input, int fd)
 	return status;
 }
 
+static bool is_closed(int fd)
+{
+	const off_t size = lseek(fd, 0, SEEK_END);
+	uint8_t data[PTL_TRAILER_SIZE];
+	struct ptl_trailer trailer;
+
+	return size >= PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE &&
+	       ptl_read_at(fd, data, sizeof(data), (uint64_t)size - sizeof(data)) == 0 &&
+	       ptl_trailer_decode(data, &trailer);
+}
+
+/* Waits until the writer of a file has closed it. A pipe's end is its end. */
+static int wait_for_writer(struct ptl_relogger *relogger, int fd)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+	int status = 0;
+
+	while (!status && lseek(fd, 0, SEEK_CUR) >= 0 && !is_closed(fd)) {
+		nanosleep(&pause, NULL);
+		status = ptl_relogger_check(relogger);
+	}
+	return status;
+}
+
 int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name, bool follow,
 			void *context, struct ptl_relogger_input **input)
 {
 	struct ptl_relogger_input *added;
 	int status;
 
-	(void)follow;
 	if (relogger->state != PTL_RELOGGER_NEW)
 		return ptl_fail(PTL_MISUSE, "the relogger has begun to process");
 	added = new_input(relogger, name, context);
 	if (!added)
 		return ptl_fail_memory("an input", sizeof(*added));
-	status = open_trace(added, fd);
+	status = follow ? wait_for_writer(relogger, fd) : 0;
+	if (!status)
+		status = open_trace(added, fd);
 	if (status) {
 		if (added->fd >= 0)
 			close(added->fd);

@@ -106,16 +106,59 @@ static int check_payload(struct ptl_trace *trace, struct ptl_entry *entry,
 	return PTL_CORRUPT;
 }
 
-/* Blobs that are in the file now are not stored again. A damaged side area is left out. */
-static int take_side(struct ptl_writer *writer, const struct ptl_buffer_header *header,
-		     struct ptl_job *job)
+/*
+ * The header is what the reader made of it, which may come from the index while the one at the buffer is damaged.
+ * What of it only a newer version understands is taken as it is.
+ */
+static int take_header(struct ptl_trace *trace, struct ptl_entry *entry, struct ptl_job *job)
 {
+	const struct ptl_buffer *buffer = &entry->buffer;
+	struct ptl_buffer_header *header = &job->header;
+
+	if (!ptl_buffer_header_decode(job->file.data, header) && !entry->usable) {
+		ptl_fail(PTL_CORRUPT, "buffer at offset %" PRIu64 ": its header is damaged",
+			 buffer->offset);
+		ptl_damage_entry(trace, entry, PTL_CORRUPT);
+		return PTL_CORRUPT;
+	}
+	*header = (struct ptl_buffer_header){
+		.codec = buffer->codec,
+		.flags = entry->usable ? 0 : header->flags,
+		.reserved1 = entry->usable ? 0 : header->reserved1,
+		.reserved2 = entry->usable ? 0 : header->reserved2,
+		.kind = buffer->stream.kind,
+		.stream = buffer->stream.id,
+		.cpu = buffer->stream.cpu,
+		.pid = buffer->stream.pid,
+		.tid = buffer->stream.tid,
+		.records = buffer->records,
+		.side_size = entry->side_size,
+		.raw_size = buffer->raw_size,
+		.stored_size = buffer->stored_size,
+		.sequence = buffer->sequence,
+		.first_time = buffer->first_time,
+		.last_time = buffer->last_time,
+		.position = buffer->position,
+		.payload_checksum = entry->checksum,
+	};
+	return 0;
+}
+
+/* Blobs that are in the file now are not stored again. A damaged side area is left out. */
+static int take_side(struct ptl_writer *writer, struct ptl_trace *trace,
+		     const struct ptl_entry *entry, struct ptl_job *job)
+{
+	const struct ptl_buffer_header *header = &job->header;
 	struct ptl_side side;
 	uint8_t *data = job->file.data + PTL_BUFFER_HEADER_SIZE;
 	int status = ptl_side_decode(data, header->side_size, header->kind, header->position,
 				     header->first_time, header->raw_size, false, 0, &side);
 
 	if (status == PTL_CORRUPT) {
+		/* The reader may have it from the index, and not know. */
+		ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, header->stream,
+			       "stream %" PRIu32 ", sequence %" PRIu64 ": the side area is damaged",
+			       header->stream, header->sequence);
 		memmove(data, data + header->side_size, header->stored_size);
 		job->file.size -= header->side_size;
 		job->header.side_size = 0;
@@ -312,6 +355,10 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 	struct ptl_writer_stream *stream = NULL;
 	int status;
 
+	/* What this version knows to be wrong, which is on the list of damage, is not made a part of another file. */
+	if (!entry->usable && entry->buffer.codec <= PTL_CODEC_ZSTD &&
+	    trace->header.minor <= PTL_VERSION_MINOR)
+		return ptl_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
 	ptl_queue_reuse(&writer->queue, job);
 	status = read_buffer(trace, entry, job);
 
@@ -319,9 +366,9 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 		status = check_payload(trace, entry, job);
 	if (status)
 		return status;
-	if (!ptl_buffer_header_decode(job->file.data, &job->header))
-		return ptl_fail(PTL_CORRUPT, "the header of a buffer has changed");
-	status = take_side(writer, &job->header, job);
+	status = take_header(trace, entry, job);
+	if (!status)
+		status = take_side(writer, trace, entry, job);
 	if (!status && change)
 		status = change_buffer(job, change);
 	if (!status && change && change->recompress)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the relogger: what passes, what callbacks change, drop and add, the reorder window, ranges, merging. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -759,6 +760,79 @@ static void everything_is_compressed_anew(void **state)
 	assert_true(sizes[1] >= sizes[2]);
 }
 
+/* Writes a trace bit by bit into a file that the relogger waits for. */
+static void *write_slowly(void *context)
+{
+	const int *files = context;
+	uint8_t data[1000];
+	ssize_t size;
+
+	for (off_t at = 0; (size = pread(files[0], data, sizeof(data), at)) > 0; at += size) {
+		if (pwrite(files[1], data, (size_t)size, at) != size)
+			break;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static void *cancel_soon(void *context)
+{
+	usleep(30000);
+	ptl_relogger_cancel(context);
+	return NULL;
+}
+
+static void a_live_file_is_followed(void **state)
+{
+	const struct ptl_machine machine = machine_of("a");
+	int files[2] = {make_trace(&machine, own_code), new_file()};
+	struct run run = start(NULL, -1);
+	struct ptl_trace *trace;
+	pthread_t thread;
+	const int empty = new_file();
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, write_slowly, files), 0);
+	assert_int_equal(ptl_relogger_add_fd(run.relogger, files[1], "live", true, NULL, NULL), 0);
+	pthread_join(thread, NULL);
+	add_stage(&run, (struct ptl_relogger_callbacks){.event = keep}, NULL);
+	trace = finish(&run);
+	assert_int_equal(events_of(trace).count, 101);
+	assert_int_equal(ptl_loss_count(trace), 1);
+	ptl_close(trace);
+	close(files[0]);
+	/* Nobody writes: only cancelling ends the wait. */
+	run = start(NULL, -1);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, run.relogger), 0);
+	assert_int_equal(ptl_relogger_add_fd(run.relogger, empty, "empty", true, NULL, NULL), PTL_CANCELLED);
+	pthread_join(thread, NULL);
+	ptl_relogger_free(run.relogger);
+	close(run.output);
+	close(empty);
+}
+
+/* A pipe is read to its end. */
+static void a_pipe_is_spooled(void **state)
+{
+	const struct ptl_machine machine = machine_of("a");
+	int files[1] = {make_trace(&machine, own_code)}, ends[2];
+	struct run run = start(NULL, -1);
+	struct ptl_trace *trace;
+	uint8_t data[60000];
+	const ssize_t size = pread(files[0], data, sizeof(data), 0);
+
+	(void)state;
+	assert_true(size > 0 && (size_t)size < sizeof(data));
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], data, (size_t)size), size);
+	close(ends[1]);
+	assert_int_equal(ptl_relogger_add_fd(run.relogger, ends[0], "pipe", true, NULL, NULL), 0);
+	trace = finish(&run);
+	assert_int_equal(events_of(trace).count, 101);
+	ptl_close(trace);
+	close(files[0]);
+}
+
 /* --- tests: several inputs ---------------------------------------------------------------------------- */
 
 static struct ptl_trace *merge(const struct ptl_machine *a, const struct ptl_machine *b, bool with_callback)
@@ -922,6 +996,8 @@ int main(void)
 		cmocka_unit_test(ranges_of_a_stream_are_kept),
 		cmocka_unit_test(a_blob_is_left_out),
 		cmocka_unit_test(everything_is_compressed_anew),
+		cmocka_unit_test(a_live_file_is_followed),
+		cmocka_unit_test(a_pipe_is_spooled),
 		cmocka_unit_test(one_machine_shares_its_numbers),
 		cmocka_unit_test(other_machines_are_kept_apart),
 		cmocka_unit_test(times_never_fall_below_zero),
