@@ -27,7 +27,7 @@
 #define FAST_SHARE 20 /* percent of a ring */
 #define FULL_SHARE 50
 /* How long programs may take to tell of their state, and events under way to be published. */
-#define CAPTURE_TIME (500 * MILLISECOND)
+#define CAPTURE_TIME (1000 * MILLISECOND)
 #define LAST_WORDS 2
 #define LAST_ROUNDS 1000
 

@@ -125,7 +125,7 @@ def virtual_clock():
 
 def two_recorders():
     """two recorders at once get what each of them asked for"""
-    process = writer("line", "levels", "count=1000", "line")
+    process = writer("line", "levels", "count=1000", "say=done", "line")
     both = [start("-o", name, NONE, "--attach-providers", "-p", rule) for name, rule in
             (("a.ptl", NAME + ":error"), ("b.ptl", "*:info"))]
     wait_for(lambda: len((sessions(process.pid) or {}).get(NAME, [])) == 2, "both to turn it on")
@@ -134,7 +134,7 @@ def two_recorders():
     expect_equal([session["recorder"] for session in found["PTL-Test-Other"]], [both[1].pid])
     process.stdin.write("\n")
     process.stdin.flush()
-    time.sleep(0.2)
+    expect_equal(process.stdout.readline(), "done\n")
     for recorder in both:
         recorder.send_signal(signal.SIGINT)
         _, err = recorder.communicate(timeout=30)
