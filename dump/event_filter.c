@@ -47,7 +47,9 @@ int dump_event_patterns_add(struct dump_event_patterns *patterns, const char *te
 int dump_event_filter_level(struct dump_event_filter *filter, const char *text)
 {
 	for (uint8_t level = 1; dump_level_name(level); level++) {
-		if (strcasecmp(text, dump_level_name(level)) == 0 || (level == 4 && strcasecmp(text, "information") == 0)) {
+		const bool other = level == 4 && (strcasecmp(text, "info") == 0 || strcasecmp(text, "information") == 0);
+
+		if (other || strcasecmp(text, dump_level_name(level)) == 0) {
 			filter->level = level;
 			return 0;
 		}
