@@ -2,8 +2,11 @@
 /* Reads files that rules name; the most recently used stay in memory. */
 #include "relog/rules/files.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/file.h"
@@ -96,18 +99,68 @@ int rules_files_read(struct rules_files *files, const char *name, const uint8_t 
 	return 0;
 }
 
-int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data,
-			size_t size)
+static int open_file(const struct rules_files *files, const char *name, int *fd)
 {
-	const uint8_t *bytes;
-	size_t there;
-	int status = rules_files_read(files, name, &bytes, &there);
+	struct rules_arena arena = {0};
+	char *path = rules_files_path(files, name, &arena);
+	int status = path ? 0 : PTL_NO_MEMORY;
+
+	if (path) {
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (*fd < 0)
+			status = ptl_fail_errno("%s", path);
+	}
+	rules_arena_free(&arena);
+	return status;
+}
+
+static int size_of(const char *name, int fd, uint64_t *size)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0)
+		return ptl_fail_errno("%s", name);
+	*size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+	return 0;
+}
+
+int rules_files_size(struct rules_files *files, const char *name, uint64_t *size)
+{
+	int fd, status = open_file(files, name, &fd);
 
 	if (status < 0)
 		return status;
+	status = size_of(name, fd, size);
+	close(fd);
+	return status;
+}
+
+int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data,
+			size_t size)
+{
+	const uint64_t *known = ptl_byte_map_get(&files->by_name, name, strlen(name));
+	const uint8_t *bytes = NULL;
+	uint64_t there = 0;
+	size_t whole = 0;
+	int fd, status = known ? 0 : open_file(files, name, &fd);
+
+	if (!known && !status) {
+		status = size_of(name, fd, &there);
+		if (!status && there > RULES_FILE_SMALL && offset <= there && size <= there - offset)
+			status = ptl_read_at(fd, data, size, offset);
+		close(fd);
+		if (status < 0 || (there > RULES_FILE_SMALL && offset <= there && size <= there - offset))
+			return status;
+	}
+	if (!status && there <= RULES_FILE_SMALL) {
+		status = rules_files_read(files, name, &bytes, &whole);
+		there = whole;
+	}
+	if (status < 0)
+		return status;
 	if (offset > there || size > there - offset)
-		return ptl_fail(PTL_TRUNCATED, "%s has %zu bytes, too few for %zu at offset %llu", name, there,
-				size, (unsigned long long)offset);
+		return ptl_fail(PTL_TRUNCATED, "%s has %llu bytes, too few for %zu at offset %llu", name,
+				(unsigned long long)there, size, (unsigned long long)offset);
 	memcpy(data, bytes + offset, size);
 	return 0;
 }

@@ -28,12 +28,13 @@ static int check_overlap(const struct rules_run *run, const struct rules_spec *s
 
 	while (!run->options.replace &&
 	       (other = ptl_state_find_image(run->state, spec->pid, first, last))) {
+		uint64_t other_last = other->base + (other->size - 1);
+
 		if (!rules_is_nameless(other->file_name) && strcmp(other->file_name, spec->path) != 0)
 			return overlap(run, spec->at, spec->path, spec->base, spec->size, other);
-		if (other->size - 1 > UINT64_MAX - 1 - other->base || other->base + (other->size - 1) < first ||
-		    other->base + (other->size - 1) >= last)
+		if (other_last < first || other_last >= last)
 			break;
-		first = other->base + other->size;
+		first = other_last + 1;
 	}
 	return 0;
 }

@@ -82,14 +82,33 @@ static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *sc
 
 /* ---- code -------------------------------------------------------------------------------- */
 
+/* The part's bytes, or those of them that the file holds, into the trace. */
+static int store_code(struct rules_run *run, const char *path, uint64_t offset, uint64_t size,
+		      struct ptl_image_event *image)
+{
+	uint8_t *data;
+	int status;
+
+	if (size > RULES_DATA_FILE_MAX)
+		return ptl_fail_memory("the code of a section", size);
+	data = malloc(size);
+	if (!data)
+		return ptl_fail_memory("the code of a section", size);
+	status = rules_files_read_at(&run->files, path, offset, data, size);
+	if (!status) {
+		image->has_code = true;
+		status = run->output.blob(run->output.context, PTL_BLOB_CODE, data, size, image->code);
+	}
+	free(data);
+	return status;
+}
+
 int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
 		    const struct rules_body *body, const struct rules_part *part,
 		    struct ptl_image_event *image)
 {
-	uint64_t offset = part->file_offset, start = 0, size = part->size;
-	const uint8_t *data;
+	uint64_t offset = part->file_offset, start = 0, size = part->size, there = 0;
 	const char *path;
-	size_t there;
 	int status;
 
 	if (body->code == RULES_CODE_CAPTURED)
@@ -100,23 +119,20 @@ int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
 		if (__builtin_add_overflow(part->rva, start, &offset))
 			offset = UINT64_MAX;
 	}
-	if (!status) {
-		status = rules_files_read(&run->files, path, &data, &there);
-		if (status < 0)
-			status = ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->code_path->at.line,
-					     body->code_path->at.column);
-	}
 	if (status < 0)
 		return status;
-	if (offset >= there)
+	status = rules_files_size(&run->files, path, &there);
+	if (!status && offset >= there)
 		return rules_fail_at(run->rules, body->code_path->at,
-				     "expected code at offset %#llx of %s, found that it has %#zx bytes",
-				     (unsigned long long)offset, path, there);
-	/* A part may end in zeros that the file does not hold. */
-	if (size > there - offset)
-		size = there - offset;
-	image->has_code = true;
-	return run->output.blob(run->output.context, PTL_BLOB_CODE, data + offset, size, image->code);
+				     "expected code at offset %#llx of %s, found that it has %#llx bytes",
+				     (unsigned long long)offset, path, (unsigned long long)there);
+	if (!status)
+		/* A part may end in zeros that the file does not hold. */
+		status = store_code(run, path, offset, size > there - offset ? there - offset : size, image);
+	if (status < 0)
+		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->code_path->at.line,
+				   body->code_path->at.column);
+	return 0;
 }
 
 /* ---- symbols ----------------------------------------------------------------------------- */

@@ -159,6 +159,20 @@ seen = calls("files.ptl")
 check("and decodes", executed("files.ptl")[0][1] > gaps[1] and ("triple", "collatz") in seen and
       ("entry", "mixer") in seen, executed("files.ptl"), seen)
 
+# ---- forks ----------------------------------------------------------------------------------------------
+
+got = run(RECORD, "-q", "-o", "fork.ptl", "--", os.path.join(PROGRAMS, "fork_no_exec"))
+write("fork.rules", '''image process "fork_*" { path = "early.plg"; base = 0x5000000000; size = 4096; }
+image process "fork_*" { path = "late.plg"; base = 0x5000001000; size = 4096; load = 1ns; unload = 3600s; }
+''')
+got = relog("fork.ptl", "fork.rules", "fork2.ptl")
+parents = {i["pid"] for i in lines("fork.ptl", "images")}
+seen = {i["pid"] for i in lines("fork2.ptl", "images") if i["path"] == "early.plg"}
+check("what a process has, the processes that it forks have, too", got.returncode == 0 and len(parents) > 2 and
+      seen == parents, got.stderr, seen, parents)
+check("and they keep what they had", executed("fork2.ptl") == executed("fork.ptl") and
+      [i for i in lines("fork2.ptl", "images") if not i["path"].endswith(".plg")] == lines("fork.ptl", "images"))
+
 # ---- errors --------------------------------------------------------------------------------------------
 
 whole = '''image process "plugin_host" { path = "a.plugin"; base = 0x6000000000; size = 0x10000; }
