@@ -286,7 +286,7 @@ $(1): $(2)
 endef
 $(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(provider) $(format),$(record_libs)))
 $(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(elf) $(format),$(relog_libs)))
-$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(format),$(dump_libs)))
+$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(elf) $(format),$(dump_libs)))
 
 # A unit test is linked with the part in its name and the parts below, which keeps dependencies pointing
 # down. A name of no part gets everything.
@@ -299,7 +299,7 @@ part_provider := $(provider) $(format)
 part_record := $(record) $(qemu) $(elf) $(provider) $(format)
 part_qemu   := $(part_record)
 part_relog  := $(relog) $(elf) $(format)
-part_dump   := $(dump) $(format)
+part_dump   := $(dump) $(elf) $(format)
 part_of      = $(or $(part_$(word 2,$(subst _, ,$(notdir $(1))))),$(every_lib))
 $(foreach t,$(unit),$(eval $(call program,$(t),$(O)/obj/tests/unit/$(notdir $(t)).o \
 	$(call part_of,$(t)),$(every_ext) -lcmocka)))

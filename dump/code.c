@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/thread_pool.h"
+#include "dump/code_file.h"
 
 /* libipt maps files with offsets below 2 GiB only. */
 #define FILE_LIMIT ((uint64_t)1 << 30)
@@ -102,12 +103,14 @@ static int make_files(struct ptl_code *code)
 struct loading {
 	struct ptl_code *code;
 	struct ptl_trace *trace;
+	const struct ptl_outside_blob *outside; /* behind the trace's own */
 };
 
 static int load_blob(void *context, unsigned worker, size_t i)
 {
 	struct loading *loading = context;
 	struct code_blob *blob = &loading->code->blobs[i];
+	const size_t inside = ptl_blob_count(loading->trace);
 	uint8_t *data;
 	size_t size;
 	int status;
@@ -115,6 +118,12 @@ static int load_blob(void *context, unsigned worker, size_t i)
 	(void)worker;
 	if (!blob->wanted)
 		return 0;
+	if (i >= inside) {
+		data = loading->code->files[blob->file].data + blob->offset;
+		if (dump_code_from_file(&loading->outside[i - inside], data, &blob->size))
+			blob->data = data;
+		return 0;
+	}
 	status = ptl_blob_read(loading->trace, ptl_blob_at(loading->trace, i)->hash, blob->size,
 			       &data, &size);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_NOT_FOUND)
@@ -131,14 +140,17 @@ static int load_blob(void *context, unsigned worker, size_t i)
 /* Fills the files. Afterwards nothing writes to them: libipt checks that they stay as they are. */
 static int load_blobs(struct ptl_code *code, struct ptl_trace *trace, unsigned threads)
 {
-	struct loading loading = {code, trace};
+	struct loading loading = {code, trace, NULL};
 	const struct ptl_pipeline pipeline = {
 		.count = code->blob_count,
 		.threads = threads,
 		.context = &loading,
 		.work = load_blob,
 	};
-	int status = ptl_pipeline_run(&pipeline);
+	int status;
+
+	ptl_timeline_outside(code->timeline, &loading.outside);
+	status = ptl_pipeline_run(&pipeline);
 
 	for (size_t i = 0; i < code->file_count; i++)
 		mprotect(code->files[i].data, code->files[i].size, PROT_READ);
@@ -149,17 +161,19 @@ int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, 
 		  struct ptl_code **code)
 {
 	struct ptl_code *opened = calloc(1, sizeof(*opened));
+	const size_t inside = ptl_blob_count(trace);
+	const struct ptl_outside_blob *outside;
 	int status = 0;
 
 	if (!opened)
 		return ptl_fail_memory("code", sizeof(*opened));
 	opened->timeline = timeline;
-	opened->blob_count = ptl_blob_count(trace);
+	opened->blob_count = inside + ptl_timeline_outside(timeline, &outside);
 	opened->blobs = calloc(opened->blob_count + 1, sizeof(*opened->blobs));
 	if (!opened->blobs)
 		status = ptl_fail_memory("code", opened->blob_count * sizeof(*opened->blobs));
 	for (size_t i = 0; !status && i < opened->blob_count; i++) {
-		opened->blobs[i].size = ptl_blob_at(trace, i)->size;
+		opened->blobs[i].size = i < inside ? ptl_blob_at(trace, i)->size : outside[i - inside].size;
 		opened->blobs[i].wanted = opened->blobs[i].size &&
 					  ptl_timeline_uses_blob(timeline, (uint32_t)i);
 	}

@@ -67,20 +67,27 @@ static const struct dump_column columns[] = {
 	{"PATH", false},
 };
 
+/* Code that is not in the trace is looked for in the file that was mapped. */
+static bool code_stored(const struct images *images, const struct ptl_image_event *data)
+{
+	return data->has_code && ptl_blob_find(images->session->trace, data->code);
+}
+
 /* What of the image is in the file. */
 static void stored_cell(struct images *images, const struct ptl_image_event *data)
 {
 	struct dump_table *table = &images->table;
+	const bool code = code_stored(images, data);
 
-	if (data->has_code)
+	if (code)
 		dump_text_add(&table->text, "code");
 	if (data->has_symbols)
-		dump_text_add(&table->text, "+symbols");
+		dump_text_add(&table->text, code ? "+symbols" : "symbols");
 	if (data->has_debug)
-		dump_text_add(&table->text, "+debug");
+		dump_text_add(&table->text, code || data->has_symbols ? "+debug" : "debug");
 	if (!table->text.size)
 		dump_text_add(&table->text, "nothing");
-	dump_cell_text(table, data->has_code ? DUMP_STYLE_PLAIN : DUMP_STYLE_RED);
+	dump_cell_text(table, code ? DUMP_STYLE_PLAIN : DUMP_STYLE_RED);
 }
 
 static void text_image(struct images *images, const struct ptl_timeline_process *process,
@@ -151,6 +158,7 @@ static void json_image(struct images *images, const struct ptl_timeline_process 
 	dump_json_time(images->session, "unloaded", image->end == PTL_TIME_END ? 0 : image->end);
 	ptl_json_bool(json, "inherited", image->inherited);
 	json_bytes(json, "code", data->code, data->has_code ? PTL_HASH_SIZE : 0);
+	ptl_json_bool(json, "code_stored", code_stored(images, data));
 	json_bytes(json, "symbols", data->symbols, data->has_symbols ? PTL_HASH_SIZE : 0);
 	json_bytes(json, "debug", data->debug, data->has_debug ? PTL_HASH_SIZE : 0);
 	ptl_json_object_end(json);

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "dump/print_text.h"
+#include "dump/symbol_file.h"
 
 #define TABLE_MAX ((size_t)1 << 30) /* bytes of one symbol table */
 
@@ -24,7 +25,7 @@ struct dump_symbols {
 	/* For each image its table once it was asked for; `nothing` where there is none. */
 	_Atomic(struct ptl_symbol_table *) *by_image;
 	pthread_mutex_t lock; /* of what is below */
-	struct ptl_byte_map by_hash; /* index in tables */
+	struct ptl_byte_map by_hash; /* symbols' hash, or build id of a file that may have them: index in tables */
 	struct ptl_symbol_table **tables; /* owned */
 	size_t table_count;
 	atomic_size_t unreadable;
@@ -75,13 +76,19 @@ size_t dump_symbols_unreadable(const struct dump_symbols *symbols)
 	return symbols->unreadable;
 }
 
-/* NOTHING for a blob that cannot be read. */
-static struct ptl_symbol_table *read_table(struct dump_symbols *symbols, const uint8_t *hash)
+/* NOTHING for a blob that cannot be read, or a file that is not there. */
+static struct ptl_symbol_table *read_table(struct dump_symbols *symbols, const struct ptl_image_event *image)
 {
 	struct ptl_symbol_table *table = NOTHING;
 	uint8_t *data;
 	size_t size;
-	int status = ptl_blob_read(symbols->trace, hash, TABLE_MAX, &data, &size);
+	int status;
+
+	if (!image->has_symbols) {
+		table = dump_symbols_from_file(image);
+		return table ? table : NOTHING;
+	}
+	status = ptl_blob_read(symbols->trace, image->symbols, TABLE_MAX, &data, &size);
 
 	if (status == 0) {
 		status = ptl_symbols_decode(data, size, &table);
@@ -95,9 +102,11 @@ static struct ptl_symbol_table *read_table(struct dump_symbols *symbols, const u
 }
 
 /* Called with the lock held. Without memory names are missing, and counted as such. */
-static struct ptl_symbol_table *table_of(struct dump_symbols *symbols, const uint8_t *hash)
+static struct ptl_symbol_table *table_of(struct dump_symbols *symbols, const struct ptl_image_event *image)
 {
-	const uint64_t *known = ptl_byte_map_get(&symbols->by_hash, hash, PTL_HASH_SIZE);
+	const uint8_t *key = image->has_symbols ? image->symbols : image->build_id;
+	const size_t key_size = image->has_symbols ? PTL_HASH_SIZE : image->build_id_size;
+	const uint64_t *known = ptl_byte_map_get(&symbols->by_hash, key, key_size);
 	struct ptl_symbol_table **tables;
 
 	if (known)
@@ -106,11 +115,11 @@ static struct ptl_symbol_table *table_of(struct dump_symbols *symbols, const uin
 	if (tables)
 		symbols->tables = tables;
 	if (!tables ||
-	    ptl_byte_map_put(&symbols->by_hash, hash, PTL_HASH_SIZE, symbols->table_count) < 0) {
+	    ptl_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
 		symbols->unreadable++;
 		return NOTHING;
 	}
-	tables[symbols->table_count] = read_table(symbols, hash);
+	tables[symbols->table_count] = read_table(symbols, image);
 	return tables[symbols->table_count++];
 }
 
@@ -124,7 +133,7 @@ static struct ptl_symbol_table *table_of_image(struct dump_symbols *symbols, uin
 		return table;
 	data = &ptl_timeline_image(symbols->timeline, image)->data;
 	pthread_mutex_lock(&symbols->lock);
-	table = data->has_symbols ? table_of(symbols, data->symbols) : NOTHING;
+	table = data->has_symbols || data->build_id_size ? table_of(symbols, data) : NOTHING;
 	pthread_mutex_unlock(&symbols->lock);
 	atomic_store_explicit(&symbols->by_image[image], table, memory_order_release);
 	return table;

@@ -74,6 +74,7 @@ void ptl_timeline_free(struct ptl_timeline *timeline)
 	free(timeline->process_threads);
 	free(timeline->blob_sizes);
 	free(timeline->blobs_used);
+	free(timeline->outside);
 	ptl_pieces_free(&timeline->pieces);
 	ptl_hash_map_free(&timeline->last_process);
 	ptl_hash_map_free(&timeline->last_thread);
@@ -172,6 +173,7 @@ static int index_blobs(struct ptl_timeline *timeline, const struct ptl_trace *tr
 			return status;
 		timeline->blob_sizes[i] = blob->size;
 	}
+	timeline->blob_count = count;
 	return 0;
 }
 

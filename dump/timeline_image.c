@@ -85,11 +85,37 @@ static uint32_t use_blob(struct ptl_timeline *timeline, const uint8_t hash[PTL_H
 
 	if (!index)
 		return PTL_NONE;
-	timeline->blobs_used[*index] = true;
+	if (*index < timeline->blob_count)
+		timeline->blobs_used[*index] = true;
 	return (uint32_t)*index;
 }
 
 /* ---- images ------------------------------------------------------------------------------ */
+
+/* An image's bytes that are not in the trace may be in its file: *blob is a number for them. */
+static int use_outside(struct ptl_timeline *timeline, const struct ptl_image_event *data, uint32_t *blob)
+{
+	const size_t index = timeline->blob_count + timeline->outside_count;
+	struct ptl_outside_blob outside = {.file_offset = data->file_offset, .size = data->size};
+	int status;
+
+	/* No file has such a name: "//anon". */
+	if (data->file_name[0] != '/' || data->file_name[1] == '/' || index >= PTL_NONE)
+		return 0;
+	outside.path = ptl_timeline_text(timeline, data->file_name);
+	if (!outside.path)
+		return ptl_fail_memory("name of an image", 0);
+	memcpy(outside.hash, data->code, PTL_HASH_SIZE);
+	status = ptl_timeline_grow((void **)&timeline->outside, timeline->outside_count,
+				   &timeline->outside_capacity, sizeof(outside));
+	if (!status)
+		status = ptl_byte_map_put(&timeline->blobs, outside.hash, PTL_HASH_SIZE, index);
+	if (status)
+		return status;
+	timeline->outside[timeline->outside_count++] = outside;
+	*blob = (uint32_t)index;
+	return 0;
+}
 
 static int add_image(struct ptl_timeline *timeline, const struct ptl_timeline_image *data,
 		     uint32_t *index)
@@ -108,11 +134,19 @@ static int add_image(struct ptl_timeline *timeline, const struct ptl_timeline_im
 	return 0;
 }
 
+static uint64_t blob_size(const struct ptl_timeline *timeline, uint32_t blob)
+{
+	if (blob == PTL_NONE)
+		return 0;
+	return blob < timeline->blob_count ? timeline->blob_sizes[blob]
+					   : timeline->outside[blob - timeline->blob_count].size;
+}
+
 /* Puts a piece whose blob begins at base; where that is too short, the rest is without bytes. */
 static void put_piece(struct change *change, struct ptl_piece piece, uint64_t base)
 {
 	struct ptl_pieces *pieces = &change->timeline->pieces;
-	uint64_t size = piece.blob == PTL_NONE ? 0 : change->timeline->blob_sizes[piece.blob];
+	uint64_t size = blob_size(change->timeline, piece.blob);
 	uint64_t last = piece.last;
 
 	piece.offset = piece.first - base;
@@ -180,6 +214,11 @@ static int load_image(struct change *change, const struct ptl_image_event *data,
 
 	if (is_there(change, data, opcode))
 		return 0;
+	if (data->has_code && piece.blob == PTL_NONE) {
+		status = use_outside(timeline, data, &piece.blob);
+		if (status < 0)
+			return status;
+	}
 	status = add_image(timeline, &image, &piece.image);
 	if (status < 0)
 		return status;

@@ -102,7 +102,13 @@ void ptl_timeline_version(const struct ptl_timeline *timeline, uint32_t process,
 
 bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob)
 {
-	return timeline->blobs_used[blob];
+	return blob >= timeline->blob_count || timeline->blobs_used[blob];
+}
+
+size_t ptl_timeline_outside(const struct ptl_timeline *timeline, const struct ptl_outside_blob **blobs)
+{
+	*blobs = timeline->outside;
+	return timeline->outside_count;
 }
 
 bool ptl_version_find(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,

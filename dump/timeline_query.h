@@ -26,4 +26,15 @@ bool ptl_version_next(const struct ptl_timeline *timeline, uint32_t root, uint64
 /* Whether any image or code event ever gave its bytes by this blob. */
 bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob);
 
+/* Code that is not in the trace, but that a file may have: ptl-record --embed=none, ptl-relog --drop-code. */
+struct ptl_outside_blob {
+	uint8_t hash[PTL_HASH_SIZE]; /* of its bytes */
+	const char *path;
+	uint64_t file_offset;
+	uint64_t size; /* the file may end before */
+};
+
+/* All of them, whose blob numbers follow those of the trace; returns how many. */
+size_t ptl_timeline_outside(const struct ptl_timeline *timeline, const struct ptl_outside_blob **blobs);
+
 #endif

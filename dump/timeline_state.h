@@ -6,6 +6,7 @@
 #include "common/hash_map.h"
 #include "format/address_space.h"
 #include "dump/timeline.h"
+#include "dump/timeline_query.h"
 
 /* An address space from `time` on. */
 struct ptl_space_version {
@@ -54,6 +55,9 @@ struct ptl_timeline {
 	struct ptl_byte_map blobs;        /* hash of a blob: its index */
 	uint64_t *blob_sizes;             /* by that index */
 	bool *blobs_used;                 /* by that index: some piece of some version has it */
+	size_t blob_count;
+	struct ptl_outside_blob *outside; /* those whose bytes are not in the trace: indexes from blob_count on */
+	size_t outside_count, outside_capacity;
 	struct ptl_byte_map texts;        /* a string: the copy that all share */
 	struct ptl_text_chunk *chunks;
 	uint32_t *process_images; /* storage of data.images and data.threads of all processes */

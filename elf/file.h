@@ -48,4 +48,10 @@ bool ptl_elf_has_debug(const struct ptl_elf *elf);
 int ptl_elf_symbols(const struct ptl_elf *elf, const struct ptl_elf *debug,
 		       struct ptl_bytes *out);
 
+/*
+ * Opens the separate debug file of a build id, where Debian's -dbgsym packages put it: a descriptor, close-on-exec,
+ * or -1.
+ */
+int ptl_elf_open_debug(const uint8_t *build_id, size_t size);
+
 #endif

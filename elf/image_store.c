@@ -2,8 +2,6 @@
 /* Reads files once each and remembers what of them is in the trace. */
 #include "elf/image_store.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,12 +11,12 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
+#include "common/sha256.h"
 #include "elf/file.h"
 
 /* A larger mapping or debug file is not embedded: a bound on memory. */
 #define CODE_MAX ((uint64_t)1 << 30)
 #define DEBUG_MAX ((uint64_t)1 << 30)
-#define DEBUG_FOLDER "/usr/lib/debug/.build-id"
 
 /* What identifies the content of a file without reading it. */
 struct file_key {
@@ -138,28 +136,16 @@ static int put_range(struct ptl_image_store *store, int fd, uint64_t offset, uin
 	if (!bytes)
 		return ptl_fail_memory("a file's bytes", size);
 	if (ptl_read_at(fd, bytes, size, offset) == 0) {
-		status = store->put(store->context, type, bytes, size, hash);
+		/* Code that is not embedded is named all the same, so that its file can be told from others. */
+		status = store->embed == PTL_EMBED_NONE
+				 ? ptl_sha256_of(bytes, size, hash)
+				 : store->put(store->context, type, bytes, size, hash);
 		*done = status == 0;
 	} else {
 		store->unread++;
 	}
 	free(bytes);
 	return status;
-}
-
-/* Opens the separate debug file of a build id; -1 if there is none. */
-static int open_debug(const uint8_t *build_id, size_t size)
-{
-	char name[sizeof(DEBUG_FOLDER) + 2 * PTL_BUILD_ID_MAX + sizeof("//.debug")];
-	size_t used;
-
-	if (size < 2 || size > PTL_BUILD_ID_MAX)
-		return -1;
-	used = (size_t)snprintf(name, sizeof(name), "%s/%02x/", DEBUG_FOLDER, build_id[0]);
-	for (size_t i = 1; i < size; i++)
-		used += (size_t)snprintf(name + used, sizeof(name) - used, "%02x", build_id[i]);
-	snprintf(name + used, sizeof(name) - used, ".debug");
-	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
 /* The whole file that has the DWARF: elf's own, or the separate one. */
@@ -206,7 +192,7 @@ static int read_elf(struct ptl_image_store *store, int fd, const struct ptl_elf 
 	if (store->embed >= PTL_EMBED_SYMBOLS &&
 	    (!ptl_elf_has_symtab(elf) ||
 	     (store->embed == PTL_EMBED_DEBUG && !ptl_elf_has_debug(elf))))
-		debug_fd = open_debug(entry->build_id, entry->build_id_size);
+		debug_fd = ptl_elf_open_debug(entry->build_id, entry->build_id_size);
 	if (debug_fd >= 0 && ptl_elf_open(debug_fd, &debug) < 0)
 		debug = NULL;
 	if (store->embed >= PTL_EMBED_SYMBOLS)
@@ -259,7 +245,7 @@ static int read_piece(struct ptl_image_store *store, int fd, const struct piece_
 		size = key->size;
 	if (!elf || !ptl_elf_address(elf, key->offset, &entry->default_base))
 		entry->default_base = key->offset;
-	if (store->embed < PTL_EMBED_CODE || !size)
+	if (!size)
 		return 0;
 	if (size > CODE_MAX) {
 		store->unread++;

@@ -31,6 +31,7 @@ void ptl_image_store_free(struct ptl_image_store *store);
  * Puts the bytes of the open file fd, of which info tells, from offset on into the trace, with its symbols and
  * debug information, unless they are there; of *image sets has_code, has_symbols, has_debug, build_id and
  * default_base. What cannot be had is simply not there: only PTL_NO_MEMORY and the failure of `put` are failures.
+ * With PTL_EMBED_NONE nothing is put, but the code has its hash: whoever has the same file can take it from there.
  */
 int ptl_image_store_file(struct ptl_image_store *store, int fd, const struct stat *info,
 			 uint64_t offset, uint64_t size, struct ptl_image_event *image);
