@@ -329,7 +329,9 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 
 static uint64_t kept_bytes(const struct ptl_stream *stream, const struct ptl_stream_range *range)
 {
-	return (range->end < stream->bytes ? range->end : stream->bytes) - range->first;
+	const uint64_t end = range->end < stream->bytes ? range->end : stream->bytes;
+
+	return end > range->first ? end - range->first : 0;
 }
 
 static int cut_pt(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
@@ -389,7 +391,7 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 		return 0;
 	status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
 	if (status)
-		return status;
+		return status == PTL_NO_MEMORY ? status : 0;
 	ptl_relogger_input_info(input, &info);
 	first = loss->first_time ? loss->first_time + (uint64_t)info.time_shift : 0;
 	last = loss->last_time ? loss->last_time + (uint64_t)info.time_shift : UINT64_MAX;

@@ -250,8 +250,9 @@ static int take_provenance(struct redact *redact, const struct ptl_record *recor
 	struct ptl_provenance *step;
 	int status = ptl_provenance_decode(ptl_cursor(record->data, record->size), &step);
 
+	/* What cannot be read cannot be searched, and is left out. */
 	if (status)
-		return status;
+		return status == PTL_NO_MEMORY ? status : 0;
 	status = write_provenance(redact, step);
 	ptl_provenance_free(step);
 	return status;
@@ -284,7 +285,7 @@ static int take_loss(struct redact *redact, const struct ptl_relogger_input *inp
 	int status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
 
 	if (status)
-		return status;
+		return status == PTL_NO_MEMORY ? status : 0;
 	status = write_loss(redact, input, loss);
 	ptl_loss_free(loss);
 	return status;
