@@ -372,9 +372,95 @@ static void rundown_brings_a_reader_to_the_same_state(void **state)
 	}
 }
 
+/* ---- questions, and forks ------------------------------------------------------------------------ */
+
+static void fold(struct ptl_state *state, int status, struct ptl_event *event, uint64_t time, struct ptl_bytes *storage)
+{
+	assert_int_equal(status, 0);
+	event->time = time;
+	assert_int_equal(ptl_state_event(state, event), 0);
+	ptl_bytes_free(storage);
+}
+
+static void fold_process(struct ptl_state *state, uint64_t time, uint8_t opcode, uint32_t pid, uint32_t parent,
+			 const char *path)
+{
+	const struct ptl_process_event data = {.unique_key = pid, .process_id = pid, .parent_id = parent,
+					       .image_file_name = path, .command_line = path};
+	struct ptl_bytes storage = {0};
+	struct ptl_event event = {0};
+
+	fold(state, ptl_process_encode(&data, opcode, &storage, &event), &event, time, &storage);
+}
+
+static void fold_image(struct ptl_state *state, uint64_t time, uint8_t opcode, uint32_t pid, uint64_t base,
+		       uint64_t size, const char *name)
+{
+	const struct ptl_image_event data = {.base = base, .size = size, .process_id = pid, .file_name = name};
+	struct ptl_bytes storage = {0};
+	struct ptl_event event = {0};
+
+	fold(state, ptl_image_encode(&data, opcode, &storage, &event), &event, time, &storage);
+}
+
+struct inherited {
+	uint32_t pid;
+	uint64_t start;
+	unsigned calls;
+};
+
+static int note_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
+{
+	struct inherited *inherited = context;
+
+	assert_non_null(ptl_state_find_image(state, pid, 0, UINT64_MAX));
+	*inherited = (struct inherited){pid, start, inherited->calls + 1};
+	return 0;
+}
+
+static void questions_and_forks(void **unused)
+{
+	struct inherited inherited = {0};
+	struct ptl_state_process process;
+	struct ptl_state *state;
+
+	(void)unused;
+	assert_int_equal(ptl_state_new(&state), 0);
+	ptl_state_on_inherit(state, note_inherited, &inherited);
+	fold_process(state, 10, PTL_OPCODE_START_RUNDOWN, 1, 0, "/bin/init");
+	fold_image(state, 10, PTL_OPCODE_START_RUNDOWN, 1, BASE, 2 * PAGE, "a");
+	assert_string_equal(ptl_state_find_image(state, 1, BASE + PAGE, BASE + PAGE)->file_name, "a");
+	assert_null(ptl_state_find_image(state, 1, 0, BASE - 1));
+	assert_null(ptl_state_find_image(state, 2, BASE, BASE));
+
+	/* One that is told of in full begins with that; one that is not, with what its parent has. */
+	fold_process(state, 20, PTL_OPCODE_START, 2, 1, "");
+	fold_image(state, 20, PTL_OPCODE_LOAD, 2, BASE + 4 * PAGE, PAGE, "b");
+	fold_process(state, 20, PTL_OPCODE_START, 3, 1, "");
+	assert_int_equal(inherited.calls, 0);
+	fold_image(state, 21, PTL_OPCODE_UNLOAD, 1, BASE, 2 * PAGE, "");
+	assert_int_equal(inherited.calls, 1);
+	assert_int_equal(inherited.pid, 3);
+	assert_int_equal(inherited.start, 20);
+	assert_null(ptl_state_find_image(state, 2, BASE, BASE + PAGE));
+	assert_non_null(ptl_state_find_image(state, 3, BASE, BASE + PAGE));
+	assert_null(ptl_state_find_image(state, 1, 0, UINT64_MAX));
+
+	assert_true(ptl_state_find_process(state, 3, &process));
+	assert_string_equal(process.program, "/bin/init");
+	assert_int_equal(process.parent_id, 1);
+	fold_process(state, 30, PTL_OPCODE_END, 2, 1, "");
+	assert_false(ptl_state_find_process(state, 2, &process));
+	assert_true(ptl_state_process_at(state, 1, &process));
+	assert_int_equal(process.pid, 3);
+	assert_false(ptl_state_process_at(state, 2, &process));
+	ptl_state_free(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(questions_and_forks),
 		cmocka_unit_test(rundown_brings_a_reader_to_the_same_state),
 	};
 
