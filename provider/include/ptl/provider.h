@@ -87,10 +87,16 @@ struct ptl_provider {
 	uint32_t registered;
 };
 
-/* Defines a provider. To use it in other files: extern struct ptl_provider VARIABLE; */
+/*
+ * PTL_PROVIDER defines a provider, PTL_PROVIDER_DECLARE declares it in other files of the same program or shared
+ * object. Other modules may have one of the same name or even the same variable: it is another registration.
+ */
 #define PTL_PROVIDER(variable, name) PTL_PROVIDER_WITH_GUID(variable, name, {{0}})
 #define PTL_PROVIDER_WITH_GUID(variable, name, ...)                                                \
+	PTL_PROVIDER_DECLARE(variable);                                                            \
 	struct ptl_provider variable = {name, __VA_ARGS__, NULL, NULL, &ptl_nothing_enabled, 0, 0}
+#define PTL_PROVIDER_DECLARE(variable)                                                             \
+	extern __attribute__((visibility("hidden"))) struct ptl_provider variable
 
 /* ---- events ---- */
 

@@ -59,16 +59,21 @@ typedef uint16_t ptl_char16;
 		function##_fields, sizeof(function##_fields) / sizeof(function##_fields[0]) - 1};  \
 	PTL_COLLECT_("ptl_events", const struct ptl_event_definition, function##_event_listed_,    \
 		     function##_event);                                                            \
-	static inline __attribute__((unused)) void function(                                       \
-		PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))                           \
+	/* Apart, so that little is added to the code that asks. */                                 \
+	static __attribute__((noinline, unused)) void function##_write_(                           \
+		PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))                                         \
 	{                                                                                          \
-		if (ptl_event_enabled(&function##_event)) {                                        \
-			PTL_EACH_(PTL_LOCAL_, __VA_ARGS__)                                         \
-			const struct ptl_piece ptl_pieces_[] = {                                   \
-				PTL_EACH_(PTL_PIECE_, __VA_ARGS__){NULL, 0}};                      \
-			ptl_emit(&function##_event, ptl_pieces_,                                   \
-				 sizeof(ptl_pieces_) / sizeof(ptl_pieces_[0]) - 1);                \
-		}                                                                                  \
+		PTL_EACH_(PTL_LOCAL_, __VA_ARGS__)                                                 \
+		const struct ptl_piece ptl_pieces_[] = {                                           \
+			PTL_EACH_(PTL_PIECE_, __VA_ARGS__){NULL, 0}};                              \
+		ptl_emit(&function##_event, ptl_pieces_,                                           \
+			 sizeof(ptl_pieces_) / sizeof(ptl_pieces_[0]) - 1);                        \
+	}                                                                                          \
+	static inline __attribute__((unused)) void function(                                       \
+		PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))                                         \
+	{                                                                                          \
+		if (ptl_event_enabled(&function##_event))                                          \
+			function##_write_(PTL_ARGUMENTS_(__VA_ARGS__)(__VA_ARGS__));               \
 	}                                                                                          \
 	PTL_SEMICOLON_(function)
 
@@ -209,6 +214,18 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #define PTL_PARAMETER_LIST_(c, type, length, map, name) , const c *name, size_t name##_count
 #define PTL_PARAMETER_STRUCT_(c, type, members, map, name)
 
+#define PTL_ARGUMENT_(shape, ...) PTL_ARGUMENT_##shape##_(__VA_ARGS__)
+#define PTL_ARGUMENT_VALUE_(c, type, format, map, name) , name
+#define PTL_ARGUMENT_BOOL32_ PTL_ARGUMENT_VALUE_
+#define PTL_ARGUMENT_POINTER_ PTL_ARGUMENT_VALUE_
+#define PTL_ARGUMENT_OBJECT_ PTL_ARGUMENT_VALUE_
+#define PTL_ARGUMENT_TEXT_ PTL_ARGUMENT_VALUE_
+#define PTL_ARGUMENT_TEXT16_ PTL_ARGUMENT_VALUE_
+#define PTL_ARGUMENT_COUNTED_(c, type, format, map, name) , name, name##_size
+#define PTL_ARGUMENT_FIXED_ PTL_ARGUMENT_VALUE_
+#define PTL_ARGUMENT_LIST_(c, type, length, map, name) , name, name##_count
+#define PTL_ARGUMENT_STRUCT_(c, type, members, map, name)
+
 #define PTL_LOCAL_(shape, ...) PTL_LOCAL_##shape##_(__VA_ARGS__)
 #define PTL_LOCAL_VALUE_(c, type, format, map, name)
 #define PTL_LOCAL_BOOL32_(c, type, format, map, name) const uint32_t name##_ptl_ = name;
@@ -245,6 +262,9 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #define PTL_PARAMETERS_(...) PTL_JOIN_(PTL_PARAMETERS_OF_, PTL_SOME_(__VA_ARGS__))
 #define PTL_PARAMETERS_OF_0(...) void
 #define PTL_PARAMETERS_OF_1(...) PTL_REST_(PTL_EACH_(PTL_PARAMETER_, __VA_ARGS__))
+#define PTL_ARGUMENTS_(...) PTL_JOIN_(PTL_ARGUMENTS_OF_, PTL_SOME_(__VA_ARGS__))
+#define PTL_ARGUMENTS_OF_0(...)
+#define PTL_ARGUMENTS_OF_1(...) PTL_REST_(PTL_EACH_(PTL_ARGUMENT_, __VA_ARGS__))
 #define PTL_REST_(...) PTL_REST_OF_(__VA_ARGS__)
 #define PTL_REST_OF_(none, ...) __VA_ARGS__
 
