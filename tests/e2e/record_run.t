@@ -104,7 +104,7 @@ def embed():
         expect_equal(done.returncode, 0, done.stderr)
         own = [image for image in lines("images", what + ".ptl") if image["path"].endswith("/branches")]
         expect_equal(len(own), 1, what)
-        expect_equal((own[0]["code"] is not None, own[0]["symbols"] is not None), (code, symbols), what)
+        expect_equal((own[0]["code_stored"], own[0]["symbols"] is not None), (code, symbols), what)
         expect_equal(own[0]["debug"] is not None, what == "debug", what)
 
 
