@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decoding speed of the native engine against libipt's block decoder: same bytes, same code, one thread, one run.
+ * Decoding speed of the native engine against libipt's block decoder: same bytes, same code, one thread, one run. libipt
+ * runs with its image alone and with its image section cache, as ptxed does.
  *
  *     engine_bench [--json]                    the hardware traces in $PTL_SHARED_TRACES, and a random program
  *                                              whose code lies in 64 separate ranges
@@ -27,6 +28,8 @@
 #define ROUNDS 15      /* an odd number: the median is one of them */
 #define FIRST_ROUNDS 9
 #define RANDOM_STEPS 400000
+#define LEAST_SECONDS 0.02 /* a decoder runs at least so long, so that the others' use of the CPU's caches is past */
+#define SECTION_LIMIT ((uint64_t)1 << 30) /* libipt's cache: all code */
 
 struct range {
 	uint64_t base, size, offset;
@@ -49,11 +52,12 @@ struct sums {
 	uint64_t mixed; /* of all block addresses in order, so that none can be left out */
 };
 
+/* Of this thread's CPU time: what else runs on the machine changes it less. */
 static double now(void)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
@@ -216,9 +220,25 @@ static void open_native(struct native_decoder *decoder, struct subject *subject)
 struct libipt {
 	struct pt_block_decoder *decoder;
 	struct pt_image *image;
+	struct pt_image_section_cache *cache; /* NULL: without */
 };
 
-static void open_libipt(struct libipt *libipt, struct subject *subject)
+static void add_section(struct libipt *libipt, const char *path, const struct range *range)
+{
+	int status;
+
+	if (libipt->cache) {
+		status = pt_iscache_add_file(libipt->cache, path, range->offset, range->size, range->base);
+		if (status > 0)
+			status = pt_image_add_cached(libipt->image, libipt->cache, status, NULL);
+	} else {
+		status = pt_image_add_file(libipt->image, path, range->offset, range->size, NULL, range->base);
+	}
+	if (status < 0)
+		die("libipt image");
+}
+
+static void open_libipt(struct libipt *libipt, struct subject *subject, bool cached)
 {
 	struct pt_config config;
 	char path[64];
@@ -228,17 +248,25 @@ static void open_libipt(struct libipt *libipt, struct subject *subject)
 	config.end = subject->pt + subject->pt_size;
 	libipt->decoder = pt_blk_alloc_decoder(&config);
 	libipt->image = pt_image_alloc(NULL);
-	if (!libipt->decoder || !libipt->image)
+	libipt->cache = cached ? pt_iscache_alloc(NULL) : NULL;
+	if (!libipt->decoder || !libipt->image || (cached && !libipt->cache))
 		die("libipt");
+	if (cached && pt_iscache_set_limit(libipt->cache, SECTION_LIMIT) < 0)
+		die("libipt's section cache");
 	subject->code_file = memfd_create("code", 0);
 	if (subject->code_file < 0 || ptl_write_all(subject->code_file, subject->code, subject->code_size) < 0)
 		die("memory file");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", subject->code_file);
 	for (size_t i = 0; i < subject->range_count; i++)
-		if (pt_image_add_file(libipt->image, path, subject->ranges[i].offset, subject->ranges[i].size, NULL,
-				      subject->ranges[i].base) < 0)
-			die("libipt image");
+		add_section(libipt, path, &subject->ranges[i]);
 	pt_blk_set_image(libipt->decoder, libipt->image);
+}
+
+static void close_libipt(struct libipt *libipt)
+{
+	pt_blk_free_decoder(libipt->decoder);
+	pt_image_free(libipt->image);
+	pt_iscache_free(libipt->cache);
 }
 
 static void decode_libipt(struct libipt *libipt, struct sums *sums)
@@ -279,63 +307,105 @@ static double median(double *values, size_t count)
 	return values[count / 2];
 }
 
-static void report(bool json, const char *what, const char *subject, double bytes, double native, double libipt)
+/* Seconds of one decode, by each. */
+struct times {
+	double native, plain, cached;
+};
+
+static void report(bool json, const char *what, const char *subject, double bytes, const struct times *times)
 {
+	double ratio = times->plain / times->native, cached_ratio = times->cached / times->native;
+
 	if (json)
 		printf("{\"bench\":\"engine\",\"what\":\"%s\",\"trace\":\"%s\",\"native_mb_s\":%.1f,"
-		       "\"libipt_mb_s\":%.2f,\"ratio\":%.2f}\n",
-		       what, subject, bytes / native / 1e6, bytes / libipt / 1e6, libipt / native);
+		       "\"libipt_mb_s\":%.2f,\"libipt_cached_mb_s\":%.2f,\"ratio\":%.2f,\"ratio_cached\":%.2f}\n",
+		       what, subject, bytes / times->native / 1e6, bytes / times->plain / 1e6,
+		       bytes / times->cached / 1e6, ratio, cached_ratio);
 	else
-		printf("%-34s %-8s %10.1f MB/s %10.2f MB/s %8.1f x\n", what, subject, bytes / native / 1e6,
-		       bytes / libipt / 1e6, libipt / native);
+		printf("%-34s %-8s %8.1f MB/s %8.2f MB/s %6.1f x %8.2f MB/s %6.1f x\n", what, subject,
+		       bytes / times->native / 1e6, bytes / times->plain / 1e6, ratio, bytes / times->cached / 1e6,
+		       cached_ratio);
+}
+
+/* All decoders of a subject. */
+struct decoders {
+	struct subject *subject;
+	struct native_decoder native;
+	struct libipt plain, cached;
+	struct sums sums;
+};
+
+static void run_blocks(struct decoders *decoders)
+{
+	decode_native(&decoders->native, decoders->subject, take, &decoders->sums);
+}
+
+static void run_runs(struct decoders *decoders)
+{
+	decode_native(&decoders->native, decoders->subject, take_runs, &decoders->sums);
+}
+
+static void run_plain(struct decoders *decoders)
+{
+	decode_libipt(&decoders->plain, &decoders->sums);
+}
+
+static void run_cached(struct decoders *decoders)
+{
+	decode_libipt(&decoders->cached, &decoders->sums);
+}
+
+/* Seconds of one decode, of as many as take some time. */
+static double seconds_of(void (*decode)(struct decoders *), struct decoders *decoders)
+{
+	double start = now(), seconds;
+	unsigned count = 0;
+
+	do {
+		decode(decoders);
+		count++;
+		seconds = now() - start;
+	} while (seconds < LEAST_SECONDS);
+	return seconds / count;
 }
 
 /* Native and libipt in turn, so that a machine that changes its speed changes it for both. */
 static void measure_steady(struct subject *subject, bool json)
 {
-	double blocks[ROUNDS], runs[ROUNDS], theirs[ROUNDS];
-	struct native_decoder decoder;
-	struct libipt libipt;
-	struct sums sums = {0}, reference = {0};
+	static void (*const decodes[])(struct decoders *) = {run_runs, run_blocks, run_plain, run_cached};
+	double seconds[4][ROUNDS];
+	struct decoders decoders = {.subject = subject};
+	struct times times;
 
-	open_native(&decoder, subject);
-	open_libipt(&libipt, subject);
-	decode_native(&decoder, subject, take, &sums);
-	decode_libipt(&libipt, &reference);
-	for (size_t i = 0; i < ROUNDS; i++) {
-		double start = now();
-
-		decode_native(&decoder, subject, take_runs, &sums);
-		runs[i] = now() - start;
-		start = now();
-		decode_native(&decoder, subject, take, &sums);
-		blocks[i] = now() - start;
-		start = now();
-		decode_libipt(&libipt, &reference);
-		theirs[i] = now() - start;
-	}
-	report(json, "steady, ordered runs", subject->name, (double)subject->pt_size, median(runs, ROUNDS),
-	       median(theirs, ROUNDS));
-	report(json, "steady, every block looked at", subject->name, (double)subject->pt_size,
-	       median(blocks, ROUNDS), median(theirs, ROUNDS));
-	native_decoder_close(&decoder);
-	pt_blk_free_decoder(libipt.decoder);
-	pt_image_free(libipt.image);
+	open_native(&decoders.native, subject);
+	open_libipt(&decoders.plain, subject, false);
+	open_libipt(&decoders.cached, subject, true);
+	for (size_t i = 0; i < ROUNDS; i++)
+		for (size_t k = 0; k < 4; k++)
+			seconds[k][i] = seconds_of(decodes[k], &decoders);
+	times = (struct times){0, median(seconds[2], ROUNDS), median(seconds[3], ROUNDS)};
+	times.native = median(seconds[0], ROUNDS);
+	report(json, "steady, ordered runs", subject->name, (double)subject->pt_size, &times);
+	times.native = median(seconds[1], ROUNDS);
+	report(json, "steady, every block looked at", subject->name, (double)subject->pt_size, &times);
+	native_decoder_close(&decoders.native);
+	close_libipt(&decoders.plain);
+	close_libipt(&decoders.cached);
 }
 
 /* Seconds of one decode in this process. */
-static double decode_once(struct subject *subject, bool native)
+static double decode_once(struct subject *subject, const char *engine)
 {
 	struct native_decoder decoder;
 	struct libipt libipt;
 	struct sums sums = {0};
 	double start = now();
 
-	if (native) {
+	if (!strcmp(engine, "native")) {
 		open_native(&decoder, subject);
 		decode_native(&decoder, subject, take_runs, &sums);
 	} else {
-		open_libipt(&libipt, subject);
+		open_libipt(&libipt, subject, !strcmp(engine, "cached"));
 		decode_libipt(&libipt, &sums);
 	}
 	return now() - start;
@@ -356,14 +426,16 @@ static double run_fresh(const char *self, const char *engine, const char *direct
 
 static void measure_first(const char *self, const struct subject *subject, bool json)
 {
-	double native[FIRST_ROUNDS], libipt[FIRST_ROUNDS];
+	static const char *const engines[] = {"native", "plain", "cached"};
+	double seconds[3][FIRST_ROUNDS];
+	struct times times;
 
-	for (size_t i = 0; i < FIRST_ROUNDS; i++) {
-		native[i] = run_fresh(self, "native", subject->directory);
-		libipt[i] = run_fresh(self, "libipt", subject->directory);
-	}
-	report(json, "first decode in a fresh process", subject->name, (double)subject->pt_size,
-	       median(native, FIRST_ROUNDS), median(libipt, FIRST_ROUNDS));
+	for (size_t i = 0; i < FIRST_ROUNDS; i++)
+		for (size_t k = 0; k < 3; k++)
+			seconds[k][i] = run_fresh(self, engines[k], subject->directory);
+	times = (struct times){median(seconds[0], FIRST_ROUNDS), median(seconds[1], FIRST_ROUNDS),
+			       median(seconds[2], FIRST_ROUNDS)};
+	report(json, "first decode in a fresh process", subject->name, (double)subject->pt_size, &times);
 }
 
 static int measure_raw(const char *name, const char *directory, bool json)
@@ -416,7 +488,7 @@ int main(int argc, char **argv)
 		struct subject subject = {.directory = argv[3]};
 
 		load_subject(&subject);
-		printf("%.9f\n", decode_once(&subject, !strcmp(argv[2], "native")));
+		printf("%.9f\n", decode_once(&subject, argv[2]));
 		return 0;
 	}
 	if (argc == 3)
@@ -426,7 +498,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!json)
-		printf("%-34s %-8s %15s %15s %10s\n", "one thread", "trace", "native", "libipt", "ratio");
+		printf("%-34s %-8s %13s %22s %22s\n", "one thread, CPU time", "trace", "native", "libipt",
+		       "libipt with cache");
 	measure_hardware(json);
 	measure_random(json);
 	return 0;
