@@ -26,6 +26,14 @@ static void take_tma(struct native_clock *clock, uint16_t ctc, uint16_t fast)
 	clock->has_ctc = true;
 }
 
+/* value * numerator / denominator; a division of 128 bits only where it needs one, as MTC packets are frequent. */
+static uint64_t scale(uint64_t value, uint32_t numerator, uint32_t denominator)
+{
+	if (value <= UINT32_MAX)
+		return value * numerator / denominator;
+	return (uint64_t)((__uint128_t)value * numerator / denominator);
+}
+
 static void take_mtc(struct native_clock *clock, uint8_t mtc)
 {
 	unsigned shift = clock->machine->mtc_frequency;
@@ -39,8 +47,8 @@ static void take_mtc(struct native_clock *clock, uint8_t mtc)
 		mask = 0xffff;
 	clock->crystals += (ctc - clock->ctc) & mask;
 	clock->ctc = ctc;
-	clock->tsc = clock->base + (uint64_t)((__uint128_t)clock->crystals * clock->machine->ctc_numerator /
-					      clock->machine->ctc_denominator);
+	clock->tsc = clock->base + scale(clock->crystals, clock->machine->ctc_numerator,
+					 clock->machine->ctc_denominator);
 	clock->cycles = 0;
 }
 

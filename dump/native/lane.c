@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts TNT bits: out of packets, eight at a time, several lanes interleaved, and back into the decoder's state. */
+/* Counts TNT bits: out of packets, nine at a time, several lanes interleaved, and back into the decoder's state. */
 #include "dump/native/lane.h"
 
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #define ROUND_BITS (NATIVE_STRIDE_STEPS * NATIVE_STRIDE_BITS)
 #define BITS_MIN 512 /* fewer are not worth the change of hands */
 #define TNT_64 0xa302u
+#define MTC 0x59u
 #define AHEAD 4 /* TNT packets of 64 bits in a row that promise more */
 #define BELOW 2 /* stack[BELOW + depth - 1] is the newest */
 
@@ -100,6 +101,10 @@ static void take_packets(struct native_lane *lane)
 		if (__builtin_expect(is_full(word), 1)) {
 			put(&writer, word >> 16 << 17, 47);
 			at += 8;
+		} else if ((word & 0xff) == MTC) {
+			native_clock_packet(&lane->clock, &(struct ptl_pt_packet){.kind = PTL_PT_MTC,
+										  .mtc.ctc = word >> 8 & 0xff});
+			at += 2;
 		} else if (!take_packet(lane, &writer, &at)) {
 			break;
 		}

@@ -137,13 +137,13 @@ static inline uint64_t native_target_tag(uint64_t ip, unsigned mode)
  */
 #define NATIVE_STATE_NONE 0u /* flow is in no state that strides can go on from */
 
-#define NATIVE_STRIDE_BITS 8
+#define NATIVE_STRIDE_BITS 9
 #define NATIVE_STRIDE_SHIFT 15 /* log2 of the table's entries */
 /* Steps after which the sums of entries must still fit their fields. */
-#define NATIVE_STRIDE_STEPS 7
+#define NATIVE_STRIDE_STEPS 6
 
 /*
- * What the next eight bits do in a state. Several fit a cache line, as the time of a step is that of the load.
+ * What the next nine bits do in a state. Several fit a cache line, as the time of a step is that of the load.
  * `sums`: from bit 0 on 6 bits: how many TNT bits are consumed; 9: blocks; 15: instructions; 2: what it does to the
  * return stack as a signed number: pushes one address, pops one, or nothing.
  */

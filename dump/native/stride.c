@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks eight TNT bits once and remembers their sums. */
+/* Walks a few TNT bits once and remembers their sums. */
 #include "dump/native/stride.h"
 
 #include <stdlib.h>

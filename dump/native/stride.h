@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What eight TNT bits add up to, and where they lead: for views that only count. */
+/* What nine TNT bits add up to, and where they lead: for views that only count. */
 #ifndef PTL_DUMP_NATIVE_STRIDE_H
 #define PTL_DUMP_NATIVE_STRIDE_H
 
@@ -21,7 +21,7 @@ uint32_t native_state_get(struct native_strides *strides, struct native_node *no
 /* The entry for the state and the highest of the bits, made anew: an empty one where it cannot be made. */
 const struct native_stride *native_stride_make(struct native_code *code, uint32_t state, uint64_t bits);
 
-/* Works out what up to 8 bits do in a state; false: the bits or the state are none that strides can tell of. */
+/* Works out what up to NATIVE_STRIDE_BITS bits do in a state; false: the bits or the state are none that strides can tell of. */
 bool native_stride_walk(struct native_code *code, uint32_t state, uint32_t bits, unsigned count,
 			struct native_stride *made);
 
