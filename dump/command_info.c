@@ -149,6 +149,31 @@ static void put_machine(struct page *page)
 	put(page, "processor");
 }
 
+/* The other machines of a merged trace. */
+static void put_machines(struct page *page)
+{
+	struct ptl_bytes *text = &page->text;
+	char name[32];
+
+	for (size_t i = 1; i < ptl_machine_count(page->trace); i++) {
+		const struct ptl_machine *machine = ptl_machine_at(page->trace, i);
+
+		if (!machine)
+			continue;
+		dump_text_safe(text, *machine->hostname ? machine->hostname : machine->source);
+		dump_text_format(text, ", processes from %zu, times shifted by %+.9f s", i * PTL_MACHINE_IDS,
+				 (double)machine->time_shift / 1e9);
+		if (machine->shift_uncertainty == UINT64_MAX)
+			dump_text_add(text, ", for all that is known of its clock");
+		else if (machine->shift_uncertainty) {
+			dump_text_add(text, " +/- ");
+			dump_text_duration(text, machine->shift_uncertainty);
+		}
+		snprintf(name, sizeof(name), "machine %zu", i);
+		put(page, name);
+	}
+}
+
 static void put_clock(struct page *page)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
@@ -365,6 +390,7 @@ static int show_text(struct dump_session *session)
 
 	put_file(&page);
 	put_machine(&page);
+	put_machines(&page);
 	put_clock(&page);
 	put_pt(&page);
 	status = put_streams(&page);

@@ -188,6 +188,29 @@ static void put_provenance(struct dump_session *session)
 	ptl_json_array_end(json);
 }
 
+/* The other machines of a merged trace; nothing where there is one. */
+static void put_machines(struct ptl_json *json, const struct ptl_trace *trace)
+{
+	if (ptl_machine_count(trace) == 1)
+		return;
+	ptl_json_array(json, "other_machines");
+	for (size_t i = 1; i < ptl_machine_count(trace); i++) {
+		const struct ptl_machine *machine = ptl_machine_at(trace, i);
+
+		if (!machine)
+			continue;
+		ptl_json_object(json, NULL);
+		ptl_json_u64(json, "index", i);
+		ptl_json_u64(json, "first_id", i * PTL_MACHINE_IDS);
+		ptl_json_string(json, "hostname", machine->hostname);
+		ptl_json_string(json, "source", machine->source);
+		ptl_json_i64(json, "time_shift", machine->time_shift);
+		ptl_json_u64(json, "shift_uncertainty", machine->shift_uncertainty);
+		ptl_json_object_end(json);
+	}
+	ptl_json_array_end(json);
+}
+
 int dump_info_json(struct dump_session *session)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
@@ -208,6 +231,7 @@ int dump_info_json(struct dump_session *session)
 	ptl_json_bool(json, "software", machine->software);
 	ptl_json_bool(json, "redacted", machine->redacted);
 	put_machine(json, machine);
+	put_machines(json, session->trace);
 	put_clock(json, machine);
 	put_pt(json, machine);
 	put_streams(session);

@@ -17,6 +17,7 @@ int ptl_flow_source_open(struct ptl_flow_source *source, struct ptl_trace *trace
 	*source = (struct ptl_flow_source){
 		.trace = trace,
 		.class = class,
+		.code = code,
 		.errata = ptl_errata_of(ptl_trace_machine(trace)),
 	};
 	return class->open(code, ptl_trace_machine(trace), &source->engine);
@@ -24,11 +25,41 @@ int ptl_flow_source_open(struct ptl_flow_source *source, struct ptl_trace *trace
 
 void ptl_flow_source_close(struct ptl_flow_source *source)
 {
+	for (size_t i = 1; source->others && i < ptl_machine_count(source->trace); i++)
+		if (source->others[i])
+			source->class->close(source->others[i]);
+	free(source->others);
 	if (source->engine)
 		source->class->close(source->engine);
 	for (size_t i = 0; i < PTL_ENGINE_PLACES; i++)
 		free(source->places[i].bytes);
 	*source = (struct ptl_flow_source){0};
+}
+
+/* The clock, and the errata, of a segment are those of the machine that recorded it. */
+static int engine_of(struct ptl_flow_source *source, const struct ptl_segment *segment,
+		     struct ptl_engine **engine)
+{
+	const size_t count = ptl_machine_count(source->trace);
+	const uint32_t id = segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
+	const size_t index = id == PTL_NO_ID ? 0 : id / PTL_MACHINE_IDS;
+
+	*engine = source->engine;
+	if (index == 0 || index >= count || !ptl_machine_at(source->trace, index))
+		return 0;
+	if (!source->others)
+		source->others = calloc(count, sizeof(struct ptl_engine *));
+	if (!source->others)
+		return ptl_fail_memory("decoders", count * sizeof(struct ptl_engine *));
+	if (!source->others[index]) {
+		const int status = source->class->open(source->code, ptl_machine_at(source->trace, index),
+						       &source->others[index]);
+
+		if (status)
+			return status;
+	}
+	*engine = source->others[index];
+	return 0;
 }
 
 static int give_gap(const struct ptl_segment *segment, const struct ptl_flow_sink *sink,
@@ -163,13 +194,16 @@ int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *s
 {
 	struct ptl_segment_bytes *place = &source->places[0];
 	struct ptl_engine_input input;
+	struct ptl_engine *engine;
 	int status;
 
 	if (!segment->has_psb)
 		return skip_rest(source, place, segment, segment->offset, sink);
-	status = prepare(source, place, segment, &input);
+	status = engine_of(source, segment, &engine);
+	if (!status)
+		status = prepare(source, place, segment, &input);
 	if (!status && input.size)
-		status = source->class->decode(source->engine, &input, sink);
+		status = source->class->decode(engine, &input, sink);
 	if (!status)
 		status = skip_rest(source, place, segment, segment->offset + input.size, sink);
 	return status;
@@ -232,7 +266,7 @@ int ptl_flow_count(struct ptl_flow_source *source, const struct ptl_flow_portion
 	const struct ptl_engine_feed feed = {next_segment, segment_done, &counting};
 	int status = 0;
 
-	if (source->class->count) {
+	if (source->class->count && ptl_machine_count(source->trace) == 1) {
 		status = source->class->count(source->engine, &feed);
 		*failed = counting.current;
 		return status;

@@ -18,6 +18,8 @@ struct ptl_flow_source {
 	struct ptl_trace *trace;
 	const struct ptl_engine_class *class;
 	struct ptl_engine *engine;
+	struct ptl_code *code;
+	struct ptl_engine **others; /* of a merged trace: by machine, from 1 on, made when they are needed */
 	struct ptl_errata errata; /* of the trace's CPU */
 	struct ptl_segment_bytes places[PTL_ENGINE_PLACES]; /* the first one, where segments come one by one */
 };

@@ -83,6 +83,9 @@ if apart.returncode == 0:
     shown = run(DUMP, "processes", "--json", "ac.ptl").stdout
     pids = {pid for pid, _ in stats("a.ptl")} | {pid for pid, _ in others}
     check("processes shows both", all(f'"pid":{pid}' in shown for pid in pids), shown)
+    machines = info("ac.ptl").get("other_machines", [])
+    check("info names the other machine", [(m["index"], m["first_id"], m["time_shift"]) for m in machines] ==
+          [(1, 10000000, 0)] and "machine 1" in run(DUMP, "info", "ac.ptl").stdout, machines)
     run(RELOG, "ac.ptl", "-o", "ac2.ptl")
     check("a copy of a merged trace is the same", content("ac.ptl") == content("ac2.ptl"))
 else:
