@@ -248,10 +248,11 @@ int record_share_ring_next(struct record_share_ring *ring, struct record_share_e
 			   uint64_t *lost)
 {
 	const size_t left = ring->used - ring->at;
-	const uint8_t *at = ring->bytes + ring->at;
+	const uint8_t *at;
 
 	if (!left)
 		return PTL_NOT_FOUND;
+	at = ring->bytes + ring->at;
 	if (left >= sizeof(event->header))
 		memcpy(&event->header, at, sizeof(event->header));
 	if (left < sizeof(event->header) || !is_sound(&event->header, left)) {
