@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -110,12 +109,11 @@ check("nothing secret is left", not survivors("all.ptl", SECRETS), survivors("al
 check("the flow is the same", flow("secret.ptl") == flow("all.ptl"))
 check("the trace says that it is redacted", "redacted" in run(dump, "info", "all.ptl"))
 check("and is whole", not run(dump, "info", "all.ptl").count("damage"))
-host = socket.gethostname()
 machine = lines("info", "--json", "all.ptl")[0]["machine"]
-check("the host has no name", len(host) < 3 or host not in json.dumps(machine), machine)
+check("the host has no name", re.fullmatch(r"x[a-z0-9]{10}", machine["hostname"]), machine)
 image = next(item for item in lines("images", "--json", "all.ptl") if item["path"].endswith(".bin"))
-check("structure and extensions stay", re.fullmatch(r"(/tmp|/var|/x[a-z0-9]{10})*/x[a-z0-9]{10}/home(/x[a-z0-9]{10}){3}\.bin",
-                                                    image["path"]), image["path"])
+check("structure and extensions stay", re.search(r"/x[a-z0-9]{10}/home(/x[a-z0-9]{10}){3}\.bin$", image["path"]),
+      image["path"])
 check("system libraries keep their names", any(item["path"].startswith("/usr/lib/") for item in
                                                lines("images", "--json", "all.ptl")))
 check("command lines keep their number of words",
