@@ -14,6 +14,7 @@ struct flow_options {
 	enum dump_flow_level level;
 	bool merge;
 	bool source;
+	bool bounds;
 };
 
 static const char *const level_names[] = {
@@ -52,6 +53,15 @@ static int take_source(void *target, const char *argument)
 	return 0;
 }
 
+static int take_bounds(void *target, const char *argument)
+{
+	struct flow_options *options = target;
+
+	(void)argument;
+	options->bounds = true;
+	return 0;
+}
+
 static const struct ptl_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"level", 'l', "LEVEL", "One line for each block (default), instruction or taken branch.",
@@ -62,6 +72,9 @@ static const struct ptl_option own_options[] = {
 	 "Adds source lines, from debug information in the trace or in files on disk that have the "
 	 "right build id.",
 	 take_source},
+	{"bounds", 0, NULL,
+	 "Adds to each time between which times the code was executed, as far as timing packets tell.",
+	 take_bounds},
 	{NULL},
 };
 
@@ -132,6 +145,7 @@ static int run(struct dump_session *session)
 		.start_time = ptl_trace_machine(session->trace)->start_time,
 		.level = options->level,
 		.merged = options->merge,
+		.bounds = options->bounds,
 		.dim = dump_dim(session),
 		.red = dump_red(session),
 		.bold = dump_bold(session),

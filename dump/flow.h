@@ -144,7 +144,16 @@ struct ptl_mark {
 	size_t block;         /* index in the batch's blocks */
 	uint64_t time;        /* trace clock; 0 unknown */
 	uint32_t speculative; /* non-zero within a TSX transaction */
+	/*
+	 * The blocks were executed between time - before and time + after, in nanoseconds; PTL_UNBOUNDED: not known. What
+	 * the timing packets around them say: a branch may be sent some time after it was executed, and the packet that
+	 * tells the time may come some time before it.
+	 */
+	uint32_t before;
+	uint32_t after;
 };
+
+#define PTL_UNBOUNDED UINT32_MAX
 
 /* Blocks that were executed one after the other, with nothing between, and what they add up to. */
 struct ptl_run {
@@ -192,6 +201,12 @@ struct ptl_batch_cursor {
 static inline struct ptl_batch_cursor ptl_batch_walk(const struct ptl_batch *batch)
 {
 	return (struct ptl_batch_cursor){.batch = batch};
+}
+
+/* The mark of the block at hand; NULL: there is none. */
+static inline const struct ptl_mark *ptl_batch_mark(const struct ptl_batch_cursor *cursor)
+{
+	return cursor->next_mark ? &cursor->batch->marks[cursor->next_mark - 1] : NULL;
 }
 
 /* The next block or event; false at the end. */

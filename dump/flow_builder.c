@@ -30,7 +30,8 @@ void ptl_flow_begin(struct ptl_flow_builder *builder, const struct ptl_flow_sink
 	ptl_flow_table_trim(&builder->table);
 	builder->sink = sink;
 	builder->open.instructions = 0;
-	builder->mark = (struct ptl_mark){0};
+	/* libipt does not tell how far away timing packets are. */
+	builder->mark = (struct ptl_mark){.before = PTL_UNBOUNDED, .after = PTL_UNBOUNDED};
 	reset(builder);
 }
 

@@ -52,7 +52,14 @@ static bool is_all_inside(const struct ptl_flow_window *window, const struct ptl
 static void keep_block(struct ptl_flow_window *window, const struct ptl_batch_cursor *cursor,
 		       struct ptl_batch *cut)
 {
-	struct ptl_mark mark = {cut->block_count, cursor->time, cursor->speculative};
+	const struct ptl_mark *known = ptl_batch_mark(cursor);
+	struct ptl_mark mark = {
+		.block = cut->block_count,
+		.time = cursor->time,
+		.speculative = cursor->speculative,
+		.before = known ? known->before : PTL_UNBOUNDED,
+		.after = known ? known->after : PTL_UNBOUNDED,
+	};
 	const struct ptl_mark *last = cut->mark_count ? &window->marks[cut->mark_count - 1] : NULL;
 
 	if (!last || last->time != mark.time || last->speculative != mark.speculative)

@@ -25,8 +25,16 @@ struct dump_flow_print {
 	struct dump_sources *sources; /* NULL: no source lines */
 	uint64_t start_time;          /* trace clock; times are shown since then */
 	enum dump_flow_level level;
+	bool bounds;                  /* times have their bounds with them */
 	bool merged;                  /* lines of several threads are mixed: each names its own */
 	const char *dim, *red, *bold, *plain; /* escape sequences, or "" */
+};
+
+/* When something happened, in the trace's clock; 0: not known. */
+struct dump_flow_time {
+	uint64_t time;     /* estimate */
+	uint64_t earliest; /* bounds */
+	uint64_t latest;
 };
 
 /* A place in code. */
@@ -51,7 +59,7 @@ struct dump_flow_format {
 	void (*heading)(const struct dump_flow_print *print, const struct ptl_segment *segment,
 			struct ptl_bytes *text);
 	void (*head)(const struct dump_flow_print *print, const struct ptl_segment *segment,
-		     uint64_t time, struct ptl_bytes *text);
+		     const struct dump_flow_time *time, struct ptl_bytes *text);
 	void (*block)(const struct dump_flow_print *print, const struct ptl_block *block,
 		      struct ptl_bytes *text);
 	/* The instruction of index i, which is at ip; code are its bytes. */

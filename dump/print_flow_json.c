@@ -57,14 +57,10 @@ static void add_id(const char *key, uint32_t id, struct ptl_bytes *text)
 	dump_text_add(text, ",");
 }
 
-static void head(const struct dump_flow_print *print, const struct ptl_segment *segment,
-		 uint64_t time, struct ptl_bytes *text)
+static void add_time(const struct dump_flow_print *print, const char *key, uint64_t time,
+		     struct ptl_bytes *text)
 {
-	dump_text_add(text, "{");
-	add_id("\"cpu\":", segment->cpu, text);
-	add_id("\"pid\":", segment->pid, text);
-	add_id("\"tid\":", segment->tid, text);
-	dump_text_add(text, "\"time\":");
+	dump_text_add(text, key);
 	if (!time) {
 		dump_text_add(text, "null");
 	} else if (time < print->start_time) {
@@ -74,6 +70,20 @@ static void head(const struct dump_flow_print *print, const struct ptl_segment *
 		dump_text_decimal(text, time - print->start_time);
 	}
 	dump_text_add(text, ",");
+}
+
+static void head(const struct dump_flow_print *print, const struct ptl_segment *segment,
+		 const struct dump_flow_time *time, struct ptl_bytes *text)
+{
+	dump_text_add(text, "{");
+	add_id("\"cpu\":", segment->cpu, text);
+	add_id("\"pid\":", segment->pid, text);
+	add_id("\"tid\":", segment->tid, text);
+	add_time(print, "\"time\":", time->time, text);
+	if (print->bounds) {
+		add_time(print, "\"earliest\":", time->earliest, text);
+		add_time(print, "\"latest\":", time->latest, text);
+	}
 }
 
 /* ---- places -------------------------------------------------------------------------------------- */

@@ -29,6 +29,8 @@ static void titles(const struct dump_flow_print *print, struct ptl_bytes *text)
 
 	dump_text_add(text, print->dim);
 	dump_text_add(text, "       time ms  ");
+	if (print->bounds)
+		dump_text_add(text, " not before ms    not after ms  ");
 	if (print->merged) {
 		const size_t start = text->size;
 
@@ -64,10 +66,16 @@ static void heading(const struct dump_flow_print *print, const struct ptl_segmen
 }
 
 static void head(const struct dump_flow_print *print, const struct ptl_segment *segment,
-		 uint64_t time, struct ptl_bytes *text)
+		 const struct dump_flow_time *time, struct ptl_bytes *text)
 {
-	dump_text_time(text, time, print->start_time);
+	dump_text_time(text, time->time, print->start_time);
 	dump_text_add(text, "  ");
+	if (print->bounds) {
+		dump_text_time(text, time->earliest, print->start_time);
+		dump_text_add(text, "  ");
+		dump_text_time(text, time->latest, print->start_time);
+		dump_text_add(text, "  ");
+	}
 	if (print->merged) {
 		const size_t start = text->size;
 

@@ -20,7 +20,7 @@ struct pending {
 	struct dump_flow_place from;
 	uint8_t branch;
 	uint64_t next_ip; /* behind the branch */
-	uint64_t time;
+	struct dump_flow_time time;
 };
 
 /* Where the flow goes on: a block, or an event that may say where it would have. */
@@ -35,7 +35,7 @@ struct landing {
 struct part {
 	struct dump_flow_lines lines;
 	struct ptl_bytes head;
-	uint64_t head_time;
+	struct dump_flow_time head_time;
 	bool opened;          /* its heading has been written, and the branch that leads to it */
 	struct landing first; /* what it begins with */
 	struct pending last;
@@ -158,16 +158,38 @@ static void free_spares(struct spares *spares)
  * back, which lines of one segment do not.
  */
 static int set_time(const struct view *view, const struct ptl_segment *segment, struct part *part,
-		    uint64_t time)
+		    const struct dump_flow_time *time)
 {
-	if (part->head.size && time <= part->head_time)
+	bool later = !part->head.size || time->time > part->head_time.time;
+	bool bounds = view->print->bounds && (time->earliest != part->head_time.earliest ||
+					      time->latest != part->head_time.latest);
+	uint64_t before = part->head_time.time;
+
+	if (!later && !bounds)
 		return 0;
 	part->head.size = 0;
-	part->head_time = time;
-	view->run->format->head(view->print, segment, time, &part->head);
+	part->head_time = *time;
+	if (!later)
+		part->head_time.time = before;
+	view->run->format->head(view->print, segment, &part->head_time, &part->head);
 	if (part->head.failed)
 		return ptl_fail_memory("line", 0);
-	return view->merge ? dump_flow_lines_at(&part->lines, time) : 0;
+	return view->merge && later ? dump_flow_lines_at(&part->lines, time->time) : 0;
+}
+
+/* The time of the block at hand. */
+static struct dump_flow_time time_of(const struct ptl_batch_cursor *cursor)
+{
+	const struct ptl_mark *mark = ptl_batch_mark(cursor);
+	struct dump_flow_time time = {.time = cursor->time};
+
+	if (!mark || !mark->time)
+		return time;
+	if (mark->before != PTL_UNBOUNDED)
+		time.earliest = mark->time - mark->before;
+	if (mark->after != PTL_UNBOUNDED)
+		time.latest = mark->time + mark->after;
+	return time;
 }
 
 static bool is_wanted(const struct view *view, uint32_t image)
@@ -218,7 +240,7 @@ static int write_branch(const struct view *view, const struct ptl_segment *segme
 	    !(is_wanted(view, branch.from.image) ||
 	      (branch.has_to && is_wanted(view, branch.to.image))))
 		return 0;
-	status = set_time(view, segment, part, pending->time);
+	status = set_time(view, segment, part, &pending->time);
 	if (status == 0)
 		dump_flow_write_branch(writer, &part->head, &branch, &part->lines.text);
 	return status;
@@ -284,6 +306,7 @@ static int take_block(const struct view *view, const struct ptl_segment *segment
 		      const struct ptl_batch_cursor *cursor)
 {
 	const struct ptl_block *block = cursor->block;
+	struct dump_flow_time time;
 	int status;
 
 	if (view->print->level == DUMP_FLOW_BRANCH) {
@@ -295,12 +318,13 @@ static int take_block(const struct view *view, const struct ptl_segment *segment
 						      {block->last_ip, block->image},
 						      block->branch,
 						      block->ip + block->size,
-						      cursor->time};
+						      time_of(cursor)};
 		return status;
 	}
 	if (!is_wanted(view, block->image))
 		return 0;
-	status = set_time(view, segment, part, cursor->time);
+	time = time_of(cursor);
+	status = set_time(view, segment, part, &time);
 	if (status == 0)
 		dump_flow_write_block(writer, &part->head, block, &part->lines.text);
 	return status;
@@ -311,6 +335,7 @@ static int take_event(const struct view *view, const struct ptl_segment *segment
 		      const struct ptl_flow_event *event)
 {
 	struct dump_flow_place from = {0, PTL_NONE}, to = {0, PTL_NONE};
+	const struct dump_flow_time time = {.time = event->time};
 	int status = 0;
 
 	if (view->print->level == DUMP_FLOW_BRANCH && ptl_event_splits(event->kind)) {
@@ -326,7 +351,7 @@ static int take_event(const struct view *view, const struct ptl_segment *segment
 	if (status < 0 || (event->kind != PTL_FLOW_GAP && !is_wanted(view, from.image) &&
 			   !is_wanted(view, to.image)))
 		return status;
-	status = set_time(view, segment, part, event->time);
+	status = set_time(view, segment, part, &time);
 	if (status < 0)
 		return status;
 	ptl_write_bytes(&part->lines.text, part->head.data, part->head.size);

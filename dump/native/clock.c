@@ -91,3 +91,16 @@ uint64_t native_clock_time(const struct native_clock *clock)
 		tsc += (uint64_t)((__uint128_t)clock->cycles * machine->nominal_ratio / clock->ratio);
 	return machine->tsc_zero + (uint64_t)((__uint128_t)tsc * machine->tsc_multiplier >> (machine->tsc_shift & 63));
 }
+
+uint32_t native_clock_period(const struct ptl_machine *machine)
+{
+	__uint128_t period;
+
+	if (machine->timing != PTL_TIMING_MTC || !machine->ctc_denominator || !machine->ctc_numerator ||
+	    !machine->tsc_multiplier)
+		return UINT32_MAX;
+	period = (__uint128_t)machine->ctc_numerator << (machine->mtc_frequency & 15);
+	period = (period / machine->ctc_denominator + 1) * machine->tsc_multiplier;
+	period = (period >> (machine->tsc_shift & 63)) + 1;
+	return period < UINT32_MAX ? (uint32_t)period : UINT32_MAX;
+}

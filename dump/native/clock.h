@@ -29,6 +29,11 @@ struct native_clock {
 void native_clock_start(struct native_clock *clock, const struct ptl_machine *machine);
 /* Takes any packet; those that tell no time change nothing. */
 void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet *packet);
+/*
+ * Nanoseconds of trace time in which another timing packet comes: MTC's period, if the machine says that there are MTC
+ * packets and how long it is. UINT32_MAX: not known.
+ */
+uint32_t native_clock_period(const struct ptl_machine *machine);
 /* The trace time now; 0 unknown. */
 uint64_t native_clock_time(const struct native_clock *clock);
 

@@ -57,6 +57,7 @@ static bool read_header(struct native_decoder *decoder)
 	decoder->stack_count = 0;
 	decoder->stack_runs = decoder->out.run_count;
 	decoder->lost_cause = PTL_GAP_NONE;
+	native_output_since(&decoder->out);
 	if (packet.kind == PTL_PT_OVF || within)
 		return true;
 	decoder->place = NATIVE_PLACE_KNOWN;
@@ -227,6 +228,7 @@ static int open_output(struct native_decoder *decoder)
 
 	decoder->out.before_flush = keep_calls;
 	decoder->out.flush_context = decoder;
+	decoder->out.period = native_clock_period(&decoder->machine);
 	return status;
 }
 

@@ -38,8 +38,29 @@ void native_output_start(struct native_output *output, const struct ptl_flow_sin
 	output->event_count = 0;
 	output->mark_count = 0;
 	output->time = 0;
+	output->since[0] = output->since[1] = 0;
 	output->speculative = false;
 	output->status = 0;
+}
+
+/* Nanoseconds from a to b; PTL_UNBOUNDED where one of them is not known, 0 where time goes back. */
+static uint32_t span(uint64_t a, uint64_t b)
+{
+	if (!a || !b || (b > a && b - a >= PTL_UNBOUNDED))
+		return PTL_UNBOUNDED;
+	return b > a ? (uint32_t)(b - a) : 0;
+}
+
+void native_output_tick(struct native_output *output, uint64_t time)
+{
+	/* No mark is due: there are blocks of the time before, and its mark is the last. */
+	if (output->run_limit && output->mark_count) {
+		output->marks[output->mark_count - 1].after = span(output->time, time);
+		output->since[0] = output->since[1];
+		output->since[1] = output->time;
+	}
+	output->time = time;
+	native_output_mark(output);
 }
 
 void native_output_flush(struct native_output *output)
@@ -78,6 +99,8 @@ void native_output_turn(struct native_output *output)
 			.block = output->block_count,
 			.time = output->time,
 			.speculative = output->speculative,
+			.before = span(output->since[0], output->time),
+			.after = output->time ? output->period : PTL_UNBOUNDED,
 		};
 	output->run_limit = NATIVE_BATCH_RUNS;
 }

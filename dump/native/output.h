@@ -24,6 +24,13 @@ struct native_output {
 	size_t event_count;
 	size_t mark_count;
 	uint64_t time;   /* of the next block */
+	/*
+	 * Times of the two marks before the next block's, 0 unknown. A block begins behind a branch that the packet before
+	 * its own tells of, at the latest; that packet was sent later than the branch was executed, but the one before was
+	 * not. So the block was not executed before the older one.
+	 */
+	uint64_t since[2];
+	uint32_t period; /* nanoseconds in which another timing packet comes; PTL_UNBOUNDED */
 	bool speculative;
 	size_t run_limit; /* of run_count: something is to be done before the next run; 0: a mark is due */
 	/* Called before runs are handed over, while they are still there. */
@@ -97,11 +104,19 @@ static inline void native_output_event(struct native_output *output, const struc
 	place->time = output->time;
 }
 
+/* Another time, which also bounds that of the blocks before. */
+void native_output_tick(struct native_output *output, uint64_t time);
+
 static inline void native_output_time(struct native_output *output, uint64_t time)
 {
 	if (output->time != time)
-		native_output_mark(output);
-	output->time = time;
+		native_output_tick(output, time);
+}
+
+/* The next block comes after the packet at hand, at the time that is known now: a PSB. */
+static inline void native_output_since(struct native_output *output)
+{
+	output->since[0] = output->since[1] = output->time;
 }
 
 #endif

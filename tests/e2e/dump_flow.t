@@ -222,5 +222,17 @@ check("lines in the trace need no file", lines_of("debug.ptl")[0] == found)
 other, errors = lines_of("symbols.ptl")
 check("without any debug information there is a warning", not other and b"--embed debug" in errors, other, errors)
 
+# ---- bounds of time -------------------------------------------------------------------------------
+
+record("mtc.ptl", "/bin/true", options=["--timing=mtc"])
+blocks = [line for line in objects("flow", "--bounds", "--json", "mtc.ptl") if line["type"] == "block"]
+bounded = [line for line in blocks if line["earliest"] is not None and line["latest"] is not None]
+check("nearly all blocks have bounds of time", len(bounded) > 0.9 * len(blocks) > 0, len(bounded), len(blocks))
+check("which begin before their own end", all(line["earliest"] <= line["latest"] for line in bounded))
+check("and say more than nothing", sorted(line["latest"] - line["earliest"] for line in bounded)[len(bounded) // 2] < 50e6)
+check("without the option there are none", all("earliest" not in line for line in objects("flow", "--json", "mtc.ptl")))
+text = dump("flow", "--bounds", "mtc.ptl").decode().splitlines()
+check("text has them in columns", "not before ms    not after ms" in text[1], *text[:3])
+
 print(f"1..{count}")
 shutil.rmtree(scratch)

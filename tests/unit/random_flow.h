@@ -29,6 +29,7 @@
 #define FLOW_32 16u      /* programs of 32-bit code */
 #define FLOW_RESTART 32u /* overflows that last to a PSB */
 #define FLOW_MODERN 64u  /* event trace, blocks, triggers: libipt does not know them */
+#define FLOW_CLOCK 128u  /* TSC packets, some in PSB+, with the true time */
 #define FLOW_ALL 63u     /* what all engines know */
 #define FLOW_DEFERRED_MAX 4
 
@@ -62,7 +63,7 @@ struct random_block {
 	enum random_end kind;
 };
 
-/* A program, one run of it, and the encoder's state. About 6 MiB: not for the stack. */
+/* A program, one run of it, and the encoder's state. About 10 MiB: not for the stack. */
 struct random_flow {
 	struct pt_random random;
 	struct pt_random more; /* of what features add: without them, the run is the same */
@@ -89,6 +90,8 @@ struct random_flow {
 	uint8_t pt[RANDOM_FLOW_PT + 64];
 	size_t pt_size;
 	uint64_t truth[RANDOM_FLOW_TRUTH];
+	uint64_t times[RANDOM_FLOW_TRUTH]; /* of each of them */
+	uint64_t clock;
 	size_t truth_count;
 	size_t proven; /* of truth: what the packets so far tell of */
 	unsigned segments, enables, asyncs, overflows;
@@ -325,11 +328,11 @@ static inline void flow_noise(struct random_flow *flow)
 			FLOW_PUT(flow, PTL_PT_PAD);
 		break;
 	case 1:
-		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow_value(flow, 40)});
+		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow_has(flow, FLOW_CLOCK) ? flow->clock : flow_value(flow, 40)});
 		FLOW_PUT(flow, PTL_PT_TMA, .tma = {.ctc = (uint16_t)flow_value(flow, 16), .fast = 3});
 		break;
 	case 2:
-		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow_value(flow, 40)});
+		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow_has(flow, FLOW_CLOCK) ? flow->clock : flow_value(flow, 40)});
 		break;
 	case 3:
 		FLOW_PUT(flow, PTL_PT_MTC, .mtc = {(uint8_t)flow_value(flow, 8)});
@@ -368,6 +371,8 @@ static inline void flow_psb(struct random_flow *flow, bool enabled, uint32_t ip)
 	flow->cpu_count = 0;
 	flow->pt_size += ptl_pt_put_cbr(flow_at(flow), 10);
 	flow->pt_size += ptl_pt_put_mode_exec(flow_at(flow), flow->mode == 64, flow->mode == 32, true);
+	if (flow_has(flow, FLOW_CLOCK))
+		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow->clock});
 	if (flow_has(flow, FLOW_EVENTS))
 		flow->pt_size += ptl_pt_put_mode_tsx(flow_at(flow), flow->in_transaction, false);
 	if (enabled)
@@ -732,6 +737,8 @@ static inline uint32_t flow_branch(struct random_flow *flow, const struct random
 /* Before the instruction at ip: whatever may happen there. False: nothing that changes where flow goes on. */
 static inline bool flow_happens(struct random_flow *flow, uint32_t *ip)
 {
+	if (flow_chance(flow, FLOW_CLOCK, 60))
+		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow->clock});
 	if (flow_chance(flow, FLOW_TIMING, 50))
 		flow_noise(flow);
 	if (flow_chance(flow, FLOW_MODERN, 300) && flow_modern(flow, *ip))
@@ -769,6 +776,7 @@ static inline void random_flow_make_with(struct random_flow *flow, uint64_t seed
 	flow->return_compression = pt_random_below(&flow->random, 4);
 	flow->long_tnt = pt_random_below(&flow->random, 2);
 	flow->tnt = 1;
+	flow->clock = 1000;
 	flow_make_code(flow);
 	ip = flow_anywhere(flow);
 	flow_psb(flow, true, ip);
@@ -779,7 +787,9 @@ static inline void random_flow_make_with(struct random_flow *flow, uint64_t seed
 		if (flow->truth_count + 300 < steps && flow_happens(flow, &ip))
 			continue;
 		block = flow_block(flow, ip);
+		flow->times[flow->truth_count] = flow->clock;
 		flow->truth[flow->truth_count++] = flow_address(flow, ip);
+		flow->clock += 1 + flow->lengths[ip];
 		if (ip == block->last) {
 			ip = flow_branch(flow, block);
 			continue;

@@ -20,6 +20,7 @@ struct seen {
 	uint64_t instructions, branches; /* sums of the batches */
 	uint64_t blocks_branches;
 	struct random_counts counts;
+	size_t bounded; /* instructions whose time was bounded on both sides */
 };
 
 static void see_event(struct seen *seen, const struct ptl_flow_event *event)
@@ -31,6 +32,21 @@ static void see_event(struct seen *seen, const struct ptl_flow_event *event)
 		seen->overflows++;
 	else
 		seen->gaps += event->kind == PTL_FLOW_GAP;
+}
+
+/* The instruction at hand was executed when the mark says, if it says anything. */
+static void see_time(struct seen *seen, const struct ptl_mark *mark)
+{
+	uint64_t time = seen->flow->times[seen->count];
+
+	assert_non_null(mark);
+	if (!mark->time || !flow_has(seen->flow, FLOW_CLOCK))
+		return;
+	if (mark->before != PTL_UNBOUNDED)
+		assert_true(time >= mark->time - mark->before);
+	if (mark->after != PTL_UNBOUNDED)
+		assert_true(time <= mark->time + mark->after);
+	seen->bounded += mark->before != PTL_UNBOUNDED && mark->after != PTL_UNBOUNDED;
 }
 
 static int see(void *context, const struct ptl_batch *batch)
@@ -51,6 +67,7 @@ static int see(void *context, const struct ptl_batch *batch)
 		for (uint32_t i = 0; i < cursor.block->instructions; i++) {
 			assert_true(seen->count < seen->flow->truth_count);
 			assert_int_equal(ip, seen->flow->truth[seen->count]);
+			see_time(seen, ptl_batch_mark(&cursor));
 			seen->count++;
 			ip += cursor.block->lengths[i];
 		}
@@ -114,7 +131,7 @@ static void decode_all(struct native_decoder *decoder, struct random_flow *flow,
 
 static void native_equals_truth(struct random_flow *flow)
 {
-	struct ptl_machine machine = {.mode = 64};
+	struct ptl_machine machine = {.mode = 64, .tsc_multiplier = 1};
 	struct native_decoder decoder;
 
 	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
@@ -131,6 +148,8 @@ static void native_equals_truth(struct random_flow *flow)
 		assert_int_equal(seen.overflows, flow->overflows);
 		assert_int_equal(seen.gaps, 0);
 		assert_memory_equal(&seen.counts, &flow->counts, sizeof(seen.counts));
+		if (flow_has(flow, FLOW_CLOCK))
+			assert_true(seen.bounded > flow->truth_count / 2);
 	}
 	native_decoder_close(&decoder);
 }
@@ -215,10 +234,27 @@ static void random_programs(void **state)
 	free(flow);
 }
 
+/* Times are bounded, and the bounds are true. */
+static void times_within_bounds(void **state)
+{
+	const struct random_seeds seeds = random_flow_seeds(PROGRAMS / 8);
+	struct random_flow *flow = malloc(sizeof(*flow));
+
+	(void)state;
+	assert_non_null(flow);
+	for (uint64_t seed = seeds.first; seed <= seeds.last; seed++) {
+		running = seed;
+		random_flow_make_with(flow, seed, STEPS, 1, (FLOW_ALL & ~FLOW_TIMING) | FLOW_CLOCK);
+		native_equals_truth(flow);
+	}
+	free(flow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_programs),
+		cmocka_unit_test(times_within_bounds),
 	};
 
 	int failures = cmocka_run_group_tests(tests, NULL, NULL);
