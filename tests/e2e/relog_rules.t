@@ -159,6 +159,23 @@ seen = calls("files.ptl")
 check("and decodes", executed("files.ptl")[0][1] > gaps[1] and ("triple", "collatz") in seen and
       ("entry", "mixer") in seen, executed("files.ptl"), seen)
 
+# ---- symbols of other kinds ----------------------------------------------------------------------------
+
+pid = lines("silent.ptl", "processes")[0]["pid"]
+write(f"perf-{pid}.map", "6000005000 22 before (a, b)\n6000005022 74 from_perf_map\n7f0000000000 10 elsewhere\n")
+write("perf.rules", 'image process "plugin_host" { path = "collatz.plugin"; base = 0x6000000000; size = 0x10000; '
+      'symbols = perfmap("perf-%p.map"); }')
+got = relog("silent.ptl", "perf.rules", "perf.ptl")
+flow = dump("perf.ptl", "flow", "--level", "branch", "--image", "collatz.plugin")
+check("symbols come from a perf map", got.returncode == 0 and "from_perf_map (collatz.plugin)" in flow and
+      "before (a, b)+0x" in flow, got.stderr, flow[:600])
+write("elf.rules", 'image process "plugin_host" { path = "collatz.plugin"; base = 0x6000000000; size = 0x10000; '
+      'symbols = elf("plugin_host"); }')
+got = relog("silent.ptl", "elf.rules", "elf.ptl")
+image = next(i for i in lines("elf.ptl", "images") if i["path"] == "collatz.plugin")
+check("symbols come from an ELF file", got.returncode == 0 and not got.stderr and "symbols" in json.dumps(image) and
+      executed("elf.ptl") == executed("silent.ptl"), got.stderr, image)
+
 # ---- forks ----------------------------------------------------------------------------------------------
 
 got = run(RECORD, "-q", "-o", "fork.ptl", "--", os.path.join(PROGRAMS, "fork_no_exec"))
