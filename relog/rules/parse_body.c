@@ -47,8 +47,7 @@ static const struct {
 			      "an image"},
 	[RULES_BODY_LOAD] = {OF_IMAGES | BIT(PID) | BIT(TIME), BIT(BASE) | BIT(SIZE) | BIT(PATH),
 			     "an image"},
-	[RULES_BODY_UNLOAD] = {BIT(PID) | BIT(BASE) | BIT(SIZE) | BIT(PATH) | BIT(TIME), BIT(BASE),
-			       "an unloaded image"},
+	[RULES_BODY_UNLOAD] = {BIT(PID) | BIT(BASE) | BIT(TIME), BIT(BASE), "an unloaded image"},
 	[RULES_BODY_PROCESS] = {BIT(PID) | BIT(PARENT) | BIT(PATH) | BIT(COMMAND) | BIT(STATUS) |
 					BIT(KEY) | BIT(TIME),
 				0, "a process"},
