@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record --provider: every event that a session wants is in its trace once, in order, or counted as lost.
+import atexit
 import json
 import os
 import re
@@ -151,8 +152,10 @@ def two_recorders():
 def attach():
     """a program that runs already is recorded, with what it was, and says what state it is in at both ends"""
     process = writer("count=3", "line", "count=4", "say=done", "line")
-    recorder = start("-o", "a.ptl", "-p", NAME, "--attach-providers")
+    recorder = start("-o", "a.ptl", "-p", NAME, "--attach-providers", "--flush-interval=20ms")
     wait_for(lambda: (sessions(process.pid) or {}).get(NAME), "the recorder")
+    # Asked again before it has answered, a program answers once.
+    wait_for(lambda: events("a.ptl"), "its state")
     process.stdin.write("\n")
     process.stdin.flush()
     expect_equal(process.stdout.readline(), "done\n")
@@ -279,6 +282,8 @@ def other_user():
         expect("is not this user's alone" in done.stderr, done.stderr)
     finally:
         os.environ["PTL_SESSION_DIR"] = place
+        # Unless there is something in it that is not ours.
+        subprocess.run(["rmdir", "/dev/shm/ptl-65534"], check=False, stderr=subprocess.DEVNULL)
 
 
 def overflow():
@@ -401,12 +406,15 @@ def list_nobody():
     process.communicate("\n")
 
 
-status = main([every_event, levels_and_keywords, same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
+def clean_up():
+    for process in STARTED:
+        if process.poll() is None:
+            process.kill()
+    subprocess.run(["rm", "-rf", FOLDER], check=False)
+
+
+atexit.register(clean_up)
+sys.exit(main([every_event, levels_and_keywords, same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
                only_members, dying, killed_recorder, attach_beside_qemu, two_definitions,
                reader_gone, other_user, overflow, stress,
-               own_times, wrong_options, foreign_folder, list_nobody])
-for process in STARTED:
-    if process.poll() is None:
-        process.kill()
-subprocess.run(["rm", "-rf", FOLDER], check=False)
-sys.exit(status)
+               own_times, wrong_options, foreign_folder, list_nobody]))
