@@ -34,7 +34,7 @@ static const struct ptl_psb *find_psbs(const struct ptl_reader_stream *stream, u
 	for (*count = 0; low + *count < stream->psb_count; (*count)++)
 		if (stream->psbs[low + *count].offset >= end)
 			break;
-	return stream->psbs + low;
+	return *count ? stream->psbs + low : NULL;
 }
 
 /* own_psbs: of the stream's PSBs those that lie in the buffer go with it, instead of those that it came with. */
