@@ -414,17 +414,20 @@ void native_lanes_count(struct native_lane *lanes)
 {
 	struct native_lane *counting[NATIVE_LANES];
 	unsigned count = 0;
+	bool all = true;
 
 	for (size_t i = 0; i < NATIVE_LANES; i++)
 		if (lanes[i].counting)
 			counting[count++] = &lanes[i];
-	if (!count)
-		return;
-	run_rounds(lanes->decoder.code, counting, count);
-	for (unsigned i = 0; i < count; i++) {
-		if (goes_on(counting[i]))
-			continue;
-		end_bits(counting[i]);
-		counting[i]->counting = advance(counting[i]);
+	/* Until one of them is at its segment's end. */
+	while (count && all) {
+		run_rounds(lanes->decoder.code, counting, count);
+		for (unsigned i = 0; i < count; i++) {
+			if (goes_on(counting[i]))
+				continue;
+			end_bits(counting[i]);
+			counting[i]->counting = advance(counting[i]);
+			all &= counting[i]->counting;
+		}
 	}
 }

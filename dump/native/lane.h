@@ -45,7 +45,7 @@ void native_lanes_close(struct native_lane *lanes);
 
 /* Begins the segment that is the lane's input, which is not busy. */
 void native_lane_start(struct native_lane *lane);
-/* Takes all lanes some way on. */
+/* Takes all lanes on until one of them is at its segment's end. */
 void native_lanes_count(struct native_lane *lanes);
 /* Whether the lane's segment has come to its end, with what native_decoder_end says; the lane is free then. */
 bool native_lane_done(struct native_lane *lane, int *status);
