@@ -221,6 +221,17 @@ for engine in ENGINES:
     if not passed:
         print("#", stats)
 
+# verify compares up to a gap behind which only the native engine goes on in the segment, and finds what really differs.
+for name, status, gaps in (("gap-resumes-tip", 0, 1), ("direct-branches", 0, 0), ("tnt-behind-fup", 1, 0)):
+    count += 1
+    _, parts = sections(os.path.join(tests, name + ".ptt"))
+    make_trace(parts)
+    done = subprocess.run((dump, "verify", "-q", "--json", "test.ptl"), cwd=scratch, capture_output=True, text=True, timeout=60)
+    passed = done.returncode == status and json.loads(done.stdout)["segments_with_gaps"] == gaps
+    print(f"{'ok' if passed else 'not ok'} {count} - verify {name}")
+    if not passed:
+        print("#", done.returncode, done.stdout.strip(), done.stderr.strip())
+
 shutil.rmtree(scratch)
 if count < FEWEST * len(ENGINES):
     print(f"Bail out! only {count // len(ENGINES)} tests in {tests}")
