@@ -126,7 +126,7 @@ common_src  := $(wildcard common/*.c)
 format_src  := $(wildcard format/*.c format/*/*.c)
 provider_src := $(wildcard provider/*.c)
 # All that programs with providers need of the parts below: no library but libc.
-provider_needs := common/bytes.c common/error.c common/utf8.c format/fields.c format/schema_record.c \
+provider_needs := common/bytes.c common/error.c common/guid_name.c common/utf8.c format/fields.c format/schema_record.c \
 	format/map_record.c
 elf_src     := $(wildcard elf/*.c)
 plugin_src  := $(filter-out record/qemu/host_%,$(wildcard record/qemu/*.c))

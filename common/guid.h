@@ -20,6 +20,9 @@ void ptl_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE])
 /* A GUID of an UUID whose bytes are in network order (RFC 4122), as text shows them. */
 void ptl_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16]);
 
+/* As ptl/provider.h has it: the GUID that .NET's EventSource gives to this name (UTF-8). PTL_MISUSE: no UTF-8. */
+int ptl_guid_from_name(const char *name, struct ptl_guid *guid);
+
 /* A random (version 4) GUID from the kernel's generator; PTL_SYSTEM where it gives none. */
 int ptl_guid_random(struct ptl_guid *guid);
 

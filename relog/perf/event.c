@@ -188,6 +188,41 @@ static void put_stack(struct perf_import *import, const struct perf_sample *samp
 	*item = (struct ptl_extended){STACK_TRACE64, (uint16_t)(import->storage.size - start), NULL};
 }
 
+/* Fields that each tracepoint has: id, flags, preempt count, pid. */
+#define TRACEPOINT_COMMON 8
+
+/*
+ * An event that describes itself. 1: written; 0: it is none, or one that cannot be understood and is kept as any
+ * other tracepoint's is.
+ */
+static int write_described(struct perf_import *import, const struct perf_sample *sample)
+{
+	const struct ptl_schema *schema;
+	struct ptl_event event;
+	bool is_new;
+	int status;
+
+	if (!sample->raw || sample->raw_size < TRACEPOINT_COMMON)
+		return 0;
+	status = ptl_event_header_decode(import->headers, sample->attr->name, sample->raw + TRACEPOINT_COMMON,
+					 sample->raw_size - TRACEPOINT_COMMON, &event, &schema, &is_new);
+	if (status == PTL_NO_MEMORY)
+		return status;
+	if (status && status != PTL_CORRUPT)
+		return 0;
+	if (schema && is_new)
+		status = ptl_writer_schema(import->writer, schema);
+	else
+		status = 0;
+	event.time = perf_time(import, sample);
+	event.cpu = sample->cpu;
+	event.pid = sample->pid;
+	event.tid = sample->tid;
+	if (!status)
+		status = perf_event_write(import, &event);
+	return status ? status : 1;
+}
+
 int perf_event_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample)
 {
 	const bool tracepoint = sample->attr && sample->attr->type == PERF_TYPE_TRACEPOINT;
@@ -198,6 +233,12 @@ int perf_event_sample(struct perf_import *import, const struct perf_record *reco
 
 	(void)record;
 	import->outcome.samples++;
+	if (tracepoint) {
+		int status = write_described(import, sample);
+
+		if (status)
+			return status < 0 ? status : 0;
+	}
 	storage->size = 0;
 	ptl_write_bytes(storage, name, strlen(name) + 1);
 	ptl_write_le(storage, sample->ip, 8);

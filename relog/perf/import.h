@@ -4,6 +4,7 @@
 #define PTL_RELOG_PERF_IMPORT_H
 
 #include <ptl/event.h>
+#include <ptl/event_header.h>
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
@@ -31,6 +32,7 @@ struct perf_import {
 	struct perf_order order;
 	struct ptl_machine machine;
 	struct ptl_image_store *images;
+	struct ptl_event_headers *headers; /* of user_events, as Microsoft's LinuxTracepoints write them */
 	enum ptl_embed embed;
 
 	struct perf_lane lanes[PERF_LANES_MAX];

@@ -10,6 +10,7 @@
 #include <ptl/kernel.h>
 
 #include "common/error.h"
+#include "common/guid.h"
 #include "common/message.h"
 #include "relog/perf/import.h"
 #include "relog/signals.h"
@@ -309,6 +310,8 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
 	status = ptl_image_store_new(embed, put_blob, import, &import->images);
 	if (!status)
+		status = ptl_event_headers_new(ptl_guid_from_name, &import->headers);
+	if (!status)
 		status = import_file(import, fd);
 	if (!status)
 		status = perf_file_hash(import->file, hash);
@@ -316,6 +319,7 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 		status = relog_spool_origin(spool, name, perf_file_size(import->file), hash);
 	*outcome = import->outcome;
 	ptl_image_store_free(import->images);
+	ptl_event_headers_free(import->headers);
 	perf_order_free(&import->order);
 	perf_process_free(import);
 	perf_aux_free(import);

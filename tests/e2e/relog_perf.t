@@ -324,7 +324,38 @@ def with_pt():
           streams("pt.ptl")[:-1] + [streams("pt.ptl")[-1][:-10]], done.returncode, done.stderr)
 
 
+def described():
+    """An event that describes itself (EventHeader, of user_events) becomes a typed event of its provider."""
+    metadata = b"SignIn\0" + b"User\0\x0a" + b"Count\0\x04"
+    body = struct.pack("<BBHHBB", 3 | 4, 1, 7, 0, 0, 3) + struct.pack("<HH", len(metadata), 1) + metadata
+    body += struct.pack("<H", 4) + "Zoë".encode() + struct.pack("<I", 7)
+    sample_type = 0x2 | 0x4 | 0x80 | 0x400 | 0x10000
+    attr = struct.pack("<IIQQQQQ", 2, 112, 0x600, 1, sample_type, 0, 1 << 18).ljust(112, b"\0")
+
+    def sample(raw):
+        padded = (raw + bytes(-(len(raw) + 4) % 8))
+        return entry(9, struct.pack("<QIIQII", 1, 50, 51, 12345, 1, 0) + struct.pack("<I", len(padded)) + padded)
+
+    data = sample(bytes(8) + body) + sample(bytes(8) + b"\xff" * 24)
+    name = b"user_events:Contoso_Auth_L3K1a\0".ljust(40, b"\0")
+    described_by = struct.pack("<II", 1, 112) + attr + struct.pack("<II", 0, len(name)) + name
+    start, bits = 232, bytearray(32)
+    bits[12 // 8] |= 1 << 12 % 8
+    at = start + len(data) + 16
+    write("described.data", struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 128, 104, 128, start, len(data), 0, 0) + bytes(bits) +
+          attr + struct.pack("<QQ", 0, 0) + data + struct.pack("<QQ", at, len(described_by)) + described_by)
+    done = run(relog, "-f", "-q", "described.data", "-o", "described.ptl")
+    events = listing("events", "--json", "described.ptl")
+    mine = [event for event in events if event.get("provider") == "Contoso_Auth"]
+    check("EventHeader: a typed event", done.returncode == 0 and len(mine) == 1 and mine[0]["event"] == "SignIn" and
+          mine[0]["fields"] == {"User": "Zoë", "Count": 7} and (mine[0]["level"], mine[0]["keyword"], mine[0]["tid"]) ==
+          (3, "0x1a", 51), done.stderr, events)
+    check("EventHeader: what cannot be understood is kept as it is", len(events) == 2 and
+          any(event["event"] == "Tracepoint" for event in events), events)
+
+
 try:
+    described()
     if shutil.which("perf"):
         with_perf()
     else:

@@ -4,9 +4,12 @@
  * the name in upper case, UTF-16 with the high byte first; then the version is made 5 as in RFC 4122,
  * but the bytes are taken as a GUID lies in memory, and the variant is left as it comes.
  */
-#include <ptl/provider.h>
+#include <string.h>
+
+#include <ptl/error.h>
 
 #include "common/bytes.h"
+#include "common/guid.h"
 #include "common/utf8.h"
 
 static const uint8_t name_space[16] = {0x48, 0x2c, 0x2d, 0xb2, 0xc3, 0x90, 0x47, 0xc8,
