@@ -185,12 +185,13 @@ static void bench_copy(size_t mebibytes)
 {
 	const char *bin = getenv("PTL_BIN");
 	char relog[4096];
-	char no_hash[] = "--no-hash";
+	char no_hash[] = "--no-hash", sync_name[] = "sync";
 	char cp_name[] = "cp", quiet[] = "-q", to[] = "-o";
 	char *const cp[] = {cp_name, in_path, out_path, NULL};
 	char *const copy[] = {relog, quiet, in_path, to, out_path, NULL};
 	char *const quick[] = {relog, quiet, no_hash, in_path, to, out_path, NULL};
-	double with_cp[ROUNDS], with_relog[ROUNDS], without_hash[ROUNDS];
+	char *const sync[] = {sync_name, out_path, NULL};
+	double with_cp[ROUNDS], with_sync[ROUNDS], with_relog[ROUNDS], without_hash[ROUNDS];
 	long memory = 0, unused;
 
 	snprintf(relog, sizeof(relog), "%s/ptl-relog", bin ? bin : "build/bin");
@@ -201,6 +202,7 @@ static void bench_copy(size_t mebibytes)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		unlink(out_path);
 		with_cp[i] = run(cp, &unused);
+		with_sync[i] = with_cp[i] + run(sync, &unused);
 		unlink(out_path);
 		with_relog[i] = run(copy, &memory);
 		unlink(out_path);
@@ -208,11 +210,14 @@ static void bench_copy(size_t mebibytes)
 	}
 	unlink(out_path);
 	report("cp", (double)mebibytes / median(with_cp), "MiB/s", "");
+	report("cp, then sync of the file", (double)mebibytes / median(with_sync), "MiB/s",
+	       "as safe as what ptl-relog leaves");
 	report("ptl-relog, nothing changes", (double)mebibytes / median(with_relog), "MiB/s", "");
 	report("ptl-relog --no-hash, nothing changes", (double)mebibytes / median(without_hash), "MiB/s", "");
 	report("ptl-relog / cp, time", median(with_relog) / median(with_cp), "",
 	       "aim: at most 1.3; half of its CPU time is SHA-256");
 	report("ptl-relog --no-hash / cp, time", median(without_hash) / median(with_cp), "", "aim: at most 1.3");
+	report("ptl-relog / cp and sync, time", median(with_relog) / median(with_sync), "", "");
 	report("ptl-relog, memory", (double)memory / 1024, "MiB", "aim: below 256");
 }
 
