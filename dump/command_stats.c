@@ -11,6 +11,8 @@
 #include "dump/session.h"
 #include "dump/stats_view.h"
 #include "dump/symbol.h"
+#include "dump/timeline_query.h"
+#include "dump/unmapped_view.h"
 
 #define GAPS_DEFAULT 10
 #define GAPS_MAX 1000000
@@ -28,6 +30,7 @@ struct stats_run {
 	const struct stats_options *options;
 	const struct ptl_stats *stats;
 	struct dump_symbols *symbols;
+	uint64_t unmapped; /* instructions that ran outside any image */
 };
 
 static int take_hash(void *target, const char *argument)
@@ -218,12 +221,28 @@ static int text_gaps(const struct stats_run *run)
 	return dump_table_print(&table, run->session);
 }
 
+/* "7,881 instructions (4.1 %) ran outside any image" */
+static void text_unmapped(const struct stats_run *run)
+{
+	const uint64_t all = run->stats->total.instructions;
+	struct ptl_bytes text = {0};
+
+	if (!run->unmapped)
+		return;
+	dump_text_count(&text, run->unmapped);
+	fprintf(run->session->out, "\n%s instructions (%.1f %%) ran outside any image\n", dump_text_string(&text),
+		all ? 100.0 * (double)run->unmapped / (double)all : 0.0);
+	ptl_bytes_free(&text);
+}
+
 static int text_output(const struct stats_run *run)
 {
 	const struct ptl_stats *stats = run->stats;
 	FILE *out = run->session->out;
 	int status = text_table(run);
 
+	if (status == 0)
+		text_unmapped(run);
 	if (status < 0 || !stats->total.gaps)
 		return status;
 	fputc('\n', out);
@@ -340,6 +359,7 @@ static int json_output(const struct stats_run *run)
 		json_process(run, &stats->processes[i]);
 	ptl_json_array_end(json);
 	json_more_counts(json, &stats->total);
+	ptl_json_u64(json, "unmapped_instructions", run->unmapped);
 	ptl_json_array(json, "gap_list");
 	for (size_t i = 0; i < stats->gap_count; i++)
 		json_gap(run, &stats->gaps[i]);
@@ -363,6 +383,23 @@ static int show(struct stats_run *run, const struct ptl_stats *stats)
 	return status;
 }
 
+/* What ran in memory without a name is counted by a pass of its own: only traces with such memory need it. */
+static int count_unmapped(struct stats_run *run, const struct ptl_view_options *view_options)
+{
+	struct ptl_unmapped_list list;
+	int status;
+
+	if (!ptl_timeline_has_unnamed_code(run->timeline))
+		return 0;
+	status = ptl_unmapped_run(run->session->trace, run->timeline, view_options, &list);
+	if (status)
+		return status;
+	for (size_t i = 0; i < list.count; i++)
+		run->unmapped += list.ranges[i].instructions;
+	ptl_unmapped_free(&list);
+	return 0;
+}
+
 static int run(struct dump_session *session)
 {
 	const struct stats_options *options = (const struct stats_options *)session->options;
@@ -378,9 +415,13 @@ static int run(struct dump_session *session)
 	stats_run.timeline = timeline;
 	status = ptl_stats_run(session->trace, timeline, &view_options, options->hash, gap_limit,
 			       &stats);
+	if (status == 0)
+		status = count_unmapped(&stats_run, &view_options);
 	ptl_progress_end();
 	if (status == 0)
 		status = show(&stats_run, &stats);
+	if (status == 0 && stats_run.unmapped && !options->shared.json)
+		ptl_message_hint("ptl-dump images --unmapped %s    shows where", session->path);
 	if (status == 0 && !stats.total.segments)
 		ptl_message_note("%s has no Intel PT, or none of what was asked for", session->path);
 	ptl_stats_free(&stats);

@@ -222,6 +222,7 @@ static int load_image(struct change *change, const struct ptl_image_event *data,
 	status = add_image(timeline, &image, &piece.image);
 	if (status < 0)
 		return status;
+	timeline->has_unnamed_code |= !strcmp(data->file_name, "//anon");
 	timeline->images[piece.image].mapped = data->size;
 	unmap(change, piece.first, piece.last);
 	put_piece(change, piece, data->base);
@@ -469,6 +470,7 @@ int ptl_timeline_code_event(struct ptl_timeline *timeline, const struct ptl_even
 	status = begin_change(timeline, process, event->time, &change);
 	if (status < 0)
 		return status;
+	timeline->has_unnamed_code |= !ptl_pieces_any(&timeline->pieces, change.root, data->base, data->base);
 	overlay(&change, data->base, data->base + (data->size - 1), use_blob(timeline, data->code));
 	return end_change(&change);
 }

@@ -105,6 +105,11 @@ bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob)
 	return blob >= timeline->blob_count || timeline->blobs_used[blob];
 }
 
+bool ptl_timeline_has_unnamed_code(const struct ptl_timeline *timeline)
+{
+	return timeline->has_unnamed_code;
+}
+
 size_t ptl_timeline_outside(const struct ptl_timeline *timeline, const struct ptl_outside_blob **blobs)
 {
 	*blobs = timeline->outside;

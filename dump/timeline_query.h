@@ -26,6 +26,9 @@ bool ptl_version_next(const struct ptl_timeline *timeline, uint32_t root, uint64
 /* Whether any image or code event ever gave its bytes by this blob. */
 bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob);
 
+/* Whether there ever was code in memory that no image gives a name to. */
+bool ptl_timeline_has_unnamed_code(const struct ptl_timeline *timeline);
+
 /* Code that is not in the trace, but that a file may have: ptl-record --embed=none, ptl-relog --drop-code. */
 struct ptl_outside_blob {
 	uint8_t hash[PTL_HASH_SIZE]; /* of its bytes */

@@ -63,6 +63,7 @@ struct ptl_timeline {
 	uint32_t *process_images; /* storage of data.images and data.threads of all processes */
 	uint32_t *process_threads;
 	uint64_t skipped;
+	bool has_unnamed_code;
 };
 
 /* Makes room for one more element; PTL_NO_MEMORY. */

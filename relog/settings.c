@@ -147,6 +147,7 @@ static int take_replace(void *target, const char *argument)
 }
 
 static const struct ptl_option rule_options[] = {
+	{"", 0, NULL, "Rewriting:"},
 	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).",
 	 take_rules},
 	{"replace", 0, NULL, "Lets images of rules take the place of others that they overlap.", take_replace},
@@ -198,6 +199,7 @@ static const struct ptl_option redact_options[] = {
 };
 
 static const struct ptl_option raw_options[] = {
+	{"", 0, NULL, "Raw Intel PT and raw code bytes:"},
 	{"pt", 0, "FILE",
 	 "Raw Intel PT bytes of one thread or CPU. Given again, each is a thread of its own.",
 	 take_pt},
@@ -223,6 +225,7 @@ static int take_embed(void *target, const char *argument)
 }
 
 static const struct ptl_option perf_options[] = {
+	{"", 0, NULL, "perf.data:"},
 	{"embed", 0, "WHAT",
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
 	 "code, code and symbols (the default), or the whole files with debug information as well.",
@@ -235,14 +238,17 @@ static const struct ptl_option *const tables[] = {common_options, rule_options, 
 
 static const struct ptl_command_line line = {
 	.program = "ptl-relog",
-	.usage = "-o OUTPUT INPUT.ptl...\n"
+	.usage = "-o OUTPUT [options] INPUT...\n"
 		 "  or: ptl-relog -o OUTPUT --pt FILE... --memory FILE --memory-map FILE [options]",
-	.summary = "Copies a trace, byte-exact in content, or makes one of raw Intel PT and raw "
-		   "code bytes. "
-		   "INPUT may be \"-\", a file that is still being written, or a damaged one: what "
-		   "can be read "
-		   "is kept, and what cannot becomes a loss record. Inputs are never changed.",
-	.examples = "  ptl-relog --pt t.pt --memory t.raw --memory-map t.map -o out.ptl\n"
+	.summary = "Writes a new trace of one or more others: copied, merged, rewritten by rules, cut, "
+		   "redacted. An INPUT is a trace, perf.data, \"-\", a file that is still being written, or a "
+		   "damaged one: what can be read is kept, and what cannot becomes a loss record. Inputs are "
+		   "never changed.",
+	.examples = "  ptl-relog in.ptl --rules plugins.rules -o named.ptl\n"
+		    "  ptl-relog in.ptl --time 2.3s..2.4s --redact all -o share.ptl\n"
+		    "  ptl-relog a.ptl b.ptl -o both.ptl\n"
+		    "  ptl-relog perf.data -o trace.ptl\n"
+		    "  ptl-relog --pt t.pt --memory t.raw --memory-map t.map -o out.ptl\n"
 		    "  ptl-relog --pt 0.pt --pt 1.pt --memory m.raw --memory-map m.map \\\n"
 		    "            --cpu 6/78/3 --process guest -o out.ptl\n"
 		    "  ptl-relog damaged.ptl -o readable.ptl\n"

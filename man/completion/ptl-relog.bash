@@ -16,15 +16,15 @@ _ptl_relog()
 	fi
 
 	case $option in
-	--mode)
-		mapfile -t COMPREPLY < <(compgen -W "$(ptl-relog --completion-words=mode)" -- "$current")
+	--mode | --embed)
+		mapfile -t COMPREPLY < <(compgen -W "$(ptl-relog --completion-words="${option#--}")" -- "$current")
 		return
 		;;
 	--redact)
 		mapfile -t COMPREPLY < <(compgen -W "paths users host commands threads all" -- "$current")
 		return
 		;;
-	--cpu | --pid | --process | --time | --tid)
+	--cpu | --pid | --process | --time | --tid | --recompress | --split)
 		return
 		;;
 	esac

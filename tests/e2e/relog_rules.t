@@ -101,6 +101,7 @@ check("and one that does not", got.returncode == 0, got.stderr)
 
 unmapped = dump("silent.ptl", "images", "--unmapped")
 check("what ran in nameless memory is shown", "6000005" in unmapped and "6000105" in unmapped, unmapped)
+check("and counted", "ran outside any image" in dump("silent.ptl", "stats"), dump("silent.ptl", "stats"))
 
 for kind in ("events", "silent"):
     before = executed(f"{kind}.ptl")
@@ -114,6 +115,7 @@ for kind in ("events", "silent"):
     check(f"{kind}: their functions have names", same_names(f"{kind}-named.ptl"), calls(f"{kind}-named.ptl"))
     check(f"{kind}: what was executed is the same", executed(f"{kind}-named.ptl") == before and before[0][2] == 0,
           before, executed(f"{kind}-named.ptl"))
+    check(f"{kind}: nothing is counted as unnamed", "outside" not in dump(f"{kind}-named.ptl", "stats"))
     left = run(DUMP, "images", "--unmapped", f"{kind}-named.ptl")
     check(f"{kind}: nothing is without a name", "every executed address lies in an image" in left.stderr, left.stdout,
           left.stderr)
