@@ -154,7 +154,7 @@ static void maps_add_up(void **state)
 	static const struct ptl_guid provider = {{1, 2, 3}}, other = {{9}};
 	static const struct ptl_map_entry first[] = {{7, "seven"}, {UINT64_MAX, "minus one"}, {0, "none"}};
 	static const struct ptl_map_entry second[] = {{7, "another"}, {3, "three"}, {5, ""}};
-	static const struct ptl_map maps[] = {
+	const struct ptl_map maps[] = {
 		{provider, PTL_MAP_VALUES, "Reason", first, 3}, {provider, PTL_MAP_VALUES, "Reason", second, 3},
 		{provider, PTL_MAP_FLAGS, "Rights", second, 2}, {provider, PTL_MAP_KEYWORDS, "", first, 1},
 		{provider, PTL_MAP_VALUES, "Empty", NULL, 0},	{provider, PTL_MAP_VALUES, "Reason", first, 3},
