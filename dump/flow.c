@@ -52,6 +52,7 @@ static const char *const cause_names[PTL_GAP_COUNT] = {
 	[PTL_GAP_PACKET] = "damaged-packets",
 	[PTL_GAP_CODE] = "missing-code",
 	[PTL_GAP_MISMATCH] = "mismatch",
+	[PTL_GAP_SWITCH] = "context-switch",
 };
 
 static const struct {

@@ -111,6 +111,7 @@ enum ptl_gap_cause {
 	PTL_GAP_PACKET,   /* no packets, packets where none may be, or a packet that is cut off */
 	PTL_GAP_CODE,     /* the code at `from` is not in the trace */
 	PTL_GAP_MISMATCH, /* the packets do not fit the code */
+	PTL_GAP_SWITCH,   /* a context switch: which thread the packets are of is not known */
 	PTL_GAP_COUNT,
 };
 

@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "dump/segment_packets.h"
+#include "dump/segment_replay.h"
 
 #define FIRST_READ ((size_t)64 << 10)
 /* A PSB comes every few KiB. Bytes of a segment beyond this are not decoded, and are a gap. */
@@ -185,8 +186,18 @@ static int prepare(struct ptl_flow_source *source, struct ptl_segment_bytes *pla
 	status = read_whole(source, place, segment, &input->size);
 	if (!status && segment->has_next && input->size == segment->size)
 		status = look_ahead(source, segment, input);
+	input->has_next |= segment->ends_disabled;
 	input->bytes = place->bytes;
+	if (!status && segment->skip && input->size)
+		status = ptl_segment_replay(place->bytes, input->size,
+					    segment->skip < input->size ? (size_t)segment->skip : input->size);
 	return status;
+}
+
+/* Packets of nobody knows whom, or what cannot be made decodable. */
+static int skip_all(const struct ptl_segment *segment, const struct ptl_flow_sink *sink)
+{
+	return give_gap(segment, sink, PTL_GAP_SWITCH, segment->offset + segment->skip, segment->size - segment->skip);
 }
 
 int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
@@ -197,11 +208,15 @@ int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *s
 	struct ptl_engine *engine;
 	int status;
 
+	if (segment->unknown)
+		return skip_all(segment, sink);
 	if (!segment->has_psb)
 		return skip_rest(source, place, segment, segment->offset, sink);
 	status = engine_of(source, segment, &engine);
 	if (!status)
 		status = prepare(source, place, segment, &input);
+	if (status == PTL_CORRUPT && segment->skip)
+		return skip_all(segment, sink);
 	if (!status && input.size)
 		status = source->class->decode(engine, &input, sink);
 	if (!status)
@@ -234,8 +249,14 @@ static int next_segment(void *context, unsigned place, struct ptl_engine_input *
 		counting->current = at;
 		*sink = counting->portion->sinks[at];
 		*input = (struct ptl_engine_input){.segment = segment};
-		if (segment->has_psb)
+		if (segment->has_psb && !segment->unknown)
 			status = prepare(counting->source, bytes, segment, input);
+		if (segment->unknown || (status == PTL_CORRUPT && segment->skip)) {
+			status = skip_all(segment, sink);
+			if (status < 0)
+				return status;
+			continue;
+		}
 		counting->at[place] = at;
 		counting->sizes[place] = input->size;
 		if (!status && input->size)

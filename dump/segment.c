@@ -5,12 +5,24 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "dump/segment_switch.h"
 
 /* A PT stream that is selected, and whose it is. */
 struct owned_stream {
 	const struct ptl_stream *stream;
 	uint32_t pid, tid;
 	uint32_t process, thread;
+	/* Of a CPU, with times: what it ran when. NULL: this is not known, and all of it is that thread's. */
+	const struct ptl_switch *switches;
+	size_t switch_count;
+};
+
+/* What segments are made from. */
+struct segment_source {
+	const struct ptl_timeline *timeline;
+	const struct ptl_selection *selection;
+	const struct ptl_switch *switches;
+	size_t switch_count;
 };
 
 /* ---- streams ------------------------------------------------------------------------------------
@@ -45,6 +57,15 @@ static void find_owner(const struct ptl_timeline *timeline, struct owned_stream 
 					       stream->first_time);
 }
 
+static void find_switches(const struct ptl_timeline *timeline, struct owned_stream *owned)
+{
+	const struct ptl_stream *stream = owned->stream;
+
+	owned->switches = NULL;
+	if (stream->pid == PTL_NO_ID && stream->tid == PTL_NO_ID && stream->cpu != PTL_NO_CPU)
+		owned->switches = ptl_timeline_switches(timeline, stream->cpu, &owned->switch_count);
+}
+
 static bool is_member(const uint32_t *ids, size_t count, uint32_t id)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -54,11 +75,11 @@ static bool is_member(const uint32_t *ids, size_t count, uint32_t id)
 	return !count;
 }
 
-static bool is_selected(const struct ptl_selection *selection, const struct owned_stream *owned)
+static bool is_selected(const struct ptl_selection *selection, uint32_t pid, uint32_t tid, uint32_t cpu)
 {
-	return is_member(selection->pids, selection->pid_count, owned->pid) &&
-	       is_member(selection->tids, selection->tid_count, owned->tid) &&
-	       is_member(selection->cpus, selection->cpu_count, owned->stream->cpu);
+	return is_member(selection->pids, selection->pid_count, pid) &&
+	       is_member(selection->tids, selection->tid_count, tid) &&
+	       is_member(selection->cpus, selection->cpu_count, cpu);
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -92,7 +113,10 @@ static int select_streams(const struct ptl_trace *trace, const struct ptl_timeli
 		if (streams[kept].stream->kind != PTL_KIND_PT || !streams[kept].stream->bytes)
 			continue;
 		find_owner(timeline, &streams[kept]);
-		if (is_selected(selection, &streams[kept]))
+		find_switches(timeline, &streams[kept]);
+		/* Whose the parts of a CPU's stream are shows later. */
+		if (streams[kept].switches ||
+		    is_selected(selection, streams[kept].pid, streams[kept].tid, streams[kept].stream->cpu))
 			kept++;
 	}
 	qsort(streams, kept, sizeof(*streams), compare_streams);
@@ -118,7 +142,7 @@ static int add_segment(struct ptl_segment_list *list, size_t *capacity,
 	}
 	list->segments[list->count] = *segment;
 	list->segments[list->count].index = list->count;
-	list->bytes += segment->size;
+	list->bytes += segment->size - segment->skip;
 	list->count++;
 	return 0;
 }
@@ -142,8 +166,106 @@ static uint64_t time_of_code(const struct ptl_stream *stream, uint64_t time, uin
 	return stream->last_time ? 0 : PTL_TIME_END;
 }
 
+/* ---- streams of CPUs -------------------------------------------------------------------------- */
+
+/* The thread that a CPU went over to with this switch; where it is not known, it stays the stream's. */
+static void find_switched(const struct ptl_timeline *timeline, const struct ptl_switch *to, uint64_t time,
+			  struct ptl_segment *segment)
+{
+	if (to->pid == PTL_NO_ID)
+		return;
+	segment->pid = to->pid;
+	segment->tid = to->tid;
+	segment->process = ptl_timeline_process_at(timeline, to->pid, time);
+	segment->thread = ptl_timeline_thread_at(timeline, to->pid, to->tid, time);
+	segment->switched = true;
+}
+
+/* Cuts the segment at context switches and adds those parts that are selected. */
+static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct ptl_segment *whole,
+		      struct ptl_segment_list *list, size_t *capacity)
+{
+	struct ptl_segment_pieces found = {0};
+	struct ptl_segment placed = *whole;
+	uint64_t known = whole->order_time;
+	int status;
+
+	/* Without a time of its own, the last one known. */
+	placed.time = whole->order_time;
+	status = ptl_segment_pieces_find(trace, &placed, source->switches, source->switch_count, &found);
+	for (size_t i = 0; !status && i < found.count; i++) {
+		const struct ptl_segment_piece *piece = &found.pieces[i];
+		const bool last = i + 1 == found.count;
+		struct ptl_segment part = *whole;
+
+		if (piece->time > known)
+			known = piece->time;
+		find_switched(source->timeline, &source->switches[piece->owner], known, &part);
+		part.skip = piece->begin;
+		part.unknown = piece->unknown;
+		if (i > 0)
+			part.time = part.order_time = part.code_time = known;
+		if (!last) {
+			part.size = found.pieces[i + 1].begin;
+			part.end_time = found.pieces[i + 1].time;
+			part.has_next = false;
+			part.ends_disabled = piece->ends_disabled;
+		}
+		if (is_selected(source->selection, part.pid, part.tid, part.cpu) && in_window(source->selection, &part))
+			status = add_segment(list, capacity, &part);
+	}
+	ptl_segment_pieces_free(&found);
+	return status;
+}
+
+/* By thread, those of streams of its own first, and by time. */
+static int compare_segments(const void *a_, const void *b_)
+{
+	const struct ptl_segment *a = a_, *b = b_;
+	const uint64_t keys[][2] = {
+		{a->process, b->process}, {a->pid, b->pid}, {a->thread, b->thread}, {a->tid, b->tid},
+		{a->switched, b->switched},
+		{a->switched ? a->order_time : a->index, b->switched ? b->order_time : b->index},
+		{a->index, b->index},
+	};
+	int order = 0;
+
+	for (size_t i = 0; !order && i < sizeof(keys) / sizeof(keys[0]); i++)
+		order = compare_u64(keys[i][0], keys[i][1]);
+	return order;
+}
+
+static bool is_same_group(const struct ptl_segment *a, const struct ptl_segment *b)
+{
+	if (a->switched != b->switched)
+		return false;
+	if (!a->switched)
+		return a->group == b->group && a->pid == b->pid && a->tid == b->tid;
+	return a->process == b->process && a->thread == b->thread && a->pid == b->pid && a->tid == b->tid;
+}
+
+/* A thread may have run on several CPUs: what they have of it is put in order, and is one group. */
+static void group_by_thread(struct ptl_segment_list *list)
+{
+	size_t group = 0;
+
+	qsort(list->segments, list->count, sizeof(*list->segments), compare_segments);
+	for (size_t i = 0; i < list->count; i++) {
+		struct ptl_segment *segment = &list->segments[i];
+
+		segment->first = !i || !is_same_group(segment, &segment[-1]);
+		segment->last = i + 1 == list->count || !is_same_group(segment, &segment[1]);
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		list->segments[i].index = i;
+		list->segments[i].group = group;
+		group += list->segments[i].last;
+	}
+	list->groups = group;
+}
+
 static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
-		      const struct ptl_selection *selection, struct ptl_segment_list *list,
+		      const struct segment_source *source, struct ptl_segment_list *list,
 		      size_t *capacity)
 {
 	const struct ptl_stream *stream = owned->stream;
@@ -175,7 +297,10 @@ static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
 		known = segment.time > known ? segment.time : known;
 		segment.order_time = known;
 		segment.code_time = time_of_code(stream, segment.time, known);
-		if (in_window(selection, &segment))
+		if (source->switches && segment.has_psb && known)
+			status = add_pieces(trace, source, &segment, list, capacity);
+		else if (is_selected(source->selection, owned->pid, owned->tid, segment.cpu) &&
+			 in_window(source->selection, &segment))
 			status = add_segment(list, capacity, &segment);
 	}
 	if (status < 0)
@@ -193,12 +318,20 @@ int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeli
 {
 	struct owned_stream *streams = NULL;
 	size_t count = 0, capacity = 0;
+	bool switched = false;
 	int status;
 
 	*list = (struct ptl_segment_list){0};
 	status = select_streams(trace, timeline, selection, &streams, &count);
-	for (size_t i = 0; !status && i < count; i++)
-		status = add_stream(trace, &streams[i], selection, list, &capacity);
+	for (size_t i = 0; !status && i < count; i++) {
+		const struct segment_source source = {timeline, selection, streams[i].switches,
+						      streams[i].switch_count};
+
+		switched |= source.switches != NULL;
+		status = add_stream(trace, &streams[i], &source, list, &capacity);
+	}
+	if (!status && switched)
+		group_by_thread(list);
 	free(streams);
 	if (status < 0)
 		ptl_segments_free(list);

@@ -21,6 +21,11 @@ struct ptl_segment {
 	size_t group;
 	uint64_t offset; /* of its PSB in the stream; of the first byte where it has no PSB */
 	uint64_t size;   /* bytes up to the next segment of the stream, or to its end */
+	/*
+	 * Of a CPU's stream with context switches, a segment may be a part of what lies between two PSBs: these bytes
+	 * at its beginning belong to parts before it, and only tell it the time.
+	 */
+	uint64_t skip;
 	uint64_t time;   /* of its PSB; 0 unknown */
 	/* The version of the address space of this time is the one that holds at its PSB. */
 	uint64_t code_time;
@@ -28,6 +33,9 @@ struct ptl_segment {
 	uint64_t end_time;   /* of the next segment's PSB; 0 unknown, or the stream's last one */
 	bool has_psb;        /* false: bytes in which decoding cannot start */
 	bool has_next;       /* another segment of the stream follows */
+	bool ends_disabled;  /* another part follows, and packets are disabled where it begins */
+	bool unknown;        /* whose packets these are cannot be told: a gap */
+	bool switched;       /* the thread is known from context switches */
 	bool first;          /* of its group */
 	bool last;
 };

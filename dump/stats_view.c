@@ -38,7 +38,7 @@ static int begin(void *context, const struct ptl_segment *segment, void **partia
 	(void)context;
 	if (!made)
 		return ptl_fail_memory("counts", sizeof(*made));
-	made->counts.pt_bytes = segment->size;
+	made->counts.pt_bytes = segment->size - segment->skip;
 	made->counts.segments = 1;
 	*partial = made;
 	return 0;

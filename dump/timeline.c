@@ -75,6 +75,7 @@ void ptl_timeline_free(struct ptl_timeline *timeline)
 	free(timeline->blob_sizes);
 	free(timeline->blobs_used);
 	free(timeline->outside);
+	ptl_timeline_free_switches(timeline);
 	ptl_pieces_free(&timeline->pieces);
 	ptl_hash_map_free(&timeline->last_process);
 	ptl_hash_map_free(&timeline->last_thread);
@@ -96,11 +97,14 @@ static int take_process(struct builder *builder, const struct ptl_event *event)
 static int take_thread(struct builder *builder, const struct ptl_event *event)
 {
 	struct ptl_thread_event data;
-	int status = ptl_thread_decode(event, &builder->storage, &data);
+	struct ptl_switch_event switched;
+	int status = ptl_switch_decode(event, &switched);
 
-	/* Context switches change nothing that the timeline knows. */
-	if (status == PTL_NOT_OURS)
-		return 0;
+	if (status == 0)
+		return ptl_timeline_switch_event(builder->timeline, event, &switched);
+	if (status != PTL_NOT_OURS)
+		return status;
+	status = ptl_thread_decode(event, &builder->storage, &data);
 	return status < 0 ? status : ptl_timeline_thread_event(builder->timeline, event, &data);
 }
 
@@ -295,6 +299,7 @@ int ptl_timeline_build(struct ptl_trace *trace, struct ptl_timeline **timeline)
 		return ptl_fail_in(status, "cannot build the timeline of processes");
 	}
 	end_with_process(built);
+	ptl_timeline_settle_switches(built);
 	name_processes(built);
 	*timeline = built;
 	return 0;

@@ -112,6 +112,21 @@ uint32_t ptl_timeline_thread_at(const struct ptl_timeline *timeline, uint32_t pi
 const struct ptl_program *ptl_timeline_program_at(const struct ptl_timeline *timeline,
 						  uint32_t process, uint64_t time);
 
+/* From `time` on, a CPU ran this thread: 0 and 0 for none, PTL_NO_ID where it is not known. */
+struct ptl_switch {
+	uint64_t time;
+	uint32_t pid;
+	uint32_t tid;
+};
+
+/*
+ * The context switches of a CPU in order of time, no two of the same; the first has time 0 and is what ran before.
+ * NULL and 0 where there are none.
+ */
+const struct ptl_switch *ptl_timeline_switches(const struct ptl_timeline *timeline, uint32_t cpu, size_t *count);
+/* The index of the last one at or before time; 0 where all are later. */
+size_t ptl_switch_at(const struct ptl_switch *switches, size_t count, uint64_t time);
+
 /* What lies at an address of a process at a time. */
 struct ptl_place {
 	uint64_t first;       /* the range of addresses for which this answer holds, */

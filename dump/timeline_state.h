@@ -42,6 +42,12 @@ struct ptl_text_chunk {
 	char text[];
 };
 
+/* What one CPU went over to; the first, of time 0, is what it ran before its first switch. */
+struct ptl_cpu_switches {
+	struct ptl_switch *switches;
+	size_t count, capacity;
+};
+
 struct ptl_timeline {
 	struct ptl_process_state *processes;
 	size_t process_count, process_capacity;
@@ -62,6 +68,9 @@ struct ptl_timeline {
 	struct ptl_text_chunk *chunks;
 	uint32_t *process_images; /* storage of data.images and data.threads of all processes */
 	uint32_t *process_threads;
+	struct ptl_hash_map cpu_numbers; /* of a CPU: its index in cpus */
+	struct ptl_cpu_switches *cpus;
+	size_t cpu_count, cpu_capacity;
 	uint64_t skipped;
 	bool has_unnamed_code;
 };
@@ -82,6 +91,13 @@ int ptl_timeline_process_event(struct ptl_timeline *timeline, const struct ptl_e
 			       const struct ptl_process_event *data);
 int ptl_timeline_thread_event(struct ptl_timeline *timeline, const struct ptl_event *event,
 			      const struct ptl_thread_event *data);
+
+/* timeline_switch.c. Events come in order of time. */
+int ptl_timeline_switch_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			      const struct ptl_switch_event *data);
+/* All events have come: finds the process of the thread that each CPU ran first, by its tid. */
+void ptl_timeline_settle_switches(struct ptl_timeline *timeline);
+void ptl_timeline_free_switches(struct ptl_timeline *timeline);
 
 /* timeline_image.c. */
 int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_event *event,

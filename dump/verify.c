@@ -171,14 +171,14 @@ static int decode(struct run *run, struct worker *worker, const struct ptl_segme
  */
 static int find_packets(struct run *run, struct worker *worker, const struct ptl_segment *segment, uint64_t *end)
 {
-	uint64_t low = 0, high = segment->size;
+	uint64_t low = segment->skip, high = segment->size;
 
 	while (high - low > 1) {
 		struct ptl_segment part = *segment;
 		int status;
 
 		part.size = low + (high - low) / 2;
-		part.has_next = false;
+		part.has_next = part.ends_disabled = false;
 		status = decode(run, worker, &part);
 		if (status < 0)
 			return status;
@@ -238,7 +238,7 @@ static int finish(void *context, size_t job)
 	struct outcome *outcome = run->outcomes[job];
 	struct ptl_verify *verify = run->verify;
 
-	run->done += run->list.segments[job].size;
+	run->done += run->list.segments[job].size - run->list.segments[job].skip;
 	if (run->options->progress)
 		run->options->progress(run->options->progress_context, run->done, run->list.bytes);
 	if (outcome->differs) {

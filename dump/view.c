@@ -187,7 +187,7 @@ static int finish(void *context, size_t index)
 			status = merge_partial(run, segment, partial);
 		if (status < 0)
 			return status;
-		run->done += segment->size;
+		run->done += segment->size - segment->skip;
 	}
 	free(job->partials);
 	job->partials = NULL;
