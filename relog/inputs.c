@@ -40,29 +40,44 @@ static int convert(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
-/* A trace file says so itself; only what cannot be sought is not looked at before it is read. */
+/* A descriptor that can be sought: what a pipe brings is kept in a nameless file. */
+static int open_input(const char *path, int *fd)
+{
+	const bool is_stdin = strcmp(path, "-") == 0;
+	int pipe;
+	int status;
+
+	*fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
+		return ptl_fail_errno("cannot open");
+	if (lseek(*fd, 0, SEEK_SET) >= 0)
+		return 0;
+	pipe = *fd;
+	status = relog_spool_pipe(pipe, fd);
+	close(pipe);
+	return status;
+}
+
 static int add_file(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
 		    bool *damaged)
 {
+	const char *name = strcmp(path, "-") ? path : "(standard input)";
 	const struct relog_format *format;
 	uint8_t start[START_SIZE];
 	ssize_t size;
-	int status;
 	int fd;
+	int status = open_input(path, &fd);
 
-	if (strcmp(path, "-") == 0)
-		return ptl_relogger_add_file(relogger, path, NULL, NULL);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return ptl_fail_in(ptl_fail_errno("cannot open"), "%s", path);
+	if (status)
+		return ptl_fail_in(status, "%s", name);
 	size = pread(fd, start, sizeof(start), 0);
 	format = size > 0 ? find_format(start, (size_t)size) : NULL;
 	if (format) {
-		status = convert(settings, relogger, path, fd, format, start, (size_t)size, damaged);
+		status = convert(settings, relogger, name, fd, format, start, (size_t)size, damaged);
 		close(fd);
-		return status ? ptl_fail_in(status, "%s", path) : 0;
+		return status ? ptl_fail_in(status, "%s", name) : 0;
 	}
-	status = ptl_relogger_add_fd(relogger, fd, path, false, NULL, NULL);
+	status = ptl_relogger_add_fd(relogger, fd, name, false, NULL, NULL);
 	if (status)
 		close(fd);
 	return status;

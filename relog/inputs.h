@@ -19,8 +19,7 @@ struct relog_format {
 	bool (*is_it)(const uint8_t *start, size_t size);
 	/*
 	 * Fills spool->writer with the whole content but the provenance record, and names the origins
-	 * (relog_spool_origin). fd is at its start, may be a pipe, and stays the caller's; where it is a pipe, `start`
-	 * has been read from it already. Calls relog_check_signals now and then.
+	 * (relog_spool_origin). fd can be sought, and stays the caller's. Calls relog_check_signals now and then.
 	 */
 	int (*convert)(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
 		       size_t size, struct relog_spool *spool);

@@ -2,6 +2,7 @@
 /* Traces in nameless temporary files. */
 #include "relog/spool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,11 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/thread_pool.h"
+#include "relog/signals.h"
+
+#define PIECE ((size_t)1 << 20) /* bytes of a pipe read at once */
 
 /* Not every file system has nameless files. */
 static int open_file(int *fd)
@@ -26,6 +31,31 @@ static int open_file(int *fd)
 		ptl_fail_errno("cannot make a temporary file %s", name);
 	free(name);
 	return *fd < 0 ? PTL_SYSTEM : 0;
+}
+
+int relog_spool_pipe(int pipe, int *fd)
+{
+	uint8_t *piece = malloc(PIECE);
+	ssize_t got = 1;
+	int status;
+
+	*fd = -1;
+	status = piece ? open_file(fd) : ptl_fail_memory("a pipe's bytes", PIECE);
+
+	while (!status && got) {
+		got = read(pipe, piece, PIECE);
+		status = relog_check_signals();
+		if (!status && got > 0)
+			status = ptl_write_all(*fd, piece, (size_t)got);
+		else if (!status && got < 0 && errno != EINTR)
+			status = ptl_fail_errno("cannot read");
+	}
+	free(piece);
+	if (status && *fd >= 0) {
+		close(*fd);
+		*fd = -1;
+	}
+	return status;
 }
 
 int relog_spool_open(struct relog_spool *spool)

@@ -29,6 +29,11 @@ struct relog_spool {
 
 /* Opens an empty trace in $TMPDIR (/tmp). PTL_SYSTEM, PTL_NO_MEMORY. */
 int relog_spool_open(struct relog_spool *spool);
+/*
+ * Copies what a pipe brings, to its end, to a nameless file in $TMPDIR (/tmp): *fd, which the caller closes; -1 on
+ * failure. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED.
+ */
+int relog_spool_pipe(int pipe, int *fd);
 /* Adds a file that the trace is made of; name is kept by pointer. PTL_NO_MEMORY. */
 int relog_spool_origin(struct relog_spool *spool, const char *name, uint64_t size,
 		       const uint8_t hash[PTL_HASH_SIZE]);

@@ -156,6 +156,8 @@ VARIANTS = (
     ("data mappings", ["-d", "-F", "2000"], ALL),
     ("two events", ["-e", "task-clock", "-c", "100000"], ALL),
     ("monotonic clock", ["-k", "monotonic"], ALL),
+    ("per thread", ["--per-thread", "-T"], ("map", "exec", "sample")),
+    ("all sideband", ["--namespaces", "--switch-events"], ALL),
     ("all of the machine", ["-a", "--switch-events", "-F", "99"], ("start", "end", "exec", "sample")),
 )
 
@@ -173,6 +175,11 @@ def with_perf():
         subprocess.run(["perf", "record", "-q", "-o", "-", "-e", "cpu-clock", "--", "sh", "-c", SCRIPT], cwd=scratch,
                        stdout=file, stderr=subprocess.DEVNULL, timeout=120, check=False)
     compare("pipe", "pipe.data", ALL)
+    with open(path("pipe.data"), "rb") as file:
+        done = subprocess.run([relog, "-f", "-q", "--embed=none", "-", "-o", "stdin.ptl"], cwd=scratch, input=file.read(),
+                              capture_output=True, timeout=120, check=False)
+    check("standard input: the same", done.returncode == 0 and
+          run(dump, "events", "stdin.ptl").stdout == run(dump, "events", "pipe.ptl").stdout, done.stderr)
     switches()
     code()
     damage()
