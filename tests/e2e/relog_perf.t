@@ -200,7 +200,7 @@ def switches():
 def code():
     """Code, symbols and build ids come from the files that were mapped."""
     run(relog, "-f", "-q", "plain.data", "-o", "code.ptl")
-    images = [image for image in listing("images", "--json", "code.ptl") if image["path"].startswith("/")]
+    images = [image for image in listing("images", "--json", "code.ptl") if re.match("/[^/]", image["path"])]
     check("code: every file on this machine is in the trace", images and all(image["code"] for image in images),
           [image for image in images if not image["code"]])
     listed = run("perf", "buildid-list", "-i", "plain.data").stdout.splitlines()
