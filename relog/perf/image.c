@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Mappings, as images; and the files behind them, where this machine has the very same. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,9 +107,22 @@ static void find_build_id(const struct perf_import *import, struct mapping *mapp
 }
 
 /*
- * Whether the open file is the one that was mapped: by its build id; else by device and inode, if it has not been
- * changed since, as the number of a deleted file is given to another.
+ * Whether the file was there, as it is, when perf.data was written: the number of a deleted file is given to another.
+ * The time of its last change of any kind does not say: perf itself gives files further names, in ~/.debug.
  */
+static bool is_older(const struct perf_import *import, int fd, const struct stat *info)
+{
+	const int64_t written = perf_file_written(import->file);
+	struct statx more;
+
+	if (info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec > written)
+		return false;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 && more.stx_mask & STATX_BTIME)
+		return more.stx_btime.tv_sec * 1000000000 + more.stx_btime.tv_nsec <= written;
+	return info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec <= written;
+}
+
+/* Whether the open file is the one that was mapped: by its build id; else by device and inode, if it is older. */
 static bool is_the_one(const struct perf_import *import, const struct mapping *mapping, int fd,
 		       const struct stat *info)
 {
@@ -119,7 +133,7 @@ static bool is_the_one(const struct perf_import *import, const struct mapping *m
 	if (!mapping->id.size)
 		return mapping->inode && info->st_ino == mapping->inode &&
 		       major(info->st_dev) == mapping->device_major && minor(info->st_dev) == mapping->device_minor &&
-		       info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec <= perf_file_written(import->file);
+		       is_older(import, fd, info);
 	if (ptl_elf_open(fd, &elf) < 0)
 		return false;
 	size = ptl_elf_build_id(elf, id);
