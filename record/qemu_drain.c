@@ -235,10 +235,17 @@ int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
 	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
 	int status = 0;
 
-	for (uint32_t i = 0; status == 0 && i < high; i++)
-		if (qemu->slots[i].live && qemu->slots[i].process == process &&
-		    &qemu->slots[i] != survivor)
+	for (uint32_t i = 0; status == 0 && i < high; i++) {
+		struct record_qemu_slot *state = &qemu->slots[i];
+		struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+		const uint32_t now = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
+
+		/* A thread that has not been heard of yet is of this process all the same. */
+		if (!state->live && (now == PTL_SLOT_LIVE || now == PTL_SLOT_ENDED) && slot->process == process)
+			status = begin_slot(qemu, state, slot);
+		if (status == 0 && state->live && state->process == process && state != survivor)
 			status = record_qemu_finish_slot(qemu, i);
+	}
 	return status;
 }
 
