@@ -27,7 +27,7 @@ struct perf_aux {
 	size_t piece_size;
 };
 
-/* The number of the bit that is the lowest one set. */
+/* Whether config has the bit, which perf gives as 0 where the CPU does not know it. */
 static bool has_bit(uint64_t config, uint64_t bit)
 {
 	return bit && (config & bit);
@@ -190,7 +190,6 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	if (!status)
 		status = relog_psb_scan(&aux->scan, data, size, write_psb, aux);
 	aux->end += size;
-	aux->import->outcome.aux_bytes += size;
 	return status;
 }
 

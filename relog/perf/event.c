@@ -232,7 +232,6 @@ int perf_event_sample(struct perf_import *import, const struct perf_record *reco
 	struct ptl_extended stack;
 
 	(void)record;
-	import->outcome.samples++;
 	if (tracepoint) {
 		int status = write_described(import, sample);
 
