@@ -196,6 +196,7 @@ static int open_present(struct ptl_output_file *output, const struct stat *info)
 		return ptl_fail_errno("cannot replace %s", output->path);
 	free(output->path);
 	output->path = resolved;
+	output->sync = true; /* what was there would be lost with what is not yet on disk */
 	return create_temporary(output);
 }
 
@@ -250,13 +251,29 @@ static void sync_folder(const char *path)
 	free(folder);
 }
 
+static int sync_to_disk(int fd)
+{
+	/* Not every file system can do this. */
+	return fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
+}
+
+int ptl_sync_file(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int status = fd < 0 || sync_to_disk(fd) < 0 ? ptl_fail_errno("cannot write %s", path) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
 int ptl_output_commit(struct ptl_output_file *output)
 {
 	int status = 0;
 
 	if (output->fd < 0)
 		return ptl_fail(PTL_MISUSE, "the output is not open");
-	if (output->temporary && fsync(output->fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+	if (output->temporary && output->sync && sync_to_disk(output->fd) < 0)
 		status = ptl_fail_errno("cannot write %s", output->path);
 	if (close(output->fd) < 0 && errno != EINTR && status == 0)
 		status = ptl_fail_errno("cannot write %s", output->path);
@@ -266,7 +283,7 @@ int ptl_output_commit(struct ptl_output_file *output)
 				  : rename_new(output->temporary, output->path) < 0)
 			status = errno == EEXIST ? fail_exists(output->path)
 						 : ptl_fail_errno("cannot create %s", output->path);
-		else
+		else if (output->sync)
 			sync_folder(output->path);
 	}
 	if (status < 0 && output->temporary)

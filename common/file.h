@@ -19,17 +19,23 @@ struct ptl_output_file {
 	char *path;      /* owned */
 	char *temporary; /* owned; NULL for a pipe or a device */
 	bool force;
+	bool sync; /* commit waits for the disk; open sets it where a file is replaced, and the caller may */
 };
 
 /* PTL_SYSTEM (with errno's text; "exists" names --force as the remedy). */
 int ptl_output_open(struct ptl_output_file *output, const char *path, bool force);
-/* Flushes to disk and renames; on failure the temporary file is removed. Closes in both cases. */
+/*
+ * Renames, with sync only when all of it is on disk: who replaces a file has something to lose, while a new one is as
+ * safe as what cp leaves. On failure the temporary file is removed. Closes in both cases.
+ */
 int ptl_output_commit(struct ptl_output_file *output);
 /* Removes the temporary file and closes. Harmless after commit. */
 void ptl_output_abandon(struct ptl_output_file *output);
 
 /* Writes all of it, going on after short writes and EINTR; PTL_SYSTEM. */
 int ptl_write_all(int fd, const void *data, size_t size);
+/* Waits until a file's content is on disk, where the file system can; PTL_SYSTEM. */
+int ptl_sync_file(const char *path);
 /* Reads exactly size bytes at offset; PTL_TRUNCATED, PTL_SYSTEM. */
 int ptl_read_at(int fd, void *data, size_t size, uint64_t offset);
 /*

@@ -148,6 +148,7 @@ int ptl_relogger_output(struct ptl_relogger *relogger, const char *path, bool fo
 	if (status)
 		return status;
 	status = ptl_output_open(&relogger->file, path, force);
+	relogger->file.sync |= !status && relogger->options.sync;
 	relogger->has_output = !status;
 	return status;
 }
@@ -317,7 +318,7 @@ static int open_writer(struct ptl_relogger *relogger)
 		.store = relogger->recompress && !relogger->level,
 		.threads = relogger->options.threads,
 		.memory_limit = relogger->options.memory_limit / 4,
-		.write_back = true, /* it is synced before it gets its name */
+		.write_back = relogger->file.sync, /* it is synced before it gets its name */
 	};
 	int fd = relogger->fd;
 	int status;

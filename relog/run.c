@@ -126,6 +126,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 	const struct ptl_relogger_options options = {
 		.threads = ptl_cpu_count() - 1,
 		.no_hash = settings->no_hash,
+		.sync = settings->sync,
 		.warning = settings->repeated ? NULL : warn,
 		.progress = show_progress,
 	};

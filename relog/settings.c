@@ -65,6 +65,13 @@ static int take_no_hash(void *target, const char *argument)
 	return 0;
 }
 
+static int take_sync(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->sync = true;
+	return 0;
+}
+
 static int take_pt(void *target, const char *argument)
 {
 	struct relog_settings *settings = target;
@@ -183,6 +190,9 @@ static const struct ptl_option common_options[] = {
 	{"no-hash", 0, NULL,
 	 "Does without the SHA-256 of each input in the provenance, which takes longer than copying.",
 	 take_no_hash},
+	{"sync", 0, NULL,
+	 "Ends when the output is on disk, not only in the system's cache. Where it replaces a file this is so anyway.",
+	 take_sync},
 	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", take_quiet},
 	{NULL},
 };

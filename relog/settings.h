@@ -23,6 +23,7 @@ struct relog_settings {
 	bool recompress;
 	uint8_t level;      /* 0: stored as it is */
 	uint64_t split;     /* bytes of a part; 0: one output */
+	bool sync;          /* the output is on disk when the program ends */
 	bool repeated;      /* what there is to say about the inputs was said before */
 	bool no_hash;       /* provenance gets no hashes of the inputs */
 

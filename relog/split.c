@@ -16,6 +16,7 @@
 #include <ptl/relogger.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/message.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
@@ -202,6 +203,7 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 
 	settings->output = split->parts[split->part_count];
 	settings->force = true;
+	unlink(settings->output); /* an earlier try: nothing to lose */
 	settings->repeated = split->again;
 	split->again = true;
 	settings->cut.from = (struct ptl_time_bound){true, true, from};
@@ -295,7 +297,10 @@ static int commit(struct split *split)
 
 		if (!name)
 			return ptl_fail_memory("a file name", 0);
-		if (rename(split->parts[i], name) < 0)
+		/* As with a single output: what is replaced is not lost before its successor is on disk. */
+		if (!split->settings->sync && access(name, F_OK) == 0)
+			status = ptl_sync_file(split->parts[i]);
+		if (!status && rename(split->parts[i], name) < 0)
 			status = ptl_fail_errno("cannot write %s", name);
 		free(name);
 	}

@@ -91,6 +91,7 @@ static void output_appears_on_commit(void **state)
 
 	(void)state;
 	assert_int_equal(ptl_output_open(&output, "a", false), 0);
+	assert_false(output.sync);
 	assert_int_equal(ptl_write_all(output.fd, "text", 4), 0);
 	assert_int_equal(access("a", F_OK), -1);
 	assert_int_equal(count_entries(), 1);
@@ -112,6 +113,7 @@ static void abandon_leaves_nothing(void **state)
 	(void)state;
 	put_file("a", "old");
 	assert_int_equal(ptl_output_open(&output, "a", true), 0);
+	assert_true(output.sync);
 	assert_int_equal(ptl_write_all(output.fd, "new", 3), 0);
 	ptl_output_abandon(&output);
 	ptl_output_abandon(&output);

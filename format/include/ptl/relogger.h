@@ -67,6 +67,7 @@ struct ptl_relogger_options {
 	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
 	size_t memory_limit;   /* bytes for buffers, of reading and writing together; 0: the default (160 MiB) */
 	bool no_hash;          /* provenance gets no SHA-256 of the inputs (all zeros), which takes as long as copying them */
+	bool sync;             /* the output is on disk before it has its name; where it replaces a file it always is */
 	/* The reorder window: what of it may wait. 0: the default. */
 	size_t window_events;  /* 65536 */
 	size_t window_bytes;   /* of payloads and extended items; 32 MiB */
