@@ -13,14 +13,17 @@
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: a thread, no CPU */
 #define AUXTRACE_BODY 40
 #define PSB_PLUS 64 /* bytes behind a PSB in which its TSC stands */
+#define PADDING_MAX 7u /* perf fills a record up to a multiple of 8 bytes */
 
 /* A stream of PT. */
 struct perf_aux {
 	struct perf_import *import;
 	uint32_t stream;
 	uint32_t pid, tid;
-	uint64_t base; /* position in perf's ring of the stream's first byte */
-	uint64_t end;  /* in the stream, of what there is */
+	bool begun;
+	uint64_t ring_end; /* position in perf's ring behind the last record, its padding included */
+	uint64_t end;      /* in the stream, of what there is */
+	struct perf_aux_record last;
 	struct relog_psb_scan scan;
 	const uint8_t *piece; /* being scanned */
 	uint64_t piece_start; /* in the stream */
@@ -61,6 +64,8 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 		machine->tsc_multiplier = (uint32_t)words[PERF_PT_TIME_MULT];
 		machine->tsc_zero = words[PERF_PT_TIME_ZERO];
 	}
+	import->aux_snapshots = words[PERF_PT_SNAPSHOT_MODE];
+	import->aux_switches = words[PERF_PT_HAVE_SCHED_SWITCH];
 	machine->return_compression = !has_bit(config, words[PERF_PT_NORETCOMP_BIT]);
 	machine->timing = has_bit(config, words[PERF_PT_CYC_BIT])   ? PTL_TIMING_CYC
 			  : has_bit(config, words[PERF_PT_MTC_BIT]) ? PTL_TIMING_MTC
@@ -75,9 +80,13 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 	return 0;
 }
 
+/*
+ * A ring of a CPU has the CPU's number. It also names a thread where perf was told whom to record: the first one, if
+ * there are several; where context switches are there, they say who ran.
+ */
 static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, struct perf_aux **opened)
 {
-	const uint64_t key = tid == UINT32_MAX ? cpu : THREAD_BIT | tid;
+	const uint64_t key = cpu != UINT32_MAX ? cpu : THREAD_BIT | tid;
 	const uint64_t *known = ptl_hash_map_get(&import->aux, key);
 	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	struct perf_aux *aux;
@@ -89,9 +98,9 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 	}
 	if (import->aux.used >= STREAMS_MAX)
 		return ptl_fail(PTL_NO_MEMORY, "Intel PT of more than %u CPUs and threads", STREAMS_MAX);
-	if (tid == UINT32_MAX) {
+	if (cpu != UINT32_MAX)
 		stream.cpu = cpu;
-	} else {
+	if (tid != UINT32_MAX && (cpu == UINT32_MAX || !import->aux_switches)) {
 		stream.tid = tid;
 		stream.pid = perf_thread_process(import, tid);
 	}
@@ -105,7 +114,7 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 		free(aux);
 		return status;
 	}
-	*aux = (struct perf_aux){.import = import, .stream = stream.id, .pid = stream.pid, .tid = stream.tid, .base = UINT64_MAX};
+	*aux = (struct perf_aux){.import = import, .stream = stream.id, .pid = stream.pid, .tid = stream.tid};
 	*opened = aux;
 	return 0;
 }
@@ -158,25 +167,52 @@ static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, ui
 	return ptl_writer_loss(import->writer, &loss);
 }
 
-/* Bytes of the ring that are not in the file; or that are in it twice, as snapshots may overlap. */
-static int reconcile(struct perf_aux *aux, uint64_t offset, uint64_t *skip)
+/* What follows does not continue what there is: bytes are missing, of which the number may be unknown. */
+static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
 {
-	uint64_t expected, missing;
+	const uint64_t hole = missing ? missing : 1; /* so that nobody takes both sides together */
+	int status = relog_psb_scan_end(&aux->scan, write_psb, aux);
+
+	if (!status)
+		status = ptl_writer_hole(aux->import->writer, aux->stream, hole, aux->import->now);
+	aux->end += hole;
+	aux->scan = (struct relog_psb_scan){.offset = aux->end, .found = aux->scan.found};
+	return status ? status : lose_bytes(aux->import, aux, missing, cause);
+}
+
+/* Snapshots have places in the ring as it is, over and over: only their bytes tell what they have in common. */
+static int reconcile_snapshot(struct perf_aux *aux, const struct perf_aux_record *record, uint64_t *skip)
+{
 	int status;
 
-	if (aux->base == UINT64_MAX)
-		aux->base = offset;
-	expected = aux->base + aux->end;
-	*skip = expected > offset ? expected - offset : 0;
-	if (expected >= offset)
+	if (!aux->begun)
 		return 0;
-	missing = offset - expected;
-	status = relog_psb_scan_end(&aux->scan, write_psb, aux);
-	if (!status)
-		status = ptl_writer_hole(aux->import->writer, aux->stream, missing, aux->import->now);
-	aux->end += missing;
-	aux->scan = (struct relog_psb_scan){.offset = aux->end, .found = aux->scan.found};
-	return status ? status : lose_bytes(aux->import, aux, missing, "perf did not write them");
+	status = perf_aux_overlap(aux->import->file, &aux->last, record, skip);
+	if (status == PTL_TRUNCATED) /* what there is of it is still taken */
+		status = 0;
+	return status || *skip ? status : interrupt_stream(aux, 0, "between snapshots, as many as there may have been");
+}
+
+/*
+ * Bytes of the ring that are not in the file; or that are in it twice, which perf does not do but in snapshots. A
+ * record begins where the one before ended without its padding.
+ */
+static int reconcile(struct perf_aux *aux, uint64_t offset, uint64_t *skip)
+{
+	const uint64_t expected = aux->begun ? aux->ring_end : offset;
+	const uint64_t twice = expected > offset ? expected - offset : 0;
+
+	*skip = twice <= aux->last.zeros ? 0 : twice;
+	return expected >= offset ? 0 : interrupt_stream(aux, offset - expected, "perf did not write them");
+}
+
+static size_t count_zeros(const uint8_t *data, size_t size)
+{
+	size_t zeros = 0;
+
+	while (zeros < size && zeros < PADDING_MAX && !data[size - 1 - zeros])
+		zeros++;
+	return zeros;
 }
 
 static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
@@ -193,32 +229,50 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	return status;
 }
 
-int perf_aux_data(struct perf_import *import, const struct perf_record *record)
+/* The record's bytes, but for the first ones, of which there are `skip`. */
+static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint64_t skip)
 {
-	const uint64_t bytes = record->size >= 8 ? ptl_load64(record->body) : 0;
-	const size_t room = bytes < PIECE ? (size_t)bytes + 1 : PIECE;
+	const size_t room = record->size < PIECE ? (size_t)record->size + 1 : PIECE;
 	uint8_t *piece = malloc(room);
-	struct perf_aux *aux = NULL;
-	uint64_t skip = 0;
-	int got = 0, status;
+	int got = 0, status = 0;
 
 	if (!piece)
 		return ptl_fail_memory("Intel PT", room);
-	if (record->size < AUXTRACE_BODY)
-		status = ptl_fail(PTL_CORRUPT, "offset %llu: trace data without a description",
-				  (unsigned long long)record->offset);
-	else
-		status = open_stream(import, ptl_load32(record->body + 32), ptl_load32(record->body + 28), &aux);
-	if (!status)
-		status = reconcile(aux, ptl_load64(record->body + 8), &skip);
-	while (!status && (got = perf_file_payload(import->file, piece, room)) > 0) {
+	while (!status && (got = perf_file_payload(aux->import->file, piece, room)) > 0) {
 		const size_t cut = skip < (size_t)got ? (size_t)skip : (size_t)got;
 
 		skip -= cut;
+		record->zeros = count_zeros(piece, (size_t)got);
 		status = take_piece(aux, piece + cut, (size_t)got - cut);
 	}
 	free(piece);
 	return status ? status : got;
+}
+
+int perf_aux_data(struct perf_import *import, const struct perf_record *record)
+{
+	struct perf_aux_record this = {.offset = perf_file_payload_offset(import->file)};
+	struct perf_aux *aux = NULL;
+	uint64_t skip = 0, offset;
+	int status;
+
+	if (record->size < AUXTRACE_BODY)
+		return ptl_fail(PTL_CORRUPT, "offset %llu: trace data without a description",
+				(unsigned long long)record->offset);
+	this.size = ptl_load64(record->body);
+	offset = ptl_load64(record->body + 8);
+	status = open_stream(import, ptl_load32(record->body + 32), ptl_load32(record->body + 28), &aux);
+	if (!status)
+		status = import->aux_snapshots ? reconcile_snapshot(aux, &this, &skip) : reconcile(aux, offset, &skip);
+	if (!status)
+		status = take_bytes(aux, &this, skip);
+	if (status)
+		return status;
+	if (!skip || offset + this.size > aux->ring_end)
+		aux->ring_end = offset + this.size;
+	aux->begun = true;
+	aux->last = this;
+	return 0;
 }
 
 int perf_aux_lost(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,

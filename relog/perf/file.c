@@ -359,6 +359,11 @@ int perf_file_payload(struct perf_file *file, uint8_t *data, size_t size)
 	return (int)wanted;
 }
 
+uint64_t perf_file_payload_offset(const struct perf_file *file)
+{
+	return file->at;
+}
+
 int perf_file_hash(const struct perf_file *file, uint8_t digest[PTL_HASH_SIZE])
 {
 	struct ptl_sha256 *hash = ptl_sha256_new();

@@ -64,6 +64,9 @@ int perf_file_next(struct perf_file *file, struct perf_record *record);
  */
 int perf_file_payload(struct perf_file *file, uint8_t *data, size_t size);
 
+/* Where in the file these bytes go on. */
+uint64_t perf_file_payload_offset(const struct perf_file *file);
+
 /* SHA-256 of the whole file. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED. */
 int perf_file_hash(const struct perf_file *file, uint8_t hash[PTL_HASH_SIZE]);
 

@@ -48,6 +48,8 @@ struct perf_import {
 		uint8_t bytes[PERF_BUILD_ID_MAX];
 	} *ids;
 	size_t id_count;
+	bool aux_snapshots; /* Intel PT was taken now and then */
+	bool aux_switches;  /* context switches tell whose a CPU's Intel PT is */
 	uint64_t next_key; /* of processes */
 	uint64_t now;      /* time of the latest record that had one */
 
@@ -117,6 +119,19 @@ int perf_aux_lost(struct perf_import *import, const struct perf_record *record,
 		  const struct perf_sample *sample, size_t body);
 int perf_aux_finish(struct perf_import *import);
 void perf_aux_free(struct perf_import *import);
+
+/* ---- aux_overlap.c: what two snapshots have in common */
+
+/* The bytes of a record of Intel PT. */
+struct perf_aux_record {
+	uint64_t offset; /* in the file */
+	uint64_t size;
+	size_t zeros; /* last bytes, up to 7, that may be padding */
+};
+
+/* How many of the first bytes of `record` are the last ones of `before`. What perf_file_read returns. */
+int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record *before,
+		     const struct perf_aux_record *record, uint64_t *bytes);
 
 /* ---- feature.c: what is said of the machine */
 

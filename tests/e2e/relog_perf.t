@@ -8,15 +8,10 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
-import ptl_reader  # noqa: E402
-
 binaries, programs = os.environ["PTL_BIN"], os.environ["PTL_PROGRAMS"]
-relog, dump, record = (os.path.join(binaries, name) for name in ("ptl-relog", "ptl-dump", "ptl-record"))
+relog, dump = (os.path.join(binaries, name) for name in ("ptl-relog", "ptl-dump"))
 scratch = tempfile.mkdtemp(prefix="ptl-relog-perf-")
 count = 0
 
@@ -246,183 +241,11 @@ def damage():
           not os.path.exists(path("swapped.ptl")), done.returncode, done.stderr)
 
 
-# ---- Intel PT, which no machine of ours makes: files written here, of packets recorded by ptl-record --------
+# ---- events that describe themselves ---------------------------------------------------------------------
 
 def entry(kind, body, misc=0):
     body += bytes(-len(body) % 8)
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
-
-
-def text(value):
-    return value.encode() + b"\0"
-
-
-def auxtrace_info(per_cpu):
-    return entry(70, struct.pack("<II16Q", 1, 0, 8, 0, 1, 0, 1, 1 << 10, 1 << 11, 0, 0, per_cpu, 1 << 9, 0xf << 14, 2, 1,
-                                 1 << 1, 30))
-
-
-def trailer(pid, tid, time):
-    return struct.pack("<IIQIIQ", pid, tid, time, 0, 0, 1)
-
-
-def mappings(trace, pid, tid, earliest):
-    """The code that a process of the trace had, as MMAP2 records."""
-    records = []
-    for event in trace.events():
-        if event["pid"] == pid and event["provider"].hex().startswith("1d5db12c") and event["opcode"] == 10:
-            base, size = struct.unpack_from("<QQ", event["payload"])
-            name = event["payload"][56:].decode("utf-16-le", "replace").split("\0")[0]
-            after = 56 + 2 * (len(name) + 1)
-            offset, protection = struct.unpack_from("<QI", event["payload"], after)
-            info = os.stat(name) if os.path.isfile(name) else None
-            device = (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino) if info else (0, 0, 0)
-            body = struct.pack("<IIQQQIIQQII", pid, tid, base, size, offset, *device, 0, protection, 2) + text(name)
-            body += bytes(-len(body) % 8)
-            records.append(entry(10, body + trailer(pid, tid, event["time"] or earliest)))
-    return records
-
-
-def program(pid, tid):
-    return entry(3, struct.pack("<II", pid, tid) + text("traced").ljust(8, b"\0") + trailer(pid, tid, 0))
-
-
-def perf_file(records):
-    data = b"".join(records)
-    sample_type = 0x2 | 0x4 | 0x80 | 0x10000  # TID, TIME, CPU, IDENTIFIER
-    attr = struct.pack("<IIQQQQQ", 8, 112, 0x400, 0, sample_type, 0, 1 << 18).ljust(112, b"\0")
-    head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 128, 104, 128, 232, len(data), 0, 0) + bytes(32)
-    return head + attr + struct.pack("<QQ", 0, 0) + data
-
-
-def perf_data(events, chunk, per_cpu):
-    """A perf.data file of one process whose PT is in `events`: a trace that ptl-record made with --timing=tsc."""
-    with open(events, "rb") as file:
-        trace = ptl_reader.Trace(file.read(), False)
-    records = [auxtrace_info(per_cpu)]
-    start = min((event["time"] for event in trace.events()), default=0)
-    packets = [stream for stream in trace.streams.values() if stream.kind == ptl_reader.PT]
-    for index, stream in enumerate(packets):
-        _, cpu, pid, tid = stream.identity()[:4]
-        records += mappings(trace, pid, tid, start)
-        position = 0
-        for _, data in trace.stream_bytes(stream):
-            for at in range(0, len(data), chunk):
-                piece = data[at:at + chunk]
-                records.append(entry(71, struct.pack("<QQQIIII", len(piece), position, 0, 0,
-                                                     0xffffffff if per_cpu else tid, index if per_cpu else 0xffffffff, 0)))
-                records.append(piece)
-                position += len(piece)
-        records.insert(1, program(pid, tid))
-    return perf_file(records)
-
-
-def streams(trace):
-    with open(path(trace), "rb") as file:
-        read_trace = ptl_reader.Trace(file.read(), False)
-    return [b"".join(data for _, data in read_trace.stream_bytes(stream)) for stream in read_trace.streams.values()
-            if stream.kind == ptl_reader.PT]
-
-
-def with_pt():
-    run(record, "-q", "-o", "pt.ptl", "--timing=tsc", "--", os.path.join(programs, "static"))
-    expected = json.loads(run(dump, "stats", "--json", "--hash", "pt.ptl").stdout)
-    for name, chunk, per_cpu in (("a thread's PT", 1 << 20, 0), ("PT in small pieces", 1000, 0), ("a CPU's PT", 4096, 1)):
-        write("pt.data", perf_data(path("pt.ptl"), chunk, per_cpu))
-        done = run(relog, "-f", "pt.data", "-o", "from.ptl")
-        check(f"{name}: the bytes are the same", done.returncode == 0 and streams("from.ptl") == streams("pt.ptl"),
-              done.stderr)
-        with open(path("from.ptl"), "rb") as file:
-            psbs = [len(stream.psbs) for stream in ptl_reader.Trace(file.read(), False).streams.values()
-                    if stream.kind == ptl_reader.PT]
-        check(f"{name}: its PSBs are known", psbs and all(psbs), psbs)
-        if per_cpu:
-            continue
-        got = json.loads(run(dump, "stats", "--json", "--hash", "from.ptl").stdout)
-        hashes = [sorted(thread["ip_sha256"] for process in stats["processes"] for thread in process["threads"]
-                         if thread["instructions"]) for stats in (expected, got)]
-        check(f"{name}: decodes to the same instructions", hashes[0] and hashes[0] == hashes[1] and not got["gaps"],
-              hashes, got["gaps"])
-    write("short.data", perf_data(path("pt.ptl"), 1 << 20, 0)[:-10])
-    done = run(relog, "-f", "short.data", "-o", "short.ptl")
-    check("PT that is cut short: what is there is kept", done.returncode == 3 and streams("short.ptl") ==
-          streams("pt.ptl")[:-1] + [streams("pt.ptl")[-1][:-10]], done.returncode, done.stderr)
-
-
-def stretches(trace, tid):
-    """The packets of a thread without their times, as text, each list up to a TIP.PGD."""
-    lists = [[]]
-    for line in run(dump, "packets", "--tid", str(tid), trace).stdout.splitlines():
-        if not line.startswith(" "):
-            continue
-        packet = line.split(None, 1)[1].split("#")[0].strip()
-        if not packet.startswith("tsc"):
-            lists[-1].append(packet)
-        if packet.startswith("tip.pgd"):
-            lists.append([])
-    return [packets for packets in lists if packets]
-
-
-def on_one_cpu(threads, start):
-    """Packets and switches of a CPU on which the threads take turns, two stretches each; time is told twice a stretch."""
-    packets, records, now, before = [], [], start, 0
-    queues = [(pid, tid, stretches(trace, tid)) for trace, pid, tid in threads]
-    turn = 0
-    while any(queue for _, _, queue in queues):
-        pid, tid, queue = queues[turn % len(queues)]
-        turn += 1
-        if not queue:
-            continue
-        records.append(entry(15, struct.pack("<II", 0, before) + trailer(pid, tid, now + 50)))
-        before = tid
-        for stretch in queue[:2]:
-            now += 100
-            if "psb" not in stretch:
-                packets.append(f"tsc {now:#x}")
-            for packet in stretch:
-                packets.append(packet)
-                now += 1
-                if packet == "psb" or packet.startswith("tip.pge"):
-                    packets.append(f"tsc {now:#x}")
-        del queue[:2]
-        records.append(entry(15, struct.pack("<II", 0, 0) + trailer(pid, tid, now + 10), 1 << 13))
-    return packets, records
-
-
-def of_several_threads():
-    """The PT of a CPU on which two processes ran is told apart by context switches, instruction by instruction."""
-    records, threads, expected, latest = [auxtrace_info(1)], [], {}, 0
-    for name in ("static", "static_pie"):
-        run(record, "-q", "-o", name + ".ptl", "--timing=tsc", "--no-retcomp", "--", os.path.join(programs, name))
-        with open(path(name + ".ptl"), "rb") as file:
-            trace = ptl_reader.Trace(file.read(), False)
-        _, _, pid, tid = next(s for s in trace.streams.values() if s.kind == ptl_reader.PT).identity()[:4]
-        events = list(trace.events())
-        latest = max(latest, *(event["time"] for event in events))
-        records += [program(pid, tid)] + mappings(trace, pid, tid, min(event["time"] for event in events))
-        threads.append((name + ".ptl", pid, tid))
-        expected[tid] = of_threads(name + ".ptl")[tid]
-    lines, switches_between = on_one_cpu(threads, latest + 1000)
-    write("lines.txt", "\n".join(lines).encode())
-    data = subprocess.run([os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble"), "lines.txt"], cwd=scratch,
-                          capture_output=True, timeout=60, check=True).stdout
-    records += switches_between
-    records += [entry(71, struct.pack("<QQQIIII", len(data), 0, 0, 0, 0xffffffff, 0, 0)), data]
-    write("shared.data", perf_file(records))
-    done = run(relog, "-f", "shared.data", "-o", "shared.ptl")
-    for options in (["-j", "1"], ["-j", "3"], ["--engine", "libipt"]):
-        check(f"a CPU of several processes: {' '.join(options)}: the instructions of each", done.returncode == 0 and
-              len(expected) == 2 and of_threads("shared.ptl", *options) == expected, done.stderr, expected,
-              of_threads("shared.ptl", *options))
-    for trace, pid, tid in threads:
-        check(f"a CPU of several processes: that of {trace}", of_threads("shared.ptl", "--pid", str(pid)) ==
-              {tid: expected[tid]}, of_threads("shared.ptl", "--pid", str(pid)))
-
-
-def of_threads(trace, *options):
-    stats = json.loads(run(dump, "stats", "--json", "--hash", *options, trace).stdout)
-    return {thread["tid"]: (thread["instructions"], thread["ip_sha256"], thread["gaps"]) for process in stats["processes"]
-            for thread in process["threads"]}
 
 
 def described():
@@ -461,8 +284,6 @@ try:
         with_perf()
     else:
         skip("perf.data as perf writes it", "there is no perf here: apt-get install linux-perf")
-    with_pt()
-    of_several_threads()
     print(f"1..{count}")
 finally:
     shutil.rmtree(scratch, ignore_errors=True)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the end-to-end tests of perf.data with Intel PT share: writing such files, as no machine of ours makes them.
+"""import perf_file after putting the folder of the test, and tests/reader, on sys.path."""
+import os
+import struct
+
+import ptl_reader
+
+PMU = 8                         # the type that a kernel may have given to the PMU intel_pt
+TSC, NORETCOMP, MTC, CYC = 1 << 10, 1 << 11, 1 << 9, 1 << 1
+EVERYWHERE = 0xffffffff         # no CPU, or no thread
+SAMPLE_TYPE = 0x1 | 0x2 | 0x4 | 0x80 | 0x10000  # IP, TID, TIME, CPU, IDENTIFIER
+SWITCH, SWITCH_CPU_WIDE, OUT = 14, 15, 1 << 13
+IMAGE = "1d5db12c"              # how the GUID of image events begins
+
+
+def entry(kind, body, misc=0):
+    """A record."""
+    body += bytes(-len(body) % 8)
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def text(value):
+    return value.encode() + b"\0"
+
+
+class File:
+    """A perf.data file in the making. TSC t is the time zero + (t * mult >> shift)."""
+
+    def __init__(self, shift=0, mult=1, zero=0, config=TSC, per_cpu=0, switches=0, snapshots=0):
+        self.shift, self.mult, self.zero = shift, mult, zero
+        self.config, self.per_cpu, self.switches, self.snapshots = config, per_cpu, switches, snapshots
+        self.records, self.positions, self.reference = [], {}, 1
+
+    def time(self, tsc):
+        return self.zero + (tsc * self.mult >> self.shift)
+
+    def trailer(self, pid, tid, tsc, cpu=0):
+        return struct.pack("<IIQIIQ", pid, tid, self.time(tsc) if tsc else 0, cpu, 0, 1)
+
+    def info(self):
+        return entry(70, struct.pack("<II17Q", 1, 0, PMU, self.shift, self.mult, self.zero, 1, TSC, NORETCOMP,
+                                     self.switches, self.snapshots, self.per_cpu, MTC, 0xf << 14, 40, 1, CYC, 10, 0))
+
+    def program(self, pid, tid, name="traced"):
+        self.records.append(entry(3, struct.pack("<II", pid, tid) + text(name).ljust(8, b"\0") +
+                                  self.trailer(pid, tid, 0)))
+
+    def fork(self, pid, parent, tid, tsc):
+        self.records.append(entry(7, struct.pack("<IIIIQ", pid, parent, tid, parent, self.time(tsc)) +
+                                  self.trailer(parent, parent, tsc)))
+
+    def mappings(self, trace, pid, tid, earliest):
+        """The code that a process of the trace had, as MMAP2 records."""
+        for event in trace.events():
+            if event["pid"] == pid and event["provider"].hex().startswith(IMAGE) and event["opcode"] == 10:
+                base, size = struct.unpack_from("<QQ", event["payload"])
+                name = event["payload"][56:].decode("utf-16-le", "replace").split("\0")[0]
+                after = 56 + 2 * (len(name) + 1)
+                offset, protection = struct.unpack_from("<QI", event["payload"], after)
+                info = os.stat(name) if os.path.isfile(name) else None
+                device = (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino) if info else (0, 0, 0)
+                body = struct.pack("<IIQQQIIQQII", pid, tid, base, size, offset, *device, 0, protection, 2) + text(name)
+                body += bytes(-len(body) % 8)
+                self.records.append(entry(10, body + self.trailer(pid, tid, event["time"] or earliest)))
+
+    def switch_in(self, pid, tid, before, tsc, cpu=0):
+        kind, body = (SWITCH_CPU_WIDE, struct.pack("<II", 0, before)) if self.switches == 3 else (SWITCH, b"")
+        self.records.append(entry(kind, body + self.trailer(pid, tid, tsc, cpu)))
+
+    def switch_out(self, pid, tid, after, tsc, cpu=0):
+        kind, body = (SWITCH_CPU_WIDE, struct.pack("<II", 0, after)) if self.switches == 3 else (SWITCH, b"")
+        self.records.append(entry(kind, body + self.trailer(pid, tid, tsc, cpu), OUT))
+
+    def packets(self, data, index, cpu=EVERYWHERE, tid=EVERYWHERE, position=None, reference=None):
+        """A record of trace data: perf pads it to 8 bytes, and the next one begins where its bytes end."""
+        at = self.positions.get(index, 0) if position is None else position
+        self.positions[index] = at + len(data)
+        self.records.append(entry(71, struct.pack("<QQQIIII", len(data) + -len(data) % 8, at,
+                                                  reference or self.reference, index, tid, cpu, 0)))
+        self.records.append(data + bytes(-len(data) % 8))
+
+    def truncated(self, tsc, pid, tid, cpu=0):
+        """An AUX record that says that the buffer was full."""
+        self.records.append(entry(11, struct.pack("<QQQ", 0, 0, 1) + self.trailer(pid, tid, tsc, cpu)))
+
+    def bytes(self):
+        data = self.info() + b"".join(self.records)
+        flags = 1 << 18 | (1 << 26 if self.switches else 0)  # sample_id_all, context_switch
+        attr = struct.pack("<IIQQQQQ", PMU, 112, self.config, 1, SAMPLE_TYPE, 0, flags).ljust(112, b"\0")
+        head = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, 128, 112, 128, 240, len(data), 0, 0) + bytes(32)
+        return head + struct.pack("<Q", 1) + attr + struct.pack("<QQ", 104, 8) + data
+
+
+def streams_of(trace):
+    """PT streams of a trace: (pid, tid, bytes)."""
+    found = []
+    for stream in trace.streams.values():
+        if stream.kind == ptl_reader.PT:
+            found.append((*stream.identity()[2:4], b"".join(data for _, data in trace.stream_bytes(stream))))
+    return found
+
+
+def load(name):
+    with open(name, "rb") as file:
+        return ptl_reader.Trace(file.read(), False)

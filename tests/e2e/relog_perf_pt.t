@@ -1,0 +1,369 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Intel PT in perf.data: perf's own decoder is the judge, instruction by instruction and nanosecond by nanosecond.
+import bisect
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
+sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "e2e"))
+import perf_file  # noqa: E402
+from perf_file import CYC, EVERYWHERE, MTC, TSC  # noqa: E402
+
+binaries, programs = os.environ["PTL_BIN"], os.environ["PTL_PROGRAMS"]
+relog, dump, record = (os.path.join(binaries, name) for name in ("ptl-relog", "ptl-dump", "ptl-record"))
+scratch = tempfile.mkdtemp(prefix="ptl-relog-perf-pt-")
+have_perf = shutil.which("perf") is not None
+count = 0
+
+
+def run(*command, text=True, **more):
+    return subprocess.run(command, cwd=scratch, capture_output=True, text=text, timeout=120, check=False, **more)
+
+
+def check(name, passed, *details):
+    global count
+    count += 1
+    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
+    if not passed:
+        for line in "\n".join(map(str, details)).splitlines()[:40]:
+            print("#", line[:400])
+    return passed
+
+
+def skip(name, why):
+    global count
+    count += 1
+    print(f"ok {count} - {name} # SKIP {why}", flush=True)
+
+
+def path(name):
+    return os.path.join(scratch, name)
+
+
+def write(name, data):
+    with open(path(name), "wb") as file:
+        file.write(data)
+
+
+# ---- what perf and what ptl-dump make of the same file -----------------------------------------------------
+
+SAMPLE = re.compile(r" *(-?\d+) +(\d+)\.(\d{9}): +([0-9a-f]+)$")
+
+
+def perf_flow(data):
+    """The instructions of each thread as perf decodes them: (address, time)."""
+    flow = collections.defaultdict(list)
+    done = run("perf", "script", "-i", data, "--itrace=i0ns", "--ns", "-F", "tid,time,ip")
+    for line in done.stdout.splitlines():
+        match = SAMPLE.match(line)
+        if match:
+            flow[int(match[1])].append((int(match[4], 16), int(match[2]) * 10**9 + int(match[3])))
+    return dict(flow), done
+
+
+def our_flow(trace, *options):
+    start = json.loads(run(dump, "info", "--json", trace).stdout)["clock"]["start_time"]
+    flow, gaps = collections.defaultdict(list), []
+    for line in run(dump, "flow", "-l", "insn", "--json", *options, trace).stdout.splitlines():
+        event = json.loads(line)
+        if event["type"] == "instruction":
+            flow[event["tid"]].append((int(event["ip"], 16), event["time"] + start))
+        elif event["type"] == "gap":
+            gaps.append((event.get("cause"), event.get("stream_offset")))
+    return dict(flow), gaps
+
+
+def addresses(flow):
+    return {tid: [address for address, _ in instructions] for tid, instructions in flow.items()}
+
+
+def differences(one, other):
+    """For a person: where two flows part."""
+    said = [f"threads: {sorted((tid, len(list_)) for tid, list_ in flow.items())}" for flow in (one, other)]
+    for tid in sorted(set(one) & set(other)):
+        a, b = one[tid], other[tid]
+        at = next((i for i in range(min(len(a), len(b))) if a[i][0] != b[i][0]), None)
+        if at is not None:
+            said.append(f"{tid}: at {at}: {[(hex(x), t) for x, t in a[at - 2:at + 3]]} {[(hex(x), t) for x, t in b[at - 2:at + 3]]}")
+    return said
+
+
+def strange_times(perf, ours):
+    """
+    perf gives an instruction the time known when it starts to walk to the next branch that needs a packet; PTL the one
+    before that packet. So perf's may be older, but not older than the time before PTL's in the same thread.
+    """
+    strange, same, total = [], 0, 0
+    for tid, instructions in perf.items():
+        marks = sorted({time for _, time in ours[tid]})
+        for (address, time), (_, our_time) in zip(instructions, ours[tid]):
+            at = bisect.bisect_left(marks, our_time)
+            total += 1
+            same += time == our_time
+            if not (marks[at - 1] if at else 0) <= time <= our_time:
+                strange.append((tid, hex(address), time, our_time))
+    return strange, same, total
+
+
+def judge(name, data, gaps_allowed=()):
+    """Is what ptl-relog and ptl-dump make of the file what perf makes of it? Gives our flow."""
+    done = run(relog, "-f", data, "-o", "judged.ptl")
+    if not check(f"{name}: is read", done.returncode == 0, done.stderr):
+        return {}
+    ours, gaps = our_flow("judged.ptl")
+    check(f"{name}: gaps are {sorted(gaps_allowed) or 'none'}", sorted(cause for cause, _ in gaps) == sorted(gaps_allowed), gaps)
+    if not have_perf:
+        skip(f"{name}: perf", "there is no perf here: apt-get install linux-perf")
+        return ours
+    perf, shown = perf_flow(data)
+    if not check(f"{name}: perf executes the same {sum(map(len, ours.values()))} instructions in {len(ours)} threads",
+                 perf and addresses(perf) == addresses(ours), shown.stderr, *differences(perf, ours)):
+        return ours
+    strange, same, total = strange_times(perf, ours)
+    check(f"{name}: at the same times", not strange and same >= 0.9 * total, f"{same} of {total}", *strange)
+    return ours
+
+
+# ---- recordings ----------------------------------------------------------------------------------------------
+
+def recording(name, *options):
+    """What a program did, as ptl-record saw it: (trace, start, streams)."""
+    run(record, "-f", "-q", "-o", name + ".ptl", *options, "--", os.path.join(programs, name))
+    trace = perf_file.load(path(name + ".ptl"))
+    return trace, min(event["time"] for event in trace.events()), perf_file.streams_of(trace)
+
+
+def packet_starts(name, tid, *kinds):
+    """Offsets of a thread's packets, of these kinds if there are any."""
+    starts = []
+    for line in run(dump, "packets", "--tid", str(tid), name + ".ptl").stdout.splitlines():
+        match = re.match(r" +([0-9a-f]+)  (\S+)", line)
+        if match and (not kinds or match[2] in kinds):
+            starts.append(int(match[1], 16))
+    return starts
+
+
+# 2.5 GHz, and a kernel clock that began long before the TSC.
+CLOCK = {"shift": 31, "mult": 0x33333333, "zero": 1 << 50}
+
+
+def add_code(file, trace, start, streams):
+    file.reference = start + 10**10
+    for pid, tid, _ in streams:
+        file.program(pid, tid)
+        file.mappings(trace, pid, tid, start)
+
+
+def of_threads():
+    """Each thread has a ring; three kinds of timing packets."""
+    for timing, config in (("tsc", TSC), ("mtc", TSC | MTC | 6 << 14), ("cyc", TSC | MTC | CYC | 6 << 14)):
+        trace, start, streams = recording("static", "--timing=" + timing)
+        file = perf_file.File(**CLOCK, config=config)
+        add_code(file, trace, start, streams)
+        for index, (_, tid, data) in enumerate(streams):
+            file.packets(data, index, tid=tid)
+        write("threads.data", file.bytes())
+        judge(f"threads, {timing}", "threads.data")
+
+
+def in_pieces():
+    """perf pads each record to 8 bytes: what is padding is in the file, and not in the ring."""
+    trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
+    file = perf_file.File(**CLOCK)
+    add_code(file, trace, start, streams)
+    for index, (_, tid, data) in enumerate(streams):
+        cuts = [0] + packet_starts("static", tid)[7::5] + [len(data)]
+        for begin, end in zip(cuts, cuts[1:]):
+            file.packets(data[begin:end], index, tid=tid)
+    write("pieces.data", file.bytes())
+    judge("records with padding", "pieces.data")
+
+
+def of_cpus():
+    """A ring of a CPU names the thread that perf was told to record, too. Two CPUs with one thread each."""
+    trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
+    file = perf_file.File(**CLOCK, per_cpu=1)
+    add_code(file, trace, start, streams)
+    _, tid, data = streams[0]
+    psb = packet_starts("static", tid, "psb")
+    middle = psb[len(psb) // 2]
+    file.packets(data[:middle], 0, cpu=0, tid=tid)
+    file.packets(data[middle:], 1, cpu=1, tid=tid)
+    write("cpus.data", file.bytes())
+    flow = judge("rings of CPUs that name a thread", "cpus.data")
+    check("rings of CPUs that name a thread: all of it", sum(map(len, flow.values())) ==
+          sum(map(len, our_flow("static.ptl", "--tid", str(tid))[0].values())))
+
+
+def of_snapshots():
+    """Three snapshots: the second has a part of the first; between it and the third something is missing."""
+    trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
+    _, tid, data = streams[0]
+    starts, psb = packet_starts("static", tid), packet_starts("static", tid, "psb")
+    after = [start_ for start_ in starts if start_ > psb[-3] + 60][0]
+    # Places in the ring say nothing: the ring is small, and they come again.
+    pieces = ((0, starts[len(starts) // 2], 0), (psb[2] + 5, after, 40), (psb[-2] - 7, len(data), 16))
+    file = perf_file.File(**CLOCK, snapshots=1)
+    add_code(file, trace, start, streams[:1])
+    for begin, end, position in pieces:
+        file.packets(data[begin:end], 0, tid=tid, position=position)
+    write("snapshots.data", file.bytes())
+    flow = judge("snapshots", "snapshots.data", ["lost", "unsynchronised"])
+    whole = our_flow("static.ptl", "--tid", str(tid))[0][tid]
+    got = [address for address, _ in flow[tid]]
+    first = [address for address, _ in whole][:len(got) // 2]
+    check("snapshots: what two have is there once", got[:len(first)] == first and len(whole) // 2 < len(got) < len(whole),
+          len(got), len(whole))
+    losses = json.loads(run(dump, "info", "--json", "judged.ptl").stdout)["losses"]
+    check("snapshots: that some is missing is said", any("snapshots" in loss["cause"] for loss in losses), losses)
+
+
+def truncated():
+    """perf's buffer was full for a while: tracing ended, and began anew with a PSB."""
+    trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
+    pid, tid, data = streams[0]
+    psb = packet_starts("static", tid, "psb")
+    file = perf_file.File(**CLOCK)
+    add_code(file, trace, start, streams[:1])
+    ends = [at for at in packet_starts("static", tid, "tip.pgd") if at < psb[-1]]
+    # A TIP.PGD without an address has one byte.
+    file.packets(data[:ends[-1] + 1], 0, tid=tid)
+    file.truncated(start + 10**9, pid, tid)
+    file.packets(data[psb[-1]:], 0, tid=tid)
+    write("truncated.data", file.bytes())
+    judge("a full buffer", "truncated.data")
+    losses = json.loads(run(dump, "info", "--json", "judged.ptl").stdout)["losses"]
+    check("a full buffer: is told of", any("full" in loss["cause"] for loss in losses), losses)
+
+
+# ---- a CPU on which threads take turns -------------------------------------------------------------------------
+
+def stretches(trace, tid):
+    """The packets of a thread without their times, as text, each list up to a TIP.PGD."""
+    lists = [[]]
+    for line in run(dump, "packets", "--tid", str(tid), trace).stdout.splitlines():
+        if not line.startswith(" "):
+            continue
+        packet = line.split(None, 1)[1].split("#")[0].strip()
+        if not packet.startswith("tsc"):
+            lists[-1].append(packet)
+        if packet.startswith("tip.pgd"):
+            lists.append([])
+    return [packets for packets in lists if packets]
+
+
+def take_turns(file, threads, start):
+    """
+    Packets and switches of a CPU on which the threads take turns, two stretches each; time is told twice a stretch, as
+    a CPU does when packets are enabled, and once more when the kernel writes what it has.
+    """
+    packets, now, before = [], start, (0, 0)
+    queues = [(pid, tid, stretches(trace, tid)) for trace, pid, tid in threads]
+    turn = 0
+    while any(queue for _, _, queue in queues):
+        pid, tid, queue = queues[turn % len(queues)]
+        turn += 1
+        if not queue:
+            continue
+        file.switch_out(*before, tid, now + 49)
+        file.switch_in(pid, tid, before[1], now + 50)
+        before = (pid, tid)
+        for stretch in queue[:2]:
+            now += 100
+            if "psb" not in stretch:
+                packets.append(f"tsc {now:#x}")
+            for packet in stretch:
+                packets.append(packet)
+                now += 1
+                if packet == "psb" or packet.startswith("tip.pge"):
+                    packets.append(f"tsc {now:#x}")
+        del queue[:2]
+    return packets
+
+
+def assemble(lines):
+    write("lines.txt", "\n".join(lines).encode())
+    return subprocess.run([os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble"), "lines.txt"], cwd=scratch,
+                          capture_output=True, timeout=60, check=True).stdout
+
+
+def of_turns(kind, switches, *options):
+    file = perf_file.File(per_cpu=1, switches=switches, config=TSC | (perf_file.NORETCOMP if options else 0))
+    threads, expected, latest = [], {}, 0
+    for name in ("static", "static_pie"):
+        trace, start, streams = recording(name, "--timing=tsc", *options)
+        pid, tid, _ = streams[0]
+        latest = max(latest, *(event["time"] for event in trace.events()))
+        file.program(pid, tid)
+        file.mappings(trace, pid, tid, start)
+        threads.append((name + ".ptl", pid, tid))
+        expected[tid] = stats_of_threads(name + ".ptl")[tid]
+    file.reference = latest + 10**9
+    data = assemble(take_turns(file, threads, latest + 1000))
+    # perf was told to record the first process, where it does not record all.
+    file.packets(data, 0, cpu=0, tid=EVERYWHERE if switches == 3 else threads[0][2])
+    write("turns.data", file.bytes())
+    name = f"a CPU on which threads take turns, {kind}"
+    judge(name, "turns.data")
+    for more in (["-j", "1"], ["-j", "3"], ["--engine", "libipt"]) if options else ([],):
+        check(f"{name}: {' '.join(more)}: the instructions of each", len(expected) == 2 and
+              stats_of_threads("judged.ptl", *more) == expected, expected, stats_of_threads("judged.ptl", *more))
+    for trace, pid, tid in threads:
+        check(f"{name}: that of {trace}", stats_of_threads("judged.ptl", "--pid", str(pid)) == {tid: expected[tid]},
+              stats_of_threads("judged.ptl", "--pid", str(pid)))
+
+
+def stats_of_threads(trace, *options):
+    stats = json.loads(run(dump, "stats", "--json", "--hash", *options, trace).stdout)
+    return {thread["tid"]: (thread["instructions"], thread["ip_sha256"], thread["gaps"]) for process in stats["processes"]
+            for thread in process["threads"]}
+
+
+# ---- the bytes ---------------------------------------------------------------------------------------------------
+
+def the_bytes():
+    """What is in the file is in the trace, byte by byte, and its PSBs are known."""
+    trace, start, streams = recording("static", "--timing=tsc")
+    for name, chunk, per_cpu in (("a thread's PT", 1 << 20, 0), ("PT in small pieces", 1000, 0), ("a CPU's PT", 4096, 1)):
+        file = perf_file.File(per_cpu=per_cpu)
+        add_code(file, trace, start, streams)
+        for index, (_, tid, data) in enumerate(streams):
+            for at in range(0, len(data), chunk):
+                where = {"cpu": index} if per_cpu else {"tid": tid}
+                file.packets(data[at:at + chunk], index, **where)
+        data = file.bytes()
+        write("bytes.data", data)
+        done = run(relog, "-f", "bytes.data", "-o", "bytes.ptl")
+        got = perf_file.load(path("bytes.ptl"))
+        padded = [data + bytes(-len(data) % 8) for _, _, data in streams]
+        check(f"{name}: the bytes are the same", done.returncode == 0 and
+              [data for _, _, data in perf_file.streams_of(got)] == padded, done.stderr)
+        psbs = [len(stream.psbs) for stream in got.streams.values() if stream.kind == perf_file.ptl_reader.PT]
+        check(f"{name}: its PSBs are known", psbs and all(psbs), psbs)
+    write("short.data", data[:-10])
+    done = run(relog, "-f", "short.data", "-o", "short.ptl")
+    got = [data for _, _, data in perf_file.streams_of(perf_file.load(path("short.ptl")))]
+    check("PT that is cut short: what is there is kept", done.returncode == 3 and got == padded[:-1] + [padded[-1][:-10]],
+          done.returncode, done.stderr)
+
+
+try:
+    the_bytes()
+    of_threads()
+    in_pieces()
+    of_cpus()
+    of_snapshots()
+    truncated()
+    of_turns("all of the machine", 3, "--no-retcomp")
+    of_turns("one program", 2, "--no-retcomp")
+    print(f"1..{count}")
+finally:
+    shutil.rmtree(scratch, ignore_errors=True)
