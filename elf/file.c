@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "elf/state.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug/.build-id"
@@ -20,7 +21,7 @@ int ptl_elf_failure(const char *what)
 	return ptl_fail(PTL_CORRUPT, "%s: %s", what, elf_errmsg(-1));
 }
 
-static int start(Elf *handle, struct ptl_elf **result)
+static int start(Elf *handle, const struct ptl_elf *bytes, struct ptl_elf **result)
 {
 	struct ptl_elf *elf;
 
@@ -35,6 +36,7 @@ static int start(Elf *handle, struct ptl_elf **result)
 		elf_end(handle);
 		return ptl_fail_memory("ELF file", sizeof(*elf));
 	}
+	*elf = *bytes;
 	elf->elf = handle;
 	if (!gelf_getehdr(handle, &elf->header) || elf_getphdrnum(handle, &elf->segments) < 0 ||
 	    elf_getshdrnum(handle, &elf->sections) < 0) {
@@ -49,15 +51,19 @@ static int start(Elf *handle, struct ptl_elf **result)
 
 int ptl_elf_open(int fd, struct ptl_elf **elf)
 {
+	const struct ptl_elf bytes = {.fd = fd};
+
 	elf_version(EV_CURRENT);
-	return start(elf_begin(fd, ELF_C_READ, NULL), elf);
+	return start(elf_begin(fd, ELF_C_READ, NULL), &bytes, elf);
 }
 
 int ptl_elf_open_memory(const void *data, size_t size, struct ptl_elf **elf)
 {
+	const struct ptl_elf bytes = {.fd = -1, .data = data, .size = size};
+
 	elf_version(EV_CURRENT);
 	/* libelf does not write to it: it only wants to be able to. */
-	return start(elf_memory((char *)data, size), elf);
+	return start(elf_memory((char *)data, size), &bytes, elf);
 }
 
 void ptl_elf_close(struct ptl_elf *elf)
@@ -66,6 +72,17 @@ void ptl_elf_close(struct ptl_elf *elf)
 		return;
 	elf_end(elf->elf);
 	free(elf);
+}
+
+int ptl_elf_read(const struct ptl_elf *elf, uint64_t offset, void *data, size_t size)
+{
+	if (elf->fd >= 0)
+		return ptl_read_at(elf->fd, data, size, offset) < 0 ? PTL_CORRUPT : 0;
+	if (offset > elf->size || size > elf->size - offset)
+		return ptl_fail(PTL_CORRUPT, "%zu bytes at offset %llu are not in the file", size,
+				(unsigned long long)offset);
+	memcpy(data, elf->data + offset, size);
+	return 0;
 }
 
 Elf_Scn *ptl_elf_section(const struct ptl_elf *elf, uint32_t type, const char *name,

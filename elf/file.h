@@ -10,6 +10,7 @@
 #include <ptl/kernel.h>
 
 #include "common/bytes.h"
+#include "elf/symbol_list.h"
 
 struct ptl_elf;
 
@@ -47,6 +48,9 @@ bool ptl_elf_has_debug(const struct ptl_elf *elf);
  */
 int ptl_elf_symbols(const struct ptl_elf *elf, const struct ptl_elf *debug,
 		       struct ptl_bytes *out);
+
+/* The same, as a list, and only those that the list wants. Memory goes with these, not with the size of the file. */
+int ptl_elf_functions(const struct ptl_elf *elf, const struct ptl_elf *debug, struct ptl_symbol_list *symbols);
 
 /*
  * Opens the separate debug file of a build id, where Debian's -dbgsym packages put it: a descriptor, close-on-exec,

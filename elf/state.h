@@ -6,6 +6,7 @@
 #include <gelf.h>
 
 #include "elf/file.h"
+#include "elf/symbol_list.h"
 
 struct ptl_elf {
 	Elf *elf;
@@ -13,11 +14,24 @@ struct ptl_elf {
 	size_t segments; /* program headers */
 	size_t sections; /* section headers */
 	size_t names;    /* section that holds the sections' names */
+	/* Its bytes: */
+	int fd;              /* or -1: they are in memory */
+	const uint8_t *data;
+	size_t size;
 };
 
 /* The first section of this type; and by name, any type where type is SHT_NULL. NULL: none. */
 Elf_Scn *ptl_elf_section(const struct ptl_elf *elf, uint32_t type, const char *name,
 			    GElf_Shdr *header);
+
+/* Bytes of the file, without what libelf would keep of them. PTL_CORRUPT where they are not there. */
+int ptl_elf_read(const struct ptl_elf *elf, uint64_t offset, void *data, size_t size);
+
+/*
+ * Adds the functions of the first symbol table of this type, where there is one. PTL_CORRUPT; PTL_NO_MEMORY, also
+ * beyond the list's limit.
+ */
+int ptl_elf_add_table(const struct ptl_elf *elf, uint32_t type, struct ptl_symbol_list *symbols);
 
 /* PTL_CORRUPT with libelf's own words. */
 int ptl_elf_failure(const char *what);

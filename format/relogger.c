@@ -272,6 +272,14 @@ int ptl_relogger_blob(struct ptl_relogger *relogger, uint32_t type, const void *
 	return status ? status : ptl_writer_blob(relogger->writer, type, data, size, hash);
 }
 
+int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd, uint64_t offset, uint64_t size,
+			   uint8_t hash[PTL_HASH_SIZE])
+{
+	const int status = check_writer(relogger);
+
+	return status ? status : ptl_writer_blob_file(relogger->writer, type, fd, offset, size, hash);
+}
+
 void ptl_relogger_counts(const struct ptl_relogger *relogger, struct ptl_relogger_counts *counts)
 {
 	*counts = relogger->counts;

@@ -85,7 +85,7 @@ int rules_files_read(struct rules_files *files, const char *name, const uint8_t 
 		return status;
 	if (!file->data) {
 		path = rules_files_path(files, name, &arena);
-		status = path ? ptl_read_file(path, RULES_DATA_FILE_MAX, &file->data, &file->size)
+		status = path ? ptl_read_file(path, RULES_FILE_SMALL, &file->data, &file->size)
 			      : PTL_NO_MEMORY;
 		rules_arena_free(&arena);
 		if (status < 0)
@@ -99,7 +99,7 @@ int rules_files_read(struct rules_files *files, const char *name, const uint8_t 
 	return 0;
 }
 
-static int open_file(const struct rules_files *files, const char *name, int *fd)
+int rules_files_open(const struct rules_files *files, const char *name, int *fd)
 {
 	struct rules_arena arena = {0};
 	char *path = rules_files_path(files, name, &arena);
@@ -126,7 +126,7 @@ static int size_of(const char *name, int fd, uint64_t *size)
 
 int rules_files_size(struct rules_files *files, const char *name, uint64_t *size)
 {
-	int fd, status = open_file(files, name, &fd);
+	int fd, status = rules_files_open(files, name, &fd);
 
 	if (status < 0)
 		return status;
@@ -142,7 +142,7 @@ int rules_files_read_at(struct rules_files *files, const char *name, uint64_t of
 	const uint8_t *bytes = NULL;
 	uint64_t there = 0;
 	size_t whole = 0;
-	int fd, status = known ? 0 : open_file(files, name, &fd);
+	int fd, status = known ? 0 : rules_files_open(files, name, &fd);
 
 	if (!known && !status) {
 		status = size_of(name, fd, &there);

@@ -22,6 +22,9 @@ struct rules_output {
 	int (*schema)(void *context, const struct ptl_schema *schema);
 	int (*blob)(void *context, uint32_t type, const void *data, size_t size,
 		    uint8_t hash[PTL_HASH_SIZE]);
+	/* The same for bytes of an open file. */
+	int (*blob_file)(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size,
+			 uint8_t hash[PTL_HASH_SIZE]);
 	void (*warning)(void *context, const char *text);
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/bytes.h"
 #include "common/error.h"
@@ -82,25 +83,17 @@ static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *sc
 
 /* ---- code -------------------------------------------------------------------------------- */
 
-/* The part's bytes, or those of them that the file holds, into the trace. */
-static int store_code(struct rules_run *run, const char *path, uint64_t offset, uint64_t size,
-		      struct ptl_image_event *image)
+/* Bytes of a file into the trace, without their being in memory at once. */
+static int store_file(struct rules_run *run, uint32_t type, const char *path, uint64_t offset, uint64_t size,
+		      uint8_t hash[PTL_HASH_SIZE])
 {
-	uint8_t *data;
-	int status;
+	int fd, status = rules_files_open(&run->files, path, &fd);
 
-	if (size > RULES_DATA_FILE_MAX)
-		return ptl_fail_memory("the code of a section", size);
-	data = malloc(size);
-	if (!data)
-		return ptl_fail_memory("the code of a section", size);
-	status = rules_files_read_at(&run->files, path, offset, data, size);
-	if (!status) {
-		image->has_code = true;
-		status = run->output.blob(run->output.context, PTL_BLOB_CODE, data, size, image->code);
-	}
-	free(data);
-	return status;
+	if (status < 0)
+		return status;
+	status = run->output.blob_file(run->output.context, type, fd, offset, size, hash);
+	close(fd);
+	return status < 0 ? ptl_fail_in(status, "%s", path) : 0;
 }
 
 int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
@@ -128,10 +121,12 @@ int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
 				     (unsigned long long)offset, path, (unsigned long long)there);
 	if (!status)
 		/* A part may end in zeros that the file does not hold. */
-		status = store_code(run, path, offset, size > there - offset ? there - offset : size, image);
+		status = store_file(run, PTL_BLOB_CODE, path, offset, size > there - offset ? there - offset : size,
+				    image->code);
 	if (status < 0)
 		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->code_path->at.line,
 				   body->code_path->at.column);
+	image->has_code = true;
 	return 0;
 }
 
@@ -156,24 +151,12 @@ static const char *with_pid(struct rules_run *run, const char *path, uint32_t pi
 	return copy;
 }
 
-static int read_list(const struct rules_body *body, const char *path, const uint8_t *data, size_t size,
-		     struct rules_symbol_list *list, uint64_t *first)
-{
-	*first = 0;
-	if (body->symbols == RULES_SYMBOLS_NM)
-		return rules_symbols_nm(path, data, size, list);
-	if (body->symbols == RULES_SYMBOLS_PERF_MAP)
-		return rules_symbols_perf_map(path, data, size, list);
-	return rules_symbols_elf(path, data, size, list, first);
-}
-
-/* Which address of the file stands for the image's base. */
+/* Which address of the file stands for the image's base; for ELF files by default the lowest that is loaded. */
 static int base_in_file(const struct rules_scope_of *scope, const struct rules_body *body,
-			const struct rules_spec *spec, uint64_t first, uint64_t *base)
+			const struct rules_spec *spec, bool *lowest, uint64_t *base)
 {
-	*base = body->symbols == RULES_SYMBOLS_PERF_MAP ? spec->base
-		: body->symbols == RULES_SYMBOLS_ELF	? first
-							: 0;
+	*lowest = body->symbols == RULES_SYMBOLS_ELF && body->addressing == RULES_ADDRESS_DEFAULT;
+	*base = body->symbols == RULES_SYMBOLS_PERF_MAP ? spec->base : 0;
 	if (body->addressing == RULES_ADDRESS_ABSOLUTE)
 		*base = spec->base;
 	else if (body->addressing == RULES_ADDRESS_RELATIVE)
@@ -183,38 +166,56 @@ static int base_in_file(const struct rules_scope_of *scope, const struct rules_b
 	return 0;
 }
 
+static int read_list(struct rules_run *run, const struct rules_body *body, const char *path, bool lowest,
+		     struct ptl_symbol_list *list)
+{
+	struct rules_symbol_source source = {0};
+	int status = rules_files_open(&run->files, path, &source.fd);
+
+	if (status < 0)
+		return status;
+	status = body->symbols == RULES_SYMBOLS_NM	   ? rules_symbols_nm(path, &source, list)
+		 : body->symbols == RULES_SYMBOLS_PERF_MAP ? rules_symbols_perf_map(path, &source, list)
+							   : rules_symbols_elf(path, &source, lowest, list);
+	close(source.fd);
+	return status;
+}
+
+static void warn_of_none(const struct rules_run *run, const struct rules_body *body, const char *path,
+			 const struct rules_spec *spec)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s:%u:%u: no symbol of %s lies in the image at %#llx", run->rules->name,
+		 body->symbols_path->at.line, body->symbols_path->at.column, path, (unsigned long long)spec->base);
+	if (run->output.warning)
+		run->output.warning(run->output.context, text);
+}
+
 static int make_table(struct rules_run *run, const struct rules_scope_of *scope,
 		      const struct rules_body *body, const char *path, struct rules_spec *spec)
 {
-	struct rules_symbol_list list = {0};
+	struct ptl_symbol_list list = {.size = spec->size, .limit = RULES_SYMBOLS_MAX};
 	struct ptl_bytes encoded = {0};
-	const uint8_t *data;
-	uint64_t first, base;
-	size_t size, count = 0;
-	int status = rules_files_read(&run->files, path, &data, &size);
+	bool lowest;
+	int status = base_in_file(scope, body, spec, &lowest, &list.base);
 
-	if (!status)
-		status = read_list(body, path, data, size, &list, &first);
 	if (status < 0)
-		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->symbols_path->at.line,
-				   body->symbols_path->at.column);
-	status = base_in_file(scope, body, spec, first, &base);
+		return status;
+	status = read_list(run, body, path, lowest, &list);
 	if (!status)
-		status = rules_symbols_encode(&list, base, spec->size, spec->default_base, &encoded, &count);
-	if (!status && count) {
+		status = rules_symbols_encode(&list, spec->default_base, &encoded);
+	if (status < 0)
+		status = ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->symbols_path->at.line,
+				     body->symbols_path->at.column);
+	else if (!encoded.size)
+		warn_of_none(run, body, path, spec);
+	ptl_symbol_list_free(&list);
+	if (!status && encoded.size) {
 		spec->image.has_symbols = true;
 		status = run->output.blob(run->output.context, PTL_BLOB_SYMBOLS, encoded.data, encoded.size,
 					  spec->image.symbols);
 	}
-	if (!status && !count && run->output.warning) {
-		char text[512];
-
-		snprintf(text, sizeof(text), "%s:%u:%u: no symbol of %s lies in the image at %#llx", run->rules->name,
-			 body->symbols_path->at.line, body->symbols_path->at.column, path,
-			 (unsigned long long)spec->base);
-		run->output.warning(run->output.context, text);
-	}
-	rules_symbols_free(&list);
 	ptl_bytes_free(&encoded);
 	return status;
 }
@@ -273,18 +274,22 @@ static int find_debug(struct rules_run *run, const struct rules_scope_of *scope,
 		      const struct rules_body *body, struct rules_spec *spec)
 {
 	const struct rules_expr *expr = body->property[RULES_PROPERTY_DEBUG];
-	const uint8_t *data;
+	uint64_t size;
 	const char *path;
-	size_t size;
 	int status = rules_evaluate_text(scope, expr, NULL, &path);
 
 	if (status < 0 || !path)
 		return status;
-	status = rules_files_read(&run->files, path, &data, &size);
+	status = rules_files_size(&run->files, path, &size);
+	if (!status && !size)
+		return rules_fail_at(run->rules, expr->at, "expected an ELF file, found that %s is empty or no file",
+				     path);
+	if (!status)
+		status = store_file(run, PTL_BLOB_DEBUG, path, 0, size, spec->image.debug);
 	if (status < 0)
 		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, expr->at.line, expr->at.column);
 	spec->image.has_debug = true;
-	return run->output.blob(run->output.context, PTL_BLOB_DEBUG, data, size, spec->image.debug);
+	return 0;
 }
 
 static int find_build_id(struct rules_run *run, const struct rules_scope_of *scope,

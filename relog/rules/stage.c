@@ -66,6 +66,12 @@ static int blob(void *context, uint32_t type, const void *data, size_t size, uin
 	return ptl_relogger_blob(((struct stage *)context)->relogger, type, data, size, hash);
 }
 
+static int blob_file(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size,
+		     uint8_t hash[PTL_HASH_SIZE])
+{
+	return ptl_relogger_blob_file(((struct stage *)context)->relogger, type, fd, offset, size, hash);
+}
+
 static void warning(void *context, const char *text)
 {
 	(void)context;
@@ -107,6 +113,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 		.inject = inject,
 		.schema = schema,
 		.blob = blob,
+		.blob_file = blob_file,
 		.warning = warning,
 	};
 	int status;

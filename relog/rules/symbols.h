@@ -7,38 +7,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ptl/symbols.h>
-
 #include "common/bytes.h"
+#include "elf/symbol_list.h"
 
-/* Symbols as a file has them, by its own addresses. Zero-initialised is empty. */
-struct rules_symbol_list {
-	struct ptl_symbol *list;
-	size_t count;
-	char *names; /* all of them, zero-terminated, or NULL where they are in `table` */
-	struct ptl_symbol_table *table;
+#define RULES_SYMBOLS_MAX ((size_t)48 << 20) /* bytes of the symbols of one image, names included */
+
+/* Where a symbol file is: open, or (for tests) in memory. */
+struct rules_symbol_source {
+	int fd; /* -1: in memory; text may come through a pipe */
+	const uint8_t *data;
+	size_t size;
 };
 
 /*
+ * The readers add what of a file the list wants (its base, size and limit), by the file's own addresses, and need
+ * memory for that only, however large the file is. name is the file's, for messages.
+ *
  * Lines of nm: ADDRESS [SIZE] TYPE NAME, addresses and sizes hexadecimal. Undefined symbols, and data, are left out.
- * name is the file's, for messages. PTL_CORRUPT with "NAME:LINE:COLUMN: expected ..., found ...", PTL_NO_MEMORY.
+ * PTL_CORRUPT with "NAME:LINE:COLUMN: expected ..., found ...", PTL_SYSTEM; PTL_NO_MEMORY, also beyond the limit.
  */
-int rules_symbols_nm(const char *name, const uint8_t *data, size_t size, struct rules_symbol_list *symbols);
+int rules_symbols_nm(const char *name, const struct rules_symbol_source *source, struct ptl_symbol_list *symbols);
 /* Lines of a perf map: ADDRESS SIZE NAME, hexadecimal. As above. */
-int rules_symbols_perf_map(const char *name, const uint8_t *data, size_t size,
-			   struct rules_symbol_list *symbols);
+int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source,
+			   struct ptl_symbol_list *symbols);
 /*
- * The symbol table of an ELF file; *first is its lowest loaded address, 0 for an object file. PTL_NOT_OURS,
- * PTL_CORRUPT, PTL_NO_MEMORY.
+ * The symbol table of an ELF file. Where `lowest` is set, the list's base counts from the lowest address that the file
+ * loads (0 in an object file). PTL_NOT_OURS, PTL_CORRUPT; PTL_NO_MEMORY, also beyond the limit.
  */
-int rules_symbols_elf(const char *name, const uint8_t *data, size_t size,
-		      struct rules_symbol_list *symbols, uint64_t *first);
-void rules_symbols_free(struct rules_symbol_list *symbols);
+int rules_symbols_elf(const char *name, const struct rules_symbol_source *source, bool lowest,
+		      struct ptl_symbol_list *symbols);
 
-/*
- * Encodes those that lie in [base, base + size), moved so that base becomes new_base. *count: how many. PTL_NO_MEMORY.
- */
-int rules_symbols_encode(const struct rules_symbol_list *symbols, uint64_t base, uint64_t size,
-			 uint64_t new_base, struct ptl_bytes *out, size_t *count);
+/* Encodes what the readers gathered, moved so that the list's base becomes new_base. PTL_NO_MEMORY. */
+int rules_symbols_encode(struct ptl_symbol_list *symbols, uint64_t new_base, struct ptl_bytes *out);
 
 #endif

@@ -1,23 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads symbols in lines: as nm prints them, and perf maps. */
+/*
+ * Reads symbols in lines: as nm prints them, and perf maps. Only a line and the symbols that are wanted are in memory:
+ * the perf map of a large program may have hundreds of megabytes.
+ */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "relog/rules/symbols.h"
 
 #define SHOWN_MAX 32
 #define NAME_MAX_BYTES 65535u /* as docs/format.md, section 10, has it */
+#define LINE_MAX_BYTES 131072u
 
 struct reader {
 	const char *name;
-	char *text; /* the file's, which is cut into names */
+	const struct rules_symbol_source *source;
+	struct ptl_symbol_list *symbols;
+	/* What was read of the file, the line behind it included: */
+	char *buffer;
+	size_t start, end;
+	size_t taken; /* bytes of a source in memory */
+	bool ended;
+	/* The line: */
+	const char *text;
 	size_t size;
 	size_t at;
-	size_t line_start;
-	size_t ended; /* where the name that was read ends */
 	unsigned line;
-	struct rules_symbol_list *symbols;
+};
+
+/* A symbol whose name is a part of the line. */
+struct found {
+	struct ptl_symbol symbol;
+	size_t name_size;
 };
 
 static bool is_blank(char c)
@@ -27,7 +44,7 @@ static bool is_blank(char c)
 
 static bool at_end(const struct reader *reader)
 {
-	return reader->at == reader->size || reader->text[reader->at] == '\n';
+	return reader->at == reader->size;
 }
 
 static void skip_blanks(struct reader *reader)
@@ -41,13 +58,11 @@ static int expected(const struct reader *reader, const char *what)
 	char shown[SHOWN_MAX + 1];
 	size_t n = 0;
 
-	for (size_t i = reader->at; i < reader->size && n < SHOWN_MAX && !is_blank(reader->text[i]) &&
-				    reader->text[i] != '\n';
-	     i++)
+	for (size_t i = reader->at; i < reader->size && n < SHOWN_MAX && !is_blank(reader->text[i]); i++)
 		shown[n++] = reader->text[i] > ' ' && reader->text[i] < 0x7f ? reader->text[i] : '?';
 	shown[n] = '\0';
 	return ptl_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found %s%s%s", reader->name, reader->line,
-			reader->at - reader->line_start + 1, what, n ? "'" : "the end of the line", shown,
+			reader->at + 1, what, n ? "'" : "the end of the line", shown,
 			n ? "'" : "");
 }
 
@@ -79,43 +94,39 @@ static bool take_hex(struct reader *reader, uint64_t *value)
 	return true;
 }
 
-/* The rest of the line, without blanks at its end; zero-terminated where it stands. */
-static int take_name(struct reader *reader, const char **name)
+/* The rest of the line, without blanks at its end. */
+static int take_name(struct reader *reader, struct found *found)
 {
-	size_t start = reader->at, end;
+	const size_t start = reader->at;
+	const char *zero = memchr(reader->text + start, '\0', reader->size - start);
+	size_t end = reader->size;
 
-	while (!at_end(reader)) {
-		if (!reader->text[reader->at])
-			return expected(reader, "a name without a zero byte");
-		reader->at++;
+	if (zero) {
+		reader->at = (size_t)(zero - reader->text);
+		return expected(reader, "a name without a zero byte");
 	}
-	for (end = reader->at; end > start && is_blank(reader->text[end - 1]);)
+	while (end > start && is_blank(reader->text[end - 1]))
 		end--;
-	if (end == start)
+	if (end == start) {
+		reader->at = reader->size;
 		return expected(reader, "a name");
+	}
 	if (end - start > NAME_MAX_BYTES)
 		return ptl_fail(PTL_CORRUPT, "%s:%u:%zu: expected a name of at most %u bytes, found %zu",
-				reader->name, reader->line, start - reader->line_start + 1, NAME_MAX_BYTES,
-				end - start);
-	reader->ended = end;
-	*name = reader->text + start;
+				reader->name, reader->line, start + 1, NAME_MAX_BYTES, end - start);
+	found->symbol.name = reader->text + start;
+	found->name_size = end - start;
 	return 0;
 }
 
-static int add(struct reader *reader, const struct ptl_symbol *symbol)
+static int add(struct ptl_symbol_list *symbols, const struct found *found)
 {
-	struct rules_symbol_list *symbols = reader->symbols;
+	struct ptl_symbol symbol = found->symbol;
 
-	if (!(symbols->count & (symbols->count - 1))) {
-		size_t bytes = (symbols->count ? 2 * symbols->count : 1) * sizeof(*symbol);
-		struct ptl_symbol *list = realloc(symbols->list, bytes);
-
-		if (!list)
-			return ptl_fail_memory("symbols", bytes);
-		symbols->list = list;
-	}
-	symbols->list[symbols->count++] = *symbol;
-	return 0;
+	if (!symbol.name || !symbol.type || !ptl_symbol_list_wants(symbols, symbol.address))
+		return 0;
+	symbol.name = ptl_symbol_list_name(symbols, symbol.name, found->name_size, "");
+	return symbol.name ? ptl_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */
@@ -124,8 +135,7 @@ static int add(struct reader *reader, const struct ptl_symbol *symbol)
 static int take_type(struct reader *reader, uint8_t *type)
 {
 	char c = at_end(reader) ? '\0' : reader->text[reader->at];
-	bool alone = reader->size - reader->at < 2 || is_blank(reader->text[reader->at + 1]) ||
-		     reader->text[reader->at + 1] == '\n';
+	bool alone = reader->size - reader->at < 2 || is_blank(reader->text[reader->at + 1]);
 	bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '?';
 
 	if (!letter || !alone)
@@ -136,86 +146,116 @@ static int take_type(struct reader *reader, uint8_t *type)
 	return 0;
 }
 
-static int read_nm(struct reader *reader, struct ptl_symbol *symbol)
+static int read_nm(struct reader *reader, struct found *found)
 {
 	int status;
 
 	/* "    U printf": it has no address. */
-	if (reader->at > reader->line_start && !at_end(reader) && strchr("Uwv", reader->text[reader->at]) &&
-	    reader->size - reader->at > 1 && is_blank(reader->text[reader->at + 1])) {
-		while (!at_end(reader))
-			reader->at++;
+	if (reader->at && !at_end(reader) && strchr("Uwv", reader->text[reader->at]) &&
+	    reader->size - reader->at > 1 && is_blank(reader->text[reader->at + 1]))
 		return 0;
-	}
-	if (!take_hex(reader, &symbol->address))
+	if (!take_hex(reader, &found->symbol.address))
 		return expected(reader, "a hexadecimal address");
 	/* nm pads sizes; a single letter such as b or d is a type. */
 	if (reader->size - reader->at > 1 && !is_blank(reader->text[reader->at + 1]))
-		take_hex(reader, &symbol->size);
-	status = take_type(reader, &symbol->type);
-	return status < 0 ? status : take_name(reader, &symbol->name);
+		take_hex(reader, &found->symbol.size);
+	status = take_type(reader, &found->symbol.type);
+	return status < 0 ? status : take_name(reader, found);
 }
 
-static int read_perf_map(struct reader *reader, struct ptl_symbol *symbol)
+static int read_perf_map(struct reader *reader, struct found *found)
 {
-	if (!take_hex(reader, &symbol->address))
+	if (!take_hex(reader, &found->symbol.address))
 		return expected(reader, "a hexadecimal address");
-	if (!take_hex(reader, &symbol->size))
+	if (!take_hex(reader, &found->symbol.size))
 		return expected(reader, "a hexadecimal size");
-	symbol->type = 'T';
-	return take_name(reader, &symbol->name);
+	found->symbol.type = 'T';
+	return take_name(reader, found);
 }
 
-static int read_line(struct reader *reader, int (*read)(struct reader *, struct ptl_symbol *))
-{
-	struct ptl_symbol symbol = {0};
-	int status;
+/* ---- the file ---------------------------------------------------------------------------- */
 
-	skip_blanks(reader);
-	if (at_end(reader) || reader->text[reader->at] == '#') {
-		while (!at_end(reader))
-			reader->at++;
-		return 0;
+/* Reads on behind what is in the buffer; 0, or a status. */
+static int read_more(struct reader *reader)
+{
+	const struct rules_symbol_source *source = reader->source;
+	size_t room;
+	ssize_t got;
+
+	memmove(reader->buffer, reader->buffer + reader->start, reader->end - reader->start);
+	reader->end -= reader->start;
+	reader->start = 0;
+	room = LINE_MAX_BYTES - reader->end;
+	if (source->fd < 0) {
+		got = (ssize_t)(source->size - reader->taken < room ? source->size - reader->taken : room);
+		if (got)
+			memcpy(reader->buffer + reader->end, source->data + reader->taken, (size_t)got);
+		reader->taken += (size_t)got;
+	} else {
+		do
+			got = read(source->fd, reader->buffer + reader->end, room);
+		while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return ptl_fail_errno("%s", reader->name);
 	}
-	status = read(reader, &symbol);
-	if (!status && symbol.name && symbol.type) {
-		reader->text[reader->ended] = '\0';
-		status = add(reader, &symbol);
-	}
-	return status;
+	reader->ended = !got;
+	reader->end += (size_t)got;
+	return 0;
 }
 
-static int read_all(const char *name, const uint8_t *data, size_t size,
-		    int (*read)(struct reader *, struct ptl_symbol *), struct rules_symbol_list *symbols)
+/* The next line, without its end; false at the end of the file. */
+static int next_line(struct reader *reader, bool *there)
 {
-	struct reader reader = {.name = name, .size = size, .line = 1, .symbols = symbols};
+	const char *end = NULL;
 	int status = 0;
 
-	*symbols = (struct rules_symbol_list){.names = malloc(size + 1)};
-	if (!symbols->names)
-		return ptl_fail_memory("symbols", size);
-	if (size)
-		memcpy(symbols->names, data, size);
-	reader.text = symbols->names;
-	while (!status && reader.at < size) {
-		status = read_line(&reader, read);
-		/* Names are ended where the line end was, so that is not looked for again. */
-		reader.at += reader.at < size;
-		reader.line_start = reader.at;
-		reader.line++;
+	while (!status && !(end = memchr(reader->buffer + reader->start, '\n', reader->end - reader->start)) &&
+	       !reader->ended) {
+		if (reader->end - reader->start == LINE_MAX_BYTES)
+			return ptl_fail(PTL_CORRUPT, "%s:%u: expected a line of at most %u bytes, found a longer one",
+					reader->name, reader->line, LINE_MAX_BYTES - 1);
+		status = read_more(reader);
 	}
-	if (status < 0)
-		rules_symbols_free(symbols);
+	reader->text = reader->buffer + reader->start;
+	reader->at = 0;
+	reader->size = end ? (size_t)(end - reader->text) : reader->end - reader->start;
+	reader->start += reader->size + (end != NULL);
+	*there = end || reader->size;
 	return status;
 }
 
-int rules_symbols_nm(const char *name, const uint8_t *data, size_t size, struct rules_symbol_list *symbols)
+static int read_all(const char *name, const struct rules_symbol_source *source,
+		    int (*read)(struct reader *, struct found *), struct ptl_symbol_list *symbols)
 {
-	return read_all(name, data, size, read_nm, symbols);
+	struct reader reader = {.name = name, .source = source, .symbols = symbols, .line = 1};
+	bool there = true;
+	int status = 0;
+
+	reader.buffer = malloc(LINE_MAX_BYTES);
+	if (!reader.buffer)
+		return ptl_fail_memory("symbols", LINE_MAX_BYTES);
+	for (; !status && there; reader.line++) {
+		struct found found = {0};
+
+		status = next_line(&reader, &there);
+		skip_blanks(&reader);
+		if (status < 0 || !there || at_end(&reader) || reader.text[reader.at] == '#')
+			continue;
+		status = read(&reader, &found);
+		if (!status)
+			status = add(symbols, &found);
+	}
+	free(reader.buffer);
+	return status;
 }
 
-int rules_symbols_perf_map(const char *name, const uint8_t *data, size_t size,
-			   struct rules_symbol_list *symbols)
+int rules_symbols_nm(const char *name, const struct rules_symbol_source *source, struct ptl_symbol_list *symbols)
 {
-	return read_all(name, data, size, read_perf_map, symbols);
+	return read_all(name, source, read_nm, symbols);
+}
+
+int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source,
+			   struct ptl_symbol_list *symbols)
+{
+	return read_all(name, source, read_perf_map, symbols);
 }

@@ -178,6 +178,50 @@ image = next(i for i in lines("elf.ptl", "images") if i["path"] == "collatz.plug
 check("symbols come from an ELF file", got.returncode == 0 and not got.stderr and "symbols" in json.dumps(image) and
       executed("elf.ptl") == executed("silent.ptl"), got.stderr, image)
 
+# ---- files that are larger than what may be in memory ----------------------------------------------------
+
+
+def relog_measured(*arguments):
+    """The result, and the most memory that the process had, in MiB; a file of its own is where /usr/bin/time puts it."""
+    got = run("/usr/bin/python3", "-c", """import resource, subprocess, sys
+got = subprocess.run(sys.argv[1:])
+print("most", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
+sys.exit(got.returncode)""", RELOG, "-q", "-f", *arguments)
+    return got, int(got.stdout.split("most ")[-1])
+
+
+shutil.copy(path("plugin_host"), path("large.elf"))
+with open(path("large.elf"), "r+b") as file:  # its tables of names and debug information lie behind a gap
+    shdr = int.from_bytes(file.read(48)[40:48], "little")
+    size = os.path.getsize(path("large.elf"))
+    file.seek(shdr)
+    tables = file.read(size - shdr)
+    file.truncate(120 << 20)
+    file.seek(0, os.SEEK_END)
+    file.write(tables)
+    file.seek(40)
+    file.write((120 << 20).to_bytes(8, "little"))
+write("elf.rules", 'image process "plugin_host" { path = "collatz.plugin"; base = 0x6000000000; size = 0x10000; '
+      'symbols = elf("large.elf"); debug = "large.elf"; }')
+got, most = relog_measured("silent.ptl", "--rules", "elf.rules", "-o", "large.ptl")
+again = next(i for i in lines("large.ptl", "images") if i["path"] == "collatz.plugin")
+blobs = re.findall(r"\S*debug\S*", json.dumps(again))
+check("an ELF file of 120 MiB gives the same symbols, in little memory", got.returncode == 0 and
+      again.get("symbols") == image.get("symbols") and most < 64, got.stderr, most, image, again)
+check("and is kept for its lines", blobs and executed("large.ptl") == executed("silent.ptl"), again)
+os.remove(path("large.elf"))
+with open(path("large.sym"), "w", encoding="utf-8") as file:
+    for start in range(0x10000, 0x1010000, 0x10000):
+        file.write("".join(f"{start + i * 4:016x} T a_function_of_some_other_part_of_the_program_{i}\n" for i in range(4096)))
+    file.write("0000000000005000 T behind_all_of_them\n")
+write("large.rules", 'image process "plugin_host" { path = "collatz.plugin"; base = 0x6000000000; size = 0x10000; '
+      'symbols = nm("large.sym"); }')
+got, most = relog_measured("silent.ptl", "--rules", "large.rules", "-o", "large.ptl")
+flow = dump("large.ptl", "flow", "--level", "branch", "--image", "collatz.plugin")
+check("so does a symbol file of 68 MiB", got.returncode == 0 and "behind_all_of_them" in flow and most < 64 and
+      os.path.getsize(path("large.sym")) > 60 << 20, got.stderr, most, flow[:300], os.path.getsize(path("large.sym")))
+os.remove(path("large.sym"))
+
 # ---- forks ----------------------------------------------------------------------------------------------
 
 got = run(RECORD, "-q", "-o", "fork.ptl", "--", os.path.join(PROGRAMS, "fork_no_exec"))

@@ -10,13 +10,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct rules_symbol_list *list)
+static void check(struct ptl_symbol_list *list)
 {
 	struct ptl_symbol_table *table;
 	struct ptl_bytes out = {0};
-	size_t count;
+	const size_t count = list->count;
 
-	if (!rules_symbols_encode(list, 0x1000, 0x100000, 0x10, &out, &count) && count) {
+	if (!rules_symbols_encode(list, 0x10, &out) && out.size) {
 		if (ptl_symbols_decode(out.data, out.size, &table) < 0)
 			abort();
 		if (ptl_symbols_count(table) > count)
@@ -28,21 +28,20 @@ static void check(const struct rules_symbol_list *list)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct rules_symbol_list list;
-	uint64_t first;
+	struct ptl_symbol_list list = {.base = 0x1000, .size = 0x100000, .limit = RULES_SYMBOLS_MAX};
+	const struct rules_symbol_source source = {.fd = -1, .data = data + 1, .size = size - 1};
 	int status;
 
 	if (!size)
 		return 0;
 	if (data[0] == 'n')
-		status = rules_symbols_nm("s", data + 1, size - 1, &list);
+		status = rules_symbols_nm("s", &source, &list);
 	else if (data[0] == 'p')
-		status = rules_symbols_perf_map("s", data + 1, size - 1, &list);
+		status = rules_symbols_perf_map("s", &source, &list);
 	else
-		status = rules_symbols_elf("s", data + 1, size - 1, &list, &first);
-	if (!status) {
+		status = rules_symbols_elf("s", &source, data[0] == 'e', &list);
+	if (!status)
 		check(&list);
-		rules_symbols_free(&list);
-	}
+	ptl_symbol_list_free(&list);
 	return 0;
 }

@@ -48,6 +48,14 @@ static int blob(void *context, uint32_t type, const void *data, size_t size, uin
 	return 0;
 }
 
+static int blob_file(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size, uint8_t hash[PTL_HASH_SIZE])
+{
+	(void)fd;
+	(void)offset;
+	(void)size;
+	return blob(context, type, "", 0, hash);
+}
+
 /* An empty trace with the schemas of the kernel's classes. */
 static struct ptl_trace *make_trace(void)
 {
@@ -99,7 +107,7 @@ static struct ptl_event next_event(struct ptl_cursor *in, uint64_t *time)
 static void apply(const struct rules *rules, const uint8_t *data, size_t size)
 {
 	static struct ptl_trace *trace;
-	const struct rules_output output = {.pass = take, .inject = take, .schema = schema, .blob = blob};
+	const struct rules_output output = {.pass = take, .inject = take, .schema = schema, .blob = blob, .blob_file = blob_file};
 	const struct rules_options options = {.replace = size % 2};
 	struct ptl_cursor in = ptl_cursor(data, size);
 	struct rules_run *run;

@@ -99,6 +99,14 @@ static int blob(void *context, uint32_t type, const void *data, size_t size, uin
 	return 0;
 }
 
+static int blob_file(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size, uint8_t hash[PTL_HASH_SIZE])
+{
+	(void)fd;
+	(void)offset;
+	(void)size;
+	return blob(context, type, "", 0, hash);
+}
+
 static struct ptl_trace *trace;
 
 static int set_up(void **state)
@@ -137,7 +145,7 @@ static const struct ptl_event event = {
 static int apply_to(const char *text, const struct ptl_event *to, unsigned times)
 {
 	const struct rules_output output = {
-		.pass = pass, .inject = inject, .schema = take_schema, .blob = blob};
+		.pass = pass, .inject = inject, .schema = take_schema, .blob = blob, .blob_file = blob_file};
 	const struct rules_options options = {.start_time = 1000000};
 	struct rules rules;
 	struct rules_run *run;

@@ -219,6 +219,9 @@ int ptl_relogger_record(struct ptl_relogger *relogger, uint64_t type, const void
 /* Content-addressed: equal bytes are stored once, whoever gave them. `blob` callbacks are not asked about them. */
 int ptl_relogger_blob(struct ptl_relogger *relogger, uint32_t type, const void *data, size_t size,
 		      uint8_t hash[PTL_HASH_SIZE]);
+/* The same for bytes of a file, as ptl_writer_blob_file. */
+int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd, uint64_t offset, uint64_t size,
+			   uint8_t hash[PTL_HASH_SIZE]);
 
 struct ptl_relogger_counts {
 	uint64_t events_read;

@@ -71,6 +71,12 @@ int ptl_writer_hole(struct ptl_writer *writer, uint32_t stream, uint64_t size, u
 /* Stores a blob unless the file already has one of this hash; gives the hash. */
 int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
 		    uint8_t hash[PTL_HASH_SIZE]);
+/*
+ * The same for `size` bytes at offset of a regular file, which are read twice and never in memory at once. fd stays the
+ * caller's. PTL_TRUNCATED (the file has fewer), PTL_CORRUPT (it changed in between; the output is of no use then).
+ */
+int ptl_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint64_t offset, uint64_t size,
+			 uint8_t hash[PTL_HASH_SIZE]);
 int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss);
 int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance);
 /*

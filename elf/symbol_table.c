@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Symbol tables of ELF files, a piece at a time: a program with debug information may have gigabytes, and tables of
+ * hundreds of megabytes, while few of its symbols are wanted. First the wanted ones are gathered, then their names are
+ * read in the order in which they lie in the file.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "elf/state.h"
+
+#define SYMBOLS_AT_ONCE 16384u
+#define NAMES_AT_ONCE ((size_t)1 << 20)
+#define NAME_MAX_BYTES 65535u /* docs/format.md, section 10; the rest of a longer one is left out */
+
+struct table {
+	const struct ptl_elf *elf;
+	struct ptl_symbol_list *symbols;
+	size_t first;	     /* symbols that were there before */
+	uint8_t *executable; /* by section index: it holds code */
+	uint64_t *names;     /* of the gathered symbols: offset of the name << 32 | number of the symbol */
+	size_t name_room;
+	GElf_Shdr strings;
+	/* The piece of the names that is in memory: */
+	char *window;
+	uint64_t window_start;
+	size_t window_size;
+};
+
+/* Notes which sections hold code, so that a label without a type counts only there. */
+static int find_code(struct table *table)
+{
+	const struct ptl_elf *elf = table->elf;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	table->executable = calloc(elf->sections ? elf->sections : 1, 1);
+	if (!table->executable)
+		return ptl_fail_memory("sections", elf->sections);
+	while ((section = elf_nextscn(elf->elf, section))) {
+		const size_t index = elf_ndxscn(section);
+
+		if (index < elf->sections && gelf_getshdr(section, &header))
+			table->executable[index] = (header.sh_flags & SHF_EXECINSTR) != 0;
+	}
+	return 0;
+}
+
+/* The letter of ptl/symbols.h, or 0 for what names no code. */
+static uint8_t letter_of(const struct table *table, const GElf_Sym *symbol)
+{
+	const unsigned type = GELF_ST_TYPE(symbol->st_info), bind = GELF_ST_BIND(symbol->st_info);
+
+	if (symbol->st_shndx == SHN_UNDEF)
+		return 0;
+	if (type == STT_GNU_IFUNC)
+		return 'i';
+	if (type != STT_FUNC && !(type == STT_NOTYPE && symbol->st_shndx < table->elf->sections &&
+				  table->executable[symbol->st_shndx]))
+		return 0;
+	return bind == STB_LOCAL ? 't' : bind == STB_WEAK ? 'W' : 'T';
+}
+
+/* ---- symbols ----------------------------------------------------------------------------- */
+
+static GElf_Sym symbol_at(const struct ptl_elf *elf, const void *symbols, size_t i)
+{
+	const Elf32_Sym *small;
+
+	if (gelf_getclass(elf->elf) == ELFCLASS64)
+		return ((const Elf64_Sym *)symbols)[i];
+	small = (const Elf32_Sym *)symbols + i;
+	return (GElf_Sym){
+		.st_name = small->st_name,
+		.st_info = small->st_info,
+		.st_other = small->st_other,
+		.st_shndx = small->st_shndx,
+		.st_value = small->st_value,
+		.st_size = small->st_size,
+	};
+}
+
+static int gather_one(struct table *table, const GElf_Sym *found)
+{
+	const struct ptl_symbol symbol = {
+		.address = found->st_value, .size = found->st_size, .type = letter_of(table, found)};
+	const size_t number = table->symbols->count - table->first;
+	int status;
+
+	if (!symbol.type || !found->st_name || !ptl_symbol_list_wants(table->symbols, symbol.address))
+		return 0;
+	if (number == table->name_room) {
+		const size_t room = table->name_room ? table->name_room + table->name_room / 2 : 64;
+		uint64_t *larger = room < UINT32_MAX ? reallocarray(table->names, room, sizeof(*larger)) : NULL;
+
+		if (!larger)
+			return ptl_fail_memory("symbols", room);
+		table->names = larger;
+		table->name_room = room;
+	}
+	status = ptl_symbol_list_add(table->symbols, &symbol);
+	if (!status)
+		table->names[number] = (uint64_t)found->st_name << 32 | number;
+	return status;
+}
+
+static int gather(struct table *table, const GElf_Shdr *header)
+{
+	const struct ptl_elf *elf = table->elf;
+	const size_t entry = gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT);
+	const uint64_t count = entry ? header->sh_size / entry : 0;
+	void *symbols = malloc(SYMBOLS_AT_ONCE * sizeof(Elf64_Sym));
+	int status = symbols ? 0 : ptl_fail_memory("symbols", SYMBOLS_AT_ONCE * sizeof(Elf64_Sym));
+
+	for (uint64_t at = 0; !status && at < count; at += SYMBOLS_AT_ONCE) {
+		const size_t n = count - at < SYMBOLS_AT_ONCE ? (size_t)(count - at) : SYMBOLS_AT_ONCE;
+		Elf_Data data = {.d_buf = symbols, .d_type = ELF_T_SYM, .d_version = EV_CURRENT, .d_size = n * entry};
+
+		status = ptl_elf_read(elf, header->sh_offset + at * entry, symbols, n * entry);
+		if (!status && !gelf_xlatetom(elf->elf, &data, &data, elf->header.e_ident[EI_DATA]))
+			status = ptl_elf_failure("symbols");
+		for (size_t i = at ? 0 : 1; !status && i < n; i++) {
+			const GElf_Sym found = symbol_at(elf, symbols, i);
+
+			status = gather_one(table, &found);
+		}
+	}
+	free(symbols);
+	return status;
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* The name at an offset of the strings, within the window; *size is SIZE_MAX where its end is not there. */
+static const char *in_window(const struct table *table, uint64_t offset, size_t *size)
+{
+	size_t rest;
+
+	*size = SIZE_MAX;
+	if (offset < table->window_start || offset - table->window_start >= table->window_size)
+		return NULL;
+	rest = table->window_size - (size_t)(offset - table->window_start);
+	*size = strnlen(table->window + (offset - table->window_start), rest);
+	if (*size == rest && rest < NAME_MAX_BYTES)
+		*size = SIZE_MAX;
+	else if (*size > NAME_MAX_BYTES)
+		*size = NAME_MAX_BYTES;
+	return table->window + (offset - table->window_start);
+}
+
+static int read_window(struct table *table, uint64_t offset)
+{
+	const uint64_t rest = table->strings.sh_size - offset;
+
+	table->window_start = offset;
+	table->window_size = rest < NAMES_AT_ONCE ? (size_t)rest : NAMES_AT_ONCE;
+	return ptl_elf_read(table->elf, table->strings.sh_offset + offset, table->window, table->window_size);
+}
+
+/* A symbol whose name is empty, or not wholly there, has none. */
+static int name_symbol(struct table *table, uint64_t offset, struct ptl_symbol *symbol)
+{
+	const char *name;
+	size_t size;
+	int status;
+
+	if (offset >= table->strings.sh_size)
+		return 0;
+	name = in_window(table, offset, &size);
+	if (size == SIZE_MAX && (!name || table->window_start + table->window_size < table->strings.sh_size)) {
+		status = read_window(table, offset);
+		if (status < 0)
+			return status;
+		name = in_window(table, offset, &size);
+	}
+	if (!size || size == SIZE_MAX)
+		return 0;
+	symbol->name = ptl_symbol_list_name(table->symbols, name, size, "");
+	return symbol->name ? 0 : PTL_NO_MEMORY;
+}
+
+/* Names all that was gathered, and leaves out what has no name. */
+static int name_all(struct table *table)
+{
+	struct ptl_symbol_list *symbols = table->symbols;
+	const size_t count = symbols->count - table->first;
+	size_t named = table->first;
+	int status = 0;
+
+	if (count)
+		qsort(table->names, count, sizeof(*table->names), compare);
+	for (size_t i = 0; !status && i < count; i++) {
+		struct ptl_symbol *symbol = &symbols->list[table->first + (uint32_t)table->names[i]];
+		const uint64_t offset = table->names[i] >> 32;
+
+		if (i && table->names[i - 1] >> 32 == offset)
+			symbol->name = symbols->list[table->first + (uint32_t)table->names[i - 1]].name;
+		else
+			status = name_symbol(table, offset, symbol);
+	}
+	for (size_t i = table->first; i < symbols->count; i++)
+		if (symbols->list[i].name)
+			symbols->list[named++] = symbols->list[i];
+	symbols->count = named;
+	return status;
+}
+
+int ptl_elf_add_table(const struct ptl_elf *elf, uint32_t type, struct ptl_symbol_list *symbols)
+{
+	struct table table = {.elf = elf, .symbols = symbols, .first = symbols->count};
+	GElf_Shdr header;
+	Elf_Scn *strings;
+	int status;
+
+	if (!ptl_elf_section(elf, type, NULL, &header))
+		return 0;
+	strings = elf_getscn(elf->elf, header.sh_link);
+	if (!strings || !gelf_getshdr(strings, &table.strings) || table.strings.sh_type != SHT_STRTAB)
+		return ptl_fail(PTL_CORRUPT, "symbol table: there is no table of its names");
+	table.window = malloc(NAMES_AT_ONCE);
+	status = table.window ? find_code(&table) : ptl_fail_memory("names of symbols", NAMES_AT_ONCE);
+	if (!status)
+		status = gather(&table, &header);
+	if (!status)
+		status = name_all(&table);
+	free(table.window);
+	free(table.names);
+	free(table.executable);
+	return status < 0 ? ptl_fail_in(status, "symbol table") : 0;
+}
