@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/sha256.h"
 #include "dump/command.h"
 #include "dump/command_info.h"
 #include "dump/print_table.h"
 #include "dump/print_text.h"
+#include "format/input_hash.h"
 
 #define LABEL_WIDTH 16
 
@@ -374,10 +374,12 @@ static void put_provenance(struct page *page)
 		if (*step->rules)
 			put_words(page, "  rules", step->rules);
 		for (size_t k = 0; k < step->inputs; k++) {
-			ptl_sha256_format(step->input[k].hash, hash);
+			const char *kind = ptl_input_hash_format(&step->input[k], hash);
+
 			dump_text_safe(&page->text, step->input[k].name);
-			dump_text_format(&page->text, "  %" PRIu64 " bytes  sha256 %s",
-					 step->input[k].size, hash);
+			dump_text_format(&page->text, "  %" PRIu64 " bytes", step->input[k].size);
+			if (kind)
+				dump_text_format(&page->text, "  %s %s", kind, hash);
 			put(page, "  input");
 		}
 	}

@@ -3,6 +3,7 @@
 #include "common/sha256.h"
 #include "dump/command_info.h"
 #include "dump/session.h"
+#include "format/input_hash.h"
 
 static void put_machine(struct ptl_json *json, const struct ptl_machine *machine)
 {
@@ -157,11 +158,13 @@ static void put_inputs(struct ptl_json *json, const struct ptl_provenance *step)
 
 	ptl_json_array(json, "inputs");
 	for (size_t i = 0; i < step->inputs; i++) {
-		ptl_sha256_format(step->input[i].hash, hash);
+		const char *kind = ptl_input_hash_format(&step->input[i], hash);
+
 		ptl_json_object(json, NULL);
 		ptl_json_string(json, "name", step->input[i].name);
 		ptl_json_u64(json, "size", step->input[i].size);
-		ptl_json_string(json, "sha256", hash);
+		if (kind)
+			ptl_json_string(json, kind, hash);
 		ptl_json_object_end(json);
 	}
 	ptl_json_array_end(json);

@@ -4,12 +4,13 @@
 
 #include "common/error.h"
 #include "format/fields.h"
+#include "format/input_hash.h"
 #include "format/layout.h"
 #include "format/metadata.h"
 #include "format/vector.h"
 
 enum tag { TAG_TOOL = 1, TAG_VERSION, TAG_COMMAND, TAG_WALL_TIME, TAG_RULES, TAG_INPUT };
-enum input_tag { TAG_NAME = 1, TAG_SIZE, TAG_HASH };
+enum input_tag { TAG_NAME = 1, TAG_SIZE, TAG_SHA256, TAG_XXH128 };
 
 void ptl_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out)
 {
@@ -24,11 +25,27 @@ void ptl_provenance_encode(const struct ptl_provenance *provenance, struct ptl_b
 
 		ptl_field_text(&body, TAG_NAME, input->name);
 		ptl_field_number(&body, TAG_SIZE, input->size);
-		ptl_field_bytes(&body, TAG_HASH, input->hash, PTL_HASH_SIZE);
+		if (input->hash_kind != PTL_HASH_NONE)
+			ptl_field_bytes(&body, input->hash_kind == PTL_HASH_SHA256 ? TAG_SHA256 : TAG_XXH128, input->hash,
+					ptl_input_hash_size(input->hash_kind));
 		out->failed |= body.failed;
 		ptl_field_bytes(out, TAG_INPUT, body.data, body.size);
 		ptl_bytes_free(&body);
 	}
+}
+
+static void take_hash(const struct ptl_tagged *field, enum ptl_hash_kind kind, struct ptl_provenance_input *input,
+		      bool *failed)
+{
+	static const uint8_t none[PTL_HASH_SIZE];
+
+	*failed = field->size != ptl_input_hash_size(kind);
+	if (*failed)
+		return;
+	memset(input->hash, 0, sizeof(input->hash));
+	memcpy(input->hash, field->data, field->size);
+	/* What did without a hash was written as zeros once. */
+	input->hash_kind = memcmp(input->hash, none, sizeof(none)) ? kind : PTL_HASH_NONE;
 }
 
 static int decode_input(struct ptl_cursor body, struct ptl_provenance_input *input)
@@ -49,10 +66,11 @@ static int decode_input(struct ptl_cursor body, struct ptl_provenance_input *inp
 		case TAG_SIZE:
 			input->size = ptl_take_number(&field, UINT64_MAX, &failed);
 			break;
-		case TAG_HASH:
-			failed = field.size != PTL_HASH_SIZE;
-			if (!failed)
-				memcpy(input->hash, field.data, PTL_HASH_SIZE);
+		case TAG_SHA256:
+			take_hash(&field, PTL_HASH_SHA256, input, &failed);
+			break;
+		case TAG_XXH128:
+			take_hash(&field, PTL_HASH_XXH128, input, &failed);
 		}
 	}
 	if (failed) {
@@ -66,7 +84,7 @@ static int decode_input(struct ptl_cursor body, struct ptl_provenance_input *inp
 static void decode_field(const struct ptl_tagged *field, struct ptl_provenance *provenance,
 			 bool *failed)
 {
-	struct ptl_provenance_input input = {0}, *inputs = (void *)provenance->input;
+	struct ptl_provenance_input input = {.hash_kind = PTL_HASH_NONE}, *inputs = (void *)provenance->input;
 
 	switch (field->tag) {
 	case TAG_TOOL:

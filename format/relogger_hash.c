@@ -6,16 +6,16 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/sha256.h"
+#include "format/input_hash.h"
 #include "format/relogger_internal.h"
 
 #define PIECE (256u << 10) /* stays in the CPU's cache between reading and hashing */
 
-/* The SHA-256 of the bytes that the trace was opened with. */
+/* The hash of the bytes that the trace was opened with. */
 static int hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const uint64_t size = ptl_trace_size(input->trace);
-	struct ptl_sha256 *hash = ptl_sha256_new();
+	struct ptl_input_hash *hash = ptl_input_hash_new(relogger->options.hash);
 	uint8_t *piece = malloc(PIECE);
 	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
 
@@ -24,15 +24,15 @@ static int hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *
 
 		status = ptl_read_at(input->fd, piece, n, at);
 		if (!status) {
-			ptl_sha256_add(hash, piece, n);
+			ptl_input_hash_add(hash, piece, n);
 			at += n;
 			status = ptl_relogger_check(relogger);
 		}
 	}
 	if (!status)
-		ptl_sha256_finish(hash, input->hash);
+		ptl_input_hash_finish(hash, &input->itself);
 	free(piece);
-	ptl_sha256_free(hash);
+	ptl_input_hash_free(hash);
 	return status ? ptl_fail_in(status, "%s", input->name) : 0;
 }
 
@@ -41,8 +41,8 @@ static void *hash_all(void *context)
 	struct ptl_relogger *relogger = context;
 	int status = 0;
 
-	for (size_t i = 0; !status && !relogger->options.no_hash && i < relogger->input_count; i++)
-		if (!relogger->inputs[i]->origin_count)
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		if (!relogger->inputs[i]->origin_count && relogger->options.hash != PTL_HASH_NONE)
 			status = hash_input(relogger, relogger->inputs[i]);
 	relogger->hash_status = status;
 	if (status)
@@ -82,9 +82,12 @@ int ptl_relogger_finish_hashes(struct ptl_relogger *relogger)
 		struct ptl_relogger_input *input = relogger->inputs[i];
 		int status = 0;
 
+		input->itself.name = input->alias ? input->alias : input->name;
+		input->itself.size = ptl_trace_size(input->trace);
+		if (relogger->options.hash == PTL_HASH_NONE)
+			input->itself.hash_kind = PTL_HASH_NONE;
 		if (!input->origin_count)
-			status = ptl_relogger_input_origin(input, input->alias ? input->alias : input->name,
-							   ptl_trace_size(input->trace), input->hash);
+			status = ptl_relogger_input_origin(input, &input->itself);
 		if (status)
 			return status;
 	}

@@ -128,19 +128,16 @@ int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void 
 	return status;
 }
 
-int ptl_relogger_input_origin(struct ptl_relogger_input *input, const char *name, uint64_t size,
-			      const uint8_t hash[PTL_HASH_SIZE])
+int ptl_relogger_input_origin(struct ptl_relogger_input *input, const struct ptl_provenance_input *origin)
 {
-	struct ptl_provenance_input *origin;
-	char *copy = strdup(name);
+	char *copy = strdup(origin->name);
 
 	if (!copy || !ptl_vector_room(&input->origins, input->origin_count, sizeof(*input->origins))) {
 		free(copy);
-		return ptl_fail_memory("provenance", strlen(name));
+		return ptl_fail_memory("provenance", strlen(origin->name));
 	}
-	origin = &input->origins[input->origin_count++];
-	*origin = (struct ptl_provenance_input){.name = copy, .size = size};
-	memcpy(origin->hash, hash, PTL_HASH_SIZE);
+	input->origins[input->origin_count] = *origin;
+	input->origins[input->origin_count++].name = copy;
 	return 0;
 }
 

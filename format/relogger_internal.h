@@ -66,7 +66,7 @@ struct ptl_relogger_input {
 	uint64_t uncertainty;
 	size_t losses;
 	struct ptl_relogger_stream *streams; /* by number of the stream in the trace */
-	uint8_t hash[PTL_HASH_SIZE];
+	struct ptl_provenance_input itself; /* what provenance says of an input without origins */
 	struct ptl_provenance_input *origins; /* their names are owned */
 	size_t origin_count;
 };

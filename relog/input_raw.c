@@ -16,7 +16,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/message.h"
-#include "common/sha256.h"
+#include "format/input_hash.h"
 #include "relog/memory_map.h"
 #include "relog/psb_scan.h"
 #include "relog/signals.h"
@@ -48,10 +48,15 @@ static const char *base_name(const char *path)
 
 static int add_input(struct raw *raw, const char *name, const void *data, size_t size)
 {
-	uint8_t hash[PTL_HASH_SIZE];
-	int status = ptl_sha256_of(data, size, hash);
+	struct ptl_provenance_input origin = {.name = name, .size = size};
+	struct ptl_input_hash *hash = ptl_input_hash_new(raw->spool->hash_kind);
 
-	return status ? status : relog_spool_origin(raw->spool, name, size, hash);
+	if (!hash)
+		return ptl_fail_memory("a hash", size);
+	ptl_input_hash_add(hash, data, size);
+	ptl_input_hash_finish(hash, &origin);
+	ptl_input_hash_free(hash);
+	return relog_spool_origin(raw->spool, &origin);
 }
 
 static int read_memory(struct raw *raw)
@@ -195,7 +200,7 @@ struct pt_input {
 	struct ptl_writer *writer;
 	uint32_t stream;
 	struct relog_psb_scan scan;
-	struct ptl_sha256 *hash;
+	struct ptl_input_hash *hash;
 };
 
 static int write_psb(void *context, uint64_t offset)
@@ -219,7 +224,7 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 			return ptl_fail_errno("cannot read");
 		if (got == 0)
 			return relog_psb_scan_end(&pt->scan, write_psb, pt);
-		ptl_sha256_add(pt->hash, piece, (size_t)got);
+		ptl_input_hash_add(pt->hash, piece, (size_t)got);
 		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, 0);
 		if (!status)
 			status = relog_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
@@ -230,17 +235,17 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 
 static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 {
-	uint8_t hash[PTL_HASH_SIZE];
+	struct ptl_provenance_input origin = {.name = name, .size = pt->scan.offset};
 
 	if (!pt->scan.found)
 		return ptl_fail(PTL_NOT_OURS,
 				"no PSB packet in %llu bytes: this is not Intel PT, or too short a "
 				"piece of it",
 				(unsigned long long)pt->scan.offset);
-	ptl_sha256_finish(pt->hash, hash);
+	ptl_input_hash_finish(pt->hash, &origin);
 	ptl_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
 			 (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
-	return relog_spool_origin(raw->spool, name, pt->scan.offset, hash);
+	return relog_spool_origin(raw->spool, &origin);
 }
 
 static int write_pt(struct raw *raw, size_t i)
@@ -257,7 +262,7 @@ static int write_pt(struct raw *raw, size_t i)
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	int status = fd < 0 ? ptl_fail_errno("cannot open") : 0;
 
-	pt.hash = ptl_sha256_new();
+	pt.hash = ptl_input_hash_new(raw->spool->hash_kind);
 	if (!status && (!piece || !pt.hash))
 		status = ptl_fail_memory("PT bytes", PIECE);
 	if (!status)
@@ -269,7 +274,7 @@ static int write_pt(struct raw *raw, size_t i)
 		status = finish_pt(raw, &pt, name);
 	if (fd >= 0)
 		close(fd);
-	ptl_sha256_free(pt.hash);
+	ptl_input_hash_free(pt.hash);
 	free(piece);
 	return status ? ptl_fail_in(status, "%s", name) : 0;
 }

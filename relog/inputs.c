@@ -29,7 +29,7 @@ static int convert(const struct relog_settings *settings, struct ptl_relogger *r
 		   int fd, const struct relog_format *format, const uint8_t *start, size_t size, bool *damaged)
 {
 	struct relog_spool spool;
-	int status = relog_spool_open(&spool);
+	int status = relog_spool_open(&spool, settings->hash);
 
 	if (!status)
 		status = format->convert(settings, path, fd, start, size, &spool);
@@ -86,7 +86,7 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 static int add_raw(const struct relog_settings *settings, struct ptl_relogger *relogger)
 {
 	struct relog_spool spool;
-	int status = relog_spool_open(&spool);
+	int status = relog_spool_open(&spool, settings->hash);
 
 	if (!status)
 		status = relog_input_raw(settings, &spool);

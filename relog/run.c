@@ -125,7 +125,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 {
 	const struct ptl_relogger_options options = {
 		.threads = ptl_cpu_count() - 1,
-		.no_hash = settings->no_hash,
+		.hash = settings->hash,
 		.sync = settings->sync,
 		.warning = settings->repeated ? NULL : warn,
 		.progress = show_progress,

@@ -61,7 +61,19 @@ static int take_split(void *target, const char *argument)
 static int take_no_hash(void *target, const char *argument)
 {
 	(void)argument;
-	((struct relog_settings *)target)->no_hash = true;
+	((struct relog_settings *)target)->hash = PTL_HASH_NONE;
+	return 0;
+}
+
+static const char *const hash_words[] = {"xxh128", "sha256", "none", NULL}; /* as enum ptl_hash_kind */
+
+static int take_hash(void *target, const char *argument)
+{
+	size_t i = 0;
+
+	while (hash_words[i + 1] && strcmp(hash_words[i], argument) != 0)
+		i++;
+	((struct relog_settings *)target)->hash = (enum ptl_hash_kind)i;
 	return 0;
 }
 
@@ -187,9 +199,11 @@ static const struct ptl_option common_options[] = {
 	{"split", 0, "SIZE",
 	 "Writes parts of at most SIZE, such as 100M: out.ptl becomes out.1.ptl, out.2.ptl, ... Each is a whole trace.",
 	 take_split},
-	{"no-hash", 0, NULL,
-	 "Does without the SHA-256 of each input in the provenance, which takes longer than copying.",
-	 take_no_hash},
+	{"hash", 0, "KIND",
+	 "What names the bytes of each input in the provenance: XXH128, which xxh128sum checks (the default), SHA-256, "
+	 "which nobody can forge but takes longer than copying, or nothing.",
+	 take_hash, hash_words},
+	{"no-hash", 0, NULL, "The same as --hash none.", take_no_hash},
 	{"sync", 0, NULL,
 	 "Ends when the output is on disk, not only in the system's cache. Where it replaces a file this is so anyway.",
 	 take_sync},

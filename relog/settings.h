@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ptl/trace.h>
+
 #include "common/bytes.h"
 #include "relog/cut_settings.h"
 #include "relog/redact_rules.h"
@@ -25,7 +27,7 @@ struct relog_settings {
 	uint64_t split;     /* bytes of a part; 0: one output */
 	bool sync;          /* the output is on disk when the program ends */
 	bool repeated;      /* what there is to say about the inputs was said before */
-	bool no_hash;       /* provenance gets no hashes of the inputs */
+	enum ptl_hash_kind hash; /* of the inputs, for provenance */
 
 	const char *rules; /* a rule file, or NULL */
 	bool replace;      /* images of rules may overlap others */

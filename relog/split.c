@@ -99,7 +99,7 @@ static int look(void *context, struct ptl_relogger *relogger)
 static int look_at_inputs(struct split *split)
 {
 	const struct ptl_relogger_callbacks callbacks = {.begin = look};
-	const struct ptl_relogger_options options = {.no_hash = true};
+	const struct ptl_relogger_options options = {.hash = PTL_HASH_NONE};
 	struct ptl_relogger *relogger;
 	bool damaged = false; /* each part tells of it */
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);

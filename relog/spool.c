@@ -58,13 +58,13 @@ int relog_spool_pipe(int pipe, int *fd)
 	return status;
 }
 
-int relog_spool_open(struct relog_spool *spool)
+int relog_spool_open(struct relog_spool *spool, enum ptl_hash_kind hash_kind)
 {
 	const struct ptl_writer_options options = {.threads = ptl_cpu_count() - 1};
 	int fd = -1;
 	int status;
 
-	*spool = (struct relog_spool){.fd = -1};
+	*spool = (struct relog_spool){.fd = -1, .hash_kind = hash_kind};
 	status = open_file(&spool->fd);
 	if (status)
 		return status;
@@ -78,18 +78,15 @@ int relog_spool_open(struct relog_spool *spool)
 	return status;
 }
 
-int relog_spool_origin(struct relog_spool *spool, const char *name, uint64_t size,
-		       const uint8_t hash[PTL_HASH_SIZE])
+int relog_spool_origin(struct relog_spool *spool, const struct ptl_provenance_input *origin)
 {
 	const size_t bytes = (spool->origin_count + 1) * sizeof(*spool->origins);
-	struct relog_origin *origins = realloc(spool->origins, bytes);
+	struct ptl_provenance_input *origins = realloc(spool->origins, bytes);
 
 	if (!origins)
 		return ptl_fail_memory("provenance", bytes);
 	spool->origins = origins;
-	origins += spool->origin_count++;
-	*origins = (struct relog_origin){.name = name, .size = size};
-	memcpy(origins->hash, hash, PTL_HASH_SIZE);
+	origins[spool->origin_count++] = *origin;
 	return 0;
 }
 
@@ -104,8 +101,7 @@ int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, co
 	if (!status)
 		spool->fd = -1;
 	for (size_t i = 0; !status && i < spool->origin_count; i++)
-		status = ptl_relogger_input_origin(input, spool->origins[i].name,
-						   spool->origins[i].size, spool->origins[i].hash);
+		status = ptl_relogger_input_origin(input, &spool->origins[i]);
 	relog_spool_free(spool);
 	return status;
 }

@@ -12,31 +12,24 @@
 #include <ptl/trace.h>
 #include <ptl/writer.h>
 
-/* A file that the spooled trace was made of: what provenance names. */
-struct relog_origin {
-	const char *name; /* the caller's */
-	uint64_t size;
-	uint8_t hash[PTL_HASH_SIZE];
-};
-
 struct relog_spool {
 	struct ptl_writer *writer; /* to be filled by whoever converts */
 	int fd;
-	struct relog_origin *origins;
+	enum ptl_hash_kind hash_kind; /* of the origins */
+	struct ptl_provenance_input *origins; /* files that it was made of; the names are the caller's */
 	size_t origin_count;
 	bool damaged; /* what it was made of could not be read whole */
 };
 
 /* Opens an empty trace in $TMPDIR (/tmp). PTL_SYSTEM, PTL_NO_MEMORY. */
-int relog_spool_open(struct relog_spool *spool);
+int relog_spool_open(struct relog_spool *spool, enum ptl_hash_kind hash_kind);
 /*
  * Copies what a pipe brings, to its end, to a nameless file in $TMPDIR (/tmp): *fd, which the caller closes; -1 on
  * failure. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED.
  */
 int relog_spool_pipe(int pipe, int *fd);
-/* Adds a file that the trace is made of; name is kept by pointer. PTL_NO_MEMORY. */
-int relog_spool_origin(struct relog_spool *spool, const char *name, uint64_t size,
-		       const uint8_t hash[PTL_HASH_SIZE]);
+/* Adds a file that the trace is made of; its name is kept by pointer. PTL_NO_MEMORY. */
+int relog_spool_origin(struct relog_spool *spool, const struct ptl_provenance_input *origin);
 /* Closes the trace and makes it an input of the relogger, called name in messages. Frees the spool in any case. */
 int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, const char *name);
 /* Gives up. Harmless after relog_spool_add. */

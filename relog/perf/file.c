@@ -9,7 +9,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "common/sha256.h"
+#include "format/input_hash.h"
 #include "relog/perf/expand.h"
 #include "relog/signals.h"
 
@@ -364,26 +364,27 @@ uint64_t perf_file_payload_offset(const struct perf_file *file)
 	return file->at;
 }
 
-int perf_file_hash(const struct perf_file *file, uint8_t digest[PTL_HASH_SIZE])
+int perf_file_hash(const struct perf_file *file, enum ptl_hash_kind kind, struct ptl_provenance_input *origin)
 {
-	struct ptl_sha256 *hash = ptl_sha256_new();
+	struct ptl_input_hash *hash = ptl_input_hash_new(kind);
 	uint8_t *piece = malloc(file->size < PIECE ? file->size + 1 : PIECE);
 	uint64_t at = 0;
 	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
 
-	while (!status && at < file->size) {
+	while (!status && kind != PTL_HASH_NONE && at < file->size) {
 		const size_t n = file->size - at < PIECE ? (size_t)(file->size - at) : PIECE;
 
 		status = perf_file_read(file, at, piece, n);
 		if (!status) {
-			ptl_sha256_add(hash, piece, n);
+			ptl_input_hash_add(hash, piece, n);
 			at += n;
 			status = relog_check_signals();
 		}
 	}
 	if (!status)
-		ptl_sha256_finish(hash, digest);
+		ptl_input_hash_finish(hash, origin);
+	origin->size = file->size;
 	free(piece);
-	ptl_sha256_free(hash);
+	ptl_input_hash_free(hash);
 	return status;
 }

@@ -67,7 +67,7 @@ int perf_file_payload(struct perf_file *file, uint8_t *data, size_t size);
 /* Where in the file these bytes go on. */
 uint64_t perf_file_payload_offset(const struct perf_file *file);
 
-/* SHA-256 of the whole file. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED. */
-int perf_file_hash(const struct perf_file *file, uint8_t hash[PTL_HASH_SIZE]);
+/* Size and hash, of this kind, of the whole file. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED. */
+int perf_file_hash(const struct perf_file *file, enum ptl_hash_kind kind, struct ptl_provenance_input *origin);
 
 #endif

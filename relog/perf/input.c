@@ -298,7 +298,7 @@ static int import_file(struct perf_import *import, int fd)
 int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spool *spool, struct perf_outcome *outcome)
 {
 	struct perf_import *import = calloc(1, sizeof(*import));
-	uint8_t hash[PTL_HASH_SIZE];
+	struct ptl_provenance_input origin = {.name = name};
 	int status;
 
 	*outcome = (struct perf_outcome){0};
@@ -314,9 +314,9 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 	if (!status)
 		status = import_file(import, fd);
 	if (!status)
-		status = perf_file_hash(import->file, hash);
+		status = perf_file_hash(import->file, spool->hash_kind, &origin);
 	if (!status)
-		status = relog_spool_origin(spool, name, perf_file_size(import->file), hash);
+		status = relog_spool_origin(spool, &origin);
 	*outcome = import->outcome;
 	ptl_image_store_free(import->images);
 	ptl_event_headers_free(import->headers);

@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import time
 
+import xxhash
+
 BIN = os.environ["PTL_BIN"]
 RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
 PROGRAM = os.path.join(os.environ["PTL_PROGRAMS"], "fork_no_exec")
@@ -80,8 +82,15 @@ check("the input is as it was", read("first.ptl") == first)
 info = json.loads(run(DUMP, "info", "--json", "second.ptl").stdout or "{}")
 steps = info.get("provenance", [])
 check("a step is added to its history, with the input's hash", [s.get("tool") for s in steps] ==
-      ["ptl-record", "ptl-relog"] and hashlib.sha256(first).hexdigest() in json.dumps(steps[-1:]) and
+      ["ptl-record", "ptl-relog"] and steps[-1]["inputs"] ==
+      [{"name": "first.ptl", "size": len(first), "xxh128": xxhash.xxh3_128(first).hexdigest()}] and
       "ptl-relog first.ptl -o second.ptl" in json.dumps(steps[-1:]), steps)
+
+for option, wanted in ((("--hash=sha256",), {"sha256": hashlib.sha256(first).hexdigest()}), (("--no-hash",), {})):
+    run(RELOG, "-f", "first.ptl", "-o", "hashed.ptl", *option)
+    steps = json.loads(run(DUMP, "info", "--json", "hashed.ptl").stdout or "{}").get("provenance", [])
+    check(f"the hash is as {option[0]} says", steps and steps[-1]["inputs"] ==
+          [{"name": "first.ptl", "size": len(first), **wanted}] and content("hashed.ptl") == want, steps[-1:])
 
 run(RELOG, "second.ptl", "-o", "third.ptl")
 check("so it is for a copy of the copy", content("third.ptl") == want)

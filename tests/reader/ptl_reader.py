@@ -166,7 +166,7 @@ class Trace:
             self.file_id = int.from_bytes(self.guid[:8], "little")
             if self.major != 1:
                 raise Bad(UNSUPPORTED)
-            if (reserved1 or reserved2 or reserved3) and self.minor <= 1:
+            if (reserved1 or reserved2 or reserved3) and self.minor <= 2:
                 self.damaged(0, 64, CORRUPT)
             return
         try:
@@ -328,7 +328,7 @@ class Trace:
         stream.buffers.append(buffer)
         self.buffers.append(buffer)
         if not header.usable:
-            newer = header.codec > 1 or self.minor > 1
+            newer = header.codec > 1 or self.minor > 2
             self.damaged_buffer(buffer, UNSUPPORTED if newer else CORRUPT)
         if side is None:
             side = self.data[offset + 104:offset + 104 + header.side_size]
@@ -465,7 +465,7 @@ class Trace:
                                          7: num(), 8: num(), 9: text()}))
 
     def take_provenance(self, body):
-        inner = {1: text(), 2: num(), 3: fixed(32)}
+        inner = {1: text(), 2: num(), 3: fixed(32), 4: fixed(16)}
         self.provenance.append(fields(body, {1: text(), 2: text(), 3: text(), 4: signed(), 5: text(),
                                              6: many(lambda b: fields(b, inner))}))
         self.items += len(self.provenance[-1][6])

@@ -269,7 +269,7 @@ static void make_machine(struct maker *maker)
 
 static void make_provenance(struct maker *maker)
 {
-	const struct ptl_provenance_input input = {text_of(maker, "input", ""), 5, {1, 2, 3}};
+	const struct ptl_provenance_input input = {text_of(maker, "input", ""), 5, PTL_HASH_SHA256, {1, 2, 3}};
 	const struct ptl_provenance provenance = {
 		.tool = text_of(maker, "tool", ""),
 		.version = text_of(maker, "version", ""),

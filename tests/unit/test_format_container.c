@@ -78,14 +78,20 @@ static void losses_and_provenance_come_back(void **state)
 				      .first_time = 1,
 				      .last_time = 2,
 				      .cause = "ring full"};
-	const struct ptl_provenance_input inputs[] = {{.name = "a", .size = 1, .hash = {1, 2}},
-						      {.name = "", .size = 0}};
+	const struct ptl_provenance_input inputs[] = {
+		{.name = "a", .size = 1, .hash_kind = PTL_HASH_SHA256, .hash = {1, 2, [31] = 3}},
+		{.name = "b", .size = 2, .hash_kind = PTL_HASH_XXH128, .hash = {4, [15] = 5}},
+		{.name = "", .size = 0, .hash_kind = PTL_HASH_NONE},
+		/* Zeros are what was written without a hash before there were kinds. */
+		{.name = "c", .size = 3, .hash_kind = PTL_HASH_SHA256},
+	};
+	static const enum ptl_hash_kind kinds[] = {PTL_HASH_SHA256, PTL_HASH_XXH128, PTL_HASH_NONE, PTL_HASH_NONE};
 	const struct ptl_provenance step = {.tool = "t",
 					    .version = "v",
 					    .command = "c 'd'",
 					    .wall_time = -1,
 					    .rules = "r",
-					    .inputs = 2,
+					    .inputs = 4,
 					    .input = inputs};
 	const int fd = sample_fd();
 	struct ptl_writer *writer = sample_writer(fd, NULL);
@@ -106,9 +112,12 @@ static void losses_and_provenance_come_back(void **state)
 	read = ptl_provenance_at(trace, 0);
 	assert_string_equal(read->command, "c 'd'");
 	assert_int_equal(read->wall_time, -1);
-	assert_int_equal(read->inputs, 2);
-	assert_memory_equal(read->input[0].hash, inputs[0].hash, PTL_HASH_SIZE);
-	assert_string_equal(read->input[1].name, "");
+	assert_int_equal(read->inputs, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(read->input[i].hash_kind, kinds[i]);
+		assert_memory_equal(read->input[i].hash, inputs[i].hash, PTL_HASH_SIZE);
+	}
+	assert_string_equal(read->input[2].name, "");
 	ptl_close(trace);
 	close(fd);
 }

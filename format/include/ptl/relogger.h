@@ -66,7 +66,7 @@ struct ptl_relogger_options {
 	int level;             /* zstd level of what is written anew; 0: the default */
 	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
 	size_t memory_limit;   /* bytes for buffers, of reading and writing together; 0: the default (160 MiB) */
-	bool no_hash;          /* provenance gets no SHA-256 of the inputs (all zeros), which takes as long as copying them */
+	enum ptl_hash_kind hash; /* of the inputs, for provenance; SHA-256 can take longer than copying them */
 	bool sync;             /* the output is on disk before it has its name; where it replaces a file it always is */
 	/* The reorder window: what of it may wait. 0: the default. */
 	size_t window_events;  /* 65536 */
@@ -102,10 +102,9 @@ int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name,
 			struct ptl_relogger_input **input);
 /*
  * For an input that was made of other files (raw PT, perf.data): provenance names these instead. May be called
- * several times; name is copied. PTL_NO_MEMORY.
+ * several times; the name is copied. PTL_NO_MEMORY.
  */
-int ptl_relogger_input_origin(struct ptl_relogger_input *input, const char *name, uint64_t size,
-			      const uint8_t hash[PTL_HASH_SIZE]);
+int ptl_relogger_input_origin(struct ptl_relogger_input *input, const struct ptl_provenance_input *origin);
 
 size_t ptl_relogger_input_count(const struct ptl_relogger *relogger);
 struct ptl_relogger_input *ptl_relogger_input_at(const struct ptl_relogger *relogger, size_t i); /* NULL: no such */

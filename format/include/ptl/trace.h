@@ -146,6 +146,13 @@ struct ptl_loss {
 	const char *cause; /* UTF-8 text for people, e.g. "no space left on device" */
 };
 
+/* What names the bytes of an input. */
+enum ptl_hash_kind {
+	PTL_HASH_XXH128, /* xxHash's XXH3 with 128 bits, seed 0, in its canonical form: what xxh128sum prints */
+	PTL_HASH_SHA256,
+	PTL_HASH_NONE,   /* nobody hashed it */
+};
+
 /* One step of a trace's life: who wrote it, from what. */
 struct ptl_provenance {
 	const char *tool;    /* "ptl-record" */
@@ -153,12 +160,13 @@ struct ptl_provenance {
 	const char *command; /* the command line, shell-quoted */
 	int64_t wall_time;   /* nanoseconds since 1970 UTC */
 	const char *rules;   /* text of the rules, or "" */
-	/* Inputs: names and SHA-256 of the files that were read. */
+	/* Inputs: names and hashes of the files that were read. */
 	size_t inputs;
 	const struct ptl_provenance_input {
 		const char *name;
 		uint64_t size;
-		uint8_t hash[PTL_HASH_SIZE];
+		enum ptl_hash_kind hash_kind;
+		uint8_t hash[PTL_HASH_SIZE]; /* of PTL_HASH_XXH128 the first 16 */
 	} *input;
 };
 
