@@ -101,16 +101,44 @@ static void fill_job(struct ptl_writer_stream *stream, struct ptl_job *job)
 	stream->since = 0;
 }
 
+static int submit_kind(struct ptl_writer *writer, uint32_t kind)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < writer->stream_count; i++)
+		if (writer->streams[i]->stream.kind == kind)
+			status = ptl_stream_submit(writer, writer->streams[i]);
+	return status;
+}
+
+/*
+ * What explains a buffer goes before it: schemas and stream records before everything, code before
+ * the events that tell of it, and those before PT. So a file that ends anywhere has no PT of a
+ * process that it does not know.
+ */
+static int submit_before(struct ptl_writer *writer, const struct ptl_writer_stream *stream)
+{
+	const uint32_t kind = stream->stream.kind;
+	int status = 0;
+
+	if (stream->stream.id == PTL_METADATA_STREAM)
+		return 0;
+	if (kind == PTL_KIND_PT)
+		status = submit_kind(writer, PTL_KIND_EVENTS);
+	if (status == 0 && kind == PTL_KIND_EVENTS)
+		status = submit_kind(writer, PTL_KIND_BLOB);
+	return status < 0 ? status
+			  : ptl_stream_submit(writer, writer->streams[PTL_METADATA_STREAM]);
+}
+
 int ptl_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *stream)
 {
-	struct ptl_writer_stream *metadata = writer->streams[PTL_METADATA_STREAM];
 	struct ptl_job *job;
 	size_t size;
 
 	if (is_empty(stream))
 		return 0;
-	/* Schemas and stream records go before what they explain. */
-	if (stream != metadata && ptl_stream_submit(writer, metadata) < 0)
+	if (submit_before(writer, stream) < 0)
 		return PTL_NO_MEMORY;
 	job = calloc(1, sizeof(*job));
 	if (!job)

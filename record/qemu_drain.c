@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
+#include "record/machine.h"
 #include "record/qemu_source.h"
 
 #define PSB_SIZE 16u
@@ -159,6 +160,11 @@ static void end_slot(struct record_qemu *qemu, uint32_t index)
 	ptl_channel_free_slot(&qemu->channel, ptl_channel_slot(&qemu->channel, index));
 }
 
+static bool is_used(uint32_t slot_status)
+{
+	return slot_status == PTL_SLOT_LIVE || slot_status == PTL_SLOT_ENDED;
+}
+
 /* Messages come first: a PSB is announced before its bytes are there. */
 static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, struct ptl_slot *slot,
 		    bool *work)
@@ -179,7 +185,7 @@ int record_qemu_drain_slot(struct record_qemu *qemu, uint32_t index, bool *work)
 	const uint32_t slot_status = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
 	int status = 0;
 
-	if (!state->live && slot_status != PTL_SLOT_LIVE && slot_status != PTL_SLOT_ENDED)
+	if (!state->live && !is_used(slot_status))
 		return 0;
 	if (!state->live)
 		status = begin_slot(qemu, state, slot);
@@ -241,7 +247,7 @@ int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
 		const uint32_t now = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
 
 		/* A thread that has not been heard of yet is of this process all the same. */
-		if (!state->live && (now == PTL_SLOT_LIVE || now == PTL_SLOT_ENDED) && slot->process == process)
+		if (!state->live && is_used(now) && slot->process == process)
 			status = begin_slot(qemu, state, slot);
 		if (status == 0 && state->live && state->process == process && state != survivor)
 			status = record_qemu_finish_slot(qemu, i);
@@ -249,10 +255,34 @@ int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
 	return status;
 }
 
+/* What all threads have told so far, in the order in which they told it. */
+static int hear_all(struct record_qemu *qemu, uint32_t high, bool *work)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; status == 0 && i < high; i++) {
+		struct record_qemu_slot *state = &qemu->slots[i];
+		struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+
+		if (!state->live) {
+			if (!is_used(__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE)))
+				continue;
+			status = begin_slot(qemu, state, slot);
+		}
+		if (status == 0 && !state->damaged)
+			status = record_qemu_messages(qemu, state, slot, work);
+	}
+	return status < 0 ? status : record_capture_advance(qemu->capture, record_now(), false);
+}
+
+/*
+ * Processes and their code go into the trace before the PT that they explain: whenever the recorder
+ * is killed, the file has no PT of a process that it does not know.
+ */
 int record_qemu_drain(struct record_qemu *qemu, bool *work)
 {
 	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
-	int status = 0;
+	int status = hear_all(qemu, high, work);
 
 	for (uint32_t i = 0; status == 0 && i < high; i++)
 		status = record_qemu_drain_slot(qemu, i, work);

@@ -37,7 +37,10 @@ void pq_ring_doorbell(void)
 		syscall(SYS_futex, &pq.header->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Field 22 of /proc/<pid>/stat; 0 if there is no such process. */
+/*
+ * Field 22 of /proc/<pid>/stat; 0 if there is no such process, or only what is left of it until its
+ * parent asks for its exit status: that may wait for us.
+ */
 static uint64_t start_time(uint32_t pid)
 {
 	char path[64];
@@ -61,6 +64,8 @@ static uint64_t start_time(uint32_t pid)
 	 */
 	char *at = strrchr(text, ')');
 
+	if (at && (strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0))
+		return 0;
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at, NULL, 10) : 0;

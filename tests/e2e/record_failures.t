@@ -98,6 +98,24 @@ def killed_recorder():
     process.communicate()
 
 
+def killed_anywhere():
+    """whenever a recorder is killed, the file's processes are known, and all but the end decodes"""
+    found = 0
+    for delay in (0.3, 0.6, 0.9, 1.3):
+        process = start("-o", "a.ptl", "--force", "sh", "-c",
+                        "for i in 1 2 3 4 5 6; do gzip -1 </bin/ls >/dev/null; %s; done" % (SPIN % 1500))
+        time.sleep(delay)
+        process.kill()
+        process.communicate()
+        got = stats("a.ptl")
+        found += len(got["processes"])
+        for item in got["processes"]:
+            expect(item["name"], "after", delay, "s a process has no name:", item)
+        threads = sum(len(item["threads"]) for item in got["processes"])
+        expect(got["gaps"] <= threads, "after", delay, "s there are", got["gaps"], "gaps in", threads, "threads")
+    expect(found, "no process was in any trace")
+
+
 def killed_command():
     """a killed command's last packets are in the trace"""
     process = start("-o", "a.ptl", "sh", "-c", "echo $$; while :; do :; done")
@@ -207,7 +225,7 @@ def progress_line():
     expect_equal(shown, {"--force": True, "--no-progress": False, "--quiet": False})
 
 
-sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_command, killed_grandchild,
+sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_anywhere, killed_command, killed_grandchild,
                full_disk, vanished_folder, reader_gone, cannot_create, cannot_create_truth,
                too_many_threads, no_zombies,
                progress_line]))

@@ -821,6 +821,31 @@ static void old_buffers_are_flushed(void **state)
 	close(fd);
 }
 
+/* Whoever reads the file before it is closed must not find PT without what explains it. */
+static void what_explains_pt_is_written_before_it(void **state)
+{
+	static const uint8_t pt[8192];
+	const int fd = sample_fd();
+	struct ptl_writer *writer =
+		sample_writer(fd, &(struct ptl_writer_options){.buffer_size = sizeof(pt)});
+	const uint32_t bytes = sample_stream(writer, PTL_KIND_PT, 1);
+	const uint32_t events = sample_stream(writer, PTL_KIND_EVENTS, 1);
+	uint8_t hash[PTL_HASH_SIZE];
+	struct ptl_trace *trace;
+
+	(void)state;
+	assert_done(ptl_writer_blob(writer, PTL_BLOB_CODE, "code", 4, hash));
+	sample_event(writer, events, 1, "thread");
+	assert_done(ptl_writer_bytes(writer, bytes, pt, sizeof(pt), 2));
+	trace = sample_open(fd, false);
+	assert_int_equal(ptl_stream_find(trace, bytes)->bytes, sizeof(pt));
+	assert_int_equal(ptl_stream_find(trace, events)->buffers, 1);
+	assert_non_null(ptl_blob_find(trace, hash));
+	ptl_close(trace);
+	assert_done(ptl_writer_close(writer));
+	close(fd);
+}
+
 static void what_is_no_trace_is_refused(void **state)
 {
 	struct ptl_trace *trace;
@@ -857,6 +882,7 @@ int main(void)
 		cmocka_unit_test(a_pipe_carries_a_trace),
 		cmocka_unit_test(a_growing_file_can_be_read),
 		cmocka_unit_test(old_buffers_are_flushed),
+		cmocka_unit_test(what_explains_pt_is_written_before_it),
 		cmocka_unit_test(what_is_no_trace_is_refused),
 	};
 

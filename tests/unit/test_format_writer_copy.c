@@ -143,7 +143,9 @@ static void expect_same_buffers(struct ptl_trace *a, struct ptl_trace *b)
 		assert_int_equal(x->stream.id, y->stream.id);
 		assert_int_equal(x->stream.kind, y->stream.kind);
 		assert_int_equal(x->sequence, y->sequence);
-		assert_int_equal(x->position, y->position);
+		/* Those of events are only an order, and a writer may count more than there is. */
+		if (x->stream.kind != PTL_KIND_EVENTS)
+			assert_int_equal(x->position, y->position);
 		assert_int_equal(x->first_time, y->first_time);
 		assert_int_equal(x->last_time, y->last_time);
 		assert_int_equal(x->stored_size, y->stored_size);
