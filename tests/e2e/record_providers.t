@@ -5,6 +5,7 @@ import atexit
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import PROGRAMS, RECORD, Skip, dump, expect, expect_equal, lines, main, path, record, start
+from record_test import (PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record,
+                         start)
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
 NAME = "PTL-Test-Writer"
@@ -269,10 +271,14 @@ def other_user():
     if os.geteuid():
         raise Skip("only root can be another user")
     place = os.environ.pop("PTL_SESSION_DIR")
+    os.mkdir(path("shared"))
+    # Where all users may go: the folder of the programs may be in somebody's home.
+    copies = [shutil.copy(program, path("shared")) for program in (WRITER, RECORD)]
+    os.chmod(SCRATCH, 0o755)
     try:
         done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "--", "sh", "-c",
                                "echo | '%s' line & sleep 0.2; '%s' --list-providers; ls -ld /dev/shm/ptl-65534; wait" %
-                               (WRITER, RECORD)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+                               tuple(copies)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode:
             raise Skip("no other user can run here: " + done.stderr.strip())
         expect("drwx------" in done.stdout, done.stdout)
@@ -282,6 +288,7 @@ def other_user():
         expect("is not this user's alone" in done.stderr, done.stderr)
     finally:
         os.environ["PTL_SESSION_DIR"] = place
+        os.chmod(SCRATCH, 0o700)
         # Unless there is something in it that is not ours.
         subprocess.run(["rmdir", "/dev/shm/ptl-65534"], check=False, stderr=subprocess.DEVNULL)
 
