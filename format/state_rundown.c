@@ -259,6 +259,24 @@ static int list_layers(struct teller *teller)
 	return status;
 }
 
+/* What is still there at the end: each image that shows where it begins. A reader has it all, and nothing changes. */
+static int tell_last(struct teller *teller)
+{
+	int status = list_layers(teller);
+
+	for (size_t i = 0; i < teller->layer_count && !status; i++) {
+		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+		struct ptl_piece piece;
+
+		if (!layer->is_code && next_piece(teller, layer->image.base, &piece) &&
+		    piece.first <= layer->image.base && piece.image == teller->layers[i])
+			status = tell_image(teller, layer);
+	}
+	if (!status && teller->told.failed)
+		status = ptl_fail_memory("address spaces", 0);
+	return status;
+}
+
 /*
  * Layers in their order, each whole, leave every byte as the last of them does that covers it: as it
  * shows, but where it was unloaded since.
@@ -294,7 +312,7 @@ static int tell(struct ptl_state *state, const struct ptl_rundown *rundown,
 			status = tell_threads(&teller);
 	}
 	if (!status)
-		status = tell_space(&teller);
+		status = rundown->opcode == PTL_OPCODE_END_RUNDOWN ? tell_last(&teller) : tell_space(&teller);
 	free(teller.layers);
 	ptl_pieces_free(&teller.told);
 	ptl_bytes_free(&teller.storage);

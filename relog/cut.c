@@ -3,7 +3,7 @@
  * The stage that cuts. Four times matter: the window that was asked for, [from, to], and around it [start, stop],
  * which is what the segments of Intel PT need that overlap the window. Before start, events are folded into a state,
  * which is told of as rundown; between start and stop, what tells of processes, threads, images and code is kept; in
- * the window, everything is.
+ * the window, everything is. Right behind the window stands the rundown of its end.
  */
 #include "relog/cut.h"
 
@@ -31,6 +31,7 @@ struct cut {
 	struct ptl_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
 	struct ptl_state *state;
 	bool told;             /* rundown has been written, or none is needed */
+	bool ended;            /* and that of the end */
 	struct ptl_hash_map others; /* processes that are not kept, but whose start is */
 	struct ptl_byte_map blobs;  /* hashes that something kept refers to */
 	struct ptl_bytes storage;   /* of the event at hand */
@@ -118,6 +119,7 @@ static int choose_times(struct cut *cut)
 			   i < ptl_relogger_input_count(cut->relogger); i++)
 		status = look_at_streams(cut, ptl_relogger_input_at(cut->relogger, i));
 	cut->told = !cut->start;
+	cut->ended = cut->to == UINT64_MAX;
 	return status;
 }
 
@@ -194,6 +196,21 @@ static int tell(struct cut *cut)
 	return status;
 }
 
+/* Who lived on behind the window, and what stayed mapped, once it is known that something came behind it. */
+static int tell_end(struct cut *cut)
+{
+	const struct ptl_rundown rundown = {
+		.pid = PTL_NO_ID,
+		.time = cut->to + 1,
+		.opcode = PTL_OPCODE_END_RUNDOWN,
+		.take = take_told,
+		.context = cut,
+	};
+
+	cut->ended = true;
+	return ptl_state_rundown(cut->state, &rundown);
+}
+
 /* A process that is kept was forked by one that is not: what it began with has to be told of. */
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
 {
@@ -268,7 +285,7 @@ static bool is_in_time(const struct cut *cut, const struct ptl_event *event, con
 
 	if (event->time <= cut->to || !subject->understood)
 		return event->time <= cut->stop;
-	if (event->time > cut->stop || subject->class == RELOG_THREAD ||
+	if (event->time > cut->stop || subject->opcode == PTL_OPCODE_END_RUNDOWN || subject->class == RELOG_THREAD ||
 	    (subject->class == RELOG_PROCESS && subject->opcode != PTL_OPCODE_EXEC))
 		return false;
 	own = ptl_hash_map_get(&cut->stops, subject->pid);
@@ -302,10 +319,12 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 
 	if (!cut->told && record->time >= cut->start)
 		status = tell(cut);
+	if (!status && !cut->ended && record->time > cut->to)
+		status = tell_end(cut);
 	if (status)
 		return status;
 	relog_subject_of(record, &cut->storage, &subject);
-	if (subject.class != RELOG_NO_CLASS && (!cut->told || cut->selection.by_process))
+	if (subject.class != RELOG_NO_CLASS && (!cut->told || !cut->ended || cut->selection.by_process))
 		status = ptl_state_event(cut->state, record);
 	if (status || !cut->told) {
 		cut->dropped_events++;

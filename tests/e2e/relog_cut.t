@@ -168,6 +168,9 @@ for number, path in enumerate(recordings):
         compare(f"{path} {' '.join(span(window))}", path, "cut.ptl", window)
         if window[0] is None or window[1] is None:
             continue
+        cut_to("cut.ptl", "same.ptl", *span(window))
+        left, right = (run(dump, "events", "--json", name) for name in ("cut.ptl", "same.ptl"))
+        check(f"{path} cut to the same again", left == right, difference(left.splitlines(), right.splitlines()))
         # A cut of the cut is the smaller cut.
         inner = (generator.randint(*window), window[1])
         cut_to("cut.ptl", "again.ptl", *span(inner))
@@ -216,6 +219,24 @@ left, right = ([{**item, "code_stored": None} for item in lines("images", "--jso
 check("--drop-code leaves images their hashes", left == right and left[0]["code"], left[0], right[0])
 check("and no code", not any(item["code_stored"] for item in lines("images", "--json", "cut.ptl"))
       and os.path.getsize(f"{scratch}/cut.ptl") < os.path.getsize(f"{scratch}/jit.ptl") / 2)
+
+# ---- rundown at the end ------------------------------------------------------------------------------------------------
+
+first, last = duration("shell.ptl")
+window = (first, (first + last) // 2)
+cut_to("shell.ptl", "cut.ptl", *span(window))
+told = [item for item in lines("events", "--json", "cut.ptl") if item["time"] > window[1] and item["opcode"] == 4]
+lived = [item for item in lines("processes", "--json", "--time", f"{window[1]}ns..{window[1]}ns", "shell.ptl")]
+mapped = [item for item in lines("images", "--json", "--time", f"{window[1]}ns..{window[1]}ns", "shell.ptl")]
+check("who lives on behind the cut is told of at its end", {item["fields"]["ProcessId"] for item in told} ==
+      {item["pid"] for item in lived} and all(item["time"] == window[1] + 1 for item in told), told[:2], lived)
+check("and what is mapped then", {(item["fields"]["ProcessId"], int(item["fields"]["ImageBase"], 0)) for item in told
+                                  if "ImageBase" in item["fields"]} ==
+      {(item["pid"], int(item["base"], 0)) for item in mapped}, told[-2:], mapped[:2])
+cut_to("shell.ptl", "cut.ptl", *span((first, None)))
+check("where nothing is cut away behind, it is the recording's own",
+      [item for item in lines("events", "--json", "cut.ptl") if item["opcode"] == 4] ==
+      [item for item in lines("events", "--json", "shell.ptl") if item["opcode"] == 4])
 
 # ---- small cuts are small, and gaps do not come from cutting ----------------------------------------------------------
 

@@ -54,8 +54,9 @@ struct ptl_rundown {
 	uint32_t pid;   /* of one process; PTL_NO_ID: of all */
 	uint64_t time;  /* that its events get */
 	/*
-	 * PTL_OPCODE_START_RUNDOWN or PTL_OPCODE_END_RUNDOWN; or PTL_OPCODE_LOAD: the images and the code alone, as if
-	 * they were loaded at that moment.
+	 * PTL_OPCODE_START_RUNDOWN; or PTL_OPCODE_LOAD: the images and the code alone, as if they were loaded at that
+	 * moment; or PTL_OPCODE_END_RUNDOWN, for a reader who has followed all of it: processes, threads, and images
+	 * where they begin, without code and unloads.
 	 */
 	uint8_t opcode;
 	/* Gets each event; it and its payload live until it returns. Non-zero ends the rundown, which returns it. */
