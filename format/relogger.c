@@ -49,6 +49,7 @@ static void free_input(struct ptl_relogger_input *input)
 	for (size_t i = 0; i < input->origin_count; i++)
 		free((char *)input->origins[i].name);
 	free(input->origins);
+	ptl_input_hash_free(input->hash);
 	free(input->streams);
 	free(input->machines);
 	ptl_bytes_free(&input->payload);
@@ -354,6 +355,10 @@ static int run(struct ptl_relogger *relogger)
 	int status = ptl_relogger_find_machines(relogger);
 
 	if (!status)
+		status = ptl_relogger_find_whole(relogger);
+	if (!status)
+		ptl_relogger_start_hashes(relogger);
+	if (!status)
 		status = call_all(relogger, true);
 	if (!status)
 		status = ptl_relogger_pass_records(relogger);
@@ -402,7 +407,6 @@ int ptl_relogger_process(struct ptl_relogger *relogger)
 	if (!status)
 		status = open_writer(relogger);
 	if (!status) {
-		ptl_relogger_start_hashes(relogger);
 		status = run(relogger);
 		if (status)
 			ptl_relogger_cancel(relogger);

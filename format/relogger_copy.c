@@ -39,7 +39,8 @@ static const struct ptl_psb *find_psbs(const struct ptl_reader_stream *stream, u
 
 /* own_psbs: of the stream's PSBs those that lie in the buffer go with it, instead of those that it came with. */
 static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-		      size_t entry, bool own_psbs)
+		      size_t entry, bool own_psbs,
+		      int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
 	const struct ptl_reader_stream *source = &input->trace->streams[stream];
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
@@ -49,6 +50,8 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 		.position_cut = input->streams[stream].cut,
 		.recompress = relogger->recompress,
 		.own_psbs = own_psbs && source->stream.kind == PTL_KIND_PT,
+		.look = look,
+		.look_context = input,
 	};
 	int status;
 
@@ -137,7 +140,7 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 		if (first >= last)
 			continue;
 		if (first == start && last == stop) {
-			status = copy_whole(relogger, input, stream, entry, true);
+			status = copy_whole(relogger, input, stream, entry, true, NULL);
 		} else {
 			status = copy_hole(relogger, &input->streams[stream], first, end, time);
 			if (!status)
@@ -147,6 +150,22 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 			*end = last;
 	}
 	return status;
+}
+
+/* What copying a buffer came to, where damage is no reason to end. */
+static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry, int status)
+{
+	if (status && !is_damage(status))
+		return status;
+	ptl_relogger_progress(relogger, input->trace->entries[entry].buffer.stored_size);
+	return ptl_relogger_check(relogger);
+}
+
+int ptl_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			     size_t entry,
+			     int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
+{
+	return go_on(relogger, input, entry, copy_whole(relogger, input, stream, entry, false, look));
 }
 
 int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
@@ -159,13 +178,11 @@ int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_
 	input->streams[stream].cut = end;
 	for (size_t i = 0; i < source->count; i++) {
 		const size_t entry = source->entries[i];
-		int status = all ? copy_whole(relogger, input, stream, entry, false)
-				 : copy_ranges(relogger, input, stream, entry, plan, &end);
+		const int status =
+			all ? ptl_relogger_copy_buffer(relogger, input, stream, entry, NULL)
+			    : go_on(relogger, input, entry,
+				    copy_ranges(relogger, input, stream, entry, plan, &end));
 
-		if (status && !is_damage(status))
-			return status;
-		ptl_relogger_progress(relogger, input->trace->entries[entry].buffer.stored_size);
-		status = ptl_relogger_check(relogger);
 		if (status)
 			return status;
 	}
@@ -213,7 +230,7 @@ int ptl_relogger_pass_streams(struct ptl_relogger *relogger)
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 
-		for (size_t j = 0; !status && j < input->trace->stream_count; j++) {
+		for (size_t j = 0; !status && !input->whole && j < input->trace->stream_count; j++) {
 			const uint32_t kind = input->trace->streams[j].stream.kind;
 
 			if (kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS &&
@@ -301,7 +318,7 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 			int status = 0;
 
 			if (!(buffers[stream->entries[j]] & PIECE_LEFT))
-				status = copy_whole(relogger, input, i, stream->entries[j], false);
+				status = copy_whole(relogger, input, i, stream->entries[j], false, NULL);
 			if (status && !is_damage(status))
 				return status;
 			status = ptl_relogger_check(relogger);

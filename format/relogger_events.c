@@ -113,12 +113,14 @@ static bool is_looked_at(const struct ptl_relogger *relogger)
 	return false;
 }
 
-/* Event buffers that nobody looks into. */
+/* Event buffers that nobody looks into, and all other streams if that is true of them, too. */
 static int copy_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
 	int status = 0;
 
+	if (input->whole)
+		return ptl_relogger_copy_whole(relogger, input);
 	for (size_t i = 0; !status && i < trace->stream_count; i++)
 		if (trace->streams[i].stream.kind == PTL_KIND_EVENTS)
 			status = ptl_relogger_copy_stream(relogger, input, i, NULL);

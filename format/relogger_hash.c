@@ -42,7 +42,8 @@ static void *hash_all(void *context)
 	int status = 0;
 
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
-		if (!relogger->inputs[i]->origin_count && relogger->options.hash != PTL_HASH_NONE)
+		if (!relogger->inputs[i]->origin_count && !relogger->inputs[i]->hash &&
+		    relogger->options.hash != PTL_HASH_NONE)
 			status = hash_input(relogger, relogger->inputs[i]);
 	relogger->hash_status = status;
 	if (status)
@@ -86,7 +87,9 @@ int ptl_relogger_finish_hashes(struct ptl_relogger *relogger)
 		input->itself.size = ptl_trace_size(input->trace);
 		if (relogger->options.hash == PTL_HASH_NONE)
 			input->itself.hash_kind = PTL_HASH_NONE;
-		if (!input->origin_count)
+		if (input->hash)
+			status = ptl_relogger_finish_whole(input);
+		if (!status && !input->origin_count)
 			status = ptl_relogger_input_origin(input, &input->itself);
 		if (status)
 			return status;

@@ -15,6 +15,7 @@
 #include "common/bytes.h"
 #include "common/file.h"
 #include "common/hash_map.h"
+#include "format/input_hash.h"
 
 /* Memory that an event's payload or extended items were copied into. */
 struct ptl_event_memory {
@@ -66,6 +67,9 @@ struct ptl_relogger_input {
 	uint64_t uncertainty;
 	size_t losses;
 	struct ptl_relogger_stream *streams; /* by number of the stream in the trace */
+	bool whole; /* no callback looks into its streams, and nothing in them is changed */
+	struct ptl_input_hash *hash; /* under way while the input is copied; NULL: not hashed so */
+	uint64_t hashed;             /* bytes */
 	struct ptl_provenance_input itself; /* what provenance says of an input without origins */
 	struct ptl_provenance_input *origins; /* their names are owned */
 	size_t origin_count;
@@ -157,6 +161,19 @@ int ptl_relogger_pass_streams(struct ptl_relogger *relogger);
 /* One stream, as it is; plan may be NULL. */
 int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			     size_t stream, const struct ptl_stream_plan *plan);
+/*
+ * One buffer as it is, or compressed anew; what of it is damaged is left out. look, which may be NULL, sees the bytes
+ * of the file with input as its context.
+ */
+int ptl_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			     size_t entry,
+			     int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size));
+/* Says which inputs are `whole`, before their hashes are started. PTL_NO_MEMORY. */
+int ptl_relogger_find_whole(struct ptl_relogger *relogger);
+/* All streams of such an input, events too, in the order of its file. */
+int ptl_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input);
+/* Hashes what was not copied of an input that has a hash under way, and puts the hash into input->itself. */
+int ptl_relogger_finish_whole(struct ptl_relogger_input *input);
 int ptl_relogger_pass_blobs(struct ptl_relogger *relogger);
 /* What of the inputs could not be read becomes loss records. */
 int ptl_relogger_pass_damage(struct ptl_relogger *relogger);

@@ -361,7 +361,8 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 		return ptl_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
 	ptl_queue_reuse(&writer->queue, job);
 	status = read_buffer(trace, entry, job);
-
+	if (!status && change && change->look)
+		status = change->look(change->look_context, entry->buffer.offset, job->file.data, job->file.size);
 	if (!status)
 		status = check_payload(trace, entry, job);
 	if (status)

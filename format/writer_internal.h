@@ -185,6 +185,9 @@ struct ptl_copy_change {
 	bool own_psbs;         /* the PSBs of the buffer are these, with the copied stream's times and offsets */
 	const struct ptl_psb *psbs;
 	size_t psb_count;
+	/* Sees the buffer as it is in the trace before anything is done with it; NULL: nobody. */
+	int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size);
+	void *look_context;
 };
 
 bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE]);

@@ -105,6 +105,13 @@ got = run(RELOG, "first.ptl", "-o", "first.ptl", "--force")
 check("the input is not the output, not even with --force", got.returncode == 2 and
       b"first.ptl is an input and the output" in got.stderr and read("first.ptl") == first, got)
 
+def hashed(name, data):
+    """Whether the history of a trace names its input by the right hash."""
+    step = json.loads(run(DUMP, "info", "--json", name).stdout or "{}").get("provenance", [{}])[-1]
+    wanted = {"size": len(data), "xxh128": xxhash.xxh3_128(data).hexdigest()}
+    return [{key: value for key, value in one.items() if key != "name"} for one in step.get("inputs", [])] == [wanted]
+
+
 # Truncated anywhere: a complete trace comes out, or none where not even the header is there.
 cuts = sorted({0, 1, 7, 15, 63, *range(100, len(first), max(1, len(first) // 40)), len(first) - 1})
 wrong = []
@@ -115,7 +122,7 @@ for cut in cuts:
         wrong += [(cut, got)] if os.path.exists(path("out.ptl")) else []
         continue
     again = run(RELOG, "out.ptl", "-o", "again.ptl", "--force")
-    if not told(got, "out.ptl") or again.returncode != 0:
+    if not told(got, "out.ptl") or again.returncode != 0 or not hashed("out.ptl", first[:cut]):
         wrong.append((cut, got, again, losses("out.ptl")))
 check(f"truncated in {len(cuts)} places: a complete trace that says what is missing", not wrong, wrong[:2])
 
@@ -127,7 +134,7 @@ for i in range(60):
     got = run(RELOG, "flipped.ptl", "-o", "out.ptl", "--force")
     again = run(RELOG, "out.ptl", "-o", "again.ptl", "--force")
     reported += got.returncode == 3
-    if not told(got, "out.ptl") or again.returncode != 0:
+    if not told(got, "out.ptl") or again.returncode != 0 or not hashed("out.ptl", read("flipped.ptl")):
         wrong.append((at, got, again, losses("out.ptl")))
 check("a flipped bit in 60 places: reported, and the rest is kept", not wrong and reported > 30, reported, wrong[:2])
 
