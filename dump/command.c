@@ -179,7 +179,7 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 		ptl_message_warning("%s: %zu more places are damaged", session->path,
 				    places - DAMAGE_SHOWN);
 	if (places && !lists_it && strcmp(session->path, "-") != 0)
-		ptl_message_hint("ptl-dump info %s    lists all that is damaged or lost", session->path);
+		ptl_message_hint("ptl-dump info --check %s    lists all that is damaged or lost", session->path);
 	return places > 0;
 }
 

@@ -188,6 +188,7 @@ static bool is_wanted(const struct images *images, const struct ptl_timeline_pro
 static int show_images(struct images *images)
 {
 	const size_t count = ptl_timeline_process_count(images->timeline);
+	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_timeline_process *process =
@@ -197,10 +198,14 @@ static int show_images(struct images *images)
 			const struct ptl_timeline_image *image =
 				ptl_timeline_image(images->timeline, process->images[k]);
 
-			if (is_wanted(images, process, image))
-				images->output->image(images, process, image);
+			if (!is_wanted(images, process, image))
+				continue;
+			images->output->image(images, process, image);
+			any = true;
 		}
 	}
+	if (!any)
+		dump_session_note_nothing(images->session, "images");
 	return images->output->end(images);
 }
 

@@ -77,6 +77,11 @@ struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace)
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
+static const struct dump_info_options *options_of(const struct dump_session *session)
+{
+	return (const struct dump_info_options *)session->options;
+}
+
 struct page {
 	struct dump_session *session;
 	const struct ptl_trace *trace;
@@ -385,7 +390,38 @@ static void put_provenance(struct page *page)
 	}
 }
 
-static int show_text(struct dump_session *session)
+static void put_count(struct ptl_bytes *text, size_t count, const char *what)
+{
+	dump_text_count(text, count);
+	dump_text_format(text, count == 1 ? " %s" : " %ss", what);
+}
+
+/* Behind the list of damage, which it has completed. */
+static void put_check(struct page *page, size_t broken_blobs)
+{
+	size_t damages = ptl_damage_count(page->trace);
+
+	for (size_t i = ptl_damage_count(page->trace); i > 0; i--)
+		damages -= dump_damage_is_end(page->trace, ptl_damage_at(page->trace, i - 1));
+	fputc('\n', page->session->out);
+	put_count(&page->text, ptl_buffer_count(page->trace), "buffer");
+	dump_text_add(&page->text, ", ");
+	put_count(&page->text, ptl_blob_count(page->trace), "blob");
+	dump_text_add(&page->text, ": ");
+	if (!damages && !broken_blobs)
+		dump_text_add(&page->text, "all sound");
+	if (damages) {
+		put_count(&page->text, damages, "place");
+		dump_text_add(&page->text, broken_blobs ? " damaged, " : " damaged");
+	}
+	if (broken_blobs) {
+		put_count(&page->text, broken_blobs, "blob");
+		dump_text_add(&page->text, " not whole");
+	}
+	put(page, "checked");
+}
+
+static int show_text(struct dump_session *session, size_t broken_blobs)
 {
 	struct page page = {.session = session, .trace = session->trace};
 	int status;
@@ -402,6 +438,8 @@ static int show_text(struct dump_session *session)
 		status = put_losses(&page);
 	if (status == 0)
 		status = put_damage(&page);
+	if (status == 0 && options_of(session)->check)
+		put_check(&page, broken_blobs);
 	if (status == 0)
 		put_provenance(&page);
 	ptl_bytes_free(&page.text);
@@ -410,8 +448,29 @@ static int show_text(struct dump_session *session)
 
 static int run(struct dump_session *session)
 {
-	return session->options->json ? dump_info_json(session) : show_text(session);
+	size_t broken_blobs = 0;
+	int status = options_of(session)->check ? dump_info_check(session, &broken_blobs) : 0;
+
+	if (status < 0)
+		return status;
+	return session->options->json ? dump_info_json(session, broken_blobs)
+				      : show_text(session, broken_blobs);
 }
+
+static int take_check(void *target, const char *argument)
+{
+	struct dump_info_options *options = target;
+
+	(void)argument;
+	options->check = true;
+	return 0;
+}
+
+static const struct ptl_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"check", 0, NULL, "Reads all of the file first, so that every damage is listed.", take_check},
+	{NULL},
+};
 
 const struct dump_command dump_command_info = {
 	.name = "info",
@@ -419,8 +478,10 @@ const struct dump_command dump_command_info = {
 	.details = "Shows what kind of trace a file is: format, machine, clock, Intel PT settings, "
 		   "streams and their sizes, losses, damage, and who made it from what.",
 	.examples = "ptl-dump info build.ptl\n"
+		    "ptl-dump info --check build.ptl                 is any of it damaged?\n"
 		    "ptl-dump info --json build.ptl | jq .complete\n"
 		    "xz -dc old.ptl.xz | ptl-dump info -",
-	.options_size = sizeof(struct dump_options),
+	.options = own_options,
+	.options_size = sizeof(struct dump_info_options),
 	.run = run,
 };

@@ -20,6 +20,17 @@ const char *dump_clock_name(uint32_t clock);
 const char *dump_timing_name(uint32_t timing);
 const char *dump_loss_name(uint32_t kind);
 
-int dump_info_json(struct dump_session *session);
+struct dump_info_options {
+	struct dump_options shared;
+	bool check;
+};
+
+int dump_info_json(struct dump_session *session, size_t broken_blobs);
+
+/*
+ * Reads every buffer, blob and event; what is damaged is on the trace's list then, and broken_blobs says
+ * how many blobs are not whole. PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+int dump_info_check(struct dump_session *session, size_t *broken_blobs);
 
 #endif

@@ -214,7 +214,7 @@ static void put_machines(struct ptl_json *json, const struct ptl_trace *trace)
 	ptl_json_array_end(json);
 }
 
-int dump_info_json(struct dump_session *session)
+int dump_info_json(struct dump_session *session, size_t broken_blobs)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
 	const struct dump_trace_sizes sizes = dump_trace_sizes(session->trace);
@@ -241,6 +241,8 @@ int dump_info_json(struct dump_session *session)
 	put_blobs(session);
 	put_losses(session);
 	put_damage(session);
+	if (((const struct dump_info_options *)session->options)->check)
+		ptl_json_u64(&session->json_out, "broken_blobs", broken_blobs);
 	put_provenance(session);
 	ptl_json_object_end(json);
 	ptl_json_line(json);

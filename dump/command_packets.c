@@ -10,6 +10,7 @@
 #include "dump/command.h"
 #include "dump/packet_text.h"
 #include "dump/packet_walk.h"
+#include "dump/session.h"
 
 /* How often dump_output_check is asked. */
 #define CHECK_EVERY 4096
@@ -337,14 +338,19 @@ static int run(struct dump_session *session)
 		.session = session,
 		.options = (const struct packets_options *)session->options,
 	};
+	bool any = false;
 	int status = 0;
 
 	for (size_t i = 0; status >= 0 && i < ptl_stream_count(session->trace); i++) {
 		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
 
-		if (stream_wanted(&packets, stream))
-			status = show_stream(&packets, stream);
+		if (!stream_wanted(&packets, stream))
+			continue;
+		any = true;
+		status = show_stream(&packets, stream);
 	}
+	if (status >= 0 && !any && !packets.left_out)
+		dump_session_note_nothing(session, "Intel PT");
 	if (status >= 0 && packets.left_out)
 		ptl_message_note("streams of a whole CPU are not shown with --pid or --tid: "
 				 "packets do not say whose they are");

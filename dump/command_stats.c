@@ -423,7 +423,7 @@ static int run(struct dump_session *session)
 	if (status == 0 && stats_run.unmapped && !options->shared.json)
 		ptl_message_hint("ptl-dump images --unmapped %s    shows where", session->path);
 	if (status == 0 && !stats.total.segments)
-		ptl_message_note("%s has no Intel PT, or none of what was asked for", session->path);
+		dump_session_note_nothing(session, "Intel PT");
 	ptl_stats_free(&stats);
 	ptl_timeline_free(timeline);
 	return status;

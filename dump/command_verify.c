@@ -118,9 +118,9 @@ static int print_text(struct dump_session *session, const struct ptl_verify *ver
 	FILE *out = session->out;
 
 	fprintf(out, "%" PRIu64 " segments, %" PRIu64 " blocks, %" PRIu64 " instructions, %" PRIu64
-		     " events: %s and %s agree\n",
+		     " events: %s and %s %s\n",
 		verify->segments, verify->blocks, verify->instructions, verify->events, engines[0]->name,
-		engines[1]->name);
+		engines[1]->name, verify->differs ? "agree up to here" : "agree");
 	if (verify->gaps)
 		fprintf(out, "%" PRIu64 " of the segments have gaps, and were compared up to the first one\n", verify->gaps);
 	if (!verify->differs)
@@ -155,6 +155,8 @@ static int run(struct dump_session *session)
 		print_json(session, &verify, engines);
 	else if (!status)
 		status = print_text(session, &verify, engines);
+	if (!status && !verify.segments)
+		dump_session_note_nothing(session, "Intel PT");
 	ptl_timeline_free(timeline);
 	if (status < 0)
 		return status;

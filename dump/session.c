@@ -219,6 +219,11 @@ int dump_session_images(const struct dump_session *session, const struct ptl_tim
 			session->path, filter->images[0]);
 }
 
+void dump_session_note_nothing(const struct dump_session *session, const char *what)
+{
+	ptl_message_note("%s has no %s, or none of what was asked for", session->path, what);
+}
+
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time)
 {
 	struct ptl_json *json = &session->json_out;

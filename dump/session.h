@@ -24,6 +24,9 @@ struct ptl_view_options dump_session_view_options(const struct dump_session *ses
 int dump_session_images(const struct dump_session *session, const struct ptl_timeline *timeline,
 			bool **wanted);
 
+/* A note that the output is empty because the trace has no such thing, or none of what was asked for. */
+void dump_session_note_nothing(const struct dump_session *session, const char *what);
+
 /* A time of the trace's clock as nanoseconds since its start, the form of all JSON output; null if 0. */
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time);
 

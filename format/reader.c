@@ -54,6 +54,8 @@ static int read_header(struct ptl_trace *trace)
 
 	if (status)
 		return status;
+	if (!size)
+		return ptl_fail(PTL_TRUNCATED, "the file is empty");
 	if (size < PTL_FILE_HEADER_SIZE)
 		return ptl_file_header_begins(data, size)
 			       ? ptl_fail(PTL_TRUNCATED,

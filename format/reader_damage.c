@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of what is damaged or missing. It grows while a trace is read, from any thread. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,20 @@ void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int stat
 			       (uint64_t)PTL_BUFFER_HEADER_SIZE + entry->side_size +
 				       buffer->stored_size,
 			       status, buffer->stream.id, "%s", ptl_error_text());
+}
+
+int ptl_damage_buffer(struct ptl_trace *trace, struct ptl_entry *entry, int status)
+{
+	const struct ptl_buffer *buffer = &entry->buffer;
+	char cause[TEXT_SIZE];
+
+	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
+	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED)
+		ptl_damage_entry(trace, entry,
+				 ptl_fail(status, "stream %u, sequence %" PRIu64 ": %s",
+					  buffer->stream.id, buffer->sequence, cause));
+	return ptl_fail(status, "buffer at offset %" PRIu64 " (stream %u, sequence %" PRIu64 "): %s",
+			buffer->offset, buffer->stream.id, buffer->sequence, cause);
 }
 
 size_t ptl_damage_count(const struct ptl_trace *trace)

@@ -121,11 +121,7 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 	status = ptl_event_block_decode(&source->block, data, buffer->raw_size, buffer->records,
 					buffer->first_time, buffer->last_time);
 	if (status == PTL_CORRUPT)
-		ptl_damage_entry(trace, &trace->entries[entry],
-				 ptl_fail_in(status,
-					     "buffer at offset %" PRIu64
-					     " (stream %u, sequence %" PRIu64 ")",
-					     buffer->offset, buffer->stream.id, buffer->sequence));
+		ptl_damage_buffer(trace, &trace->entries[entry], status);
 	return status;
 }
 

@@ -125,6 +125,11 @@ void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int
 		    uint32_t stream, const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a whole buffer whose failure is in the chain of causes; once for each buffer. */
 void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int status);
+/*
+ * The buffer could not be read, for the cause that the chain holds: puts it on the list if that is damage,
+ * and the buffer's place into the chain. Returns status.
+ */
+int ptl_damage_buffer(struct ptl_trace *trace, struct ptl_entry *entry, int status);
 void ptl_damage_free(struct ptl_trace *trace);
 
 /*

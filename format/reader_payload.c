@@ -92,15 +92,7 @@ int ptl_payload_load(struct ptl_trace *trace, const struct ptl_entry *entry, uin
 		return ptl_fail_memory("decompression", sizeof(*loader));
 	status = load(trace, loader, entry, out);
 	give_loader(trace, loader);
-	if (!status)
-		return 0;
-	return ptl_fail_in(status, "buffer at offset %" PRIu64 " (stream %u, sequence %" PRIu64 ")",
-			   entry->buffer.offset, entry->buffer.stream.id, entry->buffer.sequence);
-}
-
-static bool is_damage(int status)
-{
-	return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED;
+	return status;
 }
 
 /* The same for a buffer of the trace, with its damage put on the list. */
@@ -112,9 +104,7 @@ static int load_entry(struct ptl_trace *trace, struct ptl_entry *entry, uint8_t 
 		return ptl_fail(PTL_UNSUPPORTED, "buffer at offset %" PRIu64 ": codec %u or its flags",
 				entry->buffer.offset, entry->buffer.codec);
 	status = ptl_payload_load(trace, entry, out);
-	if (is_damage(status))
-		ptl_damage_entry(trace, entry, status);
-	return status;
+	return status ? ptl_damage_buffer(trace, entry, status) : 0;
 }
 
 /* ---- cache ------------------------------------------------------------------------------------------- */

@@ -98,12 +98,7 @@ static int check_payload(struct ptl_trace *trace, struct ptl_entry *entry,
 
 	if (ptl_checksum(job->file.data + head, entry->buffer.stored_size) == entry->checksum)
 		return 0;
-	ptl_fail(PTL_CORRUPT,
-		 "buffer at offset %" PRIu64 " (stream %" PRIu32 ", sequence %" PRIu64
-		 "): payload checksum differs",
-		 entry->buffer.offset, entry->buffer.stream.id, entry->buffer.sequence);
-	ptl_damage_entry(trace, entry, PTL_CORRUPT);
-	return PTL_CORRUPT;
+	return ptl_damage_buffer(trace, entry, ptl_fail(PTL_CORRUPT, "payload checksum differs"));
 }
 
 /*
@@ -115,12 +110,9 @@ static int take_header(struct ptl_trace *trace, struct ptl_entry *entry, struct 
 	const struct ptl_buffer *buffer = &entry->buffer;
 	struct ptl_buffer_header *header = &job->header;
 
-	if (!ptl_buffer_header_decode(job->file.data, header) && !entry->usable) {
-		ptl_fail(PTL_CORRUPT, "buffer at offset %" PRIu64 ": its header is damaged",
-			 buffer->offset);
-		ptl_damage_entry(trace, entry, PTL_CORRUPT);
-		return PTL_CORRUPT;
-	}
+	if (!ptl_buffer_header_decode(job->file.data, header) && !entry->usable)
+		return ptl_damage_buffer(trace, entry,
+					 ptl_fail(PTL_CORRUPT, "its header is damaged"));
 	*header = (struct ptl_buffer_header){
 		.codec = buffer->codec,
 		.flags = entry->usable ? 0 : header->flags,
@@ -341,8 +333,8 @@ static int take_payload(struct ptl_trace *trace, struct ptl_entry *entry, struct
 		return ptl_fail_memory("a buffer", size);
 	job->raw.size = size;
 	status = ptl_payload_load(trace, entry, raw);
-	if (status == PTL_CORRUPT || status == PTL_TRUNCATED)
-		ptl_damage_entry(trace, entry, status);
+	if (status)
+		status = ptl_damage_buffer(trace, entry, status);
 	job->again = true;
 	job->file.size = PTL_BUFFER_HEADER_SIZE + (size_t)job->header.side_size;
 	job->memory += 2 * size;

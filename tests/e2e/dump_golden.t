@@ -38,7 +38,7 @@ UNSTABLE = (
     (r'"offset":\d+,"size":\d+,"kind"', '"offset":0,"size":0,"kind"'),
     (r"(metadata .* )[0-9.]+ KiB", r"\g<1>SIZE"),
     (r"offset \d+: ", "offset N: "),
-    (r"^ +\d+ +\d+(  stream \d+: the file ends)", r"         N      N\g<1>"),
+    (r"^ +\d+ +[0-9,]+(  stream \d+(: the file ends|, sequence))", r"         N      N\g<1>"),
     # Near the packet that told of it: engines differ.
     (r'"stream_offset":\d+', '"stream_offset":0'),
     (r'"offset":\d+,"bytes":', '"offset":0,"bytes":'),
