@@ -57,7 +57,7 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev libssl-dev libelf-dev 
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm \
 	gzip xz-utils zstd procps linux-perf
-CI_PACKAGES    := clang shellcheck mandoc
+CI_PACKAGES    := clang shellcheck mandoc zsh
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 # Sets the shell variable `missing` to those of the packages $(1) that are not installed.

@@ -16,7 +16,7 @@ _ptl_relog()
 	fi
 
 	case $option in
-	--mode | --embed)
+	--mode | --embed | --hash)
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-relog --completion-words="${option#--}")" -- "$current")
 		return
 		;;
