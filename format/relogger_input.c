@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,14 +60,14 @@ static int open_trace(struct ptl_relogger_input *input, int fd)
 	return status;
 }
 
-static bool is_closed(int fd)
+bool ptl_is_closed(int fd)
 {
-	const off_t size = lseek(fd, 0, SEEK_END);
 	uint8_t data[PTL_TRAILER_SIZE];
 	struct ptl_trailer trailer;
+	struct stat info;
 
-	return size >= PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE &&
-	       ptl_read_at(fd, data, sizeof(data), (uint64_t)size - sizeof(data)) == 0 &&
+	return fstat(fd, &info) == 0 && info.st_size >= PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE &&
+	       ptl_read_at(fd, data, sizeof(data), (uint64_t)info.st_size - sizeof(data)) == 0 &&
 	       ptl_trailer_decode(data, &trailer);
 }
 
@@ -76,7 +77,7 @@ static int wait_for_writer(struct ptl_relogger *relogger, int fd)
 	const struct timespec pause = {.tv_nsec = 20000000};
 	int status = 0;
 
-	while (!status && lseek(fd, 0, SEEK_CUR) >= 0 && !is_closed(fd)) {
+	while (!status && lseek(fd, 0, SEEK_CUR) >= 0 && !ptl_is_closed(fd)) {
 		nanosleep(&pause, NULL);
 		status = ptl_relogger_check(relogger);
 	}

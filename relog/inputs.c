@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "relog/follow.h"
 #include "relog/input_raw.h"
 #include "relog/perf/input.h"
 
@@ -41,7 +42,7 @@ static int convert(const struct relog_settings *settings, struct ptl_relogger *r
 }
 
 /* A descriptor that can be sought: what a pipe brings is kept in a nameless file. */
-static int open_input(const char *path, int *fd)
+static int open_input(const struct relog_settings *settings, const char *path, const char *name, int *fd)
 {
 	const bool is_stdin = strcmp(path, "-") == 0;
 	int pipe;
@@ -50,10 +51,13 @@ static int open_input(const char *path, int *fd)
 	*fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
 		return ptl_fail_errno("cannot open");
-	if (lseek(*fd, 0, SEEK_SET) >= 0)
+	if (lseek(*fd, 0, SEEK_SET) >= 0) {
+		if (settings->follow)
+			relog_follow(*fd, name);
 		return 0;
+	}
 	pipe = *fd;
-	status = relog_spool_pipe(pipe, fd);
+	status = relog_spool_pipe(pipe, settings->follow, fd);
 	close(pipe);
 	return status;
 }
@@ -66,7 +70,7 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	uint8_t start[START_SIZE];
 	ssize_t size;
 	int fd;
-	int status = open_input(path, &fd);
+	int status = open_input(settings, path, name, &fd);
 
 	if (status)
 		return ptl_fail_in(status, "%s", name);

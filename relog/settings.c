@@ -77,6 +77,13 @@ static int take_hash(void *target, const char *argument)
 	return 0;
 }
 
+static int take_follow(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->follow = true;
+	return 0;
+}
+
 static int take_sync(void *target, const char *argument)
 {
 	(void)argument;
@@ -194,6 +201,10 @@ static const char *const modes[] = {"64", "32", NULL};
 static const struct ptl_option common_options[] = {
 	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.", take_output},
 	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
+	{"follow", 0, NULL,
+	 "Waits for inputs that are still being written: until they are closed, their writers are gone, or an "
+	 "interruption (Ctrl-C), after which what is there is written.",
+	 take_follow},
 	{"recompress", 0, "LEVEL",
 	 "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.", take_recompress},
 	{"split", 0, "SIZE",
@@ -276,6 +287,7 @@ static const struct ptl_command_line line = {
 		    "  ptl-relog --pt 0.pt --pt 1.pt --memory m.raw --memory-map m.map \\\n"
 		    "            --cpu 6/78/3 --process guest -o out.ptl\n"
 		    "  ptl-relog damaged.ptl -o readable.ptl\n"
+		    "  ptl-relog --follow live.ptl --process server -o server.ptl\n"
 		    "  ssh host cat /var/tmp/live.ptl | ptl-relog - -o snapshot.ptl\n",
 	.tables = tables,
 };
@@ -332,6 +344,9 @@ static int check(struct relog_settings *settings, int operands)
 		return misuse("raw input needs all of --pt, --memory and --memory-map",
 			      "ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map "
 			      "-o out.ptl");
+	if (raw && settings->follow)
+		return misuse("--follow is about inputs that are still being written, and raw input is read as it is",
+			      "leave it out");
 	if (settings->replace && !settings->rules)
 		return misuse("--replace is about images of rules, and there are none",
 			      "give --rules FILE, or leave it out");

@@ -10,12 +10,17 @@
 #include "relog/signals.h"
 
 static volatile sig_atomic_t noted;
+static volatile sig_atomic_t patience;
 static struct ptl_relogger *volatile running;
 
 static void note(int signal)
 {
 	struct ptl_relogger *relogger = running;
 
+	if (patience > 0) {
+		patience = patience - 1;
+		return;
+	}
 	noted = signal;
 	if (relogger)
 		ptl_relogger_cancel(relogger);
@@ -24,6 +29,16 @@ static void note(int signal)
 void relog_forget_relogger(void)
 {
 	running = NULL;
+}
+
+void relog_be_patient(int signals)
+{
+	patience = signals;
+}
+
+int relog_patience(void)
+{
+	return patience;
 }
 
 void relog_catch_signals(struct ptl_relogger *relogger)

@@ -9,6 +9,12 @@ struct ptl_relogger;
 void relog_catch_signals(struct ptl_relogger *relogger);
 /* The relogger is going away. */
 void relog_forget_relogger(void);
+/*
+ * So many of the signals that come next only count down: they are a word to what waits. 0: back to the usual.
+ */
+void relog_be_patient(int signals);
+/* How many are left. */
+int relog_patience(void);
 /* PTL_CANCELLED once a signal has come, else 0. */
 int relog_check_signals(void);
 /* Ends the program by the signal that was noted, if any. */

@@ -20,6 +20,7 @@
 #include "common/message.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
+#include "relog/signals.h"
 
 #define TRIES 6         /* for one part */
 #define PARTS_MAX 10000u
@@ -41,6 +42,8 @@ struct split {
 	bool again;          /* what there is to say about the inputs was said */
 	char **parts;        /* temporary names of those that are written */
 	size_t part_count;
+	size_t large_count;  /* of those, larger than asked */
+	uint64_t largest;
 };
 
 /* --- what there is ------------------------------------------------------------------------------------ */
@@ -110,6 +113,7 @@ static int look_at_inputs(struct split *split)
 			close(fd);
 		return status;
 	}
+	relog_catch_signals(relogger);
 	status = relog_inputs_add(split->settings, relogger, &damaged);
 	if (!status)
 		status = ptl_relogger_callbacks(relogger, &callbacks, split);
@@ -119,6 +123,7 @@ static int look_at_inputs(struct split *split)
 		fd = -1;
 	if (!status)
 		status = ptl_relogger_process(relogger);
+	relog_forget_relogger();
 	ptl_relogger_free(relogger);
 	if (fd >= 0)
 		close(fd);
@@ -215,12 +220,23 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 	return status;
 }
 
+/*
+ * Whether it is the span of time that makes a part too large. Code and rundown that every part needs do not become less,
+ * and parts of a few events each would only tell of them more often.
+ */
+static bool is_too_long(const struct split *split, uint64_t from, uint64_t to, uint64_t size)
+{
+	const double others = (double)size - bytes_within(split, from, to);
+
+	return to > from && others < 0.75 * (double)split->settings->split;
+}
+
 /* Makes a part from `from` on that fits, if that can be; *to is where it ends. */
 static int make_part(struct split *split, uint64_t from, uint64_t *to, bool *damaged)
 {
 	const uint64_t wanted = split->settings->split;
 	const uint64_t fixed = split->fixed + MARGIN;
-	double bytes = wanted > fixed + wanted / 4 ? (double)(wanted - fixed) : (double)wanted / 4;
+	double bytes = wanted > fixed + wanted / 4 ? (double)(wanted - fixed) : (double)wanted / 2;
 	uint64_t size = 0;
 
 	for (unsigned try = 0; try < TRIES; try++) {
@@ -228,12 +244,14 @@ static int make_part(struct split *split, uint64_t from, uint64_t *to, bool *dam
 
 		*to = find_end(split, from, bytes);
 		status = write_part(split, from, *to, damaged, &size);
-		if (status || size <= wanted || *to == from)
+		if (status || size <= wanted)
 			return status;
+		if (!is_too_long(split, from, *to, size))
+			break;
 		bytes = bytes * 0.9 * (double)wanted / (double)size;
 	}
-	ptl_message_warning("part %zu has %" PRIu64 " bytes: it could not be made smaller", split->part_count + 1,
-			    size);
+	split->large_count++;
+	split->largest = size > split->largest ? size : split->largest;
 	return 0;
 }
 
@@ -323,8 +341,10 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 	struct split split = {.settings = settings, .part = malloc(sizeof(*settings))};
 	int status = split.part ? look_at_inputs(&split) : ptl_fail_memory("settings", sizeof(*settings));
 
-	if (split.part)
+	if (split.part) {
 		*split.part = *settings;
+		split.part->follow = false; /* that was waited for */
+	}
 	if (!status && !split.count)
 		status = ptl_fail(PTL_MISUSE, "--split: nothing in this trace has a time");
 	if (!status) {
@@ -335,6 +355,12 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 		status = commit(&split);
 	if (!status)
 		ptl_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
+	if (!status && split.large_count) {
+		ptl_message_warning("%zu of %zu parts could not be made smaller than asked; the largest has %" PRIu64
+				    " bytes: each needs code and rundown of its own",
+				    split.large_count, split.part_count, split.largest);
+		ptl_message_hint("a larger --split, or --drop-code");
+	}
 	clean(&split);
 	return status;
 }

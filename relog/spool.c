@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,13 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/message.h"
 #include "common/thread_pool.h"
 #include "relog/signals.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes of a pipe read at once */
+#define LOOK_MS 100		 /* between looks at signals */
+#define PATIENCE 2		 /* interruptions until a pipe that is followed is no longer read */
 
 /* Not every file system has nameless files. */
 static int open_file(int *fd)
@@ -33,8 +37,28 @@ static int open_file(int *fd)
 	return *fd < 0 ? PTL_SYSTEM : 0;
 }
 
-int relog_spool_pipe(int pipe, int *fd)
+/* Nothing to read does not keep from looking at signals: one may come right before the read. */
+static bool is_ready(int pipe, bool follow)
 {
+	struct pollfd wanted = {.fd = pipe, .events = POLLIN};
+
+	return !follow || poll(&wanted, 1, LOOK_MS) > 0;
+}
+
+/* Whether to go on reading. An interruption may be meant for the writer, too, whose last bytes are then to come. */
+static bool is_wanted(bool follow, bool *told)
+{
+	if (!follow || relog_patience() == PATIENCE)
+		return true;
+	if (relog_patience() && !*told)
+		ptl_message_note("interrupted: waiting for the end of the pipe; interrupt again to take what has come");
+	*told = true;
+	return relog_patience() > 0;
+}
+
+int relog_spool_pipe(int pipe, bool follow, int *fd)
+{
+	bool told = false;
 	uint8_t *piece = malloc(PIECE);
 	ssize_t got = 1;
 	int status;
@@ -42,7 +66,11 @@ int relog_spool_pipe(int pipe, int *fd)
 	*fd = -1;
 	status = piece ? open_file(fd) : ptl_fail_memory("a pipe's bytes", PIECE);
 
-	while (!status && got) {
+	if (follow)
+		relog_be_patient(PATIENCE);
+	while (!status && got && is_wanted(follow, &told)) {
+		if (!is_ready(pipe, follow))
+			continue;
 		got = read(pipe, piece, PIECE);
 		status = relog_check_signals();
 		if (!status && got > 0)
@@ -50,6 +78,7 @@ int relog_spool_pipe(int pipe, int *fd)
 		else if (!status && got < 0 && errno != EINTR)
 			status = ptl_fail_errno("cannot read");
 	}
+	relog_be_patient(0);
 	free(piece);
 	if (status && *fd >= 0) {
 		close(*fd);

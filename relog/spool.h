@@ -25,9 +25,10 @@ struct relog_spool {
 int relog_spool_open(struct relog_spool *spool, enum ptl_hash_kind hash_kind);
 /*
  * Copies what a pipe brings, to its end, to a nameless file in $TMPDIR (/tmp): *fd, which the caller closes; -1 on
- * failure. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED.
+ * failure. With follow, the first signal is taken as meant for who writes to the pipe, and the second ends the reading.
+ * PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED.
  */
-int relog_spool_pipe(int pipe, int *fd);
+int relog_spool_pipe(int pipe, bool follow, int *fd);
 /* Adds a file that the trace is made of; its name is kept by pointer. PTL_NO_MEMORY. */
 int relog_spool_origin(struct relog_spool *spool, const struct ptl_provenance_input *origin);
 /* Closes the trace and makes it an input of the relogger, called name in messages. Frees the spool in any case. */

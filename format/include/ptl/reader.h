@@ -36,6 +36,8 @@ int ptl_open(const char *path, const struct ptl_open_options *options, struct pt
 /* Takes over fd on success. name is for messages. */
 int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace);
 void ptl_close(struct ptl_trace *trace);
+/* Whether an open regular file ends as a trace does that its writer has closed: nothing more is to come. */
+bool ptl_is_closed(int fd);
 
 /* Structures below live until ptl_close. */
 const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace); /* never NULL; zeroed if absent */
