@@ -28,6 +28,9 @@ struct ptl_event_splits {
 	size_t count;
 };
 
+#define PTL_RECENT_DESCRIPTORS 16
+#define PTL_RECENT_CONTEXTS 256
+
 struct ptl_event_context {
 	uint32_t cpu;
 	uint32_t pid;
@@ -45,7 +48,8 @@ struct ptl_event_batch {
 	struct ptl_guid *guids;
 	size_t guid_count;
 	struct ptl_byte_map descriptor_map, context_map, guid_map;
-	uint32_t last_descriptor, last_context; /* guesses for the next event */
+	/* Guesses, by a hash: numbers plus one, or 0. Threads and kinds of events come again soon. */
+	uint32_t recent_descriptors[PTL_RECENT_DESCRIPTORS], recent_contexts[PTL_RECENT_CONTEXTS];
 	struct ptl_bytes payloads;
 	struct ptl_bytes extras;
 	size_t extra_count;

@@ -28,23 +28,33 @@ struct ptl_batch_descriptor {
 	size_t size_bytes; /* of all sizes as varints */
 };
 
-/* The number of key in map, which is the next free one if it is new; UINT32_MAX without memory. */
-static uint32_t intern(struct ptl_byte_map *map, const void *key, size_t size, size_t count)
+/*
+ * The number of key in map, which is the next free one, with room for it in *array, if it is new; UINT32_MAX without
+ * memory.
+ */
+static uint32_t intern(struct ptl_byte_map *map, const void *key, size_t size, size_t count, void *array,
+		       size_t element)
 {
 	const uint64_t *known = ptl_byte_map_get(map, key, size);
 
 	if (known)
 		return (uint32_t)*known;
-	return ptl_byte_map_put(map, key, size, count) < 0 ? UINT32_MAX : (uint32_t)count;
+	if (!ptl_vector_room(array, count, element) || ptl_byte_map_put(map, key, size, count) < 0)
+		return UINT32_MAX;
+	return (uint32_t)count;
+}
+
+/* Cheap, and foreseeable: what all goes to one place costs a look into the map, no more. */
+static unsigned mix(uint64_t bits, unsigned places)
+{
+	return (unsigned)(bits * 0x9e3779b97f4a7c15u >> 32) % places;
 }
 
 static uint32_t intern_guid(struct ptl_event_batch *batch, const struct ptl_guid *guid)
 {
-	uint32_t number;
+	const uint32_t number = intern(&batch->guid_map, guid, sizeof(*guid), batch->guid_count, &batch->guids,
+				       sizeof(*guid));
 
-	if (!ptl_vector_room(&batch->guids, batch->guid_count, sizeof(*guid)))
-		return UINT32_MAX;
-	number = intern(&batch->guid_map, guid, sizeof(*guid), batch->guid_count);
 	if (number == batch->guid_count)
 		batch->guids[batch->guid_count++] = *guid;
 	return number;
@@ -75,41 +85,50 @@ static void descriptor_key(const struct ptl_descriptor *descriptor,
 
 static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct ptl_event *event)
 {
+	const struct ptl_descriptor *descriptor = &event->descriptor;
+	uint32_t *recent = &batch->recent_descriptors[mix(ptl_load64(descriptor->provider.bytes) ^
+								  (uint64_t)descriptor->id << 8 ^ descriptor->opcode,
+							  PTL_RECENT_DESCRIPTORS)];
 	uint8_t key[DESCRIPTOR_KEY_SIZE];
 	uint32_t number, provider;
 
-	number = batch->last_descriptor;
-	if (number < batch->descriptor_count &&
-	    same_descriptor(&batch->descriptors[number].value, &event->descriptor))
-		return number;
-	provider = intern_guid(batch, &event->descriptor.provider);
-	if (provider == UINT32_MAX || !ptl_vector_room(&batch->descriptors, batch->descriptor_count,
-						       sizeof(*batch->descriptors)))
+	if (*recent && same_descriptor(&batch->descriptors[*recent - 1].value, descriptor))
+		return *recent - 1;
+	provider = intern_guid(batch, &descriptor->provider);
+	if (provider == UINT32_MAX)
 		return UINT32_MAX;
-	descriptor_key(&event->descriptor, key);
-	number = intern(&batch->descriptor_map, key, sizeof(key), batch->descriptor_count);
+	descriptor_key(descriptor, key);
+	number = intern(&batch->descriptor_map, key, sizeof(key), batch->descriptor_count, &batch->descriptors,
+			sizeof(*batch->descriptors));
+	if (number == UINT32_MAX)
+		return UINT32_MAX;
 	if (number == batch->descriptor_count)
 		batch->descriptors[batch->descriptor_count++] = (struct ptl_batch_descriptor){
 			.value = event->descriptor,
 			.provider = provider,
 			.size = (uint32_t)event->payload_size,
 		};
+	*recent = number + 1;
 	return number;
 }
 
 static uint32_t intern_context(struct ptl_event_batch *batch, const struct ptl_event *event)
 {
 	const struct ptl_event_context context = {event->cpu, event->pid, event->tid};
-	uint32_t number = batch->last_context;
+	uint32_t *recent = &batch->recent_contexts[mix((uint64_t)context.tid << 32 ^ context.pid ^
+							       (uint64_t)context.cpu << 20,
+						       PTL_RECENT_CONTEXTS)];
+	uint32_t number;
 
-	if (number < batch->context_count &&
-	    memcmp(&batch->contexts[number], &context, sizeof(context)) == 0)
-		return number;
-	if (!ptl_vector_room(&batch->contexts, batch->context_count, sizeof(context)))
+	if (*recent && memcmp(&batch->contexts[*recent - 1], &context, sizeof(context)) == 0)
+		return *recent - 1;
+	number = intern(&batch->context_map, &context, sizeof(context), batch->context_count, &batch->contexts,
+			sizeof(context));
+	if (number == UINT32_MAX)
 		return UINT32_MAX;
-	number = intern(&batch->context_map, &context, sizeof(context), batch->context_count);
 	if (number == batch->context_count)
 		batch->contexts[batch->context_count++] = context;
+	*recent = number + 1;
 	return number;
 }
 
@@ -196,8 +215,6 @@ int ptl_event_batch_add(struct ptl_event_batch *batch, const struct ptl_event *e
 	entry->events++;
 	entry->bytes += row.size;
 	entry->size_bytes += ptl_varint_size(row.size);
-	batch->last_descriptor = row.descriptor;
-	batch->last_context = row.context;
 	if (!batch->count || row.time < batch->first_time)
 		batch->first_time = row.time;
 	if (!batch->count || row.time > batch->last_time)
@@ -246,16 +263,18 @@ static void encode_tables(const struct ptl_event_batch *batch, struct ptl_bytes 
 	}
 }
 
-/*
- * Marks the end of out as a place where the statistics change, unless it is close to the last one.
- */
-static void split(struct ptl_event_splits *splits, const struct ptl_bytes *out, size_t start)
+/* Marks a place where the statistics change, unless it is close to the last one. */
+static void split_at(struct ptl_event_splits *splits, size_t here)
 {
-	const size_t here = out->size - start;
 	const size_t last = splits->count ? splits->at[splits->count - 1] : 0;
 
 	if (splits->count < PTL_EVENT_SPLITS_MAX && here >= last + SPLIT_MIN)
 		splits->at[splits->count++] = here;
+}
+
+static void split(struct ptl_event_splits *splits, const struct ptl_bytes *out, size_t start)
+{
+	split_at(splits, out->size - start);
 }
 
 static uint64_t time_step(const struct ptl_event_batch *batch, size_t i)
@@ -293,13 +312,19 @@ static void encode_column(const struct ptl_event_batch *batch, enum column colum
 	}
 }
 
-static void encode_time_plane(const struct ptl_event_batch *batch, unsigned k,
-			      struct ptl_bytes *out)
+static void encode_times(const struct ptl_event_batch *batch, unsigned width, struct ptl_bytes *out,
+			 struct ptl_event_splits *splits, size_t start)
 {
-	uint8_t *plane = ptl_bytes_grow(out, batch->count);
+	uint8_t *planes = ptl_bytes_grow(out, width * batch->count);
 
-	for (size_t i = 0; plane && i < batch->count; i++)
-		plane[i] = (uint8_t)(time_step(batch, i) >> 8 * k);
+	for (unsigned k = 0; k < width; k++)
+		split_at(splits, out->size - start - (width - k) * batch->count);
+	for (size_t i = 0; planes && i < batch->count; i++) {
+		const uint64_t step = time_step(batch, i);
+
+		for (unsigned k = 0; k < width; k++)
+			planes[k * batch->count + i] = (uint8_t)(step >> 8 * k);
+	}
 }
 
 /* Where the next payload of a descriptor goes, and the number that says its size. */
@@ -385,10 +410,7 @@ void ptl_event_batch_encode(const struct ptl_event_batch *batch, struct ptl_byte
 	encode_column(batch, COLUMN_DESCRIPTOR, ptl_column_width(batch->descriptor_count), out);
 	split(splits, out, start);
 	encode_column(batch, COLUMN_CONTEXT, ptl_column_width(batch->context_count), out);
-	for (unsigned k = 0; k < width; k++) {
-		split(splits, out, start);
-		encode_time_plane(batch, k, out);
-	}
+	encode_times(batch, width, out, splits, start);
 	if (!places || !lay_out(batch, out, places, splits, start))
 		out->failed = true;
 	else
