@@ -50,6 +50,12 @@ class File:
         self.records.append(entry(7, struct.pack("<IIIIQ", pid, parent, tid, parent, self.time(tsc)) +
                                   self.trailer(parent, parent, tsc)))
 
+    def map(self, pid, tid, base, size, offset, protection, name, info, tsc):
+        device = (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino) if info else (0, 0, 0)
+        body = struct.pack("<IIQQQIIQQII", pid, tid, base, size, offset, *device, 0, protection, 2) + text(name)
+        body += bytes(-len(body) % 8)
+        self.records.append(entry(10, body + self.trailer(pid, tid, tsc)))
+
     def mappings(self, trace, pid, tid, earliest):
         """The code that a process of the trace had, as MMAP2 records."""
         for event in trace.events():
@@ -58,11 +64,8 @@ class File:
                 name = event["payload"][56:].decode("utf-16-le", "replace").split("\0")[0]
                 after = 56 + 2 * (len(name) + 1)
                 offset, protection = struct.unpack_from("<QI", event["payload"], after)
-                info = os.stat(name) if os.path.isfile(name) else None
-                device = (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino) if info else (0, 0, 0)
-                body = struct.pack("<IIQQQIIQQII", pid, tid, base, size, offset, *device, 0, protection, 2) + text(name)
-                body += bytes(-len(body) % 8)
-                self.records.append(entry(10, body + self.trailer(pid, tid, event["time"] or earliest)))
+                self.map(pid, tid, base, size, offset, protection, name, os.stat(name) if os.path.isfile(name) else None,
+                         event["time"] or earliest)
 
     def switch_in(self, pid, tid, before, tsc, cpu=0):
         kind, body = (SWITCH_CPU_WIDE, struct.pack("<II", 0, before)) if self.switches == 3 else (SWITCH, b"")
