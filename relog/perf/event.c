@@ -20,6 +20,7 @@
 #define FRAME_MARKERS ((uint64_t)-4096) /* from here on: PERF_CONTEXT_*, where the kernel's or user's frames begin */
 #define STACK_TRACE64 6 /* EVENT_HEADER_EXT_TYPE_STACK_TRACE64 */
 #define FRAMES_MAX 1024
+#define EXTENDED_MAX 4
 
 #define FIELD(field_name, field_type) {.name = field_name, .type = field_type}
 #define HEX(field_name, field_type) {.name = field_name, .type = field_type, .format = PTL_FORMAT_HEX}
@@ -171,21 +172,52 @@ int perf_event_keep(struct perf_import *import, const struct perf_record *record
 	return perf_event_write(import, &event);
 }
 
-/* ETW's item for a stack: a number that matches it to another, then the addresses. */
-static void put_stack(struct perf_import *import, const struct perf_sample *sample, struct ptl_extended *item)
+/* ETW's item for a stack: a number that matches it to another, then the addresses. It is put behind what storage has. */
+static void put_stack(struct ptl_bytes *storage, const struct perf_sample *sample, struct ptl_extended *item)
 {
-	const size_t start = import->storage.size;
+	const size_t start = storage->size;
 
-	ptl_write_le(&import->storage, 0, 8);
+	ptl_write_le(storage, 0, 8);
 	for (size_t i = 0, frames = 0; i < sample->callchain_count && frames < FRAMES_MAX; i++) {
 		const uint64_t address = ptl_load64(sample->callchain + 8 * i);
 
 		if (address >= FRAME_MARKERS)
 			continue;
-		ptl_write_le(&import->storage, address, 8);
+		ptl_write_le(storage, address, 8);
 		frames++;
 	}
-	*item = (struct ptl_extended){STACK_TRACE64, (uint16_t)(import->storage.size - start), NULL};
+	*item = (struct ptl_extended){STACK_TRACE64, (uint16_t)(storage->size - start), NULL};
+}
+
+/* Writes a sample's event, with its stack. The payload may be the first bytes of the storage, or lie elsewhere. */
+static int write_sample(struct perf_import *import, const struct perf_sample *sample, struct ptl_event *event)
+{
+	struct ptl_bytes *storage = &import->storage;
+	struct ptl_extended items[EXTENDED_MAX];
+	const bool in_storage = event->payload == storage->data;
+	size_t count = event->extended_count;
+
+	event->time = perf_time(import, sample);
+	event->cpu = sample->cpu;
+	event->pid = sample->pid;
+	event->tid = sample->tid;
+	if (!in_storage)
+		storage->size = 0;
+	if (sample->callchain_count && count < EXTENDED_MAX) {
+		const size_t start = storage->size;
+
+		if (count)
+			memcpy(items, event->extended, count * sizeof(*items));
+		put_stack(storage, sample, &items[count]);
+		items[count++].data = storage->data + start;
+		event->extended = items;
+		event->extended_count = count;
+	}
+	if (storage->failed)
+		return ptl_fail_memory("a sample", storage->size);
+	if (in_storage)
+		event->payload = storage->data;
+	return perf_event_write(import, event);
 }
 
 /* Fields that each tracepoint has: id, flags, preempt count, pid. */
@@ -202,7 +234,7 @@ static int write_described(struct perf_import *import, const struct perf_sample 
 	bool is_new;
 	int status;
 
-	if (!sample->raw || sample->raw_size < TRACEPOINT_COMMON)
+	if (sample->raw_size < TRACEPOINT_COMMON)
 		return 0;
 	status = ptl_event_header_decode(import->headers, sample->attr->name, sample->raw + TRACEPOINT_COMMON,
 					 sample->raw_size - TRACEPOINT_COMMON, &event, &schema, &is_new);
@@ -210,16 +242,27 @@ static int write_described(struct perf_import *import, const struct perf_sample 
 		return status;
 	if (status && status != PTL_CORRUPT)
 		return 0;
-	if (schema && is_new)
-		status = ptl_writer_schema(import->writer, schema);
-	else
-		status = 0;
-	event.time = perf_time(import, sample);
-	event.cpu = sample->cpu;
-	event.pid = sample->pid;
-	event.tid = sample->tid;
+	status = schema && is_new ? ptl_writer_schema(import->writer, schema) : 0;
 	if (!status)
-		status = perf_event_write(import, &event);
+		status = write_sample(import, sample, &event);
+	return status ? status : 1;
+}
+
+/* An event whose format the file has. Returns as above. */
+static int write_typed(struct perf_import *import, const struct perf_sample *sample)
+{
+	struct perf_tracing_described described;
+	struct ptl_event event;
+	int status = perf_tracing_decode(&import->tracing, sample->attr->config, sample->raw, sample->raw_size,
+					 &import->storage, &event, &described);
+
+	if (status <= 0)
+		return status;
+	status = described.is_new ? ptl_writer_schema(import->writer, described.schema) : 0;
+	for (size_t i = 0; !status && described.is_new && i < described.map_count; i++)
+		status = ptl_writer_map(import->writer, &described.maps[i]);
+	if (!status)
+		status = write_sample(import, sample, &event);
 	return status ? status : 1;
 }
 
@@ -229,12 +272,13 @@ int perf_event_sample(struct perf_import *import, const struct perf_record *reco
 	const char *name = sample->attr ? sample->attr->name : "";
 	struct ptl_event event = event_of(import, tracepoint ? EVENT_TRACEPOINT : PERF_RECORD_SAMPLE, sample);
 	struct ptl_bytes *storage = &import->storage;
-	struct ptl_extended stack;
 
 	(void)record;
-	if (tracepoint) {
+	if (tracepoint && sample->raw) {
 		int status = write_described(import, sample);
 
+		if (!status)
+			status = write_typed(import, sample);
 		if (status)
 			return status < 0 ? status : 0;
 	}
@@ -244,15 +288,7 @@ int perf_event_sample(struct perf_import *import, const struct perf_record *reco
 	ptl_write_le(storage, sample->period, 8);
 	ptl_write_le(storage, sample->address, 8);
 	ptl_write_bytes(storage, sample->raw ? sample->raw : sample->rest, sample->raw ? sample->raw_size : sample->rest_size);
-	event.payload_size = storage->size;
-	if (sample->callchain_count) {
-		put_stack(import, sample, &stack);
-		event.extended = &stack;
-		event.extended_count = 1;
-	}
-	if (storage->failed)
-		return ptl_fail_memory("a sample", storage->size);
 	event.payload = storage->data;
-	stack.data = storage->data + event.payload_size;
-	return perf_event_write(import, &event);
+	event.payload_size = storage->size;
+	return write_sample(import, sample, &event);
 }

@@ -109,6 +109,8 @@ static int take(struct perf_import *import, uint64_t feature, const uint8_t *dat
 	switch (feature) {
 	case PERF_FEATURE_BUILD_ID:
 		return take_build_ids(import, cursor);
+	case PERF_FEATURE_TRACING_DATA:
+		return perf_tracing_add(&import->tracing, data, size);
 	case PERF_FEATURE_HOSTNAME:
 		copy_string(cursor, machine->hostname, sizeof(machine->hostname));
 		break;
@@ -166,6 +168,26 @@ int perf_feature_record(struct perf_import *import, const struct perf_record *re
 	if (record->size < 8)
 		return 0;
 	return take(import, ptl_load64(record->body), record->body + 8, record->size - 8);
+}
+
+int perf_tracing_record(struct perf_import *import, const struct perf_record *record)
+{
+	const size_t size = record->size >= 4 ? ptl_load32(record->body) : 0;
+	uint8_t *data;
+	size_t used = 0;
+	int got = 1, status = 0;
+
+	if (!size || size > FEATURE_MAX || size > perf_file_size(import->file))
+		return 0;
+	data = malloc(size);
+	if (!data)
+		return ptl_fail_memory("formats of tracepoints", size);
+	while (used < size && (got = perf_file_payload(import->file, data + used, size - used)) > 0)
+		used += (size_t)got;
+	if (got >= 0)
+		status = perf_tracing_add(&import->tracing, data, used);
+	free(data);
+	return got < 0 ? got : status;
 }
 
 int perf_event_update(struct perf_import *import, const struct perf_record *record)

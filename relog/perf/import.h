@@ -14,6 +14,7 @@
 #include "relog/perf/file.h"
 #include "relog/perf/input.h"
 #include "relog/perf/order.h"
+#include "relog/perf/tracing.h"
 
 /* Event streams; each holds times that do not go back. */
 #define PERF_LANES_MAX 256
@@ -32,6 +33,7 @@ struct perf_import {
 	struct perf_order order;
 	struct ptl_machine machine;
 	struct ptl_image_store *images;
+	struct perf_tracing tracing;       /* what tracepoints look like */
 	struct ptl_event_headers *headers; /* of user_events, as Microsoft's LinuxTracepoints write them */
 	enum ptl_embed embed;
 
@@ -138,6 +140,8 @@ int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record 
 int perf_features_read(struct perf_import *import);
 int perf_feature_record(struct perf_import *import, const struct perf_record *record);
 int perf_event_update(struct perf_import *import, const struct perf_record *record);
+/* The formats of tracepoints, as they come through a pipe. */
+int perf_tracing_record(struct perf_import *import, const struct perf_record *record);
 int perf_time_conversion(struct perf_import *import, const struct perf_record *record);
 
 #endif

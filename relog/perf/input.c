@@ -141,6 +141,7 @@ static const struct {
 	{PERF_RECORD_HEADER_ATTR, take_attr},
 	{PERF_RECORD_HEADER_BUILD_ID, take_build_id},
 	{PERF_RECORD_HEADER_FEATURE, perf_feature_record},
+	{PERF_RECORD_TRACING_DATA, perf_tracing_record},
 	{PERF_RECORD_EVENT_UPDATE, perf_event_update},
 	{PERF_RECORD_TIME_CONV, perf_time_conversion},
 	{PERF_RECORD_AUXTRACE_INFO, perf_aux_info},
@@ -323,6 +324,7 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 	perf_order_free(&import->order);
 	perf_process_free(import);
 	perf_aux_free(import);
+	perf_tracing_free(&import->tracing);
 	perf_attrs_free(&import->attrs);
 	perf_file_close(import->file);
 	ptl_byte_map_free(&import->build_ids);

@@ -178,6 +178,8 @@ def with_perf():
     switches()
     code()
     damage()
+    tracepoints()
+    damaged_formats()
 
 
 def switches():
@@ -239,6 +241,92 @@ def damage():
     done = run(relog, "-f", "swapped.data", "-o", "swapped.ptl")
     check("of a big-endian machine: refused", done.returncode == 3 and "big-endian" in done.stderr and
           not os.path.exists(path("swapped.ptl")), done.returncode, done.stderr)
+
+
+# ---- tracepoints -------------------------------------------------------------------------------------------
+
+TRACEPOINTS = ("sched:sched_switch,sched:sched_waking,sched:sched_process_exec,syscalls:sys_enter_openat,"
+               "syscalls:sys_exit_openat,raw_syscalls:sys_enter,kmem:kmalloc,irq:softirq_entry,timer:hrtimer_start,"
+               "task:task_newtask,signal:signal_generate,block:block_rq_issue,writeback:writeback_dirty_folio")
+SHOWN = re.compile(r"^ *(-?\d+)/(-?\d+) +\[(\d+)\] +([\d.]+): +(\S+?:\S+?): (.*)$")
+VALUE = re.compile(r"(\w+)(?:=|: )(\S+?),?(?= |$)")
+
+
+def is_same(shown, field):
+    """Whether perf's text is what the field has; None: perf shows something else than the field itself."""
+    name = None
+    if isinstance(field, dict):
+        name, field = field.get("name"), field["value"]
+    if shown == name or shown == field:
+        return True
+    if isinstance(field, bool):
+        field = int(field)
+    if isinstance(field, str) and field.startswith("0x"):
+        field = int(field, 16)
+    if not isinstance(field, int):
+        return None if not isinstance(field, str) else False
+    for base in (10, 16):
+        try:
+            if (int(shown, base) - field) % 2**32 == 0:
+                return True
+        except ValueError:
+            pass
+    # A symbol, or names of bits joined.
+    return None if re.search("[a-zA-Z]", shown) else False
+
+
+def tracepoints():
+    """Their fields are those that perf prints, for a file and for a pipe."""
+    script = "ls -R /etc >/dev/null; cat /etc/passwd >copy; sync copy; (exit 3); kill -0 $$"
+    for name, output in (("tracepoints", "-o tracepoints.data"), ("tracepoints in a pipe", "-o - >pipe-tracepoints.data")):
+        data = output.split()[-1].lstrip(">")
+        done = run("sh", "-c", f"perf record -q -a -e {TRACEPOINTS} {output} -- sh -c '{script}'")
+        if done.returncode:
+            skip(name, "perf record fails here: " + (done.stderr.splitlines() or [""])[0])
+            continue
+        done = run(relog, "-f", "-q", "--embed=none", data, "-o", "tracepoints.ptl")
+        check(f"{name}: is read", done.returncode == 0, done.stderr)
+        ours, systems = collections.defaultdict(list), {event.split(":")[0] for event in TRACEPOINTS.split(",")}
+        start = json.loads(run(dump, "info", "--json", "tracepoints.ptl").stdout)["clock"]["start_time"]
+        kept = 0
+        for event in listing("events", "--json", "tracepoints.ptl"):
+            if event.get("provider") in systems:
+                key = (event["tid"], event["cpu"], event["time"] + start, f"{event['provider']}:{event['event']}")
+                ours[key].append(event["fields"])
+            kept += event["event"] == "Tracepoint"
+        check(f"{name}: all are typed", ours and not kept, len(ours), kept)
+        compared, wrong, missing = collections.Counter(), [], []
+        for line in run("perf", "script", "-i", data, "--ns", "-G", "-F", "pid,tid,cpu,time,event,trace").stdout.splitlines():
+            match = SHOWN.match(line)
+            if not match:
+                continue
+            _, tid, cpu, time, event, shown = match.groups()
+            found = ours.get((int(tid), int(cpu), nanoseconds(time), event))
+            if not found:
+                missing.append(line)
+                continue
+            fields_ = found.pop(0)
+            for field, value in VALUE.findall(shown):
+                # Names with spaces in them cannot be told from what follows.
+                if field in fields_ and not (isinstance(fields_[field], str) and " " in fields_[field]):
+                    same = is_same(value, fields_[field])
+                    compared[event] += same is True
+                    if same is False:
+                        wrong.append((field, value, fields_[field], line))
+        check(f"{name}: {sum(compared.values())} values of {len(compared)} tracepoints as perf prints them",
+              not wrong and not missing and len(compared) > 6, *wrong[:8], *missing[:4], compared)
+
+
+def damaged_formats():
+    """A format that makes no sense leaves its samples as they are; the others are typed."""
+    data = bytearray(read("tracepoints.data"))
+    at = data.find(b"offset:8;", data.find(b"name: sched_waking"))
+    data[at:at + 9] = b"offset;8;"
+    write("formats.data", data)
+    done = run(relog, "-f", "-q", "--embed=none", "formats.data", "-o", "formats.ptl")
+    events = collections.Counter((event.get("provider"), event["event"]) for event in listing("events", "--json", "formats.ptl"))
+    check("damaged formats: what cannot be understood is kept as it is", done.returncode == 0 and events["Linux-Perf", "Tracepoint"]
+          and not events["sched", "sched_waking"] and events["sched", "sched_switch"], done.stderr, events)
 
 
 # ---- events that describe themselves ---------------------------------------------------------------------
