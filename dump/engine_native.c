@@ -3,13 +3,10 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "dump/code.h"
+#include "dump/code_change.h"
 #include "dump/engine.h"
 #include "dump/native/decoder.h"
 #include "dump/native/lane.h"
-
-/* Ranges that blocks were made of; more than these are not worth comparing. */
-#define USED_RANGES 1024
 
 struct native_engine {
 	struct native_decoder decoder;
@@ -18,93 +15,58 @@ struct native_engine {
 	struct ptl_version version;
 	uint32_t process;
 	bool selected;
-	/* What has been found in the version at hand: if all of it is the same in another, blocks stay good. */
-	struct native_range used[USED_RANGES];
-	size_t used_count;
 };
-
-static void look_up(const struct native_engine *engine, uint64_t ip, struct native_range *range)
-{
-	struct ptl_piece piece;
-	const uint8_t *blob;
-	uint64_t size;
-
-	*range = (struct native_range){.image = PTL_NONE};
-	if (!ptl_version_find(ptl_code_timeline(engine->code), engine->version.root, ip, &piece)) {
-		range->first = piece.first;
-		range->last = piece.last;
-		return;
-	}
-	range->first = piece.first;
-	range->last = piece.last;
-	range->image = piece.image;
-	range->code_event = piece.code_event;
-	blob = ptl_code_blob(engine->code, piece.blob, &size);
-	if (!blob || piece.offset >= size)
-		return;
-	/* The blob may be shorter than the image: beyond its end nothing is known. */
-	size -= piece.offset;
-	if (size - 1 < piece.last - piece.first) {
-		if (ip - piece.first >= size) {
-			range->first = piece.first + size;
-			return;
-		}
-		range->last = piece.first + size - 1;
-	}
-	range->bytes = blob + piece.offset;
-}
 
 static void find(void *context, uint64_t ip, struct native_range *range)
 {
-	struct native_engine *engine = context;
+	const struct native_engine *engine = context;
 
-	look_up(engine, ip, range);
-	if (engine->used_count < USED_RANGES)
-		engine->used[engine->used_count] = *range;
-	if (engine->used_count <= USED_RANGES)
-		engine->used_count++;
+	ptl_code_range(engine->code, engine->version.root, ip, range);
 }
 
-static bool same_range(const struct native_range *a, const struct native_range *b)
+/* What of the code is another when a version has been selected. */
+struct changes {
+	struct native_span spans[PTL_CODE_CHANGES];
+	size_t count; /* 0: nothing */
+	bool all;     /* too much to tell */
+};
+
+/* Makes the decoder see a process's code as of time; the decoder has to be told of *changes. */
+static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
 {
-	return a->first == b->first && a->last == b->last && a->bytes == b->bytes && a->image == b->image &&
-	       a->code_event == b->code_event;
+	const uint32_t root = engine->version.root;
+
+	ptl_timeline_version(ptl_code_timeline(engine->code), process, time, &engine->version);
+	changes->count = ptl_code_changes(engine->code, root, engine->version.root, changes->spans);
+	/* What processes do not share says nothing of what will change. */
+	changes->all = changes->count > PTL_CODE_CHANGES || (changes->count && process != engine->process);
+	engine->process = process;
 }
 
-static bool code_is_same(const struct native_engine *engine)
+/* Before a segment, while none is being decoded. */
+static void select_before(struct native_engine *engine, const struct ptl_segment *segment)
 {
-	if (engine->used_count > USED_RANGES)
-		return false;
-	for (size_t i = 0; i < engine->used_count; i++) {
-		struct native_range now;
+	struct native_code *code = engine->decoder.code;
+	struct changes changes;
 
-		look_up(engine, engine->used[i].first, &now);
-		if (!same_range(&now, &engine->used[i]))
-			return false;
-	}
-	return true;
-}
-
-/* Makes the decoder see the process's code as of time; true: all that it knew is void. */
-static bool select_version(struct native_engine *engine, uint64_t time)
-{
-	uint32_t root = engine->version.root;
-	bool same;
-
-	ptl_timeline_version(ptl_code_timeline(engine->code), engine->process, time, &engine->version);
-	same = engine->selected && (root == engine->version.root || code_is_same(engine));
+	select_version(engine, segment->process, segment->code_time, &changes);
+	if (changes.all)
+		native_code_forget(code);
+	else if (changes.count)
+		native_code_change(code, changes.spans, changes.count);
 	engine->selected = true;
-	if (!same)
-		engine->used_count = 0;
-	return !same;
 }
 
 static uint64_t recode(void *context, uint64_t time)
 {
 	struct native_engine *engine = context;
+	struct changes changes;
 
-	if (select_version(engine, time))
+	select_version(engine, engine->process, time, &changes);
+	if (changes.all)
 		native_decoder_forget(&engine->decoder);
+	else if (changes.count)
+		native_decoder_change(&engine->decoder, changes.spans, changes.count);
 	return engine->version.until;
 }
 
@@ -130,9 +92,7 @@ static int decode(struct ptl_engine *base, const struct ptl_engine_input *input,
 	struct native_engine *engine = (struct native_engine *)base;
 	struct native_decoder *decoder = &engine->decoder;
 
-	engine->process = input->segment->process;
-	if (select_version(engine, input->segment->code_time))
-		native_code_forget(decoder->code);
+	select_before(engine, input->segment);
 	/* The software source begins a segment at each change of code, so time tells nothing more. */
 	decoder->recode = decoder->machine.software ? NULL : recode;
 	decoder->recode_context = engine;
@@ -142,22 +102,21 @@ static int decode(struct ptl_engine *base, const struct ptl_engine_input *input,
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
 
-/* Whether the segment has the code that is selected, so that it can be decoded beside others. */
+/*
+ * Whether the segment has the code that is selected, so that it can be decoded beside others. All of it: what the others have
+ * not come to yet is looked up then.
+ */
 static bool fits(struct native_engine *engine, const struct ptl_segment *segment)
 {
 	const struct ptl_version version = engine->version;
 	const uint32_t process = engine->process;
-	const size_t used_count = engine->used_count;
+	struct changes changes;
 
 	if (!engine->selected)
 		return false;
-	engine->process = segment->process;
-	if (!select_version(engine, segment->code_time)) {
-		if (engine->decoder.machine.software || engine->version.until == PTL_TIME_END)
-			return true;
-	} else {
-		engine->used_count = used_count;
-	}
+	select_version(engine, segment->process, segment->code_time, &changes);
+	if (!changes.count && (engine->decoder.machine.software || engine->version.until == PTL_TIME_END))
+		return true;
 	engine->version = version;
 	engine->process = process;
 	return false;
@@ -195,9 +154,7 @@ static int start_waiting(struct count *count)
 	int status;
 
 	count->waiting = NULL;
-	engine->process = lane->input.segment->process;
-	if (select_version(engine, lane->input.segment->code_time))
-		native_code_forget(engine->decoder.code);
+	select_before(engine, lane->input.segment);
 	native_decoder_trim(&engine->decoder);
 	if (engine->decoder.machine.software || engine->version.until == PTL_TIME_END) {
 		native_lane_start(lane);

@@ -128,6 +128,12 @@ bool ptl_version_next(const struct ptl_timeline *timeline, uint32_t root, uint64
 	return ptl_pieces_at_or_after(&timeline->pieces, root, address, piece);
 }
 
+bool ptl_version_compare(const struct ptl_timeline *timeline, uint32_t one, uint32_t other,
+			 bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
+{
+	return ptl_pieces_compare(&timeline->pieces, one, other, differs, context);
+}
+
 bool ptl_timeline_find(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
 		       uint64_t address, struct ptl_place *place)
 {

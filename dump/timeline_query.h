@@ -23,6 +23,10 @@ bool ptl_version_find(const struct ptl_timeline *timeline, uint32_t root, uint64
 bool ptl_version_next(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,
 		      struct ptl_piece *piece);
 
+/* As ptl_pieces_compare does, with roots of two versions. */
+bool ptl_version_compare(const struct ptl_timeline *timeline, uint32_t one, uint32_t other,
+			 bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
+
 /* Whether any image or code event ever gave its bytes by this blob. */
 bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob);
 

@@ -262,3 +262,113 @@ bool ptl_pieces_any(const struct ptl_pieces *pieces, uint32_t root, uint64_t fir
 
 	return ptl_pieces_at_or_after(pieces, root, first, &piece) && piece.first <= last;
 }
+
+/* --- comparing ------------------------------------------------------------------------------------------ */
+
+/* Twice what a tree of 2^32 nodes may be deep but for one in 10^9: priorities are random. */
+#define WALK_DEPTH 384
+
+/* A walk in order. What lies ahead, the next on top: whole subtrees, or nodes whose left side is done. */
+struct walk {
+	struct {
+		uint32_t node;
+		bool alone; /* the node's piece, without its subtrees */
+	} ahead[WALK_DEPTH];
+	unsigned depth;
+};
+
+static void walk_push(struct walk *walk, uint32_t node, bool alone)
+{
+	if (!node)
+		return;
+	walk->ahead[walk->depth].node = node;
+	walk->ahead[walk->depth].alone = alone;
+	walk->depth++;
+}
+
+/* The subtree on top becomes its parts; false: too deep. */
+static bool walk_open(const struct ptl_pieces *pieces, struct walk *walk)
+{
+	uint32_t node = walk->ahead[--walk->depth].node;
+
+	if (walk->depth + 3 > WALK_DEPTH)
+		return false;
+	walk_push(walk, pieces->nodes[node].right, false);
+	walk_push(walk, node, true);
+	walk_push(walk, pieces->nodes[node].left, false);
+	return true;
+}
+
+/* The subtree on top of the walk; 0: there is none. */
+static uint32_t walk_subtree(const struct walk *walk)
+{
+	return walk->depth && !walk->ahead[walk->depth - 1].alone ? walk->ahead[walk->depth - 1].node : 0;
+}
+
+static const struct ptl_piece *walk_piece(const struct ptl_pieces *pieces, const struct walk *walk)
+{
+	return walk->depth ? &pieces->nodes[walk->ahead[walk->depth - 1].node].piece : NULL;
+}
+
+static bool same_piece(const struct ptl_piece *a, const struct ptl_piece *b)
+{
+	return a->first == b->first && a->last == b->last && a->offset == b->offset && a->image == b->image &&
+	       a->blob == b->blob && a->code_event == b->code_event;
+}
+
+/*
+ * Goes on by a subtree that both share, or opens one. What a subtree holds has no higher priority than its root, so of two
+ * the one with the lower priority may be a part of the other. 1: done; 0: pieces are on top; -1: too deep.
+ */
+static int walk_subtrees(const struct ptl_pieces *pieces, struct walk *a, struct walk *b)
+{
+	uint32_t in_a = walk_subtree(a), in_b = walk_subtree(b);
+	bool open_a, open_b;
+
+	if (!in_a && !in_b)
+		return 0;
+	if (in_a == in_b) {
+		a->depth--;
+		b->depth--;
+		return 1;
+	}
+	open_a = in_a && (!in_b || pieces->nodes[in_a].priority >= pieces->nodes[in_b].priority);
+	open_b = in_b && (!in_a || pieces->nodes[in_b].priority >= pieces->nodes[in_a].priority);
+	if ((open_a && !walk_open(pieces, a)) || (open_b && !walk_open(pieces, b)))
+		return -1;
+	return 1;
+}
+
+bool ptl_pieces_compare(const struct ptl_pieces *pieces, uint32_t one, uint32_t other,
+			bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
+{
+	struct walk a, b;
+
+	a.depth = b.depth = 0;
+	walk_push(&a, one, false);
+	walk_push(&b, other, false);
+	while (a.depth || b.depth) {
+		int walked = walk_subtrees(pieces, &a, &b);
+		const struct ptl_piece *in_a, *in_b, *first;
+
+		if (walked < 0)
+			return false;
+		if (walked)
+			continue;
+		in_a = walk_piece(pieces, &a);
+		in_b = walk_piece(pieces, &b);
+		first = !in_b || (in_a && in_a->first <= in_b->first) ? in_a : in_b;
+		if (in_a && in_b && same_piece(in_a, in_b)) {
+			a.depth--;
+			b.depth--;
+			continue;
+		}
+		if (!differs(context, first->first, first->last))
+			return false;
+		if (first == in_a)
+			a.depth--;
+		else
+			b.depth--;
+	}
+	return true;
+}

@@ -52,4 +52,12 @@ bool ptl_pieces_find(const struct ptl_pieces *pieces, uint32_t root, uint64_t ad
 /* Whether any piece lies in [first, last]. */
 bool ptl_pieces_any(const struct ptl_pieces *pieces, uint32_t root, uint64_t first, uint64_t last);
 
+/*
+ * Calls `differs` with the range of each piece that is in one of the trees and not in the other, in order of `first`; ranges
+ * may overlap. What the trees share is not looked at. False: `differs` said so, which ends it, or a tree is too
+ * deep to be compared.
+ */
+bool ptl_pieces_compare(const struct ptl_pieces *pieces, uint32_t one, uint32_t other,
+			bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
+
 #endif

@@ -11,8 +11,11 @@ static bool find_range(struct native_code *code, uint64_t ip)
 {
 	struct native_range *range = &code->range;
 
-	if (ip - range->first > range->last - range->first || range->last < range->first)
+	if (ip - range->first > range->last - range->first || range->last < range->first) {
 		code->source.find(code->source.context, ip, range);
+		native_watch_range(&code->watch, range);
+	}
+	code->watch.met |= code->watch.range;
 	return range->bytes != NULL;
 }
 
@@ -68,6 +71,12 @@ static bool add_length(struct native_code *code, uint32_t at, uint8_t length)
 	return true;
 }
 
+static uint8_t notable_of(const struct ptl_instruction *instruction)
+{
+	return (instruction->writes_cr3 ? NATIVE_WRITES_CR3 : 0) | (instruction->sets_vmcs ? NATIVE_SETS_VMCS : 0) |
+	       (instruction->ptwrite ? NATIVE_PTWRITE : 0);
+}
+
 /* Walks from ip to the first branch, lengths into code->lengths; false without memory. */
 static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
 {
@@ -89,6 +98,7 @@ static bool walk(struct native_code *code, struct native_block *made, uint64_t i
 		at += instruction.length;
 		if (instruction.writes_cr3 && !made->paging)
 			made->paging = at;
+		made->notable |= notable_of(&instruction);
 		block->branch = instruction.branch;
 		block->target = instruction.direct ? instruction.target : 0;
 	}
@@ -167,7 +177,19 @@ static struct native_block *insert(struct native_code *code, const struct native
 	block->chain = *head;
 	*head = block;
 	code->block_count++;
+	if (block->watched)
+		native_watch_block(code, block);
 	return block;
+}
+
+void native_block_remove(struct native_code *code, struct native_block *block)
+{
+	struct native_block **at = &code->blocks[native_slot(block->block.ip, code->block_slots)];
+
+	while (*at != block)
+		at = &(*at)->chain;
+	*at = block->chain;
+	code->block_count--;
 }
 
 /* A call of the next instruction only reads the instruction pointer: SDM, "Return Compression". */
@@ -197,8 +219,10 @@ static struct native_block *make_block(struct native_code *code, uint64_t ip, un
 	};
 	uint8_t *lengths;
 
+	code->watch.met = false;
 	if (!walk(code, &made, ip, mode))
 		return NULL;
+	made.watched = code->watch.met;
 	lengths = native_arena_take(&code->arena, made.block.instructions);
 	if (!lengths || !keep_bytes(code, &made.block) || !add_site(code, &made))
 		return NULL;
@@ -232,7 +256,11 @@ const struct ptl_block *native_block_part(struct native_code *code, const struct
 					  uint64_t end)
 {
 	struct native_block *found = find_part(code, whole, first, end);
-	struct native_block part = {.block = *whole};
+	struct native_block part = {
+		.block = *whole,
+		.watched = native_block_of(whole)->watched,
+		.notable = native_block_of(whole)->notable,
+	};
 	uint64_t at = whole->ip;
 	uint32_t from, to;
 

@@ -5,6 +5,11 @@
 
 #include "dump/native/node.h"
 
+/* Instructions that packets without an address tell of; a block may have some. */
+#define NATIVE_WRITES_CR3 1u
+#define NATIVE_SETS_VMCS 2u
+#define NATIVE_PTWRITE 4u
+
 struct native_block {
 	struct ptl_block block; /* may have no instructions: see stop */
 	struct native_block *chain;
@@ -13,11 +18,17 @@ struct native_block {
 	struct native_site *site; /* that it pushes as a near call; NULL: it is none */
 	uint64_t paging; /* behind its first MOV to CR3; 0: it has none */
 	bool whole;    /* from ip to the first branch; else a part */
+	bool watched;  /* made of watched code: see watch.h */
+	bool dead;     /* forgotten */
+	uint8_t notable; /* NATIVE_WRITES_CR3, ...: what the block, or the whole one that it is a part of, has */
 	uint8_t stop;  /* whole and without a branch: why it ends, NATIVE_NO_CODE or NATIVE_BAD_CODE */
 };
 
 /* The whole block at ip; NULL without memory. */
 struct native_block *native_block_get(struct native_code *code, uint64_t ip, unsigned mode);
+
+/* Takes the block out of the table: it is found no more. */
+void native_block_remove(struct native_code *code, struct native_block *block);
 
 static inline const struct native_block *native_block_of(const struct ptl_block *block)
 {

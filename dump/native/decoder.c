@@ -14,17 +14,32 @@
 /* Beyond this size of blocks and nodes, all are forgotten before the next segment. */
 #define CODE_LIMIT (64u << 20)
 
+/* Nodes are not what they were: flow goes on at ip, if it was somewhere. */
+static void find_again(struct native_decoder *decoder, uint64_t ip)
+{
+	/* Sites are retired like all else, but hold an address that can be looked up again. */
+	for (unsigned i = 0; i < decoder->stack_count; i++)
+		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->node = NULL;
+	if (decoder->node)
+		native_go(decoder, ip);
+}
+
 void native_decoder_forget(struct native_decoder *decoder)
 {
 	uint64_t ip = decoder->node ? decoder->node->ip : 0;
 
 	native_output_flush(&decoder->out);
 	native_code_forget(decoder->code);
-	/* Sites are retired like all else, but hold an address that can be looked up again. */
-	for (unsigned i = 0; i < decoder->stack_count; i++)
-		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->node = NULL;
-	if (decoder->node)
-		native_go(decoder, ip);
+	find_again(decoder, ip);
+}
+
+void native_decoder_change(struct native_decoder *decoder, const struct native_span *changes, size_t count)
+{
+	uint64_t ip = decoder->node ? decoder->node->ip : 0;
+
+	native_output_flush(&decoder->out);
+	if (native_code_change(decoder->code, changes, count))
+		find_again(decoder, ip);
 }
 
 /* The FUP of a PSB+ that is there too early: BDM70. */

@@ -4,9 +4,9 @@
 
 #include "dump/native/node.h"
 
-/* Blocks in one memoised run; a run that would be longer ends early. */
 /* Memory for ways; what is beyond is forgotten, and made again when it is met again. */
 #define WAYS_LIMIT (16u << 20)
+/* Blocks in one memoised run; a run that would be longer ends early. */
 #define RUN_BLOCKS 512
 /* Calls that a run may leave on the return stack, well below the stack's 64. */
 #define RUN_PUSHES 32
@@ -20,6 +20,7 @@ struct draft {
 	uint32_t block_count;
 	uint32_t branches;
 	uint32_t push_count;
+	uint64_t pages; /* of all nodes: see native_page_bit */
 };
 
 /* Adds all of node to the way; false where it does not fit. */
@@ -36,6 +37,7 @@ static bool leave_node(struct draft *draft, const struct native_node *node)
 	draft->block_count += run->count;
 	draft->branches += run->branches;
 	draft->instructions += (uint32_t)run->instructions;
+	draft->pages |= node->pages;
 	return true;
 }
 
@@ -68,10 +70,13 @@ static struct native_node *step(struct native_code *code, struct draft *draft, s
 static struct native_node *settle(struct native_code *code, struct draft *draft, struct native_node *node, bool *failed)
 {
 	for (unsigned i = 0; i < RUN_NODES && node->decision == NATIVE_CONTINUE; i++) {
-		struct native_node *next = native_node_follow(code, node, 0);
+		struct native_node *next;
 
+		if (!leave_node(draft, node))
+			break;
+		next = native_node_follow(code, node, 0);
 		*failed |= !next;
-		if (!next || !leave_node(draft, node))
+		if (!next)
 			break;
 		node = next;
 	}
@@ -131,6 +136,8 @@ const struct native_memo *native_memo_make(struct native_code *code, struct nati
 	memo->instructions = draft.instructions;
 	memo->blocks = (uint16_t)draft.block_count;
 	memo->branches = (uint16_t)draft.branches;
+	native_watch_entry(&code->watch, &code->watch.ways, 1u << NATIVE_MEMO_SHIFT, (size_t)(memo - code->memo),
+			   draft.pages);
 	return memo;
 }
 

@@ -42,6 +42,7 @@ struct draft {
 	struct native_site *pushes[NATIVE_NODE_BLOCKS];
 	struct ptl_run run;
 	uint32_t push_count;
+	bool watched;
 	struct native_node node;
 };
 
@@ -61,7 +62,8 @@ static bool add_block(struct draft *draft, const struct ptl_block *block, uint64
 	draft->blocks[draft->run.count++] = block;
 	draft->run.instructions += block->instructions;
 	draft->run.branches += block->branch != PTL_BRANCH_NONE;
-	node->paging |= native_block_of(block)->paging != 0;
+	node->notable |= native_block_of(block)->notable;
+	draft->watched |= native_block_of(block)->watched;
 	if (site)
 		draft->pushes[draft->push_count++] = site;
 	if (block->branch == PTL_BRANCH_JUMP || block->branch == PTL_BRANCH_CALL) {
@@ -96,7 +98,9 @@ static int draft_node(struct native_code *code, struct draft *draft, uint64_t ip
 		if (block->block.instructions) {
 			draft->blocks[draft->run.count++] = &block->block;
 			draft->run.instructions += block->block.instructions;
+			draft->node.notable |= block->notable;
 		}
+		draft->watched |= block->watched;
 		draft->node.decision = block->stop;
 		draft->node.stop_ip = block->block.ip + block->block.size;
 		ended = true;
@@ -104,27 +108,53 @@ static int draft_node(struct native_code *code, struct draft *draft, uint64_t ip
 	return 0;
 }
 
+/* Copies the draft's run into the arena; false without memory. */
+static bool keep_run(struct native_code *code, struct draft *draft)
+{
+	const size_t blocks = draft->run.count * sizeof(draft->blocks[0]);
+	const size_t pushes = draft->push_count * sizeof(draft->pushes[0]);
+	char *memory = native_arena_take(&code->arena, blocks + pushes);
+
+	if (!memory)
+		return false;
+	draft->node.run.run = draft->run;
+	draft->node.run.run.blocks = memcpy(memory, draft->blocks, blocks);
+	draft->node.run.pushes = memcpy(memory + blocks, draft->pushes, pushes);
+	draft->node.run.push_count = draft->push_count;
+	return true;
+}
+
 static struct native_node *make_node(struct native_code *code, uint64_t ip, unsigned mode)
 {
 	struct draft draft = {.push_count = 0};
 	struct native_node *node;
-	size_t blocks, pushes;
-	char *memory;
 
 	if (draft_node(code, &draft, ip, mode) < 0)
 		return NULL;
-	blocks = draft.run.count * sizeof(draft.blocks[0]);
-	pushes = draft.push_count * sizeof(draft.pushes[0]);
-	node = native_arena_take(&code->arena, sizeof(*node) + blocks + pushes);
-	if (!node)
+	node = native_arena_take(&code->arena, sizeof(*node));
+	if (!node || !keep_run(code, &draft))
 		return NULL;
 	*node = draft.node;
-	memory = (char *)(node + 1);
-	node->run.run = draft.run;
-	node->run.run.blocks = memcpy(memory, draft.blocks, blocks);
-	node->run.pushes = memcpy(memory + blocks, draft.pushes, pushes);
-	node->run.push_count = draft.push_count;
 	node->here = (struct native_site){ip, node};
+	if (draft.watched)
+		native_watch_node(code, node);
+	return node;
+}
+
+/* Makes a stub a node again; NULL without memory. */
+static struct native_node *renew_node(struct native_code *code, struct native_node *node)
+{
+	struct draft draft = {.push_count = 0};
+
+	if (draft_node(code, &draft, node->ip, node->mode) < 0 || !keep_run(code, &draft))
+		return NULL;
+	draft.node.chain = node->chain;
+	draft.node.here = node->here;
+	draft.node.state = node->state;
+	draft.node.forgotten = node->forgotten;
+	*node = draft.node;
+	if (draft.watched)
+		native_watch_node(code, node);
 	return node;
 }
 
@@ -136,7 +166,7 @@ struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsig
 	while (node && (node->ip != ip || node->mode != mode))
 		node = node->chain;
 	if (node)
-		return node;
+		return node->stub ? renew_node(code, node) : node;
 	if (code->node_count >= code->node_slots && grow_nodes(code) < 0)
 		return NULL;
 	node = make_node(code, ip, mode);
@@ -147,6 +177,16 @@ struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsig
 	*head = node;
 	code->node_count++;
 	return node;
+}
+
+struct native_node *native_node_link(struct native_code *code, struct native_node *node, unsigned taken)
+{
+	bool stub = node->stub;
+	struct native_node *next = native_node_get(code, node->next_ip[taken], node->mode);
+
+	if (!stub)
+		node->next[taken] = next;
+	return next;
 }
 
 /* What code->tables holds. */
@@ -197,6 +237,7 @@ void native_code_close(struct native_code *code)
 	native_table_free(code, code->blocks);
 	native_arena_free(&code->ways);
 	native_strides_close(&code->strides);
+	native_watch_free(&code->watch);
 	native_pages_free(code->tables, NATIVE_HUGE_PAGE);
 	free(code->lengths);
 	*code = (struct native_code){0};
@@ -211,6 +252,7 @@ void native_code_forget(struct native_code *code)
 	memset(code->targets, 0, sizeof(*code->targets) << NATIVE_TARGET_SHIFT);
 	native_memo_forget(code);
 	native_strides_forget(&code->strides);
+	native_watch_forget(&code->watch);
 	code->node_count = 0;
 	code->block_count = 0;
 	code->range = (struct native_range){.first = 1};

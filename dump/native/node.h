@@ -9,6 +9,7 @@
 
 #include "dump/flow.h"
 #include "dump/native/arena.h"
+#include "dump/native/watch.h"
 
 /* Where bytes of code come from: a range of addresses with the bytes that are there. */
 struct native_range {
@@ -31,7 +32,7 @@ enum native_decision {
 	NATIVE_INDIRECT,    /* a TIP: indirect jump or call */
 	NATIVE_RETURN,      /* a TNT bit with return compression, else a TIP */
 	NATIVE_FAR,         /* a TIP, or a TIP.PGD where it leads out of what is traced */
-	NATIVE_CONTINUE,    /* nothing: the node was only cut because it is long, or code changes range */
+	NATIVE_CONTINUE,    /* nothing: the node was only cut because it is long, or it is a stub */
 	NATIVE_NO_CODE,     /* the bytes at stop_ip are not in the trace */
 	NATIVE_BAD_CODE,    /* the bytes at stop_ip are no instruction */
 };
@@ -67,12 +68,15 @@ struct native_node {
 	uint8_t decision; /* enum native_decision */
 	uint8_t mode;
 	bool out_known;   /* and so left the node at its end */
-	bool paging;      /* a block of it writes CR3 */
+	uint8_t notable;  /* of all blocks: see block.h */
+	bool stub;        /* forgotten: leads to itself by next_ip[0], and is made again when that is followed */
 	uint64_t next_ip[2];
 	uint64_t stop_ip;
 	struct native_node *chain; /* in the table */
 	struct native_site here;   /* to return to */
 	uint32_t state;            /* id, see stride.h; 0: it has none */
+	uint32_t forgotten;        /* how often it was */
+	uint64_t pages;            /* of watched code that it is made of: see native_page_bit */
 };
 
 /* The longest chain of blocks in one node, so that endless loops of direct jumps end. */
@@ -185,6 +189,7 @@ struct native_code {
 	void *tables; /* native_pages: memo, targets, strides' table, and at first nodes and blocks */
 	struct native_arena ways;    /* of the memo: they go at once too, and may go alone */
 	struct native_strides strides;
+	struct native_watch watch;
 	struct native_arena retired; /* forgotten, but given out in the segment at hand */
 	uint8_t *lengths; /* scratch: the block being made */
 	size_t length_capacity;
@@ -215,12 +220,15 @@ size_t native_code_size(const struct native_code *code);
 /* The node at ip; NULL without memory. It may be empty, with the decision NO_CODE. */
 struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsigned mode);
 
-/* The node behind a CONDITIONAL or CONTINUE; NULL without memory. */
+/* Finds what native_node_follow gives, and remembers it unless the node is a stub. */
+struct native_node *native_node_link(struct native_code *code, struct native_node *node, unsigned taken);
+
+/* The node behind a CONDITIONAL or CONTINUE (taken: 0); NULL without memory. That behind a stub is the stub, made anew. */
 static inline struct native_node *native_node_follow(struct native_code *code, struct native_node *node,
 						     unsigned taken)
 {
 	if (__builtin_expect(!node->next[taken], 0))
-		node->next[taken] = native_node_get(code, node->next_ip[taken], node->mode);
+		return native_node_link(code, node, taken);
 	return node->next[taken];
 }
 

@@ -83,6 +83,7 @@ struct draft {
 	uint32_t used;
 	uint32_t blocks;
 	uint64_t instructions;
+	uint64_t pages; /* see native_page_bit */
 	bool popped;
 };
 
@@ -99,6 +100,7 @@ static bool leave_node(struct draft *draft)
 	draft->open_count += pushes;
 	draft->blocks += run->run.count;
 	draft->instructions += run->run.instructions;
+	draft->pages |= draft->node->pages;
 	return true;
 }
 
@@ -125,7 +127,7 @@ static bool step(struct native_code *code, struct draft *draft, uint32_t bits, u
 	if (node->decision == NATIVE_RETURN)
 		next = native_site_follow(code, draft->open[--draft->open_count], node->mode);
 	else
-		next = native_node_follow(code, node, taken);
+		next = native_node_follow(code, node, node->decision == NATIVE_CONDITIONAL ? taken : 0);
 	code->strides.no_memory |= !next;
 	draft->node = next;
 	draft->pushed = 0;
@@ -175,8 +177,9 @@ static bool push_one(struct native_code *code, uint32_t from, struct native_stri
 	return made->to && made->push;
 }
 
-bool native_stride_walk(struct native_code *code, uint32_t from, uint32_t bits, unsigned count,
-			struct native_stride *made)
+/* As native_stride_walk; *pages: see native_page_bit. */
+static bool walk(struct native_code *code, uint32_t from, uint32_t bits, unsigned count, struct native_stride *made,
+		 uint64_t *pages)
 {
 	const struct native_state *state = native_state_of(&code->strides, from);
 	struct draft draft = {.node = state->node, .pushed = state->pushed};
@@ -189,7 +192,16 @@ bool native_stride_walk(struct native_code *code, uint32_t from, uint32_t bits, 
 		if (draft.open_count <= 1 && (draft.used || draft.open_count))
 			good = draft;
 	}
+	*pages = good.node ? good.pages : state->node->pages;
 	return good.node ? finish(code, &good, from, made) : push_one(code, from, made);
+}
+
+bool native_stride_walk(struct native_code *code, uint32_t from, uint32_t bits, unsigned count,
+			struct native_stride *made)
+{
+	uint64_t pages;
+
+	return walk(code, from, bits, count, made, &pages);
 }
 
 const struct native_stride *native_stride_make(struct native_code *code, uint32_t state, uint64_t bits)
@@ -197,12 +209,13 @@ const struct native_stride *native_stride_make(struct native_code *code, uint32_
 	static const struct native_stride none;
 	struct native_stride *table = code->strides.table;
 	struct native_stride made;
+	uint64_t pages;
 	size_t place;
 
-	if (!state || !native_stride_walk(code, state, (uint32_t)(bits >> (64 - NATIVE_STRIDE_BITS)),
-					  NATIVE_STRIDE_BITS, &made))
+	if (!state || !walk(code, state, (uint32_t)(bits >> (64 - NATIVE_STRIDE_BITS)), NATIVE_STRIDE_BITS, &made, &pages))
 		return &none;
 	place = (size_t)(native_stride_at(table, state, bits) - table);
 	table[place] = made;
+	native_watch_entry(&code->watch, &code->watch.strides, 1u << NATIVE_STRIDE_SHIFT, place, pages);
 	return &table[place];
 }

@@ -5,9 +5,6 @@
 #include "dump/native/block.h"
 #include "dump/native/packet.h"
 
-/* Nodes that may follow each other without a packet: what is longer is an endless loop. */
-#define LOOP_NODES 1024
-
 static void fail_memory(struct native_decoder *decoder)
 {
 	decoder->no_memory = true;
@@ -54,7 +51,7 @@ static void dead_end(struct native_decoder *decoder, const struct native_node *n
 	native_gap(decoder, missing ? PTL_GAP_CODE : PTL_GAP_MISMATCH, node->stop_ip);
 }
 
-/* Leaves nodes that need no packet; NULL after a gap. */
+/* Leaves nodes that need no packet; NULL after a gap. Stubs do not count: whether code was forgotten must not show. */
 static struct native_node *settle(struct native_decoder *decoder)
 {
 	for (unsigned i = 0; decoder->node; i++) {
@@ -64,9 +61,10 @@ static struct native_node *settle(struct native_decoder *decoder)
 			return node;
 		if (node->decision > NATIVE_CONTINUE) {
 			dead_end(decoder, node);
-		} else if (i == LOOP_NODES) {
+		} else if (i == NATIVE_LOOP_NODES) {
 			native_gap(decoder, PTL_GAP_MISMATCH, node->ip);
 		} else {
+			i -= node->stub;
 			native_leave(decoder, node);
 			enter(decoder, native_node_follow(decoder->code, node, 0));
 		}
@@ -325,12 +323,14 @@ static int pass_node(struct native_decoder *decoder, struct native_node *node, i
 
 bool native_walk_to(struct native_decoder *decoder, uint64_t ip)
 {
-	for (unsigned i = 0; i < LOOP_NODES && decoder->node; i++) {
+	for (unsigned i = 0; i < NATIVE_LOOP_NODES && decoder->node; i++) {
 		struct native_node *node = decoder->node;
+		const bool stub = node->stub;
 		int passed = pass_node(decoder, node, walk_in(decoder, node, ip), ip);
 
 		if (passed)
 			return passed > 0;
+		i -= stub;
 	}
 	if (decoder->node)
 		native_gap(decoder, PTL_GAP_MISMATCH, ip);
@@ -349,7 +349,7 @@ bool native_reaches(struct native_decoder *decoder, uint64_t ip)
 {
 	struct native_node *node = decoder->node;
 
-	for (unsigned i = 0; i < LOOP_NODES && node; i++) {
+	for (unsigned i = 0; i < NATIVE_LOOP_NODES && node; i++) {
 		if (holds(node, ip))
 			return true;
 		if (node->decision != NATIVE_CONTINUE)
@@ -404,17 +404,19 @@ static int walk_out_in(struct native_decoder *decoder, struct native_node *node,
 
 bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	for (unsigned i = 0; i < LOOP_NODES && decoder->node; i++) {
+	for (unsigned i = 0; i < NATIVE_LOOP_NODES && decoder->node; i++) {
 		struct native_node *node = decoder->node;
+		const bool stub = node->stub;
 		int passed;
 
-		if (has_ip ? node->out_known && node->out_ip == ip : node->decision == NATIVE_FAR && !node->paging) {
+		if (has_ip ? node->out_known && node->out_ip == ip : node->decision == NATIVE_FAR && !(node->notable & NATIVE_WRITES_CR3)) {
 			native_leave(decoder, node);
 			return true;
 		}
 		passed = pass_node(decoder, node, walk_out_in(decoder, node, has_ip, ip), ip);
 		if (passed)
 			return passed > 0;
+		i -= stub;
 	}
 	if (decoder->node)
 		native_gap(decoder, PTL_GAP_MISMATCH, ip);

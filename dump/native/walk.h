@@ -5,6 +5,9 @@
 
 #include "dump/native/lost.h"
 
+/* Nodes that may follow each other without a packet: what is longer is an endless loop. */
+#define NATIVE_LOOP_NODES 1024
+
 /* Puts flow at ip; the code there is not given out yet. */
 void native_go(struct native_decoder *decoder, uint64_t ip);
 

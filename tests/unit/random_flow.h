@@ -18,6 +18,7 @@
 #define RANDOM_FLOW_PT (1u << 20)
 #define RANDOM_FLOW_TRUTH (1u << 19)
 #define RANDOM_FLOW_STACK 64
+#define RANDOM_FLOW_SEGMENTS 4096
 #define RANDOM_FLOW_RANGES 64    /* where the code lies in separate ranges */
 #define RANDOM_FLOW_APART 0x10000u /* address space from one range's start to the next one's, at least */
 
@@ -30,6 +31,7 @@
 #define FLOW_RESTART 32u /* overflows that last to a PSB */
 #define FLOW_MODERN 64u  /* event trace, blocks, triggers: libipt does not know them */
 #define FLOW_CLOCK 128u  /* TSC packets, some in PSB+, with the true time */
+#define FLOW_CHANGES 256u /* the code changes under way: random_changes.h */
 #define FLOW_ALL 63u     /* what all engines know */
 #define FLOW_DEFERRED_MAX 4
 
@@ -63,6 +65,8 @@ struct random_block {
 	enum random_end kind;
 };
 
+struct random_changes;
+
 /* A program, one run of it, and the encoder's state. About 10 MiB: not for the stack. */
 struct random_flow {
 	struct pt_random random;
@@ -80,6 +84,10 @@ struct random_flow {
 	bool return_compression;
 	bool long_tnt;
 
+	struct random_changes *changes; /* NULL: code stays what it is */
+	void (*change)(struct random_flow *flow, uint32_t ip); /* writes other code where flow is not, before the instruction at ip */
+
+	uint8_t first_code[RANDOM_FLOW_CODE]; /* where it changes: before it did */
 	uint8_t code[RANDOM_FLOW_CODE];
 	uint32_t code_size;
 	struct random_block blocks[RANDOM_FLOW_BLOCKS];
@@ -94,6 +102,7 @@ struct random_flow {
 	uint64_t clock;
 	size_t truth_count;
 	size_t proven; /* of truth: what the packets so far tell of */
+	uint64_t segment_clock[RANDOM_FLOW_SEGMENTS]; /* of the first segments' PSBs */
 	unsigned segments, enables, asyncs, overflows;
 
 	uint64_t tnt; /* below a stop bit */
@@ -215,6 +224,25 @@ static inline void flow_emit_filler(struct random_flow *flow)
 	}
 }
 
+/* Chooses where the branch at the end of block i leads, if it is a direct one. */
+static inline void flow_aim(struct random_flow *flow, unsigned i, struct pt_random *random)
+{
+	struct random_block *block = &flow->blocks[i];
+	/* Direct jumps and calls lead forward, so that no loop is without a packet. */
+	unsigned least = block->kind == END_JCC ? 0 : i + 1;
+	unsigned target;
+
+	if (block->kind != END_JCC && block->kind != END_JMP && block->kind != END_CALL)
+		return;
+	target = least + (unsigned)pt_random_below(random, RANDOM_FLOW_BLOCKS - least);
+	/* Now and then a call of the next instruction, which pushes nothing in the CPU's eyes. */
+	if (block->kind == END_CALL && pt_random_below(random, 8) == 0)
+		target = i + 1;
+	block->target = flow->blocks[target].start;
+	ptl_store32(flow->code + block->end - 4,
+		    (uint32_t)(flow_address(flow, block->target) - (flow_address(flow, block->end - 1) + 1)));
+}
+
 static inline void flow_make_code(struct random_flow *flow)
 {
 	static const uint8_t weights[] = {END_JCC, END_JCC, END_JCC, END_JCC, END_JMP, END_CALL, END_CALL,
@@ -237,23 +265,8 @@ static inline void flow_make_code(struct random_flow *flow)
 		flow_emit_end(flow, block->kind);
 		block->end = flow->code_size;
 	}
-	for (unsigned i = 0; i < RANDOM_FLOW_BLOCKS; i++) {
-		struct random_block *block = &flow->blocks[i];
-		/* Direct jumps and calls lead forward, so that no loop is without a packet. */
-		unsigned least = block->kind == END_JCC ? 0 : i + 1;
-		unsigned target;
-
-		if (block->kind != END_JCC && block->kind != END_JMP && block->kind != END_CALL)
-			continue;
-		target = least + (unsigned)pt_random_below(&flow->random, RANDOM_FLOW_BLOCKS - least);
-		/* Now and then a call of the next instruction, which pushes nothing in the CPU's eyes. */
-		if (block->kind == END_CALL && pt_random_below(&flow->random, 8) == 0)
-			target = i + 1;
-		block->target = flow->blocks[target].start;
-		ptl_store32(flow->code + block->end - 4,
-			    (uint32_t)(flow_address(flow, block->target) -
-				       (flow_address(flow, block->end - 1) + 1)));
-	}
+	for (unsigned i = 0; i < RANDOM_FLOW_BLOCKS; i++)
+		flow_aim(flow, i, &flow->random);
 }
 
 static inline uint8_t *flow_at(struct random_flow *flow)
@@ -366,6 +379,8 @@ static inline void flow_bit(struct random_flow *flow, bool taken)
 static inline void flow_psb(struct random_flow *flow, bool enabled, uint32_t ip)
 {
 	flow_flush(flow);
+	if (flow->segments < RANDOM_FLOW_SEGMENTS)
+		flow->segment_clock[flow->segments] = flow->clock;
 	flow->pt_size += ptl_pt_put_psb(flow_at(flow));
 	flow->last_ip = 0;
 	flow->cpu_count = 0;
@@ -739,6 +754,8 @@ static inline bool flow_happens(struct random_flow *flow, uint32_t *ip)
 {
 	if (flow_chance(flow, FLOW_CLOCK, 60))
 		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow->clock});
+	if (flow_chance(flow, FLOW_CHANGES, 150))
+		flow->change(flow, *ip);
 	if (flow_chance(flow, FLOW_TIMING, 50))
 		flow_noise(flow);
 	if (flow_chance(flow, FLOW_MODERN, 300) && flow_modern(flow, *ip))
@@ -752,15 +769,9 @@ static inline bool flow_happens(struct random_flow *flow, uint32_t *ip)
 	return true;
 }
 
-/*
- * Makes the program, its code in this many ranges (1 to RANDOM_FLOW_RANGES), and runs it for about `steps`
- * instructions; seed gives the same one everywhere. features are FLOW_*.
- */
-static inline void random_flow_make_with(struct random_flow *flow, uint64_t seed, size_t steps, unsigned ranges,
-					 unsigned features)
+/* The program of a seed, its code in this many ranges, before it runs. */
+static inline void random_flow_begin(struct random_flow *flow, uint64_t seed, unsigned ranges, unsigned features)
 {
-	uint32_t ip;
-
 	memset(flow, 0, sizeof(*flow));
 	flow->random = pt_random(seed);
 	flow->more = pt_random(seed ^ 0x5bd1e995);
@@ -778,7 +789,13 @@ static inline void random_flow_make_with(struct random_flow *flow, uint64_t seed
 	flow->tnt = 1;
 	flow->clock = 1000;
 	flow_make_code(flow);
-	ip = flow_anywhere(flow);
+}
+
+/* Runs it for about `steps` instructions. */
+static inline void random_flow_run(struct random_flow *flow, size_t steps)
+{
+	uint32_t ip = flow_anywhere(flow);
+
 	flow_psb(flow, true, ip);
 	while (flow->truth_count < steps && flow->pt_size < RANDOM_FLOW_PT - 1024) {
 		const struct random_block *block;
@@ -800,6 +817,17 @@ static inline void random_flow_make_with(struct random_flow *flow, uint64_t seed
 	}
 	flow_flush(flow);
 	flow->truth_count = flow->proven;
+}
+
+/*
+ * Makes the program, its code in this many ranges (1 to RANDOM_FLOW_RANGES), and runs it for about `steps`
+ * instructions; seed gives the same one everywhere. features are FLOW_*.
+ */
+static inline void random_flow_make_with(struct random_flow *flow, uint64_t seed, size_t steps, unsigned ranges,
+					 unsigned features)
+{
+	random_flow_begin(flow, seed, ranges, features);
+	random_flow_run(flow, steps);
 }
 
 /*

@@ -14,8 +14,8 @@
 #include "dump/stats_view.h"
 #include "dump/unmapped_view.h"
 #include "dump/view.h"
-#include "tests/unit/dump_trace.h"
-#include "tests/unit/random_flow.h"
+#include "tests/unit/dump_seen.h"
+#include "tests/unit/random_truth.h"
 
 #define PID 7
 #define STEPS 20000
@@ -27,170 +27,6 @@ static const struct ptl_machine machine = {
 	.clock = PTL_CLOCK_MONOTONIC,
 	.tsc_multiplier = 1,
 };
-
-/* ---- a view that keeps everything -------------------------------------------------------- */
-
-struct seen {
-	uint64_t *ips;
-	size_t ip_count, ip_capacity;
-	struct ptl_flow_event *events; /* `before` counts instructions */
-	size_t event_count, event_capacity;
-	size_t blocks, branches;
-};
-
-static void *grow(void *array, size_t count, size_t *capacity, size_t element)
-{
-	if (count < *capacity)
-		return array;
-	*capacity = *capacity ? *capacity * 2 : 64;
-	array = realloc(array, *capacity * element);
-	assert_non_null(array);
-	return array;
-}
-
-static void see_ip(struct seen *seen, uint64_t ip)
-{
-	seen->ips = grow(seen->ips, seen->ip_count, &seen->ip_capacity, sizeof(*seen->ips));
-	seen->ips[seen->ip_count++] = ip;
-}
-
-static void see_event(struct seen *seen, struct ptl_flow_event event)
-{
-	seen->events = grow(seen->events, seen->event_count, &seen->event_capacity,
-			    sizeof(*seen->events));
-	event.before = seen->ip_count;
-	seen->events[seen->event_count++] = event;
-}
-
-static void free_seen(struct seen *seen)
-{
-	free(seen->ips);
-	free(seen->events);
-	*seen = (struct seen){0};
-}
-
-static int begin(void *context, const struct ptl_segment *segment, void **partial)
-{
-	(void)context;
-	(void)segment;
-	*partial = calloc(1, sizeof(struct seen));
-	return *partial ? 0 : PTL_NO_MEMORY;
-}
-
-static int consume(void *context, void *partial, const struct ptl_segment *segment,
-		   const struct ptl_batch *batch)
-{
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
-	struct seen *seen = partial;
-	uint64_t instructions = 0, branches = 0, size;
-
-	(void)context;
-	(void)segment;
-	while (ptl_batch_next(&cursor)) {
-		if (cursor.event) {
-			see_event(seen, *cursor.event);
-			continue;
-		}
-		size = 0;
-		for (uint32_t i = 0; i < cursor.block->instructions; i++) {
-			see_ip(seen, cursor.block->ip + size);
-			size += cursor.block->lengths[i];
-		}
-		if (size != cursor.block->size ||
-		    cursor.block->last_ip != seen->ips[seen->ip_count - 1])
-			return PTL_CORRUPT;
-		seen->blocks++;
-		seen->branches += cursor.block->branch != PTL_BRANCH_NONE;
-		instructions += cursor.block->instructions;
-		branches += cursor.block->branch != PTL_BRANCH_NONE;
-	}
-	return instructions == batch->instructions && branches == batch->branches ? 0 : PTL_CORRUPT;
-}
-
-static int merge(void *context, void *left, void *right_)
-{
-	struct seen *right = right_, *sum = left;
-	size_t next = 0;
-
-	(void)context;
-	for (size_t i = 0; i <= right->ip_count; i++) {
-		while (next < right->event_count && right->events[next].before == i)
-			see_event(sum, right->events[next++]);
-		if (i < right->ip_count)
-			see_ip(sum, right->ips[i]);
-	}
-	sum->blocks += right->blocks;
-	sum->branches += right->branches;
-	free_seen(right);
-	free(right);
-	return 0;
-}
-
-static int finish(void *context, const struct ptl_segment *last, void *result)
-{
-	(void)last;
-	return merge(NULL, context, result);
-}
-
-static void drop(void *context, void *partial)
-{
-	(void)context;
-	free_seen(partial);
-	free(partial);
-}
-
-static void decode_with(struct ptl_trace *trace, const struct ptl_view_options *options,
-			struct seen *seen)
-{
-	const struct ptl_view view = {
-		.context = seen,
-		.begin = begin,
-		.consume = consume,
-		.merge = merge,
-		.finish = finish,
-		.drop = drop,
-	};
-	struct ptl_timeline *timeline;
-
-	*seen = (struct seen){0};
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(ptl_view_run(trace, timeline, options, &view), 0);
-	ptl_timeline_free(timeline);
-}
-
-static void decode(struct ptl_trace *trace, const struct ptl_engine_class *engine, unsigned threads,
-		   struct seen *seen)
-{
-	const struct ptl_view_options options = {.engine = engine, .threads = threads};
-
-	decode_with(trace, &options, seen);
-}
-
-static size_t count_events(const struct seen *seen, uint8_t kind, uint8_t cause)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < seen->event_count; i++)
-		count += seen->events[i].kind == kind && (!cause || seen->events[i].cause == cause);
-	return count;
-}
-
-/* The first gap of a cause; of any but overflow where cause is PTL_GAP_NONE. */
-static const struct ptl_flow_event *find_gap(const struct seen *seen, uint8_t cause)
-{
-	for (size_t i = 0; i < seen->event_count; i++) {
-		if (seen->events[i].kind == PTL_FLOW_GAP &&
-		    (cause ? seen->events[i].cause == cause
-			   : seen->events[i].cause != PTL_GAP_OVERFLOW))
-			return &seen->events[i];
-	}
-	return NULL;
-}
-
-static const struct ptl_flow_event *first_gap(const struct seen *seen)
-{
-	return find_gap(seen, PTL_GAP_NONE);
-}
 
 /* ---- traces of random programs ----------------------------------------------------------- */
 
@@ -255,23 +91,6 @@ static struct ptl_trace *make_trace(void (*code)(struct dump_trace *), size_t pt
 	return dump_trace_finish(&made);
 }
 
-static void check_truth(const struct seen *seen)
-{
-	struct random_counts counts = {0};
-
-	assert_int_equal(seen->ip_count, flow->truth_count);
-	assert_memory_equal(seen->ips, flow->truth, flow->truth_count * sizeof(*flow->truth));
-	assert_int_equal(count_events(seen, PTL_FLOW_ENABLED, 0), flow->enables);
-	assert_int_equal(count_events(seen, PTL_FLOW_ASYNC_BRANCH, 0) +
-				 count_events(seen, PTL_FLOW_ASYNC_DISABLED, 0),
-			 flow->asyncs);
-	assert_int_equal(count_events(seen, PTL_FLOW_GAP, PTL_GAP_OVERFLOW), flow->overflows);
-	assert_int_equal(count_events(seen, PTL_FLOW_GAP, 0), flow->overflows);
-	for (size_t i = 0; i < seen->event_count; i++)
-		random_count(&counts, seen->events[i].kind);
-	assert_memory_equal(&counts, &flow->counts, sizeof(counts));
-}
-
 /* The seed at hand: what a failure is repeated with. */
 static uint64_t running;
 
@@ -294,7 +113,7 @@ static void random_programs(void **state)
 				struct seen seen;
 
 				decode(traces[k], ptl_engines[i], 1 + seed % 3, &seen);
-				check_truth(&seen);
+				check_truth(flow, &seen);
 				if (!blocks) {
 					blocks = seen.blocks;
 					branches = seen.branches;
@@ -487,7 +306,7 @@ static void code_outside_of_images(void **state)
 		struct seen seen;
 
 		decode(trace, ptl_engines[i], 2, &seen);
-		check_truth(&seen);
+		check_truth(flow, &seen);
 		free_seen(&seen);
 		assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
 		assert_int_equal(ptl_unmapped_run(trace, timeline, &options, &list), 0);
@@ -737,7 +556,7 @@ static int never(void *context, const struct ptl_segment *segment, void *partial
 {
 	(void)segment;
 	(void)horizon;
-	drop(context, partial);
+	seen_drop(context, partial);
 	return 0;
 }
 
@@ -751,10 +570,10 @@ static void views_that_fail(void **state)
 		unsigned left = 7;
 		const struct ptl_view view = {
 			.context = &left,
-			.begin = begin,
+			.begin = seen_begin,
 			.consume = refuse,
 			.emit = never,
-			.drop = drop,
+			.drop = seen_drop,
 		};
 		const struct ptl_view_options options = {.threads = threads};
 		struct ptl_timeline *timeline;
@@ -785,7 +604,7 @@ static int check_order(void *context, const struct ptl_segment *segment, void *p
 	order->last = segment->order_time;
 	order->horizon = horizon;
 	order->count++;
-	drop(NULL, partial);
+	seen_drop(NULL, partial);
 	return 0;
 }
 
@@ -794,10 +613,10 @@ static void segments_by_time(void **state)
 	struct order order = {0};
 	const struct ptl_view view = {
 		.context = &order,
-		.begin = begin,
-		.consume = consume,
+		.begin = seen_begin,
+		.consume = seen_consume,
 		.emit = check_order,
-		.drop = drop,
+		.drop = seen_drop,
 	};
 	const struct ptl_view_options options = {.threads = 3, .by_time = true};
 	struct ptl_timeline *timeline;

@@ -94,6 +94,47 @@ static void change(struct ptl_pieces *pieces, uint32_t *root, struct model *mode
 	}
 }
 
+/* Pages that ptl_pieces_compare told of. */
+struct told {
+	bool pages[PAGES];
+	uint64_t last; /* the last range's first address */
+	unsigned count, limit;
+};
+
+static bool tell(void *context, uint64_t first, uint64_t last)
+{
+	struct told *told = context;
+
+	assert_true(first >= told->last);
+	told->last = first;
+	for (uint32_t page = 0; page < PAGES; page++)
+		told->pages[page] |= address_of(page) >= first && address_of(page) <= last;
+	return ++told->count != told->limit;
+}
+
+/* All that differs is told of, and no page that one version does not have a piece of its own for. */
+static void check_compare(const struct ptl_pieces *pieces, uint32_t one, uint32_t other, const struct model *of_one,
+			  const struct model *of_other)
+{
+	struct told told = {.count = 0};
+
+	assert_true(ptl_pieces_compare(pieces, one, other, tell, &told));
+	for (uint32_t page = 0; page < PAGES; page++) {
+		bool same = of_one->blob[page] == of_other->blob[page] &&
+			    (!of_one->blob[page] || of_one->offset[page] == of_other->offset[page]);
+
+		assert_true(told.pages[page] || same);
+		assert_true(!told.pages[page] || of_one->blob[page] || of_other->blob[page]);
+	}
+	if (one == other)
+		assert_int_equal(told.count, 0);
+	if (told.count > 1) {
+		told = (struct told){.limit = 1};
+		assert_false(ptl_pieces_compare(pieces, one, other, tell, &told));
+		assert_int_equal(told.count, 1);
+	}
+}
+
 static void every_version_stays(void **state)
 {
 	struct model *models = calloc(VERSIONS, sizeof(*models));
@@ -118,6 +159,8 @@ static void every_version_stays(void **state)
 	for (uint32_t version = 0; version < VERSIONS; version++) {
 		check_version(&pieces, roots[version], &models[version]);
 		check_walk(&pieces, roots[version], &models[version]);
+		for (uint32_t other = version % 7; other < VERSIONS; other += 1 + random_below(&random, 30))
+			check_compare(&pieces, roots[version], roots[other], &models[version], &models[other]);
 	}
 	ptl_pieces_free(&pieces);
 	free(models);
