@@ -74,6 +74,42 @@ static int sort_pieces(const struct ptl_blob *blob, struct ptl_blob_piece **sort
 	return 0;
 }
 
+/* Adds the bytes of a piece to a hash. */
+static int hash_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, struct ptl_sha256 *hash)
+{
+	const uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!piece->length)
+		return 0;
+	status = ptl_buffer_acquire(trace, piece->entry, &data, &size);
+	if (status)
+		return status;
+	ptl_sha256_add(hash, data + piece->from, piece->length);
+	ptl_buffer_release(trace, piece->entry);
+	return 0;
+}
+
+int ptl_blob_check(struct ptl_trace *trace, const struct ptl_blob *blob)
+{
+	struct ptl_sha256 *hash = ptl_sha256_new();
+	struct ptl_blob_piece *pieces = NULL;
+	uint8_t digest[PTL_SHA256_SIZE];
+	int status = hash ? sort_pieces(blob, &pieces) : ptl_fail_memory("a hash", 0);
+
+	for (size_t i = 0; !status && i < blob->count; i++)
+		status = hash_piece(trace, &pieces[i], hash);
+	if (!status) {
+		ptl_sha256_finish(hash, digest);
+		if (memcmp(digest, blob->info.hash, PTL_HASH_SIZE) != 0)
+			status = ptl_fail(PTL_CORRUPT, "the blob's hash differs");
+	}
+	free(pieces);
+	ptl_sha256_free(hash);
+	return status;
+}
+
 static int read_blob(struct ptl_trace *trace, const struct ptl_blob *blob, uint8_t *out)
 {
 	struct ptl_blob_piece *pieces = NULL;

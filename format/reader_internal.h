@@ -178,6 +178,8 @@ void ptl_metadata_free(struct ptl_trace *trace);
 
 /* Reads, checks and decompresses a payload into raw_size bytes. PTL_CORRUPT, PTL_TRUNCATED, ... */
 int ptl_payload_load(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *out);
+/* Whether a blob is whole, without having all of it in memory: 0, PTL_CORRUPT, ... */
+int ptl_blob_check(struct ptl_trace *trace, const struct ptl_blob *blob);
 /* As ptl_buffer_release, by a reader that has come to the buffer's end. */
 void ptl_buffer_release_read(struct ptl_trace *trace, size_t i);
 void ptl_loaders_free(struct ptl_trace *trace);

@@ -52,6 +52,19 @@ static const char *contradiction(const struct ptl_reader_stream *stream, bool ma
 	return NULL;
 }
 
+/* As ptl_vector_room, from one on: most blobs have one piece, and there can be many of them. */
+static bool piece_room(struct ptl_blob *blob)
+{
+	struct ptl_blob_piece *grown;
+
+	if (blob->count & (blob->count - 1))
+		return true;
+	grown = realloc(blob->pieces, (blob->count ? 2 * blob->count : 1) * sizeof(*grown));
+	if (grown)
+		blob->pieces = grown;
+	return grown;
+}
+
 static int add_chunk(struct ptl_trace *trace, const struct ptl_chunk *chunk, size_t entry,
 		     uint64_t from)
 {
@@ -72,7 +85,7 @@ static int add_chunk(struct ptl_trace *trace, const struct ptl_chunk *chunk, siz
 		*blob = (struct ptl_blob){.info = {.type = chunk->type, .size = chunk->blob_size}};
 		memcpy(blob->info.hash, chunk->hash, PTL_HASH_SIZE);
 	}
-	if (!ptl_vector_room(&blob->pieces, blob->count, sizeof(*blob->pieces)))
+	if (!piece_room(blob))
 		return ptl_fail_memory("blobs", blob->count * sizeof(*blob->pieces));
 	blob->pieces[blob->count++] = (struct ptl_blob_piece){entry, from, chunk->offset,
 							      chunk->length};

@@ -244,32 +244,26 @@ int ptl_relogger_pass_streams(struct ptl_relogger *relogger)
 /* --- blobs -------------------------------------------------------------------------------------------- */
 
 /* Another input may have whole what this one has with a damaged piece. */
-static bool is_better_elsewhere(struct ptl_relogger_input *input, const struct ptl_blob_info *info)
+static bool is_better_elsewhere(struct ptl_relogger_input *input, const struct ptl_blob *blob)
 {
 	const struct ptl_relogger *relogger = input->relogger;
-	uint8_t *data;
-	size_t size;
 
-	for (size_t i = input->number + 1; i < relogger->input_count; i++) {
-		if (!ptl_blob_find(relogger->inputs[i]->trace, info->hash))
-			continue;
-		if (ptl_blob_read(input->trace, info->hash, SIZE_MAX, &data, &size))
-			return true;
-		free(data);
-		return false;
-	}
+	for (size_t i = input->number + 1; i < relogger->input_count; i++)
+		if (ptl_blob_find(relogger->inputs[i]->trace, blob->info.hash))
+			return ptl_blob_check(input->trace, blob) != 0;
 	return false;
 }
 
 static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		     const struct ptl_blob_info *info, bool *keep)
+		     const struct ptl_blob *blob, bool *keep)
 {
+	const struct ptl_blob_info *info = &blob->info;
 	int status = 0;
 
 	*keep = !ptl_writer_has_blob(relogger->writer, info->hash);
 	relogger->counts.blobs_shared += !*keep;
 	if (*keep)
-		*keep = !is_better_elsewhere(input, info);
+		*keep = !is_better_elsewhere(input, blob);
 	for (size_t i = 0; !status && *keep && i < relogger->stage_count; i++) {
 		struct ptl_relogger_stage *stage = relogger->stages[i];
 
@@ -292,7 +286,7 @@ static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 	for (size_t i = 0; i < trace->blob_count; i++) {
 		const struct ptl_blob *blob = &trace->blobs[i];
 		bool keep;
-		const int status = is_wanted(relogger, input, &blob->info, &keep);
+		const int status = is_wanted(relogger, input, blob, &keep);
 
 		if (status)
 			return status;

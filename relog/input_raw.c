@@ -31,8 +31,8 @@
 struct raw {
 	const struct relog_settings *settings;
 	struct relog_spool *spool;
-	uint8_t *memory;
-	size_t memory_size;
+	int memory; /* descriptor: the file is never in memory at once */
+	uint64_t memory_size;
 	struct relog_memory_map map;
 	uint32_t pid;
 	uint32_t events;          /* stream */
@@ -59,12 +59,63 @@ static int add_input(struct raw *raw, const char *name, const void *data, size_t
 	return relog_spool_origin(raw->spool, &origin);
 }
 
+/* A file that can be sought; what a pipe brings goes to a nameless one. */
+static int open_memory(struct raw *raw, const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	off_t size;
+	int status;
+
+	if (fd < 0)
+		return ptl_fail_errno("cannot open %s", name);
+	raw->memory = fd;
+	if (lseek(fd, 0, SEEK_CUR) < 0) {
+		status = relog_spool_pipe(fd, false, &raw->memory);
+		close(fd);
+		if (status)
+			return ptl_fail_in(status, "%s", name);
+	}
+	size = lseek(raw->memory, 0, SEEK_END);
+	if (size < 0)
+		return ptl_fail_in(ptl_fail_errno("cannot read"), "%s", name);
+	raw->memory_size = (uint64_t)size;
+	if (raw->memory_size > MEMORY_LIMIT)
+		return ptl_fail(PTL_NO_MEMORY, "%s: larger than the limit of %llu bytes", name, MEMORY_LIMIT);
+	return 0;
+}
+
+static int add_memory(struct raw *raw, const char *name)
+{
+	struct ptl_provenance_input origin = {.name = name, .size = raw->memory_size};
+	struct ptl_input_hash *hash = ptl_input_hash_new(raw->spool->hash_kind);
+	uint8_t *piece = malloc(PIECE);
+	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+
+	for (uint64_t at = 0; !status && at < raw->memory_size;) {
+		const size_t n = raw->memory_size - at < PIECE ? (size_t)(raw->memory_size - at) : PIECE;
+
+		status = ptl_read_at(raw->memory, piece, n, at);
+		if (!status) {
+			ptl_input_hash_add(hash, piece, n);
+			at += n;
+			status = relog_check_signals();
+		}
+	}
+	if (!status) {
+		ptl_input_hash_finish(hash, &origin);
+		status = relog_spool_origin(raw->spool, &origin);
+	}
+	ptl_input_hash_free(hash);
+	free(piece);
+	return status ? ptl_fail_in(status, "%s", name) : 0;
+}
+
 static int read_memory(struct raw *raw)
 {
 	const struct relog_settings *settings = raw->settings;
 	uint8_t *text = NULL;
 	size_t size = 0;
-	int status = ptl_read_file(settings->memory, MEMORY_LIMIT, &raw->memory, &raw->memory_size);
+	int status = open_memory(raw, settings->memory);
 
 	if (!status)
 		status = ptl_read_file(settings->memory_map, MAP_LIMIT, &text, &size);
@@ -72,7 +123,7 @@ static int read_memory(struct raw *raw)
 		status = relog_memory_map_parse(settings->memory_map, (const char *)text, size,
 						raw->memory_size, &raw->map);
 	if (!status)
-		status = add_input(raw, settings->memory, raw->memory, raw->memory_size);
+		status = add_memory(raw, settings->memory);
 	if (!status)
 		status = add_input(raw, settings->memory_map, text, size);
 	free(text);
@@ -165,8 +216,8 @@ static int write_image(struct raw *raw, const struct relog_memory_range *range)
 		.has_code = true,
 	};
 	struct ptl_event event = {0};
-	int status = ptl_writer_blob(raw->spool->writer, PTL_BLOB_CODE,
-				     raw->memory + range->offset, range->size, image.code);
+	int status = ptl_writer_blob_file(raw->spool->writer, PTL_BLOB_CODE, raw->memory, range->offset,
+					  range->size, image.code);
 
 	if (status)
 		return status;
@@ -284,6 +335,7 @@ int relog_input_raw(const struct relog_settings *settings, struct relog_spool *s
 	struct raw raw = {
 		.settings = settings,
 		.spool = spool,
+		.memory = -1,
 		.pid = settings->has_pid ? settings->pid : DEFAULT_PID,
 	};
 	int status = read_memory(&raw);
@@ -297,6 +349,7 @@ int relog_input_raw(const struct relog_settings *settings, struct relog_spool *s
 	for (size_t i = 0; !status && i < settings->pt_count; i++)
 		status = write_pt(&raw, i);
 	relog_memory_map_free(&raw.map);
-	free(raw.memory);
+	if (raw.memory >= 0)
+		close(raw.memory);
 	return status;
 }

@@ -12,15 +12,15 @@
 #define CODE_MAX ((size_t)96 << 20)
 #define SYMBOLS_MAX ((size_t)24 << 20) /* decoded, they take several times as much */
 
-static int redact_code(struct relog_redactor *redactor, const uint8_t *data, size_t size, struct ptl_bytes *out,
+/* In place: it takes data over. */
+static int redact_code(struct relog_redactor *redactor, uint8_t *data, size_t size, struct ptl_bytes *out,
 		       enum relog_blob_fate *fate)
 {
 	bool changed = false;
 	int status;
 
-	ptl_write_bytes(out, data, size);
-	if (out->failed)
-		return ptl_fail_memory("code", size);
+	ptl_bytes_free(out);
+	*out = (struct ptl_bytes){.data = data, .size = size, .capacity = size};
 	status = relog_redact_raw(redactor, out->data, size, true, &changed);
 	*fate = changed ? RELOG_BLOB_CHANGED : RELOG_BLOB_SAME;
 	return status;
@@ -85,7 +85,7 @@ int relog_redact_blob(struct relog_redactor *redactor, struct ptl_trace *trace, 
 	size_t size;
 	int status;
 
-	out->size = 0;
+	ptl_bytes_free(out); /* not two large blobs at once */
 	*fate = RELOG_BLOB_DROPPED;
 	if ((blob->type != PTL_BLOB_CODE && blob->type != PTL_BLOB_SYMBOLS) || blob->size > limit)
 		return 0;
@@ -95,8 +95,9 @@ int relog_redact_blob(struct relog_redactor *redactor, struct ptl_trace *trace, 
 				       status == PTL_UNSUPPORTED
 			       ? 0
 			       : status;
-	status = blob->type == PTL_BLOB_CODE ? redact_code(redactor, data, size, out, fate)
-					     : redact_symbols(redactor, data, size, out, fate);
+	if (blob->type == PTL_BLOB_CODE)
+		return redact_code(redactor, data, size, out, fate);
+	status = redact_symbols(redactor, data, size, out, fate);
 	free(data);
 	return status;
 }
