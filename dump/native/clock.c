@@ -34,19 +34,11 @@ static uint64_t scale(uint64_t value, uint32_t numerator, uint32_t denominator)
 	return (uint64_t)((__uint128_t)value * numerator / denominator);
 }
 
-static void take_mtc(struct native_clock *clock, uint8_t mtc)
+void native_clock_settle(struct native_clock *clock)
 {
-	unsigned shift = clock->machine->mtc_frequency;
-	uint32_t mask, ctc = (uint32_t)mtc << (shift & 15);
-
-	if (!clock->has_ctc)
+	if (!clock->ahead)
 		return;
-	/* TMA has 16 bits of the crystal clock, so fewer than all bits of MTC may be comparable at first. */
-	mask = (0x100u << (shift & 15)) - 1;
-	if (!clock->crystals && mask > 0xffff)
-		mask = 0xffff;
-	clock->crystals += (ctc - clock->ctc) & mask;
-	clock->ctc = ctc;
+	clock->ahead = false;
 	clock->tsc = clock->base + scale(clock->crystals, clock->machine->ctc_numerator,
 					 clock->machine->ctc_denominator);
 	clock->cycles = 0;
@@ -62,7 +54,8 @@ void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet 
 		take_tma(clock, packet->tma.ctc, packet->tma.fast);
 		break;
 	case PTL_PT_MTC:
-		take_mtc(clock, packet->mtc.ctc);
+		native_clock_mtc(clock, packet->mtc.ctc);
+		native_clock_settle(clock);
 		break;
 	case PTL_PT_CYC:
 		clock->cycles += packet->cyc.cycles;

@@ -16,11 +16,19 @@
 #define NATIVE_LANE_BITS (1u << 15)
 
 struct native_lane {
+	uint64_t blocks; /* counted and not given back yet */
+	uint64_t instructions;
+
+	/* By leaps. */
+	uint32_t context;
+	bool stopped;        /* at a packet that is not for leaps */
+	const uint8_t *here; /* the next packet */
+	const uint8_t *limit; /* a packet that begins before this is far from the segment's end */
+
+	/* By strides. */
 	uint32_t state;
 	int32_t depth;  /* addresses on the stack; -1 once there were too few */
 	uint64_t at;    /* bit */
-	uint64_t blocks;
-	uint64_t instructions;
 	uint64_t end;   /* of the bits */
 	/* Of states to return to, newest last, from [2] on. Below it are none, so that no check is needed. */
 	uint32_t stack[2 + NATIVE_STACK + NATIVE_STRIDE_STEPS + 1];
@@ -31,6 +39,7 @@ struct native_lane {
 	struct ptl_flow_sink sink;
 	bool busy;                      /* with a segment */
 	bool counting;                  /* bits of it */
+	bool leaps;                     /* by leaps, not by strides */
 	bool eager;                     /* for tests: takes the shortest runs of bits too */
 	const uint8_t *behind;          /* the packets of the bits */
 	struct native_clock clock;      /* behind them */

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "dump/native/block.h"
+#include "dump/native/leap.h"
 #include "dump/native/stride.h"
 
 #define FIRST_SLOTS (1u << 14)
@@ -238,6 +239,7 @@ void native_code_close(struct native_code *code)
 	native_arena_free(&code->ways);
 	native_strides_close(&code->strides);
 	native_watch_free(&code->watch);
+	native_leaps_close(&code->leaps);
 	native_pages_free(code->tables, NATIVE_HUGE_PAGE);
 	free(code->lengths);
 	*code = (struct native_code){0};
@@ -253,6 +255,7 @@ void native_code_forget(struct native_code *code)
 	native_memo_forget(code);
 	native_strides_forget(&code->strides);
 	native_watch_forget(&code->watch);
+	native_leaps_forget(&code->leaps);
 	code->node_count = 0;
 	code->block_count = 0;
 	code->range = (struct native_range){.first = 1};

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash_map.h"
 #include "dump/flow.h"
 #include "dump/native/arena.h"
 #include "dump/native/watch.h"
@@ -173,6 +174,34 @@ struct native_strides {
 	bool no_memory;
 };
 
+/* Where flow is, and where each of its calls returns to: a node, and the context after the newest return. */
+struct native_context {
+	struct native_node *node;
+	uint32_t under; /* id of a context; 0: no call is known */
+	uint32_t depth; /* calls */
+};
+
+/* What a window, up to 16 bits, does in a context. */
+struct native_leap {
+	uint32_t tag;  /* the context, and how far the leap is from its own place; 0: empty */
+	uint32_t to;   /* context */
+	uint64_t sums; /* of blocks, 24 bits, and of instructions above them */
+};
+
+/* For views that only count, where the same windows come again and again in few contexts: see leap.h. */
+struct native_leaps {
+	struct native_leap *table; /* NATIVE_LEAPS; NULL: not needed yet */
+	struct native_context *contexts; /* by number; there is none with the number 0 */
+	struct ptl_hash_map by_node; /* ids of contexts by node and context under it */
+	uint32_t context_count;
+	uint32_t context_capacity;
+	uint32_t lanes;  /* that leap */
+	uint32_t turn;   /* who is thrown out next */
+	uint32_t pause;  /* beginnings until leaps are tried again */
+	int64_t credit;  /* packets by which finding leaps is ahead of walking */
+	bool full;       /* no more contexts */
+};
+
 /* All code of one address space in one version. */
 struct native_code {
 	struct native_source source;
@@ -190,6 +219,7 @@ struct native_code {
 	struct native_arena ways;    /* of the memo: they go at once too, and may go alone */
 	struct native_strides strides;
 	struct native_watch watch;
+	struct native_leaps leaps;
 	struct native_arena retired; /* forgotten, but given out in the segment at hand */
 	uint8_t *lengths; /* scratch: the block being made */
 	size_t length_capacity;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Holds counting in lanes against decoding one block after the other: random programs, whole and with damage. */
+/*
+ * Holds counting in lanes against decoding one block after the other: random programs, whole and with damage, by leaps, by
+ * strides, and by both in turn.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <cmocka.h>
 
 #include "dump/native/lane.h"
+#include "dump/native/leap.h"
 #include "dump/segment_packets.h"
 #include "tests/unit/random_flow.h"
 
@@ -124,6 +128,33 @@ static void decode_in_lanes(struct native_lane *lanes, struct totals *totals)
 	} while (busy);
 }
 
+/* How lanes count. */
+enum way {
+	LEAPS,
+	STRIDES, /* leaps are not tried */
+	BOTH,    /* leaps are given up again and again */
+};
+
+static void choose(struct native_leaps *leaps, enum way way)
+{
+	leaps->pause = way == STRIDES ? UINT32_MAX : 0;
+	if (way == BOTH && leaps->table)
+		leaps->credit = 100;
+}
+
+static void assert_equal(struct totals *totals)
+{
+	for (size_t i = 0; i < totals->count; i++) {
+		const struct sums *one = &totals->one_by_one[i], *other = &totals->in_lanes[i];
+
+		assert_int_equal(one->instructions, other->instructions);
+		assert_int_equal(one->blocks, other->blocks);
+		assert_int_equal(one->branches, other->branches);
+		assert_int_equal(one->event_count, other->event_count);
+		assert_memory_equal(one->events, other->events, one->event_count * sizeof(*one->events));
+	}
+}
+
 static void lanes_equal(struct random_flow *flow, struct totals *totals, bool eager)
 {
 	struct ptl_machine machine = {.mode = 64};
@@ -136,18 +167,14 @@ static void lanes_equal(struct random_flow *flow, struct totals *totals, bool ea
 		lanes[i].eager = eager;
 	cut(flow, totals);
 	decode_one_by_one(&decoder, totals);
-	decode_in_lanes(lanes, totals);
-	for (size_t i = 0; i < totals->count; i++) {
-		const struct sums *one = &totals->one_by_one[i], *other = &totals->in_lanes[i];
-
-		assert_int_equal(one->instructions, other->instructions);
-		assert_int_equal(one->blocks, other->blocks);
-		assert_int_equal(one->branches, other->branches);
-		assert_int_equal(one->event_count, other->event_count);
-		assert_memory_equal(one->events, other->events, one->event_count * sizeof(*one->events));
+	for (enum way way = LEAPS; way <= BOTH; way++) {
+		choose(&decoder.code->leaps, way);
+		decode_in_lanes(lanes, totals);
+		assert_equal(totals);
+		assert_int_equal(decoder.code->leaps.lanes, 0);
+		forget(totals->in_lanes, totals->count);
 	}
 	forget(totals->one_by_one, totals->count);
-	forget(totals->in_lanes, totals->count);
 	native_lanes_close(lanes);
 	native_decoder_close(&decoder);
 }
@@ -183,10 +210,110 @@ static void random_programs(void **state)
 	free(flow);
 }
 
+#define CONTEXTS 8
+#define WINDOWS 20000
+
+/* Contexts in which all kinds of windows are looked for, so many that leaps throw each other out. */
+static void looks_up(struct native_code *code, const uint32_t *contexts, unsigned count, struct native_leap *seen)
+{
+	static const size_t parts[] = {0, NATIVE_LEAPS_FIRST, NATIVE_LEAPS_SHORT};
+	size_t at = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		for (uint32_t n = 1; n < WINDOWS; n++, at++) {
+			const size_t part = parts[n % 3];
+			const uint32_t place = native_leap_place(contexts[i], n << 4);
+			struct native_leap *leap = native_leap_at(code->leaps.table + part, place);
+
+			if (leap->tag != contexts[i])
+				native_leap_find(code, part, contexts[i], place);
+			assert_int_equal(leap->tag, contexts[i]);
+			if (!seen[at].tag)
+				seen[at] = *leap;
+			assert_memory_equal(leap, &seen[at], sizeof(*leap));
+		}
+	}
+}
+
+static void leaps_stay_the_same(void **state)
+{
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct native_leap *seen = calloc((size_t)CONTEXTS * WINDOWS, sizeof(*seen));
+	struct ptl_machine machine = {.mode = 64};
+	struct native_decoder decoder;
+	uint32_t contexts[CONTEXTS];
+	unsigned count = 0;
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(seen);
+	random_flow_make(flow, 1, STEPS);
+	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
+	assert_true(native_leaps_begin(&decoder.code->leaps));
+	for (uint64_t ip = flow->base; count < CONTEXTS - 1 && ip < flow->base + flow->code_size; ip++) {
+		struct native_node *node = native_node_get(decoder.code, ip, 64);
+
+		assert_non_null(node);
+		if (node->decision == NATIVE_CONDITIONAL)
+			contexts[count++] = native_context_get(&decoder.code->leaps, node, 0);
+	}
+	assert_int_equal(count, CONTEXTS - 1);
+	contexts[count++] = NATIVE_CONTEXT_LOST;
+	for (unsigned round = 0; round < 3; round++)
+		looks_up(decoder.code, contexts, count, seen);
+	native_leaps_end(&decoder.code->leaps, 0);
+	native_decoder_close(&decoder);
+	free(seen);
+	free(flow);
+}
+
+/* Each number has an id, and no other number has the same. */
+static void contexts_are_numbered(void **state)
+{
+	static struct native_context contexts[NATIVE_CONTEXT_LIMIT];
+	const struct native_leaps leaps = {.contexts = contexts};
+
+	(void)state;
+	for (uint32_t number = 0; number < NATIVE_CONTEXT_LIMIT; number++)
+		assert_ptr_equal(native_context_of(&leaps, native_context_id(number)), &contexts[number]);
+}
+
+/* More contexts than there is room for: none more, until all are forgotten. */
+static void contexts_end(void **state)
+{
+	struct native_leaps leaps = {.table = NULL};
+	struct native_node *nodes = calloc(NATIVE_CONTEXT_LIMIT, sizeof(*nodes));
+	uint32_t made = 0;
+
+	(void)state;
+	assert_non_null(nodes);
+	assert_true(native_leaps_begin(&leaps));
+	while (made < NATIVE_CONTEXT_LIMIT) {
+		uint32_t id = native_context_get(&leaps, &nodes[made], 0);
+
+		if (!id)
+			break;
+		assert_int_not_equal(id, NATIVE_CONTEXT_LOST);
+		assert_ptr_equal(native_context_of(&leaps, id)->node, &nodes[made]);
+		assert_int_equal(native_context_get(&leaps, &nodes[made], 0), id);
+		made++;
+	}
+	assert_int_equal(made, NATIVE_CONTEXT_LIMIT - 2);
+	assert_false(native_leaps_begin(&leaps));
+	native_leaps_end(&leaps, 0);
+	assert_true(native_leaps_begin(&leaps));
+	assert_int_not_equal(native_context_get(&leaps, &nodes[made], 0), 0);
+	native_leaps_close(&leaps);
+	free(nodes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_programs),
+		cmocka_unit_test(leaps_stay_the_same),
+		cmocka_unit_test(contexts_are_numbered),
+		cmocka_unit_test(contexts_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
