@@ -16,7 +16,6 @@ static uint32_t context_of(struct native_decoder *decoder)
 	struct native_leaps *leaps = &decoder->code->leaps;
 	uint32_t context = 0;
 
-	native_update_stack(decoder);
 	for (unsigned i = decoder->stack_count; i > 0; i--) {
 		struct native_site *site = decoder->stack[(decoder->stack_top - i) % NATIVE_STACK];
 		struct native_node *node = native_site_follow(decoder->code, site, decoder->mode);
@@ -33,7 +32,8 @@ bool native_leaps_lane_begin(struct native_lane *lane)
 	struct native_decoder *decoder = &lane->decoder;
 	struct native_leaps *leaps = &decoder->code->leaps;
 
-	if (!native_leaps_begin(leaps))
+	native_update_stack(decoder);
+	if (!native_leaps_begin(leaps, decoder->stack_count))
 		return false;
 	lane->context = context_of(decoder);
 	if (!lane->context) {

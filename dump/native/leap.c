@@ -20,12 +20,16 @@ _Static_assert(sizeof(struct native_leap) == 1 << 4, "offsets are of leaps");
 #define CONTEXT_DEPTH 64 /* calls that the CPU remembers */
 #define HALF_BITS (NATIVE_LEAP_BITS / 2)
 
-/* Walking takes as long as this many packets do otherwise. */
-#define WALK_COST 8
-/* What walks may cost before leaps are found: first, and when leaps are tried again after a pause. */
+/* In the time that leaps take for a packet: walking once, a context of the stack when a lane begins, clearing the table. */
+#define WALK_COST 16
+#define FRAME_COST 2
+#define CLEAR_COST 10000
+/* What may be lost before leaps are found: first, and when they are tried again after a pause. */
 #define CREDIT (1 << 20)
-#define TRIAL (1 << 17)
-#define PAUSE 1024 /* beginnings */
+#define TRIAL (1 << 16)
+/* Beginnings; each pause is twice as long as the one before, up to so many times. */
+#define PAUSE 1024
+#define PAUSES_MAX 10
 
 void native_leaps_close(struct native_leaps *leaps)
 {
@@ -36,27 +40,36 @@ void native_leaps_close(struct native_leaps *leaps)
 
 void native_leaps_forget(struct native_leaps *leaps)
 {
-	if (leaps->context_count)
+	if (leaps->context_count) {
 		memset(leaps->table, 0, NATIVE_LEAPS * sizeof(*leaps->table));
+		leaps->credit -= CLEAR_COST;
+	}
 	ptl_hash_map_free(&leaps->by_node);
 	leaps->context_count = 0;
 	leaps->full = false;
 }
 
-bool native_leaps_begin(struct native_leaps *leaps)
+/* Makes the table at first, and room for contexts. */
+static bool prepare(struct native_leaps *leaps)
 {
-	if (leaps->pause) {
-		leaps->pause--;
-		return false;
-	}
 	if (!leaps->table) {
 		leaps->table = native_pages_take(NATIVE_LEAPS * sizeof(*leaps->table));
 		leaps->credit = CREDIT;
 	}
 	if (leaps->full && !leaps->lanes)
 		native_leaps_forget(leaps);
-	if (!leaps->table || leaps->full)
+	return leaps->table && !leaps->full;
+}
+
+bool native_leaps_begin(struct native_leaps *leaps, unsigned depth)
+{
+	if (leaps->pause) {
+		leaps->pause--;
 		return false;
+	}
+	if (!prepare(leaps))
+		return false;
+	leaps->credit -= (int64_t)depth * FRAME_COST;
 	leaps->lanes++;
 	return true;
 }
@@ -67,9 +80,11 @@ void native_leaps_end(struct native_leaps *leaps, uint64_t packets)
 	leaps->credit += (int64_t)packets;
 	if (leaps->credit > CREDIT) {
 		leaps->credit = CREDIT;
+		leaps->pauses = 0;
 	} else if (leaps->credit < 0) {
 		leaps->credit = TRIAL;
-		leaps->pause = PAUSE;
+		leaps->pause = PAUSE << leaps->pauses;
+		leaps->pauses += leaps->pauses < PAUSES_MAX;
 	}
 }
 

@@ -9,10 +9,10 @@ void native_leaps_close(struct native_leaps *leaps);
 void native_leaps_forget(struct native_leaps *leaps);
 
 /*
- * Whether a lane may begin to leap: false while leaps are made too often for how often they are found, and without memory.
- * Contexts may be forgotten, but for those of lanes that began and did not end.
+ * Whether a lane whose stack has so many calls may begin to leap: false while leaps are made too often for how often they
+ * are found, and without memory. Contexts may be forgotten while no lane leaps.
  */
-bool native_leaps_begin(struct native_leaps *leaps);
+bool native_leaps_begin(struct native_leaps *leaps, unsigned depth);
 /* A lane that began has taken so many packets by leaps. */
 void native_leaps_end(struct native_leaps *leaps, uint64_t packets);
 

@@ -198,6 +198,7 @@ struct native_leaps {
 	uint32_t lanes;  /* that leap */
 	uint32_t turn;   /* who is thrown out next */
 	uint32_t pause;  /* beginnings until leaps are tried again */
+	uint32_t pauses; /* one after the other */
 	int64_t credit;  /* packets by which finding leaps is ahead of walking */
 	bool full;       /* no more contexts */
 };

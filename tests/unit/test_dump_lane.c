@@ -249,7 +249,7 @@ static void leaps_stay_the_same(void **state)
 	assert_non_null(seen);
 	random_flow_make(flow, 1, STEPS);
 	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
-	assert_true(native_leaps_begin(&decoder.code->leaps));
+	assert_true(native_leaps_begin(&decoder.code->leaps, 0));
 	for (uint64_t ip = flow->base; count < CONTEXTS - 1 && ip < flow->base + flow->code_size; ip++) {
 		struct native_node *node = native_node_get(decoder.code, ip, 64);
 
@@ -287,7 +287,7 @@ static void contexts_end(void **state)
 
 	(void)state;
 	assert_non_null(nodes);
-	assert_true(native_leaps_begin(&leaps));
+	assert_true(native_leaps_begin(&leaps, 0));
 	while (made < NATIVE_CONTEXT_LIMIT) {
 		uint32_t id = native_context_get(&leaps, &nodes[made], 0);
 
@@ -299,9 +299,9 @@ static void contexts_end(void **state)
 		made++;
 	}
 	assert_int_equal(made, NATIVE_CONTEXT_LIMIT - 2);
-	assert_false(native_leaps_begin(&leaps));
+	assert_false(native_leaps_begin(&leaps, 0));
 	native_leaps_end(&leaps, 0);
-	assert_true(native_leaps_begin(&leaps));
+	assert_true(native_leaps_begin(&leaps, 0));
 	assert_int_not_equal(native_context_get(&leaps, &nodes[made], 0), 0);
 	native_leaps_close(&leaps);
 	free(nodes);
