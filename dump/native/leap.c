@@ -38,12 +38,24 @@ void native_leaps_close(struct native_leaps *leaps)
 	free(leaps->contexts);
 }
 
+static void clear(struct native_leaps *leaps)
+{
+	if (leaps->table)
+		memset(leaps->table, 0, NATIVE_LEAPS * sizeof(*leaps->table));
+	leaps->credit -= CLEAR_COST;
+	leaps->pages = 0;
+}
+
+void native_leaps_change(struct native_leaps *leaps, uint64_t pages)
+{
+	if (leaps->pages & pages)
+		clear(leaps);
+}
+
 void native_leaps_forget(struct native_leaps *leaps)
 {
-	if (leaps->context_count) {
-		memset(leaps->table, 0, NATIVE_LEAPS * sizeof(*leaps->table));
-		leaps->credit -= CLEAR_COST;
-	}
+	if (leaps->context_count)
+		clear(leaps);
 	ptl_hash_map_free(&leaps->by_node);
 	leaps->context_count = 0;
 	leaps->full = false;
@@ -152,6 +164,7 @@ static bool leave_node(struct native_code *code, struct draft *draft)
 
 	draft->blocks += run->run.count;
 	draft->instructions += run->run.instructions;
+	code->leaps.pages |= draft->node->pages;
 	for (uint32_t i = 0; i < run->push_count; i++) {
 		struct native_node *back = native_site_follow(code, run->pushes[i], draft->node->mode);
 

@@ -7,6 +7,8 @@
 
 void native_leaps_close(struct native_leaps *leaps);
 void native_leaps_forget(struct native_leaps *leaps);
+/* Code has changed in pages, see native_page_bit, while no lane leaps: leaps are made anew if any was made of that code. */
+void native_leaps_change(struct native_leaps *leaps, uint64_t pages);
 
 /*
  * Whether a lane whose stack has so many calls may begin to leap: false while leaps are made too often for how often they

@@ -196,6 +196,7 @@ struct native_leaps {
 	uint32_t context_count;
 	uint32_t context_capacity;
 	uint32_t lanes;  /* that leap */
+	uint64_t pages;  /* of watched code that leaps were made of */
 	uint32_t turn;   /* who is thrown out next */
 	uint32_t pause;  /* beginnings until leaps are tried again */
 	uint32_t pauses; /* one after the other */

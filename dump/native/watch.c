@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "dump/instruction.h"
 #include "dump/native/block.h"
+#include "dump/native/leap.h"
 #include "dump/native/stride.h"
 
 #define PAGES_SHIFT 12 /* log2 of the table's places */
@@ -217,6 +218,7 @@ static void forget_entries(struct native_code *code, uint64_t bits)
 {
 	const struct native_watch *watch = &code->watch;
 
+	native_leaps_change(&code->leaps, bits);
 	for (size_t i = 0; watch->ways && i < 1u << NATIVE_MEMO_SHIFT; i++)
 		if (watch->ways[i] & bits)
 			code->memo[i].from = watch->ways[i] = 0;
