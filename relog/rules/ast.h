@@ -9,6 +9,8 @@
 
 #define RULES_STATEMENTS_MAX 65536u /* statements, actions, fields and expressions of a kind */
 #define RULES_DEPTH_MAX 64u         /* nesting of expressions */
+#define RULES_LOOPS_MAX 4u          /* loops in loops */
+#define RULES_LOOP_STEPS_MAX 1048576u /* that the loops of a rule take together, for one event */
 #define RULES_CHAIN_MAX 1000u       /* depth of their trees: a + b + c is one of 2 */
 
 /* 128 bits: sums and products of 64-bit numbers are exact. */
@@ -23,6 +25,10 @@ enum rules_op {
 	RULES_HEADER, /* index: enum rules_header */
 	RULES_PID,    /* of the process an image statement is applied to */
 	RULES_CALL,   /* index: enum rules_function */
+	RULES_LOOP,   /* the number of the element that a loop is at */
+	RULES_ANY,    /* of an array's elements: its loop has the array; argument 0: what is asked of each */
+	RULES_ALL,
+	RULES_COUNT,
 	RULES_NOT,
 	RULES_NEGATE,
 	RULES_COMPLEMENT,
@@ -89,6 +95,13 @@ enum rules_function {
 
 #define RULES_ARGUMENTS_MAX 3
 
+/* A loop over an array. */
+struct rules_loop {
+	struct rules_place at;
+	unsigned slot;	/* which of the loops around each other */
+	unsigned array; /* index: of the rule's fields */
+};
+
 struct rules_expr {
 	enum rules_op op;
 	struct rules_place at;
@@ -99,6 +112,7 @@ struct rules_expr {
 	double real;
 	const char *text;
 	size_t text_size;
+	struct rules_loop loop; /* ANY, ALL, COUNT; LOOP: its slot */
 	struct rules_expr *argument[RULES_ARGUMENTS_MAX]; /* operands, too */
 };
 
@@ -106,6 +120,7 @@ struct rules_expr {
 struct rules_step {
 	const char *name; /* NULL: the element `index` of what the step before names */
 	uint32_t index;
+	unsigned loop; /* instead of index: the slot of a loop plus one; 0: none */
 };
 
 struct rules_field {
@@ -186,6 +201,8 @@ struct rules_section {
 	struct rules_section *next;
 	struct rules_place at;
 	const char *name;
+	bool has_loop; /* there is one for each element */
+	struct rules_loop loop;
 	struct rules_expr *property[RULES_PROPERTIES];
 };
 
@@ -232,6 +249,7 @@ enum rules_action_kind {
 	RULES_ACTION_IMAGE_UNLOAD,
 	RULES_ACTION_PROCESS, /* index: opcode */
 	RULES_ACTION_THREAD,
+	RULES_ACTION_FOR,
 };
 
 struct rules_action {
@@ -243,6 +261,8 @@ struct rules_action {
 	const struct rules_provider *provider; /* SET_HEADER of the provider by its short name */
 	struct ptl_field field;                /* ADD */
 	struct rules_body *body;
+	struct rules_loop loop;	     /* FOR */
+	struct rules_action *actions; /* FOR: what is done for each element */
 };
 
 struct rules_rule {

@@ -111,6 +111,7 @@ static void locate(const struct ptl_schema *schema, const struct rules_field *na
 			return;
 		location->whole |= element != (field->array != PTL_ARRAY_NONE);
 		location->element[location->depth] = element ? name->steps[i + 1].index : 0;
+		location->loop[location->depth] = element ? name->steps[i + 1].loop : 0;
 		i += element;
 		if (i + 1 == name->step_count)
 			break;

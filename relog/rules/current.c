@@ -34,6 +34,7 @@ int rules_current_decode(struct rules_run *run)
 	now->value_count = 0;
 	now->rest = 0;
 	now->decoded = true;
+	now->found.depth = 0;
 	if (!now->kind->schema)
 		return 0;
 	status = ptl_payload_decode(now->kind->schema, now->event.payload, now->event.payload_size, keep_value,
@@ -43,26 +44,75 @@ int rules_current_decode(struct rules_run *run)
 	return status == PTL_NO_MEMORY ? status : 0;
 }
 
+static uint32_t element_of(const struct rules_run *run, const struct rules_location *location, unsigned depth)
+{
+	return location->loop[depth] ? run->now.loops.at[location->loop[depth] - 1] : location->element[depth];
+}
+
+/* How far the last search serves this one: the levels that are the same, and at the next one a place that is before. */
+static size_t start_of(const struct rules_run *run, const struct rules_location *location, unsigned *level)
+{
+	const struct rules_found *found = &run->now.found;
+
+	for (*level = 0; *level < found->depth; ++*level) {
+		uint32_t wanted = element_of(run, location, *level);
+
+		if (found->field[*level] != location->chain[*level] || found->element[*level] > wanted)
+			break;
+		if (found->element[*level] < wanted || *level == location->depth)
+			return found->at[*level];
+	}
+	return *level ? found->at[*level - 1] + 1 : 0;
+}
+
+static void remember(struct rules_found *found, const struct ptl_value *value, unsigned depth, size_t at)
+{
+	found->field[depth] = value->field;
+	found->element[depth] = value->index;
+	found->at[depth] = at;
+	found->depth = depth + 1;
+}
+
 struct ptl_value *rules_current_find(struct rules_run *run, const struct rules_location *location)
 {
 	struct rules_current *now = &run->now;
-	unsigned matched = 0; /* levels of the chain that the walk is in */
+	unsigned matched; /* levels of the chain that the walk is in */
 
-	for (size_t i = 0; i < now->value_count; i++) {
+	for (size_t i = start_of(run, location, &matched); i < now->value_count; i++) {
 		struct ptl_value *value = &now->values[i];
 		unsigned depth = value->depth;
 
 		if (depth > matched)
 			continue;
 		matched = depth;
-		if (value->field != location->chain[depth] ||
-		    (value->index != location->element[depth] && !location->whole))
+		if (value->field != location->chain[depth])
 			continue;
+		if (!location->whole || depth < location->depth) {
+			remember(&now->found, value, depth, i);
+			if (value->index != element_of(run, location, depth))
+				continue;
+		}
 		if (depth == location->depth)
 			return value;
 		matched = depth + 1;
 	}
 	return NULL;
+}
+
+uint32_t rules_current_elements(struct rules_run *run, const struct rules_location *location)
+{
+	const struct rules_current *now = &run->now;
+	const struct ptl_value *first = rules_current_find(run, location);
+	uint32_t count = first ? 1 : 0;
+
+	for (size_t i = first ? (size_t)(first - now->values) + 1 : 0; first && i < now->value_count; i++) {
+		const struct ptl_value *value = &now->values[i];
+
+		if (value->depth < location->depth || (value->depth == location->depth && value->field != first->field))
+			break;
+		count += value->depth == location->depth;
+	}
+	return count;
 }
 
 void rules_current_changed(struct rules_run *run)
@@ -141,6 +191,20 @@ static int field_value(void *context, unsigned index, struct rules_value *value)
 	return rules_value_of_field(found, &run->scratch, value);
 }
 
+static int elements(void *context, unsigned index, uint32_t *count, bool *there)
+{
+	struct rules_run *run = context;
+	const struct rules_location *location = &run->now.bound->fields[index];
+	int status = rules_current_decode(run);
+
+	*count = 0;
+	*there = location->field && location->whole;
+	if (status < 0 || !*there)
+		return status;
+	*count = rules_current_elements(run, location);
+	return 0;
+}
+
 struct rules_scope_of rules_current_scope(struct rules_run *run)
 {
 	return (struct rules_scope_of){
@@ -151,6 +215,8 @@ struct rules_scope_of rules_current_scope(struct rules_run *run)
 		.pid = run->now.pid,
 		.program = run->needs_state ? rules_current_program(run) : "",
 		.field = field_value,
+		.elements = elements,
+		.loops = &run->now.loops,
 		.context = run,
 	};
 }

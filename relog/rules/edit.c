@@ -123,6 +123,15 @@ static int lacks_field(const struct rules_run *run, const struct rules_field *fi
 			     field->text);
 }
 
+int rules_edit_lacks(const struct rules_run *run, unsigned field)
+{
+	const struct rules_field *name = &run->now.bound->rule->fields[field];
+
+	if (run->now.bound->fields[field].field)
+		return rules_fail_at(run->rules, name->at, "expected an array, found '%.80s', which is none", name->text);
+	return lacks_field(run, name);
+}
+
 /* The value of an action; what is not there is an error here. */
 static int evaluate(struct rules_run *run, const struct rules_expr *expr, struct rules_value *value)
 {
@@ -191,6 +200,14 @@ static int decode_whole(struct rules_run *run, const struct rules_action *action
 	return status;
 }
 
+int rules_edit_flush(struct rules_run *run, const struct rules_action *action)
+{
+	if (!run->now.pending)
+		return 0;
+	run->now.pending = false;
+	return encode(run, action, run->now.kind->schema, run->now.values, run->now.value_count);
+}
+
 static int set_field(struct rules_run *run, const struct rules_action *action)
 {
 	const struct rules_bound *bound = run->now.bound;
@@ -210,6 +227,8 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 	    run->now.event.payload_size >= location->offset + sizes[location->field->type]) {
 		status = convert(run, action->value, &value, &fixed);
 		if (!status)
+			status = rules_edit_flush(run, action);
+		if (!status)
 			status = rules_current_own(run, &payload);
 		if (!status)
 			ptl_store_le(payload + location->offset, fixed.u, sizes[location->field->type]);
@@ -223,8 +242,15 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 	if (!found)
 		return lacks_field(run, &bound->rule->fields[action->index]);
 	status = convert(run, action->value, &value, found);
-	return status ? status
-		      : encode(run, action, run->now.kind->schema, run->now.values, run->now.value_count);
+	if (status < 0)
+		return status;
+	/* A loop sets many: the payload is made once, behind it. */
+	run->now.pending = true;
+	if (run->now.looping && !location->fixed) {
+		run->now.changed = true;
+		return 0;
+	}
+	return rules_edit_flush(run, action);
 }
 
 /* ---- another shape ----------------------------------------------------------------------- */

@@ -300,10 +300,63 @@ static int evaluate_binary(const struct rules_scope_of *scope, const struct rule
 	return calculate(scope, expr, &a, &b, value);
 }
 
+/* ---- loops ------------------------------------------------------------------------------- */
+
+bool rules_next_element(const struct rules_scope_of *scope, const struct rules_loop *loop, uint32_t count,
+			uint32_t *next, int *status)
+{
+	if (*status < 0 || *next == count)
+		return false;
+	if (scope->loops->steps++ == RULES_LOOP_STEPS_MAX) {
+		*status = rules_fail_at(scope->rules, loop->at, "expected loops of at most %u steps for an event, found "
+								"more", RULES_LOOP_STEPS_MAX);
+		return false;
+	}
+	scope->loops->at[loop->slot] = (*next)++;
+	return true;
+}
+
+/* An element of which the question makes no sense is one of which it is not true. */
+static int evaluate_each(const struct rules_scope_of *scope, const struct rules_expr *expr,
+			 struct rules_value *value)
+{
+	const struct rules_expr *asked = expr->argument[0];
+	uint32_t count, next = 0, found = 0;
+	bool there;
+	int status = scope->elements(scope->context, expr->loop.array, &count, &there);
+
+	*value = (struct rules_value){0};
+	if (status < 0 || !there)
+		return status;
+	while (rules_next_element(scope, &expr->loop, count, &next, &status)) {
+		struct rules_value item;
+
+		status = rules_evaluate(scope, asked, &item);
+		if (!status && item.kind != RULES_VALUE_BOOL && item.kind != RULES_VALUE_NONE)
+			status = rules_wrong(scope, asked, "true or false", &item);
+		if (status < 0)
+			return status;
+		found += item.kind == RULES_VALUE_BOOL && item.truth;
+		if (expr->op != RULES_COUNT && (expr->op == RULES_ANY) == (found == next))
+			break;
+	}
+	*value = (struct rules_value){.kind = RULES_VALUE_BOOL, .truth = expr->op == RULES_ANY ? found : found == count};
+	if (expr->op == RULES_COUNT)
+		*value = (struct rules_value){.kind = RULES_VALUE_NUMBER, .number = found};
+	return status;
+}
+
 int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *expr,
 		   struct rules_value *value)
 {
 	switch (expr->op) {
+	case RULES_LOOP:
+		*value = (struct rules_value){.kind = RULES_VALUE_NUMBER, .number = scope->loops->at[expr->loop.slot]};
+		return 0;
+	case RULES_ANY:
+	case RULES_ALL:
+	case RULES_COUNT:
+		return evaluate_each(scope, expr, value);
 	case RULES_NUMBER:
 		*value = (struct rules_value){.kind = RULES_VALUE_NUMBER, .number = expr->number};
 		return 0;

@@ -6,6 +6,12 @@
 #include "relog/rules/files.h"
 #include "relog/rules/value.h"
 
+/* Where the loops around an expression are. */
+struct rules_loops {
+	uint32_t at[RULES_LOOPS_MAX]; /* by slot: the number of the element */
+	uint32_t steps;		      /* that the rule's loops took so far */
+};
+
 /* What names in an expression stand for. */
 struct rules_scope_of {
 	const struct rules *rules; /* for messages, and the folder of files */
@@ -16,6 +22,9 @@ struct rules_scope_of {
 	const char *program;	       /* of the event's process; "" unknown */
 	/* The rule's field with this index. NONE: it is not there. */
 	int (*field)(void *context, unsigned index, struct rules_value *value);
+	/* How many elements the rule's field with this index has; *there = false: it is not there. */
+	int (*elements)(void *context, unsigned index, uint32_t *count, bool *there);
+	struct rules_loops *loops; /* of the event; NULL: there is none */
 	void *context;
 };
 
@@ -31,6 +40,13 @@ int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules
 			  uint64_t last, uint64_t otherwise, uint64_t *number);
 int rules_evaluate_text(const struct rules_scope_of *scope, const struct rules_expr *expr,
 			const char *otherwise, const char **text);
+
+/*
+ * Before each turn of a loop: true, with its number set, for the next of `count` elements from *next on. *status is
+ * PTL_CORRUPT where an event takes too many steps.
+ */
+bool rules_next_element(const struct rules_scope_of *scope, const struct rules_loop *loop, uint32_t count,
+			uint32_t *next, int *status);
 
 /* PTL_CORRUPT at a place of the rule file. */
 int rules_fail_at(const struct rules *rules, struct rules_place at, const char *format, ...)

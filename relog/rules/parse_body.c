@@ -227,7 +227,8 @@ static int check_required(struct rules_parser *parser, enum rules_body_kind kind
 	return 0;
 }
 
-static int parse_section(struct rules_parser *parser, struct rules_section ***tail)
+/* loops: there may be one for each element of an array. */
+static int parse_section(struct rules_parser *parser, bool loops, struct rules_section ***tail)
 {
 	struct rules_section *section = rules_alloc(parser->arena, sizeof(*section));
 	uint32_t given = 0;
@@ -237,12 +238,20 @@ static int parse_section(struct rules_parser *parser, struct rules_section ***ta
 		return PTL_NO_MEMORY;
 	section->at = parser->token.at;
 	status = rules_need_string(parser, "the name of a section in quotes", &section->name);
+	if (!status && loops && rules_is_word(parser, "for")) {
+		section->has_loop = true;
+		status = rules_advance(parser);
+		if (!status)
+			status = rules_parse_loop(parser, &section->loop);
+	}
 	if (!status)
-		status = rules_need_symbol(parser, "{", NULL);
+		status = rules_need_symbol(parser, "{", section->has_loop || !loops ? NULL : "'{' or for");
 	while (!status && !rules_is_symbol(parser, "}"))
 		status = parse_property(parser, SECTION, NULL, section->property, &given);
 	if (!status)
 		status = check_required(parser, SECTION, given);
+	if (section->has_loop)
+		rules_leave_loop(parser);
 	**tail = section;
 	*tail = &section->next;
 	return status < 0 ? status : rules_advance(parser);
@@ -281,7 +290,7 @@ int rules_parse_body(struct rules_parser *parser, enum rules_body_kind kind, str
 		if (kind <= RULES_BODY_LOAD && rules_is_word(parser, "section")) {
 			status = rules_advance(parser);
 			if (!status)
-				status = parse_section(parser, &tail);
+				status = parse_section(parser, kind == RULES_BODY_LOAD, &tail);
 		} else {
 			status = parse_property(parser, kind, body, body->property, &given);
 		}

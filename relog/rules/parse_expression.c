@@ -73,6 +73,33 @@ static int add_step(struct rules_parser *parser, struct rules_field *field, stru
 
 #define STEPS_MAX 32u
 
+/* The slot of the innermost loop of this name, plus one; 0: there is none. */
+static unsigned find_loop(const struct rules_parser *parser)
+{
+	unsigned i = parser->token.kind == RULES_TOKEN_NAME && !parser->token.quoted ? parser->loop_count : 0;
+
+	while (i && strcmp(parser->loops[i - 1], parser->token.text) != 0)
+		i--;
+	return i;
+}
+
+/* What stands between [ and ]. */
+static int parse_element(struct rules_parser *parser, struct rules_step *step)
+{
+	uint64_t index = 0;
+	int status;
+
+	step->loop = find_loop(parser);
+	if (step->loop)
+		status = rules_advance(parser);
+	else
+		status = rules_need_number(parser, parser->loop_count ? "the number of an element, or the name of a loop"
+								      : "the number of an element",
+					   UINT16_MAX, &index);
+	step->index = (uint32_t)index;
+	return status < 0 ? status : rules_need_symbol(parser, "]", NULL);
+}
+
 static int parse_steps(struct rules_parser *parser, struct rules_field *field)
 {
 	struct rules_step step = {0};
@@ -82,20 +109,15 @@ static int parse_steps(struct rules_parser *parser, struct rules_field *field)
 		status = add_step(parser, field, step);
 	while (!status && (rules_is_symbol(parser, ".") || rules_is_symbol(parser, "["))) {
 		bool element = rules_is_symbol(parser, "[");
-		uint64_t index = 0;
 
-		step.name = NULL;
+		step = (struct rules_step){0};
 		if (field->step_count == STEPS_MAX)
 			return rules_expected(parser, "no more than 32 parts of a field's name");
 		status = rules_advance(parser);
 		if (!status && element)
-			status = rules_need_number(parser, "the number of an element", UINT16_MAX,
-						   &index);
+			status = parse_element(parser, &step);
 		else if (!status)
 			status = rules_need_name(parser, "the name of a member", &step.name);
-		if (!status && element)
-			status = rules_need_symbol(parser, "]", NULL);
-		step.index = (uint32_t)index;
 		if (!status)
 			status = add_step(parser, field, step);
 	}
@@ -109,7 +131,7 @@ static bool same_field(const struct rules_field *a, const struct rules_field *b)
 	for (size_t i = 0; i < a->step_count; i++) {
 		const struct rules_step *x = &a->steps[i], *y = &b->steps[i];
 
-		if (!x->name != !y->name || x->index != y->index ||
+		if (!x->name != !y->name || x->index != y->index || x->loop != y->loop ||
 		    (x->name && strcmp(x->name, y->name) != 0))
 			return false;
 	}
@@ -146,12 +168,12 @@ static int intern_field(struct rules_parser *parser, const struct rules_field *f
 	return 0;
 }
 
-int rules_parse_field(struct rules_parser *parser, unsigned *index)
+static int read_field(struct rules_parser *parser, bool whole, unsigned *index)
 {
 	struct rules_field field = {
 		.at = parser->token.at,
 		.condition = parser->in_where && !parser->in_has,
-		.whole = parser->in_has || parser->in_delete,
+		.whole = whole,
 	};
 	const char *start = parser->token.source;
 	int status = parse_steps(parser, &field);
@@ -165,7 +187,58 @@ int rules_parse_field(struct rules_parser *parser, unsigned *index)
 	return field.text ? intern_field(parser, &field, index) : PTL_NO_MEMORY;
 }
 
+int rules_parse_field(struct rules_parser *parser, unsigned *index)
+{
+	return read_field(parser, parser->in_has || parser->in_delete, index);
+}
+
 static int deepen(const struct rules_parser *parser, struct rules_expr *expr);
+
+/* ---- loops ------------------------------------------------------------------------------- */
+
+int rules_parse_loop(struct rules_parser *parser, struct rules_loop *loop)
+{
+	const char *name;
+	int status;
+
+	loop->at = parser->token.at;
+	if (parser->loop_count == RULES_LOOPS_MAX)
+		return rules_expected(parser, "at most 4 loops in each other");
+	if (find_loop(parser))
+		return rules_expected(parser, "a name that no loop around has");
+	status = rules_need_name(parser, "a name for the number of the element", &name);
+	if (!status)
+		status = rules_need_word(parser, "in");
+	if (!status)
+		status = read_field(parser, true, &loop->array);
+	loop->slot = parser->loop_count;
+	parser->loops[parser->loop_count++] = name;
+	return status;
+}
+
+void rules_leave_loop(struct rules_parser *parser)
+{
+	parser->loop_count--;
+}
+
+/* any(NAME in FIELD, EXPRESSION): behind the parenthesis. */
+static int parse_quantifier(struct rules_parser *parser, enum rules_op op, struct rules_expr *expr)
+{
+	int status = rules_advance(parser);
+
+	expr->op = op;
+	if (!status)
+		status = rules_parse_loop(parser, &expr->loop);
+	if (status < 0)
+		return status;
+	status = rules_need_symbol(parser, ",", NULL);
+	if (!status)
+		status = rules_parse_expression(parser, &expr->argument[0]);
+	rules_leave_loop(parser);
+	if (!status)
+		status = deepen(parser, expr);
+	return status < 0 ? status : rules_need_symbol(parser, ")", NULL);
+}
 
 /* ---- what stands alone ------------------------------------------------------------------- */
 
@@ -211,8 +284,13 @@ static int parse_arguments(struct rules_parser *parser, struct rules_expr *expr)
 static int parse_call(struct rules_parser *parser, const struct rules_token *name,
 		      struct rules_expr *expr)
 {
-	int status = rules_advance(parser);
+	static const char *const quantifiers[] = {"any", "all", "count"};
+	int status;
 
+	for (unsigned i = 0; parser->scope == RULES_SCOPE_EVENT && i < 3; i++)
+		if (!strcmp(quantifiers[i], name->text))
+			return parse_quantifier(parser, (enum rules_op)(RULES_ANY + i), expr);
+	status = rules_advance(parser);
 	if (status < 0)
 		return status;
 	expr->op = RULES_CALL;
@@ -237,10 +315,16 @@ static int parse_name(struct rules_parser *parser, struct rules_expr *expr)
 {
 	struct rules_token name = parser->token;
 	struct rules_lexer saved = parser->lexer;
+	unsigned loop = find_loop(parser);
 	int status = rules_advance(parser);
 
 	if (status < 0)
 		return status;
+	if (loop) {
+		expr->op = RULES_LOOP;
+		expr->loop.slot = loop - 1;
+		return 0;
+	}
 	if (rules_is_symbol(parser, "(") && !name.quoted)
 		return parse_call(parser, &name, expr);
 	if (parser->scope == RULES_SCOPE_PROCESS) {

@@ -291,22 +291,42 @@ static int parse_add(struct rules_parser *parser, struct rules_action *action)
 	return status < 0 ? status : rules_parse_expression(parser, &action->value);
 }
 
+static int parse_actions(struct rules_parser *parser, struct rules_action **first);
+
+static int parse_for(struct rules_parser *parser, struct rules_action *action)
+{
+	int status = rules_parse_loop(parser, &action->loop);
+
+	if (status < 0)
+		return status;
+	status = parse_actions(parser, &action->actions);
+	rules_leave_loop(parser);
+	return status;
+}
+
 static int parse_action(struct rules_parser *parser, struct rules_action *action)
 {
 	static const char *const words[] = {"drop", "keep", "set", "add", "delete", "image", "process",
-					    "thread"};
+					    "thread", "for"};
+	static const char *const looped[] = {NULL, NULL, "set", NULL, NULL, "image", "process", "thread", "for"};
+	const char *const *allowed = parser->loop_count ? looped : words;
 	static const enum rules_action_kind kinds[] = {
 		RULES_ACTION_DROP,   RULES_ACTION_KEEP,	      RULES_ACTION_SET_FIELD, RULES_ACTION_ADD,
 		RULES_ACTION_DELETE, RULES_ACTION_IMAGE_LOAD, RULES_ACTION_PROCESS,   RULES_ACTION_THREAD,
+		RULES_ACTION_FOR,
 	};
-	int word = rules_find_word(parser, words, 8), status;
+	int word = rules_find_word(parser, allowed, 9), status;
 
 	if (word < 0)
-		return rules_expected_of(parser, "one of the actions ", words, 8);
+		return rules_expected_of(parser, parser->loop_count ? "in a loop, one of the actions "
+								    : "one of the actions ",
+					 allowed, 9);
 	action->kind = kinds[word];
 	status = rules_advance(parser);
 	if (status < 0)
 		return status;
+	if (action->kind == RULES_ACTION_FOR)
+		return parse_for(parser, action);
 	if (word >= 5)
 		return parse_event(parser, action);
 	if (action->kind == RULES_ACTION_SET_FIELD)
@@ -343,9 +363,9 @@ static int check_actions(const struct rules_parser *parser, const struct rules_r
 	return 0;
 }
 
-static int parse_actions(struct rules_parser *parser, struct rules_rule *rule)
+static int parse_actions(struct rules_parser *parser, struct rules_action **first)
 {
-	struct rules_action **tail = &rule->actions;
+	struct rules_action **tail = first;
 	int status = rules_need_symbol(parser, "{", NULL);
 
 	while (!status && !rules_is_symbol(parser, "}")) {
@@ -360,10 +380,8 @@ static int parse_actions(struct rules_parser *parser, struct rules_rule *rule)
 		if (!status)
 			status = parse_action(parser, action);
 	}
-	if (!status && !rule->actions)
+	if (!status && !*first)
 		return rules_expected(parser, "an action");
-	if (!status)
-		status = check_actions(parser, rule);
 	return status < 0 ? status : rules_advance(parser);
 }
 
@@ -379,13 +397,16 @@ int rules_parse_rule(struct rules_parser *parser, struct rules_rule **result)
 	parser->rule = rule;
 	parser->field_room = 0;
 	parser->scope = RULES_SCOPE_EVENT;
+	parser->loop_count = 0;
 	status = rules_take_word(parser, "any");
 	if (!status)
 		status = rules_need_provider(parser, &rule->provider);
 	if (status >= 0)
 		status = parse_criteria(parser, rule);
 	if (!status)
-		status = parse_actions(parser, rule);
+		status = parse_actions(parser, &rule->actions);
+	if (!status)
+		status = check_actions(parser, rule);
 	parser->rule = NULL;
 	return status;
 }

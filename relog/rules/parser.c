@@ -169,12 +169,13 @@ int rules_expected_of(const struct rules_parser *parser, const char *intro,
 {
 	char text[512];
 	size_t last = count, n = (size_t)snprintf(text, sizeof(text), "%s", intro);
+	const size_t start = n;
 
 	while (last && !words[last - 1])
 		last--;
 	for (size_t i = 0; i < last && n < sizeof(text); i++)
 		if (words[i])
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
-					      i == 0 ? "" : i + 1 == last ? " or " : ", ", words[i]);
+					      n == start ? "" : i + 1 == last ? " or " : ", ", words[i]);
 	return rules_expected(parser, text);
 }

@@ -19,6 +19,8 @@ struct rules_parser {
 	unsigned depth;
 	unsigned in_has; /* within has(...) */
 	bool in_where, in_delete;
+	const char *loops[RULES_LOOPS_MAX]; /* names of the loops around the next word */
+	unsigned loop_count;
 	size_t count;	 /* statements, actions, fields so far */
 };
 
@@ -61,6 +63,9 @@ int rules_expected_of(const struct rules_parser *parser, const char *intro,
 
 /* parse_expression.c */
 int rules_parse_expression(struct rules_parser *parser, struct rules_expr **expr);
+/* NAME "in" FIELD: from here on the name stands for an element's number, up to rules_leave_loop. */
+int rules_parse_loop(struct rules_parser *parser, struct rules_loop *loop);
+void rules_leave_loop(struct rules_parser *parser);
 /* A field of the rule's, by its index. */
 int rules_parse_field(struct rules_parser *parser, unsigned *index);
 

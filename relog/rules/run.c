@@ -34,6 +34,9 @@ static bool action_asks(const struct rules_action *action)
 	for (unsigned i = 0; body && i < RULES_PROPERTIES; i++)
 		if (asks_for_process(body->property[i]))
 			return true;
+	for (const struct rules_action *looped = action->actions; looped; looped = looped->next)
+		if (action_asks(looped))
+			return true;
 	return false;
 }
 
@@ -191,6 +194,26 @@ static int rename_in_process(struct rules_run *run)
 
 /* ---- rules ------------------------------------------------------------------------------- */
 
+static int act(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape);
+
+/* The elements are those that the array has when the loop begins: no action adds one. */
+static int act_for_each(struct rules_run *run, const struct rules_action *loop, struct rules_shape *shape)
+{
+	struct rules_scope_of scope = rules_current_scope(run);
+	uint32_t count, next = 0;
+	bool there;
+	int status = scope.elements(scope.context, loop->loop.array, &count, &there);
+
+	if (!status && !there)
+		return rules_edit_lacks(run, loop->loop.array);
+	run->now.looping++;
+	while (rules_next_element(&scope, &loop->loop, count, &next, &status))
+		for (const struct rules_action *action = loop->actions; !status && action; action = action->next)
+			status = act(run, action, shape);
+	run->now.looping--;
+	return status < 0 || run->now.looping ? status : rules_edit_flush(run, loop);
+}
+
 static int act(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
 {
 	switch (action->kind) {
@@ -205,6 +228,8 @@ static int act(struct rules_run *run, const struct rules_action *action, struct 
 		return rules_make_process(run, action);
 	case RULES_ACTION_THREAD:
 		return rules_make_thread(run, action);
+	case RULES_ACTION_FOR:
+		return act_for_each(run, action, shape);
 	default:
 		return rules_edit_action(run, action, shape);
 	}
@@ -305,6 +330,9 @@ static void set_current(struct rules_run *run, const struct ptl_event *event, st
 	now->kind = kind;
 	now->changed = now->dropped = now->own_payload = now->decoded = false;
 	now->rest = 0;
+	now->pending = false;
+	now->looping = 0;
+	now->loops.steps = 0;
 	now->bound = NULL;
 	now->program = NULL;
 	now->pid = event->pid;

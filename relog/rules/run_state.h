@@ -21,6 +21,7 @@ struct rules_location {
 	/* Else: the fields that it is in, outermost first, and which element of each. */
 	const struct ptl_field *chain[RULES_NESTING_MAX];
 	uint32_t element[RULES_NESTING_MAX];
+	unsigned loop[RULES_NESTING_MAX]; /* instead: the slot of a loop plus one; 0: none */
 	unsigned depth;
 	bool whole; /* an array, all of it */
 };
@@ -66,6 +67,16 @@ struct rules_current {
 	size_t value_count, value_room;
 	size_t rest;	/* bytes behind the last field */
 	bool truncated; /* the payload ends before its schema does */
+	bool pending;	/* a loop has changed values that the payload does not have yet */
+	unsigned looping; /* `for` loops around */
+	struct rules_loops loops;
+	/* Where the last search ended, so that the next element is not looked for from the start. */
+	struct rules_found {
+		unsigned depth; /* of the levels below: how many are known */
+		const struct ptl_field *field[RULES_NESTING_MAX];
+		uint32_t element[RULES_NESTING_MAX];
+		size_t at[RULES_NESTING_MAX];
+	} found;
 	const struct rules_bound *bound; /* of the rule that is applied */
 	uint32_t pid;			 /* of the process that it tells of */
 	const char *program;		 /* of that; NULL until asked for */
@@ -115,6 +126,8 @@ int rules_provider_guid(const struct rules_run *run, const struct rules_provider
 int rules_current_decode(struct rules_run *run);
 /* The value at a location, among the decoded; NULL: not there. */
 struct ptl_value *rules_current_find(struct rules_run *run, const struct rules_location *location);
+/* How many elements an array has (0 where it is not there); 1 for what is none. */
+uint32_t rules_current_elements(struct rules_run *run, const struct rules_location *location);
 /* The event is another now: what was known of its payload is not. */
 void rules_current_changed(struct rules_run *run);
 /* Makes the payload the run's own, to be written to; PTL_NO_MEMORY. */

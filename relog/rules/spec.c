@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "relog/rules/edit.h"
 #include "relog/rules/images.h"
 #include "relog/rules/symbols.h"
 
@@ -64,6 +65,21 @@ static int evaluate_part(struct rules_run *run, const struct rules_scope_of *sco
 	return add_part(run, spec, &part, at);
 }
 
+/* A section for each element of an array. */
+static int evaluate_each(struct rules_run *run, const struct rules_scope_of *scope,
+			 const struct rules_section *section, struct rules_spec *spec)
+{
+	uint32_t count, next = 0;
+	bool there;
+	int status = scope->elements(scope->context, section->loop.array, &count, &there);
+
+	if (!status && !there)
+		return rules_edit_lacks(run, section->loop.array);
+	while (rules_next_element(scope, &section->loop, count, &next, &status))
+		status = evaluate_part(run, scope, section->property, spec, section->at);
+	return status;
+}
+
 static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *scope,
 			  const struct rules_body *body, struct rules_spec *spec)
 {
@@ -75,7 +91,8 @@ static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *sc
 	if (!body->sections)
 		return evaluate_part(run, scope, body->property, spec, body->at);
 	for (const struct rules_section *s = body->sections; !status && s; s = s->next)
-		status = evaluate_part(run, scope, s->property, spec, s->at);
+		status = s->has_loop ? evaluate_each(run, scope, s, spec)
+				     : evaluate_part(run, scope, s->property, spec, s->at);
 	if (!status && !spec->part_count)
 		return rules_fail_at(run->rules, body->at, "expected an executable section, found none");
 	return status;

@@ -92,14 +92,22 @@ static int write_schemas(struct ptl_relogger *relogger)
 	return status;
 }
 
+static bool makes_event(const struct rules_action *actions)
+{
+	for (const struct rules_action *action = actions; action; action = action->next)
+		if (action->kind == RULES_ACTION_FOR ? makes_event(action->actions)
+						     : action->kind >= RULES_ACTION_IMAGE_LOAD)
+			return true;
+	return false;
+}
+
 static bool makes_events(const struct rules *rules)
 {
 	if (rules->images)
 		return true;
 	for (const struct rules_rule *rule = rules->rules; rule; rule = rule->next)
-		for (const struct rules_action *action = rule->actions; action; action = action->next)
-			if (action->kind >= RULES_ACTION_IMAGE_LOAD)
-				return true;
+		if (makes_event(rule->actions))
+			return true;
 	return false;
 }
 

@@ -325,5 +325,36 @@ check("a number that does not fit is an error", got.returncode == 3 and
       "range.rules:2:38: expected a number of 0 to 4294967295 for the field Sectors, found another number" in got.stderr,
       got.stderr)
 
+# ---- arrays ---------------------------------------------------------------------------------------------
+
+modules = b"".join(base.to_bytes(8, "little") + size.to_bytes(4, "little") + name + b"\0" for base, size, name in
+                   ((0x10000, 4096, b"/x/one.plg"), (0x20000, 8192, b"/x/two.plg")))
+write("loader.txt", f'''machine source=qemu software=1 clock=1 start=1000 end=9000
+process start pid=7 parent=0 time=1000 key=1 image=/bin/tool command=tool opcode=1
+event provider={GUID} id=3 version=0 opcode=0 level=4 pid=7 tid=7 time=2000 payload=0200{modules.hex()}
+event provider={GUID} id=4 version=0 opcode=0 level=4 pid=7 tid=7 time=3000 payload=0200000101000407aabbccdd
+''')
+got = run(MAKE_SAMPLE, "loader.txt", "loader.ptl")
+check("a sample with arrays", got.returncode == 0, got.stderr)
+write("loader.rules", f'''provider "{GUID}" named "Loader" as loader;
+schema loader id 3 "Modules" {{ struct Modules[counted] {{ pointer Base; u32 Size; utf8 Path; }} }}
+schema loader id 4 "Sections" {{ struct Sections[counted] {{ u16 Rva; u8 Kind; }} u32 Rest; }}
+on loader id 3 where any(i in Modules, Modules[i].Base == 0x20000) {{
+    for i in Modules {{
+        image load {{ base = Modules[i].Base; size = Modules[i].Size; path = Modules[i].Path; }}
+        set Modules[i].Path = basename(Modules[i].Path) + " " + str(i);
+    }} }}
+on loader id 4 where count(i in Sections, Sections[i].Kind < 8) == 2 {{
+    image load {{ base = 0x40000; size = 64K; path = "many"; section ".text" for s in Sections {{
+        rva = Sections[s].Rva; size = 256; protection = rx; }} }} }}
+''')
+got = relog("loader.ptl", "loader.rules", "loader2.ptl")
+seen = {(int(i["base"], 0), i["size"], os.path.basename(i["path"])) for i in lines("loader2.ptl", "images")}
+text = dump("loader2.ptl", "events", "--provider", "Loader")
+check("an image for each element", got.returncode == 0 and not got.stderr and
+      {(0x10000, 4096, "one.plg"), (0x20000, 8192, "two.plg")} <= seen, got.stderr, seen)
+check("a change of each", "one.plg 0" in text and "two.plg 1" in text, text)
+check("a section for each", len([i for i in seen if i[2] == "many"]) == 2, seen)
+
 shutil.rmtree(scratch)
 print(f"1..{count}")

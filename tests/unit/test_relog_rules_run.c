@@ -43,7 +43,7 @@ struct outcome {
 	unsigned passed, injected, schemas, blobs;
 	bool changed;
 	struct ptl_event event; /* the last that passed */
-	uint8_t payload[512];
+	uint8_t payload[140000];
 	struct ptl_event made; /* the last that was injected */
 	struct ptl_schema schema; /* the last one; its texts are below */
 	char event_name[32], provider_name[32], field_names[128];
@@ -188,6 +188,11 @@ static void computes(void **state)
 		"not has(Q)", "has(List[1])", "not has(List[2])", "event.pid == 42", "event.tid == 43", "event.cpu == 3",
 		"event.level == 4", "event.keyword == 0x8000000000000000", "event.time == 1500000", "event.id == 1",
 		"event.provider == \"" GUID "\"", "event.activity == \"\"", "event.size == 52", "event.process == \"\"",
+		"any(i in List, List[i] == 8)", "all(i in List, List[i] < 9)", "count(i in List, List[i] > 0) == 2",
+		"any(i in S, S[i].X == 2 and S[i].Y == false)", "count(k in S, k > 0) == 1", "not any(i in List, List[i] == 9)",
+		"all(i in S, any(j in List, List[j] > S[i].X))", "count(i in S, count(j in S, i < j) == 1) == 1",
+		"any(i in List, A == 42)", "any(A in List, A == 1)", "any(A in List, `A` == 42)", "any(i in S, has(S[i].X))",
+		"all(i in S, str(i) != \"2\")",
 		"true or A / 0 == 1", "not (false and A / 0 == 1)", "has(Q) or A == 42", "1ms == 1000000", "64K == 65536",
 	};
 	static const char *const false_ones[] = {
@@ -300,6 +305,56 @@ static void changes_shapes(void **state)
 	assert_memory_equal(outcome.payload, expected, sizeof(expected) - 1);
 }
 
+static void changes_each_element(void **state)
+{
+	static const uint8_t expected[] = "\x2a\0\0\0" "\xfe\xff" "hello\0" "w\0\xe9\0\0\0" "\0\0\0\0\0\0\xf8\x3f"
+					  "\2\0\x31\0\x32\0" "\x11\1\x22\1";
+	const size_t size = sizeof(expected) - 1;
+
+	(void)state;
+	assert_done(apply_to("on any { for i in S { set S[i].X = S[i].X * 16 + S[i].X; set S[i].Y = S[i].X > 0; }\n"
+			     "for i in List { set List[i] = List[i] + A; } }", &event, 2));
+	assert_int_equal(outcome.event.payload_size, sizeof(payload) - 1);
+	assert_memory_equal(outcome.payload, expected, size);
+	/* A loop in a loop, and what has a place of its own: each change is seen by the next. */
+	assert_done(apply_to("on any { for i in S { for j in List { set List[j] = List[j] + S[i].X; set A = A + 1; } }\n"
+			     "set event.id = A; set event.level = List[1]; }", &event, 1));
+	assert_int_equal(outcome.event.descriptor.id, 46);
+	assert_int_equal(outcome.event.descriptor.level, 11);
+	assert_int_equal(outcome.payload[0], 46);
+	/* One event for each element, and one image with a section for each. */
+	assert_done(apply_to("on any { for i in S { process start { pid = S[i].X; path = Name; } thread start { tid = i; } }\n"
+			     "drop; }", &event, 1));
+	assert_int_equal(outcome.injected, 4);
+	assert_done(apply_to("on any { for i in S { process start { pid = S[i].X; path = Name; } } }", &event, 1));
+	assert_int_equal(outcome.injected, 2);
+	assert_int_equal(outcome.made.pid, 2);
+	assert_done(apply_to("on any { image load { base = 0x1000; size = 0x2000; path = Name;\n"
+			     "section \"s\" for i in S { rva = S[i].X * 16; size = 16; } } }", &event, 1));
+	assert_int_equal(outcome.injected, 2);
+}
+
+/* 65535 elements: what goes over all of them is done at once, and what goes over all of all is refused. */
+static void bounds_loops(void **state)
+{
+	static uint8_t bytes[22 + 8 + 2 + 2 * 65535 + 20];
+	struct ptl_event large = event;
+
+	(void)state;
+	memcpy(bytes, payload, 26);
+	memset(bytes + 26, 0xff, 2);
+	memcpy(bytes + 28 + 2 * 65535, payload + 32, 20);
+	large.payload = bytes;
+	large.payload_size = 28 + 2 * 65535 + 20;
+	assert_done(apply_to("on any where all(i in List, List[i] == 0) { for i in List { set List[i] = i; }\n"
+			     "set event.id = count(i in List, List[i] == i); }", &large, 1));
+	assert_int_equal(outcome.event.descriptor.id, 65535);
+	assert_int_equal(outcome.event.payload_size, large.payload_size);
+	assert_int_equal(apply_to("on any where\n any(i in List, any(j in List, List[j] > i)) { drop; }", &large, 1), PTL_CORRUPT);
+	assert_string_equal(ptl_error_text(),
+			    "r:2:6: expected loops of at most 1048576 steps for an event, found more");
+}
+
 static void makes_events(void **state)
 {
 	(void)state;
@@ -389,6 +444,8 @@ int main(void)
 		cmocka_unit_test(changes_headers),
 		cmocka_unit_test(changes_payloads),
 		cmocka_unit_test(changes_shapes),
+		cmocka_unit_test(changes_each_element),
+		cmocka_unit_test(bounds_loops),
 		cmocka_unit_test(makes_events),
 		cmocka_unit_test(defines_schemas),
 		cmocka_unit_test(refuses_with_exact_words),
