@@ -187,6 +187,7 @@ help:
 	@echo 'make demo-plugin    the same for plugins of a private format: names code that no loader named'
 	@echo 'make check          installs what is missing, builds, runs every test'
 	@echo 'make unit           unit tests and fuzz replay only       T=TEXT picks those whose name has it'
+	@echo 'make random         random programs against every engine  RANDOM_SECONDS=N for each test, PTL_RANDOM_FIRST=SEED'
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
 	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
@@ -347,7 +348,7 @@ run_tests = PTL_BIN=$(abspath $(O)/bin) PTL_LIB=$(abspath $(O)/lib) PTL_TEST_TOO
 	PTL_SHARED_TRACES=$(TRACES) CC=$(CC) PYTHON=$(PYTHON) tests/run
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
-.PHONY: check demo demo-plugin unit unit-programs e2e soak fuzz fuzz-engines bench lint
+.PHONY: check demo demo-plugin unit unit-programs random e2e soak fuzz fuzz-engines bench lint
 # Two steps, so that everything is looked for after it has been installed.
 check: deps
 	@$(again) $(jobs) tests
@@ -366,6 +367,14 @@ demo-plugin: deps
 unit-programs: $(call pick,$(unit) $(fuzz))
 unit: unit-programs
 	@$(run_tests) $(call pick,$(unit) $(fuzz))
+
+# Other programs each time: the first seed is printed, and that of a program that fails.
+RANDOM_SECONDS ?= 60
+random_tests := $(patsubst %,$(O)/tests/unit/test_dump_%,native engine versions lane)
+random: $(random_tests)
+	@first=$${PTL_RANDOM_FIRST:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+		echo "random programs: PTL_RANDOM_FIRST=$$first RANDOM_SECONDS=$(RANDOM_SECONDS)"; \
+		PTL_RANDOM_FIRST=$$first PTL_RANDOM_SECONDS=$(RANDOM_SECONDS) PTL_TEST_TIMEOUT=14400 $(run_tests) $(random_tests)
 
 e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))

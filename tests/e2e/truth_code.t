@@ -5,6 +5,7 @@
 . "$PTL_TESTS/e2e/truth.sh"
 
 program jit
+program jit_rounds
 program memfd_rewrite
 program dlopen_reuse
 program private_loader

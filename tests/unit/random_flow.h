@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "dump/flow.h"
 #include "format/pt_encode.h"
@@ -831,20 +833,46 @@ static inline void random_flow_make_with(struct random_flow *flow, uint64_t seed
 }
 
 /*
- * Seeds of a test, first to last: `usual` of them, or as many as PTL_RANDOM_PROGRAMS says, from PTL_RANDOM_FIRST on. One
- * that fails is printed.
+ * Seeds of a test, one after the other, from PTL_RANDOM_FIRST (1) on: `usual` of them, or as many as PTL_RANDOM_PROGRAMS says, or
+ * as many as PTL_RANDOM_SECONDS of CPU time allow. One that fails is printed.
  */
 struct random_seeds {
-	uint64_t first, last;
+	uint64_t seed; /* at hand; 0: none */
+	uint64_t next, left;
+	clock_t until; /* 0: no limit */
 };
 
 static inline struct random_seeds random_flow_seeds(uint64_t usual)
 {
 	const char *count = getenv("PTL_RANDOM_PROGRAMS"), *first = getenv("PTL_RANDOM_FIRST");
-	struct random_seeds seeds = {.first = first ? strtoull(first, NULL, 0) : 1};
+	const char *seconds = getenv("PTL_RANDOM_SECONDS");
+	struct random_seeds seeds = {.next = first ? strtoull(first, NULL, 0) : 1, .left = usual};
 
-	seeds.last = seeds.first + (count ? strtoull(count, NULL, 0) : usual) - 1;
+	if (count)
+		seeds.left = strtoull(count, NULL, 0);
+	else if (seconds)
+		seeds.left = UINT64_MAX;
+	if (seconds)
+		seeds.until = clock() + (clock_t)strtoull(seconds, NULL, 0) * CLOCKS_PER_SEC;
 	return seeds;
+}
+
+/* Goes on to the next seed; false: all are done. */
+static inline bool random_flow_next(struct random_seeds *seeds)
+{
+	bool more = seeds->left && (!seeds->until || clock() < seeds->until);
+
+	seeds->left -= more;
+	seeds->seed = more ? seeds->next++ : 0;
+	return more;
+}
+
+/* At the end of the program: a test that has a seed at hand was left by a failed assertion. Does nothing otherwise. */
+static inline void random_flow_tell(const struct random_seeds *seeds)
+{
+	if (seeds->seed)
+		fprintf(stderr, "to repeat it: PTL_RANDOM_FIRST=%llu PTL_RANDOM_PROGRAMS=1\n",
+			(unsigned long long)seeds->seed);
 }
 
 /* Without features: what benchmarks run. */

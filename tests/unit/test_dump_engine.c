@@ -91,28 +91,25 @@ static struct ptl_trace *make_trace(void (*code)(struct dump_trace *), size_t pt
 	return dump_trace_finish(&made);
 }
 
-/* The seed at hand: what a failure is repeated with. */
-static uint64_t running;
+static struct random_seeds seeds;
 
 /* Every engine sees what was executed, however the code is cut up; and they agree about blocks. */
 static void random_programs(void **state)
 {
-	const struct random_seeds seeds = random_flow_seeds(100);
-
 	(void)state;
-	for (uint64_t seed = seeds.first; seed <= seeds.last; seed++) {
-		running = seed;
+	seeds = random_flow_seeds(100);
+	while (random_flow_next(&seeds)) {
 		struct ptl_trace *traces[2];
 		size_t blocks = 0, branches = 0;
 
-		random_flow_make(flow, seed, STEPS);
+		random_flow_make(flow, seeds.seed, STEPS);
 		traces[0] = make_trace(whole_image, flow->pt_size);
 		traces[1] = make_trace(patchwork, flow->pt_size);
 		for (size_t i = 0; ptl_engines[i]; i++) {
 			for (unsigned k = 0; k < 2; k++) {
 				struct seen seen;
 
-				decode(traces[k], ptl_engines[i], 1 + seed % 3, &seen);
+				decode(traces[k], ptl_engines[i], 1 + seeds.seed % 3, &seen);
 				check_truth(flow, &seen);
 				if (!blocks) {
 					blocks = seen.blocks;
@@ -723,7 +720,6 @@ int main(void)
 
 	int failures = cmocka_run_group_tests(tests, set_up, tear_down);
 
-	if (failures)
-		fprintf(stderr, "PTL_RANDOM_FIRST=%llu PTL_RANDOM_PROGRAMS=1\n", (unsigned long long)running);
+	random_flow_tell(&seeds);
 	return failures;
 }

@@ -187,18 +187,19 @@ static void damage(struct random_flow *flow, unsigned count)
 			(uint8_t)(1u << pt_random_below(&flow->random, 8));
 }
 
+static struct random_seeds seeds;
+
 static void random_programs(void **state)
 {
-	const char *wanted = getenv("PTL_RANDOM_PROGRAMS");
-	unsigned long programs = wanted ? strtoul(wanted, NULL, 10) : PROGRAMS;
 	struct random_flow *flow = malloc(sizeof(*flow));
 	struct totals *totals = calloc(1, sizeof(*totals));
 
 	(void)state;
 	assert_non_null(flow);
 	assert_non_null(totals);
-	for (unsigned long seed = 1; seed <= programs; seed++) {
-		random_flow_make(flow, seed, STEPS);
+	seeds = random_flow_seeds(PROGRAMS);
+	while (random_flow_next(&seeds)) {
+		random_flow_make(flow, seeds.seed, STEPS);
 		lanes_equal(flow, totals, true);
 		lanes_equal(flow, totals, false);
 		for (unsigned round = 0; round < 3; round++) {
@@ -316,5 +317,8 @@ int main(void)
 		cmocka_unit_test(contexts_end),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failures = cmocka_run_group_tests(tests, NULL, NULL);
+
+	random_flow_tell(&seeds);
+	return failures;
 }

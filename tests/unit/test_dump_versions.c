@@ -19,8 +19,7 @@
 
 static struct random_flow *flow; /* too large for the stack */
 static struct random_changes *changes;
-/* The seed at hand of each test: what a failure is repeated with. 0: the test is done, or did not begin. */
-static uint64_t at_psb, by_time;
+static struct random_seeds at_psb, by_time; /* of two tests */
 
 static int set_up(void **state)
 {
@@ -128,10 +127,10 @@ static void check_engine(struct ptl_trace *trace, const struct ptl_engine_class 
 /* A recorder in software makes a PSB for each change. */
 static void code_changes_at_a_psb(void **state)
 {
-	const struct random_seeds seeds = random_flow_seeds(60);
-
 	(void)state;
-	for (uint64_t seed = at_psb = seeds.first; seed <= seeds.last; at_psb = ++seed) {
+	at_psb = random_flow_seeds(60);
+	while (random_flow_next(&at_psb)) {
+		const uint64_t seed = at_psb.seed;
 		struct seen first = {.blocks = 0};
 		struct ptl_trace *trace;
 
@@ -142,16 +141,15 @@ static void code_changes_at_a_psb(void **state)
 		check_counts(trace, 1 + seed % 3);
 		ptl_close(trace);
 	}
-	at_psb = 0;
 }
 
 /* A CPU does not. The libipt engines see a change at the next place where they look at the time, so they are left out. */
 static void code_changes_by_time(void **state)
 {
-	const struct random_seeds seeds = random_flow_seeds(60);
-
 	(void)state;
-	for (uint64_t seed = by_time = seeds.first; seed <= seeds.last; by_time = ++seed) {
+	by_time = random_flow_seeds(60);
+	while (random_flow_next(&by_time)) {
+		const uint64_t seed = by_time.seed;
 		struct seen first = {.blocks = 0};
 		struct ptl_trace *trace;
 
@@ -163,7 +161,80 @@ static void code_changes_by_time(void **state)
 		check_counts(trace, 1 + seed % 3);
 		ptl_close(trace);
 	}
-	by_time = 0;
+}
+
+/* ---- a loop that counting takes many bits of at a time ----------------------------------------------------- */
+
+#define LOOP 0x400000ull
+#define LOOP_SEGMENTS 60
+#define LOOP_PACKETS 60 /* of TNT, 47 bits each */
+
+/* Eight bytes in three ways, and JZ back to them. */
+static const struct {
+	uint8_t code[10];
+	unsigned instructions;
+} loops[] = {
+	{{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x74, 0xf6}, 9},
+	{{0x89, 0xd8, 0x89, 0xd8, 0x89, 0xd8, 0x89, 0xd8, 0x74, 0xf6}, 5},
+	{{0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00, 0x74, 0xf6}, 2},
+};
+
+static size_t put_loop_segment(uint8_t *pt)
+{
+	uint64_t last_ip = 0;
+	size_t size = ptl_pt_put_psb(pt);
+
+	size += ptl_pt_put_mode_exec(pt + size, true, false, true);
+	size += ptl_pt_put_fup(pt + size, &last_ip, LOOP);
+	size += ptl_pt_put_psbend(pt + size);
+	for (unsigned i = 0; i < LOOP_PACKETS; i++)
+		size += ptl_pt_put_tnt(pt + size, (1ull << (PTL_PT_TNT_64_MAX + 1)) - 1);
+	return size;
+}
+
+/* The loop's code is another in each segment, as one image, a code event, or both. */
+static void loops_that_change(void **state)
+{
+	const struct ptl_machine machine = {
+		.source = "test", .software = true, .mode = 64, .clock = PTL_CLOCK_MONOTONIC, .tsc_multiplier = 1};
+	static uint8_t pt[LOOP_SEGMENTS * LOOP_PACKETS * 16];
+	struct ptl_view_options options = {.engine = &ptl_engine_native};
+	struct pt_random random = pt_random(1);
+	struct ptl_timeline *timeline;
+	struct dump_trace made;
+	uint64_t expected = 0;
+	uint32_t stream;
+	size_t size = 0;
+
+	(void)state;
+	dump_trace_start(&made, &machine);
+	dump_trace_load(&made, 1, PID, "loop", LOOP, 0x1000, loops[0].code, sizeof(loops[0].code));
+	stream = dump_trace_stream(&made, PID, PID);
+	for (unsigned i = 0; i < LOOP_SEGMENTS; i++) {
+		const size_t n = pt_random_below(&random, 3);
+
+		if (pt_random_below(&random, 4))
+			dump_trace_code(&made, 10 + i, PID, LOOP, sizeof(loops[n].code), loops[n].code, sizeof(loops[n].code));
+		else
+			dump_trace_load(&made, 10 + i, PID, "loop", LOOP, 0x1000, loops[n].code, sizeof(loops[n].code));
+		assert_int_equal(ptl_writer_psb(made.writer, stream, size, 10 + i), 0);
+		size += put_loop_segment(pt + size);
+		expected += (uint64_t)LOOP_PACKETS * PTL_PT_TNT_64_MAX * loops[n].instructions;
+	}
+	assert_int_equal(ptl_writer_bytes(made.writer, stream, pt, size, 10), 0);
+	struct ptl_trace *trace = dump_trace_finish(&made);
+
+	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
+	for (options.threads = 1; options.threads < 4; options.threads++) {
+		struct ptl_stats stats;
+
+		assert_int_equal(ptl_stats_run(trace, timeline, &options, false, 0, &stats), 0);
+		assert_int_equal(stats.total.gaps, 0);
+		assert_int_equal(stats.total.instructions, expected);
+		ptl_stats_free(&stats);
+	}
+	ptl_timeline_free(timeline);
+	ptl_close(trace);
 }
 
 int main(void)
@@ -171,11 +242,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_changes_at_a_psb),
 		cmocka_unit_test(code_changes_by_time),
+		cmocka_unit_test(loops_that_change),
 	};
 	int failures = cmocka_run_group_tests(tests, set_up, tear_down);
 
-	if (at_psb || by_time)
-		fprintf(stderr, "repeat: PTL_RANDOM_FIRST=%llu PTL_RANDOM_PROGRAMS=1\n",
-			(unsigned long long)(at_psb ? at_psb : by_time));
+	random_flow_tell(&at_psb);
+	random_flow_tell(&by_time);
 	return failures;
 }
