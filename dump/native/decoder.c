@@ -14,6 +14,17 @@
 /* Beyond this size of blocks and nodes, all are forgotten before the next segment. */
 #define CODE_LIMIT (64u << 20)
 
+void native_decoder_forget_ways(struct native_decoder *decoder)
+{
+	struct native_decoder *each = decoder;
+
+	do {
+		native_output_flush(&each->out);
+		each = each->others;
+	} while (each != decoder);
+	native_memo_forget(decoder->code);
+}
+
 /* Nodes are not what they were: flow goes on at ip, if it was somewhere. */
 static void find_again(struct native_decoder *decoder, uint64_t ip)
 {
@@ -254,6 +265,7 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 
 	*decoder = (struct native_decoder){.machine = *machine, .errata = ptl_errata_of(machine)};
 	decoder->code = &decoder->known_code;
+	decoder->others = decoder;
 	status = open_output(decoder);
 	if (status < 0)
 		return status;
@@ -263,14 +275,28 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 	return status;
 }
 
-int native_decoder_join(struct native_decoder *decoder, const struct native_decoder *other)
+int native_decoder_join(struct native_decoder *decoder, struct native_decoder *other)
 {
+	int status;
+
 	*decoder = (struct native_decoder){.machine = other->machine, .errata = other->errata, .code = other->code};
-	return open_output(decoder);
+	decoder->others = decoder;
+	status = open_output(decoder);
+	if (status < 0)
+		return status;
+	decoder->others = other->others;
+	other->others = decoder;
+	return 0;
 }
 
 void native_decoder_close(struct native_decoder *decoder)
 {
+	struct native_decoder *before = decoder;
+
+	while (before && before->others != decoder)
+		before = before->others;
+	if (before)
+		before->others = decoder->others;
 	native_code_close(&decoder->known_code);
 	native_output_close(&decoder->out);
 }

@@ -33,6 +33,7 @@ enum native_place {
 
 struct native_decoder {
 	struct native_code *code; /* known_code, or that of another decoder of the same thread */
+	struct native_decoder *others; /* of the same code, in a ring that this one is in */
 	struct native_code known_code;
 	struct native_output out;
 	struct native_clock clock;
@@ -104,8 +105,11 @@ struct native_lane;
 int native_decoder_open(struct native_decoder *decoder, struct native_source source,
 			const struct ptl_machine *machine);
 /* A decoder that shares the code of another, which outlives it; both are of one thread. PTL_NO_MEMORY. */
-int native_decoder_join(struct native_decoder *decoder, const struct native_decoder *other);
+int native_decoder_join(struct native_decoder *decoder, struct native_decoder *other);
 void native_decoder_close(struct native_decoder *decoder);
+
+/* Forgets all ways. All decoders of the code hand over what they have collected, as that points to ways. */
+void native_decoder_forget_ways(struct native_decoder *decoder);
 
 /* All code may be another from here on; flow goes on at the same address. */
 void native_decoder_forget(struct native_decoder *decoder);

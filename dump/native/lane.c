@@ -71,7 +71,7 @@ void native_lane_give_back(struct native_lane *lane, const uint8_t *behind)
 
 /* ---- all lanes --------------------------------------------------------------------------------------------- */
 
-int native_lanes_open(struct native_lane **lanes, const struct native_decoder *first)
+int native_lanes_open(struct native_lane **lanes, struct native_decoder *first)
 {
 	struct native_lane *opened = calloc(NATIVE_LANES, sizeof(*opened));
 	int status = opened ? 0 : ptl_fail_memory("lanes", NATIVE_LANES * sizeof(*opened));

@@ -49,7 +49,7 @@ struct native_lane {
 /* Whether packets that can be taken as bits are ahead, in a state where they mean nothing else. */
 bool native_lane_ready(const struct native_lane *lane);
 /* Lanes that count segments of the same code; `first` is a decoder of its own. PTL_NO_MEMORY. */
-int native_lanes_open(struct native_lane **lanes, const struct native_decoder *first);
+int native_lanes_open(struct native_lane **lanes, struct native_decoder *first);
 void native_lanes_close(struct native_lane *lanes);
 
 /* Begins the segment that is the lane's input, which is not busy. */

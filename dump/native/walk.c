@@ -153,10 +153,8 @@ static const struct native_memo *find_way(struct native_decoder *decoder, uint32
 {
 	const struct native_memo *memo;
 
-	if (native_memo_full(decoder->code)) {
-		native_output_flush(&decoder->out);
-		native_memo_forget(decoder->code);
-	}
+	if (native_memo_full(decoder->code))
+		native_decoder_forget_ways(decoder);
 	memo = native_memo_make(decoder->code, decoder->node, key);
 	if (!memo)
 		fail_memory(decoder);
