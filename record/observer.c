@@ -25,6 +25,8 @@
 #define MAPS_FIRST (4 * MILLISECOND)
 #define MAPS_LAST (1000 * MILLISECOND)
 #define ANCESTORS_MAX 256
+/* How long the kernel may take to tell of an end that a look has found. */
+#define END_PATIENCE (50 * MILLISECOND)
 
 int record_observer_new(struct record_capture *capture, uint32_t first_number,
 			struct record_observer **observer)
@@ -35,7 +37,7 @@ int record_observer_new(struct record_capture *capture, uint32_t first_number,
 		return ptl_fail_memory("observer", sizeof(*made));
 	made->capture = capture;
 	made->next_number = first_number;
-	made->looked = record_now();
+	made->looked = made->looking = record_now();
 	*observer = made;
 	return 0;
 }
@@ -49,7 +51,7 @@ static void free_process(struct record_observed *process)
 	free(process);
 }
 
-static struct record_observed *find(const struct record_observer *observer, uint32_t pid)
+struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid)
 {
 	const uint64_t *value = ptl_hash_map_get(&observer->processes, pid);
 
@@ -66,6 +68,8 @@ void record_observer_free(struct record_observer *observer)
 	while (ptl_hash_map_next(&observer->processes, &at, &pid, &value))
 		free_process((struct record_observed *)(uintptr_t)value);
 	ptl_hash_map_free(&observer->processes);
+	ptl_hash_map_free(&observer->told);
+	record_sideband_close(observer->sideband);
 	free(observer->pids);
 	free(observer);
 }
@@ -86,7 +90,7 @@ static struct ptl_message header(uint16_t type, size_t size, uint32_t tid, uint6
 		.size = (uint32_t)size, .type = type, .tid = tid, .time = time};
 }
 
-static int send_start(struct record_observer *observer, const struct record_observed *process,
+int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
 		      const struct record_observed *forked_from, uint32_t parent, uint64_t time)
 {
 	struct ptl_message_process_start start = {
@@ -103,7 +107,7 @@ static int send_start(struct record_observer *observer, const struct record_obse
 }
 
 /* The program that the process runs, by these strings. */
-static int send_program(struct record_observer *observer, struct record_observed *process,
+int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
 			const struct ptl_bytes *strings, uint64_t time)
 {
 	struct ptl_message_exec exec = {
@@ -138,7 +142,7 @@ static int send_found_program(struct record_observer *observer, struct record_ob
 
 	record_proc_strings(process->pid, &strings);
 	status = strings.failed ? ptl_fail_memory("command line", strings.size)
-				: send_program(observer, process, &strings, time);
+				: record_observer_send_program(observer, process, &strings, time);
 	ptl_bytes_free(&strings);
 	return status;
 }
@@ -163,6 +167,7 @@ static int add(struct record_observer *observer, uint32_t pid, const struct reco
 	process->number = observer->next_number++;
 	process->start_ticks = stat->start_ticks;
 	process->program = stat->program;
+	process->program_looked = observer->looking;
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	status = ptl_hash_map_put(&process->threads, pid, 0);
 	if (status == 0)
@@ -200,9 +205,9 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 	for (; *argv; argv++)
 		ptl_write_bytes(&strings, *argv, strlen(*argv) + 1);
 	status = strings.failed ? ptl_fail_memory("command line", strings.size)
-				: send_start(observer, process, NULL, (uint32_t)getpid(), time);
+				: record_observer_send_start(observer, process, NULL, (uint32_t)getpid(), time);
 	if (status == 0)
-		status = send_program(observer, process, &strings, time);
+		status = record_observer_send_program(observer, process, &strings, time);
 	ptl_bytes_free(&strings);
 	return status;
 }
@@ -211,11 +216,13 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 static int add_child(struct record_observer *observer, uint32_t pid,
 		     const struct record_proc_stat *stat)
 {
-	struct record_observed *parent = find(observer, stat->parent), *process;
+	struct record_observed *parent = record_observer_find(observer, stat->parent), *process;
 	uint64_t time = record_proc_start_time(stat->start_ticks);
 	bool same_program;
 	int status;
 
+	if (record_observer_was_told(observer, pid, time))
+		return 0;
 	if (parent && parent->ended)
 		parent = NULL;
 	if (time < (parent ? parent->looked : observer->looked))
@@ -227,7 +234,7 @@ static int add_child(struct record_observer *observer, uint32_t pid,
 	same_program = parent && stat->program && stat->program == parent->program;
 	process->looked = process->maps_looked = time;
 	look_at_maps_soon(process, time);
-	status = send_start(observer, process, same_program ? parent : NULL, stat->parent, time);
+	status = record_observer_send_start(observer, process, same_program ? parent : NULL, stat->parent, time);
 	if (status == 0 && same_program)
 		return record_observer_inherit(process, parent);
 	return status == 0 ? send_found_program(observer, process, time) : status;
@@ -240,7 +247,7 @@ static bool is_descendant(const struct record_observer *observer,
 	struct record_proc_stat stat = *child;
 
 	for (unsigned i = 0; observer->follows && i < ANCESTORS_MAX && stat.parent > 1; i++) {
-		const struct record_observed *parent = find(observer, stat.parent);
+		const struct record_observed *parent = record_observer_find(observer, stat.parent);
 
 		if (stat.parent == (uint32_t)getpid() || (parent && !parent->attached))
 			return true;
@@ -252,7 +259,7 @@ static bool is_descendant(const struct record_observer *observer,
 
 int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now)
 {
-	struct record_observed *process = find(observer, pid);
+	struct record_observed *process = record_observer_find(observer, pid);
 	struct record_proc_stat stat;
 	int status;
 
@@ -267,7 +274,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 		return 0;
 	if (is_descendant(observer, &stat)) {
 		status = add_child(observer, pid, &stat);
-		process = find(observer, pid);
+		process = record_observer_find(observer, pid);
 		return status == 0 && process ? record_observer_look_at_maps(observer, process, now)
 					      : status;
 	}
@@ -278,7 +285,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 	process->attached = true;
 	process->looked = process->maps_looked = observer->looked;
 	look_at_maps_soon(process, now);
-	status = send_start(observer, process, NULL, stat.parent, observer->looked);
+	status = record_observer_send_start(observer, process, NULL, stat.parent, observer->looked);
 	if (status == 0)
 		status = send_found_program(observer, process, observer->looked);
 	if (status == 0)
@@ -288,7 +295,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-static int end(struct record_observer *observer, struct record_observed *process, uint64_t now)
+int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	struct ptl_message last = header(PTL_MSG_THREAD_END, sizeof(last), 0, now);
 	uint32_t wait_status;
@@ -311,34 +318,14 @@ static int end(struct record_observer *observer, struct record_observed *process
 int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status,
 			   uint64_t now)
 {
-	struct record_observed *process = find(observer, pid);
+	struct record_observed *process;
 	int status = record_model_exit_status(observer->capture->model, pid, wait_status);
 
-	return process && status == 0 ? end(observer, process, now) : status;
-}
-
-int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead,
-			 uint64_t now)
-{
-	struct record_observed process = {
-		.pid = dead->pid, .pidfd = -1, .found = dead->ran_before};
-	struct ptl_bytes strings = {0};
-	int status;
-
-	if (find(observer, dead->pid) || record_model_has(observer->capture->model, dead->pid))
-		return 0;
-	process.number = observer->next_number++;
-	/* As if argv were the program's name alone. */
-	ptl_write_bytes(&strings, dead->program, strlen(dead->program) + 1);
-	ptl_write_bytes(&strings, "\0", 2);
-	ptl_write_bytes(&strings, dead->program, strlen(dead->program) + 1);
-	status = strings.failed ? ptl_fail_memory("command line", strings.size)
-				: send_start(observer, &process, NULL, dead->parent,
-					     observer->looked);
+	/* Before anything of it is over: the kernel may know more of it, or of its children. */
 	if (status == 0)
-		status = send_program(observer, &process, &strings, observer->looked);
-	ptl_bytes_free(&strings);
-	return status == 0 ? end(observer, &process, now) : status;
+		status = record_observer_take_past(observer, now, true);
+	process = record_observer_find(observer, pid);
+	return process && status == 0 ? record_observer_end(observer, process, now) : status;
 }
 
 static bool is_dead(const struct record_observed *process)
@@ -359,7 +346,7 @@ struct thread_look {
 static int see_child(void *context, uint32_t pid)
 {
 	struct thread_look *look = context;
-	const struct record_observed *known = find(look->observer, pid);
+	const struct record_observed *known = record_observer_find(look->observer, pid);
 	struct record_proc_stat stat;
 
 	if (known)
@@ -410,13 +397,28 @@ static int end_threads(struct record_observer *observer, struct record_observed 
 static int look_at_program(struct record_observer *observer, struct record_observed *process,
 			   const struct record_proc_stat *stat, uint64_t now)
 {
-	if (!stat->program || stat->program == process->program)
+	if (!stat->program)
+		return 0;
+	process->program_looked = now;
+	if (stat->program == process->program)
 		return 0;
 	process->program = stat->program;
 	process->map_count = 0;
 	process->maps_looked = process->looked;
 	look_at_maps_soon(process, now);
 	return send_found_program(observer, process, process->looked);
+}
+
+/* A look finds it dead: the kernel tells when it died, and what it did at last, or has not. */
+static int found_dead(struct record_observer *observer, struct record_observed *process,
+		      uint64_t now)
+{
+	if (!process->dead_since)
+		process->dead_since = now;
+	if (observer->sideband && !process->attached && !observer->finishing &&
+	    now - process->dead_since < END_PATIENCE)
+		return 0;
+	return record_observer_end(observer, process, process->dead_since);
 }
 
 /* Looks at one process; an entry of a dead one is removed when its pid is free again. */
@@ -433,8 +435,8 @@ static int look_at(struct record_observer *observer, struct record_observed *pro
 						  stat.exit_status);
 	/* One of ours is waited for by ourselves: its end comes with its exit status. */
 	if (status == 0 && !process->ours && (!exists || is_dead(process)))
-		status = end(observer, process, now);
-	if (status < 0 || process->ended || !exists)
+		status = found_dead(observer, process, now);
+	if (status < 0 || process->ended || process->dead_since || !exists)
 		return status;
 	status = look_at_program(observer, process, &stat, now);
 	if (status == 0)
@@ -473,15 +475,20 @@ static int list_pids(struct record_observer *observer, size_t *count)
 	return 0;
 }
 
-static void forget_if_gone(struct record_observer *observer, struct record_observed *process)
+/* The kernel may yet tell of it. */
+static int forget_if_gone(struct record_observer *observer, struct record_observed *process,
+			  uint64_t now)
 {
 	struct record_proc_stat stat;
+	int status;
 
 	if (!process->ended || (record_proc_stat(process->pid, &stat) &&
 				stat.start_ticks == process->start_ticks))
-		return;
+		return 0;
+	status = ptl_hash_map_put(&observer->told, process->pid, now);
 	ptl_hash_map_remove(&observer->processes, process->pid);
 	free_process(process);
+	return status;
 }
 
 /* Children that lost their parent are ours now. */
@@ -496,13 +503,15 @@ static int look(struct record_observer *observer, uint64_t now)
 	size_t count;
 	int status = list_pids(observer, &count);
 
+	observer->looking = now;
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		struct record_observed *process = find(observer, observer->pids[i]);
+		struct record_observed *process = record_observer_find(observer, observer->pids[i]);
 
 		if (!process)
 			continue;
 		status = look_at(observer, process, now);
-		forget_if_gone(observer, process);
+		if (status == 0)
+			status = forget_if_gone(observer, process, now);
 	}
 	if (status == 0 && observer->follows)
 		status = record_proc_threads((uint32_t)getpid(), see_own_thread, &own);
@@ -522,10 +531,10 @@ static uint64_t cpu_time(void)
 int record_observer_step(struct record_observer *observer, uint64_t now)
 {
 	uint64_t before, taken;
-	int status;
+	int status = record_observer_take_past(observer, now, false);
 
-	if (now < observer->due)
-		return 0;
+	if (status < 0 || now < observer->due)
+		return status;
 	before = cpu_time();
 	status = look(observer, now);
 	taken = cpu_time() - before;
@@ -543,9 +552,16 @@ int record_observer_finish(struct record_observer *observer, uint64_t now)
 {
 	uint64_t pid, value;
 	size_t at = 0;
+	int status;
 
 	while (ptl_hash_map_next(&observer->processes, &at, &pid, &value))
 		((struct record_observed *)(uintptr_t)value)->maps_due = 0;
 	record_model_reach(observer->capture->model, now);
-	return look(observer, now);
+	status = record_observer_take_past(observer, now, true);
+	observer->finishing = true;
+	if (status == 0)
+		status = look(observer, now);
+	if (status == 0)
+		status = record_observer_take_past(observer, now, true);
+	return status < 0 ? status : record_observer_lose_past(observer);
 }

@@ -3,8 +3,8 @@
  * Tells of processes that run natively, without privileges: /proc is looked at again and again, and
  * what has changed goes to the capture's model as messages of the kind the software source sends.
  *
- * So a process or thread that lives for less time than from one look to the next may not be seen,
- * and times are those of looks: a start or a load has the time of the last look at which it was not
+ * So a process or thread that lives for less time than from one look to the next may not be seen; of
+ * such a process the kernel's own events tell after its end, where they are permitted. Times are those of looks: a start or a load has the time of the last look at which it was not
  * there, an end that of the first at which it was not there any more. Every event of a process is
  * therefore between its start and its end.
  */
@@ -26,6 +26,13 @@ struct record_observer;
 int record_observer_new(struct record_capture *capture, uint32_t first_number,
 			struct record_observer **observer);
 void record_observer_free(struct record_observer *observer);
+
+/*
+ * Has the kernel tell of what this process starts next, so that no descendant is missed however short
+ * it lives: called before the command is started. PTL_SYSTEM where that is not permitted, with the
+ * cause; looks at /proc are all there is then.
+ */
+int record_observer_listen(struct record_observer *observer);
 
 /* The command was started as our child at this time; argv is what it was given. */
 int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,

@@ -43,8 +43,9 @@ static bool overlaps(const struct record_observed_map *maps, size_t count,
 	return found && found->base < range->base + range->size;
 }
 
-static int send_load(struct record_observer *observer, struct record_observed *process,
-		     const struct record_observed_map *map, struct pq_map_entry *entry)
+int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
+			      const struct record_observed_map *map,
+			      const struct pq_map_entry *entry)
 {
 	const struct record_mapping mapping = {
 		.pid = process->pid,
@@ -141,10 +142,11 @@ static int take(struct record_observer *observer, struct record_observed *proces
 	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
 	pq_maps_check(root, entry);
 	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
-	return send_load(observer, process,
-			 &(struct record_observed_map){map.base, map.size, map.file_offset,
-						       entry->device, map.inode, map.protection},
-			 entry);
+	return record_observer_send_load(
+		observer, process,
+		&(struct record_observed_map){map.base, map.size, map.file_offset, entry->device,
+					      map.inode, map.protection},
+		entry);
 }
 
 int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process,

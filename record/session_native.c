@@ -51,6 +51,14 @@ static int open_source(struct record_session *session)
 				    "those that write events are in the trace");
 	status = record_observer_new(&session->capture, FIRST_NUMBER, &state->observer);
 	session->observer = state->observer;
+	if (status < 0 || !session->has_command)
+		return status;
+	status = record_observer_listen(state->observer);
+	if (status == PTL_SYSTEM) {
+		ptl_message_note("processes that live only milliseconds may be missing: the kernel does "
+				 "not let us hear of them (%s)", ptl_error_text());
+		status = 0;
+	}
 	return status;
 }
 

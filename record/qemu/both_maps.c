@@ -12,6 +12,25 @@
 
 #define DELETED " (deleted)"
 
+bool pq_maps_name(struct pq_map_entry *entry, const char *name, size_t length)
+{
+	if (length >= sizeof(entry->path))
+		return false;
+	entry->path[0] = 0;
+	/* What is no path is a name for anonymous memory, like [heap]. */
+	if (entry->inode == 0)
+		return true;
+	memcpy(entry->path, name, length);
+	entry->path[length] = 0;
+	if (length > strlen(DELETED) && !strcmp(entry->path + length - strlen(DELETED), DELETED)) {
+		entry->path[length - strlen(DELETED)] = 0;
+		entry->deleted = true;
+	}
+	if (!strncmp(entry->path, "/memfd:", 7))
+		entry->deleted = true;
+	return true;
+}
+
 bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
 {
 	unsigned long long base, end, offset, inode;
@@ -24,11 +43,6 @@ bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
 	    !path_at || strlen(protection) != 4)
 		return false;
 
-	const char *path = line + path_at;
-	size_t length = strcspn(path, "\n");
-
-	if (length >= sizeof(entry->path))
-		return false;
 	*entry = (struct pq_map_entry){
 		.base = base,
 		.end = end,
@@ -39,18 +53,7 @@ bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
 		.executable = protection[2] == 'x',
 		.shared = protection[3] == 's',
 	};
-	/* What is no path is a name for anonymous memory, like [heap]. */
-	if (inode == 0)
-		return true;
-	memcpy(entry->path, path, length);
-	entry->path[length] = 0;
-	if (length > strlen(DELETED) && !strcmp(entry->path + length - strlen(DELETED), DELETED)) {
-		entry->path[length - strlen(DELETED)] = 0;
-		entry->deleted = true;
-	}
-	if (!strncmp(entry->path, "/memfd:", 7))
-		entry->deleted = true;
-	return true;
+	return pq_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
 }
 
 void pq_maps_check(const char *root, struct pq_map_entry *entry)

@@ -5,6 +5,7 @@
 #define PTL_RECORD_QEMU_MAPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record/qemu/channel.h"
@@ -25,6 +26,10 @@ struct pq_map_entry {
 
 /* Parses one line of /proc/<pid>/maps. False if it is none. Does not look at the file. */
 bool pq_maps_parse(const char *line, struct pq_map_entry *entry);
+
+/* The name that the kernel shows for the entry's mapping, whose inode is set: a path, or one that says that it is gone.
+ * What is no path leaves the entry's path empty. False if it is too long. */
+bool pq_maps_name(struct pq_map_entry *entry, const char *name, size_t length);
 
 /* Does the path still lead to the file that is mapped? Some file systems show another device number
  * there. root is the process's root directory ("" for one's own). */

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import SCRATCH, dump, expect, expect_equal, lines, main, path, record, start
+from record_test import SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start
 
 NONE = ("--source=none",)
 
@@ -47,6 +47,21 @@ def process_tree():
     images = {image["path"] for image in lines("images", "a.ptl") if image["pid"] == inner["pid"]}
     expect(os.path.realpath("/bin/sh") in images, images)
     expect(any("libc.so" in image for image in images), images)
+
+
+def short_processes():
+    """processes that live shorter than a look are told, where the kernel lets us hear of them"""
+    done = record("-o", "a.ptl", *NONE, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done; (:)")
+    if "may be missing" in done.stderr:
+        raise Skip("no kernel events: " + done.stderr.splitlines()[0])
+    processes = lines("processes", "a.ptl")
+    expect_equal(len(processes), 12, processes)
+    expect_equal([process["parent_pid"] for process in processes[1:]], 11 * [processes[0]["pid"]], processes)
+    for process in processes[1:11]:
+        expect_equal(os.path.basename(process["programs"][-1]["path"]), "true", process)
+        expect(processes[0]["start"] <= process["start"] <= process["end"] <= processes[0]["end"], processes)
+        images = {image["path"] for image in lines("images", "--pid", str(process["pid"]), "a.ptl")}
+        expect(os.path.realpath("/bin/true") in images and any("libc.so" in image for image in images), images)
 
 
 def threads():
@@ -95,4 +110,5 @@ def no_packets():
     expect_equal(os.listdir(SCRATCH), [])
 
 
-sys.exit(main([exit_statuses, runs_natively, process_tree, threads, duration, interrupt_twice, no_packets]))
+sys.exit(main([exit_statuses, runs_natively, process_tree, short_processes, threads, duration,
+               interrupt_twice, no_packets]))
