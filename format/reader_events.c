@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "format/events.h"
 #include "format/reader_internal.h"
+#include "format/reader_spill.h"
 
 /* Decoded events take more than their bytes; this many times the cache's bound is the merge's. */
 #define MEMORY_FACTOR 4
@@ -24,6 +25,8 @@ struct source {
 	struct ptl_event_block block;
 	struct ptl_bytes raw; /* the payload that the block points into */
 	size_t memory;        /* of both; kept for the next buffer */
+	bool is_spilled;      /* the events of the open buffer are in a file instead */
+	struct ptl_spilled spilled;
 };
 
 /* A place in the heap. */
@@ -44,6 +47,8 @@ struct merge {
 	struct node *heap; /* the lowest (time, stream) first */
 	size_t count;
 	size_t memory;
+	struct source scratch; /* decodes what is spilled at once */
+	struct ptl_spill spill;
 };
 
 /* Sources lie in the order of their inputs and of their streams' ids. */
@@ -97,9 +102,10 @@ static void free_source(struct merge *merge, struct source *source)
 {
 	ptl_event_block_free(&source->block);
 	ptl_bytes_free(&source->raw);
+	ptl_spilled_free(&source->spilled);
 	merge->memory -= source->memory;
 	source->memory = 0;
-	source->is_open = false;
+	source->is_open = source->is_spilled = false;
 }
 
 /* Events are read once, so their payloads go past the cache, into memory that is used again. */
@@ -125,9 +131,7 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 	return status;
 }
 
-/*
- * Counts what the buffer will need, unless that would pass the bound; one buffer is always allowed.
- */
+/* Counts what the buffer will need, unless that would pass the bound. */
 static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
 	const size_t bound = merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
@@ -137,11 +141,41 @@ static bool take_memory(struct merge *merge, struct source *source, const struct
 
 	if (needed <= source->memory)
 		return true;
-	if (others && (others > bound || needed > bound - others))
+	if (others > bound || needed > bound - others)
 		return false;
 	merge->memory = others + needed;
 	source->memory = needed;
 	return true;
+}
+
+/* The events of a buffer for which there is no memory go to a file. */
+static int spill_buffer(struct merge *merge, struct source *source, size_t entry)
+{
+	int status = decode_buffer(source->trace, entry, &merge->scratch);
+
+	source->is_spilled = true;
+	if (!status)
+		status = ptl_spill(&merge->spill, &source->spilled, &merge->scratch.block,
+				   source->trace->entries[entry].buffer.raw_size);
+	return status;
+}
+
+/* The time of the next event of a source, which has one. */
+static int next_time(struct merge *merge, struct source *source, uint64_t *time)
+{
+	int status = 0;
+
+	if (source->is_spilled)
+		status = ptl_spilled_time(&merge->spill, &source->spilled, time);
+	else
+		*time = ptl_event_block_time(&source->block);
+	*time += source->shift;
+	return status;
+}
+
+static bool has_more(const struct source *source)
+{
+	return source->is_spilled ? ptl_spilled_more(&source->spilled) : source->block.next < source->block.count;
 }
 
 /* Opens the current buffer. 1: it is damaged and was skipped. */
@@ -150,12 +184,9 @@ static int open_buffer(struct merge *merge, struct source *source)
 	const size_t entry = source->stream->entries[source->at];
 	int status;
 
-	if (!take_memory(merge, source, &source->trace->entries[entry].buffer))
-		return ptl_fail(
-			PTL_NO_MEMORY,
-			"merging the events of %zu streams needs more than %d times %zu bytes",
-			merge->count, MEMORY_FACTOR, merge->limit);
-	status = decode_buffer(source->trace, entry, source);
+	source->is_spilled = !take_memory(merge, source, &source->trace->entries[entry].buffer);
+	status = source->is_spilled ? spill_buffer(merge, source, entry)
+				    : decode_buffer(source->trace, entry, source);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED) {
 		source->at++;
 		return 1;
@@ -163,8 +194,7 @@ static int open_buffer(struct merge *merge, struct source *source)
 	if (status)
 		return status;
 	source->is_open = true;
-	merge->heap[0].time = ptl_event_block_time(&source->block) + source->shift;
-	return 0;
+	return next_time(merge, source, &merge->heap[0].time);
 }
 
 /* The source at the top of the heap has changed, or ended. */
@@ -205,20 +235,25 @@ static int give(struct merge *merge, struct ptl_event *event)
 	int status;
 
 	do {
-		ptl_event_block_next(&source->block, event);
+		if (source->is_spilled)
+			ptl_spilled_next(&source->spilled, event);
+		else
+			ptl_event_block_next(&source->block, event);
 		event->time += source->shift;
 		status = merge->event && in_filter(merge, event->time)
 				 ? merge->event(merge->context, &place, event)
 				 : 0;
 		if (status)
 			return status;
-		if (source->block.next == source->block.count) {
+		if (!has_more(source)) {
 			source->is_open = false;
 			source->at++;
 			settle(merge, next_buffer(merge, source, &top->time));
 			return 0;
 		}
-		top->time = ptl_event_block_time(&source->block) + source->shift;
+		status = next_time(merge, source, &top->time);
+		if (status)
+			return status;
 	} while (!other || before(top, other));
 	settle(merge, true);
 	return 0;
@@ -291,6 +326,8 @@ static void stop(struct merge *merge)
 {
 	for (size_t i = 0; i < merge->source_count; i++)
 		free_source(merge, &merge->sources[i]);
+	free_source(merge, &merge->scratch);
+	ptl_spill_free(&merge->spill);
 	free(merge->sources);
 	free(merge->heap);
 }

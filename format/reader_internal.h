@@ -137,6 +137,8 @@ void ptl_damage_free(struct ptl_trace *trace);
  * -----------------------------------------------------------------------------------------
  */
 
+/* An open file that has no name, in $TMPDIR (/tmp). PTL_SYSTEM. */
+int ptl_open_temporary(int *fd);
 /*
  * Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. PTL_CANCELLED once *cancelled
  * (which may be NULL) is set and a read has returned.

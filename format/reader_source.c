@@ -13,8 +13,7 @@
 
 #define COPY_SIZE (256u << 10)
 
-/* An open file that has no name, in $TMPDIR. */
-static int open_temporary(int *fd)
+int ptl_open_temporary(int *fd)
 {
 	const char *folder = getenv("TMPDIR");
 	char path[4096];
@@ -78,7 +77,7 @@ int ptl_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size)
 		*size = (uint64_t)end;
 		return 0;
 	}
-	status = open_temporary(&copy);
+	status = ptl_open_temporary(&copy);
 	if (status)
 		return status;
 	status = copy_all(*fd, copy, cancelled, size);

@@ -79,7 +79,7 @@ struct ptl_relogger_input {
 struct ptl_waiting {
 	uint64_t time;
 	uint64_t number; /* order of injection */
-	uint8_t *data;   /* encoded: relogger_order.c */
+	uint8_t *data;   /* as ptl_event_pack makes it */
 	size_t size;
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "format/event_pack.h"
 #include "format/relogger_internal.h"
 #include "format/vector.h"
 
@@ -45,52 +46,6 @@ static void sink(struct ptl_window *window, size_t i)
 	}
 }
 
-/* The event, its extended items, the payload, and the items' bytes, as one piece of memory. */
-static uint8_t *pack(const struct ptl_event *event, size_t *size)
-{
-	const size_t items = event->extended_count * sizeof(*event->extended);
-	uint8_t *data, *at;
-
-	*size = sizeof(*event) + items + event->payload_size;
-	for (size_t i = 0; i < event->extended_count; i++)
-		*size += event->extended[i].size;
-	data = malloc(*size);
-	if (!data)
-		return NULL;
-	memcpy(data, event, sizeof(*event));
-	at = data + sizeof(*event);
-	if (items)
-		memcpy(at, event->extended, items);
-	at += items;
-	if (event->payload_size)
-		memcpy(at, event->payload, event->payload_size);
-	at += event->payload_size;
-	for (size_t i = 0; i < event->extended_count; i++) {
-		if (event->extended[i].size)
-			memcpy(at, event->extended[i].data, event->extended[i].size);
-		at += event->extended[i].size;
-	}
-	return data;
-}
-
-static struct ptl_event unpack(uint8_t *data)
-{
-	struct ptl_event event;
-	struct ptl_extended *items = (struct ptl_extended *)(void *)(data + sizeof(event));
-	uint8_t *at;
-
-	memcpy(&event, data, sizeof(event));
-	at = data + sizeof(event) + event.extended_count * sizeof(*items);
-	event.payload = at;
-	at += event.payload_size;
-	for (size_t i = 0; i < event.extended_count; i++) {
-		items[i].data = at;
-		at += items[i].size;
-	}
-	event.extended = items;
-	return event;
-}
-
 static int declare(struct ptl_relogger *relogger)
 {
 	struct ptl_stream stream = {
@@ -107,7 +62,7 @@ static int write_first(struct ptl_relogger *relogger)
 {
 	struct ptl_window *window = &relogger->window;
 	struct ptl_waiting first = window->heap[0];
-	struct ptl_event event = unpack(first.data);
+	struct ptl_event event = ptl_event_unpack(first.data);
 	int status = window->stream == PTL_NO_ID ? declare(relogger) : 0;
 
 	if (!status)
@@ -161,9 +116,11 @@ int ptl_window_add(struct ptl_relogger *relogger, const struct ptl_event *event)
 	if (!ptl_vector_room(&window->heap, window->count,
 			     sizeof(*window->heap)))
 		return ptl_fail_memory("the reorder window", window->count * sizeof(added));
-	added.data = pack(event, &added.size);
+	added.size = ptl_event_pack_size(event);
+	added.data = malloc(added.size);
 	if (!added.data)
 		return ptl_fail_memory("an event", added.size);
+	ptl_event_pack(event, added.data);
 	window->number++;
 	window->bytes += added.size;
 	window->heap[window->count++] = added;

@@ -445,13 +445,87 @@ static int merge_with(bool apart, size_t memory_limit)
 	return status;
 }
 
-/* Only buffers whose turn has come take memory; what would pass the bound is refused. */
+/* Only buffers whose turn has come take memory; what would pass the bound waits in a file. */
 static void merging_keeps_its_bound(void **state)
 {
 	(void)state;
 	assert_done(merge_with(false, 0));
 	assert_done(merge_with(true, 4000));
-	assert_int_equal(merge_with(false, 4000), PTL_NO_MEMORY);
+	assert_done(merge_with(false, 4000));
+}
+
+static int add_everything(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct sample_content *content = context;
+
+	sample_add_event(context, trace, event);
+	ptl_sha256_add(content->hash, &event->descriptor.id, sizeof(event->descriptor.id));
+	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
+		ptl_sha256_add(content->hash, event->activity.bytes, 16);
+	for (size_t i = 0; i < event->extended_count; i++) {
+		ptl_sha256_add(content->hash, &event->extended[i].type, sizeof(event->extended[i].type));
+		ptl_sha256_add(content->hash, event->extended[i].data, event->extended[i].size);
+	}
+	return 0;
+}
+
+static void write_varied(struct ptl_writer *writer)
+{
+	static uint8_t payload[100000];
+
+	for (uint32_t i = 0; i < 8; i++) {
+		const uint32_t stream = sample_stream(writer, PTL_KIND_EVENTS, i);
+
+		for (uint32_t k = 0; k < 3000; k++) {
+			const struct ptl_extended items[] = {{.type = 3, .size = (uint16_t)(k % 41), .data = payload},
+							     {.type = 4, .size = 0}};
+			const struct ptl_event event = {
+				.descriptor.id = (uint16_t)(k % 5),
+				.time = 1000 + k * (i % 3 + 1),
+				.pid = i,
+				.tid = k % 7,
+				.flags = k % 11 ? 0 : PTL_EVENT_HAS_ACTIVITY,
+				.activity = {{(uint8_t)k}},
+				.payload = payload,
+				/* One is larger than what is read at once. */
+				.payload_size = k == 1500 ? sizeof(payload) : k % 5 ? k % 300 : 24,
+				.extended = items,
+				.extended_count = k % 13 ? 0 : 1 + k % 2,
+			};
+
+			memset(payload, (int)(k + i), 300);
+			assert_done(ptl_writer_event(writer, stream, &event));
+		}
+	}
+}
+
+/* What waits in a file comes back as it was: all of it, or where only some buffers have no room. */
+static void spilled_events_come_back(void **state)
+{
+	static const size_t limits[] = {0, 1, 600000};
+	const struct ptl_callbacks callbacks = {.event = add_everything};
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 65536});
+	uint8_t digest[3][PTL_SHA256_SIZE];
+
+	(void)state;
+	write_varied(writer);
+	assert_done(ptl_writer_close(writer));
+	for (size_t i = 0; i < 3; i++) {
+		const struct ptl_open_options options = {.memory_limit = limits[i]};
+		struct sample_content content = {.hash = ptl_sha256_new()};
+		struct ptl_trace *trace;
+
+		assert_done(ptl_open_fd(dup(fd), "sample", &options, &trace));
+		assert_done(ptl_process(trace, NULL, &callbacks, &content));
+		assert_int_equal(content.events, 8 * 3000);
+		ptl_sha256_finish(content.hash, digest[i]);
+		ptl_sha256_free(content.hash);
+		ptl_close(trace);
+	}
+	assert_memory_equal(digest[0], digest[1], PTL_SHA256_SIZE);
+	assert_memory_equal(digest[0], digest[2], PTL_SHA256_SIZE);
+	close(fd);
 }
 
 static int stop_at_third(void *context, struct ptl_trace *trace, const struct ptl_event *event)
@@ -872,6 +946,7 @@ int main(void)
 		cmocka_unit_test(events_come_back),
 		cmocka_unit_test(streams_are_merged_by_time),
 		cmocka_unit_test(merging_keeps_its_bound),
+		cmocka_unit_test(spilled_events_come_back),
 		cmocka_unit_test(a_callback_can_stop),
 		cmocka_unit_test(events_out_of_bounds_are_misuse),
 		cmocka_unit_test(bytes_and_holes_come_back),
