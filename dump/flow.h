@@ -156,7 +156,7 @@ struct ptl_mark {
 
 #define PTL_UNBOUNDED UINT32_MAX
 
-/* Blocks that were executed one after the other, with nothing between, and what they add up to. */
+/* Blocks that were executed one after the other, and what they add up to. Events may stand between them. */
 struct ptl_run {
 	const struct ptl_block *const *blocks;
 	uint64_t instructions;

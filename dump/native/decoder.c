@@ -4,6 +4,7 @@
 #include "dump/native/note.h"
 #include "dump/native/packet.h"
 #include "dump/native/quick.h"
+#include "dump/native/word.h"
 #include "dump/segment_packets.h"
 
 #include <string.h>
@@ -219,6 +220,8 @@ void native_decoder_trim(struct native_decoder *decoder)
 {
 	if (native_code_size(decoder->code) > CODE_LIMIT)
 		native_code_forget(decoder->code);
+	if (native_words_full(&decoder->code->words))
+		native_words_forget(&decoder->code->words, &decoder->code->retired);
 	native_code_drop(decoder->code);
 }
 

@@ -9,6 +9,7 @@
 #include "dump/native/block.h"
 #include "dump/native/leap.h"
 #include "dump/native/stride.h"
+#include "dump/native/word.h"
 
 #define FIRST_SLOTS (1u << 14)
 
@@ -227,6 +228,7 @@ int native_code_open(struct native_code *code, struct native_source source)
 	code->memo = tables->memo;
 	code->targets = tables->targets;
 	code->strides.table = tables->strides;
+	native_words_start(&code->words);
 	return 0;
 }
 
@@ -240,6 +242,7 @@ void native_code_close(struct native_code *code)
 	native_strides_close(&code->strides);
 	native_watch_free(&code->watch);
 	native_leaps_close(&code->leaps);
+	native_words_close(&code->words);
 	native_pages_free(code->tables, NATIVE_HUGE_PAGE);
 	free(code->lengths);
 	*code = (struct native_code){0};
@@ -256,6 +259,7 @@ void native_code_forget(struct native_code *code)
 	native_strides_forget(&code->strides);
 	native_watch_forget(&code->watch);
 	native_leaps_forget(&code->leaps);
+	native_words_forget(&code->words, &code->retired);
 	code->node_count = 0;
 	code->block_count = 0;
 	code->range = (struct native_range){.first = 1};
@@ -268,5 +272,5 @@ void native_code_drop(struct native_code *code)
 
 size_t native_code_size(const struct native_code *code)
 {
-	return code->arena.total + code->ways.total + code->retired.total;
+	return code->arena.total + code->ways.total + code->words.arena.total + code->retired.total;
 }

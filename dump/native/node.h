@@ -204,6 +204,58 @@ struct native_leaps {
 	bool full;       /* no more contexts */
 };
 
+/*
+ * All that native_quick changes, between two words of packets: eight bytes at a multiple of eight in the stream, as CPUs
+ * align packets.
+ */
+struct native_word_state {
+	uint64_t to;          /* the node: see native_to; 0: packets are disabled */
+	uint64_t last_ip;     /* without its lower 16 bits, which no packet keeps */
+	uint64_t disabled_ip; /* while packets are disabled; else 0, as it means nothing */
+	uint64_t carry;       /* the bytes before the word that begin a packet, and how many << 56 */
+	uint32_t mode;
+	uint32_t chain;       /* number of the next state of its slot; 0: none */
+};
+
+/* An event of a word: packets start or stop. */
+struct native_word_event {
+	uint64_t to;
+	uint8_t kind;    /* enum ptl_flow_kind; 0: none */
+	uint8_t flags;
+	uint16_t before; /* blocks of the word */
+	int32_t offset;  /* of the packet, from the word's start */
+};
+
+#define NATIVE_WORD_EVENTS 2
+/* So many words can be added up as one number. */
+#define NATIVE_WORD_STEPS 255
+#define NATIVE_WORD_BLOCKS (UINT16_MAX / NATIVE_WORD_STEPS)
+#define NATIVE_WORD_INSTRUCTIONS (UINT32_MAX / NATIVE_WORD_STEPS)
+
+/* What a word of packets does in a state: a cache line. */
+struct native_word {
+	uint64_t bytes;
+	uint32_t from; /* number of a state; 0: none */
+	uint32_t to;
+	const struct native_run *run; /* may have no blocks */
+	uint64_t sums; /* of the run: see native_word_blocks */
+	struct native_word_event events[NATIVE_WORD_EVENTS];
+};
+
+struct native_words {
+	struct native_word *table;        /* by number, from 1 on; NULL: not made yet */
+	uint16_t *guesses;                /* number of a word, by the last bytes alone */
+	uint16_t *places;                 /* number of a word, by state and bytes: open addressing; 0: none */
+	uint16_t *seen;                   /* traces of words that were met once */
+	uint16_t *slots;                  /* number of a state, by what it is */
+	struct native_word_state *states; /* by number - 1 */
+	uint32_t word_count;
+	uint32_t state_count;
+	struct native_arena arena;        /* runs */
+	int64_t rest;                     /* bytes of packets that are to be taken without words */
+	int32_t credit;                   /* what words have saved, in words; below 0 they do not pay */
+};
+
 /* All code of one address space in one version. */
 struct native_code {
 	struct native_source source;
@@ -222,6 +274,7 @@ struct native_code {
 	struct native_strides strides;
 	struct native_watch watch;
 	struct native_leaps leaps;
+	struct native_words words;
 	struct native_arena retired; /* forgotten, but given out in the segment at hand */
 	uint8_t *lengths; /* scratch: the block being made */
 	size_t length_capacity;

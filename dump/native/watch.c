@@ -10,6 +10,7 @@
 #include "dump/native/block.h"
 #include "dump/native/leap.h"
 #include "dump/native/stride.h"
+#include "dump/native/word.h"
 
 #define PAGES_SHIFT 12 /* log2 of the table's places */
 #define PAGES (1u << PAGES_SHIFT)
@@ -252,8 +253,10 @@ bool native_code_change(struct native_code *code, const struct native_span *chan
 	for (size_t i = 0; i < count; i++)
 		bits |= page_bits(changes[i].first, changes[i].last);
 	/* What tables hold is made of nodes. */
-	if (forget_made(code, changes, count))
+	if (forget_made(code, changes, count)) {
 		forget_entries(code, bits);
+		native_words_forget(&code->words, &code->retired);
+	}
 	code->range = (struct native_range){.first = 1};
 	return false;
 }
