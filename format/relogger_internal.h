@@ -59,7 +59,7 @@ struct ptl_relogger_input {
 	uint16_t *machines;   /* by index in the input: the index in the output */
 	size_t machine_count;
 	bool renumbered;      /* some of them differ */
-	size_t recording;     /* the first input that is a part of the same one */
+	size_t recording;     /* its number; parts of one recording have the same */
 	bool changed;         /* events are changed even if nobody asks for it */
 	const struct ptl_schema *schema; /* of the last event whose ids were changed */
 	struct ptl_bytes payload;        /* of that event */
@@ -114,6 +114,7 @@ struct ptl_relogger {
 	char *tool, *version, *command, *rules;
 	struct ptl_machine *machines; /* of the output, by index */
 	size_t machine_count;
+	size_t recordings; /* of the inputs that were numbered */
 	bool own_machines; /* records of them are written, instead of the first input's */
 	bool has_machine; /* a callback gave one */
 	struct ptl_machine machine;

@@ -180,6 +180,21 @@ static void take_machine(const struct ptl_relogger_input *input, uint16_t index,
 		machine->shift_uncertainty += input->uncertainty;
 }
 
+/* Of how many recordings a trace was made, by its history: steps that read nothing are such. */
+static size_t recordings_of(const struct ptl_trace *trace)
+{
+	size_t recordings = 0, read = 0;
+
+	for (size_t i = 0; i < ptl_provenance_count(trace); i++) {
+		const size_t inputs = ptl_provenance_at(trace, i)->inputs;
+
+		recordings += inputs == 0;
+		read += inputs;
+	}
+	recordings = recordings ? recordings : read;
+	return recordings ? recordings : 1;
+}
+
 /* Process keys of different recordings would be the same by chance; those of parts of one are meant to be. */
 static void find_recording(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
@@ -188,7 +203,9 @@ static void find_recording(struct ptl_relogger *relogger, struct ptl_relogger_in
 	while (i < input->number && !is_same_record(ptl_trace_machine(relogger->inputs[i]->trace),
 						    ptl_trace_machine(input->trace)))
 		i++;
-	input->recording = i < input->number ? relogger->inputs[i]->recording : input->number;
+	input->recording = i < input->number ? relogger->inputs[i]->recording : relogger->recordings;
+	if (i == input->number)
+		relogger->recordings += recordings_of(input->trace);
 }
 
 static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
