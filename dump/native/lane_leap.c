@@ -6,6 +6,9 @@
 #include "dump/native/leap.h"
 #include "dump/native/walk.h"
 
+/* Bytes that a lane takes in its turn at most: an MTC and a TNT-64 packet. */
+#define TURN 10
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---- the decoder's state and the lane's ------------------------------------------------------------------- */
@@ -25,27 +28,6 @@ static uint32_t context_of(struct native_decoder *decoder)
 			return 0;
 	}
 	return native_context_get(leaps, decoder->node, context);
-}
-
-bool native_leaps_lane_begin(struct native_lane *lane)
-{
-	struct native_decoder *decoder = &lane->decoder;
-	struct native_leaps *leaps = &decoder->code->leaps;
-
-	native_update_stack(decoder);
-	if (!native_leaps_begin(leaps, decoder->stack_count))
-		return false;
-	lane->context = context_of(decoder);
-	if (!lane->context) {
-		native_leaps_end(leaps, 0);
-		return false;
-	}
-	lane->clock = decoder->clock;
-	lane->here = decoder->at;
-	lane->limit = decoder->end - PTL_PT_PACKET_MAX;
-	lane->blocks = lane->instructions = 0;
-	lane->stopped = false;
-	return true;
 }
 
 bool native_leaps_lane_goes_on(const struct native_lane *lane)
@@ -88,14 +70,14 @@ void native_leaps_lane_end(struct native_lane *lane)
 struct leaper {
 	const uint8_t *at;
 	uint64_t sums;
-	uint32_t context;
+	uint64_t context;
 };
 
 /* `shifted`: see native_leap_place. */
 INLINE void leap(struct native_code *code, struct native_leap *table, struct leaper *leaper, size_t part,
-		 uint32_t shifted)
+		 uint64_t shifted)
 {
-	const uint32_t place = native_leap_place(leaper->context, shifted);
+	const uint64_t place = native_leap_place(leaper->context, shifted);
 
 	if (__builtin_expect(native_leap_at(table + part, place)->tag != leaper->context, 0))
 		native_leap_find(code, part, leaper->context, place);
@@ -111,7 +93,7 @@ INLINE struct leaper load(const struct native_lane *lane)
 INLINE void store(struct native_lane *lane, const struct leaper *leaper)
 {
 	lane->here = leaper->at;
-	lane->context = leaper->context;
+	lane->context = (uint32_t)leaper->context;
 	lane->blocks += NATIVE_SUMS_BLOCKS(leaper->sums);
 	lane->instructions += NATIVE_SUMS_INSTRUCTIONS(leaper->sums);
 }
@@ -121,28 +103,27 @@ static void take_bits(struct native_code *code, struct leaper *leaper, uint64_t 
 {
 	struct native_leap *table = code->leaps.table;
 	const unsigned first = count % NATIVE_LEAP_BITS;
-	const uint32_t first_bits = (uint32_t)(bits >> (count - first));
+	const uint64_t first_bits = bits >> (count - first);
 
 	if (first == NATIVE_LEAP_FIRST_BITS)
 		leap(code, table, leaper, NATIVE_LEAPS_FIRST, first_bits << 4);
 	else if (first)
 		leap(code, table, leaper, NATIVE_LEAPS_SHORT, (first_bits | 1u << first) << 4);
 	for (count -= first; count; count -= NATIVE_LEAP_BITS)
-		leap(code, table, leaper, 0, (uint32_t)(bits >> (count - NATIVE_LEAP_BITS) & 0xffff) << 4);
+		leap(code, table, leaper, 0, (bits >> (count - NATIVE_LEAP_BITS) & 0xffff) << 4);
 }
 
 /* Packets between whole ones, up to the next of these, or the lane stops. */
-static __attribute__((noinline)) void pass(struct native_lane *lane)
+static void pass(struct native_lane *lane)
 {
 	struct leaper leaper = load(lane);
 
 	lane->stopped = true;
-	for (unsigned i = 0; leaper.at < lane->limit && i < NATIVE_LEAPS_SUMMED / 3; i++) {
-		const uint64_t word = ptl_load64(leaper.at);
+	for (unsigned i = 0; lane->limit - leaper.at >= TURN && i < NATIVE_LEAPS_SUMMED / 3; i++) {
 		struct ptl_pt_packet packet;
 		int size;
 
-		lane->stopped = !native_is_full(word);
+		lane->stopped = !native_is_full(ptl_load64(leaper.at));
 		if (!lane->stopped)
 			break;
 		size = native_lane_packet(lane, leaper.at, &packet);
@@ -155,41 +136,61 @@ static __attribute__((noinline)) void pass(struct native_lane *lane)
 	store(lane, &leaper);
 }
 
-/* Between whole packets there is an MTC more often than anything else. */
-static __attribute__((noinline)) const uint8_t *pass_mtc(struct native_lane *lane, const uint8_t *at)
+bool native_leaps_lane_begin(struct native_lane *lane)
 {
-	while (at < lane->limit && native_is_mtc(ptl_load16(at))) {
-		native_clock_mtc(&lane->clock, at[1]);
-		at += 2;
+	struct native_decoder *decoder = &lane->decoder;
+	struct native_leaps *leaps = &decoder->code->leaps;
+
+	native_update_stack(decoder);
+	if (!native_leaps_begin(leaps, decoder->stack_count))
+		return false;
+	lane->context = context_of(decoder);
+	if (!lane->context) {
+		native_leaps_end(leaps, 0);
+		return false;
 	}
-	return at;
+	lane->clock = decoder->clock;
+	lane->here = decoder->at;
+	lane->limit = decoder->end - PTL_PT_PACKET_MAX;
+	lane->blocks = lane->instructions = 0;
+	pass(lane);
+	return true;
 }
 
-/* A whole TNT-64 packet, and what comes before it; false: the lane has stopped. */
+static __attribute__((noinline)) void take_mtc(struct native_lane *lane, uint64_t word)
+{
+	native_clock_mtc(&lane->clock, (uint8_t)(word >> 8));
+}
+
+/* A whole TNT-64 packet, and an MTC before it, which is what there most often is; false: there is something else. */
 INLINE bool take_packet(struct native_code *code, struct native_lane *lane, struct native_leap *table,
 			struct leaper *leaper)
 {
 	uint64_t word = ptl_load64(leaper->at);
 
 	if (__builtin_expect(native_is_mtc(word), 0)) {
-		leaper->at = pass_mtc(lane, leaper->at);
+		take_mtc(lane, word);
+		leaper->at += 2;
 		word = ptl_load64(leaper->at);
 	}
-	if (__builtin_expect(!native_is_full(word) || leaper->at >= lane->limit, 0)) {
-		lane->here = leaper->at;
-		lane->context = leaper->context;
-		pass(lane);
-		leaper->at = lane->here;
-		leaper->context = lane->context;
-		if (lane->stopped)
-			return false;
-		word = ptl_load64(leaper->at);
-	}
-	leap(code, table, leaper, NATIVE_LEAPS_FIRST, (uint32_t)(word >> 44) & 0x7fff0);
-	leap(code, table, leaper, 0, (uint32_t)(word >> 28) & 0xffff0);
-	leap(code, table, leaper, 0, (uint32_t)(word >> 12) & 0xffff0);
+	if (__builtin_expect((uint16_t)word != NATIVE_TNT_64, 0) || __builtin_expect((int64_t)word >= 0, 0))
+		return false;
+	leap(code, table, leaper, NATIVE_LEAPS_FIRST, word >> 44 & 0x7fff0);
+	leap(code, table, leaper, 0, word >> 28 & 0xffff0);
+	leap(code, table, leaper, 0, word >> 12 & 0xffff0);
 	leaper->at += sizeof(word);
 	return true;
+}
+
+/* How often packets can be taken from all lanes without coming near an end. */
+static size_t turns_of(struct native_lane *const *lanes, unsigned count)
+{
+	size_t turns = NATIVE_LEAPS_SUMMED / 3;
+
+	for (unsigned i = 0; i < count; i++)
+		if ((size_t)(lanes[i]->limit - lanes[i]->here) / TURN < turns)
+			turns = (size_t)(lanes[i]->limit - lanes[i]->here) / TURN;
+	return turns;
 }
 
 static void run_four(struct native_code *code, struct native_lane *const *lanes)
@@ -198,7 +199,7 @@ static void run_four(struct native_code *code, struct native_lane *const *lanes)
 	struct native_lane *const a = lanes[0], *const b = lanes[1], *const c = lanes[2], *const d = lanes[3];
 	struct leaper first = load(a), second = load(b), third = load(c), fourth = load(d);
 
-	for (unsigned i = 0; i < NATIVE_LEAPS_SUMMED / 3; i++)
+	for (size_t turns = turns_of(lanes, 4); turns; turns--)
 		if (!take_packet(code, a, table, &first) || !take_packet(code, b, table, &second) ||
 		    !take_packet(code, c, table, &third) || !take_packet(code, d, table, &fourth))
 			break;
@@ -212,7 +213,7 @@ static void run_one(struct native_code *code, struct native_lane *lane)
 {
 	struct leaper leaper = load(lane);
 
-	for (unsigned i = 0; i < NATIVE_LEAPS_SUMMED / 3 && take_packet(code, lane, code->leaps.table, &leaper); i++)
+	for (size_t turns = turns_of(&lane, 1); turns && take_packet(code, lane, code->leaps.table, &leaper); turns--)
 		;
 	store(lane, &leaper);
 }
@@ -225,4 +226,6 @@ void native_leaps_lanes_run(struct native_code *code, struct native_lane *const 
 		run_four(code, lanes + i);
 	for (; i < count; i++)
 		run_one(code, lanes[i]);
+	for (i = 0; i < count; i++)
+		pass(lanes[i]);
 }

@@ -5,10 +5,12 @@
 
 #include "dump/native/lane.h"
 
+#define NATIVE_TNT_64 0xa302u /* its first two bytes */
+
 /* A whole TNT-64 packet: 47 bits, the stop bit in the highest. */
 static inline bool native_is_full(uint64_t word)
 {
-	return (uint16_t)word == 0xa302 && (int64_t)word < 0;
+	return (uint16_t)word == NATIVE_TNT_64 && (int64_t)word < 0;
 }
 
 static inline bool native_is_mtc(uint64_t word)

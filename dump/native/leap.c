@@ -231,7 +231,7 @@ static struct native_leap walk(struct native_code *code, uint32_t context, uint3
 
 static struct native_leap short_leap(struct native_code *code, uint32_t context, uint32_t window)
 {
-	const uint32_t place = native_leap_place(context, window << 4);
+	const uint64_t place = native_leap_place(context, window << 4);
 	const struct native_leap *leap = native_leap_at(code->leaps.table + NATIVE_LEAPS_SHORT, place);
 
 	if (leap->tag != context)
@@ -264,7 +264,7 @@ static struct native_leap make(struct native_code *code, size_t part, uint32_t c
 }
 
 /* Moves a leap from where another one has its place to another of its four; what is there goes. */
-static void move_away(struct native_leap *part, uint32_t place, unsigned index)
+static void move_away(struct native_leap *part, uint64_t place, unsigned index)
 {
 	struct native_leap *leap = native_leap_at(part, place);
 
@@ -274,7 +274,7 @@ static void move_away(struct native_leap *part, uint32_t place, unsigned index)
 	}
 }
 
-void native_leap_find(struct native_code *code, size_t part, uint32_t context, uint32_t place)
+void native_leap_find(struct native_code *code, size_t part, uint64_t context, uint64_t place)
 {
 	struct native_leap *table = code->leaps.table + part, found;
 	unsigned index = 1;
@@ -285,10 +285,10 @@ void native_leap_find(struct native_code *code, size_t part, uint32_t context, u
 		found = *native_leap_at(table, place ^ OTHER(index));
 		*native_leap_at(table, place ^ OTHER(index)) = (struct native_leap){0};
 	} else {
-		found = make(code, part, context, (place ^ context) >> 4);
+		found = make(code, part, (uint32_t)context, (uint32_t)((place ^ context) >> 4));
 		index = 1 + code->leaps.turn++ % (PLACES - 1);
 	}
-	found.tag = context;
+	found.tag = (uint32_t)context;
 	move_away(table, place, index);
 	*native_leap_at(table, place) = found;
 }

@@ -66,17 +66,17 @@ uint32_t native_context_get(struct native_leaps *leaps, struct native_node *node
  * A leap's place in its part of the table, as a byte offset so that nothing need be scaled; it is there if its tag is the context.
  * `shifted` is the window with 4 bits below it.
  */
-static inline uint32_t native_leap_place(uint32_t context, uint32_t shifted)
+static inline uint64_t native_leap_place(uint64_t context, uint64_t shifted)
 {
 	return context ^ shifted;
 }
 
-static inline struct native_leap *native_leap_at(struct native_leap *part, uint32_t place)
+static inline struct native_leap *native_leap_at(struct native_leap *part, uint64_t place)
 {
 	return (struct native_leap *)((char *)part + place);
 }
 
 /* Puts the leap of a context at its place, where it was not. `part`: leaps before the part. */
-void native_leap_find(struct native_code *code, size_t part, uint32_t context, uint32_t place);
+void native_leap_find(struct native_code *code, size_t part, uint64_t context, uint64_t place);
 
 #endif

@@ -223,7 +223,7 @@ static void looks_up(struct native_code *code, const uint32_t *contexts, unsigne
 	for (unsigned i = 0; i < count; i++) {
 		for (uint32_t n = 1; n < WINDOWS; n++, at++) {
 			const size_t part = parts[n % 3];
-			const uint32_t place = native_leap_place(contexts[i], n << 4);
+			const uint64_t place = native_leap_place(contexts[i], n << 4);
 			struct native_leap *leap = native_leap_at(code->leaps.table + part, place);
 
 			if (leap->tag != contexts[i])
