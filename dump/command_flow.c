@@ -73,7 +73,8 @@ static const struct ptl_option own_options[] = {
 	 "right build id.",
 	 take_source},
 	{"bounds", 0, NULL,
-	 "Adds to each time between which times the code was executed, as far as timing packets tell.",
+	 "Adds to each time between which times the code was executed, as far as timing packets tell. The "
+	 "native engine only.",
 	 take_bounds},
 	{NULL},
 };
@@ -152,8 +153,13 @@ static int run(struct dump_session *session)
 	};
 	struct ptl_timeline *timeline = NULL;
 	bool *wanted = NULL;
-	int status = dump_session_timeline(session, &timeline);
+	int status;
 
+	/* libipt tells the time of a block, but not which packets it lies between. */
+	if (options->bounds && options->shared.engine && options->shared.engine != &ptl_engine_native)
+		return ptl_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
+				options->shared.engine->name);
+	status = dump_session_timeline(session, &timeline);
 	if (status < 0)
 		return status;
 	print.timeline = timeline;

@@ -54,7 +54,7 @@ enum ptl_flow_kind {
 	PTL_FLOW_ASYNC_DISABLED, /* packets stop before the instruction at `from` */
 	PTL_FLOW_ASYNC_BRANCH,   /* interrupt or signal: `to` came instead of the one at `from` */
 	PTL_FLOW_TSX,            /* value: PTL_TSX_*; the state holds from here on */
-	PTL_FLOW_EXEC_MODE,      /* value: 64, 32 or 16 */
+	PTL_FLOW_EXEC_MODE,      /* value: 64, 32 or 16; type: 1 with RFLAGS.IF set, as event trace tells of it */
 	PTL_FLOW_PAGING,         /* value: CR3; from here on; type: 1 in a guest (VMX non-root), else 0 */
 	PTL_FLOW_VMCS,           /* value: VMCS base address; from here on */
 	PTL_FLOW_PTWRITE,        /* value: operand; `from`: the instruction, if known */

@@ -221,6 +221,10 @@ static void add_value(struct ptl_json *json, const struct ptl_flow_event *event)
 		ptl_json_u64(json, "block", event->type);
 		ptl_json_u64(json, "item", event->item);
 		break;
+	case PTL_FLOW_EXEC_MODE:
+		if (event->type)
+			ptl_json_bool(json, "interrupts", true);
+		break;
 	case PTL_FLOW_PAGING:
 		if (event->type)
 			ptl_json_bool(json, "guest", true);

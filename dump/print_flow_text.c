@@ -239,7 +239,7 @@ static void add_value(const struct ptl_flow_event *event, struct ptl_bytes *text
 		dump_text_add(text, tsx_word(event->value));
 		break;
 	case PTL_FLOW_EXEC_MODE:
-		dump_text_format(text, ": %u bits", (unsigned)event->value);
+		dump_text_format(text, ": %u bits%s", (unsigned)event->value, event->type ? ", interrupts enabled" : "");
 		break;
 	case PTL_FLOW_CBR:
 		dump_text_format(text, ": core-to-bus ratio %u", (unsigned)event->value);

@@ -81,7 +81,8 @@ static int add_event(struct record *record, const struct ptl_flow_event *event)
 		.kind = event->kind,
 		/* Whether packets resume where they stopped is a hint of the engine's. */
 		.flags = event->kind == PTL_FLOW_GAP ? event->cause : event->flags & ~PTL_EVENT_RESUMED,
-		.type = event->type,
+		/* libipt 2.0 does not tell the interrupt flag. */
+		.type = event->kind == PTL_FLOW_EXEC_MODE ? 0 : event->type,
 		.ip = event->kind == PTL_FLOW_GAP ? 0 : event->from,
 		.last_ip = event->kind == PTL_FLOW_GAP ? 0 : event->to,
 		.value = event->value,

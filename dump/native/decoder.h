@@ -71,6 +71,7 @@ struct native_decoder {
 	uint8_t held_count;
 	uint8_t lost_cause; /* enum ptl_gap_cause of the last gap since the last PSB or OVF; NONE: there was none */
 	uint8_t block_type; /* of the BBP at hand */
+	bool next_interrupts; /* with next_mode */
 	bool paging_guest;
 	bool paging_due;    /* a PIP waits for the TIP of its far transfer */
 	bool paging_first;  /* the PIP came before the VMCS */

@@ -42,6 +42,7 @@ static struct ptl_flow_event *put_mode(struct native_decoder *decoder)
 	decoder->mode = decoder->next_mode;
 	decoder->next_mode = 0;
 	event->value = decoder->mode;
+	event->type = decoder->next_interrupts;
 	return event;
 }
 
@@ -537,6 +538,7 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 		break;
 	case PTL_PT_MODE_EXEC:
 		decoder->next_mode = mode_of(packet);
+		decoder->next_interrupts = packet->mode_exec.interrupt_flag;
 		decoder->mode_at = decoder->at;
 		break;
 	case PTL_PT_MODE_TSX:
