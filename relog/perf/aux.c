@@ -246,6 +246,7 @@ static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint
 		status = take_piece(aux, piece + cut, (size_t)got - cut);
 	}
 	free(piece);
+	aux->piece_size = 0;
 	return status ? status : got;
 }
 
