@@ -41,6 +41,19 @@ static int convert(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
+/* What perf record --threads writes is a folder; the file that begins it is "data". */
+static int open_within(int *fd)
+{
+	const int folder = *fd;
+	struct stat info;
+
+	if (fstat(folder, &info) < 0 || !S_ISDIR(info.st_mode))
+		return 0;
+	*fd = openat(folder, "data", O_RDONLY | O_CLOEXEC);
+	close(folder);
+	return *fd < 0 ? ptl_fail_errno("a folder, and no file \"data\" in it as perf record --threads writes it") : 0;
+}
+
 /* A descriptor that can be sought: what a pipe brings is kept in a nameless file. */
 static int open_input(const struct relog_settings *settings, const char *path, const char *name, int *fd)
 {
@@ -51,6 +64,9 @@ static int open_input(const struct relog_settings *settings, const char *path, c
 	*fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
 		return ptl_fail_errno("cannot open");
+	status = open_within(fd);
+	if (status)
+		return status;
 	if (lseek(*fd, 0, SEEK_SET) >= 0) {
 		if (settings->follow)
 			relog_follow(*fd, name);

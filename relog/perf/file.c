@@ -141,7 +141,14 @@ static int read_header(struct perf_file *file)
 	return read_file_header(file);
 }
 
-int perf_file_open(int fd, struct perf_file **file)
+/* Records from the first byte to the last one. */
+static int read_nothing(struct perf_file *file)
+{
+	file->end = file->size;
+	return 0;
+}
+
+static int open_file(int fd, int (*read_start)(struct perf_file *file), struct perf_file **file)
 {
 	struct perf_file *opened = calloc(1, sizeof(*opened));
 	struct stat info;
@@ -158,7 +165,7 @@ int perf_file_open(int fd, struct perf_file **file)
 	}
 	if (!status) {
 		opened->window = malloc(opened->size < WINDOW ? opened->size + 1 : WINDOW);
-		status = opened->window ? read_header(opened) : ptl_fail_memory("perf.data", WINDOW);
+		status = opened->window ? read_start(opened) : ptl_fail_memory("perf.data", WINDOW);
 	}
 	if (status) {
 		perf_file_close(opened);
@@ -166,6 +173,16 @@ int perf_file_open(int fd, struct perf_file **file)
 	}
 	*file = opened;
 	return 0;
+}
+
+int perf_file_open(int fd, struct perf_file **file)
+{
+	return open_file(fd, read_header, file);
+}
+
+int perf_file_open_part(int fd, struct perf_file **file)
+{
+	return open_file(fd, read_nothing, file);
 }
 
 void perf_file_close(struct perf_file *file)
@@ -364,14 +381,13 @@ uint64_t perf_file_payload_offset(const struct perf_file *file)
 	return file->at;
 }
 
-int perf_file_hash(const struct perf_file *file, enum ptl_hash_kind kind, struct ptl_provenance_input *origin)
+int perf_file_hash(const struct perf_file *file, struct ptl_input_hash *hash)
 {
-	struct ptl_input_hash *hash = ptl_input_hash_new(kind);
 	uint8_t *piece = malloc(file->size < PIECE ? file->size + 1 : PIECE);
 	uint64_t at = 0;
-	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+	int status = piece ? 0 : ptl_fail_memory("a hash", PIECE);
 
-	while (!status && kind != PTL_HASH_NONE && at < file->size) {
+	while (!status && at < file->size) {
 		const size_t n = file->size - at < PIECE ? (size_t)(file->size - at) : PIECE;
 
 		status = perf_file_read(file, at, piece, n);
@@ -381,10 +397,6 @@ int perf_file_hash(const struct perf_file *file, enum ptl_hash_kind kind, struct
 			status = relog_check_signals();
 		}
 	}
-	if (!status)
-		ptl_input_hash_finish(hash, origin);
-	origin->size = file->size;
 	free(piece);
-	ptl_input_hash_free(hash);
 	return status;
 }

@@ -37,6 +37,8 @@ bool perf_file_is(const uint8_t *data, size_t size);
  * folder of files), PTL_TRUNCATED, PTL_CORRUPT, PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int perf_file_open(int fd, struct perf_file **file);
+/* A file of nothing but records: a part of a folder. Otherwise the same. */
+int perf_file_open_part(int fd, struct perf_file **file);
 void perf_file_close(struct perf_file *file);
 
 /* Whether perf wrote it to a pipe: attributes and features come as records then. */
@@ -67,7 +69,9 @@ int perf_file_payload(struct perf_file *file, uint8_t *data, size_t size);
 /* Where in the file these bytes go on. */
 uint64_t perf_file_payload_offset(const struct perf_file *file);
 
-/* Size and hash, of this kind, of the whole file. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED. */
-int perf_file_hash(const struct perf_file *file, enum ptl_hash_kind kind, struct ptl_provenance_input *origin);
+struct ptl_input_hash;
+
+/* Adds the whole file to a hash. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED. */
+int perf_file_hash(const struct perf_file *file, struct ptl_input_hash *hash);
 
 #endif

@@ -14,6 +14,7 @@
 #include "relog/perf/file.h"
 #include "relog/perf/input.h"
 #include "relog/perf/order.h"
+#include "relog/perf/parts.h"
 #include "relog/perf/tracing.h"
 
 /* Event streams; each holds times that do not go back. */
@@ -28,7 +29,9 @@ struct perf_process;
 
 struct perf_import {
 	struct ptl_writer *writer;
-	struct perf_file *file;
+	struct perf_file *file; /* being read: main, or a part */
+	struct perf_file *main;
+	struct perf_parts parts; /* of a folder */
 	struct perf_attrs attrs;
 	struct perf_order order;
 	struct ptl_machine machine;
@@ -54,6 +57,7 @@ struct perf_import {
 	bool aux_switches;  /* context switches tell whose a CPU's Intel PT is */
 	uint64_t next_key; /* of processes */
 	uint64_t now;      /* time of the latest record that had one */
+	uint64_t last;     /* time of the last record that had one */
 
 	struct ptl_bytes storage; /* of the event being written */
 	struct perf_outcome outcome;

@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "common/message.h"
+#include "format/input_hash.h"
 #include "relog/perf/import.h"
 #include "relog/signals.h"
 
@@ -79,6 +80,8 @@ static int take_kernel_record(struct perf_import *import, const struct perf_reco
 		status = perf_thread_heard_of(import, record);
 	if (status)
 		return status;
+	if (sample.has_time && sample.time)
+		import->last = sample.time;
 	if (sample.has_time && sample.time > import->now)
 		import->now = sample.time;
 	import->running |= record->type == PERF_RECORD_SAMPLE;
@@ -108,10 +111,12 @@ static int take_running(struct perf_import *import, const struct perf_record *re
 	return 0;
 }
 
+/* A round of one file says nothing of the others. */
 static int take_round(struct perf_import *import, const struct perf_record *record)
 {
 	(void)record;
-	perf_order_round(&import->order);
+	if (!import->parts.count)
+		perf_order_round(&import->order);
 	return 0;
 }
 
@@ -167,35 +172,51 @@ static int take(struct perf_import *import, const struct perf_record *record)
  * The trace starts at the earliest time of the first records that have one: rundown, which has none, is as of then.
  * Each ring's first records stand near the start.
  */
-static int find_start(struct perf_import *import, int fd)
+static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, struct perf_file *file)
 {
-	struct perf_attrs attrs = {0};
 	struct perf_record record;
-	struct perf_file *file;
 	unsigned seen = 0;
-	int status = perf_file_open(fd, &file);
+	int status = 0;
 
-	if (status)
-		return status;
-	status = perf_attrs_read(&attrs, file);
 	while (!status && seen < LOOK_AHEAD && (status = perf_file_next(file, &record)) > 0) {
 		struct perf_sample sample;
 		size_t body;
 
 		status = 0;
 		if (record.type == PERF_RECORD_HEADER_ATTR)
-			status = perf_attrs_record(&attrs, &record);
-		if (record.type >= PERF_RECORD_KERNEL_END || perf_sample_parse(&attrs, &record, &sample, &body) ||
+			status = perf_attrs_record(attrs, &record);
+		if (record.type >= PERF_RECORD_KERNEL_END || perf_sample_parse(attrs, &record, &sample, &body) ||
 		    !sample.has_time || !sample.time)
 			continue;
 		seen++;
 		if (!import->machine.start_time || sample.time < import->machine.start_time)
 			import->machine.start_time = sample.time;
 	}
-	perf_attrs_free(&attrs);
-	perf_file_close(file);
 	/* What is damaged is told of when it is read in earnest. */
 	return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
+}
+
+static int find_start(struct perf_import *import, int fd)
+{
+	struct perf_attrs attrs = {0};
+	struct perf_file *file = NULL;
+	int status = perf_file_open(fd, &file);
+
+	if (!status)
+		status = perf_attrs_read(&attrs, file);
+	if (!status)
+		status = find_start_of(import, &attrs, file);
+	perf_file_close(file);
+	file = NULL;
+	for (size_t i = 0; !status && i < import->parts.count; i++) {
+		status = perf_file_open_part(import->parts.list[i].fd, &file);
+		if (!status)
+			status = find_start_of(import, &attrs, file);
+		perf_file_close(file);
+		file = NULL;
+	}
+	perf_attrs_free(&attrs);
+	return status;
 }
 
 static void set_clock(struct perf_import *import)
@@ -243,23 +264,40 @@ static int lose_rest(struct perf_import *import, const char *cause)
 	return ptl_writer_loss(import->writer, &loss);
 }
 
-static int read_records(struct perf_import *import)
+/* 1: one was read; 0: the file at hand has ended, or its rest is lost. */
+static int read_record(struct perf_import *import)
 {
 	struct perf_record record;
-	int status;
+	int status = perf_file_next(import->file, &record);
+	const bool more = status > 0;
 
-	while ((status = perf_file_next(import->file, &record)) > 0) {
-		if (import->records++ % CHECK_EVERY == 0)
-			status = relog_check_signals();
-		if (status >= 0)
-			status = take(import, &record);
-		if (status >= 0)
-			status = take_waiting(import);
-		if (status < 0)
-			break;
-	}
+	if (more)
+		status = import->records++ % CHECK_EVERY ? 0 : relog_check_signals();
+	if (more && status >= 0)
+		status = take(import, &record);
+	if (more && status >= 0)
+		status = take_waiting(import);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED)
 		return lose_rest(import, ptl_error_text());
+	return status < 0 ? status : more;
+}
+
+static int read_records(struct perf_import *import)
+{
+	struct perf_part *part;
+	int status;
+
+	while ((status = read_record(import)) > 0)
+		;
+	while (!status && (part = perf_parts_next(&import->parts))) {
+		import->file = part->file;
+		import->last = part->time;
+		status = read_record(import);
+		part->time = import->last;
+		part->ended = status == 0;
+		status = status > 0 ? 0 : status;
+	}
+	import->file = import->main;
 	return status;
 }
 
@@ -287,8 +325,9 @@ static int put_blob(void *context, uint32_t type, const void *data, size_t size,
 
 static int import_file(struct perf_import *import, int fd)
 {
-	int status = perf_file_open(fd, &import->file);
+	int status = perf_file_open(fd, &import->main);
 
+	import->file = import->main;
 	if (!status)
 		status = begin(import, fd);
 	if (!status)
@@ -296,10 +335,30 @@ static int import_file(struct perf_import *import, int fd)
 	return status ? status : end(import);
 }
 
+/* Of a folder, the hash is that of all files, one behind the other. */
+static int add_origin(const struct perf_import *import, const char *name, struct relog_spool *spool)
+{
+	struct ptl_provenance_input origin = {.name = name, .size = perf_file_size(import->main)};
+	struct ptl_input_hash *hash = ptl_input_hash_new(spool->hash_kind);
+	const bool wanted = spool->hash_kind != PTL_HASH_NONE;
+	int status = hash ? 0 : ptl_fail_memory("a hash", 0);
+
+	if (!status && wanted)
+		status = perf_file_hash(import->main, hash);
+	for (size_t i = 0; !status && i < import->parts.count; i++) {
+		origin.size += perf_file_size(import->parts.list[i].file);
+		if (wanted)
+			status = perf_file_hash(import->parts.list[i].file, hash);
+	}
+	if (!status)
+		ptl_input_hash_finish(hash, &origin);
+	ptl_input_hash_free(hash);
+	return status ? status : relog_spool_origin(spool, &origin);
+}
+
 int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spool *spool, struct perf_outcome *outcome)
 {
 	struct perf_import *import = calloc(1, sizeof(*import));
-	struct ptl_provenance_input origin = {.name = name};
 	int status;
 
 	*outcome = (struct perf_outcome){0};
@@ -313,11 +372,11 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 	if (!status)
 		status = ptl_event_headers_new(ptl_guid_from_name, &import->headers);
 	if (!status)
+		status = perf_parts_open(&import->parts, name);
+	if (!status)
 		status = import_file(import, fd);
 	if (!status)
-		status = perf_file_hash(import->file, spool->hash_kind, &origin);
-	if (!status)
-		status = relog_spool_origin(spool, &origin);
+		status = add_origin(import, name, spool);
 	*outcome = import->outcome;
 	ptl_image_store_free(import->images);
 	ptl_event_headers_free(import->headers);
@@ -326,7 +385,8 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 	perf_aux_free(import);
 	perf_tracing_free(&import->tracing);
 	perf_attrs_free(&import->attrs);
-	perf_file_close(import->file);
+	perf_file_close(import->main);
+	perf_parts_close(&import->parts);
 	ptl_byte_map_free(&import->build_ids);
 	ptl_bytes_free(&import->storage);
 	free(import->ids);

@@ -14,7 +14,7 @@ struct perf_outcome {
 };
 
 /*
- * Makes a trace of the file fd, called name in provenance: PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM,
+ * Makes a trace of the file fd, called name in provenance; if name is a folder, also of the files data.0, data.1, ... there: PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM,
  * PTL_CANCELLED. *outcome is set in any case.
  */
 int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spool *spool,

@@ -154,6 +154,8 @@ VARIANTS = (
     ("per thread", ["--per-thread", "-T"], ("map", "exec", "sample")),
     ("all sideband", ["--namespaces", "--switch-events"], ALL),
     ("all of the machine", ["-a", "--switch-events", "-F", "99"], ("start", "end", "exec", "sample")),
+    ("a folder of threads", ["-a", "--threads=cpu", "-F", "99"], ("start", "end", "exec", "sample")),
+    ("a compressed folder", ["-a", "--threads=cpu", "-z", "-F", "99"], ("start", "end", "exec", "sample")),
 )
 
 
@@ -177,6 +179,7 @@ def with_perf():
           run(dump, "events", "stdin.ptl").stdout == run(dump, "events", "pipe.ptl").stdout, done.stderr)
     switches()
     code()
+    folders()
     damage()
     tracepoints()
     damaged_formats()
@@ -218,6 +221,22 @@ def code():
     check("code: another file under the same name is not taken",
           done.returncode == 0 and "another version" in done.stderr and image and not any(i["code"] for i in image),
           done.stderr, image)
+
+
+def folders():
+    """A folder that is none of perf's, and one of which a file is cut off."""
+    if not os.path.isdir(path("a-folder-of-threads.data")):
+        skip("folders", "this perf writes none")
+        return
+    os.mkdir(path("empty"))
+    done = run(relog, "-f", "empty", "-o", "empty.ptl")
+    check("a folder without perf's files: refused", done.returncode == 4 and "perf record --threads" in done.stderr
+          and not os.path.exists(path("empty.ptl")), done.returncode, done.stderr)
+    part = path("a-folder-of-threads.data/data.0")
+    os.truncate(part, os.path.getsize(part) - 5)
+    done = run(relog, "-f", "-q", "--embed=none", "a-folder-of-threads.data", "-o", "folder.ptl")
+    check("a folder of which a file is cut off: the others are read", done.returncode == 3 and
+          "what follows is missing" in done.stderr, done.returncode, done.stderr)
 
 
 def damage():
@@ -294,7 +313,7 @@ def tracepoints():
         kept = 0
         for event in listing("events", "--json", "tracepoints.ptl"):
             if event.get("provider") in systems:
-                key = (event["tid"], event["cpu"], event["time"] + start, f"{event['provider']}:{event['event']}")
+                key = (event.get("tid", -1), event["cpu"], event["time"] + start, f"{event['provider']}:{event['event']}")
                 ours[key].append(event["fields"])
             kept += event["event"] == "Tracepoint"
         check(f"{name}: all are typed", ours and not kept, len(ours), kept)
