@@ -53,6 +53,9 @@ static const struct ptl_field text_poke[] = {FIELD("Address", PTL_TYPE_POINTER),
 					     FIELD("NewSize", PTL_TYPE_U16), FIELD("Code", PTL_TYPE_BYTES)};
 static const struct ptl_field hardware_id[] = {HEX("HardwareId", PTL_TYPE_U64)};
 static const struct ptl_field bytes[] = {FIELD("Data", PTL_TYPE_BYTES)};
+static const struct ptl_field stat_fields[] = {FIELD("Id", PTL_TYPE_U64),	   FIELD("Cpu", PTL_TYPE_U32),
+					       FIELD("ThreadIndex", PTL_TYPE_U32), FIELD("Value", PTL_TYPE_U64),
+					       FIELD("TimeEnabled", PTL_TYPE_U64), FIELD("TimeRunning", PTL_TYPE_U64)};
 static const struct ptl_field sample_fields[] = {
 	FIELD("Event", PTL_TYPE_UTF8), FIELD("InstructionPointer", PTL_TYPE_POINTER), FIELD("Period", PTL_TYPE_U64),
 	FIELD("Address", PTL_TYPE_POINTER), FIELD("Data", PTL_TYPE_BYTES)};
@@ -83,6 +86,9 @@ static const struct ptl_schema schemas[] = {
 	EVENT(PERF_RECORD_TEXT_POKE, "TextPoke", text_poke),
 	EVENT(PERF_RECORD_AUX_OUTPUT_HW_ID, "AuxOutputHardwareId", hardware_id),
 	EVENT(PERF_RECORD_AUXTRACE_ERROR, "AuxtraceError", bytes),
+	EVENT(PERF_RECORD_STAT_CONFIG, "StatConfig", bytes),
+	EVENT(PERF_RECORD_STAT, "Stat", stat_fields),
+	EVENT(PERF_RECORD_STAT_ROUND, "StatRound", bytes),
 	EVENT(EVENT_TRACEPOINT, "Tracepoint", sample_fields),
 };
 

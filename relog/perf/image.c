@@ -238,7 +238,8 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 
 	if (!parse(record, body, &mapping))
 		return ptl_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be", (unsigned long long)record->offset);
-	if (!(mapping.protection & PROT_EXEC))
+	/* What a virtual machine mapped is in its own address spaces. */
+	if (!(mapping.protection & PROT_EXEC) || (record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL)
 		return perf_event_keep(import, record, sample, body);
 	if (mapping.pid == UINT32_MAX)
 		mapping.pid = mapping.tid = KERNEL_PID;

@@ -131,14 +131,27 @@ static int take_attr(struct perf_import *import, const struct perf_record *recor
 	return perf_attrs_record(&import->attrs, record);
 }
 
-static int take_error(struct perf_import *import, const struct perf_record *record)
+/* What has no counterpart, and says something all the same; or what a newer perf writes. */
+static int keep_own(struct perf_import *import, const struct perf_record *record)
 {
 	const struct perf_sample nobody = {.pid = PTL_NO_ID, .tid = PTL_NO_ID, .cpu = PTL_NO_CPU};
 
+	if (record->type >= PERF_RECORD_OWN_END) {
+		import->outcome.unknown_records++;
+		return 0;
+	}
 	return perf_event_keep(import, record, &nobody, record->size);
 }
 
-/* Records of perf itself; those that are not here say nothing that a trace holds. */
+/* Says nothing that a trace holds: of how perf itself worked, or what other records say, too. */
+static int leave_out(struct perf_import *import, const struct perf_record *record)
+{
+	(void)import;
+	(void)record;
+	return 0;
+}
+
+/* Records of perf itself; those that are not here are kept as they are. */
 static const struct {
 	uint32_t type;
 	int (*take)(struct perf_import *import, const struct perf_record *record);
@@ -151,7 +164,11 @@ static const struct {
 	{PERF_RECORD_TIME_CONV, perf_time_conversion},
 	{PERF_RECORD_AUXTRACE_INFO, perf_aux_info},
 	{PERF_RECORD_AUXTRACE, perf_aux_data},
-	{PERF_RECORD_AUXTRACE_ERROR, take_error},
+	{PERF_RECORD_AUXTRACE_ERROR, keep_own},
+	{PERF_RECORD_EVENT_TYPE, leave_out},
+	{PERF_RECORD_ID_INDEX, leave_out},
+	{PERF_RECORD_THREAD_MAP, leave_out},
+	{PERF_RECORD_CPU_MAP, leave_out},
 	{PERF_RECORD_FINISHED_ROUND, take_round},
 	{PERF_RECORD_FINISHED_INIT, take_running},
 };
@@ -163,7 +180,7 @@ static int take(struct perf_import *import, const struct perf_record *record)
 	for (size_t i = 0; i < sizeof(own_records) / sizeof(own_records[0]); i++)
 		if (own_records[i].type == record->type)
 			return own_records[i].take(import, record);
-	return 0;
+	return keep_own(import, record);
 }
 
 /* ---- before and after ------------------------------------------------------------------------ */
@@ -401,6 +418,9 @@ static void report(const char *name, const struct perf_outcome *outcome)
 	if (outcome->lost_events)
 		ptl_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
 				    (unsigned long long)outcome->lost_events);
+	if (outcome->unknown_records)
+		ptl_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
+				    (unsigned long long)outcome->unknown_records);
 	if (outcome->other_files)
 		ptl_message_warning("%s: %llu mappings are of files that this machine has in another version: "
 				    "their code is not in the trace",

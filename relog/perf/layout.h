@@ -40,6 +40,7 @@ enum perf_record_type {
 	PERF_RECORD_AUX_OUTPUT_HW_ID = 21,
 	PERF_RECORD_KERNEL_END = 64, /* those from here on are perf's own, without a trailer */
 	PERF_RECORD_HEADER_ATTR = 64,
+	PERF_RECORD_EVENT_TYPE = 65,
 	PERF_RECORD_TRACING_DATA = 66,
 	PERF_RECORD_HEADER_BUILD_ID = 67,
 	PERF_RECORD_FINISHED_ROUND = 68,
@@ -58,6 +59,7 @@ enum perf_record_type {
 	PERF_RECORD_COMPRESSED = 81,
 	PERF_RECORD_FINISHED_INIT = 82,
 	PERF_RECORD_COMPRESSED2 = 83,
+	PERF_RECORD_OWN_END = 256, /* far from those that are in use; ids of events are from here on PTL's */
 };
 
 /* misc of a record's header. */

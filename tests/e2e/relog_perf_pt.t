@@ -392,8 +392,32 @@ def the_bytes():
           done.returncode, done.stderr)
 
 
+def other_records():
+    """Every kind of record is read, kept as it is, or counted: none vanishes."""
+    file = perf_file.File()
+    end = file.trailer(7, 7, 100)
+    bodies = {12: bytes(8), 16: struct.pack("<IIQ", 7, 7, 0), 17: struct.pack("<QIHH", 0xffffffff81000000, 64, 1, 0) + b"bpf_prog\0".ljust(16, b"\0"),
+              18: struct.pack("<HHI", 1, 0, 3) + bytes(8), 19: struct.pack("<Q", 5) + b"/slice\0\0", 21: bytes(8), 40: bytes(8),
+              20: struct.pack("<QHH", 0xffffffff81000000, 1, 1) + b"\xcc\x90\0\0", 13: struct.pack("<Q", 4)}
+    for kind, body in bodies.items():
+        file.records.append(perf_file.entry(kind, body + end))
+    for kind in (76, 78, 90, 300):
+        file.records.append(perf_file.entry(kind, bytes(40)))
+    guest = perf_file.entry(10, struct.pack("<IIQQQIIQQII", 7, 7, 0x1000, 0x1000, 0, 0, 0, 0, 0, 5, 2) + b"guest\0\0\0" + end, 5)
+    file.records.append(guest)
+    write("others.data", file.bytes())
+    done = run(relog, "-f", "others.data", "-o", "others.ptl")
+    events = collections.Counter((event.get("provider", ""), event.get("event", ""), event["id"]) for event in
+                                 (json.loads(line) for line in run(dump, "events", "--json", "others.ptl").stdout.splitlines()))
+    ids = {number for _, _, number in events}
+    check("other records: all are there", done.returncode == 0 and ids >= set(bodies) | {76, 90} and
+          ("Linux-Perf", "Mmap2", 10) in events, done.stderr, events)
+    check("other records: what cannot be kept is counted", "1 records of an unknown kind" in done.stderr, done.stderr)
+
+
 try:
     the_bytes()
+    other_records()
     of_threads()
     in_pieces()
     of_cpus()
