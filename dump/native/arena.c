@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An arena of chunks: a small one at first, then huge pages; a larger piece has a chunk of its own. */
+/* An arena of chunks: a small or lent one at first, then huge pages; a larger piece has a chunk of its own. */
 #include "dump/native/arena.h"
 
 #include <stdbool.h>
@@ -13,6 +13,7 @@ struct native_chunk {
 	struct native_chunk *older;
 	size_t size;
 	bool mapped;
+	bool lent;
 	_Alignas(16) unsigned char bytes[];
 };
 
@@ -75,11 +76,19 @@ static int add_chunk(struct native_arena *arena, size_t size)
 	return 0;
 }
 
+void native_arena_lend(struct native_arena *arena, void *memory, size_t size)
+{
+	struct native_chunk *chunk = memory;
+
+	*chunk = (struct native_chunk){.size = size - sizeof(*chunk), .lent = true};
+	*arena = (struct native_arena){.chunk = chunk, .total = chunk->size};
+}
+
 static void free_chunk(struct native_chunk *chunk)
 {
 	if (chunk->mapped)
 		native_pages_free(chunk, chunk->size + sizeof(*chunk));
-	else
+	else if (!chunk->lent)
 		free(chunk);
 }
 

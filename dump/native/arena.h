@@ -15,6 +15,8 @@ struct native_arena {
 /* size bytes, aligned to 16, not cleared; NULL without memory. */
 void *native_arena_take(struct native_arena *arena, size_t size);
 void native_arena_free(struct native_arena *arena);
+/* The empty arena takes its first pieces from this memory, aligned to 16, which stays the caller's. */
+void native_arena_lend(struct native_arena *arena, void *memory, size_t size);
 /* Hands all pieces of `from` over to `to`, and leaves `from` empty. */
 void native_arena_move(struct native_arena *from, struct native_arena *to);
 

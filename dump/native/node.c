@@ -11,7 +11,7 @@
 #include "dump/native/stride.h"
 #include "dump/native/word.h"
 
-#define FIRST_SLOTS (1u << 14)
+#define FIRST_SLOTS (1u << 13)
 
 static int grow_nodes(struct native_code *code)
 {
@@ -198,6 +198,9 @@ struct tables {
 	struct native_target targets[1u << NATIVE_TARGET_SHIFT];
 	struct native_node *nodes[FIRST_SLOTS];
 	struct native_block *blocks[FIRST_SLOTS];
+	/* What arenas begin with: no page faults of their own. */
+	_Alignas(16) uint8_t first_arena[128 << 10];
+	_Alignas(16) uint8_t first_ways[192 << 10];
 };
 
 _Static_assert(sizeof(struct tables) <= NATIVE_HUGE_PAGE, "one page fault");
@@ -228,6 +231,8 @@ int native_code_open(struct native_code *code, struct native_source source)
 	code->memo = tables->memo;
 	code->targets = tables->targets;
 	code->strides.table = tables->strides;
+	native_arena_lend(&code->arena, tables->first_arena, sizeof(tables->first_arena));
+	native_arena_lend(&code->ways, tables->first_ways, sizeof(tables->first_ways));
 	native_words_start(&code->words);
 	return 0;
 }
