@@ -157,6 +157,11 @@ bool dump_damage_is_end(const struct ptl_trace *trace, const struct ptl_damage *
 	return !ptl_trace_complete(trace) && !damage->size && damage->offset == ptl_trace_size(trace);
 }
 
+bool dump_damage_is_newer(const struct ptl_damage *damage)
+{
+	return damage->status == PTL_UNSUPPORTED && !damage->size;
+}
+
 /* Says what could not be read; true when there is such a thing. */
 static bool report_damage(const struct dump_session *session, bool lists_it)
 {
@@ -171,7 +176,10 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
-		if (!dump_damage_is_end(trace, damage) && ++places <= DAMAGE_SHOWN)
+		if (dump_damage_is_newer(damage))
+			ptl_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
+					 damage->text);
+		else if (!dump_damage_is_end(trace, damage) && ++places <= DAMAGE_SHOWN)
 			ptl_message_warning("%s: offset %" PRIu64 ": %s", session->path,
 					    damage->offset, damage->text);
 	}

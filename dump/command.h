@@ -119,6 +119,12 @@ int dump_output_check(const struct dump_session *session);
  */
 bool dump_damage_is_end(const struct ptl_trace *trace, const struct ptl_damage *damage);
 
+/*
+ * Whether it is no damage, but a part of a kind that only a newer minor version knows: nothing that is known here is
+ * missing. It is told of, and costs no exit status.
+ */
+bool dump_damage_is_newer(const struct ptl_damage *damage);
+
 /* SGR sequences where session->color, "" elsewhere; style ends with dump_plain(). */
 const char *dump_bold(const struct dump_session *session);
 const char *dump_dim(const struct dump_session *session);

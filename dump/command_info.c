@@ -347,7 +347,7 @@ static int put_damage(struct page *page)
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(page->trace, i);
 
-		if (dump_damage_is_end(page->trace, damage))
+		if (dump_damage_is_end(page->trace, damage) || dump_damage_is_newer(damage))
 			continue;
 		if (!table.cell_count)
 			fputc('\n', page->session->out);
@@ -401,8 +401,11 @@ static void put_check(struct page *page, size_t broken_blobs)
 {
 	size_t damages = ptl_damage_count(page->trace);
 
-	for (size_t i = ptl_damage_count(page->trace); i > 0; i--)
-		damages -= dump_damage_is_end(page->trace, ptl_damage_at(page->trace, i - 1));
+	for (size_t i = ptl_damage_count(page->trace); i > 0; i--) {
+		const struct ptl_damage *damage = ptl_damage_at(page->trace, i - 1);
+
+		damages -= dump_damage_is_end(page->trace, damage) || dump_damage_is_newer(damage);
+	}
 	fputc('\n', page->session->out);
 	put_count(&page->text, ptl_buffer_count(page->trace), "buffer");
 	dump_text_add(&page->text, ", ");

@@ -123,19 +123,20 @@ struct psb_search {
 	uint8_t tail[PSB_SIZE - 1 + PSB_SIZE - 1];
 	size_t tail_size;
 	uint64_t position; /* of what comes next */
-	uint64_t from;     /* where the next PSB may start at the earliest */
 };
 
+/* The pattern is at offset, and what comes next is behind it: in a longer run, the PSB is the last 16 bytes. */
 static bool add_psb(struct psb_search *search, uint64_t offset)
 {
 	struct ptl_reader_stream *stream = search->stream;
 
-	if (offset < search->from)
+	if (stream->psb_count && stream->psbs[stream->psb_count - 1].offset + 2 == offset) {
+		stream->psbs[stream->psb_count - 1].offset = offset;
 		return true;
+	}
 	if (!ptl_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
 		return false;
 	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, 0};
-	search->from = offset + PSB_SIZE;
 	return true;
 }
 

@@ -8,6 +8,7 @@ prints everything that is in the file as lines of text, the same lines that test
 prints with libptl. It favours closeness to the text over speed. "(n)" refers to a section of docs/format.md.
 """
 import hashlib
+import re
 import struct
 import sys
 
@@ -521,10 +522,7 @@ class Trace:
             return stream.psbs
         found = []
         for start, data in runs:
-            at = data.find(b"\x02\x82" * 8)
-            while at >= 0:
-                found.append((start + at, 0))
-                at = data.find(b"\x02\x82" * 8, at + 16)
+            found += [(start + run.end() - 16, 0) for run in re.finditer(rb"(?:\x02\x82){8,}", data)]
         return found
 
     def blob(self, name):

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 
+#include <ptl/pt.h>
+
 #include "tests/unit/format_sample.h"
 
 /*
@@ -667,6 +669,51 @@ static void psbs_come_back(void **state)
 	close(fd);
 }
 
+/* Without entries PSBs are searched for, as the codec does it: over buffers, at the end of longer runs, not over holes. */
+static void psbs_are_found(void **state)
+{
+	static const struct {
+		unsigned at, pairs;
+	} runs[] = {{0, 8}, {20, 9}, {100, 7}, {127, 8}, {190, 40}, {350, 8}, {366, 1}, {384, 16}, {500, 8}};
+	uint8_t data[600] = {0};
+	uint64_t expected[16];
+	size_t expected_count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
+		for (unsigned k = 0; k < runs[i].pairs; k++)
+			memcpy(data + runs[i].at + 2 * k, "\x02\x82", 2);
+	for (size_t at = 0; (at = ptl_pt_find_psb(data, sizeof(data), at)) < sizeof(data); at += 16)
+		expected[expected_count++] = at;
+	assert_int_equal(expected_count, 7);
+	for (size_t part = 1; part < 60; part++) {
+		const int fd = sample_fd();
+		struct ptl_writer *writer = sample_writer(fd, NULL);
+		const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
+		const struct ptl_psb *psbs;
+		struct ptl_trace *trace;
+		size_t count;
+
+		for (size_t at = 0; at < sizeof(data); at += part) {
+			assert_done(ptl_writer_bytes(writer, stream, data + at,
+						     part < sizeof(data) - at ? part : sizeof(data) - at, 1));
+			assert_done(ptl_writer_flush(writer));
+		}
+		/* Half a PSB on each side of a hole is none. */
+		assert_done(ptl_writer_bytes(writer, stream, data, 8, 1));
+		assert_done(ptl_writer_hole(writer, stream, 10, 1));
+		assert_done(ptl_writer_bytes(writer, stream, data, 8, 1));
+		assert_done(ptl_writer_close(writer));
+		trace = sample_open(fd, part % 2);
+		assert_done(ptl_psb_index(trace, stream, &psbs, &count));
+		assert_int_equal(count, expected_count);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(psbs[i].offset, expected[i]);
+		ptl_close(trace);
+		close(fd);
+	}
+}
+
 struct reading {
 	struct ptl_trace *trace;
 	const char *failure;
@@ -951,6 +998,7 @@ int main(void)
 		cmocka_unit_test(events_out_of_bounds_are_misuse),
 		cmocka_unit_test(bytes_and_holes_come_back),
 		cmocka_unit_test(psbs_come_back),
+		cmocka_unit_test(psbs_are_found),
 		cmocka_unit_test(threads_may_read_together),
 		cmocka_unit_test(buffers_can_be_read_in_each_way),
 		cmocka_unit_test(blobs_come_back),
