@@ -2,33 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-dump on recordings: levels agree with each other and with stats, order of time, source lines, closed pipes.
 import collections
+import functools
 import hashlib
 import json
 import os
 import re
-import shutil
 import struct
 import subprocess
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-DUMP = os.path.join(BIN, "ptl-dump")
+from scratch_test import BIN, DUMP, check, plan, scratch, run as run_text
+
+run = functools.partial(run_text, text=False)
 CC = os.environ.get("CC", "gcc")
-scratch = tempfile.mkdtemp(prefix="ptl-flow-")
-count = 0
-
-
-def run(*command, **more):
-    return subprocess.run(command, cwd=scratch, capture_output=True, stdin=subprocess.DEVNULL, timeout=300, **more)
-
-
-def check(title, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {title}")
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:20]:
-            print("#", line[:300])
 
 
 def record(output, *command, options=()):
@@ -234,5 +219,4 @@ check("without the option there are none", all("earliest" not in line for line i
 text = dump("flow", "--bounds", "mtc.ptl").decode().splitlines()
 check("text has them in columns", "not before ms    not after ms" in text[1], *text[:3])
 
-print(f"1..{count}")
-shutil.rmtree(scratch)
+plan()

@@ -6,45 +6,12 @@ import json
 import os
 import random
 import re
-import shutil
-import subprocess
-import tempfile
 
-relog = os.path.join(os.environ["PTL_BIN"], "ptl-relog")
-dump = os.path.join(os.environ["PTL_BIN"], "ptl-dump")
+from scratch_test import DUMP as dump, RELOG as relog, check, plan, path, read, run, write
+
 assembler = os.path.join(os.environ["PTL_TEST_TOOLS"], "pt_assemble")
 samples = os.path.join(os.environ["PTL_TESTDATA"], "pt")
-scratch = tempfile.mkdtemp(prefix="ptl-packets-")
 update = os.environ.get("PTL_UPDATE") == "1"
-count = 0
-
-
-def run(*command, **more):
-    return subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=120, **more)
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}")
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:40]:
-            print("#", line[:400])
-    return passed
-
-
-def path(name):
-    return os.path.join(scratch, name)
-
-
-def read(name):
-    with open(path(name), "rb") as file:
-        return file.read()
-
-
-def write(name, text):
-    with open(path(name), "w") as file:
-        file.write(text)
 
 
 def assemble(name, text_path):
@@ -211,5 +178,4 @@ got = run("/bin/bash", "-c", f"'{dump}' packets large.ptl | head -n 2; echo ${{P
 check("a closed pipe ends it quietly", got.stderr == "" and got.stdout.splitlines()[1:] ==
       ["         0  psb", "0"], got)
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

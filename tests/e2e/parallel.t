@@ -3,14 +3,11 @@
 # The number of threads changes nothing: every byte of output is the same for -j1, -j2 and -j5, with each engine.
 import hashlib
 import os
-import shutil
 import subprocess
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-DUMP = os.path.join(BIN, "ptl-dump")
+from scratch_test import BIN, DUMP, check, plan, scratch
+
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-scratch = tempfile.mkdtemp(prefix="ptl-parallel-")
 COUNTS = (("stats",), ("stats", "--hash", "--json"))
 COMMANDS = {
     "native": (*COUNTS, ("flow",), ("flow", "--json"), ("flow", "--merge"), ("flow", "--level", "branch")),
@@ -18,16 +15,6 @@ COMMANDS = {
 }
 # Code outside of all images is what a JIT makes: many processes have none.
 UNMAPPED = ("images", "--unmapped", "--json")
-count = 0
-
-
-def check(title, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {title}")
-    if not passed:
-        for detail in details:
-            print("#", detail)
 
 
 def record(program):
@@ -61,5 +48,4 @@ for engine, commands in COMMANDS.items():
     for command in commands:
         compare(processes, engine, command)
     compare(jit, engine, UNMAPPED)
-print(f"1..{count}")
-shutil.rmtree(scratch, ignore_errors=True)
+plan()

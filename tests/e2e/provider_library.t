@@ -1,14 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # libptl-provider as its users have it: strict C11 and C++17, the shared library, modules, many processes that die.
-import json
 import os
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import PROGRAMS, SCRATCH, expect, expect_equal, lines, main, path, record
+from record_test import PROGRAMS, expect, expect_equal, lines, main, path, record
 
 ROOT = os.path.dirname(os.environ["PTL_TESTS"])
 LIB = os.environ["PTL_LIB"]

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start
+from record_test import SCRATCH, Skip, dump, expect, expect_equal, lines, main, record, start
 
 NONE = ("--source=none",)
 

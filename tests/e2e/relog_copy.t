@@ -1,49 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-relog copies traces: the content stays, provenance is added; whole, truncated, damaged, live, through pipes.
+import functools
 import hashlib
 import json
 import os
-import shutil
 import subprocess
-import tempfile
 import time
 
 import xxhash
 
-BIN = os.environ["PTL_BIN"]
-RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
+from scratch_test import DUMP, RECORD, RELOG, check, plan, path, read, scratch, write, run as run_text
+
+run = functools.partial(run_text, text=False)
 PROGRAM = os.path.join(os.environ["PTL_PROGRAMS"], "fork_no_exec")
-scratch = tempfile.mkdtemp(prefix="ptl-relog-copy-")
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:30]:
-            print("#", line[:400])
-
-
-def run(*command, **more):
-    more = {"cwd": scratch, "capture_output": True, "timeout": 120, **more}
-    return subprocess.run(command, **more)
-
-
-def path(name):
-    return os.path.join(scratch, name)
-
-
-def read(name):
-    with open(path(name), "rb") as file:
-        return file.read()
-
-
-def write(name, data):
-    with open(path(name), "wb") as file:
-        file.write(data)
 
 
 def shown(name, *arguments):
@@ -148,5 +118,4 @@ spin.wait(timeout=120)
 check("a trace that is still being written gives a snapshot", got is not None and got.returncode in (0, 3) and
       json.loads(run(DUMP, "stats", "--json", "snapshot.ptl").stdout or "{}").get("instructions", 0) > 0, got)
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

@@ -5,26 +5,13 @@ import json
 import os
 import random
 import re
-import shutil
 import subprocess
-import tempfile
 
-relog, dump, record = (os.path.join(os.environ["PTL_BIN"], name) for name in ("ptl-relog", "ptl-dump", "ptl-record"))
+from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, scratch
+
 programs = os.environ["PTL_PROGRAMS"]
-scratch = tempfile.mkdtemp(prefix="ptl-relog-cut-")
 CUTS = int(os.environ.get("PTL_CUTS", "4"))
 FOREVER = 1 << 62
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(str(detail)[:1500] for detail in details).splitlines():
-            print("#", line)
-    return passed
 
 
 def run(*command, status=0):
@@ -260,5 +247,4 @@ refuses("a span that is none", ["--time", "3s"], "'3s' is no span of time")
 refuses("a span that ends first", ["--time", "3s..2s"], "ends before it begins")
 refuses("descendants of nobody", ["--tree"], "--tree needs --pid or --process")
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

@@ -4,29 +4,11 @@
 import collections
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-RECORD, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-dump"))
+from scratch_test import BIN, DUMP, RECORD, check, plan, run
+
 EXAMPLE = os.path.join(os.path.dirname(BIN), "examples", "relogger")
 PROGRAM = os.path.join(os.environ["PTL_PROGRAMS"], "fork_no_exec")
-scratch = tempfile.mkdtemp(prefix="ptl-relog-example-")
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:30]:
-            print("#", line[:400])
-
-
-def run(*command):
-    return subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=120)
 
 
 def events(name):
@@ -57,5 +39,4 @@ check("the history names it", [step.get("tool") for step in info.get("provenance
 got = run(EXAMPLE, "in.ptl", "out.ptl")
 check("an existing file is not replaced", got.returncode == 1 and "exists" in got.stderr, got)
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

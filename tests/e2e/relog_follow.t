@@ -3,34 +3,13 @@
 # ptl-relog --follow: inputs that are still being written, and the four ways in which that ends.
 import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 
-BIN = os.environ["PTL_BIN"]
-RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
+from scratch_test import DUMP, RECORD, RELOG, check, plan, path, run, scratch
+
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-scratch = tempfile.mkdtemp(prefix="ptl-relog-follow-")
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:30]:
-            print("#", line[:400])
-
-
-def run(*command):
-    return subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=120)
-
-
-def path(name):
-    return os.path.join(scratch, name)
 
 
 def content(name):
@@ -171,5 +150,4 @@ got = run(RELOG, "--follow", "--pt", "a", "--memory", "b", "--memory-map", "c", 
 check("raw input is not followed", got.returncode == 2 and "--follow is about inputs that are still being written" in
       got.stderr, got.stderr)
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

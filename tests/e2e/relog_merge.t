@@ -3,33 +3,11 @@
 # ptl-relog merges traces, takes them apart and compresses them anew; what they show stays what it was.
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
+from scratch_test import DUMP, RECORD, RELOG, check, plan, path, run, scratch, skip
+
 CANONICAL = os.path.join(os.environ["PTL_TEST_TOOLS"], "ptl_canonical")
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-scratch = tempfile.mkdtemp(prefix="ptl-relog-merge-")
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:30]:
-            print("#", line[:400])
-
-
-def run(*command):
-    return subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=300)
-
-
-def path(name):
-    return os.path.join(scratch, name)
 
 
 def stats(name):
@@ -89,8 +67,7 @@ if apart.returncode == 0:
     run(RELOG, "ac.ptl", "-o", "ac2.ptl")
     check("a copy of a merged trace is the same", content("ac.ptl") == content("ac2.ptl"))
 else:
-    print(f"ok {count + 1} - # SKIP no pid namespaces: {apart.stderr.strip()[:100]}")
-    count += 1
+    skip("traces of two machines", f"no pid namespaces: {apart.stderr.strip()[:100]}")
 
 # Nothing changes, in any form.
 want = content("a.ptl")
@@ -130,5 +107,4 @@ for arguments, text in ((["-", "--split", "1M", "-o", "x.ptl"], "standard input 
     got = run(RELOG, *arguments)
     check(f"{' '.join(arguments)}: refused", got.returncode == 2 and text in got.stderr, got)
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

@@ -10,48 +10,16 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 
-sys.dont_write_bytecode = True
+from scratch_test import (DUMP as dump, RECORD as record, RELOG as relog, check, plan, path, run,
+                          scratch, skip, write)
+
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
-sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "e2e"))
 import perf_file  # noqa: E402
 from perf_file import CYC, EVERYWHERE, MTC, TSC  # noqa: E402
 
-binaries, programs = os.environ["PTL_BIN"], os.environ["PTL_PROGRAMS"]
-relog, dump, record = (os.path.join(binaries, name) for name in ("ptl-relog", "ptl-dump", "ptl-record"))
-scratch = tempfile.mkdtemp(prefix="ptl-relog-perf-pt-")
+programs = os.environ["PTL_PROGRAMS"]
 have_perf = shutil.which("perf") is not None
-count = 0
-
-
-def run(*command, text=True, **more):
-    return subprocess.run(command, cwd=scratch, capture_output=True, text=text, timeout=120, check=False, **more)
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:40]:
-            print("#", line[:400])
-    return passed
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print(f"ok {count} - {name} # SKIP {why}", flush=True)
-
-
-def path(name):
-    return os.path.join(scratch, name)
-
-
-def write(name, data):
-    with open(path(name), "wb") as file:
-        file.write(data)
 
 
 # ---- what perf and what ptl-dump make of the same file -----------------------------------------------------
@@ -415,17 +383,14 @@ def other_records():
     check("other records: what cannot be kept is counted", "1 records of an unknown kind" in done.stderr, done.stderr)
 
 
-try:
-    the_bytes()
-    other_records()
-    of_threads()
-    in_pieces()
-    of_cpus()
-    of_snapshots()
-    truncated()
-    of_hardware("foo")
-    of_turns("all of the machine", 3, "--no-retcomp")
-    of_turns("one program", 2, "--no-retcomp")
-    print(f"1..{count}")
-finally:
-    shutil.rmtree(scratch, ignore_errors=True)
+the_bytes()
+other_records()
+of_threads()
+in_pieces()
+of_cpus()
+of_snapshots()
+truncated()
+of_hardware("foo")
+of_turns("all of the machine", 3, "--no-retcomp")
+of_turns("one program", 2, "--no-retcomp")
+plan()

@@ -3,40 +3,11 @@
 # ptl-relog makes traces of raw PT and raw code: what they hold, several streams, outputs that exist or vanish.
 import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 
-relog = os.path.join(os.environ["PTL_BIN"], "ptl-relog")
-dump = os.path.join(os.environ["PTL_BIN"], "ptl-dump")
-scratch = tempfile.mkdtemp(prefix="ptl-relog-raw-")
-count = 0
-
-
-def run(*command, **more):
-    return subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=120, **more)
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}")
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:40]:
-            print("#", line[:400])
-    return passed
-
-
-def write(name, data):
-    with open(os.path.join(scratch, name), "wb") as file:
-        file.write(data)
-
-
-def read(name):
-    with open(os.path.join(scratch, name), "rb") as file:
-        return file.read()
+from scratch_test import DUMP as dump, RELOG as relog, check, plan, read, run, scratch, write
 
 
 def listing(*arguments):
@@ -138,5 +109,4 @@ check("it ends by the signal that interrupts it", waiting.returncode == -signal.
 check("and nothing is left", not [n for n in os.listdir(scratch) if n.startswith("interrupted")],
       os.listdir(scratch))
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

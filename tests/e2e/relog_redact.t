@@ -4,18 +4,15 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
+
+from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, scratch
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import ptl_reader  # noqa: E402
 
-relog, dump, record = (os.path.join(os.environ["PTL_BIN"], name) for name in ("ptl-relog", "ptl-dump", "ptl-record"))
 programs = os.environ["PTL_PROGRAMS"]
-scratch = tempfile.mkdtemp(prefix="ptl-relog-redact-")
-count = 0
 
 SOURCE = r"""
 #include <stdio.h>
@@ -24,15 +21,6 @@ const char *very_private_function(void);
 __attribute__((noinline)) const char *very_private_function(void) { return where; }
 int main(void) { return puts(very_private_function()) < 0; }
 """
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(str(detail)[:1500] for detail in details).splitlines():
-            print("#", line)
 
 
 def run(*command, status=0, folder=scratch):
@@ -177,5 +165,4 @@ with open(os.path.join(scratch, "bad.rules"), "w") as file:
     file.write("paths\nnonsense\n")
 refuses("a bad line", ["--redact-file", "bad.rules"], "bad.rules:2")
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

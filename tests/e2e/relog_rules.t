@@ -6,39 +6,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
+from scratch_test import DUMP, RECORD, RELOG, check, plan, path, run, scratch, write
+
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 RULES = os.path.join(os.environ["PTL_TESTDATA"], "plugins")
 MAKE_SAMPLE = os.path.join(os.environ["PTL_TEST_TOOLS"], "make_sample")
-scratch = tempfile.mkdtemp(prefix="ptl-relog-rules-")
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:30]:
-            print("#", line[:400])
-
-
-def run(*command, **more):
-    more = {"cwd": scratch, "capture_output": True, "timeout": 120, "text": True, **more}
-    return subprocess.run(command, **more)
-
-
-def path(name):
-    return os.path.join(scratch, name)
-
-
-def write(name, text):
-    with open(path(name), "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def dump(name, *view):
@@ -356,5 +329,4 @@ check("an image for each element", got.returncode == 0 and not got.stderr and
 check("a change of each", "one.plg 0" in text and "two.plg 1" in text, text)
 check("a section for each", len([i for i in seen if i[2] == "many"]) == 2, seen)
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

@@ -2,13 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-relog's command line: exit statuses and exact messages for what is wrong, help, version, completion words.
 import os
-import shutil
 import subprocess
-import tempfile
 
-relog = os.path.join(os.environ["PTL_BIN"], "ptl-relog")
-scratch = tempfile.mkdtemp(prefix="ptl-relog-usage-")
-count = 0
+from scratch_test import RELOG as relog, check, plan, scratch, write
 
 
 def run(*arguments, **more):
@@ -16,25 +12,11 @@ def run(*arguments, **more):
                           stdin=subprocess.DEVNULL, timeout=60, **more)
 
 
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}")
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines():
-            print("#", line)
-
-
 def refuses(name, arguments, status, stderr):
     """Nothing on standard output, these lines on standard error, this exit status."""
     got = run(*arguments)
     wanted = "".join(line + "\n" for line in stderr)
     check(name, (got.returncode, got.stdout, got.stderr) == (status, "", wanted), got, "wanted:", wanted)
-
-
-def write(name, data):
-    with open(os.path.join(scratch, name), "wb") as file:
-        file.write(data)
 
 
 PSB = b"\x02\x82" * 8
@@ -101,5 +83,4 @@ check("completion words", got.returncode == 0 and "--memory-map=" in got.stdout.
 got = run("--completion-words=mode")
 check("completion words of --mode", got.stdout.split() == ["64", "32"], got)
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

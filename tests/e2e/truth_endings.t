@@ -2,48 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # How recordings end: exit statuses, streams, kills, Ctrl-C, full disks, folders that vanish, deleted binaries.
 # Whatever happens, what was written reads, says what is missing, and decodes without a wrong instruction.
+import functools
 import json
 import os
 import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 
-BIN = os.environ["PTL_BIN"]
-RECORD, DUMP = os.path.join(BIN, "ptl-record"), os.path.join(BIN, "ptl-dump")
+from scratch_test import DUMP, RECORD, check, plan, path, scratch, skip, run as run_text
+
+run = functools.partial(run_text, text=False)
 COMPARE = os.path.join(os.environ["PTL_TEST_TOOLS"], "truth_compare")
 PROGRAMS = os.environ["PTL_PROGRAMS"]
-scratch = tempfile.mkdtemp(prefix="ptl-endings-")
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:30]:
-            print("#", line[:500])
-    return passed
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print(f"ok {count} - {name} # SKIP {why}", flush=True)
-
-
-def path(name):
-    return os.path.join(scratch, name)
-
-
-def run(*command, **more):
-    more = {"cwd": scratch, "capture_output": True, "timeout": 120, "stdin": subprocess.DEVNULL, **more}
-    if "input" in more:
-        del more["stdin"]
-    return subprocess.run(command, **more)
 
 
 def record(name, *command, options=(), **more):
@@ -241,5 +213,4 @@ shutil.rmtree(path("vanishing"))
 status, errors = wait(recorder)
 check("the output's folder vanishes: it is reported", b"vanishing/trace.ptl" in errors, status, errors)
 
-shutil.rmtree(scratch, ignore_errors=True)
-print(f"1..{count}")
+plan()

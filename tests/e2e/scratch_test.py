@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What end-to-end tests share that are scripts of checks: a folder that is gone at the end, running programs, TAP.
+"""A test imports what it needs, and ends with plan()."""
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+DETAILS = 40  # lines about a check that failed
+BIN = os.environ["PTL_BIN"]
+RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
+scratch = tempfile.mkdtemp(prefix="ptl-%s-" % os.path.splitext(os.path.basename(sys.argv[0]))[0])
+count = 0
+atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+
+
+def check(name, passed, *details):
+    """Says whether it passed, which it also returns; details are shown where it did not."""
+    global count
+    count += 1
+    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
+    if not passed:
+        for line in "\n".join(str(detail)[:2000] for detail in details).splitlines()[:DETAILS]:
+            print("#", line[:500])
+    return passed
+
+
+def skip(name, why):
+    global count
+    count += 1
+    print(f"ok {count} - {name} # SKIP {why}", flush=True)
+
+
+def plan():
+    print(f"1..{count}")
+
+
+def run(*command, **more):
+    """The finished process, output as text unless text=False; status is the caller's to look at."""
+    if "input" not in more:
+        more.setdefault("stdin", subprocess.DEVNULL)
+    more = {"cwd": scratch, "capture_output": True, "text": True, "timeout": 300, "check": False, **more}
+    return subprocess.run(command, **more)
+
+
+def path(name):
+    return os.path.join(scratch, name)
+
+
+def read(name):
+    with open(path(name), "rb") as file:
+        return file.read()
+
+
+def write(name, data):
+    """data may be text or bytes."""
+    with open(path(name), "wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
