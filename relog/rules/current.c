@@ -147,8 +147,7 @@ static bool is_signed(uint8_t type)
 }
 
 /* A number at its fixed place; false where it takes the long way. */
-static bool quick_value(const struct rules_run *run, const struct rules_location *location,
-			struct rules_value *value)
+static bool quick_number(const struct rules_run *run, const struct rules_location *location, rules_number *number)
 {
 	static const uint8_t sizes[PTL_TYPE_STRUCT + 1] = {
 		[PTL_TYPE_U8] = 1,  [PTL_TYPE_I8] = 1,	[PTL_TYPE_U16] = 2,	[PTL_TYPE_I16] = 2,
@@ -161,10 +160,18 @@ static bool quick_value(const struct rules_run *run, const struct rules_location
 	if (!size || run->now.event.payload_size < location->offset + size)
 		return false;
 	bits = ptl_load_le(run->now.event.payload + location->offset, size);
-	*value = (struct rules_value){.kind = RULES_VALUE_NUMBER, .number = bits};
+	*number = bits;
 	if (is_signed(location->field->type))
-		value->number = (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
+		*number = (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
 	return true;
+}
+
+static bool field_number(void *context, unsigned index, rules_number *number)
+{
+	const struct rules_run *run = context;
+	const struct rules_location *location = &run->now.bound->fields[index];
+
+	return location->field && quick_number(run, location, number);
 }
 
 static int field_value(void *context, unsigned index, struct rules_value *value)
@@ -175,8 +182,12 @@ static int field_value(void *context, unsigned index, struct rules_value *value)
 	int status;
 
 	*value = (struct rules_value){0};
-	if (!location->field || quick_value(run, location, value))
+	if (!location->field)
 		return 0;
+	if (quick_number(run, location, &value->number)) {
+		value->kind = RULES_VALUE_NUMBER;
+		return 0;
+	}
 	status = rules_current_decode(run);
 	if (status < 0)
 		return status;
@@ -215,6 +226,7 @@ struct rules_scope_of rules_current_scope(struct rules_run *run)
 		.pid = run->now.pid,
 		.program = run->needs_state ? rules_current_program(run) : "",
 		.field = field_value,
+		.number = field_number,
 		.elements = elements,
 		.loops = &run->now.loops,
 		.context = run,

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "relog/rules/edit.h"
+#include "relog/rules/evaluate_quick.h"
 
 /* ---- header ------------------------------------------------------------------------------ */
 
@@ -136,8 +137,12 @@ int rules_edit_lacks(const struct rules_run *run, unsigned field)
 static int evaluate(struct rules_run *run, const struct rules_expr *expr, struct rules_value *value)
 {
 	struct rules_scope_of scope = rules_current_scope(run);
-	int status = rules_evaluate(&scope, expr, value);
+	int status;
 
+	*value = (struct rules_value){.kind = RULES_VALUE_NUMBER};
+	if (rules_quick_number(&scope, expr, &value->number))
+		return 0;
+	status = rules_evaluate(&scope, expr, value);
 	if (!status && value->kind == RULES_VALUE_NONE) {
 		for (size_t i = 0; i < run->now.bound->rule->field_count; i++)
 			if (!run->now.bound->fields[i].field)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "relog/rules/evaluate_quick.h"
 #include "relog/rules/functions.h"
 #include "relog/rules/glob.h"
 
@@ -402,6 +403,10 @@ int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules
 	*number = otherwise;
 	if (!expr)
 		return 0;
+	if (rules_quick_number(scope, expr, &value.number) && value.number >= 0 && value.number <= (rules_number)last) {
+		*number = (uint64_t)value.number;
+		return 0;
+	}
 	status = rules_evaluate(scope, expr, &value);
 	if (status < 0)
 		return status;

@@ -22,6 +22,8 @@ struct rules_scope_of {
 	const char *program;	       /* of the event's process; "" unknown */
 	/* The rule's field with this index. NONE: it is not there. */
 	int (*field)(void *context, unsigned index, struct rules_value *value);
+	/* The same where it is a whole number that is easily had; false: ask `field`. NULL: always so. */
+	bool (*number)(void *context, unsigned index, rules_number *number);
 	/* How many elements the rule's field with this index has; *there = false: it is not there. */
 	int (*elements)(void *context, unsigned index, uint32_t *count, bool *there);
 	struct rules_loops *loops; /* of the event; NULL: there is none */

@@ -38,8 +38,7 @@ int rules_header_value(const struct rules_scope_of *scope, enum rules_header hea
 {
 	const struct ptl_event *event = scope->event;
 	const struct ptl_descriptor *descriptor = &event->descriptor;
-	const char *slash = strrchr(scope->program, '/');
-	const char *name = slash ? slash + 1 : scope->program;
+	const char *name;
 
 	switch (header) {
 	case RULES_HEADER_PROVIDER:
@@ -71,6 +70,8 @@ int rules_header_value(const struct rules_scope_of *scope, enum rules_header hea
 	case RULES_HEADER_RELATED:
 		return give_guid(scope, &event->related, event->flags & PTL_EVENT_HAS_RELATED, value);
 	case RULES_HEADER_PROCESS:
+		name = strrchr(scope->program, '/');
+		name = name ? name + 1 : scope->program;
 		return give_text(scope, name, strlen(name), value);
 	case RULES_HEADER_PATH:
 		return give_text(scope, scope->program, strlen(scope->program), value);

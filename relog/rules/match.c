@@ -2,6 +2,7 @@
 /* Whether a rule applies to the current event: what the event's kind has not decided yet. */
 #include "common/bytes.h"
 #include "common/error.h"
+#include "relog/rules/evaluate_quick.h"
 #include "relog/rules/glob.h"
 #include "relog/rules/run_state.h"
 
@@ -61,8 +62,11 @@ static int is_true(struct rules_run *run, const struct rules_expr *where)
 {
 	struct rules_scope_of scope = rules_current_scope(run);
 	struct rules_value value;
-	int status = rules_evaluate(&scope, where, &value);
+	int status;
 
+	if (rules_quick_truth(&scope, where, &value.truth))
+		return value.truth;
+	status = rules_evaluate(&scope, where, &value);
 	if (status < 0)
 		return status;
 	if (value.kind != RULES_VALUE_BOOL && value.kind != RULES_VALUE_NONE)

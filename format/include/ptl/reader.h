@@ -92,8 +92,8 @@ struct ptl_event_filter {
 
 /*
  * Gives all events of all streams merged in order of time (equal times: by stream, then as written).
- * Memory: one buffer per event stream whose turn has come, together at most four times memory_limit:
- * PTL_NO_MEMORY beyond. filter may be NULL. Damaged buffers are skipped and listed. May be called again, and
+ * Memory: one buffer per event stream whose turn has come, together at most four times memory_limit; events of buffers
+ * beyond that wait in a nameless file in $TMPDIR (PTL_SYSTEM: it cannot be written). filter may be NULL. Damaged buffers are skipped and listed. May be called again, and
  * from several threads at once.
  */
 int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
