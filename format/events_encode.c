@@ -86,9 +86,11 @@ static void descriptor_key(const struct ptl_descriptor *descriptor,
 static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct ptl_event *event)
 {
 	const struct ptl_descriptor *descriptor = &event->descriptor;
-	uint32_t *recent = &batch->recent_descriptors[mix(ptl_load64(descriptor->provider.bytes) ^
-								  (uint64_t)descriptor->id << 8 ^ descriptor->opcode,
-							  PTL_RECENT_DESCRIPTORS)];
+	uint32_t *recent = &batch->recent_descriptors[mix(
+		ptl_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 32 ^
+			(uint64_t)descriptor->version << 16 ^ (uint64_t)descriptor->level << 8 ^ descriptor->opcode ^
+			descriptor->keyword,
+		PTL_RECENT_DESCRIPTORS)];
 	uint8_t key[DESCRIPTOR_KEY_SIZE];
 	uint32_t number, provider;
 
