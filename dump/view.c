@@ -16,6 +16,11 @@
  */
 #define JOB_BYTES_MIN ((uint64_t)64 << 10)
 #define JOB_BYTES_MAX ((uint64_t)512 << 10)
+/*
+ * Counting goes on in several segments of a job side by side, which is slower at its end where few are left. But a worker
+ * should come to the end of its job while the buffer that the next job begins in is still at hand.
+ */
+#define COUNT_BYTES_MAX(threads) ((threads) > 1 ? (uint64_t)1 << 20 : (uint64_t)8 << 20)
 #define JOBS_PER_THREAD 4
 
 struct job {
@@ -232,13 +237,14 @@ static int make_order(struct run *run)
 static uint64_t bytes_of_job(const struct run *run, unsigned threads)
 {
 	const uint64_t share = run->list.bytes / threads / JOBS_PER_THREAD;
+	const uint64_t most = run->view->counts_only ? COUNT_BYTES_MAX(threads) : JOB_BYTES_MAX;
 
 	/* What is emitted has to wait in memory for its turn: it comes in the smallest portions. */
 	if (run->view->emit)
 		return 0;
 	if (share < JOB_BYTES_MIN)
 		return JOB_BYTES_MIN;
-	return share < JOB_BYTES_MAX ? share : JOB_BYTES_MAX;
+	return share < most ? share : most;
 }
 
 static int make_jobs(struct run *run, unsigned threads)

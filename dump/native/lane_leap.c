@@ -209,6 +209,19 @@ static void run_four(struct native_code *code, struct native_lane *const *lanes)
 	store(d, &fourth);
 }
 
+static void run_two(struct native_code *code, struct native_lane *const *lanes)
+{
+	struct native_leap *table = code->leaps.table;
+	struct native_lane *const a = lanes[0], *const b = lanes[1];
+	struct leaper first = load(a), second = load(b);
+
+	for (size_t turns = turns_of(lanes, 2); turns; turns--)
+		if (!take_packet(code, a, table, &first) || !take_packet(code, b, table, &second))
+			break;
+	store(a, &first);
+	store(b, &second);
+}
+
 static void run_one(struct native_code *code, struct native_lane *lane)
 {
 	struct leaper leaper = load(lane);
@@ -224,7 +237,9 @@ void native_leaps_lanes_run(struct native_code *code, struct native_lane *const 
 
 	for (i = 0; i + 3 < count; i += 4)
 		run_four(code, lanes + i);
-	for (; i < count; i++)
+	for (; i + 1 < count; i += 2)
+		run_two(code, lanes + i);
+	if (i < count)
 		run_one(code, lanes[i]);
 	for (i = 0; i < count; i++)
 		pass(lanes[i]);
