@@ -145,12 +145,6 @@ void ptl_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
 
 /* Numbers the machines of all inputs, and finds how their times are shifted. */
 int ptl_relogger_find_machines(struct ptl_relogger *relogger);
-/* Makes the id of a process, thread or CPU of an input that of the output. PTL_UNSUPPORTED: too large. */
-int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id);
-/* The same for all ids of an event, whose payload then lies in memory of the input. */
-int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event);
-/* The id in the output of a stream; PTL_NO_ID: none. */
-uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id);
 /* Writes the record of a stream that may be left out, once it is known to stay. */
 int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
 /* The metadata of all inputs, streams declared. */

@@ -17,7 +17,6 @@
 #include "common/hash_map.h"
 #include "common/message.h"
 #include "format/metadata.h"
-#include "format/relogger_internal.h"
 #include "relog/cut_pt.h"
 #include "relog/cut_select.h"
 

@@ -11,7 +11,6 @@
 
 #include "common/error.h"
 #include "common/guid.h"
-#include "format/relogger_internal.h"
 
 #define LISTED_MAX 16
 

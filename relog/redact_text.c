@@ -9,59 +9,11 @@
 
 #include "common/error.h"
 #include "common/sha256.h"
-#include "format/utf16.h"
+#include "relog/redact_parts.h"
 
-#define BLOCK 64u /* of SHA-256 */
-#define TOKEN 11u
-#define WORD_MIN 3u
-#define LITERAL_MIN 4u /* bytes of a text that is looked for among bytes of any kind */
 #define EXTENSION_MAX 4u
 
-/* ---- tokens ---------------------------------------------------------------------------------- */
-
-/* HMAC-SHA256, RFC 2104, with a key of 32 bytes. */
-static int mac(const struct relog_redactor *redactor, const void *data, size_t size, uint8_t digest[PTL_SHA256_SIZE])
-{
-	struct ptl_sha256 *hash = ptl_sha256_new();
-	uint8_t pad[BLOCK];
-
-	if (!hash)
-		return ptl_fail_memory("a hash", 0);
-	for (size_t i = 0; i < BLOCK; i++)
-		pad[i] = (uint8_t)((i < sizeof(redactor->key) ? redactor->key[i] : 0) ^ 0x36);
-	ptl_sha256_add(hash, pad, BLOCK);
-	ptl_sha256_add(hash, data, size);
-	ptl_sha256_finish(hash, digest);
-	for (size_t i = 0; i < BLOCK; i++)
-		pad[i] ^= 0x36 ^ 0x5c;
-	ptl_sha256_add(hash, pad, BLOCK);
-	ptl_sha256_add(hash, digest, PTL_SHA256_SIZE);
-	ptl_sha256_finish(hash, digest);
-	ptl_sha256_free(hash);
-	return 0;
-}
-
-/* Any number of characters that stand for a text. */
-static int fill(const struct relog_redactor *redactor, const void *data, size_t size, char *token, size_t length)
-{
-	static const char alphabet[] = "abcdefghijkmnpqrstuvwxyz23456789";
-	uint8_t digest[PTL_SHA256_SIZE];
-	const int status = mac(redactor, data, size, digest);
-
-	for (size_t i = 0; i < length && !status; i++)
-		token[i] = i ? alphabet[digest[(i - 1) % PTL_SHA256_SIZE] % 32] : 'x';
-	return status;
-}
-
-static int write_token(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out)
-{
-	char token[TOKEN];
-	const int status = fill(redactor, text, size, token, TOKEN);
-
-	if (!status)
-		ptl_write_bytes(out, token, TOKEN);
-	return status;
-}
+/* ---- the redactor ----------------------------------------------------------------------------- */
 
 int relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules)
 {
@@ -93,6 +45,11 @@ static bool is_one_of(const char *const *list, const char *word, size_t size)
 	return false;
 }
 
+bool relog_is_common_name(const char *word, size_t size)
+{
+	return is_one_of(common_names, word, size);
+}
+
 static bool matches_any(const struct relog_texts *globs, const char *path)
 {
 	for (size_t i = 0; i < globs->count; i++)
@@ -107,7 +64,7 @@ static bool is_special(const char *path)
 	return *path == '[' || strncmp(path, "//", 2) == 0 || !*path;
 }
 
-static bool is_redacted_path(const struct relog_redact_rules *rules, const char *path)
+bool relog_is_redacted_path(const struct relog_redact_rules *rules, const char *path)
 {
 	if (is_special(path) || matches_any(&rules->keep_globs, path))
 		return false;
@@ -135,12 +92,12 @@ static int write_component(const struct relog_redactor *redactor, const char *na
 	const size_t stem = extension_at(name, size);
 	int status;
 
-	if (is_one_of(common_names, name, size)) {
+	if (relog_is_common_name(name, size)) {
 		ptl_write_bytes(out, name, size);
 		return 0;
 	}
 	/* The whole name: one with another extension is another. */
-	status = write_token(redactor, name, size, out);
+	status = relog_token_write(redactor, name, size, out);
 	ptl_write_bytes(out, name + stem, size - stem);
 	return status;
 }
@@ -175,7 +132,7 @@ static bool is_word_char(char c)
 	return isalnum((unsigned char)c) || (c && strchr("_-.+~@%", c)) || (unsigned char)c >= 0x80;
 }
 
-static size_t run_length(const char *text, size_t size, bool with_slashes)
+size_t relog_run_length(const char *text, size_t size, bool with_slashes)
 {
 	size_t n = 0;
 
@@ -184,15 +141,14 @@ static size_t run_length(const char *text, size_t size, bool with_slashes)
 	return n;
 }
 
-/* How many bytes at the start of a word are one that is redacted: all of it, or its stem; 0: none. */
-static size_t known_part(const struct relog_redactor *redactor, const char *word, size_t size)
+size_t relog_known_part(const struct relog_redactor *redactor, const char *word, size_t size)
 {
 	const char *dot;
 
-	if (size >= WORD_MIN && ptl_byte_map_get(&redactor->words, word, size))
+	if (size >= RELOG_WORD_MIN && ptl_byte_map_get(&redactor->words, word, size))
 		return size;
 	dot = memchr(word, '.', size);
-	if (dot && (size_t)(dot - word) >= WORD_MIN &&
+	if (dot && (size_t)(dot - word) >= RELOG_WORD_MIN &&
 	    ptl_byte_map_get(&redactor->words, word, (size_t)(dot - word)))
 		return (size_t)(dot - word);
 	return 0;
@@ -204,11 +160,11 @@ static int write_words(const struct relog_redactor *redactor, const char *text, 
 	int status = 0;
 
 	while (at < size && !status) {
-		const size_t length = run_length(text + at, size - at, false);
-		const size_t known = length ? known_part(redactor, text + at, length) : 0;
+		const size_t length = relog_run_length(text + at, size - at, false);
+		const size_t known = length ? relog_known_part(redactor, text + at, length) : 0;
 
 		if (known)
-			status = write_token(redactor, text + at, known, out);
+			status = relog_token_write(redactor, text + at, known, out);
 		ptl_write_bytes(out, text + at + known, length ? length - known : 1);
 		at += length ? length : 1;
 	}
@@ -222,7 +178,7 @@ static int write_text(const struct relog_redactor *redactor, const char *text, s
 	int status = 0;
 
 	while (at < size && !status) {
-		const size_t length = run_length(text + at, size - at, true);
+		const size_t length = relog_run_length(text + at, size - at, true);
 		char *run;
 
 		if (!length) {
@@ -232,7 +188,7 @@ static int write_text(const struct relog_redactor *redactor, const char *text, s
 		run = strndup(text + at, length);
 		if (!run)
 			return ptl_fail_memory("a text", length);
-		if (memchr(run, '/', length) && is_redacted_path(redactor->rules, run))
+		if (memchr(run, '/', length) && relog_is_redacted_path(redactor->rules, run))
 			status = write_path(redactor, run, length, out);
 		else
 			status = write_words(redactor, run, length, out);
@@ -244,8 +200,7 @@ static int write_text(const struct relog_redactor *redactor, const char *text, s
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* The first match of any rule in text, which ends with a zero; false: none. */
-static bool find_match(const struct relog_redact_rules *rules, const char *text, bool at_start, size_t *first,
+bool relog_find_match(const struct relog_redact_rules *rules, const char *text, bool at_start, size_t *first,
 		       size_t *length)
 {
 	bool found = false;
@@ -278,9 +233,9 @@ static int write_without_matches(const struct relog_redactor *redactor, const ch
 	size_t first, length;
 	int status = 0;
 
-	while (!status && find_match(redactor->rules, at, at == text, &first, &length)) {
+	while (!status && relog_find_match(redactor->rules, at, at == text, &first, &length)) {
 		ptl_write_bytes(out, at, first);
-		status = write_token(redactor, at + first, length, out);
+		status = relog_token_write(redactor, at + first, length, out);
 		at += first + length;
 	}
 	ptl_write_bytes(out, at, strlen(at) + 1);
@@ -324,7 +279,7 @@ static int write_command(const struct relog_redactor *redactor, const char *text
 		const size_t length = word_length(text + at);
 
 		if (length)
-			status = write_token(redactor, text + at, length, out);
+			status = relog_token_write(redactor, text + at, length, out);
 		else
 			ptl_write_bytes(out, text + at, 1);
 		at += length ? length : 1;
@@ -342,10 +297,10 @@ static int write_kind(const struct relog_redactor *redactor, enum relog_text_kin
 	if (!size)
 		return 0;
 	if (kind == RELOG_SECRET || (kind == RELOG_THREAD && redactor->rules->threads))
-		return write_token(redactor, text, size, out);
+		return relog_token_write(redactor, text, size, out);
 	if (kind == RELOG_COMMAND && redactor->rules->commands)
 		return write_command(redactor, text, out);
-	if (kind == RELOG_PATH && is_redacted_path(redactor->rules, text))
+	if (kind == RELOG_PATH && relog_is_redacted_path(redactor->rules, text))
 		return write_path(redactor, text, size, out);
 	return write_text(redactor, text, size, out);
 }
@@ -369,7 +324,7 @@ int relog_redact_text(struct relog_redactor *redactor, enum relog_text_kind kind
 
 int relog_redactor_learn_word(struct relog_redactor *redactor, const char *word, size_t size)
 {
-	if (size < WORD_MIN || is_one_of(common_names, word, size) || is_one_of(system_folders, word, size) ||
+	if (size < RELOG_WORD_MIN || relog_is_common_name(word, size) || is_one_of(system_folders, word, size) ||
 	    ptl_byte_map_get(&redactor->words, word, size))
 		return 0;
 	return ptl_byte_map_put(&redactor->words, word, size, 1);
@@ -394,13 +349,13 @@ static int learn_path(struct relog_redactor *redactor, const char *path)
 {
 	int status = redactor->rules->users ? learn_user(redactor, path) : 0;
 
-	if (status || !is_redacted_path(redactor->rules, path))
+	if (status || !relog_is_redacted_path(redactor->rules, path))
 		return status;
 	while (!status) {
 		const size_t length = strcspn(path, "/"), stem = extension_at(path, length);
 
 		status = relog_redactor_learn_word(redactor, path, length);
-		if (!status && stem > WORD_MIN)
+		if (!status && stem > RELOG_WORD_MIN)
 			status = relog_redactor_learn_word(redactor, path, stem);
 		if (!path[length])
 			break;
@@ -420,7 +375,7 @@ int relog_redactor_learn(struct relog_redactor *redactor, enum relog_text_kind k
 	if (kind == RELOG_THREAD && redactor->rules->threads)
 		return relog_redactor_learn_word(redactor, text, size);
 	while (at < size && !status) {
-		const size_t length = run_length(text + at, size - at, true);
+		const size_t length = relog_run_length(text + at, size - at, true);
 		char *run = length && memchr(text + at, '/', length) ? strndup(text + at, length) : NULL;
 
 		if (run)
@@ -429,174 +384,4 @@ int relog_redactor_learn(struct relog_redactor *redactor, enum relog_text_kind k
 		at += length ? length : 1;
 	}
 	return status;
-}
-
-/* ---- bytes of any kind ----------------------------------------------------------------------- */
-
-/* The components of a path in place. */
-static int overwrite_path(struct relog_redactor *redactor, char *path, size_t size, bool *changed)
-{
-	size_t at = 0;
-	int status = 0;
-
-	while (at < size && !status) {
-		const size_t length = strcspn(path + at, "/") < size - at ? strcspn(path + at, "/") : size - at;
-
-		if (length && !is_one_of(common_names, path + at, length)) {
-			status = fill(redactor, path + at, length, path + at, length);
-			*changed = true;
-		}
-		at += length + 1;
-	}
-	return status;
-}
-
-/* Absolute paths in place. What else has slashes may be anything. */
-static int overwrite_paths(struct relog_redactor *redactor, char *text, size_t size, bool *changed)
-{
-	size_t at = 0;
-	int status = 0;
-
-	while (at < size && !status) {
-		const size_t length = run_length(text + at, size - at, true);
-		char *run = length && text[at] == '/' ? strndup(text + at, length) : NULL;
-
-		if (run && is_redacted_path(redactor->rules, run))
-			status = overwrite_path(redactor, text + at, length, changed);
-		free(run);
-		at += length ? length : 1;
-	}
-	return status;
-}
-
-/* Characters in place: text has size of them and a zero behind. */
-static int overwrite_text(struct relog_redactor *redactor, char *text, size_t size, bool *changed)
-{
-	size_t at = 0, first, length;
-	int status = 0;
-
-	while (!status && find_match(redactor->rules, text + at, !at, &first, &length)) {
-		status = fill(redactor, text + at + first, length, text + at + first, length);
-		at += first + length;
-		*changed = true;
-	}
-	if (!status)
-		status = overwrite_paths(redactor, text, size, changed);
-	for (at = 0; at < size && !status;) {
-		const size_t run = run_length(text + at, size - at, false);
-		const size_t known = run ? known_part(redactor, text + at, run) : 0;
-
-		if (known) {
-			status = fill(redactor, text + at, known, text + at, known);
-			*changed = true;
-		}
-		at += run ? run : 1;
-	}
-	return status;
-}
-
-static bool is_text_byte(uint8_t byte)
-{
-	return byte >= 0x20 && byte != 0x7f;
-}
-
-/* A run of characters, `step` bytes apart. */
-static int overwrite_run(struct relog_redactor *redactor, uint8_t *data, size_t count, size_t step, bool *changed)
-{
-	char *text = malloc(count + 1);
-	bool touched = false;
-	int status;
-
-	if (!text)
-		return ptl_fail_memory("a text", count);
-	for (size_t i = 0; i < count; i++)
-		text[i] = (char)data[i * step];
-	text[count] = 0;
-	status = overwrite_text(redactor, text, count, &touched);
-	for (size_t i = 0; i < count && touched; i++)
-		data[i * step] = (uint8_t)text[i];
-	*changed |= touched;
-	free(text);
-	return status;
-}
-
-/* Whether zero bytes, or the ends of the data, stand around a run. */
-static bool is_string(const uint8_t *data, size_t size, size_t first, size_t end, size_t step)
-{
-	return (first < step || !data[first - step]) && (end >= size || !data[end]);
-}
-
-static int overwrite_runs(struct relog_redactor *redactor, uint8_t *data, size_t size, size_t step, bool code,
-			  bool *changed)
-{
-	size_t at = 0;
-	int status = 0;
-
-	while (at < size && !status) {
-		size_t end = at;
-
-		while (end < size && is_text_byte(data[end]) &&
-		       (step == 1 || (end + 1 < size && !data[end + 1])))
-			end += step;
-		if ((end - at) / step >= WORD_MIN && (!code || is_string(data, size, at, end, step)))
-			status = overwrite_run(redactor, data + at, (end - at) / step, step, changed);
-		at = end > at ? end : at + 1;
-	}
-	return status;
-}
-
-/* A text of a rule wherever it stands, as these bytes; step 2: the bytes of UTF-16. */
-static int overwrite_bytes(struct relog_redactor *redactor, uint8_t *data, size_t size, const char *text,
-			   const void *bytes, size_t length, size_t step, bool *changed)
-{
-	uint8_t *at = data;
-	int status = 0;
-
-	while (!status && (at = memmem(at, size - (size_t)(at - data), bytes, length))) {
-		char *token = malloc(length / step + 1);
-
-		status = token ? fill(redactor, text, strlen(text), token, length / step)
-			       : ptl_fail_memory("a token", length);
-		for (size_t i = 0; i < length / step && !status; i++) {
-			at[i * step] = (uint8_t)token[i];
-			if (step == 2)
-				at[i * step + 1] = 0;
-		}
-		free(token);
-		at += length;
-		*changed = true;
-	}
-	return status;
-}
-
-static int overwrite_literals(struct relog_redactor *redactor, uint8_t *data, size_t size, bool *changed)
-{
-	int status = 0;
-
-	for (size_t i = 0; i < redactor->rules->literals.count && !status; i++) {
-		const char *text = redactor->rules->literals.texts[i];
-		struct ptl_bytes wide = {0};
-
-		/* What is shorter may be anything. */
-		if (strlen(text) < LITERAL_MIN)
-			continue;
-		ptl_write_utf16(&wide, text);
-		if (wide.failed)
-			status = ptl_fail_memory("a text", strlen(text));
-		if (!status)
-			status = overwrite_bytes(redactor, data, size, text, text, strlen(text), 1, changed);
-		if (!status)
-			status = overwrite_bytes(redactor, data, size, text, wide.data, wide.size - 2, 2, changed);
-		ptl_bytes_free(&wide);
-	}
-	return status;
-}
-
-int relog_redact_raw(struct relog_redactor *redactor, uint8_t *data, size_t size, bool code, bool *changed)
-{
-	int status = size ? overwrite_literals(redactor, data, size, changed) : 0;
-
-	if (!status)
-		status = overwrite_runs(redactor, data, size, 1, code, changed);
-	return status ? status : overwrite_runs(redactor, data, size, 2, code, changed);
 }

@@ -122,6 +122,18 @@ struct ptl_relogger_input_info {
 };
 void ptl_relogger_input_info(const struct ptl_relogger_input *input, struct ptl_relogger_input_info *info);
 
+/*
+ * What a stage reads in an input itself (in `begin`, or in `record` and `stream`) has the input's own ids; in the
+ * output, those of other machines are others. Valid from `begin` on.
+ */
+/* Makes the id of a process, thread or CPU of an input that of the output. PTL_UNSUPPORTED: too large. */
+int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id);
+/* The same for all ids of an event; its payload is then in memory of the input, until the next call. As above, and
+ * PTL_NO_MEMORY. */
+int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event);
+/* The id of a stream in the output, known when records have passed; PTL_NO_ID: none. */
+uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id);
+
 /* --- output --------------------------------------------------------------------------------------- */
 
 /*
