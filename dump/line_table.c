@@ -4,7 +4,6 @@
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,10 +175,8 @@ struct dump_line_table *dump_lines_from_memory(uint8_t *data, size_t size)
 	return table;
 }
 
-struct dump_line_table *dump_lines_from_file(const char *path, const uint8_t *build_id,
-					     size_t build_id_size)
+struct dump_line_table *dump_lines_from_file(int fd, const uint8_t *build_id, size_t build_id_size)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct dump_line_table *table = NULL;
 	const void *id;
 	Elf *elf;

@@ -10,11 +10,11 @@
 struct dump_line_table;
 
 /*
- * From an ELF file in memory (which is not kept) or on disk; the file on disk counts only if its build id is
- * the given one. NULL where there are no lines, for whatever reason.
+ * From an ELF file in memory (which is not kept) or open on disk; the file on disk counts only if its
+ * build id is the given one, and is closed in any case (-1: there is none). NULL where there are no lines, for whatever reason.
  */
 struct dump_line_table *dump_lines_from_memory(uint8_t *data, size_t size);
-struct dump_line_table *dump_lines_from_file(const char *path, const uint8_t *build_id,
+struct dump_line_table *dump_lines_from_file(int fd, const uint8_t *build_id,
 					     size_t build_id_size);
 void dump_lines_free(struct dump_line_table *table);
 

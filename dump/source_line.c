@@ -2,6 +2,7 @@
 /* Which debug information belongs to an image, and the line tables made of it. */
 #include "dump/source_line.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "dump/line_table.h"
-#include "dump/print_text.h"
 #include "dump/symbol.h"
+#include "elf/file.h"
 
 #define DEBUG_MAX ((size_t)2 << 30) /* bytes of one ELF file in the trace */
 
@@ -89,23 +90,6 @@ static struct dump_line_table *from_trace(struct ptl_trace *trace, const uint8_t
 	return table;
 }
 
-/* /usr/lib/debug/.build-id/ab/cdef.debug, where Debian's -dbgsym packages put it. */
-static struct dump_line_table *from_debug_folder(const struct ptl_image_event *image)
-{
-	struct ptl_bytes path = {0};
-	struct dump_line_table *table;
-
-	dump_text_add(&path, "/usr/lib/debug/.build-id/");
-	dump_text_hex_bytes(&path, image->build_id, 1);
-	dump_text_add(&path, "/");
-	dump_text_hex_bytes(&path, image->build_id + 1, image->build_id_size - 1);
-	dump_text_add(&path, ".debug");
-	table = dump_lines_from_file(dump_text_string(&path), image->build_id,
-				     image->build_id_size);
-	ptl_bytes_free(&path);
-	return table;
-}
-
 static struct dump_line_table *make_table(struct dump_sources *sources,
 					  const struct ptl_image_event *image)
 {
@@ -114,10 +98,12 @@ static struct dump_line_table *make_table(struct dump_sources *sources,
 	if (image->has_debug)
 		table = from_trace(sources->trace, image->debug);
 	if (!table && image->build_id_size && image->file_name[0] == '/')
-		table = dump_lines_from_file(image->file_name, image->build_id,
-					     image->build_id_size);
-	if (!table && image->build_id_size > 1)
-		table = from_debug_folder(image);
+		table = dump_lines_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+					     image->build_id, image->build_id_size);
+	if (!table)
+		table = dump_lines_from_file(
+			ptl_elf_open_debug(image->build_id, image->build_id_size),
+			image->build_id, image->build_id_size);
 	return table ? table : NOTHING;
 }
 

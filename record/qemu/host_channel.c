@@ -4,43 +4,20 @@
 #include "record/qemu/host_channel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "record/proc_files.h"
+
 #define RING_MIN 65536u
 #define RING_MAX (1ull << 30)
 
 /* ---- the arena ------------------------------------------------------------------------------ */
-
-/* Field 22 of /proc/self/stat: when the process started. 0 on failure. */
-static uint64_t own_start_time(void)
-{
-	char text[1024];
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-
-	close(fd);
-	if (length <= 0)
-		return 0;
-	text[length] = 0;
-
-	char *at = strrchr(text, ')');
-
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
-}
 
 static bool is_ring_size(uint64_t size)
 {
@@ -61,6 +38,7 @@ static bool is_valid(const struct ptl_channel_config *config)
 
 int ptl_channel_create(struct ptl_channel *channel, const struct ptl_channel_config *config)
 {
+	struct record_proc_stat own;
 	int status;
 
 	if (!is_valid(config))
@@ -77,7 +55,8 @@ int ptl_channel_create(struct ptl_channel *channel, const struct ptl_channel_con
 	if (channel->base == MAP_FAILED)
 		goto fail;
 	channel->config.recorder_pid = (uint32_t)getpid();
-	channel->config.recorder_start_time = own_start_time();
+	if (record_proc_stat((uint32_t)getpid(), &own))
+		channel->config.recorder_start_time = own.start_ticks;
 	snprintf(channel->config.arena_path, sizeof(channel->config.arena_path), "/proc/%u/fd/%d",
 		 channel->config.recorder_pid, channel->fd);
 	channel->header = (struct ptl_channel_header *)(void *)channel->base;
