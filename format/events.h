@@ -31,6 +31,11 @@ struct ptl_event_splits {
 #define PTL_RECENT_DESCRIPTORS 16
 #define PTL_RECENT_CONTEXTS 256
 
+/* Marks a place where the statistics change, unless it is close to the last one. */
+void ptl_event_splits_add(struct ptl_event_splits *splits, size_t here);
+/* The same splits as ptl_event_batch_encode gave for these encoded bytes; none if they are not right. */
+void ptl_event_splits_find(const uint8_t *raw, size_t size, size_t events, struct ptl_event_splits *splits);
+
 struct ptl_event_context {
 	uint32_t cpu;
 	uint32_t pid;

@@ -265,8 +265,7 @@ static void encode_tables(const struct ptl_event_batch *batch, struct ptl_bytes 
 	}
 }
 
-/* Marks a place where the statistics change, unless it is close to the last one. */
-static void split_at(struct ptl_event_splits *splits, size_t here)
+void ptl_event_splits_add(struct ptl_event_splits *splits, size_t here)
 {
 	const size_t last = splits->count ? splits->at[splits->count - 1] : 0;
 
@@ -276,7 +275,7 @@ static void split_at(struct ptl_event_splits *splits, size_t here)
 
 static void split(struct ptl_event_splits *splits, const struct ptl_bytes *out, size_t start)
 {
-	split_at(splits, out->size - start);
+	ptl_event_splits_add(splits, out->size - start);
 }
 
 static uint64_t time_step(const struct ptl_event_batch *batch, size_t i)
@@ -320,7 +319,7 @@ static void encode_times(const struct ptl_event_batch *batch, unsigned width, st
 	uint8_t *planes = ptl_bytes_grow(out, width * batch->count);
 
 	for (unsigned k = 0; k < width; k++)
-		split_at(splits, out->size - start - (width - k) * batch->count);
+		ptl_event_splits_add(splits, out->size - start - (width - k) * batch->count);
 	for (size_t i = 0; planes && i < batch->count; i++) {
 		const uint64_t step = time_step(batch, i);
 

@@ -38,6 +38,8 @@ static int encode_payload(struct ptl_job *job, struct ptl_compressor *compressor
 
 	if (job->header.kind == PTL_KIND_EVENTS && job->batch.count)
 		ptl_event_batch_encode(&job->batch, &job->raw, &splits);
+	else if (job->header.kind == PTL_KIND_EVENTS && job->again && !store)
+		ptl_event_splits_find(job->raw.data, job->raw.size, job->header.records, &splits);
 	if (job->raw.failed)
 		return ptl_fail_memory("a buffer", job->raw.size);
 	if (job->raw.size > PTL_RAW_MAX)
