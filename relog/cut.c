@@ -36,6 +36,7 @@ struct cut {
 	struct ptl_bytes storage;   /* of the event at hand */
 	struct ptl_bytes told_storage;
 	uint64_t dropped_events, dropped_bytes;
+	bool any; /* events of the window have come */
 	bool truth_dropped;
 };
 
@@ -298,6 +299,7 @@ static int is_kept(struct cut *cut, const struct ptl_event *event, const struct 
 	bool too;
 	int status;
 
+	cut->any |= in_window;
 	if (is_about(cut, event, subject) && is_in_time(cut, event, subject)) {
 		*kept = true;
 		return 0;
@@ -437,6 +439,19 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	return 0;
 }
 
+/* The user looks elsewhere than the trace is. Intel PT without an event around it is there until the recording ended. */
+static void warn_of_nothing(const struct cut *cut)
+{
+	const struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
+	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(first));
+
+	if (cut->from <= machine->end_time || machine->end_time <= machine->start_time)
+		return;
+	ptl_message_warning("nothing of the trace lies in the span of --time");
+	ptl_message_hint("a span within 0s..%.9fs: times count from the start of the whole trace",
+			 (double)(machine->end_time - machine->start_time) / 1e9);
+}
+
 static int end(void *context, struct ptl_relogger *relogger)
 {
 	struct cut *cut = context;
@@ -457,6 +472,8 @@ static int end(void *context, struct ptl_relogger *relogger)
 
 		status = ptl_state_event(cut->state, &late);
 	}
+	if (cut->by_time && !cut->any)
+		warn_of_nothing(cut);
 	if (cut->truth_dropped)
 		ptl_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
 	if (!status && (loss.count || loss.bytes))

@@ -240,6 +240,9 @@ def refuses(name, options, text):
     check(f"refused: {name}", got.returncode == 2 and text in got.stderr and not os.path.exists(f"{scratch}/no.ptl"), got)
 
 
+got = subprocess.run([relog, "-q", "jit.ptl", "-o", "late.ptl", "--time", "3h..4h"], cwd=scratch, capture_output=True, text=True)
+check("a span behind the trace is warned of", got.returncode == 0 and "nothing of the trace lies in the span of --time" in
+      got.stderr and "a span within 0s.." in got.stderr, got.stderr)
 refuses("a process that is not there", ["--pid", "999999"], "there is no process 999999")
 refuses("a thread that is not there", ["--tid", "999999"], "there is no thread 999999")
 refuses("a name that no process has", ["--process", "nobody"], "no process in the trace ran 'nobody'")
