@@ -20,6 +20,8 @@
 #define FLAG_HARDWARE 0x02 /* versions of the code follow the packets' time */
 #define FLAG_HOLE 0x04     /* between the first half of the PT and the second */
 #define FLAG_HASH 0x08
+#define FLAG_CHANGES 0x10 /* the event's code becomes the image's again, a byte more every 100 ns, and over again */
+#define CHANGES 40
 
 #define PID 1
 #define BASE 0x400000ull
@@ -37,6 +39,31 @@ static void must(int status)
 		abort();
 }
 
+/* A code event's bytes; the last ones, `changes` of them, are those of the image again. */
+static void write_event(struct ptl_writer *writer, uint32_t stream, const struct input *input, uint64_t time, size_t changes)
+{
+	struct ptl_code_event code = {
+		.process_id = PID,
+		.base = BASE + input->code_size / 2,
+		.size = input->event_size,
+	};
+	struct ptl_event event = {.time = time};
+	struct ptl_bytes storage = {0};
+	uint8_t *bytes = malloc(input->event_size);
+
+	if (!bytes)
+		abort();
+	memcpy(bytes, input->event, input->event_size);
+	for (size_t i = input->event_size - changes; i < input->event_size; i++)
+		if (input->code_size / 2 + i < input->code_size)
+			bytes[i] = input->code[input->code_size / 2 + i];
+	must(ptl_writer_blob(writer, PTL_BLOB_CODE, bytes, input->event_size, code.code));
+	must(ptl_code_encode(&code, &storage, &event));
+	must(ptl_writer_event(writer, stream, &event));
+	ptl_bytes_free(&storage);
+	free(bytes);
+}
+
 static void write_code(struct ptl_writer *writer, const struct input *input)
 {
 	struct ptl_stream stream = {
@@ -52,11 +79,6 @@ static void write_code(struct ptl_writer *writer, const struct input *input)
 		.file_name = "code",
 		.has_code = true,
 	};
-	struct ptl_code_event code = {
-		.process_id = PID,
-		.base = BASE + input->code_size / 2,
-		.size = input->event_size,
-	};
 	struct ptl_event event = {.time = 1};
 	struct ptl_bytes storage = {0};
 
@@ -67,11 +89,9 @@ static void write_code(struct ptl_writer *writer, const struct input *input)
 	ptl_bytes_free(&storage);
 	if (!input->event_size)
 		return;
-	event.time = 1000;
-	must(ptl_writer_blob(writer, PTL_BLOB_CODE, input->event, input->event_size, code.code));
-	must(ptl_code_encode(&code, &storage, &event));
-	must(ptl_writer_event(writer, stream.id, &event));
-	ptl_bytes_free(&storage);
+	write_event(writer, stream.id, input, 1000, 0);
+	for (uint64_t i = 1; i < CHANGES && input->flags & FLAG_CHANGES; i++)
+		write_event(writer, stream.id, input, 1000 + 100 * i, i % (input->event_size + 1));
 }
 
 static void write_pt(struct ptl_writer *writer, const struct input *input)
