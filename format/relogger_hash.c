@@ -12,14 +12,14 @@
 #define PIECE (256u << 10) /* stays in the CPU's cache between reading and hashing */
 
 /* The hash of the bytes that the trace was opened with. */
-static int hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+int ptl_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind)
 {
 	const uint64_t size = ptl_trace_size(input->trace);
-	struct ptl_input_hash *hash = ptl_input_hash_new(relogger->options.hash);
+	struct ptl_input_hash *hash = ptl_input_hash_new(kind);
 	uint8_t *piece = malloc(PIECE);
 	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
 
-	for (uint64_t at = 0; !status && at < size;) {
+	for (uint64_t at = 0; !status && kind != PTL_HASH_NONE && at < size;) {
 		const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
 
 		status = ptl_read_at(input->fd, piece, n, at);
@@ -44,7 +44,7 @@ static void *hash_all(void *context)
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		if (!relogger->inputs[i]->origin_count && !relogger->inputs[i]->hash &&
 		    relogger->options.hash != PTL_HASH_NONE)
-			status = hash_input(relogger, relogger->inputs[i]);
+			status = ptl_relogger_hash_input(relogger, relogger->inputs[i], relogger->options.hash);
 	relogger->hash_status = status;
 	if (status)
 		relogger->hash_error = strdup(ptl_error_text());

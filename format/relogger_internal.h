@@ -172,6 +172,8 @@ int ptl_relogger_finish_whole(struct ptl_relogger_input *input);
 int ptl_relogger_pass_blobs(struct ptl_relogger *relogger);
 /* What of the inputs could not be read becomes loss records. */
 int ptl_relogger_pass_damage(struct ptl_relogger *relogger);
+/* Hashes an input into input->itself, in the calling thread. PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. */
+int ptl_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind);
 /* Starts hashing the inputs beside the run. */
 void ptl_relogger_start_hashes(struct ptl_relogger *relogger);
 /* Waits for it; after ptl_relogger_cancel soon. */

@@ -103,6 +103,17 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 	return damaged;
 }
 
+/* Parts of a split name their inputs alike: each was hashed once. */
+static int set_origins(const struct relog_settings *settings, struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = 0; settings->origins && !status && i < ptl_relogger_input_count(relogger); i++)
+		if (settings->origins[i].name)
+			status = ptl_relogger_input_origin(ptl_relogger_input_at(relogger, i), &settings->origins[i]);
+	return status;
+}
+
 static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger,
 		   struct relog_stages *stages, bool *damaged)
 {
@@ -110,6 +121,8 @@ static int prepare(const struct relog_settings *settings, struct ptl_relogger *r
 
 	if (!status)
 		status = relog_inputs_add(settings, relogger, damaged);
+	if (!status)
+		status = set_origins(settings, relogger);
 	if (!status)
 		status = relog_stages_add(stages, settings, relogger);
 	if (!status)

@@ -18,6 +18,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/message.h"
+#include "format/relogger_internal.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
 #include "relog/signals.h"
@@ -37,6 +38,8 @@ struct split {
 	struct span *spans;
 	size_t count, capacity;
 	uint64_t start, end; /* of what is to be split, both inclusive */
+	struct ptl_provenance_input *origins; /* of the inputs, which every part names */
+	size_t origin_count;
 	uint64_t fixed;      /* bytes of code and metadata, which every part may need */
 	struct relog_settings *part; /* what the settings are while a part is written */
 	bool again;          /* what there is to say about the inputs was said */
@@ -82,6 +85,30 @@ static int look_at_input(struct split *split, const struct ptl_relogger_input *i
 	return status;
 }
 
+/* What provenance says of the inputs that are not made of other files. */
+static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	split->origin_count = relogger->input_count;
+	split->origins = calloc(relogger->input_count + 1, sizeof(*split->origins));
+	if (!split->origins)
+		return ptl_fail_memory("inputs", relogger->input_count * sizeof(*split->origins));
+	for (size_t i = 0; !status && i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+
+		if (input->origin_count)
+			continue;
+		status = ptl_relogger_hash_input(relogger, input, split->settings->hash);
+		split->origins[i] = input->itself;
+		split->origins[i].size = ptl_trace_size(input->trace);
+		split->origins[i].name = strdup(input->name);
+		if (!status && !split->origins[i].name)
+			status = ptl_fail_memory("a file name", 0);
+	}
+	return status;
+}
+
 /* The begin callback of a run that ends with it: how times are shifted is known by then. */
 static int look(void *context, struct ptl_relogger *relogger)
 {
@@ -96,6 +123,8 @@ static int look(void *context, struct ptl_relogger *relogger)
 				       machine->start_time, &split->start, &split->end);
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
 		status = look_at_input(split, ptl_relogger_input_at(relogger, i));
+	if (!status)
+		status = hash_inputs(split, relogger);
 	return status ? status : 1;
 }
 
@@ -210,6 +239,7 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 	settings->force = true;
 	unlink(settings->output); /* an earlier try: nothing to lose */
 	settings->repeated = split->again;
+	settings->origins = split->origins;
 	split->again = true;
 	settings->cut.from = (struct ptl_time_bound){true, true, from};
 	settings->cut.to = (struct ptl_time_bound){true, true, to};
@@ -331,6 +361,9 @@ static void clean(struct split *split)
 		unlink(split->parts[i]);
 		free(split->parts[i]);
 	}
+	for (size_t i = 0; i < split->origin_count; i++)
+		free((char *)split->origins[i].name);
+	free(split->origins);
 	free(split->part);
 	free(split->parts);
 	free(split->spans);

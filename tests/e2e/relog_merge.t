@@ -4,6 +4,8 @@
 import json
 import os
 
+import xxhash
+
 from scratch_test import DUMP, RECORD, RELOG, check, plan, path, run, scratch, skip
 
 CANONICAL = os.path.join(os.environ["PTL_TEST_TOOLS"], "ptl_canonical")
@@ -93,6 +95,11 @@ check("nothing is missing: all parts together have at least as much as the whole
       whole and
       sum(part[thread][0] for thread in whole for part in ran if thread in part) >= sum(n for n, _ in whole.values()),
       whole, ran)
+with open(path("long.ptl"), "rb") as file:
+    hashed = xxhash.xxh3_128(file.read()).hexdigest()
+check("each part names the input by its hash", [json.loads(run(DUMP, "info", "--json", name).stdout)["provenance"][-1]
+      ["inputs"] for name in names] == [[{"name": "long.ptl", "size": os.path.getsize(path("long.ptl")),
+                                          "xxh128": hashed}]] * len(names))
 got = run(RELOG, "long.ptl", "--split", "1600K", "-o", "part.ptl")
 check("parts that exist are not replaced, and nothing is left over", got.returncode == 4 and "--force" in got.stderr and
       names == sorted(name for name in os.listdir(scratch) if "part." in name), got, os.listdir(scratch))
