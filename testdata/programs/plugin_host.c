@@ -9,18 +9,10 @@
  * The first plugin is there before the provider is, so that nobody hears of it in either case. The second one is
  * unloaded, and the third one takes its address.
  */
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <ptl/provider.h>
 
-#include "check.h"
-#include "private_format.h"
+#include "private_loading.h"
 
-#define PAGE 4096ul
-#define SECTIONS_MAX 16u
 #define FIRST_PLACE 0x6000000000ul
 #define SECOND_PLACE 0x6000100000ul
 
@@ -30,106 +22,9 @@ PTL_EVENT(loader, plugin_loaded, 1, "PluginLoaded", PTL_LEVEL_INFORMATIONAL, 0, 
 PTL_EVENT(loader, plugin_unloaded, 2, "PluginUnloaded", PTL_LEVEL_INFORMATIONAL, 0, "{0} is free again",
 	  PTL_POINTER(Base));
 
-struct plugin {
-	struct private_header header;
-	struct private_section section[SECTIONS_MAX];
-	char path[4200];
-	uint8_t *base;
-	int fd;
-};
-
-static unsigned host_sum(unsigned a, unsigned b)
-{
-	return a + b;
-}
-
-static unsigned host_scale(unsigned a)
-{
-	return a * 5 + 1;
-}
-
-static unsigned calls;
-
-static void host_count(void)
-{
-	calls++;
-}
-
-static const uintptr_t functions[PRIVATE_FUNCTIONS] = {
-	(uintptr_t)host_sum,
-	(uintptr_t)host_scale,
-	(uintptr_t)host_count,
-};
-
-static void read_at(const struct plugin *plugin, void *to, uint64_t size, uint64_t offset)
-{
-	CHECK(pread(plugin->fd, to, size, (off_t)offset) == (ssize_t)size);
-}
-
-static void decode_section(const struct plugin *plugin, const struct private_section *section)
-{
-	uint8_t *at = plugin->base + section->memory_offset;
-
-	CHECK(section->memory_offset + section->memory_size <= plugin->header.memory_size &&
-	      section->file_size <= section->memory_size);
-	read_at(plugin, at, section->file_size, section->file_offset);
-	for (uint64_t i = 0; i < section->file_size; i++)
-		at[i] ^= (uint8_t)plugin->header.key;
-}
-
-static void relocate(const struct plugin *plugin)
-{
-	uint64_t offset = sizeof(plugin->header) + plugin->header.sections * sizeof(plugin->section[0]);
-
-	for (uint32_t i = 0; i < plugin->header.relocations; i++) {
-		struct private_relocation relocation;
-		uint64_t value;
-
-		read_at(plugin, &relocation, sizeof(relocation), offset + i * sizeof(relocation));
-		CHECK(relocation.where <= plugin->header.memory_size - sizeof(value));
-		CHECK(relocation.function <= PRIVATE_FUNCTIONS);
-		value = relocation.function == PRIVATE_FUNCTIONS ? (uintptr_t)plugin->base
-								 : functions[relocation.function];
-		value += (uint64_t)relocation.addend;
-		memcpy(plugin->base + relocation.where, &value, sizeof(value));
-	}
-}
-
-static void protect(const struct plugin *plugin)
-{
-	for (uint32_t i = 0; i < plugin->header.sections; i++) {
-		const struct private_section *section = &plugin->section[i];
-
-		/* PRIVATE_READ and so on are the bits of mmap(2). */
-		CHECK(mprotect(plugin->base + section->memory_offset,
-			       (section->memory_size + PAGE - 1) & ~(PAGE - 1), (int)section->protection) == 0);
-	}
-}
-
-static void find(struct plugin *plugin, const char *name)
-{
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	CHECK(n > 0);
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	CHECK(slash);
-	*slash = '\0';
-	CHECK(snprintf(plugin->path, sizeof(plugin->path), "%s/%s.plugin", self, name) <
-	      (int)sizeof(plugin->path));
-}
-
 static void load(struct plugin *plugin, const char *name, uintptr_t where)
 {
-	find(plugin, name);
-	plugin->fd = open(plugin->path, O_RDONLY | O_CLOEXEC);
-	CHECK(plugin->fd >= 0);
-	read_at(plugin, &plugin->header, sizeof(plugin->header), 0);
-	CHECK(plugin->header.magic == PRIVATE_MAGIC && plugin->header.sections <= SECTIONS_MAX);
-	read_at(plugin, plugin->section, plugin->header.sections * sizeof(plugin->section[0]),
-		sizeof(plugin->header));
+	open_plugin(plugin, name);
 	plugin->base = mmap((void *)where, plugin->header.memory_size, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK(plugin->base == (uint8_t *)where);
@@ -139,11 +34,6 @@ static void load(struct plugin *plugin, const char *name, uintptr_t where)
 	protect(plugin);
 	close(plugin->fd);
 	plugin_loaded(plugin->base, plugin->header.memory_size, plugin->path);
-}
-
-static int call(const struct plugin *plugin, int x)
-{
-	return ((int (*)(int))(uintptr_t)(plugin->base + plugin->header.entry))(x);
 }
 
 static void unload(struct plugin *plugin)
