@@ -47,12 +47,19 @@ static void run(void (*loop)(void))
 
 static void kill_in_one(void)
 {
-	int status;
-	pid_t pid = fork();
+	int status, ends[2];
+	char begun = 0;
+	pid_t pid;
 
+	CHECK(pipe(ends) == 0);
+	pid = fork();
 	CHECK(pid >= 0);
-	if (pid == 0)
+	if (pid == 0) {
+		CHECK(write(ends[1], &begun, 1) == 1);
 		jump_to_itself();
+	}
+	/* On a busy machine it may not have run at all before. */
+	CHECK(read(ends[0], &begun, 1) == 1);
 	usleep(10000);
 	CHECK(kill(pid, SIGKILL) == 0);
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
