@@ -134,10 +134,19 @@ static int prepare(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
+/* Each thread compresses with tables of its own, which are some 15 MiB at high levels: memory is bounded. */
+static unsigned count_threads(const struct relog_settings *settings)
+{
+	const unsigned most = settings->recompress && settings->level > 9 ? 7 : 15;
+	const unsigned count = ptl_cpu_count() - 1;
+
+	return count < most ? count : most;
+}
+
 int relog_run(const struct relog_settings *settings, bool *damaged)
 {
 	const struct ptl_relogger_options options = {
-		.threads = ptl_cpu_count() - 1,
+		.threads = count_threads(settings),
 		.hash = settings->hash,
 		.sync = settings->sync,
 		.warning = settings->repeated ? NULL : warn,
