@@ -227,29 +227,36 @@ struct native_word_event {
 };
 
 #define NATIVE_WORD_EVENTS 2
+
+struct native_word_events {
+	struct native_word_event events[NATIVE_WORD_EVENTS];
+};
+
 /* So many words can be added up as one number. */
 #define NATIVE_WORD_STEPS 255
 #define NATIVE_WORD_BLOCKS (UINT16_MAX / NATIVE_WORD_STEPS)
 #define NATIVE_WORD_INSTRUCTIONS (UINT32_MAX / NATIVE_WORD_STEPS)
 
-/* What a word of packets does in a state: a cache line. */
+/* What a word of packets does in a state: half a cache line. */
 struct native_word {
 	uint64_t bytes;
-	uint32_t from; /* number of a state; 0: none */
-	uint32_t to;
+	uint16_t from; /* number of a state; 0: none */
+	uint16_t to;
+	uint16_t events; /* number in native_words; 0: none */
 	const struct native_run *run; /* may have no blocks */
 	uint64_t sums; /* of the run: see native_word_blocks */
-	struct native_word_event events[NATIVE_WORD_EVENTS];
 };
 
 struct native_words {
 	struct native_word *table;        /* by number, from 1 on; NULL: not made yet */
+	struct native_word_events *events; /* by number, from 1 on */
 	uint16_t *guesses;                /* number of a word, by the last bytes alone */
 	uint16_t *places;                 /* number of a word, by state and bytes: open addressing; 0: none */
 	uint16_t *seen;                   /* traces of words that were met once */
 	uint16_t *slots;                  /* number of a state, by what it is */
 	struct native_word_state *states; /* by number - 1 */
 	uint32_t word_count;
+	uint32_t event_count;
 	uint32_t state_count;
 	struct native_arena arena;        /* runs */
 	int64_t rest;                     /* bytes of packets that are to be taken without words */

@@ -120,26 +120,33 @@ static bool take_new(struct native_decoder *decoder, struct native_quick *quick,
 	return true;
 }
 
-/* Where words stand in the batch and the stream. */
-struct place {
-	struct ptl_flow_event *events;
-	uint64_t blocks; /* of the batch, before the first word */
-	uint64_t time;
-	uint64_t offset; /* with the address of a word it is the word's offset in the stream */
+/* A word with events, as it was taken. */
+struct taken {
+	const struct native_word *word;
+	const uint8_t *at;
+	uint64_t sums; /* of the words before it */
 };
 
-static __attribute__((noinline)) void put_events(struct place *place, const struct native_word *word, uint64_t sums,
-						 const uint8_t *at)
+static void put_events(const struct native_decoder *decoder, struct native_quick *quick, const struct taken *taken,
+		       size_t count)
 {
-	for (unsigned i = 0; i < NATIVE_WORD_EVENTS && word->events[i].kind; i++)
-		*place->events++ = (struct ptl_flow_event){
-			.kind = word->events[i].kind,
-			.flags = word->events[i].flags,
-			.before = place->blocks + native_word_blocks(sums) + word->events[i].before,
-			.time = place->time,
-			.offset = place->offset + (uintptr_t)at + (uint64_t)word->events[i].offset,
-			.to = word->events[i].to,
-		};
+	const uint64_t base = decoder->offset - (uint64_t)(uintptr_t)decoder->begin, time = decoder->out.time;
+	struct ptl_flow_event *events = quick->events;
+
+	for (const struct taken *end = taken + count; taken != end; taken++) {
+		const struct native_word_event *event = decoder->code->words.events[taken->word->events].events;
+
+		for (unsigned i = 0; i < NATIVE_WORD_EVENTS && event->kind; i++, event++)
+			*events++ = (struct ptl_flow_event){
+				.kind = event->kind,
+				.flags = event->flags,
+				.before = quick->blocks + native_word_blocks(taken->sums) + event->before,
+				.time = time,
+				.offset = base + (uintptr_t)taken->at + (uint64_t)event->offset,
+				.to = event->to,
+			};
+	}
+	quick->events = events;
 }
 
 /* A word that the guess missed; 0: it is not known. */
@@ -160,12 +167,12 @@ static size_t take_known(const struct native_decoder *decoder, struct native_qui
 	const struct native_words *const words = &decoder->code->words;
 	const struct native_word *const table = words->table;
 	uint16_t *const guesses = words->guesses;
-	struct place place = {quick->events, quick->blocks, decoder->out.time,
-			      decoder->offset - (uint64_t)(uintptr_t)decoder->begin};
+	/* Events are put behind all words, as no branch could foretell which words have some. */
+	struct taken with_events[NATIVE_WORD_STEPS + 1];
 	const struct ptl_run **const runs = quick->runs;
 	uint64_t sums = 0, before = load_word(start - NATIVE_WORD_SIZE);
 	uint32_t state = *number;
-	size_t run_count = 0, taken;
+	size_t run_count = 0, event_count = 0, taken;
 
 	for (taken = 0; taken < most; taken++) {
 		const uint8_t *const at = start + taken * NATIVE_WORD_SIZE;
@@ -179,16 +186,16 @@ static size_t take_known(const struct native_decoder *decoder, struct native_qui
 			if (!word->from)
 				break;
 		}
-		if (word->events[0].kind)
-			put_events(&place, word, sums, at);
+		with_events[event_count] = (struct taken){word, at, sums};
+		event_count += word->events != 0;
 		/* A run without blocks is overwritten by the next. */
 		runs[run_count] = &word->run->run;
 		run_count += native_word_blocks(word->sums) != 0;
 		sums += word->sums;
 		state = word->to;
 	}
+	put_events(decoder, quick, with_events, event_count);
 	quick->runs += run_count;
-	quick->events = place.events;
 	quick->instructions += (uint32_t)sums;
 	quick->blocks += native_word_blocks(sums);
 	quick->branches += sums >> 48;

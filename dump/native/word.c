@@ -12,6 +12,7 @@
 /* Twice as many, so that a search is short. */
 #define PLACES (2 * WORDS)
 #define SEEN (2 * WORDS)
+#define SEEN_FRESH 1u
 /* A run with more calls is not remembered. */
 #define RUN_PUSHES 64
 /* So many bytes are taken before words are remembered: a short trace, or one of changing code, would not get back the cost. */
@@ -20,6 +21,7 @@
 
 struct tables {
 	struct native_word words[WORDS];
+	struct native_word_events events[WORDS];
 	struct native_word_state states[STATES];
 	uint16_t slots[STATES];
 	uint16_t places[PLACES];
@@ -28,7 +30,7 @@ struct tables {
 };
 
 _Static_assert(sizeof(struct tables) <= NATIVE_HUGE_PAGE, "one page fault");
-_Static_assert(sizeof(struct native_word) == 64, "a cache line");
+_Static_assert(sizeof(struct native_word) == 32, "half a cache line");
 
 void native_words_start(struct native_words *words)
 {
@@ -44,6 +46,7 @@ bool native_words_open(struct native_words *words)
 		return words->table;
 	}
 	words->table = tables->words;
+	words->events = tables->events;
 	words->guesses = tables->guesses;
 	words->places = tables->places;
 	words->seen = tables->seen;
@@ -69,7 +72,7 @@ void native_words_forget(struct native_words *words, struct native_arena *retire
 	memset(words->places, 0, PLACES * sizeof(*words->places));
 	memset(words->seen, 0, SEEN * sizeof(*words->seen));
 	memset(words->slots, 0, STATES * sizeof(*words->slots));
-	words->word_count = words->state_count = 0;
+	words->word_count = words->event_count = words->state_count = 0;
 	words->credit = CREDIT_FIRST;
 	words->rest = REST_FIRST;
 }
@@ -171,18 +174,49 @@ static struct native_word *add_word(struct native_words *words, uint32_t state, 
 	return &words->table[words->word_count];
 }
 
+static uint16_t add_events(struct native_words *words, const struct native_word_flow *flow)
+{
+	struct native_word_events *made = &words->events[++words->event_count];
+
+	*made = (struct native_word_events){0};
+	for (size_t i = 0; i < flow->event_count; i++)
+		made->events[i] = (struct native_word_event){
+			.to = flow->events[i].to,
+			.kind = flow->events[i].kind,
+			.flags = flow->events[i].flags,
+			.before = (uint16_t)(flow->events[i].before - flow->before),
+			.offset = (int32_t)(flow->events[i].offset - flow->offset),
+		};
+	return (uint16_t)words->event_count;
+}
+
+/*
+ * Whether the word was met before in the state, as far as its trace is still there. Another's trace goes at the second
+ * word that wants its place, so that two words that take turns there are both remembered.
+ */
+static bool met_before(struct native_words *words, uint32_t from, uint64_t bytes)
+{
+	const uint64_t hash = (bytes ^ from * NATIVE_WORD_FACTOR) * NATIVE_WORD_FACTOR;
+	const uint16_t trace = (uint16_t)(hash >> 16) | SEEN_FRESH;
+	uint16_t *seen = &words->seen[hash >> (64 - WORDS_SHIFT - 1)];
+
+	if ((*seen | SEEN_FRESH) == trace)
+		return true;
+	if (*seen & SEEN_FRESH)
+		*seen ^= SEEN_FRESH;
+	else
+		*seen = trace;
+	return false;
+}
+
 void native_word_met(struct native_words *words, uint32_t from, uint64_t bytes, uint32_t to,
 		     const struct native_word_flow *flow)
 {
-	uint64_t hash = (bytes ^ from * NATIVE_WORD_FACTOR) * NATIVE_WORD_FACTOR;
-	uint16_t *seen = &words->seen[hash >> (64 - WORDS_SHIFT - 1)], trace = (uint16_t)(hash >> 16);
 	const struct native_run *run;
 	struct native_word *word;
 
-	if (*seen != trace) {
-		*seen = trace;
+	if (!met_before(words, from, bytes))
 		return;
-	}
 	if (!from || !to || flow->event_count > NATIVE_WORD_EVENTS || native_words_full(words))
 		return;
 	run = keep(words, flow);
@@ -190,13 +224,11 @@ void native_word_met(struct native_words *words, uint32_t from, uint64_t bytes, 
 		return;
 	word = add_word(words, from, bytes);
 	*word = (struct native_word){
-		.bytes = bytes, .from = from, .to = to, .run = run, .sums = native_word_sums(&run->run)};
-	for (size_t i = 0; i < flow->event_count; i++)
-		word->events[i] = (struct native_word_event){
-			.to = flow->events[i].to,
-			.kind = flow->events[i].kind,
-			.flags = flow->events[i].flags,
-			.before = (uint16_t)(flow->events[i].before - flow->before),
-			.offset = (int32_t)(flow->events[i].offset - flow->offset),
-		};
+		.bytes = bytes,
+		.from = (uint16_t)from,
+		.to = (uint16_t)to,
+		.events = flow->event_count ? add_events(words, flow) : 0,
+		.run = run,
+		.sums = native_word_sums(&run->run),
+	};
 }
