@@ -152,14 +152,22 @@ static void find_code(void *context, uint64_t ip, struct native_range *found)
 	*found = (struct native_range){first, UINT64_MAX, NULL, PTL_NONE, false};
 }
 
+/* Depends on all blocks and their order, and takes little time of its own: a multiplication would take more than decoding. */
+static inline uint64_t mix(uint64_t mixed, uint64_t ip)
+{
+	return (mixed << 5 | mixed >> 59) + ip;
+}
+
 /* Full ordered flow: looks at every block. */
 static int take(void *context, const struct ptl_batch *batch)
 {
 	struct sums *sums = context;
+	uint64_t mixed = sums->mixed;
 
 	for (size_t i = 0; i < batch->run_count; i++)
 		for (uint32_t k = 0; k < batch->runs[i]->count; k++)
-			sums->mixed = (sums->mixed ^ batch->runs[i]->blocks[k]->ip) * 0x100000001b3ull;
+			mixed = mix(mixed, batch->runs[i]->blocks[k]->ip);
+	sums->mixed = mixed;
 	sums->instructions += batch->instructions;
 	sums->branches += batch->branches;
 	sums->blocks += batch->block_count;
@@ -286,7 +294,7 @@ static void decode_libipt(struct libipt *libipt, struct sums *sums)
 		status = pt_blk_next(libipt->decoder, &block, sizeof(block));
 		sums->instructions += block.ninsn;
 		sums->blocks++;
-		sums->mixed = (sums->mixed ^ block.ip) * 0x100000001b3ull;
+		sums->mixed = mix(sums->mixed, block.ip);
 		if (status < 0 && status != -pte_eos)
 			status = pt_blk_sync_forward(libipt->decoder);
 	}
