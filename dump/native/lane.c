@@ -11,6 +11,23 @@
 
 #define AHEAD 4 /* TNT packets of 64 bits in a row that promise more */
 
+/* Whether there are so many whole TNT-64 packets before anything else but MTC packets. */
+static bool is_dense(const uint8_t *at, const uint8_t *end)
+{
+	unsigned found = 0;
+
+	while (found < AHEAD && end - at > PTL_PT_PACKET_MAX) {
+		const uint64_t word = ptl_load64(at);
+		const bool full = native_is_full(word);
+
+		if (!full && !native_is_mtc(word))
+			return false;
+		found += full;
+		at += full ? 8 : 2;
+	}
+	return found == AHEAD;
+}
+
 bool native_lane_ready(const struct native_lane *lane)
 {
 	const struct native_decoder *decoder = &lane->decoder;
@@ -19,10 +36,7 @@ bool native_lane_ready(const struct native_lane *lane)
 	if (at < lane->refused || decoder->end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->node || decoder->busy ||
 	    decoder->context.bip_bytes)
 		return false;
-	for (size_t i = 0; i < AHEAD && !lane->eager; i++)
-		if (!native_is_full(ptl_load64(at + i * 8)))
-			return false;
-	return true;
+	return lane->eager || (native_is_full(ptl_load64(at)) && is_dense(at, decoder->end));
 }
 
 /* ---- packets ------------------------------------------------------------------------------------------------ */
