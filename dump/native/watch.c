@@ -33,7 +33,7 @@ void native_watch_range(struct native_watch *watch, const struct native_range *r
 
 void native_watch_table(struct native_watch *watch, uint64_t **table, size_t size)
 {
-	*table = calloc(size, sizeof(**table));
+	*table = calloc(size + size / NATIVE_WATCH_GROUP, sizeof(**table));
 	watch->lost |= !*table;
 }
 
@@ -214,18 +214,43 @@ static bool forget_made(struct native_code *code, const struct native_span *chan
 	return stubs;
 }
 
-/* Entries of the tables; those that are not there are as if they had never been made. */
-static void forget_entries(struct native_code *code, uint64_t bits)
+static void forget_way(struct native_code *code, size_t place)
 {
-	const struct native_watch *watch = &code->watch;
+	code->memo[place].from = 0;
+}
 
+static void forget_stride(struct native_code *code, size_t place)
+{
+	code->strides.table[place].from = 0;
+}
+
+/* Entries of a table that were made of these pages. */
+static void forget_entries(struct native_code *code, uint64_t *table, size_t size, uint64_t bits,
+			   void (*forget)(struct native_code *code, size_t place))
+{
+	for (size_t group = 0; table && group < size / NATIVE_WATCH_GROUP; group++) {
+		uint64_t *pages = table + group * NATIVE_WATCH_GROUP, left = 0;
+
+		if (!(table[size + group] & bits))
+			continue;
+		for (size_t i = 0; i < NATIVE_WATCH_GROUP; i++) {
+			if (pages[i] & bits) {
+				forget(code, group * NATIVE_WATCH_GROUP + i);
+				pages[i] = 0;
+			}
+			left |= pages[i];
+		}
+		table[size + group] = left;
+	}
+}
+
+/* Of all tables; entries that are not there are as if they had never been made. */
+static void forget_tables(struct native_code *code, uint64_t bits)
+{
+	forget_entries(code, code->watch.ways, 1u << NATIVE_MEMO_SHIFT, bits, forget_way);
+	forget_entries(code, code->watch.strides, 1u << NATIVE_STRIDE_SHIFT, bits, forget_stride);
 	native_leaps_change(&code->leaps, bits);
-	for (size_t i = 0; watch->ways && i < 1u << NATIVE_MEMO_SHIFT; i++)
-		if (watch->ways[i] & bits)
-			code->memo[i].from = watch->ways[i] = 0;
-	for (size_t i = 0; watch->strides && i < 1u << NATIVE_STRIDE_SHIFT; i++)
-		if (watch->strides[i] & bits)
-			code->strides.table[i].from = watch->strides[i] = 0;
+	native_words_forget(&code->words, &code->retired);
 }
 
 /* Whether code that is not watched is among what changed; it is watched from now on. */
@@ -253,12 +278,16 @@ bool native_code_change(struct native_code *code, const struct native_span *chan
 	for (size_t i = 0; i < count; i++)
 		bits |= page_bits(changes[i].first, changes[i].last);
 	/* What tables hold is made of nodes. */
-	if (forget_made(code, changes, count)) {
-		forget_entries(code, bits);
-		native_words_forget(&code->words, &code->retired);
-	}
+	if (forget_made(code, changes, count))
+		forget_tables(code, bits);
 	code->range = (struct native_range){.first = 1};
 	return false;
+}
+
+static void clear_table(uint64_t *table, size_t size)
+{
+	if (table)
+		memset(table, 0, (size + size / NATIVE_WATCH_GROUP) * sizeof(*table));
 }
 
 void native_watch_forget(struct native_watch *watch)
@@ -266,10 +295,8 @@ void native_watch_forget(struct native_watch *watch)
 	native_spans_clear(&watch->fixed);
 	if (watch->made)
 		memset(watch->made, 0, PAGES * sizeof(struct native_dependent *));
-	if (watch->ways)
-		memset(watch->ways, 0, sizeof(*watch->ways) << NATIVE_MEMO_SHIFT);
-	if (watch->strides)
-		memset(watch->strides, 0, sizeof(*watch->strides) << NATIVE_STRIDE_SHIFT);
+	clear_table(watch->ways, 1u << NATIVE_MEMO_SHIFT);
+	clear_table(watch->strides, 1u << NATIVE_STRIDE_SHIFT);
 	watch->lost = false;
 }
 

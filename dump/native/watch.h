@@ -25,7 +25,10 @@ struct native_watch {
 	struct native_spans fixed;   /* where code is that is not watched, if anything was made of it */
 	struct native_spans changed; /* where such code has changed: watched now */
 	struct native_dependent **made; /* blocks and nodes of watched code, in a table by page; NULL: there are none */
-	/* Of each entry of the tables: the pages that it was made of; NULL: of none that is watched. */
+	/*
+	 * Of each entry of the tables: the pages that it was made of; NULL: of none that is watched. Behind them for each 64
+	 * entries: at least those of all of them.
+	 */
 	uint64_t *ways;
 	uint64_t *strides;
 	bool range; /* the last range found is watched */
@@ -46,6 +49,8 @@ void native_watch_range(struct native_watch *watch, const struct native_range *r
 void native_watch_block(struct native_code *code, struct native_block *block);
 void native_watch_node(struct native_code *code, struct native_node *node);
 
+#define NATIVE_WATCH_GROUP 64
+
 /* Makes such a table; without memory it stays NULL. */
 void native_watch_table(struct native_watch *watch, uint64_t **table, size_t size);
 
@@ -57,8 +62,10 @@ static inline void native_watch_entry(struct native_watch *watch, uint64_t **tab
 		return;
 	if (!*table)
 		native_watch_table(watch, table, size);
-	if (*table)
+	if (*table) {
 		(*table)[place] = pages;
+		(*table)[size + place / NATIVE_WATCH_GROUP] |= pages;
+	}
 }
 
 /*
