@@ -75,10 +75,12 @@ static struct native_node *settle(struct native_decoder *decoder)
 /* The packet does not fit the branch at the node's end, which was executed all the same. */
 static void mismatch(struct native_decoder *decoder, const struct native_node *node)
 {
-	const struct ptl_block *last = node->run.run.blocks[node->run.run.count - 1];
+	const struct ptl_run *run = &node->run.run;
+	/* Without blocks: the code was changed under TNT bits that waited for a TIP. */
+	const uint64_t from = run->count ? run->blocks[run->count - 1]->last_ip : node->ip;
 
 	native_leave(decoder, node);
-	native_gap(decoder, PTL_GAP_MISMATCH, last->last_ip);
+	native_gap(decoder, PTL_GAP_MISMATCH, from);
 }
 
 /*
@@ -138,6 +140,10 @@ void native_drop_held(struct native_decoder *decoder, bool gap)
 	struct native_node *node = decoder->node;
 
 	decoder->holding = false;
+	if (node && node->stub) {
+		node = native_node_follow(decoder->code, node, 0);
+		enter(decoder, node);
+	}
 	if (!node)
 		return;
 	if (gap) {
