@@ -131,11 +131,16 @@ static size_t first_unseen(const struct record_observer *observer,
 static int complete(struct record_observer *observer, struct record_observed *process,
 		    const struct record_past *past)
 {
+	size_t first = first_unseen(observer, process, past);
 	int status;
 
 	if (process->ended)
 		return 0;
-	status = send_steps(observer, process, past, first_unseen(observer, process, past));
+	/* Its last program was seen, but not yet what that has mapped. */
+	if (first == past->step_count && !process->map_count)
+		while (first > past->inherited && past->steps[first - 1].kind == RECORD_STEP_MAP)
+			first--;
+	status = send_steps(observer, process, past, first);
 	/* The command's end comes with its exit status. */
 	return status < 0 || process->ours ? status
 					   : record_observer_end(observer, process, past->end);
