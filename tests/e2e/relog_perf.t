@@ -117,8 +117,8 @@ VARIANTS = (
     ("monotonic clock", ["-k", "monotonic"], ALL),
     ("per thread", ["--per-thread", "-T"], ("map", "exec", "sample")),
     ("all sideband", ["--namespaces", "--switch-events"], ALL),
-    ("all of the machine", ["-a", "--switch-events", "-F", "99"], ("start", "end", "exec", "sample")),
-    ("a folder of threads", ["-a", "--threads=cpu", "-F", "99"], ("start", "end", "exec", "sample")),
+    ("all of the machine", ["-a", "--switch-events", "-F", "2000"], ("start", "end", "exec", "sample")),
+    ("a folder of threads", ["-a", "--threads=cpu", "-F", "2000"], ("start", "end", "exec", "sample")),
     ("a compressed folder", ["-a", "--threads=cpu", "-z", "-F", "99"], ("start", "end", "exec", "sample")),
 )
 
