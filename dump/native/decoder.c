@@ -81,8 +81,7 @@ static bool read_header(struct native_decoder *decoder)
 		decoder->at += size;
 	}
 	/* The CPU forgets its calls at a PSB; those before it are not to be put on the stack later. */
-	decoder->stack_count = 0;
-	decoder->stack_runs = decoder->out.run_count;
+	native_clear_stack(decoder);
 	decoder->lost_cause = PTL_GAP_NONE;
 	native_output_since(&decoder->out);
 	if (packet.kind == PTL_PT_OVF || within)
@@ -204,6 +203,7 @@ static void start(struct native_decoder *decoder, const struct ptl_engine_input 
 	decoder->failed = decoder->no_memory = false;
 	decoder->stack_top = decoder->stack_count = 0;
 	decoder->stack_runs = 0;
+	decoder->stack_return = false;
 }
 
 /* The batch's runs are about to go: the calls in them are still needed. */

@@ -93,6 +93,7 @@ struct native_decoder {
 	unsigned stack_top;
 	unsigned stack_count;
 	size_t stack_runs; /* of the batch: those whose calls are on the stack */
+	bool stack_return; /* the last of these ended with a return, which has not taken its address off yet */
 
 	struct ptl_errata errata;
 	bool fup_owned; /* the next FUP is for the notes alone: no TIP follows it */

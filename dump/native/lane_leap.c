@@ -141,7 +141,7 @@ bool native_leaps_lane_begin(struct native_lane *lane)
 	struct native_decoder *decoder = &lane->decoder;
 	struct native_leaps *leaps = &decoder->code->leaps;
 
-	native_update_stack(decoder);
+	native_complete_stack(decoder);
 	if (!native_leaps_begin(leaps, decoder->stack_count))
 		return false;
 	lane->context = context_of(decoder);

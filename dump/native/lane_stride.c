@@ -74,7 +74,7 @@ static bool take_stack(struct native_lane *lane)
 {
 	struct native_decoder *decoder = &lane->decoder;
 
-	native_update_stack(decoder);
+	native_complete_stack(decoder);
 	lane->depth = (int32_t)decoder->stack_count;
 	for (unsigned i = 0; i < decoder->stack_count; i++) {
 		struct native_site *site = decoder->stack[(decoder->stack_top - decoder->stack_count + i) % NATIVE_STACK];

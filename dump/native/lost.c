@@ -62,8 +62,7 @@ void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64
 	decoder->has_from = decoder->holding = false;
 	decoder->paging_due = decoder->vmcs_due = false;
 	decoder->disabled_ip = 0;
-	decoder->stack_count = 0;
-	decoder->stack_runs = decoder->out.run_count;
+	native_clear_stack(decoder);
 	decoder->lost_cause = (uint8_t)cause;
 	decoder->lost_from = from;
 }

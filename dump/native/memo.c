@@ -101,6 +101,8 @@ static const struct native_run *keep(struct native_code *code, const struct draf
 	};
 	way->pushes = memcpy(memory + blocks, draft->pushes, pushes);
 	way->push_count = draft->push_count;
+	way->pops = 0;
+	way->returns = false;
 	return way;
 }
 

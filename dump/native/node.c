@@ -123,6 +123,7 @@ static bool keep_run(struct native_code *code, struct draft *draft)
 	draft->node.run.run.blocks = memcpy(memory, draft->blocks, blocks);
 	draft->node.run.pushes = memcpy(memory + blocks, draft->pushes, pushes);
 	draft->node.run.push_count = draft->push_count;
+	draft->node.run.returns = draft->node.decision == NATIVE_RETURN;
 	return true;
 }
 

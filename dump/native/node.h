@@ -47,13 +47,15 @@ struct native_site {
 };
 
 /*
- * A run as it is given out, and the return addresses that its near calls push, oldest first. The return stack
- * is made of the runs that were given out, when a return asks for it.
+ * A run as it is given out, and what it does to the return stack: takes `pops` addresses off, then pushes those of its near
+ * calls, oldest first. The return stack is made of the runs that were given out, when a return asks for it.
  */
 struct native_run {
 	struct ptl_run run;
 	struct native_site *const *pushes;
 	uint32_t push_count;
+	uint16_t pops;
+	bool returns; /* it ends with a near return, whose address is still to be taken off */
 };
 
 /*

@@ -12,17 +12,35 @@ static void fail_memory(struct native_decoder *decoder)
 	decoder->node = NULL;
 }
 
+/* A stack without addresses stays so. */
+static void pop(struct native_decoder *decoder, unsigned count)
+{
+	if (count > decoder->stack_count)
+		count = decoder->stack_count;
+	decoder->stack_count -= count;
+	decoder->stack_top -= count;
+}
+
 void native_update_stack(struct native_decoder *decoder)
 {
 	for (; decoder->stack_runs < decoder->out.run_count; decoder->stack_runs++) {
 		const struct native_run *run = (const struct native_run *)decoder->out.runs[decoder->stack_runs];
 
+		pop(decoder, decoder->stack_return + run->pops);
+		decoder->stack_return = run->returns;
 		for (uint32_t i = 0; i < run->push_count; i++)
 			decoder->stack[decoder->stack_top++ % NATIVE_STACK] = run->pushes[i];
 		decoder->stack_count += run->push_count;
 		if (decoder->stack_count > NATIVE_STACK)
 			decoder->stack_count = NATIVE_STACK;
 	}
+}
+
+void native_complete_stack(struct native_decoder *decoder)
+{
+	native_update_stack(decoder);
+	pop(decoder, decoder->stack_return);
+	decoder->stack_return = false;
 }
 
 static void enter(struct native_decoder *decoder, struct native_node *node)
@@ -93,6 +111,7 @@ static void take_return(struct native_decoder *decoder, struct native_node *node
 
 	native_leave(decoder, node);
 	native_update_stack(decoder);
+	decoder->stack_return = false;
 	if (taken && !decoder->stack_count && decoder->lost_cause) {
 		native_gap(decoder, decoder->lost_cause, decoder->lost_from);
 		return;

@@ -14,8 +14,21 @@ void native_go(struct native_decoder *decoder, uint64_t ip);
 /* The same, for a place where flow often goes. */
 void native_go_target(struct native_decoder *decoder, uint64_t ip);
 
-/* Brings the return stack up to the last run that was given out. */
+/*
+ * Brings the return stack up to the last run that was given out, but for a return at its end, if flow is still there
+ * (stack_return).
+ */
 void native_update_stack(struct native_decoder *decoder);
+/* The same when flow has left the last run: a return at its end has taken its address off. */
+void native_complete_stack(struct native_decoder *decoder);
+
+/* No call is known that was before. */
+static inline void native_clear_stack(struct native_decoder *decoder)
+{
+	decoder->stack_count = 0;
+	decoder->stack_runs = decoder->out.run_count;
+	decoder->stack_return = false;
+}
 
 /* Takes count TNT bits, the oldest highest: any number, in any state. */
 void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count);

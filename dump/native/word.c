@@ -112,6 +112,15 @@ uint32_t native_word_state_get(struct native_words *words, const struct native_w
 	return words->state_count;
 }
 
+/* Off the run's own pushes, then off what was there before it. */
+static void pop(struct native_run *run, unsigned count)
+{
+	const unsigned own = count < run->push_count ? count : run->push_count;
+
+	run->push_count -= own;
+	run->pops += (uint16_t)(count - own);
+}
+
 /* Copies what was given out into one run. NULL: it is too long, or there is no memory. */
 static const struct native_run *keep(struct native_words *words, const struct native_word_flow *flow)
 {
@@ -120,10 +129,12 @@ static const struct native_run *keep(struct native_words *words, const struct na
 	struct native_site **sites;
 
 	for (size_t i = 0; i < flow->run_count; i++) {
-		sums.run.instructions += flow->runs[i]->instructions;
-		sums.run.count += flow->runs[i]->count;
-		sums.run.branches += flow->runs[i]->branches;
-		sums.push_count += ((const struct native_run *)flow->runs[i])->push_count;
+		const struct native_run *run = (const struct native_run *)flow->runs[i];
+
+		sums.run.instructions += run->run.instructions;
+		sums.run.count += run->run.count;
+		sums.run.branches += run->run.branches;
+		sums.push_count += run->push_count;
 	}
 	if (sums.run.count > NATIVE_WORD_BLOCKS || sums.run.instructions > NATIVE_WORD_INSTRUCTIONS ||
 	    sums.push_count > RUN_PUSHES)
@@ -137,13 +148,17 @@ static const struct native_run *keep(struct native_words *words, const struct na
 	*kept = sums;
 	kept->run.blocks = blocks;
 	kept->pushes = sites;
+	kept->push_count = 0;
 	for (size_t i = 0; i < flow->run_count; i++) {
 		const struct native_run *run = (const struct native_run *)flow->runs[i];
 
 		memcpy(blocks, run->run.blocks, run->run.count * sizeof(*blocks));
-		memcpy(sites, run->pushes, run->push_count * sizeof(*sites));
 		blocks += run->run.count;
-		sites += run->push_count;
+		/* Only a TIP leaves a return here, so it is done. */
+		pop(kept, run->pops);
+		memcpy(sites + kept->push_count, run->pushes, run->push_count * sizeof(*sites));
+		kept->push_count += run->push_count;
+		pop(kept, run->returns);
 	}
 	return kept;
 }

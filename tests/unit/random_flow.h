@@ -34,6 +34,7 @@
 #define FLOW_MODERN 64u  /* event trace, blocks, triggers: libipt does not know them */
 #define FLOW_CLOCK 128u  /* TSC packets, some in PSB+, with the true time */
 #define FLOW_CHANGES 256u /* the code changes under way: random_changes.h */
+#define FLOW_POPS 512u    /* a return to another place than the newest call takes that call off all the same, which libipt does not know */
 #define FLOW_ALL 63u     /* what all engines know */
 #define FLOW_DEFERRED_MAX 4
 
@@ -428,16 +429,30 @@ static inline void flow_tip(struct random_flow *flow, uint32_t ip)
 	flow->proven = flow->truth_count;
 }
 
+/*
+ * Takes the newest call off the CPU's stack; whether it is the one at `to`. If not, the CPU may as well have forgotten its
+ * calls: then it makes no difference to a decoder whether it takes one off there.
+ */
+static inline bool flow_pop(struct random_flow *flow, uint32_t to)
+{
+	bool expected;
+
+	if (!flow->cpu_count)
+		return false;
+	expected = flow->cpu_stack[--flow->cpu_top % RANDOM_FLOW_STACK] == flow_address(flow, to);
+	flow->cpu_count--;
+	if (!expected && !flow_has(flow, FLOW_POPS))
+		flow->cpu_count = 0;
+	return expected;
+}
+
 /* A return to the newest caller, or by a forged address somewhere else. */
 static inline uint32_t flow_return(struct random_flow *flow)
 {
 	bool honest = flow->depth && pt_random_below(&flow->random, 16);
 	uint32_t to = honest ? flow->stack[--flow->depth] : flow_anywhere(flow);
 
-	if (flow->return_compression && flow->cpu_count &&
-	    flow->cpu_stack[(flow->cpu_top - 1) % RANDOM_FLOW_STACK] == flow_address(flow, to)) {
-		flow->cpu_top--;
-		flow->cpu_count--;
+	if (flow->return_compression && flow_pop(flow, to)) {
 		flow_bit(flow, true);
 	} else {
 		/* Behind TNT bits it would look compressed, so it is never deferred. */

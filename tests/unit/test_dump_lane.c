@@ -199,7 +199,7 @@ static void random_programs(void **state)
 	assert_non_null(totals);
 	seeds = random_flow_seeds(PROGRAMS);
 	while (random_flow_next(&seeds)) {
-		random_flow_make(flow, seeds.seed, STEPS);
+		random_flow_make_with(flow, seeds.seed, STEPS, 1, FLOW_ALL | FLOW_POPS);
 		lanes_equal(flow, totals, true);
 		lanes_equal(flow, totals, false);
 		for (unsigned round = 0; round < 3; round++) {

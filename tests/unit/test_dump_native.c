@@ -224,7 +224,7 @@ static void random_programs(void **state)
 		bool judged = programs.seed % 2;
 
 		random_flow_make_with(flow, programs.seed, STEPS, 1,
-				      judged ? FLOW_ALL & ~FLOW_RESTART : FLOW_ALL | FLOW_MODERN);
+				      judged ? FLOW_ALL & ~FLOW_RESTART : FLOW_ALL | FLOW_MODERN | FLOW_POPS);
 		assert_true(flow->truth_count > 1000);
 		if (judged)
 			libipt_equals_truth(flow);
