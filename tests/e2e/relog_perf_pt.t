@@ -447,6 +447,47 @@ def of_compressed_returns():
         skip("compressed returns over switches: perf", "there is no perf here: apt-get install linux-perf")
 
 
+class PoppingCpu(Cpu):
+    """Takes the newest call off at every return, as the manual has it, wherever that leads."""
+
+    def __init__(self):
+        super().__init__()
+        self.elsewhere = 0
+
+    def returns(self, address):
+        if self.calls and self.calls[-1] != address:
+            self.elsewhere += 1
+            self.calls.pop()
+            self.tip(address)
+        else:
+            super().returns(address)
+
+
+def of_returns_elsewhere():
+    """Switches of stacks make returns to other places than behind the newest call: the compressed ones behind them are right."""
+    trace, start, streams = recording("fibres", "--timing=tsc", "--no-retcomp")
+    pid, tid, _ = streams[0]
+    file = perf_file.File()
+    file.program(pid, tid)
+    file.mappings(trace, pid, tid, start)
+    now = max(event["time"] for event in trace.events()) + 1000
+    file.reference = now + 10**9
+    lists, expected = executed("fibres.ptl", tid)
+    cpu = PoppingCpu()
+    for number, blocks in enumerate(lists):
+        now += 100
+        if number % 40:
+            cpu.lines.append(f"tsc {now:#x}")
+        else:
+            cpu.psb(now)
+        cpu.execute(blocks, now + 1)
+    file.packets(assemble(cpu.lines), 0, tid=tid)
+    write("elsewhere.data", file.bytes())
+    ours = judge("returns that go elsewhere", "elsewhere.data")
+    check("returns that go elsewhere: what was executed", cpu.compressed > 100 and cpu.elsewhere > 100 and
+          addresses(ours) == {tid: expected}, cpu.compressed, cpu.elsewhere, differences(ours, {tid: [(ip, 0) for ip in expected]}))
+
+
 # ---- the bytes ---------------------------------------------------------------------------------------------------
 
 def the_bytes():
@@ -509,4 +550,5 @@ of_hardware("foo")
 of_turns("all of the machine", 3, "--no-retcomp")
 of_turns("one program", 2, "--no-retcomp")
 of_compressed_returns()
+of_returns_elsewhere()
 plan()
