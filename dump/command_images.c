@@ -73,14 +73,32 @@ static bool code_stored(const struct images *images, const struct ptl_image_even
 	return data->has_code && ptl_blob_find(images->session->trace, data->code);
 }
 
-/* What of the image is in the file. */
-static void stored_cell(struct images *images, const struct ptl_image_event *data)
+/* Places without code stand side by side only where images overlap: so many are looked at, for hostile files. */
+#define PLACES_MAX 64
+
+/* Whether there is code that was captured as it ran: of memory that no file holds, or that was written to. As of its end. */
+static bool code_captured(const struct images *images, const struct ptl_timeline_image *image)
 {
+	const uint64_t last = image->data.base + image->data.size - 1;
+	const uint64_t time = image->end > image->start ? image->end - 1 : image->start;
+	struct ptl_place place = {.last = image->data.base - 1};
+
+	for (unsigned i = 0; i < PLACES_MAX && (!i || place.last < last); i++)
+		if (ptl_timeline_find(images->timeline, image->process, time, place.last + 1, &place) &&
+		    place.has_code && place.code_event)
+			return true;
+	return false;
+}
+
+/* What of the image is in the file. */
+static void stored_cell(struct images *images, const struct ptl_timeline_image *image)
+{
+	const struct ptl_image_event *data = &image->data;
 	struct dump_table *table = &images->table;
-	const bool code = code_stored(images, data);
+	const bool stored = code_stored(images, data), code = stored || code_captured(images, image);
 
 	if (code)
-		dump_text_add(&table->text, "code");
+		dump_text_add(&table->text, stored ? "code" : "captured");
 	if (data->has_symbols)
 		dump_text_add(&table->text, code ? "+symbols" : "symbols");
 	if (data->has_debug)
@@ -105,7 +123,7 @@ static void text_image(struct images *images, const struct ptl_timeline_process 
 	dump_cell(table, DUMP_STYLE_PLAIN, dump_protection(data->protection, room));
 	dump_cell_time(table, image->rundown ? 0 : image->start, start_time, "before");
 	dump_cell_time(table, image->end == PTL_TIME_END ? 0 : image->end, start_time, "-");
-	stored_cell(images, data);
+	stored_cell(images, image);
 	if (data->build_id_size)
 		dump_text_hex_bytes(&table->text, data->build_id,
 				    data->build_id_size < BUILD_ID_SHOWN ? data->build_id_size
@@ -159,6 +177,7 @@ static void json_image(struct images *images, const struct ptl_timeline_process 
 	ptl_json_bool(json, "inherited", image->inherited);
 	json_bytes(json, "code", data->code, data->has_code ? PTL_HASH_SIZE : 0);
 	ptl_json_bool(json, "code_stored", code_stored(images, data));
+	ptl_json_bool(json, "code_captured", code_captured(images, image));
 	json_bytes(json, "symbols", data->symbols, data->has_symbols ? PTL_HASH_SIZE : 0);
 	json_bytes(json, "debug", data->debug, data->has_debug ? PTL_HASH_SIZE : 0);
 	ptl_json_object_end(json);

@@ -202,9 +202,11 @@ cut_to("jit.ptl", "cut.ptl", "--drop-pt")
 check("--drop-pt leaves no PT, and events and images", lines("flow", "--json", "cut.ptl") == []
       and list(events("jit.ptl", None, [])) == list(events("cut.ptl", None, [])))
 cut_to("jit.ptl", "cut.ptl", "--drop-code")
-left, right = ([{**item, "code_stored": None} for item in lines("images", "--json", name)] for name in ("jit.ptl", "cut.ptl"))
+left, right = ([{**item, "code_stored": None, "code_captured": None} for item in lines("images", "--json", name)] for name in ("jit.ptl", "cut.ptl"))
 check("--drop-code leaves images their hashes", left == right and left[0]["code"], left[0], right[0])
-check("and no code", not any(item["code_stored"] for item in lines("images", "--json", "cut.ptl"))
+check("code that was captured as it ran is told of", any(item["code_captured"] and not item["code_stored"]
+                                                         for item in lines("images", "--json", "jit.ptl")))
+check("and no code", not any(item["code_stored"] or item["code_captured"] for item in lines("images", "--json", "cut.ptl"))
       and os.path.getsize(f"{scratch}/cut.ptl") < os.path.getsize(f"{scratch}/jit.ptl") / 2)
 
 # ---- rundown at the end ------------------------------------------------------------------------------------------------
