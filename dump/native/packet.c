@@ -3,6 +3,7 @@
 #include "dump/native/packet.h"
 
 #include "dump/instruction.h"
+#include "dump/native/ahead.h"
 #include "dump/native/block.h"
 #include "dump/native/note.h"
 #include "format/pt_last_ip.h"
@@ -418,67 +419,6 @@ static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *p
 		decoder->fup_owned = state != PTL_TSX_ABORTED;
 }
 
-/* The first instruction in the block of the kind that `is` asks for. */
-static bool find_in_block(const struct ptl_block *block, bool (*is)(const struct ptl_instruction *, const uint8_t *),
-			  uint64_t *ip, uint64_t *next)
-{
-	const uint8_t *code = block->code;
-	uint64_t at = block->ip;
-
-	for (uint32_t k = 0; k < block->instructions; k++) {
-		struct ptl_instruction instruction;
-
-		if (ptl_instruction_decode(code, block->lengths[k], block->mode, at, &instruction) == 0 &&
-		    is(&instruction, code)) {
-			*ip = at;
-			*next = at + block->lengths[k];
-			return true;
-		}
-		code += block->lengths[k];
-		at += block->lengths[k];
-	}
-	return false;
-}
-
-/*
- * The first instruction from here on, before a packet is needed, of the kind that `is` asks for (in blocks that have
- * some `notable`); false: there is none.
- */
-static bool find_instruction(const struct native_decoder *decoder, unsigned notable,
-			     bool (*is)(const struct ptl_instruction *, const uint8_t *), uint64_t *ip, uint64_t *next)
-{
-	struct native_node *node = decoder->node;
-
-	for (unsigned i = 0; node && i < NATIVE_LOOP_NODES; i++) {
-		for (uint32_t k = 0; k < node->run.run.count && node->notable & notable; k++)
-			if (native_block_of(node->run.run.blocks[k])->notable & notable &&
-			    find_in_block(node->run.run.blocks[k], is, ip, next))
-				return true;
-		if (node->decision != NATIVE_CONTINUE)
-			return false;
-		node = native_node_follow(decoder->code, node, 0);
-	}
-	return false;
-}
-
-static bool is_ptwrite(const struct ptl_instruction *instruction, const uint8_t *code)
-{
-	(void)code;
-	return instruction->ptwrite;
-}
-
-static bool writes_cr3(const struct ptl_instruction *instruction, const uint8_t *code)
-{
-	(void)code;
-	return instruction->writes_cr3;
-}
-
-static bool sets_vmcs(const struct ptl_instruction *instruction, const uint8_t *code)
-{
-	/* VMCLEAR is VMPTRLD with a prefix. */
-	return instruction->sets_vmcs && code[0] != 0x66;
-}
-
 static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;
@@ -486,7 +426,7 @@ static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packe
 	native_note(decoder, (struct native_note){.kind = PTL_FLOW_PTWRITE, .value = packet->ptwrite.payload});
 	if (packet->ptwrite.ip)
 		decoder->fup_owned = true;
-	else if (find_instruction(decoder, NATIVE_PTWRITE, is_ptwrite, &ip, &next))
+	else if (native_find_ahead(decoder, NATIVE_PTWRITE, &ip, &next))
 		after_ptwrite(decoder, ip);
 	else
 		native_notes_put(decoder, false, 0);
@@ -502,7 +442,7 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 	decoder->paging_due = true;
 	if (!decoder->node) {
 		change_space(decoder, false, 0);
-	} else if (!decoder->has_from && find_instruction(decoder, NATIVE_WRITES_CR3, writes_cr3, &ip, &next)) {
+	} else if (!decoder->has_from && native_find_ahead(decoder, NATIVE_WRITES_CR3, &ip, &next)) {
 		if (!native_walk_to(decoder, next))
 			return;
 		change_space(decoder, false, 0);
@@ -522,7 +462,7 @@ static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *
 	if (!decoder->node) {
 		change_space(decoder, false, 0);
 	} else if (!decoder->has_from && !decoder->paging_due &&
-		   find_instruction(decoder, NATIVE_SETS_VMCS, sets_vmcs, &ip, &next) && native_reaches(decoder, next)) {
+		   native_find_ahead(decoder, NATIVE_SETS_VMCS, &ip, &next) && native_reaches(decoder, next)) {
 		if (!native_walk_to(decoder, next))
 			return;
 		change_space(decoder, false, 0);
