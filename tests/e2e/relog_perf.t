@@ -119,7 +119,7 @@ VARIANTS = (
     ("all sideband", ["--namespaces", "--switch-events"], ALL),
     ("all of the machine", ["-a", "--switch-events", "-F", "2000"], ("start", "end", "exec", "sample")),
     ("a folder of threads", ["-a", "--threads=cpu", "-F", "2000"], ("start", "end", "exec", "sample")),
-    ("a compressed folder", ["-a", "--threads=cpu", "-z", "-F", "99"], ("start", "end", "exec", "sample")),
+    ("a compressed folder", ["-a", "--threads=cpu", "-z", "-F", "2000"], ("start", "end", "exec", "sample")),
 )
 
 
