@@ -124,16 +124,14 @@ static int load_blob(void *context, unsigned worker, size_t i)
 			blob->data = data;
 		return 0;
 	}
-	status = ptl_blob_read(loading->trace, ptl_blob_at(loading->trace, i)->hash, blob->size,
-			       &data, &size);
+	data = loading->code->files[blob->file].data + blob->offset;
+	status = ptl_blob_read_into(loading->trace, ptl_blob_at(loading->trace, i)->hash, data, blob->size, &size);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_NOT_FOUND)
 		return 0;
 	if (status < 0)
 		return status;
-	blob->size = size < blob->size ? size : blob->size;
-	blob->data = loading->code->files[blob->file].data + blob->offset;
-	memcpy(blob->data, data, blob->size);
-	free(data);
+	blob->size = size;
+	blob->data = data;
 	return 0;
 }
 

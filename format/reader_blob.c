@@ -128,31 +128,62 @@ static int read_blob(struct ptl_trace *trace, const struct ptl_blob *blob, uint8
 	return status == PTL_TRUNCATED || status == PTL_UNSUPPORTED ? PTL_CORRUPT : status;
 }
 
-int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
-		  uint8_t **data, size_t *size)
+/* The blob, if it has at most limit bytes. */
+static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
+		     const struct ptl_blob **blob)
 {
 	const uint64_t *known = ptl_byte_map_get(&trace->blob_map, hash, PTL_HASH_SIZE);
 	char text[PTL_SHA256_TEXT_SIZE];
-	const struct ptl_blob *blob;
-	uint8_t *out;
-	int status;
 
+	if (known && trace->blobs[*known].info.size <= limit) {
+		*blob = &trace->blobs[*known];
+		return 0;
+	}
 	ptl_sha256_format(hash, text);
 	if (!known)
 		return ptl_fail(PTL_NOT_FOUND, "there is no blob %s", text);
-	blob = &trace->blobs[*known];
-	if (blob->info.size > limit)
-		return ptl_fail(PTL_NO_MEMORY, "blob %s has %llu bytes, more than %zu", text,
-				(unsigned long long)blob->info.size, limit);
+	return ptl_fail(PTL_NO_MEMORY, "blob %s has %llu bytes, more than %zu", text,
+			(unsigned long long)trace->blobs[*known].info.size, limit);
+}
+
+static int read_found(struct ptl_trace *trace, const struct ptl_blob *blob, uint8_t *out, size_t *size)
+{
+	const int status = read_blob(trace, blob, out);
+	char text[PTL_SHA256_TEXT_SIZE];
+
+	if (status) {
+		ptl_sha256_format(blob->info.hash, text);
+		return ptl_fail_in(status, "blob %s", text);
+	}
+	*size = blob->info.size;
+	return 0;
+}
+
+int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
+		  uint8_t **data, size_t *size)
+{
+	const struct ptl_blob *blob;
+	uint8_t *out;
+	int status = find_blob(trace, hash, limit, &blob);
+
+	if (status)
+		return status;
 	out = malloc(blob->info.size + 1);
 	if (!out)
 		return ptl_fail_memory("a blob", blob->info.size);
-	status = read_blob(trace, blob, out);
-	if (status) {
+	status = read_found(trace, blob, out, size);
+	if (status)
 		free(out);
-		return ptl_fail_in(status, "blob %s", text);
-	}
-	*data = out;
-	*size = blob->info.size;
-	return 0;
+	else
+		*data = out;
+	return status;
+}
+
+int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], uint8_t *out, size_t room,
+		       size_t *size)
+{
+	const struct ptl_blob *blob;
+	const int status = find_blob(trace, hash, room, &blob);
+
+	return status ? status : read_found(trace, blob, out, size);
 }

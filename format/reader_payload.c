@@ -114,7 +114,7 @@ static int load_entry(struct ptl_trace *trace, struct ptl_entry *entry, uint8_t 
  * beside the other. Beyond this many bytes of such buffers their memory serves for the next ones, which is
  * faster than fresh memory.
  */
-#define READ_LIMIT ((size_t)4 << 20)
+#define READ_LIMIT ((size_t)1 << 20)
 
 /* In the map from when its loading begins, so that no two threads decompress the same buffer. */
 struct ptl_cached {

@@ -811,7 +811,7 @@ static void buffers_can_be_read_in_each_way(void **state)
 
 static void blobs_come_back(void **state)
 {
-	static uint8_t data[50000];
+	static uint8_t data[50000], into[sizeof(data) + 1];
 	const size_t sizes[] = {0, 1, 4095, 4096, 4097, sizeof(data)};
 	const int fd = sample_fd();
 	struct ptl_writer *writer = sample_writer(
@@ -835,11 +835,18 @@ static void blobs_come_back(void **state)
 		assert_int_equal(size, sizes[i]);
 		assert_memory_equal(back, data, size);
 		free(back);
+		memset(into, 0xee, sizeof(into));
+		assert_done(ptl_blob_read_into(trace, hash[i], into, sizes[i], &size));
+		assert_int_equal(size, sizes[i]);
+		assert_memory_equal(into, data, size);
+		assert_int_equal(into[size], 0xee);
 		assert_int_equal(ptl_blob_find(trace, hash[i])->size, sizes[i]);
 	}
 	assert_int_equal(ptl_blob_read(trace, hash[5], sizeof(data) - 1, &back, &size),
 			 PTL_NO_MEMORY);
+	assert_int_equal(ptl_blob_read_into(trace, hash[5], into, sizeof(data) - 1, &size), PTL_NO_MEMORY);
 	hash[0][0] ^= 1;
+	assert_int_equal(ptl_blob_read_into(trace, hash[0], into, 10, &size), PTL_NOT_FOUND);
 	assert_int_equal(ptl_blob_read(trace, hash[0], 10, &back, &size), PTL_NOT_FOUND);
 	assert_null(ptl_blob_find(trace, hash[0]));
 	ptl_close(trace);

@@ -138,6 +138,12 @@ const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace, const u
  */
 int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit, uint8_t **data,
 		  size_t *size);
+/*
+ * The same into the caller's memory, of which room bytes are there: *size are used. What is in it after an error is
+ * undefined. PTL_NOT_FOUND, PTL_CORRUPT, PTL_NO_MEMORY (also for a blob beyond room bytes).
+ */
+int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], uint8_t *out, size_t room,
+		       size_t *size);
 
 /* --- buffers as they lie in the file, for copying ------------------------------------------------- */
 
