@@ -52,7 +52,7 @@ endif
 # ---- packages ----------------------------------------------------------------------------------------
 # docs/dependencies.md gives the reason for each.
 
-BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev libssl-dev libelf-dev libdw-dev \
+BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
 	libzydis-dev libipt-dev libiberty-dev
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm \
@@ -112,7 +112,7 @@ endif
 compile = $(CC) $(ptl_cflags) $(CFLAGS) $(CPPFLAGS) -MMD -MP
 link    = $(CC) $(CFLAGS) $(ptl_ldflags) $(LDFLAGS)
 
-common_libs := -lcrypto
+common_libs := -lnettle
 format_libs := -lzstd -lxxhash $(common_libs)
 record_libs := -lZydis -lelf $(format_libs)
 relog_libs  := -lelf $(format_libs)
@@ -424,7 +424,7 @@ install: all
 	$(Q)install -m 644 $(public_headers) $(provider_headers) $(incdir)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: ptl' 'Description: Reads and writes Processor Trace Log files' 'Version: $(version)' \
-		'Requires.private: libzstd libxxhash libcrypto' 'Libs: -L$${libdir} -lptl' \
+		'Requires.private: libzstd libxxhash nettle' 'Libs: -L$${libdir} -lptl' \
 		'Libs.private: -pthread' 'Cflags: -I$${includedir}' >$(libdir)/pkgconfig/ptl.pc
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: ptl-provider' 'Description: Typed events of a program, which PTL records' \

@@ -24,8 +24,11 @@ bool dump_code_from_file(const struct ptl_outside_blob *blob, uint8_t *data, uin
 		return false;
 	left = (uint64_t)info.st_size > blob->file_offset ? (uint64_t)info.st_size - blob->file_offset : 0;
 	*size = left < blob->size ? left : blob->size;
-	same = *size && !ptl_read_at(fd, data, *size, blob->file_offset) && !ptl_sha256_of(data, *size, hash) &&
-	       !memcmp(hash, blob->hash, PTL_HASH_SIZE);
+	same = *size && !ptl_read_at(fd, data, *size, blob->file_offset);
+	if (same) {
+		ptl_sha256_of(data, *size, hash);
+		same = !memcmp(hash, blob->hash, PTL_HASH_SIZE);
+	}
 	close(fd);
 	return same;
 }

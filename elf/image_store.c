@@ -137,9 +137,10 @@ static int put_range(struct ptl_image_store *store, int fd, uint64_t offset, uin
 		return ptl_fail_memory("a file's bytes", size);
 	if (ptl_read_at(fd, bytes, size, offset) == 0) {
 		/* Code that is not embedded is named all the same, so that its file can be told from others. */
-		status = store->embed == PTL_EMBED_NONE
-				 ? ptl_sha256_of(bytes, size, hash)
-				 : store->put(store->context, type, bytes, size, hash);
+		if (store->embed == PTL_EMBED_NONE)
+			ptl_sha256_of(bytes, size, hash);
+		else
+			status = store->put(store->context, type, bytes, size, hash);
 		*done = status == 0;
 	} else {
 		store->unread++;

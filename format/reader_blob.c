@@ -121,10 +121,11 @@ static int read_blob(struct ptl_trace *trace, const struct ptl_blob *blob, uint8
 	for (size_t i = 0; i < blob->count && !status; i++)
 		status = copy_piece(trace, &pieces[i], out);
 	free(pieces);
-	if (!status)
-		status = ptl_sha256_of(out, blob->info.size, digest);
-	if (!status && memcmp(digest, blob->info.hash, PTL_HASH_SIZE) != 0)
-		status = ptl_fail(PTL_CORRUPT, "the blob's hash differs");
+	if (!status) {
+		ptl_sha256_of(out, blob->info.size, digest);
+		if (memcmp(digest, blob->info.hash, PTL_HASH_SIZE) != 0)
+			status = ptl_fail(PTL_CORRUPT, "the blob's hash differs");
+	}
 	return status == PTL_TRUNCATED || status == PTL_UNSUPPORTED ? PTL_CORRUPT : status;
 }
 

@@ -15,10 +15,10 @@
 
 /* ---- the redactor ----------------------------------------------------------------------------- */
 
-int relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules)
+void relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules)
 {
 	*redactor = (struct relog_redactor){.rules = rules};
-	return ptl_sha256_of(rules->key, rules->key_size, redactor->key);
+	ptl_sha256_of(rules->key, rules->key_size, redactor->key);
 }
 
 void relog_redactor_close(struct relog_redactor *redactor)

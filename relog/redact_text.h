@@ -25,8 +25,8 @@ struct relog_redactor {
 	struct ptl_byte_map words;
 };
 
-/* rules stay the caller's, and have a key. PTL_NO_MEMORY. */
-int relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules);
+/* rules stay the caller's, and have a key. */
+void relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules);
 void relog_redactor_close(struct relog_redactor *redactor);
 
 /* Learns the words of what will be redacted in such a text. PTL_NO_MEMORY. */

@@ -57,8 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* As far as its first zero byte, it is text. */
 	const char *rest = read_rules(&rules, text);
 
-	if (relog_redact_choose_key(&rules) || relog_redactor_open(&redactor, &rules))
+	if (relog_redact_choose_key(&rules))
 		abort();
+	relog_redactor_open(&redactor, &rules);
 	use(&redactor, rest);
 	relog_redactor_close(&redactor);
 	relog_redact_rules_free(&rules);

@@ -27,8 +27,7 @@ static void one_piece(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
-		assert_int_equal(
-			ptl_sha256_of(examples[i].message, strlen(examples[i].message), digest), 0);
+		ptl_sha256_of(examples[i].message, strlen(examples[i].message), digest);
 		ptl_sha256_format(digest, text);
 		assert_string_equal(text, examples[i].digest);
 	}

@@ -36,7 +36,8 @@ static int put(void *context, uint32_t type, const void *data, size_t size,
 
 	fixture->puts[type]++;
 	fixture->last_size = size;
-	return ptl_sha256_of(data, size, hash);
+	ptl_sha256_of(data, size, hash);
+	return 0;
 }
 
 static int set_up(void **state)
@@ -89,7 +90,7 @@ static void expect_code(const struct fixture *fixture, const struct ptl_image_ev
 	uint8_t hash[PTL_SHA256_SIZE];
 
 	assert_true(image->has_code);
-	assert_int_equal(ptl_sha256_of(fixture->content + offset, size, hash), 0);
+	ptl_sha256_of(fixture->content + offset, size, hash);
 	assert_memory_equal(image->code, hash, sizeof(hash));
 }
 

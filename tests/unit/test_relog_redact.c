@@ -26,7 +26,7 @@ static void start(struct fixture *fixture, const char *const *rules)
 	fixture->rules.key_size = 16;
 	for (; *rules; rules++)
 		assert_int_equal(relog_redact_rule(&fixture->rules, *rules), 0);
-	assert_int_equal(relog_redactor_open(&fixture->redactor, &fixture->rules), 0);
+	relog_redactor_open(&fixture->redactor, &fixture->rules);
 }
 
 static void stop(struct fixture *fixture)
