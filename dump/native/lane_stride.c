@@ -39,10 +39,13 @@ static bool take_packet(struct native_lane *lane, struct writer *writer, const u
 	struct ptl_pt_packet packet;
 	int size = native_lane_packet(lane, *at, &packet);
 
+	/* What is no packet may have been read in part. */
+	if (!size)
+		return false;
 	if ((packet.kind == PTL_PT_TNT_8 || packet.kind == PTL_PT_TNT_64) && packet.tnt.count)
 		put(writer, packet.tnt.bits << (64 - packet.tnt.count), packet.tnt.count);
 	*at += size;
-	return size > 0;
+	return true;
 }
 
 static void take_packets(struct native_lane *lane)

@@ -211,6 +211,32 @@ static void random_programs(void **state)
 	free(flow);
 }
 
+/* A TNT packet without bits is none: what was read of it until that showed must not count. */
+static void packets_that_are_none(void **state)
+{
+	static const uint8_t none[8] = {0x02, 0xa3, 0x01};
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct totals *totals = calloc(1, sizeof(*totals));
+	size_t found = 0;
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(totals);
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		random_flow_make_with(flow, seed, STEPS, 1, 0);
+		for (size_t at = 0; at + sizeof(none) <= flow->pt_size; at++)
+			if (memcmp(flow->pt + at, none, 2) == 0 && pt_random_below(&flow->random, 4) == 0) {
+				memcpy(flow->pt + at, none, sizeof(none));
+				found++;
+			}
+		lanes_equal(flow, totals, true);
+		lanes_equal(flow, totals, false);
+	}
+	assert_true(found > 8);
+	free(totals);
+	free(flow);
+}
+
 #define CONTEXTS 8
 #define WINDOWS 20000
 
@@ -311,7 +337,7 @@ static void contexts_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_programs),
+		cmocka_unit_test(random_programs), cmocka_unit_test(packets_that_are_none),
 		cmocka_unit_test(leaps_stay_the_same),
 		cmocka_unit_test(contexts_are_numbered),
 		cmocka_unit_test(contexts_end),
