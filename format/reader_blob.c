@@ -32,18 +32,30 @@ static int by_offset(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-static int copy_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, uint8_t *out)
+/* The bytes of a piece until ptl_buffer_release of its entry; NULL: it has none, and nothing is to be released. */
+static int acquire_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, const uint8_t **bytes)
 {
 	const uint8_t *data;
 	size_t size;
 	int status;
 
+	*bytes = NULL;
 	if (!piece->length)
 		return 0;
 	status = ptl_buffer_acquire(trace, piece->entry, &data, &size);
-	if (status)
+	if (!status)
+		*bytes = data + piece->from;
+	return status;
+}
+
+static int copy_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, uint8_t *out)
+{
+	const uint8_t *bytes;
+	const int status = acquire_piece(trace, piece, &bytes);
+
+	if (!bytes)
 		return status;
-	memcpy(out + piece->offset, data + piece->from, piece->length);
+	memcpy(out + piece->offset, bytes, piece->length);
 	ptl_buffer_release(trace, piece->entry);
 	return 0;
 }
@@ -77,16 +89,12 @@ static int sort_pieces(const struct ptl_blob *blob, struct ptl_blob_piece **sort
 /* Adds the bytes of a piece to a hash. */
 static int hash_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, struct ptl_sha256 *hash)
 {
-	const uint8_t *data;
-	size_t size;
-	int status;
+	const uint8_t *bytes;
+	const int status = acquire_piece(trace, piece, &bytes);
 
-	if (!piece->length)
-		return 0;
-	status = ptl_buffer_acquire(trace, piece->entry, &data, &size);
-	if (status)
+	if (!bytes)
 		return status;
-	ptl_sha256_add(hash, data + piece->from, piece->length);
+	ptl_sha256_add(hash, bytes, piece->length);
 	ptl_buffer_release(trace, piece->entry);
 	return 0;
 }
