@@ -5,32 +5,23 @@
 import json
 import os
 import random
-import shutil
-import subprocess
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-relog", "ptl-dump"))
+import scratch_test
+from scratch_test import DUMP, RELOG, plan, scratch
+
 TOOLS = os.environ["PTL_TEST_TOOLS"]
 SEED = int(os.environ.get("PTL_SEED", "1"))
 ROUNDS = int(os.environ.get("PTL_LAWS", "4"))
 GUID = "5d1e4a7c-3b52-4f19-9a20-7c1d2e3f4a5b"
 START = 10_000_000
-scratch = tempfile.mkdtemp(prefix="ptl-relog-laws-")
-count = 0
 
 
 def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name} (seed {SEED})", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:40]:
-            print("#", line[:300])
+    scratch_test.check(f"{name} (seed {SEED})", passed, *details)
 
 
 def run(*command, status=0):
-    got = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    got = scratch_test.run(*command)
     if got.returncode != status:
         raise RuntimeError(f"{command}: {got.returncode}: {got.stderr}")
     return got.stdout
@@ -248,5 +239,4 @@ check("there were several", len(names) > 2 and len(events(whole)) > 3000, names)
 backwards = relog(*reversed(names), "-o", "backwards.ptl")
 same("in whatever order they are given", events("joined.ptl"), events(backwards))
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()

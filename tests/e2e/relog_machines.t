@@ -4,32 +4,13 @@
 # have another name and boot, the same process numbers, and a monotonic clock that is days apart.
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 
-BIN = os.environ["PTL_BIN"]
-RECORD, RELOG, DUMP = (os.path.join(BIN, name) for name in ("ptl-record", "ptl-relog", "ptl-dump"))
+from scratch_test import DUMP, RECORD, RELOG, check, plan, run, scratch, skip
+
 PROGRAMS = os.environ["PTL_PROGRAMS"]
 CANONICAL = os.path.join(os.environ["PTL_TEST_TOOLS"], "ptl_canonical")
-scratch = tempfile.mkdtemp(prefix="ptl-relog-machines-")
 APART = {"north": 0, "south": 500000, "west": -900}  # seconds that the monotonic clock is shifted by
 SECOND = 10000000
-count = 0
-
-
-def check(name, passed, *details):
-    global count
-    count += 1
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
-    if not passed:
-        for line in "\n".join(map(str, details)).splitlines()[:30]:
-            print("#", line[:600])
-    return passed
-
-
-def run(*command):
-    return subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=120)
 
 
 def lines(name, *view):
@@ -70,9 +51,8 @@ def record(machine, program):
 for machine, program in (("north", "fork_no_exec"), ("south", "fork_no_exec"), ("west", "threads")):
     got = record(machine, os.path.join(PROGRAMS, program))
     if got.returncode and machine == "north":
-        print(f"ok 1 - # SKIP machines cannot be made of namespaces here: {got.stderr.strip()[:100]}")
-        print("1..1")
-        shutil.rmtree(scratch)
+        skip("machines", f"they cannot be made of namespaces here: {got.stderr.strip()[:100]}")
+        plan()
         raise SystemExit(0)
     check(f"{machine} records {program}", got.returncode == 0 and info(f"{machine}.ptl")["machine"]["hostname"] == machine,
           got)
@@ -142,5 +122,4 @@ run(RELOG, "-q", "west.ptl", "south.ptl", "north.ptl", "-o", "backwards.ptl")
 check("in another order it is each machine's flow all the same", stats("backwards.ptl") ==
       {**alone["west"], **moved(alone["south"], 1), **moved(alone["north"], 2)})
 
-shutil.rmtree(scratch)
-print(f"1..{count}")
+plan()
