@@ -57,9 +57,13 @@ def short_processes():
     processes = lines("processes", "a.ptl")
     expect_equal(len(processes), 12, processes)
     expect_equal([process["parent_pid"] for process in processes[1:]], 11 * [processes[0]["pid"]], processes)
-    for process in processes[1:11]:
-        expect_equal(os.path.basename(process["programs"][-1]["path"]), "true", process)
+    # The last one is the subshell; one that a look has seen may be listed before others, as its start is told to 10 ms.
+    names = [os.path.basename(process["programs"][-1]["path"]) for process in processes[1:]]
+    expect_equal((names.count("true"), len(set(names))), (10, 2), processes)
+    for process, name in zip(processes[1:], names):
         expect(processes[0]["start"] <= process["start"] <= process["end"] <= processes[0]["end"], processes)
+        if name != "true":
+            continue
         images = {image["path"] for image in lines("images", "--pid", str(process["pid"]), "a.ptl")}
         expect(os.path.realpath("/bin/true") in images and any("libc.so" in image for image in images), images)
 
