@@ -489,6 +489,8 @@ int ptl_writer_psb(struct ptl_writer *writer, uint32_t id, uint64_t offset, uint
 	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, time};
 	stream->has_psb = true;
 	stream->last_psb = offset;
+	if (time && offset >= stream->position)
+		ptl_stream_touch(stream, time);
 	return settle(writer, ptl_stream_added(writer, stream));
 }
 

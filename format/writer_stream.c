@@ -96,8 +96,8 @@ static void fill_job(struct ptl_writer_stream *stream, struct ptl_job *job)
 	stream->chunks = NULL;
 	stream->psb_count = stream->chunk_count = 0;
 	stream->records = 0;
-	stream->has_time = false;
-	stream->first_time = stream->last_time = 0;
+	/* What comes next is no earlier than what came before. */
+	stream->first_time = stream->last_time;
 	stream->since = 0;
 }
 

@@ -65,6 +65,21 @@ static int index_psbs(struct record_qemu *qemu, struct record_qemu_slot *state)
 	return status;
 }
 
+/*
+ * The time as of the bytes in the ring, whose head was read before: the encoder keeps that of its
+ * last packet. Whoever writes to the channel cannot make it a time that has not come.
+ */
+static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot *state,
+			 const struct ptl_slot *slot)
+{
+	uint64_t time = __atomic_load_n(&slot->time, __ATOMIC_RELAXED);
+
+	if (qemu->channel.config.clock != PTL_CLOCK_VIRTUAL && time > record_now())
+		return;
+	if (time > state->time)
+		state->time = time;
+}
+
 static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, struct ptl_slot *slot,
 		    bool *work)
 {
@@ -83,6 +98,7 @@ static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, st
 		if (!size)
 			break;
 		*work = true;
+		advance_time(qemu, state, slot);
 		status = record_capture_pt(qemu->capture, state->stream, bytes, size, state->time);
 		state->taken += size;
 		ptl_channel_consume_pt(&qemu->channel, slot, size);

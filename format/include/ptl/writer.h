@@ -59,7 +59,7 @@ int ptl_writer_schema(struct ptl_writer *writer, const struct ptl_schema *schema
 int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map);
 /* Appends an event to a stream of kind EVENTS. Times within a stream should not go back (kept exactly if they do). */
 int ptl_writer_event(struct ptl_writer *writer, uint32_t stream, const struct ptl_event *event);
-/* Appends PT (or TRUTH) bytes to a stream of that kind; time is the trace time as of these bytes. */
+/* Appends PT (or TRUTH) bytes to a stream of that kind; nothing in them is later than time. */
 int ptl_writer_bytes(struct ptl_writer *writer, uint32_t stream, const void *data, size_t size, uint64_t time);
 /*
  * States that a PSB starts at offset (in bytes from the stream's start) at this time; offset may be ahead
