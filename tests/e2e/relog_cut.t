@@ -163,6 +163,34 @@ for number, path in enumerate(recordings):
         cut_to("cut.ptl", "again.ptl", *span(inner))
         compare(f"{path} cut again to {' '.join(span(inner))}", path, "again.ptl", inner)
 
+# ---- times of streams --------------------------------------------------------------------------------------------------
+
+# By its times a cut knows that a stream is needed: nothing that a thread executed lies outside of them.
+for path in recordings:
+    spans = {}
+    for stream in lines("info", "--json", path)[0]["streams"]:
+        if stream["kind"] == "pt":
+            before = spans.get((stream["pid"], stream["tid"]), (FOREVER, -1))
+            spans[stream["pid"], stream["tid"]] = (min(before[0], stream["first_time"]), max(before[1], stream["last_time"]))
+    outside = []
+    for item in lines("flow", "--json", path):
+        low, high = spans[item["pid"], item["tid"]]
+        if item.get("time") is not None and not low <= item["time"] <= high:
+            outside.append((low, high, item))
+    check(f"{path}: a stream's times span its packets", spans and not outside, len(outside), outside[:1], outside[-1:])
+
+# The last thread to begin runs a loop until the exit ends it. It tells of nothing but its start; what it executed behind
+# that, up to its last packet, is later than all its messages, and may be later than its end.
+started = [item for item in lines("events", "--json", "threads.ptl") if item["event"] == "Thread/Start"]
+newest = max(started, key=lambda item: item["time"])
+select = ["--tid", str(newest["fields"]["TThreadId"])]
+times = sorted({item["time"] for item in lines("flow", "--json", *select, "threads.ptl") if item.get("time") is not None})
+for begin in (newest["time"] + 1, times[-2] + 1, times[-1]):
+    window = (begin, times[-1])
+    cut_to("threads.ptl", "cut.ptl", *span(window))
+    check(f"threads.ptl: the newest thread runs in {window}", list(flow("threads.ptl", window, select)))
+    compare(f"threads.ptl {' '.join(span(window))}", "threads.ptl", "cut.ptl", window)
+
 # ---- processes and threads -------------------------------------------------------------------------------------------
 
 for path in ("fork.ptl", "threads.ptl", "shell.ptl"):
