@@ -13,9 +13,26 @@
 struct ptl_engine; /* one per worker thread, with its caches */
 struct ptl_code;   /* all code of a trace: shared by all engines, see dump/code.h */
 
+#define PTL_CALLS_MAX 64 /* that a CPU remembers: SDM, "Indirect Transfer Compression for Returns" */
+
+/* Where the calls that a CPU remembers return to, the oldest first. */
+struct ptl_calls {
+	uint64_t returns[PTL_CALLS_MAX];
+	unsigned count;
+	bool lost; /* there may be more below them, which a gap hides */
+};
+
 /* One segment to decode. */
 struct ptl_engine_input {
 	const struct ptl_segment *segment;
+	/*
+	 * Of a part of what lies between two PSBs: gives the calls that the CPU remembers where the part begins, if a
+	 * return asks for them. NULL: there are none. Negative: ends the decoding.
+	 */
+	int (*calls_before)(void *context, const struct ptl_segment *segment, struct ptl_calls *calls);
+	void *calls_context;
+	/* Where the engine puts the calls that the CPU remembers where the segment ends. NULL: nobody wants them. */
+	struct ptl_calls *calls_after;
 	/*
 	 * The segment's bytes, starting with its PSB. The engine may write up to PTL_ENGINE_ROOM
 	 * bytes behind them and must leave the bytes themselves alone.

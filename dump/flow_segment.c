@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "dump/flow_calls.h"
 #include "dump/segment_packets.h"
 #include "dump/segment_replay.h"
 
@@ -34,6 +35,7 @@ void ptl_flow_source_close(struct ptl_flow_source *source)
 		source->class->close(source->engine);
 	for (size_t i = 0; i < PTL_ENGINE_PLACES; i++)
 		free(source->places[i].bytes);
+	ptl_flow_calls_close(source->calls);
 	*source = (struct ptl_flow_source){0};
 }
 
@@ -188,6 +190,10 @@ static int prepare(struct ptl_flow_source *source, struct ptl_segment_bytes *pla
 		status = look_ahead(source, segment, input);
 	input->has_next |= segment->ends_disabled;
 	input->bytes = place->bytes;
+	if (segment->before_count) {
+		input->calls_before = ptl_flow_calls_before;
+		input->calls_context = source;
+	}
 	if (!status && segment->skip && input->size)
 		status = ptl_segment_replay(place->bytes, input->size,
 					    segment->skip < input->size ? (size_t)segment->skip : input->size);
@@ -200,8 +206,8 @@ static int skip_all(const struct ptl_segment *segment, const struct ptl_flow_sin
 	return give_gap(segment, sink, PTL_GAP_SWITCH, segment->offset + segment->skip, segment->size - segment->skip);
 }
 
-int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		     const struct ptl_flow_sink *sink)
+int ptl_flow_produce_between(struct ptl_flow_source *source, const struct ptl_segment *segment,
+			     const struct ptl_flow_sink *sink, const struct ptl_flow_ends *ends)
 {
 	struct ptl_segment_bytes *place = &source->places[0];
 	struct ptl_engine_input input;
@@ -217,11 +223,25 @@ int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *s
 		status = prepare(source, place, segment, &input);
 	if (status == PTL_CORRUPT && segment->skip)
 		return skip_all(segment, sink);
+	if (!status && ends) {
+		input.calls_before = ends->calls_before;
+		input.calls_context = ends->context;
+		input.calls_after = ends->calls_after;
+	}
 	if (!status && input.size)
 		status = source->class->decode(engine, &input, sink);
+	/* Calls in a hole. */
+	if (ends && input.size < segment->size)
+		*ends->calls_after = (struct ptl_calls){.lost = true};
 	if (!status)
 		status = skip_rest(source, place, segment, segment->offset + input.size, sink);
 	return status;
+}
+
+int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
+		     const struct ptl_flow_sink *sink)
+{
+	return ptl_flow_produce_between(source, segment, sink, NULL);
 }
 
 /* ---- several at a time ------------------------------------------------------------------------- */

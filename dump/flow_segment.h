@@ -22,6 +22,7 @@ struct ptl_flow_source {
 	struct ptl_engine **others; /* of a merged trace: by machine, from 1 on, made when they are needed */
 	struct ptl_errata errata; /* of the trace's CPU */
 	struct ptl_segment_bytes places[PTL_ENGINE_PLACES]; /* the first one, where segments come one by one */
+	struct ptl_flow_calls *calls; /* of CPUs before parts of segments: flow_calls.h; NULL: nobody has asked */
 };
 
 int ptl_flow_source_open(struct ptl_flow_source *source, struct ptl_trace *trace,
@@ -34,6 +35,16 @@ void ptl_flow_source_close(struct ptl_flow_source *source);
  */
 int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
 		     const struct ptl_flow_sink *sink);
+
+/* The same, with the calls before a part of a segment and behind it: see ptl_engine_input. */
+struct ptl_flow_ends {
+	int (*calls_before)(void *context, const struct ptl_segment *segment, struct ptl_calls *calls);
+	void *context;
+	struct ptl_calls *calls_after;
+};
+
+int ptl_flow_produce_between(struct ptl_flow_source *source, const struct ptl_segment *segment,
+			     const struct ptl_flow_sink *sink, const struct ptl_flow_ends *ends);
 
 /* Some segments, with a sink for each. */
 struct ptl_flow_portion {

@@ -181,6 +181,24 @@ static void find_switched(const struct ptl_timeline *timeline, const struct ptl_
 	segment->switched = true;
 }
 
+/* All but the last of the parts of one segment. */
+struct ptl_segment_parts {
+	struct ptl_segment_parts *next;
+	struct ptl_segment_part parts[];
+};
+
+/* Room for so many parts in the list; NULL without memory. */
+static struct ptl_segment_part *make_parts(struct ptl_segment_list *list, size_t count)
+{
+	struct ptl_segment_parts *made = malloc(sizeof(*made) + count * sizeof(made->parts[0]));
+
+	if (!made)
+		return NULL;
+	made->next = list->parts;
+	list->parts = made;
+	return made->parts;
+}
+
 /* Cuts the segment at context switches and adds those parts that are selected. */
 static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct ptl_segment *whole,
 		      struct ptl_segment_list *list, size_t *capacity)
@@ -188,11 +206,17 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 	struct ptl_segment_pieces found = {0};
 	struct ptl_segment placed = *whole;
 	uint64_t known = whole->order_time;
+	struct ptl_segment_part *parts = NULL;
 	int status;
 
 	/* Without a time of its own, the last one known. */
 	placed.time = whole->order_time;
 	status = ptl_segment_pieces_find(trace, &placed, source->switches, source->switch_count, &found);
+	if (!status && found.count > 1) {
+		parts = make_parts(list, found.count - 1);
+		if (!parts)
+			status = ptl_fail_memory("parts of a segment", found.count * sizeof(*parts));
+	}
 	for (size_t i = 0; !status && i < found.count; i++) {
 		const struct ptl_segment_piece *piece = &found.pieces[i];
 		const bool last = i + 1 == found.count;
@@ -210,7 +234,11 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 			part.end_time = found.pieces[i + 1].time;
 			part.has_next = false;
 			part.ends_disabled = piece->ends_disabled;
+			parts[i] = (struct ptl_segment_part){part.skip, part.code_time, part.process, part.unknown,
+							     part.ends_disabled};
 		}
+		part.before = parts;
+		part.before_count = i;
 		if (is_selected(source->selection, part.pid, part.tid, part.cpu) && in_window(source->selection, &part))
 			status = add_segment(list, capacity, &part);
 	}
@@ -340,6 +368,12 @@ int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeli
 
 void ptl_segments_free(struct ptl_segment_list *list)
 {
+	while (list->parts) {
+		struct ptl_segment_parts *next = list->parts->next;
+
+		free(list->parts);
+		list->parts = next;
+	}
 	free(list->segments);
 	*list = (struct ptl_segment_list){0};
 }

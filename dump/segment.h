@@ -9,6 +9,15 @@
 
 #include "dump/timeline.h"
 
+/* One of the parts of what lies between two PSBs of a CPU's stream: it ends where the next one begins. */
+struct ptl_segment_part {
+	uint64_t skip; /* these as of ptl_segment */
+	uint64_t code_time;
+	uint32_t process;
+	bool unknown;
+	bool ends_disabled;
+};
+
 struct ptl_segment {
 	size_t index;    /* its place in the list */
 	uint32_t stream; /* id */
@@ -26,6 +35,9 @@ struct ptl_segment {
 	 * at its beginning belong to parts before it, and only tell it the time.
 	 */
 	uint64_t skip;
+	/* The parts before it, from the PSB on, whoever's they are: the CPU remembers calls of theirs. */
+	const struct ptl_segment_part *before;
+	size_t before_count;
 	uint64_t time;   /* of its PSB; 0 unknown */
 	/* The version of the address space of this time is the one that holds at its PSB. */
 	uint64_t code_time;
@@ -56,6 +68,7 @@ struct ptl_segment_list {
 	struct ptl_segment *segments;
 	size_t count;
 	size_t groups;
+	struct ptl_segment_parts *parts; /* what segments' `before` point to */
 	uint64_t bytes; /* of PT in all segments */
 };
 

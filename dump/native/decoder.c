@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
+#include "dump/native/inherit.h"
 #include "dump/native/lane.h"
 #include "dump/native/note.h"
 #include "dump/native/packet.h"
@@ -204,6 +205,7 @@ static void start(struct native_decoder *decoder, const struct ptl_engine_input 
 	decoder->stack_top = decoder->stack_count = 0;
 	decoder->stack_runs = 0;
 	decoder->stack_return = false;
+	decoder->bequeaths = input->calls_after != NULL;
 }
 
 /* The batch's runs are about to go: the calls in them are still needed. */
@@ -211,7 +213,7 @@ static void keep_calls(void *context)
 {
 	struct native_decoder *decoder = context;
 
-	if (decoder->at < decoder->end)
+	if (decoder->at < decoder->end || decoder->bequeaths)
 		native_update_stack(decoder);
 	decoder->stack_runs = 0;
 }
@@ -231,11 +233,15 @@ void native_decoder_begin(struct native_decoder *decoder, const struct ptl_engin
 	start(decoder, input, sink);
 	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
 		native_end(decoder, PTL_GAP_PACKET);
+	decoder->heir = input->calls_before ? input : NULL;
+	decoder->missing = 0;
 }
 
 int native_decoder_end(struct native_decoder *decoder, const struct ptl_engine_input *input)
 {
 	finish(decoder, input);
+	if (input->calls_after)
+		native_bequeath(decoder, input->calls_after);
 	native_output_flush(&decoder->out);
 	if (decoder->no_memory)
 		return ptl_fail_memory("flow", native_code_size(decoder->code));

@@ -11,7 +11,7 @@
 #include "dump/native/node.h"
 #include "dump/native/output.h"
 
-#define NATIVE_STACK 64 /* return addresses that the CPU remembers: SDM, "Return Compression" */
+#define NATIVE_STACK PTL_CALLS_MAX
 
 /* Events that may wait for one FUP: a block has up to 32 items of each of a few kinds. */
 #define NATIVE_NOTES 128
@@ -94,6 +94,12 @@ struct native_decoder {
 	unsigned stack_count;
 	size_t stack_runs; /* of the batch: those whose calls are on the stack */
 	bool stack_return; /* the last of these ended with a return, which has not taken its address off yet */
+
+	/* A part of a segment whose CPU remembers calls from before it, which have not been asked for: see inherit.h. */
+	const struct ptl_engine_input *heir; /* NULL: there are none */
+	bool bequeaths; /* the calls at its end are wanted */
+	uint64_t missing; /* so many of them have been taken off */
+	struct native_site inherited[NATIVE_STACK];
 
 	struct ptl_errata errata;
 	bool fup_owned; /* the next FUP is for the notes alone: no TIP follows it */

@@ -3,6 +3,7 @@
 #include "dump/native/walk.h"
 
 #include "dump/native/block.h"
+#include "dump/native/inherit.h"
 #include "dump/native/packet.h"
 
 static void fail_memory(struct native_decoder *decoder)
@@ -12,11 +13,13 @@ static void fail_memory(struct native_decoder *decoder)
 	decoder->node = NULL;
 }
 
-/* A stack without addresses stays so. */
+/* A stack without addresses stays so, but for calls before the part, which are not on it yet. */
 static void pop(struct native_decoder *decoder, unsigned count)
 {
-	if (count > decoder->stack_count)
+	if (count > decoder->stack_count) {
+		decoder->missing += count - decoder->stack_count;
 		count = decoder->stack_count;
+	}
 	decoder->stack_count -= count;
 	decoder->stack_top -= count;
 }
@@ -112,6 +115,8 @@ static void take_return(struct native_decoder *decoder, struct native_node *node
 	native_leave(decoder, node);
 	native_update_stack(decoder);
 	decoder->stack_return = false;
+	if (taken && !decoder->stack_count && decoder->heir)
+		native_inherit(decoder);
 	if (taken && !decoder->stack_count && decoder->lost_cause) {
 		native_gap(decoder, decoder->lost_cause, decoder->lost_from);
 		return;

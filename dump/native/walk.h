@@ -28,6 +28,7 @@ static inline void native_clear_stack(struct native_decoder *decoder)
 	decoder->stack_count = 0;
 	decoder->stack_runs = decoder->out.run_count;
 	decoder->stack_return = false;
+	decoder->heir = NULL;
 }
 
 /* Takes count TNT bits, the oldest highest: any number, in any state. */

@@ -340,6 +340,7 @@ class Cpu:
 
     def __init__(self):
         self.lines, self.bits, self.calls, self.compressed = [], "", [], 0
+        self.own, self.over_switches = 0, 0
 
     def flush(self):
         self.lines += ["tnt " + self.bits] if self.bits else []
@@ -362,6 +363,8 @@ class Cpu:
         if self.calls and self.calls[-1] == address:
             self.calls.pop()
             self.compressed += 1
+            self.over_switches += self.own <= 0
+            self.own -= 1
             self.bit(True)
         else:
             self.calls = []
@@ -370,11 +373,13 @@ class Cpu:
     def execute(self, blocks, tsc):
         """Blocks from one time that packets are enabled to a system call."""
         self.lines += [f"tip.pge {blocks[0][0]:#x}", f"tsc {tsc:#x}"]
+        self.own = 0
         for (address, size, branch), (after, _, _) in zip(blocks, blocks[1:] + [(None, 0, "")]):
             if branch in ("indirect-call", "indirect-jump"):
                 self.tip(after)
             if branch in ("call", "indirect-call") and after != address + size:
                 self.calls = (self.calls + [address + size])[-64:]
+                self.own += 1
             elif branch == "conditional":
                 self.bit(after != address + size)
             elif branch == "return":
@@ -395,20 +400,14 @@ def executed(trace, tid):
     return lists, addresses(our_flow(trace, "--tid", str(tid))[0])[tid]
 
 
-def is_within(some, whole):
-    """Whether the one list is the other without some of its parts."""
-    rest = iter(whole)
-    return all(any(address == other for other in rest) for address in some)
-
-
-def of_compressed_returns():
+def of_compressed_returns(kind, names, cpu, every):
     """
-    A thread's returns may be compressed against calls before a context switch. What they lead to is not known where a part
-    of a CPU's packets is decoded by itself: there are gaps, and nothing wrong.
+    A thread's returns are compressed against calls before a context switch, or of the other thread: what they lead to
+    shows in the parts of a CPU's packets before its own. A PSB comes every so many turns, and one within a turn now and then.
     """
     file = perf_file.File(per_cpu=1, switches=3)
     threads, expected, latest = [], {}, 0
-    for name in ("static", "static_pie"):
+    for name in names:
         trace, start, streams = recording(name, "--timing=tsc", "--no-retcomp")
         pid, tid, _ = streams[0]
         latest = max(latest, *(event["time"] for event in trace.events()))
@@ -417,14 +416,14 @@ def of_compressed_returns():
         lists, expected[tid] = executed(name + ".ptl", tid)
         threads.append((pid, tid, lists))
     file.reference = latest + 10**9
-    cpu, now, before, turn = Cpu(), latest + 1000, (0, 0), 0
+    now, before, turn = latest + 1000, (0, 0), 0
     while any(lists for _, _, lists in threads):
         pid, tid, lists = threads[turn % 2]
         if lists:
             file.switch_out(*before, tid, now + 49)
             file.switch_in(pid, tid, before[1], now + 50)
             before, now = (pid, tid), now + 100
-            if turn % 9:
+            if turn % every:
                 cpu.lines.append(f"tsc {now:#x}")
             else:
                 cpu.psb(now)
@@ -433,18 +432,16 @@ def of_compressed_returns():
         turn += 1
     file.packets(assemble(cpu.lines), 0, cpu=0)
     write("returns.data", file.bytes())
-    done = run(relog, "-f", "returns.data", "-o", "returns.ptl")
-    flow, gaps = our_flow("returns.ptl")
-    some, whole = sum(map(len, flow.values())), sum(map(len, expected.values()))
-    check("compressed returns over switches: gaps, and nothing wrong", done.returncode == 0 and cpu.compressed and
-          all(is_within(list_, expected[tid]) for tid, list_ in addresses(flow).items()) and some >= 0.8 * whole and
-          {cause for cause, _ in gaps} <= {"mismatch"} and (gaps or some == whole), done.stderr, gaps, some, whole)
-    if have_perf:
-        perf, shown = perf_flow("returns.data", True)
-        check("compressed returns over switches: perf, which takes a CPU's packets in one go, has all",
-              addresses(perf) == expected, shown.stderr)
-    else:
-        skip("compressed returns over switches: perf", "there is no perf here: apt-get install linux-perf")
+    name = f"compressed returns over switches, {kind}"
+    ours = judge(name, "returns.data")
+    check(f"{name}: what was executed", cpu.compressed > 100 and cpu.over_switches >= 10 and addresses(ours) == expected,
+          cpu.compressed, cpu.over_switches, differences(ours, {tid: [(ip, 0) for ip in list_] for tid, list_ in expected.items()}))
+    engines = [["-j", "1"], ["-j", "3"]]
+    hashes = [stats_of_threads("judged.ptl", *more) for more in engines]
+    check(f"{name}: the same with each engine and number of threads", all(stats == hashes[0] for stats in hashes) and
+          {tid: stats[0] for tid, stats in hashes[0].items()} == {tid: len(list_) for tid, list_ in expected.items()}, *hashes)
+    for pid, tid, _ in threads:
+        check(f"{name}: one process alone", stats_of_threads("judged.ptl", "--pid", str(pid)) == {tid: hashes[0][tid]})
 
 
 class PoppingCpu(Cpu):
@@ -549,6 +546,8 @@ truncated()
 of_hardware("foo")
 of_turns("all of the machine", 3, "--no-retcomp")
 of_turns("one program", 2, "--no-retcomp")
-of_compressed_returns()
+of_compressed_returns("the same program twice", ("static", "static"), Cpu(), 50)
+of_compressed_returns("two programs, with returns elsewhere", ("static", "static_pie"), PoppingCpu(), 30)
+of_compressed_returns("fibres twice, with returns elsewhere", ("fibres", "fibres"), PoppingCpu(), 70)
 of_returns_elsewhere()
 plan()
