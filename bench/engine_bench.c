@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <intel-pt.h>
 
+#include "bench/bench.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "dump/native/decoder.h"
@@ -51,15 +51,6 @@ struct sums {
 	uint64_t instructions, branches, blocks;
 	uint64_t mixed; /* of all block addresses in order, so that none can be left out */
 };
-
-/* Of this thread's CPU time: what else runs on the machine changes it less. */
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static void die(const char *what)
 {
@@ -366,13 +357,13 @@ static void run_cached(struct decoders *decoders)
 /* Seconds of one decode, of as many as take some time. */
 static double seconds_of(void (*decode)(struct decoders *), struct decoders *decoders)
 {
-	double start = now(), seconds;
+	double start = bench_now(CLOCK_THREAD_CPUTIME_ID), seconds;
 	unsigned count = 0;
 
 	do {
 		decode(decoders);
 		count++;
-		seconds = now() - start;
+		seconds = bench_now(CLOCK_THREAD_CPUTIME_ID) - start;
 	} while (seconds < LEAST_SECONDS);
 	return seconds / count;
 }
@@ -407,7 +398,7 @@ static double decode_once(struct subject *subject, const char *engine)
 	struct native_decoder decoder;
 	struct libipt libipt;
 	struct sums sums = {0};
-	double start = now();
+	double start = bench_now(CLOCK_THREAD_CPUTIME_ID);
 
 	if (!strcmp(engine, "native")) {
 		open_native(&decoder, subject);
@@ -416,7 +407,7 @@ static double decode_once(struct subject *subject, const char *engine)
 		open_libipt(&libipt, subject, !strcmp(engine, "cached"));
 		decode_libipt(&libipt, &sums);
 	}
-	return now() - start;
+	return bench_now(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
 static double run_fresh(const char *self, const char *engine, const char *directory)

@@ -9,16 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <ptl/reader.h>
 #include <ptl/writer.h>
 
+#include "bench/bench.h"
 #include "common/bytes.h"
 #include "common/file.h"
-#include "common/json.h"
 
 #define LEVEL 3
 #define PLAIN_PART (512u << 10) /* plain zstd works on parts as large as the writer's buffers */
@@ -27,47 +26,14 @@
 #define PAYLOAD 24
 #define FLAT 40 /* ETW's own record of a context switch: 16 bytes of header, 24 of payload */
 
-static void fail(const char *what)
-{
-	fprintf(stderr, "format_bench: %s: %s\n", what, ptl_error_text());
-	exit(1);
-}
-
-static void check(int status, const char *what)
-{
-	if (status)
-		fail(what);
-}
-
-/*
- * Wall time says what a worker thread saves; CPU time is fair to single threads on a busy machine.
- */
-static double now(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /*
  * ---- the load
  * ----------------------------------------------------------------------------------------
  */
 
-static uint64_t random_state = 0x9e3779b97f4a7c15;
-
-static uint64_t random64(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
 static double random_unit(void)
 {
-	return ((double)(random64() >> 11) + 1) / 9007199254740993.0;
+	return ((double)(bench_random() >> 11) + 1) / 9007199254740993.0;
 }
 
 struct cswitch {
@@ -90,9 +56,9 @@ static void make_threads(struct thread threads[THREADS])
 	double sum = 0;
 
 	for (unsigned i = 0; i < THREADS; i++) {
-		threads[i].tid = 400 + 4 * (uint32_t)(random64() % 8000);
-		threads[i].priority = (uint8_t)(8 + random64() % 8);
-		threads[i].wait_reason = (uint8_t)(random64() % 4 ? 6 : random64() % 37);
+		threads[i].tid = 400 + 4 * (uint32_t)(bench_random() % 8000);
+		threads[i].priority = (uint8_t)(8 + bench_random() % 8);
+		threads[i].wait_reason = (uint8_t)(bench_random() % 4 ? 6 : bench_random() % 37);
 		threads[i].mean_run = 5000 * pow(60, random_unit());
 		sum += 1.0 / (i + 1);
 		threads[i].share = sum;
@@ -118,15 +84,15 @@ static const struct thread *pick(const struct thread threads[THREADS])
  */
 static void fill_switch(struct cswitch *event, const struct thread *old, const struct thread *new)
 {
-	const bool idle_old = old->tid == 0, preempted = !idle_old && random64() % 10 == 0;
+	const bool idle_old = old->tid == 0, preempted = !idle_old && bench_random() % 10 == 0;
 	uint8_t *p = event->payload;
 	const double wait = new->tid ? -log(random_unit()) * 15 : 0;
 
 	ptl_store32(p, new->tid);
 	ptl_store32(p + 4, old->tid);
-	p[8] = (uint8_t)(new->priority + (new->tid &&random64() % 16 == 0 ? 2 : 0));
+	p[8] = (uint8_t)(new->priority + (new->tid &&bench_random() % 16 == 0 ? 2 : 0));
 	p[9] = old->priority;
-	p[10] = idle_old ? (uint8_t)(random64() % 3) : 0; /* PreviousCState */
+	p[10] = idle_old ? (uint8_t)(bench_random() % 3) : 0; /* PreviousCState */
 	p[11] = 0;
 	p[12] = idle_old ? 0 : preempted ? 30 : old->wait_reason;
 	p[13] = idle_old || preempted ? 0 : 1;
@@ -145,7 +111,7 @@ static struct cswitch *make_switches(size_t count)
 	struct cswitch *events = calloc(count, sizeof(*events));
 
 	if (!events)
-		fail("no memory");
+		bench_fail("no memory");
 	make_threads(threads);
 	for (unsigned cpu = 0; cpu < CPUS; cpu++) {
 		running[cpu] = &idle;
@@ -158,7 +124,7 @@ static struct cswitch *make_switches(size_t count)
 		for (unsigned k = 1; k < CPUS; k++)
 			if (time[k] < time[cpu])
 				cpu = k;
-		next = running[cpu]->tid && random64() % 2 ? &idle : pick(threads);
+		next = running[cpu]->tid && bench_random() % 2 ? &idle : pick(threads);
 		events[i].time = time[cpu];
 		events[i].cpu = cpu;
 		fill_switch(&events[i], running[cpu], next);
@@ -181,11 +147,11 @@ static uint8_t *make_pt(size_t size)
 	size_t used = 0, since = 0;
 
 	if (!data)
-		fail("no memory");
+		bench_fail("no memory");
 	for (unsigned f = 0; f < FUNCTIONS; f++) {
-		length[f] = 8 + (unsigned)(random64() % (MOST - 8));
+		length[f] = 8 + (unsigned)(bench_random() % (MOST - 8));
 		for (unsigned i = 0; i < length[f]; i++)
-			body[f][i] = (uint8_t)(random64() & 0xfe) | 4; /* short TNT */
+			body[f][i] = (uint8_t)(bench_random() & 0xfe) | 4; /* short TNT */
 		body[f][length[f] - 3] = 0x2d; /* TIP, two bytes of address */
 	}
 	while (used < size) {
@@ -195,33 +161,10 @@ static uint8_t *make_pt(size_t size)
 			since = 0;
 		}
 		for (unsigned i = 0; i < length[at] && used < size; i++, since++)
-			data[used++] = (uint8_t)(random64() % 12 ? body[at][i] : random64() | 4);
-		at = random64() % 3 ? (at * 7 + 1) % FUNCTIONS : (unsigned)(random64() % FUNCTIONS);
+			data[used++] = (uint8_t)(bench_random() % 12 ? body[at][i] : bench_random() | 4);
+		at = bench_random() % 3 ? (at * 7 + 1) % FUNCTIONS : (unsigned)(bench_random() % FUNCTIONS);
 	}
 	return data;
-}
-
-/*
- * ---- results
- * -----------------------------------------------------------------------------------------
- */
-
-static struct ptl_json json;
-static bool as_json;
-
-static void report(const char *name, double value, const char *unit, const char *note)
-{
-	if (!as_json) {
-		printf("%-46s %10.2f %-10s %s\n", name, value, unit, note);
-		return;
-	}
-	ptl_json_object(&json, NULL);
-	ptl_json_string(&json, "bench", "format");
-	ptl_json_string(&json, "name", name);
-	ptl_json_double(&json, "value", value);
-	ptl_json_string(&json, "unit", unit);
-	ptl_json_object_end(&json);
-	ptl_json_line(&json);
 }
 
 /*
@@ -243,10 +186,10 @@ static struct plain measure_plain(const uint8_t *data, size_t size, unsigned rou
 	uint8_t *packed = malloc(parts * room), *back = malloc(PLAIN_PART);
 	size_t *sizes = calloc(parts, sizeof(*sizes));
 	struct plain result = {.read_seconds = 1e9};
-	double start = now(CLOCK_PROCESS_CPUTIME_ID);
+	double start = bench_now(CLOCK_PROCESS_CPUTIME_ID);
 
 	if (!compressor || !decompressor || !packed || !back || !sizes)
-		fail("no memory");
+		bench_fail("no memory");
 	for (size_t i = 0; i < parts; i++) {
 		const size_t left = size - i * PLAIN_PART;
 
@@ -254,18 +197,18 @@ static struct plain measure_plain(const uint8_t *data, size_t size, unsigned rou
 					     data + i * PLAIN_PART,
 					     left < PLAIN_PART ? left : PLAIN_PART, LEVEL);
 		if (ZSTD_isError(sizes[i]))
-			fail("zstd");
+			bench_fail("zstd");
 		result.compressed += sizes[i];
 	}
-	result.write_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+	result.write_seconds = bench_now(CLOCK_PROCESS_CPUTIME_ID) - start;
 	for (unsigned round = 0; round < rounds; round++) {
-		start = now(CLOCK_PROCESS_CPUTIME_ID);
+		start = bench_now(CLOCK_PROCESS_CPUTIME_ID);
 		for (size_t i = 0; i < parts; i++)
 			if (ZSTD_isError(ZSTD_decompressDCtx(decompressor, back, PLAIN_PART,
 							     packed + i * room, sizes[i])))
-				fail("zstd");
-		if (now(CLOCK_PROCESS_CPUTIME_ID) - start < result.read_seconds)
-			result.read_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+				bench_fail("zstd");
+		if (bench_now(CLOCK_PROCESS_CPUTIME_ID) - start < result.read_seconds)
+			result.read_seconds = bench_now(CLOCK_PROCESS_CPUTIME_ID) - start;
 	}
 	ZSTD_freeCCtx(compressor);
 	ZSTD_freeDCtx(decompressor);
@@ -292,7 +235,7 @@ static struct ptl_writer *open_writer(unsigned threads)
 		perror(path);
 		exit(1);
 	}
-	check(ptl_writer_open(fd, &options, &writer), "cannot write");
+	bench_check(ptl_writer_open(fd, &options, &writer), "cannot write");
 	return writer;
 }
 
@@ -309,21 +252,21 @@ static double write_events(const struct cswitch *events, size_t count, unsigned 
 		.payload_size = PAYLOAD,
 	};
 	const clockid_t clock = threads ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
-	const double start = now(clock);
+	const double start = bench_now(clock);
 
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
 		streams[cpu] = (struct ptl_stream){
 			.kind = PTL_KIND_EVENTS, .cpu = cpu, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
-		check(ptl_writer_stream(writer, &streams[cpu]), "cannot write");
+		bench_check(ptl_writer_stream(writer, &streams[cpu]), "cannot write");
 	}
 	for (size_t i = 0; i < count; i++) {
 		event.time = events[i].time;
 		event.cpu = events[i].cpu;
 		event.payload = events[i].payload;
-		check(ptl_writer_event(writer, streams[event.cpu].id, &event), "cannot write");
+		bench_check(ptl_writer_event(writer, streams[event.cpu].id, &event), "cannot write");
 	}
-	check(ptl_writer_close(writer), "cannot write");
-	return now(clock) - start;
+	bench_check(ptl_writer_close(writer), "cannot write");
+	return bench_now(clock) - start;
 }
 
 struct sums {
@@ -349,15 +292,15 @@ static double read_events(size_t count, unsigned rounds)
 	for (unsigned round = 0; round < rounds; round++) {
 		struct ptl_trace *trace;
 		struct sums sums = {0};
-		const double start = now(CLOCK_PROCESS_CPUTIME_ID);
+		const double start = bench_now(CLOCK_PROCESS_CPUTIME_ID);
 
-		check(ptl_open(path, NULL, &trace), "cannot read");
-		check(ptl_process(trace, NULL, &callbacks, &sums), "cannot read");
+		bench_check(ptl_open(path, NULL, &trace), "cannot read");
+		bench_check(ptl_process(trace, NULL, &callbacks, &sums), "cannot read");
 		ptl_close(trace);
-		if (now(CLOCK_PROCESS_CPUTIME_ID) - start < best)
-			best = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+		if (bench_now(CLOCK_PROCESS_CPUTIME_ID) - start < best)
+			best = bench_now(CLOCK_PROCESS_CPUTIME_ID) - start;
 		if (sums.events != count)
-			fail("events are missing");
+			bench_fail("events are missing");
 	}
 	return best;
 }
@@ -367,7 +310,7 @@ static uint64_t file_size(void)
 	struct ptl_trace *trace;
 	uint64_t size;
 
-	check(ptl_open(path, NULL, &trace), "cannot read");
+	bench_check(ptl_open(path, NULL, &trace), "cannot read");
 	size = ptl_trace_size(trace);
 	ptl_close(trace);
 	return size;
@@ -382,7 +325,7 @@ static void bench_events(size_t count, unsigned rounds)
 	struct plain plain;
 
 	if (!flat)
-		fail("no memory");
+		bench_fail("no memory");
 	for (size_t i = 0; i < count; i++) {
 		uint8_t *p = flat + i * FLAT;
 
@@ -396,21 +339,21 @@ static void bench_events(size_t count, unsigned rounds)
 	write_two = write_events(events, count, 1);
 	write_one = write_events(events, count, 0);
 	read = read_events(count, rounds);
-	report("context switch, .ptl file", (double)file_size() / (double)count, "B/event",
+	bench_report("context switch, .ptl file", (double)file_size() / (double)count, "B/event",
 	       "aim: at most 6");
-	report("context switch, 40 B records, plain zstd", (double)plain.compressed / (double)count,
+	bench_report("context switch, 40 B records, plain zstd", (double)plain.compressed / (double)count,
 	       "B/event", "");
-	report("events, writing", (double)count / write_one / 1e6, "Mevent/s", "all in one thread");
-	report("events, writing, one worker, wall", (double)count / write_two / 1e6, "Mevent/s",
+	bench_report("events, writing", (double)count / write_one / 1e6, "Mevent/s", "all in one thread");
+	bench_report("events, writing, one worker, wall", (double)count / write_two / 1e6, "Mevent/s",
 	       "");
-	report("events, plain zstd compression", (double)count / plain.write_seconds / 1e6,
+	bench_report("events, plain zstd compression", (double)count / plain.write_seconds / 1e6,
 	       "Mevent/s", "of the records, in memory");
-	report("events, reading", (double)count / read / 1e6, "Mevent/s",
+	bench_report("events, reading", (double)count / read / 1e6, "Mevent/s",
 	       "open, decode, merge, callback, close");
-	report("events, plain zstd decompression", (double)count / plain.read_seconds / 1e6,
+	bench_report("events, plain zstd decompression", (double)count / plain.read_seconds / 1e6,
 	       "Mevent/s", "of the records, in memory");
-	report("events, reading", megabytes / read, "MB/s", "of 40 B records");
-	report("events, reading against plain zstd", 100 * plain.read_seconds / read, "%",
+	bench_report("events, reading", megabytes / read, "MB/s", "of 40 B records");
+	bench_report("events, reading against plain zstd", 100 * plain.read_seconds / read, "%",
 	       "aim: at least 80");
 	free(events);
 	free(flat);
@@ -422,16 +365,16 @@ static double write_pt(const uint8_t *data, size_t size, unsigned threads)
 		.kind = PTL_KIND_PT, .cpu = 0, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	struct ptl_writer *writer = open_writer(threads);
 	const clockid_t clock = threads ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
-	const double start = now(clock);
+	const double start = bench_now(clock);
 
-	check(ptl_writer_stream(writer, &stream), "cannot write");
+	bench_check(ptl_writer_stream(writer, &stream), "cannot write");
 	for (size_t at = 0; at < size; at += 4096) {
 		const size_t part = size - at < 4096 ? size - at : 4096;
 
-		check(ptl_writer_bytes(writer, stream.id, data + at, part, at), "cannot write");
+		bench_check(ptl_writer_bytes(writer, stream.id, data + at, part, at), "cannot write");
 	}
-	check(ptl_writer_close(writer), "cannot write");
-	return now(clock) - start;
+	bench_check(ptl_writer_close(writer), "cannot write");
+	return bench_now(clock) - start;
 }
 
 /* In pieces, through the cache, as a decoder does that goes from PSB to PSB. */
@@ -441,28 +384,28 @@ static double read_pt(const uint8_t *data, size_t size, size_t piece, unsigned r
 	double best = 1e9;
 
 	if (!back)
-		fail("no memory");
+		bench_fail("no memory");
 	for (unsigned round = 0; round < rounds; round++) {
 		struct ptl_trace *trace;
 		size_t at = 0, got;
 		uint64_t hole;
-		double start = now(CLOCK_PROCESS_CPUTIME_ID);
+		double start = bench_now(CLOCK_PROCESS_CPUTIME_ID);
 
-		check(ptl_open(path, NULL, &trace), "cannot read");
+		bench_check(ptl_open(path, NULL, &trace), "cannot read");
 		do {
-			check(ptl_stream_read(trace, ptl_buffer_at(trace, 1)->stream.id, at, back,
+			bench_check(ptl_stream_read(trace, ptl_buffer_at(trace, 1)->stream.id, at, back,
 					      piece, &got, &hole),
 			      "cannot read");
 			/* Comparing is not reading: once is enough. */
 			if (!round && memcmp(back, data + at, got) != 0)
-				fail("PT bytes differ");
+				bench_fail("PT bytes differ");
 			at += got;
 		} while (got);
 		ptl_close(trace);
 		if (at != size)
-			fail("PT bytes are missing");
-		if (now(CLOCK_PROCESS_CPUTIME_ID) - start < best)
-			best = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+			bench_fail("PT bytes are missing");
+		if (bench_now(CLOCK_PROCESS_CPUTIME_ID) - start < best)
+			best = bench_now(CLOCK_PROCESS_CPUTIME_ID) - start;
 	}
 	free(back);
 	return best;
@@ -477,23 +420,24 @@ static void bench_pt(const uint8_t *data, size_t size, unsigned rounds)
 	const double pieces = read_pt(data, size, 4096, rounds);
 	const double megabytes = (double)size / 1e6;
 
-	report("PT, .ptl file", 100 * (double)file_size() / (double)size, "%", "of the PT bytes");
-	report("PT, plain zstd", 100 * (double)plain.compressed / (double)size, "%", "");
-	report("PT, writing", megabytes / one, "MB/s", "all in one thread");
-	report("PT, writing, one worker, wall", megabytes / two, "MB/s", "");
-	report("PT, plain zstd compression", megabytes / plain.write_seconds, "MB/s", "in memory");
-	report("PT, reading 1 MiB at a time", megabytes / whole, "MB/s", "");
-	report("PT, reading 4 KiB at a time", megabytes / pieces, "MB/s", "");
-	report("PT, plain zstd decompression", megabytes / plain.read_seconds, "MB/s", "in memory");
-	report("PT, reading 1 MiB against plain zstd", 100 * plain.read_seconds / whole, "%",
+	bench_report("PT, .ptl file", 100 * (double)file_size() / (double)size, "%", "of the PT bytes");
+	bench_report("PT, plain zstd", 100 * (double)plain.compressed / (double)size, "%", "");
+	bench_report("PT, writing", megabytes / one, "MB/s", "all in one thread");
+	bench_report("PT, writing, one worker, wall", megabytes / two, "MB/s", "");
+	bench_report("PT, plain zstd compression", megabytes / plain.write_seconds, "MB/s", "in memory");
+	bench_report("PT, reading 1 MiB at a time", megabytes / whole, "MB/s", "");
+	bench_report("PT, reading 4 KiB at a time", megabytes / pieces, "MB/s", "");
+	bench_report("PT, plain zstd decompression", megabytes / plain.read_seconds, "MB/s", "in memory");
+	bench_report("PT, reading 1 MiB against plain zstd", 100 * plain.read_seconds / whole, "%",
 	       "aim: at least 80");
-	report("PT, reading 4 KiB against plain zstd", 100 * plain.read_seconds / pieces, "%",
+	bench_report("PT, reading 4 KiB against plain zstd", 100 * plain.read_seconds / pieces, "%",
 	       "aim: at least 80");
 }
 
 int main(int argc, char **argv)
 {
 	const char *pt_path = NULL;
+	bool as_json = false;
 	size_t scale = 1, size = 128 << 20;
 	uint8_t *pt;
 	int fd;
@@ -510,17 +454,17 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	bench_start("format", as_json);
 	fd = mkstemp(path);
 	if (fd < 0) {
 		perror(path);
 		return 1;
 	}
 	close(fd);
-	ptl_json_start(&json, stdout);
 	bench_events(2000000 / scale, 5);
 	size /= scale;
 	if (pt_path)
-		check(ptl_read_file(pt_path, SIZE_MAX / 2, &pt, &size), "cannot read");
+		bench_check(ptl_read_file(pt_path, SIZE_MAX / 2, &pt, &size), "cannot read");
 	else
 		pt = make_pt(size);
 	bench_pt(pt, size, 5);

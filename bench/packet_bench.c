@@ -7,53 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench/bench.h"
 #include "common/file.h"
-#include "common/json.h"
 #include "dump/packet_text.h"
 #include "format/pt_decode.h"
 #include "format/pt_encode.h"
 
 #define ROUNDS 5
 #define PSB_PERIOD (16u << 10)
-
-static bool as_json;
-static struct ptl_json json;
-
-static void report(const char *name, double value, const char *unit)
-{
-	if (!as_json) {
-		printf("%-46s %10.2f %s\n", name, value, unit);
-		return;
-	}
-	ptl_json_object(&json, NULL);
-	ptl_json_string(&json, "bench", "packets");
-	ptl_json_string(&json, "name", name);
-	ptl_json_double(&json, "value", value);
-	ptl_json_string(&json, "unit", unit);
-	ptl_json_object_end(&json);
-	ptl_json_line(&json);
-}
-
-/* CPU time of this thread: fair on a busy machine. */
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static uint64_t random_state = 0x9e3779b97f4a7c15;
-
-static uint64_t random64(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
 
 /* What is to be encoded, decided beforehand so that only encoding is measured. */
 struct step {
@@ -70,7 +32,7 @@ static void make_steps(struct step *steps, size_t count)
 	uint64_t near = 0x401000, far = 0x7ffff7a00000;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t random = random64();
+		uint64_t random = bench_random();
 		unsigned what = (unsigned)(random & 63);
 
 		random >>= 6;
@@ -151,26 +113,26 @@ static void bench_stream(const uint8_t *data, size_t size)
 	size_t packets = 0, psbs = 0;
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		double start = now(), end;
+		double start = bench_now(CLOCK_THREAD_CPUTIME_ID), end;
 
 		packets = decode(data, size, false);
-		end = now();
+		end = bench_now(CLOCK_THREAD_CPUTIME_ID);
 		decoding = end - start < decoding ? end - start : decoding;
 		start = end;
 		decode(data, size, true);
-		end = now();
+		end = bench_now(CLOCK_THREAD_CPUTIME_ID);
 		printing = end - start < printing ? end - start : printing;
 		start = end;
 		psbs = find_psbs(data, size);
-		end = now();
+		end = bench_now(CLOCK_THREAD_CPUTIME_ID);
 		finding = end - start < finding ? end - start : finding;
 	}
-	report("size", (double)size / (double)packets, "bytes/packet");
-	report("decoding", (double)size / decoding / 1e6, "MB/s");
-	report("decoding", (double)packets / decoding / 1e6, "million/s");
-	report("decoding and text", (double)packets / printing / 1e6, "million/s");
-	report("PSBs", (double)psbs, "");
-	report("search for PSBs", (double)size / finding / 1e6, "MB/s");
+	bench_report("size", (double)size / (double)packets, "bytes/packet", "");
+	bench_report("decoding", (double)size / decoding / 1e6, "MB/s", "");
+	bench_report("decoding", (double)packets / decoding / 1e6, "million/s", "");
+	bench_report("decoding and text", (double)packets / printing / 1e6, "million/s", "");
+	bench_report("PSBs", (double)psbs, "", "");
+	bench_report("search for PSBs", (double)size / finding / 1e6, "MB/s", "");
 }
 
 static size_t bench_encoding(size_t count, uint8_t **data)
@@ -186,21 +148,22 @@ static size_t bench_encoding(size_t count, uint8_t **data)
 	}
 	make_steps(steps, count);
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		double start = now(), end;
+		double start = bench_now(CLOCK_THREAD_CPUTIME_ID), end;
 
 		size = encode(steps, count, *data);
-		end = now();
+		end = bench_now(CLOCK_THREAD_CPUTIME_ID);
 		best = end - start < best ? end - start : best;
 	}
 	free(steps);
-	report("encoding", (double)count / best / 1e6, "million/s");
-	report("encoding", (double)size / best / 1e6, "MB/s");
+	bench_report("encoding", (double)count / best / 1e6, "million/s", "");
+	bench_report("encoding", (double)size / best / 1e6, "MB/s", "");
 	return size;
 }
 
 int main(int argc, char **argv)
 {
 	const char *pt_path = NULL;
+	bool as_json = false;
 	size_t count = 20000000, size;
 	uint8_t *data;
 
@@ -216,14 +179,11 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	ptl_json_start(&json, stdout);
+	bench_start("packets", as_json);
 	size = bench_encoding(count, &data);
 	if (pt_path) {
 		free(data);
-		if (ptl_read_file(pt_path, SIZE_MAX / 2, &data, &size)) {
-			fprintf(stderr, "packet_bench: %s\n", ptl_error_text());
-			return 1;
-		}
+		bench_check(ptl_read_file(pt_path, SIZE_MAX / 2, &data, &size), "cannot read");
 	}
 	bench_stream(data, size);
 	free(data);

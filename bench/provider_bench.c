@@ -14,12 +14,11 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <ptl/provider.h>
 
-#include "common/json.h"
+#include "bench/bench.h"
 #include "provider/session_layout.h"
 #include "provider/session_rules.h"
 
@@ -33,33 +32,8 @@ PTL_EVENT(bench, three_fields, 1, "ThreeFields", PTL_LEVEL_INFORMATIONAL, 0x1, "
 PTL_EVENT(bench, verbose_fields, 2, "Verbose", PTL_LEVEL_VERBOSE, 0x2, "{0} {1} {2}", PTL_U64(first),
 	  PTL_U64(second), PTL_UTF8(text));
 
-static bool as_json;
-static struct ptl_json json;
 static unsigned rounds = 200;
 static char folder[64];
-
-static void report(const char *what, double value)
-{
-	if (as_json) {
-		ptl_json_object(&json, NULL);
-		ptl_json_string(&json, "bench", "provider");
-		ptl_json_string(&json, "name", what);
-		ptl_json_double(&json, "value", value);
-		ptl_json_string(&json, "unit", "ns");
-		ptl_json_object_end(&json);
-		ptl_json_line(&json);
-	} else {
-		printf("%-52s %8.2f ns\n", what, value);
-	}
-}
-
-static double cpu_now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 static void fail(const char *what)
 {
@@ -181,10 +155,10 @@ static __attribute__((noinline)) void write_unwanted(void)
 
 static double span(void (*work)(void), double best)
 {
-	double start = cpu_now(), end;
+	double start = 1e9 * bench_now(CLOCK_THREAD_CPUTIME_ID), end;
 
 	work();
-	end = cpu_now();
+	end = 1e9 * bench_now(CLOCK_THREAD_CPUTIME_ID);
 	return end - start < best ? end - start : best;
 }
 
@@ -242,24 +216,24 @@ static double measure_threads(unsigned count)
 
 static void measure_all(void)
 {
-	report("not registered", measure(write_wanted));
+	bench_report("not registered", measure(write_wanted), "ns", "");
 	if (ptl_provider_register(&bench))
 		fail("register");
-	report("registered, nobody records", measure(write_wanted));
+	bench_report("registered, nobody records", measure(write_wanted), "ns", "");
 	ptl_provider_unregister(&bench);
 
 	start_session(0, PTL_LEVEL_INFORMATIONAL);
 	if (ptl_provider_register(&bench))
 		fail("register");
-	report("recorded, but not this level", measure(write_unwanted));
-	report("recorded, 3 fields of 32 bytes", measure(write_wanted));
-	report("the same, 4 threads at once, each", measure_threads(4));
+	bench_report("recorded, but not this level", measure(write_unwanted), "ns", "");
+	bench_report("recorded, 3 fields of 32 bytes", measure(write_wanted), "ns", "");
+	bench_report("the same, 4 threads at once, each", measure_threads(4), "ns", "");
 	ptl_provider_unregister(&bench);
 
 	start_session(1, UINT8_MAX);
 	if (ptl_provider_register(&bench))
 		fail("register");
-	report("recorded by two sessions", measure(write_wanted));
+	bench_report("recorded by two sessions", measure(write_wanted), "ns", "");
 	ptl_provider_unregister(&bench);
 	stop_session(0);
 	stop_session(1);
@@ -267,6 +241,8 @@ static void measure_all(void)
 
 int main(int argc, char **argv)
 {
+	bool as_json = false;
+
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--json") == 0) {
 			as_json = true;
@@ -277,7 +253,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	ptl_json_start(&json, stdout);
+	bench_start("provider", as_json);
 	snprintf(folder, sizeof(folder), "/dev/shm/ptl-bench-XXXXXX");
 	if (!mkdtemp(folder))
 		fail(folder);

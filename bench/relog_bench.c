@@ -10,68 +10,19 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <ptl/relogger.h>
 #include <ptl/writer.h>
 
+#include "bench/bench.h"
 #include "common/bytes.h"
-#include "common/json.h"
 #include "relog/rules/stage.h"
 
 #define ROUNDS 5
 #define PAYLOAD 24
 #define CPUS 4
 #define PIECE (1u << 20)
-
-static bool as_json;
-static struct ptl_json json;
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "relog_bench: %s: %s\n", what, ptl_error_text());
-	exit(1);
-}
-
-static void check(int status, const char *what)
-{
-	if (status)
-		fail(what);
-}
-
-static double now(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void report(const char *name, double value, const char *unit, const char *note)
-{
-	if (!as_json) {
-		printf("%-46s %10.2f %-10s %s\n", name, value, unit, note);
-		return;
-	}
-	ptl_json_object(&json, NULL);
-	ptl_json_string(&json, "bench", "relog");
-	ptl_json_string(&json, "name", name);
-	ptl_json_double(&json, "value", value);
-	ptl_json_string(&json, "unit", unit);
-	ptl_json_object_end(&json);
-	ptl_json_line(&json);
-}
-
-static uint64_t random64(void)
-{
-	static uint64_t state = 0x9e3779b97f4a7c15;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* --- the traces --------------------------------------------------------------------------------------- */
 
@@ -85,11 +36,11 @@ static struct ptl_writer *open_trace(uint32_t kind, struct ptl_stream *streams, 
 	const int fd = open(in_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		fail(in_path);
-	check(ptl_writer_open(fd, &options, &writer), "cannot write");
+		bench_fail(in_path);
+	bench_check(ptl_writer_open(fd, &options, &writer), "cannot write");
 	for (unsigned i = 0; i < count; i++) {
 		streams[i] = (struct ptl_stream){.kind = kind, .cpu = i, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
-		check(ptl_writer_stream(writer, &streams[i]), "cannot write");
+		bench_check(ptl_writer_stream(writer, &streams[i]), "cannot write");
 	}
 	return writer;
 }
@@ -102,20 +53,20 @@ static void make_pt(size_t mebibytes)
 	uint8_t *data = malloc(PIECE);
 
 	if (!data)
-		fail("no memory");
+		bench_fail("no memory");
 	for (size_t i = 0; i < mebibytes; i++) {
 		for (size_t j = 0; j < PIECE; j += 8)
-			ptl_store64(data + j, random64());
+			ptl_store64(data + j, bench_random());
 		for (size_t j = 0; j < PIECE; j += 4096) {
-			check(ptl_writer_psb(writer, stream.id, i * PIECE + j, 1000 + i * 256 + j / 4096),
+			bench_check(ptl_writer_psb(writer, stream.id, i * PIECE + j, 1000 + i * 256 + j / 4096),
 			      "cannot write");
 			for (size_t k = 0; k < 16; k++)
 				data[j + k] = k % 2 ? 0x82 : 0x02;
 		}
-		check(ptl_writer_bytes(writer, stream.id, data, PIECE, 1000 + i * 256), "cannot write");
+		bench_check(ptl_writer_bytes(writer, stream.id, data, PIECE, 1000 + i * 256), "cannot write");
 	}
 	free(data);
-	check(ptl_writer_close(writer), "cannot write");
+	bench_check(ptl_writer_close(writer), "cannot write");
 }
 
 /* Context switches: half of the payload varies. */
@@ -134,7 +85,7 @@ static void make_events(size_t count)
 	};
 
 	for (size_t i = 0; i < count; i++) {
-		const uint64_t random = random64();
+		const uint64_t random = bench_random();
 
 		event.time += random % 20000;
 		event.cpu = random >> 16 & (CPUS - 1);
@@ -143,9 +94,9 @@ static void make_events(size_t count)
 		ptl_store32(payload + 4, 400 + 4 * (random >> 30 & 127));
 		payload[8] = (uint8_t)(8 + (random >> 40 & 7));
 		ptl_store32(payload + 16, random >> 44 & 15);
-		check(ptl_writer_event(writer, streams[event.cpu].id, &event), "cannot write");
+		bench_check(ptl_writer_event(writer, streams[event.cpu].id, &event), "cannot write");
 	}
-	check(ptl_writer_close(writer), "cannot write");
+	bench_check(ptl_writer_close(writer), "cannot write");
 }
 
 /* --- copying ------------------------------------------------------------------------------------------ */
@@ -153,7 +104,7 @@ static void make_events(size_t count)
 /* Wall time of a program; its largest memory in *kibibytes. */
 static double run(char *const argv[], long *kibibytes)
 {
-	const double start = now(CLOCK_MONOTONIC);
+	const double start = bench_now(CLOCK_MONOTONIC);
 	struct rusage usage;
 	int status;
 	const pid_t child = fork();
@@ -163,9 +114,9 @@ static double run(char *const argv[], long *kibibytes)
 		_exit(127);
 	}
 	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || status != 0)
-		fail(argv[0]);
+		bench_fail(argv[0]);
 	*kibibytes = usage.ru_maxrss;
-	return now(CLOCK_MONOTONIC) - start;
+	return bench_now(CLOCK_MONOTONIC) - start;
 }
 
 static int compare(const void *a, const void *b)
@@ -212,13 +163,13 @@ static void bench_copy(size_t mebibytes)
 		relog_synced[i] = run(synced, &unused);
 	}
 	unlink(out_path);
-	report("cp", (double)mebibytes / median(with_cp), "MiB/s", "");
-	report("cp, then sync of the file", (double)mebibytes / median(with_sync), "MiB/s", "");
-	report("ptl-relog, nothing changes", (double)mebibytes / median(with_relog), "MiB/s", "");
-	report("ptl-relog / cp, time", median(with_relog) / median(with_cp), "", "aim: at most 1.3");
-	report("ptl-relog --hash=sha256 / cp, time", median(with_sha256) / median(with_cp), "", "");
-	report("ptl-relog --sync / cp and sync, time", median(relog_synced) / median(with_sync), "", "aim: at most 1.3");
-	report("ptl-relog, memory", (double)memory / 1024, "MiB", "aim: below 256");
+	bench_report("cp", (double)mebibytes / median(with_cp), "MiB/s", "");
+	bench_report("cp, then sync of the file", (double)mebibytes / median(with_sync), "MiB/s", "");
+	bench_report("ptl-relog, nothing changes", (double)mebibytes / median(with_relog), "MiB/s", "");
+	bench_report("ptl-relog / cp, time", median(with_relog) / median(with_cp), "", "aim: at most 1.3");
+	bench_report("ptl-relog --hash=sha256 / cp, time", median(with_sha256) / median(with_cp), "", "");
+	bench_report("ptl-relog --sync / cp and sync, time", median(relog_synced) / median(with_sync), "", "aim: at most 1.3");
+	bench_report("ptl-relog, memory", (double)memory / 1024, "MiB", "aim: below 256");
 }
 
 /* --- rewriting ---------------------------------------------------------------------------------------- */
@@ -243,32 +194,32 @@ static void bench_rewriting(const char *name, size_t count, const char *rules, c
 		struct ptl_relogger_counts counts;
 		void *stage = NULL;
 		uint64_t seen = 0;
-		const double start = now(CLOCK_PROCESS_CPUTIME_ID);
+		const double start = bench_now(CLOCK_PROCESS_CPUTIME_ID);
 
-		check(ptl_relogger_new(NULL, &relogger), "cannot start");
-		check(ptl_relogger_add_file(relogger, in_path, NULL, NULL), "cannot read");
-		check(ptl_relogger_output(relogger, out_path, true), "cannot write");
+		bench_check(ptl_relogger_new(NULL, &relogger), "cannot start");
+		bench_check(ptl_relogger_add_file(relogger, in_path, NULL, NULL), "cannot read");
+		bench_check(ptl_relogger_output(relogger, out_path, true), "cannot write");
 		if (rules) {
 			FILE *file = fopen(rules_path, "w");
 
 			if (!file || fputs(rules, file) < 0 || fclose(file) != 0)
-				fail(rules_path);
-			check(relog_stage_rules.add(&settings, relogger, &stage), "cannot use the rules");
+				bench_fail(rules_path);
+			bench_check(relog_stage_rules.add(&settings, relogger, &stage), "cannot use the rules");
 		} else {
-			check(ptl_relogger_callbacks(relogger, &callbacks, &seen), "cannot start");
+			bench_check(ptl_relogger_callbacks(relogger, &callbacks, &seen), "cannot start");
 		}
-		check(ptl_relogger_process(relogger), "cannot rewrite");
+		bench_check(ptl_relogger_process(relogger), "cannot rewrite");
 		ptl_relogger_counts(relogger, &counts);
 		if (counts.events_written != count)
-			fail("events are missing");
+			bench_fail("events are missing");
 		if (stage)
 			relog_stage_rules.free(stage);
 		ptl_relogger_free(relogger);
-		if (now(CLOCK_PROCESS_CPUTIME_ID) - start < best)
-			best = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+		if (bench_now(CLOCK_PROCESS_CPUTIME_ID) - start < best)
+			best = bench_now(CLOCK_PROCESS_CPUTIME_ID) - start;
 	}
 	unlink(rules_path);
-	report(name, (double)count / best / 1e6, "Mevents/s", note);
+	bench_report(name, (double)count / best / 1e6, "Mevents/s", note);
 }
 
 static void bench_events(size_t count)
@@ -283,6 +234,7 @@ static void bench_events(size_t count)
 int main(int argc, char **argv)
 {
 	size_t mebibytes = 1024, events = 4000000;
+	bool as_json = false;
 
 	for (int i = 1; i < argc; i++) {
 		as_json |= strcmp(argv[i], "--json") == 0;
@@ -291,12 +243,12 @@ int main(int argc, char **argv)
 		if (strcmp(argv[i], "--events") == 0 && i + 1 < argc)
 			events = strtoul(argv[i + 1], NULL, 0);
 	}
+	bench_start("relog", as_json);
 	if (!mkdtemp(folder))
-		fail(folder);
+		bench_fail(folder);
 	snprintf(in_path, sizeof(in_path), "%s/in.ptl", folder);
 	snprintf(out_path, sizeof(out_path), "%s/out.ptl", folder);
 	snprintf(rules_path, sizeof(rules_path), "%s/bench.rules", folder);
-	ptl_json_start(&json, stdout);
 	if (events)
 		bench_events(events);
 	if (mebibytes)

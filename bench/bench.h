@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the benchmarks share: figures as a table or JSON lines, clocks, numbers that look random and are the same in every run. */
+#ifndef PTL_BENCH_BENCH_H
+#define PTL_BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/json.h"
+
+/* How figures are printed; bench_start() sets it. */
+static struct {
+	const char *name; /* of the benchmark */
+	bool as_json;
+	struct ptl_json json;
+} bench_output;
+
+static inline void bench_start(const char *name, bool as_json)
+{
+	bench_output.name = name;
+	bench_output.as_json = as_json;
+	ptl_json_start(&bench_output.json, stdout);
+}
+
+/* One figure; the note is for people. */
+static inline void bench_report(const char *name, double value, const char *unit, const char *note)
+{
+	struct ptl_json *json = &bench_output.json;
+
+	if (!bench_output.as_json) {
+		printf("%-46s %10.2f %-10s %s\n", name, value, unit, note);
+		return;
+	}
+	ptl_json_object(json, NULL);
+	ptl_json_string(json, "bench", bench_output.name);
+	ptl_json_string(json, "name", name);
+	ptl_json_double(json, "value", value);
+	ptl_json_string(json, "unit", unit);
+	ptl_json_object_end(json);
+	ptl_json_line(json);
+}
+
+/* Ends the benchmark, with what the library says of its last error. */
+static inline _Noreturn void bench_fail(const char *what)
+{
+	fprintf(stderr, "%s_bench: %s: %s\n", bench_output.name, what, ptl_error_text());
+	exit(1);
+}
+
+static inline void bench_check(int status, const char *what)
+{
+	if (status)
+		bench_fail(what);
+}
+
+/* In seconds. Wall time says what a worker thread saves; CPU time is fair to single threads on a busy machine. */
+static inline double bench_now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static inline uint64_t bench_random(void)
+{
+	static uint64_t state = 0x9e3779b97f4a7c15;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+#endif
