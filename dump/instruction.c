@@ -6,31 +6,38 @@
 
 #include "dump/instruction_scan.h"
 
-/* By the opcode in the one-byte map; FF is told apart by its ModRM. SDM volume 2, appendix A, table A-2. */
-static const uint8_t one_byte_map[256] = {
-	[0x70 ... 0x7f] = PTL_BRANCH_CONDITIONAL,
-	[0xe0 ... 0xe3] = PTL_BRANCH_CONDITIONAL, /* LOOPcc, JrCXZ */
-	[0xe8] = PTL_BRANCH_CALL,
-	[0xe9] = PTL_BRANCH_JUMP,
-	[0xeb] = PTL_BRANCH_JUMP,
-	[0xc2] = PTL_BRANCH_RETURN,
-	[0xc3] = PTL_BRANCH_RETURN,
-	[0x9a] = PTL_BRANCH_FAR_CALL,
-	[0xea] = PTL_BRANCH_FAR_JUMP,
-	[0xca] = PTL_BRANCH_FAR_RETURN,
-	[0xcb] = PTL_BRANCH_FAR_RETURN,
-	[0xcf] = PTL_BRANCH_FAR_RETURN, /* IRET */
-	[0xcc ... 0xce] = PTL_BRANCH_FAR_CALL, /* INT3, INT n, INTO */
-	[0xf1] = PTL_BRANCH_FAR_CALL, /* INT1 */
-};
+#define BY_MODRM 0xffu /* what it is depends on its ModRM, or it is notable */
 
-/* By the opcode in the 0F map, table A-3. 0F 01 is told apart by its ModRM. */
-static const uint8_t two_byte_map[256] = {
-	[0x05] = PTL_BRANCH_FAR_CALL,   /* SYSCALL */
-	[0x07] = PTL_BRANCH_FAR_RETURN, /* SYSRET */
-	[0x34] = PTL_BRANCH_FAR_CALL,   /* SYSENTER */
-	[0x35] = PTL_BRANCH_FAR_RETURN, /* SYSEXIT */
-	[0x80 ... 0x8f] = PTL_BRANCH_CONDITIONAL,
+/* By map and opcode. SDM volume 2, appendix A, tables. */
+static const uint8_t branches[2][256] = {
+	{
+		[0x70 ... 0x7f] = PTL_BRANCH_CONDITIONAL,
+		[0xe0 ... 0xe3] = PTL_BRANCH_CONDITIONAL, /* LOOPcc, JrCXZ */
+		[0xe8] = PTL_BRANCH_CALL,
+		[0xe9] = PTL_BRANCH_JUMP,
+		[0xeb] = PTL_BRANCH_JUMP,
+		[0xc2] = PTL_BRANCH_RETURN,
+		[0xc3] = PTL_BRANCH_RETURN,
+		[0x9a] = PTL_BRANCH_FAR_CALL,
+		[0xea] = PTL_BRANCH_FAR_JUMP,
+		[0xca] = PTL_BRANCH_FAR_RETURN,
+		[0xcb] = PTL_BRANCH_FAR_RETURN,
+		[0xcf] = PTL_BRANCH_FAR_RETURN, /* IRET */
+		[0xcc ... 0xce] = PTL_BRANCH_FAR_CALL, /* INT3, INT n, INTO */
+		[0xf1] = PTL_BRANCH_FAR_CALL, /* INT1 */
+		[0xff] = BY_MODRM,
+	},
+	{
+		[0x01] = BY_MODRM,
+		[0x05] = PTL_BRANCH_FAR_CALL,   /* SYSCALL */
+		[0x07] = PTL_BRANCH_FAR_RETURN, /* SYSRET */
+		[0x22] = BY_MODRM,
+		[0x34] = PTL_BRANCH_FAR_CALL,   /* SYSENTER */
+		[0x35] = PTL_BRANCH_FAR_RETURN, /* SYSEXIT */
+		[0x80 ... 0x8f] = PTL_BRANCH_CONDITIONAL,
+		[0xae] = BY_MODRM,
+		[0xc7] = BY_MODRM,
+	},
 };
 
 /* FF by ModRM.reg, table A-6 group 5. */
@@ -57,11 +64,12 @@ static uint8_t group_7(uint8_t modrm, bool repeat)
 	}
 }
 
-static uint8_t legacy_branch(const struct ptl_opcode *opcode)
+/* Where the opcode alone does not say it. */
+static uint8_t branch_by_modrm(const struct ptl_opcode *opcode)
 {
-	if (opcode->map)
-		return opcode->opcode == 0x01 ? group_7(opcode->modrm, opcode->repeat) : two_byte_map[opcode->opcode];
-	return opcode->opcode == 0xff ? group_5[opcode->modrm >> 3 & 7] : one_byte_map[opcode->opcode];
+	if (!opcode->map)
+		return group_5[opcode->modrm >> 3 & 7];
+	return opcode->opcode == 0x01 ? group_7(opcode->modrm, opcode->repeat) : PTL_BRANCH_NONE;
 }
 
 static bool is_direct(uint8_t branch)
@@ -69,12 +77,13 @@ static bool is_direct(uint8_t branch)
 	return branch == PTL_BRANCH_CONDITIONAL || branch == PTL_BRANCH_JUMP || branch == PTL_BRANCH_CALL;
 }
 
-static void classify(const struct ptl_opcode *opcode, unsigned mode, uint64_t ip, struct ptl_instruction *instruction)
+/* A branch, or what else is notable: `branch` is that of the tables. */
+static void classify(const struct ptl_opcode *opcode, uint8_t branch, unsigned mode, uint64_t ip,
+		     struct ptl_instruction *instruction)
 {
 	unsigned reg = opcode->modrm >> 3 & 7;
 
-	instruction->length = opcode->length;
-	instruction->branch = legacy_branch(opcode);
+	instruction->branch = branch == BY_MODRM ? branch_by_modrm(opcode) : branch;
 	/* MOV CR3, r: 0F 22 /3. PTWRITE: F3 0F AE /4. */
 	instruction->writes_cr3 = opcode->map && opcode->opcode == 0x22 && reg == 3;
 	instruction->ptwrite = opcode->map && opcode->opcode == 0xae && reg == 4 && opcode->repeat;
@@ -143,6 +152,7 @@ int ptl_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uin
 {
 	struct ptl_opcode opcode;
 	bool known = true;
+	uint8_t branch;
 	int status = 0;
 
 	if (mode != 64 || !ptl_instruction_scan(bytes, size, &opcode))
@@ -150,7 +160,8 @@ int ptl_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uin
 	if (status < 0)
 		return status;
 	*instruction = (struct ptl_instruction){.length = opcode.length};
-	if (known)
-		classify(&opcode, mode, ip, instruction);
+	branch = branches[opcode.map][opcode.opcode];
+	if (known && branch)
+		classify(&opcode, branch, mode, ip, instruction);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "dump/instruction_scan.h"
 
 #include "common/bytes.h"
+#include "dump/instruction.h"
 
 /*
  * What follows the opcode; in rows of 16 opcodes. Only opcodes whose length follows this rule with any ModRM and
@@ -15,30 +16,30 @@
  *   2  imm16                  l  ModRM of memory (LEA)    D  group 3: ModRM, imm16/32 for /0 and /1 (F7)
  *   3  imm16, imm8 (ENTER)    r  rel32, no 66 prefix      E  group 4: ModRM, /0 and /1 (FE)
  *   z  imm16/32               v  imm16/32/64 (MOV)        F  group 5: ModRM, near branches and /0 /1 /6 (FF)
+ *   j  rel8                   p  a prefix                 n, i, h  as 0, 1, 2, and a branch
  */
-static const char one_byte_map[257] =
+static const char maps[513] =
 	"mmmm1z..mmmm1z.."
 	"mmmm1z..mmmm1z.."
 	"mmmm1z..mmmm1z.."
 	"mmmm1z..mmmm1z.."
 	"................"
 	"0000000000000000"
-	"...m....zw1b0000"
-	"1111111111111111"
+	"...mppp.zw1b0000"
+	"jjjjjjjjjjjjjjjj"
 	"bw.bmmmmmmmm.l.."
 	"0000000000.00000"
 	"....00001z000000"
 	"11111111vvvvvvvv"
-	"bb20..AB302001.0"
+	"bbhn..AB30hnni.n"
 	"mmmm...0m...m..."
-	"11111111rr.10000"
-	".0..00CD000000EF";
-
-static const char two_byte_map[257] =
-	"..mm.00000.0.m0."
+	"jjjj1111rr.j0000"
+	".npp00CD000000EF"
+	/* After 0F. */
+	"..mm.n0n00.0.m0."
 	"mm......mm..mmmm"
 	"..........m.mm.."
-	"000000.........."
+	"0000nn.........."
 	"mmmmmmmmmmmmmmmm"
 	".m......mmm.mmmm"
 	"................"
@@ -52,123 +53,136 @@ static const char two_byte_map[257] =
 	"................"
 	"...............m";
 
-#define PREFIXES_MAX 4
+#define ALL 0xff
+#define REFUSED PTL_INSTRUCTION_MAX /* too long for any instruction */
 
-struct prefixes {
-	bool operand_size; /* 66 */
-	bool repeat;       /* F3 */
-	bool wide;         /* REX.W */
+/* What a character says: nearly all without branches, as none could be foretold in code that is new. */
+static const struct rule {
+	uint8_t immediate[4];  /* bytes: as such, with 66, with REX.W, with both */
+	uint8_t has_immediate; /* for these values of ModRM.reg; bit 0 without ModRM */
+	uint8_t refused;       /* for these */
+	uint8_t modrm;         /* ALL with ModRM, or 0 */
+	uint8_t highest;       /* ModRM */
+	bool branch;
+	bool relative; /* the immediate is the branch's displacement */
+} rules['z' + 1] = {
+	['.'] = {.refused = ALL},
+	['p'] = {.refused = ALL},
+	['0'] = {.highest = ALL},
+	['1'] = {{1, 1, 1, 1}, ALL, .highest = ALL},
+	['2'] = {{2, 2, 2, 2}, ALL, .highest = ALL},
+	['3'] = {{3, 3, 3, 3}, ALL, .highest = ALL},
+	['n'] = {.highest = ALL, .branch = true},
+	['i'] = {{1, 1, 1, 1}, ALL, .highest = ALL, .branch = true},
+	['h'] = {{2, 2, 2, 2}, ALL, .highest = ALL, .branch = true},
+	['z'] = {{4, 2, 4, 4}, ALL, .highest = ALL},
+	['v'] = {{4, 2, 8, 8}, ALL, .highest = ALL},
+	['j'] = {{1, 1, 1, 1}, ALL, .highest = ALL, .branch = true, .relative = true},
+	['r'] = {{4, REFUSED, 4, REFUSED}, ALL, .highest = ALL, .branch = true, .relative = true},
+	['m'] = {.modrm = ALL, .highest = ALL},
+	['b'] = {{1, 1, 1, 1}, ALL, .modrm = ALL, .highest = ALL},
+	['w'] = {{4, 2, 4, 4}, ALL, .modrm = ALL, .highest = ALL},
+	['l'] = {.modrm = ALL, .highest = 0xbf},
+	['A'] = {{1, 1, 1, 1}, ALL, .refused = 0xfe, .modrm = ALL, .highest = ALL},
+	['B'] = {{4, 2, 4, 4}, ALL, .refused = 0xfe, .modrm = ALL, .highest = ALL},
+	['C'] = {{1, 1, 1, 1}, .has_immediate = 0x03, .modrm = ALL, .highest = ALL},
+	['D'] = {{4, 2, 4, 4}, .has_immediate = 0x03, .modrm = ALL, .highest = ALL},
+	['E'] = {.refused = 0xfc, .modrm = ALL, .highest = ALL},
+	['F'] = {.refused = 0xa8, .modrm = ALL, .highest = ALL, .branch = true},
 };
 
-/* Skips 66, F2, F3, the segment overrides that 64-bit code uses, and a REX right before the opcode. */
-static size_t skip_prefixes(const uint8_t *bytes, struct prefixes *prefixes)
+/* Bytes of ModRM, SIB and displacement by mod and rm. SDM volume 2, table 2-2. */
+static const uint8_t address_sizes[4][8] = {
+	{1, 1, 1, 1, 2, 5, 1, 1},
+	{2, 2, 2, 2, 3, 2, 2, 2},
+	{5, 5, 5, 5, 6, 5, 5, 5},
+	{1, 1, 1, 1, 1, 1, 1, 1},
+};
+
+#define PREFIXES_MAX 4
+#define OPERAND_SIZE 1u
+#define WIDE 2u /* REX.W */
+
+/* The parts of an instruction. */
+struct parts {
+	const struct rule *rule;
+	size_t immediate; /* where it is */
+	size_t length;
+	unsigned sizes; /* OPERAND_SIZE, WIDE */
+	unsigned map;
+	uint8_t opcode;
+	uint8_t modrm; /* 0: there is none */
+	bool repeat;
+};
+
+/* Skips 66, F2, F3, and the segment overrides that 64-bit code uses. */
+static inline size_t skip_prefixes(const uint8_t *bytes, struct parts *parts)
 {
 	size_t at = 0;
 
-	for (; at < PREFIXES_MAX; at++) {
-		uint8_t byte = bytes[at];
-
-		if (byte == 0x66)
-			prefixes->operand_size = true;
-		else if (byte == 0xf3)
-			prefixes->repeat = true;
-		else if (byte != 0xf2 && byte != 0x64 && byte != 0x65)
-			break;
+	for (; at < PREFIXES_MAX && maps[bytes[at]] == 'p'; at++) {
+		parts->sizes |= bytes[at] == 0x66 ? OPERAND_SIZE : 0;
+		parts->repeat |= bytes[at] == 0xf3;
 	}
-	if ((bytes[at] & 0xf0) == 0x40)
-		prefixes->wide = bytes[at++] & 8;
 	return at;
 }
 
-/* Bytes of ModRM, SIB and displacement. SDM volume 2, tables 2-2 and 2-3. */
-static size_t address_size(const uint8_t *modrm)
+/* Bytes of ModRM, SIB and displacement. SIB without a base has a displacement of four bytes: table 2-3. */
+static inline size_t address_size(unsigned modrm, unsigned sib)
 {
-	unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7;
-	size_t size = 1;
-
-	if (mod == 3)
-		return 1;
-	if (rm == 4) {
-		size = 2;
-		rm = modrm[1] & 7;
-	}
-	if (mod == 1)
-		return size + 1;
-	return mod == 2 || rm == 5 ? size + 4 : size;
+	return address_sizes[modrm >> 6][modrm & 7] + 4 * (((modrm & 0xc7) == 0x04) & ((sib & 7) == 5));
 }
 
-/* Bytes of the immediate for this kind and ModRM; -1: not one of the common instructions. */
-static int immediate_size(char kind, unsigned modrm, const struct prefixes *prefixes)
+/* False where it is not one of the common ones. Always inline: the parts stay in registers. */
+static inline __attribute__((always_inline)) bool take_apart(const uint8_t *bytes, struct parts *parts)
 {
-	int full = prefixes->operand_size && !prefixes->wide ? 2 : 4;
-	unsigned reg = modrm >> 3 & 7;
+	const struct rule *rule;
+	unsigned rex, reg;
+	size_t at;
 
-	switch (kind) {
-	case '0':
-	case 'm':
-		return 0;
-	case '1':
-	case 'b':
-		return 1;
-	case '2':
-		return 2;
-	case '3':
-		return 3;
-	case 'z':
-	case 'w':
-		return full;
-	case 'v':
-		return prefixes->wide ? 8 : full;
-	case 'r':
-		return prefixes->operand_size ? -1 : 4;
-	case 'l':
-		return modrm >> 6 == 3 ? -1 : 0;
-	case 'A':
-		return reg ? -1 : 1;
-	case 'B':
-		return reg ? -1 : full;
-	case 'C':
-		return reg < 2 ? 1 : 0;
-	case 'D':
-		return reg < 2 ? full : 0;
-	case 'E':
-		return reg < 2 ? 0 : -1;
-	case 'F':
-		return reg == 3 || reg == 5 || reg == 7 ? -1 : 0;
-	default:
-		return -1;
-	}
+	*parts = (struct parts){0};
+	at = skip_prefixes(bytes, parts);
+	rex = (bytes[at] & 0xf0) == 0x40;
+	parts->sizes |= bytes[at] >> 2 & rex << 1;
+	at += rex;
+	parts->map = bytes[at] == 0x0f;
+	at += parts->map;
+	parts->opcode = bytes[at];
+	parts->rule = rule = &rules[(unsigned char)maps[parts->map << 8 | bytes[at]]];
+	at++;
+	parts->modrm = bytes[at] & rule->modrm;
+	at += address_size(parts->modrm, bytes[at + 1]) & rule->modrm;
+	reg = parts->modrm >> 3 & 7;
+	parts->immediate = at;
+	parts->length = at + (rule->immediate[parts->sizes] & -(rule->has_immediate >> reg & 1u));
+	return !(rule->refused >> reg & 1) && parts->modrm <= rule->highest && parts->length <= PTL_INSTRUCTION_MAX;
 }
 
 bool ptl_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode)
 {
-	struct prefixes prefixes = {0};
-	size_t at;
-	char kind;
-	int immediate;
+	struct parts parts;
 
-	/* Enough for any of them, so that nothing below has to look. */
-	if (size < 15)
+	/* Enough for any of them, so that nothing above has to look. */
+	if (size < PTL_INSTRUCTION_MAX || !take_apart(bytes, &parts))
 		return false;
-	*opcode = (struct ptl_opcode){0};
-	at = skip_prefixes(bytes, &prefixes);
-	opcode->map = bytes[at] == 0x0f;
-	at += opcode->map;
-	opcode->opcode = bytes[at];
-	kind = (opcode->map ? two_byte_map : one_byte_map)[bytes[at++]];
-	opcode->repeat = prefixes.repeat;
-	if (kind >= 'A' && !(kind == 'r' || kind == 'v' || kind == 'z')) {
-		opcode->has_modrm = true;
-		opcode->modrm = bytes[at];
-		at += address_size(bytes + at);
-	}
-	immediate = immediate_size(kind, opcode->modrm, &prefixes);
-	if (immediate < 0 || at + (size_t)immediate > 15)
-		return false;
-	opcode->length = (uint8_t)(at + (size_t)immediate);
-	if (immediate == 1)
-		opcode->displacement = (int8_t)bytes[at];
-	else if (immediate == 4)
-		opcode->displacement = (int32_t)ptl_load32(bytes + at);
+	*opcode = (struct ptl_opcode){
+		.length = (uint8_t)parts.length,
+		.map = (uint8_t)parts.map,
+		.opcode = parts.opcode,
+		.modrm = parts.modrm,
+		.has_modrm = parts.rule->modrm,
+		.repeat = parts.repeat,
+	};
+	if (parts.rule->relative)
+		opcode->displacement = parts.length - parts.immediate == 1
+					       ? (int8_t)bytes[parts.immediate]
+					       : (int32_t)ptl_load32(bytes + parts.immediate);
 	return true;
+}
+
+unsigned ptl_instruction_plain(const uint8_t *bytes)
+{
+	struct parts parts;
+
+	return take_apart(bytes, &parts) && !parts.rule->branch ? (unsigned)parts.length : 0;
 }

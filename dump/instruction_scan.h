@@ -24,4 +24,10 @@ struct ptl_opcode {
  */
 bool ptl_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode);
 
+/*
+ * The length of the instruction at bytes in 64-bit mode, of which PTL_INSTRUCTION_MAX are known. 0: it is a branch, or not
+ * one of the common ones, or one of the notable ones (see struct ptl_instruction).
+ */
+unsigned ptl_instruction_plain(const uint8_t *bytes);
+
 #endif

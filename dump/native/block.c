@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dump/instruction.h"
+#include "dump/instruction_scan.h"
 
 static bool find_range(struct native_code *code, uint64_t ip)
 {
@@ -39,7 +40,7 @@ static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t 
 	return done;
 }
 
-/* Decodes the instruction at ip; PTL_NOT_FOUND where its bytes are not all known. */
+/* Decodes the instruction at ip, near the end of a range; PTL_NOT_FOUND where its bytes are not all known. */
 static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struct ptl_instruction *instruction)
 {
 	uint8_t scratch[PTL_INSTRUCTION_MAX];
@@ -48,9 +49,6 @@ static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struc
 
 	if (!find_range(code, ip))
 		return PTL_NOT_FOUND;
-	if (code->range.last - ip >= PTL_INSTRUCTION_MAX - 1)
-		return ptl_instruction_decode(code->range.bytes + (ip - code->range.first), PTL_INSTRUCTION_MAX,
-					      mode, ip, instruction);
 	size = gather(code, ip, scratch, sizeof(scratch));
 	status = ptl_instruction_decode(scratch, size, mode, ip, instruction);
 	return status == PTL_TRUNCATED ? PTL_NOT_FOUND : status;
@@ -77,16 +75,92 @@ static uint8_t notable_of(const struct ptl_instruction *instruction)
 	       (instruction->ptwrite ? NATIVE_PTWRITE : 0);
 }
 
+/* Bytes of a range that are followed by enough others for any instruction: they are decoded in place. */
+struct stretch {
+	const uint8_t *bytes; /* of the next instruction */
+	uint64_t left;        /* so many more bytes may be passed */
+};
+
+/* What lies at ip; nothing is left where a closer look is needed. */
+static struct stretch stretch_at(struct native_code *code, uint64_t ip)
+{
+	uint64_t after;
+
+	if (!find_range(code, ip))
+		return (struct stretch){0};
+	after = code->range.last - ip;
+	return (struct stretch){
+		.bytes = code->range.bytes + (ip - code->range.first),
+		.left = after >= PTL_INSTRUCTION_MAX - 1 ? after - (PTL_INSTRUCTION_MAX - 2) : 0,
+	};
+}
+
+static void pass(struct stretch *stretch, unsigned length)
+{
+	stretch->bytes += length;
+	stretch->left -= length < stretch->left ? length : stretch->left;
+}
+
+/* Adds what no packet tells of, as far as it lies in the stretch and is simple; false without memory. */
+static bool walk_plain(struct native_code *code, struct ptl_block *block, struct stretch *stretch, uint64_t *at)
+{
+	unsigned length;
+
+	while (stretch->left && block->instructions < NATIVE_BLOCK_INSTRUCTIONS) {
+		length = ptl_instruction_plain(stretch->bytes);
+		if (!length)
+			return true;
+		if (!add_length(code, block->instructions, (uint8_t)length))
+			return false;
+		block->instructions++;
+		block->last_ip = *at;
+		*at += length;
+		pass(stretch, length);
+	}
+	return true;
+}
+
+/* Decodes the instruction at ip, where `stretch` is. */
+static int decode_next(struct native_code *code, uint64_t ip, unsigned mode, struct stretch *stretch,
+		       struct ptl_instruction *instruction)
+{
+	int status;
+
+	if (!stretch->left)
+		return decode_at(code, ip, mode, instruction);
+	status = ptl_instruction_decode(stretch->bytes, PTL_INSTRUCTION_MAX, mode, ip, instruction);
+	if (status == 0)
+		pass(stretch, instruction->length);
+	return status;
+}
+
+static void add_kind(struct native_block *made, const struct ptl_instruction *instruction, uint64_t next)
+{
+	if (instruction->writes_cr3 && !made->paging)
+		made->paging = next;
+	made->notable |= notable_of(instruction);
+	made->block.branch = instruction->branch;
+	made->block.target = instruction->direct ? instruction->target : 0;
+}
+
 /* Walks from ip to the first branch, lengths into code->lengths; false without memory. */
 static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
 {
 	struct ptl_block *block = &made->block;
-	struct ptl_instruction instruction = {0};
+	struct stretch stretch = {0};
 	uint64_t at = ip;
 
-	while (!instruction.branch && block->instructions < NATIVE_BLOCK_INSTRUCTIONS) {
-		int status = decode_at(code, at, mode, &instruction);
+	while (!block->branch && block->instructions < NATIVE_BLOCK_INSTRUCTIONS) {
+		struct ptl_instruction instruction;
+		int status;
 
+		if (!stretch.left)
+			stretch = stretch_at(code, at);
+		if (mode == 64 && !walk_plain(code, block, &stretch, &at))
+			return false;
+		if (block->instructions == NATIVE_BLOCK_INSTRUCTIONS)
+			break;
+		status = decode_next(code, at, mode, &stretch, &instruction);
 		if (status < 0) {
 			made->stop = status == PTL_NOT_FOUND ? NATIVE_NO_CODE : NATIVE_BAD_CODE;
 			break;
@@ -96,11 +170,7 @@ static bool walk(struct native_code *code, struct native_block *made, uint64_t i
 		block->instructions++;
 		block->last_ip = at;
 		at += instruction.length;
-		if (instruction.writes_cr3 && !made->paging)
-			made->paging = at;
-		made->notable |= notable_of(&instruction);
-		block->branch = instruction.branch;
-		block->target = instruction.direct ? instruction.target : 0;
+		add_kind(made, &instruction, at);
 	}
 	block->size = (uint32_t)(at - ip);
 	if (block->instructions == NATIVE_BLOCK_INSTRUCTIONS)

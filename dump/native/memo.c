@@ -13,31 +13,38 @@
 /* Nodes without a decision in a row: an endless loop of direct jumps. */
 #define RUN_NODES 16
 
+struct sums {
+	uint32_t instructions;
+	uint32_t blocks;
+	uint32_t branches;
+	uint32_t pushes;
+	uint64_t pages; /* of all nodes: see native_page_bit */
+};
+
+/* The arrays are not cleared: that would take longer than all else. */
 struct draft {
+	struct sums sums;
 	const struct ptl_block *blocks[RUN_BLOCKS];
 	struct native_site *pushes[RUN_PUSHES];
-	uint32_t instructions;
-	uint32_t block_count;
-	uint32_t branches;
-	uint32_t push_count;
-	uint64_t pages; /* of all nodes: see native_page_bit */
 };
 
 /* Adds all of node to the way; false where it does not fit. */
 static bool leave_node(struct draft *draft, const struct native_node *node)
 {
 	const struct ptl_run *run = &node->run.run;
+	struct sums *sums = &draft->sums;
 
-	if (draft->block_count + run->count > RUN_BLOCKS || draft->push_count + node->run.push_count > RUN_PUSHES ||
-	    draft->instructions + run->instructions > NATIVE_RUN_INSTRUCTIONS)
+	if (sums->blocks + run->count > RUN_BLOCKS || sums->pushes + node->run.push_count > RUN_PUSHES ||
+	    sums->instructions + run->instructions > NATIVE_RUN_INSTRUCTIONS)
 		return false;
-	memcpy(draft->blocks + draft->block_count, run->blocks, run->count * sizeof(draft->blocks[0]));
-	memcpy(draft->pushes + draft->push_count, node->run.pushes, node->run.push_count * sizeof(draft->pushes[0]));
-	draft->push_count += node->run.push_count;
-	draft->block_count += run->count;
-	draft->branches += run->branches;
-	draft->instructions += (uint32_t)run->instructions;
-	draft->pages |= node->pages;
+	/* Mostly one block, and seldom a call: a call of memcpy would take longer. */
+	for (uint32_t i = 0; i < run->count; i++)
+		draft->blocks[sums->blocks++] = run->blocks[i];
+	for (uint32_t i = 0; i < node->run.push_count; i++)
+		draft->pushes[sums->pushes++] = node->run.pushes[i];
+	sums->branches += run->branches;
+	sums->instructions += (uint32_t)run->instructions;
+	sums->pages |= node->pages;
 	return true;
 }
 
@@ -55,9 +62,9 @@ static struct native_node *step(struct native_code *code, struct draft *draft, s
 		break;
 	case NATIVE_RETURN:
 		/* The calls of the node itself come before its return. */
-		if (!taken || !(draft->push_count + node->run.push_count) || !leave_node(draft, node))
+		if (!taken || !(draft->sums.pushes + node->run.push_count) || !leave_node(draft, node))
 			return NULL;
-		next = native_site_follow(code, draft->pushes[--draft->push_count], node->mode);
+		next = native_site_follow(code, draft->pushes[--draft->sums.pushes], node->mode);
 		break;
 	default:
 		return NULL;
@@ -85,8 +92,8 @@ static struct native_node *settle(struct native_code *code, struct draft *draft,
 
 static const struct native_run *keep(struct native_code *code, const struct draft *draft)
 {
-	size_t blocks = draft->block_count * sizeof(draft->blocks[0]);
-	size_t pushes = draft->push_count * sizeof(draft->pushes[0]);
+	size_t blocks = draft->sums.blocks * sizeof(draft->blocks[0]);
+	size_t pushes = draft->sums.pushes * sizeof(draft->pushes[0]);
 	struct native_run *way = native_arena_take(&code->ways, sizeof(*way) + blocks + pushes);
 	char *memory;
 
@@ -95,12 +102,12 @@ static const struct native_run *keep(struct native_code *code, const struct draf
 	memory = (char *)(way + 1);
 	way->run = (struct ptl_run){
 		.blocks = memcpy(memory, draft->blocks, blocks),
-		.instructions = draft->instructions,
-		.count = draft->block_count,
-		.branches = draft->branches,
+		.instructions = draft->sums.instructions,
+		.count = draft->sums.blocks,
+		.branches = draft->sums.branches,
 	};
 	way->pushes = memcpy(memory + blocks, draft->pushes, pushes);
-	way->push_count = draft->push_count;
+	way->push_count = draft->sums.pushes;
 	way->pops = 0;
 	way->returns = false;
 	return way;
@@ -109,13 +116,14 @@ static const struct native_run *keep(struct native_code *code, const struct draf
 const struct native_memo *native_memo_make(struct native_code *code, struct native_node *node, uint32_t key)
 {
 	struct native_memo *memo = native_memo_slot(code, node, key);
-	struct draft draft = {.block_count = 0};
+	struct draft draft;
 	unsigned bits = 31 - (unsigned)__builtin_clz(key);
 	const struct native_run *way;
 	struct native_node *to;
 	unsigned used = 0;
 	bool failed = false;
 
+	draft.sums = (struct sums){0};
 	to = node;
 	while (used < bits && !failed) {
 		struct native_node *next;
@@ -135,11 +143,11 @@ const struct native_memo *native_memo_make(struct native_code *code, struct nati
 	memo->from = native_to(node) | (used != bits);
 	memo->to = native_to(to);
 	memo->way = (uint64_t)(uintptr_t)way | (uint64_t)used << 56;
-	memo->instructions = draft.instructions;
-	memo->blocks = (uint16_t)draft.block_count;
-	memo->branches = (uint16_t)draft.branches;
+	memo->instructions = draft.sums.instructions;
+	memo->blocks = (uint16_t)draft.sums.blocks;
+	memo->branches = (uint16_t)draft.sums.branches;
 	native_watch_entry(&code->watch, &code->watch.ways, 1u << NATIVE_MEMO_SHIFT, (size_t)(memo - code->memo),
-			   draft.pages);
+			   draft.sums.pages);
 	return memo;
 }
 

@@ -38,14 +38,14 @@ static int grow_nodes(struct native_code *code)
 	return 0;
 }
 
-/* What has been put together of a node so far. */
+/* What has been put together of a node so far. The arrays are not cleared. */
 struct draft {
-	const struct ptl_block *blocks[NATIVE_NODE_BLOCKS];
-	struct native_site *pushes[NATIVE_NODE_BLOCKS];
 	struct ptl_run run;
 	uint32_t push_count;
 	bool watched;
 	struct native_node node;
+	const struct ptl_block *blocks[NATIVE_NODE_BLOCKS];
+	struct native_site *pushes[NATIVE_NODE_BLOCKS];
 };
 
 static const uint8_t decisions[] = {
@@ -87,6 +87,9 @@ static int draft_node(struct native_code *code, struct draft *draft, uint64_t ip
 	uint64_t at = ip;
 	bool ended = false;
 
+	draft->run = (struct ptl_run){0};
+	draft->push_count = 0;
+	draft->watched = false;
 	draft->node = (struct native_node){.ip = ip, .mode = (uint8_t)mode};
 	while (!ended) {
 		struct native_block *block = native_block_get(code, at, mode);
@@ -110,26 +113,33 @@ static int draft_node(struct native_code *code, struct draft *draft, uint64_t ip
 	return 0;
 }
 
-/* Copies the draft's run into the arena; false without memory. */
+/* Copies the draft's run into the arena; that of one block is there already. False without memory. */
 static bool keep_run(struct native_code *code, struct draft *draft)
 {
 	const size_t blocks = draft->run.count * sizeof(draft->blocks[0]);
 	const size_t pushes = draft->push_count * sizeof(draft->pushes[0]);
-	char *memory = native_arena_take(&code->arena, blocks + pushes);
+	struct native_run *run = &draft->node.run;
+	char *memory;
 
+	run->run = draft->run;
+	run->push_count = draft->push_count;
+	run->returns = draft->node.decision == NATIVE_RETURN;
+	if (draft->run.count == 1) {
+		run->run.blocks = native_block_of(draft->blocks[0])->alone.run.blocks;
+		run->pushes = native_block_of(draft->blocks[0])->alone.pushes;
+		return true;
+	}
+	memory = native_arena_take(&code->arena, blocks + pushes);
 	if (!memory)
 		return false;
-	draft->node.run.run = draft->run;
-	draft->node.run.run.blocks = memcpy(memory, draft->blocks, blocks);
-	draft->node.run.pushes = memcpy(memory + blocks, draft->pushes, pushes);
-	draft->node.run.push_count = draft->push_count;
-	draft->node.run.returns = draft->node.decision == NATIVE_RETURN;
+	run->run.blocks = memcpy(memory, draft->blocks, blocks);
+	run->pushes = memcpy(memory + blocks, draft->pushes, pushes);
 	return true;
 }
 
 static struct native_node *make_node(struct native_code *code, uint64_t ip, unsigned mode)
 {
-	struct draft draft = {.push_count = 0};
+	struct draft draft;
 	struct native_node *node;
 
 	if (draft_node(code, &draft, ip, mode) < 0)
@@ -147,7 +157,7 @@ static struct native_node *make_node(struct native_code *code, uint64_t ip, unsi
 /* Makes a stub a node again; NULL without memory. */
 static struct native_node *renew_node(struct native_code *code, struct native_node *node)
 {
-	struct draft draft = {.push_count = 0};
+	struct draft draft;
 
 	if (draft_node(code, &draft, node->ip, node->mode) < 0 || !keep_run(code, &draft))
 		return NULL;
