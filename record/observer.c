@@ -217,7 +217,7 @@ static int add_child(struct record_observer *observer, uint32_t pid,
 		     const struct record_proc_stat *stat)
 {
 	struct record_observed *parent = record_observer_find(observer, stat->parent), *process;
-	uint64_t time = record_proc_start_time(stat->start_ticks);
+	uint64_t time = record_observer_start_time(observer, pid, record_proc_start_time(stat->start_ticks));
 	bool same_program;
 	int status;
 

@@ -69,6 +69,17 @@ static bool is_this(const struct record_observed *process, const struct record_p
 	return process->ours || (start <= past->end && start + 2 * TICK >= past->start);
 }
 
+uint64_t record_observer_start_time(struct record_observer *observer, uint32_t pid, uint64_t tick)
+{
+	uint64_t told;
+
+	/* The other one may be of a process that had this pid before. */
+	if (observer->sideband && record_sideband_start(observer->sideband, pid, &told) &&
+	    told + TICK >= tick && told <= tick + 2 * TICK)
+		return told;
+	return tick;
+}
+
 static int send_map(struct record_observer *observer, struct record_observed *process,
 		    const struct record_step *step)
 {

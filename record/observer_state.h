@@ -80,6 +80,11 @@ int record_observer_end(struct record_observer *observer, struct record_observed
 /* Whether the process with this pid that started at this time is gone and has been told. */
 bool record_observer_was_told(const struct record_observer *observer, uint32_t pid, uint64_t start);
 /*
+ * When a process started that /proc says did so in the tick that begins at `tick`: what the kernel told
+ * of it, else the tick.
+ */
+uint64_t record_observer_start_time(struct record_observer *observer, uint32_t pid, uint64_t tick);
+/*
  * Tells of those that ended without having been seen, and what was not seen of others, as the kernel
  * does; with all, of every one.
  */

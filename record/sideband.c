@@ -201,15 +201,38 @@ static int compare_told(const void *a, const void *b)
 	return x->arrival < y->arrival ? -1 : x->arrival > y->arrival;
 }
 
+static int empty_rings(struct record_sideband *sideband)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < sideband->ring_count; i++)
+		status = empty_ring(sideband, &sideband->rings[i]);
+	return status;
+}
+
+bool record_sideband_start(struct record_sideband *sideband, uint32_t pid, uint64_t *start)
+{
+	bool found = record_sideband_task_start(sideband, pid, start);
+
+	if (empty_rings(sideband) < 0)
+		return found;
+	for (size_t i = 0; i < sideband->told_count; i++) {
+		if (!record_told_is_start(&sideband->told[i], pid) ||
+		    (found && sideband->told[i].time < *start))
+			continue;
+		*start = sideband->told[i].time;
+		found = true;
+	}
+	return found;
+}
+
 int record_sideband_take(struct record_sideband *sideband, uint64_t now, bool all,
 			 int (*ended)(void *context, const struct record_past *past), void *context,
 			 uint64_t *lost)
 {
 	size_t done = 0;
-	int status = 0;
+	int status = empty_rings(sideband);
 
-	for (size_t i = 0; status == 0 && i < sideband->ring_count; i++)
-		status = empty_ring(sideband, &sideband->rings[i]);
 	if (sideband->told_count)
 		qsort(sideband->told, sideband->told_count, sizeof(*sideband->told), compare_told);
 	while (done < sideband->told_count &&

@@ -60,6 +60,12 @@ int record_sideband_take(struct record_sideband *sideband, uint64_t now, bool al
 			 uint64_t *lost);
 
 /*
+ * When a process that lives, or whose end was not taken yet, started; of several with this pid the last one.
+ * False: the kernel has not told of its start.
+ */
+bool record_sideband_start(struct record_sideband *sideband, uint32_t pid, uint64_t *start);
+
+/*
  * One record as the kernel writes it, header included: for tests. Each has the time and, for exec and
  * mmap, the ids behind it (sample_id_all with PERF_SAMPLE_TID and PERF_SAMPLE_TIME). A record that
  * makes no sense is left out.

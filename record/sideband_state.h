@@ -35,6 +35,10 @@ int record_sideband_apply(struct record_sideband *sideband, const struct record_
 			  int (*ended)(void *context, const struct record_past *past), void *context,
 			  uint64_t *lost);
 void record_task_free(struct record_task *task);
+/* When a process that lives started; false: that was not told, or it is not known. */
+bool record_sideband_task_start(const struct record_sideband *sideband, uint32_t pid, uint64_t *start);
+/* Whether the record tells that this process started. */
+bool record_told_is_start(const struct record_told *told, uint32_t pid);
 /* The time in a record; 0 for one that has none. */
 uint64_t record_told_time(const void *data, size_t size);
 

@@ -68,6 +68,27 @@ static struct record_task *find(const struct record_sideband *sideband, uint32_t
 	return value ? (struct record_task *)(uintptr_t)*value : NULL;
 }
 
+bool record_sideband_task_start(const struct record_sideband *sideband, uint32_t pid, uint64_t *start)
+{
+	const struct record_task *task = find(sideband, pid);
+
+	/* One without a parent was first heard of when it did something else. */
+	if (!task || !task->past.parent)
+		return false;
+	*start = task->past.start;
+	return true;
+}
+
+bool record_told_is_start(const struct record_told *told, uint32_t pid)
+{
+	struct task_record record;
+
+	if (told->size < sizeof(record))
+		return false;
+	memcpy(&record, told->data, sizeof(record));
+	return record.header.type == PERF_RECORD_FORK && record.pid == pid && record.parent != pid;
+}
+
 static int add_step(struct record_task *task, const struct record_step *step, const char *name,
 		    size_t room)
 {

@@ -173,6 +173,37 @@ static void what_is_new_waits_for_other_cpus(void **state)
 	record_sideband_close(sideband);
 }
 
+static void starts_are_known_before_they_are_taken(void **state)
+{
+	struct record_sideband *sideband = record_sideband_new();
+	struct seen seen = {0};
+	uint64_t lost = 0, start = 0;
+
+	(void)state;
+	put_exec(sideband, 7, "command", 10);
+	put_task(sideband, PERF_RECORD_FORK, 8, 7, 8, 20);
+	put_task(sideband, PERF_RECORD_FORK, 8, 8, 9, 30); /* a thread */
+	assert_false(record_sideband_start(sideband, 7, &start));
+	assert_true(record_sideband_start(sideband, 8, &start));
+	assert_int_equal(start, 20);
+	assert_int_equal(record_sideband_take(sideband, LATE, true, see, &seen, &lost), 0);
+	assert_false(record_sideband_start(sideband, 7, &start));
+	assert_true(record_sideband_start(sideband, 8, &start));
+	assert_int_equal(start, 20);
+	/* The pid is another process's, and neither is taken yet. */
+	put_task(sideband, PERF_RECORD_FORK, 8, 7, 8, 50);
+	put_task(sideband, PERF_RECORD_EXIT, 8, 7, 9, 40);
+	put_task(sideband, PERF_RECORD_EXIT, 8, 7, 8, 41);
+	assert_true(record_sideband_start(sideband, 8, &start));
+	assert_int_equal(start, 50);
+	assert_int_equal(record_sideband_take(sideband, LATE, true, see, &seen, &lost), 0);
+	assert_true(record_sideband_start(sideband, 8, &start));
+	assert_int_equal(start, 50);
+	assert_int_equal(seen.count, 1);
+	assert_false(record_sideband_start(sideband, 9, &start));
+	record_sideband_close(sideband);
+}
+
 static void losses_are_counted(void **state)
 {
 	struct record_sideband *sideband = record_sideband_new();
@@ -222,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_child_whose_parent_went_on),
 		cmocka_unit_test(the_last_thread_ends_a_process),
 		cmocka_unit_test(what_is_new_waits_for_other_cpus),
+		cmocka_unit_test(starts_are_known_before_they_are_taken),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(what_makes_no_sense_is_left_out),
 	};
