@@ -90,6 +90,11 @@ struct ptl_engine_class {
 	 * batches may have no runs and no marks.
 	 */
 	int (*count)(struct ptl_engine *engine, const struct ptl_engine_feed *feed);
+	/*
+	 * Takes the parts of a segment before the one that is asked for, too: `bytes` are as they are in the stream, and
+	 * calls_before means nothing. Else they have been made decodable from the part on: see segment_replay.h.
+	 */
+	bool takes_parts;
 	void (*close)(struct ptl_engine *engine);
 };
 

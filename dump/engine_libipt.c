@@ -279,6 +279,8 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 	while (status >= 0 && (status & pts_event_pending)) {
 		struct ptl_flow_event event;
 		struct pt_event from;
+		/* Of the event; the call reads on up to the next one. */
+		const uint64_t offset = segment_offset(engine);
 
 		status = engine->class->event(engine->decoder, &from);
 		if (status < 0)
@@ -295,7 +297,9 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 			event.time = libipt_time(engine->machine, from.tsc);
 		note_event(engine, &event);
 		engine->steps = 0;
-		*failure = ptl_flow_event(&engine->builder, &event);
+		*failure = libipt_part_event(engine, offset, &event);
+		if (!*failure)
+			*failure = ptl_flow_event(&engine->builder, &event);
 		if (*failure < 0)
 			return status;
 	}
@@ -353,23 +357,34 @@ static int walk(struct libipt_engine *engine)
 	return failure < 0 ? failure : finish_walk(engine, status, address);
 }
 
+int libipt_decode_bytes(struct libipt_engine *engine, const struct ptl_engine_input *input)
+{
+	int status;
+
+	engine->input = input;
+	engine->steps = 0;
+	engine->endless = engine->reached = false;
+	ptl_flow_state(&engine->builder, input->segment->time, false);
+	status = place_segment(engine);
+	if (!status)
+		status = walk(engine);
+	return status < 0 ? status : ptl_flow_end(&engine->builder);
+}
+
 int libipt_decode(struct ptl_engine *engine_, const struct ptl_engine_input *input,
 		  const struct ptl_flow_sink *sink)
 {
 	struct libipt_engine *engine = (struct libipt_engine *)engine_;
 	int status;
 
-	engine->input = input;
-	engine->steps = 0;
-	engine->endless = engine->reached = false;
+	engine->sink = sink;
+	if (input->segment->skip)
+		return libipt_decode_part(engine, input);
+	engine->part = 0;
+	engine->process = input->segment->process;
 	ptl_flow_begin(&engine->builder, sink);
-	ptl_flow_state(&engine->builder, input->segment->time, false);
 	status = libipt_code_select(engine, input->segment->code_time);
-	if (!status)
-		status = place_segment(engine);
-	if (!status)
-		status = walk(engine);
-	return status < 0 ? status : ptl_flow_end(&engine->builder);
+	return status < 0 ? status : libipt_decode_bytes(engine, input);
 }
 
 int libipt_open(const struct libipt_decoder *class, struct ptl_code *code,
@@ -403,6 +418,7 @@ void libipt_close(struct ptl_engine *engine_)
 		engine->class->free(engine->decoder);
 	libipt_code_close(engine);
 	ptl_flow_builder_free(&engine->builder);
+	free(engine->replayed);
 	free(engine->buffer);
 	free(engine);
 }

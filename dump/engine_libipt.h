@@ -34,6 +34,16 @@ struct libipt_engine {
 	struct ptl_code *code;
 	const struct ptl_machine *machine;
 	const struct ptl_engine_input *input;
+	const struct ptl_flow_sink *sink;
+
+	/*
+	 * Of a part of a CPU's segment: the number of the part at which the walk is. It may be one before it: nobody sees that
+	 * one's flow.
+	 */
+	size_t part;
+	bool part_enabled; /* packets were, in this part */
+	uint8_t *replayed; /* the segment, made decodable from a part on */
+	size_t replayed_capacity;
 
 	/* The decoder's buffer. A segment lies at its end: one decoder serves all segments. */
 	uint8_t *buffer;
@@ -48,6 +58,7 @@ struct libipt_engine {
 
 	/* Code. */
 	struct ptl_version version;
+	uint32_t process;           /* whose */
 	struct ptl_piece piece;     /* of version: what the callback read from last */
 	const uint8_t *piece_bytes; /* of its whole blob; NULL: nothing was read yet */
 	uint32_t files;             /* root of the pieces that are in image */
@@ -79,6 +90,16 @@ int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint
 int libipt_code_open(struct libipt_engine *engine);
 void libipt_code_close(struct libipt_engine *engine);
 int libipt_code_select(struct libipt_engine *engine, uint64_t time);
+
+/*
+ * engine_libipt_part.c. Decodes input->segment, a part that does not begin at the PSB, behind parts before it, so that
+ * libipt knows their calls.
+ */
+int libipt_decode_part(struct libipt_engine *engine, const struct ptl_engine_input *input);
+/* This event, at an offset of the segment, is about to be told: if it is of the next part, goes over to that. */
+int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct ptl_flow_event *event);
+/* Decodes what input->bytes have. */
+int libipt_decode_bytes(struct libipt_engine *engine, const struct ptl_engine_input *input);
 
 /* engine_libipt_event.c. The event in PTL's words; false: it says nothing about the flow. */
 bool libipt_event_translate(const struct pt_event *from, struct ptl_flow_event *to);

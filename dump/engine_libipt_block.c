@@ -125,5 +125,6 @@ const struct ptl_engine_class ptl_engine_libipt = {
 	.description = "libipt's block decoder: the reference",
 	.open = open_engine,
 	.decode = libipt_decode,
+	.takes_parts = true,
 	.close = libipt_close,
 };

@@ -146,8 +146,7 @@ int libipt_code_select(struct libipt_engine *engine, uint64_t time)
 	int status;
 
 	engine->piece_bytes = NULL;
-	ptl_timeline_version(ptl_code_timeline(engine->code), engine->input->segment->process, time,
-			     version);
+	ptl_timeline_version(ptl_code_timeline(engine->code), engine->process, time, version);
 	status = ptl_flow_version(&engine->builder, version->root);
 	if (status < 0 || (engine->has_image && engine->files == version->files))
 		return status;

@@ -74,5 +74,6 @@ const struct ptl_engine_class ptl_engine_libipt_insn = {
 	.description = "libipt's instruction decoder: slower, to check the other",
 	.open = open_engine,
 	.decode = libipt_decode,
+	.takes_parts = true,
 	.close = libipt_close,
 };

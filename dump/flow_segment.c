@@ -194,7 +194,7 @@ static int prepare(struct ptl_flow_source *source, struct ptl_segment_bytes *pla
 		input->calls_before = ptl_flow_calls_before;
 		input->calls_context = source;
 	}
-	if (!status && segment->skip && input->size)
+	if (!status && segment->skip && input->size && !source->class->takes_parts)
 		status = ptl_segment_replay(place->bytes, input->size,
 					    segment->skip < input->size ? (size_t)segment->skip : input->size);
 	return status;
@@ -221,8 +221,6 @@ int ptl_flow_produce_between(struct ptl_flow_source *source, const struct ptl_se
 	status = engine_of(source, segment, &engine);
 	if (!status)
 		status = prepare(source, place, segment, &input);
-	if (status == PTL_CORRUPT && segment->skip)
-		return skip_all(segment, sink);
 	if (!status && ends) {
 		input.calls_before = ends->calls_before;
 		input.calls_context = ends->context;
@@ -230,6 +228,8 @@ int ptl_flow_produce_between(struct ptl_flow_source *source, const struct ptl_se
 	}
 	if (!status && input.size)
 		status = source->class->decode(engine, &input, sink);
+	if (status == PTL_CORRUPT && segment->skip)
+		return skip_all(segment, sink);
 	/* Calls in a hole. */
 	if (ends && input.size < segment->size)
 		*ends->calls_after = (struct ptl_calls){.lost = true};

@@ -263,6 +263,8 @@ int ptl_segment_pieces_find(struct ptl_trace *trace, const struct ptl_segment *s
 	*pieces = (struct ptl_segment_pieces){0};
 	if (owner + 1 >= count || switches[owner + 1].time > end_time)
 		return add_piece(pieces, &capacity, &whole);
+	/* Those behind the segment are not to be looked for in its last stretch. */
+	count = ptl_switch_at(switches, count, end_time) + 1;
 	native_clock_start(&walk.clock, machine ? machine : ptl_trace_machine(trace));
 	status = read_bytes(trace, segment, &bytes, &size);
 	if (!status)

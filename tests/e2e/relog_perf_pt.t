@@ -436,10 +436,13 @@ def of_compressed_returns(kind, names, cpu, every):
     ours = judge(name, "returns.data")
     check(f"{name}: what was executed", cpu.compressed > 100 and cpu.over_switches >= 10 and addresses(ours) == expected,
           cpu.compressed, cpu.over_switches, differences(ours, {tid: [(ip, 0) for ip in list_] for tid, list_ in expected.items()}))
-    engines = [["-j", "1"], ["-j", "3"]]
+    engines = [["-j", "1"], ["-j", "3"]] + ([["--engine", "libipt"], ["--engine", "libipt-insn"]] if type(cpu) is Cpu else [])
     hashes = [stats_of_threads("judged.ptl", *more) for more in engines]
     check(f"{name}: the same with each engine and number of threads", all(stats == hashes[0] for stats in hashes) and
           {tid: stats[0] for tid, stats in hashes[0].items()} == {tid: len(list_) for tid, list_ in expected.items()}, *hashes)
+    if type(cpu) is Cpu:
+        done = run(dump, "verify", "judged.ptl")
+        check(f"{name}: engines agree", done.returncode == 0, done.stdout)
     for pid, tid, _ in threads:
         check(f"{name}: one process alone", stats_of_threads("judged.ptl", "--pid", str(pid)) == {tid: hashes[0][tid]})
 

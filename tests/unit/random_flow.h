@@ -35,6 +35,7 @@
 #define FLOW_CLOCK 128u  /* TSC packets, some in PSB+, with the true time */
 #define FLOW_CHANGES 256u /* the code changes under way: random_changes.h */
 #define FLOW_POPS 512u    /* a return to another place than the newest call takes that call off all the same, which libipt does not know */
+#define FLOW_TURNS 1024u  /* programs take turns on a CPU: random_flow_turn */
 #define FLOW_ALL 63u     /* what all engines know */
 #define FLOW_DEFERRED_MAX 4
 
@@ -114,6 +115,7 @@ struct random_flow {
 	unsigned cpu_top, cpu_count;
 	uint32_t stack[256]; /* the program's own, as offsets */
 	unsigned depth;
+	bool away; /* packets are disabled, and another program may run */
 };
 
 /* Instructions that are no branches, of all lengths and encodings. */
@@ -563,6 +565,8 @@ static inline void flow_disabled(struct random_flow *flow, uint32_t ip)
 static inline uint32_t flow_leave(struct random_flow *flow, bool with_ip, uint32_t resume)
 {
 	flow_flush(flow);
+	if (flow_has(flow, FLOW_TURNS))
+		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {++flow->clock});
 	if (with_ip)
 		flow_put_ip(flow, PTL_PT_MATCH_TIP_PGD, flow->base - 64);
 	else
@@ -572,6 +576,9 @@ static inline uint32_t flow_leave(struct random_flow *flow, bool with_ip, uint32
 		flow_psb(flow, false, 0);
 	if (flow_chance(flow, FLOW_EVENTS, 4))
 		flow_disabled(flow, resume);
+	flow->away = flow_has(flow, FLOW_TURNS);
+	if (flow->away)
+		return resume;
 	flow_put_ip(flow, PTL_PT_MATCH_TIP_PGE, flow_address(flow, resume));
 	flow->enables++;
 	return resume;
@@ -808,6 +815,21 @@ static inline void random_flow_begin(struct random_flow *flow, uint64_t seed, un
 	flow_make_code(flow);
 }
 
+/* Executes the instruction at ip; returns the next one. */
+static inline uint32_t flow_step(struct random_flow *flow, uint32_t ip)
+{
+	const struct random_block *block = flow_block(flow, ip);
+
+	flow->times[flow->truth_count] = flow->clock;
+	flow->truth[flow->truth_count++] = flow_address(flow, ip);
+	flow->clock += 1 + flow->lengths[ip];
+	if (ip == block->last)
+		return flow_branch(flow, block);
+	if (flow->ptwrite && !memcmp(flow->code + ip, random_ptwrite, sizeof(random_ptwrite)))
+		flow_ptwrite(flow, ip);
+	return ip + flow->lengths[ip];
+}
+
 /* Runs it for about `steps` instructions. */
 static inline void random_flow_run(struct random_flow *flow, size_t steps)
 {
@@ -815,25 +837,26 @@ static inline void random_flow_run(struct random_flow *flow, size_t steps)
 
 	flow_psb(flow, true, ip);
 	while (flow->truth_count < steps && flow->pt_size < RANDOM_FLOW_PT - 1024) {
-		const struct random_block *block;
-
 		/* The last packet is one of flow: what comes behind it the libipt engines leave out. */
 		if (flow->truth_count + 300 < steps && flow_happens(flow, &ip))
 			continue;
-		block = flow_block(flow, ip);
-		flow->times[flow->truth_count] = flow->clock;
-		flow->truth[flow->truth_count++] = flow_address(flow, ip);
-		flow->clock += 1 + flow->lengths[ip];
-		if (ip == block->last) {
-			ip = flow_branch(flow, block);
-			continue;
-		}
-		if (flow->ptwrite && !memcmp(flow->code + ip, random_ptwrite, sizeof(random_ptwrite)))
-			flow_ptwrite(flow, ip);
-		ip += flow->lengths[ip];
+		ip = flow_step(flow, ip);
 	}
 	flow_flush(flow);
 	flow->truth_count = flow->proven;
+}
+
+/* Runs it from ip, where packets are disabled, to where they are again; returns that. */
+static inline uint32_t random_flow_turn(struct random_flow *flow, uint32_t ip)
+{
+	flow->away = false;
+	flow_put_ip(flow, PTL_PT_MATCH_TIP_PGE, flow_address(flow, ip));
+	flow->enables++;
+	FLOW_PUT(flow, PTL_PT_TSC, .tsc = {++flow->clock});
+	while (!flow->away)
+		if (!flow_happens(flow, &ip))
+			ip = flow_step(flow, ip);
+	return ip;
 }
 
 /*
