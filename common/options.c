@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/nearest.h"
 #include "common/options_help.h"
 #include "common/version.h"
 
@@ -96,6 +97,32 @@ static bool matches_start(const struct ptl_option *option, const void *argument)
 static bool matches_letter(const struct ptl_option *option, const void *argument)
 {
 	return option->short_name == *(const char *)argument;
+}
+
+/* Matches none: it keeps the nearest of those that help shows. */
+static bool look_at_name(const struct ptl_option *option, const void *argument)
+{
+	if (option->help)
+		ptl_nearest_look(*(struct ptl_nearest *const *)argument, option->long_name);
+	return false;
+}
+
+/* The error in the chain, with the option that was meant, if one is near. */
+static int fail_no_option(const struct parse *parse, const struct name *name)
+{
+	char word[64];
+	struct ptl_nearest nearest = {.word = word}, *argument = &nearest;
+
+	snprintf(word, sizeof(word), "%.*s", (int)name->length, name->text);
+	/* Where it is short for several, the error has named them. */
+	if (!find(parse->line, matches_start, name, NULL))
+		find(parse->line, look_at_name, &argument, NULL);
+	ptl_message_error("%s", ptl_error_text());
+	if (nearest.best)
+		ptl_message_hint("--%s, or %s --help", nearest.best, parse->line->program);
+	else
+		ptl_message_hint("%s --help", parse->line->program);
+	return PTL_MISUSE;
 }
 
 /* The option of a full or abbreviated name; NULL, with the reason in the chain. */
@@ -217,7 +244,7 @@ static int take_long(struct parse *parse, const char *word)
 	char shown[64];
 
 	if (!option)
-		return fail_usage(parse, PTL_MISUSE);
+		return fail_no_option(parse, &name);
 	snprintf(shown, sizeof(shown), "--%s", option->long_name);
 	if (argument && !option->argument)
 		return fail_usage(parse, ptl_fail(PTL_MISUSE, "%s takes no argument", shown));

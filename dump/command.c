@@ -104,7 +104,7 @@ static const struct {
 	const char *what;
 	const char *hint;
 } strangers[] = {
-	{"PERFILE2", 8, "a perf.data file", "perf script, or record it with ptl-record"},
+	{"PERFILE2", 8, "a perf.data file", "ptl-relog perf.data -o trace.ptl    makes a trace of it"},
 	{"\x7f" "ELF", 4, "an ELF file: a program or a library, not a trace of one",
 	 "ptl-record -o out.ptl -- PROGRAM"},
 	{"\x02\x82\x02\x82\x02\x82\x02\x82", 8, "raw Intel PT",

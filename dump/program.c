@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/nearest.h"
 #include "dump/print_text.h"
 
 static int take_list_commands(void *target, const char *argument)
@@ -42,54 +43,20 @@ static const char *command_list(const struct dump_command *const *commands, stru
 	return dump_text_string(text);
 }
 
-#define WORD_MAX 16
-
-/* Levenshtein's distance; words beyond WORD_MAX letters are far from everything. */
-static size_t distance_of(const char *a, const char *b)
-{
-	const size_t a_length = strlen(a), b_length = strlen(b);
-	size_t row[WORD_MAX + 1];
-
-	if (a_length > WORD_MAX || b_length > WORD_MAX)
-		return WORD_MAX;
-	for (size_t j = 0; j <= b_length; j++)
-		row[j] = j;
-	for (size_t i = 0; i < a_length; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 0; j < b_length; j++) {
-			const size_t changed = diagonal + (a[i] != b[j]);
-			const size_t shorter = row[j] < row[j + 1] ? row[j] : row[j + 1];
-
-			diagonal = row[j + 1];
-			row[j + 1] = changed < shorter + 1 ? changed : shorter + 1;
-		}
-	}
-	return row[b_length];
-}
-
 static int fail_command(const struct dump_command *const *commands, const char *name)
 {
-	const struct dump_command *nearest = NULL;
-	size_t least = 3;
+	struct ptl_nearest nearest = {.word = name};
 
 	if (access(name, F_OK) == 0) {
 		ptl_message_error("'%s' is a file: a command was expected before it", name);
 		ptl_message_hint("ptl-dump info %s", name);
 		return PTL_EXIT_USAGE;
 	}
-	for (const struct dump_command *const *command = commands; *command; command++) {
-		const size_t distance = distance_of(name, (*command)->name);
-
-		if (distance < least) {
-			least = distance;
-			nearest = *command;
-		}
-	}
+	for (const struct dump_command *const *command = commands; *command; command++)
+		ptl_nearest_look(&nearest, (*command)->name);
 	ptl_message_error("there is no command '%s'", name);
-	if (nearest)
-		ptl_message_hint("ptl-dump %s", nearest->name);
+	if (nearest.best)
+		ptl_message_hint("ptl-dump %s", nearest.best);
 	else
 		ptl_message_hint("ptl-dump --help");
 	return PTL_EXIT_USAGE;

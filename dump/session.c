@@ -221,6 +221,15 @@ int dump_session_images(const struct dump_session *session, const struct ptl_tim
 
 void dump_session_note_nothing(const struct dump_session *session, const char *what)
 {
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+
+	if (machine->end_time > machine->start_time &&
+	    session->options->filter.first_time > machine->end_time) {
+		ptl_message_note("nothing of %s lies in the span of --time", session->path);
+		ptl_message_hint("a span within 0s..%.9fs",
+				 (double)(machine->end_time - machine->start_time) / 1e9);
+		return;
+	}
 	ptl_message_note("%s has no %s, or none of what was asked for", session->path, what);
 }
 

@@ -328,6 +328,7 @@ static int open_writer(struct ptl_relogger *relogger)
 		.threads = relogger->options.threads,
 		.memory_limit = relogger->options.memory_limit / 4,
 		.write_back = relogger->file.sync, /* it is synced before it gets its name */
+		.name = relogger->file.path,
 	};
 	int fd = relogger->fd;
 	int status;

@@ -297,7 +297,7 @@ int ptl_writer_close(struct ptl_writer *writer)
 	if (queue->first_status)
 		status = ptl_fail(queue->first_status, "%s", queue->first_text);
 	if (close(queue->output.fd) < 0 && !status)
-		status = ptl_fail_errno("cannot write the trace");
+		status = ptl_output_fail(&queue->output);
 	ptl_queue_free(queue);
 	free_writer(writer);
 	return status;

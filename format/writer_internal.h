@@ -28,6 +28,7 @@
 
 struct ptl_output {
 	int fd;
+	char *name; /* owned; NULL: unknown */
 	bool can_rewind; /* a regular file: a partial buffer can be cut off again */
 	uint64_t offset; /* bytes in the file */
 	uint64_t file_id;
@@ -40,8 +41,10 @@ struct ptl_output {
 	bool index_failed;  /* no memory for it: the file is closed without one */
 };
 
-/* minor: the minor version to state, if it is newer than ours. */
-int ptl_output_start(struct ptl_output *output, int fd, uint16_t minor);
+/* Of the options, name and minor: the minor version to state, if it is newer than ours. */
+int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_options *options);
+/* Of errno, with what is written. PTL_SYSTEM. */
+int ptl_output_fail(const struct ptl_output *output);
 /*
  * Writes one buffer: header, side area and payload are one piece of memory. PTL_SYSTEM: nothing or
  * a part was written.

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,23 +21,29 @@
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
 
+int ptl_output_fail(const struct ptl_output *output)
+{
+	return ptl_fail_errno("cannot write %s", output->name ? output->name : "the trace");
+}
+
 /* Writes as much as goes; *written says how much that was. */
-static int write_some(int fd, const uint8_t *data, size_t size, size_t *written)
+static int write_some(const struct ptl_output *output, const uint8_t *data, size_t size,
+		      size_t *written)
 {
 	for (*written = 0; *written < size;) {
-		const ssize_t n = write(fd, data + *written, size - *written);
+		const ssize_t n = write(output->fd, data + *written, size - *written);
 
 		if (n > 0) {
 			*written += (size_t)n;
 		} else if (n == 0) {
 			errno = EIO;
-			return ptl_fail_errno("cannot write the trace");
+			return ptl_output_fail(output);
 		} else if (errno == EAGAIN) {
-			struct pollfd wait = {.fd = fd, .events = POLLOUT};
+			struct pollfd wait = {.fd = output->fd, .events = POLLOUT};
 
 			poll(&wait, 1, -1);
 		} else if (errno != EINTR) {
-			return ptl_fail_errno("cannot write the trace");
+			return ptl_output_fail(output);
 		}
 	}
 	return 0;
@@ -56,7 +63,7 @@ static void start_write_back(struct ptl_output *output)
 static int append(struct ptl_output *output, const uint8_t *data, size_t size)
 {
 	size_t written;
-	const int status = write_some(output->fd, data, size, &written);
+	const int status = write_some(output, data, size, &written);
 
 	/* A part that stays is bytes of no buffer, which readers report; better to have none. */
 	if (status && written && output->can_rewind &&
@@ -68,7 +75,7 @@ static int append(struct ptl_output *output, const uint8_t *data, size_t size)
 	return status;
 }
 
-int ptl_output_start(struct ptl_output *output, int fd, uint16_t minor)
+int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_options *options)
 {
 	struct ptl_file_header header = {.major = PTL_VERSION_MAJOR, .minor = PTL_VERSION_MINOR};
 	uint8_t bytes[PTL_FILE_HEADER_SIZE];
@@ -76,21 +83,24 @@ int ptl_output_start(struct ptl_output *output, int fd, uint16_t minor)
 	struct stat info;
 	int status = ptl_guid_random(&header.id);
 
-	if (minor > header.minor)
-		header.minor = minor;
+	if (options->minor > header.minor)
+		header.minor = options->minor;
 	if (status)
 		return status;
-	if (fstat(fd, &info) < 0)
-		return ptl_fail_errno("cannot write the trace");
 	clock_gettime(CLOCK_REALTIME, &now);
 	header.wall_time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	*output = (struct ptl_output){
 		.fd = fd,
-		.can_rewind = S_ISREG(info.st_mode),
+		.name = options->name ? strdup(options->name) : NULL,
 		.file_id = ptl_load64(header.id.bytes),
 		.index_stream = PTL_INDEX_STREAM,
 		.index_end = PTL_FILE_HEADER_SIZE,
 	};
+	if (options->name && !output->name)
+		return ptl_fail_memory("file name", strlen(options->name));
+	if (fstat(fd, &info) < 0)
+		return ptl_output_fail(output);
+	output->can_rewind = S_ISREG(info.st_mode);
 	ptl_file_header_encode(&header, bytes);
 	return append(output, bytes, sizeof(bytes));
 }
@@ -219,6 +229,8 @@ void ptl_output_free(struct ptl_output *output)
 	for (size_t i = 0; i < output->index_count; i++)
 		ptl_bytes_free(&output->index[i]);
 	free(output->index);
+	free(output->name);
 	output->index = NULL;
+	output->name = NULL;
 	output->index_count = 0;
 }

@@ -272,8 +272,9 @@ int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_opt
 	queue->compressor = ptl_compressor_new(queue->level);
 	if (!queue->compressor)
 		return ptl_fail_memory("compression", 0);
-	status = ptl_output_start(&queue->output, fd, options->minor);
+	status = ptl_output_start(&queue->output, fd, options);
 	if (status) {
+		ptl_output_free(&queue->output);
 		ptl_compressor_free(queue->compressor);
 		return status;
 	}

@@ -210,6 +210,7 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 	const struct ptl_writer_options options = {
 		.level = settings->level,
 		.flush_interval = settings->flush_interval,
+		.name = path,
 		/* On one CPU a worker would only be in the way. */
 		.threads = ptl_cpu_count() > 1 ? 1 : 0,
 	};

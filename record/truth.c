@@ -19,7 +19,7 @@ struct record_truth {
 int record_truth_open(const char *path, bool force, const struct ptl_machine *machine,
 		      struct record_truth **truth)
 {
-	const struct ptl_writer_options options = {.level = 1};
+	const struct ptl_writer_options options = {.level = 1, .name = path};
 	struct record_truth *made = calloc(1, sizeof(*made));
 	int fd = -1, status;
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/message.h"
 #include "relog/follow.h"
 #include "relog/input_raw.h"
 #include "relog/perf/input.h"
@@ -116,12 +117,30 @@ static int add_raw(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
+/* Counts would be those of two runs. */
+static void warn_of_same(const struct relog_settings *settings, size_t number)
+{
+	struct stat info, other;
+
+	if (stat(settings->inputs[number], &info) < 0 || !S_ISREG(info.st_mode))
+		return;
+	for (size_t i = 0; i < number; i++)
+		if (stat(settings->inputs[i], &other) == 0 && info.st_dev == other.st_dev &&
+		    info.st_ino == other.st_ino) {
+			ptl_message_warning("%s is given twice: the output has everything in it twice",
+					    settings->inputs[number]);
+			return;
+		}
+}
+
 int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged)
 {
 	int status = settings->pt_count ? add_raw(settings, relogger) : 0;
 
-	for (size_t i = 0; !status && i < settings->input_count; i++)
+	for (size_t i = 0; !status && i < settings->input_count; i++) {
+		warn_of_same(settings, i);
 		status = add_file(settings, relogger, settings->inputs[i], damaged);
+	}
 	return status;
 }
 

@@ -89,7 +89,7 @@ int relog_spool_pipe(int pipe, bool follow, int *fd)
 
 int relog_spool_open(struct relog_spool *spool, enum ptl_hash_kind hash_kind)
 {
-	const struct ptl_writer_options options = {.threads = ptl_cpu_count() - 1};
+	const struct ptl_writer_options options = {.threads = ptl_cpu_count() - 1, .name = "a temporary file"};
 	int fd = -1;
 	int status;
 

@@ -51,6 +51,8 @@ refuses("a mode that is none", [*RAW, "--mode=16", "-o", "x"], 2,
 refuses("process id 0", [*RAW, "--pid=0", "-o", "x"], 2,
         ["ptl-relog: error: --pid: expected a process id from 1 to 1073737727, found '0'", HELP_HINT])
 refuses("an unknown option", ["--nonsense"], 2, ["ptl-relog: error: there is no option --nonsense", HELP_HINT])
+refuses("an option with a slip", ["--recompres9", "3"], 2,
+        ["ptl-relog: error: there is no option --recompres9", "  try: --recompress, or ptl-relog --help"])
 
 refuses("a map that is wrong", ["--pt", "good.pt", "--memory", "code", "--memory-map", "bad.map", "-o", "x"], 3,
         ["ptl-relog: error: bad.map:2:14: expected an offset in the memory file (decimal or 0x...), "
@@ -67,6 +69,13 @@ for arguments, missing in ((["absent.ptl"], "absent.ptl"),
     got = run(*arguments, "-o", "x")
     check(f"{missing} is not there", got.returncode == 4 and got.stdout == "" and missing in got.stderr and
           "No such file or directory" in got.stderr, got)
+refuses("an output that is full", ["-q", *RAW, "-o", "/dev/full"], 4,
+        ["ptl-relog: error: cannot write /dev/full: No space left on device"])
+got = run(*RAW, "-o", "once.ptl")
+check("raw input is made a trace", got.returncode == 0, got)
+got = run("once.ptl", "./once.ptl", "-o", "both.ptl")
+check("an input that is given twice is warned of", got.returncode == 0 and
+      got.stderr.startswith("ptl-relog: warning: ./once.ptl is given twice: the output has everything in it twice\n"), got)
 check("nothing was left behind", not [name for name in os.listdir(scratch) if name.startswith("x")],
       os.listdir(scratch))
 

@@ -244,6 +244,30 @@ static void errors(void **state)
 	}
 }
 
+static void meant(void **state)
+{
+	static const struct {
+		const char *words, *hint;
+	} cases[] = {
+		{"--levle block", "--level, or ptl-dump flow --help"},
+		{"--quite", "--quiet, or ptl-dump flow --help"},
+		{"--fagls=x", "--flags, or ptl-dump flow --help"},
+		{"--a", "ptl-dump flow --help"},
+		{"--abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
+		 "ptl-dump flow --help"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char expected[256];
+
+		parse_with(&line, cases[i].words);
+		assert_int_equal(run.status, PTL_MISUSE);
+		snprintf(expected, sizeof(expected), "\n  try: %s\n", cases[i].hint);
+		assert_non_null(strstr(run.err, expected));
+	}
+}
+
 static const struct ptl_option twins[] = {
 	{"time", 't', "TIME", "When", take_output, NULL},
 	{"timing", 0, "HOW", "How", take_level, NULL},
@@ -351,6 +375,7 @@ int main(void)
 		cmocka_unit_test(stop_at_operand),
 		cmocka_unit_test(choices),
 		cmocka_unit_test(errors),
+		cmocka_unit_test(meant),
 		cmocka_unit_test(ambiguous),
 		cmocka_unit_test(help),
 		cmocka_unit_test(version),

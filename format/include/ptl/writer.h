@@ -21,6 +21,7 @@ struct ptl_writer_options {
 	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
 	size_t memory_limit;   /* bytes of buffers under way; 0 means the default (64 MiB) */
 	bool write_back;       /* has the system write a file to disk as it grows, for who syncs it in the end */
+	const char *name;      /* what messages call the file ("cannot write NAME: ..."); NULL: the trace. Copied */
 	uint16_t minor;        /* minor version that what is copied into the file needs; 0: this writer's */
 };
 
