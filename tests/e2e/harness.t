@@ -52,6 +52,15 @@ expect hangs.t 1 1 0 1 <<'END'
 #!/bin/sh
 echo 1..1; echo ok 1 - a; sleep 60
 END
+# Signals that the caller ignores are not ignored by what is tested.
+trap '' INT QUIT HUP TERM
+for name in INT QUIT HUP TERM; do
+	expect "dies-of-$name.t" 0 1 0 1 <<END
+#!/bin/sh
+echo 1..1; kill -$name \$\$; echo ok 1 - lived
+END
+done
+trap - INT QUIT HUP TERM
 # What it leaves behind keeps its output open.
 expect leaves-a-child.t 1 0 0 0 <<'END'
 #!/bin/sh
