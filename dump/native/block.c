@@ -137,7 +137,7 @@ static int decode_next(struct native_code *code, uint64_t ip, unsigned mode, str
 static void add_kind(struct native_block *made, const struct ptl_instruction *instruction, uint64_t next)
 {
 	if (instruction->writes_cr3 && !made->paging)
-		made->paging = next;
+		made->paging = (uint32_t)(next - made->block.ip);
 	made->notable |= notable_of(instruction);
 	made->block.branch = instruction->branch;
 	made->block.target = instruction->direct ? instruction->target : 0;
@@ -223,26 +223,22 @@ static int grow(struct native_code *code)
 	return 0;
 }
 
+/* Keeps a block, with room for the lengths of a whole one; NULL without memory. */
 static struct native_block *insert(struct native_code *code, const struct native_block *made)
 {
+	const size_t lengths = made->whole ? made->block.instructions : 0;
 	struct native_block *block;
 	struct native_block **head;
 
 	if (code->block_count >= code->block_slots && grow(code) < 0)
 		return NULL;
-	block = native_arena_take(&code->arena, sizeof(*block));
+	block = native_arena_take(&code->arena, sizeof(*block) + lengths);
 	if (!block)
 		return NULL;
 	*block = *made;
 	block->self = &block->block;
-	block->alone.run = (struct ptl_run){
-		.blocks = &block->self,
-		.instructions = made->block.instructions,
-		.count = 1,
-		.branches = made->block.branch != PTL_BRANCH_NONE,
-	};
-	block->alone.pushes = &block->site;
-	block->alone.push_count = block->site != NULL;
+	if (lengths)
+		block->block.lengths = memcpy(block->lengths, code->lengths, lengths);
 	head = &code->blocks[native_slot(block->block.ip, code->block_slots)];
 	block->chain = *head;
 	*head = block;
@@ -281,24 +277,41 @@ static bool add_site(struct native_code *code, struct native_block *made)
 	return true;
 }
 
+const struct native_run *native_block_alone(struct native_code *code, const struct ptl_block *block)
+{
+	struct native_block *alone = (struct native_block *)native_block_of(block);
+
+	if (alone->alone)
+		return alone->alone;
+	alone->alone = native_arena_take(&code->arena, sizeof(*alone->alone));
+	if (!alone->alone)
+		return NULL;
+	*alone->alone = (struct native_run){
+		.run = {
+			.blocks = &alone->self,
+			.instructions = block->instructions,
+			.count = 1,
+			.branches = block->branch != PTL_BRANCH_NONE,
+		},
+		.pushes = &alone->site,
+		.push_count = alone->site != NULL,
+	};
+	return alone->alone;
+}
+
 static struct native_block *make_block(struct native_code *code, uint64_t ip, unsigned mode)
 {
 	struct native_block made = {
 		.block = {.ip = ip, .last_ip = ip, .image = PTL_NONE, .mode = (uint8_t)mode},
 		.whole = true,
 	};
-	uint8_t *lengths;
 
 	code->watch.met = false;
 	if (!walk(code, &made, ip, mode))
 		return NULL;
 	made.watched = code->watch.met;
-	lengths = native_arena_take(&code->arena, made.block.instructions);
-	if (!lengths || !keep_bytes(code, &made.block) || !add_site(code, &made))
+	if (!keep_bytes(code, &made.block) || !add_site(code, &made))
 		return NULL;
-	if (made.block.instructions)
-		memcpy(lengths, code->lengths, made.block.instructions);
-	made.block.lengths = lengths;
 	return insert(code, &made);
 }
 

@@ -39,7 +39,7 @@ static void find_again(struct native_decoder *decoder, uint64_t ip)
 
 void native_decoder_forget(struct native_decoder *decoder)
 {
-	uint64_t ip = decoder->node ? decoder->node->ip : 0;
+	uint64_t ip = decoder->node ? decoder->node->here.ip : 0;
 
 	native_output_flush(&decoder->out);
 	native_code_forget(decoder->code);
@@ -48,7 +48,7 @@ void native_decoder_forget(struct native_decoder *decoder)
 
 void native_decoder_change(struct native_decoder *decoder, const struct native_span *changes, size_t count)
 {
-	uint64_t ip = decoder->node ? decoder->node->ip : 0;
+	uint64_t ip = decoder->node ? decoder->node->here.ip : 0;
 
 	native_output_flush(&decoder->out);
 	if (native_code_change(decoder->code, changes, count))

@@ -95,6 +95,10 @@ bool native_strides_lane_begin(struct native_lane *lane)
 {
 	struct native_decoder *decoder = &lane->decoder;
 
+	if (!native_strides_open(&decoder->code->strides)) {
+		lane->refused = decoder->at + 1;
+		return false;
+	}
 	lane->clock = decoder->clock;
 	take_packets(lane);
 	lane->at = lane->blocks = lane->instructions = 0;

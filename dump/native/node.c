@@ -12,6 +12,7 @@
 #include "dump/native/word.h"
 
 #define FIRST_SLOTS (1u << 13)
+#define NODES_AT_ONCE 32
 
 static int grow_nodes(struct native_code *code)
 {
@@ -25,7 +26,7 @@ static int grow_nodes(struct native_code *code)
 
 		while (node) {
 			struct native_node *next = node->chain;
-			struct native_node **head = &nodes[native_slot(node->ip, slots)];
+			struct native_node **head = &nodes[native_slot(node->here.ip, slots)];
 
 			node->chain = *head;
 			*head = node;
@@ -73,12 +74,9 @@ static bool add_block(struct draft *draft, const struct ptl_block *block, uint64
 		if (draft->run.count < NATIVE_NODE_BLOCKS && draft->run.instructions < NATIVE_BLOCK_INSTRUCTIONS)
 			return false;
 		node->decision = NATIVE_CONTINUE;
-		node->next_ip[0] = *at;
 		return true;
 	}
 	node->decision = decisions[block->branch];
-	node->next_ip[0] = block->ip + block->size;
-	node->next_ip[1] = block->target;
 	return true;
 }
 
@@ -90,7 +88,7 @@ static int draft_node(struct native_code *code, struct draft *draft, uint64_t ip
 	draft->run = (struct ptl_run){0};
 	draft->push_count = 0;
 	draft->watched = false;
-	draft->node = (struct native_node){.ip = ip, .mode = (uint8_t)mode};
+	draft->node = (struct native_node){.here = {.ip = ip}, .mode = (uint8_t)mode};
 	while (!ended) {
 		struct native_block *block = native_block_get(code, at, mode);
 
@@ -125,8 +123,8 @@ static bool keep_run(struct native_code *code, struct draft *draft)
 	run->push_count = draft->push_count;
 	run->returns = draft->node.decision == NATIVE_RETURN;
 	if (draft->run.count == 1) {
-		run->run.blocks = native_block_of(draft->blocks[0])->alone.run.blocks;
-		run->pushes = native_block_of(draft->blocks[0])->alone.pushes;
+		run->run.blocks = &native_block_of(draft->blocks[0])->self;
+		run->pushes = &native_block_of(draft->blocks[0])->site;
 		return true;
 	}
 	memory = native_arena_take(&code->arena, blocks + pushes);
@@ -137,6 +135,21 @@ static bool keep_run(struct native_code *code, struct draft *draft)
 	return true;
 }
 
+/* Memory for a node, at the start of a cache line. */
+static struct native_node *take_node(struct native_code *code)
+{
+	if (!code->spare_node_count) {
+		char *memory = native_arena_take(&code->arena, NODES_AT_ONCE * sizeof(struct native_node) + NATIVE_LINE);
+
+		if (!memory)
+			return NULL;
+		code->spare_nodes = (struct native_node *)(memory + (-(uintptr_t)memory & (NATIVE_LINE - 1)));
+		code->spare_node_count = NODES_AT_ONCE;
+	}
+	code->spare_node_count--;
+	return code->spare_nodes++;
+}
+
 static struct native_node *make_node(struct native_code *code, uint64_t ip, unsigned mode)
 {
 	struct draft draft;
@@ -144,11 +157,11 @@ static struct native_node *make_node(struct native_code *code, uint64_t ip, unsi
 
 	if (draft_node(code, &draft, ip, mode) < 0)
 		return NULL;
-	node = native_arena_take(&code->arena, sizeof(*node));
+	node = take_node(code);
 	if (!node || !keep_run(code, &draft))
 		return NULL;
 	*node = draft.node;
-	node->here = (struct native_site){ip, node};
+	node->here.node = node;
 	if (draft.watched)
 		native_watch_node(code, node);
 	return node;
@@ -159,7 +172,7 @@ static struct native_node *renew_node(struct native_code *code, struct native_no
 {
 	struct draft draft;
 
-	if (draft_node(code, &draft, node->ip, node->mode) < 0 || !keep_run(code, &draft))
+	if (draft_node(code, &draft, node->here.ip, node->mode) < 0 || !keep_run(code, &draft))
 		return NULL;
 	draft.node.chain = node->chain;
 	draft.node.here = node->here;
@@ -176,7 +189,7 @@ struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsig
 	struct native_node *node = code->nodes[native_slot(ip, code->node_slots)];
 	struct native_node **head;
 
-	while (node && (node->ip != ip || node->mode != mode))
+	while (node && (node->here.ip != ip || node->mode != mode))
 		node = node->chain;
 	if (node)
 		return node->stub ? renew_node(code, node) : node;
@@ -192,10 +205,22 @@ struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsig
 	return node;
 }
 
+/* Where a CONDITIONAL or CONTINUE leads. */
+static uint64_t next_ip(const struct native_node *node, unsigned taken)
+{
+	const struct ptl_run *run = &node->run.run;
+	const struct ptl_block *last;
+
+	if (node->stub)
+		return node->here.ip;
+	last = run->blocks[run->count - 1];
+	return taken || node->decision == NATIVE_CONTINUE ? last->target : last->ip + last->size;
+}
+
 struct native_node *native_node_link(struct native_code *code, struct native_node *node, unsigned taken)
 {
 	bool stub = node->stub;
-	struct native_node *next = native_node_get(code, node->next_ip[taken], node->mode);
+	struct native_node *next = native_node_get(code, next_ip(node, taken), node->mode);
 
 	if (!stub)
 		node->next[taken] = next;
@@ -205,13 +230,12 @@ struct native_node *native_node_link(struct native_code *code, struct native_nod
 /* What code->tables holds. */
 struct tables {
 	struct native_memo memo[1u << NATIVE_MEMO_SHIFT];
-	struct native_stride strides[1u << NATIVE_STRIDE_SHIFT];
 	struct native_target targets[1u << NATIVE_TARGET_SHIFT];
 	struct native_node *nodes[FIRST_SLOTS];
 	struct native_block *blocks[FIRST_SLOTS];
 	/* What arenas begin with: no page faults of their own. */
-	_Alignas(16) uint8_t first_arena[128 << 10];
-	_Alignas(16) uint8_t first_ways[192 << 10];
+	_Alignas(NATIVE_LINE) uint8_t first_arena[1088 << 10];
+	_Alignas(NATIVE_LINE) uint8_t first_ways[256 << 10];
 };
 
 _Static_assert(sizeof(struct tables) <= NATIVE_HUGE_PAGE, "one page fault");
@@ -241,7 +265,6 @@ int native_code_open(struct native_code *code, struct native_source source)
 	code->blocks = tables->blocks;
 	code->memo = tables->memo;
 	code->targets = tables->targets;
-	code->strides.table = tables->strides;
 	native_arena_lend(&code->arena, tables->first_arena, sizeof(tables->first_arena));
 	native_arena_lend(&code->ways, tables->first_ways, sizeof(tables->first_ways));
 	native_words_start(&code->words);
@@ -277,6 +300,7 @@ void native_code_forget(struct native_code *code)
 	native_leaps_forget(&code->leaps);
 	native_words_forget(&code->words, &code->retired);
 	code->node_count = 0;
+	code->spare_node_count = 0;
 	code->block_count = 0;
 	code->range = (struct native_range){.first = 1};
 }

@@ -60,27 +60,32 @@ struct native_run {
 
 /*
  * All code from an address to the first place where a packet decides what comes next: direct jumps and
- * calls are followed. Nodes never change, but for their links.
+ * calls are followed. Nodes never change, but for their links. One takes two cache lines; packets with an address need
+ * only the first.
  */
 struct native_node {
 	struct native_run run;
-	uint64_t ip;
-	struct native_node *next[2]; /* of CONDITIONAL: not taken, taken; of CONTINUE: [0]; NULL: not made yet */
 	uint64_t out_ip; /* the last TIP.PGD here led to this address, */
 	uint64_t out_resume; /* from which flow comes back here if nothing was missed: see native_resume_ip */
 	uint8_t decision; /* enum native_decision */
 	uint8_t mode;
 	bool out_known;   /* and so left the node at its end */
 	uint8_t notable;  /* of all blocks: see block.h */
-	bool stub;        /* forgotten: leads to itself by next_ip[0], and is made again when that is followed */
-	uint64_t next_ip[2];
+	bool stub;        /* forgotten: has no blocks, leads to itself, and is made again when that is followed */
+
+	struct native_site here;     /* its address, also as one to return to */
+	struct native_node *next[2]; /* of CONDITIONAL: not taken, taken; of CONTINUE: [0]; NULL: not made yet */
+	struct native_node *chain;   /* in the table */
 	uint64_t stop_ip;
-	struct native_node *chain; /* in the table */
-	struct native_site here;   /* to return to */
-	uint32_t state;            /* id, see stride.h; 0: it has none */
-	uint32_t forgotten;        /* how often it was */
-	uint64_t pages;            /* of watched code that it is made of: see native_page_bit */
+	uint64_t pages;              /* of watched code that it is made of: see native_page_bit */
+	uint32_t state;              /* id, see stride.h; 0: it has none */
+	uint32_t forgotten;          /* how often it was */
 };
+
+#define NATIVE_LINE 64 /* bytes of a cache line */
+
+_Static_assert(sizeof(struct native_node) == 2 * NATIVE_LINE && offsetof(struct native_node, here) == NATIVE_LINE,
+	       "two cache lines");
 
 /* The longest chain of blocks in one node, so that endless loops of direct jumps end. */
 #define NATIVE_NODE_BLOCKS 64
@@ -122,7 +127,7 @@ static inline unsigned native_memo_used(const struct native_memo *memo)
 	return (unsigned)(memo->way >> 56);
 }
 
-#define NATIVE_MEMO_SHIFT 15 /* log2 of the table's entries */
+#define NATIVE_MEMO_SHIFT 14 /* log2 of the table's entries */
 #define NATIVE_MEMO_BITS 7
 /* Where an indirect branch leads: direct-mapped, by address. */
 #define NATIVE_TARGET_SHIFT 12
@@ -169,7 +174,7 @@ struct native_state {
 
 /* For views that only count: see stride.h. */
 struct native_strides {
-	struct native_stride *table; /* direct-mapped */
+	struct native_stride *table; /* direct-mapped; NULL: not needed yet */
 	struct native_state *states; /* by native_state_index */
 	uint32_t state_count;
 	uint32_t state_capacity;
@@ -271,6 +276,8 @@ struct native_code {
 	struct native_range range; /* the last one found */
 	struct native_arena arena; /* blocks, nodes, runs, sites: all go at once */
 	struct native_node **nodes; /* table by address */
+	struct native_node *spare_nodes; /* memory of the arena for the next ones */
+	size_t spare_node_count;
 	size_t node_count;
 	size_t node_slots;
 	struct native_block **blocks;
@@ -278,7 +285,7 @@ struct native_code {
 	size_t block_slots;
 	struct native_memo *memo;
 	struct native_target *targets;
-	void *tables; /* native_pages: memo, targets, strides' table, and at first nodes and blocks */
+	void *tables; /* native_pages: memo, targets, and at first nodes and blocks */
 	struct native_arena ways;    /* of the memo: they go at once too, and may go alone */
 	struct native_strides strides;
 	struct native_watch watch;

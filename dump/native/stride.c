@@ -20,6 +20,16 @@ _Static_assert(NATIVE_STATE_FACTOR * NATIVE_STATE_INVERSE == 1, "numbers come ba
 void native_strides_close(struct native_strides *strides)
 {
 	free(strides->states);
+	native_pages_free(strides->table, NATIVE_HUGE_PAGE);
+}
+
+bool native_strides_open(struct native_strides *strides)
+{
+	_Static_assert(sizeof(*strides->table) << NATIVE_STRIDE_SHIFT <= NATIVE_HUGE_PAGE, "one page fault");
+
+	if (!strides->table)
+		strides->table = native_pages_take(NATIVE_HUGE_PAGE);
+	return strides->table;
 }
 
 void native_strides_forget(struct native_strides *strides)

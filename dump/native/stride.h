@@ -9,6 +9,8 @@
 #define NATIVE_STRIDE_BLOCKS(sums) ((sums) >> 6 & 511)
 #define NATIVE_STRIDE_INSTRUCTIONS(sums) ((sums) >> 15 & 32767)
 
+/* Makes the table where there is none yet. False without memory. */
+bool native_strides_open(struct native_strides *strides);
 void native_strides_close(struct native_strides *strides);
 void native_strides_forget(struct native_strides *strides);
 

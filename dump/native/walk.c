@@ -83,7 +83,7 @@ static struct native_node *settle(struct native_decoder *decoder)
 		if (node->decision > NATIVE_CONTINUE) {
 			dead_end(decoder, node);
 		} else if (i == NATIVE_LOOP_NODES) {
-			native_gap(decoder, PTL_GAP_MISMATCH, node->ip);
+			native_gap(decoder, PTL_GAP_MISMATCH, node->here.ip);
 		} else {
 			i -= node->stub;
 			native_leave(decoder, node);
@@ -98,7 +98,7 @@ static void mismatch(struct native_decoder *decoder, const struct native_node *n
 {
 	const struct ptl_run *run = &node->run.run;
 	/* Without blocks: the code was changed under TNT bits that waited for a TIP. */
-	const uint64_t from = run->count ? run->blocks[run->count - 1]->last_ip : node->ip;
+	const uint64_t from = run->count ? run->blocks[run->count - 1]->last_ip : node->here.ip;
 
 	native_leave(decoder, node);
 	native_gap(decoder, PTL_GAP_MISMATCH, from);
@@ -281,6 +281,16 @@ void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 	enter(decoder, native_target_get(decoder->code, ip, decoder->mode));
 }
 
+/* Gives out one block; false without memory. */
+static bool leave_block(struct native_decoder *decoder, const struct ptl_block *block)
+{
+	const struct native_run *run = native_block_alone(decoder->code, block);
+
+	if (run)
+		native_output_run(&decoder->out, run);
+	return run;
+}
+
 /* Gives out the node's blocks below `count` whole, and of the next one the part before ip. */
 static bool leave_part(struct native_decoder *decoder, const struct native_node *node, uint32_t count, uint64_t ip)
 {
@@ -293,14 +303,12 @@ static bool leave_part(struct native_decoder *decoder, const struct native_node 
 		return true;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		native_output_run(&decoder->out, &native_block_of(blocks[i])->alone);
+		if (!leave_block(decoder, blocks[i]))
+			return false;
 	if (blocks[count]->ip == ip)
 		return true;
 	part = native_block_part(decoder->code, blocks[count], blocks[count]->ip, ip);
-	if (!part)
-		return false;
-	native_output_run(&decoder->out, &native_block_of(part)->alone);
-	return true;
+	return part && leave_block(decoder, part);
 }
 
 static bool starts_instruction(const struct ptl_block *block, uint64_t ip)
@@ -411,10 +419,10 @@ static int walk_out_in(struct native_decoder *decoder, struct native_node *node,
 {
 	for (uint32_t i = 0; i < node->run.run.count; i++) {
 		const struct ptl_block *block = node->run.run.blocks[i];
-		uint64_t paging = has_ip ? 0 : native_block_of(block)->paging;
+		uint32_t paging = has_ip ? 0 : native_block_of(block)->paging;
 
-		if (paging && paging != block->ip + block->size)
-			return leave_part(decoder, node, i, paging) ? 1 : -1;
+		if (paging && paging != block->size)
+			return leave_part(decoder, node, i, block->ip + paging) ? 1 : -1;
 		if (!paging && !leads_out(block, has_ip, ip))
 			continue;
 		if (i + 1 == node->run.run.count) {

@@ -148,11 +148,9 @@ static void make_stub(struct native_node *node)
 {
 	*node = (struct native_node){
 		.run = {.run = {.blocks = node->run.run.blocks}, .pushes = node->run.pushes},
-		.ip = node->ip,
 		.decision = NATIVE_CONTINUE,
 		.mode = node->mode,
 		.stub = true,
-		.next_ip = {node->ip},
 		.chain = node->chain,
 		.here = node->here,
 		.state = node->state,
