@@ -36,8 +36,10 @@ void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *p
 	if (ptl_pt_decode_inline(bytes, size, &context, &packet) < 0 || packet.kind != PTL_PT_PSB)
 		return;
 	psb_plus->size = packet.size;
-	while (ptl_pt_decode_inline(bytes + psb_plus->size, size - psb_plus->size, &context,
-				    &packet) > 0) {
+	for (;;) {
+		psb_plus->size += ptl_pt_padding(bytes + psb_plus->size, size - psb_plus->size);
+		if (ptl_pt_decode_inline(bytes + psb_plus->size, size - psb_plus->size, &context, &packet) <= 0)
+			return;
 		if (packet.kind == PTL_PT_PSBEND) {
 			psb_plus->size += packet.size;
 			psb_plus->complete = true;

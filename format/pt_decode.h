@@ -23,6 +23,23 @@ static inline unsigned ptl_pt_top_bit(uint64_t value)
 	return 63 - (unsigned)__builtin_clzll(value);
 }
 
+/* How many PAD packets stand at data, outside of a block: CPUs put many into PSB+. */
+static inline size_t ptl_pt_padding(const uint8_t *data, size_t size)
+{
+	size_t count = 0;
+
+	while (size - count >= 8) {
+		const uint64_t word = ptl_load64(data + count);
+
+		if (word)
+			return count + (size_t)__builtin_ctzll(word) / 8;
+		count += 8;
+	}
+	while (count < size && !data[count])
+		count++;
+	return count;
+}
+
 /* TIP, TIP.PGE, TIP.PGD or FUP, as kind says. */
 static inline int ptl_pt_decode_ip(const uint8_t *data, size_t size, enum ptl_pt_kind kind,
 				   struct ptl_pt_packet *packet)

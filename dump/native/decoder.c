@@ -63,6 +63,13 @@ static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_p
 				    (size_t)(decoder->end - decoder->at) - packet->size);
 }
 
+/* False at the end. */
+static bool pass_padding(struct native_decoder *decoder)
+{
+	decoder->at += ptl_pt_padding(decoder->at, (size_t)(decoder->end - decoder->at));
+	return decoder->at < decoder->end;
+}
+
 /* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
 static bool read_header(struct native_decoder *decoder)
 {
@@ -73,7 +80,7 @@ static bool read_header(struct native_decoder *decoder)
 	decoder->last_ip = 0;
 	decoder->context = (struct ptl_pt_context){0};
 	/* An overflow ends it too. */
-	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && decoder->at < decoder->end) {
+	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && pass_padding(decoder)) {
 		int size = native_read(decoder, decoder->at, &decoder->context, &packet);
 
 		if (size < 0 || ((within || !is_early(decoder, &packet)) &&
@@ -147,12 +154,8 @@ bool native_decoder_read(struct native_decoder *decoder, const struct native_lan
 		more = read_some(decoder, lane, &ready);
 	if (ready)
 		return true;
-	while (more && decoder->at < decoder->end) {
-		if (*decoder->at)
-			more = read_packet(decoder);
-		else
-			decoder->at++;
-	}
+	while (more && pass_padding(decoder))
+		more = read_packet(decoder);
 	return false;
 }
 
