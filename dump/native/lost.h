@@ -12,6 +12,12 @@
  */
 void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from);
 
+/* The packet at hand cannot be here: a gap. */
+static inline void native_damage(struct native_decoder *decoder)
+{
+	native_gap(decoder, PTL_GAP_PACKET, 0);
+}
+
 /* Ends the segment's flow with a gap, for bytes that are no packets: what the next IP is relative to is not known. */
 void native_end(struct native_decoder *decoder, enum ptl_gap_cause cause);
 

@@ -13,10 +13,4 @@ void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *p
  */
 bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start);
 
-/*
- * Where flow goes on if nothing was missed: a call that leaves what is traced comes back behind itself, any other
- * branch where it went. 0: unknown.
- */
-uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip);
-
 #endif

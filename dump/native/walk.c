@@ -2,9 +2,9 @@
 /* Moves through code as the packets say, and gives out what was executed. */
 #include "dump/native/walk.h"
 
+#include "dump/native/address.h"
 #include "dump/native/block.h"
 #include "dump/native/inherit.h"
-#include "dump/native/packet.h"
 
 static void fail_memory(struct native_decoder *decoder)
 {
