@@ -252,7 +252,11 @@ static int load_statement(struct rules_run *run, const struct rules_image *image
 {
 	struct rules_scope_of scope = statement_scope(run, pid);
 	struct rules_spec spec = {.at = image->at, .pid = pid, .time = time};
+	size_t index = 0;
 
+	for (const struct rules_image *other = run->rules->images; other != image; other = other->next)
+		index++;
+	run->images->loaded[index] = true;
 	return load(run, &scope, &image->body, &spec, opcode);
 }
 
@@ -620,10 +624,14 @@ int rules_images_new(struct rules_run *run, struct rules_images **result)
 		return ptl_fail_memory("images", sizeof(*images));
 	*result = images;
 	images->tracks_backing = run->needs_state;
+	for (const struct rules_image *image = run->rules->images; image; image = image->next)
+		images->statement_count++;
+	images->loaded = calloc(images->statement_count + 1, sizeof(*images->loaded));
+	if (!images->loaded)
+		return ptl_fail_memory("images", images->statement_count);
 	for (const struct rules_image *image = run->rules->images; !status && image; image = image->next) {
 		struct rules_due due = {.kind = RULES_DUE_LOAD, .image = image, .pid = PTL_NO_ID};
 
-		images->statement_count++;
 		if (image->body.load == RULES_LOAD_TIME) {
 			due.time = rules_moment_time(run, &image->body.load_time);
 			status = add_due(images, &due);
@@ -645,5 +653,6 @@ void rules_images_free(struct rules_images *images)
 	ptl_byte_map_free(&images->tables);
 	free(images->hashes);
 	free(images->due);
+	free(images->loaded);
 	free(images);
 }

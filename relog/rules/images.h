@@ -77,6 +77,7 @@ struct rules_images {
 	struct rules_due *due;	    /* in order of time, from due_first on */
 	size_t due_first, due_count;
 	size_t statement_count;
+	bool *loaded; /* by image statement: it was, somewhere */
 	struct ptl_byte_map tables; /* symbol tables that were made: index in hashes */
 	uint8_t (*hashes)[PTL_HASH_SIZE + 1];
 	size_t hash_count;

@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "relog/rules/edit.h"
 #include "relog/rules/glob.h"
+#include "relog/rules/images.h"
 
 /* ---- start and end ----------------------------------------------------------------------- */
 
@@ -112,6 +113,11 @@ void rules_run_free(struct rules_run *run)
 uint64_t rules_run_matches(const struct rules_run *run, size_t rule)
 {
 	return run->matches[rule];
+}
+
+bool rules_run_loaded(const struct rules_run *run, size_t image)
+{
+	return run->images && run->images->loaded[image];
 }
 
 /* ---- renames ----------------------------------------------------------------------------- */

@@ -51,5 +51,7 @@ void rules_run_free(struct rules_run *run);
 
 /* How many events the rule with this index was applied to. */
 uint64_t rules_run_matches(const struct rules_run *run, size_t rule);
+/* Whether the image statement at this place of the file's list was loaded in any process. */
+bool rules_run_loaded(const struct rules_run *run, size_t image);
 
 #endif

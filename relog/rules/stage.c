@@ -149,6 +149,16 @@ static int event(void *context, struct ptl_relogger *relogger, struct ptl_trace_
 			       ptl_event_record(event));
 }
 
+static void warn_of_unloaded(const struct stage *stage)
+{
+	const struct rules_image *image = stage->rules.images;
+
+	for (size_t i = 0; image; i++, image = image->next)
+		if (!rules_run_loaded(stage->run, i))
+			ptl_message_warning("%s:%u:%u: this image was loaded in no process", stage->rules.name,
+					    image->at.line, image->at.column);
+}
+
 static int end(void *context, struct ptl_relogger *relogger)
 {
 	struct stage *stage = context;
@@ -159,6 +169,8 @@ static int end(void *context, struct ptl_relogger *relogger)
 		if (!rules_run_matches(stage->run, rule->index))
 			ptl_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name,
 					    rule->at.line, rule->at.column);
+	if (!status)
+		warn_of_unloaded(stage);
 	return status;
 }
 

@@ -251,6 +251,11 @@ got = run(RELOG, "-f", "silent.ptl", "--rules", "useless.rules", "-o", "useless.
 check("a rule that matches nothing is warned of", got.returncode == 0 and
       "useless.rules:1:4: this rule matched no event" in got.stderr, got.stderr)
 check("and changes nothing", content("silent.ptl") == content("useless.ptl"))
+write("nowhere.rules", 'image process "plugin_hots" { path = "x"; base = 4096; size = 16; }\n'
+      'image process "plugin_host" { path = "x"; base = 4096; size = 16; }\n')
+got = run(RELOG, "-f", "silent.ptl", "--rules", "nowhere.rules", "-o", "nowhere.ptl")
+check("an image that no process has is warned of", got.returncode == 0 and
+      "nowhere.rules:1:7: this image was loaded in no process" in got.stderr and ":2:" not in got.stderr, got.stderr)
 got = run(RELOG, "-q", "-f", "silent.ptl", "--rules", "useless.rules", "-o", "useless.rules")
 check("a rule file is not the output", got.returncode == 2, got.returncode, got.stderr)
 got = run(RELOG, "-q", "-f", "silent.ptl", "--replace", "-o", "x.ptl")
