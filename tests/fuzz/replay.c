@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@
 #define INPUT_LIMIT ((size_t)64 << 20)
 #define DAMAGE_LIMIT 4096 /* larger inputs are not damaged byte by byte */
 #define SECONDS_FOR_DAMAGE 5
-#define SECONDS_FOR_ONE 20 /* a single run that takes longer hangs */
+#define SECONDS_FOR_ONE 20 /* a single run that takes more CPU time hangs; one that waits for ever ends with tests/tap's time */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
@@ -74,9 +75,9 @@ static void run_one(const uint8_t *data, size_t size)
 		abort();
 	if (size)
 		memcpy(copy, data, size);
-	alarm(SECONDS_FOR_ONE);
+	setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = SECONDS_FOR_ONE}}, NULL);
 	(void)LLVMFuzzerTestOneInput(size ? copy : copy + 1, size);
-	alarm(0);
+	setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
 	free(copy);
 }
 
@@ -238,7 +239,7 @@ static bool expand(unsigned number, const char *path)
 
 int main(int argc, char **argv)
 {
-	static const int deaths[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+	static const int deaths[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF};
 	struct stat info;
 
 	if (argc == 4 && strcmp(argv[1], "--expand") == 0) {
@@ -252,7 +253,7 @@ int main(int argc, char **argv)
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(report_death);
 	for (size_t i = 0; i < sizeof(deaths) / sizeof(deaths[0]); i++)
-		if (!__sanitizer_set_death_callback || deaths[i] == SIGALRM || deaths[i] == SIGABRT)
+		if (!__sanitizer_set_death_callback || deaths[i] == SIGPROF || deaths[i] == SIGABRT)
 			signal(deaths[i], on_signal);
 	if (S_ISDIR(info.st_mode))
 		return for_each_file(argv[1], true, replay) != 0;
