@@ -199,6 +199,15 @@ static struct ptl_segment_part *make_parts(struct ptl_segment_list *list, size_t
 	return made->parts;
 }
 
+/* Those made last are of no segment in the list. */
+static void drop_parts(struct ptl_segment_list *list)
+{
+	struct ptl_segment_parts *dropped = list->parts;
+
+	list->parts = dropped->next;
+	free(dropped);
+}
+
 /* Cuts the segment at context switches and adds those parts that are selected. */
 static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct ptl_segment *whole,
 		      struct ptl_segment_list *list, size_t *capacity)
@@ -207,6 +216,7 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 	struct ptl_segment placed = *whole;
 	uint64_t known = whole->order_time;
 	struct ptl_segment_part *parts = NULL;
+	bool wanted = false;
 	int status;
 
 	/* Without a time of its own, the last one known. */
@@ -237,11 +247,15 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 			parts[i] = (struct ptl_segment_part){part.skip, part.code_time, part.process, part.unknown,
 							     part.ends_disabled};
 		}
-		part.before = parts;
+		part.before = i ? parts : NULL;
 		part.before_count = i;
-		if (is_selected(source->selection, part.pid, part.tid, part.cpu) && in_window(source->selection, &part))
+		if (is_selected(source->selection, part.pid, part.tid, part.cpu) && in_window(source->selection, &part)) {
+			wanted |= i > 0;
 			status = add_segment(list, capacity, &part);
+		}
 	}
+	if (parts && !wanted)
+		drop_parts(list);
 	ptl_segment_pieces_free(&found);
 	return status;
 }
