@@ -75,8 +75,9 @@ static void sip_round(uint64_t v[4])
 }
 
 /* SipHash-1-3 (Aumasson, Bernstein): made for tables whose keys come from strangers. */
-static uint64_t hash_bytes(const uint8_t *data, size_t size)
+uint64_t ptl_hash_bytes(const void *key, size_t size)
 {
+	const uint8_t *data = key;
 	uint64_t v[4], last = (uint64_t)size << 56;
 	size_t at = 0;
 
@@ -240,7 +241,7 @@ uint64_t *ptl_byte_map_get(const struct ptl_byte_map *map, const void *key, size
 
 	if (!map->capacity)
 		return NULL;
-	at = find_bytes(map, hash_bytes(key, size), key, size);
+	at = find_bytes(map, ptl_hash_bytes(key, size), key, size);
 	return map->slots[at].key ? &map->slots[at].value : NULL;
 }
 
@@ -265,7 +266,7 @@ static int grow_bytes(struct ptl_byte_map *map)
 
 int ptl_byte_map_put(struct ptl_byte_map *map, const void *key, size_t size, uint64_t value)
 {
-	const uint64_t hash = hash_bytes(key, size);
+	const uint64_t hash = ptl_hash_bytes(key, size);
 	uint8_t *copy;
 
 	if (map->capacity) {

@@ -39,4 +39,7 @@ void ptl_byte_map_free(struct ptl_byte_map *map);
 uint64_t *ptl_byte_map_get(const struct ptl_byte_map *map, const void *key, size_t size);
 int ptl_byte_map_put(struct ptl_byte_map *map, const void *key, size_t size, uint64_t value);
 
+/* The hash that byte strings have in this process. */
+uint64_t ptl_hash_bytes(const void *key, size_t size);
+
 #endif

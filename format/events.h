@@ -42,6 +42,11 @@ struct ptl_event_context {
 	uint32_t tid;
 };
 
+/* Guesses, by a hash: numbers plus one, or 0. Threads and kinds of events come again soon. */
+struct ptl_event_guesses {
+	uint32_t descriptors[PTL_RECENT_DESCRIPTORS], contexts[PTL_RECENT_CONTEXTS];
+};
+
 /* Events on their way into one buffer. Zero-initialised is empty. */
 struct ptl_event_batch {
 	struct ptl_event_row *rows;
@@ -53,8 +58,7 @@ struct ptl_event_batch {
 	struct ptl_guid *guids;
 	size_t guid_count;
 	struct ptl_byte_map descriptor_map, context_map, guid_map;
-	/* Guesses, by a hash: numbers plus one, or 0. Threads and kinds of events come again soon. */
-	uint32_t recent_descriptors[PTL_RECENT_DESCRIPTORS], recent_contexts[PTL_RECENT_CONTEXTS];
+	struct ptl_event_guesses *guesses; /* once there is an event: most streams of very many wait for one */
 	struct ptl_bytes payloads;
 	struct ptl_bytes extras;
 	size_t extra_count;

@@ -86,7 +86,7 @@ static void descriptor_key(const struct ptl_descriptor *descriptor,
 static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct ptl_event *event)
 {
 	const struct ptl_descriptor *descriptor = &event->descriptor;
-	uint32_t *recent = &batch->recent_descriptors[mix(
+	uint32_t *recent = &batch->guesses->descriptors[mix(
 		ptl_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 32 ^
 			(uint64_t)descriptor->version << 16 ^ (uint64_t)descriptor->level << 8 ^ descriptor->opcode ^
 			descriptor->keyword,
@@ -117,7 +117,7 @@ static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct pt
 static uint32_t intern_context(struct ptl_event_batch *batch, const struct ptl_event *event)
 {
 	const struct ptl_event_context context = {event->cpu, event->pid, event->tid};
-	uint32_t *recent = &batch->recent_contexts[mix((uint64_t)context.tid << 32 ^ context.pid ^
+	uint32_t *recent = &batch->guesses->contexts[mix((uint64_t)context.tid << 32 ^ context.pid ^
 							       (uint64_t)context.cpu << 20,
 						       PTL_RECENT_CONTEXTS)];
 	uint32_t number;
@@ -197,6 +197,10 @@ int ptl_event_batch_add(struct ptl_event_batch *batch, const struct ptl_event *e
 
 	if (status)
 		return status;
+	if (!batch->guesses)
+		batch->guesses = calloc(1, sizeof(*batch->guesses));
+	if (!batch->guesses)
+		return ptl_fail_memory("an event", sizeof(*batch->guesses));
 	row.descriptor = intern_descriptor(batch, event);
 	row.context = intern_context(batch, event);
 	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
@@ -428,6 +432,7 @@ void ptl_event_batch_free(struct ptl_event_batch *batch)
 	free(batch->descriptors);
 	free(batch->contexts);
 	free(batch->guids);
+	free(batch->guesses);
 	ptl_byte_map_free(&batch->descriptor_map);
 	ptl_byte_map_free(&batch->context_map);
 	ptl_byte_map_free(&batch->guid_map);

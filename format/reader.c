@@ -143,13 +143,12 @@ static void free_trace(struct ptl_trace *trace)
 		free(trace->streams[i].entries);
 		free(trace->streams[i].psbs);
 	}
-	for (size_t i = 0; i < trace->blob_count; i++)
-		free(trace->blobs[i].pieces);
 	free(trace->streams);
 	free(trace->blobs);
+	free(trace->blob_parts);
 	free(trace->entries);
 	ptl_hash_map_free(&trace->stream_map);
-	ptl_byte_map_free(&trace->blob_map);
+	ptl_row_index_free(&trace->blob_index);
 	ptl_metadata_free(trace);
 	ptl_damage_free(trace);
 	ptl_loaders_free(trace);

@@ -20,9 +20,10 @@ bool ptl_find_trailer(struct ptl_trace *trace, struct ptl_trailer *trailer, int 
 }
 
 /*
- * Appends the payload of the INDEX buffer at *offset to out, and moves *offset behind the buffer.
+ * Puts the payload of the INDEX buffer at *offset into out, and moves *offset behind the buffer. before: bytes of all
+ * payloads before it.
  */
-static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequence,
+static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequence, uint64_t before,
 		      struct ptl_bytes *out)
 {
 	const uint64_t limit = trace->size - PTL_TRAILER_SIZE;
@@ -43,7 +44,7 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
 		return ptl_fail(PTL_CORRUPT, "buffer %llu of the index is damaged",
 				(unsigned long long)sequence);
 	/* An index repeats headers and side areas, so it cannot be larger than the file by much. */
-	if (header.raw_size > 2 * trace->size - out->size)
+	if (before > 2 * trace->size || header.raw_size > 2 * trace->size - before)
 		return ptl_fail(PTL_CORRUPT, "the index is too large");
 	entry = (struct ptl_entry){.buffer = {.stream = {.id = header.stream},
 					      .sequence = sequence,
@@ -53,6 +54,7 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
 					      .codec = header.codec},
 				   .checksum = header.payload_checksum,
 				   .side_size = header.side_size};
+	out->size = 0;
 	place = ptl_bytes_grow(out, header.raw_size);
 	if (!place && header.raw_size)
 		return ptl_fail_memory("the index", header.raw_size);
@@ -99,33 +101,45 @@ static int stream_item(struct ptl_trace *trace, struct ptl_cursor *item, uint64_
 	return 0;
 }
 
-static int go_through(struct ptl_trace *trace, const struct ptl_bytes *index,
-		      const struct ptl_bytes *borders, uint64_t limit, bool apply)
+/* The items of one buffer, which they do not span. */
+static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, bool apply, uint64_t *end)
 {
-	uint64_t end = PTL_FILE_HEADER_SIZE;
-	size_t from = 0;
+	struct ptl_cursor in = ptl_cursor(piece->data, piece->size);
 	int status = 0;
 
-	/* Items do not span buffers, so each buffer's part is a sequence of its own. */
-	for (size_t i = 0; i < borders->size; i += 8) {
-		const size_t to = ptl_load64(borders->data + i);
-		struct ptl_cursor in = ptl_cursor(index->data + from, to - from);
+	while (!status && ptl_cursor_left(&in)) {
+		const uint64_t type = ptl_read_varint(&in);
+		const uint64_t length = ptl_read_varint(&in);
+		const uint8_t *body = ptl_read_bytes(&in, length);
+		struct ptl_cursor item = ptl_cursor(body, body ? length : 0);
 
-		while (!status && ptl_cursor_left(&in)) {
-			const uint64_t type = ptl_read_varint(&in);
-			const uint64_t length = ptl_read_varint(&in);
-			const uint8_t *body = ptl_read_bytes(&in, length);
-			struct ptl_cursor item = ptl_cursor(body, body ? length : 0);
-
-			if (!body)
-				return ptl_fail(PTL_CORRUPT, "an item of the index does not fit");
-			if (type == ITEM_BUFFER)
-				status = buffer_item(trace, &item, limit, apply, &end);
-			else if (type == ITEM_STREAM_END)
-				status = stream_item(trace, &item, limit, apply);
-		}
-		from = to;
+		if (!body)
+			return ptl_fail(PTL_CORRUPT, "an item of the index does not fit");
+		if (type == ITEM_BUFFER)
+			status = buffer_item(trace, &item, limit, apply, end);
+		else if (type == ITEM_STREAM_END)
+			status = stream_item(trace, &item, limit, apply);
 	}
+	return status;
+}
+
+/* The whole index, one buffer of it in memory at a time. */
+static int go_through(struct ptl_trace *trace, const struct ptl_trailer *trailer, bool apply)
+{
+	const uint64_t limit = trailer->index_offset;
+	uint64_t end = PTL_FILE_HEADER_SIZE, offset = limit, total = 0;
+	struct ptl_bytes piece = {0};
+	int status = 0;
+
+	for (uint64_t i = 0; !status && i < trailer->index_buffers; i++) {
+		status = load_piece(trace, &offset, i, total, &piece);
+		total += piece.size;
+		if (!status)
+			status = piece_items(trace, &piece, limit, apply, &end);
+	}
+	ptl_bytes_free(&piece);
+	if (!status && offset != trace->size - PTL_TRAILER_SIZE)
+		status = ptl_fail(PTL_CORRUPT, "the index does not end at the trailer");
 	if (!status && apply && end < limit)
 		ptl_damage_add(trace, end, limit - end, PTL_CORRUPT, PTL_NO_ID,
 			       "bytes that belong to no buffer");
@@ -134,28 +148,13 @@ static int go_through(struct ptl_trace *trace, const struct ptl_bytes *index,
 
 int ptl_index_load(struct ptl_trace *trace, const struct ptl_trailer *trailer)
 {
-	struct ptl_bytes index = {0}, borders = {0};
-	uint64_t offset = trailer->index_offset;
-	int status = 0;
+	int status;
 
-	if (!trailer->index_buffers || offset < PTL_FILE_HEADER_SIZE)
+	if (!trailer->index_buffers || trailer->index_offset < PTL_FILE_HEADER_SIZE)
 		return ptl_fail(PTL_CORRUPT, "the trailer names no index");
-	for (uint64_t i = 0; !status && i < trailer->index_buffers; i++) {
-		status = load_piece(trace, &offset, i, &index);
-		ptl_write_le(&borders, index.size, 8);
-	}
-	if (!status && (index.failed || borders.failed))
-		status = ptl_fail_memory("the index", index.size);
-	if (!status && offset != trace->size - PTL_TRAILER_SIZE)
-		status = ptl_fail(PTL_CORRUPT, "the index does not end at the trailer");
-	if (!status)
-		status = go_through(trace, &index, &borders, trailer->index_offset, false);
+	status = go_through(trace, trailer, false);
 	/* A truncated or contradictory index is as good as none; from here on it is trusted. */
 	if (status == PTL_TRUNCATED)
 		status = PTL_CORRUPT;
-	if (!status)
-		status = go_through(trace, &index, &borders, trailer->index_offset, true);
-	ptl_bytes_free(&index);
-	ptl_bytes_free(&borders);
-	return status;
+	return status ? status : go_through(trace, trailer, true);
 }

@@ -15,6 +15,7 @@
 
 #include "common/bytes.h"
 #include "common/hash_map.h"
+#include "common/row_index.h"
 #include "format/codec.h"
 #include "format/layout.h"
 #include "format/side.h"
@@ -30,7 +31,7 @@ struct ptl_entry {
 
 struct ptl_reader_stream {
 	struct ptl_stream stream;
-	size_t *entries; /* numbers of its buffers, in order */
+	uint32_t *entries; /* numbers of its buffers, in order */
 	size_t count;
 	uint64_t next_sequence;
 	uint64_t end; /* position behind the last buffer */
@@ -40,16 +41,25 @@ struct ptl_reader_stream {
 };
 
 struct ptl_blob_piece {
-	size_t entry;
-	uint64_t from;   /* in the payload */
+	uint32_t entry;
+	uint32_t from;   /* in the payload */
 	uint64_t offset; /* in the blob */
 	uint64_t length;
 };
 
+/* Of a blob with several. */
+struct ptl_blob_part {
+	struct ptl_blob_piece piece;
+	uint32_t next; /* number of the one before it plus one, or 0 */
+};
+
+#define PTL_BLOB_PARTS UINT32_MAX
+
+/* There can be very many: one that lies in one buffer, as nearly all do, has no piece of its own. */
 struct ptl_blob {
-	struct ptl_blob_info info;
-	struct ptl_blob_piece *pieces;
-	size_t count;
+	struct ptl_blob_info info; /* begins with the hash, which is the key */
+	uint32_t entry; /* all of it is there, from `from` on; else the number of its last part plus one, or 0 */
+	uint32_t from;  /* PTL_BLOB_PARTS: it has parts */
 };
 
 /* Decompressed buffers that are in use or may be wanted again. */
@@ -84,7 +94,9 @@ struct ptl_trace {
 	struct ptl_hash_map stream_map;
 	struct ptl_blob *blobs;
 	size_t blob_count;
-	struct ptl_byte_map blob_map;
+	struct ptl_row_index blob_index;
+	struct ptl_blob_part *blob_parts; /* of all blobs with several */
+	size_t blob_part_count;
 	/* Metadata: */
 	struct ptl_machine machine;
 	struct ptl_machine **machines; /* by index, from 1 on; NULL where there is only one */
@@ -139,6 +151,8 @@ void ptl_damage_free(struct ptl_trace *trace);
 
 /* An open file that has no name, in $TMPDIR (/tmp). PTL_SYSTEM. */
 int ptl_open_temporary(int *fd);
+/* Writes all of it there. PTL_SYSTEM. */
+int ptl_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset);
 /*
  * Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. PTL_CANCELLED once *cancelled
  * (which may be NULL) is set and a read has returned.
@@ -180,6 +194,11 @@ void ptl_metadata_free(struct ptl_trace *trace);
 
 /* Reads, checks and decompresses a payload into raw_size bytes. PTL_CORRUPT, PTL_TRUNCATED, ... */
 int ptl_payload_load(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *out);
+/* Puts a piece to a blob. PTL_NO_MEMORY. */
+int ptl_blob_add_piece(struct ptl_trace *trace, struct ptl_blob *blob, const struct ptl_blob_piece *piece);
+/* The pieces of a blob in no order: start with *at = 0; false at the end. */
+bool ptl_blob_next_piece(const struct ptl_trace *trace, const struct ptl_blob *blob, uint32_t *at,
+			 struct ptl_blob_piece *piece);
 /* Whether a blob is whole, without having all of it in memory: 0, PTL_CORRUPT, ... */
 int ptl_blob_check(struct ptl_trace *trace, const struct ptl_blob *blob);
 /* As ptl_buffer_release, by a reader that has come to the buffer's end. */

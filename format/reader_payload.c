@@ -129,6 +129,9 @@ struct ptl_cached {
 	uint8_t data[];
 };
 
+/* What a buffer takes in the cache beside its bytes, its place in the map included. */
+#define CACHED_BYTES (sizeof(struct ptl_cached) + 64)
+
 static void unlink_cached(struct ptl_cache *cache, struct ptl_cached *cached)
 {
 	*(cached->newer ? &cached->newer->older : &cache->newest) = cached->older;
@@ -170,7 +173,7 @@ static void remove_cached(struct ptl_cache *cache, struct ptl_cached *cached)
 {
 	unlink_cached(cache, cached);
 	ptl_hash_map_remove(&cache->map, cached->entry);
-	cache->used -= cached->size;
+	cache->used -= cached->size + CACHED_BYTES;
 	if (cached->read)
 		cache->read -= cached->size;
 }
@@ -220,7 +223,7 @@ static struct ptl_cached *add_cached(struct ptl_cache *cache, size_t entry, size
 	}
 	cached->users = 1;
 	link_newest(cache, cached);
-	cache->used += size;
+	cache->used += size + CACHED_BYTES;
 	return cached;
 }
 

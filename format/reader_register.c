@@ -52,46 +52,44 @@ static const char *contradiction(const struct ptl_reader_stream *stream, bool ma
 	return NULL;
 }
 
-/* As ptl_vector_room, from one on: most blobs have one piece, and there can be many of them. */
-static bool piece_room(struct ptl_blob *blob)
+static int add_blob(struct ptl_trace *trace, const struct ptl_chunk *chunk)
 {
-	struct ptl_blob_piece *grown;
+	struct ptl_rows rows = {.size = sizeof(*trace->blobs), .key_size = PTL_HASH_SIZE};
+	struct ptl_blob *blob;
 
-	if (blob->count & (blob->count - 1))
-		return true;
-	grown = realloc(blob->pieces, (blob->count ? 2 * blob->count : 1) * sizeof(*grown));
-	if (grown)
-		blob->pieces = grown;
-	return grown;
+	if (trace->blob_count >= PTL_NO_ROW ||
+	    !ptl_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)))
+		return ptl_fail_memory("blobs", trace->blob_count * sizeof(*blob));
+	blob = &trace->blobs[trace->blob_count];
+	*blob = (struct ptl_blob){.info = {.type = chunk->type, .size = chunk->blob_size}, .from = PTL_BLOB_PARTS};
+	memcpy(blob->info.hash, chunk->hash, PTL_HASH_SIZE);
+	rows.rows = trace->blobs;
+	return ptl_row_index_add(&trace->blob_index, &rows, (uint32_t)trace->blob_count++);
 }
 
+/* A side area's chunks lie in the payload one behind the other, so they fit it (ptl_side_decode). */
 static int add_chunk(struct ptl_trace *trace, const struct ptl_chunk *chunk, size_t entry,
 		     uint64_t from)
 {
 	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
-	const uint64_t *known = ptl_byte_map_get(&trace->blob_map, chunk->hash, PTL_HASH_SIZE);
+	const struct ptl_blob_piece piece = {(uint32_t)entry, (uint32_t)from, chunk->offset, chunk->length};
+	uint32_t number = ptl_blob_number(trace, chunk->hash);
 	struct ptl_blob *blob;
+	int status = 0;
 
-	if (known) {
-		blob = &trace->blobs[*known];
-		if (blob->info.type != chunk->type || blob->info.size != chunk->blob_size)
-			return 0;
-	} else {
-		if (!ptl_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)) ||
-		    ptl_byte_map_put(&trace->blob_map, chunk->hash, PTL_HASH_SIZE,
-				     trace->blob_count) < 0)
-			return ptl_fail_memory("blobs", trace->blob_count * sizeof(*blob));
-		blob = &trace->blobs[trace->blob_count++];
-		*blob = (struct ptl_blob){.info = {.type = chunk->type, .size = chunk->blob_size}};
-		memcpy(blob->info.hash, chunk->hash, PTL_HASH_SIZE);
+	if (number == PTL_NO_ROW) {
+		status = add_blob(trace, chunk);
+		number = (uint32_t)trace->blob_count - 1;
 	}
-	if (!piece_room(blob))
-		return ptl_fail_memory("blobs", blob->count * sizeof(*blob->pieces));
-	blob->pieces[blob->count++] = (struct ptl_blob_piece){entry, from, chunk->offset,
-							      chunk->length};
-	if (buffer->raw_size)
+	if (status)
+		return status;
+	blob = &trace->blobs[number];
+	if (blob->info.type != chunk->type || blob->info.size != chunk->blob_size)
+		return 0;
+	status = ptl_blob_add_piece(trace, blob, &piece);
+	if (!status && buffer->raw_size)
 		blob->info.stored += chunk->length * buffer->stored_size / buffer->raw_size;
-	return 0;
+	return status;
 }
 
 static int take_side(struct ptl_trace *trace, struct ptl_reader_stream *stream, size_t entry,
@@ -159,11 +157,12 @@ static void count_buffer(struct ptl_reader_stream *stream, const struct ptl_buff
 static int add_entry(struct ptl_trace *trace, struct ptl_reader_stream *stream,
 		     const struct ptl_buffer_header *header, uint64_t offset)
 {
-	if (!ptl_vector_room(&trace->entries, trace->entry_count, sizeof(*trace->entries)) ||
+	if (trace->entry_count >= UINT32_MAX ||
+	    !ptl_vector_room(&trace->entries, trace->entry_count, sizeof(*trace->entries)) ||
 	    !ptl_vector_room(&stream->entries, stream->count, sizeof(*stream->entries)))
 		return ptl_fail_memory("the list of buffers",
 				       trace->entry_count * sizeof(*trace->entries));
-	stream->entries[stream->count++] = trace->entry_count;
+	stream->entries[stream->count++] = (uint32_t)trace->entry_count;
 	trace->entries[trace->entry_count++] = (struct ptl_entry){
 		.buffer = {.stream = {.id = header->stream,
 				      .kind = header->kind,

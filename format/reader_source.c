@@ -31,6 +31,22 @@ int ptl_open_temporary(int *fd)
 	return 0;
 }
 
+int ptl_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset)
+{
+	while (size) {
+		const ssize_t n = pwrite(fd, data, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ptl_fail_errno("cannot write a temporary file");
+		data += n;
+		size -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
 static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *size)
 {
 	uint8_t *data = malloc(COPY_SIZE);

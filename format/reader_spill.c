@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/reader_spill.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,27 +41,11 @@ static int take_part(struct ptl_spill *spill, struct ptl_spilled *spilled, size_
 	return 0;
 }
 
-static int write_at(int fd, const uint8_t *data, size_t size, uint64_t offset)
-{
-	while (size) {
-		const ssize_t n = pwrite(fd, data, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ptl_fail_errno("cannot write a temporary file");
-		data += n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* Writes what was packed, and empties it. */
 static int flush(const struct ptl_spill *spill, struct ptl_spilled *spilled, struct ptl_bytes *out)
 {
 	const int status = out->failed ? ptl_fail_memory("events", PIECE)
-				       : write_at(spill->fd, out->data, out->size, spilled->start + spilled->left);
+				       : ptl_write_temporary(spill->fd, out->data, out->size, spilled->start + spilled->left);
 
 	spilled->left += out->size;
 	out->size = 0;

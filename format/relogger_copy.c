@@ -285,14 +285,15 @@ static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 
 	for (size_t i = 0; i < trace->blob_count; i++) {
 		const struct ptl_blob *blob = &trace->blobs[i];
+		struct ptl_blob_piece piece;
 		bool keep;
 		const int status = is_wanted(relogger, input, blob, &keep);
 
 		if (status)
 			return status;
 		wanted[i] = keep;
-		for (size_t j = 0; j < blob->count; j++)
-			buffers[blob->pieces[j].entry] |= keep ? PIECE_KEPT : PIECE_LEFT;
+		for (uint32_t at = 0; ptl_blob_next_piece(trace, blob, &at, &piece);)
+			buffers[piece.entry] |= keep ? PIECE_KEPT : PIECE_LEFT;
 	}
 	return 0;
 }
@@ -349,13 +350,15 @@ static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	const struct ptl_trace *trace = input->trace;
 	int status = 0;
 
-	for (size_t i = 0; i < trace->blob_count; i++)
-		for (size_t j = 0; !status && wanted[i] && j < trace->blobs[i].count; j++) {
-			const struct ptl_blob_piece *piece = &trace->blobs[i].pieces[j];
+	for (size_t i = 0; i < trace->blob_count; i++) {
+		const struct ptl_blob *blob = &trace->blobs[i];
+		struct ptl_blob_piece piece;
+		uint32_t at = 0;
 
-			if (buffers[piece->entry] & PIECE_LEFT)
-				status = copy_piece(relogger, input, &trace->blobs[i], piece);
-		}
+		while (!status && wanted[i] && ptl_blob_next_piece(trace, blob, &at, &piece))
+			if (buffers[piece.entry] & PIECE_LEFT)
+				status = copy_piece(relogger, input, blob, &piece);
+	}
 	return status;
 }
 

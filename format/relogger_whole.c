@@ -94,14 +94,14 @@ static bool is_copied(uint32_t kind)
 }
 
 /* Streams are declared in their order. owners gets the number of each buffer's stream. */
-static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t *owners)
+static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input, uint32_t *owners)
 {
 	const struct ptl_trace *trace = input->trace;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < trace->stream_count; i++) {
 		for (size_t j = 0; j < trace->streams[i].count; j++)
-			owners[trace->streams[i].entries[j]] = i;
+			owners[trace->streams[i].entries[j]] = (uint32_t)i;
 		if (is_copied(trace->streams[i].stream.kind))
 			status = ptl_relogger_declare_stream(relogger, input, i);
 	}
@@ -111,7 +111,7 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 int ptl_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
-	size_t *owners = calloc(trace->entry_count + 1, sizeof(*owners));
+	uint32_t *owners = calloc(trace->entry_count + 1, sizeof(*owners));
 	int status = owners ? declare_streams(relogger, input, owners)
 			    : ptl_fail_memory("buffers", trace->entry_count * sizeof(*owners));
 

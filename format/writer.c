@@ -76,7 +76,7 @@ static void take_back(struct ptl_writer *writer, struct ptl_job *job)
 	struct ptl_writer_stream *stream = writer->streams[PTL_METADATA_STREAM];
 
 	for (size_t i = 0; i < job->chunk_count; i++)
-		ptl_byte_map_put(&writer->blobs, job->chunks[i].hash, PTL_HASH_SIZE, 0);
+		ptl_writer_note_blob(writer, job->chunks[i].hash, false);
 	if (job->header.kind == PTL_KIND_METADATA) {
 		ptl_write_bytes(&stream->raw, job->raw.data, job->raw.size);
 		if (stream->raw.failed)
@@ -183,7 +183,8 @@ static void free_writer(struct ptl_writer *writer)
 	free(writer->copied);
 	ptl_hash_map_free(&writer->copied_map);
 	ptl_byte_map_free(&writer->once);
-	ptl_byte_map_free(&writer->blobs);
+	free(writer->blobs);
+	ptl_row_index_free(&writer->blob_index);
 	free(writer);
 }
 
@@ -534,13 +535,6 @@ static int write_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk,
 	return ptl_stream_added(writer, stream);
 }
 
-bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
-{
-	const uint64_t *known = ptl_byte_map_get(&writer->blobs, hash, PTL_HASH_SIZE);
-
-	return known && *known;
-}
-
 int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
 		    uint8_t hash[PTL_HASH_SIZE])
 {
@@ -552,7 +546,7 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 	if (ptl_writer_has_blob(writer, hash))
 		return settle(writer, 0);
 	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
-	status = ptl_byte_map_put(&writer->blobs, hash, PTL_HASH_SIZE, 1);
+	status = ptl_writer_note_blob(writer, hash, true);
 	/* A chunk lies in one buffer: it ends where the buffer is full. */
 	do {
 		const size_t room = writer->buffer_size - stream->raw.size;
@@ -568,7 +562,7 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 
 int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data)
 {
-	int status = ptl_byte_map_put(&writer->blobs, chunk->hash, PTL_HASH_SIZE, 1);
+	int status = ptl_writer_note_blob(writer, chunk->hash, true);
 
 	if (!status)
 		status = write_chunk(writer, chunk, data);

@@ -1,14 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stores a part of a file as a blob: hashed first, as each chunk names the whole, then read again to be written. */
+/*
+ * Which blobs the file has; and how a part of a file becomes one: hashed first, as each chunk names the whole, then read
+ * again to be written.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/file.h"
 #include "common/sha256.h"
+#include "format/vector.h"
 #include "format/writer_internal.h"
 
 #define PIECE_SIZE ((size_t)256 << 10)
+
+static uint32_t find(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
+{
+	const struct ptl_rows rows = {writer->blobs, sizeof(*writer->blobs), PTL_HASH_SIZE};
+
+	return ptl_row_index_find(&writer->blob_index, &rows, hash);
+}
+
+int ptl_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there)
+{
+	const uint32_t known = find(writer, hash);
+	struct ptl_rows rows = {.size = sizeof(*writer->blobs), .key_size = PTL_HASH_SIZE};
+	struct ptl_written_blob *blob;
+
+	if (known != PTL_NO_ROW) {
+		writer->blobs[known].there = there;
+		return 0;
+	}
+	if (writer->blob_count >= PTL_NO_ROW ||
+	    !ptl_vector_room(&writer->blobs, writer->blob_count, sizeof(*writer->blobs)))
+		return ptl_fail_memory("blobs", writer->blob_count * sizeof(*writer->blobs));
+	blob = &writer->blobs[writer->blob_count];
+	memcpy(blob->hash, hash, PTL_HASH_SIZE);
+	blob->there = there;
+	rows.rows = writer->blobs;
+	return ptl_row_index_add(&writer->blob_index, &rows, (uint32_t)writer->blob_count++);
+}
+
+bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
+{
+	const uint32_t known = find(writer, hash);
+
+	return known != PTL_NO_ROW && writer->blobs[known].there;
+}
 
 /* Looks at the bytes, and writes them where a chunk is given. */
 static int read_through(struct ptl_writer *writer, int fd, uint64_t offset, uint64_t size, struct ptl_chunk *chunk,

@@ -157,7 +157,7 @@ static int take_side(struct ptl_writer *writer, struct ptl_trace *trace,
 		return 0;
 	}
 	for (size_t i = 0; !status && i < side.chunk_count; i++)
-		status = ptl_byte_map_put(&writer->blobs, side.chunks[i].hash, PTL_HASH_SIZE, 1);
+		status = ptl_writer_note_blob(writer, side.chunks[i].hash, true);
 	ptl_side_free(&side);
 	return status;
 }
@@ -344,6 +344,13 @@ static int take_payload(struct ptl_trace *trace, struct ptl_entry *entry, struct
 static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_entry *entry,
 		const struct ptl_copy_change *change, struct ptl_job *job)
 {
+	const struct ptl_stream identity = {
+		.id = entry->buffer.stream.id,
+		.kind = entry->buffer.stream.kind,
+		.cpu = entry->buffer.stream.cpu,
+		.pid = entry->buffer.stream.pid,
+		.tid = entry->buffer.stream.tid,
+	};
 	struct ptl_writer_stream *stream = NULL;
 	int status;
 
@@ -370,9 +377,9 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 		status = ptl_streams_submit(writer,
 					    UINT64_MAX); /* what came before it stays before it */
 	if (!status)
-		status = change ? find_target(writer, &entry->buffer.stream, change->stream,
+		status = change ? find_target(writer, &identity, change->stream,
 					      &job->header, &stream)
-				: find_stream(writer, &entry->buffer.stream, &stream);
+				: find_stream(writer, &identity, &stream);
 	return status ? status : place(writer, stream, job);
 }
 

@@ -16,6 +16,7 @@
 
 #include "common/bytes.h"
 #include "common/hash_map.h"
+#include "common/row_index.h"
 #include "format/codec.h"
 #include "format/events.h"
 #include "format/layout.h"
@@ -26,14 +27,24 @@
  * ----------------------------------------------------------------
  */
 
+/* A piece of the index, of the size of a buffer. */
+struct ptl_index_piece {
+	struct ptl_bytes bytes; /* none of them where it waits in the temporary file */
+	size_t size;            /* of one that waits there */
+	uint64_t offset;        /* and where */
+};
+
 struct ptl_output {
 	int fd;
 	char *name; /* owned; NULL: unknown */
 	bool can_rewind; /* a regular file: a partial buffer can be cut off again */
 	uint64_t offset; /* bytes in the file */
 	uint64_t file_id;
-	struct ptl_bytes *index; /* items of the index, in pieces of the size of a buffer */
+	struct ptl_index_piece *index;
 	size_t index_count;
+	int spill; /* a nameless file in which full pieces wait; -1: none */
+	uint64_t spilled;
+	bool spill_failed; /* all pieces stay in memory */
 	uint32_t index_stream; /* id */
 	uint64_t index_end; /* end of the last buffer that is in the index */
 	bool write_back;
@@ -160,6 +171,12 @@ struct ptl_writer_stream {
 	size_t accounted; /* what of it is in writer->partial_bytes */
 };
 
+/* A blob that the file has; there can be very many. */
+struct ptl_written_blob {
+	uint8_t hash[PTL_HASH_SIZE];
+	bool there; /* false: it was lost again */
+};
+
 struct ptl_writer {
 	struct ptl_queue queue;
 	size_t buffer_size;
@@ -171,7 +188,9 @@ struct ptl_writer {
 	size_t copied_count;
 	struct ptl_hash_map copied_map;
 	struct ptl_byte_map once;    /* schemas and maps that are in the file: type and body */
-	struct ptl_byte_map blobs;   /* hashes that are in the file; value 0: were lost again */
+	struct ptl_written_blob *blobs;
+	size_t blob_count;
+	struct ptl_row_index blob_index;
 	size_t metadata_bytes;
 	size_t partial_bytes; /* that wait in all streams */
 	unsigned calls;       /* since the flush interval was last looked at */
@@ -193,6 +212,8 @@ struct ptl_copy_change {
 	void *look_context;
 };
 
+/* From now on the file has the blob, or has lost it again. PTL_NO_MEMORY. */
+int ptl_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there);
 bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE]);
 /* A piece of a blob whose other pieces are the caller's care. */
 int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data);

@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/file.h"
 #include "common/guid.h"
+#include "format/reader_internal.h"
 #include "format/vector.h"
 #include "format/writer_internal.h"
 
 #define INDEX_PIECE (4u << 20)
+#define INDEX_KEPT 3 /* pieces that stay in memory: those of nearly all files do */
 #define WRITE_BACK_PIECE (16u << 20)
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
@@ -95,6 +98,7 @@ int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_
 		.file_id = ptl_load64(header.id.bytes),
 		.index_stream = PTL_INDEX_STREAM,
 		.index_end = PTL_FILE_HEADER_SIZE,
+		.spill = -1,
 	};
 	if (options->name && !output->name)
 		return ptl_fail_memory("file name", strlen(options->name));
@@ -105,21 +109,41 @@ int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_
 	return append(output, bytes, sizeof(bytes));
 }
 
+/* A full piece goes to the temporary file; where that cannot be written, it stays in memory. */
+static void spill_piece(struct ptl_output *output, struct ptl_index_piece *piece)
+{
+	if (output->spill < 0 && ptl_open_temporary(&output->spill)) {
+		output->spill = -1;
+		output->spill_failed = true;
+	}
+	if (output->spill_failed || ptl_write_temporary(output->spill, piece->bytes.data, piece->bytes.size,
+						       output->spilled)) {
+		output->spill_failed = true;
+		return;
+	}
+	piece->size = piece->bytes.size;
+	piece->offset = output->spilled;
+	output->spilled += piece->size;
+	ptl_bytes_free(&piece->bytes);
+}
+
 /* Where an item of the index goes: the last piece, or a new one when that is full. */
 static struct ptl_bytes *index_piece(struct ptl_output *output)
 {
-	struct ptl_bytes *last = output->index_count ? &output->index[output->index_count - 1]
-						     : NULL;
+	struct ptl_index_piece *last = output->index_count ? &output->index[output->index_count - 1]
+							   : NULL;
 
-	if (last && last->size < INDEX_PIECE)
-		return last;
+	if (last && last->bytes.size < INDEX_PIECE)
+		return &last->bytes;
+	if (output->index_count > INDEX_KEPT && !output->spill_failed)
+		spill_piece(output, &output->index[output->index_count - INDEX_KEPT - 1]);
 	if (!ptl_vector_room(&output->index, output->index_count, sizeof(*last))) {
 		output->index_failed = true;
 		return NULL;
 	}
 	last = &output->index[output->index_count++];
-	*last = (struct ptl_bytes){0};
-	return last;
+	*last = (struct ptl_index_piece){0};
+	return &last->bytes;
 }
 
 static void add_item(struct ptl_output *output, enum index_item type, uint64_t number,
@@ -163,11 +187,22 @@ void ptl_output_stream_end(struct ptl_output *output, uint32_t stream, uint64_t 
 	ptl_bytes_free(&body);
 }
 
-/* One piece of the index as an INDEX buffer. */
-static int encode_piece(struct ptl_output *output, size_t i, struct ptl_compressor *compressor,
+/* Brings a piece that waits in the temporary file back. */
+static int load_piece(const struct ptl_output *output, struct ptl_index_piece *piece)
+{
+	uint8_t *data = piece->size ? ptl_bytes_grow(&piece->bytes, piece->size) : NULL;
+
+	if (!piece->size)
+		return 0;
+	return data ? ptl_read_at(output->spill, data, piece->size, piece->offset)
+		    : ptl_fail_memory("the index", piece->size);
+}
+
+/* One piece of the index as an INDEX buffer. position: where it is in the stream. */
+static int encode_piece(struct ptl_output *output, size_t i, uint64_t position, struct ptl_compressor *compressor,
 			struct ptl_bytes *out)
 {
-	const struct ptl_bytes *piece = &output->index[i];
+	const struct ptl_bytes *piece = &output->index[i].bytes;
 	struct ptl_buffer_header header = {
 		.kind = PTL_KIND_INDEX,
 		.stream = output->index_stream,
@@ -176,12 +211,11 @@ static int encode_piece(struct ptl_output *output, size_t i, struct ptl_compress
 		.tid = PTL_NO_ID,
 		.sequence = i,
 		.raw_size = (uint32_t)piece->size,
+		.position = position,
 		.file_id = output->file_id,
 	};
 	int status;
 
-	for (size_t before = 0; before < i; before++)
-		header.position += output->index[before].size;
 	out->size = 0;
 	if (!ptl_bytes_grow(out, PTL_BUFFER_HEADER_SIZE))
 		return ptl_fail_memory("the index", piece->size);
@@ -200,6 +234,7 @@ int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compress
 	struct ptl_trailer trailer = {output->offset, (uint32_t)output->index_count,
 				      output->file_id};
 	const uint64_t start = output->offset;
+	uint64_t position = 0;
 	uint8_t bytes[PTL_TRAILER_SIZE];
 	struct ptl_bytes out = {0};
 	int status = 0;
@@ -210,9 +245,15 @@ int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compress
 		return ptl_fail_memory("the index", INDEX_PIECE);
 	trailer.index_buffers = (uint32_t)output->index_count;
 	for (size_t i = 0; !status && i < output->index_count; i++) {
-		status = encode_piece(output, i, compressor, &out);
+		struct ptl_index_piece *piece = &output->index[i];
+
+		status = load_piece(output, piece);
+		if (!status)
+			status = encode_piece(output, i, position, compressor, &out);
 		if (!status)
 			status = append(output, out.data, out.size);
+		position += piece->bytes.size;
+		ptl_bytes_free(&piece->bytes);
 	}
 	ptl_bytes_free(&out);
 	if (!status) {
@@ -227,9 +268,12 @@ int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compress
 void ptl_output_free(struct ptl_output *output)
 {
 	for (size_t i = 0; i < output->index_count; i++)
-		ptl_bytes_free(&output->index[i]);
+		ptl_bytes_free(&output->index[i].bytes);
 	free(output->index);
 	free(output->name);
+	if (output->spill >= 0)
+		close(output->spill);
+	output->spill = -1;
 	output->index = NULL;
 	output->name = NULL;
 	output->index_count = 0;

@@ -32,7 +32,7 @@ struct cut {
 	bool told;             /* rundown has been written, or none is needed */
 	bool ended;            /* and that of the end */
 	struct ptl_hash_map others; /* processes that are not kept, but whose start is */
-	struct ptl_byte_map blobs;  /* hashes that something kept refers to */
+	uint8_t **blobs;        /* of each input, one bit a blob: something kept refers to it */
 	struct ptl_bytes storage;   /* of the event at hand */
 	struct ptl_bytes told_storage;
 	uint64_t dropped_events, dropped_bytes;
@@ -123,6 +123,23 @@ static int choose_times(struct cut *cut)
 	return status;
 }
 
+/* A bit for each blob of each input: there can be very many, and more hashes that name none. */
+static int make_blob_bits(struct cut *cut)
+{
+	const size_t count = ptl_relogger_input_count(cut->relogger);
+
+	cut->blobs = calloc(count + 1, sizeof(*cut->blobs));
+	for (size_t i = 0; cut->blobs && i < count; i++) {
+		const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, i);
+		const size_t size = ptl_blob_count(ptl_relogger_input_trace(input)) / 8 + 1;
+
+		cut->blobs[i] = calloc(size, 1);
+		if (!cut->blobs[i])
+			return ptl_fail_memory("blobs", size);
+	}
+	return cut->blobs ? 0 : ptl_fail_memory("blobs", count * sizeof(*cut->blobs));
+}
+
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
 
 static int begin(void *context, struct ptl_relogger *relogger)
@@ -135,6 +152,8 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	if (!status)
 		status = choose_times(cut);
 	if (!status)
+		status = make_blob_bits(cut);
+	if (!status)
 		status = ptl_state_new(&cut->state);
 	if (!status)
 		ptl_state_on_inherit(cut->state, take_inherited, cut);
@@ -143,25 +162,38 @@ static int begin(void *context, struct ptl_relogger *relogger)
 
 /* ---- what is kept refers to blobs ------------------------------------------------------------ */
 
-static int note_blob(struct cut *cut, bool has, const uint8_t hash[PTL_HASH_SIZE])
+static void note_blob(struct cut *cut, bool has, const uint8_t hash[PTL_HASH_SIZE])
 {
-	return has ? ptl_byte_map_put(&cut->blobs, hash, PTL_HASH_SIZE, 1) : 0;
+	for (size_t i = 0; has && i < ptl_relogger_input_count(cut->relogger); i++) {
+		const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, i);
+		const uint32_t number = ptl_blob_number(ptl_relogger_input_trace(input), hash);
+
+		if (number != PTL_NO_ID)
+			cut->blobs[i][number / 8] |= (uint8_t)(1 << number % 8);
+	}
 }
 
-static int note_blobs(struct cut *cut, const struct relog_subject *subject)
+static void note_blobs(struct cut *cut, const struct relog_subject *subject)
 {
-	int status;
-
 	if (!subject->understood)
-		return 0;
+		return;
 	if (subject->class == RELOG_CODE)
-		return note_blob(cut, true, subject->code.code);
+		note_blob(cut, true, subject->code.code);
 	if (subject->class != RELOG_IMAGE)
-		return 0;
-	status = note_blob(cut, subject->image.has_code, subject->image.code);
-	if (!status)
-		status = note_blob(cut, subject->image.has_symbols, subject->image.symbols);
-	return status ? status : note_blob(cut, subject->image.has_debug, subject->image.debug);
+		return;
+	note_blob(cut, subject->image.has_code, subject->image.code);
+	note_blob(cut, subject->image.has_symbols, subject->image.symbols);
+	note_blob(cut, subject->image.has_debug, subject->image.debug);
+}
+
+static bool is_noted(const struct cut *cut, const struct ptl_relogger_input *input, const uint8_t hash[PTL_HASH_SIZE])
+{
+	const uint32_t number = ptl_blob_number(ptl_relogger_input_trace(input), hash);
+
+	for (size_t i = 0; number != PTL_NO_ID && i < ptl_relogger_input_count(cut->relogger); i++)
+		if (ptl_relogger_input_at(cut->relogger, i) == input)
+			return cut->blobs[i][number / 8] >> number % 8 & 1;
+	return false;
 }
 
 /* ---- rundown --------------------------------------------------------------------------------- */
@@ -170,14 +202,13 @@ static int take_told(void *context, const struct ptl_event *event)
 {
 	struct cut *cut = context;
 	struct relog_subject subject;
-	int status;
 
 	relog_subject_of(event, &cut->told_storage, &subject);
 	if (!relog_wants_process(&cut->selection, event->pid) ||
 	    (subject.class == RELOG_THREAD && !ptl_id_set_has(&cut->settings->tids, subject.tid)))
 		return 0;
-	status = note_blobs(cut, &subject);
-	return status ? status : ptl_relogger_inject_record(cut->relogger, event);
+	note_blobs(cut, &subject);
+	return ptl_relogger_inject_record(cut->relogger, event);
 }
 
 /* Who lived, and what was mapped, right before the first event that is kept. */
@@ -339,8 +370,8 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	/* Injected by a stage before, for a time before rundown: what it tells of belongs to that. */
 	if (record->time < cut->start)
 		ptl_event_set_time(event, cut->start - 1);
-	status = note_blobs(cut, &subject);
-	if (!status && subject.class == RELOG_PROCESS && subject.understood && subject.opcode == PTL_OPCODE_START)
+	note_blobs(cut, &subject);
+	if (subject.class == RELOG_PROCESS && subject.understood && subject.opcode == PTL_OPCODE_START)
 		status = name_program(cut, event, &subject);
 	return status ? status : ptl_relogger_inject(relogger, event);
 }
@@ -430,9 +461,8 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	struct cut *cut = context;
 
 	(void)relogger;
-	(void)input;
 	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG)
-		*keep = ptl_byte_map_get(&cut->blobs, blob->hash, PTL_HASH_SIZE) != NULL;
+		*keep = is_noted(cut, input, blob->hash);
 	/* An ELF file with debug information may hold the code, too. */
 	if (cut->settings->drop_code && blob->type == PTL_BLOB_CODE)
 		*keep = false;
@@ -491,7 +521,9 @@ static void free_cut(void *state)
 	ptl_state_free(cut->state);
 	ptl_hash_map_free(&cut->stops);
 	ptl_hash_map_free(&cut->others);
-	ptl_byte_map_free(&cut->blobs);
+	for (size_t i = 0; cut->blobs && i < ptl_relogger_input_count(cut->relogger); i++)
+		free(cut->blobs[i]);
+	free(cut->blobs);
 	ptl_bytes_free(&cut->storage);
 	ptl_bytes_free(&cut->told_storage);
 	free(cut);

@@ -76,7 +76,7 @@ struct search {
 	struct relog_selection *selection;
 	struct ptl_relogger_input *input;
 	struct ptl_state *state;
-	struct ptl_hash_map seen;    /* all processes that anything tells of */
+	struct ptl_hash_map seen;    /* processes that anything tells of: those of --pid, and a few to be listed */
 	struct ptl_hash_map threads; /* those of --tid that are there */
 	struct ptl_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
 	struct ptl_bytes storage;
@@ -131,7 +131,7 @@ static int see(struct search *search, uint32_t pid, uint32_t tid)
 
 	if (pid == PTL_NO_ID)
 		return 0;
-	if (!ptl_hash_map_get(&search->seen, pid))
+	if (search->seen.used < LISTED_MAX || (settings->pids.count && ptl_id_set_has(&settings->pids, pid)))
 		status = ptl_hash_map_put(&search->seen, pid, 1);
 	if (status || !settings->tids.count || tid == PTL_NO_ID || !ptl_id_set_has(&settings->tids, tid) ||
 	    ptl_hash_map_get(&search->threads, tid) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests of both hash maps: growth, removal, walks, awkward keys. */
+/* Tests of the hash maps and of the index of rows: growth, removal, walks, awkward keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/hash_map.h"
+#include "common/row_index.h"
 
 #define COUNT 100000u
 
@@ -171,6 +172,64 @@ static void byte_string_edges(void **state)
 	assert_int_equal(map.used, 0);
 }
 
+/* ---- rows -------------------------------------------------------------------------------------------- */
+
+struct row {
+	uint32_t key;
+	uint32_t more;
+};
+
+static void rows_are_found(void **state)
+{
+	struct ptl_row_index index = {0};
+	struct row *rows = calloc(COUNT, sizeof(*rows));
+	struct ptl_rows all = {rows, sizeof(*rows), sizeof(rows->key)};
+	uint32_t key = 7;
+
+	(void)state;
+	assert_non_null(rows);
+	assert_int_equal(ptl_row_index_find(&index, &all, &key), PTL_NO_ROW);
+	ptl_row_index_remove(&index, &all, &key);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		rows[i] = (struct row){i * 64, i};
+		assert_int_equal(ptl_row_index_add(&index, &all, i), 0);
+	}
+	assert_true(index.capacity * sizeof(*index.slots) <= 12 * (size_t)COUNT);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		key = i * 64;
+		assert_int_equal(ptl_row_index_find(&index, &all, &key), i);
+		key++;
+		assert_int_equal(ptl_row_index_find(&index, &all, &key), PTL_NO_ROW);
+	}
+	ptl_row_index_free(&index);
+	assert_int_equal(ptl_row_index_find(&index, &all, &key), PTL_NO_ROW);
+	free(rows);
+}
+
+/* Whatever is taken out, the others are found. */
+static void rows_are_taken_out(void **state)
+{
+	struct row rows[1000];
+	struct ptl_row_index index = {0};
+	const struct ptl_rows all = {rows, sizeof(*rows), sizeof(rows->key)};
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		rows[i] = (struct row){i, i};
+		assert_int_equal(ptl_row_index_add(&index, &all, i), 0);
+	}
+	for (uint32_t i = 0; i < 1000; i += 3)
+		ptl_row_index_remove(&index, &all, &i);
+	assert_int_equal(index.used, 1000 - 334);
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(ptl_row_index_find(&index, &all, &i), i % 3 ? i : PTL_NO_ROW);
+	for (uint32_t i = 0; i < 1000; i += 3)
+		assert_int_equal(ptl_row_index_add(&index, &all, i), 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(ptl_row_index_find(&index, &all, &i), i);
+	ptl_row_index_free(&index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +240,8 @@ int main(void)
 		cmocka_unit_test(walk),
 		cmocka_unit_test(byte_strings),
 		cmocka_unit_test(byte_string_edges),
+		cmocka_unit_test(rows_are_found),
+		cmocka_unit_test(rows_are_taken_out),
 	};
 
 	return cmocka_run_group_tests_name("hash_map", tests, NULL, NULL);

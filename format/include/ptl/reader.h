@@ -131,6 +131,8 @@ struct ptl_blob_info {
 
 size_t ptl_blob_count(const struct ptl_trace *trace);
 const struct ptl_blob_info *ptl_blob_at(const struct ptl_trace *trace, size_t i);
+/* The number of the blob of this hash, for ptl_blob_at; PTL_NO_ID: there is none. */
+uint32_t ptl_blob_number(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE]);
 const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE]);
 /*
  * The whole blob in fresh memory (caller frees), its hash verified. PTL_NOT_FOUND, PTL_CORRUPT,
@@ -148,15 +150,17 @@ int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE
 /* --- buffers as they lie in the file, for copying ------------------------------------------------- */
 
 struct ptl_buffer {
-	struct ptl_stream stream; /* id, kind, cpu, pid, tid only */
+	struct {
+		uint32_t id, kind, cpu, pid, tid; /* as in struct ptl_stream */
+	} stream;
+	uint32_t raw_size;
+	uint32_t stored_size;
+	uint32_t records;
 	uint64_t sequence;
 	uint64_t offset;      /* of the buffer header in the file */
 	uint64_t first_time;
 	uint64_t last_time;
 	uint64_t position;    /* of its first payload byte in the stream */
-	uint32_t raw_size;
-	uint32_t stored_size;
-	uint32_t records;
 	uint8_t codec;
 };
 
