@@ -10,22 +10,28 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-struct ptl_state_text *ptl_state_text_new(const char *text)
-{
-	const size_t size = strlen(text) + 1;
-	struct ptl_state_text *made = malloc(sizeof(*made) + size);
-
-	if (made) {
-		made->holders = 1;
-		memcpy(made->text, text, size);
-	}
-	return made;
-}
-
-struct ptl_state_text *ptl_state_text_hold(struct ptl_state_text *text)
+static struct ptl_state_text *hold(struct ptl_state_text *text)
 {
 	text->holders++;
 	return text;
+}
+
+struct ptl_state_text *ptl_state_text(struct ptl_state *state, const char *text)
+{
+	const size_t size = strlen(text) + 1;
+	struct ptl_state_text **name = &state->names[ptl_hash_bytes(text, size) & (PTL_STATE_NAMES - 1)];
+	struct ptl_state_text *made;
+
+	if (*name && !strcmp((*name)->text, text))
+		return hold(*name);
+	made = malloc(sizeof(*made) + size);
+	if (!made)
+		return NULL;
+	made->holders = 1;
+	memcpy(made->text, text, size);
+	ptl_state_text_drop(*name);
+	*name = hold(made);
+	return made;
 }
 
 void ptl_state_text_drop(struct ptl_state_text *text)
@@ -35,9 +41,9 @@ void ptl_state_text_drop(struct ptl_state_text *text)
 }
 
 /* Puts another text into *place. */
-static int set_text(struct ptl_state_text **place, const char *text)
+static int set_text(struct ptl_state *state, struct ptl_state_text **place, const char *text)
 {
-	struct ptl_state_text *made = ptl_state_text_new(text);
+	struct ptl_state_text *made = ptl_state_text(state, text);
 
 	if (!made)
 		return ptl_fail_memory("a name", strlen(text));
@@ -48,17 +54,20 @@ static int set_text(struct ptl_state_text **place, const char *text)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void free_member(struct ptl_state *state, struct ptl_state_member *member)
+static struct ptl_rows member_rows(const struct ptl_state *state)
 {
-	if (!member)
-		return;
+	return (struct ptl_rows){state->members, sizeof(*state->members), sizeof(state->members->pid)};
+}
+
+/* All that belongs to a process. */
+static void clear_member(struct ptl_state *state, struct ptl_state_member *member)
+{
 	ptl_state_space_clear(state, &member->space);
-	for (size_t i = 0; i < member->thread_count; i++)
-		ptl_state_text_drop(member->threads[i].name);
-	free(member->threads);
+	while (member->first_thread)
+		ptl_state_thread_remove(state, member, member->first_thread);
 	ptl_state_text_drop(member->program);
 	ptl_state_text_drop(member->command_line);
-	free(member);
+	member->program = member->command_line = NULL;
 }
 
 int ptl_state_new(struct ptl_state **state)
@@ -70,51 +79,73 @@ int ptl_state_new(struct ptl_state **state)
 	return 0;
 }
 
+static void free_texts(struct ptl_state *state)
+{
+	for (size_t i = 0; i < state->count; i++) {
+		ptl_state_text_drop(state->members[i].program);
+		ptl_state_text_drop(state->members[i].command_line);
+	}
+	for (size_t i = 0; i < state->thread_count; i++)
+		ptl_state_text_drop(state->threads[i].name);
+	for (size_t i = 0; i < PTL_STATE_NAMES; i++)
+		ptl_state_text_drop(state->names[i]);
+}
+
 void ptl_state_free(struct ptl_state *state)
 {
 	if (!state)
 		return;
-	for (size_t i = 0; i < state->count; i++)
-		free_member(state, state->members[i]);
+	free_texts(state);
+	for (size_t i = 0; i < PTL_STATE_SHOWN; i++) {
+		if (state->shown[i])
+			ptl_bytes_free(&state->shown[i]->bytes);
+		free(state->shown[i]);
+	}
 	free(state->members);
+	free(state->threads);
 	free(state->layers);
 	free(state->undecided);
 	ptl_pieces_free(&state->pieces);
-	ptl_hash_map_free(&state->by_pid);
+	ptl_store_free(&state->store);
+	ptl_row_index_free(&state->by_pid);
+	ptl_row_index_free(&state->by_thread);
 	ptl_hash_map_free(&state->ended);
+	ptl_bytes_free(&state->told);
 	ptl_bytes_free(&state->storage);
 	free(state);
 }
 
 struct ptl_state_member *ptl_state_member(const struct ptl_state *state, uint32_t pid)
 {
-	const uint64_t *index = ptl_hash_map_get(&state->by_pid, pid);
+	const struct ptl_rows rows = member_rows(state);
+	const uint32_t row = ptl_row_index_find(&state->by_pid, &rows, &pid);
 
-	return index ? state->members[*index] : NULL;
+	return row == PTL_NO_ROW ? NULL : &state->members[row];
 }
 
 static int add_member(struct ptl_state *state, uint32_t pid, struct ptl_state_member **member)
 {
-	struct ptl_state_member *made = calloc(1, sizeof(*made));
+	struct ptl_state_member made = {.pid = pid, .parent_id = PTL_NO_ID, .implied = true};
+	struct ptl_rows rows;
 	int status = 0;
 
-	if (!made || !ptl_vector_room(&state->members, state->count, sizeof(made)))
-		status = ptl_fail_memory("a process", sizeof(*made));
+	if (state->count >= PTL_NO_ROW || !ptl_vector_room(&state->members, state->count, sizeof(made)))
+		status = ptl_fail_memory("a process", sizeof(made));
 	if (!status)
-		status = set_text(&made->program, "");
+		status = set_text(state, &made.program, "");
 	if (!status)
-		status = set_text(&made->command_line, "");
-	if (!status)
-		status = ptl_hash_map_put(&state->by_pid, pid, state->count);
+		status = set_text(state, &made.command_line, "");
+	if (!status) {
+		rows = member_rows(state);
+		state->members[state->count] = made;
+		status = ptl_row_index_add(&state->by_pid, &rows, (uint32_t)state->count);
+	}
 	if (status) {
-		free_member(state, made);
+		clear_member(state, &made);
 		return status;
 	}
-	made->data = (struct ptl_state_process){
-		.pid = pid, .parent_id = PTL_NO_ID, .implied = true};
 	ptl_hash_map_remove(&state->ended, pid);
-	state->members[state->count++] = made;
-	*member = made;
+	*member = &state->members[state->count++];
 	return 0;
 }
 
@@ -126,50 +157,37 @@ int ptl_state_need(struct ptl_state *state, uint32_t pid, struct ptl_state_membe
 	return add_member(state, pid, member);
 }
 
-/* Closes the gaps that ended processes left. What is told of an index is the map's alone. */
+/* Closes the gaps that ended processes left. */
 static int compact(struct ptl_state *state)
 {
+	const struct ptl_rows rows = member_rows(state);
 	size_t kept = 0;
 	int status = 0;
 
+	ptl_row_index_free(&state->by_pid);
 	for (size_t i = 0; i < state->count && !status; i++) {
-		struct ptl_state_member *member = state->members[i];
-
-		if (!member)
+		if (state->members[i].ended)
 			continue;
-		state->members[i] = NULL;
-		state->members[kept] = member;
-		status = ptl_hash_map_put(&state->by_pid, member->data.pid, kept++);
+		state->members[kept] = state->members[i];
+		status = ptl_row_index_add(&state->by_pid, &rows, (uint32_t)kept++);
 	}
-	/* The array stays as large as it is: its growth goes by the count alone, so it is made anew. */
-	if (!status) {
-		struct ptl_state_member **members = NULL;
-
-		for (size_t i = 0; i < kept; i++) {
-			if (!ptl_vector_room(&members, i, sizeof(*members))) {
-				free(members);
-				return ptl_fail_memory("processes", kept * sizeof(*members));
-			}
-			members[i] = state->members[i];
-		}
-		free(state->members);
-		state->members = members;
-		state->count = kept;
-		state->ended_count = 0;
-	}
+	state->count = kept;
+	state->ended_count = 0;
 	return status;
 }
 
 /* The process is no more. */
 static int remove_member(struct ptl_state *state, struct ptl_state_member *member)
 {
-	const uint32_t pid = member->data.pid;
-	const uint64_t key = member->data.unique_key;
+	const uint32_t pid = member->pid;
+	const uint64_t key = member->unique_key;
+	const struct ptl_rows rows = member_rows(state);
 
-	state->members[*ptl_hash_map_get(&state->by_pid, pid)] = NULL;
-	ptl_hash_map_remove(&state->by_pid, pid);
-	free_member(state, member);
+	ptl_row_index_remove(&state->by_pid, &rows, &pid);
+	clear_member(state, member);
+	member->ended = true;
 	state->ended_count++;
+	state->walk_rank = state->walk_at = 0;
 	if (state->ended_count > 64 && state->ended_count > state->count / 2) {
 		int status = compact(state);
 
@@ -182,19 +200,19 @@ static int remove_member(struct ptl_state *state, struct ptl_state_member *membe
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* A forked process runs its parent's program until it executes another. */
-static int begin_program(struct ptl_state_member *member, const struct ptl_state_member *parent,
-			 const struct ptl_process_event *data)
+static int begin_program(struct ptl_state *state, struct ptl_state_member *member,
+			 const struct ptl_state_member *parent, const struct ptl_process_event *data)
 {
 	const char *program = data->image_file_name, *command_line = data->command_line;
 	int status;
 
-	if (parent && !*program && !parent->data.implied) {
+	if (parent && !*program && !parent->implied) {
 		program = parent->program->text;
 		if (!*command_line)
 			command_line = parent->command_line->text;
 	}
-	status = set_text(&member->program, program);
-	return status ? status : set_text(&member->command_line, command_line);
+	status = set_text(state, &member->program, program);
+	return status ? status : set_text(state, &member->command_line, command_line);
 }
 
 /* Its address space is its parent's, until more is told of it at this same time. */
@@ -207,8 +225,8 @@ static int fork_space(struct ptl_state *state, struct ptl_state_member *member,
 		return status;
 	if (!ptl_vector_room(&state->undecided, state->undecided_count, sizeof(*state->undecided)))
 		return ptl_fail_memory("processes", state->undecided_count * sizeof(*state->undecided));
-	state->undecided[state->undecided_count++] = member->data.pid;
-	state->undecided_time = member->data.start;
+	state->undecided[state->undecided_count++] = member->pid;
+	state->undecided_time = member->start;
 	member->space.inherited = true;
 	member->space.touched = true;
 	return ptl_state_space_copy(state, &parent->space, &member->space);
@@ -223,11 +241,11 @@ static int start_process(struct ptl_state *state, const struct ptl_event *event,
 
 	if (start && data->parent_id != data->process_id)
 		parent = ptl_state_member(state, data->parent_id);
-	member->data.implied = false;
-	member->data.unique_key = data->unique_key;
-	member->data.parent_id = data->parent_id;
-	member->data.start = start ? event->time : 0;
-	status = begin_program(member, parent, data);
+	member->implied = false;
+	member->unique_key = data->unique_key;
+	member->parent_id = data->parent_id;
+	member->start = start ? event->time : 0;
+	status = begin_program(state, member, parent, data);
 	return status || !parent ? status : fork_space(state, member, parent);
 }
 
@@ -235,8 +253,8 @@ static int start_process(struct ptl_state *state, const struct ptl_event *event,
 static bool is_known(const struct ptl_state_member *member, const struct ptl_process_event *data,
 		     uint8_t opcode)
 {
-	if (data->unique_key && member->data.unique_key)
-		return data->unique_key == member->data.unique_key;
+	if (data->unique_key && member->unique_key)
+		return data->unique_key == member->unique_key;
 	return opcode != PTL_OPCODE_START;
 }
 
@@ -247,7 +265,7 @@ static int process_begins(struct ptl_state *state, const struct ptl_event *event
 	const uint64_t *ended = ptl_hash_map_get(&state->ended, data->process_id);
 	int status;
 
-	if (member && member->data.implied)
+	if (member && member->implied)
 		return start_process(state, event, data, member);
 	if (member && is_known(member, data, event->descriptor.opcode))
 		return 0;
@@ -281,10 +299,10 @@ static int process_executes(struct ptl_state *state, const struct ptl_event *eve
 		return status;
 	status = ptl_state_space_exec(state, member, event->time);
 	if (!status)
-		status = set_text(&member->program, data->image_file_name);
+		status = set_text(state, &member->program, data->image_file_name);
 	if (!status)
-		status = set_text(&member->command_line, data->command_line);
-	member->data.implied = false;
+		status = set_text(state, &member->command_line, data->command_line);
+	member->implied = false;
 	return status;
 }
 
@@ -306,90 +324,6 @@ static int take_process(struct ptl_state *state, const struct ptl_event *event)
 		return process_executes(state, event, &data);
 	default:
 		return ptl_fail(PTL_UNSUPPORTED, "process event with opcode %u",
-				event->descriptor.opcode);
-	}
-}
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-static size_t find_thread(const struct ptl_state_member *member, uint32_t tid)
-{
-	size_t i = 0;
-
-	while (i < member->thread_count && member->threads[i].tid != tid)
-		i++;
-	return i;
-}
-
-static void remove_thread(struct ptl_state_member *member, size_t i)
-{
-	ptl_state_text_drop(member->threads[i].name);
-	member->thread_count--;
-	memmove(member->threads + i, member->threads + i + 1,
-		(member->thread_count - i) * sizeof(*member->threads));
-}
-
-/* The array has room for a power of two of threads, and never shrinks below half of that. */
-static int add_thread(struct ptl_state_member *member, const struct ptl_thread_event *data)
-{
-	const size_t count = member->thread_count + 1;
-	struct ptl_state_thread *threads = realloc(member->threads, count * sizeof(*threads));
-	struct ptl_state_thread thread = {data->thread_id, data->start_address,
-					  ptl_state_text_new(data->name)};
-
-	if (threads)
-		member->threads = threads;
-	if (!threads || !thread.name) {
-		ptl_state_text_drop(thread.name);
-		return ptl_fail_memory("threads", count * sizeof(*threads));
-	}
-	member->threads[member->thread_count++] = thread;
-	return 0;
-}
-
-static int thread_begins(struct ptl_state *state, const struct ptl_thread_event *data, bool start)
-{
-	struct ptl_state_member *member;
-	int status = ptl_state_need(state, data->process_id, &member);
-	size_t i;
-
-	if (status || !member)
-		return status;
-	i = find_thread(member, data->thread_id);
-	/* Rundown may tell again of a thread that is known. */
-	if (i < member->thread_count && !start)
-		return 0;
-	if (i < member->thread_count)
-		remove_thread(member, i);
-	return add_thread(member, data);
-}
-
-static void thread_ends(struct ptl_state *state, const struct ptl_thread_event *data)
-{
-	struct ptl_state_member *member = ptl_state_member(state, data->process_id);
-	const size_t i = member ? find_thread(member, data->thread_id) : 0;
-
-	if (member && i < member->thread_count)
-		remove_thread(member, i);
-}
-
-static int take_thread(struct ptl_state *state, const struct ptl_event *event)
-{
-	struct ptl_thread_event data;
-	int status = ptl_thread_decode(event, &state->storage, &data);
-
-	if (status)
-		return status == PTL_NOT_OURS ? 0 : status; /* a context switch */
-	switch (event->descriptor.opcode) {
-	case PTL_OPCODE_START:
-	case PTL_OPCODE_START_RUNDOWN:
-	case PTL_OPCODE_END_RUNDOWN:
-		return thread_begins(state, &data, event->descriptor.opcode == PTL_OPCODE_START);
-	case PTL_OPCODE_END:
-		thread_ends(state, &data);
-		return 0;
-	default:
-		return ptl_fail(PTL_UNSUPPORTED, "thread event with opcode %u",
 				event->descriptor.opcode);
 	}
 }
@@ -417,7 +351,7 @@ static const struct {
 	int (*take)(struct ptl_state *state, const struct ptl_event *event);
 } classes[] = {
 	{&PTL_PROVIDER_PROCESS, take_process},
-	{&PTL_PROVIDER_THREAD, take_thread},
+	{&PTL_PROVIDER_THREAD, ptl_state_thread},
 	{&PTL_PROVIDER_IMAGE, take_image},
 	{&PTL_PROVIDER_CODE, take_code},
 };
@@ -437,6 +371,8 @@ int ptl_state_event(struct ptl_state *state, const struct ptl_event *event)
 	}
 	if (state->pieces.failed)
 		return ptl_fail_memory("address spaces", 0);
+	if (!status)
+		status = ptl_state_sweep(state);
 	/* What cannot be understood costs itself alone. */
 	if (status == PTL_NOT_OURS || status == PTL_UNSUPPORTED || status == PTL_CORRUPT ||
 	    status == PTL_TRUNCATED) {
@@ -464,9 +400,15 @@ void ptl_state_on_inherit(struct ptl_state *state,
 
 static void describe(const struct ptl_state_member *member, struct ptl_state_process *process)
 {
-	*process = member->data;
-	process->program = member->program->text;
-	process->command_line = member->command_line->text;
+	*process = (struct ptl_state_process){
+		.pid = member->pid,
+		.parent_id = member->parent_id,
+		.unique_key = member->unique_key,
+		.start = member->start,
+		.implied = member->implied,
+		.program = member->program->text,
+		.command_line = member->command_line->text,
+	};
 }
 
 bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid,
@@ -479,14 +421,22 @@ bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid,
 	return member != NULL;
 }
 
-bool ptl_state_process_at(const struct ptl_state *state, size_t i,
-			  struct ptl_state_process *process)
+bool ptl_state_process_at(struct ptl_state *state, size_t i, struct ptl_state_process *process)
 {
-	for (size_t k = 0; k < state->count; k++) {
-		if (!state->members[k] || i--)
+	/* Most often the next one is asked for. */
+	if (i < state->walk_rank)
+		state->walk_rank = state->walk_at = 0;
+	for (size_t k = state->walk_at; k < state->count; k++) {
+		if (state->members[k].ended)
 			continue;
-		describe(state->members[k], process);
+		if (state->walk_rank < i) {
+			state->walk_rank++;
+			continue;
+		}
+		state->walk_at = k;
+		describe(&state->members[k], process);
 		return true;
 	}
+	state->walk_rank = state->walk_at = 0;
 	return false;
 }

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "format/state_internal.h"
+#include "format/vector.h"
 
 /* Rundown of one process under way. */
 struct teller {
@@ -18,6 +19,7 @@ struct teller {
 	bool unloads; /* a range waits to be told of as unloaded */
 	uint64_t unload_first, unload_last;
 	struct ptl_bytes storage;
+	struct ptl_bytes bytes; /* what was told of a layer */
 };
 
 static int give(struct teller *teller, int status, struct ptl_event *event, uint32_t tid)
@@ -25,7 +27,7 @@ static int give(struct teller *teller, int status, struct ptl_event *event, uint
 	if (!status) {
 		event->time = teller->rundown->time;
 		event->cpu = PTL_NO_CPU;
-		event->pid = teller->member->data.pid;
+		event->pid = teller->member->pid;
 		event->tid = tid;
 		event->flags = PTL_EVENT_INJECTED;
 		status = teller->rundown->take(teller->rundown->context, event);
@@ -40,15 +42,15 @@ static int tell_process(struct teller *teller)
 {
 	const struct ptl_state_member *member = teller->member;
 	const struct ptl_process_event data = {
-		.unique_key = member->data.unique_key,
-		.process_id = member->data.pid,
-		.parent_id = member->data.parent_id,
+		.unique_key = member->unique_key,
+		.process_id = member->pid,
+		.parent_id = member->parent_id,
 		.image_file_name = member->program->text,
 		.command_line = member->command_line->text,
 	};
 	struct ptl_event event = {0};
 
-	if (member->data.implied)
+	if (member->implied)
 		return 0;
 	return give(teller,
 		    ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event),
@@ -60,14 +62,17 @@ static int tell_threads(struct teller *teller)
 	const struct ptl_state_member *member = teller->member;
 	int status = 0;
 
-	for (size_t i = 0; i < member->thread_count && !status; i++) {
+	for (uint32_t number = member->first_thread; number && !status;) {
+		const struct ptl_state_thread *thread = &teller->state->threads[number - 1];
 		const struct ptl_thread_event data = {
-			.process_id = member->data.pid,
-			.thread_id = member->threads[i].tid,
-			.start_address = member->threads[i].start_address,
-			.name = member->threads[i].name->text,
+			.process_id = member->pid,
+			.thread_id = thread->key.tid,
+			.start_address = thread->start_address,
+			.name = thread->name->text,
 		};
 		struct ptl_event event = {0};
+
+		number = thread->next;
 
 		status = give(teller,
 			      ptl_thread_encode(&data, teller->rundown->opcode, &teller->storage,
@@ -92,7 +97,7 @@ static int flush_unload(struct teller *teller)
 	const struct ptl_image_event data = {
 		.base = teller->unload_first,
 		.size = teller->unload_last - teller->unload_first + 1,
-		.process_id = teller->member->data.pid,
+		.process_id = teller->member->pid,
 		.file_name = "",
 	};
 	struct ptl_event event = {0};
@@ -142,15 +147,20 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	return status;
 }
 
+/* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was told. */
 static int tell_image(struct teller *teller, const struct ptl_state_layer *layer)
 {
-	struct ptl_image_event data = layer->image;
-	const struct ptl_piece piece = {.first = data.base, .last = data.base + (data.size - 1)};
+	const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
+	struct ptl_image_event data;
 	struct ptl_event event = {0};
+	int status = ptl_state_get_image(teller->state, layer, &teller->bytes, &data);
 
+	if (status)
+		return status;
 	/* An image may have come from another process by a fork. */
-	data.process_id = teller->member->data.pid;
-	ptl_pieces_put(&teller->told, &teller->told_root, &piece);
+	data.process_id = teller->member->pid;
+	if (layer->mapped != layer->size)
+		ptl_pieces_put(&teller->told, &teller->told_root, &piece);
 	return give(teller,
 		    ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event),
 		    &event, PTL_NO_ID);
@@ -159,12 +169,13 @@ static int tell_image(struct teller *teller, const struct ptl_state_layer *layer
 /* Where the code shows without an image, what was told of images there has been unloaded before. */
 static int tell_code(struct teller *teller, uint32_t index)
 {
-	struct ptl_code_event data = teller->state->layers[index].code;
-	const uint64_t last = data.base + (data.size - 1);
+	const struct ptl_state_layer *layer = &teller->state->layers[index];
+	const uint64_t last = layer->base + (layer->size - 1);
+	struct ptl_code_event data;
 	struct ptl_event event = {0};
 	struct ptl_piece piece;
-	uint64_t at = data.base;
-	int status = 0;
+	uint64_t at = layer->base;
+	int status = ptl_state_get_code(teller->state, layer, &teller->bytes, &data);
 
 	while (!status && next_piece(teller, at, &piece) && piece.first <= last) {
 		if (piece.blob == index && piece.image == PTL_STATE_NONE)
@@ -177,7 +188,7 @@ static int tell_code(struct teller *teller, uint32_t index)
 		status = flush_unload(teller);
 	if (status)
 		return status;
-	data.process_id = teller->member->data.pid;
+	data.process_id = teller->member->pid;
 	return give(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
@@ -189,8 +200,8 @@ static int unload_holes(struct teller *teller)
 
 	for (size_t i = 0; i < teller->layer_count; i++) {
 		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
-		const struct ptl_piece piece = {.first = layer->code.base,
-						.last = layer->code.base + (layer->code.size - 1)};
+		const struct ptl_piece piece = {.first = layer->base,
+						.last = layer->base + (layer->size - 1)};
 
 		if (layer->is_code)
 			ptl_pieces_put(&teller->told, &teller->told_root, &piece);
@@ -218,41 +229,35 @@ static int compare_layers(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-static int note_layer(struct teller *teller, struct ptl_hash_map *noted, size_t *capacity,
-		      uint32_t index)
+static int note_layer(struct teller *teller, uint32_t index)
 {
-	if (index == PTL_STATE_NONE || ptl_hash_map_get(noted, index))
-		return 0;
-	if (teller->layer_count == *capacity) {
-		const size_t wanted = *capacity ? 2 * *capacity : 64;
-		uint32_t *grown = realloc(teller->layers, wanted * sizeof(*grown));
+	struct ptl_state_layer *layer = &teller->state->layers[index];
 
-		if (!grown)
-			return ptl_fail_memory("images", wanted * sizeof(*grown));
-		teller->layers = grown;
-		*capacity = wanted;
-	}
+	if (index == PTL_STATE_NONE || layer->noted)
+		return 0;
+	if (!ptl_vector_room(&teller->layers, teller->layer_count, sizeof(index)))
+		return ptl_fail_memory("images", teller->layer_count * sizeof(index));
 	teller->layers[teller->layer_count++] = index;
-	return ptl_hash_map_put(noted, index, 1);
+	layer->noted = true;
+	return 0;
 }
 
 static int list_layers(struct teller *teller)
 {
-	struct ptl_hash_map noted = {0};
 	struct ptl_piece piece;
-	size_t capacity = 0;
 	uint64_t at = 0;
 	int status = 0;
 
 	while (!status && next_piece(teller, at, &piece)) {
-		status = note_layer(teller, &noted, &capacity, piece.image);
+		status = note_layer(teller, piece.image);
 		if (!status)
-			status = note_layer(teller, &noted, &capacity, piece.blob);
+			status = note_layer(teller, piece.blob);
 		if (piece.last == UINT64_MAX)
 			break;
 		at = piece.last + 1;
 	}
-	ptl_hash_map_free(&noted);
+	for (size_t i = 0; i < teller->layer_count; i++)
+		teller->state->layers[teller->layers[i]].noted = false;
 	if (teller->layer_count)
 		qsort_r(teller->layers, teller->layer_count, sizeof(*teller->layers),
 			compare_layers, teller->state);
@@ -268,8 +273,8 @@ static int tell_last(struct teller *teller)
 		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
 		struct ptl_piece piece;
 
-		if (!layer->is_code && next_piece(teller, layer->image.base, &piece) &&
-		    piece.first <= layer->image.base && piece.image == teller->layers[i])
+		if (!layer->is_code && next_piece(teller, layer->base, &piece) &&
+		    piece.first <= layer->base && piece.image == teller->layers[i])
 			status = tell_image(teller, layer);
 	}
 	if (!status && teller->told.failed)
@@ -316,6 +321,7 @@ static int tell(struct ptl_state *state, const struct ptl_rundown *rundown,
 	free(teller.layers);
 	ptl_pieces_free(&teller.told);
 	ptl_bytes_free(&teller.storage);
+	ptl_bytes_free(&teller.bytes);
 	return status;
 }
 
@@ -329,7 +335,7 @@ int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown
 		return member ? tell(state, rundown, member) : 0;
 	}
 	for (size_t i = 0; i < state->count && !status; i++)
-		if (state->members[i])
-			status = tell(state, rundown, state->members[i]);
+		if (!state->members[i].ended)
+			status = tell(state, rundown, &state->members[i]);
 	return status;
 }

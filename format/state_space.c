@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "format/state_internal.h"
+#include "format/vector.h"
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
@@ -13,21 +14,12 @@ static int add_layer(struct ptl_state *state, const struct ptl_state_layer *laye
 {
 	if (state->free_layer != PTL_STATE_NONE) {
 		*index = state->free_layer;
-		state->free_layer = state->layers[*index].next_free;
+		state->free_layer = (uint32_t)state->layers[*index].place;
 	} else {
-		if (state->layer_count == state->layer_capacity) {
-			const size_t wanted = state->layer_capacity ? 2 * (size_t)state->layer_capacity : 64;
-			struct ptl_state_layer *grown =
-				wanted < PTL_STATE_NONE
-					? realloc(state->layers, wanted * sizeof(*grown))
-					: NULL;
-
-			if (!grown)
-				return ptl_fail_memory("images", wanted * sizeof(*grown));
-			state->layers = grown;
-			state->layer_capacity = (uint32_t)wanted;
-		}
-		*index = state->layer_count++;
+		if (state->layer_count >= PTL_STATE_NONE ||
+		    !ptl_vector_room(&state->layers, state->layer_count, sizeof(*layer)))
+			return ptl_fail_memory("images", state->layer_count * sizeof(*layer));
+		*index = (uint32_t)state->layer_count++;
 	}
 	state->layers[*index] = *layer;
 	return 0;
@@ -44,8 +36,7 @@ static void hide(struct ptl_state *state, uint32_t index, uint64_t bytes)
 	layer->mapped -= bytes;
 	if (layer->mapped)
 		return;
-	ptl_state_text_drop(layer->name);
-	*layer = (struct ptl_state_layer){.next_free = state->free_layer};
+	*layer = (struct ptl_state_layer){.place = state->free_layer};
 	state->free_layer = index;
 }
 
@@ -81,8 +72,8 @@ int ptl_state_decide(struct ptl_state *state, struct ptl_state_member *member)
 	if (!member->space.inherited)
 		return 0;
 	member->space.inherited = false;
-	return state->inherit ? state->inherit(state->inherit_context, state, member->data.pid,
-					       member->data.start)
+	return state->inherit ? state->inherit(state->inherit_context, state, member->pid,
+					       member->start)
 			      : 0;
 }
 
@@ -94,7 +85,7 @@ static int begin_change(struct ptl_state *state, struct ptl_state_member *member
 	space->touched = true;
 	if (!space->inherited)
 		return 0;
-	if (time != member->data.start)
+	if (time != member->start)
 		return ptl_state_decide(state, member);
 	space->inherited = false;
 	ptl_state_space_clear(state, space);
@@ -151,8 +142,6 @@ static int copy_layer(struct ptl_state *state, struct ptl_hash_map *copies, uint
 		layer = state->layers[parents];
 		layer.mapped = 0;
 		status = add_layer(state, &layer, index);
-		if (!status && layer.name)
-			ptl_state_text_hold(layer.name);
 		if (!status)
 			status = ptl_hash_map_put(copies, parents, *index);
 	}
@@ -196,20 +185,28 @@ static bool same_image(const struct ptl_image_event *a, const struct ptl_image_e
 }
 
 /* Whether rundown tells of an image that is there already; at the end it may tell of what is left of one. */
-static bool is_there(const struct ptl_state *state, const struct ptl_state_space *space,
-		     const struct ptl_image_event *data, uint8_t opcode)
+static int find_told(struct ptl_state *state, const struct ptl_state_space *space,
+		     const struct ptl_image_event *data, uint8_t opcode, bool *there)
 {
 	const struct ptl_state_layer *layer;
+	struct ptl_image_event image;
+	struct ptl_bytes bytes = {0};
 	struct ptl_piece piece;
+	int status;
 
+	*there = false;
 	if (opcode == PTL_OPCODE_LOAD ||
 	    !ptl_pieces_find(&state->pieces, space->root, data->base, &piece) ||
 	    piece.image == PTL_STATE_NONE)
-		return false;
+		return 0;
 	layer = &state->layers[piece.image];
-	if (opcode == PTL_OPCODE_END_RUNDOWN)
-		return !strcmp(layer->image.file_name, data->file_name);
-	return layer->mapped == data->size && same_image(&layer->image, data);
+	status = ptl_state_get_image(state, layer, &bytes, &image);
+	if (!status && opcode == PTL_OPCODE_END_RUNDOWN)
+		*there = !strcmp(image.file_name, data->file_name);
+	else if (!status)
+		*there = layer->mapped == data->size && same_image(&image, data);
+	ptl_bytes_free(&bytes);
+	return status;
 }
 
 static int load(struct ptl_state *state, struct ptl_state_space *space,
@@ -218,21 +215,21 @@ static int load(struct ptl_state *state, struct ptl_state_space *space,
 	struct ptl_piece piece = {.first = data->base,
 				  .last = data->base + (data->size - 1),
 				  .blob = PTL_STATE_NONE};
-	struct ptl_state_layer layer = {.mapped = data->size, .image = *data};
-	int status;
+	struct ptl_state_layer layer = {.base = data->base,
+					.size = data->size,
+					.mapped = data->size,
+					.protection = data->protection};
+	bool there;
+	int status = find_told(state, space, data, opcode, &there);
 
-	if (is_there(state, space, data, opcode))
-		return 0;
-	layer.name = ptl_state_text_new(data->file_name);
-	if (!layer.name)
-		return ptl_fail_memory("name of an image", strlen(data->file_name));
-	layer.image.file_name = layer.name->text;
-	layer.sequence = state->sequence++;
-	status = add_layer(state, &layer, &piece.image);
-	if (status) {
-		ptl_state_text_drop(layer.name);
+	if (status || there)
 		return status;
-	}
+	status = ptl_state_put_image(state, data, &layer);
+	layer.sequence = state->sequence++;
+	if (!status)
+		status = add_layer(state, &layer, &piece.image);
+	if (status)
+		return status;
 	unmap(state, space, piece.first, piece.last);
 	ptl_pieces_put(&state->pieces, &space->root, &piece);
 	return 0;
@@ -255,7 +252,7 @@ static int protect(struct ptl_state *state, struct ptl_state_space *space,
 	while (ptl_pieces_at_or_after(&state->pieces, space->root, at, &piece) &&
 	       piece.first <= last) {
 		if (piece.image != PTL_STATE_NONE)
-			state->layers[piece.image].image.protection = data->protection;
+			state->layers[piece.image].protection = data->protection;
 		if (piece.last >= last)
 			break;
 		at = piece.last + 1;
@@ -274,7 +271,7 @@ static void unload(struct ptl_state *state, struct ptl_state_space *space,
 		if (!ptl_pieces_find(&state->pieces, space->root, data->base, &piece) ||
 		    piece.image == PTL_STATE_NONE)
 			return;
-		size = state->layers[piece.image].image.size;
+		size = state->layers[piece.image].size;
 		if (size - 1 > UINT64_MAX - data->base)
 			size = UINT64_MAX - data->base + 1;
 	}
@@ -323,8 +320,33 @@ int ptl_state_image(struct ptl_state *state, const struct ptl_event *event,
 	return status;
 }
 
-const struct ptl_image_event *ptl_state_find_image(const struct ptl_state *state, uint32_t pid,
-						   uint64_t first, uint64_t last)
+/* What was told of an image stays at hand: who looks for one often looks for it again. */
+static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid, uint32_t index)
+{
+	const struct ptl_state_layer *layer = &state->layers[index];
+	struct ptl_state_shown **place = &state->shown[index % PTL_STATE_SHOWN], *shown;
+
+	if (!*place)
+		*place = calloc(1, sizeof(**place));
+	shown = *place;
+	if (!shown)
+		return NULL;
+	if (shown->layer != index || shown->sequence != layer->sequence || !shown->bytes.size) {
+		shown->bytes.size = 0;
+		if (ptl_state_get_image(state, layer, &shown->bytes, &shown->image)) {
+			shown->bytes.size = 0;
+			return NULL;
+		}
+		shown->layer = index;
+		shown->sequence = layer->sequence;
+	}
+	shown->image.protection = layer->protection;
+	shown->image.process_id = pid;
+	return &shown->image;
+}
+
+const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint32_t pid, uint64_t first,
+						   uint64_t last)
 {
 	const struct ptl_state_member *member = ptl_state_member(state, pid);
 	struct ptl_piece piece;
@@ -334,7 +356,7 @@ const struct ptl_image_event *ptl_state_find_image(const struct ptl_state *state
 	       ptl_pieces_at_or_after(&state->pieces, member->space.root, at, &piece) &&
 	       piece.first <= last) {
 		if (piece.image != PTL_STATE_NONE)
-			return &state->layers[piece.image].image;
+			return show(state, pid, piece.image);
 		if (piece.last >= last)
 			break;
 		at = piece.last + 1;
@@ -347,7 +369,7 @@ const struct ptl_image_event *ptl_state_find_image(const struct ptl_state *state
 int ptl_state_code(struct ptl_state *state, const struct ptl_event *event,
 		   const struct ptl_code_event *data)
 {
-	struct ptl_state_layer layer = {.is_code = true, .mapped = data->size, .code = *data};
+	struct ptl_state_layer layer = {.is_code = true, .base = data->base, .size = data->size, .mapped = data->size};
 	struct ptl_state_member *member = NULL;
 	const uint64_t last = data->base + (data->size - 1);
 	uint64_t at = data->base;
@@ -360,6 +382,8 @@ int ptl_state_code(struct ptl_state *state, const struct ptl_event *event,
 		return status;
 	status = begin_change(state, member, event->time);
 	layer.sequence = state->sequence++;
+	if (!status)
+		status = ptl_state_put_code(state, data, &layer);
 	if (!status)
 		status = add_layer(state, &layer, &index);
 	/* It lies over what is there, piece by piece so that each keeps its image. */

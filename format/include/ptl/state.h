@@ -32,7 +32,8 @@ void ptl_state_free(struct ptl_state *state);
 /*
  * Folds an event. Events come in the trace's order, as ptl_process gives them; those of classes that say
  * nothing about processes, threads, images and code change nothing. An event that cannot be understood changes
- * nothing and is counted. PTL_NO_MEMORY: the state is not to be used any more.
+ * nothing and is counted. What is told of very many images waits in a nameless file in $TMPDIR. PTL_NO_MEMORY, PTL_SYSTEM
+ * (that file cannot be written): the state is not to be used any more.
  */
 int ptl_state_event(struct ptl_state *state, const struct ptl_event *event);
 /* Events of these classes that could not be understood so far. */
@@ -41,12 +42,13 @@ uint64_t ptl_state_skipped(const struct ptl_state *state);
 /* False: no such process lives. */
 bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid, struct ptl_state_process *process);
 /* The i-th live process in order of start, from 0; false: there are no more. */
-bool ptl_state_process_at(const struct ptl_state *state, size_t i, struct ptl_state_process *process);
+bool ptl_state_process_at(struct ptl_state *state, size_t i, struct ptl_state_process *process);
 /*
  * The live image of the process that covers the lowest address in [first, last], both inclusive; NULL: none. It is
- * as its load told of it (of its range, parts may be unmapped or covered) and lives until the next event is folded.
+ * as its load told of it (of its range, parts may be unmapped or covered) and lives until the next event is folded, or
+ * the next call. NULL, too, where what was told of it cannot be read again.
  */
-const struct ptl_image_event *ptl_state_find_image(const struct ptl_state *state, uint32_t pid, uint64_t first,
+const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint32_t pid, uint64_t first,
 						   uint64_t last);
 
 /* What rundown is to be written, and where to. */
