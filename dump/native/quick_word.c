@@ -116,7 +116,7 @@ static bool take_new(struct native_decoder *decoder, struct native_quick *quick,
 	*state = state_at(decoder, quick, start + NATIVE_WORD_SIZE);
 	flow.run_count = (size_t)(quick->runs - flow.runs);
 	flow.event_count = (size_t)(quick->events - flow.events);
-	native_word_met(&decoder->code->words, from, load_word(start), *state, &flow);
+	native_word_met(decoder->code, from, load_word(start), *state, &flow);
 	return true;
 }
 

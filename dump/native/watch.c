@@ -95,6 +95,19 @@ static uint64_t page_bits(uint64_t first, uint64_t last)
 	return bits;
 }
 
+uint64_t native_watch_run(const struct ptl_run *run)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < run->count; i++) {
+		const struct native_block *block = native_block_of(run->blocks[i]);
+
+		if (block->watched)
+			bits |= page_bits(block->block.ip, block_last(block));
+	}
+	return bits;
+}
+
 static void add_node(struct native_code *code, struct native_node *node, uint64_t first, uint64_t last)
 {
 	node->pages |= page_bits(first, last);
@@ -222,6 +235,11 @@ static void forget_stride(struct native_code *code, size_t place)
 	code->strides.table[place].from = 0;
 }
 
+static void forget_word(struct native_code *code, size_t place)
+{
+	native_word_forget(&code->words, place);
+}
+
 /* Entries of a table that were made of these pages. */
 static void forget_entries(struct native_code *code, uint64_t *table, size_t size, uint64_t bits,
 			   void (*forget)(struct native_code *code, size_t place))
@@ -247,8 +265,8 @@ static void forget_tables(struct native_code *code, uint64_t bits)
 {
 	forget_entries(code, code->watch.ways, 1u << NATIVE_MEMO_SHIFT, bits, forget_way);
 	forget_entries(code, code->watch.strides, 1u << NATIVE_STRIDE_SHIFT, bits, forget_stride);
+	forget_entries(code, code->watch.words, NATIVE_WORDS, bits, forget_word);
 	native_leaps_change(&code->leaps, bits);
-	native_words_forget(&code->words, &code->retired);
 }
 
 /* Whether code that is not watched is among what changed; it is watched from now on. */
@@ -295,6 +313,7 @@ void native_watch_forget(struct native_watch *watch)
 		memset(watch->made, 0, PAGES * sizeof(struct native_dependent *));
 	clear_table(watch->ways, 1u << NATIVE_MEMO_SHIFT);
 	clear_table(watch->strides, 1u << NATIVE_STRIDE_SHIFT);
+	clear_table(watch->words, NATIVE_WORDS);
 	watch->lost = false;
 }
 
@@ -305,5 +324,6 @@ void native_watch_free(struct native_watch *watch)
 	free(watch->made);
 	free(watch->ways);
 	free(watch->strides);
+	free(watch->words);
 	*watch = (struct native_watch){0};
 }

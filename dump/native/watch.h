@@ -8,7 +8,7 @@
  *
  * A node that is forgotten stays where it is, as a stub without code that leads to its own address, and is made anew there
  * when flow comes to it. So nodes, sites, targets and the decoder's own place may go on pointing to it. Blocks that are
- * forgotten are only found no more. Entries of tables (ways, strides) tell by one bit a page, of 64, what they are made of.
+ * forgotten are only found no more. Entries of tables (ways, strides, words) tell by one bit a page, of 64, what they are made of.
  */
 #ifndef PTL_DUMP_NATIVE_WATCH_H
 #define PTL_DUMP_NATIVE_WATCH_H
@@ -19,6 +19,7 @@ struct native_block;
 struct native_code;
 struct native_node;
 struct native_range;
+struct ptl_run;
 
 /* Zero-initialised: nothing is watched yet. */
 struct native_watch {
@@ -31,6 +32,7 @@ struct native_watch {
 	 */
 	uint64_t *ways;
 	uint64_t *strides;
+	uint64_t *words;
 	bool range; /* the last range found is watched */
 	bool met;   /* such a range has been read since this was last set to false */
 	bool lost;  /* no memory to tell what depends on what: all has to be forgotten */
@@ -48,6 +50,9 @@ void native_watch_range(struct native_watch *watch, const struct native_range *r
 /* The block, or node, was made of watched code. A node's `pages` are set. */
 void native_watch_block(struct native_code *code, struct native_block *block);
 void native_watch_node(struct native_code *code, struct native_node *node);
+
+/* The pages of watched code that the run's blocks are made of: see native_page_bit. */
+uint64_t native_watch_run(const struct ptl_run *run);
 
 #define NATIVE_WATCH_GROUP 64
 

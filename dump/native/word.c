@@ -7,11 +7,9 @@
 #define RUNS_LIMIT (8u << 20)
 #define STATES_SHIFT 14
 #define STATES (1u << STATES_SHIFT)
-#define WORDS_SHIFT 14
-#define WORDS (1u << WORDS_SHIFT)
 /* Twice as many, so that a search is short. */
-#define PLACES (2 * WORDS)
-#define SEEN (2 * WORDS)
+#define PLACES (2 * NATIVE_WORDS)
+#define SEEN (2 * NATIVE_WORDS)
 #define SEEN_FRESH 1u
 /* A run with more calls is not remembered. */
 #define RUN_PUSHES 64
@@ -20,8 +18,8 @@
 #define CREDIT_FIRST (1 << 16)
 
 struct tables {
-	struct native_word words[WORDS];
-	struct native_word_events events[WORDS];
+	struct native_word words[NATIVE_WORDS];
+	struct native_word_events events[NATIVE_WORDS];
 	struct native_word_state states[STATES];
 	uint16_t slots[STATES];
 	uint16_t places[PLACES];
@@ -79,7 +77,7 @@ void native_words_forget(struct native_words *words, struct native_arena *retire
 
 bool native_words_full(const struct native_words *words)
 {
-	return words->state_count == STATES - 1 || words->word_count == WORDS - 1 || words->arena.total > RUNS_LIMIT;
+	return words->state_count == STATES - 1 || words->word_count == NATIVE_WORDS - 1 || words->arena.total > RUNS_LIMIT;
 }
 
 static bool is_state(const struct native_word_state *a, const struct native_word_state *b)
@@ -165,7 +163,7 @@ static const struct native_run *keep(struct native_words *words, const struct na
 
 static uint32_t place_of(uint32_t state, uint64_t bytes)
 {
-	return (uint32_t)((bytes * NATIVE_WORD_FACTOR ^ state) * NATIVE_WORD_FACTOR >> (64 - WORDS_SHIFT - 1));
+	return (uint32_t)((bytes * NATIVE_WORD_FACTOR ^ state) * NATIVE_WORD_FACTOR >> (64 - NATIVE_WORDS_SHIFT - 1));
 }
 
 const struct native_word *native_word_find(const struct native_words *words, uint32_t state, uint64_t bytes)
@@ -213,7 +211,7 @@ static bool met_before(struct native_words *words, uint32_t from, uint64_t bytes
 {
 	const uint64_t hash = (bytes ^ from * NATIVE_WORD_FACTOR) * NATIVE_WORD_FACTOR;
 	const uint16_t trace = (uint16_t)(hash >> 16) | SEEN_FRESH;
-	uint16_t *seen = &words->seen[hash >> (64 - WORDS_SHIFT - 1)];
+	uint16_t *seen = &words->seen[hash >> (64 - NATIVE_WORDS_SHIFT - 1)];
 
 	if ((*seen | SEEN_FRESH) == trace)
 		return true;
@@ -224,9 +222,10 @@ static bool met_before(struct native_words *words, uint32_t from, uint64_t bytes
 	return false;
 }
 
-void native_word_met(struct native_words *words, uint32_t from, uint64_t bytes, uint32_t to,
+void native_word_met(struct native_code *code, uint32_t from, uint64_t bytes, uint32_t to,
 		     const struct native_word_flow *flow)
 {
+	struct native_words *words = &code->words;
 	const struct native_run *run;
 	struct native_word *word;
 
@@ -246,4 +245,6 @@ void native_word_met(struct native_words *words, uint32_t from, uint64_t bytes, 
 		.run = run,
 		.sums = native_word_sums(&run->run),
 	};
+	native_watch_entry(&code->watch, &code->watch.words, NATIVE_WORDS, (size_t)(word - words->table),
+			   native_watch_run(&run->run));
 }

@@ -7,6 +7,8 @@
 
 #define NATIVE_WORD_SIZE 8
 #define NATIVE_WORD_CARRY 7 /* bytes at most */
+#define NATIVE_WORDS_SHIFT 14
+#define NATIVE_WORDS (1u << NATIVE_WORDS_SHIFT)
 #define NATIVE_GUESS_SHIFT 15 /* log2 of the guesses */
 #define NATIVE_WORD_FACTOR 0x9e3779b97f4a7c15ull
 
@@ -37,8 +39,14 @@ uint32_t native_word_state_get(struct native_words *words, const struct native_w
 const struct native_word *native_word_find(const struct native_words *words, uint32_t state, uint64_t bytes);
 
 /* A word that is not known was taken: remembers what it did if it was met before, and can be remembered. */
-void native_word_met(struct native_words *words, uint32_t from, uint64_t bytes, uint32_t to,
+void native_word_met(struct native_code *code, uint32_t from, uint64_t bytes, uint32_t to,
 		     const struct native_word_flow *flow);
+
+/* Forgets the word with this number: code that it goes through has changed. */
+static inline void native_word_forget(struct native_words *words, size_t number)
+{
+	words->table[number].from = 0;
+}
 
 static inline bool native_word_is(const struct native_word *word, uint32_t state, uint64_t bytes)
 {

@@ -43,6 +43,7 @@ static inline int word_take(void *context, const struct ptl_batch *batch)
 		}
 		word_mix(sum, cursor.block->ip);
 		word_mix(sum, cursor.block->size);
+		word_mix(sum, cursor.block->instructions);
 		word_mix(sum, cursor.time);
 		word_mix(sum, cursor.speculative);
 		word_mix(sum, ptl_batch_mark(&cursor)->before);
@@ -57,7 +58,13 @@ static inline int word_take(void *context, const struct ptl_batch *batch)
 	return 0;
 }
 
-static inline void word_decode(struct native_decoder *decoder, uint8_t *pt, size_t size, struct word_sum *sum)
+/* For code that changes: called before the segment at `at`, the first one of a round included. */
+struct word_changes {
+	void (*before)(struct word_changes *changes, struct native_decoder *decoder, size_t at);
+};
+
+static inline void word_decode(struct native_decoder *decoder, uint8_t *pt, size_t size, struct word_changes *changes,
+			       struct word_sum *sum)
 {
 	const struct ptl_flow_sink sink = {word_take, sum};
 	size_t at = ptl_pt_find_psb(pt, size, 0);
@@ -73,6 +80,8 @@ static inline void word_decode(struct native_decoder *decoder, uint8_t *pt, size
 		input.has_next = psb_plus.complete;
 		input.next_ip_known = psb_plus.has_ip;
 		input.next_ip = psb_plus.ip;
+		if (changes)
+			changes->before(changes, decoder, at);
 		if (native_decoder_run(decoder, &input, &sink) < 0)
 			abort();
 		at = next;
@@ -81,12 +90,12 @@ static inline void word_decode(struct native_decoder *decoder, uint8_t *pt, size
 
 /*
  * Decodes pt `rounds` times by a decoder that has words from the first packet on; whether the flow is always that of one
- * that never has any. `known`: how many words it knows at the end.
+ * that never has any. `changes`: NULL where the code stays what it is. `known`: how many words it knows at the end.
  */
-static inline bool word_flows_equal(struct native_source source, unsigned mode, uint8_t *pt, size_t size,
-				    unsigned rounds, uint32_t *known)
+static inline bool word_flows_equal_changing(struct native_source source, unsigned mode, uint8_t *pt, size_t size,
+					     unsigned rounds, struct word_changes *changes, uint32_t *known)
 {
-	const struct ptl_machine machine = {.mode = (uint8_t)mode};
+	const struct ptl_machine machine = {.mode = (uint8_t)mode, .tsc_multiplier = changes ? 1 : 0};
 	struct native_decoder one_by_one, by_words;
 	struct word_sum expected, sum;
 	bool same = true;
@@ -95,15 +104,21 @@ static inline bool word_flows_equal(struct native_source source, unsigned mode, 
 		abort();
 	one_by_one.code->words.rest = INT64_MAX;
 	by_words.code->words.rest = 0;
-	word_decode(&one_by_one, pt, size, &expected);
+	word_decode(&one_by_one, pt, size, changes, &expected);
 	for (unsigned i = 0; i < rounds; i++) {
-		word_decode(&by_words, pt, size, &sum);
+		word_decode(&by_words, pt, size, changes, &sum);
 		same = same && sum.mixed == expected.mixed && sum.steps == expected.steps;
 	}
 	*known = by_words.code->words.word_count;
 	native_decoder_close(&one_by_one);
 	native_decoder_close(&by_words);
 	return same;
+}
+
+static inline bool word_flows_equal(struct native_source source, unsigned mode, uint8_t *pt, size_t size,
+				    unsigned rounds, uint32_t *known)
+{
+	return word_flows_equal_changing(source, mode, pt, size, rounds, NULL, known);
 }
 
 #endif
