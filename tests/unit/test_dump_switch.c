@@ -213,6 +213,54 @@ static void idle(void **state)
 	ptl_close(trace);
 }
 
+/* call ..0a; SYSCALL; NOPs; ..0a: SYSCALL; RET, which the one process calls and the other one returns from. */
+static const uint8_t code_calls[] = {0xe8, 5, 0, 0, 0, 0x0f, 0x05, 0x90, 0x90, 0x90, 0x0f, 0x05, 0xc3};
+#define BACK "\x71\x0c\x00\x40\x00\x00\x00" /* TIP.PGE 0x40000c */
+#define TAKEN "\x06"
+
+/* A compressed return goes to the call of another thread; `known` bytes of that one's code are in the trace. */
+static struct ptl_trace *return_over_switch(size_t known)
+{
+	struct dump_trace made;
+
+	start(&made);
+	dump_trace_load(&made, 3, 10, "calls", 0x400000, sizeof(code_calls), code_calls, known);
+	dump_trace_load(&made, 3, 20, "calls", 0x400000, sizeof(code_calls), code_calls, sizeof(code_calls));
+	go_over(&made, 0x1800, 11, 20, 21);
+	add_packets(&made, CPU, PTL_NO_ID, BYTES(START PGD TSC("\x20") BACK TSC("\x21") TAKEN PGD));
+	return dump_trace_finish(&made);
+}
+
+static void returns_over_switch(void **state)
+{
+	static const struct expected expected[] = {{11, 2}, {21, 2}};
+	struct ptl_trace *trace = return_over_switch(sizeof(code_calls));
+
+	(void)state;
+	check(trace, expected, 2, 0, 0);
+	ptl_close(trace);
+}
+
+/* Calls behind the gap in the other thread are not known, so the return is a gap, too. */
+static void returns_into_gap(void **state)
+{
+	struct ptl_trace *trace = return_over_switch(8);
+
+	(void)state;
+	for (unsigned run = 0; run < 4; run++) {
+		struct ptl_stats stats;
+
+		count(trace, &ptl_engine_native, run & 1 ? 1 : 3, run & 2, &stats);
+		assert_int_equal(stats.threads[0].counts.instructions, 1);
+		assert_int_equal(stats.threads[1].counts.instructions, 1);
+		assert_int_equal(stats.total.gaps, 2);
+		assert_int_equal(stats.total.gap_causes[PTL_GAP_CODE], 1);
+		assert_int_equal(stats.total.gap_causes[PTL_GAP_SWITCH], 1);
+		ptl_stats_free(&stats);
+	}
+	ptl_close(trace);
+}
+
 /* What lies before a part is made into time and state; what cannot be is refused. */
 static void replay(void **state)
 {
@@ -236,6 +284,8 @@ int main(void)
 		cmocka_unit_test(coarse_time),
 		cmocka_unit_test(no_pause),
 		cmocka_unit_test(idle),
+		cmocka_unit_test(returns_over_switch),
+		cmocka_unit_test(returns_into_gap),
 		cmocka_unit_test(replay),
 	};
 

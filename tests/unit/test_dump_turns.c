@@ -97,7 +97,7 @@ static void begin_programs(uint64_t seed, unsigned features, struct dump_trace *
 			.process_id = PID(i), .image_file_name = "p", .command_line = "p"};
 		struct random_flow *flow = &turns->flows[i];
 
-		random_flow_begin(flow, 2 * seed + i / 2, 1, 0);
+		random_flow_begin(flow, 2 * seed + i / 2, 1, FLOW_32);
 		flow->features = features;
 		flow->return_compression = true;
 		/* Sometimes both do the same, as if the one were the other's fork. */
@@ -126,6 +126,9 @@ static struct ptl_trace *take_turns(uint64_t seed, unsigned features)
 		hand_over(flow, &turns->flows[before]);
 		if (!turn || !pt_random_below(&random, 25))
 			flow_psb(flow, false, 0);
+		/* What the CPU sends where packets are enabled in another mode. */
+		if (flow->mode != turns->flows[before].mode)
+			flow_put_mode(flow);
 		flow->clock += 10;
 		if (next != before || !turn)
 			go_over(&made, flow->clock - 5, before, next);
