@@ -158,6 +158,8 @@ static void free_trace(struct ptl_trace *trace)
 	pthread_mutex_destroy(&trace->loader_lock);
 	pthread_cond_destroy(&trace->cache.changed);
 	pthread_mutex_destroy(&trace->cache.lock);
+	ptl_account_close(&trace->account);
+	ptl_account_close(&trace->damage_account);
 	free(trace->name);
 	free(trace);
 }

@@ -38,7 +38,11 @@ const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace,
 static int add_part(struct ptl_trace *trace, struct ptl_blob *blob, const struct ptl_blob_piece *piece)
 {
 	const uint32_t before = blob->from == PTL_BLOB_PARTS ? blob->entry : 0;
+	const int status = ptl_account_take(&trace->account, sizeof(*trace->blob_parts), "pieces of blobs",
+					    trace->blob_part_count + 1);
 
+	if (status)
+		return status;
 	if (trace->blob_part_count >= UINT32_MAX ||
 	    !ptl_vector_room(&trace->blob_parts, trace->blob_part_count, sizeof(*trace->blob_parts)))
 		return ptl_fail_memory("pieces of blobs", trace->blob_part_count * sizeof(*trace->blob_parts));

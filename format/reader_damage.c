@@ -21,6 +21,27 @@ static void append(struct ptl_trace *trace, struct ptl_damage *damage)
 		free(damage);
 }
 
+/* Where there is none, who opens the trace, or relogs it, fails in the end. */
+static bool has_room(struct ptl_trace *trace, size_t size)
+{
+	bool room;
+
+	pthread_mutex_lock(&trace->damage_lock);
+	room = !trace->too_damaged && !ptl_account_take(&trace->damage_account, size + 24, "pieces of damage",
+							trace->damage_count + 1);
+	trace->too_damaged |= !room;
+	pthread_mutex_unlock(&trace->damage_lock);
+	return room;
+}
+
+int ptl_damage_check(struct ptl_trace *trace)
+{
+	/* Says again what has_room was told. */
+	return trace->too_damaged ? ptl_account_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
+						     trace->damage_count + 1)
+				  : 0;
+}
+
 void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
 		    uint32_t stream, const char *format, ...)
 {
@@ -33,6 +54,8 @@ void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	length = strlen(text) + 1;
+	if (!has_room(trace, sizeof(*damage) + length))
+		return;
 	damage = malloc(sizeof(*damage) + length);
 	if (!damage)
 		return;

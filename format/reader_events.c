@@ -134,8 +134,8 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 /* Counts what the buffer will need, unless that would pass the bound. */
 static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
-	const size_t bound = merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
-								     : merge->limit * MEMORY_FACTOR;
+	const size_t bound = ptl_account_share(merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
+										       : merge->limit * MEMORY_FACTOR);
 	const size_t needed = 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
 	const size_t others = merge->memory - source->memory;
 
@@ -288,14 +288,16 @@ static void add_sources(struct merge *merge, size_t input)
 	struct ptl_trace *trace = merge->inputs[input].trace;
 
 	for (size_t i = 0; i < trace->stream_count; i++) {
-		struct source *source = &merge->sources[merge->source_count++];
+		struct source *source = &merge->sources[merge->source_count];
 
+		if (trace->streams[i].stream.kind != PTL_KIND_EVENTS)
+			continue;
+		merge->source_count++;
 		source->trace = trace;
 		source->stream = &trace->streams[i];
 		source->input = input;
 		source->shift = (uint64_t)merge->inputs[input].time_shift;
-		if (trace->streams[i].stream.kind != PTL_KIND_EVENTS ||
-		    !next_buffer(merge, source, &merge->heap[merge->count].time))
+		if (!next_buffer(merge, source, &merge->heap[merge->count].time))
 			continue;
 		merge->heap[merge->count++].source = source;
 	}
@@ -319,6 +321,7 @@ static int start(struct merge *merge)
 	}
 	for (size_t i = merge->count / 2; i-- > 0;)
 		sink(merge, i);
+	merge->spill.streams = merge->count;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include <ptl/reader.h>
 
+#include "common/account.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "common/row_index.h"
@@ -117,10 +118,13 @@ struct ptl_trace {
 	size_t payload_count;
 	struct ptl_hash_map unknown_types; /* of records, that were reported */
 	uint64_t metadata_items;           /* what PTL_METADATA_ITEMS_MAX bounds */
+	struct ptl_account account;        /* all tables */
 	/* While in use, from several threads: */
 	pthread_mutex_t damage_lock;
 	struct ptl_damage **damages;
 	size_t damage_count;
+	struct ptl_account damage_account;
+	bool too_damaged; /* there was no room on the list */
 	pthread_mutex_t psb_lock;
 	pthread_mutex_t loader_lock;
 	struct ptl_loader *loaders;
@@ -142,6 +146,8 @@ void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int stat
  * and the buffer's place into the chain. Returns status.
  */
 int ptl_damage_buffer(struct ptl_trace *trace, struct ptl_entry *entry, int status);
+/* PTL_NO_MEMORY if the list could not take all of it, for want of room in the account. */
+int ptl_damage_check(struct ptl_trace *trace);
 void ptl_damage_free(struct ptl_trace *trace);
 
 /*
@@ -170,7 +176,7 @@ int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header
  */
 void ptl_register_end(struct ptl_trace *trace, uint32_t stream, uint64_t sequence,
 		      uint64_t position, uint64_t offset);
-/* The stream of this id, which is made if need be. NULL without memory. */
+/* The stream of this id, which is made if need be. NULL without memory: the chain says so. */
 struct ptl_reader_stream *ptl_register_stream(struct ptl_trace *trace,
 					      const struct ptl_stream *stream, bool *made);
 

@@ -10,6 +10,14 @@
 
 #define SCHEMA_KEY_SIZE 20
 
+/*
+ * What the account counts for a record, for a schema or map, and for each of its fields and entries: somewhat more than
+ * they were measured to take, the writer's copy for the output included.
+ */
+#define RECORD_BYTES 128
+#define TYPE_BYTES 1024
+#define ITEM_BYTES 192
+
 /* Identity of a schema: provider, id, version, opcode. */
 static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t version,
 		       uint8_t opcode, uint8_t key[SCHEMA_KEY_SIZE])
@@ -52,9 +60,7 @@ static int take_stream(struct ptl_trace *trace, struct ptl_cursor body)
 
 	if (status)
 		return status;
-	if (!ptl_register_stream(trace, &stream, &made))
-		return ptl_fail_memory("streams", trace->stream_count * sizeof(*trace->streams));
-	return 0;
+	return ptl_register_stream(trace, &stream, &made) ? 0 : PTL_NO_MEMORY;
 }
 
 static int take_schema(struct ptl_trace *trace, struct ptl_cursor body)
@@ -69,6 +75,12 @@ static int take_schema(struct ptl_trace *trace, struct ptl_cursor body)
 	if (ptl_byte_map_get(&trace->schema_map, key, sizeof(key))) {
 		ptl_schema_free(schema);
 		return 0;
+	}
+	status = ptl_account_take(&trace->account, TYPE_BYTES + schema->field_count * ITEM_BYTES, "schemas",
+				  trace->schema_count + 1);
+	if (status) {
+		ptl_schema_free(schema);
+		return status;
 	}
 	if (!ptl_vector_room(&trace->schemas, trace->schema_count, sizeof(schema)) ||
 	    ptl_byte_map_put(&trace->schema_map, key, sizeof(key), trace->schema_count) < 0) {
@@ -112,6 +124,11 @@ static int take_map(struct ptl_trace *trace, struct ptl_cursor body)
 	if (status)
 		return status;
 	trace->metadata_items += map->count;
+	status = ptl_account_take(&trace->account, TYPE_BYTES + map->count * ITEM_BYTES, "maps", trace->map_count + 1);
+	if (status) {
+		ptl_map_free(map);
+		return status;
+	}
 	if (map_key(&map->provider, map->kind, map->name, &key))
 		status = add_map(trace, map, &key);
 	else
@@ -176,8 +193,10 @@ static void report_record(struct ptl_trace *trace, const struct ptl_entry *entry
 static int take_record(struct ptl_trace *trace, const struct ptl_entry *entry,
 		       const struct ptl_record *record)
 {
-	int status;
+	int status = ptl_account_take(&trace->account, RECORD_BYTES, "metadata records", trace->record_count + 1);
 
+	if (status)
+		return status;
 	if (!ptl_vector_room(&trace->records, trace->record_count, sizeof(*record)))
 		return ptl_fail_memory("metadata", trace->record_count * sizeof(*record));
 	if (!record->known) {

@@ -181,12 +181,13 @@ static void remove_cached(struct ptl_cache *cache, struct ptl_cached *cached)
 /* Drops what nobody uses, oldest first, until the limits are kept. */
 static void trim(struct ptl_cache *cache)
 {
+	const size_t limit = ptl_account_share(cache->limit);
 	struct ptl_cached *cached = cache->oldest;
 
-	while (cached && (cache->used > cache->limit || cache->read > READ_LIMIT)) {
+	while (cached && (cache->used > limit || cache->read > READ_LIMIT)) {
 		struct ptl_cached *newer = cached->newer;
 
-		if (!cached->users && (cached->read || cache->used > cache->limit)) {
+		if (!cached->users && (cached->read || cache->used > limit)) {
 			remove_cached(cache, cached);
 			discard(cache, cached);
 		}

@@ -7,6 +7,12 @@
 #include "format/reader_internal.h"
 #include "format/vector.h"
 
+/* Its place in the map, and in tables of the relogger and of merging, included. */
+#define STREAM_BYTES (sizeof(struct ptl_reader_stream) + 128)
+/* The same of a buffer, and of a blob. */
+#define ENTRY_BYTES (sizeof(struct ptl_entry) + 10)
+#define BLOB_BYTES (sizeof(struct ptl_blob) + 12)
+
 struct ptl_reader_stream *ptl_register_stream(struct ptl_trace *trace,
 					      const struct ptl_stream *stream, bool *made)
 {
@@ -16,9 +22,13 @@ struct ptl_reader_stream *ptl_register_stream(struct ptl_trace *trace,
 	*made = false;
 	if (known)
 		return &trace->streams[*known];
-	if (!ptl_vector_room(&trace->streams, trace->stream_count, sizeof(*trace->streams)) ||
-	    ptl_hash_map_put(&trace->stream_map, stream->id, trace->stream_count) < 0)
+	if (ptl_account_take(&trace->account, STREAM_BYTES, "streams", trace->stream_count + 1))
 		return NULL;
+	if (!ptl_vector_room(&trace->streams, trace->stream_count, sizeof(*trace->streams)) ||
+	    ptl_hash_map_put(&trace->stream_map, stream->id, trace->stream_count) < 0) {
+		ptl_fail_memory("streams", trace->stream_count * sizeof(*trace->streams));
+		return NULL;
+	}
 	result = &trace->streams[trace->stream_count++];
 	*result = (struct ptl_reader_stream){.stream = {.id = stream->id,
 							.kind = stream->kind,
@@ -57,6 +67,10 @@ static int add_blob(struct ptl_trace *trace, const struct ptl_chunk *chunk)
 	struct ptl_rows rows = {.size = sizeof(*trace->blobs), .key_size = PTL_HASH_SIZE};
 	struct ptl_blob *blob;
 
+	int status = ptl_account_take(&trace->account, BLOB_BYTES, "blobs", trace->blob_count + 1);
+
+	if (status)
+		return status;
 	if (trace->blob_count >= PTL_NO_ROW ||
 	    !ptl_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)))
 		return ptl_fail_memory("blobs", trace->blob_count * sizeof(*blob));
@@ -109,6 +123,9 @@ static int take_side(struct ptl_trace *trace, struct ptl_reader_stream *stream, 
 			       buffer->sequence, ptl_error_text());
 		return 0;
 	}
+	if (!status && side.psb_count)
+		status = ptl_account_take(&trace->account, side.psb_count * sizeof(*side.psbs), "PSBs of a stream",
+					  stream->psb_count + side.psb_count);
 	for (size_t i = 0; !status && i < side.psb_count; i++) {
 		if (!ptl_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
 			status = ptl_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
@@ -157,6 +174,10 @@ static void count_buffer(struct ptl_reader_stream *stream, const struct ptl_buff
 static int add_entry(struct ptl_trace *trace, struct ptl_reader_stream *stream,
 		     const struct ptl_buffer_header *header, uint64_t offset)
 {
+	const int status = ptl_account_take(&trace->account, ENTRY_BYTES, "buffers", trace->entry_count + 1);
+
+	if (status)
+		return status;
 	if (trace->entry_count >= UINT32_MAX ||
 	    !ptl_vector_room(&trace->entries, trace->entry_count, sizeof(*trace->entries)) ||
 	    !ptl_vector_room(&stream->entries, stream->count, sizeof(*stream->entries)))
@@ -219,9 +240,12 @@ int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header
 
 	if (header->kind == PTL_KIND_INDEX)
 		return 0;
+	status = ptl_damage_check(trace);
+	if (status)
+		return status;
 	stream = ptl_register_stream(trace, &identity, &made);
 	if (!stream)
-		return ptl_fail_memory("streams", trace->stream_count * sizeof(*stream));
+		return PTL_NO_MEMORY;
 	wrong = contradiction(stream, made, header);
 	if (wrong) {
 		ptl_damage_add(trace, offset, ptl_buffer_header_extent(header), PTL_CORRUPT,

@@ -11,6 +11,8 @@
 #include "format/reader_internal.h"
 
 #define WINDOW ((size_t)16 << 10)
+#define WINDOW_MIN ((size_t)512)
+#define WINDOWS ((size_t)16 << 20) /* bytes of all of them */
 #define PIECE ((size_t)256 << 10)
 /* An event is its size (8 bytes) and itself, packed. */
 #define EVENT_BYTES (8 + sizeof(struct ptl_event) + 8)
@@ -83,6 +85,13 @@ bool ptl_spilled_more(const struct ptl_spilled *spilled)
 	return spilled->left || spilled->from < spilled->filled;
 }
 
+static size_t window_size(const struct ptl_spill *spill)
+{
+	const size_t share = spill->streams ? WINDOWS / spill->streams : WINDOW;
+
+	return share > WINDOW ? WINDOW : share < WINDOW_MIN ? WINDOW_MIN : share;
+}
+
 /* Has at least this many bytes in the window. */
 static int load(const struct ptl_spill *spill, struct ptl_spilled *spilled, size_t needed)
 {
@@ -96,7 +105,7 @@ static int load(const struct ptl_spill *spill, struct ptl_spilled *spilled, size
 	spilled->from = 0;
 	spilled->filled = n;
 	if (needed > spilled->room) {
-		const size_t room = needed > WINDOW ? needed : WINDOW;
+		const size_t room = needed > window_size(spill) ? needed : window_size(spill);
 		uint8_t *grown = realloc(spilled->window, room);
 
 		if (!grown)

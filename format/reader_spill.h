@@ -17,6 +17,7 @@ struct ptl_spill {
 	bool is_open;
 	int fd;
 	uint64_t size; /* given out */
+	size_t streams; /* that may have events in it: what is read ahead of each is bounded together */
 };
 
 /* The events of one buffer in it. Zero-initialised is empty; may be filled again and again. */

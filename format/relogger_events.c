@@ -100,6 +100,8 @@ static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 	relogger->first_input = first;
 	status = ptl_merge_events(inputs, count, NULL, take_event, relogger);
 	free(inputs);
+	if (status == PTL_NO_MEMORY && relogger->input)
+		status = ptl_fail_in(status, "%s", relogger->input->name);
 	relogger->current = NULL;
 	relogger->input = NULL;
 	return status;

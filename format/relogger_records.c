@@ -253,7 +253,10 @@ static bool is_loss(const struct ptl_damage *damage)
 static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
+	const int full = ptl_damage_check(input->trace);
 
+	if (full)
+		return ptl_fail_in(full, "%s", input->name);
 	for (size_t i = 0; i < ptl_damage_count(trace); i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 		/* Damage without a size at the end of the file is the missing index. */

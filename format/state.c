@@ -27,17 +27,20 @@ struct ptl_state_text *ptl_state_text(struct ptl_state *state, const char *text)
 	made = malloc(sizeof(*made) + size);
 	if (!made)
 		return NULL;
+	state->text_bytes += sizeof(*made) + size + 16;
 	made->holders = 1;
 	memcpy(made->text, text, size);
-	ptl_state_text_drop(*name);
+	ptl_state_text_drop(state, *name);
 	*name = hold(made);
 	return made;
 }
 
-void ptl_state_text_drop(struct ptl_state_text *text)
+void ptl_state_text_drop(struct ptl_state *state, struct ptl_state_text *text)
 {
-	if (text && !--text->holders)
-		free(text);
+	if (!text || --text->holders)
+		return;
+	state->text_bytes -= sizeof(*text) + strlen(text->text) + 1 + 16;
+	free(text);
 }
 
 /* Puts another text into *place. */
@@ -47,7 +50,7 @@ static int set_text(struct ptl_state *state, struct ptl_state_text **place, cons
 
 	if (!made)
 		return ptl_fail_memory("a name", strlen(text));
-	ptl_state_text_drop(*place);
+	ptl_state_text_drop(state, *place);
 	*place = made;
 	return 0;
 }
@@ -65,8 +68,8 @@ static void clear_member(struct ptl_state *state, struct ptl_state_member *membe
 	ptl_state_space_clear(state, &member->space);
 	while (member->first_thread)
 		ptl_state_thread_remove(state, member, member->first_thread);
-	ptl_state_text_drop(member->program);
-	ptl_state_text_drop(member->command_line);
+	ptl_state_text_drop(state, member->program);
+	ptl_state_text_drop(state, member->command_line);
 	member->program = member->command_line = NULL;
 }
 
@@ -82,13 +85,13 @@ int ptl_state_new(struct ptl_state **state)
 static void free_texts(struct ptl_state *state)
 {
 	for (size_t i = 0; i < state->count; i++) {
-		ptl_state_text_drop(state->members[i].program);
-		ptl_state_text_drop(state->members[i].command_line);
+		ptl_state_text_drop(state, state->members[i].program);
+		ptl_state_text_drop(state, state->members[i].command_line);
 	}
 	for (size_t i = 0; i < state->thread_count; i++)
-		ptl_state_text_drop(state->threads[i].name);
+		ptl_state_text_drop(state, state->threads[i].name);
 	for (size_t i = 0; i < PTL_STATE_NAMES; i++)
-		ptl_state_text_drop(state->names[i]);
+		ptl_state_text_drop(state, state->names[i]);
 }
 
 void ptl_state_free(struct ptl_state *state)
@@ -101,6 +104,7 @@ void ptl_state_free(struct ptl_state *state)
 			ptl_bytes_free(&state->shown[i]->bytes);
 		free(state->shown[i]);
 	}
+	ptl_account_close(&state->account);
 	free(state->members);
 	free(state->threads);
 	free(state->layers);
@@ -373,6 +377,8 @@ int ptl_state_event(struct ptl_state *state, const struct ptl_event *event)
 		return ptl_fail_memory("address spaces", 0);
 	if (!status)
 		status = ptl_state_sweep(state);
+	if (!status)
+		status = ptl_state_account(state);
 	/* What cannot be understood costs itself alone. */
 	if (status == PTL_NOT_OURS || status == PTL_UNSUPPORTED || status == PTL_CORRUPT ||
 	    status == PTL_TRUNCATED) {

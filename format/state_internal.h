@@ -5,6 +5,7 @@
 
 #include <ptl/state.h>
 
+#include "common/account.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "common/row_index.h"
@@ -101,12 +102,14 @@ struct ptl_state {
 	int (*inherit)(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
 	void *inherit_context;
 	uint64_t skipped;
+	size_t text_bytes;
+	struct ptl_account account;
 	struct ptl_bytes storage; /* strings of the event at hand */
 };
 
 /* A text with a holder more, which may be one of before; NULL without memory. */
 struct ptl_state_text *ptl_state_text(struct ptl_state *state, const char *text);
-void ptl_state_text_drop(struct ptl_state_text *text); /* may be NULL */
+void ptl_state_text_drop(struct ptl_state *state, struct ptl_state_text *text); /* may be NULL */
 
 /* Ends a thread of a process; number is that of a list. */
 void ptl_state_thread_remove(struct ptl_state *state, struct ptl_state_member *member, uint32_t number);
@@ -122,6 +125,8 @@ int ptl_state_get_image(struct ptl_state *state, const struct ptl_state_layer *l
 			struct ptl_image_event *image);
 int ptl_state_get_code(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
 		       struct ptl_code_event *code);
+/* Counts what the state takes, if that has grown. PTL_NO_MEMORY. */
+int ptl_state_account(struct ptl_state *state);
 /* Leaves out of the store what no layer names, if there may be much of it. PTL_NO_MEMORY, PTL_SYSTEM. */
 int ptl_state_sweep(struct ptl_state *state);
 

@@ -28,7 +28,7 @@ void ptl_state_thread_remove(struct ptl_state *state, struct ptl_state_member *m
 	ptl_row_index_remove(&state->by_thread, &rows, &thread->key);
 	*(thread->previous ? &state->threads[thread->previous - 1].next : &member->first_thread) = thread->next;
 	*(thread->next ? &state->threads[thread->next - 1].previous : &member->last_thread) = thread->previous;
-	ptl_state_text_drop(thread->name);
+	ptl_state_text_drop(state, thread->name);
 	*thread = (struct ptl_state_thread){.next = state->free_thread};
 	state->free_thread = number;
 }
@@ -56,7 +56,7 @@ static int add_thread(struct ptl_state *state, struct ptl_state_member *member, 
 	int status;
 
 	if (!number) {
-		ptl_state_text_drop(name);
+		ptl_state_text_drop(state, name);
 		return ptl_fail_memory("threads", state->thread_count * sizeof(*state->threads));
 	}
 	state->threads[number - 1] = (struct ptl_state_thread){

@@ -126,3 +126,36 @@ int ptl_state_sweep(struct ptl_state *state)
 	state->sweep_at = SWEEP_FIRST + 2 * ptl_store_size(&kept);
 	return status;
 }
+
+/* Bytes of a thing that is found by its row, its place in the index included. */
+#define ROW(thing) (sizeof(thing) + 12)
+#define NODE_BYTES 56
+#define ENDED_BYTES 48
+
+int ptl_state_account(struct ptl_state *state)
+{
+	const struct {
+		const char *what;
+		size_t number, bytes;
+	} parts[] = {
+		{"processes that live", state->count, state->count * ROW(*state->members) + state->text_bytes},
+		{"threads that live", state->thread_count, state->thread_count * ROW(*state->threads)},
+		/* Rundown lists them. */
+		{"images and pieces of code that are mapped", state->layer_count,
+		 state->layer_count * (sizeof(*state->layers) + 4)},
+		{"pieces of address spaces", state->pieces.count, (size_t)state->pieces.count * NODE_BYTES},
+		{"processes that have ended", state->ended.used, state->ended.used * ENDED_BYTES},
+	};
+	size_t bytes = 0, most = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		bytes += parts[i].bytes;
+		most = parts[i].bytes > parts[most].bytes ? i : most;
+	}
+	if (bytes <= state->account.bytes)
+		return 0;
+	/* In steps: the tables grow so, too. */
+	bytes += bytes / 16;
+	return ptl_account_take(&state->account, bytes - state->account.bytes, parts[most].what,
+				parts[most].number + 1);
+}

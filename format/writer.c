@@ -183,6 +183,7 @@ static void free_writer(struct ptl_writer *writer)
 	free(writer->copied);
 	ptl_hash_map_free(&writer->copied_map);
 	ptl_byte_map_free(&writer->once);
+	ptl_account_close(&writer->account);
 	free(writer->blobs);
 	ptl_row_index_free(&writer->blob_index);
 	free(writer);
@@ -363,7 +364,7 @@ int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stre
 		return ptl_fail(PTL_MISUSE, "a stream of kind %u cannot be declared", stream->kind);
 	added = ptl_stream_new(writer, stream);
 	if (!added)
-		return ptl_fail_memory("a stream", sizeof(*added));
+		return PTL_NO_MEMORY;
 	stream->id = added->stream.id;
 	return 0;
 }

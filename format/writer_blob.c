@@ -26,11 +26,15 @@ int ptl_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_
 	const uint32_t known = find(writer, hash);
 	struct ptl_rows rows = {.size = sizeof(*writer->blobs), .key_size = PTL_HASH_SIZE};
 	struct ptl_written_blob *blob;
+	int status;
 
 	if (known != PTL_NO_ROW) {
 		writer->blobs[known].there = there;
 		return 0;
 	}
+	status = ptl_account_take(&writer->account, sizeof(*blob) + 12, "blobs", writer->blob_count + 1);
+	if (status)
+		return status;
 	if (writer->blob_count >= PTL_NO_ROW ||
 	    !ptl_vector_room(&writer->blobs, writer->blob_count, sizeof(*writer->blobs)))
 		return ptl_fail_memory("blobs", writer->blob_count * sizeof(*writer->blobs));

@@ -14,6 +14,7 @@
 #include <ptl/reader.h>
 #include <ptl/writer.h>
 
+#include "common/account.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "common/row_index.h"
@@ -192,6 +193,7 @@ struct ptl_writer {
 	size_t blob_count;
 	struct ptl_row_index blob_index;
 	size_t metadata_bytes;
+	struct ptl_account account;
 	size_t partial_bytes; /* that wait in all streams */
 	unsigned calls;       /* since the flush interval was last looked at */
 	uint64_t raw_bytes, events;

@@ -291,7 +291,7 @@ void ptl_queue_submit(struct ptl_queue *queue, struct ptl_job *job)
 {
 	pthread_mutex_lock(&queue->lock);
 	while (queue->thread_count && queue->memory &&
-	       queue->memory + job->memory > queue->memory_limit)
+	       queue->memory + job->memory > ptl_account_share(queue->memory_limit))
 		pthread_cond_wait(&queue->space, &queue->lock);
 	job->next = NULL;
 	job->state = PTL_JOB_NEW;

@@ -26,12 +26,15 @@ static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
 {
 	struct ptl_writer_stream *stream;
 
-	if (writer->stream_count == PTL_NO_ID ||
-	    !ptl_vector_room(&writer->streams, writer->stream_count, sizeof(*writer->streams)))
+	if (ptl_account_take(&writer->account, sizeof(*stream) + 32, "streams", writer->stream_count + 1))
 		return NULL;
 	stream = calloc(1, sizeof(*stream));
-	if (!stream)
+	if (!stream || writer->stream_count == PTL_NO_ID ||
+	    !ptl_vector_room(&writer->streams, writer->stream_count, sizeof(*writer->streams))) {
+		free(stream);
+		ptl_fail_memory("a stream", sizeof(*stream));
 		return NULL;
+	}
 	stream->stream = *identity;
 	stream->stream.id = (uint32_t)writer->stream_count;
 	writer->streams[writer->stream_count++] = stream;

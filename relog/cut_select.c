@@ -9,10 +9,12 @@
 
 #include <ptl/state.h>
 
+#include "common/account.h"
 #include "common/error.h"
 #include "common/guid.h"
 
 #define LISTED_MAX 16
+#define PID_BYTES 128 /* in both maps */
 
 /* ---- what events are about ------------------------------------------------------------------- */
 
@@ -79,12 +81,20 @@ struct search {
 	struct ptl_hash_map seen;    /* processes that anything tells of: those of --pid, and a few to be listed */
 	struct ptl_hash_map threads; /* those of --tid that are there */
 	struct ptl_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
+	struct ptl_account account;
 	struct ptl_bytes storage;
 };
 
 static int want(struct search *search, uint32_t pid)
 {
-	int status = ptl_hash_map_put(&search->selection->pids, pid, 1);
+	int status = 0;
+
+	if (!ptl_hash_map_get(&search->selection->pids, pid))
+		status = ptl_account_take(&search->account, PID_BYTES, "processes that are kept",
+					  search->selection->pids.used + 1);
+	if (status)
+		return status;
+	status = ptl_hash_map_put(&search->selection->pids, pid, 1);
 
 	return status ? status : ptl_hash_map_put(&search->live, pid, 1);
 }
@@ -273,6 +283,7 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 	ptl_hash_map_free(&search.threads);
 	ptl_hash_map_free(&search.live);
 	ptl_bytes_free(&search.storage);
+	selection->account = search.account;
 	if (status)
 		relog_selection_free(selection);
 	return status;
@@ -281,6 +292,7 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 void relog_selection_free(struct relog_selection *selection)
 {
 	ptl_hash_map_free(&selection->pids);
+	ptl_account_close(&selection->account);
 }
 
 int relog_map_stream(const struct ptl_relogger_input *input, struct ptl_stream *stream)

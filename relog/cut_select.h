@@ -6,6 +6,7 @@
 #include <ptl/kernel.h>
 #include <ptl/relogger.h>
 
+#include "common/account.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "relog/cut_settings.h"
@@ -34,6 +35,7 @@ struct relog_selection {
 	const struct relog_cut_settings *settings;
 	bool by_process; /* not all processes are kept: pids says which */
 	struct ptl_hash_map pids;
+	struct ptl_account account;
 };
 
 /*

@@ -4,6 +4,7 @@
 
 #include <ptl/error.h>
 
+#include "common/account.h"
 #include "common/message.h"
 #include "relog/run.h"
 #include "relog/settings.h"
@@ -23,11 +24,15 @@ int main(int argc, char **argv)
 		return status > 0 ? PTL_EXIT_OK : PTL_EXIT_USAGE;
 	}
 	ptl_message_start("ptl-relog", settings.quiet);
+	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */
+	ptl_account_limit(settings.memory_limit / 4 * 3);
 	status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
 	relog_settings_free(&settings);
 	if (!status)
 		return damaged ? PTL_EXIT_INPUT : PTL_EXIT_OK;
 	status = ptl_message_failure(status);
+	if (ptl_account_refused())
+		ptl_message_hint("a larger --memory-limit, or a part of the input first: --time, --drop-pt");
 	relog_die_of_signal();
 	return status;
 }

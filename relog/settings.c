@@ -10,6 +10,7 @@
 #include "common/quote.h"
 
 #define SPLIT_MIN (64u << 10)
+#define MEMORY_LIMIT (256u << 20)
 #define LEVEL_MAX 19u     /* of zstd without its most costly levels */
 #define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
 
@@ -55,6 +56,16 @@ static int take_split(void *target, const char *argument)
 
 	if (!status && settings->split < SPLIT_MIN)
 		return ptl_fail(PTL_MISUSE, "expected a size of at least 64K, found '%s'", argument);
+	return status;
+}
+
+static int take_memory_limit(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	int status = ptl_parse_size(argument, &settings->memory_limit);
+
+	if (!status && (settings->memory_limit < MEMORY_LIMIT || settings->memory_limit > SIZE_MAX))
+		return ptl_fail(PTL_MISUSE, "expected a size of at least 256M, found '%s'", argument);
 	return status;
 }
 
@@ -210,6 +221,9 @@ static const struct ptl_option common_options[] = {
 	{"split", 0, "SIZE",
 	 "Writes parts of at most SIZE, such as 100M: out.ptl becomes out.1.ptl, out.2.ptl, ... Each is a whole trace.",
 	 take_split},
+	{"memory-limit", 0, "SIZE",
+	 "What a run may take of memory for what it must remember of its inputs, and all else; 256M is the default.",
+	 take_memory_limit},
 	{"hash", 0, "KIND",
 	 "What names the bytes of each input in the provenance: XXH128, which xxh128sum checks (the default), SHA-256, "
 	 "which nobody can forge but takes longer than copying, or nothing.",
@@ -367,6 +381,7 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	int status;
 
 	settings->embed = PTL_EMBED_SYMBOLS;
+	settings->memory_limit = MEMORY_LIMIT;
 	ptl_quote_words(&settings->command, (size_t)argc, (const char *const *)argv);
 	status = ptl_options_parse(&line, settings, argc, argv, &first_operand);
 	if (status)

@@ -25,6 +25,7 @@ struct relog_settings {
 	bool recompress;
 	uint8_t level;      /* 0: stored as it is */
 	uint64_t split;     /* bytes of a part; 0: one output */
+	uint64_t memory_limit;
 	bool follow;        /* inputs are read when their writers are done */
 	/* By input: what a run before found out; NULL: nothing. A name of NULL: not for this input. */
 	const struct ptl_provenance_input *origins;

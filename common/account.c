@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "common/account.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "common/error.h"
+
+static size_t limit;
+static atomic_size_t taken;
+static atomic_bool refused;
+
+void ptl_account_limit(size_t bytes)
+{
+	limit = bytes;
+}
+
+int ptl_account_take(struct ptl_account *account, size_t bytes, const char *what, uint64_t number)
+{
+	const size_t before = atomic_fetch_add_explicit(&taken, bytes, memory_order_relaxed);
+
+	if (limit && (before > limit || bytes > limit - before)) {
+		atomic_fetch_sub_explicit(&taken, bytes, memory_order_relaxed);
+		atomic_store_explicit(&refused, true, memory_order_relaxed);
+		return ptl_fail(PTL_NO_MEMORY,
+				"there are too many %s: to remember more than %" PRIu64
+				" of them, and all else that the input has, would take more than %zu MiB",
+				what, number ? number - 1 : 0, limit >> 20);
+	}
+	account->bytes += bytes;
+	return 0;
+}
+
+bool ptl_account_refused(void)
+{
+	return atomic_load_explicit(&refused, memory_order_relaxed);
+}
+
+void ptl_account_close(struct ptl_account *account)
+{
+	atomic_fetch_sub_explicit(&taken, account->bytes, memory_order_relaxed);
+	account->bytes = 0;
+}
+
+size_t ptl_account_share(size_t bytes)
+{
+	const size_t now = atomic_load_explicit(&taken, memory_order_relaxed);
+	const size_t all = limit + limit / 4;
+
+	/* As they are while a third of the bound is taken; then what is left, in proportion. */
+	if (!limit || now <= limit / 3)
+		return bytes;
+	return now >= all ? 0 : (size_t)((unsigned __int128)bytes * (all - now) / (all - limit / 3));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What has to be remembered of an input grows with the number of things in it, whatever their size. It is counted, and a
+ * program that promises to stay within some memory states how much of it there may be.
+ */
+#ifndef PTL_COMMON_ACCOUNT_H
+#define PTL_COMMON_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What one owner has taken. Zero-initialised is nothing. */
+struct ptl_account {
+	size_t bytes;
+};
+
+/* What all accounts of the process may hold together; 0, as at the start: no bound. Before any threads are there. */
+void ptl_account_limit(size_t bytes);
+/*
+ * Counts bytes that are going to be allocated. PTL_NO_MEMORY: they would pass the bound, and nothing was counted; the
+ * chain then says that there are too many of what (a plural, such as "images"), number counted with this one.
+ */
+int ptl_account_take(struct ptl_account *account, size_t bytes, const char *what, uint64_t number);
+/* Whether any was refused. */
+bool ptl_account_refused(void);
+/* Gives all of it back. */
+void ptl_account_close(struct ptl_account *account);
+/*
+ * What a buffer, cache or queue may hold whose size is free to choose and would be `bytes`: less, where much of the
+ * bound was taken, so that both together stay within a quarter more than the bound.
+ */
+size_t ptl_account_share(size_t bytes);
+
+#endif
