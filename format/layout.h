@@ -13,7 +13,7 @@
 #include <ptl/guid.h>
 
 #define PTL_VERSION_MAJOR 1
-#define PTL_VERSION_MINOR 2
+#define PTL_VERSION_MINOR 3
 
 #define PTL_FILE_HEADER_SIZE 64
 #define PTL_BUFFER_HEADER_SIZE 104

@@ -24,9 +24,19 @@ enum ptl_record_type {
 	PTL_RECORD_MAP = 6,
 };
 
+/* Where in which stream of which file the bytes of a stream, or its events, were first (docs/format.md 5). */
+struct ptl_origin {
+	bool known;
+	uint8_t file[16];
+	uint32_t stream;
+	uint64_t position; /* that position 0 of this stream had there */
+};
+
 /* Encoders append the body of a record; a failed allocation stays in out. */
 void ptl_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out);
 void ptl_stream_encode(const struct ptl_stream *stream, struct ptl_bytes *out);
+/* Appends the fields of an origin to the body of a stream record. */
+void ptl_origin_encode(const struct ptl_origin *origin, struct ptl_bytes *out);
 void ptl_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out);
 void ptl_map_encode(const struct ptl_map *map, struct ptl_bytes *out);
 void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
@@ -38,6 +48,8 @@ void ptl_provenance_encode(const struct ptl_provenance *provenance, struct ptl_b
  */
 int ptl_machine_decode(struct ptl_cursor body, struct ptl_machine *machine);
 int ptl_stream_decode(struct ptl_cursor body, struct ptl_stream *stream);
+/* What a stream record says of its origin, if anything. PTL_CORRUPT. */
+int ptl_origin_decode(struct ptl_cursor body, struct ptl_origin *origin);
 int ptl_schema_decode(struct ptl_cursor body, struct ptl_schema **schema);
 void ptl_schema_free(struct ptl_schema *schema);
 int ptl_map_decode(struct ptl_cursor body, struct ptl_map **map);

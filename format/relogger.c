@@ -50,7 +50,7 @@ static void free_input(struct ptl_relogger_input *input)
 		free((char *)input->origins[i].name);
 	free(input->origins);
 	ptl_input_hash_free(input->hash);
-	free(input->streams);
+	ptl_relogger_parts_free(input);
 	free(input->machines);
 	ptl_bytes_free(&input->payload);
 	free(input->name);
@@ -76,6 +76,7 @@ void ptl_relogger_free(struct ptl_relogger *relogger)
 		return;
 	abandon_output(relogger);
 	ptl_window_free(&relogger->window);
+	ptl_share_free(&relogger->share);
 	for (size_t i = 0; i < relogger->input_count; i++)
 		free_input(relogger->inputs[i]);
 	free(relogger->inputs);
@@ -281,6 +282,12 @@ int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd,
 	return status ? status : ptl_writer_blob_file(relogger->writer, type, fd, offset, size, hash);
 }
 
+void ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut)
+{
+	relogger->cut = *cut;
+	relogger->has_cut = cut->events || cut->bytes; /* else the output is what the inputs were */
+}
+
 void ptl_relogger_counts(const struct ptl_relogger *relogger, struct ptl_relogger_counts *counts)
 {
 	*counts = relogger->counts;
@@ -356,6 +363,8 @@ static int run(struct ptl_relogger *relogger)
 	int status = ptl_relogger_find_machines(relogger);
 
 	if (!status)
+		status = ptl_relogger_find_parts(relogger);
+	if (!status)
 		status = ptl_relogger_find_whole(relogger);
 	if (!status)
 		ptl_relogger_start_hashes(relogger);
@@ -374,6 +383,8 @@ static int run(struct ptl_relogger *relogger)
 	relogger->ended = true;
 	if (!status)
 		status = ptl_relogger_pass_blobs(relogger);
+	if (!status)
+		status = ptl_relogger_pass_parts(relogger);
 	if (!status)
 		status = ptl_relogger_pass_damage(relogger);
 	if (!status)

@@ -111,17 +111,20 @@ static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 
 /* --- one stream --------------------------------------------------------------------------------------- */
 
-/* States the bytes that are missing before a position. */
-static int copy_hole(struct ptl_relogger *relogger, struct ptl_relogger_stream *target, uint64_t at,
-		     uint64_t *end, uint64_t time)
+int ptl_relogger_copy_hole(struct ptl_relogger *relogger, const struct ptl_relogger_stream *target, uint64_t size,
+			   uint64_t time)
 {
-	int status = 0;
+	return size ? ptl_writer_hole(relogger->writer, target->id, size, time) : 0;
+}
 
-	if (at > *end)
-		status = ptl_writer_hole(relogger->writer, target->id, at - *end, time);
-	if (!status)
-		*end = at;
-	return status;
+int ptl_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			    size_t entry, uint64_t first, uint64_t end)
+{
+	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+
+	if (first == buffer->position && end == first + buffer->raw_size)
+		return copy_whole(relogger, input, stream, entry, true, NULL);
+	return copy_part(relogger, input, stream, entry, first, end);
 }
 
 /* What of a buffer lies within the ranges. *end is the position behind what was written before. */
@@ -139,13 +142,13 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 
 		if (first >= last)
 			continue;
-		if (first == start && last == stop) {
-			status = copy_whole(relogger, input, stream, entry, true, NULL);
-		} else {
-			status = copy_hole(relogger, &input->streams[stream], first, end, time);
-			if (!status)
-				status = copy_part(relogger, input, stream, entry, first, last);
+		/* A whole buffer states the hole before it by its position. */
+		if (first > *end && (first != start || last != stop)) {
+			status = ptl_relogger_copy_hole(relogger, &input->streams[stream], first - *end, time);
+			*end = first;
 		}
+		if (!status)
+			status = ptl_relogger_copy_range(relogger, input, stream, entry, first, last);
 		if (!status)
 			*end = last;
 	}
@@ -175,7 +178,6 @@ int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_
 	const bool all = !plan || !plan->ranges;
 	uint64_t end = all ? 0 : plan->ranges[0].first;
 
-	input->streams[stream].cut = end;
 	for (size_t i = 0; i < source->count; i++) {
 		const size_t entry = source->entries[i];
 		const int status =
@@ -200,23 +202,40 @@ static int check_plan(const struct ptl_stream_plan *plan)
 	return 0;
 }
 
-static int pass_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+int ptl_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			     struct ptl_stream_plan *plan)
 {
-	struct ptl_stream_plan plan = {false};
 	int status = 0;
 
-	for (size_t i = 0; !status && !plan.drop && i < relogger->stage_count; i++) {
+	*plan = (struct ptl_stream_plan){false};
+	for (size_t i = 0; !status && !plan->drop && i < relogger->stage_count; i++) {
 		struct ptl_relogger_stage *stage = relogger->stages[i];
 
 		relogger->stage = i;
 		if (stage->callbacks.stream)
 			status = stage->callbacks.stream(stage->context, relogger, input,
-							 &input->trace->streams[stream].stream, &plan);
+							 &input->trace->streams[stream].stream, plan);
 		if (!status)
-			status = check_plan(&plan);
+			status = check_plan(plan);
 	}
-	if (status || plan.drop || (plan.ranges && !plan.range_count))
+	plan->drop |= plan->ranges && !plan->range_count;
+	return status;
+}
+
+static int pass_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+{
+	struct ptl_relogger_stream *target = &input->streams[stream];
+	struct ptl_stream_plan plan;
+	int status;
+
+	if (target->leader)
+		return 0; /* it passes with the one that leads it */
+	if (target->member)
+		return ptl_relogger_pass_joined(relogger, target);
+	status = ptl_relogger_plan_stream(relogger, input, stream, &plan);
+	if (status || plan.drop)
 		return status;
+	target->cut = plan.ranges ? plan.ranges[0].first : 0;
 	status = ptl_relogger_declare_stream(relogger, input, stream);
 	if (status)
 		return status;

@@ -62,11 +62,9 @@ static int take_event(void *context, const struct ptl_merge_place *place,
 {
 	struct ptl_relogger *relogger = context;
 	struct ptl_relogger_input *input = relogger->inputs[relogger->first_input + place->input];
+	struct ptl_relogger_stream *stream;
 	struct ptl_event changed;
 
-	relogger->input = input;
-	relogger->current = &input->streams[place->stream];
-	relogger->time = event->time;
 	relogger->counts.events_read++;
 	if (++relogger->calls % CALLS_BETWEEN_LOOKS == 0) {
 		const int status = ptl_relogger_check(relogger);
@@ -83,6 +81,20 @@ static int take_event(void *context, const struct ptl_merge_place *place,
 			return status;
 		event = &changed;
 	}
+	if (relogger->share.any) {
+		int status = 0;
+
+		if (event->time != relogger->share.time && relogger->share.counts.used)
+			status = ptl_share_flush(relogger);
+		if (!status)
+			status = ptl_share_event(relogger, input, place->stream, event);
+		if (status)
+			return status == PTL_SHARED_DROP ? 0 : status;
+	}
+	stream = &input->streams[place->stream];
+	relogger->input = input;
+	relogger->current = stream->leader ? stream->leader : stream;
+	relogger->time = event->time;
 	return ptl_relogger_pass(relogger, 0, event, input);
 }
 
@@ -102,6 +114,8 @@ static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 	free(inputs);
 	if (status == PTL_NO_MEMORY && relogger->input)
 		status = ptl_fail_in(status, "%s", relogger->input->name);
+	if (!status)
+		status = ptl_share_flush(relogger);
 	relogger->current = NULL;
 	relogger->input = NULL;
 	return status;
@@ -133,7 +147,7 @@ int ptl_relogger_pass_events(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
-	if (is_looked_at(relogger))
+	if (is_looked_at(relogger) || relogger->share.any)
 		return merge(relogger, 0, relogger->input_count);
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		status = relogger->inputs[i]->changed ? merge(relogger, i, 1)

@@ -142,6 +142,12 @@ int ptl_relogger_input_origin(struct ptl_relogger_input *input, const struct ptl
 	return 0;
 }
 
+void ptl_relogger_input_identity(struct ptl_relogger_input *input, const uint8_t identity[16])
+{
+	memcpy(input->identity, identity, sizeof(input->identity));
+	input->has_identity = true;
+}
+
 size_t ptl_relogger_input_count(const struct ptl_relogger *relogger)
 {
 	return relogger->input_count;

@@ -16,6 +16,7 @@
 #include "common/file.h"
 #include "common/hash_map.h"
 #include "format/input_hash.h"
+#include "format/metadata.h"
 
 /* Memory that an event's payload or extended items were copied into. */
 struct ptl_event_memory {
@@ -41,10 +42,25 @@ struct ptl_relogger_stage {
 
 /* A stream of the output that holds events of one stream of an input. */
 struct ptl_relogger_stream {
+	struct ptl_origin origin;
+	/* Streams of several inputs with one origin are one stream of the output; the first of them leads. */
+	struct ptl_relogger_stream *leader; /* NULL: itself */
+	struct ptl_relogger_stream *member; /* the next of those that it leads; NULL: no more */
+	struct ptl_relogger_input *input;
+	size_t number; /* among its streams */
 	uint32_t id;        /* in the output */
 	uint64_t last_time; /* of the last event written */
 	uint64_t cut;       /* position of the input's stream where the output's starts */
 	const struct ptl_record *declared; /* its stream record, which waits until it is known that it stays; or NULL */
+};
+
+/* Which part of a recording an input holds, in times of the output; see PTL_LOSS_CUT in ptl/trace.h. */
+struct ptl_part {
+	uint8_t recording[16];
+	uint64_t first, last, known;
+	uint64_t events, bytes;          /* what of the recording is left out */
+	const struct ptl_record *record; /* that says so; NULL: it is whole, as far as anybody says */
+	bool start_again, end_again;     /* its rundown tells what another input tells anyway */
 };
 
 struct ptl_relogger_input {
@@ -73,6 +89,27 @@ struct ptl_relogger_input {
 	struct ptl_provenance_input itself; /* what provenance says of an input without origins */
 	struct ptl_provenance_input *origins; /* their names are owned */
 	size_t origin_count;
+	uint8_t identity[16]; /* names what its streams come from; all zero: nothing does */
+	bool has_identity;    /* given by the caller, not the file's own */
+	struct ptl_part *parts;
+	size_t part_count;
+	bool joined;          /* a stream of it is one with that of another input */
+	uint64_t first_event, last_event; /* times of its event buffers */
+	uint64_t events, bytes; /* without rundown of cuts; of PT and TRUTH */
+	uint64_t shared_events, shared_bytes; /* of these, what an input before had too */
+};
+
+/* What inputs have in common at one time, and which interval of times needs a look: relogger_share.c. */
+struct ptl_share {
+	bool any;                  /* some inputs are joined */
+	uint64_t low, high;        /* within these times, both inclusive: */
+	bool overlap;              /* more than one of them has events */
+	uint64_t time;             /* of what the counts are about */
+	struct ptl_byte_map counts;
+	struct ptl_held *waiting;  /* events of that time that wait for others */
+	size_t held;
+	struct ptl_bytes key;
+	struct ptl_byte_map records;
 };
 
 /* An event that waits in the window. */
@@ -127,6 +164,11 @@ struct ptl_relogger {
 	uint64_t calls;
 	bool ended; /* no more events are taken */
 	struct ptl_window window;
+	struct ptl_share share;
+	bool has_change; /* somebody has said what distinguishes this run's events */
+	uint8_t change[16]; /* a hash of it; all zero: nothing does */
+	struct ptl_cut cut; /* what the callbacks have cut */
+	bool has_cut;
 	struct ptl_relogger_counts counts;
 	pthread_t hasher;
 	bool hashing; /* the thread is there */
@@ -145,8 +187,43 @@ void ptl_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
 
 /* Numbers the machines of all inputs, and finds how their times are shifted. */
 int ptl_relogger_find_machines(struct ptl_relogger *relogger);
+
+/*
+ * Parts of one recording that are put together again (relogger_parts.c). Finds what the inputs are parts of, and
+ * which of their streams are one. After the machines are known.
+ */
+int ptl_relogger_find_parts(struct ptl_relogger *relogger);
+/* Losses that say which parts of recordings the output holds. */
+int ptl_relogger_pass_parts(struct ptl_relogger *relogger);
+void ptl_relogger_parts_free(struct ptl_relogger_input *input);
+/* A stream that leads others, with their bytes: each once, in the order of where they come from. */
+int ptl_relogger_pass_joined(struct ptl_relogger *relogger, struct ptl_relogger_stream *leader);
+/* What stages leave of a stream; the ranges are the stage's. */
+int ptl_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			     struct ptl_stream_plan *plan);
+/* The bytes [first, end) of one buffer. A copy of the whole if that is what they are. */
+int ptl_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			    size_t entry, uint64_t first, uint64_t end);
+int ptl_relogger_copy_hole(struct ptl_relogger *relogger, const struct ptl_relogger_stream *target, uint64_t size,
+			   uint64_t time);
+
+/* Of the same events of several inputs each passes once (relogger_share.c). */
+enum ptl_shared { PTL_SHARED_PASS, PTL_SHARED_DROP };
+/* What becomes of an event; negative: an error. */
+int ptl_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+		    const struct ptl_event *event);
+/* What waits of earlier times passes. */
+int ptl_share_flush(struct ptl_relogger *relogger);
+/* The same for records of metadata, whose body is as it will be written. */
+int ptl_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+		     const void *body, size_t size);
+void ptl_share_free(struct ptl_share *share);
+
 /* Writes the record of a stream that may be left out, once it is known to stay. */
 int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
+/* A loss record of an input, with the output's ids and times. */
+int ptl_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			   const struct ptl_record *record);
 /* The metadata of all inputs, streams declared. */
 int ptl_relogger_pass_records(struct ptl_relogger *relogger);
 /* All events, merged, through the stages; or their buffers as they are. */

@@ -45,17 +45,15 @@ struct replacement {
 	uint64_t number;
 };
 
-/* The body with the numbers of some fields replaced; all else, known or not, as it is. */
-static int write_replaced(struct ptl_relogger *relogger, const struct ptl_record *record,
-			  const struct replacement *replacements, size_t count)
+/* Appends the body with the numbers of some fields replaced; all else, known or not, as it is. */
+static void replace(struct ptl_bytes *out, const struct ptl_record *record, const struct replacement *replacements,
+		    size_t count)
 {
 	struct ptl_cursor body = ptl_cursor(record->data, record->size);
-	struct ptl_bytes out = {0};
 	struct ptl_tagged field;
-	int status;
 
 	for (size_t i = 0; i < count; i++)
-		ptl_field_number(&out, replacements[i].tag, replacements[i].number);
+		ptl_field_number(out, replacements[i].tag, replacements[i].number);
 	for (;;) {
 		const size_t start = body.at;
 		bool replaced = false;
@@ -65,12 +63,33 @@ static int write_replaced(struct ptl_relogger *relogger, const struct ptl_record
 		for (size_t i = 0; i < count; i++)
 			replaced |= field.tag == replacements[i].tag;
 		if (!replaced)
-			ptl_write_bytes(&out, body.data + start, body.at - start);
+			ptl_write_bytes(out, body.data + start, body.at - start);
 	}
-	status = out.failed ? ptl_fail_memory("a record", record->size)
-			    : ptl_writer_record(relogger->writer, record->type, out.data, out.size);
-	ptl_bytes_free(&out);
+}
+
+/* Writes a body, which is freed. */
+static int write_body(struct ptl_relogger *relogger, uint64_t type, struct ptl_bytes *body)
+{
+	const int status = body->failed ? ptl_fail_memory("a record", body->size)
+					: ptl_writer_record(relogger->writer, type, body->data, body->size);
+
+	ptl_bytes_free(body);
 	return status;
+}
+
+/* A stream's record says where the stream comes from; the last such field counts. */
+static int write_stream(struct ptl_relogger *relogger, const struct ptl_record *record,
+			const struct replacement *replacements, size_t count,
+			const struct ptl_relogger_stream *stream)
+{
+	struct ptl_origin origin = stream->origin;
+	struct ptl_bytes out = {0};
+
+	replace(&out, record, replacements, count);
+	origin.position += stream->cut;
+	if (origin.known)
+		ptl_origin_encode(&origin, &out);
+	return write_body(relogger, record->type, &out);
 }
 
 /* What the last field of that tag says; the record was checked when it was read. */
@@ -103,6 +122,7 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 {
 	struct replacement fields[] = {{.tag = STREAM_ID}, {.tag = STREAM_CPU}, {.tag = STREAM_PID},
 				       {.tag = STREAM_TID}};
+	const size_t number = index_of(input, (uint32_t)get_number(record, STREAM_ID));
 	int status = 0;
 
 	fields[0].number = ptl_relogger_map_stream(input, (uint32_t)get_number(record, STREAM_ID));
@@ -111,17 +131,16 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 		return 0;
 	for (size_t i = 1; !status && i < 4; i++)
 		status = get_id(input, record, &fields[i]);
-	return status ? status : write_replaced(relogger, record, fields, 4);
+	return status ? status : write_stream(relogger, record, fields, 4, &input->streams[number]);
 }
 
 /*
- * Whether the streams of a kind may be left out: their records wait until that is known, so that nothing is declared
- * that is not there.
+ * Whether the streams of a kind may be left out, or be one with those of other inputs: their records wait until that is
+ * known, so that nothing is declared that is not there.
  */
 static bool may_go(uint32_t kind)
 {
-	return kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB &&
-	       kind != PTL_KIND_INDEX;
+	return kind != PTL_KIND_METADATA && kind != PTL_KIND_BLOB && kind != PTL_KIND_INDEX;
 }
 
 static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
@@ -137,18 +156,41 @@ static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 
 int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
 {
-	const struct ptl_record *record = input->streams[stream].declared;
+	const struct ptl_relogger_stream *target = &input->streams[stream];
+	struct ptl_stream identity = input->trace->streams[stream].stream;
+	struct ptl_bytes own = {0};
+	struct ptl_record record = {.type = PTL_RECORD_STREAM};
+	int status;
 
-	return record ? pass_stream_record(relogger, input, record) : 0;
+	if (target->declared)
+		return pass_stream_record(relogger, input, target->declared);
+	if (!target->origin.known)
+		return 0;
+	ptl_stream_encode(&identity, &own);
+	record.data = own.data;
+	record.size = own.size;
+	status = own.failed ? ptl_fail_memory("a record", 0) : pass_stream_record(relogger, input, &record);
+	ptl_bytes_free(&own);
+	return status;
 }
 
-static int pass_loss_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+/* Which part of a recording this is, is written at the end: ptl_relogger_pass_parts. */
+static bool is_part(const struct ptl_relogger_input *input, const struct ptl_record *record)
+{
+	for (size_t i = 0; i < input->part_count; i++)
+		if (input->parts[i].record == record)
+			return true;
+	return false;
+}
+
+int ptl_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			    const struct ptl_record *record)
 {
 	struct replacement fields[] = {{.tag = LOSS_STREAM}, {.tag = LOSS_PID}, {.tag = LOSS_TID},
 				       {.tag = LOSS_FIRST}, {.tag = LOSS_LAST}};
 	const uint64_t old = get_number(record, LOSS_STREAM);
 	const uint32_t id = old ? ptl_relogger_map_stream(input, (uint32_t)old - 1) : PTL_NO_ID;
+	struct ptl_bytes out = {0};
 	int status = get_id(input, record, &fields[1]);
 
 	fields[0].number = (uint32_t)(id + 1);
@@ -159,7 +201,16 @@ static int pass_loss_record(struct ptl_relogger *relogger, struct ptl_relogger_i
 		if (fields[i].number)
 			fields[i].number += (uint64_t)input->time_shift;
 	}
-	return status ? status : write_replaced(relogger, record, fields, 5);
+	if (status)
+		return status;
+	replace(&out, record, fields, 5);
+	if (!out.failed)
+		status = ptl_share_record(relogger, input, record->type, out.data, out.size);
+	if (status) {
+		ptl_bytes_free(&out);
+		return status < 0 ? status : 0;
+	}
+	return write_body(relogger, record->type, &out);
 }
 
 static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
@@ -190,7 +241,12 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	if (status || !keep)
 		return status;
 	if (record->type == PTL_RECORD_LOSS)
-		return pass_loss_record(relogger, input, record);
+		return is_part(input, record) ? 0 : ptl_relogger_pass_loss(relogger, input, record);
+	if (record->type == PTL_RECORD_PROVENANCE) {
+		status = ptl_share_record(relogger, input, record->type, record->data, record->size);
+		if (status)
+			return status < 0 ? status : 0;
+	}
 	if (record->type == PTL_RECORD_MACHINE &&
 	    (input->number || relogger->own_machines || relogger->has_machine))
 		return 0; /* ptl_relogger_finish_records gives them */
@@ -202,9 +258,6 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 {
 	const struct ptl_trace *trace = input->trace;
 
-	input->streams = calloc(trace->stream_count + 1, sizeof(*input->streams));
-	if (!input->streams)
-		return ptl_fail_memory("streams", trace->stream_count * sizeof(*input->streams));
 	for (size_t i = 0; i < trace->stream_count; i++) {
 		struct ptl_stream stream = trace->streams[i].stream;
 		int status = 0;
@@ -214,6 +267,10 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA ||
 		    stream.kind == PTL_KIND_INDEX)
 			continue;
+		if (input->streams[i].leader) {
+			input->streams[i].id = input->streams[i].leader->id;
+			continue;
+		}
 		status = ptl_relogger_map_id(input, &stream.cpu);
 		if (!status)
 			status = ptl_relogger_map_id(input, &stream.pid);
@@ -236,6 +293,9 @@ int ptl_relogger_pass_records(struct ptl_relogger *relogger)
 
 		for (size_t j = 0; !status && j < ptl_record_count(input->trace); j++)
 			status = pass_record(relogger, input, ptl_record_at(input->trace, j));
+		for (size_t j = 0; !status && j < input->trace->stream_count; j++)
+			if (input->trace->streams[j].stream.kind == PTL_KIND_EVENTS && !input->streams[j].leader)
+				status = ptl_relogger_declare_stream(relogger, input, j);
 		if (status)
 			return ptl_fail_in(status, "%s", input->name);
 	}

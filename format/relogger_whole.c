@@ -28,7 +28,7 @@ int ptl_relogger_find_whole(struct ptl_relogger *relogger)
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 
-		input->whole = !looked_at && !input->changed;
+		input->whole = !looked_at && !input->changed && !input->joined;
 		if (!input->whole || input->origin_count || relogger->options.hash != PTL_HASH_XXH128)
 			continue;
 		input->hash = ptl_input_hash_new(PTL_HASH_XXH128);

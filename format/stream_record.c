@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Encoders and decoders of the stream and loss records. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "format/fields.h"
@@ -65,6 +66,42 @@ int ptl_stream_decode(struct ptl_cursor body, struct ptl_stream *stream)
 	return status;
 }
 
+/* Of another size than this, an origin is none. */
+int ptl_origin_decode(struct ptl_cursor body, struct ptl_origin *origin)
+{
+	struct ptl_tagged field;
+	bool failed = false;
+	int status;
+
+	*origin = (struct ptl_origin){.known = false};
+	while ((status = ptl_next_field(&body, &field)) > 0) {
+		if (field.tag == 6 && field.size == sizeof(origin->file)) {
+			memcpy(origin->file, field.data, field.size);
+			origin->known = true;
+		} else if (field.tag == 7) {
+			origin->stream = take32(&field, &failed);
+		} else if (field.tag == 8) {
+			origin->position = ptl_take_number(&field, INT64_MAX, &failed);
+		}
+	}
+	origin->known &= !status && !failed;
+	return status;
+}
+
+void ptl_origin_encode(const struct ptl_origin *origin, struct ptl_bytes *out)
+{
+	ptl_field_bytes(out, 6, origin->file, sizeof(origin->file));
+	ptl_field_number(out, 7, origin->stream);
+	ptl_field_number(out, 8, origin->position);
+}
+
+static bool is_named(const uint8_t recording[16])
+{
+	static const uint8_t none[16];
+
+	return memcmp(recording, none, sizeof(none)) != 0;
+}
+
 void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out)
 {
 	ptl_field_number(out, 1, loss->kind);
@@ -76,6 +113,12 @@ void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out)
 	ptl_field_number(out, 7, loss->first_time);
 	ptl_field_number(out, 8, loss->last_time);
 	ptl_field_text(out, 9, loss->cause);
+	if (!is_named(loss->recording))
+		return;
+	ptl_field_bytes(out, 10, loss->recording, sizeof(loss->recording));
+	ptl_field_number(out, 11, loss->kept_first);
+	ptl_field_number(out, 12, loss->kept_last + 1);
+	ptl_field_number(out, 13, loss->known);
 }
 
 static void decode_loss_field(const struct ptl_tagged *field, struct ptl_loss *loss, bool *failed)
@@ -108,6 +151,20 @@ static void decode_loss_field(const struct ptl_tagged *field, struct ptl_loss *l
 	case 9:
 		ptl_take_text(field, &loss->cause, failed);
 		break;
+	case 10:
+		*failed |= field->size != sizeof(loss->recording);
+		if (!*failed)
+			memcpy(loss->recording, field->data, field->size);
+		break;
+	case 11:
+		loss->kept_first = ptl_take_number(field, UINT64_MAX, failed);
+		break;
+	case 12:
+		loss->kept_last = ptl_take_number(field, UINT64_MAX, failed) - 1;
+		break;
+	case 13:
+		loss->known = ptl_take_number(field, UINT64_MAX, failed);
+		break;
 	}
 }
 
@@ -121,6 +178,7 @@ int ptl_loss_decode(struct ptl_cursor body, struct ptl_loss **loss)
 	if (!result)
 		return ptl_fail_memory("a loss record", sizeof(*result));
 	result->cause = PTL_NO_TEXT;
+	result->kept_last = UINT64_MAX;
 	result->stream = result->pid = result->tid = PTL_NO_ID;
 	while ((status = ptl_next_field(&body, &field)) > 0) {
 		decode_loss_field(&field, result, &failed);

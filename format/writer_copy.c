@@ -261,9 +261,9 @@ static int change_buffer(struct ptl_job *job, const struct ptl_copy_change *chan
 	int status = 0;
 
 	if (has_positions(header->kind)) {
-		if (header->position < change->position_cut)
-			return ptl_fail(PTL_MISUSE, "a buffer lies before its stream's start");
 		header->position -= change->position_cut;
+		if (header->position > (uint64_t)INT64_MAX - header->raw_size)
+			return ptl_fail(PTL_MISUSE, "a buffer lies before its stream's start");
 	}
 	if (header->last_time)
 		first_time += (uint64_t)change->time_shift;

@@ -204,7 +204,7 @@ struct ptl_writer {
 struct ptl_copy_change {
 	uint32_t stream;       /* of this writer, of the same kind; not looked at for BLOB buffers */
 	int64_t time_shift;    /* nanoseconds that are added to all its times */
-	uint64_t position_cut; /* where the copied stream starts: taken from the position */
+	uint64_t position_cut; /* taken from the position, modulo 2^64: where in the copied stream the new one starts */
 	bool recompress;       /* the payload is compressed again, with the writer's level */
 	bool own_psbs;         /* the PSBs of the buffer are these, with the copied stream's times and offsets */
 	const struct ptl_psb *psbs;

@@ -485,14 +485,12 @@ static void warn_of_nothing(const struct cut *cut)
 static int end(void *context, struct ptl_relogger *relogger)
 {
 	struct cut *cut = context;
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_CUT,
-		.stream = PTL_NO_ID,
-		.pid = PTL_NO_ID,
-		.tid = PTL_NO_ID,
-		.count = cut->dropped_events,
+	const struct ptl_cut kept = {
+		.first = cut->by_time ? cut->from : 0,
+		.last = cut->by_time ? cut->to : UINT64_MAX,
+		.known = cut->by_time ? cut->start : 0,
+		.events = cut->dropped_events,
 		.bytes = cut->dropped_bytes,
-		.cause = "cut on purpose by ptl-relog",
 	};
 	int status = cut->told ? 0 : tell(cut);
 
@@ -506,8 +504,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 		warn_of_nothing(cut);
 	if (cut->truth_dropped)
 		ptl_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
-	if (!status && (loss.count || loss.bytes))
-		status = ptl_relogger_loss(relogger, &loss);
+	ptl_relogger_cut(relogger, &kept);
 	return status;
 }
 

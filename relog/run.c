@@ -114,6 +114,38 @@ static int set_origins(const struct relog_settings *settings, struct ptl_relogge
 	return status;
 }
 
+static void write_ids(struct ptl_bytes *out, const struct ptl_id_set *ids)
+{
+	ptl_write_varint(out, ids->count);
+	for (size_t i = 0; i < ids->count; i++)
+		ptl_write_varint(out, ids->ids[i]);
+}
+
+/* What else than a cut by time makes of the inputs: only parts made in the same way belong together. */
+static int set_change(const struct relog_settings *settings, const struct relog_stages *stages,
+		      struct ptl_relogger *relogger)
+{
+	const struct relog_cut_settings *cut = &settings->cut;
+	const char *rules = relog_stages_rules(stages);
+	struct ptl_bytes text = {0};
+	const bool changes = *rules || cut->pids.count || cut->tids.count || cut->process_count ||
+			     relog_redact_wanted(&settings->redact);
+	int status;
+
+	ptl_write_bytes(&text, rules, strlen(rules) + 1);
+	write_ids(&text, &cut->pids);
+	write_ids(&text, &cut->tids);
+	for (size_t i = 0; i < cut->process_count; i++)
+		ptl_write_bytes(&text, cut->processes[i], strlen(cut->processes[i]) + 1);
+	ptl_write_varint(&text, cut->tree);
+	if (relog_redact_wanted(&settings->redact))
+		ptl_write_bytes(&text, settings->redact.key, settings->redact.key_size);
+	status = text.failed ? ptl_fail_memory("the settings", text.size)
+			     : ptl_relogger_change(relogger, text.data, changes ? text.size : 0);
+	ptl_bytes_free(&text);
+	return status;
+}
+
 static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger,
 		   struct relog_stages *stages, bool *damaged)
 {
@@ -131,6 +163,8 @@ static int prepare(const struct relog_settings *settings, struct ptl_relogger *r
 		status = ptl_relogger_recompress(relogger, settings->level);
 	if (!status)
 		status = set_provenance(settings, stages, relogger);
+	if (!status)
+		status = set_change(settings, stages, relogger);
 	return status;
 }
 

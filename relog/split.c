@@ -241,8 +241,9 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 	settings->repeated = split->again;
 	settings->origins = split->origins;
 	split->again = true;
-	settings->cut.from = (struct ptl_time_bound){true, true, from};
-	settings->cut.to = (struct ptl_time_bound){true, true, to};
+	/* The first part begins, and the last one ends, where the whole does: at no time in particular. */
+	settings->cut.from = from == split->start ? split->settings->cut.from : (struct ptl_time_bound){true, true, from};
+	settings->cut.to = to == split->end ? split->settings->cut.to : (struct ptl_time_bound){true, true, to};
 	status = relog_run(settings, damaged);
 	if (!status && stat(settings->output, &info) < 0)
 		status = ptl_fail_errno("%s", settings->output);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/sha256.h"
 #include "common/file.h"
 #include "common/message.h"
 #include "common/thread_pool.h"
@@ -119,6 +120,24 @@ int relog_spool_origin(struct relog_spool *spool, const struct ptl_provenance_in
 	return 0;
 }
 
+/* Two traces made of the same files are the same recording, though each has a GUID of its own. */
+static void name_input(const struct relog_spool *spool, struct ptl_relogger_input *input)
+{
+	uint8_t hash[PTL_HASH_SIZE];
+	struct ptl_sha256 *sha256 = ptl_sha256_new();
+	bool known = sha256 && spool->origin_count;
+
+	for (size_t i = 0; known && i < spool->origin_count; i++) {
+		known = spool->origins[i].hash_kind != PTL_HASH_NONE;
+		ptl_sha256_add(sha256, spool->origins[i].hash, sizeof(spool->origins[i].hash));
+	}
+	if (known) {
+		ptl_sha256_finish(sha256, hash);
+		ptl_relogger_input_identity(input, hash);
+	}
+	ptl_sha256_free(sha256);
+}
+
 int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, const char *name)
 {
 	struct ptl_relogger_input *input;
@@ -131,6 +150,8 @@ int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, co
 		spool->fd = -1;
 	for (size_t i = 0; !status && i < spool->origin_count; i++)
 		status = ptl_relogger_input_origin(input, &spool->origins[i]);
+	if (!status)
+		name_input(spool, input);
 	relog_spool_free(spool);
 	return status;
 }

@@ -167,7 +167,7 @@ class Trace:
             self.file_id = int.from_bytes(self.guid[:8], "little")
             if self.major != 1:
                 raise Bad(UNSUPPORTED)
-            if (reserved1 or reserved2 or reserved3) and self.minor <= 2:
+            if (reserved1 or reserved2 or reserved3) and self.minor <= 3:
                 self.damaged(0, 64, CORRUPT)
             return
         try:
@@ -329,7 +329,7 @@ class Trace:
         stream.buffers.append(buffer)
         self.buffers.append(buffer)
         if not header.usable:
-            newer = header.codec > 1 or self.minor > 2
+            newer = header.codec > 1 or self.minor > 3
             self.damaged_buffer(buffer, UNSUPPORTED if newer else CORRUPT)
         if side is None:
             side = self.data[offset + 104:offset + 104 + header.side_size]

@@ -106,6 +106,12 @@ int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name,
  */
 int ptl_relogger_input_origin(struct ptl_relogger_input *input, const struct ptl_provenance_input *origin);
 
+/*
+ * Names what the streams of an input come from, where its file has just been made of another one: then parts of two such
+ * files are known to be of one recording. Without it that is the file's own GUID.
+ */
+void ptl_relogger_input_identity(struct ptl_relogger_input *input, const uint8_t identity[16]);
+
 size_t ptl_relogger_input_count(const struct ptl_relogger *relogger);
 struct ptl_relogger_input *ptl_relogger_input_at(const struct ptl_relogger *relogger, size_t i); /* NULL: no such */
 /* The open trace; its damage list tells what could not be read. Lives until ptl_relogger_free. */
@@ -234,11 +240,35 @@ int ptl_relogger_blob(struct ptl_relogger *relogger, uint32_t type, const void *
 int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd, uint64_t offset, uint64_t size,
 			   uint8_t hash[PTL_HASH_SIZE]);
 
+/*
+ * PARTS OF ONE RECORDING. Every output says of each stream which bytes of which stream of which recording it holds.
+ * Where inputs have some of them in common, these are written once, and so are their equal events. A stage that cuts by time
+ * says which times it has kept, so that rundown at its borders can be left out where another input tells the same:
+ */
+struct ptl_cut {
+	uint64_t first, last; /* times that were kept, both inclusive */
+	uint64_t known;       /* from here on processes, threads and images are kept; rundown is at known - 1; 0: none */
+	uint64_t events, bytes; /* that were left out */
+};
+/*
+ * What was cut; from `begin` to `end`, the last call counts. A loss of the kind PTL_LOSS_CUT tells of it. Rundown of the
+ * end, if any, has the time last + 1.
+ */
+void ptl_relogger_cut(struct ptl_relogger *relogger, const struct ptl_cut *cut);
+/*
+ * What distinguishes the events that this run writes from those that it reads, beside a cut by time: rules, a choice
+ * of processes. Only traces that were made with the same data are parts of one recording; size 0: the events
+ * stay what they are. Without this call, and with an event callback, the output is part of none. Before process;
+ * PTL_MISUSE.
+ */
+int ptl_relogger_change(struct ptl_relogger *relogger, const void *data, size_t size);
+
 struct ptl_relogger_counts {
 	uint64_t events_read;
 	uint64_t events_written;
 	uint64_t buffers_copied;  /* as they were, without being decompressed */
 	uint64_t buffers_decoded;
+	uint64_t events_shared;   /* events that several inputs have, each written once */
 	uint64_t blobs_shared;    /* blobs that several inputs have, each stored once */
 };
 void ptl_relogger_counts(const struct ptl_relogger *relogger, struct ptl_relogger_counts *counts);

@@ -144,6 +144,11 @@ struct ptl_loss {
 	uint64_t first_time; /* 0: unknown */
 	uint64_t last_time;
 	const char *cause; /* UTF-8 text for people, e.g. "no space left on device" */
+	/* Of PTL_LOSS_CUT, by which parts of one recording are known that are put together again: */
+	uint8_t recording[16]; /* names it; all zero: not known */
+	uint64_t kept_first;   /* what was kept has these times, both inclusive */
+	uint64_t kept_last;    /* UINT64_MAX: to the end */
+	uint64_t known;        /* processes, threads and images are complete from here on; before it stands rundown */
 };
 
 /* What names the bytes of an input. */
