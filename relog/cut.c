@@ -19,6 +19,7 @@
 #include "format/metadata.h"
 #include "relog/cut_pt.h"
 #include "relog/cut_select.h"
+#include "relog/cut_switch.h"
 
 struct cut {
 	const struct relog_cut_settings *settings;
@@ -29,6 +30,9 @@ struct cut {
 	uint64_t start, stop;  /* stop: the latest of all processes' */
 	struct ptl_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
 	struct ptl_state *state;
+	bool of_cpus;          /* PT of CPUs is kept: switches between any threads say whose it is */
+	bool everyone;         /* and what other processes ran has to be decoded: it says where returns go */
+	struct relog_switches switches; /* before start */
 	bool told;             /* rundown has been written, or none is needed */
 	bool ended;            /* and that of the end */
 	struct ptl_hash_map others; /* processes that are not kept, but whose start is */
@@ -102,6 +106,22 @@ static int look_at_streams(struct cut *cut, struct ptl_relogger_input *input)
 	return status;
 }
 
+static void look_for_pt_of_cpus(struct cut *cut)
+{
+	for (size_t i = 0; i < ptl_relogger_input_count(cut->relogger); i++) {
+		const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_relogger_input_at(cut->relogger, i));
+
+		for (size_t k = 0; k < ptl_stream_count(trace); k++) {
+			const struct ptl_stream *stream = ptl_stream_at(trace, k);
+
+			if (stream->kind != PTL_KIND_PT || stream->pid != PTL_NO_ID)
+				continue;
+			cut->of_cpus = true;
+			cut->everyone |= ptl_trace_machine(trace)->return_compression;
+		}
+	}
+}
+
 static int choose_times(struct cut *cut)
 {
 	struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
@@ -148,6 +168,8 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	int status;
 
 	cut->relogger = relogger;
+	if (!cut->settings->drop_pt)
+		look_for_pt_of_cpus(cut);
 	status = relog_select(&cut->selection, cut->settings, relogger);
 	if (!status)
 		status = choose_times(cut);
@@ -198,14 +220,24 @@ static bool is_noted(const struct cut *cut, const struct ptl_relogger_input *inp
 
 /* ---- rundown --------------------------------------------------------------------------------- */
 
+static bool keeps_process(const struct cut *cut, uint32_t pid)
+{
+	return cut->everyone || relog_wants_process(&cut->selection, pid);
+}
+
+static bool keeps_thread(const struct cut *cut, uint32_t tid)
+{
+	return cut->everyone || ptl_id_set_has(&cut->settings->tids, tid);
+}
+
 static int take_told(void *context, const struct ptl_event *event)
 {
 	struct cut *cut = context;
 	struct relog_subject subject;
 
 	relog_subject_of(event, &cut->told_storage, &subject);
-	if (!relog_wants_process(&cut->selection, event->pid) ||
-	    (subject.class == RELOG_THREAD && !ptl_id_set_has(&cut->settings->tids, subject.tid)))
+	if (!keeps_process(cut, event->pid) ||
+	    (subject.class == RELOG_THREAD && !keeps_thread(cut, subject.tid)))
 		return 0;
 	note_blobs(cut, &subject);
 	return ptl_relogger_inject_record(cut->relogger, event);
@@ -224,7 +256,7 @@ static int tell(struct cut *cut)
 	const int status = ptl_state_rundown(cut->state, &rundown);
 
 	cut->told = true;
-	return status;
+	return status ? status : relog_switches_tell(&cut->switches, cut->relogger, cut->start - 1);
 }
 
 /* Who lived on behind the window, and what stayed mapped, once it is known that something came behind it. */
@@ -255,9 +287,9 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 	};
 	struct ptl_state_process process;
 
-	if (!cut->told || start < cut->start || !relog_wants_process(&cut->selection, pid) ||
+	if (!cut->told || start < cut->start || !keeps_process(cut, pid) ||
 	    !ptl_state_find_process(state, pid, &process) ||
-	    relog_wants_process(&cut->selection, process.parent_id))
+	    keeps_process(cut, process.parent_id))
 		return 0;
 	return ptl_state_rundown(state, &rundown);
 }
@@ -272,7 +304,7 @@ static int name_program(struct cut *cut, struct ptl_trace_event *event, const st
 	int status;
 
 	if (*data.image_file_name || !ptl_state_find_process(cut->state, subject->pid, &process) ||
-	    !*process.program || relog_wants_process(&cut->selection, process.parent_id))
+	    !*process.program || keeps_process(cut, process.parent_id))
 		return 0;
 	data.image_file_name = process.program;
 	data.command_line = process.command_line;
@@ -290,10 +322,12 @@ static bool is_about(const struct cut *cut, const struct ptl_event *event, const
 {
 	if (subject->class == RELOG_NO_CLASS)
 		return false;
+	if (cut->of_cpus && relog_is_switch(event))
+		return true;
 	if (!subject->understood)
-		return event->pid == PTL_NO_ID || relog_wants_process(&cut->selection, event->pid);
-	return relog_wants_process(&cut->selection, subject->pid) &&
-	       (subject->class != RELOG_THREAD || ptl_id_set_has(&cut->settings->tids, subject->tid));
+		return event->pid == PTL_NO_ID || keeps_process(cut, event->pid);
+	return keeps_process(cut, subject->pid) &&
+	       (subject->class != RELOG_THREAD || keeps_thread(cut, subject->tid));
 }
 
 /* The end of a process whose start is kept, though it is another's, is kept too. */
@@ -301,7 +335,7 @@ static int is_of_others(struct cut *cut, const struct relog_subject *subject, bo
 {
 	*too = false;
 	if (subject->class != RELOG_PROCESS || !subject->understood || !cut->selection.by_process ||
-	    relog_wants_process(&cut->selection, subject->pid))
+	    keeps_process(cut, subject->pid))
 		return 0;
 	if (kept && subject->opcode == PTL_OPCODE_START)
 		return ptl_hash_map_put(&cut->others, subject->pid, 1);
@@ -358,6 +392,8 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	relog_subject_of(record, &cut->storage, &subject);
 	if (subject.class != RELOG_NO_CLASS && (!cut->told || !cut->ended || cut->selection.by_process))
 		status = ptl_state_event(cut->state, record);
+	if (!status && !cut->told && cut->of_cpus)
+		status = relog_switches_note(&cut->switches, record);
 	if (status || !cut->told) {
 		cut->dropped_events++;
 		return status;
@@ -516,6 +552,7 @@ static void free_cut(void *state)
 
 	relog_selection_free(&cut->selection);
 	ptl_state_free(cut->state);
+	relog_switches_free(&cut->switches);
 	ptl_hash_map_free(&cut->stops);
 	ptl_hash_map_free(&cut->others);
 	for (size_t i = 0; cut->blobs && i < ptl_relogger_input_count(cut->relogger); i++)

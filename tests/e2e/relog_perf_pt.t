@@ -300,6 +300,47 @@ def assemble(lines):
                           capture_output=True, timeout=60, check=True).stdout
 
 
+def slices(name, trace):
+    """The law of cutting (relog_cut.t), for the PT of a CPU: a cut shows what the whole shows of the same part."""
+    def flow(file, options):
+        return re.sub(r',"stream_offset":[0-9]+', "", run(dump, "flow", "--json", *options, file).stdout)
+
+    lines = [json.loads(line) for line in run(dump, "flow", "--json", trace).stdout.splitlines()]
+    times = sorted({line["time"] for line in lines if line.get("time") is not None})
+    pids = sorted({line["pid"] for line in lines if line.get("pid")})
+    parts = [["--pid", str(pid)] for pid in pids]
+    for at, length in ((1 / 3, 1 / 50), (3 / 5, 1 / 9), (6 / 7, 1 / 500)):
+        begin = int(len(times) * at)
+        span = ["--time", f"{times[begin]}ns..{times[begin + int(len(times) * length)]}ns"]
+        parts += [span, [*span, "--pid", str(pids[0])]]
+    wrong = []
+    for part in parts:
+        done = run(relog, "-f", "-q", trace, *part, "-o", "cut.ptl")
+        whole, cut = flow(trace, part), flow("cut.ptl", part)
+        if done.returncode or whole != cut:
+            wrong += [part, done.stderr, *[pair for pair in zip(whole.splitlines(), cut.splitlines()) if pair[0] != pair[1]][:1]]
+    check(f"{name}: {len(parts)} cuts are slices", pids and not wrong, *wrong)
+
+
+def of_one_switch():
+    """What a CPU runs for long was switched to long before: a cut has to say what that is."""
+    trace, start, streams = recording("static", "--timing=tsc", "--psb-period=128")
+    pid, tid, data = streams[0]
+    file = perf_file.File(**CLOCK, per_cpu=1, switches=3)
+    file.reference = max(event["time"] for event in trace.events()) + 10**10
+    file.program(pid, tid)
+    file.mappings(trace, pid, tid, start)
+    file.program(77, 77, "other")
+    file.switch_out(0, 0, 77, start - 2000)
+    file.switch_in(77, 77, 0, start - 1999)
+    file.switch_out(77, 77, tid, start - 1000)
+    file.switch_in(pid, tid, 77, start - 999)
+    file.packets(data, 0, cpu=0)
+    write("one.data", file.bytes())
+    judge("a CPU with one switch", "one.data")
+    slices("a CPU with one switch", "judged.ptl")
+
+
 def of_turns(kind, switches, *options):
     file = perf_file.File(per_cpu=1, switches=switches, config=TSC | (perf_file.NORETCOMP if options else 0))
     threads, expected, latest = [], {}, 0
@@ -324,6 +365,7 @@ def of_turns(kind, switches, *options):
     for trace, pid, tid in threads:
         check(f"{name}: that of {trace}", stats_of_threads("judged.ptl", "--pid", str(pid)) == {tid: expected[tid]},
               stats_of_threads("judged.ptl", "--pid", str(pid)))
+    slices(name, "judged.ptl")
 
 
 def stats_of_threads(trace, *options):
@@ -445,6 +487,7 @@ def of_compressed_returns(kind, names, cpu, every):
         check(f"{name}: engines agree", done.returncode == 0, done.stdout)
     for pid, tid, _ in threads:
         check(f"{name}: one process alone", stats_of_threads("judged.ptl", "--pid", str(pid)) == {tid: hashes[0][tid]})
+    slices(name, "judged.ptl")
 
 
 class PoppingCpu(Cpu):
@@ -547,6 +590,7 @@ of_cpus()
 of_snapshots()
 truncated()
 of_hardware("foo")
+of_one_switch()
 of_turns("all of the machine", 3, "--no-retcomp")
 of_turns("one program", 2, "--no-retcomp")
 of_compressed_returns("the same program twice", ("static", "static"), Cpu(), 50)
