@@ -7,8 +7,19 @@
 #include "common/error.h"
 #include "dump/flow_segment.h"
 
+/* An engine forgets all code when it goes over to another process: these many that take turns have one each. */
+#define PROCESSES 4
+
+struct process_source {
+	struct ptl_flow_source source; /* no engine: not used yet */
+	uint32_t process;
+	uint64_t used; /* when */
+};
+
 struct ptl_flow_calls {
-	struct ptl_flow_source source; /* with an engine of its own: that of the part is at work */
+	/* With engines of their own: that of the part is at work. */
+	struct process_source sources[PROCESSES];
+	uint64_t now;
 	/* Of the segment at this place, `calls` are those before part number `next`. */
 	uint32_t stream;
 	uint64_t offset;
@@ -16,28 +27,36 @@ struct ptl_flow_calls {
 	struct ptl_calls calls;
 };
 
-static int open_calls(const struct ptl_flow_source *source, struct ptl_flow_calls **calls)
-{
-	struct ptl_flow_calls *opened = calloc(1, sizeof(*opened));
-	int status;
-
-	if (!opened)
-		return ptl_fail_memory("calls of a CPU", sizeof(*opened));
-	status = ptl_flow_source_open(&opened->source, source->trace, source->code, source->class);
-	if (status < 0) {
-		free(opened);
-		return status;
-	}
-	*calls = opened;
-	return 0;
-}
-
 void ptl_flow_calls_close(struct ptl_flow_calls *calls)
 {
-	if (!calls)
-		return;
-	ptl_flow_source_close(&calls->source);
+	for (size_t i = 0; calls && i < PROCESSES; i++)
+		ptl_flow_source_close(&calls->sources[i].source);
 	free(calls);
+}
+
+/* The one that decoded the process last; else one that is free, or has not been used for longest. */
+static int find_source(struct ptl_flow_calls *calls, const struct ptl_flow_source *like, uint32_t process,
+		       struct ptl_flow_source **source)
+{
+	struct process_source *found = &calls->sources[0];
+	int status = 0;
+
+	for (size_t i = 0; i < PROCESSES; i++) {
+		struct process_source *each = &calls->sources[i];
+
+		if (each->used < found->used)
+			found = each;
+		if (each->used && each->process == process) {
+			found = each;
+			break;
+		}
+	}
+	if (!found->source.engine)
+		status = ptl_flow_source_open(&found->source, like->trace, like->code, like->class);
+	found->process = process;
+	found->used = ++calls->now;
+	*source = &found->source;
+	return status;
 }
 
 static int take_nothing(void *context, const struct ptl_batch *batch)
@@ -55,7 +74,7 @@ static int give_known(void *context, const struct ptl_segment *segment, struct p
 }
 
 /* Goes on by a part, which ends where the next one, or the segment that was asked for, begins. */
-static int pass_part(struct ptl_flow_calls *calls, const struct ptl_segment *segment)
+static int pass_part(struct ptl_flow_calls *calls, const struct ptl_flow_source *like, const struct ptl_segment *segment)
 {
 	const struct ptl_segment_part *part = &segment->before[calls->next];
 	const bool last = calls->next + 1 == segment->before_count;
@@ -63,6 +82,7 @@ static int pass_part(struct ptl_flow_calls *calls, const struct ptl_segment *seg
 	struct ptl_calls after = {.lost = true};
 	const struct ptl_flow_ends ends = {give_known, &calls->calls, &after};
 	struct ptl_segment whole = *segment;
+	struct ptl_flow_source *source;
 	int status = 0;
 
 	whole.skip = part->skip;
@@ -72,8 +92,11 @@ static int pass_part(struct ptl_flow_calls *calls, const struct ptl_segment *seg
 	whole.process = part->process;
 	whole.has_next = false;
 	whole.ends_disabled = part->ends_disabled;
-	if (!part->unknown)
-		status = ptl_flow_produce_between(&calls->source, &whole, &sink, &ends);
+	if (!part->unknown) {
+		status = find_source(calls, like, part->process, &source);
+		if (!status)
+			status = ptl_flow_produce_between(source, &whole, &sink, &ends);
+	}
 	calls->calls = after;
 	calls->next++;
 	return status;
@@ -82,12 +105,12 @@ static int pass_part(struct ptl_flow_calls *calls, const struct ptl_segment *seg
 int ptl_flow_calls_before(void *context, const struct ptl_segment *segment, struct ptl_calls *found)
 {
 	struct ptl_flow_source *source = context;
-	struct ptl_flow_calls *calls;
-	int status = source->calls ? 0 : open_calls(source, &source->calls);
+	struct ptl_flow_calls *calls = source->calls ? source->calls : calloc(1, sizeof(*calls));
+	int status = 0;
 
-	if (status < 0)
-		return status;
-	calls = source->calls;
+	if (!calls)
+		return ptl_fail_memory("calls of a CPU", sizeof(*calls));
+	source->calls = calls;
 	if (calls->stream != segment->stream || calls->offset != segment->offset || calls->next > segment->before_count ||
 	    !calls->next) {
 		calls->stream = segment->stream;
@@ -96,7 +119,7 @@ int ptl_flow_calls_before(void *context, const struct ptl_segment *segment, stru
 		calls->calls = (struct ptl_calls){0};
 	}
 	while (!status && calls->next < segment->before_count)
-		status = pass_part(calls, segment);
+		status = pass_part(calls, source, segment);
 	if (status < 0)
 		calls->next = 0;
 	*found = calls->calls;
