@@ -229,6 +229,15 @@ static void bench_events(size_t count)
 	bench_rewriting("the same by a rule", count, "on any { set event.pid = event.pid + 1; }\n", "aim: at least 3");
 	bench_rewriting("a rule looks at every event, matches a few", count,
 			"on any pid 400 tid 400 cpu 0 time ..2s { set event.level = 1; }\n", "aim: at least 3");
+	bench_rewriting("a rule with three comparisons rewrites every event", count,
+			"on any where event.tid > 1 and event.pid <= event.tid and event.cpu < 64 "
+			"{ set event.pid = event.pid + 1; }\n",
+			"aim: at least 3");
+	bench_rewriting("the same, beside one that names a process", count,
+			"on any where event.tid > 1 and event.pid <= event.tid and event.cpu < 64 "
+			"{ set event.pid = event.pid + 1; }\n"
+			"on any process \"nobody\" { set event.level = 1; }\n",
+			"aim: at least 3");
 }
 
 int main(int argc, char **argv)

@@ -327,7 +327,7 @@ void ptl_writer_abandon(struct ptl_writer *writer)
 static struct ptl_writer_stream *find_stream(struct ptl_writer *writer, uint32_t id)
 {
 	if (id > PTL_INDEX_STREAM && id < writer->stream_count &&
-	    writer->streams[id]->stream.kind != PTL_KIND_TAKEN)
+	    !writer->streams[id]->taken)
 		return writer->streams[id];
 	ptl_fail(PTL_MISUSE, "no stream %u was declared", id);
 	return NULL;
@@ -359,8 +359,7 @@ int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stre
 {
 	struct ptl_writer_stream *added;
 
-	if (stream->kind == PTL_KIND_TAKEN || stream->kind == PTL_KIND_METADATA ||
-	    stream->kind == PTL_KIND_BLOB || stream->kind == PTL_KIND_INDEX)
+	if (stream->kind == PTL_KIND_METADATA || stream->kind == PTL_KIND_BLOB || stream->kind == PTL_KIND_INDEX)
 		return ptl_fail(PTL_MISUSE, "a stream of kind %u cannot be declared", stream->kind);
 	added = ptl_stream_new(writer, stream);
 	if (!added)
@@ -372,7 +371,9 @@ int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stre
 int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
 {
 	struct ptl_bytes body = {0};
-	int status = ptl_writer_stream_quietly(writer, stream);
+	/* Kind 0 is nobody's: only what is copied may have it. */
+	int status = stream->kind ? ptl_writer_stream_quietly(writer, stream)
+				  : ptl_fail(PTL_MISUSE, "a stream of kind 0 cannot be declared");
 
 	if (status)
 		return status;

@@ -284,7 +284,7 @@ static int find_target(struct ptl_writer *writer, const struct ptl_stream *sourc
 
 	if (source->kind == PTL_KIND_BLOB)
 		id = PTL_BLOB_STREAM;
-	if (id >= writer->stream_count || writer->streams[id]->stream.kind != source->kind ||
+	if (id >= writer->stream_count || writer->streams[id]->taken || writer->streams[id]->stream.kind != source->kind ||
 	    source->kind == PTL_KIND_METADATA)
 		return ptl_fail(PTL_MISUSE,
 				"stream %" PRIu32 " was not declared for kind %" PRIu32, id,

@@ -154,6 +154,7 @@ void ptl_job_free(struct ptl_job *job);
 
 struct ptl_writer_stream {
 	struct ptl_stream stream;
+	bool taken;        /* no stream: a copied one has this id */
 	uint64_t sequence; /* of the buffer being filled */
 	uint64_t position; /* of its first byte */
 	uint64_t end;      /* position behind the last buffer handed over */
@@ -229,7 +230,6 @@ int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stre
 /* A high id that no stream has. */
 uint32_t ptl_writer_spare_id(const struct ptl_writer *writer);
 
-#define PTL_KIND_TAKEN 0  /* of a place in writer->streams whose id a copied stream has */
 #define PTL_BLOB_STREAM 1 /* ids that this writer gives; readers do not rely on them */
 #define PTL_INDEX_STREAM 2
 

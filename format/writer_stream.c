@@ -22,7 +22,7 @@ uint64_t ptl_monotonic_now(void)
 }
 
 static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
-					       const struct ptl_stream *identity)
+					       const struct ptl_stream *identity, bool taken)
 {
 	struct ptl_writer_stream *stream;
 
@@ -36,6 +36,7 @@ static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
 		return NULL;
 	}
 	stream->stream = *identity;
+	stream->taken = taken;
 	stream->stream.id = (uint32_t)writer->stream_count;
 	writer->streams[writer->stream_count++] = stream;
 	return stream;
@@ -46,9 +47,9 @@ struct ptl_writer_stream *ptl_stream_new(struct ptl_writer *writer,
 {
 	/* Ids that copied streams have brought along are taken: nothing is ever written to these. */
 	while (ptl_hash_map_get(&writer->copied_map, writer->stream_count))
-		if (!append_stream(writer, &(struct ptl_stream){.kind = PTL_KIND_TAKEN}))
+		if (!append_stream(writer, &(struct ptl_stream){.kind = 0}, true))
 			return NULL;
-	return append_stream(writer, identity);
+	return append_stream(writer, identity, false);
 }
 
 void ptl_stream_free(struct ptl_writer_stream *stream)

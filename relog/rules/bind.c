@@ -157,12 +157,15 @@ static bool may_match(const struct rules_rule *rule, struct ptl_trace *trace,
 	return true;
 }
 
-static enum rules_class class_of(const struct ptl_guid *provider)
+/* A context switch has another payload than the other thread events, and tells nothing of who lives. */
+static enum rules_class class_of(const struct ptl_descriptor *descriptor)
 {
+	const struct ptl_guid *provider = &descriptor->provider;
+
 	if (ptl_guid_equal(provider, &PTL_PROVIDER_PROCESS))
 		return RULES_CLASS_PROCESS;
 	if (ptl_guid_equal(provider, &PTL_PROVIDER_THREAD))
-		return RULES_CLASS_THREAD;
+		return descriptor->opcode == PTL_OPCODE_CONTEXT_SWITCH ? RULES_CLASS_OTHER : RULES_CLASS_THREAD;
 	if (ptl_guid_equal(provider, &PTL_PROVIDER_IMAGE))
 		return RULES_CLASS_IMAGE;
 	return ptl_guid_equal(provider, &PTL_PROVIDER_CODE) ? RULES_CLASS_CODE : RULES_CLASS_OTHER;
@@ -226,7 +229,7 @@ static int add_kind(struct rules_run *run, const struct kind_key *key, struct ru
 	kind->descriptor = key->descriptor;
 	kind->trace = key->trace;
 	kind->schema = rules_schema_of(run, key->trace, &key->descriptor);
-	kind->class = class_of(&key->descriptor.provider);
+	kind->class = class_of(&key->descriptor);
 	status = bind_rules(run, kind);
 	kinds = status ? NULL : realloc(run->kinds, (run->kind_count + 1) * sizeof(struct rules_kind *));
 	if (!status && !kinds)

@@ -7,6 +7,8 @@
 #include "common/error.h"
 #include "relog/rules/run_state.h"
 
+#define NAMES_MAX ((size_t)1 << 20) /* bytes of names of programs; those of further ones are copied for each event */
+
 static int keep_value(void *context, const struct ptl_value *value)
 {
 	struct rules_current *now = context;
@@ -216,6 +218,11 @@ static int elements(void *context, unsigned index, uint32_t *count, bool *there)
 	return 0;
 }
 
+static const char *program_for_scope(void *context)
+{
+	return rules_current_program(context);
+}
+
 struct rules_scope_of rules_current_scope(struct rules_run *run)
 {
 	return (struct rules_scope_of){
@@ -224,7 +231,7 @@ struct rules_scope_of rules_current_scope(struct rules_run *run)
 		.scratch = &run->scratch,
 		.event = &run->now.event,
 		.pid = run->now.pid,
-		.program = run->needs_state ? rules_current_program(run) : "",
+		.program = run->needs_state ? program_for_scope : NULL,
 		.field = field_value,
 		.number = field_number,
 		.elements = elements,
@@ -235,11 +242,46 @@ struct rules_scope_of rules_current_scope(struct rules_run *run)
 
 /* ---- the process ------------------------------------------------------------------------- */
 
-static const char *program_of(const struct rules_run *run, uint32_t pid)
+/* The run's own copy of a name, the same for the same name: the state's texts live until it learns of another event. */
+static const char *keep_name(struct rules_run *run, const char *text)
 {
+	const size_t size = strlen(text);
+	const uint64_t *known = ptl_byte_map_get(&run->name_map, text, size + 1);
+	const char *copy;
+
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	if (size >= NAMES_MAX - run->name_bytes)
+		return NULL;
+	copy = rules_copy(&run->names, text, size);
+	if (!copy || ptl_byte_map_put(&run->name_map, text, size + 1, (uint64_t)(uintptr_t)copy))
+		return NULL;
+	run->name_bytes += size + 1;
+	return copy;
+}
+
+/* What a process runs, where that is a name that is kept; NULL: it is not, or would be one too many. */
+static const char *kept_program_of(struct rules_run *run, uint32_t pid)
+{
+	struct rules_program *known = &run->programs[pid % RULES_PROGRAMS];
 	struct ptl_state_process process;
 
-	return ptl_state_find_process(run->state, pid, &process) && process.program ? process.program : "";
+	if (known->text && known->pid == pid && known->folded == run->folded)
+		return known->text;
+	if (!ptl_state_find_process(run->state, pid, &process))
+		process.program = NULL;
+	*known = (struct rules_program){pid, run->folded, process.program ? keep_name(run, process.program) : ""};
+	return known->text;
+}
+
+static const char *program_of(struct rules_run *run, uint32_t pid)
+{
+	struct ptl_state_process process;
+	const char *program = kept_program_of(run, pid);
+
+	if (program || !ptl_state_find_process(run->state, pid, &process))
+		return program ? program : "";
+	return rules_copy(&run->scratch, process.program, strlen(process.program));
 }
 
 /* A process event tells itself; a process that was forked runs what its parent does. */
@@ -290,9 +332,6 @@ const char *rules_current_program(struct rules_run *run)
 		now->pid = pid_of(run);
 		now->program = program_of(run, now->pid);
 	}
-	/* The state's texts live until it learns of another event, which a rule may make. */
-	if (*now->program)
-		now->program = rules_copy(&run->scratch, now->program, strlen(now->program));
 	if (!now->program)
 		now->program = "";
 	return now->program;

@@ -19,7 +19,8 @@ struct rules_scope_of {
 	struct rules_arena *scratch; /* of the event */
 	const struct ptl_event *event; /* NULL: there is none */
 	uint32_t pid;		       /* that RULES_PID gives */
-	const char *program;	       /* of the event's process; "" unknown */
+	/* What the event's process runs, "" where that is unknown. NULL: there is none. */
+	const char *(*program)(void *context);
 	/* The rule's field with this index. NONE: it is not there. */
 	int (*field)(void *context, unsigned index, struct rules_value *value);
 	/* The same where it is a whole number that is easily had; false: ask `field`. NULL: always so. */

@@ -33,12 +33,17 @@ static int give_guid(const struct rules_scope_of *scope, const struct ptl_guid *
 	return give_text(scope, text, strlen(text), value);
 }
 
+static const char *program_of(const struct rules_scope_of *scope)
+{
+	return scope->program ? scope->program(scope->context) : "";
+}
+
 int rules_header_value(const struct rules_scope_of *scope, enum rules_header header,
 		       struct rules_value *value)
 {
 	const struct ptl_event *event = scope->event;
 	const struct ptl_descriptor *descriptor = &event->descriptor;
-	const char *name;
+	const char *program, *name;
 
 	switch (header) {
 	case RULES_HEADER_PROVIDER:
@@ -70,11 +75,13 @@ int rules_header_value(const struct rules_scope_of *scope, enum rules_header hea
 	case RULES_HEADER_RELATED:
 		return give_guid(scope, &event->related, event->flags & PTL_EVENT_HAS_RELATED, value);
 	case RULES_HEADER_PROCESS:
-		name = strrchr(scope->program, '/');
-		name = name ? name + 1 : scope->program;
+		program = program_of(scope);
+		name = strrchr(program, '/');
+		name = name ? name + 1 : program;
 		return give_text(scope, name, strlen(name), value);
 	case RULES_HEADER_PATH:
-		return give_text(scope, scope->program, strlen(scope->program), value);
+		program = program_of(scope);
+		return give_text(scope, program, strlen(program), value);
 	default:
 		return give_number(event->payload_size, value);
 	}

@@ -242,7 +242,6 @@ static struct rules_scope_of statement_scope(struct rules_run *run, uint32_t pid
 		.files = &run->files,
 		.scratch = &run->scratch,
 		.pid = pid,
-		.program = "",
 		.field = no_field,
 	};
 }

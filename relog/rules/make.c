@@ -4,10 +4,17 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/guid.h"
 #include "relog/rules/run_state.h"
 
 int rules_fold(struct rules_run *run, const struct ptl_event *event)
 {
+	const bool is_process = ptl_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_PROCESS);
+
+	/* What is forked at one time is there at the next. */
+	run->folded += is_process || run->forked;
+	if (is_process || event->time > run->forked)
+		run->forked = is_process ? event->time : 0;
 	return run->needs_state ? ptl_state_event(run->state, event) : 0;
 }
 

@@ -104,6 +104,8 @@ void rules_run_free(struct rules_run *run)
 	rules_schemas_free(run);
 	rules_files_free(&run->files);
 	rules_arena_free(&run->scratch);
+	rules_arena_free(&run->names);
+	ptl_byte_map_free(&run->name_map);
 	free(run->now.values);
 	free(run->matches);
 	free(run->counts);

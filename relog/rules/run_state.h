@@ -83,6 +83,14 @@ struct rules_current {
 };
 
 #define RULES_MEMO 64u
+#define RULES_PROGRAMS 64u
+
+/* What a process was found to run, as long as run->folded stays. */
+struct rules_program {
+	uint32_t pid;
+	uint64_t folded;
+	const char *text; /* NULL: nothing is known */
+};
 
 struct rules_run {
 	const struct rules *rules;
@@ -107,6 +115,12 @@ struct rules_run {
 
 	bool needs_state;
 	struct ptl_state *state;
+	uint64_t folded; /* how often what processes run may have become something else */
+	uint64_t forked; /* time of the last process event, if that is not over; else 0 */
+	struct rules_program programs[RULES_PROGRAMS];
+	struct rules_arena names; /* of programs, each once: name_map says where */
+	struct ptl_byte_map name_map;
+	size_t name_bytes;
 	enum { RULES_BOTH, RULES_ONLY_OUTPUT, RULES_ONLY_STATE } only; /* what rules_inject does */
 	struct rules_images *images;
 };

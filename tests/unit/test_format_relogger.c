@@ -19,6 +19,7 @@
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
+#include "format/layout.h"
 
 #define UNKNOWN_KIND 99
 #define PIECE 4096
@@ -712,6 +713,46 @@ static int drop_shared(void *context, struct ptl_relogger *relogger, struct ptl_
 	return 0;
 }
 
+/* Makes buffers of unknown kind such of kind 0, which no writer makes. What follows them, the index too, is cut off. */
+static void make_kind_0(int fd)
+{
+	uint8_t header[PTL_BUFFER_HEADER_SIZE];
+	uint64_t at = PTL_FILE_HEADER_SIZE;
+
+	for (;;) {
+		assert_int_equal(pread(fd, header, sizeof(header), (off_t)at), sizeof(header));
+		if (ptl_load32(header + 8) == UNKNOWN_KIND)
+			break;
+		at += sizeof(header) + ptl_load32(header + 32) + ptl_load32(header + 40);
+	}
+	ptl_store32(header + 8, 0);
+	ptl_store64(header + 96, ptl_checksum(header, 96));
+	assert_int_equal(pwrite(fd, header, sizeof(header), (off_t)at), sizeof(header));
+	at += sizeof(header) + ptl_load32(header + 32) + ptl_load32(header + 40);
+	assert_int_equal(ftruncate(fd, (off_t)at), 0);
+}
+
+static void a_stream_of_kind_0_is_kept(void **state)
+{
+	const struct ptl_machine machine = machine_of("a");
+	const int fd = make_trace(&machine, NULL);
+	struct run run;
+	struct ptl_trace *trace;
+	char bytes[16];
+	uint64_t hole;
+	size_t got;
+
+	(void)state;
+	make_kind_0(fd);
+	run = start(NULL, fd);
+	trace = finish(&run);
+	assert_non_null(stream_of(trace, 0));
+	assert_int_equal(ptl_stream_read(trace, stream_of(trace, 0)->id, 0, bytes, sizeof(bytes), &got, &hole), 0);
+	assert_int_equal(got, 7);
+	assert_memory_equal(bytes, "unknown", 7);
+	ptl_close(trace);
+}
+
 static void a_blob_is_left_out(void **state)
 {
 	const struct ptl_machine machine = machine_of("a");
@@ -994,6 +1035,7 @@ int main(void)
 		cmocka_unit_test(a_callback_can_stop_it),
 		cmocka_unit_test(rules_are_checked),
 		cmocka_unit_test(ranges_of_a_stream_are_kept),
+		cmocka_unit_test(a_stream_of_kind_0_is_kept),
 		cmocka_unit_test(a_blob_is_left_out),
 		cmocka_unit_test(everything_is_compressed_anew),
 		cmocka_unit_test(a_live_file_is_followed),
