@@ -13,6 +13,7 @@
 
 /* Decoded events take more than their bytes; this many times the cache's bound is the merge's. */
 #define MEMORY_FACTOR 4
+#define OPEN_BYTES 1024 /* what a decoded buffer takes however small it is */
 
 /* Where the merge stands in one stream. */
 struct source {
@@ -136,7 +137,7 @@ static bool take_memory(struct merge *merge, struct source *source, const struct
 {
 	const size_t bound = ptl_account_share(merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
 										       : merge->limit * MEMORY_FACTOR);
-	const size_t needed = 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
+	const size_t needed = OPEN_BYTES + 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
 	const size_t others = merge->memory - source->memory;
 
 	if (needed <= source->memory)

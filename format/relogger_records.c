@@ -18,25 +18,19 @@
 enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
 enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 8 };
 
-uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id)
-{
-	const struct ptl_stream *stream = ptl_stream_find(input->trace, id);
-
-	for (size_t i = 0; stream && i < input->trace->stream_count; i++)
-		if (&input->trace->streams[i].stream == stream)
-			return input->streams[i].id;
-	return PTL_NO_ID;
-}
-
-/* The same as an index among the input's streams; the number of them: none. */
+/* The index among the input's streams; the number of them: none. */
 static size_t index_of(const struct ptl_relogger_input *input, uint32_t id)
 {
-	const struct ptl_stream *stream = ptl_stream_find(input->trace, id);
-	size_t i = 0;
+	const uint64_t *known = ptl_hash_map_get(&input->trace->stream_map, id);
 
-	while (i < input->trace->stream_count && (!stream || &input->trace->streams[i].stream != stream))
-		i++;
-	return i;
+	return known ? (size_t)*known : input->trace->stream_count;
+}
+
+uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id)
+{
+	const size_t i = index_of(input, id);
+
+	return i < input->trace->stream_count ? input->streams[i].id : PTL_NO_ID;
 }
 
 /* A field whose number is replaced. */

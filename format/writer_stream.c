@@ -12,6 +12,8 @@
 #define PSBS_MAX (PTL_SIDE_MAX / PTL_PSB_ENTRY_MAX - 16)
 #define CHUNKS_MAX (PTL_SIDE_MAX / PTL_CHUNK_ENTRY_MAX - 16)
 #define CALLS_BETWEEN_LOOKS 64
+/* What the tables of a batch take before they grow with its events. */
+#define BATCH_BYTES 5120
 
 uint64_t ptl_monotonic_now(void)
 {
@@ -65,6 +67,12 @@ void ptl_stream_free(struct ptl_writer_stream *stream)
 static size_t waiting(const struct ptl_writer_stream *stream)
 {
 	return stream->batch.count ? ptl_event_batch_size(&stream->batch) : stream->raw.size;
+}
+
+/* What waits in the stream takes. */
+static size_t memory_of(const struct ptl_writer_stream *stream)
+{
+	return waiting(stream) + (stream->batch.count ? BATCH_BYTES : 0);
 }
 
 static bool is_empty(const struct ptl_writer_stream *stream)
@@ -149,7 +157,7 @@ int ptl_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *strea
 		return ptl_fail_memory("a buffer", sizeof(*job));
 	size = waiting(stream);
 	/* What waits, the encoded form of events, the compressed form. */
-	job->memory = 3 * size + stream->psb_count * sizeof(struct ptl_psb) + sizeof(*job);
+	job->memory = 2 * size + memory_of(stream) + stream->psb_count * sizeof(struct ptl_psb) + sizeof(*job);
 	writer->partial_bytes -= stream->accounted;
 	stream->accounted = 0;
 	fill_job(stream, job);
@@ -192,8 +200,8 @@ int ptl_stream_added(struct ptl_writer *writer, struct ptl_writer_stream *stream
 {
 	const size_t size = waiting(stream);
 
-	writer->partial_bytes += size - stream->accounted;
-	stream->accounted = size;
+	writer->partial_bytes += memory_of(stream) - stream->accounted;
+	stream->accounted = memory_of(stream);
 	if (size >= writer->buffer_size || stream->psb_count >= PSBS_MAX ||
 	    stream->chunk_count >= CHUNKS_MAX || stream->batch.count >= PTL_EVENTS_MAX)
 		return ptl_stream_submit(writer, stream);

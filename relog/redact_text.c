@@ -23,7 +23,7 @@ void relog_redactor_open(struct relog_redactor *redactor, const struct relog_red
 
 void relog_redactor_close(struct relog_redactor *redactor)
 {
-	ptl_byte_map_free(&redactor->words);
+	relog_words_free(&redactor->words);
 	explicit_bzero(redactor->key, sizeof(redactor->key));
 }
 
@@ -145,11 +145,11 @@ size_t relog_known_part(const struct relog_redactor *redactor, const char *word,
 {
 	const char *dot;
 
-	if (size >= RELOG_WORD_MIN && ptl_byte_map_get(&redactor->words, word, size))
+	if (size >= RELOG_WORD_MIN && relog_words_have(&redactor->words, word, size))
 		return size;
 	dot = memchr(word, '.', size);
 	if (dot && (size_t)(dot - word) >= RELOG_WORD_MIN &&
-	    ptl_byte_map_get(&redactor->words, word, (size_t)(dot - word)))
+	    relog_words_have(&redactor->words, word, (size_t)(dot - word)))
 		return (size_t)(dot - word);
 	return 0;
 }
@@ -324,10 +324,9 @@ int relog_redact_text(struct relog_redactor *redactor, enum relog_text_kind kind
 
 int relog_redactor_learn_word(struct relog_redactor *redactor, const char *word, size_t size)
 {
-	if (size < RELOG_WORD_MIN || relog_is_common_name(word, size) || is_one_of(system_folders, word, size) ||
-	    ptl_byte_map_get(&redactor->words, word, size))
+	if (size < RELOG_WORD_MIN || relog_is_common_name(word, size) || is_one_of(system_folders, word, size))
 		return 0;
-	return ptl_byte_map_put(&redactor->words, word, size, 1);
+	return relog_words_add(&redactor->words, word, size);
 }
 
 static int learn_user(struct relog_redactor *redactor, const char *path)

@@ -7,8 +7,8 @@
 #define PTL_RELOG_REDACT_TEXT_H
 
 #include "common/bytes.h"
-#include "common/hash_map.h"
 #include "relog/redact_rules.h"
+#include "relog/redact_words.h"
 
 enum relog_text_kind {
 	RELOG_TEXT,    /* may hold paths, names, anything */
@@ -22,7 +22,7 @@ struct relog_redactor {
 	const struct relog_redact_rules *rules;
 	uint8_t key[32];
 	/* Words that are redacted wherever they stand: parts of redacted paths, users, the host. */
-	struct ptl_byte_map words;
+	struct relog_words words;
 };
 
 /* rules stay the caller's, and have a key. */
