@@ -84,6 +84,19 @@ struct rules_images {
 	bool tracks_backing; /* events become images or end them */
 };
 
+/* images.c: the error of an image, stated at a place of the rules, that lies on another one. */
+int rules_images_overlap(const struct rules_run *run, struct rules_place at, const char *path, uint64_t base,
+			 uint64_t size, const struct ptl_image_event *other);
+/* An image event of a rule. */
+int rules_tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data);
+/* Whether an image statement is about a process, what its expressions see, and loading its image. */
+bool rules_statement_applies(const struct rules_run *run, const struct rules_image *image, uint32_t pid);
+struct rules_scope_of rules_statement_scope(struct rules_run *run, uint32_t pid);
+int rules_statement_load(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
+			 uint8_t opcode);
+/* A process event: images that begin with the process, or end with it. */
+int rules_images_process(struct rules_run *run, const struct ptl_event *event);
+
 /* spec.c: evaluates a body. PTL_CORRUPT, PTL_SYSTEM, PTL_NO_MEMORY. */
 int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope,
 			const struct rules_body *body, struct rules_spec *spec);

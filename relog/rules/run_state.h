@@ -174,7 +174,7 @@ int rules_inject(struct rules_run *run, const struct ptl_event *event);
 /* The state learns of an event. */
 int rules_fold(struct rules_run *run, const struct ptl_event *event);
 
-/* images.c: images that rules state. */
+/* images.c, recorded.c: images that rules state. */
 int rules_images_new(struct rules_run *run, struct rules_images **images);
 void rules_images_free(struct rules_images *images);
 /* What is due before an event of this time. */
