@@ -44,10 +44,12 @@ bool native_lane_ready(const struct native_lane *lane)
 int native_lane_packet(struct native_lane *lane, const uint8_t *at, struct ptl_pt_packet *packet)
 {
 	struct native_decoder *decoder = &lane->decoder;
+	/* A packet that is left to the decoder changes nothing; those that are taken never do. */
+	struct ptl_pt_context context = decoder->context;
 	int size;
 
 	packet->kind = PTL_PT_PAD;
-	size = native_read(decoder, at, &decoder->context, packet);
+	size = native_read(decoder, at, &context, packet);
 	if (size < 0)
 		return 0;
 	switch (packet->kind) {

@@ -237,6 +237,27 @@ static void packets_that_are_none(void **state)
 	free(flow);
 }
 
+/*
+ * A packet that is left to the decoder must not have begun a block of items already. In this program, bits that do not
+ * fit stand before one.
+ */
+static void packets_that_are_left(void **state)
+{
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct totals *totals = calloc(1, sizeof(*totals));
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(totals);
+	random_flow_make_with(flow, 851378318, STEPS, 1, FLOW_ALL | FLOW_POPS);
+	for (unsigned round = 0; round < 3; round++) {
+		damage(flow, 20);
+		lanes_equal(flow, totals, true);
+	}
+	free(totals);
+	free(flow);
+}
+
 #define CONTEXTS 8
 #define WINDOWS 20000
 
@@ -338,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_programs), cmocka_unit_test(packets_that_are_none),
+		cmocka_unit_test(packets_that_are_left),
 		cmocka_unit_test(leaps_stay_the_same),
 		cmocka_unit_test(contexts_are_numbered),
 		cmocka_unit_test(contexts_end),
