@@ -159,6 +159,33 @@ static void warn_of_unloaded(const struct stage *stage)
 					    image->at.line, image->at.column);
 }
 
+static bool has_field(const struct ptl_trace *trace, const char *name)
+{
+	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
+		const struct ptl_schema *schema = ptl_schema_at(trace, i);
+
+		for (size_t j = 0; j < schema->field_count; j++)
+			if (schema->fields[j].name && !strcmp(schema->fields[j].name, name))
+				return true;
+	}
+	return false;
+}
+
+/* A name that no schema has is rather a slip than a condition. Schemas that rules define may have it. */
+static void tell_unknown_fields(const struct stage *stage, const struct rules_rule *rule)
+{
+	for (size_t i = 0; i < rule->field_count && !stage->rules.schemas; i++) {
+		const struct rules_field *field = &rule->fields[i];
+		bool known = !field->condition || !field->steps[0].name;
+
+		for (size_t j = 0; !known && j < ptl_relogger_input_count(stage->relogger); j++)
+			known = has_field(stage->traces[j], field->steps[0].name);
+		if (!known)
+			ptl_message_warning("%s:%u:%u: no event of the trace has a field %s", stage->rules.name,
+					    field->at.line, field->at.column, field->steps[0].name);
+	}
+}
+
 static int end(void *context, struct ptl_relogger *relogger)
 {
 	struct stage *stage = context;
@@ -166,9 +193,11 @@ static int end(void *context, struct ptl_relogger *relogger)
 
 	(void)relogger;
 	for (const struct rules_rule *rule = stage->rules.rules; !status && rule; rule = rule->next)
-		if (!rules_run_matches(stage->run, rule->index))
+		if (!rules_run_matches(stage->run, rule->index)) {
 			ptl_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name,
 					    rule->at.line, rule->at.column);
+			tell_unknown_fields(stage, rule);
+		}
 	if (!status)
 		warn_of_unloaded(stage);
 	return status;
