@@ -68,15 +68,18 @@ struct ptl_cache {
 	pthread_mutex_t lock;
 	struct ptl_hash_map map; /* entry number to struct ptl_cached * */
 	struct ptl_cached *newest, *oldest;
-	struct ptl_cached *spare; /* dropped; its memory waits for the next buffer */
+	struct ptl_cached *spares; /* dropped, newest first by `older`: their memory waits for the next buffers */
+	size_t spare_count;
 	size_t used, limit;
-	size_t read;            /* bytes of `used` that were read to their end */
+	size_t ended;           /* bytes of `used` that were read to their end */
+	size_t read;            /* of these, read from their start on, too */
 	pthread_cond_t changed; /* a buffer was loaded, or could not be */
 };
 
-/* What one thread needs to load a payload; kept for the next. */
+/* What one thread needs to load a payload; kept for its next one. */
 struct ptl_loader {
 	struct ptl_loader *next;
+	const void *thread; /* that used it last, as an address of its own */
 	struct ptl_decompressor *decompressor;
 	struct ptl_bytes stored;
 };
@@ -127,7 +130,8 @@ struct ptl_trace {
 	bool too_damaged; /* there was no room on the list */
 	pthread_mutex_t psb_lock;
 	pthread_mutex_t loader_lock;
-	struct ptl_loader *loaders;
+	struct ptl_loader *loaders; /* that nobody uses now */
+	size_t loader_count;        /* of all */
 	struct ptl_cache cache;
 };
 
@@ -207,8 +211,12 @@ bool ptl_blob_next_piece(const struct ptl_trace *trace, const struct ptl_blob *b
 			 struct ptl_blob_piece *piece);
 /* Whether a blob is whole, without having all of it in memory: 0, PTL_CORRUPT, ... */
 int ptl_blob_check(struct ptl_trace *trace, const struct ptl_blob *blob);
-/* As ptl_buffer_release, by a reader that has come to the buffer's end. */
-void ptl_buffer_release_read(struct ptl_trace *trace, size_t i);
+/*
+ * As ptl_buffer_release, by a reader that has read from the buffer's start on, or to its end. A buffer of which both were
+ * read is rarely wanted again. Threads that go through a stream one beside the other meet in buffers of which one reads the
+ * end first, and the other one the start much later.
+ */
+void ptl_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end);
 void ptl_loaders_free(struct ptl_trace *trace);
 void ptl_cache_free(struct ptl_cache *cache);
 

@@ -9,18 +9,16 @@
 
 /* ---- loading ----------------------------------------------------------------------------------------- */
 
-static struct ptl_loader *take_loader(struct ptl_trace *trace)
-{
-	struct ptl_loader *loader;
+/* Beyond so many, threads take what they find. */
+#define OWN_LOADERS 64
 
-	pthread_mutex_lock(&trace->loader_lock);
-	loader = trace->loaders;
-	if (loader)
-		trace->loaders = loader->next;
-	pthread_mutex_unlock(&trace->loader_lock);
-	if (loader)
-		return loader;
-	loader = calloc(1, sizeof(*loader));
+/* Its address tells the threads that live apart. */
+static _Thread_local char thread_mark;
+
+static struct ptl_loader *new_loader(void)
+{
+	struct ptl_loader *loader = calloc(1, sizeof(*loader));
+
 	if (!loader)
 		return NULL;
 	loader->decompressor = ptl_decompressor_new();
@@ -30,9 +28,29 @@ static struct ptl_loader *take_loader(struct ptl_trace *trace)
 	return NULL;
 }
 
+/* The one that this thread used before, which is in the caches of its CPU and not in those of another. */
+static struct ptl_loader *take_loader(struct ptl_trace *trace)
+{
+	struct ptl_loader **place = &trace->loaders, *loader;
+
+	pthread_mutex_lock(&trace->loader_lock);
+	while (*place && (*place)->thread != &thread_mark)
+		place = &(*place)->next;
+	if (!*place && trace->loader_count >= OWN_LOADERS)
+		place = &trace->loaders;
+	loader = *place;
+	if (loader)
+		*place = loader->next;
+	else
+		trace->loader_count++;
+	pthread_mutex_unlock(&trace->loader_lock);
+	return loader ? loader : new_loader();
+}
+
 static void give_loader(struct ptl_trace *trace, struct ptl_loader *loader)
 {
 	pthread_mutex_lock(&trace->loader_lock);
+	loader->thread = &thread_mark;
 	loader->next = trace->loaders;
 	trace->loaders = loader;
 	pthread_mutex_unlock(&trace->loader_lock);
@@ -110,11 +128,14 @@ static int load_entry(struct ptl_trace *trace, struct ptl_entry *entry, uint8_t 
 /* ---- cache ------------------------------------------------------------------------------------------- */
 
 /*
- * What was read to its end is rarely wanted again, but it may be: several threads go through a stream one
+ * What was read from its start to its end is rarely wanted again, but it may be: several threads go through a stream one
  * beside the other. Beyond this many bytes of such buffers their memory serves for the next ones, which is
- * faster than fresh memory.
+ * faster than fresh memory. Where only the end was read, the start is still to come for another thread, or never.
  */
 #define READ_LIMIT ((size_t)1 << 20)
+#define ENDED_LIMIT ((size_t)8 << 20)
+/* Pieces of memory that wait to serve: one for each of a few threads. */
+#define SPARES 4
 
 /* In the map from when its loading begins, so that no two threads decompress the same buffer. */
 struct ptl_cached {
@@ -123,8 +144,10 @@ struct ptl_cached {
 	size_t size;
 	bool loaded;
 	bool failed; /* to load: no longer in the map, and freed by its last user */
-	bool read;   /* to its end */
+	bool start;  /* was read; so was the end */
+	bool end;
 	size_t room; /* bytes of data[], which may have been larger for another buffer */
+	const void *thread; /* that loaded it */
 	struct ptl_cached *newer, *older;
 	uint8_t data[];
 };
@@ -146,26 +169,51 @@ static void link_newest(struct ptl_cache *cache, struct ptl_cached *cached)
 	cache->newest = cached;
 }
 
-/* Memory that was just used is in the CPU's caches and needs no page faults: one piece is kept. */
+static bool is_read(const struct ptl_cached *cached)
+{
+	return cached->start && cached->end;
+}
+
+/* Memory that was just used needs no page faults, and is in the caches of the CPU that used it. */
 static void discard(struct ptl_cache *cache, struct ptl_cached *cached)
 {
-	free(cache->spare);
-	cache->spare = cached;
+	struct ptl_cached **place = &cache->spares;
+
+	cached->older = cache->spares;
+	cache->spares = cached;
+	if (++cache->spare_count <= SPARES)
+		return;
+	while ((*place)->older)
+		place = &(*place)->older;
+	free(*place);
+	*place = NULL;
+	cache->spare_count--;
+}
+
+/* Memory that this thread has used before, and that fits. */
+static struct ptl_cached *take_spare(struct ptl_cache *cache, size_t size)
+{
+	for (struct ptl_cached **place = &cache->spares; *place; place = &(*place)->older) {
+		struct ptl_cached *cached = *place;
+
+		if (cached->thread != &thread_mark || cached->room < size || cached->room / 2 > size)
+			continue;
+		*place = cached->older;
+		cache->spare_count--;
+		return cached;
+	}
+	return NULL;
 }
 
 static struct ptl_cached *new_cached(struct ptl_cache *cache, size_t entry, size_t size)
 {
-	struct ptl_cached *cached = cache->spare;
-	size_t room = size;
+	struct ptl_cached *cached = take_spare(cache, size);
+	const size_t room = cached ? cached->room : size;
 
-	if (cached && cached->room >= size && cached->room / 2 <= size) {
-		cache->spare = NULL;
-		room = cached->room;
-	} else {
+	if (!cached)
 		cached = malloc(sizeof(*cached) + size);
-	}
 	if (cached)
-		*cached = (struct ptl_cached){.entry = entry, .size = size, .room = room};
+		*cached = (struct ptl_cached){.entry = entry, .size = size, .room = room, .thread = &thread_mark};
 	return cached;
 }
 
@@ -174,8 +222,19 @@ static void remove_cached(struct ptl_cache *cache, struct ptl_cached *cached)
 	unlink_cached(cache, cached);
 	ptl_hash_map_remove(&cache->map, cached->entry);
 	cache->used -= cached->size + CACHED_BYTES;
-	if (cached->read)
-		cache->read -= cached->size;
+	cache->ended -= cached->end ? cached->size : 0;
+	cache->read -= is_read(cached) ? cached->size : 0;
+}
+
+static bool is_full(const struct ptl_cache *cache, size_t limit)
+{
+	return cache->used > limit || cache->ended > ENDED_LIMIT || cache->read > READ_LIMIT;
+}
+
+static bool may_go(const struct ptl_cache *cache, size_t limit, const struct ptl_cached *cached)
+{
+	return !cached->users &&
+	       (is_read(cached) || (cached->end && cache->ended > ENDED_LIMIT) || cache->used > limit);
 }
 
 /* Drops what nobody uses, oldest first, until the limits are kept. */
@@ -184,10 +243,10 @@ static void trim(struct ptl_cache *cache)
 	const size_t limit = ptl_account_share(cache->limit);
 	struct ptl_cached *cached = cache->oldest;
 
-	while (cached && (cache->used > limit || cache->read > READ_LIMIT)) {
+	while (cached && is_full(cache, limit)) {
 		struct ptl_cached *newer = cached->newer;
 
-		if (!cached->users && (cached->read || cache->used > limit)) {
+		if (may_go(cache, limit, cached)) {
 			remove_cached(cache, cached);
 			discard(cache, cached);
 		}
@@ -291,7 +350,7 @@ int ptl_buffer_acquire(struct ptl_trace *trace, size_t i, const uint8_t **data, 
 	return status;
 }
 
-static void release(struct ptl_cache *cache, size_t i, bool read)
+static void release(struct ptl_cache *cache, size_t i, bool start, bool end)
 {
 	const uint64_t *known;
 
@@ -299,12 +358,13 @@ static void release(struct ptl_cache *cache, size_t i, bool read)
 	known = ptl_hash_map_get(&cache->map, i);
 	if (known) {
 		struct ptl_cached *cached = (struct ptl_cached *)(uintptr_t)*known;
+		const bool had_end = cached->end, was_read = is_read(cached);
 
 		cached->users--;
-		if (read && !cached->read) {
-			cached->read = true;
-			cache->read += cached->size;
-		}
+		cached->start |= start;
+		cached->end |= end;
+		cache->ended += cached->end && !had_end ? cached->size : 0;
+		cache->read += is_read(cached) && !was_read ? cached->size : 0;
 		trim(cache);
 	}
 	pthread_mutex_unlock(&cache->lock);
@@ -312,12 +372,12 @@ static void release(struct ptl_cache *cache, size_t i, bool read)
 
 void ptl_buffer_release(struct ptl_trace *trace, size_t i)
 {
-	release(&trace->cache, i, false);
+	release(&trace->cache, i, false, false);
 }
 
-void ptl_buffer_release_read(struct ptl_trace *trace, size_t i)
+void ptl_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end)
 {
-	release(&trace->cache, i, true);
+	release(&trace->cache, i, start, end);
 }
 
 void ptl_cache_free(struct ptl_cache *cache)
@@ -328,7 +388,12 @@ void ptl_cache_free(struct ptl_cache *cache)
 		unlink_cached(cache, cached);
 		free(cached);
 	}
-	free(cache->spare);
+	while (cache->spares) {
+		struct ptl_cached *spare = cache->spares;
+
+		cache->spares = spare->older;
+		free(spare);
+	}
 	ptl_hash_map_free(&cache->map);
 }
 

@@ -53,10 +53,7 @@ static int copy_from(struct ptl_trace *trace, size_t entry, size_t from, size_t 
 	if (status)
 		return status;
 	memcpy(out, data + from, size);
-	if (from + size == all)
-		ptl_buffer_release_read(trace, entry);
-	else
-		ptl_buffer_release(trace, entry);
+	ptl_buffer_release_read(trace, entry, from == 0, from + size == all);
 	return 0;
 }
 
