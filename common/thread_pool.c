@@ -65,6 +65,12 @@ static void work_once(struct run *run, unsigned number)
 	pthread_cond_broadcast(&run->changed);
 }
 
+static void leave(const struct run *run, unsigned worker)
+{
+	if (run->pipeline->leave)
+		run->pipeline->leave(run->pipeline->context, worker);
+}
+
 static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
@@ -78,6 +84,7 @@ static void *worker_main(void *argument)
 			pthread_cond_wait(&run->changed, &run->lock);
 	}
 	pthread_mutex_unlock(&run->lock);
+	leave(run, worker->number);
 	return NULL;
 }
 
@@ -179,6 +186,7 @@ int ptl_pipeline_run(const struct ptl_pipeline *pipeline)
 		pthread_cond_init(&run->changed, NULL);
 		threads = start_workers(run, workers, threads);
 		status = drive(run);
+		leave(run, 0);
 		for (unsigned i = 1; i < threads; i++)
 			pthread_join(workers[i].thread, NULL);
 		pthread_cond_destroy(&run->changed);

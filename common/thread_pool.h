@@ -22,6 +22,8 @@ struct ptl_pipeline {
 	/* worker is 0 to threads-1, for per-thread state. */
 	int (*work)(void *context, unsigned worker, size_t job);
 	int (*finish)(void *context, size_t job); /* may be NULL */
+	/* On each thread that runs jobs, when there are no more for it: frees per-thread state side by side. May be NULL. */
+	void (*leave)(void *context, unsigned worker);
 };
 
 int ptl_pipeline_run(const struct ptl_pipeline *pipeline);

@@ -3,6 +3,7 @@
 #include "dump/code.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,18 +105,18 @@ struct loading {
 	struct ptl_code *code;
 	struct ptl_trace *trace;
 	const struct ptl_outside_blob *outside; /* behind the trace's own */
+	const struct ptl_code_idle *idle;       /* may be NULL */
+	atomic_size_t left;                     /* blobs that are not yet loaded */
 };
 
-static int load_blob(void *context, unsigned worker, size_t i)
+static int load_blob(struct loading *loading, size_t i)
 {
-	struct loading *loading = context;
 	struct code_blob *blob = &loading->code->blobs[i];
 	const size_t inside = ptl_blob_count(loading->trace);
 	uint8_t *data;
 	size_t size;
 	int status;
 
-	(void)worker;
 	if (!blob->wanted)
 		return 0;
 	if (i >= inside) {
@@ -135,15 +136,35 @@ static int load_blob(void *context, unsigned worker, size_t i)
 	return 0;
 }
 
-/* Fills the files. Afterwards nothing writes to them: libipt checks that they stay as they are. */
-static int load_blobs(struct ptl_code *code, struct ptl_trace *trace, unsigned threads)
+/* First come all blobs. */
+static int load_or_idle(void *context, unsigned worker, size_t i)
 {
-	struct loading loading = {code, trace, NULL};
+	struct loading *loading = context;
+	const size_t count = loading->code->blob_count;
+	int status = 0;
+
+	(void)worker;
+	if (i < count) {
+		status = load_blob(loading, i);
+		atomic_fetch_sub(&loading->left, 1);
+	} else if (atomic_load(&loading->left)) {
+		loading->idle->work(loading->idle->context, i - count);
+	}
+	return status;
+}
+
+/* Fills the files. Afterwards nothing writes to them: libipt checks that they stay as they are. */
+static int load_blobs(struct ptl_code *code, struct ptl_trace *trace, unsigned threads,
+		      const struct ptl_code_idle *idle)
+{
+	struct loading loading = {.code = code, .trace = trace, .idle = idle, .left = code->blob_count};
+	const size_t count = code->blob_count + (idle ? idle->count : 0);
 	const struct ptl_pipeline pipeline = {
-		.count = code->blob_count,
+		.count = count,
 		.threads = threads,
+		.window = count,
 		.context = &loading,
-		.work = load_blob,
+		.work = load_or_idle,
 	};
 	int status;
 
@@ -156,7 +177,7 @@ static int load_blobs(struct ptl_code *code, struct ptl_trace *trace, unsigned t
 }
 
 int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, unsigned threads,
-		  struct ptl_code **code)
+		  const struct ptl_code_idle *idle, struct ptl_code **code)
 {
 	struct ptl_code *opened = calloc(1, sizeof(*opened));
 	const size_t inside = ptl_blob_count(trace);
@@ -180,7 +201,7 @@ int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, 
 	if (!status)
 		status = make_files(opened);
 	if (!status)
-		status = load_blobs(opened, trace, threads);
+		status = load_blobs(opened, trace, threads, idle);
 	if (status < 0) {
 		ptl_code_close(opened);
 		return ptl_fail_in(status, "cannot load the trace's code");

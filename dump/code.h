@@ -12,13 +12,23 @@
 struct ptl_code;
 
 /*
+ * What threads do that have no blob to load while others still load one: work(context, i) for each i below count, until all
+ * blobs are there.
+ */
+struct ptl_code_idle {
+	size_t count;
+	void *context;
+	void (*work)(void *context, size_t i);
+};
+
+/*
  * Reads all blobs that the images and code events of the timeline name. They lie one after the
  * other in memory files, so that a decoder that wants files (libipt) and one that wants memory use
  * the same bytes. A blob that cannot be read is left out: its code is missing then. threads: as for
- * ptl_pipeline_run. PTL_NO_MEMORY, PTL_SYSTEM.
+ * ptl_pipeline_run. idle may be NULL. PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, unsigned threads,
-		  struct ptl_code **code);
+		  const struct ptl_code_idle *idle, struct ptl_code **code);
 void ptl_code_close(struct ptl_code *code);
 
 const struct ptl_timeline *ptl_code_timeline(const struct ptl_code *code);

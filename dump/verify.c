@@ -299,7 +299,7 @@ int ptl_verify_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 		if (!run.workers || !run.outcomes)
 			status = ptl_fail_memory("comparison", run.list.count * sizeof(*run.outcomes));
 		if (!status)
-			status = ptl_code_open(trace, timeline, threads, &run.code);
+			status = ptl_code_open(trace, timeline, threads, NULL, &run.code);
 		if (!status)
 			status = ptl_pipeline_run(&pipeline);
 	}

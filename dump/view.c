@@ -16,12 +16,16 @@
  */
 #define JOB_BYTES_MIN ((uint64_t)64 << 10)
 #define JOB_BYTES_MAX ((uint64_t)512 << 10)
-/*
- * Counting goes on in several segments of a job side by side, which is slower at its end where few are left. But a worker
- * should come to the end of its job while the buffer that the next job begins in is still at hand.
- */
-#define COUNT_BYTES_MAX(threads) ((threads) > 1 ? (uint64_t)1 << 20 : (uint64_t)8 << 20)
 #define JOBS_PER_THREAD 4
+/*
+ * Counting goes on in several segments of a job side by side, which is slower at its end where few are left, and workers
+ * that come to the same buffer at the same time wait for each other: few jobs are better. They become smaller towards the
+ * end, so that all workers end at the same time.
+ */
+#define COUNT_BYTES_MIN ((uint64_t)256 << 10)
+#define COUNT_BYTES_MAX ((uint64_t)8 << 20)
+/* Buffers of the first job of each worker that are decompressed by threads that have no code to load. */
+#define AHEAD 8
 
 struct job {
 	size_t first; /* in order */
@@ -39,6 +43,7 @@ struct run {
 	uint64_t *horizons;               /* by place in order; only for emit by time */
 	struct job *jobs;
 	size_t job_count;
+	unsigned threads; /* that have jobs */
 	struct ptl_flow_source *workers;
 	struct ptl_flow_window *windows; /* by worker */
 	void *merged;                    /* of the group at hand */
@@ -234,28 +239,36 @@ static int make_order(struct run *run)
 	return 0;
 }
 
-static uint64_t bytes_of_job(const struct run *run, unsigned threads)
+static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
 {
-	const uint64_t share = run->list.bytes / threads / JOBS_PER_THREAD;
-	const uint64_t most = run->view->counts_only ? COUNT_BYTES_MAX(threads) : JOB_BYTES_MAX;
+	if (value < least)
+		return least;
+	return value < most ? value : most;
+}
 
+/* Of the next one; left: bytes that are in no job yet. */
+static uint64_t bytes_of_job(const struct run *run, unsigned threads, uint64_t left)
+{
 	/* What is emitted has to wait in memory for its turn: it comes in the smallest portions. */
 	if (run->view->emit)
 		return 0;
-	if (share < JOB_BYTES_MIN)
-		return JOB_BYTES_MIN;
-	return share < most ? share : most;
+	if (run->view->counts_only)
+		return between(COUNT_BYTES_MIN, threads > 1 ? left / threads / 2 : left, COUNT_BYTES_MAX);
+	return between(JOB_BYTES_MIN, run->list.bytes / threads / JOBS_PER_THREAD, JOB_BYTES_MAX);
 }
 
 static int make_jobs(struct run *run, unsigned threads)
 {
-	const uint64_t job_bytes = bytes_of_job(run, threads);
 	size_t count = run->list.count;
+	uint64_t left = 0;
 
 	run->jobs = calloc(count + 1, sizeof(*run->jobs));
 	if (!run->jobs)
 		return ptl_fail_memory("jobs", count * sizeof(*run->jobs));
+	for (size_t i = 0; i < count; i++)
+		left += run->order[i]->size;
 	for (size_t at = 0; at < count;) {
+		const uint64_t job_bytes = bytes_of_job(run, threads, left);
 		struct job *job = &run->jobs[run->job_count++];
 		uint64_t bytes = 0;
 
@@ -264,6 +277,7 @@ static int make_jobs(struct run *run, unsigned threads)
 			bytes += run->order[at++]->size;
 		while (at < count && bytes + run->order[at]->size <= job_bytes);
 		job->count = at - job->first;
+		left -= bytes;
 	}
 	return 0;
 }
@@ -286,6 +300,34 @@ static int make_workers(struct run *run, unsigned threads)
 								 : PTL_TIME_END;
 	}
 	return 0;
+}
+
+/* ---- while code is loaded ------------------------------------------------------------------ */
+
+/* The i-th of the buffers that workers begin with. */
+static void read_ahead(void *context, size_t i)
+{
+	struct run *run = context;
+	const struct job *job = &run->jobs[i % run->threads];
+	const struct ptl_segment *first = run->order[job->first], *last = run->order[job->first + job->count - 1];
+
+	if (first->stream == last->stream)
+		ptl_stream_read_ahead(run->trace, first->stream, first->offset, last->offset + last->size,
+				      i / run->threads);
+}
+
+static int load_code(struct run *run, const struct ptl_timeline *timeline)
+{
+	const struct ptl_code_idle idle = {run->threads * (size_t)AHEAD, run, read_ahead};
+
+	return ptl_code_open(run->trace, timeline, run->options->threads, run->threads > 1 ? &idle : NULL, &run->code);
+}
+
+static void close_source(void *context, unsigned worker)
+{
+	struct run *run = context;
+
+	ptl_flow_source_close(&run->workers[worker]);
 }
 
 static void clean_up(struct run *run, unsigned threads)
@@ -327,6 +369,7 @@ int ptl_view_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 		status = make_jobs(&run, threads);
 	if (threads > run.job_count)
 		threads = run.job_count ? (unsigned)run.job_count : 1;
+	run.threads = threads;
 	if (!status && run.job_count) {
 		const struct ptl_pipeline pipeline = {
 			.count = run.job_count,
@@ -334,11 +377,12 @@ int ptl_view_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 			.context = &run,
 			.work = work,
 			.finish = finish,
+			.leave = close_source,
 		};
 
 		status = make_workers(&run, threads);
 		if (!status)
-			status = ptl_code_open(trace, timeline, options->threads, &run.code);
+			status = load_code(&run, timeline);
 		if (!status)
 			status = ptl_pipeline_run(&pipeline);
 	}

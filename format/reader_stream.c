@@ -107,6 +107,20 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 	return 0;
 }
 
+void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t id, uint64_t offset, uint64_t end, size_t n)
+{
+	const struct ptl_reader_stream *stream = find(trace, id);
+	const size_t first = stream ? first_behind(trace, stream, offset) : 0;
+	const uint8_t *data;
+	size_t size, entry;
+
+	if (!stream || n >= stream->count - first)
+		return;
+	entry = stream->entries[first + n];
+	if (trace->entries[entry].buffer.position < end && !ptl_buffer_acquire(trace, entry, &data, &size))
+		ptl_buffer_release(trace, entry);
+}
+
 /*
  * ---- PSBs
  * ----------------------------------------------------------------------------------------------

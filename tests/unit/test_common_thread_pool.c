@@ -24,6 +24,8 @@ struct bench {
 	size_t window;
 	atomic_size_t worked, unfinished, most_unfinished;
 	atomic_uint busy[16]; /* by worker */
+	atomic_uint left[16]; /* by worker: how often it left */
+	pthread_t thread[16]; /* by worker */
 	size_t finished;
 	uint64_t results[2000];
 	size_t work_fails, work_fails_later, finish_fails;
@@ -43,6 +45,8 @@ static int work(void *context, unsigned worker, size_t job)
 	assert_int_equal(atomic_fetch_add(&bench->busy[worker], 1), 0);
 	if (worker == 0)
 		assert_true(pthread_equal(pthread_self(), bench->caller));
+	assert_int_equal(bench->left[worker], 0);
+	bench->thread[worker] = pthread_self();
 	usleep((useconds_t)(job * 7919 % 13) * 10);
 	bench->results[job] = job * job;
 	atomic_fetch_add(&bench->worked, 1);
@@ -66,6 +70,16 @@ static int finish(void *context, size_t job)
 	return 0;
 }
 
+/* On the thread that worked, once. */
+static void leave(void *context, unsigned worker)
+{
+	struct bench *bench = context;
+
+	if (bench->thread[worker])
+		assert_true(pthread_equal(pthread_self(), bench->thread[worker]));
+	atomic_fetch_add(&bench->left[worker], 1);
+}
+
 static struct bench *new_bench(unsigned threads, size_t window)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
@@ -87,9 +101,13 @@ static int run(struct bench *bench, size_t count)
 		.context = bench,
 		.work = work,
 		.finish = finish,
+		.leave = leave,
 	};
+	const int status = ptl_pipeline_run(&pipeline);
 
-	return ptl_pipeline_run(&pipeline);
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(bench->left[i], i < bench->threads && i < count);
+	return status;
 }
 
 static const unsigned thread_counts[] = {1, 2, 3, 8};

@@ -57,6 +57,44 @@ static void bytes_and_holes_come_back(void **state)
 	close(fd);
 }
 
+/* Where a buffer is damaged, reading ahead finds out first. */
+static void reading_ahead_changes_nothing(void **state)
+{
+	const int fd = sample_fd();
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
+	static uint8_t data[PT_SIZE], back[PT_SIZE];
+	struct ptl_trace *trace;
+	uint64_t hole;
+	size_t got, damaged;
+
+	(void)state;
+	for (size_t i = 0; i < PT_SIZE; i++)
+		data[i] = (uint8_t)(i * i >> 5);
+	assert_done(ptl_writer_bytes(writer, stream, data, PT_SIZE, 1));
+	assert_done(ptl_writer_close(writer));
+	trace = sample_open(fd, false);
+	damaged = (size_t)ptl_buffer_at(trace, 1)->stream.id == stream ? 1 : 2;
+	assert_int_equal(ptl_buffer_at(trace, damaged)->stream.id, stream);
+	assert_true(pwrite(fd, "damage", 6, (off_t)ptl_buffer_at(trace, damaged)->offset + 120) == 6);
+	for (size_t n = 0; n <= PT_SIZE / 4096 + 1; n++)
+		ptl_stream_read_ahead(trace, stream, n % 3 * 5000, n % 2 ? PT_SIZE : 10000, n);
+	ptl_stream_read_ahead(trace, stream, PT_SIZE + 10, UINT64_MAX, 0);
+	ptl_stream_read_ahead(trace, stream + 100, 0, UINT64_MAX, 0);
+	assert_int_equal(ptl_damage_count(trace), 1);
+	for (uint64_t at = 0; at < PT_SIZE; at += got + hole) {
+		assert_done(ptl_stream_read(trace, stream, at, back, 999, &got, &hole));
+		assert_memory_equal(back, data + at, got);
+		assert_true(got + hole > 0);
+		if (hole)
+			assert_int_equal(at + hole, ptl_buffer_at(trace, damaged)->position +
+							    ptl_buffer_at(trace, damaged)->raw_size);
+	}
+	assert_int_equal(ptl_damage_count(trace), 1);
+	ptl_close(trace);
+	close(fd);
+}
+
 /* PSBs may be told of before or after their bytes are handed in. */
 static void psbs_come_back(void **state)
 {
@@ -403,6 +441,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_and_holes_come_back),
+		cmocka_unit_test(reading_ahead_changes_nothing),
 		cmocka_unit_test(psbs_come_back),
 		cmocka_unit_test(buffers_of_bytes_have_their_times),
 		cmocka_unit_test(psbs_are_found),

@@ -109,6 +109,13 @@ int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
 int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, void *data, size_t size,
 		    size_t *read, uint64_t *hole);
 
+/*
+ * Decompresses a buffer of the stream before it is read, so that a thread that has nothing else to do can help one that is
+ * about to read: the n-th behind the one that has the byte at offset, if it begins before end. What cannot be read is told
+ * when it is read.
+ */
+void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t stream, uint64_t offset, uint64_t end, size_t n);
+
 struct ptl_psb {
 	uint64_t offset; /* in the stream */
 	uint64_t time;   /* trace clock; 0 unknown */
