@@ -136,7 +136,7 @@ static void explain_stranger(const char *path)
 /* Reports its failures. */
 static int open_trace(struct dump_session *session)
 {
-	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index};
+	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index, .huge_pages = true};
 	const bool is_stdin = strcmp(session->path, "-") == 0;
 	int status;
 

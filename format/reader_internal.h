@@ -19,6 +19,7 @@
 #include "common/row_index.h"
 #include "format/codec.h"
 #include "format/layout.h"
+#include "format/reader_pool.h"
 #include "format/side.h"
 
 /* A buffer of the file, INDEX buffers excepted. */
@@ -70,6 +71,8 @@ struct ptl_cache {
 	struct ptl_cached *newest, *oldest;
 	struct ptl_cached *spares; /* dropped, newest first by `older`: their memory waits for the next buffers */
 	size_t spare_count;
+	size_t spare_bytes;
+	struct ptl_pool pool; /* memory of all of them */
 	size_t used, limit;
 	size_t ended;           /* bytes of `used` that were read to their end */
 	size_t read;            /* of these, read from their start on, too */

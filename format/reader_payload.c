@@ -134,8 +134,9 @@ static int load_entry(struct ptl_trace *trace, struct ptl_entry *entry, uint8_t 
  */
 #define READ_LIMIT ((size_t)1 << 20)
 #define ENDED_LIMIT ((size_t)8 << 20)
-/* Pieces of memory that wait to serve: one for each of a few threads. */
-#define SPARES 4
+/* Pieces of memory that wait to serve, some for each of a few threads; all but one take this share of the limit at most. */
+#define SPARES 8
+#define SPARE_SHARE 8
 
 /* In the map from when its loading begins, so that no two threads decompress the same buffer. */
 struct ptl_cached {
@@ -174,20 +175,39 @@ static bool is_read(const struct ptl_cached *cached)
 	return cached->start && cached->end;
 }
 
-/* Memory that was just used needs no page faults, and is in the caches of the CPU that used it. */
-static void discard(struct ptl_cache *cache, struct ptl_cached *cached)
+static void free_cached(struct ptl_cache *cache, struct ptl_cached *cached)
+{
+	ptl_pool_give(&cache->pool, cached);
+}
+
+static struct ptl_cached *unlink_spare(struct ptl_cache *cache, struct ptl_cached **place)
+{
+	struct ptl_cached *spare = *place;
+
+	*place = spare->older;
+	cache->spare_count--;
+	cache->spare_bytes -= spare->room;
+	return spare;
+}
+
+static void free_oldest_spare(struct ptl_cache *cache)
 {
 	struct ptl_cached **place = &cache->spares;
 
-	cached->older = cache->spares;
-	cache->spares = cached;
-	if (++cache->spare_count <= SPARES)
-		return;
 	while ((*place)->older)
 		place = &(*place)->older;
-	free(*place);
-	*place = NULL;
-	cache->spare_count--;
+	free_cached(cache, unlink_spare(cache, place));
+}
+
+/* Memory that was just used needs no page faults, and is in the caches of the CPU that used it. */
+static void discard(struct ptl_cache *cache, size_t limit, struct ptl_cached *cached)
+{
+	cached->older = cache->spares;
+	cache->spares = cached;
+	cache->spare_count++;
+	cache->spare_bytes += cached->room;
+	while (cache->spare_count > SPARES || (cache->spare_count > 1 && cache->spare_bytes > limit / SPARE_SHARE))
+		free_oldest_spare(cache);
 }
 
 /* Memory that this thread has used before, and that fits. */
@@ -196,11 +216,8 @@ static struct ptl_cached *take_spare(struct ptl_cache *cache, size_t size)
 	for (struct ptl_cached **place = &cache->spares; *place; place = &(*place)->older) {
 		struct ptl_cached *cached = *place;
 
-		if (cached->thread != &thread_mark || cached->room < size || cached->room / 2 > size)
-			continue;
-		*place = cached->older;
-		cache->spare_count--;
-		return cached;
+		if (cached->thread == &thread_mark && cached->room >= size && cached->room / 2 <= size)
+			return unlink_spare(cache, place);
 	}
 	return NULL;
 }
@@ -211,7 +228,7 @@ static struct ptl_cached *new_cached(struct ptl_cache *cache, size_t entry, size
 	const size_t room = cached ? cached->room : size;
 
 	if (!cached)
-		cached = malloc(sizeof(*cached) + size);
+		cached = ptl_pool_take(&cache->pool, sizeof(*cached) + size);
 	if (cached)
 		*cached = (struct ptl_cached){.entry = entry, .size = size, .room = room, .thread = &thread_mark};
 	return cached;
@@ -248,7 +265,7 @@ static void trim(struct ptl_cache *cache)
 
 		if (may_go(cache, limit, cached)) {
 			remove_cached(cache, cached);
-			discard(cache, cached);
+			discard(cache, limit, cached);
 		}
 		cached = newer;
 	}
@@ -278,7 +295,7 @@ static struct ptl_cached *add_cached(struct ptl_cache *cache, size_t entry, size
 	if (!cached)
 		return NULL;
 	if (ptl_hash_map_put(&cache->map, entry, (uintptr_t)cached) < 0) {
-		free(cached);
+		free_cached(cache, cached);
 		return NULL;
 	}
 	cached->users = 1;
@@ -298,7 +315,7 @@ static struct ptl_cached *wait_for(struct ptl_cache *cache, size_t entry)
 			continue;
 		}
 		if (!--cached->users)
-			free(cached);
+			free_cached(cache, cached);
 		cached = find_cached(cache, entry);
 	}
 	return cached;
@@ -319,7 +336,7 @@ static int fill(struct ptl_trace *trace, struct ptl_cached *cached)
 	if (status) {
 		remove_cached(cache, cached);
 		if (!--cached->users)
-			free(cached);
+			free_cached(cache, cached);
 	} else {
 		trim(cache);
 	}
@@ -386,14 +403,11 @@ void ptl_cache_free(struct ptl_cache *cache)
 		struct ptl_cached *cached = cache->oldest;
 
 		unlink_cached(cache, cached);
-		free(cached);
+		free_cached(cache, cached);
 	}
-	while (cache->spares) {
-		struct ptl_cached *spare = cache->spares;
-
-		cache->spares = spare->older;
-		free(spare);
-	}
+	while (cache->spares)
+		free_oldest_spare(cache);
+	ptl_pool_free(&cache->pool);
 	ptl_hash_map_free(&cache->map);
 }
 
