@@ -28,6 +28,9 @@ static inline size_t ptl_pt_padding(const uint8_t *data, size_t size)
 {
 	size_t count = 0;
 
+	/* Elsewhere there is mostly none. */
+	if (!size || data[0])
+		return 0;
 	while (size - count >= 8) {
 		const uint64_t word = ptl_load64(data + count);
 
