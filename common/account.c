@@ -45,7 +45,7 @@ void ptl_account_close(struct ptl_account *account)
 size_t ptl_account_share(size_t bytes)
 {
 	const size_t now = atomic_load_explicit(&taken, memory_order_relaxed);
-	const size_t all = limit + limit / 4;
+	const size_t all = limit + limit / 8;
 
 	/* As they are while a third of the bound is taken; then what is left, in proportion. */
 	if (!limit || now <= limit / 3)

@@ -28,7 +28,7 @@ bool ptl_account_refused(void);
 void ptl_account_close(struct ptl_account *account);
 /*
  * What a buffer, cache or queue may hold whose size is free to choose and would be `bytes`: less, where much of the
- * bound was taken, so that both together stay within a quarter more than the bound.
+ * bound was taken, so that both together stay within an eighth more than the bound.
  */
 size_t ptl_account_share(size_t bytes);
 

@@ -142,7 +142,8 @@ int ptl_state_account(struct ptl_state *state)
 		{"threads that live", state->thread_count, state->thread_count * ROW(*state->threads)},
 		/* Rundown lists them. */
 		{"images and pieces of code that are mapped", state->layer_count,
-		 state->layer_count * (sizeof(*state->layers) + 4) + (size_t)state->pieces.count * NODE_BYTES},
+		 state->layer_count * (sizeof(*state->layers) + 4) + (size_t)state->pieces.count * NODE_BYTES +
+			 state->store.recent.capacity},
 		{"processes that have ended", state->ended.used, state->ended.used * ENDED_BYTES},
 	};
 	size_t bytes = 0, most = 0;
