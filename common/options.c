@@ -196,18 +196,30 @@ static int print_completion(const struct ptl_command_line *line, const char *nam
 	return 1;
 }
 
-/* The parser's own options; 1. */
+/* 1, or a failure that was told. */
+static int finish_output(void)
+{
+	int status;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return 1;
+	status = ptl_fail_errno("cannot write standard output");
+	ptl_message_error("%s", ptl_error_text());
+	return status;
+}
+
+/* The parser's own options; 1, or a failure that was told. */
 static int serve_standard(const struct parse *parse, const struct ptl_option *option,
 			  const char *argument)
 {
 	switch (option - standard) {
 	case HELP:
 		ptl_options_print_help(parse->line, standard, stdout);
-		return 1;
+		return finish_output();
 	case VERSION:
 		printf("%.*s %s\n", (int)strcspn(parse->line->program, " "), parse->line->program,
 		       PTL_VERSION);
-		return 1;
+		return finish_output();
 	default:
 		return print_completion(parse->line, argument);
 	}

@@ -44,7 +44,7 @@ struct ptl_command_line {
  *
  * Returns 0 to go on, 1 when --help, --version or --completion-words was served (the program exits
  * with PTL_EXIT_OK), or a failure that has been reported on stderr with "try: ... --help":
- * PTL_MISUSE, or what take returned.
+ * PTL_MISUSE, what take returned, or PTL_SYSTEM where what was served could not be written.
  */
 int ptl_options_parse(const struct ptl_command_line *line, void *target, int argc, char **argv,
 		      int *first_operand);

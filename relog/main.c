@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 	status = relog_settings_parse(&settings, argc, argv);
 	if (status) {
 		relog_settings_free(&settings);
-		return status > 0 ? PTL_EXIT_OK : PTL_EXIT_USAGE;
+		return status > 0 ? PTL_EXIT_OK : ptl_exit_of(status);
 	}
 	ptl_message_start("ptl-relog", settings.quiet);
 	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */

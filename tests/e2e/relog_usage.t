@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from scratch_test import RELOG as relog, check, plan, scratch, write
+from scratch_test import DUMP, RECORD, RELOG as relog, check, plan, scratch, write
 
 
 def run(*arguments, **more):
@@ -27,6 +27,11 @@ write("good.map", b"0x1000 0x1000 0\n")
 write("bad.map", b"# a comment\n0x1000 0x1000\n")
 write("text", b"this is no trace\n" * 10)
 RAW = ["--pt", "good.pt", "--memory", "code", "--memory-map", "good.map"]
+for program in (DUMP, RECORD, relog):
+    for option in ("--help", "--version"):
+        with open("/dev/full", "wb") as full:
+            got = subprocess.run([program, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        check(f"{os.path.basename(program)} {option} on a full disk", got.returncode == 4 and "No space left" in got.stderr, got)
 HELP_HINT = "  try: ptl-relog --help"
 
 refuses("no input", ["-o", "x"], 2,
