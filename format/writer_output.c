@@ -18,8 +18,8 @@
 #include "format/vector.h"
 #include "format/writer_internal.h"
 
-#define INDEX_PIECE (4u << 20)
-#define INDEX_KEPT 3 /* pieces that stay in memory: those of nearly all files do */
+#define INDEX_PIECE (1u << 20) /* more than an item takes; a power of two, as memory grows by them */
+#define INDEX_KEPT 4 /* pieces that stay in memory: those of nearly all files do */
 #define WRITE_BACK_PIECE (16u << 20)
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
@@ -127,13 +127,13 @@ static void spill_piece(struct ptl_output *output, struct ptl_index_piece *piece
 	ptl_bytes_free(&piece->bytes);
 }
 
-/* Where an item of the index goes: the last piece, or a new one when that is full. */
-static struct ptl_bytes *index_piece(struct ptl_output *output)
+/* Where an item of the index goes: the last piece, or a new one where it would pass the size of one. */
+static struct ptl_bytes *index_piece(struct ptl_output *output, size_t size)
 {
 	struct ptl_index_piece *last = output->index_count ? &output->index[output->index_count - 1]
 							   : NULL;
 
-	if (last && last->bytes.size < INDEX_PIECE)
+	if (last && last->bytes.size + size <= INDEX_PIECE)
 		return &last->bytes;
 	if (output->index_count > INDEX_KEPT && !output->spill_failed)
 		spill_piece(output, &output->index[output->index_count - INDEX_KEPT - 1]);
@@ -149,12 +149,13 @@ static struct ptl_bytes *index_piece(struct ptl_output *output)
 static void add_item(struct ptl_output *output, enum index_item type, uint64_t number,
 		     const uint8_t *data, size_t size)
 {
-	struct ptl_bytes *piece = index_piece(output);
+	const size_t body = ptl_varint_size(number) + size;
+	struct ptl_bytes *piece = index_piece(output, ptl_varint_size(type) + ptl_varint_size(body) + body);
 
 	if (!piece)
 		return;
 	ptl_write_varint(piece, type);
-	ptl_write_varint(piece, ptl_varint_size(number) + size);
+	ptl_write_varint(piece, body);
 	ptl_write_varint(piece, number);
 	ptl_write_bytes(piece, data, size);
 	output->index_failed |= piece->failed;
@@ -241,7 +242,7 @@ int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compress
 
 	if (output->index_failed)
 		return ptl_fail_memory("the index", output->index_count * INDEX_PIECE);
-	if (!output->index_count && !index_piece(output))
+	if (!output->index_count && !index_piece(output, 0))
 		return ptl_fail_memory("the index", INDEX_PIECE);
 	trailer.index_buffers = (uint32_t)output->index_count;
 	for (size_t i = 0; !status && i < output->index_count; i++) {
