@@ -32,7 +32,7 @@ static inline void bench_report(const char *name, double value, const char *unit
 	struct ptl_json *json = &bench_output.json;
 
 	if (!bench_output.as_json) {
-		printf("%-46s %10.2f %-10s %s\n", name, value, unit, note);
+		printf("%-52s %10.2f %-10s %s\n", name, value, unit, note);
 		return;
 	}
 	ptl_json_object(json, NULL);
