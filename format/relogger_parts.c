@@ -599,7 +599,8 @@ static int write_part(struct ptl_relogger *relogger, const struct ptl_part *part
 		.known = part->known,
 	};
 
-	if (!part->first && part->last == UINT64_MAX && !part->events && !part->bytes)
+	/* Nothing is missing, whatever the window. */
+	if (!part->events && !part->bytes)
 		return 0;
 	memcpy(loss.recording, part->recording, sizeof(loss.recording));
 	if (!is_zero(loss.recording))

@@ -5,9 +5,10 @@
 import json
 import os
 import random
+import struct
 
 import scratch_test
-from scratch_test import DUMP, RECORD, RELOG, path, plan, scratch
+from scratch_test import DUMP, RECORD, RELOG, path, plan, read, scratch, write
 
 CANONICAL = os.path.join(os.environ["PTL_TEST_TOOLS"], "ptl_canonical")
 PROGRAMS = os.environ["PTL_PROGRAMS"]
@@ -68,6 +69,7 @@ def known(name):
 
 
 def same(name, views, right):
+    """The views that were taken of one trace are those of the other."""
     others = known(right)
     for view in views:
         check(f"{name}: {view}", views[view] == others[view], difference(views[view], others[view]))
@@ -119,5 +121,35 @@ for title, command in RECORDINGS.items():
         same(f"{title}: a cut adds nothing to the whole", all_of_it, "again.ptl")
         for name in names:
             os.unlink(path(name))
+
+# ---- what is damaged in one is taken from the other -------------------------------------------------------------------
+
+KINDS = {"events": 2, "Intel PT": 3, "code": 4}
+HEADER = 104
+
+
+def damage(name, kind):
+    """The bytes of a trace whose largest buffer of this kind has a wrong byte."""
+    data = bytearray(read(name))
+    found = []
+    at = data.find(b"PTLB")
+    while at >= 0:
+        side, raw, stored = struct.unpack_from("<III", data, at + 32)
+        if struct.unpack_from("<I", data, at + 8)[0] == kind:
+            found.append((raw, at + HEADER + side + stored // 2))
+        at = data.find(b"PTLB", at + HEADER)
+    data[max(found)[1]] ^= 0xff
+    return data
+
+
+# The loss that a damaged input had stays told.
+all_of_it = shown("threads.ptl")
+for title, kind in KINDS.items():
+    write("damaged.ptl", damage("threads.ptl", kind))
+    alone = scratch_test.run(RELOG, "-q", "-f", "damaged.ptl", "-o", "alone.ptl")
+    check(f"damaged {title} are told of", alone.returncode == 3 and "checksum differs" in alone.stderr, alone)
+    for pair in (["damaged.ptl", "threads.ptl"], ["threads.ptl", "damaged.ptl"]):
+        scratch_test.run(RELOG, "-q", "-f", *pair, "-o", "mended.ptl")
+        same(f"damaged {title} come from the other of {' and '.join(pair)}", all_of_it, "mended.ptl")
 
 plan()
