@@ -117,11 +117,10 @@ static int fail_no_option(const struct parse *parse, const struct name *name)
 	/* Where it is short for several, the error has named them. */
 	if (!find(parse->line, matches_start, name, NULL))
 		find(parse->line, look_at_name, &argument, NULL);
+	if (!nearest.best)
+		return fail_usage(parse, PTL_MISUSE);
 	ptl_message_error("%s", ptl_error_text());
-	if (nearest.best)
-		ptl_message_hint("--%s, or %s --help", nearest.best, parse->line->program);
-	else
-		ptl_message_hint("%s --help", parse->line->program);
+	ptl_message_hint("--%s, or %s --help", nearest.best, parse->line->program);
 	return PTL_MISUSE;
 }
 

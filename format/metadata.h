@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <ptl/event.h>
 #include <ptl/trace.h>
@@ -31,6 +32,14 @@ struct ptl_origin {
 	uint32_t stream;
 	uint64_t position; /* that position 0 of this stream had there */
 };
+
+/* Whether the name of a file or recording says anything: zeros are none. */
+static inline bool ptl_is_named(const uint8_t name[16])
+{
+	static const uint8_t none[16];
+
+	return memcmp(name, none, sizeof(none)) != 0;
+}
 
 /* Encoders append the body of a record; a failed allocation stays in out. */
 void ptl_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out);

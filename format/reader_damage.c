@@ -88,7 +88,7 @@ int ptl_damage_buffer(struct ptl_trace *trace, struct ptl_entry *entry, int stat
 	char cause[TEXT_SIZE];
 
 	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
-	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED)
+	if (ptl_is_damage(status))
 		ptl_damage_entry(trace, entry,
 				 ptl_fail(status, "stream %u, sequence %" PRIu64 ": %s",
 					  buffer->stream.id, buffer->sequence, cause));

@@ -188,7 +188,7 @@ static int open_buffer(struct merge *merge, struct source *source)
 	source->is_spilled = !take_memory(merge, source, &source->trace->entries[entry].buffer);
 	status = source->is_spilled ? spill_buffer(merge, source, entry)
 				    : decode_buffer(source->trace, entry, source);
-	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED) {
+	if (ptl_is_damage(status)) {
 		source->at++;
 		return 1;
 	}

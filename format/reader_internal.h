@@ -148,6 +148,12 @@ void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int
 		    uint32_t stream, const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a whole buffer whose failure is in the chain of causes; once for each buffer. */
 void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int status);
+/* Whether what could not be read for this is damaged: it is listed and left out, and reading goes on. */
+static inline bool ptl_is_damage(int status)
+{
+	return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED;
+}
+
 /*
  * The buffer could not be read, for the cause that the chain holds: puts it on the list if that is damage,
  * and the buffer's place into the chain. Returns status.

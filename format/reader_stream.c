@@ -33,11 +33,6 @@ static size_t first_behind(const struct ptl_trace *trace, const struct ptl_reade
 	return low;
 }
 
-static bool is_damage(int status)
-{
-	return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED;
-}
-
 /*
  * Copies from one buffer. A buffer that is wanted as a whole goes straight to where it is wanted.
  */
@@ -91,7 +86,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 		if (part > size - *read)
 			part = size - *read;
 		status = part ? copy_from(trace, entry, from, part, out + *read) : 0;
-		if (is_damage(status)) {
+		if (ptl_is_damage(status)) {
 			/* The rest of a damaged buffer is a hole like any other. */
 			if (!*read)
 				*hole = buffer->raw_size - from;
@@ -200,7 +195,7 @@ static int search_stream(struct ptl_trace *trace, struct ptl_reader_stream *stre
 		bool fits;
 		int status = ptl_buffer_acquire(trace, stream->entries[i], &data, &size);
 
-		if (is_damage(status))
+		if (ptl_is_damage(status))
 			continue;
 		if (status)
 			return status;

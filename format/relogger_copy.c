@@ -9,12 +9,6 @@
 #include "format/relogger_internal.h"
 #include "format/writer_internal.h"
 
-/* What cannot be read any more is left out: the reader lists it as damage. */
-static bool is_damage(int status)
-{
-	return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED;
-}
-
 /* --- one buffer --------------------------------------------------------------------------------------- */
 
 /* The PSBs of a stream within [first, end). */
@@ -158,7 +152,7 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 /* What copying a buffer came to, where damage is no reason to end. */
 static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry, int status)
 {
-	if (status && !is_damage(status))
+	if (status && !ptl_is_damage(status))
 		return status;
 	ptl_relogger_progress(relogger, input->trace->entries[entry].buffer.stored_size);
 	return ptl_relogger_check(relogger);
@@ -333,7 +327,7 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 
 			if (!(buffers[stream->entries[j]] & PIECE_LEFT))
 				status = copy_whole(relogger, input, i, stream->entries[j], false, NULL);
-			if (status && !is_damage(status))
+			if (status && !ptl_is_damage(status))
 				return status;
 			status = ptl_relogger_check(relogger);
 			if (status)
@@ -356,7 +350,7 @@ static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *
 	int status = ptl_buffer_acquire(input->trace, piece->entry, &data, &size);
 
 	if (status)
-		return is_damage(status) ? 0 : status;
+		return ptl_is_damage(status) ? 0 : status;
 	memcpy(chunk.hash, blob->info.hash, PTL_HASH_SIZE);
 	status = ptl_writer_chunk(relogger->writer, &chunk, data + piece->from);
 	ptl_buffer_release(input->trace, piece->entry);

@@ -15,13 +15,6 @@
 
 #define COMPARED ((size_t)64 << 10) /* bytes at a time */
 
-static bool is_zero(const uint8_t name[16])
-{
-	static const uint8_t none[16];
-
-	return memcmp(name, none, sizeof(none)) == 0;
-}
-
 /* --- what an input says ------------------------------------------------------------------------------- */
 
 static bool may_join(uint32_t kind)
@@ -29,7 +22,7 @@ static bool may_join(uint32_t kind)
 	return kind == PTL_KIND_PT || kind == PTL_KIND_TRUTH || kind == PTL_KIND_EVENTS;
 }
 
-static int find_origins(struct ptl_relogger_input *input)
+static void find_origins(struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
 
@@ -38,7 +31,7 @@ static int find_origins(struct ptl_relogger_input *input)
 
 		stream->input = input;
 		stream->number = i;
-		if (!may_join(trace->streams[i].stream.kind) || is_zero(input->identity))
+		if (!may_join(trace->streams[i].stream.kind) || !ptl_is_named(input->identity))
 			continue;
 		stream->origin = (struct ptl_origin){.known = true, .stream = trace->streams[i].stream.id};
 		memcpy(stream->origin.file, input->identity, sizeof(input->identity));
@@ -57,7 +50,6 @@ static int find_origins(struct ptl_relogger_input *input)
 		if (number && input->streams[*number].origin.known)
 			input->streams[*number].origin = origin;
 	}
-	return 0;
 }
 
 static uint64_t shifted(uint64_t time, int64_t shift)
@@ -99,12 +91,12 @@ static int find_own_parts(struct ptl_relogger_input *input)
 		status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
 		if (status)
 			return status == PTL_NO_MEMORY ? status : 0;
-		if (loss->kind == PTL_LOSS_CUT && !is_zero(loss->recording))
+		if (loss->kind == PTL_LOSS_CUT && ptl_is_named(loss->recording))
 			status = add_part(input, loss, record);
 		ptl_loss_free(loss);
 	}
 	memcpy(whole.recording, input->identity, sizeof(whole.recording));
-	if (!status && !input->part_count && !is_zero(input->identity))
+	if (!status && !input->part_count && ptl_is_named(input->identity))
 		status = add_part(input, &whole, NULL);
 	return status;
 }
@@ -132,7 +124,6 @@ static int look_at(struct ptl_relogger_input *input)
 {
 	struct ptl_guid guid;
 	int64_t wall_time;
-	int status;
 
 	input->streams = calloc(input->trace->stream_count + 1, sizeof(*input->streams));
 	if (!input->streams)
@@ -141,8 +132,8 @@ static int look_at(struct ptl_relogger_input *input)
 	if (!input->has_identity)
 		memcpy(input->identity, guid.bytes, sizeof(input->identity));
 	find_extent(input);
-	status = find_origins(input);
-	return status ? status : find_own_parts(input);
+	find_origins(input);
+	return find_own_parts(input);
 }
 
 /* --- which streams are one ---------------------------------------------------------------------------- */
@@ -403,11 +394,6 @@ static int compare_pieces(const void *left, const void *right)
 	return a->stream->input->number < b->stream->input->number ? -1 : a->stream->input->number > b->stream->input->number;
 }
 
-static bool is_damage(int status)
-{
-	return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED;
-}
-
 /* Writes what of a piece is behind *end. What is damaged here may be whole in another input. */
 static int write_piece(struct ptl_relogger *relogger, const struct ptl_relogger_stream *leader,
 		       const struct piece *piece, uint64_t *end)
@@ -433,7 +419,7 @@ static int write_piece(struct ptl_relogger *relogger, const struct ptl_relogger_
 						 first - origin, piece->end - origin);
 	if (!status)
 		*end = piece->end;
-	return status && !is_damage(status) ? status : ptl_relogger_check(relogger);
+	return status && !ptl_is_damage(status) ? status : ptl_relogger_check(relogger);
 }
 
 static int write_pieces(struct ptl_relogger *relogger, struct ptl_relogger_stream *leader, const struct pieces *pieces)
@@ -502,7 +488,7 @@ static void change_name(const struct ptl_relogger *relogger, uint8_t name[16])
 		memset(name, 0, 16);
 		return;
 	}
-	if (is_zero(relogger->change))
+	if (!ptl_is_named(relogger->change))
 		return;
 	memcpy(both, name, 16);
 	memcpy(both + 16, relogger->change, 16);
@@ -603,7 +589,7 @@ static int write_part(struct ptl_relogger *relogger, const struct ptl_part *part
 	if (!part->events && !part->bytes)
 		return 0;
 	memcpy(loss.recording, part->recording, sizeof(loss.recording));
-	if (!is_zero(loss.recording))
+	if (ptl_is_named(loss.recording))
 		change_name(relogger, loss.recording);
 	return ptl_writer_loss(relogger->writer, &loss);
 }
@@ -611,7 +597,7 @@ static int write_part(struct ptl_relogger *relogger, const struct ptl_part *part
 /* Parts of one input, as they were, pass as they are. */
 static int pass_same(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_part *part)
 {
-	const bool same = is_zero(relogger->change) && !is_unknown_change(relogger);
+	const bool same = !ptl_is_named(relogger->change) && !is_unknown_change(relogger);
 
 	return part->record && same ? ptl_relogger_pass_loss(relogger, input, part->record)
 				    : write_part(relogger, part);

@@ -95,13 +95,6 @@ void ptl_origin_encode(const struct ptl_origin *origin, struct ptl_bytes *out)
 	ptl_field_number(out, 8, origin->position);
 }
 
-static bool is_named(const uint8_t recording[16])
-{
-	static const uint8_t none[16];
-
-	return memcmp(recording, none, sizeof(none)) != 0;
-}
-
 void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out)
 {
 	ptl_field_number(out, 1, loss->kind);
@@ -113,7 +106,7 @@ void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out)
 	ptl_field_number(out, 7, loss->first_time);
 	ptl_field_number(out, 8, loss->last_time);
 	ptl_field_text(out, 9, loss->cause);
-	if (!is_named(loss->recording))
+	if (!ptl_is_named(loss->recording))
 		return;
 	ptl_field_bytes(out, 10, loss->recording, sizeof(loss->recording));
 	ptl_field_number(out, 11, loss->kept_first);

@@ -25,7 +25,7 @@ static int need(struct relog_switches *switches, uint32_t cpu, struct relog_last
 	}
 	list = realloc(switches->list, (switches->count + 1) * sizeof(*list));
 	if (!list)
-		return ptl_fail_memory("CPUs", switches->count + 1);
+		return ptl_fail_memory("CPUs", (switches->count + 1) * sizeof(*list));
 	switches->list = list;
 	*last = &list[switches->count];
 	status = ptl_hash_map_put(&switches->cpus, cpu, switches->count);

@@ -117,7 +117,7 @@ static int add_raw(const struct relog_settings *settings, struct ptl_relogger *r
 	return status;
 }
 
-/* Counts would be those of two runs. */
+/* Rather a slip: of what both are known to have in common, the output has one. */
 static void warn_of_same(const struct relog_settings *settings, size_t number)
 {
 	struct stat info, other;
@@ -127,7 +127,7 @@ static void warn_of_same(const struct relog_settings *settings, size_t number)
 	for (size_t i = 0; i < number; i++)
 		if (stat(settings->inputs[i], &other) == 0 && info.st_dev == other.st_dev &&
 		    info.st_ino == other.st_ino) {
-			ptl_message_warning("%s is given twice: the output has everything in it twice",
+			ptl_message_warning("%s is given twice: once is enough",
 					    settings->inputs[number]);
 			return;
 		}

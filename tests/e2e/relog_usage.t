@@ -80,7 +80,7 @@ got = run(*RAW, "-o", "once.ptl")
 check("raw input is made a trace", got.returncode == 0, got)
 got = run("once.ptl", "./once.ptl", "-o", "both.ptl")
 check("an input that is given twice is warned of", got.returncode == 0 and
-      got.stderr.startswith("ptl-relog: warning: ./once.ptl is given twice: the output has everything in it twice\n"), got)
+      got.stderr.startswith("ptl-relog: warning: ./once.ptl is given twice: once is enough\n"), got)
 check("nothing was left behind", not [name for name in os.listdir(scratch) if name.startswith("x")],
       os.listdir(scratch))
 
