@@ -166,7 +166,8 @@ static int create_temporary(struct ptl_output_file *output)
 			output->temporary = NULL;
 			return ptl_fail_memory("a file name", strlen(output->path));
 		}
-		output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+				  S_IRUSR | S_IWUSR);
 		if (output->fd >= 0)
 			return 0;
 		if (errno != EEXIST)

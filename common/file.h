@@ -12,7 +12,7 @@
 /*
  * An output under a temporary name in the target's folder, renamed on commit. Without force an
  * existing target is an error at open and again at commit, never overwritten. A target that is a
- * pipe or a device is written to as it is.
+ * pipe or a device is written to as it is. Only its owner can read it: a trace holds code and command lines.
  */
 struct ptl_output_file {
 	int fd;          /* -1 while not open: the initial value */

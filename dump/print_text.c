@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/count_text.h"
 #include "common/utf8.h"
 
 #define DIGITS_MAX 20 /* of a 64-bit number */
@@ -176,14 +177,9 @@ void dump_text_decimal(struct ptl_bytes *text, uint64_t value)
 
 void dump_text_count(struct ptl_bytes *text, uint64_t value)
 {
-	char digits[DIGITS_MAX];
-	const char *p = decimal_before(digits + DIGITS_MAX, value);
+	char digits[PTL_COUNT_TEXT];
 
-	for (size_t left = (size_t)(digits + DIGITS_MAX - p); left; left--, p++) {
-		ptl_write_bytes(text, p, 1);
-		if (left > 1 && left % 3 == 1)
-			dump_text_add(text, ",");
-	}
+	dump_text_add(text, ptl_count_text(value, digits));
 }
 
 size_t dump_text_width(const void *words, size_t size)

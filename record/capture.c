@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/quote.h"
@@ -96,6 +98,10 @@ static int take_loss(void *context, const struct ptl_loss *loss)
 
 int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss)
 {
+	if (loss->kind <= PTL_LOSS_END) {
+		capture->lost[loss->kind].places++;
+		capture->lost[loss->kind].count += loss->count;
+	}
 	if (!capture->loss_records++)
 		snprintf(capture->first_loss, sizeof(capture->first_loss), "%s",
 			 loss->cause ? loss->cause : "");
@@ -227,10 +233,20 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 		status = write_beginning(capture);
 	if (status == 0)
 		return 0;
-	record_truth_close(capture->truth);
+	record_capture_discard(capture);
+	return status;
+}
+
+void record_capture_discard(struct record_capture *capture)
+{
+	struct stat info;
+
+	(void)record_truth_close(capture->truth);
+	if (capture->truth && lstat(capture->settings->truth, &info) == 0 && S_ISREG(info.st_mode))
+		(void)unlink(capture->settings->truth);
+	capture->truth = NULL;
 	free_parts(capture);
 	record_output_discard(&capture->output);
-	return status;
 }
 
 /* Images whose file could not be read, though it should have been. */

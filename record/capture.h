@@ -18,6 +18,12 @@
 #include "record/settings.h"
 #include "record/truth.h"
 
+/* What was lost of one kind. */
+struct record_lost {
+	uint64_t places; /* loss records */
+	uint64_t count;  /* what the records count, together; 0: that is not known */
+};
+
 struct record_capture {
 	const struct record_settings *settings;
 	struct ptl_machine machine;
@@ -35,6 +41,7 @@ struct record_capture {
 	uint64_t pt_bytes;
 	uint64_t events; /* of providers */
 	uint64_t loss_records;
+	struct record_lost lost[PTL_LOSS_END + 1]; /* by kind */
 	char first_loss[256]; /* its cause, for the summary */
 };
 
@@ -50,6 +57,9 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
  * the truth.
  */
 int record_capture_close(struct record_capture *capture, uint64_t end_time);
+
+/* The end of a recording that has not started: its trace is removed. */
+void record_capture_discard(struct record_capture *capture);
 
 /*
  * Functions below return 0 or PTL_NO_MEMORY: that a file takes no bytes is noted in

@@ -223,10 +223,17 @@ static int take_flush_interval(void *target, const char *argument)
 	return ptl_parse_duration(argument, &((struct record_settings *)target)->flush_interval);
 }
 
+static int take_progress(void *target, const char *argument)
+{
+	(void)argument;
+	((struct record_settings *)target)->progress = RECORD_PROGRESS_ALWAYS;
+	return 0;
+}
+
 static int take_no_progress(void *target, const char *argument)
 {
 	(void)argument;
-	((struct record_settings *)target)->progress = false;
+	((struct record_settings *)target)->progress = RECORD_PROGRESS_NEVER;
 	return 0;
 }
 
@@ -292,6 +299,10 @@ static const struct ptl_option options[] = {
 	 take_provider_buffer, NULL},
 	{"", 0, NULL, "Messages", NULL, NULL},
 	{"quiet", 'q', NULL, "only warnings and errors", take_quiet, NULL},
+	{"progress", 0, NULL,
+	 "a progress line on the terminal, though COMMAND may write there; without COMMAND it is "
+	 "the default",
+	 take_progress, NULL},
 	{"no-progress", 0, NULL, "no progress line on the terminal", take_no_progress, NULL},
 	{NULL, 0, NULL, NULL, NULL, NULL},
 };
@@ -352,10 +363,21 @@ static int check_settings(struct record_settings *settings)
 	return 0;
 }
 
-static int list_providers(const struct record_settings *settings)
+/* operand: what should not be there, or NULL. */
+static int list(const struct record_settings *settings, const char *operand)
 {
-	int status = record_provider_list(settings->json, stdout);
+	const char *option = settings->list_sources ? "--list-sources" : "--list-providers";
+	int status = 0;
 
+	if (operand) {
+		ptl_message_error("%s lists, and runs nothing: unexpected \"%s\"", option, operand);
+		ptl_message_hint("ptl-record %s", option);
+		return PTL_EXIT_USAGE;
+	}
+	if (settings->list_sources)
+		record_source_list(settings, stdout);
+	else
+		status = record_provider_list(settings->json, stdout);
 	if (status < 0)
 		return ptl_message_failure(status);
 	return fflush(stdout) ? PTL_EXIT_SYSTEM : PTL_EXIT_OK;
@@ -365,7 +387,6 @@ int main(int argc, char **argv)
 {
 	struct record_settings settings = {
 		.source = "auto",
-		.progress = true,
 		.return_compression = true,
 		.timing = PTL_TIMING_MTC,
 		.clock = PTL_CLOCK_MONOTONIC,
@@ -386,12 +407,8 @@ int main(int argc, char **argv)
 	if (status)
 		return status > 0 ? PTL_EXIT_OK : ptl_exit_of(status);
 	ptl_message_start("ptl-record", settings.quiet);
-	if (settings.list_sources) {
-		record_source_list(&settings, stdout);
-		return fflush(stdout) ? PTL_EXIT_SYSTEM : PTL_EXIT_OK;
-	}
-	if (settings.list_providers)
-		return list_providers(&settings);
+	if (settings.list_sources || settings.list_providers)
+		return list(&settings, argv[first]);
 	if (settings.json)
 		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
 	settings.command = first == argc ? NULL : argv + first;

@@ -57,7 +57,8 @@ int record_output_create(const char *path, bool force, int *fd)
 		flags = O_WRONLY | O_CLOEXEC;
 	else if (force && unlink(path) < 0 && errno != ENOENT)
 		return ptl_fail_errno("cannot replace %s", path);
-	*fd = open(path, flags, 0666);
+	/* It holds code and command lines: for nobody else, as perf.data. */
+	*fd = open(path, flags, S_IRUSR | S_IWUSR);
 	if (*fd >= 0)
 		return 0;
 	if (errno == EEXIST)

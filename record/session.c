@@ -38,12 +38,22 @@ static void raise_file_limit(struct rlimit *before)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
+/* The command has our standard error: what it shows there must not be written over. */
+static bool wants_progress(const struct record_session *session)
+{
+	const enum record_progress_wish wish = session->settings->progress;
+
+	return wish == RECORD_PROGRESS_ALWAYS ||
+	       (wish == RECORD_PROGRESS_ALONE && !session->has_command);
+}
+
 static void show_progress(struct record_session *session, uint64_t now)
 {
-	if (!session->settings->progress || now - session->progress_shown < PROGRESS_TIME)
+	if (now - session->progress_shown < PROGRESS_TIME)
 		return;
 	session->progress_shown = now;
-	record_progress_show(&session->capture, now - session->start);
+	if (wants_progress(session))
+		record_progress_show(&session->capture, now - session->start);
 	record_output_look(&session->capture.output);
 }
 
@@ -181,16 +191,19 @@ static int finish(struct record_session *session, const char *path)
 
 	if (status < 0)
 		ptl_message_failure(status);
+	verdict = session->engine->verdict(session);
+	if (verdict) {
+		record_capture_discard(&session->capture);
+		return verdict;
+	}
 	record_model_counts(session->capture.model, &counts);
 	ptl_writer_counts(session->capture.output.writer, &written);
 	if (record_capture_close(&session->capture, end) < 0 && status == 0) {
 		status = PTL_SYSTEM;
 		ptl_message_error("%s", ptl_error_text());
 	}
+	record_session_say_signal(session);
 	record_progress_summary(&session->capture, path, &counts, written.lost_buffers);
-	verdict = session->engine->verdict(session);
-	if (verdict)
-		return verdict;
 	if (session->capture.output.failed || session->capture.output.vanished)
 		status = PTL_SYSTEM;
 	/* The command's own failure says more than ours. */
@@ -263,7 +276,7 @@ static int record_command(struct record_session *session, const struct record_co
 	} else {
 		ptl_message_failure(status);
 	}
-	(void)record_capture_close(&session->capture, record_now());
+	record_capture_discard(&session->capture);
 	return PTL_EXIT_SYSTEM;
 }
 

@@ -37,8 +37,13 @@ struct record_engine {
 	void (*stop)(struct record_session *session);
 	/* Takes all that is left; after stop, or when session->alone. */
 	int (*finish)(struct record_session *session);
-	/* 0, or the exit status of a source that has not worked, which it has explained. */
+	/*
+	 * 0, or the exit status of a source that has not worked, which it has explained: the trace is
+	 * of nothing.
+	 */
 	int (*verdict)(const struct record_session *session);
+	/* Why, likely, a program died of this signal here; NULL: nothing that the source knows of. */
+	const char *(*likely_cause)(int signal);
 	void (*close)(struct record_session *session);
 };
 
@@ -82,6 +87,8 @@ int record_session_reap(struct record_session *session);
 void record_session_signals(struct record_session *session);
 /* Ends tracing; the programs run on. */
 void record_session_stop(struct record_session *session);
+/* Says of which signal the command died, if any, as a shell does. */
+void record_session_say_signal(const struct record_session *session);
 /* The exit status that stands for the command's end. */
 int record_session_exit_status(const struct record_session *session);
 

@@ -2,6 +2,7 @@
 /* The recorder as a parent: ends of children, and signals that are meant for the command. */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "common/message.h"
@@ -54,6 +55,25 @@ void record_session_signals(struct record_session *session)
 		return;
 	}
 	session->leave = true;
+}
+
+void record_session_say_signal(const struct record_session *session)
+{
+	const int wait_status = session->wait_status;
+	const char *cause;
+	int signal;
+
+	if (!session->ended || !WIFSIGNALED(wait_status))
+		return;
+	signal = WTERMSIG(wait_status);
+	/* Shells say nothing of these, which a user or the end of a pipe sends. */
+	if (signal == SIGINT || signal == SIGPIPE)
+		return;
+	ptl_message_warning("%s: %s%s", session->settings->command[0], strsignal(signal),
+			    WCOREDUMP(wait_status) ? " (core dumped)" : "");
+	cause = session->engine->likely_cause(signal);
+	if (cause)
+		ptl_message_hint("%s", cause);
 }
 
 int record_session_exit_status(const struct record_session *session)

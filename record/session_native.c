@@ -125,6 +125,12 @@ static int verdict(const struct record_session *session)
 	return 0;
 }
 
+static const char *likely_cause(int signal)
+{
+	(void)signal;
+	return NULL;
+}
+
 static void close_source(struct record_session *session)
 {
 	record_observer_free(state_of(session)->observer);
@@ -141,6 +147,7 @@ static const struct record_engine engine = {
 	.stop = stop,
 	.finish = finish,
 	.verdict = verdict,
+	.likely_cause = likely_cause,
 	.close = close_source,
 };
 

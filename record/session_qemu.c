@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Recording with the software source: QEMU and its plugin. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,14 @@ static int verdict(const struct record_session *session)
 	return PTL_EXIT_SYSTEM;
 }
 
+static const char *likely_cause(int signal)
+{
+	if (signal != SIGILL)
+		return NULL;
+	return "QEMU 7.2 executes no AVX-512, AMX, SHA or GFNI instructions: build the program without "
+	       "-march=native, or run it natively with --source none";
+}
+
 static void close_source(struct record_session *session)
 {
 	record_qemu_close(qemu_of(session));
@@ -189,6 +198,7 @@ static const struct record_engine engine = {
 	.stop = stop,
 	.finish = finish,
 	.verdict = verdict,
+	.likely_cause = likely_cause,
 	.close = close_source,
 };
 

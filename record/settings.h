@@ -11,6 +11,12 @@
 #include "provider/session_layout.h"
 #include "record/image_store.h"
 
+enum record_progress_wish {
+	RECORD_PROGRESS_ALONE, /* only where no command shares the terminal */
+	RECORD_PROGRESS_ALWAYS,
+	RECORD_PROGRESS_NEVER,
+};
+
 /* All strings belong to the command line. */
 struct record_settings {
 	const char *output; /* NULL: named after the command */
@@ -20,7 +26,7 @@ struct record_settings {
 	bool force;
 	bool list_sources;
 	bool quiet;
-	bool progress;
+	enum record_progress_wish progress;
 	uint64_t duration; /* nanoseconds after which recording ends; 0: when the command does */
 	bool wait_for_all; /* go on until the last descendant has ended */
 	bool return_compression;

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What ptl-record does when it, the command, or the file is taken away: messages, exit status, a readable trace.
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -205,6 +207,7 @@ def too_many_threads():
     done = record("-o", "a.ptl", "--threads=3", os.path.join(os.environ["PTL_PROGRAMS"], "thread_pool"))
     expect_equal(done.returncode, 0, done.stderr)
     expect("more threads at one time than --threads allows" in done.stderr, done.stderr)
+    expect(re.search(r"\d threads? lost in 1 place: ", done.stderr), done.stderr)
     expect(stats("a.ptl")["instructions"] > 1000)
 
 
@@ -216,20 +219,82 @@ def no_zombies():
 
 
 def progress_line():
-    """a terminal gets a progress line, which --quiet and --no-progress suppress"""
+    """a terminal that the command shares gets a progress line only with --progress"""
     if not shutil.which("script"):
         raise Skip("script(1) is not installed")
     shown = {}
-    for option in ("--force", "--no-progress", "--quiet"):
-        command = "%s --force -o %s %s sleep 1.2" % (RECORD, path("a.ptl"), option)
+    for option in ("", "--progress", "--no-progress", "--progress --quiet"):
+        command = "%s --force -o %s %s sleep 1.2" % (RECORD, shlex.quote(path("a.ptl")), option)
         done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False,
                               stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
         expect_equal(done.returncode, 0, done.stdout)
-        shown[option] = "of PT, " in done.stdout and " stored  1 process" in done.stdout
-    expect_equal(shown, {"--force": True, "--no-progress": False, "--quiet": False})
+        shown[option] = "of PT, " in done.stdout and " stored  1 process " in done.stdout
+    expect_equal(shown, {"": False, "--progress": True, "--no-progress": False, "--progress --quiet": False})
+
+
+def progress_line_alone():
+    """without a command the progress line is shown"""
+    if not shutil.which("script"):
+        raise Skip("script(1) is not installed")
+    command = "%s -o %s -p '*' --attach-providers --duration=1.2s" % (RECORD, shlex.quote(path("a.ptl")))
+    done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False,
+                          stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
+    expect_equal(done.returncode, 0, done.stdout)
+    expect(" stored  0 processes " in done.stdout, done.stdout)
+
+
+def dies_of_signal():
+    """a command that dies of a signal is reported as a shell does"""
+    for name, text in (("SEGV", "Segmentation fault"), ("TERM", "Terminated"), ("INT", None), ("PIPE", None)):
+        done = record("--force", "-o", "a.ptl", "sh", "-c", "ulimit -c 0; kill -%s $$" % name)
+        expect_equal(done.returncode, 128 + signal.Signals["SIG" + name].value, done.stderr)
+        expect_equal("ptl-record: warning: sh: " in done.stderr, text is not None, done.stderr)
+        expect(text is None or "ptl-record: warning: sh: %s\n" % text in done.stderr, done.stderr)
+
+
+def illegal_instruction():
+    """of an illegal instruction, the source says what QEMU lacks"""
+    crash = [os.path.join(os.environ["PTL_PROGRAMS"], "illegal_instruction")]
+    done = record("-o", "a.ptl", *crash)
+    expect_equal(done.returncode, 132, done.stderr)
+    expect("Illegal instruction" in done.stderr and "AVX-512" in done.stderr and "--source none" in done.stderr,
+           done.stderr)
+    done = record("-o", "b.ptl", "--source=none", *crash, "everywhere")
+    expect_equal(done.returncode, 132, done.stderr)
+    expect("Illegal instruction" in done.stderr and "AVX-512" not in done.stderr, done.stderr)
+
+
+def no_start_no_file():
+    """a recording that failed to start leaves no file"""
+    with open(path("qemu"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n[ \"$1\" = --version ] && echo 'qemu-x86_64 version 7.2.0' && exit\nexit 3\n")
+    os.chmod(path("qemu"), 0o755)
+    done = record("-o", "a.ptl", "--truth", "a.truth", "--qemu", path("qemu"), "true")
+    expect_equal(done.returncode, 4, done.stderr)
+    expect("did not start the program" in done.stderr, done.stderr)
+    expect_equal(os.listdir(SCRATCH), ["qemu"], done.stderr)
+
+
+def private_file():
+    """a trace is for its owner alone, and the umask takes away more"""
+    for mask, mode in ((0, 0o600), (0o022, 0o600), (0o277, 0o400)):
+        done = subprocess.run(["sh", "-c", "umask %o; exec %s --force -o a.ptl --truth a.truth true" % (mask, shlex.quote(RECORD))],
+                              cwd=SCRATCH, capture_output=True, text=True, check=False)
+        expect_equal(done.returncode, 0, done.stderr)
+        for name in ("a.ptl", "a.truth"):
+            expect_equal(oct(os.stat(path(name)).st_mode & 0o777), oct(mode), name)
+
+
+def lists_nothing_else():
+    """a list takes no operand"""
+    for option in ("--list-sources", "--list-providers"):
+        done = record(option, "foo")
+        expect_equal((done.returncode, done.stdout), (2, ""), done.stderr)
+        expect('unexpected "foo"' in done.stderr, done.stderr)
 
 
 sys.exit(main([interrupt, interrupt_twice, terminate, killed_recorder, killed_anywhere, killed_command, killed_grandchild,
                full_disk, vanished_folder, reader_gone, cannot_create, cannot_create_truth,
                too_many_threads, no_zombies,
-               progress_line]))
+               progress_line, progress_line_alone, dies_of_signal, illegal_instruction, no_start_no_file, private_file,
+               lists_nothing_else]))

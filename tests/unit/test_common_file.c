@@ -87,7 +87,7 @@ static void output_appears_on_commit(void **state)
 {
 	struct ptl_output_file output;
 	struct stat info;
-	mode_t mask = umask(027);
+	mode_t mask = umask(0);
 
 	(void)state;
 	assert_int_equal(ptl_output_open(&output, "a", false), 0);
@@ -99,7 +99,7 @@ static void output_appears_on_commit(void **state)
 	assert_int_equal(count_entries(), 1);
 	expect_file("a", "text");
 	assert_int_equal(stat("a", &info), 0);
-	assert_int_equal(info.st_mode & 0777, 0640);
+	assert_int_equal(info.st_mode & 0777, 0600);
 	umask(mask);
 	ptl_output_abandon(&output);
 	expect_file("a", "text");
