@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump events: the events of all providers in order of time, each with its fields. */
+#include <inttypes.h>
 #include <locale.h>
 #include <string.h>
 
@@ -91,13 +92,14 @@ static int take_verbose(void *target, const char *argument)
 
 static const struct ptl_option own_options[] = {
 	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
-	{"provider", 'P', "GLOB", "Only those of providers with such a name or this GUID.",
+	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.",
 	 take_provider},
+	{"provider", 'P', "GLOB", NULL, take_provider},
 	{"event", 'e', "GLOB",
 	 "Only those with such a name (\"Image/*\", \"*/Start\") or this id.", take_event},
-	{"level", 'l', "LEVEL",
+	{"level", 0, "LEVEL",
 	 "Only those as severe as LEVEL or more: critical, error, warning, informational, verbose or a "
-	 "number. Events of level 0 always are.",
+	 "number. Level 0 always is, except of providers without levels, such as the kernel.",
 	 take_level},
 	{"keyword", 'k', "BITS|GLOB",
 	 "Only those with any of these bits in their keyword, or with a keyword that their provider "
@@ -118,7 +120,8 @@ static const struct ptl_option own_options[] = {
 	 take_where},
 	{"", 0, NULL, "What to show:"},
 	{"verbose", 'v', NULL,
-	 "Id, version, level, keywords, channel, task, opcode, tags and extended items too.",
+	 "Id, version, level, keywords, channel, task, opcode, tags of the event and of its fields, and extended "
+	 "items too.",
 	 take_verbose},
 	{NULL},
 };
@@ -191,6 +194,24 @@ static void check_fields(const struct events *events)
 			ptl_message_note("no event of this trace has a field called %s", dump_where_field(where, i));
 }
 
+/* Patterns that no event was like, though others may have been. */
+static void check_patterns(const struct events *events)
+{
+	const struct dump_event_filter *filter = &events->options->filter;
+
+	for (size_t i = 0; i < filter->providers.count; i++)
+		if (!filter->providers.list[i].matched)
+			ptl_message_note("--provider: no event is of a provider like '%s'", filter->providers.list[i].text);
+	for (size_t i = 0; i < filter->keywords.count; i++) {
+		const struct dump_event_pattern *pattern = &filter->keywords.list[i];
+
+		if (pattern->has_number && !(pattern->number & filter->keyword_bits))
+			ptl_message_note("--keyword: no event has any of the bits %s in its keyword", pattern->text);
+		else if (!pattern->has_number && !pattern->matched)
+			ptl_message_note("--keyword: no provider of an event has a keyword like '%s'", pattern->text);
+	}
+}
+
 /* A name that nothing has is a mistake that an empty list would hide. */
 static void check_names(const struct events *events)
 {
@@ -199,9 +220,15 @@ static void check_names(const struct events *events)
 	struct ptl_bytes names = {0};
 	const char *last = "";
 
+	check_patterns(events);
 	if (events->shown)
 		return;
 	check_fields(events);
+	if (filter->without_level) {
+		ptl_message_note("--level: %" PRIu64 " events that fit otherwise have no level: their providers give none",
+				 filter->without_level);
+		return;
+	}
 	if (!filter->providers.count && !filter->events.count)
 		return;
 	for (size_t i = 0; i < count && names.size < 400; i++) {
@@ -289,8 +316,8 @@ const struct dump_command dump_command_events = {
 	.details = "Lists events in order of time: when, what, whose, what its author says about it, and its "
 		   "fields.",
 	.examples = "ptl-dump events --event 'Process/*' build.ptl\n"
-		    "ptl-dump events --provider Kernel --pid 4711 --time ..10ms build.ptl\n"
-		    "ptl-dump events -w 'UserName == \"Zoe\" && Count > 3' -l warning app.ptl\n"
+		    "ptl-dump events -p Kernel --pid 4711 --time ..10ms build.ptl\n"
+		    "ptl-dump events -w 'UserName == \"Zoe\" && Count > 3' --level warning app.ptl\n"
 		    "ptl-dump events --json build.ptl | jq -r '.fields.FileName // empty'",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
 	.options = own_options,

@@ -132,7 +132,7 @@ static const struct ptl_option filter_heading[] = {
 };
 
 static const struct ptl_option process_options[] = {
-	{"pid", 'p', "PID,...", "Only these processes.", take_pid},
+	{"pid", 0, "PID,...", "Only these processes.", take_pid},
 	{"tid", 't', "TID,...", "Only these threads.", take_tid},
 	{NULL},
 };

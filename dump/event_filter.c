@@ -22,6 +22,7 @@ void dump_event_filter_free(struct dump_event_filter *filter)
 	dump_activities_free(&filter->activities);
 	dump_where_free(&filter->where);
 	ptl_byte_map_free(&filter->masks);
+	ptl_byte_map_free(&filter->levels);
 }
 
 /* ---- what users write ------------------------------------------------------------------------------ */
@@ -68,16 +69,18 @@ static bool name_matches(const struct dump_event_pattern *pattern, const char *n
 	return name && fnmatch(pattern->text, name, FNM_CASEFOLD) == 0;
 }
 
-static bool wants_provider(const struct dump_event_filter *filter, const struct dump_names *names,
+static bool wants_provider(struct dump_event_filter *filter, const struct dump_names *names,
 			   const struct ptl_guid *provider, const struct ptl_schema *schema)
 {
 	const char *name = schema && *schema->provider_name ? schema->provider_name : dump_names_provider(names, provider);
 
 	for (size_t i = 0; i < filter->providers.count; i++) {
-		const struct dump_event_pattern *pattern = &filter->providers.list[i];
+		struct dump_event_pattern *pattern = &filter->providers.list[i];
 
-		if (pattern->has_guid ? ptl_guid_equal(&pattern->guid, provider) : name_matches(pattern, name))
+		if (pattern->has_guid ? ptl_guid_equal(&pattern->guid, provider) : name_matches(pattern, name)) {
+			pattern->matched = true;
 			return true;
+		}
 	}
 	return !filter->providers.count;
 }
@@ -120,20 +123,22 @@ static bool wants_number(const struct dump_event_patterns *patterns, uint64_t nu
 }
 
 /* The bits that the patterns stand for, by the provider's own names. */
-static uint64_t find_mask(const struct dump_event_filter *filter, const struct dump_names *names,
+static uint64_t find_mask(struct dump_event_filter *filter, const struct dump_names *names,
 			  const struct ptl_guid *provider)
 {
 	const struct ptl_map *map = ptl_map_find(names->trace, provider, PTL_MAP_KEYWORDS, "");
 	uint64_t mask = 0;
 
 	for (size_t i = 0; i < filter->keywords.count; i++) {
-		const struct dump_event_pattern *pattern = &filter->keywords.list[i];
+		struct dump_event_pattern *pattern = &filter->keywords.list[i];
 
 		if (pattern->has_number)
 			mask |= pattern->number;
 		for (size_t k = 0; map && !pattern->has_number && k < map->count; k++)
-			if (name_matches(pattern, map->entries[k].name))
+			if (name_matches(pattern, map->entries[k].name)) {
+				pattern->matched = true;
 				mask |= map->entries[k].value;
+			}
 	}
 	return mask;
 }
@@ -147,6 +152,7 @@ static bool wants_keyword(struct dump_event_filter *filter, const struct dump_na
 
 	if (!filter->keywords.count)
 		return true;
+	filter->keyword_bits |= descriptor->keyword;
 	known = ptl_byte_map_get(&filter->masks, guid, 16);
 	if (known)
 		return (*known & descriptor->keyword) != 0;
@@ -156,17 +162,50 @@ static bool wants_keyword(struct dump_event_filter *filter, const struct dump_na
 	return (mask & descriptor->keyword) != 0;
 }
 
+/* A provider whose schemas nobody has may have levels. */
+static bool gives_levels(const struct ptl_trace *trace, const struct ptl_guid *provider)
+{
+	bool known = false;
+
+	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
+		const struct ptl_schema *schema = ptl_schema_at(trace, i);
+
+		if (!ptl_guid_equal(&schema->provider, provider))
+			continue;
+		if (schema->level)
+			return true;
+		known = true;
+	}
+	return !known;
+}
+
+static bool wants_level(struct dump_event_filter *filter, const struct ptl_trace *trace,
+			const struct ptl_descriptor *descriptor)
+{
+	const uint8_t *guid = descriptor->provider.bytes;
+	const uint64_t *known;
+	bool gives;
+
+	if (!filter->level || descriptor->level)
+		return !filter->level || descriptor->level <= filter->level;
+	known = ptl_byte_map_get(&filter->levels, guid, 16);
+	gives = known ? *known != 0 : gives_levels(trace, &descriptor->provider);
+	/* Without memory it is found again the next time. */
+	if (!known)
+		(void)ptl_byte_map_put(&filter->levels, guid, 16, gives);
+	filter->without_level += !gives;
+	return gives;
+}
+
 bool dump_event_filter_wants(struct dump_event_filter *filter, struct dump_values *values,
 			     const struct ptl_event *event, const struct ptl_schema *schema)
 {
 	const struct ptl_descriptor *descriptor = &event->descriptor;
 	const struct dump_names *names = values->names;
 
-	if (filter->level && descriptor->level > filter->level)
-		return false;
-	if (!wants_keyword(filter, names, descriptor) ||
-	    !wants_provider(filter, names, &descriptor->provider, schema) ||
-	    !wants_event(filter, names, descriptor, schema))
+	if (!wants_provider(filter, names, &descriptor->provider, schema) ||
+	    !wants_keyword(filter, names, descriptor) || !wants_event(filter, names, descriptor, schema) ||
+	    !wants_level(filter, names->trace, descriptor))
 		return false;
 	if (filter->tasks.count &&
 	    !wants_number(&filter->tasks, descriptor->task, dump_names_task(names, descriptor, schema)))

@@ -17,6 +17,7 @@
 struct dump_event_pattern {
 	const char *text;
 	bool has_number, has_guid;
+	bool matched; /* a provider's name or GUID of an event, or a keyword's name that its provider has */
 	uint64_t number;
 	struct ptl_guid guid;
 };
@@ -34,11 +35,14 @@ struct dump_event_filter {
 	struct dump_event_patterns tasks;     /* number or name */
 	struct dump_event_patterns opcodes;   /* likewise */
 	struct dump_event_patterns keywords;  /* bits, or names of some */
-	uint64_t level;                       /* 0: all */
+	uint64_t level;                       /* 0: all; see dump_event_filter_wants */
 	struct dump_activities activities;
 	bool related; /* the whole trees of the activities */
 	struct dump_where where;
-	struct ptl_byte_map masks; /* of keywords, by provider */
+	struct ptl_byte_map masks;   /* of keywords, by provider */
+	uint64_t keyword_bits;       /* of all events that were held against `keywords` */
+	uint64_t without_level;      /* events that were left out for it */
+	struct ptl_byte_map levels;  /* 1: a provider that gives levels to events; 0: one that gives none */
 };
 
 void dump_event_filter_free(struct dump_event_filter *filter);
@@ -51,7 +55,10 @@ int dump_event_patterns_add(struct dump_event_patterns *patterns, const char *te
 /* "error", "Informational", "4"; PTL_MISUSE. */
 int dump_event_filter_level(struct dump_event_filter *filter, const char *text);
 
-/* schema is the event's, or NULL. */
+/*
+ * schema is the event's, or NULL. Level 0 is as severe as any, as in ETW, where a provider has levels; it is no level
+ * where none of the provider's schemas has another: the kernel's and its tracepoints'.
+ */
 bool dump_event_filter_wants(struct dump_event_filter *filter, struct dump_values *values,
 			     const struct ptl_event *event, const struct ptl_schema *schema);
 

@@ -167,6 +167,23 @@ static void add_keywords(struct dump_event_printer *printer, const struct ptl_de
 	dump_text_quoted(&printer->line, printer->scratch.data, printer->scratch.size);
 }
 
+/* " field-tags=User:0x1,Count:0x20": of those that have some, in their order. */
+static void add_field_tags(const struct ptl_schema *schema, struct ptl_bytes *text)
+{
+	const char *before = " field-tags=";
+
+	for (size_t i = 0; i < schema->field_count; i++) {
+		const struct ptl_field *field = &schema->fields[i];
+
+		if (!field->tags)
+			continue;
+		dump_text_add(text, before);
+		dump_text_quoted(text, field->name, strlen(field->name));
+		dump_text_format(text, ":0x%" PRIx32, field->tags);
+		before = ",";
+	}
+}
+
 static void add_verbose(struct dump_event_printer *printer, const struct ptl_event *event,
 			const struct ptl_schema *schema)
 {
@@ -187,6 +204,8 @@ static void add_verbose(struct dump_event_printer *printer, const struct ptl_eve
 		add_named(text, "opcode", dump_names_opcode(names, descriptor, schema), descriptor->opcode);
 	if (schema && schema->tags)
 		dump_text_format(text, " tags=0x%" PRIx32, schema->tags);
+	if (schema)
+		add_field_tags(schema, text);
 	for (size_t i = 0; i < event->extended_count; i++) {
 		dump_text_format(text, " extended:%u=", event->extended[i].type);
 		dump_text_hex_bytes(text, event->extended[i].data, event->extended[i].size);
@@ -265,6 +284,27 @@ static void json_keywords(struct dump_event_printer *printer, const struct ptl_d
 	ptl_json_array_end(json);
 }
 
+static void json_field_tags(struct ptl_json *json, const struct ptl_schema *schema)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < schema->field_count; i++) {
+		const struct ptl_field *field = &schema->fields[i];
+
+		if (!field->tags)
+			continue;
+		if (!any)
+			ptl_json_array(json, "field_tags");
+		any = true;
+		ptl_json_object(json, NULL);
+		ptl_json_string(json, "field", field->name);
+		ptl_json_u64(json, "tags", field->tags);
+		ptl_json_object_end(json);
+	}
+	if (any)
+		ptl_json_array_end(json);
+}
+
 static void json_descriptor(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor,
 			    const struct ptl_schema *schema)
 {
@@ -289,6 +329,8 @@ static void json_descriptor(struct dump_event_printer *printer, const struct ptl
 	json_keywords(printer, descriptor);
 	if (schema && schema->tags)
 		ptl_json_u64(json, "tags", schema->tags);
+	if (schema)
+		json_field_tags(json, schema);
 }
 
 static void json_owner(struct dump_event_printer *printer, const struct ptl_event *event)

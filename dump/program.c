@@ -27,19 +27,23 @@ static const struct ptl_option hidden_options[] = {
 	{NULL},
 };
 
+static void list_command(struct ptl_bytes *text, const char *name, const char *summary)
+{
+	const size_t start = text->size + 3;
+
+	dump_text_add(text, "\n  ");
+	dump_text_add(text, name);
+	dump_text_pad(text, start, 24);
+	dump_text_add(text, summary);
+}
+
 /* A heading's text is shown as it is. */
 static const char *command_list(const struct dump_command *const *commands, struct ptl_bytes *text)
 {
 	dump_text_add(text, "Commands:");
-	for (const struct dump_command *const *command = commands; *command; command++) {
-		size_t start;
-
-		dump_text_add(text, "\n  ");
-		start = text->size;
-		dump_text_add(text, (*command)->name);
-		dump_text_pad(text, start, 24);
-		dump_text_add(text, (*command)->summary);
-	}
+	for (const struct dump_command *const *command = commands; *command; command++)
+		list_command(text, (*command)->name, (*command)->summary);
+	list_command(text, "help [COMMAND]", "the options and examples of a command");
 	return dump_text_string(text);
 }
 
@@ -60,6 +64,22 @@ static int fail_command(const struct dump_command *const *commands, const char *
 	else
 		ptl_message_hint("ptl-dump --help");
 	return PTL_EXIT_USAGE;
+}
+
+static int run_command(const struct dump_command *const *commands, int argc, char **argv);
+
+/* "help" and "help COMMAND" are what "--help" and "COMMAND --help" are. */
+static int help(const struct dump_command *const *commands, const char *examples, int argc, char **argv)
+{
+	static char option[] = "--help";
+	char *words[] = {argc > 1 ? argv[1] : argv[0], option, NULL};
+
+	if (argc > 2) {
+		ptl_message_error("one COMMAND was expected, and '%s' is one more", argv[2]);
+		ptl_message_hint("ptl-dump help %s", argv[1]);
+		return PTL_EXIT_USAGE;
+	}
+	return argc == 1 ? dump_program_main(commands, examples, 2, words) : run_command(commands, 2, words);
 }
 
 static int run_command(const struct dump_command *const *commands, int argc, char **argv)
@@ -102,5 +122,7 @@ int dump_program_main(const struct dump_command *const *commands, const char *ex
 		ptl_message_hint("ptl-dump --help");
 		return PTL_EXIT_USAGE;
 	}
+	if (strcmp(argv[first], "help") == 0)
+		return help(commands, examples, argc - first, argv + first);
 	return run_command(commands, argc - first, argv + first);
 }

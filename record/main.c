@@ -273,7 +273,7 @@ static const struct ptl_option options[] = {
 	{"list-sources", 0, NULL, "say which sources work here, and why others do not",
 	 take_list_sources, NULL},
 	{"qemu", 0, "PATH", "the qemu-x86_64 to use (the one in $PATH)", take_qemu, NULL},
-	{"wait", 'w', NULL, "record until the last descendant of COMMAND has ended", take_wait,
+	{"wait", 0, NULL, "record until the last descendant of COMMAND has ended", take_wait,
 	 NULL},
 	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on", take_duration,
 	 NULL},

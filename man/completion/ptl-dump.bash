@@ -10,8 +10,13 @@ _ptl_dump()
 		if [[ $current == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "--help --version" -- "$current")
 		else
-			mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump --list-commands)" -- "$current")
+			mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump --list-commands) help" -- "$current")
 		fi
+		return
+	fi
+
+	if [[ $command == help ]]; then
+		((COMP_CWORD == 2)) && mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump --list-commands)" -- "$current")
 		return
 	fi
 
@@ -32,7 +37,7 @@ _ptl_dump()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	-p | --pid | -t | --tid | -c | --cpu | --time | -i | --image | -j | --jobs | -g | --gaps | -P | --provider | \
+	--pid | -t | --tid | -c | --cpu | --time | -i | --image | -j | --jobs | -g | --gaps | -p | --provider | \
 		-e | --event | -k | --keyword | --task | --opcode | -a | --activity | -w | --where | --kind)
 		return
 		;;

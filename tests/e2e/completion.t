@@ -79,7 +79,7 @@ def with_words():
 
 def bash():
     """bash offers the options and their words"""
-    expect_equal(bash_offers("ptl-dump", ""), sorted(COMMANDS))
+    expect_equal(bash_offers("ptl-dump", ""), sorted([*COMMANDS, "help"]))
     for line, _ in LINES:
         expect_equal(bash_offers(*line, "--"), sorted(options(line)), *line)
     for line, option, wanted in with_words():
@@ -92,7 +92,7 @@ def zsh():
     lines = ["ptl-dump "] + [" ".join(line) + " --" for line, _ in LINES] + \
             [" ".join(line) + " " + option for line, option, _ in chosen]
     offers = zsh_offers(lines)
-    expect_equal(offers[0], sorted(COMMANDS))
+    expect_equal(offers[0], sorted([*COMMANDS, "help"]))
     for (line, _), offered in zip(LINES, offers[1:]):
         expect_equal(offered, sorted(option.rstrip("=") for option in options(line)), *line)
     for (line, option, wanted), offered in zip(chosen, offers[1 + len(LINES):]):

@@ -55,7 +55,7 @@ def documented_example():
 def typed_fields():
     """JSON has typed values, names of maps, and what belongs to the process"""
     record_example()
-    succeeded, failed, denied = lines("events", "-P", PROVIDER, "auth.ptl")
+    succeeded, failed, denied = lines("events", "-p", PROVIDER, "auth.ptl")
     expect_equal(succeeded["fields"], {"User": "Zoë Müller", "Address": "192.0.2.7", "Session": 4711})
     expect_equal(failed["fields"]["Reason"], {"value": 1, "name": "wrong password"})
     expect_equal(denied["fields"]["Wanted"], {"value": 6, "name": "write|delete"})
@@ -73,8 +73,8 @@ def filters():
     record_example()
     for wanted, arguments in ((1, ("-w", 'User == "Zoë Müller"')), (2, ("-w", "Reason == 1 && Attempt >= 3")),
                               (3, ("-w", "Wanted & delete", "-w", "Audited == true")), (3, ("-k", "access")),
-                              (2, ("--opcode", "failed")), (3, ("--task", "Access")), (3, ("-l", "error", "-P", "Ex*")),
-                              (1, ("-e", "SignIn/Succeeded")), (2, ("-e", "2", "-P", "*auth*"))):
+                              (2, ("--opcode", "failed")), (3, ("--task", "Access")), (3, ("--level", "error", "-p", "Ex*")),
+                              (1, ("-e", "SignIn/Succeeded")), (2, ("-e", "2", "-p", "*auth*"))):
         expect_equal([event["id"] for event in lines("events", *arguments, "auth.ptl")], [wanted], arguments)
 
 
