@@ -41,6 +41,19 @@ uint64_t ptl_elf_first_address(const struct ptl_elf *elf);
 bool ptl_elf_has_symtab(const struct ptl_elf *elf);
 bool ptl_elf_has_debug(const struct ptl_elf *elf);
 
+/* Bytes of a file. */
+struct ptl_elf_range {
+	uint64_t offset, size;
+};
+
+/*
+ * The bytes of the file that its sections say are loaded, never written and no instructions: in order, apart from
+ * each other, in fresh memory (caller frees; NULL where there are none). Bytes that lie in another section, too, and
+ * sections in which functions or the entry point lie, are left out. Ranges may lie beyond the end of the file.
+ * PTL_NO_MEMORY.
+ */
+int ptl_elf_read_only(const struct ptl_elf *elf, struct ptl_elf_range **ranges, size_t *count);
+
 /*
  * Encodes the names of functions for ptl/symbols.h: .symtab of `debug` (may be NULL) or of elf,
  * else .dynsym, and the entries of the PLT as "name@plt". Where there is no name at all, out stays

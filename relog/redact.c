@@ -25,7 +25,9 @@ struct redact {
 	struct ptl_byte_map changed; /* hash of a blob: index in hashes, plus 1; 0: the blob is dropped */
 	uint8_t (*hashes)[PTL_HASH_SIZE];
 	size_t hash_count;
+	struct relog_code_origins origins;
 	size_t dropped;
+	size_t left; /* blobs of code in which something stays */
 	struct ptl_bytes storage;
 };
 
@@ -51,8 +53,9 @@ static const struct ptl_schema *schema_of(const struct ptl_trace *trace, const s
 static int learn_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct redact *redact = context;
+	const int status = relog_code_origins_learn(&redact->origins, trace, event);
 
-	return relog_redact_learn_event(&redact->redactor, schema_of(trace, event), event);
+	return status ? status : relog_redact_learn_event(&redact->redactor, schema_of(trace, event), event);
 }
 
 static int learn_host(struct redact *redact, const char *name)
@@ -115,12 +118,13 @@ static int look_at_blobs(struct redact *redact, struct ptl_trace *trace)
 
 	for (size_t i = 0; i < ptl_blob_count(trace) && !status; i++) {
 		const struct ptl_blob_info *blob = ptl_blob_at(trace, i);
-		enum relog_blob_fate fate;
+		struct relog_blob_outcome outcome;
 
-		status = relog_redact_blob(&redact->redactor, trace, blob, &redact->storage, &fate);
-		if (!status && fate != RELOG_BLOB_SAME)
+		status = relog_redact_blob(&redact->redactor, &redact->origins, trace, blob, &redact->storage, &outcome);
+		redact->left += !status && outcome.left;
+		if (!status && outcome.fate != RELOG_BLOB_SAME)
 			status = note_change(redact, blob->hash,
-					     fate == RELOG_BLOB_CHANGED ? &redact->storage : NULL);
+					     outcome.fate == RELOG_BLOB_CHANGED ? &redact->storage : NULL);
 		if (!status)
 			status = ptl_relogger_check(redact->relogger);
 	}
@@ -173,7 +177,7 @@ static int take_extended(struct redact *redact, struct ptl_trace_event *event)
 	for (size_t i = 0; i < count && !status; i++) {
 		items[i] = record->extended[i];
 		items[i].data = bytes.data + at;
-		status = relog_redact_raw(&redact->redactor, bytes.data + at, items[i].size, false, &changed);
+		status = relog_redact_raw(&redact->redactor, bytes.data + at, items[i].size, &changed);
 		at += items[i].size;
 	}
 	if (!status && changed)
@@ -301,7 +305,7 @@ static int take_other(struct redact *redact, const struct ptl_record *record, bo
 	ptl_write_bytes(&redact->storage, record->data, record->size);
 	if (redact->storage.failed)
 		return ptl_fail_memory("a record", record->size);
-	status = record->size ? relog_redact_raw(&redact->redactor, redact->storage.data, record->size, false, &changed)
+	status = record->size ? relog_redact_raw(&redact->redactor, redact->storage.data, record->size, &changed)
 			      : 0;
 	*keep = !changed;
 	if (status || !changed)
@@ -403,7 +407,7 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 {
 	struct redact *redact = context;
 	const uint64_t *index = ptl_byte_map_get(&redact->changed, blob->hash, PTL_HASH_SIZE);
-	enum relog_blob_fate fate;
+	struct relog_blob_outcome outcome;
 	uint8_t hash[PTL_HASH_SIZE];
 	int status;
 
@@ -413,8 +417,9 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 	redact->dropped += !*index;
 	if (!*index)
 		return 0;
-	status = relog_redact_blob(&redact->redactor, ptl_relogger_input_trace(input), blob, &redact->storage, &fate);
-	if (status || fate != RELOG_BLOB_CHANGED)
+	status = relog_redact_blob(&redact->redactor, &redact->origins, ptl_relogger_input_trace(input), blob,
+				   &redact->storage, &outcome);
+	if (status || outcome.fate != RELOG_BLOB_CHANGED)
 		return status;
 	return ptl_relogger_blob(relogger, blob->type, redact->storage.data, redact->storage.size, hash);
 }
@@ -428,6 +433,12 @@ static void free_redact(void *state)
 	if (redact->dropped)
 		ptl_message_note("%zu blobs were left out: debug information, and what cannot be searched",
 				 redact->dropped);
+	if (redact->left) {
+		ptl_message_warning("%zu blobs of code hold text that was to go among bytes that may be instructions: it "
+				    "stays there", redact->left);
+		ptl_message_hint("a recording with --embed debug tells data from instructions; --drop-code leaves code out");
+	}
+	relog_code_origins_free(&redact->origins);
 	relog_redactor_close(&redact->redactor);
 	ptl_byte_map_free(&redact->changed);
 	free(redact->hashes);

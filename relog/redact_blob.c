@@ -13,16 +13,19 @@
 #define SYMBOLS_MAX ((size_t)24 << 20) /* decoded, they take several times as much */
 
 /* In place: it takes data over. */
-static int redact_code(struct relog_redactor *redactor, uint8_t *data, size_t size, struct ptl_bytes *out,
-		       enum relog_blob_fate *fate)
+static int redact_code(struct relog_redactor *redactor, const struct relog_code_origins *origins,
+		       const struct ptl_blob_info *blob, uint8_t *data, size_t size, struct ptl_bytes *out,
+		       struct relog_blob_outcome *outcome)
 {
 	bool changed = false;
 	int status;
 
 	ptl_bytes_free(out);
 	*out = (struct ptl_bytes){.data = data, .size = size, .capacity = size};
-	status = relog_redact_raw(redactor, out->data, size, true, &changed);
-	*fate = changed ? RELOG_BLOB_CHANGED : RELOG_BLOB_SAME;
+	/* Both the code and its file are in memory. */
+	status = relog_redact_code(redactor, origins, blob->hash, out->data, size, CODE_MAX - size, &changed,
+				   &outcome->left);
+	outcome->fate = changed ? RELOG_BLOB_CHANGED : RELOG_BLOB_SAME;
 	return status;
 }
 
@@ -77,8 +80,9 @@ static int redact_symbols(struct relog_redactor *redactor, const uint8_t *data, 
 	return status;
 }
 
-int relog_redact_blob(struct relog_redactor *redactor, struct ptl_trace *trace, const struct ptl_blob_info *blob,
-		      struct ptl_bytes *out, enum relog_blob_fate *fate)
+int relog_redact_blob(struct relog_redactor *redactor, const struct relog_code_origins *origins,
+		      struct ptl_trace *trace, const struct ptl_blob_info *blob, struct ptl_bytes *out,
+		      struct relog_blob_outcome *outcome)
 {
 	const size_t limit = blob->type == PTL_BLOB_SYMBOLS ? SYMBOLS_MAX : CODE_MAX;
 	uint8_t *data;
@@ -86,7 +90,7 @@ int relog_redact_blob(struct relog_redactor *redactor, struct ptl_trace *trace, 
 	int status;
 
 	ptl_bytes_free(out); /* not two large blobs at once */
-	*fate = RELOG_BLOB_DROPPED;
+	*outcome = (struct relog_blob_outcome){.fate = RELOG_BLOB_DROPPED};
 	if ((blob->type != PTL_BLOB_CODE && blob->type != PTL_BLOB_SYMBOLS) || blob->size > limit)
 		return 0;
 	status = ptl_blob_read(trace, blob->hash, limit, &data, &size);
@@ -96,8 +100,8 @@ int relog_redact_blob(struct relog_redactor *redactor, struct ptl_trace *trace, 
 			       ? 0
 			       : status;
 	if (blob->type == PTL_BLOB_CODE)
-		return redact_code(redactor, data, size, out, fate);
-	status = redact_symbols(redactor, data, size, out, fate);
+		return redact_code(redactor, origins, blob, data, size, out, outcome);
+	status = redact_symbols(redactor, data, size, out, &outcome->fate);
 	free(data);
 	return status;
 }

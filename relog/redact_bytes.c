@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Redacts among bytes of any kind, in place: strings in code, files, and payloads that no schema explains. */
+/* Redacts among bytes of any kind, in place: data of programs, and payloads that no schema explains. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/utf8.h"
 #include "format/utf16.h"
 #include "relog/redact_parts.h"
 
@@ -76,22 +77,42 @@ static bool is_text_byte(uint8_t byte)
 	return byte >= 0x20 && byte != 0x7f;
 }
 
+/* How bytes are gone through. */
+struct scan {
+	struct relog_redactor *redactor;
+	size_t string_min; /* only runs of at least this many characters between zero bytes; 0: any run */
+	bool write;        /* false: it is only found out whether there is something */
+	bool found;
+};
+
+static bool is_utf8(const char *text, size_t size)
+{
+	uint32_t character;
+	size_t at = 0, length;
+
+	while (at < size && (length = ptl_utf8_read((const uint8_t *)text + at, size - at, &character)))
+		at += length;
+	return at == size;
+}
+
 /* A run of characters, `step` bytes apart. */
-static int overwrite_run(struct relog_redactor *redactor, uint8_t *data, size_t count, size_t step, bool *changed)
+static int scan_run(struct scan *scan, uint8_t *data, size_t count, size_t step)
 {
 	char *text = malloc(count + 1);
 	bool touched = false;
-	int status;
+	int status = 0;
 
 	if (!text)
 		return ptl_fail_memory("a text", count);
 	for (size_t i = 0; i < count; i++)
 		text[i] = (char)data[i * step];
 	text[count] = 0;
-	status = overwrite_text(redactor, text, count, &touched);
-	for (size_t i = 0; i < count && touched; i++)
+	/* Instructions between zero bytes are hardly ever UTF-8. */
+	if (!scan->string_min || is_utf8(text, count))
+		status = overwrite_text(scan->redactor, text, count, &touched);
+	for (size_t i = 0; i < count && touched && scan->write; i++)
 		data[i * step] = (uint8_t)text[i];
-	*changed |= touched;
+	scan->found |= touched;
 	free(text);
 	return status;
 }
@@ -102,8 +123,16 @@ static bool is_string(const uint8_t *data, size_t size, size_t first, size_t end
 	return (first < step || !data[first - step]) && (end >= size || !data[end]);
 }
 
-static int overwrite_runs(struct relog_redactor *redactor, uint8_t *data, size_t size, size_t step, bool code,
-			  bool *changed)
+static bool is_wanted(const struct scan *scan, const uint8_t *data, size_t size, size_t first, size_t end, size_t step)
+{
+	const size_t count = (end - first) / step;
+
+	if (!scan->string_min)
+		return count >= RELOG_WORD_MIN;
+	return count >= scan->string_min && is_string(data, size, first, end, step);
+}
+
+static int scan_runs(struct scan *scan, uint8_t *data, size_t size, size_t step)
 {
 	size_t at = 0;
 	int status = 0;
@@ -114,16 +143,16 @@ static int overwrite_runs(struct relog_redactor *redactor, uint8_t *data, size_t
 		while (end < size && is_text_byte(data[end]) &&
 		       (step == 1 || (end + 1 < size && !data[end + 1])))
 			end += step;
-		if ((end - at) / step >= RELOG_WORD_MIN && (!code || is_string(data, size, at, end, step)))
-			status = overwrite_run(redactor, data + at, (end - at) / step, step, changed);
+		if (is_wanted(scan, data, size, at, end, step))
+			status = scan_run(scan, data + at, (end - at) / step, step);
 		at = end > at ? end : at + 1;
 	}
 	return status;
 }
 
 /* A text of a rule wherever it stands, as these bytes; step 2: the bytes of UTF-16. */
-static int overwrite_bytes(struct relog_redactor *redactor, uint8_t *data, size_t size, const char *text,
-			   const void *bytes, size_t length, size_t step, bool *changed)
+static int scan_bytes(struct scan *scan, uint8_t *data, size_t size, const char *text, const void *bytes, size_t length,
+		      size_t step)
 {
 	uint8_t *at = data;
 	int status = 0;
@@ -131,26 +160,27 @@ static int overwrite_bytes(struct relog_redactor *redactor, uint8_t *data, size_
 	while (!status && (at = memmem(at, size - (size_t)(at - data), bytes, length))) {
 		char *token = malloc(length / step + 1);
 
-		status = token ? relog_token_fill(redactor, text, strlen(text), token, length / step)
+		status = token ? relog_token_fill(scan->redactor, text, strlen(text), token, length / step)
 			       : ptl_fail_memory("a token", length);
-		for (size_t i = 0; i < length / step && !status; i++) {
+		for (size_t i = 0; i < length / step && !status && scan->write; i++) {
 			at[i * step] = (uint8_t)token[i];
 			if (step == 2)
 				at[i * step + 1] = 0;
 		}
 		free(token);
 		at += length;
-		*changed = true;
+		scan->found = true;
 	}
 	return status;
 }
 
-static int overwrite_literals(struct relog_redactor *redactor, uint8_t *data, size_t size, bool *changed)
+static int scan_literals(struct scan *scan, uint8_t *data, size_t size)
 {
+	const struct relog_texts *literals = &scan->redactor->rules->literals;
 	int status = 0;
 
-	for (size_t i = 0; i < redactor->rules->literals.count && !status; i++) {
-		const char *text = redactor->rules->literals.texts[i];
+	for (size_t i = 0; i < literals->count && !status; i++) {
+		const char *text = literals->texts[i];
 		struct ptl_bytes wide = {0};
 
 		/* What is shorter may be anything. */
@@ -160,19 +190,38 @@ static int overwrite_literals(struct relog_redactor *redactor, uint8_t *data, si
 		if (wide.failed)
 			status = ptl_fail_memory("a text", strlen(text));
 		if (!status)
-			status = overwrite_bytes(redactor, data, size, text, text, strlen(text), 1, changed);
+			status = scan_bytes(scan, data, size, text, text, strlen(text), 1);
 		if (!status)
-			status = overwrite_bytes(redactor, data, size, text, wide.data, wide.size - 2, 2, changed);
+			status = scan_bytes(scan, data, size, text, wide.data, wide.size - 2, 2);
 		ptl_bytes_free(&wide);
 	}
 	return status;
 }
 
-int relog_redact_raw(struct relog_redactor *redactor, uint8_t *data, size_t size, bool code, bool *changed)
+static int scan_all(struct scan *scan, uint8_t *data, size_t size)
 {
-	int status = size ? overwrite_literals(redactor, data, size, changed) : 0;
+	int status = size ? scan_literals(scan, data, size) : 0;
 
 	if (!status)
-		status = overwrite_runs(redactor, data, size, 1, code, changed);
-	return status ? status : overwrite_runs(redactor, data, size, 2, code, changed);
+		status = scan_runs(scan, data, size, 1);
+	return status ? status : scan_runs(scan, data, size, 2);
+}
+
+int relog_redact_raw(struct relog_redactor *redactor, uint8_t *data, size_t size, bool *changed)
+{
+	struct scan scan = {.redactor = redactor, .write = true};
+	const int status = scan_all(&scan, data, size);
+
+	*changed |= scan.found;
+	return status;
+}
+
+int relog_redact_find(struct relog_redactor *redactor, const uint8_t *data, size_t size, bool *found)
+{
+	struct scan scan = {.redactor = redactor, .string_min = RELOG_STRING_MIN};
+	/* Nothing is written. */
+	const int status = scan_all(&scan, (uint8_t *)(uintptr_t)data, size);
+
+	*found |= scan.found;
+	return status;
 }

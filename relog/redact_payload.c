@@ -189,7 +189,7 @@ static int visit_bytes(struct work *work, const struct ptl_value *value)
 	copy_up_to(work, offset + value->size);
 	if (work->out->failed)
 		return ptl_fail_memory("a payload", work->event->payload_size);
-	return relog_redact_raw(work->redactor, work->out->data + at, value->size, false, &changed);
+	return relog_redact_raw(work->redactor, work->out->data + at, value->size, &changed);
 }
 
 static bool is_hash(const struct work *work, const struct ptl_value *value)
@@ -272,5 +272,5 @@ int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schem
 	copy_up_to(&work, event->payload_size);
 	if (out->failed)
 		return ptl_fail_memory("a payload", event->payload_size);
-	return out->size > at ? relog_redact_raw(redactor, out->data + at, out->size - at, false, &changed) : 0;
+	return out->size > at ? relog_redact_raw(redactor, out->data + at, out->size - at, &changed) : 0;
 }

@@ -40,9 +40,15 @@ int relog_redact_text(struct relog_redactor *redactor, enum relog_text_kind kind
 int relog_redact_matches(struct relog_redactor *redactor, const char *text, struct ptl_bytes *out);
 /*
  * Overwrites in place, size unchanged, what the rules and the learnt words find among bytes of any kind, as UTF-8 or
- * UTF-16. In code, words and patterns count only in strings that stand between zero bytes: everything else may be
- * instructions. *changed becomes true, or stays. PTL_NO_MEMORY.
+ * UTF-16. *changed becomes true, or stays. PTL_NO_MEMORY.
  */
-int relog_redact_raw(struct relog_redactor *redactor, uint8_t *data, size_t size, bool code, bool *changed);
+int relog_redact_raw(struct relog_redactor *redactor, uint8_t *data, size_t size, bool *changed);
+
+#define RELOG_STRING_MIN 8u /* characters; shorter ones between zero bytes are common among instructions */
+/*
+ * Whether there is something to overwrite in bytes that may be instructions: texts of rules of 4 bytes or more, and
+ * all else in strings of RELOG_STRING_MIN characters that stand between zero bytes. *found becomes true, or stays.
+ */
+int relog_redact_find(struct relog_redactor *redactor, const uint8_t *data, size_t size, bool *found);
 
 #endif

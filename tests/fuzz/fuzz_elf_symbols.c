@@ -22,6 +22,23 @@ static void check_symbols(const struct ptl_elf *elf)
 	ptl_bytes_free(&encoded);
 }
 
+/* In order, apart from each other, and none is empty. */
+static void check_ranges(const struct ptl_elf *elf)
+{
+	struct ptl_elf_range *ranges;
+	size_t count;
+	uint64_t end = 0;
+
+	if (ptl_elf_read_only(elf, &ranges, &count) < 0)
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		if (ranges[i].offset < end || !ranges[i].size || ranges[i].size > UINT64_MAX - ranges[i].offset)
+			abort();
+		end = ranges[i].offset + ranges[i].size;
+	}
+	free(ranges);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
@@ -36,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)ptl_elf_has_symtab(elf);
 	(void)ptl_elf_has_debug(elf);
 	check_symbols(elf);
+	check_ranges(elf);
 	ptl_elf_close(elf);
 	return 0;
 }

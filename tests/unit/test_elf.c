@@ -137,6 +137,45 @@ static void knows_no_address_outside_of_segments(void **state)
 	close(fd);
 }
 
+static const char read_only[] = "a text to be found among what is only read";
+
+static bool is_read_only(const struct ptl_elf_range *ranges, size_t count, uint64_t offset)
+{
+	for (size_t i = 0; i < count; i++)
+		if (offset >= ranges[i].offset && offset - ranges[i].offset < ranges[i].size)
+			return true;
+	return false;
+}
+
+static uint64_t own_offset(const void *address)
+{
+	const uint64_t here = (uint64_t)(uintptr_t)address;
+	uint64_t base = 0, offset = 0;
+
+	find_own_mapping(here, &base, &offset);
+	return here - base + offset;
+}
+
+static void tells_data_from_code(void **state)
+{
+	static int writable = 1;
+	struct ptl_elf_range *ranges;
+	struct ptl_elf *elf;
+	size_t count;
+	int fd;
+
+	(void)state;
+	elf = open_own(&fd);
+	assert_int_equal(ptl_elf_read_only(elf, &ranges, &count), 0);
+	assert_true(is_read_only(ranges, count, own_offset(read_only)));
+	assert_false(is_read_only(ranges, count, own_offset((const void *)(uintptr_t)a_function_to_be_found)));
+	assert_false(is_read_only(ranges, count, own_offset(&writable)));
+	assert_false(is_read_only(ranges, count, 0)); /* headers */
+	free(ranges);
+	ptl_elf_close(elf);
+	close(fd);
+}
+
 static void refuses_what_is_no_elf_file(void **state)
 {
 	static const char text[] = "#!/bin/sh\nexit 0\n";
@@ -183,6 +222,7 @@ int main(void)
 		cmocka_unit_test(names_plt_entries),
 		cmocka_unit_test(reads_a_build_id),
 		cmocka_unit_test(knows_no_address_outside_of_segments),
+		cmocka_unit_test(tells_data_from_code),
 		cmocka_unit_test(refuses_what_is_no_elf_file),
 		cmocka_unit_test(survives_truncation),
 	};

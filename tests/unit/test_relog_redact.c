@@ -126,33 +126,57 @@ static void equal_texts_have_equal_tokens(void **state)
 	ptl_bytes_free(&second);
 }
 
-static bool raw(struct fixture *fixture, void *data, size_t size, bool code)
+static bool raw(struct fixture *fixture, void *data, size_t size)
 {
 	bool changed = false;
 
-	assert_int_equal(relog_redact_raw(&fixture->redactor, data, size, code, &changed), 0);
+	assert_int_equal(relog_redact_raw(&fixture->redactor, data, size, &changed), 0);
 	return changed;
+}
+
+static bool finds(struct fixture *fixture, const void *data, size_t size)
+{
+	bool found = false;
+
+	assert_int_equal(relog_redact_find(&fixture->redactor, data, size, &found), 0);
+	return found;
 }
 
 static void bytes_of_any_kind(void **state)
 {
 	static const char *const rules[] = {"paths", "users", "text:needle", NULL};
-	char text[] = "\0/home/anna/it.c\0\x90\x90""anna\x90\0anna\0needle", wide[] = "a\0n\0n\0a\0\0\0";
+	char text[] = "\0/home/anna/it.c\0\x90\x90""anna needle", wide[] = "a\0n\0n\0a\0\0\0";
 	struct fixture fixture;
 
 	(void)state;
 	start(&fixture, rules);
 	assert_int_equal(relog_redactor_learn(&fixture.redactor, RELOG_PATH, "/home/anna/"), 0);
-	assert_true(raw(&fixture, text, sizeof(text), true));
+	assert_true(raw(&fixture, text, sizeof(text)));
 	assert_memory_equal(text, "\0/home/x", 8);
 	assert_memory_not_equal(text + 7, "anna/it.c", 9);
-	/* Between zero bytes only, in code: what else may be instructions. */
-	assert_memory_equal(text + 16, "\0\x90\x90""anna\x90\0", 9);
-	assert_memory_not_equal(text + 25, "anna", 4);
+	assert_memory_equal(text + 16, "\0\x90\x90", 3);
 	assert_null(memmem(text, sizeof(text), "needle", 6));
-	assert_true(raw(&fixture, wide, sizeof(wide), false));
+	assert_true(raw(&fixture, wide, sizeof(wide)));
 	assert_memory_not_equal(wide, "a\0n\0n\0a", 7);
 	assert_int_equal(wide[1] | wide[3] | wide[5] | wide[7], 0);
+	stop(&fixture);
+}
+
+static void what_may_be_instructions_is_only_searched(void **state)
+{
+	static const char *const rules[] = {"paths", "users", "text:needle", NULL};
+	static const char path[] = "\0/home/anna/it.c", literal[] = "\x90needle\x90", in_between[] = "\x90/home/anna/\x90",
+			  word[] = "\0anna", other[] = "\0/usr/lib/libc.so.6";
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, rules);
+	assert_int_equal(relog_redactor_learn(&fixture.redactor, RELOG_PATH, "/home/anna/"), 0);
+	assert_true(finds(&fixture, path, sizeof(path)));
+	assert_true(finds(&fixture, literal, sizeof(literal)));
+	assert_false(finds(&fixture, in_between, sizeof(in_between)));
+	assert_false(finds(&fixture, word, sizeof(word)));
+	assert_false(finds(&fixture, other, sizeof(other)));
 	stop(&fixture);
 }
 
@@ -177,6 +201,7 @@ int main(void)
 		cmocka_unit_test(commands_and_patterns),
 		cmocka_unit_test(equal_texts_have_equal_tokens),
 		cmocka_unit_test(bytes_of_any_kind),
+		cmocka_unit_test(what_may_be_instructions_is_only_searched),
 		cmocka_unit_test(rules_that_are_none),
 	};
 
