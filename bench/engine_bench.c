@@ -196,7 +196,7 @@ static void decode_native(struct native_decoder *decoder, const struct subject *
 		struct ptl_psb_plus psb_plus;
 
 		if (input.has_next) {
-			ptl_psb_plus_read(subject->pt + next, subject->pt_size - next, &psb_plus);
+			ptl_psb_plus_read(subject->pt + next, subject->pt_size - next, &(struct ptl_errata){0}, &psb_plus);
 			input.next_ip_known = psb_plus.has_ip;
 			input.next_ip = psb_plus.ip;
 		}

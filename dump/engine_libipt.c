@@ -25,17 +25,21 @@
 /* ---- the buffer ---------------------------------------------------------------------------------
  */
 
-/* A CPU that libipt does not know has no errata that it knows of. */
-static void take_errata(const struct ptl_machine *machine, struct pt_config *config)
+/* Not those that libipt has for the CPU: its table may be older. */
+static void set_errata(const struct ptl_errata *errata, struct pt_config *config)
 {
-	if (machine->vendor != PTL_VENDOR_INTEL || machine->software)
-		return;
-	config->cpu.vendor = pcv_intel;
-	config->cpu.family = machine->family;
-	config->cpu.model = machine->model;
-	config->cpu.stepping = machine->stepping;
-	if (pt_cpu_errata(&config->errata, &config->cpu) < 0)
-		memset(&config->errata, 0, sizeof(config->errata));
+	config->errata = (struct pt_errata){
+		.bdm64 = errata->bdm64,
+		.bdm70 = 1,
+		.skd007 = errata->skd007,
+		.skd010 = errata->skd010,
+		.skd022 = errata->skd022,
+		.skl014 = errata->skl014,
+		.skl168 = errata->skl168,
+		.apl11 = errata->apl11,
+		.apl12 = errata->apl12,
+		.skz84 = errata->skz84,
+	};
 }
 
 static int make_decoder(struct libipt_engine *engine, size_t size)
@@ -59,7 +63,7 @@ static int make_decoder(struct libipt_engine *engine, size_t size)
 	pt_config_init(&config);
 	config.begin = buffer;
 	config.end = buffer + capacity;
-	take_errata(machine, &config);
+	set_errata(&engine->errata, &config);
 	config.cpuid_0x15_eax = machine->ctc_denominator;
 	config.cpuid_0x15_ebx = machine->ctc_numerator;
 	config.mtc_freq = machine->mtc_frequency;
@@ -106,18 +110,26 @@ static int place_segment(struct libipt_engine *engine)
 	size_t size = input->size, front_size = 0, tail_size = 0, total;
 	struct ptl_psb_plus psb_plus;
 	struct ptl_segment_end end;
+	bool ignores_resume;
 
-	ptl_segment_end_read(input->bytes, size, &end);
-	engine->overflowed = end.overflowed;
+	ptl_segment_end_read(input->bytes, size, &engine->errata, &end);
+	/* APL12: libipt does not see the PSB+ which says that packets are disabled. */
+	ignores_resume = engine->errata.apl12 && end.resume && input->has_next && !input->next_ip_known;
+	engine->overflowed = end.overflowed || ignores_resume;
 	engine->whole = input->has_next ? size : end.whole;
+	/* Where packets are disabled, libipt walks nowhere. */
 	if (!input->has_next)
-		size = end.flow;
-	/* A FUP behind an open overflow would end that, and what is behind it would be flow of this segment, too. */
-	if (input->has_next && input->next_ip_known && !end.overflowed)
+		size = end.enabled || end.overflowed ? end.flow : end.whole;
+	engine->given = size;
+	/*
+	 * A FUP behind an open overflow would end that, and what is behind it would be flow of this segment, too. Where
+	 * packets are disabled, there is no flow to be ended.
+	 */
+	if (input->has_next && input->next_ip_known && end.enabled)
 		tail_size = write_closing(tail, true, input->next_ip);
 	else if (!input->has_next && end.fup)
 		tail_size = write_closing(tail, false, 0);
-	ptl_psb_plus_read(input->bytes, size, &psb_plus);
+	ptl_psb_plus_read(input->bytes, size, &engine->errata, &psb_plus);
 	engine->enabled = psb_plus.has_ip;
 	if (size >= PTL_PT_PSB_SIZE && (psb_plus.complete || psb_plus.overflow) && !psb_plus.has_mode)
 		front_size = write_mode(front, engine->machine->mode);
@@ -140,6 +152,8 @@ static int place_segment(struct libipt_engine *engine)
 	} else {
 		memcpy(at, input->bytes, size);
 	}
+	if (ignores_resume)
+		memset(at + front_size + end.resume, PTL_PT_MATCH_PAD, end.resume_end - end.resume);
 	memcpy(engine->buffer + engine->capacity - tail_size, tail, tail_size);
 	return 0;
 }
@@ -306,20 +320,44 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 	return status;
 }
 
+/* The packets behind the last one of flow, which libipt was not given. */
+static int take_rest(struct libipt_engine *engine)
+{
+	const struct ptl_engine_input *input = engine->input;
+	struct ptl_pt_context context = {0};
+	struct ptl_flow_event event;
+	struct ptl_pt_packet packet;
+	size_t at = engine->given;
+	int status = 0, length;
+
+	while (!status && at < engine->whole &&
+	       (length = ptl_errata_read(&engine->errata, input->bytes + at, engine->whole - at, &context, &packet)) > 0) {
+		if (libipt_packet_translate(&packet, &event)) {
+			event.offset = input->segment->offset + at;
+			event.time = current_time(engine);
+			status = ptl_flow_event(&engine->builder, &event);
+		}
+		at += (size_t)length;
+	}
+	return status;
+}
+
 /* The walk is over, for libipt's reason `status`: tells of what is missing. */
 static int finish_walk(struct libipt_engine *engine, int status, uint64_t address)
 {
 	const struct ptl_engine_input *input = engine->input;
+	int failure;
 
 	if (status < 0 && status != -pte_eos)
 		return add_gap(engine, gap_cause(status), address);
 	/* The end of the packets is the end of the flow, unless the next segment says otherwise. */
-	if (input->has_next && !engine->reached && !engine->overflowed && (input->next_ip_known || engine->enabled))
+	if (input->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
 		return add_gap(engine, PTL_GAP_MISMATCH, address);
+	failure = take_rest(engine);
 	/* A packet that is cut off tells nothing. */
-	if (engine->whole < input->size)
+	if (!failure && engine->whole < input->size)
 		return add_gap_at(engine, PTL_GAP_PACKET, engine->whole, 0);
-	return 0;
+	return failure;
 }
 
 /*
@@ -398,6 +436,7 @@ int libipt_open(const struct libipt_decoder *class, struct ptl_code *code,
 	opened->class = class;
 	opened->code = code;
 	opened->machine = machine;
+	opened->errata = ptl_errata_of(machine);
 	ptl_flow_builder_start(&opened->builder, code);
 	status = libipt_code_open(opened);
 	if (status < 0) {

@@ -6,6 +6,7 @@
 #include <intel-pt.h>
 
 #include "common/hash_map.h"
+#include "dump/errata.h"
 #include "dump/flow_builder.h"
 
 struct libipt_engine;
@@ -33,6 +34,7 @@ struct libipt_engine {
 	void *decoder;
 	struct ptl_code *code;
 	const struct ptl_machine *machine;
+	struct ptl_errata errata; /* of the machine */
 	const struct ptl_engine_input *input;
 	const struct ptl_flow_sink *sink;
 
@@ -50,6 +52,7 @@ struct libipt_engine {
 	size_t capacity;
 	size_t start;    /* of the segment in the buffer */
 	size_t inserted; /* bytes of a MODE.Exec that was put behind its PSB */
+	size_t given;    /* bytes of the segment that libipt has; behind them, no packet says anything of flow */
 	size_t whole;    /* bytes of the segment in whole packets */
 	bool enabled;    /* packets are, as far as the walk has come */
 	bool overflowed; /* it ends with an overflow after which no packet says where flow is */
@@ -103,6 +106,8 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct ptl_engine_in
 
 /* engine_libipt_event.c. The event in PTL's words; false: it says nothing about the flow. */
 bool libipt_event_translate(const struct pt_event *from, struct ptl_flow_event *to);
+/* The same for a packet that is bound to nothing, of which libipt does not know; false: it is no event. */
+bool libipt_packet_translate(const struct ptl_pt_packet *from, struct ptl_flow_event *to);
 /* TSC to trace time; 0 where the trace does not say how. */
 uint64_t libipt_time(const struct ptl_machine *machine, uint64_t tsc);
 

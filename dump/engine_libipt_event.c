@@ -160,6 +160,27 @@ bool libipt_event_translate(const struct pt_event *from, struct ptl_flow_event *
 	return translate_branch(from, to) || translate_state(from, to) || translate_rest(from, to);
 }
 
+bool libipt_packet_translate(const struct ptl_pt_packet *from, struct ptl_flow_event *to)
+{
+	*to = (struct ptl_flow_event){0};
+	switch (from->kind) {
+	case PTL_PT_CBR:
+		to->kind = PTL_FLOW_CBR;
+		to->value = from->cbr.ratio;
+		return true;
+	case PTL_PT_PWRE:
+		to->kind = PTL_FLOW_POWER_ENTRY;
+		to->value = from->pwre.state | (uint64_t)from->pwre.sub_state << 8 | (uint64_t)from->pwre.hardware << 16;
+		return true;
+	case PTL_PT_PWRX:
+		to->kind = PTL_FLOW_POWER_EXIT;
+		to->value = from->pwrx.last | (uint64_t)from->pwrx.deepest << 8 | (uint64_t)from->pwrx.wake << 16;
+		return true;
+	default:
+		return false;
+	}
+}
+
 uint64_t libipt_time(const struct ptl_machine *machine, uint64_t tsc)
 {
 	unsigned __int128 product;

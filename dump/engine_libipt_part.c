@@ -70,7 +70,8 @@ static int replay(struct libipt_engine *engine, const struct ptl_engine_input *i
 		engine->replayed_capacity = input->size;
 	}
 	memcpy(engine->replayed, input->bytes, input->size);
-	return ptl_segment_replay(engine->replayed, input->size, skip < input->size ? skip : input->size);
+	return ptl_segment_replay(engine->replayed, input->size, skip < input->size ? skip : input->size,
+				  &engine->errata);
 }
 
 static int decode_from(struct libipt_engine *engine, const struct ptl_engine_input *input, size_t part)

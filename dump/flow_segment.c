@@ -39,16 +39,29 @@ void ptl_flow_source_close(struct ptl_flow_source *source)
 	*source = (struct ptl_flow_source){0};
 }
 
-/* The clock, and the errata, of a segment are those of the machine that recorded it. */
-static int engine_of(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		     struct ptl_engine **engine)
+/* The clock, and the errata, of a segment are those of the machine that recorded it: 0 for the trace's own. */
+static size_t machine_of(const struct ptl_flow_source *source, const struct ptl_segment *segment)
 {
-	const size_t count = ptl_machine_count(source->trace);
 	const uint32_t id = segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
 	const size_t index = id == PTL_NO_ID ? 0 : id / PTL_MACHINE_IDS;
 
+	return index < ptl_machine_count(source->trace) && ptl_machine_at(source->trace, index) ? index : 0;
+}
+
+static struct ptl_errata errata_of(const struct ptl_flow_source *source, const struct ptl_segment *segment)
+{
+	const size_t index = machine_of(source, segment);
+
+	return index ? ptl_errata_of(ptl_machine_at(source->trace, index)) : source->errata;
+}
+
+static int engine_of(struct ptl_flow_source *source, const struct ptl_segment *segment,
+		     struct ptl_engine **engine)
+{
+	const size_t count = ptl_machine_count(source->trace), index = machine_of(source, segment);
+
 	*engine = source->engine;
-	if (index == 0 || index >= count || !ptl_machine_at(source->trace, index))
+	if (!index)
 		return 0;
 	if (!source->others)
 		source->others = calloc(count, sizeof(struct ptl_engine *));
@@ -156,7 +169,7 @@ static int skip_rest(struct ptl_flow_source *source, struct ptl_segment_bytes *p
 
 /* Finds out from the next segment's PSB+ how this one ends. */
 static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		      struct ptl_engine_input *input)
+		      const struct ptl_errata *errata, struct ptl_engine_input *input)
 {
 	struct ptl_psb_plus next;
 	uint8_t bytes[PTL_PSB_PLUS_MAX];
@@ -168,11 +181,8 @@ static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *
 
 	if (status < 0)
 		return status;
-	ptl_psb_plus_read(bytes, got, &next);
+	ptl_psb_plus_read(bytes, got, errata, &next);
 	input->has_next = next.complete;
-	/* BDM70: a FUP that says nothing. */
-	if (next.has_ip && source->errata.bdm70 && ptl_psb_plus_enables(bytes + next.ip_end, got - next.ip_end))
-		next.has_ip = false;
 	input->next_ip_known = next.complete && next.has_ip;
 	input->next_ip = next.ip;
 	return 0;
@@ -182,12 +192,13 @@ static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *
 static int prepare(struct ptl_flow_source *source, struct ptl_segment_bytes *place,
 		   const struct ptl_segment *segment, struct ptl_engine_input *input)
 {
+	const struct ptl_errata errata = errata_of(source, segment);
 	int status;
 
 	*input = (struct ptl_engine_input){.segment = segment};
 	status = read_whole(source, place, segment, &input->size);
 	if (!status && segment->has_next && input->size == segment->size)
-		status = look_ahead(source, segment, input);
+		status = look_ahead(source, segment, &errata, input);
 	input->has_next |= segment->ends_disabled;
 	input->bytes = place->bytes;
 	if (segment->before_count) {
@@ -196,7 +207,7 @@ static int prepare(struct ptl_flow_source *source, struct ptl_segment_bytes *pla
 	}
 	if (!status && segment->skip && input->size && !source->class->takes_parts)
 		status = ptl_segment_replay(place->bytes, input->size,
-					    segment->skip < input->size ? (size_t)segment->skip : input->size);
+					    segment->skip < input->size ? (size_t)segment->skip : input->size, &errata);
 	return status;
 }
 

@@ -2,8 +2,6 @@
 /* Reads PSB+ and finds the last packet of a segment that matters to its flow. */
 #include "dump/segment_packets.h"
 
-#include "format/pt_decode.h"
-
 /* Whether a packet may stand in PSB+. */
 static bool in_psb_plus(uint8_t kind)
 {
@@ -26,7 +24,7 @@ static bool in_psb_plus(uint8_t kind)
 	}
 }
 
-void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *psb_plus)
+void ptl_psb_plus_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_psb_plus *psb_plus)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
@@ -38,7 +36,7 @@ void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *p
 	psb_plus->size = packet.size;
 	for (;;) {
 		psb_plus->size += ptl_pt_padding(bytes + psb_plus->size, size - psb_plus->size);
-		if (ptl_pt_decode_inline(bytes + psb_plus->size, size - psb_plus->size, &context, &packet) <= 0)
+		if (ptl_errata_read(errata, bytes + psb_plus->size, size - psb_plus->size, &context, &packet) <= 0)
 			return;
 		if (packet.kind == PTL_PT_PSBEND) {
 			psb_plus->size += packet.size;
@@ -50,20 +48,20 @@ void ptl_psb_plus_read(const uint8_t *bytes, size_t size, struct ptl_psb_plus *p
 			return;
 		psb_plus->size += packet.size;
 		if (packet.kind == PTL_PT_FUP) {
-			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip);
-			psb_plus->ip_end = psb_plus->size;
+			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip) &&
+					   !ptl_psb_plus_enables(bytes + psb_plus->size, size - psb_plus->size, errata);
 		} else if (packet.kind == PTL_PT_MODE_EXEC)
 			psb_plus->has_mode = true;
 	}
 }
 
-bool ptl_psb_plus_enables(const uint8_t *bytes, size_t size)
+bool ptl_psb_plus_enables(const uint8_t *bytes, size_t size, const struct ptl_errata *errata)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
 	int length;
 
-	while ((length = ptl_pt_decode_inline(bytes, size, &context, &packet)) > 0) {
+	while ((length = ptl_errata_read(errata, bytes, size, &context, &packet)) > 0) {
 		if (packet.kind == PTL_PT_TIP_PGE)
 			return true;
 		if (packet.kind == PTL_PT_FUP || (!in_psb_plus(packet.kind) && packet.kind != PTL_PT_PSBEND))
@@ -116,39 +114,70 @@ static enum meaning meaning_of(const struct ptl_pt_packet *packet)
 	}
 }
 
-/* An overflow lasts until a packet says where flow is, or that there is none. */
-static void note_overflow(const struct ptl_pt_packet *packet, struct ptl_segment_end *end)
+/* A packet that says something of flow, but for a FUP. */
+static bool moves(const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
 	case PTL_PT_OVF:
-		end->overflowed = true;
-		break;
-	case PTL_PT_FUP:
+	case PTL_PT_TNT_8:
+	case PTL_PT_TNT_64:
 	case PTL_PT_TIP:
 	case PTL_PT_TIP_PGE:
 	case PTL_PT_TIP_PGD:
+	case PTL_PT_TRACESTOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* An overflow lasts until a packet says where flow is, or that there is none. The packet ends at `at`. */
+static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct ptl_segment_end *end)
+{
+	if (moves(packet))
+		end->resume = end->resume_end = 0;
+	switch (packet->kind) {
+	case PTL_PT_OVF:
+		end->overflowed = true;
+		end->enabled = false;
+		break;
+	case PTL_PT_FUP:
+		if (end->overflowed) {
+			end->resume = at - packet->size;
+			end->resume_end = at;
+		}
+		/* fallthrough */
+	case PTL_PT_TIP:
+		end->enabled |= end->overflowed;
 		end->overflowed = false;
+		break;
+	case PTL_PT_TIP_PGE:
+		end->enabled = true;
+		end->overflowed = false;
+		break;
+	case PTL_PT_TIP_PGD:
+		end->enabled = end->overflowed = false;
 		break;
 	default:
 		break;
 	}
 }
 
-void ptl_segment_end_read(const uint8_t *bytes, size_t size, struct ptl_segment_end *end)
+void ptl_segment_end_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_segment_end *end)
 {
 	struct ptl_pt_context context = {0};
 	enum meaning before = FLOW;
 	struct ptl_psb_plus psb_plus;
 	size_t at;
 
-	*end = (struct ptl_segment_end){.flow = size, .whole = size};
-	ptl_psb_plus_read(bytes, size, &psb_plus);
+	ptl_psb_plus_read(bytes, size, errata, &psb_plus);
+	*end = (struct ptl_segment_end){.flow = size, .whole = size, .enabled = psb_plus.has_ip};
 	at = psb_plus.size;
 	if (psb_plus.complete)
 		end->flow = at;
 	while (at < size) {
 		struct ptl_pt_packet packet;
-		int length = ptl_pt_decode_inline(bytes + at, size - at, &context, &packet);
+		int length = ptl_errata_read(errata, bytes + at, size - at, &context, &packet);
 		enum meaning now;
 
 		if (length == PTL_TRUNCATED)
@@ -158,8 +187,8 @@ void ptl_segment_end_read(const uint8_t *bytes, size_t size, struct ptl_segment_
 		if (length < 0)
 			return;
 		at += (size_t)length;
-		note_overflow(&packet, end);
 		now = meaning_of(&packet);
+		note_enabled(&packet, at, end);
 		if (now == NOTHING || !psb_plus.complete)
 			continue;
 		end->flow = at;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dump/errata.h"
+
 /*
  * bytes is a segment with its PSB, size bytes, and packets are disabled at offset skip. Changes what comes before, so
  * that a decoder which begins at the PSB has at skip the time, the execution mode and the core-to-bus ratio that it
@@ -13,6 +15,6 @@
  * address behind skip is written in full. Offsets behind that stay. PTL_CORRUPT (no text), and bytes are as they were,
  * where packets are damaged or there is no room; PTL_NO_MEMORY.
  */
-int ptl_segment_replay(uint8_t *bytes, size_t size, size_t skip);
+int ptl_segment_replay(uint8_t *bytes, size_t size, size_t skip, const struct ptl_errata *errata);
 
 #endif

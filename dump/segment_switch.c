@@ -8,7 +8,6 @@
 #include "common/error.h"
 #include "dump/native/clock.h"
 #include "dump/segment_packets.h"
-#include "format/pt_decode.h"
 
 /* A segment has some KiB. Switches behind this are not placed, and what follows is of an unknown thread. */
 #define WALK_LIMIT ((size_t)4 << 20)
@@ -119,7 +118,8 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 }
 
 /* Finds all pauses; false where packets are damaged, or too many, so that there may be more. */
-static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, uint64_t end_time)
+static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, const struct ptl_errata *errata,
+		       uint64_t end_time)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
@@ -127,14 +127,14 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, uin
 	size_t at = 0;
 	int length, status;
 
-	ptl_psb_plus_read(bytes, size, &psb_plus);
+	ptl_psb_plus_read(bytes, size, errata, &psb_plus);
 	status = add_pause(walk, 0, true);
 	/* Where it goes on from the segment before, no switch of this one comes before its first flow. */
 	if (psb_plus.has_ip || !psb_plus.complete) {
 		walk->paused = false;
 		end_pauses(walk, walk->time);
 	}
-	while (!status && (length = ptl_pt_decode_inline(bytes + at, size - at, &context, &packet)) > 0) {
+	while (!status && (length = ptl_errata_read(errata, bytes + at, size - at, &context, &packet)) > 0) {
 		if (at < psb_plus.size && packet.kind == PTL_PT_FUP)
 			packet.kind = PTL_PT_PAD;
 		status = take_packet(walk, &packet, at);
@@ -254,6 +254,7 @@ int ptl_segment_pieces_find(struct ptl_trace *trace, const struct ptl_segment *s
 	const size_t owner = ptl_switch_at(switches, count, segment->time);
 	const size_t number = segment->cpu / PTL_MACHINE_IDS;
 	const struct ptl_machine *machine = number < ptl_machine_count(trace) ? ptl_machine_at(trace, number) : NULL;
+	const struct ptl_errata errata = ptl_errata_of(machine ? machine : ptl_trace_machine(trace));
 	struct ptl_segment_piece whole = {.time = segment->time, .owner = owner};
 	struct walk walk = {.time = segment->time};
 	uint8_t *bytes = NULL;
@@ -268,7 +269,7 @@ int ptl_segment_pieces_find(struct ptl_trace *trace, const struct ptl_segment *s
 	native_clock_start(&walk.clock, machine ? machine : ptl_trace_machine(trace));
 	status = read_bytes(trace, segment, &bytes, &size);
 	if (!status)
-		status = find_pauses(&walk, bytes, size, end_time);
+		status = find_pauses(&walk, bytes, size, &errata, end_time);
 	/* What lies behind a hole, or too far away, counts as more of the last stretch. */
 	if (!status && size < segment->size) {
 		walk.paused = false;

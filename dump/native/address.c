@@ -133,6 +133,26 @@ static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t i
 	decoder->node = NULL;
 }
 
+/* SKD022: the FUP of a VM entry is no interrupt's, which its block is not divided by. */
+static bool disable_at_entry(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	const uint64_t from = decoder->from;
+
+	if (!enters_guest(decoder, from))
+		return false;
+	decoder->has_from = false;
+	if (!native_reaches(decoder, from)) {
+		if (!native_walk_to(decoder, from) && decoder->failed)
+			return true;
+		native_resume(decoder, from);
+	}
+	if (native_walk_through(decoder, from))
+		decoder->disabled_ip = native_resume_ip(native_output_last(&decoder->out), has_ip, ip);
+	if (!decoder->failed)
+		put_disabled(decoder, has_ip, ip);
+	return true;
+}
+
 static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	/* CR3 filtering: the MOV to CR3 that PIP told of has stopped packets, too. */
@@ -153,14 +173,11 @@ static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t 
 	uint8_t flags = PTL_EVENT_HAS_FROM | (has_ip ? PTL_EVENT_HAS_TO : 0);
 	uint64_t from = decoder->from;
 
+	if (decoder->errata.skd022 && disable_at_entry(decoder, has_ip, ip))
+		return;
 	decoder->has_from = false;
 	if (!native_walk_to(decoder, from) && decoder->failed)
 		return;
-	if (decoder->errata.skd022 && enters_guest(decoder, from)) {
-		native_resume(decoder, from);
-		disable(decoder, has_ip, ip);
-		return;
-	}
 	decoder->place = NATIVE_PLACE_KNOWN;
 	put_branch(decoder, PTL_FLOW_ASYNC_DISABLED, flags, from, ip);
 	decoder->disabled_ip = from;

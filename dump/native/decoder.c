@@ -58,9 +58,9 @@ void native_decoder_change(struct native_decoder *decoder, const struct native_s
 /* The FUP of a PSB+ that is there too early: BDM70. */
 static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	return decoder->errata.bdm70 && packet->kind == PTL_PT_FUP &&
-	       ptl_psb_plus_enables(decoder->at + packet->size,
-				    (size_t)(decoder->end - decoder->at) - packet->size);
+	return packet->kind == PTL_PT_FUP &&
+	       ptl_psb_plus_enables(decoder->at + packet->size, (size_t)(decoder->end - decoder->at) - packet->size,
+				    &decoder->errata);
 }
 
 /* False at the end. */
@@ -209,6 +209,7 @@ static void start(struct native_decoder *decoder, const struct ptl_engine_input 
 	decoder->stack_runs = 0;
 	decoder->stack_return = false;
 	decoder->bequeaths = input->calls_after != NULL;
+	decoder->next_disabled = input->has_next && !input->next_ip_known;
 }
 
 /* The batch's runs are about to go: the calls in them are still needed. */

@@ -102,6 +102,7 @@ struct native_decoder {
 	struct native_site inherited[NATIVE_STACK];
 
 	struct ptl_errata errata;
+	bool next_disabled; /* at the segment's end, as the next one says */
 	bool fup_owned; /* the next FUP is for the notes alone: no TIP follows it */
 	uint8_t note_count;
 	struct native_note notes[NATIVE_NOTES];

@@ -4,6 +4,7 @@
 
 #include "dump/native/note.h"
 #include "dump/native/walk.h"
+#include "dump/segment_packets.h"
 
 /* A packet that says where flow is, or that there is none. */
 static bool tells_place(const struct ptl_pt_packet *packet)
@@ -85,29 +86,6 @@ void native_resume(struct native_decoder *decoder, uint64_t ip)
 
 /* ---- errata ---------------------------------------------------------------------------------------------- */
 
-#define TMA_SIZE 7
-
-/* Two bytes of which the second can begin an OVF whose other byte follows: no CPU sends such a CYC. */
-static bool is_cut_cyc(const uint8_t *data, size_t left, const struct ptl_pt_packet *packet)
-{
-	return packet->kind == PTL_PT_CYC && packet->size == 2 && left > 2 && data[1] == 0x02 && data[2] == 0xf3;
-}
-
-int native_mend(const struct native_decoder *decoder, const uint8_t *data, size_t left, int size,
-		struct ptl_pt_packet *packet)
-{
-	int mended = 0;
-
-	if (decoder->errata.skd007 && size > 0 && is_cut_cyc(data, left, packet))
-		mended = 1;
-	else if (decoder->errata.skz84 && size == PTL_CORRUPT && left > TMA_SIZE && data[0] == 0x02 && data[1] == 0x73)
-		mended = TMA_SIZE + 1;
-	if (!mended)
-		return size;
-	*packet = (struct ptl_pt_packet){.kind = PTL_PT_PAD, .size = (uint8_t)mended};
-	return mended;
-}
-
 bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
 {
 	struct ptl_pt_context context = {0};
@@ -135,6 +113,15 @@ bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
 	return true;
 }
 
+/* PSB+ has a FUP where packets are enabled. */
+static bool is_disabled_at_psb(const struct native_decoder *decoder, const uint8_t *at)
+{
+	struct ptl_psb_plus psb_plus;
+
+	ptl_psb_plus_read(at, (size_t)(decoder->end - at), &decoder->errata, &psb_plus);
+	return psb_plus.complete && !psb_plus.has_ip;
+}
+
 bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *at)
 {
 	struct ptl_pt_context context = {0};
@@ -149,16 +136,17 @@ bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *
 		case PTL_PT_TRACESTOP:
 		case PTL_PT_TIP_PGE:
 			return true;
+		case PTL_PT_PSB:
+			return is_disabled_at_psb(decoder, at);
 		case PTL_PT_TNT_8:
 		case PTL_PT_TNT_64:
 		case PTL_PT_TIP:
 		case PTL_PT_TIP_PGD:
 		case PTL_PT_OVF:
-		case PTL_PT_PSB:
 			return false;
 		default:
 			at += size;
 		}
 	}
-	return false;
+	return decoder->next_disabled;
 }

@@ -24,29 +24,17 @@ void native_end(struct native_decoder *decoder, enum ptl_gap_cause cause);
 /* Flow is known again: at ip. Calls before the gap, and in it, are not returned to by guessing. */
 void native_resume(struct native_decoder *decoder, uint64_t ip);
 
-/*
- * For CPUs with errata: looks at what ptl_pt_decode_inline made of the bytes at data, with `left` bytes, and returns
- * the size of what is really there: SKD007's cut CYC and SKZ84's TMA become PAD packets.
- */
-int native_mend(const struct native_decoder *decoder, const uint8_t *data, size_t left, int size,
-		struct ptl_pt_packet *packet);
-
 /* Whether between `at` and the packet at hand no packet says anything of flow. */
 bool native_only_time(const struct native_decoder *decoder, const uint8_t *at);
 
-/* APL12: whether packets behind `at` say that they are disabled there. */
+/* APL12: whether packets behind `at`, or the next segment, say that they are disabled there. */
 bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *at);
 
 /* Decodes the packet at data, which lies in the segment. */
 static inline int native_read(const struct native_decoder *decoder, const uint8_t *data, struct ptl_pt_context *context,
 			      struct ptl_pt_packet *packet)
 {
-	size_t left = (size_t)(decoder->end - data);
-	int size = ptl_pt_decode_inline(data, left, context, packet);
-
-	if (__builtin_expect(decoder->errata.any, 0))
-		size = native_mend(decoder, data, left, size, packet);
-	return size;
+	return ptl_errata_read(&decoder->errata, data, (size_t)(decoder->end - data), context, packet);
 }
 
 #endif

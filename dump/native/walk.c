@@ -373,6 +373,33 @@ bool native_walk_to(struct native_decoder *decoder, uint64_t ip)
 	return false;
 }
 
+/* 1: the node was left, with the instruction at ip as its last one; 0: it is another. */
+static int walk_through_in(struct native_decoder *decoder, const struct native_node *node, uint64_t ip)
+{
+	const struct ptl_run *run = &node->run.run;
+
+	if (!run->count || run->blocks[run->count - 1]->last_ip != ip)
+		return 0;
+	native_leave(decoder, node);
+	return 1;
+}
+
+bool native_walk_through(struct native_decoder *decoder, uint64_t ip)
+{
+	for (unsigned i = 0; i < NATIVE_LOOP_NODES && decoder->node; i++) {
+		struct native_node *node = decoder->node;
+		const bool stub = node->stub;
+		int passed = pass_node(decoder, node, walk_through_in(decoder, node, ip), ip);
+
+		if (passed)
+			return passed > 0;
+		i -= stub;
+	}
+	if (decoder->node)
+		native_gap(decoder, PTL_GAP_MISMATCH, ip);
+	return false;
+}
+
 static bool holds(const struct native_node *node, uint64_t ip)
 {
 	for (uint32_t i = 0; i < node->run.run.count; i++)

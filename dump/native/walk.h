@@ -46,6 +46,9 @@ void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip);
 /* Gives out all code before the instruction at ip, which no packet separates from here; false: a gap. */
 bool native_walk_to(struct native_decoder *decoder, uint64_t ip);
 
+/* The same up to and with the far transfer at ip, which native_reaches. */
+bool native_walk_through(struct native_decoder *decoder, uint64_t ip);
+
 /* Whether no packet separates the instruction at ip from here. Nothing is given out. */
 bool native_reaches(struct native_decoder *decoder, uint64_t ip);
 

@@ -188,7 +188,7 @@ def check(engine, about, parts, labels):
         return [f"{type(error).__name__}: {error}"]
 
 
-count = 0
+count = verified = 0
 for file_name in sorted(glob.glob(os.path.join(tests, "*.ptt"))):
     name = os.path.basename(file_name)[:-4]
     broken = None
@@ -204,6 +204,15 @@ for file_name in sorted(glob.glob(os.path.join(tests, "*.ptt"))):
         for note in "\n".join(notes).splitlines():
             print("#", note)
         sys.stdout.flush()
+    # Two engines that say the same of it agree.
+    if broken or any(section.startswith("flow ") for section in parts):
+        continue
+    count += 1
+    done = subprocess.run((dump, "verify", "-q", "test.ptl"), cwd=scratch, capture_output=True, text=True, timeout=60)
+    print(f"{'not ok' if done.returncode else 'ok'} {count} - {name}, verify")
+    for note in (done.stdout + done.stderr).splitlines() if done.returncode else ():
+        print("#", note)
+    verified += 1
 # A jump to itself needs no packets: it must not be followed for ever, and flow goes on behind it.
 make_trace({
     "code": "\torg 0x401000\nstart:\tjmp start\nagain:\tnop\n\tsyscall\n",
@@ -233,7 +242,7 @@ for name, status, gaps in (("gap-resumes-tip", 0, 1), ("direct-branches", 0, 0),
         print("#", done.returncode, done.stdout.strip(), done.stderr.strip())
 
 shutil.rmtree(scratch)
-if count < FEWEST * len(ENGINES):
-    print(f"Bail out! only {count // len(ENGINES)} tests in {tests}")
+if verified < FEWEST:
+    print(f"Bail out! only {verified} tests in {tests} that engines agree about")
     sys.exit(1)
 print(f"1..{count}")

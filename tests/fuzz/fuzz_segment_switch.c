@@ -56,7 +56,7 @@ static void check(const struct ptl_segment_pieces *pieces, const uint8_t *bytes,
 
 		need(part && piece->owner < switches && piece->begin <= end && (i || !piece->begin));
 		memcpy(part, bytes, end);
-		status = ptl_segment_replay(part, end, (size_t)piece->begin);
+		status = ptl_segment_replay(part, end, (size_t)piece->begin, &(struct ptl_errata){0});
 		need(status == 0 || !memcmp(part, bytes, end));
 		need(!end || !memcmp(part, PSB_PLUS, end < 16 ? end : 16));
 		free(part);

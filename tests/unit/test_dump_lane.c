@@ -74,7 +74,7 @@ static void cut(struct random_flow *flow, struct totals *totals)
 		size_t next = ptl_pt_find_psb(flow->pt, flow->pt_size, at + PTL_PT_PSB_SIZE), i = totals->count++;
 		struct ptl_psb_plus psb_plus;
 
-		ptl_psb_plus_read(flow->pt + next, flow->pt_size - next, &psb_plus);
+		ptl_psb_plus_read(flow->pt + next, flow->pt_size - next, &(struct ptl_errata){0}, &psb_plus);
 		totals->segments[i] = (struct ptl_segment){.offset = at};
 		totals->inputs[i] = (struct ptl_engine_input){
 			.segment = &totals->segments[i],

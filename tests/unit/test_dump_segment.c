@@ -19,6 +19,8 @@
 #define PSB_PLUS PSB MODE_64 FUP PSBEND
 #define PSB_PLUS_SIZE 27
 
+static const struct ptl_errata none;
+
 #define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
 
 static void psb_plus(void **state)
@@ -26,25 +28,25 @@ static void psb_plus(void **state)
 	struct ptl_psb_plus found;
 
 	(void)state;
-	ptl_psb_plus_read(BYTES(PSB_PLUS "\x06\x06"), &found);
+	ptl_psb_plus_read(BYTES(PSB_PLUS "\x06\x06"), &none, &found);
 	assert_true(found.complete && found.has_ip && found.has_mode);
 	assert_int_equal(found.ip, 0x400000);
 	assert_int_equal(found.size, PSB_PLUS_SIZE);
 
 	/* Packets disabled: no FUP. Padding between. */
-	ptl_psb_plus_read(BYTES(PSB "\0\0\0" MODE_64 "\0" PSBEND), &found);
+	ptl_psb_plus_read(BYTES(PSB "\0\0\0" MODE_64 "\0" PSBEND), &none, &found);
 	assert_true(found.complete && !found.has_ip && found.has_mode);
 
 	/* Cut off; ended by an overflow; not a PSB at all. */
-	ptl_psb_plus_read(BYTES(PSB MODE_64 "\x7d\x00\x00"), &found);
+	ptl_psb_plus_read(BYTES(PSB MODE_64 "\x7d\x00\x00"), &none, &found);
 	assert_false(found.complete);
 	assert_int_equal(found.size, 18);
-	ptl_psb_plus_read(BYTES(PSB MODE_64 "\x02\xf3" FUP PSBEND), &found);
+	ptl_psb_plus_read(BYTES(PSB MODE_64 "\x02\xf3" FUP PSBEND), &none, &found);
 	assert_false(found.complete);
-	ptl_psb_plus_read(BYTES("\x06\x06" PSB_PLUS), &found);
+	ptl_psb_plus_read(BYTES("\x06\x06" PSB_PLUS), &none, &found);
 	assert_false(found.complete);
 	assert_int_equal(found.size, 0);
-	ptl_psb_plus_read((const uint8_t *)"", 0, &found);
+	ptl_psb_plus_read((const uint8_t *)"", 0, &none, &found);
 	assert_false(found.complete);
 }
 
@@ -55,7 +57,7 @@ static void check_end(const char *packets, size_t size, size_t flow, bool fup, s
 
 	memcpy(bytes, PSB_PLUS, PSB_PLUS_SIZE);
 	memcpy(bytes + PSB_PLUS_SIZE, packets, size);
-	ptl_segment_end_read(bytes, PSB_PLUS_SIZE + size, &end);
+	ptl_segment_end_read(bytes, PSB_PLUS_SIZE + size, &none, &end);
 	assert_int_equal(end.flow, PSB_PLUS_SIZE + flow);
 	assert_int_equal(end.fup, fup);
 	assert_int_equal(end.whole, PSB_PLUS_SIZE + whole);
@@ -76,6 +78,59 @@ static void segment_ends(void **state)
 	check_end("\x99\x21\x3d\x01\x00", 5, 5, false, 5);
 	/* What is no packet is left to who decodes. */
 	check_end("\x06\x02\xff\x06\0\0", 6, 6, false, 6);
+}
+
+static void check_enabled(const char *packets, size_t size, bool enabled, bool overflowed, size_t resume)
+{
+	struct ptl_segment_end end;
+
+	ptl_segment_end_read((const uint8_t *)packets, size, &none, &end);
+	assert_int_equal(end.enabled, enabled);
+	assert_int_equal(end.overflowed, overflowed);
+	assert_int_equal(end.resume, resume);
+	assert_int_equal(end.resume_end, resume ? resume + 7 : 0);
+}
+
+#define PGE "\x71\x00\x00\x40\x00\x00\x00"
+#define PGD "\x01"
+#define OVF "\x02\xf3"
+#define ENDS(packets, enabled, overflowed, resume)                                                 \
+	check_enabled(packets, sizeof(packets) - 1, enabled, overflowed, resume)
+
+static void enabled_at_the_end(void **state)
+{
+	(void)state;
+	ENDS(PSB MODE_64 PSBEND, false, false, 0);
+	ENDS(PSB_PLUS, true, false, 0);
+	ENDS(PSB_PLUS PGE PGD, false, false, 0);
+	ENDS(PSB_PLUS PGE, true, false, 0);
+	ENDS(PSB_PLUS "\x06" PGD PGE, true, false, 0);
+	ENDS(PSB_PLUS FUP PGD, false, false, 0);
+	/* Overflows: what follows says. */
+	ENDS(PSB_PLUS OVF, false, true, 0);
+	ENDS(PSB_PLUS OVF "\x59\x11", false, true, 0);
+	ENDS(PSB_PLUS OVF FUP, true, false, PSB_PLUS_SIZE + 2);
+	ENDS(PSB_PLUS OVF FUP "\x59\x11", true, false, PSB_PLUS_SIZE + 2);
+	ENDS(PSB_PLUS OVF FUP "\x06", true, false, 0);
+	ENDS(PSB_PLUS OVF FUP PGD, false, false, 0);
+	ENDS(PSB_PLUS OVF PGE, true, false, 0);
+	ENDS(PSB_PLUS OVF PGD, false, false, 0);
+}
+
+/* BDM70, on any CPU. */
+static void psb_plus_before_enabled(void **state)
+{
+	struct ptl_psb_plus found;
+
+	(void)state;
+	ptl_psb_plus_read(BYTES(PSB_PLUS PGE), &none, &found);
+	assert_true(found.complete && !found.has_ip && found.has_mode);
+	ptl_psb_plus_read(BYTES(PSB_PLUS "\x59\x11\0\0" MODE_64 PGE), &none, &found);
+	assert_false(found.has_ip);
+	ptl_psb_plus_read(BYTES(PSB_PLUS "\x06" PGE), &none, &found);
+	assert_true(found.has_ip);
+	ptl_psb_plus_read(BYTES(PSB_PLUS OVF PGE), &none, &found);
+	assert_true(found.has_ip);
 }
 
 /* ---- lists ------------------------------------------------------------------------------- */
@@ -202,6 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(psb_plus),
 		cmocka_unit_test(segment_ends),
+		cmocka_unit_test(enabled_at_the_end),
+		cmocka_unit_test(psb_plus_before_enabled),
 		cmocka_unit_test(order_and_windows),
 		cmocka_unit_test(stream_without_owner),
 	};

@@ -269,12 +269,12 @@ static void replay(void **state)
 
 	(void)state;
 	memcpy(bytes, START PGD TSC("\x20") AGAIN PGD, skip + 4);
-	assert_int_equal(ptl_segment_replay(bytes, skip + 4, skip), 0);
+	assert_int_equal(ptl_segment_replay(bytes, skip + 4, skip, &(struct ptl_errata){0}), 0);
 	assert_memory_equal(bytes, PSB TSC("\x10") MODE_64 PSBEND TSC("\x20") "\0\0\0\0" WHOLE PGD, skip + 4);
 	memcpy(bytes, START PGD, sizeof(START PGD) - 1);
 	bytes[sizeof(START) - 1] = 0xf1; /* reserved IPBytes */
-	assert_int_equal(ptl_segment_replay(bytes, sizeof(START PGD) - 1, sizeof(START PGD) - 1), PTL_CORRUPT);
-	assert_int_equal(ptl_segment_replay(bytes, sizeof(START) - 1, 4), PTL_CORRUPT);
+	assert_int_equal(ptl_segment_replay(bytes, sizeof(START PGD) - 1, sizeof(START PGD) - 1, &(struct ptl_errata){0}), PTL_CORRUPT);
+	assert_int_equal(ptl_segment_replay(bytes, sizeof(START) - 1, 4, &(struct ptl_errata){0}), PTL_CORRUPT);
 }
 
 int main(void)

@@ -76,7 +76,7 @@ static inline void word_decode(struct native_decoder *decoder, uint8_t *pt, size
 		struct ptl_psb_plus psb_plus;
 		struct ptl_engine_input input = {.segment = &segment, .bytes = pt + at, .size = next - at};
 
-		ptl_psb_plus_read(pt + next, size - next, &psb_plus);
+		ptl_psb_plus_read(pt + next, size - next, &(struct ptl_errata){0}, &psb_plus);
 		input.has_next = psb_plus.complete;
 		input.next_ip_known = psb_plus.has_ip;
 		input.next_ip = psb_plus.ip;
