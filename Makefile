@@ -9,6 +9,7 @@
 #   record/*.c record/qemu/host_*.c lib/record.a     record/main.c  bin/ptl-record
 #   record/qemu/both_*.c            in lib/record.a and in the plugin
 #   record/qemu/ all but host_*.c   lib/ptl/ptl-qemu.so, the plugin that QEMU loads
+#   import/*/*.c                    lib/import.a
 #   relog/*.c relog/*/*.c           lib/relog.a      relog/main.c   bin/ptl-relog
 #   dump/*.c dump/*/*.c             lib/dump.a       dump/main.c    bin/ptl-dump
 #   tests/unit/test_PART_*.c        tests/unit/, one cmocka program each, linked with PART and what is below it
@@ -40,6 +41,8 @@ FUZZ_SECONDS ?= 60
 PYTHON  ?= /usr/bin/python3
 # Real hardware traces, if there are any: see docs/building.md.
 TRACES  ?= $(abspath ../shared/traces)
+# Real .etl files of Windows, likewise.
+ETL     ?= $(abspath ../shared/etl)
 
 ifeq ($(V),1)
 Q :=
@@ -131,6 +134,7 @@ provider_needs := common/bytes.c common/error.c common/guid_name.c common/utf8.c
 elf_src     := $(wildcard elf/*.c)
 plugin_src  := $(filter-out record/qemu/host_%,$(wildcard record/qemu/*.c))
 record_src  := $(filter-out $(mains),$(wildcard record/*.c record/qemu/host_*.c record/qemu/both_*.c))
+import_src  := $(wildcard import/*/*.c)
 relog_src   := $(filter-out $(mains),$(wildcard relog/*.c relog/*/*.c))
 dump_src    := $(filter-out $(mains),$(wildcard dump/*.c dump/*/*.c))
 unit_src    := $(wildcard tests/unit/test_*.c)
@@ -159,6 +163,7 @@ common  := $(O)/lib/common.a
 format  := $(O)/lib/libptl.a
 elf     := $(O)/lib/elf.a
 record  := $(O)/lib/record.a
+import  := $(O)/lib/import.a
 relog   := $(O)/lib/relog.a
 dump    := $(O)/lib/dump.a
 shared  := $(O)/lib/$(soname)
@@ -243,6 +248,7 @@ $(provider): $(provider_objects)
 $(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
+$(eval $(call archive,$(import_src),$(import)))
 $(eval $(call archive,$(relog_src),$(relog)))
 $(eval $(call archive,$(dump_src),$(dump)))
 
@@ -286,12 +292,12 @@ $(1): $(2)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
 $(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(provider) $(format),$(record_libs)))
-$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(elf) $(format),$(relog_libs)))
+$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(elf) $(format),$(dump_libs)))
 
 # A unit test is linked with the part in its name and the parts below, which keeps dependencies pointing
 # down. A name of no part gets everything.
-every_lib := $(record) $(qemu) $(relog) $(dump) $(elf) $(provider) $(format)
+every_lib := $(record) $(qemu) $(relog) $(import) $(dump) $(elf) $(provider) $(format)
 every_ext := $(dump_libs) $(record_libs)
 part_common := $(common)
 part_format := $(format)
@@ -299,7 +305,8 @@ part_elf    := $(elf) $(format)
 part_provider := $(provider) $(format)
 part_record := $(record) $(qemu) $(elf) $(provider) $(format)
 part_qemu   := $(part_record)
-part_relog  := $(relog) $(elf) $(format)
+part_import := $(import) $(format)
+part_relog  := $(relog) $(import) $(elf) $(format)
 part_dump   := $(dump) $(elf) $(format)
 part_of      = $(or $(part_$(word 2,$(subst _, ,$(notdir $(1))))),$(every_lib))
 $(foreach t,$(unit),$(eval $(call program,$(t),$(O)/obj/tests/unit/$(notdir $(t)).o \
@@ -345,7 +352,7 @@ again = $(MAKE) --no-print-directory
 jobs  = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$$(nproc))
 run_tests = PTL_BIN=$(abspath $(O)/bin) PTL_LIB=$(abspath $(O)/lib) PTL_TEST_TOOLS=$(abspath $(O)/tests) \
 	PTL_TESTS=$(abspath tests) PTL_TESTDATA=$(abspath testdata) PTL_PROGRAMS=$(abspath $(O)/programs) \
-	PTL_SHARED_TRACES=$(TRACES) CC=$(CC) PYTHON=$(PYTHON) tests/run
+	PTL_SHARED_TRACES=$(TRACES) PTL_SHARED_ETL=$(ETL) CC=$(CC) PYTHON=$(PYTHON) tests/run
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
 .PHONY: check demo demo-plugin unit unit-programs random e2e soak fuzz fuzz-engines bench lint
@@ -453,5 +460,5 @@ clean:
 	$(Q)rm -rf $(O)
 
 -include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
-	$(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
+	$(elf_src) $(import_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

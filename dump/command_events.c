@@ -8,6 +8,7 @@
 #include "common/guid.h"
 #include "common/message.h"
 #include "dump/command.h"
+#include "dump/event_count.h"
 #include "dump/event_filter.h"
 #include "dump/print_event.h"
 #include "dump/print_text.h"
@@ -19,12 +20,14 @@ struct events_options {
 	struct dump_options shared; /* first: see dump/command.h */
 	struct dump_event_filter filter;
 	bool verbose;
+	bool count;
 };
 
 struct events {
 	struct dump_session *session;
 	struct events_options *options;
 	struct dump_event_printer printer;
+	struct dump_event_count count;
 	uint64_t seen;
 	uint64_t shown;
 };
@@ -90,6 +93,13 @@ static int take_verbose(void *target, const char *argument)
 	return 0;
 }
 
+static int take_count(void *target, const char *argument)
+{
+	(void)argument;
+	((struct events_options *)target)->count = true;
+	return 0;
+}
+
 static const struct ptl_option own_options[] = {
 	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
 	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.",
@@ -123,6 +133,8 @@ static const struct ptl_option own_options[] = {
 	 "Id, version, level, keywords, channel, task, opcode, tags of the event and of its fields, and extended "
 	 "items too.",
 	 take_verbose},
+	{"count", 0, NULL,
+	 "How many there are of each kind instead: a row for each provider, id, version and opcode.", take_count},
 	{NULL},
 };
 
@@ -157,6 +169,8 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 	    !dump_event_filter_wants(&events->options->filter, events->printer.values, event, schema))
 		return 0;
 	events->shown++;
+	if (events->options->count)
+		return dump_event_count_add(&events->count, event, schema);
 	return events->options->shared.json ? dump_event_json(&events->printer, event, schema) :
 					      dump_event_text(&events->printer, event, schema);
 }
@@ -262,6 +276,8 @@ static int show(struct events *events)
 		status = ptl_process(trace, NULL, &joining, events);
 	if (status == 0)
 		status = ptl_process(trace, &times, &callbacks, events);
+	if (status == 0 && events->options->count && events->shown)
+		status = dump_event_count_print(&events->count, events->session, events->printer.values->names);
 	if (status == 0)
 		check_names(events);
 	return status;
@@ -304,6 +320,7 @@ static int run(struct dump_session *session)
 	if (status == 0)
 		status = show_in_utf8(&events);
 	dump_event_printer_free(&events.printer);
+	dump_event_count_free(&events.count);
 	ptl_bytes_free(&values.scratch);
 	dump_names_free(&names);
 	ptl_timeline_free(timeline);
@@ -318,6 +335,7 @@ const struct dump_command dump_command_events = {
 	.examples = "ptl-dump events --event 'Process/*' build.ptl\n"
 		    "ptl-dump events -p Kernel --pid 4711 --time ..10ms build.ptl\n"
 		    "ptl-dump events -w 'UserName == \"Zoe\" && Count > 3' --level warning app.ptl\n"
+		    "ptl-dump events --count build.ptl\n"
 		    "ptl-dump events --json build.ptl | jq -r '.fields.FileName // empty'",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
 	.options = own_options,

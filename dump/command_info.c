@@ -30,7 +30,8 @@ const char *dump_clock_name(uint32_t clock)
 	static const char *const names[] = {
 		[PTL_CLOCK_MONOTONIC] = "monotonic", [PTL_CLOCK_MONOTONIC_RAW] = "monotonic-raw",
 		[PTL_CLOCK_PERF] = "perf",	     [PTL_CLOCK_VIRTUAL] = "virtual",
-		[PTL_CLOCK_NONE] = "none",
+		[PTL_CLOCK_NONE] = "none",	     [PTL_CLOCK_QPC] = "qpc",
+		[PTL_CLOCK_SYSTEM] = "system",	     [PTL_CLOCK_CYCLES] = "cycles",
 	};
 
 	return clock < sizeof(names) / sizeof(names[0]) && names[clock] ? names[clock] : "unknown";

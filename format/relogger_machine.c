@@ -16,8 +16,7 @@
 
 static bool has_clock(const struct ptl_machine *machine)
 {
-	return machine->clock == PTL_CLOCK_MONOTONIC || machine->clock == PTL_CLOCK_MONOTONIC_RAW ||
-	       machine->clock == PTL_CLOCK_PERF;
+	return machine->clock != PTL_CLOCK_VIRTUAL && machine->clock != PTL_CLOCK_NONE;
 }
 
 /* Wall time when the clock showed 0. */

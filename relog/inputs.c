@@ -11,13 +11,14 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "relog/follow.h"
+#include "relog/input_etl.h"
 #include "relog/input_raw.h"
 #include "relog/perf/input.h"
 
-#define START_SIZE 64
+#define START_SIZE 128
 
 /* Formats besides trace files; NULL ends it. */
-static const struct relog_format *const formats[] = {&relog_format_perf, NULL};
+static const struct relog_format *const formats[] = {&relog_format_perf, &relog_format_etl, NULL};
 
 static const struct relog_format *find_format(const uint8_t *start, size_t size)
 {

@@ -48,6 +48,12 @@ struct ptl_extended {
 	const uint8_t *data;
 };
 
+/*
+ * An item of PTL's own: kernel time and user time of the event's thread until the event, each a u64 in nanoseconds.
+ * Other items have ETW's types, EVENT_HEADER_EXT_TYPE_*.
+ */
+#define PTL_EXTENDED_THREAD_TIMES 0x5454
+
 /* ptl_event.flags */
 #define PTL_EVENT_HAS_ACTIVITY 0x1u
 #define PTL_EVENT_HAS_RELATED 0x2u

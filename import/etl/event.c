@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of an import: what they become, and in which stream they go. */
+#include <string.h>
+
+#include "common/error.h"
+#include "import/etl/import.h"
+#include "import/etl/layout.h"
+
+#define TIMER_UNIT 100u /* nanoseconds in the unit of the timer's resolution */
+#define EXTENDED_MAX 64u
+
+/* The stream that ends last before time; where there are enough of them, times may go back in one. */
+static int find_lane(struct etl_import *import, uint64_t time)
+{
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	size_t best = SIZE_MAX, earliest = 0;
+	int status;
+
+	for (size_t i = 0; i < import->lane_count; i++) {
+		const struct etl_lane *lane = &import->lanes[i];
+
+		if (lane->last <= time && (best == SIZE_MAX || lane->last > import->lanes[best].last))
+			best = i;
+		if (lane->last < import->lanes[earliest].last)
+			earliest = i;
+	}
+	if (best == SIZE_MAX && import->lane_count == ETL_LANES_MAX)
+		best = earliest;
+	import->lane = best;
+	if (best != SIZE_MAX)
+		return 0;
+	status = ptl_writer_stream(import->writer, &stream);
+	if (status)
+		return status;
+	import->lane = import->lane_count++;
+	import->lanes[import->lane] = (struct etl_lane){.stream = stream.id};
+	return 0;
+}
+
+int etl_event_write(struct etl_import *import, const struct ptl_event *event)
+{
+	/* Most events come right behind the one before them. */
+	if (import->lane >= import->lane_count || event->time < import->lanes[import->lane].last) {
+		int status = find_lane(import, event->time);
+
+		if (status)
+			return status;
+	}
+	import->lanes[import->lane].last = event->time;
+	if (event->time > import->now)
+		import->now = event->time;
+	return ptl_writer_event(import->writer, import->lanes[import->lane].stream, event);
+}
+
+static bool is_zero(const uint8_t *guid)
+{
+	static const uint8_t zero[16];
+
+	return memcmp(guid, zero, sizeof(zero)) == 0;
+}
+
+/* Kernel and user time of the event's thread, in nanoseconds. */
+static void put_cpu_times(struct etl_import *import, const struct etl_record *record, uint8_t bytes[16],
+			  struct ptl_extended *item)
+{
+	const uint64_t unit = (uint64_t)etl_file_header(import->file)->timer_resolution * TIMER_UNIT;
+
+	ptl_store64(bytes, record->kernel * unit);
+	ptl_store64(bytes + 8, record->user * unit);
+	*item = (struct ptl_extended){PTL_EXTENDED_THREAD_TIMES, 16, bytes};
+}
+
+int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, const struct etl_record *record)
+{
+	struct ptl_extended items[EXTENDED_MAX];
+	uint8_t times[16];
+	size_t at = 0;
+	struct ptl_event event = {
+		.descriptor = record->descriptor,
+		.time = record->has_time ? etl_clock_time(import, record->time) : import->now,
+		.cpu = buffer->cpu,
+		.pid = record->pid,
+		.tid = record->tid,
+		.payload = record->payload,
+		.payload_size = record->payload_size,
+		.extended = items,
+	};
+
+	if (record->activity && !is_zero(record->activity)) {
+		event.flags |= PTL_EVENT_HAS_ACTIVITY;
+		memcpy(event.activity.bytes, record->activity, sizeof(event.activity.bytes));
+	}
+	if (record->related) {
+		event.flags |= PTL_EVENT_HAS_RELATED;
+		memcpy(event.related.bytes, record->related, sizeof(event.related.bytes));
+	}
+	if (record->has_cpu_times && (record->kernel || record->user))
+		put_cpu_times(import, record, times, &items[event.extended_count++]);
+	while (event.extended_count < EXTENDED_MAX &&
+	       etl_record_extended(record, &at, &items[event.extended_count]))
+		event.extended_count += items[event.extended_count].type != ETL_EXTENDED_RELATED;
+	return etl_event_write(import, &event);
+}

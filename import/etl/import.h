@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An .etl file on its way into a trace: what the parts of the import share. */
+#ifndef PTL_IMPORT_ETL_IMPORT_H
+#define PTL_IMPORT_ETL_IMPORT_H
+
+#include <ptl/writer.h>
+
+#include "common/bytes.h"
+#include "import/etl/input.h"
+#include "import/etl/record.h"
+
+/* Event streams; each holds times that do not go back. */
+#define ETL_LANES_MAX 256u
+
+struct etl_lane {
+	uint32_t stream;
+	uint64_t last;
+};
+
+struct etl_import {
+	const struct etl_options *options;
+	struct ptl_writer *writer;
+	struct etl_file *file;
+	struct ptl_machine machine;
+
+	struct etl_lane lanes[ETL_LANES_MAX];
+	size_t lane_count;
+	size_t lane; /* that the last event went to */
+
+	struct ptl_bytes storage; /* of the event being written */
+	struct etl_outcome outcome;
+	uint64_t now; /* the latest time so far */
+};
+
+/* ---- clock.c */
+
+/* Clock, start and wall time of the machine record. */
+void etl_clock_set(struct etl_import *import);
+/* Ticks of the file's clock as nanoseconds of the trace's. */
+uint64_t etl_clock_time(const struct etl_import *import, uint64_t ticks);
+
+/* ---- event.c */
+
+/* Writes an event into a stream whose times end before it. PTL_NO_MEMORY, PTL_SYSTEM. */
+int etl_event_write(struct etl_import *import, const struct ptl_event *event);
+/* Writes what a record of the buffer tells. */
+int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, const struct etl_record *record);
+
+#endif

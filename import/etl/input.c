@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads an .etl file from its start to its end. */
+#include "import/etl/input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "import/etl/import.h"
+#include "import/etl/layout.h"
+
+static int check(const struct etl_import *import)
+{
+	return import->options->check ? import->options->check() : 0;
+}
+
+/* Something of the file cannot be read: said once, counted always, and a loss of the trace. */
+static int lose(struct etl_import *import, const char *cause)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BUFFERS,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = 1,
+		.first_time = import->now,
+		.cause = cause,
+	};
+
+	if (!import->outcome.damaged_buffers++)
+		snprintf(import->outcome.damage, sizeof(import->outcome.damage), "%s", cause);
+	return ptl_writer_loss(import->writer, &loss);
+}
+
+static int lose_rest(struct etl_import *import, const struct etl_buffer *buffer)
+{
+	char cause[256];
+
+	snprintf(cause, sizeof(cause), "buffer at offset %llu: %s", (unsigned long long)buffer->offset,
+		 ptl_error_text());
+	return lose(import, cause);
+}
+
+/* Every event of a buffer, up to one that cannot be read. */
+static int read_buffer(struct etl_import *import, const struct etl_buffer *buffer)
+{
+	struct etl_record record;
+	size_t at = ETL_BUFFER_HEADER;
+	int status;
+
+	while ((status = etl_record_next(buffer, &at, &record)) > 0) {
+		status = etl_event_take(import, buffer, &record);
+		if (status)
+			return status;
+	}
+	if (status && !buffer->cut)
+		return lose_rest(import, buffer);
+	if (buffer->cut) {
+		ptl_fail(PTL_TRUNCATED, "its events end within it");
+		return lose_rest(import, buffer);
+	}
+	return 0;
+}
+
+static int read_buffers(struct etl_import *import)
+{
+	struct etl_buffer buffer;
+	int status;
+
+	while ((status = etl_file_next(import->file, &buffer)) != 0) {
+		if (status > 0)
+			status = read_buffer(import, &buffer);
+		else if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED)
+			status = lose(import, ptl_error_text());
+		if (!status)
+			status = check(import);
+		if (status)
+			break;
+	}
+	return status;
+}
+
+/* What Windows says it could not write. */
+static int write_losses(struct etl_import *import)
+{
+	const struct etl_log_header *header = etl_file_header(import->file);
+	struct ptl_loss loss = {
+		.kind = PTL_LOSS_EVENTS,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = header->events_lost,
+		.first_time = import->machine.start_time,
+		.last_time = import->now,
+		.cause = "Windows had no buffer for them",
+	};
+	int status = loss.count ? ptl_writer_loss(import->writer, &loss) : 0;
+
+	loss.kind = PTL_LOSS_BUFFERS;
+	loss.count = header->buffers_lost;
+	loss.cause = "Windows could not write them";
+	if (!status && loss.count)
+		status = ptl_writer_loss(import->writer, &loss);
+	import->outcome.lost_events = header->events_lost;
+	import->outcome.lost_buffers = header->buffers_lost;
+	return status;
+}
+
+static void describe_machine(struct etl_import *import)
+{
+	const struct etl_log_header *header = etl_file_header(import->file);
+	struct ptl_machine *machine = &import->machine;
+
+	*machine = (struct ptl_machine){
+		.source = "etl",
+		.cpus = header->processors,
+		.mode = header->pointer_size == 4 ? 32 : 64,
+		.return_compression = true,
+	};
+	snprintf(machine->architecture, sizeof(machine->architecture), "%s",
+		 header->pointer_size == 4 ? "x86" : "x86_64");
+	snprintf(machine->kernel, sizeof(machine->kernel), "Windows %u.%u.%u", header->version & 0xff,
+		 header->version >> 8 & 0xff, header->build);
+	etl_clock_set(import);
+}
+
+static int import_file(struct etl_import *import)
+{
+	int status;
+
+	describe_machine(import);
+	status = read_buffers(import);
+	if (!status)
+		status = write_losses(import);
+	import->machine.end_time = import->now;
+	return status ? status : ptl_writer_machine(import->writer, &import->machine);
+}
+
+int etl_import(int fd, const struct etl_options *options, struct ptl_writer *writer, struct etl_outcome *outcome)
+{
+	struct etl_import *import = calloc(1, sizeof(*import));
+	int status;
+
+	*outcome = (struct etl_outcome){0};
+	if (!import)
+		return ptl_fail_memory("an .etl file", sizeof(*import));
+	import->options = options;
+	import->writer = writer;
+	status = etl_file_open(fd, &import->file);
+	if (!status)
+		status = import_file(import);
+	*outcome = import->outcome;
+	etl_file_close(import->file);
+	ptl_bytes_free(&import->storage);
+	free(import);
+	return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes a trace of an .etl file, as Event Tracing for Windows writes it. docs/etl.md says what is read. */
+#ifndef PTL_IMPORT_ETL_INPUT_H
+#define PTL_IMPORT_ETL_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/writer.h>
+
+#include "import/etl/file.h"
+
+struct etl_outcome {
+	char damage[256];         /* the first thing that could not be read, or "" */
+	uint64_t damaged_buffers; /* that could not be read, or not to their end */
+	uint64_t lost_events, lost_buffers; /* that Windows could not write */
+	uint64_t unexplained;     /* events that no schema explains */
+};
+
+struct etl_options {
+	int (*check)(void); /* called now and then; what is not 0 ends the import, which returns it. May be NULL */
+};
+
+/*
+ * Writes the whole content but the provenance record. fd can be sought, and stays the caller's. Damage is no failure: it
+ * is in *outcome, and in loss records. What etl_file_open and the writer return.
+ */
+int etl_import(int fd, const struct etl_options *options, struct ptl_writer *writer, struct etl_outcome *outcome);
+
+#endif

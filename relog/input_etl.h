@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* .etl files, as Event Tracing for Windows writes them, as inputs. */
+#ifndef PTL_RELOG_INPUT_ETL_H
+#define PTL_RELOG_INPUT_ETL_H
+
+#include "relog/inputs.h"
+
+extern const struct relog_format relog_format_etl;
+
+#endif
