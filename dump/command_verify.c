@@ -155,7 +155,7 @@ static int run(struct dump_session *session)
 		print_json(session, &verify, engines);
 	else if (!status)
 		status = print_text(session, &verify, engines);
-	if (!status && !verify.segments)
+	if (!status && !verify.segments && !verify.differs)
 		dump_session_note_nothing(session, "Intel PT");
 	ptl_timeline_free(timeline);
 	if (status < 0)

@@ -29,7 +29,8 @@ const char *ptl_branch_name(uint8_t branch);
 /*
  * A block: instructions at consecutive addresses, executed one after the other. It ends at the
  * first branch instruction, or before: where an event that is bound to an address stands (see
- * ptl_event_splits), where the flow ends, and where a segment ends. That depends on the trace
+ * ptl_event_splits), where the flow ends, where a segment ends, and where it is too long (see
+ * ptl_block_is_full). That depends on the trace
  * alone, not on the engine, so counts of blocks can be compared. Blocks are interned: executing one
  * again gives the same pointer within a batch.
  */
@@ -46,6 +47,19 @@ struct ptl_block {
 	const uint8_t *lengths; /* of each of the instructions, in bytes; their sum is size */
 	uint64_t target;        /* where a direct branch leads if it is taken; 0 for all others */
 };
+
+/*
+ * Whether a block of so many instructions, the last of which begins at last_ip and ends before `end`, ends there though
+ * that is no branch: a long one does where it crosses a multiple of PTL_BLOCK_SPAN. The address alone decides where: so
+ * code without branches makes few blocks, wherever flow comes into it.
+ */
+#define PTL_BLOCK_LONG (1u << 16) /* instructions */
+#define PTL_BLOCK_SPAN (1ull << 20) /* bytes */
+
+static inline bool ptl_block_is_full(uint32_t instructions, uint64_t last_ip, uint64_t end)
+{
+	return instructions >= PTL_BLOCK_LONG && last_ip / PTL_BLOCK_SPAN != end / PTL_BLOCK_SPAN;
+}
 
 enum ptl_flow_kind {
 	/* Bound to an address: a block never extends over one of these. */

@@ -2,9 +2,6 @@
 /* Joins runs into blocks and gathers blocks, events and marks into batches. */
 #include "dump/flow_builder.h"
 
-/* A block this long is given as it is, so that no code can make one without bound. */
-#define OPEN_LIMIT (1u << 20)
-
 static void reset(struct ptl_flow_builder *builder)
 {
 	builder->block_count = builder->event_count = builder->mark_count = 0;
@@ -130,6 +127,45 @@ int ptl_flow_version(struct ptl_flow_builder *builder, uint32_t root)
 	return status;
 }
 
+/* Adds `count` of the run's instructions, from ip to last_ip, to the open block; `ends`: it ends behind them. */
+static int add_part(struct ptl_flow_builder *builder, const struct ptl_block *run, uint64_t ip, uint64_t last_ip,
+		    uint32_t count, bool ends)
+{
+	const struct ptl_block *part = run;
+	int status = 0;
+
+	if (count != run->instructions)
+		status = ptl_flow_table_get(&builder->table, ip, last_ip, count, run->mode, &part);
+	if (status < 0)
+		return status;
+	open_block(builder, part);
+	return ends ? close_block(builder) : 0;
+}
+
+/* Adds a run to an open block, or makes one of it, and ends blocks where they are full. */
+static int add_long(struct ptl_flow_builder *builder, const struct ptl_block *run)
+{
+	uint64_t first = run->ip, at = run->ip, last = run->ip;
+	uint32_t count = 0;
+	int status = 0;
+
+	for (uint32_t i = 0; !status && i < run->instructions; i++) {
+		bool ends;
+
+		last = at;
+		at += run->lengths[i];
+		count++;
+		ends = ptl_block_is_full(builder->open.instructions + count, last, at) ||
+		       (i + 1 == run->instructions && run->branch != PTL_BRANCH_NONE);
+		if (!ends && i + 1 < run->instructions)
+			continue;
+		status = add_part(builder, run, first, last, count, ends);
+		first = at;
+		count = 0;
+	}
+	return status;
+}
+
 int ptl_flow_run(struct ptl_flow_builder *builder, uint64_t ip, uint64_t last_ip, uint32_t count,
 		 uint8_t mode)
 {
@@ -139,12 +175,12 @@ int ptl_flow_run(struct ptl_flow_builder *builder, uint64_t ip, uint64_t last_ip
 	if (status < 0)
 		return status;
 	builder->last_branch = run->branch;
-	if (builder->open.instructions &&
-	    (builder->open.end != ip || builder->open.mode != mode ||
-	     builder->open.instructions > OPEN_LIMIT || count > OPEN_LIMIT))
+	if (builder->open.instructions && (builder->open.end != ip || builder->open.mode != mode))
 		status = close_block(builder);
 	if (status < 0)
 		return status;
+	if (builder->open.instructions + count >= PTL_BLOCK_LONG)
+		return add_long(builder, run);
 	/* The frequent case: a whole block at once. */
 	if (!builder->open.instructions && run->branch != PTL_BRANCH_NONE)
 		return add_block(builder, run, &builder->mark);

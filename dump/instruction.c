@@ -95,8 +95,9 @@ static void classify(const struct ptl_opcode *opcode, uint8_t branch, unsigned m
 		return;
 	instruction->direct = true;
 	instruction->target = ip + opcode->length + (uint64_t)opcode->displacement;
+	/* Addresses are linear, and where CS begins is not known: in 16-bit code, too, they have all bits. */
 	if (mode != 64)
-		instruction->target &= mode == 16 ? 0xffff : 0xffffffff;
+		instruction->target &= 0xffffffff;
 }
 
 static int start(ZydisDecoder *decoder, unsigned mode)

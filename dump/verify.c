@@ -144,7 +144,9 @@ static void show_side(const struct record *record, unsigned list, size_t at, str
 		end = record->count[list];
 	side->count = end - first;
 	side->at = at - first;
-	memcpy(side->items, record->items[list] + first, side->count * sizeof(side->items[0]));
+	/* A list that nothing was added to has no memory. */
+	if (side->count)
+		memcpy(side->items, record->items[list] + first, side->count * sizeof(side->items[0]));
 }
 
 static int decode(struct run *run, struct worker *worker, const struct ptl_segment *segment)

@@ -101,12 +101,22 @@ static void pass(struct stretch *stretch, unsigned length)
 	stretch->left -= length < stretch->left ? length : stretch->left;
 }
 
-/* Adds what no packet tells of, as far as it lies in the stretch and is simple; false without memory. */
-static bool walk_plain(struct native_code *code, struct ptl_block *block, struct stretch *stretch, uint64_t *at)
+/* How far it is from ip to the next place where a long block ends. */
+static uint64_t reach_of(uint64_t ip)
+{
+	return PTL_BLOCK_SPAN - ip % PTL_BLOCK_SPAN;
+}
+
+/*
+ * Adds what no packet tells of, as far as it lies in the stretch, is simple and begins less than `reach` bytes behind the
+ * block's start; false without memory.
+ */
+static bool walk_plain(struct native_code *code, struct ptl_block *block, struct stretch *stretch, uint64_t reach,
+		       uint64_t *at)
 {
 	unsigned length;
 
-	while (stretch->left && block->instructions < NATIVE_BLOCK_INSTRUCTIONS) {
+	while (stretch->left && *at - block->ip < reach) {
 		length = ptl_instruction_plain(stretch->bytes);
 		if (!length)
 			return true;
@@ -148,18 +158,25 @@ static bool walk(struct native_code *code, struct native_block *made, uint64_t i
 {
 	struct ptl_block *block = &made->block;
 	struct stretch stretch = {0};
-	uint64_t at = ip;
+	uint64_t at = ip, reach = reach_of(ip);
 
-	while (!block->branch && block->instructions < NATIVE_BLOCK_INSTRUCTIONS) {
+	while (!block->branch) {
 		struct ptl_instruction instruction;
 		int status;
 
+		if (at - ip >= reach) {
+			if (ptl_block_is_full(block->instructions, block->last_ip, at)) {
+				made->stop = NATIVE_CONTINUE;
+				break;
+			}
+			reach = at - ip + reach_of(at);
+		}
 		if (!stretch.left)
 			stretch = stretch_at(code, at);
-		if (mode == 64 && !walk_plain(code, block, &stretch, &at))
+		if (mode == 64 && !walk_plain(code, block, &stretch, reach, &at))
 			return false;
-		if (block->instructions == NATIVE_BLOCK_INSTRUCTIONS)
-			break;
+		if (at - ip >= reach)
+			continue;
 		status = decode_next(code, at, mode, &stretch, &instruction);
 		if (status < 0) {
 			made->stop = status == PTL_NOT_FOUND ? NATIVE_NO_CODE : NATIVE_BAD_CODE;
@@ -173,8 +190,6 @@ static bool walk(struct native_code *code, struct native_block *made, uint64_t i
 		add_kind(made, &instruction, at);
 	}
 	block->size = (uint32_t)(at - ip);
-	if (block->instructions == NATIVE_BLOCK_INSTRUCTIONS)
-		made->stop = NATIVE_BAD_CODE;
 	return true;
 }
 

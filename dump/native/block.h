@@ -21,7 +21,7 @@ struct native_block {
 	bool watched;  /* made of watched code: see watch.h */
 	bool dead;     /* forgotten */
 	uint8_t notable; /* NATIVE_WRITES_CR3, ...: what the block, or the whole one that it is a part of, has */
-	uint8_t stop;  /* whole and without a branch: why it ends, NATIVE_NO_CODE or NATIVE_BAD_CODE */
+	uint8_t stop;  /* whole and without a branch: why it ends, NATIVE_NO_CODE, NATIVE_BAD_CODE or, as it is long, NATIVE_CONTINUE */
 	uint8_t lengths[]; /* of the instructions of a whole block */
 };
 

@@ -71,7 +71,7 @@ static bool add_block(struct draft *draft, const struct ptl_block *block, uint64
 		draft->pushes[draft->push_count++] = site;
 	if (block->branch == PTL_BRANCH_JUMP || block->branch == PTL_BRANCH_CALL) {
 		*at = block->target;
-		if (draft->run.count < NATIVE_NODE_BLOCKS && draft->run.instructions < NATIVE_BLOCK_INSTRUCTIONS)
+		if (draft->run.count < NATIVE_NODE_BLOCKS && draft->run.instructions < NATIVE_NODE_INSTRUCTIONS)
 			return false;
 		node->decision = NATIVE_CONTINUE;
 		return true;
@@ -214,7 +214,7 @@ static uint64_t next_ip(const struct native_node *node, unsigned taken)
 	if (node->stub)
 		return node->here.ip;
 	last = run->blocks[run->count - 1];
-	return taken || node->decision == NATIVE_CONTINUE ? last->target : last->ip + last->size;
+	return taken || (node->decision == NATIVE_CONTINUE && last->branch) ? last->target : last->ip + last->size;
 }
 
 struct native_node *native_node_link(struct native_code *code, struct native_node *node, unsigned taken)

@@ -33,7 +33,7 @@ enum native_decision {
 	NATIVE_INDIRECT,    /* a TIP: indirect jump or call */
 	NATIVE_RETURN,      /* a TNT bit with return compression, else a TIP */
 	NATIVE_FAR,         /* a TIP, or a TIP.PGD where it leads out of what is traced */
-	NATIVE_CONTINUE,    /* nothing: the node was only cut because it is long, or it is a stub */
+	NATIVE_CONTINUE,    /* nothing: the node or its last block is long, or it is a stub */
 	NATIVE_NO_CODE,     /* the bytes at stop_ip are not in the trace */
 	NATIVE_BAD_CODE,    /* the bytes at stop_ip are no instruction */
 };
@@ -89,9 +89,9 @@ _Static_assert(sizeof(struct native_node) == 2 * NATIVE_LINE && offsetof(struct 
 
 /* The longest chain of blocks in one node, so that endless loops of direct jumps end. */
 #define NATIVE_NODE_BLOCKS 64
-/* The longest block; code beyond is treated as unknown, so that hostile code costs a bounded time. */
-#define NATIVE_BLOCK_INSTRUCTIONS (1u << 20)
-/* The most that a run adds up to: a node's last block may be as long as the others together. */
+/* A node ends behind the block that reaches so many. */
+#define NATIVE_NODE_INSTRUCTIONS (1u << 20)
+/* The most that a run adds up to: a node's last block may be as long as the others together, and more. */
 #define NATIVE_RUN_INSTRUCTIONS (1u << 22)
 
 /*

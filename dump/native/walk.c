@@ -422,10 +422,12 @@ bool native_reaches(struct native_decoder *decoder, uint64_t ip)
 	return false;
 }
 
-/* Whether the branch at the end of block may be the one that left what is traced. */
+/* Whether the branch at the end of block, if there is one, may have left what is traced. */
 static bool leads_out(const struct ptl_block *block, bool has_ip, uint64_t ip)
 {
 	switch (block->branch) {
+	case PTL_BRANCH_NONE:
+		return false;
 	case PTL_BRANCH_FAR_CALL:
 	case PTL_BRANCH_FAR_RETURN:
 	case PTL_BRANCH_FAR_JUMP:
@@ -459,6 +461,11 @@ static int walk_out_in(struct native_decoder *decoder, struct native_node *node,
 		} else if (block->branch && node->run.run.blocks[i + 1]) {
 			return leave_part(decoder, node, i + 1, node->run.run.blocks[i + 1]->ip) ? 1 : -1;
 		}
+		native_leave(decoder, node);
+		return 1;
+	}
+	/* Flow stopped right before code that is missing: nothing of that was executed. */
+	if (has_ip && node->run.run.count && node->decision > NATIVE_CONTINUE && node->stop_ip == ip) {
 		native_leave(decoder, node);
 		return 1;
 	}
