@@ -257,12 +257,15 @@ static int thread_begins(struct ptl_timeline *timeline, const struct ptl_event *
 	if (status < 0)
 		return status;
 	thread = &timeline->threads[index].data;
-	if (!thread->implied)
+	if (thread->implied) {
+		thread->implied = false;
+		thread->started = start;
+		thread->start = start ? event->time : 0;
+		thread->start_address = data->start_address;
+	} else if (!data->name[0]) {
 		return 0;
-	thread->implied = false;
-	thread->started = start;
-	thread->start = start ? event->time : 0;
-	thread->start_address = data->start_address;
+	}
+	/* It may have got another name meanwhile. */
 	thread->name = ptl_timeline_text(timeline, data->name);
 	return thread->name ? 0 : ptl_fail_memory("name of a thread", 0);
 }

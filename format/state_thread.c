@@ -74,6 +74,19 @@ static int add_thread(struct ptl_state *state, struct ptl_state_member *member, 
 	return 0;
 }
 
+/* It may have got another name since it was last told of. */
+static int rename_thread(struct ptl_state *state, uint32_t number, const char *name)
+{
+	struct ptl_state_thread *thread = &state->threads[number - 1];
+	struct ptl_state_text *text = ptl_state_text(state, name);
+
+	if (!text)
+		return ptl_fail_memory("name of a thread", 0);
+	ptl_state_text_drop(state, thread->name);
+	thread->name = text;
+	return 0;
+}
+
 static int thread_begins(struct ptl_state *state, const struct ptl_thread_event *data, bool start)
 {
 	struct ptl_state_member *member;
@@ -85,7 +98,7 @@ static int thread_begins(struct ptl_state *state, const struct ptl_thread_event 
 	known = find_thread(state, data->process_id, data->thread_id);
 	/* Rundown may tell again of a thread that is known. */
 	if (known && !start)
-		return 0;
+		return data->name[0] ? rename_thread(state, known, data->name) : 0;
 	if (known)
 		ptl_state_thread_remove(state, member, known);
 	return add_thread(state, member, data);

@@ -30,6 +30,8 @@ void record_command_free(struct record_command *command)
 	free(command->argv);
 	free(command->path);
 	free(command->script);
+	free(command->program);
+	ptl_bytes_free(&command->words);
 	*command = (struct record_command){0};
 }
 
@@ -165,6 +167,24 @@ static int not_followed(const char *path, int cause)
 	return RECORD_EXIT_NOT_EXECUTABLE;
 }
 
+static void add_word(struct record_command *command, const char *word)
+{
+	ptl_write_bytes(&command->words, word, strlen(word) + 1);
+}
+
+/* Says what runs: path, with the script's prefix in place of the first argument. */
+static int name_program(struct record_command *command, const char *path, char *const *prefix)
+{
+	command->program = realpath(path, NULL);
+	if (!command->program)
+		command->program = strdup(path);
+	for (size_t i = 0; prefix && prefix[i]; i++)
+		add_word(command, prefix[i]);
+	for (size_t i = prefix && prefix[0] ? 1 : 0; command->argv[i]; i++)
+		add_word(command, command->argv[i]);
+	return command->program && !command->words.failed ? 0 : no_memory();
+}
+
 /* Checks the file, its #! lines and its ELF interpreter. native: the kernel runs it, not QEMU. */
 static int check_target(struct record_command *command, bool native)
 {
@@ -172,8 +192,9 @@ static int check_target(struct record_command *command, bool native)
 	int status = pq_target_find(&target, command->path);
 
 	if (!status) {
+		status = name_program(command, target.path, target.prefix);
 		pq_target_free(&target);
-		return 0;
+		return status;
 	}
 	if ((status == -ENOEXEC || status == PTL_NOT_FOLLOWED_FORMAT) && !command->script &&
 	    is_plain_text(command->path)) {
@@ -181,7 +202,8 @@ static int check_target(struct record_command *command, bool native)
 		return status ? status : check_target(command, native);
 	}
 	if (status > 0)
-		return native ? 0 : not_followed(command->path, status);
+		return native ? name_program(command, command->path, NULL)
+			      : not_followed(command->path, status);
 	if (status == -ENOENT) {
 		ptl_fail(PTL_NOT_FOUND, "cannot run %s: its interpreter does not exist",
 			 command->path);

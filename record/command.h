@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "common/bytes.h"
+
 /* Exit statuses as shells give them. */
 #define RECORD_EXIT_NOT_EXECUTABLE 126
 #define RECORD_EXIT_NOT_FOUND 127
@@ -13,6 +15,12 @@ struct record_command {
 	char *path; /* owned; for execve */
 	char *script; /* owned; the text that the shell at path is to run, as in argv; NULL: none */
 	char **argv; /* owned list of strings that are not; ends with NULL */
+	/*
+	 * What runs then: the program, with symbolic links resolved, or that of the script's first line;
+	 * and the arguments that it has, with a zero behind each.
+	 */
+	char *program;
+	struct ptl_bytes words;
 };
 
 /*

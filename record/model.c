@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "record/model_state.h"
@@ -25,10 +26,16 @@ int record_model_new(const struct record_sink *sink, struct record_model **model
 	return 0;
 }
 
+static void free_thread(struct record_thread *thread)
+{
+	free(thread->leaving_for);
+	ptl_bytes_free(&thread->leaving_with);
+}
+
 static void free_process(struct record_process *process)
 {
 	for (size_t i = 0; i < process->thread_count; i++)
-		free(process->threads[i].leaving_for);
+		free_thread(&process->threads[i]);
 	free(process->threads);
 	record_log_free(&process->log);
 	ptl_bytes_free(&process->exec.bytes);
@@ -92,11 +99,11 @@ static int add_thread(struct record_model *model, struct record_process *process
 static int end_thread(struct record_model *model, struct record_process *process,
 		      struct record_thread *thread, uint64_t time)
 {
-	const uint32_t tid = thread->tid;
+	const struct record_thread ended = *thread;
 
-	free(thread->leaving_for);
+	free_thread(thread);
 	*thread = process->threads[--process->thread_count];
-	return record_emit_thread(model, process, PTL_OPCODE_END, tid, 0, time);
+	return record_emit_thread(model, process, PTL_OPCODE_END, ended.tid, ended.name, 0, time);
 }
 
 /* Ends all threads but the one called `survivor` (0: none). */
@@ -247,6 +254,27 @@ int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t 
 	return process ? set_exit_status(model, process, wait_status) : 0;
 }
 
+/* The thread's program runs, though it is not followed: the process has its name. */
+static int leave(struct record_model *model, struct record_process *process,
+		 struct record_thread *thread)
+{
+	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR,
+					    .epoch = process->latest_epoch + 1};
+	int status = record_exec_complete(model, process);
+
+	if (status == 0)
+		status = record_log_add(&process->log, &clear);
+	if (status < 0)
+		return status;
+	process->latest_epoch++;
+	process->exec.bytes = thread->leaving_with;
+	thread->leaving_with = (struct ptl_bytes){0};
+	process->exec.pending = true;
+	/* Behind the last packets, whose code must be there. */
+	process->exec.time = ++process->last_time;
+	return record_exec_complete(model, process);
+}
+
 /* Loss of what the process's threads went on to do untraced. */
 static int lose_leaving(struct record_model *model, struct record_process *process)
 {
@@ -268,7 +296,9 @@ static int lose_leaving(struct record_model *model, struct record_process *proce
 			continue;
 		thread->leaving = false;
 		model->counts.not_followed++;
-		status = model->sink.loss(model->sink.context, &loss);
+		status = leave(model, process, thread);
+		if (status == 0)
+			status = model->sink.loss(model->sink.context, &loss);
 	}
 	return status;
 }
@@ -314,15 +344,19 @@ int record_model_tick(struct record_model *model, uint64_t now)
 
 static int rundown(struct record_model *model, struct record_process *process)
 {
-	const uint64_t time = model->last_time;
 	struct record_log log = {0};
 	int status = record_exec_complete(model, process);
+	uint64_t time;
 
+	if (status == 0)
+		status = lose_leaving(model, process);
+	time = model->last_time;
 	if (status == 0)
 		status = record_emit_process(model, process, PTL_OPCODE_END_RUNDOWN, time);
 	for (size_t i = 0; status == 0 && i < process->thread_count; i++)
 		status = record_emit_thread(model, process, PTL_OPCODE_END_RUNDOWN,
-					    process->threads[i].tid, 0, time);
+					    process->threads[i].tid, process->threads[i].name, 0,
+					    time);
 	if (status == 0)
 		status = record_log_copy(&process->log, UINT64_MAX, &log);
 	for (size_t i = 0; status == 0 && i < log.count; i++)
@@ -331,7 +365,7 @@ static int rundown(struct record_model *model, struct record_process *process)
 							   PTL_OPCODE_END_RUNDOWN,
 							   log.changes[i].image, time);
 	record_log_free(&log);
-	return status < 0 ? status : lose_leaving(model, process);
+	return status;
 }
 
 int record_model_finish(struct record_model *model)
@@ -357,6 +391,7 @@ static int execs(struct record_model *model, struct record_process *process,
 		 const struct ptl_message_exec *message)
 {
 	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = message->epoch};
+	struct record_thread *thread;
 	int status = record_exec_start(process, message);
 
 	if (status == 0)
@@ -366,30 +401,69 @@ static int execs(struct record_model *model, struct record_process *process,
 	if (status < 0 || !process->started)
 		return status;
 	status = end_threads(model, process, message->header.tid, message->header.time);
-	if (status < 0 || find_thread(process, message->header.tid))
+	thread = find_thread(process, message->header.tid);
+	/* The kernel names it after the program. */
+	if (thread)
+		thread->name[0] = 0;
+	if (status < 0 || thread)
 		return status;
 	/* A thread that executes a program takes the first one's id. */
 	status = add_thread(model, process, message->header.tid);
 	return status < 0
 		       ? status
-		       : record_emit_thread(model, process, PTL_OPCODE_START, message->header.tid,
+		       : record_emit_thread(model, process, PTL_OPCODE_START, message->header.tid, "",
 					    message->start_address, message->header.time);
 }
 
 static int thread_starts(struct record_model *model, struct record_process *process,
-			 const struct ptl_message *message)
+			 const struct ptl_message_thread_start *message)
 {
+	const uint32_t tid = message->header.tid;
+	const struct record_thread *parent;
+	struct record_thread *thread;
 	int status;
 
-	if (find_thread(process, message->tid))
+	if (find_thread(process, tid))
 		return 0;
-	status = add_thread(model, process, message->tid);
-	return status < 0 ? status
-			  : record_emit_thread(model, process,
-					       message->flags & PTL_MESSAGE_RUNDOWN
-						       ? PTL_OPCODE_START_RUNDOWN
-						       : PTL_OPCODE_START,
-					       message->tid, 0, message->time);
+	status = add_thread(model, process, tid);
+	if (status < 0)
+		return status;
+	thread = find_thread(process, tid);
+	parent = find_thread(process, message->parent_tid);
+	if (parent)
+		memcpy(thread->name, parent->name, sizeof(thread->name));
+	return record_emit_thread(model, process,
+				  message->header.flags & PTL_MESSAGE_RUNDOWN
+					  ? PTL_OPCODE_START_RUNDOWN
+					  : PTL_OPCODE_START,
+				  tid, thread->name, 0, message->header.time);
+}
+
+/*
+ * That a thread has a name now is told as rundown, which tells again of a thread that is known. One that has
+ * not said a word yet has its start with it.
+ */
+static int thread_is_named(struct record_model *model, struct record_process *process,
+			   const struct ptl_message_thread_name *message)
+{
+	struct record_thread *thread = find_thread(process, message->named_tid);
+	const size_t length = strnlen((const char *)(message + 1),
+				      message->length < PTL_THREAD_NAME_MAX ? message->length
+									    : PTL_THREAD_NAME_MAX);
+	uint8_t opcode = PTL_OPCODE_START_RUNDOWN;
+	int status = 0;
+
+	if (!thread) {
+		opcode = PTL_OPCODE_START;
+		status = add_thread(model, process, message->named_tid);
+		thread = find_thread(process, message->named_tid);
+	}
+	if (status < 0)
+		return status;
+	memcpy(thread->name, message + 1, length);
+	thread->name[length] = 0;
+	return record_emit_thread(model, process, opcode, thread->tid, thread->name, 0,
+				  message->header.time);
 }
 
 static int thread_ends(struct record_model *model, struct record_process *process,
@@ -412,15 +486,18 @@ static int leaves(struct record_process *process, const struct ptl_message_not_f
 	const char *cause = message->cause < sizeof(causes) / sizeof(causes[0])
 				    ? causes[message->cause]
 				    : NULL;
-	const int length = message->path_length < PTL_CHANNEL_PATH_SIZE
-				   ? (int)message->path_length
-				   : (int)PTL_CHANNEL_PATH_SIZE;
+	const char *strings = (const char *)(message + 1);
 
 	if (!thread)
 		return 0;
-	free(thread->leaving_for);
-	if (asprintf(&thread->leaving_for, "%.*s ran untraced: %s", length,
-		     (const char *)(message + 1), cause ? cause : "unknown cause") < 0) {
+	free_thread(thread);
+	thread->leaving_for = NULL;
+	thread->leaving_with = (struct ptl_bytes){0};
+	ptl_write_bytes(&thread->leaving_with, strings, message->length);
+	if (thread->leaving_with.failed ||
+	    asprintf(&thread->leaving_for, "%.*s ran untraced: %s",
+		     (int)strnlen(strings, message->length), strings,
+		     cause ? cause : "unknown cause") < 0) {
 		thread->leaving_for = NULL;
 		return ptl_fail_memory("cause", 0);
 	}
@@ -463,13 +540,15 @@ static int dispatch(struct record_model *model, struct record_process *process,
 	case PTL_MSG_EXIT:
 		return exits(process, (const void *)message);
 	case PTL_MSG_THREAD_START:
-		return thread_starts(model, process, message);
+		return thread_starts(model, process, (const void *)message);
 	case PTL_MSG_THREAD_END:
 		return thread_ends(model, process, message);
 	case PTL_MSG_CHILD_STATUS:
 		return record_model_exit_status(model, child->child_pid, child->status);
 	case PTL_MSG_NOT_FOLLOWED:
 		return leaves(process, (const void *)message);
+	case PTL_MSG_THREAD_NAME:
+		return thread_is_named(model, process, (const void *)message);
 	case PTL_MSG_EXEC_FAILED:
 		return stays(process, message);
 	default:

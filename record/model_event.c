@@ -73,13 +73,13 @@ int record_emit_process(struct record_model *model, struct record_process *proce
 }
 
 int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode,
-		       uint32_t tid, uint64_t start_address, uint64_t time)
+		       uint32_t tid, const char *name, uint64_t start_address, uint64_t time)
 {
 	const struct ptl_thread_event data = {
 		.process_id = process->pid,
 		.thread_id = tid,
 		.start_address = start_address,
-		.name = "",
+		.name = name,
 	};
 	struct ptl_event event = {0};
 	int status;

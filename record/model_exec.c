@@ -140,5 +140,5 @@ int record_exec_complete(struct record_model *model, struct record_process *proc
 		       : record_emit_thread(
 				 model, process,
 				 process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
-				 process->first_tid, exec->start_address, process->start_time);
+				 process->first_tid, "", exec->start_address, process->start_time);
 }

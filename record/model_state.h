@@ -18,8 +18,10 @@ struct record_exec {
 
 struct record_thread {
 	uint32_t tid;
+	char name[PTL_THREAD_NAME_MAX + 1];
 	bool leaving;      /* has announced an exec that will not be followed */
 	char *leaving_for; /* cause and path of that; owned */
+	struct ptl_bytes leaving_with; /* the program's strings */
 };
 
 struct record_process {
@@ -81,7 +83,7 @@ struct record_process *record_find_process(const struct record_model *model, uin
 int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode,
 			uint64_t time);
 int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode,
-		       uint32_t tid, uint64_t start_address, uint64_t time);
+		       uint32_t tid, const char *name, uint64_t start_address, uint64_t time);
 int record_emit_change(struct record_model *model, struct record_process *process, uint32_t tid,
 		       const struct record_change *change, uint64_t time);
 /* Says that an image of a log was there at the start, or is at the end. */

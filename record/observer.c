@@ -180,7 +180,7 @@ static int add(struct record_observer *observer, uint32_t pid, const struct reco
 }
 
 int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,
-			    const char *path, char *const *argv)
+			    const struct record_command *command)
 {
 	struct record_proc_stat stat = {0};
 	struct record_observed *process;
@@ -197,13 +197,12 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 	process->ours = true;
 	process->looked = process->maps_looked = time;
 	look_at_maps_soon(process, time);
-	ptl_write_bytes(&strings, path, strlen(path) + 1);
+	ptl_write_bytes(&strings, command->program, strlen(command->program) + 1);
 	ptl_write_bytes(&strings, "", 1);
 	if (!getcwd(folder, sizeof(folder)))
 		folder[0] = 0;
 	ptl_write_bytes(&strings, folder, strlen(folder) + 1);
-	for (; *argv; argv++)
-		ptl_write_bytes(&strings, *argv, strlen(*argv) + 1);
+	ptl_write_bytes(&strings, command->words.data, command->words.size);
 	status = strings.failed ? ptl_fail_memory("command line", strings.size)
 				: record_observer_send_start(observer, process, NULL, (uint32_t)getpid(), time);
 	if (status == 0)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "record/capture.h"
+#include "record/command.h"
 
 struct record_observer;
 
@@ -34,9 +35,9 @@ void record_observer_free(struct record_observer *observer);
  */
 int record_observer_listen(struct record_observer *observer);
 
-/* The command was started as our child at this time; argv is what it was given. */
+/* The command was started as our child at this time. */
 int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,
-			    const char *path, char *const *argv);
+			    const struct record_command *command);
 
 /*
  * A process that writes events: if it is not known, it is told as one that ran before; what it has

@@ -76,8 +76,7 @@ static int launch(struct record_session *session, const struct record_command *c
 
 	return status < 0 ? status
 			  : record_observer_command(state_of(session)->observer,
-						    (uint32_t)session->pid, time, command->path,
-						    command->argv);
+						    (uint32_t)session->pid, time, command);
 }
 
 static int step(struct record_session *session, uint64_t now, bool *work)

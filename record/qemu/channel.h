@@ -31,7 +31,7 @@
  */
 
 #define PTL_CHANNEL_MAGIC 0x314e4843514c5450ull /* "PTLQCHN1" in memory */
-#define PTL_CHANNEL_VERSION 1u
+#define PTL_CHANNEL_VERSION 2u
 #define PTL_CHANNEL_HEADER_SIZE 16384u
 #define PTL_SLOT_STATE_SIZE 8192u
 /* The producer may write this many bytes past the end of the PT ring before it copies them to its
@@ -257,6 +257,7 @@ enum ptl_message_type {
 	PTL_MSG_EXEC_FAILED = 14,
 	PTL_MSG_BLOCK = 15,
 	PTL_MSG_NOTE = 16,
+	PTL_MSG_THREAD_NAME = 17,
 };
 
 /*
@@ -447,13 +448,26 @@ enum ptl_not_followed_cause {
 	PTL_NOT_FOLLOWED_UNREADABLE = 3, /* executable but not readable: QEMU cannot load it */
 };
 
-/* The thread is about to execve a program that will run untraced. PTL_MSG_EXEC_FAILED takes it
- * back. */
+/*
+ * The thread is about to execve a program that will run untraced. PTL_MSG_EXEC_FAILED takes it
+ * back. The program's strings are those of PTL_MSG_EXEC_BYTES, cut if they are too long.
+ */
 struct ptl_message_not_followed {
 	struct ptl_message header;
 	uint32_t cause; /* enum ptl_not_followed_cause */
-	uint32_t path_length;
-	/* path_length bytes follow, no NUL */
+	uint32_t length;
+	/* length bytes follow */
+};
+
+/* The longest name of a thread, as the kernel has it. */
+#define PTL_THREAD_NAME_MAX 15u
+
+/* A thread of this process, not always the sender, has this name now. */
+struct ptl_message_thread_name {
+	struct ptl_message header;
+	uint32_t named_tid;
+	uint32_t length;
+	/* length bytes follow, no NUL */
 };
 
 /* A line for the user or the trace's log. */

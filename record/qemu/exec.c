@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 /* The kernel's limits: MAX_ARG_STRLEN, and more strings than fit into what execve takes. */
 #define STRING_MAX (32u * 4096u)
 #define STRINGS_MAX (1u << 20)
+/* Of the strings of a program that is not followed. */
+#define ANNOUNCED_MAX ((size_t)32 << 10)
 
 static void free_strings(char **strings)
 {
@@ -124,19 +127,44 @@ static bool can_follow(void)
 	if (fd < 0)
 		return false;
 	close(fd);
+	/* A user other than root keeps no capabilities: access(2) looks as without them. */
+	if (getuid() == geteuid() && access(pq.config.arena_path, R_OK | W_OK))
+		return false;
 	return !access(pq.config.qemu_path, X_OK) && !access(pq.config.plugin_path, R_OK);
 }
 
-static void announce_not_followed(unsigned vcpu, uint32_t cause, const char *path)
+/* Adds a string with its NUL; one that does not fit is cut, and so are all behind it. */
+static size_t add_string(char *strings, size_t used, const char *string)
+{
+	const size_t left = ANNOUNCED_MAX - used, size = strlen(string) + 1;
+	const size_t taken = size < left ? size : left;
+
+	memcpy(strings + used, string, taken);
+	return used + taken;
+}
+
+static void announce_not_followed(unsigned vcpu, uint32_t cause, const char *path,
+				  char *const *argv)
 {
 	struct ptl_message_not_followed message = {
 		.header.type = PTL_MSG_NOT_FOLLOWED,
 		.cause = cause,
-		.path_length = (uint32_t)strlen(path),
 	};
+	char resolved[PATH_MAX], folder[PTL_CHANNEL_PATH_SIZE];
+	char *strings = malloc(ANNOUNCED_MAX);
+	size_t size = 0;
 
+	if (strings) {
+		size = add_string(strings, size, realpath(path, resolved) ? resolved : path);
+		size = add_string(strings, size, "");
+		size = add_string(strings, size, getcwd(folder, sizeof(folder)) ? folder : "");
+		for (size_t i = 0; argv[i]; i++)
+			size = add_string(strings, size, argv[i]);
+	}
+	message.length = (uint32_t)size;
 	pq.vcpus[vcpu].exec_announced = pq_send(pq.vcpus[vcpu].slot, &message.header,
-						sizeof(message), path, message.path_length);
+						sizeof(message), strings, size);
+	free(strings);
 }
 
 /* The first thread keeps its thread id and its slot; another gets the process's id, and its slot
@@ -164,11 +192,11 @@ static void start_program(unsigned vcpu, const char *path, char **argv, char **e
 	int status = pq_command_make(&command, &pq.config, path, argv, envp, &from);
 
 	if (status > 0)
-		announce_not_followed(vcpu, (uint32_t)status, path);
+		announce_not_followed(vcpu, (uint32_t)status, path, argv);
 	if (status)
 		return;
 	if (!can_follow()) {
-		announce_not_followed(vcpu, PTL_NOT_FOLLOWED_ARENA, path);
+		announce_not_followed(vcpu, PTL_NOT_FOLLOWED_ARENA, path, argv);
 	} else {
 		if (from.slot < 0) {
 			pq_thread_end(vcpu);

@@ -216,10 +216,11 @@ static const struct layout layouts[] = {
 	[PTL_MSG_IMAGE_PROTECT] = FIXED(protect),
 	[PTL_MSG_CODE] = TAILED(code, length, 1),
 	[PTL_MSG_PSB] = FIXED(psb),
-	[PTL_MSG_NOT_FOLLOWED] = TAILED(not_followed, path_length, 1),
+	[PTL_MSG_NOT_FOLLOWED] = TAILED(not_followed, length, 1),
 	[PTL_MSG_EXEC_FAILED] = {sizeof(struct ptl_message), 0, 0},
 	[PTL_MSG_BLOCK] = TAILED(block, count, 8),
 	[PTL_MSG_NOTE] = TAILED(note, length, 1),
+	[PTL_MSG_THREAD_NAME] = TAILED(thread_name, length, 1),
 };
 
 static bool is_well_formed(const struct ptl_message *message)

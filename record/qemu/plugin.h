@@ -37,6 +37,8 @@ struct pq_vcpu {
 	uint32_t creator_tid;
 	bool alive;
 	bool exec_announced; /* an untraced execve was announced and may yet fail */
+	uint32_t named_tid;  /* the thread whose name it has opened for writing, as name_fd; 0: none */
+	int name_fd;
 	struct pq_syscall syscall;
 };
 

@@ -2,7 +2,9 @@
 /* System calls: each leaves user mode, and some tell what the recorder wants to know. */
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -118,6 +120,57 @@ static void on_waitid(struct ptl_slot *slot, const uint64_t *args)
 					  (info.si_code == CLD_DUMPED ? WCOREFLAG : 0));
 }
 
+/* ---- names of threads ---- */
+
+static void send_thread_name(struct ptl_slot *slot, uint32_t tid, uint64_t address, size_t size)
+{
+	struct ptl_message_thread_name message = {.header.type = PTL_MSG_THREAD_NAME,
+						  .named_tid = tid};
+	char name[PTL_THREAD_NAME_MAX + 1] = "";
+
+	if (size > PTL_THREAD_NAME_MAX)
+		size = PTL_THREAD_NAME_MAX;
+	/* A short string may end where the next page is not there. */
+	while (size && !pq_guest_read(address, name, size))
+		size--;
+	name[size] = 0;
+	message.length = (uint32_t)strcspn(name, "\n");
+	pq_send(slot, &message.header, sizeof(message), name, message.length);
+}
+
+static void on_prctl(struct ptl_slot *slot, const uint64_t *args)
+{
+	if (args[0] == PR_SET_NAME)
+		send_thread_name(slot, slot->tid, args[1], PTL_THREAD_NAME_MAX);
+}
+
+/* pthread_setname_np(3) of another thread opens a file of /proc, and writes the name. */
+static void on_open(struct pq_vcpu *vcpu, uint64_t address, int64_t fd)
+{
+	char path[64];
+	unsigned tid, pid;
+	int end = 0;
+
+	if (pq_guest_read_string(address, path, sizeof(path)) < 0)
+		return;
+	if (sscanf(path, "/proc/self/task/%u/comm%n", &tid, &end) != 1 || !end || path[end]) {
+		end = 0;
+		if (sscanf(path, "/proc/%u/task/%u/comm%n", &pid, &tid, &end) != 2 || !end ||
+		    path[end] || pid != pq.pid)
+			return;
+	}
+	vcpu->named_tid = tid;
+	vcpu->name_fd = (int)fd;
+}
+
+static void on_write(struct pq_vcpu *vcpu, const uint64_t *args, int64_t written)
+{
+	if (!vcpu->named_tid || args[0] != (uint64_t)vcpu->name_fd)
+		return;
+	send_thread_name(vcpu->slot, vcpu->named_tid, args[1], (size_t)written);
+	vcpu->named_tid = 0;
+}
+
 static void on_exec_failed(unsigned vcpu)
 {
 	struct ptl_message message = {.type = PTL_MSG_EXEC_FAILED};
@@ -154,6 +207,23 @@ void pq_syscall_return(unsigned vcpu, int64_t number, int64_t result)
 		break;
 	case SYS_execve:
 		on_exec_failed(vcpu);
+		break;
+	case SYS_prctl:
+		if (result == 0)
+			on_prctl(slot, call->args);
+		break;
+	case SYS_open:
+	case SYS_openat:
+		if (result >= 0)
+			on_open(&pq.vcpus[vcpu], call->args[number == SYS_openat], result);
+		break;
+	case SYS_write:
+		if (result > 0)
+			on_write(&pq.vcpus[vcpu], call->args, result);
+		break;
+	case SYS_close:
+		if (call->args[0] == (uint64_t)pq.vcpus[vcpu].name_fd)
+			pq.vcpus[vcpu].named_tid = 0;
 		break;
 	default:
 		break;

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import SCRATCH, Skip, dump, expect, expect_equal, lines, main, record, start
+from record_test import SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start
 
 NONE = ("--source=none",)
 
@@ -28,6 +28,20 @@ def runs_natively():
     expect_equal(done.stdout, os.path.realpath("/bin/sh") + "\nTracerPid:\t0\n")
     info = lines("info", "a.ptl")[0]
     expect_equal((info["source"], info["software"]), ("none", False))
+
+
+def command_name():
+    """the command is named as what it runs: links are resolved, a script is its interpreter"""
+    record("-q", "-o", "a.ptl", *NONE, "sh", "-c", ":")
+    process = lines("processes", "a.ptl")[0]
+    expect_equal((process["programs"][0]["path"], process["command_line"]), (os.path.realpath("/bin/sh"), "sh -c :"))
+    with open(path("script"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh -e\n:\n")
+    os.chmod(path("script"), 0o755)
+    record("-q", "-o", "b.ptl", *NONE, "./script", "x y")
+    process = lines("processes", "b.ptl")[0]
+    expect_equal((process["programs"][0]["path"], process["command_line"]),
+                 (os.path.realpath("/bin/sh"), "/bin/sh -e ./script 'x y'"))
 
 
 def process_tree():
@@ -137,5 +151,5 @@ def no_packets():
     expect_equal(os.listdir(SCRATCH), [])
 
 
-sys.exit(main([exit_statuses, runs_natively, process_tree, short_processes, exact_starts, threads, duration,
+sys.exit(main([exit_statuses, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, duration,
                interrupt_twice, no_packets]))

@@ -166,6 +166,32 @@ def not_followed():
     done = record("-o", "a.ptl", "sh", "-c", "./secret hello; true")
     expect_equal(done.stdout, "hello\n")
     expect("it may be executed but not read" in dump("info", "a.ptl"), done.stderr)
+    expect("1 process lost in 1 place: " in done.stderr, done.stderr)
+    expect_equal(lines("processes", "a.ptl")[1]["programs"][-1]["path"], path("secret"))
+
+
+def not_followed_name():
+    """a program that was not followed names its process all the same"""
+    if os.geteuid():
+        raise Skip("only root can become somebody else")
+    done = record("-o", "a.ptl", "sh", "-c", "setpriv --reuid=65534 sh -c 'echo hello' one; true")
+    expect_equal(done.stdout, "hello\n", done.stderr)
+    child = lines("processes", "a.ptl")[1]
+    expect_equal(child["programs"][-1]["path"], os.path.realpath("/bin/sh"), child)
+    expect_equal(child["programs"][-1]["command_line"], "sh -c 'echo hello' one", child)
+    expect("ran untraced: it may not open the recorder's memory" in done.stderr, done.stderr)
+    expect_equal(stats("a.ptl")["gaps"], 0)
+
+
+def thread_names():
+    """threads have the names that they or others gave them"""
+    program = os.path.join(os.environ["PTL_PROGRAMS"], "thread_names")
+    expected = ["main-renamed", "by-prctl", "by-pthread", "by-another", "by-another"]
+    done = record("-o", "a.ptl", program)
+    expect_equal(done.returncode, 0, done.stderr)
+    threads = lines("processes", "--threads", "a.ptl")[0]["threads"]
+    expect_equal([thread["name"] for thread in threads], expected, threads)
+    expect_equal(stats("a.ptl")["gaps"], 0)
 
 
 def provenance():
@@ -222,5 +248,5 @@ def wrong_options():
 
 
 sys.exit(main([exit_statuses, streams, surroundings, default_name, process_tree, without_binaries, embed,
-               scripts_and_texts, reproducible, pipe, background, not_followed, provenance, sources, other_qemu,
+               scripts_and_texts, reproducible, pipe, background, not_followed, not_followed_name, thread_names, provenance, sources, other_qemu,
                wrong_options]))

@@ -106,6 +106,29 @@ static void gives_texts_to_the_shell(void **state)
 	record_command_free(&command);
 }
 
+/* Links are resolved, and a script is what its first line names. */
+static void says_what_runs(void **state)
+{
+	char *argv[] = {(char *)"sh", (char *)"-c", (char *)":", NULL};
+	char *script[] = {(char *)place("script"), (char *)"x", NULL};
+	struct record_command command;
+	char *real = realpath("/bin/sh", NULL);
+
+	(void)state;
+	assert_int_equal(record_command_find(argv, true, &command), 0);
+	assert_string_equal(command.program, real);
+	assert_int_equal(command.words.size, 8);
+	assert_memory_equal(command.words.data, "sh\0-c\0:", 8);
+	record_command_free(&command);
+	assert_int_equal(record_command_find(script, true, &command), 0);
+	assert_string_equal(command.program, real);
+	assert_string_equal((const char *)command.words.data, "/bin/sh");
+	assert_string_equal((const char *)command.words.data + 8, "-e");
+	assert_string_equal((const char *)command.words.data + 11, script[0]);
+	record_command_free(&command);
+	free(real);
+}
+
 static void says_what_is_wrong(void **state)
 {
 	(void)state;
@@ -134,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_programs),
 		cmocka_unit_test(gives_texts_to_the_shell),
+		cmocka_unit_test(says_what_runs),
 		cmocka_unit_test(says_what_is_wrong),
 			cmocka_unit_test(names_the_last_part),
 	};

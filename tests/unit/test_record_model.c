@@ -488,22 +488,23 @@ static void tells_who_ran_untraced(void **state)
 {
 	struct {
 		struct ptl_message_not_followed fixed;
-		char path[8];
-	} leave = {{.cause = PTL_NOT_FOLLOWED_FORMAT, .path_length = 4}, "/a.o"};
+		char strings[16];
+	} leave = {{.cause = PTL_NOT_FOLLOWED_FORMAT, .length = 13}, "/a.o\0\0/\0a\0b c"};
 	struct ptl_message failed;
 	struct record_model_counts counts;
 	struct fixture *fixture = *state;
 
 	starts(fixture);
 	leave.fixed.header = header(fixture, PTL_MSG_NOT_FOLLOWED, 1, 0, 20,
-				    sizeof(leave.fixed) + 4);
+				    sizeof(leave.fixed) + 13);
 	send(fixture, &leave, NULL);
 	failed = header(fixture, PTL_MSG_EXEC_FAILED, 1, 0, 21, sizeof(failed));
 	send(fixture, &failed, NULL);
 	send(fixture, &leave, NULL);
 	expect(fixture, "");
 	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
-	expect(fixture, "loss 5 pid 100: /a.o ran untraced: it is no x86-64 program\n");
+	expect(fixture, "0m 22 process exec 100<7 key 1 '/a.o' 'a 'b c''\n"
+			"loss 5 pid 100: /a.o ran untraced: it is no x86-64 program\n");
 	record_model_counts(fixture->model, &counts);
 	assert_int_equal(counts.not_followed, 1);
 }
