@@ -139,6 +139,12 @@ static bool packet_time(const struct packets *packets, const struct ptl_pt_packe
 	return true;
 }
 
+/* What is no packet. */
+static const char *type_name(enum packet_item_type type)
+{
+	return type == PACKET_ITEM_LOST ? "lost" : type == PACKET_ITEM_DAMAGED ? "damaged" : "skipped";
+}
+
 static void show_json(struct packets *packets, const struct packet_item *item)
 {
 	struct ptl_json *json = &packets->session->json_out;
@@ -159,7 +165,7 @@ static void show_json(struct packets *packets, const struct packet_item *item)
 			ptl_json_string(json, "raw", hex);
 		}
 	} else {
-		ptl_json_u64(json, item->type == PACKET_ITEM_LOST ? "lost" : "skipped", item->size);
+		ptl_json_u64(json, type_name(item->type), item->size);
 		ptl_json_string(json, "cause", item->cause);
 	}
 	ptl_json_object_end(json);
@@ -216,7 +222,7 @@ static void show_text(struct packets *packets, const struct packet_item *item)
 	put_offset(session->out, item->offset);
 	if (item->type != PACKET_ITEM_PACKET) {
 		fprintf(session->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(session),
-			item->size, item->type == PACKET_ITEM_LOST ? "lost" : "skipped",
+			item->size, type_name(item->type),
 			item->cause, dump_plain(session));
 		return;
 	}
@@ -244,6 +250,14 @@ static void show(struct packets *packets, const struct packet_item *item)
 		show_text(packets, item);
 }
 
+static struct ptl_errata errata_of(const struct packets *packets)
+{
+	const struct ptl_stream *stream = packets->stream;
+
+	return ptl_errata_of(ptl_machine_of(packets->session->trace,
+					    stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
+}
+
 /* The packets from one stream offset to another. */
 static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 {
@@ -251,7 +265,7 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 	uint32_t stream = packets->stream->id;
 	struct packet_item item = {0};
 	struct packet_walk walk;
-	int status = packet_walk_start(&walk, trace, stream, from, end);
+	int status = packet_walk_start(&walk, trace, stream, from, end, errata_of(packets));
 	int written = 0;
 
 	if (!packets->headed)
@@ -363,7 +377,8 @@ const struct dump_command dump_command_packets = {
 	.details = "Prints every packet with its offset in the stream (in hexadecimal), addresses "
 		   "resolved, and the time of the trace that a TSC stands for. Bytes that are no "
 		   "packets and lost bytes are shown in their place; printing goes on at the next "
-		   "PSB.",
+		   "PSB. Packets that an erratum of the CPU damages are shown, too, and printing goes "
+		   "on behind them.",
 	.examples = "ptl-dump packets build.ptl | head\n"
 		    "ptl-dump packets --pid 4711 --kind tip,fup build.ptl\n"
 		    "ptl-dump packets --time 1.5s..2s --json build.ptl",

@@ -60,6 +60,12 @@ static void print_side(FILE *out, const char *name, const struct ptl_verify_side
 		fprintf(out, " > (the segment's flow ends)\n");
 }
 
+/* The number that says which machine recorded the segment. */
+static uint32_t machine_id(const struct ptl_segment *segment)
+{
+	return segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
+}
+
 /* The packets up to the one that makes the flows differ. */
 static int print_packets(struct dump_session *session, const struct ptl_verify *verify)
 {
@@ -68,7 +74,8 @@ static int print_packets(struct dump_session *session, const struct ptl_verify *
 	struct packet_item item;
 	size_t count = 0;
 	int status = packet_walk_start(&walk, session->trace, verify->segment.stream, verify->segment.offset,
-				       verify->packets_end);
+				       verify->packets_end,
+				       ptl_errata_of(ptl_machine_of(session->trace, machine_id(&verify->segment))));
 
 	if (status < 0)
 		return status;

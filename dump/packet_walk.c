@@ -10,6 +10,8 @@
 #include "format/pt_decode.h"
 
 #define PIECE_SIZE ((size_t)256 << 10)
+/* A packet, and a PSB that may begin within it. */
+#define LOOK_AHEAD ((size_t)PTL_PT_PACKET_MAX + PTL_PT_PSB_SIZE + 1)
 
 static void lose_sync(struct packet_walk *walk, uint64_t from, const char *cause)
 {
@@ -19,9 +21,10 @@ static void lose_sync(struct packet_walk *walk, uint64_t from, const char *cause
 }
 
 int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream,
-		      uint64_t from, uint64_t end)
+		      uint64_t from, uint64_t end, struct ptl_errata errata)
 {
-	*walk = (struct packet_walk){.trace = trace, .stream = stream, .end = end, .offset = from};
+	*walk = (struct packet_walk){
+		.trace = trace, .stream = stream, .end = end, .offset = from, .errata = errata};
 	lose_sync(walk, from, "before the first PSB");
 	walk->data = malloc(PIECE_SIZE);
 	return walk->data ? 0 : ptl_fail_memory("a piece of a PT stream", PIECE_SIZE);
@@ -132,29 +135,52 @@ static int find_sync(struct packet_walk *walk, struct packet_item *item)
 	}
 }
 
+/* A packet that was cut off has taken the beginning of a PSB for its own bytes: how much of it there is; 0: it is whole. */
+static size_t cut_by_psb(const uint8_t *data, size_t left, size_t size)
+{
+	const size_t searched = size + PTL_PT_PSB_SIZE + 1;
+	size_t psb;
+
+	/* Such a PSB goes on behind the packet. */
+	if (size < 2 || size >= left || (data[size - 1] ^ data[size]) != ((PTL_PT_MATCH_PSB >> 8) ^ (PTL_PT_MATCH_PSB & 0xff)))
+		return 0;
+	psb = ptl_pt_find_psb(data, searched < left ? searched : left, 1);
+	return psb < size ? psb : 0;
+}
+
+/* What ptl_errata_mend has made a PAD of. */
+static bool is_damaged(const struct ptl_pt_packet *packet, const uint8_t *data)
+{
+	return packet->kind == PTL_PT_PAD && *data;
+}
+
 /* 1: item is the next packet; 0: there is none here, and the walk is no longer synchronised. */
 static int next_packet(struct packet_walk *walk, struct packet_item *item)
 {
 	const uint8_t *data = walk->data + walk->at;
 	size_t left = walk->size - walk->at;
-	int size = ptl_pt_decode_inline(data, left, &walk->context, &item->packet);
+	int size = ptl_errata_read(&walk->errata, data, left, &walk->context, &item->packet);
+	size_t cut = size > 0 ? cut_by_psb(data, left, (size_t)size) : 0;
 	uint64_t ip;
 
-	if (size < 0) {
+	if (size < 0 || cut) {
 		char cause[sizeof(walk->cause)];
 
-		ptl_pt_explain(data, left, size, cause, sizeof(cause));
+		ptl_pt_explain(data, cut ? cut : left, cut ? PTL_TRUNCATED : size, cause, sizeof(cause));
 		lose_sync(walk, walk->offset + walk->at, cause);
 		walk->at++;
 		return 0;
 	}
-	item->type = PACKET_ITEM_PACKET;
+	item->type = is_damaged(&item->packet, data) ? PACKET_ITEM_DAMAGED : PACKET_ITEM_PACKET;
 	item->offset = walk->offset + walk->at;
 	item->size = (uint64_t)size;
 	item->bytes = data;
 	item->last_ip = walk->last_ip;
 	ptl_pt_ip_resolve(&item->packet, &walk->last_ip, &ip);
 	walk->at += (size_t)size;
+	if (item->type == PACKET_ITEM_DAMAGED)
+		snprintf(item->cause, sizeof(item->cause), "%s",
+			 size == 1 ? "CYC that OVF overwrites (erratum SKD007)" : "wrong TMA (erratum SKZ84)");
 	return 1;
 }
 
@@ -163,7 +189,7 @@ int packet_walk_next(struct packet_walk *walk, struct packet_item *item)
 	for (;;) {
 		int status = 0;
 
-		if (walk->size - walk->at < PTL_PT_PACKET_MAX && !walk->complete)
+		if (walk->size - walk->at < LOOK_AHEAD && !walk->complete)
 			status = fill(walk);
 		if (status < 0)
 			return status;

@@ -6,9 +6,12 @@
 #include <ptl/pt.h>
 #include <ptl/reader.h>
 
+#include "dump/errata.h"
+
 enum packet_item_type {
 	PACKET_ITEM_PACKET,
 	PACKET_ITEM_SKIPPED, /* bytes that are no packets, up to the next PSB */
+	PACKET_ITEM_DAMAGED, /* a packet that is wrong because of an erratum, and the next one is right behind it */
 	PACKET_ITEM_LOST,    /* a hole in the stream: buffers that are missing or damaged */
 };
 
@@ -37,17 +40,18 @@ struct packet_walk {
 	bool synced;           /* at a packet; otherwise looking for a PSB */
 	uint64_t skipped_from; /* unless synced: where the bytes that are no packets begin */
 	char cause[96];        /* unless synced: why */
+	struct ptl_errata errata;
 	struct ptl_pt_context context;
 	uint64_t last_ip;
 };
 
 /*
  * Begins at the stream offset `from`, which need not be that of a packet: bytes up to the first PSB
- * are an item of their own. The walk goes up to `end` (UINT64_MAX: the stream's end). Ended with
- * packet_walk_free. PTL_NO_MEMORY.
+ * are an item of their own. The walk goes up to `end` (UINT64_MAX: the stream's end). `errata` are
+ * those of the CPU that made the packets. Ended with packet_walk_free. PTL_NO_MEMORY.
  */
 int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream,
-		      uint64_t from, uint64_t end);
+		      uint64_t from, uint64_t end, struct ptl_errata errata);
 void packet_walk_free(struct packet_walk *walk);
 
 /*

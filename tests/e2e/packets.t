@@ -92,6 +92,18 @@ got = packets("--raw", "--kind=tsc,cbr", "sample.ptl")
 check("bytes in hexadecimal", texts(got.stdout) == ["1987d61200000000" + " " * 8 + "tsc 0x12d687",
                                                     "02032200" + " " * 16 + "cbr 34"], got.stdout)
 
+# Packets that errata damage: the CPU's are known, and there is no warning.
+write("errata.txt", "psb\npsbend\ntip.pge 0x401000\nbytes 07 02 f3\nfup 0x401000 form=full\n")
+assemble("errata.pt", path("errata.txt"))
+run(relog, "-q", "-f", "--pt", "errata.pt", "--memory", "memory.raw", "--memory-map", "memory.map", "--cpu", "6/78/3",
+    "-o", "errata.ptl")
+got = packets("errata.ptl")
+check("a packet that an erratum damages", texts(got.stdout)[3:] == ["ovf", "fup 0x401000 form=full"] and got.stderr == "" and
+      "! 1 bytes damaged: CYC that OVF overwrites (erratum SKD007)" in got.stdout, got)
+objects = [json.loads(line) for line in packets("--json", "errata.ptl").stdout.splitlines()]
+check("JSON of it", {"damaged": 1, "cause": "CYC that OVF overwrites (erratum SKD007)"}.items() <= objects[4].items(),
+      objects[4])
+
 # --kind
 kinds = [line.split()[0] for line in texts(packets("--kind", "TIP,tnt", "sample.ptl").stdout)]
 check("some kinds only", set(kinds) == {"tip", "tnt", "tnt-64"} and len(kinds) == 5, kinds)

@@ -14,6 +14,8 @@
 
 #define STREAM 3
 
+static struct ptl_errata errata;
+
 /* Stands in for the reader's: bytes with at most one hole, given out in chunks. */
 struct ptl_trace {
 	struct ptl_bytes bytes; /* those of the hole are left out */
@@ -89,7 +91,7 @@ static void walk_gives(struct ptl_trace *trace, uint64_t from, uint64_t end,
 	struct packet_item item;
 	struct packet_walk walk;
 
-	assert_int_equal(packet_walk_start(&walk, trace, STREAM, from, end), 0);
+	assert_int_equal(packet_walk_start(&walk, trace, STREAM, from, end, errata), 0);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(packet_walk_next(&walk, &item), 1);
 		assert_int_equal(item.type, wants[i].type);
@@ -235,6 +237,71 @@ static void psb_behind_its_own_bytes(void **state)
 	      PACKET(19, 2, PSBEND));
 }
 
+/* The last packet of a capture is cut off, and the next capture's PSB follows: a byte of it may serve the packet. */
+static void psb_within_a_cut_packet(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size, left;
+		const char *cause;
+	} cuts[] = {
+		{"\xcd\1\2\3\4\5\6\7\x08", 9, 8, "the data ends within TIP"},
+		{"\x19\1\2\3\4\5\6\7", 8, 7, "the data ends within TSC"},
+		{"\x59\1", 2, 1, "the data ends within MTC"},
+		{"\x02\xa3\1\2\3\4\5\6", 8, 5, "the data ends within TNT-64"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++)
+		for (size_t size = cuts[i].size - 1; size >= cuts[i].left; size--)
+			for (size_t chunk = 1; chunk < 40; chunk += 6) {
+				struct ptl_trace trace = {.chunk = chunk};
+
+				put_kind(&trace, PTL_PT_PSB);
+				put_bytes(&trace, cuts[i].bytes, size);
+				put_kind(&trace, PTL_PT_PSB);
+				put_kind(&trace, PTL_PT_PSBEND);
+				GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), SKIPPED(16, size, cuts[i].cause),
+				      PACKET(16 + size, 16, PSB), PACKET(32 + size, 2, PSBEND));
+			}
+}
+
+/* Packets that are whole, and end as a PSB does or begin the run that it ends; and a PSB behind another. */
+static void psb_behind_what_looks_like_one(void **state)
+{
+	struct ptl_trace trace = {.chunk = 7};
+
+	(void)state;
+	put_kind(&trace, PTL_PT_PSB);
+	put_tip(&trace, 0x8202820282028202);
+	put_kind(&trace, PTL_PT_PSB);
+	put_kind(&trace, PTL_PT_PSB);
+	put_tip(&trace, 0x0282028202820282);
+	put_kind(&trace, PTL_PT_PSBEND);
+	GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), PACKET(16, 9, TIP), PACKET(25, 16, PSB), PACKET(41, 16, PSB),
+	      PACKET(57, 9, TIP), PACKET(66, 2, PSBEND));
+}
+
+#define DAMAGED(offset, size, cause)                                                               \
+	{                                                                                          \
+		PACKET_ITEM_DAMAGED, offset, size, 0, cause                                        \
+	}
+
+static void errata_of_packets(void **state)
+{
+	struct ptl_trace trace = {.chunk = 7};
+
+	(void)state;
+	errata = (struct ptl_errata){.skd007 = true, .skz84 = true};
+	put_kind(&trace, PTL_PT_PSB);
+	put_bytes(&trace, "\x07\x02\xf3", 3);
+	put_bytes(&trace, "\x02\x73\x11\x22\0\0\xff\x99", 8);
+	put_kind(&trace, PTL_PT_PAD);
+	GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), DAMAGED(16, 1, "CYC that OVF overwrites (erratum SKD007)"),
+	      PACKET(17, 2, OVF), DAMAGED(19, 8, "wrong TMA (erratum SKZ84)"), PACKET(27, 1, PAD));
+	errata = (struct ptl_errata){0};
+}
+
 static void a_failing_read_ends_the_walk(void **state)
 {
 	struct ptl_trace trace = {.failure = PTL_SYSTEM};
@@ -242,7 +309,7 @@ static void a_failing_read_ends_the_walk(void **state)
 	struct packet_walk walk;
 
 	(void)state;
-	assert_int_equal(packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX), 0);
+	assert_int_equal(packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX, errata), 0);
 	assert_int_equal(packet_walk_next(&walk, &item), PTL_SYSTEM);
 	packet_walk_free(&walk);
 }
@@ -278,7 +345,7 @@ static void large_stream(void **state)
 		uint64_t at = 0;
 
 		trace.chunk = round ? 4099 : SIZE_MAX;
-		assert_int_equal(packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX), 0);
+		assert_int_equal(packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX, errata), 0);
 		while (packet_walk_next(&walk, &item) == 1) {
 			assert_int_equal(item.offset, at);
 			at += item.size;
@@ -308,6 +375,9 @@ int main(void)
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(bound_within_damage),
 		cmocka_unit_test(psb_behind_its_own_bytes),
+		cmocka_unit_test(psb_within_a_cut_packet),
+		cmocka_unit_test(psb_behind_what_looks_like_one),
+		cmocka_unit_test(errata_of_packets),
 		cmocka_unit_test(a_failing_read_ends_the_walk),
 		cmocka_unit_test(large_stream),
 	};
