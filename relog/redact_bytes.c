@@ -52,9 +52,9 @@ static int overwrite_text(struct relog_redactor *redactor, char *text, size_t si
 	size_t at = 0, first, length;
 	int status = 0;
 
-	while (!status && relog_find_match(redactor->rules, text + at, !at, &first, &length)) {
-		status = relog_token_fill(redactor, text + at + first, length, text + at + first, length);
-		at += first + length;
+	while (!status && relog_find_match(redactor->rules, text, size, at, &first, &length)) {
+		status = relog_token_fill(redactor, text + first, length, text + first, length);
+		at = first + length;
 		*changed = true;
 	}
 	if (!status)

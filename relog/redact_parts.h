@@ -22,8 +22,8 @@ bool relog_is_redacted_path(const struct relog_redact_rules *rules, const char *
 size_t relog_run_length(const char *text, size_t size, bool with_slashes);
 /* How many bytes at the start of a word are one that is redacted: all of it, or its stem; 0: none. */
 size_t relog_known_part(const struct relog_redactor *redactor, const char *word, size_t size);
-/* The first match of any rule in text, which ends with a zero; false: none. */
-bool relog_find_match(const struct relog_redact_rules *rules, const char *text, bool at_start, size_t *first,
+/* The first match of any rule at or behind `from` in text, which has size bytes and ends with a zero; false: none. */
+bool relog_find_match(const struct relog_redact_rules *rules, const char *text, size_t size, size_t from, size_t *first,
 		      size_t *length);
 
 #endif

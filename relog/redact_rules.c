@@ -38,24 +38,23 @@ static int add_text(struct relog_texts *texts, const char *text)
 
 static int add_pattern(struct relog_redact_rules *rules, const char *text)
 {
-	regex_t *grown = realloc(rules->patterns, (rules->pattern_count + 1) * sizeof(*grown));
-	char why[128];
-	int failure;
+	struct relog_pattern *grown;
+	int status;
 
+	if (!*text || rules->pattern_count == RULES_MAX)
+		return ptl_fail(PTL_MISUSE, *text ? "expected at most %u rules of a kind"
+						  : "a rule needs something behind its colon", RULES_MAX);
+	grown = realloc(rules->patterns, (rules->pattern_count + 1) * sizeof(*grown));
 	if (!grown)
 		return ptl_fail_memory("rules", sizeof(*grown));
 	rules->patterns = grown;
-	if (!*text || rules->pattern_count == RULES_MAX)
-		return ptl_fail(PTL_MISUSE, "a rule needs something behind its colon");
-	failure = regcomp(&grown[rules->pattern_count], text, REG_EXTENDED);
-	if (failure) {
-		regerror(failure, NULL, why, sizeof(why));
-		return ptl_fail(PTL_MISUSE, "'%s' is no regular expression: %s", text, why);
-	}
+	status = relog_pattern_compile(&grown[rules->pattern_count], text);
+	if (status)
+		return status;
 	rules->pattern_count++;
 	/* What matches nothing would be found everywhere. */
-	if (regexec(&grown[rules->pattern_count - 1], "", 0, NULL, 0) == 0)
-		return ptl_fail(PTL_MISUSE, "'%s' matches the empty string", text);
+	if (relog_pattern_is_empty(&grown[rules->pattern_count - 1]))
+		return ptl_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least", text);
 	return 0;
 }
 
@@ -174,7 +173,7 @@ void relog_redact_rules_free(struct relog_redact_rules *rules)
 	free_texts(&rules->literals);
 	free_texts(&rules->fields);
 	for (size_t i = 0; i < rules->pattern_count; i++)
-		regfree(&rules->patterns[i]);
+		relog_pattern_free(&rules->patterns[i]);
 	free(rules->patterns);
 	if (rules->key)
 		explicit_bzero(rules->key, rules->key_size);

@@ -3,10 +3,11 @@
 #ifndef PTL_RELOG_REDACT_RULES_H
 #define PTL_RELOG_REDACT_RULES_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "relog/redact_pattern.h"
 
 #define RELOG_REDACT_KEY_MAX 4096u
 
@@ -23,7 +24,7 @@ struct relog_redact_rules {
 	struct relog_texts keep_globs; /* paths that are not */
 	struct relog_texts literals;
 	struct relog_texts fields;     /* globs of Provider/Event.Field */
-	regex_t *patterns;
+	struct relog_pattern *patterns;
 	size_t pattern_count;
 	uint8_t *key;
 	size_t key_size;

@@ -200,13 +200,14 @@ static int write_text(const struct relog_redactor *redactor, const char *text, s
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-bool relog_find_match(const struct relog_redact_rules *rules, const char *text, bool at_start, size_t *first,
-		       size_t *length)
+bool relog_find_match(const struct relog_redact_rules *rules, const char *text, size_t size, size_t from, size_t *first,
+		      size_t *length)
 {
+	size_t found_first, found_length;
 	bool found = false;
 
 	for (size_t i = 0; i < rules->literals.count; i++) {
-		const char *at = strstr(text, rules->literals.texts[i]);
+		const char *at = strstr(text + from, rules->literals.texts[i]);
 
 		if (at && (!found || (size_t)(at - text) < *first)) {
 			found = true;
@@ -215,13 +216,11 @@ bool relog_find_match(const struct relog_redact_rules *rules, const char *text, 
 		}
 	}
 	for (size_t i = 0; i < rules->pattern_count; i++) {
-		regmatch_t match;
-
-		if (regexec(&rules->patterns[i], text, 1, &match, at_start ? 0 : REG_NOTBOL) == 0 &&
-		    match.rm_eo > match.rm_so && (!found || (size_t)match.rm_so < *first)) {
+		if (relog_pattern_find(&rules->patterns[i], text, size, from, &found_first, &found_length) &&
+		    (!found || found_first < *first)) {
 			found = true;
-			*first = (size_t)match.rm_so;
-			*length = (size_t)(match.rm_eo - match.rm_so);
+			*first = found_first;
+			*length = found_length;
 		}
 	}
 	return found;
@@ -229,16 +228,16 @@ bool relog_find_match(const struct relog_redact_rules *rules, const char *text, 
 
 static int write_without_matches(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
 {
-	const char *at = text;
-	size_t first, length;
+	const size_t size = strlen(text);
+	size_t at = 0, first, length;
 	int status = 0;
 
-	while (!status && relog_find_match(redactor->rules, at, at == text, &first, &length)) {
-		ptl_write_bytes(out, at, first);
-		status = relog_token_write(redactor, at + first, length, out);
-		at += first + length;
+	while (!status && relog_find_match(redactor->rules, text, size, at, &first, &length)) {
+		ptl_write_bytes(out, text + at, first - at);
+		status = relog_token_write(redactor, text + first, length, out);
+		at = first + length;
 	}
-	ptl_write_bytes(out, at, strlen(at) + 1);
+	ptl_write_bytes(out, text + at, size - at + 1);
 	return status;
 }
 

@@ -13,11 +13,8 @@ static const char *read_rules(struct relog_redact_rules *rules, char *text)
 {
 	char *line;
 
-	while ((line = strsep(&text, "\n")) && *line) {
-		/* What a pattern costs is the pattern's affair: those of users are their own. */
-		if (strncmp(line, "regex:", 6) != 0)
-			relog_redact_rule(rules, line);
-	}
+	while ((line = strsep(&text, "\n")) && *line)
+		relog_redact_rule(rules, line);
 	return text ? text : "";
 }
 
