@@ -17,8 +17,9 @@ static int parse_bound(const char *text, size_t length, struct ptl_time_bound *b
 	*bound = (struct ptl_time_bound){0};
 	if (!length)
 		return 0;
-	if (*text == '@') {
-		bound->absolute = true;
+	bound->absolute = *text == '@';
+	bound->from_end = *text == '-';
+	if (bound->absolute || bound->from_end) {
 		text++;
 		length--;
 	}
@@ -37,27 +38,40 @@ int ptl_time_span_parse(const char *text, struct ptl_time_bound *from, struct pt
 
 	if (!dots || strcmp(text, "..") == 0)
 		return ptl_fail(PTL_MISUSE, "'%s' is no span of time: A..B, A.. or ..B was expected, "
-					    "such as 1.5s..1.6s or 200us..",
+					    "such as 1.5s..1.6s, 200us.. or -1ms..",
 				text);
 	status = parse_bound(text, (size_t)(dots - text), from);
 	return status ? status : parse_bound(dots + 2, strlen(dots + 2), to);
 }
 
-/* A bound in the trace's clock; times beyond its end are its end. */
-static uint64_t resolve(const struct ptl_time_bound *bound, uint64_t start, uint64_t otherwise)
+int ptl_time_span_last(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to)
+{
+	*from = (struct ptl_time_bound){.given = true, .from_end = true};
+	*to = (struct ptl_time_bound){0};
+	return ptl_parse_duration(text, &from->nanoseconds);
+}
+
+/* A bound in the trace's clock; times beyond what it can count are its first and its last. */
+static uint64_t resolve(const struct ptl_time_bound *bound, uint64_t start, uint64_t end, uint64_t otherwise)
 {
 	if (!bound->given)
 		return otherwise;
 	if (bound->absolute)
 		return bound->nanoseconds;
+	if (bound->from_end)
+		return bound->nanoseconds < end && end - bound->nanoseconds > start ? end - bound->nanoseconds : 0;
 	return bound->nanoseconds > UINT64_MAX - start ? UINT64_MAX : start + bound->nanoseconds;
 }
 
 int ptl_time_span_resolve(const struct ptl_time_bound *from, const struct ptl_time_bound *to, uint64_t start,
-			  uint64_t *first, uint64_t *last)
+			  uint64_t end, uint64_t *first, uint64_t *last)
 {
-	*first = resolve(from, start, 0);
-	*last = resolve(to, start, UINT64_MAX);
+	if (!end && (from->from_end || to->from_end))
+		return ptl_fail(PTL_MISUSE, "--time: nothing in this trace has a time: it has no end to count from");
+	*first = resolve(from, start, end, 0);
+	/* 0 is the time of what has none. */
+	*last = resolve(to, start, end, UINT64_MAX);
+	*last += !*last;
 	if (*first > *last)
 		return ptl_fail(PTL_MISUSE, "--time: the span ends before it begins");
 	return 0;

@@ -12,16 +12,23 @@ struct ptl_time_bound {
 	bool given;
 	bool absolute;        /* "@..." : a time of the trace's clock */
 	uint64_t nanoseconds; /* else since the start of the trace */
+	bool from_end;        /* "-...": before the end of the trace instead */
 };
 
-/* Reads "A..B", "A..", "..B"; PTL_MISUSE. Units: s (default), ms, us, ns; "@" before a bound: trace clock. */
-int ptl_time_span_parse(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to);
 /*
- * Turns the bounds into times of the clock, both inclusive, of a trace that began at start; what is not
- * given is 0 and UINT64_MAX. PTL_MISUSE where the span ends before it begins.
+ * Reads "A..B", "A..", "..B"; PTL_MISUSE. Units: s (default), ms, us, ns; "@" before a bound: trace clock; "-": before
+ * the end of the trace.
+ */
+int ptl_time_span_parse(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to);
+/* Reads a duration, "1ms": the span from that long before the end of the trace. PTL_MISUSE. */
+int ptl_time_span_last(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to);
+/*
+ * Turns the bounds into times of the clock, both inclusive, of a trace from start to end (0: not known); what is not
+ * given is 0 and UINT64_MAX. What lies before the start when counted from the end is before all times. PTL_MISUSE where
+ * the span ends before it begins, or is counted from an end that is not known.
  */
 int ptl_time_span_resolve(const struct ptl_time_bound *from, const struct ptl_time_bound *to, uint64_t start,
-			  uint64_t *first, uint64_t *last);
+			  uint64_t end, uint64_t *first, uint64_t *last);
 
 /* A set of numbers, given any number of times, each a comma list. Empty: all. Zero-initialised is empty. */
 struct ptl_id_set {

@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "format/trace_end.h"
 
 #define OUTPUT_BUFFER (256 << 10)
 #define DAMAGE_SHOWN 5
@@ -233,7 +234,8 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	session.out = open_output(&session);
 	if (session.out) {
 		ptl_json_start(&session.json_out, session.out);
-		status = dump_filter_resolve(&options->filter, ptl_trace_machine(session.trace));
+		status = dump_filter_resolve(&options->filter, ptl_trace_machine(session.trace),
+					     ptl_trace_end(session.trace));
 		if (status == 0)
 			status = command->run(&session);
 		status = conclude(command, &session, status);

@@ -34,7 +34,7 @@ struct dump_options {
 
 /* Groups of shared options; --json, --color, --no-color, --quiet and --ignore-index are always there. */
 enum dump_takes {
-	DUMP_TAKES_PROCESS = 1, /* --pid --tid */
+	DUMP_TAKES_PROCESS = 1, /* --pid --process --tid */
 	DUMP_TAKES_CPU = 2,     /* --cpu */
 	DUMP_TAKES_TIME = 4,    /* --time */
 	DUMP_TAKES_IMAGE = 8,   /* --image */
@@ -48,7 +48,7 @@ enum dump_takes {
  * to stdout by name. What it has to say besides its output goes through common/message.h.
  */
 struct dump_session {
-	const struct dump_options *options; /* first member of the command's own structure */
+	struct dump_options *options; /* first member of the command's own structure */
 	struct ptl_trace *trace;
 	const char *path;   /* as the user gave it */
 	FILE *out;          /* standard output with a large buffer; one thread at a time writes to it */

@@ -129,7 +129,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 	if (status == 0)
 		report_sources(print->sources);
 	if (status == 0 && !run.shown)
-		dump_session_note_nothing(session, "Intel PT");
+		dump_session_note_no_flow(session);
 	if (print->symbols && dump_symbols_unreadable(print->symbols))
 		ptl_message_warning("%zu symbol tables could not be read: names are missing",
 				    dump_symbols_unreadable(print->symbols));

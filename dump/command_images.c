@@ -224,7 +224,7 @@ static int show_images(struct images *images)
 		}
 	}
 	if (!any)
-		dump_session_note_nothing(images->session, "images");
+		dump_session_note_nothing(images->session, "images", ptl_timeline_image_count(images->timeline) > 0);
 	return images->output->end(images);
 }
 

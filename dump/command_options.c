@@ -14,6 +14,13 @@ static int take_pid(void *target, const char *argument)
 	return ptl_id_set_parse(&options->filter.pids, argument);
 }
 
+static int take_process(void *target, const char *argument)
+{
+	struct dump_options *options = target;
+
+	return dump_filter_process(&options->filter, argument);
+}
+
 static int take_tid(void *target, const char *argument)
 {
 	struct dump_options *options = target;
@@ -40,6 +47,13 @@ static int take_time(void *target, const char *argument)
 	struct dump_options *options = target;
 
 	return dump_filter_time(&options->filter, argument);
+}
+
+static int take_last(void *target, const char *argument)
+{
+	struct dump_options *options = target;
+
+	return dump_filter_last(&options->filter, argument);
 }
 
 static int take_jobs(void *target, const char *argument)
@@ -133,6 +147,10 @@ static const struct ptl_option filter_heading[] = {
 
 static const struct ptl_option process_options[] = {
 	{"pid", 0, "PID,...", "Only these processes.", take_pid},
+	{"process", 0, "NAME",
+	 "Only processes that ran a program of this name, its own or a link's (a path if it has a \"/\"; patterns may "
+	 "have * and ?).",
+	 take_process},
 	{"tid", 't', "TID,...", "Only these threads.", take_tid},
 	{NULL},
 };
@@ -151,8 +169,10 @@ static const struct ptl_option image_options[] = {
 static const struct ptl_option time_options[] = {
 	{"time", 0, "A..B",
 	 "Only this span of time; either end may be left out. Times count from the start of the trace, "
-	 "in seconds or with a unit (s, ms, us, ns); with @ before, they are times of its clock.",
+	 "in seconds or with a unit (s, ms, us, ns); with - before, from its end; with @ before, they are times "
+	 "of its clock.",
 	 take_time},
+	{"last", 0, "TIME", "Only its last TIME, as with --time -TIME.. .", take_last},
 	{NULL},
 };
 

@@ -346,6 +346,17 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	return 0;
 }
 
+/* Packets need no timeline, except for names. */
+static int find_processes(const struct dump_session *session)
+{
+	struct ptl_timeline *timeline;
+	const int status = dump_session_timeline(session, &timeline);
+
+	if (status == 0)
+		ptl_timeline_free(timeline);
+	return status;
+}
+
 static int run(struct dump_session *session)
 {
 	struct packets packets = {
@@ -353,7 +364,7 @@ static int run(struct dump_session *session)
 		.options = (const struct packets_options *)session->options,
 	};
 	bool any = false;
-	int status = 0;
+	int status = session->options->filter.process_count ? find_processes(session) : 0;
 
 	for (size_t i = 0; status >= 0 && i < ptl_stream_count(session->trace); i++) {
 		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
@@ -364,9 +375,9 @@ static int run(struct dump_session *session)
 		status = show_stream(&packets, stream);
 	}
 	if (status >= 0 && !any && !packets.left_out)
-		dump_session_note_nothing(session, "Intel PT");
+		dump_session_note_no_flow(session);
 	if (status >= 0 && packets.left_out)
-		ptl_message_note("streams of a whole CPU are not shown with --pid or --tid: "
+		ptl_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
 				 "packets do not say whose they are");
 	return status;
 }

@@ -404,7 +404,7 @@ static int run(struct dump_session *session)
 {
 	const struct stats_options *options = (const struct stats_options *)session->options;
 	const size_t gap_limit = options->gaps_given ? options->gaps : GAPS_DEFAULT;
-	const struct ptl_view_options view_options = dump_session_view_options(session);
+	struct ptl_view_options view_options;
 	struct stats_run stats_run = {.session = session, .options = options};
 	struct ptl_timeline *timeline;
 	struct ptl_stats stats = {0};
@@ -413,6 +413,7 @@ static int run(struct dump_session *session)
 	if (status < 0)
 		return status;
 	stats_run.timeline = timeline;
+	view_options = dump_session_view_options(session);
 	status = ptl_stats_run(session->trace, timeline, &view_options, options->hash, gap_limit,
 			       &stats);
 	if (status == 0)
@@ -422,8 +423,8 @@ static int run(struct dump_session *session)
 		status = show(&stats_run, &stats);
 	if (status == 0 && stats_run.unmapped && !options->shared.json)
 		ptl_message_hint("ptl-dump images --unmapped %s    shows where", session->path);
-	if (status == 0 && !stats.total.segments)
-		dump_session_note_nothing(session, "Intel PT");
+	if (status == 0 && !stats.total.instructions && !stats.total.gaps)
+		dump_session_note_no_flow(session);
 	ptl_stats_free(&stats);
 	ptl_timeline_free(timeline);
 	return status;

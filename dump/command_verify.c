@@ -145,17 +145,18 @@ static int print_text(struct dump_session *session, const struct ptl_verify *ver
 static int run(struct dump_session *session)
 {
 	const struct verify_options *options = (const struct verify_options *)session->options;
-	const struct ptl_view_options view_options = dump_session_view_options(session);
 	const struct ptl_engine_class *const engines[2] = {
 		options->against ? options->against : &ptl_engine_libipt,
-		view_options.engine ? view_options.engine : &ptl_engine_native,
+		session->options->engine ? session->options->engine : &ptl_engine_native,
 	};
+	struct ptl_view_options view_options;
 	struct ptl_timeline *timeline;
 	struct ptl_verify verify;
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
 		return status;
+	view_options = dump_session_view_options(session);
 	status = ptl_verify_run(session->trace, timeline, &view_options, engines, &verify);
 	ptl_progress_end();
 	if (!status && session->options->json)
@@ -163,7 +164,7 @@ static int run(struct dump_session *session)
 	else if (!status)
 		status = print_text(session, &verify, engines);
 	if (!status && !verify.segments && !verify.differs)
-		dump_session_note_nothing(session, "Intel PT");
+		dump_session_note_no_flow(session);
 	ptl_timeline_free(timeline);
 	if (status < 0)
 		return status;

@@ -15,6 +15,7 @@ void dump_filter_free(struct dump_filter *filter)
 	ptl_id_set_free(&filter->tids);
 	ptl_id_set_free(&filter->cpus);
 	free(filter->images);
+	free(filter->processes);
 	*filter = (struct dump_filter){0};
 }
 
@@ -25,27 +26,42 @@ int dump_filter_time(struct dump_filter *filter, const char *text)
 	return ptl_time_span_parse(text, &filter->from, &filter->to);
 }
 
-int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *machine)
+int dump_filter_last(struct dump_filter *filter, const char *text)
+{
+	return ptl_time_span_last(text, &filter->from, &filter->to);
+}
+
+int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *machine, uint64_t end)
 {
 	const bool given = filter->from.given || filter->to.given;
 
 	if (given && machine->clock == PTL_CLOCK_NONE)
 		return ptl_fail(PTL_MISUSE, "--time: this trace has no clock: nothing in it has a time");
-	return ptl_time_span_resolve(&filter->from, &filter->to, machine->start_time, &filter->first_time,
+	return ptl_time_span_resolve(&filter->from, &filter->to, machine->start_time, end, &filter->first_time,
 				     &filter->last_time);
 }
 
-/* ---- images -------------------------------------------------------------------------------------- */
+/* ---- images and programs -------------------------------------------------------------------------------------- */
+
+static int add_text(const char ***texts, size_t *count, const char *text)
+{
+	const char **more = realloc(*texts, (*count + 1) * sizeof(*more));
+
+	if (!more)
+		return ptl_fail_memory("list of names", (*count + 1) * sizeof(*more));
+	more[(*count)++] = text;
+	*texts = more;
+	return 0;
+}
 
 int dump_filter_image(struct dump_filter *filter, const char *text)
 {
-	const char **images = realloc(filter->images, (filter->image_count + 1) * sizeof(*images));
+	return add_text(&filter->images, &filter->image_count, text);
+}
 
-	if (!images)
-		return ptl_fail_memory("list of images", (filter->image_count + 1) * sizeof(*images));
-	images[filter->image_count++] = text;
-	filter->images = images;
-	return 0;
+int dump_filter_process(struct dump_filter *filter, const char *text)
+{
+	return add_text(&filter->processes, &filter->process_count, text);
 }
 
 bool dump_filter_wants_image(const struct dump_filter *filter, const char *path)

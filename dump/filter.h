@@ -15,6 +15,8 @@
 struct dump_filter {
 	struct ptl_id_set pids;
 	struct ptl_id_set tids;
+	const char **processes; /* owned array; names of programs, as ptl_program_matches takes them */
+	size_t process_count;
 	struct ptl_id_set cpus;
 	const char **images; /* owned array; glob patterns for paths or last components, in the order given */
 	size_t image_count;
@@ -26,13 +28,15 @@ struct dump_filter {
 
 void dump_filter_free(struct dump_filter *filter);
 
-/* As ptl_time_span_parse. */
+/* As ptl_time_span_parse and ptl_time_span_last. */
 int dump_filter_time(struct dump_filter *filter, const char *text);
+int dump_filter_last(struct dump_filter *filter, const char *text);
 /* text is kept by pointer; PTL_NO_MEMORY. */
+int dump_filter_process(struct dump_filter *filter, const char *text);
 int dump_filter_image(struct dump_filter *filter, const char *text);
 
-/* Turns the bounds of --time into times of this trace's clock; PTL_MISUSE where A is after B. */
-int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *machine);
+/* Turns the bounds of --time into times of the clock of a trace that ends then; as ptl_time_span_resolve. */
+int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *machine, uint64_t end);
 
 /* True where the thread is wanted: its process by --pid and itself by --tid. */
 bool dump_filter_wants_thread(const struct dump_filter *filter, uint32_t pid, uint32_t tid);

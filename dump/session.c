@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/program_name.h"
 #include "dump/print_text.h"
 
 #define LISTED_MAX 16
@@ -75,6 +76,42 @@ static void describe_cpu(const struct dump_session *session, const struct ptl_ti
 		dump_text_format(text, "%" PRIu32, stream->cpu);
 }
 
+static bool ran(const struct ptl_timeline_process *process, const char *pattern)
+{
+	for (size_t i = 0; i < process->program_count; i++)
+		if (ptl_program_matches(pattern, process->programs[i].path, process->programs[i].command_line))
+			return true;
+	return false;
+}
+
+/* The processes of --process are wanted beside those of --pid. */
+static int find_programs(const struct dump_session *session, const struct ptl_timeline *timeline)
+{
+	struct dump_filter *filter = &session->options->filter;
+	const size_t count = ptl_timeline_process_count(timeline);
+
+	for (size_t i = 0; i < filter->process_count; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < count; k++) {
+			const struct ptl_timeline_process *process = ptl_timeline_process(timeline, k);
+			int status = 0;
+
+			if (!ran(process, filter->processes[i]))
+				continue;
+			found = true;
+			if (!filter->pids.count || !ptl_id_set_has(&filter->pids, process->pid))
+				status = ptl_id_set_add(&filter->pids, process->pid);
+			if (status < 0)
+				return status;
+		}
+		if (!found)
+			return ptl_fail(PTL_MISUSE, "--process: no process in %s ran '%s'; 'ptl-dump processes' lists them",
+					session->path, filter->processes[i]);
+	}
+	return 0;
+}
+
 static int check_pids(const struct dump_session *session, const struct ptl_timeline *timeline)
 {
 	const struct ptl_id_set *pids = &session->options->filter.pids;
@@ -139,6 +176,8 @@ int dump_session_timeline(const struct dump_session *session, struct ptl_timelin
 	if (status < 0)
 		return status;
 	status = check_pids(session, *timeline);
+	if (status == 0)
+		status = find_programs(session, *timeline);
 	if (status == 0)
 		status = check_tids(session, *timeline);
 	if (status == 0)
@@ -219,18 +258,43 @@ int dump_session_images(const struct dump_session *session, const struct ptl_tim
 			session->path, filter->images[0]);
 }
 
-void dump_session_note_nothing(const struct dump_session *session, const char *what)
+static bool is_narrowed(const struct dump_filter *filter)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	return filter->pids.count || filter->tids.count || filter->cpus.count || filter->image_count;
+}
 
-	if (machine->end_time > machine->start_time &&
-	    session->options->filter.first_time > machine->end_time) {
-		ptl_message_note("nothing of %s lies in the span of --time", session->path);
-		ptl_message_hint("a span within 0s..%.9fs",
-				 (double)(machine->end_time - machine->start_time) / 1e9);
+void dump_session_note_nothing(const struct dump_session *session, const char *what, bool any)
+{
+	const struct dump_filter *filter = &session->options->filter;
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const bool by_time = filter->from.given || filter->to.given;
+
+	if (!any) {
+		ptl_message_note("%s has no %s", session->path, what);
 		return;
 	}
-	ptl_message_note("%s has no %s, or none of what was asked for", session->path, what);
+	ptl_message_note("%s has %s, but none%s%s", session->path, what,
+			 is_narrowed(filter) ? " of what was asked for" : "", by_time ? " in the span of --time" : "");
+	if (by_time && machine->end_time > machine->start_time && filter->first_time > machine->end_time)
+		ptl_message_hint("a span within 0s..%.9fs",
+				 (double)(machine->end_time - machine->start_time) / 1e9);
+}
+
+void dump_session_note_no_flow(const struct dump_session *session)
+{
+	const struct dump_filter *filter = &session->options->filter;
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const size_t count = ptl_stream_count(session->trace);
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++)
+		any |= ptl_stream_at(session->trace, i)->kind == PTL_KIND_PT && ptl_stream_at(session->trace, i)->bytes;
+	if (any && filter->last_time >= machine->start_time && (filter->from.given || filter->to.given) &&
+	    !(machine->end_time && filter->first_time > machine->end_time)) {
+		ptl_message_note("nothing%s ran in the span of --time", is_narrowed(filter) ? " of what was asked for" : "");
+		return;
+	}
+	dump_session_note_nothing(session, "Intel PT", any);
 }
 
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time)

@@ -124,15 +124,10 @@ static void look_for_pt_of_cpus(struct cut *cut)
 
 static int choose_times(struct cut *cut)
 {
-	struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
-	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(first));
 	const struct relog_cut_settings *settings = cut->settings;
-	int status;
+	int status = relog_cut_times(settings, cut->relogger, &cut->from, &cut->to);
 
 	cut->by_time = settings->from.given || settings->to.given;
-	if (cut->by_time && machine->clock == PTL_CLOCK_NONE)
-		return ptl_fail(PTL_MISUSE, "--time: this trace has no clock: nothing in it has a time");
-	status = ptl_time_span_resolve(&settings->from, &settings->to, machine->start_time, &cut->from, &cut->to);
 	cut->start = cut->from;
 	cut->stop = cut->to;
 	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt &&

@@ -2,7 +2,6 @@
 /* Finds the processes that the command line names. */
 #include "relog/cut_select.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "common/account.h"
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/program_name.h"
 
 #define LISTED_MAX 16
 #define PID_BYTES 128 /* in both maps */
@@ -99,17 +99,11 @@ static int want(struct search *search, uint32_t pid)
 	return status ? status : ptl_hash_map_put(&search->live, pid, 1);
 }
 
-static bool matches(const struct relog_cut_settings *settings, const char *path)
+static bool matches(const struct relog_cut_settings *settings, const struct ptl_state_process *process)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash && slash[1] ? slash + 1 : path;
-
-	for (size_t i = 0; i < settings->process_count; i++) {
-		const char *pattern = settings->processes[i];
-
-		if (fnmatch(pattern, strchr(pattern, '/') ? path : name, 0) == 0)
+	for (size_t i = 0; i < settings->process_count; i++)
+		if (ptl_program_matches(settings->processes[i], process->program, process->command_line))
 			return true;
-	}
 	return false;
 }
 
@@ -124,7 +118,7 @@ static int see_process(struct search *search, const struct relog_subject *subjec
 		return 0;
 	}
 	if (ptl_state_find_process(search->state, subject->pid, &process) &&
-	    matches(settings, process.program))
+	    matches(settings, &process))
 		return want(search, subject->pid);
 	if (settings->pids.count && ptl_id_set_has(&settings->pids, subject->pid))
 		return want(search, subject->pid);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "format/trace_end.h"
 #include "relog/settings.h"
 
 static struct relog_cut_settings *cut_of(void *target)
@@ -17,6 +18,13 @@ static int take_time(void *target, const char *argument)
 	struct relog_cut_settings *cut = cut_of(target);
 
 	return ptl_time_span_parse(argument, &cut->from, &cut->to);
+}
+
+static int take_last(void *target, const char *argument)
+{
+	struct relog_cut_settings *cut = cut_of(target);
+
+	return ptl_time_span_last(argument, &cut->from, &cut->to);
 }
 
 static int take_pid(void *target, const char *argument)
@@ -65,14 +73,16 @@ static int take_drop_code(void *target, const char *argument)
 const struct ptl_option relog_cut_options[] = {
 	{"", 0, NULL, "Which part of a trace is kept (the result decodes alone):"},
 	{"time", 0, "A..B",
-	 "A span of time since the start of the trace, such as 1.5s..1.6s or 200us..; @ before a bound: "
-	 "the trace's clock.",
+	 "A span of time since the start of the trace, such as 1.5s..1.6s or 200us..; - before a bound: "
+	 "before its end; @: the trace's clock.",
 	 take_time},
+	{"last", 0, "TIME", "Only the last TIME of the trace, as with --time -TIME.. .", take_last},
 	{"pid", 0, "N,...", "These processes. With raw input: the process id that the trace shows (default 1).",
 	 take_pid},
 	{"tid", 0, "N,...", "These threads, and what tells of their processes.", take_tid},
 	{"process", 0, "NAME",
-	 "Processes that ran a program of this name (a path if it has a slash; patterns may have * and ?). "
+	 "Processes that ran a program of this name, its own or a link's (a path if it has a slash; patterns may "
+	 "have * and ?). "
 	 "With raw input: the name that the trace shows (default: the memory file's).",
 	 take_process},
 	{"tree", 0, NULL, "With --pid and --process: their descendants too.", take_tree},
@@ -85,6 +95,26 @@ bool relog_cut_wanted(const struct relog_cut_settings *cut)
 {
 	return cut->from.given || cut->to.given || cut->pids.count || cut->tids.count ||
 	       cut->process_count || cut->drop_pt || cut->drop_code;
+}
+
+int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relogger *relogger, uint64_t *first,
+		    uint64_t *last)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)));
+	uint64_t end = 0;
+
+	if ((cut->from.given || cut->to.given) && machine->clock == PTL_CLOCK_NONE)
+		return ptl_fail(PTL_MISUSE, "--time: this trace has no clock: nothing in it has a time");
+	for (size_t i = 0; i < ptl_relogger_input_count(relogger); i++) {
+		const struct ptl_relogger_input *input = ptl_relogger_input_at(relogger, i);
+		const uint64_t own = ptl_trace_end(ptl_relogger_input_trace(input));
+		struct ptl_relogger_input_info info;
+
+		ptl_relogger_input_info(input, &info);
+		if (own && own + (uint64_t)info.time_shift > end)
+			end = own + (uint64_t)info.time_shift;
+	}
+	return ptl_time_span_resolve(&cut->from, &cut->to, machine->start_time, end, first, last);
 }
 
 int relog_cut_check(const struct relog_cut_settings *cut)

@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/relogger.h>
 
 #include "common/options.h"
 #include "common/selection.h"
@@ -26,6 +29,12 @@ extern const struct ptl_option relog_cut_options[];
 
 /* Whether anything is to be cut away. */
 bool relog_cut_wanted(const struct relog_cut_settings *cut);
+/*
+ * The span of --time in the clock of the output: 0 and UINT64_MAX where it has no such bound. Its end is the end of all
+ * inputs, as their times are shifted. PTL_MISUSE where there is no clock, and as ptl_time_span_resolve.
+ */
+int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relogger *relogger, uint64_t *first,
+		    uint64_t *last);
 /* What does not go together; PTL_MISUSE. */
 int relog_cut_check(const struct relog_cut_settings *cut);
 void relog_cut_settings_free(struct relog_cut_settings *cut);

@@ -119,8 +119,7 @@ static int look(void *context, struct ptl_relogger *relogger)
 
 	if (machine->clock == PTL_CLOCK_NONE)
 		return ptl_fail(PTL_MISUSE, "--split: this trace has no clock: nothing in it has a time");
-	status = ptl_time_span_resolve(&split->settings->cut.from, &split->settings->cut.to,
-				       machine->start_time, &split->start, &split->end);
+	status = relog_cut_times(&split->settings->cut, relogger, &split->start, &split->end);
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
 		status = look_at_input(split, ptl_relogger_input_at(relogger, i));
 	if (!status)

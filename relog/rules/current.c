@@ -5,6 +5,8 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/program_name.h"
+#include "relog/rules/glob.h"
 #include "relog/rules/run_state.h"
 
 #define NAMES_MAX ((size_t)1 << 20) /* bytes of names of programs; those of further ones are copied for each event */
@@ -243,10 +245,9 @@ struct rules_scope_of rules_current_scope(struct rules_run *run)
 /* ---- the process ------------------------------------------------------------------------- */
 
 /* The run's own copy of a name, the same for the same name: the state's texts live until it learns of another event. */
-static const char *keep_name(struct rules_run *run, const char *text)
+static const char *keep_name(struct rules_run *run, const char *text, size_t size)
 {
-	const size_t size = strlen(text);
-	const uint64_t *known = ptl_byte_map_get(&run->name_map, text, size + 1);
+	const uint64_t *known = ptl_byte_map_get(&run->name_map, text, size);
 	const char *copy;
 
 	if (known)
@@ -254,9 +255,31 @@ static const char *keep_name(struct rules_run *run, const char *text)
 	if (size >= NAMES_MAX - run->name_bytes)
 		return NULL;
 	copy = rules_copy(&run->names, text, size);
-	if (!copy || ptl_byte_map_put(&run->name_map, text, size + 1, (uint64_t)(uintptr_t)copy))
+	if (!copy || ptl_byte_map_put(&run->name_map, text, size, (uint64_t)(uintptr_t)copy))
 		return NULL;
 	run->name_bytes += size + 1;
+	return copy;
+}
+
+/* A program is known by its path and, behind the zero byte of that, by the word that it was started by. */
+static const char no_program[] = "\0";
+
+static void write_names(struct ptl_bytes *out, const char *path, const char *command_line)
+{
+	ptl_write_bytes(out, path, strlen(path) + 1);
+	ptl_first_word(out, command_line);
+}
+
+/* In the memory of the event at hand; NULL without memory. */
+static const char *copy_names(struct rules_run *run, const char *path, const char *command_line)
+{
+	struct ptl_bytes names = {0};
+	const char *copy = NULL;
+
+	write_names(&names, path, command_line);
+	if (!names.failed)
+		copy = rules_copy(&run->scratch, (const char *)names.data, names.size);
+	ptl_bytes_free(&names);
 	return copy;
 }
 
@@ -265,12 +288,16 @@ static const char *kept_program_of(struct rules_run *run, uint32_t pid)
 {
 	struct rules_program *known = &run->programs[pid % RULES_PROGRAMS];
 	struct ptl_state_process process;
+	struct ptl_bytes names = {0};
 
 	if (known->text && known->pid == pid && known->folded == run->folded)
 		return known->text;
-	if (!ptl_state_find_process(run->state, pid, &process))
-		process.program = NULL;
-	*known = (struct rules_program){pid, run->folded, process.program ? keep_name(run, process.program) : ""};
+	*known = (struct rules_program){pid, run->folded, no_program};
+	if (ptl_state_find_process(run->state, pid, &process)) {
+		write_names(&names, process.program, process.command_line);
+		known->text = names.failed ? NULL : keep_name(run, (const char *)names.data, names.size);
+		ptl_bytes_free(&names);
+	}
 	return known->text;
 }
 
@@ -280,8 +307,8 @@ static const char *program_of(struct rules_run *run, uint32_t pid)
 	const char *program = kept_program_of(run, pid);
 
 	if (program || !ptl_state_find_process(run->state, pid, &process))
-		return program ? program : "";
-	return rules_copy(&run->scratch, process.program, strlen(process.program));
+		return program ? program : no_program;
+	return copy_names(run, process.program, process.command_line);
 }
 
 /* A process event tells itself; a process that was forked runs what its parent does. */
@@ -289,19 +316,19 @@ static const char *program_of_process(struct rules_run *run)
 {
 	struct ptl_process_event data;
 	struct ptl_bytes storage = {0};
-	const char *program = "";
+	const char *program = no_program;
 
 	if (!ptl_process_decode(&run->now.event, &storage, &data)) {
 		run->now.pid = data.process_id;
 		if (data.image_file_name[0])
-			program = rules_copy(&run->scratch, data.image_file_name, strlen(data.image_file_name));
+			program = copy_names(run, data.image_file_name, data.command_line);
 		else
 			program = program_of(run, run->now.event.descriptor.opcode == PTL_OPCODE_START
 							  ? data.parent_id
 							  : data.process_id);
 	}
 	ptl_bytes_free(&storage);
-	return program ? program : "";
+	return program;
 }
 
 static uint32_t pid_of(const struct rules_run *run)
@@ -333,6 +360,13 @@ const char *rules_current_program(struct rules_run *run)
 		now->program = program_of(run, now->pid);
 	}
 	if (!now->program)
-		now->program = "";
+		now->program = no_program;
 	return now->program;
+}
+
+bool rules_current_ran(struct rules_run *run, const char *pattern)
+{
+	const char *path = rules_current_program(run), *word = path + strlen(path) + 1;
+
+	return rules_glob_path(pattern, path) || (*word && rules_glob_path(pattern, word));
 }

@@ -8,6 +8,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/program_name.h"
 #include "relog/rules/glob.h"
 
 /* ---- load -------------------------------------------------------------------------------- */
@@ -220,11 +221,20 @@ int rules_images_unload(struct rules_run *run, const struct rules_action *action
 bool rules_statement_applies(const struct rules_run *run, const struct rules_image *image, uint32_t pid)
 {
 	struct ptl_state_process process;
+	struct ptl_bytes word = {0};
+	bool applies;
 
 	if (!image->process)
 		return image->pid == pid;
-	return ptl_state_find_process(run->state, pid, &process) && process.program && process.program[0] &&
-	       rules_glob_path(image->process, process.program);
+	if (!ptl_state_find_process(run->state, pid, &process) || !process.program[0])
+		return false;
+	applies = rules_glob_path(image->process, process.program);
+	if (!applies && process.command_line[0]) {
+		ptl_first_word(&word, process.command_line);
+		applies = !word.failed && word.size > 1 && rules_glob_path(image->process, (const char *)word.data);
+		ptl_bytes_free(&word);
+	}
+	return applies;
 }
 
 static int no_field(void *context, unsigned index, struct rules_value *value)

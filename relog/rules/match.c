@@ -86,7 +86,7 @@ int rules_match(struct rules_run *run, const struct rules_bound *bound)
 	    !rules_in_ranges(&rule->match[RULES_MATCH_CPU], event->cpu) || !in_time(run, rule))
 		return 0;
 	run->now.bound = bound;
-	if (rule->process && !rules_glob_path(rule->process, rules_current_program(run)))
+	if (rule->process && !rules_current_ran(run, rule->process))
 		return 0;
 	if (rule->image && !matches_image(run, rule->image))
 		return 0;

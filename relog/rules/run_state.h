@@ -148,6 +148,8 @@ void rules_current_changed(struct rules_run *run);
 int rules_current_own(struct rules_run *run, uint8_t **payload);
 /* The program of the process that the event tells of; "" unknown. */
 const char *rules_current_program(struct rules_run *run);
+/* Whether that, or the word that it was started by, is like the pattern. */
+bool rules_current_ran(struct rules_run *run, const char *pattern);
 /* For expressions about the current event. */
 struct rules_scope_of rules_current_scope(struct rules_run *run);
 

@@ -35,7 +35,7 @@ static void numbers(void **state)
 	dump_filter_free(&filter);
 }
 
-/* Spans of a trace that starts at 1000. */
+/* Spans of a trace from 1000 to 5000. */
 static const struct {
 	const char *text;
 	int status;
@@ -50,6 +50,18 @@ static const struct {
 	{"@0..500ns", 0, 0, 1500},
 	{"1ns..1ns", 0, 1001, 1001},
 	{"18446744073709551615ns..", 0, UINT64_MAX, UINT64_MAX},
+	{"-1us..", 0, 4000, UINT64_MAX},
+	{"-3us..-1us", 0, 2000, 4000},
+	{"-0..", 0, 5000, UINT64_MAX},
+	{"..-500ns", 0, 0, 4500},
+	{"500ns..-500ns", 0, 1500, 4500},
+	{"-1h..", 0, 0, UINT64_MAX},
+	{"..-1h", 0, 0, 1},
+	{"@0..@0", 0, 0, 1},
+	{"-..", PTL_MISUSE, 0, 0},
+	{"--1..", PTL_MISUSE, 0, 0},
+	{"-1us..-2us", PTL_MISUSE, 0, 0},
+	{"4us..-1us", PTL_MISUSE, 0, 0},
 	{"", PTL_MISUSE, 0, 0},
 	{"..", PTL_MISUSE, 0, 0},
 	{"5", PTL_MISUSE, 0, 0},
@@ -69,15 +81,30 @@ static void times(void **state)
 		int status = dump_filter_time(&filter, spans[i].text);
 
 		if (status == 0)
-			status = dump_filter_resolve(&filter, &machine);
+			status = dump_filter_resolve(&filter, &machine, 5000);
 		assert_int_equal(status, spans[i].status);
 		if (status < 0)
 			continue;
 		assert_true(filter.first_time == spans[i].first && filter.last_time == spans[i].last);
 		assert_true(dump_filter_wants_time(&filter, spans[i].last));
 		assert_false(dump_filter_wants_time(&filter, 0));
-		assert_int_equal(dump_filter_resolve(&filter, &timeless), PTL_MISUSE);
+		assert_int_equal(dump_filter_resolve(&filter, &timeless, 0), PTL_MISUSE);
 	}
+}
+
+static void last(void **state)
+{
+	const struct ptl_machine machine = {.clock = PTL_CLOCK_MONOTONIC, .start_time = 1000};
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_int_equal(dump_filter_last(&filter, "1us"), 0);
+	assert_int_equal(dump_filter_resolve(&filter, &machine, 5000), 0);
+	assert_true(filter.first_time == 4000 && filter.last_time == UINT64_MAX);
+	/* An end that nobody knows. */
+	assert_int_equal(dump_filter_resolve(&filter, &machine, 0), PTL_MISUSE);
+	assert_int_equal(dump_filter_last(&filter, "-1us"), PTL_MISUSE);
+	assert_int_equal(dump_filter_last(&filter, ""), PTL_MISUSE);
 }
 
 static void no_time(void **state)
@@ -86,7 +113,7 @@ static void no_time(void **state)
 	struct dump_filter filter = {0};
 
 	(void)state;
-	assert_int_equal(dump_filter_resolve(&filter, &timeless), 0);
+	assert_int_equal(dump_filter_resolve(&filter, &timeless, 0), 0);
 	assert_true(dump_filter_wants_time(&filter, 0) && dump_filter_wants_time(&filter, 5));
 }
 
@@ -111,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(times),
+		cmocka_unit_test(last),
 		cmocka_unit_test(no_time),
 		cmocka_unit_test(images),
 	};

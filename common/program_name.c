@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holds patterns against the path of a program and the word that started it. */
+#include "common/program_name.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static bool matches(const char *pattern, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash && slash[1] ? slash + 1 : path;
+
+	return *path && fnmatch(pattern, strchr(pattern, '/') ? path : name, 0) == 0;
+}
+
+void ptl_first_word(struct ptl_bytes *out, const char *command_line)
+{
+	char quote = 0;
+
+	for (const char *at = command_line; *at && (quote || (*at != ' ' && *at != '\t')); at++) {
+		if (*at == quote)
+			quote = 0;
+		else if (!quote && (*at == '\'' || *at == '"'))
+			quote = *at;
+		else if (!quote && *at == '\\' && (at[1] == '\'' || at[1] == '\\' || at[1] == ' '))
+			ptl_write_bytes(out, ++at, 1);
+		else
+			ptl_write_bytes(out, at, 1);
+	}
+	ptl_write_bytes(out, "", 1);
+}
+
+bool ptl_program_matches(const char *pattern, const char *path, const char *command_line)
+{
+	struct ptl_bytes word = {0};
+	bool found = matches(pattern, path);
+
+	if (!found && *command_line) {
+		ptl_first_word(&word, command_line);
+		found = !word.failed && matches(pattern, (const char *)word.data);
+		ptl_bytes_free(&word);
+	}
+	return found;
+}

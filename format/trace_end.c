@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* When a trace ends. */
+#include "format/trace_end.h"
+
+uint64_t ptl_trace_end(const struct ptl_trace *trace)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < ptl_buffer_count(trace); i++) {
+		const struct ptl_buffer *buffer = ptl_buffer_at(trace, i);
+
+		if (buffer->stream.kind == PTL_KIND_EVENTS || buffer->stream.kind == PTL_KIND_PT)
+			end = buffer->last_time > end ? buffer->last_time : end;
+	}
+	return end ? end : ptl_trace_machine(trace)->end_time;
+}
