@@ -4,15 +4,14 @@
 # Sources are found by folder, so a new .c file needs no change here:
 #
 #   common/*.c                      lib/common.a
-#   format/*.c format/*/*.c         lib/libptl.a and lib/libptl.so (with common)
+#   format/*/*.c                    lib/libptl.a and lib/libptl.so (with common)
 #   provider/*.c                    lib/libptl-provider.a and .so (with what provider_needs names)
-#   record/*.c record/qemu/host_*.c lib/record.a     record/main.c  bin/ptl-record
-#   record/qemu/both_*.c            in lib/record.a and in the plugin
-#   record/qemu/ all but host_*.c   lib/ptl/ptl-qemu.so, the plugin that QEMU loads
-#   import/*/*.c                    lib/import.a
-#   relog/*.c relog/*/*.c           lib/relog.a      relog/main.c   bin/ptl-relog
-#   dump/*.c dump/*/*.c             lib/dump.a       dump/main.c    bin/ptl-dump
-#   tests/unit/test_PART_*.c        tests/unit/, one cmocka program each, linked with PART and what is below it
+#   elf/ query/ flow/ import/       lib/elf.a, lib/query.a, lib/flow.a, lib/import.a, with their folders
+#   record/ but qemu/plugin/        lib/record.a     record/main.c  bin/ptl-record
+#   record/qemu/{plugin,shared}/    lib/ptl/ptl-qemu.so, the plugin that QEMU loads
+#   relog/                          lib/relog.a      relog/main.c   bin/ptl-relog
+#   dump/                           lib/dump.a       dump/main.c    bin/ptl-dump
+#   tests/unit/PART/test_*.c        tests/unit/PART/, one cmocka program each, linked with PART and what is below it
 #   tests/fuzz/fuzz_NAME.c          tests/fuzz/, replays tests/fuzz/corpus/NAME/
 #   tests/tools/*.c bench/*.c       tests/, bench/: helper programs
 #   testdata/programs/*.{c,cpp}     programs/, to be traced; lib*.c makes a shared object;
@@ -125,19 +124,23 @@ plugin_libs := -lZydis $(format_libs)
 # ---- sources -----------------------------------------------------------------------------------------
 
 mains       := record/main.c relog/main.c dump/main.c
-common_src  := $(wildcard common/*.c)
-format_src  := $(wildcard format/*.c format/*/*.c)
-provider_src := $(wildcard provider/*.c)
+# The sources of a folder and the folders in it, down to the fourth floor.
+tree         = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
+common_src  := $(call tree,common)
+format_src  := $(call tree,format)
+provider_src := $(call tree,provider)
 # All that programs with providers need of the parts below: no library but libc.
-provider_needs := common/bytes.c common/error.c common/guid_name.c common/utf8.c format/fields.c format/schema_record.c \
-	format/map_record.c
-elf_src     := $(wildcard elf/*.c)
-plugin_src  := $(filter-out record/qemu/host_%,$(wildcard record/qemu/*.c))
-record_src  := $(filter-out $(mains),$(wildcard record/*.c record/qemu/host_*.c record/qemu/both_*.c))
-import_src  := $(wildcard import/*/*.c)
-relog_src   := $(filter-out $(mains),$(wildcard relog/*.c relog/*/*.c))
-dump_src    := $(filter-out $(mains),$(wildcard dump/*.c dump/*/*.c))
-unit_src    := $(wildcard tests/unit/test_*.c)
+provider_needs := common/bytes.c common/error.c common/guid_name.c common/utf8.c format/metadata/fields.c format/metadata/schema_record.c \
+	format/metadata/map_record.c
+elf_src     := $(call tree,elf)
+query_src   := $(call tree,query)
+flow_src    := $(call tree,flow)
+import_src  := $(call tree,import)
+plugin_src  := $(call tree,record/qemu/plugin) $(call tree,record/qemu/shared)
+record_src  := $(filter-out $(mains) record/qemu/plugin/%,$(call tree,record))
+relog_src   := $(filter-out $(mains),$(call tree,relog))
+dump_src    := $(filter-out $(mains),$(call tree,dump))
+unit_src    := $(wildcard tests/unit/*/test_*.c)
 fuzz_src    := $(wildcard tests/fuzz/fuzz_*.c)
 tool_src    := $(wildcard tests/tools/*.c)
 bench_src   := $(wildcard bench/*.c)
@@ -162,6 +165,9 @@ provider_soname := libptl-provider.so.0
 common  := $(O)/lib/common.a
 format  := $(O)/lib/libptl.a
 elf     := $(O)/lib/elf.a
+query   := $(O)/lib/query.a
+flow    := $(O)/lib/flow.a
+import  := $(O)/lib/import.a
 record  := $(O)/lib/record.a
 import  := $(O)/lib/import.a
 relog   := $(O)/lib/relog.a
@@ -229,7 +235,7 @@ $(2).list: FORCE
 $(2): $(call objects,$(1)) $(2).list
 	$$(say) AR $$@
 	@rm -f $$@
-	$$(Q)ar rcs $$@ $$(filter %.o,$$^)
+	$$(Q)ar qcs $$@ $$(filter %.o,$$^)
 endef
 $(eval $(call archive,$(common_src),$(common)))
 $(eval $(call archive,$(format_src) $(common_src),$(format)))
@@ -244,8 +250,11 @@ provider_objects := $(call objects,$(provider_src)) $(patsubst %.c,$(O)/obj/sing
 $(provider): $(provider_objects)
 	$(say) AR $@
 	@mkdir -p $(@D); rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)ar qcs $@ $^
 $(eval $(call archive,$(elf_src),$(elf)))
+$(eval $(call archive,$(query_src),$(query)))
+$(eval $(call archive,$(flow_src),$(flow)))
+$(eval $(call archive,$(import_src),$(import)))
 $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
 $(eval $(call archive,$(import_src),$(import)))
@@ -293,23 +302,25 @@ $(1): $(2)
 endef
 $(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(provider) $(format),$(record_libs)))
 $(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(elf) $(format),$(relog_libs)))
-$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(elf) $(format),$(dump_libs)))
+$(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(flow) $(query) $(elf) $(format),$(dump_libs)))
 
-# A unit test is linked with the part in its name and the parts below, which keeps dependencies pointing
-# down. A name of no part gets everything.
-every_lib := $(record) $(qemu) $(relog) $(import) $(dump) $(elf) $(provider) $(format)
+# A unit test is linked with the part whose folder it is in and the parts below, which keeps dependencies pointing
+# down. A folder of no part gets everything.
+every_lib := $(record) $(qemu) $(relog) $(dump) $(import) $(flow) $(query) $(elf) $(provider) $(format)
 every_ext := $(dump_libs) $(record_libs)
 part_common := $(common)
 part_format := $(format)
 part_elf    := $(elf) $(format)
 part_provider := $(provider) $(format)
-part_record := $(record) $(qemu) $(elf) $(provider) $(format)
+part_query  := $(query) $(elf) $(provider) $(format)
+part_flow   := $(flow) $(query) $(elf) $(provider) $(format)
+part_import := $(import) $(flow) $(query) $(elf) $(provider) $(format)
+part_record := $(record) $(qemu) $(part_import)
 part_qemu   := $(part_record)
-part_import := $(import) $(format)
-part_relog  := $(relog) $(import) $(elf) $(format)
-part_dump   := $(dump) $(elf) $(format)
-part_of      = $(or $(part_$(word 2,$(subst _, ,$(notdir $(1))))),$(every_lib))
-$(foreach t,$(unit),$(eval $(call program,$(t),$(O)/obj/tests/unit/$(notdir $(t)).o \
+part_relog  := $(relog) $(part_import)
+part_dump   := $(dump) $(part_import)
+part_of      = $(or $(part_$(notdir $(patsubst %/,%,$(dir $(1))))),$(every_lib))
+$(foreach t,$(unit),$(eval $(call program,$(t),$(t:$(O)/%=$(O)/obj/%.o) \
 	$(call part_of,$(t)),$(every_ext) -lcmocka)))
 $(foreach t,$(fuzz),$(eval $(call program,$(t),$(O)/obj/tests/fuzz/$(notdir $(t)).o \
 	$(O)/obj/tests/fuzz/replay.o $(every_lib),$(every_ext))))
@@ -377,7 +388,7 @@ unit: unit-programs
 
 # Other programs each time: the first seed is printed, and that of a program that fails.
 RANDOM_SECONDS ?= 60
-random_tests := $(patsubst %,$(O)/tests/unit/test_dump_%,native engine versions lane turns)
+random_tests := $(patsubst %,$(O)/tests/unit/flow/test_%,native engine versions lane turns)
 random: $(random_tests)
 	@first=$${PTL_RANDOM_FIRST:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 		echo "random programs: PTL_RANDOM_FIRST=$$first RANDOM_SECONDS=$(RANDOM_SECONDS)"; \
@@ -460,5 +471,5 @@ clean:
 	$(Q)rm -rf $(O)
 
 -include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
-	$(elf_src) $(import_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
+	$(query_src) $(flow_src) $(import_src) $(elf_src) $(import_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

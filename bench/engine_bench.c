@@ -20,8 +20,8 @@
 #include "bench/bench.h"
 #include "common/error.h"
 #include "common/file.h"
-#include "dump/native/decoder.h"
-#include "dump/segment_packets.h"
+#include "flow/native/decoder.h"
+#include "flow/segment/packets.h"
 #include "tests/unit/random_flow.h"
 
 #define RANGES_MAX 256

@@ -10,9 +10,9 @@
 
 #include "bench/bench.h"
 #include "common/file.h"
-#include "dump/packet_text.h"
-#include "format/pt_decode.h"
-#include "format/pt_encode.h"
+#include "dump/print/packet_text.h"
+#include "format/pt/decode.h"
+#include "format/pt/encode.h"
 
 #define ROUNDS 5
 #define PSB_PERIOD (16u << 10)

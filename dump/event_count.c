@@ -9,8 +9,8 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/guid.h"
-#include "dump/print_table.h"
-#include "dump/print_text.h"
+#include "dump/print/table.h"
+#include "common/text.h"
 
 #define IDENTITY 20u /* bytes: provider, id, version, opcode */
 

@@ -6,8 +6,8 @@
 #include <ptl/reader.h>
 
 #include "common/hash_map.h"
-#include "dump/command.h"
-#include "dump/event_names.h"
+#include "dump/command/command.h"
+#include "dump/print/event_names.h"
 
 struct dump_event_kind {
 	struct ptl_descriptor descriptor; /* of the first one; level and keyword may differ among them */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump: shows what is in a trace file. The table of its commands. */
-#include "dump/program.h"
+#include "dump/command/program.h"
 
 static const struct dump_command *const commands[] = {
 	&dump_command_info,  &dump_command_processes, &dump_command_images, &dump_command_events,

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common/bytes.h"
-#include "format/layout.h"
-#include "format/metadata.h"
+#include "format/container/layout.h"
+#include "format/metadata/metadata.h"
 #include "provider/names.h"
 #include "provider/state.h"
 

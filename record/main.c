@@ -7,9 +7,9 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/options.h"
-#include "record/provider_list.h"
-#include "record/provider_rules.h"
-#include "record/settings.h"
+#include "record/provider/list.h"
+#include "record/provider/rules.h"
+#include "record/session/settings.h"
 #include "record/source.h"
 
 #define PSB_PERIOD_MIN 128u

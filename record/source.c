@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
-#include "record/qemu_tools.h"
+#include "record/qemu/tools.h"
 
 #define INTEL_PT_DEVICE "/sys/bus/event_source/devices/intel_pt"
 

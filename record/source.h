@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "record/settings.h"
+#include "record/session/settings.h"
 
 struct record_source {
 	const char *name;
@@ -36,9 +36,9 @@ const struct record_source *record_source_choose(const struct record_settings *s
 /* One line a source: whether it works, and if not why, and what to do about it. */
 void record_source_list(const struct record_settings *settings, FILE *file);
 
-/* record/session_qemu.c */
+/* record/qemu/session.c */
 int record_qemu_session(const struct record_source *source, const struct record_settings *settings);
-/* record/session_native.c */
+/* record/native/session.c */
 int record_native_session(const struct record_source *source,
 			  const struct record_settings *settings);
 

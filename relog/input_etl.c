@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/message.h"
-#include "format/input_hash.h"
+#include "format/metadata/input_hash.h"
 #include "import/etl/input.h"
 #include "relog/signals.h"
 

@@ -12,8 +12,8 @@
 #include "common/message.h"
 #include "relog/follow.h"
 #include "relog/input_etl.h"
-#include "relog/input_raw.h"
-#include "relog/perf/input.h"
+#include "import/raw/input.h"
+#include "import/perf/input.h"
 
 #define START_SIZE 128
 

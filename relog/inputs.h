@@ -10,7 +10,7 @@
 #include <ptl/relogger.h>
 
 #include "relog/settings.h"
-#include "relog/spool.h"
+#include "import/spool.h"
 
 /* A format that is told by how a file begins, and is made a trace. The table of them is in inputs.c. */
 struct relog_format {

@@ -10,8 +10,8 @@
 #include <ptl/trace.h>
 
 #include "common/bytes.h"
-#include "relog/cut_settings.h"
-#include "relog/redact_rules.h"
+#include "relog/cut/settings.h"
+#include "relog/redact/rules.h"
 #include "elf/image_store.h"
 
 #define RELOG_PT_MAX 4096u /* raw PT inputs */

@@ -18,7 +18,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/message.h"
-#include "format/relogger_internal.h"
+#include "format/relogger/relogger_internal.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
 #include "relog/signals.h"

@@ -2,8 +2,8 @@
 /* The chain of stages. */
 #include "relog/stage.h"
 
-#include "relog/cut.h"
-#include "relog/redact.h"
+#include "relog/cut/cut.h"
+#include "relog/redact/redact.h"
 #include "relog/rules/stage.h"
 
 /* In the order in which events pass them; NULL ends it. */

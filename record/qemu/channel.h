@@ -1,539 +1,99 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shared memory between ptl-record and the QEMU plugin in each traced process. */
+/* The recorder's end of the QEMU channel: draining slots, completing the streams of the dead. */
 
 #ifndef PTL_RECORD_QEMU_CHANNEL_H
 #define PTL_RECORD_QEMU_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <ptl/trace.h>
+#include "record/qemu/shared/channel.h"
 
-/*
- * The recorder makes one sparse memory file, the arena, and starts
- *
- *     qemu-x86_64 -plugin .../ptl-qemu.so,arena=/proc/<pid>/fd/<n>,... -0 <argv0> <path> <args>
- *
- * The plugin maps all of it and closes the descriptor; children made by fork inherit the mapping,
- * programs started by execve open the same path again.
- *
- *     arena   header (PTL_CHANNEL_HEADER_SIZE bytes) | slot 0 | slot 1 | ... | slot slot_count-1
- *     slot    struct ptl_slot (PTL_SLOT_STATE_SIZE bytes) | message, PT ring + slack, truth ring
- *
- * A slot belongs to one traced thread. The thread is the only producer of its rings and the
- * recorder the only consumer. Everything needed to complete the thread's PT stream is in the slot,
- * so nothing is lost when the thread is killed at any instruction: see ptl_channel_finish() in
- * host_channel.h.
- *
- * The recorder must not believe anything it reads here: a traced program can write to the arena.
- * Offsets are checked against the geometry the recorder itself chose, never against the header's
- * copy of it.
- */
-
-#define PTL_CHANNEL_MAGIC 0x314e4843514c5450ull /* "PTLQCHN1" in memory */
-#define PTL_CHANNEL_VERSION 2u
-#define PTL_CHANNEL_HEADER_SIZE 16384u
-#define PTL_SLOT_STATE_SIZE 8192u
-/* The producer may write this many bytes past the end of the PT ring before it copies them to its
- * start. */
-#define PTL_PT_SLACK 4096u
-#define PTL_CHANNEL_PATH_SIZE 4096u
-
-/*
- * The clock the packets show. In both clocks one TSC tick is one nanosecond. These are the values a
- * decoder needs and the recorder states in the machine record; they are constants of the software
- * source.
- */
-#define PTL_QEMU_TSC_HZ 1000000000ull
-#define PTL_QEMU_CPUID_15_EAX 1u /* TSC frequency = ART frequency * EBX / EAX: ART is 25 MHz */
-#define PTL_QEMU_CPUID_15_EBX 40u
-#define PTL_QEMU_NOMINAL_RATIO                                                                     \
-	10u /* the nominal frequency, and CBR's ratio, in units of 100 MHz: a cycle is a ns */
-#define PTL_QEMU_MTC_SHIFT_DEFAULT 6u /* an MTC each 2^6 ART ticks = 2.56 us; libipt's mtc_freq */
-
-/* What the recorder chooses. Written once, before the first process starts. */
-struct ptl_channel_config {
-	uint32_t slot_count; /* 1 to 65536 */
-	uint32_t timing;     /* enum ptl_timing; TSC: in PSB+ and with each TIP.PGE */
-	/*
-	 * PTL_CLOCK_MONOTONIC: in nanoseconds. PTL_CLOCK_VIRTUAL: one nanosecond an executed
-	 * instruction, a Lamport clock between threads.
-	 */
-	uint32_t clock;
-	uint32_t return_compression; /* 0 or 1 */
-	uint32_t truth;              /* 0 or 1: fill the truth rings */
-	uint32_t mtc_shift;          /* 0 to 15 */
-	uint64_t psb_period;         /* bytes from one PSB to the next, at least 64 */
-	uint64_t pt_ring_size;       /* a power of two, at least 64 KiB */
-	uint64_t message_ring_size;  /* a power of two, at least 64 KiB */
-	uint64_t truth_ring_size;    /* a power of two, at least 64 KiB; 0 without truth */
-	uint64_t virtual_start;      /* first time of the virtual clock, ns */
-	uint32_t recorder_pid;
-	uint32_t reserved;
-	uint64_t recorder_start_time; /* field 22 of /proc/<recorder_pid>/stat: tells a recycled pid
-				       */
-	char arena_path[PTL_CHANNEL_PATH_SIZE];  /* how any process opens the arena:
-						    /proc/<pid>/fd/<n> */
-	char plugin_path[PTL_CHANNEL_PATH_SIZE]; /* absolute */
-	char qemu_path[PTL_CHANNEL_PATH_SIZE];   /* absolute */
-};
-
-/* The arena's first bytes. */
-struct ptl_channel_header {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t reserved0;
-	struct ptl_channel_config config;
-
-	/* Written by both sides while tracing; atomics. */
-	uint32_t stop __attribute__((
-		aligned(64)));     /* recorder: 1 = stop tracing, let the programs run on; noticed
-				    * by a thread at its next PSB or system call */
-	uint32_t recorder_waiting; /* recorder: 1 while it sleeps on doorbell */
-	uint32_t doorbell;     /* futex (shared): a producer adds 1 and wakes when there is much to
-				  drain */
-	uint32_t next_process; /* last process number given out; the first process is 1 */
-	uint64_t sequence __attribute__((aligned(64))); /* last message sequence number given out */
-	uint32_t slots_claimed;      /* how many times a slot was claimed, ever */
-	uint32_t untraced_threads;   /* threads that found no free slot and ran untraced: a loss */
-	uint32_t untraced_processes; /* processes whose plugin could not start tracing: a loss */
-	uint32_t slot_high; /* 1 + the highest slot index ever claimed: the recorder need not look
-			       further */
-};
-
-/* A slot's state; atomic. Only the transitions shown exist. */
-enum ptl_slot_status {
-	PTL_SLOT_FREE = 0,
-	PTL_SLOT_CLAIMED =
-		1, /* FREE -> CLAIMED by the producer's compare-and-swap; rings not readable yet */
-	PTL_SLOT_LIVE =
-		2, /* CLAIMED -> LIVE: pid, tid and process are valid, the rings may be drained */
-	PTL_SLOT_ENDED = 3, /* LIVE -> ENDED by the producer: the PT stream is complete, nothing
-			       more will come */
-	/* ENDED -> FREE by the recorder after it drained all. LIVE -> FREE too, after
-	 * ptl_channel_finish(), when the recorder has seen that the thread is dead. CLAIMED -> FREE
-	 * when claimant_pid is dead. */
-};
-
-/* What the last instruction of a block is; part of the encoder's state. */
-enum ptl_block_kind {
-	PTL_BLOCK_LINEAR = 0, /* no branch: the block ended for QEMU's own reasons */
-	PTL_BLOCK_REPEAT = 1, /* a string instruction with a repeat prefix */
-	PTL_BLOCK_COND = 2,   /* conditional branch, including LOOP and JRCXZ */
-	PTL_BLOCK_JUMP = 3,   /* direct near jump */
-	PTL_BLOCK_CALL = 4,   /* direct near call */
-	PTL_BLOCK_JUMP_INDIRECT = 5,
-	PTL_BLOCK_CALL_INDIRECT = 6,
-	PTL_BLOCK_RETURN = 7,  /* near return */
-	PTL_BLOCK_FAR = 8,     /* far transfer within user mode: far jump, call, return, IRET */
-	PTL_BLOCK_SYSCALL = 9, /* SYSCALL, SYSENTER, INT 80h: leaves user mode */
-	PTL_BLOCK_TRAP = 10,   /* INT3, INT1, other INT n: leaves user mode, for a signal */
-	PTL_BLOCK_UNDEFINED =
-		11, /* cannot retire: UD0/1/2, privileged, or bytes that do not decode */
-};
-
-#define PTL_RETURN_STACK_SIZE 64u /* calls that the return stack of Intel PT remembers */
-
-#define PTL_TNT_SHIFT 16u /* of the TNT bits in struct ptl_slot's tnt */
-#define PTL_TNT_TAG 0xffffu
-
-/*
- * A thread's slot. All of it is written by the thread alone, but for the fields marked "recorder:".
- * Ring positions are byte counts since the slot was claimed; they never wrap.
- */
-struct ptl_slot {
-	uint32_t status;       /* enum ptl_slot_status; atomic */
-	uint32_t claimant_pid; /* who claimed it, valid from CLAIMED on */
-	uint32_t pid;
-	uint32_t tid;
-	uint32_t process; /* number of the process in this session, see PTL_MSG_PROCESS_START; never
-			     reused */
-	uint32_t generation; /* counts the claims of this slot */
-
-	/* recorder: how far it has drained; futex word to wake a producer that waits for room. */
-	uint64_t pt_tail __attribute__((aligned(64)));
-	uint64_t message_tail;
-	uint64_t truth_tail;
-	uint32_t room;  /* futex (shared): the recorder adds 1 after advancing a tail and wakes if
-			   producer_waiting */
-	uint32_t reply; /* futex (shared): number of the last request answered, stored after
-			   reply_value; wake it */
-	uint32_t reply_value; /* answer to the request: enum ptl_image_reply */
-
-	uint32_t producer_waiting
-		__attribute__((aligned(64))); /* 1 while the producer sleeps on room */
-	uint32_t request;                     /* number of the last request sent */
-	uint64_t message_head;
-
-	/*
-	 * The encoder. Its first cache line is what every executed block touches. A killed thread
-	 * has executed a prefix of its stores, so they are made in an order from which
-	 * ptl_channel_finish() can tell how far it got:
-	 *
-	 * Entering a block without a packet stores next_ip, tnt, block_ip. The low 16 bits of tnt
-	 * are those of the block's address, so they tell whether tnt belongs to next_ip already.
-	 *
-	 * A step with packets, when they are complete in the ring, stores {commit_head, commit_ip}
-	 * in one 16-byte store, then next_ip, tnt, block_ip, pt_head. If commit_head is above
-	 * pt_head, the thread died in between, and the state is pt_head = commit_head, block_ip =
-	 * commit_ip, and no TNT bits.
-	 */
-	uint64_t tnt __attribute__((
-		aligned(64))); /* bits 63:16: pending TNT bits below a stop bit, oldest highest */
-	uint64_t block_ip; /* first address of the block being executed; 0 = packets are disabled */
-	uint64_t next_ip;
-	uint64_t pt_head;      /* position after the last byte written to the PT ring */
-	uint64_t block;        /* (plugin's pointer) the block being executed */
-	uint64_t instructions; /* virtual clock: executed so far, not counting those of block */
-	uint64_t return_top;   /* pushes less pops of return_stack */
-	uint32_t reserved;
-	uint32_t stop_signal; /* the fatal signal the thread was killed by, if it said so; 0 =
-				 unknown */
-
-	uint64_t commit_head;
-	uint64_t commit_ip;
-
-	uint64_t pt_bias;  /* (plugin's pointer) address of a byte less its position */
-	uint64_t pt_lap;   /* position of the byte at ring offset 0 in the current lap; see below */
-	uint64_t pt_limit; /* position at which the slow path runs: PSB due, room, end of lap */
-	uint64_t last_ip;  /* of IP compression */
-	uint64_t psb_next; /* position at or after which the next PSB is due */
-	uint64_t time;     /* of the last time shown in the stream, ns */
-	uint64_t virtual_offset; /* virtual clock = virtual_offset + instructions */
-	uint64_t epoch;          /* of the process's mappings, at the last PSB */
-	uint64_t ctc;            /* MTC mode: the last CTC shown, in MTC periods */
-	uint64_t cyc_time;       /* CYC mode: the time up to which CYC packets account, ns */
-	uint64_t return_bottom;
-
-	/*
-	 * Truth. {truth_head, truth_mark} are stored at once, after the packets of the step; a mark
-	 * that does not fit the packets tells that the thread died in between.
-	 */
-	uint64_t truth_head __attribute__((aligned(16))); /* words written */
-	uint64_t truth_mark;    /* ptl_truth_mark() when truth_head was stored */
-	uint64_t truth_block;   /* (plugin's pointer) that block, */
-	uint64_t truth_started; /* how many of its instructions have started, */
-	uint32_t truth_number;  /* its number; 0 = no block is being counted */
-	uint32_t truth_count;   /* and how many instructions it has */
-	uint64_t return_stack[PTL_RETURN_STACK_SIZE];
-};
-
-/*
- * The PT ring. The byte at position p is at ring offset p mod size, except that the producer may
- * have written bytes past the ring's end, into the slack, that it has not yet copied to the start:
- * those are positions from pt_lap + size on. pt_head is stored after the bytes below it are
- * written, pt_lap after the copying, so a consumer takes bytes up to min(pt_head, pt_lap + size)
- * and the rest in a moment; ptl_channel_read_pt() does.
- *
- * The truth ring holds 32-bit words. A word below 2^31 is an executed block, by its number (see
- * PTL_MSG_BLOCK), all of whose instructions retired. A word n + 2^31 is followed by a word that
- * holds how many instructions of block n retired, from its first on. A continued repeat instruction
- * is part of its first iteration and is not shown again. A block that was running when the thread
- * was killed is not in the ring; it is completed by ptl_channel_finish().
- *
- * The message ring holds struct ptl_message with their payloads, each starting at a multiple of 8
- * bytes and wrapping at the ring's end anywhere; ptl_channel_read_message() copies one out and
- * checks it.
- */
-#define PTL_TRUTH_PARTIAL 0x80000000u
-
-/* The largest message, header included; a message ring holds at least one. */
-#define PTL_MESSAGE_MAX 65536u
-
-enum ptl_message_type {
-	PTL_MSG_PROCESS_START = 1,
-	PTL_MSG_EXEC = 2,
-	PTL_MSG_EXEC_BYTES = 3,
-	PTL_MSG_EXIT = 4,
-	PTL_MSG_THREAD_START = 5,
-	PTL_MSG_THREAD_END = 6,
-	PTL_MSG_CHILD_STATUS = 7,
-	PTL_MSG_IMAGE_MAP = 8,
-	PTL_MSG_IMAGE_UNMAP = 9,
-	PTL_MSG_IMAGE_PROTECT = 10,
-	PTL_MSG_CODE = 11,
-	PTL_MSG_PSB = 12,
-	PTL_MSG_NOT_FOLLOWED = 13,
-	PTL_MSG_EXEC_FAILED = 14,
-	PTL_MSG_BLOCK = 15,
-	PTL_MSG_NOTE = 16,
-	PTL_MSG_THREAD_NAME = 17,
-};
-
-/*
- * Every message begins with this. `sequence` is a total order over all messages of the session: if
- * one message was sent before another began to be, its number is smaller. `time` is in the trace
- * clock; within one process mapping messages have times that never decrease with sequence.
- */
-struct ptl_message {
-	uint32_t size;  /* header and payload, not the padding to 8 */
-	uint16_t type;  /* enum ptl_message_type */
-	uint16_t flags; /* PTL_MESSAGE_* */
-	uint32_t pid;
-	uint32_t tid;
-	uint64_t time;
-	uint64_t sequence;
-	uint64_t pt_offset; /* pt_head when the message was sent */
-	uint32_t process;
-	uint32_t request; /* nonzero: the thread waits until slot->reply == request */
-};
-
-#define PTL_MESSAGE_TRUNCATED 1u /* a string or list in it did not fit */
-#define PTL_MESSAGE_RUNDOWN 2u   /* recorder's own: states what had begun before it was looked at */
-
-/*
- * Versions of an address space. `epoch` counts the changes of a process's executable mappings and
- * code bytes. Each message that changes them carries the epoch it begins; each PSB carries the
- * epoch its segment (the PT bytes up to the next PSB) decodes under. All messages of an epoch have
- * smaller sequence numbers than any PSB message of that epoch, and: PSB.time >= time of every
- * change with epoch <= PSB.epoch, and PSB.time < time of every change with epoch > PSB.epoch. So
- * looking code up by (process, PSB.time) is exact. A child of fork begins with a copy of the
- * parent's images and goes on counting from the parent's epoch.
- */
-
-enum ptl_process_how {
-	PTL_PROCESS_INITIAL = 0, /* started by the recorder */
-	PTL_PROCESS_FORK =
-		1, /* fork, vfork, clone without CLONE_VM: a copy of the parent's address space */
-};
-
-/* A process begins; its first message. A PTL_MSG_EXEC follows at once if how is
- * PTL_PROCESS_INITIAL. */
-struct ptl_message_process_start {
-	struct ptl_message header; /* header.process is a new number */
-	uint32_t how;              /* enum ptl_process_how */
-	uint32_t parent_pid;
-	uint32_t parent_process; /* its number; 0 = not traced */
-	uint32_t parent_tid;
-	uint64_t epoch; /* the child's epoch, when the mappings are the parent's as at parent_epoch
-			 */
-	uint64_t parent_epoch;
-};
-
-/*
- * The process now runs another program: its images are all gone (no unmap messages are sent), all
- * threads but this one are gone. Followed by PTL_MSG_EXEC_BYTES until `total` bytes are there: path
- * NUL, interpreter script path NUL (empty unless started through #!), cwd NUL, then argv strings
- * each NUL.
- */
-struct ptl_message_exec {
-	struct ptl_message header;
-	uint32_t total;
-	uint32_t argc;
-	uint64_t epoch;
-	uint64_t start_address; /* entry point of the program */
-};
-
-struct ptl_message_exec_bytes {
-	struct ptl_message header;
-	uint32_t offset; /* of bytes in the whole */
-	uint32_t length;
-	/* length bytes follow */
-};
-
-/* The whole process is about to end by exit_group (or the last thread's exit) or by a signal it
- * died of. */
-struct ptl_message_exit {
-	struct ptl_message header;
-	uint32_t status; /* as in waitpid's status: (code & 255) << 8, or a signal number */
-	uint32_t reserved;
-};
-
-struct ptl_message_thread_start {
-	struct ptl_message header; /* sent by every thread but the one of PROCESS_START */
-	uint32_t parent_tid;       /* 0 = unknown */
-	uint32_t reserved;
-};
-
-struct ptl_message_thread_end {
-	struct ptl_message header;
-	uint32_t status; /* argument of exit */
-	uint32_t reserved;
-};
-
-/* The thread's wait call returned the status of a child. */
-struct ptl_message_child_status {
-	struct ptl_message header;
-	uint32_t child_pid;
-	uint32_t status; /* as waitpid's */
-};
-
-enum ptl_image_flag {
-	PTL_IMAGE_ANONYMOUS = 1u, /* no file: code arrives as PTL_MSG_CODE */
-	PTL_IMAGE_DELETED = 2u,   /* its file has no name any more (memfd included) */
-	PTL_IMAGE_WRITABLE =
-		4u, /* is, or was since it was mapped, writable: bytes may differ from the file's */
-	PTL_IMAGE_FOUND =
-		8u, /* not seen being mapped: found when code in it was first translated */
-	PTL_IMAGE_MAIN = 16u,        /* of the program's own file */
-	PTL_IMAGE_INTERPRETER = 32u, /* of the ELF interpreter (dynamic linker) */
-	PTL_IMAGE_SHARED = 64u,      /* MAP_SHARED */
-	PTL_IMAGE_VDSO = 128u,       /* made by QEMU or the kernel: vdso, vsyscall page */
-};
-
-/*
- * An executable mapping. If header.request is set, the plugin waits: does the recorder have, or
- * will it surely read, the bytes of exactly this file (device, inode; it can be opened through
- * /proc/<pid>/map_files or its path)? Without a PTL_IMAGE_REPLY_HAVE the plugin sends the pages as
- * they are executed. A mapping over an older one replaces it where they overlap: no unmap is sent
- * for that.
- */
-struct ptl_message_image {
-	struct ptl_message header;
-	uint64_t base;
+/* One arena as the recorder holds it. */
+struct ptl_channel {
+	struct ptl_channel_config
+		config; /* the recorder's own copy: geometry is taken from here alone */
+	struct ptl_channel_header *header;
+	uint8_t *base;
 	uint64_t size;
-	uint64_t file_offset;
-	uint64_t device; /* makedev() form, as st_dev */
-	uint64_t inode;
-	uint64_t epoch;
-	uint32_t protection; /* PROT_* */
-	uint32_t flags;      /* enum ptl_image_flag */
-	uint32_t path_length;
-	uint32_t reserved;
-	/* path_length bytes follow, no NUL; empty for anonymous memory */
-};
-
-enum ptl_image_reply {
-	PTL_IMAGE_REPLY_NONE = 0,
-	PTL_IMAGE_REPLY_HAVE = 1,        /* the file's bytes are, or will be, in the trace */
-	PTL_IMAGE_REPLY_DO_NOT_SEND = 2, /* code bytes are not wanted (--embed none) */
-};
-
-/* [base, base + size) is no longer executable memory. */
-struct ptl_message_unmap {
-	struct ptl_message header;
-	uint64_t base;
-	uint64_t size;
-	uint64_t epoch;
-};
-
-/* The protection of [base, base + size), in which images lie, changed but it is still executable.
- */
-struct ptl_message_protect {
-	struct ptl_message header;
-	uint64_t base;
-	uint64_t size;
-	uint64_t epoch;
-	uint32_t protection;
-	uint32_t reserved;
+	int fd;
 };
 
 /*
- * Bytes of executable memory as they are executed from this epoch on; at most a page, within one.
- * They overlay what was sent before for these addresses since the last map or unmap there. Bytes
- * that no block of this epoch had executed yet are sent without a new epoch: header.time is then
- * that of the epoch's beginning, so that the segments already begun find them.
+ * Makes and maps an arena. Of `config` the fields recorder_pid, recorder_start_time and arena_path
+ * are filled in here; the rest is the caller's and is checked. The descriptor is close-on-exec and
+ * stays open until ptl_channel_destroy(). Returns 0 or a negative errno (-EINVAL: a value out of
+ * its stated range).
  */
-struct ptl_message_code {
-	struct ptl_message header;
-	uint64_t base;
-	uint64_t epoch;
-	uint32_t length;
-	uint32_t reserved;
-	/* length bytes follow */
-};
+int ptl_channel_create(struct ptl_channel *channel, const struct ptl_channel_config *config);
 
-/* A PSB at header.pt_offset. Sent just before the bytes: if the thread is killed in between, they
- * are not there. */
-struct ptl_message_psb {
-	struct ptl_message header; /* header.time: the time the PSB+'s TSC shows, or would */
-	uint64_t epoch;
-	uint64_t ip; /* of the FUP in PSB+; 0 if packets are disabled there */
-};
+/* Unmaps and closes. Tells producers to stop first. */
+void ptl_channel_destroy(struct ptl_channel *channel);
 
-enum ptl_not_followed_cause {
-	PTL_NOT_FOLLOWED_FORMAT = 1, /* not an x86-64 ELF file */
-	PTL_NOT_FOLLOWED_ARENA =
-		2, /* this process may not open the arena (changed user, other mount space) */
-	PTL_NOT_FOLLOWED_UNREADABLE = 3, /* executable but not readable: QEMU cannot load it */
-};
+/* Slot `index` < config.slot_count. */
+struct ptl_slot *ptl_channel_slot(const struct ptl_channel *channel, uint32_t index);
+
+/* Slots from this index on were never claimed; at most config.slot_count whatever the header says.
+ */
+uint32_t ptl_channel_slot_high(const struct ptl_channel *channel);
 
 /*
- * The thread is about to execve a program that will run untraced. PTL_MSG_EXEC_FAILED takes it
- * back. The program's strings are those of PTL_MSG_EXEC_BYTES, cut if they are too long.
+ * The oldest bytes in the PT ring that have not been consumed and lie in one piece: stores their
+ * address and returns their number, 0 if there are none. Stream position of the first:
+ * slot->pt_tail. Never more than the ring holds, whatever the slot says. Bytes stay valid until
+ * consumed. ptl_channel_consume_pt() frees n of them and wakes the producer if it waits.
  */
-struct ptl_message_not_followed {
-	struct ptl_message header;
-	uint32_t cause; /* enum ptl_not_followed_cause */
-	uint32_t length;
-	/* length bytes follow */
-};
+size_t ptl_channel_read_pt(const struct ptl_channel *channel, struct ptl_slot *slot,
+			   const uint8_t **bytes);
+void ptl_channel_consume_pt(const struct ptl_channel *channel, struct ptl_slot *slot, size_t n);
 
-/* The longest name of a thread, as the kernel has it. */
-#define PTL_THREAD_NAME_MAX 15u
-
-/* A thread of this process, not always the sender, has this name now. */
-struct ptl_message_thread_name {
-	struct ptl_message header;
-	uint32_t named_tid;
-	uint32_t length;
-	/* length bytes follow, no NUL */
-};
-
-/* A line for the user or the trace's log. */
-struct ptl_message_note {
-	struct ptl_message header;
-	uint32_t severity; /* 0 information, 1 warning */
-	uint32_t length;
-	/* length bytes follow, no NUL */
-};
+/* The same for the truth ring; n counts 32-bit words. */
+size_t ptl_channel_read_truth(const struct ptl_channel *channel, struct ptl_slot *slot,
+			      const uint32_t **words);
+void ptl_channel_consume_truth(const struct ptl_channel *channel, struct ptl_slot *slot, size_t n);
 
 /*
- * Truth only: defines block `number` of this program (numbers are not reused in it, the thread that
- * defines one may be another than the one that executes it, and the definition's sequence is
- * smaller than any that follows its first use). After fork the child knows its parent's blocks;
- * after PTL_MSG_EXEC there are none.
+ * Copies the oldest message into buffer (PTL_MESSAGE_MAX bytes, aligned to 8) and consumes it.
+ * Returns its size; 0 if there is none; -EPROTO if the ring holds no message: its content was
+ * damaged, all of it is then discarded. The size is at least that of the type's struct plus the
+ * bytes its length fields state; types that are not known are returned as they are, checked as
+ * struct ptl_message only.
  */
-struct ptl_message_block {
-	struct ptl_message header;
-	uint32_t number;
-	uint32_t count;
-	/* count 64-bit instruction addresses follow */
-};
+int ptl_channel_read_message(const struct ptl_channel *channel, struct ptl_slot *slot,
+			     void *buffer);
 
-_Static_assert(sizeof(struct ptl_channel_header) <= PTL_CHANNEL_HEADER_SIZE,
-	       "the header fits its pages");
-_Static_assert(sizeof(struct ptl_slot) <= PTL_SLOT_STATE_SIZE, "the slot's state fits its pages");
+/* Bytes waiting in all three rings. */
+uint64_t ptl_channel_pending(const struct ptl_channel *channel, const struct ptl_slot *slot);
 
-/* Tells one state of a thread's packets from the next. */
-static inline uint64_t ptl_truth_mark(uint64_t pt_head, uint64_t tnt)
-{
-	return pt_head * 0x9e3779b97f4a7c15ull ^ tnt;
-}
+/* Answers the slot's request and wakes the thread. */
+void ptl_channel_reply(struct ptl_slot *slot, uint32_t request, uint32_t value);
 
-/* Where things are; all offsets are in bytes and multiples of the page size. */
+/*
+ * Sleeps until a producer rings the doorbell or the time has passed. `seen` is the value of
+ * header->doorbell the caller read before it last looked at the rings, so that no ring is missed.
+ */
+void ptl_channel_wait(struct ptl_channel *channel, uint32_t seen, unsigned milliseconds);
 
-static inline uint64_t ptl_channel_slot_size(const struct ptl_channel_config *config)
-{
-	return PTL_SLOT_STATE_SIZE + config->message_ring_size + config->pt_ring_size +
-	       PTL_PT_SLACK + config->truth_ring_size;
-}
+/*
+ * For a slot in state LIVE whose thread is dead (the caller has made sure: the process is gone, or
+ * the thread is): completes its PT stream and truth: copies what lay in the slack, flushes pending
+ * TNT bits, and, if packets were enabled, writes FUP at the start of the block it was last seen to
+ * enter and TIP.PGD: of that block nothing is taken to have been executed. (A thread that dies of
+ * its own fault, or of a signal QEMU sees, has completed its stream itself, exactly.) Needs room in
+ * the rings: consume all of PT and truth first; returns -EAGAIN if there is not enough, 0 when
+ * done, and the slot is then ENDED with its last bytes to be read. -EPROTO: the state is damaged,
+ * nothing was written.
+ */
+int ptl_channel_finish(const struct ptl_channel *channel, struct ptl_slot *slot);
 
-static inline uint64_t ptl_channel_arena_size(const struct ptl_channel_config *config)
-{
-	return PTL_CHANNEL_HEADER_SIZE + config->slot_count * ptl_channel_slot_size(config);
-}
+/* Makes a drained, ENDED slot free for the next thread. */
+void ptl_channel_free_slot(const struct ptl_channel *channel, struct ptl_slot *slot);
 
-static inline uint64_t ptl_channel_slot_offset(const struct ptl_channel_config *config,
-					       uint32_t index)
-{
-	return PTL_CHANNEL_HEADER_SIZE + index * ptl_channel_slot_size(config);
-}
-
-/* Offsets within a slot. */
-static inline uint64_t ptl_slot_message_ring(void)
-{
-	return PTL_SLOT_STATE_SIZE;
-}
-
-static inline uint64_t ptl_slot_pt_ring(const struct ptl_channel_config *config)
-{
-	return ptl_slot_message_ring() + config->message_ring_size;
-}
-
-static inline uint64_t ptl_slot_truth_ring(const struct ptl_channel_config *config)
-{
-	return ptl_slot_pt_ring(config) + config->pt_ring_size + PTL_PT_SLACK;
-}
+/*
+ * Tells all producers to stop tracing. Each completes its stream at its next PSB or system call;
+ * until then there are bytes to be drained. Their programs run on.
+ */
+void ptl_channel_stop(struct ptl_channel *channel);
 
 #endif

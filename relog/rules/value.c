@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "format/utf16.h"
+#include "common/utf16.h"
 
 const char *rules_value_name(const struct rules_value *value)
 {

@@ -15,8 +15,8 @@
 
 #include "common/bytes.h"
 #include "common/message.h"
-#include "record/machine.h"
-#include "record/qemu_source.h"
+#include "record/capture/machine.h"
+#include "record/qemu/source.h"
 
 #define RING 65536u
 #define FLAG_ENDED 1u

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/bytes.h"
-#include "dump/event_where.h"
-#include "dump/print_payload.h"
-#include "dump/print_text.h"
+#include "dump/analysis/event_where.h"
+#include "dump/print/payload.h"
+#include "common/text.h"
 
 #define FIELDS_MAX 16
 

@@ -10,7 +10,7 @@
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
-#include "dump/stats_view.h"
+#include "flow/view/stats.h"
 
 /*
  * The input: a byte of flags, 16 bits size of an image's code, 16 bits size of a code event's

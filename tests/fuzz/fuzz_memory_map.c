@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "relog/memory_map.h"
+#include "import/raw/memory_map.h"
 
 #define MEMORY_SIZE 0x100000u
 

@@ -8,7 +8,7 @@
 #include <ptl/reader.h>
 
 #include "common/file.h"
-#include "relog/perf/input.h"
+#include "import/perf/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -19,8 +19,8 @@
 
 #include "common/bytes.h"
 #include "common/message.h"
-#include "record/machine.h"
-#include "record/providers_state.h"
+#include "record/capture/machine.h"
+#include "record/provider/providers_state.h"
 
 #define RING 4096u
 #define PID 0x7fffffffu

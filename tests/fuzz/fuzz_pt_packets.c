@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump/packet_text.h"
-#include "format/pt_fields.h"
-#include "format/pt_packet.h"
+#include "dump/print/packet_text.h"
+#include "format/pt/fields.h"
+#include "format/pt/packet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relog/redact_text.h"
+#include "relog/redact/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

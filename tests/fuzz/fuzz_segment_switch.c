@@ -13,8 +13,8 @@
 #include <ptl/writer.h>
 
 #include "common/error.h"
-#include "dump/segment_replay.h"
-#include "dump/segment_switch.h"
+#include "flow/segment/replay.h"
+#include "flow/segment/switch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

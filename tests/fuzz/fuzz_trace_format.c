@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relog/perf/trace_format.h"
-#include "relog/perf/tracing.h"
+#include "import/perf/trace_format.h"
+#include "import/perf/tracing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

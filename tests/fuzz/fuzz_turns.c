@@ -14,7 +14,7 @@
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
-#include "dump/stats_view.h"
+#include "flow/view/stats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
-#include "format/layout.h"
+#include "format/container/layout.h"
 
 /*
  * Makes the checksums of the buffer at data right, as far as it is there. Returns its size, or 0.

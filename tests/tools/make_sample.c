@@ -15,7 +15,7 @@
 #include "common/file.h"
 #include "common/guid.h"
 #include "common/options.h"
-#include "format/utf16.h"
+#include "common/utf16.h"
 
 /*
  *     make_sample TEXT OUT.ptl

@@ -7,8 +7,8 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "dump/disassembly.h"
-#include "dump/view.h"
+#include "flow/code/disassembly.h"
+#include "flow/view/view.h"
 
 /*
  *     print_instructions TRACE.ptl [FIRST LAST]     times of the trace's clock

@@ -8,10 +8,10 @@
 #include <strings.h>
 
 #include "common/bytes.h"
-#include "dump/packet_text.h"
-#include "format/pt_fields.h"
-#include "format/pt_last_ip.h"
-#include "format/pt_packet.h"
+#include "dump/print/packet_text.h"
+#include "format/pt/fields.h"
+#include "format/pt/last_ip.h"
+#include "format/pt/packet.h"
 
 /*
  *     pt_assemble [-o FILE] TEXT...
@@ -21,7 +21,7 @@
  *
  *     # comment                    to the end of any line
  *     main = 0x1000                gives a name to a value
- *     psb                          a packet, as dump/packet_text.h has it
+ *     psb                          a packet, as dump/print/packet_text.h has it
  *     tip main+4                   values are numbers and names, joined with + and -
  *     tnt tt.n                     dots divide branches for the eye; more than six make a TNT-64
  *     ptw 0x2a                     a payload may stand alone

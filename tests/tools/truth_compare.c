@@ -9,9 +9,9 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/hash_map.h"
-#include "dump/address_log.h"
-#include "dump/view.h"
-#include "record/truth.h"
+#include "flow/view/address_log.h"
+#include "flow/view/view.h"
+#include "record/capture/truth.h"
 
 #define CONTEXT 12 /* addresses shown before and behind a difference */
 #define READ_WORDS 65536

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "dump/view.h"
+#include "flow/view/view.h"
 #include "tests/unit/dump_trace.h"
 
 struct seen {

@@ -3,8 +3,8 @@
  * What the container's unit tests share: a file in memory, a small trace in it, and all that can be
  * read of it.
  */
-#ifndef PTL_TESTS_FORMAT_SAMPLE_H
-#define PTL_TESTS_FORMAT_SAMPLE_H
+#ifndef PTL_TESTS_UNIT_FORMAT_SAMPLE_H
+#define PTL_TESTS_UNIT_FORMAT_SAMPLE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
 #ifndef PTL_TESTS_UNIT_PT_RANDOM_H
 #define PTL_TESTS_UNIT_PT_RANDOM_H
 
-#include "format/pt_fields.h"
-#include "format/pt_packet.h"
+#include "format/pt/fields.h"
+#include "format/pt/packet.h"
 
 /* xorshift64*: a seed gives one sequence everywhere. */
 struct pt_random {

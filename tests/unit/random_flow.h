@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "dump/flow.h"
-#include "format/pt_encode.h"
-#include "format/pt_last_ip.h"
+#include "flow/engine/flow.h"
+#include "format/pt/encode.h"
+#include "format/pt/last_ip.h"
 #include "tests/unit/pt_random.h"
 
 #define RANDOM_FLOW_BLOCKS 400

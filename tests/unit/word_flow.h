@@ -3,8 +3,8 @@
 #ifndef PTL_TESTS_UNIT_WORD_FLOW_H
 #define PTL_TESTS_UNIT_WORD_FLOW_H
 
-#include "dump/native/decoder.h"
-#include "dump/segment_packets.h"
+#include "flow/native/decoder.h"
+#include "flow/segment/packets.h"
 
 /* Blocks, events and marks in order, as one number. */
 struct word_sum {

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text made piece by piece in memory. No printf on the way of numbers and addresses: flow is long. */
+#include "common/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/count_text.h"
+#include "common/utf8.h"
+
+#define DIGITS_MAX 20 /* of a 64-bit number */
+
+void dump_text_add(struct ptl_bytes *text, const char *words)
+{
+	ptl_write_bytes(text, words, strlen(words));
+}
+
+void dump_text_format(struct ptl_bytes *text, const char *format, ...)
+{
+	char words[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(words, sizeof(words), format, arguments);
+	va_end(arguments);
+	dump_text_add(text, words);
+}
+
+/* Drives the terminal, or what a reader sees: controls, line separators, marks that turn the direction. */
+static bool is_control(uint32_t character)
+{
+	return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
+	       (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+}
+
+/* Bytes at text that may be shown as they are: a character's, or 0. */
+static size_t plain_length(const uint8_t *text, size_t size)
+{
+	uint32_t character;
+	const size_t length = ptl_utf8_read(text, size, &character);
+
+	return length && !is_control(character) ? length : 0;
+}
+
+void dump_text_safe_n(struct ptl_bytes *text, const void *words, size_t size)
+{
+	const uint8_t *bytes = words;
+	size_t plain = 0;
+
+	for (size_t at = 0; at < size;) {
+		size_t length = bytes[at] >= 0x20 && bytes[at] < 0x7f;
+
+		if (!length)
+			length = plain_length(bytes + at, size - at);
+		if (!length) {
+			ptl_write_bytes(text, bytes + plain, at - plain);
+			dump_text_format(text, "\\x%02x", bytes[at]);
+			plain = at + 1;
+		}
+		at += length ? length : 1;
+	}
+	if (size)
+		ptl_write_bytes(text, bytes + plain, size - plain);
+}
+
+void dump_text_safe(struct ptl_bytes *text, const char *words)
+{
+	dump_text_safe_n(text, words, strlen(words));
+}
+
+static bool needs_quotes(const uint8_t *bytes, size_t size)
+{
+	static const char special[] = " \"\\=,[]{}";
+	size_t length;
+
+	for (size_t at = 0; at < size; at += length) {
+		length = plain_length(bytes + at, size - at);
+		if (!length || memchr(special, bytes[at], sizeof(special) - 1))
+			return true;
+	}
+	return !size;
+}
+
+void dump_text_quoted(struct ptl_bytes *text, const void *words, size_t size)
+{
+	static const char letters[] = "\nn\tt\rr\"\"\\\\";
+	const uint8_t *bytes = words;
+
+	if (!needs_quotes(bytes, size)) {
+		ptl_write_bytes(text, bytes, size);
+		return;
+	}
+	dump_text_add(text, "\"");
+	for (size_t at = 0; at < size;) {
+		size_t length = plain_length(bytes + at, size - at);
+		const char *letter = NULL;
+
+		for (size_t i = 0; i < sizeof(letters) - 1 && !letter; i += 2)
+			letter = (uint8_t)letters[i] == bytes[at] ? &letters[i + 1] : NULL;
+		length = length ? length : 1;
+		if (letter)
+			dump_text_format(text, "\\%c", *letter);
+		else
+			dump_text_safe_n(text, bytes + at, length);
+		at += length;
+	}
+	dump_text_add(text, "\"");
+}
+
+/* Digits end at end; returns where they start. */
+static char *hex_before(char *end, uint64_t value)
+{
+	do {
+		*--end = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	return end;
+}
+
+static char *decimal_before(char *end, uint64_t value)
+{
+	do {
+		*--end = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	return end;
+}
+
+static void add_right(struct ptl_bytes *text, const char *from, const char *end, size_t width)
+{
+	const size_t length = (size_t)(end - from);
+	const size_t blanks = length < width ? width - length : 0;
+	uint8_t *p = ptl_bytes_grow(text, blanks + length);
+
+	if (!p)
+		return;
+	memset(p, ' ', blanks);
+	memcpy(p + blanks, from, length);
+}
+
+void dump_text_hex_right(struct ptl_bytes *text, uint64_t value, size_t width)
+{
+	char digits[DIGITS_MAX];
+
+	add_right(text, hex_before(digits + DIGITS_MAX, value), digits + DIGITS_MAX, width);
+}
+
+void dump_text_hex(struct ptl_bytes *text, uint64_t value)
+{
+	dump_text_hex_right(text, value, 0);
+}
+
+void dump_text_hex_bytes(struct ptl_bytes *text, const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		const char digits[] = {"0123456789abcdef"[bytes[i] >> 4],
+				       "0123456789abcdef"[bytes[i] & 15]};
+
+		ptl_write_bytes(text, digits, sizeof(digits));
+	}
+}
+
+void dump_text_decimal_right(struct ptl_bytes *text, uint64_t value, size_t width)
+{
+	char digits[DIGITS_MAX];
+
+	add_right(text, decimal_before(digits + DIGITS_MAX, value), digits + DIGITS_MAX, width);
+}
+
+void dump_text_decimal(struct ptl_bytes *text, uint64_t value)
+{
+	dump_text_decimal_right(text, value, 0);
+}
+
+void dump_text_count(struct ptl_bytes *text, uint64_t value)
+{
+	char digits[PTL_COUNT_TEXT];
+
+	dump_text_add(text, ptl_count_text(value, digits));
+}
+
+size_t dump_text_width(const void *words, size_t size)
+{
+	const uint8_t *bytes = words;
+	size_t width = 0;
+
+	/* Bytes that continue a character take no place of their own. */
+	for (size_t i = 0; i < size; i++)
+		width += (bytes[i] & 0xc0) != 0x80;
+	return width;
+}
+
+void dump_text_pad(struct ptl_bytes *text, size_t start, size_t width)
+{
+	const size_t length = text->size > start ? dump_text_width(text->data + start, text->size - start) : 0;
+
+	if (length < width) {
+		uint8_t *p = ptl_bytes_grow(text, width - length);
+
+		if (p)
+			memset(p, ' ', width - length);
+	}
+}
+
+void dump_text_size(struct ptl_bytes *text, uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes / 1024;
+	size_t i = 0;
+
+	if (bytes < 1024) {
+		dump_text_format(text, "%" PRIu64 " B", bytes);
+		return;
+	}
+	/* 1023.95 would be shown as 1024.0. */
+	while (value >= 1023.95 && i + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		i++;
+	}
+	dump_text_format(text, "%.1f %s", value, units[i]);
+}
+
+void dump_text_duration(struct ptl_bytes *text, uint64_t nanoseconds)
+{
+	static const struct {
+		double unit;
+		const char *name;
+	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const double value = (double)nanoseconds / units[i].unit;
+
+		if (value < 1)
+			continue;
+		dump_text_format(text, "%.*f %s", value < 10 ? 3 : value < 100 ? 2 : 1, value,
+				 units[i].name);
+		return;
+	}
+	dump_text_format(text, "%" PRIu64 " ns", nanoseconds);
+}
+
+void dump_text_share(struct ptl_bytes *text, uint64_t numerator, uint64_t denominator)
+{
+	double percent;
+
+	if (!denominator) {
+		dump_text_add(text, "-");
+		return;
+	}
+	percent = 100.0 * (double)numerator / (double)denominator;
+	if (numerator < denominator && percent > 99.99)
+		percent = 99.99;
+	if (numerator && percent < 0.01)
+		percent = 0.01;
+	dump_text_format(text, numerator == denominator ? "%.0f %%" : "%.2f %%", percent);
+}
+
+void dump_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds)
+{
+	int64_t seconds = nanoseconds / 1000000000, rest = nanoseconds % 1000000000;
+	char words[64];
+	time_t when;
+	struct tm parts;
+
+	if (rest < 0) {
+		rest += 1000000000;
+		seconds--;
+	}
+	when = (time_t)seconds;
+	if (!gmtime_r(&when, &parts) ||
+	    !strftime(words, sizeof(words), "%Y-%m-%d %H:%M:%S", &parts)) {
+		dump_text_format(text, "%" PRId64 " ns", nanoseconds);
+		return;
+	}
+	dump_text_format(text, "%s.%09" PRId64 " UTC", words, rest);
+}
+
+static void add_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start, size_t width)
+{
+	char words[DIGITS_MAX + 3], *const end = words + sizeof(words), *p = end;
+	const bool before = time < start;
+	uint64_t value = before ? start - time : time - start;
+
+	for (int i = 0; i < 6; i++) {
+		*--p = (char)('0' + value % 10);
+		value /= 10;
+	}
+	*--p = '.';
+	p = decimal_before(p, value);
+	if (before)
+		*--p = '-';
+	add_right(text, p, end, width);
+}
+
+void dump_text_time(struct ptl_bytes *text, uint64_t time, uint64_t start)
+{
+	static const char none[] = "-";
+
+	if (time)
+		add_milliseconds(text, time, start, DUMP_TIME_WIDTH);
+	else
+		add_right(text, none, none + 1, DUMP_TIME_WIDTH);
+}
+
+void dump_text_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start)
+{
+	add_milliseconds(text, time, start, 0);
+}
+
+const char *dump_text_string(struct ptl_bytes *text)
+{
+	if (!ptl_bytes_grow(text, 1))
+		return "";
+	text->data[--text->size] = 0;
+	return (const char *)text->data;
+}
+
+void dump_text_write(const struct ptl_bytes *text, FILE *out)
+{
+	if (text->size)
+		fwrite_unlocked(text->data, 1, text->size, out);
+}
+
+const char *dump_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs two engines over every segment on all workers, and compares what they say. */
+#include "dump/analysis/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/thread_pool.h"
+#include "flow/engine/segment_flow.h"
+
+/* All that an engine said of a segment: what is bound to addresses in order, and the rest in order. */
+struct record {
+	struct ptl_verify_item *items[2];
+	size_t count[2];
+	size_t capacity[2];
+	/* Items before the first gap that is no overflow, and the gap: beyond, engines may differ. SIZE_MAX: no gap. */
+	size_t comparable[2];
+};
+
+struct worker {
+	struct ptl_flow_source sources[2];
+	struct record records[2];
+};
+
+struct outcome {
+	bool done;
+	bool differs;
+	bool gap;
+	uint64_t blocks, instructions, events;
+	uint64_t packets_end;
+	struct ptl_verify_side sides[2];
+};
+
+struct run {
+	struct ptl_trace *trace;
+	const struct ptl_view_options *options;
+	const struct ptl_engine_class *const *engines;
+	struct ptl_code *code;
+	struct ptl_segment_list list;
+	struct worker *workers;
+	struct outcome **outcomes; /* by segment, while between work and finish */
+	struct ptl_verify *verify;
+	uint64_t done;
+};
+
+static int add(struct record *record, unsigned list, const struct ptl_verify_item *item)
+{
+	if (record->count[list] == record->capacity[list]) {
+		size_t capacity = record->capacity[list] ? 2 * record->capacity[list] : 1024;
+		struct ptl_verify_item *items = realloc(record->items[list], capacity * sizeof(*items));
+
+		if (!items)
+			return ptl_fail_memory("flow of a segment", capacity * sizeof(*items));
+		record->items[list] = items;
+		record->capacity[list] = capacity;
+	}
+	record->items[list][record->count[list]++] = *item;
+	return 0;
+}
+
+static int add_block(struct record *record, const struct ptl_block *block)
+{
+	struct ptl_verify_item item = {
+		.kind = block->branch,
+		.mode = block->mode,
+		.instructions = block->instructions,
+		.ip = block->ip,
+		.last_ip = block->last_ip,
+		.code_size = block->lengths[block->instructions - 1],
+	};
+
+	memcpy(item.code, block->code + (block->last_ip - block->ip), item.code_size);
+	return add(record, 0, &item);
+}
+
+static int add_event(struct record *record, const struct ptl_flow_event *event)
+{
+	struct ptl_verify_item item = {
+		.is_event = true,
+		.kind = event->kind,
+		/* Whether packets resume where they stopped is a hint of the engine's. */
+		.flags = event->kind == PTL_FLOW_GAP ? event->cause : event->flags & ~PTL_EVENT_RESUMED,
+		/* libipt 2.0 does not tell the interrupt flag. */
+		.type = event->kind == PTL_FLOW_EXEC_MODE ? 0 : event->type,
+		.ip = event->kind == PTL_FLOW_GAP ? 0 : event->from,
+		.last_ip = event->kind == PTL_FLOW_GAP ? 0 : event->to,
+		.value = event->value,
+	};
+
+	int status = add(record, ptl_event_splits(event->kind) ? 0 : 1, &item);
+
+	if (!status && event->kind == PTL_FLOW_GAP && event->cause != PTL_GAP_OVERFLOW &&
+	    record->comparable[0] == SIZE_MAX)
+		for (unsigned list = 0; list < 2; list++)
+			record->comparable[list] = record->count[list];
+	return status;
+}
+
+static int take(void *context, const struct ptl_batch *batch)
+{
+	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	int status = 0;
+
+	while (!status && ptl_batch_next(&cursor))
+		status = cursor.block ? add_block(context, cursor.block) : add_event(context, cursor.event);
+	return status;
+}
+
+static bool same(const struct ptl_verify_item *a, const struct ptl_verify_item *b)
+{
+	return a->is_event == b->is_event && a->kind == b->kind && a->mode == b->mode && a->flags == b->flags &&
+	       a->instructions == b->instructions && a->ip == b->ip && a->last_ip == b->last_ip &&
+	       a->value == b->value && a->type == b->type;
+}
+
+/* The first item of the list that is not the same in both; SIZE_MAX: there is none. */
+static size_t first_difference(const struct record records[2], unsigned list)
+{
+	size_t counts[2], i = 0;
+
+	for (unsigned side = 0; side < 2; side++) {
+		counts[side] = records[side].count[list];
+		if (records[side].comparable[list] < counts[side])
+			counts[side] = records[side].comparable[list];
+	}
+	while (i < counts[0] && i < counts[1])
+		if (same(&records[0].items[list][i], &records[1].items[list][i]))
+			i++;
+		else
+			return i;
+	/* Events that are bound to nothing may come before a gap or behind it. */
+	if (list == 1 && records[0].comparable[list] != SIZE_MAX)
+		return SIZE_MAX;
+	return counts[0] == counts[1] ? SIZE_MAX : i;
+}
+
+static void show_side(const struct record *record, unsigned list, size_t at, struct ptl_verify_side *side)
+{
+	size_t first = at > PTL_VERIFY_BEFORE ? at - PTL_VERIFY_BEFORE : 0;
+	size_t end = at + PTL_VERIFY_AFTER;
+
+	if (end > record->count[list])
+		end = record->count[list];
+	side->count = end - first;
+	side->at = at - first;
+	/* A list that nothing was added to has no memory. */
+	if (side->count)
+		memcpy(side->items, record->items[list] + first, side->count * sizeof(side->items[0]));
+}
+
+static int decode(struct run *run, struct worker *worker, const struct ptl_segment *segment)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct ptl_flow_source *source = &worker->sources[i];
+		const struct ptl_flow_sink sink = {take, &worker->records[i]};
+		int status = 0;
+
+		worker->records[i].count[0] = worker->records[i].count[1] = 0;
+		worker->records[i].comparable[0] = worker->records[i].comparable[1] = SIZE_MAX;
+		if (!source->engine)
+			status = ptl_flow_source_open(source, run->trace, run->code, run->engines[i]);
+		if (!status)
+			status = ptl_flow_produce(source, segment, &sink);
+		if (status < 0)
+			return ptl_fail_in(status, "engine %s", run->engines[i]->name);
+	}
+	return 0;
+}
+
+/*
+ * The fewest bytes of the segment that show a difference, by halving: what is cut off has no next segment, so
+ * both engines end their flow where packets end.
+ */
+static int find_packets(struct run *run, struct worker *worker, const struct ptl_segment *segment, uint64_t *end)
+{
+	uint64_t low = segment->skip, high = segment->size;
+
+	while (high - low > 1) {
+		struct ptl_segment part = *segment;
+		int status;
+
+		part.size = low + (high - low) / 2;
+		part.has_next = part.ends_disabled = false;
+		status = decode(run, worker, &part);
+		if (status < 0)
+			return status;
+		if (first_difference(worker->records, 0) == SIZE_MAX &&
+		    first_difference(worker->records, 1) == SIZE_MAX)
+			low = part.size;
+		else
+			high = part.size;
+	}
+	*end = segment->offset + high;
+	return 0;
+}
+
+static void count(const struct record *record, struct outcome *outcome)
+{
+	size_t end = record->comparable[0] < record->count[0] ? record->comparable[0] : record->count[0];
+
+	outcome->gap = record->comparable[0] != SIZE_MAX;
+	for (size_t i = 0; i < end; i++) {
+		outcome->blocks += !record->items[0][i].is_event;
+		outcome->instructions += record->items[0][i].instructions;
+	}
+	outcome->events = end + record->count[1] - outcome->blocks;
+}
+
+static int work(void *context, unsigned index, size_t job)
+{
+	struct run *run = context;
+	struct worker *worker = &run->workers[index];
+	const struct ptl_segment *segment = &run->list.segments[job];
+	struct outcome *outcome = calloc(1, sizeof(*outcome));
+	int status;
+
+	if (!outcome)
+		return ptl_fail_memory("comparison", sizeof(*outcome));
+	run->outcomes[job] = outcome;
+	status = decode(run, worker, segment);
+	if (status < 0)
+		return status;
+	count(&worker->records[0], outcome);
+	for (unsigned list = 0; list < 2 && !outcome->differs; list++) {
+		size_t at = first_difference(worker->records, list);
+
+		if (at == SIZE_MAX)
+			continue;
+		outcome->differs = true;
+		for (unsigned i = 0; i < 2; i++)
+			show_side(&worker->records[i], list, at, &outcome->sides[i]);
+		return find_packets(run, worker, segment, &outcome->packets_end);
+	}
+	return 0;
+}
+
+static int finish(void *context, size_t job)
+{
+	struct run *run = context;
+	struct outcome *outcome = run->outcomes[job];
+	struct ptl_verify *verify = run->verify;
+
+	run->done += run->list.segments[job].size - run->list.segments[job].skip;
+	if (run->options->progress)
+		run->options->progress(run->options->progress_context, run->done, run->list.bytes);
+	if (outcome->differs) {
+		verify->differs = true;
+		verify->segment = run->list.segments[job];
+		verify->packets_end = outcome->packets_end;
+		memcpy(verify->sides, outcome->sides, sizeof(verify->sides));
+	} else {
+		verify->segments++;
+		verify->gaps += outcome->gap;
+		verify->blocks += outcome->blocks;
+		verify->instructions += outcome->instructions;
+		verify->events += outcome->events;
+	}
+	run->outcomes[job] = NULL;
+	free(outcome);
+	/* What comes later does not matter any more. */
+	return verify->differs ? ptl_fail(PTL_CANCELLED, "the engines differ") : 0;
+}
+
+static void clean_up(struct run *run, unsigned threads)
+{
+	for (size_t i = 0; run->outcomes && i < run->list.count; i++)
+		free(run->outcomes[i]);
+	free(run->outcomes);
+	for (unsigned i = 0; run->workers && i < threads; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			ptl_flow_source_close(&run->workers[i].sources[k]);
+			free(run->workers[i].records[k].items[0]);
+			free(run->workers[i].records[k].items[1]);
+		}
+	free(run->workers);
+	ptl_code_close(run->code);
+	ptl_segments_free(&run->list);
+}
+
+int ptl_verify_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
+		   const struct ptl_view_options *options, const struct ptl_engine_class *const engines[2],
+		   struct ptl_verify *verify)
+{
+	struct run run = {.trace = trace, .options = options, .engines = engines, .verify = verify};
+	unsigned threads = options->threads ? options->threads : ptl_cpu_count();
+	int status = ptl_segments_list(trace, timeline, &options->selection, &run.list);
+
+	*verify = (struct ptl_verify){0};
+	if (!status) {
+		const struct ptl_pipeline pipeline = {
+			.count = run.list.count,
+			.threads = threads,
+			.context = &run,
+			.work = work,
+			.finish = finish,
+		};
+
+		run.workers = calloc(threads, sizeof(*run.workers));
+		run.outcomes = calloc(run.list.count + 1, sizeof(*run.outcomes));
+		if (!run.workers || !run.outcomes)
+			status = ptl_fail_memory("comparison", run.list.count * sizeof(*run.outcomes));
+		if (!status)
+			status = ptl_code_open(trace, timeline, threads, NULL, &run.code);
+		if (!status)
+			status = ptl_pipeline_run(&pipeline);
+	}
+	clean_up(&run, threads);
+	return status == PTL_CANCELLED && verify->differs ? 0 : status;
+}

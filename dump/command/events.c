@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump events: the events of all providers in order of time, each with its fields. */
+#include <inttypes.h>
+#include <locale.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "common/message.h"
+#include "dump/command/command.h"
+#include "dump/event_count.h"
+#include "dump/analysis/event_filter.h"
+#include "dump/print/event.h"
+#include "common/text.h"
+#include "dump/command/session.h"
+
+#define CHECK_EVERY 1024
+
+struct events_options {
+	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_event_filter filter;
+	bool verbose;
+	bool count;
+};
+
+struct events {
+	struct dump_session *session;
+	struct events_options *options;
+	struct dump_event_printer printer;
+	struct dump_event_count count;
+	uint64_t seen;
+	uint64_t shown;
+};
+
+/* ---- options ------------------------------------------------------------------------------------- */
+
+static int take_provider(void *target, const char *argument)
+{
+	return dump_event_patterns_add(&((struct events_options *)target)->filter.providers, argument, true);
+}
+
+static int take_event(void *target, const char *argument)
+{
+	return dump_event_patterns_add(&((struct events_options *)target)->filter.events, argument, false);
+}
+
+static int take_task(void *target, const char *argument)
+{
+	return dump_event_patterns_add(&((struct events_options *)target)->filter.tasks, argument, false);
+}
+
+static int take_opcode(void *target, const char *argument)
+{
+	return dump_event_patterns_add(&((struct events_options *)target)->filter.opcodes, argument, false);
+}
+
+static int take_keyword(void *target, const char *argument)
+{
+	return dump_event_patterns_add(&((struct events_options *)target)->filter.keywords, argument, false);
+}
+
+static int take_level(void *target, const char *argument)
+{
+	return dump_event_filter_level(&((struct events_options *)target)->filter, argument);
+}
+
+static int take_activity(void *target, const char *argument)
+{
+	struct events_options *options = target;
+	struct ptl_guid guid;
+
+	if (!ptl_guid_parse(argument, &guid))
+		return ptl_fail(PTL_MISUSE, "'%s' is no GUID such as 9e814aad-3204-11d2-9a82-006008a86939", argument);
+	return dump_activities_ask(&options->filter.activities, &guid);
+}
+
+static int take_related(void *target, const char *argument)
+{
+	(void)argument;
+	((struct events_options *)target)->filter.related = true;
+	return 0;
+}
+
+static int take_where(void *target, const char *argument)
+{
+	return dump_where_add(&((struct events_options *)target)->filter.where, argument);
+}
+
+static int take_verbose(void *target, const char *argument)
+{
+	(void)argument;
+	((struct events_options *)target)->verbose = true;
+	return 0;
+}
+
+static int take_count(void *target, const char *argument)
+{
+	(void)argument;
+	((struct events_options *)target)->count = true;
+	return 0;
+}
+
+static const struct ptl_option own_options[] = {
+	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
+	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.",
+	 take_provider},
+	{"provider", 'P', "GLOB", NULL, take_provider},
+	{"event", 'e', "GLOB",
+	 "Only those with such a name (\"Image/*\", \"*/Start\") or this id.", take_event},
+	{"level", 0, "LEVEL",
+	 "Only those as severe as LEVEL or more: critical, error, warning, informational, verbose or a "
+	 "number. Level 0 always is, except of providers without levels, such as the kernel.",
+	 take_level},
+	{"keyword", 'k', "BITS|GLOB",
+	 "Only those with any of these bits in their keyword, or with a keyword that their provider "
+	 "calls so.",
+	 take_keyword},
+	{"task", 0, "GLOB", "Only those of such a task, or of this number.", take_task},
+	{"opcode", 0, "GLOB", "Only those with such an opcode (\"Start\"), or of this number.",
+	 take_opcode},
+	{"activity", 'a', "GUID", "Only those of this activity, or that name it as the related one.",
+	 take_activity},
+	{"related", 0, NULL,
+	 "With --activity: of all activities that are joined with it by events that name one as the "
+	 "other's related one.",
+	 take_related},
+	{"where", 'w', "CONDITION",
+	 "Only those whose fields are so: 'UserName == \"Zoe\" && Count > 3'. Comparisons: == != < <= > "
+	 ">=, ~ (glob pattern), & (has one of the bits). Several options have to hold together.",
+	 take_where},
+	{"", 0, NULL, "What to show:"},
+	{"verbose", 'v', NULL,
+	 "Id, version, level, keywords, channel, task, opcode, tags of the event and of its fields, and extended "
+	 "items too.",
+	 take_verbose},
+	{"count", 0, NULL,
+	 "How many there are of each kind instead: a row for each provider, id, version and opcode.", take_count},
+	{NULL},
+};
+
+static int check(const struct dump_options *shared)
+{
+	const struct events_options *options = (const struct events_options *)shared;
+
+	if (options->filter.related && !options->filter.activities.asked)
+		return ptl_fail(PTL_MISUSE, "--related needs --activity");
+	return 0;
+}
+
+static void free_options(struct dump_options *shared)
+{
+	dump_event_filter_free(&((struct events_options *)shared)->filter);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------ */
+
+static int take(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct events *events = context;
+	const struct dump_filter *shared = &events->options->shared.filter;
+	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	int status = 0;
+
+	if (++events->seen % CHECK_EVERY == 0)
+		status = dump_output_check(events->session);
+	if (status < 0)
+		return status;
+	if (!dump_filter_wants_thread(shared, event->pid, event->tid) || !ptl_id_set_has(&shared->cpus, event->cpu) ||
+	    !dump_event_filter_wants(&events->options->filter, events->printer.values, event, schema))
+		return 0;
+	events->shown++;
+	if (events->options->count)
+		return dump_event_count_add(&events->count, event, schema);
+	return events->options->shared.json ? dump_event_json(&events->printer, event, schema) :
+					      dump_event_text(&events->printer, event, schema);
+}
+
+static int join(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct events *events = context;
+
+	(void)trace;
+	return dump_activities_join(&events->options->filter.activities, event);
+}
+
+/* ---- nothing was shown --------------------------------------------------------------------------- */
+
+static bool has_field(const struct ptl_trace *trace, const char *path)
+{
+	const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+
+	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
+		const struct ptl_schema *schema = ptl_schema_at(trace, i);
+
+		for (size_t k = 0; k < schema->field_count; k++)
+			if (strcmp(schema->fields[k].name, name) == 0)
+				return true;
+	}
+	return false;
+}
+
+static void check_fields(const struct events *events)
+{
+	const struct dump_where *where = &events->options->filter.where;
+
+	for (size_t i = 0; dump_where_field(where, i); i++)
+		if (!has_field(events->session->trace, dump_where_field(where, i)))
+			ptl_message_note("no event of this trace has a field called %s", dump_where_field(where, i));
+}
+
+/* Patterns that no event was like, though others may have been. */
+static void check_patterns(const struct events *events)
+{
+	const struct dump_event_filter *filter = &events->options->filter;
+
+	for (size_t i = 0; i < filter->providers.count; i++)
+		if (!filter->providers.list[i].matched)
+			ptl_message_note("--provider: no event is of a provider like '%s'", filter->providers.list[i].text);
+	for (size_t i = 0; i < filter->keywords.count; i++) {
+		const struct dump_event_pattern *pattern = &filter->keywords.list[i];
+
+		if (pattern->has_number && !(pattern->number & filter->keyword_bits))
+			ptl_message_note("--keyword: no event has any of the bits %s in its keyword", pattern->text);
+		else if (!pattern->has_number && !pattern->matched)
+			ptl_message_note("--keyword: no provider of an event has a keyword like '%s'", pattern->text);
+	}
+}
+
+/* A name that nothing has is a mistake that an empty list would hide. */
+static void check_names(const struct events *events)
+{
+	const struct dump_event_filter *filter = &events->options->filter;
+	const size_t count = ptl_schema_count(events->session->trace);
+	struct ptl_bytes names = {0};
+	const char *last = "";
+
+	check_patterns(events);
+	if (events->shown)
+		return;
+	check_fields(events);
+	if (filter->without_level) {
+		ptl_message_note("--level: %" PRIu64 " events that fit otherwise have no level: their providers give none",
+				 filter->without_level);
+		return;
+	}
+	if (!filter->providers.count && !filter->events.count)
+		return;
+	for (size_t i = 0; i < count && names.size < 400; i++) {
+		const struct ptl_schema *schema = ptl_schema_at(events->session->trace, i);
+		const char *name = filter->events.count ? schema->event_name : schema->provider_name;
+
+		if (strcmp(name, last) != 0)
+			dump_text_format(&names, "%s%s", names.size ? ", " : "", name);
+		last = name;
+	}
+	ptl_message_note("no event is like that; this trace can explain: %s",
+			 names.size ? dump_text_string(&names) : "no events");
+	ptl_bytes_free(&names);
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+static int show(struct events *events)
+{
+	struct ptl_trace *trace = events->session->trace;
+	const struct dump_filter *filter = &events->options->shared.filter;
+	const struct ptl_event_filter times = {
+		.first_time = filter->first_time,
+		.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
+	};
+	const struct ptl_callbacks callbacks = {.event = take}, joining = {.event = join};
+	int status = 0;
+
+	/* What joins activities may lie anywhere in the trace. */
+	if (events->options->filter.related)
+		status = ptl_process(trace, NULL, &joining, events);
+	if (status == 0)
+		status = ptl_process(trace, &times, &callbacks, events);
+	if (status == 0 && events->options->count && events->shown)
+		status = dump_event_count_print(&events->count, events->session, events->printer.values->names);
+	if (status == 0)
+		check_names(events);
+	return status;
+}
+
+/* Patterns are held against UTF-8, whatever the user's language is. */
+static int show_in_utf8(struct events *events)
+{
+	const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	const locale_t before = locale ? uselocale(locale) : (locale_t)0;
+	const int status = show(events);
+
+	if (locale) {
+		uselocale(before);
+		freelocale(locale);
+	}
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	struct dump_names names = {0};
+	struct dump_values values = {
+		.start_time = ptl_trace_machine(session->trace)->start_time,
+		.names = &names,
+	};
+	struct events events = {
+		.session = session,
+		.options = (struct events_options *)session->options,
+		.printer = {.session = session, .values = &values},
+	};
+	struct ptl_timeline *timeline;
+	int status = dump_session_timeline(session, &timeline);
+
+	if (status < 0)
+		return status;
+	events.printer.timeline = timeline;
+	events.printer.verbose = events.options->verbose;
+	status = dump_names_load(&names, session->trace);
+	if (status == 0)
+		status = show_in_utf8(&events);
+	dump_event_printer_free(&events.printer);
+	dump_event_count_free(&events.count);
+	ptl_bytes_free(&values.scratch);
+	dump_names_free(&names);
+	ptl_timeline_free(timeline);
+	return status;
+}
+
+const struct dump_command dump_command_events = {
+	.name = "events",
+	.summary = "the events of all providers, in order of time",
+	.details = "Lists events in order of time: when, what, whose, what its author says about it, and its "
+		   "fields.",
+	.examples = "ptl-dump events --event 'Process/*' build.ptl\n"
+		    "ptl-dump events -p Kernel --pid 4711 --time ..10ms build.ptl\n"
+		    "ptl-dump events -w 'UserName == \"Zoe\" && Count > 3' --level warning app.ptl\n"
+		    "ptl-dump events --count build.ptl\n"
+		    "ptl-dump events --json build.ptl | jq -r '.fields.FileName // empty'",
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
+	.options = own_options,
+	.options_size = sizeof(struct events_options),
+	.check = check,
+	.run = run,
+	.free_options = free_options,
+};

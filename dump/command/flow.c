@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump flow: what threads executed, in order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/thread_pool.h"
+#include "dump/print/flow_view.h"
+#include "dump/command/session.h"
+
+struct flow_options {
+	struct dump_options shared; /* first: see dump/command/command.h */
+	enum dump_flow_level level;
+	bool merge;
+	bool source;
+	bool bounds;
+};
+
+static const char *const level_names[] = {
+	[DUMP_FLOW_BLOCK] = "block",
+	[DUMP_FLOW_INSN] = "insn",
+	[DUMP_FLOW_BRANCH] = "branch",
+	NULL,
+};
+
+static int take_level(void *target, const char *argument)
+{
+	struct flow_options *options = target;
+	unsigned level = 0;
+
+	while (strcmp(level_names[level], argument) != 0)
+		level++;
+	options->level = (enum dump_flow_level)level;
+	return 0;
+}
+
+static int take_merge(void *target, const char *argument)
+{
+	struct flow_options *options = target;
+
+	(void)argument;
+	options->merge = true;
+	return 0;
+}
+
+static int take_source(void *target, const char *argument)
+{
+	struct flow_options *options = target;
+
+	(void)argument;
+	options->source = true;
+	return 0;
+}
+
+static int take_bounds(void *target, const char *argument)
+{
+	struct flow_options *options = target;
+
+	(void)argument;
+	options->bounds = true;
+	return 0;
+}
+
+static const struct ptl_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"level", 'l', "LEVEL", "One line for each block (default), instruction or taken branch.",
+	 take_level, level_names},
+	{"merge", 'm', NULL, "All threads in one order of time, not one after the other.",
+	 take_merge},
+	{"source", 's', NULL,
+	 "Adds source lines, from debug information in the trace or in files on disk that have the "
+	 "right build id.",
+	 take_source},
+	{"bounds", 0, NULL,
+	 "Adds to each time between which times the code was executed, as far as timing packets tell. The "
+	 "native engine only.",
+	 take_bounds},
+	{NULL},
+};
+
+static void report_sources(struct dump_sources *sources)
+{
+	size_t asked, found;
+
+	if (!sources)
+		return;
+	dump_sources_counts(sources, &asked, &found);
+	if (asked && !found) {
+		ptl_message_warning("no source lines: neither the trace nor this machine has debug "
+				    "information for any of the %zu images that ran", asked);
+		ptl_message_hint("compile with -g, and record with ptl-record --embed debug");
+	}
+}
+
+/*
+ * Threads where the user names no number. Lines that are made ahead wait in memory: up to 4 segments for each
+ * thread, and thousands of bytes of text for each byte of packets. A few threads are faster than any output.
+ */
+static unsigned default_threads(enum dump_flow_level level)
+{
+	const unsigned most = level == DUMP_FLOW_INSN ? 4 : 16, cpus = ptl_cpu_count();
+
+	return cpus < most ? cpus : most;
+}
+
+static int show_flow(struct dump_session *session, struct dump_flow_print *print,
+		     const bool *images_wanted)
+{
+	const struct flow_options *options = (const struct flow_options *)session->options;
+	struct ptl_view_options view_options = dump_session_view_options(session);
+	struct dump_flow_run run = {
+		.session = session,
+		.print = print,
+		.format = options->shared.json ? &dump_flow_json : &dump_flow_text,
+		.images_wanted = images_wanted,
+	};
+	int status = dump_symbols_open(session->trace, print->timeline,
+				       !options->shared.no_demangle, &print->symbols);
+
+	if (status == 0 && options->source)
+		status = dump_sources_open(session->trace, print->timeline, &print->sources);
+	view_options.by_time = options->merge;
+	if (!view_options.threads)
+		view_options.threads = default_threads(options->level);
+	if (status == 0)
+		status = dump_flow_view_run(&run, &view_options);
+	ptl_progress_end();
+	if (status == 0)
+		report_sources(print->sources);
+	if (status == 0 && !run.shown)
+		dump_session_note_no_flow(session);
+	if (print->symbols && dump_symbols_unreadable(print->symbols))
+		ptl_message_warning("%zu symbol tables could not be read: names are missing",
+				    dump_symbols_unreadable(print->symbols));
+	dump_sources_close(print->sources);
+	dump_symbols_close(print->symbols);
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	const struct flow_options *options = (const struct flow_options *)session->options;
+	struct dump_flow_print print = {
+		.start_time = ptl_trace_machine(session->trace)->start_time,
+		.level = options->level,
+		.merged = options->merge,
+		.bounds = options->bounds,
+		.dim = dump_dim(session),
+		.red = dump_red(session),
+		.bold = dump_bold(session),
+		.plain = dump_plain(session),
+	};
+	struct ptl_timeline *timeline = NULL;
+	bool *wanted = NULL;
+	int status;
+
+	/* libipt tells the time of a block, but not which packets it lies between. */
+	if (options->bounds && options->shared.engine && options->shared.engine != &ptl_engine_native)
+		return ptl_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
+				options->shared.engine->name);
+	status = dump_session_timeline(session, &timeline);
+	if (status < 0)
+		return status;
+	print.timeline = timeline;
+	status = dump_session_images(session, timeline, &wanted);
+	if (status == 0)
+		status = show_flow(session, &print, wanted);
+	free(wanted);
+	ptl_timeline_free(timeline);
+	return status;
+}
+
+static const char examples[] =
+	"ptl-dump flow --pid 4711 build.ptl             blocks of one process\n"
+	"ptl-dump flow -l insn --time 10ms..10.1ms a.ptl\n"
+	"ptl-dump flow -l branch --image 'libz.so*' a.ptl\n"
+	"ptl-dump flow --merge --source a.ptl | less\n"
+	"ptl-dump flow --json a.ptl | jq -r 'select(.type==\"gap\")'";
+
+const struct dump_command dump_command_flow = {
+	.name = "flow",
+	.summary = "what each thread executed, in order",
+	.details = "Shows what each thread executed, in order, with symbols. Stretches that are "
+		   "missing are shown in their place with the cause.",
+	.examples = examples,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE |
+		 DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.options = own_options,
+	.options_size = sizeof(struct flow_options),
+	.run = run,
+};

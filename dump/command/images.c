@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump images: what was mapped where in which process, and when. */
+#include "dump/command/images.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "dump/print/status.h"
+#include "dump/print/table.h"
+#include "common/text.h"
+#include "dump/command/session.h"
+
+#define BUILD_ID_SHOWN 8 /* bytes in the table; all of them in JSON */
+
+struct images_options {
+	struct dump_options shared; /* first: see dump/command/command.h */
+	bool unmapped;
+};
+
+struct images {
+	struct dump_session *session;
+	const struct ptl_timeline *timeline;
+	const struct image_output *output;
+	struct dump_table table;
+};
+
+struct image_output {
+	void (*image)(struct images *images, const struct ptl_timeline_process *process,
+		      const struct ptl_timeline_image *image);
+	int (*end)(struct images *images);
+};
+
+static int take_unmapped(void *target, const char *argument)
+{
+	struct images_options *options = target;
+
+	(void)argument;
+	options->unmapped = true;
+	return 0;
+}
+
+static int check(const struct dump_options *shared)
+{
+	const struct images_options *options = (const struct images_options *)shared;
+
+	if (options->unmapped && shared->filter.image_count)
+		return ptl_fail(PTL_MISUSE, "--unmapped shows what lies in no image: it does not go "
+					    "with --image");
+	return 0;
+}
+
+static const struct ptl_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"unmapped", 'u', NULL,
+	 "Executed addresses that no image covers instead, those that cost most first. This decodes "
+	 "the trace.",
+	 take_unmapped},
+	{NULL},
+};
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static const struct dump_column columns[] = {
+	{"PID", true}, {"BASE", true}, {"SIZE", true}, {"OFFSET", true}, {"PROT", false},
+	{"LOADED ms", true}, {"UNLOADED ms", true}, {"STORED", false}, {"BUILD ID", false},
+	{"PATH", false},
+};
+
+/* Code that is not in the trace is looked for in the file that was mapped. */
+static bool code_stored(const struct images *images, const struct ptl_image_event *data)
+{
+	return data->has_code && ptl_blob_find(images->session->trace, data->code);
+}
+
+/* Places without code stand side by side only where images overlap: so many are looked at, for hostile files. */
+#define PLACES_MAX 64
+
+/* Whether there is code that was captured as it ran: of memory that no file holds, or that was written to. As of its end. */
+static bool code_captured(const struct images *images, const struct ptl_timeline_image *image)
+{
+	const uint64_t last = image->data.base + image->data.size - 1;
+	const uint64_t time = image->end > image->start ? image->end - 1 : image->start;
+	struct ptl_place place = {.last = image->data.base - 1};
+
+	for (unsigned i = 0; i < PLACES_MAX && (!i || place.last < last); i++)
+		if (ptl_timeline_find(images->timeline, image->process, time, place.last + 1, &place) &&
+		    place.has_code && place.code_event)
+			return true;
+	return false;
+}
+
+/* What of the image is in the file. */
+static void stored_cell(struct images *images, const struct ptl_timeline_image *image)
+{
+	const struct ptl_image_event *data = &image->data;
+	struct dump_table *table = &images->table;
+	const bool stored = code_stored(images, data), code = stored || code_captured(images, image);
+
+	if (code)
+		dump_text_add(&table->text, stored ? "code" : "captured");
+	if (data->has_symbols)
+		dump_text_add(&table->text, code ? "+symbols" : "symbols");
+	if (data->has_debug)
+		dump_text_add(&table->text, code || data->has_symbols ? "+debug" : "debug");
+	if (!table->text.size)
+		dump_text_add(&table->text, "nothing");
+	dump_cell_text(table, code ? DUMP_STYLE_PLAIN : DUMP_STYLE_RED);
+}
+
+static void text_image(struct images *images, const struct ptl_timeline_process *process,
+		       const struct ptl_timeline_image *image)
+{
+	const uint64_t start_time = ptl_trace_machine(images->session->trace)->start_time;
+	const struct ptl_image_event *data = &image->data;
+	struct dump_table *table = &images->table;
+	char room[4];
+
+	dump_cell_format(table, DUMP_STYLE_BOLD, "%" PRIu32, process->pid);
+	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, data->base);
+	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, data->size);
+	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, data->file_offset);
+	dump_cell(table, DUMP_STYLE_PLAIN, dump_protection(data->protection, room));
+	dump_cell_time(table, image->rundown ? 0 : image->start, start_time, "before");
+	dump_cell_time(table, image->end == PTL_TIME_END ? 0 : image->end, start_time, "-");
+	stored_cell(images, image);
+	if (data->build_id_size)
+		dump_text_hex_bytes(&table->text, data->build_id,
+				    data->build_id_size < BUILD_ID_SHOWN ? data->build_id_size
+									 : BUILD_ID_SHOWN);
+	else
+		dump_text_add(&table->text, "-");
+	dump_cell_text(table, DUMP_STYLE_DIM);
+	dump_cell(table, DUMP_STYLE_PLAIN, data->file_name);
+}
+
+static int text_end(struct images *images)
+{
+	return dump_table_print(&images->table, images->session);
+}
+
+static const struct image_output text_output = {text_image, text_end};
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void json_bytes(struct ptl_json *json, const char *key, const uint8_t *bytes, size_t size)
+{
+	struct ptl_bytes text = {0};
+
+	dump_text_hex_bytes(&text, bytes, size);
+	if (size)
+		ptl_json_string(json, key, dump_text_string(&text));
+	else
+		ptl_json_null(json, key);
+	ptl_bytes_free(&text);
+}
+
+static void json_image(struct images *images, const struct ptl_timeline_process *process,
+		       const struct ptl_timeline_image *image)
+{
+	struct ptl_json *json = &images->session->json_out;
+	const struct ptl_image_event *data = &image->data;
+	char room[4];
+
+	ptl_json_object(json, NULL);
+	ptl_json_u64(json, "pid", process->pid);
+	ptl_json_string(json, "process", process->name);
+	ptl_json_hex(json, "base", data->base);
+	ptl_json_u64(json, "size", data->size);
+	ptl_json_u64(json, "file_offset", data->file_offset);
+	ptl_json_hex(json, "default_base", data->default_base);
+	ptl_json_string(json, "protection", dump_protection(data->protection, room));
+	ptl_json_string(json, "path", data->file_name);
+	json_bytes(json, "build_id", data->build_id, data->build_id_size);
+	dump_json_time(images->session, "loaded", image->rundown ? 0 : image->start);
+	dump_json_time(images->session, "unloaded", image->end == PTL_TIME_END ? 0 : image->end);
+	ptl_json_bool(json, "inherited", image->inherited);
+	json_bytes(json, "code", data->code, data->has_code ? PTL_HASH_SIZE : 0);
+	ptl_json_bool(json, "code_stored", code_stored(images, data));
+	ptl_json_bool(json, "code_captured", code_captured(images, image));
+	json_bytes(json, "symbols", data->symbols, data->has_symbols ? PTL_HASH_SIZE : 0);
+	json_bytes(json, "debug", data->debug, data->has_debug ? PTL_HASH_SIZE : 0);
+	ptl_json_object_end(json);
+	ptl_json_line(json);
+}
+
+static int json_end(struct images *images)
+{
+	(void)images;
+	return 0;
+}
+
+static const struct image_output json_output = {json_image, json_end};
+
+/* ---- the list ------------------------------------------------------------------------------------ */
+
+static bool is_wanted(const struct images *images, const struct ptl_timeline_process *process,
+		      const struct ptl_timeline_image *image)
+{
+	const struct dump_filter *filter = &images->session->options->filter;
+
+	return ptl_id_set_has(&filter->pids, process->pid) && image->start <= filter->last_time &&
+	       image->end >= filter->first_time &&
+	       dump_filter_wants_image(filter, image->data.file_name);
+}
+
+static int show_images(struct images *images)
+{
+	const size_t count = ptl_timeline_process_count(images->timeline);
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_timeline_process *process =
+			ptl_timeline_process(images->timeline, i);
+
+		for (size_t k = 0; k < process->image_count; k++) {
+			const struct ptl_timeline_image *image =
+				ptl_timeline_image(images->timeline, process->images[k]);
+
+			if (!is_wanted(images, process, image))
+				continue;
+			images->output->image(images, process, image);
+			any = true;
+		}
+	}
+	if (!any)
+		dump_session_note_nothing(images->session, "images", ptl_timeline_image_count(images->timeline) > 0);
+	return images->output->end(images);
+}
+
+static int run(struct dump_session *session)
+{
+	const struct images_options *options = (const struct images_options *)session->options;
+	struct images images = {
+		.session = session,
+		.output = session->options->json ? &json_output : &text_output,
+		.table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
+	};
+	struct ptl_timeline *timeline;
+	int status = dump_session_timeline(session, &timeline);
+
+	if (status < 0)
+		return status;
+	images.timeline = timeline;
+	status = options->unmapped ? dump_images_unmapped(session, timeline) : show_images(&images);
+	ptl_timeline_free(timeline);
+	return status;
+}
+
+const struct dump_command dump_command_images = {
+	.name = "images",
+	.summary = "the code that each process had mapped, and when",
+	.details = "Lists the images (mappings of code) of each process over time: where they lie, "
+		   "what file they are of, and what of them is stored in the trace.",
+	.examples = "ptl-dump images build.ptl\n"
+		    "ptl-dump images --pid 4711 --image 'libc*' build.ptl\n"
+		    "ptl-dump images --unmapped build.ptl   code that nobody could name",
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE |
+		 DUMP_TAKES_DECODE,
+	.options = own_options,
+	.options_size = sizeof(struct images_options),
+	.check = check,
+	.run = run,
+};

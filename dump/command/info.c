@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump info: what a trace file is, what made it, what is in it, and what of it is missing. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "dump/command/command.h"
+#include "dump/command/info.h"
+#include "dump/print/table.h"
+#include "common/text.h"
+#include "format/metadata/input_hash.h"
+
+#define LABEL_WIDTH 16
+
+const char *dump_kind_name(uint32_t kind, char room[16])
+{
+	static const char *const names[] = {
+		[PTL_KIND_METADATA] = "metadata", [PTL_KIND_EVENTS] = "events",
+		[PTL_KIND_PT] = "pt",		  [PTL_KIND_BLOB] = "blobs",
+		[PTL_KIND_INDEX] = "index",	  [PTL_KIND_TRUTH] = "truth",
+	};
+
+	if (kind < sizeof(names) / sizeof(names[0]) && names[kind])
+		return names[kind];
+	snprintf(room, 16, "kind %" PRIu32, kind);
+	return room;
+}
+
+const char *dump_clock_name(uint32_t clock)
+{
+	static const char *const names[] = {
+		[PTL_CLOCK_MONOTONIC] = "monotonic", [PTL_CLOCK_MONOTONIC_RAW] = "monotonic-raw",
+		[PTL_CLOCK_PERF] = "perf",	     [PTL_CLOCK_VIRTUAL] = "virtual",
+		[PTL_CLOCK_NONE] = "none",	     [PTL_CLOCK_QPC] = "qpc",
+		[PTL_CLOCK_SYSTEM] = "system",	     [PTL_CLOCK_CYCLES] = "cycles",
+	};
+
+	return clock < sizeof(names) / sizeof(names[0]) && names[clock] ? names[clock] : "unknown";
+}
+
+const char *dump_timing_name(uint32_t timing)
+{
+	static const char *const names[] = {
+		[PTL_TIMING_NONE] = "none", [PTL_TIMING_TSC] = "tsc",
+		[PTL_TIMING_MTC] = "mtc",   [PTL_TIMING_CYC] = "cyc",
+	};
+
+	return timing < sizeof(names) / sizeof(names[0]) ? names[timing] : "unknown";
+}
+
+const char *dump_loss_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[PTL_LOSS_BUFFERS] = "buffers", [PTL_LOSS_BYTES] = "PT bytes",
+		[PTL_LOSS_EVENTS] = "events",	[PTL_LOSS_THREAD] = "thread not traced",
+		[PTL_LOSS_PROCESS] = "process not followed", [PTL_LOSS_CODE] = "code",
+		[PTL_LOSS_SYMBOLS] = "symbols", [PTL_LOSS_END] = "recording ended early",
+		[PTL_LOSS_CUT] = "cut away",
+	};
+
+	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "unknown";
+}
+
+struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace)
+{
+	struct dump_trace_sizes sizes = {.file = ptl_trace_size(trace)};
+	const size_t count = ptl_buffer_count(trace), blobs = ptl_blob_count(trace);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_buffer *buffer = ptl_buffer_at(trace, i);
+
+		sizes.raw += buffer->raw_size;
+		sizes.stored += buffer->stored_size;
+	}
+	for (size_t i = 0; i < blobs; i++)
+		sizes.blobs += ptl_blob_at(trace, i)->size;
+	return sizes;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static const struct dump_info_options *options_of(const struct dump_session *session)
+{
+	return (const struct dump_info_options *)session->options;
+}
+
+struct page {
+	struct dump_session *session;
+	const struct ptl_trace *trace;
+	struct ptl_bytes text; /* the value at hand */
+};
+
+/* Prints "label   value" of page->text, and empties that. */
+static void put(struct page *page, const char *label)
+{
+	fprintf(page->session->out, "%s%-*s%s  %s\n", dump_dim(page->session), LABEL_WIDTH, label,
+		dump_plain(page->session), dump_text_string(&page->text));
+	page->text.size = 0;
+}
+
+static void put_words(struct page *page, const char *label, const char *words)
+{
+	dump_text_safe(&page->text, words);
+	put(page, label);
+}
+
+static void put_file(struct page *page)
+{
+	const struct dump_trace_sizes sizes = dump_trace_sizes(page->trace);
+	uint16_t major, minor;
+
+	ptl_trace_version(page->trace, &major, &minor);
+	put_words(page, "file", page->session->path);
+	dump_text_format(&page->text, "PTL %u.%u", major, minor);
+	put(page, "format");
+	put_words(page, "complete", ptl_trace_complete(page->trace)
+					    ? "yes"
+					    : "NO: it has no index; its writer was stopped, or is "
+					      "still at work");
+	dump_text_size(&page->text, sizes.file);
+	dump_text_add(&page->text, ", of ");
+	dump_text_size(&page->text, sizes.raw);
+	dump_text_add(&page->text, " before compression (stored ");
+	dump_text_share(&page->text, sizes.stored, sizes.raw);
+	dump_text_add(&page->text, ")");
+	put(page, "size");
+}
+
+static void put_machine(struct page *page)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
+	struct ptl_bytes *text = &page->text;
+
+	dump_text_safe(text, *machine->source ? machine->source : "unknown");
+	dump_text_add(text, machine->software ? ": packets were made by software" : "");
+	dump_text_add(text, machine->redacted ? ", redacted" : "");
+	put(page, "source");
+	if (*machine->hostname || *machine->kernel) {
+		const char *const words[] = {machine->hostname, machine->kernel,
+					     machine->architecture};
+
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+			dump_text_add(text, text->size && *words[i] ? ", " : "");
+			dump_text_safe(text, words[i]);
+		}
+		if (machine->cpus)
+			dump_text_format(text, ", %" PRIu32 " CPUs", machine->cpus);
+		put(page, "machine");
+	}
+	dump_text_safe(text, *machine->cpu_name ? machine->cpu_name : "unknown");
+	if (machine->vendor || machine->family)
+		dump_text_format(text, " (family %u, model %u, stepping %u)", machine->family,
+				 machine->model, machine->stepping);
+	if (machine->mode)
+		dump_text_format(text, ", %u-bit code", machine->mode);
+	put(page, "processor");
+}
+
+/* The other machines of a merged trace. */
+static void put_machines(struct page *page)
+{
+	struct ptl_bytes *text = &page->text;
+	char name[32];
+
+	for (size_t i = 1; i < ptl_machine_count(page->trace); i++) {
+		const struct ptl_machine *machine = ptl_machine_at(page->trace, i);
+
+		if (!machine)
+			continue;
+		dump_text_safe(text, *machine->hostname ? machine->hostname : machine->source);
+		dump_text_format(text, ", processes from %zu, times shifted by %+.9f s", i * PTL_MACHINE_IDS,
+				 (double)machine->time_shift / 1e9);
+		if (machine->shift_uncertainty == UINT64_MAX)
+			dump_text_add(text, ", for all that is known of its clock");
+		else if (machine->shift_uncertainty) {
+			dump_text_add(text, " +/- ");
+			dump_text_duration(text, machine->shift_uncertainty);
+		}
+		snprintf(name, sizeof(name), "machine %zu", i);
+		put(page, name);
+	}
+}
+
+static void put_clock(struct page *page)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
+	struct ptl_bytes *text = &page->text;
+
+	dump_text_add(text, dump_clock_name(machine->clock));
+	if (machine->clock == PTL_CLOCK_VIRTUAL)
+		dump_text_add(text, ": counts instructions, one for a nanosecond");
+	put(page, "clock");
+	if (machine->wall_start) {
+		dump_text_wall_time(text, machine->wall_start);
+		if (machine->wall_uncertainty) {
+			dump_text_add(text, " +/- ");
+			dump_text_duration(text, machine->wall_uncertainty);
+		}
+		put(page, "started");
+	}
+	if (machine->end_time > machine->start_time) {
+		dump_text_duration(text, machine->end_time - machine->start_time);
+		put(page, "duration");
+	}
+	if (machine->tsc_frequency) {
+		dump_text_format(text, "%.3f MHz", (double)machine->tsc_frequency / 1e6);
+		put(page, "tsc");
+	}
+}
+
+static void put_pt(struct page *page)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
+	struct ptl_bytes *text = &page->text;
+
+	dump_text_format(text, "timing %s, return compression %s", dump_timing_name(machine->timing),
+			 machine->return_compression ? "on" : "off");
+	if (machine->psb_period) {
+		dump_text_add(text, ", PSB every ");
+		dump_text_size(text, machine->psb_period);
+	}
+	if (machine->timing >= PTL_TIMING_MTC)
+		dump_text_format(text, ", MTCFreq %u, CTC ratio %" PRIu32 "/%" PRIu32,
+				 machine->mtc_frequency, machine->ctc_numerator,
+				 machine->ctc_denominator);
+	if (machine->timing == PTL_TIMING_CYC)
+		dump_text_format(text, ", CycThresh %u", machine->cyc_threshold);
+	if (machine->nominal_ratio)
+		dump_text_format(text, ", nominal ratio %u", machine->nominal_ratio);
+	put(page, "Intel PT");
+}
+
+static void title(struct page *page, const char *words)
+{
+	fprintf(page->session->out, "\n%s%s%s\n", dump_bold(page->session), words,
+		dump_plain(page->session));
+}
+
+static void id_cell(struct dump_table *table, uint32_t id)
+{
+	if (id == UINT32_MAX)
+		dump_cell(table, DUMP_STYLE_DIM, "-");
+	else
+		dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIu32, id);
+}
+
+static int put_streams(struct page *page)
+{
+	static const struct dump_column columns[] = {
+		{"STREAM", true}, {"KIND", false}, {"CPU", true}, {"PID", true}, {"TID", true},
+		{"BUFFERS", true}, {"SIZE", true}, {"LOST BUFFERS", true},
+	};
+	struct dump_table table = {.columns = columns, .column_count = 8};
+	const size_t count = ptl_stream_count(page->trace);
+	char room[16];
+
+	title(page, "streams");
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_stream *stream = ptl_stream_at(page->trace, i);
+
+		dump_cell_format(&table, DUMP_STYLE_PLAIN, "%" PRIu32, stream->id);
+		dump_cell(&table, DUMP_STYLE_PLAIN, dump_kind_name(stream->kind, room));
+		id_cell(&table, stream->cpu);
+		id_cell(&table, stream->pid);
+		id_cell(&table, stream->tid);
+		dump_text_count(&table.text, stream->buffers);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		dump_text_size(&table.text, stream->bytes);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		dump_text_count(&table.text, stream->lost);
+		dump_cell_text(&table, stream->lost ? DUMP_STYLE_RED : DUMP_STYLE_PLAIN);
+	}
+	return dump_table_print(&table, page->session);
+}
+
+static int put_blobs(struct page *page)
+{
+	static const struct dump_column columns[] = {
+		{"BLOBS", false}, {"COUNT", true}, {"SIZE", true}, {"STORED", true},
+	};
+	static const char *const names[] = {
+		[PTL_BLOB_CODE] = "code", [PTL_BLOB_SYMBOLS] = "symbols",
+		[PTL_BLOB_DEBUG] = "debug", [PTL_BLOB_FILE] = "files",
+	};
+	struct dump_table table = {.columns = columns, .column_count = 4};
+	const size_t count = ptl_blob_count(page->trace);
+
+	for (uint32_t type = 1; type < sizeof(names) / sizeof(names[0]); type++) {
+		uint64_t blobs = 0, size = 0, stored = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			const struct ptl_blob_info *info = ptl_blob_at(page->trace, i);
+
+			if (info->type != type)
+				continue;
+			blobs++;
+			size += info->size;
+			stored += info->stored;
+		}
+		if (!blobs)
+			continue;
+		dump_cell(&table, DUMP_STYLE_PLAIN, names[type]);
+		dump_text_count(&table.text, blobs);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		dump_text_size(&table.text, size);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		dump_text_size(&table.text, stored);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+	}
+	if (table.cell_count)
+		fputc('\n', page->session->out);
+	return dump_table_print(&table, page->session);
+}
+
+static int put_losses(struct page *page)
+{
+	static const struct dump_column columns[] = {
+		{"LOST", false}, {"COUNT", true}, {"BYTES", true}, {"PID", true}, {"TID", true},
+		{"CAUSE", false},
+	};
+	struct dump_table table = {.columns = columns, .column_count = 6};
+	const size_t count = ptl_loss_count(page->trace);
+
+	if (count)
+		fputc('\n', page->session->out);
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_loss *loss = ptl_loss_at(page->trace, i);
+
+		dump_cell(&table, DUMP_STYLE_RED, dump_loss_name(loss->kind));
+		dump_text_count(&table.text, loss->count);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		dump_text_count(&table.text, loss->bytes);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		id_cell(&table, loss->pid);
+		id_cell(&table, loss->tid);
+		dump_cell(&table, DUMP_STYLE_PLAIN, loss->cause ? loss->cause : "");
+	}
+	return dump_table_print(&table, page->session);
+}
+
+static int put_damage(struct page *page)
+{
+	static const struct dump_column columns[] = {
+		{"DAMAGED AT", true}, {"BYTES", true}, {"WHAT", false},
+	};
+	struct dump_table table = {.columns = columns, .column_count = 3};
+	const size_t count = ptl_damage_count(page->trace);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_damage *damage = ptl_damage_at(page->trace, i);
+
+		if (dump_damage_is_end(page->trace, damage) || dump_damage_is_newer(damage))
+			continue;
+		if (!table.cell_count)
+			fputc('\n', page->session->out);
+		dump_cell_format(&table, DUMP_STYLE_RED, "%" PRIu64, damage->offset);
+		dump_text_count(&table.text, damage->size);
+		dump_cell_text(&table, DUMP_STYLE_PLAIN);
+		dump_cell(&table, DUMP_STYLE_PLAIN, damage->text);
+	}
+	return dump_table_print(&table, page->session);
+}
+
+static void put_provenance(struct page *page)
+{
+	const size_t count = ptl_provenance_count(page->trace);
+	char hash[PTL_SHA256_TEXT_SIZE];
+
+	if (count)
+		title(page, "provenance");
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_provenance *step = ptl_provenance_at(page->trace, i);
+
+		dump_text_safe(&page->text, step->tool);
+		dump_text_add(&page->text, " ");
+		dump_text_safe(&page->text, step->version);
+		dump_text_add(&page->text, "  ");
+		dump_text_wall_time(&page->text, step->wall_time);
+		put(page, "made by");
+		put_words(page, "  command", step->command);
+		if (*step->rules)
+			put_words(page, "  rules", step->rules);
+		for (size_t k = 0; k < step->inputs; k++) {
+			const char *kind = ptl_input_hash_format(&step->input[k], hash);
+
+			dump_text_safe(&page->text, step->input[k].name);
+			dump_text_format(&page->text, "  %" PRIu64 " bytes", step->input[k].size);
+			if (kind)
+				dump_text_format(&page->text, "  %s %s", kind, hash);
+			put(page, "  input");
+		}
+	}
+}
+
+static void put_count(struct ptl_bytes *text, size_t count, const char *what)
+{
+	dump_text_count(text, count);
+	dump_text_format(text, count == 1 ? " %s" : " %ss", what);
+}
+
+/* Behind the list of damage, which it has completed. */
+static void put_check(struct page *page, size_t broken_blobs)
+{
+	size_t damages = ptl_damage_count(page->trace);
+
+	for (size_t i = ptl_damage_count(page->trace); i > 0; i--) {
+		const struct ptl_damage *damage = ptl_damage_at(page->trace, i - 1);
+
+		damages -= dump_damage_is_end(page->trace, damage) || dump_damage_is_newer(damage);
+	}
+	fputc('\n', page->session->out);
+	put_count(&page->text, ptl_buffer_count(page->trace), "buffer");
+	dump_text_add(&page->text, ", ");
+	put_count(&page->text, ptl_blob_count(page->trace), "blob");
+	dump_text_add(&page->text, ": ");
+	if (!damages && !broken_blobs)
+		dump_text_add(&page->text, "all sound");
+	if (damages) {
+		put_count(&page->text, damages, "place");
+		dump_text_add(&page->text, broken_blobs ? " damaged, " : " damaged");
+	}
+	if (broken_blobs) {
+		put_count(&page->text, broken_blobs, "blob");
+		dump_text_add(&page->text, " not whole");
+	}
+	put(page, "checked");
+}
+
+static int show_text(struct dump_session *session, size_t broken_blobs)
+{
+	struct page page = {.session = session, .trace = session->trace};
+	int status;
+
+	put_file(&page);
+	put_machine(&page);
+	put_machines(&page);
+	put_clock(&page);
+	put_pt(&page);
+	status = put_streams(&page);
+	if (status == 0)
+		status = put_blobs(&page);
+	if (status == 0)
+		status = put_losses(&page);
+	if (status == 0)
+		status = put_damage(&page);
+	if (status == 0 && options_of(session)->check)
+		put_check(&page, broken_blobs);
+	if (status == 0)
+		put_provenance(&page);
+	ptl_bytes_free(&page.text);
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	size_t broken_blobs = 0;
+	int status = options_of(session)->check ? dump_info_check(session, &broken_blobs) : 0;
+
+	if (status < 0)
+		return status;
+	return session->options->json ? dump_info_json(session, broken_blobs)
+				      : show_text(session, broken_blobs);
+}
+
+static int take_check(void *target, const char *argument)
+{
+	struct dump_info_options *options = target;
+
+	(void)argument;
+	options->check = true;
+	return 0;
+}
+
+static const struct ptl_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"check", 0, NULL, "Reads all of the file first, so that every damage is listed.", take_check},
+	{NULL},
+};
+
+const struct dump_command dump_command_info = {
+	.name = "info",
+	.summary = "what the file is, how it was made, what is missing",
+	.details = "Shows what kind of trace a file is: format, machine, clock, Intel PT settings, "
+		   "streams and their sizes, losses, damage, and who made it from what.",
+	.examples = "ptl-dump info build.ptl\n"
+		    "ptl-dump info --check build.ptl                 is any of it damaged?\n"
+		    "ptl-dump info --json build.ptl | jq .complete\n"
+		    "xz -dc old.ptl.xz | ptl-dump info -",
+	.options = own_options,
+	.options_size = sizeof(struct dump_info_options),
+	.run = run,
+};

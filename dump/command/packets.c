@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump packets: the Intel PT packets of each stream, as they are. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "dump/command/command.h"
+#include "dump/print/packet_text.h"
+#include "flow/segment/packet_walk.h"
+#include "dump/command/session.h"
+
+/* How often dump_output_check is asked. */
+#define CHECK_EVERY 4096
+
+struct packets_options {
+	struct dump_options shared; /* first: see dump/command/command.h */
+	bool raw;
+	uint64_t kinds; /* bit set of enum ptl_pt_kind; 0: all */
+};
+
+_Static_assert(PTL_PT_KINDS <= 64, "a set of kinds is 64 bits");
+
+/* One run of the command. */
+struct packets {
+	struct dump_session *session;
+	const struct packets_options *options;
+	const struct ptl_stream *stream; /* the one being shown */
+	bool headed;                     /* its heading was */
+	uint64_t items;
+	uint64_t skipped;  /* bytes of the stream that are no packets */
+	uint64_t places;   /* where they are */
+	unsigned left_out; /* streams of a CPU that --pid or --tid leaves out */
+};
+
+static int take_raw(void *target, const char *argument)
+{
+	struct packets_options *options = target;
+
+	(void)argument;
+	options->raw = true;
+	return 0;
+}
+
+/* Is it the size bytes at text? TNT also stands for TNT-64, and MODE for both of its leaves. */
+static bool is_called(const char *name, const char *text, size_t size)
+{
+	if (strncasecmp(name, text, size))
+		return false;
+	return !name[size] || name[size] == '-' || (size == 4 && !strncmp(name, "MODE", 4));
+}
+
+static bool add_kind(uint64_t *kinds, const char *text, size_t size)
+{
+	uint64_t before = *kinds;
+
+	for (unsigned kind = 1; kind < PTL_PT_KINDS; kind++)
+		if (is_called(ptl_pt_kind_name(kind), text, size))
+			*kinds |= 1ull << kind;
+	return *kinds != before;
+}
+
+static int take_kind(void *target, const char *argument)
+{
+	struct packets_options *options = target;
+
+	for (;;) {
+		size_t size = strcspn(argument, ",");
+		uint64_t added = 0;
+
+		if (!size || !add_kind(&added, argument, size))
+			return ptl_fail(PTL_MISUSE,
+					"\"%.*s\" is no kind of packet: expected psb, tnt, tip, "
+					"tip.pge, ...",
+					(int)size, argument);
+		options->kinds |= added;
+		if (!argument[size])
+			return 0;
+		argument += size + 1;
+	}
+}
+
+static const struct ptl_option own_options[] = {
+	{.long_name = "kind",
+	 .argument = "KIND,...",
+	 .help = "Only packets of these kinds, such as psb, tnt, tip, tip.pge, fup, mode, tsc.",
+	 .take = take_kind},
+	{.long_name = "raw", .help = "The bytes of each packet too.", .take = take_raw},
+	{NULL},
+};
+
+static void heading(struct packets *packets)
+{
+	const struct ptl_stream *stream = packets->stream;
+	struct dump_session *session = packets->session;
+	struct ptl_json *json = &session->json_out;
+
+	if (!session->options->json) {
+		fprintf(session->out, "%sstream %" PRIu32, dump_bold(session), stream->id);
+		if (stream->cpu != PTL_NO_CPU)
+			fprintf(session->out, "  cpu %" PRIu32, stream->cpu);
+		if (stream->pid != PTL_NO_ID)
+			fprintf(session->out, "  pid %" PRIu32 "  tid %" PRIu32, stream->pid,
+				stream->tid);
+		fprintf(session->out, "  %" PRIu64 " bytes%s\n", stream->bytes,
+			dump_plain(session));
+		return;
+	}
+	ptl_json_object(json, NULL);
+	ptl_json_u64(json, "stream", stream->id);
+	if (stream->cpu != PTL_NO_CPU)
+		ptl_json_u64(json, "cpu", stream->cpu);
+	if (stream->pid != PTL_NO_ID) {
+		ptl_json_u64(json, "pid", stream->pid);
+		ptl_json_u64(json, "tid", stream->tid);
+	}
+	ptl_json_u64(json, "bytes", stream->bytes);
+	ptl_json_object_end(json);
+	ptl_json_line(json);
+}
+
+/*
+ * The trace time of a TSC packet: true, and nanoseconds since the start of the trace (may be
+ * negative).
+ */
+static bool packet_time(const struct packets *packets, const struct ptl_pt_packet *packet,
+			int64_t *time)
+{
+	const struct ptl_machine *machine = ptl_trace_machine(packets->session->trace);
+	unsigned __int128 product;
+
+	if (packet->kind != PTL_PT_TSC || !machine->tsc_multiplier || machine->tsc_shift > 63)
+		return false;
+	product = (unsigned __int128)packet->tsc.tsc * machine->tsc_multiplier;
+	*time = (int64_t)(machine->tsc_zero + (uint64_t)(product >> machine->tsc_shift) -
+			  machine->start_time);
+	return true;
+}
+
+/* What is no packet. */
+static const char *type_name(enum packet_item_type type)
+{
+	return type == PACKET_ITEM_LOST ? "lost" : type == PACKET_ITEM_DAMAGED ? "damaged" : "skipped";
+}
+
+static void show_json(struct packets *packets, const struct packet_item *item)
+{
+	struct ptl_json *json = &packets->session->json_out;
+	int64_t time;
+
+	ptl_json_object(json, NULL);
+	ptl_json_u64(json, "stream", packets->stream->id);
+	ptl_json_u64(json, "offset", item->offset);
+	if (item->type == PACKET_ITEM_PACKET) {
+		packet_json(&item->packet, item->last_ip, json);
+		if (packet_time(packets, &item->packet, &time))
+			ptl_json_i64(json, "time", time);
+		if (packets->options->raw) {
+			char hex[2 * PTL_PT_PACKET_MAX + 1];
+
+			for (unsigned i = 0; i < item->packet.size; i++)
+				snprintf(hex + 2 * i, 3, "%02x", item->bytes[i]);
+			ptl_json_string(json, "raw", hex);
+		}
+	} else {
+		ptl_json_u64(json, type_name(item->type), item->size);
+		ptl_json_string(json, "cause", item->cause);
+	}
+	ptl_json_object_end(json);
+	ptl_json_line(json);
+}
+
+/* "    1a40  " */
+static void put_offset(FILE *out, uint64_t offset)
+{
+	char text[24];
+	size_t at = sizeof(text);
+
+	text[--at] = ' ';
+	text[--at] = ' ';
+	do
+		text[--at] = "0123456789abcdef"[offset & 15];
+	while (offset >>= 4);
+	while (at > sizeof(text) - 12)
+		text[--at] = ' ';
+	fwrite(text + at, 1, sizeof(text) - at, out);
+}
+
+/* Bytes in hexadecimal; a PSB, which is longer than all others, as its first. */
+static void put_raw(FILE *out, const struct packet_item *item)
+{
+	char text[40];
+	size_t at = 0;
+
+	for (unsigned i = 0; i < item->packet.size && i < 11; i++) {
+		text[at++] = "0123456789abcdef"[item->bytes[i] >> 4];
+		text[at++] = "0123456789abcdef"[item->bytes[i] & 15];
+	}
+	while (at < 24)
+		text[at++] = ' ';
+	fwrite(text, 1, at, out);
+}
+
+/* "  # 12.345678 ms", a comment in the language of the text. */
+static void put_time(const struct dump_session *session, int64_t time)
+{
+	uint64_t size = time < 0 ? -(uint64_t)time : (uint64_t)time;
+
+	fprintf(session->out, "  %s# %s%" PRIu64 ".%06" PRIu64 " ms%s", dump_dim(session),
+		time < 0 ? "-" : "", size / 1000000, size % 1000000, dump_plain(session));
+}
+
+static void show_text(struct packets *packets, const struct packet_item *item)
+{
+	struct dump_session *session = packets->session;
+	char text[PACKET_TEXT_SIZE];
+	int64_t time;
+	size_t size;
+
+	put_offset(session->out, item->offset);
+	if (item->type != PACKET_ITEM_PACKET) {
+		fprintf(session->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(session),
+			item->size, type_name(item->type),
+			item->cause, dump_plain(session));
+		return;
+	}
+	if (packets->options->raw)
+		put_raw(session->out, item);
+	size = packet_text(&item->packet, item->last_ip, text);
+	fwrite(text, 1, size, session->out);
+	if (packet_time(packets, &item->packet, &time))
+		put_time(session, time);
+	putc_unlocked('\n', session->out);
+}
+
+static void show(struct packets *packets, const struct packet_item *item)
+{
+	if (item->type == PACKET_ITEM_SKIPPED) {
+		packets->skipped += item->size;
+		packets->places++;
+	}
+	if (item->type == PACKET_ITEM_PACKET && packets->options->kinds &&
+	    !(packets->options->kinds >> item->packet.kind & 1))
+		return;
+	if (packets->session->options->json)
+		show_json(packets, item);
+	else
+		show_text(packets, item);
+}
+
+static struct ptl_errata errata_of(const struct packets *packets)
+{
+	const struct ptl_stream *stream = packets->stream;
+
+	return ptl_errata_of(ptl_machine_of(packets->session->trace,
+					    stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
+}
+
+/* The packets from one stream offset to another. */
+static int show_range(struct packets *packets, uint64_t from, uint64_t end)
+{
+	struct ptl_trace *trace = packets->session->trace;
+	uint32_t stream = packets->stream->id;
+	struct packet_item item = {0};
+	struct packet_walk walk;
+	int status = packet_walk_start(&walk, trace, stream, from, end, errata_of(packets));
+	int written = 0;
+
+	if (!packets->headed)
+		heading(packets);
+	packets->headed = true;
+	while (status >= 0 && !written && (status = packet_walk_next(&walk, &item)) > 0) {
+		show(packets, &item);
+		if (++packets->items % CHECK_EVERY == 0)
+			written = dump_output_check(packets->session);
+	}
+	packet_walk_free(&walk);
+	return status < 0 ? ptl_fail_in(status, "stream %" PRIu32, stream) : written;
+}
+
+/*
+ * Does any moment of the segment that begins at PSB i lie within --time? It lasts to the next PSB.
+ */
+static bool segment_wanted(const struct packets *packets, const struct ptl_psb *psbs, size_t count,
+			   size_t i)
+{
+	const struct dump_filter *filter = &packets->options->shared.filter;
+	uint64_t last = i + 1 < count ? psbs[i + 1].time : packets->stream->last_time;
+
+	if (last < psbs[i].time)
+		last = psbs[i].time;
+	return last && psbs[i].time <= filter->last_time && last >= filter->first_time;
+}
+
+/* With --time: the segments that have a moment in it. */
+static int show_segments(struct packets *packets)
+{
+	const struct ptl_psb *psbs;
+	size_t count;
+	int status = ptl_psb_index(packets->session->trace, packets->stream->id, &psbs, &count);
+
+	for (size_t i = 0; status >= 0 && i < count;) {
+		size_t end = i;
+
+		while (end < count && segment_wanted(packets, psbs, count, end))
+			end++;
+		if (end > i)
+			status = show_range(packets, psbs[i].offset,
+					    end < count ? psbs[end].offset : UINT64_MAX);
+		i = end > i ? end : i + 1;
+	}
+	return status;
+}
+
+static bool stream_wanted(struct packets *packets, const struct ptl_stream *stream)
+{
+	const struct dump_filter *filter = &packets->options->shared.filter;
+
+	if (stream->kind != PTL_KIND_PT || !ptl_id_set_has(&filter->cpus, stream->cpu))
+		return false;
+	if (dump_filter_wants_thread(filter, stream->pid, stream->tid))
+		return true;
+	packets->left_out += stream->pid == PTL_NO_ID;
+	return false;
+}
+
+static int show_stream(struct packets *packets, const struct ptl_stream *stream)
+{
+	const struct dump_filter *filter = &packets->options->shared.filter;
+	int status;
+
+	packets->stream = stream;
+	packets->skipped = packets->places = 0;
+	packets->headed = false;
+	status = filter->from.given || filter->to.given ? show_segments(packets)
+							: show_range(packets, 0, UINT64_MAX);
+	if (status < 0)
+		return status;
+	if (packets->skipped)
+		ptl_message_warning("stream %" PRIu32 ": %" PRIu64 " bytes in %" PRIu64
+				    " %s are no packets",
+				    stream->id, packets->skipped, packets->places,
+				    packets->places == 1 ? "place" : "places");
+	return 0;
+}
+
+/* Packets need no timeline, except for names. */
+static int find_processes(const struct dump_session *session)
+{
+	struct ptl_timeline *timeline;
+	const int status = dump_session_timeline(session, &timeline);
+
+	if (status == 0)
+		ptl_timeline_free(timeline);
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	struct packets packets = {
+		.session = session,
+		.options = (const struct packets_options *)session->options,
+	};
+	bool any = false;
+	int status = session->options->filter.process_count ? find_processes(session) : 0;
+
+	for (size_t i = 0; status >= 0 && i < ptl_stream_count(session->trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
+
+		if (!stream_wanted(&packets, stream))
+			continue;
+		any = true;
+		status = show_stream(&packets, stream);
+	}
+	if (status >= 0 && !any && !packets.left_out)
+		dump_session_note_no_flow(session);
+	if (status >= 0 && packets.left_out)
+		ptl_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
+				 "packets do not say whose they are");
+	return status;
+}
+
+const struct dump_command dump_command_packets = {
+	.name = "packets",
+	.summary = "the Intel PT packets of each stream",
+	.details = "Prints every packet with its offset in the stream (in hexadecimal), addresses "
+		   "resolved, and the time of the trace that a TSC stands for. Bytes that are no "
+		   "packets and lost bytes are shown in their place; printing goes on at the next "
+		   "PSB. Packets that an erratum of the CPU damages are shown, too, and printing goes "
+		   "on behind them.",
+	.examples = "ptl-dump packets build.ptl | head\n"
+		    "ptl-dump packets --pid 4711 --kind tip,fup build.ptl\n"
+		    "ptl-dump packets --time 1.5s..2s --json build.ptl",
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
+	.options = own_options,
+	.options_size = sizeof(struct packets_options),
+	.run = run,
+};

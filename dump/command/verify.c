@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump verify: whether the engines agree on what was executed. */
+#include <inttypes.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "dump/command/command.h"
+#include "flow/code/disassembly.h"
+#include "dump/print/packet_text.h"
+#include "flow/segment/packet_walk.h"
+#include "dump/command/session.h"
+#include "dump/analysis/verify.h"
+
+/* Packets that are shown before the one at which the flows part. */
+#define PACKETS_SHOWN 8
+
+struct verify_options {
+	struct dump_options shared; /* first: see dump/command/command.h */
+	const struct ptl_engine_class *against; /* NULL: libipt */
+};
+
+static int take_against(void *target, const char *argument)
+{
+	struct verify_options *options = target;
+
+	options->against = ptl_engine_find(argument);
+	return options->against ? 0 : ptl_fail(PTL_MISUSE, "there is no engine of this name");
+}
+
+static const struct ptl_option own_options[] = {
+	{"", 0, NULL, "What is compared:"},
+	{"against", 0, "NAME", "The engine to be right by definition (default: libipt).", take_against},
+	{NULL},
+};
+
+static void print_item(FILE *out, const struct ptl_verify_item *item, bool marked)
+{
+	struct ptl_bytes text = {0};
+
+	fprintf(out, marked ? " > " : "   ");
+	if (item->is_event && item->kind == PTL_FLOW_GAP) {
+		fprintf(out, "gap: %s\n", ptl_gap_cause_name(item->flags));
+	} else if (item->is_event) {
+		fprintf(out, "%s from 0x%" PRIx64 " to 0x%" PRIx64 " value 0x%" PRIx64 "\n",
+			ptl_flow_kind_name(item->kind), item->ip, item->last_ip, item->value);
+	} else {
+		dump_disassemble(item->code, item->code_size, item->mode, item->last_ip, &text);
+		fprintf(out, "0x%" PRIx64 ": %" PRIu32 " instructions, the last at 0x%" PRIx64 ": %.*s\n", item->ip,
+			item->instructions, item->last_ip, (int)text.size, (const char *)text.data);
+	}
+	ptl_bytes_free(&text);
+}
+
+static void print_side(FILE *out, const char *name, const struct ptl_verify_side *side)
+{
+	fprintf(out, "%s:\n", name);
+	for (size_t i = 0; i < side->count; i++)
+		print_item(out, &side->items[i], i == side->at);
+	if (side->at >= side->count)
+		fprintf(out, " > (the segment's flow ends)\n");
+}
+
+/* The number that says which machine recorded the segment. */
+static uint32_t machine_id(const struct ptl_segment *segment)
+{
+	return segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
+}
+
+/* The packets up to the one that makes the flows differ. */
+static int print_packets(struct dump_session *session, const struct ptl_verify *verify)
+{
+	char lines[PACKETS_SHOWN][PACKET_TEXT_SIZE + 32];
+	struct packet_walk walk;
+	struct packet_item item;
+	size_t count = 0;
+	int status = packet_walk_start(&walk, session->trace, verify->segment.stream, verify->segment.offset,
+				       verify->packets_end,
+				       ptl_errata_of(ptl_machine_of(session->trace, machine_id(&verify->segment))));
+
+	if (status < 0)
+		return status;
+	while ((status = packet_walk_next(&walk, &item)) > 0) {
+		char text[PACKET_TEXT_SIZE];
+
+		if (item.type != PACKET_ITEM_PACKET || item.packet.kind == PTL_PT_PAD)
+			continue;
+		packet_text(&item.packet, item.last_ip, text);
+		snprintf(lines[count++ % PACKETS_SHOWN], sizeof(lines[0]), "   %" PRIu64 ": %s", item.offset, text);
+	}
+	packet_walk_free(&walk);
+	fprintf(session->out, "packets:\n");
+	for (size_t i = count > PACKETS_SHOWN ? count - PACKETS_SHOWN : 0; i < count; i++)
+		fprintf(session->out, "%s\n", lines[i % PACKETS_SHOWN]);
+	return status;
+}
+
+static void print_json(struct dump_session *session, const struct ptl_verify *verify,
+		       const struct ptl_engine_class *const engines[2])
+{
+	struct ptl_json *json = &session->json_out;
+
+	ptl_json_object(json, NULL);
+	ptl_json_bool(json, "equal", !verify->differs);
+	ptl_json_string(json, "engine", engines[1]->name);
+	ptl_json_string(json, "against", engines[0]->name);
+	ptl_json_u64(json, "segments", verify->segments);
+	ptl_json_u64(json, "segments_with_gaps", verify->gaps);
+	ptl_json_u64(json, "blocks", verify->blocks);
+	ptl_json_u64(json, "instructions", verify->instructions);
+	ptl_json_u64(json, "events", verify->events);
+	if (verify->differs) {
+		ptl_json_u64(json, "stream", verify->segment.stream);
+		ptl_json_u64(json, "pid", verify->segment.pid);
+		ptl_json_u64(json, "tid", verify->segment.tid);
+		ptl_json_u64(json, "segment_offset", verify->segment.offset);
+		ptl_json_u64(json, "packets_end", verify->packets_end);
+	}
+	ptl_json_object_end(json);
+	ptl_json_line(json);
+}
+
+static int print_text(struct dump_session *session, const struct ptl_verify *verify,
+		      const struct ptl_engine_class *const engines[2])
+{
+	FILE *out = session->out;
+
+	fprintf(out, "%" PRIu64 " segments, %" PRIu64 " blocks, %" PRIu64 " instructions, %" PRIu64
+		     " events: %s and %s %s\n",
+		verify->segments, verify->blocks, verify->instructions, verify->events, engines[0]->name,
+		engines[1]->name, verify->differs ? "agree up to here" : "agree");
+	if (verify->gaps)
+		fprintf(out, "%" PRIu64 " of the segments have gaps, and were compared up to the first one\n", verify->gaps);
+	if (!verify->differs)
+		return 0;
+	fprintf(out,
+		"%sthey differ%s in stream %" PRIu32 ", process %" PRIu32 ", thread %" PRIu32
+		", in the segment at offset %" PRIu64 ", before offset %" PRIu64 "\n",
+		dump_red(session), dump_plain(session), verify->segment.stream, verify->segment.pid,
+		verify->segment.tid, verify->segment.offset, verify->packets_end);
+	for (unsigned i = 0; i < 2; i++)
+		print_side(out, engines[i]->name, &verify->sides[i]);
+	return print_packets(session, verify);
+}
+
+static int run(struct dump_session *session)
+{
+	const struct verify_options *options = (const struct verify_options *)session->options;
+	const struct ptl_engine_class *const engines[2] = {
+		options->against ? options->against : &ptl_engine_libipt,
+		session->options->engine ? session->options->engine : &ptl_engine_native,
+	};
+	struct ptl_view_options view_options;
+	struct ptl_timeline *timeline;
+	struct ptl_verify verify;
+	int status = dump_session_timeline(session, &timeline);
+
+	if (status < 0)
+		return status;
+	view_options = dump_session_view_options(session);
+	status = ptl_verify_run(session->trace, timeline, &view_options, engines, &verify);
+	ptl_progress_end();
+	if (!status && session->options->json)
+		print_json(session, &verify, engines);
+	else if (!status)
+		status = print_text(session, &verify, engines);
+	if (!status && !verify.segments && !verify.differs)
+		dump_session_note_no_flow(session);
+	ptl_timeline_free(timeline);
+	if (status < 0)
+		return status;
+	return verify.differs ? PTL_EXIT_FINDING : 0;
+}
+
+const struct dump_command dump_command_verify = {
+	.name = "verify",
+	.summary = "whether two engines agree on what was executed",
+	.details = "Decodes every segment with two engines and compares blocks and events in order. The first difference "
+		   "is shown with the packets that lead to it, and the exit status is 1. Where flow is missing, a "
+		   "segment is compared up to the gap: what engines make of the rest of it may differ.",
+	.examples = "ptl-dump verify build.ptl\n"
+		    "ptl-dump verify --engine libipt-insn --pid 4711 build.ptl",
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE,
+	.options = own_options,
+	.options_size = sizeof(struct verify_options),
+	.run = run,
+};

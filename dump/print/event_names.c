@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of numbers, from the schemas and maps of a trace. */
+#include "dump/print/event_names.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "common/text.h"
+
+#define FLAGS_MAX 4096 /* entries looked at for a value: a hostile map shall not make each event slow */
+
+int dump_names_load(struct dump_names *names, const struct ptl_trace *trace)
+{
+	names->trace = trace;
+	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
+		const struct ptl_schema *schema = ptl_schema_at(trace, i);
+		const uint8_t *guid = schema->provider.bytes;
+
+		if (!*schema->provider_name || ptl_byte_map_get(&names->providers, guid, 16))
+			continue;
+		if (ptl_byte_map_put(&names->providers, guid, 16, (uintptr_t)schema) < 0)
+			return ptl_fail_memory("names", ptl_schema_count(trace));
+	}
+	return 0;
+}
+
+void dump_names_free(struct dump_names *names)
+{
+	ptl_byte_map_free(&names->providers);
+	ptl_hash_map_free(&names->fields);
+	ptl_hash_map_free(&names->schemas);
+}
+
+const struct ptl_map *dump_names_map(struct dump_names *names, const struct ptl_schema *schema,
+				     const struct ptl_field *field)
+{
+	const struct ptl_map *map;
+	const uint64_t *known;
+
+	if (!names || !names->trace || !field->map || !*field->map)
+		return NULL;
+	known = ptl_hash_map_get(&names->fields, (uintptr_t)field);
+	if (known)
+		return (const struct ptl_map *)(uintptr_t)*known;
+	map = ptl_map_of_field(names->trace, &schema->provider, field);
+	/* Without memory it is looked up again the next time. */
+	(void)ptl_hash_map_put(&names->fields, (uintptr_t)field, (uintptr_t)map);
+	return map;
+}
+
+static bool has_same_names(const struct ptl_schema *schema)
+{
+	struct ptl_byte_map seen = {0};
+	bool found = false;
+
+	for (size_t i = 0; i < schema->field_count && !found; i++) {
+		const char *name = schema->fields[i].name;
+		const size_t size = strlen(name);
+
+		found = ptl_byte_map_get(&seen, name, size) || ptl_byte_map_put(&seen, name, size, 1) < 0;
+	}
+	ptl_byte_map_free(&seen);
+	return found;
+}
+
+size_t dump_names_before(struct dump_names *names, const struct ptl_schema *schema, const struct ptl_field *field)
+{
+	const uint64_t *known = names ? ptl_hash_map_get(&names->schemas, (uintptr_t)schema) : NULL;
+	bool same = known && *known;
+	size_t before = 0;
+
+	if (!names)
+		return 0;
+	if (!known) {
+		same = has_same_names(schema);
+		/* Without memory it is found again the next time. */
+		(void)ptl_hash_map_put(&names->schemas, (uintptr_t)schema, same);
+	}
+	for (const struct ptl_field *other = schema->fields; same && other < field; other++)
+		before += strcmp(other->name, field->name) == 0;
+	return before;
+}
+
+const char *dump_names_provider(const struct dump_names *names, const struct ptl_guid *provider)
+{
+	const uint64_t *known = ptl_byte_map_get(&names->providers, provider->bytes, sizeof(provider->bytes));
+
+	return known ? ((const struct ptl_schema *)(uintptr_t)*known)->provider_name : NULL;
+}
+
+const char *dump_names_of(const struct dump_names *names, const struct ptl_guid *provider, uint32_t kind,
+			  uint64_t value)
+{
+	const char *name;
+
+	if (!names->trace || !ptl_map_count(names->trace))
+		return NULL;
+	name = ptl_map_name(ptl_map_find(names->trace, provider, kind, ""), value);
+	return name && *name ? name : NULL;
+}
+
+const char *dump_names_task(const struct dump_names *names, const struct ptl_descriptor *descriptor,
+			    const struct ptl_schema *schema)
+{
+	if (schema && *schema->task_name)
+		return schema->task_name;
+	return dump_names_of(names, &descriptor->provider, PTL_MAP_TASKS, descriptor->task);
+}
+
+const char *dump_names_opcode(const struct dump_names *names, const struct ptl_descriptor *descriptor,
+			      const struct ptl_schema *schema)
+{
+	if (schema && *schema->opcode_name)
+		return schema->opcode_name;
+	return dump_names_of(names, &descriptor->provider, PTL_MAP_OPCODES, descriptor->opcode);
+}
+
+const char *dump_level_name(uint8_t level)
+{
+	static const char *const levels[] = {"LogAlways", "Critical", "Error", "Warning", "Informational", "Verbose"};
+
+	return level < sizeof(levels) / sizeof(levels[0]) ? levels[level] : NULL;
+}
+
+const char *dump_names_level(const struct dump_names *names, const struct ptl_descriptor *descriptor)
+{
+	const char *name = dump_names_of(names, &descriptor->provider, PTL_MAP_LEVELS, descriptor->level);
+
+	return name ? name : dump_level_name(descriptor->level);
+}
+
+void dump_text_event_name(struct ptl_bytes *text, const struct dump_names *names,
+			  const struct ptl_descriptor *descriptor, const struct ptl_schema *schema)
+{
+	const char *task = dump_names_task(names, descriptor, schema);
+	const char *opcode = dump_names_opcode(names, descriptor, schema);
+
+	if (task && opcode && descriptor->opcode) {
+		dump_text_safe(text, task);
+		dump_text_add(text, "/");
+		dump_text_safe(text, opcode);
+	} else if (schema && *schema->event_name) {
+		dump_text_safe(text, schema->event_name);
+	} else {
+		dump_text_format(text, "EventID(%u)", descriptor->id);
+		if (descriptor->opcode)
+			dump_text_format(text, "/Opcode(%u)", descriptor->opcode);
+	}
+}
+
+void dump_text_full_name(struct ptl_bytes *text, const struct dump_names *names,
+			 const struct ptl_descriptor *descriptor, const struct ptl_schema *schema)
+{
+	const char *provider = schema && *schema->provider_name ? schema->provider_name :
+								  dump_names_provider(names, &descriptor->provider);
+	char guid[PTL_GUID_TEXT_SIZE];
+
+	if (provider) {
+		dump_text_safe(text, provider);
+	} else {
+		ptl_guid_format(&descriptor->provider, guid);
+		dump_text_format(text, "{%s}", guid);
+	}
+	dump_text_add(text, "/");
+	dump_text_event_name(text, names, descriptor, schema);
+}
+
+void dump_text_flags(struct ptl_bytes *text, const struct ptl_map *map, uint64_t value)
+{
+	const char *name = ptl_map_name(map, value);
+	const size_t start = text->size;
+	uint64_t left = value;
+
+	if (name && *name) {
+		dump_text_add(text, name);
+		return;
+	}
+	for (size_t i = 0; map && i < map->count && i < FLAGS_MAX && map->entries[i].value <= value; i++) {
+		const uint64_t bits = map->entries[i].value;
+
+		if ((value & bits) != bits || !(left & bits) || !*map->entries[i].name)
+			continue;
+		if (text->size > start)
+			dump_text_add(text, "|");
+		dump_text_add(text, map->entries[i].name);
+		left &= ~bits;
+	}
+	if (!left && value)
+		return;
+	if (text->size > start)
+		dump_text_add(text, "|");
+	dump_text_add(text, value ? "0x" : "");
+	dump_text_hex(text, left);
+}

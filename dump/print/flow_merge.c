@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A merge of queues of lines: the one whose next line is earliest writes until another's is earlier. */
+#include "dump/print/flow_merge.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+
+struct part {
+	struct part *next;
+	struct dump_flow_lines lines;
+	size_t at; /* next item */
+};
+
+/* Of one group, that is stream. A group is in the list only while it has parts. */
+struct queue {
+	size_t group;
+	struct part *first;
+	struct part *last;
+};
+
+struct dump_flow_merge {
+	struct queue *queues; /* in order of group */
+	size_t count;
+	size_t capacity;
+	void (*give_back)(void *context, struct ptl_bytes *text);
+	void *context;
+};
+
+int dump_flow_lines_at(struct dump_flow_lines *lines, uint64_t time)
+{
+	struct dump_flow_item *last = lines->count ? &lines->items[lines->count - 1] : NULL;
+
+	if (last && time <= last->time)
+		return 0;
+	if (last && last->start == lines->text.size) {
+		last->time = time;
+		return 0;
+	}
+	if (lines->count == lines->capacity) {
+		const size_t capacity = lines->capacity ? 2 * lines->capacity : 64;
+		struct dump_flow_item *items = realloc(lines->items, capacity * sizeof(*items));
+
+		if (!items)
+			return ptl_fail_memory("lines", capacity * sizeof(*items));
+		lines->items = items;
+		lines->capacity = capacity;
+	}
+	lines->items[lines->count++] = (struct dump_flow_item){time, lines->text.size};
+	return 0;
+}
+
+void dump_flow_lines_free(struct dump_flow_lines *lines)
+{
+	ptl_bytes_free(&lines->text);
+	free(lines->items);
+	*lines = (struct dump_flow_lines){0};
+}
+
+static void free_part(struct part *part)
+{
+	dump_flow_lines_free(&part->lines);
+	free(part);
+}
+
+struct dump_flow_merge *dump_flow_merge_new(void (*give_back)(void *context, struct ptl_bytes *text),
+					    void *context)
+{
+	struct dump_flow_merge *merge = calloc(1, sizeof(*merge));
+
+	if (merge) {
+		merge->give_back = give_back;
+		merge->context = context;
+	}
+	return merge;
+}
+
+void dump_flow_merge_free(struct dump_flow_merge *merge)
+{
+	if (!merge)
+		return;
+	for (size_t i = 0; i < merge->count; i++) {
+		struct part *part = merge->queues[i].first;
+
+		while (part) {
+			struct part *next = part->next;
+
+			free_part(part);
+			part = next;
+		}
+	}
+	free(merge->queues);
+	free(merge);
+}
+
+/* The group's queue, made where there is none; NULL without memory. */
+static struct queue *queue_of(struct dump_flow_merge *merge, size_t group)
+{
+	size_t at = 0;
+
+	while (at < merge->count && merge->queues[at].group < group)
+		at++;
+	if (at < merge->count && merge->queues[at].group == group)
+		return &merge->queues[at];
+	if (merge->count == merge->capacity) {
+		const size_t capacity = merge->capacity ? 2 * merge->capacity : 16;
+		struct queue *queues = realloc(merge->queues, capacity * sizeof(*queues));
+
+		if (!queues)
+			return NULL;
+		merge->queues = queues;
+		merge->capacity = capacity;
+	}
+	for (size_t i = merge->count++; i > at; i--)
+		merge->queues[i] = merge->queues[i - 1];
+	merge->queues[at] = (struct queue){.group = group};
+	return &merge->queues[at];
+}
+
+int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
+{
+	struct part *part;
+	struct queue *queue;
+
+	if (!lines->count || lines->text.failed) {
+		const int status = lines->text.failed ? ptl_fail_memory("lines", lines->text.size) : 0;
+
+		dump_flow_lines_free(lines);
+		return status;
+	}
+	part = calloc(1, sizeof(*part));
+	queue = part ? queue_of(merge, group) : NULL;
+	if (!queue) {
+		free(part);
+		dump_flow_lines_free(lines);
+		return ptl_fail_memory("lines", sizeof(*part));
+	}
+	part->lines = *lines;
+	*lines = (struct dump_flow_lines){0};
+	if (queue->last)
+		queue->last->next = part;
+	else
+		queue->first = part;
+	queue->last = part;
+	return 0;
+}
+
+static uint64_t time_of(const struct queue *queue)
+{
+	return queue->first->lines.items[queue->first->at].time;
+}
+
+/* Whether a's next line is written before b's: queues are in order of group. */
+static bool is_before(const struct queue *a, const struct queue *b)
+{
+	return time_of(a) < time_of(b) || (time_of(a) == time_of(b) && a < b);
+}
+
+/* Finds the queue to write next, and the one after it (NULL: there is none). */
+static struct queue *find_earliest(const struct dump_flow_merge *merge, struct queue **second)
+{
+	struct queue *first = NULL;
+
+	*second = NULL;
+	for (size_t i = 0; i < merge->count; i++) {
+		struct queue *queue = &merge->queues[i];
+
+		if (!first || is_before(queue, first)) {
+			*second = first;
+			first = queue;
+		} else if (!*second || is_before(queue, *second)) {
+			*second = queue;
+		}
+	}
+	return first;
+}
+
+/* Writes items of the first part up to horizon, or until second's turn; all its bytes in one call. */
+static void write_part(struct queue *queue, const struct queue *second, uint64_t horizon, FILE *out)
+{
+	struct part *part = queue->first;
+	const struct dump_flow_lines *lines = &part->lines;
+	const size_t start = lines->items[part->at].start;
+	size_t end;
+
+	do
+		part->at++;
+	while (part->at < lines->count && time_of(queue) < horizon &&
+	       (!second || is_before(queue, second)));
+	end = part->at < lines->count ? lines->items[part->at].start : lines->text.size;
+	if (end > start)
+		fwrite_unlocked(lines->text.data + start, 1, end - start, out);
+}
+
+static void remove_queue(struct dump_flow_merge *merge, struct queue *queue)
+{
+	merge->count--;
+	for (struct queue *at = queue; at < merge->queues + merge->count; at++)
+		*at = at[1];
+}
+
+void dump_flow_merge_write(struct dump_flow_merge *merge, uint64_t horizon, FILE *out)
+{
+	struct queue *queue, *second;
+
+	while ((queue = find_earliest(merge, &second)) && time_of(queue) < horizon) {
+		struct part *part = queue->first;
+
+		write_part(queue, second, horizon, out);
+		if (part->at < part->lines.count)
+			continue;
+		queue->first = part->next;
+		merge->give_back(merge->context, &part->lines.text);
+		free_part(part);
+		if (!queue->first)
+			remove_queue(merge, queue);
+	}
+}

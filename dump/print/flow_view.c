@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The view behind ptl-dump flow. */
+#include "dump/print/flow_view.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "dump/print/flow_merge.h"
+#include "dump/print/flow_writer.h"
+#include "common/text.h"
+
+/* A segment whose turn it is writes what it has when it is as much as this, so that a long one fits. */
+#define TEXT_MAX ((size_t)4 << 20)
+
+/* A block whose branch leads to what comes next in the flow. For lines of branches alone. */
+struct pending {
+	bool valid;
+	struct dump_flow_place from;
+	uint8_t branch;
+	uint64_t next_ip; /* behind the branch */
+	struct dump_flow_time time;
+};
+
+/* Where the flow goes on: a block, or an event that may say where it would have. */
+struct landing {
+	bool valid;
+	bool known; /* to is */
+	bool block;
+	struct dump_flow_place to;
+};
+
+/* What a segment gives: the partial result. */
+struct part {
+	struct dump_flow_lines lines;
+	struct ptl_bytes head;
+	struct dump_flow_time head_time;
+	bool opened;          /* its heading has been written, and the branch that leads to it */
+	struct landing first; /* what it begins with */
+	struct pending last;
+};
+
+/* What is known of a stream between its segments. */
+struct group {
+	bool headed;
+	struct pending last;
+};
+
+struct idle {
+	struct idle *next;
+	struct dump_flow_writer *writer;
+};
+
+/*
+ * Memory of texts that were written, for those to come: given back to the system and asked for again, every
+ * page of it would be cleared anew, which takes longer than making the lines.
+ */
+#define SPARES_MAX 64
+struct spares {
+	struct ptl_bytes texts[SPARES_MAX];
+	size_t count;
+};
+
+struct view {
+	const struct dump_flow_run *run;
+	const struct dump_flow_print *print;
+	struct dump_flow_merge *merge; /* NULL: one stream after the other */
+	struct group *groups;
+	size_t group_count;
+	bool headed;
+	atomic_size_t turn; /* without merge: index of the first segment that was not emitted yet */
+	pthread_mutex_t lock;
+	struct idle *idle; /* writers that no worker uses; behind lock, as the next */
+	struct spares spares;
+};
+
+/* ---- writers ------------------------------------------------------------------------------------- */
+
+static struct idle *take_writer(struct view *view)
+{
+	struct idle *idle;
+
+	pthread_mutex_lock(&view->lock);
+	idle = view->idle;
+	if (idle)
+		view->idle = idle->next;
+	pthread_mutex_unlock(&view->lock);
+	if (idle)
+		return idle;
+	idle = calloc(1, sizeof(*idle));
+	if (idle)
+		idle->writer = dump_flow_writer_new(view->print, view->run->format);
+	if (idle && idle->writer)
+		return idle;
+	free(idle);
+	return NULL;
+}
+
+static void return_writer(struct view *view, struct idle *idle)
+{
+	pthread_mutex_lock(&view->lock);
+	idle->next = view->idle;
+	view->idle = idle;
+	pthread_mutex_unlock(&view->lock);
+}
+
+static void free_writers(struct view *view)
+{
+	while (view->idle) {
+		struct idle *next = view->idle->next;
+
+		dump_flow_writer_free(view->idle->writer);
+		free(view->idle);
+		view->idle = next;
+	}
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+static struct ptl_bytes take_spare(struct view *view)
+{
+	struct spares *spares = &view->spares;
+	struct ptl_bytes text = {0};
+
+	pthread_mutex_lock(&view->lock);
+	if (spares->count)
+		text = spares->texts[--spares->count];
+	pthread_mutex_unlock(&view->lock);
+	text.size = 0;
+	return text;
+}
+
+static void return_spare(void *context, struct ptl_bytes *text)
+{
+	struct view *view = context;
+	struct spares *spares = &view->spares;
+
+	pthread_mutex_lock(&view->lock);
+	if (text->capacity && !text->failed && spares->count < SPARES_MAX) {
+		spares->texts[spares->count++] = *text;
+		*text = (struct ptl_bytes){0};
+	}
+	pthread_mutex_unlock(&view->lock);
+	ptl_bytes_free(text);
+}
+
+static void free_spares(struct spares *spares)
+{
+	while (spares->count)
+		ptl_bytes_free(&spares->texts[--spares->count]);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/*
+ * Lines from now on are of this time. Times are estimates: where a timing packet puts them right they may go
+ * back, which lines of one segment do not.
+ */
+static int set_time(const struct view *view, const struct ptl_segment *segment, struct part *part,
+		    const struct dump_flow_time *time)
+{
+	bool later = !part->head.size || time->time > part->head_time.time;
+	bool bounds = view->print->bounds && (time->earliest != part->head_time.earliest ||
+					      time->latest != part->head_time.latest);
+	uint64_t before = part->head_time.time;
+
+	if (!later && !bounds)
+		return 0;
+	part->head.size = 0;
+	part->head_time = *time;
+	if (!later)
+		part->head_time.time = before;
+	view->run->format->head(view->print, segment, &part->head_time, &part->head);
+	if (part->head.failed)
+		return ptl_fail_memory("line", 0);
+	return view->merge && later ? dump_flow_lines_at(&part->lines, time->time) : 0;
+}
+
+/* The time of the block at hand. */
+static struct dump_flow_time time_of(const struct ptl_batch_cursor *cursor)
+{
+	const struct ptl_mark *mark = ptl_batch_mark(cursor);
+	struct dump_flow_time time = {.time = cursor->time};
+
+	if (!mark || !mark->time)
+		return time;
+	if (mark->before != PTL_UNBOUNDED)
+		time.earliest = mark->time - mark->before;
+	if (mark->after != PTL_UNBOUNDED)
+		time.latest = mark->time + mark->after;
+	return time;
+}
+
+static bool is_wanted(const struct view *view, uint32_t image)
+{
+	const bool *wanted = view->run->images_wanted;
+
+	return !wanted || (image != PTL_NONE && wanted[image]);
+}
+
+/* The place at ip, for addresses that no block tells the image of. */
+static struct dump_flow_place find_place(const struct view *view, const struct ptl_segment *segment,
+					 uint64_t time, uint64_t ip)
+{
+	struct dump_flow_place place = {ip, PTL_NONE};
+	struct ptl_place found;
+
+	if (!time)
+		time = segment->time ? segment->time : view->print->start_time;
+	if (segment->process != PTL_NONE &&
+	    ptl_timeline_find(view->print->timeline, segment->process, time, ip, &found))
+		place.image = found.image;
+	return place;
+}
+
+/* ---- branches ------------------------------------------------------------------------------------ */
+
+/* Whether the branch was taken, as far as can be told. */
+static bool is_taken(const struct pending *pending, const struct landing *landing)
+{
+	if (pending->branch != PTL_BRANCH_CONDITIONAL)
+		return true;
+	return landing->known && landing->to.ip != pending->next_ip;
+}
+
+static int write_branch(const struct view *view, const struct ptl_segment *segment,
+			struct part *part, struct dump_flow_writer *writer,
+			const struct pending *pending, const struct landing *landing)
+{
+	const struct dump_flow_branch branch = {
+		.from = pending->from,
+		.to = landing->to,
+		.has_to = landing->known,
+		.kind = pending->branch,
+	};
+	int status;
+
+	if (!pending->valid || !is_taken(pending, landing) ||
+	    !(is_wanted(view, branch.from.image) ||
+	      (branch.has_to && is_wanted(view, branch.to.image))))
+		return 0;
+	status = set_time(view, segment, part, &pending->time);
+	if (status == 0)
+		dump_flow_write_branch(writer, &part->head, &branch, &part->lines.text);
+	return status;
+}
+
+/* The flow reaches landing: the branch before it, if any, leads there. */
+static int land(const struct view *view, const struct ptl_segment *segment, struct part *part,
+		struct dump_flow_writer *writer, const struct landing *landing)
+{
+	const struct pending pending = part->last;
+
+	part->last.valid = false;
+	if (!part->first.valid) {
+		part->first = *landing;
+		return 0;
+	}
+	return write_branch(view, segment, part, writer, &pending, landing);
+}
+
+/* Where the flow was about to go on when an event came. */
+static struct landing landing_of(const struct view *view, const struct ptl_segment *segment,
+				 const struct ptl_flow_event *event)
+{
+	struct landing landing = {.valid = true, .to.image = PTL_NONE};
+
+	if (event->kind == PTL_FLOW_DISABLED && event->flags & PTL_EVENT_HAS_TO) {
+		landing.known = true;
+		landing.to = find_place(view, segment, event->time, event->to);
+	} else if (event->kind != PTL_FLOW_GAP && event->kind != PTL_FLOW_ENABLED &&
+		   event->flags & PTL_EVENT_HAS_FROM) {
+		landing.known = true;
+		landing.to = find_place(view, segment, event->time, event->from);
+	}
+	return landing;
+}
+
+/* ---- consuming ----------------------------------------------------------------------------------- */
+
+static int begin(void *context, const struct ptl_segment *segment, void **partial)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	(void)segment;
+	*partial = part;
+	if (!part)
+		return ptl_fail_memory("lines", sizeof(*part));
+	part->lines.text = take_spare(context);
+	return 0;
+}
+
+static void drop(void *context, void *partial)
+{
+	struct part *part = partial;
+
+	return_spare(context, &part->lines.text);
+	dump_flow_lines_free(&part->lines);
+	ptl_bytes_free(&part->head);
+	free(part);
+}
+
+static int take_block(const struct view *view, const struct ptl_segment *segment,
+		      struct part *part, struct dump_flow_writer *writer,
+		      const struct ptl_batch_cursor *cursor)
+{
+	const struct ptl_block *block = cursor->block;
+	struct dump_flow_time time;
+	int status;
+
+	if (view->print->level == DUMP_FLOW_BRANCH) {
+		const struct landing landing = {true, true, true, {block->ip, block->image}};
+
+		status = land(view, segment, part, writer, &landing);
+		if (block->branch != PTL_BRANCH_NONE)
+			part->last = (struct pending){true,
+						      {block->last_ip, block->image},
+						      block->branch,
+						      block->ip + block->size,
+						      time_of(cursor)};
+		return status;
+	}
+	if (!is_wanted(view, block->image))
+		return 0;
+	time = time_of(cursor);
+	status = set_time(view, segment, part, &time);
+	if (status == 0)
+		dump_flow_write_block(writer, &part->head, block, &part->lines.text);
+	return status;
+}
+
+static int take_event(const struct view *view, const struct ptl_segment *segment,
+		      struct part *part, struct dump_flow_writer *writer,
+		      const struct ptl_flow_event *event)
+{
+	struct dump_flow_place from = {0, PTL_NONE}, to = {0, PTL_NONE};
+	const struct dump_flow_time time = {.time = event->time};
+	int status = 0;
+
+	if (view->print->level == DUMP_FLOW_BRANCH && ptl_event_splits(event->kind)) {
+		const struct landing landing = landing_of(view, segment, event);
+
+		status = land(view, segment, part, writer, &landing);
+	}
+	if (event->flags & PTL_EVENT_HAS_FROM)
+		from = find_place(view, segment, event->time, event->from);
+	if (event->flags & PTL_EVENT_HAS_TO)
+		to = find_place(view, segment, event->time, event->to);
+	/* Gaps are shown whatever is asked for: what is missing may be what is wanted. */
+	if (status < 0 || (event->kind != PTL_FLOW_GAP && !is_wanted(view, from.image) &&
+			   !is_wanted(view, to.image)))
+		return status;
+	status = set_time(view, segment, part, &time);
+	if (status < 0)
+		return status;
+	ptl_write_bytes(&part->lines.text, part->head.data, part->head.size);
+	view->run->format->event(view->print, event, &from, &to, &part->lines.text);
+	return 0;
+}
+
+static int write_early(struct view *view, const struct ptl_segment *segment, struct part *part);
+
+static int consume(void *context, void *partial, const struct ptl_segment *segment,
+		   const struct ptl_batch *batch)
+{
+	struct view *view = context;
+	struct part *part = partial;
+	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct idle *idle = take_writer(view);
+	int status = 0;
+
+	if (!idle)
+		return ptl_fail_memory("lines", 0);
+	while (status == 0 && ptl_batch_next(&cursor))
+		status = cursor.block
+				 ? take_block(view, segment, part, idle->writer, &cursor)
+				 : take_event(view, segment, part, idle->writer, cursor.event);
+	return_writer(view, idle);
+	if (status == 0 && part->lines.text.failed)
+		status = ptl_fail_memory("lines", part->lines.text.size);
+	return status == 0 ? write_early(view, segment, part) : status;
+}
+
+/* ---- writing, segments in order ------------------------------------------------------------------ */
+
+static struct group *group_of(struct view *view, size_t number)
+{
+	if (number >= view->group_count) {
+		const size_t count = number + 16;
+		struct group *groups = realloc(view->groups, count * sizeof(*groups));
+
+		if (!groups)
+			return NULL;
+		for (size_t i = view->group_count; i < count; i++)
+			groups[i] = (struct group){0};
+		view->groups = groups;
+		view->group_count = count;
+	}
+	return &view->groups[number];
+}
+
+/* The line of the branch that leads from the segment before into this one, in front of its lines. */
+static int join(struct view *view, const struct ptl_segment *segment, const struct group *group,
+		const struct part *part, struct part *before)
+{
+	struct idle *idle;
+	int status;
+
+	if (!group->last.valid || !part->first.valid)
+		return 0;
+	idle = take_writer(view);
+	if (!idle)
+		return ptl_fail_memory("lines", 0);
+	status = write_branch(view, segment, before, idle->writer, &group->last, &part->first);
+	return_writer(view, idle);
+	return status;
+}
+
+/* Merged lines have one heading, others one for each stream. */
+static void write_heading(struct view *view, const struct ptl_segment *segment, struct group *group)
+{
+	struct ptl_bytes text = {0};
+	bool *headed = view->merge ? &view->headed : &group->headed;
+
+	if (!*headed) {
+		if (view->headed && !view->run->session->options->json)
+			fputc('\n', view->run->session->out);
+		view->run->format->heading(view->print, segment, &text);
+		dump_text_write(&text, view->run->session->out);
+		ptl_bytes_free(&text);
+	}
+	*headed = true;
+	view->headed = true;
+}
+
+/* Writes lines, or hands them to the merge. */
+static int put_lines(struct view *view, const struct ptl_segment *segment,
+		     struct dump_flow_lines *lines)
+{
+	if (view->merge)
+		return dump_flow_merge_add(view->merge, segment->group, lines);
+	dump_text_write(&lines->text, view->run->session->out);
+	lines->text.size = 0;
+	return 0;
+}
+
+/* Writes what the segment has so far. Only while it is the segment's turn. */
+static int write_part(struct view *view, const struct ptl_segment *segment, struct part *part)
+{
+	struct group *group = group_of(view, segment->group);
+	struct part before = {0};
+	int status = 0;
+
+	if (!group)
+		return ptl_fail_memory("streams", segment->group);
+	if (!part->opened)
+		status = join(view, segment, group, part, &before);
+	if (status == 0 && (before.lines.text.size || part->lines.text.size))
+		write_heading(view, segment, group);
+	if (status == 0 && before.lines.text.size)
+		status = put_lines(view, segment, &before.lines);
+	if (status == 0)
+		status = put_lines(view, segment, &part->lines);
+	part->opened = part->first.valid || view->print->level != DUMP_FLOW_BRANCH;
+	dump_flow_lines_free(&before.lines);
+	ptl_bytes_free(&before.head);
+	return status < 0 ? status : dump_output_check(view->run->session);
+}
+
+/*
+ * On a worker. All segments before this one have been emitted, and none is while this one is decoded, so
+ * nobody else writes.
+ */
+static int write_early(struct view *view, const struct ptl_segment *segment, struct part *part)
+{
+	if (view->merge || part->lines.text.size < TEXT_MAX ||
+	    atomic_load_explicit(&view->turn, memory_order_acquire) != segment->index)
+		return 0;
+	return write_part(view, segment, part);
+}
+
+static int emit(void *context, const struct ptl_segment *segment, void *partial, uint64_t horizon)
+{
+	struct view *view = context;
+	struct part *part = partial;
+	int status = write_part(view, segment, part);
+
+	if (status == 0 && part->first.valid)
+		group_of(view, segment->group)->last = part->last;
+	drop(view, part);
+	if (status == 0 && view->merge)
+		dump_flow_merge_write(view->merge, horizon, view->run->session->out);
+	atomic_store_explicit(&view->turn, segment->index + 1, memory_order_release);
+	return status;
+}
+
+int dump_flow_view_run(struct dump_flow_run *run, const struct ptl_view_options *options)
+{
+	struct view view = {
+		.run = run,
+		.print = run->print,
+	};
+	const struct ptl_view methods = {
+		.context = &view,
+		.begin = begin,
+		.consume = consume,
+		.emit = emit,
+		.drop = drop,
+	};
+	int status;
+
+	if (run->print->merged) {
+		view.merge = dump_flow_merge_new(return_spare, &view);
+		if (!view.merge)
+			return ptl_fail_memory("merge", 0);
+	}
+	pthread_mutex_init(&view.lock, NULL);
+	status = ptl_view_run(run->session->trace, run->print->timeline, options, &methods);
+	if (status == 0 && view.merge)
+		dump_flow_merge_write(view.merge, UINT64_MAX, run->session->out);
+	run->shown = view.headed;
+	dump_flow_merge_free(view.merge);
+	free_writers(&view);
+	free_spares(&view.spares);
+	free(view.groups);
+	pthread_mutex_destroy(&view.lock);
+	return status;
+}

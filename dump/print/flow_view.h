@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The view behind ptl-dump flow: each segment's flow as text, written out in order. */
+#ifndef PTL_DUMP_PRINT_FLOW_VIEW_H
+#define PTL_DUMP_PRINT_FLOW_VIEW_H
+
+#include "dump/command/command.h"
+#include "dump/print/flow.h"
+#include "flow/view/view.h"
+
+/* What is shown; `shown` is set where there was anything. */
+struct dump_flow_run {
+	const struct dump_session *session;
+	const struct dump_flow_print *print;
+	const struct dump_flow_format *format;
+	/* For each image of the timeline whether its code is shown; NULL: all. */
+	const bool *images_wanted;
+	bool shown;
+};
+
+/*
+ * Runs the view. options->by_time must be print->merged. What a segment gives is made on the workers;
+ * writing is in order. Returns what ptl_view_run returns, and dump_output_check's failures.
+ */
+int dump_flow_view_run(struct dump_flow_run *run, const struct ptl_view_options *options);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables for people. Widths are counted in characters, not bytes, since paths may be any UTF-8. */
+#include "dump/print/table.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+
+static void add_cell(struct dump_table *table, enum dump_style style, const char *words)
+{
+	ptl_write_le(&table->cells, style, 1);
+	dump_text_safe(&table->cells, words);
+	ptl_write_le(&table->cells, 0, 1);
+	table->cell_count++;
+}
+
+void dump_cell(struct dump_table *table, enum dump_style style, const char *words)
+{
+	add_cell(table, style, words);
+}
+
+void dump_cell_format(struct dump_table *table, enum dump_style style, const char *format, ...)
+{
+	char words[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(words, sizeof(words), format, arguments);
+	va_end(arguments);
+	add_cell(table, style, words);
+}
+
+void dump_cell_text(struct dump_table *table, enum dump_style style)
+{
+	add_cell(table, style, dump_text_string(&table->text));
+	table->text.size = 0;
+}
+
+void dump_cell_time(struct dump_table *table, uint64_t time, uint64_t start, const char *unknown)
+{
+	if (time)
+		dump_text_format(&table->text, "%.3f", (double)(int64_t)(time - start) / 1e6);
+	else
+		dump_text_add(&table->text, unknown);
+	dump_cell_text(table, DUMP_STYLE_PLAIN);
+}
+
+static const char *start_of(const struct dump_session *session, enum dump_style style)
+{
+	switch (style) {
+	case DUMP_STYLE_BOLD:
+		return dump_bold(session);
+	case DUMP_STYLE_DIM:
+		return dump_dim(session);
+	case DUMP_STYLE_RED:
+		return dump_red(session);
+	default:
+		return "";
+	}
+}
+
+struct layout {
+	const struct dump_table *table;
+	const struct dump_session *session;
+	size_t widths[DUMP_COLUMNS_MAX];
+	struct ptl_bytes row;
+};
+
+/* Writes the row without the blanks at its end. */
+static void end_row(struct layout *layout)
+{
+	struct ptl_bytes *row = &layout->row;
+
+	while (row->size && row->data[row->size - 1] == ' ')
+		row->size--;
+	dump_text_add(row, "\n");
+	dump_text_write(row, layout->session->out);
+	row->size = 0;
+}
+
+static void print_cell(struct layout *layout, size_t column, enum dump_style style,
+		       const char *words)
+{
+	const bool right = layout->table->columns[column].right;
+	const size_t width = dump_text_width(words, strlen(words));
+	const size_t blanks = width < layout->widths[column] ? layout->widths[column] - width : 0;
+	struct ptl_bytes *row = &layout->row;
+
+	dump_text_pad(row, row->size, right ? blanks : 0);
+	if (*words) {
+		dump_text_add(row, start_of(layout->session, style));
+		dump_text_add(row, words);
+		dump_text_add(row, style == DUMP_STYLE_PLAIN ? "" : dump_plain(layout->session));
+	}
+	dump_text_pad(row, row->size, right ? 0 : blanks);
+	if (column + 1 == layout->table->column_count)
+		end_row(layout);
+	else
+		dump_text_add(row, "  ");
+}
+
+/* Calls act for every cell, in order. */
+static void each_cell(struct layout *layout,
+		      void (*act)(struct layout *layout, size_t column, const char *cell))
+{
+	const char *cell = (const char *)layout->table->cells.data;
+
+	for (size_t i = 0; i < layout->table->cell_count; i++) {
+		act(layout, i % layout->table->column_count, cell);
+		cell += 1 + strlen(cell + 1) + 1;
+	}
+}
+
+static void measure(struct layout *layout, size_t column, const char *cell)
+{
+	const size_t width = dump_text_width(cell + 1, strlen(cell + 1));
+
+	if (width > layout->widths[column])
+		layout->widths[column] = width;
+}
+
+static void show(struct layout *layout, size_t column, const char *cell)
+{
+	print_cell(layout, column, (enum dump_style)*cell, cell + 1);
+}
+
+int dump_table_print(struct dump_table *table, const struct dump_session *session)
+{
+	struct layout layout = {.table = table, .session = session};
+	bool failed = table->cells.failed || table->text.failed;
+
+	if (!failed && table->cell_count) {
+		for (size_t i = 0; i < table->column_count; i++)
+			layout.widths[i] = dump_text_width(table->columns[i].title, strlen(table->columns[i].title));
+		each_cell(&layout, measure);
+		for (size_t i = 0; i < table->column_count; i++)
+			print_cell(&layout, i, DUMP_STYLE_DIM, table->columns[i].title);
+		each_cell(&layout, show);
+		failed = layout.row.failed;
+		ptl_bytes_free(&layout.row);
+	}
+	ptl_bytes_free(&table->cells);
+	ptl_bytes_free(&table->text);
+	table->cell_count = 0;
+	return failed ? ptl_fail_memory("table", 0) : 0;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Loads code blobs into memory files, one behind the other. */
+#include "flow/code/code.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/thread_pool.h"
+#include "flow/code/code_file.h"
+
+/* libipt maps files with offsets below 2 GiB only. */
+#define FILE_LIMIT ((uint64_t)1 << 30)
+/* All code together; more is refused. */
+#define CODE_LIMIT ((uint64_t)16 << 30)
+#define ALIGNMENT 4096
+
+struct code_blob {
+	uint8_t *data; /* in its file's memory; NULL: not wanted or not there */
+	uint64_t size;
+	uint64_t offset;
+	uint32_t file;
+	bool wanted;
+};
+
+struct code_file {
+	int fd;
+	uint8_t *data;
+	uint64_t size;
+	char path[40];
+};
+
+struct ptl_code {
+	const struct ptl_timeline *timeline;
+	struct code_blob *blobs;
+	size_t blob_count;
+	struct code_file *files;
+	size_t file_count;
+};
+
+static uint64_t aligned(uint64_t size)
+{
+	return (size + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+}
+
+/* Gives each wanted blob its place. */
+static int place_blobs(struct ptl_code *code)
+{
+	uint64_t total = 0, end = 0;
+
+	for (size_t i = 0; i < code->blob_count; i++) {
+		struct code_blob *blob = &code->blobs[i];
+
+		if (!blob->wanted)
+			continue;
+		if (blob->size > CODE_LIMIT || (total += aligned(blob->size)) > CODE_LIMIT)
+			return ptl_fail(PTL_NO_MEMORY, "the trace has more than %llu bytes of code",
+					(unsigned long long)CODE_LIMIT);
+		if (!code->file_count || end + aligned(blob->size) > FILE_LIMIT) {
+			struct code_file *files = realloc(code->files,
+							  (code->file_count + 1) * sizeof(*files));
+
+			if (!files)
+				return ptl_fail_memory("code files",
+						       (code->file_count + 1) * sizeof(*files));
+			code->files = files;
+			files[code->file_count++] = (struct code_file){.fd = -1};
+			end = 0;
+		}
+		blob->file = (uint32_t)(code->file_count - 1);
+		blob->offset = end;
+		end += aligned(blob->size);
+		code->files[blob->file].size = end;
+	}
+	return 0;
+}
+
+static int make_files(struct ptl_code *code)
+{
+	for (size_t i = 0; i < code->file_count; i++) {
+		struct code_file *file = &code->files[i];
+
+		file->fd = memfd_create("ptl-code", MFD_CLOEXEC);
+		if (file->fd < 0 || ftruncate(file->fd, (off_t)file->size) < 0)
+			return ptl_fail_errno("cannot make a memory file of %llu bytes for code",
+					      (unsigned long long)file->size);
+		file->data = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd,
+				  0);
+		if (file->data == MAP_FAILED) {
+			file->data = NULL;
+			return ptl_fail_errno("cannot map %llu bytes of code",
+					      (unsigned long long)file->size);
+		}
+		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
+	}
+	return 0;
+}
+
+struct loading {
+	struct ptl_code *code;
+	struct ptl_trace *trace;
+	const struct ptl_outside_blob *outside; /* behind the trace's own */
+	const struct ptl_code_idle *idle;       /* may be NULL */
+	atomic_size_t left;                     /* blobs that are not yet loaded */
+};
+
+static int load_blob(struct loading *loading, size_t i)
+{
+	struct code_blob *blob = &loading->code->blobs[i];
+	const size_t inside = ptl_blob_count(loading->trace);
+	uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!blob->wanted)
+		return 0;
+	if (i >= inside) {
+		data = loading->code->files[blob->file].data + blob->offset;
+		if (dump_code_from_file(&loading->outside[i - inside], data, &blob->size))
+			blob->data = data;
+		return 0;
+	}
+	data = loading->code->files[blob->file].data + blob->offset;
+	status = ptl_blob_read_into(loading->trace, ptl_blob_at(loading->trace, i)->hash, data, blob->size, &size);
+	if (status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_NOT_FOUND)
+		return 0;
+	if (status < 0)
+		return status;
+	blob->size = size;
+	blob->data = data;
+	return 0;
+}
+
+/* First come all blobs. */
+static int load_or_idle(void *context, unsigned worker, size_t i)
+{
+	struct loading *loading = context;
+	const size_t count = loading->code->blob_count;
+	int status = 0;
+
+	(void)worker;
+	if (i < count) {
+		status = load_blob(loading, i);
+		atomic_fetch_sub(&loading->left, 1);
+	} else if (atomic_load(&loading->left)) {
+		loading->idle->work(loading->idle->context, i - count);
+	}
+	return status;
+}
+
+/* Fills the files. Afterwards nothing writes to them: libipt checks that they stay as they are. */
+static int load_blobs(struct ptl_code *code, struct ptl_trace *trace, unsigned threads,
+		      const struct ptl_code_idle *idle)
+{
+	struct loading loading = {.code = code, .trace = trace, .idle = idle, .left = code->blob_count};
+	const size_t count = code->blob_count + (idle ? idle->count : 0);
+	const struct ptl_pipeline pipeline = {
+		.count = count,
+		.threads = threads,
+		.window = count,
+		.context = &loading,
+		.work = load_or_idle,
+	};
+	int status;
+
+	ptl_timeline_outside(code->timeline, &loading.outside);
+	status = ptl_pipeline_run(&pipeline);
+
+	for (size_t i = 0; i < code->file_count; i++)
+		mprotect(code->files[i].data, code->files[i].size, PROT_READ);
+	return status;
+}
+
+int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, unsigned threads,
+		  const struct ptl_code_idle *idle, struct ptl_code **code)
+{
+	struct ptl_code *opened = calloc(1, sizeof(*opened));
+	const size_t inside = ptl_blob_count(trace);
+	const struct ptl_outside_blob *outside;
+	int status = 0;
+
+	if (!opened)
+		return ptl_fail_memory("code", sizeof(*opened));
+	opened->timeline = timeline;
+	opened->blob_count = inside + ptl_timeline_outside(timeline, &outside);
+	opened->blobs = calloc(opened->blob_count + 1, sizeof(*opened->blobs));
+	if (!opened->blobs)
+		status = ptl_fail_memory("code", opened->blob_count * sizeof(*opened->blobs));
+	for (size_t i = 0; !status && i < opened->blob_count; i++) {
+		opened->blobs[i].size = i < inside ? ptl_blob_at(trace, i)->size : outside[i - inside].size;
+		opened->blobs[i].wanted = opened->blobs[i].size &&
+					  ptl_timeline_uses_blob(timeline, (uint32_t)i);
+	}
+	if (!status)
+		status = place_blobs(opened);
+	if (!status)
+		status = make_files(opened);
+	if (!status)
+		status = load_blobs(opened, trace, threads, idle);
+	if (status < 0) {
+		ptl_code_close(opened);
+		return ptl_fail_in(status, "cannot load the trace's code");
+	}
+	*code = opened;
+	return 0;
+}
+
+void ptl_code_close(struct ptl_code *code)
+{
+	if (!code)
+		return;
+	for (size_t i = 0; i < code->file_count; i++) {
+		if (code->files[i].data)
+			munmap(code->files[i].data, code->files[i].size);
+		if (code->files[i].fd >= 0)
+			close(code->files[i].fd);
+	}
+	free(code->files);
+	free(code->blobs);
+	free(code);
+}
+
+const struct ptl_timeline *ptl_code_timeline(const struct ptl_code *code)
+{
+	return code->timeline;
+}
+
+const uint8_t *ptl_code_blob(const struct ptl_code *code, uint32_t blob, uint64_t *size)
+{
+	if (blob >= code->blob_count || !code->blobs[blob].data)
+		return NULL;
+	*size = code->blobs[blob].size;
+	return code->blobs[blob].data;
+}
+
+bool ptl_code_file(const struct ptl_code *code, uint32_t blob, const char **path, uint64_t *offset)
+{
+	if (blob >= code->blob_count || !code->blobs[blob].data)
+		return false;
+	*path = code->files[code->blobs[blob].file].path;
+	*offset = code->blobs[blob].offset;
+	return true;
+}
+
+size_t ptl_code_read(const struct ptl_code *code, uint32_t root, uint64_t address, uint8_t *bytes,
+		     size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		struct ptl_piece piece;
+		const uint8_t *data;
+		uint64_t blob_size, offset, part;
+
+		if (address + done < address ||
+		    !ptl_version_find(code->timeline, root, address + done, &piece))
+			break;
+		data = ptl_code_blob(code, piece.blob, &blob_size);
+		offset = piece.offset + (address + done - piece.first);
+		if (!data || offset >= blob_size)
+			break;
+		part = piece.last - (address + done);
+		if (part >= size - done)
+			part = size - done - 1;
+		if (part >= blob_size - offset)
+			part = blob_size - offset - 1;
+		memcpy(bytes + done, data + offset, part + 1);
+		done += part + 1;
+	}
+	return done;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Compares versions: first the pieces that they do not share, then the bytes in these. */
+#include "flow/code/code_change.h"
+
+#include <string.h>
+
+/* Looks at ranges; beyond, versions have little in common. */
+#define STEPS_MAX 4096
+/* What is compared at a time: where code changes in places, what lies between stays known. */
+#define GRAIN 64
+
+void ptl_code_range(const struct ptl_code *code, uint32_t root, uint64_t ip, struct native_range *range)
+{
+	struct ptl_piece piece;
+	const uint8_t *blob;
+	uint64_t size;
+
+	*range = (struct native_range){.image = PTL_NONE};
+	if (!ptl_version_find(ptl_code_timeline(code), root, ip, &piece)) {
+		range->first = piece.first;
+		range->last = piece.last;
+		return;
+	}
+	range->first = piece.first;
+	range->last = piece.last;
+	range->image = piece.image;
+	range->code_event = piece.code_event;
+	blob = ptl_code_blob(code, piece.blob, &size);
+	if (!blob || piece.offset >= size)
+		return;
+	/* The blob may be shorter than the image: beyond its end nothing is known. */
+	size -= piece.offset;
+	if (size - 1 < piece.last - piece.first) {
+		if (ip - piece.first >= size) {
+			range->first = piece.first + size;
+			return;
+		}
+		range->last = piece.first + size - 1;
+	}
+	range->bytes = blob + piece.offset;
+}
+
+struct comparison {
+	const struct ptl_code *code;
+	uint32_t one, other;
+	struct native_span *changes;
+	size_t count;
+	uint64_t done; /* all below it has been compared */
+	unsigned steps;
+	bool too_many;
+	bool all_done; /* to the end of the address space */
+};
+
+static void add(struct comparison *comparison, uint64_t first, uint64_t last)
+{
+	struct native_span *newest = comparison->changes + comparison->count - 1;
+
+	if (comparison->count && first - newest->last <= 1)
+		newest->last = last;
+	else if (comparison->count == PTL_CODE_CHANGES)
+		comparison->too_many = true;
+	else
+		comparison->changes[comparison->count++] = (struct native_span){first, last};
+}
+
+/* The bytes of [first, last], which are of different blobs. */
+static void compare_bytes(struct comparison *comparison, uint64_t first, uint64_t last, const uint8_t *one,
+			  const uint8_t *other)
+{
+	for (uint64_t done = 0, size; done <= last - first; done += size) {
+		size = last - first - done < GRAIN - 1 ? last - first - done + 1 : GRAIN;
+		if (memcmp(one + done, other + done, size))
+			add(comparison, first + done, first + done + size - 1);
+	}
+}
+
+/* Compares what lies from `first` on in one range of both; how far that is. */
+static uint64_t compare_range(struct comparison *comparison, uint64_t first, uint64_t last)
+{
+	struct native_range one, other;
+
+	ptl_code_range(comparison->code, comparison->one, first, &one);
+	ptl_code_range(comparison->code, comparison->other, first, &other);
+	if (one.last < last)
+		last = one.last;
+	if (other.last < last)
+		last = other.last;
+	/* No instruction is made where there are no bytes, whatever is said to be there. */
+	if (!one.bytes && !other.bytes)
+		return last;
+	if (!one.bytes || !other.bytes || one.image != other.image || one.code_event != other.code_event)
+		add(comparison, first, last);
+	else if (one.bytes + (first - one.first) != other.bytes + (first - other.first))
+		compare_bytes(comparison, first, last, one.bytes + (first - one.first),
+			      other.bytes + (first - other.first));
+	return last;
+}
+
+static bool compare(void *context, uint64_t first, uint64_t last)
+{
+	struct comparison *comparison = context;
+	uint64_t at = first < comparison->done ? comparison->done : first;
+
+	while (!comparison->all_done && at <= last) {
+		uint64_t end;
+
+		if (++comparison->steps > STEPS_MAX)
+			return false;
+		end = compare_range(comparison, at, last);
+		comparison->all_done = end == UINT64_MAX;
+		comparison->done = at = end + 1;
+	}
+	return !comparison->too_many;
+}
+
+size_t ptl_code_changes(const struct ptl_code *code, uint32_t one, uint32_t other, struct native_span *changes)
+{
+	struct comparison comparison = {.code = code, .one = one, .other = other, .changes = changes};
+
+	if (one == other)
+		return 0;
+	if (!ptl_version_compare(ptl_code_timeline(code), one, other, compare, &comparison))
+		return PTL_CODE_CHANGES + 1;
+	return comparison.count;
+}

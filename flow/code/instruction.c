@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Classifies instructions by opcode; lengths and fields come from a quick scan, or from Zydis in its minimal mode. */
+#include "flow/code/instruction.h"
+
+#include <Zydis/Zydis.h>
+
+#include "flow/code/instruction_scan.h"
+
+#define BY_MODRM 0xffu /* what it is depends on its ModRM, or it is notable */
+
+/* By map and opcode. SDM volume 2, appendix A, tables. */
+static const uint8_t branches[2][256] = {
+	{
+		[0x70 ... 0x7f] = PTL_BRANCH_CONDITIONAL,
+		[0xe0 ... 0xe3] = PTL_BRANCH_CONDITIONAL, /* LOOPcc, JrCXZ */
+		[0xe8] = PTL_BRANCH_CALL,
+		[0xe9] = PTL_BRANCH_JUMP,
+		[0xeb] = PTL_BRANCH_JUMP,
+		[0xc2] = PTL_BRANCH_RETURN,
+		[0xc3] = PTL_BRANCH_RETURN,
+		[0x9a] = PTL_BRANCH_FAR_CALL,
+		[0xea] = PTL_BRANCH_FAR_JUMP,
+		[0xca] = PTL_BRANCH_FAR_RETURN,
+		[0xcb] = PTL_BRANCH_FAR_RETURN,
+		[0xcf] = PTL_BRANCH_FAR_RETURN, /* IRET */
+		[0xcc ... 0xce] = PTL_BRANCH_FAR_CALL, /* INT3, INT n, INTO */
+		[0xf1] = PTL_BRANCH_FAR_CALL, /* INT1 */
+		[0xff] = BY_MODRM,
+	},
+	{
+		[0x01] = BY_MODRM,
+		[0x05] = PTL_BRANCH_FAR_CALL,   /* SYSCALL */
+		[0x07] = PTL_BRANCH_FAR_RETURN, /* SYSRET */
+		[0x22] = BY_MODRM,
+		[0x34] = PTL_BRANCH_FAR_CALL,   /* SYSENTER */
+		[0x35] = PTL_BRANCH_FAR_RETURN, /* SYSEXIT */
+		[0x80 ... 0x8f] = PTL_BRANCH_CONDITIONAL,
+		[0xae] = BY_MODRM,
+		[0xc7] = BY_MODRM,
+	},
+};
+
+/* FF by ModRM.reg, table A-6 group 5. */
+static const uint8_t group_5[8] = {
+	[2] = PTL_BRANCH_CALL_INDIRECT,
+	[3] = PTL_BRANCH_FAR_CALL,
+	[4] = PTL_BRANCH_JUMP_INDIRECT,
+	[5] = PTL_BRANCH_FAR_JUMP,
+};
+
+/* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers; UIRET. */
+static uint8_t group_7(uint8_t modrm, bool repeat)
+{
+	switch (modrm) {
+	case 0xec: /* UIRET; without the prefix, nothing */
+		return repeat ? PTL_BRANCH_FAR_RETURN : PTL_BRANCH_NONE;
+	case 0xc1: /* VMCALL */
+		return PTL_BRANCH_FAR_CALL;
+	case 0xc2: /* VMLAUNCH */
+	case 0xc3: /* VMRESUME */
+		return PTL_BRANCH_FAR_RETURN;
+	default:
+		return PTL_BRANCH_NONE;
+	}
+}
+
+/* Where the opcode alone does not say it. */
+static uint8_t branch_by_modrm(const struct ptl_opcode *opcode)
+{
+	if (!opcode->map)
+		return group_5[opcode->modrm >> 3 & 7];
+	return opcode->opcode == 0x01 ? group_7(opcode->modrm, opcode->repeat) : PTL_BRANCH_NONE;
+}
+
+static bool is_direct(uint8_t branch)
+{
+	return branch == PTL_BRANCH_CONDITIONAL || branch == PTL_BRANCH_JUMP || branch == PTL_BRANCH_CALL;
+}
+
+/* A branch, or what else is notable: `branch` is that of the tables. */
+static void classify(const struct ptl_opcode *opcode, uint8_t branch, unsigned mode, uint64_t ip,
+		     struct ptl_instruction *instruction)
+{
+	unsigned reg = opcode->modrm >> 3 & 7;
+
+	instruction->branch = branch == BY_MODRM ? branch_by_modrm(opcode) : branch;
+	/* MOV CR3, r: 0F 22 /3. PTWRITE: F3 0F AE /4. */
+	instruction->writes_cr3 = opcode->map && opcode->opcode == 0x22 && reg == 3;
+	instruction->ptwrite = opcode->map && opcode->opcode == 0xae && reg == 4 && opcode->repeat;
+	/* VMPTRLD: 0F C7 /6 with memory and no prefix; VMLAUNCH, VMRESUME: 0F 01 C2, C3. */
+	instruction->enters_guest = opcode->map && opcode->opcode == 0x01 && (opcode->modrm & ~1u) == 0xc2;
+	instruction->sets_vmcs = instruction->enters_guest || (opcode->map && opcode->opcode == 0xc7 && reg == 6 &&
+							       opcode->modrm < 0xc0 && !opcode->repeat);
+	if (!is_direct(instruction->branch))
+		return;
+	instruction->direct = true;
+	instruction->target = ip + opcode->length + (uint64_t)opcode->displacement;
+	/* Addresses are linear, and where CS begins is not known: in 16-bit code, too, they have all bits. */
+	if (mode != 64)
+		instruction->target &= 0xffffffff;
+}
+
+static int start(ZydisDecoder *decoder, unsigned mode)
+{
+	ZydisMachineMode machine = mode == 64   ? ZYDIS_MACHINE_MODE_LONG_64
+				   : mode == 32 ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32
+						: ZYDIS_MACHINE_MODE_LONG_COMPAT_16;
+	ZydisStackWidth width = mode == 64   ? ZYDIS_STACK_WIDTH_64
+				: mode == 32 ? ZYDIS_STACK_WIDTH_32
+					     : ZYDIS_STACK_WIDTH_16;
+
+	if (ZYAN_FAILED(ZydisDecoderInit(decoder, machine, width)))
+		return PTL_UNSUPPORTED;
+	return ZYAN_FAILED(ZydisDecoderEnableMode(decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE))
+		       ? PTL_UNSUPPORTED
+		       : 0;
+}
+
+/* What Zydis says, in the words of the quick scan. Other encodings and maps have no branches. */
+static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_opcode *opcode, bool *known)
+{
+	ZydisDecodedInstruction decoded;
+	ZydisDecoder decoder;
+	ZyanStatus status;
+	int result = start(&decoder, mode);
+
+	if (result < 0)
+		return result;
+	status = ZydisDecoderDecodeInstruction(&decoder, NULL, bytes,
+					       size < PTL_INSTRUCTION_MAX ? size : PTL_INSTRUCTION_MAX, &decoded);
+	if (status == ZYDIS_STATUS_NO_MORE_DATA && size < PTL_INSTRUCTION_MAX)
+		return PTL_TRUNCATED;
+	if (ZYAN_FAILED(status))
+		return PTL_CORRUPT;
+	*opcode = (struct ptl_opcode){
+		.length = decoded.length,
+		.map = decoded.opcode_map == ZYDIS_OPCODE_MAP_0F,
+		.opcode = decoded.opcode,
+		.has_modrm = decoded.raw.modrm.offset != 0,
+		.displacement = decoded.raw.imm[0].value.s,
+	};
+	if (opcode->has_modrm)
+		opcode->modrm = bytes[decoded.raw.modrm.offset];
+	for (unsigned i = 0; i < decoded.raw.prefix_count; i++)
+		opcode->repeat |= decoded.raw.prefixes[i].value == 0xf3;
+	*known = decoded.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+		 (decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT || opcode->map);
+	return 0;
+}
+
+int ptl_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
+			   struct ptl_instruction *instruction)
+{
+	struct ptl_opcode opcode;
+	bool known = true;
+	uint8_t branch;
+	int status = 0;
+
+	if (mode != 64 || !ptl_instruction_scan(bytes, size, &opcode))
+		status = ask_zydis(bytes, size, mode, &opcode, &known);
+	if (status < 0)
+		return status;
+	*instruction = (struct ptl_instruction){.length = opcode.length};
+	branch = branches[opcode.map][opcode.opcode];
+	if (known && branch)
+		classify(&opcode, branch, mode, ip, instruction);
+	return 0;
+}

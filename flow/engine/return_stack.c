@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Decodes the parts of a segment before one of them, for the calls that they leave behind. */
+#include "flow/engine/return_stack.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "flow/engine/segment_flow.h"
+
+/* An engine forgets all code when it goes over to another process: these many that take turns have one each. */
+#define PROCESSES 4
+
+struct process_source {
+	struct ptl_flow_source source; /* no engine: not used yet */
+	uint32_t process;
+	uint64_t used; /* when */
+};
+
+struct ptl_flow_calls {
+	/* With engines of their own: that of the part is at work. */
+	struct process_source sources[PROCESSES];
+	uint64_t now;
+	/* Of the segment at this place, `calls` are those before part number `next`. */
+	uint32_t stream;
+	uint64_t offset;
+	size_t next;
+	struct ptl_calls calls;
+};
+
+void ptl_flow_calls_close(struct ptl_flow_calls *calls)
+{
+	for (size_t i = 0; calls && i < PROCESSES; i++)
+		ptl_flow_source_close(&calls->sources[i].source);
+	free(calls);
+}
+
+/* The one that decoded the process last; else one that is free, or has not been used for longest. */
+static int find_source(struct ptl_flow_calls *calls, const struct ptl_flow_source *like, uint32_t process,
+		       struct ptl_flow_source **source)
+{
+	struct process_source *found = &calls->sources[0];
+	int status = 0;
+
+	for (size_t i = 0; i < PROCESSES; i++) {
+		struct process_source *each = &calls->sources[i];
+
+		if (each->used < found->used)
+			found = each;
+		if (each->used && each->process == process) {
+			found = each;
+			break;
+		}
+	}
+	if (!found->source.engine)
+		status = ptl_flow_source_open(&found->source, like->trace, like->code, like->class);
+	found->process = process;
+	found->used = ++calls->now;
+	*source = &found->source;
+	return status;
+}
+
+static int take_nothing(void *context, const struct ptl_batch *batch)
+{
+	(void)context;
+	(void)batch;
+	return 0;
+}
+
+static int give_known(void *context, const struct ptl_segment *segment, struct ptl_calls *calls)
+{
+	(void)segment;
+	*calls = *(const struct ptl_calls *)context;
+	return 0;
+}
+
+/* Goes on by a part, which ends where the next one, or the segment that was asked for, begins. */
+static int pass_part(struct ptl_flow_calls *calls, const struct ptl_flow_source *like, const struct ptl_segment *segment)
+{
+	const struct ptl_segment_part *part = &segment->before[calls->next];
+	const bool last = calls->next + 1 == segment->before_count;
+	const struct ptl_flow_sink sink = {take_nothing, NULL};
+	struct ptl_calls after = {.lost = true};
+	const struct ptl_flow_ends ends = {give_known, &calls->calls, &after};
+	struct ptl_segment whole = *segment;
+	struct ptl_flow_source *source;
+	int status = 0;
+
+	whole.skip = part->skip;
+	whole.size = last ? segment->skip : part[1].skip;
+	whole.before_count = calls->next;
+	whole.time = whole.code_time = part->code_time;
+	whole.process = part->process;
+	whole.has_next = false;
+	whole.ends_disabled = part->ends_disabled;
+	if (!part->unknown) {
+		status = find_source(calls, like, part->process, &source);
+		if (!status)
+			status = ptl_flow_produce_between(source, &whole, &sink, &ends);
+	}
+	calls->calls = after;
+	calls->next++;
+	return status;
+}
+
+int ptl_flow_calls_before(void *context, const struct ptl_segment *segment, struct ptl_calls *found)
+{
+	struct ptl_flow_source *source = context;
+	struct ptl_flow_calls *calls = source->calls ? source->calls : calloc(1, sizeof(*calls));
+	int status = 0;
+
+	if (!calls)
+		return ptl_fail_memory("calls of a CPU", sizeof(*calls));
+	source->calls = calls;
+	if (calls->stream != segment->stream || calls->offset != segment->offset || calls->next > segment->before_count ||
+	    !calls->next) {
+		calls->stream = segment->stream;
+		calls->offset = segment->offset;
+		calls->next = 0;
+		calls->calls = (struct ptl_calls){0};
+	}
+	while (!status && calls->next < segment->before_count)
+		status = pass_part(calls, source, segment);
+	if (status < 0)
+		calls->next = 0;
+	*found = calls->calls;
+	return status;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Gives libipt the code of one version of an address space. Bytes of images are file sections,
+ * which libipt caches decoded blocks for; a new image is made only when one of these comes or goes.
+ * Bytes of code events, which may change with every segment, are read through its callback.
+ */
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "flow/libipt/engine.h"
+
+/*
+ * Sections that libipt keeps mapped, with their block caches (four bytes of address space for each
+ * byte of code, touched where code runs). Without such a cache it maps and forgets a section at
+ * each change of section.
+ */
+#define SECTION_CACHE_SIZE ((uint64_t)1 << 30)
+
+/* libipt reads an instruction at a time, mostly from the piece that it read from before. */
+static bool find_bytes(struct libipt_engine *engine, uint64_t ip, size_t size)
+{
+	struct ptl_piece *piece = &engine->piece;
+	uint64_t have;
+
+	if (!engine->piece_bytes || ip < piece->first || ip > piece->last) {
+		engine->piece_bytes = NULL;
+		if (ptl_version_find(ptl_code_timeline(engine->code), engine->version.root, ip,
+				     piece))
+			engine->piece_bytes = ptl_code_blob(engine->code, piece->blob, &have);
+		if (!engine->piece_bytes || have < piece->offset ||
+		    have - piece->offset <= piece->last - piece->first)
+			engine->piece_bytes = NULL;
+	}
+	return engine->piece_bytes && size - 1 <= piece->last - ip;
+}
+
+static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
+		       void *context)
+{
+	struct libipt_engine *engine = context;
+	size_t have = size;
+
+	(void)asid;
+	if (size && find_bytes(engine, ip, size))
+		memcpy(buffer,
+		       engine->piece_bytes + engine->piece.offset + (ip - engine->piece.first),
+		       size);
+	else
+		have = ptl_code_read(engine->code, engine->version.root, ip, buffer, size);
+	return have ? (int)have : -pte_nomap;
+}
+
+int libipt_code_open(struct libipt_engine *engine)
+{
+	engine->sections = pt_iscache_alloc(NULL);
+	if (!engine->sections)
+		return ptl_fail_memory("libipt section cache", 0);
+	pt_iscache_set_limit(engine->sections, SECTION_CACHE_SIZE);
+	return 0;
+}
+
+void libipt_code_close(struct libipt_engine *engine)
+{
+	pt_image_free(engine->image);
+	if (engine->sections)
+		pt_iscache_free(engine->sections);
+	ptl_byte_map_free(&engine->section_ids);
+}
+
+/* libipt's number for a piece; 0: it has none, and the callback serves it. */
+static int section_id(struct libipt_engine *engine, const struct ptl_piece *piece, int *id)
+{
+	uint64_t size = piece->last - piece->first + 1, offset, *known;
+	const char *path;
+	uint8_t key[28];
+	int status;
+
+	ptl_store64(key, piece->first);
+	ptl_store64(key + 8, piece->last);
+	ptl_store64(key + 16, piece->offset);
+	ptl_store32(key + 24, piece->blob);
+	known = ptl_byte_map_get(&engine->section_ids, key, sizeof(key));
+	if (known) {
+		*id = (int)*known;
+		return 0;
+	}
+	*id = 0;
+	if (ptl_code_file(engine->code, piece->blob, &path, &offset)) {
+		status = pt_iscache_add_file(engine->sections, path, offset + piece->offset, size,
+					     piece->first);
+		if (status == -pte_nomem)
+			return ptl_fail_memory("libipt section", 0);
+		if (status > 0)
+			*id = status;
+	}
+	return ptl_byte_map_put(&engine->section_ids, key, sizeof(key), (uint64_t)*id);
+}
+
+static int add_sections(struct libipt_engine *engine, struct pt_image *image, uint32_t files)
+{
+	const struct ptl_timeline *timeline = ptl_code_timeline(engine->code);
+	struct ptl_piece piece;
+	uint64_t at = 0;
+
+	while (ptl_version_next(timeline, files, at, &piece)) {
+		int id, status = section_id(engine, &piece, &id);
+
+		if (status < 0)
+			return status;
+		if (id && pt_image_add_cached(image, engine->sections, id, NULL) == -pte_nomem)
+			return ptl_fail_memory("libipt image", 0);
+		if (piece.last == UINT64_MAX)
+			break;
+		at = piece.last + 1;
+	}
+	return 0;
+}
+
+static int make_image(struct libipt_engine *engine, uint32_t files)
+{
+	struct pt_image *image = pt_image_alloc(NULL);
+	int status;
+
+	if (!image)
+		return ptl_fail_memory("libipt image", 0);
+	status = add_sections(engine, image, files);
+	if (status < 0) {
+		pt_image_free(image);
+		return status;
+	}
+	pt_image_set_callback(image, read_memory, engine);
+	/* The decoder lets go of the old image before that is freed. */
+	if (engine->decoder)
+		engine->class->set_image(engine->decoder, image);
+	pt_image_free(engine->image);
+	engine->image = image;
+	engine->files = files;
+	engine->has_image = true;
+	return 0;
+}
+
+int libipt_code_select(struct libipt_engine *engine, uint64_t time)
+{
+	struct ptl_version *version = &engine->version;
+	int status;
+
+	engine->piece_bytes = NULL;
+	ptl_timeline_version(ptl_code_timeline(engine->code), engine->process, time, version);
+	status = ptl_flow_version(&engine->builder, version->root);
+	if (status < 0 || (engine->has_image && engine->files == version->files))
+		return status;
+	return make_image(engine, version->files);
+}

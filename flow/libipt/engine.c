@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reference engine: libipt's decoders, segment by segment.
+ *
+ * A segment's flow ends where the next segment's begins. Left alone, libipt would walk on from the
+ * last packet to the next branch that needs one, which lies beyond. So the segment is decoded with
+ * a FUP with the next segment's address and a TIP.PGD behind it, as if packets had been disabled
+ * there by an interrupt, and that event is dropped. Where nothing is known of what follows, the
+ * flow ends with the last instruction that the packets prove.
+ */
+#include "flow/libipt/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "flow/segment/packets.h"
+#include "format/pt/packet.h"
+
+#define FIRST_CAPACITY ((size_t)64 << 10)
+/* Bytes that are added to a segment: MODE.Exec in front, FUP and TIP.PGD behind. */
+#define ADDED_MAX 16
+
+/* ---- the buffer ---------------------------------------------------------------------------------
+ */
+
+/* Not those that libipt has for the CPU: its table may be older. */
+static void set_errata(const struct ptl_errata *errata, struct pt_config *config)
+{
+	config->errata = (struct pt_errata){
+		.bdm64 = errata->bdm64,
+		.bdm70 = 1,
+		.skd007 = errata->skd007,
+		.skd010 = errata->skd010,
+		.skd022 = errata->skd022,
+		.skl014 = errata->skl014,
+		.skl168 = errata->skl168,
+		.apl11 = errata->apl11,
+		.apl12 = errata->apl12,
+		.skz84 = errata->skz84,
+	};
+}
+
+static int make_decoder(struct libipt_engine *engine, size_t size)
+{
+	size_t capacity = FIRST_CAPACITY;
+	const struct ptl_machine *machine = engine->machine;
+	struct pt_config config;
+	uint8_t *buffer;
+
+	while (capacity < size)
+		capacity *= 2;
+	if (engine->decoder)
+		engine->class->free(engine->decoder);
+	engine->decoder = NULL;
+	buffer = realloc(engine->buffer, capacity);
+	if (!buffer)
+		return ptl_fail_memory("segment", capacity);
+	engine->buffer = buffer;
+	engine->capacity = capacity;
+
+	pt_config_init(&config);
+	config.begin = buffer;
+	config.end = buffer + capacity;
+	set_errata(&engine->errata, &config);
+	config.cpuid_0x15_eax = machine->ctc_denominator;
+	config.cpuid_0x15_ebx = machine->ctc_numerator;
+	config.mtc_freq = machine->mtc_frequency;
+	config.nom_freq = machine->nominal_ratio;
+	if (engine->class->configure)
+		engine->class->configure(&config);
+	engine->decoder = engine->class->alloc(&config);
+	if (!engine->decoder)
+		return ptl_fail_memory("libipt decoder", 0);
+	if (engine->image)
+		engine->class->set_image(engine->decoder, engine->image);
+	return 0;
+}
+
+/* FUP with a full address, TIP.PGD without one. */
+static size_t write_closing(uint8_t *tail, bool fup, uint64_t ip)
+{
+	size_t size = 0;
+
+	if (fup) {
+		tail[size++] = PTL_PT_MATCH_FUP | PTL_PT_IP_FULL << PTL_PT_IP_SHIFT;
+		ptl_store64(tail + size, ip);
+		size += 8;
+	}
+	tail[size++] = PTL_PT_MATCH_TIP_PGD;
+	return size;
+}
+
+/* MODE.Exec, for packets that say nothing of the mode: the trace's header does. */
+static size_t write_mode(uint8_t *front, uint8_t mode)
+{
+	if (mode != 64 && mode != 32 && mode != 16)
+		return 0;
+	front[0] = PTL_PT_MATCH_MODE_EXEC & 0xff;
+	front[1] = mode == 64 ? PTL_PT_MODE_EXEC_L : mode == 32 ? PTL_PT_MODE_EXEC_D : 0;
+	return 2;
+}
+
+/* Puts the segment, and what has to be added, at the buffer's end. */
+static int place_segment(struct libipt_engine *engine)
+{
+	const struct ptl_engine_input *input = engine->input;
+	uint8_t front[2], tail[ADDED_MAX], *at;
+	size_t size = input->size, front_size = 0, tail_size = 0, total;
+	struct ptl_psb_plus psb_plus;
+	struct ptl_segment_end end;
+	bool ignores_resume;
+
+	ptl_segment_end_read(input->bytes, size, &engine->errata, &end);
+	/* APL12: libipt does not see the PSB+ which says that packets are disabled. */
+	ignores_resume = engine->errata.apl12 && end.resume && input->has_next && !input->next_ip_known;
+	engine->overflowed = end.overflowed || ignores_resume;
+	engine->whole = input->has_next ? size : end.whole;
+	/* Where packets are disabled, libipt walks nowhere. */
+	if (!input->has_next)
+		size = end.enabled || end.overflowed ? end.flow : end.whole;
+	engine->given = size;
+	/*
+	 * A FUP behind an open overflow would end that, and what is behind it would be flow of this segment, too. Where
+	 * packets are disabled, there is no flow to be ended.
+	 */
+	if (input->has_next && input->next_ip_known && end.enabled)
+		tail_size = write_closing(tail, true, input->next_ip);
+	else if (!input->has_next && end.fup)
+		tail_size = write_closing(tail, false, 0);
+	ptl_psb_plus_read(input->bytes, size, &engine->errata, &psb_plus);
+	engine->enabled = psb_plus.has_ip;
+	if (size >= PTL_PT_PSB_SIZE && (psb_plus.complete || psb_plus.overflow) && !psb_plus.has_mode)
+		front_size = write_mode(front, engine->machine->mode);
+	total = size + front_size + tail_size;
+	if (!engine->decoder || total > engine->capacity) {
+		int status = make_decoder(engine, total);
+
+		if (status < 0)
+			return status;
+	}
+	engine->closed = tail_size != 0;
+	engine->inserted = front_size;
+	engine->start = engine->capacity - total;
+	at = engine->buffer + engine->start;
+	if (front_size) {
+		memcpy(at, input->bytes, PTL_PT_PSB_SIZE);
+		memcpy(at + PTL_PT_PSB_SIZE, front, front_size);
+		memcpy(at + PTL_PT_PSB_SIZE + front_size, input->bytes + PTL_PT_PSB_SIZE,
+		       size - PTL_PT_PSB_SIZE);
+	} else {
+		memcpy(at, input->bytes, size);
+	}
+	if (ignores_resume)
+		memset(at + front_size + end.resume, PTL_PT_MATCH_PAD, end.resume_end - end.resume);
+	memcpy(engine->buffer + engine->capacity - tail_size, tail, tail_size);
+	return 0;
+}
+
+/* The decoder's place as an offset in the segment, 0 to its size. */
+static uint64_t segment_offset(struct libipt_engine *engine)
+{
+	uint64_t offset;
+
+	if (engine->class->offset(engine->decoder, &offset) < 0 || offset < engine->start)
+		return 0;
+	offset -= engine->start;
+	if (offset >= PTL_PT_PSB_SIZE + engine->inserted)
+		offset -= engine->inserted;
+	return offset < engine->input->size ? offset : engine->input->size;
+}
+
+/* ---- flow -------------------------------------------------------------------------------- */
+
+/* The bytes of the segment from offset on are not decoded. */
+static int add_gap_at(struct libipt_engine *engine, enum ptl_gap_cause cause, uint64_t offset,
+		      uint64_t address)
+{
+	struct ptl_flow_event event = {
+		.kind = PTL_FLOW_GAP,
+		.cause = cause,
+		.flags = address || cause == PTL_GAP_CODE ? PTL_EVENT_HAS_FROM : 0,
+		.time = engine->builder.mark.time,
+		.offset = engine->input->segment->offset + offset,
+		.from = address,
+		.size = engine->input->size - offset,
+	};
+
+	return ptl_flow_event(&engine->builder, &event);
+}
+
+static int add_gap(struct libipt_engine *engine, enum ptl_gap_cause cause, uint64_t address)
+{
+	return add_gap_at(engine, cause, segment_offset(engine), address);
+}
+
+static enum ptl_gap_cause gap_cause(int error)
+{
+	switch (-error) {
+	case pte_nomap:
+		return PTL_GAP_CODE;
+	case pte_bad_opc:
+	case pte_bad_packet:
+	case pte_nosync:
+	/* More events one behind the other than libipt's queue holds: no CPU makes such packets. */
+	case pte_nomem:
+		return PTL_GAP_PACKET;
+	default:
+		return PTL_GAP_MISMATCH;
+	}
+}
+
+/* The trace time as of the walk's place: what timing packets said before it, or the PSB's. */
+static uint64_t current_time(struct libipt_engine *engine)
+{
+	uint64_t tsc, time = 0;
+
+	if (engine->class->time(engine->decoder, &tsc) >= 0)
+		time = libipt_time(engine->machine, tsc);
+	return time ? time : engine->input->segment->time;
+}
+
+/* Where the packets are not made to follow the code's changes, the code follows the packets' time. */
+static int follow_time(struct libipt_engine *engine)
+{
+	uint64_t time;
+
+	if (engine->machine->software || engine->version.until == PTL_TIME_END)
+		return 0;
+	time = current_time(engine);
+	return time >= engine->version.until ? libipt_code_select(engine, time) : 0;
+}
+
+/*
+ * Notices a walk that goes round without end: the same place twice, and no packet was needed
+ * between. A program may do that, but no packet tells how often, so there is no flow to be had. The
+ * place that is remembered moves on at each power of two of steps, so a round of any length is
+ * found.
+ */
+static void note_step(struct libipt_engine *engine, uint64_t ip)
+{
+	uint8_t branch = engine->builder.last_branch;
+
+	if (branch != PTL_BRANCH_NONE && branch != PTL_BRANCH_JUMP && branch != PTL_BRANCH_CALL) {
+		engine->steps = 0;
+		return;
+	}
+	if (engine->steps && ip == engine->remembered)
+		engine->endless = true;
+	if (!(engine->steps & (engine->steps - 1)))
+		engine->remembered = ip;
+	engine->steps++;
+}
+
+int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count,
+	       enum pt_exec_mode mode, bool speculative)
+{
+	uint8_t bits = mode == ptem_64bit ? 64 : mode == ptem_32bit ? 32 : 16;
+	int status;
+
+	ptl_flow_state(&engine->builder, current_time(engine), speculative);
+	status = ptl_flow_run(&engine->builder, ip, last_ip, count, bits);
+	engine->stepped = true;
+	if (!status)
+		note_step(engine, ip);
+	return status;
+}
+
+/* Whether this is the event that closes the segment, and is not of the trace. */
+static bool is_closing(struct libipt_engine *engine, const struct pt_event *event)
+{
+	uint64_t offset;
+
+	return engine->closed && event->type == ptev_async_disabled &&
+	       engine->class->offset(engine->decoder, &offset) >= 0 && offset == engine->capacity;
+}
+
+/* Remembers whether packets are enabled. */
+static void note_event(struct libipt_engine *engine, const struct ptl_flow_event *event)
+{
+	if (event->kind == PTL_FLOW_ENABLED)
+		engine->enabled = true;
+	else if (event->kind == PTL_FLOW_DISABLED || event->kind == PTL_FLOW_ASYNC_DISABLED)
+		engine->enabled = false;
+	else if (event->cause == PTL_GAP_OVERFLOW)
+		engine->enabled = event->flags & PTL_EVENT_HAS_TO;
+}
+
+/* Takes all events that are due. Returns libipt's status. */
+static int take_events(struct libipt_engine *engine, int status, int *failure)
+{
+	while (status >= 0 && (status & pts_event_pending)) {
+		struct ptl_flow_event event;
+		struct pt_event from;
+		/* Of the event; the call reads on up to the next one. */
+		const uint64_t offset = segment_offset(engine);
+
+		status = engine->class->event(engine->decoder, &from);
+		if (status < 0)
+			return status;
+		if (is_closing(engine, &from)) {
+			engine->reached = true;
+			return pts_eos;
+		}
+		if (!libipt_event_translate(&from, &event))
+			continue;
+		event.offset = engine->input->segment->offset + segment_offset(engine);
+		event.time = engine->input->segment->time;
+		if (from.has_tsc && libipt_time(engine->machine, from.tsc))
+			event.time = libipt_time(engine->machine, from.tsc);
+		note_event(engine, &event);
+		engine->steps = 0;
+		*failure = libipt_part_event(engine, offset, &event);
+		if (!*failure)
+			*failure = ptl_flow_event(&engine->builder, &event);
+		if (*failure < 0)
+			return status;
+	}
+	return status;
+}
+
+/* The packets behind the last one of flow, which libipt was not given. */
+static int take_rest(struct libipt_engine *engine)
+{
+	const struct ptl_engine_input *input = engine->input;
+	struct ptl_pt_context context = {0};
+	struct ptl_flow_event event;
+	struct ptl_pt_packet packet;
+	size_t at = engine->given;
+	int status = 0, length;
+
+	while (!status && at < engine->whole &&
+	       (length = ptl_errata_read(&engine->errata, input->bytes + at, engine->whole - at, &context, &packet)) > 0) {
+		if (libipt_packet_translate(&packet, &event)) {
+			event.offset = input->segment->offset + at;
+			event.time = current_time(engine);
+			status = ptl_flow_event(&engine->builder, &event);
+		}
+		at += (size_t)length;
+	}
+	return status;
+}
+
+/* The walk is over, for libipt's reason `status`: tells of what is missing. */
+static int finish_walk(struct libipt_engine *engine, int status, uint64_t address)
+{
+	const struct ptl_engine_input *input = engine->input;
+	int failure;
+
+	if (status < 0 && status != -pte_eos)
+		return add_gap(engine, gap_cause(status), address);
+	/* The end of the packets is the end of the flow, unless the next segment says otherwise. */
+	if (input->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
+		return add_gap(engine, PTL_GAP_MISMATCH, address);
+	failure = take_rest(engine);
+	/* A packet that is cut off tells nothing. */
+	if (!failure && engine->whole < input->size)
+		return add_gap_at(engine, PTL_GAP_PACKET, engine->whole, 0);
+	return failure;
+}
+
+/*
+ * Walks until the packets end. Without a known end, libipt's "end of stream" comes with the block
+ * that uses up the last packet, and that block is the last one proven.
+ */
+static int walk(struct libipt_engine *engine)
+{
+	uint64_t address = 0;
+	int failure = 0;
+	int status = engine->class->sync(engine->decoder, engine->start);
+
+	for (;;) {
+		status = take_events(engine, status, &failure);
+		if (failure < 0 || status < 0 || (status & pts_eos))
+			break;
+		engine->stepped = false;
+		failure = follow_time(engine);
+		if (failure < 0)
+			break;
+		status = engine->class->step(engine, &address, &failure);
+		if (failure == PTL_CORRUPT) {
+			/* libipt saw instructions where there are none. */
+			return add_gap(engine, PTL_GAP_MISMATCH, address);
+		}
+		if (failure < 0 || status < 0)
+			break;
+		if (engine->endless)
+			return add_gap(engine, PTL_GAP_MISMATCH, address);
+		if (!engine->stepped && !(status & pts_event_pending))
+			break;
+		if (engine->closed && !(status & pts_event_pending))
+			status &= ~pts_eos;
+	}
+	return failure < 0 ? failure : finish_walk(engine, status, address);
+}
+
+int libipt_decode_bytes(struct libipt_engine *engine, const struct ptl_engine_input *input)
+{
+	int status;
+
+	engine->input = input;
+	engine->steps = 0;
+	engine->endless = engine->reached = false;
+	ptl_flow_state(&engine->builder, input->segment->time, false);
+	status = place_segment(engine);
+	if (!status)
+		status = walk(engine);
+	return status < 0 ? status : ptl_flow_end(&engine->builder);
+}
+
+int libipt_decode(struct ptl_engine *engine_, const struct ptl_engine_input *input,
+		  const struct ptl_flow_sink *sink)
+{
+	struct libipt_engine *engine = (struct libipt_engine *)engine_;
+	int status;
+
+	engine->sink = sink;
+	if (input->segment->skip)
+		return libipt_decode_part(engine, input);
+	engine->part = 0;
+	engine->process = input->segment->process;
+	ptl_flow_begin(&engine->builder, sink);
+	status = libipt_code_select(engine, input->segment->code_time);
+	return status < 0 ? status : libipt_decode_bytes(engine, input);
+}
+
+int libipt_open(const struct libipt_decoder *class, struct ptl_code *code,
+		const struct ptl_machine *machine, struct ptl_engine **engine)
+{
+	struct libipt_engine *opened = calloc(1, sizeof(*opened));
+	int status;
+
+	if (!opened)
+		return ptl_fail_memory("libipt engine", sizeof(*opened));
+	opened->class = class;
+	opened->code = code;
+	opened->machine = machine;
+	opened->errata = ptl_errata_of(machine);
+	ptl_flow_builder_start(&opened->builder, code);
+	status = libipt_code_open(opened);
+	if (status < 0) {
+		libipt_close((struct ptl_engine *)opened);
+		return status;
+	}
+	*engine = (struct ptl_engine *)opened;
+	return 0;
+}
+
+void libipt_close(struct ptl_engine *engine_)
+{
+	struct libipt_engine *engine = (struct libipt_engine *)engine_;
+
+	if (!engine)
+		return;
+	if (engine->decoder)
+		engine->class->free(engine->decoder);
+	libipt_code_close(engine);
+	ptl_flow_builder_free(&engine->builder);
+	free(engine->replayed);
+	free(engine->buffer);
+	free(engine);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the two libipt engines share: everything but which of its decoders walks. */
+#ifndef PTL_FLOW_LIBIPT_ENGINE_H
+#define PTL_FLOW_LIBIPT_ENGINE_H
+
+#include <intel-pt.h>
+
+#include "common/hash_map.h"
+#include "flow/segment/errata.h"
+#include "flow/engine/builder.h"
+
+struct libipt_engine;
+
+/* One of libipt's decoders, behind the calls that both have. */
+struct libipt_decoder {
+	void (*configure)(struct pt_config *config); /* may be NULL */
+	void *(*alloc)(const struct pt_config *config);
+	void (*free)(void *decoder);
+	int (*sync)(void *decoder, uint64_t offset);
+	int (*set_image)(void *decoder, struct pt_image *image);
+	int (*event)(void *decoder, struct pt_event *event);
+	int (*time)(void *decoder, uint64_t *tsc);
+	int (*offset)(void *decoder, uint64_t *offset);
+	/*
+	 * One step ahead: what was executed goes to libipt_run. Returns libipt's status (a negative
+	 * pt_error_code is not yet a failure of ours); *address is where the walk stands, for
+	 * messages. A negative ptl_status goes into *failure.
+	 */
+	int (*step)(struct libipt_engine *engine, uint64_t *address, int *failure);
+};
+
+struct libipt_engine {
+	const struct libipt_decoder *class;
+	void *decoder;
+	struct ptl_code *code;
+	const struct ptl_machine *machine;
+	struct ptl_errata errata; /* of the machine */
+	const struct ptl_engine_input *input;
+	const struct ptl_flow_sink *sink;
+
+	/*
+	 * Of a part of a CPU's segment: the number of the part at which the walk is. It may be one before it: nobody sees that
+	 * one's flow.
+	 */
+	size_t part;
+	bool part_enabled; /* packets were, in this part */
+	uint8_t *replayed; /* the segment, made decodable from a part on */
+	size_t replayed_capacity;
+
+	/* The decoder's buffer. A segment lies at its end: one decoder serves all segments. */
+	uint8_t *buffer;
+	size_t capacity;
+	size_t start;    /* of the segment in the buffer */
+	size_t inserted; /* bytes of a MODE.Exec that was put behind its PSB */
+	size_t given;    /* bytes of the segment that libipt has; behind them, no packet says anything of flow */
+	size_t whole;    /* bytes of the segment in whole packets */
+	bool enabled;    /* packets are, as far as the walk has come */
+	bool overflowed; /* it ends with an overflow after which no packet says where flow is */
+	bool closed;     /* a synthetic FUP and TIP.PGD end it */
+	bool reached;    /* and the walk has come to them */
+
+	/* Code. */
+	struct ptl_version version;
+	uint32_t process;           /* whose */
+	struct ptl_piece piece;     /* of version: what the callback read from last */
+	const uint8_t *piece_bytes; /* of its whole blob; NULL: nothing was read yet */
+	uint32_t files;             /* root of the pieces that are in image */
+	bool has_image;
+	struct pt_image *image;
+	struct pt_image_section_cache *sections;
+	struct ptl_byte_map section_ids;
+
+	/* Whether the walk goes round without end. */
+	uint64_t steps;      /* since a packet was needed, or an event came */
+	uint64_t remembered; /* where one of these steps began */
+	bool endless;
+	bool stepped; /* the last step gave instructions */
+
+	struct ptl_flow_builder builder;
+};
+
+int libipt_open(const struct libipt_decoder *class, struct ptl_code *code,
+		const struct ptl_machine *machine, struct ptl_engine **engine);
+int libipt_decode(struct ptl_engine *engine, const struct ptl_engine_input *input,
+		  const struct ptl_flow_sink *sink);
+void libipt_close(struct ptl_engine *engine);
+
+/* A run of instructions, from step. Returns as ptl_flow_run does. */
+int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count,
+	       enum pt_exec_mode mode, bool speculative);
+
+/* engine_libipt_code.c. Makes the decoder see the code of the segment's process at this time. */
+int libipt_code_open(struct libipt_engine *engine);
+void libipt_code_close(struct libipt_engine *engine);
+int libipt_code_select(struct libipt_engine *engine, uint64_t time);
+
+/*
+ * engine_libipt_part.c. Decodes input->segment, a part that does not begin at the PSB, behind parts before it, so that
+ * libipt knows their calls.
+ */
+int libipt_decode_part(struct libipt_engine *engine, const struct ptl_engine_input *input);
+/* This event, at an offset of the segment, is about to be told: if it is of the next part, goes over to that. */
+int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct ptl_flow_event *event);
+/* Decodes what input->bytes have. */
+int libipt_decode_bytes(struct libipt_engine *engine, const struct ptl_engine_input *input);
+
+/* engine_libipt_event.c. The event in PTL's words; false: it says nothing about the flow. */
+bool libipt_event_translate(const struct pt_event *from, struct ptl_flow_event *to);
+/* The same for a packet that is bound to nothing, of which libipt does not know; false: it is no event. */
+bool libipt_packet_translate(const struct ptl_pt_packet *from, struct ptl_flow_event *to);
+/* TSC to trace time; 0 where the trace does not say how. */
+uint64_t libipt_time(const struct ptl_machine *machine, uint64_t tsc);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the packets with an address mean: TIP, TIP.PGE, TIP.PGD and FUP. SDM, "Packet Definitions". */
+#include "flow/native/address.h"
+
+#include "flow/code/instruction.h"
+#include "flow/native/block.h"
+#include "flow/native/note.h"
+#include "flow/native/space.h"
+#include "format/pt/last_ip.h"
+
+static void put_branch(struct native_decoder *decoder, uint8_t kind, uint8_t flags, uint64_t from, uint64_t to)
+{
+	struct ptl_flow_event *event = native_put(decoder, kind);
+
+	event->flags = flags;
+	event->from = from;
+	event->to = to;
+}
+
+uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip)
+{
+	switch (last->branch) {
+	case PTL_BRANCH_CALL:
+	case PTL_BRANCH_CALL_INDIRECT:
+	case PTL_BRANCH_FAR_CALL:
+		return last->ip + last->size;
+	default:
+		return has_ip ? ip : 0;
+	}
+}
+
+/* An interrupt or the like that leads to `ip`, before the instruction of the FUP. */
+static void async_branch(struct native_decoder *decoder, uint64_t ip)
+{
+	uint64_t from = decoder->from;
+
+	decoder->has_from = false;
+	if (!native_walk_to(decoder, from) && decoder->failed)
+		return;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	put_branch(decoder, PTL_FLOW_ASYNC_BRANCH, PTL_EVENT_HAS_FROM | PTL_EVENT_HAS_TO, from, ip);
+	native_change_space(decoder, true, ip);
+	native_change_mode(decoder, ip);
+	native_go(decoder, ip);
+}
+
+/* A TIP where packets are disabled, or nobody knows where flow is: it is there. */
+static void on_sudden_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	bool expected = decoder->place == NATIVE_PLACE_LOST ||
+			(decoder->place == NATIVE_PLACE_OVERFLOWED && decoder->errata.skd010);
+
+	if (!expected)
+		native_damage(decoder);
+	if (!has_ip || decoder->failed)
+		return;
+	native_change_space(decoder, false, 0);
+	native_change_mode(decoder, ip);
+	native_resume(decoder, ip);
+}
+
+/* TNT bits that stood before a TIP which the CPU deferred belong behind it. */
+static void take_held(struct native_decoder *decoder)
+{
+	decoder->holding = false;
+	native_take_bits(decoder, decoder->held_bits, decoder->held_count);
+}
+
+void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->node && !has_ip)
+		native_damage(decoder);
+	if (!decoder->node) {
+		on_sudden_tip(decoder, has_ip, ip);
+		return;
+	}
+	if (decoder->has_from) {
+		async_branch(decoder, ip);
+		return;
+	}
+	native_take_target(decoder, ip);
+	if (!decoder->node && !decoder->failed)
+		native_resume(decoder, ip);
+	else if (decoder->holding)
+		take_held(decoder);
+	if (!decoder->node || (!decoder->paging_due && !decoder->vmcs_due && !decoder->next_mode))
+		return;
+	native_change_space(decoder, false, 0);
+	native_change_mode(decoder, ip);
+	native_go(decoder, ip);
+}
+
+void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	uint8_t flags = PTL_EVENT_HAS_TO;
+
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->node || (!has_ip && decoder->place != NATIVE_PLACE_LOST))
+		native_damage(decoder);
+	if (!has_ip || decoder->failed)
+		return;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	if (decoder->disabled_ip && decoder->disabled_ip == ip)
+		flags |= PTL_EVENT_RESUMED;
+	put_branch(decoder, PTL_FLOW_ENABLED, flags, 0, ip);
+	decoder->vmcs_due = decoder->paging_due = false;
+	native_change_mode(decoder, ip);
+	native_go_target(decoder, ip);
+}
+
+/* Whether the instruction at ip enters a guest. */
+static bool enters_guest(struct native_decoder *decoder, uint64_t ip)
+{
+	const struct native_node *node = native_node_get(decoder->code, ip, decoder->mode);
+	struct ptl_instruction instruction;
+	const struct ptl_block *block;
+
+	if (!node || !node->run.run.count)
+		return false;
+	block = node->run.run.blocks[0];
+	return ptl_instruction_decode(block->code, block->lengths[0], block->mode, ip, &instruction) == 0 &&
+	       instruction.enters_guest;
+}
+
+static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	decoder->place = NATIVE_PLACE_KNOWN;
+	native_change_space(decoder, false, 0);
+	put_branch(decoder, PTL_FLOW_DISABLED, has_ip ? PTL_EVENT_HAS_TO : 0, 0, ip);
+	decoder->node = NULL;
+}
+
+/* SKD022: the FUP of a VM entry is no interrupt's, which its block is not divided by. */
+static bool disable_at_entry(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	const uint64_t from = decoder->from;
+
+	if (!enters_guest(decoder, from))
+		return false;
+	decoder->has_from = false;
+	if (!native_reaches(decoder, from)) {
+		if (!native_walk_to(decoder, from) && decoder->failed)
+			return true;
+		native_resume(decoder, from);
+	}
+	if (native_walk_through(decoder, from))
+		decoder->disabled_ip = native_resume_ip(native_output_last(&decoder->out), has_ip, ip);
+	if (!decoder->failed)
+		put_disabled(decoder, has_ip, ip);
+	return true;
+}
+
+static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	/* CR3 filtering: the MOV to CR3 that PIP told of has stopped packets, too. */
+	if (!has_ip && decoder->cr3_end && native_only_time(decoder, decoder->cr3_end)) {
+		decoder->disabled_ip = 0;
+		put_disabled(decoder, has_ip, ip);
+		return;
+	}
+	if (native_walk_out(decoder, has_ip, ip))
+		/* Before the event, which may hand the batch over. */
+		decoder->disabled_ip = native_resume_ip(native_output_last(&decoder->out), has_ip, ip);
+	if (!decoder->failed)
+		put_disabled(decoder, has_ip, ip);
+}
+
+static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	uint8_t flags = PTL_EVENT_HAS_FROM | (has_ip ? PTL_EVENT_HAS_TO : 0);
+	uint64_t from = decoder->from;
+
+	if (decoder->errata.skd022 && disable_at_entry(decoder, has_ip, ip))
+		return;
+	decoder->has_from = false;
+	if (!native_walk_to(decoder, from) && decoder->failed)
+		return;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	put_branch(decoder, PTL_FLOW_ASYNC_DISABLED, flags, from, ip);
+	decoder->disabled_ip = from;
+	decoder->node = NULL;
+}
+
+void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->node && decoder->has_from)
+		async_disable(decoder, has_ip, ip);
+	else if (decoder->node)
+		disable(decoder, has_ip, ip);
+	else if (decoder->place == NATIVE_PLACE_LOST)
+		put_disabled(decoder, has_ip, ip);
+	else if (decoder->place == NATIVE_PLACE_KNOWN)
+		native_damage(decoder);
+	/* Disabled while the place was not known yet, after an overflow; or nothing new. */
+	if (!decoder->node)
+		decoder->place = NATIVE_PLACE_KNOWN;
+	/* What changed on the way out. */
+	native_change_space(decoder, false, 0);
+	if (decoder->next_mode)
+		native_put_mode(decoder);
+}
+
+/* Walks to ip, which a packet says is reached; a gap before it where it is not. */
+static void arrive(struct native_decoder *decoder, uint64_t ip)
+{
+	if (!native_walk_to(decoder, ip) && decoder->failed)
+		return;
+	native_resume(decoder, ip);
+}
+
+void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip)
+{
+	struct native_node *node = native_node_get(decoder->code, ip, decoder->mode);
+	uint64_t next;
+
+	if (!node || !node->run.run.count) {
+		if (native_walk_to(decoder, ip) || !decoder->failed)
+			native_notes_put(decoder, true, ip);
+		if (decoder->node)
+			native_gap(decoder, PTL_GAP_CODE, ip);
+		return;
+	}
+	next = ip + node->run.run.blocks[0]->lengths[0];
+	if (!native_walk_to(decoder, next)) {
+		if (decoder->failed)
+			return;
+		native_resume(decoder, ip);
+		if (!native_walk_to(decoder, next))
+			return;
+	}
+	native_notes_put(decoder, true, ip);
+	native_resume(decoder, next);
+}
+
+/* BDM64: the branch before an abort may be recorded wrongly, and flow was at the FUP's address instead. */
+static void mend_abort(struct native_decoder *decoder, uint64_t ip)
+{
+	if (decoder->errata.bdm64 && !native_reaches(decoder, ip))
+		native_go(decoder, ip);
+}
+
+/* The FUP that events have waited for. */
+static void bind_notes(struct native_decoder *decoder, uint64_t ip)
+{
+	const struct native_note *last = decoder->note_count ? &decoder->notes[decoder->note_count - 1] : NULL;
+	bool owned = decoder->fup_owned;
+
+	if (last && last->kind == PTL_FLOW_PTWRITE) {
+		native_after_ptwrite(decoder, ip);
+		return;
+	}
+	if (last && last->kind == PTL_FLOW_TSX && last->value == PTL_TSX_ABORTED)
+		mend_abort(decoder, ip);
+	arrive(decoder, ip);
+	if (decoder->failed)
+		return;
+	native_notes_put(decoder, true, ip);
+	decoder->has_from = !owned;
+	decoder->from = ip;
+}
+
+/* The FUP behind an OVF: flow goes on there. APL12: or not, as packets are disabled. */
+static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
+{
+	unsigned size = 1 + ptl_pt_ip_size(*decoder->at >> PTL_PT_IP_SHIFT);
+
+	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->at + size)) {
+		decoder->place = NATIVE_PLACE_KNOWN;
+		decoder->last_ip = 0;
+		return;
+	}
+	native_change_mode(decoder, ip);
+	native_resume(decoder, ip);
+}
+
+/* MODE.Exec with a FUP of its own: no branch, but the interrupt flag changed. */
+static void mode_at(struct native_decoder *decoder, uint64_t ip)
+{
+	arrive(decoder, ip);
+	if (decoder->failed)
+		return;
+	native_change_mode(decoder, ip);
+	native_go(decoder, ip);
+}
+
+void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
+{
+	bool owned = decoder->fup_owned || (decoder->next_mode && decoder->mode_at + 2 == decoder->at);
+
+	bool lost = decoder->place == NATIVE_PLACE_LOST;
+
+	if (!has_ip) {
+		native_damage(decoder);
+	} else if (!decoder->node && decoder->fup_owned && !(lost && decoder->lost_within)) {
+		/* Packets are disabled, but not for these events. */
+		native_notes_put(decoder, true, ip);
+	} else if (lost && !decoder->lost_within) {
+		/* Nobody knows whether packets are enabled. */
+		native_notes_put(decoder, false, 0);
+	} else if (decoder->place == NATIVE_PLACE_OVERFLOWED) {
+		on_overflow_fup(decoder, ip);
+	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN) {
+		native_damage(decoder);
+	} else {
+		if (!decoder->node)
+			native_resume(decoder, ip);
+		if (decoder->noting || decoder->fup_owned) {
+			bind_notes(decoder, ip);
+		} else if (owned) {
+			mode_at(decoder, ip);
+		} else {
+			decoder->has_from = true;
+			decoder->from = ip;
+		}
+	}
+	decoder->fup_owned = false;
+}

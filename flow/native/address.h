@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The packets with an address. They all can be there without one (has_ip), where it is suppressed. */
+#ifndef PTL_FLOW_NATIVE_ADDRESS_H
+#define PTL_FLOW_NATIVE_ADDRESS_H
+
+#include "flow/native/walk.h"
+
+/* TIP. */
+void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip);
+/* TIP.PGE. */
+void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip);
+/* TIP.PGD. */
+void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip);
+/* FUP, outside of PSB+. */
+void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip);
+
+/* A PTWRITE was executed at ip: its event stands behind the instruction, in whose middle no block is cut. */
+void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip);
+
+/*
+ * Where flow goes on if nothing was missed: a call that leaves what is traced comes back behind itself, any other
+ * branch where it went. 0: unknown.
+ */
+uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks ahead for the instruction that a packet without address tells of. */
+#include "flow/native/ahead.h"
+
+#include "flow/code/instruction.h"
+#include "flow/native/block.h"
+
+typedef bool is_function(const struct ptl_instruction *instruction, const uint8_t *code);
+
+static bool is_ptwrite(const struct ptl_instruction *instruction, const uint8_t *code)
+{
+	(void)code;
+	return instruction->ptwrite;
+}
+
+static bool writes_cr3(const struct ptl_instruction *instruction, const uint8_t *code)
+{
+	(void)code;
+	return instruction->writes_cr3;
+}
+
+static bool sets_vmcs(const struct ptl_instruction *instruction, const uint8_t *code)
+{
+	/* VMCLEAR is VMPTRLD with a prefix. */
+	return instruction->sets_vmcs && code[0] != 0x66;
+}
+
+/* The first instruction in the block of the kind that `is` asks for. */
+static bool find_in_block(const struct ptl_block *block, is_function *is, uint64_t *ip, uint64_t *next)
+{
+	const uint8_t *code = block->code;
+	uint64_t at = block->ip;
+
+	for (uint32_t k = 0; k < block->instructions; k++) {
+		struct ptl_instruction instruction;
+
+		if (ptl_instruction_decode(code, block->lengths[k], block->mode, at, &instruction) == 0 &&
+		    is(&instruction, code)) {
+			*ip = at;
+			*next = at + block->lengths[k];
+			return true;
+		}
+		code += block->lengths[k];
+		at += block->lengths[k];
+	}
+	return false;
+}
+
+static is_function *function_of(unsigned notable)
+{
+	switch (notable) {
+	case NATIVE_PTWRITE:
+		return is_ptwrite;
+	case NATIVE_WRITES_CR3:
+		return writes_cr3;
+	default:
+		return sets_vmcs;
+	}
+}
+
+bool native_find_ahead(const struct native_decoder *decoder, unsigned notable, uint64_t *ip, uint64_t *next)
+{
+	struct native_node *node = decoder->node;
+
+	for (unsigned i = 0; node && i < NATIVE_LOOP_NODES; i++) {
+		for (uint32_t k = 0; k < node->run.run.count && node->notable & notable; k++)
+			if (native_block_of(node->run.run.blocks[k])->notable & notable &&
+			    find_in_block(node->run.run.blocks[k], function_of(notable), ip, next))
+				return true;
+		if (node->decision != NATIVE_CONTINUE)
+			return false;
+		node = native_node_follow(decoder->code, node, 0);
+	}
+	return false;
+}

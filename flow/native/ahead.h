@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks ahead for the instruction that a packet without address tells of. */
+#ifndef PTL_FLOW_NATIVE_AHEAD_H
+#define PTL_FLOW_NATIVE_AHEAD_H
+
+#include "flow/native/walk.h"
+
+/*
+ * The first instruction from here on, before a packet is needed, of one kind: NATIVE_PTWRITE, NATIVE_WRITES_CR3 or
+ * NATIVE_SETS_VMCS. *ip and *next: its address and that behind it. False: there is none.
+ */
+bool native_find_ahead(const struct native_decoder *decoder, unsigned notable, uint64_t *ip, uint64_t *next);
+
+#endif

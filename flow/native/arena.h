@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory that is given out in small pieces and freed all at once. */
+#ifndef PTL_FLOW_NATIVE_ARENA_H
+#define PTL_FLOW_NATIVE_ARENA_H
+
+#include <stddef.h>
+
+/* Zero-initialised is empty. */
+struct native_arena {
+	struct native_chunk *chunk; /* the newest; older ones hang on it */
+	size_t used;                /* of the newest */
+	size_t total;               /* bytes of all chunks */
+};
+
+/* size bytes, aligned to 16, not cleared; NULL without memory. */
+void *native_arena_take(struct native_arena *arena, size_t size);
+void native_arena_free(struct native_arena *arena);
+/* The empty arena takes its first pieces from this memory, aligned to 16, which stays the caller's. */
+void native_arena_lend(struct native_arena *arena, void *memory, size_t size);
+/* Hands all pieces of `from` over to `to`, and leaves `from` empty. */
+void native_arena_move(struct native_arena *from, struct native_arena *to);
+
+/*
+ * Zeroed memory that starts on a huge page, and lies in huge pages where the kernel has some: one page fault instead of
+ * hundreds. NULL without memory. Give the same size to native_pages_free, which takes NULL too.
+ */
+#define NATIVE_HUGE_PAGE ((size_t)2 << 20)
+void *native_pages_take(size_t size);
+void native_pages_free(void *pages, size_t size);
+
+#endif

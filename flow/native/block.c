@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes blocks: reads code across ranges, decodes each instruction once. */
+#include "flow/native/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/code/instruction.h"
+#include "flow/code/instruction_scan.h"
+
+static bool find_range(struct native_code *code, uint64_t ip)
+{
+	struct native_range *range = &code->range;
+
+	if (ip - range->first > range->last - range->first || range->last < range->first) {
+		code->source.find(code->source.context, ip, range);
+		native_watch_range(&code->watch, range);
+	}
+	code->watch.met |= code->watch.range;
+	return range->bytes != NULL;
+}
+
+/* Copies up to size bytes from ip on, over the ends of ranges; gives how many there are. */
+static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size && find_range(code, ip)) {
+		uint64_t left = code->range.last - ip;
+		size_t part = size - done;
+
+		if (left < part - 1)
+			part = (size_t)left + 1;
+		memcpy(to + done, code->range.bytes + (ip - code->range.first), part);
+		done += part;
+		ip += part;
+		if (!ip)
+			break;
+	}
+	return done;
+}
+
+/* Decodes the instruction at ip, near the end of a range; PTL_NOT_FOUND where its bytes are not all known. */
+static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struct ptl_instruction *instruction)
+{
+	uint8_t scratch[PTL_INSTRUCTION_MAX];
+	size_t size;
+	int status;
+
+	if (!find_range(code, ip))
+		return PTL_NOT_FOUND;
+	size = gather(code, ip, scratch, sizeof(scratch));
+	status = ptl_instruction_decode(scratch, size, mode, ip, instruction);
+	return status == PTL_TRUNCATED ? PTL_NOT_FOUND : status;
+}
+
+static bool add_length(struct native_code *code, uint32_t at, uint8_t length)
+{
+	if (at == code->length_capacity) {
+		size_t capacity = at ? 2 * (size_t)at : 256;
+		uint8_t *lengths = realloc(code->lengths, capacity);
+
+		if (!lengths)
+			return false;
+		code->lengths = lengths;
+		code->length_capacity = capacity;
+	}
+	code->lengths[at] = length;
+	return true;
+}
+
+static uint8_t notable_of(const struct ptl_instruction *instruction)
+{
+	return (instruction->writes_cr3 ? NATIVE_WRITES_CR3 : 0) | (instruction->sets_vmcs ? NATIVE_SETS_VMCS : 0) |
+	       (instruction->ptwrite ? NATIVE_PTWRITE : 0);
+}
+
+/* Bytes of a range that are followed by enough others for any instruction: they are decoded in place. */
+struct stretch {
+	const uint8_t *bytes; /* of the next instruction */
+	uint64_t left;        /* so many more bytes may be passed */
+};
+
+/* What lies at ip; nothing is left where a closer look is needed. */
+static struct stretch stretch_at(struct native_code *code, uint64_t ip)
+{
+	uint64_t after;
+
+	if (!find_range(code, ip))
+		return (struct stretch){0};
+	after = code->range.last - ip;
+	return (struct stretch){
+		.bytes = code->range.bytes + (ip - code->range.first),
+		.left = after >= PTL_INSTRUCTION_MAX - 1 ? after - (PTL_INSTRUCTION_MAX - 2) : 0,
+	};
+}
+
+static void pass(struct stretch *stretch, unsigned length)
+{
+	stretch->bytes += length;
+	stretch->left -= length < stretch->left ? length : stretch->left;
+}
+
+/* How far it is from ip to the next place where a long block ends. */
+static uint64_t reach_of(uint64_t ip)
+{
+	return PTL_BLOCK_SPAN - ip % PTL_BLOCK_SPAN;
+}
+
+/*
+ * Adds what no packet tells of, as far as it lies in the stretch, is simple and begins less than `reach` bytes behind the
+ * block's start; false without memory.
+ */
+static bool walk_plain(struct native_code *code, struct ptl_block *block, struct stretch *stretch, uint64_t reach,
+		       uint64_t *at)
+{
+	unsigned length;
+
+	while (stretch->left && *at - block->ip < reach) {
+		length = ptl_instruction_plain(stretch->bytes);
+		if (!length)
+			return true;
+		if (!add_length(code, block->instructions, (uint8_t)length))
+			return false;
+		block->instructions++;
+		block->last_ip = *at;
+		*at += length;
+		pass(stretch, length);
+	}
+	return true;
+}
+
+/* Decodes the instruction at ip, where `stretch` is. */
+static int decode_next(struct native_code *code, uint64_t ip, unsigned mode, struct stretch *stretch,
+		       struct ptl_instruction *instruction)
+{
+	int status;
+
+	if (!stretch->left)
+		return decode_at(code, ip, mode, instruction);
+	status = ptl_instruction_decode(stretch->bytes, PTL_INSTRUCTION_MAX, mode, ip, instruction);
+	if (status == 0)
+		pass(stretch, instruction->length);
+	return status;
+}
+
+static void add_kind(struct native_block *made, const struct ptl_instruction *instruction, uint64_t next)
+{
+	if (instruction->writes_cr3 && !made->paging)
+		made->paging = (uint32_t)(next - made->block.ip);
+	made->notable |= notable_of(instruction);
+	made->block.branch = instruction->branch;
+	made->block.target = instruction->direct ? instruction->target : 0;
+}
+
+/* Walks from ip to the first branch, lengths into code->lengths; false without memory. */
+static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
+{
+	struct ptl_block *block = &made->block;
+	struct stretch stretch = {0};
+	uint64_t at = ip, reach = reach_of(ip);
+
+	while (!block->branch) {
+		struct ptl_instruction instruction;
+		int status;
+
+		if (at - ip >= reach) {
+			if (ptl_block_is_full(block->instructions, block->last_ip, at)) {
+				made->stop = NATIVE_CONTINUE;
+				break;
+			}
+			reach = at - ip + reach_of(at);
+		}
+		if (!stretch.left)
+			stretch = stretch_at(code, at);
+		if (mode == 64 && !walk_plain(code, block, &stretch, reach, &at))
+			return false;
+		if (at - ip >= reach)
+			continue;
+		status = decode_next(code, at, mode, &stretch, &instruction);
+		if (status < 0) {
+			made->stop = status == PTL_NOT_FOUND ? NATIVE_NO_CODE : NATIVE_BAD_CODE;
+			break;
+		}
+		if (!add_length(code, block->instructions, instruction.length))
+			return false;
+		block->instructions++;
+		block->last_ip = at;
+		at += instruction.length;
+		add_kind(made, &instruction, at);
+	}
+	block->size = (uint32_t)(at - ip);
+	return true;
+}
+
+/* Lets the block point at its bytes: in their range, or a copy where they come from several. */
+static bool keep_bytes(struct native_code *code, struct ptl_block *block)
+{
+	uint8_t *copy;
+
+	if (find_range(code, block->ip)) {
+		block->image = code->range.image;
+		block->code_event = code->range.code_event;
+		block->code = code->range.bytes + (block->ip - code->range.first);
+		if (!block->size || code->range.last - block->ip >= block->size - 1)
+			return true;
+	}
+	copy = native_arena_take(&code->arena, block->size);
+	if (!copy)
+		return false;
+	gather(code, block->ip, copy, block->size);
+	block->code = copy;
+	return true;
+}
+
+static int grow(struct native_code *code)
+{
+	size_t slots = code->block_slots * 2;
+	struct native_block **blocks = calloc(slots, sizeof(*blocks));
+
+	if (!blocks)
+		return -1;
+	for (size_t i = 0; i < code->block_slots; i++) {
+		struct native_block *block = code->blocks[i];
+
+		while (block) {
+			struct native_block *next = block->chain;
+			struct native_block **head = &blocks[native_slot(block->block.ip, slots)];
+
+			block->chain = *head;
+			*head = block;
+			block = next;
+		}
+	}
+	native_table_free(code, code->blocks);
+	code->blocks = blocks;
+	code->block_slots = slots;
+	return 0;
+}
+
+/* Keeps a block, with room for the lengths of a whole one; NULL without memory. */
+static struct native_block *insert(struct native_code *code, const struct native_block *made)
+{
+	const size_t lengths = made->whole ? made->block.instructions : 0;
+	struct native_block *block;
+	struct native_block **head;
+
+	if (code->block_count >= code->block_slots && grow(code) < 0)
+		return NULL;
+	block = native_arena_take(&code->arena, sizeof(*block) + lengths);
+	if (!block)
+		return NULL;
+	*block = *made;
+	block->self = &block->block;
+	if (lengths)
+		block->block.lengths = memcpy(block->lengths, code->lengths, lengths);
+	head = &code->blocks[native_slot(block->block.ip, code->block_slots)];
+	block->chain = *head;
+	*head = block;
+	code->block_count++;
+	if (block->watched)
+		native_watch_block(code, block);
+	return block;
+}
+
+void native_block_remove(struct native_code *code, struct native_block *block)
+{
+	struct native_block **at = &code->blocks[native_slot(block->block.ip, code->block_slots)];
+
+	while (*at != block)
+		at = &(*at)->chain;
+	*at = block->chain;
+	code->block_count--;
+}
+
+/* A call of the next instruction only reads the instruction pointer: SDM, "Return Compression". */
+static bool pushes(const struct ptl_block *block)
+{
+	if (block->branch == PTL_BRANCH_CALL)
+		return block->target != block->ip + block->size;
+	return block->branch == PTL_BRANCH_CALL_INDIRECT;
+}
+
+static bool add_site(struct native_code *code, struct native_block *made)
+{
+	if (!pushes(&made->block))
+		return true;
+	made->site = native_arena_take(&code->arena, sizeof(*made->site));
+	if (!made->site)
+		return false;
+	*made->site = (struct native_site){.ip = made->block.ip + made->block.size};
+	return true;
+}
+
+const struct native_run *native_block_alone(struct native_code *code, const struct ptl_block *block)
+{
+	struct native_block *alone = (struct native_block *)native_block_of(block);
+
+	if (alone->alone)
+		return alone->alone;
+	alone->alone = native_arena_take(&code->arena, sizeof(*alone->alone));
+	if (!alone->alone)
+		return NULL;
+	*alone->alone = (struct native_run){
+		.run = {
+			.blocks = &alone->self,
+			.instructions = block->instructions,
+			.count = 1,
+			.branches = block->branch != PTL_BRANCH_NONE,
+		},
+		.pushes = &alone->site,
+		.push_count = alone->site != NULL,
+	};
+	return alone->alone;
+}
+
+static struct native_block *make_block(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct native_block made = {
+		.block = {.ip = ip, .last_ip = ip, .image = PTL_NONE, .mode = (uint8_t)mode},
+		.whole = true,
+	};
+
+	code->watch.met = false;
+	if (!walk(code, &made, ip, mode))
+		return NULL;
+	made.watched = code->watch.met;
+	if (!keep_bytes(code, &made.block) || !add_site(code, &made))
+		return NULL;
+	return insert(code, &made);
+}
+
+struct native_block *native_block_get(struct native_code *code, uint64_t ip, unsigned mode)
+{
+	struct native_block *block = code->blocks[native_slot(ip, code->block_slots)];
+
+	while (block && (!block->whole || block->block.ip != ip || block->block.mode != mode))
+		block = block->chain;
+	return block ? block : make_block(code, ip, mode);
+}
+
+static struct native_block *find_part(struct native_code *code, const struct ptl_block *whole, uint64_t first,
+				      uint64_t end)
+{
+	struct native_block *block = code->blocks[native_slot(first, code->block_slots)];
+
+	while (block && (block->block.ip != first || block->block.size != end - first ||
+			 block->block.mode != whole->mode || block->block.instructions == 0))
+		block = block->chain;
+	return block;
+}
+
+const struct ptl_block *native_block_part(struct native_code *code, const struct ptl_block *whole, uint64_t first,
+					  uint64_t end)
+{
+	struct native_block *found = find_part(code, whole, first, end);
+	struct native_block part = {
+		.block = *whole,
+		.watched = native_block_of(whole)->watched,
+		.notable = native_block_of(whole)->notable,
+	};
+	uint64_t at = whole->ip;
+	uint32_t from, to;
+
+	if (found)
+		return &found->block;
+	for (from = 0; from < whole->instructions && at != first; from++)
+		at += whole->lengths[from];
+	for (to = from; to < whole->instructions && at != end; to++) {
+		part.block.last_ip = at;
+		at += whole->lengths[to];
+	}
+	if (at != end || to == from)
+		return NULL;
+	part.block.ip = first;
+	part.block.size = (uint32_t)(end - first);
+	part.block.instructions = to - from;
+	part.block.code = whole->code + (first - whole->ip);
+	part.block.lengths = whole->lengths + from;
+	if (to < whole->instructions) {
+		part.block.branch = PTL_BRANCH_NONE;
+		part.block.target = 0;
+	} else {
+		part.site = native_block_of(whole)->site;
+	}
+	found = insert(code, &part);
+	return found ? &found->block : NULL;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The packet loop of the native engine: from PSB+ to the next segment, frequent packets inline. */
+#include "flow/native/inherit.h"
+#include "flow/native/lane.h"
+#include "flow/native/note.h"
+#include "flow/native/packet.h"
+#include "flow/native/quick.h"
+#include "flow/native/word.h"
+#include "flow/segment/packets.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "format/pt/decode.h"
+
+/* Beyond this size of blocks and nodes, all are forgotten before the next segment. */
+#define CODE_LIMIT (64u << 20)
+
+void native_decoder_forget_ways(struct native_decoder *decoder)
+{
+	struct native_decoder *each = decoder;
+
+	do {
+		native_output_flush(&each->out);
+		each = each->others;
+	} while (each != decoder);
+	native_memo_forget(decoder->code);
+}
+
+/* Nodes are not what they were: flow goes on at ip, if it was somewhere. */
+static void find_again(struct native_decoder *decoder, uint64_t ip)
+{
+	/* Sites are retired like all else, but hold an address that can be looked up again. */
+	for (unsigned i = 0; i < decoder->stack_count; i++)
+		decoder->stack[(decoder->stack_top - 1 - i) % NATIVE_STACK]->node = NULL;
+	if (decoder->node)
+		native_go(decoder, ip);
+}
+
+void native_decoder_forget(struct native_decoder *decoder)
+{
+	uint64_t ip = decoder->node ? decoder->node->here.ip : 0;
+
+	native_output_flush(&decoder->out);
+	native_code_forget(decoder->code);
+	find_again(decoder, ip);
+}
+
+void native_decoder_change(struct native_decoder *decoder, const struct native_span *changes, size_t count)
+{
+	uint64_t ip = decoder->node ? decoder->node->here.ip : 0;
+
+	native_output_flush(&decoder->out);
+	if (native_code_change(decoder->code, changes, count))
+		find_again(decoder, ip);
+}
+
+/* The FUP of a PSB+ that is there too early: BDM70. */
+static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	return packet->kind == PTL_PT_FUP &&
+	       ptl_psb_plus_enables(decoder->at + packet->size, (size_t)(decoder->end - decoder->at) - packet->size,
+				    &decoder->errata);
+}
+
+/* False at the end. */
+static bool pass_padding(struct native_decoder *decoder)
+{
+	decoder->at += ptl_pt_padding(decoder->at, (size_t)(decoder->end - decoder->at));
+	return decoder->at < decoder->end;
+}
+
+/* Reads PSB+ from the packet behind its PSB on; false where the bytes are damaged. */
+static bool read_header(struct native_decoder *decoder)
+{
+	bool within = decoder->node != NULL;
+	struct ptl_pt_packet packet = {0};
+	uint64_t start = 0;
+
+	decoder->last_ip = 0;
+	decoder->context = (struct ptl_pt_context){0};
+	/* An overflow ends it too. */
+	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && pass_padding(decoder)) {
+		int size = native_read(decoder, decoder->at, &decoder->context, &packet);
+
+		if (size < 0 || ((within || !is_early(decoder, &packet)) &&
+				 !native_state_packet(decoder, &packet, &start)))
+			return false;
+		decoder->at += size;
+	}
+	/* The CPU forgets its calls at a PSB; those before it are not to be put on the stack later. */
+	native_clear_stack(decoder);
+	decoder->lost_cause = PTL_GAP_NONE;
+	native_output_since(&decoder->out);
+	if (packet.kind == PTL_PT_OVF || within)
+		return true;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	if (start)
+		native_go(decoder, start);
+	return true;
+}
+
+/* --- the loop ----------------------------------------------------------------------------------------- */
+
+/* A PSB within the segment, which the index of PSBs does not know: the flow goes on in it. */
+static bool pass_psb(struct native_decoder *decoder)
+{
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->holding)
+		native_drop_held(decoder, true);
+	decoder->at += PTL_PT_PSB_SIZE;
+	if (!read_header(decoder))
+		native_end(decoder, PTL_GAP_PACKET);
+	return !decoder->failed && !decoder->out.status;
+}
+
+/* Any packet but PAD; false at the segment's end. */
+static bool read_packet(struct native_decoder *decoder)
+{
+	struct ptl_pt_packet packet;
+	int size = native_read(decoder, decoder->at, &decoder->context, &packet);
+
+	if (size < 0) {
+		native_end(decoder, PTL_GAP_PACKET);
+		return false;
+	}
+	if (__builtin_expect(packet.kind == PTL_PT_PSB, 0))
+		return pass_psb(decoder);
+	native_packet(decoder, &packet);
+	decoder->at += size;
+	return !decoder->failed && !decoder->out.status;
+}
+
+/* Far from the segment's end: frequent packets, then one of any kind; false at the end. */
+static inline bool read_some(struct native_decoder *decoder, const struct native_lane *lane, bool *ready)
+{
+	if (!lane || !lane->eager)
+		native_quick(decoder);
+	if (decoder->end - decoder->at <= PTL_PT_PACKET_MAX)
+		return true;
+	*ready = lane && native_lane_ready(lane);
+	if (*ready || *decoder->at)
+		return *ready || read_packet(decoder);
+	decoder->at++;
+	return true;
+}
+
+bool native_decoder_read(struct native_decoder *decoder, const struct native_lane *lane)
+{
+	bool more = !decoder->failed && !decoder->out.status, ready = false;
+
+	while (more && !ready && decoder->end - decoder->at > PTL_PT_PACKET_MAX)
+		more = read_some(decoder, lane, &ready);
+	if (ready)
+		return true;
+	while (more && pass_padding(decoder))
+		more = read_packet(decoder);
+	return false;
+}
+
+/* What lies between the last packet and the next segment's start. */
+static void finish(struct native_decoder *decoder, const struct ptl_engine_input *input)
+{
+	if (decoder->failed || decoder->out.status)
+		return;
+	decoder->at = decoder->end;
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	if (decoder->holding)
+		native_drop_held(decoder, input->has_next);
+	if (!decoder->node)
+		return;
+	if (!input->has_next) {
+		/* A FUP without its TIP still proves what came before it. */
+		if (decoder->has_from)
+			native_walk_to(decoder, decoder->from);
+	} else if (input->next_ip_known)
+		native_walk_to(decoder, input->next_ip);
+	else
+		native_gap(decoder, PTL_GAP_MISMATCH, 0);
+}
+
+static void start(struct native_decoder *decoder, const struct ptl_engine_input *input,
+		  const struct ptl_flow_sink *sink)
+{
+	native_output_start(&decoder->out, sink);
+	decoder->out.time = input->segment->time;
+	native_clock_start(&decoder->clock, &decoder->machine);
+	decoder->begin = decoder->at = input->bytes;
+	decoder->end = input->bytes + input->size;
+	decoder->offset = input->segment->offset;
+	decoder->node = NULL;
+	decoder->last_ip = 0;
+	decoder->disabled_ip = 0;
+	decoder->context = (struct ptl_pt_context){0};
+	decoder->mode = decoder->machine.mode ? decoder->machine.mode : 64;
+	decoder->next_mode = 0;
+	decoder->place = NATIVE_PLACE_KNOWN;
+	decoder->lost_cause = PTL_GAP_NONE;
+	decoder->busy = 0;
+	decoder->note_count = 0;
+	decoder->fup_owned = decoder->paging_due = decoder->vmcs_due = false;
+	decoder->mode_at = NULL;
+	decoder->cr3_end = NULL;
+	decoder->paging_first = decoder->lost_within = false;
+	decoder->failed = decoder->no_memory = false;
+	decoder->stack_top = decoder->stack_count = 0;
+	decoder->stack_runs = 0;
+	decoder->stack_return = false;
+	decoder->bequeaths = input->calls_after != NULL;
+	decoder->next_disabled = input->has_next && !input->next_ip_known;
+}
+
+/* The batch's runs are about to go: the calls in them are still needed. */
+static void keep_calls(void *context)
+{
+	struct native_decoder *decoder = context;
+
+	if (decoder->at < decoder->end || decoder->bequeaths)
+		native_update_stack(decoder);
+	decoder->stack_runs = 0;
+}
+
+void native_decoder_trim(struct native_decoder *decoder)
+{
+	if (native_code_size(decoder->code) > CODE_LIMIT)
+		native_code_forget(decoder->code);
+	if (native_words_full(&decoder->code->words))
+		native_words_forget(&decoder->code->words, &decoder->code->retired);
+	native_code_drop(decoder->code);
+}
+
+void native_decoder_begin(struct native_decoder *decoder, const struct ptl_engine_input *input,
+			  const struct ptl_flow_sink *sink)
+{
+	start(decoder, input, sink);
+	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
+		native_end(decoder, PTL_GAP_PACKET);
+	decoder->heir = input->calls_before ? input : NULL;
+	decoder->missing = 0;
+}
+
+int native_decoder_end(struct native_decoder *decoder, const struct ptl_engine_input *input)
+{
+	finish(decoder, input);
+	if (input->calls_after)
+		native_bequeath(decoder, input->calls_after);
+	native_output_flush(&decoder->out);
+	if (decoder->no_memory)
+		return ptl_fail_memory("flow", native_code_size(decoder->code));
+	return decoder->out.status;
+}
+
+int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_input *input,
+		       const struct ptl_flow_sink *sink)
+{
+	native_decoder_trim(decoder);
+	native_decoder_begin(decoder, input, sink);
+	native_decoder_read(decoder, NULL);
+	return native_decoder_end(decoder, input);
+}
+
+static int open_output(struct native_decoder *decoder)
+{
+	int status = native_output_open(&decoder->out);
+
+	decoder->out.before_flush = keep_calls;
+	decoder->out.flush_context = decoder;
+	decoder->out.period = native_clock_period(&decoder->machine);
+	return status;
+}
+
+int native_decoder_open(struct native_decoder *decoder, struct native_source source,
+			const struct ptl_machine *machine)
+{
+	int status;
+
+	*decoder = (struct native_decoder){.machine = *machine, .errata = ptl_errata_of(machine)};
+	decoder->code = &decoder->known_code;
+	decoder->others = decoder;
+	status = open_output(decoder);
+	if (status < 0)
+		return status;
+	status = native_code_open(decoder->code, source);
+	if (status < 0)
+		native_output_close(&decoder->out);
+	return status;
+}
+
+int native_decoder_join(struct native_decoder *decoder, struct native_decoder *other)
+{
+	int status;
+
+	*decoder = (struct native_decoder){.machine = other->machine, .errata = other->errata, .code = other->code};
+	decoder->others = decoder;
+	status = open_output(decoder);
+	if (status < 0)
+		return status;
+	decoder->others = other->others;
+	other->others = decoder;
+	return 0;
+}
+
+void native_decoder_close(struct native_decoder *decoder)
+{
+	struct native_decoder *before = decoder;
+
+	while (before && before->others != decoder)
+		before = before->others;
+	if (before)
+		before->others = decoder->others;
+	native_code_close(&decoder->known_code);
+	native_output_close(&decoder->out);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PTL's own engine behind the interface of all engines: docs/engine.md says how it works. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "flow/code/code_change.h"
+#include "flow/engine/engine.h"
+#include "flow/native/decoder.h"
+#include "flow/native/lane.h"
+
+struct native_engine {
+	struct native_decoder decoder;
+	struct native_lane *lanes; /* NULL: nothing has been counted yet */
+	struct ptl_code *code;
+	struct ptl_version version;
+	uint32_t process;
+	bool selected;
+};
+
+static void find(void *context, uint64_t ip, struct native_range *range)
+{
+	const struct native_engine *engine = context;
+
+	ptl_code_range(engine->code, engine->version.root, ip, range);
+}
+
+/* What of the code is another when a version has been selected. */
+struct changes {
+	struct native_span spans[PTL_CODE_CHANGES];
+	size_t count; /* 0: nothing */
+	bool all;     /* too much to tell */
+};
+
+/* Makes the decoder see a process's code as of time; the decoder has to be told of *changes. */
+static void select_version(struct native_engine *engine, uint32_t process, uint64_t time, struct changes *changes)
+{
+	const uint32_t root = engine->version.root;
+
+	ptl_timeline_version(ptl_code_timeline(engine->code), process, time, &engine->version);
+	changes->count = ptl_code_changes(engine->code, root, engine->version.root, changes->spans);
+	/* What processes do not share says nothing of what will change. */
+	changes->all = changes->count > PTL_CODE_CHANGES || (changes->count && process != engine->process);
+	engine->process = process;
+}
+
+/* Before a segment, while none is being decoded. */
+static void select_before(struct native_engine *engine, const struct ptl_segment *segment)
+{
+	struct native_code *code = engine->decoder.code;
+	struct changes changes;
+
+	select_version(engine, segment->process, segment->code_time, &changes);
+	if (changes.all)
+		native_code_forget(code);
+	else if (changes.count)
+		native_code_change(code, changes.spans, changes.count);
+	engine->selected = true;
+}
+
+static uint64_t recode(void *context, uint64_t time)
+{
+	struct native_engine *engine = context;
+	struct changes changes;
+
+	select_version(engine, engine->process, time, &changes);
+	if (changes.all)
+		native_decoder_forget(&engine->decoder);
+	else if (changes.count)
+		native_decoder_change(&engine->decoder, changes.spans, changes.count);
+	return engine->version.until;
+}
+
+static int open_engine(struct ptl_code *code, const struct ptl_machine *machine, struct ptl_engine **engine)
+{
+	struct native_engine *opened = calloc(1, sizeof(*opened));
+	int status;
+
+	if (!opened)
+		return ptl_fail_memory("flow engine", sizeof(*opened));
+	opened->code = code;
+	status = native_decoder_open(&opened->decoder, (struct native_source){find, opened}, machine);
+	if (status < 0) {
+		free(opened);
+		return status;
+	}
+	*engine = (struct ptl_engine *)opened;
+	return 0;
+}
+
+static int decode(struct ptl_engine *base, const struct ptl_engine_input *input, const struct ptl_flow_sink *sink)
+{
+	struct native_engine *engine = (struct native_engine *)base;
+	struct native_decoder *decoder = &engine->decoder;
+
+	select_before(engine, input->segment);
+	/* The software source begins a segment at each change of code, so time tells nothing more. */
+	decoder->recode = decoder->machine.software ? NULL : recode;
+	decoder->recode_context = engine;
+	decoder->code_until = engine->version.until;
+	return native_decoder_run(decoder, input, sink);
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Whether the segment has the code that is selected, so that it can be decoded beside others. All of it: what the others have
+ * not come to yet is looked up then.
+ */
+static bool fits(struct native_engine *engine, const struct ptl_segment *segment)
+{
+	const struct ptl_version version = engine->version;
+	const uint32_t process = engine->process;
+	struct changes changes;
+
+	if (!engine->selected)
+		return false;
+	select_version(engine, segment->process, segment->code_time, &changes);
+	if (!changes.count && (engine->decoder.machine.software || engine->version.until == PTL_TIME_END))
+		return true;
+	engine->version = version;
+	engine->process = process;
+	return false;
+}
+
+/* The state of a count. */
+struct count {
+	struct native_engine *engine;
+	const struct ptl_engine_feed *feed;
+	struct native_lane *waiting; /* for the others to end: its code is another */
+	bool no_more;
+};
+
+/* Gives work to a free lane; negative ends all. */
+static int fill(struct count *count, unsigned place)
+{
+	struct native_lane *lane = &count->engine->lanes[place];
+	int status = count->feed->next(count->feed->context, place, &lane->input, &lane->sink);
+
+	if (status < 0)
+		return status;
+	count->no_more = !status;
+	if (status && fits(count->engine, lane->input.segment))
+		native_lane_start(lane);
+	else if (status)
+		count->waiting = lane;
+	return 0;
+}
+
+/* No lane is busy: the code may change. */
+static int start_waiting(struct count *count)
+{
+	struct native_engine *engine = count->engine;
+	struct native_lane *lane = count->waiting;
+	int status;
+
+	count->waiting = NULL;
+	select_before(engine, lane->input.segment);
+	native_decoder_trim(&engine->decoder);
+	if (engine->decoder.machine.software || engine->version.until == PTL_TIME_END) {
+		native_lane_start(lane);
+		return 0;
+	}
+	status = decode((struct ptl_engine *)engine, &lane->input, &lane->sink);
+	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(lane - engine->lanes));
+}
+
+/* Ends segments that are done and begins others; how many lanes are busy. */
+static int serve_lanes(struct count *count)
+{
+	int busy = 0;
+
+	for (unsigned i = 0; i < NATIVE_LANES; i++) {
+		struct native_lane *lane = &count->engine->lanes[i];
+		int status = 0;
+
+		if (native_lane_done(lane, &status) && !status)
+			status = count->feed->done(count->feed->context, i);
+		if (status)
+			return status;
+		if (!lane->busy && !count->waiting && !count->no_more)
+			status = fill(count, i);
+		if (status < 0)
+			return status;
+		busy += lane->busy;
+	}
+	return busy;
+}
+
+static int count_segments(struct ptl_engine *base, const struct ptl_engine_feed *feed)
+{
+	struct native_engine *engine = (struct native_engine *)base;
+	struct count count = {.engine = engine, .feed = feed};
+	int busy = 0;
+
+	_Static_assert(NATIVE_LANES <= PTL_ENGINE_PLACES, "a place for each lane");
+	if (!engine->lanes)
+		busy = native_lanes_open(&engine->lanes, &engine->decoder);
+	while (busy >= 0) {
+		busy = serve_lanes(&count);
+		if (busy > 0)
+			native_lanes_count(engine->lanes);
+		else if (!busy && count.waiting)
+			busy = start_waiting(&count);
+		else if (!busy && count.no_more)
+			return 0;
+	}
+	for (unsigned i = 0; engine->lanes && i < NATIVE_LANES; i++)
+		engine->lanes[i].busy = engine->lanes[i].counting = false;
+	return busy;
+}
+
+static void close_engine(struct ptl_engine *base)
+{
+	struct native_engine *engine = (struct native_engine *)base;
+
+	if (!engine)
+		return;
+	native_lanes_close(engine->lanes);
+	native_decoder_close(&engine->decoder);
+	free(engine);
+}
+
+const struct ptl_engine_class ptl_engine_native = {
+	.name = "native",
+	.description = "PTL's own: the fastest",
+	.open = open_engine,
+	.decode = decode,
+	.count = count_segments,
+	.close = close_engine,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hands the return stack on from one part of a segment to the next. */
+#include "flow/native/inherit.h"
+
+#include <string.h>
+
+#include "flow/native/walk.h"
+
+static struct native_site *site_at(const struct native_decoder *decoder, unsigned at)
+{
+	return decoder->stack[(decoder->stack_top - decoder->stack_count + at) % NATIVE_STACK];
+}
+
+void native_inherit(struct native_decoder *decoder)
+{
+	const struct ptl_engine_input *heir = decoder->heir;
+	const unsigned own = decoder->stack_count;
+	struct native_site *sites[NATIVE_STACK];
+	struct ptl_calls calls = {.count = 0};
+	unsigned kept, first = 0;
+	int status;
+
+	decoder->heir = NULL;
+	status = heir->calls_before(heir->calls_context, heir->segment, &calls);
+	if (status < 0) {
+		decoder->out.status = status;
+		return;
+	}
+	if (calls.lost) {
+		decoder->lost_cause = PTL_GAP_SWITCH;
+		decoder->lost_from = 0;
+	}
+	kept = calls.count > decoder->missing ? calls.count - (unsigned)decoder->missing : 0;
+	/* The oldest are forgotten where there are too many. */
+	if (kept > NATIVE_STACK - own) {
+		first = kept - (NATIVE_STACK - own);
+		kept = NATIVE_STACK - own;
+	}
+	for (unsigned i = 0; i < own; i++)
+		sites[i] = site_at(decoder, i);
+	for (unsigned i = 0; i < kept; i++) {
+		decoder->inherited[i] = (struct native_site){.ip = calls.returns[first + i]};
+		decoder->stack[i] = &decoder->inherited[i];
+	}
+	memcpy(decoder->stack + kept, sites, own * sizeof(sites[0]));
+	decoder->stack_count = decoder->stack_top = kept + own;
+}
+
+void native_bequeath(struct native_decoder *decoder, struct ptl_calls *calls)
+{
+	*calls = (struct ptl_calls){.lost = true};
+	if (decoder->failed || decoder->out.status)
+		return;
+	native_complete_stack(decoder);
+	if (decoder->heir)
+		native_inherit(decoder);
+	for (unsigned i = 0; i < decoder->stack_count; i++)
+		calls->returns[i] = site_at(decoder, i)->ip;
+	calls->count = decoder->stack_count;
+	calls->lost = decoder->lost_cause != PTL_GAP_NONE;
+}

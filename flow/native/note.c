@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Notes events until the FUP with their address comes. */
+#include "flow/native/note.h"
+
+void native_speculate(struct native_decoder *decoder, uint64_t state)
+{
+	decoder->out.speculative = state == PTL_TSX_SPECULATIVE;
+	native_output_mark(&decoder->out);
+}
+
+void native_note(struct native_decoder *decoder, struct native_note note)
+{
+	if (decoder->note_count == NATIVE_NOTES)
+		native_notes_put(decoder, false, 0);
+	decoder->notes[decoder->note_count++] = note;
+	decoder->noting = true;
+}
+
+void native_notes_put(struct native_decoder *decoder, bool has_from, uint64_t from)
+{
+	for (unsigned i = 0; i < decoder->note_count; i++) {
+		const struct native_note *note = &decoder->notes[i];
+		struct ptl_flow_event *event = native_put(decoder, note->kind);
+
+		event->type = note->type;
+		event->item = note->item;
+		event->value = note->value;
+		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
+		event->from = from;
+		if (note->kind == PTL_FLOW_TSX)
+			native_speculate(decoder, note->value);
+	}
+	decoder->note_count = 0;
+	decoder->noting = false;
+	decoder->fup_owned = false;
+}
+
+/* The FUP that follows is for the notes, unless there is none: then they are put out at once. */
+static void close_notes(struct native_decoder *decoder, bool fup)
+{
+	if (fup)
+		decoder->fup_owned = true;
+	else
+		native_notes_put(decoder, false, 0);
+}
+
+/* Whether the event comes with a branch, whose own FUP tells the address if the CFE has none. */
+static bool shares_fup(uint8_t type)
+{
+	switch (type) {
+	case PTL_CONTROL_INTERRUPT:
+	case PTL_CONTROL_SMI:
+	case PTL_CONTROL_RSM:
+	case PTL_CONTROL_SIPI:
+	case PTL_CONTROL_INIT:
+	case PTL_CONTROL_VM_EXIT:
+	case PTL_CONTROL_VM_EXIT_INTERRUPT:
+	case PTL_CONTROL_USER_INTERRUPT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void on_control(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	native_note(decoder, (struct native_note){
+		.kind = PTL_FLOW_CONTROL,
+		.type = packet->cfe.type,
+		.value = ptl_control_has_vector(packet->cfe.type) ? packet->cfe.vector : 0,
+	});
+	if (packet->cfe.ip || !decoder->node || !shares_fup(packet->cfe.type))
+		close_notes(decoder, packet->cfe.ip);
+}
+
+static void on_mwait(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	native_note(decoder, (struct native_note){
+		.kind = PTL_FLOW_MWAIT,
+		.value = packet->mwait.hints | (uint64_t)packet->mwait.extensions << 32,
+	});
+}
+
+static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	native_note(decoder, (struct native_note){.kind = PTL_FLOW_TRIGGER, .value = packet->trig.triggers});
+	close_notes(decoder, packet->trig.ip);
+}
+
+void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_MWAIT:
+		on_mwait(decoder, packet);
+		break;
+	case PTL_PT_EXSTOP: /* ends what MWAIT began */
+		native_note(decoder, (struct native_note){.kind = PTL_FLOW_EXSTOP});
+		close_notes(decoder, packet->exstop.ip);
+		break;
+	case PTL_PT_PWRE:
+		native_put(decoder, PTL_FLOW_POWER_ENTRY)->value = packet->pwre.state |
+								   (uint64_t)packet->pwre.sub_state << 8 |
+								   (uint64_t)packet->pwre.hardware << 16;
+		break;
+	case PTL_PT_PWRX:
+		native_put(decoder, PTL_FLOW_POWER_EXIT)->value = packet->pwrx.last |
+								  (uint64_t)packet->pwrx.deepest << 8 |
+								  (uint64_t)packet->pwrx.wake << 16;
+		break;
+	case PTL_PT_BBP:
+		native_notes_put(decoder, false, 0);
+		decoder->block_type = packet->bbp.type;
+		break;
+	case PTL_PT_BIP:
+		native_note(decoder, (struct native_note){
+			.kind = PTL_FLOW_BLOCK_ITEM,
+			.type = decoder->block_type,
+			.item = packet->bip.id,
+			.value = packet->bip.payload,
+		});
+		break;
+	case PTL_PT_BEP:
+		close_notes(decoder, packet->bep.ip);
+		break;
+	case PTL_PT_EVD:
+		native_note(decoder, (struct native_note){
+			.kind = PTL_FLOW_EVENT_DATA,
+			.type = packet->evd.type,
+			.value = packet->evd.payload,
+		});
+		break;
+	case PTL_PT_CFE:
+		on_control(decoder, packet);
+		break;
+	default:
+		on_trigger(decoder, packet);
+	}
+}

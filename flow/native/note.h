@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events that wait for a FUP, which tells their address: SDM, "Packet Definitions", what packets bind to. */
+#ifndef PTL_FLOW_NATIVE_NOTE_H
+#define PTL_FLOW_NATIVE_NOTE_H
+
+#include "flow/native/decoder.h"
+
+/* Puts out an event of this kind, of the packet at hand; the caller fills in the rest. */
+static inline struct ptl_flow_event *native_put(struct native_decoder *decoder, uint8_t kind)
+{
+	struct ptl_flow_event *event = native_output_place(&decoder->out);
+
+	event->kind = kind;
+	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);
+	return event;
+}
+
+/* Notes an event. Beyond NATIVE_NOTES those before are put out without an address. */
+void native_note(struct native_decoder *decoder, struct native_note note);
+
+/* Puts out all notes in their order, with the address of their FUP or without one. */
+void native_notes_put(struct native_decoder *decoder, bool has_from, uint64_t from);
+
+/* From here on, flow is in a transaction, or not: PTL_TSX_*. */
+void native_speculate(struct native_decoder *decoder, uint64_t state);
+
+/* Packets that only make events: MWAIT, EXSTOP, PWRE, PWRX, BBP, BIP, BEP, CFE, EVD, TRIG. */
+void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Batches of flow on their way to the consumer. */
+#include "flow/native/output.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+
+int native_output_open(struct native_output *output)
+{
+	/* Not cleared: most of it is never used, and would only be page faults. */
+	*output = (struct native_output){
+		.runs = malloc(NATIVE_BATCH_RUNS * sizeof(*output->runs)),
+		.events = malloc(NATIVE_BATCH_EVENTS * sizeof(*output->events)),
+		.marks = malloc(NATIVE_BATCH_EVENTS * sizeof(*output->marks)),
+	};
+	if (output->runs && output->events && output->marks)
+		return 0;
+	native_output_close(output);
+	return ptl_fail_memory("a batch of flow", NATIVE_BATCH_RUNS * sizeof(*output->runs));
+}
+
+void native_output_close(struct native_output *output)
+{
+	free(output->runs);
+	free(output->events);
+	free(output->marks);
+	*output = (struct native_output){0};
+}
+
+void native_output_start(struct native_output *output, const struct ptl_flow_sink *sink)
+{
+	output->sink = sink;
+	output->run_count = 0;
+	output->run_limit = 0;
+	output->block_count = 0;
+	output->instructions = 0;
+	output->branches = 0;
+	output->event_count = 0;
+	output->mark_count = 0;
+	output->time = 0;
+	output->since[0] = output->since[1] = 0;
+	output->speculative = false;
+	output->status = 0;
+}
+
+/* Nanoseconds from a to b; PTL_UNBOUNDED where one of them is not known, 0 where time goes back. */
+static uint32_t span(uint64_t a, uint64_t b)
+{
+	if (!a || !b || (b > a && b - a >= PTL_UNBOUNDED))
+		return PTL_UNBOUNDED;
+	return b > a ? (uint32_t)(b - a) : 0;
+}
+
+void native_output_tick(struct native_output *output, uint64_t time)
+{
+	/* No mark is due: there are blocks of the time before, and its mark is the last. */
+	if (output->run_limit && output->mark_count) {
+		output->marks[output->mark_count - 1].after = span(output->time, time);
+		output->since[0] = output->since[1];
+		output->since[1] = output->time;
+	}
+	output->time = time;
+	native_output_mark(output);
+}
+
+void native_output_flush(struct native_output *output)
+{
+	struct ptl_batch batch = {
+		.runs = output->runs,
+		.run_count = output->run_count,
+		.instructions = output->instructions,
+		.branches = output->branches,
+		.block_count = output->block_count,
+		.events = output->events,
+		.event_count = output->event_count,
+		.marks = output->marks,
+		.mark_count = output->mark_count,
+	};
+
+	if (output->before_flush && output->run_count)
+		output->before_flush(output->flush_context);
+	if (!output->status && (batch.block_count || batch.event_count))
+		output->status = output->sink->take(output->sink->context, &batch);
+	output->run_count = 0;
+	output->run_limit = 0;
+	output->block_count = 0;
+	output->instructions = 0;
+	output->branches = 0;
+	output->event_count = 0;
+	output->mark_count = 0;
+}
+
+void native_output_turn(struct native_output *output)
+{
+	if (output->run_count == NATIVE_BATCH_RUNS || output->mark_count == NATIVE_BATCH_EVENTS)
+		native_output_flush(output);
+	if (!output->run_count || !output->run_limit)
+		output->marks[output->mark_count++] = (struct ptl_mark){
+			.block = output->block_count,
+			.time = output->time,
+			.speculative = output->speculative,
+			.before = span(output->since[0], output->time),
+			.after = output->time ? output->period : PTL_UNBOUNDED,
+		};
+	output->run_limit = NATIVE_BATCH_RUNS;
+}

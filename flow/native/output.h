@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Collects blocks, events and marks, and hands them to the consumer in batches. */
+#ifndef PTL_FLOW_NATIVE_OUTPUT_H
+#define PTL_FLOW_NATIVE_OUTPUT_H
+
+#include <string.h>
+
+#include "flow/engine/engine.h"
+
+#include "flow/native/node.h"
+
+#define NATIVE_BATCH_RUNS 2048
+#define NATIVE_BATCH_EVENTS 512
+
+struct native_output {
+	const struct ptl_flow_sink *sink;
+	const struct ptl_run **runs;  /* NATIVE_BATCH_RUNS */
+	struct ptl_flow_event *events;   /* NATIVE_BATCH_EVENTS */
+	struct ptl_mark *marks;          /* NATIVE_BATCH_EVENTS */
+	size_t run_count;
+	size_t block_count;     /* of all runs */
+	uint64_t instructions;
+	uint64_t branches;
+	size_t event_count;
+	size_t mark_count;
+	uint64_t time;   /* of the next block */
+	/*
+	 * Times of the two marks before the next block's, 0 unknown. A block begins behind a branch that the packet before
+	 * its own tells of, at the latest; that packet was sent later than the branch was executed, but the one before was
+	 * not. So the block was not executed before the older one.
+	 */
+	uint64_t since[2];
+	uint32_t period; /* nanoseconds in which another timing packet comes; PTL_UNBOUNDED */
+	bool speculative;
+	size_t run_limit; /* of run_count: something is to be done before the next run; 0: a mark is due */
+	/* Called before runs are handed over, while they are still there. */
+	void (*before_flush)(void *context);
+	void *flush_context;
+	int status;      /* what the consumer said; not 0: nothing more is collected */
+};
+
+/* PTL_NO_MEMORY. */
+int native_output_open(struct native_output *output);
+void native_output_close(struct native_output *output);
+void native_output_start(struct native_output *output, const struct ptl_flow_sink *sink);
+
+/* Hands over what is collected. */
+void native_output_flush(struct native_output *output);
+
+/* What native_output_counted does before the first run of a batch, after the last, and at a mark. */
+void native_output_turn(struct native_output *output);
+
+/* Blocks in order; the counts are the run's, which need not be read for them. */
+static inline void native_output_counted(struct native_output *output, const struct native_run *run,
+					 uint64_t instructions, uint32_t blocks, uint32_t branches)
+{
+	if (__builtin_expect(output->run_count >= output->run_limit, 0))
+		native_output_turn(output);
+	output->runs[output->run_count++] = &run->run;
+	output->block_count += blocks;
+	output->instructions += instructions;
+	output->branches += branches;
+}
+
+static inline void native_output_run(struct native_output *output, const struct native_run *run)
+{
+	if (run->run.count)
+		native_output_counted(output, run, run->run.instructions, run->run.count, run->run.branches);
+}
+
+/* The block given out last. */
+static inline const struct ptl_block *native_output_last(const struct native_output *output)
+{
+	const struct ptl_run *run = output->runs[output->run_count - 1];
+
+	return run->blocks[run->count - 1];
+}
+
+/* Time or state change here: the next block has a mark. */
+static inline void native_output_mark(struct native_output *output)
+{
+	output->run_limit = 0;
+}
+
+/* Where an event goes that stands before the next block; all but `before` and `time` is zero. */
+static inline struct ptl_flow_event *native_output_place(struct native_output *output)
+{
+	struct ptl_flow_event *place;
+
+	if (__builtin_expect(output->event_count == NATIVE_BATCH_EVENTS, 0))
+		native_output_flush(output);
+	place = &output->events[output->event_count++];
+	*place = (struct ptl_flow_event){.before = output->block_count, .time = output->time};
+	return place;
+}
+
+static inline void native_output_event(struct native_output *output, const struct ptl_flow_event *event)
+{
+	struct ptl_flow_event *place = native_output_place(output);
+	size_t before = place->before;
+
+	*place = *event;
+	place->before = before;
+	place->time = output->time;
+}
+
+/* Another time, which also bounds that of the blocks before. */
+void native_output_tick(struct native_output *output, uint64_t time);
+
+static inline void native_output_time(struct native_output *output, uint64_t time)
+{
+	if (output->time != time)
+		native_output_tick(output, time);
+}
+
+/* The next block comes after the packet at hand, at the time that is known now: a PSB. */
+static inline void native_output_since(struct native_output *output)
+{
+	output->since[0] = output->since[1] = output->time;
+}
+
+#endif

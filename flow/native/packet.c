@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What each packet does to the flow: SDM, "Intel Processor Trace", "Packet Definitions". */
+#include "flow/native/packet.h"
+
+#include "flow/native/address.h"
+#include "flow/native/ahead.h"
+#include "flow/native/block.h"
+#include "flow/native/note.h"
+#include "flow/native/space.h"
+#include "format/pt/last_ip.h"
+
+static void put_value(struct native_decoder *decoder, uint8_t kind, uint64_t value)
+{
+	native_put(decoder, kind)->value = value;
+}
+
+static void pass_time(struct native_decoder *decoder)
+{
+	uint64_t time = native_clock_time(&decoder->clock);
+
+	/* Without timing packets, the time of the PSB is the best there is. */
+	if (!time)
+		return;
+	native_output_time(&decoder->out, time);
+	if (decoder->recode && time >= decoder->code_until)
+		decoder->code_until = decoder->recode(decoder->recode_context, time);
+}
+
+static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	native_clock_packet(&decoder->clock, packet);
+	pass_time(decoder);
+}
+
+static void on_overflow(struct native_decoder *decoder)
+{
+	if (decoder->noting)
+		native_notes_put(decoder, false, 0);
+	decoder->fup_owned = false;
+	native_put(decoder, PTL_FLOW_GAP)->cause = PTL_GAP_OVERFLOW;
+	decoder->node = NULL;
+	decoder->place = NATIVE_PLACE_OVERFLOWED;
+	decoder->last_ip = 0;
+	decoder->has_from = false;
+	decoder->paging_due = decoder->vmcs_due = false;
+	decoder->next_mode = 0;
+	decoder->disabled_ip = 0;
+	native_speculate(decoder, PTL_TSX_COMMITTED);
+}
+
+static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	uint64_t state = packet->mode_tsx.abort	  ? PTL_TSX_ABORTED
+			 : packet->mode_tsx.in_tx ? PTL_TSX_SPECULATIVE
+						  : PTL_TSX_COMMITTED;
+
+	native_note(decoder, (struct native_note){.kind = PTL_FLOW_TSX, .value = state});
+	/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
+	if (!decoder->node)
+		native_notes_put(decoder, false, 0);
+	else
+		decoder->fup_owned = state != PTL_TSX_ABORTED;
+}
+
+static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	uint64_t ip, next;
+
+	native_note(decoder, (struct native_note){.kind = PTL_FLOW_PTWRITE, .value = packet->ptwrite.payload});
+	if (packet->ptwrite.ip)
+		decoder->fup_owned = true;
+	else if (native_find_ahead(decoder, NATIVE_PTWRITE, &ip, &next))
+		native_after_ptwrite(decoder, ip);
+	else
+		native_notes_put(decoder, false, 0);
+}
+
+/* CR3 changes by a MOV, by the far transfer that the next TIP tells of, or while packets are disabled. */
+static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	uint64_t ip, next;
+
+	decoder->paging = packet->pip.cr3;
+	decoder->paging_guest = packet->pip.non_root;
+	decoder->paging_due = true;
+	if (!decoder->node) {
+		native_change_space(decoder, false, 0);
+	} else if (!decoder->has_from && native_find_ahead(decoder, NATIVE_WRITES_CR3, &ip, &next)) {
+		if (!native_walk_to(decoder, next))
+			return;
+		native_change_space(decoder, false, 0);
+		native_go(decoder, next);
+		decoder->cr3_end = decoder->at + packet->size;
+	}
+}
+
+/* The VMCS changes by VMPTRLD, with the VM entry or exit that the next TIP tells of, or while packets are disabled. */
+static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	uint64_t ip, next;
+
+	decoder->vmcs = packet->vmcs.base;
+	decoder->vmcs_due = true;
+	decoder->paging_first = decoder->paging_due && !decoder->has_from;
+	if (!decoder->node) {
+		native_change_space(decoder, false, 0);
+	} else if (!decoder->has_from && !decoder->paging_due &&
+		   native_find_ahead(decoder, NATIVE_SETS_VMCS, &ip, &next) && native_reaches(decoder, next)) {
+		if (!native_walk_to(decoder, next))
+			return;
+		native_change_space(decoder, false, 0);
+		native_go(decoder, next);
+	}
+}
+
+static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_OVF:
+		on_overflow(decoder);
+		break;
+	case PTL_PT_MODE_EXEC:
+		decoder->next_mode = native_mode_of(packet);
+		decoder->next_interrupts = packet->mode_exec.interrupt_flag;
+		decoder->mode_at = decoder->at;
+		break;
+	case PTL_PT_MODE_TSX:
+		on_tsx(decoder, packet);
+		break;
+	case PTL_PT_PTWRITE:
+		on_ptwrite(decoder, packet);
+		break;
+	case PTL_PT_EXSTOP:
+	case PTL_PT_MWAIT:
+	case PTL_PT_PWRE:
+	case PTL_PT_PWRX:
+	case PTL_PT_BBP:
+	case PTL_PT_BIP:
+	case PTL_PT_BEP:
+	case PTL_PT_CFE:
+	case PTL_PT_EVD:
+	case PTL_PT_TRIG:
+		native_note_packet(decoder, packet);
+		break;
+	case PTL_PT_PIP:
+		on_paging(decoder, packet);
+		break;
+	case PTL_PT_VMCS:
+		on_vmcs(decoder, packet);
+		break;
+	case PTL_PT_TRACESTOP:
+		native_put(decoder, PTL_FLOW_STOPPED);
+		break;
+	case PTL_PT_CBR:
+		native_clock_packet(&decoder->clock, packet);
+		put_value(decoder, PTL_FLOW_CBR, packet->cbr.ratio);
+		break;
+	case PTL_PT_TSC:
+	case PTL_PT_TMA:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+		on_time(decoder, packet);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool resolve(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *ip)
+{
+	if (packet->ip.form == PTL_PT_IP_NONE)
+		return false;
+	*ip = ptl_pt_ip_expand(decoder->last_ip, packet->ip.form, packet->ip.payload);
+	decoder->last_ip = *ip;
+	return true;
+}
+
+static void on_branches(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	bool lost = decoder->place == NATIVE_PLACE_LOST ||
+		    (decoder->place == NATIVE_PLACE_OVERFLOWED && decoder->errata.skd010);
+
+	if (decoder->node && !decoder->has_from)
+		native_take_bits(decoder, packet->tnt.bits, packet->tnt.count);
+	else if (!lost)
+		native_damage(decoder);
+}
+
+/* Before these packets all TNT bits are used up, and no TIP is deferred. */
+static bool ends_tnt(uint8_t kind)
+{
+	switch (kind) {
+	case PTL_PT_TNT_8:
+	case PTL_PT_TNT_64:
+	case PTL_PT_TIP_PGE:
+	case PTL_PT_TIP_PGD:
+	case PTL_PT_FUP:
+	case PTL_PT_OVF:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void native_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	uint64_t ip = 0;
+	bool has_ip;
+
+	if (decoder->holding && ends_tnt(packet->kind))
+		native_drop_held(decoder, packet->kind != PTL_PT_OVF);
+	switch (packet->kind) {
+	case PTL_PT_TNT_8:
+	case PTL_PT_TNT_64:
+		on_branches(decoder, packet);
+		break;
+	case PTL_PT_TIP:
+		has_ip = resolve(decoder, packet, &ip);
+		native_on_tip(decoder, has_ip, ip);
+		break;
+	case PTL_PT_TIP_PGE:
+		has_ip = resolve(decoder, packet, &ip);
+		native_on_enable(decoder, has_ip, ip);
+		break;
+	case PTL_PT_TIP_PGD:
+		has_ip = resolve(decoder, packet, &ip);
+		native_on_disable(decoder, has_ip, ip);
+		break;
+	case PTL_PT_FUP:
+		has_ip = resolve(decoder, packet, &ip);
+		native_on_fup(decoder, has_ip, ip);
+		break;
+	default:
+		on_rare(decoder, packet);
+	}
+}
+
+bool native_state_packet(struct native_decoder *decoder, const struct ptl_pt_packet *packet, uint64_t *start)
+{
+	switch (packet->kind) {
+	case PTL_PT_FUP:
+		resolve(decoder, packet, start);
+		break;
+	case PTL_PT_MODE_EXEC:
+		decoder->mode = native_mode_of(packet);
+		break;
+	case PTL_PT_MODE_TSX:
+		decoder->out.speculative = packet->mode_tsx.in_tx;
+		break;
+	case PTL_PT_OVF:
+		on_overflow(decoder);
+		break;
+	case PTL_PT_PSB:
+	case PTL_PT_PSBEND:
+	case PTL_PT_PAD:
+	case PTL_PT_PIP:
+	case PTL_PT_VMCS:
+	case PTL_PT_MNT:
+		/* State that is repeated is no event. */
+		break;
+	case PTL_PT_TSC:
+	case PTL_PT_TMA:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+	case PTL_PT_CBR:
+		on_time(decoder, packet);
+		break;
+	default:
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The mode and the address space that a far transfer leads to: SDM, "MODE Packets", "PIP Packet", "VMCS Packet". */
+#include "flow/native/space.h"
+
+#include "flow/native/note.h"
+
+uint8_t native_mode_of(const struct ptl_pt_packet *packet)
+{
+	if (packet->mode_exec.cs_l)
+		return 64;
+	return packet->mode_exec.cs_d ? 32 : 16;
+}
+
+struct ptl_flow_event *native_put_mode(struct native_decoder *decoder)
+{
+	struct ptl_flow_event *event = native_put(decoder, PTL_FLOW_EXEC_MODE);
+
+	decoder->mode = decoder->next_mode;
+	decoder->next_mode = 0;
+	event->value = decoder->mode;
+	event->type = decoder->next_interrupts;
+	return event;
+}
+
+/* MODE.Exec holds from the address of the TIP or TIP.PGE behind it on. */
+void native_change_mode(struct native_decoder *decoder, uint64_t ip)
+{
+	struct ptl_flow_event *event;
+
+	if (!decoder->next_mode)
+		return;
+	event = native_put_mode(decoder);
+	event->flags = PTL_EVENT_HAS_TO;
+	event->to = ip;
+}
+
+/* What a far transfer changed besides the instruction pointer: before the code that it led to. */
+void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t from)
+{
+	struct ptl_flow_event *event;
+
+	/* With an interrupt, VMCS goes first: it says whose page table it is. Else they come as they came. */
+	for (unsigned i = 0; i < 2; i++) {
+		bool paging = (i == 0) == decoder->paging_first;
+
+		if (paging ? !decoder->paging_due : !decoder->vmcs_due)
+			continue;
+		event = native_put(decoder, paging ? PTL_FLOW_PAGING : PTL_FLOW_VMCS);
+		event->value = paging ? decoder->paging : decoder->vmcs;
+		event->type = paging && decoder->paging_guest;
+		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
+		event->from = from;
+	}
+	decoder->vmcs_due = decoder->paging_due = decoder->paging_first = false;
+}

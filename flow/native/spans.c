@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A sorted array; spans that touch become one. */
+#include "flow/native/spans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SPANS_MAX 4096
+
+/* The first span that does not end before `first`. */
+static size_t place_of(const struct native_spans *set, uint64_t first)
+{
+	size_t low = 0, high = set->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (set->spans[middle].last < first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool native_spans_meet(const struct native_spans *set, uint64_t first, uint64_t last)
+{
+	size_t place = place_of(set, first);
+
+	return set->all || (place < set->count && set->spans[place].first <= last);
+}
+
+static bool reserve(struct native_spans *set)
+{
+	size_t capacity = set->capacity ? 2 * set->capacity : 64;
+	struct native_span *spans;
+
+	if (set->count < set->capacity)
+		return true;
+	spans = capacity <= SPANS_MAX ? realloc(set->spans, capacity * sizeof(*spans)) : NULL;
+	if (!spans)
+		return false;
+	set->spans = spans;
+	set->capacity = capacity;
+	return true;
+}
+
+void native_spans_add(struct native_spans *set, uint64_t first, uint64_t last)
+{
+	/* The span that ends right before it is one with it, too. */
+	size_t place = place_of(set, first ? first - 1 : 0), end = place;
+
+	if (set->all)
+		return;
+	while (end < set->count && (last == UINT64_MAX || set->spans[end].first <= last + 1))
+		end++;
+	if (place == end && !reserve(set)) {
+		set->all = true;
+		return;
+	}
+	if (place < end) {
+		first = set->spans[place].first < first ? set->spans[place].first : first;
+		last = set->spans[end - 1].last > last ? set->spans[end - 1].last : last;
+	}
+	memmove(set->spans + place + 1, set->spans + end, (set->count - end) * sizeof(*set->spans));
+	set->count = set->count - (end - place) + 1;
+	set->spans[place] = (struct native_span){first, last};
+}
+
+void native_spans_clear(struct native_spans *set)
+{
+	set->count = 0;
+	set->all = false;
+}
+
+void native_spans_free(struct native_spans *set)
+{
+	free(set->spans);
+	*set = (struct native_spans){0};
+}

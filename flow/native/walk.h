@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Moving through code as packets say: the frequent steps inline, the rest by calls. */
+#ifndef PTL_FLOW_NATIVE_WALK_H
+#define PTL_FLOW_NATIVE_WALK_H
+
+#include "flow/native/lost.h"
+
+/* Nodes that may follow each other without a packet: what is longer is an endless loop. */
+#define NATIVE_LOOP_NODES 1024
+
+/* Puts flow at ip; the code there is not given out yet. */
+void native_go(struct native_decoder *decoder, uint64_t ip);
+
+/* The same, for a place where flow often goes. */
+void native_go_target(struct native_decoder *decoder, uint64_t ip);
+
+/*
+ * Brings the return stack up to the last run that was given out, but for a return at its end, if flow is still there
+ * (stack_return).
+ */
+void native_update_stack(struct native_decoder *decoder);
+/* The same when flow has left the last run: a return at its end has taken its address off. */
+void native_complete_stack(struct native_decoder *decoder);
+
+/* No call is known that was before. */
+static inline void native_clear_stack(struct native_decoder *decoder)
+{
+	decoder->stack_count = 0;
+	decoder->stack_runs = decoder->out.run_count;
+	decoder->stack_return = false;
+	decoder->heir = NULL;
+}
+
+/* Takes count TNT bits, the oldest highest: any number, in any state. */
+void native_take_bits(struct native_decoder *decoder, uint64_t bits, unsigned count);
+
+/*
+ * TNT bits wait for a TIP that does not come: gap: that is one, and the branch that needed the TIP is the last before it.
+ * Without, flow ends behind that branch.
+ */
+void native_drop_held(struct native_decoder *decoder, bool gap);
+
+/* What native_take_target does where it is not simple. */
+void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip);
+
+/* Gives out all code before the instruction at ip, which no packet separates from here; false: a gap. */
+bool native_walk_to(struct native_decoder *decoder, uint64_t ip);
+
+/* The same up to and with the far transfer at ip, which native_reaches. */
+bool native_walk_through(struct native_decoder *decoder, uint64_t ip);
+
+/* Whether no packet separates the instruction at ip from here. Nothing is given out. */
+bool native_reaches(struct native_decoder *decoder, uint64_t ip);
+
+/* A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
+bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
+
+/* Gives out all code of the node. */
+static inline void native_leave(struct native_decoder *decoder, const struct native_node *node)
+{
+	native_output_run(&decoder->out, &node->run);
+}
+
+/* A TIP without FUP: the branch at the node's end leads to ip. */
+static inline void native_take_target(struct native_decoder *decoder, uint64_t ip)
+{
+	struct native_node *node = decoder->node;
+	struct native_target *target = native_target_slot(decoder->code, ip);
+
+	if (__builtin_expect(!native_target_is(target, ip, decoder->mode) || node->decision == NATIVE_CONDITIONAL ||
+				     node->decision >= NATIVE_CONTINUE, 0)) {
+		native_take_target_slowly(decoder, ip);
+		return;
+	}
+	native_leave(decoder, node);
+	decoder->node = native_to_node(target->to);
+}
+
+#endif

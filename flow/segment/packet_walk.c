@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The walk over a PT stream: reads pieces, decodes, resynchronises at PSBs. */
+#include "flow/segment/packet_walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "format/pt/decode.h"
+
+#define PIECE_SIZE ((size_t)256 << 10)
+/* A packet, and a PSB that may begin within it. */
+#define LOOK_AHEAD ((size_t)PTL_PT_PACKET_MAX + PTL_PT_PSB_SIZE + 1)
+
+static void lose_sync(struct packet_walk *walk, uint64_t from, const char *cause)
+{
+	walk->synced = false;
+	walk->skipped_from = from;
+	snprintf(walk->cause, sizeof(walk->cause), "%s", cause);
+}
+
+int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream,
+		      uint64_t from, uint64_t end, struct ptl_errata errata)
+{
+	*walk = (struct packet_walk){
+		.trace = trace, .stream = stream, .end = end, .offset = from, .errata = errata};
+	lose_sync(walk, from, "before the first PSB");
+	walk->data = malloc(PIECE_SIZE);
+	return walk->data ? 0 : ptl_fail_memory("a piece of a PT stream", PIECE_SIZE);
+}
+
+void packet_walk_free(struct packet_walk *walk)
+{
+	free(walk->data);
+	walk->data = NULL;
+}
+
+/* Moves the bytes from `at` on to the front and fills up behind them. */
+static int fill(struct packet_walk *walk)
+{
+	walk->size -= walk->at;
+	memmove(walk->data, walk->data + walk->at, walk->size);
+	walk->offset += walk->at;
+	walk->at = 0;
+	while (walk->size < PIECE_SIZE) {
+		uint64_t hole;
+		size_t read;
+		int status = ptl_stream_read(walk->trace, walk->stream, walk->offset + walk->size,
+					     walk->data + walk->size, PIECE_SIZE - walk->size,
+					     &read, &hole);
+
+		if (status < 0)
+			return status;
+		if (!read) {
+			walk->complete = true;
+			break;
+		}
+		walk->size += read;
+	}
+	return 0;
+}
+
+/* All data is used up: the stream ends here, or has a hole. */
+static int at_hole(struct packet_walk *walk, struct packet_item *item)
+{
+	uint64_t hole;
+	size_t read;
+	uint8_t byte;
+	int status;
+
+	walk->offset += walk->size;
+	walk->size = walk->at = 0;
+	if (walk->offset >= walk->end)
+		return 0;
+	status = ptl_stream_read(walk->trace, walk->stream, walk->offset, &byte, 1, &read, &hole);
+	if (status < 0 || read || !hole)
+		return status;
+	item->type = PACKET_ITEM_LOST;
+	item->offset = walk->offset;
+	item->size = hole;
+	snprintf(item->cause, sizeof(item->cause), "buffers are missing or damaged");
+	walk->offset += hole;
+	walk->complete = false;
+	lose_sync(walk, walk->offset, "after lost bytes");
+	return 1;
+}
+
+/* The bytes before stream offset `to` are no packets. 0 where there are none. */
+static int skipped(struct packet_walk *walk, uint64_t to, struct packet_item *item)
+{
+	if (to > walk->end)
+		to = walk->end;
+	if (to <= walk->skipped_from)
+		return 0;
+	item->type = PACKET_ITEM_SKIPPED;
+	item->offset = walk->skipped_from;
+	item->size = to - walk->skipped_from;
+	memcpy(item->cause, walk->cause, sizeof(item->cause));
+	walk->skipped_from = to;
+	return 1;
+}
+
+/* Looks for a PSB. 1: item says what was skipped; 0: synchronised, or all data is used up. */
+static int find_sync(struct packet_walk *walk, struct packet_item *item)
+{
+	for (;;) {
+		size_t psb = ptl_pt_find_psb(walk->data, walk->size, walk->at);
+		int status;
+
+		/* A PSB that ends the data may turn out to be the end of the packet before one. */
+		if (psb < walk->size &&
+		    (psb + PTL_PT_PSB_SIZE + 1 < walk->size || walk->complete)) {
+			walk->at = psb;
+			walk->synced = true;
+			walk->context = (struct ptl_pt_context){0};
+			return skipped(walk, walk->offset + psb, item);
+		}
+		if (walk->complete) {
+			walk->at = walk->size;
+			return skipped(walk, walk->offset + walk->size, item);
+		}
+		if (psb < walk->size)
+			walk->at = psb;
+		else if (walk->size - walk->at >= PTL_PT_PSB_SIZE)
+			walk->at = walk->size - (PTL_PT_PSB_SIZE - 1);
+		if (walk->offset + walk->at >= walk->end) {
+			walk->complete = true;
+			walk->size = walk->at;
+			continue;
+		}
+		status = fill(walk);
+		if (status < 0)
+			return status;
+	}
+}
+
+/* A packet that was cut off has taken the beginning of a PSB for its own bytes: how much of it there is; 0: it is whole. */
+static size_t cut_by_psb(const uint8_t *data, size_t left, size_t size)
+{
+	const size_t searched = size + PTL_PT_PSB_SIZE + 1;
+	size_t psb;
+
+	/* Such a PSB goes on behind the packet. */
+	if (size < 2 || size >= left || (data[size - 1] ^ data[size]) != ((PTL_PT_MATCH_PSB >> 8) ^ (PTL_PT_MATCH_PSB & 0xff)))
+		return 0;
+	psb = ptl_pt_find_psb(data, searched < left ? searched : left, 1);
+	return psb < size ? psb : 0;
+}
+
+/* What ptl_errata_mend has made a PAD of. */
+static bool is_damaged(const struct ptl_pt_packet *packet, const uint8_t *data)
+{
+	return packet->kind == PTL_PT_PAD && *data;
+}
+
+/* 1: item is the next packet; 0: there is none here, and the walk is no longer synchronised. */
+static int next_packet(struct packet_walk *walk, struct packet_item *item)
+{
+	const uint8_t *data = walk->data + walk->at;
+	size_t left = walk->size - walk->at;
+	int size = ptl_errata_read(&walk->errata, data, left, &walk->context, &item->packet);
+	size_t cut = size > 0 ? cut_by_psb(data, left, (size_t)size) : 0;
+	uint64_t ip;
+
+	if (size < 0 || cut) {
+		char cause[sizeof(walk->cause)];
+
+		ptl_pt_explain(data, cut ? cut : left, cut ? PTL_TRUNCATED : size, cause, sizeof(cause));
+		lose_sync(walk, walk->offset + walk->at, cause);
+		walk->at++;
+		return 0;
+	}
+	item->type = is_damaged(&item->packet, data) ? PACKET_ITEM_DAMAGED : PACKET_ITEM_PACKET;
+	item->offset = walk->offset + walk->at;
+	item->size = (uint64_t)size;
+	item->bytes = data;
+	item->last_ip = walk->last_ip;
+	ptl_pt_ip_resolve(&item->packet, &walk->last_ip, &ip);
+	walk->at += (size_t)size;
+	if (item->type == PACKET_ITEM_DAMAGED)
+		snprintf(item->cause, sizeof(item->cause), "%s",
+			 size == 1 ? "CYC that OVF overwrites (erratum SKD007)" : "wrong TMA (erratum SKZ84)");
+	return 1;
+}
+
+int packet_walk_next(struct packet_walk *walk, struct packet_item *item)
+{
+	for (;;) {
+		int status = 0;
+
+		if (walk->size - walk->at < LOOK_AHEAD && !walk->complete)
+			status = fill(walk);
+		if (status < 0)
+			return status;
+		if (walk->synced && walk->offset + walk->at >= walk->end)
+			return 0;
+		if (walk->at == walk->size)
+			return at_hole(walk, item);
+		status = walk->synced ? next_packet(walk, item) : find_sync(walk, item);
+		if (status)
+			return status;
+	}
+}

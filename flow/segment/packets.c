@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads PSB+ and finds the last packet of a segment that matters to its flow. */
+#include "flow/segment/packets.h"
+
+/* Whether a packet may stand in PSB+. */
+static bool in_psb_plus(uint8_t kind)
+{
+	switch (kind) {
+	case PTL_PT_PAD:
+	case PTL_PT_FUP:
+	case PTL_PT_MODE_EXEC:
+	case PTL_PT_MODE_TSX:
+	case PTL_PT_TSC:
+	case PTL_PT_TMA:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+	case PTL_PT_CBR:
+	case PTL_PT_PIP:
+	case PTL_PT_VMCS:
+	case PTL_PT_MNT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void ptl_psb_plus_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_psb_plus *psb_plus)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	uint64_t last_ip = 0;
+
+	*psb_plus = (struct ptl_psb_plus){0};
+	if (ptl_pt_decode_inline(bytes, size, &context, &packet) < 0 || packet.kind != PTL_PT_PSB)
+		return;
+	psb_plus->size = packet.size;
+	for (;;) {
+		psb_plus->size += ptl_pt_padding(bytes + psb_plus->size, size - psb_plus->size);
+		if (ptl_errata_read(errata, bytes + psb_plus->size, size - psb_plus->size, &context, &packet) <= 0)
+			return;
+		if (packet.kind == PTL_PT_PSBEND) {
+			psb_plus->size += packet.size;
+			psb_plus->complete = true;
+			return;
+		}
+		psb_plus->overflow = packet.kind == PTL_PT_OVF;
+		if (!in_psb_plus(packet.kind))
+			return;
+		psb_plus->size += packet.size;
+		if (packet.kind == PTL_PT_FUP) {
+			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip) &&
+					   !ptl_psb_plus_enables(bytes + psb_plus->size, size - psb_plus->size, errata);
+		} else if (packet.kind == PTL_PT_MODE_EXEC)
+			psb_plus->has_mode = true;
+	}
+}
+
+bool ptl_psb_plus_enables(const uint8_t *bytes, size_t size, const struct ptl_errata *errata)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	int length;
+
+	while ((length = ptl_errata_read(errata, bytes, size, &context, &packet)) > 0) {
+		if (packet.kind == PTL_PT_TIP_PGE)
+			return true;
+		if (packet.kind == PTL_PT_FUP || (!in_psb_plus(packet.kind) && packet.kind != PTL_PT_PSBEND))
+			return false;
+		bytes += length;
+		size -= (size_t)length;
+	}
+	return false;
+}
+
+/* What a packet means to where the flow ends. */
+enum meaning {
+	NOTHING, /* to the flow */
+	FLOW,
+	BINDS, /* flow, and the FUP that follows is part of it */
+};
+
+static enum meaning meaning_of(const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_PAD:
+	case PTL_PT_TSC:
+	case PTL_PT_TMA:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+	case PTL_PT_CBR:
+	case PTL_PT_MNT:
+	case PTL_PT_PWRE:
+	case PTL_PT_PWRX:
+		return NOTHING;
+	case PTL_PT_MODE_TSX:
+	case PTL_PT_MODE_EXEC:
+	case PTL_PT_MWAIT:
+	case PTL_PT_PIP:
+	case PTL_PT_VMCS:
+	case PTL_PT_OVF:
+		return BINDS;
+	case PTL_PT_PTWRITE:
+		return packet->ptwrite.ip ? BINDS : FLOW;
+	case PTL_PT_EXSTOP:
+		return packet->exstop.ip ? BINDS : FLOW;
+	case PTL_PT_BEP:
+		return packet->bep.ip ? BINDS : FLOW;
+	case PTL_PT_CFE:
+		return packet->cfe.ip ? BINDS : FLOW;
+	case PTL_PT_TRIG:
+		return packet->trig.ip ? BINDS : FLOW;
+	default:
+		return FLOW;
+	}
+}
+
+/* A packet that says something of flow, but for a FUP. */
+static bool moves(const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_OVF:
+	case PTL_PT_TNT_8:
+	case PTL_PT_TNT_64:
+	case PTL_PT_TIP:
+	case PTL_PT_TIP_PGE:
+	case PTL_PT_TIP_PGD:
+	case PTL_PT_TRACESTOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* An overflow lasts until a packet says where flow is, or that there is none. The packet ends at `at`. */
+static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct ptl_segment_end *end)
+{
+	if (moves(packet))
+		end->resume = end->resume_end = 0;
+	switch (packet->kind) {
+	case PTL_PT_OVF:
+		end->overflowed = true;
+		end->enabled = false;
+		break;
+	case PTL_PT_FUP:
+		if (end->overflowed) {
+			end->resume = at - packet->size;
+			end->resume_end = at;
+		}
+		/* fallthrough */
+	case PTL_PT_TIP:
+		end->enabled |= end->overflowed;
+		end->overflowed = false;
+		break;
+	case PTL_PT_TIP_PGE:
+		end->enabled = true;
+		end->overflowed = false;
+		break;
+	case PTL_PT_TIP_PGD:
+		end->enabled = end->overflowed = false;
+		break;
+	default:
+		break;
+	}
+}
+
+void ptl_segment_end_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_segment_end *end)
+{
+	struct ptl_pt_context context = {0};
+	enum meaning before = FLOW;
+	struct ptl_psb_plus psb_plus;
+	size_t at;
+
+	ptl_psb_plus_read(bytes, size, errata, &psb_plus);
+	*end = (struct ptl_segment_end){.flow = size, .whole = size, .enabled = psb_plus.has_ip};
+	at = psb_plus.size;
+	if (psb_plus.complete)
+		end->flow = at;
+	while (at < size) {
+		struct ptl_pt_packet packet;
+		int length = ptl_errata_read(errata, bytes + at, size - at, &context, &packet);
+		enum meaning now;
+
+		if (length == PTL_TRUNCATED)
+			end->whole = at;
+		else if (length < 0)
+			end->flow = size;
+		if (length < 0)
+			return;
+		at += (size_t)length;
+		now = meaning_of(&packet);
+		note_enabled(&packet, at, end);
+		if (now == NOTHING || !psb_plus.complete)
+			continue;
+		end->flow = at;
+		end->fup = packet.kind == PTL_PT_FUP && before != BINDS;
+		before = now;
+	}
+}

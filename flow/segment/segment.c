@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lists segments: which streams are wanted, whose flow they hold, and where their PSBs are. */
+#include "flow/segment/segment.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "flow/segment/switch.h"
+
+/* A PT stream that is selected, and whose it is. */
+struct owned_stream {
+	const struct ptl_stream *stream;
+	uint32_t pid, tid;
+	uint32_t process, thread;
+	/* Of a CPU, with times: what it ran when. NULL: this is not known, and all of it is that thread's. */
+	const struct ptl_switch *switches;
+	size_t switch_count;
+};
+
+/* What segments are made from. */
+struct segment_source {
+	const struct ptl_timeline *timeline;
+	const struct ptl_selection *selection;
+	const struct ptl_switch *switches;
+	size_t switch_count;
+};
+
+/* ---- streams ------------------------------------------------------------------------------------
+ */
+
+/* A stream of no process belongs to the only one there is: so it is with bare PT bytes. */
+static void find_owner(const struct ptl_timeline *timeline, struct owned_stream *owned)
+{
+	const struct ptl_stream *stream = owned->stream;
+
+	owned->pid = stream->pid;
+	owned->tid = stream->tid;
+	owned->process = owned->thread = PTL_NONE;
+	if (owned->pid == PTL_NO_ID && ptl_timeline_process_count(timeline) == 1)
+		owned->pid = ptl_timeline_process(timeline, 0)->pid;
+	if (owned->pid == PTL_NO_ID)
+		return;
+	owned->process = ptl_timeline_process_at(timeline, owned->pid, stream->first_time);
+	if (owned->process == PTL_NONE)
+		return;
+	if (owned->tid == PTL_NO_ID) {
+		const struct ptl_timeline_process *process = ptl_timeline_process(timeline,
+										  owned->process);
+
+		if (process->thread_count != 1)
+			return;
+		owned->thread = process->threads[0];
+		owned->tid = ptl_timeline_thread(timeline, owned->thread)->tid;
+		return;
+	}
+	owned->thread = ptl_timeline_thread_at(timeline, owned->pid, owned->tid,
+					       stream->first_time);
+}
+
+static void find_switches(const struct ptl_timeline *timeline, struct owned_stream *owned)
+{
+	const struct ptl_stream *stream = owned->stream;
+
+	owned->switches = NULL;
+	if (stream->pid == PTL_NO_ID && stream->tid == PTL_NO_ID && stream->cpu != PTL_NO_CPU)
+		owned->switches = ptl_timeline_switches(timeline, stream->cpu, &owned->switch_count);
+}
+
+static bool is_member(const uint32_t *ids, size_t count, uint32_t id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ids[i] == id)
+			return true;
+	}
+	return !count;
+}
+
+static bool is_selected(const struct ptl_selection *selection, uint32_t pid, uint32_t tid, uint32_t cpu)
+{
+	return is_member(selection->pids, selection->pid_count, pid) &&
+	       is_member(selection->tids, selection->tid_count, tid) &&
+	       is_member(selection->cpus, selection->cpu_count, cpu);
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_streams(const void *a_, const void *b_)
+{
+	const struct owned_stream *a = a_, *b = b_;
+	int order = compare_u64(a->process, b->process);
+
+	if (!order)
+		order = compare_u64(a->thread, b->thread);
+	if (!order)
+		order = compare_u64(a->stream->first_time, b->stream->first_time);
+	return order ? order : compare_u64(a->stream->id, b->stream->id);
+}
+
+static int select_streams(const struct ptl_trace *trace, const struct ptl_timeline *timeline,
+			  const struct ptl_selection *selection, struct owned_stream **selected,
+			  size_t *count)
+{
+	size_t all = ptl_stream_count(trace), kept = 0;
+	struct owned_stream *streams = calloc(all + 1, sizeof(*streams));
+
+	if (!streams)
+		return ptl_fail_memory("streams", all * sizeof(*streams));
+	for (size_t i = 0; i < all; i++) {
+		streams[kept].stream = ptl_stream_at(trace, i);
+		if (streams[kept].stream->kind != PTL_KIND_PT || !streams[kept].stream->bytes)
+			continue;
+		find_owner(timeline, &streams[kept]);
+		find_switches(timeline, &streams[kept]);
+		/* Whose the parts of a CPU's stream are shows later. */
+		if (streams[kept].switches ||
+		    is_selected(selection, streams[kept].pid, streams[kept].tid, streams[kept].stream->cpu))
+			kept++;
+	}
+	qsort(streams, kept, sizeof(*streams), compare_streams);
+	*selected = streams;
+	*count = kept;
+	return 0;
+}
+
+/* ---- segments -----------------------------------------------------------------------------------
+ */
+
+static int add_segment(struct ptl_segment_list *list, size_t *capacity,
+		       const struct ptl_segment *segment)
+{
+	if (list->count == *capacity) {
+		size_t wanted = *capacity ? *capacity * 2 : 256;
+		struct ptl_segment *grown = realloc(list->segments, wanted * sizeof(*grown));
+
+		if (!grown)
+			return ptl_fail_memory("segments", wanted * sizeof(*grown));
+		list->segments = grown;
+		*capacity = wanted;
+	}
+	list->segments[list->count] = *segment;
+	list->segments[list->count].index = list->count;
+	list->bytes += segment->size - segment->skip;
+	list->count++;
+	return 0;
+}
+
+/* What is not known to lie outside of the window may lie in it. */
+static bool in_window(const struct ptl_selection *selection, const struct ptl_segment *segment)
+{
+	if (selection->last_time && segment->time > selection->last_time)
+		return false;
+	return !segment->end_time || segment->end_time >= selection->first_time;
+}
+
+/*
+ * A PSB whose time is not known: the last known one of the stream serves; where the stream has no
+ * times at all, the address space as it was last.
+ */
+static uint64_t time_of_code(const struct ptl_stream *stream, uint64_t time, uint64_t known)
+{
+	if (time || known)
+		return time ? time : known;
+	return stream->last_time ? 0 : PTL_TIME_END;
+}
+
+/* ---- streams of CPUs -------------------------------------------------------------------------- */
+
+/* The thread that a CPU went over to with this switch; where it is not known, it stays the stream's. */
+static void find_switched(const struct ptl_timeline *timeline, const struct ptl_switch *to, uint64_t time,
+			  struct ptl_segment *segment)
+{
+	if (to->pid == PTL_NO_ID)
+		return;
+	segment->pid = to->pid;
+	segment->tid = to->tid;
+	segment->process = ptl_timeline_process_at(timeline, to->pid, time);
+	segment->thread = ptl_timeline_thread_at(timeline, to->pid, to->tid, time);
+	segment->switched = true;
+}
+
+/* All but the last of the parts of one segment. */
+struct ptl_segment_parts {
+	struct ptl_segment_parts *next;
+	struct ptl_segment_part parts[];
+};
+
+/* Room for so many parts in the list; NULL without memory. */
+static struct ptl_segment_part *make_parts(struct ptl_segment_list *list, size_t count)
+{
+	struct ptl_segment_parts *made = malloc(sizeof(*made) + count * sizeof(made->parts[0]));
+
+	if (!made)
+		return NULL;
+	made->next = list->parts;
+	list->parts = made;
+	return made->parts;
+}
+
+/* Those made last are of no segment in the list. */
+static void drop_parts(struct ptl_segment_list *list)
+{
+	struct ptl_segment_parts *dropped = list->parts;
+
+	list->parts = dropped->next;
+	free(dropped);
+}
+
+/* Cuts the segment at context switches and adds those parts that are selected. */
+static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct ptl_segment *whole,
+		      struct ptl_segment_list *list, size_t *capacity)
+{
+	struct ptl_segment_pieces found = {0};
+	struct ptl_segment placed = *whole;
+	uint64_t known = whole->order_time;
+	struct ptl_segment_part *parts = NULL;
+	bool wanted = false;
+	int status;
+
+	/* Without a time of its own, the last one known. */
+	placed.time = whole->order_time;
+	status = ptl_segment_pieces_find(trace, &placed, source->switches, source->switch_count, &found);
+	if (!status && found.count > 1) {
+		parts = make_parts(list, found.count - 1);
+		if (!parts)
+			status = ptl_fail_memory("parts of a segment", found.count * sizeof(*parts));
+	}
+	for (size_t i = 0; !status && i < found.count; i++) {
+		const struct ptl_segment_piece *piece = &found.pieces[i];
+		const bool last = i + 1 == found.count;
+		struct ptl_segment part = *whole;
+
+		if (piece->time > known)
+			known = piece->time;
+		find_switched(source->timeline, &source->switches[piece->owner], known, &part);
+		part.skip = piece->begin;
+		part.unknown = piece->unknown;
+		if (i > 0)
+			part.time = part.order_time = part.code_time = known;
+		if (!last) {
+			part.size = found.pieces[i + 1].begin;
+			part.end_time = found.pieces[i + 1].time;
+			part.has_next = false;
+			part.ends_disabled = piece->ends_disabled;
+			parts[i] = (struct ptl_segment_part){part.skip, part.code_time, part.process, part.unknown,
+							     part.ends_disabled};
+		}
+		part.before = i ? parts : NULL;
+		part.before_count = i;
+		if (is_selected(source->selection, part.pid, part.tid, part.cpu) && in_window(source->selection, &part)) {
+			wanted |= i > 0;
+			status = add_segment(list, capacity, &part);
+		}
+	}
+	if (parts && !wanted)
+		drop_parts(list);
+	ptl_segment_pieces_free(&found);
+	return status;
+}
+
+/* By thread, those of streams of its own first, and by time. */
+static int compare_segments(const void *a_, const void *b_)
+{
+	const struct ptl_segment *a = a_, *b = b_;
+	const uint64_t keys[][2] = {
+		{a->process, b->process}, {a->pid, b->pid}, {a->thread, b->thread}, {a->tid, b->tid},
+		{a->switched, b->switched},
+		{a->switched ? a->order_time : a->index, b->switched ? b->order_time : b->index},
+		{a->index, b->index},
+	};
+	int order = 0;
+
+	for (size_t i = 0; !order && i < sizeof(keys) / sizeof(keys[0]); i++)
+		order = compare_u64(keys[i][0], keys[i][1]);
+	return order;
+}
+
+static bool is_same_group(const struct ptl_segment *a, const struct ptl_segment *b)
+{
+	if (a->switched != b->switched)
+		return false;
+	if (!a->switched)
+		return a->group == b->group && a->pid == b->pid && a->tid == b->tid;
+	return a->process == b->process && a->thread == b->thread && a->pid == b->pid && a->tid == b->tid;
+}
+
+/* A thread may have run on several CPUs: what they have of it is put in order, and is one group. */
+static void group_by_thread(struct ptl_segment_list *list)
+{
+	size_t group = 0;
+
+	qsort(list->segments, list->count, sizeof(*list->segments), compare_segments);
+	for (size_t i = 0; i < list->count; i++) {
+		struct ptl_segment *segment = &list->segments[i];
+
+		segment->first = !i || !is_same_group(segment, &segment[-1]);
+		segment->last = i + 1 == list->count || !is_same_group(segment, &segment[1]);
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		list->segments[i].index = i;
+		list->segments[i].group = group;
+		group += list->segments[i].last;
+	}
+	list->groups = group;
+}
+
+static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
+		      const struct segment_source *source, struct ptl_segment_list *list,
+		      size_t *capacity)
+{
+	const struct ptl_stream *stream = owned->stream;
+	struct ptl_segment segment = {
+		.stream = stream->id,
+		.cpu = stream->cpu,
+		.pid = owned->pid,
+		.tid = owned->tid,
+		.process = owned->process,
+		.thread = owned->thread,
+		.group = list->groups,
+	};
+	size_t count, first = list->count;
+	uint64_t known = stream->first_time;
+	const struct ptl_psb *psbs;
+	int status = ptl_psb_index(trace, stream->id, &psbs, &count);
+
+	/* A writer gives buffers the time at which it had their bytes; a PSB's own time is before that. */
+	if (!status && count && psbs[0].time && psbs[0].time < known)
+		known = psbs[0].time;
+	/* Bytes before the first PSB make a segment that cannot be decoded. */
+	for (size_t i = count && !psbs[0].offset ? 1 : 0; !status && i <= count; i++) {
+		segment.has_psb = i > 0;
+		segment.offset = i ? psbs[i - 1].offset : 0;
+		segment.size = (i < count ? psbs[i].offset : stream->bytes) - segment.offset;
+		segment.time = i ? psbs[i - 1].time : 0;
+		segment.end_time = i < count ? psbs[i].time : 0;
+		segment.has_next = i < count;
+		known = segment.time > known ? segment.time : known;
+		segment.order_time = known;
+		segment.code_time = time_of_code(stream, segment.time, known);
+		if (source->switches && segment.has_psb && known)
+			status = add_pieces(trace, source, &segment, list, capacity);
+		else if (is_selected(source->selection, owned->pid, owned->tid, segment.cpu) &&
+			 in_window(source->selection, &segment))
+			status = add_segment(list, capacity, &segment);
+	}
+	if (status < 0)
+		return ptl_fail_in(status, "stream %u", stream->id);
+	if (list->count > first) {
+		list->segments[first].first = true;
+		list->segments[list->count - 1].last = true;
+		list->groups++;
+	}
+	return 0;
+}
+
+int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeline,
+		      const struct ptl_selection *selection, struct ptl_segment_list *list)
+{
+	struct owned_stream *streams = NULL;
+	size_t count = 0, capacity = 0;
+	bool switched = false;
+	int status;
+
+	*list = (struct ptl_segment_list){0};
+	status = select_streams(trace, timeline, selection, &streams, &count);
+	for (size_t i = 0; !status && i < count; i++) {
+		const struct segment_source source = {timeline, selection, streams[i].switches,
+						      streams[i].switch_count};
+
+		switched |= source.switches != NULL;
+		status = add_stream(trace, &streams[i], &source, list, &capacity);
+	}
+	if (!status && switched)
+		group_by_thread(list);
+	free(streams);
+	if (status < 0)
+		ptl_segments_free(list);
+	return status;
+}
+
+void ptl_segments_free(struct ptl_segment_list *list)
+{
+	while (list->parts) {
+		struct ptl_segment_parts *next = list->parts->next;
+
+		free(list->parts);
+		list->parts = next;
+	}
+	free(list->segments);
+	*list = (struct ptl_segment_list){0};
+}

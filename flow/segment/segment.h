@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cuts PT streams into segments, from one PSB to the next: the units of parallel decoding. */
+#ifndef PTL_FLOW_SEGMENT_SEGMENT_H
+#define PTL_FLOW_SEGMENT_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/timeline/timeline.h"
+
+/* One of the parts of what lies between two PSBs of a CPU's stream: it ends where the next one begins. */
+struct ptl_segment_part {
+	uint64_t skip; /* these as of ptl_segment */
+	uint64_t code_time;
+	uint32_t process;
+	bool unknown;
+	bool ends_disabled;
+};
+
+struct ptl_segment {
+	size_t index;    /* its place in the list */
+	uint32_t stream; /* id */
+	uint32_t cpu;    /* PTL_NO_CPU where the stream belongs to a thread */
+	uint32_t pid;    /* whose flow it is; PTL_NO_ID unknown */
+	uint32_t tid;
+	uint32_t process; /* index in the timeline, PTL_NONE */
+	uint32_t thread;  /* index in the timeline, PTL_NONE */
+	/* Number of its stream among the selected ones: a group's segments are consecutive. */
+	size_t group;
+	uint64_t offset; /* of its PSB in the stream; of the first byte where it has no PSB */
+	uint64_t size;   /* bytes up to the next segment of the stream, or to its end */
+	/*
+	 * Of a CPU's stream with context switches, a segment may be a part of what lies between two PSBs: these bytes
+	 * at its beginning belong to parts before it, and only tell it the time.
+	 */
+	uint64_t skip;
+	/* The parts before it, from the PSB on, whoever's they are: the CPU remembers calls of theirs. */
+	const struct ptl_segment_part *before;
+	size_t before_count;
+	uint64_t time;   /* of its PSB; 0 unknown */
+	/* The version of the address space of this time is the one that holds at its PSB. */
+	uint64_t code_time;
+	uint64_t order_time; /* time, or the last one known: never less than its forerunner's */
+	uint64_t end_time;   /* of the next segment's PSB; 0 unknown, or the stream's last one */
+	bool has_psb;        /* false: bytes in which decoding cannot start */
+	bool has_next;       /* another segment of the stream follows */
+	bool ends_disabled;  /* another part follows, and packets are disabled where it begins */
+	bool unknown;        /* whose packets these are cannot be told: a gap */
+	bool switched;       /* the thread is known from context switches */
+	bool first;          /* of its group */
+	bool last;
+};
+
+/* What to decode. Zero-initialised selects everything. */
+struct ptl_selection {
+	const uint32_t *pids; /* any of these */
+	size_t pid_count;
+	const uint32_t *tids;
+	size_t tid_count;
+	const uint32_t *cpus; /* streams of these CPUs; those of threads have none, and are out */
+	size_t cpu_count;
+	uint64_t first_time; /* trace clock, inclusive */
+	uint64_t last_time;  /* inclusive; 0 means no end */
+};
+
+struct ptl_segment_list {
+	struct ptl_segment *segments;
+	size_t count;
+	size_t groups;
+	struct ptl_segment_parts *parts; /* what segments' `before` point to */
+	uint64_t bytes; /* of PT in all segments */
+};
+
+/*
+ * Lists the segments that the selection asks for: streams in the order of (process, thread, first
+ * time), segments in the order of their offset. With a time window, those that may overlap it; a
+ * segment without a known time always may. PTL_NO_MEMORY, or what the reader says. Free with
+ * ptl_segments_free.
+ */
+int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeline,
+		      const struct ptl_selection *selection, struct ptl_segment_list *list);
+void ptl_segments_free(struct ptl_segment_list *list);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts context switches between the packets of a segment, by time. */
+#include "flow/segment/switch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "flow/segment/clock.h"
+#include "flow/segment/packets.h"
+
+/* A segment has some KiB. Switches behind this are not placed, and what follows is of an unknown thread. */
+#define WALK_LIMIT ((size_t)4 << 20)
+
+/*
+ * A stretch without flow: packets are disabled, or were lost. A switch may have taken place in it if its time is
+ * from `from` to `until`. The first one ends, and the last one begins, what has flow: they may be empty.
+ */
+struct pause {
+	size_t cut; /* offset at which what follows begins: behind TIP.PGD, at OVF */
+	uint64_t from;
+	uint64_t until;
+	uint64_t time; /* at the cut */
+	bool disabled; /* not an overflow, nor an end of the segment */
+};
+
+struct walk {
+	struct native_clock clock;
+	uint64_t time;
+	struct pause *pauses;
+	size_t count, capacity;
+	size_t timed; /* pauses before this one have `until` */
+	bool paused;
+	bool overflow;
+};
+
+static int add_pause(struct walk *walk, size_t cut, bool disabled)
+{
+	if (walk->count == walk->capacity) {
+		const size_t wanted = walk->capacity ? walk->capacity * 2 : 64;
+		struct pause *grown = realloc(walk->pauses, wanted * sizeof(*grown));
+
+		if (!grown)
+			return ptl_fail_memory("context switches", wanted * sizeof(*grown));
+		walk->pauses = grown;
+		walk->capacity = wanted;
+	}
+	walk->pauses[walk->count++] = (struct pause){
+		.cut = cut, .from = walk->time, .time = walk->time, .disabled = disabled};
+	walk->paused = true;
+	return 0;
+}
+
+/* Pauses that have ended did so at or before time. */
+static void end_pauses(struct walk *walk, uint64_t time)
+{
+	const size_t ended = walk->count - walk->paused;
+
+	for (; walk->timed < ended; walk->timed++) {
+		struct pause *pause = &walk->pauses[walk->timed];
+
+		pause->until = time;
+		if (walk->timed && pause->until < pause[-1].until)
+			pause->until = pause[-1].until;
+	}
+}
+
+static void take_time(struct walk *walk)
+{
+	const uint64_t time = native_clock_time(&walk->clock);
+
+	if (!time)
+		return;
+	/* An estimate was too late. */
+	for (size_t i = walk->count; i > 0 && walk->pauses[i - 1].from > time; i--)
+		walk->pauses[i - 1].from = time;
+	walk->time = time;
+	end_pauses(walk, time);
+}
+
+static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, size_t begin)
+{
+	int status = 0;
+
+	switch (packet->kind) {
+	case PTL_PT_TSC:
+	case PTL_PT_MTC:
+	case PTL_PT_CYC:
+		native_clock_packet(&walk->clock, packet);
+		take_time(walk);
+		break;
+	case PTL_PT_TMA:
+	case PTL_PT_CBR:
+		native_clock_packet(&walk->clock, packet);
+		break;
+	case PTL_PT_OVF:
+		walk->overflow = true;
+		if (!walk->paused)
+			status = add_pause(walk, begin, false);
+		break;
+	case PTL_PT_TIP_PGD:
+		if (!walk->paused)
+			status = add_pause(walk, begin + packet->size, true);
+		walk->overflow = false;
+		break;
+	case PTL_PT_TIP_PGE:
+		walk->paused = walk->overflow = false;
+		break;
+	case PTL_PT_FUP:
+	case PTL_PT_TIP:
+		if (walk->overflow)
+			walk->paused = walk->overflow = false;
+		break;
+	default:
+		break;
+	}
+	return status;
+}
+
+/* Finds all pauses; false where packets are damaged, or too many, so that there may be more. */
+static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, const struct ptl_errata *errata,
+		       uint64_t end_time)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	struct ptl_psb_plus psb_plus;
+	size_t at = 0;
+	int length, status;
+
+	ptl_psb_plus_read(bytes, size, errata, &psb_plus);
+	status = add_pause(walk, 0, true);
+	/* Where it goes on from the segment before, no switch of this one comes before its first flow. */
+	if (psb_plus.has_ip || !psb_plus.complete) {
+		walk->paused = false;
+		end_pauses(walk, walk->time);
+	}
+	while (!status && (length = ptl_errata_read(errata, bytes + at, size - at, &context, &packet)) > 0) {
+		if (at < psb_plus.size && packet.kind == PTL_PT_FUP)
+			packet.kind = PTL_PT_PAD;
+		status = take_packet(walk, &packet, at);
+		at += (size_t)length;
+	}
+	if (status)
+		return status;
+	if (at < size || !walk->paused) {
+		status = add_pause(walk, size, false);
+		if (!status)
+			walk->pauses[walk->count - 1].from = PTL_TIME_END;
+	}
+	walk->paused = false;
+	end_pauses(walk, end_time);
+	return status;
+}
+
+/* The segment's bytes, up to a hole. */
+static int read_bytes(struct ptl_trace *trace, const struct ptl_segment *segment, uint8_t **bytes, size_t *size)
+{
+	const size_t want = segment->size < WALK_LIMIT ? (size_t)segment->size : WALK_LIMIT;
+	int status = 0;
+
+	*size = 0;
+	*bytes = malloc(want + 1);
+	if (!*bytes)
+		return ptl_fail_memory("segment", want);
+	while (*size < want) {
+		uint64_t hole;
+		size_t got;
+
+		status = ptl_stream_read(trace, segment->stream, segment->offset + *size, *bytes + *size,
+					 want - *size, &got, &hole);
+		if (status < 0 || !got)
+			break;
+		*size += got;
+	}
+	return status < 0 ? status : 0;
+}
+
+/* Where a switch lies; those of the one before are where the search for the next begins. */
+struct place {
+	size_t low, high; /* the first pause that ends, and the last one that begins, at its time */
+	size_t first, last;
+};
+
+/* The pauses in which a switch may have taken place: first to last. If there is none, what has flow around it. */
+static void place_switch(const struct walk *walk, uint64_t time, struct place *place)
+{
+	while (place->low + 1 < walk->count && walk->pauses[place->low].until < time)
+		place->low++;
+	while (place->high + 1 < walk->count && walk->pauses[place->high + 1].from <= time)
+		place->high++;
+	place->first = place->low < place->high ? place->low : place->high;
+	place->last = place->low < place->high ? place->high : place->low;
+}
+
+static int add_piece(struct ptl_segment_pieces *list, size_t *capacity, const struct ptl_segment_piece *piece)
+{
+	if (list->count == *capacity) {
+		const size_t wanted = *capacity ? *capacity * 2 : 8;
+		struct ptl_segment_piece *grown = realloc(list->pieces, wanted * sizeof(*grown));
+
+		if (!grown)
+			return ptl_fail_memory("context switches", wanted * sizeof(*grown));
+		list->pieces = grown;
+		*capacity = wanted;
+	}
+	list->pieces[list->count++] = *piece;
+	return 0;
+}
+
+static int make_pieces(const struct walk *walk, const struct ptl_segment *segment, const struct ptl_switch *switches,
+		       size_t count, struct ptl_segment_pieces *list)
+{
+	const size_t stretches = walk->count > 1 ? walk->count - 1 : 1;
+	size_t owner = ptl_switch_at(switches, count, segment->time), capacity = 0;
+	struct place place = {0};
+	uint64_t replayed = 0;
+	bool placed = false;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < stretches; i++) {
+		const struct pause *pause = &walk->pauses[i];
+		const struct ptl_segment_piece *before = list->count ? &list->pieces[list->count - 1] : NULL;
+		struct ptl_segment_piece piece = {.begin = pause->cut, .time = pause->time};
+
+		for (;; placed = false, owner++) {
+			if (!placed && owner + 1 < count)
+				place_switch(walk, switches[owner + 1].time, &place);
+			placed = true;
+			if (owner + 1 >= count || place.last > i)
+				break;
+		}
+		piece.owner = owner;
+		piece.unknown = owner + 1 < count && place.first <= i;
+		if (before && before->owner == piece.owner && before->unknown == piece.unknown)
+			continue;
+		/* Decoding begins where packets are enabled; and times before it are read once more for each piece. */
+		if (before && !piece.unknown && (!pause->disabled || replayed + pause->cut > 64 * segment->size)) {
+			piece.unknown = true;
+			if (before->unknown)
+				continue;
+		}
+		if (before)
+			list->pieces[list->count - 1].ends_disabled = pause->disabled;
+		replayed += piece.unknown ? 0 : pause->cut;
+		status = add_piece(list, &capacity, &piece);
+	}
+	return status;
+}
+
+int ptl_segment_pieces_find(struct ptl_trace *trace, const struct ptl_segment *segment,
+			    const struct ptl_switch *switches, size_t count, struct ptl_segment_pieces *pieces)
+{
+	const uint64_t end_time = segment->end_time ? segment->end_time : PTL_TIME_END;
+	const size_t owner = ptl_switch_at(switches, count, segment->time);
+	const size_t number = segment->cpu / PTL_MACHINE_IDS;
+	const struct ptl_machine *machine = number < ptl_machine_count(trace) ? ptl_machine_at(trace, number) : NULL;
+	const struct ptl_errata errata = ptl_errata_of(machine ? machine : ptl_trace_machine(trace));
+	struct ptl_segment_piece whole = {.time = segment->time, .owner = owner};
+	struct walk walk = {.time = segment->time};
+	uint8_t *bytes = NULL;
+	size_t size, capacity = 0;
+	int status;
+
+	*pieces = (struct ptl_segment_pieces){0};
+	if (owner + 1 >= count || switches[owner + 1].time > end_time)
+		return add_piece(pieces, &capacity, &whole);
+	/* Those behind the segment are not to be looked for in its last stretch. */
+	count = ptl_switch_at(switches, count, end_time) + 1;
+	native_clock_start(&walk.clock, machine ? machine : ptl_trace_machine(trace));
+	status = read_bytes(trace, segment, &bytes, &size);
+	if (!status)
+		status = find_pauses(&walk, bytes, size, &errata, end_time);
+	/* What lies behind a hole, or too far away, counts as more of the last stretch. */
+	if (!status && size < segment->size) {
+		walk.paused = false;
+		status = add_pause(&walk, size, false);
+		walk.pauses[walk.count - 1].from = walk.pauses[walk.count - 1].until = PTL_TIME_END;
+	}
+	if (!status)
+		status = make_pieces(&walk, segment, switches, count, pieces);
+	free(bytes);
+	free(walk.pauses);
+	if (status < 0)
+		ptl_segment_pieces_free(pieces);
+	return status;
+}
+
+void ptl_segment_pieces_free(struct ptl_segment_pieces *pieces)
+{
+	free(pieces->pieces);
+	*pieces = (struct ptl_segment_pieces){0};
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* DWARF line tables by libdw, flattened into one sorted array: libdw itself is not for several threads. */
+#include "flow/symbol/line_table.h"
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/hash_map.h"
+
+#define ROWS_MAX ((size_t)1 << 27)
+
+/* Holds from its address up to the next row's. */
+struct row {
+	uint64_t address;
+	uint32_t file; /* index in files; NO_FILE: nothing is known from here on */
+	uint32_t line;
+};
+
+#define NO_FILE UINT32_MAX
+
+struct dump_line_table {
+	struct row *rows;
+	size_t row_count;
+	size_t row_capacity;
+	char **files; /* each owned */
+	size_t file_count;
+	struct ptl_byte_map by_name; /* index in files; only while the table is made */
+};
+
+void dump_lines_free(struct dump_line_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->file_count; i++)
+		free(table->files[i]);
+	free(table->files);
+	free(table->rows);
+	ptl_byte_map_free(&table->by_name);
+	free(table);
+}
+
+/* NO_FILE without memory. */
+static uint32_t intern_file(struct dump_line_table *table, const char *name)
+{
+	const uint64_t *known = ptl_byte_map_get(&table->by_name, name, strlen(name));
+	char **files, *copy;
+
+	if (known)
+		return (uint32_t)*known;
+	files = realloc(table->files, (table->file_count + 1) * sizeof(*files));
+	if (!files)
+		return NO_FILE;
+	table->files = files;
+	copy = strdup(name);
+	if (!copy || ptl_byte_map_put(&table->by_name, name, strlen(name), table->file_count) < 0) {
+		free(copy);
+		return NO_FILE;
+	}
+	files[table->file_count] = copy;
+	return (uint32_t)table->file_count++;
+}
+
+static bool add_row(struct dump_line_table *table, const struct row *row)
+{
+	if (table->row_count == table->row_capacity) {
+		const size_t capacity = table->row_capacity ? 2 * table->row_capacity : 1024;
+		struct row *rows = capacity > ROWS_MAX
+					   ? NULL
+					   : realloc(table->rows, capacity * sizeof(*rows));
+
+		if (!rows)
+			return false;
+		table->rows = rows;
+		table->row_capacity = capacity;
+	}
+	table->rows[table->row_count++] = *row;
+	return true;
+}
+
+/* One row of libdw; false when no more can be held. */
+static bool add_line(struct dump_line_table *table, Dwarf_Line *line, const char **last_name,
+		     uint32_t *last_file)
+{
+	struct row row = {.file = NO_FILE};
+	const char *name = dwarf_linesrc(line, NULL, NULL);
+	Dwarf_Addr address;
+	bool ends = false;
+	int number = 0;
+
+	if (dwarf_lineaddr(line, &address) != 0 || dwarf_lineendsequence(line, &ends) != 0 ||
+	    dwarf_lineno(line, &number) != 0)
+		return true;
+	row.address = address;
+	if (!ends && name && number > 0) {
+		if (name != *last_name)
+			*last_file = intern_file(table, name);
+		*last_name = name;
+		row.file = *last_file;
+		row.line = (uint32_t)number;
+	}
+	return add_row(table, &row);
+}
+
+static bool add_unit(struct dump_line_table *table, Dwarf_Die *unit)
+{
+	const char *last_name = NULL;
+	uint32_t last_file = NO_FILE;
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (dwarf_getsrclines(unit, &lines, &count) != 0)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (!add_line(table, dwarf_onesrcline(lines, i), &last_name, &last_file))
+			return false;
+	return true;
+}
+
+/* Where one sequence ends and the next begins at once, the beginning counts: it comes last. */
+static int compare_rows(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->file != NO_FILE) - (b->file != NO_FILE);
+}
+
+static void add_units(struct dump_line_table *table, Dwarf *dwarf)
+{
+	Dwarf_Off offset = 0, next;
+	size_t header_size;
+
+	while (dwarf_nextcu(dwarf, offset, &next, &header_size, NULL, NULL, NULL) == 0) {
+		Dwarf_Die unit;
+
+		if (dwarf_offdie(dwarf, offset + header_size, &unit) && !add_unit(table, &unit))
+			break;
+		offset = next;
+	}
+}
+
+static struct dump_line_table *lines_of(Elf *elf)
+{
+	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	struct dump_line_table *table = dwarf ? calloc(1, sizeof(*table)) : NULL;
+
+	if (table)
+		add_units(table, dwarf);
+	if (dwarf)
+		dwarf_end(dwarf);
+	if (!table || !table->row_count) {
+		dump_lines_free(table);
+		return NULL;
+	}
+	ptl_byte_map_free(&table->by_name);
+	qsort(table->rows, table->row_count, sizeof(*table->rows), compare_rows);
+	return table;
+}
+
+struct dump_line_table *dump_lines_from_memory(uint8_t *data, size_t size)
+{
+	struct dump_line_table *table = NULL;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_memory((char *)data, size);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		table = lines_of(elf);
+	elf_end(elf);
+	return table;
+}
+
+struct dump_line_table *dump_lines_from_file(int fd, const uint8_t *build_id, size_t build_id_size)
+{
+	struct dump_line_table *table = NULL;
+	const void *id;
+	Elf *elf;
+
+	if (fd < 0)
+		return NULL;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF &&
+	    dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size &&
+	    memcmp(id, build_id, build_id_size) == 0)
+		table = lines_of(elf);
+	elf_end(elf);
+	close(fd);
+	return table;
+}
+
+bool dump_lines_find(const struct dump_line_table *table, uint64_t address, const char **file,
+		     uint32_t *line)
+{
+	size_t low = 0, high = table->row_count;
+	const struct row *row;
+
+	/* The last row at or before address. */
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (table->rows[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	row = low ? &table->rows[low - 1] : NULL;
+	if (!row || row->file == NO_FILE)
+		return false;
+	*file = table->files[row->file];
+	*line = row->line;
+	return true;
+}

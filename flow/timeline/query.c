@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looking things up in a timeline that has been built. */
+#include "flow/timeline/query.h"
+#include "flow/timeline/timeline_state.h"
+
+size_t ptl_timeline_process_count(const struct ptl_timeline *timeline)
+{
+	return timeline->process_count;
+}
+
+const struct ptl_timeline_process *ptl_timeline_process(const struct ptl_timeline *timeline,
+							size_t i)
+{
+	return &timeline->processes[i].data;
+}
+
+size_t ptl_timeline_thread_count(const struct ptl_timeline *timeline)
+{
+	return timeline->thread_count;
+}
+
+const struct ptl_timeline_thread *ptl_timeline_thread(const struct ptl_timeline *timeline, size_t i)
+{
+	return &timeline->threads[i].data;
+}
+
+size_t ptl_timeline_image_count(const struct ptl_timeline *timeline)
+{
+	return timeline->image_count;
+}
+
+const struct ptl_timeline_image *ptl_timeline_image(const struct ptl_timeline *timeline, size_t i)
+{
+	return &timeline->images[i].data;
+}
+
+uint64_t ptl_timeline_skipped(const struct ptl_timeline *timeline)
+{
+	return timeline->skipped;
+}
+
+uint32_t ptl_timeline_process_at(const struct ptl_timeline *timeline, uint32_t pid, uint64_t time)
+{
+	const uint64_t *last = ptl_hash_map_get(&timeline->last_process, pid);
+	uint32_t index = last ? (uint32_t)*last : PTL_NONE;
+
+	while (index != PTL_NONE && timeline->processes[index].data.start > time &&
+	       timeline->processes[index].previous != PTL_NONE)
+		index = timeline->processes[index].previous;
+	return index;
+}
+
+uint32_t ptl_timeline_thread_at(const struct ptl_timeline *timeline, uint32_t pid, uint32_t tid,
+				uint64_t time)
+{
+	const uint64_t *last = ptl_hash_map_get(&timeline->last_thread, (uint64_t)pid << 32 | tid);
+	uint32_t index = last ? (uint32_t)*last : PTL_NONE;
+
+	while (index != PTL_NONE && timeline->threads[index].data.start > time &&
+	       timeline->threads[index].previous != PTL_NONE)
+		index = timeline->threads[index].previous;
+	return index;
+}
+
+const struct ptl_program *ptl_timeline_program_at(const struct ptl_timeline *timeline,
+						  uint32_t process, uint64_t time)
+{
+	const struct ptl_timeline_process *data = &timeline->processes[process].data;
+	size_t i = data->program_count;
+
+	while (i > 1 && data->programs[i - 1].time > time)
+		i--;
+	return i ? &data->programs[i - 1] : NULL;
+}
+
+void ptl_timeline_version(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
+			  struct ptl_version *version)
+{
+	const struct ptl_process_state *state;
+	size_t low = 0, high;
+
+	*version = (struct ptl_version){.until = PTL_TIME_END};
+	if (process >= timeline->process_count)
+		return;
+	state = &timeline->processes[process];
+	high = state->version_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (state->versions[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < state->version_count)
+		version->until = state->versions[low].time;
+	if (low) {
+		version->root = state->versions[low - 1].root;
+		version->files = state->versions[low - 1].files;
+	}
+}
+
+bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob)
+{
+	return blob >= timeline->blob_count || timeline->blobs_used[blob];
+}
+
+bool ptl_timeline_has_unnamed_code(const struct ptl_timeline *timeline)
+{
+	return timeline->has_unnamed_code;
+}
+
+size_t ptl_timeline_outside(const struct ptl_timeline *timeline, const struct ptl_outside_blob **blobs)
+{
+	*blobs = timeline->outside;
+	return timeline->outside_count;
+}
+
+bool ptl_version_find(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,
+		      struct ptl_piece *piece)
+{
+	return ptl_pieces_find(&timeline->pieces, root, address, piece);
+}
+
+bool ptl_version_next(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,
+		      struct ptl_piece *piece)
+{
+	return ptl_pieces_at_or_after(&timeline->pieces, root, address, piece);
+}
+
+bool ptl_version_compare(const struct ptl_timeline *timeline, uint32_t one, uint32_t other,
+			 bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
+{
+	return ptl_pieces_compare(&timeline->pieces, one, other, differs, context);
+}
+
+bool ptl_timeline_find(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
+		       uint64_t address, struct ptl_place *place)
+{
+	struct ptl_version version;
+	struct ptl_piece piece;
+	bool found;
+
+	ptl_timeline_version(timeline, process, time, &version);
+	found = ptl_pieces_find(&timeline->pieces, version.root, address, &piece);
+	*place = (struct ptl_place){
+		.first = piece.first,
+		.last = piece.last,
+		.image = found ? piece.image : PTL_NONE,
+		.has_code = found && piece.blob != PTL_NONE,
+		.code_event = found && piece.code_event,
+		.blob = found ? piece.blob : PTL_NONE,
+		.blob_offset = found ? piece.offset : 0,
+	};
+	return found;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside the timeline: what its building and its queries share. Only timeline*.c include this. */
+#ifndef PTL_FLOW_TIMELINE_TIMELINE_STATE_H
+#define PTL_FLOW_TIMELINE_TIMELINE_STATE_H
+
+#include "common/hash_map.h"
+#include "format/state/address_space.h"
+#include "flow/timeline/timeline.h"
+#include "flow/timeline/query.h"
+
+/* An address space from `time` on. */
+struct ptl_space_version {
+	uint64_t time;
+	uint32_t root;  /* all pieces */
+	uint32_t files; /* only the pieces with their image's own bytes, not a code event's */
+};
+
+struct ptl_process_state {
+	struct ptl_timeline_process data;
+	uint32_t previous; /* the process that had this pid before, PTL_NONE */
+	/* Of the parent's space at the fork, while undecided whether it is inherited; else 0. */
+	uint32_t inherited_root;
+	struct ptl_space_version *versions; /* in order of time; the first may begin late */
+	size_t version_count;
+	size_t version_capacity;
+	struct ptl_program *programs; /* data.programs */
+	size_t program_capacity;
+};
+
+struct ptl_thread_state {
+	struct ptl_timeline_thread data;
+	uint32_t previous; /* the thread that had this pid and tid before, PTL_NONE */
+};
+
+struct ptl_image_state {
+	struct ptl_timeline_image data;
+	uint64_t mapped; /* bytes of it that are still mapped, while building */
+};
+
+struct ptl_text_chunk {
+	struct ptl_text_chunk *next;
+	char text[];
+};
+
+/* What one CPU went over to; the first, of time 0, is what it ran before its first switch. */
+struct ptl_cpu_switches {
+	struct ptl_switch *switches;
+	size_t count, capacity;
+};
+
+struct ptl_timeline {
+	struct ptl_process_state *processes;
+	size_t process_count, process_capacity;
+	struct ptl_thread_state *threads;
+	size_t thread_count, thread_capacity;
+	struct ptl_image_state *images;
+	size_t image_count, image_capacity;
+	struct ptl_pieces pieces;
+	struct ptl_hash_map last_process; /* by pid: the last process that has had it */
+	struct ptl_hash_map last_thread;  /* by pid << 32 | tid */
+	struct ptl_byte_map blobs;        /* hash of a blob: its index */
+	uint64_t *blob_sizes;             /* by that index */
+	bool *blobs_used;                 /* by that index: some piece of some version has it */
+	size_t blob_count;
+	struct ptl_outside_blob *outside; /* those whose bytes are not in the trace: indexes from blob_count on */
+	size_t outside_count, outside_capacity;
+	struct ptl_byte_map texts;        /* a string: the copy that all share */
+	struct ptl_text_chunk *chunks;
+	uint32_t *process_images; /* storage of data.images and data.threads of all processes */
+	uint32_t *process_threads;
+	struct ptl_hash_map cpu_numbers; /* of a CPU: its index in cpus */
+	struct ptl_cpu_switches *cpus;
+	size_t cpu_count, cpu_capacity;
+	uint64_t skipped;
+	bool has_unnamed_code;
+};
+
+/* Makes room for one more element; PTL_NO_MEMORY. */
+int ptl_timeline_grow(void **array, size_t count, size_t *capacity, size_t element);
+/* The timeline's own copy of text, one for equal texts; NULL without memory. */
+const char *ptl_timeline_text(struct ptl_timeline *timeline, const char *text);
+
+/*
+ * timeline_process.c. The process that now has the pid: made (implied) where there is none;
+ * PTL_NO_MEMORY.
+ */
+int ptl_timeline_need_process(struct ptl_timeline *timeline, uint32_t pid, uint32_t *process);
+int ptl_timeline_need_thread(struct ptl_timeline *timeline, uint32_t pid, uint32_t tid,
+			     uint64_t time);
+int ptl_timeline_process_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			       const struct ptl_process_event *data);
+int ptl_timeline_thread_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			      const struct ptl_thread_event *data);
+
+/* timeline_switch.c. Events come in order of time. */
+int ptl_timeline_switch_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			      const struct ptl_switch_event *data);
+/* All events have come: finds the process of the thread that each CPU ran first, by its tid. */
+void ptl_timeline_settle_switches(struct ptl_timeline *timeline);
+void ptl_timeline_free_switches(struct ptl_timeline *timeline);
+
+/* timeline_image.c. */
+int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			     const struct ptl_image_event *data);
+int ptl_timeline_code_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+			    const struct ptl_code_event *data);
+/* The child begins with what the parent has now, unless its recorder tells of that itself. */
+int ptl_timeline_fork(struct ptl_timeline *timeline, uint32_t child, uint32_t parent);
+/* Decides what a forked process begins with: nothing if it is told, else what it inherits. */
+int ptl_timeline_settle_fork(struct ptl_timeline *timeline, uint32_t process, bool told);
+/* Everything that the process had mapped is gone. */
+int ptl_timeline_clear(struct ptl_timeline *timeline, uint32_t process, uint64_t time);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The log of executed addresses: distinct blocks, and the sequence in which they ran. */
+#include "flow/view/address_log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+/* Addresses that are gathered before they are handed on. */
+#define WALK_ADDRESSES 4096
+
+struct ptl_logged_block {
+	size_t first; /* in addresses */
+	uint32_t count;
+};
+
+struct ptl_log_slot {
+	const struct ptl_block *block; /* NULL: free */
+	uint32_t number;
+};
+
+void ptl_address_log_free(struct ptl_address_log *log)
+{
+	free(log->sequence);
+	free(log->blocks);
+	free(log->addresses);
+	free(log->slots);
+	*log = (struct ptl_address_log){0};
+}
+
+static int grow(void *array_, size_t *capacity, size_t needed, size_t element)
+{
+	void **array = array_;
+	size_t wanted = *capacity ? *capacity : 256;
+	void *grown;
+
+	if (needed <= *capacity)
+		return 0;
+	while (wanted < needed)
+		wanted *= 2;
+	grown = realloc(*array, wanted * element);
+	if (!grown)
+		return ptl_fail_memory("log of addresses", wanted * element);
+	*array = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+static size_t slot_of(const struct ptl_address_log *log, const struct ptl_block *block)
+{
+	size_t at = ((uintptr_t)block * 0x9e3779b97f4a7c15ull >> 20) & (log->slot_count - 1);
+
+	while (log->slots[at].block && log->slots[at].block != block)
+		at = (at + 1) & (log->slot_count - 1);
+	return at;
+}
+
+static int grow_slots(struct ptl_address_log *log)
+{
+	struct ptl_log_slot *old = log->slots;
+	size_t count = log->slot_count;
+
+	log->slot_count = count ? count * 2 : 256;
+	log->slots = calloc(log->slot_count, sizeof(*log->slots));
+	if (!log->slots) {
+		free(old);
+		log->slot_count = 0;
+		return ptl_fail_memory("log of addresses", count * 2 * sizeof(*old));
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (old[i].block)
+			log->slots[slot_of(log, old[i].block)] = old[i];
+	}
+	free(old);
+	return 0;
+}
+
+/* Gives a block that is met for the first time its number. */
+static int add_block(struct ptl_address_log *log, const struct ptl_block *block, uint32_t *number)
+{
+	size_t capacity = log->block_capacity;
+	int status = grow(&log->blocks, &capacity, log->block_count + 1, sizeof(*log->blocks));
+
+	if (!status)
+		status = grow(&log->addresses, &log->address_capacity,
+			      log->address_count + block->instructions, sizeof(*log->addresses));
+	if (!status && (log->block_count + 1) * (size_t)2 > log->slot_count)
+		status = grow_slots(log);
+	if (status < 0)
+		return status;
+	log->block_capacity = (uint32_t)capacity;
+	*number = log->block_count;
+	log->blocks[log->block_count++] = (struct ptl_logged_block){log->address_count,
+								    block->instructions};
+	ptl_block_addresses(block, log->addresses + log->address_count);
+	log->address_count += block->instructions;
+	log->slots[slot_of(log, block)] = (struct ptl_log_slot){block, *number};
+	return 0;
+}
+
+static int add_run(struct ptl_address_log *log, const struct ptl_run *run)
+{
+	for (uint32_t i = 0; i < run->count; i++) {
+		const struct ptl_block *block = run->blocks[i];
+		const struct ptl_log_slot *slot = log->slot_count ? &log->slots[slot_of(log, block)]
+								  : NULL;
+		uint32_t number;
+
+		if (slot && slot->block) {
+			number = slot->number;
+		} else {
+			int status = add_block(log, block, &number);
+
+			if (status < 0)
+				return status;
+		}
+		log->sequence[log->count++] = number;
+	}
+	return 0;
+}
+
+int ptl_address_log_add(struct ptl_address_log *log, const struct ptl_batch *batch)
+{
+	int status = grow(&log->sequence, &log->capacity, log->count + batch->block_count,
+			  sizeof(*log->sequence));
+
+	for (size_t i = 0; !status && i < batch->run_count; i++)
+		status = add_run(log, batch->runs[i]);
+	return status;
+}
+
+int ptl_address_log_walk(const struct ptl_address_log *log,
+			 int (*take)(void *context, const uint64_t *addresses, size_t count),
+			 void *context)
+{
+	uint64_t gathered[WALK_ADDRESSES];
+	size_t have = 0;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < log->count; i++) {
+		const struct ptl_logged_block *block = &log->blocks[log->sequence[i]];
+
+		if (have + block->count > WALK_ADDRESSES) {
+			status = take(context, gathered, have);
+			have = 0;
+		}
+		if (!status && block->count > WALK_ADDRESSES) {
+			status = take(context, log->addresses + block->first, block->count);
+			continue;
+		}
+		memcpy(gathered + have, log->addresses + block->first,
+		       block->count * sizeof(uint64_t));
+		have += block->count;
+	}
+	return !status && have ? take(context, gathered, have) : status;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Gathers executed pages that no image covers, or none with a name; joins neighbours, and ranks them. */
+#include "flow/view/unmapped.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/hash_map.h"
+
+#define PAGE_SHIFT 12
+
+/* Pages of one process: of a segment while it is decoded, of a stream when merged. */
+struct partial {
+	struct ptl_hash_map pages; /* page << 1 | has_code: index in ranges */
+	struct ptl_unmapped *ranges;
+	size_t count, capacity;
+	uint32_t process, pid;
+};
+
+struct unmapped_view {
+	const struct ptl_timeline *timeline;
+	struct ptl_unmapped_list *list;
+	size_t capacity;
+};
+
+static int begin(void *context, const struct ptl_segment *segment, void **partial)
+{
+	struct partial *made = calloc(1, sizeof(*made));
+
+	(void)context;
+	if (!made)
+		return ptl_fail_memory("unmapped ranges", sizeof(*made));
+	made->process = segment->process;
+	made->pid = segment->pid;
+	*partial = made;
+	return 0;
+}
+
+static void drop(void *context, void *partial_)
+{
+	struct partial *partial = partial_;
+
+	(void)context;
+	ptl_hash_map_free(&partial->pages);
+	free(partial->ranges);
+	free(partial);
+}
+
+static int append(struct ptl_unmapped **ranges, size_t *count, size_t *capacity,
+		  const struct ptl_unmapped *range)
+{
+	if (*count == *capacity) {
+		size_t wanted = *capacity ? *capacity * 2 : 16;
+		struct ptl_unmapped *grown = realloc(*ranges, wanted * sizeof(*grown));
+
+		if (!grown)
+			return ptl_fail_memory("unmapped ranges", wanted * sizeof(*grown));
+		*ranges = grown;
+		*capacity = wanted;
+	}
+	(*ranges)[(*count)++] = *range;
+	return 0;
+}
+
+static void add(struct ptl_unmapped *sum, const struct ptl_unmapped *more)
+{
+	if (more->first < sum->first)
+		sum->first = more->first;
+	if (more->last > sum->last)
+		sum->last = more->last;
+	sum->instructions += more->instructions;
+	sum->gaps += more->gaps;
+	sum->gap_bytes += more->gap_bytes;
+	if (more->first_time && (!sum->first_time || more->first_time < sum->first_time))
+		sum->first_time = more->first_time;
+	if (more->last_time > sum->last_time)
+		sum->last_time = more->last_time;
+}
+
+static int add_page(struct partial *partial, const struct ptl_unmapped *more)
+{
+	uint64_t key = more->first >> PAGE_SHIFT << 1 | more->has_code;
+	const uint64_t *known = ptl_hash_map_get(&partial->pages, key);
+	int status;
+
+	if (known) {
+		add(&partial->ranges[*known], more);
+		return 0;
+	}
+	status = ptl_hash_map_put(&partial->pages, key, partial->count);
+	return status < 0 ? status
+			  : append(&partial->ranges, &partial->count, &partial->capacity, more);
+}
+
+/* Memory without a name, which recorders call //anon, names nobody's code. */
+static bool has_name(const struct unmapped_view *view, uint32_t image)
+{
+	return image != PTL_NONE &&
+	       strcmp(ptl_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
+}
+
+static int add_block(struct partial *partial, const struct ptl_block *block, uint64_t time)
+{
+	const struct ptl_unmapped range = {
+		.process = partial->process,
+		.pid = partial->pid,
+		.first = block->ip,
+		.last = block->ip + block->size - 1,
+		.has_code = true,
+		.instructions = block->instructions,
+		.first_time = time,
+		.last_time = time,
+	};
+
+	return add_page(partial, &range);
+}
+
+/* Code is missing: because no image is there, or because the image came without its bytes? */
+static int add_gap(const struct unmapped_view *view, struct partial *partial,
+		   const struct ptl_segment *segment, const struct ptl_flow_event *event)
+{
+	const struct ptl_unmapped range = {
+		.process = partial->process,
+		.pid = partial->pid,
+		.first = event->from,
+		.last = event->from,
+		.gaps = 1,
+		.gap_bytes = event->size,
+		.first_time = event->time,
+		.last_time = event->time,
+	};
+	struct ptl_place place;
+
+	if (segment->process != PTL_NONE &&
+	    ptl_timeline_find(view->timeline, segment->process, segment->code_time, event->from,
+			      &place) &&
+	    has_name(view, place.image))
+		return 0;
+	return add_page(partial, &range);
+}
+
+static int consume(void *context, void *partial_, const struct ptl_segment *segment,
+		   const struct ptl_batch *batch)
+{
+	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct partial *partial = partial_;
+	int status = 0;
+
+	while (!status && ptl_batch_next(&cursor)) {
+		if (cursor.block && !has_name(context, cursor.block->image))
+			status = add_block(partial, cursor.block, cursor.time);
+		else if (cursor.event && cursor.event->kind == PTL_FLOW_GAP &&
+			 cursor.event->cause == PTL_GAP_CODE)
+			status = add_gap(context, partial, segment, cursor.event);
+	}
+	return status;
+}
+
+static int merge(void *context, void *left, void *right_)
+{
+	struct partial *right = right_;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < right->count; i++)
+		status = add_page(left, &right->ranges[i]);
+	drop(context, right);
+	return status;
+}
+
+static int finish(void *context, const struct ptl_segment *last, void *result)
+{
+	struct unmapped_view *view = context;
+	struct partial *partial = result;
+	int status = 0;
+
+	(void)last;
+	for (size_t i = 0; !status && i < partial->count; i++)
+		status = append(&view->list->ranges, &view->list->count, &view->capacity,
+				&partial->ranges[i]);
+	drop(context, partial);
+	return status;
+}
+
+/* ---- the list ---------------------------------------------------------------------------- */
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_place(const void *a_, const void *b_)
+{
+	const struct ptl_unmapped *a = a_, *b = b_;
+	int order = compare(a->process, b->process);
+
+	if (!order)
+		order = compare(a->pid, b->pid);
+	if (!order)
+		order = compare(a->has_code, b->has_code);
+	return order ? order : compare(a->first, b->first);
+}
+
+static int by_harm(const void *a_, const void *b_)
+{
+	const struct ptl_unmapped *a = a_, *b = b_;
+	int order = compare(b->gap_bytes, a->gap_bytes);
+
+	if (!order)
+		order = compare(b->gaps, a->gaps);
+	if (!order)
+		order = compare(b->instructions, a->instructions);
+	return order ? order : by_place(a, b);
+}
+
+/* Whether next lies in the same pages as range (from another thread), or in the page behind it. */
+static bool is_neighbour(const struct ptl_unmapped *range, const struct ptl_unmapped *next)
+{
+	return range->process == next->process && range->pid == next->pid &&
+	       range->has_code == next->has_code &&
+	       next->first >> PAGE_SHIFT <= (range->last >> PAGE_SHIFT) + 1;
+}
+
+static void join_neighbours(struct ptl_unmapped_list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (kept && is_neighbour(&list->ranges[kept - 1], &list->ranges[i]))
+			add(&list->ranges[kept - 1], &list->ranges[i]);
+		else
+			list->ranges[kept++] = list->ranges[i];
+	}
+	list->count = kept;
+}
+
+int ptl_unmapped_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
+		     const struct ptl_view_options *options, struct ptl_unmapped_list *list)
+{
+	struct unmapped_view context = {.timeline = timeline, .list = list};
+	const struct ptl_view view = {
+		.context = &context,
+		.begin = begin,
+		.consume = consume,
+		.merge = merge,
+		.finish = finish,
+		.drop = drop,
+	};
+	int status;
+
+	*list = (struct ptl_unmapped_list){0};
+	status = ptl_view_run(trace, timeline, options, &view);
+	if (status < 0) {
+		ptl_unmapped_free(list);
+		return status;
+	}
+	if (list->count) {
+		qsort(list->ranges, list->count, sizeof(*list->ranges), by_place);
+		join_neighbours(list);
+		qsort(list->ranges, list->count, sizeof(*list->ranges), by_harm);
+	}
+	return 0;
+}
+
+void ptl_unmapped_free(struct ptl_unmapped_list *list)
+{
+	free(list->ranges);
+	*list = (struct ptl_unmapped_list){0};
+}

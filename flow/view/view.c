@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs a view: segments are decoded on all workers, and their partial results merged in order. */
+#include "flow/view/view.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/thread_pool.h"
+#include "flow/engine/segment_flow.h"
+#include "flow/view/window.h"
+
+/*
+ * A job is some neighbouring segments: so many that handing it over costs little compared with
+ * decoding it, and where there is enough for everybody, as many as a buffer of the file has, so
+ * that workers decompress different buffers instead of waiting for the same one.
+ */
+#define JOB_BYTES_MIN ((uint64_t)64 << 10)
+#define JOB_BYTES_MAX ((uint64_t)512 << 10)
+#define JOBS_PER_THREAD 4
+/*
+ * Counting goes on in several segments of a job side by side, which is slower at its end where few are left, and workers
+ * that come to the same buffer at the same time wait for each other: few jobs are better. They become smaller towards the
+ * end, so that all workers end at the same time.
+ */
+#define COUNT_BYTES_MIN ((uint64_t)256 << 10)
+#define COUNT_BYTES_MAX ((uint64_t)8 << 20)
+/* Buffers of the first job of each worker that are decompressed by threads that have no code to load. */
+#define AHEAD 8
+
+struct job {
+	size_t first; /* in order */
+	size_t count;
+	void **partials; /* one for each segment, while the job is between work and finish */
+};
+
+struct run {
+	struct ptl_trace *trace;
+	struct ptl_code *code;
+	const struct ptl_view_options *options;
+	const struct ptl_view *view;
+	struct ptl_segment_list list;
+	const struct ptl_segment **order; /* segments in the order in which they are finished */
+	uint64_t *horizons;               /* by place in order; only for emit by time */
+	struct job *jobs;
+	size_t job_count;
+	unsigned threads; /* that have jobs */
+	struct ptl_flow_source *workers;
+	struct ptl_flow_window *windows; /* by worker */
+	void *merged;                    /* of the group at hand */
+	uint64_t done;                   /* bytes */
+};
+
+/* ---- on workers -------------------------------------------------------------------------- */
+
+struct consumer {
+	const struct ptl_view *view;
+	const struct ptl_segment *segment;
+	struct ptl_flow_window *window;
+	void *partial;
+};
+
+static int take_batch(void *context, const struct ptl_batch *batch)
+{
+	struct consumer *consumer = context;
+	struct ptl_batch cut;
+
+	if (consumer->window) {
+		int status = ptl_flow_window_cut(consumer->window, batch, &cut);
+
+		if (status < 0)
+			return status;
+		batch = &cut;
+	}
+	return consumer->view->consume(consumer->view->context, consumer->partial,
+				       consumer->segment, batch);
+}
+
+static int open_source(struct run *run, struct ptl_flow_source *source)
+{
+	if (source->engine)
+		return 0;
+	return ptl_flow_source_open(source, run->trace, run->code,
+				    run->options->engine ? run->options->engine : ptl_engine_default());
+}
+
+static int fail_segment(int status, const struct ptl_segment *segment)
+{
+	return ptl_fail_in(status, "cannot decode stream %u at offset %llu", segment->stream,
+			   (unsigned long long)segment->offset);
+}
+
+static int decode_segment(struct run *run, unsigned worker, const struct ptl_segment *segment,
+			  void **partial)
+{
+	struct ptl_flow_source *source = &run->workers[worker];
+	struct consumer consumer = {
+		.view = run->view,
+		.segment = segment,
+		.window = run->windows ? &run->windows[worker] : NULL,
+	};
+	const struct ptl_flow_sink sink = {take_batch, &consumer};
+	int status = open_source(run, source);
+
+	if (!status)
+		status = run->view->begin(run->view->context, segment, &consumer.partial);
+	if (status < 0)
+		return status;
+	*partial = consumer.partial;
+	status = ptl_flow_produce(source, segment, &sink);
+	return status < 0 ? fail_segment(status, segment) : 0;
+}
+
+/* All segments of the job, for a view that only counts. */
+static int count_job(struct run *run, unsigned worker, struct job *job)
+{
+	struct ptl_flow_source *source = &run->workers[worker];
+	struct consumer *consumers = calloc(job->count, sizeof(*consumers));
+	struct ptl_flow_sink *sinks = calloc(job->count, sizeof(*sinks));
+	const struct ptl_flow_portion portion = {run->order + job->first, sinks, job->count};
+	int status = consumers && sinks ? open_source(run, source)
+					: ptl_fail_memory("job", job->count * sizeof(*consumers));
+	size_t failed = 0;
+
+	for (size_t i = 0; !status && i < job->count; i++) {
+		status = run->view->begin(run->view->context, portion.segments[i], &job->partials[i]);
+		consumers[i] = (struct consumer){
+			.view = run->view, .segment = portion.segments[i], .partial = job->partials[i]};
+		sinks[i] = (struct ptl_flow_sink){take_batch, &consumers[i]};
+	}
+	if (!status) {
+		status = ptl_flow_count(source, &portion, &failed);
+		if (status < 0)
+			fail_segment(status, portion.segments[failed]);
+	}
+	free(consumers);
+	free(sinks);
+	return status;
+}
+
+static int work(void *context, unsigned worker, size_t index)
+{
+	struct run *run = context;
+	struct job *job = &run->jobs[index];
+
+	job->partials = calloc(job->count, sizeof(*job->partials));
+	if (!job->partials)
+		return ptl_fail_memory("job", job->count * sizeof(*job->partials));
+	if (run->view->counts_only && !run->windows)
+		return count_job(run, worker, job);
+	for (size_t i = 0; i < job->count; i++) {
+		int status = decode_segment(run, worker, run->order[job->first + i],
+					    &job->partials[i]);
+
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+/* ---- on the calling thread --------------------------------------------------------------- */
+
+static int merge_partial(struct run *run, const struct ptl_segment *segment, void *partial)
+{
+	const struct ptl_view *view = run->view;
+	void *result;
+	int status;
+
+	if (!run->merged) {
+		run->merged = partial;
+	} else {
+		status = view->merge(view->context, run->merged, partial);
+		if (status < 0)
+			return status;
+	}
+	if (!segment->last)
+		return 0;
+	result = run->merged;
+	run->merged = NULL;
+	return view->finish(view->context, segment, result);
+}
+
+static int finish(void *context, size_t index)
+{
+	struct run *run = context;
+	struct job *job = &run->jobs[index];
+
+	for (size_t i = 0; i < job->count; i++) {
+		const struct ptl_segment *segment = run->order[job->first + i];
+		void *partial = job->partials[i];
+		int status;
+
+		job->partials[i] = NULL;
+		if (run->view->emit)
+			status = run->view->emit(run->view->context, segment, partial,
+						 run->horizons ? run->horizons[job->first + i] : 0);
+		else
+			status = merge_partial(run, segment, partial);
+		if (status < 0)
+			return status;
+		run->done += segment->size - segment->skip;
+	}
+	free(job->partials);
+	job->partials = NULL;
+	if (run->options->progress)
+		run->options->progress(run->options->progress_context, run->done, run->list.bytes);
+	return 0;
+}
+
+/* ---- preparation ------------------------------------------------------------------------- */
+
+/* For sorting by time: within a stream a segment never comes before its predecessor. */
+static int compare_times(const void *a_, const void *b_)
+{
+	const struct ptl_segment *a = *(const struct ptl_segment *const *)a_;
+	const struct ptl_segment *b = *(const struct ptl_segment *const *)b_;
+
+	if (a->order_time != b->order_time)
+		return a->order_time < b->order_time ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static int make_order(struct run *run)
+{
+	size_t count = run->list.count;
+
+	run->order = calloc(count + 1, sizeof(*run->order));
+	if (!run->order)
+		return ptl_fail_memory("order of segments", count * sizeof(*run->order));
+	for (size_t i = 0; i < count; i++)
+		run->order[i] = &run->list.segments[i];
+	if (!run->options->by_time || !run->view->emit)
+		return 0;
+	qsort(run->order, count, sizeof(*run->order), compare_times);
+	run->horizons = calloc(count + 1, sizeof(*run->horizons));
+	if (!run->horizons)
+		return ptl_fail_memory("order of segments", count * sizeof(*run->horizons));
+	for (size_t i = 0; i < count; i++)
+		run->horizons[i] = i + 1 < count ? run->order[i + 1]->order_time : PTL_TIME_END;
+	return 0;
+}
+
+static uint64_t between(uint64_t least, uint64_t value, uint64_t most)
+{
+	if (value < least)
+		return least;
+	return value < most ? value : most;
+}
+
+/* Of the next one; left: bytes that are in no job yet. */
+static uint64_t bytes_of_job(const struct run *run, unsigned threads, uint64_t left)
+{
+	/* What is emitted has to wait in memory for its turn: it comes in the smallest portions. */
+	if (run->view->emit)
+		return 0;
+	if (run->view->counts_only)
+		return between(COUNT_BYTES_MIN, threads > 1 ? left / threads / 2 : left, COUNT_BYTES_MAX);
+	return between(JOB_BYTES_MIN, run->list.bytes / threads / JOBS_PER_THREAD, JOB_BYTES_MAX);
+}
+
+static int make_jobs(struct run *run, unsigned threads)
+{
+	size_t count = run->list.count;
+	uint64_t left = 0;
+
+	run->jobs = calloc(count + 1, sizeof(*run->jobs));
+	if (!run->jobs)
+		return ptl_fail_memory("jobs", count * sizeof(*run->jobs));
+	for (size_t i = 0; i < count; i++)
+		left += run->order[i]->size;
+	for (size_t at = 0; at < count;) {
+		const uint64_t job_bytes = bytes_of_job(run, threads, left);
+		struct job *job = &run->jobs[run->job_count++];
+		uint64_t bytes = 0;
+
+		job->first = at;
+		do
+			bytes += run->order[at++]->size;
+		while (at < count && bytes + run->order[at]->size <= job_bytes);
+		job->count = at - job->first;
+		left -= bytes;
+	}
+	return 0;
+}
+
+static int make_workers(struct run *run, unsigned threads)
+{
+	const struct ptl_selection *selection = &run->options->selection;
+
+	run->workers = calloc(threads, sizeof(*run->workers));
+	if (!run->workers)
+		return ptl_fail_memory("workers", threads * sizeof(*run->workers));
+	if (!selection->first_time && !selection->last_time)
+		return 0;
+	run->windows = calloc(threads, sizeof(*run->windows));
+	if (!run->windows)
+		return ptl_fail_memory("workers", threads * sizeof(*run->windows));
+	for (unsigned i = 0; i < threads; i++) {
+		run->windows[i].first_time = selection->first_time;
+		run->windows[i].last_time = selection->last_time ? selection->last_time
+								 : PTL_TIME_END;
+	}
+	return 0;
+}
+
+/* ---- while code is loaded ------------------------------------------------------------------ */
+
+/* The i-th of the buffers that workers begin with. */
+static void read_ahead(void *context, size_t i)
+{
+	struct run *run = context;
+	const struct job *job = &run->jobs[i % run->threads];
+	const struct ptl_segment *first = run->order[job->first], *last = run->order[job->first + job->count - 1];
+
+	if (first->stream == last->stream)
+		ptl_stream_read_ahead(run->trace, first->stream, first->offset, last->offset + last->size,
+				      i / run->threads);
+}
+
+static int load_code(struct run *run, const struct ptl_timeline *timeline)
+{
+	const struct ptl_code_idle idle = {run->threads * (size_t)AHEAD, run, read_ahead};
+
+	return ptl_code_open(run->trace, timeline, run->options->threads, run->threads > 1 ? &idle : NULL, &run->code);
+}
+
+static void close_source(void *context, unsigned worker)
+{
+	struct run *run = context;
+
+	ptl_flow_source_close(&run->workers[worker]);
+}
+
+static void clean_up(struct run *run, unsigned threads)
+{
+	for (size_t i = 0; i < run->job_count; i++) {
+		for (size_t k = 0; run->jobs[i].partials && k < run->jobs[i].count; k++) {
+			if (run->jobs[i].partials[k])
+				run->view->drop(run->view->context, run->jobs[i].partials[k]);
+		}
+		free(run->jobs[i].partials);
+	}
+	if (run->merged)
+		run->view->drop(run->view->context, run->merged);
+	for (unsigned i = 0; i < threads; i++) {
+		if (run->workers)
+			ptl_flow_source_close(&run->workers[i]);
+		if (run->windows)
+			ptl_flow_window_free(&run->windows[i]);
+	}
+	free(run->workers);
+	free(run->windows);
+	free(run->jobs);
+	free(run->horizons);
+	free(run->order);
+	ptl_code_close(run->code);
+	ptl_segments_free(&run->list);
+}
+
+int ptl_view_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
+		 const struct ptl_view_options *options, const struct ptl_view *view)
+{
+	struct run run = {.trace = trace, .options = options, .view = view};
+	unsigned threads = options->threads ? options->threads : ptl_cpu_count();
+	int status = ptl_segments_list(trace, timeline, &options->selection, &run.list);
+
+	if (!status)
+		status = make_order(&run);
+	if (!status)
+		status = make_jobs(&run, threads);
+	if (threads > run.job_count)
+		threads = run.job_count ? (unsigned)run.job_count : 1;
+	run.threads = threads;
+	if (!status && run.job_count) {
+		const struct ptl_pipeline pipeline = {
+			.count = run.job_count,
+			.threads = threads,
+			.context = &run,
+			.work = work,
+			.finish = finish,
+			.leave = close_source,
+		};
+
+		status = make_workers(&run, threads);
+		if (!status)
+			status = load_code(&run, timeline);
+		if (!status)
+			status = ptl_pipeline_run(&pipeline);
+	}
+	clean_up(&run, threads);
+	return status;
+}

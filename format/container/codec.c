@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* zstd for payloads: one frame a buffer, cut into blocks where the bytes change their nature. */
+#include "format/container/codec.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "format/container/layout.h"
+
+struct ptl_compressor {
+	ZSTD_CCtx *context;
+};
+
+struct ptl_decompressor {
+	ZSTD_DCtx *context;
+};
+
+struct ptl_compressor *ptl_compressor_new(int level)
+{
+	struct ptl_compressor *compressor = calloc(1, sizeof(*compressor));
+
+	if (!compressor)
+		return NULL;
+	compressor->context = ZSTD_createCCtx();
+	/* The buffer has a checksum and a size of its own: zstd's would be there twice. */
+	if (!compressor->context ||
+	    ZSTD_isError(
+		    ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_contentSizeFlag, 0))) {
+		ptl_compressor_free(compressor);
+		return NULL;
+	}
+	return compressor;
+}
+
+void ptl_compressor_free(struct ptl_compressor *compressor)
+{
+	if (!compressor)
+		return;
+	ZSTD_freeCCtx(compressor->context);
+	free(compressor);
+}
+
+static size_t compress_parts(ZSTD_CCtx *context, const uint8_t *data, size_t size,
+			     const size_t *splits, size_t split_count, ZSTD_outBuffer *out)
+{
+	ZSTD_inBuffer in = {data, 0, 0};
+	size_t result;
+
+	ZSTD_CCtx_reset(context, ZSTD_reset_session_only);
+	result = ZSTD_CCtx_setPledgedSrcSize(context, size);
+	for (size_t i = 0; i < split_count && !ZSTD_isError(result); i++) {
+		in.size = splits[i];
+		do
+			result = ZSTD_compressStream2(context, out, &in, ZSTD_e_flush);
+		while (!ZSTD_isError(result) && result && out->pos < out->size);
+	}
+	if (ZSTD_isError(result))
+		return result;
+	in.size = size;
+	return ZSTD_compressStream2(context, out, &in, ZSTD_e_end);
+}
+
+int ptl_compress(struct ptl_compressor *compressor, const uint8_t *data, size_t size,
+		 const size_t *splits, size_t split_count, struct ptl_bytes *out, uint8_t *codec)
+{
+	const size_t before = out->size;
+	uint8_t *place = ptl_bytes_grow(out, size);
+	ZSTD_outBuffer output = {place, size, 0};
+
+	if (!place)
+		return ptl_fail_memory("a compressed buffer", size);
+	/* Whatever zstd cannot do, and whatever does not fit the raw size, is stored as it is. */
+	if (size &&
+	    compress_parts(compressor->context, data, size, splits, split_count, &output) == 0) {
+		*codec = PTL_CODEC_ZSTD;
+		out->size = before + output.pos;
+		return 0;
+	}
+	*codec = PTL_CODEC_RAW;
+	if (size)
+		memcpy(place, data, size);
+	return 0;
+}
+
+struct ptl_decompressor *ptl_decompressor_new(void)
+{
+	struct ptl_decompressor *decompressor = calloc(1, sizeof(*decompressor));
+
+	if (!decompressor)
+		return NULL;
+	decompressor->context = ZSTD_createDCtx();
+	if (!decompressor->context) {
+		free(decompressor);
+		return NULL;
+	}
+	return decompressor;
+}
+
+void ptl_decompressor_free(struct ptl_decompressor *decompressor)
+{
+	if (!decompressor)
+		return;
+	ZSTD_freeDCtx(decompressor->context);
+	free(decompressor);
+}
+
+int ptl_decompress(struct ptl_decompressor *decompressor, const uint8_t *data, size_t size,
+		   uint8_t *out, size_t raw_size)
+{
+	const size_t got = ZSTD_decompressDCtx(decompressor->context, out, raw_size, data, size);
+
+	if (ZSTD_isError(got))
+		return ptl_fail(PTL_CORRUPT, "decompression fails: %s", ZSTD_getErrorName(got));
+	if (got != raw_size)
+		return ptl_fail(PTL_CORRUPT, "decompression gives %zu bytes instead of %zu", got,
+				raw_size);
+	return 0;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The fixed structures of a trace file (docs/format.md 2, 3 and 8): file header, buffer header,
+ * trailer.
+ */
+#ifndef PTL_FORMAT_CONTAINER_LAYOUT_H
+#define PTL_FORMAT_CONTAINER_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/guid.h>
+
+#define PTL_VERSION_MAJOR 1
+#define PTL_VERSION_MINOR 3
+
+#define PTL_FILE_HEADER_SIZE 64
+#define PTL_BUFFER_HEADER_SIZE 104
+#define PTL_TRAILER_SIZE 40
+
+#define PTL_RAW_MAX (16u << 20)      /* payload of a buffer before compression */
+#define PTL_SIDE_MAX (256u << 10)    /* side area of a buffer, its checksum included */
+#define PTL_METADATA_MAX (16u << 20) /* raw payloads of all METADATA buffers together */
+/* Records, fields of schemas, entries of maps and inputs of provenance together. */
+#define PTL_METADATA_ITEMS_MAX (1u << 20)
+#define PTL_RECORD_ITEMS_MAX (16u << 10) /* fields, entries or inputs of one record */
+#define PTL_POSITION_MAX (1ull << 63)    /* positions and sequence numbers are below */
+
+#define PTL_METADATA_STREAM 0
+
+enum ptl_codec { PTL_CODEC_RAW = 0, PTL_CODEC_ZSTD = 1 };
+
+/* XXH64 with seed 0: the one checksum of the format. */
+uint64_t ptl_checksum(const void *data, size_t size);
+
+struct ptl_file_header {
+	uint16_t major;
+	uint16_t minor;
+	struct ptl_guid id;
+	int64_t wall_time;
+	bool reserved_set; /* decoder only: a reserved field is not 0 */
+};
+
+/* What decoding a file header can find; the order of docs/format.md 2.1. */
+enum ptl_header_state { PTL_HEADER_RIGHT, PTL_HEADER_BAD_MAGIC, PTL_HEADER_BAD_CHECKSUM };
+
+void ptl_file_header_encode(const struct ptl_file_header *header,
+			    uint8_t out[PTL_FILE_HEADER_SIZE]);
+/* Fills header only when it is right. */
+enum ptl_header_state ptl_file_header_decode(const uint8_t data[PTL_FILE_HEADER_SIZE],
+					     struct ptl_file_header *header);
+/* True if the first size bytes (fewer than a header) could begin a trace file. */
+bool ptl_file_header_begins(const uint8_t *data, size_t size);
+
+struct ptl_buffer_header {
+	uint8_t codec;
+	uint8_t flags;
+	uint16_t reserved1;
+	uint32_t kind;
+	uint32_t stream;
+	uint32_t cpu;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t records;
+	uint32_t side_size;
+	uint32_t raw_size;
+	uint32_t stored_size;
+	uint32_t reserved2;
+	uint64_t sequence;
+	uint64_t first_time;
+	uint64_t last_time;
+	uint64_t position;
+	uint64_t file_id;
+	uint64_t payload_checksum;
+};
+
+/* Computes the header checksum, too. */
+void ptl_buffer_header_encode(const struct ptl_buffer_header *header,
+			      uint8_t out[PTL_BUFFER_HEADER_SIZE]);
+/* False: no valid header (docs/format.md 3). The file id is given, not checked. */
+bool ptl_buffer_header_decode(const uint8_t data[PTL_BUFFER_HEADER_SIZE],
+			      struct ptl_buffer_header *header);
+/* False if a reader of this version cannot decode the payload (codec, reserved fields). */
+bool ptl_buffer_header_usable(const struct ptl_buffer_header *header);
+
+/* Bytes that the buffer takes in the file. */
+static inline uint64_t ptl_buffer_header_extent(const struct ptl_buffer_header *header)
+{
+	return (uint64_t)PTL_BUFFER_HEADER_SIZE + header->side_size + header->stored_size;
+}
+
+struct ptl_trailer {
+	uint64_t index_offset;
+	uint32_t index_buffers;
+	uint64_t file_id;
+};
+
+void ptl_trailer_encode(const struct ptl_trailer *trailer, uint8_t out[PTL_TRAILER_SIZE]);
+/* False: no valid trailer. The file id is given, not checked. */
+bool ptl_trailer_decode(const uint8_t data[PTL_TRAILER_SIZE], struct ptl_trailer *trailer);
+
+#endif

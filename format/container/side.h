@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The side area of a buffer (docs/format.md 3.1): PSBs and blob chunks, readable without
+ * decompressing.
+ */
+#ifndef PTL_FORMAT_CONTAINER_SIDE_H
+#define PTL_FORMAT_CONTAINER_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/reader.h>
+
+struct ptl_bytes;
+
+enum ptl_side_item { PTL_SIDE_PSBS = 1, PTL_SIDE_CHUNKS = 2 };
+
+/* A piece of a blob. Pieces of a buffer follow each other in its payload. */
+struct ptl_chunk {
+	uint8_t hash[PTL_HASH_SIZE];
+	uint32_t type;
+	uint64_t blob_size;
+	uint64_t offset; /* in the blob */
+	uint64_t length;
+};
+
+/* Bytes that a PSB entry takes at most: two zigzags. */
+#define PTL_PSB_ENTRY_MAX 20
+/* Bytes that a chunk entry takes at most. */
+#define PTL_CHUNK_ENTRY_MAX (PTL_HASH_SIZE + 5 + 3 * 10)
+
+/*
+ * Append an item; ptl_side_finish appends the checksum over all since start. Failures stay in out.
+ */
+void ptl_side_psbs(struct ptl_bytes *out, const struct ptl_psb *psbs, size_t count,
+		   uint64_t position, uint64_t first_time);
+void ptl_side_chunks(struct ptl_bytes *out, const struct ptl_chunk *chunks, size_t count);
+void ptl_side_finish(struct ptl_bytes *out, size_t start);
+
+/* What a side area holds; the arrays are the caller's to free with ptl_side_free. */
+struct ptl_side {
+	struct ptl_psb *psbs;
+	size_t psb_count;
+	struct ptl_chunk *chunks;
+	size_t chunk_count;
+	bool unknown_items;
+};
+
+/*
+ * Decodes a whole side area (size 0: nothing). The last PSB offset before this buffer is *last_psb
+ * if have_psb. PTL_CORRUPT, PTL_NO_MEMORY; side is then empty.
+ */
+int ptl_side_decode(const uint8_t *data, size_t size, uint32_t kind, uint64_t position,
+		    uint64_t first_time, uint64_t raw_size, bool have_psb, uint64_t last_psb,
+		    struct ptl_side *side);
+void ptl_side_free(struct ptl_side *side);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Decodes and checks the payload of an EVENTS buffer. */
+#include "format/event/events.h"
+
+#include <stdlib.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "common/error.h"
+
+struct ptl_block_row {
+	uint64_t time;
+	const uint8_t *payload;
+	uint32_t size;
+	uint32_t descriptor;
+	uint32_t context;
+};
+
+/* What decoding needs of a descriptor besides its value. */
+struct ptl_block_layout {
+	uint64_t size_plus_one; /* 0: sizes vary */
+	size_t events;
+	struct ptl_cursor sizes;
+	const uint8_t *payload;
+};
+
+static int corrupt(const char *what)
+{
+	return ptl_fail(PTL_CORRUPT, "events: %s", what);
+}
+
+/* At least size bytes; what was there is not kept. */
+static void *reserve(struct ptl_block_memory *memory, size_t size)
+{
+	if (size > memory->size || !memory->data) {
+		free(memory->data);
+		memory->size = size;
+		memory->data = malloc(size ? size : 1);
+	}
+	return memory->data;
+}
+
+/* A count whose elements take at least `least` bytes each of what is left. */
+static bool read_count(struct ptl_cursor *in, size_t least, size_t *count)
+{
+	const uint64_t value = ptl_read_varint(in);
+
+	*count = value;
+	return !in->failed && value <= ptl_cursor_left(in) / least;
+}
+
+static bool read_below(struct ptl_cursor *in, uint64_t limit, uint64_t *value)
+{
+	*value = ptl_read_varint(in);
+	return !in->failed && *value < limit;
+}
+
+static int decode_guids(struct ptl_event_block *block, struct ptl_cursor *in)
+{
+	if (!read_count(in, 16, &block->guid_count))
+		return corrupt("the GUIDs do not fit");
+	block->guids = ptl_read_bytes(in, block->guid_count * 16);
+	return 0;
+}
+
+static bool decode_descriptor(struct ptl_event_block *block, struct ptl_cursor *in,
+			      struct ptl_descriptor *descriptor, struct ptl_block_layout *layout)
+{
+	uint64_t provider, id, task;
+
+	if (!read_below(in, block->guid_count, &provider) || !read_below(in, 1u << 16, &id))
+		return false;
+	memcpy(descriptor->provider.bytes, block->guids + provider * 16, 16);
+	descriptor->id = (uint16_t)id;
+	descriptor->version = ptl_read8(in);
+	descriptor->channel = ptl_read8(in);
+	descriptor->level = ptl_read8(in);
+	descriptor->opcode = ptl_read8(in);
+	if (!read_below(in, 1u << 16, &task))
+		return false;
+	descriptor->task = (uint16_t)task;
+	descriptor->keyword = ptl_read_varint(in);
+	return read_below(in, (uint64_t)PTL_PAYLOAD_MAX + 2, &layout->size_plus_one);
+}
+
+static int decode_descriptors(struct ptl_event_block *block, struct ptl_cursor *in, size_t *count)
+{
+	if (!read_count(in, 9, count) || !*count)
+		return corrupt("the descriptors do not fit");
+	block->descriptors = reserve(&block->descriptor_memory,
+				     *count * sizeof(*block->descriptors));
+	block->layouts = reserve(&block->layout_memory, *count * sizeof(*block->layouts));
+	if (!block->descriptors || !block->layouts)
+		return ptl_fail_memory("event descriptors", *count * sizeof(*block->layouts));
+	for (size_t i = 0; i < *count; i++) {
+		block->layouts[i] = (struct ptl_block_layout){0};
+		if (!decode_descriptor(block, in, &block->descriptors[i], &block->layouts[i]))
+			return corrupt("a descriptor is out of bounds");
+	}
+	return 0;
+}
+
+static int decode_contexts(struct ptl_event_block *block, struct ptl_cursor *in, size_t *count)
+{
+	if (!read_count(in, 3, count) || !*count)
+		return corrupt("the contexts do not fit");
+	block->contexts = reserve(&block->context_memory, *count * sizeof(*block->contexts));
+	if (!block->contexts)
+		return ptl_fail_memory("event contexts", *count * sizeof(*block->contexts));
+	for (size_t i = 0; i < *count; i++) {
+		uint64_t cpu, pid, tid;
+
+		if (!read_below(in, 1ull << 32, &cpu) || !read_below(in, 1ull << 32, &pid) ||
+		    !read_below(in, 1ull << 32, &tid))
+			return corrupt("a context is out of bounds");
+		block->contexts[i] = (struct ptl_event_context){
+			(uint32_t)(cpu - 1), (uint32_t)(pid - 1), (uint32_t)(tid - 1)};
+	}
+	return 0;
+}
+
+/* Number i of a column; the compiler makes one loop for each constant width. */
+static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *planes, size_t count,
+								unsigned width, size_t i)
+{
+	uint64_t value = 0;
+
+	for (unsigned k = 0; k < width; k++)
+		value |= (uint64_t)planes[k * count + i] << 8 * k;
+	return value;
+}
+
+static inline __attribute__((always_inline)) bool fill_column(struct ptl_event_block *block,
+							      const uint8_t *planes, unsigned width,
+							      size_t limit, bool contexts)
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < block->count; i++) {
+		const uint32_t value = (uint32_t)number_at(planes, block->count, width, i);
+
+		fits &= value < limit;
+		*(contexts ? &block->rows[i].context : &block->rows[i].descriptor) = value;
+	}
+	return fits;
+}
+
+/* A column of numbers below limit. */
+static int decode_column(struct ptl_event_block *block, struct ptl_cursor *in, size_t limit,
+			 bool contexts)
+{
+	const unsigned width = ptl_column_width(limit);
+	const uint8_t *planes = ptl_read_bytes(in, width * block->count);
+	bool fits;
+
+	if (!planes)
+		return corrupt("a column does not fit");
+	switch (width) {
+	case 0:
+		fits = fill_column(block, planes, 0, limit, contexts);
+		break;
+	case 1:
+		fits = fill_column(block, planes, 1, limit, contexts);
+		break;
+	default:
+		fits = fill_column(block, planes, width, limit, contexts);
+	}
+	return fits ? 0 : corrupt("a column holds a number that is out of bounds");
+}
+
+static inline __attribute__((always_inline)) bool fill_times(struct ptl_event_block *block,
+							     const uint8_t *planes, unsigned width,
+							     uint64_t first_time,
+							     uint64_t last_time)
+{
+	uint64_t time = first_time;
+	bool fits = true;
+
+	for (size_t i = 0; i < block->count; i++) {
+		time += (uint64_t)ptl_unzigzag(number_at(planes, block->count, width, i));
+		fits &= time >= first_time && time <= last_time;
+		block->rows[i].time = time;
+	}
+	return fits;
+}
+
+static int decode_times(struct ptl_event_block *block, struct ptl_cursor *in, unsigned width,
+			uint64_t first_time, uint64_t last_time)
+{
+	const uint8_t *planes = ptl_read_bytes(in, width * block->count);
+	bool fits;
+
+	if (!planes)
+		return corrupt("the times do not fit");
+	switch (width) {
+	case 1:
+		fits = fill_times(block, planes, 1, first_time, last_time);
+		break;
+	case 2:
+		fits = fill_times(block, planes, 2, first_time, last_time);
+		break;
+	case 3:
+		fits = fill_times(block, planes, 3, first_time, last_time);
+		break;
+	case 4:
+		fits = fill_times(block, planes, 4, first_time, last_time);
+		break;
+	default:
+		fits = fill_times(block, planes, width, first_time, last_time);
+	}
+	return fits ? 0 : corrupt("a time is outside of the buffer's");
+}
+
+#ifdef __SSE2__
+/*
+ * 8 events of 8 planes, which are `events` apart, into rows of `size` bytes: three rounds of
+ * interleaving.
+ */
+static void transpose_8x8(const uint8_t *planes, size_t events, size_t size, uint8_t *rows)
+{
+	__m128i a[4], b[4];
+
+	for (int k = 0; k < 4; k++)
+		a[k] = _mm_unpacklo_epi8(
+			_mm_loadl_epi64((const void *)(planes + 2 * (size_t)k * events)),
+			_mm_loadl_epi64((const void *)(planes + (2 * (size_t)k + 1) * events)));
+	b[0] = _mm_unpacklo_epi16(a[0], a[1]);
+	b[1] = _mm_unpackhi_epi16(a[0], a[1]);
+	b[2] = _mm_unpacklo_epi16(a[2], a[3]);
+	b[3] = _mm_unpackhi_epi16(a[2], a[3]);
+	a[0] = _mm_unpacklo_epi32(b[0], b[2]);
+	a[1] = _mm_unpackhi_epi32(b[0], b[2]);
+	a[2] = _mm_unpacklo_epi32(b[1], b[3]);
+	a[3] = _mm_unpackhi_epi32(b[1], b[3]);
+	for (int k = 0; k < 4; k++) {
+		_mm_storel_epi64((void *)(rows + 2 * (size_t)k * size), a[k]);
+		_mm_storel_epi64((void *)(rows + (2 * (size_t)k + 1) * size),
+				 _mm_srli_si128(a[k], 8));
+	}
+}
+#else
+static void transpose_8x8(const uint8_t *planes, size_t events, size_t size, uint8_t *rows)
+{
+	for (size_t i = 0; i < 8; i++)
+		for (size_t k = 0; k < 8; k++)
+			rows[i * size + k] = planes[k * events + i];
+}
+#endif
+
+/* Planes into rows. */
+static void transpose(const uint8_t *planes, size_t events, size_t size, uint8_t *rows)
+{
+	const size_t even_events = events & ~(size_t)7, even_size = size & ~(size_t)7;
+
+	for (size_t i = 0; i < even_events; i += 8)
+		for (size_t k = 0; k < even_size; k += 8)
+			transpose_8x8(planes + k * events + i, events, size, rows + i * size + k);
+	for (size_t i = 0; i < events; i++)
+		for (size_t k = i < even_events ? even_size : 0; k < size; k++)
+			rows[i * size + k] = planes[k * events + i];
+}
+
+/* Finds the payloads of one descriptor; *used is how much of block->payloads is taken. */
+static int place_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
+			  struct ptl_block_layout *layout, size_t *used)
+{
+	uint64_t total = 0;
+
+	if (layout->size_plus_one) {
+		const size_t size = layout->size_plus_one - 1;
+		const uint8_t *planes;
+
+		if (size && layout->events > ptl_cursor_left(in) / size)
+			return corrupt("the payloads do not fit");
+		planes = ptl_read_bytes(in, size * layout->events);
+		layout->payload = block->payloads + *used;
+		transpose(planes, layout->events, size, block->payloads + *used);
+		*used += size * layout->events;
+		return 0;
+	}
+	layout->sizes = *in;
+	for (size_t i = 0; i < layout->events; i++) {
+		const uint64_t size = ptl_read_varint(in);
+
+		if (in->failed || size > PTL_PAYLOAD_MAX)
+			return corrupt("a payload's size is out of bounds");
+		total += size;
+	}
+	layout->payload = ptl_read_bytes(in, total);
+	return layout->payload ? 0 : corrupt("the payloads do not fit");
+}
+
+static int decode_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
+			   struct ptl_block_layout *layouts, size_t count)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < block->count; i++)
+		layouts[block->rows[i].descriptor].events++;
+	/* All payloads together are no larger than what is left; one byte more is never no byte. */
+	block->payloads = reserve(&block->payload_memory, ptl_cursor_left(in) + 1);
+	if (!block->payloads)
+		return ptl_fail_memory("event payloads", ptl_cursor_left(in));
+	for (size_t d = 0; d < count; d++) {
+		const int status = place_payloads(block, in, &layouts[d], &used);
+
+		if (status)
+			return status;
+	}
+	for (size_t i = 0; i < block->count; i++) {
+		struct ptl_block_row *row = &block->rows[i];
+		struct ptl_block_layout *layout = &layouts[row->descriptor];
+
+		row->size = (uint32_t)(layout->size_plus_one ? layout->size_plus_one - 1
+							     : ptl_read_varint(&layout->sizes));
+		row->payload = layout->payload;
+		layout->payload += row->size;
+	}
+	return 0;
+}
+
+/* One extra behind its distance, into event if that is given. */
+static bool read_extra(struct ptl_event_block *block, struct ptl_cursor *in,
+		       struct ptl_event *event)
+{
+	uint64_t flags, activity = 0, related = 0, count, type, size;
+
+	if (!read_below(in, PTL_EVENT_FLAGS + 1, &flags) ||
+	    ((flags & PTL_EVENT_HAS_ACTIVITY) && !read_below(in, block->guid_count, &activity)) ||
+	    ((flags & PTL_EVENT_HAS_RELATED) && !read_below(in, block->guid_count, &related)) ||
+	    !read_below(in, PTL_EXTENDED_MAX + 1, &count))
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		const uint8_t *data;
+
+		if (!read_below(in, 1u << 16, &type) || !read_below(in, 1u << 16, &size))
+			return false;
+		data = ptl_read_bytes(in, size);
+		if (!data)
+			return false;
+		if (event)
+			block->extended[i] = (struct ptl_extended){(uint16_t)type, (uint16_t)size,
+								   data};
+	}
+	if (!event)
+		return true;
+	event->flags = (uint32_t)flags;
+	if (flags & PTL_EVENT_HAS_ACTIVITY)
+		memcpy(event->activity.bytes, block->guids + activity * 16, 16);
+	if (flags & PTL_EVENT_HAS_RELATED)
+		memcpy(event->related.bytes, block->guids + related * 16, 16);
+	event->extended = count ? block->extended : NULL;
+	event->extended_count = count;
+	return true;
+}
+
+static int check_extras(struct ptl_event_block *block, struct ptl_cursor *in)
+{
+	size_t count;
+	uint64_t event = 0;
+
+	if (!read_count(in, 3, &count))
+		return corrupt("the extras do not fit");
+	block->extras = *in;
+	block->extras_left = count;
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t distance = ptl_read_varint(in);
+
+		if (in->failed || (i && !distance) || distance >= block->count - event)
+			return corrupt("an extra belongs to no event");
+		event += distance;
+		if (!read_extra(block, in, NULL))
+			return corrupt("an extra is out of bounds");
+	}
+	if (count) {
+		block->extended = reserve(&block->extended_memory,
+					  PTL_EXTENDED_MAX * sizeof(*block->extended));
+		if (!block->extended)
+			return ptl_fail_memory("extended items", PTL_EXTENDED_MAX);
+		block->extra_event = ptl_read_varint(&block->extras);
+	}
+	return ptl_cursor_left(in) ? corrupt("bytes are left over") : 0;
+}
+
+static int decode(struct ptl_event_block *block, struct ptl_cursor *in, uint64_t first_time,
+		  uint64_t last_time)
+{
+	size_t descriptors, contexts;
+	unsigned width;
+	int status;
+
+	if ((status = decode_guids(block, in)) ||
+	    (status = decode_descriptors(block, in, &descriptors)) ||
+	    (status = decode_contexts(block, in, &contexts)))
+		return status;
+	width = ptl_read8(in);
+	if (width < 1 || width > 8)
+		return corrupt("the width of the times is out of bounds");
+	/* Every event has a byte of time at least, so that a small buffer cannot claim many. */
+	if (block->count > ptl_cursor_left(in))
+		return corrupt("there are fewer bytes than events");
+	block->rows = reserve(&block->row_memory, block->count * sizeof(*block->rows));
+	if (!block->rows)
+		return ptl_fail_memory("events", block->count * sizeof(*block->rows));
+	if ((status = decode_column(block, in, descriptors, false)) ||
+	    (status = decode_column(block, in, contexts, true)) ||
+	    (status = decode_times(block, in, width, first_time, last_time)) ||
+	    (status = decode_payloads(block, in, block->layouts, descriptors)))
+		return status;
+	return check_extras(block, in);
+}
+
+int ptl_event_block_decode(struct ptl_event_block *block, const uint8_t *raw, size_t size,
+			   size_t records, uint64_t first_time, uint64_t last_time)
+{
+	struct ptl_cursor in = ptl_cursor(raw, size);
+	int status;
+
+	block->count = records;
+	block->next = 0;
+	block->extras_left = 0;
+	if (!records)
+		return size ? corrupt("bytes without events") : 0;
+	if (records > PTL_EVENTS_MAX) {
+		block->count = 0;
+		return corrupt("too many events");
+	}
+	status = decode(block, &in, first_time, last_time);
+	if (status)
+		block->count = 0;
+	return status;
+}
+
+uint64_t ptl_event_block_time(const struct ptl_event_block *block)
+{
+	return block->rows[block->next].time;
+}
+
+bool ptl_event_block_next(struct ptl_event_block *block, struct ptl_event *event)
+{
+	const struct ptl_block_row *row;
+	const struct ptl_event_context *context;
+
+	if (block->next == block->count)
+		return false;
+	row = &block->rows[block->next];
+	context = &block->contexts[row->context];
+	event->descriptor = block->descriptors[row->descriptor];
+	event->time = row->time;
+	event->cpu = context->cpu;
+	event->pid = context->pid;
+	event->tid = context->tid;
+	event->flags = 0;
+	event->payload = row->payload;
+	event->payload_size = row->size;
+	event->extended = NULL;
+	event->extended_count = 0;
+	if (block->extras_left && block->extra_event == block->next) {
+		memset(&event->activity, 0, sizeof(event->activity));
+		memset(&event->related, 0, sizeof(event->related));
+		read_extra(block, &block->extras, event);
+		if (--block->extras_left)
+			block->extra_event += ptl_read_varint(&block->extras);
+	}
+	block->next++;
+	return true;
+}
+
+void ptl_event_block_free(struct ptl_event_block *block)
+{
+	free(block->row_memory.data);
+	free(block->descriptor_memory.data);
+	free(block->context_memory.data);
+	free(block->payload_memory.data);
+	free(block->layout_memory.data);
+	free(block->extended_memory.data);
+	*block = (struct ptl_event_block){0};
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Collects events and encodes them as the payload of an EVENTS buffer. */
+#include "format/event/events.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+
+#define FIXED_SIZE_MAX 512 /* larger payloads of one size are rather blobs than records */
+/* Fewer bytes do not earn the entropy table of their own that a split costs. */
+#define SPLIT_MIN 2048
+
+struct ptl_event_row {
+	uint64_t time;
+	uint32_t descriptor;
+	uint32_t context;
+	uint32_t size;
+};
+
+struct ptl_batch_descriptor {
+	struct ptl_descriptor value;
+	uint32_t provider; /* number of the GUID */
+	uint32_t size;     /* of the first payload */
+	bool varies;       /* others have other sizes */
+	size_t events;
+	size_t bytes;      /* of all payloads */
+	size_t size_bytes; /* of all sizes as varints */
+};
+
+/*
+ * The number of key in map, which is the next free one, with room for it in *array, if it is new; UINT32_MAX without
+ * memory.
+ */
+static uint32_t intern(struct ptl_byte_map *map, const void *key, size_t size, size_t count, void *array,
+		       size_t element)
+{
+	const uint64_t *known = ptl_byte_map_get(map, key, size);
+
+	if (known)
+		return (uint32_t)*known;
+	if (!ptl_vector_room(array, count, element) || ptl_byte_map_put(map, key, size, count) < 0)
+		return UINT32_MAX;
+	return (uint32_t)count;
+}
+
+/* Cheap, and foreseeable: what all goes to one place costs a look into the map, no more. */
+static unsigned mix(uint64_t bits, unsigned places)
+{
+	return (unsigned)(bits * 0x9e3779b97f4a7c15u >> 32) % places;
+}
+
+static uint32_t intern_guid(struct ptl_event_batch *batch, const struct ptl_guid *guid)
+{
+	const uint32_t number = intern(&batch->guid_map, guid, sizeof(*guid), batch->guid_count, &batch->guids,
+				       sizeof(*guid));
+
+	if (number == batch->guid_count)
+		batch->guids[batch->guid_count++] = *guid;
+	return number;
+}
+
+static bool same_descriptor(const struct ptl_descriptor *a, const struct ptl_descriptor *b)
+{
+	return a->opcode == b->opcode && a->id == b->id && a->version == b->version &&
+	       a->channel == b->channel && a->level == b->level && a->task == b->task &&
+	       a->keyword == b->keyword &&
+	       memcmp(&a->provider, &b->provider, sizeof(a->provider)) == 0;
+}
+
+/* Without the padding that a structure may have. */
+#define DESCRIPTOR_KEY_SIZE 32
+static void descriptor_key(const struct ptl_descriptor *descriptor,
+			   uint8_t key[DESCRIPTOR_KEY_SIZE])
+{
+	memcpy(key, descriptor->provider.bytes, 16);
+	ptl_store16(key + 16, descriptor->id);
+	key[18] = descriptor->version;
+	key[19] = descriptor->channel;
+	key[20] = descriptor->level;
+	key[21] = descriptor->opcode;
+	ptl_store16(key + 22, descriptor->task);
+	ptl_store64(key + 24, descriptor->keyword);
+}
+
+static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct ptl_event *event)
+{
+	const struct ptl_descriptor *descriptor = &event->descriptor;
+	uint32_t *recent = &batch->guesses->descriptors[mix(
+		ptl_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 32 ^
+			(uint64_t)descriptor->version << 16 ^ (uint64_t)descriptor->level << 8 ^ descriptor->opcode ^
+			descriptor->keyword,
+		PTL_RECENT_DESCRIPTORS)];
+	uint8_t key[DESCRIPTOR_KEY_SIZE];
+	uint32_t number, provider;
+
+	if (*recent && same_descriptor(&batch->descriptors[*recent - 1].value, descriptor))
+		return *recent - 1;
+	provider = intern_guid(batch, &descriptor->provider);
+	if (provider == UINT32_MAX)
+		return UINT32_MAX;
+	descriptor_key(descriptor, key);
+	number = intern(&batch->descriptor_map, key, sizeof(key), batch->descriptor_count, &batch->descriptors,
+			sizeof(*batch->descriptors));
+	if (number == UINT32_MAX)
+		return UINT32_MAX;
+	if (number == batch->descriptor_count)
+		batch->descriptors[batch->descriptor_count++] = (struct ptl_batch_descriptor){
+			.value = event->descriptor,
+			.provider = provider,
+			.size = (uint32_t)event->payload_size,
+		};
+	*recent = number + 1;
+	return number;
+}
+
+static uint32_t intern_context(struct ptl_event_batch *batch, const struct ptl_event *event)
+{
+	const struct ptl_event_context context = {event->cpu, event->pid, event->tid};
+	uint32_t *recent = &batch->guesses->contexts[mix((uint64_t)context.tid << 32 ^ context.pid ^
+							       (uint64_t)context.cpu << 20,
+						       PTL_RECENT_CONTEXTS)];
+	uint32_t number;
+
+	if (*recent && memcmp(&batch->contexts[*recent - 1], &context, sizeof(context)) == 0)
+		return *recent - 1;
+	number = intern(&batch->context_map, &context, sizeof(context), batch->context_count, &batch->contexts,
+			sizeof(context));
+	if (number == UINT32_MAX)
+		return UINT32_MAX;
+	if (number == batch->context_count)
+		batch->contexts[batch->context_count++] = context;
+	*recent = number + 1;
+	return number;
+}
+
+static int check(const struct ptl_event *event)
+{
+	size_t total = 0;
+
+	if (event->payload_size > PTL_PAYLOAD_MAX)
+		return ptl_fail(PTL_MISUSE, "a payload of %zu bytes is larger than %u",
+				event->payload_size, PTL_PAYLOAD_MAX);
+	if (event->flags & ~PTL_EVENT_FLAGS)
+		return ptl_fail(PTL_MISUSE, "event flags 0x%x are not defined", event->flags);
+	if (event->extended_count > PTL_EXTENDED_MAX)
+		return ptl_fail(PTL_MISUSE, "%zu extended items are more than %u",
+				event->extended_count, PTL_EXTENDED_MAX);
+	for (size_t i = 0; i < event->extended_count; i++)
+		total += event->extended[i].size;
+	if (total > PTL_EXTENDED_BYTES_MAX)
+		return ptl_fail(PTL_MISUSE, "%zu bytes of extended items are more than %u", total,
+				PTL_EXTENDED_BYTES_MAX);
+	return 0;
+}
+
+/*
+ * The numbers of the activities are found first: after them nothing can fail but the vector itself.
+ */
+static int add_extra(struct ptl_event_batch *batch, const struct ptl_event *event)
+{
+	const size_t before = batch->extras.size;
+	struct ptl_bytes *out = &batch->extras;
+	uint32_t activity = 0, related = 0;
+
+	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
+		activity = intern_guid(batch, &event->activity);
+	if (event->flags & PTL_EVENT_HAS_RELATED)
+		related = intern_guid(batch, &event->related);
+	ptl_write_varint(out, batch->count - batch->last_extra);
+	ptl_write_varint(out, event->flags);
+	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
+		ptl_write_varint(out, activity);
+	if (event->flags & PTL_EVENT_HAS_RELATED)
+		ptl_write_varint(out, related);
+	ptl_write_varint(out, event->extended_count);
+	for (size_t i = 0; i < event->extended_count; i++) {
+		ptl_write_varint(out, event->extended[i].type);
+		ptl_write_varint(out, event->extended[i].size);
+		ptl_write_bytes(out, event->extended[i].data, event->extended[i].size);
+	}
+	if (activity == UINT32_MAX || related == UINT32_MAX || out->failed) {
+		out->size = before;
+		out->failed = false;
+		return ptl_fail_memory("an event", event->payload_size);
+	}
+	batch->last_extra = batch->count;
+	batch->extra_count++;
+	return 0;
+}
+
+int ptl_event_batch_add(struct ptl_event_batch *batch, const struct ptl_event *event)
+{
+	const int status = check(event);
+	struct ptl_batch_descriptor *entry;
+	struct ptl_event_row row = {.time = event->time, .size = (uint32_t)event->payload_size};
+
+	if (status)
+		return status;
+	if (!batch->guesses)
+		batch->guesses = calloc(1, sizeof(*batch->guesses));
+	if (!batch->guesses)
+		return ptl_fail_memory("an event", sizeof(*batch->guesses));
+	row.descriptor = intern_descriptor(batch, event);
+	row.context = intern_context(batch, event);
+	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
+	    !ptl_vector_room(&batch->rows, batch->count, sizeof(row)))
+		return ptl_fail_memory("an event", event->payload_size);
+	if (event->payload_size)
+		ptl_write_bytes(&batch->payloads, event->payload, event->payload_size);
+	if (batch->payloads.failed) {
+		batch->payloads.failed = false;
+		return ptl_fail_memory("an event", event->payload_size);
+	}
+	if ((event->flags || event->extended_count) && add_extra(batch, event) < 0) {
+		batch->payloads.size -= event->payload_size;
+		return PTL_NO_MEMORY;
+	}
+	entry = &batch->descriptors[row.descriptor];
+	entry->varies |= entry->size != row.size;
+	entry->events++;
+	entry->bytes += row.size;
+	entry->size_bytes += ptl_varint_size(row.size);
+	if (!batch->count || row.time < batch->first_time)
+		batch->first_time = row.time;
+	if (!batch->count || row.time > batch->last_time)
+		batch->last_time = row.time;
+	batch->rows[batch->count++] = row;
+	return 0;
+}
+
+size_t ptl_event_batch_size(const struct ptl_event_batch *batch)
+{
+	/* Columns take at most 8 + 4 + 4 bytes an event, the size of a varying payload 3. */
+	return batch->payloads.size + batch->extras.size + batch->count * 19 +
+	       batch->guid_count * 16 + batch->descriptor_count * 36 + batch->context_count * 15 +
+	       64;
+}
+
+static bool is_fixed(const struct ptl_batch_descriptor *entry)
+{
+	return !entry->varies && entry->size <= FIXED_SIZE_MAX;
+}
+
+static void encode_tables(const struct ptl_event_batch *batch, struct ptl_bytes *out)
+{
+	ptl_write_varint(out, batch->guid_count);
+	for (size_t i = 0; i < batch->guid_count; i++)
+		ptl_write_bytes(out, batch->guids[i].bytes, 16);
+	ptl_write_varint(out, batch->descriptor_count);
+	for (size_t i = 0; i < batch->descriptor_count; i++) {
+		const struct ptl_batch_descriptor *entry = &batch->descriptors[i];
+
+		ptl_write_varint(out, entry->provider);
+		ptl_write_varint(out, entry->value.id);
+		ptl_write_le(out, entry->value.version, 1);
+		ptl_write_le(out, entry->value.channel, 1);
+		ptl_write_le(out, entry->value.level, 1);
+		ptl_write_le(out, entry->value.opcode, 1);
+		ptl_write_varint(out, entry->value.task);
+		ptl_write_varint(out, entry->value.keyword);
+		ptl_write_varint(out, is_fixed(entry) ? (uint64_t)entry->size + 1 : 0);
+	}
+	ptl_write_varint(out, batch->context_count);
+	for (size_t i = 0; i < batch->context_count; i++) {
+		ptl_write_varint(out, (uint32_t)(batch->contexts[i].cpu + 1));
+		ptl_write_varint(out, (uint32_t)(batch->contexts[i].pid + 1));
+		ptl_write_varint(out, (uint32_t)(batch->contexts[i].tid + 1));
+	}
+}
+
+void ptl_event_splits_add(struct ptl_event_splits *splits, size_t here)
+{
+	const size_t last = splits->count ? splits->at[splits->count - 1] : 0;
+
+	if (splits->count < PTL_EVENT_SPLITS_MAX && here >= last + SPLIT_MIN)
+		splits->at[splits->count++] = here;
+}
+
+static void split(struct ptl_event_splits *splits, const struct ptl_bytes *out, size_t start)
+{
+	ptl_event_splits_add(splits, out->size - start);
+}
+
+static uint64_t time_step(const struct ptl_event_batch *batch, size_t i)
+{
+	const uint64_t before = i ? batch->rows[i - 1].time : batch->first_time;
+
+	return ptl_zigzag((int64_t)(batch->rows[i].time - before));
+}
+
+static unsigned time_width(const struct ptl_event_batch *batch)
+{
+	unsigned width = 1;
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < batch->count; i++)
+		all |= time_step(batch, i);
+	while (width < 8 && all >> 8 * width)
+		width++;
+	return width;
+}
+
+enum column { COLUMN_DESCRIPTOR, COLUMN_CONTEXT };
+
+static void encode_column(const struct ptl_event_batch *batch, enum column column, unsigned width,
+			  struct ptl_bytes *out)
+{
+	uint8_t *planes = width ? ptl_bytes_grow(out, width * batch->count) : NULL;
+
+	for (size_t i = 0; planes && i < batch->count; i++) {
+		const struct ptl_event_row *row = &batch->rows[i];
+		const uint32_t value = column == COLUMN_DESCRIPTOR ? row->descriptor : row->context;
+
+		for (unsigned k = 0; k < width; k++)
+			planes[k * batch->count + i] = (uint8_t)(value >> 8 * k);
+	}
+}
+
+static void encode_times(const struct ptl_event_batch *batch, unsigned width, struct ptl_bytes *out,
+			 struct ptl_event_splits *splits, size_t start)
+{
+	uint8_t *planes = ptl_bytes_grow(out, width * batch->count);
+
+	for (unsigned k = 0; k < width; k++)
+		ptl_event_splits_add(splits, out->size - start - (width - k) * batch->count);
+	for (size_t i = 0; planes && i < batch->count; i++) {
+		const uint64_t step = time_step(batch, i);
+
+		for (unsigned k = 0; k < width; k++)
+			planes[k * batch->count + i] = (uint8_t)(step >> 8 * k);
+	}
+}
+
+/* Where the next payload of a descriptor goes, and the number that says its size. */
+struct place {
+	uint8_t *sizes; /* varying layout only */
+	uint8_t *payload;
+	size_t stride; /* between bytes of a payload: 1 in rows, else the length of a plane */
+};
+
+static uint8_t *write_varint(uint8_t *at, uint32_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (uint8_t)(value | 0x80);
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* Gives every descriptor its part of the output, and the compressor the borders. */
+static bool lay_out(const struct ptl_event_batch *batch, struct ptl_bytes *out,
+		    struct place *places, struct ptl_event_splits *splits, size_t start)
+{
+	size_t total = 0;
+	uint8_t *at;
+
+	for (size_t d = 0; d < batch->descriptor_count; d++) {
+		const struct ptl_batch_descriptor *entry = &batch->descriptors[d];
+
+		total += entry->bytes + (is_fixed(entry) ? 0 : entry->size_bytes);
+	}
+	at = ptl_bytes_grow(out, total);
+	if (!at)
+		return false;
+	out->size -= total;
+	for (size_t d = 0; d < batch->descriptor_count; d++) {
+		const struct ptl_batch_descriptor *entry = &batch->descriptors[d];
+		const size_t sizes = is_fixed(entry) ? 0 : entry->size_bytes;
+		const uint32_t planes = is_fixed(entry) ? entry->size : 1;
+
+		places[d] = (struct place){at, at + sizes, is_fixed(entry) ? entry->events : 1};
+		at += sizes + entry->bytes;
+		out->size += sizes;
+		for (uint32_t k = 0; k < planes; k++) {
+			split(splits, out, start);
+			out->size += entry->bytes / planes;
+		}
+	}
+	return true;
+}
+
+static void encode_payloads(const struct ptl_event_batch *batch, struct place *places)
+{
+	struct ptl_cursor in = ptl_cursor(batch->payloads.data, batch->payloads.size);
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct ptl_event_row *row = &batch->rows[i];
+		const uint8_t *payload = row->size ? ptl_read_bytes(&in, row->size) : NULL;
+		struct place *place = &places[row->descriptor];
+
+		if (is_fixed(&batch->descriptors[row->descriptor])) {
+			for (uint32_t k = 0; k < row->size; k++)
+				place->payload[k * place->stride] = payload[k];
+			place->payload++;
+		} else {
+			place->sizes = write_varint(place->sizes, row->size);
+			if (row->size)
+				memcpy(place->payload, payload, row->size);
+			place->payload += row->size;
+		}
+	}
+}
+
+void ptl_event_batch_encode(const struct ptl_event_batch *batch, struct ptl_bytes *out,
+			    struct ptl_event_splits *splits)
+{
+	struct place *places = calloc(batch->descriptor_count, sizeof(*places));
+	const unsigned width = time_width(batch);
+	const size_t start = out->size;
+
+	splits->count = 0;
+	encode_tables(batch, out);
+	ptl_write_le(out, width, 1);
+	split(splits, out, start);
+	encode_column(batch, COLUMN_DESCRIPTOR, ptl_column_width(batch->descriptor_count), out);
+	split(splits, out, start);
+	encode_column(batch, COLUMN_CONTEXT, ptl_column_width(batch->context_count), out);
+	encode_times(batch, width, out, splits, start);
+	if (!places || !lay_out(batch, out, places, splits, start))
+		out->failed = true;
+	else
+		encode_payloads(batch, places);
+	free(places);
+	split(splits, out, start);
+	ptl_write_varint(out, batch->extra_count);
+	ptl_write_bytes(out, batch->extras.data, batch->extras.size);
+}
+
+void ptl_event_batch_free(struct ptl_event_batch *batch)
+{
+	free(batch->rows);
+	free(batch->descriptors);
+	free(batch->contexts);
+	free(batch->guids);
+	free(batch->guesses);
+	ptl_byte_map_free(&batch->descriptor_map);
+	ptl_byte_map_free(&batch->context_map);
+	ptl_byte_map_free(&batch->guid_map);
+	ptl_bytes_free(&batch->payloads);
+	ptl_bytes_free(&batch->extras);
+	*batch = (struct ptl_event_batch){0};
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of the kernel provider's classes to plain structures: docs/format.md, section 11. */
+#include <ptl/kernel.h>
+
+#include <string.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "format/event/kernel.h"
+#include "common/utf16.h"
+
+static int check_class(const struct ptl_event *event, const struct ptl_guid *provider, uint8_t version)
+{
+	if (!ptl_guid_equal(&event->descriptor.provider, provider))
+		return ptl_fail(PTL_NOT_OURS, "the event is of another class");
+	if (event->descriptor.version != version)
+		return ptl_fail(PTL_UNSUPPORTED, "version %u of the event, not %u", event->descriptor.version,
+				version);
+	return 0;
+}
+
+/* Newer minor versions may add fields behind the known ones, so bytes that are left are no failure. */
+static int finish(const struct ptl_cursor *cursor, const struct ptl_bytes *storage)
+{
+	if (storage && storage->failed)
+		return ptl_fail_memory("strings of an event", storage->size);
+	if (cursor->failed)
+		return ptl_fail(PTL_TRUNCATED, "the payload of %zu bytes ends too early", cursor->size);
+	return 0;
+}
+
+static void skip(struct ptl_cursor *cursor, size_t size)
+{
+	ptl_read_bytes(cursor, size);
+}
+
+/* The zero-ended string at the cursor, as it lies there; NULL where it has no end. */
+static const char *read_utf8(struct ptl_cursor *cursor)
+{
+	const uint8_t *start = cursor->data + cursor->at;
+	size_t left = ptl_cursor_left(cursor);
+	const uint8_t *end = left ? memchr(start, 0, left) : NULL;
+
+	if (!end) {
+		cursor->failed = true;
+		return NULL;
+	}
+	return (const char *)ptl_read_bytes(cursor, (size_t)(end - start) + 1);
+}
+
+int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data)
+{
+	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_PROCESS, PTL_PROCESS_VERSION);
+	const char *name;
+	size_t command;
+
+	if (status < 0)
+		return status;
+	*data = (struct ptl_process_event){.unique_key = ptl_read64(&cursor)};
+	data->process_id = ptl_read32(&cursor);
+	data->parent_id = ptl_read32(&cursor);
+	skip(&cursor, 4); /* SessionId */
+	data->exit_status = (int32_t)ptl_read32(&cursor);
+	skip(&cursor, 12); /* DirectoryTableBase, UserSID */
+	name = read_utf8(&cursor);
+	storage->size = 0;
+	if (name)
+		ptl_write_bytes(storage, name, strlen(name) + 1);
+	command = storage->size;
+	ptl_read_utf16(&cursor, storage);
+	data->has_exit_status = ptl_read32(&cursor) & PTL_PROCESS_HAS_EXIT_STATUS;
+	status = finish(&cursor, storage);
+	if (status < 0)
+		return status;
+	data->image_file_name = (const char *)storage->data;
+	data->command_line = (const char *)storage->data + command;
+	return 0;
+}
+
+int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data)
+{
+	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION);
+
+	if (status == 0 && event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH)
+		status = ptl_fail(PTL_NOT_OURS, "a context switch");
+	if (status < 0)
+		return status;
+	*data = (struct ptl_thread_event){.process_id = ptl_read32(&cursor)};
+	data->thread_id = ptl_read32(&cursor);
+	skip(&cursor, 40); /* StackBase to Affinity */
+	data->start_address = ptl_read64(&cursor);
+	skip(&cursor, 16); /* TebBase to ThreadFlags */
+	storage->size = 0;
+	ptl_read_utf16(&cursor, storage);
+	status = finish(&cursor, storage);
+	if (status < 0)
+		return status;
+	data->name = (const char *)storage->data;
+	return 0;
+}
+
+int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data)
+{
+	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION);
+
+	if (status == 0 && event->descriptor.opcode != PTL_OPCODE_CONTEXT_SWITCH)
+		status = ptl_fail(PTL_NOT_OURS, "no context switch");
+	if (status < 0)
+		return status;
+	*data = (struct ptl_switch_event){.new_thread = ptl_read32(&cursor)};
+	data->old_thread = ptl_read32(&cursor);
+	skip(&cursor, 16);
+	return cursor.failed ? ptl_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
+}
+
+/* Counted bytes of at most limit; more: the cursor fails. */
+static size_t read_counted(struct ptl_cursor *cursor, uint8_t *to, size_t limit)
+{
+	size_t size = ptl_read16(cursor);
+	const uint8_t *bytes = size > limit ? NULL : ptl_read_bytes(cursor, size);
+
+	if (!bytes) {
+		cursor->failed = true;
+		return 0;
+	}
+	memcpy(to, bytes, size);
+	return size;
+}
+
+static bool read_hash(struct ptl_cursor *cursor, uint8_t hash[PTL_HASH_SIZE])
+{
+	size_t size = read_counted(cursor, hash, PTL_HASH_SIZE);
+
+	if (size && size != PTL_HASH_SIZE)
+		cursor->failed = true;
+	return size == PTL_HASH_SIZE;
+}
+
+int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_image_event *data)
+{
+	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_IMAGE, PTL_IMAGE_VERSION);
+
+	if (status < 0)
+		return status;
+	*data = (struct ptl_image_event){.base = ptl_read64(&cursor)};
+	data->size = ptl_read64(&cursor);
+	data->process_id = ptl_read32(&cursor);
+	skip(&cursor, 4); /* ImageCheckSum */
+	data->time_date_stamp = ptl_read32(&cursor);
+	skip(&cursor, 4); /* SignatureLevel, SignatureType, Reserved0 */
+	data->default_base = ptl_read64(&cursor);
+	skip(&cursor, 16); /* Reserved1 to Reserved4 */
+	storage->size = 0;
+	ptl_read_utf16(&cursor, storage);
+	data->file_offset = ptl_read64(&cursor);
+	data->protection = ptl_read32(&cursor);
+	data->device_major = ptl_read32(&cursor);
+	data->device_minor = ptl_read32(&cursor);
+	data->inode = ptl_read64(&cursor);
+	data->build_id_size = read_counted(&cursor, data->build_id, PTL_BUILD_ID_MAX);
+	data->has_code = read_hash(&cursor, data->code);
+	data->has_symbols = read_hash(&cursor, data->symbols);
+	data->has_debug = read_hash(&cursor, data->debug);
+	status = finish(&cursor, storage);
+	if (status < 0)
+		return status;
+	data->file_name = (const char *)storage->data;
+	return 0;
+}
+
+int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data)
+{
+	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_CODE, PTL_CODE_VERSION);
+	const uint8_t *hash;
+
+	if (status < 0)
+		return status;
+	*data = (struct ptl_code_event){.process_id = ptl_read32(&cursor)};
+	data->base = ptl_read64(&cursor);
+	data->size = ptl_read64(&cursor);
+	hash = ptl_read_bytes(&cursor, PTL_HASH_SIZE);
+	if (hash)
+		memcpy(data->code, hash, PTL_HASH_SIZE);
+	return finish(&cursor, NULL);
+}

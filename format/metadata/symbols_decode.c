@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Symbol tables from bytes, and the search in them: docs/format.md, section 10. */
+#include <ptl/symbols.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "format/metadata/symbols.h"
+
+struct entry {
+	uint64_t address;
+	uint64_t size;
+	uint64_t covered; /* the highest last address of this symbol and all before it */
+	uint32_t name;    /* offset in names */
+	uint8_t type;
+};
+
+struct ptl_symbol_table {
+	size_t count;
+	struct entry *entries;
+	struct ptl_bytes names;
+};
+
+/* The shortest encoding of a symbol: five bytes of one each. */
+#define SYMBOL_SIZE_MIN 5
+
+static int fail_at(const struct ptl_cursor *cursor, int status, const char *cause)
+{
+	return ptl_fail(status, "symbol table: offset %zu: %s", cursor->at, cause);
+}
+
+/* Rebuilds the name in table->names; false where it does not fit the format. */
+static int read_name(struct ptl_symbol_table *table, struct ptl_cursor *cursor, struct entry *entry,
+		     const struct entry *last)
+{
+	size_t prefix = ptl_read8(cursor);
+	uint64_t rest = ptl_read_varint(cursor);
+	const uint8_t *bytes;
+	const char *before = last ? (const char *)table->names.data + last->name : "";
+
+	if (cursor->failed)
+		return fail_at(cursor, PTL_TRUNCATED, "it ends within a symbol");
+	if (prefix > PTL_SYMBOL_PREFIX_MAX || rest > PTL_SYMBOL_REST_MAX)
+		return fail_at(cursor, PTL_CORRUPT, "a name is too long");
+	if (prefix > strlen(before))
+		return fail_at(cursor, PTL_CORRUPT, "a name shares more than the name before has");
+	bytes = ptl_read_bytes(cursor, (size_t)rest);
+	if (!bytes)
+		return fail_at(cursor, PTL_TRUNCATED, "it ends within a name");
+	if (memchr(bytes, 0, (size_t)rest))
+		return fail_at(cursor, PTL_CORRUPT, "a name holds a zero byte");
+	if (table->names.size > UINT32_MAX - PTL_SYMBOL_PREFIX_MAX - PTL_SYMBOL_REST_MAX - 1)
+		return fail_at(cursor, PTL_NO_MEMORY, "names take more than 4 GiB");
+	entry->name = (uint32_t)table->names.size;
+	/* Growing may move what `before` points into, so its place is reserved first. */
+	if (!ptl_bytes_grow(&table->names, prefix + (size_t)rest + 1))
+		return ptl_fail_memory("symbol names", table->names.size);
+	before = last ? (const char *)table->names.data + last->name : "";
+	memcpy(table->names.data + entry->name, before, prefix);
+	memcpy(table->names.data + entry->name + prefix, bytes, (size_t)rest);
+	table->names.data[entry->name + prefix + rest] = 0;
+	return 0;
+}
+
+static int read_symbol(struct ptl_symbol_table *table, struct ptl_cursor *cursor, size_t i)
+{
+	const struct entry *last = i ? &table->entries[i - 1] : NULL;
+	struct entry *entry = &table->entries[i];
+	uint64_t delta = ptl_read_varint(cursor), end;
+
+	*entry = (struct entry){.address = last ? last->address : 0, .size = ptl_read_varint(cursor)};
+	entry->type = ptl_read8(cursor);
+	if (delta > UINT64_MAX - entry->address)
+		return fail_at(cursor, PTL_CORRUPT, "addresses pass the end of the address space");
+	entry->address += delta;
+	end = entry->size > UINT64_MAX - entry->address ? UINT64_MAX : entry->address + entry->size;
+	entry->covered = last && last->covered > end ? last->covered : end;
+	return read_name(table, cursor, entry, last);
+}
+
+int ptl_symbols_decode(const uint8_t *data, size_t size, struct ptl_symbol_table **table)
+{
+	struct ptl_cursor cursor = ptl_cursor(data, size);
+	const uint8_t *magic = ptl_read_bytes(&cursor, PTL_SYMBOLS_MAGIC_SIZE);
+	struct ptl_symbol_table *made;
+	uint64_t count;
+	int status = 0;
+
+	if (!magic || memcmp(magic, PTL_SYMBOLS_MAGIC, PTL_SYMBOLS_MAGIC_SIZE) != 0)
+		return ptl_fail(PTL_NOT_OURS, "symbol table: the magic is not there");
+	count = ptl_read_varint(&cursor);
+	if (cursor.failed)
+		return fail_at(&cursor, PTL_TRUNCATED, "no count of symbols");
+	if (count > ptl_cursor_left(&cursor) / SYMBOL_SIZE_MIN)
+		return fail_at(&cursor, PTL_TRUNCATED, "there are fewer bytes than symbols need");
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return ptl_fail_memory("symbol table", sizeof(*made));
+	made->count = (size_t)count;
+	made->entries = calloc(made->count + 1, sizeof(*made->entries));
+	if (!made->entries)
+		status = ptl_fail_memory("symbols", (made->count + 1) * sizeof(*made->entries));
+	for (size_t i = 0; !status && i < made->count; i++)
+		status = read_symbol(made, &cursor, i);
+	if (!status && ptl_cursor_left(&cursor))
+		status = fail_at(&cursor, PTL_CORRUPT, "bytes follow the last symbol");
+	if (status < 0) {
+		ptl_symbols_free(made);
+		return status;
+	}
+	*table = made;
+	return 0;
+}
+
+void ptl_symbols_free(struct ptl_symbol_table *table)
+{
+	if (!table)
+		return;
+	free(table->entries);
+	ptl_bytes_free(&table->names);
+	free(table);
+}
+
+size_t ptl_symbols_count(const struct ptl_symbol_table *table)
+{
+	return table->count;
+}
+
+struct ptl_symbol ptl_symbols_get(const struct ptl_symbol_table *table, size_t i)
+{
+	const struct entry *entry = &table->entries[i];
+
+	return (struct ptl_symbol){
+		.address = entry->address,
+		.size = entry->size,
+		.name = (const char *)table->names.data + entry->name,
+		.type = entry->type,
+	};
+}
+
+/* Symbols at or below address: the index behind the last of them. */
+static size_t upper_bound(const struct ptl_symbol_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->entries[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Among names of one place, the one that people know: global, then weak, then the rest. */
+static unsigned rank(uint8_t type)
+{
+	switch (type) {
+	case 'T':
+		return 0;
+	case 'W':
+		return 1;
+	case 'i':
+		return 2;
+	case 't':
+		return 3;
+	default:
+		return 4;
+	}
+}
+
+static bool covers(const struct entry *entry, uint64_t address, bool is_nearest)
+{
+	return entry->size ? address - entry->address < entry->size : is_nearest;
+}
+
+struct ptl_symbol ptl_symbols_find(const struct ptl_symbol_table *table, uint64_t address)
+{
+	size_t i = upper_bound(table, address);
+	uint64_t nearest = i ? table->entries[i - 1].address : 0;
+	size_t best = SIZE_MAX;
+
+	/* A symbol without size ends where the next one begins, so only those at the nearest address can cover. */
+	while (i-- > 0) {
+		const struct entry *entry = &table->entries[i];
+
+		if (best != SIZE_MAX && entry->address != table->entries[best].address)
+			break;
+		if (covers(entry, address, entry->address == nearest) &&
+		    (best == SIZE_MAX || rank(entry->type) <= rank(table->entries[best].type)))
+			best = i;
+		if (best == SIZE_MAX && entry->address != nearest && entry->covered <= address)
+			break;
+	}
+	return best == SIZE_MAX ? (struct ptl_symbol){0} : ptl_symbols_get(table, best);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Symbol tables to bytes: docs/format.md, section 10. */
+#include <ptl/symbols.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "format/metadata/symbols.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct ptl_symbol *left = a, *right = b;
+	int names;
+
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	names = strcmp(left->name, right->name);
+	if (names)
+		return names;
+	if (left->size != right->size)
+		return left->size < right->size ? -1 : 1;
+	return (int)left->type - (int)right->type;
+}
+
+/* Bytes at the start that both names share, as many as the format can tell. */
+static size_t shared_prefix(const char *a, const char *b)
+{
+	size_t size = 0;
+
+	while (size < PTL_SYMBOL_PREFIX_MAX && a[size] && a[size] == b[size])
+		size++;
+	return size;
+}
+
+static void write_symbol(struct ptl_bytes *out, const struct ptl_symbol *last, const struct ptl_symbol *symbol)
+{
+	size_t prefix = shared_prefix(last->name, symbol->name);
+	size_t rest = strlen(symbol->name + prefix);
+
+	if (rest > PTL_SYMBOL_REST_MAX)
+		rest = PTL_SYMBOL_REST_MAX;
+	ptl_write_varint(out, symbol->address - last->address);
+	ptl_write_varint(out, symbol->size);
+	ptl_write_le(out, symbol->type, 1);
+	ptl_write_le(out, prefix, 1);
+	ptl_write_varint(out, rest);
+	ptl_write_bytes(out, symbol->name + prefix, rest);
+}
+
+int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct ptl_bytes *out)
+{
+	struct ptl_symbol last = {.name = ""};
+	struct ptl_symbol *sorted = NULL;
+
+	if (count > SIZE_MAX / sizeof(*sorted))
+		return ptl_fail_memory("symbols", SIZE_MAX);
+	if (count) {
+		sorted = malloc(count * sizeof(*sorted));
+		if (!sorted)
+			return ptl_fail_memory("symbols", count * sizeof(*sorted));
+		memcpy(sorted, symbols, count * sizeof(*sorted));
+		qsort(sorted, count, sizeof(*sorted), compare);
+	}
+	ptl_write_bytes(out, PTL_SYMBOLS_MAGIC, PTL_SYMBOLS_MAGIC_SIZE);
+	ptl_write_varint(out, count);
+	for (size_t i = 0; i < count; i++) {
+		write_symbol(out, &last, &sorted[i]);
+		last = sorted[i];
+	}
+	free(sorted);
+	return out->failed ? ptl_fail_memory("symbol table", out->size) : 0;
+}

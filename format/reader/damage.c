@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The list of what is damaged or missing. It grows while a trace is read, from any thread. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "format/reader/reader_internal.h"
+#include "common/vector.h"
+
+#define TEXT_SIZE 512
+
+static void append(struct ptl_trace *trace, struct ptl_damage *damage)
+{
+	/* Pointers to entries are given out, so only the vector of pointers may move. */
+	if (ptl_vector_room(&trace->damages, trace->damage_count, sizeof(*trace->damages)))
+		trace->damages[trace->damage_count++] = damage;
+	else
+		free(damage);
+}
+
+/* Where there is none, who opens the trace, or relogs it, fails in the end. */
+static bool has_room(struct ptl_trace *trace, size_t size)
+{
+	bool room;
+
+	pthread_mutex_lock(&trace->damage_lock);
+	room = !trace->too_damaged && !ptl_account_take(&trace->damage_account, size + 24, "pieces of damage",
+							trace->damage_count + 1);
+	trace->too_damaged |= !room;
+	pthread_mutex_unlock(&trace->damage_lock);
+	return room;
+}
+
+int ptl_damage_check(struct ptl_trace *trace)
+{
+	/* Says again what has_room was told. */
+	return trace->too_damaged ? ptl_account_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
+						     trace->damage_count + 1)
+				  : 0;
+}
+
+void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
+		    uint32_t stream, const char *format, ...)
+{
+	struct ptl_damage *damage;
+	char text[TEXT_SIZE];
+	va_list arguments;
+	size_t length;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	length = strlen(text) + 1;
+	if (!has_room(trace, sizeof(*damage) + length))
+		return;
+	damage = malloc(sizeof(*damage) + length);
+	if (!damage)
+		return;
+	memcpy(damage + 1, text, length);
+	*damage = (struct ptl_damage){offset, size, status, stream, (const char *)(damage + 1)};
+	pthread_mutex_lock(&trace->damage_lock);
+	append(trace, damage);
+	pthread_mutex_unlock(&trace->damage_lock);
+}
+
+void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int status)
+{
+	const struct ptl_buffer *buffer = &entry->buffer;
+	bool known;
+
+	pthread_mutex_lock(&trace->damage_lock);
+	known = entry->reported;
+	entry->reported = true;
+	pthread_mutex_unlock(&trace->damage_lock);
+	if (!known)
+		ptl_damage_add(trace, buffer->offset,
+			       (uint64_t)PTL_BUFFER_HEADER_SIZE + entry->side_size +
+				       buffer->stored_size,
+			       status, buffer->stream.id, "%s", ptl_error_text());
+}
+
+int ptl_damage_buffer(struct ptl_trace *trace, struct ptl_entry *entry, int status)
+{
+	const struct ptl_buffer *buffer = &entry->buffer;
+	char cause[TEXT_SIZE];
+
+	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
+	if (ptl_is_damage(status))
+		ptl_damage_entry(trace, entry,
+				 ptl_fail(status, "stream %u, sequence %" PRIu64 ": %s",
+					  buffer->stream.id, buffer->sequence, cause));
+	return ptl_fail(status, "buffer at offset %" PRIu64 " (stream %u, sequence %" PRIu64 "): %s",
+			buffer->offset, buffer->stream.id, buffer->sequence, cause);
+}
+
+size_t ptl_damage_count(const struct ptl_trace *trace)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&trace->damage_lock;
+	size_t count;
+
+	pthread_mutex_lock(lock);
+	count = trace->damage_count;
+	pthread_mutex_unlock(lock);
+	return count;
+}
+
+const struct ptl_damage *ptl_damage_at(const struct ptl_trace *trace, size_t i)
+{
+	pthread_mutex_t *lock = (pthread_mutex_t *)&trace->damage_lock;
+	const struct ptl_damage *damage = NULL;
+
+	pthread_mutex_lock(lock);
+	if (i < trace->damage_count)
+		damage = trace->damages[i];
+	pthread_mutex_unlock(lock);
+	return damage;
+}
+
+void ptl_damage_free(struct ptl_trace *trace)
+{
+	for (size_t i = 0; i < trace->damage_count; i++)
+		free(trace->damages[i]);
+	free(trace->damages);
+}

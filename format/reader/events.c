@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Gives the events of all streams in order of time: a merge that opens a buffer only when it is its
+ * turn.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/event/events.h"
+#include "format/reader/reader_internal.h"
+#include "format/reader/spill.h"
+
+/* Decoded events take more than their bytes; this many times the cache's bound is the merge's. */
+#define MEMORY_FACTOR 4
+#define OPEN_BYTES 1024 /* what a decoded buffer takes however small it is */
+
+/* Where the merge stands in one stream. */
+struct source {
+	struct ptl_trace *trace;
+	const struct ptl_reader_stream *stream;
+	size_t input;
+	uint64_t shift; /* of its times, modulo 2^64 */
+	size_t at; /* the current buffer, or the next if none is open */
+	bool is_open;
+	struct ptl_event_block block;
+	struct ptl_bytes raw; /* the payload that the block points into */
+	size_t memory;        /* of both; kept for the next buffer */
+	bool is_spilled;      /* the events of the open buffer are in a file instead */
+	struct ptl_spilled spilled;
+};
+
+/* A place in the heap. */
+struct node {
+	uint64_t time; /* of the source's next event, or the earliest that it can have */
+	struct source *source;
+};
+
+struct merge {
+	const struct ptl_merge_input *inputs;
+	size_t input_count;
+	struct ptl_event_filter filter;
+	int (*event)(void *context, const struct ptl_merge_place *place, const struct ptl_event *event);
+	void *context;
+	struct source *sources; /* of all streams of all inputs */
+	size_t source_count;
+	size_t limit; /* of memory */
+	struct node *heap; /* the lowest (time, stream) first */
+	size_t count;
+	size_t memory;
+	struct source scratch; /* decodes what is spilled at once */
+	struct ptl_spill spill;
+};
+
+/* Sources lie in the order of their inputs and of their streams' ids. */
+static inline bool before(const struct node *a, const struct node *b)
+{
+	return a->time < b->time || (a->time == b->time && a->source < b->source);
+}
+
+/* Moves the node at the top down to where it belongs. */
+static void sink(struct merge *merge, size_t i)
+{
+	const struct node node = merge->heap[i];
+	size_t child;
+
+	while ((child = 2 * i + 1) < merge->count) {
+		if (child + 1 < merge->count &&
+		    before(&merge->heap[child + 1], &merge->heap[child]))
+			child++;
+		if (!before(&merge->heap[child], &node))
+			break;
+		merge->heap[i] = merge->heap[child];
+		i = child;
+	}
+	merge->heap[i] = node;
+}
+
+static bool is_wanted(const struct merge *merge, const struct ptl_entry *entry)
+{
+	return entry->usable && entry->buffer.records &&
+	       entry->buffer.last_time >= merge->filter.first_time &&
+	       (!merge->filter.last_time || entry->buffer.first_time <= merge->filter.last_time);
+}
+
+/* Moves to the next buffer that may have wanted events; false at the end of the stream. */
+static bool next_buffer(const struct merge *merge, struct source *source, uint64_t *time)
+{
+	for (; source->at < source->stream->count; source->at++) {
+		const struct ptl_entry *entry =
+			&source->trace->entries[source->stream->entries[source->at]];
+
+		if (is_wanted(merge, entry)) {
+			*time = entry->buffer.first_time + source->shift;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Gives the memory of a source back. */
+static void free_source(struct merge *merge, struct source *source)
+{
+	ptl_event_block_free(&source->block);
+	ptl_bytes_free(&source->raw);
+	ptl_spilled_free(&source->spilled);
+	merge->memory -= source->memory;
+	source->memory = 0;
+	source->is_open = source->is_spilled = false;
+}
+
+/* Events are read once, so their payloads go past the cache, into memory that is used again. */
+static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *source)
+{
+	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
+	uint8_t *data;
+	int status;
+
+	source->raw.size = 0;
+	data = ptl_bytes_grow(&source->raw, buffer->raw_size);
+	if (!data) {
+		source->raw.failed = false;
+		return ptl_fail_memory("events", buffer->raw_size);
+	}
+	status = ptl_buffer_read_into(trace, entry, data, buffer->raw_size);
+	if (status)
+		return status;
+	status = ptl_event_block_decode(&source->block, data, buffer->raw_size, buffer->records,
+					buffer->first_time, buffer->last_time);
+	if (status == PTL_CORRUPT)
+		ptl_damage_buffer(trace, &trace->entries[entry], status);
+	return status;
+}
+
+/* Counts what the buffer will need, unless that would pass the bound. */
+static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
+{
+	const size_t bound = ptl_account_share(merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
+										       : merge->limit * MEMORY_FACTOR);
+	const size_t needed = OPEN_BYTES + 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
+	const size_t others = merge->memory - source->memory;
+
+	if (needed <= source->memory)
+		return true;
+	if (others > bound || needed > bound - others)
+		return false;
+	merge->memory = others + needed;
+	source->memory = needed;
+	return true;
+}
+
+/* The events of a buffer for which there is no memory go to a file. */
+static int spill_buffer(struct merge *merge, struct source *source, size_t entry)
+{
+	int status = decode_buffer(source->trace, entry, &merge->scratch);
+
+	source->is_spilled = true;
+	if (!status)
+		status = ptl_spill(&merge->spill, &source->spilled, &merge->scratch.block,
+				   source->trace->entries[entry].buffer.raw_size);
+	return status;
+}
+
+/* The time of the next event of a source, which has one. */
+static int next_time(struct merge *merge, struct source *source, uint64_t *time)
+{
+	int status = 0;
+
+	if (source->is_spilled)
+		status = ptl_spilled_time(&merge->spill, &source->spilled, time);
+	else
+		*time = ptl_event_block_time(&source->block);
+	*time += source->shift;
+	return status;
+}
+
+static bool has_more(const struct source *source)
+{
+	return source->is_spilled ? ptl_spilled_more(&source->spilled) : source->block.next < source->block.count;
+}
+
+/* Opens the current buffer. 1: it is damaged and was skipped. */
+static int open_buffer(struct merge *merge, struct source *source)
+{
+	const size_t entry = source->stream->entries[source->at];
+	int status;
+
+	source->is_spilled = !take_memory(merge, source, &source->trace->entries[entry].buffer);
+	status = source->is_spilled ? spill_buffer(merge, source, entry)
+				    : decode_buffer(source->trace, entry, source);
+	if (ptl_is_damage(status)) {
+		source->at++;
+		return 1;
+	}
+	if (status)
+		return status;
+	source->is_open = true;
+	return next_time(merge, source, &merge->heap[0].time);
+}
+
+/* The source at the top of the heap has changed, or ended. */
+static void settle(struct merge *merge, bool more)
+{
+	if (!more) {
+		free_source(merge, merge->heap[0].source);
+		merge->heap[0] = merge->heap[--merge->count];
+	}
+	if (merge->count)
+		sink(merge, 0);
+}
+
+static bool in_filter(const struct merge *merge, uint64_t time)
+{
+	return time >= merge->filter.first_time &&
+	       (!merge->filter.last_time || time <= merge->filter.last_time);
+}
+
+/* The node that comes first after the top one; NULL: none. */
+static const struct node *second(const struct merge *merge)
+{
+	const struct node *left = &merge->heap[1];
+
+	if (merge->count < 2)
+		return NULL;
+	return merge->count > 2 && before(left + 1, left) ? left + 1 : left;
+}
+
+/* Gives events of the top source as long as it is the lowest. */
+static int give(struct merge *merge, struct ptl_event *event)
+{
+	struct node *top = &merge->heap[0];
+	struct source *source = top->source;
+	const struct node *other = second(merge);
+	const struct ptl_merge_place place = {source->input,
+					      (size_t)(source->stream - source->trace->streams)};
+	int status;
+
+	do {
+		if (source->is_spilled)
+			ptl_spilled_next(&source->spilled, event);
+		else
+			ptl_event_block_next(&source->block, event);
+		event->time += source->shift;
+		status = merge->event && in_filter(merge, event->time)
+				 ? merge->event(merge->context, &place, event)
+				 : 0;
+		if (status)
+			return status;
+		if (!has_more(source)) {
+			source->is_open = false;
+			source->at++;
+			settle(merge, next_buffer(merge, source, &top->time));
+			return 0;
+		}
+		status = next_time(merge, source, &top->time);
+		if (status)
+			return status;
+	} while (!other || before(top, other));
+	settle(merge, true);
+	return 0;
+}
+
+static int run(struct merge *merge)
+{
+	struct ptl_event event = {0};
+	int status = 0;
+
+	while (!status && merge->count) {
+		struct source *source = merge->heap[0].source;
+
+		if (source->is_open) {
+			status = give(merge, &event);
+			continue;
+		}
+		status = open_buffer(merge, source);
+		if (status == 1) {
+			settle(merge, next_buffer(merge, source, &merge->heap[0].time));
+			status = 0;
+		} else if (!status) {
+			settle(merge, true);
+		}
+	}
+	return status;
+}
+
+/* Adds the event streams of one input. */
+static void add_sources(struct merge *merge, size_t input)
+{
+	struct ptl_trace *trace = merge->inputs[input].trace;
+
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		struct source *source = &merge->sources[merge->source_count];
+
+		if (trace->streams[i].stream.kind != PTL_KIND_EVENTS)
+			continue;
+		merge->source_count++;
+		source->trace = trace;
+		source->stream = &trace->streams[i];
+		source->input = input;
+		source->shift = (uint64_t)merge->inputs[input].time_shift;
+		if (!next_buffer(merge, source, &merge->heap[merge->count].time))
+			continue;
+		merge->heap[merge->count++].source = source;
+	}
+}
+
+static int start(struct merge *merge)
+{
+	size_t streams = 0;
+
+	for (size_t i = 0; i < merge->input_count; i++)
+		streams += merge->inputs[i].trace->stream_count;
+	merge->sources = calloc(streams + 1, sizeof(*merge->sources));
+	merge->heap = calloc(streams + 1, sizeof(*merge->heap));
+	if (!merge->sources || !merge->heap)
+		return ptl_fail_memory("merging", streams * sizeof(*merge->sources));
+	for (size_t i = 0; i < merge->input_count; i++) {
+		const size_t limit = merge->inputs[i].trace->cache.limit;
+
+		add_sources(merge, i);
+		merge->limit = limit > merge->limit ? limit : merge->limit;
+	}
+	for (size_t i = merge->count / 2; i-- > 0;)
+		sink(merge, i);
+	merge->spill.streams = merge->count;
+	return 0;
+}
+
+static void stop(struct merge *merge)
+{
+	for (size_t i = 0; i < merge->source_count; i++)
+		free_source(merge, &merge->sources[i]);
+	free_source(merge, &merge->scratch);
+	ptl_spill_free(&merge->spill);
+	free(merge->sources);
+	free(merge->heap);
+}
+
+int ptl_merge_events(const struct ptl_merge_input *inputs, size_t count,
+		     const struct ptl_event_filter *filter,
+		     int (*event)(void *context, const struct ptl_merge_place *place,
+				  const struct ptl_event *event),
+		     void *context)
+{
+	struct merge merge = {
+		.inputs = inputs, .input_count = count, .event = event, .context = context};
+	int status;
+
+	if (filter)
+		merge.filter = *filter;
+	status = start(&merge);
+	if (!status)
+		status = run(&merge);
+	stop(&merge);
+	return status;
+}
+
+/* What ptl_process was called with. */
+struct process {
+	struct ptl_trace *trace;
+	const struct ptl_callbacks *callbacks;
+	void *context;
+};
+
+static int give_event(void *context, const struct ptl_merge_place *place,
+		      const struct ptl_event *event)
+{
+	const struct process *process = context;
+
+	(void)place;
+	return process->callbacks->event(process->context, process->trace, event);
+}
+
+int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
+		const struct ptl_callbacks *callbacks, void *context)
+{
+	struct process process = {trace, callbacks, context};
+	const struct ptl_merge_input input = {.trace = trace};
+	int status = 0;
+
+	if (callbacks->begin)
+		status = callbacks->begin(context, trace);
+	if (!status)
+		status = ptl_merge_events(&input, 1, filter, callbacks->event ? give_event : NULL,
+					  &process);
+	if (!status && callbacks->end)
+		status = callbacks->end(context, trace);
+	return status;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Trailer and index: all buffers of a closed file without going through it (docs/format.md 8). */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/reader/reader_internal.h"
+
+enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
+
+bool ptl_find_trailer(struct ptl_trace *trace, struct ptl_trailer *trailer, int *status)
+{
+	uint8_t data[PTL_TRAILER_SIZE];
+
+	*status = 0;
+	if (trace->size < PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE)
+		return false;
+	*status = ptl_read_at(trace->fd, data, sizeof(data), trace->size - PTL_TRAILER_SIZE);
+	return !*status && ptl_trailer_decode(data, trailer) && trailer->file_id == trace->file_id;
+}
+
+/*
+ * Puts the payload of the INDEX buffer at *offset into out, and moves *offset behind the buffer. before: bytes of all
+ * payloads before it.
+ */
+static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequence, uint64_t before,
+		      struct ptl_bytes *out)
+{
+	const uint64_t limit = trace->size - PTL_TRAILER_SIZE;
+	uint8_t data[PTL_BUFFER_HEADER_SIZE], *place;
+	struct ptl_buffer_header header;
+	struct ptl_entry entry;
+	int status;
+
+	if (*offset > limit || limit - *offset < sizeof(data))
+		return ptl_fail(PTL_CORRUPT, "the index does not fit the file");
+	status = ptl_read_at(trace->fd, data, sizeof(data), *offset);
+	if (status)
+		return status;
+	if (!ptl_buffer_header_decode(data, &header) || header.file_id != trace->file_id ||
+	    header.kind != PTL_KIND_INDEX || header.sequence != sequence ||
+	    !ptl_buffer_header_usable(&header) ||
+	    ptl_buffer_header_extent(&header) > limit - *offset)
+		return ptl_fail(PTL_CORRUPT, "buffer %llu of the index is damaged",
+				(unsigned long long)sequence);
+	/* An index repeats headers and side areas, so it cannot be larger than the file by much. */
+	if (before > 2 * trace->size || header.raw_size > 2 * trace->size - before)
+		return ptl_fail(PTL_CORRUPT, "the index is too large");
+	entry = (struct ptl_entry){.buffer = {.stream = {.id = header.stream},
+					      .sequence = sequence,
+					      .offset = *offset,
+					      .raw_size = header.raw_size,
+					      .stored_size = header.stored_size,
+					      .codec = header.codec},
+				   .checksum = header.payload_checksum,
+				   .side_size = header.side_size};
+	out->size = 0;
+	place = ptl_bytes_grow(out, header.raw_size);
+	if (!place && header.raw_size)
+		return ptl_fail_memory("the index", header.raw_size);
+	*offset += ptl_buffer_header_extent(&header);
+	return header.raw_size ? ptl_payload_load(trace, &entry, place) : 0;
+}
+
+/*
+ * One "buffer" item: checks it and, with apply, registers it. *end is where the buffer before
+ * ended.
+ */
+static int buffer_item(struct ptl_trace *trace, struct ptl_cursor *item, uint64_t limit, bool apply,
+		       uint64_t *end)
+{
+	const uint64_t distance = ptl_read_varint(item);
+	const uint8_t *data = ptl_read_bytes(item, PTL_BUFFER_HEADER_SIZE), *side;
+	struct ptl_buffer_header header;
+	uint64_t offset;
+
+	if (!data || distance > limit - *end || !ptl_buffer_header_decode(data, &header) ||
+	    header.file_id != trace->file_id || header.kind == PTL_KIND_INDEX)
+		return ptl_fail(PTL_CORRUPT, "an entry of the index is no buffer");
+	offset = *end + distance;
+	side = ptl_read_bytes(item, header.side_size);
+	if (!side || ptl_cursor_left(item) || ptl_buffer_header_extent(&header) > limit - offset)
+		return ptl_fail(PTL_CORRUPT, "an entry of the index does not fit");
+	if (apply && distance)
+		ptl_damage_add(trace, *end, distance, PTL_CORRUPT, PTL_NO_ID,
+			       "bytes that belong to no buffer");
+	*end = offset + ptl_buffer_header_extent(&header);
+	return apply ? ptl_register(trace, &header, offset, side) : 0;
+}
+
+static int stream_item(struct ptl_trace *trace, struct ptl_cursor *item, uint64_t index, bool apply)
+{
+	const uint64_t stream = ptl_read_varint(item);
+	const uint64_t sequence = ptl_read_varint(item);
+	const uint64_t position = ptl_read_varint(item);
+
+	if (item->failed || ptl_cursor_left(item) || stream > UINT32_MAX)
+		return ptl_fail(PTL_CORRUPT, "a stream's end in the index does not fit");
+	if (apply)
+		ptl_register_end(trace, (uint32_t)stream, sequence, position, index);
+	return 0;
+}
+
+/* The items of one buffer, which they do not span. */
+static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, bool apply, uint64_t *end)
+{
+	struct ptl_cursor in = ptl_cursor(piece->data, piece->size);
+	int status = 0;
+
+	while (!status && ptl_cursor_left(&in)) {
+		const uint64_t type = ptl_read_varint(&in);
+		const uint64_t length = ptl_read_varint(&in);
+		const uint8_t *body = ptl_read_bytes(&in, length);
+		struct ptl_cursor item = ptl_cursor(body, body ? length : 0);
+
+		if (!body)
+			return ptl_fail(PTL_CORRUPT, "an item of the index does not fit");
+		if (type == ITEM_BUFFER)
+			status = buffer_item(trace, &item, limit, apply, end);
+		else if (type == ITEM_STREAM_END)
+			status = stream_item(trace, &item, limit, apply);
+	}
+	return status;
+}
+
+/* The whole index, one buffer of it in memory at a time. */
+static int go_through(struct ptl_trace *trace, const struct ptl_trailer *trailer, bool apply)
+{
+	const uint64_t limit = trailer->index_offset;
+	uint64_t end = PTL_FILE_HEADER_SIZE, offset = limit, total = 0;
+	struct ptl_bytes piece = {0};
+	int status = 0;
+
+	for (uint64_t i = 0; !status && i < trailer->index_buffers; i++) {
+		status = load_piece(trace, &offset, i, total, &piece);
+		total += piece.size;
+		if (!status)
+			status = piece_items(trace, &piece, limit, apply, &end);
+	}
+	ptl_bytes_free(&piece);
+	if (!status && offset != trace->size - PTL_TRAILER_SIZE)
+		status = ptl_fail(PTL_CORRUPT, "the index does not end at the trailer");
+	if (!status && apply && end < limit)
+		ptl_damage_add(trace, end, limit - end, PTL_CORRUPT, PTL_NO_ID,
+			       "bytes that belong to no buffer");
+	return status;
+}
+
+int ptl_index_load(struct ptl_trace *trace, const struct ptl_trailer *trailer)
+{
+	int status;
+
+	if (!trailer->index_buffers || trailer->index_offset < PTL_FILE_HEADER_SIZE)
+		return ptl_fail(PTL_CORRUPT, "the trailer names no index");
+	status = go_through(trace, trailer, false);
+	/* A truncated or contradictory index is as good as none; from here on it is trusted. */
+	if (status == PTL_TRUNCATED)
+		status = PTL_CORRUPT;
+	return status ? status : go_through(trace, trailer, true);
+}

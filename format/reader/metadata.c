@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the METADATA buffers of a trace: what explains everything else in it. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/metadata/metadata.h"
+#include "format/reader/reader_internal.h"
+#include "common/vector.h"
+
+#define SCHEMA_KEY_SIZE 20
+
+/*
+ * What the account counts for a record, for a schema or map, and for each of its fields and entries: somewhat more than
+ * they were measured to take, the writer's copy for the output included.
+ */
+#define RECORD_BYTES 128
+#define TYPE_BYTES 1024
+#define ITEM_BYTES 192
+
+/* Identity of a schema: provider, id, version, opcode. */
+static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t version,
+		       uint8_t opcode, uint8_t key[SCHEMA_KEY_SIZE])
+{
+	memcpy(key, provider->bytes, 16);
+	ptl_store16(key + 16, id);
+	key[18] = version;
+	key[19] = opcode;
+}
+
+static int take_machine(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_machine machine;
+	struct ptl_machine **place;
+	int status = ptl_machine_decode(body, &machine);
+
+	if (status || machine.index == 0) {
+		if (!status)
+			trace->machine = machine;
+		return status;
+	}
+	if (!trace->machines)
+		trace->machines = calloc(PTL_MACHINE_MAX + 1, sizeof(struct ptl_machine *));
+	place = trace->machines ? &trace->machines[machine.index] : NULL;
+	if (place && !*place)
+		*place = malloc(sizeof(machine));
+	if (!place || !*place)
+		return ptl_fail_memory("a machine", sizeof(machine));
+	**place = machine;
+	if (machine.index >= trace->machine_count)
+		trace->machine_count = machine.index + 1u;
+	return 0;
+}
+
+static int take_stream(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_stream stream;
+	const int status = ptl_stream_decode(body, &stream);
+	bool made;
+
+	if (status)
+		return status;
+	return ptl_register_stream(trace, &stream, &made) ? 0 : PTL_NO_MEMORY;
+}
+
+static int take_schema(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	uint8_t key[SCHEMA_KEY_SIZE];
+	struct ptl_schema *schema;
+	int status = ptl_schema_decode(body, &schema);
+
+	if (status)
+		return status;
+	schema_key(&schema->provider, schema->id, schema->version, schema->opcode, key);
+	if (ptl_byte_map_get(&trace->schema_map, key, sizeof(key))) {
+		ptl_schema_free(schema);
+		return 0;
+	}
+	status = ptl_account_take(&trace->account, TYPE_BYTES + schema->field_count * ITEM_BYTES, "schemas",
+				  trace->schema_count + 1);
+	if (status) {
+		ptl_schema_free(schema);
+		return status;
+	}
+	if (!ptl_vector_room(&trace->schemas, trace->schema_count, sizeof(schema)) ||
+	    ptl_byte_map_put(&trace->schema_map, key, sizeof(key), trace->schema_count) < 0) {
+		ptl_schema_free(schema);
+		return ptl_fail_memory("schemas", trace->schema_count * sizeof(schema));
+	}
+	trace->metadata_items += schema->field_count;
+	trace->schemas[trace->schema_count++] = schema;
+	return 0;
+}
+
+/* Identity of a map: provider, kind, name. False without memory. */
+static bool map_key(const struct ptl_guid *provider, uint32_t kind, const char *name, struct ptl_bytes *key)
+{
+	ptl_write_bytes(key, provider->bytes, sizeof(provider->bytes));
+	ptl_write_le(key, kind, 4);
+	ptl_write_bytes(key, name, strlen(name));
+	return !key->failed;
+}
+
+/* Takes over the map. */
+static int add_map(struct ptl_trace *trace, struct ptl_map *map, const struct ptl_bytes *key)
+{
+	const uint64_t *known = ptl_byte_map_get(&trace->map_map, key->data, key->size);
+
+	if (known)
+		return ptl_map_append(trace->maps[*known], map);
+	if (!ptl_vector_room(&trace->maps, trace->map_count, sizeof(map)) ||
+	    ptl_byte_map_put(&trace->map_map, key->data, key->size, trace->map_count) < 0)
+		return ptl_fail_memory("maps", trace->map_count * sizeof(map));
+	trace->maps[trace->map_count++] = map;
+	return 0;
+}
+
+static int take_map(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_bytes key = {0};
+	struct ptl_map *map;
+	int status = ptl_map_decode(body, &map);
+
+	if (status)
+		return status;
+	trace->metadata_items += map->count;
+	status = ptl_account_take(&trace->account, TYPE_BYTES + map->count * ITEM_BYTES, "maps", trace->map_count + 1);
+	if (status) {
+		ptl_map_free(map);
+		return status;
+	}
+	if (map_key(&map->provider, map->kind, map->name, &key))
+		status = add_map(trace, map, &key);
+	else
+		status = ptl_fail_memory("maps", key.size);
+	if (status)
+		ptl_map_free(map);
+	ptl_bytes_free(&key);
+	return status;
+}
+
+static int take_loss(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_loss *loss;
+	const int status = ptl_loss_decode(body, &loss);
+
+	if (status)
+		return status;
+	if (!ptl_vector_room(&trace->losses, trace->loss_count, sizeof(loss))) {
+		ptl_loss_free(loss);
+		return ptl_fail_memory("losses", trace->loss_count * sizeof(loss));
+	}
+	trace->losses[trace->loss_count++] = loss;
+	return 0;
+}
+
+static int take_provenance(struct ptl_trace *trace, struct ptl_cursor body)
+{
+	struct ptl_provenance *provenance;
+	const int status = ptl_provenance_decode(body, &provenance);
+
+	if (status)
+		return status;
+	if (!ptl_vector_room(&trace->provenances, trace->provenance_count, sizeof(provenance))) {
+		ptl_provenance_free(provenance);
+		return ptl_fail_memory("provenance", trace->provenance_count * sizeof(provenance));
+	}
+	trace->metadata_items += provenance->inputs;
+	trace->provenances[trace->provenance_count++] = provenance;
+	return 0;
+}
+
+static int (*const takers[])(struct ptl_trace *trace, struct ptl_cursor body) = {
+	[PTL_RECORD_MACHINE] = take_machine,       [PTL_RECORD_STREAM] = take_stream,
+	[PTL_RECORD_SCHEMA] = take_schema,         [PTL_RECORD_LOSS] = take_loss,
+	[PTL_RECORD_PROVENANCE] = take_provenance, [PTL_RECORD_MAP] = take_map,
+};
+
+static bool is_known(uint64_t type)
+{
+	return type < sizeof(takers) / sizeof(takers[0]) && takers[type];
+}
+
+static void report_record(struct ptl_trace *trace, const struct ptl_entry *entry, uint64_t type)
+{
+	if (ptl_hash_map_get(&trace->unknown_types, type) ||
+	    ptl_hash_map_put(&trace->unknown_types, type, 1) < 0)
+		return;
+	ptl_damage_add(trace, entry->buffer.offset, 0, PTL_UNSUPPORTED, entry->buffer.stream.id,
+		       "metadata records of the unknown type %" PRIu64 " are skipped", type);
+}
+
+static int take_record(struct ptl_trace *trace, const struct ptl_entry *entry,
+		       const struct ptl_record *record)
+{
+	int status = ptl_account_take(&trace->account, RECORD_BYTES, "metadata records", trace->record_count + 1);
+
+	if (status)
+		return status;
+	if (!ptl_vector_room(&trace->records, trace->record_count, sizeof(*record)))
+		return ptl_fail_memory("metadata", trace->record_count * sizeof(*record));
+	if (!record->known) {
+		report_record(trace, entry, record->type);
+		trace->records[trace->record_count++] = *record;
+		return 0;
+	}
+	status = takers[record->type](trace, ptl_cursor(record->data, record->size));
+	if (status == PTL_CORRUPT) {
+		ptl_damage_add(trace, entry->buffer.offset, 0, status, entry->buffer.stream.id,
+			       "%s", ptl_error_text());
+		return 0;
+	}
+	if (!status)
+		trace->records[trace->record_count++] = *record;
+	return status;
+}
+
+static int take_records(struct ptl_trace *trace, const struct ptl_entry *entry, const uint8_t *data,
+			size_t size)
+{
+	struct ptl_cursor in = ptl_cursor(data, size);
+	int status = 0;
+
+	while (!status && ptl_cursor_left(&in)) {
+		struct ptl_record record;
+
+		/*
+		 * A record of two bytes takes a hundred in memory, so their number has a bound of
+		 * its own.
+		 */
+		if (trace->metadata_items++ >= PTL_METADATA_ITEMS_MAX) {
+			ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
+				       entry->buffer.stream.id,
+				       "there are too many metadata records");
+			return 0;
+		}
+		record.type = ptl_read_varint(&in);
+		record.size = ptl_read_varint(&in);
+		record.data = ptl_read_bytes(&in, record.size);
+		record.known = is_known(record.type);
+		if (!record.data) {
+			ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
+				       entry->buffer.stream.id, "a metadata record does not fit");
+			return 0;
+		}
+		status = take_record(trace, entry, &record);
+	}
+	return status;
+}
+
+static int load_buffer(struct ptl_trace *trace, size_t i, size_t *total)
+{
+	struct ptl_entry *entry = &trace->entries[i];
+	uint8_t *data;
+	size_t size;
+	int status;
+
+	if (!entry->usable)
+		return 0;
+	if (entry->buffer.raw_size > PTL_METADATA_MAX - *total) {
+		ptl_damage_entry(trace, entry,
+				 ptl_fail(PTL_CORRUPT, "there is more metadata than %u bytes",
+					  PTL_METADATA_MAX));
+		return 0;
+	}
+	*total += entry->buffer.raw_size;
+	if (!ptl_vector_room(&trace->payloads, trace->payload_count, sizeof(data)))
+		return ptl_fail_memory("metadata", trace->payload_count * sizeof(data));
+	status = ptl_buffer_read(trace, i, &data, &size);
+	if (status)
+		return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
+	trace->payloads[trace->payload_count++] = data;
+	return take_records(trace, entry, data, size);
+}
+
+int ptl_metadata_load(struct ptl_trace *trace)
+{
+	size_t total = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < trace->entry_count && !status; i++)
+		if (trace->entries[i].buffer.stream.kind == PTL_KIND_METADATA)
+			status = load_buffer(trace, i, &total);
+	for (size_t i = 0; i < trace->map_count && !status; i++)
+		status = ptl_map_sort(trace->maps[i]);
+	return status;
+}
+
+void ptl_metadata_free(struct ptl_trace *trace)
+{
+	for (size_t i = 0; i < trace->machine_count; i++)
+		free(trace->machines[i]);
+	free(trace->machines);
+	for (size_t i = 0; i < trace->schema_count; i++)
+		ptl_schema_free(trace->schemas[i]);
+	for (size_t i = 0; i < trace->map_count; i++)
+		ptl_map_free(trace->maps[i]);
+	for (size_t i = 0; i < trace->loss_count; i++)
+		ptl_loss_free(trace->losses[i]);
+	for (size_t i = 0; i < trace->provenance_count; i++)
+		ptl_provenance_free(trace->provenances[i]);
+	for (size_t i = 0; i < trace->payload_count; i++)
+		free(trace->payloads[i]);
+	free(trace->schemas);
+	free(trace->maps);
+	free(trace->losses);
+	free(trace->provenances);
+	free(trace->payloads);
+	free(trace->records);
+	ptl_byte_map_free(&trace->schema_map);
+	ptl_byte_map_free(&trace->map_map);
+	ptl_hash_map_free(&trace->unknown_types);
+}
+
+/*
+ * ---- what the reader asks
+ * ----------------------------------------------------------------------------
+ */
+
+size_t ptl_machine_count(const struct ptl_trace *trace)
+{
+	return trace->machine_count ? trace->machine_count : 1;
+}
+
+const struct ptl_machine *ptl_machine_at(const struct ptl_trace *trace, size_t index)
+{
+	if (index == 0)
+		return &trace->machine;
+	return index < trace->machine_count ? trace->machines[index] : NULL;
+}
+
+const struct ptl_machine *ptl_machine_of(const struct ptl_trace *trace, uint32_t id)
+{
+	const struct ptl_machine *machine =
+		id == PTL_NO_ID ? NULL : ptl_machine_at(trace, id / PTL_MACHINE_IDS);
+
+	return machine ? machine : &trace->machine;
+}
+
+const struct ptl_machine *ptl_trace_machine(const struct ptl_trace *trace)
+{
+	return &trace->machine;
+}
+
+size_t ptl_loss_count(const struct ptl_trace *trace)
+{
+	return trace->loss_count;
+}
+
+const struct ptl_loss *ptl_loss_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->loss_count ? trace->losses[i] : NULL;
+}
+
+size_t ptl_provenance_count(const struct ptl_trace *trace)
+{
+	return trace->provenance_count;
+}
+
+const struct ptl_provenance *ptl_provenance_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->provenance_count ? trace->provenances[i] : NULL;
+}
+
+size_t ptl_schema_count(const struct ptl_trace *trace)
+{
+	return trace->schema_count;
+}
+
+const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->schema_count ? trace->schemas[i] : NULL;
+}
+
+const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace,
+					 const struct ptl_descriptor *descriptor)
+{
+	uint8_t key[SCHEMA_KEY_SIZE];
+	const uint64_t *known;
+
+	schema_key(&descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode,
+		   key);
+	known = ptl_byte_map_get(&trace->schema_map, key, sizeof(key));
+	return known ? trace->schemas[*known] : NULL;
+}
+
+size_t ptl_map_count(const struct ptl_trace *trace)
+{
+	return trace->map_count;
+}
+
+const struct ptl_map *ptl_map_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->map_count ? trace->maps[i] : NULL;
+}
+
+const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct ptl_guid *provider,
+				   uint32_t kind, const char *name)
+{
+	struct ptl_bytes key = {0};
+	const uint64_t *known = NULL;
+
+	if (map_key(provider, kind, name, &key))
+		known = ptl_byte_map_get(&trace->map_map, key.data, key.size);
+	ptl_bytes_free(&key);
+	return known ? trace->maps[*known] : NULL;
+}
+
+const struct ptl_map *ptl_map_of_field(const struct ptl_trace *trace, const struct ptl_guid *provider,
+				       const struct ptl_field *field)
+{
+	const struct ptl_map *map;
+
+	if (!field->map || !*field->map || !trace->map_count)
+		return NULL;
+	map = ptl_map_find(trace, provider, PTL_MAP_VALUES, field->map);
+	return map ? map : ptl_map_find(trace, provider, PTL_MAP_FLAGS, field->map);
+}
+
+size_t ptl_record_count(const struct ptl_trace *trace)
+{
+	return trace->record_count;
+}
+
+const struct ptl_record *ptl_record_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->record_count ? &trace->records[i] : NULL;
+}

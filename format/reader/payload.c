@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Payloads of buffers: read, checked, decompressed once, and kept within a bound for the next reader. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/reader/reader_internal.h"
+
+/* ---- loading ----------------------------------------------------------------------------------------- */
+
+/* Beyond so many, threads take what they find. */
+#define OWN_LOADERS 64
+
+/* Its address tells the threads that live apart. */
+static _Thread_local char thread_mark;
+
+static struct ptl_loader *new_loader(void)
+{
+	struct ptl_loader *loader = calloc(1, sizeof(*loader));
+
+	if (!loader)
+		return NULL;
+	loader->decompressor = ptl_decompressor_new();
+	if (loader->decompressor)
+		return loader;
+	free(loader);
+	return NULL;
+}
+
+/* The one that this thread used before, which is in the caches of its CPU and not in those of another. */
+static struct ptl_loader *take_loader(struct ptl_trace *trace)
+{
+	struct ptl_loader **place = &trace->loaders, *loader;
+
+	pthread_mutex_lock(&trace->loader_lock);
+	while (*place && (*place)->thread != &thread_mark)
+		place = &(*place)->next;
+	if (!*place && trace->loader_count >= OWN_LOADERS)
+		place = &trace->loaders;
+	loader = *place;
+	if (loader)
+		*place = loader->next;
+	else
+		trace->loader_count++;
+	pthread_mutex_unlock(&trace->loader_lock);
+	return loader ? loader : new_loader();
+}
+
+static void give_loader(struct ptl_trace *trace, struct ptl_loader *loader)
+{
+	pthread_mutex_lock(&trace->loader_lock);
+	loader->thread = &thread_mark;
+	loader->next = trace->loaders;
+	trace->loaders = loader;
+	pthread_mutex_unlock(&trace->loader_lock);
+}
+
+void ptl_loaders_free(struct ptl_trace *trace)
+{
+	while (trace->loaders) {
+		struct ptl_loader *loader = trace->loaders;
+
+		trace->loaders = loader->next;
+		ptl_decompressor_free(loader->decompressor);
+		ptl_bytes_free(&loader->stored);
+		free(loader);
+	}
+}
+
+static int read_stored(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *data)
+{
+	const struct ptl_buffer *buffer = &entry->buffer;
+	const int status = ptl_read_at(trace->fd, data, buffer->stored_size,
+				       buffer->offset + PTL_BUFFER_HEADER_SIZE + entry->side_size);
+
+	if (status)
+		return status;
+	if (ptl_checksum(data, buffer->stored_size) != entry->checksum)
+		return ptl_fail(PTL_CORRUPT, "payload checksum differs");
+	return 0;
+}
+
+static int load(struct ptl_trace *trace, struct ptl_loader *loader, const struct ptl_entry *entry,
+		uint8_t *out)
+{
+	const struct ptl_buffer *buffer = &entry->buffer;
+	uint8_t *stored;
+	int status;
+
+	if (buffer->codec == PTL_CODEC_RAW)
+		return read_stored(trace, entry, out);
+	loader->stored.size = 0;
+	stored = ptl_bytes_grow(&loader->stored, buffer->stored_size);
+	if (!stored) {
+		loader->stored.failed = false;
+		return ptl_fail_memory("a buffer", buffer->stored_size);
+	}
+	status = read_stored(trace, entry, stored);
+	return status ? status : ptl_decompress(loader->decompressor, stored, buffer->stored_size, out,
+						buffer->raw_size);
+}
+
+int ptl_payload_load(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *out)
+{
+	struct ptl_loader *loader = take_loader(trace);
+	int status;
+
+	if (!loader)
+		return ptl_fail_memory("decompression", sizeof(*loader));
+	status = load(trace, loader, entry, out);
+	give_loader(trace, loader);
+	return status;
+}
+
+/* The same for a buffer of the trace, with its damage put on the list. */
+static int load_entry(struct ptl_trace *trace, struct ptl_entry *entry, uint8_t *out)
+{
+	int status;
+
+	if (!entry->usable)
+		return ptl_fail(PTL_UNSUPPORTED, "buffer at offset %" PRIu64 ": codec %u or its flags",
+				entry->buffer.offset, entry->buffer.codec);
+	status = ptl_payload_load(trace, entry, out);
+	return status ? ptl_damage_buffer(trace, entry, status) : 0;
+}
+
+/* ---- cache ------------------------------------------------------------------------------------------- */
+
+/*
+ * What was read from its start to its end is rarely wanted again, but it may be: several threads go through a stream one
+ * beside the other. Beyond this many bytes of such buffers their memory serves for the next ones, which is
+ * faster than fresh memory. Where only the end was read, the start is still to come for another thread, or never.
+ */
+#define READ_LIMIT ((size_t)1 << 20)
+#define ENDED_LIMIT ((size_t)8 << 20)
+/* Pieces of memory that wait to serve, some for each of a few threads; all but one take this share of the limit at most. */
+#define SPARES 8
+#define SPARE_SHARE 8
+
+/* In the map from when its loading begins, so that no two threads decompress the same buffer. */
+struct ptl_cached {
+	size_t entry;
+	size_t users; /* the loading thread and those that wait for it included */
+	size_t size;
+	bool loaded;
+	bool failed; /* to load: no longer in the map, and freed by its last user */
+	bool start;  /* was read; so was the end */
+	bool end;
+	size_t room; /* bytes of data[], which may have been larger for another buffer */
+	const void *thread; /* that loaded it */
+	struct ptl_cached *newer, *older;
+	uint8_t data[];
+};
+
+/* What a buffer takes in the cache beside its bytes, its place in the map included. */
+#define CACHED_BYTES (sizeof(struct ptl_cached) + 64)
+
+static void unlink_cached(struct ptl_cache *cache, struct ptl_cached *cached)
+{
+	*(cached->newer ? &cached->newer->older : &cache->newest) = cached->older;
+	*(cached->older ? &cached->older->newer : &cache->oldest) = cached->newer;
+	cached->newer = cached->older = NULL;
+}
+
+static void link_newest(struct ptl_cache *cache, struct ptl_cached *cached)
+{
+	cached->older = cache->newest;
+	*(cache->newest ? &cache->newest->newer : &cache->oldest) = cached;
+	cache->newest = cached;
+}
+
+static bool is_read(const struct ptl_cached *cached)
+{
+	return cached->start && cached->end;
+}
+
+static void free_cached(struct ptl_cache *cache, struct ptl_cached *cached)
+{
+	ptl_pool_give(&cache->pool, cached);
+}
+
+static struct ptl_cached *unlink_spare(struct ptl_cache *cache, struct ptl_cached **place)
+{
+	struct ptl_cached *spare = *place;
+
+	*place = spare->older;
+	cache->spare_count--;
+	cache->spare_bytes -= spare->room;
+	return spare;
+}
+
+static void free_oldest_spare(struct ptl_cache *cache)
+{
+	struct ptl_cached **place = &cache->spares;
+
+	while ((*place)->older)
+		place = &(*place)->older;
+	free_cached(cache, unlink_spare(cache, place));
+}
+
+/* Memory that was just used needs no page faults, and is in the caches of the CPU that used it. */
+static void discard(struct ptl_cache *cache, size_t limit, struct ptl_cached *cached)
+{
+	cached->older = cache->spares;
+	cache->spares = cached;
+	cache->spare_count++;
+	cache->spare_bytes += cached->room;
+	while (cache->spare_count > SPARES || (cache->spare_count > 1 && cache->spare_bytes > limit / SPARE_SHARE))
+		free_oldest_spare(cache);
+}
+
+/* Memory that this thread has used before, and that fits. */
+static struct ptl_cached *take_spare(struct ptl_cache *cache, size_t size)
+{
+	for (struct ptl_cached **place = &cache->spares; *place; place = &(*place)->older) {
+		struct ptl_cached *cached = *place;
+
+		if (cached->thread == &thread_mark && cached->room >= size && cached->room / 2 <= size)
+			return unlink_spare(cache, place);
+	}
+	return NULL;
+}
+
+static struct ptl_cached *new_cached(struct ptl_cache *cache, size_t entry, size_t size)
+{
+	struct ptl_cached *cached = take_spare(cache, size);
+	const size_t room = cached ? cached->room : size;
+
+	if (!cached)
+		cached = ptl_pool_take(&cache->pool, sizeof(*cached) + size);
+	if (cached)
+		*cached = (struct ptl_cached){.entry = entry, .size = size, .room = room, .thread = &thread_mark};
+	return cached;
+}
+
+static void remove_cached(struct ptl_cache *cache, struct ptl_cached *cached)
+{
+	unlink_cached(cache, cached);
+	ptl_hash_map_remove(&cache->map, cached->entry);
+	cache->used -= cached->size + CACHED_BYTES;
+	cache->ended -= cached->end ? cached->size : 0;
+	cache->read -= is_read(cached) ? cached->size : 0;
+}
+
+static bool is_full(const struct ptl_cache *cache, size_t limit)
+{
+	return cache->used > limit || cache->ended > ENDED_LIMIT || cache->read > READ_LIMIT;
+}
+
+static bool may_go(const struct ptl_cache *cache, size_t limit, const struct ptl_cached *cached)
+{
+	return !cached->users &&
+	       (is_read(cached) || (cached->end && cache->ended > ENDED_LIMIT) || cache->used > limit);
+}
+
+/* Drops what nobody uses, oldest first, until the limits are kept. */
+static void trim(struct ptl_cache *cache)
+{
+	const size_t limit = ptl_account_share(cache->limit);
+	struct ptl_cached *cached = cache->oldest;
+
+	while (cached && is_full(cache, limit)) {
+		struct ptl_cached *newer = cached->newer;
+
+		if (may_go(cache, limit, cached)) {
+			remove_cached(cache, cached);
+			discard(cache, limit, cached);
+		}
+		cached = newer;
+	}
+}
+
+static struct ptl_cached *find_cached(struct ptl_cache *cache, size_t entry)
+{
+	const uint64_t *known = ptl_hash_map_get(&cache->map, entry);
+	struct ptl_cached *cached;
+
+	if (!known)
+		return NULL;
+	cached = (struct ptl_cached *)(uintptr_t)*known;
+	cached->users++;
+	if (cached != cache->newest) {
+		unlink_cached(cache, cached);
+		link_newest(cache, cached);
+	}
+	return cached;
+}
+
+/* A place for a buffer that is not there, in use. NULL without memory. */
+static struct ptl_cached *add_cached(struct ptl_cache *cache, size_t entry, size_t size)
+{
+	struct ptl_cached *cached = new_cached(cache, entry, size);
+
+	if (!cached)
+		return NULL;
+	if (ptl_hash_map_put(&cache->map, entry, (uintptr_t)cached) < 0) {
+		free_cached(cache, cached);
+		return NULL;
+	}
+	cached->users = 1;
+	link_newest(cache, cached);
+	cache->used += size + CACHED_BYTES;
+	return cached;
+}
+
+/* What another thread is loading, or has loaded; NULL: nobody does, or it failed, which each finds out itself. */
+static struct ptl_cached *wait_for(struct ptl_cache *cache, size_t entry)
+{
+	struct ptl_cached *cached = find_cached(cache, entry);
+
+	while (cached && !cached->loaded) {
+		if (!cached->failed) {
+			pthread_cond_wait(&cache->changed, &cache->lock);
+			continue;
+		}
+		if (!--cached->users)
+			free_cached(cache, cached);
+		cached = find_cached(cache, entry);
+	}
+	return cached;
+}
+
+/* Loads outside the lock, which is held before and after. */
+static int fill(struct ptl_trace *trace, struct ptl_cached *cached)
+{
+	struct ptl_cache *cache = &trace->cache;
+	int status;
+
+	pthread_mutex_unlock(&cache->lock);
+	status = load_entry(trace, &trace->entries[cached->entry], cached->data);
+	pthread_mutex_lock(&cache->lock);
+	cached->loaded = !status;
+	cached->failed = status;
+	pthread_cond_broadcast(&cache->changed);
+	if (status) {
+		remove_cached(cache, cached);
+		if (!--cached->users)
+			free_cached(cache, cached);
+	} else {
+		trim(cache);
+	}
+	return status;
+}
+
+int ptl_buffer_acquire(struct ptl_trace *trace, size_t i, const uint8_t **data, size_t *size)
+{
+	struct ptl_cache *cache = &trace->cache;
+	struct ptl_cached *cached;
+	size_t raw_size;
+	int status = 0;
+
+	if (i >= trace->entry_count)
+		return ptl_fail(PTL_MISUSE, "there is no buffer %zu", i);
+	raw_size = trace->entries[i].buffer.raw_size;
+	pthread_mutex_lock(&cache->lock);
+	cached = wait_for(cache, i);
+	if (!cached) {
+		cached = add_cached(cache, i, raw_size);
+		status = cached ? fill(trace, cached) : ptl_fail_memory("a buffer", raw_size);
+	}
+	if (!status) {
+		*data = cached->data;
+		*size = cached->size;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return status;
+}
+
+static void release(struct ptl_cache *cache, size_t i, bool start, bool end)
+{
+	const uint64_t *known;
+
+	pthread_mutex_lock(&cache->lock);
+	known = ptl_hash_map_get(&cache->map, i);
+	if (known) {
+		struct ptl_cached *cached = (struct ptl_cached *)(uintptr_t)*known;
+		const bool had_end = cached->end, was_read = is_read(cached);
+
+		cached->users--;
+		cached->start |= start;
+		cached->end |= end;
+		cache->ended += cached->end && !had_end ? cached->size : 0;
+		cache->read += is_read(cached) && !was_read ? cached->size : 0;
+		trim(cache);
+	}
+	pthread_mutex_unlock(&cache->lock);
+}
+
+void ptl_buffer_release(struct ptl_trace *trace, size_t i)
+{
+	release(&trace->cache, i, false, false);
+}
+
+void ptl_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end)
+{
+	release(&trace->cache, i, start, end);
+}
+
+void ptl_cache_free(struct ptl_cache *cache)
+{
+	while (cache->oldest) {
+		struct ptl_cached *cached = cache->oldest;
+
+		unlink_cached(cache, cached);
+		free_cached(cache, cached);
+	}
+	while (cache->spares)
+		free_oldest_spare(cache);
+	ptl_pool_free(&cache->pool);
+	ptl_hash_map_free(&cache->map);
+}
+
+int ptl_buffer_read_into(struct ptl_trace *trace, size_t i, void *data, size_t size)
+{
+	if (i >= trace->entry_count || size < trace->entries[i].buffer.raw_size)
+		return ptl_fail(PTL_MISUSE, "there is no buffer %zu of at most %zu bytes", i, size);
+	return load_entry(trace, &trace->entries[i], data);
+}
+
+int ptl_buffer_read(struct ptl_trace *trace, size_t i, uint8_t **data, size_t *size)
+{
+	uint8_t *bytes;
+	int status;
+
+	if (i >= trace->entry_count)
+		return ptl_fail(PTL_MISUSE, "there is no buffer %zu", i);
+	*size = trace->entries[i].buffer.raw_size;
+	bytes = malloc(*size + 1);
+	if (!bytes)
+		return ptl_fail_memory("a buffer", *size);
+	status = ptl_buffer_read_into(trace, i, bytes, *size);
+	if (status)
+		free(bytes);
+	else
+		*data = bytes;
+	return status;
+}
+
+size_t ptl_buffer_count(const struct ptl_trace *trace)
+{
+	return trace->entry_count;
+}
+
+const struct ptl_buffer *ptl_buffer_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->entry_count ? &trace->entries[i].buffer : NULL;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens and closes a trace: file header, then the index or a scan, then the metadata. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/reader/reader_internal.h"
+
+#define DEFAULT_MEMORY (64u << 20)
+
+/* Without a right file header, a buffer behind it still proves what the file is. */
+static bool adopt_first_buffer(struct ptl_trace *trace)
+{
+	uint8_t data[PTL_BUFFER_HEADER_SIZE];
+	struct ptl_buffer_header header;
+
+	if (trace->size < PTL_FILE_HEADER_SIZE + sizeof(data) ||
+	    ptl_read_at(trace->fd, data, sizeof(data), PTL_FILE_HEADER_SIZE) ||
+	    !ptl_buffer_header_decode(data, &header))
+		return false;
+	trace->header = (struct ptl_file_header){.major = PTL_VERSION_MAJOR};
+	trace->file_id = header.file_id;
+	ptl_damage_add(trace, 0, PTL_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
+		       "the file header is damaged");
+	return true;
+}
+
+static int check_header(struct ptl_trace *trace)
+{
+	const struct ptl_file_header *header = &trace->header;
+
+	trace->file_id = ptl_load64(header->id.bytes);
+	if (header->major != PTL_VERSION_MAJOR)
+		return ptl_fail(PTL_UNSUPPORTED,
+				"format version %u.%u; this program reads version %d",
+				header->major, header->minor, PTL_VERSION_MAJOR);
+	if (header->reserved_set && header->minor <= PTL_VERSION_MINOR)
+		ptl_damage_add(trace, 0, PTL_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
+			       "a reserved field of the file header is set");
+	return 0;
+}
+
+static int read_header(struct ptl_trace *trace)
+{
+	const size_t size = trace->size < PTL_FILE_HEADER_SIZE ? (size_t)trace->size
+							       : PTL_FILE_HEADER_SIZE;
+	uint8_t data[PTL_FILE_HEADER_SIZE];
+	enum ptl_header_state state;
+	int status = ptl_read_at(trace->fd, data, size, 0);
+
+	if (status)
+		return status;
+	if (!size)
+		return ptl_fail(PTL_TRUNCATED, "the file is empty");
+	if (size < PTL_FILE_HEADER_SIZE)
+		return ptl_file_header_begins(data, size)
+			       ? ptl_fail(PTL_TRUNCATED,
+					  "the file ends within its header, after %zu bytes", size)
+			       : ptl_fail(PTL_NOT_OURS, "not a trace file");
+	state = ptl_file_header_decode(data, &trace->header);
+	if (state == PTL_HEADER_RIGHT)
+		return check_header(trace);
+	if (adopt_first_buffer(trace))
+		return 0;
+	return state == PTL_HEADER_BAD_MAGIC
+		       ? ptl_fail(PTL_NOT_OURS, "not a trace file")
+		       : ptl_fail(PTL_CORRUPT, "the file header and what follows it are damaged");
+}
+
+static int find_buffers(struct ptl_trace *trace, bool ignore_index)
+{
+	struct ptl_trailer trailer;
+	int status;
+
+	trace->complete = ptl_find_trailer(trace, &trailer, &status);
+	if (status)
+		return status;
+	if (trace->complete && !ignore_index) {
+		status = ptl_index_load(trace, &trailer);
+		if (status != PTL_CORRUPT)
+			return status;
+		ptl_damage_add(trace, trace->size - PTL_TRAILER_SIZE, 0, PTL_CORRUPT, PTL_NO_ID,
+			       "the index cannot be used: %s", ptl_error_text());
+	}
+	return ptl_scan(trace);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct ptl_reader_stream *left = a, *right = b;
+
+	return (left->stream.id > right->stream.id) - (left->stream.id < right->stream.id);
+}
+
+static int sort_streams(struct ptl_trace *trace)
+{
+	int status = 0;
+
+	if (trace->stream_count)
+		qsort(trace->streams, trace->stream_count, sizeof(*trace->streams), by_id);
+	for (size_t i = 0; i < trace->stream_count && !status; i++)
+		status = ptl_hash_map_put(&trace->stream_map, trace->streams[i].stream.id, i);
+	return status;
+}
+
+static int open_parts(struct ptl_trace *trace, const struct ptl_open_options *options)
+{
+	int status = read_header(trace);
+
+	if (!status)
+		status = find_buffers(trace, options && options->ignore_index);
+	if (!status)
+		status = ptl_metadata_load(trace);
+	return status ? status : sort_streams(trace);
+}
+
+static struct ptl_trace *new_trace(int fd, const char *name, const struct ptl_open_options *options)
+{
+	struct ptl_trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		return NULL;
+	trace->fd = fd;
+	trace->name = strdup(name);
+	trace->cache.limit = options && options->memory_limit ? options->memory_limit
+							      : DEFAULT_MEMORY;
+	trace->cache.pool.wanted = options && options->huge_pages;
+	pthread_mutex_init(&trace->damage_lock, NULL);
+	pthread_mutex_init(&trace->psb_lock, NULL);
+	pthread_mutex_init(&trace->loader_lock, NULL);
+	pthread_mutex_init(&trace->cache.lock, NULL);
+	pthread_cond_init(&trace->cache.changed, NULL);
+	return trace;
+}
+
+/* Everything but the file itself. */
+static void free_trace(struct ptl_trace *trace)
+{
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		free(trace->streams[i].entries);
+		free(trace->streams[i].psbs);
+	}
+	free(trace->streams);
+	free(trace->blobs);
+	free(trace->blob_parts);
+	free(trace->entries);
+	ptl_hash_map_free(&trace->stream_map);
+	ptl_row_index_free(&trace->blob_index);
+	ptl_metadata_free(trace);
+	ptl_damage_free(trace);
+	ptl_loaders_free(trace);
+	ptl_cache_free(&trace->cache);
+	pthread_mutex_destroy(&trace->damage_lock);
+	pthread_mutex_destroy(&trace->psb_lock);
+	pthread_mutex_destroy(&trace->loader_lock);
+	pthread_cond_destroy(&trace->cache.changed);
+	pthread_mutex_destroy(&trace->cache.lock);
+	ptl_account_close(&trace->account);
+	ptl_account_close(&trace->damage_account);
+	free(trace->name);
+	free(trace);
+}
+
+int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options,
+		struct ptl_trace **trace)
+{
+	struct ptl_trace *result = new_trace(fd, name, options);
+	int status;
+
+	if (!result)
+		return ptl_fail_memory("a trace", sizeof(*result));
+	status = ptl_source_prepare(&result->fd, NULL, &result->size);
+	if (!status)
+		status = open_parts(result, options);
+	if (!status) {
+		if (result->fd != fd)
+			close(fd);
+		*trace = result;
+		return 0;
+	}
+	if (result->fd != fd)
+		close(result->fd);
+	free_trace(result);
+	return ptl_fail_in(status, "%s", name);
+}
+
+int ptl_open(const char *path, const struct ptl_open_options *options, struct ptl_trace **trace)
+{
+	const bool standard = strcmp(path, "-") == 0;
+	const int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				: open(path, O_RDONLY | O_CLOEXEC);
+	int status;
+
+	if (fd < 0)
+		return ptl_fail_errno("%s", standard ? "standard input" : path);
+	status = ptl_open_fd(fd, standard ? "standard input" : path, options, trace);
+	if (status)
+		close(fd);
+	return status;
+}
+
+void ptl_close(struct ptl_trace *trace)
+{
+	if (!trace)
+		return;
+	close(trace->fd);
+	free_trace(trace);
+}
+
+void ptl_trace_version(const struct ptl_trace *trace, uint16_t *major, uint16_t *minor)
+{
+	*major = trace->header.major;
+	*minor = trace->header.minor;
+}
+
+void ptl_trace_id(const struct ptl_trace *trace, struct ptl_guid *id, int64_t *wall_time)
+{
+	*id = trace->header.id;
+	*wall_time = trace->header.wall_time;
+}
+
+uint64_t ptl_trace_size(const struct ptl_trace *trace)
+{
+	return trace->size;
+}
+
+bool ptl_trace_complete(const struct ptl_trace *trace)
+{
+	return trace->complete;
+}
+
+size_t ptl_stream_count(const struct ptl_trace *trace)
+{
+	return trace->stream_count;
+}
+
+const struct ptl_stream *ptl_stream_at(const struct ptl_trace *trace, size_t i)
+{
+	return i < trace->stream_count ? &trace->streams[i].stream : NULL;
+}
+
+const struct ptl_stream *ptl_stream_find(const struct ptl_trace *trace, uint32_t id)
+{
+	const uint64_t *known = ptl_hash_map_get(&trace->stream_map, id);
+
+	return known ? &trace->streams[*known].stream : NULL;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the buffers of a file without its index (docs/format.md 7). */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/reader/reader_internal.h"
+
+#define WIDE_SIZE (256u << 10) /* for going through bytes */
+#define JUMP_SIZE 512u         /* for looking whether there is a header at some place */
+
+/* A part of the file that was read. */
+struct window {
+	uint8_t *data;
+	size_t room;
+	uint64_t offset;
+	size_t size;
+};
+
+/*
+ * Two windows, so that looking at a place far ahead does not cost what is being gone through: a
+ * hostile file may have a header every 104 bytes, each of which claims to end far away.
+ */
+struct scan {
+	struct ptl_trace *trace;
+	struct window wide, jump;
+	uint8_t *side;    /* PTL_SIDE_MAX bytes */
+	uint64_t trailer; /* its offset; UINT64_MAX: none */
+	int status;       /* PTL_SYSTEM ends the scan */
+};
+
+static const uint8_t *find_in(const struct window *window, uint64_t offset, size_t need,
+			      size_t *got)
+{
+	if (offset < window->offset || offset + need > window->offset + window->size)
+		return NULL;
+	*got = window->size - (size_t)(offset - window->offset);
+	return window->data + (offset - window->offset);
+}
+
+/*
+ * At least `need` bytes at offset, or NULL where the file ends before or cannot be read; *got is
+ * how many there are. window is read into if neither has them.
+ */
+static const uint8_t *look(struct scan *scan, struct window *window, uint64_t offset, size_t need,
+			   size_t *got)
+{
+	const uint64_t left = offset < scan->trace->size ? scan->trace->size - offset : 0;
+	const size_t size = left < window->room ? (size_t)left : window->room;
+	const uint8_t *found;
+
+	if (left < need || scan->status)
+		return NULL;
+	found = find_in(&scan->wide, offset, need, got);
+	if (!found)
+		found = find_in(&scan->jump, offset, need, got);
+	if (found)
+		return found;
+	window->size = 0;
+	scan->status = ptl_read_at(scan->trace->fd, window->data, size, offset);
+	if (scan->status)
+		return NULL;
+	window->offset = offset;
+	window->size = size;
+	return find_in(window, offset, need, got);
+}
+
+static bool header_at(struct scan *scan, uint64_t offset, struct ptl_buffer_header *header)
+{
+	size_t got;
+	const uint8_t *data = look(scan, &scan->jump, offset, PTL_BUFFER_HEADER_SIZE, &got);
+
+	return data && ptl_buffer_header_decode(data, header) &&
+	       header->file_id == scan->trace->file_id;
+}
+
+/* The lowest place from offset on where a header or the trailer is; else the file's size. */
+static uint64_t next_at(struct scan *scan, uint64_t offset)
+{
+	struct ptl_buffer_header header;
+	const uint64_t size = scan->trace->size;
+	const uint64_t limit = scan->trailer >= offset && scan->trailer < size ? scan->trailer
+									       : size;
+	size_t got;
+
+	while (offset < limit) {
+		const uint8_t *data = look(scan, &scan->wide, offset, PTL_BUFFER_HEADER_SIZE, &got);
+		const uint8_t *found;
+
+		if (!data)
+			break;
+		found = memchr(data, 'P', got);
+		if (!found) {
+			offset += got;
+			continue;
+		}
+		offset += (uint64_t)(found - data);
+		if (offset >= limit)
+			break;
+		/* Reads on where the window ends within the header. */
+		if (got - (size_t)(found - data) < PTL_BUFFER_HEADER_SIZE)
+			found = look(scan, &scan->wide, offset, PTL_BUFFER_HEADER_SIZE, &got);
+		if (found && ptl_buffer_header_decode(found, &header) &&
+		    header.file_id == scan->trace->file_id)
+			return offset;
+		offset++;
+	}
+	return limit;
+}
+
+static void damage(struct scan *scan, uint64_t from, uint64_t to, const char *text)
+{
+	const bool truncated = to == scan->trace->size && to - from < PTL_BUFFER_HEADER_SIZE;
+
+	ptl_damage_add(scan->trace, from, to - from, truncated ? PTL_TRUNCATED : PTL_CORRUPT,
+		       PTL_NO_ID, "%s", truncated ? "the file ends within a buffer" : text);
+}
+
+static int register_at(struct scan *scan, uint64_t offset, const struct ptl_buffer_header *header)
+{
+	int status = 0;
+
+	if (header->side_size)
+		status = ptl_read_at(scan->trace->fd, scan->side, header->side_size,
+				     offset + PTL_BUFFER_HEADER_SIZE);
+	return status ? status : ptl_register(scan->trace, header, offset, scan->side);
+}
+
+/*
+ * A buffer that is not followed by another: is it damaged, or what is behind it? Returns where to
+ * go on.
+ */
+static uint64_t doubtful(struct scan *scan, uint64_t at, const struct ptl_buffer_header *header,
+			 int *status)
+{
+	const uint64_t size = scan->trace->size;
+	const uint64_t end = at + ptl_buffer_header_extent(header);
+	const uint64_t next = next_at(scan, at + PTL_BUFFER_HEADER_SIZE);
+
+	if (next < end && next < size) {
+		ptl_damage_add(
+			scan->trace, at, next - at, PTL_CORRUPT, header->stream,
+			"stream %u: bytes of a buffer are gone, another one starts within it",
+			header->stream);
+	} else if (end <= size) {
+		*status = register_at(scan, at, header);
+		damage(scan, end, next, "bytes that belong to no buffer");
+	} else {
+		ptl_damage_add(scan->trace, at, size - at, PTL_TRUNCATED, header->stream,
+			       "stream %u: the file ends within a buffer", header->stream);
+		return size;
+	}
+	return next;
+}
+
+static uint64_t step(struct scan *scan, uint64_t at, int *status)
+{
+	struct ptl_buffer_header header, following;
+	uint64_t end;
+
+	if (!header_at(scan, at, &header)) {
+		const uint64_t next = next_at(scan, at + 1);
+
+		if (!scan->status)
+			damage(scan, at, next, "bytes that belong to no buffer");
+		return next;
+	}
+	end = at + ptl_buffer_header_extent(&header);
+	if (end == scan->trace->size || end == scan->trailer || header_at(scan, end, &following)) {
+		*status = register_at(scan, at, &header);
+		return end;
+	}
+	return doubtful(scan, at, &header, status);
+}
+
+static int run(struct scan *scan)
+{
+	struct ptl_trace *trace = scan->trace;
+	uint64_t at = PTL_FILE_HEADER_SIZE;
+	int status = 0;
+
+	while (!status && !scan->status && at < trace->size && at != scan->trailer)
+		at = step(scan, at, &status);
+	if (status || scan->status)
+		return status ? status : scan->status;
+	if (!trace->complete)
+		ptl_damage_add(trace, trace->size, 0, PTL_TRUNCATED, PTL_NO_ID,
+			       "the index is missing: the writer did not close the file");
+	return 0;
+}
+
+int ptl_scan(struct ptl_trace *trace)
+{
+	struct scan scan = {.trace = trace, .trailer = UINT64_MAX};
+	int status;
+
+	if (trace->complete)
+		scan.trailer = trace->size - PTL_TRAILER_SIZE;
+	scan.wide = (struct window){.data = malloc(WIDE_SIZE), .room = WIDE_SIZE};
+	scan.jump = (struct window){.data = malloc(JUMP_SIZE), .room = JUMP_SIZE};
+	scan.side = malloc(PTL_SIDE_MAX);
+	status = scan.wide.data && scan.jump.data && scan.side
+			 ? run(&scan)
+			 : ptl_fail_memory("scanning", WIDE_SIZE);
+	free(scan.wide.data);
+	free(scan.jump.data);
+	free(scan.side);
+	return status;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "format/reader/spill.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/event/event_pack.h"
+#include "format/reader/reader_internal.h"
+
+#define WINDOW ((size_t)16 << 10)
+#define WINDOW_MIN ((size_t)512)
+#define WINDOWS ((size_t)16 << 20) /* bytes of all of them */
+#define PIECE ((size_t)256 << 10)
+/* An event is its size (8 bytes) and itself, packed. */
+#define EVENT_BYTES (8 + sizeof(struct ptl_event) + 8)
+
+/* ---- writing ----------------------------------------------------------------------------------------- */
+
+/* Room in the file for a buffer's events; what is not used of it takes no place on the disk. */
+static int take_part(struct ptl_spill *spill, struct ptl_spilled *spilled, size_t count, size_t raw_size)
+{
+	/* An extended item takes at least two bytes of the raw ones. */
+	const uint64_t needed = count * EVENT_BYTES + raw_size * (1 + sizeof(struct ptl_extended) / 2);
+
+	if (!spill->is_open) {
+		const int status = ptl_open_temporary(&spill->fd);
+
+		if (status)
+			return status;
+		spill->is_open = true;
+	}
+	if (needed > spilled->capacity) {
+		spilled->start = spill->size;
+		spilled->capacity = needed;
+		spill->size += needed;
+	}
+	spilled->at = spilled->start;
+	spilled->left = 0;
+	spilled->from = spilled->filled = 0;
+	return 0;
+}
+
+/* Writes what was packed, and empties it. */
+static int flush(const struct ptl_spill *spill, struct ptl_spilled *spilled, struct ptl_bytes *out)
+{
+	const int status = out->failed ? ptl_fail_memory("events", PIECE)
+				       : ptl_write_temporary(spill->fd, out->data, out->size, spilled->start + spilled->left);
+
+	spilled->left += out->size;
+	out->size = 0;
+	return status;
+}
+
+int ptl_spill(struct ptl_spill *spill, struct ptl_spilled *spilled, struct ptl_event_block *block, size_t raw_size)
+{
+	struct ptl_bytes out = {0};
+	struct ptl_event event = {0};
+	int status = take_part(spill, spilled, block->count - block->next, raw_size);
+
+	while (!status && ptl_event_block_next(block, &event)) {
+		const size_t size = ptl_event_pack_size(&event);
+		uint8_t *data = ptl_bytes_grow(&out, 8 + size);
+
+		if (data) {
+			ptl_store64(data, size);
+			memset(data + size, 0, 8); /* what rounding adds */
+			ptl_event_pack(&event, data + 8);
+		}
+		if (!data || out.size >= PIECE)
+			status = flush(spill, spilled, &out);
+	}
+	if (!status && out.size)
+		status = flush(spill, spilled, &out);
+	ptl_bytes_free(&out);
+	return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------- */
+
+bool ptl_spilled_more(const struct ptl_spilled *spilled)
+{
+	return spilled->left || spilled->from < spilled->filled;
+}
+
+static size_t window_size(const struct ptl_spill *spill)
+{
+	const size_t share = spill->streams ? WINDOWS / spill->streams : WINDOW;
+
+	return share > WINDOW ? WINDOW : share < WINDOW_MIN ? WINDOW_MIN : share;
+}
+
+/* Has at least this many bytes in the window. */
+static int load(const struct ptl_spill *spill, struct ptl_spilled *spilled, size_t needed)
+{
+	size_t n = spilled->filled - spilled->from;
+	int status;
+
+	if (n >= needed)
+		return 0;
+	if (n)
+		memmove(spilled->window, spilled->window + spilled->from, n);
+	spilled->from = 0;
+	spilled->filled = n;
+	if (needed > spilled->room) {
+		const size_t room = needed > window_size(spill) ? needed : window_size(spill);
+		uint8_t *grown = realloc(spilled->window, room);
+
+		if (!grown)
+			return ptl_fail_memory("events", room);
+		spilled->window = grown;
+		spilled->room = room;
+	}
+	n = spilled->left < spilled->room - n ? (size_t)spilled->left : spilled->room - n;
+	status = ptl_read_at(spill->fd, spilled->window + spilled->filled, n, spilled->at);
+	spilled->at += n;
+	spilled->left -= n;
+	spilled->filled += n;
+	return status;
+}
+
+int ptl_spilled_time(struct ptl_spill *spill, struct ptl_spilled *spilled, uint64_t *time)
+{
+	struct ptl_event event;
+	int status = load(spill, spilled, 8);
+
+	if (!status)
+		status = load(spill, spilled, 8 + ptl_load64(spilled->window + spilled->from));
+	if (status)
+		return status;
+	memcpy(&event, spilled->window + spilled->from + 8, sizeof(event));
+	*time = event.time;
+	return 0;
+}
+
+void ptl_spilled_next(struct ptl_spilled *spilled, struct ptl_event *event)
+{
+	uint8_t *data = spilled->window + spilled->from;
+
+	*event = ptl_event_unpack(data + 8);
+	spilled->from += 8 + ptl_load64(data);
+}
+
+void ptl_spilled_free(struct ptl_spilled *spilled)
+{
+	free(spilled->window);
+	*spilled = (struct ptl_spilled){0};
+}
+
+void ptl_spill_free(struct ptl_spill *spill)
+{
+	if (spill->is_open)
+		close(spill->fd);
+	*spill = (struct ptl_spill){0};
+}

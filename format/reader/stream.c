@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bytes of PT streams: random access with holes, and the index of PSBs. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "format/reader/reader_internal.h"
+#include "common/vector.h"
+
+static struct ptl_reader_stream *find(struct ptl_trace *trace, uint32_t id)
+{
+	const uint64_t *known = ptl_hash_map_get(&trace->stream_map, id);
+
+	return known ? &trace->streams[*known] : NULL;
+}
+
+/* The first buffer of the stream that ends behind offset; stream->count if there is none. */
+static size_t first_behind(const struct ptl_trace *trace, const struct ptl_reader_stream *stream,
+			   uint64_t offset)
+{
+	size_t low = 0, high = stream->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct ptl_buffer *buffer = &trace->entries[stream->entries[middle]].buffer;
+
+		if (buffer->position + buffer->raw_size > offset)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/*
+ * Copies from one buffer. A buffer that is wanted as a whole goes straight to where it is wanted.
+ */
+static int copy_from(struct ptl_trace *trace, size_t entry, size_t from, size_t size, uint8_t *out)
+{
+	const uint8_t *data;
+	size_t all;
+	int status;
+
+	if (size == trace->entries[entry].buffer.raw_size)
+		return ptl_buffer_read_into(trace, entry, out, size);
+	status = ptl_buffer_acquire(trace, entry, &data, &all);
+	if (status)
+		return status;
+	memcpy(out, data + from, size);
+	ptl_buffer_release_read(trace, entry, from == 0, from + size == all);
+	return 0;
+}
+
+/* How far it is from offset to the next byte that may be readable, or to the stream's end. */
+static uint64_t hole_at(const struct ptl_trace *trace, const struct ptl_reader_stream *stream,
+			size_t i, uint64_t offset)
+{
+	if (i < stream->count)
+		return trace->entries[stream->entries[i]].buffer.position - offset;
+	return offset < stream->stream.bytes ? stream->stream.bytes - offset : 0;
+}
+
+int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void *data, size_t size,
+		    size_t *read, uint64_t *hole)
+{
+	const struct ptl_reader_stream *stream = find(trace, id);
+	uint8_t *out = data;
+	size_t i;
+
+	*read = 0;
+	*hole = 0;
+	if (!stream || stream->stream.kind == PTL_KIND_EVENTS ||
+	    stream->stream.kind == PTL_KIND_METADATA || stream->stream.kind == PTL_KIND_BLOB)
+		return ptl_fail(PTL_MISUSE, "there is no stream %u of bytes", id);
+	for (i = first_behind(trace, stream, offset); *read < size && i < stream->count; i++) {
+		const size_t entry = stream->entries[i];
+		const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
+		size_t from, part;
+		int status;
+
+		if (buffer->position > offset)
+			break;
+		from = (size_t)(offset - buffer->position);
+		part = buffer->raw_size - from;
+		if (part > size - *read)
+			part = size - *read;
+		status = part ? copy_from(trace, entry, from, part, out + *read) : 0;
+		if (ptl_is_damage(status)) {
+			/* The rest of a damaged buffer is a hole like any other. */
+			if (!*read)
+				*hole = buffer->raw_size - from;
+			return 0;
+		}
+		if (status)
+			return status;
+		*read += part;
+		offset += part;
+	}
+	if (!*read && size)
+		*hole = hole_at(trace, stream, i, offset);
+	return 0;
+}
+
+void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t id, uint64_t offset, uint64_t end, size_t n)
+{
+	const struct ptl_reader_stream *stream = find(trace, id);
+	const size_t first = stream ? first_behind(trace, stream, offset) : 0;
+	const uint8_t *data;
+	size_t size, entry;
+
+	if (!stream || n >= stream->count - first)
+		return;
+	entry = stream->entries[first + n];
+	if (trace->entries[entry].buffer.position < end && !ptl_buffer_acquire(trace, entry, &data, &size))
+		ptl_buffer_release(trace, entry);
+}
+
+/*
+ * ---- PSBs
+ * ----------------------------------------------------------------------------------------------
+ */
+
+#define PSB_SIZE 16
+
+/* Bytes of a pattern that ran over the end of a buffer. */
+struct psb_search {
+	struct ptl_reader_stream *stream;
+	uint8_t tail[PSB_SIZE - 1 + PSB_SIZE - 1];
+	size_t tail_size;
+	uint64_t position; /* of what comes next */
+};
+
+/* The pattern is at offset, and what comes next is behind it: in a longer run, the PSB is the last 16 bytes. */
+static bool add_psb(struct psb_search *search, uint64_t offset)
+{
+	struct ptl_reader_stream *stream = search->stream;
+
+	if (stream->psb_count && stream->psbs[stream->psb_count - 1].offset + 2 == offset) {
+		stream->psbs[stream->psb_count - 1].offset = offset;
+		return true;
+	}
+	if (!ptl_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
+		return false;
+	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, 0};
+	return true;
+}
+
+static bool search_bytes(struct psb_search *search, const uint8_t *data, size_t size,
+			 uint64_t position)
+{
+	static const uint8_t pattern[PSB_SIZE] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
+						  2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
+	const uint8_t *at = data;
+
+	while ((at = memmem(at, size - (size_t)(at - data), pattern, PSB_SIZE))) {
+		if (!add_psb(search, position + (uint64_t)(at - data)))
+			return false;
+		at++;
+	}
+	return true;
+}
+
+/* The search goes over the joint of two buffers by itself, then through the buffer. */
+static bool search_buffer(struct psb_search *search, const uint8_t *data, size_t size)
+{
+	const size_t head = size < PSB_SIZE - 1 ? size : PSB_SIZE - 1;
+	const size_t before = search->tail_size;
+	size_t keep;
+
+	memcpy(search->tail + before, data, head);
+	if (!search_bytes(search, search->tail, before + head, search->position - before) ||
+	    !search_bytes(search, data, size, search->position))
+		return false;
+	search->position += size;
+	if (size >= PSB_SIZE - 1) {
+		memcpy(search->tail, data + size - (PSB_SIZE - 1), PSB_SIZE - 1);
+		search->tail_size = PSB_SIZE - 1;
+		return true;
+	}
+	keep = before + head < PSB_SIZE - 1 ? before + head : PSB_SIZE - 1;
+	memmove(search->tail, search->tail + before + head - keep, keep);
+	search->tail_size = keep;
+	return true;
+}
+
+static int search_stream(struct ptl_trace *trace, struct ptl_reader_stream *stream)
+{
+	struct psb_search search = {.stream = stream};
+
+	for (size_t i = 0; i < stream->count; i++) {
+		const struct ptl_buffer *buffer = &trace->entries[stream->entries[i]].buffer;
+		const uint8_t *data;
+		size_t size;
+		bool fits;
+		int status = ptl_buffer_acquire(trace, stream->entries[i], &data, &size);
+
+		if (ptl_is_damage(status))
+			continue;
+		if (status)
+			return status;
+		if (buffer->position != search.position)
+			search.tail_size = 0;
+		search.position = buffer->position;
+		fits = search_buffer(&search, data, size);
+		ptl_buffer_release(trace, stream->entries[i]);
+		if (!fits)
+			return ptl_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
+	}
+	return 0;
+}
+
+int ptl_psb_index(struct ptl_trace *trace, uint32_t id, const struct ptl_psb **psbs, size_t *count)
+{
+	struct ptl_reader_stream *stream = find(trace, id);
+	int status = 0;
+
+	if (!stream || stream->stream.kind != PTL_KIND_PT)
+		return ptl_fail(PTL_MISUSE, "there is no PT stream %u", id);
+	pthread_mutex_lock(&trace->psb_lock);
+	if (!stream->psb_count && !stream->scanned) {
+		status = search_stream(trace, stream);
+		stream->scanned = !status;
+		if (status)
+			stream->psb_count = 0;
+	}
+	*psbs = stream->psbs;
+	*count = stream->psb_count;
+	pthread_mutex_unlock(&trace->psb_lock);
+	return status;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How streams and blobs pass: buffer by buffer as they are, or the parts of them that are wanted. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "format/reader/reader_internal.h"
+#include "format/relogger/relogger_internal.h"
+#include "format/writer/writer_internal.h"
+
+/* --- one buffer --------------------------------------------------------------------------------------- */
+
+/* The PSBs of a stream within [first, end). */
+static const struct ptl_psb *find_psbs(const struct ptl_reader_stream *stream, uint64_t first,
+				       uint64_t end, size_t *count)
+{
+	size_t low = 0, high = stream->psb_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (stream->psbs[middle].offset < first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (*count = 0; low + *count < stream->psb_count; (*count)++)
+		if (stream->psbs[low + *count].offset >= end)
+			break;
+	return *count ? stream->psbs + low : NULL;
+}
+
+/* own_psbs: of the stream's PSBs those that lie in the buffer go with it, instead of those that it came with. */
+static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+		      size_t entry, bool own_psbs,
+		      int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
+{
+	const struct ptl_reader_stream *source = &input->trace->streams[stream];
+	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+	struct ptl_copy_change change = {
+		.stream = input->streams[stream].id,
+		.time_shift = input->time_shift,
+		.position_cut = input->streams[stream].cut,
+		.recompress = relogger->recompress,
+		.own_psbs = own_psbs && source->stream.kind == PTL_KIND_PT,
+		.look = look,
+		.look_context = input,
+	};
+	int status;
+
+	if (change.own_psbs)
+		change.psbs = find_psbs(source, buffer->position, buffer->position + buffer->raw_size,
+					&change.psb_count);
+	status = ptl_writer_copy_changed(relogger->writer, input->trace, entry, &change);
+	if (relogger->recompress)
+		relogger->counts.buffers_decoded += !status;
+	else
+		relogger->counts.buffers_copied += !status;
+	return status;
+}
+
+static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+		     uint64_t first, uint64_t end)
+{
+	const struct ptl_reader_stream *source = &input->trace->streams[stream];
+	const struct ptl_relogger_stream *target = &input->streams[stream];
+	size_t count = 0;
+	const struct ptl_psb *psbs = find_psbs(source, first, end, &count);
+	int status = 0;
+
+	if (source->stream.kind != PTL_KIND_PT)
+		return 0;
+	for (size_t i = 0; !status && i < count; i++)
+		status = ptl_writer_psb(relogger->writer, target->id, psbs[i].offset - target->cut,
+					psbs[i].time ? psbs[i].time + (uint64_t)input->time_shift : 0);
+	return status;
+}
+
+/* The bytes [first, end) of the stream, which lie in this buffer. */
+static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+		     size_t entry, uint64_t first, uint64_t end)
+{
+	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+	const struct ptl_relogger_stream *target = &input->streams[stream];
+	const uint64_t time = buffer->first_time ? buffer->first_time + (uint64_t)input->time_shift : 0;
+	const uint64_t last = buffer->last_time ? buffer->last_time + (uint64_t)input->time_shift : 0;
+	const uint8_t *data;
+	size_t size;
+	int status = ptl_buffer_acquire(input->trace, entry, &data, &size);
+
+	if (status)
+		return status;
+	status = copy_psbs(relogger, input, stream, first, end);
+	data += first - buffer->position;
+	if (!status)
+		status = ptl_writer_bytes(relogger->writer, target->id, data, end - first - 1, time);
+	/* When within the buffer's time its bytes came is not known: all of it counts. */
+	if (!status)
+		status = ptl_writer_bytes(relogger->writer, target->id, data + (end - first - 1), 1, last);
+	ptl_buffer_release(input->trace, entry);
+	relogger->counts.buffers_decoded++;
+	return status;
+}
+
+/* --- one stream --------------------------------------------------------------------------------------- */
+
+int ptl_relogger_copy_hole(struct ptl_relogger *relogger, const struct ptl_relogger_stream *target, uint64_t size,
+			   uint64_t time)
+{
+	return size ? ptl_writer_hole(relogger->writer, target->id, size, time) : 0;
+}
+
+int ptl_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			    size_t entry, uint64_t first, uint64_t end)
+{
+	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+
+	if (first == buffer->position && end == first + buffer->raw_size)
+		return copy_whole(relogger, input, stream, entry, true, NULL);
+	return copy_part(relogger, input, stream, entry, first, end);
+}
+
+/* What of a buffer lies within the ranges. *end is the position behind what was written before. */
+static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+		       size_t entry, const struct ptl_stream_plan *plan, uint64_t *end)
+{
+	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+	const uint64_t start = buffer->position, stop = start + buffer->raw_size;
+	const uint64_t time = buffer->first_time ? buffer->first_time + (uint64_t)input->time_shift : 0;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < plan->range_count; i++) {
+		const uint64_t first = plan->ranges[i].first > start ? plan->ranges[i].first : start;
+		const uint64_t last = plan->ranges[i].end < stop ? plan->ranges[i].end : stop;
+
+		if (first >= last)
+			continue;
+		/* A whole buffer states the hole before it by its position. */
+		if (first > *end && (first != start || last != stop)) {
+			status = ptl_relogger_copy_hole(relogger, &input->streams[stream], first - *end, time);
+			*end = first;
+		}
+		if (!status)
+			status = ptl_relogger_copy_range(relogger, input, stream, entry, first, last);
+		if (!status)
+			*end = last;
+	}
+	return status;
+}
+
+/* What copying a buffer came to, where damage is no reason to end. */
+static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry, int status)
+{
+	if (status && !ptl_is_damage(status))
+		return status;
+	ptl_relogger_progress(relogger, input->trace->entries[entry].buffer.stored_size);
+	return ptl_relogger_check(relogger);
+}
+
+int ptl_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			     size_t entry,
+			     int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
+{
+	return go_on(relogger, input, entry, copy_whole(relogger, input, stream, entry, false, look));
+}
+
+int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			     size_t stream, const struct ptl_stream_plan *plan)
+{
+	const struct ptl_reader_stream *source = &input->trace->streams[stream];
+	const bool all = !plan || !plan->ranges;
+	uint64_t end = all ? 0 : plan->ranges[0].first;
+
+	for (size_t i = 0; i < source->count; i++) {
+		const size_t entry = source->entries[i];
+		const int status =
+			all ? ptl_relogger_copy_buffer(relogger, input, stream, entry, NULL)
+			    : go_on(relogger, input, entry,
+				    copy_ranges(relogger, input, stream, entry, plan, &end));
+
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* Later stages only narrow what earlier ones left. */
+static int check_plan(const struct ptl_stream_plan *plan)
+{
+	for (size_t i = 0; i < plan->range_count; i++)
+		if (!plan->ranges || plan->ranges[i].first >= plan->ranges[i].end ||
+		    (i && plan->ranges[i].first < plan->ranges[i - 1].end))
+			return ptl_fail(PTL_MISUSE, "range %zu of a stream's plan is empty or out of order",
+					i);
+	return 0;
+}
+
+int ptl_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+			     struct ptl_stream_plan *plan)
+{
+	int status = 0;
+
+	*plan = (struct ptl_stream_plan){false};
+	for (size_t i = 0; !status && !plan->drop && i < relogger->stage_count; i++) {
+		struct ptl_relogger_stage *stage = relogger->stages[i];
+
+		relogger->stage = i;
+		if (stage->callbacks.stream)
+			status = stage->callbacks.stream(stage->context, relogger, input,
+							 &input->trace->streams[stream].stream, plan);
+		if (!status)
+			status = check_plan(plan);
+	}
+	plan->drop |= plan->ranges && !plan->range_count;
+	return status;
+}
+
+static int pass_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+{
+	struct ptl_relogger_stream *target = &input->streams[stream];
+	struct ptl_stream_plan plan;
+	int status;
+
+	if (target->leader)
+		return 0; /* it passes with the one that leads it */
+	if (target->member)
+		return ptl_relogger_pass_joined(relogger, target);
+	status = ptl_relogger_plan_stream(relogger, input, stream, &plan);
+	if (status || plan.drop)
+		return status;
+	target->cut = plan.ranges ? plan.ranges[0].first : 0;
+	status = ptl_relogger_declare_stream(relogger, input, stream);
+	if (status)
+		return status;
+	return ptl_relogger_copy_stream(relogger, input, stream, &plan);
+}
+
+int ptl_relogger_pass_streams(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+
+		for (size_t j = 0; !status && !input->whole && j < input->trace->stream_count; j++) {
+			const uint32_t kind = input->trace->streams[j].stream.kind;
+
+			if (kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS &&
+			    kind != PTL_KIND_BLOB && kind != PTL_KIND_INDEX)
+				status = pass_stream(relogger, input, j);
+		}
+	}
+	return status;
+}
+
+/* --- blobs -------------------------------------------------------------------------------------------- */
+
+/* Another input may have whole what this one has with a damaged piece. */
+static bool is_better_elsewhere(struct ptl_relogger_input *input, const struct ptl_blob *blob)
+{
+	const struct ptl_relogger *relogger = input->relogger;
+
+	for (size_t i = input->number + 1; i < relogger->input_count; i++)
+		if (ptl_blob_find(relogger->inputs[i]->trace, blob->info.hash))
+			return ptl_blob_check(input->trace, blob) != 0;
+	return false;
+}
+
+static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		     const struct ptl_blob *blob, bool *keep)
+{
+	const struct ptl_blob_info *info = &blob->info;
+	int status = 0;
+
+	*keep = !ptl_writer_has_blob(relogger->writer, info->hash);
+	relogger->counts.blobs_shared += !*keep;
+	if (*keep)
+		*keep = !is_better_elsewhere(input, blob);
+	for (size_t i = 0; !status && *keep && i < relogger->stage_count; i++) {
+		struct ptl_relogger_stage *stage = relogger->stages[i];
+
+		relogger->stage = i;
+		if (stage->callbacks.blob)
+			status = stage->callbacks.blob(stage->context, relogger, input, info, keep);
+	}
+	return status;
+}
+
+/* What becomes of a buffer: bits of its pieces. */
+enum { PIECE_KEPT = 1, PIECE_LEFT = 2 };
+
+/* Asks about each blob. wanted and buffers are arrays, by blob and by buffer. */
+static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *input, uint8_t *wanted,
+		  uint8_t *buffers)
+{
+	const struct ptl_trace *trace = input->trace;
+
+	for (size_t i = 0; i < trace->blob_count; i++) {
+		const struct ptl_blob *blob = &trace->blobs[i];
+		struct ptl_blob_piece piece;
+		bool keep;
+		const int status = is_wanted(relogger, input, blob, &keep);
+
+		if (status)
+			return status;
+		wanted[i] = keep;
+		for (uint32_t at = 0; ptl_blob_next_piece(trace, blob, &at, &piece);)
+			buffers[piece.entry] |= keep ? PIECE_KEPT : PIECE_LEFT;
+	}
+	return 0;
+}
+
+/* Buffers of which everything is wanted; also those in which no blob is known. */
+static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			      const uint8_t *buffers)
+{
+	const struct ptl_trace *trace = input->trace;
+
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		const struct ptl_reader_stream *stream = &trace->streams[i];
+
+		if (stream->stream.kind != PTL_KIND_BLOB)
+			continue;
+		for (size_t j = 0; j < stream->count; j++) {
+			int status = 0;
+
+			if (!(buffers[stream->entries[j]] & PIECE_LEFT))
+				status = copy_whole(relogger, input, i, stream->entries[j], false, NULL);
+			if (status && !ptl_is_damage(status))
+				return status;
+			status = ptl_relogger_check(relogger);
+			if (status)
+				return status;
+		}
+	}
+	return 0;
+}
+
+/* A wanted piece of a buffer that also holds what is not wanted. */
+static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		      const struct ptl_blob *blob, const struct ptl_blob_piece *piece)
+{
+	struct ptl_chunk chunk = {.type = blob->info.type,
+				  .blob_size = blob->info.size,
+				  .offset = piece->offset,
+				  .length = piece->length};
+	const uint8_t *data;
+	size_t size;
+	int status = ptl_buffer_acquire(input->trace, piece->entry, &data, &size);
+
+	if (status)
+		return ptl_is_damage(status) ? 0 : status;
+	memcpy(chunk.hash, blob->info.hash, PTL_HASH_SIZE);
+	status = ptl_writer_chunk(relogger->writer, &chunk, data + piece->from);
+	ptl_buffer_release(input->trace, piece->entry);
+	return status;
+}
+
+static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const uint8_t *wanted, const uint8_t *buffers)
+{
+	const struct ptl_trace *trace = input->trace;
+	int status = 0;
+
+	for (size_t i = 0; i < trace->blob_count; i++) {
+		const struct ptl_blob *blob = &trace->blobs[i];
+		struct ptl_blob_piece piece;
+		uint32_t at = 0;
+
+		while (!status && wanted[i] && ptl_blob_next_piece(trace, blob, &at, &piece))
+			if (buffers[piece.entry] & PIECE_LEFT)
+				status = copy_piece(relogger, input, blob, &piece);
+	}
+	return status;
+}
+
+static int pass_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	uint8_t *wanted = calloc(input->trace->blob_count + 1, 1);
+	uint8_t *buffers = calloc(input->trace->entry_count + 1, 1);
+	int status = wanted && buffers ? 0 : ptl_fail_memory("blobs", input->trace->blob_count);
+
+	if (!status)
+		status = decide(relogger, input, wanted, buffers);
+	if (!status)
+		status = copy_whole_buffers(relogger, input, buffers);
+	if (!status)
+		status = copy_pieces(relogger, input, wanted, buffers);
+	free(wanted);
+	free(buffers);
+	return status;
+}
+
+int ptl_relogger_pass_blobs(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		status = pass_blobs(relogger, relogger->inputs[i]);
+	return status;
+}

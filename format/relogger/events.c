@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How events pass: from the inputs through the stages into their streams. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/reader/reader_internal.h"
+#include "format/relogger/relogger_internal.h"
+#include "format/writer/writer_internal.h"
+
+#define CALLS_BETWEEN_LOOKS 4096
+
+/*
+ * An event keeps the order of the current one's stream if it is not before what was written there last and not
+ * after the current one. The current event itself stays in its place even if its stream was out of order before.
+ */
+static bool is_in_order(const struct ptl_relogger *relogger, uint64_t time)
+{
+	const struct ptl_relogger_stream *current = relogger->current;
+
+	return current && (time == relogger->time ||
+			   (time < relogger->time && time >= current->last_time));
+}
+
+static int write_event(struct ptl_relogger *relogger, const struct ptl_event *event)
+{
+	struct ptl_relogger_stream *stream = relogger->current;
+	int status;
+
+	if (!is_in_order(relogger, event->time))
+		return ptl_window_add(relogger, event);
+	status = ptl_writer_event(relogger->writer, stream->id, event);
+	if (status)
+		return status;
+	stream->last_time = event->time;
+	relogger->counts.events_written++;
+	return 0;
+}
+
+int ptl_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
+		      struct ptl_relogger_input *input)
+{
+	const size_t before = relogger->stage;
+	struct ptl_relogger_stage *next;
+	int status;
+
+	while (stage < relogger->stage_count && !relogger->stages[stage]->callbacks.event)
+		stage++;
+	if (stage == relogger->stage_count)
+		return write_event(relogger, event);
+	next = relogger->stages[stage];
+	next->event.record = *event;
+	next->event.input = input;
+	relogger->stage = stage;
+	status = next->callbacks.event(next->context, relogger, &next->event);
+	relogger->stage = before;
+	return status;
+}
+
+static int take_event(void *context, const struct ptl_merge_place *place,
+		      const struct ptl_event *event)
+{
+	struct ptl_relogger *relogger = context;
+	struct ptl_relogger_input *input = relogger->inputs[relogger->first_input + place->input];
+	struct ptl_relogger_stream *stream;
+	struct ptl_event changed;
+
+	relogger->counts.events_read++;
+	if (++relogger->calls % CALLS_BETWEEN_LOOKS == 0) {
+		const int status = ptl_relogger_check(relogger);
+
+		if (status)
+			return status;
+	}
+	if (input->changed) {
+		int status;
+
+		changed = *event;
+		status = ptl_relogger_map_event(input, &changed);
+		if (status)
+			return status;
+		event = &changed;
+	}
+	if (relogger->share.any) {
+		int status = 0;
+
+		if (event->time != relogger->share.time && relogger->share.counts.used)
+			status = ptl_share_flush(relogger);
+		if (!status)
+			status = ptl_share_event(relogger, input, place->stream, event);
+		if (status)
+			return status == PTL_SHARED_DROP ? 0 : status;
+	}
+	stream = &input->streams[place->stream];
+	relogger->input = input;
+	relogger->current = stream->leader ? stream->leader : stream;
+	relogger->time = event->time;
+	return ptl_relogger_pass(relogger, 0, event, input);
+}
+
+/* The events of some inputs, in order of time. */
+static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
+{
+	struct ptl_merge_input *inputs = calloc(count, sizeof(*inputs));
+	int status;
+
+	if (!inputs)
+		return ptl_fail_memory("inputs", count * sizeof(*inputs));
+	for (size_t i = 0; i < count; i++)
+		inputs[i] = (struct ptl_merge_input){relogger->inputs[first + i]->trace,
+						     relogger->inputs[first + i]->time_shift};
+	relogger->first_input = first;
+	status = ptl_merge_events(inputs, count, NULL, take_event, relogger);
+	free(inputs);
+	if (status == PTL_NO_MEMORY && relogger->input)
+		status = ptl_fail_in(status, "%s", relogger->input->name);
+	if (!status)
+		status = ptl_share_flush(relogger);
+	relogger->current = NULL;
+	relogger->input = NULL;
+	return status;
+}
+
+static bool is_looked_at(const struct ptl_relogger *relogger)
+{
+	for (size_t i = 0; i < relogger->stage_count; i++)
+		if (relogger->stages[i]->callbacks.event)
+			return true;
+	return false;
+}
+
+/* Event buffers that nobody looks into, and all other streams if that is true of them, too. */
+static int copy_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+	int status = 0;
+
+	if (input->whole)
+		return ptl_relogger_copy_whole(relogger, input);
+	for (size_t i = 0; !status && i < trace->stream_count; i++)
+		if (trace->streams[i].stream.kind == PTL_KIND_EVENTS)
+			status = ptl_relogger_copy_stream(relogger, input, i, NULL);
+	return status;
+}
+
+int ptl_relogger_pass_events(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	if (is_looked_at(relogger) || relogger->share.any)
+		return merge(relogger, 0, relogger->input_count);
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		status = relogger->inputs[i]->changed ? merge(relogger, i, 1)
+						      : copy_input(relogger, relogger->inputs[i]);
+	return status;
+}
+
+int ptl_relogger_inject(struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	if (!relogger->writer || relogger->ended)
+		return ptl_fail(PTL_MISUSE, "events can be injected from begin to end only");
+	return ptl_relogger_pass(relogger, relogger->stage + 1, &event->record, event->input);
+}
+
+int ptl_relogger_inject_record(struct ptl_relogger *relogger, const struct ptl_event *event)
+{
+	struct ptl_event injected = *event;
+
+	if (!relogger->writer || relogger->ended)
+		return ptl_fail(PTL_MISUSE, "events can be injected from begin to end only");
+	injected.flags |= PTL_EVENT_INJECTED;
+	return ptl_relogger_pass(relogger, relogger->stage + 1, &injected,
+				 relogger->input ? relogger->input : relogger->inputs[0]);
+}

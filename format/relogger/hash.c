@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The hashes of the inputs, which provenance names: computed by a thread of their own while the run goes on. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/metadata/input_hash.h"
+#include "format/relogger/relogger_internal.h"
+
+#define PIECE (256u << 10) /* stays in the CPU's cache between reading and hashing */
+
+/* The hash of the bytes that the trace was opened with. */
+int ptl_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind)
+{
+	const uint64_t size = ptl_trace_size(input->trace);
+	struct ptl_input_hash *hash = ptl_input_hash_new(kind);
+	uint8_t *piece = malloc(PIECE);
+	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+
+	for (uint64_t at = 0; !status && kind != PTL_HASH_NONE && at < size;) {
+		const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+
+		status = ptl_read_at(input->fd, piece, n, at);
+		if (!status) {
+			ptl_input_hash_add(hash, piece, n);
+			at += n;
+			status = ptl_relogger_check(relogger);
+		}
+	}
+	if (!status)
+		ptl_input_hash_finish(hash, &input->itself);
+	free(piece);
+	ptl_input_hash_free(hash);
+	return status ? ptl_fail_in(status, "%s", input->name) : 0;
+}
+
+static void *hash_all(void *context)
+{
+	struct ptl_relogger *relogger = context;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		if (!relogger->inputs[i]->origin_count && !relogger->inputs[i]->hash &&
+		    relogger->options.hash != PTL_HASH_NONE)
+			status = ptl_relogger_hash_input(relogger, relogger->inputs[i], relogger->options.hash);
+	relogger->hash_status = status;
+	if (status)
+		relogger->hash_error = strdup(ptl_error_text());
+	return NULL;
+}
+
+/* Signals are the program's: none is to be taken by a thread of ours. Without a thread it is done at the end. */
+void ptl_relogger_start_hashes(struct ptl_relogger *relogger)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	relogger->hashing = pthread_create(&relogger->hasher, NULL, hash_all, relogger) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void ptl_relogger_stop_hashes(struct ptl_relogger *relogger)
+{
+	if (!relogger->hashing)
+		return;
+	pthread_join(relogger->hasher, NULL);
+	relogger->hashing = false;
+	relogger->hashed = true;
+}
+
+int ptl_relogger_finish_hashes(struct ptl_relogger *relogger)
+{
+	ptl_relogger_stop_hashes(relogger);
+	if (!relogger->hashed)
+		hash_all(relogger);
+	if (relogger->hash_status)
+		return ptl_fail(relogger->hash_status, "%s",
+				relogger->hash_error ? relogger->hash_error : "cannot hash an input");
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+		int status = 0;
+
+		input->itself.name = input->alias ? input->alias : input->name;
+		input->itself.size = ptl_trace_size(input->trace);
+		if (relogger->options.hash == PTL_HASH_NONE)
+			input->itself.hash_kind = PTL_HASH_NONE;
+		if (input->hash)
+			status = ptl_relogger_finish_whole(input);
+		if (!status && !input->origin_count)
+			status = ptl_relogger_input_origin(input, &input->itself);
+		if (status)
+			return status;
+	}
+	return 0;
+}

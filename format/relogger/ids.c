@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Changes the ids of processes, threads and CPUs in events of the kernel provider's classes. Where they lie is known
+ * from the schemas: fields with the names below, in front of any field whose size varies.
+ */
+#include <string.h>
+
+#include <ptl/kernel.h>
+
+#include "common/error.h"
+#include "format/relogger/relogger_internal.h"
+
+enum role { ROLE_NONE, ROLE_ID, ROLE_PARENT, ROLE_KEY };
+
+static const struct {
+	const char *name;
+	enum role role;
+} names[] = {
+	{"ProcessId", ROLE_ID},      {"ParentId", ROLE_PARENT},       {"TThreadId", ROLE_ID},
+	{"ThreadId", ROLE_ID},       {"NewThreadId", ROLE_ID},        {"OldThreadId", ROLE_ID},
+	{"NewProcessId", ROLE_ID},   {"OldProcessId", ROLE_ID},       {"TargetThreadId", ROLE_ID},
+	{"TargetProcessId", ROLE_ID}, {"ParentThreadId", ROLE_PARENT}, {"CpuNumber", ROLE_ID},
+	{"UniqueProcessKey", ROLE_KEY},
+};
+
+static enum role role_of(const struct ptl_field *field)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(field->name, names[i].name) == 0)
+			return field->array ? ROLE_NONE : names[i].role;
+	return ROLE_NONE;
+}
+
+/* Bytes of a field whose size does not vary; 0 for others. */
+static size_t size_of(const struct ptl_field *field)
+{
+	static const uint8_t sizes[] = {
+		[PTL_TYPE_U8] = 1,    [PTL_TYPE_I8] = 1,     [PTL_TYPE_U16] = 2,
+		[PTL_TYPE_I16] = 2,   [PTL_TYPE_U32] = 4,    [PTL_TYPE_I32] = 4,
+		[PTL_TYPE_U64] = 8,   [PTL_TYPE_I64] = 8,    [PTL_TYPE_F32] = 4,
+		[PTL_TYPE_F64] = 8,   [PTL_TYPE_BOOL8] = 1,  [PTL_TYPE_BOOL32] = 4,
+		[PTL_TYPE_POINTER] = 8, [PTL_TYPE_TIME] = 8, [PTL_TYPE_WALL_TIME] = 8,
+		[PTL_TYPE_GUID] = 16,
+	};
+	const size_t size = field->type < sizeof(sizes) ? sizes[field->type] : 0;
+
+	if (field->array == PTL_ARRAY_FIXED)
+		return size * field->array_length;
+	return field->array ? 0 : field->type == PTL_TYPE_BYTES ? field->length : size;
+}
+
+static bool is_of(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
+{
+	return schema->opcode == descriptor->opcode && schema->version == descriptor->version &&
+	       schema->id == descriptor->id &&
+	       memcmp(&schema->provider, &descriptor->provider, sizeof(schema->provider)) == 0;
+}
+
+/* The last one found is most often the next one wanted. */
+static const struct ptl_schema *find_schema(struct ptl_relogger_input *input,
+					    const struct ptl_descriptor *descriptor)
+{
+	size_t count;
+	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
+
+	if (input->schema && is_of(input->schema, descriptor))
+		return input->schema;
+	for (size_t i = 0; i < count; i++)
+		if (is_of(schemas[i], descriptor))
+			return input->schema = schemas[i];
+	return NULL;
+}
+
+static int change_field(const struct ptl_relogger_input *input, enum role role, uint8_t *at, size_t size)
+{
+	uint64_t value = ptl_load_le(at, size);
+	uint32_t id = (uint32_t)value;
+	int status = 0;
+
+	if (role == ROLE_KEY) {
+		if (value)
+			value += (uint64_t)input->recording << 48;
+	} else if (value <= UINT32_MAX && !(role == ROLE_PARENT && value == 0)) {
+		status = ptl_relogger_map_id(input, &id);
+		value = id;
+	}
+	ptl_store_le(at, value, size);
+	return status;
+}
+
+static int change_payload(const struct ptl_relogger_input *input, const struct ptl_schema *schema,
+			  uint8_t *payload, size_t size)
+{
+	size_t at = 0;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < schema->field_count; i++) {
+		const size_t length = size_of(&schema->fields[i]);
+		const enum role role = role_of(&schema->fields[i]);
+
+		if (!length || length > size - at)
+			break;
+		if (role != ROLE_NONE && length <= 8)
+			status = change_field(input, role, payload + at, length);
+		at += length;
+	}
+	return status;
+}
+
+int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *event)
+{
+	const struct ptl_schema *schema = find_schema(input, &event->descriptor);
+	struct ptl_bytes *payload = &input->payload;
+	int status = ptl_relogger_map_id(input, &event->pid);
+
+	if (!status)
+		status = ptl_relogger_map_id(input, &event->tid);
+	if (!status)
+		status = ptl_relogger_map_id(input, &event->cpu);
+	if (status || !schema)
+		return status;
+	payload->size = 0;
+	if (!ptl_bytes_grow(payload, event->payload_size + 1)) {
+		payload->failed = false;
+		return ptl_fail_memory("a payload", event->payload_size);
+	}
+	if (event->payload_size)
+		memcpy(payload->data, event->payload, event->payload_size);
+	event->payload = payload->data;
+	return change_payload(input, schema, payload->data, event->payload_size);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The relogger's inputs: files, pipes that are spooled, files that are still being written. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/reader/reader_internal.h"
+#include "format/relogger/relogger_internal.h"
+#include "common/vector.h"
+
+static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const char *name,
+					    void *context)
+{
+	struct ptl_relogger_input *input = calloc(1, sizeof(*input));
+
+	if (!input)
+		return NULL;
+	input->relogger = relogger;
+	input->number = relogger->input_count;
+	input->context = context;
+	input->fd = -1;
+	input->name = strdup(name);
+	if (!input->name || !ptl_vector_room(&relogger->inputs, relogger->input_count,
+					     sizeof(*relogger->inputs))) {
+		free(input->name);
+		free(input);
+		return NULL;
+	}
+	return input;
+}
+
+/* Leaves fd to the caller. */
+static int open_trace(struct ptl_relogger_input *input, int fd)
+{
+	const struct ptl_open_options options = {
+		.memory_limit = input->relogger->options.memory_limit / 8,
+	};
+	uint64_t size;
+	int second;
+	int status;
+
+	input->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (input->fd < 0)
+		return ptl_fail_errno("cannot open");
+	status = ptl_source_prepare(&input->fd, &input->relogger->cancelled, &size);
+	if (status)
+		return status;
+	second = fcntl(input->fd, F_DUPFD_CLOEXEC, 3);
+	if (second < 0)
+		return ptl_fail_errno("cannot open");
+	status = ptl_open_fd(second, input->name, &options, &input->trace);
+	if (status)
+		close(second);
+	return status;
+}
+
+bool ptl_is_closed(int fd)
+{
+	uint8_t data[PTL_TRAILER_SIZE];
+	struct ptl_trailer trailer;
+	struct stat info;
+
+	return fstat(fd, &info) == 0 && info.st_size >= PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE &&
+	       ptl_read_at(fd, data, sizeof(data), (uint64_t)info.st_size - sizeof(data)) == 0 &&
+	       ptl_trailer_decode(data, &trailer);
+}
+
+/* Waits until the writer of a file has closed it. A pipe's end is its end. */
+static int wait_for_writer(struct ptl_relogger *relogger, int fd)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+	int status = 0;
+
+	while (!status && lseek(fd, 0, SEEK_CUR) >= 0 && !ptl_is_closed(fd)) {
+		nanosleep(&pause, NULL);
+		status = ptl_relogger_check(relogger);
+	}
+	return status;
+}
+
+int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name, bool follow,
+			void *context, struct ptl_relogger_input **input)
+{
+	struct ptl_relogger_input *added;
+	int status;
+
+	if (relogger->state != PTL_RELOGGER_NEW)
+		return ptl_fail(PTL_MISUSE, "the relogger has begun to process");
+	added = new_input(relogger, name, context);
+	if (!added)
+		return ptl_fail_memory("an input", sizeof(*added));
+	status = follow ? wait_for_writer(relogger, fd) : 0;
+	if (!status)
+		status = open_trace(added, fd);
+	if (status) {
+		if (added->fd >= 0)
+			close(added->fd);
+		free(added->name);
+		free(added);
+		return status;
+	}
+	close(fd);
+	relogger->inputs[relogger->input_count++] = added;
+	if (input)
+		*input = added;
+	return 0;
+}
+
+int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void *context,
+			  struct ptl_relogger_input **input)
+{
+	const bool is_stdin = strcmp(path, "-") == 0;
+	const char *name = is_stdin ? "(standard input)" : path;
+	const int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				: open(path, O_RDONLY | O_CLOEXEC);
+	int status;
+
+	if (fd < 0)
+		return ptl_fail_in(ptl_fail_errno("cannot open"), "%s", name);
+	status = ptl_relogger_add_fd(relogger, fd, name, false, context, input);
+	if (status)
+		close(fd);
+	return status;
+}
+
+int ptl_relogger_input_origin(struct ptl_relogger_input *input, const struct ptl_provenance_input *origin)
+{
+	char *copy = strdup(origin->name);
+
+	if (!copy || !ptl_vector_room(&input->origins, input->origin_count, sizeof(*input->origins))) {
+		free(copy);
+		return ptl_fail_memory("provenance", strlen(origin->name));
+	}
+	input->origins[input->origin_count] = *origin;
+	input->origins[input->origin_count++].name = copy;
+	return 0;
+}
+
+void ptl_relogger_input_identity(struct ptl_relogger_input *input, const uint8_t identity[16])
+{
+	memcpy(input->identity, identity, sizeof(input->identity));
+	input->has_identity = true;
+}
+
+size_t ptl_relogger_input_count(const struct ptl_relogger *relogger)
+{
+	return relogger->input_count;
+}
+
+struct ptl_relogger_input *ptl_relogger_input_at(const struct ptl_relogger *relogger, size_t i)
+{
+	return i < relogger->input_count ? relogger->inputs[i] : NULL;
+}
+
+struct ptl_trace *ptl_relogger_input_trace(const struct ptl_relogger_input *input)
+{
+	return input->trace;
+}
+
+void ptl_relogger_input_info(const struct ptl_relogger_input *input,
+			     struct ptl_relogger_input_info *info)
+{
+	*info = (struct ptl_relogger_input_info){
+		.name = input->name,
+		.context = input->context,
+		.machine = input->machine,
+		.time_shift = input->time_shift,
+		.uncertainty = input->uncertainty,
+		.losses = input->losses,
+	};
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The window of events that were injected out of order. They go to a stream of their own, in order of time; the
+ * reader's merge puts them between the others.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "format/event/event_pack.h"
+#include "format/relogger/relogger_internal.h"
+#include "common/vector.h"
+
+static bool before(const struct ptl_waiting *a, const struct ptl_waiting *b)
+{
+	return a->time < b->time || (a->time == b->time && a->number < b->number);
+}
+
+static void swap(struct ptl_waiting *a, struct ptl_waiting *b)
+{
+	const struct ptl_waiting kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void rise(struct ptl_window *window, size_t i)
+{
+	for (; i && before(&window->heap[i], &window->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&window->heap[i], &window->heap[(i - 1) / 2]);
+}
+
+static void sink(struct ptl_window *window, size_t i)
+{
+	size_t child;
+
+	while ((child = 2 * i + 1) < window->count) {
+		if (child + 1 < window->count &&
+		    before(&window->heap[child + 1], &window->heap[child]))
+			child++;
+		if (!before(&window->heap[child], &window->heap[i]))
+			return;
+		swap(&window->heap[child], &window->heap[i]);
+		i = child;
+	}
+}
+
+static int declare(struct ptl_relogger *relogger)
+{
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	const int status = ptl_writer_stream(relogger->writer, &stream);
+
+	if (!status)
+		relogger->window.stream = stream.id;
+	return status;
+}
+
+/* Writes the earliest event. */
+static int write_first(struct ptl_relogger *relogger)
+{
+	struct ptl_window *window = &relogger->window;
+	struct ptl_waiting first = window->heap[0];
+	struct ptl_event event = ptl_event_unpack(first.data);
+	int status = window->stream == PTL_NO_ID ? declare(relogger) : 0;
+
+	if (!status)
+		status = ptl_writer_event(relogger->writer, window->stream, &event);
+	if (status)
+		return status;
+	relogger->counts.events_written++;
+	window->has_written = true;
+	window->written = first.time;
+	window->bytes -= first.size;
+	free(first.data);
+	window->heap[0] = window->heap[--window->count];
+	sink(window, 0);
+	return 0;
+}
+
+static int check_time(const struct ptl_relogger *relogger, const struct ptl_event *event)
+{
+	const struct ptl_window *window = &relogger->window;
+	const uint64_t bound = relogger->options.window_time;
+
+	if (bound && relogger->current && event->time < relogger->time &&
+	    relogger->time - event->time > bound)
+		return ptl_fail(PTL_MISUSE,
+				"an event injected at %" PRIu64 " ns lies more than the window of %" PRIu64
+				" ns before the current one at %" PRIu64 " ns",
+				event->time, bound, relogger->time);
+	if (window->has_written && event->time < window->written)
+		return ptl_fail(PTL_MISUSE,
+				"an event injected at %" PRIu64
+				" ns comes too late: injected events up to %" PRIu64
+				" ns have left the reorder window",
+				event->time, window->written);
+	return 0;
+}
+
+static bool is_full(const struct ptl_relogger *relogger)
+{
+	return relogger->window.count > relogger->options.window_events ||
+	       relogger->window.bytes > relogger->options.window_bytes;
+}
+
+int ptl_window_add(struct ptl_relogger *relogger, const struct ptl_event *event)
+{
+	struct ptl_window *window = &relogger->window;
+	struct ptl_waiting added = {.time = event->time, .number = window->number};
+	int status = check_time(relogger, event);
+
+	if (status)
+		return status;
+	if (!ptl_vector_room(&window->heap, window->count,
+			     sizeof(*window->heap)))
+		return ptl_fail_memory("the reorder window", window->count * sizeof(added));
+	added.size = ptl_event_pack_size(event);
+	added.data = malloc(added.size);
+	if (!added.data)
+		return ptl_fail_memory("an event", added.size);
+	ptl_event_pack(event, added.data);
+	window->number++;
+	window->bytes += added.size;
+	window->heap[window->count++] = added;
+	rise(window, window->count - 1);
+	while (!status && window->count && is_full(relogger))
+		status = write_first(relogger);
+	return status;
+}
+
+int ptl_window_flush(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	while (!status && relogger->window.count)
+		status = write_first(relogger);
+	return status;
+}
+
+void ptl_window_free(struct ptl_window *window)
+{
+	for (size_t i = 0; i < window->count; i++)
+		free(window->heap[i].data);
+	free(window->heap);
+	*window = (struct ptl_window){.stream = PTL_NO_ID};
+}

@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parts of one recording: which inputs are such, which of their streams are one, and what of the recording the output
+ * holds (docs/relogging.md).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "common/error.h"
+#include "format/reader/reader_internal.h"
+#include "format/relogger/relogger_internal.h"
+#include "common/vector.h"
+
+#define COMPARED ((size_t)64 << 10) /* bytes at a time */
+
+/* --- what an input says ------------------------------------------------------------------------------- */
+
+static bool may_join(uint32_t kind)
+{
+	return kind == PTL_KIND_PT || kind == PTL_KIND_TRUTH || kind == PTL_KIND_EVENTS;
+}
+
+static void find_origins(struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		struct ptl_relogger_stream *stream = &input->streams[i];
+
+		stream->input = input;
+		stream->number = i;
+		if (!may_join(trace->streams[i].stream.kind) || !ptl_is_named(input->identity))
+			continue;
+		stream->origin = (struct ptl_origin){.known = true, .stream = trace->streams[i].stream.id};
+		memcpy(stream->origin.file, input->identity, sizeof(input->identity));
+	}
+	for (size_t i = 0; i < trace->record_count; i++) {
+		const struct ptl_record *record = &trace->records[i];
+		const struct ptl_cursor body = ptl_cursor(record->data, record->size);
+		struct ptl_origin origin;
+		struct ptl_stream named;
+		const uint64_t *number;
+
+		if (record->type != PTL_RECORD_STREAM || ptl_stream_decode(body, &named) ||
+		    ptl_origin_decode(body, &origin) || !origin.known)
+			continue;
+		number = ptl_hash_map_get(&trace->stream_map, named.id);
+		if (number && input->streams[*number].origin.known)
+			input->streams[*number].origin = origin;
+	}
+}
+
+static uint64_t shifted(uint64_t time, int64_t shift)
+{
+	return !time || time == UINT64_MAX ? time : time + (uint64_t)shift;
+}
+
+static int add_part(struct ptl_relogger_input *input, const struct ptl_loss *loss, const struct ptl_record *record)
+{
+	struct ptl_part *part;
+
+	if (!ptl_vector_room(&input->parts, input->part_count, sizeof(*input->parts)))
+		return ptl_fail_memory("parts", input->part_count * sizeof(*input->parts));
+	part = &input->parts[input->part_count++];
+	*part = (struct ptl_part){
+		.first = shifted(loss->kept_first, input->time_shift),
+		.last = shifted(loss->kept_last, input->time_shift),
+		.known = shifted(loss->known, input->time_shift),
+		.events = loss->count,
+		.bytes = loss->bytes,
+		.record = record,
+	};
+	memcpy(part->recording, loss->recording, sizeof(part->recording));
+	return 0;
+}
+
+/* A trace that does not say what it is a part of is a recording. */
+static int find_own_parts(struct ptl_relogger_input *input)
+{
+	struct ptl_loss whole = {.kept_last = UINT64_MAX};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < input->trace->record_count; i++) {
+		const struct ptl_record *record = &input->trace->records[i];
+		struct ptl_loss *loss;
+
+		if (record->type != PTL_RECORD_LOSS)
+			continue;
+		status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
+		if (status)
+			return status == PTL_NO_MEMORY ? status : 0;
+		if (loss->kind == PTL_LOSS_CUT && ptl_is_named(loss->recording))
+			status = add_part(input, loss, record);
+		ptl_loss_free(loss);
+	}
+	memcpy(whole.recording, input->identity, sizeof(whole.recording));
+	if (!status && !input->part_count && ptl_is_named(input->identity))
+		status = add_part(input, &whole, NULL);
+	return status;
+}
+
+static void find_extent(struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+
+	input->first_event = UINT64_MAX;
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		const struct ptl_stream *stream = &trace->streams[i].stream;
+
+		if (stream->kind == PTL_KIND_PT || stream->kind == PTL_KIND_TRUTH)
+			input->bytes += stream->bytes;
+		if (stream->kind != PTL_KIND_EVENTS || !stream->buffers)
+			continue;
+		if (stream->first_time + (uint64_t)input->time_shift < input->first_event)
+			input->first_event = stream->first_time + (uint64_t)input->time_shift;
+		if (stream->last_time + (uint64_t)input->time_shift > input->last_event)
+			input->last_event = stream->last_time + (uint64_t)input->time_shift;
+	}
+}
+
+static int look_at(struct ptl_relogger_input *input)
+{
+	struct ptl_guid guid;
+	int64_t wall_time;
+
+	input->streams = calloc(input->trace->stream_count + 1, sizeof(*input->streams));
+	if (!input->streams)
+		return ptl_fail_memory("streams", input->trace->stream_count * sizeof(*input->streams));
+	ptl_trace_id(input->trace, &guid, &wall_time);
+	if (!input->has_identity)
+		memcpy(input->identity, guid.bytes, sizeof(input->identity));
+	find_extent(input);
+	find_origins(input);
+	return find_own_parts(input);
+}
+
+/* --- which streams are one ---------------------------------------------------------------------------- */
+
+static const struct ptl_reader_stream *source_of(const struct ptl_relogger_stream *stream)
+{
+	return &stream->input->trace->streams[stream->number];
+}
+
+static int map_ids(const struct ptl_relogger_stream *stream, struct ptl_stream *mapped)
+{
+	int status;
+
+	*mapped = source_of(stream)->stream;
+	status = ptl_relogger_map_id(stream->input, &mapped->cpu);
+	if (!status)
+		status = ptl_relogger_map_id(stream->input, &mapped->pid);
+	return status ? status : ptl_relogger_map_id(stream->input, &mapped->tid);
+}
+
+static int have_same_owner(const struct ptl_relogger_stream *a, const struct ptl_relogger_stream *b, bool *same)
+{
+	struct ptl_stream x, y;
+	int status = map_ids(a, &x);
+
+	if (!status)
+		status = map_ids(b, &y);
+	*same = !status && x.kind == y.kind && x.cpu == y.cpu && x.pid == y.pid && x.tid == y.tid &&
+		a->input->time_shift == b->input->time_shift &&
+		(x.cpu != PTL_NO_CPU || x.pid != PTL_NO_ID || a->input->machine == b->input->machine);
+	return status;
+}
+
+/* Compares what both have of [at, end), counted where they come from. What one has not is no difference. */
+static int compare_bytes(const struct ptl_relogger_stream *a, const struct ptl_relogger_stream *b, uint64_t at,
+			 uint64_t end, bool *same)
+{
+	uint8_t *bytes = malloc(2 * COMPARED);
+	int status = bytes ? 0 : ptl_fail_memory("a comparison", 2 * COMPARED);
+
+	*same = true;
+	while (!status && *same && at < end) {
+		const size_t wanted = end - at < COMPARED ? (size_t)(end - at) : COMPARED;
+		size_t x = 0, y = 0;
+		uint64_t hole_x, hole_y = 0;
+
+		status = ptl_stream_read(a->input->trace, source_of(a)->stream.id, at - a->origin.position, bytes,
+					 wanted, &x, &hole_x);
+		if (!status)
+			status = ptl_stream_read(b->input->trace, source_of(b)->stream.id, at - b->origin.position,
+						 bytes + COMPARED, x ? x : wanted, &y, &hole_y);
+		if (x && y) {
+			x = x < y ? x : y;
+			*same = memcmp(bytes, bytes + COMPARED, x) == 0;
+			at += x;
+		} else {
+			const uint64_t hole = x ? hole_y : hole_x;
+
+			if (!hole)
+				break;
+			at += hole;
+		}
+		if (!status)
+			status = ptl_relogger_check(a->input->relogger);
+	}
+	free(bytes);
+	return status;
+}
+
+static int have_same_bytes(const struct ptl_relogger_stream *a, const struct ptl_relogger_stream *b, bool *same)
+{
+	const uint64_t end_a = a->origin.position + source_of(a)->stream.bytes;
+	const uint64_t end_b = b->origin.position + source_of(b)->stream.bytes;
+	const uint64_t start = a->origin.position > b->origin.position ? a->origin.position : b->origin.position;
+	const uint64_t end = end_a < end_b ? end_a : end_b;
+
+	*same = true;
+	if (source_of(a)->stream.kind == PTL_KIND_EVENTS || start >= end)
+		return 0;
+	return compare_bytes(a, b, start, end, same);
+}
+
+/* Whether a stream is one with a leader and those that it leads. */
+static int is_one(const struct ptl_relogger_stream *leader, const struct ptl_relogger_stream *stream, bool *one)
+{
+	int status = have_same_owner(leader, stream, one);
+
+	for (; !status && *one && leader; leader = leader->member) {
+		*one = leader->input != stream->input;
+		if (*one)
+			status = have_same_bytes(leader, stream, one);
+		if (!status && !*one && leader->input != stream->input)
+			ptl_relogger_warn(stream->input->relogger,
+					  "%s: stream %u says that it comes from where %s has other bytes: kept beside those",
+					  stream->input->name, source_of(stream)->stream.id, leader->input->name);
+	}
+	return status;
+}
+
+static int join_stream(struct ptl_byte_map *leaders, struct ptl_relogger *relogger,
+		       struct ptl_relogger_stream *stream)
+{
+	struct ptl_relogger_stream *leader, *last;
+	uint8_t key[16 + 2 * sizeof(uint32_t)];
+	const uint64_t *known;
+	bool one;
+	int status;
+
+	memcpy(key, stream->origin.file, 16);
+	memcpy(key + 16, &stream->origin.stream, sizeof(uint32_t));
+	memcpy(key + 20, &source_of(stream)->stream.kind, sizeof(uint32_t));
+	known = ptl_byte_map_get(leaders, key, sizeof(key));
+	if (!known)
+		return ptl_byte_map_put(leaders, key, sizeof(key),
+					(uint64_t)stream->input->number << 32 | stream->number);
+	leader = &relogger->inputs[*known >> 32]->streams[(uint32_t)*known];
+	status = is_one(leader, stream, &one);
+	if (status || !one)
+		return status;
+	for (last = leader; last->member;)
+		last = last->member;
+	last->member = stream;
+	stream->leader = leader;
+	leader->input->joined = stream->input->joined = true;
+	relogger->share.any = true;
+	return 0;
+}
+
+static int join_streams(struct ptl_relogger *relogger)
+{
+	struct ptl_byte_map leaders = {0};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+
+		for (size_t j = 0; !status && j < input->trace->stream_count; j++)
+			if (input->streams[j].origin.known)
+				status = join_stream(&leaders, relogger, &input->streams[j]);
+	}
+	ptl_byte_map_free(&leaders);
+	return status;
+}
+
+/* --- which rundown is told twice ---------------------------------------------------------------------- */
+
+static bool is_same_recording(const struct ptl_part *a, const struct ptl_part *b)
+{
+	return memcmp(a->recording, b->recording, sizeof(a->recording)) == 0;
+}
+
+/* Whether another part goes on where this one starts or ends. Of two that start or end alike, one stays. */
+static void compare_parts(struct ptl_part *part, const struct ptl_part *other, bool comes_before)
+{
+	const bool reaches_start = part->known && other->last >= part->known - 1;
+	const bool reaches_end = part->last != UINT64_MAX && other->known <= part->last + 1;
+
+	if (!is_same_recording(part, other))
+		return;
+	part->start_again |= reaches_start && (other->known < part->known ||
+					       (other->known == part->known && comes_before));
+	part->end_again |= reaches_end &&
+			   (other->last > part->last || (other->last == part->last && comes_before));
+}
+
+static void find_rundown(struct ptl_relogger_input *input)
+{
+	const struct ptl_relogger *relogger = input->relogger;
+
+	for (size_t i = 0; i < input->part_count; i++)
+		for (size_t j = 0; j < relogger->input_count; j++)
+			for (size_t k = 0; j != input->number && k < relogger->inputs[j]->part_count; k++)
+				compare_parts(&input->parts[i], &relogger->inputs[j]->parts[k], j < input->number);
+}
+
+int ptl_relogger_find_parts(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		status = look_at(relogger->inputs[i]);
+	if (!status && relogger->input_count > 1)
+		status = join_streams(relogger);
+	for (size_t i = 0; !status && relogger->share.any && i < relogger->input_count; i++)
+		find_rundown(relogger->inputs[i]);
+	return status;
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------- */
+
+/* What of a buffer is kept, counted where the stream comes from. */
+struct piece {
+	uint64_t first, end;
+	const struct ptl_relogger_stream *stream;
+	size_t entry;
+};
+
+struct pieces {
+	struct piece *all;
+	size_t count;
+	uint64_t end; /* of the streams, holes included; 0 where they are cut */
+};
+
+static int add_piece(struct pieces *pieces, const struct piece *piece)
+{
+	if (!ptl_vector_room(&pieces->all, pieces->count, sizeof(*pieces->all)))
+		return ptl_fail_memory("buffers", pieces->count * sizeof(*pieces->all));
+	pieces->all[pieces->count++] = *piece;
+	return 0;
+}
+
+static int add_range(struct pieces *pieces, const struct ptl_relogger_stream *stream,
+		     const struct ptl_stream_range *range)
+{
+	const struct ptl_reader_stream *source = source_of(stream);
+	int status = 0;
+
+	for (size_t i = 0; !status && i < source->count; i++) {
+		const struct ptl_buffer *buffer = &stream->input->trace->entries[source->entries[i]].buffer;
+		const uint64_t stop = buffer->position + buffer->raw_size;
+		const uint64_t first = buffer->position > range->first ? buffer->position : range->first;
+		const uint64_t end = stop < range->end ? stop : range->end;
+
+		if (first < end)
+			status = add_piece(pieces, &(struct piece){stream->origin.position + first,
+								   stream->origin.position + end, stream,
+								   source->entries[i]});
+	}
+	return status;
+}
+
+static int add_stream(struct ptl_relogger *relogger, struct pieces *pieces, const struct ptl_relogger_stream *stream)
+{
+	static const struct ptl_stream_range everything = {0, UINT64_MAX};
+	const uint64_t end = stream->origin.position + source_of(stream)->stream.bytes;
+	struct ptl_stream_plan plan;
+	int status = ptl_relogger_plan_stream(relogger, stream->input, stream->number, &plan);
+
+	if (status || plan.drop)
+		return status;
+	if (!plan.ranges) {
+		pieces->end = end > pieces->end ? end : pieces->end;
+		return add_range(pieces, stream, &everything);
+	}
+	for (size_t i = 0; !status && i < plan.range_count; i++)
+		status = add_range(pieces, stream, &plan.ranges[i]);
+	return status;
+}
+
+static int compare_pieces(const void *left, const void *right)
+{
+	const struct piece *a = left, *b = right;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return a->stream->input->number < b->stream->input->number ? -1 : a->stream->input->number > b->stream->input->number;
+}
+
+/* Writes what of a piece is behind *end. What is damaged here may be whole in another input. */
+static int write_piece(struct ptl_relogger *relogger, const struct ptl_relogger_stream *leader,
+		       const struct piece *piece, uint64_t *end)
+{
+	struct ptl_relogger_input *input = piece->stream->input;
+	const struct ptl_buffer *buffer = &input->trace->entries[piece->entry].buffer;
+	const uint64_t first = piece->first > *end ? piece->first : *end;
+	const uint64_t origin = piece->stream->origin.position;
+	const bool whole = first - origin == buffer->position && piece->end - first == buffer->raw_size;
+	const uint64_t time = buffer->first_time ? buffer->first_time + (uint64_t)input->time_shift : 0;
+	int status = 0;
+
+	input->shared_bytes += (piece->end < first ? piece->end : first) - piece->first;
+	ptl_relogger_progress(relogger, buffer->stored_size);
+	if (first >= piece->end)
+		return ptl_relogger_check(relogger);
+	if (first > *end && !whole) {
+		status = ptl_relogger_copy_hole(relogger, leader, first - *end, time);
+		*end = first;
+	}
+	if (!status)
+		status = ptl_relogger_copy_range(relogger, input, piece->stream->number, piece->entry,
+						 first - origin, piece->end - origin);
+	if (!status)
+		*end = piece->end;
+	return status && !ptl_is_damage(status) ? status : ptl_relogger_check(relogger);
+}
+
+static int write_pieces(struct ptl_relogger *relogger, struct ptl_relogger_stream *leader, const struct pieces *pieces)
+{
+	uint64_t end = pieces->count ? pieces->all[0].first : leader->origin.position;
+	int status;
+
+	for (struct ptl_relogger_stream *member = leader; member; member = member->member)
+		member->cut = end - member->origin.position;
+	status = ptl_relogger_declare_stream(relogger, leader->input, leader->number);
+	for (size_t i = 0; !status && i < pieces->count; i++)
+		status = write_piece(relogger, leader, &pieces->all[i], &end);
+	if (!status && pieces->end > end)
+		status = ptl_relogger_copy_hole(relogger, leader, pieces->end - end, 0);
+	return status;
+}
+
+int ptl_relogger_pass_joined(struct ptl_relogger *relogger, struct ptl_relogger_stream *leader)
+{
+	struct pieces pieces = {NULL};
+	int status = 0;
+
+	for (const struct ptl_relogger_stream *member = leader; !status && member; member = member->member)
+		status = add_stream(relogger, &pieces, member);
+	if (!status && (pieces.count || pieces.end)) {
+		if (pieces.count)
+			qsort(pieces.all, pieces.count, sizeof(*pieces.all), compare_pieces);
+		status = write_pieces(relogger, leader, &pieces);
+	}
+	free(pieces.all);
+	return status;
+}
+
+/* --- what the output is a part of --------------------------------------------------------------------- */
+
+int ptl_relogger_change(struct ptl_relogger *relogger, const void *data, size_t size)
+{
+	XXH128_canonical_t hash;
+
+	if (relogger->state != PTL_RELOGGER_NEW)
+		return ptl_fail(PTL_MISUSE, "the relogger has begun to process");
+	relogger->has_change = true;
+	memset(relogger->change, 0, sizeof(relogger->change));
+	if (!size)
+		return 0;
+	XXH128_canonicalFromHash(&hash, XXH3_128bits(data, size));
+	memcpy(relogger->change, hash.digest, sizeof(relogger->change));
+	return 0;
+}
+
+/* What callbacks do to events, and did not tell of, makes of a recording something else. */
+static bool is_unknown_change(const struct ptl_relogger *relogger)
+{
+	for (size_t i = 0; !relogger->has_change && i < relogger->stage_count; i++)
+		if (relogger->stages[i]->callbacks.event)
+			return true;
+	return false;
+}
+
+static void change_name(const struct ptl_relogger *relogger, uint8_t name[16])
+{
+	XXH128_canonical_t hash;
+	uint8_t both[32];
+
+	if (is_unknown_change(relogger)) {
+		memset(name, 0, 16);
+		return;
+	}
+	if (!ptl_is_named(relogger->change))
+		return;
+	memcpy(both, name, 16);
+	memcpy(both + 16, relogger->change, 16);
+	XXH128_canonicalFromHash(&hash, XXH3_128bits(both, sizeof(both)));
+	memcpy(name, hash.digest, 16);
+}
+
+struct parts {
+	struct ptl_part *all;
+	size_t count;
+};
+
+/* Of what one input leaves out, others have as much as they add to it. */
+static void count_left(const struct ptl_relogger *relogger, struct ptl_part *part, size_t owner)
+{
+	uint64_t events = 0, bytes = 0;
+
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		const struct ptl_relogger_input *input = relogger->inputs[i];
+
+		for (size_t j = 0; i != owner && j < input->part_count; j++)
+			if (is_same_recording(&input->parts[j], part)) {
+				events += input->events - input->shared_events;
+				bytes += input->bytes - input->shared_bytes;
+				break;
+			}
+	}
+	/* What it shares counts with one of them only. */
+	events -= events < relogger->inputs[owner]->shared_events ? events : relogger->inputs[owner]->shared_events;
+	bytes -= bytes < relogger->inputs[owner]->shared_bytes ? bytes : relogger->inputs[owner]->shared_bytes;
+	part->events -= part->events < events ? part->events : events;
+	part->bytes -= part->bytes < bytes ? part->bytes : bytes;
+}
+
+static int compare_part(const void *left, const void *right)
+{
+	const struct ptl_part *a = left, *b = right;
+	const int order = memcmp(a->recording, b->recording, sizeof(a->recording));
+
+	if (order)
+		return order;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static bool touch(const struct ptl_part *a, const struct ptl_part *b)
+{
+	return is_same_recording(a, b) && (a->last == UINT64_MAX || b->first <= a->last + 1);
+}
+
+/* Parts that touch become one. */
+static void unite(struct parts *parts)
+{
+	size_t count = 0;
+
+	if (parts->count)
+		qsort(parts->all, parts->count, sizeof(*parts->all), compare_part);
+	for (size_t i = 0; i < parts->count; i++) {
+		struct ptl_part *last = count ? &parts->all[count - 1] : NULL;
+		const struct ptl_part *part = &parts->all[i];
+
+		if (!last || !touch(last, part)) {
+			parts->all[count++] = *part;
+			continue;
+		}
+		last->last = part->last > last->last ? part->last : last->last;
+		last->known = part->known < last->known ? part->known : last->known;
+		last->events = part->events < last->events ? part->events : last->events;
+		last->bytes = part->bytes < last->bytes ? part->bytes : last->bytes;
+		last->record = NULL;
+	}
+	parts->count = count;
+}
+
+static void narrow(struct ptl_part *part, const struct ptl_cut *cut)
+{
+	part->first = cut->first > part->first ? cut->first : part->first;
+	part->last = cut->last < part->last ? cut->last : part->last;
+	part->known = cut->known > part->known ? cut->known : part->known;
+	part->record = NULL;
+}
+
+static int write_part(struct ptl_relogger *relogger, const struct ptl_part *part)
+{
+	struct ptl_loss loss = {
+		.kind = PTL_LOSS_CUT,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = part->events,
+		.bytes = part->bytes,
+		.cause = "cut on purpose by ptl-relog",
+		.kept_first = part->first,
+		.kept_last = part->last,
+		.known = part->known,
+	};
+
+	/* Nothing is missing, whatever the window. */
+	if (!part->events && !part->bytes)
+		return 0;
+	memcpy(loss.recording, part->recording, sizeof(loss.recording));
+	if (ptl_is_named(loss.recording))
+		change_name(relogger, loss.recording);
+	return ptl_writer_loss(relogger->writer, &loss);
+}
+
+/* Parts of one input, as they were, pass as they are. */
+static int pass_same(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_part *part)
+{
+	const bool same = !ptl_is_named(relogger->change) && !is_unknown_change(relogger);
+
+	return part->record && same ? ptl_relogger_pass_loss(relogger, input, part->record)
+				    : write_part(relogger, part);
+}
+
+static int collect(struct ptl_relogger *relogger, struct parts *parts)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < relogger->input_count; i++)
+		count += relogger->inputs[i]->part_count;
+	parts->all = malloc((count + 1) * sizeof(*parts->all));
+	if (!parts->all)
+		return ptl_fail_memory("parts", count * sizeof(*parts->all));
+	for (size_t i = 0; i < relogger->input_count; i++)
+		for (size_t j = 0; j < relogger->inputs[i]->part_count; j++) {
+			struct ptl_part *part = &parts->all[parts->count++];
+
+			*part = relogger->inputs[i]->parts[j];
+			if (relogger->share.any)
+				count_left(relogger, part, i);
+		}
+	return 0;
+}
+
+int ptl_relogger_pass_parts(struct ptl_relogger *relogger)
+{
+	struct parts parts = {NULL};
+	int status = 0;
+
+	if (!relogger->has_cut && !relogger->share.any) {
+		for (size_t i = 0; !status && i < relogger->input_count; i++)
+			for (size_t j = 0; !status && j < relogger->inputs[i]->part_count; j++)
+				status = pass_same(relogger, relogger->inputs[i], &relogger->inputs[i]->parts[j]);
+		return status;
+	}
+	status = collect(relogger, &parts);
+	if (!status)
+		unite(&parts);
+	for (size_t i = 0; relogger->has_cut && i < parts.count; i++)
+		narrow(&parts.all[i], &relogger->cut);
+	if (relogger->has_cut && parts.count) {
+		parts.all[0].events += relogger->cut.events;
+		parts.all[0].bytes += relogger->cut.bytes;
+	}
+	if (!status && relogger->has_cut && !parts.count)
+		status = write_part(relogger, &(struct ptl_part){.last = UINT64_MAX, .events = relogger->cut.events,
+								 .bytes = relogger->cut.bytes});
+	for (size_t i = 0; !status && i < parts.count; i++)
+		if (!i || parts.all[i].first <= parts.all[i].last)
+			status = write_part(relogger, &parts.all[i]);
+	free(parts.all);
+	return status;
+}
+
+void ptl_relogger_parts_free(struct ptl_relogger_input *input)
+{
+	free(input->streams);
+	free(input->parts);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How metadata passes: records with their stream ids renumbered, damage as loss records, the step of this run. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/sha256.h"
+#include "common/version.h"
+#include "format/metadata/fields.h"
+#include "format/metadata/metadata.h"
+#include "format/reader/reader_internal.h"
+#include "format/relogger/relogger_internal.h"
+#include "format/writer/writer_internal.h"
+
+/* Fields that are renumbered. */
+enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
+enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 8 };
+
+/* The index among the input's streams; the number of them: none. */
+static size_t index_of(const struct ptl_relogger_input *input, uint32_t id)
+{
+	const uint64_t *known = ptl_hash_map_get(&input->trace->stream_map, id);
+
+	return known ? (size_t)*known : input->trace->stream_count;
+}
+
+uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id)
+{
+	const size_t i = index_of(input, id);
+
+	return i < input->trace->stream_count ? input->streams[i].id : PTL_NO_ID;
+}
+
+/* A field whose number is replaced. */
+struct replacement {
+	unsigned tag;
+	uint64_t number;
+};
+
+/* Appends the body with the numbers of some fields replaced; all else, known or not, as it is. */
+static void replace(struct ptl_bytes *out, const struct ptl_record *record, const struct replacement *replacements,
+		    size_t count)
+{
+	struct ptl_cursor body = ptl_cursor(record->data, record->size);
+	struct ptl_tagged field;
+
+	for (size_t i = 0; i < count; i++)
+		ptl_field_number(out, replacements[i].tag, replacements[i].number);
+	for (;;) {
+		const size_t start = body.at;
+		bool replaced = false;
+
+		if (ptl_next_field(&body, &field) <= 0)
+			break;
+		for (size_t i = 0; i < count; i++)
+			replaced |= field.tag == replacements[i].tag;
+		if (!replaced)
+			ptl_write_bytes(out, body.data + start, body.at - start);
+	}
+}
+
+/* Writes a body, which is freed. */
+static int write_body(struct ptl_relogger *relogger, uint64_t type, struct ptl_bytes *body)
+{
+	const int status = body->failed ? ptl_fail_memory("a record", body->size)
+					: ptl_writer_record(relogger->writer, type, body->data, body->size);
+
+	ptl_bytes_free(body);
+	return status;
+}
+
+/* A stream's record says where the stream comes from; the last such field counts. */
+static int write_stream(struct ptl_relogger *relogger, const struct ptl_record *record,
+			const struct replacement *replacements, size_t count,
+			const struct ptl_relogger_stream *stream)
+{
+	struct ptl_origin origin = stream->origin;
+	struct ptl_bytes out = {0};
+
+	replace(&out, record, replacements, count);
+	origin.position += stream->cut;
+	if (origin.known)
+		ptl_origin_encode(&origin, &out);
+	return write_body(relogger, record->type, &out);
+}
+
+/* What the last field of that tag says; the record was checked when it was read. */
+static uint64_t get_number(const struct ptl_record *record, unsigned tag)
+{
+	struct ptl_cursor body = ptl_cursor(record->data, record->size);
+	struct ptl_tagged field;
+	uint64_t number = 0;
+	bool failed = false;
+
+	while (ptl_next_field(&body, &field) > 0)
+		if (field.tag == tag)
+			number = ptl_take_number(&field, UINT64_MAX, &failed);
+	return number;
+}
+
+/* An id that is in the record plus one, so that absent is none. */
+static int get_id(const struct ptl_relogger_input *input, const struct ptl_record *record,
+		  struct replacement *id)
+{
+	uint32_t value = (uint32_t)get_number(record, id->tag) - 1;
+	const int status = ptl_relogger_map_id(input, &value);
+
+	id->number = (uint32_t)(value + 1);
+	return status;
+}
+
+static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			      const struct ptl_record *record)
+{
+	struct replacement fields[] = {{.tag = STREAM_ID}, {.tag = STREAM_CPU}, {.tag = STREAM_PID},
+				       {.tag = STREAM_TID}};
+	const size_t number = index_of(input, (uint32_t)get_number(record, STREAM_ID));
+	int status = 0;
+
+	fields[0].number = ptl_relogger_map_stream(input, (uint32_t)get_number(record, STREAM_ID));
+	if (fields[0].number == PTL_NO_ID || fields[0].number == PTL_METADATA_STREAM ||
+	    fields[0].number == PTL_BLOB_STREAM)
+		return 0;
+	for (size_t i = 1; !status && i < 4; i++)
+		status = get_id(input, record, &fields[i]);
+	return status ? status : write_stream(relogger, record, fields, 4, &input->streams[number]);
+}
+
+/*
+ * Whether the streams of a kind may be left out, or be one with those of other inputs: their records wait until that is
+ * known, so that nothing is declared that is not there.
+ */
+static bool may_go(uint32_t kind)
+{
+	return kind != PTL_KIND_METADATA && kind != PTL_KIND_BLOB && kind != PTL_KIND_INDEX;
+}
+
+static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			      const struct ptl_record *record)
+{
+	const size_t i = index_of(input, (uint32_t)get_number(record, STREAM_ID));
+
+	if (i == input->trace->stream_count || !may_go(input->trace->streams[i].stream.kind))
+		return pass_stream_record(relogger, input, record);
+	input->streams[i].declared = record;
+	return 0;
+}
+
+int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+{
+	const struct ptl_relogger_stream *target = &input->streams[stream];
+	struct ptl_stream identity = input->trace->streams[stream].stream;
+	struct ptl_bytes own = {0};
+	struct ptl_record record = {.type = PTL_RECORD_STREAM};
+	int status;
+
+	if (target->declared)
+		return pass_stream_record(relogger, input, target->declared);
+	if (!target->origin.known)
+		return 0;
+	ptl_stream_encode(&identity, &own);
+	record.data = own.data;
+	record.size = own.size;
+	status = own.failed ? ptl_fail_memory("a record", 0) : pass_stream_record(relogger, input, &record);
+	ptl_bytes_free(&own);
+	return status;
+}
+
+/* Which part of a recording this is, is written at the end: ptl_relogger_pass_parts. */
+static bool is_part(const struct ptl_relogger_input *input, const struct ptl_record *record)
+{
+	for (size_t i = 0; i < input->part_count; i++)
+		if (input->parts[i].record == record)
+			return true;
+	return false;
+}
+
+int ptl_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			    const struct ptl_record *record)
+{
+	struct replacement fields[] = {{.tag = LOSS_STREAM}, {.tag = LOSS_PID}, {.tag = LOSS_TID},
+				       {.tag = LOSS_FIRST}, {.tag = LOSS_LAST}};
+	const uint64_t old = get_number(record, LOSS_STREAM);
+	const uint32_t id = old ? ptl_relogger_map_stream(input, (uint32_t)old - 1) : PTL_NO_ID;
+	struct ptl_bytes out = {0};
+	int status = get_id(input, record, &fields[1]);
+
+	fields[0].number = (uint32_t)(id + 1);
+	if (!status)
+		status = get_id(input, record, &fields[2]);
+	for (size_t i = 3; i < 5; i++) {
+		fields[i].number = get_number(record, fields[i].tag);
+		if (fields[i].number)
+			fields[i].number += (uint64_t)input->time_shift;
+	}
+	if (status)
+		return status;
+	replace(&out, record, fields, 5);
+	if (!out.failed)
+		status = ptl_share_record(relogger, input, record->type, out.data, out.size);
+	if (status) {
+		ptl_bytes_free(&out);
+		return status < 0 ? status : 0;
+	}
+	return write_body(relogger, record->type, &out);
+}
+
+static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+	       const struct ptl_record *record, bool *keep)
+{
+	int status = 0;
+
+	*keep = true;
+	for (size_t i = 0; !status && *keep && i < relogger->stage_count; i++) {
+		struct ptl_relogger_stage *stage = relogger->stages[i];
+
+		relogger->stage = i;
+		if (stage->callbacks.record)
+			status = stage->callbacks.record(stage->context, relogger, input, record, keep);
+	}
+	return status;
+}
+
+static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_record *record)
+{
+	bool keep;
+	int status;
+
+	if (record->type == PTL_RECORD_STREAM)
+		return take_stream_record(relogger, input, record);
+	status = ask(relogger, input, record, &keep);
+	if (status || !keep)
+		return status;
+	if (record->type == PTL_RECORD_LOSS)
+		return is_part(input, record) ? 0 : ptl_relogger_pass_loss(relogger, input, record);
+	if (record->type == PTL_RECORD_PROVENANCE) {
+		status = ptl_share_record(relogger, input, record->type, record->data, record->size);
+		if (status)
+			return status < 0 ? status : 0;
+	}
+	if (record->type == PTL_RECORD_MACHINE &&
+	    (input->number || relogger->own_machines || relogger->has_machine))
+		return 0; /* ptl_relogger_finish_records gives them */
+	return ptl_writer_record(relogger->writer, record->type, record->data, record->size);
+}
+
+/* The streams of an input get ids of the output, in the same order. */
+static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+
+	for (size_t i = 0; i < trace->stream_count; i++) {
+		struct ptl_stream stream = trace->streams[i].stream;
+		int status = 0;
+
+		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? PTL_BLOB_STREAM
+								    : PTL_METADATA_STREAM;
+		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA ||
+		    stream.kind == PTL_KIND_INDEX)
+			continue;
+		if (input->streams[i].leader) {
+			input->streams[i].id = input->streams[i].leader->id;
+			continue;
+		}
+		status = ptl_relogger_map_id(input, &stream.cpu);
+		if (!status)
+			status = ptl_relogger_map_id(input, &stream.pid);
+		if (!status)
+			status = ptl_relogger_map_id(input, &stream.tid);
+		if (!status)
+			status = ptl_writer_stream_quietly(relogger->writer, &stream);
+		if (status)
+			return status;
+		input->streams[i].id = stream.id;
+	}
+	return 0;
+}
+
+int ptl_relogger_pass_records(struct ptl_relogger *relogger)
+{
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+		int status = declare_streams(relogger, input);
+
+		for (size_t j = 0; !status && j < ptl_record_count(input->trace); j++)
+			status = pass_record(relogger, input, ptl_record_at(input->trace, j));
+		for (size_t j = 0; !status && j < input->trace->stream_count; j++)
+			if (input->trace->streams[j].stream.kind == PTL_KIND_EVENTS && !input->streams[j].leader)
+				status = ptl_relogger_declare_stream(relogger, input, j);
+		if (status)
+			return ptl_fail_in(status, "%s", input->name);
+	}
+	return 0;
+}
+
+/* --- damage ------------------------------------------------------------------------------------------- */
+
+/* A newer version's parts are on the list, too, but they are kept: no loss. */
+static bool is_loss(const struct ptl_damage *damage)
+{
+	return damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED;
+}
+
+static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+	const int full = ptl_damage_check(input->trace);
+
+	if (full)
+		return ptl_fail_in(full, "%s", input->name);
+	for (size_t i = 0; i < ptl_damage_count(trace); i++) {
+		const struct ptl_damage *damage = ptl_damage_at(trace, i);
+		/* Damage without a size at the end of the file is the missing index. */
+		const bool is_end = damage->status == PTL_TRUNCATED &&
+				    damage->offset >= ptl_trace_size(trace);
+		const struct ptl_loss loss = {
+			.kind = is_end ? PTL_LOSS_END : PTL_LOSS_BUFFERS,
+			.stream = damage->stream == PTL_NO_ID ? PTL_NO_ID
+							      : ptl_relogger_map_stream(input, damage->stream),
+			.pid = PTL_NO_ID,
+			.tid = PTL_NO_ID,
+			.count = 1,
+			.bytes = damage->size,
+			.cause = damage->text,
+		};
+		const int status = is_loss(damage) ? ptl_writer_loss(relogger->writer, &loss) : 0;
+
+		if (status)
+			return status;
+		input->losses += is_loss(damage);
+	}
+	return 0;
+}
+
+int ptl_relogger_pass_damage(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < relogger->input_count; i++)
+		status = pass_damage(relogger, relogger->inputs[i]);
+	return status;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------ */
+
+static int add_inputs(const struct ptl_relogger *relogger, struct ptl_provenance *step)
+{
+	struct ptl_provenance_input *inputs;
+
+	for (size_t i = 0; i < relogger->input_count; i++)
+		step->inputs += relogger->inputs[i]->origin_count;
+	inputs = calloc(step->inputs + 1, sizeof(*inputs));
+	if (!inputs)
+		return ptl_fail_memory("provenance", step->inputs * sizeof(*inputs));
+	step->input = inputs;
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		const struct ptl_relogger_input *input = relogger->inputs[i];
+
+		for (size_t j = 0; j < input->origin_count; j++)
+			*inputs++ = input->origins[j];
+	}
+	return 0;
+}
+
+/* Machine 0 comes last: readers that know of one machine only take the last record. */
+static int write_machines(struct ptl_relogger *relogger)
+{
+	int status = 0;
+
+	for (size_t i = relogger->machine_count; !status && i-- > 1;)
+		status = ptl_writer_machine(relogger->writer, &relogger->machines[i]);
+	if (!status && relogger->has_machine)
+		return ptl_writer_machine(relogger->writer, &relogger->machine);
+	if (!status && relogger->own_machines)
+		status = ptl_writer_machine(relogger->writer, &relogger->machines[0]);
+	return status;
+}
+
+int ptl_relogger_finish_records(struct ptl_relogger *relogger)
+{
+	struct ptl_provenance step = {
+		.tool = relogger->tool ? relogger->tool : "libptl",
+		.version = relogger->version ? relogger->version : PTL_VERSION,
+		.command = relogger->command ? relogger->command : "",
+		.rules = relogger->rules ? relogger->rules : "",
+	};
+	struct timespec now;
+	int status = add_inputs(relogger, &step);
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	step.wall_time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (!status)
+		status = ptl_writer_provenance(relogger->writer, &step);
+	if (!status)
+		status = write_machines(relogger);
+	free((void *)step.input);
+	return status;
+}

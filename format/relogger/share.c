@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parts of one recording overlap: of equal events of the same stream and time, and of equal records, the output has as many
+ * as the input with the most of them. Only the events of one time have to be remembered, and only where inputs overlap.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include <ptl/kernel.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "format/event/event_pack.h"
+#include "format/relogger/relogger_internal.h"
+#include "common/vector.h"
+
+#define OF_OUTPUT UINT64_MAX /* whose count it is, in place of an input's number */
+
+struct count_key {
+	uint64_t owner;
+	XXH128_hash_t hash;
+};
+
+struct ptl_held {
+	struct ptl_relogger_input *input;
+	struct ptl_relogger_stream *stream;
+	struct count_key key;
+	uint64_t number; /* of such events of this input */
+	uint8_t *data;
+};
+
+/* --- counting ----------------------------------------------------------------------------------------- */
+
+static uint64_t get_count(const struct ptl_byte_map *counts, const struct count_key *key)
+{
+	const uint64_t *count = ptl_byte_map_get(counts, key, sizeof(*key));
+
+	return count ? *count : 0;
+}
+
+/* Counts one more of an input's. *number is how many those are. */
+static int count_one(struct ptl_byte_map *counts, struct count_key *key, uint64_t owner, uint64_t *number)
+{
+	key->owner = owner;
+	*number = get_count(counts, key) + 1;
+	return ptl_byte_map_put(counts, key, sizeof(*key), *number);
+}
+
+/* Whether the output needs this one: whatever has been counted for it has fewer. */
+static int is_needed(struct ptl_byte_map *counts, struct count_key *key, uint64_t number, bool *needed)
+{
+	key->owner = OF_OUTPUT;
+	*needed = number > get_count(counts, key);
+	return *needed ? ptl_byte_map_put(counts, key, sizeof(*key), number) : 0;
+}
+
+/* --- records ------------------------------------------------------------------------------------------ */
+
+int ptl_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+		     const void *body, size_t size)
+{
+	struct count_key key = {.hash = XXH3_128bits_withSeed(body, size, type)};
+	uint64_t number;
+	bool needed = true;
+	int status;
+
+	if (!input->joined)
+		return PTL_SHARED_PASS;
+	status = count_one(&relogger->share.records, &key, input->number, &number);
+	if (!status)
+		status = is_needed(&relogger->share.records, &key, number, &needed);
+	return status ? status : needed ? PTL_SHARED_PASS : PTL_SHARED_DROP;
+}
+
+/* --- rundown ------------------------------------------------------------------------------------------ */
+
+static bool is_of_end(const struct ptl_descriptor *descriptor)
+{
+	return descriptor->opcode == PTL_OPCODE_END_RUNDOWN &&
+	       (ptl_guid_equal(&descriptor->provider, &PTL_PROVIDER_PROCESS) ||
+		ptl_guid_equal(&descriptor->provider, &PTL_PROVIDER_THREAD) ||
+		ptl_guid_equal(&descriptor->provider, &PTL_PROVIDER_IMAGE));
+}
+
+/* Whether a cut has added the event at one of its borders; *again: another input tells the same. */
+static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_event *event, bool *again)
+{
+	*again = false;
+	if (!(event->flags & PTL_EVENT_INJECTED))
+		return false;
+	for (size_t i = 0; i < input->part_count; i++) {
+		const struct ptl_part *part = &input->parts[i];
+		const bool starts = part->known && event->time == part->known - 1;
+		const bool ends = part->last != UINT64_MAX && event->time == part->last + 1 &&
+				  is_of_end(&event->descriptor);
+
+		*again = starts ? part->start_again : ends && part->end_again;
+		if (starts || ends)
+			return true;
+	}
+	return false;
+}
+
+/* --- events ------------------------------------------------------------------------------------------- */
+
+/* Within which times nothing changes of how many inputs have events, and whether these are several. */
+static void look_around(struct ptl_relogger *relogger, uint64_t time)
+{
+	struct ptl_share *share = &relogger->share;
+	size_t count = 0;
+
+	share->low = 0;
+	share->high = UINT64_MAX;
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		const struct ptl_relogger_input *input = relogger->inputs[i];
+
+		if (!input->joined || input->first_event > input->last_event)
+			continue;
+		if (time < input->first_event) {
+			share->high = input->first_event <= share->high ? input->first_event - 1 : share->high;
+		} else if (time > input->last_event) {
+			share->low = input->last_event >= share->low ? input->last_event + 1 : share->low;
+		} else {
+			count++;
+			share->low = input->first_event > share->low ? input->first_event : share->low;
+			share->high = input->last_event < share->high ? input->last_event : share->high;
+		}
+	}
+	share->overlap = count > 1;
+}
+
+static bool is_in_window(const struct ptl_relogger_input *input, uint64_t time)
+{
+	for (size_t i = 0; i < input->part_count; i++)
+		if (time >= input->parts[i].first && time <= input->parts[i].last)
+			return true;
+	return false;
+}
+
+/* Beside its window a cut has but some of the events: those of the input that has all tell their order. */
+static bool has_to_wait(const struct ptl_relogger_input *input, uint64_t time)
+{
+	const struct ptl_relogger *relogger = input->relogger;
+
+	if (is_in_window(input, time))
+		return false;
+	for (size_t i = 0; i < relogger->input_count; i++)
+		if (i != input->number && relogger->inputs[i]->joined && is_in_window(relogger->inputs[i], time))
+			return true;
+	return false;
+}
+
+static void add_number(struct ptl_bytes *out, uint64_t number)
+{
+	ptl_write_le(out, number, sizeof(number));
+}
+
+static void add_numbers(struct ptl_bytes *out, const struct ptl_event *event)
+{
+	add_number(out, event->descriptor.keyword);
+	add_number(out, (uint64_t)event->descriptor.id | (uint64_t)event->descriptor.task << 16 |
+				   (uint64_t)event->descriptor.version << 32 |
+				   (uint64_t)event->descriptor.channel << 40 |
+				   (uint64_t)event->descriptor.level << 48 |
+				   (uint64_t)event->descriptor.opcode << 56);
+	add_number(out, event->cpu | (uint64_t)event->flags << 32);
+	add_number(out, event->pid | (uint64_t)event->tid << 32);
+	add_number(out, event->payload_size);
+	add_number(out, event->extended_count);
+}
+
+/* All that an event is, but its time. */
+static int hash_event(struct ptl_bytes *out, uint32_t stream, const struct ptl_event *event, XXH128_hash_t *hash)
+{
+	out->size = 0;
+	add_number(out, stream);
+	add_numbers(out, event);
+	ptl_write_bytes(out, &event->descriptor.provider, sizeof(event->descriptor.provider));
+	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
+		ptl_write_bytes(out, &event->activity, sizeof(event->activity));
+	if (event->flags & PTL_EVENT_HAS_RELATED)
+		ptl_write_bytes(out, &event->related, sizeof(event->related));
+	for (size_t i = 0; i < event->extended_count; i++) {
+		add_number(out, event->extended[i].type | (uint64_t)event->extended[i].size << 16);
+		ptl_write_bytes(out, event->extended[i].data, event->extended[i].size);
+	}
+	ptl_write_bytes(out, event->payload, event->payload_size);
+	if (out->failed)
+		return ptl_fail_memory("an event", out->size);
+	*hash = XXH3_128bits(out->data, out->size);
+	return 0;
+}
+
+static int hold(struct ptl_relogger *relogger, const struct ptl_held *held, const struct ptl_event *event)
+{
+	struct ptl_share *share = &relogger->share;
+	uint8_t *data = malloc(ptl_event_pack_size(event));
+
+	if (!data || !ptl_vector_room(&share->waiting, share->held, sizeof(*share->waiting))) {
+		free(data);
+		return ptl_fail_memory("an event", event->payload_size);
+	}
+	ptl_event_pack(event, data);
+	share->waiting[share->held] = *held;
+	share->waiting[share->held++].data = data;
+	return 0;
+}
+
+/* An event that no other input had, in its stream, though its time may be over. */
+static int pass_held(struct ptl_relogger *relogger, struct ptl_held *held)
+{
+	const struct ptl_event event = ptl_event_unpack(held->data);
+
+	relogger->input = held->input;
+	relogger->current = held->stream;
+	relogger->time = event.time;
+	return ptl_relogger_pass(relogger, 0, &event, held->input);
+}
+
+int ptl_share_flush(struct ptl_relogger *relogger)
+{
+	struct ptl_share *share = &relogger->share;
+	int status = 0;
+
+	for (size_t i = 0; i < share->held; i++) {
+		struct ptl_held *held = &share->waiting[i];
+		bool needed = false;
+
+		if (!status)
+			status = is_needed(&share->counts, &held->key, held->number, &needed);
+		held->input->shared_events += !needed;
+		relogger->counts.events_shared += !needed;
+		if (!status && needed)
+			status = pass_held(relogger, held);
+		free(held->data);
+	}
+	share->held = 0;
+	ptl_byte_map_free(&share->counts);
+	share->counts = (struct ptl_byte_map){NULL};
+	return status;
+}
+
+/* An event at a time at which several inputs have some. */
+static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		   struct ptl_relogger_stream *target, const struct ptl_event *event)
+{
+	struct ptl_share *share = &relogger->share;
+	struct ptl_held held = {.input = input, .stream = target};
+	bool needed = false;
+	int status = hash_event(&share->key, target->id, event, &held.key.hash);
+
+	if (!status)
+		status = count_one(&share->counts, &held.key, input->number, &held.number);
+	if (!status && has_to_wait(input, event->time)) {
+		status = hold(relogger, &held, event);
+		return status ? status : PTL_SHARED_DROP;
+	}
+	if (!status)
+		status = is_needed(&share->counts, &held.key, held.number, &needed);
+	if (status)
+		return status;
+	input->shared_events += !needed;
+	relogger->counts.events_shared += !needed;
+	return needed ? PTL_SHARED_PASS : PTL_SHARED_DROP;
+}
+
+int ptl_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+		    const struct ptl_event *event)
+{
+	struct ptl_share *share = &relogger->share;
+	struct ptl_relogger_stream *own = &input->streams[stream];
+	struct ptl_relogger_stream *target = own->leader ? own->leader : own;
+	bool again;
+
+	if (is_rundown(input, event, &again))
+		return again ? PTL_SHARED_DROP : PTL_SHARED_PASS;
+	input->events++;
+	if (!target->member)
+		return PTL_SHARED_PASS;
+	if (event->time < share->low || event->time > share->high || !share->high)
+		look_around(relogger, event->time);
+	if (!share->overlap)
+		return PTL_SHARED_PASS;
+	share->time = event->time;
+	return compare(relogger, input, target, event);
+}
+
+void ptl_share_free(struct ptl_share *share)
+{
+	for (size_t i = 0; i < share->held; i++)
+		free(share->waiting[i].data);
+	free(share->waiting);
+	ptl_byte_map_free(&share->counts);
+	ptl_byte_map_free(&share->records);
+	ptl_bytes_free(&share->key);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inputs into which no callback looks: their buffers are copied in the order of the file, so that what is read for the
+ * copy is hashed at once, while it is in the CPU's cache. Reading it once more for the hash would cost half of what
+ * writing it does.
+ */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "format/reader/reader_internal.h"
+#include "format/relogger/relogger_internal.h"
+
+#define PIECE ((size_t)64 << 10)
+
+static bool looks_into_streams(const struct ptl_relogger *relogger)
+{
+	for (size_t i = 0; i < relogger->stage_count; i++)
+		if (relogger->stages[i]->callbacks.event || relogger->stages[i]->callbacks.stream)
+			return true;
+	return false;
+}
+
+int ptl_relogger_find_whole(struct ptl_relogger *relogger)
+{
+	const bool looked_at = looks_into_streams(relogger);
+
+	for (size_t i = 0; i < relogger->input_count; i++) {
+		struct ptl_relogger_input *input = relogger->inputs[i];
+
+		input->whole = !looked_at && !input->changed && !input->joined;
+		if (!input->whole || input->origin_count || relogger->options.hash != PTL_HASH_XXH128)
+			continue;
+		input->hash = ptl_input_hash_new(PTL_HASH_XXH128);
+		if (!input->hash)
+			return ptl_fail_memory("a hash", 0);
+	}
+	return 0;
+}
+
+/* --- hashing ------------------------------------------------------------------------------------------ */
+
+/* What no buffer that was copied holds: headers, metadata, blobs, the index, what is damaged. */
+static int hash_until(struct ptl_relogger_input *input, uint64_t end)
+{
+	const uint64_t left = end > input->hashed ? end - input->hashed : 0;
+	uint8_t *piece = left ? malloc(left < PIECE ? (size_t)left : PIECE) : NULL;
+	int status = left && !piece ? ptl_fail_memory("a hash", PIECE) : 0;
+
+	while (!status && input->hashed < end) {
+		const size_t n = end - input->hashed < PIECE ? (size_t)(end - input->hashed) : PIECE;
+
+		status = ptl_read_at(input->fd, piece, n, input->hashed);
+		if (!status) {
+			ptl_input_hash_add(input->hash, piece, n);
+			input->hashed += n;
+			status = ptl_relogger_check(input->relogger);
+		}
+	}
+	free(piece);
+	return status;
+}
+
+/* Sees every buffer that is copied, as it is in the file. */
+static int hash_buffer(void *context, uint64_t offset, const uint8_t *data, size_t size)
+{
+	struct ptl_relogger_input *input = context;
+	int status;
+
+	if (offset < input->hashed)
+		return 0;
+	status = hash_until(input, offset);
+	if (!status) {
+		ptl_input_hash_add(input->hash, data, size);
+		input->hashed += size;
+	}
+	return status;
+}
+
+int ptl_relogger_finish_whole(struct ptl_relogger_input *input)
+{
+	const int status = hash_until(input, ptl_trace_size(input->trace));
+
+	if (!status)
+		ptl_input_hash_finish(input->hash, &input->itself);
+	return status ? ptl_fail_in(status, "%s", input->name) : 0;
+}
+
+/* --- copying ------------------------------------------------------------------------------------------ */
+
+static bool is_copied(uint32_t kind)
+{
+	return kind != PTL_KIND_METADATA && kind != PTL_KIND_BLOB && kind != PTL_KIND_INDEX;
+}
+
+/* Streams are declared in their order. owners gets the number of each buffer's stream. */
+static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_input *input, uint32_t *owners)
+{
+	const struct ptl_trace *trace = input->trace;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < trace->stream_count; i++) {
+		for (size_t j = 0; j < trace->streams[i].count; j++)
+			owners[trace->streams[i].entries[j]] = (uint32_t)i;
+		if (is_copied(trace->streams[i].stream.kind))
+			status = ptl_relogger_declare_stream(relogger, input, i);
+	}
+	return status;
+}
+
+int ptl_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+{
+	const struct ptl_trace *trace = input->trace;
+	uint32_t *owners = calloc(trace->entry_count + 1, sizeof(*owners));
+	int status = owners ? declare_streams(relogger, input, owners)
+			    : ptl_fail_memory("buffers", trace->entry_count * sizeof(*owners));
+
+	for (size_t i = 0; !status && i < trace->entry_count; i++)
+		if (is_copied(trace->entries[i].buffer.stream.kind))
+			status = ptl_relogger_copy_buffer(relogger, input, owners[i], i,
+							  input->hash ? hash_buffer : NULL);
+	free(owners);
+	return status;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tells of a state by events: a reader who folds them comes to the same state. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/state/state_internal.h"
+#include "common/vector.h"
+
+/* Rundown of one process under way. */
+struct teller {
+	struct ptl_state *state;
+	const struct ptl_rundown *rundown;
+	const struct ptl_state_member *member;
+	uint32_t *layers; /* all that show, in order of their sequence */
+	size_t layer_count;
+	/* What a reader has by the images and unloads told so far; a piece's image says that there is one. */
+	struct ptl_pieces told;
+	uint32_t told_root;
+	bool unloads; /* a range waits to be told of as unloaded */
+	uint64_t unload_first, unload_last;
+	struct ptl_bytes storage;
+	struct ptl_bytes bytes; /* what was told of a layer */
+};
+
+static int give(struct teller *teller, int status, struct ptl_event *event, uint32_t tid)
+{
+	if (!status) {
+		event->time = teller->rundown->time;
+		event->cpu = PTL_NO_CPU;
+		event->pid = teller->member->pid;
+		event->tid = tid;
+		event->flags = PTL_EVENT_INJECTED;
+		status = teller->rundown->take(teller->rundown->context, event);
+	}
+	teller->storage.size = 0;
+	return status;
+}
+
+/* ---- processes and threads ------------------------------------------------------------------- */
+
+static int tell_process(struct teller *teller)
+{
+	const struct ptl_state_member *member = teller->member;
+	const struct ptl_process_event data = {
+		.unique_key = member->unique_key,
+		.process_id = member->pid,
+		.parent_id = member->parent_id,
+		.image_file_name = member->program->text,
+		.command_line = member->command_line->text,
+	};
+	struct ptl_event event = {0};
+
+	if (member->implied)
+		return 0;
+	return give(teller,
+		    ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event),
+		    &event, PTL_NO_ID);
+}
+
+static int tell_threads(struct teller *teller)
+{
+	const struct ptl_state_member *member = teller->member;
+	int status = 0;
+
+	for (uint32_t number = member->first_thread; number && !status;) {
+		const struct ptl_state_thread *thread = &teller->state->threads[number - 1];
+		const struct ptl_thread_event data = {
+			.process_id = member->pid,
+			.thread_id = thread->key.tid,
+			.start_address = thread->start_address,
+			.name = thread->name->text,
+		};
+		struct ptl_event event = {0};
+
+		number = thread->next;
+
+		status = give(teller,
+			      ptl_thread_encode(&data, teller->rundown->opcode, &teller->storage,
+						&event),
+			      &event, data.thread_id);
+	}
+	return status;
+}
+
+/* ---- images and code ------------------------------------------------------------------------- */
+
+/* The piece that holds at, or the first behind it; false: none up to the end of addresses. */
+static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piece *piece)
+{
+	return ptl_pieces_at_or_after(&teller->state->pieces, teller->member->space.root, at,
+				      piece);
+}
+
+/* Tells of the range that waits to be unloaded. */
+static int flush_unload(struct teller *teller)
+{
+	const struct ptl_image_event data = {
+		.base = teller->unload_first,
+		.size = teller->unload_last - teller->unload_first + 1,
+		.process_id = teller->member->pid,
+		.file_name = "",
+	};
+	struct ptl_event event = {0};
+
+	if (!teller->unloads)
+		return 0;
+	teller->unloads = false;
+	return give(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event,
+		    PTL_NO_ID);
+}
+
+/* Neighbours are told of together. */
+static int add_unload(struct teller *teller, uint64_t first, uint64_t last)
+{
+	int status = 0;
+
+	if (teller->unloads && first == teller->unload_last + 1) {
+		teller->unload_last = last;
+		return 0;
+	}
+	status = flush_unload(teller);
+	teller->unloads = true;
+	teller->unload_first = first;
+	teller->unload_last = last;
+	return status;
+}
+
+/* What was told of the range is unloaded. */
+static int unload(struct teller *teller, uint64_t first, uint64_t last)
+{
+	struct ptl_piece piece;
+	uint64_t at = first;
+	int status = 0;
+
+	while (!status &&
+	       ptl_pieces_at_or_after(&teller->told, teller->told_root, at, &piece) &&
+	       piece.first <= last) {
+		const uint64_t from = piece.first < first ? first : piece.first;
+		const uint64_t to = piece.last > last ? last : piece.last;
+
+		status = add_unload(teller, from, to);
+		ptl_pieces_remove(&teller->told, &teller->told_root, from, to);
+		if (to == last)
+			break;
+		at = to + 1;
+	}
+	return status;
+}
+
+/* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was told. */
+static int tell_image(struct teller *teller, const struct ptl_state_layer *layer)
+{
+	const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
+	struct ptl_image_event data;
+	struct ptl_event event = {0};
+	int status = ptl_state_get_image(teller->state, layer, &teller->bytes, &data);
+
+	if (status)
+		return status;
+	/* An image may have come from another process by a fork. */
+	data.process_id = teller->member->pid;
+	if (layer->mapped != layer->size)
+		ptl_pieces_put(&teller->told, &teller->told_root, &piece);
+	return give(teller,
+		    ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event),
+		    &event, PTL_NO_ID);
+}
+
+/* Where the code shows without an image, what was told of images there has been unloaded before. */
+static int tell_code(struct teller *teller, uint32_t index)
+{
+	const struct ptl_state_layer *layer = &teller->state->layers[index];
+	const uint64_t last = layer->base + (layer->size - 1);
+	struct ptl_code_event data;
+	struct ptl_event event = {0};
+	struct ptl_piece piece;
+	uint64_t at = layer->base;
+	int status = ptl_state_get_code(teller->state, layer, &teller->bytes, &data);
+
+	while (!status && next_piece(teller, at, &piece) && piece.first <= last) {
+		if (piece.blob == index && piece.image == PTL_STATE_NONE)
+			status = unload(teller, piece.first, piece.last);
+		if (piece.last >= last)
+			break;
+		at = piece.last + 1;
+	}
+	if (!status)
+		status = flush_unload(teller);
+	if (status)
+		return status;
+	data.process_id = teller->member->pid;
+	return give(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
+}
+
+/* What the layers cover, but nothing shows in: the code that they told of there, too. */
+static int unload_holes(struct teller *teller)
+{
+	uint64_t at = 0;
+	int status = 0;
+
+	for (size_t i = 0; i < teller->layer_count; i++) {
+		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+		const struct ptl_piece piece = {.first = layer->base,
+						.last = layer->base + (layer->size - 1)};
+
+		if (layer->is_code)
+			ptl_pieces_put(&teller->told, &teller->told_root, &piece);
+	}
+	for (;;) {
+		struct ptl_piece piece;
+		const bool found = next_piece(teller, at, &piece);
+
+		if (!found)
+			return unload(teller, at, UINT64_MAX);
+		if (piece.first > at)
+			status = unload(teller, at, piece.first - 1);
+		if (status || piece.last == UINT64_MAX)
+			return status;
+		at = piece.last + 1;
+	}
+}
+
+static int compare_layers(const void *a, const void *b, void *context)
+{
+	const struct ptl_state *state = context;
+	const uint64_t left = state->layers[*(const uint32_t *)a].sequence;
+	const uint64_t right = state->layers[*(const uint32_t *)b].sequence;
+
+	return left < right ? -1 : left > right;
+}
+
+static int note_layer(struct teller *teller, uint32_t index)
+{
+	struct ptl_state_layer *layer = &teller->state->layers[index];
+
+	if (index == PTL_STATE_NONE || layer->noted)
+		return 0;
+	if (!ptl_vector_room(&teller->layers, teller->layer_count, sizeof(index)))
+		return ptl_fail_memory("images", teller->layer_count * sizeof(index));
+	teller->layers[teller->layer_count++] = index;
+	layer->noted = true;
+	return 0;
+}
+
+static int list_layers(struct teller *teller)
+{
+	struct ptl_piece piece;
+	uint64_t at = 0;
+	int status = 0;
+
+	while (!status && next_piece(teller, at, &piece)) {
+		status = note_layer(teller, piece.image);
+		if (!status)
+			status = note_layer(teller, piece.blob);
+		if (piece.last == UINT64_MAX)
+			break;
+		at = piece.last + 1;
+	}
+	for (size_t i = 0; i < teller->layer_count; i++)
+		teller->state->layers[teller->layers[i]].noted = false;
+	if (teller->layer_count)
+		qsort_r(teller->layers, teller->layer_count, sizeof(*teller->layers),
+			compare_layers, teller->state);
+	return status;
+}
+
+/* What is still there at the end: each image that shows where it begins. A reader has it all, and nothing changes. */
+static int tell_last(struct teller *teller)
+{
+	int status = list_layers(teller);
+
+	for (size_t i = 0; i < teller->layer_count && !status; i++) {
+		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+		struct ptl_piece piece;
+
+		if (!layer->is_code && next_piece(teller, layer->base, &piece) &&
+		    piece.first <= layer->base && piece.image == teller->layers[i])
+			status = tell_image(teller, layer);
+	}
+	if (!status && teller->told.failed)
+		status = ptl_fail_memory("address spaces", 0);
+	return status;
+}
+
+/*
+ * Layers in their order, each whole, leave every byte as the last of them does that covers it: as it
+ * shows, but where it was unloaded since.
+ */
+static int tell_space(struct teller *teller)
+{
+	int status = list_layers(teller);
+
+	for (size_t i = 0; i < teller->layer_count && !status; i++) {
+		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+
+		status = layer->is_code ? tell_code(teller, teller->layers[i])
+					: tell_image(teller, layer);
+	}
+	if (!status)
+		status = unload_holes(teller);
+	if (!status)
+		status = flush_unload(teller);
+	if (!status && teller->told.failed)
+		status = ptl_fail_memory("address spaces", 0);
+	return status;
+}
+
+static int tell(struct ptl_state *state, const struct ptl_rundown *rundown,
+		const struct ptl_state_member *member)
+{
+	struct teller teller = {.state = state, .rundown = rundown, .member = member};
+	int status = 0;
+
+	if (rundown->opcode != PTL_OPCODE_LOAD) {
+		status = tell_process(&teller);
+		if (!status)
+			status = tell_threads(&teller);
+	}
+	if (!status)
+		status = rundown->opcode == PTL_OPCODE_END_RUNDOWN ? tell_last(&teller) : tell_space(&teller);
+	free(teller.layers);
+	ptl_pieces_free(&teller.told);
+	ptl_bytes_free(&teller.storage);
+	ptl_bytes_free(&teller.bytes);
+	return status;
+}
+
+int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown)
+{
+	int status = ptl_state_settle(state, UINT64_MAX);
+
+	if (!status && rundown->pid != PTL_NO_ID) {
+		const struct ptl_state_member *member = ptl_state_member(state, rundown->pid);
+
+		return member ? tell(state, rundown, member) : 0;
+	}
+	for (size_t i = 0; i < state->count && !status; i++)
+		if (!state->members[i].ended)
+			status = tell(state, rundown, &state->members[i]);
+	return status;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside the state: what folding events and telling of the result share. Only state*.c include this. */
+#ifndef PTL_FORMAT_STATE_STATE_INTERNAL_H
+#define PTL_FORMAT_STATE_STATE_INTERNAL_H
+
+#include <ptl/state.h>
+
+#include "common/account.h"
+#include "common/bytes.h"
+#include "common/hash_map.h"
+#include "common/row_index.h"
+#include "format/state/address_space.h"
+#include "format/state/store.h"
+
+#define PTL_STATE_NONE UINT32_MAX
+
+/* A string that several may hold. */
+struct ptl_state_text {
+	uint32_t holders;
+	char text[];
+};
+
+/*
+ * A load of an image, or code that was written, of which at least one byte still shows. A piece of an
+ * address space names its image's layer (image) and that of the code on top (blob), or PTL_STATE_NONE.
+ * There can be a million of them: what is told of them beside this is in the store.
+ */
+struct ptl_state_layer {
+	uint64_t base, size;
+	uint64_t mapped;   /* bytes that still show; 0: the layer is free */
+	uint64_t sequence; /* the order of all of them */
+	uint64_t place;    /* in the store; of a free one the number of the next free one */
+	uint32_t protection;
+	bool is_code;
+	bool noted; /* while layers are listed */
+};
+
+/* One thread of a list in order of start; 0 or the number of a thread plus one. */
+struct ptl_state_thread {
+	struct {
+		uint32_t pid, tid;
+	} key; /* first: it is found by that */
+	uint32_t next, previous; /* of a free one, next is the next free one */
+	uint64_t start_address;
+	struct ptl_state_text *name;
+};
+
+struct ptl_state_space {
+	uint32_t root;
+	bool touched; /* an event has told of it */
+	/* It is a copy of the parent's, unless more is told at the time of the start. */
+	bool inherited;
+};
+
+struct ptl_state_member {
+	uint32_t pid; /* first: it is found by that */
+	uint32_t parent_id;
+	uint64_t unique_key;
+	uint64_t start;
+	struct ptl_state_text *program;
+	struct ptl_state_text *command_line;
+	uint32_t first_thread, last_thread;
+	struct ptl_state_space space;
+	bool implied;
+	bool ended; /* its place waits to be closed */
+};
+
+#define PTL_STATE_NAMES 256  /* a power of two */
+#define PTL_STATE_SHOWN 1024
+
+/* An image that was asked for, as it was told of. */
+struct ptl_state_shown {
+	uint32_t layer;
+	uint64_t sequence;
+	struct ptl_image_event image;
+	struct ptl_bytes bytes; /* what it points into */
+};
+
+struct ptl_state {
+	struct ptl_state_member *members; /* in order of start */
+	size_t count, ended_count;
+	struct ptl_row_index by_pid;
+	size_t walk_rank, walk_at; /* the process that ptl_state_process_at gave last, and its place */
+	struct ptl_hash_map ended; /* unique keys of those that ended last, by pid */
+	struct ptl_state_thread *threads;
+	size_t thread_count;
+	uint32_t free_thread;
+	struct ptl_row_index by_thread;
+	struct ptl_state_text *names[PTL_STATE_NAMES]; /* that came lately, by a hash */
+	struct ptl_pieces pieces;
+	struct ptl_state_layer *layers;
+	size_t layer_count;
+	uint32_t free_layer;
+	uint64_t sequence;
+	struct ptl_store store;
+	uint64_t sweep_at;     /* size of the store at which what nobody wants is left out */
+	struct ptl_bytes told; /* bytes on their way into the store */
+	struct ptl_state_shown *shown[PTL_STATE_SHOWN]; /* by layer */
+	uint32_t *undecided; /* pids: forked at undecided_time */
+	size_t undecided_count;
+	uint64_t undecided_time;
+	int (*inherit)(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
+	void *inherit_context;
+	uint64_t skipped;
+	size_t text_bytes;
+	struct ptl_account account;
+	struct ptl_bytes storage; /* strings of the event at hand */
+};
+
+/* A text with a holder more, which may be one of before; NULL without memory. */
+struct ptl_state_text *ptl_state_text(struct ptl_state *state, const char *text);
+void ptl_state_text_drop(struct ptl_state *state, struct ptl_state_text *text); /* may be NULL */
+
+/* Ends a thread of a process; number is that of a list. */
+void ptl_state_thread_remove(struct ptl_state *state, struct ptl_state_member *member, uint32_t number);
+int ptl_state_thread(struct ptl_state *state, const struct ptl_event *event);
+
+/* ---- what is told of images and code: state_told.c --------------------------------------------------- */
+
+/* Puts what is told of an image, or of code, into the store, for a layer. PTL_NO_MEMORY, PTL_SYSTEM. */
+int ptl_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct ptl_state_layer *layer);
+int ptl_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct ptl_state_layer *layer);
+/* What was told of a layer; strings point into bytes. PTL_NO_MEMORY, PTL_SYSTEM. */
+int ptl_state_get_image(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+			struct ptl_image_event *image);
+int ptl_state_get_code(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+		       struct ptl_code_event *code);
+/* Counts what the state takes, if that has grown. PTL_NO_MEMORY. */
+int ptl_state_account(struct ptl_state *state);
+/* Leaves out of the store what no layer names, if there may be much of it. PTL_NO_MEMORY, PTL_SYSTEM. */
+int ptl_state_sweep(struct ptl_state *state);
+
+/* The live process; NULL: none. Until one begins or ends. */
+struct ptl_state_member *ptl_state_member(const struct ptl_state *state, uint32_t pid);
+/*
+ * The same; one that nobody told of is made. *member is NULL for one that has ended: what is told of it then
+ * changes nothing. PTL_NO_MEMORY.
+ */
+int ptl_state_need(struct ptl_state *state, uint32_t pid, struct ptl_state_member **member);
+
+/* Everything is unmapped. */
+void ptl_state_space_clear(struct ptl_state *state, struct ptl_state_space *space);
+/* child, which is empty, becomes a copy. PTL_NO_MEMORY. */
+int ptl_state_space_copy(struct ptl_state *state, const struct ptl_state_space *parent,
+			 struct ptl_state_space *child);
+/* The process executes another program. PTL_NO_MEMORY. */
+int ptl_state_space_exec(struct ptl_state *state, struct ptl_state_member *member, uint64_t time);
+int ptl_state_image(struct ptl_state *state, const struct ptl_event *event, const struct ptl_image_event *data);
+int ptl_state_code(struct ptl_state *state, const struct ptl_event *event, const struct ptl_code_event *data);
+/* If the process began as a copy of its parent, that is what it is. What inherit returns. */
+int ptl_state_decide(struct ptl_state *state, struct ptl_state_member *member);
+/* Forked processes of an earlier time than this have what their parents had. */
+int ptl_state_settle(struct ptl_state *state, uint64_t time);
+
+#endif

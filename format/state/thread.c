@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads as of now: a list for each process, in order of start, and one table in which all of them are found. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/state/state_internal.h"
+#include "common/vector.h"
+
+static struct ptl_rows thread_rows(const struct ptl_state *state)
+{
+	return (struct ptl_rows){state->threads, sizeof(*state->threads), sizeof(state->threads->key)};
+}
+
+/* The number plus one; 0: there is none. */
+static uint32_t find_thread(const struct ptl_state *state, uint32_t pid, uint32_t tid)
+{
+	const struct ptl_rows rows = thread_rows(state);
+	const uint32_t key[] = {pid, tid};
+
+	return ptl_row_index_find(&state->by_thread, &rows, key) + 1;
+}
+
+void ptl_state_thread_remove(struct ptl_state *state, struct ptl_state_member *member, uint32_t number)
+{
+	struct ptl_state_thread *thread = &state->threads[number - 1];
+	const struct ptl_rows rows = thread_rows(state);
+
+	ptl_row_index_remove(&state->by_thread, &rows, &thread->key);
+	*(thread->previous ? &state->threads[thread->previous - 1].next : &member->first_thread) = thread->next;
+	*(thread->next ? &state->threads[thread->next - 1].previous : &member->last_thread) = thread->previous;
+	ptl_state_text_drop(state, thread->name);
+	*thread = (struct ptl_state_thread){.next = state->free_thread};
+	state->free_thread = number;
+}
+
+/* A free place; 0 without memory. */
+static uint32_t new_thread(struct ptl_state *state)
+{
+	const uint32_t number = state->free_thread;
+
+	if (number) {
+		state->free_thread = state->threads[number - 1].next;
+		return number;
+	}
+	if (state->thread_count >= PTL_NO_ROW - 1 ||
+	    !ptl_vector_room(&state->threads, state->thread_count, sizeof(*state->threads)))
+		return 0;
+	return (uint32_t)++state->thread_count;
+}
+
+static int add_thread(struct ptl_state *state, struct ptl_state_member *member, const struct ptl_thread_event *data)
+{
+	struct ptl_state_text *name = ptl_state_text(state, data->name);
+	const uint32_t number = name ? new_thread(state) : 0;
+	struct ptl_rows rows;
+	int status;
+
+	if (!number) {
+		ptl_state_text_drop(state, name);
+		return ptl_fail_memory("threads", state->thread_count * sizeof(*state->threads));
+	}
+	state->threads[number - 1] = (struct ptl_state_thread){
+		.key = {data->process_id, data->thread_id},
+		.previous = member->last_thread,
+		.start_address = data->start_address,
+		.name = name,
+	};
+	rows = thread_rows(state);
+	status = ptl_row_index_add(&state->by_thread, &rows, number - 1);
+	if (status) /* the name goes with the state */
+		return status;
+	*(member->last_thread ? &state->threads[member->last_thread - 1].next : &member->first_thread) = number;
+	member->last_thread = number;
+	return 0;
+}
+
+/* It may have got another name since it was last told of. */
+static int rename_thread(struct ptl_state *state, uint32_t number, const char *name)
+{
+	struct ptl_state_thread *thread = &state->threads[number - 1];
+	struct ptl_state_text *text = ptl_state_text(state, name);
+
+	if (!text)
+		return ptl_fail_memory("name of a thread", 0);
+	ptl_state_text_drop(state, thread->name);
+	thread->name = text;
+	return 0;
+}
+
+static int thread_begins(struct ptl_state *state, const struct ptl_thread_event *data, bool start)
+{
+	struct ptl_state_member *member;
+	int status = ptl_state_need(state, data->process_id, &member);
+	uint32_t known;
+
+	if (status || !member)
+		return status;
+	known = find_thread(state, data->process_id, data->thread_id);
+	/* Rundown may tell again of a thread that is known. */
+	if (known && !start)
+		return data->name[0] ? rename_thread(state, known, data->name) : 0;
+	if (known)
+		ptl_state_thread_remove(state, member, known);
+	return add_thread(state, member, data);
+}
+
+static void thread_ends(struct ptl_state *state, const struct ptl_thread_event *data)
+{
+	struct ptl_state_member *member = ptl_state_member(state, data->process_id);
+	const uint32_t known = find_thread(state, data->process_id, data->thread_id);
+
+	if (member && known)
+		ptl_state_thread_remove(state, member, known);
+}
+
+int ptl_state_thread(struct ptl_state *state, const struct ptl_event *event)
+{
+	struct ptl_thread_event data;
+	int status = ptl_thread_decode(event, &state->storage, &data);
+
+	if (status)
+		return status == PTL_NOT_OURS ? 0 : status; /* a context switch */
+	switch (event->descriptor.opcode) {
+	case PTL_OPCODE_START:
+	case PTL_OPCODE_START_RUNDOWN:
+	case PTL_OPCODE_END_RUNDOWN:
+		return thread_begins(state, &data, event->descriptor.opcode == PTL_OPCODE_START);
+	case PTL_OPCODE_END:
+		thread_ends(state, &data);
+		return 0;
+	default:
+		return ptl_fail(PTL_UNSUPPORTED, "thread event with opcode %u",
+				event->descriptor.opcode);
+	}
+}

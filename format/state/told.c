@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is told of an image or of code beside where it is, as bytes for the store. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "format/state/state_internal.h"
+
+#define SWEEP_FIRST ((uint64_t)16 << 20)
+
+enum { HAS_CODE = 1, HAS_SYMBOLS = 2, HAS_DEBUG = 4 };
+
+static int put(struct ptl_state *state, struct ptl_state_layer *layer)
+{
+	if (state->told.failed) {
+		state->told.failed = false;
+		return ptl_fail_memory("an image", state->told.size);
+	}
+	return ptl_store_put(&state->store, state->told.data, state->told.size, &layer->place);
+}
+
+int ptl_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct ptl_state_layer *layer)
+{
+	struct ptl_bytes *out = &state->told;
+	const uint64_t numbers[] = {
+		image->time_date_stamp, image->default_base, image->file_offset, image->device_major,
+		image->device_minor, image->inode,
+		(image->has_code ? HAS_CODE : 0u) | (image->has_symbols ? HAS_SYMBOLS : 0u) |
+			(image->has_debug ? HAS_DEBUG : 0u),
+		image->build_id_size,
+	};
+
+	out->size = 0;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		ptl_write_varint(out, numbers[i]);
+	ptl_write_bytes(out, image->build_id, image->build_id_size);
+	if (image->has_code)
+		ptl_write_bytes(out, image->code, PTL_HASH_SIZE);
+	if (image->has_symbols)
+		ptl_write_bytes(out, image->symbols, PTL_HASH_SIZE);
+	if (image->has_debug)
+		ptl_write_bytes(out, image->debug, PTL_HASH_SIZE);
+	ptl_write_bytes(out, image->file_name, strlen(image->file_name) + 1);
+	return put(state, layer);
+}
+
+int ptl_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct ptl_state_layer *layer)
+{
+	state->told.size = 0;
+	ptl_write_bytes(&state->told, code->code, PTL_HASH_SIZE);
+	return put(state, layer);
+}
+
+static void take_hash(struct ptl_cursor *in, bool has, uint8_t hash[PTL_HASH_SIZE])
+{
+	const uint8_t *bytes = has ? ptl_read_bytes(in, PTL_HASH_SIZE) : NULL;
+
+	if (bytes)
+		memcpy(hash, bytes, PTL_HASH_SIZE);
+}
+
+int ptl_state_get_image(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+			struct ptl_image_event *image)
+{
+	const int status = ptl_store_get(&state->store, layer->place, bytes);
+	struct ptl_cursor in = ptl_cursor(bytes->data, bytes->size);
+	const uint8_t *build_id;
+	uint64_t has;
+
+	*image = (struct ptl_image_event){.base = layer->base, .size = layer->size, .protection = layer->protection,
+					  .file_name = ""};
+	if (status)
+		return status;
+	image->time_date_stamp = (uint32_t)ptl_read_varint(&in);
+	image->default_base = ptl_read_varint(&in);
+	image->file_offset = ptl_read_varint(&in);
+	image->device_major = (uint32_t)ptl_read_varint(&in);
+	image->device_minor = (uint32_t)ptl_read_varint(&in);
+	image->inode = ptl_read_varint(&in);
+	has = ptl_read_varint(&in);
+	image->build_id_size = ptl_read_varint(&in);
+	build_id = ptl_read_bytes(&in, image->build_id_size);
+	if (build_id)
+		memcpy(image->build_id, build_id, image->build_id_size);
+	image->has_code = has & HAS_CODE;
+	image->has_symbols = has & HAS_SYMBOLS;
+	image->has_debug = has & HAS_DEBUG;
+	take_hash(&in, image->has_code, image->code);
+	take_hash(&in, image->has_symbols, image->symbols);
+	take_hash(&in, image->has_debug, image->debug);
+	image->file_name = (const char *)in.data + in.at;
+	return 0;
+}
+
+int ptl_state_get_code(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+		       struct ptl_code_event *code)
+{
+	const int status = ptl_store_get(&state->store, layer->place, bytes);
+	struct ptl_cursor in = ptl_cursor(bytes->data, bytes->size);
+
+	*code = (struct ptl_code_event){.base = layer->base, .size = layer->size};
+	take_hash(&in, !status, code->code);
+	return status;
+}
+
+int ptl_state_sweep(struct ptl_state *state)
+{
+	struct ptl_store kept = {0};
+	int status = 0;
+
+	if (!state->sweep_at)
+		state->sweep_at = SWEEP_FIRST;
+	if (ptl_store_size(&state->store) < state->sweep_at)
+		return 0;
+	for (size_t i = 0; i < state->layer_count && !status; i++) {
+		struct ptl_state_layer *layer = &state->layers[i];
+
+		if (!layer->mapped)
+			continue;
+		status = ptl_store_get(&state->store, layer->place, &state->told);
+		if (!status)
+			status = ptl_store_put(&kept, state->told.data, state->told.size, &layer->place);
+	}
+	/* After a failure the state is not to be used any more. */
+	ptl_store_free(&state->store);
+	state->store = kept;
+	state->sweep_at = SWEEP_FIRST + 2 * ptl_store_size(&kept);
+	return status;
+}
+
+/* Bytes of a thing that is found by its row, its place in the index included. */
+#define ROW(thing) (sizeof(thing) + 12)
+#define NODE_BYTES 56
+#define ENDED_BYTES 48
+
+int ptl_state_account(struct ptl_state *state)
+{
+	const struct {
+		const char *what;
+		size_t number, bytes;
+	} parts[] = {
+		{"processes that live", state->count, state->count * ROW(*state->members) + state->text_bytes},
+		{"threads that live", state->thread_count, state->thread_count * ROW(*state->threads)},
+		/* Rundown lists them. */
+		{"images and pieces of code that are mapped", state->layer_count,
+		 state->layer_count * (sizeof(*state->layers) + 4) + (size_t)state->pieces.count * NODE_BYTES +
+			 state->store.recent.capacity},
+		{"processes that have ended", state->ended.used, state->ended.used * ENDED_BYTES},
+	};
+	size_t bytes = 0, most = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		bytes += parts[i].bytes;
+		most = parts[i].bytes > parts[most].bytes ? i : most;
+	}
+	if (bytes <= state->account.bytes)
+		return 0;
+	/* In steps: the tables grow so, too. */
+	bytes += bytes / 16;
+	return ptl_account_take(&state->account, bytes - state->account.bytes, parts[most].what,
+				parts[most].number + 1);
+}

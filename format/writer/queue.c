@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Full buffers are compressed by any thread and written in the order of submission. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "format/writer/writer_internal.h"
+
+#define DEFAULT_LEVEL 3
+#define DEFAULT_MEMORY (64u << 20)
+#define SPARE_SIZE_MAX (2u << 20)
+
+void ptl_job_free(struct ptl_job *job)
+{
+	if (!job)
+		return;
+	ptl_bytes_free(&job->raw);
+	ptl_event_batch_free(&job->batch);
+	free(job->psbs);
+	free(job->chunks);
+	ptl_bytes_free(&job->file);
+	free(job);
+}
+
+/*
+ * ---- encoding: no lock is held
+ * ---------------------------------------------------------------------
+ */
+
+static int encode_payload(struct ptl_job *job, struct ptl_compressor *compressor, bool store)
+{
+	struct ptl_event_splits splits = {.count = 0};
+	int status;
+
+	if (job->header.kind == PTL_KIND_EVENTS && job->batch.count)
+		ptl_event_batch_encode(&job->batch, &job->raw, &splits);
+	else if (job->header.kind == PTL_KIND_EVENTS && job->again && !store)
+		ptl_event_splits_find(job->raw.data, job->raw.size, job->header.records, &splits);
+	if (job->raw.failed)
+		return ptl_fail_memory("a buffer", job->raw.size);
+	if (job->raw.size > PTL_RAW_MAX)
+		return ptl_fail(PTL_MISUSE, "a buffer of %zu bytes is too large", job->raw.size);
+	job->header.raw_size = (uint32_t)job->raw.size;
+	if (store) {
+		job->header.codec = PTL_CODEC_RAW;
+		ptl_write_bytes(&job->file, job->raw.data, job->raw.size);
+		return job->file.failed ? ptl_fail_memory("a buffer", job->raw.size) : 0;
+	}
+	status = ptl_compress(compressor, job->raw.data, job->raw.size, splits.at, splits.count,
+			      &job->file, &job->header.codec);
+	return status;
+}
+
+/* Makes job->file what goes into the trace. */
+static int encode_job(const struct ptl_queue *queue, struct ptl_job *job,
+		      struct ptl_compressor *compressor)
+{
+	struct ptl_buffer_header *header = &job->header;
+	size_t before;
+	int status;
+
+	if (job->file.size && !job->again)
+		return 0;
+	if (!job->again)
+		ptl_bytes_grow(&job->file, PTL_BUFFER_HEADER_SIZE);
+	if (job->psb_count)
+		ptl_side_psbs(&job->file, job->psbs, job->psb_count, header->position,
+			      header->first_time);
+	if (job->chunk_count)
+		ptl_side_chunks(&job->file, job->chunks, job->chunk_count);
+	if (job->psb_count || job->chunk_count)
+		ptl_side_finish(&job->file, PTL_BUFFER_HEADER_SIZE);
+	before = job->file.size;
+	if (job->file.failed)
+		return ptl_fail_memory("a buffer", before);
+	status = encode_payload(job, compressor, queue->store);
+	if (status)
+		return status;
+	header->side_size = (uint32_t)(before - PTL_BUFFER_HEADER_SIZE);
+	header->stored_size = (uint32_t)(job->file.size - before);
+	header->file_id = queue->output.file_id;
+	header->payload_checksum = ptl_checksum(job->file.data + before, header->stored_size);
+	ptl_buffer_header_encode(header, job->file.data);
+	return 0;
+}
+
+/*
+ * ---- failures: the lock is held
+ * -------------------------------------------------------------------
+ */
+
+static void note_failure(struct ptl_queue *queue, int status)
+{
+	const char *colon = strrchr(ptl_error_text(), ':');
+
+	snprintf(queue->cause, sizeof(queue->cause), "%s", colon ? colon + 2 : ptl_error_text());
+	if (!queue->first_status) {
+		queue->first_status = status;
+		snprintf(queue->first_text, sizeof(queue->first_text), "%s", ptl_error_text());
+	}
+	queue->unreported |= !queue->failing;
+	queue->failing = true;
+}
+
+static void note_lost(struct ptl_queue *queue, const struct ptl_buffer_header *header)
+{
+	struct ptl_lost *lost = NULL;
+
+	__atomic_fetch_add(&queue->counts.lost_buffers, 1,
+			   __ATOMIC_RELAXED); /* settle() looks without the lock */
+	for (size_t i = 0; i < queue->lost_count; i++)
+		if (queue->lost[i].stream == header->stream)
+			lost = &queue->lost[i];
+	if (!lost) {
+		if (!ptl_vector_room(&queue->lost, queue->lost_count, sizeof(*lost)))
+			return; /* the jump of the sequence still tells */
+		lost = &queue->lost[queue->lost_count++];
+		*lost = (struct ptl_lost){.stream = header->stream,
+					  .pid = header->pid,
+					  .tid = header->tid,
+					  .first_time = header->first_time};
+	}
+	lost->buffers++;
+	lost->bytes += header->raw_size;
+	if (header->first_time < lost->first_time)
+		lost->first_time = header->first_time;
+	if (header->last_time > lost->last_time)
+		lost->last_time = header->last_time;
+}
+
+/*
+ * ---- the order of the file
+ * -------------------------------------------------------------------------
+ */
+
+/* The lock is held. Frees the job, or keeps what is worth another try. */
+static void lose_job(struct ptl_queue *queue, struct ptl_job *job)
+{
+	note_lost(queue, &job->header);
+	if (job->header.kind != PTL_KIND_METADATA && job->header.kind != PTL_KIND_BLOB) {
+		ptl_job_free(job);
+		return;
+	}
+	job->next = queue->returned;
+	queue->returned = job;
+}
+
+/* The lock is held. Fresh memory of this size costs more than the copy of what goes into it. */
+static void keep_memory(struct ptl_queue *queue, struct ptl_job *job)
+{
+	if (queue->spare_count == PTL_SPARE_MAX || job->file.capacity > SPARE_SIZE_MAX)
+		return;
+	queue->spare[queue->spare_count] = job->file;
+	queue->spare[queue->spare_count++].size = 0;
+	job->file = (struct ptl_bytes){0};
+}
+
+void ptl_queue_reuse(struct ptl_queue *queue, struct ptl_job *job)
+{
+	pthread_mutex_lock(&queue->lock);
+	if (!job->file.data && queue->spare_count)
+		job->file = queue->spare[--queue->spare_count];
+	pthread_mutex_unlock(&queue->lock);
+}
+
+/* Writes what is done at the head of the queue, unless another thread does. The lock is held. */
+static void write_done(struct ptl_queue *queue)
+{
+	while (!queue->writing && queue->head && queue->head->state == PTL_JOB_DONE) {
+		struct ptl_job *job = queue->head;
+		int status = 0;
+
+		queue->writing = true;
+		pthread_mutex_unlock(&queue->lock);
+		if (job->file.size)
+			status = ptl_output_buffer(&queue->output, job->file.data, job->file.size);
+		pthread_mutex_lock(&queue->lock);
+		queue->writing = false;
+		queue->head = job->next;
+		if (!queue->head)
+			queue->tail = NULL;
+		queue->memory -= job->memory;
+		if (status)
+			note_failure(queue, status);
+		if (status || !job->file.size) {
+			lose_job(queue, job);
+		} else {
+			queue->failing = false;
+			queue->counts.buffers++;
+			keep_memory(queue, job);
+			ptl_job_free(job);
+		}
+		queue->counts.stored_bytes = queue->output.offset;
+		pthread_cond_broadcast(&queue->space);
+	}
+}
+
+/* Encodes one job; an empty job->file says that this failed. */
+static void work_on(struct ptl_queue *queue, struct ptl_job *job, struct ptl_compressor *compressor)
+{
+	const int status = compressor ? encode_job(queue, job, compressor)
+				      : ptl_fail_memory("compression", 0);
+
+	pthread_mutex_lock(&queue->lock);
+	if (status) {
+		ptl_bytes_free(&job->file);
+		note_failure(queue, status);
+	}
+	job->state = PTL_JOB_DONE;
+	write_done(queue);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+static void *worker(void *context)
+{
+	struct ptl_queue *queue = context;
+	struct ptl_compressor *compressor = ptl_compressor_new(queue->level);
+
+	pthread_mutex_lock(&queue->lock);
+	for (;;) {
+		struct ptl_job *job = queue->fresh;
+
+		if (!job && queue->stop)
+			break;
+		if (!job) {
+			pthread_cond_wait(&queue->work, &queue->lock);
+			continue;
+		}
+		queue->fresh = job->next;
+		job->state = PTL_JOB_BUSY;
+		pthread_mutex_unlock(&queue->lock);
+		work_on(queue, job, compressor);
+		pthread_mutex_lock(&queue->lock);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	ptl_compressor_free(compressor);
+	return NULL;
+}
+
+/*
+ * ---- what the writer calls
+ * -------------------------------------------------------------------------
+ */
+
+/* Signals are the program's: none is to be taken by a thread of ours. */
+static void start_threads(struct ptl_queue *queue, unsigned count)
+{
+	sigset_t all, before;
+
+	queue->threads = calloc(count ? count : 1, sizeof(*queue->threads));
+	if (!queue->threads)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (queue->thread_count < count &&
+	       pthread_create(&queue->threads[queue->thread_count], NULL, worker, queue) == 0)
+		queue->thread_count++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_options *options)
+{
+	int status;
+
+	queue->store = options->store;
+	queue->level = options->level ? options->level : DEFAULT_LEVEL;
+	queue->memory_limit = options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
+	queue->compressor = ptl_compressor_new(queue->level);
+	if (!queue->compressor)
+		return ptl_fail_memory("compression", 0);
+	status = ptl_output_start(&queue->output, fd, options);
+	if (status) {
+		ptl_output_free(&queue->output);
+		ptl_compressor_free(queue->compressor);
+		return status;
+	}
+	queue->output.write_back = options->write_back && queue->output.can_rewind;
+	queue->counts.stored_bytes = queue->output.offset;
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_cond_init(&queue->work, NULL);
+	pthread_cond_init(&queue->space, NULL);
+	start_threads(queue, options->threads);
+	return 0;
+}
+
+void ptl_queue_submit(struct ptl_queue *queue, struct ptl_job *job)
+{
+	pthread_mutex_lock(&queue->lock);
+	while (queue->thread_count && queue->memory &&
+	       queue->memory + job->memory > ptl_account_share(queue->memory_limit))
+		pthread_cond_wait(&queue->space, &queue->lock);
+	job->next = NULL;
+	job->state = PTL_JOB_NEW;
+	queue->memory += job->memory;
+	if (queue->tail)
+		queue->tail->next = job;
+	else
+		queue->head = job;
+	queue->tail = job;
+	if (queue->thread_count) {
+		if (!queue->fresh)
+			queue->fresh = job;
+		pthread_cond_signal(&queue->work);
+		pthread_mutex_unlock(&queue->lock);
+		return;
+	}
+	pthread_mutex_unlock(&queue->lock);
+	work_on(queue, job, queue->compressor);
+}
+
+void ptl_queue_drain(struct ptl_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	while (queue->head)
+		pthread_cond_wait(&queue->space, &queue->lock);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+void ptl_queue_stop(struct ptl_queue *queue, bool discard)
+{
+	pthread_mutex_lock(&queue->lock);
+	if (discard)
+		queue->fresh = NULL;
+	queue->stop = true;
+	pthread_cond_broadcast(&queue->work);
+	pthread_mutex_unlock(&queue->lock);
+	for (unsigned i = 0; i < queue->thread_count; i++)
+		pthread_join(queue->threads[i], NULL);
+	queue->thread_count = 0;
+}
+
+static void free_jobs(struct ptl_job *job)
+{
+	while (job) {
+		struct ptl_job *next = job->next;
+
+		ptl_job_free(job);
+		job = next;
+	}
+}
+
+void ptl_queue_free(struct ptl_queue *queue)
+{
+	free_jobs(queue->head);
+	while (queue->spare_count)
+		ptl_bytes_free(&queue->spare[--queue->spare_count]);
+	free_jobs(queue->returned);
+	free(queue->lost);
+	free(queue->threads);
+	ptl_compressor_free(queue->compressor);
+	ptl_output_free(&queue->output);
+	pthread_mutex_destroy(&queue->lock);
+	pthread_cond_destroy(&queue->work);
+	pthread_cond_destroy(&queue->space);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fills the buffers of a writer's streams, and hands them over when they are full. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "format/writer/writer_internal.h"
+#include "format/writer/stream.h"
+
+/* Entries of a side area that certainly stay within PTL_SIDE_MAX. */
+#define PSBS_MAX (PTL_SIDE_MAX / PTL_PSB_ENTRY_MAX - 16)
+#define CHUNKS_MAX (PTL_SIDE_MAX / PTL_CHUNK_ENTRY_MAX - 16)
+#define CALLS_BETWEEN_LOOKS 64
+/* What the tables of a batch take before they grow with its events. */
+#define BATCH_BYTES 5120
+
+uint64_t ptl_monotonic_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
+					       const struct ptl_stream *identity, bool taken)
+{
+	struct ptl_writer_stream *stream;
+
+	if (ptl_account_take(&writer->account, sizeof(*stream) + 32, "streams", writer->stream_count + 1))
+		return NULL;
+	stream = calloc(1, sizeof(*stream));
+	if (!stream || writer->stream_count == PTL_NO_ID ||
+	    !ptl_vector_room(&writer->streams, writer->stream_count, sizeof(*writer->streams))) {
+		free(stream);
+		ptl_fail_memory("a stream", sizeof(*stream));
+		return NULL;
+	}
+	stream->stream = *identity;
+	stream->taken = taken;
+	stream->stream.id = (uint32_t)writer->stream_count;
+	writer->streams[writer->stream_count++] = stream;
+	return stream;
+}
+
+struct ptl_writer_stream *ptl_stream_new(struct ptl_writer *writer,
+					 const struct ptl_stream *identity)
+{
+	/* Ids that copied streams have brought along are taken: nothing is ever written to these. */
+	while (ptl_hash_map_get(&writer->copied_map, writer->stream_count))
+		if (!append_stream(writer, &(struct ptl_stream){.kind = 0}, true))
+			return NULL;
+	return append_stream(writer, identity, false);
+}
+
+void ptl_stream_free(struct ptl_writer_stream *stream)
+{
+	ptl_bytes_free(&stream->raw);
+	ptl_event_batch_free(&stream->batch);
+	free(stream->psbs);
+	free(stream->chunks);
+	free(stream);
+}
+
+/* Bytes that wait in the stream. */
+static size_t waiting(const struct ptl_writer_stream *stream)
+{
+	return stream->batch.count ? ptl_event_batch_size(&stream->batch) : stream->raw.size;
+}
+
+/* What waits in the stream takes. */
+static size_t memory_of(const struct ptl_writer_stream *stream)
+{
+	return waiting(stream) + (stream->batch.count ? BATCH_BYTES : 0);
+}
+
+static bool is_empty(const struct ptl_writer_stream *stream)
+{
+	return !stream->raw.size && !stream->batch.count && !stream->psb_count &&
+	       !stream->chunk_count && stream->position == stream->end;
+}
+
+/* Moves what waits in the stream into a job, and starts the next buffer. */
+static void fill_job(struct ptl_writer_stream *stream, struct ptl_job *job)
+{
+	job->header = (struct ptl_buffer_header){
+		.kind = stream->stream.kind,
+		.stream = stream->stream.id,
+		.cpu = stream->stream.cpu,
+		.pid = stream->stream.pid,
+		.tid = stream->stream.tid,
+		.records = stream->batch.count ? (uint32_t)stream->batch.count : stream->records,
+		.sequence = stream->sequence++,
+		.first_time = stream->batch.count ? stream->batch.first_time : stream->first_time,
+		.last_time = stream->batch.count ? stream->batch.last_time : stream->last_time,
+		.position = stream->position,
+	};
+	job->raw = stream->raw;
+	job->batch = stream->batch;
+	job->psbs = stream->psbs;
+	job->psb_count = stream->psb_count;
+	job->chunks = stream->chunks;
+	job->chunk_count = stream->chunk_count;
+	stream->raw = (struct ptl_bytes){0};
+	stream->batch = (struct ptl_event_batch){0};
+	stream->psbs = NULL;
+	stream->chunks = NULL;
+	stream->psb_count = stream->chunk_count = 0;
+	stream->records = 0;
+	/* What comes next is no earlier than what came before. */
+	stream->first_time = stream->last_time;
+	stream->since = 0;
+}
+
+static int submit_kind(struct ptl_writer *writer, uint32_t kind)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < writer->stream_count; i++)
+		if (writer->streams[i]->stream.kind == kind)
+			status = ptl_stream_submit(writer, writer->streams[i]);
+	return status;
+}
+
+/*
+ * What explains a buffer goes before it: schemas and stream records before everything, code before
+ * the events that tell of it, and those before PT. So a file that ends anywhere has no PT of a
+ * process that it does not know.
+ */
+static int submit_before(struct ptl_writer *writer, const struct ptl_writer_stream *stream)
+{
+	const uint32_t kind = stream->stream.kind;
+	int status = 0;
+
+	if (stream->stream.id == PTL_METADATA_STREAM)
+		return 0;
+	if (kind == PTL_KIND_PT)
+		status = submit_kind(writer, PTL_KIND_EVENTS);
+	if (status == 0 && kind == PTL_KIND_EVENTS)
+		status = submit_kind(writer, PTL_KIND_BLOB);
+	return status < 0 ? status
+			  : ptl_stream_submit(writer, writer->streams[PTL_METADATA_STREAM]);
+}
+
+int ptl_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *stream)
+{
+	struct ptl_job *job;
+	size_t size;
+
+	if (is_empty(stream))
+		return 0;
+	if (submit_before(writer, stream) < 0)
+		return PTL_NO_MEMORY;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return ptl_fail_memory("a buffer", sizeof(*job));
+	size = waiting(stream);
+	/* What waits, the encoded form of events, the compressed form. */
+	job->memory = 2 * size + memory_of(stream) + stream->psb_count * sizeof(struct ptl_psb) + sizeof(*job);
+	writer->partial_bytes -= stream->accounted;
+	stream->accounted = 0;
+	fill_job(stream, job);
+	/*
+	 * The encoded size of events is known only later, and their positions mean nothing: the
+	 * bound counts.
+	 */
+	stream->position += job->batch.count ? size : job->raw.size;
+	stream->end = stream->position;
+	ptl_queue_submit(&writer->queue, job);
+	return 0;
+}
+
+void ptl_stream_touch(struct ptl_writer_stream *stream, uint64_t time)
+{
+	if (!stream->has_time || time < stream->first_time)
+		stream->first_time = time;
+	if (!stream->has_time || time > stream->last_time)
+		stream->last_time = time;
+	stream->has_time = true;
+}
+
+/* Submits every partial buffer that came in at or before the given monotonic time. */
+int ptl_streams_submit(struct ptl_writer *writer, uint64_t before)
+{
+	for (size_t i = 0; i < writer->stream_count; i++) {
+		struct ptl_writer_stream *stream = writer->streams[i];
+		int status;
+
+		if (before != UINT64_MAX && (!stream->since || stream->since > before))
+			continue;
+		status = ptl_stream_submit(writer, stream);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+int ptl_stream_added(struct ptl_writer *writer, struct ptl_writer_stream *stream)
+{
+	const size_t size = waiting(stream);
+
+	writer->partial_bytes += memory_of(stream) - stream->accounted;
+	stream->accounted = memory_of(stream);
+	if (size >= writer->buffer_size || stream->psb_count >= PSBS_MAX ||
+	    stream->chunk_count >= CHUNKS_MAX || stream->batch.count >= PTL_EVENTS_MAX)
+		return ptl_stream_submit(writer, stream);
+	if (writer->partial_bytes > writer->queue.memory_limit / 2)
+		return ptl_streams_submit(writer, UINT64_MAX);
+	if (!writer->flush_interval)
+		return 0;
+	if (!stream->since)
+		stream->since = ptl_monotonic_now();
+	if (++writer->calls % CALLS_BETWEEN_LOOKS)
+		return 0;
+	return ptl_streams_submit_old(writer);
+}
+
+int ptl_streams_submit_old(struct ptl_writer *writer)
+{
+	const uint64_t now = ptl_monotonic_now();
+
+	if (!writer->flush_interval || now < writer->flush_interval)
+		return 0;
+	return ptl_streams_submit(writer, now - writer->flush_interval);
+}
+
+int ptl_stream_bytes(struct ptl_writer *writer, struct ptl_writer_stream *stream,
+		     const uint8_t *data, size_t size)
+{
+	writer->raw_bytes += size;
+	while (size) {
+		const size_t room = writer->buffer_size - stream->raw.size;
+		const size_t part = size < room ? size : room;
+		int status;
+
+		if (!stream->raw.size && part && !stream->raw.data) {
+			/* Room for the whole buffer at once: PT comes in small pieces. */
+			if (ptl_bytes_grow(&stream->raw, writer->buffer_size))
+				stream->raw.size = 0;
+		}
+		ptl_write_bytes(&stream->raw, data, part);
+		if (stream->raw.failed) {
+			stream->raw.failed = false;
+			return ptl_fail_memory("a buffer", writer->buffer_size);
+		}
+		data += part;
+		size -= part;
+		status = ptl_stream_added(writer, stream);
+		if (status)
+			return status;
+	}
+	return 0;
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The public functions of ptl/writer.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/sha256.h"
+#include "format/metadata/metadata.h"
+#include "common/vector.h"
+#include "format/writer/writer_internal.h"
+#include "format/writer/stream.h"
+
+#define DEFAULT_BUFFER (512u << 10)
+#define BUFFER_MIN (4u << 10)
+#define BUFFER_MAX (8u << 20)
+
+/*
+ * ---- losses
+ * --------------------------------------------------------------------------------------
+ */
+
+static int write_record(struct ptl_writer *writer, uint64_t type, const struct ptl_bytes *body)
+{
+	struct ptl_writer_stream *stream = writer->streams[PTL_METADATA_STREAM];
+	const size_t size = body->size + ptl_varint_size(type) + ptl_varint_size(body->size);
+	const size_t before = stream->raw.size;
+	int status = 0;
+
+	if (body->failed)
+		return ptl_fail_memory("a record", body->size);
+	if (size > PTL_RAW_MAX || size > PTL_METADATA_MAX - writer->metadata_bytes)
+		return ptl_fail(PTL_MISUSE, "a record of %zu bytes passes the bound on metadata",
+				size);
+	if (stream->raw.size + size > PTL_RAW_MAX)
+		status = ptl_stream_submit(writer, stream);
+	if (status)
+		return status;
+	ptl_write_varint(&stream->raw, type);
+	ptl_write_varint(&stream->raw, body->size);
+	ptl_write_bytes(&stream->raw, body->data, body->size);
+	if (stream->raw.failed) {
+		stream->raw.size = before;
+		stream->raw.failed = false;
+		return ptl_fail_memory("a record", size);
+	}
+	stream->records++;
+	writer->metadata_bytes += size;
+	writer->raw_bytes += size;
+	return ptl_stream_added(writer, stream);
+}
+
+static int write_loss(struct ptl_writer *writer, const struct ptl_lost *lost, const char *cause)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BUFFERS,
+		.stream = lost->stream,
+		.pid = lost->pid,
+		.tid = lost->tid,
+		.count = lost->buffers,
+		.bytes = lost->bytes,
+		.first_time = lost->first_time,
+		.last_time = lost->last_time,
+		.cause = cause,
+	};
+
+	return ptl_writer_loss(writer, &loss);
+}
+
+/*
+ * Puts the content of a lost METADATA buffer back; of a lost BLOB buffer forgets that it is there.
+ */
+static void take_back(struct ptl_writer *writer, struct ptl_job *job)
+{
+	struct ptl_writer_stream *stream = writer->streams[PTL_METADATA_STREAM];
+
+	for (size_t i = 0; i < job->chunk_count; i++)
+		ptl_writer_note_blob(writer, job->chunks[i].hash, false);
+	if (job->header.kind == PTL_KIND_METADATA) {
+		ptl_write_bytes(&stream->raw, job->raw.data, job->raw.size);
+		if (stream->raw.failed)
+			stream->raw.failed = false;
+		else
+			stream->records += job->header.records;
+	}
+	ptl_job_free(job);
+}
+
+/*
+ * Tries lost METADATA and BLOB buffers again with the next buffer, whether the file takes bytes by
+ * then or not.
+ */
+static void take_all_back(struct ptl_writer *writer)
+{
+	struct ptl_queue *queue = &writer->queue;
+	struct ptl_job *returned;
+
+	pthread_mutex_lock(&queue->lock);
+	returned = queue->returned;
+	queue->returned = NULL;
+	pthread_mutex_unlock(&queue->lock);
+	while (returned) {
+		struct ptl_job *next = returned->next;
+
+		take_back(writer, returned);
+		returned = next;
+	}
+}
+
+/*
+ * Turns what could not be written into loss records, once the file takes bytes again or, with
+ * finally, in any case.
+ */
+static int report_losses(struct ptl_writer *writer, bool finally)
+{
+	struct ptl_queue *queue = &writer->queue;
+	struct ptl_lost *lost;
+	size_t count;
+	int status = 0;
+	char cause[sizeof(queue->cause)];
+
+	take_all_back(writer);
+	pthread_mutex_lock(&queue->lock);
+	if (queue->failing && !finally) {
+		pthread_mutex_unlock(&queue->lock);
+		return 0;
+	}
+	lost = queue->lost;
+	count = queue->lost_count;
+	queue->lost = NULL;
+	queue->lost_count = 0;
+	memcpy(cause, queue->cause, sizeof(cause));
+	pthread_mutex_unlock(&queue->lock);
+	for (size_t i = 0; i < count && !status; i++)
+		status = write_loss(writer, &lost[i], cause);
+	free(lost);
+	return status;
+}
+
+/* What a call returns: its own status, else a failed write that no call has told of yet. */
+static int settle(struct ptl_writer *writer, int status)
+{
+	struct ptl_queue *queue = &writer->queue;
+	bool tell = false;
+
+	if (status ||
+	    __atomic_load_n(&queue->counts.lost_buffers, __ATOMIC_RELAXED) == writer->seen_lost)
+		return status;
+	pthread_mutex_lock(&queue->lock);
+	tell = queue->unreported;
+	queue->unreported = false;
+	if (!queue->failing)
+		writer->seen_lost = queue->counts.lost_buffers;
+	pthread_mutex_unlock(&queue->lock);
+	status = report_losses(writer, false);
+	return status || !tell ? status : ptl_fail(queue->first_status, "%s", queue->first_text);
+}
+
+/*
+ * ---- life
+ * ------------------------------------------------------------------------------------------
+ */
+
+static int check_output(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return ptl_fail_errno("cannot write to file descriptor %d", fd);
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return ptl_fail(PTL_MISUSE, "file descriptor %d is not open for writing", fd);
+	return 0;
+}
+
+static void free_writer(struct ptl_writer *writer)
+{
+	for (size_t i = 0; i < writer->stream_count; i++)
+		ptl_stream_free(writer->streams[i]);
+	free(writer->streams);
+	for (size_t i = 0; i < writer->copied_count; i++)
+		ptl_stream_free(writer->copied[i]);
+	free(writer->copied);
+	ptl_hash_map_free(&writer->copied_map);
+	ptl_byte_map_free(&writer->once);
+	ptl_account_close(&writer->account);
+	free(writer->blobs);
+	ptl_row_index_free(&writer->blob_index);
+	free(writer);
+}
+
+static bool make_own_streams(struct ptl_writer *writer)
+{
+	static const uint32_t kinds[] = {PTL_KIND_METADATA, PTL_KIND_BLOB, PTL_KIND_INDEX};
+	bool made = true;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		made &= ptl_stream_new(writer, &(struct ptl_stream){.kind = kinds[i],
+								    .cpu = PTL_NO_CPU,
+								    .pid = PTL_NO_ID,
+								    .tid = PTL_NO_ID}) != NULL;
+	return made;
+}
+
+int ptl_writer_open(int fd, const struct ptl_writer_options *options, struct ptl_writer **writer)
+{
+	static const struct ptl_writer_options defaults;
+	struct ptl_writer *result;
+	size_t size;
+	int status = check_output(fd);
+
+	if (status)
+		return status;
+	options = options ? options : &defaults;
+	result = calloc(1, sizeof(*result));
+	if (!result)
+		return ptl_fail_memory("a writer", sizeof(*result));
+	size = options->buffer_size ? options->buffer_size : DEFAULT_BUFFER;
+	result->buffer_size = size < BUFFER_MIN   ? BUFFER_MIN
+			      : size > BUFFER_MAX ? BUFFER_MAX
+						  : size;
+	result->flush_interval = options->flush_interval;
+	status = make_own_streams(result) ? ptl_queue_start(&result->queue, fd, options)
+					  : ptl_fail_memory("a writer", sizeof(*result));
+	if (status)
+		free_writer(result);
+	else
+		*writer = result;
+	return status;
+}
+
+int ptl_writer_flush(struct ptl_writer *writer)
+{
+	const int status = ptl_streams_submit(writer, UINT64_MAX);
+
+	ptl_queue_drain(&writer->queue);
+	return settle(writer, status);
+}
+
+int ptl_writer_poll(struct ptl_writer *writer)
+{
+	return settle(writer, ptl_streams_submit_old(writer));
+}
+
+void ptl_writer_counts(const struct ptl_writer *writer, struct ptl_writer_counts *counts)
+{
+	struct ptl_queue *queue = (struct ptl_queue *)&writer->queue;
+
+	pthread_mutex_lock(&queue->lock);
+	*counts = queue->counts;
+	pthread_mutex_unlock(&queue->lock);
+	counts->raw_bytes = writer->raw_bytes;
+	counts->events = writer->events;
+}
+
+uint32_t ptl_writer_spare_id(const struct ptl_writer *writer)
+{
+	uint32_t id = PTL_NO_ID - 1;
+
+	while (ptl_hash_map_get(&writer->copied_map, id) || id < writer->stream_count ||
+	       writer->streams[PTL_BLOB_STREAM]->stream.id == id)
+		id--;
+	return id;
+}
+
+/* Everything that can still go wrong does so here, before the first failure is looked at. */
+static int finish(struct ptl_writer *writer)
+{
+	struct ptl_queue *queue = &writer->queue;
+	int status = ptl_streams_submit(writer, UINT64_MAX);
+
+	ptl_queue_drain(queue);
+	/* The records of losses may be lost in turn: no more than once. */
+	if (!status && queue->counts.lost_buffers) {
+		status = report_losses(writer, true);
+		if (!status)
+			status = ptl_streams_submit(writer, UINT64_MAX);
+		ptl_queue_drain(queue);
+	}
+	ptl_queue_stop(queue, false);
+	for (size_t i = 0; i < writer->stream_count; i++)
+		if (writer->streams[i]->sequence)
+			ptl_output_stream_end(&queue->output, writer->streams[i]->stream.id,
+					      writer->streams[i]->sequence,
+					      writer->streams[i]->position);
+	for (size_t i = 0; i < writer->copied_count; i++)
+		ptl_output_stream_end(&queue->output, writer->copied[i]->stream.id,
+				      writer->copied[i]->sequence, writer->copied[i]->position);
+	if (ptl_hash_map_get(&writer->copied_map, PTL_INDEX_STREAM))
+		queue->output.index_stream = ptl_writer_spare_id(writer);
+	return status ? status : ptl_output_finish(&queue->output, queue->compressor);
+}
+
+int ptl_writer_close(struct ptl_writer *writer)
+{
+	struct ptl_queue *queue = &writer->queue;
+	int status = finish(writer);
+
+	if (queue->first_status)
+		status = ptl_fail(queue->first_status, "%s", queue->first_text);
+	if (close(queue->output.fd) < 0 && !status)
+		status = ptl_output_fail(&queue->output);
+	ptl_queue_free(queue);
+	free_writer(writer);
+	return status;
+}
+
+void ptl_writer_abandon(struct ptl_writer *writer)
+{
+	if (!writer)
+		return;
+	ptl_queue_stop(&writer->queue, true);
+	close(writer->queue.output.fd);
+	ptl_queue_free(&writer->queue);
+	free_writer(writer);
+}
+
+/*
+ * ---- what goes into the file
+ * ---------------------------------------------------------------------
+ */
+
+/*
+ * A stream that the caller has declared; NULL, with PTL_MISUSE in the chain of causes, for any
+ * other.
+ */
+static struct ptl_writer_stream *find_stream(struct ptl_writer *writer, uint32_t id)
+{
+	if (id > PTL_INDEX_STREAM && id < writer->stream_count &&
+	    !writer->streams[id]->taken)
+		return writer->streams[id];
+	ptl_fail(PTL_MISUSE, "no stream %u was declared", id);
+	return NULL;
+}
+
+/* The same for a stream that holds bytes: PT, TRUTH, or a kind that is not known here. */
+static struct ptl_writer_stream *find_bytes_stream(struct ptl_writer *writer, uint32_t id)
+{
+	struct ptl_writer_stream *stream = find_stream(writer, id);
+
+	if (!stream || stream->stream.kind != PTL_KIND_EVENTS)
+		return stream;
+	ptl_fail(PTL_MISUSE, "stream %u holds events", id);
+	return NULL;
+}
+
+int ptl_writer_machine(struct ptl_writer *writer, const struct ptl_machine *machine)
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	ptl_machine_encode(machine, &body);
+	status = write_record(writer, PTL_RECORD_MACHINE, &body);
+	ptl_bytes_free(&body);
+	return settle(writer, status);
+}
+
+int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream)
+{
+	struct ptl_writer_stream *added;
+
+	if (stream->kind == PTL_KIND_METADATA || stream->kind == PTL_KIND_BLOB || stream->kind == PTL_KIND_INDEX)
+		return ptl_fail(PTL_MISUSE, "a stream of kind %u cannot be declared", stream->kind);
+	added = ptl_stream_new(writer, stream);
+	if (!added)
+		return PTL_NO_MEMORY;
+	stream->id = added->stream.id;
+	return 0;
+}
+
+int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
+{
+	struct ptl_bytes body = {0};
+	/* Kind 0 is nobody's: only what is copied may have it. */
+	int status = stream->kind ? ptl_writer_stream_quietly(writer, stream)
+				  : ptl_fail(PTL_MISUSE, "a stream of kind 0 cannot be declared");
+
+	if (status)
+		return status;
+	ptl_stream_encode(stream, &body);
+	status = write_record(writer, PTL_RECORD_STREAM, &body);
+	ptl_bytes_free(&body);
+	return settle(writer, status);
+}
+
+/* A record that is written once, however often it is given; frees body. */
+static int write_once(struct ptl_writer *writer, uint32_t type, struct ptl_bytes *body)
+{
+	int status = 0;
+	struct ptl_bytes key = {0};
+
+	ptl_write_varint(&key, type);
+	ptl_write_bytes(&key, body->data, body->size);
+	body->failed |= key.failed;
+	if (body->failed || !ptl_byte_map_get(&writer->once, key.data, key.size)) {
+		status = write_record(writer, type, body);
+		if (!status)
+			status = ptl_byte_map_put(&writer->once, key.data, key.size, 1);
+	}
+	ptl_bytes_free(&key);
+	ptl_bytes_free(body);
+	return settle(writer, status);
+}
+
+int ptl_writer_schema(struct ptl_writer *writer, const struct ptl_schema *schema)
+{
+	struct ptl_bytes body = {0};
+
+	ptl_schema_encode(schema, &body);
+	return write_once(writer, PTL_RECORD_SCHEMA, &body);
+}
+
+int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map)
+{
+	struct ptl_bytes body = {0};
+
+	if (map->count > PTL_RECORD_ITEMS_MAX)
+		return ptl_fail(PTL_MISUSE, "a map of %zu entries: %u are allowed", map->count,
+				PTL_RECORD_ITEMS_MAX);
+	ptl_map_encode(map, &body);
+	return write_once(writer, PTL_RECORD_MAP, &body);
+}
+
+int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data, size_t size)
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	if (size)
+		ptl_write_bytes(&body, data, size);
+	if (type == PTL_RECORD_SCHEMA || type == PTL_RECORD_MAP)
+		return write_once(writer, (uint32_t)type, &body);
+	status = settle(writer, write_record(writer, type, &body));
+	ptl_bytes_free(&body);
+	return status;
+}
+
+int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_event *event)
+{
+	struct ptl_writer_stream *stream = find_stream(writer, id);
+	size_t extended = 0;
+	int status;
+
+	if (!stream)
+		return PTL_MISUSE;
+	if (stream->stream.kind != PTL_KIND_EVENTS)
+		return ptl_fail(PTL_MISUSE, "stream %u does not hold events", id);
+	status = ptl_event_batch_add(&stream->batch, event);
+	if (status)
+		return status;
+	for (size_t i = 0; i < event->extended_count; i++)
+		extended += event->extended[i].size;
+	writer->raw_bytes += event->payload_size + extended;
+	writer->events++;
+	return settle(writer, ptl_stream_added(writer, stream));
+}
+
+int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, size_t size,
+		     uint64_t time)
+{
+	struct ptl_writer_stream *stream = find_bytes_stream(writer, id);
+	int status = 0;
+
+	if (!stream)
+		return PTL_MISUSE;
+	while (size && !status) {
+		const size_t room = writer->buffer_size - stream->raw.size;
+		const size_t part = size < room ? size : room;
+
+		/* Each buffer that the bytes go over has this time. */
+		ptl_stream_touch(stream, time);
+		status = ptl_stream_bytes(writer, stream, data, part);
+		data = (const uint8_t *)data + part;
+		size -= part;
+	}
+	return settle(writer, status);
+}
+
+int ptl_writer_psb(struct ptl_writer *writer, uint32_t id, uint64_t offset, uint64_t time)
+{
+	struct ptl_writer_stream *stream = find_stream(writer, id);
+
+	if (!stream)
+		return PTL_MISUSE;
+	if (stream->stream.kind != PTL_KIND_PT)
+		return ptl_fail(PTL_MISUSE, "stream %u does not hold PT", id);
+	if (offset >= PTL_POSITION_MAX || (stream->has_psb && offset < stream->last_psb + 16))
+		return ptl_fail(PTL_MISUSE, "the PSB at offset %llu is out of order",
+				(unsigned long long)offset);
+	if (!ptl_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
+		return ptl_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
+	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, time};
+	stream->has_psb = true;
+	stream->last_psb = offset;
+	if (time && offset >= stream->position)
+		ptl_stream_touch(stream, time);
+	return settle(writer, ptl_stream_added(writer, stream));
+}
+
+int ptl_writer_hole(struct ptl_writer *writer, uint32_t id, uint64_t size, uint64_t time)
+{
+	struct ptl_writer_stream *stream = find_bytes_stream(writer, id);
+	int status = 0;
+
+	if (!stream)
+		return PTL_MISUSE;
+	if (!size)
+		return 0;
+	if (stream->raw.size)
+		status = ptl_stream_submit(writer, stream);
+	if (status)
+		return status;
+	if (size >= PTL_POSITION_MAX - stream->position)
+		return ptl_fail(PTL_MISUSE, "a hole of %llu bytes is too large",
+				(unsigned long long)size);
+	stream->position += size;
+	ptl_stream_touch(stream, time);
+	return settle(writer, ptl_stream_added(writer, stream));
+}
+
+static int write_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk,
+		       const uint8_t *data)
+{
+	struct ptl_writer_stream *stream = writer->streams[PTL_BLOB_STREAM];
+
+	if (!ptl_vector_room(&stream->chunks, stream->chunk_count, sizeof(*chunk)))
+		return ptl_fail_memory("blob chunks", stream->chunk_count * sizeof(*chunk));
+	if (chunk->length) {
+		ptl_write_bytes(&stream->raw, data, chunk->length);
+		if (stream->raw.failed) {
+			stream->raw.failed = false;
+			return ptl_fail_memory("a buffer", writer->buffer_size);
+		}
+	}
+	stream->chunks[stream->chunk_count++] = *chunk;
+	writer->raw_bytes += chunk->length;
+	return ptl_stream_added(writer, stream);
+}
+
+int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
+		    uint8_t hash[PTL_HASH_SIZE])
+{
+	struct ptl_writer_stream *stream = writer->streams[PTL_BLOB_STREAM];
+	struct ptl_chunk chunk = {.type = type, .blob_size = size};
+	int status;
+
+	ptl_sha256_of(data, size, hash);
+	if (ptl_writer_has_blob(writer, hash))
+		return settle(writer, 0);
+	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
+	status = ptl_writer_note_blob(writer, hash, true);
+	/* A chunk lies in one buffer: it ends where the buffer is full. */
+	do {
+		const size_t room = writer->buffer_size - stream->raw.size;
+
+		if (status)
+			return status;
+		chunk.length = size - chunk.offset < room ? size - chunk.offset : room;
+		status = write_chunk(writer, &chunk, (const uint8_t *)data + chunk.offset);
+		chunk.offset += chunk.length;
+	} while (chunk.offset < size);
+	return settle(writer, status);
+}
+
+int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data)
+{
+	int status = ptl_writer_note_blob(writer, chunk->hash, true);
+
+	if (!status)
+		status = write_chunk(writer, chunk, data);
+	return settle(writer, status);
+}
+
+int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	ptl_loss_encode(loss, &body);
+	status = write_record(writer, PTL_RECORD_LOSS, &body);
+	ptl_bytes_free(&body);
+	return status;
+}
+
+int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance)
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	ptl_provenance_encode(provenance, &body);
+	status = write_record(writer, PTL_RECORD_PROVENANCE, &body);
+	ptl_bytes_free(&body);
+	return settle(writer, status);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The writer's inside: streams fill buffers, a queue compresses them, the output puts them into the
+ * file.
+ */
+#ifndef PTL_FORMAT_WRITER_WRITER_INTERNAL_H
+#define PTL_FORMAT_WRITER_WRITER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/reader.h>
+#include <ptl/writer.h>
+
+#include "common/account.h"
+#include "common/bytes.h"
+#include "common/hash_map.h"
+#include "common/row_index.h"
+#include "format/container/codec.h"
+#include "format/event/events.h"
+#include "format/container/layout.h"
+#include "format/container/side.h"
+
+/*
+ * ---- output: one thread at a time
+ * ----------------------------------------------------------------
+ */
+
+/* A piece of the index, of the size of a buffer. */
+struct ptl_index_piece {
+	struct ptl_bytes bytes; /* none of them where it waits in the temporary file */
+	size_t size;            /* of one that waits there */
+	uint64_t offset;        /* and where */
+};
+
+struct ptl_output {
+	int fd;
+	char *name; /* owned; NULL: unknown */
+	bool can_rewind; /* a regular file: a partial buffer can be cut off again */
+	uint64_t offset; /* bytes in the file */
+	uint64_t file_id;
+	struct ptl_index_piece *index;
+	size_t index_count;
+	int spill; /* a nameless file in which full pieces wait; -1: none */
+	uint64_t spilled;
+	bool spill_failed; /* all pieces stay in memory */
+	uint32_t index_stream; /* id */
+	uint64_t index_end; /* end of the last buffer that is in the index */
+	bool write_back;
+	uint64_t written_back; /* up to here the system was told to write to disk */
+	bool index_failed;  /* no memory for it: the file is closed without one */
+};
+
+/* Of the options, name and minor: the minor version to state, if it is newer than ours. */
+int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_options *options);
+/* Of errno, with what is written. PTL_SYSTEM. */
+int ptl_output_fail(const struct ptl_output *output);
+/*
+ * Writes one buffer: header, side area and payload are one piece of memory. PTL_SYSTEM: nothing or
+ * a part was written.
+ */
+int ptl_output_buffer(struct ptl_output *output, const uint8_t *data, size_t size);
+/* Adds "end of stream" to the index. */
+void ptl_output_stream_end(struct ptl_output *output, uint32_t stream, uint64_t sequence,
+			   uint64_t position);
+/* Writes index and trailer. */
+int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compressor);
+void ptl_output_free(struct ptl_output *output); /* does not close */
+
+/*
+ * ---- queue: from a full buffer to the file
+ * -------------------------------------------------------
+ */
+
+enum ptl_job_state { PTL_JOB_NEW, PTL_JOB_BUSY, PTL_JOB_DONE };
+
+/* A full buffer on its way. Owned by the queue from submission on. */
+struct ptl_job {
+	struct ptl_job *next;
+	enum ptl_job_state state;
+	struct ptl_buffer_header header;
+	struct ptl_bytes raw;         /* the payload of all kinds but EVENTS */
+	struct ptl_event_batch batch; /* EVENTS */
+	struct ptl_psb *psbs;
+	size_t psb_count;
+	struct ptl_chunk *chunks;
+	size_t chunk_count;
+	size_t memory; /* what it counts against the limit */
+	bool again; /* a copied buffer whose payload is compressed again: file is header and side area */
+	struct ptl_bytes
+		file; /* header, side area, payload as stored; a copied buffer comes with it */
+};
+
+/* Buffers of one stream that could not be written, since this was last asked for. */
+struct ptl_lost {
+	uint32_t stream;
+	uint32_t pid; /* of the stream */
+	uint32_t tid;
+	uint64_t buffers;
+	uint64_t bytes;
+	uint64_t first_time;
+	uint64_t last_time;
+};
+
+#define PTL_SPARE_MAX 16
+
+struct ptl_queue {
+	pthread_mutex_t lock;
+	pthread_cond_t work;                 /* a job came, or stop */
+	pthread_cond_t space;                /* a job left */
+	struct ptl_job *head, *tail, *fresh; /* fresh: the first that nobody works on */
+	size_t memory, memory_limit;
+	bool writing; /* some thread is at the file */
+	bool stop;
+	pthread_t *threads;
+	unsigned thread_count;
+	int level;
+	bool store; /* nothing is compressed */
+	struct ptl_compressor *compressor; /* of the calling thread */
+	struct ptl_output output;
+	struct ptl_writer_counts counts; /* stored_bytes, buffers, lost_buffers */
+	/* What went wrong: */
+	int first_status;
+	char first_text[512];
+	char cause[128]; /* of the last failure, for loss records */
+	bool failing;    /* the last write failed */
+	bool unreported; /* a failure that no call has returned yet */
+	struct ptl_lost *lost;
+	size_t lost_count;
+	struct ptl_bytes spare[PTL_SPARE_MAX]; /* memory of jobs that are done, for those that follow */
+	size_t spare_count;
+	struct ptl_job
+		*returned; /* METADATA and BLOB buffers that were lost: their content goes again */
+};
+
+int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_options *options);
+/* Hands a job over. Blocks while the memory limit is passed. */
+void ptl_queue_submit(struct ptl_queue *queue, struct ptl_job *job);
+/* Waits until all that was submitted is in the file, or lost. */
+void ptl_queue_drain(struct ptl_queue *queue);
+/* Ends the threads after what is queued; with discard, what nobody works on yet is dropped. */
+void ptl_queue_stop(struct ptl_queue *queue, bool discard);
+void ptl_queue_free(struct ptl_queue *queue);
+/* Gives an empty job->file memory that was used before, if there is any. */
+void ptl_queue_reuse(struct ptl_queue *queue, struct ptl_job *job);
+void ptl_job_free(struct ptl_job *job);
+
+/*
+ * ---- writer
+ * ----------------------------------------------------------------------------------------
+ */
+
+struct ptl_writer_stream {
+	struct ptl_stream stream;
+	bool taken;        /* no stream: a copied one has this id */
+	uint64_t sequence; /* of the buffer being filled */
+	uint64_t position; /* of its first byte */
+	uint64_t end;      /* position behind the last buffer handed over */
+	struct ptl_bytes raw;
+	struct ptl_event_batch batch;
+	struct ptl_psb *psbs;
+	size_t psb_count;
+	bool has_psb;
+	uint64_t last_psb; /* offset */
+	struct ptl_chunk *chunks;
+	size_t chunk_count;
+	uint32_t records;
+	bool has_time;
+	uint64_t first_time, last_time;
+	uint64_t since;   /* monotonic clock when the first thing came in; 0: empty */
+	size_t accounted; /* what of it is in writer->partial_bytes */
+};
+
+/* A blob that the file has; there can be very many. */
+struct ptl_written_blob {
+	uint8_t hash[PTL_HASH_SIZE];
+	bool there; /* false: it was lost again */
+};
+
+struct ptl_writer {
+	struct ptl_queue queue;
+	size_t buffer_size;
+	uint64_t flush_interval;
+	struct ptl_writer_stream **streams; /* by id */
+	size_t stream_count;
+	struct ptl_writer_stream *
+		*copied; /* by copied_map: streams of other traces with ids of their own */
+	size_t copied_count;
+	struct ptl_hash_map copied_map;
+	struct ptl_byte_map once;    /* schemas and maps that are in the file: type and body */
+	struct ptl_written_blob *blobs;
+	size_t blob_count;
+	struct ptl_row_index blob_index;
+	size_t metadata_bytes;
+	struct ptl_account account;
+	size_t partial_bytes; /* that wait in all streams */
+	unsigned calls;       /* since the flush interval was last looked at */
+	uint64_t raw_bytes, events;
+	uint64_t seen_lost; /* lost buffers that have been made loss records */
+};
+
+/* What ptl_writer_copy_changed does to a buffer on its way. */
+struct ptl_copy_change {
+	uint32_t stream;       /* of this writer, of the same kind; not looked at for BLOB buffers */
+	int64_t time_shift;    /* nanoseconds that are added to all its times */
+	uint64_t position_cut; /* taken from the position, modulo 2^64: where in the copied stream the new one starts */
+	bool recompress;       /* the payload is compressed again, with the writer's level */
+	bool own_psbs;         /* the PSBs of the buffer are these, with the copied stream's times and offsets */
+	const struct ptl_psb *psbs;
+	size_t psb_count;
+	/* Sees the buffer as it is in the trace before anything is done with it; NULL: nobody. */
+	int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size);
+	void *look_context;
+};
+
+/* From now on the file has the blob, or has lost it again. PTL_NO_MEMORY. */
+int ptl_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there);
+bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE]);
+/* A piece of a blob whose other pieces are the caller's care. */
+int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data);
+
+/* As ptl_writer_copy_to. */
+int ptl_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
+			    const struct ptl_copy_change *change);
+/* As ptl_writer_stream, without a stream record: its buffers, or a record of the caller's, declare it. */
+int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
+
+/* A high id that no stream has. */
+uint32_t ptl_writer_spare_id(const struct ptl_writer *writer);
+
+#define PTL_BLOB_STREAM 1 /* ids that this writer gives; readers do not rely on them */
+#define PTL_INDEX_STREAM 2
+
+#endif

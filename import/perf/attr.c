@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Attributes of perf's events. */
+#include "import/perf/attr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+
+#define ATTRS_MAX 65536u
+#define IDS_MAX (1u << 20)
+
+void perf_attrs_free(struct perf_attrs *attrs)
+{
+	ptl_hash_map_free(&attrs->ids);
+	free(attrs->list);
+	*attrs = (struct perf_attrs){0};
+}
+
+static int add(struct perf_attrs *attrs, const uint8_t *data, size_t size)
+{
+	struct perf_attr *attr;
+
+	if (size < PERF_ATTR_SIZE_MIN)
+		return ptl_fail(PTL_CORRUPT, "an attribute of %zu bytes", size);
+	if (attrs->count == ATTRS_MAX)
+		return ptl_fail(PTL_NO_MEMORY, "more than %u attributes", ATTRS_MAX);
+	if (attrs->count == attrs->capacity) {
+		const size_t capacity = attrs->capacity ? attrs->capacity * 2 : 16;
+		struct perf_attr *grown = reallocarray(attrs->list, capacity, sizeof(*grown));
+
+		if (!grown)
+			return ptl_fail_memory("attributes", capacity * sizeof(*grown));
+		attrs->list = grown;
+		attrs->capacity = capacity;
+	}
+	attr = &attrs->list[attrs->count++];
+	*attr = (struct perf_attr){
+		.type = ptl_load32(data + PERF_ATTR_TYPE),
+		.config = ptl_load64(data + PERF_ATTR_CONFIG),
+		.sample_type = ptl_load64(data + PERF_ATTR_SAMPLE_TYPE),
+		.read_format = ptl_load64(data + PERF_ATTR_READ_FORMAT),
+		.flags = ptl_load64(data + PERF_ATTR_FLAGS),
+		.clockid = -1,
+	};
+	if (attr->flags & PERF_ATTR_FLAG_USE_CLOCKID && size >= PERF_ATTR_CLOCKID + 4)
+		attr->clockid = (int32_t)ptl_load32(data + PERF_ATTR_CLOCKID);
+	return 0;
+}
+
+/* The ids of the attribute added last. */
+static int add_ids(struct perf_attrs *attrs, const uint8_t *data, size_t count)
+{
+	int status = 0;
+
+	if (attrs->ids.used + count > IDS_MAX)
+		return ptl_fail(PTL_NO_MEMORY, "more than %u ids of events", IDS_MAX);
+	for (size_t i = 0; !status && i < count; i++)
+		status = ptl_hash_map_put(&attrs->ids, ptl_load64(data + 8 * i), attrs->count - 1);
+	return status;
+}
+
+static int read_ids(struct perf_attrs *attrs, const struct perf_file *file, const uint8_t *section)
+{
+	const uint64_t offset = ptl_load64(section), size = ptl_load64(section + 8);
+	uint8_t *data;
+	int status;
+
+	if (size > (uint64_t)IDS_MAX * 8)
+		return ptl_fail(PTL_CORRUPT, "ids of events: %llu bytes", (unsigned long long)size);
+	if (!size)
+		return 0;
+	data = malloc(size);
+	if (!data)
+		return ptl_fail_memory("ids of events", size);
+	status = perf_file_read(file, offset, data, size);
+	if (!status)
+		status = add_ids(attrs, data, size / 8);
+	free(data);
+	return status;
+}
+
+int perf_attrs_read(struct perf_attrs *attrs, const struct perf_file *file)
+{
+	size_t entry;
+	const struct perf_section table = perf_file_attrs(file, &entry);
+	uint8_t data[4096];
+	int status = 0;
+
+	if (perf_file_is_pipe(file))
+		return 0;
+	for (uint64_t at = 0; !status && at + entry <= table.size && attrs->count < ATTRS_MAX; at += entry) {
+		status = perf_file_read(file, table.offset + at, data, entry);
+		if (!status)
+			status = add(attrs, data, entry - PERF_SECTION_SIZE);
+		if (!status)
+			status = read_ids(attrs, file, data + entry - PERF_SECTION_SIZE);
+	}
+	return status;
+}
+
+int perf_attrs_record(struct perf_attrs *attrs, const struct perf_record *record)
+{
+	const size_t size = record->size >= 8 ? ptl_load32(record->body + PERF_ATTR_SIZE) : 0;
+	int status;
+
+	if (size < PERF_ATTR_SIZE_MIN || size > record->size)
+		return ptl_fail(PTL_CORRUPT, "offset %llu: an attribute of %zu bytes in a record of %zu",
+				(unsigned long long)record->offset, size, record->size);
+	status = add(attrs, record->body, size);
+	return status ? status : add_ids(attrs, record->body + size, (record->size - size) / 8);
+}
+
+void perf_attrs_name(struct perf_attrs *attrs, size_t index, const char *name, size_t length)
+{
+	if (index >= attrs->count)
+		return;
+	if (length >= PERF_NAME_MAX)
+		length = PERF_NAME_MAX - 1;
+	memcpy(attrs->list[index].name, name, length);
+	attrs->list[index].name[length] = 0;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Intel PT in perf.data: one stream for each CPU or thread. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "import/perf/import.h"
+#include "import/raw/psb_scan.h"
+
+#include <ptl/pt.h>
+
+#define PIECE ((size_t)1 << 20)
+#define STREAMS_MAX 65536u
+#define THREAD_BIT (1ull << 32) /* in a key of import->aux: a thread, no CPU */
+#define AUXTRACE_BODY 40
+#define PSB_PLUS 64 /* bytes behind a PSB in which its TSC stands */
+#define PADDING_MAX 7u /* perf fills a record up to a multiple of 8 bytes */
+
+/* A stream of PT. */
+struct perf_aux {
+	struct perf_import *import;
+	uint32_t stream;
+	uint32_t pid, tid;
+	bool begun;
+	uint64_t ring_end; /* position in perf's ring behind the last record, its padding included */
+	uint64_t end;      /* in the stream, of what there is */
+	struct perf_aux_record last;
+	struct relog_psb_scan scan;
+	const uint8_t *piece; /* being scanned */
+	uint64_t piece_start; /* in the stream */
+	size_t piece_size;
+};
+
+/* Whether config has the bit, which perf gives as 0 where the CPU does not know it. */
+static bool has_bit(uint64_t config, uint64_t bit)
+{
+	return bit && (config & bit);
+}
+
+/* The attribute of the PMU that made the packets says how it was set. */
+static uint64_t config_of(const struct perf_import *import, uint64_t pmu)
+{
+	for (size_t i = 0; i < import->attrs.count; i++)
+		if (import->attrs.list[i].type == pmu)
+			return import->attrs.list[i].config;
+	return 0;
+}
+
+int perf_aux_info(struct perf_import *import, const struct perf_record *record)
+{
+	struct ptl_machine *machine = &import->machine;
+	struct ptl_cursor cursor = ptl_cursor(record->body, record->size);
+	const uint32_t type = ptl_read32(&cursor);
+	uint64_t words[PERF_PT_WORDS] = {0}, config, bits;
+
+	ptl_read32(&cursor);
+	if (type != PERF_AUXTRACE_INTEL_PT)
+		return ptl_fail(PTL_UNSUPPORTED, "offset %llu: the trace data is not Intel PT (type %u)",
+				(unsigned long long)record->offset, type);
+	for (size_t i = 0; i < PERF_PT_WORDS && ptl_cursor_left(&cursor) >= 8; i++)
+		words[i] = ptl_read64(&cursor);
+	config = config_of(import, words[PERF_PT_PMU_TYPE]);
+	if (words[PERF_PT_TIME_SHIFT] < 64 && words[PERF_PT_TIME_MULT] <= UINT32_MAX && words[PERF_PT_CAP_USER_TIME_ZERO]) {
+		machine->tsc_shift = (uint8_t)words[PERF_PT_TIME_SHIFT];
+		machine->tsc_multiplier = (uint32_t)words[PERF_PT_TIME_MULT];
+		machine->tsc_zero = words[PERF_PT_TIME_ZERO];
+	}
+	import->aux_snapshots = words[PERF_PT_SNAPSHOT_MODE];
+	import->aux_switches = words[PERF_PT_HAVE_SCHED_SWITCH];
+	machine->return_compression = !has_bit(config, words[PERF_PT_NORETCOMP_BIT]);
+	machine->timing = has_bit(config, words[PERF_PT_CYC_BIT])   ? PTL_TIMING_CYC
+			  : has_bit(config, words[PERF_PT_MTC_BIT]) ? PTL_TIMING_MTC
+			  : has_bit(config, words[PERF_PT_TSC_BIT]) ? PTL_TIMING_TSC
+								    : PTL_TIMING_NONE;
+	bits = words[PERF_PT_MTC_FREQ_BITS];
+	if (bits)
+		machine->mtc_frequency = (uint8_t)((config & bits) / (bits & -bits));
+	machine->ctc_numerator = (uint32_t)words[PERF_PT_TSC_CTC_N];
+	machine->ctc_denominator = (uint32_t)words[PERF_PT_TSC_CTC_D];
+	machine->nominal_ratio = (uint8_t)words[PERF_PT_MAX_NONTURBO_RATIO];
+	return 0;
+}
+
+/*
+ * A ring of a CPU has the CPU's number. It also names a thread where perf was told whom to record: the first one, if
+ * there are several; where context switches are there, they say who ran.
+ */
+static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, struct perf_aux **opened)
+{
+	const uint64_t key = cpu != UINT32_MAX ? cpu : THREAD_BIT | tid;
+	const uint64_t *known = ptl_hash_map_get(&import->aux, key);
+	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct perf_aux *aux;
+	int status;
+
+	if (known) {
+		*opened = (struct perf_aux *)(uintptr_t)*known;
+		return 0;
+	}
+	if (import->aux.used >= STREAMS_MAX)
+		return ptl_fail(PTL_NO_MEMORY, "Intel PT of more than %u CPUs and threads", STREAMS_MAX);
+	if (cpu != UINT32_MAX)
+		stream.cpu = cpu;
+	if (tid != UINT32_MAX && (cpu == UINT32_MAX || !import->aux_switches)) {
+		stream.tid = tid;
+		stream.pid = perf_thread_process(import, tid);
+	}
+	aux = calloc(1, sizeof(*aux));
+	if (!aux)
+		return ptl_fail_memory("a stream of Intel PT", sizeof(*aux));
+	status = ptl_writer_stream(import->writer, &stream);
+	if (!status)
+		status = ptl_hash_map_put(&import->aux, key, (uint64_t)(uintptr_t)aux);
+	if (status) {
+		free(aux);
+		return status;
+	}
+	*aux = (struct perf_aux){.import = import, .stream = stream.id, .pid = stream.pid, .tid = stream.tid};
+	*opened = aux;
+	return 0;
+}
+
+/* The time of the TSC packet of a PSB+, whose bytes are these; the latest time known where it has none. */
+static uint64_t psb_time(const struct perf_import *import, const uint8_t *data, size_t size)
+{
+	const struct ptl_machine *machine = &import->machine;
+	struct ptl_pt_context context = {0};
+	size_t at = 0;
+
+	while (at < size && at < PSB_PLUS) {
+		struct ptl_pt_packet packet;
+		const int used = ptl_pt_decode(data + at, size - at, &context, &packet);
+
+		if (used <= 0 || packet.kind == PTL_PT_PSBEND)
+			break;
+		if (packet.kind == PTL_PT_TSC && machine->tsc_multiplier)
+			return machine->tsc_zero + (uint64_t)((__uint128_t)packet.tsc.tsc * machine->tsc_multiplier >>
+							      machine->tsc_shift);
+		at += (size_t)used;
+	}
+	return import->now;
+}
+
+static int write_psb(void *context, uint64_t offset)
+{
+	struct perf_aux *aux = context;
+	/* A PSB that began in the piece before has its time from there, nearly. */
+	const bool here = offset >= aux->piece_start && offset - aux->piece_start < aux->piece_size;
+	const size_t at = here ? (size_t)(offset - aux->piece_start) : 0;
+	const uint64_t time = here ? psb_time(aux->import, aux->piece + at, aux->piece_size - at) : aux->import->now;
+
+	return ptl_writer_psb(aux->import->writer, aux->stream, offset, time);
+}
+
+static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, uint64_t bytes, const char *cause)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_BYTES,
+		.stream = aux ? aux->stream : PTL_NO_ID,
+		.pid = aux ? aux->pid : PTL_NO_ID,
+		.tid = aux ? aux->tid : PTL_NO_ID,
+		.count = 1,
+		.bytes = bytes,
+		.first_time = import->now,
+		.cause = cause,
+	};
+
+	return ptl_writer_loss(import->writer, &loss);
+}
+
+/* What follows does not continue what there is: bytes are missing, of which the number may be unknown. */
+static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
+{
+	const uint64_t hole = missing ? missing : 1; /* so that nobody takes both sides together */
+	int status = relog_psb_scan_end(&aux->scan, write_psb, aux);
+
+	if (!status)
+		status = ptl_writer_hole(aux->import->writer, aux->stream, hole, aux->import->now);
+	aux->end += hole;
+	aux->scan = (struct relog_psb_scan){.offset = aux->end, .found = aux->scan.found};
+	return status ? status : lose_bytes(aux->import, aux, missing, cause);
+}
+
+/* Snapshots have places in the ring as it is, over and over: only their bytes tell what they have in common. */
+static int reconcile_snapshot(struct perf_aux *aux, const struct perf_aux_record *record, uint64_t *skip)
+{
+	int status;
+
+	if (!aux->begun)
+		return 0;
+	status = perf_aux_overlap(aux->import->file, &aux->last, record, skip);
+	if (status == PTL_TRUNCATED) /* what there is of it is still taken */
+		status = 0;
+	return status || *skip ? status : interrupt_stream(aux, 0, "between snapshots, as many as there may have been");
+}
+
+/*
+ * Bytes of the ring that are not in the file; or that are in it twice, which perf does not do but in snapshots. A
+ * record begins where the one before ended without its padding.
+ */
+static int reconcile(struct perf_aux *aux, uint64_t offset, uint64_t *skip)
+{
+	const uint64_t expected = aux->begun ? aux->ring_end : offset;
+	const uint64_t twice = expected > offset ? expected - offset : 0;
+
+	*skip = twice <= aux->last.zeros ? 0 : twice;
+	return expected >= offset ? 0 : interrupt_stream(aux, offset - expected, "perf did not write them");
+}
+
+static size_t count_zeros(const uint8_t *data, size_t size)
+{
+	size_t zeros = 0;
+
+	while (zeros < size && zeros < PADDING_MAX && !data[size - 1 - zeros])
+		zeros++;
+	return zeros;
+}
+
+static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
+{
+	int status;
+
+	aux->piece = data;
+	aux->piece_start = aux->end;
+	aux->piece_size = size;
+	status = ptl_writer_bytes(aux->import->writer, aux->stream, data, size, aux->import->now);
+	if (!status)
+		status = relog_psb_scan(&aux->scan, data, size, write_psb, aux);
+	aux->end += size;
+	return status;
+}
+
+/* The record's bytes, but for the first ones, of which there are `skip`. */
+static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint64_t skip)
+{
+	const size_t room = record->size < PIECE ? (size_t)record->size + 1 : PIECE;
+	uint8_t *piece = malloc(room);
+	int got = 0, status = 0;
+
+	if (!piece)
+		return ptl_fail_memory("Intel PT", room);
+	while (!status && (got = perf_file_payload(aux->import->file, piece, room)) > 0) {
+		const size_t cut = skip < (size_t)got ? (size_t)skip : (size_t)got;
+
+		skip -= cut;
+		record->zeros = count_zeros(piece, (size_t)got);
+		status = take_piece(aux, piece + cut, (size_t)got - cut);
+	}
+	free(piece);
+	aux->piece_size = 0;
+	return status ? status : got;
+}
+
+int perf_aux_data(struct perf_import *import, const struct perf_record *record)
+{
+	struct perf_aux_record this = {.offset = perf_file_payload_offset(import->file)};
+	struct perf_aux *aux = NULL;
+	uint64_t skip = 0, offset;
+	int status;
+
+	if (record->size < AUXTRACE_BODY)
+		return ptl_fail(PTL_CORRUPT, "offset %llu: trace data without a description",
+				(unsigned long long)record->offset);
+	this.size = ptl_load64(record->body);
+	offset = ptl_load64(record->body + 8);
+	status = open_stream(import, ptl_load32(record->body + 32), ptl_load32(record->body + 28), &aux);
+	if (!status)
+		status = import->aux_snapshots ? reconcile_snapshot(aux, &this, &skip) : reconcile(aux, offset, &skip);
+	if (!status)
+		status = take_bytes(aux, &this, skip);
+	if (status)
+		return status;
+	if (!skip || offset + this.size > aux->ring_end)
+		aux->ring_end = offset + this.size;
+	aux->begun = true;
+	aux->last = this;
+	return 0;
+}
+
+int perf_aux_lost(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		  size_t body)
+{
+	int status = 0;
+
+	if (body >= 24 && ptl_load64(record->body + 16) & PERF_AUX_FLAG_TRUNCATED)
+		status = lose_bytes(import, NULL, 0, "perf's buffer for Intel PT was full");
+	return status ? status : perf_event_keep(import, record, sample, body);
+}
+
+int perf_aux_finish(struct perf_import *import)
+{
+	uint64_t key, value;
+	size_t at = 0;
+	int status = 0;
+
+	while (!status && ptl_hash_map_next(&import->aux, &at, &key, &value)) {
+		struct perf_aux *aux = (struct perf_aux *)(uintptr_t)value;
+
+		status = relog_psb_scan_end(&aux->scan, write_psb, aux);
+	}
+	return status;
+}
+
+void perf_aux_free(struct perf_import *import)
+{
+	uint64_t key, value;
+	size_t at = 0;
+
+	while (ptl_hash_map_next(&import->aux, &at, &key, &value))
+		free((void *)(uintptr_t)value);
+	ptl_hash_map_free(&import->aux);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Decompresses records. */
+#include "import/perf/expand.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "common/error.h"
+
+/* perf compresses what fits into its ring buffers, 512 KiB by default and 64 MiB where one asks for much. */
+#define LEFT_MAX ((size_t)64 << 20)
+/* Memory that a stream may want: its window. */
+#define WINDOW_LOG_MAX 24
+
+void perf_expand_free(struct perf_expand *expand)
+{
+	ZSTD_freeDStream(expand->stream);
+	free(expand->data);
+	*expand = (struct perf_expand){0};
+}
+
+static int start(struct perf_expand *expand)
+{
+	ZSTD_DStream *stream = ZSTD_createDStream();
+
+	if (!stream)
+		return ptl_fail_memory("a decompressor", 0);
+	ZSTD_initDStream(stream);
+	ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	expand->stream = stream;
+	return 0;
+}
+
+/* Room for more behind what is left, which is moved to the front. */
+static int make_room(struct perf_expand *expand)
+{
+	const size_t more = ZSTD_DStreamOutSize();
+
+	if (expand->start) {
+		memmove(expand->data, expand->data + expand->start, expand->end - expand->start);
+		expand->end -= expand->start;
+		expand->start = 0;
+	}
+	if (expand->capacity - expand->end >= more)
+		return 0;
+	if (expand->end > LEFT_MAX)
+		return ptl_fail(PTL_UNSUPPORTED, "a compressed record expands to more than %zu bytes", LEFT_MAX);
+
+	const size_t capacity = expand->capacity * 2 + more;
+	uint8_t *grown = realloc(expand->data, capacity);
+
+	if (!grown)
+		return ptl_fail_memory("decompressed records", capacity);
+	expand->data = grown;
+	expand->capacity = capacity;
+	return 0;
+}
+
+int perf_expand_add(struct perf_expand *expand, const uint8_t *data, size_t size)
+{
+	ZSTD_inBuffer in = {data, size, 0};
+	bool full = false;
+	int status = expand->stream ? 0 : start(expand);
+
+	/* A full output may mean that more is kept within the decompressor. */
+	while (!status && (in.pos < in.size || full)) {
+		ZSTD_outBuffer out;
+		size_t result;
+
+		status = make_room(expand);
+		if (status)
+			break;
+		out = (ZSTD_outBuffer){expand->data, expand->capacity, expand->end};
+		result = ZSTD_decompressStream(expand->stream, &out, &in);
+		if (ZSTD_isError(result))
+			return ptl_fail(PTL_CORRUPT, "compressed records cannot be decompressed: %s",
+					ZSTD_getErrorName(result));
+		full = out.pos == out.size;
+		expand->end = out.pos;
+	}
+	return status;
+}
+
+const uint8_t *perf_expand_left(const struct perf_expand *expand, size_t *size)
+{
+	*size = expand->end - expand->start;
+	return expand->data ? expand->data + expand->start : NULL;
+}
+
+void perf_expand_consume(struct perf_expand *expand, size_t size)
+{
+	expand->start += size;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A perf.data file on its way into a trace: what the parts of the import share. */
+#ifndef PTL_IMPORT_PERF_IMPORT_H
+#define PTL_IMPORT_PERF_IMPORT_H
+
+#include <ptl/event.h>
+#include <ptl/event_header.h>
+#include <ptl/writer.h>
+
+#include "common/bytes.h"
+#include "common/hash_map.h"
+#include "elf/image_store.h"
+#include "import/perf/attr.h"
+#include "import/perf/file.h"
+#include "import/perf/input.h"
+#include "import/perf/order.h"
+#include "import/perf/parts.h"
+#include "import/perf/tracing.h"
+
+/* Event streams; each holds times that do not go back. */
+#define PERF_LANES_MAX 256
+
+struct perf_lane {
+	uint32_t stream;
+	uint64_t last;
+};
+
+struct perf_process;
+
+struct perf_import {
+	struct ptl_writer *writer;
+	struct perf_file *file; /* being read: main, or a part */
+	struct perf_file *main;
+	struct perf_parts parts; /* of a folder */
+	struct perf_attrs attrs;
+	struct perf_order order;
+	struct ptl_machine machine;
+	struct ptl_image_store *images;
+	struct perf_tracing tracing;       /* what tracepoints look like */
+	struct ptl_event_headers *headers; /* of user_events, as Microsoft's LinuxTracepoints write them */
+	enum ptl_embed embed;
+
+	struct perf_lane lanes[PERF_LANES_MAX];
+	size_t lane_count;
+
+	struct ptl_hash_map processes; /* pid: struct perf_process * */
+	struct ptl_hash_map threads;   /* tid: pid */
+	struct ptl_hash_map aux;       /* CPU, or thread: struct perf_aux * */
+	struct ptl_hash_map on_cpu;    /* CPU: thread that was switched out last */
+	struct ptl_byte_map build_ids; /* path: index in ids */
+	struct perf_build_id {
+		uint8_t size;
+		uint8_t bytes[PERF_BUILD_ID_MAX];
+	} *ids;
+	size_t id_count;
+	bool aux_snapshots; /* Intel PT was taken now and then */
+	bool aux_switches;  /* context switches tell whose a CPU's Intel PT is */
+	uint64_t next_key; /* of processes */
+	uint64_t now;      /* time of the latest record that had one */
+	uint64_t last;     /* time of the last record that had one */
+
+	struct ptl_bytes storage; /* of the event being written */
+	struct perf_outcome outcome;
+	uint64_t records;
+	bool running; /* what was there before has been told */
+};
+
+/* ---- event.c */
+
+/* The time of a record: its own, else that of the trace's start, as it tells what was there before. */
+uint64_t perf_time(const struct perf_import *import, const struct perf_sample *sample);
+
+/*
+ * Whether the record tells of what was there before: perf gives such a record no time. Where no record has one, it
+ * is what comes before FINISHED_INIT, or the first sample.
+ */
+bool perf_is_rundown(const struct perf_import *import, const struct perf_sample *sample);
+
+/* Writes an event into a stream whose times end before it. PTL_NO_MEMORY, PTL_SYSTEM. */
+int perf_event_write(struct perf_import *import, struct ptl_event *event);
+
+/* Writes the schemas of the events that perf_event_keep and perf_event_sample make. */
+int perf_event_schemas(struct perf_import *import);
+
+/* Keeps a record that has no counterpart as an event of the provider Linux-Perf, its body as payload. */
+int perf_event_keep(struct perf_import *import, const struct perf_record *record,
+		    const struct perf_sample *sample, size_t body);
+int perf_event_sample(struct perf_import *import, const struct perf_record *record,
+		      const struct perf_sample *sample);
+
+/* ---- process.c: processes, threads and what they map */
+
+int perf_comm(struct perf_import *import, const struct perf_record *record,
+	      const struct perf_sample *sample, size_t body);
+int perf_fork(struct perf_import *import, const struct perf_record *record,
+	      const struct perf_sample *sample, size_t body);
+int perf_exit(struct perf_import *import, const struct perf_record *record,
+	      const struct perf_sample *sample, size_t body);
+int perf_switch(struct perf_import *import, const struct perf_record *record,
+		const struct perf_sample *sample, size_t body);
+/* Sees to it that the process is there, and writes what waits for what comes next. */
+int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
+/* A file was mapped, executable: the program that a process has just started is that of the first one. */
+int perf_process_maps(struct perf_import *import, uint32_t pid, const char *path);
+/* A FORK or COMM record tells whose a thread is, before its turn comes. PTL_NO_MEMORY. */
+int perf_thread_heard_of(struct perf_import *import, const struct perf_record *record);
+/* The process of a thread; the thread's own number where it is unknown. */
+uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid);
+/* Writes what still waits. */
+int perf_process_finish(struct perf_import *import);
+void perf_process_free(struct perf_import *import);
+
+/* ---- image.c */
+
+int perf_mmap(struct perf_import *import, const struct perf_record *record,
+	      const struct perf_sample *sample, size_t body);
+/* An entry of the build id table: a feature's bytes, or the body of a record. */
+int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size);
+
+/* ---- aux.c: Intel PT */
+
+int perf_aux_info(struct perf_import *import, const struct perf_record *record);
+int perf_aux_data(struct perf_import *import, const struct perf_record *record);
+int perf_aux_lost(struct perf_import *import, const struct perf_record *record,
+		  const struct perf_sample *sample, size_t body);
+int perf_aux_finish(struct perf_import *import);
+void perf_aux_free(struct perf_import *import);
+
+/* ---- aux_overlap.c: what two snapshots have in common */
+
+/* The bytes of a record of Intel PT. */
+struct perf_aux_record {
+	uint64_t offset; /* in the file */
+	uint64_t size;
+	size_t zeros; /* last bytes, up to 7, that may be padding */
+};
+
+/* How many of the first bytes of `record` are the last ones of `before`. What perf_file_read returns. */
+int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record *before,
+		     const struct perf_aux_record *record, uint64_t *bytes);
+
+/* ---- feature.c: what is said of the machine */
+
+int perf_features_read(struct perf_import *import);
+int perf_feature_record(struct perf_import *import, const struct perf_record *record);
+int perf_event_update(struct perf_import *import, const struct perf_record *record);
+/* The formats of tracepoints, as they come through a pipe. */
+int perf_tracing_record(struct perf_import *import, const struct perf_record *record);
+int perf_time_conversion(struct perf_import *import, const struct perf_record *record);
+
+#endif

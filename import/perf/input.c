@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a perf.data file from its start to its end. */
+#include "import/perf/input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ptl/kernel.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "common/message.h"
+#include "format/metadata/input_hash.h"
+#include "import/perf/import.h"
+#include "relog/signals.h"
+
+#define LOOK_AHEAD 100000u /* records in which the first time is looked for */
+#define CHECK_EVERY 1024u  /* records between looks for signals */
+#define CLOCKID_MONOTONIC 1
+#define CLOCKID_MONOTONIC_RAW 4
+
+/* What is done with a record of the kernel; whether what it tells must come in order of time. */
+struct take_record {
+	int (*take)(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		    size_t body);
+	bool in_order;
+};
+
+static int take_lost(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		     size_t body)
+{
+	const size_t at = record->type == PERF_RECORD_LOST ? 8 : 0;
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_EVENTS,
+		.stream = PTL_NO_ID,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.count = body >= at + 8 ? ptl_load64(record->body + at) : 0,
+		.first_time = perf_time(import, sample),
+		.cause = record->type == PERF_RECORD_LOST ? "perf's ring buffer was full"
+							  : "the kernel dropped samples",
+	};
+	int status = ptl_writer_loss(import->writer, &loss);
+
+	import->outcome.lost_events += loss.count;
+	return status ? status : perf_event_keep(import, record, sample, body);
+}
+
+static int take_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		       size_t body)
+{
+	(void)body;
+	return perf_event_sample(import, record, sample);
+}
+
+static const struct take_record kernel_records[PERF_RECORD_KERNEL_END] = {
+	[PERF_RECORD_MMAP] = {perf_mmap, true},
+	[PERF_RECORD_MMAP2] = {perf_mmap, true},
+	[PERF_RECORD_COMM] = {perf_comm, true},
+	[PERF_RECORD_FORK] = {perf_fork, true},
+	[PERF_RECORD_EXIT] = {perf_exit, true},
+	[PERF_RECORD_SWITCH] = {perf_switch, true},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {perf_switch, true},
+	[PERF_RECORD_LOST] = {take_lost, false},
+	[PERF_RECORD_LOST_SAMPLES] = {take_lost, false},
+	[PERF_RECORD_AUX] = {perf_aux_lost, false},
+	[PERF_RECORD_SAMPLE] = {take_sample, false},
+};
+
+static int take_kernel_record(struct perf_import *import, const struct perf_record *record)
+{
+	const struct take_record *how = &kernel_records[record->type];
+	struct perf_sample sample;
+	size_t body;
+	int status = perf_sample_parse(&import->attrs, record, &sample, &body);
+
+	if (!status)
+		status = perf_thread_heard_of(import, record);
+	if (status)
+		return status;
+	if (sample.has_time && sample.time)
+		import->last = sample.time;
+	if (sample.has_time && sample.time > import->now)
+		import->now = sample.time;
+	import->running |= record->type == PERF_RECORD_SAMPLE;
+	if (how->in_order && sample.has_time && sample.time)
+		return perf_order_push(&import->order, record, &sample, body);
+	return how->take ? how->take(import, record, &sample, body) : perf_event_keep(import, record, &sample, body);
+}
+
+/* Those whose turn has come. */
+static int take_waiting(struct perf_import *import)
+{
+	struct perf_waiting *waiting;
+	int status = 0;
+
+	while (!status && (waiting = perf_order_pop(&import->order))) {
+		status = kernel_records[waiting->record.type].take(import, &waiting->record, &waiting->sample,
+								   waiting->body);
+		free(waiting);
+	}
+	return status;
+}
+
+static int take_running(struct perf_import *import, const struct perf_record *record)
+{
+	(void)record;
+	import->running = true;
+	return 0;
+}
+
+/* A round of one file says nothing of the others. */
+static int take_round(struct perf_import *import, const struct perf_record *record)
+{
+	(void)record;
+	if (!import->parts.count)
+		perf_order_round(&import->order);
+	return 0;
+}
+
+/* An entry of the build id table that came through a pipe. */
+static int take_build_id(struct perf_import *import, const struct perf_record *record)
+{
+	return perf_build_id(import, record->misc, record->body, record->size);
+}
+
+static int take_attr(struct perf_import *import, const struct perf_record *record)
+{
+	return perf_attrs_record(&import->attrs, record);
+}
+
+/* What has no counterpart, and says something all the same; or what a newer perf writes. */
+static int keep_own(struct perf_import *import, const struct perf_record *record)
+{
+	const struct perf_sample nobody = {.pid = PTL_NO_ID, .tid = PTL_NO_ID, .cpu = PTL_NO_CPU};
+
+	if (record->type >= PERF_RECORD_OWN_END) {
+		import->outcome.unknown_records++;
+		return 0;
+	}
+	return perf_event_keep(import, record, &nobody, record->size);
+}
+
+/* Says nothing that a trace holds: of how perf itself worked, or what other records say, too. */
+static int leave_out(struct perf_import *import, const struct perf_record *record)
+{
+	(void)import;
+	(void)record;
+	return 0;
+}
+
+/* Records of perf itself; those that are not here are kept as they are. */
+static const struct {
+	uint32_t type;
+	int (*take)(struct perf_import *import, const struct perf_record *record);
+} own_records[] = {
+	{PERF_RECORD_HEADER_ATTR, take_attr},
+	{PERF_RECORD_HEADER_BUILD_ID, take_build_id},
+	{PERF_RECORD_HEADER_FEATURE, perf_feature_record},
+	{PERF_RECORD_TRACING_DATA, perf_tracing_record},
+	{PERF_RECORD_EVENT_UPDATE, perf_event_update},
+	{PERF_RECORD_TIME_CONV, perf_time_conversion},
+	{PERF_RECORD_AUXTRACE_INFO, perf_aux_info},
+	{PERF_RECORD_AUXTRACE, perf_aux_data},
+	{PERF_RECORD_AUXTRACE_ERROR, keep_own},
+	{PERF_RECORD_EVENT_TYPE, leave_out},
+	{PERF_RECORD_ID_INDEX, leave_out},
+	{PERF_RECORD_THREAD_MAP, leave_out},
+	{PERF_RECORD_CPU_MAP, leave_out},
+	{PERF_RECORD_FINISHED_ROUND, take_round},
+	{PERF_RECORD_FINISHED_INIT, take_running},
+};
+
+static int take(struct perf_import *import, const struct perf_record *record)
+{
+	if (record->type < PERF_RECORD_KERNEL_END)
+		return take_kernel_record(import, record);
+	for (size_t i = 0; i < sizeof(own_records) / sizeof(own_records[0]); i++)
+		if (own_records[i].type == record->type)
+			return own_records[i].take(import, record);
+	return keep_own(import, record);
+}
+
+/* ---- before and after ------------------------------------------------------------------------ */
+
+/*
+ * The trace starts at the earliest time of the first records that have one: rundown, which has none, is as of then.
+ * Each ring's first records stand near the start.
+ */
+static int find_start_of(struct perf_import *import, struct perf_attrs *attrs, struct perf_file *file)
+{
+	struct perf_record record;
+	unsigned seen = 0;
+	int status = 0;
+
+	while (!status && seen < LOOK_AHEAD && (status = perf_file_next(file, &record)) > 0) {
+		struct perf_sample sample;
+		size_t body;
+
+		status = 0;
+		if (record.type == PERF_RECORD_HEADER_ATTR)
+			status = perf_attrs_record(attrs, &record);
+		if (record.type >= PERF_RECORD_KERNEL_END || perf_sample_parse(attrs, &record, &sample, &body) ||
+		    !sample.has_time || !sample.time)
+			continue;
+		seen++;
+		if (!import->machine.start_time || sample.time < import->machine.start_time)
+			import->machine.start_time = sample.time;
+	}
+	/* What is damaged is told of when it is read in earnest. */
+	return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
+}
+
+static int find_start(struct perf_import *import, int fd)
+{
+	struct perf_attrs attrs = {0};
+	struct perf_file *file = NULL;
+	int status = perf_file_open(fd, &file);
+
+	if (!status)
+		status = perf_attrs_read(&attrs, file);
+	if (!status)
+		status = find_start_of(import, &attrs, file);
+	perf_file_close(file);
+	file = NULL;
+	for (size_t i = 0; !status && i < import->parts.count; i++) {
+		status = perf_file_open_part(import->parts.list[i].fd, &file);
+		if (!status)
+			status = find_start_of(import, &attrs, file);
+		perf_file_close(file);
+		file = NULL;
+	}
+	perf_attrs_free(&attrs);
+	return status;
+}
+
+static void set_clock(struct perf_import *import)
+{
+	const struct perf_attr *attr = import->attrs.count ? &import->attrs.list[0] : NULL;
+
+	import->machine.clock = PTL_CLOCK_PERF;
+	if (!import->machine.start_time)
+		import->machine.clock = PTL_CLOCK_NONE;
+	else if (attr && attr->clockid == CLOCKID_MONOTONIC)
+		import->machine.clock = PTL_CLOCK_MONOTONIC;
+	else if (attr && attr->clockid == CLOCKID_MONOTONIC_RAW)
+		import->machine.clock = PTL_CLOCK_MONOTONIC_RAW;
+}
+
+static int begin(struct perf_import *import, int fd)
+{
+	size_t count;
+	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
+	int status = find_start(import, fd);
+
+	if (!status)
+		status = perf_attrs_read(&import->attrs, import->file);
+	if (!status)
+		status = perf_features_read(import);
+	for (size_t i = 0; !status && i < count; i++)
+		status = ptl_writer_schema(import->writer, schemas[i]);
+	return status ? status : perf_event_schemas(import);
+}
+
+/* The rest of the file cannot be read. */
+static int lose_rest(struct perf_import *import, const char *cause)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_EVENTS,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = 1,
+		.first_time = import->now,
+		.cause = cause,
+	};
+
+	snprintf(import->outcome.damage, sizeof(import->outcome.damage), "%s", cause);
+	return ptl_writer_loss(import->writer, &loss);
+}
+
+/* 1: one was read; 0: the file at hand has ended, or its rest is lost. */
+static int read_record(struct perf_import *import)
+{
+	struct perf_record record;
+	int status = perf_file_next(import->file, &record);
+	const bool more = status > 0;
+
+	if (more)
+		status = import->records++ % CHECK_EVERY ? 0 : relog_check_signals();
+	if (more && status >= 0)
+		status = take(import, &record);
+	if (more && status >= 0)
+		status = take_waiting(import);
+	if (status == PTL_CORRUPT || status == PTL_TRUNCATED)
+		return lose_rest(import, ptl_error_text());
+	return status < 0 ? status : more;
+}
+
+static int read_records(struct perf_import *import)
+{
+	struct perf_part *part;
+	int status;
+
+	while ((status = read_record(import)) > 0)
+		;
+	while (!status && (part = perf_parts_next(&import->parts))) {
+		import->file = part->file;
+		import->last = part->time;
+		status = read_record(import);
+		part->time = import->last;
+		part->ended = status == 0;
+		status = status > 0 ? 0 : status;
+	}
+	import->file = import->main;
+	return status;
+}
+
+static int end(struct perf_import *import)
+{
+	int status;
+
+	perf_order_end(&import->order);
+	status = take_waiting(import);
+	if (!status)
+		status = perf_process_finish(import);
+	if (!status)
+		status = perf_aux_finish(import);
+	import->machine.end_time = import->now;
+	set_clock(import);
+	return status ? status : ptl_writer_machine(import->writer, &import->machine);
+}
+
+static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
+{
+	struct perf_import *import = context;
+
+	return ptl_writer_blob(import->writer, type, data, size, hash);
+}
+
+static int import_file(struct perf_import *import, int fd)
+{
+	int status = perf_file_open(fd, &import->main);
+
+	import->file = import->main;
+	if (!status)
+		status = begin(import, fd);
+	if (!status)
+		status = read_records(import);
+	return status ? status : end(import);
+}
+
+/* Of a folder, the hash is that of all files, one behind the other. */
+static int add_origin(const struct perf_import *import, const char *name, struct relog_spool *spool)
+{
+	struct ptl_provenance_input origin = {.name = name, .size = perf_file_size(import->main)};
+	struct ptl_input_hash *hash = ptl_input_hash_new(spool->hash_kind);
+	const bool wanted = spool->hash_kind != PTL_HASH_NONE;
+	int status = hash ? 0 : ptl_fail_memory("a hash", 0);
+
+	if (!status && wanted)
+		status = perf_file_hash(import->main, hash);
+	for (size_t i = 0; !status && i < import->parts.count; i++) {
+		origin.size += perf_file_size(import->parts.list[i].file);
+		if (wanted)
+			status = perf_file_hash(import->parts.list[i].file, hash);
+	}
+	if (!status)
+		ptl_input_hash_finish(hash, &origin);
+	ptl_input_hash_free(hash);
+	return status ? status : relog_spool_origin(spool, &origin);
+}
+
+int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spool *spool, struct perf_outcome *outcome)
+{
+	struct perf_import *import = calloc(1, sizeof(*import));
+	int status;
+
+	*outcome = (struct perf_outcome){0};
+	if (!import)
+		return ptl_fail_memory("perf.data", sizeof(*import));
+	import->writer = spool->writer;
+	import->embed = embed;
+	import->machine = (struct ptl_machine){
+		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
+	status = ptl_image_store_new(embed, put_blob, import, &import->images);
+	if (!status)
+		status = ptl_event_headers_new(ptl_guid_from_name, &import->headers);
+	if (!status)
+		status = perf_parts_open(&import->parts, name);
+	if (!status)
+		status = import_file(import, fd);
+	if (!status)
+		status = add_origin(import, name, spool);
+	*outcome = import->outcome;
+	ptl_image_store_free(import->images);
+	ptl_event_headers_free(import->headers);
+	perf_order_free(&import->order);
+	perf_process_free(import);
+	perf_aux_free(import);
+	perf_tracing_free(&import->tracing);
+	perf_attrs_free(&import->attrs);
+	perf_file_close(import->main);
+	perf_parts_close(&import->parts);
+	ptl_byte_map_free(&import->build_ids);
+	ptl_bytes_free(&import->storage);
+	free(import->ids);
+	free(import);
+	return status;
+}
+
+static void report(const char *name, const struct perf_outcome *outcome)
+{
+	if (outcome->damage[0])
+		ptl_message_warning("%s: %s; what follows is missing", name, outcome->damage);
+	if (outcome->lost_events)
+		ptl_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
+				    (unsigned long long)outcome->lost_events);
+	if (outcome->unknown_records)
+		ptl_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
+				    (unsigned long long)outcome->unknown_records);
+	if (outcome->other_files)
+		ptl_message_warning("%s: %llu mappings are of files that this machine has in another version: "
+				    "their code is not in the trace",
+				    name, (unsigned long long)outcome->other_files);
+	if (outcome->absent_files)
+		ptl_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
+				 "in the trace",
+				 name, (unsigned long long)outcome->absent_files);
+}
+
+static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
+		   struct relog_spool *spool)
+{
+	struct perf_outcome outcome;
+	int status = perf_import(path, fd, settings->embed, spool, &outcome);
+
+	(void)start;
+	(void)size;
+	if (!status)
+		report(path, &outcome);
+	spool->damaged = outcome.damage[0] != 0;
+	return status;
+}
+
+const struct relog_format relog_format_perf = {"perf.data", perf_file_is, convert};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perf.data as an input of ptl-relog: what perf record wrote, to a file or to a pipe. */
+#ifndef PTL_IMPORT_PERF_INPUT_H
+#define PTL_IMPORT_PERF_INPUT_H
+
+#include "relog/inputs.h"
+
+/* What is to be told of an import. */
+struct perf_outcome {
+	uint64_t lost_events;
+	uint64_t unknown_records; /* of types that no perf has yet */
+	uint64_t other_files;  /* mappings whose file on this machine is another one */
+	uint64_t absent_files; /* or is not there */
+	char damage[512];      /* why the rest could not be read; "": it could */
+};
+
+/*
+ * Makes a trace of the file fd, called name in provenance; if name is a folder, also of the files data.0, data.1, ... there: PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM,
+ * PTL_CANCELLED. *outcome is set in any case.
+ */
+int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spool *spool,
+		struct perf_outcome *outcome);
+
+/*
+ * Makes processes, threads, mappings and context switches events of the kernel's classes, keeps all other records
+ * as events of the provider Linux-Perf, Intel PT as streams, and takes code and symbols from the files of this
+ * machine that are the very ones that were mapped. A file that ends within a record, or has a damaged one, is read
+ * up to there: the rest is a loss record and a warning.
+ */
+extern const struct relog_format relog_format_perf;
+
+#endif

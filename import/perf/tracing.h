@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tracepoints of perf.data: their formats are in the file, and make typed events of their samples. */
+#ifndef PTL_IMPORT_PERF_TRACING_H
+#define PTL_IMPORT_PERF_TRACING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/event.h>
+
+#include "common/bytes.h"
+#include "common/hash_map.h"
+
+struct perf_tracing_event;
+
+/* Formats that a file has, by the numbers of tracepoints. Zero-initialised is empty. */
+struct perf_tracing {
+	struct perf_tracing_event **events;
+	size_t count;
+	struct ptl_hash_map numbers;  /* of a tracepoint: index in events */
+	struct ptl_hash_map identities; /* given to events: index in events */
+};
+
+/*
+ * Takes the formats of TRACING_DATA, which is a copy of what tracefs has (perf's trace-event-read.c). What is cut off or
+ * damaged ends it, and what was there before counts. PTL_NO_MEMORY.
+ */
+int perf_tracing_add(struct perf_tracing *tracing, const uint8_t *data, size_t size);
+void perf_tracing_free(struct perf_tracing *tracing);
+
+/* What an event of a tracepoint needs in the file before it. */
+struct perf_tracing_described {
+	const struct ptl_schema *schema;
+	const struct ptl_map *maps;
+	size_t map_count;
+	bool is_new; /* not given before */
+};
+
+/*
+ * Decodes the bytes of a tracepoint's sample. 1: sets descriptor and payload of *event; the payload is in storage.
+ * 0: the tracepoint's format is not known or not understood, or the bytes do not fit it. PTL_NO_MEMORY.
+ */
+int perf_tracing_decode(struct perf_tracing *tracing, uint64_t number, const uint8_t *raw, size_t size,
+			struct ptl_bytes *storage, struct ptl_event *event, struct perf_tracing_described *described);
+
+#endif

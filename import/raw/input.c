@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes a trace of raw PT bytes, a memory file and its map. */
+#include "import/raw/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ptl/kernel.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/message.h"
+#include "format/metadata/input_hash.h"
+#include "import/raw/memory_map.h"
+#include "import/raw/psb_scan.h"
+#include "relog/signals.h"
+
+#define MAP_LIMIT (16u << 20)     /* bytes of a memory map's text */
+#define MEMORY_LIMIT (4ull << 30) /* bytes of a memory file */
+#define PIECE (1u << 20)          /* bytes of PT read at once */
+#define FIRST_KEY 1               /* unique key of the only process */
+#define DEFAULT_PID 1
+
+/* The inputs as they are read. */
+struct raw {
+	const struct relog_settings *settings;
+	struct relog_spool *spool;
+	int memory; /* descriptor: the file is never in memory at once */
+	uint64_t memory_size;
+	struct relog_memory_map map;
+	uint32_t pid;
+	uint32_t events;          /* stream */
+	struct ptl_bytes storage; /* of the event being written */
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int add_input(struct raw *raw, const char *name, const void *data, size_t size)
+{
+	struct ptl_provenance_input origin = {.name = name, .size = size};
+	struct ptl_input_hash *hash = ptl_input_hash_new(raw->spool->hash_kind);
+
+	if (!hash)
+		return ptl_fail_memory("a hash", size);
+	ptl_input_hash_add(hash, data, size);
+	ptl_input_hash_finish(hash, &origin);
+	ptl_input_hash_free(hash);
+	return relog_spool_origin(raw->spool, &origin);
+}
+
+/* A file that can be sought; what a pipe brings goes to a nameless one. */
+static int open_memory(struct raw *raw, const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	off_t size;
+	int status;
+
+	if (fd < 0)
+		return ptl_fail_errno("cannot open %s", name);
+	raw->memory = fd;
+	if (lseek(fd, 0, SEEK_CUR) < 0) {
+		status = relog_spool_pipe(fd, false, &raw->memory);
+		close(fd);
+		if (status)
+			return ptl_fail_in(status, "%s", name);
+	}
+	size = lseek(raw->memory, 0, SEEK_END);
+	if (size < 0)
+		return ptl_fail_in(ptl_fail_errno("cannot read"), "%s", name);
+	raw->memory_size = (uint64_t)size;
+	if (raw->memory_size > MEMORY_LIMIT)
+		return ptl_fail(PTL_NO_MEMORY, "%s: larger than the limit of %llu bytes", name, MEMORY_LIMIT);
+	return 0;
+}
+
+static int add_memory(struct raw *raw, const char *name)
+{
+	struct ptl_provenance_input origin = {.name = name, .size = raw->memory_size};
+	struct ptl_input_hash *hash = ptl_input_hash_new(raw->spool->hash_kind);
+	uint8_t *piece = malloc(PIECE);
+	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+
+	for (uint64_t at = 0; !status && at < raw->memory_size;) {
+		const size_t n = raw->memory_size - at < PIECE ? (size_t)(raw->memory_size - at) : PIECE;
+
+		status = ptl_read_at(raw->memory, piece, n, at);
+		if (!status) {
+			ptl_input_hash_add(hash, piece, n);
+			at += n;
+			status = relog_check_signals();
+		}
+	}
+	if (!status) {
+		ptl_input_hash_finish(hash, &origin);
+		status = relog_spool_origin(raw->spool, &origin);
+	}
+	ptl_input_hash_free(hash);
+	free(piece);
+	return status ? ptl_fail_in(status, "%s", name) : 0;
+}
+
+static int read_memory(struct raw *raw)
+{
+	const struct relog_settings *settings = raw->settings;
+	uint8_t *text = NULL;
+	size_t size = 0;
+	int status = open_memory(raw, settings->memory);
+
+	if (!status)
+		status = ptl_read_file(settings->memory_map, MAP_LIMIT, &text, &size);
+	if (!status)
+		status = relog_memory_map_parse(settings->memory_map, (const char *)text, size,
+						raw->memory_size, &raw->map);
+	if (!status)
+		status = add_memory(raw, settings->memory);
+	if (!status)
+		status = add_input(raw, settings->memory_map, text, size);
+	free(text);
+	return status;
+}
+
+static int write_machine(const struct raw *raw)
+{
+	const struct relog_settings *settings = raw->settings;
+	struct ptl_machine machine = {
+		.source = "raw",
+		.architecture = "x86_64",
+		.clock = PTL_CLOCK_NONE,
+		.vendor = settings->has_cpu ? PTL_VENDOR_INTEL : PTL_VENDOR_UNKNOWN,
+		.family = settings->family,
+		.model = settings->model,
+		.stepping = settings->stepping,
+		.mode = settings->mode ? settings->mode : 64,
+		/* Whether returns are compressed is not known; a decoder must be ready for it. */
+		.return_compression = true,
+	};
+
+	return ptl_writer_machine(raw->spool->writer, &machine);
+}
+
+static int write_schemas(const struct raw *raw)
+{
+	size_t count;
+	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		int status = ptl_writer_schema(raw->spool->writer, schemas[i]);
+
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* status is of the encoder that filled event. */
+static int write_event(struct raw *raw, int status, struct ptl_event *event, uint32_t tid)
+{
+	if (!status) {
+		event->cpu = PTL_NO_CPU;
+		event->pid = raw->pid;
+		event->tid = tid;
+		status = ptl_writer_event(raw->spool->writer, raw->events, event);
+	}
+	ptl_bytes_free(&raw->storage);
+	return status;
+}
+
+static int write_process(struct raw *raw)
+{
+	const struct relog_settings *settings = raw->settings;
+	const char *name = settings->process ? settings->process : base_name(settings->memory);
+	struct ptl_process_event process = {
+		.unique_key = FIRST_KEY,
+		.process_id = raw->pid,
+		.image_file_name = name,
+		.command_line = "",
+	};
+	struct ptl_event event = {0};
+
+	return write_event(
+		raw, ptl_process_encode(&process, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event),
+		&event, raw->pid);
+}
+
+static int write_thread(struct raw *raw, uint32_t tid, const char *name)
+{
+	struct ptl_thread_event thread = {.process_id = raw->pid, .thread_id = tid, .name = name};
+	struct ptl_event event = {0};
+
+	return write_event(
+		raw, ptl_thread_encode(&thread, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event),
+		&event, tid);
+}
+
+static int write_image(struct raw *raw, const struct relog_memory_range *range)
+{
+	struct ptl_image_event image = {
+		.base = range->base,
+		.size = range->size,
+		.process_id = raw->pid,
+		.default_base = range->base,
+		.file_name = raw->settings->memory,
+		.file_offset = range->offset,
+		.protection = PROT_READ | PROT_EXEC,
+		.has_code = true,
+	};
+	struct ptl_event event = {0};
+	int status = ptl_writer_blob_file(raw->spool->writer, PTL_BLOB_CODE, raw->memory, range->offset,
+					  range->size, image.code);
+
+	if (status)
+		return status;
+	return write_event(
+		raw, ptl_image_encode(&image, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event),
+		&event, raw->pid);
+}
+
+static int write_rundown(struct raw *raw)
+{
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS,
+		.cpu = PTL_NO_CPU,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+	};
+	int status = ptl_writer_stream(raw->spool->writer, &stream);
+
+	raw->events = stream.id;
+	if (!status)
+		status = write_process(raw);
+	for (size_t i = 0; !status && i < raw->settings->pt_count; i++)
+		status = write_thread(raw, raw->pid + (uint32_t)i, base_name(raw->settings->pt[i]));
+	for (size_t i = 0; !status && i < raw->map.count; i++)
+		status = write_image(raw, &raw->map.ranges[i]);
+	return status;
+}
+
+/* One PT input under way. */
+struct pt_input {
+	struct ptl_writer *writer;
+	uint32_t stream;
+	struct relog_psb_scan scan;
+	struct ptl_input_hash *hash;
+};
+
+static int write_psb(void *context, uint64_t offset)
+{
+	struct pt_input *pt = context;
+
+	return ptl_writer_psb(pt->writer, pt->stream, offset, 0);
+}
+
+static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
+{
+	for (;;) {
+		ssize_t got = read(fd, piece, PIECE);
+		int status = relog_check_signals();
+
+		if (status)
+			return status;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return ptl_fail_errno("cannot read");
+		if (got == 0)
+			return relog_psb_scan_end(&pt->scan, write_psb, pt);
+		ptl_input_hash_add(pt->hash, piece, (size_t)got);
+		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, 0);
+		if (!status)
+			status = relog_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
+		if (status)
+			return status;
+	}
+}
+
+static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
+{
+	struct ptl_provenance_input origin = {.name = name, .size = pt->scan.offset};
+
+	if (!pt->scan.found)
+		return ptl_fail(PTL_NOT_OURS,
+				"no PSB packet in %llu bytes: this is not Intel PT, or too short a "
+				"piece of it",
+				(unsigned long long)pt->scan.offset);
+	ptl_input_hash_finish(pt->hash, &origin);
+	ptl_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
+			 (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
+	return relog_spool_origin(raw->spool, &origin);
+}
+
+static int write_pt(struct raw *raw, size_t i)
+{
+	const char *name = raw->settings->pt[i];
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_PT,
+		.cpu = PTL_NO_CPU,
+		.pid = raw->pid,
+		.tid = raw->pid + (uint32_t)i,
+	};
+	struct pt_input pt = {.writer = raw->spool->writer};
+	uint8_t *piece = malloc(PIECE);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	int status = fd < 0 ? ptl_fail_errno("cannot open") : 0;
+
+	pt.hash = ptl_input_hash_new(raw->spool->hash_kind);
+	if (!status && (!piece || !pt.hash))
+		status = ptl_fail_memory("PT bytes", PIECE);
+	if (!status)
+		status = ptl_writer_stream(pt.writer, &stream);
+	pt.stream = stream.id;
+	if (!status)
+		status = copy_pt(&pt, fd, piece);
+	if (!status)
+		status = finish_pt(raw, &pt, name);
+	if (fd >= 0)
+		close(fd);
+	ptl_input_hash_free(pt.hash);
+	free(piece);
+	return status ? ptl_fail_in(status, "%s", name) : 0;
+}
+
+int relog_input_raw(const struct relog_settings *settings, struct relog_spool *spool)
+{
+	struct raw raw = {
+		.settings = settings,
+		.spool = spool,
+		.memory = -1,
+		.pid = settings->has_pid ? settings->pid : DEFAULT_PID,
+	};
+	int status = read_memory(&raw);
+
+	if (!status)
+		status = write_machine(&raw);
+	if (!status)
+		status = write_schemas(&raw);
+	if (!status)
+		status = write_rundown(&raw);
+	for (size_t i = 0; !status && i < settings->pt_count; i++)
+		status = write_pt(&raw, i);
+	relog_memory_map_free(&raw.map);
+	if (raw.memory >= 0)
+		close(raw.memory);
+	return status;
+}

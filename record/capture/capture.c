@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens and closes the trace of a capture, and brings messages through the model into it. */
+#include "record/capture/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/quote.h"
+#include "common/thread_pool.h"
+#include "common/version.h"
+#include "record/capture/machine.h"
+#include "record/session/signals.h"
+
+#define TICK 100000000u /* nanoseconds between looks at what has become old */
+
+/*
+ * A message that waits for its turn. With message.size 0 it is the news that its process is gone,
+ * or, with definitions, that its definitions of truth begin.
+ */
+struct waiting {
+	struct ptl_image_event *image; /* owned, with its name */
+	uint32_t definitions;
+	uint32_t parent;	    /* process whose definitions these begin with; 0: none */
+	struct ptl_message message; /* its payload follows */
+};
+
+/* ---- what the model gives -------------------------------------------------------------------- */
+
+int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
+{
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	int status = record_output_check(&capture->output,
+					 ptl_writer_stream(capture->output.writer, &stream));
+
+	*id = stream.id;
+	return status;
+}
+
+static int add_lane(struct record_capture *capture)
+{
+	uint32_t *lane;
+	int status = 0;
+
+	if (capture->lane_count == capture->lane_capacity) {
+		const size_t capacity = capture->lane_capacity ? capture->lane_capacity * 2 : 16;
+		uint32_t(*larger)[RECORD_PARTS] = reallocarray(capture->lanes, capacity,
+							       sizeof(*larger));
+
+		if (!larger)
+			return ptl_fail_memory("event streams", capacity * sizeof(*larger));
+		capture->lanes = larger;
+		capture->lane_capacity = capacity;
+	}
+	lane = capture->lanes[capture->lane_count++];
+	for (int part = 0; status == 0 && part < RECORD_PARTS; part++)
+		status = record_capture_event_stream(capture, &lane[part]);
+	return status;
+}
+
+static int take_event(void *context, uint32_t lane, enum record_part part,
+		      const struct ptl_event *event)
+{
+	struct record_capture *capture = context;
+	int status = 0;
+
+	while (status == 0 && lane >= capture->lane_count)
+		status = add_lane(capture);
+	if (status < 0)
+		return status;
+	return record_output_check(
+		&capture->output,
+		ptl_writer_event(capture->output.writer, capture->lanes[lane][part], event));
+}
+
+static int put_blob(void *context, uint32_t type, const void *data, size_t size,
+		    uint8_t hash[PTL_HASH_SIZE])
+{
+	struct record_capture *capture = context;
+
+	return record_output_check(&capture->output,
+				   ptl_writer_blob(capture->output.writer, type, data, size, hash));
+}
+
+static int take_code(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
+{
+	return put_blob(context, PTL_BLOB_CODE, data, size, hash);
+}
+
+static int take_loss(void *context, const struct ptl_loss *loss)
+{
+	return record_capture_loss(context, loss);
+}
+
+int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss)
+{
+	if (loss->kind <= PTL_LOSS_END) {
+		capture->lost[loss->kind].places++;
+		capture->lost[loss->kind].count += loss->count;
+	}
+	if (!capture->loss_records++)
+		snprintf(capture->first_loss, sizeof(capture->first_loss), "%s",
+			 loss->cause ? loss->cause : "");
+	return record_output_check(&capture->output, ptl_writer_loss(capture->output.writer, loss));
+}
+
+int record_capture_event(struct record_capture *capture, uint32_t stream,
+			 const struct ptl_event *event)
+{
+	capture->events++;
+	return record_output_check(&capture->output,
+				   ptl_writer_event(capture->output.writer, stream, event));
+}
+
+int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema)
+{
+	return record_output_check(&capture->output,
+				   ptl_writer_schema(capture->output.writer, schema));
+}
+
+int record_capture_map(struct record_capture *capture, const struct ptl_map *map)
+{
+	return record_output_check(&capture->output,
+				   ptl_writer_map(capture->output.writer, map));
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+static int write_schemas(struct record_capture *capture)
+{
+	size_t count;
+	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = ptl_writer_schema(capture->output.writer, schemas[i]);
+	return status;
+}
+
+static int write_provenance(struct record_capture *capture)
+{
+	char *const *words = capture->settings->command_line;
+	struct ptl_bytes command = {0};
+	size_t count = 0;
+	int status;
+
+	while (words[count])
+		count++;
+	ptl_quote_words(&command, count, (const char *const *)words);
+	if (command.failed) {
+		ptl_bytes_free(&command);
+		return ptl_fail_memory("command line", 0);
+	}
+	status = ptl_writer_provenance(capture->output.writer,
+				       &(struct ptl_provenance){
+					       .tool = "ptl-record",
+					       .version = PTL_VERSION,
+					       .command = (const char *)command.data,
+					       .wall_time = capture->machine.wall_start,
+					       .rules = "",
+				       });
+	ptl_bytes_free(&command);
+	return status;
+}
+
+static int write_beginning(struct record_capture *capture)
+{
+	int status = ptl_writer_machine(capture->output.writer, &capture->machine);
+
+	if (status == 0)
+		status = write_provenance(capture);
+	if (status == 0)
+		status = write_schemas(capture);
+	/* So that the file is a trace from now on, whatever happens. */
+	return status == 0 ? ptl_writer_flush(capture->output.writer) : status;
+}
+
+static int make_parts(struct record_capture *capture)
+{
+	const struct record_sink sink = {
+		.context = capture,
+		.event = take_event,
+		.code = capture->settings->embed == PTL_EMBED_NONE ? NULL : take_code,
+		.loss = take_loss,
+	};
+	int status = record_model_new(&sink, &capture->model);
+
+	if (status == 0)
+		status = record_image_store_new(capture->settings->embed, put_blob, capture,
+						&capture->images);
+	if (status == 0 && capture->settings->truth)
+		status = record_truth_open(capture->settings->truth, capture->settings->force,
+					   &capture->machine, &capture->truth);
+	return status;
+}
+
+static void free_parts(struct record_capture *capture)
+{
+	record_model_free(capture->model);
+	record_image_store_free(capture->images);
+	record_sequencer_free(&capture->sequencer);
+	ptl_hash_map_free(&capture->definitions);
+	free(capture->lanes);
+	capture->model = NULL;
+	capture->images = NULL;
+	capture->lanes = NULL;
+}
+
+int record_capture_open(struct record_capture *capture, const struct record_settings *settings,
+			const char *path, const struct ptl_machine *machine)
+{
+	const struct ptl_writer_options options = {
+		.level = settings->level,
+		.flush_interval = settings->flush_interval,
+		.name = path,
+		/* On one CPU a worker would only be in the way. */
+		.threads = ptl_cpu_count() > 1 ? 1 : 0,
+	};
+	int status;
+
+	*capture = (struct record_capture){.settings = settings, .machine = *machine};
+	record_signals_block();
+	status = record_output_open(&capture->output, path, settings->force, &options);
+	record_signals_unblock();
+	if (status < 0)
+		return status;
+	status = make_parts(capture);
+	if (status == 0)
+		status = write_beginning(capture);
+	if (status == 0)
+		return 0;
+	record_capture_discard(capture);
+	return status;
+}
+
+void record_capture_discard(struct record_capture *capture)
+{
+	struct stat info;
+
+	(void)record_truth_close(capture->truth);
+	if (capture->truth && lstat(capture->settings->truth, &info) == 0 && S_ISREG(info.st_mode))
+		(void)unlink(capture->settings->truth);
+	capture->truth = NULL;
+	free_parts(capture);
+	record_output_discard(&capture->output);
+}
+
+/* Images whose file could not be read, though it should have been. */
+static int lose_unread(struct record_capture *capture)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_CODE,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = record_image_store_unread(capture->images),
+		.cause = "mapped files, or their symbols, could not be read",
+	};
+
+	return loss.count ? record_capture_loss(capture, &loss) : 0;
+}
+
+int record_capture_close(struct record_capture *capture, uint64_t end_time)
+{
+	int status = record_capture_advance(capture, 0, true), closed;
+
+	if (status == 0)
+		status = record_model_finish(capture->model);
+	if (status == 0)
+		status = lose_unread(capture);
+	capture->machine.end_time = end_time;
+	if (capture->settings->clock == PTL_CLOCK_VIRTUAL)
+		capture->machine.end_time = record_model_last_time(capture->model);
+	if (status == 0)
+		status = record_output_check(
+			&capture->output,
+			ptl_writer_machine(capture->output.writer, &capture->machine));
+	closed = record_truth_close(capture->truth);
+	if (closed < 0)
+		ptl_fail_in(closed, "%s", capture->settings->truth);
+	if (status == 0)
+		status = closed;
+	closed = record_output_close(&capture->output);
+	free_parts(capture);
+	return status < 0 ? status : closed;
+}
+
+/* ---- PT -------------------------------------------------------------------------------------- */
+
+int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid, uint32_t *id)
+{
+	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = pid, .tid = tid};
+	int status = ptl_writer_stream(capture->output.writer, &stream);
+
+	*id = stream.id;
+	return record_output_check(&capture->output, status);
+}
+
+int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data,
+		      size_t size, uint64_t time)
+{
+	capture->pt_bytes += size;
+	return record_output_check(&capture->output, ptl_writer_bytes(capture->output.writer,
+								      stream, data, size, time));
+}
+
+int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset,
+		       uint64_t time)
+{
+	return record_output_check(&capture->output,
+				   ptl_writer_psb(capture->output.writer, stream, offset, time));
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void free_waiting(struct waiting *waiting)
+{
+	if (waiting->image)
+		free((char *)waiting->image->file_name);
+	free(waiting->image);
+	free(waiting);
+}
+
+static struct ptl_image_event *copy_image(const struct ptl_image_event *image)
+{
+	struct ptl_image_event *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *image;
+	copy->file_name = strdup(image->file_name);
+	if (copy->file_name)
+		return copy;
+	free(copy);
+	return NULL;
+}
+
+static int push(struct record_capture *capture, struct waiting *waiting, size_t size)
+{
+	int status = record_sequencer_push(&capture->sequencer, waiting->message.sequence, waiting,
+					   size);
+
+	if (status < 0)
+		free_waiting(waiting);
+	return status;
+}
+
+int record_capture_message(struct record_capture *capture, const struct ptl_message *message,
+			   const struct ptl_image_event *image, uint32_t definitions)
+{
+	const size_t size = offsetof(struct waiting, message) + message->size;
+	struct waiting *waiting = malloc(size);
+
+	if (!waiting)
+		return ptl_fail_memory("message", size);
+	waiting->image = image ? copy_image(image) : NULL;
+	waiting->definitions = definitions;
+	memcpy(&waiting->message, message, message->size);
+	if (image && !waiting->image) {
+		free(waiting);
+		return ptl_fail_memory("message", size);
+	}
+	return push(capture, waiting, size);
+}
+
+int record_capture_gone(struct record_capture *capture, uint32_t process, uint64_t sequence)
+{
+	struct waiting *waiting = calloc(1, sizeof(*waiting));
+
+	if (!waiting)
+		return ptl_fail_memory("message", sizeof(*waiting));
+	waiting->message.sequence = sequence;
+	waiting->message.process = process;
+	return push(capture, waiting, sizeof(*waiting));
+}
+
+int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uint32_t wait_status)
+{
+	return record_model_exit_status(capture->model, pid, wait_status);
+}
+
+/* A truth file that cannot be written is reported when it is closed. */
+static int check_truth(int status)
+{
+	return status == PTL_SYSTEM ? 0 : status;
+}
+
+static int take_truth(struct record_capture *capture, const struct waiting *waiting)
+{
+	const struct ptl_message_block *block = (const void *)&waiting->message;
+
+	/* Addresses of a message are aligned to 8 as the message is. */
+	return check_truth(record_truth_block(capture->truth, waiting->definitions, block->number,
+					      (const uint64_t *)(const void *)(block + 1),
+					      block->count));
+}
+
+int record_capture_truth_program(struct record_capture *capture, uint64_t sequence,
+				 uint32_t process, uint32_t definitions, uint32_t parent)
+{
+	struct waiting *waiting = calloc(1, sizeof(*waiting));
+
+	if (!waiting)
+		return ptl_fail_memory("message", sizeof(*waiting));
+	waiting->message.sequence = sequence;
+	waiting->message.process = process;
+	waiting->definitions = definitions;
+	waiting->parent = parent;
+	return push(capture, waiting, sizeof(*waiting));
+}
+
+/* In the messages' order the parent's definitions are known by now, and hold what it had then. */
+static int begin_definitions(struct record_capture *capture, const struct waiting *waiting)
+{
+	const uint64_t *found =
+		waiting->parent ? ptl_hash_map_get(&capture->definitions, waiting->parent) : NULL;
+	int status = 0;
+
+	if (found)
+		status = check_truth(record_truth_inherit(capture->truth, waiting->definitions,
+							  (uint32_t)*found));
+	return status < 0 ? status
+			  : ptl_hash_map_put(&capture->definitions, waiting->message.process,
+					     waiting->definitions);
+}
+
+int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid,
+				uint32_t tid, uint32_t *stream)
+{
+	return check_truth(record_truth_thread(capture->truth, definitions, pid, tid, stream));
+}
+
+int record_capture_truth_words(struct record_capture *capture, uint32_t stream,
+			       const uint32_t *words, size_t count)
+{
+	return check_truth(record_truth_words(capture->truth, stream, words, count));
+}
+
+static int deliver(struct record_capture *capture, const struct waiting *waiting, uint64_t now)
+{
+	const struct ptl_message *message = &waiting->message;
+
+	if (!message->size && waiting->definitions)
+		return begin_definitions(capture, waiting);
+	if (!message->size)
+		return record_model_gone(capture->model, message->process, now);
+	if (message->type == PTL_MSG_BLOCK)
+		return capture->truth && waiting->definitions ? take_truth(capture, waiting) : 0;
+	return record_model_message(capture->model, message, waiting->image, now);
+}
+
+int record_capture_advance(struct record_capture *capture, uint64_t now, bool force)
+{
+	struct waiting *waiting;
+	int status = 0;
+
+	/* All are popped, so that none is left behind, also after a failure. */
+	while ((waiting = record_sequencer_pop(&capture->sequencer, now, force))) {
+		if (status == 0)
+			status = deliver(capture, waiting, now);
+		free_waiting(waiting);
+	}
+	if (status == 0 && !force && now - capture->ticked >= TICK) {
+		capture->ticked = now;
+		status = record_model_tick(capture->model, now);
+	}
+	if (status == 0)
+		status = record_output_check(&capture->output,
+					     ptl_writer_poll(capture->output.writer));
+	return status;
+}

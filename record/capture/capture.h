@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A capture under way: what a source delivers is brought into order here and put into the trace. */
+#ifndef PTL_RECORD_CAPTURE_CAPTURE_H
+#define PTL_RECORD_CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/kernel.h>
+#include <ptl/writer.h>
+
+#include "common/hash_map.h"
+#include "record/capture/image_store.h"
+#include "record/capture/model.h"
+#include "record/capture/output.h"
+#include "record/capture/sequencer.h"
+#include "record/session/settings.h"
+#include "record/capture/truth.h"
+
+/* What was lost of one kind. */
+struct record_lost {
+	uint64_t places; /* loss records */
+	uint64_t count;  /* what the records count, together; 0: that is not known */
+};
+
+struct record_capture {
+	const struct record_settings *settings;
+	struct ptl_machine machine;
+	struct record_output output;
+	struct record_model *model;
+	struct record_sequencer sequencer;
+	/* of truth, by process number; of the dead too: a child may be heard of after its parent */
+	struct ptl_hash_map definitions;
+	struct record_image_store *images;
+	struct record_truth *truth;      /* NULL: not asked for */
+	uint32_t (*lanes)[RECORD_PARTS]; /* stream ids */
+	size_t lane_count;
+	size_t lane_capacity;
+	uint64_t ticked;
+	uint64_t pt_bytes;
+	uint64_t events; /* of providers */
+	uint64_t loss_records;
+	struct record_lost lost[PTL_LOSS_END + 1]; /* by kind */
+	char first_loss[256]; /* its cause, for the summary */
+};
+
+/*
+ * Creates the trace at path and writes what is known before the start. machine is complete but for
+ * end_time. 0 or a ptl_status; nothing is left to be closed after a failure.
+ */
+int record_capture_open(struct record_capture *capture, const struct record_settings *settings,
+			const char *path, const struct ptl_machine *machine);
+
+/*
+ * The end: rundown, end_time, index. 0, or the first failure of writing the trace (PTL_SYSTEM) or
+ * the truth.
+ */
+int record_capture_close(struct record_capture *capture, uint64_t end_time);
+
+/* The end of a recording that has not started: its trace is removed. */
+void record_capture_discard(struct record_capture *capture);
+
+/*
+ * Functions below return 0 or PTL_NO_MEMORY: that a file takes no bytes is noted in
+ * capture->output.
+ */
+
+/* A stream for the PT bytes of a thread. */
+int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid,
+			  uint32_t *stream);
+int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data,
+		      size_t size, uint64_t time);
+int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset,
+		       uint64_t time);
+int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss);
+
+/* A stream of events of no process in particular, and what goes to it; counted as events. */
+int record_capture_event_stream(struct record_capture *capture, uint32_t *stream);
+int record_capture_event(struct record_capture *capture, uint32_t stream,
+			 const struct ptl_event *event);
+/* What explains events; an equal one that is there costs nothing. */
+int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema);
+int record_capture_map(struct record_capture *capture, const struct ptl_map *map);
+
+/*
+ * Hands over a message of the software source, a copy of which is kept. image: what is known of the
+ * mapping it tells of, or NULL. definitions: the truth stream that it concerns.
+ */
+int record_capture_message(struct record_capture *capture, const struct ptl_message *message,
+			   const struct ptl_image_event *image, uint32_t definitions);
+/*
+ * All messages of the process, the last of which had this sequence number, have been handed over:
+ * it is dead.
+ */
+int record_capture_gone(struct record_capture *capture, uint32_t process, uint64_t sequence);
+int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uint32_t wait_status);
+
+/*
+ * Truth, where capture->truth is there: see record/capture/truth.h. The definitions of a program that the
+ * process runs from this sequence number on; parent is the process whose definitions, as of then,
+ * they begin with (0: none). Nothing need have been heard of the parent yet.
+ */
+int record_capture_truth_program(struct record_capture *capture, uint64_t sequence,
+				 uint32_t process, uint32_t definitions, uint32_t parent);
+int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid,
+				uint32_t tid, uint32_t *stream);
+int record_capture_truth_words(struct record_capture *capture, uint32_t stream,
+			       const uint32_t *words, size_t count);
+
+/* Does what is due: messages whose turn it is (with force: all), buffers that are old. */
+int record_capture_advance(struct record_capture *capture, uint64_t now, bool force);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names mappings, and finds the files behind them. */
+#include "record/capture/image_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "record/capture/mapped_file.h"
+
+#define NAME_MAX_LENGTH 4096u
+
+struct record_image_store {
+	struct ptl_image_store *files;
+	char name[NAME_MAX_LENGTH + 1];
+};
+
+int record_image_store_new(enum ptl_embed embed, ptl_put_blob put, void *context,
+			   struct record_image_store **store)
+{
+	int status;
+
+	*store = calloc(1, sizeof(**store));
+	if (!*store)
+		return ptl_fail_memory("image store", sizeof(**store));
+	status = ptl_image_store_new(embed, put, context, &(*store)->files);
+	if (status) {
+		free(*store);
+		*store = NULL;
+	}
+	return status;
+}
+
+void record_image_store_free(struct record_image_store *store)
+{
+	if (!store)
+		return;
+	ptl_image_store_free(store->files);
+	free(store);
+}
+
+uint64_t record_image_store_unread(const struct record_image_store *store)
+{
+	return ptl_image_store_unread(store->files);
+}
+
+/*
+ * The name as ptl/kernel.h has it. The kernel shows what has no name any more as "PATH (deleted)",
+ * and memory files as "/memfd:NAME (deleted)".
+ */
+static const char *name_of(struct record_image_store *store, const struct record_mapping *mapping)
+{
+	static const char suffix[] = " (deleted)", memfd[] = "/memfd:";
+	size_t length = mapping->path_length < NAME_MAX_LENGTH ? mapping->path_length
+							       : NAME_MAX_LENGTH;
+
+	if (!length)
+		return "//anon";
+	memcpy(store->name, mapping->path, length);
+	store->name[length] = 0;
+	if (mapping->deleted && length >= strlen(suffix) &&
+	    !strcmp(store->name + length - strlen(suffix), suffix))
+		store->name[length - strlen(suffix)] = 0;
+	return strncmp(store->name, memfd, strlen(memfd)) ? store->name : store->name + 1;
+}
+
+int record_image_store_add(struct record_image_store *store, const struct record_mapping *mapping,
+			   struct ptl_image_event *image)
+{
+	struct stat info;
+	int fd, status;
+
+	*image = (struct ptl_image_event){
+		.base = mapping->base,
+		.size = mapping->size,
+		.default_base = mapping->base,
+		.file_name = name_of(store, mapping),
+		.file_offset = mapping->file_offset,
+		.protection = mapping->protection,
+		.device_major = major(mapping->device),
+		.device_minor = minor(mapping->device),
+		.inode = mapping->inode,
+	};
+	/*
+	 * What a file without a name holds may change without a trace: its code comes as it is
+	 * executed.
+	 */
+	if (mapping->anonymous || mapping->deleted || !mapping->inode)
+		return 0;
+	fd = record_open_mapped(mapping, &info);
+	if (fd < 0)
+		return 0;
+	status = ptl_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size,
+				      image);
+	close(fd);
+	return status;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the machine's names and clocks. */
+#include "record/capture/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLOCK_READINGS 16
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t record_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t record_wall_now(void)
+{
+	return (int64_t)read_clock(CLOCK_REALTIME);
+}
+
+/* The brand string of the first CPU. */
+static void read_cpu_name(char *name, size_t size)
+{
+	static const char key[] = "model name";
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *colon = strchr(line, ':');
+
+		if (strncmp(line, key, strlen(key)) != 0 || !colon)
+			continue;
+		colon += 1 + strspn(colon + 1, " \t");
+		snprintf(name, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+/* Reads the two clocks as close to each other as can be. */
+static void relate_clocks(struct ptl_machine *machine)
+{
+	machine->wall_uncertainty = UINT64_MAX;
+	for (int i = 0; i < CLOCK_READINGS; i++) {
+		const uint64_t before = record_now();
+		const int64_t wall = record_wall_now();
+		const uint64_t after = record_now();
+
+		if (after - before >= machine->wall_uncertainty)
+			continue;
+		machine->wall_uncertainty = after - before;
+		machine->start_time = before + (after - before) / 2;
+		machine->wall_start = wall;
+	}
+}
+
+/* What tells this machine since its start from all others. */
+static void read_boot_id(char *id, size_t size)
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!file)
+		return;
+	if (fgets(id, (int)size, file))
+		id[strcspn(id, "\n")] = '\0';
+	fclose(file);
+}
+
+void record_machine_describe(const struct record_settings *settings, struct ptl_machine *machine)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct utsname names;
+	struct stat names_of;
+
+	*machine = (struct ptl_machine){
+		.cpus = cpus > 0 ? (uint32_t)cpus : 1,
+		.mode = 64,
+		.clock = settings->clock,
+		.timing = settings->timing,
+		.return_compression = settings->return_compression,
+		.psb_period = settings->psb_period,
+	};
+	if (uname(&names) == 0) {
+		snprintf(machine->hostname, sizeof(machine->hostname), "%.64s", names.nodename);
+		snprintf(machine->kernel, sizeof(machine->kernel), "%.129s", names.release);
+		snprintf(machine->architecture, sizeof(machine->architecture), "%.32s",
+			 names.machine);
+	}
+	read_cpu_name(machine->cpu_name, sizeof(machine->cpu_name));
+	read_boot_id(machine->boot_id, sizeof(machine->boot_id));
+	if (stat("/proc/self/ns/pid", &names_of) == 0)
+		machine->pid_namespace = names_of.st_ino;
+	relate_clocks(machine);
+}

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The life of processes and threads: who starts whom, who ends how, and what is left at the end. */
+#include "record/capture/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "record/capture/model_state.h"
+
+#define NANOSECONDS 1000000000ull
+/*
+ * How long the exit status of a dead process is waited for, and how long a dead one's children may
+ * stay silent.
+ */
+#define STATUS_SECONDS 1
+#define REMEMBER_SECONDS 10
+
+int record_model_new(const struct record_sink *sink, struct record_model **model)
+{
+	*model = calloc(1, sizeof(**model));
+	if (!*model)
+		return ptl_fail_memory("process model", sizeof(**model));
+	(*model)->sink = *sink;
+	return 0;
+}
+
+static void free_thread(struct record_thread *thread)
+{
+	free(thread->leaving_for);
+	ptl_bytes_free(&thread->leaving_with);
+}
+
+static void free_process(struct record_process *process)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		free_thread(&process->threads[i]);
+	free(process->threads);
+	record_log_free(&process->log);
+	ptl_bytes_free(&process->exec.bytes);
+	free(process->path);
+	free(process->command_line);
+	free(process);
+}
+
+void record_model_free(struct record_model *model)
+{
+	uint64_t number, value;
+	size_t at = 0;
+
+	if (!model)
+		return;
+	while (ptl_hash_map_next(&model->by_number, &at, &number, &value))
+		free_process((struct record_process *)(uintptr_t)value);
+	ptl_hash_map_free(&model->by_number);
+	ptl_hash_map_free(&model->by_pid);
+	ptl_bytes_free(&model->storage);
+	free(model->lanes);
+	free(model);
+}
+
+struct record_process *record_find_process(const struct record_model *model, uint32_t number)
+{
+	const uint64_t *value = ptl_hash_map_get(&model->by_number, number);
+
+	return value ? (struct record_process *)(uintptr_t)*value : NULL;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static struct record_thread *find_thread(const struct record_process *process, uint32_t tid)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].tid == tid)
+			return &process->threads[i];
+	return NULL;
+}
+
+static int add_thread(struct record_model *model, struct record_process *process, uint32_t tid)
+{
+	if (find_thread(process, tid))
+		return 0;
+	if (process->thread_count == process->thread_capacity) {
+		const size_t capacity = process->thread_capacity ? process->thread_capacity * 2 : 4;
+		struct record_thread *larger = reallocarray(process->threads, capacity,
+							    sizeof(*larger));
+
+		if (!larger)
+			return ptl_fail_memory("threads", capacity * sizeof(*larger));
+		process->threads = larger;
+		process->thread_capacity = capacity;
+	}
+	process->threads[process->thread_count++] = (struct record_thread){.tid = tid};
+	model->counts.threads++;
+	return 0;
+}
+
+static int end_thread(struct record_model *model, struct record_process *process,
+		      struct record_thread *thread, uint64_t time)
+{
+	const struct record_thread ended = *thread;
+
+	free_thread(thread);
+	*thread = process->threads[--process->thread_count];
+	return record_emit_thread(model, process, PTL_OPCODE_END, ended.tid, ended.name, 0, time);
+}
+
+/* Ends all threads but the one called `survivor` (0: none). */
+static int end_threads(struct record_model *model, struct record_process *process,
+		       uint32_t survivor, uint64_t time)
+{
+	int status = 0;
+
+	for (size_t i = process->thread_count; status == 0 && i-- > 0;)
+		if (process->threads[i].tid != survivor)
+			status = end_thread(model, process, &process->threads[i], time);
+	return status;
+}
+
+/* ---- starts and ends ------------------------------------------------------------------------- */
+
+static int inherit(struct record_model *model, struct record_process *child,
+		   const struct record_process *parent,
+		   const struct ptl_message_process_start *message)
+{
+	int status;
+
+	free(child->path);
+	free(child->command_line);
+	child->path = strdup(parent->path);
+	child->command_line = strdup(parent->command_line);
+	if (!child->path || !child->command_line)
+		return ptl_fail_memory("process", 0);
+	status = record_exec_complete(model, child);
+	return status < 0 ? status
+			  : record_memory_inherit(model, child, parent, message->parent_epoch);
+}
+
+/* The parent is not known any more: what the child's memory holds cannot be told. */
+static int lose_memory(struct record_model *model, const struct record_process *child)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_CODE,
+		.stream = PTL_NO_ID,
+		.pid = child->pid,
+		.tid = PTL_NO_ID,
+		.count = 1,
+		.first_time = child->start_time,
+		.last_time = child->start_time,
+		.cause = "the process was heard of too long after its fork to know what it "
+			 "inherited",
+	};
+
+	return model->sink.loss(model->sink.context, &loss);
+}
+
+static int forked(struct record_model *model, struct record_process *child,
+		  const struct ptl_message_process_start *message)
+{
+	const struct record_process *parent = record_find_process(model, message->parent_process);
+	int status;
+
+	/* A process that claims to be its own parent is no plugin's word. */
+	if (parent && parent != child)
+		return inherit(model, child, parent, message);
+	status = record_exec_complete(model, child);
+	return status < 0 ? status : lose_memory(model, child);
+}
+
+static struct record_process *new_process(const struct ptl_message_process_start *message)
+{
+	struct record_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->number = message->header.process;
+	process->pid = message->header.pid;
+	process->parent_pid = message->parent_pid;
+	process->first_tid = message->header.tid;
+	process->start_time = process->last_time = message->header.time;
+	process->found = message->header.flags & PTL_MESSAGE_RUNDOWN;
+	process->path = strdup("");
+	process->command_line = strdup("");
+	if (process->path && process->command_line)
+		return process;
+	free_process(process);
+	return NULL;
+}
+
+static int process_starts(struct record_model *model,
+			  const struct ptl_message_process_start *message)
+{
+	struct record_process *process;
+	int status;
+
+	/* A number is given once; whoever uses it again is no plugin of ours. */
+	if (record_find_process(model, message->header.process))
+		return 0;
+	process = new_process(message);
+	if (!process)
+		return ptl_fail_memory("process", sizeof(*process));
+	status = ptl_hash_map_put(&model->by_number, process->number, (uint64_t)(uintptr_t)process);
+	if (status < 0) {
+		free_process(process);
+		return status;
+	}
+	status = ptl_hash_map_put(&model->by_pid, process->pid, process->number);
+	if (status == 0)
+		status = record_take_lane(model, process);
+	if (status == 0)
+		status = add_thread(model, process, process->first_tid);
+	if (status < 0)
+		return status;
+	model->counts.processes++;
+	model->counts.living++;
+	/* The first program's strings come next; a forked process has its parent's. */
+	return message->how == PTL_PROCESS_INITIAL ? 0 : forked(model, process, message);
+}
+
+/* A dead process's end is told when its exit status is known, or will not be. */
+static int end_process(struct record_model *model, struct record_process *process)
+{
+	int status = record_exec_complete(model, process);
+
+	if (status == 0)
+		status = end_threads(model, process, 0, process->last_time);
+	if (status == 0)
+		status = record_emit_process(model, process, PTL_OPCODE_END, process->last_time);
+	process->ended = true;
+	model->lanes[process->lane].busy = false;
+	model->counts.living--;
+	return status;
+}
+
+static int set_exit_status(struct record_model *model, struct record_process *process,
+			   uint32_t wait_status)
+{
+	if (process->ended)
+		return 0;
+	if (!process->has_exit_status) {
+		process->has_exit_status = true;
+		process->exit_status = wait_status;
+	}
+	return process->gone ? end_process(model, process) : 0;
+}
+
+int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t wait_status)
+{
+	const uint64_t *number = ptl_hash_map_get(&model->by_pid, pid);
+	struct record_process *process = number ? record_find_process(model, (uint32_t)*number)
+						: NULL;
+
+	return process ? set_exit_status(model, process, wait_status) : 0;
+}
+
+/* The thread's program runs, though it is not followed: the process has its name. */
+static int leave(struct record_model *model, struct record_process *process,
+		 struct record_thread *thread)
+{
+	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR,
+					    .epoch = process->latest_epoch + 1};
+	int status = record_exec_complete(model, process);
+
+	if (status == 0)
+		status = record_log_add(&process->log, &clear);
+	if (status < 0)
+		return status;
+	process->latest_epoch++;
+	process->exec.bytes = thread->leaving_with;
+	thread->leaving_with = (struct ptl_bytes){0};
+	process->exec.pending = true;
+	/* Behind the last packets, whose code must be there. */
+	process->exec.time = ++process->last_time;
+	return record_exec_complete(model, process);
+}
+
+/* Loss of what the process's threads went on to do untraced. */
+static int lose_leaving(struct record_model *model, struct record_process *process)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < process->thread_count; i++) {
+		struct record_thread *thread = &process->threads[i];
+		const struct ptl_loss loss = {
+			.kind = PTL_LOSS_PROCESS,
+			.stream = PTL_NO_ID,
+			.pid = process->pid,
+			.tid = thread->tid,
+			.count = 1,
+			.first_time = process->last_time,
+			.cause = thread->leaving_for,
+		};
+
+		if (!thread->leaving)
+			continue;
+		thread->leaving = false;
+		model->counts.not_followed++;
+		status = leave(model, process, thread);
+		if (status == 0)
+			status = model->sink.loss(model->sink.context, &loss);
+	}
+	return status;
+}
+
+int record_model_gone(struct record_model *model, uint32_t number, uint64_t now)
+{
+	struct record_process *process = record_find_process(model, number);
+	int status;
+
+	if (!process || process->gone)
+		return 0;
+	process->gone = true;
+	process->gone_at = now;
+	status = lose_leaving(model, process);
+	if (status < 0 || !process->has_exit_status)
+		return status;
+	return end_process(model, process);
+}
+
+int record_model_tick(struct record_model *model, uint64_t now)
+{
+	uint64_t number, value;
+	size_t at = 0;
+	int status = 0;
+
+	model->now = now;
+	while (status == 0 && ptl_hash_map_next(&model->by_number, &at, &number, &value)) {
+		struct record_process *process = (struct record_process *)(uintptr_t)value;
+
+		if (!process->gone)
+			continue;
+		if (!process->ended && now - process->gone_at >= STATUS_SECONDS * NANOSECONDS)
+			status = end_process(model, process);
+		if (now - process->gone_at < REMEMBER_SECONDS * NANOSECONDS)
+			continue;
+		ptl_hash_map_remove(&model->by_number, number);
+		free_process(process);
+		/* Removal may move other entries: look again from the start, the next time. */
+		break;
+	}
+	return status;
+}
+
+static int rundown(struct record_model *model, struct record_process *process)
+{
+	struct record_log log = {0};
+	int status = record_exec_complete(model, process);
+	uint64_t time;
+
+	if (status == 0)
+		status = lose_leaving(model, process);
+	time = model->last_time;
+	if (status == 0)
+		status = record_emit_process(model, process, PTL_OPCODE_END_RUNDOWN, time);
+	for (size_t i = 0; status == 0 && i < process->thread_count; i++)
+		status = record_emit_thread(model, process, PTL_OPCODE_END_RUNDOWN,
+					    process->threads[i].tid, process->threads[i].name, 0,
+					    time);
+	if (status == 0)
+		status = record_log_copy(&process->log, UINT64_MAX, &log);
+	for (size_t i = 0; status == 0 && i < log.count; i++)
+		if (log.changes[i].kind == RECORD_CHANGE_LOAD)
+			status = record_emit_image_rundown(model, process,
+							   PTL_OPCODE_END_RUNDOWN,
+							   log.changes[i].image, time);
+	record_log_free(&log);
+	return status;
+}
+
+int record_model_finish(struct record_model *model)
+{
+	uint64_t number, value;
+	size_t at = 0;
+	int status = 0;
+
+	while (status == 0 && ptl_hash_map_next(&model->by_number, &at, &number, &value)) {
+		struct record_process *process = (struct record_process *)(uintptr_t)value;
+
+		if (process->gone && !process->ended)
+			status = end_process(model, process);
+		else if (!process->gone)
+			status = rundown(model, process);
+	}
+	return status;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static int execs(struct record_model *model, struct record_process *process,
+		 const struct ptl_message_exec *message)
+{
+	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = message->epoch};
+	struct record_thread *thread;
+	int status = record_exec_start(process, message);
+
+	if (status == 0)
+		status = record_log_add(&process->log, &clear);
+	if (status == 0 && message->epoch > process->latest_epoch)
+		process->latest_epoch = message->epoch;
+	if (status < 0 || !process->started)
+		return status;
+	status = end_threads(model, process, message->header.tid, message->header.time);
+	thread = find_thread(process, message->header.tid);
+	/* The kernel names it after the program. */
+	if (thread)
+		thread->name[0] = 0;
+	if (status < 0 || thread)
+		return status;
+	/* A thread that executes a program takes the first one's id. */
+	status = add_thread(model, process, message->header.tid);
+	return status < 0
+		       ? status
+		       : record_emit_thread(model, process, PTL_OPCODE_START, message->header.tid, "",
+					    message->start_address, message->header.time);
+}
+
+static int thread_starts(struct record_model *model, struct record_process *process,
+			 const struct ptl_message_thread_start *message)
+{
+	const uint32_t tid = message->header.tid;
+	const struct record_thread *parent;
+	struct record_thread *thread;
+	int status;
+
+	if (find_thread(process, tid))
+		return 0;
+	status = add_thread(model, process, tid);
+	if (status < 0)
+		return status;
+	thread = find_thread(process, tid);
+	parent = find_thread(process, message->parent_tid);
+	if (parent)
+		memcpy(thread->name, parent->name, sizeof(thread->name));
+	return record_emit_thread(model, process,
+				  message->header.flags & PTL_MESSAGE_RUNDOWN
+					  ? PTL_OPCODE_START_RUNDOWN
+					  : PTL_OPCODE_START,
+				  tid, thread->name, 0, message->header.time);
+}
+
+/*
+ * That a thread has a name now is told as rundown, which tells again of a thread that is known. One that has
+ * not said a word yet has its start with it.
+ */
+static int thread_is_named(struct record_model *model, struct record_process *process,
+			   const struct ptl_message_thread_name *message)
+{
+	struct record_thread *thread = find_thread(process, message->named_tid);
+	const size_t length = strnlen((const char *)(message + 1),
+				      message->length < PTL_THREAD_NAME_MAX ? message->length
+									    : PTL_THREAD_NAME_MAX);
+	uint8_t opcode = PTL_OPCODE_START_RUNDOWN;
+	int status = 0;
+
+	if (!thread) {
+		opcode = PTL_OPCODE_START;
+		status = add_thread(model, process, message->named_tid);
+		thread = find_thread(process, message->named_tid);
+	}
+	if (status < 0)
+		return status;
+	memcpy(thread->name, message + 1, length);
+	thread->name[length] = 0;
+	return record_emit_thread(model, process, opcode, thread->tid, thread->name, 0,
+				  message->header.time);
+}
+
+static int thread_ends(struct record_model *model, struct record_process *process,
+		       const struct ptl_message *message)
+{
+	struct record_thread *thread = find_thread(process, message->tid);
+
+	return thread ? end_thread(model, process, thread, message->time) : 0;
+}
+
+/* Remembers why, until it is known whether the exec succeeded. */
+static int leaves(struct record_process *process, const struct ptl_message_not_followed *message)
+{
+	static const char *const causes[] = {
+		[PTL_NOT_FOLLOWED_FORMAT] = "it is no x86-64 program",
+		[PTL_NOT_FOLLOWED_ARENA] = "it may not open the recorder's memory",
+		[PTL_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
+	};
+	struct record_thread *thread = find_thread(process, message->header.tid);
+	const char *cause = message->cause < sizeof(causes) / sizeof(causes[0])
+				    ? causes[message->cause]
+				    : NULL;
+	const char *strings = (const char *)(message + 1);
+
+	if (!thread)
+		return 0;
+	free_thread(thread);
+	thread->leaving_for = NULL;
+	thread->leaving_with = (struct ptl_bytes){0};
+	ptl_write_bytes(&thread->leaving_with, strings, message->length);
+	if (thread->leaving_with.failed ||
+	    asprintf(&thread->leaving_for, "%.*s ran untraced: %s",
+		     (int)strnlen(strings, message->length), strings,
+		     cause ? cause : "unknown cause") < 0) {
+		thread->leaving_for = NULL;
+		return ptl_fail_memory("cause", 0);
+	}
+	thread->leaving = true;
+	return 0;
+}
+
+static int stays(struct record_process *process, const struct ptl_message *message)
+{
+	struct record_thread *thread = find_thread(process, message->tid);
+
+	if (thread)
+		thread->leaving = false;
+	return 0;
+}
+
+static int exits(struct record_process *process, const struct ptl_message_exit *message)
+{
+	/*
+	 * The process may yet be killed by something else, but not be saved: the first word counts.
+	 */
+	if (!process->has_exit_status) {
+		process->has_exit_status = true;
+		process->exit_status = message->status;
+	}
+	return 0;
+}
+
+/* Messages of a process that runs. */
+static int dispatch(struct record_model *model, struct record_process *process,
+		    const struct ptl_message *message, const struct ptl_image_event *image)
+{
+	const struct ptl_message_child_status *child = (const void *)message;
+
+	switch (message->type) {
+	case PTL_MSG_EXEC:
+		return execs(model, process, (const void *)message);
+	case PTL_MSG_EXEC_BYTES:
+		return record_exec_bytes(model, process, (const void *)message);
+	case PTL_MSG_EXIT:
+		return exits(process, (const void *)message);
+	case PTL_MSG_THREAD_START:
+		return thread_starts(model, process, (const void *)message);
+	case PTL_MSG_THREAD_END:
+		return thread_ends(model, process, message);
+	case PTL_MSG_CHILD_STATUS:
+		return record_model_exit_status(model, child->child_pid, child->status);
+	case PTL_MSG_NOT_FOLLOWED:
+		return leaves(process, (const void *)message);
+	case PTL_MSG_THREAD_NAME:
+		return thread_is_named(model, process, (const void *)message);
+	case PTL_MSG_EXEC_FAILED:
+		return stays(process, message);
+	default:
+		return record_memory_message(model, process, message, image);
+	}
+}
+
+int record_model_message(struct record_model *model, const struct ptl_message *message,
+			 const struct ptl_image_event *image, uint64_t now)
+{
+	struct record_process *process;
+	int status = 0;
+
+	model->now = now;
+	if (message->type == PTL_MSG_PROCESS_START)
+		return process_starts(model, (const void *)message);
+	process = record_find_process(model, message->process);
+	if (!process || process->ended)
+		return 0;
+	if (message->time > process->last_time)
+		process->last_time = message->time;
+	/* Whatever comes before the strings of a program are whole comes after its start. */
+	if ((process->exec.pending || !process->started) && message->type != PTL_MSG_EXEC_BYTES &&
+	    message->type != PTL_MSG_EXEC && message->type != PTL_MSG_PSB)
+		status = record_exec_complete(model, process);
+	return status < 0 ? status : dispatch(model, process, message, image);
+}
+
+void record_model_reach(struct record_model *model, uint64_t time)
+{
+	if (time > model->last_time)
+		model->last_time = time;
+}
+
+bool record_model_has(const struct record_model *model, uint32_t pid)
+{
+	const uint64_t *number = ptl_hash_map_get(&model->by_pid, pid);
+	const struct record_process *process = number ? record_find_process(model, (uint32_t)*number)
+						      : NULL;
+
+	return process && !process->gone && !process->ended;
+}
+
+void record_model_counts(const struct record_model *model, struct record_model_counts *counts)
+{
+	*counts = model->counts;
+}
+
+uint64_t record_model_last_time(const struct record_model *model)
+{
+	return model->last_time;
+}
+
+const char *record_model_program(const struct record_model *model, uint32_t number)
+{
+	const struct record_process *process = record_find_process(model, number);
+
+	return process ? process->path : "";
+}

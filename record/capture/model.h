@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The bookkeeping of processes, threads and images: messages of the source in their order go in,
+ * events come out.
+ */
+#ifndef PTL_RECORD_CAPTURE_MODEL_H
+#define PTL_RECORD_CAPTURE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ptl/event.h>
+#include <ptl/trace.h>
+
+#include "record/capture/mapping_log.h"
+#include "record/qemu/shared/channel.h"
+
+/*
+ * Events of a process go to a lane of its own until it has ended; then another process may have the
+ * lane if it started no earlier than the lane's last event. So there are about as many lanes as
+ * processes run at a time, and times do not go back in any stream of a lane, though processes'
+ * clocks may be far apart.
+ *
+ * A lane has two streams, since what concerns a process's memory must be told in the order and with
+ * the exact times that its PSBs relate to, while other events may be a little later than such a
+ * change that is told after them. Of the same time, RECORD_MEMORY comes first.
+ */
+enum record_part {
+	RECORD_MEMORY, /* process start, exec, images, code; rundown of these */
+	RECORD_LIFE,   /* thread start and end, process end */
+	RECORD_PARTS,
+};
+
+/* Where events go. All return 0 or a ptl_status, which the model passes on. */
+struct record_sink {
+	void *context;
+	int (*event)(void *context, uint32_t lane, enum record_part part,
+		     const struct ptl_event *event);
+	/* Stores bytes and gives their hash. */
+	int (*code)(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
+	int (*loss)(void *context, const struct ptl_loss *loss);
+};
+
+struct record_model_counts {
+	uint64_t processes; /* ever */
+	uint64_t threads;
+	uint64_t living; /* processes */
+	uint64_t images;
+	uint64_t not_followed;
+};
+
+struct record_model;
+
+/* sink is copied. PTL_NO_MEMORY. */
+int record_model_new(const struct record_sink *sink, struct record_model **model);
+void record_model_free(struct record_model *model);
+
+/*
+ * Takes the next message; its size has been checked as record/qemu/channel.h promises. `image`
+ * describes the mapping of PTL_MSG_IMAGE_MAP as far as its file is known; for other types it is
+ * NULL. PTL_MESSAGE_RUNDOWN makes events of start and load those of start rundown. Messages that make
+ * no sense are ignored. now: any clock of this machine in nanoseconds, for
+ * how long to remember. PTL_NO_MEMORY or what the sink returns.
+ */
+int record_model_message(struct record_model *model, const struct ptl_message *message,
+			 const struct ptl_image_event *image, uint64_t now);
+
+/* Nothing more will come of this process: it is dead. */
+int record_model_gone(struct record_model *model, uint32_t process, uint64_t now);
+
+/* A process has this wait status, whoever waited for it. */
+int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t status);
+
+/* Forgets what need no longer be known, and ends processes whose exit status nobody told. */
+int record_model_tick(struct record_model *model, uint64_t now);
+
+/* What is told at the end is told as of this time at least. */
+void record_model_reach(struct record_model *model, uint64_t time);
+
+/* The recording ends: rundown of what is alive. */
+int record_model_finish(struct record_model *model);
+
+/* Whether a process with this pid is known, and has not ended. */
+bool record_model_has(const struct record_model *model, uint32_t pid);
+
+void record_model_counts(const struct record_model *model, struct record_model_counts *counts);
+
+/* The latest time of any event. */
+uint64_t record_model_last_time(const struct record_model *model);
+
+/* Path of the program that a process runs; "" where unknown. */
+const char *record_model_program(const struct record_model *model, uint32_t process);
+
+#endif

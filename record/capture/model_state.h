@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The state that the model's files share. */
+#ifndef PTL_RECORD_CAPTURE_MODEL_STATE_H
+#define PTL_RECORD_CAPTURE_MODEL_STATE_H
+
+#include "common/bytes.h"
+#include "common/hash_map.h"
+#include "record/capture/model.h"
+
+/* What is known of a program that a process is about to run, until all of its strings have come. */
+struct record_exec {
+	bool pending;
+	uint32_t total;
+	uint64_t time;
+	uint64_t start_address;
+	struct ptl_bytes bytes;
+};
+
+struct record_thread {
+	uint32_t tid;
+	char name[PTL_THREAD_NAME_MAX + 1];
+	bool leaving;      /* has announced an exec that will not be followed */
+	char *leaving_for; /* cause and path of that; owned */
+	struct ptl_bytes leaving_with; /* the program's strings */
+};
+
+struct record_process {
+	uint32_t number;
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t lane;
+	uint64_t start_time;
+	uint64_t last_time; /* of any message */
+	bool found;         /* ran before it was recorded: it has rundown for a start */
+	bool started;       /* its start event was written */
+	bool gone;
+	bool ended; /* its end event was written: kept for children yet to be heard of */
+	bool has_exit_status;
+	uint32_t exit_status;
+	uint32_t first_tid;
+	uint64_t gone_at; /* model's now */
+	char *path;       /* of the program; never NULL */
+	char *command_line;
+	struct record_exec exec;
+	struct record_thread *threads;
+	size_t thread_count;
+	size_t thread_capacity;
+	struct record_log log;
+	size_t log_pruned; /* its count after it was last pruned */
+	/*
+	 * Two moments, and the epochs that had begun by then: forks of before the older one have
+	 * been heard of.
+	 */
+	uint64_t epoch_at[2];
+	uint64_t epoch[2];
+	uint64_t latest_epoch;
+};
+
+struct record_lane {
+	bool busy;
+	uint64_t time[RECORD_PARTS];
+};
+
+struct record_model {
+	struct record_sink sink;
+	struct ptl_hash_map by_number; /* struct record_process * */
+	struct ptl_hash_map by_pid;    /* the latest process's number */
+	struct record_lane *lanes;
+	size_t lane_count;
+	size_t lane_capacity;
+	struct ptl_bytes storage; /* of the event being made */
+	struct record_model_counts counts;
+	uint64_t last_time;
+	uint64_t now;
+};
+
+/* NULL: none. */
+struct record_process *record_find_process(const struct record_model *model, uint32_t number);
+
+/* ---- model_event.c: events of one process ---------------------------------------------------- */
+
+/* Each writes one event at `time`, which for RECORD_LIFE is moved up to the stream's last. */
+int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode,
+			uint64_t time);
+int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode,
+		       uint32_t tid, const char *name, uint64_t start_address, uint64_t time);
+int record_emit_change(struct record_model *model, struct record_process *process, uint32_t tid,
+		       const struct record_change *change, uint64_t time);
+/* Says that an image of a log was there at the start, or is at the end. */
+int record_emit_image_rundown(struct record_model *model, struct record_process *process,
+			      uint8_t opcode, const struct record_image *image, uint64_t time);
+/* Chooses the lane of a process that starts. */
+int record_take_lane(struct record_model *model, struct record_process *process);
+
+/* ---- model_memory.c: images and code --------------------------------------------------------- */
+
+/* Notes a change in the process's log and tells of it, as a rundown if it has PTL_MESSAGE_RUNDOWN. */
+int record_memory_change(struct record_model *model, struct record_process *process,
+			 const struct ptl_message *message, const struct record_change *change);
+int record_memory_message(struct record_model *model, struct record_process *process,
+			  const struct ptl_message *message, const struct ptl_image_event *image);
+/* Gives a forked process what its parent had. */
+int record_memory_inherit(struct record_model *model, struct record_process *child,
+			  const struct record_process *parent, uint64_t parent_epoch);
+
+/* ---- model_exec.c: programs ------------------------------------------------------------------ */
+
+int record_exec_start(struct record_process *process, const struct ptl_message_exec *message);
+int record_exec_bytes(struct record_model *model, struct record_process *process,
+		      const struct ptl_message_exec_bytes *message);
+/* Tells of the start or exec of the process with what has come of its strings. */
+int record_exec_complete(struct record_model *model, struct record_process *process);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads files of /proc/PID. All of them may be gone, or be another process's, at any moment. */
+#include "record/capture/proc_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME_SIZE 64
+#define PATH_SIZE 4096
+#define STRINGS_MAX (1u << 20) /* longer command lines are cut */
+#define NANOSECONDS 1000000000ull
+
+static int open_entry(uint32_t pid, const char *entry)
+{
+	char name[NAME_SIZE];
+
+	snprintf(name, sizeof(name), "/proc/%u/%s", pid, entry);
+	return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+/* ---- stat ------------------------------------------------------------------------------------ */
+
+/* Numbers of fields as proc(5) counts them. */
+enum { STATE = 3, PARENT = 4, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
+
+/* Fields from the state on; what follows the name, which may hold anything. */
+static bool parse_stat(const char *text, struct record_proc_stat *stat)
+{
+	const char *at = strrchr(text, ')');
+	uint64_t number[EXIT_CODE + 1] = {0};
+	int field = STATE;
+	char *end;
+
+	if (!at || at[1] != ' ' || !at[2])
+		return false;
+	stat->state = at[2];
+	for (at += 3; field < EXIT_CODE; at = end) {
+		const unsigned long long value = strtoull(at, &end, 10);
+
+		if (end == at)
+			break;
+		number[++field] = value;
+	}
+	if (field < START)
+		return false;
+	stat->parent = (uint32_t)number[PARENT];
+	stat->start_ticks = number[START];
+	stat->program = number[START_CODE] * 31 + number[START_STACK];
+	stat->exit_status = (uint32_t)number[EXIT_CODE];
+	return true;
+}
+
+bool record_proc_stat(uint32_t pid, struct record_proc_stat *stat)
+{
+	const int fd = open_entry(pid, "stat");
+	char text[1024];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	return parse_stat(text, stat);
+}
+
+uint64_t record_proc_start_time(uint64_t start_ticks)
+{
+	const uint64_t rate = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct timespec boot, monotonic;
+	uint64_t asleep, start;
+
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	/* The start is in boot time, which goes on while the machine is suspended. */
+	asleep = (uint64_t)(boot.tv_sec - monotonic.tv_sec) * NANOSECONDS +
+		 (uint64_t)(boot.tv_nsec - monotonic.tv_nsec);
+	/* The second clock was read later: what is less than a millisecond is no sleep. */
+	if (asleep < NANOSECONDS / 1000)
+		asleep = 0;
+	start = start_ticks / rate * NANOSECONDS + start_ticks % rate * (NANOSECONDS / rate);
+	return start > asleep ? start - asleep : 1;
+}
+
+/* ---- strings --------------------------------------------------------------------------------- */
+
+static void add_link(uint32_t pid, const char *entry, struct ptl_bytes *strings)
+{
+	char name[NAME_SIZE], path[PATH_SIZE];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%u/%s", pid, entry);
+	n = readlink(name, path, sizeof(path));
+	if (n > 0)
+		ptl_write_bytes(strings, path, (size_t)n);
+	ptl_write_bytes(strings, "", 1);
+}
+
+void record_proc_strings(uint32_t pid, struct ptl_bytes *strings)
+{
+	char piece[4096];
+	size_t left = STRINGS_MAX;
+	ssize_t n;
+	int fd;
+
+	add_link(pid, "exe", strings);
+	ptl_write_bytes(strings, "", 1);
+	add_link(pid, "cwd", strings);
+	fd = open_entry(pid, "cmdline");
+	while (fd >= 0 && left && (n = read(fd, piece, sizeof(piece))) > 0) {
+		const size_t taken = (size_t)n < left ? (size_t)n : left;
+
+		ptl_write_bytes(strings, piece, taken);
+		left -= taken;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- threads and children -------------------------------------------------------------------- */
+
+int record_proc_threads(uint32_t pid, int (*visit)(void *context, uint32_t tid), void *context)
+{
+	char name[NAME_SIZE];
+	struct dirent *entry;
+	int status = 0;
+	DIR *folder;
+
+	snprintf(name, sizeof(name), "/proc/%u/task", pid);
+	folder = opendir(name);
+	if (!folder)
+		return 0;
+	while (status == 0 && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			status = visit(context, (uint32_t)strtoul(entry->d_name, NULL, 10));
+	closedir(folder);
+	return status;
+}
+
+int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context, uint32_t child),
+			 void *context)
+{
+	unsigned child;
+	char name[NAME_SIZE];
+	FILE *file;
+	int status = 0;
+
+	snprintf(name, sizeof(name), "/proc/%u/task/%u/children", pid, tid);
+	file = fopen(name, "re");
+	if (!file)
+		return 0;
+	while (status == 0 && fscanf(file, "%u", &child) == 1)
+		status = visit(context, child);
+	fclose(file);
+	return status;
+}
+
+bool record_proc_has_children(void)
+{
+	return access("/proc/thread-self/children", R_OK) == 0;
+}
+
+/* ---- exit status ----------------------------------------------------------------------------- */
+
+/* struct pidfd_info of <linux/pidfd.h>, which older headers lack; its first 64 bytes. */
+struct exit_info {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+#define PIDFD_GET_INFO_CALL _IOWR(0xFF, 11, struct exit_info)
+#define PIDFD_INFO_EXIT_MASK (1ull << 3)
+
+bool record_proc_exit_status(int pidfd, uint32_t *status)
+{
+	struct exit_info info = {.mask = PIDFD_INFO_EXIT_MASK};
+
+	_Static_assert(sizeof(struct exit_info) == 64, "layout");
+	if (ioctl(pidfd, PIDFD_GET_INFO_CALL, &info) < 0 || !(info.mask & PIDFD_INFO_EXIT_MASK))
+		return false;
+	*status = (uint32_t)info.exit_code;
+	return true;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sets of addresses: a sorted array, merged as it grows. */
+#include "record/capture/ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+void record_ranges_free(struct record_ranges *set)
+{
+	free(set->ranges);
+	*set = (struct record_ranges){0};
+}
+
+/* The first range that ends at or behind address. */
+static size_t find(const struct record_ranges *set, uint64_t address)
+{
+	size_t low = 0, high = set->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (set->ranges[middle].last < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last)
+{
+	/* What is adjacent is merged too; first - 1 and last + 1 must not wrap. */
+	const size_t from = find(set, first ? first - 1 : 0);
+	size_t to = from;
+
+	while (to < set->count && (last == UINT64_MAX || set->ranges[to].first <= last + 1)) {
+		if (set->ranges[to].first < first)
+			first = set->ranges[to].first;
+		if (set->ranges[to].last > last)
+			last = set->ranges[to].last;
+		to++;
+	}
+	if (from == to && set->count == set->capacity) {
+		const size_t capacity = set->capacity ? set->capacity * 2 : 32;
+		struct record_range *larger = reallocarray(set->ranges, capacity, sizeof(*larger));
+
+		if (!larger)
+			return ptl_fail_memory("ranges", capacity * sizeof(*larger));
+		set->ranges = larger;
+		set->capacity = capacity;
+	}
+	memmove(set->ranges + from + 1, set->ranges + to, (set->count - to) * sizeof(*set->ranges));
+	set->ranges[from] = (struct record_range){first, last};
+	set->count = set->count - (to - from) + 1;
+	return 0;
+}
+
+bool record_ranges_cover(const struct record_ranges *set, uint64_t first, uint64_t last)
+{
+	const size_t at = find(set, first);
+
+	return at < set->count && set->ranges[at].first <= first && set->ranges[at].last >= last;
+}
+
+bool record_ranges_touch(const struct record_ranges *set, uint64_t first, uint64_t last)
+{
+	const size_t at = find(set, first);
+
+	return at < set->count && set->ranges[at].first <= last;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The step from the recorder into the program that it starts. */
+#ifndef PTL_RECORD_LAUNCH_LAUNCH_H
+#define PTL_RECORD_LAUNCH_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* What execve is called with. */
+struct record_launch {
+	const char *path;
+	char *const *argv;
+	char *const *envp;
+	bool fixed_addresses;       /* no address space randomisation */
+	const struct rlimit *files; /* the limit of descriptors that the program shall have */
+};
+
+/*
+ * Starts it as a child with our standard streams, process group, and the signals as they were
+ * before record_signals_start. Returns when the program is there. PTL_SYSTEM: could not be started.
+ */
+int record_launch(const struct record_launch *launch, pid_t *pid);
+
+#endif

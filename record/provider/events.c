@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From rings to the trace: schemas first, then events in order of time, and what was lost. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "format/metadata/metadata.h"
+#include "record/capture/machine.h"
+#include "record/provider/providers_state.h"
+
+#define SECOND 1000000000ull
+/* A time further ahead than this is not when the event was written, whatever it is. */
+#define AHEAD SECOND
+/* Schemas of all programs together: a trace's metadata has room for twice that. */
+#define SCHEMA_BYTES_MAX (8ull << 20)
+#define LOSS_WAIT_MIN SECOND
+#define LOSS_WAIT_MAX (64 * SECOND)
+
+/* ---- losses ----------------------------------------------------------------------------------- */
+
+static int lose(struct record_providers *providers, const struct record_writer *writer,
+		uint64_t count, uint64_t bytes, const char *cause)
+{
+	const uint64_t now = record_now();
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_EVENTS,
+		.stream = PTL_NO_ID,
+		.pid = writer->share.pid,
+		.tid = PTL_NO_ID,
+		.count = count,
+		.bytes = bytes,
+		.first_time = writer->lost_from ? writer->lost_from : providers->start,
+		.last_time = now,
+		.cause = cause,
+	};
+
+	return record_capture_loss(providers->capture, &loss);
+}
+
+static int lose_of(struct record_providers *providers, const struct record_writer *writer,
+		   uint32_t provider, uint64_t count, const char *cause)
+{
+	const char *name = provider < writer->share.provider_count
+				   ? writer->share.providers[provider].name
+				   : "?";
+	char text[PTL_SHARE_PROVIDER_NAME_SIZE + 160];
+
+	snprintf(text, sizeof(text), "events of provider %s: %s", name, cause);
+	return lose(providers, writer, count, 0, text);
+}
+
+static int tell(struct record_providers *providers, struct record_writer *writer, uint32_t n,
+		uint64_t dropped)
+{
+	const unsigned slot = providers->session.file.session.slot;
+	struct record_writer_loss *loss = &writer->losses[n];
+	struct record_share_entry entry;
+	int status = 0;
+
+	/* Less than before is no count of ours. */
+	if (dropped > loss->seen)
+		status = lose_of(providers, writer, n, dropped - loss->seen,
+				 "they came faster than they were taken (--provider-buffer)");
+	loss->seen = dropped;
+	/* Who finds no session any more when it is at its end has not lost anything of it. */
+	if (status == 0 && !providers->ending && n < writer->share.provider_count &&
+	    record_share_process_entry(&writer->share, n, &entry)) {
+		const uint64_t no_ring = entry.enabled.slots[slot].lost;
+
+		if (no_ring > loss->no_ring)
+			status = lose_of(providers, writer, n, no_ring - loss->no_ring,
+					 "there was no memory for them in the program");
+		loss->no_ring = no_ring;
+	}
+	if (status == 0 && loss->refused) {
+		status = lose_of(providers, writer, n, loss->refused,
+				 "it claims an identity that is the kernel's");
+		loss->refused = 0;
+	}
+	return status;
+}
+
+int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer,
+			      uint64_t now, bool always)
+{
+	const uint64_t before = providers->capture->loss_records;
+	uint64_t dropped[PTL_SHARE_PROVIDERS_MAX] = {0};
+	int status = 0;
+
+	if (!always && now < writer->lost_due)
+		return 0;
+	if (writer->rings_name[0] && !record_share_rings_lost(&writer->rings, dropped))
+		return 0;
+	for (uint32_t n = 0; status == 0 && n < writer->share.provider_count; n++)
+		status = tell(providers, writer, n, dropped[n]);
+	/* A program that drops all the time is told of ever more rarely. */
+	if (providers->capture->loss_records == before)
+		writer->lost_wait = LOSS_WAIT_MIN;
+	else if (writer->lost_wait < LOSS_WAIT_MAX)
+		writer->lost_wait *= 2;
+	writer->lost_from = now;
+	writer->lost_due = now + (writer->lost_wait ? writer->lost_wait : LOSS_WAIT_MIN);
+	return status;
+}
+
+/* ---- schemas ---------------------------------------------------------------------------------- */
+
+struct schema_taker {
+	struct record_providers *providers;
+	const struct record_writer *writer;
+};
+
+/* A program explains its own providers' events alone. */
+static bool is_own(const struct record_writer *writer, uint32_t provider,
+		   const struct ptl_guid *guid)
+{
+	return provider < writer->share.provider_count &&
+	       !writer->share.providers[provider].refused &&
+	       ptl_guid_equal(guid, &writer->share.providers[provider].guid);
+}
+
+/*
+ * Two programs, or two versions of one, may explain the same event differently; a reader takes the
+ * first explanation for both. *differs: this one is another than the first. PTL_NO_MEMORY.
+ */
+static int compare_schema(struct record_providers *providers, const struct ptl_schema *schema,
+			  struct ptl_cursor body, bool *differs)
+{
+	const uint64_t hash = XXH64(body.data, body.size, 0);
+	uint8_t key[sizeof(schema->provider) + 4];
+	const uint64_t *first;
+
+	memcpy(key, &schema->provider, sizeof(schema->provider));
+	key[16] = (uint8_t)schema->id;
+	key[17] = (uint8_t)(schema->id >> 8);
+	key[18] = schema->version;
+	key[19] = schema->opcode;
+	first = ptl_byte_map_get(&providers->schemas, key, sizeof(key));
+	*differs = first && *first != hash;
+	return first ? 0 : ptl_byte_map_put(&providers->schemas, key, sizeof(key), hash);
+}
+
+static int tell_difference(const struct schema_taker *taker, const struct ptl_schema *schema)
+{
+	char cause[512];
+
+	snprintf(cause, sizeof(cause),
+		 "event %u of provider %.255s is defined otherwise in another program, whose "
+		 "definition came first: it may be shown wrongly",
+		 schema->id, schema->provider_name);
+	return lose(taker->providers, taker->writer, 0, 0, cause);
+}
+
+static int take_schema(const struct schema_taker *taker, uint32_t provider,
+		       struct ptl_cursor cursor)
+{
+	struct ptl_schema *schema;
+	bool differs = false;
+	int status = ptl_schema_decode(cursor, &schema);
+
+	if (status < 0)
+		return status;
+	if (is_own(taker->writer, provider, &schema->provider)) {
+		status = compare_schema(taker->providers, schema, cursor, &differs);
+		if (status == 0)
+			status = differs ? tell_difference(taker, schema)
+					 : record_capture_schema(taker->providers->capture, schema);
+	}
+	ptl_schema_free(schema);
+	return status == PTL_MISUSE ? PTL_CORRUPT : status;
+}
+
+static int take_map(const struct schema_taker *taker, uint32_t provider, struct ptl_cursor cursor)
+{
+	struct ptl_map *map;
+	int status = ptl_map_decode(cursor, &map);
+
+	if (status < 0)
+		return status;
+	if (is_own(taker->writer, provider, &map->provider))
+		status = record_capture_map(taker->providers->capture, map);
+	ptl_map_free(map);
+	return status == PTL_MISUSE ? PTL_CORRUPT : status;
+}
+
+static int take_record(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
+		       size_t size)
+{
+	const struct schema_taker *taker = context;
+
+	if (taker->providers->schema_bytes > SCHEMA_BYTES_MAX)
+		return ptl_fail(PTL_CORRUPT, "programs have more schemas than a trace has room for");
+	if (type == PTL_RECORD_SCHEMA)
+		return take_schema(taker, provider, ptl_cursor(body, size));
+	if (type == PTL_RECORD_MAP)
+		return take_map(taker, provider, ptl_cursor(body, size));
+	return 0;
+}
+
+static int take_chunks(struct record_providers *providers, struct record_writer *writer)
+{
+	struct schema_taker taker = {providers, writer};
+	char cause[256];
+	int status = record_share_process_chunks(&writer->share, &providers->schema_bytes,
+						 take_record, &taker);
+
+	if (status != PTL_CORRUPT || writer->schemas_bad)
+		return status == PTL_CORRUPT ? 0 : status;
+	writer->schemas_bad = true;
+	snprintf(cause, sizeof(cause), "schemas of a program's providers: %s", ptl_error_text());
+	return lose(providers, writer, 0, 0, cause);
+}
+
+/* ---- copying ---------------------------------------------------------------------------------- */
+
+static int copy_ring(struct record_providers *providers, struct record_writer *writer, uint32_t n)
+{
+	unsigned share;
+	uint64_t lost;
+	int status = record_share_ring_copy(&writer->rings, n, &lost, &share);
+
+	if (share > providers->fullest)
+		providers->fullest = share;
+	if (status == 0 && lost)
+		status = lose(providers, writer, 1, lost,
+			      "the program overwrote the memory it shares with the recorder");
+	return status;
+}
+
+int record_writer_copy(struct record_providers *providers, struct record_writer *writer,
+		       uint64_t now)
+{
+	int status = 0;
+
+	if (!writer->rings_name[0])
+		return 0;
+	status = record_share_rings_look(&writer->rings);
+	for (uint32_t n = 0; status == 0 && n < writer->rings.count; n++) {
+		status = copy_ring(providers, writer, n);
+		if (writer->rings.rings[n].used > writer->rings.rings[n].at) {
+			writer->moved = now;
+			providers->idle = 0;
+		}
+	}
+	if (status == 0 && (writer->rings.broken || writer->share.broken) && !writer->broken_told) {
+		writer->broken_told = true;
+		status = lose(providers, writer, 1, 0,
+			      "the program cut short the memory it shares with the recorder");
+	}
+	/* What explains a record was there before it. */
+	record_share_process_look(&writer->share);
+	return status == 0 ? take_chunks(providers, writer) : status;
+}
+
+/* ---- delivering ------------------------------------------------------------------------------- */
+
+static int write_event(struct record_providers *providers, struct record_writer *writer,
+		       const struct record_share_event *record, bool ordered)
+{
+	const struct ptl_share_record *header = &record->header;
+	const struct record_share_provider *provider;
+	struct ptl_event event = {
+		.descriptor = {.id = header->id,
+			       .version = header->version,
+			       .channel = header->channel,
+			       .level = header->level,
+			       .opcode = header->opcode,
+			       .task = header->task,
+			       .keyword = header->keyword},
+		.time = header->time,
+		.cpu = header->cpu,
+		.pid = writer->share.pid,
+		.tid = header->tid,
+		.payload = record->payload,
+		.payload_size = header->payload_size,
+	};
+
+	if (header->provider >= writer->share.provider_count)
+		return lose(providers, writer, 1, header->size,
+			    "an event is of no provider of its program");
+	provider = &writer->share.providers[header->provider];
+	if (provider->refused) {
+		writer->losses[header->provider].refused++;
+		return 0;
+	}
+	event.descriptor.provider = provider->guid;
+	if (record->activity) {
+		event.flags |= PTL_EVENT_HAS_ACTIVITY;
+		memcpy(event.activity.bytes, record->activity, sizeof(event.activity.bytes));
+	}
+	if (record->related) {
+		event.flags |= PTL_EVENT_HAS_RELATED;
+		memcpy(event.related.bytes, record->related, sizeof(event.related.bytes));
+	}
+	return record_lanes_write(&providers->lanes, &event, ordered);
+}
+
+/*
+ * Finds the ring's next event that takes its turn by its time; those that do not are written.
+ * PTL_NOT_FOUND: none that is older than `before`.
+ */
+static int advance(struct record_providers *providers, struct record_waiting *waiting,
+		   uint64_t before)
+{
+	uint64_t lost = 0;
+	int status;
+
+	for (;;) {
+		const struct ptl_share_record *header = &waiting->event.header;
+
+		status = record_share_ring_next(waiting->ring, &waiting->event, &lost);
+		if (status == PTL_CORRUPT)
+			status = lose(providers, waiting->writer, 1, lost,
+				      "the program overwrote events in the memory it shares with "
+				      "the recorder");
+		if (status < 0)
+			return status;
+		if (lost)
+			return PTL_NOT_FOUND;
+		if (!(header->flags & PTL_SHARE_OWN_TIME) && header->time <= providers->latest)
+			return header->time < before ? 0 : PTL_NOT_FOUND;
+		status = write_event(providers, waiting->writer, &waiting->event, false);
+		if (status < 0)
+			return status;
+		record_share_ring_taken(waiting->ring, &waiting->event);
+	}
+}
+
+static bool is_before(const struct record_waiting *a, const struct record_waiting *b)
+{
+	return a->event.header.time < b->event.header.time;
+}
+
+static void swap(struct record_waiting *a, struct record_waiting *b)
+{
+	const struct record_waiting kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void sift_down(struct record_waiting *heap, size_t count)
+{
+	size_t at = 0, child = 1;
+
+	while (child < count) {
+		if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_before(&heap[child], &heap[at]))
+			return;
+		swap(&heap[child], &heap[at]);
+		at = child;
+		child = 2 * at + 1;
+	}
+}
+
+static int push(struct record_providers *providers, const struct record_waiting *waiting)
+{
+	size_t at = providers->heap_count;
+
+	if (at == providers->heap_capacity) {
+		const size_t capacity = at ? at * 2 : 64;
+		struct record_waiting *larger = reallocarray(providers->heap, capacity,
+							     sizeof(*larger));
+
+		if (!larger)
+			return ptl_fail_memory("events", capacity * sizeof(*larger));
+		providers->heap = larger;
+		providers->heap_capacity = capacity;
+	}
+	providers->heap[at] = *waiting;
+	providers->heap_count++;
+	for (; at && is_before(&providers->heap[at], &providers->heap[(at - 1) / 2]);
+	     at = (at - 1) / 2)
+		swap(&providers->heap[at], &providers->heap[(at - 1) / 2]);
+	return 0;
+}
+
+static int push_all(struct record_providers *providers, struct record_writer *writer,
+		    uint64_t before)
+{
+	int status = 0;
+
+	for (uint32_t n = 0; status == 0 && n < writer->rings.count; n++) {
+		struct record_waiting waiting = {.writer = writer, .ring = &writer->rings.rings[n]};
+
+		status = advance(providers, &waiting, before);
+		if (status == 0)
+			status = push(providers, &waiting);
+		if (status == PTL_NOT_FOUND)
+			status = 0;
+	}
+	return status;
+}
+
+int record_providers_deliver(struct record_providers *providers, uint64_t before)
+{
+	int status = 0;
+
+	providers->latest = record_now() + AHEAD;
+	providers->heap_count = 0;
+	for (size_t i = 0; status == 0 && i < providers->count; i++)
+		status = push_all(providers, providers->writers[i], before);
+	while (status == 0 && providers->heap_count) {
+		struct record_waiting *first = &providers->heap[0];
+
+		status = write_event(providers, first->writer, &first->event, true);
+		if (status < 0)
+			break;
+		record_share_ring_taken(first->ring, &first->event);
+		status = advance(providers, first, before);
+		if (status == PTL_NOT_FOUND) {
+			*first = providers->heap[--providers->heap_count];
+			status = 0;
+		}
+		sift_down(providers->heap, providers->heap_count);
+	}
+	return status;
+}

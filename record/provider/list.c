@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looks at all programs with providers, without becoming a session. */
+#include "record/provider/list.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "common/json.h"
+#include "record/provider/rules.h"
+#include "record/provider/session.h"
+#include "record/provider/share_folder.h"
+#include "record/provider/share_process.h"
+
+/* Files in order of pids. */
+struct listed {
+	char text[PTL_SHARE_NAME_SIZE];
+	struct record_share_name name;
+};
+
+struct listing {
+	int folder;
+	bool json;
+	FILE *file;
+	struct ptl_json out;
+	struct listed *files;
+	size_t count;
+	size_t capacity;
+	struct ptl_share_session_file sessions[PTL_SESSIONS_MAX]; /* id 0: none */
+	size_t shown;
+};
+
+static int add(void *context, const char *text, const struct record_share_name *name)
+{
+	struct listing *listing = context;
+	struct listed *file;
+
+	if (name->kind != RECORD_SHARE_PROCESS)
+		return 0;
+	if (listing->count == listing->capacity) {
+		const size_t capacity = listing->capacity ? listing->capacity * 2 : 64;
+
+		file = reallocarray(listing->files, capacity, sizeof(*file));
+		if (!file)
+			return ptl_fail_memory("programs", capacity * sizeof(*file));
+		listing->files = file;
+		listing->capacity = capacity;
+	}
+	file = &listing->files[listing->count++];
+	snprintf(file->text, sizeof(file->text), "%s", text);
+	file->name = *name;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct record_share_name *x = &((const struct listed *)a)->name;
+	const struct record_share_name *y = &((const struct listed *)b)->name;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static void read_sessions(struct listing *listing)
+{
+	bool alive;
+
+	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++)
+		if (record_provider_session_read(listing->folder, slot, &listing->sessions[slot],
+						 &alive) < 0 ||
+		    !alive)
+			listing->sessions[slot].session.id = 0;
+}
+
+/* The living session that has turned the entry on in this slot; NULL: none. */
+static const struct ptl_share_session *session_of(const struct listing *listing,
+						  const struct record_share_entry *entry,
+						  unsigned slot)
+{
+	const struct ptl_share_session *session = &listing->sessions[slot].session;
+
+	return entry->enabled.sessions & 1u << slot && session->id &&
+			       session->id == entry->enabled.slots[slot].session
+		       ? session
+		       : NULL;
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+/* Names come from programs: what is no printable ASCII or UTF-8 beyond it is shown as '?'. */
+static void print_name(FILE *file, const char *name)
+{
+	for (; *name; name++)
+		fputc((unsigned char)*name < ' ' || *name == 127 ? '?' : *name, file);
+}
+
+static void print_entry(const struct listing *listing, const struct record_share_provider *provider,
+			const struct record_share_entry *entry)
+{
+	char guid[PTL_GUID_TEXT_SIZE];
+	bool any = false;
+
+	ptl_guid_format(&provider->guid, guid);
+	fprintf(listing->file, "  %s  ", guid);
+	print_name(listing->file, provider->name);
+	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
+		const struct ptl_share_session *session = session_of(listing, entry, slot);
+		const struct ptl_enabled_session *words = &entry->enabled.slots[slot];
+		const char *level = record_level_name(words->level);
+
+		if (!session)
+			continue;
+		fprintf(listing->file, "%s", any ? ", " : "  on: ");
+		print_name(listing->file, session->name);
+		if (*level)
+			fprintf(listing->file, " (level %s", level);
+		else
+			fprintf(listing->file, " (level %u", words->level);
+		if (words->keywords == UINT64_MAX)
+			fprintf(listing->file, ", all keywords)");
+		else
+			fprintf(listing->file, ", keywords 0x%llx)",
+				(unsigned long long)words->keywords);
+		any = true;
+	}
+	fprintf(listing->file, "%s\n", any ? "" : "  off");
+}
+
+static void print_text(struct listing *listing, struct record_share_process *process)
+{
+	struct record_share_entry entry;
+	bool any = false;
+
+	for (uint32_t n = 0; n < process->provider_count; n++) {
+		if (!record_share_process_entry(process, n, &entry) ||
+		    entry.state != PTL_SHARE_REGISTERED)
+			continue;
+		if (!any) {
+			fprintf(listing->file, "%u  ", process->pid);
+			print_name(listing->file, process->program);
+			fprintf(listing->file, "\n");
+		}
+		any = true;
+		print_entry(listing, &process->providers[n], &entry);
+	}
+	listing->shown += any;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static void write_sessions(struct listing *listing, const struct record_share_entry *entry)
+{
+	ptl_json_array(&listing->out, "sessions");
+	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
+		const struct ptl_share_session *session = session_of(listing, entry, slot);
+
+		if (!session)
+			continue;
+		ptl_json_object(&listing->out, NULL);
+		ptl_json_string(&listing->out, "name", session->name);
+		ptl_json_u64(&listing->out, "recorder", session->recorder);
+		ptl_json_u64(&listing->out, "level", entry->enabled.slots[slot].level);
+		ptl_json_hex(&listing->out, "keywords", entry->enabled.slots[slot].keywords);
+		ptl_json_object_end(&listing->out);
+	}
+	ptl_json_array_end(&listing->out);
+}
+
+static void write_entry(struct listing *listing, const struct record_share_provider *provider,
+			const struct record_share_entry *entry)
+{
+	char guid[PTL_GUID_TEXT_SIZE];
+
+	ptl_guid_format(&provider->guid, guid);
+	ptl_json_object(&listing->out, NULL);
+	ptl_json_string(&listing->out, "name", provider->name);
+	ptl_json_string(&listing->out, "guid", guid);
+	write_sessions(listing, entry);
+	ptl_json_object_end(&listing->out);
+}
+
+static void print_json(struct listing *listing, struct record_share_process *process)
+{
+	struct record_share_entry entry;
+
+	ptl_json_object(&listing->out, NULL);
+	ptl_json_u64(&listing->out, "pid", process->pid);
+	ptl_json_string(&listing->out, "program", process->program);
+	ptl_json_array(&listing->out, "providers");
+	for (uint32_t n = 0; n < process->provider_count; n++)
+		if (record_share_process_entry(process, n, &entry) &&
+		    entry.state == PTL_SHARE_REGISTERED)
+			write_entry(listing, &process->providers[n], &entry);
+	ptl_json_array_end(&listing->out);
+	ptl_json_object_end(&listing->out);
+	ptl_json_line(&listing->out);
+}
+
+/* ---- all -------------------------------------------------------------------------------------- */
+
+static int show(struct listing *listing, const char *text)
+{
+	struct record_share_process process;
+	int status = record_share_process_open(listing->folder, text, false, &process);
+
+	/* What is gone, or is no file of providers, is not shown. */
+	if (status < 0)
+		return status == PTL_NO_MEMORY ? status : 0;
+	if (!record_share_has_ended(process.pid, &process.info)) {
+		record_share_process_look(&process);
+		if (listing->json)
+			print_json(listing, &process);
+		else
+			print_text(listing, &process);
+	}
+	record_share_process_close(&process);
+	return 0;
+}
+
+static int list(struct listing *listing)
+{
+	int status = record_share_list(listing->folder, add, listing);
+
+	read_sessions(listing);
+	if (listing->count)
+		qsort(listing->files, listing->count, sizeof(*listing->files), compare);
+	for (size_t i = 0; status == 0 && i < listing->count; i++)
+		status = show(listing, listing->files[i].text);
+	if (status == 0 && !listing->json && !listing->shown)
+		fprintf(listing->file, "no program of this user has a provider\n");
+	return status;
+}
+
+int record_provider_list(bool json, FILE *file)
+{
+	struct listing *listing = calloc(1, sizeof(*listing));
+	char path[RECORD_SHARE_PATH_SIZE];
+	int status;
+
+	if (!listing)
+		return ptl_fail_memory("list", sizeof(*listing));
+	listing->json = json;
+	listing->file = file;
+	ptl_json_start(&listing->out, file);
+	status = record_share_open(false, path, &listing->folder);
+	if (status == 0) {
+		status = list(listing);
+		close(listing->folder);
+	} else if (status == PTL_NOT_FOUND) {
+		if (!json)
+			fprintf(file, "no program of this user has a provider\n");
+		status = 0;
+	}
+	free(listing->files);
+	free(listing);
+	return status;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A session with programs that have providers, from its start to its end. */
+#include "record/provider/providers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/capture/machine.h"
+#include "record/provider/providers_state.h"
+
+#define MILLISECOND 1000000ull
+/* Milliseconds to sleep at most: when rings fill fast, when something comes, and when nothing does. */
+#define SLEEP_FAST 1
+#define SLEEP_BUSY 4
+#define SLEEP_IDLE 10
+#define SLEEP_NOBODY 1000
+#define IDLE_STEPS 64
+#define FAST_SHARE 20 /* percent of a ring */
+#define FULL_SHARE 50
+/* How long programs may take to tell of their state, and events under way to be published. */
+#define CAPTURE_TIME (1000 * MILLISECOND)
+#define LAST_WORDS 2
+#define LAST_ROUNDS 1000
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+/* Adds our id to those that programs started from now on belong to. */
+static int enter_environment(uint64_t id)
+{
+	const char *before = getenv(PTL_SHARE_SESSIONS_VARIABLE);
+	char *value;
+	int status;
+
+	if (asprintf(&value, "%s%s%016llx", before ? before : "", before && *before ? "," : "",
+		     (unsigned long long)id) < 0)
+		return ptl_fail_memory("environment", 0);
+	status = setenv(PTL_SHARE_SESSIONS_VARIABLE, value, 1);
+	free(value);
+	return status < 0 ? ptl_fail_memory("environment", 0) : 0;
+}
+
+/* SIGIO, which rings the doorbell, tells of new files. */
+static void start_watching(struct record_providers *providers, const char *path)
+{
+	providers->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (providers->watch >= 0 && inotify_add_watch(providers->watch, path,
+						       IN_MOVED_TO | IN_CREATE | IN_ONLYDIR) < 0) {
+		close(providers->watch);
+		providers->watch = -1;
+	}
+	if (providers->watch < 0) {
+		ptl_message_warning("the folder of providers, %s, cannot be watched: %s", path,
+				    strerror(errno));
+		return;
+	}
+	fcntl(providers->watch, F_SETOWN, getpid());
+	fcntl(providers->watch, F_SETFL, O_ASYNC | O_NONBLOCK);
+}
+
+static void describe_session(struct record_providers *providers)
+{
+	const struct record_settings *settings = providers->capture->settings;
+	struct ptl_share_session_file *file = &providers->session.file;
+
+	file->session.flags = settings->attach ? PTL_SHARE_SESSION_EVERYONE : 0;
+	file->session.ring_size = settings->provider_ring;
+	file->session.rule_count = settings->rule_count;
+	memcpy(file->rules, settings->rules, settings->rule_count * sizeof(file->rules[0]));
+	snprintf(file->session.name, sizeof(file->session.name), "ptl-record %d", (int)getpid());
+}
+
+/* Bits of our slot that somebody left behind would fill rings for nobody. */
+static int clear_slot(void *context, const char *text, const struct record_share_name *name)
+{
+	struct record_providers *providers = context;
+	const struct ptl_share_session *session = &providers->session.file.session;
+	const struct record_share_turn off = {
+		.slot = session->slot, .session = session->id, .whoever = true};
+	struct record_share_process process;
+	struct record_share_entry entry;
+
+	if (name->kind != RECORD_SHARE_PROCESS ||
+	    record_share_process_open(providers->folder, text, true, &process) < 0)
+		return 0;
+	record_share_process_look(&process);
+	for (uint32_t n = 0; n < process.provider_count; n++)
+		if (record_share_process_entry(&process, n, &entry) &&
+		    entry.enabled.sessions & 1u << session->slot &&
+		    entry.enabled.slots[session->slot].session != session->id)
+			record_share_process_turn(&process, n, &off);
+	record_share_process_close(&process);
+	return 0;
+}
+
+/* Those that were there before are asked what state they are in. */
+static void request_captures(struct record_providers *providers)
+{
+	const unsigned slot = providers->session.file.session.slot;
+	struct record_share_entry entry;
+
+	for (size_t i = 0; i < providers->count; i++) {
+		struct record_writer *writer = providers->writers[i];
+		bool asked = false;
+
+		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++) {
+			if (!record_share_process_entry(&writer->share, n, &entry) ||
+			    entry.state != PTL_SHARE_REGISTERED ||
+			    !(entry.flags & PTL_SHARE_HAS_CALLBACK) ||
+			    !(entry.enabled.sessions & 1u << slot) ||
+			    entry.enabled.slots[slot].session != providers->session.file.session.id)
+				continue;
+			record_share_process_capture(&writer->share, n, slot);
+			asked = true;
+		}
+		if (asked)
+			record_share_process_notify(&writer->share);
+	}
+}
+
+static int open_session(struct record_providers *providers)
+{
+	char path[RECORD_SHARE_PATH_SIZE];
+	int status = record_share_open(true, path, &providers->folder);
+
+	if (status < 0)
+		return status;
+	(void)record_provider_clean(providers->folder);
+	describe_session(providers);
+	start_watching(providers, path);
+	status = record_provider_session_make(providers->folder, &providers->session);
+	if (status == 0)
+		status = enter_environment(providers->session.file.session.id);
+	if (status < 0)
+		return status;
+	(void)record_share_list(providers->folder, clear_slot, providers);
+	status = record_writers_list(providers);
+	if (status == 0)
+		request_captures(providers);
+	return status;
+}
+
+int record_providers_open(struct record_capture *capture, struct record_observer *observer,
+			  struct record_providers **result)
+{
+	struct record_providers *providers = calloc(1, sizeof(*providers));
+	int status;
+
+	if (!providers)
+		return ptl_fail_memory("providers", sizeof(*providers));
+	providers->capture = providers->lanes.capture = capture;
+	providers->observer = observer;
+	providers->folder = providers->watch = providers->session.lock = -1;
+	providers->everyone = capture->settings->attach;
+	providers->start = record_now();
+	status = open_session(providers);
+	if (status < 0)
+		record_providers_close(providers);
+	else
+		*result = providers;
+	return status;
+}
+
+void record_providers_close(struct record_providers *providers)
+{
+	if (!providers)
+		return;
+	for (size_t i = 0; i < providers->count; i++)
+		record_writer_free(providers->writers[i]);
+	free(providers->writers);
+	free(providers->heap);
+	ptl_byte_map_free(&providers->schemas);
+	if (providers->folder >= 0)
+		record_provider_session_remove(providers->folder, &providers->session);
+	if (providers->watch >= 0)
+		close(providers->watch);
+	if (providers->folder >= 0)
+		close(providers->folder);
+	free(providers);
+}
+
+/* ---- while it runs ---------------------------------------------------------------------------- */
+
+static int take_notices(struct record_providers *providers, const char *bytes, size_t size)
+{
+	int status = 0;
+
+	for (size_t at = 0; status == 0 && at < size;) {
+		const struct inotify_event *event = (const void *)(bytes + at);
+		struct record_share_name name;
+
+		at += sizeof(*event) + event->len;
+		if (event->mask & IN_Q_OVERFLOW)
+			providers->must_list = true;
+		if (!event->len)
+			continue;
+		record_share_parse(event->name, &name);
+		status = record_writers_see(providers, event->name, &name);
+	}
+	return status;
+}
+
+/* What has appeared in the folder. */
+static int look_around(struct record_providers *providers)
+{
+	_Alignas(struct inotify_event) char bytes[16384];
+	ssize_t n = 0;
+	int status = 0;
+
+	/* Without a watch, the folder is looked through each time. */
+	if (providers->watch < 0)
+		return record_writers_list(providers);
+	while (status == 0 && (n = read(providers->watch, bytes, sizeof(bytes))) > 0)
+		status = take_notices(providers, bytes, (size_t)n);
+	if (status == 0 && providers->must_list) {
+		providers->must_list = false;
+		status = record_writers_list(providers);
+	}
+	return status;
+}
+
+/* Programs that have ended have nothing more to give than what was copied after that was seen. */
+static int bury(struct record_providers *providers, uint64_t now)
+{
+	int status = 0;
+
+	for (size_t i = providers->count; status == 0 && i-- > 0;) {
+		struct record_writer *writer = providers->writers[i];
+		const bool dead = writer->dead;
+
+		status = record_writer_tell_losses(providers, writer, now, dead);
+		if (dead)
+			record_writer_remove(providers, i);
+	}
+	return status;
+}
+
+static int step(struct record_providers *providers, uint64_t now, uint64_t before)
+{
+	int status = look_around(providers);
+	bool any_dead = false;
+
+	providers->fullest = 0;
+	providers->idle++;
+	for (size_t i = 0; status == 0 && i < providers->count; i++) {
+		struct record_writer *writer = providers->writers[i];
+
+		/* First whether it is dead, then what it has written. */
+		record_writer_look(writer, now);
+		any_dead |= writer->dead;
+		if (providers->everyone && !writer->dead)
+			record_writer_turn(providers, writer, now);
+		status = record_writer_copy(providers, writer, now);
+	}
+	/* What the dead have written must be out before their rings are forgotten. */
+	if (status == 0)
+		status = record_providers_deliver(providers, any_dead ? UINT64_MAX : before);
+	return status == 0 ? bury(providers, now) : status;
+}
+
+int record_providers_step(struct record_providers *providers, uint64_t now)
+{
+	return step(providers, now, now);
+}
+
+unsigned record_providers_patience(const struct record_providers *providers)
+{
+	if (providers->watch >= 0 && !providers->count)
+		return SLEEP_NOBODY;
+	if (providers->fullest >= FULL_SHARE)
+		return 0;
+	if (providers->fullest >= FAST_SHARE)
+		return SLEEP_FAST;
+	return providers->idle > IDLE_STEPS ? SLEEP_IDLE : SLEEP_BUSY;
+}
+
+/* ---- end -------------------------------------------------------------------------------------- */
+
+static void pause_milliseconds(long milliseconds)
+{
+	const struct timespec time = {.tv_nsec = milliseconds * (long)MILLISECOND};
+
+	nanosleep(&time, NULL);
+}
+
+/* Programs that are followed only while they write are wanted now, too. */
+static int see_members(void *context, const char *text, const struct record_share_name *name)
+{
+	struct record_providers *providers = context;
+	const struct ptl_share_session *session = &providers->session.file.session;
+	struct record_share_process process;
+	struct record_share_entry entry;
+	bool member = false;
+	int status;
+
+	if (name->kind != RECORD_SHARE_PROCESS)
+		return 0;
+	status = record_share_process_open(providers->folder, text, false, &process);
+	if (status < 0)
+		return status == PTL_NO_MEMORY ? status : 0;
+	record_share_process_look(&process);
+	for (uint32_t n = 0; !member && n < process.provider_count; n++)
+		member = record_share_process_entry(&process, n, &entry) &&
+			 entry.enabled.sessions & 1u << session->slot &&
+			 entry.enabled.slots[session->slot].session == session->id;
+	record_share_process_close(&process);
+	return member ? record_writers_add(providers, text) : 0;
+}
+
+static bool is_capturing(struct record_providers *providers)
+{
+	const uint32_t bit = 1u << providers->session.file.session.slot;
+	struct record_share_entry entry;
+
+	for (size_t i = 0; i < providers->count; i++) {
+		struct record_writer *writer = providers->writers[i];
+
+		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++)
+			if (record_share_process_entry(&writer->share, n, &entry) &&
+			    entry.flags & PTL_SHARE_HAS_CALLBACK &&
+			    entry.state == PTL_SHARE_REGISTERED && entry.enabled.capture & bit)
+				return true;
+	}
+	return false;
+}
+
+static int capture_state(struct record_providers *providers)
+{
+	const uint64_t start = record_now();
+	int status = record_share_list(providers->folder, see_members, providers);
+
+	if (status == PTL_NO_MEMORY)
+		return status;
+	request_captures(providers);
+	status = 0;
+	while (status == 0 && is_capturing(providers) && record_now() - start < CAPTURE_TIME) {
+		pause_milliseconds(SLEEP_FAST);
+		status = step(providers, record_now(), record_now());
+	}
+	return status;
+}
+
+/* Until nothing comes any more; a program that goes on all the same is not waited for. */
+static int take_rest(struct record_providers *providers)
+{
+	int status = 0;
+
+	providers->idle = 0;
+	for (unsigned i = 0; status == 0 && providers->idle < 2 && i < LAST_ROUNDS; i++)
+		status = step(providers, record_now(), UINT64_MAX);
+	return status;
+}
+
+int record_providers_finish(struct record_providers *providers)
+{
+	int status = capture_state(providers);
+
+	for (size_t i = 0; status == 0 && i < providers->count; i++)
+		status = record_writer_tell_losses(providers, providers->writers[i], record_now(),
+						   true);
+	providers->ending = true;
+	record_provider_session_remove(providers->folder, &providers->session);
+	if (status == 0)
+		status = record_writers_turn_off(providers);
+	if (status == 0) {
+		pause_milliseconds(LAST_WORDS);
+		providers->must_list = true;
+		providers->everyone = false;
+		status = take_rest(providers);
+	}
+	for (size_t i = providers->count; i-- > 0;) {
+		if (status == 0)
+			status = record_writer_tell_losses(providers, providers->writers[i],
+							   record_now(), true);
+		record_writer_remove(providers, i);
+	}
+	return status;
+}

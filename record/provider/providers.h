@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Collects the events of programs with providers: a session of docs/providers.md. */
+#ifndef PTL_RECORD_PROVIDER_PROVIDERS_H
+#define PTL_RECORD_PROVIDER_PROVIDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/capture/capture.h"
+#include "record/native/observer.h"
+
+struct record_providers;
+
+/*
+ * Opens a session with the rules of capture->settings, and makes the command that is started from
+ * now on a member of it (by our own environment). observer: who is told of programs that write
+ * events; NULL: nobody. PTL_SYSTEM, PTL_NO_MEMORY. All functions below that return an int return 0
+ * or PTL_NO_MEMORY.
+ */
+int record_providers_open(struct record_capture *capture, struct record_observer *observer,
+			  struct record_providers **providers);
+/* Gives back everything; what was not finished is left to the next recorder. */
+void record_providers_close(struct record_providers *providers);
+
+/* Takes what programs have written. */
+int record_providers_step(struct record_providers *providers, uint64_t now);
+/* How many milliseconds to sleep at most until the next step. */
+unsigned record_providers_patience(const struct record_providers *providers);
+
+/* The end: asks for captures of state, turns everything off, takes what is left, tells of losses. */
+int record_providers_finish(struct record_providers *providers);
+
+#endif

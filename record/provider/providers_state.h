@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the collection share. */
+#ifndef PTL_RECORD_PROVIDER_PROVIDERS_STATE_H
+#define PTL_RECORD_PROVIDER_PROVIDERS_STATE_H
+
+#include "common/hash_map.h"
+#include "record/provider/lanes.h"
+#include "record/provider/session.h"
+#include "record/provider/providers.h"
+#include "record/provider/share_folder.h"
+#include "record/provider/share_process.h"
+#include "record/provider/share_rings.h"
+
+/* Losses of one provider in one program. */
+struct record_writer_loss {
+	uint64_t seen;    /* dropped so far, as far as it is told in the trace */
+	uint64_t no_ring; /* likewise, for want of a ring */
+	uint64_t refused; /* events that claimed to be the kernel's; not told yet */
+};
+
+/* A program that writes events, or may. */
+struct record_writer {
+	char name[PTL_SHARE_NAME_SIZE]; /* of its `process` file */
+	struct record_share_process share;
+	char rings_name[PTL_SHARE_NAME_SIZE]; /* "": no rings yet */
+	struct record_share_rings rings;
+	int pidfd; /* -1: none */
+	bool foreign; /* of another pid namespace: its pid says nothing */
+	bool dead;
+	bool told;        /* to the observer */
+	bool schemas_bad; /* said once */
+	bool broken_told;
+	uint64_t program; /* tells an exec */
+	uint64_t looked;  /* whether it has ended */
+	uint64_t moved;   /* when something last came of it */
+	uint64_t turned;  /* when its entries were last gone through */
+	uint32_t known;   /* entries that were gone through */
+	uint64_t lost_from; /* time of the last look at losses that were told */
+	uint64_t lost_due;
+	uint64_t lost_wait;
+	struct record_writer_loss *losses; /* PTL_SHARE_PROVIDERS_MAX */
+};
+
+/* The next event of a ring, while events of all rings are put in order. */
+struct record_waiting {
+	struct record_writer *writer;
+	struct record_share_ring *ring;
+	struct record_share_event event;
+};
+
+#define RECORD_LEFT_OUT_MAX 20
+
+struct record_providers {
+	struct record_capture *capture;
+	struct record_observer *observer;
+	struct record_provider_session session;
+	struct record_lanes lanes;
+	int folder;
+	int watch; /* inotify; -1: none */
+	uint64_t start;
+	bool everyone;
+	bool ending;
+	bool must_list; /* the watch lost count of what is new */
+	struct record_writer **writers;
+	size_t count;
+	size_t capacity;
+	struct record_waiting *heap;
+	size_t heap_count;
+	size_t heap_capacity;
+	uint64_t latest; /* times beyond this one are not believed */
+	uint64_t schema_bytes;
+	struct ptl_byte_map schemas; /* identity of an event: hash of its schema */
+	unsigned fullest; /* ring of the last step, in percent */
+	unsigned left_out; /* files: so many are told of and no more */
+	unsigned idle;     /* steps in which nothing came */
+};
+
+/* ---- provider_writers.c: which programs there are, and what they have turned on --------------- */
+
+/* A file that is there; takes in what concerns this session. */
+int record_writers_see(struct record_providers *providers, const char *text,
+		       const struct record_share_name *name);
+/* The program with this `process` file is to be followed. */
+int record_writers_add(struct record_providers *providers, const char *text);
+/* All files. */
+int record_writers_list(struct record_providers *providers);
+/* Turns on what the rules want in a program, and off what they do not. */
+void record_writer_turn(struct record_providers *providers, struct record_writer *writer,
+			uint64_t now);
+/* Notices which programs have ended. */
+void record_writer_look(struct record_writer *writer, uint64_t now);
+/* Turns everything off, in programs that are not followed too. */
+int record_writers_turn_off(struct record_providers *providers);
+/* Removes its files, and forgets it. */
+void record_writer_remove(struct record_providers *providers, size_t index);
+void record_writer_free(struct record_writer *writer);
+
+/* ---- provider_events.c ------------------------------------------------------------------------ */
+
+/* Copies what the program's rings hold, and takes in schemas that are new. */
+int record_writer_copy(struct record_providers *providers, struct record_writer *writer,
+		       uint64_t now);
+/* Writes what was copied and is older than `before`, in order of time. */
+int record_providers_deliver(struct record_providers *providers, uint64_t before);
+/* Tells of what the program has dropped; always, or if that is due. */
+int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer,
+			      uint64_t now, bool always);
+
+#endif

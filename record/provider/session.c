@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes, reads and removes session files; sweeps the folder. */
+#include "record/provider/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ptl/trace.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/guid.h"
+#include "provider/names.h"
+#include "record/provider/share_folder.h"
+
+#define LITTER_SECONDS 60
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int random_id(uint64_t *id)
+{
+	struct ptl_guid guid;
+	int status = ptl_guid_random(&guid);
+
+	if (status < 0)
+		return status;
+	/* The bits that say which kind of GUID it is are in the last half's first byte. */
+	memcpy(id, guid.bytes, 6);
+	memcpy((uint8_t *)id + 6, guid.bytes + 9, 2);
+	if (!*id)
+		*id = 1;
+	return 0;
+}
+
+/* Whether the name still leads to the file that is open. */
+static bool is_named(int folder, const char *name, int fd)
+{
+	struct stat named, opened;
+
+	return fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &opened) == 0 &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/* Removes the file if its recorder is dead. With the lock nobody else does the same meanwhile. */
+static void remove_if_stale(int folder, const char *name)
+{
+	struct stat info;
+	const int fd = record_share_open_file(folder, name, O_RDONLY, &info);
+
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(folder, name, fd))
+		(void)unlinkat(folder, name, 0);
+	close(fd);
+}
+
+/* Writes the session for this slot under a name for the time being. */
+static int write_new(int folder, const char *name, struct record_provider_session *session,
+		     unsigned slot)
+{
+	struct ptl_share_session *header = &session->file.session;
+	int status;
+
+	header->magic = PTL_SHARE_SESSION_MAGIC;
+	header->version = PTL_SHARE_VERSION;
+	header->size = (uint32_t)(sizeof(*header) +
+				  header->rule_count * sizeof(session->file.rules[0]));
+	header->slot = slot;
+	header->recorder = (uint32_t)getpid();
+	header->clock = PTL_CLOCK_MONOTONIC;
+	session->lock = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			       S_IRUSR | S_IWUSR);
+	if (session->lock < 0)
+		return ptl_fail_errno("cannot make a session of providers");
+	status = ptl_write_all(session->lock, &session->file, header->size);
+	if (status == 0 && flock(session->lock, LOCK_EX | LOCK_NB) < 0)
+		status = ptl_fail_errno("cannot lock a session of providers");
+	if (status == 0)
+		return 0;
+	close(session->lock);
+	session->lock = -1;
+	(void)unlinkat(folder, name, 0);
+	return status;
+}
+
+/* PTL_NOT_FOUND: somebody has the slot. */
+static int take_slot(int folder, struct record_provider_session *session, unsigned slot)
+{
+	char name[PTL_SHARE_NAME_SIZE], new[PTL_SHARE_NAME_SIZE];
+	int status;
+
+	ptl_name_session(name, slot);
+	if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return PTL_NOT_FOUND;
+	ptl_name_new(new, session->file.session.id);
+	status = write_new(folder, new, session, slot);
+	if (status < 0)
+		return status;
+	/* Of two that want the slot one gets it. */
+	if (linkat(folder, new, folder, name, 0) == 0) {
+		(void)unlinkat(folder, new, 0);
+		return 0;
+	}
+	status = errno == EEXIST ? PTL_NOT_FOUND : ptl_fail_errno("cannot make %s", name);
+	(void)unlinkat(folder, new, 0);
+	close(session->lock);
+	session->lock = -1;
+	return status;
+}
+
+int record_provider_session_make(int folder, struct record_provider_session *session)
+{
+	int status = random_id(&session->file.session.id);
+
+	session->lock = -1;
+	for (unsigned slot = 0; status == 0 && slot < PTL_SESSIONS_MAX; slot++) {
+		status = take_slot(folder, session, slot);
+		if (status == 0)
+			return 0;
+		if (status == PTL_NOT_FOUND)
+			status = 0;
+	}
+	return status < 0 ? status
+			  : ptl_fail(PTL_SYSTEM, "all %d sessions of providers are in use",
+				     PTL_SESSIONS_MAX);
+}
+
+void record_provider_session_remove(int folder, struct record_provider_session *session)
+{
+	char name[PTL_SHARE_NAME_SIZE];
+
+	if (session->lock < 0)
+		return;
+	ptl_name_session(name, session->file.session.slot);
+	if (is_named(folder, name, session->lock))
+		(void)unlinkat(folder, name, 0);
+	close(session->lock);
+	session->lock = -1;
+}
+
+int record_provider_session_read(int folder, unsigned slot, struct ptl_share_session_file *file,
+				 bool *alive)
+{
+	char name[PTL_SHARE_NAME_SIZE];
+	struct stat info;
+	bool valid;
+	ssize_t n;
+	int fd;
+
+	ptl_name_session(name, slot);
+	fd = record_share_open_file(folder, name, O_RDONLY, &info);
+	if (fd < 0)
+		return PTL_NOT_FOUND;
+	n = pread(fd, file, sizeof(*file), 0);
+	valid = n >= 0 && n == info.st_size && ptl_share_session_valid(file, (size_t)n, slot);
+	*alive = flock(fd, LOCK_SH | LOCK_NB) < 0;
+	close(fd);
+	return valid ? 0 : PTL_NOT_FOUND;
+}
+
+/* ---- sweeping -------------------------------------------------------------------------------- */
+
+struct sweep {
+	int folder;
+	uint64_t ids[PTL_SESSIONS_MAX]; /* of living sessions, by slot; 0: none */
+	uint32_t pid;                   /* whose rings are looked for */
+	uint64_t process;
+};
+
+static void read_sessions(struct sweep *sweep)
+{
+	struct ptl_share_session_file file;
+	bool alive;
+
+	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++)
+		sweep->ids[slot] =
+			record_provider_session_read(sweep->folder, slot, &file, &alive) == 0 &&
+					alive
+				? file.session.id
+				: 0;
+}
+
+static bool is_alive(const struct sweep *sweep, uint64_t session)
+{
+	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++)
+		if (sweep->ids[slot] == session)
+			return true;
+	return false;
+}
+
+static bool is_old(const struct stat *info)
+{
+	return time(NULL) - info->st_ctime > LITTER_SECONDS;
+}
+
+static int sweep_first(void *context, const char *text, const struct record_share_name *name)
+{
+	const struct sweep *sweep = context;
+	struct stat info;
+
+	if (name->kind == RECORD_SHARE_SESSION)
+		remove_if_stale(sweep->folder, text);
+	else if (name->kind == RECORD_SHARE_NEW &&
+		 fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) == 0 && is_old(&info))
+		(void)unlinkat(sweep->folder, text, 0);
+	return 0;
+}
+
+/* Whether the process that made the files has ended; its `process` file says so. */
+static bool has_ended(const struct sweep *sweep, uint32_t pid, uint64_t process)
+{
+	char text[PTL_SHARE_NAME_SIZE];
+	struct stat info;
+
+	ptl_name_process(text, pid, process);
+	if (fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) < 0)
+		return true;
+	return record_share_has_ended(pid, &info);
+}
+
+/*
+ * Rings of a session that is not there. A recorder that ends removes its session first, and its
+ * rings a little later: it is given time for that, while the program lives.
+ */
+static int sweep_rings(void *context, const char *text, const struct record_share_name *name)
+{
+	const struct sweep *sweep = context;
+	struct stat info;
+
+	if (name->kind != RECORD_SHARE_RINGS || is_alive(sweep, name->session))
+		return 0;
+	if (fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (is_old(&info) || has_ended(sweep, name->pid, name->process)))
+		(void)unlinkat(sweep->folder, text, 0);
+	return 0;
+}
+
+static int find_rings(void *context, const char *text, const struct record_share_name *name)
+{
+	const struct sweep *sweep = context;
+
+	(void)text;
+	return name->kind == RECORD_SHARE_RINGS && name->pid == sweep->pid &&
+	       name->process == sweep->process;
+}
+
+static int sweep_processes(void *context, const char *text, const struct record_share_name *name)
+{
+	struct sweep *sweep = context;
+
+	if (name->kind != RECORD_SHARE_PROCESS)
+		return 0;
+	sweep->pid = name->pid;
+	sweep->process = name->process;
+	if (has_ended(sweep, name->pid, name->process) &&
+	    record_share_list(sweep->folder, find_rings, sweep) == 0)
+		(void)unlinkat(sweep->folder, text, 0);
+	return 0;
+}
+
+int record_provider_clean(int folder)
+{
+	struct sweep sweep = {.folder = folder};
+	int status = record_share_list(folder, sweep_first, &sweep);
+
+	read_sessions(&sweep);
+	if (status == 0)
+		status = record_share_list(folder, sweep_rings, &sweep);
+	if (status == 0)
+		status = record_share_list(folder, sweep_processes, &sweep);
+	return status;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens the session folder and what is in it, and believes neither names nor files. */
+#include "record/provider/share_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "provider/names.h"
+#include "record/capture/proc_files.h"
+
+#define ID_DIGITS 16
+
+static bool is_private(const struct stat *info)
+{
+	return info->st_uid == geteuid() && !(info->st_mode & (S_IRWXG | S_IRWXO));
+}
+
+int record_share_open(bool make, char *path, int *folder)
+{
+	const char *named = secure_getenv(PTL_SHARE_FOLDER_VARIABLE);
+	struct stat info;
+
+	if (named && *named)
+		snprintf(path, RECORD_SHARE_PATH_SIZE, "%s", named);
+	else
+		snprintf(path, RECORD_SHARE_PATH_SIZE, PTL_SHARE_FOLDER, (unsigned)geteuid());
+	if (make && mkdir(path, S_IRWXU) < 0 && errno != EEXIST)
+		return ptl_fail_errno("cannot make the folder of providers, %s", path);
+	*folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*folder < 0 && errno == ENOENT)
+		return ptl_fail(PTL_NOT_FOUND, "there is no folder %s", path);
+	if (*folder < 0)
+		return ptl_fail_errno("cannot open the folder of providers, %s", path);
+	if (fstat(*folder, &info) == 0 && is_private(&info))
+		return 0;
+	close(*folder);
+	*folder = -1;
+	return ptl_fail(PTL_SYSTEM,
+			"the folder of providers, %s, is not this user's alone: it must belong to "
+			"user %u and have mode 0700",
+			path, (unsigned)geteuid());
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool take_number(const char **at, uint32_t *number)
+{
+	uint64_t value = 0;
+	const char *start = *at;
+
+	for (; **at >= '0' && **at <= '9' && value <= UINT32_MAX; (*at)++)
+		value = value * 10 + (uint64_t)(**at - '0');
+	*number = (uint32_t)value;
+	return *at > start && value <= UINT32_MAX;
+}
+
+static bool take_id(const char **at, uint64_t *id)
+{
+	*id = 0;
+	for (int i = 0; i < ID_DIGITS; i++, (*at)++) {
+		const char *digits = "0123456789abcdef", *digit = strchr(digits, **at);
+
+		if (!**at || !digit)
+			return false;
+		*id = *id << 4 | (uint64_t)(digit - digits);
+	}
+	return true;
+}
+
+static bool take_text(const char **at, const char *text)
+{
+	const size_t length = strlen(text);
+
+	if (strncmp(*at, text, length) != 0)
+		return false;
+	*at += length;
+	return true;
+}
+
+static bool take_process(const char **at, struct record_share_name *name)
+{
+	return take_number(at, &name->pid) && name->pid && take_text(at, ".") &&
+	       take_id(at, &name->process);
+}
+
+void record_share_parse(const char *text, struct record_share_name *name)
+{
+	const char *at = text;
+	bool good = false;
+
+	*name = (struct record_share_name){.kind = RECORD_SHARE_OTHER};
+	if (take_text(&at, "session.")) {
+		uint32_t slot;
+
+		good = strlen(at) == 2 && take_number(&at, &slot) && slot < PTL_SESSIONS_MAX;
+		name->slot = good ? slot : 0;
+		name->kind = RECORD_SHARE_SESSION;
+	} else if (take_text(&at, "process.")) {
+		good = take_process(&at, name);
+		name->kind = RECORD_SHARE_PROCESS;
+	} else if (take_text(&at, "rings.")) {
+		good = take_process(&at, name) && take_text(&at, ".") &&
+		       take_id(&at, &name->session);
+		name->kind = RECORD_SHARE_RINGS;
+	} else if (take_text(&at, ".new.")) {
+		name->kind = RECORD_SHARE_NEW;
+		return;
+	}
+	if (!good || *at)
+		name->kind = RECORD_SHARE_OTHER;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+int record_share_open_file(int folder, const char *name, int flags, struct stat *info)
+{
+	const int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, info) == 0 && S_ISREG(info->st_mode) && is_private(info))
+		return fd;
+	close(fd);
+	errno = EACCES;
+	return -1;
+}
+
+int record_share_list(int folder, int (*visit)(void *context, const char *text,
+					       const struct record_share_name *name),
+		      void *context)
+{
+	const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	struct record_share_name name;
+	struct dirent *entry;
+	int status = 0;
+
+	if (!entries) {
+		if (copy >= 0)
+			close(copy);
+		return ptl_fail_errno("cannot list the folder of providers");
+	}
+	while (status == 0 && (entry = readdir(entries))) {
+		record_share_parse(entry->d_name, &name);
+		status = visit(context, entry->d_name, &name);
+	}
+	closedir(entries);
+	return status;
+}
+
+bool record_share_has_ended(uint32_t pid, const struct stat *info)
+{
+	char line[8192], wanted[64], inode[32], name[64];
+	struct record_proc_stat stat;
+	bool found = false;
+	FILE *file;
+
+	if (!record_proc_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+		return true;
+	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return errno == ENOENT || errno == ESRCH;
+	/* As the kernel writes it: device, a space, inode, a space. */
+	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(info->st_dev),
+		 minor(info->st_dev), (unsigned long long)info->st_ino);
+	/* Some file systems (not tmpfs) show another device there than stat does. */
+	snprintf(inode, sizeof(inode), " %llu ", (unsigned long long)info->st_ino);
+	while (!found && fgets(line, sizeof(line), file))
+		found = strstr(line, wanted) || (strstr(line, inode) && strstr(line, "/process."));
+	fclose(file);
+	return !found;
+}

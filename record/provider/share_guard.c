@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Turns a SIGBUS into a value that is returned. */
+#include "record/provider/share_guard.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+
+static __thread sigjmp_buf *place;
+
+static void on_bus_error(int number)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+
+	if (place)
+		siglongjmp(*place, 1);
+	/* Nobody expected it: it happens again when the handler returns, and ends the program. */
+	sigaction(number, &action, NULL);
+}
+
+void record_guard_start(void)
+{
+	/* Not masked, since siglongjmp leaves the handler without unmasking. */
+	const struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER};
+
+	sigaction(SIGBUS, &action, NULL);
+}
+
+bool record_guard(void (*function)(void *context), void *context)
+{
+	sigjmp_buf here;
+
+	if (sigsetjmp(here, 0)) {
+		place = NULL;
+		return false;
+	}
+	place = &here;
+	function(context);
+	place = NULL;
+	return true;
+}
+
+struct copy {
+	void *to;
+	const void *from;
+	size_t size;
+};
+
+static void copy(void *context)
+{
+	const struct copy *asked = context;
+
+	memcpy(asked->to, asked->from, asked->size);
+}
+
+bool record_guard_copy(void *to, const void *from, size_t size)
+{
+	struct copy asked = {to, from, size};
+
+	return record_guard(copy, &asked);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads `process` files. What is in them may change, or end, while it is read. */
+#include "record/provider/share_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ptl/kernel.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/guid.h"
+#include "record/provider/share_folder.h"
+#include "record/provider/share_guard.h"
+
+#define CHUNK_MAX (8u << 20) /* larger ones make no sense */
+
+static struct ptl_share_provider *entry_of(const struct record_share_process *process, uint32_t n)
+{
+	return (void *)(process->map + PTL_SHARE_PROVIDER_OFFSET(n));
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int check_header(struct record_share_process *process, const struct record_share_name *name)
+{
+	struct ptl_share_process header;
+
+	if (!record_guard_copy(&header, process->map, sizeof(header)))
+		return ptl_fail(PTL_TRUNCATED, "the file was cut short");
+	if (header.magic != PTL_SHARE_PROCESS_MAGIC)
+		return ptl_fail(PTL_CORRUPT, "it is no file of providers");
+	if (header.version != PTL_SHARE_VERSION || header.clock != PTL_CLOCK_MONOTONIC)
+		return ptl_fail(PTL_UNSUPPORTED, "version %u, clock %u of the provider library",
+				header.version, header.clock);
+	if (header.pid != name->pid || header.id != name->process)
+		return ptl_fail(PTL_CORRUPT, "its name is another process's");
+	process->pid = header.pid;
+	process->id = header.id;
+	process->start = header.start;
+	process->pid_namespace = header.pid_namespace;
+	process->parent = header.parent;
+	memcpy(process->program, header.program, sizeof(process->program));
+	process->program[sizeof(process->program) - 1] = 0;
+	return 0;
+}
+
+static int map(struct record_share_process *process)
+{
+	void *at;
+
+	if (process->info.st_size < (off_t)PTL_SHARE_PAGE)
+		return ptl_fail(PTL_TRUNCATED, "the file is too short");
+	at = mmap(NULL, PTL_SHARE_HEAP_OFFSET,
+		  process->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, process->file,
+		  0);
+	if (at == MAP_FAILED)
+		return ptl_fail_errno("cannot map it");
+	process->map = at;
+	return 0;
+}
+
+int record_share_process_open(int folder, const char *text, bool writable,
+			      struct record_share_process *process)
+{
+	struct record_share_name name;
+	int status;
+
+	*process = (struct record_share_process){.writable = writable,
+						 .heap_taken = PTL_SHARE_HEAP_OFFSET};
+	record_guard_start();
+	record_share_parse(text, &name);
+	process->file = record_share_open_file(folder, text, writable ? O_RDWR : O_RDONLY,
+					       &process->info);
+	if (process->file < 0)
+		return errno == ENOENT ? ptl_fail(PTL_NOT_FOUND, "%s", text)
+				       : ptl_fail_errno("%s", text);
+	process->providers = calloc(PTL_SHARE_PROVIDERS_MAX, sizeof(*process->providers));
+	status = process->providers ? map(process)
+				    : ptl_fail_memory("providers", PTL_SHARE_PROVIDERS_MAX *
+									   sizeof(*process->providers));
+	if (status == 0)
+		status = check_header(process, &name);
+	if (status == 0)
+		return 0;
+	record_share_process_close(process);
+	return ptl_fail_in(status, "%s", text);
+}
+
+void record_share_process_close(struct record_share_process *process)
+{
+	if (process->map)
+		munmap(process->map, PTL_SHARE_HEAP_OFFSET);
+	if (process->file >= 0)
+		close(process->file);
+	free(process->providers);
+	*process = (struct record_share_process){.file = -1};
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+/* Events with these GUIDs tell what ran: no program may write them about others. */
+static bool is_kernels(const struct ptl_guid *guid)
+{
+	static const struct ptl_guid lost = PTL_GUID(0x6a399ae0, 0x4bc6, 0x4de9, 0x870b,
+						     0x3657f8947e7e),
+				     kernel = PTL_GUID(0x9e814aad, 0x3204, 0x11d2, 0x9a82,
+						       0x006008a86939);
+	size_t count;
+	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (ptl_guid_equal(guid, &schemas[i]->provider))
+			return true;
+	return ptl_guid_equal(guid, &lost) || ptl_guid_equal(guid, &kernel);
+}
+
+void record_share_process_look(struct record_share_process *process)
+{
+	struct ptl_share_process header;
+	uint32_t count;
+
+	if (process->broken ||
+	    !record_guard_copy(&header, process->map, sizeof(header))) {
+		process->broken = true;
+		return;
+	}
+	count = __atomic_load_n(&header.provider_count, __ATOMIC_ACQUIRE);
+	atomic_thread_fence(memory_order_acquire);
+	if (count > PTL_SHARE_PROVIDERS_MAX)
+		count = PTL_SHARE_PROVIDERS_MAX;
+	for (; process->provider_count < count; process->provider_count++) {
+		struct record_share_provider *provider =
+			&process->providers[process->provider_count];
+		struct ptl_share_provider entry;
+
+		if (!record_guard_copy(&entry, entry_of(process, process->provider_count),
+				       sizeof(entry))) {
+			process->broken = true;
+			return;
+		}
+		provider->guid = entry.guid;
+		provider->flags = entry.flags;
+		memcpy(provider->name, entry.name, sizeof(provider->name));
+		provider->name[sizeof(provider->name) - 1] = 0;
+		provider->refused = is_kernels(&provider->guid);
+	}
+}
+
+bool record_share_process_entry(struct record_share_process *process, uint32_t n,
+				struct record_share_entry *entry)
+{
+	struct ptl_share_provider copy;
+
+	if (process->broken || !record_guard_copy(&copy, entry_of(process, n), sizeof(copy))) {
+		process->broken = true;
+		return false;
+	}
+	*entry = (struct record_share_entry){copy.state, copy.flags, copy.enabled};
+	return true;
+}
+
+/* ---- what recorders write -------------------------------------------------------------------- */
+
+struct act {
+	struct record_share_process *process;
+	struct ptl_share_provider *entry;
+	const struct record_share_turn *turn;
+	unsigned slot;
+	bool changed;
+};
+
+static void turn_guarded(void *context)
+{
+	struct act *act = context;
+	const struct record_share_turn *turn = act->turn;
+	const uint32_t bit = 1u << turn->slot;
+
+	if (turn->on)
+		act->changed = ptl_share_turn_on(&act->entry->enabled, turn->slot, turn->session,
+						 turn->level, turn->keywords);
+	else if (turn->whoever)
+		act->changed = __atomic_fetch_and(&act->entry->enabled.sessions, ~bit,
+						  __ATOMIC_SEQ_CST) &
+			       bit;
+	else
+		act->changed = ptl_share_turn_off(&act->entry->enabled, turn->slot, turn->session);
+}
+
+bool record_share_process_turn(struct record_share_process *process, uint32_t n,
+			       const struct record_share_turn *turn)
+{
+	struct act act = {.entry = entry_of(process, n), .turn = turn};
+
+	if (process->broken || !record_guard(turn_guarded, &act)) {
+		process->broken = true;
+		return false;
+	}
+	return act.changed;
+}
+
+static void capture_guarded(void *context)
+{
+	struct act *act = context;
+
+	__atomic_fetch_or(&act->entry->enabled.capture, 1u << act->slot, __ATOMIC_SEQ_CST);
+}
+
+void record_share_process_capture(struct record_share_process *process, uint32_t n, unsigned slot)
+{
+	struct act act = {.entry = entry_of(process, n), .slot = slot};
+
+	if (process->broken || !record_guard(capture_guarded, &act))
+		process->broken = true;
+}
+
+static void notify_guarded(void *context)
+{
+	struct ptl_share_process *header = (void *)((struct act *)context)->process->map;
+
+	__atomic_fetch_add(&header->notify, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &header->notify, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void record_share_process_notify(struct record_share_process *process)
+{
+	struct act act = {.process = process};
+
+	if (process->broken || !record_guard(notify_guarded, &act))
+		process->broken = true;
+}
+
+/* ---- the heap -------------------------------------------------------------------------------- */
+
+static bool read_at(int file, void *to, size_t size, uint64_t offset)
+{
+	uint8_t *at = to;
+
+	while (size) {
+		const ssize_t n = pread(file, at, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static int take_records(struct ptl_cursor cursor, uint32_t provider,
+			int (*take)(void *context, uint32_t provider, uint64_t type,
+				    const uint8_t *body, size_t size),
+			void *context)
+{
+	int status = 0;
+
+	while (status == 0 && ptl_cursor_left(&cursor)) {
+		const uint64_t type = ptl_read_varint(&cursor);
+		const uint64_t size = ptl_read_varint(&cursor);
+		const uint8_t *body;
+
+		if (cursor.failed || size > ptl_cursor_left(&cursor))
+			return ptl_fail(PTL_CORRUPT, "a schema does not fit its chunk");
+		body = ptl_read_bytes(&cursor, (size_t)size);
+		status = take(context, provider, type, body, (size_t)size);
+	}
+	return status;
+}
+
+/* The chunk at heap_taken; end is that of the heap. PTL_NOT_FOUND: its entry is not valid yet. */
+static int take_chunk(struct record_share_process *process, uint64_t end, uint64_t *bytes,
+		      int (*take)(void *context, uint32_t provider, uint64_t type,
+				  const uint8_t *body, size_t size),
+		      void *context)
+{
+	struct ptl_share_chunk chunk;
+	uint8_t *data;
+	int status;
+
+	if (end - process->heap_taken < sizeof(chunk) ||
+	    !read_at(process->file, &chunk, sizeof(chunk), process->heap_taken))
+		return ptl_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
+	if (chunk.size < sizeof(chunk) || chunk.size % 8 || chunk.size > CHUNK_MAX ||
+	    chunk.size > end - process->heap_taken || chunk.data_size > chunk.size - sizeof(chunk) ||
+	    chunk.provider >= PTL_SHARE_PROVIDERS_MAX)
+		return ptl_fail(PTL_CORRUPT, "a chunk of schemas makes no sense");
+	/* Schemas are there before the provider is: they are taken in when it is. */
+	if (chunk.provider >= process->provider_count)
+		return PTL_NOT_FOUND;
+	data = malloc(chunk.data_size ? chunk.data_size : 1);
+	if (!data)
+		return ptl_fail_memory("schemas", chunk.data_size);
+	if (read_at(process->file, data, chunk.data_size, process->heap_taken + sizeof(chunk)))
+		status = take_records(ptl_cursor(data, chunk.data_size), chunk.provider, take,
+				      context);
+	else
+		status = ptl_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
+	free(data);
+	process->heap_taken += chunk.size;
+	*bytes += chunk.size;
+	return status;
+}
+
+int record_share_process_chunks(struct record_share_process *process, uint64_t *bytes,
+				int (*take)(void *context, uint32_t provider, uint64_t type,
+					    const uint8_t *body, size_t size),
+				void *context)
+{
+	struct ptl_share_process header;
+	uint64_t end;
+	int status = 0;
+
+	if (process->broken || !record_guard_copy(&header, process->map, sizeof(header))) {
+		process->broken = true;
+		return 0;
+	}
+	end = header.heap_end;
+	atomic_thread_fence(memory_order_acquire);
+	if (end <= process->heap_taken)
+		return 0;
+	if (end > PTL_SHARE_HEAP_OFFSET + PTL_SHARE_HEAP_MAX)
+		status = ptl_fail(PTL_CORRUPT, "the heap of schemas is too large");
+	while (status == 0 && process->heap_taken < end)
+		status = take_chunk(process, end, bytes, take, context);
+	if (status == PTL_CORRUPT || status == PTL_TRUNCATED) {
+		/* What comes behind it cannot be found. */
+		process->heap_taken = UINT64_MAX;
+		status = PTL_CORRUPT;
+	}
+	return status == PTL_NOT_FOUND ? 0 : status;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copies records out of rings, and checks the copies. */
+#include "record/provider/share_rings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ptl/event.h>
+
+#include "common/error.h"
+#include "record/provider/share_folder.h"
+#include "record/provider/share_guard.h"
+
+#define RECORD_ALIGN 8u
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int check_first(struct record_share_rings *rings, const struct record_share_name *name)
+{
+	struct ptl_share_rings first;
+
+	if (!record_guard_copy(&first, rings->first, sizeof(first)))
+		return ptl_fail(PTL_TRUNCATED, "the file was cut short");
+	if (first.magic != PTL_SHARE_RINGS_MAGIC || first.version != PTL_SHARE_VERSION ||
+	    first.pid != name->pid || first.id != name->process || first.session != name->session ||
+	    first.ring_size != rings->ring_size)
+		return ptl_fail(PTL_CORRUPT, "it is no file of this session's rings");
+	return 0;
+}
+
+int record_share_rings_open(int folder, const char *text, uint64_t ring_size,
+			    struct record_share_rings *rings)
+{
+	struct record_share_name name;
+	struct stat info;
+	int status;
+
+	*rings = (struct record_share_rings){.ring_size = ring_size};
+	record_guard_start();
+	record_share_parse(text, &name);
+	rings->file = record_share_open_file(folder, text, O_RDWR, &info);
+	if (rings->file < 0)
+		return errno == ENOENT ? ptl_fail(PTL_NOT_FOUND, "%s", text)
+				       : ptl_fail_errno("%s", text);
+	rings->first = mmap(NULL, PTL_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
+			    0);
+	if (rings->first == MAP_FAILED) {
+		rings->first = NULL;
+		status = ptl_fail_errno("cannot map it");
+	} else {
+		status = check_first(rings, &name);
+	}
+	if (status == 0)
+		return 0;
+	record_share_rings_close(rings);
+	return ptl_fail_in(status, "%s", text);
+}
+
+void record_share_rings_close(struct record_share_rings *rings)
+{
+	for (uint32_t i = 0; i < rings->count; i++) {
+		if (rings->rings[i].page)
+			munmap(rings->rings[i].page, PTL_SHARE_PAGE + rings->ring_size);
+		free(rings->rings[i].bytes);
+	}
+	free(rings->rings);
+	if (rings->first)
+		munmap(rings->first, PTL_SHARE_PAGE);
+	if (rings->file >= 0)
+		close(rings->file);
+	*rings = (struct record_share_rings){.file = -1};
+}
+
+static int add_ring(struct record_share_rings *rings)
+{
+	struct record_share_ring *ring;
+	void *page;
+
+	if (rings->count == rings->capacity) {
+		const uint32_t capacity = rings->capacity ? rings->capacity * 2 : 4;
+
+		ring = reallocarray(rings->rings, capacity, sizeof(*ring));
+		if (!ring)
+			return ptl_fail_memory("rings", capacity * sizeof(*ring));
+		rings->rings = ring;
+		rings->capacity = capacity;
+	}
+	page = mmap(NULL, PTL_SHARE_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    rings->file, (off_t)PTL_SHARE_RING_OFFSET(rings->ring_size, rings->count));
+	if (page == MAP_FAILED)
+		return ptl_fail_memory("ring", rings->ring_size);
+	rings->rings[rings->count++] = (struct record_share_ring){.page = page};
+	return 0;
+}
+
+static bool load_count(struct record_share_rings *rings, uint32_t *count)
+{
+	struct ptl_share_rings first;
+
+	if (rings->broken || !record_guard_copy(&first, rings->first, sizeof(first))) {
+		rings->broken = true;
+		return false;
+	}
+	*count = first.ring_count;
+	return true;
+}
+
+int record_share_rings_look(struct record_share_rings *rings)
+{
+	uint32_t count;
+	int status = 0;
+
+	if (!load_count(rings, &count))
+		return 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (count > PTL_SHARE_RINGS_MAX)
+		count = PTL_SHARE_RINGS_MAX;
+	while (status == 0 && rings->count < count &&
+	       (rings->count + 1ull) * (PTL_SHARE_PAGE + rings->ring_size) <=
+		       PTL_SHARE_RINGS_MEMORY_MAX + PTL_SHARE_PAGE + rings->ring_size)
+		status = add_ring(rings);
+	return status;
+}
+
+bool record_share_rings_lost(struct record_share_rings *rings,
+			     uint64_t lost[PTL_SHARE_PROVIDERS_MAX])
+{
+	return !rings->broken &&
+	       record_guard_copy(lost, rings->first->lost,
+				 PTL_SHARE_PROVIDERS_MAX * sizeof(*lost));
+}
+
+/* ---- copying --------------------------------------------------------------------------------- */
+
+struct copy {
+	struct ptl_share_ring *page;
+	uint64_t ring_size;
+	uint64_t head;
+	uint64_t tail;
+	uint8_t *to;
+};
+
+static void load(void *context)
+{
+	struct copy *copy = context;
+
+	copy->head = __atomic_load_n(&copy->page->head, __ATOMIC_ACQUIRE);
+}
+
+/* In two pieces where the bytes pass the end of the ring; then the writer may have the room. */
+static void take(void *context)
+{
+	const struct copy *copy = context;
+	const uint8_t *ring = (const uint8_t *)copy->page + PTL_SHARE_PAGE;
+	const uint64_t size = copy->head - copy->tail, from = copy->tail & (copy->ring_size - 1);
+	const uint64_t first = size < copy->ring_size - from ? size : copy->ring_size - from;
+
+	memcpy(copy->to, ring + from, first);
+	memcpy(copy->to + first, ring, size - first);
+	__atomic_store_n(&copy->page->tail, copy->head, __ATOMIC_RELEASE);
+}
+
+static void skip(void *context)
+{
+	const struct copy *copy = context;
+
+	__atomic_store_n(&copy->page->tail, copy->head, __ATOMIC_RELEASE);
+}
+
+/* Room behind what was copied before and not given out yet. */
+static int make_room(struct record_share_ring *ring, size_t size)
+{
+	if (ring->at) {
+		memmove(ring->bytes, ring->bytes + ring->at, ring->used - ring->at);
+		ring->used -= ring->at;
+		ring->at = 0;
+	}
+	if (ring->capacity - ring->used < size) {
+		const size_t capacity = ring->used + size;
+		uint8_t *larger = realloc(ring->bytes, capacity);
+
+		if (!larger)
+			return ptl_fail_memory("events", capacity);
+		ring->bytes = larger;
+		ring->capacity = capacity;
+	}
+	return 0;
+}
+
+int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_t *lost,
+			   unsigned *share)
+{
+	struct record_share_ring *ring = &rings->rings[n];
+	struct copy copy = {
+		.page = ring->page, .ring_size = rings->ring_size, .tail = ring->tail};
+	uint64_t size;
+	int status;
+
+	*lost = 0;
+	*share = 0;
+	if (rings->broken || !record_guard(load, &copy)) {
+		rings->broken = true;
+		return 0;
+	}
+	size = copy.head - copy.tail;
+	if (!size)
+		return 0;
+	if (size > rings->ring_size || size % RECORD_ALIGN) {
+		*lost = size < rings->ring_size ? size : rings->ring_size;
+		/* Records begin at multiples of 8, whatever has been done to head. */
+		copy.head = ring->tail = copy.head & ~(uint64_t)(RECORD_ALIGN - 1);
+		rings->broken = !record_guard(skip, &copy);
+		return 0;
+	}
+	*share = (unsigned)(size * 100 / rings->ring_size);
+	status = make_room(ring, size);
+	if (status < 0)
+		return status;
+	copy.to = ring->bytes + ring->used;
+	if (!record_guard(take, &copy)) {
+		rings->broken = true;
+		return 0;
+	}
+	ring->tail = copy.head;
+	ring->used += size;
+	return 0;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static bool is_sound(const struct ptl_share_record *header, size_t left)
+{
+	const uint32_t ids = (header->flags & PTL_SHARE_HAS_ACTIVITY ? 16u : 0) +
+			     (header->flags & PTL_SHARE_HAS_RELATED ? 16u : 0);
+
+	return header->size % RECORD_ALIGN == 0 && header->size >= sizeof(*header) + ids &&
+	       header->size <= left && header->payload_size <= PTL_PAYLOAD_MAX &&
+	       header->payload_size <= header->size - sizeof(*header) - ids &&
+	       header->provider < PTL_SHARE_PROVIDERS_MAX;
+}
+
+int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event,
+			   uint64_t *lost)
+{
+	const size_t left = ring->used - ring->at;
+	const uint8_t *at;
+
+	if (!left)
+		return PTL_NOT_FOUND;
+	at = ring->bytes + ring->at;
+	if (left >= sizeof(event->header))
+		memcpy(&event->header, at, sizeof(event->header));
+	if (left < sizeof(event->header) || !is_sound(&event->header, left)) {
+		*lost = left;
+		ring->at = ring->used = 0;
+		return PTL_CORRUPT;
+	}
+	at += sizeof(event->header);
+	event->activity = event->header.flags & PTL_SHARE_HAS_ACTIVITY ? at : NULL;
+	at += event->activity ? 16 : 0;
+	event->related = event->header.flags & PTL_SHARE_HAS_RELATED ? at : NULL;
+	at += event->related ? 16 : 0;
+	event->payload = at;
+	return 0;
+}
+
+void record_share_ring_taken(struct record_share_ring *ring, const struct record_share_event *event)
+{
+	ring->at += event->header.size;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds programs with providers, turns them on and off, and sees them end. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "provider/names.h"
+#include "record/capture/machine.h"
+#include "record/capture/proc_files.h"
+#include "record/provider/providers_state.h"
+
+#define MILLISECOND 1000000ull
+#define LOOK_TIME (200 * MILLISECOND)  /* between looks whether a program runs another one now */
+#define TURN_TIME (100 * MILLISECOND)  /* between looks at entries that are known */
+#define SILENCE (60000 * MILLISECOND)  /* after which a program of another pid namespace is gone */
+
+void record_writer_free(struct record_writer *writer)
+{
+	if (!writer)
+		return;
+	record_share_process_close(&writer->share);
+	record_share_rings_close(&writer->rings);
+	if (writer->pidfd >= 0)
+		close(writer->pidfd);
+	free(writer->losses);
+	free(writer);
+}
+
+static uint64_t own_pid_namespace(void)
+{
+	struct stat info;
+
+	return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
+/* ---- what is turned on ------------------------------------------------------------------------ */
+
+static bool turn_entry(const struct record_providers *providers, struct record_writer *writer,
+		       uint32_t n)
+{
+	const struct ptl_share_session *session = &providers->session.file.session;
+	const struct record_share_provider *provider = &writer->share.providers[n];
+	struct record_share_turn turn = {.slot = session->slot, .session = session->id};
+	struct record_share_entry entry;
+	const struct ptl_enabled_session *words;
+
+	if (!record_share_process_entry(&writer->share, n, &entry))
+		return false;
+	words = &entry.enabled.slots[session->slot];
+	turn.on = providers->everyone && entry.state == PTL_SHARE_REGISTERED &&
+		  ptl_share_session_wants(&providers->session.file, provider->name,
+					  &provider->guid, &turn.level, &turn.keywords);
+	if (turn.on)
+		return record_share_process_turn(&writer->share, n, &turn);
+	/* Left behind by a recorder that had the slot before, and is dead. */
+	turn.whoever = words->session != session->id;
+	return turn.whoever && entry.enabled.sessions & 1u << session->slot &&
+	       record_share_process_turn(&writer->share, n, &turn);
+}
+
+void record_writer_turn(struct record_providers *providers, struct record_writer *writer,
+			uint64_t now)
+{
+	uint32_t first = writer->known;
+	bool changed = false;
+
+	record_share_process_look(&writer->share);
+	if (now - writer->turned >= TURN_TIME) {
+		writer->turned = now;
+		first = 0;
+	}
+	for (uint32_t n = first; n < writer->share.provider_count; n++)
+		changed |= turn_entry(providers, writer, n);
+	writer->known = writer->share.provider_count;
+	if (changed)
+		record_share_process_notify(&writer->share);
+}
+
+/* ---- programs --------------------------------------------------------------------------------- */
+
+static struct record_writer *find(const struct record_providers *providers, const char *name)
+{
+	for (size_t i = 0; i < providers->count; i++)
+		if (!strcmp(providers->writers[i]->name, name))
+			return providers->writers[i];
+	return NULL;
+}
+
+static int make_room(struct record_providers *providers)
+{
+	if (providers->count == providers->capacity) {
+		const size_t capacity = providers->capacity ? providers->capacity * 2 : 16;
+		struct record_writer **larger = reallocarray(providers->writers, capacity,
+							     sizeof(struct record_writer *));
+
+		if (!larger)
+			return ptl_fail_memory("programs", capacity * sizeof(*larger));
+		providers->writers = larger;
+		providers->capacity = capacity;
+	}
+	return 0;
+}
+
+/* What a program dropped before this session is none of its losses. */
+static void note_earlier_losses(const struct record_providers *providers,
+				struct record_writer *writer)
+{
+	const unsigned slot = providers->session.file.session.slot;
+	struct record_share_entry entry;
+
+	if (writer->share.start >= providers->start)
+		return;
+	for (uint32_t n = 0; n < writer->share.provider_count; n++)
+		if (record_share_process_entry(&writer->share, n, &entry))
+			writer->losses[n].no_ring = entry.enabled.slots[slot].lost;
+}
+
+static void watch(struct record_writer *writer, uint64_t now)
+{
+	struct record_proc_stat stat;
+
+	writer->looked = writer->moved = now;
+	writer->foreign = writer->share.pid_namespace &&
+			  writer->share.pid_namespace != own_pid_namespace();
+	if (writer->foreign)
+		return;
+	writer->pidfd = (int)syscall(SYS_pidfd_open, writer->share.pid, 0);
+	if (record_proc_stat(writer->share.pid, &stat))
+		writer->program = stat.program;
+	writer->dead = record_share_has_ended(writer->share.pid, &writer->share.info);
+}
+
+/* A program of which nothing is recorded, though a session wanted it; the cause is the error. */
+static int leave_out(struct record_providers *providers, const char *text)
+{
+	char cause[512];
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_EVENTS,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.first_time = record_now(),
+		.cause = cause,
+	};
+
+	snprintf(cause, sizeof(cause), "%s: %s", text, ptl_error_text());
+	/* Anybody can put nonsense into the folder, over and over. */
+	if (providers->left_out++ >= RECORD_LEFT_OUT_MAX)
+		return 0;
+	ptl_message_warning("%s", cause);
+	return record_capture_loss(providers->capture, &loss);
+}
+
+/* *result stays NULL where the file is not to be used, which is said unless it is just gone. */
+static int add(struct record_providers *providers, const char *text, struct record_writer **result)
+{
+	struct record_writer *writer;
+	int status = make_room(providers);
+
+	*result = NULL;
+	if (status < 0)
+		return status;
+	writer = calloc(1, sizeof(*writer));
+	if (!writer)
+		return ptl_fail_memory("program", sizeof(*writer));
+	writer->pidfd = writer->rings.file = writer->share.file = -1;
+	snprintf(writer->name, sizeof(writer->name), "%s", text);
+	writer->losses = calloc(PTL_SHARE_PROVIDERS_MAX, sizeof(*writer->losses));
+	status = writer->losses ? record_share_process_open(providers->folder, text, true,
+							    &writer->share)
+				: ptl_fail_memory("program", sizeof(*writer));
+	if (status < 0) {
+		record_writer_free(writer);
+		if (status == PTL_NO_MEMORY)
+			return status;
+		return status == PTL_NOT_FOUND
+			       ? 0
+			       : leave_out(providers, "a program's providers are left out");
+	}
+	providers->writers[providers->count++] = writer;
+	record_share_process_look(&writer->share);
+	note_earlier_losses(providers, writer);
+	watch(writer, record_now());
+	*result = writer;
+	return 0;
+}
+
+static int tell_observer(struct record_providers *providers, struct record_writer *writer)
+{
+	const struct record_observer_dead dead = {
+		.pid = writer->share.pid,
+		.parent = writer->share.parent,
+		.program = writer->share.program,
+		.ran_before = providers->everyone,
+	};
+
+	if (!providers->observer || writer->told || writer->foreign)
+		return 0;
+	writer->told = true;
+	if (writer->dead)
+		return writer->rings_name[0]
+			       ? record_observer_dead(providers->observer, &dead, record_now())
+			       : 0;
+	return record_observer_writer(providers->observer, writer->share.pid, record_now());
+}
+
+static int see_rings(struct record_providers *providers, const char *text,
+		     const struct record_share_name *name)
+{
+	char process[PTL_SHARE_NAME_SIZE];
+	struct record_writer *writer;
+	int status = 0;
+
+	if (name->session != providers->session.file.session.id)
+		return 0;
+	ptl_name_process(process, name->pid, name->process);
+	writer = find(providers, process);
+	if (!writer)
+		status = add(providers, process, &writer);
+	if (status < 0 || !writer || writer->rings_name[0])
+		return status;
+	status = record_share_rings_open(providers->folder, text,
+					 providers->session.file.session.ring_size, &writer->rings);
+	if (status == 0)
+		snprintf(writer->rings_name, sizeof(writer->rings_name), "%s", text);
+	else if (status != PTL_NOT_FOUND && status != PTL_NO_MEMORY)
+		status = leave_out(providers, "a program's events are left out");
+	if (status == PTL_NOT_FOUND)
+		status = 0;
+	return status == 0 ? tell_observer(providers, writer) : status;
+}
+
+int record_writers_add(struct record_providers *providers, const char *text)
+{
+	struct record_writer *writer;
+
+	return find(providers, text) ? 0 : add(providers, text, &writer);
+}
+
+static int see_process(struct record_providers *providers, const char *text)
+{
+	struct record_writer *writer = find(providers, text);
+	int status = 0;
+
+	if (!writer)
+		status = add(providers, text, &writer);
+	if (status < 0 || !writer)
+		return status;
+	record_writer_turn(providers, writer, record_now());
+	return tell_observer(providers, writer);
+}
+
+int record_writers_see(struct record_providers *providers, const char *text,
+		       const struct record_share_name *name)
+{
+	if (name->kind == RECORD_SHARE_RINGS)
+		return see_rings(providers, text, name);
+	if (name->kind == RECORD_SHARE_PROCESS && providers->everyone)
+		return see_process(providers, text);
+	return 0;
+}
+
+static int see_listed(void *context, const char *text, const struct record_share_name *name)
+{
+	return record_writers_see(context, text, name);
+}
+
+int record_writers_list(struct record_providers *providers)
+{
+	int status = record_share_list(providers->folder, see_listed, providers);
+
+	return status == PTL_NO_MEMORY ? status : 0;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------- */
+
+void record_writer_look(struct record_writer *writer, uint64_t now)
+{
+	struct pollfd ready = {.fd = writer->pidfd, .events = POLLIN};
+	struct record_proc_stat stat;
+
+	if (writer->dead)
+		return;
+	if (writer->foreign) {
+		writer->dead = now - writer->moved >= SILENCE;
+		return;
+	}
+	if (writer->pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN) {
+		writer->dead = true;
+		return;
+	}
+	if (now - writer->looked < LOOK_TIME)
+		return;
+	writer->looked = now;
+	/* With a pidfd, only an exec can have ended what the file tells of. */
+	if (writer->pidfd < 0 || !record_proc_stat(writer->share.pid, &stat) ||
+	    stat.program != writer->program) {
+		writer->dead = record_share_has_ended(writer->share.pid, &writer->share.info);
+		writer->program = stat.program;
+	}
+}
+
+static int is_rings_of(void *context, const char *text, const struct record_share_name *name)
+{
+	const struct record_writer *writer = context;
+
+	(void)text;
+	return name->kind == RECORD_SHARE_RINGS && name->pid == writer->share.pid &&
+	       name->process == writer->share.id;
+}
+
+void record_writer_remove(struct record_providers *providers, size_t index)
+{
+	struct record_writer *writer = providers->writers[index];
+
+	if (writer->rings_name[0])
+		(void)unlinkat(providers->folder, writer->rings_name, 0);
+	if (writer->dead && record_share_list(providers->folder, is_rings_of, writer) == 0)
+		(void)unlinkat(providers->folder, writer->name, 0);
+	record_writer_free(writer);
+	providers->writers[index] = providers->writers[--providers->count];
+}
+
+static int turn_off_listed(void *context, const char *text, const struct record_share_name *name)
+{
+	struct record_providers *providers = context;
+	const struct ptl_share_session *session = &providers->session.file.session;
+	const struct record_share_turn turn = {.slot = session->slot, .session = session->id};
+	struct record_share_process process;
+	bool changed = false;
+	int status;
+
+	if (name->kind != RECORD_SHARE_PROCESS)
+		return 0;
+	status = record_share_process_open(providers->folder, text, true, &process);
+	if (status < 0)
+		return status == PTL_NO_MEMORY ? status : 0;
+	record_share_process_look(&process);
+	for (uint32_t n = 0; n < process.provider_count; n++)
+		changed |= record_share_process_turn(&process, n, &turn);
+	if (changed)
+		record_share_process_notify(&process);
+	record_share_process_close(&process);
+	return 0;
+}
+
+int record_writers_turn_off(struct record_providers *providers)
+{
+	int status = record_share_list(providers->folder, turn_off_listed, providers);
+
+	return status == PTL_NO_MEMORY ? status : 0;
+}

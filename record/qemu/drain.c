@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes PT, truth and messages out of the threads' slots, and completes the streams of dead
+ * threads.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/error.h"
+#include "record/capture/machine.h"
+#include "record/qemu/source.h"
+
+#define PSB_SIZE 16u
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+static int lose_thread(struct record_qemu *qemu, struct record_qemu_slot *state, const char *cause)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_THREAD,
+		.stream = state->stream,
+		.pid = state->pid,
+		.tid = state->tid,
+		.count = 1,
+		.first_time = state->time,
+		.cause = cause,
+	};
+
+	if (state->damaged)
+		return 0;
+	state->damaged = true;
+	qemu->threads_damaged++;
+	return record_capture_loss(qemu->capture, &loss);
+}
+
+/* What the recorder alone advances must be as it left it, and no ring holds more than its size. */
+static bool is_sound(const struct record_qemu *qemu, const struct record_qemu_slot *state,
+		     const struct ptl_slot *slot)
+{
+	const uint64_t tail = __atomic_load_n(&slot->pt_tail, __ATOMIC_RELAXED);
+	const uint64_t head = __atomic_load_n(&slot->pt_head, __ATOMIC_RELAXED);
+
+	return tail == state->taken && head >= tail &&
+	       head - tail <= qemu->channel.config.pt_ring_size + PTL_PT_SLACK;
+}
+
+/* ---- PT -------------------------------------------------------------------------------------- */
+
+/* Puts those PSBs into the index whose bytes are there. */
+static int index_psbs(struct record_qemu *qemu, struct record_qemu_slot *state)
+{
+	int status = 0;
+
+	while (status == 0 && state->psb_count) {
+		const struct record_qemu_psb *psb = &state->psbs[state->psb_first];
+
+		if (psb->position + PSB_SIZE > state->taken)
+			break;
+		status = record_capture_psb(qemu->capture, state->stream, psb->position, psb->time);
+		state->psb_first = (state->psb_first + 1) % RECORD_QEMU_PSBS;
+		state->psb_count--;
+	}
+	return status;
+}
+
+/*
+ * The time as of the bytes in the ring, whose head was read before: the encoder keeps that of its
+ * last packet. Whoever writes to the channel cannot make it a time that has not come.
+ */
+static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot *state,
+			 const struct ptl_slot *slot)
+{
+	uint64_t time = __atomic_load_n(&slot->time, __ATOMIC_RELAXED);
+
+	if (qemu->channel.config.clock != PTL_CLOCK_VIRTUAL && time > record_now())
+		return;
+	if (time > state->time)
+		state->time = time;
+}
+
+static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, struct ptl_slot *slot,
+		    bool *work)
+{
+	const uint8_t *bytes;
+	int status = 0;
+
+	/* Two pieces at most: up to the ring's end, and from its start. */
+	for (int piece = 0; status == 0 && piece < 2; piece++) {
+		size_t size;
+
+		if (!is_sound(qemu, state, slot))
+			return lose_thread(
+				qemu, state,
+				"the program overwrote the memory it shares with the recorder");
+		size = ptl_channel_read_pt(&qemu->channel, slot, &bytes);
+		if (!size)
+			break;
+		*work = true;
+		advance_time(qemu, state, slot);
+		status = record_capture_pt(qemu->capture, state->stream, bytes, size, state->time);
+		state->taken += size;
+		ptl_channel_consume_pt(&qemu->channel, slot, size);
+	}
+	return status == 0 ? index_psbs(qemu, state) : status;
+}
+
+/* ---- truth ----------------------------------------------------------------------------------- */
+
+int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state,
+			    struct ptl_slot *slot, bool *work)
+{
+	const uint32_t *words;
+	int status = 0;
+
+	for (int piece = 0; status == 0 && qemu->capture->truth && state->truth_stream && piece < 2;
+	     piece++) {
+		const size_t count = ptl_channel_read_truth(&qemu->channel, slot, &words);
+
+		if (!count)
+			break;
+		*work = true;
+		status = record_capture_truth_words(qemu->capture, state->truth_stream, words,
+						    count);
+		ptl_channel_consume_truth(&qemu->channel, slot, count);
+	}
+	return status;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state,
+		      const struct ptl_slot *slot)
+{
+	struct record_qemu_process *process;
+	int status;
+
+	*state = (struct record_qemu_slot){
+		.live = true,
+		.process = slot->process,
+		.pid = slot->pid,
+		.tid = slot->tid,
+		.time = __atomic_load_n(&slot->time, __ATOMIC_RELAXED),
+	};
+	process = record_qemu_process(qemu, state->process, state->pid);
+	if (!process)
+		return ptl_fail_memory("process", sizeof(*process));
+	process->slots++;
+	status = record_capture_thread(qemu->capture, state->pid, state->tid, &state->stream);
+	/*
+	 * The child of a fork has its parent's definitions, and makes its own from its first
+	 * message on.
+	 */
+	if (status == 0 && process->definitions)
+		status = record_capture_truth_thread(qemu->capture, process->definitions,
+						     state->pid, state->tid, &state->truth_stream);
+	return status;
+}
+
+static void end_slot(struct record_qemu *qemu, uint32_t index)
+{
+	struct record_qemu_slot *state = &qemu->slots[index];
+	struct record_qemu_process *process = record_qemu_find(qemu, state->process);
+	const uint64_t offset = ptl_channel_slot_offset(&qemu->channel.config, index);
+	const uint64_t rings = ptl_channel_slot_size(&qemu->channel.config) - PTL_SLOT_STATE_SIZE;
+
+	if (process && process->slots)
+		process->slots--;
+	*state = (struct record_qemu_slot){0};
+	/*
+	 * Its pages go back to the system, or a crowd of threads would leave the arena full for
+	 * ever.
+	 */
+	(void)madvise(qemu->channel.base + offset + PTL_SLOT_STATE_SIZE, rings, MADV_REMOVE);
+	ptl_channel_free_slot(&qemu->channel, ptl_channel_slot(&qemu->channel, index));
+}
+
+static bool is_used(uint32_t slot_status)
+{
+	return slot_status == PTL_SLOT_LIVE || slot_status == PTL_SLOT_ENDED;
+}
+
+/* Messages come first: a PSB is announced before its bytes are there. */
+static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, struct ptl_slot *slot,
+		    bool *work)
+{
+	int status = record_qemu_messages(qemu, state, slot, work);
+
+	if (status == 0 && !state->damaged)
+		status = drain_pt(qemu, state, slot, work);
+	if (status == 0 && !state->damaged)
+		status = record_qemu_drain_truth(qemu, state, slot, work);
+	return status;
+}
+
+int record_qemu_drain_slot(struct record_qemu *qemu, uint32_t index, bool *work)
+{
+	struct record_qemu_slot *state = &qemu->slots[index];
+	struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, index);
+	const uint32_t slot_status = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
+	int status = 0;
+
+	if (!state->live && !is_used(slot_status))
+		return 0;
+	if (!state->live)
+		status = begin_slot(qemu, state, slot);
+	if (status == 0 && !state->damaged)
+		status = take_all(qemu, state, slot, work);
+	if (status < 0 || slot_status != PTL_SLOT_ENDED)
+		return status;
+	/*
+	 * It had ended before it was drained: nothing more comes, but a ring may have been drained
+	 * in part only.
+	 */
+	if (state->damaged || !ptl_channel_pending(&qemu->channel, slot))
+		end_slot(qemu, index);
+	return 0;
+}
+
+/* Drains until nothing is left; a slot that goes on giving is one that somebody writes to. */
+static int drain_fully(struct record_qemu *qemu, struct record_qemu_slot *state,
+		       struct ptl_slot *slot)
+{
+	const uint64_t rounds = qemu->channel.config.message_ring_size / sizeof(struct ptl_message);
+	bool work = true;
+	int status = 0;
+
+	for (uint64_t i = 0; status == 0 && work && !state->damaged && i < rounds; i++) {
+		work = false;
+		status = take_all(qemu, state, slot, &work);
+	}
+	return status;
+}
+
+int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index)
+{
+	struct record_qemu_slot *state = &qemu->slots[index];
+	struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, index);
+	int status = drain_fully(qemu, state, slot);
+
+	if (status == 0 && !state->damaged &&
+	    __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == PTL_SLOT_LIVE) {
+		if (ptl_channel_finish(&qemu->channel, slot) < 0)
+			status = lose_thread(qemu, state,
+					     "the thread's last packets could not be completed");
+		else
+			status = drain_fully(qemu, state, slot);
+	}
+	end_slot(qemu, index);
+	return status;
+}
+
+int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
+			       const struct record_qemu_slot *survivor)
+{
+	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
+	int status = 0;
+
+	for (uint32_t i = 0; status == 0 && i < high; i++) {
+		struct record_qemu_slot *state = &qemu->slots[i];
+		struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+		const uint32_t now = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
+
+		/* A thread that has not been heard of yet is of this process all the same. */
+		if (!state->live && is_used(now) && slot->process == process)
+			status = begin_slot(qemu, state, slot);
+		if (status == 0 && state->live && state->process == process && state != survivor)
+			status = record_qemu_finish_slot(qemu, i);
+	}
+	return status;
+}
+
+/* What all threads have told so far, in the order in which they told it. */
+static int hear_all(struct record_qemu *qemu, uint32_t high, bool *work)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; status == 0 && i < high; i++) {
+		struct record_qemu_slot *state = &qemu->slots[i];
+		struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+
+		if (!state->live) {
+			if (!is_used(__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE)))
+				continue;
+			status = begin_slot(qemu, state, slot);
+		}
+		if (status == 0 && !state->damaged)
+			status = record_qemu_messages(qemu, state, slot, work);
+	}
+	return status < 0 ? status : record_capture_advance(qemu->capture, record_now(), false);
+}
+
+/*
+ * Processes and their code go into the trace before the PT that they explain: whenever the recorder
+ * is killed, the file has no PT of a process that it does not know.
+ */
+int record_qemu_drain(struct record_qemu *qemu, bool *work)
+{
+	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
+	int status = hear_all(qemu, high, work);
+
+	for (uint32_t i = 0; status == 0 && i < high; i++)
+		status = record_qemu_drain_slot(qemu, i, work);
+	return status;
+}
+
+bool record_qemu_has_live_slots(const struct record_qemu *qemu)
+{
+	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
+
+	for (uint32_t i = 0; i < high; i++) {
+		const struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+
+		if (__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == PTL_SLOT_LIVE)
+			return true;
+	}
+	return false;
+}

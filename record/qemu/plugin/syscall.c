@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* System calls: each leaves user mode, and some tell what the recorder wants to know. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "record/qemu/plugin/guest.h"
+#include "record/qemu/plugin/plugin.h"
+
+static void on_sigaction(struct ptl_slot *slot, const uint64_t *args)
+{
+	struct pq_signal_action action; /* as the kernel's struct begins */
+	int status;
+
+	if (args[0] < 1 || args[0] > PQ_SIGNAL_MAX || !args[1] ||
+	    !pq_guest_read(args[1], &action, sizeof(action)))
+		return;
+	if (action.handler == (uint64_t)SIG_DFL || action.handler == (uint64_t)SIG_IGN)
+		return;
+	pthread_mutex_lock(&pq.lock);
+	pq.actions[args[0]] = action;
+	status = pq_block_add_handler(&pq.blocks, action.handler);
+	pthread_mutex_unlock(&pq.lock);
+	if (status)
+		pq_note(slot, 1, "no memory for the signal handler at %#llx",
+			(unsigned long long)action.handler);
+}
+
+static bool is_last_thread(void)
+{
+	unsigned alive = 0;
+
+	for (uint32_t i = 0; i < pq.vcpu_high; i++)
+		alive += __atomic_load_n(&pq.vcpus[i].alive, __ATOMIC_RELAXED);
+	return alive <= 1;
+}
+
+static void send_exit(struct ptl_slot *slot, uint64_t code)
+{
+	struct ptl_message_exit message = {
+		.header.type = PTL_MSG_EXIT,
+		.status = (uint32_t)(code & 0xff) << 8,
+	};
+
+	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+}
+
+static void on_exit_thread(unsigned vcpu, uint64_t code)
+{
+	struct ptl_message_thread_end message = {.header.type = PTL_MSG_THREAD_END,
+						 .status = (uint32_t)code};
+	struct ptl_slot *slot = pq.vcpus[vcpu].slot;
+
+	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+	if (is_last_thread())
+		send_exit(slot, code);
+	pq_thread_end(vcpu);
+}
+
+void pq_syscall_enter(unsigned vcpu, const struct pq_syscall *call)
+{
+	struct ptl_slot *slot = pq.vcpus[vcpu].slot;
+
+	pq.vcpus[vcpu].syscall = *call;
+	pq_leave_for_syscall(slot);
+	switch (call->number) {
+	case SYS_rt_sigaction:
+		on_sigaction(slot, call->args);
+		break;
+	case SYS_exit:
+		on_exit_thread(vcpu, call->args[0]);
+		break;
+	case SYS_exit_group:
+		send_exit(slot, call->args[0]);
+		pq_thread_end(vcpu);
+		break;
+	case SYS_execve:
+		pq_exec(vcpu, call);
+		break;
+	default:
+		break;
+	}
+}
+
+static void send_child_status(struct ptl_slot *slot, int64_t pid, int status)
+{
+	struct ptl_message_child_status message = {
+		.header.type = PTL_MSG_CHILD_STATUS,
+		.child_pid = (uint32_t)pid,
+		.status = (uint32_t)status,
+	};
+
+	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
+		pq_send(slot, &message.header, sizeof(message), NULL, 0);
+}
+
+static void on_wait4(struct ptl_slot *slot, const uint64_t *args, int64_t pid)
+{
+	int status;
+
+	if (args[1] && pq_guest_read(args[1], &status, sizeof(status)))
+		send_child_status(slot, pid, status);
+}
+
+static void on_waitid(struct ptl_slot *slot, const uint64_t *args)
+{
+	siginfo_t info;
+
+	if (!args[2] || !pq_guest_read(args[2], &info, sizeof(info)))
+		return;
+	if (info.si_code == CLD_EXITED)
+		send_child_status(slot, info.si_pid, W_EXITCODE(info.si_status & 0xff, 0));
+	else if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+		send_child_status(slot, info.si_pid,
+				  W_EXITCODE(0, info.si_status) |
+					  (info.si_code == CLD_DUMPED ? WCOREFLAG : 0));
+}
+
+/* ---- names of threads ---- */
+
+static void send_thread_name(struct ptl_slot *slot, uint32_t tid, uint64_t address, size_t size)
+{
+	struct ptl_message_thread_name message = {.header.type = PTL_MSG_THREAD_NAME,
+						  .named_tid = tid};
+	char name[PTL_THREAD_NAME_MAX + 1] = "";
+
+	if (size > PTL_THREAD_NAME_MAX)
+		size = PTL_THREAD_NAME_MAX;
+	/* A short string may end where the next page is not there. */
+	while (size && !pq_guest_read(address, name, size))
+		size--;
+	name[size] = 0;
+	message.length = (uint32_t)strcspn(name, "\n");
+	pq_send(slot, &message.header, sizeof(message), name, message.length);
+}
+
+static void on_prctl(struct ptl_slot *slot, const uint64_t *args)
+{
+	if (args[0] == PR_SET_NAME)
+		send_thread_name(slot, slot->tid, args[1], PTL_THREAD_NAME_MAX);
+}
+
+/* pthread_setname_np(3) of another thread opens a file of /proc, and writes the name. */
+static void on_open(struct pq_vcpu *vcpu, uint64_t address, int64_t fd)
+{
+	char path[64];
+	unsigned tid, pid;
+	int end = 0;
+
+	if (pq_guest_read_string(address, path, sizeof(path)) < 0)
+		return;
+	if (sscanf(path, "/proc/self/task/%u/comm%n", &tid, &end) != 1 || !end || path[end]) {
+		end = 0;
+		if (sscanf(path, "/proc/%u/task/%u/comm%n", &pid, &tid, &end) != 2 || !end ||
+		    path[end] || pid != pq.pid)
+			return;
+	}
+	vcpu->named_tid = tid;
+	vcpu->name_fd = (int)fd;
+}
+
+static void on_write(struct pq_vcpu *vcpu, const uint64_t *args, int64_t written)
+{
+	if (!vcpu->named_tid || args[0] != (uint64_t)vcpu->name_fd)
+		return;
+	send_thread_name(vcpu->slot, vcpu->named_tid, args[1], (size_t)written);
+	vcpu->named_tid = 0;
+}
+
+static void on_exec_failed(unsigned vcpu)
+{
+	struct ptl_message message = {.type = PTL_MSG_EXEC_FAILED};
+
+	if (pq.vcpus[vcpu].exec_announced)
+		pq_send(pq.vcpus[vcpu].slot, &message, sizeof(message), NULL, 0);
+	pq.vcpus[vcpu].exec_announced = false;
+}
+
+void pq_syscall_return(unsigned vcpu, int64_t number, int64_t result)
+{
+	struct ptl_slot *slot = pq.vcpus[vcpu].slot;
+	const struct pq_syscall *call = &pq.vcpus[vcpu].syscall;
+
+	if (call->number != number)
+		return;
+	switch (number) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_shmat:
+	case SYS_shmdt:
+		pq_mapping_syscall(slot, call, result);
+		break;
+	case SYS_wait4:
+		if (result > 0)
+			on_wait4(slot, call->args, result);
+		break;
+	case SYS_waitid:
+		if (result == 0)
+			on_waitid(slot, call->args);
+		break;
+	case SYS_execve:
+		on_exec_failed(vcpu);
+		break;
+	case SYS_prctl:
+		if (result == 0)
+			on_prctl(slot, call->args);
+		break;
+	case SYS_open:
+	case SYS_openat:
+		if (result >= 0)
+			on_open(&pq.vcpus[vcpu], call->args[number == SYS_openat], result);
+		break;
+	case SYS_write:
+		if (result > 0)
+			on_write(&pq.vcpus[vcpu], call->args, result);
+		break;
+	case SYS_close:
+		if (call->args[0] == (uint64_t)pq.vcpus[vcpu].name_fd)
+			pq.vcpus[vcpu].named_tid = 0;
+		break;
+	default:
+		break;
+	}
+}

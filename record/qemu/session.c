@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Recording with the software source: QEMU and its plugin. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/capture/machine.h"
+#include "record/qemu/launch.h"
+#include "record/qemu/source.h"
+#include "record/qemu/tools.h"
+#include "record/session/session.h"
+#include "record/source.h"
+
+#define MILLISECOND 1000000ull
+#define SLEEP_BUSY 4
+/* How long threads may take to notice that tracing has ended. */
+#define STOP_TIME (500 * MILLISECOND)
+#define MESSAGE_RING (128u << 10)
+#define TRUTH_RING (4u << 20)
+#define VIRTUAL_START 1 /* nanoseconds; 0 would mean unknown */
+
+struct qemu_session {
+	struct record_qemu qemu;
+	struct record_qemu_tools tools;
+};
+
+static struct record_qemu *qemu_of(const struct record_session *session)
+{
+	return &((struct qemu_session *)session->state)->qemu;
+}
+
+/* ---- before the start ------------------------------------------------------------------------ */
+
+static void describe(const struct record_settings *settings, struct ptl_machine *machine)
+{
+	snprintf(machine->source, sizeof(machine->source), "qemu");
+	machine->software = true;
+	if (settings->clock == PTL_CLOCK_VIRTUAL)
+		machine->start_time = VIRTUAL_START;
+	/* A tick of the TSC is a nanosecond of the trace's clock. */
+	machine->tsc_multiplier = 1;
+	machine->tsc_frequency = PTL_QEMU_TSC_HZ;
+	machine->mtc_frequency = PTL_QEMU_MTC_SHIFT_DEFAULT;
+	machine->ctc_numerator = PTL_QEMU_CPUID_15_EBX;
+	machine->ctc_denominator = PTL_QEMU_CPUID_15_EAX;
+	machine->nominal_ratio = PTL_QEMU_NOMINAL_RATIO;
+}
+
+static void configure(const struct record_settings *settings, const struct record_qemu_tools *tools,
+		      struct ptl_channel_config *config)
+{
+	*config = (struct ptl_channel_config){
+		.slot_count = settings->threads_max,
+		.timing = settings->timing,
+		.clock = settings->clock,
+		.return_compression = settings->return_compression,
+		.truth = settings->truth != NULL,
+		.mtc_shift = PTL_QEMU_MTC_SHIFT_DEFAULT,
+		.psb_period = settings->psb_period,
+		.pt_ring_size = settings->ring_size,
+		.message_ring_size = MESSAGE_RING,
+		.truth_ring_size = settings->truth ? TRUTH_RING : 0,
+		.virtual_start = VIRTUAL_START,
+	};
+	snprintf(config->plugin_path, sizeof(config->plugin_path), "%s", tools->plugin);
+	snprintf(config->qemu_path, sizeof(config->qemu_path), "%s", tools->qemu);
+}
+
+static int open_source(struct record_session *session)
+{
+	struct qemu_session *state = session->state;
+	struct ptl_channel_config config;
+	int status;
+
+	configure(session->settings, &state->tools, &config);
+	status = record_qemu_open(&state->qemu, &session->capture, &config);
+	if (status == 0)
+		session->doorbell = &state->qemu.channel.header->doorbell;
+	return status;
+}
+
+static int launch(struct record_session *session, const struct record_command *command,
+		  const struct rlimit *files)
+{
+	return record_qemu_launch(command, &qemu_of(session)->channel, files, &session->pid);
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+static int step(struct record_session *session, uint64_t now, bool *work)
+{
+	(void)now;
+	return record_qemu_drain(qemu_of(session), work);
+}
+
+static int bury(struct record_session *session)
+{
+	return record_qemu_bury(qemu_of(session));
+}
+
+static int exited(struct record_session *session, uint32_t pid, uint32_t wait_status)
+{
+	return record_capture_exit_status(&session->capture, pid, wait_status);
+}
+
+static void sleep_until(struct record_session *session, uint32_t seen, unsigned milliseconds)
+{
+	ptl_channel_wait(&qemu_of(session)->channel, seen, milliseconds);
+}
+
+static void stop(struct record_session *session)
+{
+	ptl_channel_stop(&qemu_of(session)->channel);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/*
+ * Threads end their streams themselves when they notice; those that sleep in the kernel have
+ * nothing to add.
+ */
+static int wait_for_threads(struct record_qemu *qemu)
+{
+	const uint64_t start = record_now();
+	bool work = true;
+	int status = 0;
+
+	while (status == 0 && (work || (record_qemu_has_live_slots(qemu) &&
+					record_now() - start < STOP_TIME))) {
+		const uint32_t seen = __atomic_load_n(&qemu->channel.header->doorbell,
+						      __ATOMIC_SEQ_CST);
+
+		work = false;
+		status = record_qemu_drain(qemu, &work);
+		if (!work)
+			ptl_channel_wait(&qemu->channel, seen, SLEEP_BUSY);
+	}
+	return status;
+}
+
+static int finish(struct record_session *session)
+{
+	struct record_qemu *qemu = qemu_of(session);
+	int status;
+
+	if (session->alone) {
+		status = record_qemu_bury_all(qemu);
+	} else {
+		status = wait_for_threads(qemu);
+		if (status == 0)
+			status = record_qemu_bury(qemu);
+	}
+	return status == 0 ? record_qemu_count_losses(qemu) : status;
+}
+
+/* QEMU ended without a word of the plugin: it has said why, on the command's stderr. */
+static int verdict(const struct record_session *session)
+{
+	const struct record_qemu *qemu = qemu_of(session);
+	const char *path = qemu->channel.config.qemu_path;
+	char version[128];
+
+	if (!session->ended || qemu->processes_seen)
+		return 0;
+	record_qemu_version(path, version, sizeof(version));
+	ptl_message_error("%s did not start the program (its exit status was %d)", path,
+			  record_session_exit_status(session));
+	ptl_message_hint("this plugin is for the plugin interface of QEMU 7.2 (Debian 12's "
+			 "qemu-user); this is: %s",
+			 version[0] ? version : "a program that does not tell its version");
+	return PTL_EXIT_SYSTEM;
+}
+
+static const char *likely_cause(int signal)
+{
+	if (signal != SIGILL)
+		return NULL;
+	return "QEMU 7.2 executes no AVX-512, AMX, SHA or GFNI instructions: build the program without "
+	       "-march=native, or run it natively with --source none";
+}
+
+static void close_source(struct record_session *session)
+{
+	record_qemu_close(qemu_of(session));
+}
+
+static const struct record_engine engine = {
+	.describe = describe,
+	.open = open_source,
+	.launch = launch,
+	.step = step,
+	.bury = bury,
+	.exited = exited,
+	.sleep = sleep_until,
+	.stop = stop,
+	.finish = finish,
+	.verdict = verdict,
+	.likely_cause = likely_cause,
+	.close = close_source,
+};
+
+int record_qemu_session(const struct record_source *source, const struct record_settings *settings)
+{
+	struct qemu_session state = {0};
+	struct record_command command;
+	char hint[512];
+	int status = record_qemu_tools_find(settings->qemu, &state.tools, hint, sizeof(hint));
+
+	if (status < 0)
+		return ptl_message_failure(status);
+	status = record_command_find(settings->command, false, &command);
+	if (status) {
+		ptl_message_error("%s", ptl_error_text());
+		return status;
+	}
+	if (!strcmp(settings->source, "auto"))
+		ptl_message_note("source %s: %s", source->name, source->summary);
+	status = record_session(&engine, settings, &command, &state);
+	record_command_free(&command);
+	return status;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line that runs a program in QEMU: for the recorder, and at execve. */
+
+#include "record/qemu/shared/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/qemu/shared/target.h"
+
+/* -seed 0 -plugin P -0 argv0 path */
+#define OWN_ARGUMENTS 8
+#define PLUGIN_OPTION_MAX (3 * PTL_CHANNEL_PATH_SIZE)
+
+static size_t count_strings(char *const strings[])
+{
+	size_t count = 0;
+
+	while (strings && strings[count])
+		count++;
+	return count;
+}
+
+/* Strings being gathered; a failed copy is remembered until the end. */
+struct list {
+	char **strings;
+	size_t count;
+	bool failed;
+};
+
+static void add(struct list *list, const char *string)
+{
+	char *copy = list->strings ? strdup(string) : NULL;
+
+	if (copy)
+		list->strings[list->count++] = copy;
+	else
+		list->failed = true;
+}
+
+static void free_strings(char **strings)
+{
+	for (size_t i = 0; strings && strings[i]; i++)
+		free(strings[i]);
+	free(strings);
+}
+
+static bool is_for_qemu(const char *variable)
+{
+	return !strncmp(variable, "QEMU_", 5);
+}
+
+/*
+ * QEMU reads variables named QEMU_... and would take the program's for its own; it can be told to
+ * pass others on.
+ */
+static void add_variables(struct list *list, char *const envp[])
+{
+	for (size_t i = 0; envp && envp[i]; i++) {
+		if (!is_for_qemu(envp[i]) || strchr(envp[i], ',') || !strchr(envp[i], '='))
+			continue;
+		add(list, "-E");
+		add(list, envp[i]);
+	}
+}
+
+/* In QEMU's options a comma ends a value unless it is doubled. */
+static size_t put_escaped(char *out, const char *text)
+{
+	size_t size = 0;
+
+	for (; *text; text++) {
+		if (*text == ',')
+			out[size++] = ',';
+		out[size++] = *text;
+	}
+	return size;
+}
+
+static void add_plugin(struct list *list, const struct ptl_channel_config *config,
+		       const struct pq_continue *from, size_t program, size_t script)
+{
+	char option[PLUGIN_OPTION_MAX + 256];
+	size_t size = put_escaped(option, config->plugin_path);
+
+	size += (size_t)snprintf(option + size, sizeof(option) - size, ",arena=%s,program=%zu",
+				 config->arena_path, program);
+	if (script)
+		size += (size_t)snprintf(option + size, sizeof(option) - size, ",script=%zu",
+					 script);
+	if (from)
+		snprintf(option + size, sizeof(option) - size,
+			 ",process=%" PRIu32 ",slot=%" PRId64 ",time=%" PRIu64 ",epoch=%" PRIu64,
+			 from->process, from->slot, from->time, from->epoch);
+	add(list, "-plugin");
+	add(list, option);
+}
+
+/* A path that looks like an option is given another form. */
+static void add_path(struct list *list, const char *path)
+{
+	char form[PTL_CHANNEL_PATH_SIZE + 2];
+
+	snprintf(form, sizeof(form), "%s%s", path[0] == '-' ? "./" : "", path);
+	add(list, form);
+}
+
+static void add_arguments(struct list *list, const struct ptl_channel_config *config,
+			  const struct pq_target *target, char *const argv[], char *const envp[],
+			  const struct pq_continue *from)
+{
+	size_t path_at, script_at = 0;
+
+	add(list, config->qemu_path);
+	add_variables(list, envp);
+	if (config->clock == PTL_CLOCK_VIRTUAL) {
+		add(list, "-seed");
+		add(list, "0");
+	}
+	/* After the plugin's two and -0 and argv[0]. */
+	path_at = list->count + 4;
+	/* The script's path is the last of the prefix. */
+	if (target->prefix_count)
+		script_at = path_at + target->prefix_count - 1;
+	add_plugin(list, config, from, path_at, script_at);
+	add(list, "-0");
+	if (target->prefix_count)
+		add(list, target->prefix[0]);
+	else
+		add(list, argv && argv[0] ? argv[0] : "");
+	add_path(list, target->path);
+	for (size_t i = 1; i < target->prefix_count; i++)
+		add(list, target->prefix[i]);
+	for (size_t i = 1; argv && argv[0] && argv[i]; i++)
+		add(list, argv[i]);
+}
+
+/* QEMU hands the variables on in the reverse of the order it finds them in. */
+static void add_environment(struct list *list, char *const envp[])
+{
+	for (size_t i = count_strings(envp); i > 0; i--)
+		if (!is_for_qemu(envp[i - 1]))
+			add(list, envp[i - 1]);
+}
+
+int pq_command_make(struct pq_command *command, const struct ptl_channel_config *config,
+		    const char *file, char *const argv[], char *const envp[],
+		    const struct pq_continue *from)
+{
+	size_t argc = count_strings(argv), variables = count_strings(envp);
+	struct list arguments = {0}, environment = {0};
+	struct pq_target target;
+	int status = pq_target_find(&target, file);
+
+	if (status)
+		return status;
+	arguments.strings = calloc(argc + 2 * variables + target.prefix_count + OWN_ARGUMENTS + 2,
+				   sizeof(char *));
+	environment.strings = calloc(variables + 1, sizeof(char *));
+	add_arguments(&arguments, config, &target, argv, envp, from);
+	add_environment(&environment, envp);
+	pq_target_free(&target);
+	*command = (struct pq_command){strdup(config->qemu_path), arguments.strings,
+				       environment.strings};
+	if (arguments.failed || environment.failed || !command->path || !environment.strings) {
+		pq_command_free(command);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void pq_command_free(struct pq_command *command)
+{
+	free_strings(command->argv);
+	free_strings(command->envp);
+	free(command->path);
+	*command = (struct pq_command){0};
+}

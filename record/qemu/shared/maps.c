@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading /proc/PID/maps. */
+
+#include "record/qemu/shared/maps.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define DELETED " (deleted)"
+
+bool pq_maps_name(struct pq_map_entry *entry, const char *name, size_t length)
+{
+	if (length >= sizeof(entry->path))
+		return false;
+	entry->path[0] = 0;
+	/* What is no path is a name for anonymous memory, like [heap]. */
+	if (entry->inode == 0)
+		return true;
+	memcpy(entry->path, name, length);
+	entry->path[length] = 0;
+	if (length > strlen(DELETED) && !strcmp(entry->path + length - strlen(DELETED), DELETED)) {
+		entry->path[length - strlen(DELETED)] = 0;
+		entry->deleted = true;
+	}
+	if (!strncmp(entry->path, "/memfd:", 7))
+		entry->deleted = true;
+	return true;
+}
+
+bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
+{
+	unsigned long long base, end, offset, inode;
+	unsigned major_number, minor_number;
+	char protection[5];
+	int path_at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &base, &end, protection, &offset,
+		   &major_number, &minor_number, &inode, &path_at) < 7 ||
+	    !path_at || strlen(protection) != 4)
+		return false;
+
+	*entry = (struct pq_map_entry){
+		.base = base,
+		.end = end,
+		.file_offset = offset,
+		.device = makedev(major_number, minor_number),
+		.inode = inode,
+		.writable = protection[1] == 'w',
+		.executable = protection[2] == 'x',
+		.shared = protection[3] == 's',
+	};
+	return pq_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
+}
+
+void pq_maps_check(const char *root, struct pq_map_entry *entry)
+{
+	char path[2 * PTL_CHANNEL_PATH_SIZE];
+	struct stat status;
+
+	if (!entry->inode || entry->deleted)
+		return;
+	snprintf(path, sizeof(path), "%s%s", root, entry->path);
+	if (stat(path, &status) || status.st_ino != entry->inode)
+		entry->deleted = true;
+	else
+		entry->device = status.st_dev;
+}
+
+/* The file may change while it is read; the line that holds the address is one the kernel made at
+ * once. */
+bool pq_maps_find(uint64_t address, struct pq_map_entry *entry)
+{
+	char line[PTL_CHANNEL_PATH_SIZE + 128];
+	FILE *file = fopen("/proc/self/maps", "re");
+	bool found = false;
+
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		found = pq_maps_parse(line, entry) && address >= entry->base &&
+			address < entry->end;
+	fclose(file);
+	if (found)
+		pq_maps_check("", entry);
+	return found;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What execve of a file would run, by the kernel's rules for scripts and formats. */
+
+#include "record/qemu/shared/target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/*
+ * The kernel's rules: the line ends at a newline or at the file's end; blanks around it do not
+ * count; the interpreter is the first word; what follows it is one argument, blanks and all. A line
+ * that does not end in the bytes looked at is cut, but not within the interpreter's name.
+ */
+int pq_shebang_parse(char *head, struct pq_shebang *shebang)
+{
+	char *limit = head + PQ_HEAD_SIZE - 1;
+	char *start = head + 2;
+	char *end = memchr(start, '\n', (size_t)(limit + 1 - start));
+	bool cut = false;
+
+	if (!end) {
+		end = memchr(start, 0, (size_t)(limit + 1 - start));
+		cut = !end;
+		if (cut)
+			end = limit;
+	}
+	while (start < end && is_blank(*start))
+		start++;
+	while (end > start && is_blank(end[-1]))
+		end--;
+	if (start == end)
+		return -ENOEXEC;
+
+	char *space = start;
+
+	while (space < end && !is_blank(*space) && *space)
+		space++;
+	if (cut && space == end)
+		return -ENOEXEC;
+	*end = 0;
+	shebang->interpreter = start;
+	shebang->argument = NULL;
+	if (space < end) {
+		*space++ = 0;
+		while (space < end && is_blank(*space))
+			space++;
+		if (space < end && *space)
+			shebang->argument = space;
+	}
+	return 0;
+}
+
+/* As execve checks a file before it looks into it. */
+static int check_permission(const char *path)
+{
+	struct stat status;
+	struct statvfs volume;
+
+	if (stat(path, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EACCES;
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
+		return -errno;
+	if (!statvfs(path, &volume) && volume.f_flag & ST_NOEXEC)
+		return -EACCES;
+	return 0;
+}
+
+static bool is_program(const Elf64_Ehdr *header)
+{
+	return header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       header->e_machine == EM_X86_64 &&
+	       (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
+	       header->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+/* execve fails if the program's ELF interpreter is not there; QEMU would start and then give up. */
+static int check_interpreter(int fd, const Elf64_Ehdr *header)
+{
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		char path[PTL_CHANNEL_PATH_SIZE];
+		Elf64_Phdr segment;
+
+		if (pread(fd, &segment, sizeof(segment),
+			  (off_t)(header->e_phoff + i * sizeof(segment))) != sizeof(segment))
+			return -ENOEXEC;
+		if (segment.p_type != PT_INTERP)
+			continue;
+		if (segment.p_filesz < 2 || segment.p_filesz > sizeof(path) ||
+		    pread(fd, path, segment.p_filesz, (off_t)segment.p_offset) !=
+			    (ssize_t)segment.p_filesz ||
+		    path[segment.p_filesz - 1])
+			return -ENOEXEC;
+		return check_permission(path);
+	}
+	return 0;
+}
+
+/* What is no ELF file and no script is run only if somebody has told the kernel how. */
+static int other_format(void)
+{
+	return access("/proc/sys/fs/binfmt_misc/status", F_OK) ? -ENOEXEC : PTL_NOT_FOLLOWED_FORMAT;
+}
+
+/* Reads the file's first bytes. 0, or as pq_target_find(). If it is an ELF file, it is one that
+ * QEMU can run. */
+static int read_head(const char *path, char *head)
+{
+	int status = check_permission(path);
+	int fd;
+
+	if (status)
+		return status;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES ? PTL_NOT_FOLLOWED_UNREADABLE : -errno;
+	memset(head, 0, PQ_HEAD_SIZE);
+	if (pread(fd, head, PQ_HEAD_SIZE, 0) < 2)
+		status = -ENOEXEC;
+	else if (!memcmp(head, ELFMAG, SELFMAG)) {
+		Elf64_Ehdr header;
+
+		memcpy(&header, head, sizeof(header));
+		status = is_program(&header) ? check_interpreter(fd, &header)
+					     : PTL_NOT_FOLLOWED_FORMAT;
+	} else if (head[0] != '#' || head[1] != '!') {
+		status = other_format();
+	}
+	close(fd);
+	return status;
+}
+
+/* The interpreter, its argument and the script's path go before what is there; the script's argv[0]
+ * is dropped. */
+static int add_prefix(struct pq_target *target, const struct pq_shebang *shebang,
+		      const char *script)
+{
+	const char *added[] = {shebang->interpreter, shebang->argument ? shebang->argument : script,
+			       shebang->argument ? script : NULL};
+	size_t count = shebang->argument ? 3 : 2;
+	/* An interpreter that is a script itself is the last script's argv[0]. */
+	size_t dropped = target->prefix_count ? 1 : 0;
+
+	if (dropped)
+		free(target->prefix[0]);
+	memmove(target->prefix + count, target->prefix + dropped,
+		(target->prefix_count - dropped) * sizeof(target->prefix[0]));
+	target->prefix_count += count - dropped;
+	for (size_t i = 0; i < count; i++) {
+		target->prefix[i] = strdup(added[i]);
+		if (!target->prefix[i]) {
+			for (; i < count; i++)
+				target->prefix[i] = NULL;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int pq_target_find(struct pq_target *target, const char *file)
+{
+	char head[PQ_HEAD_SIZE];
+	int status = 0;
+
+	memset(target, 0, sizeof(*target));
+	if (strlen(file) >= sizeof(target->path))
+		return -ENAMETOOLONG;
+	strcpy(target->path, file);
+	for (int scripts = 0; !status; scripts++) {
+		struct pq_shebang shebang;
+
+		status = read_head(target->path, head);
+		if (status || head[0] != '#')
+			break;
+		if (scripts == PQ_SCRIPTS_MAX)
+			status = -ELOOP;
+		else
+			status = pq_shebang_parse(head, &shebang);
+		if (status)
+			break;
+		if (!scripts)
+			strcpy(target->script, target->path);
+		status = add_prefix(target, &shebang, target->path);
+		if (!status)
+			strcpy(target->path, shebang.interpreter);
+	}
+	if (status)
+		pq_target_free(target);
+	return status;
+}
+
+void pq_target_free(struct pq_target *target)
+{
+	for (size_t i = 0; i < target->prefix_count; i++)
+		free(target->prefix[i]);
+	target->prefix_count = 0;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Starts the command, drains what it gives until it ends, and closes the trace. */
+#include "record/session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/capture/machine.h"
+#include "record/session/progress.h"
+#include "record/session/signals.h"
+
+#define MILLISECOND 1000000ull
+/* How long to sleep at most while there is something to take each time, and while there is not. */
+#define SLEEP_BUSY 4
+#define SLEEP_IDLE 100
+/* How long descendants may take to end after the command. */
+#define GRACE (200 * MILLISECOND)
+#define PROGRESS_TIME (500 * MILLISECOND)
+#define ATTACHED_NUMBERS 0x40000000u /* of processes that are not the source's */
+
+/* ---- before the start ------------------------------------------------------------------------ */
+
+/* Each traced process takes a descriptor. */
+static void raise_file_limit(struct rlimit *before)
+{
+	struct rlimit raised;
+
+	getrlimit(RLIMIT_NOFILE, before);
+	raised = *before;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+/* The command has our standard error: what it shows there must not be written over. */
+static bool wants_progress(const struct record_session *session)
+{
+	const enum record_progress_wish wish = session->settings->progress;
+
+	return wish == RECORD_PROGRESS_ALWAYS ||
+	       (wish == RECORD_PROGRESS_ALONE && !session->has_command);
+}
+
+static void show_progress(struct record_session *session, uint64_t now)
+{
+	if (now - session->progress_shown < PROGRESS_TIME)
+		return;
+	session->progress_shown = now;
+	if (wants_progress(session))
+		record_progress_show(&session->capture, now - session->start);
+	record_output_look(&session->capture.output);
+}
+
+static int step(struct record_session *session, uint64_t now, bool *work)
+{
+	int status = session->engine->step(session, now, work);
+
+	if (status == 0 && session->own_observer)
+		status = record_observer_step(session->own_observer, now);
+	if (status == 0)
+		status = record_session_reap(session);
+	if (status == 0)
+		status = session->engine->bury(session);
+	if (status == 0 && session->providers)
+		status = record_providers_step(session->providers, record_now());
+	if (status == 0)
+		status = record_capture_advance(&session->capture, now, false);
+	return status;
+}
+
+/* Whether there is nothing more to record. */
+static bool is_over(const struct record_session *session, uint64_t now)
+{
+	if (session->leave)
+		return true;
+	if (session->settings->duration && now - session->start >= session->settings->duration)
+		return true;
+	if (!session->has_command)
+		return session->failure || session->capture.output.broken;
+	if (session->alone)
+		return true;
+	return session->ended && !session->settings->wait_for_all &&
+	       now - session->end_of_command > GRACE;
+}
+
+/* Milliseconds to sleep: no longer than what was asked for lasts. */
+static unsigned sleep_time(const struct record_session *session, uint64_t now, bool work)
+{
+	const unsigned patience = session->providers && !session->stopped
+					  ? record_providers_patience(session->providers)
+					  : SLEEP_IDLE;
+	const unsigned wanted = work ? SLEEP_BUSY : SLEEP_IDLE;
+	const unsigned longest = wanted < patience ? wanted : patience;
+	const uint64_t end = session->start + session->settings->duration;
+	const uint64_t left = end > now ? (end - now) / MILLISECOND + 1 : 1;
+
+	return session->settings->duration && left < longest ? (unsigned)left : longest;
+}
+
+static void run(struct record_session *session)
+{
+	for (uint64_t now = record_now();; now = record_now()) {
+		const uint32_t seen = __atomic_load_n(session->doorbell, __ATOMIC_SEQ_CST);
+		bool work = false;
+
+		record_session_signals(session);
+		if (!session->failure)
+			session->failure = step(session, now, &work);
+		else
+			(void)record_session_reap(session);
+		if (session->failure || session->capture.output.broken)
+			record_session_stop(session);
+		show_progress(session, now);
+		now = record_now();
+		/* When the last process has ended, nobody rings any more. */
+		if (is_over(session, now))
+			break;
+		session->engine->sleep(session, seen, sleep_time(session, now, work));
+	}
+	session->timed_out = !session->leave && session->settings->duration &&
+			     record_now() - session->start >= session->settings->duration;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void say_rest(uint64_t living)
+{
+	/* One at least is there, be it one that was not followed. */
+	if (living <= 1)
+		ptl_message_warning("1 process of the command still runs; what it does from now on "
+				    "is not recorded");
+	else
+		ptl_message_warning(
+			"%llu processes of the command still run; what they do from now on is not "
+			"recorded",
+			(unsigned long long)living);
+	ptl_message_hint("--wait records until the last descendant has ended");
+}
+
+static int lose_rest(struct record_session *session)
+{
+	struct record_model_counts counts;
+	struct ptl_loss loss = {
+		.kind = PTL_LOSS_END,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.first_time = session->settings->clock == PTL_CLOCK_VIRTUAL
+				      ? record_model_last_time(session->capture.model)
+				      : record_now(),
+		.cause = "the recording ended before the processes did",
+	};
+
+	record_model_counts(session->capture.model, &counts);
+	loss.count = counts.living ? counts.living : 1;
+	if (session->ended && !session->leave && !session->timed_out)
+		say_rest(counts.living);
+	return record_capture_loss(&session->capture, &loss);
+}
+
+static int finish_source(struct record_session *session)
+{
+	int status;
+
+	if (!session->alone)
+		record_session_stop(session);
+	status = session->providers ? record_providers_finish(session->providers) : 0;
+	if (status == 0 && session->own_observer)
+		status = record_observer_finish(session->own_observer, record_now());
+	if (status == 0)
+		status = session->engine->finish(session);
+	if (status == 0)
+		status = record_capture_advance(&session->capture, record_now(), true);
+	/* What was attached to was there before and goes on: nothing of it is missing. */
+	return status == 0 && !session->alone && session->has_command ? lose_rest(session) : status;
+}
+
+/* Ends everything; returns ptl-record's exit status. */
+static int finish(struct record_session *session, const char *path)
+{
+	const uint64_t end = record_now();
+	struct record_model_counts counts;
+	struct ptl_writer_counts written;
+	int verdict, status = session->failure ? session->failure : finish_source(session);
+
+	if (status < 0)
+		ptl_message_failure(status);
+	verdict = session->engine->verdict(session);
+	if (verdict) {
+		record_capture_discard(&session->capture);
+		return verdict;
+	}
+	record_model_counts(session->capture.model, &counts);
+	ptl_writer_counts(session->capture.output.writer, &written);
+	if (record_capture_close(&session->capture, end) < 0 && status == 0) {
+		status = PTL_SYSTEM;
+		ptl_message_error("%s", ptl_error_text());
+	}
+	record_session_say_signal(session);
+	record_progress_summary(&session->capture, path, &counts, written.lost_buffers);
+	if (session->capture.output.failed || session->capture.output.vanished)
+		status = PTL_SYSTEM;
+	/* The command's own failure says more than ours. */
+	if (status < 0 && record_session_exit_status(session) == 0)
+		return PTL_EXIT_SYSTEM;
+	return record_session_exit_status(session);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* Those who write events are told of by the engine's observer, or by one for them alone. */
+static int start_providers(struct record_session *session)
+{
+	int status = 0;
+
+	if (!session->settings->rule_count)
+		return 0;
+	if (!session->observer && session->settings->attach) {
+		status = record_observer_new(&session->capture, ATTACHED_NUMBERS,
+					     &session->own_observer);
+		session->observer = session->own_observer;
+	}
+	return status < 0 ? status
+			  : record_providers_open(&session->capture, session->observer,
+						  &session->providers);
+}
+
+static int start(struct record_session *session, const struct record_command *command,
+		 const struct rlimit *files)
+{
+	int status;
+
+	record_signals_ring(session->doorbell);
+	session->start = record_now();
+	status = start_providers(session);
+	if (status < 0 || !command)
+		return status;
+	/* Descendants that lose their parent become our children. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return session->engine->launch(session, command, files);
+}
+
+static void close_parts(struct record_session *session)
+{
+	record_signals_ring(NULL);
+	record_providers_close(session->providers);
+	record_observer_free(session->own_observer);
+	session->engine->close(session);
+}
+
+/* With the trace open: runs the command. */
+static int record_command(struct record_session *session, const struct record_command *command,
+			  const char *path)
+{
+	struct rlimit files;
+	int status;
+
+	raise_file_limit(&files);
+	status = session->engine->open(session);
+	if (status == 0) {
+		status = start(session, command, &files);
+		if (status == 0) {
+			run(session);
+			status = finish(session, path);
+			close_parts(session);
+			return status;
+		}
+		ptl_message_failure(status);
+		close_parts(session);
+	} else {
+		ptl_message_failure(status);
+	}
+	record_capture_discard(&session->capture);
+	return PTL_EXIT_SYSTEM;
+}
+
+static int record(struct record_session *session, const struct record_command *command,
+		  const char *path)
+{
+	struct ptl_machine machine;
+	int status;
+
+	record_signals_start();
+	record_machine_describe(session->settings, &machine);
+	session->engine->describe(session->settings, &machine);
+	status = record_capture_open(&session->capture, session->settings, path, &machine);
+	if (status < 0)
+		status = ptl_message_failure(status);
+	else
+		status = record_command(session, command, path);
+	record_signals_stop();
+	return status;
+}
+
+/* "COMMAND.ptl" in the working directory; fresh memory. */
+static char *default_path(const struct record_settings *settings)
+{
+	char *path;
+
+	if (!settings->command)
+		return strdup("providers.ptl");
+	if (asprintf(&path, "%s.ptl", record_base_name(settings->command[0])) < 0)
+		return NULL;
+	return path;
+}
+
+int record_session(const struct record_engine *engine, const struct record_settings *settings,
+		   const struct record_command *command, void *state)
+{
+	struct record_session session = {
+		.settings = settings,
+		.engine = engine,
+		.state = state,
+		.has_command = command != NULL,
+	};
+	char *path = settings->output ? strdup(settings->output) : default_path(settings);
+	int status;
+
+	if (path)
+		status = record(&session, command, path);
+	else
+		status = ptl_message_failure(ptl_fail_memory("file name", 0));
+	free(path);
+	return status;
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stage that cuts. Four times matter: the window that was asked for, [from, to], and around it [start, stop],
+ * which is what the segments of Intel PT need that overlap the window. Before start, events are folded into a state,
+ * which is told of as rundown; between start and stop, what tells of processes, threads, images and code is kept; in
+ * the window, everything is. Right behind the window stands the rundown of its end.
+ */
+#include "relog/cut/cut.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <ptl/state.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/message.h"
+#include "format/metadata/metadata.h"
+#include "relog/cut/pt.h"
+#include "relog/cut/select.h"
+#include "relog/cut/switch.h"
+
+struct cut {
+	const struct relog_cut_settings *settings;
+	struct ptl_relogger *relogger;
+	struct relog_selection selection;
+	bool by_time;
+	uint64_t from, to;     /* in the output's clock, both inclusive */
+	uint64_t start, stop;  /* stop: the latest of all processes' */
+	struct ptl_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
+	struct ptl_state *state;
+	bool of_cpus;          /* PT of CPUs is kept: switches between any threads say whose it is */
+	bool everyone;         /* and what other processes ran has to be decoded: it says where returns go */
+	struct relog_switches switches; /* before start */
+	bool told;             /* rundown has been written, or none is needed */
+	bool ended;            /* and that of the end */
+	struct ptl_hash_map others; /* processes that are not kept, but whose start is */
+	uint8_t **blobs;        /* of each input, one bit a blob: something kept refers to it */
+	struct ptl_bytes storage;   /* of the event at hand */
+	struct ptl_bytes told_storage;
+	uint64_t dropped_events, dropped_bytes;
+	bool any; /* events of the window have come */
+	bool truth_dropped;
+};
+
+/* ---- before the first event ------------------------------------------------------------------ */
+
+/* A time of the output in an input's own clock; what lies before its start, or is no bound, is none. */
+static uint64_t own_time(uint64_t time, int64_t shift)
+{
+	if (time == 0 || time == UINT64_MAX)
+		return time;
+	if (shift > 0 && time < (uint64_t)shift)
+		return 0;
+	return time - (uint64_t)shift;
+}
+
+static int range_of(const struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
+		    struct relog_cut_range *range)
+{
+	struct ptl_relogger_input_info info;
+	int status;
+
+	ptl_relogger_input_info(input, &info);
+	status = relog_cut_pt_range(ptl_relogger_input_trace(input), stream,
+				    own_time(cut->from, info.time_shift), own_time(cut->to, info.time_shift), range);
+	if (range->first_time)
+		range->first_time += (uint64_t)info.time_shift;
+	if (range->last_time != UINT64_MAX)
+		range->last_time += (uint64_t)info.time_shift;
+	return status;
+}
+
+/* Widens [start, stop] to what the segments of a stream need. */
+static int look_at_stream(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream)
+{
+	struct ptl_stream mapped = *stream;
+	struct relog_cut_range range;
+	const uint64_t *stop;
+	int status = relog_map_stream(input, &mapped);
+
+	if (status || !relog_wants_stream(&cut->selection, &mapped))
+		return status;
+	status = range_of(cut, input, stream, &range);
+	if (status || !range.any)
+		return status;
+	if (range.first_time < cut->start)
+		cut->start = range.first_time;
+	if (range.last_time > cut->stop)
+		cut->stop = range.last_time;
+	stop = ptl_hash_map_get(&cut->stops, mapped.pid);
+	if (stop && *stop >= range.last_time)
+		return 0;
+	return ptl_hash_map_put(&cut->stops, mapped.pid, range.last_time);
+}
+
+static int look_at_streams(struct cut *cut, struct ptl_relogger_input *input)
+{
+	struct ptl_trace *trace = ptl_relogger_input_trace(input);
+	int status = 0;
+
+	for (size_t i = 0; !status && i < ptl_stream_count(trace); i++)
+		if (ptl_stream_at(trace, i)->kind == PTL_KIND_PT)
+			status = look_at_stream(cut, input, ptl_stream_at(trace, i));
+	return status;
+}
+
+static void look_for_pt_of_cpus(struct cut *cut)
+{
+	for (size_t i = 0; i < ptl_relogger_input_count(cut->relogger); i++) {
+		const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_relogger_input_at(cut->relogger, i));
+
+		for (size_t k = 0; k < ptl_stream_count(trace); k++) {
+			const struct ptl_stream *stream = ptl_stream_at(trace, k);
+
+			if (stream->kind != PTL_KIND_PT || stream->pid != PTL_NO_ID)
+				continue;
+			cut->of_cpus = true;
+			cut->everyone |= ptl_trace_machine(trace)->return_compression;
+		}
+	}
+}
+
+static int choose_times(struct cut *cut)
+{
+	const struct relog_cut_settings *settings = cut->settings;
+	int status = relog_cut_times(settings, cut->relogger, &cut->from, &cut->to);
+
+	cut->by_time = settings->from.given || settings->to.given;
+	cut->start = cut->from;
+	cut->stop = cut->to;
+	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt &&
+			   i < ptl_relogger_input_count(cut->relogger); i++)
+		status = look_at_streams(cut, ptl_relogger_input_at(cut->relogger, i));
+	cut->told = !cut->start;
+	cut->ended = cut->to == UINT64_MAX;
+	return status;
+}
+
+/* A bit for each blob of each input: there can be very many, and more hashes that name none. */
+static int make_blob_bits(struct cut *cut)
+{
+	const size_t count = ptl_relogger_input_count(cut->relogger);
+
+	cut->blobs = calloc(count + 1, sizeof(*cut->blobs));
+	for (size_t i = 0; cut->blobs && i < count; i++) {
+		const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, i);
+		const size_t size = ptl_blob_count(ptl_relogger_input_trace(input)) / 8 + 1;
+
+		cut->blobs[i] = calloc(size, 1);
+		if (!cut->blobs[i])
+			return ptl_fail_memory("blobs", size);
+	}
+	return cut->blobs ? 0 : ptl_fail_memory("blobs", count * sizeof(*cut->blobs));
+}
+
+static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
+
+static int begin(void *context, struct ptl_relogger *relogger)
+{
+	struct cut *cut = context;
+	int status;
+
+	cut->relogger = relogger;
+	if (!cut->settings->drop_pt)
+		look_for_pt_of_cpus(cut);
+	status = relog_select(&cut->selection, cut->settings, relogger);
+	if (!status)
+		status = choose_times(cut);
+	if (!status)
+		status = make_blob_bits(cut);
+	if (!status)
+		status = ptl_state_new(&cut->state);
+	if (!status)
+		ptl_state_on_inherit(cut->state, take_inherited, cut);
+	return status;
+}
+
+/* ---- what is kept refers to blobs ------------------------------------------------------------ */
+
+static void note_blob(struct cut *cut, bool has, const uint8_t hash[PTL_HASH_SIZE])
+{
+	for (size_t i = 0; has && i < ptl_relogger_input_count(cut->relogger); i++) {
+		const struct ptl_relogger_input *input = ptl_relogger_input_at(cut->relogger, i);
+		const uint32_t number = ptl_blob_number(ptl_relogger_input_trace(input), hash);
+
+		if (number != PTL_NO_ID)
+			cut->blobs[i][number / 8] |= (uint8_t)(1 << number % 8);
+	}
+}
+
+static void note_blobs(struct cut *cut, const struct relog_subject *subject)
+{
+	if (!subject->understood)
+		return;
+	if (subject->class == RELOG_CODE)
+		note_blob(cut, true, subject->code.code);
+	if (subject->class != RELOG_IMAGE)
+		return;
+	note_blob(cut, subject->image.has_code, subject->image.code);
+	note_blob(cut, subject->image.has_symbols, subject->image.symbols);
+	note_blob(cut, subject->image.has_debug, subject->image.debug);
+}
+
+static bool is_noted(const struct cut *cut, const struct ptl_relogger_input *input, const uint8_t hash[PTL_HASH_SIZE])
+{
+	const uint32_t number = ptl_blob_number(ptl_relogger_input_trace(input), hash);
+
+	for (size_t i = 0; number != PTL_NO_ID && i < ptl_relogger_input_count(cut->relogger); i++)
+		if (ptl_relogger_input_at(cut->relogger, i) == input)
+			return cut->blobs[i][number / 8] >> number % 8 & 1;
+	return false;
+}
+
+/* ---- rundown --------------------------------------------------------------------------------- */
+
+static bool keeps_process(const struct cut *cut, uint32_t pid)
+{
+	return cut->everyone || relog_wants_process(&cut->selection, pid);
+}
+
+static bool keeps_thread(const struct cut *cut, uint32_t tid)
+{
+	return cut->everyone || ptl_id_set_has(&cut->settings->tids, tid);
+}
+
+static int take_told(void *context, const struct ptl_event *event)
+{
+	struct cut *cut = context;
+	struct relog_subject subject;
+
+	relog_subject_of(event, &cut->told_storage, &subject);
+	if (!keeps_process(cut, event->pid) ||
+	    (subject.class == RELOG_THREAD && !keeps_thread(cut, subject.tid)))
+		return 0;
+	note_blobs(cut, &subject);
+	return ptl_relogger_inject_record(cut->relogger, event);
+}
+
+/* Who lived, and what was mapped, right before the first event that is kept. */
+static int tell(struct cut *cut)
+{
+	const struct ptl_rundown rundown = {
+		.pid = PTL_NO_ID,
+		.time = cut->start - 1,
+		.opcode = PTL_OPCODE_START_RUNDOWN,
+		.take = take_told,
+		.context = cut,
+	};
+	const int status = ptl_state_rundown(cut->state, &rundown);
+
+	cut->told = true;
+	return status ? status : relog_switches_tell(&cut->switches, cut->relogger, cut->start - 1);
+}
+
+/* Who lived on behind the window, and what stayed mapped, once it is known that something came behind it. */
+static int tell_end(struct cut *cut)
+{
+	const struct ptl_rundown rundown = {
+		.pid = PTL_NO_ID,
+		.time = cut->to + 1,
+		.opcode = PTL_OPCODE_END_RUNDOWN,
+		.take = take_told,
+		.context = cut,
+	};
+
+	cut->ended = true;
+	return ptl_state_rundown(cut->state, &rundown);
+}
+
+/* A process that is kept was forked by one that is not: what it began with has to be told of. */
+static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start)
+{
+	struct cut *cut = context;
+	const struct ptl_rundown rundown = {
+		.pid = pid,
+		.time = start,
+		.opcode = PTL_OPCODE_LOAD,
+		.take = take_told,
+		.context = cut,
+	};
+	struct ptl_state_process process;
+
+	if (!cut->told || start < cut->start || !keeps_process(cut, pid) ||
+	    !ptl_state_find_process(state, pid, &process) ||
+	    keeps_process(cut, process.parent_id))
+		return 0;
+	return ptl_state_rundown(state, &rundown);
+}
+
+/* The program that it runs was its parent's, too. */
+static int name_program(struct cut *cut, struct ptl_trace_event *event, const struct relog_subject *subject)
+{
+	struct ptl_process_event data = subject->process;
+	struct ptl_state_process process;
+	struct ptl_bytes storage = {0};
+	struct ptl_event encoded = {0};
+	int status;
+
+	if (*data.image_file_name || !ptl_state_find_process(cut->state, subject->pid, &process) ||
+	    !*process.program || keeps_process(cut, process.parent_id))
+		return 0;
+	data.image_file_name = process.program;
+	data.command_line = process.command_line;
+	status = ptl_process_encode(&data, subject->opcode, &storage, &encoded);
+	if (!status)
+		status = ptl_event_set_payload(event, encoded.payload, encoded.payload_size);
+	ptl_bytes_free(&storage);
+	return status;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Whether it tells of a process that is kept; what of the kernel is not understood may. */
+static bool is_about(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
+{
+	if (subject->class == RELOG_NO_CLASS)
+		return false;
+	if (cut->of_cpus && relog_is_switch(event))
+		return true;
+	if (!subject->understood)
+		return event->pid == PTL_NO_ID || keeps_process(cut, event->pid);
+	return keeps_process(cut, subject->pid) &&
+	       (subject->class != RELOG_THREAD || keeps_thread(cut, subject->tid));
+}
+
+/* The end of a process whose start is kept, though it is another's, is kept too. */
+static int is_of_others(struct cut *cut, const struct relog_subject *subject, bool kept, bool *too)
+{
+	*too = false;
+	if (subject->class != RELOG_PROCESS || !subject->understood || !cut->selection.by_process ||
+	    keeps_process(cut, subject->pid))
+		return 0;
+	if (kept && subject->opcode == PTL_OPCODE_START)
+		return ptl_hash_map_put(&cut->others, subject->pid, 1);
+	*too = subject->opcode == PTL_OPCODE_END && ptl_hash_map_remove(&cut->others, subject->pid);
+	return 0;
+}
+
+/* Behind the window, only what changes the code that is executed while a segment runs out. */
+static bool is_in_time(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
+{
+	const uint64_t *of_cpus, *own;
+
+	if (event->time <= cut->to || !subject->understood)
+		return event->time <= cut->stop;
+	if (event->time > cut->stop || subject->opcode == PTL_OPCODE_END_RUNDOWN || subject->class == RELOG_THREAD ||
+	    (subject->class == RELOG_PROCESS && subject->opcode != PTL_OPCODE_EXEC))
+		return false;
+	own = ptl_hash_map_get(&cut->stops, subject->pid);
+	of_cpus = ptl_hash_map_get(&cut->stops, PTL_NO_ID);
+	return (own && event->time <= *own) || (of_cpus && event->time <= *of_cpus);
+}
+
+static int is_kept(struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject, bool *kept)
+{
+	const bool in_window = !cut->by_time || (event->time >= cut->from && event->time <= cut->to);
+	bool too;
+	int status;
+
+	cut->any |= in_window;
+	if (is_about(cut, event, subject) && is_in_time(cut, event, subject)) {
+		*kept = true;
+		return 0;
+	}
+	*kept = in_window && relog_wants_thread(&cut->selection, event->pid, event->tid);
+	status = is_of_others(cut, subject, *kept, &too);
+	*kept |= in_window && too;
+	return status;
+}
+
+static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	struct cut *cut = context;
+	const struct ptl_event *record = ptl_event_record(event);
+	struct relog_subject subject;
+	bool kept;
+	int status = 0;
+
+	if (!cut->told && record->time >= cut->start)
+		status = tell(cut);
+	if (!status && !cut->ended && record->time > cut->to)
+		status = tell_end(cut);
+	if (status)
+		return status;
+	relog_subject_of(record, &cut->storage, &subject);
+	if (subject.class != RELOG_NO_CLASS && (!cut->told || !cut->ended || cut->selection.by_process))
+		status = ptl_state_event(cut->state, record);
+	if (!status && !cut->told && cut->of_cpus)
+		status = relog_switches_note(&cut->switches, record);
+	if (status || !cut->told) {
+		cut->dropped_events++;
+		return status;
+	}
+	status = is_kept(cut, record, &subject, &kept);
+	if (status || !kept) {
+		cut->dropped_events++;
+		return status;
+	}
+	/* Injected by a stage before, for a time before rundown: what it tells of belongs to that. */
+	if (record->time < cut->start)
+		ptl_event_set_time(event, cut->start - 1);
+	note_blobs(cut, &subject);
+	if (subject.class == RELOG_PROCESS && subject.understood && subject.opcode == PTL_OPCODE_START)
+		status = name_program(cut, event, &subject);
+	return status ? status : ptl_relogger_inject(relogger, event);
+}
+
+/* ---- streams, records, blobs ----------------------------------------------------------------- */
+
+static uint64_t kept_bytes(const struct ptl_stream *stream, const struct ptl_stream_range *range)
+{
+	const uint64_t end = range->end < stream->bytes ? range->end : stream->bytes;
+
+	return end > range->first ? end - range->first : 0;
+}
+
+static int cut_pt(struct cut *cut, struct ptl_relogger_input *input, const struct ptl_stream *stream,
+		  struct ptl_stream_plan *plan)
+{
+	static struct ptl_stream_range kept;
+	struct relog_cut_range range;
+	const int status = range_of(cut, input, stream, &range);
+
+	if (status || range.all)
+		return status;
+	plan->drop = !range.any;
+	if (range.any) {
+		kept = (struct ptl_stream_range){range.first, range.end};
+		plan->ranges = &kept;
+		plan->range_count = 1;
+		cut->dropped_bytes += stream->bytes - kept_bytes(stream, &kept);
+	}
+	return 0;
+}
+
+static int take_stream(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_stream *stream, struct ptl_stream_plan *plan)
+{
+	struct cut *cut = context;
+	struct ptl_stream mapped = *stream;
+	int status = relog_map_stream(input, &mapped);
+
+	(void)relogger;
+	if (status || (stream->kind != PTL_KIND_PT && stream->kind != PTL_KIND_TRUTH))
+		return status;
+	if (!relog_wants_stream(&cut->selection, &mapped) || cut->settings->drop_pt) {
+		plan->drop = true;
+	} else if (stream->kind == PTL_KIND_TRUTH) {
+		plan->drop = cut->by_time;
+		cut->truth_dropped |= plan->drop;
+	} else if (cut->by_time) {
+		status = cut_pt(cut, input, stream, plan);
+	}
+	if (plan->drop)
+		cut->dropped_bytes += stream->bytes;
+	return status;
+}
+
+static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_record *record, bool *keep)
+{
+	struct cut *cut = context;
+	struct ptl_relogger_input_info info;
+	struct ptl_loss *loss;
+	uint64_t first, last;
+	uint32_t pid;
+	int status;
+
+	(void)relogger;
+	if (record->type != PTL_RECORD_LOSS)
+		return 0;
+	status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	ptl_relogger_input_info(input, &info);
+	first = loss->first_time ? loss->first_time + (uint64_t)info.time_shift : 0;
+	last = loss->last_time ? loss->last_time + (uint64_t)info.time_shift : UINT64_MAX;
+	pid = loss->pid;
+	ptl_loss_free(loss);
+	status = ptl_relogger_map_id(input, &pid);
+	/* What is missing elsewhere is not missing here. */
+	*keep = first <= cut->stop && last >= cut->start &&
+		(pid == PTL_NO_ID || relog_wants_process(&cut->selection, pid));
+	return status;
+}
+
+static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		     const struct ptl_blob_info *blob, bool *keep)
+{
+	struct cut *cut = context;
+
+	(void)relogger;
+	if (blob->type == PTL_BLOB_CODE || blob->type == PTL_BLOB_SYMBOLS || blob->type == PTL_BLOB_DEBUG)
+		*keep = is_noted(cut, input, blob->hash);
+	/* An ELF file with debug information may hold the code, too. */
+	if (cut->settings->drop_code && blob->type == PTL_BLOB_CODE)
+		*keep = false;
+	return 0;
+}
+
+/* The user looks elsewhere than the trace is. Intel PT without an event around it is there until the recording ended. */
+static void warn_of_nothing(const struct cut *cut)
+{
+	const struct ptl_relogger_input *first = ptl_relogger_input_at(cut->relogger, 0);
+	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(first));
+
+	if (cut->from <= machine->end_time || machine->end_time <= machine->start_time)
+		return;
+	ptl_message_warning("nothing of the trace lies in the span of --time");
+	ptl_message_hint("a span within 0s..%.9fs: times count from the start of the whole trace",
+			 (double)(machine->end_time - machine->start_time) / 1e9);
+}
+
+static int end(void *context, struct ptl_relogger *relogger)
+{
+	struct cut *cut = context;
+	const struct ptl_cut kept = {
+		.first = cut->by_time ? cut->from : 0,
+		.last = cut->by_time ? cut->to : UINT64_MAX,
+		.known = cut->by_time ? cut->start : 0,
+		.events = cut->dropped_events,
+		.bytes = cut->dropped_bytes,
+	};
+	int status = cut->told ? 0 : tell(cut);
+
+	/* Processes that forked with the last event. */
+	if (!status && cut->selection.by_process) {
+		const struct ptl_event late = {.time = UINT64_MAX};
+
+		status = ptl_state_event(cut->state, &late);
+	}
+	if (cut->by_time && !cut->any)
+		warn_of_nothing(cut);
+	if (cut->truth_dropped)
+		ptl_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
+	ptl_relogger_cut(relogger, &kept);
+	return status;
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+static void free_cut(void *state)
+{
+	struct cut *cut = state;
+
+	relog_selection_free(&cut->selection);
+	ptl_state_free(cut->state);
+	relog_switches_free(&cut->switches);
+	ptl_hash_map_free(&cut->stops);
+	ptl_hash_map_free(&cut->others);
+	for (size_t i = 0; cut->blobs && i < ptl_relogger_input_count(cut->relogger); i++)
+		free(cut->blobs[i]);
+	free(cut->blobs);
+	ptl_bytes_free(&cut->storage);
+	ptl_bytes_free(&cut->told_storage);
+	free(cut);
+}
+
+static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+{
+	static const struct ptl_relogger_callbacks callbacks = {
+		.begin = begin,
+		.event = take_event,
+		.record = take_record,
+		.stream = take_stream,
+		.end = end,
+		.blob = take_blob,
+	};
+	struct cut *cut;
+
+	if (!relog_cut_wanted(&settings->cut))
+		return 0;
+	cut = calloc(1, sizeof(*cut));
+	if (!cut)
+		return ptl_fail_memory("a cut", sizeof(*cut));
+	cut->settings = &settings->cut;
+	*state = cut;
+	return ptl_relogger_callbacks(relogger, &callbacks, cut);
+}
+
+const struct relog_stage relog_stage_cut = {"cut", add, free_cut};

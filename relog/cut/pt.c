@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the segments of a stream that a span of time needs. Only the index of PSBs is read, and one PSB+. */
+#include "relog/cut/pt.h"
+
+#include <ptl/pt.h>
+
+#include "common/error.h"
+
+/* PSB+ of real CPUs is below 100 bytes. */
+#define PSB_PLUS_MAX 512
+/* A writer's time of its last bytes may be a little behind that of the packets in them. */
+#define TIME_SLACK 1000000
+
+/* Bytes from a PSB to the end of its PSBEND; without one, of the packets before what is wrong. */
+static size_t psb_plus_size(const uint8_t *bytes, size_t size)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	size_t at = 0;
+
+	for (;;) {
+		const int length = ptl_pt_decode(bytes + at, size - at, &context, &packet);
+
+		if (length <= 0)
+			return at;
+		at += (size_t)length;
+		if (packet.kind == PTL_PT_PSBEND)
+			return at;
+	}
+}
+
+/* The end of the PSB+ at an offset: a decoder looks there for where the segment before ends. */
+static int find_end(struct ptl_trace *trace, const struct ptl_stream *stream, uint64_t offset, uint64_t *end)
+{
+	uint8_t bytes[PSB_PLUS_MAX];
+	uint64_t hole;
+	size_t got;
+	const int status = ptl_stream_read(trace, stream->id, offset, bytes, sizeof(bytes), &got, &hole);
+
+	*end = offset + (status ? 0 : psb_plus_size(bytes, got));
+	if (*end < offset + PTL_PT_PSB_SIZE)
+		*end = offset + PTL_PT_PSB_SIZE;
+	return status;
+}
+
+/* One segment: number i is that of PSB i - 1, number 0 what lies before all of them. */
+struct segment {
+	uint64_t time;
+	uint64_t end_time; /* 0: unknown */
+};
+
+static struct segment segment_at(const struct ptl_stream *stream, const struct ptl_psb *psbs, size_t count,
+				 size_t i)
+{
+	struct segment segment = {.time = i ? psbs[i - 1].time : 0};
+
+	if (i < count)
+		segment.end_time = psbs[i].time;
+	else if (segment.time && stream->last_time >= segment.time)
+		segment.end_time = stream->last_time + TIME_SLACK;
+	return segment;
+}
+
+static bool is_needed(const struct segment *segment, uint64_t from, uint64_t to)
+{
+	if (segment->time > to)
+		return false;
+	return !segment->end_time || segment->end_time >= from;
+}
+
+/* The last time that is known before segment i: what a decoder takes for one without a time. */
+static uint64_t known_time(const struct ptl_stream *stream, const struct ptl_psb *psbs, size_t i)
+{
+	uint64_t known = stream->first_time;
+
+	if (i && psbs[0].time && psbs[0].time < known)
+		known = psbs[0].time;
+	for (size_t k = 0; k < i; k++)
+		if (psbs[k].time > known)
+			known = psbs[k].time;
+	return known;
+}
+
+static int describe(struct ptl_trace *trace, const struct ptl_stream *stream, const struct ptl_psb *psbs,
+		    size_t count, size_t first, size_t last, struct relog_cut_range *range)
+{
+	const struct segment begin = segment_at(stream, psbs, count, first);
+	const struct segment end = segment_at(stream, psbs, count, last);
+	int status = 0;
+
+	range->any = true;
+	range->all = first == (count && !psbs[0].offset ? 1 : 0) && last == count;
+	range->first = first ? psbs[first - 1].offset : 0;
+	range->first_time = begin.time ? begin.time : known_time(stream, psbs, first);
+	range->last_time = end.end_time ? end.end_time : UINT64_MAX;
+	range->end = UINT64_MAX;
+	if (last < count)
+		status = find_end(trace, stream, psbs[last].offset, &range->end);
+	return status;
+}
+
+int relog_cut_pt_range(struct ptl_trace *trace, const struct ptl_stream *stream, uint64_t from, uint64_t to,
+		       struct relog_cut_range *range)
+{
+	const struct ptl_psb *psbs;
+	size_t count, first = SIZE_MAX, last = 0;
+	int status = ptl_psb_index(trace, stream->id, &psbs, &count);
+
+	*range = (struct relog_cut_range){.any = false};
+	if (status || !stream->bytes)
+		return status;
+	for (size_t i = count && !psbs[0].offset ? 1 : 0; i <= count; i++) {
+		const struct segment segment = segment_at(stream, psbs, count, i);
+
+		if (!is_needed(&segment, from, to))
+			continue;
+		first = first == SIZE_MAX ? i : first;
+		last = i;
+	}
+	if (first == SIZE_MAX)
+		return 0;
+	status = describe(trace, stream, psbs, count, first, last, range);
+	return status ? ptl_fail_in(status, "stream %u", stream->id) : 0;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the processes that the command line names. */
+#include "relog/cut/select.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ptl/state.h>
+
+#include "common/account.h"
+#include "common/error.h"
+#include "common/guid.h"
+#include "common/program_name.h"
+
+#define LISTED_MAX 16
+#define PID_BYTES 128 /* in both maps */
+
+/* ---- what events are about ------------------------------------------------------------------- */
+
+static const struct {
+	const struct ptl_guid *provider;
+	enum relog_class class;
+} classes[] = {
+	{&PTL_PROVIDER_PROCESS, RELOG_PROCESS},
+	{&PTL_PROVIDER_THREAD, RELOG_THREAD},
+	{&PTL_PROVIDER_IMAGE, RELOG_IMAGE},
+	{&PTL_PROVIDER_CODE, RELOG_CODE},
+};
+
+static int read_subject(const struct ptl_event *event, struct ptl_bytes *storage,
+			struct relog_subject *subject)
+{
+	struct ptl_thread_event thread;
+	int status = PTL_UNSUPPORTED;
+
+	switch (subject->class) {
+	case RELOG_PROCESS:
+		status = ptl_process_decode(event, storage, &subject->process);
+		subject->pid = status ? PTL_NO_ID : subject->process.process_id;
+		break;
+	case RELOG_THREAD:
+		status = ptl_thread_decode(event, storage, &thread);
+		subject->pid = status ? PTL_NO_ID : thread.process_id;
+		subject->tid = status ? PTL_NO_ID : thread.thread_id;
+		break;
+	case RELOG_IMAGE:
+		status = ptl_image_decode(event, storage, &subject->image);
+		subject->pid = status ? PTL_NO_ID : subject->image.process_id;
+		break;
+	case RELOG_CODE:
+		status = ptl_code_decode(event, &subject->code);
+		subject->pid = status ? PTL_NO_ID : subject->code.process_id;
+		break;
+	default:
+		break;
+	}
+	return status;
+}
+
+void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage,
+		      struct relog_subject *subject)
+{
+	*subject = (struct relog_subject){
+		.opcode = event->descriptor.opcode, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (ptl_guid_equal(classes[i].provider, &event->descriptor.provider))
+			subject->class = classes[i].class;
+	if (subject->class == RELOG_NO_CLASS)
+		return;
+	storage->size = 0;
+	subject->understood = read_subject(event, storage, subject) == 0;
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+struct search {
+	struct relog_selection *selection;
+	struct ptl_relogger_input *input;
+	struct ptl_state *state;
+	struct ptl_hash_map seen;    /* processes that anything tells of: those of --pid, and a few to be listed */
+	struct ptl_hash_map threads; /* those of --tid that are there */
+	struct ptl_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
+	struct ptl_account account;
+	struct ptl_bytes storage;
+};
+
+static int want(struct search *search, uint32_t pid)
+{
+	int status = 0;
+
+	if (!ptl_hash_map_get(&search->selection->pids, pid))
+		status = ptl_account_take(&search->account, PID_BYTES, "processes that are kept",
+					  search->selection->pids.used + 1);
+	if (status)
+		return status;
+	status = ptl_hash_map_put(&search->selection->pids, pid, 1);
+
+	return status ? status : ptl_hash_map_put(&search->live, pid, 1);
+}
+
+static bool matches(const struct relog_cut_settings *settings, const struct ptl_state_process *process)
+{
+	for (size_t i = 0; i < settings->process_count; i++)
+		if (ptl_program_matches(settings->processes[i], process->program, process->command_line))
+			return true;
+	return false;
+}
+
+/* A process begins, or begins to run another program. */
+static int see_process(struct search *search, const struct relog_subject *subject)
+{
+	const struct relog_cut_settings *settings = search->selection->settings;
+	struct ptl_state_process process;
+
+	if (subject->opcode == PTL_OPCODE_END) {
+		ptl_hash_map_remove(&search->live, subject->pid);
+		return 0;
+	}
+	if (ptl_state_find_process(search->state, subject->pid, &process) &&
+	    matches(settings, &process))
+		return want(search, subject->pid);
+	if (settings->pids.count && ptl_id_set_has(&settings->pids, subject->pid))
+		return want(search, subject->pid);
+	if (settings->tree && subject->opcode != PTL_OPCODE_EXEC &&
+	    ptl_hash_map_get(&search->live, subject->process.parent_id))
+		return want(search, subject->pid);
+	return 0;
+}
+
+static int see(struct search *search, uint32_t pid, uint32_t tid)
+{
+	const struct relog_cut_settings *settings = search->selection->settings;
+	int status = 0;
+
+	if (pid == PTL_NO_ID)
+		return 0;
+	if (search->seen.used < LISTED_MAX || (settings->pids.count && ptl_id_set_has(&settings->pids, pid)))
+		status = ptl_hash_map_put(&search->seen, pid, 1);
+	if (status || !settings->tids.count || tid == PTL_NO_ID || !ptl_id_set_has(&settings->tids, tid) ||
+	    ptl_hash_map_get(&search->threads, tid) ||
+	    (settings->pids.count && !ptl_id_set_has(&settings->pids, pid)))
+		return status;
+	return ptl_hash_map_put(&search->threads, tid, pid);
+}
+
+static int see_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct search *search = context;
+	struct ptl_event mapped = *event;
+	struct relog_subject subject;
+	int status = ptl_relogger_map_event(search->input, &mapped);
+
+	(void)trace;
+	if (!status)
+		status = see(search, mapped.pid, mapped.tid);
+	if (status)
+		return status;
+	relog_subject_of(&mapped, &search->storage, &subject);
+	if (subject.class == RELOG_NO_CLASS || !subject.understood)
+		return 0;
+	status = see(search, subject.pid, subject.tid);
+	if (!status && subject.class == RELOG_PROCESS)
+		status = ptl_state_event(search->state, &mapped);
+	if (!status && subject.class == RELOG_PROCESS)
+		status = see_process(search, &subject);
+	return status;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* Those that are there, as a message names them. */
+static void list(const struct ptl_hash_map *map, struct ptl_bytes *text)
+{
+	uint64_t id, value;
+	size_t at = 0, listed = 0;
+	char number[24];
+
+	while (listed < LISTED_MAX && ptl_hash_map_next(map, &at, &id, &value)) {
+		const int size = snprintf(number, sizeof(number), "%s%" PRIu64, listed ? ", " : "", id);
+
+		ptl_write_bytes(text, number, (size_t)size);
+		listed++;
+	}
+	if (listed == LISTED_MAX)
+		ptl_write_bytes(text, ", ...", 5);
+	ptl_write_bytes(text, "", 1);
+}
+
+static int fail_absent(const struct search *search, const char *what, uint32_t id)
+{
+	struct ptl_bytes text = {0};
+	int status;
+
+	list(&search->seen, &text);
+	status = ptl_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in the trace; there are the processes %s", what,
+			  id, text.failed ? "" : (const char *)text.data);
+	ptl_bytes_free(&text);
+	return status;
+}
+
+static int check_all_found(const struct search *search)
+{
+	const struct relog_cut_settings *settings = search->selection->settings;
+
+	for (size_t i = 0; i < settings->pids.count; i++)
+		if (!ptl_hash_map_get(&search->seen, settings->pids.ids[i]))
+			return fail_absent(search, "process", settings->pids.ids[i]);
+	for (size_t i = 0; i < settings->tids.count; i++)
+		if (!ptl_hash_map_get(&search->threads, settings->tids.ids[i]))
+			return fail_absent(search, "thread", settings->tids.ids[i]);
+	if (settings->process_count && !search->selection->pids.used)
+		return ptl_fail(PTL_MISUSE,
+				"--process: no process in the trace ran '%s'; 'ptl-dump processes' lists them",
+				settings->processes[0]);
+	return 0;
+}
+
+/* Threads alone name their processes. */
+static int want_owners(struct search *search)
+{
+	const struct relog_cut_settings *settings = search->selection->settings;
+	uint64_t tid, pid;
+	size_t at = 0;
+	int status = 0;
+
+	if (settings->pids.count || settings->process_count)
+		return 0;
+	while (!status && ptl_hash_map_next(&search->threads, &at, &tid, &pid))
+		status = want(search, (uint32_t)pid);
+	return status;
+}
+
+static int look_through(struct search *search)
+{
+	static const struct ptl_callbacks callbacks = {.event = see_event};
+	struct ptl_trace *trace = ptl_relogger_input_trace(search->input);
+	const struct relog_cut_settings *settings = search->selection->settings;
+	int status = 0;
+
+	for (size_t i = 0; i < settings->pids.count && !status; i++)
+		status = want(search, settings->pids.ids[i]);
+	for (size_t i = 0; i < ptl_stream_count(trace) && !status; i++) {
+		struct ptl_stream stream = *ptl_stream_at(trace, i);
+
+		status = relog_map_stream(search->input, &stream);
+		if (!status)
+			status = see(search, stream.pid, stream.tid);
+	}
+	return status ? status : ptl_process(trace, NULL, &callbacks, search);
+}
+
+int relog_select(struct relog_selection *selection, const struct relog_cut_settings *settings,
+		 struct ptl_relogger *relogger)
+{
+	struct search search = {.selection = selection};
+	int status = 0;
+
+	*selection = (struct relog_selection){
+		.settings = settings,
+		.by_process = settings->pids.count || settings->tids.count || settings->process_count,
+	};
+	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status && selection->by_process; i++) {
+		search.input = ptl_relogger_input_at(relogger, i);
+		status = ptl_state_new(&search.state);
+		if (!status)
+			status = look_through(&search);
+		ptl_state_free(search.state);
+		search.state = NULL;
+		ptl_hash_map_free(&search.live);
+	}
+	if (!status && selection->by_process)
+		status = check_all_found(&search);
+	if (!status && selection->by_process)
+		status = want_owners(&search);
+	ptl_hash_map_free(&search.seen);
+	ptl_hash_map_free(&search.threads);
+	ptl_hash_map_free(&search.live);
+	ptl_bytes_free(&search.storage);
+	selection->account = search.account;
+	if (status)
+		relog_selection_free(selection);
+	return status;
+}
+
+void relog_selection_free(struct relog_selection *selection)
+{
+	ptl_hash_map_free(&selection->pids);
+	ptl_account_close(&selection->account);
+}
+
+int relog_map_stream(const struct ptl_relogger_input *input, struct ptl_stream *stream)
+{
+	const int status = ptl_relogger_map_id(input, &stream->pid);
+
+	return status ? status : ptl_relogger_map_id(input, &stream->tid);
+}
+
+bool relog_wants_process(const struct relog_selection *selection, uint32_t pid)
+{
+	return !selection->by_process || ptl_hash_map_get(&selection->pids, pid);
+}
+
+bool relog_wants_thread(const struct relog_selection *selection, uint32_t pid, uint32_t tid)
+{
+	return relog_wants_process(selection, pid) && ptl_id_set_has(&selection->settings->tids, tid);
+}
+
+bool relog_wants_stream(const struct relog_selection *selection, const struct ptl_stream *stream)
+{
+	if (stream->pid == PTL_NO_ID)
+		return true;
+	return relog_wants_process(selection, stream->pid) &&
+	       (stream->tid == PTL_NO_ID || ptl_id_set_has(&selection->settings->tids, stream->tid));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes and threads a cut keeps, and what a kernel event is about. */
+#ifndef PTL_RELOG_CUT_SELECT_H
+#define PTL_RELOG_CUT_SELECT_H
+
+#include <ptl/kernel.h>
+#include <ptl/relogger.h>
+
+#include "common/account.h"
+#include "common/bytes.h"
+#include "common/hash_map.h"
+#include "relog/cut/settings.h"
+
+/* Of which class of the kernel provider an event is. */
+enum relog_class { RELOG_NO_CLASS, RELOG_PROCESS, RELOG_THREAD, RELOG_IMAGE, RELOG_CODE };
+
+/* What an event of these classes tells of. Strings live in the storage. */
+struct relog_subject {
+	enum relog_class class;
+	bool understood; /* the rest is known */
+	uint8_t opcode;
+	uint32_t pid;
+	uint32_t tid; /* of a thread event; else PTL_NO_ID */
+	union {
+		struct ptl_process_event process;
+		struct ptl_image_event image;
+		struct ptl_code_event code;
+	};
+};
+
+void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage, struct relog_subject *subject);
+
+/* Which processes and threads are kept. Zero-initialised keeps all. */
+struct relog_selection {
+	const struct relog_cut_settings *settings;
+	bool by_process; /* not all processes are kept: pids says which */
+	struct ptl_hash_map pids;
+	struct ptl_account account;
+};
+
+/*
+ * Reads through all events of all inputs where the settings name processes or threads. PTL_MISUSE where one of
+ * them is nowhere, with what there is; PTL_NO_MEMORY, and what ptl_process gives.
+ */
+int relog_select(struct relog_selection *selection, const struct relog_cut_settings *settings,
+		 struct ptl_relogger *relogger);
+void relog_selection_free(struct relog_selection *selection);
+
+/* The stream with the ids that the output gives to processes and threads. PTL_UNSUPPORTED: they are too large. */
+int relog_map_stream(const struct ptl_relogger_input *input, struct ptl_stream *stream);
+
+bool relog_wants_process(const struct relog_selection *selection, uint32_t pid);
+bool relog_wants_thread(const struct relog_selection *selection, uint32_t pid, uint32_t tid);
+/* stream has the output's ids. Streams that belong to no process may hold anything, and are wanted. */
+bool relog_wants_stream(const struct relog_selection *selection, const struct ptl_stream *stream);
+
+#endif

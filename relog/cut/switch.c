@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "relog/cut/switch.h"
+
+#include <stdlib.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+#include "common/guid.h"
+
+bool relog_is_switch(const struct ptl_event *event)
+{
+	return event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH &&
+	       ptl_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_THREAD);
+}
+
+static int need(struct relog_switches *switches, uint32_t cpu, struct relog_last_switch **last)
+{
+	const uint64_t *known = ptl_hash_map_get(&switches->cpus, cpu);
+	struct relog_last_switch *list;
+	int status;
+
+	if (known) {
+		*last = &switches->list[*known];
+		return 0;
+	}
+	list = realloc(switches->list, (switches->count + 1) * sizeof(*list));
+	if (!list)
+		return ptl_fail_memory("CPUs", (switches->count + 1) * sizeof(*list));
+	switches->list = list;
+	*last = &list[switches->count];
+	status = ptl_hash_map_put(&switches->cpus, cpu, switches->count);
+	switches->count += !status;
+	return status;
+}
+
+int relog_switches_note(struct relog_switches *switches, const struct ptl_event *event)
+{
+	struct relog_last_switch *last = NULL;
+	struct ptl_switch_event data;
+	int status;
+
+	if (event->cpu == PTL_NO_CPU || !relog_is_switch(event) || ptl_switch_decode(event, &data))
+		return 0;
+	status = need(switches, event->cpu, &last);
+	if (!status)
+		*last = (struct relog_last_switch){event->cpu, event->pid, event->tid, data};
+	return status;
+}
+
+int relog_switches_tell(const struct relog_switches *switches, struct ptl_relogger *relogger, uint64_t time)
+{
+	struct ptl_bytes storage = {0};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < switches->count; i++) {
+		const struct relog_last_switch *last = &switches->list[i];
+		struct ptl_event event = {0};
+
+		storage.size = 0;
+		status = ptl_switch_encode(&last->data, &storage, &event);
+		event.time = time;
+		event.cpu = last->cpu;
+		event.pid = last->pid;
+		event.tid = last->tid;
+		event.flags = PTL_EVENT_INJECTED;
+		if (!status)
+			status = ptl_relogger_inject_record(relogger, &event);
+	}
+	ptl_bytes_free(&storage);
+	return status;
+}
+
+void relog_switches_free(struct relog_switches *switches)
+{
+	ptl_hash_map_free(&switches->cpus);
+	free(switches->list);
+	*switches = (struct relog_switches){0};
+}

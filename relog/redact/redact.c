@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stage that redacts. The whole trace is read first, so that a word which a path in its last event makes a secret
+ * is known when the first one is written; and blobs, because images name them by hashes that change with them.
+ */
+#include "relog/redact/redact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ptl/kernel.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/sha256.h"
+#include "format/metadata/metadata.h"
+#include "format/relogger/relogger_internal.h"
+#include "relog/redact/blob.h"
+#include "relog/redact/payload.h"
+
+struct redact {
+	const struct relog_redact_rules *rules;
+	struct ptl_relogger *relogger;
+	struct relog_redactor redactor;
+	struct ptl_byte_map changed; /* hash of a blob: index in hashes, plus 1; 0: the blob is dropped */
+	uint8_t (*hashes)[PTL_HASH_SIZE];
+	size_t hash_count;
+	struct relog_code_origins origins;
+	size_t dropped;
+	size_t left; /* blobs of code in which something stays */
+	struct ptl_bytes storage;
+};
+
+static const struct ptl_schema *schema_of(const struct ptl_trace *trace, const struct ptl_event *event)
+{
+	const struct ptl_schema *schema = ptl_schema_find(trace, &event->descriptor);
+	size_t count;
+	const struct ptl_schema *const *known;
+
+	if (schema)
+		return schema;
+	known = ptl_kernel_schemas(&count);
+	for (size_t i = 0; i < count; i++)
+		if (memcmp(&known[i]->provider, &event->descriptor.provider, sizeof(known[i]->provider)) == 0 &&
+		    known[i]->id == event->descriptor.id && known[i]->version == event->descriptor.version &&
+		    known[i]->opcode == event->descriptor.opcode)
+			return known[i];
+	return NULL;
+}
+
+/* ---- what is secret -------------------------------------------------------------------------- */
+
+static int learn_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
+{
+	struct redact *redact = context;
+	const int status = relog_code_origins_learn(&redact->origins, trace, event);
+
+	return status ? status : relog_redact_learn_event(&redact->redactor, schema_of(trace, event), event);
+}
+
+static int learn_host(struct redact *redact, const char *name)
+{
+	int status = 0;
+
+	if (redact->rules->host)
+		status = relog_redactor_learn_word(&redact->redactor, name, strlen(name));
+	if (!status && redact->rules->host)
+		status = relog_redactor_learn_word(&redact->redactor, name, strcspn(name, "."));
+	return status;
+}
+
+static int learn_provenance(struct redact *redact, const struct ptl_provenance *step)
+{
+	int status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, step->command);
+
+	for (size_t i = 0; i < step->inputs && !status; i++)
+		status = relog_redactor_learn(&redact->redactor, RELOG_PATH, step->input[i].name);
+	return status;
+}
+
+static int learn_trace(struct redact *redact, struct ptl_relogger_input *input)
+{
+	static const struct ptl_callbacks callbacks = {.event = learn_event};
+	struct ptl_trace *trace = ptl_relogger_input_trace(input);
+	int status = 0;
+
+	for (size_t i = 0; i < ptl_machine_count(trace) && !status; i++)
+		if (ptl_machine_at(trace, i))
+			status = learn_host(redact, ptl_machine_at(trace, i)->hostname);
+	for (size_t i = 0; i < ptl_provenance_count(trace) && !status; i++)
+		status = learn_provenance(redact, ptl_provenance_at(trace, i));
+	for (size_t i = 0; i < ptl_loss_count(trace) && !status; i++)
+		status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, ptl_loss_at(trace, i)->cause);
+	if (!status)
+		status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, redact->relogger->command);
+	return status ? status : ptl_process(trace, NULL, &callbacks, redact);
+}
+
+/* ---- blobs, first look ----------------------------------------------------------------------- */
+
+static int note_change(struct redact *redact, const uint8_t hash[PTL_HASH_SIZE], const struct ptl_bytes *changed)
+{
+	uint8_t(*grown)[PTL_HASH_SIZE];
+
+	if (!changed)
+		return ptl_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, 0);
+	grown = realloc(redact->hashes, (redact->hash_count + 1) * sizeof(*grown));
+	if (!grown)
+		return ptl_fail_memory("hashes", (redact->hash_count + 1) * sizeof(*grown));
+	redact->hashes = grown;
+	ptl_sha256_of(changed->data, changed->size, grown[redact->hash_count]);
+	return ptl_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, ++redact->hash_count);
+}
+
+static int look_at_blobs(struct redact *redact, struct ptl_trace *trace)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < ptl_blob_count(trace) && !status; i++) {
+		const struct ptl_blob_info *blob = ptl_blob_at(trace, i);
+		struct relog_blob_outcome outcome;
+
+		status = relog_redact_blob(&redact->redactor, &redact->origins, trace, blob, &redact->storage, &outcome);
+		redact->left += !status && outcome.left;
+		if (!status && outcome.fate != RELOG_BLOB_SAME)
+			status = note_change(redact, blob->hash,
+					     outcome.fate == RELOG_BLOB_CHANGED ? &redact->storage : NULL);
+		if (!status)
+			status = ptl_relogger_check(redact->relogger);
+	}
+	return status;
+}
+
+static int begin(void *context, struct ptl_relogger *relogger)
+{
+	struct redact *redact = context;
+	int status = 0;
+
+	relog_redactor_open(&redact->redactor, redact->rules);
+	redact->relogger = relogger;
+	/* Records of machines are written at the end. */
+	relogger->own_machines = true;
+	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++)
+		status = learn_trace(redact, ptl_relogger_input_at(relogger, i));
+	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++)
+		status = look_at_blobs(redact, ptl_relogger_input_trace(ptl_relogger_input_at(relogger, i)));
+	return status;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* False: the blob is not in the output. */
+static bool change_hash(void *context, uint8_t hash[PTL_HASH_SIZE])
+{
+	struct redact *redact = context;
+	const uint64_t *index = ptl_byte_map_get(&redact->changed, hash, PTL_HASH_SIZE);
+
+	if (index && *index)
+		memcpy(hash, redact->hashes[*index - 1], PTL_HASH_SIZE);
+	return !index || *index;
+}
+
+static int take_extended(struct redact *redact, struct ptl_trace_event *event)
+{
+	const struct ptl_event *record = ptl_event_record(event);
+	const size_t count = record->extended_count;
+	struct ptl_extended *items = calloc(count, sizeof(*items));
+	struct ptl_bytes bytes = {0};
+	bool changed = false;
+	size_t at = 0;
+	int status = items ? 0 : ptl_fail_memory("extended items", count * sizeof(*items));
+
+	for (size_t i = 0; i < count && !status; i++)
+		ptl_write_bytes(&bytes, record->extended[i].data, record->extended[i].size);
+	if (!status && bytes.failed)
+		status = ptl_fail_memory("extended items", bytes.size);
+	for (size_t i = 0; i < count && !status; i++) {
+		items[i] = record->extended[i];
+		items[i].data = bytes.data + at;
+		status = relog_redact_raw(&redact->redactor, bytes.data + at, items[i].size, &changed);
+		at += items[i].size;
+	}
+	if (!status && changed)
+		status = ptl_event_set_extended(event, items, count);
+	free(items);
+	ptl_bytes_free(&bytes);
+	return status;
+}
+
+static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
+{
+	struct redact *redact = context;
+	const struct ptl_event *record = ptl_event_record(event);
+	const struct ptl_trace *trace = ptl_relogger_input_trace(ptl_event_input(event));
+	const struct ptl_schema *schema = schema_of(trace, record);
+	int status = 0;
+
+	/* What a stage before this one added was not there to learn from. */
+	if (record->flags & PTL_EVENT_INJECTED)
+		status = relog_redact_learn_event(&redact->redactor, schema, record);
+	if (!status)
+		status = relog_redact_payload(&redact->redactor, schema, record, change_hash, redact,
+					      &redact->storage);
+	if (!status && (redact->storage.size != record->payload_size ||
+			memcmp(redact->storage.data ? redact->storage.data : (const uint8_t *)"", record->payload,
+			       record->payload_size) != 0))
+		status = ptl_event_set_payload(event, redact->storage.data, redact->storage.size);
+	if (!status && record->extended_count)
+		status = take_extended(redact, event);
+	return status ? status : ptl_relogger_inject(relogger, event);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* The text with what the rules say in its place; owned by the caller. NULL without memory. */
+static char *redacted(struct redact *redact, enum relog_text_kind kind, const char *text)
+{
+	struct ptl_bytes out = {0};
+
+	if (relog_redact_text(&redact->redactor, kind, text ? text : "", &out)) {
+		ptl_bytes_free(&out);
+		return NULL;
+	}
+	return (char *)out.data;
+}
+
+static int write_provenance(struct redact *redact, const struct ptl_provenance *step)
+{
+	struct ptl_provenance changed = *step;
+	struct ptl_provenance_input *inputs = calloc(step->inputs + 1, sizeof(*inputs));
+	char *command = redacted(redact, RELOG_COMMAND, step->command), *rules = redacted(redact, RELOG_TEXT, step->rules);
+	bool made = inputs && command && rules;
+	int status;
+
+	for (size_t i = 0; i < step->inputs && made; i++) {
+		inputs[i] = step->input[i];
+		inputs[i].name = redacted(redact, RELOG_PATH, step->input[i].name);
+		made = inputs[i].name != NULL;
+	}
+	changed.command = command;
+	changed.rules = rules;
+	changed.input = inputs;
+	status = made ? ptl_relogger_add_provenance(redact->relogger, &changed) : ptl_fail_memory("provenance", 0);
+	for (size_t i = 0; inputs && i < step->inputs; i++)
+		free((char *)inputs[i].name);
+	free(inputs);
+	free(command);
+	free(rules);
+	return status;
+}
+
+static int take_provenance(struct redact *redact, const struct ptl_record *record)
+{
+	struct ptl_provenance *step;
+	int status = ptl_provenance_decode(ptl_cursor(record->data, record->size), &step);
+
+	/* What cannot be read cannot be searched, and is left out. */
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	status = write_provenance(redact, step);
+	ptl_provenance_free(step);
+	return status;
+}
+
+static int write_loss(struct redact *redact, const struct ptl_relogger_input *input, const struct ptl_loss *loss)
+{
+	struct ptl_loss changed = *loss;
+	char *cause = redacted(redact, RELOG_TEXT, loss->cause);
+	int status = cause ? 0 : ptl_fail_memory("a loss", 0);
+
+	changed.cause = cause;
+	if (changed.stream != PTL_NO_ID)
+		changed.stream = ptl_relogger_map_stream(input, changed.stream);
+	changed.first_time += changed.first_time ? (uint64_t)input->time_shift : 0;
+	changed.last_time += changed.last_time ? (uint64_t)input->time_shift : 0;
+	if (!status)
+		status = ptl_relogger_map_id(input, &changed.pid);
+	if (!status)
+		status = ptl_relogger_map_id(input, &changed.tid);
+	if (!status)
+		status = ptl_relogger_loss(redact->relogger, &changed);
+	free(cause);
+	return status;
+}
+
+static int take_loss(struct redact *redact, const struct ptl_relogger_input *input, const struct ptl_record *record)
+{
+	struct ptl_loss *loss;
+	int status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
+
+	if (status)
+		return status == PTL_NO_MEMORY ? status : 0;
+	status = write_loss(redact, input, loss);
+	ptl_loss_free(loss);
+	return status;
+}
+
+/* Schemas, maps, and what a newer version may have put there: texts in place. */
+static int take_other(struct redact *redact, const struct ptl_record *record, bool *keep)
+{
+	bool changed = false;
+	int status;
+
+	redact->storage.size = 0;
+	ptl_write_bytes(&redact->storage, record->data, record->size);
+	if (redact->storage.failed)
+		return ptl_fail_memory("a record", record->size);
+	status = record->size ? relog_redact_raw(&redact->redactor, redact->storage.data, record->size, &changed)
+			      : 0;
+	*keep = !changed;
+	if (status || !changed)
+		return status;
+	return ptl_relogger_record(redact->relogger, record->type, redact->storage.data, record->size);
+}
+
+static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		       const struct ptl_record *record, bool *keep)
+{
+	struct redact *redact = context;
+
+	(void)relogger;
+	*keep = false;
+	switch (record->type) {
+	case PTL_RECORD_PROVENANCE:
+		return take_provenance(redact, record);
+	case PTL_RECORD_LOSS:
+		return take_loss(redact, input, record);
+	case PTL_RECORD_SCHEMA:
+	case PTL_RECORD_MAP:
+		/* Names that programs gave to their own events: only what is asked for by its text. */
+		*keep = true;
+		return redact->rules->literals.count || redact->rules->pattern_count
+			       ? take_other(redact, record, keep)
+			       : 0;
+	case PTL_RECORD_MACHINE:
+		*keep = true;
+		return 0;
+	default:
+		return take_other(redact, record, keep);
+	}
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static int take_machine(struct redact *redact, struct ptl_machine *machine)
+{
+	char *name = redacted(redact, redact->rules->host ? RELOG_SECRET : RELOG_TEXT, machine->hostname);
+
+	if (!name)
+		return ptl_fail_memory("a name", 0);
+	machine->redacted = true;
+	strncpy(machine->hostname, name, sizeof(machine->hostname) - 1);
+	free(name);
+	return 0;
+}
+
+static int rename_input(struct redact *redact, struct ptl_relogger_input *input)
+{
+	for (size_t i = 0; i < input->origin_count; i++) {
+		char *name = redacted(redact, RELOG_PATH, input->origins[i].name);
+
+		if (!name)
+			return ptl_fail_memory("a name", 0);
+		free((char *)input->origins[i].name);
+		input->origins[i].name = name;
+	}
+	free(input->alias);
+	input->alias = redacted(redact, RELOG_PATH, input->name);
+	return input->alias ? 0 : ptl_fail_memory("a name", 0);
+}
+
+/* The step of this run: its command line may hold the very texts that are redacted. */
+static int take_own_step(struct redact *redact)
+{
+	struct ptl_relogger *relogger = redact->relogger;
+	char *command = redacted(redact, RELOG_COMMAND, relogger->command);
+	char *rules = redacted(redact, RELOG_TEXT, relogger->rules);
+
+	if (!command || !rules) {
+		free(command);
+		free(rules);
+		return ptl_fail_memory("provenance", 0);
+	}
+	free(relogger->command);
+	free(relogger->rules);
+	relogger->command = command;
+	relogger->rules = rules;
+	return 0;
+}
+
+static int end(void *context, struct ptl_relogger *relogger)
+{
+	struct redact *redact = context;
+	int status = take_own_step(redact);
+
+	for (size_t i = 0; i < relogger->machine_count && !status; i++)
+		status = take_machine(redact, &relogger->machines[i]);
+	if (!status && relogger->has_machine)
+		status = take_machine(redact, &relogger->machine);
+	for (size_t i = 0; i < relogger->input_count && !status; i++)
+		status = rename_input(redact, relogger->inputs[i]);
+	return status;
+}
+
+static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+		     const struct ptl_blob_info *blob, bool *keep)
+{
+	struct redact *redact = context;
+	const uint64_t *index = ptl_byte_map_get(&redact->changed, blob->hash, PTL_HASH_SIZE);
+	struct relog_blob_outcome outcome;
+	uint8_t hash[PTL_HASH_SIZE];
+	int status;
+
+	*keep = !index;
+	if (!index)
+		return 0;
+	redact->dropped += !*index;
+	if (!*index)
+		return 0;
+	status = relog_redact_blob(&redact->redactor, &redact->origins, ptl_relogger_input_trace(input), blob,
+				   &redact->storage, &outcome);
+	if (status || outcome.fate != RELOG_BLOB_CHANGED)
+		return status;
+	return ptl_relogger_blob(relogger, blob->type, redact->storage.data, redact->storage.size, hash);
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+static void free_redact(void *state)
+{
+	struct redact *redact = state;
+
+	if (redact->dropped)
+		ptl_message_note("%zu blobs were left out: debug information, and what cannot be searched",
+				 redact->dropped);
+	if (redact->left) {
+		ptl_message_warning("%zu blobs of code hold text that was to go among bytes that may be instructions: it "
+				    "stays there", redact->left);
+		ptl_message_hint("a recording with --embed debug tells data from instructions; --drop-code leaves code out");
+	}
+	relog_code_origins_free(&redact->origins);
+	relog_redactor_close(&redact->redactor);
+	ptl_byte_map_free(&redact->changed);
+	free(redact->hashes);
+	ptl_bytes_free(&redact->storage);
+	free(redact);
+}
+
+static int add(const struct relog_settings *settings, struct ptl_relogger *relogger, void **state)
+{
+	static const struct ptl_relogger_callbacks callbacks = {
+		.begin = begin,
+		.event = take_event,
+		.record = take_record,
+		.end = end,
+		.blob = take_blob,
+	};
+	struct redact *redact;
+
+	if (!relog_redact_wanted(&settings->redact))
+		return 0;
+	redact = calloc(1, sizeof(*redact));
+	if (!redact)
+		return ptl_fail_memory("redaction", sizeof(*redact));
+	redact->rules = &settings->redact;
+	*state = redact;
+	return ptl_relogger_callbacks(relogger, &callbacks, redact);
+}
+
+const struct relog_stage relog_stage_redact = {.name = "redact", .add = add, .free = free_redact};

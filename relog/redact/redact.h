@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Redaction: tokens in the place of paths, names and texts, everywhere in a trace. docs/cutting.md tells of the rules. */
+#ifndef PTL_RELOG_REDACT_REDACT_H
+#define PTL_RELOG_REDACT_REDACT_H
+
+#include "relog/stage.h"
+
+extern const struct relog_stage relog_stage_redact;
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Strings by rule: paths by component, command lines by argument, patterns and words anywhere. */
+#include "relog/redact/text.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/sha256.h"
+#include "relog/redact/parts.h"
+
+#define EXTENSION_MAX 4u
+
+/* ---- the redactor ----------------------------------------------------------------------------- */
+
+void relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules)
+{
+	*redactor = (struct relog_redactor){.rules = rules};
+	ptl_sha256_of(rules->key, rules->key_size, redactor->key);
+}
+
+void relog_redactor_close(struct relog_redactor *redactor)
+{
+	relog_words_free(&redactor->words);
+	explicit_bzero(redactor->key, sizeof(redactor->key));
+}
+
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+/* Folders that tell nothing of whose the system is. */
+static const char *const system_folders[] = {"usr", "lib", "lib32", "lib64", "bin", "sbin", "etc", "proc", "sys",
+					     "dev", NULL};
+/* Components that are the same everywhere. */
+static const char *const common_names[] = {
+	"home", "tmp", "var", "opt", "root", "srv", "mnt", "media", "run", "usr", "lib", "lib64", "bin", "sbin",
+	"src",  "etc", "include", "share", "local", "build", "Users", "export", ".", "..", "", NULL};
+
+static bool is_one_of(const char *const *list, const char *word, size_t size)
+{
+	for (; *list; list++)
+		if (strlen(*list) == size && memcmp(*list, word, size) == 0)
+			return true;
+	return false;
+}
+
+bool relog_is_common_name(const char *word, size_t size)
+{
+	return is_one_of(common_names, word, size);
+}
+
+static bool matches_any(const struct relog_texts *globs, const char *path)
+{
+	for (size_t i = 0; i < globs->count; i++)
+		if (fnmatch(globs->texts[i], path, 0) == 0)
+			return true;
+	return false;
+}
+
+/* "[vdso]", "//anon": names that are no paths. */
+static bool is_special(const char *path)
+{
+	return *path == '[' || strncmp(path, "//", 2) == 0 || !*path;
+}
+
+bool relog_is_redacted_path(const struct relog_redact_rules *rules, const char *path)
+{
+	if (is_special(path) || matches_any(&rules->keep_globs, path))
+		return false;
+	if (matches_any(&rules->path_globs, path))
+		return true;
+	return rules->paths && !(*path == '/' && is_one_of(system_folders, path + 1, strcspn(path + 1, "/")));
+}
+
+/* Where the extension of a file's name begins; its size without one. */
+static size_t extension_at(const char *name, size_t size)
+{
+	const char *object = memmem(name, size, ".so", 3);
+	size_t dot = size;
+
+	if (object > name && (object + 3 == name + size || object[3] == '.'))
+		return (size_t)(object - name);
+	while (dot > 1 && isalnum((unsigned char)name[dot - 1]))
+		dot--;
+	return dot > 1 && name[dot - 1] == '.' && size - dot >= 1 && size - dot <= EXTENSION_MAX ? dot - 1 : size;
+}
+
+static int write_component(const struct relog_redactor *redactor, const char *name, size_t size,
+			   struct ptl_bytes *out)
+{
+	const size_t stem = extension_at(name, size);
+	int status;
+
+	if (relog_is_common_name(name, size)) {
+		ptl_write_bytes(out, name, size);
+		return 0;
+	}
+	/* The whole name: one with another extension is another. */
+	status = relog_token_write(redactor, name, size, out);
+	ptl_write_bytes(out, name + stem, size - stem);
+	return status;
+}
+
+static int write_path(const struct relog_redactor *redactor, const char *path, size_t size, struct ptl_bytes *out)
+{
+	size_t at = 0;
+	int status = 0;
+
+	if (size > 6 && memcmp(path, "memfd:", 6) == 0) {
+		ptl_write_bytes(out, path, 6);
+		at = 6;
+	}
+	while (!status) {
+		const char *slash = memchr(path + at, '/', size - at);
+		const size_t length = slash ? (size_t)(slash - path) - at : size - at;
+
+		status = write_component(redactor, path + at, length, out);
+		at += length;
+		if (at == size)
+			break;
+		ptl_write_bytes(out, "/", 1);
+		at++;
+	}
+	return status;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static bool is_word_char(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("_-.+~@%", c)) || (unsigned char)c >= 0x80;
+}
+
+size_t relog_run_length(const char *text, size_t size, bool with_slashes)
+{
+	size_t n = 0;
+
+	while (n < size && (is_word_char(text[n]) || (with_slashes && text[n] == '/')))
+		n++;
+	return n;
+}
+
+size_t relog_known_part(const struct relog_redactor *redactor, const char *word, size_t size)
+{
+	const char *dot;
+
+	if (size >= RELOG_WORD_MIN && relog_words_have(&redactor->words, word, size))
+		return size;
+	dot = memchr(word, '.', size);
+	if (dot && (size_t)(dot - word) >= RELOG_WORD_MIN &&
+	    relog_words_have(&redactor->words, word, (size_t)(dot - word)))
+		return (size_t)(dot - word);
+	return 0;
+}
+
+static int write_words(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out)
+{
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		const size_t length = relog_run_length(text + at, size - at, false);
+		const size_t known = length ? relog_known_part(redactor, text + at, length) : 0;
+
+		if (known)
+			status = relog_token_write(redactor, text + at, known, out);
+		ptl_write_bytes(out, text + at + known, length ? length - known : 1);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
+/* Paths within a text, and words. */
+static int write_text(const struct relog_redactor *redactor, const char *text, size_t size, struct ptl_bytes *out)
+{
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		const size_t length = relog_run_length(text + at, size - at, true);
+		char *run;
+
+		if (!length) {
+			ptl_write_bytes(out, text + at++, 1);
+			continue;
+		}
+		run = strndup(text + at, length);
+		if (!run)
+			return ptl_fail_memory("a text", length);
+		if (memchr(run, '/', length) && relog_is_redacted_path(redactor->rules, run))
+			status = write_path(redactor, run, length, out);
+		else
+			status = write_words(redactor, run, length, out);
+		free(run);
+		at += length;
+	}
+	return status;
+}
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+bool relog_find_match(const struct relog_redact_rules *rules, const char *text, size_t size, size_t from, size_t *first,
+		      size_t *length)
+{
+	size_t found_first, found_length;
+	bool found = false;
+
+	for (size_t i = 0; i < rules->literals.count; i++) {
+		const char *at = strstr(text + from, rules->literals.texts[i]);
+
+		if (at && (!found || (size_t)(at - text) < *first)) {
+			found = true;
+			*first = (size_t)(at - text);
+			*length = strlen(rules->literals.texts[i]);
+		}
+	}
+	for (size_t i = 0; i < rules->pattern_count; i++) {
+		if (relog_pattern_find(&rules->patterns[i], text, size, from, &found_first, &found_length) &&
+		    (!found || found_first < *first)) {
+			found = true;
+			*first = found_first;
+			*length = found_length;
+		}
+	}
+	return found;
+}
+
+static int write_without_matches(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
+{
+	const size_t size = strlen(text);
+	size_t at = 0, first, length;
+	int status = 0;
+
+	while (!status && relog_find_match(redactor->rules, text, size, at, &first, &length)) {
+		ptl_write_bytes(out, text + at, first - at);
+		status = relog_token_write(redactor, text + first, length, out);
+		at = first + length;
+	}
+	ptl_write_bytes(out, text + at, size - at + 1);
+	return status;
+}
+
+int relog_redact_matches(struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
+{
+	const int status = write_without_matches(redactor, text, out);
+
+	return status || !out->failed ? status : ptl_fail_memory("a text", strlen(text));
+}
+
+/* ---- command lines --------------------------------------------------------------------------- */
+
+/* Bytes up to the end of a shell word, quotes included. */
+static size_t word_length(const char *text)
+{
+	size_t n = 0;
+	char quote = 0;
+
+	for (; text[n] && (quote || !isspace((unsigned char)text[n])); n++) {
+		if (quote && text[n] == quote)
+			quote = 0;
+		else if (!quote && (text[n] == '\'' || text[n] == '"'))
+			quote = text[n];
+		else if (text[n] == '\\' && quote != '\'' && text[n + 1])
+			n++;
+	}
+	return n;
+}
+
+/* The program stays what it is by the rules for paths; each argument is one token. */
+static int write_command(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
+{
+	const size_t program = word_length(text);
+	size_t at = program;
+	int status = write_text(redactor, text, program, out);
+
+	while (text[at] && !status) {
+		const size_t length = word_length(text + at);
+
+		if (length)
+			status = relog_token_write(redactor, text + at, length, out);
+		else
+			ptl_write_bytes(out, text + at, 1);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
+/* ---- a string -------------------------------------------------------------------------------- */
+
+static int write_kind(const struct relog_redactor *redactor, enum relog_text_kind kind, const char *text,
+		      struct ptl_bytes *out)
+{
+	const size_t size = strlen(text);
+
+	if (!size)
+		return 0;
+	if (kind == RELOG_SECRET || (kind == RELOG_THREAD && redactor->rules->threads))
+		return relog_token_write(redactor, text, size, out);
+	if (kind == RELOG_COMMAND && redactor->rules->commands)
+		return write_command(redactor, text, out);
+	if (kind == RELOG_PATH && relog_is_redacted_path(redactor->rules, text))
+		return write_path(redactor, text, size, out);
+	return write_text(redactor, text, size, out);
+}
+
+int relog_redact_text(struct relog_redactor *redactor, enum relog_text_kind kind, const char *text,
+		      struct ptl_bytes *out)
+{
+	struct ptl_bytes plain = {0};
+	int status = write_without_matches(redactor, text, &plain);
+
+	if (!status && plain.failed)
+		status = ptl_fail_memory("a text", strlen(text));
+	if (!status)
+		status = write_kind(redactor, kind, (const char *)plain.data, out);
+	ptl_write_bytes(out, "", 1);
+	ptl_bytes_free(&plain);
+	return status || !out->failed ? status : ptl_fail_memory("a text", strlen(text));
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+int relog_redactor_learn_word(struct relog_redactor *redactor, const char *word, size_t size)
+{
+	if (size < RELOG_WORD_MIN || relog_is_common_name(word, size) || is_one_of(system_folders, word, size))
+		return 0;
+	return relog_words_add(&redactor->words, word, size);
+}
+
+static int learn_user(struct relog_redactor *redactor, const char *path)
+{
+	static const char *const homes[] = {"/home/", "/Users/"};
+	int status = 0;
+
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !status; i++) {
+		const char *home = strstr(path, homes[i]);
+
+		if (home)
+			status = relog_redactor_learn_word(redactor, home + strlen(homes[i]),
+							   strcspn(home + strlen(homes[i]), "/"));
+	}
+	return status;
+}
+
+static int learn_path(struct relog_redactor *redactor, const char *path)
+{
+	int status = redactor->rules->users ? learn_user(redactor, path) : 0;
+
+	if (status || !relog_is_redacted_path(redactor->rules, path))
+		return status;
+	while (!status) {
+		const size_t length = strcspn(path, "/"), stem = extension_at(path, length);
+
+		status = relog_redactor_learn_word(redactor, path, length);
+		if (!status && stem > RELOG_WORD_MIN)
+			status = relog_redactor_learn_word(redactor, path, stem);
+		if (!path[length])
+			break;
+		path += length + 1;
+	}
+	return status;
+}
+
+int relog_redactor_learn(struct relog_redactor *redactor, enum relog_text_kind kind, const char *text)
+{
+	const size_t size = strlen(text);
+	size_t at = 0;
+	int status = 0;
+
+	if (kind == RELOG_PATH)
+		return learn_path(redactor, text);
+	if (kind == RELOG_THREAD && redactor->rules->threads)
+		return relog_redactor_learn_word(redactor, text, size);
+	while (at < size && !status) {
+		const size_t length = relog_run_length(text + at, size - at, true);
+		char *run = length && memchr(text + at, '/', length) ? strndup(text + at, length) : NULL;
+
+		if (run)
+			status = learn_path(redactor, run);
+		free(run);
+		at += length ? length : 1;
+	}
+	return status;
+}

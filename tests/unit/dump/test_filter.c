@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Filters: what --pid, --time and --image take, and what passes them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/error.h"
+#include "dump/command/filter.h"
+
+static void numbers(void **state)
+{
+	static const char *const wrong[] = {"", "x", "1,", ",1", "1,,2", "-1", "4294967295", "1 2",
+					    "99999999999999999999999999"};
+	struct ptl_id_set set = {0};
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_true(ptl_id_set_has(&set, 7));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct ptl_id_set other = {0};
+
+		assert_int_equal(ptl_id_set_parse(&other, wrong[i]), PTL_MISUSE);
+		filter.pids = other;
+		dump_filter_free(&filter);
+	}
+	assert_int_equal(ptl_id_set_parse(&set, "1,0x10"), 0);
+	assert_int_equal(ptl_id_set_parse(&set, "3"), 0);
+	assert_true(ptl_id_set_has(&set, 1) && ptl_id_set_has(&set, 16) && ptl_id_set_has(&set, 3));
+	assert_false(ptl_id_set_has(&set, 7));
+	filter.tids = set;
+	assert_true(dump_filter_wants_thread(&filter, 99, 3));
+	assert_false(dump_filter_wants_thread(&filter, 3, 99));
+	dump_filter_free(&filter);
+}
+
+/* Spans of a trace from 1000 to 5000. */
+static const struct {
+	const char *text;
+	int status;
+	uint64_t first, last;
+} spans[] = {
+	{"0..1", 0, 1000, 1000001000},
+	{"1ms..2ms", 0, 1001000, 2001000},
+	{"5us..", 0, 6000, UINT64_MAX},
+	{"..7ns", 0, 0, 1007},
+	{"1.5us..1.75us", 0, 2500, 2750},
+	{"@1500ns..@1600ns", 0, 1500, 1600},
+	{"@0..500ns", 0, 0, 1500},
+	{"1ns..1ns", 0, 1001, 1001},
+	{"18446744073709551615ns..", 0, UINT64_MAX, UINT64_MAX},
+	{"-1us..", 0, 4000, UINT64_MAX},
+	{"-3us..-1us", 0, 2000, 4000},
+	{"-0..", 0, 5000, UINT64_MAX},
+	{"..-500ns", 0, 0, 4500},
+	{"500ns..-500ns", 0, 1500, 4500},
+	{"-1h..", 0, 0, UINT64_MAX},
+	{"..-1h", 0, 0, 1},
+	{"@0..@0", 0, 0, 1},
+	{"-..", PTL_MISUSE, 0, 0},
+	{"--1..", PTL_MISUSE, 0, 0},
+	{"-1us..-2us", PTL_MISUSE, 0, 0},
+	{"4us..-1us", PTL_MISUSE, 0, 0},
+	{"", PTL_MISUSE, 0, 0},
+	{"..", PTL_MISUSE, 0, 0},
+	{"5", PTL_MISUSE, 0, 0},
+	{"1..x", PTL_MISUSE, 0, 0},
+	{"@..1", PTL_MISUSE, 0, 0},
+	{"2..1", PTL_MISUSE, 0, 0},
+};
+
+static void times(void **state)
+{
+	const struct ptl_machine machine = {.clock = PTL_CLOCK_MONOTONIC, .start_time = 1000};
+	const struct ptl_machine timeless = {.clock = PTL_CLOCK_NONE};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
+		struct dump_filter filter = {0};
+		int status = dump_filter_time(&filter, spans[i].text);
+
+		if (status == 0)
+			status = dump_filter_resolve(&filter, &machine, 5000);
+		assert_int_equal(status, spans[i].status);
+		if (status < 0)
+			continue;
+		assert_true(filter.first_time == spans[i].first && filter.last_time == spans[i].last);
+		assert_true(dump_filter_wants_time(&filter, spans[i].last));
+		assert_false(dump_filter_wants_time(&filter, 0));
+		assert_int_equal(dump_filter_resolve(&filter, &timeless, 0), PTL_MISUSE);
+	}
+}
+
+static void last(void **state)
+{
+	const struct ptl_machine machine = {.clock = PTL_CLOCK_MONOTONIC, .start_time = 1000};
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_int_equal(dump_filter_last(&filter, "1us"), 0);
+	assert_int_equal(dump_filter_resolve(&filter, &machine, 5000), 0);
+	assert_true(filter.first_time == 4000 && filter.last_time == UINT64_MAX);
+	/* An end that nobody knows. */
+	assert_int_equal(dump_filter_resolve(&filter, &machine, 0), PTL_MISUSE);
+	assert_int_equal(dump_filter_last(&filter, "-1us"), PTL_MISUSE);
+	assert_int_equal(dump_filter_last(&filter, ""), PTL_MISUSE);
+}
+
+static void no_time(void **state)
+{
+	const struct ptl_machine timeless = {.clock = PTL_CLOCK_NONE};
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_int_equal(dump_filter_resolve(&filter, &timeless, 0), 0);
+	assert_true(dump_filter_wants_time(&filter, 0) && dump_filter_wants_time(&filter, 5));
+}
+
+static void images(void **state)
+{
+	struct dump_filter filter = {0};
+
+	(void)state;
+	assert_true(dump_filter_wants_image(&filter, "/usr/lib/libc.so.6"));
+	assert_int_equal(dump_filter_image(&filter, "libc.so*"), 0);
+	assert_int_equal(dump_filter_image(&filter, "/opt/*"), 0);
+	assert_true(dump_filter_wants_image(&filter, "/usr/lib/libc.so.6"));
+	assert_true(dump_filter_wants_image(&filter, "libc.so"));
+	assert_true(dump_filter_wants_image(&filter, "/opt/a/b"));
+	assert_false(dump_filter_wants_image(&filter, "/usr/lib/libm.so.6"));
+	assert_false(dump_filter_wants_image(&filter, "/usr/opt/b"));
+	dump_filter_free(&filter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(times),
+		cmocka_unit_test(last),
+		cmocka_unit_test(no_time),
+		cmocka_unit_test(images),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Merging lines by time, and writing lines that were written before. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "dump/print/flow_merge.h"
+#include "dump/print/flow_writer.h"
+#include "common/text.h"
+
+/* ---- merging ------------------------------------------------------------------------------------- */
+
+static void give_back(void *context, struct ptl_bytes *text)
+{
+	unsigned *count = context;
+
+	++*count;
+	ptl_bytes_free(text);
+}
+
+/* "a1 a2 " with the times 1 and 2: each word is a line whose time is its number. */
+static struct dump_flow_lines lines_of(const char *words)
+{
+	struct dump_flow_lines lines = {0};
+
+	for (const char *p = words; *p; p += strcspn(p, " ") + 1) {
+		const size_t length = strcspn(p, " ") + 1;
+
+		assert_int_equal(dump_flow_lines_at(&lines, strtoull(p + 1, NULL, 10)), 0);
+		ptl_write_bytes(&lines.text, p, length);
+	}
+	return lines;
+}
+
+static void add(struct dump_flow_merge *merge, size_t group, const char *words)
+{
+	struct dump_flow_lines lines = lines_of(words);
+
+	assert_int_equal(dump_flow_merge_add(merge, group, &lines), 0);
+}
+
+struct sink {
+	FILE *file;
+	char *data;
+	size_t size;
+};
+
+static void write_up_to(struct dump_flow_merge *merge, uint64_t horizon, const char *expected)
+{
+	struct sink sink = {0};
+
+	sink.file = open_memstream(&sink.data, &sink.size);
+	dump_flow_merge_write(merge, horizon, sink.file);
+	fclose(sink.file);
+	assert_string_equal(sink.data, expected);
+	free(sink.data);
+}
+
+static void merges(void **state)
+{
+	unsigned given_back = 0;
+	struct dump_flow_merge *merge = dump_flow_merge_new(give_back, &given_back);
+
+	(void)state;
+	write_up_to(merge, UINT64_MAX, "");
+	add(merge, 2, "c1 c5 c9 ");
+	add(merge, 0, "a2 a2 a6 ");
+	add(merge, 2, "c3 c20 ");
+	write_up_to(merge, 0, "");
+	write_up_to(merge, 5, "c1 a2 a2 ");
+	add(merge, 1, "b5 b7 ");
+	add(merge, 7, "");
+	/* Equal times in order of group; a group keeps its own order, even where its times go back. */
+	write_up_to(merge, 9, "b5 c5 a6 b7 ");
+	assert_int_equal(given_back, 2);
+	add(merge, 0, "a9 ");
+	write_up_to(merge, UINT64_MAX, "a9 c9 c3 c20 ");
+	assert_int_equal(given_back, 5);
+	add(merge, 3, "d1 ");
+	dump_flow_merge_free(merge);
+}
+
+static void times_within_lines(void **state)
+{
+	struct dump_flow_lines lines = {0};
+
+	(void)state;
+	assert_int_equal(dump_flow_lines_at(&lines, 5), 0);
+	assert_int_equal(dump_flow_lines_at(&lines, 7), 0); /* nothing was written at 5 */
+	assert_int_equal(lines.count, 1);
+	dump_text_add(&lines.text, "x");
+	assert_int_equal(dump_flow_lines_at(&lines, 6), 0); /* not before 7 */
+	assert_int_equal(lines.count, 1);
+	assert_int_equal(dump_flow_lines_at(&lines, 8), 0);
+	assert_int_equal(lines.count, 2);
+	assert_true(lines.items[0].time == 7 && lines.items[1].time == 8 && lines.items[1].start == 1);
+	dump_flow_lines_free(&lines);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static unsigned made; /* tails that a format was asked for */
+
+static void test_block(const struct dump_flow_print *print, const struct ptl_block *block,
+		       struct ptl_bytes *text)
+{
+	(void)print;
+	made++;
+	dump_text_format(text, "%llx:%02x\n", (unsigned long long)block->ip, block->code[0]);
+}
+
+static void test_instruction(const struct dump_flow_print *print, const struct ptl_block *block,
+			     uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text)
+{
+	(void)print;
+	(void)block;
+	made++;
+	dump_text_format(text, "%u:%llx:%02x\n", i, (unsigned long long)ip, *code);
+}
+
+static void test_branch(const struct dump_flow_print *print, const struct dump_flow_branch *branch,
+			struct ptl_bytes *text)
+{
+	(void)print;
+	made++;
+	dump_text_format(text, "%llx>%llx\n", (unsigned long long)branch->from.ip,
+			 (unsigned long long)branch->to.ip);
+}
+
+static const struct dump_flow_format format = {
+	.block = test_block,
+	.instruction = test_instruction,
+	.branch = test_branch,
+};
+
+static const uint8_t code[] = {0x90, 0x31, 0xc0, 0xc3};
+static const uint8_t lengths[] = {1, 2, 1};
+
+static struct ptl_block block_at(uint64_t ip, const uint8_t *bytes)
+{
+	return (struct ptl_block){
+		.ip = ip,
+		.last_ip = ip + 3,
+		.instructions = 3,
+		.size = 4,
+		.branch = PTL_BRANCH_RETURN,
+		.mode = 64,
+		.code = bytes,
+		.lengths = lengths,
+	};
+}
+
+/* Of no bytes, but of memory. */
+static struct ptl_bytes empty_head(void)
+{
+	struct ptl_bytes head = {0};
+
+	dump_text_string(&head);
+	return head;
+}
+
+static void expect(struct ptl_bytes *text, const char *expected, unsigned expected_made)
+{
+	assert_string_equal(dump_text_string(text), expected);
+	assert_int_equal(made, expected_made);
+	text->size = 0;
+}
+
+static void writes_again(void **state)
+{
+	const struct dump_flow_print print = {.level = DUMP_FLOW_INSN};
+	struct dump_flow_writer *writer = dump_flow_writer_new(&print, &format);
+	const struct ptl_block block = block_at(0x1000, code);
+	struct ptl_bytes head = {0}, text = {0};
+
+	(void)state;
+	made = 0;
+	dump_text_add(&head, "1 ");
+	dump_flow_write_block(writer, &head, &block, &text);
+	expect(&text, "1 0:1000:90\n1 1:1001:31\n1 2:1003:c3\n", 3);
+	dump_text_add(&head, "2 ");
+	dump_flow_write_block(writer, &head, &block, &text);
+	expect(&text, "1 2 0:1000:90\n1 2 1:1001:31\n1 2 2:1003:c3\n", 3);
+	ptl_bytes_free(&head);
+	ptl_bytes_free(&text);
+	dump_flow_writer_free(writer);
+}
+
+/* Code that was given by an event is known by its bytes, other code by its image. */
+static void tells_code_apart(void **state)
+{
+	static const uint8_t other_code[] = {0xcc, 0x31, 0xc0, 0xc3};
+	const struct dump_flow_print print = {.level = DUMP_FLOW_BLOCK};
+	struct dump_flow_writer *writer = dump_flow_writer_new(&print, &format);
+	struct ptl_block block = block_at(0x1000, code), other = block_at(0x1000, other_code);
+	struct ptl_bytes head = empty_head(), text = {0};
+
+	(void)state;
+	made = 0;
+	block.code_event = other.code_event = true;
+	dump_flow_write_block(writer, &head, &block, &text);
+	dump_flow_write_block(writer, &head, &other, &text);
+	dump_flow_write_block(writer, &head, &block, &text);
+	assert_string_equal(dump_text_string(&text), "1000:90\n1000:cc\n1000:90\n");
+	text.size = 0;
+	block.code_event = other.code_event = false;
+	other.image = 1;
+	dump_flow_write_block(writer, &head, &block, &text);
+	dump_flow_write_block(writer, &head, &other, &text);
+	assert_string_equal(dump_text_string(&text), "1000:90\n1000:cc\n");
+	ptl_bytes_free(&head);
+	ptl_bytes_free(&text);
+	dump_flow_writer_free(writer);
+}
+
+/* More code than the cache holds, so that slots are used again and the cache is emptied. */
+static void forgets(void **state)
+{
+	const struct dump_flow_print print = {.level = DUMP_FLOW_BLOCK};
+	struct dump_flow_writer *writer = dump_flow_writer_new(&print, &format);
+	struct ptl_bytes head = empty_head(), text = {0};
+	char expected[32];
+
+	(void)state;
+	for (uint64_t i = 0; i < 3000000; i++) {
+		const uint64_t ip = 0x1000 + (i * 7919 % 2000003) * 16;
+		const struct ptl_block block = block_at(ip, code);
+
+		dump_flow_write_block(writer, &head, &block, &text);
+		snprintf(expected, sizeof(expected), "%llx:90\n", (unsigned long long)ip);
+		if (strcmp(dump_text_string(&text), expected) != 0)
+			fail_msg("%s instead of %s", dump_text_string(&text), expected);
+		text.size = 0;
+	}
+	ptl_bytes_free(&head);
+	ptl_bytes_free(&text);
+	dump_flow_writer_free(writer);
+}
+
+static void branches(void **state)
+{
+	const struct dump_flow_print print = {.level = DUMP_FLOW_BRANCH};
+	struct dump_flow_writer *writer = dump_flow_writer_new(&print, &format);
+	struct dump_flow_branch branch = {{0x10, 0}, {0x20, 0}, true, PTL_BRANCH_JUMP};
+	struct ptl_bytes head = empty_head(), text = {0};
+
+	(void)state;
+	made = 0;
+	dump_flow_write_branch(writer, &head, &branch, &text);
+	dump_flow_write_branch(writer, &head, &branch, &text);
+	expect(&text, "10>20\n10>20\n", 1);
+	branch.has_to = false;
+	dump_flow_write_branch(writer, &head, &branch, &text);
+	branch.to.image = 3;
+	dump_flow_write_branch(writer, &head, &branch, &text);
+	expect(&text, "10>20\n10>20\n", 3);
+	ptl_bytes_free(&head);
+	ptl_bytes_free(&text);
+	dump_flow_writer_free(writer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(merges),	cmocka_unit_test(times_within_lines),
+		cmocka_unit_test(writes_again), cmocka_unit_test(tells_code_apart),
+		cmocka_unit_test(forgets),	cmocka_unit_test(branches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Holds counting in lanes against decoding one block after the other: random programs, whole and with damage, by leaps, by
+ * strides, and by both in turn.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "flow/native/lane.h"
+#include "flow/native/leap.h"
+#include "flow/segment/packets.h"
+#include "tests/unit/random_flow.h"
+
+#define PROGRAMS 40
+#define STEPS 30000
+#define SEGMENTS 4096
+
+/* What a segment adds up to. */
+struct sums {
+	uint64_t instructions, blocks, branches;
+	size_t event_count;
+	size_t room;
+	struct ptl_flow_event *events;
+};
+
+struct totals {
+	struct ptl_engine_input inputs[SEGMENTS];
+	struct ptl_segment segments[SEGMENTS];
+	size_t count;
+	struct sums one_by_one[SEGMENTS];
+	struct sums in_lanes[SEGMENTS];
+};
+
+static int take(void *context, const struct ptl_batch *batch)
+{
+	struct sums *sums = context;
+
+	for (size_t i = 0; i < batch->event_count; i++) {
+		if (sums->event_count == sums->room) {
+			sums->room = sums->room ? sums->room * 2 : 16;
+			sums->events = realloc(sums->events, sums->room * sizeof(*sums->events));
+			assert_non_null(sums->events);
+		}
+		sums->events[sums->event_count] = batch->events[i];
+		sums->events[sums->event_count++].before += sums->blocks;
+	}
+	sums->instructions += batch->instructions;
+	sums->blocks += batch->block_count;
+	sums->branches += batch->branches;
+	return 0;
+}
+
+static void find_code(void *context, uint64_t ip, struct native_range *range)
+{
+	const struct random_flow *flow = context;
+	uint64_t first = flow->base, end = flow->base + flow->code_size;
+
+	if (ip >= first && ip < end)
+		*range = (struct native_range){first, end - 1, flow->code, 0, false};
+	else if (ip < first)
+		*range = (struct native_range){0, first - 1, NULL, PTL_NONE, false};
+	else
+		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+}
+
+static void cut(struct random_flow *flow, struct totals *totals)
+{
+	size_t at = ptl_pt_find_psb(flow->pt, flow->pt_size, 0);
+
+	totals->count = 0;
+	while (at < flow->pt_size && totals->count < SEGMENTS) {
+		size_t next = ptl_pt_find_psb(flow->pt, flow->pt_size, at + PTL_PT_PSB_SIZE), i = totals->count++;
+		struct ptl_psb_plus psb_plus;
+
+		ptl_psb_plus_read(flow->pt + next, flow->pt_size - next, &(struct ptl_errata){0}, &psb_plus);
+		totals->segments[i] = (struct ptl_segment){.offset = at};
+		totals->inputs[i] = (struct ptl_engine_input){
+			.segment = &totals->segments[i],
+			.bytes = flow->pt + at,
+			.size = next - at,
+			.has_next = psb_plus.complete,
+			.next_ip_known = psb_plus.has_ip,
+			.next_ip = psb_plus.ip,
+		};
+		at = next;
+	}
+}
+
+static void forget(struct sums *sums, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(sums[i].events);
+		sums[i] = (struct sums){0};
+	}
+}
+
+static void decode_one_by_one(struct native_decoder *decoder, struct totals *totals)
+{
+	for (size_t i = 0; i < totals->count; i++) {
+		const struct ptl_flow_sink sink = {take, &totals->one_by_one[i]};
+
+		assert_int_equal(native_decoder_run(decoder, &totals->inputs[i], &sink), 0);
+	}
+}
+
+/* Lanes do not end in the order in which they began. */
+static void decode_in_lanes(struct native_lane *lanes, struct totals *totals)
+{
+	size_t next = 0, busy;
+
+	do {
+		busy = 0;
+		for (size_t i = 0; i < NATIVE_LANES; i++) {
+			int status = 0;
+
+			native_lane_done(&lanes[i], &status);
+			assert_int_equal(status, 0);
+			if (!lanes[i].busy && next < totals->count) {
+				lanes[i].input = totals->inputs[next];
+				lanes[i].sink = (struct ptl_flow_sink){take, &totals->in_lanes[next++]};
+				native_lane_start(&lanes[i]);
+			}
+			busy += lanes[i].busy;
+		}
+		native_lanes_count(lanes);
+	} while (busy);
+}
+
+/* How lanes count. */
+enum way {
+	LEAPS,
+	STRIDES, /* leaps are not tried */
+	BOTH,    /* leaps are given up again and again */
+};
+
+static void choose(struct native_leaps *leaps, enum way way)
+{
+	leaps->pause = way == STRIDES ? UINT32_MAX : 0;
+	if (way == BOTH && leaps->table)
+		leaps->credit = 100;
+}
+
+static void assert_equal(struct totals *totals)
+{
+	for (size_t i = 0; i < totals->count; i++) {
+		const struct sums *one = &totals->one_by_one[i], *other = &totals->in_lanes[i];
+
+		assert_int_equal(one->instructions, other->instructions);
+		assert_int_equal(one->blocks, other->blocks);
+		assert_int_equal(one->branches, other->branches);
+		assert_int_equal(one->event_count, other->event_count);
+		assert_memory_equal(one->events, other->events, one->event_count * sizeof(*one->events));
+	}
+}
+
+static void lanes_equal(struct random_flow *flow, struct totals *totals, bool eager)
+{
+	struct ptl_machine machine = {.mode = 64};
+	struct native_decoder decoder;
+	struct native_lane *lanes;
+
+	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
+	assert_int_equal(native_lanes_open(&lanes, &decoder), 0);
+	for (size_t i = 0; i < NATIVE_LANES; i++)
+		lanes[i].eager = eager;
+	cut(flow, totals);
+	decode_one_by_one(&decoder, totals);
+	for (enum way way = LEAPS; way <= BOTH; way++) {
+		choose(&decoder.code->leaps, way);
+		decode_in_lanes(lanes, totals);
+		assert_equal(totals);
+		assert_int_equal(decoder.code->leaps.lanes, 0);
+		forget(totals->in_lanes, totals->count);
+	}
+	forget(totals->one_by_one, totals->count);
+	native_lanes_close(lanes);
+	native_decoder_close(&decoder);
+}
+
+/* Some bytes are others; more and more of them. */
+static void damage(struct random_flow *flow, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		flow->pt[pt_random_below(&flow->random, (uint32_t)flow->pt_size)] ^=
+			(uint8_t)(1u << pt_random_below(&flow->random, 8));
+}
+
+static struct random_seeds seeds;
+
+static void random_programs(void **state)
+{
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct totals *totals = calloc(1, sizeof(*totals));
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(totals);
+	seeds = random_flow_seeds(PROGRAMS);
+	while (random_flow_next(&seeds)) {
+		random_flow_make_with(flow, seeds.seed, STEPS, 1, FLOW_ALL | FLOW_POPS);
+		lanes_equal(flow, totals, true);
+		lanes_equal(flow, totals, false);
+		for (unsigned round = 0; round < 3; round++) {
+			damage(flow, 20);
+			lanes_equal(flow, totals, true);
+		}
+	}
+	free(totals);
+	free(flow);
+}
+
+/* A TNT packet without bits is none: what was read of it until that showed must not count. */
+static void packets_that_are_none(void **state)
+{
+	static const uint8_t none[8] = {0x02, 0xa3, 0x01};
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct totals *totals = calloc(1, sizeof(*totals));
+	size_t found = 0;
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(totals);
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		random_flow_make_with(flow, seed, STEPS, 1, 0);
+		for (size_t at = 0; at + sizeof(none) <= flow->pt_size; at++)
+			if (memcmp(flow->pt + at, none, 2) == 0 && pt_random_below(&flow->random, 4) == 0) {
+				memcpy(flow->pt + at, none, sizeof(none));
+				found++;
+			}
+		lanes_equal(flow, totals, true);
+		lanes_equal(flow, totals, false);
+	}
+	assert_true(found > 8);
+	free(totals);
+	free(flow);
+}
+
+/*
+ * A packet that is left to the decoder must not have begun a block of items already. In this program, bits that do not
+ * fit stand before one.
+ */
+static void packets_that_are_left(void **state)
+{
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct totals *totals = calloc(1, sizeof(*totals));
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(totals);
+	random_flow_make_with(flow, 851378318, STEPS, 1, FLOW_ALL | FLOW_POPS);
+	for (unsigned round = 0; round < 3; round++) {
+		damage(flow, 20);
+		lanes_equal(flow, totals, true);
+	}
+	free(totals);
+	free(flow);
+}
+
+#define CONTEXTS 8
+#define WINDOWS 20000
+
+/* Contexts in which all kinds of windows are looked for, so many that leaps throw each other out. */
+static void looks_up(struct native_code *code, const uint32_t *contexts, unsigned count, struct native_leap *seen)
+{
+	static const size_t parts[] = {0, NATIVE_LEAPS_FIRST, NATIVE_LEAPS_SHORT};
+	size_t at = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		for (uint32_t n = 1; n < WINDOWS; n++, at++) {
+			const size_t part = parts[n % 3];
+			const uint64_t place = native_leap_place(contexts[i], n << 4);
+			struct native_leap *leap = native_leap_at(code->leaps.table + part, place);
+
+			if (leap->tag != contexts[i])
+				native_leap_find(code, part, contexts[i], place);
+			assert_int_equal(leap->tag, contexts[i]);
+			if (!seen[at].tag)
+				seen[at] = *leap;
+			assert_memory_equal(leap, &seen[at], sizeof(*leap));
+		}
+	}
+}
+
+static void leaps_stay_the_same(void **state)
+{
+	struct random_flow *flow = malloc(sizeof(*flow));
+	struct native_leap *seen = calloc((size_t)CONTEXTS * WINDOWS, sizeof(*seen));
+	struct ptl_machine machine = {.mode = 64};
+	struct native_decoder decoder;
+	uint32_t contexts[CONTEXTS];
+	unsigned count = 0;
+
+	(void)state;
+	assert_non_null(flow);
+	assert_non_null(seen);
+	random_flow_make(flow, 1, STEPS);
+	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
+	assert_true(native_leaps_begin(&decoder.code->leaps, 0));
+	for (uint64_t ip = flow->base; count < CONTEXTS - 1 && ip < flow->base + flow->code_size; ip++) {
+		struct native_node *node = native_node_get(decoder.code, ip, 64);
+
+		assert_non_null(node);
+		if (node->decision == NATIVE_CONDITIONAL)
+			contexts[count++] = native_context_get(&decoder.code->leaps, node, 0);
+	}
+	assert_int_equal(count, CONTEXTS - 1);
+	contexts[count++] = NATIVE_CONTEXT_LOST;
+	for (unsigned round = 0; round < 3; round++)
+		looks_up(decoder.code, contexts, count, seen);
+	native_leaps_end(&decoder.code->leaps, 0);
+	native_decoder_close(&decoder);
+	free(seen);
+	free(flow);
+}
+
+/* Each number has an id, and no other number has the same. */
+static void contexts_are_numbered(void **state)
+{
+	static struct native_context contexts[NATIVE_CONTEXT_LIMIT];
+	const struct native_leaps leaps = {.contexts = contexts};
+
+	(void)state;
+	for (uint32_t number = 0; number < NATIVE_CONTEXT_LIMIT; number++)
+		assert_ptr_equal(native_context_of(&leaps, native_context_id(number)), &contexts[number]);
+}
+
+/* More contexts than there is room for: none more, until all are forgotten. */
+static void contexts_end(void **state)
+{
+	struct native_leaps leaps = {.table = NULL};
+	struct native_node *nodes = calloc(NATIVE_CONTEXT_LIMIT, sizeof(*nodes));
+	uint32_t made = 0;
+
+	(void)state;
+	assert_non_null(nodes);
+	assert_true(native_leaps_begin(&leaps, 0));
+	while (made < NATIVE_CONTEXT_LIMIT) {
+		uint32_t id = native_context_get(&leaps, &nodes[made], 0);
+
+		if (!id)
+			break;
+		assert_int_not_equal(id, NATIVE_CONTEXT_LOST);
+		assert_ptr_equal(native_context_of(&leaps, id)->node, &nodes[made]);
+		assert_int_equal(native_context_get(&leaps, &nodes[made], 0), id);
+		made++;
+	}
+	assert_int_equal(made, NATIVE_CONTEXT_LIMIT - 2);
+	assert_false(native_leaps_begin(&leaps, 0));
+	native_leaps_end(&leaps, 0);
+	assert_true(native_leaps_begin(&leaps, 0));
+	assert_int_not_equal(native_context_get(&leaps, &nodes[made], 0), 0);
+	native_leaps_close(&leaps);
+	free(nodes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_programs), cmocka_unit_test(packets_that_are_none),
+		cmocka_unit_test(packets_that_are_left),
+		cmocka_unit_test(leaps_stay_the_same),
+		cmocka_unit_test(contexts_are_numbered),
+		cmocka_unit_test(contexts_end),
+	};
+
+	int failures = cmocka_run_group_tests(tests, NULL, NULL);
+
+	random_flow_tell(&seeds);
+	return failures;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holds the native engine against random programs, whose flow is known, and libipt against the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include <intel-pt.h>
+
+#include "flow/native/decoder.h"
+#include "tests/unit/random_flow.h"
+
+#define PROGRAMS 800
+#define STEPS 30000
+
+struct seen {
+	const struct random_flow *flow;
+	size_t count; /* instructions */
+	unsigned enables, asyncs, overflows, gaps;
+	uint64_t instructions, branches; /* sums of the batches */
+	uint64_t blocks_branches;
+	struct random_counts counts;
+	size_t bounded; /* instructions whose time was bounded on both sides */
+};
+
+static void see_event(struct seen *seen, const struct ptl_flow_event *event)
+{
+	random_count(&seen->counts, event->kind);
+	seen->enables += event->kind == PTL_FLOW_ENABLED;
+	seen->asyncs += event->kind == PTL_FLOW_ASYNC_BRANCH || event->kind == PTL_FLOW_ASYNC_DISABLED;
+	if (event->kind == PTL_FLOW_GAP && event->cause == PTL_GAP_OVERFLOW)
+		seen->overflows++;
+	else
+		seen->gaps += event->kind == PTL_FLOW_GAP;
+}
+
+/* The instruction at hand was executed when the mark says, if it says anything. */
+static void see_time(struct seen *seen, const struct ptl_mark *mark)
+{
+	uint64_t time = seen->flow->times[seen->count];
+
+	assert_non_null(mark);
+	if (!mark->time || !flow_has(seen->flow, FLOW_CLOCK))
+		return;
+	if (mark->before != PTL_UNBOUNDED)
+		assert_true(time >= mark->time - mark->before);
+	if (mark->after != PTL_UNBOUNDED)
+		assert_true(time <= mark->time + mark->after);
+	seen->bounded += mark->before != PTL_UNBOUNDED && mark->after != PTL_UNBOUNDED;
+}
+
+static int see(void *context, const struct ptl_batch *batch)
+{
+	struct seen *seen = context;
+	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+
+	seen->instructions += batch->instructions;
+	seen->branches += batch->branches;
+	while (ptl_batch_next(&cursor)) {
+		uint64_t ip;
+
+		if (cursor.event) {
+			see_event(seen, cursor.event);
+			continue;
+		}
+		ip = cursor.block->ip;
+		for (uint32_t i = 0; i < cursor.block->instructions; i++) {
+			assert_true(seen->count < seen->flow->truth_count);
+			assert_int_equal(ip, seen->flow->truth[seen->count]);
+			see_time(seen, ptl_batch_mark(&cursor));
+			seen->count++;
+			ip += cursor.block->lengths[i];
+		}
+		seen->blocks_branches += cursor.block->branch != PTL_BRANCH_NONE;
+	}
+	return 0;
+}
+
+static void find_code(void *context, uint64_t ip, struct native_range *range)
+{
+	const struct random_flow *flow = context;
+	uint64_t first = flow->base, end = flow->base + flow->code_size;
+
+	if (ip >= first && ip < end)
+		*range = (struct native_range){first, end - 1, flow->code, 0, false};
+	else if (ip < first)
+		*range = (struct native_range){0, first - 1, NULL, PTL_NONE, false};
+	else
+		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+}
+
+/* The address in the PSB+ at offset; false: it has none. */
+static bool start_of(const struct random_flow *flow, size_t offset, uint64_t *ip)
+{
+	struct ptl_pt_context context = {0};
+	struct ptl_pt_packet packet;
+	uint64_t last_ip = 0;
+	bool found = false;
+
+	do {
+		int size = ptl_pt_decode(flow->pt + offset, flow->pt_size - offset, &context, &packet);
+
+		assert_true(size > 0);
+		offset += (size_t)size;
+		found |= ptl_pt_ip_resolve(&packet, &last_ip, ip);
+	} while (packet.kind != PTL_PT_PSBEND);
+	return found;
+}
+
+static void decode_all(struct native_decoder *decoder, struct random_flow *flow, struct seen *seen)
+{
+	struct ptl_flow_sink sink = {see, seen};
+	size_t at = 0;
+
+	while (at < flow->pt_size) {
+		size_t next = ptl_pt_find_psb(flow->pt, flow->pt_size, at + PTL_PT_PSB_SIZE);
+		struct ptl_segment segment = {.offset = at};
+		struct ptl_engine_input input = {
+			.segment = &segment,
+			.bytes = flow->pt + at,
+			.size = next - at,
+			.has_next = next < flow->pt_size,
+		};
+
+		if (input.has_next)
+			input.next_ip_known = start_of(flow, next, &input.next_ip);
+		assert_int_equal(native_decoder_run(decoder, &input, &sink), 0);
+		at = next;
+	}
+}
+
+static void native_equals_truth(struct random_flow *flow)
+{
+	struct ptl_machine machine = {.mode = 64, .tsc_multiplier = 1};
+	struct native_decoder decoder;
+
+	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_code, flow}, &machine), 0);
+	/* The second time, everything comes from the engine's memory. */
+	for (unsigned round = 0; round < 2; round++) {
+		struct seen seen = {.flow = flow};
+
+		decode_all(&decoder, flow, &seen);
+		assert_int_equal(seen.count, flow->truth_count);
+		assert_int_equal(seen.instructions, flow->truth_count);
+		assert_int_equal(seen.branches, seen.blocks_branches);
+		assert_int_equal(seen.enables, flow->enables);
+		assert_int_equal(seen.asyncs, flow->asyncs);
+		assert_int_equal(seen.overflows, flow->overflows);
+		assert_int_equal(seen.gaps, 0);
+		assert_memory_equal(&seen.counts, &flow->counts, sizeof(seen.counts));
+		if (flow_has(flow, FLOW_CLOCK))
+			assert_true(seen.bounded > flow->truth_count / 2);
+	}
+	native_decoder_close(&decoder);
+}
+
+static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip, void *context)
+{
+	const struct random_flow *flow = context;
+	uint64_t offset = ip - flow->base;
+
+	(void)asid;
+	if (offset >= flow->code_size)
+		return -pte_nomap;
+	if (size > flow->code_size - offset)
+		size = flow->code_size - offset;
+	memcpy(buffer, flow->code + offset, size);
+	return (int)size;
+}
+
+/* The generator's own judge: what libipt sees from the first packet to the last. */
+static void libipt_equals_truth(struct random_flow *flow)
+{
+	struct pt_insn_decoder *decoder;
+	struct pt_image *image = pt_image_alloc(NULL);
+	struct pt_config config;
+	size_t count = 0;
+	int status;
+
+	pt_config_init(&config);
+	config.begin = flow->pt;
+	config.end = flow->pt + flow->pt_size;
+	decoder = pt_insn_alloc_decoder(&config);
+	assert_non_null(decoder);
+	assert_int_equal(pt_image_set_callback(image, read_code, flow), 0);
+	assert_int_equal(pt_insn_set_image(decoder, image), 0);
+	status = pt_insn_sync_forward(decoder);
+	while (status >= 0) {
+		struct pt_insn insn = {0};
+
+		while (status >= 0 && (status & pts_event_pending)) {
+			struct pt_event event;
+
+			status = pt_insn_event(decoder, &event, sizeof(event));
+		}
+		if (status < 0)
+			break;
+		status = pt_insn_next(decoder, &insn, sizeof(insn));
+		if (insn.iclass == ptic_error)
+			break;
+		/* Behind the last packet libipt walks on to the next branch that needs one. */
+		if (count == flow->truth_count)
+			break;
+		assert_int_equal(insn.ip, flow->truth[count]);
+		count++;
+	}
+	assert_true(status >= 0 || status == -pte_eos);
+	assert_int_equal(count, flow->truth_count);
+	pt_insn_free_decoder(decoder);
+	pt_image_free(image);
+}
+
+static struct random_seeds programs, clocks; /* of the two tests */
+
+static void random_programs(void **state)
+{
+	struct random_flow *flow = malloc(sizeof(*flow));
+
+	(void)state;
+	assert_non_null(flow);
+	programs = random_flow_seeds(PROGRAMS);
+	while (random_flow_next(&programs)) {
+		/* Every other program has what libipt does not know, or does not get over in one piece. */
+		bool judged = programs.seed % 2;
+
+		random_flow_make_with(flow, programs.seed, STEPS, 1,
+				      judged ? FLOW_ALL & ~FLOW_RESTART : FLOW_ALL | FLOW_MODERN | FLOW_POPS);
+		assert_true(flow->truth_count > 1000);
+		if (judged)
+			libipt_equals_truth(flow);
+		native_equals_truth(flow);
+	}
+	free(flow);
+}
+
+/* Times are bounded, and the bounds are true. */
+static void times_within_bounds(void **state)
+{
+	struct random_flow *flow = malloc(sizeof(*flow));
+
+	(void)state;
+	assert_non_null(flow);
+	clocks = random_flow_seeds(PROGRAMS / 8);
+	while (random_flow_next(&clocks)) {
+		random_flow_make_with(flow, clocks.seed, STEPS, 1, (FLOW_ALL & ~FLOW_TIMING) | FLOW_CLOCK);
+		native_equals_truth(flow);
+	}
+	free(flow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_programs),
+		cmocka_unit_test(times_within_bounds),
+	};
+
+	int failures = cmocka_run_group_tests(tests, NULL, NULL);
+
+	random_flow_tell(&programs);
+	random_flow_tell(&clocks);
+	return failures;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of addresses from the symbol tables in a trace, and source lines from an ELF file. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/file.h"
+#include "flow/symbol/line_table.h"
+#include "common/text.h"
+#include "flow/symbol/source_line.h"
+#include "flow/symbol/symbol.h"
+#include "tests/unit/dump_trace.h"
+
+#include <ptl/symbols.h>
+
+static const struct ptl_symbol names[] = {
+	{0x1000, 0x10, "main", 'T'},
+	{0x1010, 0x20, "_ZN3foo6helperEi", 't'},
+	{0x1040, 4, "bad\x1b[2J", 't'},
+};
+
+/* Two images of one file with symbols, one without, and one whose symbols are no table. */
+static struct ptl_trace *make_trace(void)
+{
+	const struct ptl_machine machine = {.clock = PTL_CLOCK_MONOTONIC, .start_time = 1};
+	struct ptl_image_event image = {
+		.size = 0x1000,
+		.default_base = 0x1000,
+		.process_id = 1,
+		.file_name = "/usr/lib/lib\x07.so",
+		.has_symbols = true,
+	};
+	struct ptl_bytes table = {0};
+	struct dump_trace made;
+
+	dump_trace_start(&made, &machine);
+	assert_int_equal(ptl_symbols_encode(names, 3, &table), 0);
+	assert_int_equal(ptl_writer_blob(made.writer, PTL_BLOB_SYMBOLS, table.data, table.size, image.symbols), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		image.base = 0x7f0000000000 + i * 0x10000;
+		image.has_symbols = i != 2;
+		if (i == 3)
+			assert_int_equal(ptl_writer_blob(made.writer, PTL_BLOB_SYMBOLS, "nonsense", 8,
+							 image.symbols), 0);
+		dump_trace_image(&made, 5, PTL_OPCODE_LOAD, &image);
+	}
+	ptl_bytes_free(&table);
+	return dump_trace_finish(&made);
+}
+
+static void expect(struct dump_symbols *symbols, uint32_t image, uint64_t address, const char *expected)
+{
+	struct ptl_bytes text = {0};
+
+	dump_symbols_text(symbols, image, address, &text);
+	assert_string_equal(dump_text_string(&text), expected);
+	ptl_bytes_free(&text);
+}
+
+static void finds_names(void **state)
+{
+	const uint64_t base = 0x7f0000000000;
+	struct ptl_trace *trace = make_trace();
+	struct ptl_timeline *timeline;
+	struct dump_symbols *symbols;
+	struct dump_symbol symbol;
+
+	(void)state;
+	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
+	assert_int_equal(dump_symbols_open(trace, timeline, true, &symbols), 0);
+	for (uint32_t image = 0; image < 2; image++) {
+		expect(symbols, image, base + image * 0x10000, "main (lib\\x07.so)");
+		expect(symbols, image, base + image * 0x10000 + 0xf, "main+0xf (lib\\x07.so)");
+		expect(symbols, image, base + image * 0x10000 + 0x11, "foo::helper(int)+0x1 (lib\\x07.so)");
+		expect(symbols, image, base + image * 0x10000 + 0x30, "lib\\x07.so+0x1030");
+		expect(symbols, image, base + image * 0x10000 + 0x40, "bad\\x1b[2J (lib\\x07.so)");
+	}
+	assert_int_equal(dump_symbols_unreadable(symbols), 0);
+	expect(symbols, 2, base + 0x20000, "lib\\x07.so+0x1000");
+	expect(symbols, 3, base + 0x30000, "lib\\x07.so+0x1000");
+	expect(symbols, PTL_NONE, base, "[no image]");
+	assert_int_equal(dump_symbols_unreadable(symbols), 1);
+	assert_true(dump_symbols_find(symbols, 0, base + 0x12, &symbol));
+	assert_string_equal(symbol.name, "_ZN3foo6helperEi");
+	assert_int_equal(symbol.offset, 2);
+	assert_false(dump_symbols_find(symbols, 0, base - 1, &symbol));
+	dump_symbols_close(symbols);
+	assert_int_equal(dump_symbols_open(trace, timeline, false, &symbols), 0);
+	expect(symbols, 0, base + 0x11, "_ZN3foo6helperEi+0x1 (lib\\x07.so)");
+	dump_symbols_close(symbols);
+	ptl_timeline_free(timeline);
+	ptl_close(trace);
+}
+
+static void finds_no_lines(void **state)
+{
+	struct ptl_trace *trace = make_trace();
+	struct ptl_timeline *timeline;
+	struct dump_sources *sources;
+	size_t asked, found;
+	const char *file;
+	uint32_t line;
+
+	(void)state;
+	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
+	assert_int_equal(dump_sources_open(trace, timeline, &sources), 0);
+	assert_false(dump_sources_find(sources, 0, 0x7f0000000000, &file, &line));
+	assert_false(dump_sources_find(sources, PTL_NONE, 0x7f0000000000, &file, &line));
+	dump_sources_counts(sources, &asked, &found);
+	assert_true(asked == 1 && found == 0);
+	dump_sources_close(sources);
+	ptl_timeline_free(timeline);
+	ptl_close(trace);
+}
+
+/* This very program was compiled with -g; its own lines are found, by memory and by file. */
+static void finds_lines(void **state)
+{
+	static const uint8_t wrong_id[] = {1, 2, 3};
+	struct dump_line_table *table;
+	bool found = false;
+	const char *file;
+	uint8_t *data;
+	uint32_t line;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(ptl_read_file("/proc/self/exe", (size_t)1 << 30, &data, &size), 0);
+	table = dump_lines_from_memory(data, size);
+	if (!table) {
+		free(data);
+		skip(); /* built without -g */
+	}
+	/* Position-independent or not, some address below the file's size is code of this file. */
+	for (uint64_t address = 0; address < size && !found; address++)
+		found = dump_lines_find(table, address, &file, &line) && line > 0 &&
+			strstr(file, "test_symbol.c");
+	assert_true(found);
+	assert_false(dump_lines_find(table, UINT64_MAX, &file, &line));
+	dump_lines_free(table);
+	assert_null(dump_lines_from_file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id)));
+	assert_null(dump_lines_from_file(-1, wrong_id, sizeof(wrong_id)));
+	assert_null(dump_lines_from_memory(data, 3));
+	memset(data, 0, 64);
+	assert_null(dump_lines_from_memory(data, size));
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_names),
+		cmocka_unit_test(finds_no_lines),
+		cmocka_unit_test(finds_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests what of mapped files is put into the trace, that it is put there once, and that no other
+ * file is taken.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/sha256.h"
+#include "record/capture/image_store.h"
+
+#define SIZE 10000u
+
+struct fixture {
+	struct record_image_store *store;
+	unsigned puts[5]; /* by blob type */
+	size_t last_size;
+	uint8_t content[SIZE];
+	char path[64];
+	struct stat info;
+};
+
+static int put(void *context, uint32_t type, const void *data, size_t size,
+	       uint8_t hash[PTL_HASH_SIZE])
+{
+	struct fixture *fixture = context;
+
+	fixture->puts[type]++;
+	fixture->last_size = size;
+	ptl_sha256_of(data, size, hash);
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	FILE *file;
+	int fd;
+
+	*state = fixture;
+	strcpy(fixture->path, "/tmp/ptl-image-XXXXXX");
+	fd = mkstemp(fixture->path);
+	file = fdopen(fd, "w");
+	for (unsigned i = 0; i < SIZE; i++)
+		fixture->content[i] = (uint8_t)(i * 7 >> 3);
+	if (fwrite(fixture->content, 1, SIZE, file) != SIZE || fclose(file) ||
+	    stat(fixture->path, &fixture->info))
+		return -1;
+	return record_image_store_new(PTL_EMBED_DEBUG, put, fixture, &fixture->store);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	record_image_store_free(fixture->store);
+	unlink(fixture->path);
+	free(fixture);
+	return 0;
+}
+
+static struct record_mapping mapping_of(const struct fixture *fixture, uint64_t offset,
+					uint64_t size)
+{
+	return (struct record_mapping){
+		.pid = (uint32_t)getpid(),
+		.base = 0x10000,
+		.size = size,
+		.file_offset = offset,
+		.device = fixture->info.st_dev,
+		.inode = fixture->info.st_ino,
+		.protection = 5,
+		.path = fixture->path,
+		.path_length = strlen(fixture->path),
+	};
+}
+
+static void expect_code(const struct fixture *fixture, const struct ptl_image_event *image,
+			uint64_t offset, uint64_t size)
+{
+	uint8_t hash[PTL_SHA256_SIZE];
+
+	assert_true(image->has_code);
+	ptl_sha256_of(fixture->content + offset, size, hash);
+	assert_memory_equal(image->code, hash, sizeof(hash));
+}
+
+static void stores_each_range_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record_mapping mapping = mapping_of(fixture, 4096, 4096);
+	struct ptl_image_event image;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+		expect_code(fixture, &image, 4096, 4096);
+	}
+	assert_int_equal(fixture->puts[PTL_BLOB_CODE], 1);
+	assert_string_equal(image.file_name, fixture->path);
+	assert_int_equal(image.default_base, 4096);
+	assert_false(image.has_symbols);
+	/* The mapping's last page goes beyond the file. */
+	mapping = mapping_of(fixture, 8192, 4096);
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	expect_code(fixture, &image, 8192, SIZE - 8192);
+	assert_int_equal(fixture->puts[PTL_BLOB_CODE], 2);
+	/* And this one is nowhere in it. */
+	mapping = mapping_of(fixture, 1 << 20, 4096);
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_false(image.has_code);
+}
+
+static void sees_that_a_file_changed(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct record_mapping mapping = mapping_of(fixture, 0, 4096);
+	const struct timespec times[2] = {{1, 2}, {3, 4}};
+	struct ptl_image_event image;
+	FILE *file;
+
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	file = fopen(fixture->path, "r+");
+	assert_non_null(file);
+	fixture->content[5] ^= 1;
+	assert_int_equal(fwrite(fixture->content, 1, SIZE, file), SIZE);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(utimensat(0, fixture->path, times, 0), 0);
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	expect_code(fixture, &image, 0, 4096);
+	assert_int_equal(fixture->puts[PTL_BLOB_CODE], 2);
+}
+
+static void takes_no_other_file(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record_mapping mapping = mapping_of(fixture, 0, 4096);
+	struct ptl_image_event image;
+
+	mapping.inode++;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_false(image.has_code);
+	mapping = mapping_of(fixture, 0, 4096);
+	mapping.path = "relative";
+	mapping.path_length = 8;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_false(image.has_code);
+	mapping.path = "/dev/null";
+	mapping.path_length = 9;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_false(image.has_code);
+	mapping = mapping_of(fixture, 0, 4096);
+	mapping.anonymous = true;
+	mapping.path_length = 0;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_false(image.has_code);
+	assert_string_equal(image.file_name, "//anon");
+	mapping = mapping_of(fixture, 0, 4096);
+	mapping.deleted = true;
+	mapping.path = "/memfd:jit (deleted)";
+	mapping.path_length = strlen(mapping.path);
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_false(image.has_code);
+	assert_string_equal(image.file_name, "memfd:jit");
+	assert_int_equal(fixture->puts[PTL_BLOB_CODE], 0);
+}
+
+static void stores_a_programs_symbols_and_debug_file(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record_mapping mapping;
+	struct ptl_image_event image, second;
+	char own[4096];
+	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	assert_true(length > 0);
+	own[length] = 0;
+	assert_int_equal(stat(own, &fixture->info), 0);
+	mapping = mapping_of(fixture, 0x1000, 0x1000);
+	mapping.path = own;
+	mapping.path_length = (size_t)length;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &image), 0);
+	assert_true(image.has_code && image.has_symbols && image.has_debug);
+	assert_int_equal(image.build_id_size, 20);
+	/* Another range of the file: its own code, the same rest. */
+	mapping.file_offset = 0x2000;
+	assert_int_equal(record_image_store_add(fixture->store, &mapping, &second), 0);
+	assert_memory_equal(image.symbols, second.symbols, PTL_HASH_SIZE);
+	assert_memory_equal(image.debug, second.debug, PTL_HASH_SIZE);
+	assert_int_equal(fixture->puts[PTL_BLOB_CODE], 2);
+	assert_int_equal(fixture->puts[PTL_BLOB_SYMBOLS], 1);
+	assert_int_equal(fixture->puts[PTL_BLOB_DEBUG], 1);
+	assert_int_equal(fixture->last_size, 0x1000);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(stores_each_range_once),
+		TEST(sees_that_a_file_changed),
+		TEST(takes_no_other_file),
+		TEST(stores_a_programs_symbols_and_debug_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

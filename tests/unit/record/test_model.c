@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests what events come of which messages: processes, forks, execs, threads, images, ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/bytes.h"
+#include "record/capture/model.h"
+
+#define SECOND 1000000000ull
+
+/* Events as text, one a line: "lane part time what". */
+struct fixture {
+	struct record_model *model;
+	struct ptl_bytes text;
+	uint64_t sequence;
+	uint64_t lane_time[8][RECORD_PARTS];
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct fixture *fixture, const char *format,
+						      ...)
+{
+	char line[1024];
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	ptl_write_bytes(&fixture->text, line, (size_t)length);
+}
+
+static int take_process(struct fixture *fixture, const struct ptl_event *event)
+{
+	struct ptl_bytes storage = {0};
+	struct ptl_process_event data;
+	const char *what = event->descriptor.opcode == PTL_OPCODE_START  ? "start"
+			   : event->descriptor.opcode == PTL_OPCODE_END  ? "end"
+			   : event->descriptor.opcode == PTL_OPCODE_EXEC ? "exec"
+									 : "rundown";
+
+	if (ptl_process_decode(event, &storage, &data) < 0)
+		return -1;
+	say(fixture, "process %s %u<%u key %llu '%s' '%s'", what, data.process_id, data.parent_id,
+	    (unsigned long long)data.unique_key, data.image_file_name, data.command_line);
+	if (data.has_exit_status)
+		say(fixture, " status %#x", (unsigned)data.exit_status);
+	ptl_bytes_free(&storage);
+	return 0;
+}
+
+static int take_thread(struct fixture *fixture, const struct ptl_event *event)
+{
+	struct ptl_bytes storage = {0};
+	struct ptl_thread_event data;
+	const char *what = event->descriptor.opcode == PTL_OPCODE_START ? "start"
+			   : event->descriptor.opcode == PTL_OPCODE_END ? "end"
+									: "rundown";
+
+	if (ptl_thread_decode(event, &storage, &data) < 0)
+		return -1;
+	say(fixture, "thread %s %u/%u", what, data.process_id, data.thread_id);
+	ptl_bytes_free(&storage);
+	return 0;
+}
+
+static int take_image(struct fixture *fixture, const struct ptl_event *event)
+{
+	struct ptl_bytes storage = {0};
+	struct ptl_image_event data;
+	const uint8_t opcode = event->descriptor.opcode;
+
+	if (ptl_image_decode(event, &storage, &data) < 0)
+		return -1;
+	say(fixture, "image %s %u %llx+%llx '%s' prot %u",
+	    opcode == PTL_OPCODE_LOAD      ? "load"
+	    : opcode == PTL_OPCODE_UNLOAD  ? "unload"
+	    : opcode == PTL_OPCODE_PROTECT ? "protect"
+					   : "rundown",
+	    data.process_id, (unsigned long long)data.base, (unsigned long long)data.size,
+	    data.file_name, data.protection);
+	ptl_bytes_free(&storage);
+	return 0;
+}
+
+static int take_code(struct fixture *fixture, const struct ptl_event *event)
+{
+	struct ptl_code_event data;
+
+	if (ptl_code_decode(event, &data) < 0)
+		return -1;
+	say(fixture, "code %u %llx+%llx %c", data.process_id, (unsigned long long)data.base,
+	    (unsigned long long)data.size, data.code[0]);
+	return 0;
+}
+
+static int on_event(void *context, uint32_t lane, enum record_part part,
+		    const struct ptl_event *event)
+{
+	struct fixture *fixture = context;
+
+	/* Times go back in no stream. */
+	assert_true(lane < 8);
+	assert_true(event->time >= fixture->lane_time[lane][part]);
+	fixture->lane_time[lane][part] = event->time;
+	say(fixture, "%u%c %llu ", lane, part == RECORD_MEMORY ? 'm' : 'l',
+	    (unsigned long long)event->time);
+	if (take_process(fixture, event) < 0 && take_thread(fixture, event) < 0 &&
+	    take_image(fixture, event) < 0 && take_code(fixture, event) < 0)
+		fail_msg("an event of no known class");
+	say(fixture, "\n");
+	return 0;
+}
+
+static int on_code(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
+{
+	(void)context;
+	assert_true(size > 0);
+	memset(hash, data[0], PTL_HASH_SIZE);
+	return 0;
+}
+
+static int on_loss(void *context, const struct ptl_loss *loss)
+{
+	say(context, "loss %u pid %u: %s\n", loss->kind, loss->pid, loss->cause);
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	const struct record_sink sink = {fixture, on_event, on_code, on_loss};
+
+	*state = fixture;
+	return record_model_new(&sink, &fixture->model);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	record_model_free(fixture->model);
+	ptl_bytes_free(&fixture->text);
+	free(fixture);
+	return 0;
+}
+
+/* What was said since the last time must be `text`. */
+static void expect(struct fixture *fixture, const char *text)
+{
+	ptl_write_bytes(&fixture->text, "", 1);
+	assert_string_equal(fixture->text.data, text);
+	fixture->text.size = 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* process number n has pid 100 * n and a first thread of that id. */
+static struct ptl_message header(struct fixture *fixture, unsigned type, uint32_t process,
+				 uint32_t tid, uint64_t time, size_t size)
+{
+	return (struct ptl_message){
+		.size = (uint32_t)size,
+		.type = (uint16_t)type,
+		.pid = 100 * process,
+		.tid = tid ? tid : 100 * process,
+		.time = time,
+		.sequence = ++fixture->sequence,
+		.process = process,
+	};
+}
+
+static void send(struct fixture *fixture, const void *message, const struct ptl_image_event *image)
+{
+	assert_int_equal(record_model_message(fixture->model, message, image, 0), 0);
+}
+
+static void send_start(struct fixture *fixture, uint32_t process, uint32_t parent, uint64_t time,
+		       uint64_t epoch)
+{
+	const struct ptl_message_process_start message = {
+		.header = header(fixture, PTL_MSG_PROCESS_START, process, 0, time, sizeof(message)),
+		.how = parent ? PTL_PROCESS_FORK : PTL_PROCESS_INITIAL,
+		.parent_pid = parent ? 100 * parent : 7,
+		.parent_process = parent,
+		.epoch = epoch,
+		.parent_epoch = epoch,
+	};
+
+	send(fixture, &message, NULL);
+}
+
+static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, uint64_t time,
+		      uint64_t epoch, const char *strings, size_t size)
+{
+	const struct ptl_message_exec exec = {
+		.header = header(fixture, PTL_MSG_EXEC, process, tid, time, sizeof(exec)),
+		.total = (uint32_t)size,
+		.epoch = epoch,
+		.start_address = 0x1000,
+	};
+
+	send(fixture, &exec, NULL);
+	for (size_t at = 0; at < size; at += 5) {
+		const size_t length = size - at < 5 ? size - at : 5;
+		struct {
+			struct ptl_message_exec_bytes fixed;
+			char bytes[8];
+		} part = {{
+				  .header = header(fixture, PTL_MSG_EXEC_BYTES, process, tid, time,
+						   sizeof(part.fixed) + length),
+				  .offset = (uint32_t)at,
+				  .length = (uint32_t)length,
+			  },
+			  ""};
+
+		memcpy(part.bytes, strings + at, length);
+		send(fixture, &part, NULL);
+	}
+}
+
+static void send_image(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
+		       uint64_t base, uint64_t size, const char *name)
+{
+	const struct ptl_message_image message = {
+		.header = header(fixture, PTL_MSG_IMAGE_MAP, process, 0, time, sizeof(message)),
+		.base = base,
+		.size = size,
+		.epoch = epoch,
+	};
+	const struct ptl_image_event image = {
+		.base = base, .size = size, .file_name = name, .protection = 5};
+
+	send(fixture, &message, &image);
+}
+
+static void send_unmap(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
+		       uint64_t base, uint64_t size)
+{
+	const struct ptl_message_unmap message = {
+		.header = header(fixture, PTL_MSG_IMAGE_UNMAP, process, 0, time, sizeof(message)),
+		.base = base,
+		.size = size,
+		.epoch = epoch,
+	};
+
+	send(fixture, &message, NULL);
+}
+
+static void send_code(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
+		      uint64_t base, char byte)
+{
+	struct {
+		struct ptl_message_code fixed;
+		char bytes[8];
+	} message = {
+		{
+			.header = header(fixture, PTL_MSG_CODE, process, 0, time, sizeof(message)),
+			.base = base,
+			.epoch = epoch,
+			.length = 8,
+		},
+		{0}};
+
+	memset(message.bytes, byte, sizeof(message.bytes));
+	send(fixture, &message, NULL);
+}
+
+static void send_thread(struct fixture *fixture, unsigned type, uint32_t process, uint32_t tid,
+			uint64_t time)
+{
+	const struct ptl_message_thread_start message = {
+		.header = header(fixture, type, process, tid, time, sizeof(message)),
+	};
+
+	send(fixture, &message, NULL);
+}
+
+static void send_exit(struct fixture *fixture, uint32_t process, uint64_t time, uint32_t status)
+{
+	const struct ptl_message_exit message = {
+		.header = header(fixture, PTL_MSG_EXIT, process, 0, time, sizeof(message)),
+		.status = status,
+	};
+
+	send(fixture, &message, NULL);
+}
+
+#define LS "/bin/ls\0\0/home\0ls\0-l\0a b"
+#define RELATIVE "x/y\0\0/home\0y"
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void tells_the_first_program(void **state)
+{
+	struct fixture *fixture = *state;
+
+	send_start(fixture, 1, 0, 10, 1);
+	expect(fixture, "");
+	send_exec(fixture, 1, 0, 11, 1, LS, sizeof(LS));
+	expect(fixture, "0m 10 process start 100<7 key 1 '/bin/ls' 'ls -l 'a b''\n0l 10 thread "
+			"start 100/100\n");
+	send_exit(fixture, 1, 50, 3 << 8);
+	expect(fixture, "");
+	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
+	expect(fixture, "0l 50 thread end 100/100\n"
+			"0l 50 process end 100<7 key 1 '/bin/ls' 'ls -l 'a b'' status 0x300\n");
+}
+
+static void starts(struct fixture *fixture)
+{
+	send_start(fixture, 1, 0, 10, 1);
+	send_exec(fixture, 1, 0, 10, 1, LS, sizeof(LS));
+	fixture->text.size = 0;
+}
+
+static void tells_a_start_whose_strings_do_not_come(void **state)
+{
+	struct fixture *fixture = *state;
+
+	send_start(fixture, 1, 0, 10, 1);
+	send_exec(fixture, 1, 0, 10, 1, "/bin/l", 3);
+	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "/bin/ls");
+	expect(fixture, "0m 10 process start 100<7 key 1 '/bi' ''\n0l 10 thread start 100/100\n"
+			"0m 11 image load 100 1000+1000 '/bin/ls' prot 5\n");
+}
+
+static void gives_a_fork_its_parents_memory(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_image(fixture, 1, 11, 2, 0x1000, 0x3000, "a");
+	send_image(fixture, 1, 12, 3, 0x8000, 0x1000, "b");
+	send_code(fixture, 1, 12, 3, 0x2000, 'P');
+	/* The parent goes on before the child is heard of. */
+	send_unmap(fixture, 1, 20, 4, 0x8000, 0x1000);
+	send_code(fixture, 1, 21, 5, 0x2000, 'Q');
+	fixture->text.size = 0;
+	send_start(fixture, 2, 1, 13, 3);
+	expect(fixture, "1m 13 process start 200<100 key 2 '/bin/ls' 'ls -l 'a b''\n1l 13 thread "
+			"start 200/200\n"
+			"1m 13 image load 200 1000+3000 'a' prot 5\n1m 13 image load 200 8000+1000 "
+			"'b' prot 5\n"
+			"1m 13 code 200 2000+8 P\n");
+	/* Its own child has both. */
+	send_unmap(fixture, 2, 14, 4, 0x1000, 0x1000);
+	fixture->text.size = 0;
+	send_start(fixture, 3, 2, 15, 4);
+	expect(fixture, "2m 15 process start 300<200 key 3 '/bin/ls' 'ls -l 'a b''\n2l 15 thread "
+			"start 300/300\n"
+			"2m 15 image load 300 1000+3000 'a' prot 5\n2m 15 image load 300 8000+1000 "
+			"'b' prot 5\n"
+			"2m 15 code 300 2000+8 P\n2m 15 image unload 300 1000+1000 '' prot 0\n");
+}
+
+static void admits_a_parent_it_forgot(void **state)
+{
+	struct fixture *fixture = *state;
+
+	send_start(fixture, 2, 1, 13, 3);
+	expect(fixture, "0m 13 process start 200<100 key 2 '' ''\n0l 13 thread start 200/200\n"
+			"loss 6 pid 200: the process was heard of too long after its fork to know "
+			"what it inherited\n");
+}
+
+static void remembers_a_dead_parent_for_a_while(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "a");
+	send_exit(fixture, 1, 12, 0);
+	assert_int_equal(record_model_gone(fixture->model, 1, 5 * SECOND), 0);
+	assert_int_equal(record_model_tick(fixture->model, 6 * SECOND), 0);
+	fixture->text.size = 0;
+	send_start(fixture, 2, 1, 12, 2);
+	expect(fixture, "0m 12 process start 200<100 key 2 '/bin/ls' 'ls -l 'a b''\n0l 12 thread "
+			"start 200/200\n"
+			"0m 12 image load 200 1000+1000 'a' prot 5\n");
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(record_model_tick(fixture->model, 60 * SECOND), 0);
+	send_start(fixture, 3, 1, 13, 2);
+	ptl_write_bytes(&fixture->text, "", 1);
+	assert_non_null(strstr((char *)fixture->text.data, "loss 6 pid 300"));
+	fixture->text.size = 0;
+}
+
+static void clears_memory_at_exec(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "a");
+	send_thread(fixture, PTL_MSG_THREAD_START, 1, 101, 12);
+	fixture->text.size = 0;
+	send_exec(fixture, 1, 0, 20, 3, RELATIVE, sizeof(RELATIVE));
+	expect(fixture,
+	       "0l 20 thread end 100/101\n0m 20 process exec 100<7 key 1 '/home/x/y' 'y'\n");
+	send_start(fixture, 2, 1, 21, 3);
+	expect(fixture,
+	       "1m 21 process start 200<100 key 2 '/home/x/y' 'y'\n1l 21 thread start 200/200\n");
+}
+
+static void renames_the_thread_that_execs(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_thread(fixture, PTL_MSG_THREAD_START, 1, 101, 12);
+	send_thread(fixture, PTL_MSG_THREAD_END, 1, 100, 13);
+	fixture->text.size = 0;
+	send_exec(fixture, 1, 100, 20, 3, RELATIVE, sizeof(RELATIVE));
+	expect(fixture, "0l 20 thread end 100/101\n0l 20 thread start 100/100\n"
+			"0m 20 process exec 100<7 key 1 '/home/x/y' 'y'\n");
+}
+
+static void keeps_streams_in_order(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	/* A thread's clock may run behind; code may be told of with the time of its epoch. */
+	send_thread(fixture, PTL_MSG_THREAD_START, 1, 101, 50);
+	send_image(fixture, 1, 40, 2, 0x1000, 0x1000, "a");
+	send_thread(fixture, PTL_MSG_THREAD_END, 1, 101, 45);
+	send_code(fixture, 1, 40, 2, 0x1000, 'c');
+	expect(fixture, "0l 50 thread start 100/101\n0m 40 image load 100 1000+1000 'a' prot 5\n"
+			"0l 50 thread end 100/101\n0m 40 code 100 1000+8 c\n");
+}
+
+static void uses_lanes_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_start(fixture, 2, 1, 100, 1);
+	send_exit(fixture, 2, 120, 0);
+	assert_int_equal(record_model_gone(fixture->model, 2, 0), 0);
+	fixture->text.size = 0;
+	/* Process 3 began before 2 ended: it cannot have 2's lane, though that is free. */
+	send_start(fixture, 3, 1, 110, 1);
+	expect(fixture, "2m 110 process start 300<100 key 3 '/bin/ls' 'ls -l 'a b''\n2l 110 thread "
+			"start 300/300\n");
+	send_start(fixture, 4, 1, 120, 1);
+	expect(fixture, "1m 120 process start 400<100 key 4 '/bin/ls' 'ls -l 'a b''\n1l 120 thread "
+			"start 400/400\n");
+}
+
+static void waits_for_an_exit_status(void **state)
+{
+	const struct ptl_message_child_status status = {
+		.header = {.size = sizeof(status),
+			   .type = PTL_MSG_CHILD_STATUS,
+			   .process = 1,
+			   .pid = 100,
+			   .tid = 100,
+			   .time = 70},
+		.child_pid = 200,
+		.status = 9,
+	};
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_start(fixture, 2, 1, 30, 1);
+	fixture->text.size = 0;
+	assert_int_equal(record_model_gone(fixture->model, 2, 1), 0);
+	expect(fixture, "");
+	send(fixture, &status, NULL);
+	expect(fixture, "1l 30 thread end 200/200\n"
+			"1l 30 process end 200<100 key 2 '/bin/ls' 'ls -l 'a b'' status 0x9\n");
+	/* Nobody tells: then it ends without one. */
+	send_start(fixture, 3, 1, 40, 1);
+	fixture->text.size = 0;
+	assert_int_equal(record_model_gone(fixture->model, 3, 1), 0);
+	assert_int_equal(record_model_tick(fixture->model, 2 * SECOND), 0);
+	expect(fixture, "1l 40 thread end 300/300\n1l 40 process end 300<100 key 3 '/bin/ls' 'ls "
+			"-l 'a b''\n");
+}
+
+static void tells_who_ran_untraced(void **state)
+{
+	struct {
+		struct ptl_message_not_followed fixed;
+		char strings[16];
+	} leave = {{.cause = PTL_NOT_FOLLOWED_FORMAT, .length = 13}, "/a.o\0\0/\0a\0b c"};
+	struct ptl_message failed;
+	struct record_model_counts counts;
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	leave.fixed.header = header(fixture, PTL_MSG_NOT_FOLLOWED, 1, 0, 20,
+				    sizeof(leave.fixed) + 13);
+	send(fixture, &leave, NULL);
+	failed = header(fixture, PTL_MSG_EXEC_FAILED, 1, 0, 21, sizeof(failed));
+	send(fixture, &failed, NULL);
+	send(fixture, &leave, NULL);
+	expect(fixture, "");
+	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
+	expect(fixture, "0m 22 process exec 100<7 key 1 '/a.o' 'a 'b c''\n"
+			"loss 5 pid 100: /a.o ran untraced: it is no x86-64 program\n");
+	record_model_counts(fixture->model, &counts);
+	assert_int_equal(counts.not_followed, 1);
+}
+
+static void runs_down_what_lives(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "a");
+	send_image(fixture, 1, 12, 3, 0x1000, 0x1000, "b");
+	fixture->text.size = 0;
+	assert_int_equal(record_model_finish(fixture->model), 0);
+	expect(fixture, "0m 12 process rundown 100<7 key 1 '/bin/ls' 'ls -l 'a b''\n0l 12 thread "
+			"rundown 100/100\n"
+			"0m 12 image rundown 100 1000+1000 'b' prot 5\n");
+}
+
+static void survives_nonsense(void **state)
+{
+	struct fixture *fixture = *state;
+
+	send_start(fixture, 5, 5, 1, 1);
+	fixture->text.size = 0;
+	send_image(fixture, 9, 11, 2, 0x1000, 0x1000, "of no process");
+	send_exit(fixture, 9, 12, 0);
+	starts(fixture);
+	send_start(fixture, 1, 0, 30, 1);
+	send_image(fixture, 1, 31, 2, UINT64_MAX - 0xfff, 0x1000, "at the end of the world");
+	send_image(fixture, 1, 31, 2, UINT64_MAX - 0xfff, 0x1001, "beyond it");
+	send_image(fixture, 1, 31, 2, 0x1000, 0, "empty");
+	send_unmap(fixture, 1, 31, 2, UINT64_MAX, UINT64_MAX);
+	send_thread(fixture, PTL_MSG_THREAD_END, 1, 555, 32);
+	send_thread(fixture, PTL_MSG_THREAD_START, 1, 100, 32);
+	send_exec(fixture, 1, 0, 33, 3, "", 0);
+	send_thread(fixture, 77, 1, 100, 34);
+	expect(fixture,
+	       "1m 31 image load 100 fffffffffffff000+1000 'at the end of the world' prot 5\n"
+	       "1m 33 process exec 100<7 key 1 '' ''\n");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(tells_the_first_program),
+		TEST(tells_a_start_whose_strings_do_not_come),
+		TEST(gives_a_fork_its_parents_memory),
+		TEST(admits_a_parent_it_forgot),
+		TEST(remembers_a_dead_parent_for_a_while),
+		TEST(clears_memory_at_exec),
+		TEST(renames_the_thread_that_execs),
+		TEST(keeps_streams_in_order),
+		TEST(uses_lanes_again),
+		TEST(waits_for_an_exit_status),
+		TEST(tells_who_ran_untraced),
+		TEST(runs_down_what_lives),
+		TEST(survives_nonsense),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
