@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the benchmarks share: figures as a table or JSON lines, clocks, numbers that look random and are the same in every run. */
-#ifndef PTL_BENCH_BENCH_H
-#define PTL_BENCH_BENCH_H
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,32 +16,32 @@
 static struct {
 	const char *name; /* of the benchmark */
 	bool as_json;
-	struct ptl_json json;
+	struct common_json json;
 } bench_output;
 
 static inline void bench_start(const char *name, bool as_json)
 {
 	bench_output.name = name;
 	bench_output.as_json = as_json;
-	ptl_json_start(&bench_output.json, stdout);
+	common_json_start(&bench_output.json, stdout);
 }
 
 /* One figure; the note is for people. */
 static inline void bench_report(const char *name, double value, const char *unit, const char *note)
 {
-	struct ptl_json *json = &bench_output.json;
+	struct common_json *json = &bench_output.json;
 
 	if (!bench_output.as_json) {
 		printf("%-52s %10.2f %-10s %s\n", name, value, unit, note);
 		return;
 	}
-	ptl_json_object(json, NULL);
-	ptl_json_string(json, "bench", bench_output.name);
-	ptl_json_string(json, "name", name);
-	ptl_json_double(json, "value", value);
-	ptl_json_string(json, "unit", unit);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_object(json, NULL);
+	common_json_string(json, "bench", bench_output.name);
+	common_json_string(json, "name", name);
+	common_json_double(json, "value", value);
+	common_json_string(json, "unit", unit);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
 /* Ends the benchmark, with what the library says of its last error. */

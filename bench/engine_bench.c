@@ -72,7 +72,7 @@ static void load(const char *directory, const char *name, uint8_t **data, size_t
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	if (ptl_read_file(path, (size_t)1 << 32, data, size) < 0)
+	if (common_read_file(path, (size_t)1 << 32, data, size) < 0)
 		die(path);
 }
 
@@ -130,7 +130,7 @@ static void find_code(void *context, uint64_t ip, struct native_range *found)
 		const struct range *range = &subject->ranges[i];
 
 		if (ip < range->base) {
-			*found = (struct native_range){first, range->base - 1, NULL, PTL_NONE, false};
+			*found = (struct native_range){first, range->base - 1, NULL, FLOW_NONE, false};
 			return;
 		}
 		if (ip - range->base < range->size) {
@@ -140,7 +140,7 @@ static void find_code(void *context, uint64_t ip, struct native_range *found)
 		}
 		first = range->base + range->size;
 	}
-	*found = (struct native_range){first, UINT64_MAX, NULL, PTL_NONE, false};
+	*found = (struct native_range){first, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 /* Depends on all blocks and their order, and takes little time of its own: a multiplication would take more than decoding. */
@@ -150,7 +150,7 @@ static inline uint64_t mix(uint64_t mixed, uint64_t ip)
 }
 
 /* Full ordered flow: looks at every block. */
-static int take(void *context, const struct ptl_batch *batch)
+static int take(void *context, const struct flow_batch *batch)
 {
 	struct sums *sums = context;
 	uint64_t mixed = sums->mixed;
@@ -166,7 +166,7 @@ static int take(void *context, const struct ptl_batch *batch)
 }
 
 /* The same in order, by runs: what a view gets that does not ask for single blocks. */
-static int take_runs(void *context, const struct ptl_batch *batch)
+static int take_runs(void *context, const struct flow_batch *batch)
 {
 	struct sums *sums = context;
 
@@ -179,24 +179,24 @@ static int take_runs(void *context, const struct ptl_batch *batch)
 }
 
 static void decode_native(struct native_decoder *decoder, const struct subject *subject,
-			  int (*consumer)(void *, const struct ptl_batch *), struct sums *sums)
+			  int (*consumer)(void *, const struct flow_batch *), struct sums *sums)
 {
-	const struct ptl_flow_sink sink = {consumer, sums};
+	const struct flow_sink sink = {consumer, sums};
 	size_t at = ptl_pt_find_psb(subject->pt, subject->pt_size, 0);
 
 	while (at < subject->pt_size) {
 		size_t next = ptl_pt_find_psb(subject->pt, subject->pt_size, at + PTL_PT_PSB_SIZE);
-		struct ptl_segment segment = {.offset = at};
-		struct ptl_engine_input input = {
+		struct flow_segment segment = {.offset = at};
+		struct flow_engine_input input = {
 			.segment = &segment,
 			.bytes = subject->pt + at,
 			.size = next - at,
 			.has_next = next < subject->pt_size,
 		};
-		struct ptl_psb_plus psb_plus;
+		struct flow_psb_plus psb_plus;
 
 		if (input.has_next) {
-			ptl_psb_plus_read(subject->pt + next, subject->pt_size - next, &(struct ptl_errata){0}, &psb_plus);
+			flow_psb_plus_read(subject->pt + next, subject->pt_size - next, &(struct flow_errata){0}, &psb_plus);
 			input.next_ip_known = psb_plus.has_ip;
 			input.next_ip = psb_plus.ip;
 		}
@@ -253,7 +253,7 @@ static void open_libipt(struct libipt *libipt, struct subject *subject, bool cac
 	if (cached && pt_iscache_set_limit(libipt->cache, SECTION_LIMIT) < 0)
 		die("libipt's section cache");
 	subject->code_file = memfd_create("code", 0);
-	if (subject->code_file < 0 || ptl_write_all(subject->code_file, subject->code, subject->code_size) < 0)
+	if (subject->code_file < 0 || common_write_all(subject->code_file, subject->code, subject->code_size) < 0)
 		die("memory file");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", subject->code_file);
 	for (size_t i = 0; i < subject->range_count; i++)

@@ -88,8 +88,8 @@ static void fill_switch(struct cswitch *event, const struct thread *old, const s
 	uint8_t *p = event->payload;
 	const double wait = new->tid ? -log(random_unit()) * 15 : 0;
 
-	ptl_store32(p, new->tid);
-	ptl_store32(p + 4, old->tid);
+	common_store32(p, new->tid);
+	common_store32(p + 4, old->tid);
 	p[8] = (uint8_t)(new->priority + (new->tid &&bench_random() % 16 == 0 ? 2 : 0));
 	p[9] = old->priority;
 	p[10] = idle_old ? (uint8_t)(bench_random() % 3) : 0; /* PreviousCState */
@@ -98,8 +98,8 @@ static void fill_switch(struct cswitch *event, const struct thread *old, const s
 	p[13] = idle_old || preempted ? 0 : 1;
 	p[14] = idle_old ? 2 : preempted ? 1 : 5; /* OldThreadState: running, ready, waiting */
 	p[15] = (uint8_t)(event->cpu);
-	ptl_store32(p + 16, (uint32_t)wait);
-	ptl_store32(p + 20, 0);
+	common_store32(p + 16, (uint32_t)wait);
+	common_store32(p + 20, 0);
 }
 
 static struct cswitch *make_switches(size_t count)
@@ -280,7 +280,7 @@ static int add_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 	(void)trace;
 	sums->events++;
 	sums->time += event->time;
-	sums->bytes += ptl_load32(event->payload) + event->payload[PAYLOAD - 1];
+	sums->bytes += common_load32(event->payload) + event->payload[PAYLOAD - 1];
 	return 0;
 }
 
@@ -329,10 +329,10 @@ static void bench_events(size_t count, unsigned rounds)
 	for (size_t i = 0; i < count; i++) {
 		uint8_t *p = flat + i * FLAT;
 
-		ptl_store32(p, 0xc0110002);
-		ptl_store16(p + 4, FLAT);
-		ptl_store16(p + 6, 0x524);
-		ptl_store64(p + 8, events[i].time);
+		common_store32(p, 0xc0110002);
+		common_store16(p + 4, FLAT);
+		common_store16(p + 6, 0x524);
+		common_store64(p + 8, events[i].time);
 		memcpy(p + 16, events[i].payload, PAYLOAD);
 	}
 	plain = measure_plain(flat, count * FLAT, rounds);
@@ -464,7 +464,7 @@ int main(int argc, char **argv)
 	bench_events(2000000 / scale, 5);
 	size /= scale;
 	if (pt_path)
-		bench_check(ptl_read_file(pt_path, SIZE_MAX / 2, &pt, &size), "cannot read");
+		bench_check(common_read_file(pt_path, SIZE_MAX / 2, &pt, &size), "cannot read");
 	else
 		pt = make_pt(size);
 	bench_pt(pt, size, 5);

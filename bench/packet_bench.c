@@ -57,21 +57,21 @@ static size_t encode(const struct step *steps, size_t count, uint8_t *data)
 		if (at >= psb) {
 			psb = at + PSB_PERIOD;
 			last_ip = 0;
-			at += ptl_pt_put_psb(at);
-			at += ptl_pt_put_tsc(at, i);
-			at += ptl_pt_put_mode_exec(at, true, false, false);
-			at += ptl_pt_put_psbend(at);
+			at += format_pt_put_psb(at);
+			at += format_pt_put_tsc(at, i);
+			at += format_pt_put_mode_exec(at, true, false, false);
+			at += format_pt_put_psbend(at);
 		}
 		switch (steps[i].kind) {
 		case PTL_PT_TNT_8:
 		case PTL_PT_TNT_64:
-			at += ptl_pt_put_tnt(at, steps[i].value);
+			at += format_pt_put_tnt(at, steps[i].value);
 			break;
 		case PTL_PT_TIP:
-			at += ptl_pt_put_tip(at, &last_ip, steps[i].value);
+			at += format_pt_put_tip(at, &last_ip, steps[i].value);
 			break;
 		default:
-			at += ptl_pt_put_mtc(at, (uint8_t)steps[i].value);
+			at += format_pt_put_mtc(at, (uint8_t)steps[i].value);
 			break;
 		}
 	}
@@ -88,7 +88,7 @@ static size_t decode(const uint8_t *data, size_t size, bool print)
 	uint64_t last_ip = 0, ip;
 	int length;
 
-	while ((length = ptl_pt_decode_inline(data + at, size - at, &context, &packet)) > 0) {
+	while ((length = format_pt_decode_inline(data + at, size - at, &context, &packet)) > 0) {
 		if (print)
 			packet_text(&packet, last_ip, text);
 		ptl_pt_ip_resolve(&packet, &last_ip, &ip);
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 	size = bench_encoding(count, &data);
 	if (pt_path) {
 		free(data);
-		bench_check(ptl_read_file(pt_path, SIZE_MAX / 2, &data, &size), "cannot read");
+		bench_check(common_read_file(pt_path, SIZE_MAX / 2, &data, &size), "cannot read");
 	}
 	bench_stream(data, size);
 	free(data);

@@ -56,7 +56,7 @@ static void make_pt(size_t mebibytes)
 		bench_fail("no memory");
 	for (size_t i = 0; i < mebibytes; i++) {
 		for (size_t j = 0; j < PIECE; j += 8)
-			ptl_store64(data + j, bench_random());
+			common_store64(data + j, bench_random());
 		for (size_t j = 0; j < PIECE; j += 4096) {
 			bench_check(ptl_writer_psb(writer, stream.id, i * PIECE + j, 1000 + i * 256 + j / 4096),
 			      "cannot write");
@@ -90,10 +90,10 @@ static void make_events(size_t count)
 		event.time += random % 20000;
 		event.cpu = random >> 16 & (CPUS - 1);
 		event.pid = event.tid = 400 + 4 * (random >> 20 & 127);
-		ptl_store32(payload, event.tid);
-		ptl_store32(payload + 4, 400 + 4 * (random >> 30 & 127));
+		common_store32(payload, event.tid);
+		common_store32(payload + 4, 400 + 4 * (random >> 30 & 127));
 		payload[8] = (uint8_t)(8 + (random >> 40 & 7));
-		ptl_store32(payload + 16, random >> 44 & 15);
+		common_store32(payload + 16, random >> 44 & 15);
 		bench_check(ptl_writer_event(writer, streams[event.cpu].id, &event), "cannot write");
 	}
 	bench_check(ptl_writer_close(writer), "cannot write");

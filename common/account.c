@@ -10,19 +10,19 @@ static size_t limit;
 static atomic_size_t taken;
 static atomic_bool refused;
 
-void ptl_account_limit(size_t bytes)
+void common_account_limit(size_t bytes)
 {
 	limit = bytes;
 }
 
-int ptl_account_take(struct ptl_account *account, size_t bytes, const char *what, uint64_t number)
+int common_account_take(struct common_account *account, size_t bytes, const char *what, uint64_t number)
 {
 	const size_t before = atomic_fetch_add_explicit(&taken, bytes, memory_order_relaxed);
 
 	if (limit && (before > limit || bytes > limit - before)) {
 		atomic_fetch_sub_explicit(&taken, bytes, memory_order_relaxed);
 		atomic_store_explicit(&refused, true, memory_order_relaxed);
-		return ptl_fail(PTL_NO_MEMORY,
+		return common_fail(PTL_NO_MEMORY,
 				"there are too many %s: to remember more than %" PRIu64
 				" of them, and all else that the input has, would take more than %zu MiB",
 				what, number ? number - 1 : 0, limit >> 20);
@@ -31,18 +31,18 @@ int ptl_account_take(struct ptl_account *account, size_t bytes, const char *what
 	return 0;
 }
 
-bool ptl_account_refused(void)
+bool common_account_refused(void)
 {
 	return atomic_load_explicit(&refused, memory_order_relaxed);
 }
 
-void ptl_account_close(struct ptl_account *account)
+void common_account_close(struct common_account *account)
 {
 	atomic_fetch_sub_explicit(&taken, account->bytes, memory_order_relaxed);
 	account->bytes = 0;
 }
 
-size_t ptl_account_share(size_t bytes)
+size_t common_account_share(size_t bytes)
 {
 	const size_t now = atomic_load_explicit(&taken, memory_order_relaxed);
 	const size_t all = limit + limit / 8;

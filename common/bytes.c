@@ -7,19 +7,19 @@
 #define VARINT_MAX_SIZE 10
 #define FIRST_CAPACITY 256
 
-static uint64_t bad_varint(struct ptl_cursor *cursor)
+static uint64_t bad_varint(struct common_cursor *cursor)
 {
 	cursor->failed = true;
 	cursor->at = cursor->size;
 	return 0;
 }
 
-uint64_t ptl_read_varint(struct ptl_cursor *cursor)
+uint64_t common_read_varint(struct common_cursor *cursor)
 {
 	uint64_t value = 0;
 
 	for (unsigned i = 0; i < VARINT_MAX_SIZE; i++) {
-		const uint8_t byte = ptl_read8(cursor);
+		const uint8_t byte = common_read8(cursor);
 
 		if (cursor->failed)
 			return 0;
@@ -33,7 +33,7 @@ uint64_t ptl_read_varint(struct ptl_cursor *cursor)
 	return bad_varint(cursor);
 }
 
-size_t ptl_varint_size(uint64_t value)
+size_t common_varint_size(uint64_t value)
 {
 	size_t size = 1;
 
@@ -44,7 +44,7 @@ size_t ptl_varint_size(uint64_t value)
 	return size;
 }
 
-void ptl_bytes_free(struct ptl_bytes *bytes)
+void common_bytes_free(struct ptl_bytes *bytes)
 {
 	free(bytes->data);
 	*bytes = (struct ptl_bytes){0};
@@ -66,7 +66,7 @@ static bool reserve(struct ptl_bytes *bytes, size_t needed)
 	return true;
 }
 
-uint8_t *ptl_bytes_grow(struct ptl_bytes *bytes, size_t size)
+uint8_t *common_bytes_grow(struct ptl_bytes *bytes, size_t size)
 {
 	uint8_t *place;
 
@@ -83,25 +83,25 @@ uint8_t *ptl_bytes_grow(struct ptl_bytes *bytes, size_t size)
 	return place;
 }
 
-void ptl_write_bytes(struct ptl_bytes *bytes, const void *data, size_t size)
+void common_write_bytes(struct ptl_bytes *bytes, const void *data, size_t size)
 {
-	uint8_t *place = size ? ptl_bytes_grow(bytes, size) : NULL;
+	uint8_t *place = size ? common_bytes_grow(bytes, size) : NULL;
 
 	if (place)
 		memcpy(place, data, size);
 }
 
-void ptl_write_le(struct ptl_bytes *bytes, uint64_t value, size_t size)
+void common_write_le(struct ptl_bytes *bytes, uint64_t value, size_t size)
 {
-	uint8_t *place = ptl_bytes_grow(bytes, size);
+	uint8_t *place = common_bytes_grow(bytes, size);
 
 	if (place)
-		ptl_store_le(place, value, size);
+		common_store_le(place, value, size);
 }
 
-void ptl_write_varint(struct ptl_bytes *bytes, uint64_t value)
+void common_write_varint(struct ptl_bytes *bytes, uint64_t value)
 {
-	uint8_t *place = ptl_bytes_grow(bytes, ptl_varint_size(value));
+	uint8_t *place = common_bytes_grow(bytes, common_varint_size(value));
 
 	if (!place)
 		return;

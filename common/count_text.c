@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-const char *ptl_count_text(uint64_t value, char text[PTL_COUNT_TEXT])
+const char *common_count_text(uint64_t value, char text[COMMON_COUNT_TEXT])
 {
-	char digits[PTL_COUNT_TEXT];
+	char digits[COMMON_COUNT_TEXT];
 	const int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
 	char *out = text;
 

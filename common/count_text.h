@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers as people read them. */
-#ifndef PTL_COMMON_COUNT_TEXT_H
-#define PTL_COMMON_COUNT_TEXT_H
+#ifndef COMMON_COUNT_TEXT_H
+#define COMMON_COUNT_TEXT_H
 
 #include <stdint.h>
 
-#define PTL_COUNT_TEXT 32
+#define COMMON_COUNT_TEXT 32
 
 /* With a comma between thousands, in every locale: "5,123,456"; returns text. */
-const char *ptl_count_text(uint64_t value, char text[PTL_COUNT_TEXT]);
+const char *common_count_text(uint64_t value, char text[COMMON_COUNT_TEXT]);
 
 #endif

@@ -51,7 +51,7 @@ __attribute__((format(printf, 2, 0))) static void format_cause(char cause[CAUSE_
 		cause[0] = 0;
 }
 
-int ptl_fail(int status, const char *format, ...)
+int common_fail(int status, const char *format, ...)
 {
 	char cause[CAUSE_SIZE];
 	va_list arguments;
@@ -63,7 +63,7 @@ int ptl_fail(int status, const char *format, ...)
 	return status;
 }
 
-int ptl_fail_errno(const char *format, ...)
+int common_fail_errno(const char *format, ...)
 {
 	const int number = errno;
 	char cause[CAUSE_SIZE], buffer[128];
@@ -77,7 +77,7 @@ int ptl_fail_errno(const char *format, ...)
 	return PTL_SYSTEM;
 }
 
-int ptl_fail_in(int status, const char *format, ...)
+int common_fail_in(int status, const char *format, ...)
 {
 	char cause[CAUSE_SIZE], inner[CHAIN_SIZE];
 	va_list arguments;
@@ -98,7 +98,7 @@ int ptl_fail_in(int status, const char *format, ...)
 	return status;
 }
 
-int ptl_fail_memory(const char *what, size_t bytes)
+int common_fail_memory(const char *what, size_t bytes)
 {
-	return ptl_fail(PTL_NO_MEMORY, "no memory for %s (%zu bytes)", what, bytes);
+	return common_fail(PTL_NO_MEMORY, "no memory for %s (%zu bytes)", what, bytes);
 }

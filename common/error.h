@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How PTL's own code reports a failure: a status, and a thread-local chain of causes. */
-#ifndef PTL_COMMON_ERROR_H
-#define PTL_COMMON_ERROR_H
+#ifndef COMMON_ERROR_H
+#define COMMON_ERROR_H
 
 #include <ptl/error.h>
 
 /*
  * Starts a new chain in this thread with the innermost cause and returns status, so that a failing
- * function can say `return ptl_fail(PTL_CORRUPT, "offset %zu: ...", ...)`. Texts are cut, never
+ * function can say `return common_fail(PTL_CORRUPT, "offset %zu: ...", ...)`. Texts are cut, never
  * refused, when the chain is full (a fixed thread-local array: works without memory).
  */
-int ptl_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+int common_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
-/* Like ptl_fail(PTL_SYSTEM, ...), and appends strerror(errno) as the innermost cause. */
-int ptl_fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+/* Like common_fail(PTL_SYSTEM, ...), and appends strerror(errno) as the innermost cause. */
+int common_fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
 /*
  * Puts an outer cause before the chain that a callee left and returns status unchanged:
- * `return ptl_fail_in(status, "%s", path)` turns "offset 3: bad" into "a.ptl: offset 3: bad".
+ * `return common_fail_in(status, "%s", path)` turns "offset 3: bad" into "a.ptl: offset 3: bad".
  */
-int ptl_fail_in(int status, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+int common_fail_in(int status, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
 /* PTL_NO_MEMORY with the standard text; what names the thing, bytes the size that was asked for. */
-int ptl_fail_memory(const char *what, size_t bytes) __attribute__((cold));
+int common_fail_memory(const char *what, size_t bytes) __attribute__((cold));
 
 #endif

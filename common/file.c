@@ -19,7 +19,7 @@
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 
-int ptl_write_all(int fd, const void *data, size_t size)
+int common_write_all(int fd, const void *data, size_t size)
 {
 	const uint8_t *at = data;
 
@@ -29,19 +29,19 @@ int ptl_write_all(int fd, const void *data, size_t size)
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
-			return ptl_fail_errno("cannot write");
+			return common_fail_errno("cannot write");
 		at += written;
 		size -= (size_t)written;
 	}
 	return 0;
 }
 
-int ptl_read_at(int fd, void *data, size_t size, uint64_t offset)
+int common_read_at(int fd, void *data, size_t size, uint64_t offset)
 {
 	uint8_t *at = data;
 
 	if (offset > INT64_MAX || size > INT64_MAX - offset)
-		return ptl_fail(PTL_TRUNCATED, "offset %llu is past any end",
+		return common_fail(PTL_TRUNCATED, "offset %llu is past any end",
 				(unsigned long long)offset);
 	while (size) {
 		const ssize_t got = pread(fd, at, size, (off_t)offset);
@@ -49,10 +49,10 @@ int ptl_read_at(int fd, void *data, size_t size, uint64_t offset)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return ptl_fail_errno("cannot read at offset %llu",
+			return common_fail_errno("cannot read at offset %llu",
 					      (unsigned long long)offset);
 		if (got == 0)
-			return ptl_fail(PTL_TRUNCATED,
+			return common_fail(PTL_TRUNCATED,
 					"the file ends at offset %llu, %zu bytes too early",
 					(unsigned long long)offset, size);
 		at += got;
@@ -81,18 +81,18 @@ static int read_to_end(int fd, size_t limit, uint8_t **data, size_t *size)
 	ssize_t got = 1;
 
 	if (!bytes)
-		return ptl_fail_memory("the file", room);
+		return common_fail_memory("the file", room);
 	while (got) {
 		if (used > limit) {
 			free(bytes);
-			return ptl_fail(PTL_NO_MEMORY, "larger than the limit of %zu bytes", limit);
+			return common_fail(PTL_NO_MEMORY, "larger than the limit of %zu bytes", limit);
 		}
 		if (used == room) {
 			room = room > limit / 2 ? limit + 1 : room * 2;
 			more = realloc(bytes, room);
 			if (!more) {
 				free(bytes);
-				return ptl_fail_memory("the file", room);
+				return common_fail_memory("the file", room);
 			}
 			bytes = more;
 		}
@@ -101,7 +101,7 @@ static int read_to_end(int fd, size_t limit, uint8_t **data, size_t *size)
 			continue;
 		if (got < 0) {
 			free(bytes);
-			return ptl_fail_errno("cannot read");
+			return common_fail_errno("cannot read");
 		}
 		used += (size_t)got;
 	}
@@ -110,7 +110,7 @@ static int read_to_end(int fd, size_t limit, uint8_t **data, size_t *size)
 	return 0;
 }
 
-int ptl_open_regular(const char *path, struct stat *info)
+int common_open_regular(const char *path, struct stat *info)
 {
 	const int place = open(path, O_PATH | O_CLOEXEC);
 	char link[64];
@@ -125,36 +125,36 @@ int ptl_open_regular(const char *path, struct stat *info)
 	return fd;
 }
 
-int ptl_read_file(const char *path, size_t limit, uint8_t **data, size_t *size)
+int common_read_file(const char *path, size_t limit, uint8_t **data, size_t *size)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int status;
 
 	if (fd < 0)
-		return ptl_fail_errno("cannot open %s", path);
+		return common_fail_errno("cannot open %s", path);
 	if (limit == SIZE_MAX)
 		limit--;
 	status = read_to_end(fd, limit, data, size);
 	close(fd);
-	return status < 0 ? ptl_fail_in(status, "%s", path) : 0;
+	return status < 0 ? common_fail_in(status, "%s", path) : 0;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
 static int fail_exists(const char *path)
 {
-	return ptl_fail(PTL_SYSTEM, "%s exists already; --force replaces it", path);
+	return common_fail(PTL_SYSTEM, "%s exists already; --force replaces it", path);
 }
 
-static void release(struct ptl_output_file *output)
+static void release(struct common_output_file *output)
 {
 	free(output->path);
 	free(output->temporary);
-	*output = (struct ptl_output_file){.fd = -1};
+	*output = (struct common_output_file){.fd = -1};
 }
 
 /* Creates PATH.tmp-XXXXXXXX with the mode that any new file gets. */
-static int create_temporary(struct ptl_output_file *output)
+static int create_temporary(struct common_output_file *output)
 {
 	for (int i = 0; i < NAME_TRIES; i++) {
 		unsigned number = (unsigned)getpid() + (unsigned)i;
@@ -164,7 +164,7 @@ static int create_temporary(struct ptl_output_file *output)
 		free(output->temporary);
 		if (asprintf(&output->temporary, "%s.tmp-%08x", output->path, number) < 0) {
 			output->temporary = NULL;
-			return ptl_fail_memory("a file name", strlen(output->path));
+			return common_fail_memory("a file name", strlen(output->path));
 		}
 		output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
 				  S_IRUSR | S_IWUSR);
@@ -173,50 +173,50 @@ static int create_temporary(struct ptl_output_file *output)
 		if (errno != EEXIST)
 			break;
 	}
-	return ptl_fail_errno("cannot create %s", output->path);
+	return common_fail_errno("cannot create %s", output->path);
 }
 
 /*
  * What stands at path already: a regular file is to be replaced (the one a symbolic link leads to,
  * not the link), while a pipe or a device is written to as it is, without a temporary file.
  */
-static int open_present(struct ptl_output_file *output, const struct stat *info)
+static int open_present(struct common_output_file *output, const struct stat *info)
 {
 	char *resolved;
 
 	if (S_ISDIR(info->st_mode))
-		return ptl_fail(PTL_SYSTEM, "cannot create %s: it is a directory", output->path);
+		return common_fail(PTL_SYSTEM, "cannot create %s: it is a directory", output->path);
 	if (!S_ISREG(info->st_mode)) {
 		output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
-		return output->fd < 0 ? ptl_fail_errno("cannot open %s", output->path) : 0;
+		return output->fd < 0 ? common_fail_errno("cannot open %s", output->path) : 0;
 	}
 	if (!output->force)
 		return fail_exists(output->path);
 	resolved = realpath(output->path, NULL);
 	if (!resolved)
-		return ptl_fail_errno("cannot replace %s", output->path);
+		return common_fail_errno("cannot replace %s", output->path);
 	free(output->path);
 	output->path = resolved;
 	output->sync = true; /* what was there would be lost with what is not yet on disk */
 	return create_temporary(output);
 }
 
-int ptl_output_open(struct ptl_output_file *output, const char *path, bool force)
+int common_output_open(struct common_output_file *output, const char *path, bool force)
 {
 	struct stat info;
 	int status;
 
-	*output = (struct ptl_output_file){.fd = -1, .path = strdup(path), .force = force};
+	*output = (struct common_output_file){.fd = -1, .path = strdup(path), .force = force};
 	if (!output->path)
-		return ptl_fail_memory("a file name", strlen(path));
+		return common_fail_memory("a file name", strlen(path));
 	if (!*path)
-		status = ptl_fail(PTL_SYSTEM, "cannot create a file with an empty name");
+		status = common_fail(PTL_SYSTEM, "cannot create a file with an empty name");
 	else if (stat(path, &info) == 0)
 		status = open_present(output, &info);
 	else if (errno != ENOENT)
-		status = ptl_fail_errno("cannot create %s", path);
+		status = common_fail_errno("cannot create %s", path);
 	else if (lstat(path, &info) == 0)
-		status = ptl_fail(PTL_SYSTEM, "cannot create %s: it is a symbolic link to nothing",
+		status = common_fail(PTL_SYSTEM, "cannot create %s: it is a symbolic link to nothing",
 				  path);
 	else
 		status = create_temporary(output);
@@ -258,32 +258,32 @@ static int sync_to_disk(int fd)
 	return fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
 }
 
-int ptl_sync_file(const char *path)
+int common_sync_file(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int status = fd < 0 || sync_to_disk(fd) < 0 ? ptl_fail_errno("cannot write %s", path) : 0;
+	int status = fd < 0 || sync_to_disk(fd) < 0 ? common_fail_errno("cannot write %s", path) : 0;
 
 	if (fd >= 0)
 		close(fd);
 	return status;
 }
 
-int ptl_output_commit(struct ptl_output_file *output)
+int common_output_commit(struct common_output_file *output)
 {
 	int status = 0;
 
 	if (output->fd < 0)
-		return ptl_fail(PTL_MISUSE, "the output is not open");
+		return common_fail(PTL_MISUSE, "the output is not open");
 	if (output->temporary && output->sync && sync_to_disk(output->fd) < 0)
-		status = ptl_fail_errno("cannot write %s", output->path);
+		status = common_fail_errno("cannot write %s", output->path);
 	if (close(output->fd) < 0 && errno != EINTR && status == 0)
-		status = ptl_fail_errno("cannot write %s", output->path);
+		status = common_fail_errno("cannot write %s", output->path);
 	output->fd = -1;
 	if (status == 0 && output->temporary) {
 		if (output->force ? rename(output->temporary, output->path) < 0
 				  : rename_new(output->temporary, output->path) < 0)
 			status = errno == EEXIST ? fail_exists(output->path)
-						 : ptl_fail_errno("cannot create %s", output->path);
+						 : common_fail_errno("cannot create %s", output->path);
 		else if (output->sync)
 			sync_folder(output->path);
 	}
@@ -293,7 +293,7 @@ int ptl_output_commit(struct ptl_output_file *output)
 	return status;
 }
 
-void ptl_output_abandon(struct ptl_output_file *output)
+void common_output_abandon(struct common_output_file *output)
 {
 	if (output->fd < 0)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files: an output that appears whole or not at all, whole reads with a bound, full writes. */
-#ifndef PTL_COMMON_FILE_H
-#define PTL_COMMON_FILE_H
+#ifndef COMMON_FILE_H
+#define COMMON_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
  * existing target is an error at open and again at commit, never overwritten. A target that is a
  * pipe or a device is written to as it is. Only its owner can read it: a trace holds code and command lines.
  */
-struct ptl_output_file {
+struct common_output_file {
 	int fd;          /* -1 while not open: the initial value */
 	char *path;      /* owned */
 	char *temporary; /* owned; NULL for a pipe or a device */
@@ -23,27 +23,27 @@ struct ptl_output_file {
 };
 
 /* PTL_SYSTEM (with errno's text; "exists" names --force as the remedy). */
-int ptl_output_open(struct ptl_output_file *output, const char *path, bool force);
+int common_output_open(struct common_output_file *output, const char *path, bool force);
 /*
  * Renames, with sync only when all of it is on disk: who replaces a file has something to lose, while a new one is as
  * safe as what cp leaves. On failure the temporary file is removed. Closes in both cases.
  */
-int ptl_output_commit(struct ptl_output_file *output);
+int common_output_commit(struct common_output_file *output);
 /* Removes the temporary file and closes. Harmless after commit. */
-void ptl_output_abandon(struct ptl_output_file *output);
+void common_output_abandon(struct common_output_file *output);
 
 /* Writes all of it, going on after short writes and EINTR; PTL_SYSTEM. */
-int ptl_write_all(int fd, const void *data, size_t size);
+int common_write_all(int fd, const void *data, size_t size);
 /* Waits until a file's content is on disk, where the file system can; PTL_SYSTEM. */
-int ptl_sync_file(const char *path);
+int common_sync_file(const char *path);
 /* Reads exactly size bytes at offset; PTL_TRUNCATED, PTL_SYSTEM. */
-int ptl_read_at(int fd, void *data, size_t size, uint64_t offset);
+int common_read_at(int fd, void *data, size_t size, uint64_t offset);
 /*
  * Opens a regular file for reading whose name comes from elsewhere: it is looked at before it is opened in earnest, as
  * to open a device may do something. The descriptor, close-on-exec, and *info; -1 for anything else.
  */
-int ptl_open_regular(const char *path, struct stat *info);
+int common_open_regular(const char *path, struct stat *info);
 /* The whole of a file or pipe in fresh memory (caller frees); past limit bytes: PTL_NO_MEMORY. */
-int ptl_read_file(const char *path, size_t limit, uint8_t **data, size_t *size);
+int common_read_file(const char *path, size_t limit, uint8_t **data, size_t *size);
 
 #endif

@@ -18,7 +18,7 @@ static bool dash_before(size_t byte)
 	return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
 
-bool ptl_guid_equal(const struct ptl_guid *a, const struct ptl_guid *b)
+bool common_guid_equal(const struct ptl_guid *a, const struct ptl_guid *b)
 {
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
 }
@@ -34,7 +34,7 @@ static int hex_digit(char c)
 	return found ? (int)(found - digits) : -1;
 }
 
-bool ptl_guid_parse(const char *text, struct ptl_guid *guid)
+bool common_guid_parse(const char *text, struct ptl_guid *guid)
 {
 	const size_t length = strlen(text);
 	struct ptl_guid result;
@@ -59,7 +59,7 @@ bool ptl_guid_parse(const char *text, struct ptl_guid *guid)
 	return true;
 }
 
-void ptl_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE])
+void common_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE])
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -74,17 +74,17 @@ void ptl_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE])
 	*text = 0;
 }
 
-void ptl_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16])
+void common_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16])
 {
 	for (size_t i = 0; i < sizeof(text_order); i++)
 		guid->bytes[text_order[i]] = uuid[i];
 }
 
-int ptl_guid_random(struct ptl_guid *guid)
+int common_guid_random(struct ptl_guid *guid)
 {
 	/* Up to 256 bytes are given whole or not at all. */
 	if (getrandom(guid->bytes, sizeof(guid->bytes), 0) != (ssize_t)sizeof(guid->bytes))
-		return ptl_fail_errno("cannot get random bytes for a GUID");
+		return common_fail_errno("cannot get random bytes for a GUID");
 	/* RFC 4122: version 4 heads the third group, the variant heads the fourth. */
 	guid->bytes[7] = (uint8_t)((guid->bytes[7] & 0x0f) | 0x40);
 	guid->bytes[8] = (uint8_t)((guid->bytes[8] & 0x3f) | 0x80);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* GUIDs as text and bytes. The type itself is public: ptl/guid.h. */
-#ifndef PTL_COMMON_GUID_H
-#define PTL_COMMON_GUID_H
+#ifndef COMMON_GUID_H
+#define COMMON_GUID_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,21 +9,21 @@
 #include <ptl/guid.h>
 
 /* True for equal GUIDs. */
-bool ptl_guid_equal(const struct ptl_guid *a, const struct ptl_guid *b);
+bool common_guid_equal(const struct ptl_guid *a, const struct ptl_guid *b);
 
 /* Reads "9e814aad-3204-11d2-9a82-006008a86939", with or without braces; false for anything else. */
-bool ptl_guid_parse(const char *text, struct ptl_guid *guid);
+bool common_guid_parse(const char *text, struct ptl_guid *guid);
 
 /* Writes the 36 lower-case characters and a zero. */
-void ptl_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE]);
+void common_guid_format(const struct ptl_guid *guid, char text[PTL_GUID_TEXT_SIZE]);
 
 /* A GUID of an UUID whose bytes are in network order (RFC 4122), as text shows them. */
-void ptl_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16]);
+void common_guid_from_uuid(struct ptl_guid *guid, const uint8_t uuid[16]);
 
 /* As ptl/provider.h has it: the GUID that .NET's EventSource gives to this name (UTF-8). PTL_MISUSE: no UTF-8. */
 int ptl_guid_from_name(const char *name, struct ptl_guid *guid);
 
 /* A random (version 4) GUID from the kernel's generator; PTL_SYSTEM where it gives none. */
-int ptl_guid_random(struct ptl_guid *guid);
+int common_guid_random(struct ptl_guid *guid);
 
 #endif

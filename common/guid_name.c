@@ -47,7 +47,7 @@ static void add_block(struct sha1 *sha1)
 			d = sha1->state[3], e = sha1->state[4];
 
 	for (unsigned i = 0; i < 16; i++)
-		w[i] = __builtin_bswap32(ptl_load32(sha1->block + 4 * (size_t)i));
+		w[i] = __builtin_bswap32(common_load32(sha1->block + 4 * (size_t)i));
 	for (unsigned i = 16; i < 80; i++)
 		w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 	for (unsigned i = 0; i < 80; i++) {
@@ -102,7 +102,7 @@ int ptl_guid_from_name(const char *name, struct ptl_guid *guid)
 	for (size_t i = 0; i < sizeof(name_space); i++)
 		add_byte(&sha1, name_space[i]);
 	while (left) {
-		size_t size = ptl_utf8_read(at, left, &character);
+		size_t size = common_utf8_read(at, left, &character);
 
 		if (!size)
 			return PTL_MISUSE;

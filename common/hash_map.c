@@ -12,13 +12,13 @@
 
 #define FIRST_CAPACITY 16
 
-struct ptl_hash_slot {
+struct common_hash_slot {
 	uint64_t key;
 	uint64_t value;
 	bool used;
 };
 
-struct ptl_byte_slot {
+struct common_byte_slot {
 	uint64_t hash;
 	uint64_t value;
 	uint8_t *key; /* owned; NULL where the slot is free */
@@ -75,7 +75,7 @@ static void sip_round(uint64_t v[4])
 }
 
 /* SipHash-1-3 (Aumasson, Bernstein): made for tables whose keys come from strangers. */
-uint64_t ptl_hash_bytes(const void *key, size_t size)
+uint64_t common_hash_bytes(const void *key, size_t size)
 {
 	const uint8_t *data = key;
 	uint64_t v[4], last = (uint64_t)size << 56;
@@ -86,14 +86,14 @@ uint64_t ptl_hash_bytes(const void *key, size_t size)
 	v[2] = secret[0] ^ 0x6c7967656e657261;
 	v[3] = secret[1] ^ 0x7465646279746573;
 	for (; size - at >= 8; at += 8) {
-		const uint64_t word = ptl_load64(data + at);
+		const uint64_t word = common_load64(data + at);
 
 		v[3] ^= word;
 		sip_round(v);
 		v[0] ^= word;
 	}
 	if (size > at)
-		last |= ptl_load_le(data + at, size - at);
+		last |= common_load_le(data + at, size - at);
 	v[3] ^= last;
 	sip_round(v);
 	v[0] ^= last;
@@ -111,14 +111,14 @@ static bool is_full(size_t used, size_t capacity)
 
 /* ---- numbers as keys ------------------------------------------------------------------------- */
 
-void ptl_hash_map_free(struct ptl_hash_map *map)
+void common_hash_map_free(struct common_hash_map *map)
 {
 	free(map->slots);
-	*map = (struct ptl_hash_map){0};
+	*map = (struct common_hash_map){0};
 }
 
 /* The slot that holds key, or the free slot where it belongs. There is always a free one. */
-static size_t find_number(const struct ptl_hash_map *map, uint64_t key)
+static size_t find_number(const struct common_hash_map *map, uint64_t key)
 {
 	size_t at = hash_number(key) & (map->capacity - 1);
 
@@ -127,7 +127,7 @@ static size_t find_number(const struct ptl_hash_map *map, uint64_t key)
 	return at;
 }
 
-uint64_t *ptl_hash_map_get(const struct ptl_hash_map *map, uint64_t key)
+uint64_t *common_hash_map_get(const struct common_hash_map *map, uint64_t key)
 {
 	size_t at;
 
@@ -137,14 +137,14 @@ uint64_t *ptl_hash_map_get(const struct ptl_hash_map *map, uint64_t key)
 	return map->slots[at].used ? &map->slots[at].value : NULL;
 }
 
-static int grow_numbers(struct ptl_hash_map *map)
+static int grow_numbers(struct common_hash_map *map)
 {
 	const size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
-	struct ptl_hash_map bigger = {.used = map->used, .capacity = capacity};
+	struct common_hash_map bigger = {.used = map->used, .capacity = capacity};
 
 	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
-		return ptl_fail_memory("a hash map", capacity * sizeof(*bigger.slots));
+		return common_fail_memory("a hash map", capacity * sizeof(*bigger.slots));
 	for (size_t i = 0; i < map->capacity; i++)
 		if (map->slots[i].used)
 			bigger.slots[find_number(&bigger, map->slots[i].key)] = map->slots[i];
@@ -153,9 +153,9 @@ static int grow_numbers(struct ptl_hash_map *map)
 	return 0;
 }
 
-int ptl_hash_map_put(struct ptl_hash_map *map, uint64_t key, uint64_t value)
+int common_hash_map_put(struct common_hash_map *map, uint64_t key, uint64_t value)
 {
-	uint64_t *present = ptl_hash_map_get(map, key);
+	uint64_t *present = common_hash_map_get(map, key);
 	int status;
 
 	if (present) {
@@ -167,12 +167,12 @@ int ptl_hash_map_put(struct ptl_hash_map *map, uint64_t key, uint64_t value)
 		if (status < 0)
 			return status;
 	}
-	map->slots[find_number(map, key)] = (struct ptl_hash_slot){key, value, true};
+	map->slots[find_number(map, key)] = (struct common_hash_slot){key, value, true};
 	map->used++;
 	return 0;
 }
 
-bool ptl_hash_map_remove(struct ptl_hash_map *map, uint64_t key)
+bool common_hash_map_remove(struct common_hash_map *map, uint64_t key)
 {
 	const size_t mask = map->capacity - 1;
 	size_t hole, at;
@@ -196,10 +196,10 @@ bool ptl_hash_map_remove(struct ptl_hash_map *map, uint64_t key)
 	return true;
 }
 
-bool ptl_hash_map_next(const struct ptl_hash_map *map, size_t *at, uint64_t *key, uint64_t *value)
+bool common_hash_map_next(const struct common_hash_map *map, size_t *at, uint64_t *key, uint64_t *value)
 {
 	for (; *at < map->capacity; ++*at) {
-		const struct ptl_hash_slot *slot = &map->slots[*at];
+		const struct common_hash_slot *slot = &map->slots[*at];
 
 		if (slot->used) {
 			*key = slot->key;
@@ -213,21 +213,21 @@ bool ptl_hash_map_next(const struct ptl_hash_map *map, size_t *at, uint64_t *key
 
 /* ---- byte strings as keys -------------------------------------------------------------------- */
 
-void ptl_byte_map_free(struct ptl_byte_map *map)
+void common_byte_map_free(struct common_byte_map *map)
 {
 	for (size_t i = 0; i < map->capacity; i++)
 		free(map->slots[i].key);
 	free(map->slots);
-	*map = (struct ptl_byte_map){0};
+	*map = (struct common_byte_map){0};
 }
 
-static size_t find_bytes(const struct ptl_byte_map *map, uint64_t hash, const void *key,
+static size_t find_bytes(const struct common_byte_map *map, uint64_t hash, const void *key,
 			 size_t size)
 {
 	size_t at = hash & (map->capacity - 1);
 
 	for (;; at = (at + 1) & (map->capacity - 1)) {
-		const struct ptl_byte_slot *slot = &map->slots[at];
+		const struct common_byte_slot *slot = &map->slots[at];
 
 		if (!slot->key || (slot->hash == hash && slot->size == size &&
 				   (!size || memcmp(slot->key, key, size) == 0)))
@@ -235,26 +235,26 @@ static size_t find_bytes(const struct ptl_byte_map *map, uint64_t hash, const vo
 	}
 }
 
-uint64_t *ptl_byte_map_get(const struct ptl_byte_map *map, const void *key, size_t size)
+uint64_t *common_byte_map_get(const struct common_byte_map *map, const void *key, size_t size)
 {
 	size_t at;
 
 	if (!map->capacity)
 		return NULL;
-	at = find_bytes(map, ptl_hash_bytes(key, size), key, size);
+	at = find_bytes(map, common_hash_bytes(key, size), key, size);
 	return map->slots[at].key ? &map->slots[at].value : NULL;
 }
 
-static int grow_bytes(struct ptl_byte_map *map)
+static int grow_bytes(struct common_byte_map *map)
 {
 	const size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
-	struct ptl_byte_map bigger = {.used = map->used, .capacity = capacity};
+	struct common_byte_map bigger = {.used = map->used, .capacity = capacity};
 
 	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
-		return ptl_fail_memory("a hash map", capacity * sizeof(*bigger.slots));
+		return common_fail_memory("a hash map", capacity * sizeof(*bigger.slots));
 	for (size_t i = 0; i < map->capacity; i++) {
-		const struct ptl_byte_slot *old = &map->slots[i];
+		const struct common_byte_slot *old = &map->slots[i];
 
 		if (old->key)
 			bigger.slots[find_bytes(&bigger, old->hash, old->key, old->size)] = *old;
@@ -264,13 +264,13 @@ static int grow_bytes(struct ptl_byte_map *map)
 	return 0;
 }
 
-int ptl_byte_map_put(struct ptl_byte_map *map, const void *key, size_t size, uint64_t value)
+int common_byte_map_put(struct common_byte_map *map, const void *key, size_t size, uint64_t value)
 {
-	const uint64_t hash = ptl_hash_bytes(key, size);
+	const uint64_t hash = common_hash_bytes(key, size);
 	uint8_t *copy;
 
 	if (map->capacity) {
-		struct ptl_byte_slot *slot = &map->slots[find_bytes(map, hash, key, size)];
+		struct common_byte_slot *slot = &map->slots[find_bytes(map, hash, key, size)];
 
 		if (slot->key) {
 			slot->value = value;
@@ -281,11 +281,11 @@ int ptl_byte_map_put(struct ptl_byte_map *map, const void *key, size_t size, uin
 		return PTL_NO_MEMORY;
 	copy = malloc(size ? size : 1);
 	if (!copy)
-		return ptl_fail_memory("a key", size);
+		return common_fail_memory("a key", size);
 	if (size)
 		memcpy(copy, key, size);
 	map->slots[find_bytes(map, hash, key, size)] =
-		(struct ptl_byte_slot){hash, value, copy, size};
+		(struct common_byte_slot){hash, value, copy, size};
 	map->used++;
 	return 0;
 }

@@ -9,9 +9,9 @@
 
 #include "common/utf8.h"
 
-void ptl_json_start(struct ptl_json *json, FILE *file)
+void common_json_start(struct common_json *json, FILE *file)
 {
-	*json = (struct ptl_json){.file = file};
+	*json = (struct common_json){.file = file};
 }
 
 static void write_escape(FILE *file, uint8_t byte)
@@ -50,7 +50,7 @@ static void write_text(FILE *file, const char *text, size_t size)
 			continue;
 		}
 		if (!length)
-			length = ptl_utf8_read(p + at, size - at, &character);
+			length = common_utf8_read(p + at, size - at, &character);
 		if (length) {
 			fwrite(p + at, 1, length, file);
 			at += length;
@@ -63,7 +63,7 @@ static void write_text(FILE *file, const char *text, size_t size)
 }
 
 /* The comma and the key that go before a value. */
-static void before_value(struct ptl_json *json, const char *key)
+static void before_value(struct common_json *json, const char *key)
 {
 	if (json->comma[json->depth])
 		putc_unlocked(',', json->file);
@@ -74,73 +74,73 @@ static void before_value(struct ptl_json *json, const char *key)
 	}
 }
 
-static void open_nested(struct ptl_json *json, const char *key, char bracket)
+static void open_nested(struct common_json *json, const char *key, char bracket)
 {
 	before_value(json, key);
-	assert(json->depth + 1 < PTL_JSON_DEPTH); /* nesting is the program's, never the input's */
+	assert(json->depth + 1 < COMMON_JSON_DEPTH); /* nesting is the program's, never the input's */
 	json->comma[++json->depth] = false;
 	putc_unlocked(bracket, json->file);
 }
 
-static void close_nested(struct ptl_json *json, char bracket)
+static void close_nested(struct common_json *json, char bracket)
 {
 	assert(json->depth > 0);
 	json->depth--;
 	putc_unlocked(bracket, json->file);
 }
 
-void ptl_json_object(struct ptl_json *json, const char *key)
+void common_json_object(struct common_json *json, const char *key)
 {
 	open_nested(json, key, '{');
 }
 
-void ptl_json_object_end(struct ptl_json *json)
+void common_json_object_end(struct common_json *json)
 {
 	close_nested(json, '}');
 }
 
-void ptl_json_array(struct ptl_json *json, const char *key)
+void common_json_array(struct common_json *json, const char *key)
 {
 	open_nested(json, key, '[');
 }
 
-void ptl_json_array_end(struct ptl_json *json)
+void common_json_array_end(struct common_json *json)
 {
 	close_nested(json, ']');
 }
 
-void ptl_json_string_n(struct ptl_json *json, const char *key, const char *text, size_t size)
+void common_json_string_n(struct common_json *json, const char *key, const char *text, size_t size)
 {
 	before_value(json, key);
 	write_text(json->file, text, size);
 }
 
-void ptl_json_string(struct ptl_json *json, const char *key, const char *text)
+void common_json_string(struct common_json *json, const char *key, const char *text)
 {
 	if (text)
-		ptl_json_string_n(json, key, text, strlen(text));
+		common_json_string_n(json, key, text, strlen(text));
 	else
-		ptl_json_null(json, key);
+		common_json_null(json, key);
 }
 
-void ptl_json_u64(struct ptl_json *json, const char *key, uint64_t value)
+void common_json_u64(struct common_json *json, const char *key, uint64_t value)
 {
 	before_value(json, key);
 	fprintf(json->file, "%" PRIu64, value);
 }
 
-void ptl_json_i64(struct ptl_json *json, const char *key, int64_t value)
+void common_json_i64(struct common_json *json, const char *key, int64_t value)
 {
 	before_value(json, key);
 	fprintf(json->file, "%" PRId64, value);
 }
 
-void ptl_json_double(struct ptl_json *json, const char *key, double value)
+void common_json_double(struct common_json *json, const char *key, double value)
 {
 	char text[32];
 
 	if (!isfinite(value)) {
-		ptl_json_null(json, key);
+		common_json_null(json, key);
 		return;
 	}
 	before_value(json, key);
@@ -155,25 +155,25 @@ void ptl_json_double(struct ptl_json *json, const char *key, double value)
 	fputs(text, json->file);
 }
 
-void ptl_json_bool(struct ptl_json *json, const char *key, bool value)
+void common_json_bool(struct common_json *json, const char *key, bool value)
 {
 	before_value(json, key);
 	fputs(value ? "true" : "false", json->file);
 }
 
-void ptl_json_hex(struct ptl_json *json, const char *key, uint64_t value)
+void common_json_hex(struct common_json *json, const char *key, uint64_t value)
 {
 	before_value(json, key);
 	fprintf(json->file, "\"0x%" PRIx64 "\"", value);
 }
 
-void ptl_json_null(struct ptl_json *json, const char *key)
+void common_json_null(struct common_json *json, const char *key)
 {
 	before_value(json, key);
 	fputs("null", json->file);
 }
 
-void ptl_json_line(struct ptl_json *json)
+void common_json_line(struct common_json *json)
 {
 	assert(json->depth == 0);
 	json->comma[0] = false;

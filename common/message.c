@@ -37,7 +37,7 @@ static const char *const colours[] = {
 	[PLAIN] = "",
 };
 
-int ptl_exit_of(int status)
+int common_exit_of(int status)
 {
 	switch (status) {
 	case PTL_NOT_OURS:
@@ -45,15 +45,15 @@ int ptl_exit_of(int status)
 	case PTL_CORRUPT:
 	case PTL_TRUNCATED:
 	case PTL_NOT_FOUND:
-		return PTL_EXIT_INPUT;
+		return COMMON_EXIT_INPUT;
 	case PTL_MISUSE:
-		return PTL_EXIT_USAGE;
+		return COMMON_EXIT_USAGE;
 	default:
-		return status < 0 ? PTL_EXIT_SYSTEM : PTL_EXIT_OK;
+		return status < 0 ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
 	}
 }
 
-void ptl_message_start(const char *program, bool quiet)
+void common_message_start(const char *program, bool quiet)
 {
 	const char *term = getenv("TERM");
 	const char *no_colour = getenv("NO_COLOR");
@@ -91,7 +91,7 @@ static size_t make_safe(char *line, size_t size, const char *text)
 /* One write, so that messages of several processes do not mix. A failure cannot be told. */
 static void put(const char *line, size_t length)
 {
-	(void)ptl_write_all(STDERR_FILENO, line, length);
+	(void)common_write_all(STDERR_FILENO, line, length);
 }
 
 static void clear_progress(void)
@@ -124,7 +124,7 @@ __attribute__((format(printf, 3, 0))) static void say(int colour, const char *ki
 	pthread_mutex_unlock(&state.lock);
 }
 
-void ptl_message_error(const char *format, ...)
+void common_message_error(const char *format, ...)
 {
 	va_list arguments;
 
@@ -133,7 +133,7 @@ void ptl_message_error(const char *format, ...)
 	va_end(arguments);
 }
 
-void ptl_message_warning(const char *format, ...)
+void common_message_warning(const char *format, ...)
 {
 	va_list arguments;
 
@@ -142,7 +142,7 @@ void ptl_message_warning(const char *format, ...)
 	va_end(arguments);
 }
 
-void ptl_message_note(const char *format, ...)
+void qemu_message_note(const char *format, ...)
 {
 	va_list arguments;
 
@@ -153,7 +153,7 @@ void ptl_message_note(const char *format, ...)
 	va_end(arguments);
 }
 
-void ptl_message_hint(const char *format, ...)
+void common_message_hint(const char *format, ...)
 {
 	va_list arguments;
 
@@ -162,12 +162,12 @@ void ptl_message_hint(const char *format, ...)
 	va_end(arguments);
 }
 
-int ptl_message_failure(int status)
+int common_message_failure(int status)
 {
 	const char *text = ptl_error_text();
 
-	ptl_message_error("%s", *text ? text : ptl_status_name(status));
-	return ptl_exit_of(status);
+	common_message_error("%s", *text ? text : ptl_status_name(status));
+	return common_exit_of(status);
 }
 
 static uint64_t now_nanoseconds(void)
@@ -178,7 +178,7 @@ static uint64_t now_nanoseconds(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-void ptl_progress(const char *format, ...)
+void common_progress(const char *format, ...)
 {
 	const uint64_t now = now_nanoseconds();
 	char text[256], line[512];
@@ -201,7 +201,7 @@ void ptl_progress(const char *format, ...)
 	pthread_mutex_unlock(&state.lock);
 }
 
-void ptl_progress_end(void)
+void common_progress_end(void)
 {
 	pthread_mutex_lock(&state.lock);
 	clear_progress();

@@ -28,7 +28,7 @@ static size_t distance_of(const char *a, size_t a_length, const char *b, size_t 
 	return row[b_length];
 }
 
-void ptl_nearest_look(struct ptl_nearest *nearest, const char *known)
+void common_nearest_look(struct common_nearest *nearest, const char *known)
 {
 	const size_t length = strlen(nearest->word), other = strlen(known);
 	size_t distance;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which of the words that exist was meant by one that does not. */
-#ifndef PTL_COMMON_NEAREST_H
-#define PTL_COMMON_NEAREST_H
+#ifndef COMMON_NEAREST_H
+#define COMMON_NEAREST_H
 
 #include <stddef.h>
 
 /* The best so far. Zero-initialised but for the word. */
-struct ptl_nearest {
+struct common_nearest {
 	const char *word; /* what the user wrote */
 	const char *best; /* the nearest one that is near enough; NULL: there is none */
 	size_t least;     /* how many letters it takes to make it of the other */
@@ -16,6 +16,6 @@ struct ptl_nearest {
  * Looks at one that exists, which has to live as long as the result is used. Near enough is one that takes at most
  * two letters added, removed or changed, and no more than half of the word; words beyond 32 letters never are.
  */
-void ptl_nearest_look(struct ptl_nearest *nearest, const char *known);
+void common_nearest_look(struct common_nearest *nearest, const char *known);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* One run of the parser. */
 struct parse {
-	const struct ptl_command_line *line;
+	const struct common_command_line *line;
 	void *target;
 	int argc;
 	char **argv;
@@ -34,7 +34,7 @@ static int no_take(void *target, const char *argument)
 enum { HELP, VERSION, COMPLETION };
 
 /* Their numbers are above. They are served by the parser and have nothing to take. */
-static const struct ptl_option standard[] = {
+static const struct common_option standard[] = {
 	[HELP] = {"help", 'h', NULL, "Shows this text.", no_take},
 	[VERSION] = {"version", 'V', NULL, "Shows the version.", no_take},
 	[COMPLETION] = {"completion-words", 0, "NAME", NULL, no_take},
@@ -43,22 +43,22 @@ static const struct ptl_option standard[] = {
 
 static int fail_usage(const struct parse *parse, int status)
 {
-	ptl_message_error("%s", ptl_error_text());
-	ptl_message_hint("%s --help", parse->line->program);
+	common_message_error("%s", ptl_error_text());
+	common_message_hint("%s --help", parse->line->program);
 	return status;
 }
 
 /* ---- finding an option ----------------------------------------------------------------------- */
 
 /* Calls for every option of every table, the standard ones last, until one returns true. */
-static const struct ptl_option *find(const struct ptl_command_line *line,
-				     bool (*matches)(const struct ptl_option *, const void *),
-				     const void *argument, const struct ptl_option *after)
+static const struct common_option *find(const struct common_command_line *line,
+				     bool (*matches)(const struct common_option *, const void *),
+				     const void *argument, const struct common_option *after)
 {
 	bool passed = !after;
 
 	for (size_t t = 0;; t++) {
-		const struct ptl_option *option = line->tables && line->tables[t] ? line->tables[t]
+		const struct common_option *option = line->tables && line->tables[t] ? line->tables[t]
 										  : standard;
 		const bool last = option == standard;
 
@@ -78,7 +78,7 @@ struct name {
 	size_t length;
 };
 
-static bool matches_name(const struct ptl_option *option, const void *argument)
+static bool matches_name(const struct common_option *option, const void *argument)
 {
 	const struct name *name = argument;
 
@@ -86,7 +86,7 @@ static bool matches_name(const struct ptl_option *option, const void *argument)
 	       memcmp(option->long_name, name->text, name->length) == 0;
 }
 
-static bool matches_start(const struct ptl_option *option, const void *argument)
+static bool matches_start(const struct common_option *option, const void *argument)
 {
 	const struct name *name = argument;
 
@@ -94,16 +94,16 @@ static bool matches_start(const struct ptl_option *option, const void *argument)
 	return option->help && strncmp(option->long_name, name->text, name->length) == 0;
 }
 
-static bool matches_letter(const struct ptl_option *option, const void *argument)
+static bool matches_letter(const struct common_option *option, const void *argument)
 {
 	return option->short_name == *(const char *)argument;
 }
 
 /* Matches none: it keeps the nearest of those that help shows. */
-static bool look_at_name(const struct ptl_option *option, const void *argument)
+static bool look_at_name(const struct common_option *option, const void *argument)
 {
 	if (option->help)
-		ptl_nearest_look(*(struct ptl_nearest *const *)argument, option->long_name);
+		common_nearest_look(*(struct common_nearest *const *)argument, option->long_name);
 	return false;
 }
 
@@ -111,7 +111,7 @@ static bool look_at_name(const struct ptl_option *option, const void *argument)
 static int fail_no_option(const struct parse *parse, const struct name *name)
 {
 	char word[64];
-	struct ptl_nearest nearest = {.word = word}, *argument = &nearest;
+	struct common_nearest nearest = {.word = word}, *argument = &nearest;
 
 	snprintf(word, sizeof(word), "%.*s", (int)name->length, name->text);
 	/* Where it is short for several, the error has named them. */
@@ -119,28 +119,28 @@ static int fail_no_option(const struct parse *parse, const struct name *name)
 		find(parse->line, look_at_name, &argument, NULL);
 	if (!nearest.best)
 		return fail_usage(parse, PTL_MISUSE);
-	ptl_message_error("%s", ptl_error_text());
-	ptl_message_hint("--%s, or %s --help", nearest.best, parse->line->program);
+	common_message_error("%s", ptl_error_text());
+	common_message_hint("--%s, or %s --help", nearest.best, parse->line->program);
 	return PTL_MISUSE;
 }
 
 /* The option of a full or abbreviated name; NULL, with the reason in the chain. */
-static const struct ptl_option *find_long(const struct ptl_command_line *line,
+static const struct common_option *find_long(const struct common_command_line *line,
 					  const struct name *name)
 {
-	const struct ptl_option *option = find(line, matches_name, name, NULL), *other;
+	const struct common_option *option = find(line, matches_name, name, NULL), *other;
 
 	if (option)
 		return option;
 	option = name->length ? find(line, matches_start, name, NULL) : NULL;
 	if (!option) {
-		ptl_fail(PTL_MISUSE, "there is no option --%.*s", (int)name->length, name->text);
+		common_fail(PTL_MISUSE, "there is no option --%.*s", (int)name->length, name->text);
 		return NULL;
 	}
 	for (other = option; (other = find(line, matches_start, name, other));) {
 		if (strcmp(other->long_name, option->long_name) == 0)
 			continue;
-		ptl_fail(PTL_MISUSE, "--%.*s is short for --%s and for --%s", (int)name->length,
+		common_fail(PTL_MISUSE, "--%.*s is short for --%s and for --%s", (int)name->length,
 			 name->text, option->long_name, other->long_name);
 		return NULL;
 	}
@@ -157,7 +157,7 @@ static bool is_choice(const char *const *choices, const char *word, size_t lengt
 	return false;
 }
 
-static int check_choices(const struct ptl_option *option, const char *argument)
+static int check_choices(const struct common_option *option, const char *argument)
 {
 	const bool is_list = strchr(option->argument, ',') != NULL;
 	char known[512];
@@ -166,8 +166,8 @@ static int check_choices(const struct ptl_option *option, const char *argument)
 		const size_t length = is_list ? strcspn(word, ",") : strlen(word);
 
 		if (!is_choice(option->choices, word, length)) {
-			ptl_options_join_choices(option->choices, known, sizeof(known));
-			return ptl_fail(PTL_MISUSE, "'%.*s' is not one of %s", (int)length, word,
+			common_options_join_choices(option->choices, known, sizeof(known));
+			return common_fail(PTL_MISUSE, "'%.*s' is not one of %s", (int)length, word,
 					known);
 		}
 		if (!word[length])
@@ -176,13 +176,13 @@ static int check_choices(const struct ptl_option *option, const char *argument)
 	}
 }
 
-static int print_completion(const struct ptl_command_line *line, const char *name)
+static int print_completion(const struct common_command_line *line, const char *name)
 {
-	const struct ptl_option *option;
+	const struct common_option *option;
 
 	for (size_t t = 0; !name; t++) {
 		option = line->tables && line->tables[t] ? line->tables[t] : standard;
-		for (const struct ptl_option *o = option; o->long_name; o++)
+		for (const struct common_option *o = option; o->long_name; o++)
 			if (*o->long_name && o->help)
 				printf("--%s%s\n", o->long_name, o->argument ? "=" : "");
 		if (option == standard)
@@ -202,18 +202,18 @@ static int finish_output(void)
 
 	if (!fflush(stdout) && !ferror(stdout))
 		return 1;
-	status = ptl_fail_errno("cannot write standard output");
-	ptl_message_error("%s", ptl_error_text());
+	status = common_fail_errno("cannot write standard output");
+	common_message_error("%s", ptl_error_text());
 	return status;
 }
 
 /* The parser's own options; 1, or a failure that was told. */
-static int serve_standard(const struct parse *parse, const struct ptl_option *option,
+static int serve_standard(const struct parse *parse, const struct common_option *option,
 			  const char *argument)
 {
 	switch (option - standard) {
 	case HELP:
-		ptl_options_print_help(parse->line, standard, stdout);
+		common_options_print_help(parse->line, standard, stdout);
 		return finish_output();
 	case VERSION:
 		printf("%.*s %s\n", (int)strcspn(parse->line->program, " "), parse->line->program,
@@ -225,7 +225,7 @@ static int serve_standard(const struct parse *parse, const struct ptl_option *op
 }
 
 /* Gives option its argument; shown is how the user wrote the option, for messages. */
-static int take(const struct parse *parse, const struct ptl_option *option, const char *shown,
+static int take(const struct parse *parse, const struct common_option *option, const char *shown,
 		const char *argument)
 {
 	int status = 0;
@@ -237,13 +237,13 @@ static int take(const struct parse *parse, const struct ptl_option *option, cons
 	if (status == 0)
 		status = option->take(parse->target, argument);
 	if (status < 0)
-		return fail_usage(parse, ptl_fail_in(status, "%s", shown));
+		return fail_usage(parse, common_fail_in(status, "%s", shown));
 	return 0;
 }
 
 static int fail_no_argument(const struct parse *parse, const char *shown, const char *argument)
 {
-	return fail_usage(parse, ptl_fail(PTL_MISUSE, "%s needs its argument %s", shown, argument));
+	return fail_usage(parse, common_fail(PTL_MISUSE, "%s needs its argument %s", shown, argument));
 }
 
 /* "--name", "--name=value" or "--name" "value". */
@@ -251,14 +251,14 @@ static int take_long(struct parse *parse, const char *word)
 {
 	const struct name name = {word + 2, strcspn(word + 2, "=")};
 	const char *argument = name.text[name.length] ? name.text + name.length + 1 : NULL;
-	const struct ptl_option *option = find_long(parse->line, &name);
+	const struct common_option *option = find_long(parse->line, &name);
 	char shown[64];
 
 	if (!option)
 		return fail_no_option(parse, &name);
 	snprintf(shown, sizeof(shown), "--%s", option->long_name);
 	if (argument && !option->argument)
-		return fail_usage(parse, ptl_fail(PTL_MISUSE, "%s takes no argument", shown));
+		return fail_usage(parse, common_fail(PTL_MISUSE, "%s takes no argument", shown));
 	if (option == &standard[COMPLETION] || argument || !option->argument)
 		return take(parse, option, shown, argument);
 	if (parse->at == parse->argc)
@@ -270,13 +270,13 @@ static int take_long(struct parse *parse, const char *word)
 static int take_short(struct parse *parse, const char *word)
 {
 	for (const char *letter = word + 1; *letter; letter++) {
-		const struct ptl_option *option = find(parse->line, matches_letter, letter, NULL);
+		const struct common_option *option = find(parse->line, matches_letter, letter, NULL);
 		const char shown[] = {'-', *letter, 0};
 		int status;
 
 		if (!option)
 			return fail_usage(parse,
-					  ptl_fail(PTL_MISUSE, "there is no option %s", shown));
+					  common_fail(PTL_MISUSE, "there is no option %s", shown));
 		if (option->argument && letter[1])
 			return take(parse, option, shown, letter + 1);
 		if (option->argument && parse->at == parse->argc)
@@ -309,7 +309,7 @@ static int move_before(char **argv, int first, int from, int to)
 	return first + count;
 }
 
-int ptl_options_parse(const struct ptl_command_line *line, void *target, int argc, char **argv,
+int common_options_parse(const struct common_command_line *line, void *target, int argc, char **argv,
 		      int *first_operand)
 {
 	struct parse parse = {line, target, argc, argv, argc ? 1 : 0};

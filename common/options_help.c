@@ -8,7 +8,7 @@
 #define WIDTH 80
 #define HELP_COLUMN 26 /* where help texts start; a longer option has its text on the next line */
 
-void ptl_options_join_choices(const char *const *choices, char *text, size_t size)
+void common_options_join_choices(const char *const *choices, char *text, size_t size)
 {
 	size_t length = 0;
 
@@ -52,7 +52,7 @@ static void print_wrapped(FILE *file, int column, int indent, const char *text)
 		putc('\n', file);
 }
 
-static void print_option(FILE *file, const struct ptl_option *option)
+static void print_option(FILE *file, const struct common_option *option)
 {
 	char choices[512], help[2048];
 	int column;
@@ -68,7 +68,7 @@ static void print_option(FILE *file, const struct ptl_option *option)
 		column = 0;
 	}
 	if (option->choices) {
-		ptl_options_join_choices(option->choices, choices, sizeof(choices));
+		common_options_join_choices(option->choices, choices, sizeof(choices));
 		snprintf(help, sizeof(help), "%s (%s)", option->help, choices);
 		print_wrapped(file, column, HELP_COLUMN, help);
 	} else {
@@ -77,7 +77,7 @@ static void print_option(FILE *file, const struct ptl_option *option)
 }
 
 /* A table starts with a heading of its own, or follows the one before under the same. */
-static void print_table(FILE *file, const struct ptl_option *table)
+static void print_table(FILE *file, const struct common_option *table)
 {
 	for (; table->long_name; table++) {
 		if (!table->help)
@@ -89,12 +89,12 @@ static void print_table(FILE *file, const struct ptl_option *table)
 	}
 }
 
-static bool starts_with_heading(const struct ptl_option *table)
+static bool starts_with_heading(const struct common_option *table)
 {
 	return table->long_name && !*table->long_name;
 }
 
-static bool has_heading(const struct ptl_option *table)
+static bool has_heading(const struct common_option *table)
 {
 	for (; table->long_name; table++)
 		if (starts_with_heading(table))
@@ -113,10 +113,10 @@ static void print_examples(FILE *file, const char *examples)
 	}
 }
 
-void ptl_options_print_help(const struct ptl_command_line *line, const struct ptl_option *standard,
+void common_options_print_help(const struct common_command_line *line, const struct common_option *standard,
 			    FILE *file)
 {
-	const struct ptl_option *const *table = line->tables;
+	const struct common_option *const *table = line->tables;
 	const int column = fprintf(file, "Usage: %s", line->program);
 	bool headed = false;
 

@@ -13,7 +13,7 @@ static bool matches(const char *pattern, const char *path)
 	return *path && fnmatch(pattern, strchr(pattern, '/') ? path : name, 0) == 0;
 }
 
-void ptl_first_word(struct ptl_bytes *out, const char *command_line)
+void common_first_word(struct ptl_bytes *out, const char *command_line)
 {
 	char quote = 0;
 
@@ -23,22 +23,22 @@ void ptl_first_word(struct ptl_bytes *out, const char *command_line)
 		else if (!quote && (*at == '\'' || *at == '"'))
 			quote = *at;
 		else if (!quote && *at == '\\' && (at[1] == '\'' || at[1] == '\\' || at[1] == ' '))
-			ptl_write_bytes(out, ++at, 1);
+			common_write_bytes(out, ++at, 1);
 		else
-			ptl_write_bytes(out, at, 1);
+			common_write_bytes(out, at, 1);
 	}
-	ptl_write_bytes(out, "", 1);
+	common_write_bytes(out, "", 1);
 }
 
-bool ptl_program_matches(const char *pattern, const char *path, const char *command_line)
+bool common_program_matches(const char *pattern, const char *path, const char *command_line)
 {
 	struct ptl_bytes word = {0};
 	bool found = matches(pattern, path);
 
 	if (!found && *command_line) {
-		ptl_first_word(&word, command_line);
+		common_first_word(&word, command_line);
 		found = !word.failed && matches(pattern, (const char *)word.data);
-		ptl_bytes_free(&word);
+		common_bytes_free(&word);
 	}
 	return found;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names under which users look for a program. */
-#ifndef PTL_COMMON_PROGRAM_NAME_H
-#define PTL_COMMON_PROGRAM_NAME_H
+#ifndef COMMON_PROGRAM_NAME_H
+#define COMMON_PROGRAM_NAME_H
 
 #include <stdbool.h>
 
@@ -12,9 +12,9 @@
  * word of its command line and another one where a symbolic link leads to the program (cc, sh). A pattern without a
  * slash is held against the last component of each. Neither is NULL.
  */
-bool ptl_program_matches(const char *pattern, const char *path, const char *command_line);
+bool common_program_matches(const char *pattern, const char *path, const char *command_line);
 
 /* Appends the first word of a command line, quoted for a shell or in double quotes, and a zero byte. */
-void ptl_first_word(struct ptl_bytes *out, const char *command_line);
+void common_first_word(struct ptl_bytes *out, const char *command_line);
 
 #endif

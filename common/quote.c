@@ -17,33 +17,33 @@ static bool is_plain(const char *word, size_t length)
 	return length && word[0] != '=';
 }
 
-void ptl_quote_word_n(struct ptl_bytes *out, const char *word, size_t length)
+void common_quote_word_n(struct ptl_bytes *out, const char *word, size_t length)
 {
 	if (is_plain(word, length)) {
-		ptl_write_bytes(out, word, length);
+		common_write_bytes(out, word, length);
 		return;
 	}
-	ptl_write_bytes(out, "'", 1);
+	common_write_bytes(out, "'", 1);
 	for (size_t i = 0; i < length; i++) {
 		if (word[i] == '\'')
-			ptl_write_bytes(out, "'\\''", 4);
+			common_write_bytes(out, "'\\''", 4);
 		else
-			ptl_write_bytes(out, word + i, 1);
+			common_write_bytes(out, word + i, 1);
 	}
-	ptl_write_bytes(out, "'", 1);
+	common_write_bytes(out, "'", 1);
 }
 
-void ptl_quote_word(struct ptl_bytes *out, const char *word)
+void common_quote_word(struct ptl_bytes *out, const char *word)
 {
-	ptl_quote_word_n(out, word, strlen(word));
+	common_quote_word_n(out, word, strlen(word));
 }
 
-void ptl_quote_words(struct ptl_bytes *out, size_t count, const char *const *words)
+void common_quote_words(struct ptl_bytes *out, size_t count, const char *const *words)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (i)
-			ptl_write_bytes(out, " ", 1);
-		ptl_quote_word(out, words[i]);
+			common_write_bytes(out, " ", 1);
+		common_quote_word(out, words[i]);
 	}
-	ptl_write_bytes(out, "", 1);
+	common_write_bytes(out, "", 1);
 }

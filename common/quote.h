@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Command lines as one text that a shell reads back as the same words. */
-#ifndef PTL_COMMON_QUOTE_H
-#define PTL_COMMON_QUOTE_H
+#ifndef COMMON_QUOTE_H
+#define COMMON_QUOTE_H
 
 #include <stddef.h>
 
@@ -11,12 +11,12 @@
  * Appends word as a shell would have to be given it: unchanged if it is plain, else in single
  * quotes ('it'\''s'). No zero byte is added. A failed allocation is left in out->failed.
  */
-void ptl_quote_word(struct ptl_bytes *out, const char *word);
+void common_quote_word(struct ptl_bytes *out, const char *word);
 
 /* The same of length bytes, none of them zero, with no zero behind them. */
-void ptl_quote_word_n(struct ptl_bytes *out, const char *word, size_t length);
+void common_quote_word_n(struct ptl_bytes *out, const char *word, size_t length);
 
 /* Appends count words with a space between, and a zero byte behind the last. */
-void ptl_quote_words(struct ptl_bytes *out, size_t count, const char *const *words);
+void common_quote_words(struct ptl_bytes *out, size_t count, const char *const *words);
 
 #endif

@@ -10,46 +10,46 @@
 
 #define FIRST_CAPACITY 16
 
-static const uint8_t *key_of(const struct ptl_rows *rows, uint32_t slot)
+static const uint8_t *key_of(const struct common_rows *rows, uint32_t slot)
 {
 	return (const uint8_t *)rows->rows + (size_t)(slot - 1) * rows->size;
 }
 
-void ptl_row_index_free(struct ptl_row_index *index)
+void common_row_index_free(struct common_row_index *index)
 {
 	free(index->slots);
-	*index = (struct ptl_row_index){0};
+	*index = (struct common_row_index){0};
 }
 
 /* The slot that names the row with this key, or the free one where it belongs. There is always a free one. */
-static size_t find(const struct ptl_row_index *index, const struct ptl_rows *rows, const void *key)
+static size_t find(const struct common_row_index *index, const struct common_rows *rows, const void *key)
 {
 	const size_t mask = index->capacity - 1;
-	size_t at = ptl_hash_bytes(key, rows->key_size) & mask;
+	size_t at = common_hash_bytes(key, rows->key_size) & mask;
 
 	while (index->slots[at] && memcmp(key_of(rows, index->slots[at]), key, rows->key_size) != 0)
 		at = (at + 1) & mask;
 	return at;
 }
 
-uint32_t ptl_row_index_find(const struct ptl_row_index *index, const struct ptl_rows *rows, const void *key)
+uint32_t common_row_index_find(const struct common_row_index *index, const struct common_rows *rows, const void *key)
 {
 	uint32_t slot;
 
 	if (!index->capacity)
-		return PTL_NO_ROW;
+		return COMMON_NO_ROW;
 	slot = index->slots[find(index, rows, key)];
-	return slot ? slot - 1 : PTL_NO_ROW;
+	return slot ? slot - 1 : COMMON_NO_ROW;
 }
 
-static int grow(struct ptl_row_index *index, const struct ptl_rows *rows)
+static int grow(struct common_row_index *index, const struct common_rows *rows)
 {
 	const size_t capacity = index->capacity ? 2 * index->capacity : FIRST_CAPACITY;
-	struct ptl_row_index bigger = {.used = index->used, .capacity = capacity};
+	struct common_row_index bigger = {.used = index->used, .capacity = capacity};
 
 	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
-		return ptl_fail_memory("an index of rows", capacity * sizeof(*bigger.slots));
+		return common_fail_memory("an index of rows", capacity * sizeof(*bigger.slots));
 	for (size_t i = 0; i < index->capacity; i++)
 		if (index->slots[i])
 			bigger.slots[find(&bigger, rows, key_of(rows, index->slots[i]))] = index->slots[i];
@@ -58,7 +58,7 @@ static int grow(struct ptl_row_index *index, const struct ptl_rows *rows)
 	return 0;
 }
 
-int ptl_row_index_add(struct ptl_row_index *index, const struct ptl_rows *rows, uint32_t row)
+int common_row_index_add(struct common_row_index *index, const struct common_rows *rows, uint32_t row)
 {
 	int status = 0;
 
@@ -71,7 +71,7 @@ int ptl_row_index_add(struct ptl_row_index *index, const struct ptl_rows *rows, 
 	return 0;
 }
 
-void ptl_row_index_remove(struct ptl_row_index *index, const struct ptl_rows *rows, const void *key)
+void common_row_index_remove(struct common_row_index *index, const struct common_rows *rows, const void *key)
 {
 	const size_t mask = index->capacity - 1;
 	size_t hole, at;
@@ -83,7 +83,7 @@ void ptl_row_index_remove(struct ptl_row_index *index, const struct ptl_rows *ro
 		return;
 	/* Moves back each later entry of the run whose search would now end at the hole. */
 	for (at = (hole + 1) & mask; index->slots[at]; at = (at + 1) & mask) {
-		const size_t home = ptl_hash_bytes(key_of(rows, index->slots[at]), rows->key_size) & mask;
+		const size_t home = common_hash_bytes(key_of(rows, index->slots[at]), rows->key_size) & mask;
 
 		if (((at - home) & mask) >= ((at - hole) & mask)) {
 			index->slots[hole] = index->slots[at];

@@ -10,11 +10,11 @@
 
 /* ---- time ---------------------------------------------------------------------------------------- */
 
-static int parse_bound(const char *text, size_t length, struct ptl_time_bound *bound)
+static int parse_bound(const char *text, size_t length, struct common_time_bound *bound)
 {
 	char word[64];
 
-	*bound = (struct ptl_time_bound){0};
+	*bound = (struct common_time_bound){0};
 	if (!length)
 		return 0;
 	bound->absolute = *text == '@';
@@ -24,35 +24,35 @@ static int parse_bound(const char *text, size_t length, struct ptl_time_bound *b
 		length--;
 	}
 	if (length >= sizeof(word))
-		return ptl_fail(PTL_MISUSE, "'%.*s' is no time", (int)length, text);
+		return common_fail(PTL_MISUSE, "'%.*s' is no time", (int)length, text);
 	memcpy(word, text, length);
 	word[length] = 0;
 	bound->given = true;
-	return ptl_parse_duration(word, &bound->nanoseconds);
+	return common_parse_duration(word, &bound->nanoseconds);
 }
 
-int ptl_time_span_parse(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to)
+int common_time_span_parse(const char *text, struct common_time_bound *from, struct common_time_bound *to)
 {
 	const char *dots = strstr(text, "..");
 	int status;
 
 	if (!dots || strcmp(text, "..") == 0)
-		return ptl_fail(PTL_MISUSE, "'%s' is no span of time: A..B, A.. or ..B was expected, "
+		return common_fail(PTL_MISUSE, "'%s' is no span of time: A..B, A.. or ..B was expected, "
 					    "such as 1.5s..1.6s, 200us.. or -1ms..",
 				text);
 	status = parse_bound(text, (size_t)(dots - text), from);
 	return status ? status : parse_bound(dots + 2, strlen(dots + 2), to);
 }
 
-int ptl_time_span_last(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to)
+int common_time_span_last(const char *text, struct common_time_bound *from, struct common_time_bound *to)
 {
-	*from = (struct ptl_time_bound){.given = true, .from_end = true};
-	*to = (struct ptl_time_bound){0};
-	return ptl_parse_duration(text, &from->nanoseconds);
+	*from = (struct common_time_bound){.given = true, .from_end = true};
+	*to = (struct common_time_bound){0};
+	return common_parse_duration(text, &from->nanoseconds);
 }
 
 /* A bound in the trace's clock; times beyond what it can count are its first and its last. */
-static uint64_t resolve(const struct ptl_time_bound *bound, uint64_t start, uint64_t end, uint64_t otherwise)
+static uint64_t resolve(const struct common_time_bound *bound, uint64_t start, uint64_t end, uint64_t otherwise)
 {
 	if (!bound->given)
 		return otherwise;
@@ -63,40 +63,40 @@ static uint64_t resolve(const struct ptl_time_bound *bound, uint64_t start, uint
 	return bound->nanoseconds > UINT64_MAX - start ? UINT64_MAX : start + bound->nanoseconds;
 }
 
-int ptl_time_span_resolve(const struct ptl_time_bound *from, const struct ptl_time_bound *to, uint64_t start,
+int common_time_span_resolve(const struct common_time_bound *from, const struct common_time_bound *to, uint64_t start,
 			  uint64_t end, uint64_t *first, uint64_t *last)
 {
 	if (!end && (from->from_end || to->from_end))
-		return ptl_fail(PTL_MISUSE, "--time: nothing in this trace has a time: it has no end to count from");
+		return common_fail(PTL_MISUSE, "--time: nothing in this trace has a time: it has no end to count from");
 	*first = resolve(from, start, end, 0);
 	/* 0 is the time of what has none. */
 	*last = resolve(to, start, end, UINT64_MAX);
 	*last += !*last;
 	if (*first > *last)
-		return ptl_fail(PTL_MISUSE, "--time: the span ends before it begins");
+		return common_fail(PTL_MISUSE, "--time: the span ends before it begins");
 	return 0;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
-void ptl_id_set_free(struct ptl_id_set *set)
+void common_id_set_free(struct common_id_set *set)
 {
 	free(set->ids);
-	*set = (struct ptl_id_set){0};
+	*set = (struct common_id_set){0};
 }
 
-int ptl_id_set_add(struct ptl_id_set *set, uint32_t id)
+int common_id_set_add(struct common_id_set *set, uint32_t id)
 {
 	uint32_t *ids = realloc(set->ids, (set->count + 1) * sizeof(*ids));
 
 	if (!ids)
-		return ptl_fail_memory("list of numbers", (set->count + 1) * sizeof(*ids));
+		return common_fail_memory("list of numbers", (set->count + 1) * sizeof(*ids));
 	ids[set->count++] = id;
 	set->ids = ids;
 	return 0;
 }
 
-int ptl_id_set_parse(struct ptl_id_set *set, const char *text)
+int common_id_set_parse(struct common_id_set *set, const char *text)
 {
 	for (;;) {
 		const size_t length = strcspn(text, ",");
@@ -105,14 +105,14 @@ int ptl_id_set_parse(struct ptl_id_set *set, const char *text)
 		int status;
 
 		if (length >= sizeof(word))
-			return ptl_fail(PTL_MISUSE, "'%.*s' is no number", (int)length, text);
+			return common_fail(PTL_MISUSE, "'%.*s' is no number", (int)length, text);
 		memcpy(word, text, length);
 		word[length] = 0;
-		status = ptl_parse_u64(word, &id);
+		status = common_parse_u64(word, &id);
 		if (status == 0 && id >= UINT32_MAX)
-			status = ptl_fail(PTL_MISUSE, "'%s' is too large", word);
+			status = common_fail(PTL_MISUSE, "'%s' is too large", word);
 		if (status == 0)
-			status = ptl_id_set_add(set, (uint32_t)id);
+			status = common_id_set_add(set, (uint32_t)id);
 		if (status < 0)
 			return status;
 		if (!text[length])
@@ -121,7 +121,7 @@ int ptl_id_set_parse(struct ptl_id_set *set, const char *text)
 	}
 }
 
-bool ptl_id_set_has(const struct ptl_id_set *set, uint32_t id)
+bool common_id_set_has(const struct common_id_set *set, uint32_t id)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->ids[i] == id)

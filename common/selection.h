@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which part of a trace a user means: spans of time and sets of numbers, as all programs take them. */
-#ifndef PTL_COMMON_SELECTION_H
-#define PTL_COMMON_SELECTION_H
+#ifndef COMMON_SELECTION_H
+#define COMMON_SELECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* One end of A..B as written, before the trace's start is known. */
-struct ptl_time_bound {
+struct common_time_bound {
 	bool given;
 	bool absolute;        /* "@..." : a time of the trace's clock */
 	uint64_t nanoseconds; /* else since the start of the trace */
@@ -19,29 +19,29 @@ struct ptl_time_bound {
  * Reads "A..B", "A..", "..B"; PTL_MISUSE. Units: s (default), ms, us, ns; "@" before a bound: trace clock; "-": before
  * the end of the trace.
  */
-int ptl_time_span_parse(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to);
+int common_time_span_parse(const char *text, struct common_time_bound *from, struct common_time_bound *to);
 /* Reads a duration, "1ms": the span from that long before the end of the trace. PTL_MISUSE. */
-int ptl_time_span_last(const char *text, struct ptl_time_bound *from, struct ptl_time_bound *to);
+int common_time_span_last(const char *text, struct common_time_bound *from, struct common_time_bound *to);
 /*
  * Turns the bounds into times of the clock, both inclusive, of a trace from start to end (0: not known); what is not
  * given is 0 and UINT64_MAX. What lies before the start when counted from the end is before all times. PTL_MISUSE where
  * the span ends before it begins, or is counted from an end that is not known.
  */
-int ptl_time_span_resolve(const struct ptl_time_bound *from, const struct ptl_time_bound *to, uint64_t start,
+int common_time_span_resolve(const struct common_time_bound *from, const struct common_time_bound *to, uint64_t start,
 			  uint64_t end, uint64_t *first, uint64_t *last);
 
 /* A set of numbers, given any number of times, each a comma list. Empty: all. Zero-initialised is empty. */
-struct ptl_id_set {
+struct common_id_set {
 	uint32_t *ids; /* owned, in the order given */
 	size_t count;
 };
 
-void ptl_id_set_free(struct ptl_id_set *set);
+void common_id_set_free(struct common_id_set *set);
 /* PTL_NO_MEMORY. */
-int ptl_id_set_add(struct ptl_id_set *set, uint32_t id);
+int common_id_set_add(struct common_id_set *set, uint32_t id);
 /* Adds "4711" or "4711,4712"; PTL_MISUSE says what was expected, PTL_NO_MEMORY. */
-int ptl_id_set_parse(struct ptl_id_set *set, const char *text);
+int common_id_set_parse(struct common_id_set *set, const char *text);
 /* True for a member, and for everything when the set is empty. */
-bool ptl_id_set_has(const struct ptl_id_set *set, uint32_t id);
+bool common_id_set_has(const struct common_id_set *set, uint32_t id);
 
 #endif

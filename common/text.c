@@ -13,12 +13,12 @@
 
 #define DIGITS_MAX 20 /* of a 64-bit number */
 
-void dump_text_add(struct ptl_bytes *text, const char *words)
+void common_text_add(struct ptl_bytes *text, const char *words)
 {
-	ptl_write_bytes(text, words, strlen(words));
+	common_write_bytes(text, words, strlen(words));
 }
 
-void dump_text_format(struct ptl_bytes *text, const char *format, ...)
+void common_text_format(struct ptl_bytes *text, const char *format, ...)
 {
 	char words[1024];
 	va_list arguments;
@@ -26,7 +26,7 @@ void dump_text_format(struct ptl_bytes *text, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(words, sizeof(words), format, arguments);
 	va_end(arguments);
-	dump_text_add(text, words);
+	common_text_add(text, words);
 }
 
 /* Drives the terminal, or what a reader sees: controls, line separators, marks that turn the direction. */
@@ -40,12 +40,12 @@ static bool is_control(uint32_t character)
 static size_t plain_length(const uint8_t *text, size_t size)
 {
 	uint32_t character;
-	const size_t length = ptl_utf8_read(text, size, &character);
+	const size_t length = common_utf8_read(text, size, &character);
 
 	return length && !is_control(character) ? length : 0;
 }
 
-void dump_text_safe_n(struct ptl_bytes *text, const void *words, size_t size)
+void common_text_safe_n(struct ptl_bytes *text, const void *words, size_t size)
 {
 	const uint8_t *bytes = words;
 	size_t plain = 0;
@@ -56,19 +56,19 @@ void dump_text_safe_n(struct ptl_bytes *text, const void *words, size_t size)
 		if (!length)
 			length = plain_length(bytes + at, size - at);
 		if (!length) {
-			ptl_write_bytes(text, bytes + plain, at - plain);
-			dump_text_format(text, "\\x%02x", bytes[at]);
+			common_write_bytes(text, bytes + plain, at - plain);
+			common_text_format(text, "\\x%02x", bytes[at]);
 			plain = at + 1;
 		}
 		at += length ? length : 1;
 	}
 	if (size)
-		ptl_write_bytes(text, bytes + plain, size - plain);
+		common_write_bytes(text, bytes + plain, size - plain);
 }
 
-void dump_text_safe(struct ptl_bytes *text, const char *words)
+void common_text_safe(struct ptl_bytes *text, const char *words)
 {
-	dump_text_safe_n(text, words, strlen(words));
+	common_text_safe_n(text, words, strlen(words));
 }
 
 static bool needs_quotes(const uint8_t *bytes, size_t size)
@@ -84,16 +84,16 @@ static bool needs_quotes(const uint8_t *bytes, size_t size)
 	return !size;
 }
 
-void dump_text_quoted(struct ptl_bytes *text, const void *words, size_t size)
+void common_text_quoted(struct ptl_bytes *text, const void *words, size_t size)
 {
 	static const char letters[] = "\nn\tt\rr\"\"\\\\";
 	const uint8_t *bytes = words;
 
 	if (!needs_quotes(bytes, size)) {
-		ptl_write_bytes(text, bytes, size);
+		common_write_bytes(text, bytes, size);
 		return;
 	}
-	dump_text_add(text, "\"");
+	common_text_add(text, "\"");
 	for (size_t at = 0; at < size;) {
 		size_t length = plain_length(bytes + at, size - at);
 		const char *letter = NULL;
@@ -102,12 +102,12 @@ void dump_text_quoted(struct ptl_bytes *text, const void *words, size_t size)
 			letter = (uint8_t)letters[i] == bytes[at] ? &letters[i + 1] : NULL;
 		length = length ? length : 1;
 		if (letter)
-			dump_text_format(text, "\\%c", *letter);
+			common_text_format(text, "\\%c", *letter);
 		else
-			dump_text_safe_n(text, bytes + at, length);
+			common_text_safe_n(text, bytes + at, length);
 		at += length;
 	}
-	dump_text_add(text, "\"");
+	common_text_add(text, "\"");
 }
 
 /* Digits end at end; returns where they start. */
@@ -133,7 +133,7 @@ static void add_right(struct ptl_bytes *text, const char *from, const char *end,
 {
 	const size_t length = (size_t)(end - from);
 	const size_t blanks = length < width ? width - length : 0;
-	uint8_t *p = ptl_bytes_grow(text, blanks + length);
+	uint8_t *p = common_bytes_grow(text, blanks + length);
 
 	if (!p)
 		return;
@@ -141,48 +141,48 @@ static void add_right(struct ptl_bytes *text, const char *from, const char *end,
 	memcpy(p + blanks, from, length);
 }
 
-void dump_text_hex_right(struct ptl_bytes *text, uint64_t value, size_t width)
+void common_text_hex_right(struct ptl_bytes *text, uint64_t value, size_t width)
 {
 	char digits[DIGITS_MAX];
 
 	add_right(text, hex_before(digits + DIGITS_MAX, value), digits + DIGITS_MAX, width);
 }
 
-void dump_text_hex(struct ptl_bytes *text, uint64_t value)
+void common_text_hex(struct ptl_bytes *text, uint64_t value)
 {
-	dump_text_hex_right(text, value, 0);
+	common_text_hex_right(text, value, 0);
 }
 
-void dump_text_hex_bytes(struct ptl_bytes *text, const uint8_t *bytes, size_t size)
+void common_text_hex_bytes(struct ptl_bytes *text, const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		const char digits[] = {"0123456789abcdef"[bytes[i] >> 4],
 				       "0123456789abcdef"[bytes[i] & 15]};
 
-		ptl_write_bytes(text, digits, sizeof(digits));
+		common_write_bytes(text, digits, sizeof(digits));
 	}
 }
 
-void dump_text_decimal_right(struct ptl_bytes *text, uint64_t value, size_t width)
+void common_text_decimal_right(struct ptl_bytes *text, uint64_t value, size_t width)
 {
 	char digits[DIGITS_MAX];
 
 	add_right(text, decimal_before(digits + DIGITS_MAX, value), digits + DIGITS_MAX, width);
 }
 
-void dump_text_decimal(struct ptl_bytes *text, uint64_t value)
+void common_text_decimal(struct ptl_bytes *text, uint64_t value)
 {
-	dump_text_decimal_right(text, value, 0);
+	common_text_decimal_right(text, value, 0);
 }
 
-void dump_text_count(struct ptl_bytes *text, uint64_t value)
+void common_text_count(struct ptl_bytes *text, uint64_t value)
 {
-	char digits[PTL_COUNT_TEXT];
+	char digits[COMMON_COUNT_TEXT];
 
-	dump_text_add(text, ptl_count_text(value, digits));
+	common_text_add(text, common_count_text(value, digits));
 }
 
-size_t dump_text_width(const void *words, size_t size)
+size_t common_text_width(const void *words, size_t size)
 {
 	const uint8_t *bytes = words;
 	size_t width = 0;
@@ -193,26 +193,26 @@ size_t dump_text_width(const void *words, size_t size)
 	return width;
 }
 
-void dump_text_pad(struct ptl_bytes *text, size_t start, size_t width)
+void common_text_pad(struct ptl_bytes *text, size_t start, size_t width)
 {
-	const size_t length = text->size > start ? dump_text_width(text->data + start, text->size - start) : 0;
+	const size_t length = text->size > start ? common_text_width(text->data + start, text->size - start) : 0;
 
 	if (length < width) {
-		uint8_t *p = ptl_bytes_grow(text, width - length);
+		uint8_t *p = common_bytes_grow(text, width - length);
 
 		if (p)
 			memset(p, ' ', width - length);
 	}
 }
 
-void dump_text_size(struct ptl_bytes *text, uint64_t bytes)
+void common_text_size(struct ptl_bytes *text, uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 	double value = (double)bytes / 1024;
 	size_t i = 0;
 
 	if (bytes < 1024) {
-		dump_text_format(text, "%" PRIu64 " B", bytes);
+		common_text_format(text, "%" PRIu64 " B", bytes);
 		return;
 	}
 	/* 1023.95 would be shown as 1024.0. */
@@ -220,10 +220,10 @@ void dump_text_size(struct ptl_bytes *text, uint64_t bytes)
 		value /= 1024;
 		i++;
 	}
-	dump_text_format(text, "%.1f %s", value, units[i]);
+	common_text_format(text, "%.1f %s", value, units[i]);
 }
 
-void dump_text_duration(struct ptl_bytes *text, uint64_t nanoseconds)
+void common_text_duration(struct ptl_bytes *text, uint64_t nanoseconds)
 {
 	static const struct {
 		double unit;
@@ -235,19 +235,19 @@ void dump_text_duration(struct ptl_bytes *text, uint64_t nanoseconds)
 
 		if (value < 1)
 			continue;
-		dump_text_format(text, "%.*f %s", value < 10 ? 3 : value < 100 ? 2 : 1, value,
+		common_text_format(text, "%.*f %s", value < 10 ? 3 : value < 100 ? 2 : 1, value,
 				 units[i].name);
 		return;
 	}
-	dump_text_format(text, "%" PRIu64 " ns", nanoseconds);
+	common_text_format(text, "%" PRIu64 " ns", nanoseconds);
 }
 
-void dump_text_share(struct ptl_bytes *text, uint64_t numerator, uint64_t denominator)
+void common_text_share(struct ptl_bytes *text, uint64_t numerator, uint64_t denominator)
 {
 	double percent;
 
 	if (!denominator) {
-		dump_text_add(text, "-");
+		common_text_add(text, "-");
 		return;
 	}
 	percent = 100.0 * (double)numerator / (double)denominator;
@@ -255,10 +255,10 @@ void dump_text_share(struct ptl_bytes *text, uint64_t numerator, uint64_t denomi
 		percent = 99.99;
 	if (numerator && percent < 0.01)
 		percent = 0.01;
-	dump_text_format(text, numerator == denominator ? "%.0f %%" : "%.2f %%", percent);
+	common_text_format(text, numerator == denominator ? "%.0f %%" : "%.2f %%", percent);
 }
 
-void dump_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds)
+void common_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds)
 {
 	int64_t seconds = nanoseconds / 1000000000, rest = nanoseconds % 1000000000;
 	char words[64];
@@ -272,10 +272,10 @@ void dump_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds)
 	when = (time_t)seconds;
 	if (!gmtime_r(&when, &parts) ||
 	    !strftime(words, sizeof(words), "%Y-%m-%d %H:%M:%S", &parts)) {
-		dump_text_format(text, "%" PRId64 " ns", nanoseconds);
+		common_text_format(text, "%" PRId64 " ns", nanoseconds);
 		return;
 	}
-	dump_text_format(text, "%s.%09" PRId64 " UTC", words, rest);
+	common_text_format(text, "%s.%09" PRId64 " UTC", words, rest);
 }
 
 static void add_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start, size_t width)
@@ -295,36 +295,36 @@ static void add_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t sta
 	add_right(text, p, end, width);
 }
 
-void dump_text_time(struct ptl_bytes *text, uint64_t time, uint64_t start)
+void common_text_time(struct ptl_bytes *text, uint64_t time, uint64_t start)
 {
 	static const char none[] = "-";
 
 	if (time)
-		add_milliseconds(text, time, start, DUMP_TIME_WIDTH);
+		add_milliseconds(text, time, start, COMMON_TIME_WIDTH);
 	else
-		add_right(text, none, none + 1, DUMP_TIME_WIDTH);
+		add_right(text, none, none + 1, COMMON_TIME_WIDTH);
 }
 
-void dump_text_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start)
+void common_text_milliseconds(struct ptl_bytes *text, uint64_t time, uint64_t start)
 {
 	add_milliseconds(text, time, start, 0);
 }
 
-const char *dump_text_string(struct ptl_bytes *text)
+const char *common_text_string(struct ptl_bytes *text)
 {
-	if (!ptl_bytes_grow(text, 1))
+	if (!common_bytes_grow(text, 1))
 		return "";
 	text->data[--text->size] = 0;
 	return (const char *)text->data;
 }
 
-void dump_text_write(const struct ptl_bytes *text, FILE *out)
+void common_text_write(const struct ptl_bytes *text, FILE *out)
 {
 	if (text->size)
 		fwrite_unlocked(text->data, 1, text->size, out);
 }
 
-const char *dump_base_name(const char *path)
+const char *common_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 

@@ -20,7 +20,7 @@
  * finished <= i < started <= finished + window.
  */
 struct run {
-	const struct ptl_pipeline *pipeline;
+	const struct common_pipeline *pipeline;
 	size_t window;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -96,11 +96,11 @@ static bool next_is_done(const struct run *run)
 /* Finishes the next job outside the lock, and frees its slot. Returns what finish returned. */
 static int finish_once(struct run *run)
 {
-	const struct ptl_pipeline *pipeline = run->pipeline;
+	const struct common_pipeline *pipeline = run->pipeline;
 	int status = 0;
 
 	if (run->status < 0 && run->finished == run->end - 1)
-		return ptl_fail(run->status, "%s", run->error);
+		return common_fail(run->status, "%s", run->error);
 	if (pipeline->finish) {
 		pthread_mutex_unlock(&run->lock);
 		status = pipeline->finish(pipeline->context, run->finished);
@@ -159,9 +159,9 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-int ptl_pipeline_run(const struct ptl_pipeline *pipeline)
+int common_pipeline_run(const struct common_pipeline *pipeline)
 {
-	const unsigned wanted = pipeline->threads ? pipeline->threads : ptl_cpu_count();
+	const unsigned wanted = pipeline->threads ? pipeline->threads : common_cpu_count();
 	unsigned threads = (unsigned)smaller(wanted, pipeline->count);
 	struct run *run;
 	struct worker *workers;
@@ -177,7 +177,7 @@ int ptl_pipeline_run(const struct ptl_pipeline *pipeline)
 	if (run)
 		run->done = calloc(window, sizeof(*run->done));
 	if (!run || !workers || !run->done) {
-		status = ptl_fail_memory("a pipeline", window);
+		status = common_fail_memory("a pipeline", window);
 	} else {
 		run->pipeline = pipeline;
 		run->window = window;
@@ -199,7 +199,7 @@ int ptl_pipeline_run(const struct ptl_pipeline *pipeline)
 	return status;
 }
 
-unsigned ptl_cpu_count(void)
+unsigned common_cpu_count(void)
 {
 	cpu_set_t set;
 	long online;

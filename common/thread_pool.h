@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs independent jobs on several threads and hands their results back in order. */
-#ifndef PTL_COMMON_THREAD_POOL_H
-#define PTL_COMMON_THREAD_POOL_H
+#ifndef COMMON_THREAD_POOL_H
+#define COMMON_THREAD_POOL_H
 
 #include <stddef.h>
 
@@ -13,7 +13,7 @@
  * Jobs after it may have been worked on and are not finished; what they hold is the context's to
  * free.
  */
-struct ptl_pipeline {
+struct common_pipeline {
 	size_t count;     /* jobs 0 to count-1 */
 	unsigned threads; /* 1 runs everything in the calling thread; 0 means one per available CPU
 			   */
@@ -26,9 +26,9 @@ struct ptl_pipeline {
 	void (*leave)(void *context, unsigned worker);
 };
 
-int ptl_pipeline_run(const struct ptl_pipeline *pipeline);
+int common_pipeline_run(const struct common_pipeline *pipeline);
 
 /* CPUs this process may run on; at least 1. */
-unsigned ptl_cpu_count(void);
+unsigned common_cpu_count(void);
 
 #endif

@@ -11,53 +11,53 @@
 #define BYTE_FIRST 0xdc80u /* the unit of byte 80 */
 #define BYTE_LAST 0xdcffu
 
-void ptl_write_utf16(struct ptl_bytes *out, const char *text)
+void common_write_utf16(struct ptl_bytes *out, const char *text)
 {
 	const uint8_t *at = (const uint8_t *)text, *const end = at + strlen(text);
 
 	while (at < end) {
 		uint32_t character;
-		size_t size = ptl_utf8_read(at, (size_t)(end - at), &character);
+		size_t size = common_utf8_read(at, (size_t)(end - at), &character);
 
 		if (!size) {
-			ptl_write_le(out, LOW_SURROGATE + *at, 2);
+			common_write_le(out, LOW_SURROGATE + *at, 2);
 			at++;
 			continue;
 		}
 		if (character >= 0x10000) {
-			ptl_write_le(out, HIGH_SURROGATE + ((character - 0x10000) >> 10), 2);
+			common_write_le(out, HIGH_SURROGATE + ((character - 0x10000) >> 10), 2);
 			character = LOW_SURROGATE + ((character - 0x10000) & 0x3ff);
 		}
-		ptl_write_le(out, character, 2);
+		common_write_le(out, character, 2);
 		at += size;
 	}
-	ptl_write_le(out, 0, 2);
+	common_write_le(out, 0, 2);
 }
 
-void ptl_read_utf16_units(const uint8_t *units, size_t count, struct ptl_bytes *out)
+void common_read_utf16_units(const uint8_t *units, size_t count, struct ptl_bytes *out)
 {
 	for (size_t i = 0; i < count; i++) {
-		const uint32_t unit = ptl_load16(units + 2 * i);
-		const uint32_t next = i + 1 < count ? ptl_load16(units + 2 * i + 2) : 0;
+		const uint32_t unit = common_load16(units + 2 * i);
+		const uint32_t next = i + 1 < count ? common_load16(units + 2 * i + 2) : 0;
 
 		if (unit >= BYTE_FIRST && unit <= BYTE_LAST) {
-			ptl_write_le(out, unit - LOW_SURROGATE, 1);
+			common_write_le(out, unit - LOW_SURROGATE, 1);
 		} else if ((unit & 0xfc00) == HIGH_SURROGATE && (next & 0xfc00) == LOW_SURROGATE) {
-			ptl_utf8_write(out, 0x10000 + ((unit & 0x3ff) << 10) + (next & 0x3ff));
+			common_utf8_write(out, 0x10000 + ((unit & 0x3ff) << 10) + (next & 0x3ff));
 			i++;
 		} else {
-			ptl_utf8_write(out, unit);
+			common_utf8_write(out, unit);
 		}
 	}
 }
 
-void ptl_read_utf16(struct ptl_cursor *cursor, struct ptl_bytes *out)
+void common_read_utf16(struct common_cursor *cursor, struct ptl_bytes *out)
 {
 	const uint8_t *units = cursor->data + cursor->at;
 	size_t count = 0;
 
-	while (ptl_read16(cursor))
+	while (common_read16(cursor))
 		count++;
-	ptl_read_utf16_units(units, count, out);
-	ptl_write_le(out, 0, 1);
+	common_read_utf16_units(units, count, out);
+	common_write_le(out, 0, 1);
 }

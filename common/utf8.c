@@ -16,7 +16,7 @@ static size_t length_of(uint8_t first)
 	return first < 0xf5 ? 4 : 0;
 }
 
-size_t ptl_utf8_read(const uint8_t *text, size_t size, uint32_t *character)
+size_t common_utf8_read(const uint8_t *text, size_t size, uint32_t *character)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	const size_t length = size ? length_of(text[0]) : 0;
@@ -40,24 +40,24 @@ size_t ptl_utf8_read(const uint8_t *text, size_t size, uint32_t *character)
 	return length;
 }
 
-void ptl_utf8_write(struct ptl_bytes *out, uint32_t character)
+void common_utf8_write(struct ptl_bytes *out, uint32_t character)
 {
 	if (character > 0x10ffff)
 		character = 0xfffd;
 	if (character < 0x80) {
-		ptl_write_le(out, character, 1);
+		common_write_le(out, character, 1);
 		return;
 	}
 	if (character < 0x800) {
-		ptl_write_le(out, 0xc0 | character >> 6, 1);
+		common_write_le(out, 0xc0 | character >> 6, 1);
 	} else {
 		if (character < 0x10000) {
-			ptl_write_le(out, 0xe0 | character >> 12, 1);
+			common_write_le(out, 0xe0 | character >> 12, 1);
 		} else {
-			ptl_write_le(out, 0xf0 | character >> 18, 1);
-			ptl_write_le(out, 0x80 | (character >> 12 & 0x3f), 1);
+			common_write_le(out, 0xf0 | character >> 18, 1);
+			common_write_le(out, 0x80 | (character >> 12 & 0x3f), 1);
 		}
-		ptl_write_le(out, 0x80 | (character >> 6 & 0x3f), 1);
+		common_write_le(out, 0x80 | (character >> 6 & 0x3f), 1);
 	}
-	ptl_write_le(out, 0x80 | (character & 0x3f), 1);
+	common_write_le(out, 0x80 | (character & 0x3f), 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Single characters of UTF-8 (RFC 3629). */
-#ifndef PTL_COMMON_UTF8_H
-#define PTL_COMMON_UTF8_H
+#ifndef COMMON_UTF8_H
+#define COMMON_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,12 +12,12 @@
  * Decodes the character that text, of size bytes, begins with. Returns its bytes (1 to 4); 0 for what is no
  * UTF-8 (overlong forms, surrogates, numbers past U+10FFFF, a cut sequence) and for size 0.
  */
-size_t ptl_utf8_read(const uint8_t *text, size_t size, uint32_t *character);
+size_t common_utf8_read(const uint8_t *text, size_t size, uint32_t *character);
 
 /*
  * Appends a character. Surrogates are written as if they were characters (generalised UTF-8), numbers past
  * U+10FFFF as U+FFFD. A failed allocation is left in out->failed.
  */
-void ptl_utf8_write(struct ptl_bytes *out, uint32_t character);
+void common_utf8_write(struct ptl_bytes *out, uint32_t character);
 
 #endif

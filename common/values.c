@@ -46,18 +46,18 @@ static bool take_number(const char **text, uint64_t *value)
 	return take_digits(text, 10, value);
 }
 
-int ptl_parse_u64(const char *text, uint64_t *value)
+int common_parse_u64(const char *text, uint64_t *value)
 {
 	const char *at = text;
 	uint64_t result;
 
 	if (!take_number(&at, &result) || *at)
-		return ptl_fail(PTL_MISUSE, "'%s' is not a number such as 4096 or 0x1000", text);
+		return common_fail(PTL_MISUSE, "'%s' is not a number such as 4096 or 0x1000", text);
 	*value = result;
 	return 0;
 }
 
-int ptl_parse_size(const char *text, uint64_t *bytes)
+int common_parse_size(const char *text, uint64_t *bytes)
 {
 	static const char units[] = "KMGT";
 	const char *at = text, *unit;
@@ -76,7 +76,7 @@ int ptl_parse_size(const char *text, uint64_t *bytes)
 	*bytes = result;
 	return 0;
 bad:
-	return ptl_fail(PTL_MISUSE, "'%s' is not a size such as 4096, 16K or 1M", text);
+	return common_fail(PTL_MISUSE, "'%s' is not a size such as 4096, 16K or 1M", text);
 }
 
 static const struct {
@@ -96,7 +96,7 @@ static uint64_t unit_of_time(const char *name)
 	return 0;
 }
 
-int ptl_parse_duration(const char *text, uint64_t *nanoseconds)
+int common_parse_duration(const char *text, uint64_t *nanoseconds)
 {
 	const char *at = text, *fraction_start;
 	uint64_t whole, fraction = 0, scale = 1, unit, result;
@@ -121,5 +121,5 @@ int ptl_parse_duration(const char *text, uint64_t *nanoseconds)
 	*nanoseconds = result;
 	return 0;
 bad:
-	return ptl_fail(PTL_MISUSE, "'%s' is not a time such as 1.5s, 20ms, 3us or 7ns", text);
+	return common_fail(PTL_MISUSE, "'%s' is not a time such as 1.5s, 20ms, 3us or 7ns", text);
 }

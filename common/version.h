@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The one place that holds PTL's version; the Makefile reads it from here. */
-#ifndef PTL_COMMON_VERSION_H
-#define PTL_COMMON_VERSION_H
+#ifndef COMMON_VERSION_H
+#define COMMON_VERSION_H
 
 #define PTL_VERSION "0.1.0"
 

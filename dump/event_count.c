@@ -17,7 +17,7 @@
 static void write_identity(const struct ptl_descriptor *descriptor, uint8_t identity[IDENTITY])
 {
 	memcpy(identity, descriptor->provider.bytes, 16);
-	ptl_store16(identity + 16, descriptor->id);
+	common_store16(identity + 16, descriptor->id);
 	identity[18] = descriptor->version;
 	identity[19] = descriptor->opcode;
 }
@@ -27,7 +27,7 @@ static bool is_kind(const struct dump_event_kind *kind, const struct ptl_descrip
 	const struct ptl_descriptor *own = &kind->descriptor;
 
 	return own->id == descriptor->id && own->version == descriptor->version && own->opcode == descriptor->opcode &&
-	       ptl_guid_equal(&own->provider, &descriptor->provider);
+	       common_guid_equal(&own->provider, &descriptor->provider);
 }
 
 static int add_kind(struct dump_event_count *count, const struct ptl_event *event, const struct ptl_schema *schema,
@@ -38,13 +38,13 @@ static int add_kind(struct dump_event_count *count, const struct ptl_event *even
 		struct dump_event_kind *list = realloc(count->list, capacity * sizeof(*list));
 
 		if (!list)
-			return ptl_fail_memory("kinds of events", capacity * sizeof(*list));
+			return common_fail_memory("kinds of events", capacity * sizeof(*list));
 		count->list = list;
 		count->capacity = capacity;
 	}
 	count->list[count->used] = (struct dump_event_kind){.descriptor = event->descriptor, .schema = schema};
 	count->last = count->used;
-	return ptl_byte_map_put(&count->kinds, identity, IDENTITY, count->used++);
+	return common_byte_map_put(&count->kinds, identity, IDENTITY, count->used++);
 }
 
 int dump_event_count_add(struct dump_event_count *count, const struct ptl_event *event,
@@ -57,7 +57,7 @@ int dump_event_count_add(struct dump_event_count *count, const struct ptl_event 
 		int status = 0;
 
 		write_identity(&event->descriptor, identity);
-		found = ptl_byte_map_get(&count->kinds, identity, IDENTITY);
+		found = common_byte_map_get(&count->kinds, identity, IDENTITY);
 		if (found)
 			count->last = (size_t)*found;
 		else
@@ -82,8 +82,8 @@ static int compare(const void *a, const void *b)
 	char texts[2][PTL_GUID_TEXT_SIZE];
 	int order;
 
-	ptl_guid_format(&left->provider, texts[0]);
-	ptl_guid_format(&right->provider, texts[1]);
+	common_guid_format(&left->provider, texts[0]);
+	common_guid_format(&right->provider, texts[1]);
 	order = strcmp(texts[0], texts[1]);
 	if (!order)
 		order = compare_numbers(left->id, right->id);
@@ -95,35 +95,35 @@ static int compare(const void *a, const void *b)
 static void json_kind(struct dump_session *session, const struct dump_names *names, const struct dump_event_kind *kind,
 		      struct ptl_bytes *scratch)
 {
-	struct ptl_json *json = &session->json_out;
+	struct common_json *json = &session->json_out;
 	const struct ptl_descriptor *descriptor = &kind->descriptor;
 	const char *provider = dump_names_provider(names, &descriptor->provider);
 	char guid[PTL_GUID_TEXT_SIZE];
 
-	ptl_guid_format(&descriptor->provider, guid);
+	common_guid_format(&descriptor->provider, guid);
 	scratch->size = 0;
 	dump_text_event_name(scratch, names, descriptor, kind->schema);
-	ptl_json_object(json, NULL);
+	common_json_object(json, NULL);
 	if (provider)
-		ptl_json_string(json, "provider", provider);
-	ptl_json_string(json, "provider_guid", guid);
-	ptl_json_string(json, "name", dump_text_string(scratch));
-	ptl_json_u64(json, "id", descriptor->id);
-	ptl_json_u64(json, "version", descriptor->version);
-	ptl_json_u64(json, "opcode", descriptor->opcode);
-	ptl_json_u64(json, "count", kind->count);
-	ptl_json_u64(json, "bytes", kind->bytes);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+		common_json_string(json, "provider", provider);
+	common_json_string(json, "provider_guid", guid);
+	common_json_string(json, "name", common_text_string(scratch));
+	common_json_u64(json, "id", descriptor->id);
+	common_json_u64(json, "version", descriptor->version);
+	common_json_u64(json, "opcode", descriptor->opcode);
+	common_json_u64(json, "count", kind->count);
+	common_json_u64(json, "bytes", kind->bytes);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
 static void text_kind(struct dump_table *table, const struct dump_names *names, const struct dump_event_kind *kind)
 {
 	const struct ptl_descriptor *descriptor = &kind->descriptor;
 
-	dump_text_count(&table->text, kind->count);
+	common_text_count(&table->text, kind->count);
 	dump_cell_text(table, DUMP_STYLE_BOLD);
-	dump_text_count(&table->text, kind->bytes);
+	common_text_count(&table->text, kind->bytes);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIu16, descriptor->id);
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIu8, descriptor->opcode);
@@ -145,9 +145,9 @@ static int print_text(struct dump_event_count *count, struct dump_session *sessi
 		events += count->list[i].count;
 		bytes += count->list[i].bytes;
 	}
-	dump_text_count(&table.text, events);
+	common_text_count(&table.text, events);
 	dump_cell_text(&table, DUMP_STYLE_BOLD);
-	dump_text_count(&table.text, bytes);
+	common_text_count(&table.text, bytes);
 	dump_cell_text(&table, DUMP_STYLE_PLAIN);
 	for (size_t i = 2; i < table.column_count; i++)
 		dump_cell(&table, DUMP_STYLE_PLAIN, i + 1 < table.column_count ? "-" : "all");
@@ -166,15 +166,15 @@ int dump_event_count_print(struct dump_event_count *count, struct dump_session *
 		return print_text(count, session, names);
 	for (size_t i = 0; !status && i < count->used; i++) {
 		json_kind(session, names, &count->list[i], &scratch);
-		status = scratch.failed ? ptl_fail_memory("names of events", scratch.size) : dump_output_check(session);
+		status = scratch.failed ? common_fail_memory("names of events", scratch.size) : dump_output_check(session);
 	}
-	ptl_bytes_free(&scratch);
+	common_bytes_free(&scratch);
 	return status;
 }
 
 void dump_event_count_free(struct dump_event_count *count)
 {
-	ptl_byte_map_free(&count->kinds);
+	common_byte_map_free(&count->kinds);
 	free(count->list);
 	*count = (struct dump_event_count){0};
 }

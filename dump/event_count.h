@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How many events of each kind there are: a row for each provider, id, version and opcode. */
-#ifndef PTL_DUMP_EVENT_COUNT_H
-#define PTL_DUMP_EVENT_COUNT_H
+#ifndef DUMP_EVENT_COUNT_H
+#define DUMP_EVENT_COUNT_H
 
 #include <ptl/reader.h>
 
@@ -18,7 +18,7 @@ struct dump_event_kind {
 
 /* Zero-initialised is empty. */
 struct dump_event_count {
-	struct ptl_byte_map kinds; /* identity: index in list */
+	struct common_byte_map kinds; /* identity: index in list */
 	struct dump_event_kind *list;
 	size_t used, capacity;
 	size_t last; /* of the kind found last */

@@ -16,32 +16,32 @@
 #define PAGE_MASK 0xfffull
 #define NOTES_MAX (1u << 20) /* a larger note segment is not looked at */
 
-int ptl_elf_failure(const char *what)
+int elf_failure(const char *what)
 {
-	return ptl_fail(PTL_CORRUPT, "%s: %s", what, elf_errmsg(-1));
+	return common_fail(PTL_CORRUPT, "%s: %s", what, elf_errmsg(-1));
 }
 
-static int start(Elf *handle, const struct ptl_elf *bytes, struct ptl_elf **result)
+static int start(Elf *handle, const struct elf_file *bytes, struct elf_file **result)
 {
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 
 	if (!handle)
-		return ptl_elf_failure("ELF file");
+		return elf_failure("ELF file");
 	if (elf_kind(handle) != ELF_K_ELF) {
 		elf_end(handle);
-		return ptl_fail(PTL_NOT_OURS, "not an ELF file");
+		return common_fail(PTL_NOT_OURS, "not an ELF file");
 	}
 	elf = calloc(1, sizeof(*elf));
 	if (!elf) {
 		elf_end(handle);
-		return ptl_fail_memory("ELF file", sizeof(*elf));
+		return common_fail_memory("ELF file", sizeof(*elf));
 	}
 	*elf = *bytes;
 	elf->elf = handle;
 	if (!gelf_getehdr(handle, &elf->header) || elf_getphdrnum(handle, &elf->segments) < 0 ||
 	    elf_getshdrnum(handle, &elf->sections) < 0) {
-		ptl_elf_close(elf);
-		return ptl_elf_failure("ELF header");
+		elf_close(elf);
+		return elf_failure("ELF header");
 	}
 	if (elf_getshdrstrndx(handle, &elf->names) < 0)
 		elf->names = 0;
@@ -49,24 +49,24 @@ static int start(Elf *handle, const struct ptl_elf *bytes, struct ptl_elf **resu
 	return 0;
 }
 
-int ptl_elf_open(int fd, struct ptl_elf **elf)
+int elf_open(int fd, struct elf_file **elf)
 {
-	const struct ptl_elf bytes = {.fd = fd};
+	const struct elf_file bytes = {.fd = fd};
 
 	elf_version(EV_CURRENT);
 	return start(elf_begin(fd, ELF_C_READ, NULL), &bytes, elf);
 }
 
-int ptl_elf_open_memory(const void *data, size_t size, struct ptl_elf **elf)
+int elf_open_memory(const void *data, size_t size, struct elf_file **elf)
 {
-	const struct ptl_elf bytes = {.fd = -1, .data = data, .size = size};
+	const struct elf_file bytes = {.fd = -1, .data = data, .size = size};
 
 	elf_version(EV_CURRENT);
 	/* libelf does not write to it: it only wants to be able to. */
 	return start(elf_memory((char *)data, size), &bytes, elf);
 }
 
-void ptl_elf_close(struct ptl_elf *elf)
+void elf_close(struct elf_file *elf)
 {
 	if (!elf)
 		return;
@@ -74,18 +74,18 @@ void ptl_elf_close(struct ptl_elf *elf)
 	free(elf);
 }
 
-int ptl_elf_read(const struct ptl_elf *elf, uint64_t offset, void *data, size_t size)
+int elf_read(const struct elf_file *elf, uint64_t offset, void *data, size_t size)
 {
 	if (elf->fd >= 0)
-		return ptl_read_at(elf->fd, data, size, offset) < 0 ? PTL_CORRUPT : 0;
+		return common_read_at(elf->fd, data, size, offset) < 0 ? PTL_CORRUPT : 0;
 	if (offset > elf->size || size > elf->size - offset)
-		return ptl_fail(PTL_CORRUPT, "%zu bytes at offset %llu are not in the file", size,
+		return common_fail(PTL_CORRUPT, "%zu bytes at offset %llu are not in the file", size,
 				(unsigned long long)offset);
 	memcpy(data, elf->data + offset, size);
 	return 0;
 }
 
-Elf_Scn *ptl_elf_section(const struct ptl_elf *elf, uint32_t type, const char *name,
+Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name,
 			    GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
@@ -123,7 +123,7 @@ static size_t find_build_id(Elf_Data *notes, uint8_t id[PTL_BUILD_ID_MAX])
 	return 0;
 }
 
-static size_t build_id_in_segments(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
+static size_t build_id_in_segments(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX])
 {
 	GElf_Phdr segment;
 
@@ -143,7 +143,7 @@ static size_t build_id_in_segments(const struct ptl_elf *elf, uint8_t id[PTL_BUI
 	return 0;
 }
 
-size_t ptl_elf_build_id(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
+size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX])
 {
 	GElf_Shdr header;
 	size_t size = build_id_in_segments(elf, id);
@@ -152,7 +152,7 @@ size_t ptl_elf_build_id(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX])
 	if (size)
 		return size;
 	/* A separate debug file keeps the section, but not what its program header points at. */
-	section = ptl_elf_section(elf, SHT_NOTE, ".note.gnu.build-id", &header);
+	section = elf_section(elf, SHT_NOTE, ".note.gnu.build-id", &header);
 	return section && header.sh_size <= NOTES_MAX
 		       ? find_build_id(elf_getdata(section, NULL), id)
 		       : 0;
@@ -168,7 +168,7 @@ static bool segment_has(const GElf_Phdr *segment, uint64_t offset)
 	       offset - first < segment->p_filesz + (segment->p_offset & PAGE_MASK);
 }
 
-bool ptl_elf_address(const struct ptl_elf *elf, uint64_t offset, uint64_t *address)
+bool elf_address(const struct elf_file *elf, uint64_t offset, uint64_t *address)
 {
 	bool found = false;
 	GElf_Phdr segment;
@@ -186,7 +186,7 @@ bool ptl_elf_address(const struct ptl_elf *elf, uint64_t offset, uint64_t *addre
 	return found;
 }
 
-uint64_t ptl_elf_first_address(const struct ptl_elf *elf)
+uint64_t elf_first_address(const struct elf_file *elf)
 {
 	uint64_t first = UINT64_MAX;
 	GElf_Phdr segment;
@@ -197,21 +197,21 @@ uint64_t ptl_elf_first_address(const struct ptl_elf *elf)
 	return first == UINT64_MAX ? 0 : first & ~PAGE_MASK;
 }
 
-bool ptl_elf_has_symtab(const struct ptl_elf *elf)
+bool elf_has_symtab(const struct elf_file *elf)
 {
 	GElf_Shdr header;
 
-	return ptl_elf_section(elf, SHT_SYMTAB, NULL, &header) != NULL;
+	return elf_section(elf, SHT_SYMTAB, NULL, &header) != NULL;
 }
 
-bool ptl_elf_has_debug(const struct ptl_elf *elf)
+bool elf_has_debug(const struct elf_file *elf)
 {
 	GElf_Shdr header;
 
-	return ptl_elf_section(elf, SHT_PROGBITS, ".debug_line", &header) != NULL;
+	return elf_section(elf, SHT_PROGBITS, ".debug_line", &header) != NULL;
 }
 
-int ptl_elf_open_debug(const uint8_t *build_id, size_t size)
+int elf_open_debug(const uint8_t *build_id, size_t size)
 {
 	char name[sizeof(DEBUG_FOLDER) + 2 * PTL_BUILD_ID_MAX + sizeof("//.debug")];
 	size_t used;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is read of an ELF file: identity, load addresses, symbols. */
-#ifndef PTL_ELF_FILE_H
-#define PTL_ELF_FILE_H
+#ifndef ELF_FILE_H
+#define ELF_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,37 +12,37 @@
 #include "common/bytes.h"
 #include "elf/symbol_list.h"
 
-struct ptl_elf;
+struct elf_file;
 
 /*
  * Opens an ELF file for reading. fd stays the caller's and must stay open as long as the result; it
  * is read with pread, so that a file that is cut meanwhile is an error and no signal. PTL_NOT_OURS:
  * not ELF; PTL_CORRUPT; PTL_NO_MEMORY.
  */
-int ptl_elf_open(int fd, struct ptl_elf **elf);
+int elf_open(int fd, struct elf_file **elf);
 /* The same of bytes in memory, which stay the caller's. */
-int ptl_elf_open_memory(const void *data, size_t size, struct ptl_elf **elf);
-void ptl_elf_close(struct ptl_elf *elf);
+int elf_open_memory(const void *data, size_t size, struct elf_file **elf);
+void elf_close(struct elf_file *elf);
 
 /* Copies the GNU build id; returns its size, 0 where there is none. */
-size_t ptl_elf_build_id(const struct ptl_elf *elf, uint8_t id[PTL_BUILD_ID_MAX]);
+size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX]);
 
 /*
  * The virtual address that the program headers give to the byte at offset of the file, an
  * executable segment first; false where no segment has that byte. The first page of a segment
  * counts as the whole page, as the kernel maps it.
  */
-bool ptl_elf_address(const struct ptl_elf *elf, uint64_t offset, uint64_t *address);
+bool elf_address(const struct elf_file *elf, uint64_t offset, uint64_t *address);
 
 /* The lowest virtual address that is loaded, of the page it begins; 0 where nothing is, as in an object file. */
-uint64_t ptl_elf_first_address(const struct ptl_elf *elf);
+uint64_t elf_first_address(const struct elf_file *elf);
 
 /* Whether it has a full symbol table (not stripped), and whether it has DWARF line information. */
-bool ptl_elf_has_symtab(const struct ptl_elf *elf);
-bool ptl_elf_has_debug(const struct ptl_elf *elf);
+bool elf_has_symtab(const struct elf_file *elf);
+bool elf_has_debug(const struct elf_file *elf);
 
 /* Bytes of a file. */
-struct ptl_elf_range {
+struct elf_range {
 	uint64_t offset, size;
 };
 
@@ -52,23 +52,23 @@ struct ptl_elf_range {
  * sections in which functions or the entry point lie, are left out. Ranges may lie beyond the end of the file.
  * PTL_NO_MEMORY.
  */
-int ptl_elf_read_only(const struct ptl_elf *elf, struct ptl_elf_range **ranges, size_t *count);
+int elf_read_only(const struct elf_file *elf, struct elf_range **ranges, size_t *count);
 
 /*
  * Encodes the names of functions for ptl/symbols.h: .symtab of `debug` (may be NULL) or of elf,
  * else .dynsym, and the entries of the PLT as "name@plt". Where there is no name at all, out stays
  * empty. PTL_CORRUPT, PTL_NO_MEMORY.
  */
-int ptl_elf_symbols(const struct ptl_elf *elf, const struct ptl_elf *debug,
+int elf_symbols(const struct elf_file *elf, const struct elf_file *debug,
 		       struct ptl_bytes *out);
 
 /* The same, as a list, and only those that the list wants. Memory goes with these, not with the size of the file. */
-int ptl_elf_functions(const struct ptl_elf *elf, const struct ptl_elf *debug, struct ptl_symbol_list *symbols);
+int elf_functions(const struct elf_file *elf, const struct elf_file *debug, struct elf_symbol_list *symbols);
 
 /*
  * Opens the separate debug file of a build id, where Debian's -dbgsym packages put it: a descriptor, close-on-exec,
  * or -1.
  */
-int ptl_elf_open_debug(const uint8_t *build_id, size_t size);
+int elf_open_debug(const uint8_t *build_id, size_t size);
 
 #endif

@@ -51,49 +51,49 @@ struct piece_entry {
 	uint8_t code[PTL_HASH_SIZE];
 };
 
-struct ptl_image_store {
-	enum ptl_embed embed;
-	ptl_put_blob put;
+struct elf_image_store {
+	enum elf_embed embed;
+	elf_put_blob put;
 	void *context;
-	struct ptl_byte_map files;  /* file_key -> struct file_entry * */
-	struct ptl_byte_map pieces; /* piece_key -> struct piece_entry * */
+	struct common_byte_map files;  /* file_key -> struct file_entry * */
+	struct common_byte_map pieces; /* piece_key -> struct piece_entry * */
 	void **entries;             /* all of both, to free them */
 	size_t entry_count;
 	size_t entry_capacity;
 	uint64_t unread;
 };
 
-int ptl_image_store_new(enum ptl_embed embed, ptl_put_blob put, void *context,
-			   struct ptl_image_store **store)
+int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
+			   struct elf_image_store **store)
 {
 	*store = calloc(1, sizeof(**store));
 	if (!*store)
-		return ptl_fail_memory("image store", sizeof(**store));
+		return common_fail_memory("image store", sizeof(**store));
 	(*store)->embed = embed;
 	(*store)->put = put;
 	(*store)->context = context;
 	return 0;
 }
 
-void ptl_image_store_free(struct ptl_image_store *store)
+void elf_image_store_free(struct elf_image_store *store)
 {
 	if (!store)
 		return;
 	for (size_t i = 0; i < store->entry_count; i++)
 		free(store->entries[i]);
 	free(store->entries);
-	ptl_byte_map_free(&store->files);
-	ptl_byte_map_free(&store->pieces);
+	common_byte_map_free(&store->files);
+	common_byte_map_free(&store->pieces);
 	free(store);
 }
 
-uint64_t ptl_image_store_unread(const struct ptl_image_store *store)
+uint64_t elf_image_store_unread(const struct elf_image_store *store)
 {
 	return store->unread;
 }
 
 /* A zeroed entry that the store frees; NULL without memory. */
-static void *new_entry(struct ptl_image_store *store, size_t size)
+static void *new_entry(struct elf_image_store *store, size_t size)
 {
 	void *entry;
 
@@ -126,7 +126,7 @@ static struct file_key key_of(const struct stat *info)
 }
 
 /* Puts `size` bytes at offset of fd into the trace; *done says whether they could be read. */
-static int put_range(struct ptl_image_store *store, int fd, uint64_t offset, uint64_t size,
+static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uint64_t size,
 		     uint32_t type, uint8_t hash[PTL_HASH_SIZE], bool *done)
 {
 	uint8_t *bytes = malloc(size ? size : 1);
@@ -134,11 +134,11 @@ static int put_range(struct ptl_image_store *store, int fd, uint64_t offset, uin
 
 	*done = false;
 	if (!bytes)
-		return ptl_fail_memory("a file's bytes", size);
-	if (ptl_read_at(fd, bytes, size, offset) == 0) {
+		return common_fail_memory("a file's bytes", size);
+	if (common_read_at(fd, bytes, size, offset) == 0) {
 		/* Code that is not embedded is named all the same, so that its file can be told from others. */
-		if (store->embed == PTL_EMBED_NONE)
-			ptl_sha256_of(bytes, size, hash);
+		if (store->embed == ELF_EMBED_NONE)
+			common_sha256_of(bytes, size, hash);
 		else
 			status = store->put(store->context, type, bytes, size, hash);
 		*done = status == 0;
@@ -150,11 +150,11 @@ static int put_range(struct ptl_image_store *store, int fd, uint64_t offset, uin
 }
 
 /* The whole file that has the DWARF: elf's own, or the separate one. */
-static int put_debug(struct ptl_image_store *store, int fd, const struct ptl_elf *elf,
-		     int debug_fd, const struct ptl_elf *debug, struct file_entry *entry)
+static int put_debug(struct elf_image_store *store, int fd, const struct elf_file *elf,
+		     int debug_fd, const struct elf_file *debug, struct file_entry *entry)
 {
-	const int from = debug && ptl_elf_has_debug(debug) ? debug_fd
-			 : ptl_elf_has_debug(elf)          ? fd
+	const int from = debug && elf_has_debug(debug) ? debug_fd
+			 : elf_has_debug(elf)          ? fd
 							      : -1;
 	struct stat info;
 
@@ -164,11 +164,11 @@ static int put_debug(struct ptl_image_store *store, int fd, const struct ptl_elf
 			 &entry->has_debug);
 }
 
-static int put_symbols(struct ptl_image_store *store, const struct ptl_elf *elf,
-		       const struct ptl_elf *debug, struct file_entry *entry)
+static int put_symbols(struct elf_image_store *store, const struct elf_file *elf,
+		       const struct elf_file *debug, struct file_entry *entry)
 {
 	struct ptl_bytes symbols = {0};
-	int status = ptl_elf_symbols(elf, debug, &symbols);
+	int status = elf_symbols(elf, debug, &symbols);
 
 	if (status == PTL_CORRUPT) {
 		store->unread++;
@@ -178,39 +178,39 @@ static int put_symbols(struct ptl_image_store *store, const struct ptl_elf *elf,
 				    entry->symbols);
 		entry->has_symbols = status == 0;
 	}
-	ptl_bytes_free(&symbols);
+	common_bytes_free(&symbols);
 	return status;
 }
 
-static int read_elf(struct ptl_image_store *store, int fd, const struct ptl_elf *elf,
+static int read_elf(struct elf_image_store *store, int fd, const struct elf_file *elf,
 		    struct file_entry *entry)
 {
-	struct ptl_elf *debug = NULL;
+	struct elf_file *debug = NULL;
 	int debug_fd = -1, status = 0;
 
 	entry->is_elf = true;
-	entry->build_id_size = ptl_elf_build_id(elf, entry->build_id);
-	if (store->embed >= PTL_EMBED_SYMBOLS &&
-	    (!ptl_elf_has_symtab(elf) ||
-	     (store->embed == PTL_EMBED_DEBUG && !ptl_elf_has_debug(elf))))
-		debug_fd = ptl_elf_open_debug(entry->build_id, entry->build_id_size);
-	if (debug_fd >= 0 && ptl_elf_open(debug_fd, &debug) < 0)
+	entry->build_id_size = elf_build_id(elf, entry->build_id);
+	if (store->embed >= ELF_EMBED_SYMBOLS &&
+	    (!elf_has_symtab(elf) ||
+	     (store->embed == ELF_EMBED_DEBUG && !elf_has_debug(elf))))
+		debug_fd = elf_open_debug(entry->build_id, entry->build_id_size);
+	if (debug_fd >= 0 && elf_open(debug_fd, &debug) < 0)
 		debug = NULL;
-	if (store->embed >= PTL_EMBED_SYMBOLS)
+	if (store->embed >= ELF_EMBED_SYMBOLS)
 		status = put_symbols(store, elf, debug, entry);
-	if (status == 0 && store->embed == PTL_EMBED_DEBUG)
+	if (status == 0 && store->embed == ELF_EMBED_DEBUG)
 		status = put_debug(store, fd, elf, debug_fd, debug, entry);
-	ptl_elf_close(debug);
+	elf_close(debug);
 	if (debug_fd >= 0)
 		close(debug_fd);
 	return status;
 }
 
 /* The entry of a file; one that is no ELF file has an empty one. */
-static int find_file(struct ptl_image_store *store, int fd, const struct file_key *key,
-		     const struct ptl_elf *elf, struct file_entry **result)
+static int find_file(struct elf_image_store *store, int fd, const struct file_key *key,
+		     const struct elf_file *elf, struct file_entry **result)
 {
-	const uint64_t *known = ptl_byte_map_get(&store->files, key, sizeof(*key));
+	const uint64_t *known = common_byte_map_get(&store->files, key, sizeof(*key));
 	struct file_entry *entry;
 	int status;
 
@@ -220,31 +220,31 @@ static int find_file(struct ptl_image_store *store, int fd, const struct file_ke
 	}
 	entry = new_entry(store, sizeof(*entry));
 	if (!entry)
-		return ptl_fail_memory("image", sizeof(*entry));
+		return common_fail_memory("image", sizeof(*entry));
 	status = elf ? read_elf(store, fd, elf, entry) : 0;
 	if (status == 0)
-		status = ptl_byte_map_put(&store->files, key, sizeof(*key),
+		status = common_byte_map_put(&store->files, key, sizeof(*key),
 					  (uint64_t)(uintptr_t)entry);
 	*result = entry;
 	return status;
 }
 
 /* Opens the file as ELF, if it is that. */
-static struct ptl_elf *open_elf(int fd)
+static struct elf_file *open_elf(int fd)
 {
-	struct ptl_elf *elf = NULL;
+	struct elf_file *elf = NULL;
 
-	return ptl_elf_open(fd, &elf) < 0 ? NULL : elf;
+	return elf_open(fd, &elf) < 0 ? NULL : elf;
 }
 
-static int read_piece(struct ptl_image_store *store, int fd, const struct piece_key *key,
-		      const struct ptl_elf *elf, struct piece_entry *entry)
+static int read_piece(struct elf_image_store *store, int fd, const struct piece_key *key,
+		      const struct elf_file *elf, struct piece_entry *entry)
 {
 	uint64_t size = key->file.size > key->offset ? key->file.size - key->offset : 0;
 
 	if (size > key->size)
 		size = key->size;
-	if (!elf || !ptl_elf_address(elf, key->offset, &entry->default_base))
+	if (!elf || !elf_address(elf, key->offset, &entry->default_base))
 		entry->default_base = key->offset;
 	if (!size)
 		return 0;
@@ -256,11 +256,11 @@ static int read_piece(struct ptl_image_store *store, int fd, const struct piece_
 			 &entry->has_code);
 }
 
-static int find_piece(struct ptl_image_store *store, int fd, const struct piece_key *key,
+static int find_piece(struct elf_image_store *store, int fd, const struct piece_key *key,
 		      struct piece_entry **piece, struct file_entry **file)
 {
-	const uint64_t *known = ptl_byte_map_get(&store->pieces, key, sizeof(*key));
-	struct ptl_elf *elf;
+	const uint64_t *known = common_byte_map_get(&store->pieces, key, sizeof(*key));
+	struct elf_file *elf;
 	int status;
 
 	if (known) {
@@ -269,15 +269,15 @@ static int find_piece(struct ptl_image_store *store, int fd, const struct piece_
 	}
 	*piece = new_entry(store, sizeof(**piece));
 	if (!*piece)
-		return ptl_fail_memory("image", sizeof(**piece));
+		return common_fail_memory("image", sizeof(**piece));
 	elf = open_elf(fd);
 	status = read_piece(store, fd, key, elf, *piece);
 	if (status == 0)
 		status = find_file(store, fd, &key->file, elf, file);
-	ptl_elf_close(elf);
+	elf_close(elf);
 	/* What could not be read may be readable the next time. */
-	if (status == 0 && ((*piece)->has_code || store->embed == PTL_EMBED_NONE))
-		status = ptl_byte_map_put(&store->pieces, key, sizeof(*key),
+	if (status == 0 && ((*piece)->has_code || store->embed == ELF_EMBED_NONE))
+		status = common_byte_map_put(&store->pieces, key, sizeof(*key),
 					  (uint64_t)(uintptr_t)*piece);
 	return status;
 }
@@ -296,7 +296,7 @@ static void describe(const struct piece_entry *piece, const struct file_entry *f
 	memcpy(image->debug, file->debug, PTL_HASH_SIZE);
 }
 
-int ptl_image_store_file(struct ptl_image_store *store, int fd, const struct stat *info,
+int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info,
 			 uint64_t offset, uint64_t size, struct ptl_image_event *image)
 {
 	struct piece_entry *piece;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts files that programs map into a trace: code, symbols, debug information, each once. */
-#ifndef PTL_ELF_IMAGE_STORE_H
-#define PTL_ELF_IMAGE_STORE_H
+#ifndef ELF_IMAGE_STORE_H
+#define ELF_IMAGE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,33 +10,33 @@
 
 #include <ptl/kernel.h>
 
-enum ptl_embed {
-	PTL_EMBED_NONE,
-	PTL_EMBED_CODE,
-	PTL_EMBED_SYMBOLS, /* and code */
-	PTL_EMBED_DEBUG,   /* and symbols */
+enum elf_embed {
+	ELF_EMBED_NONE,
+	ELF_EMBED_CODE,
+	ELF_EMBED_SYMBOLS, /* and code */
+	ELF_EMBED_DEBUG,   /* and symbols */
 };
 
-struct ptl_image_store;
+struct elf_image_store;
 
 /* Stores a blob in the trace and gives its hash; 0 or a ptl_status. */
-typedef int (*ptl_put_blob)(void *context, uint32_t type, const void *data, size_t size,
+typedef int (*elf_put_blob)(void *context, uint32_t type, const void *data, size_t size,
 			       uint8_t hash[PTL_HASH_SIZE]);
 
-int ptl_image_store_new(enum ptl_embed embed, ptl_put_blob put, void *context,
-			   struct ptl_image_store **store);
-void ptl_image_store_free(struct ptl_image_store *store);
+int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
+			   struct elf_image_store **store);
+void elf_image_store_free(struct elf_image_store *store);
 
 /*
  * Puts the bytes of the open file fd, of which info tells, from offset on into the trace, with its symbols and
  * debug information, unless they are there; of *image sets has_code, has_symbols, has_debug, build_id and
  * default_base. What cannot be had is simply not there: only PTL_NO_MEMORY and the failure of `put` are failures.
- * With PTL_EMBED_NONE nothing is put, but the code has its hash: whoever has the same file can take it from there.
+ * With ELF_EMBED_NONE nothing is put, but the code has its hash: whoever has the same file can take it from there.
  */
-int ptl_image_store_file(struct ptl_image_store *store, int fd, const struct stat *info,
+int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info,
 			 uint64_t offset, uint64_t size, struct ptl_image_event *image);
 
 /* Files whose bytes or symbols were wanted but could not be read. */
-uint64_t ptl_image_store_unread(const struct ptl_image_store *store);
+uint64_t elf_image_store_unread(const struct elf_image_store *store);
 
 #endif

@@ -22,7 +22,7 @@ struct edges {
 
 /* ---- what is code, whatever its flags say ---------------------------------------------------- */
 
-static void mark_functions(const struct ptl_elf *elf, Elf_Scn *section, bool *code)
+static void mark_functions(const struct elf_file *elf, Elf_Scn *section, bool *code)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -39,7 +39,7 @@ static void mark_functions(const struct ptl_elf *elf, Elf_Scn *section, bool *co
 	}
 }
 
-static void mark_code(const struct ptl_elf *elf, bool *code)
+static void mark_code(const struct elf_file *elf, bool *code)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -57,7 +57,7 @@ static void mark_code(const struct ptl_elf *elf, bool *code)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static void add_edges(struct edges *edges, const struct ptl_elf *elf)
+static void add_edges(struct edges *edges, const struct elf_file *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -83,7 +83,7 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* The ranges between edges that lie in sections of data and in no other. There are fewer than edges. */
-static size_t list_ranges(const struct edges *edges, struct ptl_elf_range *ranges)
+static size_t list_ranges(const struct edges *edges, struct elf_range *ranges)
 {
 	int data = 0, other = 0;
 	size_t count = 0;
@@ -95,12 +95,12 @@ static size_t list_ranges(const struct edges *edges, struct ptl_elf_range *range
 		data += edge->data;
 		other += edge->other;
 		if (data > 0 && !other && end > edge->offset)
-			ranges[count++] = (struct ptl_elf_range){edge->offset, end - edge->offset};
+			ranges[count++] = (struct elf_range){edge->offset, end - edge->offset};
 	}
 	return count;
 }
 
-int ptl_elf_read_only(const struct ptl_elf *elf, struct ptl_elf_range **ranges, size_t *count)
+int elf_read_only(const struct elf_file *elf, struct elf_range **ranges, size_t *count)
 {
 	struct edges edges = {0};
 	int status = 0;
@@ -113,7 +113,7 @@ int ptl_elf_read_only(const struct ptl_elf *elf, struct ptl_elf_range **ranges, 
 	edges.list = calloc(2 * elf->sections, sizeof(*edges.list));
 	*ranges = calloc(2 * elf->sections, sizeof(**ranges));
 	if (!edges.code || !edges.list || !*ranges) {
-		status = ptl_fail_memory("sections", elf->sections * sizeof(*edges.list));
+		status = common_fail_memory("sections", elf->sections * sizeof(*edges.list));
 	} else {
 		mark_code(elf, edges.code);
 		add_edges(&edges, elf);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The open ELF file as the two halves of the ELF reader share it. */
-#ifndef PTL_ELF_STATE_H
-#define PTL_ELF_STATE_H
+#ifndef ELF_STATE_H
+#define ELF_STATE_H
 
 #include <gelf.h>
 
 #include "elf/file.h"
 #include "elf/symbol_list.h"
 
-struct ptl_elf {
+struct elf_file {
 	Elf *elf;
 	GElf_Ehdr header;
 	size_t segments; /* program headers */
@@ -21,19 +21,19 @@ struct ptl_elf {
 };
 
 /* The first section of this type; and by name, any type where type is SHT_NULL. NULL: none. */
-Elf_Scn *ptl_elf_section(const struct ptl_elf *elf, uint32_t type, const char *name,
+Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name,
 			    GElf_Shdr *header);
 
 /* Bytes of the file, without what libelf would keep of them. PTL_CORRUPT where they are not there. */
-int ptl_elf_read(const struct ptl_elf *elf, uint64_t offset, void *data, size_t size);
+int elf_read(const struct elf_file *elf, uint64_t offset, void *data, size_t size);
 
 /*
  * Adds the functions of the first symbol table of this type, where there is one. PTL_CORRUPT; PTL_NO_MEMORY, also
  * beyond the list's limit.
  */
-int ptl_elf_add_table(const struct ptl_elf *elf, uint32_t type, struct ptl_symbol_list *symbols);
+int elf_add_table(const struct elf_file *elf, uint32_t type, struct elf_symbol_list *symbols);
 
 /* PTL_CORRUPT with libelf's own words. */
-int ptl_elf_failure(const char *what);
+int elf_failure(const char *what);
 
 #endif

@@ -9,28 +9,28 @@
 
 #define BLOCK_SIZE 65536u
 
-struct ptl_symbol_names {
-	struct ptl_symbol_names *next;
+struct elf_symbol_names {
+	struct elf_symbol_names *next;
 	size_t used;
 	size_t size;
 	char text[];
 };
 
-bool ptl_symbol_list_wants(const struct ptl_symbol_list *symbols, uint64_t address)
+bool elf_symbol_list_wants(const struct elf_symbol_list *symbols, uint64_t address)
 {
 	return !symbols->size || address - symbols->base < symbols->size;
 }
 
 /* Accounts for memory that is about to be taken. */
-static int account(struct ptl_symbol_list *symbols, size_t bytes)
+static int account(struct elf_symbol_list *symbols, size_t bytes)
 {
 	if (symbols->limit && bytes > symbols->limit - symbols->bytes)
-		return ptl_fail(PTL_NO_MEMORY, "the names of functions take more than %zu MiB", symbols->limit >> 20);
+		return common_fail(PTL_NO_MEMORY, "the names of functions take more than %zu MiB", symbols->limit >> 20);
 	symbols->bytes += bytes;
 	return 0;
 }
 
-int ptl_symbol_list_add(struct ptl_symbol_list *symbols, const struct ptl_symbol *symbol)
+int elf_symbol_list_add(struct elf_symbol_list *symbols, const struct ptl_symbol *symbol)
 {
 	if (symbols->count == symbols->capacity) {
 		const size_t capacity = symbols->capacity ? symbols->capacity + symbols->capacity / 2 : 64;
@@ -41,7 +41,7 @@ int ptl_symbol_list_add(struct ptl_symbol_list *symbols, const struct ptl_symbol
 			return status;
 		larger = reallocarray(symbols->list, capacity, sizeof(*larger));
 		if (!larger)
-			return ptl_fail_memory("symbols", capacity * sizeof(*larger));
+			return common_fail_memory("symbols", capacity * sizeof(*larger));
 		symbols->list = larger;
 		symbols->capacity = capacity;
 	}
@@ -49,25 +49,25 @@ int ptl_symbol_list_add(struct ptl_symbol_list *symbols, const struct ptl_symbol
 	return 0;
 }
 
-static struct ptl_symbol_names *new_block(struct ptl_symbol_list *symbols, size_t size)
+static struct elf_symbol_names *new_block(struct elf_symbol_list *symbols, size_t size)
 {
-	struct ptl_symbol_names *block;
+	struct elf_symbol_names *block;
 
 	if (account(symbols, sizeof(*block) + size) < 0)
 		return NULL;
 	block = malloc(sizeof(*block) + size);
 	if (!block) {
-		ptl_fail_memory("symbols", size);
+		common_fail_memory("symbols", size);
 		return NULL;
 	}
-	*block = (struct ptl_symbol_names){.next = symbols->names, .size = size};
+	*block = (struct elf_symbol_names){.next = symbols->names, .size = size};
 	symbols->names = block;
 	return block;
 }
 
-const char *ptl_symbol_list_name(struct ptl_symbol_list *symbols, const char *name, size_t size, const char *more)
+const char *elf_symbol_list_name(struct elf_symbol_list *symbols, const char *name, size_t size, const char *more)
 {
-	struct ptl_symbol_names *block = symbols->names;
+	struct elf_symbol_names *block = symbols->names;
 	const size_t rest = strlen(more), needed = size + rest + 1;
 	char *copy;
 
@@ -82,14 +82,14 @@ const char *ptl_symbol_list_name(struct ptl_symbol_list *symbols, const char *na
 	return copy;
 }
 
-void ptl_symbol_list_free(struct ptl_symbol_list *symbols)
+void elf_symbol_list_free(struct elf_symbol_list *symbols)
 {
 	while (symbols->names) {
-		struct ptl_symbol_names *next = symbols->names->next;
+		struct elf_symbol_names *next = symbols->names->next;
 
 		free(symbols->names);
 		symbols->names = next;
 	}
 	free(symbols->list);
-	*symbols = (struct ptl_symbol_list){0};
+	*symbols = (struct elf_symbol_list){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Symbols as they are gathered from a file, with memory for their names. */
-#ifndef PTL_ELF_SYMBOL_LIST_H
-#define PTL_ELF_SYMBOL_LIST_H
+#ifndef ELF_SYMBOL_LIST_H
+#define ELF_SYMBOL_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,11 +10,11 @@
 #include <ptl/symbols.h>
 
 /* Zero-initialised is empty, and takes symbols of all addresses and as many as there is memory for. */
-struct ptl_symbol_list {
+struct elf_symbol_list {
 	struct ptl_symbol *list;
 	size_t count;
 	size_t capacity;
-	struct ptl_symbol_names *names; /* blocks of them */
+	struct elf_symbol_names *names; /* blocks of them */
 	size_t bytes;			/* of both */
 	/* Set before the first symbol: */
 	size_t limit;  /* of bytes; 0: none */
@@ -23,11 +23,11 @@ struct ptl_symbol_list {
 };
 
 /* Whether a symbol with this address is wanted. */
-bool ptl_symbol_list_wants(const struct ptl_symbol_list *symbols, uint64_t address);
+bool elf_symbol_list_wants(const struct elf_symbol_list *symbols, uint64_t address);
 /* Adds a symbol, whose name stays the caller's. PTL_NO_MEMORY, also beyond the limit. */
-int ptl_symbol_list_add(struct ptl_symbol_list *symbols, const struct ptl_symbol *symbol);
+int elf_symbol_list_add(struct elf_symbol_list *symbols, const struct ptl_symbol *symbol);
 /* A copy of a name, with `more` behind it, which lives as long as the list. NULL: PTL_NO_MEMORY, as above. */
-const char *ptl_symbol_list_name(struct ptl_symbol_list *symbols, const char *name, size_t size, const char *more);
-void ptl_symbol_list_free(struct ptl_symbol_list *symbols);
+const char *elf_symbol_list_name(struct elf_symbol_list *symbols, const char *name, size_t size, const char *more);
+void elf_symbol_list_free(struct elf_symbol_list *symbols);
 
 #endif

@@ -15,8 +15,8 @@
 #define NAME_MAX_BYTES 65535u /* docs/format.md, section 10; the rest of a longer one is left out */
 
 struct table {
-	const struct ptl_elf *elf;
-	struct ptl_symbol_list *symbols;
+	const struct elf_file *elf;
+	struct elf_symbol_list *symbols;
 	size_t first;	     /* symbols that were there before */
 	uint8_t *executable; /* by section index: it holds code */
 	uint64_t *names;     /* of the gathered symbols: offset of the name << 32 | number of the symbol */
@@ -31,13 +31,13 @@ struct table {
 /* Notes which sections hold code, so that a label without a type counts only there. */
 static int find_code(struct table *table)
 {
-	const struct ptl_elf *elf = table->elf;
+	const struct elf_file *elf = table->elf;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	table->executable = calloc(elf->sections ? elf->sections : 1, 1);
 	if (!table->executable)
-		return ptl_fail_memory("sections", elf->sections);
+		return common_fail_memory("sections", elf->sections);
 	while ((section = elf_nextscn(elf->elf, section))) {
 		const size_t index = elf_ndxscn(section);
 
@@ -64,7 +64,7 @@ static uint8_t letter_of(const struct table *table, const GElf_Sym *symbol)
 
 /* ---- symbols ----------------------------------------------------------------------------- */
 
-static GElf_Sym symbol_at(const struct ptl_elf *elf, const void *symbols, size_t i)
+static GElf_Sym symbol_at(const struct elf_file *elf, const void *symbols, size_t i)
 {
 	const Elf32_Sym *small;
 
@@ -88,18 +88,18 @@ static int gather_one(struct table *table, const GElf_Sym *found)
 	const size_t number = table->symbols->count - table->first;
 	int status;
 
-	if (!symbol.type || !found->st_name || !ptl_symbol_list_wants(table->symbols, symbol.address))
+	if (!symbol.type || !found->st_name || !elf_symbol_list_wants(table->symbols, symbol.address))
 		return 0;
 	if (number == table->name_room) {
 		const size_t room = table->name_room ? table->name_room + table->name_room / 2 : 64;
 		uint64_t *larger = room < UINT32_MAX ? reallocarray(table->names, room, sizeof(*larger)) : NULL;
 
 		if (!larger)
-			return ptl_fail_memory("symbols", room);
+			return common_fail_memory("symbols", room);
 		table->names = larger;
 		table->name_room = room;
 	}
-	status = ptl_symbol_list_add(table->symbols, &symbol);
+	status = elf_symbol_list_add(table->symbols, &symbol);
 	if (!status)
 		table->names[number] = (uint64_t)found->st_name << 32 | number;
 	return status;
@@ -107,19 +107,19 @@ static int gather_one(struct table *table, const GElf_Sym *found)
 
 static int gather(struct table *table, const GElf_Shdr *header)
 {
-	const struct ptl_elf *elf = table->elf;
+	const struct elf_file *elf = table->elf;
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT);
 	const uint64_t count = entry ? header->sh_size / entry : 0;
 	void *symbols = malloc(SYMBOLS_AT_ONCE * sizeof(Elf64_Sym));
-	int status = symbols ? 0 : ptl_fail_memory("symbols", SYMBOLS_AT_ONCE * sizeof(Elf64_Sym));
+	int status = symbols ? 0 : common_fail_memory("symbols", SYMBOLS_AT_ONCE * sizeof(Elf64_Sym));
 
 	for (uint64_t at = 0; !status && at < count; at += SYMBOLS_AT_ONCE) {
 		const size_t n = count - at < SYMBOLS_AT_ONCE ? (size_t)(count - at) : SYMBOLS_AT_ONCE;
 		Elf_Data data = {.d_buf = symbols, .d_type = ELF_T_SYM, .d_version = EV_CURRENT, .d_size = n * entry};
 
-		status = ptl_elf_read(elf, header->sh_offset + at * entry, symbols, n * entry);
+		status = elf_read(elf, header->sh_offset + at * entry, symbols, n * entry);
 		if (!status && !gelf_xlatetom(elf->elf, &data, &data, elf->header.e_ident[EI_DATA]))
-			status = ptl_elf_failure("symbols");
+			status = elf_failure("symbols");
 		for (size_t i = at ? 0 : 1; !status && i < n; i++) {
 			const GElf_Sym found = symbol_at(elf, symbols, i);
 
@@ -162,7 +162,7 @@ static int read_window(struct table *table, uint64_t offset)
 
 	table->window_start = offset;
 	table->window_size = rest < NAMES_AT_ONCE ? (size_t)rest : NAMES_AT_ONCE;
-	return ptl_elf_read(table->elf, table->strings.sh_offset + offset, table->window, table->window_size);
+	return elf_read(table->elf, table->strings.sh_offset + offset, table->window, table->window_size);
 }
 
 /* A symbol whose name is empty, or not wholly there, has none. */
@@ -183,14 +183,14 @@ static int name_symbol(struct table *table, uint64_t offset, struct ptl_symbol *
 	}
 	if (!size || size == SIZE_MAX)
 		return 0;
-	symbol->name = ptl_symbol_list_name(table->symbols, name, size, "");
+	symbol->name = elf_symbol_list_name(table->symbols, name, size, "");
 	return symbol->name ? 0 : PTL_NO_MEMORY;
 }
 
 /* Names all that was gathered, and leaves out what has no name. */
 static int name_all(struct table *table)
 {
-	struct ptl_symbol_list *symbols = table->symbols;
+	struct elf_symbol_list *symbols = table->symbols;
 	const size_t count = symbols->count - table->first;
 	size_t named = table->first;
 	int status = 0;
@@ -213,20 +213,20 @@ static int name_all(struct table *table)
 	return status;
 }
 
-int ptl_elf_add_table(const struct ptl_elf *elf, uint32_t type, struct ptl_symbol_list *symbols)
+int elf_add_table(const struct elf_file *elf, uint32_t type, struct elf_symbol_list *symbols)
 {
 	struct table table = {.elf = elf, .symbols = symbols, .first = symbols->count};
 	GElf_Shdr header;
 	Elf_Scn *strings;
 	int status;
 
-	if (!ptl_elf_section(elf, type, NULL, &header))
+	if (!elf_section(elf, type, NULL, &header))
 		return 0;
 	strings = elf_getscn(elf->elf, header.sh_link);
 	if (!strings || !gelf_getshdr(strings, &table.strings) || table.strings.sh_type != SHT_STRTAB)
-		return ptl_fail(PTL_CORRUPT, "symbol table: there is no table of its names");
+		return common_fail(PTL_CORRUPT, "symbol table: there is no table of its names");
 	table.window = malloc(NAMES_AT_ONCE);
-	status = table.window ? find_code(&table) : ptl_fail_memory("names of symbols", NAMES_AT_ONCE);
+	status = table.window ? find_code(&table) : common_fail_memory("names of symbols", NAMES_AT_ONCE);
 	if (!status)
 		status = gather(&table, &header);
 	if (!status)
@@ -234,5 +234,5 @@ int ptl_elf_add_table(const struct ptl_elf *elf, uint32_t type, struct ptl_symbo
 	free(table.window);
 	free(table.names);
 	free(table.executable);
-	return status < 0 ? ptl_fail_in(status, "symbol table") : 0;
+	return status < 0 ? common_fail_in(status, "symbol table") : 0;
 }

@@ -15,7 +15,7 @@
 #define PLT_DATA_MAX ((uint64_t)32 << 20) /* of each section that tells of the PLT; it has no names beyond */
 
 /* Maps the address of each GOT slot to the dynamic symbol whose address it will hold. */
-static int find_slots(const struct ptl_elf *elf, struct ptl_hash_map *slots)
+static int find_slots(const struct elf_file *elf, struct common_hash_map *slots)
 {
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_RELA, 1, EV_CURRENT);
 	Elf_Scn *section = NULL;
@@ -37,7 +37,7 @@ static int find_slots(const struct ptl_elf *elf, struct ptl_hash_map *slots)
 				break;
 			type = GELF_R_TYPE(rela.r_info);
 			if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
-				status = ptl_hash_map_put(slots, rela.r_offset,
+				status = common_hash_map_put(slots, rela.r_offset,
 							  GELF_R_SYM(rela.r_info));
 		}
 	}
@@ -50,29 +50,29 @@ static bool plt_slot(const uint8_t *code, size_t size, uint64_t address, uint64_
 	for (size_t i = 0; i + 6 <= size; i++) {
 		if (code[i] != 0xff || code[i + 1] != 0x25)
 			continue;
-		*slot = address + i + 6 + (uint64_t)(int64_t)(int32_t)ptl_load32(code + i + 2);
+		*slot = address + i + 6 + (uint64_t)(int64_t)(int32_t)common_load32(code + i + 2);
 		return true;
 	}
 	return false;
 }
 
-static int add_plt_name(struct ptl_symbol_list *symbols, const char *name, uint64_t address, uint64_t size)
+static int add_plt_name(struct elf_symbol_list *symbols, const char *name, uint64_t address, uint64_t size)
 {
 	struct ptl_symbol symbol = {.address = address, .size = size, .type = 'P'};
 
-	if (!ptl_symbol_list_wants(symbols, address))
+	if (!elf_symbol_list_wants(symbols, address))
 		return 0;
-	symbol.name = ptl_symbol_list_name(symbols, name, strlen(name), "@plt");
-	return symbol.name ? ptl_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
+	symbol.name = elf_symbol_list_name(symbols, name, strlen(name), "@plt");
+	return symbol.name ? elf_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
 }
 
 /* The entries of one PLT section; `entry` is the size of each. */
-static int add_plt_section(struct ptl_symbol_list *symbols, const struct ptl_elf *elf, const char *name,
-			   size_t entry, const struct ptl_hash_map *slots)
+static int add_plt_section(struct elf_symbol_list *symbols, const struct elf_file *elf, const char *name,
+			   size_t entry, const struct common_hash_map *slots)
 {
 	GElf_Shdr plt, dynamic;
-	Elf_Scn *section = ptl_elf_section(elf, SHT_PROGBITS, name, &plt);
-	Elf_Scn *table = ptl_elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
+	Elf_Scn *section = elf_section(elf, SHT_PROGBITS, name, &plt);
+	Elf_Scn *table = elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
 	Elf_Data *code = section && plt.sh_size <= PLT_DATA_MAX ? elf_getdata(section, NULL) : NULL;
 	Elf_Data *data = table && dynamic.sh_size <= PLT_DATA_MAX ? elf_getdata(table, NULL) : NULL;
 	int status = 0;
@@ -88,7 +88,7 @@ static int add_plt_section(struct ptl_symbol_list *symbols, const struct ptl_elf
 
 		if (!plt_slot((const uint8_t *)code->d_buf + at, entry, address, &slot))
 			continue;
-		index = ptl_hash_map_get(slots, slot);
+		index = common_hash_map_get(slots, slot);
 		if (!index || *index > INT32_MAX || !gelf_getsym(data, (int)*index, &found))
 			continue;
 		symbol = elf_strptr(elf->elf, dynamic.sh_link, found.st_name);
@@ -98,14 +98,14 @@ static int add_plt_section(struct ptl_symbol_list *symbols, const struct ptl_elf
 	return status;
 }
 
-static int add_plt(struct ptl_symbol_list *symbols, const struct ptl_elf *elf)
+static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 {
 	/* With -z ibtplt .plt only pushes, and the jump is in .plt.sec. */
 	static const struct {
 		const char *name;
 		size_t entry;
 	} sections[] = {{".plt", PLT_ENTRY_MAX}, {".plt.sec", PLT_ENTRY_MAX}, {".plt.got", 8}};
-	struct ptl_hash_map slots = {0};
+	struct common_hash_map slots = {0};
 	int status;
 
 	if (elf->header.e_machine != EM_X86_64)
@@ -117,33 +117,33 @@ static int add_plt(struct ptl_symbol_list *symbols, const struct ptl_elf *elf)
 
 		/* .plt.got has entries of 16 bytes where those of .plt begin with endbr64. */
 		if (entry == 8 &&
-		    ptl_elf_section(elf, SHT_PROGBITS, sections[i].name, &header) &&
+		    elf_section(elf, SHT_PROGBITS, sections[i].name, &header) &&
 		    header.sh_entsize == PLT_ENTRY_MAX)
 			entry = PLT_ENTRY_MAX;
 		status = add_plt_section(symbols, elf, sections[i].name, entry, &slots);
 	}
-	ptl_hash_map_free(&slots);
+	common_hash_map_free(&slots);
 	return status;
 }
 
-int ptl_elf_functions(const struct ptl_elf *elf, const struct ptl_elf *debug, struct ptl_symbol_list *symbols)
+int elf_functions(const struct elf_file *elf, const struct elf_file *debug, struct elf_symbol_list *symbols)
 {
-	const struct ptl_elf *full = debug && ptl_elf_has_symtab(debug) ? debug : elf;
-	int status = ptl_elf_add_table(full, SHT_SYMTAB, symbols);
+	const struct elf_file *full = debug && elf_has_symtab(debug) ? debug : elf;
+	int status = elf_add_table(full, SHT_SYMTAB, symbols);
 
 	if (status == 0 && !symbols->count)
-		status = ptl_elf_add_table(elf, SHT_DYNSYM, symbols);
+		status = elf_add_table(elf, SHT_DYNSYM, symbols);
 	return status == 0 ? add_plt(symbols, elf) : status;
 }
 
-int ptl_elf_symbols(const struct ptl_elf *elf, const struct ptl_elf *debug,
+int elf_symbols(const struct elf_file *elf, const struct elf_file *debug,
 		       struct ptl_bytes *out)
 {
-	struct ptl_symbol_list symbols = {0};
-	int status = ptl_elf_functions(elf, debug, &symbols);
+	struct elf_symbol_list symbols = {0};
+	int status = elf_functions(elf, debug, &symbols);
 
 	if (status == 0 && symbols.count)
 		status = ptl_symbols_encode(symbols.list, symbols.count, out);
-	ptl_symbol_list_free(&symbols);
+	elf_symbol_list_free(&symbols);
 	return status;
 }

@@ -6,23 +6,23 @@
 
 #include "flow/libipt/engine.h"
 
-const struct ptl_engine_class *const ptl_engines[] = {
-	&ptl_engine_native,
-	&ptl_engine_libipt,
-	&ptl_engine_libipt_insn,
+const struct flow_engine_class *const flow_engines[] = {
+	&flow_engine_native,
+	&flow_engine_libipt,
+	&flow_engine_libipt_insn,
 	NULL,
 };
 
-const struct ptl_engine_class *ptl_engine_find(const char *name)
+const struct flow_engine_class *flow_engine_find(const char *name)
 {
-	for (size_t i = 0; ptl_engines[i]; i++) {
-		if (!strcmp(ptl_engines[i]->name, name))
-			return ptl_engines[i];
+	for (size_t i = 0; flow_engines[i]; i++) {
+		if (!strcmp(flow_engines[i]->name, name))
+			return flow_engines[i];
 	}
 	return NULL;
 }
 
-const struct ptl_engine_class *ptl_engine_default(void)
+const struct flow_engine_class *flow_engine_default(void)
 {
-	return &ptl_engine_native;
+	return &flow_engine_native;
 }

@@ -2,7 +2,7 @@
 /* When a trace ends. */
 #include "format/trace_end.h"
 
-uint64_t ptl_trace_end(const struct ptl_trace *trace)
+uint64_t format_trace_end(const struct ptl_trace *trace)
 {
 	uint64_t end = 0;
 

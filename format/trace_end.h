@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* When a trace ends, as users mean it who count times from there. */
-#ifndef PTL_FORMAT_TRACE_END_H
-#define PTL_FORMAT_TRACE_END_H
+#ifndef FORMAT_TRACE_END_H
+#define FORMAT_TRACE_END_H
 
 #include <stdint.h>
 
@@ -11,6 +11,6 @@
  * The time of the last thing that was recorded, in the trace's clock. A recorder may go on for a while after that, and
  * the end that it gives is used only where nothing has a time; 0: nothing tells.
  */
-uint64_t ptl_trace_end(const struct ptl_trace *trace);
+uint64_t format_trace_end(const struct ptl_trace *trace);
 
 #endif

@@ -28,12 +28,12 @@ static int open_file(int *fd)
 	char *name;
 
 	if (asprintf(&name, "%s/ptl-relog-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
-		return ptl_fail_memory("a file name", 0);
+		return common_fail_memory("a file name", 0);
 	*fd = mkostemp(name, O_CLOEXEC);
 	if (*fd >= 0)
 		unlink(name);
 	else
-		ptl_fail_errno("cannot make a temporary file %s", name);
+		common_fail_errno("cannot make a temporary file %s", name);
 	free(name);
 	return *fd < 0 ? PTL_SYSTEM : 0;
 }
@@ -52,12 +52,12 @@ static bool is_wanted(bool follow, bool *told)
 	if (!follow || relog_patience() == PATIENCE)
 		return true;
 	if (relog_patience() && !*told)
-		ptl_message_note("interrupted: waiting for the end of the pipe; interrupt again to take what has come");
+		qemu_message_note("interrupted: waiting for the end of the pipe; interrupt again to take what has come");
 	*told = true;
 	return relog_patience() > 0;
 }
 
-int relog_spool_pipe(int pipe, bool follow, int *fd)
+int import_spool_pipe(int pipe, bool follow, int *fd)
 {
 	bool told = false;
 	uint8_t *piece = malloc(PIECE);
@@ -65,7 +65,7 @@ int relog_spool_pipe(int pipe, bool follow, int *fd)
 	int status;
 
 	*fd = -1;
-	status = piece ? open_file(fd) : ptl_fail_memory("a pipe's bytes", PIECE);
+	status = piece ? open_file(fd) : common_fail_memory("a pipe's bytes", PIECE);
 
 	if (follow)
 		relog_be_patient(PATIENCE);
@@ -75,9 +75,9 @@ int relog_spool_pipe(int pipe, bool follow, int *fd)
 		got = read(pipe, piece, PIECE);
 		status = relog_check_signals();
 		if (!status && got > 0)
-			status = ptl_write_all(*fd, piece, (size_t)got);
+			status = common_write_all(*fd, piece, (size_t)got);
 		else if (!status && got < 0 && errno != EINTR)
-			status = ptl_fail_errno("cannot read");
+			status = common_fail_errno("cannot read");
 	}
 	relog_be_patient(0);
 	free(piece);
@@ -88,57 +88,57 @@ int relog_spool_pipe(int pipe, bool follow, int *fd)
 	return status;
 }
 
-int relog_spool_open(struct relog_spool *spool, enum ptl_hash_kind hash_kind)
+int import_spool_open(struct import_spool *spool, enum ptl_hash_kind hash_kind)
 {
-	const struct ptl_writer_options options = {.threads = ptl_cpu_count() - 1, .name = "a temporary file"};
+	const struct ptl_writer_options options = {.threads = common_cpu_count() - 1, .name = "a temporary file"};
 	int fd = -1;
 	int status;
 
-	*spool = (struct relog_spool){.fd = -1, .hash_kind = hash_kind};
+	*spool = (struct import_spool){.fd = -1, .hash_kind = hash_kind};
 	status = open_file(&spool->fd);
 	if (status)
 		return status;
 	fd = fcntl(spool->fd, F_DUPFD_CLOEXEC, 3);
-	status = fd < 0 ? ptl_fail_errno("cannot make a temporary file")
+	status = fd < 0 ? common_fail_errno("cannot make a temporary file")
 			: ptl_writer_open(fd, &options, &spool->writer);
 	if (status && fd >= 0)
 		close(fd);
 	if (status)
-		relog_spool_free(spool);
+		import_spool_free(spool);
 	return status;
 }
 
-int relog_spool_origin(struct relog_spool *spool, const struct ptl_provenance_input *origin)
+int import_spool_origin(struct import_spool *spool, const struct ptl_provenance_input *origin)
 {
 	const size_t bytes = (spool->origin_count + 1) * sizeof(*spool->origins);
 	struct ptl_provenance_input *origins = realloc(spool->origins, bytes);
 
 	if (!origins)
-		return ptl_fail_memory("provenance", bytes);
+		return common_fail_memory("provenance", bytes);
 	spool->origins = origins;
 	origins[spool->origin_count++] = *origin;
 	return 0;
 }
 
 /* Two traces made of the same files are the same recording, though each has a GUID of its own. */
-static void name_input(const struct relog_spool *spool, struct ptl_relogger_input *input)
+static void name_input(const struct import_spool *spool, struct ptl_relogger_input *input)
 {
 	uint8_t hash[PTL_HASH_SIZE];
-	struct ptl_sha256 *sha256 = ptl_sha256_new();
+	struct common_sha256 *sha256 = common_sha256_new();
 	bool known = sha256 && spool->origin_count;
 
 	for (size_t i = 0; known && i < spool->origin_count; i++) {
 		known = spool->origins[i].hash_kind != PTL_HASH_NONE;
-		ptl_sha256_add(sha256, spool->origins[i].hash, sizeof(spool->origins[i].hash));
+		common_sha256_add(sha256, spool->origins[i].hash, sizeof(spool->origins[i].hash));
 	}
 	if (known) {
-		ptl_sha256_finish(sha256, hash);
+		common_sha256_finish(sha256, hash);
 		ptl_relogger_input_identity(input, hash);
 	}
-	ptl_sha256_free(sha256);
+	common_sha256_free(sha256);
 }
 
-int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, const char *name)
+int import_spool_add(struct import_spool *spool, struct ptl_relogger *relogger, const char *name)
 {
 	struct ptl_relogger_input *input;
 	int status = ptl_writer_close(spool->writer);
@@ -152,16 +152,16 @@ int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, co
 		status = ptl_relogger_input_origin(input, &spool->origins[i]);
 	if (!status)
 		name_input(spool, input);
-	relog_spool_free(spool);
+	import_spool_free(spool);
 	return status;
 }
 
-void relog_spool_free(struct relog_spool *spool)
+void import_spool_free(struct import_spool *spool)
 {
 	if (spool->writer)
 		ptl_writer_abandon(spool->writer);
 	if (spool->fd >= 0)
 		close(spool->fd);
 	free(spool->origins);
-	*spool = (struct relog_spool){.fd = -1};
+	*spool = (struct import_spool){.fd = -1};
 }

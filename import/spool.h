@@ -3,8 +3,8 @@
  * A trace in a nameless temporary file. Inputs of other formats are first made one, so that everything else knows
  * trace files only.
  */
-#ifndef PTL_IMPORT_SPOOL_H
-#define PTL_IMPORT_SPOOL_H
+#ifndef IMPORT_SPOOL_H
+#define IMPORT_SPOOL_H
 
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@
 #include <ptl/trace.h>
 #include <ptl/writer.h>
 
-struct relog_spool {
+struct import_spool {
 	struct ptl_writer *writer; /* to be filled by whoever converts */
 	int fd;
 	enum ptl_hash_kind hash_kind; /* of the origins */
@@ -22,18 +22,18 @@ struct relog_spool {
 };
 
 /* Opens an empty trace in $TMPDIR (/tmp). PTL_SYSTEM, PTL_NO_MEMORY. */
-int relog_spool_open(struct relog_spool *spool, enum ptl_hash_kind hash_kind);
+int import_spool_open(struct import_spool *spool, enum ptl_hash_kind hash_kind);
 /*
  * Copies what a pipe brings, to its end, to a nameless file in $TMPDIR (/tmp): *fd, which the caller closes; -1 on
  * failure. With follow, the first signal is taken as meant for who writes to the pipe, and the second ends the reading.
  * PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED.
  */
-int relog_spool_pipe(int pipe, bool follow, int *fd);
+int import_spool_pipe(int pipe, bool follow, int *fd);
 /* Adds a file that the trace is made of; its name is kept by pointer. PTL_NO_MEMORY. */
-int relog_spool_origin(struct relog_spool *spool, const struct ptl_provenance_input *origin);
+int import_spool_origin(struct import_spool *spool, const struct ptl_provenance_input *origin);
 /* Closes the trace and makes it an input of the relogger, called name in messages. Frees the spool in any case. */
-int relog_spool_add(struct relog_spool *spool, struct ptl_relogger *relogger, const char *name);
-/* Gives up. Harmless after relog_spool_add. */
-void relog_spool_free(struct relog_spool *spool);
+int import_spool_add(struct import_spool *spool, struct ptl_relogger *relogger, const char *name);
+/* Gives up. Harmless after import_spool_add. */
+void import_spool_free(struct import_spool *spool);
 
 #endif

@@ -9,27 +9,27 @@ static const struct ptl_guid none;
 void ptl_activity_create(struct ptl_guid *activity)
 {
 	static uint64_t count;
-	uint64_t halves[2] = {ptl_this_instance(), __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED)};
+	uint64_t halves[2] = {provider_this_instance(), __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED)};
 
 	if (!halves[0])
-		halves[0] = ptl_random();
+		halves[0] = provider_random();
 	memcpy(activity->bytes, halves, sizeof(halves));
 }
 
 bool ptl_activity_current(struct ptl_guid *activity)
 {
-	const struct ptl_thread *thread = ptl_thread_self;
+	const struct provider_thread *thread = provider_thread_self;
 
-	*activity = thread ? *ptl_activity_of(thread) : none;
+	*activity = thread ? *provider_activity_of(thread) : none;
 	return memcmp(activity, &none, sizeof(none)) != 0;
 }
 
 void ptl_activity_set(const struct ptl_guid *activity, struct ptl_guid *previous)
 {
-	struct ptl_thread *thread = ptl_thread_self ? ptl_thread_self : ptl_thread_make();
+	struct provider_thread *thread = provider_thread_self ? provider_thread_self : provider_thread_make();
 
 	if (previous)
-		*previous = thread ? *ptl_activity_of(thread) : none;
+		*previous = thread ? *provider_activity_of(thread) : none;
 	if (!thread)
 		return;
 	thread->frame_count = 0;
@@ -62,7 +62,7 @@ static uint64_t key_of(const struct ptl_event_definition *event)
 }
 
 /* The innermost frame of the activity; the number of frames if there is none. */
-static uint32_t find(const struct ptl_thread *thread, uint64_t key)
+static uint32_t find(const struct provider_thread *thread, uint64_t key)
 {
 	for (uint32_t i = thread->frame_count; i-- > 0;) {
 		if (thread->frames[i].key == key)
@@ -72,7 +72,7 @@ static uint32_t find(const struct ptl_thread *thread, uint64_t key)
 }
 
 /* Takes a frame out, and those that were started within it and do not go on without it. */
-static void end(struct ptl_thread *thread, uint32_t at)
+static void end(struct provider_thread *thread, uint32_t at)
 {
 	uint32_t kept = at;
 
@@ -83,16 +83,16 @@ static void end(struct ptl_thread *thread, uint32_t at)
 	thread->frame_count = kept;
 }
 
-static void begin(struct ptl_thread *thread, const struct ptl_event_definition *event,
+static void begin(struct provider_thread *thread, const struct ptl_event_definition *event,
 		  const struct ptl_guid *activity)
 {
 	/* The outermost ones are forgotten where there are too many: a Stop that never came. */
-	if (thread->frame_count == PTL_ACTIVITIES_MAX) {
+	if (thread->frame_count == PROVIDER_ACTIVITIES_MAX) {
 		memmove(thread->frames, thread->frames + 1,
 			sizeof(thread->frames) - sizeof(thread->frames[0]));
 		thread->frame_count--;
 	}
-	thread->frames[thread->frame_count] = (struct ptl_activity_frame){
+	thread->frames[thread->frame_count] = (struct provider_activity_frame){
 		.id = *activity,
 		.key = key_of(event),
 		.detachable = event->activity & PTL_ACTIVITY_DETACHABLE,
@@ -101,7 +101,7 @@ static void begin(struct ptl_thread *thread, const struct ptl_event_definition *
 	thread->frame_count++;
 }
 
-void ptl_activity_step(struct ptl_thread *thread, const struct ptl_event_definition *event,
+void provider_activity_step(struct provider_thread *thread, const struct ptl_event_definition *event,
 		       struct ptl_guid *activity, struct ptl_guid *related)
 {
 	uint32_t at = find(thread, key_of(event));
@@ -110,13 +110,13 @@ void ptl_activity_step(struct ptl_thread *thread, const struct ptl_event_definit
 	if (event->opcode == PTL_OPCODE_START) {
 		if (at < thread->frame_count && !(event->activity & PTL_ACTIVITY_RECURSIVE))
 			end(thread, at);
-		*related = *ptl_activity_of(thread);
+		*related = *provider_activity_of(thread);
 		ptl_activity_create(activity);
 		begin(thread, event, activity);
 		return;
 	}
 	/* A Stop whose Start nobody wanted is an event of the present activity. */
-	*activity = at < thread->frame_count ? thread->frames[at].id : *ptl_activity_of(thread);
+	*activity = at < thread->frame_count ? thread->frames[at].id : *provider_activity_of(thread);
 	if (at < thread->frame_count)
 		end(thread, at);
 }

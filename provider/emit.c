@@ -37,14 +37,14 @@ static inline uint32_t current_cpu(void)
 
 /* What is the same for all sessions. */
 struct emission {
-	struct ptl_share_record header;
+	struct provider_share_record header;
 	const struct ptl_guid *activity; /* NULL: none */
 	const struct ptl_guid *related;
 	const struct ptl_piece *pieces;
 	size_t count;
 };
 
-static inline bool has_room(struct ptl_ring_view *view, uint64_t head, uint64_t size)
+static inline bool has_room(struct provider_ring_view *view, uint64_t head, uint64_t size)
 {
 	uint64_t tail, used;
 
@@ -94,13 +94,13 @@ static inline void fill(uint8_t *at, const struct emission *emission)
 }
 
 /* False: dropped. Nothing else writes to this ring meanwhile, handlers of this thread included. */
-static inline bool write_record(struct ptl_ring_view *view, struct emission *emission)
+static inline bool write_record(struct provider_ring_view *view, struct emission *emission)
 {
 	uint64_t head = view->ring->head, size = emission->header.size;
 
 	if (__builtin_expect(!has_room(view, head, size), 0))
 		return false;
-	if (!(emission->header.flags & PTL_SHARE_OWN_TIME))
+	if (!(emission->header.flags & PROVIDER_SHARE_OWN_TIME))
 		emission->header.time = now();
 	emission->header.cpu = current_cpu();
 	fill(view->data + (head & (view->size - 1)), emission);
@@ -108,14 +108,14 @@ static inline bool write_record(struct ptl_ring_view *view, struct emission *emi
 	return true;
 }
 
-static inline void write_to_session(struct ptl_thread *thread, uint32_t level, struct ptl_enabled *enabled,
+static inline void write_to_session(struct provider_thread *thread, uint32_t level, struct ptl_enabled *enabled,
 				    unsigned slot, struct emission *emission)
 {
-	struct ptl_ring_view *view = ptl_view(thread, level, slot);
+	struct provider_ring_view *view = flow_view(thread, level, slot);
 	uint64_t session = __atomic_load_n(&enabled->slots[slot].session, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(view->session != session, 0))
-		ptl_ring_open(thread, level, slot, session);
+		provider_ring_open(thread, level, slot, session);
 	if (__builtin_expect(!view->ring || view->session != session, 0))
 		__atomic_add_fetch(&enabled->slots[slot].lost, 1, __ATOMIC_RELAXED);
 	else if (__builtin_expect(!write_record(view, emission), 0))
@@ -153,14 +153,14 @@ static bool begins_or_ends(const struct ptl_event_definition *event)
  * left by siglongjmp never returns to the write it interrupted; that shows in a frame that lies where the
  * one of that write was or above it, unless the present one is on a signal stack.
  */
-static __attribute__((noinline)) uint32_t level_in_handler(struct ptl_thread *thread, uintptr_t frame)
+static __attribute__((noinline)) uint32_t level_in_handler(struct provider_thread *thread, uintptr_t frame)
 {
 	uint32_t level = thread->level;
 	stack_t stack;
 
 	if (sigaltstack(NULL, &stack) || (stack.ss_flags & SS_ONSTACK))
 		return level;
-	while (level && level <= PTL_LEVELS_MAX && frame >= thread->frames_of_writes[level - 1])
+	while (level && level <= PROVIDER_LEVELS_MAX && frame >= thread->frames_of_writes[level - 1])
 		level--;
 	return level;
 }
@@ -171,7 +171,7 @@ static void count_lost(struct ptl_enabled *enabled, uint32_t wanted)
 		__atomic_add_fetch(&enabled->slots[__builtin_ctz(wanted)].lost, 1, __ATOMIC_RELAXED);
 }
 
-static inline void set_header(struct ptl_share_record *header, const struct ptl_event_definition *event,
+static inline void set_header(struct provider_share_record *header, const struct ptl_event_definition *event,
 			      uint32_t tid, uint32_t size)
 {
 	header->payload_size = size;
@@ -196,7 +196,7 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 	uint32_t sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE), wanted;
 	struct emission emission;
 	struct ptl_guid started, related;
-	struct ptl_thread *thread;
+	struct provider_thread *thread;
 	uintptr_t frame;
 	uint32_t level;
 	uint64_t size;
@@ -204,7 +204,7 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 	if (!sessions)
 		return;
 	/* First: in a forked child this may show that other sessions, or none, are meant. */
-	thread = ptl_thread_get();
+	thread = provider_thread_get();
 	sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE);
 	wanted = ptl_sessions_that_want(enabled, sessions, event->level, event->keyword);
 	if (!wanted)
@@ -217,10 +217,10 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 	set_header(&emission.header, event, thread->tid, (uint32_t)size);
 	emission.pieces = pieces;
 	emission.count = count;
-	emission.activity = ptl_activity_of(thread);
+	emission.activity = provider_activity_of(thread);
 	emission.related = NULL;
 	if (__builtin_expect(begins_or_ends(event), 0)) {
-		ptl_activity_step(thread, event, &started, &related);
+		provider_activity_step(thread, event, &started, &related);
 		emission.activity = &started;
 		emission.related = is_zero(&related) ? NULL : &related;
 	}
@@ -229,23 +229,23 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 		emission.related = options->related ? options->related : emission.related;
 		if (options->time) {
 			emission.header.time = *options->time;
-			emission.header.flags |= PTL_SHARE_OWN_TIME;
+			emission.header.flags |= PROVIDER_SHARE_OWN_TIME;
 		}
 	}
 	if (is_zero(emission.activity))
 		emission.activity = NULL;
 	if (emission.activity) {
-		emission.header.flags |= PTL_SHARE_HAS_ACTIVITY;
+		emission.header.flags |= PROVIDER_SHARE_HAS_ACTIVITY;
 		size += sizeof(*emission.activity);
 	}
 	if (emission.related) {
-		emission.header.flags |= PTL_SHARE_HAS_RELATED;
+		emission.header.flags |= PROVIDER_SHARE_HAS_RELATED;
 		size += sizeof(*emission.related);
 	}
 	emission.header.size = (uint32_t)((sizeof(emission.header) + size + 7) & ~7ull);
 	frame = (uintptr_t)__builtin_frame_address(0);
 	level = __builtin_expect(thread->level != 0, 0) ? level_in_handler(thread, frame) : 0;
-	if (__builtin_expect(level == PTL_LEVELS_MAX, 0)) {
+	if (__builtin_expect(level == PROVIDER_LEVELS_MAX, 0)) {
 		count_lost(enabled, wanted);
 		return;
 	}

@@ -16,12 +16,12 @@ static bool private_to_user(const struct stat *status)
 	return status->st_uid == geteuid() && !(status->st_mode & (S_IRWXG | S_IRWXO));
 }
 
-bool ptl_folder_make(const char *path)
+bool provider_folder_make(const char *path)
 {
 	return mkdir(path, S_IRWXU) == 0 || errno == EEXIST;
 }
 
-int ptl_folder_open(const char *path)
+int provider_folder_open(const char *path)
 {
 	struct stat status;
 	int folder;
@@ -43,14 +43,14 @@ static bool recorder_is_dead(int file)
 	return flock(file, LOCK_SH | LOCK_NB) == 0;
 }
 
-bool ptl_folder_session(int folder, unsigned slot, struct ptl_share_session_file *file)
+bool provider_folder_session(int folder, unsigned slot, struct provider_share_session_file *file)
 {
-	char name[PTL_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHARE_NAME_SIZE];
 	struct stat status;
 	bool valid = false;
 	int session;
 
-	ptl_name_session(name, slot);
+	provider_name_session(name, slot);
 	session = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (session < 0)
 		return false;
@@ -59,21 +59,21 @@ bool ptl_folder_session(int folder, unsigned slot, struct ptl_share_session_file
 		ssize_t size = pread(session, file, sizeof(*file), 0);
 
 		valid = size == status.st_size &&
-			ptl_share_session_valid(file, (size_t)size, slot) &&
+			provider_share_session_valid(file, (size_t)size, slot) &&
 			!recorder_is_dead(session);
 	}
 	close(session);
 	return valid;
 }
 
-int ptl_folder_new_file(int folder, char name[PTL_SHARE_NAME_SIZE])
+int provider_folder_new_file(int folder, char name[PROVIDER_SHARE_NAME_SIZE])
 {
-	ptl_name_new(name, ptl_random());
+	provider_name_new(name, provider_random());
 	return openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		      S_IRUSR | S_IWUSR);
 }
 
-bool ptl_write_at(int file, const void *bytes, size_t size, uint64_t offset)
+bool provider_write_at(int file, const void *bytes, size_t size, uint64_t offset)
 {
 	const uint8_t *at = bytes;
 

@@ -20,7 +20,7 @@ struct told {
 
 /* Held while a callback runs, which may register and unregister providers. */
 static pthread_mutex_t callbacks = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static struct told told[PTL_SHARE_PROVIDERS_MAX];
+static struct told told[PROVIDER_SHARE_PROVIDERS_MAX];
 static bool running;
 
 static struct told present(const struct ptl_enabled *enabled)
@@ -38,14 +38,14 @@ static struct told present(const struct ptl_enabled *enabled)
 	return now;
 }
 
-void ptl_listener_tell(uint32_t number)
+void provider_listener_tell(uint32_t number)
 {
-	struct ptl_provider **registered = &ptl_this_process.entries[number].provider, *provider;
+	struct ptl_provider **registered = &provider_this_process.entries[number].provider, *provider;
 
 	pthread_mutex_lock(&callbacks);
 	provider = __atomic_load_n(registered, __ATOMIC_ACQUIRE);
 	if (provider && provider->callback) {
-		struct ptl_enabled *enabled = &ptl_shared_entry(number)->enabled;
+		struct ptl_enabled *enabled = &provider_shared_entry(number)->enabled;
 		struct told now = present(enabled), *last = &told[number];
 		uint32_t capture = __atomic_load_n(&enabled->capture, __ATOMIC_ACQUIRE);
 		ptl_control_callback *callback = provider->callback;
@@ -67,21 +67,21 @@ void ptl_listener_tell(uint32_t number)
 
 static void *listen(void *context)
 {
-	uint32_t *notify = &ptl_shared_header()->notify;
+	uint32_t *notify = &provider_shared_header()->notify;
 
 	(void)context;
 	for (;;) {
 		uint32_t seen = __atomic_load_n(notify, __ATOMIC_ACQUIRE);
-		uint32_t count = __atomic_load_n(&ptl_this_process.entry_count, __ATOMIC_ACQUIRE);
+		uint32_t count = __atomic_load_n(&provider_this_process.entry_count, __ATOMIC_ACQUIRE);
 
 		for (uint32_t i = 0; i < count; i++)
-			ptl_listener_tell(i);
+			provider_listener_tell(i);
 		syscall(SYS_futex, notify, FUTEX_WAIT, seen, NULL, NULL, 0);
 	}
 	return NULL;
 }
 
-void ptl_listener_start(void)
+void provider_listener_start(void)
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;
@@ -99,25 +99,25 @@ void ptl_listener_start(void)
 	pthread_attr_destroy(&attributes);
 }
 
-void ptl_listener_forget(uint32_t number)
+void provider_listener_forget(uint32_t number)
 {
 	pthread_mutex_lock(&callbacks);
-	if (!__atomic_load_n(&ptl_this_process.entries[number].provider, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&provider_this_process.entries[number].provider, __ATOMIC_ACQUIRE))
 		memset(&told[number], 0, sizeof(told[number]));
 	pthread_mutex_unlock(&callbacks);
 }
 
-void ptl_listener_lock(void)
+void provider_listener_lock(void)
 {
 	pthread_mutex_lock(&callbacks);
 }
 
-void ptl_listener_unlock(void)
+void provider_listener_unlock(void)
 {
 	pthread_mutex_unlock(&callbacks);
 }
 
-void ptl_listener_child(void)
+void provider_listener_child(void)
 {
 	static const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 

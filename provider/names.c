@@ -32,31 +32,31 @@ static char *put_id(char *at, uint64_t id)
 	return at;
 }
 
-void ptl_name_session(char *name, unsigned slot)
+void provider_name_session(char *name, unsigned slot)
 {
 	char *at = put_text(name, "session.");
 
 	put_number(slot < 10 ? put_text(at, "0") : at, slot);
 }
 
-void ptl_name_process(char *name, uint32_t pid, uint64_t process)
+void provider_name_process(char *name, uint32_t pid, uint64_t process)
 {
 	put_id(put_text(put_number(put_text(name, "process."), pid), "."), process);
 }
 
-void ptl_name_rings(char *name, uint32_t pid, uint64_t process, uint64_t session)
+void provider_name_rings(char *name, uint32_t pid, uint64_t process, uint64_t session)
 {
 	char *at = put_id(put_text(put_number(put_text(name, "rings."), pid), "."), process);
 
 	put_id(put_text(at, "."), session);
 }
 
-void ptl_name_new(char *name, uint64_t number)
+void provider_name_new(char *name, uint64_t number)
 {
 	put_id(put_text(name, ".new."), number);
 }
 
-void ptl_name_folder(char *name, uint32_t user)
+void provider_name_folder(char *name, uint32_t user)
 {
 	put_number(put_text(name, "/dev/shm/ptl-"), user);
 }

@@ -17,20 +17,20 @@
 #include "provider/names.h"
 #include "provider/state.h"
 
-#define MAP_SIZE PTL_SHARE_HEAP_OFFSET
+#define MAP_SIZE PROVIDER_SHARE_HEAP_OFFSET
 
-struct ptl_this_process ptl_this_process;
+struct provider_this_process provider_this_process;
 struct ptl_enabled ptl_nothing_enabled;
 
 static uint64_t no_instance;
-uint64_t *ptl_instance = &no_instance;
+uint64_t *provider_instance = &no_instance;
 
-uint32_t ptl_thread_id(void)
+uint32_t provider_thread_id(void)
 {
 	return (uint32_t)syscall(SYS_gettid);
 }
 
-uint64_t ptl_random(void)
+uint64_t provider_random(void)
 {
 	static uint64_t calls;
 	struct timespec now;
@@ -46,17 +46,17 @@ uint64_t ptl_random(void)
 
 /* ---- the lock ---- */
 
-static void give_back(const struct ptl_guard *before)
+static void give_back(const struct provider_guard *before)
 {
 	pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
 	pthread_setcancelstate(before->cancellation, NULL);
 }
 
-bool ptl_process_lock(struct ptl_guard *before)
+bool provider_process_lock(struct provider_guard *before)
 {
 	static const struct timespec pause = {0, 1000000};
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-	uint32_t self = ptl_thread_id(), holder = 0;
+	uint32_t self = provider_thread_id(), holder = 0;
 	sigset_t blocked;
 
 	sigfillset(&blocked);
@@ -64,42 +64,42 @@ bool ptl_process_lock(struct ptl_guard *before)
 		sigdelset(&blocked, faults[i]);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancellation);
 	pthread_sigmask(SIG_BLOCK, &blocked, &before->signals);
-	while (!__atomic_compare_exchange_n(&ptl_this_process.lock, &holder, self, false,
+	while (!__atomic_compare_exchange_n(&provider_this_process.lock, &holder, self, false,
 					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		if (holder == self) {
 			give_back(before);
 			return false;
 		}
-		syscall(SYS_futex, &ptl_this_process.lock, FUTEX_WAIT_PRIVATE, holder, &pause, NULL, 0);
+		syscall(SYS_futex, &provider_this_process.lock, FUTEX_WAIT_PRIVATE, holder, &pause, NULL, 0);
 		holder = 0;
 	}
 	return true;
 }
 
-void ptl_process_unlock(const struct ptl_guard *before)
+void provider_process_unlock(const struct provider_guard *before)
 {
-	__atomic_store_n(&ptl_this_process.lock, 0, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &ptl_this_process.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	__atomic_store_n(&provider_this_process.lock, 0, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &provider_this_process.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	give_back(before);
 }
 
 /* ---- the file ---- */
 
-static void describe(struct ptl_share_process *header)
+static void describe(struct provider_share_process *header)
 {
 	struct timespec now;
 	struct stat status;
 
 	memset(header, 0, sizeof(*header));
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	header->magic = PTL_SHARE_PROCESS_MAGIC;
-	header->version = PTL_SHARE_VERSION;
-	header->pid = ptl_this_process.pid;
-	header->id = ptl_this_process.id;
+	header->magic = PROVIDER_SHARE_PROCESS_MAGIC;
+	header->version = PROVIDER_SHARE_VERSION;
+	header->pid = provider_this_process.pid;
+	header->id = provider_this_process.id;
 	header->start = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	header->clock = PTL_CLOCK_MONOTONIC;
-	header->heap_end = PTL_SHARE_HEAP_OFFSET + ptl_this_process.heap_size;
-	header->provider_count = ptl_this_process.entry_count;
+	header->heap_end = PROVIDER_SHARE_HEAP_OFFSET + provider_this_process.heap_size;
+	header->provider_count = provider_this_process.entry_count;
 	if (stat("/proc/self/ns/pid", &status) == 0)
 		header->pid_namespace = status.st_ino;
 	strncpy(header->program, program_invocation_short_name, sizeof(header->program) - 1);
@@ -108,38 +108,38 @@ static void describe(struct ptl_share_process *header)
 /* What the entry's page holds behind the words of sessions. */
 static bool write_entry(int file, uint32_t number)
 {
-	const struct ptl_provider_entry *entry = &ptl_this_process.entries[number];
+	const struct provider_entry *entry = &provider_this_process.entries[number];
 	struct {
 		uint32_t state;
 		uint32_t flags;
 		struct ptl_guid guid;
-		char name[PTL_SHARE_PROVIDER_NAME_SIZE];
+		char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE];
 	} page;
 
-	_Static_assert(sizeof(page) == sizeof(struct ptl_share_provider) -
-					       offsetof(struct ptl_share_provider, state),
+	_Static_assert(sizeof(page) == sizeof(struct provider_share_provider) -
+					       offsetof(struct provider_share_provider, state),
 		       "as in the layout");
-	page.state = entry->provider ? PTL_SHARE_REGISTERED : PTL_SHARE_UNREGISTERED;
+	page.state = entry->provider ? PROVIDER_SHARE_REGISTERED : PROVIDER_SHARE_UNREGISTERED;
 	page.flags = 0; /* nobody listens in a forked child */
 	page.guid = entry->guid;
 	memcpy(page.name, entry->name, sizeof(page.name));
-	return ptl_write_at(file, &page, sizeof(page),
-			    PTL_SHARE_PROVIDER_OFFSET(number) +
-				    offsetof(struct ptl_share_provider, state));
+	return provider_write_at(file, &page, sizeof(page),
+			    PROVIDER_SHARE_PROVIDER_OFFSET(number) +
+				    offsetof(struct provider_share_provider, state));
 }
 
 static bool fill_file(int file)
 {
-	static struct ptl_share_process header; /* the lock is held */
+	static struct provider_share_process header; /* the lock is held */
 
 	describe(&header);
 	/* All pages that will be touched are allocated: a full folder is no SIGBUS. */
-	if (ftruncate(file, (off_t)(MAP_SIZE + ptl_this_process.heap_size)) ||
-	    fallocate(file, 0, 0, (off_t)PTL_SHARE_PROVIDER_OFFSET(ptl_this_process.entry_count)) ||
-	    !ptl_write_at(file, &header, sizeof(header), 0) ||
-	    !ptl_write_at(file, ptl_this_process.heap, ptl_this_process.heap_size, PTL_SHARE_HEAP_OFFSET))
+	if (ftruncate(file, (off_t)(MAP_SIZE + provider_this_process.heap_size)) ||
+	    fallocate(file, 0, 0, (off_t)PROVIDER_SHARE_PROVIDER_OFFSET(provider_this_process.entry_count)) ||
+	    !provider_write_at(file, &header, sizeof(header), 0) ||
+	    !provider_write_at(file, provider_this_process.heap, provider_this_process.heap_size, PROVIDER_SHARE_HEAP_OFFSET))
 		return false;
-	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
+	for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
 		if (!write_entry(file, i))
 			return false;
 	}
@@ -152,17 +152,17 @@ static bool fill_file(int file)
  */
 static bool put_in_place(void *fresh)
 {
-	if (ptl_this_process.map)
+	if (provider_this_process.map)
 		return mremap(fresh, MAP_SIZE, MAP_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
-			      ptl_this_process.map) != MAP_FAILED;
-	ptl_this_process.map = fresh;
+			      provider_this_process.map) != MAP_FAILED;
+	provider_this_process.map = fresh;
 	return true;
 }
 
 /* Fills the file, shows it to recorders, and looks for sessions. */
 static bool make_from(int folder, int file, const char *new_name)
 {
-	char name[PTL_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHARE_NAME_SIZE];
 	uint8_t *fresh;
 
 	if (!fill_file(file))
@@ -170,14 +170,14 @@ static bool make_from(int folder, int file, const char *new_name)
 	fresh = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (fresh == MAP_FAILED)
 		return false;
-	ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
+	provider_name_process(name, provider_this_process.pid, provider_this_process.id);
 	if (renameat(folder, new_name, folder, name)) {
 		munmap(fresh, MAP_SIZE);
 		return false;
 	}
-	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
-		if (ptl_this_process.entries[i].provider)
-			ptl_process_look(fresh, i);
+	for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
+		if (provider_this_process.entries[i].provider)
+			provider_process_look(fresh, i);
 	}
 	if (put_in_place(fresh))
 		return true;
@@ -188,20 +188,20 @@ static bool make_from(int folder, int file, const char *new_name)
 
 static bool make_file(void)
 {
-	char new_name[PTL_SHARE_NAME_SIZE];
+	char new_name[PROVIDER_SHARE_NAME_SIZE];
 	bool made = false;
 	int folder, file;
 
-	if (!ptl_folder_make(ptl_this_process.folder))
+	if (!provider_folder_make(provider_this_process.folder))
 		return false;
-	folder = ptl_folder_open(ptl_this_process.folder);
+	folder = provider_folder_open(provider_this_process.folder);
 	if (folder < 0)
 		return false;
-	ptl_this_process.pid = (uint32_t)getpid();
-	ptl_this_process.id = ptl_random();
-	ptl_this_process.made_rings = false;
-	memset(ptl_this_process.slots, 0, sizeof(ptl_this_process.slots));
-	file = ptl_folder_new_file(folder, new_name);
+	provider_this_process.pid = (uint32_t)getpid();
+	provider_this_process.id = provider_random();
+	provider_this_process.made_rings = false;
+	memset(provider_this_process.slots, 0, sizeof(provider_this_process.slots));
+	file = provider_folder_new_file(folder, new_name);
 	if (file >= 0) {
 		made = make_from(folder, file, new_name);
 		if (!made)
@@ -215,74 +215,74 @@ static bool make_file(void)
 /* Nothing is enabled, for good: there is no file to enable it in. */
 static void map_nothing(void)
 {
-	if (ptl_this_process.map)
-		mmap(ptl_this_process.map, MAP_SIZE, PROT_READ | PROT_WRITE,
+	if (provider_this_process.map)
+		mmap(provider_this_process.map, MAP_SIZE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
-bool ptl_process_make(void)
+bool provider_process_make(void)
 {
-	bool forked = ptl_this_process.map && !ptl_this_instance();
+	bool forked = provider_this_process.map && !provider_this_instance();
 
-	if (ptl_this_process.map && !forked)
+	if (provider_this_process.map && !forked)
 		return true;
 	if (!make_file()) {
 		map_nothing();
 		if (forked)
-			__atomic_store_n(ptl_instance, ptl_random(), __ATOMIC_RELEASE);
+			__atomic_store_n(provider_instance, provider_random(), __ATOMIC_RELEASE);
 		return false;
 	}
-	__atomic_store_n(ptl_instance, ptl_this_process.id, __ATOMIC_RELEASE);
+	__atomic_store_n(provider_instance, provider_this_process.id, __ATOMIC_RELEASE);
 	return true;
 }
 
-bool ptl_process_write_heap(size_t from)
+bool provider_process_write_heap(size_t from)
 {
-	char name[PTL_SHARE_NAME_SIZE];
-	int folder = ptl_folder_open(ptl_this_process.folder), file;
+	char name[PROVIDER_SHARE_NAME_SIZE];
+	int folder = provider_folder_open(provider_this_process.folder), file;
 	bool written;
 
 	if (folder < 0)
 		return false;
-	ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
+	provider_name_process(name, provider_this_process.pid, provider_this_process.id);
 	file = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	close(folder);
 	if (file < 0)
 		return false;
 	/* Entries that are yet to come are one page further. */
-	written = fallocate(file, 0, 0, (off_t)PTL_SHARE_PROVIDER_OFFSET(
-						ptl_this_process.entry_count < PTL_SHARE_PROVIDERS_MAX
-							? ptl_this_process.entry_count + 1
-							: PTL_SHARE_PROVIDERS_MAX)) == 0 &&
-		  ptl_write_at(file, ptl_this_process.heap + from, ptl_this_process.heap_size - from,
-			       PTL_SHARE_HEAP_OFFSET + from);
+	written = fallocate(file, 0, 0, (off_t)PROVIDER_SHARE_PROVIDER_OFFSET(
+						provider_this_process.entry_count < PROVIDER_SHARE_PROVIDERS_MAX
+							? provider_this_process.entry_count + 1
+							: PROVIDER_SHARE_PROVIDERS_MAX)) == 0 &&
+		  provider_write_at(file, provider_this_process.heap + from, provider_this_process.heap_size - from,
+			       PROVIDER_SHARE_HEAP_OFFSET + from);
 	close(file);
 	if (written)
-		__atomic_store_n(&ptl_shared_header()->heap_end,
-				 PTL_SHARE_HEAP_OFFSET + ptl_this_process.heap_size, __ATOMIC_RELEASE);
+		__atomic_store_n(&provider_shared_header()->heap_end,
+				 PROVIDER_SHARE_HEAP_OFFSET + provider_this_process.heap_size, __ATOMIC_RELEASE);
 	return written;
 }
 
 /* ---- sessions ---- */
 
-static bool concerns_us(const struct ptl_share_session *session)
+static bool concerns_us(const struct provider_share_session *session)
 {
-	if (session->flags & PTL_SHARE_SESSION_EVERYONE)
+	if (session->flags & PROVIDER_SHARE_SESSION_EVERYONE)
 		return true;
-	for (uint32_t i = 0; i < ptl_this_process.session_count; i++) {
-		if (ptl_this_process.sessions[i] == session->id)
+	for (uint32_t i = 0; i < provider_this_process.session_count; i++) {
+		if (provider_this_process.sessions[i] == session->id)
 			return true;
 	}
 	return false;
 }
 
-void ptl_process_look(uint8_t *map, uint32_t number)
+void provider_process_look(uint8_t *map, uint32_t number)
 {
-	const struct ptl_provider_entry *entry = &ptl_this_process.entries[number];
-	struct ptl_share_provider *shared = (void *)(map + PTL_SHARE_PROVIDER_OFFSET(number));
+	const struct provider_entry *entry = &provider_this_process.entries[number];
+	struct provider_share_provider *shared = (void *)(map + PROVIDER_SHARE_PROVIDER_OFFSET(number));
 	struct ptl_enabled *enabled = &shared->enabled;
-	struct ptl_share_session_file *file = &ptl_this_process.file;
-	int folder = ptl_folder_open(ptl_this_process.folder);
+	struct provider_share_session_file *file = &provider_this_process.file;
+	int folder = provider_folder_open(provider_this_process.folder);
 
 	if (folder < 0)
 		return;
@@ -290,14 +290,14 @@ void ptl_process_look(uint8_t *map, uint32_t number)
 		uint64_t session, keywords;
 		uint8_t level;
 
-		if (!ptl_folder_session(folder, slot, file) || !concerns_us(&file->session) ||
-		    !ptl_share_session_wants(file, entry->name, &entry->guid, &level, &keywords))
+		if (!provider_folder_session(folder, slot, file) || !concerns_us(&file->session) ||
+		    !provider_share_session_wants(file, entry->name, &entry->guid, &level, &keywords))
 			continue;
 		session = file->session.id;
-		ptl_share_turn_on(enabled, slot, session, level, keywords);
+		provider_share_turn_on(enabled, slot, session, level, keywords);
 		/* It may have ended meanwhile, before the bit was there for it to clear. */
-		if (!ptl_folder_session(folder, slot, file) || file->session.id != session)
-			ptl_share_turn_off(enabled, slot, session);
+		if (!provider_folder_session(folder, slot, file) || file->session.id != session)
+			provider_share_turn_off(enabled, slot, session);
 	}
 	close(folder);
 }

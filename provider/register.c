@@ -21,13 +21,13 @@ static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 /* Ids of 16 hexadecimal digits, with a comma between them; anything else ends the list. */
 static void read_sessions(const char *text)
 {
-	while (text && ptl_this_process.session_count < PTL_SESSIONS_MAX) {
+	while (text && provider_this_process.session_count < PTL_SESSIONS_MAX) {
 		char *end;
 		uint64_t id = strtoull(text, &end, 16);
 
 		if (end != text + 16)
 			return;
-		ptl_this_process.sessions[ptl_this_process.session_count++] = id;
+		provider_this_process.sessions[provider_this_process.session_count++] = id;
 		text = *end == ',' ? end + 1 : NULL;
 	}
 }
@@ -35,14 +35,14 @@ static void read_sessions(const char *text)
 static void before_fork(void)
 {
 	/* In this order: a callback may register providers. */
-	ptl_listener_lock();
+	provider_listener_lock();
 	pthread_mutex_lock(&registry);
 }
 
 static void after_fork_in_parent(void)
 {
 	pthread_mutex_unlock(&registry);
-	ptl_listener_unlock();
+	provider_listener_unlock();
 }
 
 /*
@@ -51,19 +51,19 @@ static void after_fork_in_parent(void)
  */
 static void after_fork_in_child(void)
 {
-	__atomic_store_n(ptl_instance, 0, __ATOMIC_RELEASE);
-	ptl_this_process.lock = 0;
-	if (ptl_this_process.map &&
-	    mmap(ptl_this_process.map, PTL_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE,
+	__atomic_store_n(provider_instance, 0, __ATOMIC_RELEASE);
+	provider_this_process.lock = 0;
+	if (provider_this_process.map &&
+	    mmap(provider_this_process.map, PROVIDER_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
-		for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
-			if (ptl_this_process.entries[i].provider)
-				ptl_share_turn_on(&ptl_shared_entry(i)->enabled, 0, 1, UINT8_MAX,
+		for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
+			if (provider_this_process.entries[i].provider)
+				provider_share_turn_on(&provider_shared_entry(i)->enabled, 0, 1, UINT8_MAX,
 						  UINT64_MAX);
 		}
 	}
 	pthread_mutex_unlock(&registry);
-	ptl_listener_child();
+	provider_listener_child();
 }
 
 /* A word that the kernel wipes in a child, however it was made. Where it cannot, after_fork_in_child does. */
@@ -75,42 +75,42 @@ static bool make_instance(void)
 	if (memory == MAP_FAILED)
 		return false;
 	madvise(memory, page, MADV_WIPEONFORK);
-	ptl_instance = memory;
+	provider_instance = memory;
 	return true;
 }
 
 static bool prepare(void)
 {
-	const char *folder = secure_getenv(PTL_SHARE_FOLDER_VARIABLE);
+	const char *folder = secure_getenv(PROVIDER_SHARE_FOLDER_VARIABLE);
 
-	if (ptl_this_process.prepared)
+	if (provider_this_process.prepared)
 		return true;
-	if (folder && strlen(folder) < sizeof(ptl_this_process.folder))
-		strcpy(ptl_this_process.folder, folder);
+	if (folder && strlen(folder) < sizeof(provider_this_process.folder))
+		strcpy(provider_this_process.folder, folder);
 	else
-		ptl_name_folder(ptl_this_process.folder, geteuid());
-	read_sessions(secure_getenv(PTL_SHARE_SESSIONS_VARIABLE));
+		provider_name_folder(provider_this_process.folder, geteuid());
+	read_sessions(secure_getenv(PROVIDER_SHARE_SESSIONS_VARIABLE));
 	if (!make_instance())
 		return false;
-	ptl_thread_prepare();
+	provider_thread_prepare();
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-	ptl_this_process.prepared = true;
+	provider_this_process.prepared = true;
 	return true;
 }
 
 /* A file that no session has used is of no use to anybody. */
 static __attribute__((destructor)) void remove_file(void)
 {
-	char name[PTL_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHARE_NAME_SIZE];
 	int folder;
 
-	if (!ptl_this_process.map || ptl_this_process.made_rings || !ptl_this_instance() ||
-	    (uint32_t)getpid() != ptl_this_process.pid)
+	if (!provider_this_process.map || provider_this_process.made_rings || !provider_this_instance() ||
+	    (uint32_t)getpid() != provider_this_process.pid)
 		return;
-	folder = ptl_folder_open(ptl_this_process.folder);
+	folder = provider_folder_open(provider_this_process.folder);
 	if (folder < 0)
 		return;
-	ptl_name_process(name, ptl_this_process.pid, ptl_this_process.id);
+	provider_name_process(name, provider_this_process.pid, provider_this_process.id);
 	unlinkat(folder, name, 0);
 	close(folder);
 }
@@ -156,7 +156,7 @@ static bool well_formed(const struct ptl_event_definition *event)
 {
 	size_t at = 0;
 
-	if (!event->name || event->field_count > PTL_RECORD_ITEMS_MAX)
+	if (!event->name || event->field_count > FORMAT_RECORD_ITEMS_MAX)
 		return false;
 	while (at < event->field_count) {
 		size_t members = extent(event->fields, at, event->field_count, 0);
@@ -168,13 +168,13 @@ static bool well_formed(const struct ptl_event_definition *event)
 	return true;
 }
 
-static void put_record(struct ptl_bytes *out, enum ptl_record_type type, struct ptl_bytes *body)
+static void put_record(struct ptl_bytes *out, enum format_record_type type, struct ptl_bytes *body)
 {
-	ptl_write_varint(out, type);
-	ptl_write_varint(out, body->size);
-	ptl_write_bytes(out, body->data, body->size);
+	common_write_varint(out, type);
+	common_write_varint(out, body->size);
+	common_write_bytes(out, body->data, body->size);
 	out->failed |= body->failed;
-	ptl_bytes_free(body);
+	common_bytes_free(body);
 }
 
 static bool put_event(struct ptl_bytes *out, const struct ptl_event_definition *event)
@@ -201,8 +201,8 @@ static bool put_event(struct ptl_bytes *out, const struct ptl_event_definition *
 
 	if (!well_formed(event))
 		return false;
-	ptl_schema_encode(&schema, &body);
-	put_record(out, PTL_RECORD_SCHEMA, &body);
+	format_schema_encode(&schema, &body);
+	put_record(out, FORMAT_RECORD_SCHEMA, &body);
 	return true;
 }
 
@@ -212,51 +212,51 @@ static void put_map(struct ptl_bytes *out, const struct ptl_map_definition *defi
 	struct ptl_bytes body = {0};
 
 	map.provider = definition->provider->guid;
-	ptl_map_encode(&map, &body);
-	put_record(out, PTL_RECORD_MAP, &body);
+	format_map_encode(&map, &body);
+	put_record(out, FORMAT_RECORD_MAP, &body);
 }
 
 /* ---- the heap; the process is locked ---- */
 
 static bool make_room(size_t size)
 {
-	size_t capacity = ptl_this_process.heap_capacity ? ptl_this_process.heap_capacity : 1 << 16;
+	size_t capacity = provider_this_process.heap_capacity ? provider_this_process.heap_capacity : 1 << 16;
 	void *heap;
 
-	while (capacity < ptl_this_process.heap_size + size)
+	while (capacity < provider_this_process.heap_size + size)
 		capacity *= 2;
-	if (capacity > PTL_SHARE_HEAP_MAX)
+	if (capacity > PROVIDER_SHARE_HEAP_MAX)
 		return false;
-	if (capacity == ptl_this_process.heap_capacity)
+	if (capacity == provider_this_process.heap_capacity)
 		return true;
-	heap = ptl_this_process.heap ? mremap(ptl_this_process.heap, ptl_this_process.heap_capacity, capacity, MREMAP_MAYMOVE)
+	heap = provider_this_process.heap ? mremap(provider_this_process.heap, provider_this_process.heap_capacity, capacity, MREMAP_MAYMOVE)
 				: mmap(NULL, capacity, PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (heap == MAP_FAILED)
 		return false;
-	ptl_this_process.heap = heap;
-	ptl_this_process.heap_capacity = capacity;
+	provider_this_process.heap = heap;
+	provider_this_process.heap_capacity = capacity;
 	return true;
 }
 
 static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 {
-	struct ptl_share_chunk chunk = {.provider = number, .data_size = (uint32_t)records->size};
-	size_t from = ptl_this_process.heap_size, size = (sizeof(chunk) + records->size + 7) & ~(size_t)7;
+	struct provider_share_chunk chunk = {.provider = number, .data_size = (uint32_t)records->size};
+	size_t from = provider_this_process.heap_size, size = (sizeof(chunk) + records->size + 7) & ~(size_t)7;
 
 	if (!records->size)
 		return 0;
-	if (records->size > PTL_SHARE_HEAP_MAX || !make_room(size))
+	if (records->size > PROVIDER_SHARE_HEAP_MAX || !make_room(size))
 		return PTL_NO_MEMORY;
 	chunk.size = (uint32_t)size;
-	memcpy(ptl_this_process.heap + from, &chunk, sizeof(chunk));
-	memcpy(ptl_this_process.heap + from + sizeof(chunk), records->data, records->size);
-	memset(ptl_this_process.heap + from + sizeof(chunk) + records->size, 0,
+	memcpy(provider_this_process.heap + from, &chunk, sizeof(chunk));
+	memcpy(provider_this_process.heap + from + sizeof(chunk), records->data, records->size);
+	memset(provider_this_process.heap + from + sizeof(chunk) + records->size, 0,
 	       size - sizeof(chunk) - records->size);
-	ptl_this_process.heap_size += size;
-	if (ptl_process_write_heap(from))
+	provider_this_process.heap_size += size;
+	if (provider_process_write_heap(from))
 		return 0;
-	ptl_this_process.heap_size = from;
+	provider_this_process.heap_size = from;
 	return PTL_SYSTEM;
 }
 
@@ -265,27 +265,27 @@ static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 /* One that the same provider had before, or a new one; its number, or PTL_NO_MEMORY. */
 static int find_entry(const struct ptl_provider *provider, const struct ptl_bytes *records)
 {
-	for (uint32_t i = 0; i < ptl_this_process.entry_count; i++) {
-		const struct ptl_provider_entry *entry = &ptl_this_process.entries[i];
+	for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
+		const struct provider_entry *entry = &provider_this_process.entries[i];
 
 		if (!entry->provider && !memcmp(&entry->guid, &provider->guid, sizeof(entry->guid)) &&
 		    !strcmp(entry->name, provider->name) && entry->chunk_size == records->size &&
 		    (!records->size ||
-		     !memcmp(ptl_this_process.heap + entry->chunk, records->data, records->size)))
+		     !memcmp(provider_this_process.heap + entry->chunk, records->data, records->size)))
 			return (int)i;
 	}
-	return ptl_this_process.entry_count < PTL_SHARE_PROVIDERS_MAX ? (int)ptl_this_process.entry_count
+	return provider_this_process.entry_count < PROVIDER_SHARE_PROVIDERS_MAX ? (int)provider_this_process.entry_count
 								 : PTL_NO_MEMORY;
 }
 
 static int add_entry(uint32_t number, const struct ptl_provider *provider, const struct ptl_bytes *records)
 {
-	struct ptl_provider_entry *entry = &ptl_this_process.entries[number];
-	struct ptl_share_provider *shared = ptl_shared_entry(number);
-	size_t chunk = ptl_this_process.heap_size + sizeof(struct ptl_share_chunk);
+	struct provider_entry *entry = &provider_this_process.entries[number];
+	struct provider_share_provider *shared = provider_shared_entry(number);
+	size_t chunk = provider_this_process.heap_size + sizeof(struct provider_share_chunk);
 	/* Without definitions, too: this allocates the entry's page. */
 	int status = records->size ? add_chunk(number, records)
-		     : ptl_process_write_heap(ptl_this_process.heap_size) ? 0 : PTL_SYSTEM;
+		     : provider_process_write_heap(provider_this_process.heap_size) ? 0 : PTL_SYSTEM;
 
 	if (status)
 		return status;
@@ -301,17 +301,17 @@ static int add_entry(uint32_t number, const struct ptl_provider *provider, const
 /* The entry is complete but for its state; from here on sessions find it. */
 static void publish_entry(uint32_t number, struct ptl_provider *provider)
 {
-	struct ptl_share_provider *shared = ptl_shared_entry(number);
+	struct provider_share_provider *shared = provider_shared_entry(number);
 
-	shared->flags = provider->callback ? PTL_SHARE_HAS_CALLBACK : 0;
-	__atomic_store_n(&ptl_this_process.entries[number].provider, provider, __ATOMIC_RELEASE);
-	__atomic_store_n(&shared->state, PTL_SHARE_REGISTERED, __ATOMIC_SEQ_CST);
-	if (number == ptl_this_process.entry_count) {
-		__atomic_store_n(&ptl_this_process.entry_count, number + 1, __ATOMIC_RELEASE);
-		__atomic_store_n(&ptl_shared_header()->provider_count, ptl_this_process.entry_count,
+	shared->flags = provider->callback ? PROVIDER_SHARE_HAS_CALLBACK : 0;
+	__atomic_store_n(&provider_this_process.entries[number].provider, provider, __ATOMIC_RELEASE);
+	__atomic_store_n(&shared->state, PROVIDER_SHARE_REGISTERED, __ATOMIC_SEQ_CST);
+	if (number == provider_this_process.entry_count) {
+		__atomic_store_n(&provider_this_process.entry_count, number + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&provider_shared_header()->provider_count, provider_this_process.entry_count,
 				 __ATOMIC_SEQ_CST);
 	}
-	ptl_process_look(ptl_this_process.map, number);
+	provider_process_look(provider_this_process.map, number);
 	provider->number = number;
 	provider->registered = 1;
 	__atomic_store_n(&provider->enabled, &shared->enabled, __ATOMIC_RELEASE);
@@ -319,22 +319,22 @@ static void publish_entry(uint32_t number, struct ptl_provider *provider)
 
 static int add_provider(struct ptl_provider *provider, const struct ptl_bytes *records)
 {
-	struct ptl_guard before;
+	struct provider_guard before;
 	int number, status;
 
-	if (!ptl_process_lock(&before))
+	if (!provider_process_lock(&before))
 		return PTL_MISUSE;
-	if (!ptl_process_make()) {
-		ptl_process_unlock(&before);
+	if (!provider_process_make()) {
+		provider_process_unlock(&before);
 		return PTL_SYSTEM;
 	}
 	number = find_entry(provider, records);
 	status = number < 0 ? number : 0;
-	if (!status && (uint32_t)number == ptl_this_process.entry_count)
+	if (!status && (uint32_t)number == provider_this_process.entry_count)
 		status = add_entry((uint32_t)number, provider, records);
 	if (!status)
 		publish_entry((uint32_t)number, provider);
-	ptl_process_unlock(&before);
+	provider_process_unlock(&before);
 	return status;
 }
 
@@ -346,7 +346,7 @@ static int check_provider(struct ptl_provider *provider)
 	struct ptl_guid guid;
 
 	if (provider->registered || !provider->name || !*provider->name ||
-	    strlen(provider->name) >= PTL_SHARE_PROVIDER_NAME_SIZE ||
+	    strlen(provider->name) >= PROVIDER_SHARE_PROVIDER_NAME_SIZE ||
 	    ptl_guid_from_name(provider->name, &guid))
 		return PTL_MISUSE;
 	if (!memcmp(&provider->guid, &none, sizeof(none)))
@@ -388,26 +388,26 @@ int ptl_provider_register_arrays(struct ptl_provider *provider,
 		status = gather(&records, provider, events, events_end, maps, maps_end);
 	if (!status)
 		status = add_provider(provider, &records);
-	ptl_bytes_free(&records);
+	common_bytes_free(&records);
 	if (!status && provider->callback)
-		ptl_listener_start();
+		provider_listener_start();
 	pthread_mutex_unlock(&registry);
 	if (!status && provider->callback)
-		ptl_listener_tell(provider->number);
+		provider_listener_tell(provider->number);
 	return status;
 }
 
 static int add_definitions(const struct ptl_provider *provider, struct ptl_bytes *records)
 {
-	struct ptl_guard before;
+	struct provider_guard before;
 	int status;
 
 	if (records->failed)
 		return PTL_NO_MEMORY;
-	if (!ptl_process_lock(&before))
+	if (!provider_process_lock(&before))
 		return PTL_MISUSE;
-	status = ptl_process_make() ? add_chunk(provider->number, records) : PTL_SYSTEM;
-	ptl_process_unlock(&before);
+	status = provider_process_make() ? add_chunk(provider->number, records) : PTL_SYSTEM;
+	provider_process_unlock(&before);
 	return status;
 }
 
@@ -420,7 +420,7 @@ int ptl_provider_add_event(const struct ptl_event_definition *event)
 	if (event->provider->registered && put_event(&records, event))
 		status = add_definitions(event->provider, &records);
 	pthread_mutex_unlock(&registry);
-	ptl_bytes_free(&records);
+	common_bytes_free(&records);
 	return status;
 }
 
@@ -435,27 +435,27 @@ int ptl_provider_add_map(const struct ptl_map_definition *map)
 		status = add_definitions(map->provider, &records);
 	}
 	pthread_mutex_unlock(&registry);
-	ptl_bytes_free(&records);
+	common_bytes_free(&records);
 	return status;
 }
 
 void ptl_provider_unregister(struct ptl_provider *provider)
 {
 	uint32_t number = provider->number;
-	struct ptl_guard before;
+	struct provider_guard before;
 
 	pthread_mutex_lock(&registry);
-	if (provider->registered && ptl_process_lock(&before)) {
-		struct ptl_share_provider *shared = ptl_shared_entry(number);
+	if (provider->registered && provider_process_lock(&before)) {
+		struct provider_share_provider *shared = provider_shared_entry(number);
 
 		__atomic_store_n(&provider->enabled, &ptl_nothing_enabled, __ATOMIC_RELEASE);
 		provider->registered = 0;
-		__atomic_store_n(&ptl_this_process.entries[number].provider, NULL, __ATOMIC_RELEASE);
+		__atomic_store_n(&provider_this_process.entries[number].provider, NULL, __ATOMIC_RELEASE);
 		/* In a forked child without a file these pages are nobody's, which does no harm. */
-		__atomic_store_n(&shared->state, PTL_SHARE_UNREGISTERED, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&shared->state, PROVIDER_SHARE_UNREGISTERED, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&shared->enabled.sessions, 0, __ATOMIC_SEQ_CST);
-		ptl_process_unlock(&before);
+		provider_process_unlock(&before);
 	}
 	pthread_mutex_unlock(&registry);
-	ptl_listener_forget(number);
+	provider_listener_forget(number);
 }

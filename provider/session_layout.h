@@ -11,8 +11,8 @@
  * Numbers are in the byte order of the machine: these files never leave it. Whoever reads one trusts
  * nothing in it.
  */
-#ifndef PTL_PROVIDER_SESSION_LAYOUT_H
-#define PTL_PROVIDER_SESSION_LAYOUT_H
+#ifndef PROVIDER_SESSION_LAYOUT_H
+#define PROVIDER_SESSION_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,48 +20,48 @@
 #include <ptl/guid.h>
 #include <ptl/provider.h>
 
-#define PTL_SHARE_VERSION 1u
-#define PTL_SHARE_PAGE 4096u
+#define PROVIDER_SHARE_VERSION 1u
+#define PROVIDER_SHARE_PAGE 4096u
 
-#define PTL_SHARE_FOLDER "/dev/shm/ptl-%u"               /* effective user id */
-#define PTL_SHARE_FOLDER_VARIABLE "PTL_SESSION_DIR"      /* another folder, for tests */
-#define PTL_SHARE_SESSIONS_VARIABLE "PTL_SESSIONS"       /* ids of the sessions a program belongs to */
-#define PTL_SHARE_SESSION_NAME "session.%02u"            /* slot */
-#define PTL_SHARE_PROCESS_NAME "process.%u.%016llx"      /* pid, id of the process */
-#define PTL_SHARE_RINGS_NAME "rings.%u.%016llx.%016llx"  /* pid, id of the process, id of the session */
-#define PTL_SHARE_NAME_SIZE 64                           /* any of these, and a zero */
+#define PROVIDER_SHARE_FOLDER "/dev/shm/ptl-%u"               /* effective user id */
+#define PROVIDER_SHARE_FOLDER_VARIABLE "PTL_SESSION_DIR"      /* another folder, for tests */
+#define PROVIDER_SHARE_SESSIONS_VARIABLE "PTL_SESSIONS"       /* ids of the sessions a program belongs to */
+#define PROVIDER_SHARE_SESSION_NAME "session.%02u"            /* slot */
+#define PROVIDER_SHARE_PROCESS_NAME "process.%u.%016llx"      /* pid, id of the process */
+#define PROVIDER_SHARE_RINGS_NAME "rings.%u.%016llx.%016llx"  /* pid, id of the process, id of the session */
+#define PROVIDER_SHARE_NAME_SIZE 64                           /* any of these, and a zero */
 
-#define PTL_SHARE_PROVIDERS_MAX 256u
-#define PTL_SHARE_PROVIDER_NAME_SIZE 256u /* with the zero */
-#define PTL_SHARE_RULES_MAX 128u
-#define PTL_SHARE_RINGS_MAX 4096u
-#define PTL_SHARE_RING_MIN 4096u
-#define PTL_SHARE_RING_MAX (64u << 20)
-#define PTL_SHARE_RINGS_MEMORY_MAX (1ull << 30) /* all rings of a process for one session */
-#define PTL_SHARE_HEAP_MAX (64ull << 20)
+#define PROVIDER_SHARE_PROVIDERS_MAX 256u
+#define PROVIDER_SHARE_PROVIDER_NAME_SIZE 256u /* with the zero */
+#define PROVIDER_SHARE_RULES_MAX 128u
+#define PROVIDER_SHARE_RINGS_MAX 4096u
+#define PROVIDER_SHARE_RING_MIN 4096u
+#define PROVIDER_SHARE_RING_MAX (64u << 20)
+#define PROVIDER_SHARE_RINGS_MEMORY_MAX (1ull << 30) /* all rings of a process for one session */
+#define PROVIDER_SHARE_HEAP_MAX (64ull << 20)
 
 /* ---- session.NN ---- */
 
-#define PTL_SHARE_SESSION_MAGIC 0x31535345534c5450ull /* "PTLSESS1" */
+#define PROVIDER_SHARE_SESSION_MAGIC 0x31535345534c5450ull /* "PTLSESS1" */
 
-enum ptl_share_match {
-	PTL_SHARE_MATCH_ALL = 0,  /* every provider */
-	PTL_SHARE_MATCH_NAME = 1, /* ASCII letters compare without case */
-	PTL_SHARE_MATCH_GUID = 2,
+enum provider_share_match {
+	PROVIDER_SHARE_MATCH_ALL = 0,  /* every provider */
+	PROVIDER_SHARE_MATCH_NAME = 1, /* ASCII letters compare without case */
+	PROVIDER_SHARE_MATCH_GUID = 2,
 };
 
-struct ptl_share_rule {
-	uint32_t match; /* enum ptl_share_match */
+struct provider_share_rule {
+	uint32_t match; /* enum provider_share_match */
 	uint8_t level;  /* this and lower ones; 255: all */
 	uint8_t reserved[3];
 	uint64_t keywords; /* any of these; all bits: all */
 	struct ptl_guid guid;
-	char name[PTL_SHARE_PROVIDER_NAME_SIZE]; /* ends with a zero */
+	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE]; /* ends with a zero */
 };
 
-#define PTL_SHARE_SESSION_EVERYONE 1u /* every process of the user, not only those with the id in PTL_SESSIONS */
+#define PROVIDER_SHARE_SESSION_EVERYONE 1u /* every process of the user, not only those with the id in PTL_SESSIONS */
 
-struct ptl_share_session {
+struct provider_share_session {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;     /* of the file: this structure and its rules */
@@ -76,15 +76,15 @@ struct ptl_share_session {
 	char name[64]; /* for people; ends with a zero */
 };
 
-_Static_assert(sizeof(struct ptl_share_rule) == 288, "layout");
-_Static_assert(sizeof(struct ptl_share_session) == 120, "layout");
+_Static_assert(sizeof(struct provider_share_rule) == 288, "layout");
+_Static_assert(sizeof(struct provider_share_session) == 120, "layout");
 
 /* ---- process.PID.ID ---- */
 
-#define PTL_SHARE_PROCESS_MAGIC 0x31434f52504c5450ull /* "PTLPROC1" */
+#define PROVIDER_SHARE_PROCESS_MAGIC 0x31434f52504c5450ull /* "PTLPROC1" */
 
 /* Offset 0. */
-struct ptl_share_process {
+struct provider_share_process {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
@@ -99,37 +99,37 @@ struct ptl_share_process {
 	char program[256];        /* name of the program, for people; ends with a zero */
 };
 
-enum ptl_share_state {
-	PTL_SHARE_UNUSED = 0,
-	PTL_SHARE_REGISTERED = 1,
-	PTL_SHARE_UNREGISTERED = 2, /* its events may still be in rings */
+enum provider_share_state {
+	PROVIDER_SHARE_UNUSED = 0,
+	PROVIDER_SHARE_REGISTERED = 1,
+	PROVIDER_SHARE_UNREGISTERED = 2, /* its events may still be in rings */
 };
 
-#define PTL_SHARE_HAS_CALLBACK 1u /* the program wants to be told, and can answer a request for capture */
+#define PROVIDER_SHARE_HAS_CALLBACK 1u /* the program wants to be told, and can answer a request for capture */
 
 /* Page 1 + n: provider n. */
-struct ptl_share_provider {
+struct provider_share_provider {
 	struct ptl_enabled enabled; /* recorders write here, and the program when it registers */
-	uint32_t state;             /* atomic, enum ptl_share_state */
+	uint32_t state;             /* atomic, enum provider_share_state */
 	uint32_t flags;
 	struct ptl_guid guid;
-	char name[PTL_SHARE_PROVIDER_NAME_SIZE]; /* UTF-8, ends with a zero */
+	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE]; /* UTF-8, ends with a zero */
 };
 
 _Static_assert(sizeof(struct ptl_enabled_session) == 32, "layout");
 _Static_assert(offsetof(struct ptl_enabled, slots) == 64, "layout");
-_Static_assert(offsetof(struct ptl_share_process, heap_end) == 48, "layout");
-_Static_assert(offsetof(struct ptl_share_process, program) == 64, "layout");
-_Static_assert(sizeof(struct ptl_share_process) <= PTL_SHARE_PAGE, "layout");
-_Static_assert(offsetof(struct ptl_share_provider, state) == 1088, "layout");
-_Static_assert(offsetof(struct ptl_share_provider, name) == 1112, "layout");
-_Static_assert(sizeof(struct ptl_share_provider) <= PTL_SHARE_PAGE, "layout");
+_Static_assert(offsetof(struct provider_share_process, heap_end) == 48, "layout");
+_Static_assert(offsetof(struct provider_share_process, program) == 64, "layout");
+_Static_assert(sizeof(struct provider_share_process) <= PROVIDER_SHARE_PAGE, "layout");
+_Static_assert(offsetof(struct provider_share_provider, state) == 1088, "layout");
+_Static_assert(offsetof(struct provider_share_provider, name) == 1112, "layout");
+_Static_assert(sizeof(struct provider_share_provider) <= PROVIDER_SHARE_PAGE, "layout");
 
-#define PTL_SHARE_PROVIDER_OFFSET(n) ((1ull + (n)) * PTL_SHARE_PAGE)
-#define PTL_SHARE_HEAP_OFFSET PTL_SHARE_PROVIDER_OFFSET(PTL_SHARE_PROVIDERS_MAX)
+#define PROVIDER_SHARE_PROVIDER_OFFSET(n) ((1ull + (n)) * PROVIDER_SHARE_PAGE)
+#define PROVIDER_SHARE_HEAP_OFFSET PROVIDER_SHARE_PROVIDER_OFFSET(PROVIDER_SHARE_PROVIDERS_MAX)
 
 /* Heap: chunks, one after the other, each a multiple of 8 bytes long. Recorders read it with pread. */
-struct ptl_share_chunk {
+struct provider_share_chunk {
 	uint32_t size;      /* with this header and the padding */
 	uint32_t provider;  /* number of its entry */
 	uint32_t data_size; /* bytes behind this header: metadata records of docs/format.md, section 5 */
@@ -138,10 +138,10 @@ struct ptl_share_chunk {
 
 /* ---- rings.PID.ID.SESSION ---- */
 
-#define PTL_SHARE_RINGS_MAGIC 0x31474e49524c5450ull /* "PTLRING1" */
+#define PROVIDER_SHARE_RINGS_MAGIC 0x31474e49524c5450ull /* "PTLRING1" */
 
 /* Offset 0. */
-struct ptl_share_rings {
+struct provider_share_rings {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
@@ -150,21 +150,21 @@ struct ptl_share_rings {
 	uint64_t ring_size;
 	uint32_t ring_count; /* atomic: rings 0 to count - 1 are valid */
 	uint32_t reserved[5];
-	uint64_t lost[PTL_SHARE_PROVIDERS_MAX]; /* atomic: events of each provider that were dropped */
+	uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX]; /* atomic: events of each provider that were dropped */
 };
 
-_Static_assert(offsetof(struct ptl_share_rings, lost) == 64, "layout");
-_Static_assert(sizeof(struct ptl_share_rings) <= PTL_SHARE_PAGE, "layout");
+_Static_assert(offsetof(struct provider_share_rings, lost) == 64, "layout");
+_Static_assert(sizeof(struct provider_share_rings) <= PROVIDER_SHARE_PAGE, "layout");
 
-enum ptl_share_ring_state {
-	PTL_SHARE_RING_ACTIVE = 1, /* a thread writes */
-	PTL_SHARE_RING_CLOSED = 2, /* the thread has ended; another may take the ring when all of it was read */
+enum provider_share_ring_state {
+	PROVIDER_SHARE_RING_ACTIVE = 1, /* a thread writes */
+	PROVIDER_SHARE_RING_CLOSED = 2, /* the thread has ended; another may take the ring when all of it was read */
 };
 
 /* Ring n is at this offset: a page with this structure, then ring_size bytes of records. */
-#define PTL_SHARE_RING_OFFSET(ring_size, n) (PTL_SHARE_PAGE + (uint64_t)(n) * (PTL_SHARE_PAGE + (ring_size)))
+#define PROVIDER_SHARE_RING_OFFSET(ring_size, n) (PROVIDER_SHARE_PAGE + (uint64_t)(n) * (PROVIDER_SHARE_PAGE + (ring_size)))
 
-struct ptl_share_ring {
+struct provider_share_ring {
 	/* Written by the thread. */
 	uint64_t head; /* atomic: bytes ever written; all below is complete */
 	uint32_t state;
@@ -175,15 +175,15 @@ struct ptl_share_ring {
 	uint8_t reserved_too[56];
 };
 
-_Static_assert(offsetof(struct ptl_share_ring, tail) == 64, "layout");
-_Static_assert(sizeof(struct ptl_share_ring) == 128, "layout");
+_Static_assert(offsetof(struct provider_share_ring, tail) == 64, "layout");
+_Static_assert(sizeof(struct provider_share_ring) == 128, "layout");
 
-#define PTL_SHARE_HAS_ACTIVITY 1u /* 16 bytes behind the header */
-#define PTL_SHARE_HAS_RELATED 2u  /* 16 bytes behind those */
-#define PTL_SHARE_OWN_TIME 4u     /* the author gave the time: it need not be in order */
+#define PROVIDER_SHARE_HAS_ACTIVITY 1u /* 16 bytes behind the header */
+#define PROVIDER_SHARE_HAS_RELATED 2u  /* 16 bytes behind those */
+#define PROVIDER_SHARE_OWN_TIME 4u     /* the author gave the time: it need not be in order */
 
 /* A record begins at a multiple of 8; it may go on at the start of the ring where the ring ends. */
-struct ptl_share_record {
+struct provider_share_record {
 	uint32_t size;         /* multiple of 8: header, ids, payload, padding */
 	uint32_t payload_size; /* the payload is behind the header and the ids */
 	uint64_t time;         /* in the clock of the process */
@@ -201,7 +201,7 @@ struct ptl_share_record {
 	uint64_t keyword;
 };
 
-_Static_assert(sizeof(struct ptl_share_record) == 48, "layout");
-_Static_assert(offsetof(struct ptl_share_record, keyword) == 40, "layout");
+_Static_assert(sizeof(struct provider_share_record) == 48, "layout");
+_Static_assert(offsetof(struct provider_share_record, keyword) == 40, "layout");
 
 #endif

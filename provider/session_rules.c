@@ -7,22 +7,22 @@
 
 #include <ptl/trace.h>
 
-static bool rule_valid(const struct ptl_share_rule *rule)
+static bool rule_valid(const struct provider_share_rule *rule)
 {
-	return rule->match <= PTL_SHARE_MATCH_GUID && memchr(rule->name, 0, sizeof(rule->name));
+	return rule->match <= PROVIDER_SHARE_MATCH_GUID && memchr(rule->name, 0, sizeof(rule->name));
 }
 
-bool ptl_share_session_valid(const struct ptl_share_session_file *file, size_t size, unsigned slot)
+bool provider_share_session_valid(const struct provider_share_session_file *file, size_t size, unsigned slot)
 {
-	const struct ptl_share_session *session = &file->session;
+	const struct provider_share_session *session = &file->session;
 
-	if (size < sizeof(*session) || session->magic != PTL_SHARE_SESSION_MAGIC ||
-	    session->version != PTL_SHARE_VERSION || session->slot != slot || !session->id ||
+	if (size < sizeof(*session) || session->magic != PROVIDER_SHARE_SESSION_MAGIC ||
+	    session->version != PROVIDER_SHARE_VERSION || session->slot != slot || !session->id ||
 	    session->clock != PTL_CLOCK_MONOTONIC ||
-	    session->rule_count > PTL_SHARE_RULES_MAX ||
-	    size != sizeof(*session) + session->rule_count * sizeof(struct ptl_share_rule) ||
-	    session->size != size || session->ring_size < PTL_SHARE_RING_MIN ||
-	    session->ring_size > PTL_SHARE_RING_MAX ||
+	    session->rule_count > PROVIDER_SHARE_RULES_MAX ||
+	    size != sizeof(*session) + session->rule_count * sizeof(struct provider_share_rule) ||
+	    session->size != size || session->ring_size < PROVIDER_SHARE_RING_MIN ||
+	    session->ring_size > PROVIDER_SHARE_RING_MAX ||
 	    (session->ring_size & (session->ring_size - 1)) ||
 	    !memchr(session->name, 0, sizeof(session->name)))
 		return false;
@@ -47,20 +47,20 @@ static bool same_name(const char *a, const char *b)
 	}
 }
 
-static bool rule_matches(const struct ptl_share_rule *rule, const char *name,
+static bool rule_matches(const struct provider_share_rule *rule, const char *name,
 			 const struct ptl_guid *guid)
 {
 	switch (rule->match) {
-	case PTL_SHARE_MATCH_ALL:
+	case PROVIDER_SHARE_MATCH_ALL:
 		return true;
-	case PTL_SHARE_MATCH_NAME:
+	case PROVIDER_SHARE_MATCH_NAME:
 		return same_name(rule->name, name);
 	default:
 		return !memcmp(rule->guid.bytes, guid->bytes, sizeof(guid->bytes));
 	}
 }
 
-bool ptl_share_session_wants(const struct ptl_share_session_file *file, const char *name,
+bool provider_share_session_wants(const struct provider_share_session_file *file, const char *name,
 			     const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords)
 {
 	bool wanted = false;
@@ -68,7 +68,7 @@ bool ptl_share_session_wants(const struct ptl_share_session_file *file, const ch
 	uint64_t any = 0;
 
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
-		const struct ptl_share_rule *rule = &file->rules[i];
+		const struct provider_share_rule *rule = &file->rules[i];
 
 		if (!rule_matches(rule, name, guid))
 			continue;
@@ -83,7 +83,7 @@ bool ptl_share_session_wants(const struct ptl_share_session_file *file, const ch
 	return wanted;
 }
 
-bool ptl_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
+bool provider_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
 		       uint64_t keywords)
 {
 	struct ptl_enabled_session *words = &enabled->slots[slot];
@@ -102,7 +102,7 @@ bool ptl_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t sess
 	return true;
 }
 
-bool ptl_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session)
+bool provider_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session)
 {
 	uint32_t bit = 1u << slot;
 

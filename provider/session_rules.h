@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Session files: whether one is well formed, and what it wants. Used by programs and recorders alike. */
-#ifndef PTL_PROVIDER_SESSION_RULES_H
-#define PTL_PROVIDER_SESSION_RULES_H
+#ifndef PROVIDER_SESSION_RULES_H
+#define PROVIDER_SESSION_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,33 +9,33 @@
 
 #include "provider/session_layout.h"
 
-#define PTL_SHARE_SESSION_SIZE_MAX                                                                 \
-	(sizeof(struct ptl_share_session) + PTL_SHARE_RULES_MAX * sizeof(struct ptl_share_rule))
+#define PROVIDER_SHARE_SESSION_SIZE_MAX                                                                 \
+	(sizeof(struct provider_share_session) + PROVIDER_SHARE_RULES_MAX * sizeof(struct provider_share_rule))
 
 /* A session file as read: aligned, and large enough for any that is well formed. */
-struct ptl_share_session_file {
-	struct ptl_share_session session;
-	struct ptl_share_rule rules[PTL_SHARE_RULES_MAX];
+struct provider_share_session_file {
+	struct provider_share_session session;
+	struct provider_share_rule rules[PROVIDER_SHARE_RULES_MAX];
 };
 
 /* Whether the first `size` bytes of the file are all of a well-formed session file of this slot. */
-bool ptl_share_session_valid(const struct ptl_share_session_file *file, size_t size, unsigned slot);
+bool provider_share_session_valid(const struct provider_share_session_file *file, size_t size, unsigned slot);
 
 /*
  * What the session wants of a provider: all rules that match taken together. False: nothing; level
  * and keywords are left alone then.
  */
-bool ptl_share_session_wants(const struct ptl_share_session_file *file, const char *name,
+bool provider_share_session_wants(const struct provider_share_session_file *file, const char *name,
 			     const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords);
 
 /*
  * Turns the slot on as docs/providers.md says, or leaves it alone where it is so already. True if
  * anything changed. For memory that is mapped.
  */
-bool ptl_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
+bool provider_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
 		       uint64_t keywords);
 
 /* Turns the slot off if it is the session's; true if it was on. */
-bool ptl_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session);
+bool provider_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session);
 
 #endif

@@ -15,22 +15,22 @@
 #include "provider/names.h"
 #include "provider/state.h"
 
-#define PAGE PTL_SHARE_PAGE
+#define PAGE PROVIDER_SHARE_PAGE
 /* Rings up to this size are faulted in when they are made, and not one page at a time by events. */
 #define POPULATE_MAX (1u << 20)
 /* How many rings of ended threads are looked at for one that can be taken over. */
 #define LOOKS_MAX 64
 
-__thread struct ptl_thread *ptl_thread_self __attribute__((tls_model("initial-exec")));
+__thread struct provider_thread *provider_thread_self __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t key;
 static bool have_key;
 
 /* ---- views ---- */
 
-static void close_view(struct ptl_ring_view *view)
+static void close_view(struct provider_ring_view *view)
 {
-	struct ptl_share_ring *ring = view->ring;
+	struct provider_share_ring *ring = view->ring;
 	uint64_t size = view->size;
 
 	view->session = 0;
@@ -41,26 +41,26 @@ static void close_view(struct ptl_ring_view *view)
 }
 
 /* The rings of a former life of the process are the parent's. */
-static void start_life(struct ptl_thread *thread, uint64_t instance)
+static void start_life(struct provider_thread *thread, uint64_t instance)
 {
-	for (unsigned i = 0; i < PTL_LEVELS_MAX * PTL_SESSIONS_MAX; i++)
+	for (unsigned i = 0; i < PROVIDER_LEVELS_MAX * PTL_SESSIONS_MAX; i++)
 		close_view(&thread->views[i]);
-	thread->tid = ptl_thread_id();
+	thread->tid = provider_thread_id();
 	thread->level = 0;
 	__atomic_store_n(&thread->instance, instance, __ATOMIC_RELAXED);
 }
 
-struct ptl_thread *ptl_thread_make(void)
+struct provider_thread *provider_thread_make(void)
 {
-	struct ptl_thread *thread;
+	struct provider_thread *thread;
 	int error = errno;
-	struct ptl_guard before;
+	struct provider_guard before;
 
-	if (!ptl_this_process.map || !ptl_process_lock(&before))
+	if (!provider_this_process.map || !provider_process_lock(&before))
 		return NULL;
-	if (!ptl_this_instance())
-		ptl_process_make();
-	thread = ptl_thread_self;
+	if (!provider_this_instance())
+		provider_process_make();
+	thread = provider_thread_self;
 	if (!thread) {
 		void *memory = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,42 +68,42 @@ struct ptl_thread *ptl_thread_make(void)
 		thread = memory == MAP_FAILED ? NULL : memory;
 	}
 	if (thread) {
-		start_life(thread, ptl_this_instance());
-		ptl_thread_self = thread;
+		start_life(thread, provider_this_instance());
+		provider_thread_self = thread;
 		/* Keys from 32 on would allocate; such a thread's rings are found by looking for it. */
 		if (have_key)
 			pthread_setspecific(key, thread);
 	}
-	ptl_process_unlock(&before);
+	provider_process_unlock(&before);
 	errno = error;
 	return thread;
 }
 
 static void end_thread(void *context)
 {
-	struct ptl_thread *thread = context;
-	bool same_life = thread->instance == ptl_this_instance();
-	struct ptl_guard before;
+	struct provider_thread *thread = context;
+	bool same_life = thread->instance == provider_this_instance();
+	struct provider_guard before;
 
-	if (!ptl_process_lock(&before))
+	if (!provider_process_lock(&before))
 		return;
-	for (unsigned i = 0; i < PTL_LEVELS_MAX * PTL_SESSIONS_MAX; i++) {
-		struct ptl_ring_view *view = &thread->views[i];
-		struct ptl_process_session *session = &ptl_this_process.slots[i % PTL_SESSIONS_MAX];
+	for (unsigned i = 0; i < PROVIDER_LEVELS_MAX * PTL_SESSIONS_MAX; i++) {
+		struct provider_ring_view *view = &thread->views[i];
+		struct provider_process_session *session = &provider_this_process.slots[i % PTL_SESSIONS_MAX];
 
 		if (view->ring && same_life) {
-			__atomic_store_n(&view->ring->state, PTL_SHARE_RING_CLOSED, __ATOMIC_RELEASE);
+			__atomic_store_n(&view->ring->state, PROVIDER_SHARE_RING_CLOSED, __ATOMIC_RELEASE);
 			if (session->session == view->session)
 				session->closed++;
 		}
 		close_view(view);
 	}
-	ptl_thread_self = NULL;
+	provider_thread_self = NULL;
 	munmap(thread, sizeof(*thread));
-	ptl_process_unlock(&before);
+	provider_process_unlock(&before);
 }
 
-void ptl_thread_prepare(void)
+void provider_thread_prepare(void)
 {
 	if (pthread_key_create(&key, end_thread))
 		return;
@@ -114,21 +114,21 @@ void ptl_thread_prepare(void)
 
 /* ---- the file of a session ---- */
 
-static struct ptl_share_rings *first_page(unsigned slot)
+static struct provider_share_rings *first_page(unsigned slot)
 {
-	return (void *)(ptl_this_process.first_pages + (size_t)slot * PAGE);
+	return (void *)(provider_this_process.first_pages + (size_t)slot * PAGE);
 }
 
 /* Over that of the session that had the slot before: other threads may be counting in it. */
 static bool map_first_page(int file, unsigned slot)
 {
-	if (!ptl_this_process.first_pages) {
+	if (!provider_this_process.first_pages) {
 		void *pages = mmap(NULL, (size_t)PTL_SESSIONS_MAX * PAGE, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		if (pages == MAP_FAILED)
 			return false;
-		ptl_this_process.first_pages = pages;
+		provider_this_process.first_pages = pages;
 	}
 	return mmap(first_page(slot), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
 	       MAP_FAILED;
@@ -136,32 +136,32 @@ static bool map_first_page(int file, unsigned slot)
 
 static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring_size)
 {
-	struct ptl_process_session *mine = &ptl_this_process.slots[slot];
-	char new_name[PTL_SHARE_NAME_SIZE], name[PTL_SHARE_NAME_SIZE];
-	struct ptl_share_rings header = {
-		.magic = PTL_SHARE_RINGS_MAGIC,
-		.version = PTL_SHARE_VERSION,
-		.pid = ptl_this_process.pid,
-		.id = ptl_this_process.id,
+	struct provider_process_session *mine = &provider_this_process.slots[slot];
+	char new_name[PROVIDER_SHARE_NAME_SIZE], name[PROVIDER_SHARE_NAME_SIZE];
+	struct provider_share_rings header = {
+		.magic = PROVIDER_SHARE_RINGS_MAGIC,
+		.version = PROVIDER_SHARE_VERSION,
+		.pid = provider_this_process.pid,
+		.id = provider_this_process.id,
 		.session = session,
 		.ring_size = ring_size,
 	};
-	int file = ptl_folder_new_file(folder, new_name);
+	int file = provider_folder_new_file(folder, new_name);
 
 	if (file < 0)
 		return -1;
-	ptl_name_rings(name, ptl_this_process.pid, ptl_this_process.id, session);
-	if (fallocate(file, 0, 0, PAGE) || !ptl_write_at(file, &header, sizeof(header), 0) ||
+	provider_name_rings(name, provider_this_process.pid, provider_this_process.id, session);
+	if (fallocate(file, 0, 0, PAGE) || !provider_write_at(file, &header, sizeof(header), 0) ||
 	    !map_first_page(file, slot) || renameat(folder, new_name, folder, name)) {
 		unlinkat(folder, new_name, 0);
 		close(file);
 		return -1;
 	}
-	*mine = (struct ptl_process_session){.session = session, .ring_size = ring_size};
-	ptl_this_process.made_rings = true;
+	*mine = (struct provider_process_session){.session = session, .ring_size = ring_size};
+	provider_this_process.made_rings = true;
 	/* It may have ended meanwhile, and its recorder have removed what there was of ours. */
-	if (!ptl_folder_session(folder, slot, &ptl_this_process.file) ||
-	    ptl_this_process.file.session.id != session) {
+	if (!provider_folder_session(folder, slot, &provider_this_process.file) ||
+	    provider_this_process.file.session.id != session) {
 		unlinkat(folder, name, 0);
 		mine->session = 0;
 		close(file);
@@ -172,23 +172,23 @@ static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring
 
 static int open_rings(int folder, unsigned slot, uint64_t session)
 {
-	char name[PTL_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHARE_NAME_SIZE];
 
-	if (ptl_this_process.slots[slot].session != session) {
-		if (!ptl_folder_session(folder, slot, &ptl_this_process.file) ||
-		    ptl_this_process.file.session.id != session)
+	if (provider_this_process.slots[slot].session != session) {
+		if (!provider_folder_session(folder, slot, &provider_this_process.file) ||
+		    provider_this_process.file.session.id != session)
 			return -1;
-		return make_rings(folder, slot, session, ptl_this_process.file.session.ring_size);
+		return make_rings(folder, slot, session, provider_this_process.file.session.ring_size);
 	}
-	ptl_name_rings(name, ptl_this_process.pid, ptl_this_process.id, session);
+	provider_name_rings(name, provider_this_process.pid, provider_this_process.id, session);
 	return openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* ---- rings ---- */
 
-static bool map_ring(int file, struct ptl_ring_view *view, uint64_t ring_size, uint32_t number)
+static bool map_ring(int file, struct provider_ring_view *view, uint64_t ring_size, uint32_t number)
 {
-	uint64_t offset = PTL_SHARE_RING_OFFSET(ring_size, number);
+	uint64_t offset = PROVIDER_SHARE_RING_OFFSET(ring_size, number);
 	int flags = MAP_SHARED | MAP_FIXED | (ring_size <= POPULATE_MAX ? MAP_POPULATE : 0);
 	uint8_t *base = mmap(NULL, PAGE + 2 * ring_size, PROT_NONE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -210,26 +210,26 @@ static bool map_ring(int file, struct ptl_ring_view *view, uint64_t ring_size, u
 
 static bool thread_is_gone(uint32_t tid)
 {
-	return syscall(SYS_tgkill, ptl_this_process.pid, tid, 0) < 0 && errno == ESRCH;
+	return syscall(SYS_tgkill, provider_this_process.pid, tid, 0) < 0 && errno == ESRCH;
 }
 
 /* Whether a ring's thread has ended and all of the ring was read. */
 static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool look_for_thread)
 {
-	struct ptl_share_ring ring;
+	struct provider_share_ring ring;
 
-	if (pread(file, &ring, sizeof(ring), (off_t)PTL_SHARE_RING_OFFSET(ring_size, number)) !=
+	if (pread(file, &ring, sizeof(ring), (off_t)PROVIDER_SHARE_RING_OFFSET(ring_size, number)) !=
 	    sizeof(ring))
 		return false;
 	if (ring.head != ring.tail)
 		return false;
-	return ring.state == PTL_SHARE_RING_CLOSED || (look_for_thread && thread_is_gone(ring.tid));
+	return ring.state == PROVIDER_SHARE_RING_CLOSED || (look_for_thread && thread_is_gone(ring.tid));
 }
 
-static bool take_over(int file, struct ptl_process_session *mine, uint32_t *number)
+static bool take_over(int file, struct provider_process_session *mine, uint32_t *number)
 {
 	bool closed = mine->closed != 0;
-	/* Now and then, since some threads end without a word: see ptl_thread_make. */
+	/* Now and then, since some threads end without a word: see provider_thread_make. */
 	bool look_for_threads = !closed && mine->ring_count && mine->ring_count % LOOKS_MAX == 0;
 
 	if (!closed && !look_for_threads)
@@ -249,27 +249,27 @@ static bool take_over(int file, struct ptl_process_session *mine, uint32_t *numb
 
 static bool add_ring(int file, unsigned slot, uint32_t *number)
 {
-	struct ptl_process_session *mine = &ptl_this_process.slots[slot];
+	struct provider_process_session *mine = &provider_this_process.slots[slot];
 	uint64_t whole = PAGE + mine->ring_size;
 
 	*number = mine->ring_count;
-	return *number < PTL_SHARE_RINGS_MAX &&
-	       (*number + 1) * whole <= PTL_SHARE_RINGS_MEMORY_MAX &&
-	       fallocate(file, 0, (off_t)PTL_SHARE_RING_OFFSET(mine->ring_size, *number),
+	return *number < PROVIDER_SHARE_RINGS_MAX &&
+	       (*number + 1) * whole <= PROVIDER_SHARE_RINGS_MEMORY_MAX &&
+	       fallocate(file, 0, (off_t)PROVIDER_SHARE_RING_OFFSET(mine->ring_size, *number),
 			 (off_t)whole) == 0;
 }
 
-static void find_ring(int file, struct ptl_thread *thread, uint32_t level, unsigned slot)
+static void find_ring(int file, struct provider_thread *thread, uint32_t level, unsigned slot)
 {
-	struct ptl_process_session *mine = &ptl_this_process.slots[slot];
-	struct ptl_ring_view *view = ptl_view(thread, level, slot);
+	struct provider_process_session *mine = &provider_this_process.slots[slot];
+	struct provider_ring_view *view = flow_view(thread, level, slot);
 	uint32_t number = 0;
 	bool old = take_over(file, mine, &number);
 
 	if ((!old && !add_ring(file, slot, &number)) || !map_ring(file, view, mine->ring_size, number))
 		return;
 	__atomic_store_n(&view->ring->tid, thread->tid, __ATOMIC_RELAXED);
-	__atomic_store_n(&view->ring->state, PTL_SHARE_RING_ACTIVE, __ATOMIC_RELEASE);
+	__atomic_store_n(&view->ring->state, PROVIDER_SHARE_RING_ACTIVE, __ATOMIC_RELEASE);
 	view->tail = __atomic_load_n(&view->ring->tail, __ATOMIC_ACQUIRE);
 	view->lost = first_page(slot)->lost;
 	if (!old) {
@@ -278,16 +278,16 @@ static void find_ring(int file, struct ptl_thread *thread, uint32_t level, unsig
 	}
 }
 
-void ptl_ring_open(struct ptl_thread *thread, uint32_t level, unsigned slot, uint64_t session)
+void provider_ring_open(struct provider_thread *thread, uint32_t level, unsigned slot, uint64_t session)
 {
-	struct ptl_ring_view *view = ptl_view(thread, level, slot);
+	struct provider_ring_view *view = flow_view(thread, level, slot);
 	int error = errno, folder, file = -1;
-	struct ptl_guard before;
+	struct provider_guard before;
 
-	if (!ptl_process_lock(&before))
+	if (!provider_process_lock(&before))
 		return;
 	close_view(view);
-	folder = ptl_folder_open(ptl_this_process.folder);
+	folder = provider_folder_open(provider_this_process.folder);
 	if (folder >= 0) {
 		file = open_rings(folder, slot, session);
 		close(folder);
@@ -298,6 +298,6 @@ void ptl_ring_open(struct ptl_thread *thread, uint32_t level, unsigned slot, uin
 	}
 	/* After a failure there is no second try for this session. */
 	view->session = session;
-	ptl_process_unlock(&before);
+	provider_process_unlock(&before);
 	errno = error;
 }

@@ -24,7 +24,7 @@ static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc",
 					   NULL}; /* as enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", NULL};
 static const char *const embed_words[] = {"none", "code", "symbols", "debug",
-					  NULL}; /* as enum ptl_embed */
+					  NULL}; /* as enum elf_embed */
 
 /* Where argument is among words, which it is. */
 static unsigned index_of(const char *const *words, const char *argument)
@@ -41,9 +41,9 @@ static int take_output(void *target, const char *argument)
 	struct record_settings *settings = target;
 
 	if (!*argument)
-		return ptl_fail(PTL_MISUSE, "a file name is missing");
+		return common_fail(PTL_MISUSE, "a file name is missing");
 	if (!strcmp(argument, "-"))
-		return ptl_fail(
+		return common_fail(
 			PTL_MISUSE,
 			"standard output is the command's; write to a pipe with /dev/fd/N: "
 			"ptl-record -o /dev/fd/3 -- COMMAND 3>&1 >/dev/null | ptl-dump stats -");
@@ -87,10 +87,10 @@ static int take_wait(void *target, const char *argument)
 static int take_duration(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
-	int status = ptl_parse_duration(argument, &settings->duration);
+	int status = common_parse_duration(argument, &settings->duration);
 
 	if (status == 0 && !settings->duration)
-		return ptl_fail(PTL_MISUSE, "0 is no time to record");
+		return common_fail(PTL_MISUSE, "0 is no time to record");
 	return status;
 }
 
@@ -118,12 +118,12 @@ static int take_no_retcomp(void *target, const char *argument)
 /* A size within bounds. */
 static int take_bounded(const char *argument, uint64_t low, uint64_t high, uint64_t *value)
 {
-	int status = ptl_parse_size(argument, value);
+	int status = common_parse_size(argument, value);
 
 	if (status < 0)
 		return status;
 	if (*value < low || *value > high)
-		return ptl_fail(PTL_MISUSE, "%s is not between %llu and %llu", argument,
+		return common_fail(PTL_MISUSE, "%s is not between %llu and %llu", argument,
 				(unsigned long long)low, (unsigned long long)high);
 	return 0;
 }
@@ -140,7 +140,7 @@ static int take_buffer(void *target, const char *argument)
 	int status = take_bounded(argument, RING_MIN, RING_MAX, &settings->ring_size);
 
 	if (status == 0 && settings->ring_size & (settings->ring_size - 1))
-		return ptl_fail(PTL_MISUSE, "%s is not a power of two", argument);
+		return common_fail(PTL_MISUSE, "%s is not a power of two", argument);
 	return status;
 }
 
@@ -163,8 +163,8 @@ static int take_provider(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
 
-	if (settings->rule_count == PTL_SHARE_RULES_MAX)
-		return ptl_fail(PTL_MISUSE, "at most %u are possible", PTL_SHARE_RULES_MAX);
+	if (settings->rule_count == PROVIDER_SHARE_RULES_MAX)
+		return common_fail(PTL_MISUSE, "at most %u are possible", PROVIDER_SHARE_RULES_MAX);
 	return record_provider_rule_parse(argument, &settings->rules[settings->rule_count++]);
 }
 
@@ -192,11 +192,11 @@ static int take_json(void *target, const char *argument)
 static int take_provider_buffer(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
-	int status = take_bounded(argument, PTL_SHARE_RING_MIN, PTL_SHARE_RING_MAX,
+	int status = take_bounded(argument, PROVIDER_SHARE_RING_MIN, PROVIDER_SHARE_RING_MAX,
 				  &settings->provider_ring);
 
 	if (status == 0 && settings->provider_ring & (settings->provider_ring - 1))
-		return ptl_fail(PTL_MISUSE, "%s is not a power of two", argument);
+		return common_fail(PTL_MISUSE, "%s is not a power of two", argument);
 	return status;
 }
 
@@ -204,7 +204,7 @@ static int take_embed(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
 
-	settings->embed = (enum ptl_embed)index_of(embed_words, argument);
+	settings->embed = (enum elf_embed)index_of(embed_words, argument);
 	settings->embed_given = true;
 	return 0;
 }
@@ -220,7 +220,7 @@ static int take_compress(void *target, const char *argument)
 
 static int take_flush_interval(void *target, const char *argument)
 {
-	return ptl_parse_duration(argument, &((struct record_settings *)target)->flush_interval);
+	return common_parse_duration(argument, &((struct record_settings *)target)->flush_interval);
 }
 
 static int take_progress(void *target, const char *argument)
@@ -244,7 +244,7 @@ static int take_quiet(void *target, const char *argument)
 	return 0;
 }
 
-static const struct ptl_option options[] = {
+static const struct common_option options[] = {
 	{"", 0, NULL, "Output", NULL, NULL},
 	{"output", 'o', "FILE", "the trace (COMMAND.ptl in the working directory)", take_output,
 	 NULL},
@@ -307,9 +307,9 @@ static const struct ptl_option options[] = {
 	{NULL, 0, NULL, NULL, NULL, NULL},
 };
 
-static const struct ptl_option *const tables[] = {options, NULL};
+static const struct common_option *const tables[] = {options, NULL};
 
-static const struct ptl_command_line command_line = {
+static const struct common_command_line command_line = {
 	.program = "ptl-record",
 	.usage = "[options] [--] COMMAND [ARGUMENT]...",
 	.summary = "Runs COMMAND and records the control flow of it and all its descendants as "
@@ -326,9 +326,9 @@ static const struct ptl_command_line command_line = {
 
 static int usage(const char *text, const char *hint)
 {
-	ptl_message_error("%s", text);
-	ptl_message_hint("%s", hint);
-	return PTL_EXIT_USAGE;
+	common_message_error("%s", text);
+	common_message_hint("%s", hint);
+	return COMMON_EXIT_USAGE;
 }
 
 /* Looks whether what is asked for makes sense together. Returns an exit status. */
@@ -348,8 +348,8 @@ static int check_settings(struct record_settings *settings)
 			     "virtual clock",
 			     "--clock real, or no --provider");
 	if (settings->truth && settings->output && !strcmp(settings->truth, settings->output)) {
-		ptl_message_error("--output and --truth name the same file: %s", settings->output);
-		return PTL_EXIT_USAGE;
+		common_message_error("--output and --truth name the same file: %s", settings->output);
+		return COMMON_EXIT_USAGE;
 	}
 	if (strcmp(settings->source, "none") != 0)
 		return 0;
@@ -359,7 +359,7 @@ static int check_settings(struct record_settings *settings)
 		return usage("--source none has no truth", "--source qemu");
 	/* Nothing is decoded, so nothing is needed for it. */
 	if (!settings->embed_given)
-		settings->embed = PTL_EMBED_NONE;
+		settings->embed = ELF_EMBED_NONE;
 	return 0;
 }
 
@@ -370,17 +370,17 @@ static int list(const struct record_settings *settings, const char *operand)
 	int status = 0;
 
 	if (operand) {
-		ptl_message_error("%s lists, and runs nothing: unexpected \"%s\"", option, operand);
-		ptl_message_hint("ptl-record %s", option);
-		return PTL_EXIT_USAGE;
+		common_message_error("%s lists, and runs nothing: unexpected \"%s\"", option, operand);
+		common_message_hint("ptl-record %s", option);
+		return COMMON_EXIT_USAGE;
 	}
 	if (settings->list_sources)
 		record_source_list(settings, stdout);
 	else
 		status = record_provider_list(settings->json, stdout);
 	if (status < 0)
-		return ptl_message_failure(status);
-	return fflush(stdout) ? PTL_EXIT_SYSTEM : PTL_EXIT_OK;
+		return common_message_failure(status);
+	return fflush(stdout) ? COMMON_EXIT_SYSTEM : COMMON_EXIT_OK;
 }
 
 int main(int argc, char **argv)
@@ -391,7 +391,7 @@ int main(int argc, char **argv)
 		.timing = PTL_TIMING_MTC,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.psb_period = 16u << 10,
-		.embed = PTL_EMBED_SYMBOLS,
+		.embed = ELF_EMBED_SYMBOLS,
 		.level = 1,
 		.flush_interval = 1000000000u,
 		.ring_size = 512u << 10,
@@ -402,11 +402,11 @@ int main(int argc, char **argv)
 	const struct record_source *source;
 	int first, status;
 
-	ptl_message_start("ptl-record", false);
-	status = ptl_options_parse(&command_line, &settings, argc, argv, &first);
+	common_message_start("ptl-record", false);
+	status = common_options_parse(&command_line, &settings, argc, argv, &first);
 	if (status)
-		return status > 0 ? PTL_EXIT_OK : ptl_exit_of(status);
-	ptl_message_start("ptl-record", settings.quiet);
+		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
+	common_message_start("ptl-record", settings.quiet);
 	if (settings.list_sources || settings.list_providers)
 		return list(&settings, argv[first]);
 	if (settings.json)
@@ -416,5 +416,5 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	source = record_source_choose(&settings);
-	return source ? source->record(source, &settings) : PTL_EXIT_SYSTEM;
+	return source ? source->record(source, &settings) : COMMON_EXIT_SYSTEM;
 }

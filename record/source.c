@@ -20,10 +20,10 @@ static int check_intel_pt(const struct record_settings *settings, char *hint, si
 	if (access(INTEL_PT_DEVICE, F_OK) < 0) {
 		snprintf(hint, hint_size,
 			 "use an Intel CPU with Processor Trace, outside of a virtual machine");
-		return ptl_fail_errno("this machine has no Intel PT, or its kernel does not show "
+		return common_fail_errno("this machine has no Intel PT, or its kernel does not show "
 				      "it: " INTEL_PT_DEVICE);
 	}
-	return ptl_fail(PTL_UNSUPPORTED,
+	return common_fail(PTL_UNSUPPORTED,
 			"this machine has Intel PT, but this version of ptl-record cannot use it");
 }
 
@@ -72,14 +72,14 @@ static const struct record_source *choose_best(const struct record_settings *set
 	for (const struct record_source *source = record_sources; source->name; source++)
 		if (!source->only_by_name && source->check(settings, hint, sizeof(hint)) == 0)
 			return source;
-	ptl_message_error("no source works on this machine");
+	common_message_error("no source works on this machine");
 	for (const struct record_source *source = record_sources; source->name; source++) {
 		if (source->only_by_name)
 			continue;
 		source->check(settings, hint, sizeof(hint));
-		ptl_message_error("source %s: %s", source->name, ptl_error_text());
+		common_message_error("source %s: %s", source->name, ptl_error_text());
 		if (hint[0])
-			ptl_message_hint("%s", hint);
+			common_message_hint("%s", hint);
 	}
 	return NULL;
 }
@@ -95,10 +95,10 @@ const struct record_source *record_source_choose(const struct record_settings *s
 		source++;
 	if (source->name && source->check(settings, hint, sizeof(hint)) == 0)
 		return source;
-	ptl_message_error("source %s: %s", settings->source,
+	common_message_error("source %s: %s", settings->source,
 			  source->name ? ptl_error_text() : "there is no such source");
 	if (source->name && hint[0])
-		ptl_message_hint("%s", hint);
+		common_message_hint("%s", hint);
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What can be recorded from: the table of sources, and which of them work here. */
-#ifndef PTL_RECORD_SOURCE_H
-#define PTL_RECORD_SOURCE_H
+#ifndef RECORD_SOURCE_H
+#define RECORD_SOURCE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -34,7 +34,7 @@ static void show(const char *name, int fd)
 	struct stat info;
 
 	if (fstat(fd, &info) == 0)
-		ptl_progress("%s: %" PRIu64 " MiB so far; Ctrl-C takes what is there", name,
+		common_progress("%s: %" PRIu64 " MiB so far; Ctrl-C takes what is there", name,
 			     (uint64_t)info.st_size >> 20);
 }
 
@@ -53,11 +53,11 @@ void relog_follow(int fd, const char *name)
 		nanosleep(&pause, NULL);
 		there = has_writer(fd);
 	}
-	ptl_progress_end();
+	common_progress_end();
 	interrupted = interrupted || !relog_patience();
 	relog_be_patient(0);
 	if (interrupted && !ptl_is_closed(fd))
-		ptl_message_note("%s: interrupted; what is there is taken", name);
+		qemu_message_note("%s: interrupted; what is there is taken", name);
 	else if (!there && !ptl_is_closed(fd))
-		ptl_message_note("%s: nobody writes it any more", name);
+		qemu_message_note("%s: nobody writes it any more", name);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files that are still being written. */
-#ifndef PTL_RELOG_FOLLOW_H
-#define PTL_RELOG_FOLLOW_H
+#ifndef RELOG_FOLLOW_H
+#define RELOG_FOLLOW_H
 
 /*
  * Returns when nothing more is to come: the file is a trace that was closed, nobody has it open for writing any more (where

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* .etl files, as Event Tracing for Windows writes them, as inputs. */
-#ifndef PTL_RELOG_INPUT_ETL_H
-#define PTL_RELOG_INPUT_ETL_H
+#ifndef RELOG_INPUT_ETL_H
+#define RELOG_INPUT_ETL_H
 
 #include "relog/inputs.h"
 

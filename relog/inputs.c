@@ -18,7 +18,7 @@
 #define START_SIZE 128
 
 /* Formats besides trace files; NULL ends it. */
-static const struct relog_format *const formats[] = {&relog_format_perf, &relog_format_etl, NULL};
+static const struct relog_format *const formats[] = {&import_format_perf, &relog_format_etl, NULL};
 
 static const struct relog_format *find_format(const uint8_t *start, size_t size)
 {
@@ -31,15 +31,15 @@ static const struct relog_format *find_format(const uint8_t *start, size_t size)
 static int convert(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
 		   int fd, const struct relog_format *format, const uint8_t *start, size_t size, bool *damaged)
 {
-	struct relog_spool spool;
-	int status = relog_spool_open(&spool, settings->hash);
+	struct import_spool spool;
+	int status = import_spool_open(&spool, settings->hash);
 
 	if (!status)
 		status = format->convert(settings, path, fd, start, size, &spool);
 	*damaged |= spool.damaged;
 	if (!status)
-		return relog_spool_add(&spool, relogger, path);
-	relog_spool_free(&spool);
+		return import_spool_add(&spool, relogger, path);
+	import_spool_free(&spool);
 	return status;
 }
 
@@ -53,7 +53,7 @@ static int open_within(int *fd)
 		return 0;
 	*fd = openat(folder, "data", O_RDONLY | O_CLOEXEC);
 	close(folder);
-	return *fd < 0 ? ptl_fail_errno("a folder, and no file \"data\" in it as perf record --threads writes it") : 0;
+	return *fd < 0 ? common_fail_errno("a folder, and no file \"data\" in it as perf record --threads writes it") : 0;
 }
 
 /* A descriptor that can be sought: what a pipe brings is kept in a nameless file. */
@@ -65,7 +65,7 @@ static int open_input(const struct relog_settings *settings, const char *path, c
 
 	*fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd < 0)
-		return ptl_fail_errno("cannot open");
+		return common_fail_errno("cannot open");
 	status = open_within(fd);
 	if (status)
 		return status;
@@ -75,7 +75,7 @@ static int open_input(const struct relog_settings *settings, const char *path, c
 		return 0;
 	}
 	pipe = *fd;
-	status = relog_spool_pipe(pipe, settings->follow, fd);
+	status = import_spool_pipe(pipe, settings->follow, fd);
 	close(pipe);
 	return status;
 }
@@ -91,13 +91,13 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 	int status = open_input(settings, path, name, &fd);
 
 	if (status)
-		return ptl_fail_in(status, "%s", name);
+		return common_fail_in(status, "%s", name);
 	size = pread(fd, start, sizeof(start), 0);
 	format = size > 0 ? find_format(start, (size_t)size) : NULL;
 	if (format) {
 		status = convert(settings, relogger, name, fd, format, start, (size_t)size, damaged);
 		close(fd);
-		return status ? ptl_fail_in(status, "%s", name) : 0;
+		return status ? common_fail_in(status, "%s", name) : 0;
 	}
 	status = ptl_relogger_add_fd(relogger, fd, name, false, NULL, NULL);
 	if (status)
@@ -107,14 +107,14 @@ static int add_file(const struct relog_settings *settings, struct ptl_relogger *
 
 static int add_raw(const struct relog_settings *settings, struct ptl_relogger *relogger)
 {
-	struct relog_spool spool;
-	int status = relog_spool_open(&spool, settings->hash);
+	struct import_spool spool;
+	int status = import_spool_open(&spool, settings->hash);
 
 	if (!status)
-		status = relog_input_raw(settings, &spool);
+		status = import_input_raw(settings, &spool);
 	if (!status)
-		return relog_spool_add(&spool, relogger, settings->pt[0]);
-	relog_spool_free(&spool);
+		return import_spool_add(&spool, relogger, settings->pt[0]);
+	import_spool_free(&spool);
 	return status;
 }
 
@@ -128,7 +128,7 @@ static void warn_of_same(const struct relog_settings *settings, size_t number)
 	for (size_t i = 0; i < number; i++)
 		if (stat(settings->inputs[i], &other) == 0 && info.st_dev == other.st_dev &&
 		    info.st_ino == other.st_ino) {
-			ptl_message_warning("%s is given twice: once is enough",
+			common_message_warning("%s is given twice: once is enough",
 					    settings->inputs[number]);
 			return;
 		}
@@ -153,7 +153,7 @@ static int check_not_output(const char *name, const struct stat *output)
 		return 0; /* reading it will say why */
 	if (info.st_dev != output->st_dev || info.st_ino != output->st_ino)
 		return 0;
-	return ptl_fail(PTL_MISUSE, "%s is an input and the output", name);
+	return common_fail(PTL_MISUSE, "%s is an input and the output", name);
 }
 
 int relog_inputs_check(const struct relog_settings *settings)

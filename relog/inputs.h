@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What ptl-relog reads: trace files, and formats that are made trace files first. */
-#ifndef PTL_RELOG_INPUTS_H
-#define PTL_RELOG_INPUTS_H
+#ifndef RELOG_INPUTS_H
+#define RELOG_INPUTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +19,10 @@ struct relog_format {
 	bool (*is_it)(const uint8_t *start, size_t size);
 	/*
 	 * Fills spool->writer with the whole content but the provenance record, and names the origins
-	 * (relog_spool_origin). fd can be sought, and stays the caller's. Calls relog_check_signals now and then.
+	 * (import_spool_origin). fd can be sought, and stays the caller's. Calls relog_check_signals now and then.
 	 */
 	int (*convert)(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
-		       size_t size, struct relog_spool *spool);
+		       size_t size, struct import_spool *spool);
 };
 
 /*

@@ -17,22 +17,22 @@ int main(int argc, char **argv)
 	bool damaged = false;
 	int status;
 
-	ptl_message_start("ptl-relog", false);
+	common_message_start("ptl-relog", false);
 	status = relog_settings_parse(&settings, argc, argv);
 	if (status) {
 		relog_settings_free(&settings);
-		return status > 0 ? PTL_EXIT_OK : ptl_exit_of(status);
+		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	}
-	ptl_message_start("ptl-relog", settings.quiet);
+	common_message_start("ptl-relog", settings.quiet);
 	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */
-	ptl_account_limit(settings.memory_limit / 4 * 3);
+	common_account_limit(settings.memory_limit / 4 * 3);
 	status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
 	relog_settings_free(&settings);
 	if (!status)
-		return damaged ? PTL_EXIT_INPUT : PTL_EXIT_OK;
-	status = ptl_message_failure(status);
-	if (ptl_account_refused())
-		ptl_message_hint("a larger --memory-limit, or a part of the input first: --time, --drop-pt");
+		return damaged ? COMMON_EXIT_INPUT : COMMON_EXIT_OK;
+	status = common_message_failure(status);
+	if (common_account_refused())
+		common_message_hint("a larger --memory-limit, or a part of the input first: --time, --drop-pt");
 	relog_die_of_signal();
 	return status;
 }

@@ -22,13 +22,13 @@
 static void warn(void *context, const char *text)
 {
 	(void)context;
-	ptl_message_warning("%s", text);
+	common_message_warning("%s", text);
 }
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
 	(void)context;
-	ptl_progress("%" PRIu64 " of %" PRIu64 " MiB", done >> 20, total >> 20);
+	common_progress("%" PRIu64 " of %" PRIu64 " MiB", done >> 20, total >> 20);
 }
 
 static int open_output(const struct relog_settings *settings, struct ptl_relogger *relogger)
@@ -39,11 +39,11 @@ static int open_output(const struct relog_settings *settings, struct ptl_relogge
 	if (strcmp(settings->output, "-") != 0)
 		return ptl_relogger_output(relogger, settings->output, settings->force);
 	if (isatty(STDOUT_FILENO))
-		return ptl_fail(PTL_MISUSE,
+		return common_fail(PTL_MISUSE,
 				"standard output is a terminal: give -o FILE, or send it to a pipe");
 	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
-		return ptl_fail_errno("standard output");
+		return common_fail_errno("standard output");
 	status = ptl_relogger_output_fd(relogger, fd);
 	if (status)
 		close(fd);
@@ -61,7 +61,7 @@ static int set_provenance(const struct relog_settings *settings, const struct re
 	};
 
 	if (settings->command.failed)
-		return ptl_fail_memory("the command line", settings->command.size);
+		return common_fail_memory("the command line", settings->command.size);
 	return ptl_relogger_provenance(relogger, &step);
 }
 
@@ -91,14 +91,14 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
 		if (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED)
-			ptl_message_warning("%s: offset %" PRIu64 ": %s", info.name, damage->offset,
+			common_message_warning("%s: offset %" PRIu64 ": %s", info.name, damage->offset,
 					    damage->text);
 		else
-			ptl_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name,
+			qemu_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name,
 					 damage->offset, damage->text);
 	}
 	if (!repeated && info.losses > REPORTED_MAX)
-		ptl_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",
+		common_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",
 				    info.name, info.losses);
 	return damaged;
 }
@@ -114,11 +114,11 @@ static int set_origins(const struct relog_settings *settings, struct ptl_relogge
 	return status;
 }
 
-static void write_ids(struct ptl_bytes *out, const struct ptl_id_set *ids)
+static void write_ids(struct ptl_bytes *out, const struct common_id_set *ids)
 {
-	ptl_write_varint(out, ids->count);
+	common_write_varint(out, ids->count);
 	for (size_t i = 0; i < ids->count; i++)
-		ptl_write_varint(out, ids->ids[i]);
+		common_write_varint(out, ids->ids[i]);
 }
 
 /* What else than a cut by time makes of the inputs: only parts made in the same way belong together. */
@@ -132,17 +132,17 @@ static int set_change(const struct relog_settings *settings, const struct relog_
 			     relog_redact_wanted(&settings->redact);
 	int status;
 
-	ptl_write_bytes(&text, rules, strlen(rules) + 1);
+	common_write_bytes(&text, rules, strlen(rules) + 1);
 	write_ids(&text, &cut->pids);
 	write_ids(&text, &cut->tids);
 	for (size_t i = 0; i < cut->process_count; i++)
-		ptl_write_bytes(&text, cut->processes[i], strlen(cut->processes[i]) + 1);
-	ptl_write_varint(&text, cut->tree);
+		common_write_bytes(&text, cut->processes[i], strlen(cut->processes[i]) + 1);
+	common_write_varint(&text, cut->tree);
 	if (relog_redact_wanted(&settings->redact))
-		ptl_write_bytes(&text, settings->redact.key, settings->redact.key_size);
-	status = text.failed ? ptl_fail_memory("the settings", text.size)
+		common_write_bytes(&text, settings->redact.key, settings->redact.key_size);
+	status = text.failed ? common_fail_memory("the settings", text.size)
 			     : ptl_relogger_change(relogger, text.data, changes ? text.size : 0);
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 	return status;
 }
 
@@ -172,7 +172,7 @@ static int prepare(const struct relog_settings *settings, struct ptl_relogger *r
 static unsigned count_threads(const struct relog_settings *settings)
 {
 	const unsigned most = settings->recompress && settings->level > 9 ? 7 : 15;
-	const unsigned count = ptl_cpu_count() - 1;
+	const unsigned count = common_cpu_count() - 1;
 
 	return count < most ? count : most;
 }
@@ -196,7 +196,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 	status = prepare(settings, relogger, &stages, damaged);
 	if (!status)
 		status = ptl_relogger_process(relogger);
-	ptl_progress_end();
+	common_progress_end();
 	if (status && relog_check_signals())
 		status = PTL_CANCELLED;
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)

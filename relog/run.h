@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One run of ptl-relog: inputs, stages, output, and what is said about it. */
-#ifndef PTL_RELOG_RUN_H
-#define PTL_RELOG_RUN_H
+#ifndef RELOG_RUN_H
+#define RELOG_RUN_H
 
 #include <stdbool.h>
 

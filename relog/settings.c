@@ -38,12 +38,12 @@ static int take_recompress(void *target, const char *argument)
 {
 	struct relog_settings *settings = target;
 	uint64_t level;
-	int status = ptl_parse_u64(argument, &level);
+	int status = common_parse_u64(argument, &level);
 
 	if (status)
 		return status;
 	if (level > LEVEL_MAX)
-		return ptl_fail(PTL_MISUSE, "expected a level from 0 to %u, found '%s'", LEVEL_MAX, argument);
+		return common_fail(PTL_MISUSE, "expected a level from 0 to %u, found '%s'", LEVEL_MAX, argument);
 	settings->recompress = true;
 	settings->level = (uint8_t)level;
 	return 0;
@@ -52,20 +52,20 @@ static int take_recompress(void *target, const char *argument)
 static int take_split(void *target, const char *argument)
 {
 	struct relog_settings *settings = target;
-	int status = ptl_parse_size(argument, &settings->split);
+	int status = common_parse_size(argument, &settings->split);
 
 	if (!status && settings->split < SPLIT_MIN)
-		return ptl_fail(PTL_MISUSE, "expected a size of at least 64K, found '%s'", argument);
+		return common_fail(PTL_MISUSE, "expected a size of at least 64K, found '%s'", argument);
 	return status;
 }
 
 static int take_memory_limit(void *target, const char *argument)
 {
 	struct relog_settings *settings = target;
-	int status = ptl_parse_size(argument, &settings->memory_limit);
+	int status = common_parse_size(argument, &settings->memory_limit);
 
 	if (!status && (settings->memory_limit < MEMORY_LIMIT || settings->memory_limit > SIZE_MAX))
-		return ptl_fail(PTL_MISUSE, "expected a size of at least 256M, found '%s'", argument);
+		return common_fail(PTL_MISUSE, "expected a size of at least 256M, found '%s'", argument);
 	return status;
 }
 
@@ -107,7 +107,7 @@ static int take_pt(void *target, const char *argument)
 	struct relog_settings *settings = target;
 
 	if (settings->pt_count == RELOG_PT_MAX)
-		return ptl_fail(PTL_MISUSE, "expected at most %u files", RELOG_PT_MAX);
+		return common_fail(PTL_MISUSE, "expected at most %u files", RELOG_PT_MAX);
 	settings->pt[settings->pt_count++] = argument;
 	return 0;
 }
@@ -134,7 +134,7 @@ static int parse_part(const char **text, char end, uint64_t limit, uint64_t *val
 		return PTL_MISUSE;
 	memcpy(part, *text, length);
 	part[length] = '\0';
-	if (ptl_parse_u64(part, value) || *value > limit)
+	if (common_parse_u64(part, value) || *value > limit)
 		return PTL_MISUSE;
 	*text += length + (end != '\0');
 	return 0;
@@ -150,7 +150,7 @@ static int take_cpu(void *target, const char *argument)
 
 	if (parse_part(&at, '/', UINT16_MAX, &family) || parse_part(&at, '/', UINT8_MAX, &model) ||
 	    parse_part(&at, '\0', UINT8_MAX, &stepping))
-		return ptl_fail(PTL_MISUSE,
+		return common_fail(PTL_MISUSE,
 				"expected FAMILY/MODEL/STEPPING, such as 6/78/3, found '%s'",
 				argument);
 	settings->has_cpu = true;
@@ -171,7 +171,7 @@ static int take_rules(void *target, const char *argument)
 	struct relog_settings *settings = target;
 
 	if (settings->rules)
-		return ptl_fail(PTL_MISUSE, "expected one rule file, found a second");
+		return common_fail(PTL_MISUSE, "expected one rule file, found a second");
 	settings->rules = argument;
 	return 0;
 }
@@ -183,7 +183,7 @@ static int take_replace(void *target, const char *argument)
 	return 0;
 }
 
-static const struct ptl_option rule_options[] = {
+static const struct common_option rule_options[] = {
 	{"", 0, NULL, "Rewriting:"},
 	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).",
 	 take_rules},
@@ -206,10 +206,10 @@ static int take_redact_key(void *target, const char *argument)
 	return relog_redact_key(&((struct relog_settings *)target)->redact, argument);
 }
 
-static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum ptl_embed */
+static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
 static const char *const modes[] = {"64", "32", NULL};
 
-static const struct ptl_option common_options[] = {
+static const struct common_option common_options[] = {
 	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.", take_output},
 	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
 	{"follow", 0, NULL,
@@ -236,7 +236,7 @@ static const struct ptl_option common_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option redact_options[] = {
+static const struct common_option redact_options[] = {
 	{"", 0, NULL, "What is redacted (tokens take its place, the same one for the same text):"},
 	{"redact", 0, "RULE",
 	 "paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, regex:ERE or field:GLOB.",
@@ -247,7 +247,7 @@ static const struct ptl_option redact_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option raw_options[] = {
+static const struct common_option raw_options[] = {
 	{"", 0, NULL, "Raw Intel PT and raw code bytes:"},
 	{"pt", 0, "FILE",
 	 "Raw Intel PT bytes of one thread or CPU. Given again, each is a thread of its own.",
@@ -269,11 +269,11 @@ static int take_embed(void *target, const char *argument)
 
 	while (embed_words[i + 1] && strcmp(embed_words[i], argument) != 0)
 		i++;
-	((struct relog_settings *)target)->embed = (enum ptl_embed)i;
+	((struct relog_settings *)target)->embed = (enum elf_embed)i;
 	return 0;
 }
 
-static const struct ptl_option perf_options[] = {
+static const struct common_option perf_options[] = {
 	{"", 0, NULL, "perf.data:"},
 	{"embed", 0, "WHAT",
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
@@ -282,10 +282,10 @@ static const struct ptl_option perf_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option *const tables[] = {common_options, rule_options, relog_cut_options, redact_options,
+static const struct common_option *const tables[] = {common_options, rule_options, relog_cut_options, redact_options,
 						  raw_options, perf_options, NULL};
 
-static const struct ptl_command_line line = {
+static const struct common_command_line line = {
 	.program = "ptl-relog",
 	.usage = "-o OUTPUT [options] INPUT...\n"
 		 "  or: ptl-relog -o OUTPUT --pt FILE... --memory FILE --memory-map FILE [options]",
@@ -308,8 +308,8 @@ static const struct ptl_command_line line = {
 
 static int misuse(const char *text, const char *hint)
 {
-	ptl_message_error("%s", text);
-	ptl_message_hint("%s", hint);
+	common_message_error("%s", text);
+	common_message_hint("%s", hint);
 	return PTL_MISUSE;
 }
 
@@ -325,9 +325,9 @@ static int take_shown(struct relog_settings *settings)
 		settings->has_pid = true;
 		settings->pid = cut->pids.ids[0];
 		if (settings->pid == 0 || settings->pid > TID_MAX - RELOG_PT_MAX) {
-			ptl_message_error("--pid: expected a process id from 1 to %u, found '%u'",
+			common_message_error("--pid: expected a process id from 1 to %u, found '%u'",
 					  TID_MAX - RELOG_PT_MAX, settings->pid);
-			ptl_message_hint("ptl-relog --help");
+			common_message_hint("ptl-relog --help");
 			return PTL_MISUSE;
 		}
 	}
@@ -380,10 +380,10 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 	int first_operand;
 	int status;
 
-	settings->embed = PTL_EMBED_SYMBOLS;
+	settings->embed = ELF_EMBED_SYMBOLS;
 	settings->memory_limit = MEMORY_LIMIT;
-	ptl_quote_words(&settings->command, (size_t)argc, (const char *const *)argv);
-	status = ptl_options_parse(&line, settings, argc, argv, &first_operand);
+	common_quote_words(&settings->command, (size_t)argc, (const char *const *)argv);
+	status = common_options_parse(&line, settings, argc, argv, &first_operand);
 	if (status)
 		return status;
 	status = check(settings, argc - first_operand);
@@ -404,5 +404,5 @@ void relog_settings_free(struct relog_settings *settings)
 {
 	relog_cut_settings_free(&settings->cut);
 	relog_redact_rules_free(&settings->redact);
-	ptl_bytes_free(&settings->command);
+	common_bytes_free(&settings->command);
 }

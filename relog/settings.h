@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the command line of ptl-relog asks for. */
-#ifndef PTL_RELOG_SETTINGS_H
-#define PTL_RELOG_SETTINGS_H
+#ifndef RELOG_SETTINGS_H
+#define RELOG_SETTINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ struct relog_settings {
 
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;
-	enum ptl_embed embed; /* of the files that perf.data names */
+	enum elf_embed embed; /* of the files that perf.data names */
 
 	/* The command line as it was given, shell-quoted, for the provenance record. */
 	struct ptl_bytes command;

@@ -60,7 +60,7 @@ void relog_catch_signals(struct ptl_relogger *relogger)
 
 int relog_check_signals(void)
 {
-	return noted ? ptl_fail(PTL_CANCELLED, "interrupted by signal %d (%s)", (int)noted,
+	return noted ? common_fail(PTL_CANCELLED, "interrupted by signal %d (%s)", (int)noted,
 				strsignal(noted))
 		     : 0;
 }

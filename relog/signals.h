@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Interruption: noted, so that the half-made output is removed before the program ends. */
-#ifndef PTL_RELOG_SIGNALS_H
-#define PTL_RELOG_SIGNALS_H
+#ifndef RELOG_SIGNALS_H
+#define RELOG_SIGNALS_H
 
 struct ptl_relogger;
 

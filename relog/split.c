@@ -58,7 +58,7 @@ static int add_span(struct split *split, const struct ptl_buffer *buffer, uint64
 		struct span *spans = realloc(split->spans, capacity * sizeof(*spans));
 
 		if (!spans)
-			return ptl_fail_memory("buffers", capacity * sizeof(*spans));
+			return common_fail_memory("buffers", capacity * sizeof(*spans));
 		split->spans = spans;
 		split->capacity = capacity;
 	}
@@ -93,18 +93,18 @@ static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
 	split->origin_count = relogger->input_count;
 	split->origins = calloc(relogger->input_count + 1, sizeof(*split->origins));
 	if (!split->origins)
-		return ptl_fail_memory("inputs", relogger->input_count * sizeof(*split->origins));
+		return common_fail_memory("inputs", relogger->input_count * sizeof(*split->origins));
 	for (size_t i = 0; !status && i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 
 		if (input->origin_count)
 			continue;
-		status = ptl_relogger_hash_input(relogger, input, split->settings->hash);
+		status = format_relogger_hash_input(relogger, input, split->settings->hash);
 		split->origins[i] = input->itself;
 		split->origins[i].size = ptl_trace_size(input->trace);
 		split->origins[i].name = strdup(input->name);
 		if (!status && !split->origins[i].name)
-			status = ptl_fail_memory("a file name", 0);
+			status = common_fail_memory("a file name", 0);
 	}
 	return status;
 }
@@ -118,7 +118,7 @@ static int look(void *context, struct ptl_relogger *relogger)
 	int status = 0;
 
 	if (machine->clock == PTL_CLOCK_NONE)
-		return ptl_fail(PTL_MISUSE, "--split: this trace has no clock: nothing in it has a time");
+		return common_fail(PTL_MISUSE, "--split: this trace has no clock: nothing in it has a time");
 	status = relog_cut_times(&split->settings->cut, relogger, &split->start, &split->end);
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
 		status = look_at_input(split, ptl_relogger_input_at(relogger, i));
@@ -134,7 +134,7 @@ static int look_at_inputs(struct split *split)
 	struct ptl_relogger *relogger;
 	bool damaged = false; /* each part tells of it */
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	int status = fd < 0 ? ptl_fail_errno("/dev/null") : ptl_relogger_new(&options, &relogger);
+	int status = fd < 0 ? common_fail_errno("/dev/null") : ptl_relogger_new(&options, &relogger);
 
 	if (status) {
 		if (fd >= 0)
@@ -241,11 +241,11 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 	settings->origins = split->origins;
 	split->again = true;
 	/* The first part begins, and the last one ends, where the whole does: at no time in particular. */
-	settings->cut.from = from == split->start ? split->settings->cut.from : (struct ptl_time_bound){true, true, from};
-	settings->cut.to = to == split->end ? split->settings->cut.to : (struct ptl_time_bound){true, true, to};
+	settings->cut.from = from == split->start ? split->settings->cut.from : (struct common_time_bound){true, true, from};
+	settings->cut.to = to == split->end ? split->settings->cut.to : (struct common_time_bound){true, true, to};
 	status = relog_run(settings, damaged);
 	if (!status && stat(settings->output, &info) < 0)
-		status = ptl_fail_errno("%s", settings->output);
+		status = common_fail_errno("%s", settings->output);
 	*size = status ? 0 : (uint64_t)info.st_size;
 	return status;
 }
@@ -295,17 +295,17 @@ static int make_parts(struct split *split, bool *damaged)
 		uint64_t to;
 
 		if (!parts)
-			return ptl_fail_memory("parts", split->part_count * sizeof(*parts));
+			return common_fail_memory("parts", split->part_count * sizeof(*parts));
 		split->parts = parts;
 		parts[split->part_count] = name_of(split, split->part_count + 1, true);
 		if (!parts[split->part_count])
-			return ptl_fail_memory("a file name", 0);
+			return common_fail_memory("a file name", 0);
 		status = make_part(split, from, &to, damaged);
 		split->part_count++;
 		if (status || to >= split->end)
 			return status;
 		if (split->part_count == PARTS_MAX)
-			return ptl_fail(PTL_MISUSE, "--split: more than %u parts", PARTS_MAX);
+			return common_fail(PTL_MISUSE, "--split: more than %u parts", PARTS_MAX);
 		from = to + 1;
 	}
 	return status;
@@ -316,9 +316,9 @@ static int make_parts(struct split *split, bool *damaged)
 static int check_target(const struct split *split, const char *name)
 {
 	if (!name)
-		return ptl_fail_memory("a file name", 0);
+		return common_fail_memory("a file name", 0);
 	if (!split->settings->force && access(name, F_OK) == 0)
-		return ptl_fail(PTL_SYSTEM, "%s exists; use --force to replace it", name);
+		return common_fail(PTL_SYSTEM, "%s exists; use --force to replace it", name);
 	split->part->output = name;
 	return relog_inputs_check(split->part);
 }
@@ -344,12 +344,12 @@ static int commit(struct split *split)
 		char *name = name_of(split, i + 1, false);
 
 		if (!name)
-			return ptl_fail_memory("a file name", 0);
+			return common_fail_memory("a file name", 0);
 		/* As with a single output: what is replaced is not lost before its successor is on disk. */
 		if (!split->settings->sync && access(name, F_OK) == 0)
-			status = ptl_sync_file(split->parts[i]);
+			status = common_sync_file(split->parts[i]);
 		if (!status && rename(split->parts[i], name) < 0)
-			status = ptl_fail_errno("cannot write %s", name);
+			status = common_fail_errno("cannot write %s", name);
 		free(name);
 	}
 	return status;
@@ -372,14 +372,14 @@ static void clean(struct split *split)
 int relog_split(const struct relog_settings *settings, bool *damaged)
 {
 	struct split split = {.settings = settings, .part = malloc(sizeof(*settings))};
-	int status = split.part ? look_at_inputs(&split) : ptl_fail_memory("settings", sizeof(*settings));
+	int status = split.part ? look_at_inputs(&split) : common_fail_memory("settings", sizeof(*settings));
 
 	if (split.part) {
 		*split.part = *settings;
 		split.part->follow = false; /* that was waited for */
 	}
 	if (!status && !split.count)
-		status = ptl_fail(PTL_MISUSE, "--split: nothing in this trace has a time");
+		status = common_fail(PTL_MISUSE, "--split: nothing in this trace has a time");
 	if (!status) {
 		bound(&split);
 		status = make_parts(&split, damaged);
@@ -387,12 +387,12 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 	if (!status)
 		status = commit(&split);
 	if (!status)
-		ptl_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
+		qemu_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
 	if (!status && split.large_count) {
-		ptl_message_warning("%zu of %zu parts could not be made smaller than asked; the largest has %" PRIu64
+		common_message_warning("%zu of %zu parts could not be made smaller than asked; the largest has %" PRIu64
 				    " bytes: each needs code and rundown of its own",
 				    split.large_count, split.part_count, split.largest);
-		ptl_message_hint("a larger --split, or --drop-code");
+		common_message_hint("a larger --split, or --drop-code");
 	}
 	clean(&split);
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One trace as several, each of which is whole and decodes alone: cut at times that give parts of a size. */
-#ifndef PTL_RELOG_SPLIT_H
-#define PTL_RELOG_SPLIT_H
+#ifndef RELOG_SPLIT_H
+#define RELOG_SPLIT_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * what a stage sees, in which order, and how one learns of the whole trace first). The table in stages.c is the
  * order of the chain: rules, cutting, redaction; each sees what the one before let through or added.
  */
-#ifndef PTL_RELOG_STAGE_H
-#define PTL_RELOG_STAGE_H
+#ifndef RELOG_STAGE_H
+#define RELOG_STAGE_H
 
 #include <ptl/relogger.h>
 

@@ -10,7 +10,7 @@
 
 void dump_activities_free(struct dump_activities *activities)
 {
-	ptl_byte_map_free(&activities->numbers);
+	common_byte_map_free(&activities->numbers);
 	free(activities->guids);
 	free(activities->parents);
 	*activities = (struct dump_activities){0};
@@ -20,16 +20,16 @@ void dump_activities_free(struct dump_activities *activities)
 static int number_of(struct dump_activities *activities, const struct ptl_guid *guid, uint32_t *number)
 {
 	const size_t count = activities->count;
-	const uint64_t *known = ptl_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
+	const uint64_t *known = common_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
 
 	if (known) {
 		*number = (uint32_t)*known;
 		return 0;
 	}
-	if (count == UINT32_MAX || !ptl_vector_room(&activities->guids, count, sizeof(*guid)) ||
-	    !ptl_vector_room(&activities->parents, count, sizeof(*activities->parents)) ||
-	    ptl_byte_map_put(&activities->numbers, guid->bytes, sizeof(guid->bytes), count) < 0)
-		return ptl_fail_memory("activities", count * sizeof(*guid));
+	if (count == UINT32_MAX || !common_vector_room(&activities->guids, count, sizeof(*guid)) ||
+	    !common_vector_room(&activities->parents, count, sizeof(*activities->parents)) ||
+	    common_byte_map_put(&activities->numbers, guid->bytes, sizeof(guid->bytes), count) < 0)
+		return common_fail_memory("activities", count * sizeof(*guid));
 	activities->guids[count] = *guid;
 	activities->parents[count] = (uint32_t)count;
 	*number = (uint32_t)activities->count++;
@@ -62,8 +62,8 @@ int dump_activities_join(struct dump_activities *activities, const struct ptl_ev
 	uint32_t one, other;
 	int status;
 
-	if ((event->flags & both) != both || ptl_guid_equal(&event->activity, &none) ||
-	    ptl_guid_equal(&event->related, &none))
+	if ((event->flags & both) != both || common_guid_equal(&event->activity, &none) ||
+	    common_guid_equal(&event->related, &none))
 		return 0;
 	status = number_of(activities, &event->activity, &one);
 	if (!status)
@@ -79,7 +79,7 @@ int dump_activities_join(struct dump_activities *activities, const struct ptl_ev
 
 static bool wants(const struct dump_activities *activities, const struct ptl_guid *guid)
 {
-	const uint64_t *known = ptl_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
+	const uint64_t *known = common_byte_map_get(&activities->numbers, guid->bytes, sizeof(guid->bytes));
 
 	return known && root_of(activities, (uint32_t)*known) < activities->asked;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which activities belong together: events that name an activity and a related one join the two. */
-#ifndef PTL_DUMP_ANALYSIS_EVENT_ACTIVITY_H
-#define PTL_DUMP_ANALYSIS_EVENT_ACTIVITY_H
+#ifndef DUMP_ANALYSIS_EVENT_ACTIVITY_H
+#define DUMP_ANALYSIS_EVENT_ACTIVITY_H
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 
 /* Zero-initialised: no activity is wanted. */
 struct dump_activities {
-	struct ptl_byte_map numbers; /* of GUIDs */
+	struct common_byte_map numbers; /* of GUIDs */
 	struct ptl_guid *guids;      /* by number; those that were asked for come first */
 	uint32_t *parents;           /* by number: the tree's root is its own */
 	size_t count;

@@ -21,8 +21,8 @@ void dump_event_filter_free(struct dump_event_filter *filter)
 	free(filter->keywords.list);
 	dump_activities_free(&filter->activities);
 	dump_where_free(&filter->where);
-	ptl_byte_map_free(&filter->masks);
-	ptl_byte_map_free(&filter->levels);
+	common_byte_map_free(&filter->masks);
+	common_byte_map_free(&filter->levels);
 }
 
 /* ---- what users write ------------------------------------------------------------------------------ */
@@ -33,16 +33,16 @@ int dump_event_patterns_add(struct dump_event_patterns *patterns, const char *te
 	struct dump_event_pattern *added;
 
 	if (!list)
-		return ptl_fail_memory("patterns", (patterns->count + 1) * sizeof(*list));
+		return common_fail_memory("patterns", (patterns->count + 1) * sizeof(*list));
 	patterns->list = list;
 	added = &list[patterns->count++];
 	*added = (struct dump_event_pattern){.text = text};
 	if (takes_guid) {
-		added->has_guid = ptl_guid_parse(text, &added->guid);
+		added->has_guid = common_guid_parse(text, &added->guid);
 		return 0;
 	}
 	added->has_number = *text >= '0' && *text <= '9';
-	return added->has_number ? ptl_parse_u64(text, &added->number) : 0;
+	return added->has_number ? common_parse_u64(text, &added->number) : 0;
 }
 
 int dump_event_filter_level(struct dump_event_filter *filter, const char *text)
@@ -55,8 +55,8 @@ int dump_event_filter_level(struct dump_event_filter *filter, const char *text)
 			return 0;
 		}
 	}
-	if (ptl_parse_u64(text, &filter->level) < 0 || filter->level > UINT8_MAX)
-		return ptl_fail(PTL_MISUSE, "'%s' is no level: critical (1), error (2), warning (3), "
+	if (common_parse_u64(text, &filter->level) < 0 || filter->level > UINT8_MAX)
+		return common_fail(PTL_MISUSE, "'%s' is no level: critical (1), error (2), warning (3), "
 					    "informational (4), verbose (5) or a number to 255",
 				text);
 	return 0;
@@ -77,7 +77,7 @@ static bool wants_provider(struct dump_event_filter *filter, const struct dump_n
 	for (size_t i = 0; i < filter->providers.count; i++) {
 		struct dump_event_pattern *pattern = &filter->providers.list[i];
 
-		if (pattern->has_guid ? ptl_guid_equal(&pattern->guid, provider) : name_matches(pattern, name)) {
+		if (pattern->has_guid ? common_guid_equal(&pattern->guid, provider) : name_matches(pattern, name)) {
 			pattern->matched = true;
 			return true;
 		}
@@ -103,11 +103,11 @@ static bool wants_event(const struct dump_event_filter *filter, const struct dum
 			dump_text_event_name(&short_name, names, descriptor, schema);
 		}
 		wanted = name_matches(pattern, schema ? schema->event_name : NULL) ||
-			 name_matches(pattern, dump_text_string(&short_name)) ||
-			 name_matches(pattern, dump_text_string(&name));
+			 name_matches(pattern, common_text_string(&short_name)) ||
+			 name_matches(pattern, common_text_string(&name));
 	}
-	ptl_bytes_free(&name);
-	ptl_bytes_free(&short_name);
+	common_bytes_free(&name);
+	common_bytes_free(&short_name);
 	return wanted;
 }
 
@@ -153,12 +153,12 @@ static bool wants_keyword(struct dump_event_filter *filter, const struct dump_na
 	if (!filter->keywords.count)
 		return true;
 	filter->keyword_bits |= descriptor->keyword;
-	known = ptl_byte_map_get(&filter->masks, guid, 16);
+	known = common_byte_map_get(&filter->masks, guid, 16);
 	if (known)
 		return (*known & descriptor->keyword) != 0;
 	mask = find_mask(filter, names, &descriptor->provider);
 	/* Without memory it is found again the next time. */
-	(void)ptl_byte_map_put(&filter->masks, guid, 16, mask);
+	(void)common_byte_map_put(&filter->masks, guid, 16, mask);
 	return (mask & descriptor->keyword) != 0;
 }
 
@@ -170,7 +170,7 @@ static bool gives_levels(const struct ptl_trace *trace, const struct ptl_guid *p
 	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
 		const struct ptl_schema *schema = ptl_schema_at(trace, i);
 
-		if (!ptl_guid_equal(&schema->provider, provider))
+		if (!common_guid_equal(&schema->provider, provider))
 			continue;
 		if (schema->level)
 			return true;
@@ -188,11 +188,11 @@ static bool wants_level(struct dump_event_filter *filter, const struct ptl_trace
 
 	if (!filter->level || descriptor->level)
 		return !filter->level || descriptor->level <= filter->level;
-	known = ptl_byte_map_get(&filter->levels, guid, 16);
+	known = common_byte_map_get(&filter->levels, guid, 16);
 	gives = known ? *known != 0 : gives_levels(trace, &descriptor->provider);
 	/* Without memory it is found again the next time. */
 	if (!known)
-		(void)ptl_byte_map_put(&filter->levels, guid, 16, gives);
+		(void)common_byte_map_put(&filter->levels, guid, 16, gives);
 	filter->without_level += !gives;
 	return gives;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which events the user asked for, by what the author gave them: provider, name, level, keyword, fields. */
-#ifndef PTL_DUMP_ANALYSIS_EVENT_FILTER_H
-#define PTL_DUMP_ANALYSIS_EVENT_FILTER_H
+#ifndef DUMP_ANALYSIS_EVENT_FILTER_H
+#define DUMP_ANALYSIS_EVENT_FILTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,10 +39,10 @@ struct dump_event_filter {
 	struct dump_activities activities;
 	bool related; /* the whole trees of the activities */
 	struct dump_where where;
-	struct ptl_byte_map masks;   /* of keywords, by provider */
+	struct common_byte_map masks;   /* of keywords, by provider */
 	uint64_t keyword_bits;       /* of all events that were held against `keywords` */
 	uint64_t without_level;      /* events that were left out for it */
-	struct ptl_byte_map levels;  /* 1: a provider that gives levels to events; 0: one that gives none */
+	struct common_byte_map levels;  /* 1: a provider that gives levels to events; 0: one that gives none */
 };
 
 void dump_event_filter_free(struct dump_event_filter *filter);

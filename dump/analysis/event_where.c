@@ -35,7 +35,7 @@ static int fail_at(const struct parser *parser, const char *expected)
 {
 	const char *at = parser->at;
 
-	return ptl_fail(PTL_MISUSE, "'%s': %s was expected at %s%s%s; conditions are like UserName == \"Zoe\" && Count > 3",
+	return common_fail(PTL_MISUSE, "'%s': %s was expected at %s%s%s; conditions are like UserName == \"Zoe\" && Count > 3",
 			parser->whole, expected, *at ? "'" : "the end", at, *at ? "'" : "");
 }
 
@@ -55,7 +55,7 @@ static int take_field(struct parser *parser, struct dump_condition *condition)
 		return fail_at(parser, "the name of a field");
 	condition->field = strndup(parser->at, length);
 	parser->at += length;
-	return condition->field ? 0 : ptl_fail_memory("a condition", length);
+	return condition->field ? 0 : common_fail_memory("a condition", length);
 }
 
 static int take_op(struct parser *parser, struct dump_condition *condition)
@@ -96,7 +96,7 @@ static int take_quoted(struct parser *parser, struct ptl_bytes *text)
 					break;
 				}
 		}
-		ptl_write_bytes(text, &c, 1);
+		common_write_bytes(text, &c, 1);
 	}
 	if (!*parser->at)
 		return fail_at(parser, quote == '"' ? "\"" : "'");
@@ -137,17 +137,17 @@ static int take_value(struct parser *parser, struct dump_condition *condition)
 		status = take_quoted(parser, &text);
 	else
 		for (; *parser->at && !isspace((unsigned char)*parser->at) && strncmp(parser->at, "&&", 2) != 0; parser->at++)
-			ptl_write_bytes(&text, parser->at, 1);
+			common_write_bytes(&text, parser->at, 1);
 	if (!status && !quoted && !text.size)
 		status = fail_at(parser, "a value");
 	if (!status) {
-		condition->text = strdup(dump_text_string(&text));
+		condition->text = strdup(common_text_string(&text));
 		if (!condition->text || text.failed)
-			status = ptl_fail_memory("a condition", text.size);
+			status = common_fail_memory("a condition", text.size);
 		else
 			condition->is_number = !quoted && read_number(condition->text, &condition->number);
 	}
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 	return status;
 }
 
@@ -159,9 +159,9 @@ static int take_condition(struct parser *parser, struct dump_where *where)
 	if (!where->conditions)
 		where->conditions = calloc(DUMP_CONDITIONS_MAX, sizeof(*where->conditions));
 	if (!where->conditions)
-		return ptl_fail_memory("conditions", DUMP_CONDITIONS_MAX);
+		return common_fail_memory("conditions", DUMP_CONDITIONS_MAX);
 	if (where->count == DUMP_CONDITIONS_MAX)
-		return ptl_fail(PTL_MISUSE, "more than %d conditions", DUMP_CONDITIONS_MAX);
+		return common_fail(PTL_MISUSE, "more than %d conditions", DUMP_CONDITIONS_MAX);
 	condition = &where->conditions[where->count++];
 	status = take_field(parser, condition);
 	if (!status)
@@ -262,9 +262,9 @@ static bool compare_texts(const struct dump_condition *condition, struct ptl_byt
 	int order;
 
 	if (condition->op == OP_GLOB)
-		return fnmatch(condition->text, dump_text_string(text), 0) == 0;
-	order = any_case ? strcasecmp(dump_text_string(text), condition->text) :
-			   memcmp(dump_text_string(text), condition->text, both);
+		return fnmatch(condition->text, common_text_string(text), 0) == 0;
+	order = any_case ? strcasecmp(common_text_string(text), condition->text) :
+			   memcmp(common_text_string(text), condition->text, both);
 	return holds(condition->op, order ? ORDER(order, 0) : ORDER(size, other));
 }
 
@@ -322,8 +322,8 @@ static const char *path_of(struct search *search, const struct ptl_value *value)
 
 	if (!before)
 		return value->field->name;
-	dump_text_add(&search->path, value->field->name);
-	path = dump_text_string(&search->path);
+	common_text_add(&search->path, value->field->name);
+	path = common_text_string(&search->path);
 	search->path.size = before;
 	return path;
 }
@@ -358,7 +358,7 @@ static int visit(void *context, enum ptl_step step, const struct ptl_value *valu
 	switch (step) {
 	case PTL_STEP_VALUE:
 		if (search->is_characters)
-			ptl_write_bytes(&search->characters, value->bytes, value->size);
+			common_write_bytes(&search->characters, value->bytes, value->size);
 		else
 			check(search, value, NULL);
 		break;
@@ -372,8 +372,8 @@ static int visit(void *context, enum ptl_step step, const struct ptl_value *valu
 		break;
 	case PTL_STEP_STRUCT:
 		search->path_sizes[value->depth] = search->path.size;
-		dump_text_add(&search->path, value->field->name);
-		dump_text_add(&search->path, ".");
+		common_text_add(&search->path, value->field->name);
+		common_text_add(&search->path, ".");
 		break;
 	case PTL_STEP_STRUCT_END:
 		search->path.size = search->path_sizes[value->depth];
@@ -393,8 +393,8 @@ bool dump_where_matches(const struct dump_where *where, struct dump_values *valu
 		return false;
 	values->schema = schema;
 	(void)ptl_payload_walk(schema, payload, size, visit, &search, NULL);
-	ptl_bytes_free(&search.path);
-	ptl_bytes_free(&search.text);
-	ptl_bytes_free(&search.characters);
+	common_bytes_free(&search.path);
+	common_bytes_free(&search.text);
+	common_bytes_free(&search.characters);
 	return search.met == (uint32_t)((1ull << where->count) - 1);
 }

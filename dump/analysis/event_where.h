@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Conditions on the fields of events, as in --where 'UserName == "Zoe" && Count > 3'. */
-#ifndef PTL_DUMP_ANALYSIS_EVENT_WHERE_H
-#define PTL_DUMP_ANALYSIS_EVENT_WHERE_H
+#ifndef DUMP_ANALYSIS_EVENT_WHERE_H
+#define DUMP_ANALYSIS_EVENT_WHERE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
 
 /* All that an engine said of a segment: what is bound to addresses in order, and the rest in order. */
 struct record {
-	struct ptl_verify_item *items[2];
+	struct dump_verify_item *items[2];
 	size_t count[2];
 	size_t capacity[2];
 	/* Items before the first gap that is no overflow, and the gap: beyond, engines may differ. SIZE_MAX: no gap. */
@@ -19,7 +19,7 @@ struct record {
 };
 
 struct worker {
-	struct ptl_flow_source sources[2];
+	struct flow_source sources[2];
 	struct record records[2];
 };
 
@@ -29,29 +29,29 @@ struct outcome {
 	bool gap;
 	uint64_t blocks, instructions, events;
 	uint64_t packets_end;
-	struct ptl_verify_side sides[2];
+	struct dump_verify_side sides[2];
 };
 
 struct run {
 	struct ptl_trace *trace;
-	const struct ptl_view_options *options;
-	const struct ptl_engine_class *const *engines;
-	struct ptl_code *code;
-	struct ptl_segment_list list;
+	const struct flow_view_options *options;
+	const struct flow_engine_class *const *engines;
+	struct flow_code *code;
+	struct flow_segment_list list;
 	struct worker *workers;
 	struct outcome **outcomes; /* by segment, while between work and finish */
-	struct ptl_verify *verify;
+	struct dump_verify *verify;
 	uint64_t done;
 };
 
-static int add(struct record *record, unsigned list, const struct ptl_verify_item *item)
+static int add(struct record *record, unsigned list, const struct dump_verify_item *item)
 {
 	if (record->count[list] == record->capacity[list]) {
 		size_t capacity = record->capacity[list] ? 2 * record->capacity[list] : 1024;
-		struct ptl_verify_item *items = realloc(record->items[list], capacity * sizeof(*items));
+		struct dump_verify_item *items = realloc(record->items[list], capacity * sizeof(*items));
 
 		if (!items)
-			return ptl_fail_memory("flow of a segment", capacity * sizeof(*items));
+			return common_fail_memory("flow of a segment", capacity * sizeof(*items));
 		record->items[list] = items;
 		record->capacity[list] = capacity;
 	}
@@ -59,9 +59,9 @@ static int add(struct record *record, unsigned list, const struct ptl_verify_ite
 	return 0;
 }
 
-static int add_block(struct record *record, const struct ptl_block *block)
+static int add_block(struct record *record, const struct flow_block *block)
 {
-	struct ptl_verify_item item = {
+	struct dump_verify_item item = {
 		.kind = block->branch,
 		.mode = block->mode,
 		.instructions = block->instructions,
@@ -74,40 +74,40 @@ static int add_block(struct record *record, const struct ptl_block *block)
 	return add(record, 0, &item);
 }
 
-static int add_event(struct record *record, const struct ptl_flow_event *event)
+static int add_event(struct record *record, const struct flow_event *event)
 {
-	struct ptl_verify_item item = {
+	struct dump_verify_item item = {
 		.is_event = true,
 		.kind = event->kind,
 		/* Whether packets resume where they stopped is a hint of the engine's. */
-		.flags = event->kind == PTL_FLOW_GAP ? event->cause : event->flags & ~PTL_EVENT_RESUMED,
+		.flags = event->kind == FLOW_GAP ? event->cause : event->flags & ~FLOW_EVENT_RESUMED,
 		/* libipt 2.0 does not tell the interrupt flag. */
-		.type = event->kind == PTL_FLOW_EXEC_MODE ? 0 : event->type,
-		.ip = event->kind == PTL_FLOW_GAP ? 0 : event->from,
-		.last_ip = event->kind == PTL_FLOW_GAP ? 0 : event->to,
+		.type = event->kind == FLOW_EXEC_MODE ? 0 : event->type,
+		.ip = event->kind == FLOW_GAP ? 0 : event->from,
+		.last_ip = event->kind == FLOW_GAP ? 0 : event->to,
 		.value = event->value,
 	};
 
-	int status = add(record, ptl_event_splits(event->kind) ? 0 : 1, &item);
+	int status = add(record, format_event_splits(event->kind) ? 0 : 1, &item);
 
-	if (!status && event->kind == PTL_FLOW_GAP && event->cause != PTL_GAP_OVERFLOW &&
+	if (!status && event->kind == FLOW_GAP && event->cause != FLOW_GAP_OVERFLOW &&
 	    record->comparable[0] == SIZE_MAX)
 		for (unsigned list = 0; list < 2; list++)
 			record->comparable[list] = record->count[list];
 	return status;
 }
 
-static int take(void *context, const struct ptl_batch *batch)
+static int take(void *context, const struct flow_batch *batch)
 {
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	int status = 0;
 
-	while (!status && ptl_batch_next(&cursor))
+	while (!status && flow_batch_next(&cursor))
 		status = cursor.block ? add_block(context, cursor.block) : add_event(context, cursor.event);
 	return status;
 }
 
-static bool same(const struct ptl_verify_item *a, const struct ptl_verify_item *b)
+static bool same(const struct dump_verify_item *a, const struct dump_verify_item *b)
 {
 	return a->is_event == b->is_event && a->kind == b->kind && a->mode == b->mode && a->flags == b->flags &&
 	       a->instructions == b->instructions && a->ip == b->ip && a->last_ip == b->last_ip &&
@@ -135,10 +135,10 @@ static size_t first_difference(const struct record records[2], unsigned list)
 	return counts[0] == counts[1] ? SIZE_MAX : i;
 }
 
-static void show_side(const struct record *record, unsigned list, size_t at, struct ptl_verify_side *side)
+static void show_side(const struct record *record, unsigned list, size_t at, struct dump_verify_side *side)
 {
-	size_t first = at > PTL_VERIFY_BEFORE ? at - PTL_VERIFY_BEFORE : 0;
-	size_t end = at + PTL_VERIFY_AFTER;
+	size_t first = at > DUMP_VERIFY_BEFORE ? at - DUMP_VERIFY_BEFORE : 0;
+	size_t end = at + DUMP_VERIFY_AFTER;
 
 	if (end > record->count[list])
 		end = record->count[list];
@@ -149,21 +149,21 @@ static void show_side(const struct record *record, unsigned list, size_t at, str
 		memcpy(side->items, record->items[list] + first, side->count * sizeof(side->items[0]));
 }
 
-static int decode(struct run *run, struct worker *worker, const struct ptl_segment *segment)
+static int decode(struct run *run, struct worker *worker, const struct flow_segment *segment)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct ptl_flow_source *source = &worker->sources[i];
-		const struct ptl_flow_sink sink = {take, &worker->records[i]};
+		struct flow_source *source = &worker->sources[i];
+		const struct flow_sink sink = {take, &worker->records[i]};
 		int status = 0;
 
 		worker->records[i].count[0] = worker->records[i].count[1] = 0;
 		worker->records[i].comparable[0] = worker->records[i].comparable[1] = SIZE_MAX;
 		if (!source->engine)
-			status = ptl_flow_source_open(source, run->trace, run->code, run->engines[i]);
+			status = flow_source_open(source, run->trace, run->code, run->engines[i]);
 		if (!status)
-			status = ptl_flow_produce(source, segment, &sink);
+			status = flow_produce(source, segment, &sink);
 		if (status < 0)
-			return ptl_fail_in(status, "engine %s", run->engines[i]->name);
+			return common_fail_in(status, "engine %s", run->engines[i]->name);
 	}
 	return 0;
 }
@@ -172,12 +172,12 @@ static int decode(struct run *run, struct worker *worker, const struct ptl_segme
  * The fewest bytes of the segment that show a difference, by halving: what is cut off has no next segment, so
  * both engines end their flow where packets end.
  */
-static int find_packets(struct run *run, struct worker *worker, const struct ptl_segment *segment, uint64_t *end)
+static int find_packets(struct run *run, struct worker *worker, const struct flow_segment *segment, uint64_t *end)
 {
 	uint64_t low = segment->skip, high = segment->size;
 
 	while (high - low > 1) {
-		struct ptl_segment part = *segment;
+		struct flow_segment part = *segment;
 		int status;
 
 		part.size = low + (high - low) / 2;
@@ -211,12 +211,12 @@ static int work(void *context, unsigned index, size_t job)
 {
 	struct run *run = context;
 	struct worker *worker = &run->workers[index];
-	const struct ptl_segment *segment = &run->list.segments[job];
+	const struct flow_segment *segment = &run->list.segments[job];
 	struct outcome *outcome = calloc(1, sizeof(*outcome));
 	int status;
 
 	if (!outcome)
-		return ptl_fail_memory("comparison", sizeof(*outcome));
+		return common_fail_memory("comparison", sizeof(*outcome));
 	run->outcomes[job] = outcome;
 	status = decode(run, worker, segment);
 	if (status < 0)
@@ -239,7 +239,7 @@ static int finish(void *context, size_t job)
 {
 	struct run *run = context;
 	struct outcome *outcome = run->outcomes[job];
-	struct ptl_verify *verify = run->verify;
+	struct dump_verify *verify = run->verify;
 
 	run->done += run->list.segments[job].size - run->list.segments[job].skip;
 	if (run->options->progress)
@@ -259,7 +259,7 @@ static int finish(void *context, size_t job)
 	run->outcomes[job] = NULL;
 	free(outcome);
 	/* What comes later does not matter any more. */
-	return verify->differs ? ptl_fail(PTL_CANCELLED, "the engines differ") : 0;
+	return verify->differs ? common_fail(PTL_CANCELLED, "the engines differ") : 0;
 }
 
 static void clean_up(struct run *run, unsigned threads)
@@ -269,26 +269,26 @@ static void clean_up(struct run *run, unsigned threads)
 	free(run->outcomes);
 	for (unsigned i = 0; run->workers && i < threads; i++)
 		for (unsigned k = 0; k < 2; k++) {
-			ptl_flow_source_close(&run->workers[i].sources[k]);
+			flow_source_close(&run->workers[i].sources[k]);
 			free(run->workers[i].records[k].items[0]);
 			free(run->workers[i].records[k].items[1]);
 		}
 	free(run->workers);
-	ptl_code_close(run->code);
-	ptl_segments_free(&run->list);
+	flow_code_close(run->code);
+	flow_segments_free(&run->list);
 }
 
-int ptl_verify_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		   const struct ptl_view_options *options, const struct ptl_engine_class *const engines[2],
-		   struct ptl_verify *verify)
+int dump_verify_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		   const struct flow_view_options *options, const struct flow_engine_class *const engines[2],
+		   struct dump_verify *verify)
 {
 	struct run run = {.trace = trace, .options = options, .engines = engines, .verify = verify};
-	unsigned threads = options->threads ? options->threads : ptl_cpu_count();
-	int status = ptl_segments_list(trace, timeline, &options->selection, &run.list);
+	unsigned threads = options->threads ? options->threads : common_cpu_count();
+	int status = flow_segments_list(trace, timeline, &options->selection, &run.list);
 
-	*verify = (struct ptl_verify){0};
+	*verify = (struct dump_verify){0};
 	if (!status) {
-		const struct ptl_pipeline pipeline = {
+		const struct common_pipeline pipeline = {
 			.count = run.list.count,
 			.threads = threads,
 			.context = &run,
@@ -299,11 +299,11 @@ int ptl_verify_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 		run.workers = calloc(threads, sizeof(*run.workers));
 		run.outcomes = calloc(run.list.count + 1, sizeof(*run.outcomes));
 		if (!run.workers || !run.outcomes)
-			status = ptl_fail_memory("comparison", run.list.count * sizeof(*run.outcomes));
+			status = common_fail_memory("comparison", run.list.count * sizeof(*run.outcomes));
 		if (!status)
-			status = ptl_code_open(trace, timeline, threads, NULL, &run.code);
+			status = flow_code_open(trace, timeline, threads, NULL, &run.code);
 		if (!status)
-			status = ptl_pipeline_run(&pipeline);
+			status = common_pipeline_run(&pipeline);
 	}
 	clean_up(&run, threads);
 	return status == PTL_CANCELLED && verify->differs ? 0 : status;

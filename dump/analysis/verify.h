@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Decodes with two engines and finds the first place where they differ. */
-#ifndef PTL_DUMP_ANALYSIS_VERIFY_H
-#define PTL_DUMP_ANALYSIS_VERIFY_H
+#ifndef DUMP_ANALYSIS_VERIFY_H
+#define DUMP_ANALYSIS_VERIFY_H
 
 #include "flow/view/view.h"
 
 /* A block or an event, kept beyond the life of the flow. */
-struct ptl_verify_item {
+struct dump_verify_item {
 	bool is_event;
-	uint8_t kind;   /* of an event: enum ptl_flow_kind; of a block: enum ptl_branch */
+	uint8_t kind;   /* of an event: enum flow_kind; of a block: enum flow_branch */
 	uint8_t mode;   /* of a block */
 	uint8_t flags;  /* of an event; its cause for a gap */
 	uint8_t type;   /* of an event */
@@ -21,25 +21,25 @@ struct ptl_verify_item {
 };
 
 /* Items around a difference: the one at `at` is the first that is not the same. */
-#define PTL_VERIFY_BEFORE 4
-#define PTL_VERIFY_AFTER 4
+#define DUMP_VERIFY_BEFORE 4
+#define DUMP_VERIFY_AFTER 4
 
-struct ptl_verify_side {
-	struct ptl_verify_item items[PTL_VERIFY_BEFORE + PTL_VERIFY_AFTER];
+struct dump_verify_side {
+	struct dump_verify_item items[DUMP_VERIFY_BEFORE + DUMP_VERIFY_AFTER];
 	size_t count; /* items in the array */
 	size_t at;    /* index of the first that differs; count: the flow ended before it */
 };
 
-struct ptl_verify {
+struct dump_verify {
 	uint64_t segments;     /* compared and found equal */
 	uint64_t gaps;         /* of these: with a gap, and compared up to the first one */
 	uint64_t blocks;
 	uint64_t instructions;
 	uint64_t events;
 	bool differs;
-	struct ptl_segment segment; /* with the first difference */
+	struct flow_segment segment; /* with the first difference */
 	uint64_t packets_end;  /* offset in the stream: the packets before it are the fewest that show it */
-	struct ptl_verify_side sides[2];
+	struct dump_verify_side sides[2];
 };
 
 /*
@@ -51,8 +51,8 @@ struct ptl_verify {
  * Stops at the first difference in order of segments, for any number of threads. PTL_NO_MEMORY, or what the
  * reader says.
  */
-int ptl_verify_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		   const struct ptl_view_options *options, const struct ptl_engine_class *const engines[2],
-		   struct ptl_verify *verify);
+int dump_verify_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		   const struct flow_view_options *options, const struct flow_engine_class *const engines[2],
+		   struct dump_verify *verify);
 
 #endif

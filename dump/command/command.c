@@ -85,9 +85,9 @@ int dump_output_check(const struct dump_session *session)
 	if (!session->output_error)
 		return 0;
 	if (session->output_error == EPIPE)
-		return ptl_fail(PTL_CANCELLED, "the reader of the output has gone");
+		return common_fail(PTL_CANCELLED, "the reader of the output has gone");
 	errno = session->output_error;
-	return ptl_fail_errno("cannot write the output");
+	return common_fail_errno("cannot write the output");
 }
 
 static int finish_output(struct dump_session *session)
@@ -128,8 +128,8 @@ static void explain_stranger(const char *path)
 		if (size < (ssize_t)strangers[i].size ||
 		    memcmp(bytes, strangers[i].bytes, strangers[i].size) != 0)
 			continue;
-		ptl_message_note("this is %s", strangers[i].what);
-		ptl_message_hint("%s", strangers[i].hint);
+		qemu_message_note("this is %s", strangers[i].what);
+		common_message_hint("%s", strangers[i].hint);
 		return;
 	}
 }
@@ -142,12 +142,12 @@ static int open_trace(struct dump_session *session)
 	int status;
 
 	if (is_stdin && isatty(STDIN_FILENO)) {
-		ptl_message_error("- reads a trace from standard input, which is a terminal");
+		common_message_error("- reads a trace from standard input, which is a terminal");
 		return PTL_MISUSE;
 	}
 	status = ptl_open(session->path, &options, &session->trace);
 	if (status < 0)
-		ptl_message_failure(status);
+		common_message_failure(status);
 	if (status == PTL_NOT_OURS && !is_stdin)
 		explain_stranger(session->path);
 	return status;
@@ -171,24 +171,24 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 	size_t places = 0;
 
 	if (!ptl_trace_complete(trace))
-		ptl_message_warning("%s is incomplete: it is still being written, or its writer "
+		common_message_warning("%s is incomplete: it is still being written, or its writer "
 				    "did not finish; what follows its last whole buffer is missing",
 				    session->path);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
 		if (dump_damage_is_newer(damage))
-			ptl_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
+			qemu_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
 					 damage->text);
 		else if (!dump_damage_is_end(trace, damage) && ++places <= DAMAGE_SHOWN)
-			ptl_message_warning("%s: offset %" PRIu64 ": %s", session->path,
+			common_message_warning("%s: offset %" PRIu64 ": %s", session->path,
 					    damage->offset, damage->text);
 	}
 	if (places > DAMAGE_SHOWN)
-		ptl_message_warning("%s: %zu more places are damaged", session->path,
+		common_message_warning("%s: %zu more places are damaged", session->path,
 				    places - DAMAGE_SHOWN);
 	if (places && !lists_it && strcmp(session->path, "-") != 0)
-		ptl_message_hint("ptl-dump info --check %s    lists all that is damaged or lost", session->path);
+		common_message_hint("ptl-dump info --check %s    lists all that is damaged or lost", session->path);
 	return places > 0;
 }
 
@@ -200,20 +200,20 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
  */
 static int conclude(const struct dump_command *command, struct dump_session *session, int status)
 {
-	int exit_status = status > 0 ? status : PTL_EXIT_OK;
+	int exit_status = status > 0 ? status : COMMON_EXIT_OK;
 	int output_status;
 
-	ptl_progress_end();
+	common_progress_end();
 	if (status < 0 && status != PTL_CANCELLED)
-		exit_status = ptl_message_failure(status);
+		exit_status = common_message_failure(status);
 	output_status = finish_output(session);
 	if (status == PTL_CANCELLED || output_status == PTL_CANCELLED)
 		return exit_status;
 	if (output_status < 0 && status >= 0)
-		exit_status = ptl_message_failure(output_status);
+		exit_status = common_message_failure(output_status);
 	if (report_damage(session, command == &dump_command_info) &&
-	    (exit_status == PTL_EXIT_OK || exit_status == PTL_EXIT_FINDING))
-		exit_status = PTL_EXIT_INPUT;
+	    (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
+		exit_status = COMMON_EXIT_INPUT;
 	return exit_status;
 }
 
@@ -228,35 +228,35 @@ static int run(const struct dump_command *command, struct dump_options *options,
 	int status = open_trace(&session);
 
 	if (status < 0)
-		return ptl_exit_of(status);
+		return common_exit_of(status);
 	/* A reader that goes away is told by write(2), so that we can end in our own way. */
 	signal(SIGPIPE, SIG_IGN);
 	session.out = open_output(&session);
 	if (session.out) {
-		ptl_json_start(&session.json_out, session.out);
+		common_json_start(&session.json_out, session.out);
 		status = dump_filter_resolve(&options->filter, ptl_trace_machine(session.trace),
-					     ptl_trace_end(session.trace));
+					     format_trace_end(session.trace));
 		if (status == 0)
 			status = command->run(&session);
 		status = conclude(command, &session, status);
 		fclose(session.out);
 	} else {
-		status = ptl_message_failure(ptl_fail_memory("output", OUTPUT_BUFFER));
+		status = common_message_failure(common_fail_memory("output", OUTPUT_BUFFER));
 	}
 	ptl_close(session.trace);
 	return status;
 }
 
 /* The one operand; NULL after a report. */
-static const char *take_file(const struct ptl_command_line *line, int argc, char **argv, int first)
+static const char *take_file(const struct common_command_line *line, int argc, char **argv, int first)
 {
 	if (first + 1 == argc)
 		return argv[first];
 	if (first == argc)
-		ptl_message_error("which trace? a FILE is missing");
+		common_message_error("which trace? a FILE is missing");
 	else
-		ptl_message_error("one FILE was expected, and '%s' is one more", argv[first + 1]);
-	ptl_message_hint("%s --help", line->program);
+		common_message_error("one FILE was expected, and '%s' is one more", argv[first + 1]);
+	common_message_hint("%s --help", line->program);
 	return NULL;
 }
 
@@ -265,7 +265,7 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 {
 	struct dump_tables tables;
 	char program[64];
-	const struct ptl_command_line line = {
+	const struct common_command_line line = {
 		.program = program,
 		.usage = "[options] FILE",
 		.summary = command->details,
@@ -277,17 +277,17 @@ static int parse_and_run(const struct dump_command *command, struct dump_options
 
 	dump_options_tables(command, &tables);
 	snprintf(program, sizeof(program), "ptl-dump %s", command->name);
-	status = ptl_options_parse(&line, options, argc, argv, &first);
+	status = common_options_parse(&line, options, argc, argv, &first);
 	if (status != 0)
-		return status > 0 ? PTL_EXIT_OK : ptl_exit_of(status);
-	ptl_message_start("ptl-dump", options->quiet);
+		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
+	common_message_start("ptl-dump", options->quiet);
 	if (command->check && command->check(options) < 0) {
-		ptl_message_error("%s", ptl_error_text());
-		ptl_message_hint("%s --help", program);
-		return PTL_EXIT_USAGE;
+		common_message_error("%s", ptl_error_text());
+		common_message_hint("%s --help", program);
+		return COMMON_EXIT_USAGE;
 	}
 	path = take_file(&line, argc, argv, first);
-	return path ? run(command, options, path) : PTL_EXIT_USAGE;
+	return path ? run(command, options, path) : COMMON_EXIT_USAGE;
 }
 
 int dump_command_main(const struct dump_command *command, int argc, char **argv)
@@ -296,7 +296,7 @@ int dump_command_main(const struct dump_command *command, int argc, char **argv)
 	int status;
 
 	if (!options)
-		return ptl_message_failure(ptl_fail_memory("options", command->options_size));
+		return common_message_failure(common_fail_memory("options", command->options_size));
 	status = parse_and_run(command, options, argc, argv);
 	if (command->free_options)
 		command->free_options(options);

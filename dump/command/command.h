@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a command of ptl-dump is: one entry, one row of the table, and the options that commands share. */
-#ifndef PTL_DUMP_COMMAND_COMMAND_H
-#define PTL_DUMP_COMMAND_COMMAND_H
+#ifndef DUMP_COMMAND_COMMAND_H
+#define DUMP_COMMAND_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ struct dump_options {
 	bool ignore_index;
 	enum dump_color color;
 	unsigned jobs; /* 0: one per CPU */
-	const struct ptl_engine_class *engine; /* NULL: the default */
+	const struct flow_engine_class *engine; /* NULL: the default */
 	bool no_demangle;
 };
 
@@ -53,9 +53,9 @@ struct dump_session {
 	const char *path;   /* as the user gave it */
 	FILE *out;          /* standard output with a large buffer; one thread at a time writes to it */
 	int output_error;   /* errno of the first write that failed; 0 */
-	struct ptl_json json_out; /* started on out; ptl_json_line after each record of a list */
+	struct common_json json_out; /* started on out; common_json_line after each record of a list */
 	bool color;         /* out takes escape sequences; never true together with json */
-	bool progress;      /* stderr is a terminal and out is not: ptl_progress() bothers nobody */
+	bool progress;      /* stderr is a terminal and out is not: common_progress() bothers nobody */
 };
 
 struct dump_command {
@@ -64,7 +64,7 @@ struct dump_command {
 	const char *details;  /* one or two sentences for "ptl-dump flow --help" */
 	const char *examples; /* lines for "Examples:" */
 	unsigned takes;       /* enum dump_takes, or-ed */
-	const struct ptl_option *options; /* the command's own, or NULL */
+	const struct common_option *options; /* the command's own, or NULL */
 	size_t options_size;  /* of the command's structure; at least sizeof(struct dump_options) */
 	/*
 	 * Checks options that exclude each other before the file is opened; PTL_MISUSE with a text. May be
@@ -72,7 +72,7 @@ struct dump_command {
 	 */
 	int (*check)(const struct dump_options *options);
 	/*
-	 * Does the work. Returns 0, PTL_EXIT_FINDING (positive), or a negative ptl_status with its chain of
+	 * Does the work. Returns 0, COMMON_EXIT_FINDING (positive), or a negative ptl_status with its chain of
 	 * causes, which the caller reports. A full output or a closed pipe is found by the caller at the
 	 * end; a long-running command asks dump_output_check() now and then and returns what it says.
 	 */
@@ -94,22 +94,22 @@ extern const struct dump_command dump_command_verify;
 /*
  * Parses a command's line (argv[0] is the command's name), opens its file, runs it, reports damage that
  * the reader met, and gives the exit status:
- * PTL_EXIT_INPUT when any of the file could not be read, even though the rest was shown.
+ * COMMON_EXIT_INPUT when any of the file could not be read, even though the rest was shown.
  */
 int dump_command_main(const struct dump_command *command, int argc, char **argv);
 
 /* The tables of shared options that go with takes: for dump_command_main alone. */
 #define DUMP_TABLES_MAX 9
 struct dump_tables {
-	const struct ptl_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
+	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
 	const char *engine_names[16];                          /* NULL-ended; what --engine takes */
-	struct ptl_option decode[4];
+	struct common_option decode[4];
 };
 void dump_options_tables(const struct dump_command *command, struct dump_tables *tables);
 
 /*
  * 0 as long as all output was taken; PTL_CANCELLED once the reader of a pipe has gone (no message: the
- * program then ends quietly, with PTL_EXIT_OK); PTL_SYSTEM for any other failed write. Cheap.
+ * program then ends quietly, with COMMON_EXIT_OK); PTL_SYSTEM for any other failed write. Cheap.
  */
 int dump_output_check(const struct dump_session *session);
 

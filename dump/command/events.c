@@ -69,8 +69,8 @@ static int take_activity(void *target, const char *argument)
 	struct events_options *options = target;
 	struct ptl_guid guid;
 
-	if (!ptl_guid_parse(argument, &guid))
-		return ptl_fail(PTL_MISUSE, "'%s' is no GUID such as 9e814aad-3204-11d2-9a82-006008a86939", argument);
+	if (!common_guid_parse(argument, &guid))
+		return common_fail(PTL_MISUSE, "'%s' is no GUID such as 9e814aad-3204-11d2-9a82-006008a86939", argument);
 	return dump_activities_ask(&options->filter.activities, &guid);
 }
 
@@ -100,7 +100,7 @@ static int take_count(void *target, const char *argument)
 	return 0;
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
 	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.",
 	 take_provider},
@@ -143,7 +143,7 @@ static int check(const struct dump_options *shared)
 	const struct events_options *options = (const struct events_options *)shared;
 
 	if (options->filter.related && !options->filter.activities.asked)
-		return ptl_fail(PTL_MISUSE, "--related needs --activity");
+		return common_fail(PTL_MISUSE, "--related needs --activity");
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 		status = dump_output_check(events->session);
 	if (status < 0)
 		return status;
-	if (!dump_filter_wants_thread(shared, event->pid, event->tid) || !ptl_id_set_has(&shared->cpus, event->cpu) ||
+	if (!dump_filter_wants_thread(shared, event->pid, event->tid) || !common_id_set_has(&shared->cpus, event->cpu) ||
 	    !dump_event_filter_wants(&events->options->filter, events->printer.values, event, schema))
 		return 0;
 	events->shown++;
@@ -205,7 +205,7 @@ static void check_fields(const struct events *events)
 
 	for (size_t i = 0; dump_where_field(where, i); i++)
 		if (!has_field(events->session->trace, dump_where_field(where, i)))
-			ptl_message_note("no event of this trace has a field called %s", dump_where_field(where, i));
+			qemu_message_note("no event of this trace has a field called %s", dump_where_field(where, i));
 }
 
 /* Patterns that no event was like, though others may have been. */
@@ -215,14 +215,14 @@ static void check_patterns(const struct events *events)
 
 	for (size_t i = 0; i < filter->providers.count; i++)
 		if (!filter->providers.list[i].matched)
-			ptl_message_note("--provider: no event is of a provider like '%s'", filter->providers.list[i].text);
+			qemu_message_note("--provider: no event is of a provider like '%s'", filter->providers.list[i].text);
 	for (size_t i = 0; i < filter->keywords.count; i++) {
 		const struct dump_event_pattern *pattern = &filter->keywords.list[i];
 
 		if (pattern->has_number && !(pattern->number & filter->keyword_bits))
-			ptl_message_note("--keyword: no event has any of the bits %s in its keyword", pattern->text);
+			qemu_message_note("--keyword: no event has any of the bits %s in its keyword", pattern->text);
 		else if (!pattern->has_number && !pattern->matched)
-			ptl_message_note("--keyword: no provider of an event has a keyword like '%s'", pattern->text);
+			qemu_message_note("--keyword: no provider of an event has a keyword like '%s'", pattern->text);
 	}
 }
 
@@ -239,7 +239,7 @@ static void check_names(const struct events *events)
 		return;
 	check_fields(events);
 	if (filter->without_level) {
-		ptl_message_note("--level: %" PRIu64 " events that fit otherwise have no level: their providers give none",
+		qemu_message_note("--level: %" PRIu64 " events that fit otherwise have no level: their providers give none",
 				 filter->without_level);
 		return;
 	}
@@ -250,12 +250,12 @@ static void check_names(const struct events *events)
 		const char *name = filter->events.count ? schema->event_name : schema->provider_name;
 
 		if (strcmp(name, last) != 0)
-			dump_text_format(&names, "%s%s", names.size ? ", " : "", name);
+			common_text_format(&names, "%s%s", names.size ? ", " : "", name);
 		last = name;
 	}
-	ptl_message_note("no event is like that; this trace can explain: %s",
-			 names.size ? dump_text_string(&names) : "no events");
-	ptl_bytes_free(&names);
+	qemu_message_note("no event is like that; this trace can explain: %s",
+			 names.size ? common_text_string(&names) : "no events");
+	common_bytes_free(&names);
 }
 
 /* ---- the command --------------------------------------------------------------------------------- */
@@ -309,7 +309,7 @@ static int run(struct dump_session *session)
 		.options = (struct events_options *)session->options,
 		.printer = {.session = session, .values = &values},
 	};
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
@@ -321,9 +321,9 @@ static int run(struct dump_session *session)
 		status = show_in_utf8(&events);
 	dump_event_printer_free(&events.printer);
 	dump_event_count_free(&events.count);
-	ptl_bytes_free(&values.scratch);
+	common_bytes_free(&values.scratch);
 	dump_names_free(&names);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	return status;
 }
 

@@ -62,7 +62,7 @@ static int take_bounds(void *target, const char *argument)
 	return 0;
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"level", 'l', "LEVEL", "One line for each block (default), instruction or taken branch.",
 	 take_level, level_names},
@@ -79,17 +79,17 @@ static const struct ptl_option own_options[] = {
 	{NULL},
 };
 
-static void report_sources(struct dump_sources *sources)
+static void report_sources(struct flow_sources *sources)
 {
 	size_t asked, found;
 
 	if (!sources)
 		return;
-	dump_sources_counts(sources, &asked, &found);
+	flow_sources_counts(sources, &asked, &found);
 	if (asked && !found) {
-		ptl_message_warning("no source lines: neither the trace nor this machine has debug "
+		common_message_warning("no source lines: neither the trace nor this machine has debug "
 				    "information for any of the %zu images that ran", asked);
-		ptl_message_hint("compile with -g, and record with ptl-record --embed debug");
+		common_message_hint("compile with -g, and record with ptl-record --embed debug");
 	}
 }
 
@@ -99,7 +99,7 @@ static void report_sources(struct dump_sources *sources)
  */
 static unsigned default_threads(enum dump_flow_level level)
 {
-	const unsigned most = level == DUMP_FLOW_INSN ? 4 : 16, cpus = ptl_cpu_count();
+	const unsigned most = level == DUMP_FLOW_INSN ? 4 : 16, cpus = common_cpu_count();
 
 	return cpus < most ? cpus : most;
 }
@@ -108,33 +108,33 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 		     const bool *images_wanted)
 {
 	const struct flow_options *options = (const struct flow_options *)session->options;
-	struct ptl_view_options view_options = dump_session_view_options(session);
+	struct flow_view_options view_options = dump_session_view_options(session);
 	struct dump_flow_run run = {
 		.session = session,
 		.print = print,
 		.format = options->shared.json ? &dump_flow_json : &dump_flow_text,
 		.images_wanted = images_wanted,
 	};
-	int status = dump_symbols_open(session->trace, print->timeline,
+	int status = flow_symbols_open(session->trace, print->timeline,
 				       !options->shared.no_demangle, &print->symbols);
 
 	if (status == 0 && options->source)
-		status = dump_sources_open(session->trace, print->timeline, &print->sources);
+		status = flow_sources_open(session->trace, print->timeline, &print->sources);
 	view_options.by_time = options->merge;
 	if (!view_options.threads)
 		view_options.threads = default_threads(options->level);
 	if (status == 0)
 		status = dump_flow_view_run(&run, &view_options);
-	ptl_progress_end();
+	common_progress_end();
 	if (status == 0)
 		report_sources(print->sources);
 	if (status == 0 && !run.shown)
 		dump_session_note_no_flow(session);
-	if (print->symbols && dump_symbols_unreadable(print->symbols))
-		ptl_message_warning("%zu symbol tables could not be read: names are missing",
-				    dump_symbols_unreadable(print->symbols));
-	dump_sources_close(print->sources);
-	dump_symbols_close(print->symbols);
+	if (print->symbols && flow_symbols_unreadable(print->symbols))
+		common_message_warning("%zu symbol tables could not be read: names are missing",
+				    flow_symbols_unreadable(print->symbols));
+	flow_sources_close(print->sources);
+	flow_symbols_close(print->symbols);
 	return status;
 }
 
@@ -151,13 +151,13 @@ static int run(struct dump_session *session)
 		.bold = dump_bold(session),
 		.plain = dump_plain(session),
 	};
-	struct ptl_timeline *timeline = NULL;
+	struct flow_timeline *timeline = NULL;
 	bool *wanted = NULL;
 	int status;
 
 	/* libipt tells the time of a block, but not which packets it lies between. */
-	if (options->bounds && options->shared.engine && options->shared.engine != &ptl_engine_native)
-		return ptl_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
+	if (options->bounds && options->shared.engine && options->shared.engine != &flow_engine_native)
+		return common_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
 				options->shared.engine->name);
 	status = dump_session_timeline(session, &timeline);
 	if (status < 0)
@@ -167,7 +167,7 @@ static int run(struct dump_session *session)
 	if (status == 0)
 		status = show_flow(session, &print, wanted);
 	free(wanted);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	return status;
 }
 

@@ -20,14 +20,14 @@ struct images_options {
 
 struct images {
 	struct dump_session *session;
-	const struct ptl_timeline *timeline;
+	const struct flow_timeline *timeline;
 	const struct image_output *output;
 	struct dump_table table;
 };
 
 struct image_output {
-	void (*image)(struct images *images, const struct ptl_timeline_process *process,
-		      const struct ptl_timeline_image *image);
+	void (*image)(struct images *images, const struct flow_timeline_process *process,
+		      const struct flow_timeline_image *image);
 	int (*end)(struct images *images);
 };
 
@@ -45,12 +45,12 @@ static int check(const struct dump_options *shared)
 	const struct images_options *options = (const struct images_options *)shared;
 
 	if (options->unmapped && shared->filter.image_count)
-		return ptl_fail(PTL_MISUSE, "--unmapped shows what lies in no image: it does not go "
+		return common_fail(PTL_MISUSE, "--unmapped shows what lies in no image: it does not go "
 					    "with --image");
 	return 0;
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"unmapped", 'u', NULL,
 	 "Executed addresses that no image covers instead, those that cost most first. This decodes "
@@ -77,39 +77,39 @@ static bool code_stored(const struct images *images, const struct ptl_image_even
 #define PLACES_MAX 64
 
 /* Whether there is code that was captured as it ran: of memory that no file holds, or that was written to. As of its end. */
-static bool code_captured(const struct images *images, const struct ptl_timeline_image *image)
+static bool code_captured(const struct images *images, const struct flow_timeline_image *image)
 {
 	const uint64_t last = image->data.base + image->data.size - 1;
 	const uint64_t time = image->end > image->start ? image->end - 1 : image->start;
-	struct ptl_place place = {.last = image->data.base - 1};
+	struct flow_place place = {.last = image->data.base - 1};
 
 	for (unsigned i = 0; i < PLACES_MAX && (!i || place.last < last); i++)
-		if (ptl_timeline_find(images->timeline, image->process, time, place.last + 1, &place) &&
+		if (flow_timeline_find(images->timeline, image->process, time, place.last + 1, &place) &&
 		    place.has_code && place.code_event)
 			return true;
 	return false;
 }
 
 /* What of the image is in the file. */
-static void stored_cell(struct images *images, const struct ptl_timeline_image *image)
+static void stored_cell(struct images *images, const struct flow_timeline_image *image)
 {
 	const struct ptl_image_event *data = &image->data;
 	struct dump_table *table = &images->table;
 	const bool stored = code_stored(images, data), code = stored || code_captured(images, image);
 
 	if (code)
-		dump_text_add(&table->text, stored ? "code" : "captured");
+		common_text_add(&table->text, stored ? "code" : "captured");
 	if (data->has_symbols)
-		dump_text_add(&table->text, code ? "+symbols" : "symbols");
+		common_text_add(&table->text, code ? "+symbols" : "symbols");
 	if (data->has_debug)
-		dump_text_add(&table->text, code || data->has_symbols ? "+debug" : "debug");
+		common_text_add(&table->text, code || data->has_symbols ? "+debug" : "debug");
 	if (!table->text.size)
-		dump_text_add(&table->text, "nothing");
+		common_text_add(&table->text, "nothing");
 	dump_cell_text(table, code ? DUMP_STYLE_PLAIN : DUMP_STYLE_RED);
 }
 
-static void text_image(struct images *images, const struct ptl_timeline_process *process,
-		       const struct ptl_timeline_image *image)
+static void text_image(struct images *images, const struct flow_timeline_process *process,
+		       const struct flow_timeline_image *image)
 {
 	const uint64_t start_time = ptl_trace_machine(images->session->trace)->start_time;
 	const struct ptl_image_event *data = &image->data;
@@ -122,14 +122,14 @@ static void text_image(struct images *images, const struct ptl_timeline_process 
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, data->file_offset);
 	dump_cell(table, DUMP_STYLE_PLAIN, dump_protection(data->protection, room));
 	dump_cell_time(table, image->rundown ? 0 : image->start, start_time, "before");
-	dump_cell_time(table, image->end == PTL_TIME_END ? 0 : image->end, start_time, "-");
+	dump_cell_time(table, image->end == FLOW_TIME_END ? 0 : image->end, start_time, "-");
 	stored_cell(images, image);
 	if (data->build_id_size)
-		dump_text_hex_bytes(&table->text, data->build_id,
+		common_text_hex_bytes(&table->text, data->build_id,
 				    data->build_id_size < BUILD_ID_SHOWN ? data->build_id_size
 									 : BUILD_ID_SHOWN);
 	else
-		dump_text_add(&table->text, "-");
+		common_text_add(&table->text, "-");
 	dump_cell_text(table, DUMP_STYLE_DIM);
 	dump_cell(table, DUMP_STYLE_PLAIN, data->file_name);
 }
@@ -143,45 +143,45 @@ static const struct image_output text_output = {text_image, text_end};
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_bytes(struct ptl_json *json, const char *key, const uint8_t *bytes, size_t size)
+static void json_bytes(struct common_json *json, const char *key, const uint8_t *bytes, size_t size)
 {
 	struct ptl_bytes text = {0};
 
-	dump_text_hex_bytes(&text, bytes, size);
+	common_text_hex_bytes(&text, bytes, size);
 	if (size)
-		ptl_json_string(json, key, dump_text_string(&text));
+		common_json_string(json, key, common_text_string(&text));
 	else
-		ptl_json_null(json, key);
-	ptl_bytes_free(&text);
+		common_json_null(json, key);
+	common_bytes_free(&text);
 }
 
-static void json_image(struct images *images, const struct ptl_timeline_process *process,
-		       const struct ptl_timeline_image *image)
+static void json_image(struct images *images, const struct flow_timeline_process *process,
+		       const struct flow_timeline_image *image)
 {
-	struct ptl_json *json = &images->session->json_out;
+	struct common_json *json = &images->session->json_out;
 	const struct ptl_image_event *data = &image->data;
 	char room[4];
 
-	ptl_json_object(json, NULL);
-	ptl_json_u64(json, "pid", process->pid);
-	ptl_json_string(json, "process", process->name);
-	ptl_json_hex(json, "base", data->base);
-	ptl_json_u64(json, "size", data->size);
-	ptl_json_u64(json, "file_offset", data->file_offset);
-	ptl_json_hex(json, "default_base", data->default_base);
-	ptl_json_string(json, "protection", dump_protection(data->protection, room));
-	ptl_json_string(json, "path", data->file_name);
+	common_json_object(json, NULL);
+	common_json_u64(json, "pid", process->pid);
+	common_json_string(json, "process", process->name);
+	common_json_hex(json, "base", data->base);
+	common_json_u64(json, "size", data->size);
+	common_json_u64(json, "file_offset", data->file_offset);
+	common_json_hex(json, "default_base", data->default_base);
+	common_json_string(json, "protection", dump_protection(data->protection, room));
+	common_json_string(json, "path", data->file_name);
 	json_bytes(json, "build_id", data->build_id, data->build_id_size);
 	dump_json_time(images->session, "loaded", image->rundown ? 0 : image->start);
-	dump_json_time(images->session, "unloaded", image->end == PTL_TIME_END ? 0 : image->end);
-	ptl_json_bool(json, "inherited", image->inherited);
+	dump_json_time(images->session, "unloaded", image->end == FLOW_TIME_END ? 0 : image->end);
+	common_json_bool(json, "inherited", image->inherited);
 	json_bytes(json, "code", data->code, data->has_code ? PTL_HASH_SIZE : 0);
-	ptl_json_bool(json, "code_stored", code_stored(images, data));
-	ptl_json_bool(json, "code_captured", code_captured(images, image));
+	common_json_bool(json, "code_stored", code_stored(images, data));
+	common_json_bool(json, "code_captured", code_captured(images, image));
 	json_bytes(json, "symbols", data->symbols, data->has_symbols ? PTL_HASH_SIZE : 0);
 	json_bytes(json, "debug", data->debug, data->has_debug ? PTL_HASH_SIZE : 0);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
 static int json_end(struct images *images)
@@ -194,28 +194,28 @@ static const struct image_output json_output = {json_image, json_end};
 
 /* ---- the list ------------------------------------------------------------------------------------ */
 
-static bool is_wanted(const struct images *images, const struct ptl_timeline_process *process,
-		      const struct ptl_timeline_image *image)
+static bool is_wanted(const struct images *images, const struct flow_timeline_process *process,
+		      const struct flow_timeline_image *image)
 {
 	const struct dump_filter *filter = &images->session->options->filter;
 
-	return ptl_id_set_has(&filter->pids, process->pid) && image->start <= filter->last_time &&
+	return common_id_set_has(&filter->pids, process->pid) && image->start <= filter->last_time &&
 	       image->end >= filter->first_time &&
 	       dump_filter_wants_image(filter, image->data.file_name);
 }
 
 static int show_images(struct images *images)
 {
-	const size_t count = ptl_timeline_process_count(images->timeline);
+	const size_t count = flow_timeline_process_count(images->timeline);
 	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_timeline_process *process =
-			ptl_timeline_process(images->timeline, i);
+		const struct flow_timeline_process *process =
+			flow_timeline_process(images->timeline, i);
 
 		for (size_t k = 0; k < process->image_count; k++) {
-			const struct ptl_timeline_image *image =
-				ptl_timeline_image(images->timeline, process->images[k]);
+			const struct flow_timeline_image *image =
+				flow_timeline_image(images->timeline, process->images[k]);
 
 			if (!is_wanted(images, process, image))
 				continue;
@@ -224,7 +224,7 @@ static int show_images(struct images *images)
 		}
 	}
 	if (!any)
-		dump_session_note_nothing(images->session, "images", ptl_timeline_image_count(images->timeline) > 0);
+		dump_session_note_nothing(images->session, "images", flow_timeline_image_count(images->timeline) > 0);
 	return images->output->end(images);
 }
 
@@ -236,14 +236,14 @@ static int run(struct dump_session *session)
 		.output = session->options->json ? &json_output : &text_output,
 		.table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
 	};
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
 		return status;
 	images.timeline = timeline;
 	status = options->unmapped ? dump_images_unmapped(session, timeline) : show_images(&images);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	return status;
 }
 

@@ -15,13 +15,13 @@ static const struct dump_column columns[] = {
 	{"INSTRUCTIONS", true}, {"CODE", false}, {"PROCESS", false},
 };
 
-static const char *name_of(const struct ptl_timeline *timeline, const struct ptl_unmapped *range)
+static const char *name_of(const struct flow_timeline *timeline, const struct flow_unmapped *range)
 {
-	return range->process == PTL_NONE ? "" : ptl_timeline_process(timeline, range->process)->name;
+	return range->process == FLOW_NONE ? "" : flow_timeline_process(timeline, range->process)->name;
 }
 
-static void text_range(struct dump_table *table, const struct ptl_timeline *timeline,
-		       const struct ptl_unmapped *range)
+static void text_range(struct dump_table *table, const struct flow_timeline *timeline,
+		       const struct flow_unmapped *range)
 {
 	if (range->pid != PTL_NO_ID)
 		dump_cell_format(table, DUMP_STYLE_BOLD, "%" PRIu32, range->pid);
@@ -29,71 +29,71 @@ static void text_range(struct dump_table *table, const struct ptl_timeline *time
 		dump_cell(table, DUMP_STYLE_BOLD, "-");
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, range->first);
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIx64, range->last);
-	dump_text_count(&table->text, range->gaps);
+	common_text_count(&table->text, range->gaps);
 	dump_cell_text(table, range->gaps ? DUMP_STYLE_RED : DUMP_STYLE_PLAIN);
-	dump_text_size(&table->text, range->gap_bytes);
+	common_text_size(&table->text, range->gap_bytes);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
-	dump_text_count(&table->text, range->instructions);
+	common_text_count(&table->text, range->instructions);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 	dump_cell(table, DUMP_STYLE_PLAIN, range->has_code ? "in the trace" : "missing");
 	dump_cell(table, DUMP_STYLE_PLAIN, name_of(timeline, range));
 }
 
-static void json_range(struct dump_session *session, const struct ptl_timeline *timeline,
-		       const struct ptl_unmapped *range)
+static void json_range(struct dump_session *session, const struct flow_timeline *timeline,
+		       const struct flow_unmapped *range)
 {
-	struct ptl_json *json = &session->json_out;
+	struct common_json *json = &session->json_out;
 
-	ptl_json_object(json, NULL);
+	common_json_object(json, NULL);
 	if (range->pid != PTL_NO_ID)
-		ptl_json_u64(json, "pid", range->pid);
+		common_json_u64(json, "pid", range->pid);
 	else
-		ptl_json_null(json, "pid");
-	ptl_json_string(json, "process", name_of(timeline, range));
-	ptl_json_hex(json, "first", range->first);
-	ptl_json_hex(json, "last", range->last);
-	ptl_json_bool(json, "code_stored", range->has_code);
-	ptl_json_u64(json, "instructions", range->instructions);
-	ptl_json_u64(json, "gaps", range->gaps);
-	ptl_json_u64(json, "gap_bytes", range->gap_bytes);
+		common_json_null(json, "pid");
+	common_json_string(json, "process", name_of(timeline, range));
+	common_json_hex(json, "first", range->first);
+	common_json_hex(json, "last", range->last);
+	common_json_bool(json, "code_stored", range->has_code);
+	common_json_u64(json, "instructions", range->instructions);
+	common_json_u64(json, "gaps", range->gaps);
+	common_json_u64(json, "gap_bytes", range->gap_bytes);
 	dump_json_time(session, "first_time", range->first_time);
 	dump_json_time(session, "last_time", range->last_time);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
 /* What a user can do about them. */
-static void advise(const struct dump_session *session, const struct ptl_unmapped_list *list)
+static void advise(const struct dump_session *session, const struct flow_unmapped_list *list)
 {
 	bool missing = false;
 
 	for (size_t i = 0; i < list->count; i++)
 		missing |= !list->ranges[i].has_code;
 	if (!list->count)
-		ptl_message_note("every executed address lies in an image");
+		qemu_message_note("every executed address lies in an image");
 	if (!missing)
 		return;
-	ptl_message_note("the code that ran there is not in the trace, so nothing that follows could be "
+	qemu_message_note("the code that ran there is not in the trace, so nothing that follows could be "
 			 "decoded up to the next PSB");
 	if (strcmp(ptl_trace_machine(session->trace)->source, "raw") == 0)
-		ptl_message_hint("ptl-relog --pt FILE --memory memory.raw --memory-map memory.map, where "
+		common_message_hint("ptl-relog --pt FILE --memory memory.raw --memory-map memory.map, where "
 				 "the map names those addresses");
 	else
-		ptl_message_hint("ptl-dump images %s    shows what was mapped around them",
+		common_message_hint("ptl-dump images %s    shows what was mapped around them",
 				 session->path);
 }
 
-int dump_images_unmapped(struct dump_session *session, const struct ptl_timeline *timeline)
+int dump_images_unmapped(struct dump_session *session, const struct flow_timeline *timeline)
 {
-	const struct ptl_view_options options = dump_session_view_options(session);
+	const struct flow_view_options options = dump_session_view_options(session);
 	struct dump_table table = {
 		.columns = columns,
 		.column_count = sizeof(columns) / sizeof(columns[0]),
 	};
-	struct ptl_unmapped_list list = {0};
-	int status = ptl_unmapped_run(session->trace, timeline, &options, &list);
+	struct flow_unmapped_list list = {0};
+	int status = flow_unmapped_run(session->trace, timeline, &options, &list);
 
-	ptl_progress_end();
+	common_progress_end();
 	for (size_t i = 0; i < list.count && status == 0; i++) {
 		if (session->options->json)
 			json_range(session, timeline, &list.ranges[i]);
@@ -104,6 +104,6 @@ int dump_images_unmapped(struct dump_session *session, const struct ptl_timeline
 		status = dump_table_print(&table, session);
 	if (status == 0 && !session->options->json)
 		advise(session, &list);
-	ptl_unmapped_free(&list);
+	flow_unmapped_free(&list);
 	return status;
 }

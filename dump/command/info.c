@@ -93,13 +93,13 @@ struct page {
 static void put(struct page *page, const char *label)
 {
 	fprintf(page->session->out, "%s%-*s%s  %s\n", dump_dim(page->session), LABEL_WIDTH, label,
-		dump_plain(page->session), dump_text_string(&page->text));
+		dump_plain(page->session), common_text_string(&page->text));
 	page->text.size = 0;
 }
 
 static void put_words(struct page *page, const char *label, const char *words)
 {
-	dump_text_safe(&page->text, words);
+	common_text_safe(&page->text, words);
 	put(page, label);
 }
 
@@ -110,18 +110,18 @@ static void put_file(struct page *page)
 
 	ptl_trace_version(page->trace, &major, &minor);
 	put_words(page, "file", page->session->path);
-	dump_text_format(&page->text, "PTL %u.%u", major, minor);
+	common_text_format(&page->text, "PTL %u.%u", major, minor);
 	put(page, "format");
 	put_words(page, "complete", ptl_trace_complete(page->trace)
 					    ? "yes"
 					    : "NO: it has no index; its writer was stopped, or is "
 					      "still at work");
-	dump_text_size(&page->text, sizes.file);
-	dump_text_add(&page->text, ", of ");
-	dump_text_size(&page->text, sizes.raw);
-	dump_text_add(&page->text, " before compression (stored ");
-	dump_text_share(&page->text, sizes.stored, sizes.raw);
-	dump_text_add(&page->text, ")");
+	common_text_size(&page->text, sizes.file);
+	common_text_add(&page->text, ", of ");
+	common_text_size(&page->text, sizes.raw);
+	common_text_add(&page->text, " before compression (stored ");
+	common_text_share(&page->text, sizes.stored, sizes.raw);
+	common_text_add(&page->text, ")");
 	put(page, "size");
 }
 
@@ -130,28 +130,28 @@ static void put_machine(struct page *page)
 	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
 	struct ptl_bytes *text = &page->text;
 
-	dump_text_safe(text, *machine->source ? machine->source : "unknown");
-	dump_text_add(text, machine->software ? ": packets were made by software" : "");
-	dump_text_add(text, machine->redacted ? ", redacted" : "");
+	common_text_safe(text, *machine->source ? machine->source : "unknown");
+	common_text_add(text, machine->software ? ": packets were made by software" : "");
+	common_text_add(text, machine->redacted ? ", redacted" : "");
 	put(page, "source");
 	if (*machine->hostname || *machine->kernel) {
 		const char *const words[] = {machine->hostname, machine->kernel,
 					     machine->architecture};
 
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-			dump_text_add(text, text->size && *words[i] ? ", " : "");
-			dump_text_safe(text, words[i]);
+			common_text_add(text, text->size && *words[i] ? ", " : "");
+			common_text_safe(text, words[i]);
 		}
 		if (machine->cpus)
-			dump_text_format(text, ", %" PRIu32 " CPUs", machine->cpus);
+			common_text_format(text, ", %" PRIu32 " CPUs", machine->cpus);
 		put(page, "machine");
 	}
-	dump_text_safe(text, *machine->cpu_name ? machine->cpu_name : "unknown");
+	common_text_safe(text, *machine->cpu_name ? machine->cpu_name : "unknown");
 	if (machine->vendor || machine->family)
-		dump_text_format(text, " (family %u, model %u, stepping %u)", machine->family,
+		common_text_format(text, " (family %u, model %u, stepping %u)", machine->family,
 				 machine->model, machine->stepping);
 	if (machine->mode)
-		dump_text_format(text, ", %u-bit code", machine->mode);
+		common_text_format(text, ", %u-bit code", machine->mode);
 	put(page, "processor");
 }
 
@@ -166,14 +166,14 @@ static void put_machines(struct page *page)
 
 		if (!machine)
 			continue;
-		dump_text_safe(text, *machine->hostname ? machine->hostname : machine->source);
-		dump_text_format(text, ", processes from %zu, times shifted by %+.9f s", i * PTL_MACHINE_IDS,
+		common_text_safe(text, *machine->hostname ? machine->hostname : machine->source);
+		common_text_format(text, ", processes from %zu, times shifted by %+.9f s", i * PTL_MACHINE_IDS,
 				 (double)machine->time_shift / 1e9);
 		if (machine->shift_uncertainty == UINT64_MAX)
-			dump_text_add(text, ", for all that is known of its clock");
+			common_text_add(text, ", for all that is known of its clock");
 		else if (machine->shift_uncertainty) {
-			dump_text_add(text, " +/- ");
-			dump_text_duration(text, machine->shift_uncertainty);
+			common_text_add(text, " +/- ");
+			common_text_duration(text, machine->shift_uncertainty);
 		}
 		snprintf(name, sizeof(name), "machine %zu", i);
 		put(page, name);
@@ -185,24 +185,24 @@ static void put_clock(struct page *page)
 	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
 	struct ptl_bytes *text = &page->text;
 
-	dump_text_add(text, dump_clock_name(machine->clock));
+	common_text_add(text, dump_clock_name(machine->clock));
 	if (machine->clock == PTL_CLOCK_VIRTUAL)
-		dump_text_add(text, ": counts instructions, one for a nanosecond");
+		common_text_add(text, ": counts instructions, one for a nanosecond");
 	put(page, "clock");
 	if (machine->wall_start) {
-		dump_text_wall_time(text, machine->wall_start);
+		common_text_wall_time(text, machine->wall_start);
 		if (machine->wall_uncertainty) {
-			dump_text_add(text, " +/- ");
-			dump_text_duration(text, machine->wall_uncertainty);
+			common_text_add(text, " +/- ");
+			common_text_duration(text, machine->wall_uncertainty);
 		}
 		put(page, "started");
 	}
 	if (machine->end_time > machine->start_time) {
-		dump_text_duration(text, machine->end_time - machine->start_time);
+		common_text_duration(text, machine->end_time - machine->start_time);
 		put(page, "duration");
 	}
 	if (machine->tsc_frequency) {
-		dump_text_format(text, "%.3f MHz", (double)machine->tsc_frequency / 1e6);
+		common_text_format(text, "%.3f MHz", (double)machine->tsc_frequency / 1e6);
 		put(page, "tsc");
 	}
 }
@@ -212,20 +212,20 @@ static void put_pt(struct page *page)
 	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
 	struct ptl_bytes *text = &page->text;
 
-	dump_text_format(text, "timing %s, return compression %s", dump_timing_name(machine->timing),
+	common_text_format(text, "timing %s, return compression %s", dump_timing_name(machine->timing),
 			 machine->return_compression ? "on" : "off");
 	if (machine->psb_period) {
-		dump_text_add(text, ", PSB every ");
-		dump_text_size(text, machine->psb_period);
+		common_text_add(text, ", PSB every ");
+		common_text_size(text, machine->psb_period);
 	}
 	if (machine->timing >= PTL_TIMING_MTC)
-		dump_text_format(text, ", MTCFreq %u, CTC ratio %" PRIu32 "/%" PRIu32,
+		common_text_format(text, ", MTCFreq %u, CTC ratio %" PRIu32 "/%" PRIu32,
 				 machine->mtc_frequency, machine->ctc_numerator,
 				 machine->ctc_denominator);
 	if (machine->timing == PTL_TIMING_CYC)
-		dump_text_format(text, ", CycThresh %u", machine->cyc_threshold);
+		common_text_format(text, ", CycThresh %u", machine->cyc_threshold);
 	if (machine->nominal_ratio)
-		dump_text_format(text, ", nominal ratio %u", machine->nominal_ratio);
+		common_text_format(text, ", nominal ratio %u", machine->nominal_ratio);
 	put(page, "Intel PT");
 }
 
@@ -262,11 +262,11 @@ static int put_streams(struct page *page)
 		id_cell(&table, stream->cpu);
 		id_cell(&table, stream->pid);
 		id_cell(&table, stream->tid);
-		dump_text_count(&table.text, stream->buffers);
+		common_text_count(&table.text, stream->buffers);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		dump_text_size(&table.text, stream->bytes);
+		common_text_size(&table.text, stream->bytes);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		dump_text_count(&table.text, stream->lost);
+		common_text_count(&table.text, stream->lost);
 		dump_cell_text(&table, stream->lost ? DUMP_STYLE_RED : DUMP_STYLE_PLAIN);
 	}
 	return dump_table_print(&table, page->session);
@@ -299,11 +299,11 @@ static int put_blobs(struct page *page)
 		if (!blobs)
 			continue;
 		dump_cell(&table, DUMP_STYLE_PLAIN, names[type]);
-		dump_text_count(&table.text, blobs);
+		common_text_count(&table.text, blobs);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		dump_text_size(&table.text, size);
+		common_text_size(&table.text, size);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		dump_text_size(&table.text, stored);
+		common_text_size(&table.text, stored);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 	}
 	if (table.cell_count)
@@ -326,9 +326,9 @@ static int put_losses(struct page *page)
 		const struct ptl_loss *loss = ptl_loss_at(page->trace, i);
 
 		dump_cell(&table, DUMP_STYLE_RED, dump_loss_name(loss->kind));
-		dump_text_count(&table.text, loss->count);
+		common_text_count(&table.text, loss->count);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		dump_text_count(&table.text, loss->bytes);
+		common_text_count(&table.text, loss->bytes);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		id_cell(&table, loss->pid);
 		id_cell(&table, loss->tid);
@@ -353,7 +353,7 @@ static int put_damage(struct page *page)
 		if (!table.cell_count)
 			fputc('\n', page->session->out);
 		dump_cell_format(&table, DUMP_STYLE_RED, "%" PRIu64, damage->offset);
-		dump_text_count(&table.text, damage->size);
+		common_text_count(&table.text, damage->size);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		dump_cell(&table, DUMP_STYLE_PLAIN, damage->text);
 	}
@@ -363,29 +363,29 @@ static int put_damage(struct page *page)
 static void put_provenance(struct page *page)
 {
 	const size_t count = ptl_provenance_count(page->trace);
-	char hash[PTL_SHA256_TEXT_SIZE];
+	char hash[COMMON_SHA256_TEXT_SIZE];
 
 	if (count)
 		title(page, "provenance");
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_provenance *step = ptl_provenance_at(page->trace, i);
 
-		dump_text_safe(&page->text, step->tool);
-		dump_text_add(&page->text, " ");
-		dump_text_safe(&page->text, step->version);
-		dump_text_add(&page->text, "  ");
-		dump_text_wall_time(&page->text, step->wall_time);
+		common_text_safe(&page->text, step->tool);
+		common_text_add(&page->text, " ");
+		common_text_safe(&page->text, step->version);
+		common_text_add(&page->text, "  ");
+		common_text_wall_time(&page->text, step->wall_time);
 		put(page, "made by");
 		put_words(page, "  command", step->command);
 		if (*step->rules)
 			put_words(page, "  rules", step->rules);
 		for (size_t k = 0; k < step->inputs; k++) {
-			const char *kind = ptl_input_hash_format(&step->input[k], hash);
+			const char *kind = format_input_hash_format(&step->input[k], hash);
 
-			dump_text_safe(&page->text, step->input[k].name);
-			dump_text_format(&page->text, "  %" PRIu64 " bytes", step->input[k].size);
+			common_text_safe(&page->text, step->input[k].name);
+			common_text_format(&page->text, "  %" PRIu64 " bytes", step->input[k].size);
 			if (kind)
-				dump_text_format(&page->text, "  %s %s", kind, hash);
+				common_text_format(&page->text, "  %s %s", kind, hash);
 			put(page, "  input");
 		}
 	}
@@ -393,8 +393,8 @@ static void put_provenance(struct page *page)
 
 static void put_count(struct ptl_bytes *text, size_t count, const char *what)
 {
-	dump_text_count(text, count);
-	dump_text_format(text, count == 1 ? " %s" : " %ss", what);
+	common_text_count(text, count);
+	common_text_format(text, count == 1 ? " %s" : " %ss", what);
 }
 
 /* Behind the list of damage, which it has completed. */
@@ -409,18 +409,18 @@ static void put_check(struct page *page, size_t broken_blobs)
 	}
 	fputc('\n', page->session->out);
 	put_count(&page->text, ptl_buffer_count(page->trace), "buffer");
-	dump_text_add(&page->text, ", ");
+	common_text_add(&page->text, ", ");
 	put_count(&page->text, ptl_blob_count(page->trace), "blob");
-	dump_text_add(&page->text, ": ");
+	common_text_add(&page->text, ": ");
 	if (!damages && !broken_blobs)
-		dump_text_add(&page->text, "all sound");
+		common_text_add(&page->text, "all sound");
 	if (damages) {
 		put_count(&page->text, damages, "place");
-		dump_text_add(&page->text, broken_blobs ? " damaged, " : " damaged");
+		common_text_add(&page->text, broken_blobs ? " damaged, " : " damaged");
 	}
 	if (broken_blobs) {
 		put_count(&page->text, broken_blobs, "blob");
-		dump_text_add(&page->text, " not whole");
+		common_text_add(&page->text, " not whole");
 	}
 	put(page, "checked");
 }
@@ -446,7 +446,7 @@ static int show_text(struct dump_session *session, size_t broken_blobs)
 		put_check(&page, broken_blobs);
 	if (status == 0)
 		put_provenance(&page);
-	ptl_bytes_free(&page.text);
+	common_bytes_free(&page.text);
 	return status;
 }
 
@@ -470,7 +470,7 @@ static int take_check(void *target, const char *argument)
 	return 0;
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"check", 0, NULL, "Reads all of the file first, so that every damage is listed.", take_check},
 	{NULL},

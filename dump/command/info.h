@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The two outputs of ptl-dump info: words that both use, and the JSON object. */
-#ifndef PTL_DUMP_COMMAND_INFO_H
-#define PTL_DUMP_COMMAND_INFO_H
+#ifndef DUMP_COMMAND_INFO_H
+#define DUMP_COMMAND_INFO_H
 
 #include "dump/command/command.h"
 

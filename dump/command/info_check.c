@@ -20,11 +20,11 @@ static void show_progress(const struct dump_session *session, size_t done)
 
 	if (!session->progress || done % PROGRESS_BUFFERS)
 		return;
-	dump_text_count(&text, done);
-	dump_text_add(&text, " of ");
-	dump_text_count(&text, ptl_buffer_count(session->trace));
-	ptl_progress("checked %s buffers", dump_text_string(&text));
-	ptl_bytes_free(&text);
+	common_text_count(&text, done);
+	common_text_add(&text, " of ");
+	common_text_count(&text, ptl_buffer_count(session->trace));
+	common_progress("checked %s buffers", common_text_string(&text));
+	common_bytes_free(&text);
 }
 
 /* What is damaged goes on the reader's list; only other failures are returned. */
@@ -77,6 +77,6 @@ int dump_info_check(struct dump_session *session, size_t *broken_blobs)
 		status = check_blobs(session, broken_blobs);
 	if (status == 0)
 		status = ptl_process(session->trace, NULL, &nobody, NULL);
-	ptl_progress_end();
+	common_progress_end();
 	return status;
 }

@@ -11,7 +11,7 @@ static int take_pid(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 
-	return ptl_id_set_parse(&options->filter.pids, argument);
+	return common_id_set_parse(&options->filter.pids, argument);
 }
 
 static int take_process(void *target, const char *argument)
@@ -25,14 +25,14 @@ static int take_tid(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 
-	return ptl_id_set_parse(&options->filter.tids, argument);
+	return common_id_set_parse(&options->filter.tids, argument);
 }
 
 static int take_cpu(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 
-	return ptl_id_set_parse(&options->filter.cpus, argument);
+	return common_id_set_parse(&options->filter.cpus, argument);
 }
 
 static int take_image(void *target, const char *argument)
@@ -60,10 +60,10 @@ static int take_jobs(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 	uint64_t jobs;
-	int status = ptl_parse_u64(argument, &jobs);
+	int status = common_parse_u64(argument, &jobs);
 
 	if (status == 0 && (jobs == 0 || jobs > JOBS_MAX))
-		return ptl_fail(PTL_MISUSE, "a number from 1 to %d was expected", JOBS_MAX);
+		return common_fail(PTL_MISUSE, "a number from 1 to %d was expected", JOBS_MAX);
 	if (status == 0)
 		options->jobs = (unsigned)jobs;
 	return status;
@@ -73,7 +73,7 @@ static int take_engine(void *target, const char *argument)
 {
 	struct dump_options *options = target;
 
-	options->engine = ptl_engine_find(argument);
+	options->engine = flow_engine_find(argument);
 	return 0;
 }
 
@@ -140,12 +140,12 @@ static int take_ignore_index(void *target, const char *argument)
 
 static const char *const color_words[] = {"auto", "always", "never", NULL};
 
-static const struct ptl_option filter_heading[] = {
+static const struct common_option filter_heading[] = {
 	{"", 0, NULL, "Which part of the trace (without these: all of it):"},
 	{NULL},
 };
 
-static const struct ptl_option process_options[] = {
+static const struct common_option process_options[] = {
 	{"pid", 0, "PID,...", "Only these processes.", take_pid},
 	{"process", 0, "NAME",
 	 "Only processes that ran a program of this name, its own or a link's (a path if it has a \"/\"; patterns may "
@@ -155,18 +155,18 @@ static const struct ptl_option process_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option cpu_options[] = {
+static const struct common_option cpu_options[] = {
 	{"cpu", 'c', "CPU,...", "Only what ran on these CPUs.", take_cpu},
 	{NULL},
 };
 
-static const struct ptl_option image_options[] = {
+static const struct common_option image_options[] = {
 	{"image", 'i', "GLOB", "Only images with such a name, or such a path if GLOB has a \"/\".",
 	 take_image},
 	{NULL},
 };
 
-static const struct ptl_option time_options[] = {
+static const struct common_option time_options[] = {
 	{"time", 0, "A..B",
 	 "Only this span of time; either end may be left out. Times count from the start of the trace, "
 	 "in seconds or with a unit (s, ms, us, ns); with - before, from its end; with @ before, they are times "
@@ -176,7 +176,7 @@ static const struct ptl_option time_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option decode_options[] = {
+static const struct common_option decode_options[] = {
 	{"", 0, NULL, "Decoding:"},
 	{"jobs", 'j', "N", "Decodes on N threads (default: one for each CPU).", take_jobs},
 	{"engine", 0, "NAME", "What decodes (default: native).",
@@ -184,14 +184,14 @@ static const struct ptl_option decode_options[] = {
 	{NULL},
 };
 
-static const struct ptl_option name_options[] = {
+static const struct common_option name_options[] = {
 	{"demangle", 0, NULL, "Shows names of C++, Rust and D as in the source (default).",
 	 take_demangle},
 	{"no-demangle", 0, NULL, "Shows names as the linker knows them.", take_no_demangle},
 	{NULL},
 };
 
-static const struct ptl_option output_options[] = {
+static const struct common_option output_options[] = {
 	{"", 0, NULL, "Output:"},
 	{"json", 0, NULL, "Prints JSON: one object, or one a line for lists.", take_json},
 	{"color", 0, "WHEN", "Uses colour; auto: on a terminal.", take_color, color_words},
@@ -204,7 +204,7 @@ static const struct ptl_option output_options[] = {
 
 static const struct {
 	unsigned takes;
-	const struct ptl_option *table;
+	const struct common_option *table;
 } filter_tables[] = {
 	{DUMP_TAKES_PROCESS, process_options},
 	{DUMP_TAKES_CPU, cpu_options},
@@ -218,7 +218,7 @@ static const struct {
 void dump_options_tables(const struct dump_command *command, struct dump_tables *tables)
 {
 	const size_t engines_max = sizeof(tables->engine_names) / sizeof(tables->engine_names[0]) - 1;
-	const struct ptl_option **next = tables->tables;
+	const struct common_option **next = tables->tables;
 
 	memset(tables, 0, sizeof(*tables));
 	if (command->options)
@@ -229,8 +229,8 @@ void dump_options_tables(const struct dump_command *command, struct dump_tables 
 		if (command->takes & filter_tables[i].takes)
 			*next++ = filter_tables[i].table;
 	if (command->takes & DUMP_TAKES_DECODE) {
-		for (size_t i = 0; ptl_engines[i] && i < engines_max; i++)
-			tables->engine_names[i] = ptl_engines[i]->name;
+		for (size_t i = 0; flow_engines[i] && i < engines_max; i++)
+			tables->engine_names[i] = flow_engines[i]->name;
 		memcpy(tables->decode, decode_options, sizeof(decode_options));
 		tables->decode[2].choices = tables->engine_names;
 		*next++ = tables->decode;

@@ -71,7 +71,7 @@ static int take_kind(void *target, const char *argument)
 		uint64_t added = 0;
 
 		if (!size || !add_kind(&added, argument, size))
-			return ptl_fail(PTL_MISUSE,
+			return common_fail(PTL_MISUSE,
 					"\"%.*s\" is no kind of packet: expected psb, tnt, tip, "
 					"tip.pge, ...",
 					(int)size, argument);
@@ -82,7 +82,7 @@ static int take_kind(void *target, const char *argument)
 	}
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{.long_name = "kind",
 	 .argument = "KIND,...",
 	 .help = "Only packets of these kinds, such as psb, tnt, tip, tip.pge, fup, mode, tsc.",
@@ -95,7 +95,7 @@ static void heading(struct packets *packets)
 {
 	const struct ptl_stream *stream = packets->stream;
 	struct dump_session *session = packets->session;
-	struct ptl_json *json = &session->json_out;
+	struct common_json *json = &session->json_out;
 
 	if (!session->options->json) {
 		fprintf(session->out, "%sstream %" PRIu32, dump_bold(session), stream->id);
@@ -108,17 +108,17 @@ static void heading(struct packets *packets)
 			dump_plain(session));
 		return;
 	}
-	ptl_json_object(json, NULL);
-	ptl_json_u64(json, "stream", stream->id);
+	common_json_object(json, NULL);
+	common_json_u64(json, "stream", stream->id);
 	if (stream->cpu != PTL_NO_CPU)
-		ptl_json_u64(json, "cpu", stream->cpu);
+		common_json_u64(json, "cpu", stream->cpu);
 	if (stream->pid != PTL_NO_ID) {
-		ptl_json_u64(json, "pid", stream->pid);
-		ptl_json_u64(json, "tid", stream->tid);
+		common_json_u64(json, "pid", stream->pid);
+		common_json_u64(json, "tid", stream->tid);
 	}
-	ptl_json_u64(json, "bytes", stream->bytes);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_u64(json, "bytes", stream->bytes);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
 /*
@@ -147,29 +147,29 @@ static const char *type_name(enum packet_item_type type)
 
 static void show_json(struct packets *packets, const struct packet_item *item)
 {
-	struct ptl_json *json = &packets->session->json_out;
+	struct common_json *json = &packets->session->json_out;
 	int64_t time;
 
-	ptl_json_object(json, NULL);
-	ptl_json_u64(json, "stream", packets->stream->id);
-	ptl_json_u64(json, "offset", item->offset);
+	common_json_object(json, NULL);
+	common_json_u64(json, "stream", packets->stream->id);
+	common_json_u64(json, "offset", item->offset);
 	if (item->type == PACKET_ITEM_PACKET) {
 		packet_json(&item->packet, item->last_ip, json);
 		if (packet_time(packets, &item->packet, &time))
-			ptl_json_i64(json, "time", time);
+			common_json_i64(json, "time", time);
 		if (packets->options->raw) {
 			char hex[2 * PTL_PT_PACKET_MAX + 1];
 
 			for (unsigned i = 0; i < item->packet.size; i++)
 				snprintf(hex + 2 * i, 3, "%02x", item->bytes[i]);
-			ptl_json_string(json, "raw", hex);
+			common_json_string(json, "raw", hex);
 		}
 	} else {
-		ptl_json_u64(json, type_name(item->type), item->size);
-		ptl_json_string(json, "cause", item->cause);
+		common_json_u64(json, type_name(item->type), item->size);
+		common_json_string(json, "cause", item->cause);
 	}
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
 /* "    1a40  " */
@@ -250,11 +250,11 @@ static void show(struct packets *packets, const struct packet_item *item)
 		show_text(packets, item);
 }
 
-static struct ptl_errata errata_of(const struct packets *packets)
+static struct flow_errata errata_of(const struct packets *packets)
 {
 	const struct ptl_stream *stream = packets->stream;
 
-	return ptl_errata_of(ptl_machine_of(packets->session->trace,
+	return flow_errata_of(ptl_machine_of(packets->session->trace,
 					    stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
 }
 
@@ -277,7 +277,7 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 			written = dump_output_check(packets->session);
 	}
 	packet_walk_free(&walk);
-	return status < 0 ? ptl_fail_in(status, "stream %" PRIu32, stream) : written;
+	return status < 0 ? common_fail_in(status, "stream %" PRIu32, stream) : written;
 }
 
 /*
@@ -318,7 +318,7 @@ static bool stream_wanted(struct packets *packets, const struct ptl_stream *stre
 {
 	const struct dump_filter *filter = &packets->options->shared.filter;
 
-	if (stream->kind != PTL_KIND_PT || !ptl_id_set_has(&filter->cpus, stream->cpu))
+	if (stream->kind != PTL_KIND_PT || !common_id_set_has(&filter->cpus, stream->cpu))
 		return false;
 	if (dump_filter_wants_thread(filter, stream->pid, stream->tid))
 		return true;
@@ -339,7 +339,7 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	if (status < 0)
 		return status;
 	if (packets->skipped)
-		ptl_message_warning("stream %" PRIu32 ": %" PRIu64 " bytes in %" PRIu64
+		common_message_warning("stream %" PRIu32 ": %" PRIu64 " bytes in %" PRIu64
 				    " %s are no packets",
 				    stream->id, packets->skipped, packets->places,
 				    packets->places == 1 ? "place" : "places");
@@ -349,11 +349,11 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 /* Packets need no timeline, except for names. */
 static int find_processes(const struct dump_session *session)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	const int status = dump_session_timeline(session, &timeline);
 
 	if (status == 0)
-		ptl_timeline_free(timeline);
+		flow_timeline_free(timeline);
 	return status;
 }
 
@@ -377,7 +377,7 @@ static int run(struct dump_session *session)
 	if (status >= 0 && !any && !packets.left_out)
 		dump_session_note_no_flow(session);
 	if (status >= 0 && packets.left_out)
-		ptl_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
+		qemu_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
 				 "packets do not say whose they are");
 	return status;
 }

@@ -19,9 +19,9 @@ struct processes_options {
 /* The walk over the tree, and its output. */
 struct walk {
 	struct dump_session *session;
-	const struct ptl_timeline *timeline;
+	const struct flow_timeline *timeline;
 	const struct processes_options *options;
-	uint32_t *first_child; /* by process, PTL_NONE */
+	uint32_t *first_child; /* by process, FLOW_NONE */
 	uint32_t *next_child;  /* its next sibling */
 	bool *visited;
 	const struct process_output *output;
@@ -30,9 +30,9 @@ struct walk {
 
 /* One for text, one for JSON. */
 struct process_output {
-	void (*process)(struct walk *walk, const struct ptl_timeline_process *process,
+	void (*process)(struct walk *walk, const struct flow_timeline_process *process,
 			unsigned depth);
-	void (*thread)(struct walk *walk, const struct ptl_timeline_thread *thread, unsigned depth);
+	void (*thread)(struct walk *walk, const struct flow_timeline_thread *thread, unsigned depth);
 	int (*end)(struct walk *walk);
 };
 
@@ -45,14 +45,14 @@ static int take_threads(void *target, const char *argument)
 	return 0;
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"threads", 'T', NULL, "The threads of each process too.", take_threads},
 	{NULL},
 };
 
 /* The program it ran last, which for an exec is what people know it by. */
-static const struct ptl_program *last_program(const struct ptl_timeline_process *process)
+static const struct flow_program *last_program(const struct flow_timeline_process *process)
 {
 	return process->program_count ? &process->programs[process->program_count - 1] : NULL;
 }
@@ -71,50 +71,50 @@ static void time_cells(struct walk *walk, uint64_t start, uint64_t end)
 	struct dump_table *table = &walk->table;
 
 	dump_cell_time(table, start, machine->start_time, "before");
-	if (end != PTL_TIME_END && end >= from)
-		dump_text_duration(&table->text, end - from);
+	if (end != FLOW_TIME_END && end >= from)
+		common_text_duration(&table->text, end - from);
 	else
-		dump_text_add(&table->text, "-");
+		common_text_add(&table->text, "-");
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
-static void status_cell(struct walk *walk, const struct ptl_timeline_process *process)
+static void status_cell(struct walk *walk, const struct flow_timeline_process *process)
 {
 	struct dump_table *table = &walk->table;
 
 	if (process->has_exit_status)
 		dump_text_exit_status(&table->text, process->exit_status);
 	else
-		dump_text_add(&table->text, process->ended ? "ended" : "-");
+		common_text_add(&table->text, process->ended ? "ended" : "-");
 	dump_cell_text(table, process->has_exit_status && process->exit_status ? DUMP_STYLE_RED
 									       : DUMP_STYLE_PLAIN);
 }
 
-static void text_process(struct walk *walk, const struct ptl_timeline_process *process,
+static void text_process(struct walk *walk, const struct flow_timeline_process *process,
 			 unsigned depth)
 {
-	const struct ptl_program *program = last_program(process);
+	const struct flow_program *program = last_program(process);
 	struct dump_table *table = &walk->table;
 
 	dump_cell_format(table, DUMP_STYLE_BOLD, "%" PRIu32, process->pid);
 	if (process->parent_pid != PTL_NO_ID)
-		dump_text_decimal(&table->text, process->parent_pid);
+		common_text_decimal(&table->text, process->parent_pid);
 	else
-		dump_text_add(&table->text, "-");
+		common_text_add(&table->text, "-");
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 	time_cells(walk, process->start, process->end);
 	status_cell(walk, process);
-	dump_text_pad(&table->text, table->text.size, (size_t)2 * depth);
+	common_text_pad(&table->text, table->text.size, (size_t)2 * depth);
 	if (program && *program->command_line)
-		dump_text_add(&table->text, program->command_line);
+		common_text_add(&table->text, program->command_line);
 	else if (program)
-		dump_text_add(&table->text, program->path);
+		common_text_add(&table->text, program->path);
 	else
-		dump_text_add(&table->text, "(no event tells what it ran)");
+		common_text_add(&table->text, "(no event tells what it ran)");
 	dump_cell_text(table, program ? DUMP_STYLE_PLAIN : DUMP_STYLE_DIM);
 }
 
-static void text_thread(struct walk *walk, const struct ptl_timeline_thread *thread, unsigned depth)
+static void text_thread(struct walk *walk, const struct flow_timeline_thread *thread, unsigned depth)
 {
 	struct dump_table *table = &walk->table;
 
@@ -122,9 +122,9 @@ static void text_thread(struct walk *walk, const struct ptl_timeline_thread *thr
 	dump_cell(table, DUMP_STYLE_DIM, "");
 	time_cells(walk, thread->start, thread->end);
 	dump_cell(table, DUMP_STYLE_DIM, "");
-	dump_text_pad(&table->text, table->text.size, (size_t)2 * depth + 2);
-	dump_text_format(&table->text, "thread %" PRIu32 " ", thread->tid);
-	dump_text_add(&table->text, thread->name);
+	common_text_pad(&table->text, table->text.size, (size_t)2 * depth + 2);
+	common_text_format(&table->text, "thread %" PRIu32 " ", thread->tid);
+	common_text_add(&table->text, thread->name);
 	dump_cell_text(table, DUMP_STYLE_DIM);
 }
 
@@ -140,91 +140,91 @@ static const struct process_output text_output = {text_process, text_thread, tex
 static void json_times(struct walk *walk, uint64_t start, uint64_t end)
 {
 	dump_json_time(walk->session, "start", start);
-	dump_json_time(walk->session, "end", end == PTL_TIME_END ? 0 : end);
+	dump_json_time(walk->session, "end", end == FLOW_TIME_END ? 0 : end);
 }
 
-static void json_status(struct ptl_json *json, const struct ptl_timeline_process *process)
+static void json_status(struct common_json *json, const struct flow_timeline_process *process)
 {
 	char room[16];
 	const char *signal_name;
 
 	if (!process->has_exit_status) {
-		ptl_json_null(json, "exit_status");
+		common_json_null(json, "exit_status");
 		return;
 	}
 	signal_name = dump_signal_name(process->exit_status, room);
 	if (signal_name)
-		ptl_json_string(json, "signal", signal_name);
+		common_json_string(json, "signal", signal_name);
 	else
-		ptl_json_i64(json, "exit_status", WEXITSTATUS(process->exit_status));
-	ptl_json_i64(json, "wait_status", process->exit_status);
+		common_json_i64(json, "exit_status", WEXITSTATUS(process->exit_status));
+	common_json_i64(json, "wait_status", process->exit_status);
 }
 
-static void json_threads(struct walk *walk, const struct ptl_timeline_process *process)
+static void json_threads(struct walk *walk, const struct flow_timeline_process *process)
 {
-	struct ptl_json *json = &walk->session->json_out;
+	struct common_json *json = &walk->session->json_out;
 
-	ptl_json_array(json, "threads");
+	common_json_array(json, "threads");
 	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ptl_timeline_thread *thread =
-			ptl_timeline_thread(walk->timeline, process->threads[i]);
+		const struct flow_timeline_thread *thread =
+			flow_timeline_thread(walk->timeline, process->threads[i]);
 
-		if (!ptl_id_set_has(&walk->options->shared.filter.tids, thread->tid))
+		if (!common_id_set_has(&walk->options->shared.filter.tids, thread->tid))
 			continue;
-		ptl_json_object(json, NULL);
-		ptl_json_u64(json, "tid", thread->tid);
-		ptl_json_string(json, "name", thread->name);
+		common_json_object(json, NULL);
+		common_json_u64(json, "tid", thread->tid);
+		common_json_string(json, "name", thread->name);
 		json_times(walk, thread->start, thread->end);
 		if (thread->start_address)
-			ptl_json_hex(json, "start_address", thread->start_address);
-		ptl_json_object_end(json);
+			common_json_hex(json, "start_address", thread->start_address);
+		common_json_object_end(json);
 	}
-	ptl_json_array_end(json);
+	common_json_array_end(json);
 }
 
-static void json_programs(struct walk *walk, const struct ptl_timeline_process *process)
+static void json_programs(struct walk *walk, const struct flow_timeline_process *process)
 {
-	struct ptl_json *json = &walk->session->json_out;
+	struct common_json *json = &walk->session->json_out;
 
-	ptl_json_array(json, "programs");
+	common_json_array(json, "programs");
 	for (size_t i = 0; i < process->program_count; i++) {
-		const struct ptl_program *program = &process->programs[i];
+		const struct flow_program *program = &process->programs[i];
 
-		ptl_json_object(json, NULL);
+		common_json_object(json, NULL);
 		dump_json_time(walk->session, "time", program->time);
-		ptl_json_string(json, "path", program->path);
-		ptl_json_string(json, "command_line", program->command_line);
-		ptl_json_object_end(json);
+		common_json_string(json, "path", program->path);
+		common_json_string(json, "command_line", program->command_line);
+		common_json_object_end(json);
 	}
-	ptl_json_array_end(json);
+	common_json_array_end(json);
 }
 
-static void json_process(struct walk *walk, const struct ptl_timeline_process *process,
+static void json_process(struct walk *walk, const struct flow_timeline_process *process,
 			 unsigned depth)
 {
-	const struct ptl_program *program = last_program(process);
-	struct ptl_json *json = &walk->session->json_out;
+	const struct flow_program *program = last_program(process);
+	struct common_json *json = &walk->session->json_out;
 
-	ptl_json_object(json, NULL);
-	ptl_json_u64(json, "pid", process->pid);
+	common_json_object(json, NULL);
+	common_json_u64(json, "pid", process->pid);
 	if (process->parent_pid != PTL_NO_ID)
-		ptl_json_u64(json, "parent_pid", process->parent_pid);
+		common_json_u64(json, "parent_pid", process->parent_pid);
 	else
-		ptl_json_null(json, "parent_pid");
-	ptl_json_u64(json, "depth", depth);
-	ptl_json_string(json, "name", process->name);
+		common_json_null(json, "parent_pid");
+	common_json_u64(json, "depth", depth);
+	common_json_string(json, "name", process->name);
 	json_times(walk, process->start, process->end);
 	json_status(json, process);
-	ptl_json_string(json, "command_line", program ? program->command_line : NULL);
+	common_json_string(json, "command_line", program ? program->command_line : NULL);
 	json_programs(walk, process);
 	if (walk->options->threads)
 		json_threads(walk, process);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
 /* Threads are within their process's object. */
-static void json_thread(struct walk *walk, const struct ptl_timeline_thread *thread, unsigned depth)
+static void json_thread(struct walk *walk, const struct flow_timeline_thread *thread, unsigned depth)
 {
 	(void)walk;
 	(void)thread;
@@ -241,33 +241,33 @@ static const struct process_output json_output = {json_process, json_thread, jso
 
 /* ---- the tree ------------------------------------------------------------------------------------ */
 
-static bool is_wanted(const struct walk *walk, const struct ptl_timeline_process *process)
+static bool is_wanted(const struct walk *walk, const struct flow_timeline_process *process)
 {
 	const struct dump_filter *filter = &walk->options->shared.filter;
 
-	if (!ptl_id_set_has(&filter->pids, process->pid))
+	if (!common_id_set_has(&filter->pids, process->pid))
 		return false;
 	if (process->start > filter->last_time || process->end < filter->first_time)
 		return false;
 	for (size_t i = 0; i < process->thread_count && filter->tids.count; i++)
-		if (ptl_id_set_has(&filter->tids,
-				    ptl_timeline_thread(walk->timeline, process->threads[i])->tid))
+		if (common_id_set_has(&filter->tids,
+				    flow_timeline_thread(walk->timeline, process->threads[i])->tid))
 			return true;
 	return filter->tids.count == 0;
 }
 
 static void show(struct walk *walk, uint32_t index, unsigned depth)
 {
-	const struct ptl_timeline_process *process = ptl_timeline_process(walk->timeline, index);
+	const struct flow_timeline_process *process = flow_timeline_process(walk->timeline, index);
 
 	if (!is_wanted(walk, process))
 		return;
 	walk->output->process(walk, process, depth);
 	for (size_t i = 0; i < process->thread_count && walk->options->threads; i++) {
-		const struct ptl_timeline_thread *thread =
-			ptl_timeline_thread(walk->timeline, process->threads[i]);
+		const struct flow_timeline_thread *thread =
+			flow_timeline_thread(walk->timeline, process->threads[i]);
 
-		if (ptl_id_set_has(&walk->options->shared.filter.tids, thread->tid))
+		if (common_id_set_has(&walk->options->shared.filter.tids, thread->tid))
 			walk->output->thread(walk, thread, depth);
 	}
 }
@@ -278,22 +278,22 @@ static void show_tree(struct walk *walk, uint32_t root)
 	uint32_t at = root;
 	unsigned depth = 0;
 
-	while (at != PTL_NONE && !walk->visited[at]) {
+	while (at != FLOW_NONE && !walk->visited[at]) {
 		uint32_t next;
 
 		walk->visited[at] = true;
 		show(walk, at, depth);
 		next = walk->first_child[at];
-		if (next != PTL_NONE && !walk->visited[next]) {
+		if (next != FLOW_NONE && !walk->visited[next]) {
 			at = next;
 			depth++;
 			continue;
 		}
-		while (at != root && walk->next_child[at] == PTL_NONE) {
-			at = ptl_timeline_process(walk->timeline, at)->parent;
+		while (at != root && walk->next_child[at] == FLOW_NONE) {
+			at = flow_timeline_process(walk->timeline, at)->parent;
 			depth--;
 		}
-		at = at == root ? PTL_NONE : walk->next_child[at];
+		at = at == root ? FLOW_NONE : walk->next_child[at];
 	}
 }
 
@@ -301,11 +301,11 @@ static void show_tree(struct walk *walk, uint32_t root)
 static void link_children(struct walk *walk, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		walk->first_child[i] = walk->next_child[i] = PTL_NONE;
+		walk->first_child[i] = walk->next_child[i] = FLOW_NONE;
 	for (size_t i = count; i-- > 0;) {
-		const uint32_t parent = ptl_timeline_process(walk->timeline, i)->parent;
+		const uint32_t parent = flow_timeline_process(walk->timeline, i)->parent;
 
-		if (parent == PTL_NONE || parent >= count || parent == i)
+		if (parent == FLOW_NONE || parent >= count || parent == i)
 			continue;
 		walk->next_child[i] = walk->first_child[parent];
 		walk->first_child[parent] = (uint32_t)i;
@@ -314,16 +314,16 @@ static void link_children(struct walk *walk, size_t count)
 
 static int show_all(struct walk *walk)
 {
-	const size_t count = ptl_timeline_process_count(walk->timeline);
+	const size_t count = flow_timeline_process_count(walk->timeline);
 
 	walk->first_child = calloc(count + 1, sizeof(*walk->first_child));
 	walk->next_child = calloc(count + 1, sizeof(*walk->next_child));
 	walk->visited = calloc(count + 1, sizeof(*walk->visited));
 	if (!walk->first_child || !walk->next_child || !walk->visited)
-		return ptl_fail_memory("processes", count * sizeof(*walk->first_child));
+		return common_fail_memory("processes", count * sizeof(*walk->first_child));
 	link_children(walk, count);
 	for (uint32_t i = 0; i < count; i++)
-		if (ptl_timeline_process(walk->timeline, i)->parent == PTL_NONE)
+		if (flow_timeline_process(walk->timeline, i)->parent == FLOW_NONE)
 			show_tree(walk, i);
 	/* What is left has itself among its ancestors: shown, though without a tree. */
 	for (uint32_t i = 0; i < count; i++) {
@@ -341,7 +341,7 @@ static int run(struct dump_session *session)
 		.output = session->options->json ? &json_output : &text_output,
 		.table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])},
 	};
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
@@ -351,7 +351,7 @@ static int run(struct dump_session *session)
 	free(walk.first_child);
 	free(walk.next_child);
 	free(walk.visited);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	return status;
 }
 

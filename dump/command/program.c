@@ -22,7 +22,7 @@ static int take_list_commands(void *target, const char *argument)
 }
 
 /* For shell completion. */
-static const struct ptl_option hidden_options[] = {
+static const struct common_option hidden_options[] = {
 	{"list-commands", 0, NULL, NULL, take_list_commands},
 	{NULL},
 };
@@ -31,39 +31,39 @@ static void list_command(struct ptl_bytes *text, const char *name, const char *s
 {
 	const size_t start = text->size + 3;
 
-	dump_text_add(text, "\n  ");
-	dump_text_add(text, name);
-	dump_text_pad(text, start, 24);
-	dump_text_add(text, summary);
+	common_text_add(text, "\n  ");
+	common_text_add(text, name);
+	common_text_pad(text, start, 24);
+	common_text_add(text, summary);
 }
 
 /* A heading's text is shown as it is. */
 static const char *command_list(const struct dump_command *const *commands, struct ptl_bytes *text)
 {
-	dump_text_add(text, "Commands:");
+	common_text_add(text, "Commands:");
 	for (const struct dump_command *const *command = commands; *command; command++)
 		list_command(text, (*command)->name, (*command)->summary);
 	list_command(text, "help [COMMAND]", "the options and examples of a command");
-	return dump_text_string(text);
+	return common_text_string(text);
 }
 
 static int fail_command(const struct dump_command *const *commands, const char *name)
 {
-	struct ptl_nearest nearest = {.word = name};
+	struct common_nearest nearest = {.word = name};
 
 	if (access(name, F_OK) == 0) {
-		ptl_message_error("'%s' is a file: a command was expected before it", name);
-		ptl_message_hint("ptl-dump info %s", name);
-		return PTL_EXIT_USAGE;
+		common_message_error("'%s' is a file: a command was expected before it", name);
+		common_message_hint("ptl-dump info %s", name);
+		return COMMON_EXIT_USAGE;
 	}
 	for (const struct dump_command *const *command = commands; *command; command++)
-		ptl_nearest_look(&nearest, (*command)->name);
-	ptl_message_error("there is no command '%s'", name);
+		common_nearest_look(&nearest, (*command)->name);
+	common_message_error("there is no command '%s'", name);
 	if (nearest.best)
-		ptl_message_hint("ptl-dump %s", nearest.best);
+		common_message_hint("ptl-dump %s", nearest.best);
 	else
-		ptl_message_hint("ptl-dump --help");
-	return PTL_EXIT_USAGE;
+		common_message_hint("ptl-dump --help");
+	return COMMON_EXIT_USAGE;
 }
 
 static int run_command(const struct dump_command *const *commands, int argc, char **argv);
@@ -75,9 +75,9 @@ static int help(const struct dump_command *const *commands, const char *examples
 	char *words[] = {argc > 1 ? argv[1] : argv[0], option, NULL};
 
 	if (argc > 2) {
-		ptl_message_error("one COMMAND was expected, and '%s' is one more", argv[2]);
-		ptl_message_hint("ptl-dump help %s", argv[1]);
-		return PTL_EXIT_USAGE;
+		common_message_error("one COMMAND was expected, and '%s' is one more", argv[2]);
+		common_message_hint("ptl-dump help %s", argv[1]);
+		return COMMON_EXIT_USAGE;
 	}
 	return argc == 1 ? dump_program_main(commands, examples, 2, words) : run_command(commands, 2, words);
 }
@@ -94,9 +94,9 @@ int dump_program_main(const struct dump_command *const *commands, const char *ex
 		      char **argv)
 {
 	struct ptl_bytes text = {0};
-	const struct ptl_option heading[] = {{"", 0, NULL, command_list(commands, &text)}, {NULL}};
-	const struct ptl_option *const tables[] = {heading, hidden_options, NULL};
-	const struct ptl_command_line line = {
+	const struct common_option heading[] = {{"", 0, NULL, command_list(commands, &text)}, {NULL}};
+	const struct common_option *const tables[] = {heading, hidden_options, NULL};
+	const struct common_command_line line = {
 		.program = "ptl-dump",
 		.usage = "COMMAND [options] FILE",
 		.summary = "Shows what is in a PTL trace file. FILE may be \"-\" for standard input.",
@@ -107,20 +107,20 @@ int dump_program_main(const struct dump_command *const *commands, const char *ex
 	bool list = false;
 	int first, status;
 
-	ptl_message_start("ptl-dump", false);
-	status = ptl_options_parse(&line, &list, argc, argv, &first);
-	ptl_bytes_free(&text);
+	common_message_start("ptl-dump", false);
+	status = common_options_parse(&line, &list, argc, argv, &first);
+	common_bytes_free(&text);
 	if (status != 0)
-		return status > 0 ? PTL_EXIT_OK : ptl_exit_of(status);
+		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
 	if (list) {
 		for (const struct dump_command *const *command = commands; *command; command++)
 			puts((*command)->name);
-		return PTL_EXIT_OK;
+		return COMMON_EXIT_OK;
 	}
 	if (first == argc) {
-		ptl_message_error("a command is missing");
-		ptl_message_hint("ptl-dump --help");
-		return PTL_EXIT_USAGE;
+		common_message_error("a command is missing");
+		common_message_hint("ptl-dump --help");
+		return COMMON_EXIT_USAGE;
 	}
 	if (strcmp(argv[first], "help") == 0)
 		return help(commands, examples, argc - first, argv + first);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump as a whole: from its command line to one of its commands. */
-#ifndef PTL_DUMP_COMMAND_PROGRAM_H
-#define PTL_DUMP_COMMAND_PROGRAM_H
+#ifndef DUMP_COMMAND_PROGRAM_H
+#define DUMP_COMMAND_PROGRAM_H
 
 #include "dump/command/command.h"
 

@@ -15,10 +15,10 @@
 /* ---- what was asked for, and is it there --------------------------------------------------------- */
 
 /* Fails, and says which ones there are: describe appends the i-th of count, or nothing to skip it. */
-static int fail_absent(const struct dump_session *session, const struct ptl_timeline *timeline,
+static int fail_absent(const struct dump_session *session, const struct flow_timeline *timeline,
 		       const char *what, uint32_t id, size_t count,
 		       void (*describe)(const struct dump_session *session,
-					const struct ptl_timeline *timeline, size_t i,
+					const struct flow_timeline *timeline, size_t i,
 					struct ptl_bytes *text))
 {
 	struct ptl_bytes text = {0};
@@ -30,97 +30,97 @@ static int fail_absent(const struct dump_session *session, const struct ptl_time
 
 		describe(session, timeline, i, &text);
 		if (text.size > before) {
-			dump_text_add(&text, ", ");
+			common_text_add(&text, ", ");
 			listed++;
 		}
 	}
 	if (i < count)
-		dump_text_add(&text, "...");
+		common_text_add(&text, "...");
 	else if (listed)
 		text.size -= 2;
 	else
-		dump_text_add(&text, "none");
-	status = ptl_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in %s; there is: %s", what, id,
-			  session->path, dump_text_string(&text));
-	ptl_bytes_free(&text);
+		common_text_add(&text, "none");
+	status = common_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in %s; there is: %s", what, id,
+			  session->path, common_text_string(&text));
+	common_bytes_free(&text);
 	return status;
 }
 
 static void describe_process(const struct dump_session *session,
-			     const struct ptl_timeline *timeline, size_t i, struct ptl_bytes *text)
+			     const struct flow_timeline *timeline, size_t i, struct ptl_bytes *text)
 {
-	const struct ptl_timeline_process *process = ptl_timeline_process(timeline, i);
+	const struct flow_timeline_process *process = flow_timeline_process(timeline, i);
 
 	(void)session;
-	dump_text_format(text, "%" PRIu32, process->pid);
+	common_text_format(text, "%" PRIu32, process->pid);
 	if (*process->name)
-		dump_text_format(text, " (%s)", process->name);
+		common_text_format(text, " (%s)", process->name);
 }
 
-static void describe_thread(const struct dump_session *session, const struct ptl_timeline *timeline,
+static void describe_thread(const struct dump_session *session, const struct flow_timeline *timeline,
 			    size_t i, struct ptl_bytes *text)
 {
-	const struct ptl_timeline_thread *thread = ptl_timeline_thread(timeline, i);
+	const struct flow_timeline_thread *thread = flow_timeline_thread(timeline, i);
 
-	if (ptl_id_set_has(&session->options->filter.pids, thread->pid))
-		dump_text_format(text, "%" PRIu32 " (of %" PRIu32 ")", thread->tid, thread->pid);
+	if (common_id_set_has(&session->options->filter.pids, thread->pid))
+		common_text_format(text, "%" PRIu32 " (of %" PRIu32 ")", thread->tid, thread->pid);
 }
 
-static void describe_cpu(const struct dump_session *session, const struct ptl_timeline *timeline,
+static void describe_cpu(const struct dump_session *session, const struct flow_timeline *timeline,
 			 size_t i, struct ptl_bytes *text)
 {
 	const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
 
 	(void)timeline;
 	if (stream->cpu != PTL_NO_CPU)
-		dump_text_format(text, "%" PRIu32, stream->cpu);
+		common_text_format(text, "%" PRIu32, stream->cpu);
 }
 
-static bool ran(const struct ptl_timeline_process *process, const char *pattern)
+static bool ran(const struct flow_timeline_process *process, const char *pattern)
 {
 	for (size_t i = 0; i < process->program_count; i++)
-		if (ptl_program_matches(pattern, process->programs[i].path, process->programs[i].command_line))
+		if (common_program_matches(pattern, process->programs[i].path, process->programs[i].command_line))
 			return true;
 	return false;
 }
 
 /* The processes of --process are wanted beside those of --pid. */
-static int find_programs(const struct dump_session *session, const struct ptl_timeline *timeline)
+static int find_programs(const struct dump_session *session, const struct flow_timeline *timeline)
 {
 	struct dump_filter *filter = &session->options->filter;
-	const size_t count = ptl_timeline_process_count(timeline);
+	const size_t count = flow_timeline_process_count(timeline);
 
 	for (size_t i = 0; i < filter->process_count; i++) {
 		bool found = false;
 
 		for (size_t k = 0; k < count; k++) {
-			const struct ptl_timeline_process *process = ptl_timeline_process(timeline, k);
+			const struct flow_timeline_process *process = flow_timeline_process(timeline, k);
 			int status = 0;
 
 			if (!ran(process, filter->processes[i]))
 				continue;
 			found = true;
-			if (!filter->pids.count || !ptl_id_set_has(&filter->pids, process->pid))
-				status = ptl_id_set_add(&filter->pids, process->pid);
+			if (!filter->pids.count || !common_id_set_has(&filter->pids, process->pid))
+				status = common_id_set_add(&filter->pids, process->pid);
 			if (status < 0)
 				return status;
 		}
 		if (!found)
-			return ptl_fail(PTL_MISUSE, "--process: no process in %s ran '%s'; 'ptl-dump processes' lists them",
+			return common_fail(PTL_MISUSE, "--process: no process in %s ran '%s'; 'ptl-dump processes' lists them",
 					session->path, filter->processes[i]);
 	}
 	return 0;
 }
 
-static int check_pids(const struct dump_session *session, const struct ptl_timeline *timeline)
+static int check_pids(const struct dump_session *session, const struct flow_timeline *timeline)
 {
-	const struct ptl_id_set *pids = &session->options->filter.pids;
-	const size_t count = ptl_timeline_process_count(timeline);
+	const struct common_id_set *pids = &session->options->filter.pids;
+	const size_t count = flow_timeline_process_count(timeline);
 
 	for (size_t i = 0; i < pids->count; i++) {
 		size_t k = 0;
 
-		while (k < count && ptl_timeline_process(timeline, k)->pid != pids->ids[i])
+		while (k < count && flow_timeline_process(timeline, k)->pid != pids->ids[i])
 			k++;
 		if (k == count)
 			return fail_absent(session, timeline, "process", pids->ids[i], count,
@@ -129,17 +129,17 @@ static int check_pids(const struct dump_session *session, const struct ptl_timel
 	return 0;
 }
 
-static int check_tids(const struct dump_session *session, const struct ptl_timeline *timeline)
+static int check_tids(const struct dump_session *session, const struct flow_timeline *timeline)
 {
-	const struct ptl_id_set *tids = &session->options->filter.tids;
-	const size_t count = ptl_timeline_thread_count(timeline);
+	const struct common_id_set *tids = &session->options->filter.tids;
+	const size_t count = flow_timeline_thread_count(timeline);
 
 	for (size_t i = 0; i < tids->count; i++) {
 		size_t k = 0;
 
-		while (k < count && !(ptl_timeline_thread(timeline, k)->tid == tids->ids[i] &&
-				      ptl_id_set_has(&session->options->filter.pids,
-						      ptl_timeline_thread(timeline, k)->pid)))
+		while (k < count && !(flow_timeline_thread(timeline, k)->tid == tids->ids[i] &&
+				      common_id_set_has(&session->options->filter.pids,
+						      flow_timeline_thread(timeline, k)->pid)))
 			k++;
 		if (k == count)
 			return fail_absent(session, timeline, "thread", tids->ids[i], count,
@@ -149,9 +149,9 @@ static int check_tids(const struct dump_session *session, const struct ptl_timel
 }
 
 /* A CPU without a stream of its own may still be named by events: only a wholly unknown one is wrong. */
-static int check_cpus(const struct dump_session *session, const struct ptl_timeline *timeline)
+static int check_cpus(const struct dump_session *session, const struct flow_timeline *timeline)
 {
-	const struct ptl_id_set *cpus = &session->options->filter.cpus;
+	const struct common_id_set *cpus = &session->options->filter.cpus;
 	const size_t count = ptl_stream_count(session->trace);
 	const uint32_t machine_cpus = ptl_trace_machine(session->trace)->cpus;
 
@@ -168,9 +168,9 @@ static int check_cpus(const struct dump_session *session, const struct ptl_timel
 	return 0;
 }
 
-int dump_session_timeline(const struct dump_session *session, struct ptl_timeline **timeline)
+int dump_session_timeline(const struct dump_session *session, struct flow_timeline **timeline)
 {
-	int status = ptl_timeline_build(session->trace, timeline);
+	int status = flow_timeline_build(session->trace, timeline);
 	uint64_t skipped;
 
 	if (status < 0)
@@ -183,13 +183,13 @@ int dump_session_timeline(const struct dump_session *session, struct ptl_timelin
 	if (status == 0)
 		status = check_cpus(session, *timeline);
 	if (status < 0) {
-		ptl_timeline_free(*timeline);
+		flow_timeline_free(*timeline);
 		*timeline = NULL;
 		return status;
 	}
-	skipped = ptl_timeline_skipped(*timeline);
+	skipped = flow_timeline_skipped(*timeline);
 	if (skipped)
-		ptl_message_warning("%s: %" PRIu64 " events about processes, threads and images were "
+		common_message_warning("%s: %" PRIu64 " events about processes, threads and images were "
 				    "not understood",
 				    session->path, skipped);
 	return 0;
@@ -202,19 +202,19 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 	struct ptl_bytes text = {0};
 
 	(void)context;
-	dump_text_size(&text, done);
-	dump_text_add(&text, " of ");
-	dump_text_size(&text, total);
-	ptl_progress("decoded %s", dump_text_string(&text));
-	ptl_bytes_free(&text);
+	common_text_size(&text, done);
+	common_text_add(&text, " of ");
+	common_text_size(&text, total);
+	common_progress("decoded %s", common_text_string(&text));
+	common_bytes_free(&text);
 }
 
-struct ptl_view_options dump_session_view_options(const struct dump_session *session)
+struct flow_view_options dump_session_view_options(const struct dump_session *session)
 {
 	const struct dump_options *options = session->options;
 	const struct dump_filter *filter = &options->filter;
 
-	return (struct ptl_view_options){
+	return (struct flow_view_options){
 		.selection = {
 			.pids = filter->pids.ids,
 			.pid_count = filter->pids.count,
@@ -231,11 +231,11 @@ struct ptl_view_options dump_session_view_options(const struct dump_session *ses
 	};
 }
 
-int dump_session_images(const struct dump_session *session, const struct ptl_timeline *timeline,
+int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline,
 			bool **wanted)
 {
 	const struct dump_filter *filter = &session->options->filter;
-	const size_t count = ptl_timeline_image_count(timeline);
+	const size_t count = flow_timeline_image_count(timeline);
 	bool any = false;
 
 	*wanted = NULL;
@@ -243,17 +243,17 @@ int dump_session_images(const struct dump_session *session, const struct ptl_tim
 		return 0;
 	*wanted = calloc(count + 1, sizeof(**wanted));
 	if (!*wanted)
-		return ptl_fail_memory("images", count);
+		return common_fail_memory("images", count);
 	for (size_t i = 0; i < count; i++) {
 		(*wanted)[i] = dump_filter_wants_image(
-			filter, ptl_timeline_image(timeline, i)->data.file_name);
+			filter, flow_timeline_image(timeline, i)->data.file_name);
 		any |= (*wanted)[i];
 	}
 	if (any)
 		return 0;
 	free(*wanted);
 	*wanted = NULL;
-	return ptl_fail(PTL_MISUSE, "--image: no image in %s is called '%s'; 'ptl-dump images' lists "
+	return common_fail(PTL_MISUSE, "--image: no image in %s is called '%s'; 'ptl-dump images' lists "
 				    "them, and patterns may have * and ?",
 			session->path, filter->images[0]);
 }
@@ -270,13 +270,13 @@ void dump_session_note_nothing(const struct dump_session *session, const char *w
 	const bool by_time = filter->from.given || filter->to.given;
 
 	if (!any) {
-		ptl_message_note("%s has no %s", session->path, what);
+		qemu_message_note("%s has no %s", session->path, what);
 		return;
 	}
-	ptl_message_note("%s has %s, but none%s%s", session->path, what,
+	qemu_message_note("%s has %s, but none%s%s", session->path, what,
 			 is_narrowed(filter) ? " of what was asked for" : "", by_time ? " in the span of --time" : "");
 	if (by_time && machine->end_time > machine->start_time && filter->first_time > machine->end_time)
-		ptl_message_hint("a span within 0s..%.9fs",
+		common_message_hint("a span within 0s..%.9fs",
 				 (double)(machine->end_time - machine->start_time) / 1e9);
 }
 
@@ -291,7 +291,7 @@ void dump_session_note_no_flow(const struct dump_session *session)
 		any |= ptl_stream_at(session->trace, i)->kind == PTL_KIND_PT && ptl_stream_at(session->trace, i)->bytes;
 	if (any && filter->last_time >= machine->start_time && (filter->from.given || filter->to.given) &&
 	    !(machine->end_time && filter->first_time > machine->end_time)) {
-		ptl_message_note("nothing%s ran in the span of --time", is_narrowed(filter) ? " of what was asked for" : "");
+		qemu_message_note("nothing%s ran in the span of --time", is_narrowed(filter) ? " of what was asked for" : "");
 		return;
 	}
 	dump_session_note_nothing(session, "Intel PT", any);
@@ -299,11 +299,11 @@ void dump_session_note_no_flow(const struct dump_session *session)
 
 void dump_json_time(struct dump_session *session, const char *key, uint64_t time)
 {
-	struct ptl_json *json = &session->json_out;
+	struct common_json *json = &session->json_out;
 
 	if (time)
-		ptl_json_i64(json, key,
+		common_json_i64(json, key,
 			     (int64_t)(time - ptl_trace_machine(session->trace)->start_time));
 	else
-		ptl_json_null(json, key);
+		common_json_null(json, key);
 }

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What commands do alike: the timeline of the trace, a check of what was asked for, options of views. */
-#ifndef PTL_DUMP_COMMAND_SESSION_H
-#define PTL_DUMP_COMMAND_SESSION_H
+#ifndef DUMP_COMMAND_SESSION_H
+#define DUMP_COMMAND_SESSION_H
 
 #include "dump/command/command.h"
 #include "flow/timeline/timeline.h"
 #include "flow/view/view.h"
 
 /*
- * Builds the timeline; free with ptl_timeline_free. Warns of events that could not be understood. Adds the processes of
+ * Builds the timeline; free with flow_timeline_free. Warns of events that could not be understood. Adds the processes of
  * --process to those of --pid. PTL_MISUSE where a process, thread or CPU of the options is not in the trace (a hint lists
- * those that are); else what ptl_timeline_build returns.
+ * those that are); else what flow_timeline_build returns.
  */
-int dump_session_timeline(const struct dump_session *session, struct ptl_timeline **timeline);
+int dump_session_timeline(const struct dump_session *session, struct flow_timeline **timeline);
 
 /*
  * The selection, engine, threads and progress for a view of what the session's options ask for; after
  * dump_session_timeline, which finds the processes.
  */
-struct ptl_view_options dump_session_view_options(const struct dump_session *session);
+struct flow_view_options dump_session_view_options(const struct dump_session *session);
 
 /*
  * For each image of the timeline whether --image wants it (caller frees); *wanted is NULL where all are.
  * PTL_MISUSE where none is; PTL_NO_MEMORY.
  */
-int dump_session_images(const struct dump_session *session, const struct ptl_timeline *timeline,
+int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline,
 			bool **wanted);
 
 /*

@@ -26,10 +26,10 @@ struct stats_options {
 
 struct stats_run {
 	struct dump_session *session;
-	const struct ptl_timeline *timeline;
+	const struct flow_timeline *timeline;
 	const struct stats_options *options;
-	const struct ptl_stats *stats;
-	struct dump_symbols *symbols;
+	const struct flow_stats *stats;
+	struct flow_symbols *symbols;
 	uint64_t unmapped; /* instructions that ran outside any image */
 };
 
@@ -45,15 +45,15 @@ static int take_hash(void *target, const char *argument)
 static int take_gaps(void *target, const char *argument)
 {
 	struct stats_options *options = target;
-	int status = ptl_parse_u64(argument, &options->gaps);
+	int status = common_parse_u64(argument, &options->gaps);
 
 	if (status == 0 && options->gaps > GAPS_MAX)
-		return ptl_fail(PTL_MISUSE, "at most %d gaps can be listed", GAPS_MAX);
+		return common_fail(PTL_MISUSE, "at most %d gaps can be listed", GAPS_MAX);
 	options->gaps_given = true;
 	return status;
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"hash", 0, NULL,
 	 "Adds to each thread the SHA-256 of the addresses of all its instructions in order, 8 bytes "
@@ -65,15 +65,15 @@ static const struct ptl_option own_options[] = {
 
 static const char *process_name(const struct stats_run *run, uint32_t process)
 {
-	return process == PTL_NONE ? "" : ptl_timeline_process(run->timeline, process)->name;
+	return process == FLOW_NONE ? "" : flow_timeline_process(run->timeline, process)->name;
 }
 
 /* Packets of which flow was made. pt_bytes counts what the streams had, lost bytes too. */
-static uint64_t decoded_bytes(const struct ptl_flow_counts *counts)
+static uint64_t decoded_bytes(const struct flow_counts *counts)
 {
 	uint64_t missing = 0;
 
-	for (size_t i = 0; i < PTL_GAP_COUNT; i++)
+	for (size_t i = 0; i < FLOW_GAP_COUNT; i++)
 		missing += counts->gap_bytes[i];
 	return missing < counts->pt_bytes ? counts->pt_bytes - missing : 0;
 }
@@ -85,20 +85,20 @@ static const struct dump_column columns[] = {
 	{"GAPS", true}, {"PT BYTES", true}, {"DECODED", true}, {"NAME", false},
 };
 
-static void count_cells(struct dump_table *table, const struct ptl_flow_counts *counts,
+static void count_cells(struct dump_table *table, const struct flow_counts *counts,
 			enum dump_style style)
 {
-	dump_text_count(&table->text, counts->instructions);
+	common_text_count(&table->text, counts->instructions);
 	dump_cell_text(table, style);
-	dump_text_count(&table->text, counts->blocks);
+	common_text_count(&table->text, counts->blocks);
 	dump_cell_text(table, style);
-	dump_text_count(&table->text, counts->branches);
+	common_text_count(&table->text, counts->branches);
 	dump_cell_text(table, style);
-	dump_text_count(&table->text, counts->gaps);
+	common_text_count(&table->text, counts->gaps);
 	dump_cell_text(table, counts->gaps ? DUMP_STYLE_RED : style);
-	dump_text_count(&table->text, counts->pt_bytes);
+	common_text_count(&table->text, counts->pt_bytes);
 	dump_cell_text(table, style);
-	dump_text_share(&table->text, decoded_bytes(counts), counts->pt_bytes);
+	common_text_share(&table->text, decoded_bytes(counts), counts->pt_bytes);
 	dump_cell_text(table, style);
 }
 
@@ -111,35 +111,35 @@ static void id_cell(struct dump_table *table, uint32_t id, enum dump_style style
 }
 
 static void text_thread(struct dump_table *table, const struct stats_run *run,
-			const struct ptl_thread_stats *thread)
+			const struct flow_thread_stats *thread)
 {
 	dump_cell(table, DUMP_STYLE_DIM, "");
 	id_cell(table, thread->tid, DUMP_STYLE_PLAIN);
 	count_cells(table, &thread->counts, DUMP_STYLE_PLAIN);
-	if (thread->thread != PTL_NONE)
-		dump_text_add(&table->text, ptl_timeline_thread(run->timeline, thread->thread)->name);
+	if (thread->thread != FLOW_NONE)
+		common_text_add(&table->text, flow_timeline_thread(run->timeline, thread->thread)->name);
 	else if (thread->cpu != PTL_NO_CPU)
-		dump_text_format(&table->text, "cpu %" PRIu32, thread->cpu);
+		common_text_format(&table->text, "cpu %" PRIu32, thread->cpu);
 	if (thread->has_hash) {
-		char hash[PTL_SHA256_TEXT_SIZE];
+		char hash[COMMON_SHA256_TEXT_SIZE];
 
-		ptl_sha256_format(thread->ip_sha256, hash);
-		dump_text_add(&table->text, table->text.size ? "  " : "");
-		dump_text_add(&table->text, hash);
+		common_sha256_format(thread->ip_sha256, hash);
+		common_text_add(&table->text, table->text.size ? "  " : "");
+		common_text_add(&table->text, hash);
 	}
 	dump_cell_text(table, DUMP_STYLE_DIM);
 }
 
 static int text_table(const struct stats_run *run)
 {
-	const struct ptl_stats *stats = run->stats;
+	const struct flow_stats *stats = run->stats;
 	struct dump_table table = {
 		.columns = columns,
 		.column_count = sizeof(columns) / sizeof(columns[0]),
 	};
 
 	for (size_t i = 0; i < stats->process_count; i++) {
-		const struct ptl_process_stats *process = &stats->processes[i];
+		const struct flow_process_stats *process = &stats->processes[i];
 
 		id_cell(&table, process->pid, DUMP_STYLE_BOLD);
 		dump_cell(&table, DUMP_STYLE_BOLD, "");
@@ -160,37 +160,37 @@ static int text_causes(const struct stats_run *run)
 	static const struct dump_column cause_columns[] = {
 		{"GAPS", true}, {"NOT DECODED", true}, {"CAUSE", false},
 	};
-	const struct ptl_flow_counts *total = &run->stats->total;
+	const struct flow_counts *total = &run->stats->total;
 	struct dump_table table = {.columns = cause_columns, .column_count = 3};
 
-	for (uint8_t cause = 0; cause < PTL_GAP_COUNT; cause++) {
+	for (uint8_t cause = 0; cause < FLOW_GAP_COUNT; cause++) {
 		if (!total->gap_causes[cause])
 			continue;
-		dump_text_count(&table.text, total->gap_causes[cause]);
+		common_text_count(&table.text, total->gap_causes[cause]);
 		dump_cell_text(&table, DUMP_STYLE_RED);
-		dump_text_size(&table.text, total->gap_bytes[cause]);
+		common_text_size(&table.text, total->gap_bytes[cause]);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		dump_cell(&table, DUMP_STYLE_PLAIN, ptl_gap_cause_name(cause));
+		dump_cell(&table, DUMP_STYLE_PLAIN, flow_gap_cause_name(cause));
 	}
 	return dump_table_print(&table, run->session);
 }
 
 /* The place where flow stopped, by name: the image is looked up as of the gap's time. */
-static void gap_place(const struct stats_run *run, const struct ptl_gap *gap, struct ptl_bytes *text)
+static void gap_place(const struct stats_run *run, const struct flow_gap *gap, struct ptl_bytes *text)
 {
 	const uint64_t start = ptl_trace_machine(run->session->trace)->start_time;
-	struct ptl_place place;
+	struct flow_place place;
 
-	if (!(gap->event.flags & PTL_EVENT_HAS_FROM)) {
-		dump_text_add(text, "-");
+	if (!(gap->event.flags & FLOW_EVENT_HAS_FROM)) {
+		common_text_add(text, "-");
 		return;
 	}
-	dump_text_hex(text, gap->event.from);
-	if (gap->process != PTL_NONE &&
-	    ptl_timeline_find(run->timeline, gap->process,
+	common_text_hex(text, gap->event.from);
+	if (gap->process != FLOW_NONE &&
+	    flow_timeline_find(run->timeline, gap->process,
 			      gap->event.time ? gap->event.time : start, gap->event.from, &place)) {
-		dump_text_add(text, " ");
-		dump_symbols_text(run->symbols, place.image, gap->event.from, text);
+		common_text_add(text, " ");
+		flow_symbols_text(run->symbols, place.image, gap->event.from, text);
 	}
 }
 
@@ -204,17 +204,17 @@ static int text_gaps(const struct stats_run *run)
 	struct dump_table table = {.columns = gap_columns, .column_count = 8};
 
 	for (size_t i = 0; i < run->stats->gap_count; i++) {
-		const struct ptl_gap *gap = &run->stats->gaps[i];
+		const struct flow_gap *gap = &run->stats->gaps[i];
 
-		dump_text_time(&table.text, gap->event.time, start);
+		common_text_time(&table.text, gap->event.time, start);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 		id_cell(&table, gap->pid, DUMP_STYLE_PLAIN);
 		id_cell(&table, gap->tid, DUMP_STYLE_PLAIN);
 		dump_cell_format(&table, DUMP_STYLE_PLAIN, "%" PRIu32, gap->stream);
 		dump_cell_format(&table, DUMP_STYLE_PLAIN, "0x%" PRIx64, gap->event.offset);
-		dump_text_size(&table.text, gap->event.size);
+		common_text_size(&table.text, gap->event.size);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
-		dump_cell(&table, DUMP_STYLE_RED, ptl_gap_cause_name(gap->event.cause));
+		dump_cell(&table, DUMP_STYLE_RED, flow_gap_cause_name(gap->event.cause));
 		gap_place(run, gap, &table.text);
 		dump_cell_text(&table, DUMP_STYLE_PLAIN);
 	}
@@ -229,15 +229,15 @@ static void text_unmapped(const struct stats_run *run)
 
 	if (!run->unmapped)
 		return;
-	dump_text_count(&text, run->unmapped);
-	fprintf(run->session->out, "\n%s instructions (%.1f %%) ran outside any image\n", dump_text_string(&text),
+	common_text_count(&text, run->unmapped);
+	fprintf(run->session->out, "\n%s instructions (%.1f %%) ran outside any image\n", common_text_string(&text),
 		all ? 100.0 * (double)run->unmapped / (double)all : 0.0);
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 static int text_output(const struct stats_run *run)
 {
-	const struct ptl_stats *stats = run->stats;
+	const struct flow_stats *stats = run->stats;
 	FILE *out = run->session->out;
 	int status = text_table(run);
 
@@ -259,144 +259,144 @@ static int text_output(const struct stats_run *run)
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_counts(struct ptl_json *json, const struct ptl_flow_counts *counts)
+static void json_counts(struct common_json *json, const struct flow_counts *counts)
 {
-	ptl_json_u64(json, "instructions", counts->instructions);
-	ptl_json_u64(json, "blocks", counts->blocks);
-	ptl_json_u64(json, "branches", counts->branches);
-	ptl_json_u64(json, "gaps", counts->gaps);
+	common_json_u64(json, "instructions", counts->instructions);
+	common_json_u64(json, "blocks", counts->blocks);
+	common_json_u64(json, "branches", counts->branches);
+	common_json_u64(json, "gaps", counts->gaps);
 }
 
-static void json_more_counts(struct ptl_json *json, const struct ptl_flow_counts *counts)
+static void json_more_counts(struct common_json *json, const struct flow_counts *counts)
 {
-	ptl_json_u64(json, "pt_bytes", counts->pt_bytes);
-	ptl_json_u64(json, "decoded_bytes", decoded_bytes(counts));
-	ptl_json_u64(json, "segments", counts->segments);
-	ptl_json_u64(json, "enabled", counts->enabled);
-	ptl_json_u64(json, "disabled", counts->disabled);
-	ptl_json_u64(json, "async_disabled", counts->async_disabled);
-	ptl_json_u64(json, "async_branches", counts->async_branches);
-	ptl_json_u64(json, "overflows", counts->overflows);
-	ptl_json_array(json, "gap_causes");
-	for (uint8_t cause = 0; cause < PTL_GAP_COUNT; cause++) {
+	common_json_u64(json, "pt_bytes", counts->pt_bytes);
+	common_json_u64(json, "decoded_bytes", decoded_bytes(counts));
+	common_json_u64(json, "segments", counts->segments);
+	common_json_u64(json, "enabled", counts->enabled);
+	common_json_u64(json, "disabled", counts->disabled);
+	common_json_u64(json, "async_disabled", counts->async_disabled);
+	common_json_u64(json, "async_branches", counts->async_branches);
+	common_json_u64(json, "overflows", counts->overflows);
+	common_json_array(json, "gap_causes");
+	for (uint8_t cause = 0; cause < FLOW_GAP_COUNT; cause++) {
 		if (!counts->gap_causes[cause])
 			continue;
-		ptl_json_object(json, NULL);
-		ptl_json_string(json, "cause", ptl_gap_cause_name(cause));
-		ptl_json_u64(json, "gaps", counts->gap_causes[cause]);
-		ptl_json_u64(json, "bytes", counts->gap_bytes[cause]);
-		ptl_json_object_end(json);
+		common_json_object(json, NULL);
+		common_json_string(json, "cause", flow_gap_cause_name(cause));
+		common_json_u64(json, "gaps", counts->gap_causes[cause]);
+		common_json_u64(json, "bytes", counts->gap_bytes[cause]);
+		common_json_object_end(json);
 	}
-	ptl_json_array_end(json);
+	common_json_array_end(json);
 }
 
-static void json_id(struct ptl_json *json, const char *key, uint32_t id)
+static void json_id(struct common_json *json, const char *key, uint32_t id)
 {
 	if (id == PTL_NO_ID)
-		ptl_json_null(json, key);
+		common_json_null(json, key);
 	else
-		ptl_json_u64(json, key, id);
+		common_json_u64(json, key, id);
 }
 
-static void json_thread(struct ptl_json *json, const struct ptl_thread_stats *thread)
+static void json_thread(struct common_json *json, const struct flow_thread_stats *thread)
 {
-	ptl_json_object(json, NULL);
+	common_json_object(json, NULL);
 	json_id(json, "tid", thread->tid);
 	if (thread->cpu != PTL_NO_CPU)
-		ptl_json_u64(json, "cpu", thread->cpu);
+		common_json_u64(json, "cpu", thread->cpu);
 	json_counts(json, &thread->counts);
 	if (thread->has_hash) {
-		char hash[PTL_SHA256_TEXT_SIZE];
+		char hash[COMMON_SHA256_TEXT_SIZE];
 
-		ptl_sha256_format(thread->ip_sha256, hash);
-		ptl_json_string(json, "ip_sha256", hash);
+		common_sha256_format(thread->ip_sha256, hash);
+		common_json_string(json, "ip_sha256", hash);
 	}
 	json_more_counts(json, &thread->counts);
-	ptl_json_object_end(json);
+	common_json_object_end(json);
 }
 
-static void json_process(const struct stats_run *run, const struct ptl_process_stats *process)
+static void json_process(const struct stats_run *run, const struct flow_process_stats *process)
 {
-	struct ptl_json *json = &run->session->json_out;
+	struct common_json *json = &run->session->json_out;
 
-	ptl_json_object(json, NULL);
+	common_json_object(json, NULL);
 	json_id(json, "pid", process->pid);
-	ptl_json_string(json, "name", process_name(run, process->process));
+	common_json_string(json, "name", process_name(run, process->process));
 	json_counts(json, &process->counts);
-	ptl_json_array(json, "threads");
+	common_json_array(json, "threads");
 	for (size_t i = 0; i < process->thread_count; i++)
 		json_thread(json, &process->threads[i]);
-	ptl_json_array_end(json);
-	ptl_json_object_end(json);
+	common_json_array_end(json);
+	common_json_object_end(json);
 }
 
-static void json_gap(const struct stats_run *run, const struct ptl_gap *gap)
+static void json_gap(const struct stats_run *run, const struct flow_gap *gap)
 {
-	struct ptl_json *json = &run->session->json_out;
+	struct common_json *json = &run->session->json_out;
 
-	ptl_json_object(json, NULL);
+	common_json_object(json, NULL);
 	dump_json_time(run->session, "time", gap->event.time);
 	json_id(json, "pid", gap->pid);
 	json_id(json, "tid", gap->tid);
-	ptl_json_u64(json, "stream", gap->stream);
-	ptl_json_u64(json, "offset", gap->event.offset);
-	ptl_json_u64(json, "bytes", gap->event.size);
-	ptl_json_string(json, "cause", ptl_gap_cause_name(gap->event.cause));
-	if (gap->event.flags & PTL_EVENT_HAS_FROM)
-		ptl_json_hex(json, "ip", gap->event.from);
-	ptl_json_object_end(json);
+	common_json_u64(json, "stream", gap->stream);
+	common_json_u64(json, "offset", gap->event.offset);
+	common_json_u64(json, "bytes", gap->event.size);
+	common_json_string(json, "cause", flow_gap_cause_name(gap->event.cause));
+	if (gap->event.flags & FLOW_EVENT_HAS_FROM)
+		common_json_hex(json, "ip", gap->event.from);
+	common_json_object_end(json);
 }
 
 static int json_output(const struct stats_run *run)
 {
-	struct ptl_json *json = &run->session->json_out;
-	const struct ptl_stats *stats = run->stats;
+	struct common_json *json = &run->session->json_out;
+	const struct flow_stats *stats = run->stats;
 
-	ptl_json_object(json, NULL);
+	common_json_object(json, NULL);
 	json_counts(json, &stats->total);
-	ptl_json_array(json, "processes");
+	common_json_array(json, "processes");
 	for (size_t i = 0; i < stats->process_count; i++)
 		json_process(run, &stats->processes[i]);
-	ptl_json_array_end(json);
+	common_json_array_end(json);
 	json_more_counts(json, &stats->total);
-	ptl_json_u64(json, "unmapped_instructions", run->unmapped);
-	ptl_json_array(json, "gap_list");
+	common_json_u64(json, "unmapped_instructions", run->unmapped);
+	common_json_array(json, "gap_list");
 	for (size_t i = 0; i < stats->gap_count; i++)
 		json_gap(run, &stats->gaps[i]);
-	ptl_json_array_end(json);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_array_end(json);
+	common_json_object_end(json);
+	common_json_line(json);
 	return 0;
 }
 
 /* ---- both ---------------------------------------------------------------------------------------- */
 
-static int show(struct stats_run *run, const struct ptl_stats *stats)
+static int show(struct stats_run *run, const struct flow_stats *stats)
 {
-	int status = dump_symbols_open(run->session->trace, run->timeline,
+	int status = flow_symbols_open(run->session->trace, run->timeline,
 				       !run->options->shared.no_demangle, &run->symbols);
 
 	run->stats = stats;
 	if (status == 0)
 		status = run->options->shared.json ? json_output(run) : text_output(run);
-	dump_symbols_close(run->symbols);
+	flow_symbols_close(run->symbols);
 	return status;
 }
 
 /* What ran in memory without a name is counted by a pass of its own: only traces with such memory need it. */
-static int count_unmapped(struct stats_run *run, const struct ptl_view_options *view_options)
+static int count_unmapped(struct stats_run *run, const struct flow_view_options *view_options)
 {
-	struct ptl_unmapped_list list;
+	struct flow_unmapped_list list;
 	int status;
 
-	if (!ptl_timeline_has_unnamed_code(run->timeline))
+	if (!flow_timeline_has_unnamed_code(run->timeline))
 		return 0;
-	status = ptl_unmapped_run(run->session->trace, run->timeline, view_options, &list);
+	status = flow_unmapped_run(run->session->trace, run->timeline, view_options, &list);
 	if (status)
 		return status;
 	for (size_t i = 0; i < list.count; i++)
 		run->unmapped += list.ranges[i].instructions;
-	ptl_unmapped_free(&list);
+	flow_unmapped_free(&list);
 	return 0;
 }
 
@@ -404,29 +404,29 @@ static int run(struct dump_session *session)
 {
 	const struct stats_options *options = (const struct stats_options *)session->options;
 	const size_t gap_limit = options->gaps_given ? options->gaps : GAPS_DEFAULT;
-	struct ptl_view_options view_options;
+	struct flow_view_options view_options;
 	struct stats_run stats_run = {.session = session, .options = options};
-	struct ptl_timeline *timeline;
-	struct ptl_stats stats = {0};
+	struct flow_timeline *timeline;
+	struct flow_stats stats = {0};
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
 		return status;
 	stats_run.timeline = timeline;
 	view_options = dump_session_view_options(session);
-	status = ptl_stats_run(session->trace, timeline, &view_options, options->hash, gap_limit,
+	status = flow_stats_run(session->trace, timeline, &view_options, options->hash, gap_limit,
 			       &stats);
 	if (status == 0)
 		status = count_unmapped(&stats_run, &view_options);
-	ptl_progress_end();
+	common_progress_end();
 	if (status == 0)
 		status = show(&stats_run, &stats);
 	if (status == 0 && stats_run.unmapped && !options->shared.json)
-		ptl_message_hint("ptl-dump images --unmapped %s    shows where", session->path);
+		common_message_hint("ptl-dump images --unmapped %s    shows where", session->path);
 	if (status == 0 && !stats.total.instructions && !stats.total.gaps)
 		dump_session_note_no_flow(session);
-	ptl_stats_free(&stats);
-	ptl_timeline_free(timeline);
+	flow_stats_free(&stats);
+	flow_timeline_free(timeline);
 	return status;
 }
 

@@ -16,42 +16,42 @@
 
 struct verify_options {
 	struct dump_options shared; /* first: see dump/command/command.h */
-	const struct ptl_engine_class *against; /* NULL: libipt */
+	const struct flow_engine_class *against; /* NULL: libipt */
 };
 
 static int take_against(void *target, const char *argument)
 {
 	struct verify_options *options = target;
 
-	options->against = ptl_engine_find(argument);
-	return options->against ? 0 : ptl_fail(PTL_MISUSE, "there is no engine of this name");
+	options->against = flow_engine_find(argument);
+	return options->against ? 0 : common_fail(PTL_MISUSE, "there is no engine of this name");
 }
 
-static const struct ptl_option own_options[] = {
+static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is compared:"},
 	{"against", 0, "NAME", "The engine to be right by definition (default: libipt).", take_against},
 	{NULL},
 };
 
-static void print_item(FILE *out, const struct ptl_verify_item *item, bool marked)
+static void print_item(FILE *out, const struct dump_verify_item *item, bool marked)
 {
 	struct ptl_bytes text = {0};
 
 	fprintf(out, marked ? " > " : "   ");
-	if (item->is_event && item->kind == PTL_FLOW_GAP) {
-		fprintf(out, "gap: %s\n", ptl_gap_cause_name(item->flags));
+	if (item->is_event && item->kind == FLOW_GAP) {
+		fprintf(out, "gap: %s\n", flow_gap_cause_name(item->flags));
 	} else if (item->is_event) {
 		fprintf(out, "%s from 0x%" PRIx64 " to 0x%" PRIx64 " value 0x%" PRIx64 "\n",
-			ptl_flow_kind_name(item->kind), item->ip, item->last_ip, item->value);
+			flow_kind_name(item->kind), item->ip, item->last_ip, item->value);
 	} else {
-		dump_disassemble(item->code, item->code_size, item->mode, item->last_ip, &text);
+		flow_disassemble(item->code, item->code_size, item->mode, item->last_ip, &text);
 		fprintf(out, "0x%" PRIx64 ": %" PRIu32 " instructions, the last at 0x%" PRIx64 ": %.*s\n", item->ip,
 			item->instructions, item->last_ip, (int)text.size, (const char *)text.data);
 	}
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
-static void print_side(FILE *out, const char *name, const struct ptl_verify_side *side)
+static void print_side(FILE *out, const char *name, const struct dump_verify_side *side)
 {
 	fprintf(out, "%s:\n", name);
 	for (size_t i = 0; i < side->count; i++)
@@ -61,13 +61,13 @@ static void print_side(FILE *out, const char *name, const struct ptl_verify_side
 }
 
 /* The number that says which machine recorded the segment. */
-static uint32_t machine_id(const struct ptl_segment *segment)
+static uint32_t machine_id(const struct flow_segment *segment)
 {
 	return segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
 }
 
 /* The packets up to the one that makes the flows differ. */
-static int print_packets(struct dump_session *session, const struct ptl_verify *verify)
+static int print_packets(struct dump_session *session, const struct dump_verify *verify)
 {
 	char lines[PACKETS_SHOWN][PACKET_TEXT_SIZE + 32];
 	struct packet_walk walk;
@@ -75,7 +75,7 @@ static int print_packets(struct dump_session *session, const struct ptl_verify *
 	size_t count = 0;
 	int status = packet_walk_start(&walk, session->trace, verify->segment.stream, verify->segment.offset,
 				       verify->packets_end,
-				       ptl_errata_of(ptl_machine_of(session->trace, machine_id(&verify->segment))));
+				       flow_errata_of(ptl_machine_of(session->trace, machine_id(&verify->segment))));
 
 	if (status < 0)
 		return status;
@@ -94,33 +94,33 @@ static int print_packets(struct dump_session *session, const struct ptl_verify *
 	return status;
 }
 
-static void print_json(struct dump_session *session, const struct ptl_verify *verify,
-		       const struct ptl_engine_class *const engines[2])
+static void print_json(struct dump_session *session, const struct dump_verify *verify,
+		       const struct flow_engine_class *const engines[2])
 {
-	struct ptl_json *json = &session->json_out;
+	struct common_json *json = &session->json_out;
 
-	ptl_json_object(json, NULL);
-	ptl_json_bool(json, "equal", !verify->differs);
-	ptl_json_string(json, "engine", engines[1]->name);
-	ptl_json_string(json, "against", engines[0]->name);
-	ptl_json_u64(json, "segments", verify->segments);
-	ptl_json_u64(json, "segments_with_gaps", verify->gaps);
-	ptl_json_u64(json, "blocks", verify->blocks);
-	ptl_json_u64(json, "instructions", verify->instructions);
-	ptl_json_u64(json, "events", verify->events);
+	common_json_object(json, NULL);
+	common_json_bool(json, "equal", !verify->differs);
+	common_json_string(json, "engine", engines[1]->name);
+	common_json_string(json, "against", engines[0]->name);
+	common_json_u64(json, "segments", verify->segments);
+	common_json_u64(json, "segments_with_gaps", verify->gaps);
+	common_json_u64(json, "blocks", verify->blocks);
+	common_json_u64(json, "instructions", verify->instructions);
+	common_json_u64(json, "events", verify->events);
 	if (verify->differs) {
-		ptl_json_u64(json, "stream", verify->segment.stream);
-		ptl_json_u64(json, "pid", verify->segment.pid);
-		ptl_json_u64(json, "tid", verify->segment.tid);
-		ptl_json_u64(json, "segment_offset", verify->segment.offset);
-		ptl_json_u64(json, "packets_end", verify->packets_end);
+		common_json_u64(json, "stream", verify->segment.stream);
+		common_json_u64(json, "pid", verify->segment.pid);
+		common_json_u64(json, "tid", verify->segment.tid);
+		common_json_u64(json, "segment_offset", verify->segment.offset);
+		common_json_u64(json, "packets_end", verify->packets_end);
 	}
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_object_end(json);
+	common_json_line(json);
 }
 
-static int print_text(struct dump_session *session, const struct ptl_verify *verify,
-		      const struct ptl_engine_class *const engines[2])
+static int print_text(struct dump_session *session, const struct dump_verify *verify,
+		      const struct flow_engine_class *const engines[2])
 {
 	FILE *out = session->out;
 
@@ -145,30 +145,30 @@ static int print_text(struct dump_session *session, const struct ptl_verify *ver
 static int run(struct dump_session *session)
 {
 	const struct verify_options *options = (const struct verify_options *)session->options;
-	const struct ptl_engine_class *const engines[2] = {
-		options->against ? options->against : &ptl_engine_libipt,
-		session->options->engine ? session->options->engine : &ptl_engine_native,
+	const struct flow_engine_class *const engines[2] = {
+		options->against ? options->against : &flow_engine_libipt,
+		session->options->engine ? session->options->engine : &flow_engine_native,
 	};
-	struct ptl_view_options view_options;
-	struct ptl_timeline *timeline;
-	struct ptl_verify verify;
+	struct flow_view_options view_options;
+	struct flow_timeline *timeline;
+	struct dump_verify verify;
 	int status = dump_session_timeline(session, &timeline);
 
 	if (status < 0)
 		return status;
 	view_options = dump_session_view_options(session);
-	status = ptl_verify_run(session->trace, timeline, &view_options, engines, &verify);
-	ptl_progress_end();
+	status = dump_verify_run(session->trace, timeline, &view_options, engines, &verify);
+	common_progress_end();
 	if (!status && session->options->json)
 		print_json(session, &verify, engines);
 	else if (!status)
 		status = print_text(session, &verify, engines);
 	if (!status && !verify.segments && !verify.differs)
 		dump_session_note_no_flow(session);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	if (status < 0)
 		return status;
-	return verify.differs ? PTL_EXIT_FINDING : 0;
+	return verify.differs ? COMMON_EXIT_FINDING : 0;
 }
 
 const struct dump_command dump_command_verify = {

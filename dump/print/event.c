@@ -16,16 +16,16 @@
 
 void dump_event_printer_free(struct dump_event_printer *printer)
 {
-	ptl_bytes_free(&printer->line);
-	ptl_bytes_free(&printer->fields);
-	ptl_bytes_free(&printer->scratch);
+	common_bytes_free(&printer->line);
+	common_bytes_free(&printer->fields);
+	common_bytes_free(&printer->scratch);
 	dump_places_free(&printer->places);
 }
 
 static int memory_status(const struct dump_event_printer *printer)
 {
 	return printer->line.failed || printer->fields.failed || printer->scratch.failed || printer->values->scratch.failed ?
-		       ptl_fail_memory("a line", printer->line.size) :
+		       common_fail_memory("a line", printer->line.size) :
 		       0;
 }
 
@@ -52,21 +52,21 @@ static size_t find_name_width(struct dump_event_printer *printer)
 
 static void add_process_name(struct ptl_bytes *text, const char *name, uint32_t pid)
 {
-	dump_text_safe(text, name);
-	dump_text_format(text, "%s(%" PRIu32 ")", *name ? " " : "", pid);
+	common_text_safe(text, name);
+	common_text_format(text, "%s(%" PRIu32 ")", *name ? " " : "", pid);
 }
 
 static size_t find_process_width(struct dump_event_printer *printer)
 {
 	size_t widest = PROCESS_WIDTH_MIN;
 
-	for (size_t i = 0; i < ptl_timeline_process_count(printer->timeline); i++) {
-		const struct ptl_timeline_process *process = ptl_timeline_process(printer->timeline, i);
+	for (size_t i = 0; i < flow_timeline_process_count(printer->timeline); i++) {
+		const struct flow_timeline_process *process = flow_timeline_process(printer->timeline, i);
 		size_t width;
 
 		printer->scratch.size = 0;
 		add_process_name(&printer->scratch, process->name, process->pid);
-		width = dump_text_width(printer->scratch.data, printer->scratch.size);
+		width = common_text_width(printer->scratch.data, printer->scratch.size);
 		if (width > widest && width <= PROCESS_WIDTH_MAX)
 			widest = width;
 	}
@@ -93,13 +93,13 @@ static void add_process(const struct dump_event_printer *printer, const struct p
 	uint32_t process;
 
 	if (event->pid == PTL_NO_ID) {
-		dump_text_add(text, "-");
+		common_text_add(text, "-");
 	} else {
-		process = ptl_timeline_process_at(printer->timeline, event->pid, event->time);
-		add_process_name(text, process == PTL_NONE ? "" : ptl_timeline_process(printer->timeline, process)->name,
+		process = flow_timeline_process_at(printer->timeline, event->pid, event->time);
+		add_process_name(text, process == FLOW_NONE ? "" : flow_timeline_process(printer->timeline, process)->name,
 				 event->pid);
 	}
-	dump_text_pad(text, start, printer->process_width);
+	common_text_pad(text, start, printer->process_width);
 }
 
 static void add_columns(struct dump_event_printer *printer, const struct ptl_event *event,
@@ -108,22 +108,22 @@ static void add_columns(struct dump_event_printer *printer, const struct ptl_eve
 	struct ptl_bytes *text = &printer->line;
 	size_t start;
 
-	dump_text_time(text, event->time, printer->values->start_time);
-	dump_text_add(text, "  ");
-	dump_text_add(text, dump_bold(printer->session));
+	common_text_time(text, event->time, printer->values->start_time);
+	common_text_add(text, "  ");
+	common_text_add(text, dump_bold(printer->session));
 	start = text->size;
 	dump_text_full_name(text, printer->values->names, &event->descriptor, schema);
-	dump_text_pad(text, start, printer->name_width);
-	dump_text_add(text, dump_plain(printer->session));
-	dump_text_add(text, "  ");
+	common_text_pad(text, start, printer->name_width);
+	common_text_add(text, dump_plain(printer->session));
+	common_text_add(text, "  ");
 	add_process(printer, event, text);
-	dump_text_add(text, " ");
+	common_text_add(text, " ");
 	if (event->tid == PTL_NO_ID)
-		dump_text_add(text, "       -");
+		common_text_add(text, "       -");
 	else
-		dump_text_decimal_right(text, event->tid, 8);
+		common_text_decimal_right(text, event->tid, 8);
 	if (event->cpu != PTL_NO_CPU)
-		dump_text_format(text, " cpu=%" PRIu32, event->cpu);
+		common_text_format(text, " cpu=%" PRIu32, event->cpu);
 }
 
 /* ---- text: what follows ---------------------------------------------------------------------------- */
@@ -133,25 +133,25 @@ static void add_extras(const struct ptl_event *event, struct ptl_bytes *text)
 	char guid[PTL_GUID_TEXT_SIZE];
 
 	if (event->flags & PTL_EVENT_HAS_ACTIVITY) {
-		ptl_guid_format(&event->activity, guid);
-		dump_text_format(text, " activity={%s}", guid);
+		common_guid_format(&event->activity, guid);
+		common_text_format(text, " activity={%s}", guid);
 	}
 	if (event->flags & PTL_EVENT_HAS_RELATED) {
-		ptl_guid_format(&event->related, guid);
-		dump_text_format(text, " related={%s}", guid);
+		common_guid_format(&event->related, guid);
+		common_text_format(text, " related={%s}", guid);
 	}
 	if (event->flags & PTL_EVENT_INJECTED)
-		dump_text_add(text, " (injected)");
+		common_text_add(text, " (injected)");
 }
 
 /* " key=name", or the number where there is no name. */
 static void add_named(struct ptl_bytes *text, const char *key, const char *name, uint64_t number)
 {
-	dump_text_format(text, " %s=", key);
+	common_text_format(text, " %s=", key);
 	if (name)
-		dump_text_quoted(text, name, strlen(name));
+		common_text_quoted(text, name, strlen(name));
 	else
-		dump_text_decimal(text, number);
+		common_text_decimal(text, number);
 }
 
 static void add_keywords(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor)
@@ -163,8 +163,8 @@ static void add_keywords(struct dump_event_printer *printer, const struct ptl_de
 		return;
 	printer->scratch.size = 0;
 	dump_text_flags(&printer->scratch, map, descriptor->keyword);
-	dump_text_add(&printer->line, " keywords=");
-	dump_text_quoted(&printer->line, printer->scratch.data, printer->scratch.size);
+	common_text_add(&printer->line, " keywords=");
+	common_text_quoted(&printer->line, printer->scratch.data, printer->scratch.size);
 }
 
 /* " field-tags=User:0x1,Count:0x20": of those that have some, in their order. */
@@ -177,9 +177,9 @@ static void add_field_tags(const struct ptl_schema *schema, struct ptl_bytes *te
 
 		if (!field->tags)
 			continue;
-		dump_text_add(text, before);
-		dump_text_quoted(text, field->name, strlen(field->name));
-		dump_text_format(text, ":0x%" PRIx32, field->tags);
+		common_text_add(text, before);
+		common_text_quoted(text, field->name, strlen(field->name));
+		common_text_format(text, ":0x%" PRIx32, field->tags);
 		before = ",";
 	}
 }
@@ -191,7 +191,7 @@ static void add_verbose(struct dump_event_printer *printer, const struct ptl_eve
 	const struct dump_names *names = printer->values->names;
 	struct ptl_bytes *text = &printer->line;
 
-	dump_text_format(text, "  [id=%u version=%u", descriptor->id, descriptor->version);
+	common_text_format(text, "  [id=%u version=%u", descriptor->id, descriptor->version);
 	add_named(text, "level", dump_names_level(names, descriptor), descriptor->level);
 	add_keywords(printer, descriptor);
 	if (descriptor->channel)
@@ -203,14 +203,14 @@ static void add_verbose(struct dump_event_printer *printer, const struct ptl_eve
 	if (descriptor->opcode)
 		add_named(text, "opcode", dump_names_opcode(names, descriptor, schema), descriptor->opcode);
 	if (schema && schema->tags)
-		dump_text_format(text, " tags=0x%" PRIx32, schema->tags);
+		common_text_format(text, " tags=0x%" PRIx32, schema->tags);
 	if (schema)
 		add_field_tags(schema, text);
 	for (size_t i = 0; i < event->extended_count; i++) {
-		dump_text_format(text, " extended:%u=", event->extended[i].type);
-		dump_text_hex_bytes(text, event->extended[i].data, event->extended[i].size);
+		common_text_format(text, " extended:%u=", event->extended[i].type);
+		common_text_hex_bytes(text, event->extended[i].data, event->extended[i].size);
 	}
-	dump_text_add(text, "]");
+	common_text_add(text, "]");
 }
 
 static void add_message_and_fields(struct dump_event_printer *printer, const struct ptl_event *event,
@@ -223,18 +223,18 @@ static void add_message_and_fields(struct dump_event_printer *printer, const str
 	dump_text_payload(&printer->fields, printer->values, schema, event->payload, event->payload_size,
 			  &printer->places);
 	if (has_message) {
-		dump_text_add(text, "  ");
+		common_text_add(text, "  ");
 		dump_text_message(text, printer->values, schema->message, &printer->fields, &printer->places);
 	}
 	if (printer->fields.size || event->flags)
-		dump_text_add(text, " ");
-	dump_text_add(text, has_message ? dump_dim(printer->session) : "");
+		common_text_add(text, " ");
+	common_text_add(text, has_message ? dump_dim(printer->session) : "");
 	if (printer->fields.size)
-		ptl_write_bytes(text, printer->fields.data, printer->fields.size);
+		common_write_bytes(text, printer->fields.data, printer->fields.size);
 	add_extras(event, text);
 	if (printer->verbose)
 		add_verbose(printer, event, schema);
-	dump_text_add(text, has_message ? dump_plain(printer->session) : "");
+	common_text_add(text, has_message ? dump_plain(printer->session) : "");
 }
 
 int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema)
@@ -243,48 +243,48 @@ int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *
 	printer->line.size = 0;
 	add_columns(printer, event, schema);
 	add_message_and_fields(printer, event, schema);
-	dump_text_add(&printer->line, "\n");
-	dump_text_write(&printer->line, printer->session->out);
+	common_text_add(&printer->line, "\n");
+	common_text_write(&printer->line, printer->session->out);
 	return memory_status(printer);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */
 
-static void json_guid(struct ptl_json *json, const char *key, const struct ptl_guid *guid)
+static void json_guid(struct common_json *json, const char *key, const struct ptl_guid *guid)
 {
 	char text[PTL_GUID_TEXT_SIZE];
 
-	ptl_guid_format(guid, text);
-	ptl_json_string(json, key, text);
+	common_guid_format(guid, text);
+	common_json_string(json, key, text);
 }
 
 /* Nothing where there is no name. */
-static void json_name(struct ptl_json *json, const char *key, const char *name)
+static void json_name(struct common_json *json, const char *key, const char *name)
 {
 	if (name && *name)
-		ptl_json_string(json, key, name);
+		common_json_string(json, key, name);
 }
 
 static void json_keywords(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor)
 {
-	struct ptl_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->session->json_out;
 	const struct ptl_map *map =
 		ptl_map_find(printer->session->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
 
-	ptl_json_hex(json, "keyword", descriptor->keyword);
+	common_json_hex(json, "keyword", descriptor->keyword);
 	if (!map || !descriptor->keyword)
 		return;
-	ptl_json_array(json, "keywords");
+	common_json_array(json, "keywords");
 	for (size_t i = 0; i < map->count; i++) {
 		const struct ptl_map_entry *entry = &map->entries[i];
 
 		if (entry->value && (descriptor->keyword & entry->value) == entry->value)
-			ptl_json_string(json, NULL, entry->name);
+			common_json_string(json, NULL, entry->name);
 	}
-	ptl_json_array_end(json);
+	common_json_array_end(json);
 }
 
-static void json_field_tags(struct ptl_json *json, const struct ptl_schema *schema)
+static void json_field_tags(struct common_json *json, const struct ptl_schema *schema)
 {
 	bool any = false;
 
@@ -294,78 +294,78 @@ static void json_field_tags(struct ptl_json *json, const struct ptl_schema *sche
 		if (!field->tags)
 			continue;
 		if (!any)
-			ptl_json_array(json, "field_tags");
+			common_json_array(json, "field_tags");
 		any = true;
-		ptl_json_object(json, NULL);
-		ptl_json_string(json, "field", field->name);
-		ptl_json_u64(json, "tags", field->tags);
-		ptl_json_object_end(json);
+		common_json_object(json, NULL);
+		common_json_string(json, "field", field->name);
+		common_json_u64(json, "tags", field->tags);
+		common_json_object_end(json);
 	}
 	if (any)
-		ptl_json_array_end(json);
+		common_json_array_end(json);
 }
 
 static void json_descriptor(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor,
 			    const struct ptl_schema *schema)
 {
-	struct ptl_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->session->json_out;
 	const struct dump_names *names = printer->values->names;
 	const struct ptl_guid *provider = &descriptor->provider;
 
 	json_guid(json, "provider_guid", provider);
 	json_name(json, "provider", schema ? schema->provider_name : dump_names_provider(names, provider));
 	if (schema)
-		ptl_json_string(json, "event", schema->event_name);
+		common_json_string(json, "event", schema->event_name);
 	json_name(json, "task_name", dump_names_task(names, descriptor, schema));
 	json_name(json, "opcode_name", dump_names_opcode(names, descriptor, schema));
-	ptl_json_u64(json, "id", descriptor->id);
-	ptl_json_u64(json, "version", descriptor->version);
-	ptl_json_u64(json, "channel", descriptor->channel);
+	common_json_u64(json, "id", descriptor->id);
+	common_json_u64(json, "version", descriptor->version);
+	common_json_u64(json, "channel", descriptor->channel);
 	json_name(json, "channel_name", dump_names_of(names, provider, PTL_MAP_CHANNELS, descriptor->channel));
-	ptl_json_u64(json, "level", descriptor->level);
+	common_json_u64(json, "level", descriptor->level);
 	json_name(json, "level_name", dump_names_level(names, descriptor));
-	ptl_json_u64(json, "opcode", descriptor->opcode);
-	ptl_json_u64(json, "task", descriptor->task);
+	common_json_u64(json, "opcode", descriptor->opcode);
+	common_json_u64(json, "task", descriptor->task);
 	json_keywords(printer, descriptor);
 	if (schema && schema->tags)
-		ptl_json_u64(json, "tags", schema->tags);
+		common_json_u64(json, "tags", schema->tags);
 	if (schema)
 		json_field_tags(json, schema);
 }
 
 static void json_owner(struct dump_event_printer *printer, const struct ptl_event *event)
 {
-	struct ptl_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->session->json_out;
 	uint32_t process;
 
 	if (event->cpu != PTL_NO_CPU)
-		ptl_json_u64(json, "cpu", event->cpu);
+		common_json_u64(json, "cpu", event->cpu);
 	if (event->pid == PTL_NO_ID)
 		return;
-	ptl_json_u64(json, "pid", event->pid);
+	common_json_u64(json, "pid", event->pid);
 	if (event->tid != PTL_NO_ID)
-		ptl_json_u64(json, "tid", event->tid);
-	process = ptl_timeline_process_at(printer->timeline, event->pid, event->time);
-	if (process != PTL_NONE)
-		ptl_json_string(json, "process", ptl_timeline_process(printer->timeline, process)->name);
+		common_json_u64(json, "tid", event->tid);
+	process = flow_timeline_process_at(printer->timeline, event->pid, event->time);
+	if (process != FLOW_NONE)
+		common_json_string(json, "process", flow_timeline_process(printer->timeline, process)->name);
 }
 
 static void json_extended(struct dump_event_printer *printer, const struct ptl_event *event)
 {
-	struct ptl_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->session->json_out;
 
 	if (!event->extended_count)
 		return;
-	ptl_json_array(json, "extended");
+	common_json_array(json, "extended");
 	for (size_t i = 0; i < event->extended_count; i++) {
 		printer->scratch.size = 0;
-		dump_text_hex_bytes(&printer->scratch, event->extended[i].data, event->extended[i].size);
-		ptl_json_object(json, NULL);
-		ptl_json_u64(json, "type", event->extended[i].type);
-		ptl_json_string(json, "data", dump_text_string(&printer->scratch));
-		ptl_json_object_end(json);
+		common_text_hex_bytes(&printer->scratch, event->extended[i].data, event->extended[i].size);
+		common_json_object(json, NULL);
+		common_json_u64(json, "type", event->extended[i].type);
+		common_json_string(json, "data", common_text_string(&printer->scratch));
+		common_json_object_end(json);
 	}
-	ptl_json_array_end(json);
+	common_json_array_end(json);
 }
 
 /* Made of the text of the fields, which is made for it alone. */
@@ -381,15 +381,15 @@ static void json_message(struct dump_event_printer *printer, const struct ptl_ev
 	printer->values->raw = true;
 	dump_text_message(&printer->scratch, printer->values, schema->message, &printer->fields, &printer->places);
 	printer->values->raw = false;
-	ptl_json_string_n(&printer->session->json_out, "message", (const char *)printer->scratch.data,
+	common_json_string_n(&printer->session->json_out, "message", (const char *)printer->scratch.data,
 			  printer->scratch.size);
 }
 
 int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema)
 {
-	struct ptl_json *json = &printer->session->json_out;
+	struct common_json *json = &printer->session->json_out;
 
-	ptl_json_object(json, NULL);
+	common_json_object(json, NULL);
 	dump_json_time(printer->session, "time", event->time);
 	json_descriptor(printer, &event->descriptor, schema);
 	json_owner(printer, event);
@@ -398,11 +398,11 @@ int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *
 	if (event->flags & PTL_EVENT_HAS_RELATED)
 		json_guid(json, "related", &event->related);
 	if (event->flags & PTL_EVENT_INJECTED)
-		ptl_json_bool(json, "injected", true);
+		common_json_bool(json, "injected", true);
 	json_extended(printer, event);
 	json_message(printer, event, schema);
 	dump_json_payload(json, printer->values, schema, event->payload, event->payload_size);
-	ptl_json_object_end(json);
-	ptl_json_line(json);
+	common_json_object_end(json);
+	common_json_line(json);
 	return memory_status(printer);
 }

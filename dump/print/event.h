@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One event as a line of text, and as a line of JSON. */
-#ifndef PTL_DUMP_PRINT_EVENT_H
-#define PTL_DUMP_PRINT_EVENT_H
+#ifndef DUMP_PRINT_EVENT_H
+#define DUMP_PRINT_EVENT_H
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 /* Set session, timeline and values; zero the rest; free with dump_event_printer_free. */
 struct dump_event_printer {
 	struct dump_session *session;
-	const struct ptl_timeline *timeline;
+	const struct flow_timeline *timeline;
 	struct dump_values *values;
 	bool verbose;       /* id, version, level, keywords, channel, tags and extended items too */
 	size_t name_width, process_width; /* of the columns: found at the first event */

@@ -17,19 +17,19 @@ int dump_names_load(struct dump_names *names, const struct ptl_trace *trace)
 		const struct ptl_schema *schema = ptl_schema_at(trace, i);
 		const uint8_t *guid = schema->provider.bytes;
 
-		if (!*schema->provider_name || ptl_byte_map_get(&names->providers, guid, 16))
+		if (!*schema->provider_name || common_byte_map_get(&names->providers, guid, 16))
 			continue;
-		if (ptl_byte_map_put(&names->providers, guid, 16, (uintptr_t)schema) < 0)
-			return ptl_fail_memory("names", ptl_schema_count(trace));
+		if (common_byte_map_put(&names->providers, guid, 16, (uintptr_t)schema) < 0)
+			return common_fail_memory("names", ptl_schema_count(trace));
 	}
 	return 0;
 }
 
 void dump_names_free(struct dump_names *names)
 {
-	ptl_byte_map_free(&names->providers);
-	ptl_hash_map_free(&names->fields);
-	ptl_hash_map_free(&names->schemas);
+	common_byte_map_free(&names->providers);
+	common_hash_map_free(&names->fields);
+	common_hash_map_free(&names->schemas);
 }
 
 const struct ptl_map *dump_names_map(struct dump_names *names, const struct ptl_schema *schema,
@@ -40,33 +40,33 @@ const struct ptl_map *dump_names_map(struct dump_names *names, const struct ptl_
 
 	if (!names || !names->trace || !field->map || !*field->map)
 		return NULL;
-	known = ptl_hash_map_get(&names->fields, (uintptr_t)field);
+	known = common_hash_map_get(&names->fields, (uintptr_t)field);
 	if (known)
 		return (const struct ptl_map *)(uintptr_t)*known;
 	map = ptl_map_of_field(names->trace, &schema->provider, field);
 	/* Without memory it is looked up again the next time. */
-	(void)ptl_hash_map_put(&names->fields, (uintptr_t)field, (uintptr_t)map);
+	(void)common_hash_map_put(&names->fields, (uintptr_t)field, (uintptr_t)map);
 	return map;
 }
 
 static bool has_same_names(const struct ptl_schema *schema)
 {
-	struct ptl_byte_map seen = {0};
+	struct common_byte_map seen = {0};
 	bool found = false;
 
 	for (size_t i = 0; i < schema->field_count && !found; i++) {
 		const char *name = schema->fields[i].name;
 		const size_t size = strlen(name);
 
-		found = ptl_byte_map_get(&seen, name, size) || ptl_byte_map_put(&seen, name, size, 1) < 0;
+		found = common_byte_map_get(&seen, name, size) || common_byte_map_put(&seen, name, size, 1) < 0;
 	}
-	ptl_byte_map_free(&seen);
+	common_byte_map_free(&seen);
 	return found;
 }
 
 size_t dump_names_before(struct dump_names *names, const struct ptl_schema *schema, const struct ptl_field *field)
 {
-	const uint64_t *known = names ? ptl_hash_map_get(&names->schemas, (uintptr_t)schema) : NULL;
+	const uint64_t *known = names ? common_hash_map_get(&names->schemas, (uintptr_t)schema) : NULL;
 	bool same = known && *known;
 	size_t before = 0;
 
@@ -75,7 +75,7 @@ size_t dump_names_before(struct dump_names *names, const struct ptl_schema *sche
 	if (!known) {
 		same = has_same_names(schema);
 		/* Without memory it is found again the next time. */
-		(void)ptl_hash_map_put(&names->schemas, (uintptr_t)schema, same);
+		(void)common_hash_map_put(&names->schemas, (uintptr_t)schema, same);
 	}
 	for (const struct ptl_field *other = schema->fields; same && other < field; other++)
 		before += strcmp(other->name, field->name) == 0;
@@ -84,7 +84,7 @@ size_t dump_names_before(struct dump_names *names, const struct ptl_schema *sche
 
 const char *dump_names_provider(const struct dump_names *names, const struct ptl_guid *provider)
 {
-	const uint64_t *known = ptl_byte_map_get(&names->providers, provider->bytes, sizeof(provider->bytes));
+	const uint64_t *known = common_byte_map_get(&names->providers, provider->bytes, sizeof(provider->bytes));
 
 	return known ? ((const struct ptl_schema *)(uintptr_t)*known)->provider_name : NULL;
 }
@@ -137,15 +137,15 @@ void dump_text_event_name(struct ptl_bytes *text, const struct dump_names *names
 	const char *opcode = dump_names_opcode(names, descriptor, schema);
 
 	if (task && opcode && descriptor->opcode) {
-		dump_text_safe(text, task);
-		dump_text_add(text, "/");
-		dump_text_safe(text, opcode);
+		common_text_safe(text, task);
+		common_text_add(text, "/");
+		common_text_safe(text, opcode);
 	} else if (schema && *schema->event_name) {
-		dump_text_safe(text, schema->event_name);
+		common_text_safe(text, schema->event_name);
 	} else {
-		dump_text_format(text, "EventID(%u)", descriptor->id);
+		common_text_format(text, "EventID(%u)", descriptor->id);
 		if (descriptor->opcode)
-			dump_text_format(text, "/Opcode(%u)", descriptor->opcode);
+			common_text_format(text, "/Opcode(%u)", descriptor->opcode);
 	}
 }
 
@@ -157,12 +157,12 @@ void dump_text_full_name(struct ptl_bytes *text, const struct dump_names *names,
 	char guid[PTL_GUID_TEXT_SIZE];
 
 	if (provider) {
-		dump_text_safe(text, provider);
+		common_text_safe(text, provider);
 	} else {
-		ptl_guid_format(&descriptor->provider, guid);
-		dump_text_format(text, "{%s}", guid);
+		common_guid_format(&descriptor->provider, guid);
+		common_text_format(text, "{%s}", guid);
 	}
-	dump_text_add(text, "/");
+	common_text_add(text, "/");
 	dump_text_event_name(text, names, descriptor, schema);
 }
 
@@ -173,7 +173,7 @@ void dump_text_flags(struct ptl_bytes *text, const struct ptl_map *map, uint64_t
 	uint64_t left = value;
 
 	if (name && *name) {
-		dump_text_add(text, name);
+		common_text_add(text, name);
 		return;
 	}
 	for (size_t i = 0; map && i < map->count && i < FLAGS_MAX && map->entries[i].value <= value; i++) {
@@ -182,14 +182,14 @@ void dump_text_flags(struct ptl_bytes *text, const struct ptl_map *map, uint64_t
 		if ((value & bits) != bits || !(left & bits) || !*map->entries[i].name)
 			continue;
 		if (text->size > start)
-			dump_text_add(text, "|");
-		dump_text_add(text, map->entries[i].name);
+			common_text_add(text, "|");
+		common_text_add(text, map->entries[i].name);
 		left &= ~bits;
 	}
 	if (!left && value)
 		return;
 	if (text->size > start)
-		dump_text_add(text, "|");
-	dump_text_add(text, value ? "0x" : "");
-	dump_text_hex(text, left);
+		common_text_add(text, "|");
+	common_text_add(text, value ? "0x" : "");
+	common_text_hex(text, left);
 }

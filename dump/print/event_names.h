@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names of what events carry as numbers: providers, tasks, opcodes, levels, keywords, values of fields. */
-#ifndef PTL_DUMP_PRINT_EVENT_NAMES_H
-#define PTL_DUMP_PRINT_EVENT_NAMES_H
+#ifndef DUMP_PRINT_EVENT_NAMES_H
+#define DUMP_PRINT_EVENT_NAMES_H
 
 #include <ptl/reader.h>
 
@@ -11,9 +11,9 @@
 /* Zero-initialised knows no names. For one thread. */
 struct dump_names {
 	const struct ptl_trace *trace;
-	struct ptl_byte_map providers; /* a schema of each provider, by its GUID */
-	struct ptl_hash_map fields;    /* the map of a field, by the field's address */
-	struct ptl_hash_map schemas;   /* whether names come twice, by the schema's address */
+	struct common_byte_map providers; /* a schema of each provider, by its GUID */
+	struct common_hash_map fields;    /* the map of a field, by the field's address */
+	struct common_hash_map schemas;   /* whether names come twice, by the schema's address */
 };
 
 /* The trace has to live as long as names. PTL_NO_MEMORY. */

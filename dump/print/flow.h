@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How flow looks: the lines of blocks, instructions, branches and events, as text or as JSON. */
-#ifndef PTL_DUMP_PRINT_FLOW_H
-#define PTL_DUMP_PRINT_FLOW_H
+#ifndef DUMP_PRINT_FLOW_H
+#define DUMP_PRINT_FLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,9 +20,9 @@ enum dump_flow_level {
 
 /* What lines are made of. Shared by all threads. */
 struct dump_flow_print {
-	const struct ptl_timeline *timeline;
-	struct dump_symbols *symbols;
-	struct dump_sources *sources; /* NULL: no source lines */
+	const struct flow_timeline *timeline;
+	struct flow_symbols *symbols;
+	struct flow_sources *sources; /* NULL: no source lines */
 	uint64_t start_time;          /* trace clock; times are shown since then */
 	enum dump_flow_level level;
 	bool bounds;                  /* times have their bounds with them */
@@ -40,14 +40,14 @@ struct dump_flow_time {
 /* A place in code. */
 struct dump_flow_place {
 	uint64_t ip;
-	uint32_t image; /* index in the timeline, PTL_NONE */
+	uint32_t image; /* index in the timeline, FLOW_NONE */
 };
 
 struct dump_flow_branch {
 	struct dump_flow_place from;
 	struct dump_flow_place to;
 	bool has_to;  /* false: the flow left what was traced */
-	uint8_t kind; /* enum ptl_branch */
+	uint8_t kind; /* enum flow_branch */
 };
 
 /*
@@ -56,19 +56,19 @@ struct dump_flow_branch {
  */
 struct dump_flow_format {
 	/* What stands before the lines of a stream. */
-	void (*heading)(const struct dump_flow_print *print, const struct ptl_segment *segment,
+	void (*heading)(const struct dump_flow_print *print, const struct flow_segment *segment,
 			struct ptl_bytes *text);
-	void (*head)(const struct dump_flow_print *print, const struct ptl_segment *segment,
+	void (*head)(const struct dump_flow_print *print, const struct flow_segment *segment,
 		     const struct dump_flow_time *time, struct ptl_bytes *text);
-	void (*block)(const struct dump_flow_print *print, const struct ptl_block *block,
+	void (*block)(const struct dump_flow_print *print, const struct flow_block *block,
 		      struct ptl_bytes *text);
 	/* The instruction of index i, which is at ip; code are its bytes. */
-	void (*instruction)(const struct dump_flow_print *print, const struct ptl_block *block,
+	void (*instruction)(const struct dump_flow_print *print, const struct flow_block *block,
 			    uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text);
 	void (*branch)(const struct dump_flow_print *print, const struct dump_flow_branch *branch,
 		       struct ptl_bytes *text);
 	/* from and to are where the event's addresses lie, if it has them. */
-	void (*event)(const struct dump_flow_print *print, const struct ptl_flow_event *event,
+	void (*event)(const struct dump_flow_print *print, const struct flow_event *event,
 		      const struct dump_flow_place *from, const struct dump_flow_place *to,
 		      struct ptl_bytes *text);
 };

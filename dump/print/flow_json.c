@@ -11,7 +11,7 @@
 
 /* Members of an object under way, made in memory. */
 struct members {
-	struct ptl_json json;
+	struct common_json json;
 	FILE *file;
 	char *data;
 	size_t size;
@@ -23,24 +23,24 @@ static bool members_start(struct members *members)
 	members->file = open_memstream(&members->data, &members->size);
 	if (!members->file)
 		return false;
-	ptl_json_start(&members->json, members->file);
-	ptl_json_object(&members->json, NULL);
+	common_json_start(&members->json, members->file);
+	common_json_object(&members->json, NULL);
 	return true;
 }
 
 /* Appends the members, the end of the object and of the line; the object began with the head. */
 static void members_end(struct members *members, struct ptl_bytes *text)
 {
-	ptl_json_object_end(&members->json);
-	ptl_json_line(&members->json);
+	common_json_object_end(&members->json);
+	common_json_line(&members->json);
 	if (fclose(members->file) == 0 && members->size > 1)
-		ptl_write_bytes(text, members->data + 1, members->size - 1);
+		common_write_bytes(text, members->data + 1, members->size - 1);
 	else
 		text->failed = true;
 	free(members->data);
 }
 
-static void heading(const struct dump_flow_print *print, const struct ptl_segment *segment,
+static void heading(const struct dump_flow_print *print, const struct flow_segment *segment,
 		    struct ptl_bytes *text)
 {
 	(void)print;
@@ -52,30 +52,30 @@ static void add_id(const char *key, uint32_t id, struct ptl_bytes *text)
 {
 	if (id == UINT32_MAX)
 		return;
-	dump_text_add(text, key);
-	dump_text_decimal(text, id);
-	dump_text_add(text, ",");
+	common_text_add(text, key);
+	common_text_decimal(text, id);
+	common_text_add(text, ",");
 }
 
 static void add_time(const struct dump_flow_print *print, const char *key, uint64_t time,
 		     struct ptl_bytes *text)
 {
-	dump_text_add(text, key);
+	common_text_add(text, key);
 	if (!time) {
-		dump_text_add(text, "null");
+		common_text_add(text, "null");
 	} else if (time < print->start_time) {
-		dump_text_add(text, "-");
-		dump_text_decimal(text, print->start_time - time);
+		common_text_add(text, "-");
+		common_text_decimal(text, print->start_time - time);
 	} else {
-		dump_text_decimal(text, time - print->start_time);
+		common_text_decimal(text, time - print->start_time);
 	}
-	dump_text_add(text, ",");
+	common_text_add(text, ",");
 }
 
-static void head(const struct dump_flow_print *print, const struct ptl_segment *segment,
+static void head(const struct dump_flow_print *print, const struct flow_segment *segment,
 		 const struct dump_flow_time *time, struct ptl_bytes *text)
 {
-	dump_text_add(text, "{");
+	common_text_add(text, "{");
 	add_id("\"cpu\":", segment->cpu, text);
 	add_id("\"pid\":", segment->pid, text);
 	add_id("\"tid\":", segment->tid, text);
@@ -88,52 +88,52 @@ static void head(const struct dump_flow_print *print, const struct ptl_segment *
 
 /* ---- places -------------------------------------------------------------------------------------- */
 
-static void add_name(const struct dump_flow_print *print, struct ptl_json *json, const char *key,
+static void add_name(const struct dump_flow_print *print, struct common_json *json, const char *key,
 		     const char *name)
 {
 	struct ptl_bytes text = {0};
 
-	dump_symbols_name(print->symbols, name, &text);
-	ptl_json_string(json, key, dump_text_string(&text));
-	ptl_bytes_free(&text);
+	flow_symbols_name(print->symbols, name, &text);
+	common_json_string(json, key, common_text_string(&text));
+	common_bytes_free(&text);
 }
 
 /* "symbol", "offset", "image", "file", "line" of a place, as far as they are known. */
-static void add_place(const struct dump_flow_print *print, struct ptl_json *json, uint32_t image,
+static void add_place(const struct dump_flow_print *print, struct common_json *json, uint32_t image,
 		      uint64_t ip)
 {
-	struct dump_symbol symbol;
+	struct flow_symbol symbol;
 	const char *file;
 	uint32_t line;
 
-	if (dump_symbols_find(print->symbols, image, ip, &symbol)) {
+	if (flow_symbols_find(print->symbols, image, ip, &symbol)) {
 		add_name(print, json, "symbol", symbol.name);
-		ptl_json_u64(json, "offset", symbol.offset);
+		common_json_u64(json, "offset", symbol.offset);
 	}
-	if (image != PTL_NONE) {
-		const struct ptl_timeline_image *data = ptl_timeline_image(print->timeline, image);
+	if (image != FLOW_NONE) {
+		const struct flow_timeline_image *data = flow_timeline_image(print->timeline, image);
 
-		ptl_json_string(json, "image", data->data.file_name);
-		ptl_json_hex(json, "image_address", dump_image_address(data, ip));
+		common_json_string(json, "image", data->data.file_name);
+		common_json_hex(json, "image_address", flow_image_address(data, ip));
 	}
-	if (print->sources && dump_sources_find(print->sources, image, ip, &file, &line)) {
-		ptl_json_string(json, "file", file);
-		ptl_json_u64(json, "line", line);
+	if (print->sources && flow_sources_find(print->sources, image, ip, &file, &line)) {
+		common_json_string(json, "file", file);
+		common_json_u64(json, "line", line);
 	}
 }
 
-static void add_place_object(const struct dump_flow_print *print, struct ptl_json *json,
+static void add_place_object(const struct dump_flow_print *print, struct common_json *json,
 			     const char *key, const struct dump_flow_place *place)
 {
-	ptl_json_object(json, key);
-	ptl_json_hex(json, "ip", place->ip);
+	common_json_object(json, key);
+	common_json_hex(json, "ip", place->ip);
 	add_place(print, json, place->image, place->ip);
-	ptl_json_object_end(json);
+	common_json_object_end(json);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-static void block(const struct dump_flow_print *print, const struct ptl_block *block,
+static void block(const struct dump_flow_print *print, const struct flow_block *block,
 		  struct ptl_bytes *text)
 {
 	struct members members;
@@ -142,17 +142,17 @@ static void block(const struct dump_flow_print *print, const struct ptl_block *b
 		text->failed = true;
 		return;
 	}
-	ptl_json_string(&members.json, "type", "block");
-	ptl_json_hex(&members.json, "ip", block->ip);
-	ptl_json_u64(&members.json, "instructions", block->instructions);
-	ptl_json_u64(&members.json, "size", block->size);
-	if (block->branch != PTL_BRANCH_NONE)
-		ptl_json_string(&members.json, "branch", ptl_branch_name(block->branch));
+	common_json_string(&members.json, "type", "block");
+	common_json_hex(&members.json, "ip", block->ip);
+	common_json_u64(&members.json, "instructions", block->instructions);
+	common_json_u64(&members.json, "size", block->size);
+	if (block->branch != FLOW_BRANCH_NONE)
+		common_json_string(&members.json, "branch", flow_branch_name(block->branch));
 	add_place(print, &members.json, block->image, block->ip);
 	members_end(&members, text);
 }
 
-static void instruction(const struct dump_flow_print *print, const struct ptl_block *block,
+static void instruction(const struct dump_flow_print *print, const struct flow_block *block,
 			uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text)
 {
 	struct ptl_bytes words = {0};
@@ -162,18 +162,18 @@ static void instruction(const struct dump_flow_print *print, const struct ptl_bl
 		text->failed = true;
 		return;
 	}
-	ptl_json_string(&members.json, "type", "instruction");
-	ptl_json_hex(&members.json, "ip", ip);
-	dump_text_hex_bytes(&words, code, block->lengths[i]);
-	ptl_json_string(&members.json, "bytes", dump_text_string(&words));
+	common_json_string(&members.json, "type", "instruction");
+	common_json_hex(&members.json, "ip", ip);
+	common_text_hex_bytes(&words, code, block->lengths[i]);
+	common_json_string(&members.json, "bytes", common_text_string(&words));
 	words.size = 0;
-	dump_disassemble(code, block->lengths[i], block->mode, ip, &words);
-	ptl_json_string(&members.json, "text", dump_text_string(&words));
-	if (i + 1 == block->instructions && block->branch != PTL_BRANCH_NONE)
-		ptl_json_string(&members.json, "branch", ptl_branch_name(block->branch));
+	flow_disassemble(code, block->lengths[i], block->mode, ip, &words);
+	common_json_string(&members.json, "text", common_text_string(&words));
+	if (i + 1 == block->instructions && block->branch != FLOW_BRANCH_NONE)
+		common_json_string(&members.json, "branch", flow_branch_name(block->branch));
 	add_place(print, &members.json, block->image, ip);
 	text->failed |= words.failed;
-	ptl_bytes_free(&words);
+	common_bytes_free(&words);
 	members_end(&members, text);
 }
 
@@ -186,63 +186,63 @@ static void branch(const struct dump_flow_print *print, const struct dump_flow_b
 		text->failed = true;
 		return;
 	}
-	ptl_json_string(&members.json, "type", "branch");
-	ptl_json_string(&members.json, "branch", ptl_branch_name(branch->kind));
+	common_json_string(&members.json, "type", "branch");
+	common_json_string(&members.json, "branch", flow_branch_name(branch->kind));
 	add_place_object(print, &members.json, "from", &branch->from);
 	if (branch->has_to)
 		add_place_object(print, &members.json, "to", &branch->to);
 	else
-		ptl_json_null(&members.json, "to");
+		common_json_null(&members.json, "to");
 	members_end(&members, text);
 }
 
 /* A name, or the number where there is none. */
-static void add_named(struct ptl_json *json, const char *key, const char *name, uint8_t number)
+static void add_named(struct common_json *json, const char *key, const char *name, uint8_t number)
 {
 	if (name)
-		ptl_json_string(json, key, name);
+		common_json_string(json, key, name);
 	else
-		ptl_json_u64(json, key, number);
+		common_json_u64(json, key, number);
 }
 
 /* What an event carries besides addresses. */
-static void add_value(struct ptl_json *json, const struct ptl_flow_event *event)
+static void add_value(struct common_json *json, const struct flow_event *event)
 {
 	switch (event->kind) {
-	case PTL_FLOW_CONTROL:
-		add_named(json, "event", ptl_control_name(event->type), event->type);
-		if (ptl_control_has_vector(event->type))
-			ptl_json_u64(json, "vector", event->value);
+	case FLOW_CONTROL:
+		add_named(json, "event", flow_control_name(event->type), event->type);
+		if (flow_control_has_vector(event->type))
+			common_json_u64(json, "vector", event->value);
 		return;
-	case PTL_FLOW_EVENT_DATA:
-		add_named(json, "data", ptl_event_data_name(event->type), event->type);
+	case FLOW_EVENT_DATA:
+		add_named(json, "data", flow_event_data_name(event->type), event->type);
 		break;
-	case PTL_FLOW_BLOCK_ITEM:
-		ptl_json_u64(json, "block", event->type);
-		ptl_json_u64(json, "item", event->item);
+	case FLOW_BLOCK_ITEM:
+		common_json_u64(json, "block", event->type);
+		common_json_u64(json, "item", event->item);
 		break;
-	case PTL_FLOW_EXEC_MODE:
+	case FLOW_EXEC_MODE:
 		if (event->type)
-			ptl_json_bool(json, "interrupts", true);
+			common_json_bool(json, "interrupts", true);
 		break;
-	case PTL_FLOW_PAGING:
+	case FLOW_PAGING:
 		if (event->type)
-			ptl_json_bool(json, "guest", true);
+			common_json_bool(json, "guest", true);
 		break;
-	case PTL_FLOW_ENABLED:
-		if (event->flags & PTL_EVENT_RESUMED)
-			ptl_json_bool(json, "resumed", true);
+	case FLOW_ENABLED:
+		if (event->flags & FLOW_EVENT_RESUMED)
+			common_json_bool(json, "resumed", true);
 		return;
-	case PTL_FLOW_TSX:
+	case FLOW_TSX:
 		break;
 	default:
 		if (!event->value)
 			return;
 	}
-	ptl_json_u64(json, "value", event->value);
+	common_json_u64(json, "value", event->value);
 }
 
-static void event(const struct dump_flow_print *print, const struct ptl_flow_event *event,
+static void event(const struct dump_flow_print *print, const struct flow_event *event,
 		  const struct dump_flow_place *from, const struct dump_flow_place *to,
 		  struct ptl_bytes *text)
 {
@@ -252,15 +252,15 @@ static void event(const struct dump_flow_print *print, const struct ptl_flow_eve
 		text->failed = true;
 		return;
 	}
-	ptl_json_string(&members.json, "type", ptl_flow_kind_name(event->kind));
-	if (event->kind == PTL_FLOW_GAP) {
-		ptl_json_string(&members.json, "cause", ptl_gap_cause_name(event->cause));
-		ptl_json_u64(&members.json, "bytes", event->size);
+	common_json_string(&members.json, "type", flow_kind_name(event->kind));
+	if (event->kind == FLOW_GAP) {
+		common_json_string(&members.json, "cause", flow_gap_cause_name(event->cause));
+		common_json_u64(&members.json, "bytes", event->size);
 	}
-	ptl_json_u64(&members.json, "stream_offset", event->offset);
-	if (event->flags & PTL_EVENT_HAS_FROM)
+	common_json_u64(&members.json, "stream_offset", event->offset);
+	if (event->flags & FLOW_EVENT_HAS_FROM)
 		add_place_object(print, &members.json, "from", from);
-	if (event->flags & PTL_EVENT_HAS_TO)
+	if (event->flags & FLOW_EVENT_HAS_TO)
 		add_place_object(print, &members.json, "to", to);
 	add_value(&members.json, event);
 	members_end(&members, text);

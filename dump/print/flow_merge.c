@@ -42,7 +42,7 @@ int dump_flow_lines_at(struct dump_flow_lines *lines, uint64_t time)
 		struct dump_flow_item *items = realloc(lines->items, capacity * sizeof(*items));
 
 		if (!items)
-			return ptl_fail_memory("lines", capacity * sizeof(*items));
+			return common_fail_memory("lines", capacity * sizeof(*items));
 		lines->items = items;
 		lines->capacity = capacity;
 	}
@@ -52,7 +52,7 @@ int dump_flow_lines_at(struct dump_flow_lines *lines, uint64_t time)
 
 void dump_flow_lines_free(struct dump_flow_lines *lines)
 {
-	ptl_bytes_free(&lines->text);
+	common_bytes_free(&lines->text);
 	free(lines->items);
 	*lines = (struct dump_flow_lines){0};
 }
@@ -123,7 +123,7 @@ int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump
 	struct queue *queue;
 
 	if (!lines->count || lines->text.failed) {
-		const int status = lines->text.failed ? ptl_fail_memory("lines", lines->text.size) : 0;
+		const int status = lines->text.failed ? common_fail_memory("lines", lines->text.size) : 0;
 
 		dump_flow_lines_free(lines);
 		return status;
@@ -133,7 +133,7 @@ int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump
 	if (!queue) {
 		free(part);
 		dump_flow_lines_free(lines);
-		return ptl_fail_memory("lines", sizeof(*part));
+		return common_fail_memory("lines", sizeof(*part));
 	}
 	part->lines = *lines;
 	*lines = (struct dump_flow_lines){0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lines of several streams, each in order of time, put into one order of time. */
-#ifndef PTL_DUMP_PRINT_FLOW_MERGE_H
-#define PTL_DUMP_PRINT_FLOW_MERGE_H
+#ifndef DUMP_PRINT_FLOW_MERGE_H
+#define DUMP_PRINT_FLOW_MERGE_H
 
 #include <stddef.h>
 #include <stdint.h>

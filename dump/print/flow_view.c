@@ -142,13 +142,13 @@ static void return_spare(void *context, struct ptl_bytes *text)
 		*text = (struct ptl_bytes){0};
 	}
 	pthread_mutex_unlock(&view->lock);
-	ptl_bytes_free(text);
+	common_bytes_free(text);
 }
 
 static void free_spares(struct spares *spares)
 {
 	while (spares->count)
-		ptl_bytes_free(&spares->texts[--spares->count]);
+		common_bytes_free(&spares->texts[--spares->count]);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ static void free_spares(struct spares *spares)
  * Lines from now on are of this time. Times are estimates: where a timing packet puts them right they may go
  * back, which lines of one segment do not.
  */
-static int set_time(const struct view *view, const struct ptl_segment *segment, struct part *part,
+static int set_time(const struct view *view, const struct flow_segment *segment, struct part *part,
 		    const struct dump_flow_time *time)
 {
 	bool later = !part->head.size || time->time > part->head_time.time;
@@ -173,21 +173,21 @@ static int set_time(const struct view *view, const struct ptl_segment *segment, 
 		part->head_time.time = before;
 	view->run->format->head(view->print, segment, &part->head_time, &part->head);
 	if (part->head.failed)
-		return ptl_fail_memory("line", 0);
+		return common_fail_memory("line", 0);
 	return view->merge && later ? dump_flow_lines_at(&part->lines, time->time) : 0;
 }
 
 /* The time of the block at hand. */
-static struct dump_flow_time time_of(const struct ptl_batch_cursor *cursor)
+static struct dump_flow_time time_of(const struct flow_batch_cursor *cursor)
 {
-	const struct ptl_mark *mark = ptl_batch_mark(cursor);
+	const struct flow_mark *mark = flow_batch_mark(cursor);
 	struct dump_flow_time time = {.time = cursor->time};
 
 	if (!mark || !mark->time)
 		return time;
-	if (mark->before != PTL_UNBOUNDED)
+	if (mark->before != FLOW_UNBOUNDED)
 		time.earliest = mark->time - mark->before;
-	if (mark->after != PTL_UNBOUNDED)
+	if (mark->after != FLOW_UNBOUNDED)
 		time.latest = mark->time + mark->after;
 	return time;
 }
@@ -196,20 +196,20 @@ static bool is_wanted(const struct view *view, uint32_t image)
 {
 	const bool *wanted = view->run->images_wanted;
 
-	return !wanted || (image != PTL_NONE && wanted[image]);
+	return !wanted || (image != FLOW_NONE && wanted[image]);
 }
 
 /* The place at ip, for addresses that no block tells the image of. */
-static struct dump_flow_place find_place(const struct view *view, const struct ptl_segment *segment,
+static struct dump_flow_place find_place(const struct view *view, const struct flow_segment *segment,
 					 uint64_t time, uint64_t ip)
 {
-	struct dump_flow_place place = {ip, PTL_NONE};
-	struct ptl_place found;
+	struct dump_flow_place place = {ip, FLOW_NONE};
+	struct flow_place found;
 
 	if (!time)
 		time = segment->time ? segment->time : view->print->start_time;
-	if (segment->process != PTL_NONE &&
-	    ptl_timeline_find(view->print->timeline, segment->process, time, ip, &found))
+	if (segment->process != FLOW_NONE &&
+	    flow_timeline_find(view->print->timeline, segment->process, time, ip, &found))
 		place.image = found.image;
 	return place;
 }
@@ -219,12 +219,12 @@ static struct dump_flow_place find_place(const struct view *view, const struct p
 /* Whether the branch was taken, as far as can be told. */
 static bool is_taken(const struct pending *pending, const struct landing *landing)
 {
-	if (pending->branch != PTL_BRANCH_CONDITIONAL)
+	if (pending->branch != FLOW_BRANCH_CONDITIONAL)
 		return true;
 	return landing->known && landing->to.ip != pending->next_ip;
 }
 
-static int write_branch(const struct view *view, const struct ptl_segment *segment,
+static int write_branch(const struct view *view, const struct flow_segment *segment,
 			struct part *part, struct dump_flow_writer *writer,
 			const struct pending *pending, const struct landing *landing)
 {
@@ -247,7 +247,7 @@ static int write_branch(const struct view *view, const struct ptl_segment *segme
 }
 
 /* The flow reaches landing: the branch before it, if any, leads there. */
-static int land(const struct view *view, const struct ptl_segment *segment, struct part *part,
+static int land(const struct view *view, const struct flow_segment *segment, struct part *part,
 		struct dump_flow_writer *writer, const struct landing *landing)
 {
 	const struct pending pending = part->last;
@@ -261,16 +261,16 @@ static int land(const struct view *view, const struct ptl_segment *segment, stru
 }
 
 /* Where the flow was about to go on when an event came. */
-static struct landing landing_of(const struct view *view, const struct ptl_segment *segment,
-				 const struct ptl_flow_event *event)
+static struct landing landing_of(const struct view *view, const struct flow_segment *segment,
+				 const struct flow_event *event)
 {
-	struct landing landing = {.valid = true, .to.image = PTL_NONE};
+	struct landing landing = {.valid = true, .to.image = FLOW_NONE};
 
-	if (event->kind == PTL_FLOW_DISABLED && event->flags & PTL_EVENT_HAS_TO) {
+	if (event->kind == FLOW_DISABLED && event->flags & FLOW_EVENT_HAS_TO) {
 		landing.known = true;
 		landing.to = find_place(view, segment, event->time, event->to);
-	} else if (event->kind != PTL_FLOW_GAP && event->kind != PTL_FLOW_ENABLED &&
-		   event->flags & PTL_EVENT_HAS_FROM) {
+	} else if (event->kind != FLOW_GAP && event->kind != FLOW_ENABLED &&
+		   event->flags & FLOW_EVENT_HAS_FROM) {
 		landing.known = true;
 		landing.to = find_place(view, segment, event->time, event->from);
 	}
@@ -279,14 +279,14 @@ static struct landing landing_of(const struct view *view, const struct ptl_segme
 
 /* ---- consuming ----------------------------------------------------------------------------------- */
 
-static int begin(void *context, const struct ptl_segment *segment, void **partial)
+static int begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct part *part = calloc(1, sizeof(*part));
 
 	(void)segment;
 	*partial = part;
 	if (!part)
-		return ptl_fail_memory("lines", sizeof(*part));
+		return common_fail_memory("lines", sizeof(*part));
 	part->lines.text = take_spare(context);
 	return 0;
 }
@@ -297,15 +297,15 @@ static void drop(void *context, void *partial)
 
 	return_spare(context, &part->lines.text);
 	dump_flow_lines_free(&part->lines);
-	ptl_bytes_free(&part->head);
+	common_bytes_free(&part->head);
 	free(part);
 }
 
-static int take_block(const struct view *view, const struct ptl_segment *segment,
+static int take_block(const struct view *view, const struct flow_segment *segment,
 		      struct part *part, struct dump_flow_writer *writer,
-		      const struct ptl_batch_cursor *cursor)
+		      const struct flow_batch_cursor *cursor)
 {
-	const struct ptl_block *block = cursor->block;
+	const struct flow_block *block = cursor->block;
 	struct dump_flow_time time;
 	int status;
 
@@ -313,7 +313,7 @@ static int take_block(const struct view *view, const struct ptl_segment *segment
 		const struct landing landing = {true, true, true, {block->ip, block->image}};
 
 		status = land(view, segment, part, writer, &landing);
-		if (block->branch != PTL_BRANCH_NONE)
+		if (block->branch != FLOW_BRANCH_NONE)
 			part->last = (struct pending){true,
 						      {block->last_ip, block->image},
 						      block->branch,
@@ -330,55 +330,55 @@ static int take_block(const struct view *view, const struct ptl_segment *segment
 	return status;
 }
 
-static int take_event(const struct view *view, const struct ptl_segment *segment,
+static int take_event(const struct view *view, const struct flow_segment *segment,
 		      struct part *part, struct dump_flow_writer *writer,
-		      const struct ptl_flow_event *event)
+		      const struct flow_event *event)
 {
-	struct dump_flow_place from = {0, PTL_NONE}, to = {0, PTL_NONE};
+	struct dump_flow_place from = {0, FLOW_NONE}, to = {0, FLOW_NONE};
 	const struct dump_flow_time time = {.time = event->time};
 	int status = 0;
 
-	if (view->print->level == DUMP_FLOW_BRANCH && ptl_event_splits(event->kind)) {
+	if (view->print->level == DUMP_FLOW_BRANCH && format_event_splits(event->kind)) {
 		const struct landing landing = landing_of(view, segment, event);
 
 		status = land(view, segment, part, writer, &landing);
 	}
-	if (event->flags & PTL_EVENT_HAS_FROM)
+	if (event->flags & FLOW_EVENT_HAS_FROM)
 		from = find_place(view, segment, event->time, event->from);
-	if (event->flags & PTL_EVENT_HAS_TO)
+	if (event->flags & FLOW_EVENT_HAS_TO)
 		to = find_place(view, segment, event->time, event->to);
 	/* Gaps are shown whatever is asked for: what is missing may be what is wanted. */
-	if (status < 0 || (event->kind != PTL_FLOW_GAP && !is_wanted(view, from.image) &&
+	if (status < 0 || (event->kind != FLOW_GAP && !is_wanted(view, from.image) &&
 			   !is_wanted(view, to.image)))
 		return status;
 	status = set_time(view, segment, part, &time);
 	if (status < 0)
 		return status;
-	ptl_write_bytes(&part->lines.text, part->head.data, part->head.size);
+	common_write_bytes(&part->lines.text, part->head.data, part->head.size);
 	view->run->format->event(view->print, event, &from, &to, &part->lines.text);
 	return 0;
 }
 
-static int write_early(struct view *view, const struct ptl_segment *segment, struct part *part);
+static int write_early(struct view *view, const struct flow_segment *segment, struct part *part);
 
-static int consume(void *context, void *partial, const struct ptl_segment *segment,
-		   const struct ptl_batch *batch)
+static int consume(void *context, void *partial, const struct flow_segment *segment,
+		   const struct flow_batch *batch)
 {
 	struct view *view = context;
 	struct part *part = partial;
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	struct idle *idle = take_writer(view);
 	int status = 0;
 
 	if (!idle)
-		return ptl_fail_memory("lines", 0);
-	while (status == 0 && ptl_batch_next(&cursor))
+		return common_fail_memory("lines", 0);
+	while (status == 0 && flow_batch_next(&cursor))
 		status = cursor.block
 				 ? take_block(view, segment, part, idle->writer, &cursor)
 				 : take_event(view, segment, part, idle->writer, cursor.event);
 	return_writer(view, idle);
 	if (status == 0 && part->lines.text.failed)
-		status = ptl_fail_memory("lines", part->lines.text.size);
+		status = common_fail_memory("lines", part->lines.text.size);
 	return status == 0 ? write_early(view, segment, part) : status;
 }
 
@@ -401,7 +401,7 @@ static struct group *group_of(struct view *view, size_t number)
 }
 
 /* The line of the branch that leads from the segment before into this one, in front of its lines. */
-static int join(struct view *view, const struct ptl_segment *segment, const struct group *group,
+static int join(struct view *view, const struct flow_segment *segment, const struct group *group,
 		const struct part *part, struct part *before)
 {
 	struct idle *idle;
@@ -411,14 +411,14 @@ static int join(struct view *view, const struct ptl_segment *segment, const stru
 		return 0;
 	idle = take_writer(view);
 	if (!idle)
-		return ptl_fail_memory("lines", 0);
+		return common_fail_memory("lines", 0);
 	status = write_branch(view, segment, before, idle->writer, &group->last, &part->first);
 	return_writer(view, idle);
 	return status;
 }
 
 /* Merged lines have one heading, others one for each stream. */
-static void write_heading(struct view *view, const struct ptl_segment *segment, struct group *group)
+static void write_heading(struct view *view, const struct flow_segment *segment, struct group *group)
 {
 	struct ptl_bytes text = {0};
 	bool *headed = view->merge ? &view->headed : &group->headed;
@@ -427,33 +427,33 @@ static void write_heading(struct view *view, const struct ptl_segment *segment, 
 		if (view->headed && !view->run->session->options->json)
 			fputc('\n', view->run->session->out);
 		view->run->format->heading(view->print, segment, &text);
-		dump_text_write(&text, view->run->session->out);
-		ptl_bytes_free(&text);
+		common_text_write(&text, view->run->session->out);
+		common_bytes_free(&text);
 	}
 	*headed = true;
 	view->headed = true;
 }
 
 /* Writes lines, or hands them to the merge. */
-static int put_lines(struct view *view, const struct ptl_segment *segment,
+static int put_lines(struct view *view, const struct flow_segment *segment,
 		     struct dump_flow_lines *lines)
 {
 	if (view->merge)
 		return dump_flow_merge_add(view->merge, segment->group, lines);
-	dump_text_write(&lines->text, view->run->session->out);
+	common_text_write(&lines->text, view->run->session->out);
 	lines->text.size = 0;
 	return 0;
 }
 
 /* Writes what the segment has so far. Only while it is the segment's turn. */
-static int write_part(struct view *view, const struct ptl_segment *segment, struct part *part)
+static int write_part(struct view *view, const struct flow_segment *segment, struct part *part)
 {
 	struct group *group = group_of(view, segment->group);
 	struct part before = {0};
 	int status = 0;
 
 	if (!group)
-		return ptl_fail_memory("streams", segment->group);
+		return common_fail_memory("streams", segment->group);
 	if (!part->opened)
 		status = join(view, segment, group, part, &before);
 	if (status == 0 && (before.lines.text.size || part->lines.text.size))
@@ -464,7 +464,7 @@ static int write_part(struct view *view, const struct ptl_segment *segment, stru
 		status = put_lines(view, segment, &part->lines);
 	part->opened = part->first.valid || view->print->level != DUMP_FLOW_BRANCH;
 	dump_flow_lines_free(&before.lines);
-	ptl_bytes_free(&before.head);
+	common_bytes_free(&before.head);
 	return status < 0 ? status : dump_output_check(view->run->session);
 }
 
@@ -472,7 +472,7 @@ static int write_part(struct view *view, const struct ptl_segment *segment, stru
  * On a worker. All segments before this one have been emitted, and none is while this one is decoded, so
  * nobody else writes.
  */
-static int write_early(struct view *view, const struct ptl_segment *segment, struct part *part)
+static int write_early(struct view *view, const struct flow_segment *segment, struct part *part)
 {
 	if (view->merge || part->lines.text.size < TEXT_MAX ||
 	    atomic_load_explicit(&view->turn, memory_order_acquire) != segment->index)
@@ -480,7 +480,7 @@ static int write_early(struct view *view, const struct ptl_segment *segment, str
 	return write_part(view, segment, part);
 }
 
-static int emit(void *context, const struct ptl_segment *segment, void *partial, uint64_t horizon)
+static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	struct view *view = context;
 	struct part *part = partial;
@@ -495,13 +495,13 @@ static int emit(void *context, const struct ptl_segment *segment, void *partial,
 	return status;
 }
 
-int dump_flow_view_run(struct dump_flow_run *run, const struct ptl_view_options *options)
+int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options *options)
 {
 	struct view view = {
 		.run = run,
 		.print = run->print,
 	};
-	const struct ptl_view methods = {
+	const struct flow_view methods = {
 		.context = &view,
 		.begin = begin,
 		.consume = consume,
@@ -513,10 +513,10 @@ int dump_flow_view_run(struct dump_flow_run *run, const struct ptl_view_options 
 	if (run->print->merged) {
 		view.merge = dump_flow_merge_new(return_spare, &view);
 		if (!view.merge)
-			return ptl_fail_memory("merge", 0);
+			return common_fail_memory("merge", 0);
 	}
 	pthread_mutex_init(&view.lock, NULL);
-	status = ptl_view_run(run->session->trace, run->print->timeline, options, &methods);
+	status = flow_view_run(run->session->trace, run->print->timeline, options, &methods);
 	if (status == 0 && view.merge)
 		dump_flow_merge_write(view.merge, UINT64_MAX, run->session->out);
 	run->shown = view.headed;

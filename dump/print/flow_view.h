@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The view behind ptl-dump flow: each segment's flow as text, written out in order. */
-#ifndef PTL_DUMP_PRINT_FLOW_VIEW_H
-#define PTL_DUMP_PRINT_FLOW_VIEW_H
+#ifndef DUMP_PRINT_FLOW_VIEW_H
+#define DUMP_PRINT_FLOW_VIEW_H
 
 #include "dump/command/command.h"
 #include "dump/print/flow.h"
@@ -19,8 +19,8 @@ struct dump_flow_run {
 
 /*
  * Runs the view. options->by_time must be print->merged. What a segment gives is made on the workers;
- * writing is in order. Returns what ptl_view_run returns, and dump_output_check's failures.
+ * writing is in order. Returns what flow_view_run returns, and dump_output_check's failures.
  */
-int dump_flow_view_run(struct dump_flow_run *run, const struct ptl_view_options *options);
+int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options *options);
 
 #endif

@@ -53,7 +53,7 @@ void dump_flow_writer_free(struct dump_flow_writer *writer)
 {
 	if (!writer)
 		return;
-	ptl_bytes_free(&writer->tails);
+	common_bytes_free(&writer->tails);
 	free(writer->slots);
 	free(writer);
 }
@@ -78,7 +78,7 @@ static bool holds(const struct slot *slot, const struct key *key)
 static void start_slot(struct dump_flow_writer *writer, struct slot *slot, const struct key *key)
 {
 	if (writer->tails.size > TAILS_MAX || writer->tails.failed) {
-		ptl_bytes_free(&writer->tails);
+		common_bytes_free(&writer->tails);
 		memset(writer->slots, 0, SLOTS * sizeof(*writer->slots));
 	}
 	*slot = (struct slot){.key = *key, .offset = writer->tails.size};
@@ -87,7 +87,7 @@ static void start_slot(struct dump_flow_writer *writer, struct slot *slot, const
 /* Where a tail's size will be. */
 static size_t start_tail(struct dump_flow_writer *writer)
 {
-	ptl_write_le(&writer->tails, 0, 4);
+	common_write_le(&writer->tails, 0, 4);
 	return writer->tails.size - 4;
 }
 
@@ -97,7 +97,7 @@ static void end_tail(struct dump_flow_writer *writer, struct slot *slot, size_t 
 
 	if (writer->tails.failed)
 		return;
-	ptl_store32(writer->tails.data + start, (uint32_t)size);
+	common_store32(writer->tails.data + start, (uint32_t)size);
 	slot->size += (uint32_t)size;
 	slot->lines++;
 }
@@ -113,9 +113,9 @@ static void write_lines(const struct dump_flow_writer *writer, const struct slot
 		text->failed = true;
 		return;
 	}
-	p = ptl_bytes_grow(text, size);
+	p = common_bytes_grow(text, size);
 	for (uint32_t i = 0; p && i < slot->lines; i++) {
-		const uint32_t tail_size = ptl_load32(tail);
+		const uint32_t tail_size = common_load32(tail);
 
 		memcpy(p, head->data, head->size);
 		memcpy(p + head->size, tail + 4, tail_size);
@@ -126,7 +126,7 @@ static void write_lines(const struct dump_flow_writer *writer, const struct slot
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-static struct key key_of_block(const struct ptl_block *block)
+static struct key key_of_block(const struct flow_block *block)
 {
 	struct key key = {block->ip, block->last_ip, block->image,
 			  (uint32_t)block->branch << 8 | block->mode};
@@ -138,7 +138,7 @@ static struct key key_of_block(const struct ptl_block *block)
 }
 
 static void make_block(struct dump_flow_writer *writer, struct slot *slot,
-		       const struct ptl_block *block)
+		       const struct flow_block *block)
 {
 	const struct dump_flow_print *print = writer->print;
 	uint64_t ip = block->ip;
@@ -161,7 +161,7 @@ static void make_block(struct dump_flow_writer *writer, struct slot *slot,
 }
 
 void dump_flow_write_block(struct dump_flow_writer *writer, const struct ptl_bytes *head,
-			   const struct ptl_block *block, struct ptl_bytes *text)
+			   const struct flow_block *block, struct ptl_bytes *text)
 {
 	const struct key key = key_of_block(block);
 	struct slot *slot = slot_of(writer, &key);

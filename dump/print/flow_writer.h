@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes lines of flow quickly: what was written for a block once is copied when it is executed again. */
-#ifndef PTL_DUMP_PRINT_FLOW_WRITER_H
-#define PTL_DUMP_PRINT_FLOW_WRITER_H
+#ifndef DUMP_PRINT_FLOW_WRITER_H
+#define DUMP_PRINT_FLOW_WRITER_H
 
 #include <stddef.h>
 
@@ -20,7 +20,7 @@ void dump_flow_writer_free(struct dump_flow_writer *writer);
  * head. Allocations that fail are left in text->failed.
  */
 void dump_flow_write_block(struct dump_flow_writer *writer, const struct ptl_bytes *head,
-			   const struct ptl_block *block, struct ptl_bytes *text);
+			   const struct flow_block *block, struct ptl_bytes *text);
 void dump_flow_write_branch(struct dump_flow_writer *writer, const struct ptl_bytes *head,
 			    const struct dump_flow_branch *branch, struct ptl_bytes *text);
 

@@ -37,18 +37,18 @@ static void add_number(struct message *message, const struct ptl_value *value, c
 	if (form == 'd' || form == 'D') {
 		const bool is_negative = value->field->type <= PTL_TYPE_I64 && value->field->type % 2 == 0 && value->i < 0;
 
-		dump_text_add(message->out, is_negative ? "-" : "");
-		dump_text_decimal(&number, is_negative ? 0 - value->u : value->u);
+		common_text_add(message->out, is_negative ? "-" : "");
+		common_text_decimal(&number, is_negative ? 0 - value->u : value->u);
 	} else {
-		dump_text_hex(&number, ptl_load_le(value->bytes, value->size <= 8 ? value->size : 8));
+		common_text_hex(&number, common_load_le(value->bytes, value->size <= 8 ? value->size : 8));
 	}
 	for (size_t i = number.size; i < digits; i++)
-		dump_text_add(message->out, "0");
+		common_text_add(message->out, "0");
 	for (size_t i = 0; i < number.size; i++)
 		if (form == 'X' && number.data[i] >= 'a')
 			number.data[i] = (uint8_t)(number.data[i] - 'a' + 'A');
-	ptl_write_bytes(message->out, number.data, number.size);
-	ptl_bytes_free(&number);
+	common_write_bytes(message->out, number.data, number.size);
+	common_bytes_free(&number);
 }
 
 static bool is_number(const struct ptl_value *value)
@@ -65,7 +65,7 @@ static void add_place_value(struct message *message, const struct dump_place *pl
 	else if (place->value.field && place->value.field->type != PTL_TYPE_STRUCT)
 		dump_text_value(message->out, message->values, &place->value, false);
 	else if (place->to > place->from)
-		ptl_write_bytes(message->out, message->text->data + place->from, place->to - place->from);
+		common_write_bytes(message->out, message->text->data + place->from, place->to - place->from);
 }
 
 /* A place that begins at text ("{1:x}"): adds its value and returns its length, or 0. */
@@ -92,9 +92,9 @@ static size_t add_place(struct message *message, const char *text)
 static void add_words(struct message *message, const char *words, size_t size)
 {
 	if (message->values->raw)
-		ptl_write_bytes(message->out, words, size);
+		common_write_bytes(message->out, words, size);
 	else
-		dump_text_safe_n(message->out, words, size);
+		common_text_safe_n(message->out, words, size);
 }
 
 void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const char *words,
@@ -112,7 +112,7 @@ void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const 
 		}
 		add_words(&message, plain, (size_t)(at - plain));
 		if (at[1] == at[0]) {
-			ptl_write_bytes(out, at, 1);
+			common_write_bytes(out, at, 1);
 			length = 2;
 		} else if (*at == '{') {
 			length = add_place(&message, at);

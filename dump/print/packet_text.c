@@ -83,7 +83,7 @@ static void put_ip(struct line *line, const struct ptl_pt_packet *packet, uint64
 		return;
 	}
 	put_hex(line, ip);
-	if (packet->ip.form != ptl_pt_ip_compress(last_ip, ip)) {
+	if (packet->ip.form != format_pt_ip_compress(last_ip, ip)) {
 		put_text(line, " form=");
 		put_text(line, packet_form_name(packet->ip.form));
 	}
@@ -97,9 +97,9 @@ static const char *mode_name(const struct ptl_pt_packet *packet)
 	return names[packet->mode_exec.cs_l & 1][packet->mode_exec.cs_d & 1];
 }
 
-static void put_value(struct line *line, const struct ptl_pt_field *field, uint64_t value)
+static void put_value(struct line *line, const struct format_pt_field *field, uint64_t value)
 {
-	if (field->style == PTL_PT_FIELD_HEX)
+	if (field->style == FORMAT_PT_FIELD_HEX)
 		put_hex(line, value);
 	else
 		put_decimal(line, value);
@@ -108,18 +108,18 @@ static void put_value(struct line *line, const struct ptl_pt_field *field, uint6
 /* Packets of any other kind, by the table. */
 static void put_fields(struct line *line, const struct ptl_pt_packet *packet)
 {
-	const struct ptl_pt_field *fields = ptl_pt_fields(packet->kind);
-	bool alone = !fields[0].name || (!fields[1].name && fields[0].style != PTL_PT_FIELD_FLAG);
+	const struct format_pt_field *fields = format_pt_fields(packet->kind);
+	bool alone = !fields[0].name || (!fields[1].name && fields[0].style != FORMAT_PT_FIELD_FLAG);
 
-	for (const struct ptl_pt_field *field = fields; field->name; field++) {
-		uint64_t value = ptl_pt_field_get(packet, field);
+	for (const struct format_pt_field *field = fields; field->name; field++) {
+		uint64_t value = format_pt_field_get(packet, field);
 
-		if (field->style == PTL_PT_FIELD_FLAG && !value)
+		if (field->style == FORMAT_PT_FIELD_FLAG && !value)
 			continue;
 		put_char(line, ' ');
 		if (!alone)
 			put_text(line, field->name);
-		if (field->style == PTL_PT_FIELD_FLAG)
+		if (field->style == FORMAT_PT_FIELD_FLAG)
 			continue;
 		if (!alone)
 			put_char(line, '=');
@@ -159,45 +159,45 @@ size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip,
 	return line.size;
 }
 
-static void ip_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct ptl_json *json)
+static void ip_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct common_json *json)
 {
 	uint64_t ip;
 
 	if (!ptl_pt_ip_resolve(packet, &last_ip, &ip)) {
-		ptl_json_null(json, "ip");
+		common_json_null(json, "ip");
 		return;
 	}
-	ptl_json_hex(json, "ip", ip);
-	ptl_json_string(json, "form", packet_form_name(packet->ip.form));
-	ptl_json_hex(json, "payload", packet->ip.payload);
+	common_json_hex(json, "ip", ip);
+	common_json_string(json, "form", packet_form_name(packet->ip.form));
+	common_json_hex(json, "payload", packet->ip.payload);
 }
 
-static void branches_json(const struct ptl_pt_packet *packet, struct ptl_json *json)
+static void branches_json(const struct ptl_pt_packet *packet, struct common_json *json)
 {
 	char text[PACKET_TEXT_SIZE];
 	struct line line = {.text = text};
 
 	put_branches(&line, packet);
-	ptl_json_string_n(json, "branches", text, line.size);
+	common_json_string_n(json, "branches", text, line.size);
 }
 
-static void field_json(const struct ptl_pt_packet *packet, const struct ptl_pt_field *field,
-		       struct ptl_json *json)
+static void field_json(const struct ptl_pt_packet *packet, const struct format_pt_field *field,
+		       struct common_json *json)
 {
-	uint64_t value = ptl_pt_field_get(packet, field);
+	uint64_t value = format_pt_field_get(packet, field);
 
-	if (field->style == PTL_PT_FIELD_FLAG)
-		ptl_json_bool(json, field->name, value != 0);
-	else if (field->style == PTL_PT_FIELD_HEX)
-		ptl_json_hex(json, field->name, value);
+	if (field->style == FORMAT_PT_FIELD_FLAG)
+		common_json_bool(json, field->name, value != 0);
+	else if (field->style == FORMAT_PT_FIELD_HEX)
+		common_json_hex(json, field->name, value);
 	else
-		ptl_json_u64(json, field->name, value);
+		common_json_u64(json, field->name, value);
 }
 
-void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct ptl_json *json)
+void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct common_json *json)
 {
-	ptl_json_string(json, "packet", ptl_pt_kind_name(packet->kind));
-	ptl_json_u64(json, "size", packet->size);
+	common_json_string(json, "packet", ptl_pt_kind_name(packet->kind));
+	common_json_u64(json, "size", packet->size);
 	switch (packet->kind) {
 	case PTL_PT_TNT_8:
 	case PTL_PT_TNT_64:
@@ -210,7 +210,7 @@ void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct pt
 		ip_json(packet, last_ip, json);
 		break;
 	default:
-		for (const struct ptl_pt_field *field = ptl_pt_fields(packet->kind); field->name;
+		for (const struct format_pt_field *field = format_pt_fields(packet->kind); field->name;
 		     field++)
 			field_json(packet, field, json);
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One Intel PT packet for people, as a line of text, and for programs, as a JSON object. */
-#ifndef PTL_DUMP_PRINT_PACKET_TEXT_H
-#define PTL_DUMP_PRINT_PACKET_TEXT_H
+#ifndef DUMP_PRINT_PACKET_TEXT_H
+#define DUMP_PRINT_PACKET_TEXT_H
 
 #include <ptl/pt.h>
 
@@ -40,7 +40,7 @@ size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip,
  * packets with an address, flags as booleans, addresses and raw payloads as "0x..." text, other
  * numbers as numbers.
  */
-void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct ptl_json *json);
+void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct common_json *json);
 
 /* "update16" and so on, as above; NULL for PTL_PT_IP_NONE and reserved forms. */
 const char *packet_form_name(unsigned form);

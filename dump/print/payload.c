@@ -24,7 +24,7 @@ struct nested {
 struct walk {
 	struct dump_values *values;
 	struct ptl_bytes *text;
-	struct ptl_json *json;
+	struct common_json *json;
 	struct dump_places *places;
 	struct nested nested[NESTED_MAX];
 	unsigned depth;
@@ -81,14 +81,14 @@ static void add_path(struct ptl_bytes *path, const struct walk *walk, const stru
 
 		if (nested->is_array)
 			continue;
-		dump_text_add(path, nested->field->name);
+		common_text_add(path, nested->field->name);
 		if (nested->field->array)
-			dump_text_format(path, "[%" PRIu32 "]", nested->index);
-		dump_text_add(path, ".");
+			common_text_format(path, "[%" PRIu32 "]", nested->index);
+		common_text_add(path, ".");
 	}
-	dump_text_add(path, value->field->name);
+	common_text_add(path, value->field->name);
 	if (value->field->array && !walk->is_characters)
-		dump_text_format(path, "[%" PRIu32 "]", value->index);
+		common_text_format(path, "[%" PRIu32 "]", value->index);
 }
 
 /* Whether what comes is an element of the array around it, and so has no name. */
@@ -103,11 +103,11 @@ static void text_before(struct walk *walk, const struct ptl_value *value)
 	struct nested *around = walk->depth ? &walk->nested[walk->depth - 1] : NULL;
 
 	if (is_element(walk)) {
-		dump_text_add(walk->text, around->has_element ? "," : "");
+		common_text_add(walk->text, around->has_element ? "," : "");
 	} else {
-		dump_text_add(walk->text, !around || around->has_element ? " " : "");
-		dump_text_safe(walk->text, value->field->name);
-		dump_text_add(walk->text, "=");
+		common_text_add(walk->text, !around || around->has_element ? " " : "");
+		common_text_safe(walk->text, value->field->name);
+		common_text_add(walk->text, "=");
 	}
 	if (around)
 		around->has_element = true;
@@ -127,9 +127,9 @@ static const char *json_key(struct walk *walk, const struct ptl_value *value)
 	if (!before)
 		return field->name;
 	walk->key.size = 0;
-	dump_text_add(&walk->key, field->name);
-	dump_text_format(&walk->key, "#%zu", before + 1);
-	return dump_text_string(&walk->key);
+	common_text_add(&walk->key, field->name);
+	common_text_format(&walk->key, "#%zu", before + 1);
+	return common_text_string(&walk->key);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static bool is_utf8(const struct ptl_bytes *text)
 	size_t length;
 
 	for (size_t at = 0; at < text->size; at += length) {
-		length = ptl_utf8_read(text->data + at, text->size - at, &character);
+		length = common_utf8_read(text->data + at, text->size - at, &character);
 		if (!length)
 			return false;
 	}
@@ -153,9 +153,9 @@ static void keep_raw(struct walk *walk, const struct ptl_value *value, const str
 	if (is_utf8(string))
 		return;
 	add_path(walk->raw, walk, value);
-	ptl_write_le(walk->raw, 0, 1);
-	dump_text_hex_bytes(walk->raw, string->data, string->size);
-	ptl_write_le(walk->raw, 0, 1);
+	common_write_le(walk->raw, 0, 1);
+	common_text_hex_bytes(walk->raw, string->data, string->size);
+	common_write_le(walk->raw, 0, 1);
 }
 
 static void keep_raw_value(struct walk *walk, const struct ptl_value *value)
@@ -168,7 +168,7 @@ static void keep_raw_value(struct walk *walk, const struct ptl_value *value)
 static void show_value(struct walk *walk, const struct ptl_value *value)
 {
 	if (walk->is_characters) {
-		ptl_write_bytes(&walk->bytes, value->bytes, value->size);
+		common_write_bytes(&walk->bytes, value->bytes, value->size);
 	} else if (walk->json) {
 		dump_json_value(walk->json, json_key(walk, value), walk->values, value);
 		keep_raw_value(walk, value);
@@ -185,15 +185,15 @@ static void show_characters(struct walk *walk, const struct ptl_value *value)
 
 	dump_text_array_string(&string, value->field, walk->bytes.data, walk->bytes.size);
 	if (walk->json) {
-		ptl_json_string_n(walk->json, json_key(walk, value), (const char *)string.data, string.size);
+		common_json_string_n(walk->json, json_key(walk, value), (const char *)string.data, string.size);
 		keep_raw(walk, value, &string);
 	} else {
 		text_before(walk, value);
-		dump_text_quoted(walk->text, string.data, string.size);
+		common_text_quoted(walk->text, string.data, string.size);
 		end_place(walk);
 	}
 	walk->is_characters = false;
-	ptl_bytes_free(&string);
+	common_bytes_free(&string);
 }
 
 /* ---- what is around them --------------------------------------------------------------------------- */
@@ -203,11 +203,11 @@ static void begin(struct walk *walk, const struct ptl_value *value, bool is_arra
 	if (!walk->json)
 		text_before(walk, value);
 	if (!walk->json)
-		dump_text_add(walk->text, is_array ? "[" : "{");
+		common_text_add(walk->text, is_array ? "[" : "{");
 	else if (is_array)
-		ptl_json_array(walk->json, json_key(walk, value));
+		common_json_array(walk->json, json_key(walk, value));
 	else
-		ptl_json_object(walk->json, json_key(walk, value));
+		common_json_object(walk->json, json_key(walk, value));
 	walk->nested[walk->depth++] =
 		(struct nested){.field = value->field, .index = value->index, .is_array = is_array};
 }
@@ -217,12 +217,12 @@ static void end(struct walk *walk)
 	const bool is_array = walk->nested[--walk->depth].is_array;
 
 	if (!walk->json) {
-		dump_text_add(walk->text, is_array ? "]" : "}");
+		common_text_add(walk->text, is_array ? "]" : "}");
 		end_place(walk);
 	} else if (is_array) {
-		ptl_json_array_end(walk->json);
+		common_json_array_end(walk->json);
 	} else {
-		ptl_json_object_end(walk->json);
+		common_json_object_end(walk->json);
 	}
 }
 
@@ -284,8 +284,8 @@ static size_t walk_payload(struct walk *walk, const struct ptl_schema *schema, c
 		status = ptl_payload_walk(schema, payload, size, visit, walk, &rest);
 	while (walk->depth)
 		end(walk);
-	ptl_bytes_free(&walk->bytes);
-	ptl_bytes_free(&walk->key);
+	common_bytes_free(&walk->bytes);
+	common_bytes_free(&walk->key);
 	return status == 0 ? rest : size;
 }
 
@@ -301,40 +301,40 @@ void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const
 		places->count = 0;
 	rest = walk_payload(&walk, schema, payload, size);
 	if (rest) {
-		dump_text_add(text, " payload=");
-		dump_text_hex_bytes(text, payload + size - rest, rest);
+		common_text_add(text, " payload=");
+		common_text_hex_bytes(text, payload + size - rest, rest);
 	}
 }
 
-static void json_raw(struct ptl_json *json, const struct ptl_bytes *raw)
+static void json_raw(struct common_json *json, const struct ptl_bytes *raw)
 {
 	if (!raw->size || raw->failed)
 		return;
-	ptl_json_object(json, "raw");
+	common_json_object(json, "raw");
 	for (size_t at = 0; at < raw->size;) {
 		const char *path = (const char *)raw->data + at, *hex = path + strlen(path) + 1;
 
-		ptl_json_string(json, path, hex);
+		common_json_string(json, path, hex);
 		at += strlen(path) + strlen(hex) + 2;
 	}
-	ptl_json_object_end(json);
+	common_json_object_end(json);
 }
 
-void dump_json_payload(struct ptl_json *json, struct dump_values *values, const struct ptl_schema *schema,
+void dump_json_payload(struct common_json *json, struct dump_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size)
 {
 	struct ptl_bytes raw = {0}, hex = {0};
 	struct walk walk = {.values = values, .json = json, .raw = &raw};
 	size_t rest;
 
-	ptl_json_object(json, "fields");
+	common_json_object(json, "fields");
 	rest = walk_payload(&walk, schema, payload, size);
-	ptl_json_object_end(json);
+	common_json_object_end(json);
 	json_raw(json, &raw);
-	ptl_bytes_free(&raw);
+	common_bytes_free(&raw);
 	if (!rest)
 		return;
-	dump_text_hex_bytes(&hex, payload + size - rest, rest);
-	ptl_json_string(json, "payload", dump_text_string(&hex));
-	ptl_bytes_free(&hex);
+	common_text_hex_bytes(&hex, payload + size - rest, rest);
+	common_json_string(json, "payload", common_text_string(&hex));
+	common_bytes_free(&hex);
 }

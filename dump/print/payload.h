@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* All fields of a payload, as text and as JSON, and the message that an author wrote about them. */
-#ifndef PTL_DUMP_PRINT_PAYLOAD_H
-#define PTL_DUMP_PRINT_PAYLOAD_H
+#ifndef DUMP_PRINT_PAYLOAD_H
+#define DUMP_PRINT_PAYLOAD_H
 
 #include <ptl/event.h>
 
@@ -39,7 +39,7 @@ void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const
  * ("Outer.Inner[2]"), and, for bytes that no field explains, "payload" as hexadecimal text. Values: see
  * dump_json_value.
  */
-void dump_json_payload(struct ptl_json *json, struct dump_values *values, const struct ptl_schema *schema,
+void dump_json_payload(struct common_json *json, struct dump_values *values, const struct ptl_schema *schema,
 		       const uint8_t *payload, size_t size);
 
 /*

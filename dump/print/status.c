@@ -29,13 +29,13 @@ void dump_text_exit_status(struct ptl_bytes *text, int32_t status)
 	const char *name = dump_signal_name(status, room);
 
 	if (name) {
-		dump_text_add(text, name);
+		common_text_add(text, name);
 		if (WCOREDUMP(status))
-			dump_text_add(text, ", core dumped");
+			common_text_add(text, ", core dumped");
 	} else if (WIFEXITED(status)) {
-		dump_text_format(text, "exit %d", WEXITSTATUS(status));
+		common_text_format(text, "exit %d", WEXITSTATUS(status));
 	} else {
-		dump_text_format(text, "status 0x%x", (unsigned)status);
+		common_text_format(text, "status 0x%x", (unsigned)status);
 	}
 }
 

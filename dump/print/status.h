@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How processes ended and how memory is protected, in words. */
-#ifndef PTL_DUMP_PRINT_STATUS_H
-#define PTL_DUMP_PRINT_STATUS_H
+#ifndef DUMP_PRINT_STATUS_H
+#define DUMP_PRINT_STATUS_H
 
 #include <stdint.h>
 

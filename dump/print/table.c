@@ -10,9 +10,9 @@
 
 static void add_cell(struct dump_table *table, enum dump_style style, const char *words)
 {
-	ptl_write_le(&table->cells, style, 1);
-	dump_text_safe(&table->cells, words);
-	ptl_write_le(&table->cells, 0, 1);
+	common_write_le(&table->cells, style, 1);
+	common_text_safe(&table->cells, words);
+	common_write_le(&table->cells, 0, 1);
 	table->cell_count++;
 }
 
@@ -34,16 +34,16 @@ void dump_cell_format(struct dump_table *table, enum dump_style style, const cha
 
 void dump_cell_text(struct dump_table *table, enum dump_style style)
 {
-	add_cell(table, style, dump_text_string(&table->text));
+	add_cell(table, style, common_text_string(&table->text));
 	table->text.size = 0;
 }
 
 void dump_cell_time(struct dump_table *table, uint64_t time, uint64_t start, const char *unknown)
 {
 	if (time)
-		dump_text_format(&table->text, "%.3f", (double)(int64_t)(time - start) / 1e6);
+		common_text_format(&table->text, "%.3f", (double)(int64_t)(time - start) / 1e6);
 	else
-		dump_text_add(&table->text, unknown);
+		common_text_add(&table->text, unknown);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
@@ -75,8 +75,8 @@ static void end_row(struct layout *layout)
 
 	while (row->size && row->data[row->size - 1] == ' ')
 		row->size--;
-	dump_text_add(row, "\n");
-	dump_text_write(row, layout->session->out);
+	common_text_add(row, "\n");
+	common_text_write(row, layout->session->out);
 	row->size = 0;
 }
 
@@ -84,21 +84,21 @@ static void print_cell(struct layout *layout, size_t column, enum dump_style sty
 		       const char *words)
 {
 	const bool right = layout->table->columns[column].right;
-	const size_t width = dump_text_width(words, strlen(words));
+	const size_t width = common_text_width(words, strlen(words));
 	const size_t blanks = width < layout->widths[column] ? layout->widths[column] - width : 0;
 	struct ptl_bytes *row = &layout->row;
 
-	dump_text_pad(row, row->size, right ? blanks : 0);
+	common_text_pad(row, row->size, right ? blanks : 0);
 	if (*words) {
-		dump_text_add(row, start_of(layout->session, style));
-		dump_text_add(row, words);
-		dump_text_add(row, style == DUMP_STYLE_PLAIN ? "" : dump_plain(layout->session));
+		common_text_add(row, start_of(layout->session, style));
+		common_text_add(row, words);
+		common_text_add(row, style == DUMP_STYLE_PLAIN ? "" : dump_plain(layout->session));
 	}
-	dump_text_pad(row, row->size, right ? 0 : blanks);
+	common_text_pad(row, row->size, right ? 0 : blanks);
 	if (column + 1 == layout->table->column_count)
 		end_row(layout);
 	else
-		dump_text_add(row, "  ");
+		common_text_add(row, "  ");
 }
 
 /* Calls act for every cell, in order. */
@@ -115,7 +115,7 @@ static void each_cell(struct layout *layout,
 
 static void measure(struct layout *layout, size_t column, const char *cell)
 {
-	const size_t width = dump_text_width(cell + 1, strlen(cell + 1));
+	const size_t width = common_text_width(cell + 1, strlen(cell + 1));
 
 	if (width > layout->widths[column])
 		layout->widths[column] = width;
@@ -133,16 +133,16 @@ int dump_table_print(struct dump_table *table, const struct dump_session *sessio
 
 	if (!failed && table->cell_count) {
 		for (size_t i = 0; i < table->column_count; i++)
-			layout.widths[i] = dump_text_width(table->columns[i].title, strlen(table->columns[i].title));
+			layout.widths[i] = common_text_width(table->columns[i].title, strlen(table->columns[i].title));
 		each_cell(&layout, measure);
 		for (size_t i = 0; i < table->column_count; i++)
 			print_cell(&layout, i, DUMP_STYLE_DIM, table->columns[i].title);
 		each_cell(&layout, show);
 		failed = layout.row.failed;
-		ptl_bytes_free(&layout.row);
+		common_bytes_free(&layout.row);
 	}
-	ptl_bytes_free(&table->cells);
-	ptl_bytes_free(&table->text);
+	common_bytes_free(&table->cells);
+	common_bytes_free(&table->text);
 	table->cell_count = 0;
-	return failed ? ptl_fail_memory("table", 0) : 0;
+	return failed ? common_fail_memory("table", 0) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables for people: columns as wide as their widest cell, no lines between. */
-#ifndef PTL_DUMP_PRINT_TABLE_H
-#define PTL_DUMP_PRINT_TABLE_H
+#ifndef DUMP_PRINT_TABLE_H
+#define DUMP_PRINT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -117,14 +117,14 @@ static void add_guid(const struct ptl_value *value, struct ptl_bytes *text)
 	if (value->size != sizeof(guid.bytes))
 		return;
 	memcpy(guid.bytes, value->bytes, sizeof(guid.bytes));
-	ptl_guid_format(&guid, words);
-	dump_text_add(text, words);
+	common_guid_format(&guid, words);
+	common_text_add(text, words);
 }
 
 static void add_latin1(struct ptl_bytes *text, const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		ptl_utf8_write(text, bytes[i]);
+		common_utf8_write(text, bytes[i]);
 }
 
 bool dump_value_string(struct ptl_bytes *text, const struct ptl_value *value)
@@ -137,13 +137,13 @@ bool dump_value_string(struct ptl_bytes *text, const struct ptl_value *value)
 		break;
 	case PTL_TYPE_UTF16:
 	case PTL_TYPE_UTF16_COUNTED:
-		ptl_read_utf16_units(value->bytes, value->size / 2, text);
+		common_read_utf16_units(value->bytes, value->size / 2, text);
 		break;
 	default:
 		if (value->field->format == PTL_FORMAT_LATIN1)
 			add_latin1(text, value->bytes, value->size);
 		else if (value->size)
-			ptl_write_bytes(text, value->bytes, value->size);
+			common_write_bytes(text, value->bytes, value->size);
 	}
 	return true;
 }
@@ -161,18 +161,18 @@ void dump_text_array_string(struct ptl_bytes *text, const struct ptl_field *fiel
 	const size_t unit = field->type <= PTL_TYPE_I8 ? 1 : field->type <= PTL_TYPE_I16 ? 2 : 4;
 
 	/* What fills a fixed place up is no part of the text. */
-	while (field->array == PTL_ARRAY_FIXED && size >= unit && !ptl_load_le(bytes + size - unit, unit))
+	while (field->array == PTL_ARRAY_FIXED && size >= unit && !common_load_le(bytes + size - unit, unit))
 		size -= unit;
 	if (unit == 1 && field->format == PTL_FORMAT_LATIN1) {
 		add_latin1(text, bytes, size);
 	} else if (unit == 1) {
 		if (size)
-			ptl_write_bytes(text, bytes, size);
+			common_write_bytes(text, bytes, size);
 	} else if (unit == 2) {
-		ptl_read_utf16_units(bytes, size / 2, text);
+		common_read_utf16_units(bytes, size / 2, text);
 	} else {
 		for (size_t at = 0; at + 4 <= size; at += 4)
-			ptl_utf8_write(text, ptl_load32(bytes + at));
+			common_utf8_write(text, common_load32(bytes + at));
 	}
 }
 
@@ -183,7 +183,7 @@ static void add_ip(struct ptl_bytes *text, const struct ptl_value *value)
 	char words[INET6_ADDRSTRLEN];
 
 	if (inet_ntop(value->size == 16 ? AF_INET6 : AF_INET, value->bytes, words, sizeof(words)))
-		dump_text_add(text, words);
+		common_text_add(text, words);
 }
 
 static unsigned port_of(const struct ptl_value *value)
@@ -202,7 +202,7 @@ static void add_float(struct ptl_bytes *text, const struct ptl_value *value)
 							 strtod(words, NULL) == value->f)
 			break;
 	}
-	dump_text_add(text, words);
+	common_text_add(text, words);
 }
 
 static const char *errno_name(const struct ptl_value *value)
@@ -213,7 +213,7 @@ static const char *errno_name(const struct ptl_value *value)
 /* The bits as they are in the payload: a negative number is no longer than its type. */
 static uint64_t bits_of(const struct ptl_value *value)
 {
-	return ptl_load_le(value->bytes, value->size <= 8 ? value->size : 8);
+	return common_load_le(value->bytes, value->size <= 8 ? value->size : 8);
 }
 
 /* A value with a map: appends the name and returns true, or there is none. */
@@ -227,7 +227,7 @@ static bool add_map_name(struct ptl_bytes *text, const struct ptl_map *map, cons
 	}
 	name = ptl_map_name(map, value->u);
 	if (name && *name)
-		dump_text_add(text, name);
+		common_text_add(text, name);
 	return name && *name;
 }
 
@@ -273,36 +273,36 @@ bool dump_value_number(struct dump_number *number, const struct dump_values *val
 static void add_string(struct ptl_bytes *text, const struct dump_values *values, const struct ptl_bytes *words, bool quoted)
 {
 	if (quoted)
-		dump_text_quoted(text, words->data, words->size);
+		common_text_quoted(text, words->data, words->size);
 	else if (values->raw && words->size)
-		ptl_write_bytes(text, words->data, words->size);
+		common_write_bytes(text, words->data, words->size);
 	else
-		dump_text_safe_n(text, words->data, words->size);
+		common_text_safe_n(text, words->data, words->size);
 	text->failed |= words->failed;
 }
 
 static void add_wall_time(struct ptl_bytes *text, const struct ptl_value *value, bool quoted)
 {
-	dump_text_add(text, quoted ? "\"" : "");
-	dump_text_wall_time(text, value->i);
-	dump_text_add(text, quoted ? "\"" : "");
+	common_text_add(text, quoted ? "\"" : "");
+	common_text_wall_time(text, value->i);
+	common_text_add(text, quoted ? "\"" : "");
 }
 
 static void add_bool(struct ptl_bytes *text, const struct ptl_value *value)
 {
-	dump_text_add(text, value->u ? "true" : "false");
+	common_text_add(text, value->u ? "true" : "false");
 	if (value->u > 1)
-		dump_text_format(text, "(%" PRIu64 ")", value->u);
+		common_text_format(text, "(%" PRIu64 ")", value->u);
 }
 
 static void text_look(struct ptl_bytes *text, struct dump_values *values, const struct ptl_value *value, bool quoted)
 {
 	switch (look_of(value)) {
 	case LOOK_SIGNED:
-		dump_text_format(text, "%" PRId64, value->i);
+		common_text_format(text, "%" PRId64, value->i);
 		break;
 	case LOOK_UNSIGNED:
-		dump_text_decimal(text, value->u);
+		common_text_decimal(text, value->u);
 		break;
 	case LOOK_FLOAT:
 		add_float(text, value);
@@ -311,21 +311,21 @@ static void text_look(struct ptl_bytes *text, struct dump_values *values, const 
 		add_bool(text, value);
 		break;
 	case LOOK_HEX:
-		dump_text_add(text, "0x");
-		dump_text_hex(text, bits_of(value));
+		common_text_add(text, "0x");
+		common_text_hex(text, bits_of(value));
 		break;
 	case LOOK_TIME:
-		dump_text_milliseconds(text, value->u, values->start_time);
-		dump_text_add(text, "ms");
+		common_text_milliseconds(text, value->u, values->start_time);
+		common_text_add(text, "ms");
 		break;
 	case LOOK_WALL_TIME:
 		add_wall_time(text, value, quoted);
 		break;
 	case LOOK_BYTES:
 		if (value->size)
-			dump_text_hex_bytes(text, value->bytes, value->size);
+			common_text_hex_bytes(text, value->bytes, value->size);
 		else
-			dump_text_add(text, "-");
+			common_text_add(text, "-");
 		break;
 	case LOOK_TEXT:
 		values->scratch.size = 0;
@@ -334,17 +334,17 @@ static void text_look(struct ptl_bytes *text, struct dump_values *values, const 
 		break;
 	case LOOK_CHARACTER:
 		values->scratch.size = 0;
-		ptl_utf8_write(&values->scratch, (uint32_t)bits_of(value));
+		common_utf8_write(&values->scratch, (uint32_t)bits_of(value));
 		add_string(text, values, &values->scratch, quoted);
 		break;
 	case LOOK_ERRNO:
 		if (errno_name(value))
-			dump_text_add(text, errno_name(value));
+			common_text_add(text, errno_name(value));
 		else
-			dump_text_format(text, "%" PRId64, value->i);
+			common_text_format(text, "%" PRId64, value->i);
 		break;
 	case LOOK_PORT:
-		dump_text_decimal(text, port_of(value));
+		common_text_decimal(text, port_of(value));
 		break;
 	case LOOK_IP:
 		add_ip(text, value);
@@ -362,7 +362,7 @@ void dump_text_value(struct ptl_bytes *text, struct dump_values *values, const s
 
 		if (known)
 			add_string(text, values, &name, quoted);
-		ptl_bytes_free(&name);
+		common_bytes_free(&name);
 		if (known)
 			return;
 	}
@@ -371,55 +371,55 @@ void dump_text_value(struct ptl_bytes *text, struct dump_values *values, const s
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_scratch(struct ptl_json *json, const char *key, const struct dump_values *values)
+static void json_scratch(struct common_json *json, const char *key, const struct dump_values *values)
 {
-	ptl_json_string_n(json, key, (const char *)values->scratch.data, values->scratch.size);
+	common_json_string_n(json, key, (const char *)values->scratch.data, values->scratch.size);
 }
 
-static void json_float(struct ptl_json *json, const char *key, double value)
+static void json_float(struct common_json *json, const char *key, double value)
 {
 	if (isfinite(value))
-		ptl_json_double(json, key, value);
+		common_json_double(json, key, value);
 	else
-		ptl_json_string(json, key, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+		common_json_string(json, key, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
 }
 
 /* A number and its name, which may be NULL. */
-static void json_named(struct ptl_json *json, const char *key, const struct ptl_value *value, const char *name)
+static void json_named(struct common_json *json, const char *key, const struct ptl_value *value, const char *name)
 {
-	ptl_json_object(json, key);
+	common_json_object(json, key);
 	if (is_signed(value->field->type))
-		ptl_json_i64(json, "value", value->i);
+		common_json_i64(json, "value", value->i);
 	else
-		ptl_json_u64(json, "value", value->u);
-	ptl_json_string(json, "name", name);
-	ptl_json_object_end(json);
+		common_json_u64(json, "value", value->u);
+	common_json_string(json, "name", name);
+	common_json_object_end(json);
 }
 
-static void json_look(struct ptl_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
+static void json_look(struct common_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
 {
 	switch (look_of(value)) {
 	case LOOK_SIGNED:
 	case LOOK_WALL_TIME:
-		ptl_json_i64(json, key, value->i);
+		common_json_i64(json, key, value->i);
 		break;
 	case LOOK_UNSIGNED:
-		ptl_json_u64(json, key, value->u);
+		common_json_u64(json, key, value->u);
 		break;
 	case LOOK_FLOAT:
 		json_float(json, key, value->f);
 		break;
 	case LOOK_BOOL:
-		ptl_json_bool(json, key, value->u != 0);
+		common_json_bool(json, key, value->u != 0);
 		break;
 	case LOOK_HEX:
-		ptl_json_hex(json, key, bits_of(value));
+		common_json_hex(json, key, bits_of(value));
 		break;
 	case LOOK_TIME:
-		ptl_json_i64(json, key, (int64_t)(value->u - values->start_time));
+		common_json_i64(json, key, (int64_t)(value->u - values->start_time));
 		break;
 	case LOOK_BYTES:
-		dump_text_hex_bytes(&values->scratch, value->bytes, value->size);
+		common_text_hex_bytes(&values->scratch, value->bytes, value->size);
 		json_scratch(json, key, values);
 		break;
 	case LOOK_TEXT:
@@ -427,14 +427,14 @@ static void json_look(struct ptl_json *json, const char *key, struct dump_values
 		json_scratch(json, key, values);
 		break;
 	case LOOK_CHARACTER:
-		ptl_utf8_write(&values->scratch, (uint32_t)bits_of(value));
+		common_utf8_write(&values->scratch, (uint32_t)bits_of(value));
 		json_scratch(json, key, values);
 		break;
 	case LOOK_ERRNO:
 		json_named(json, key, value, errno_name(value));
 		break;
 	case LOOK_PORT:
-		ptl_json_u64(json, key, port_of(value));
+		common_json_u64(json, key, port_of(value));
 		break;
 	case LOOK_IP:
 		add_ip(&values->scratch, value);
@@ -443,7 +443,7 @@ static void json_look(struct ptl_json *json, const char *key, struct dump_values
 	}
 }
 
-void dump_json_value(struct ptl_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
+void dump_json_value(struct common_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
 {
 	const struct ptl_map *map = dump_values_map(values, value);
 
@@ -451,7 +451,7 @@ void dump_json_value(struct ptl_json *json, const char *key, struct dump_values 
 	if (map) {
 		const bool known = add_map_name(&values->scratch, map, value);
 
-		json_named(json, key, value, known ? dump_text_string(&values->scratch) : NULL);
+		json_named(json, key, value, known ? common_text_string(&values->scratch) : NULL);
 		return;
 	}
 	json_look(json, key, values, value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Single values of payload fields, as text and as JSON. */
-#ifndef PTL_DUMP_PRINT_VALUE_H
-#define PTL_DUMP_PRINT_VALUE_H
+#ifndef DUMP_PRINT_VALUE_H
+#define DUMP_PRINT_VALUE_H
 
 #include <ptl/event.h>
 
@@ -9,7 +9,7 @@
 #include "common/json.h"
 #include "dump/print/event_names.h"
 
-/* What values are shown with. Set the first three, zero the rest; free scratch with ptl_bytes_free. */
+/* What values are shown with. Set the first three, zero the rest; free scratch with common_bytes_free. */
 struct dump_values {
 	uint64_t start_time;           /* times are shown from here on */
 	struct dump_names *names;      /* NULL: without maps */
@@ -53,7 +53,7 @@ const struct ptl_map *dump_values_map(struct dump_values *values, const struct p
  * addresses, and numbers whose format is hexadecimal, as "0x..."; times as nanoseconds since start_time; wall
  * times as nanoseconds since 1970; bytes as hexadecimal text.
  */
-void dump_json_value(struct ptl_json *json, const char *key, struct dump_values *values, const struct ptl_value *value);
+void dump_json_value(struct common_json *json, const char *key, struct dump_values *values, const struct ptl_value *value);
 
 /* Whether elements of this field are characters, and the array a text: its element as a character of UTF-8. */
 bool dump_is_text_array(const struct ptl_field *field);

@@ -35,8 +35,8 @@ struct code_file {
 	char path[40];
 };
 
-struct ptl_code {
-	const struct ptl_timeline *timeline;
+struct flow_code {
+	const struct flow_timeline *timeline;
 	struct code_blob *blobs;
 	size_t blob_count;
 	struct code_file *files;
@@ -49,7 +49,7 @@ static uint64_t aligned(uint64_t size)
 }
 
 /* Gives each wanted blob its place. */
-static int place_blobs(struct ptl_code *code)
+static int place_blobs(struct flow_code *code)
 {
 	uint64_t total = 0, end = 0;
 
@@ -59,14 +59,14 @@ static int place_blobs(struct ptl_code *code)
 		if (!blob->wanted)
 			continue;
 		if (blob->size > CODE_LIMIT || (total += aligned(blob->size)) > CODE_LIMIT)
-			return ptl_fail(PTL_NO_MEMORY, "the trace has more than %llu bytes of code",
+			return common_fail(PTL_NO_MEMORY, "the trace has more than %llu bytes of code",
 					(unsigned long long)CODE_LIMIT);
 		if (!code->file_count || end + aligned(blob->size) > FILE_LIMIT) {
 			struct code_file *files = realloc(code->files,
 							  (code->file_count + 1) * sizeof(*files));
 
 			if (!files)
-				return ptl_fail_memory("code files",
+				return common_fail_memory("code files",
 						       (code->file_count + 1) * sizeof(*files));
 			code->files = files;
 			files[code->file_count++] = (struct code_file){.fd = -1};
@@ -80,20 +80,20 @@ static int place_blobs(struct ptl_code *code)
 	return 0;
 }
 
-static int make_files(struct ptl_code *code)
+static int make_files(struct flow_code *code)
 {
 	for (size_t i = 0; i < code->file_count; i++) {
 		struct code_file *file = &code->files[i];
 
 		file->fd = memfd_create("ptl-code", MFD_CLOEXEC);
 		if (file->fd < 0 || ftruncate(file->fd, (off_t)file->size) < 0)
-			return ptl_fail_errno("cannot make a memory file of %llu bytes for code",
+			return common_fail_errno("cannot make a memory file of %llu bytes for code",
 					      (unsigned long long)file->size);
 		file->data = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd,
 				  0);
 		if (file->data == MAP_FAILED) {
 			file->data = NULL;
-			return ptl_fail_errno("cannot map %llu bytes of code",
+			return common_fail_errno("cannot map %llu bytes of code",
 					      (unsigned long long)file->size);
 		}
 		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
@@ -102,10 +102,10 @@ static int make_files(struct ptl_code *code)
 }
 
 struct loading {
-	struct ptl_code *code;
+	struct flow_code *code;
 	struct ptl_trace *trace;
-	const struct ptl_outside_blob *outside; /* behind the trace's own */
-	const struct ptl_code_idle *idle;       /* may be NULL */
+	const struct flow_outside_blob *outside; /* behind the trace's own */
+	const struct flow_code_idle *idle;       /* may be NULL */
 	atomic_size_t left;                     /* blobs that are not yet loaded */
 };
 
@@ -121,7 +121,7 @@ static int load_blob(struct loading *loading, size_t i)
 		return 0;
 	if (i >= inside) {
 		data = loading->code->files[blob->file].data + blob->offset;
-		if (dump_code_from_file(&loading->outside[i - inside], data, &blob->size))
+		if (flow_code_from_file(&loading->outside[i - inside], data, &blob->size))
 			blob->data = data;
 		return 0;
 	}
@@ -154,12 +154,12 @@ static int load_or_idle(void *context, unsigned worker, size_t i)
 }
 
 /* Fills the files. Afterwards nothing writes to them: libipt checks that they stay as they are. */
-static int load_blobs(struct ptl_code *code, struct ptl_trace *trace, unsigned threads,
-		      const struct ptl_code_idle *idle)
+static int load_blobs(struct flow_code *code, struct ptl_trace *trace, unsigned threads,
+		      const struct flow_code_idle *idle)
 {
 	struct loading loading = {.code = code, .trace = trace, .idle = idle, .left = code->blob_count};
 	const size_t count = code->blob_count + (idle ? idle->count : 0);
-	const struct ptl_pipeline pipeline = {
+	const struct common_pipeline pipeline = {
 		.count = count,
 		.threads = threads,
 		.window = count,
@@ -168,33 +168,33 @@ static int load_blobs(struct ptl_code *code, struct ptl_trace *trace, unsigned t
 	};
 	int status;
 
-	ptl_timeline_outside(code->timeline, &loading.outside);
-	status = ptl_pipeline_run(&pipeline);
+	flow_timeline_outside(code->timeline, &loading.outside);
+	status = common_pipeline_run(&pipeline);
 
 	for (size_t i = 0; i < code->file_count; i++)
 		mprotect(code->files[i].data, code->files[i].size, PROT_READ);
 	return status;
 }
 
-int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, unsigned threads,
-		  const struct ptl_code_idle *idle, struct ptl_code **code)
+int flow_code_open(struct ptl_trace *trace, const struct flow_timeline *timeline, unsigned threads,
+		  const struct flow_code_idle *idle, struct flow_code **code)
 {
-	struct ptl_code *opened = calloc(1, sizeof(*opened));
+	struct flow_code *opened = calloc(1, sizeof(*opened));
 	const size_t inside = ptl_blob_count(trace);
-	const struct ptl_outside_blob *outside;
+	const struct flow_outside_blob *outside;
 	int status = 0;
 
 	if (!opened)
-		return ptl_fail_memory("code", sizeof(*opened));
+		return common_fail_memory("code", sizeof(*opened));
 	opened->timeline = timeline;
-	opened->blob_count = inside + ptl_timeline_outside(timeline, &outside);
+	opened->blob_count = inside + flow_timeline_outside(timeline, &outside);
 	opened->blobs = calloc(opened->blob_count + 1, sizeof(*opened->blobs));
 	if (!opened->blobs)
-		status = ptl_fail_memory("code", opened->blob_count * sizeof(*opened->blobs));
+		status = common_fail_memory("code", opened->blob_count * sizeof(*opened->blobs));
 	for (size_t i = 0; !status && i < opened->blob_count; i++) {
 		opened->blobs[i].size = i < inside ? ptl_blob_at(trace, i)->size : outside[i - inside].size;
 		opened->blobs[i].wanted = opened->blobs[i].size &&
-					  ptl_timeline_uses_blob(timeline, (uint32_t)i);
+					  flow_timeline_uses_blob(timeline, (uint32_t)i);
 	}
 	if (!status)
 		status = place_blobs(opened);
@@ -203,14 +203,14 @@ int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, 
 	if (!status)
 		status = load_blobs(opened, trace, threads, idle);
 	if (status < 0) {
-		ptl_code_close(opened);
-		return ptl_fail_in(status, "cannot load the trace's code");
+		flow_code_close(opened);
+		return common_fail_in(status, "cannot load the trace's code");
 	}
 	*code = opened;
 	return 0;
 }
 
-void ptl_code_close(struct ptl_code *code)
+void flow_code_close(struct flow_code *code)
 {
 	if (!code)
 		return;
@@ -225,12 +225,12 @@ void ptl_code_close(struct ptl_code *code)
 	free(code);
 }
 
-const struct ptl_timeline *ptl_code_timeline(const struct ptl_code *code)
+const struct flow_timeline *flow_code_timeline(const struct flow_code *code)
 {
 	return code->timeline;
 }
 
-const uint8_t *ptl_code_blob(const struct ptl_code *code, uint32_t blob, uint64_t *size)
+const uint8_t *flow_code_blob(const struct flow_code *code, uint32_t blob, uint64_t *size)
 {
 	if (blob >= code->blob_count || !code->blobs[blob].data)
 		return NULL;
@@ -238,7 +238,7 @@ const uint8_t *ptl_code_blob(const struct ptl_code *code, uint32_t blob, uint64_
 	return code->blobs[blob].data;
 }
 
-bool ptl_code_file(const struct ptl_code *code, uint32_t blob, const char **path, uint64_t *offset)
+bool flow_code_file(const struct flow_code *code, uint32_t blob, const char **path, uint64_t *offset)
 {
 	if (blob >= code->blob_count || !code->blobs[blob].data)
 		return false;
@@ -247,7 +247,7 @@ bool ptl_code_file(const struct ptl_code *code, uint32_t blob, const char **path
 	return true;
 }
 
-size_t ptl_code_read(const struct ptl_code *code, uint32_t root, uint64_t address, uint8_t *bytes,
+size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes,
 		     size_t size)
 {
 	size_t done = 0;
@@ -258,9 +258,9 @@ size_t ptl_code_read(const struct ptl_code *code, uint32_t root, uint64_t addres
 		uint64_t blob_size, offset, part;
 
 		if (address + done < address ||
-		    !ptl_version_find(code->timeline, root, address + done, &piece))
+		    !flow_version_find(code->timeline, root, address + done, &piece))
 			break;
-		data = ptl_code_blob(code, piece.blob, &blob_size);
+		data = flow_code_blob(code, piece.blob, &blob_size);
 		offset = piece.offset + (address + done - piece.first);
 		if (!data || offset >= blob_size)
 			break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The code bytes of a trace, in memory: every blob that some address space refers to. */
-#ifndef PTL_FLOW_CODE_CODE_H
-#define PTL_FLOW_CODE_CODE_H
+#ifndef FLOW_CODE_CODE_H
+#define FLOW_CODE_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,13 +9,13 @@
 
 #include "flow/timeline/query.h"
 
-struct ptl_code;
+struct flow_code;
 
 /*
  * What threads do that have no blob to load while others still load one: work(context, i) for each i below count, until all
  * blobs are there.
  */
-struct ptl_code_idle {
+struct flow_code_idle {
 	size_t count;
 	void *context;
 	void (*work)(void *context, size_t i);
@@ -25,25 +25,25 @@ struct ptl_code_idle {
  * Reads all blobs that the images and code events of the timeline name. They lie one after the
  * other in memory files, so that a decoder that wants files (libipt) and one that wants memory use
  * the same bytes. A blob that cannot be read is left out: its code is missing then. threads: as for
- * ptl_pipeline_run. idle may be NULL. PTL_NO_MEMORY, PTL_SYSTEM.
+ * common_pipeline_run. idle may be NULL. PTL_NO_MEMORY, PTL_SYSTEM.
  */
-int ptl_code_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, unsigned threads,
-		  const struct ptl_code_idle *idle, struct ptl_code **code);
-void ptl_code_close(struct ptl_code *code);
+int flow_code_open(struct ptl_trace *trace, const struct flow_timeline *timeline, unsigned threads,
+		  const struct flow_code_idle *idle, struct flow_code **code);
+void flow_code_close(struct flow_code *code);
 
-const struct ptl_timeline *ptl_code_timeline(const struct ptl_code *code);
+const struct flow_timeline *flow_code_timeline(const struct flow_code *code);
 
-/* A blob's bytes, which live as long as code; NULL: not there. blob may be PTL_NONE. */
-const uint8_t *ptl_code_blob(const struct ptl_code *code, uint32_t blob, uint64_t *size);
+/* A blob's bytes, which live as long as code; NULL: not there. blob may be FLOW_NONE. */
+const uint8_t *flow_code_blob(const struct flow_code *code, uint32_t blob, uint64_t *size);
 
 /* The same as part of a file: *path is valid as long as code; false: not there. */
-bool ptl_code_file(const struct ptl_code *code, uint32_t blob, const char **path, uint64_t *offset);
+bool flow_code_file(const struct flow_code *code, uint32_t blob, const char **path, uint64_t *offset);
 
 /*
  * Copies up to size bytes from address on; returns how many are there in a row. root is of a
  * version of the timeline.
  */
-size_t ptl_code_read(const struct ptl_code *code, uint32_t root, uint64_t address, uint8_t *bytes,
+size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes,
 		     size_t size);
 
 #endif

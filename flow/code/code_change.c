@@ -9,14 +9,14 @@
 /* What is compared at a time: where code changes in places, what lies between stays known. */
 #define GRAIN 64
 
-void ptl_code_range(const struct ptl_code *code, uint32_t root, uint64_t ip, struct native_range *range)
+void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, struct native_range *range)
 {
 	struct ptl_piece piece;
 	const uint8_t *blob;
 	uint64_t size;
 
-	*range = (struct native_range){.image = PTL_NONE};
-	if (!ptl_version_find(ptl_code_timeline(code), root, ip, &piece)) {
+	*range = (struct native_range){.image = FLOW_NONE};
+	if (!flow_version_find(flow_code_timeline(code), root, ip, &piece)) {
 		range->first = piece.first;
 		range->last = piece.last;
 		return;
@@ -25,7 +25,7 @@ void ptl_code_range(const struct ptl_code *code, uint32_t root, uint64_t ip, str
 	range->last = piece.last;
 	range->image = piece.image;
 	range->code_event = piece.code_event;
-	blob = ptl_code_blob(code, piece.blob, &size);
+	blob = flow_code_blob(code, piece.blob, &size);
 	if (!blob || piece.offset >= size)
 		return;
 	/* The blob may be shorter than the image: beyond its end nothing is known. */
@@ -41,7 +41,7 @@ void ptl_code_range(const struct ptl_code *code, uint32_t root, uint64_t ip, str
 }
 
 struct comparison {
-	const struct ptl_code *code;
+	const struct flow_code *code;
 	uint32_t one, other;
 	struct native_span *changes;
 	size_t count;
@@ -57,7 +57,7 @@ static void add(struct comparison *comparison, uint64_t first, uint64_t last)
 
 	if (comparison->count && first - newest->last <= 1)
 		newest->last = last;
-	else if (comparison->count == PTL_CODE_CHANGES)
+	else if (comparison->count == FLOW_CODE_CHANGES)
 		comparison->too_many = true;
 	else
 		comparison->changes[comparison->count++] = (struct native_span){first, last};
@@ -79,8 +79,8 @@ static uint64_t compare_range(struct comparison *comparison, uint64_t first, uin
 {
 	struct native_range one, other;
 
-	ptl_code_range(comparison->code, comparison->one, first, &one);
-	ptl_code_range(comparison->code, comparison->other, first, &other);
+	flow_code_range(comparison->code, comparison->one, first, &one);
+	flow_code_range(comparison->code, comparison->other, first, &other);
 	if (one.last < last)
 		last = one.last;
 	if (other.last < last)
@@ -113,13 +113,13 @@ static bool compare(void *context, uint64_t first, uint64_t last)
 	return !comparison->too_many;
 }
 
-size_t ptl_code_changes(const struct ptl_code *code, uint32_t one, uint32_t other, struct native_span *changes)
+size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t other, struct native_span *changes)
 {
 	struct comparison comparison = {.code = code, .one = one, .other = other, .changes = changes};
 
 	if (one == other)
 		return 0;
-	if (!ptl_version_compare(ptl_code_timeline(code), one, other, compare, &comparison))
-		return PTL_CODE_CHANGES + 1;
+	if (!flow_version_compare(flow_code_timeline(code), one, other, compare, &comparison))
+		return FLOW_CODE_CHANGES + 1;
 	return comparison.count;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where the code of two versions of an address space differs. */
-#ifndef PTL_FLOW_CODE_CODE_CHANGE_H
-#define PTL_FLOW_CODE_CODE_CHANGE_H
+#ifndef FLOW_CODE_CODE_CHANGE_H
+#define FLOW_CODE_CODE_CHANGE_H
 
 #include "flow/code/code.h"
 #include "flow/native/node.h"
 
 /* The range of the version at root that holds ip, with its bytes, or the hole around it: see native_source. */
-void ptl_code_range(const struct ptl_code *code, uint32_t root, uint64_t ip, struct native_range *range);
+void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, struct native_range *range);
 
-#define PTL_CODE_CHANGES 64
+#define FLOW_CODE_CHANGES 64
 
 /*
  * Writes the ranges of addresses whose bytes, or where they come from (image, code event), are not the same in the versions at
- * the two roots, in order, and returns how many. PTL_CODE_CHANGES + 1: so much differs that it is not told.
+ * the two roots, in order, and returns how many. FLOW_CODE_CHANGES + 1: so much differs that it is not told.
  */
-size_t ptl_code_changes(const struct ptl_code *code, uint32_t one, uint32_t other, struct native_span *changes);
+size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t other, struct native_span *changes);
 
 #endif

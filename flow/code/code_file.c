@@ -9,7 +9,7 @@
 #include "common/file.h"
 #include "common/sha256.h"
 
-bool dump_code_from_file(const struct ptl_outside_blob *blob, uint8_t *data, uint64_t *size)
+bool flow_code_from_file(const struct flow_outside_blob *blob, uint8_t *data, uint64_t *size)
 {
 	uint8_t hash[PTL_HASH_SIZE];
 	struct stat info;
@@ -17,16 +17,16 @@ bool dump_code_from_file(const struct ptl_outside_blob *blob, uint8_t *data, uin
 	bool same;
 	int fd;
 
-	if (blob->size > DUMP_CODE_FILE_MAX)
+	if (blob->size > FLOW_CODE_FILE_MAX)
 		return false;
-	fd = ptl_open_regular(blob->path, &info);
+	fd = common_open_regular(blob->path, &info);
 	if (fd < 0)
 		return false;
 	left = (uint64_t)info.st_size > blob->file_offset ? (uint64_t)info.st_size - blob->file_offset : 0;
 	*size = left < blob->size ? left : blob->size;
-	same = *size && !ptl_read_at(fd, data, *size, blob->file_offset);
+	same = *size && !common_read_at(fd, data, *size, blob->file_offset);
 	if (same) {
-		ptl_sha256_of(data, *size, hash);
+		common_sha256_of(data, *size, hash);
 		same = !memcmp(hash, blob->hash, PTL_HASH_SIZE);
 	}
 	close(fd);

@@ -46,7 +46,7 @@ static bool start_formatter(ZydisFormatter *formatter)
 	return true;
 }
 
-void dump_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
+void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
 		      struct ptl_bytes *text)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -61,7 +61,7 @@ void dump_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t
 	    !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &instruction, operands,
 							  instruction.operand_count_visible, words,
 							  sizeof(words), ip, ZYAN_NULL)))
-		dump_text_add(text, "(bad)");
+		common_text_add(text, "(bad)");
 	else
-		dump_text_add(text, words);
+		common_text_add(text, words);
 }

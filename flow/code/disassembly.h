@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Instructions as text, by Zydis. */
-#ifndef PTL_FLOW_CODE_DISASSEMBLY_H
-#define PTL_FLOW_CODE_DISASSEMBLY_H
+#ifndef FLOW_CODE_DISASSEMBLY_H
+#define FLOW_CODE_DISASSEMBLY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
  * Appends the instruction at ip in Intel's syntax, "mov rdi, [rsp+0x8]"; "(bad)" for bytes that
  * are none. mode is 64, 32 or 16.
  */
-void dump_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
+void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
 		      struct ptl_bytes *text);
 
 #endif

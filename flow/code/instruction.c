@@ -11,30 +11,30 @@
 /* By map and opcode. SDM volume 2, appendix A, tables. */
 static const uint8_t branches[2][256] = {
 	{
-		[0x70 ... 0x7f] = PTL_BRANCH_CONDITIONAL,
-		[0xe0 ... 0xe3] = PTL_BRANCH_CONDITIONAL, /* LOOPcc, JrCXZ */
-		[0xe8] = PTL_BRANCH_CALL,
-		[0xe9] = PTL_BRANCH_JUMP,
-		[0xeb] = PTL_BRANCH_JUMP,
-		[0xc2] = PTL_BRANCH_RETURN,
-		[0xc3] = PTL_BRANCH_RETURN,
-		[0x9a] = PTL_BRANCH_FAR_CALL,
-		[0xea] = PTL_BRANCH_FAR_JUMP,
-		[0xca] = PTL_BRANCH_FAR_RETURN,
-		[0xcb] = PTL_BRANCH_FAR_RETURN,
-		[0xcf] = PTL_BRANCH_FAR_RETURN, /* IRET */
-		[0xcc ... 0xce] = PTL_BRANCH_FAR_CALL, /* INT3, INT n, INTO */
-		[0xf1] = PTL_BRANCH_FAR_CALL, /* INT1 */
+		[0x70 ... 0x7f] = FLOW_BRANCH_CONDITIONAL,
+		[0xe0 ... 0xe3] = FLOW_BRANCH_CONDITIONAL, /* LOOPcc, JrCXZ */
+		[0xe8] = FLOW_BRANCH_CALL,
+		[0xe9] = FLOW_BRANCH_JUMP,
+		[0xeb] = FLOW_BRANCH_JUMP,
+		[0xc2] = FLOW_BRANCH_RETURN,
+		[0xc3] = FLOW_BRANCH_RETURN,
+		[0x9a] = FLOW_BRANCH_FAR_CALL,
+		[0xea] = FLOW_BRANCH_FAR_JUMP,
+		[0xca] = FLOW_BRANCH_FAR_RETURN,
+		[0xcb] = FLOW_BRANCH_FAR_RETURN,
+		[0xcf] = FLOW_BRANCH_FAR_RETURN, /* IRET */
+		[0xcc ... 0xce] = FLOW_BRANCH_FAR_CALL, /* INT3, INT n, INTO */
+		[0xf1] = FLOW_BRANCH_FAR_CALL, /* INT1 */
 		[0xff] = BY_MODRM,
 	},
 	{
 		[0x01] = BY_MODRM,
-		[0x05] = PTL_BRANCH_FAR_CALL,   /* SYSCALL */
-		[0x07] = PTL_BRANCH_FAR_RETURN, /* SYSRET */
+		[0x05] = FLOW_BRANCH_FAR_CALL,   /* SYSCALL */
+		[0x07] = FLOW_BRANCH_FAR_RETURN, /* SYSRET */
 		[0x22] = BY_MODRM,
-		[0x34] = PTL_BRANCH_FAR_CALL,   /* SYSENTER */
-		[0x35] = PTL_BRANCH_FAR_RETURN, /* SYSEXIT */
-		[0x80 ... 0x8f] = PTL_BRANCH_CONDITIONAL,
+		[0x34] = FLOW_BRANCH_FAR_CALL,   /* SYSENTER */
+		[0x35] = FLOW_BRANCH_FAR_RETURN, /* SYSEXIT */
+		[0x80 ... 0x8f] = FLOW_BRANCH_CONDITIONAL,
 		[0xae] = BY_MODRM,
 		[0xc7] = BY_MODRM,
 	},
@@ -42,10 +42,10 @@ static const uint8_t branches[2][256] = {
 
 /* FF by ModRM.reg, table A-6 group 5. */
 static const uint8_t group_5[8] = {
-	[2] = PTL_BRANCH_CALL_INDIRECT,
-	[3] = PTL_BRANCH_FAR_CALL,
-	[4] = PTL_BRANCH_JUMP_INDIRECT,
-	[5] = PTL_BRANCH_FAR_JUMP,
+	[2] = FLOW_BRANCH_CALL_INDIRECT,
+	[3] = FLOW_BRANCH_FAR_CALL,
+	[4] = FLOW_BRANCH_JUMP_INDIRECT,
+	[5] = FLOW_BRANCH_FAR_JUMP,
 };
 
 /* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers; UIRET. */
@@ -53,14 +53,14 @@ static uint8_t group_7(uint8_t modrm, bool repeat)
 {
 	switch (modrm) {
 	case 0xec: /* UIRET; without the prefix, nothing */
-		return repeat ? PTL_BRANCH_FAR_RETURN : PTL_BRANCH_NONE;
+		return repeat ? FLOW_BRANCH_FAR_RETURN : FLOW_BRANCH_NONE;
 	case 0xc1: /* VMCALL */
-		return PTL_BRANCH_FAR_CALL;
+		return FLOW_BRANCH_FAR_CALL;
 	case 0xc2: /* VMLAUNCH */
 	case 0xc3: /* VMRESUME */
-		return PTL_BRANCH_FAR_RETURN;
+		return FLOW_BRANCH_FAR_RETURN;
 	default:
-		return PTL_BRANCH_NONE;
+		return FLOW_BRANCH_NONE;
 	}
 }
 
@@ -69,17 +69,17 @@ static uint8_t branch_by_modrm(const struct ptl_opcode *opcode)
 {
 	if (!opcode->map)
 		return group_5[opcode->modrm >> 3 & 7];
-	return opcode->opcode == 0x01 ? group_7(opcode->modrm, opcode->repeat) : PTL_BRANCH_NONE;
+	return opcode->opcode == 0x01 ? group_7(opcode->modrm, opcode->repeat) : FLOW_BRANCH_NONE;
 }
 
 static bool is_direct(uint8_t branch)
 {
-	return branch == PTL_BRANCH_CONDITIONAL || branch == PTL_BRANCH_JUMP || branch == PTL_BRANCH_CALL;
+	return branch == FLOW_BRANCH_CONDITIONAL || branch == FLOW_BRANCH_JUMP || branch == FLOW_BRANCH_CALL;
 }
 
 /* A branch, or what else is notable: `branch` is that of the tables. */
 static void classify(const struct ptl_opcode *opcode, uint8_t branch, unsigned mode, uint64_t ip,
-		     struct ptl_instruction *instruction)
+		     struct flow_instruction *instruction)
 {
 	unsigned reg = opcode->modrm >> 3 & 7;
 
@@ -127,8 +127,8 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct pt
 	if (result < 0)
 		return result;
 	status = ZydisDecoderDecodeInstruction(&decoder, NULL, bytes,
-					       size < PTL_INSTRUCTION_MAX ? size : PTL_INSTRUCTION_MAX, &decoded);
-	if (status == ZYDIS_STATUS_NO_MORE_DATA && size < PTL_INSTRUCTION_MAX)
+					       size < FLOW_INSTRUCTION_MAX ? size : FLOW_INSTRUCTION_MAX, &decoded);
+	if (status == ZYDIS_STATUS_NO_MORE_DATA && size < FLOW_INSTRUCTION_MAX)
 		return PTL_TRUNCATED;
 	if (ZYAN_FAILED(status))
 		return PTL_CORRUPT;
@@ -148,19 +148,19 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct pt
 	return 0;
 }
 
-int ptl_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
-			   struct ptl_instruction *instruction)
+int flow_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
+			   struct flow_instruction *instruction)
 {
 	struct ptl_opcode opcode;
 	bool known = true;
 	uint8_t branch;
 	int status = 0;
 
-	if (mode != 64 || !ptl_instruction_scan(bytes, size, &opcode))
+	if (mode != 64 || !flow_instruction_scan(bytes, size, &opcode))
 		status = ask_zydis(bytes, size, mode, &opcode, &known);
 	if (status < 0)
 		return status;
-	*instruction = (struct ptl_instruction){.length = opcode.length};
+	*instruction = (struct flow_instruction){.length = opcode.length};
 	branch = branches[opcode.map][opcode.opcode];
 	if (known && branch)
 		classify(&opcode, branch, mode, ip, instruction);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What one instruction is to the flow of control: its length, its kind, and where a direct branch leads. */
-#ifndef PTL_FLOW_CODE_INSTRUCTION_H
-#define PTL_FLOW_CODE_INSTRUCTION_H
+#ifndef FLOW_CODE_INSTRUCTION_H
+#define FLOW_CODE_INSTRUCTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,11 +9,11 @@
 
 #include "flow/engine/flow.h"
 
-#define PTL_INSTRUCTION_MAX 15 /* bytes; SDM volume 2, section 2.3.11 */
+#define FLOW_INSTRUCTION_MAX 15 /* bytes; SDM volume 2, section 2.3.11 */
 
-struct ptl_instruction {
+struct flow_instruction {
 	uint8_t length;
-	uint8_t branch;    /* enum ptl_branch */
+	uint8_t branch;    /* enum flow_branch */
 	bool direct;       /* a branch whose target is in the instruction: */
 	bool writes_cr3;   /* MOV to CR3: PIP and a suppressed TIP.PGD can bind to it */
 	bool ptwrite;
@@ -27,7 +27,7 @@ struct ptl_instruction {
  * Returns 0; PTL_TRUNCATED where size bytes are too few; PTL_CORRUPT where no instruction starts so. No error
  * text is left.
  */
-int ptl_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
-			   struct ptl_instruction *instruction);
+int flow_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
+			   struct flow_instruction *instruction);
 
 #endif

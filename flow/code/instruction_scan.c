@@ -54,7 +54,7 @@ static const char maps[513] =
 	"...............m";
 
 #define ALL 0xff
-#define REFUSED PTL_INSTRUCTION_MAX /* too long for any instruction */
+#define REFUSED FLOW_INSTRUCTION_MAX /* too long for any instruction */
 
 /* What a character says: nearly all without branches, as none could be foretold in code that is new. */
 static const struct rule {
@@ -155,15 +155,15 @@ static inline __attribute__((always_inline)) bool take_apart(const uint8_t *byte
 	reg = parts->modrm >> 3 & 7;
 	parts->immediate = at;
 	parts->length = at + (rule->immediate[parts->sizes] & -(rule->has_immediate >> reg & 1u));
-	return !(rule->refused >> reg & 1) && parts->modrm <= rule->highest && parts->length <= PTL_INSTRUCTION_MAX;
+	return !(rule->refused >> reg & 1) && parts->modrm <= rule->highest && parts->length <= FLOW_INSTRUCTION_MAX;
 }
 
-bool ptl_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode)
+bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode)
 {
 	struct parts parts;
 
 	/* Enough for any of them, so that nothing above has to look. */
-	if (size < PTL_INSTRUCTION_MAX || !take_apart(bytes, &parts))
+	if (size < FLOW_INSTRUCTION_MAX || !take_apart(bytes, &parts))
 		return false;
 	*opcode = (struct ptl_opcode){
 		.length = (uint8_t)parts.length,
@@ -176,11 +176,11 @@ bool ptl_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *
 	if (parts.rule->relative)
 		opcode->displacement = parts.length - parts.immediate == 1
 					       ? (int8_t)bytes[parts.immediate]
-					       : (int32_t)ptl_load32(bytes + parts.immediate);
+					       : (int32_t)common_load32(bytes + parts.immediate);
 	return true;
 }
 
-unsigned ptl_instruction_plain(const uint8_t *bytes)
+unsigned flow_instruction_plain(const uint8_t *bytes)
 {
 	struct parts parts;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A quick look at the common instructions of 64-bit mode, for what Zydis need not be asked. */
-#ifndef PTL_FLOW_CODE_INSTRUCTION_SCAN_H
-#define PTL_FLOW_CODE_INSTRUCTION_SCAN_H
+#ifndef FLOW_CODE_INSTRUCTION_SCAN_H
+#define FLOW_CODE_INSTRUCTION_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,12 +22,12 @@ struct ptl_opcode {
  * Reads the instruction at bytes in 64-bit mode, of which size bytes are known. False where it is not one of
  * the common ones, or may be longer than size: that says nothing about it.
  */
-bool ptl_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode);
+bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode *opcode);
 
 /*
- * The length of the instruction at bytes in 64-bit mode, of which PTL_INSTRUCTION_MAX are known. 0: it is a branch, or not
- * one of the common ones, or one of the notable ones (see struct ptl_instruction).
+ * The length of the instruction at bytes in 64-bit mode, of which FLOW_INSTRUCTION_MAX are known. 0: it is a branch, or not
+ * one of the common ones, or one of the notable ones (see struct flow_instruction).
  */
-unsigned ptl_instruction_plain(const uint8_t *bytes);
+unsigned flow_instruction_plain(const uint8_t *bytes);
 
 #endif

@@ -18,32 +18,32 @@
 /* Blocks of one place but with other bytes or in another image that are kept side by side. */
 #define STALE_LIMIT 4
 
-struct ptl_flow_entry {
-	struct ptl_block block;
+struct flow_entry {
+	struct flow_block block;
 	uint64_t generation; /* the bytes were last found to be these */
 };
 
 /* The hash tells most strangers without a look at them. */
-struct ptl_flow_slot {
+struct flow_slot {
 	uint64_t hash;
-	struct ptl_flow_entry *entry; /* NULL: free */
+	struct flow_entry *entry; /* NULL: free */
 };
 
-struct ptl_flow_chunk {
-	struct ptl_flow_chunk *next;
+struct flow_chunk {
+	struct flow_chunk *next;
 	size_t used, size;
 	_Alignas(16) uint8_t bytes[];
 };
 
-void ptl_flow_table_start(struct ptl_flow_table *table, const struct ptl_code *code)
+void flow_table_start(struct flow_table *table, const struct flow_code *code)
 {
-	*table = (struct ptl_flow_table){.code = code, .generation = 1};
+	*table = (struct flow_table){.code = code, .generation = 1};
 }
 
-static void forget(struct ptl_flow_table *table)
+static void forget(struct flow_table *table)
 {
 	while (table->chunks) {
-		struct ptl_flow_chunk *next = table->chunks->next;
+		struct flow_chunk *next = table->chunks->next;
 
 		free(table->chunks);
 		table->chunks = next;
@@ -53,20 +53,20 @@ static void forget(struct ptl_flow_table *table)
 	table->capacity = table->used = table->memory = 0;
 }
 
-void ptl_flow_table_free(struct ptl_flow_table *table)
+void flow_table_free(struct flow_table *table)
 {
 	forget(table);
 	free(table->scratch);
-	*table = (struct ptl_flow_table){0};
+	*table = (struct flow_table){0};
 }
 
-void ptl_flow_table_trim(struct ptl_flow_table *table)
+void flow_table_trim(struct flow_table *table)
 {
 	if (table->memory > MEMORY_LIMIT)
 		forget(table);
 }
 
-void ptl_flow_table_version(struct ptl_flow_table *table, uint32_t root)
+void flow_table_version(struct flow_table *table, uint32_t root)
 {
 	if (table->root == root)
 		return;
@@ -77,9 +77,9 @@ void ptl_flow_table_version(struct ptl_flow_table *table, uint32_t root)
 /* ---- memory -------------------------------------------------------------------------------------
  */
 
-static void *allocate(struct ptl_flow_table *table, size_t size)
+static void *allocate(struct flow_table *table, size_t size)
 {
-	struct ptl_flow_chunk *chunk = table->chunks;
+	struct flow_chunk *chunk = table->chunks;
 	void *memory;
 
 	size = (size + 15) & ~(size_t)15;
@@ -89,7 +89,7 @@ static void *allocate(struct ptl_flow_table *table, size_t size)
 		chunk = malloc(sizeof(*chunk) + room);
 		if (!chunk)
 			return NULL;
-		*chunk = (struct ptl_flow_chunk){.next = table->chunks, .size = room};
+		*chunk = (struct flow_chunk){.next = table->chunks, .size = room};
 		table->chunks = chunk;
 		table->memory += sizeof(*chunk) + room;
 	}
@@ -98,7 +98,7 @@ static void *allocate(struct ptl_flow_table *table, size_t size)
 	return memory;
 }
 
-static bool need_scratch(struct ptl_flow_table *table, size_t size)
+static bool need_scratch(struct flow_table *table, size_t size)
 {
 	uint8_t *scratch;
 
@@ -112,13 +112,13 @@ static bool need_scratch(struct ptl_flow_table *table, size_t size)
 	return true;
 }
 
-static int grow(struct ptl_flow_table *table)
+static int grow(struct flow_table *table)
 {
 	size_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
-	struct ptl_flow_slot *slots = calloc(capacity, sizeof(*slots));
+	struct flow_slot *slots = calloc(capacity, sizeof(*slots));
 
 	if (!slots)
-		return ptl_fail_memory("table of blocks", capacity * sizeof(*slots));
+		return common_fail_memory("table of blocks", capacity * sizeof(*slots));
 	for (size_t i = 0; i < table->capacity; i++) {
 		size_t at = table->slots[i].hash & (capacity - 1);
 
@@ -138,14 +138,14 @@ static int grow(struct ptl_flow_table *table)
 /* ---- blocks ------------------------------------------------------------------------------ */
 
 /* Whether a block from an older version of the code holds in this one, byte for byte. */
-static bool still_good(struct ptl_flow_table *table, struct ptl_flow_entry *entry)
+static bool still_good(struct flow_table *table, struct flow_entry *entry)
 {
-	const struct ptl_timeline *timeline = ptl_code_timeline(table->code);
-	const struct ptl_block *block = &entry->block;
+	const struct flow_timeline *timeline = flow_code_timeline(table->code);
+	const struct flow_block *block = &entry->block;
 	struct ptl_piece piece;
 	uint8_t bytes[256];
 
-	if (!ptl_version_find(timeline, table->root, block->ip, &piece) ||
+	if (!flow_version_find(timeline, table->root, block->ip, &piece) ||
 	    piece.image != block->image || piece.code_event != block->code_event)
 		return false;
 	for (uint32_t done = 0; done < block->size;) {
@@ -153,7 +153,7 @@ static bool still_good(struct ptl_flow_table *table, struct ptl_flow_entry *entr
 
 		if (part > sizeof(bytes))
 			part = sizeof(bytes);
-		if (ptl_code_read(table->code, table->root, block->ip + done, bytes, part) !=
+		if (flow_code_read(table->code, table->root, block->ip + done, bytes, part) !=
 			    part ||
 		    memcmp(bytes, block->code + done, part) != 0)
 			return false;
@@ -167,17 +167,17 @@ static bool still_good(struct ptl_flow_table *table, struct ptl_flow_entry *entr
  * Decodes the run into scratch: first its lengths, then (from count on) its bytes. False where the
  * code does not hold count instructions of which the last is at last_ip.
  */
-static bool decode(struct ptl_flow_table *table, struct ptl_block *block)
+static bool decode(struct flow_table *table, struct flow_block *block)
 {
-	size_t room = (size_t)(block->last_ip - block->ip) + PTL_INSTRUCTION_MAX, have, at = 0;
+	size_t room = (size_t)(block->last_ip - block->ip) + FLOW_INSTRUCTION_MAX, have, at = 0;
 	uint8_t *lengths = table->scratch, *bytes = table->scratch + block->instructions;
-	struct ptl_instruction instruction = {0};
+	struct flow_instruction instruction = {0};
 
-	have = ptl_code_read(table->code, table->root, block->ip, bytes, room);
+	have = flow_code_read(table->code, table->root, block->ip, bytes, room);
 	for (uint32_t i = 0; i < block->instructions; i++) {
 		/* Only the last instruction may be a branch. */
-		if (instruction.branch != PTL_BRANCH_NONE || at > block->last_ip - block->ip ||
-		    ptl_instruction_decode(bytes + at, have - at, block->mode, block->ip + at,
+		if (instruction.branch != FLOW_BRANCH_NONE || at > block->last_ip - block->ip ||
+		    flow_instruction_decode(bytes + at, have - at, block->mode, block->ip + at,
 					   &instruction) < 0)
 			return false;
 		lengths[i] = instruction.length;
@@ -189,50 +189,50 @@ static bool decode(struct ptl_flow_table *table, struct ptl_block *block)
 	return at - instruction.length == block->last_ip - block->ip;
 }
 
-static int make(struct ptl_flow_table *table, struct ptl_block block, uint64_t hash, size_t slot,
-		const struct ptl_block **made)
+static int make(struct flow_table *table, struct flow_block block, uint64_t hash, size_t slot,
+		const struct flow_block **made)
 {
-	struct ptl_flow_entry *entry;
+	struct flow_entry *entry;
 	struct ptl_piece piece;
 	uint8_t *copy;
 
 	/* An instruction takes 1 to 15 bytes: nothing large is allocated for what cannot be. */
 	if (!block.instructions || block.last_ip < block.ip ||
-	    block.last_ip - block.ip > (uint64_t)(block.instructions - 1) * PTL_INSTRUCTION_MAX ||
+	    block.last_ip - block.ip > (uint64_t)(block.instructions - 1) * FLOW_INSTRUCTION_MAX ||
 	    block.last_ip - block.ip < block.instructions - 1)
 		return PTL_CORRUPT;
-	if (!need_scratch(table, (size_t)block.instructions * (PTL_INSTRUCTION_MAX + 1)))
-		return ptl_fail_memory("block",
-				       (size_t)block.instructions * (PTL_INSTRUCTION_MAX + 1));
-	if (!ptl_version_find(ptl_code_timeline(table->code), table->root, block.ip, &piece) ||
+	if (!need_scratch(table, (size_t)block.instructions * (FLOW_INSTRUCTION_MAX + 1)))
+		return common_fail_memory("block",
+				       (size_t)block.instructions * (FLOW_INSTRUCTION_MAX + 1));
+	if (!flow_version_find(flow_code_timeline(table->code), table->root, block.ip, &piece) ||
 	    !decode(table, &block))
 		return PTL_CORRUPT;
 	entry = allocate(table, sizeof(*entry) + block.size + block.instructions);
 	if (!entry)
-		return ptl_fail_memory("block", sizeof(*entry) + block.size + block.instructions);
+		return common_fail_memory("block", sizeof(*entry) + block.size + block.instructions);
 	copy = (uint8_t *)(entry + 1);
 	memcpy(copy, table->scratch, (size_t)block.instructions + block.size);
 	block.lengths = copy;
 	block.code = copy + block.instructions;
 	block.image = piece.image;
 	block.code_event = piece.code_event;
-	*entry = (struct ptl_flow_entry){block, table->generation};
+	*entry = (struct flow_entry){block, table->generation};
 	table->used += !table->slots[slot].entry;
-	table->slots[slot] = (struct ptl_flow_slot){hash, entry};
+	table->slots[slot] = (struct flow_slot){hash, entry};
 	*made = &entry->block;
 	return 0;
 }
 
-static bool is_block(const struct ptl_block *block, const struct ptl_block *wanted)
+static bool is_block(const struct flow_block *block, const struct flow_block *wanted)
 {
 	return block->ip == wanted->ip && block->last_ip == wanted->last_ip &&
 	       block->instructions == wanted->instructions && block->mode == wanted->mode;
 }
 
-int ptl_flow_table_get(struct ptl_flow_table *table, uint64_t ip, uint64_t last_ip, uint32_t count,
-		       uint8_t mode, const struct ptl_block **block)
+int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint32_t count,
+		       uint8_t mode, const struct flow_block **block)
 {
-	const struct ptl_block wanted = {
+	const struct flow_block wanted = {
 		.ip = ip, .last_ip = last_ip, .instructions = count, .mode = mode};
 	uint64_t hash = (ip ^ (last_ip << 20 | last_ip >> 44)) * 0x9e3779b97f4a7c15ull;
 	unsigned stale = 0;
@@ -247,7 +247,7 @@ int ptl_flow_table_get(struct ptl_flow_table *table, uint64_t ip, uint64_t last_
 	}
 	for (at = hash & (table->capacity - 1); table->slots[at].entry;
 	     at = (at + 1) & (table->capacity - 1)) {
-		struct ptl_flow_entry *entry = table->slots[at].entry;
+		struct flow_entry *entry = table->slots[at].entry;
 
 		if (table->slots[at].hash != hash || !is_block(&entry->block, &wanted))
 			continue;

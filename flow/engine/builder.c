@@ -2,52 +2,52 @@
 /* Joins runs into blocks and gathers blocks, events and marks into batches. */
 #include "flow/engine/builder.h"
 
-static void reset(struct ptl_flow_builder *builder)
+static void reset(struct flow_builder *builder)
 {
 	builder->block_count = builder->event_count = builder->mark_count = 0;
 	builder->instructions = 0;
 	builder->branches = 0;
 }
 
-void ptl_flow_builder_start(struct ptl_flow_builder *builder, const struct ptl_code *code)
+void flow_builder_start(struct flow_builder *builder, const struct flow_code *code)
 {
-	ptl_flow_table_start(&builder->table, code);
+	flow_table_start(&builder->table, code);
 	builder->sink = NULL;
 	builder->open.instructions = 0;
 	reset(builder);
 }
 
-void ptl_flow_builder_free(struct ptl_flow_builder *builder)
+void flow_builder_free(struct flow_builder *builder)
 {
-	ptl_flow_table_free(&builder->table);
+	flow_table_free(&builder->table);
 }
 
-void ptl_flow_begin(struct ptl_flow_builder *builder, const struct ptl_flow_sink *sink)
+void flow_begin(struct flow_builder *builder, const struct flow_sink *sink)
 {
-	ptl_flow_table_trim(&builder->table);
+	flow_table_trim(&builder->table);
 	builder->sink = sink;
 	builder->open.instructions = 0;
 	/* libipt does not tell how far away timing packets are. */
-	builder->mark = (struct ptl_mark){.before = PTL_UNBOUNDED, .after = PTL_UNBOUNDED};
+	builder->mark = (struct flow_mark){.before = FLOW_UNBOUNDED, .after = FLOW_UNBOUNDED};
 	reset(builder);
 }
 
-void ptl_flow_state(struct ptl_flow_builder *builder, uint64_t time, bool speculative)
+void flow_state(struct flow_builder *builder, uint64_t time, bool speculative)
 {
 	builder->mark.time = time;
 	builder->mark.speculative = speculative;
 }
 
-static int flush(struct ptl_flow_builder *builder)
+static int flush(struct flow_builder *builder)
 {
-	const struct ptl_run run = {
+	const struct flow_block_run run = {
 		.blocks = builder->blocks,
 		.instructions = builder->instructions,
 		.count = (uint32_t)builder->block_count,
 		.branches = builder->branches,
 	};
-	const struct ptl_run *runs[1] = {&run};
-	const struct ptl_batch batch = {
+	const struct flow_block_run *runs[1] = {&run};
+	const struct flow_batch batch = {
 		.runs = runs,
 		.run_count = builder->block_count ? 1 : 0,
 		.block_count = builder->block_count,
@@ -65,10 +65,10 @@ static int flush(struct ptl_flow_builder *builder)
 	return builder->sink->take(builder->sink->context, &batch);
 }
 
-static void add_mark(struct ptl_flow_builder *builder, const struct ptl_mark *mark)
+static void add_mark(struct flow_builder *builder, const struct flow_mark *mark)
 {
 	if (builder->mark_count) {
-		const struct ptl_mark *last = &builder->marks[builder->mark_count - 1];
+		const struct flow_mark *last = &builder->marks[builder->mark_count - 1];
 
 		if (last->time == mark->time && last->speculative == mark->speculative)
 			return;
@@ -77,25 +77,25 @@ static void add_mark(struct ptl_flow_builder *builder, const struct ptl_mark *ma
 	builder->marks[builder->mark_count++].block = builder->block_count;
 }
 
-static int add_block(struct ptl_flow_builder *builder, const struct ptl_block *block,
-		     const struct ptl_mark *mark)
+static int add_block(struct flow_builder *builder, const struct flow_block *block,
+		     const struct flow_mark *mark)
 {
 	add_mark(builder, mark);
 	builder->instructions += block->instructions;
-	builder->branches += block->branch != PTL_BRANCH_NONE;
+	builder->branches += block->branch != FLOW_BRANCH_NONE;
 	builder->blocks[builder->block_count++] = block;
-	return builder->block_count == PTL_BATCH_BLOCKS ? flush(builder) : 0;
+	return builder->block_count == FLOW_BATCH_BLOCKS ? flush(builder) : 0;
 }
 
-static int close_block(struct ptl_flow_builder *builder)
+static int close_block(struct flow_builder *builder)
 {
-	const struct ptl_block *block = builder->open.block;
+	const struct flow_block *block = builder->open.block;
 	int status = 0;
 
 	if (!builder->open.instructions)
 		return 0;
 	if (!block)
-		status = ptl_flow_table_get(&builder->table, builder->open.ip,
+		status = flow_table_get(&builder->table, builder->open.ip,
 					    builder->open.last_ip, builder->open.instructions,
 					    builder->open.mode, &block);
 	builder->open.instructions = 0;
@@ -103,7 +103,7 @@ static int close_block(struct ptl_flow_builder *builder)
 }
 
 /* Makes the open block of a run, or adds the run to it. */
-static void open_block(struct ptl_flow_builder *builder, const struct ptl_block *run)
+static void open_block(struct flow_builder *builder, const struct flow_block *run)
 {
 	if (builder->open.instructions) {
 		builder->open.block = NULL;
@@ -119,23 +119,23 @@ static void open_block(struct ptl_flow_builder *builder, const struct ptl_block 
 	builder->open.instructions += run->instructions;
 }
 
-int ptl_flow_version(struct ptl_flow_builder *builder, uint32_t root)
+int flow_builder_version(struct flow_builder *builder, uint32_t root)
 {
 	int status = close_block(builder);
 
-	ptl_flow_table_version(&builder->table, root);
+	flow_table_version(&builder->table, root);
 	return status;
 }
 
 /* Adds `count` of the run's instructions, from ip to last_ip, to the open block; `ends`: it ends behind them. */
-static int add_part(struct ptl_flow_builder *builder, const struct ptl_block *run, uint64_t ip, uint64_t last_ip,
+static int add_part(struct flow_builder *builder, const struct flow_block *run, uint64_t ip, uint64_t last_ip,
 		    uint32_t count, bool ends)
 {
-	const struct ptl_block *part = run;
+	const struct flow_block *part = run;
 	int status = 0;
 
 	if (count != run->instructions)
-		status = ptl_flow_table_get(&builder->table, ip, last_ip, count, run->mode, &part);
+		status = flow_table_get(&builder->table, ip, last_ip, count, run->mode, &part);
 	if (status < 0)
 		return status;
 	open_block(builder, part);
@@ -143,7 +143,7 @@ static int add_part(struct ptl_flow_builder *builder, const struct ptl_block *ru
 }
 
 /* Adds a run to an open block, or makes one of it, and ends blocks where they are full. */
-static int add_long(struct ptl_flow_builder *builder, const struct ptl_block *run)
+static int add_long(struct flow_builder *builder, const struct flow_block *run)
 {
 	uint64_t first = run->ip, at = run->ip, last = run->ip;
 	uint32_t count = 0;
@@ -155,8 +155,8 @@ static int add_long(struct ptl_flow_builder *builder, const struct ptl_block *ru
 		last = at;
 		at += run->lengths[i];
 		count++;
-		ends = ptl_block_is_full(builder->open.instructions + count, last, at) ||
-		       (i + 1 == run->instructions && run->branch != PTL_BRANCH_NONE);
+		ends = flow_block_is_full(builder->open.instructions + count, last, at) ||
+		       (i + 1 == run->instructions && run->branch != FLOW_BRANCH_NONE);
 		if (!ends && i + 1 < run->instructions)
 			continue;
 		status = add_part(builder, run, first, last, count, ends);
@@ -166,11 +166,11 @@ static int add_long(struct ptl_flow_builder *builder, const struct ptl_block *ru
 	return status;
 }
 
-int ptl_flow_run(struct ptl_flow_builder *builder, uint64_t ip, uint64_t last_ip, uint32_t count,
+int flow_builder_run(struct flow_builder *builder, uint64_t ip, uint64_t last_ip, uint32_t count,
 		 uint8_t mode)
 {
-	const struct ptl_block *run;
-	int status = ptl_flow_table_get(&builder->table, ip, last_ip, count, mode, &run);
+	const struct flow_block *run;
+	int status = flow_table_get(&builder->table, ip, last_ip, count, mode, &run);
 
 	if (status < 0)
 		return status;
@@ -179,20 +179,20 @@ int ptl_flow_run(struct ptl_flow_builder *builder, uint64_t ip, uint64_t last_ip
 		status = close_block(builder);
 	if (status < 0)
 		return status;
-	if (builder->open.instructions + count >= PTL_BLOCK_LONG)
+	if (builder->open.instructions + count >= FLOW_BLOCK_LONG)
 		return add_long(builder, run);
 	/* The frequent case: a whole block at once. */
-	if (!builder->open.instructions && run->branch != PTL_BRANCH_NONE)
+	if (!builder->open.instructions && run->branch != FLOW_BRANCH_NONE)
 		return add_block(builder, run, &builder->mark);
 	open_block(builder, run);
-	return run->branch != PTL_BRANCH_NONE ? close_block(builder) : 0;
+	return run->branch != FLOW_BRANCH_NONE ? close_block(builder) : 0;
 }
 
-int ptl_flow_event(struct ptl_flow_builder *builder, const struct ptl_flow_event *event)
+int flow_event(struct flow_builder *builder, const struct flow_event *event)
 {
-	struct ptl_flow_event *added;
+	struct flow_event *added;
 
-	if (ptl_event_splits(event->kind)) {
+	if (format_event_splits(event->kind)) {
 		int status = close_block(builder);
 
 		if (status < 0)
@@ -201,10 +201,10 @@ int ptl_flow_event(struct ptl_flow_builder *builder, const struct ptl_flow_event
 	added = &builder->events[builder->event_count++];
 	*added = *event;
 	added->before = builder->block_count;
-	return builder->event_count == PTL_BATCH_EVENTS ? flush(builder) : 0;
+	return builder->event_count == FLOW_BATCH_EVENTS ? flush(builder) : 0;
 }
 
-int ptl_flow_end(struct ptl_flow_builder *builder)
+int flow_end(struct flow_builder *builder)
 {
 	int status = close_block(builder);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a flow engine is: it turns the PT bytes of one segment into blocks and events. */
-#ifndef PTL_FLOW_ENGINE_ENGINE_H
-#define PTL_FLOW_ENGINE_ENGINE_H
+#ifndef FLOW_ENGINE_ENGINE_H
+#define FLOW_ENGINE_ENGINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,31 +10,31 @@
 #include "flow/engine/flow.h"
 #include "flow/segment/segment.h"
 
-struct ptl_engine; /* one per worker thread, with its caches */
-struct ptl_code;   /* all code of a trace: shared by all engines, see flow/code/code.h */
+struct flow_engine; /* one per worker thread, with its caches */
+struct flow_code;   /* all code of a trace: shared by all engines, see flow/code/code.h */
 
-#define PTL_CALLS_MAX 64 /* that a CPU remembers: SDM, "Indirect Transfer Compression for Returns" */
+#define FLOW_CALLS_MAX 64 /* that a CPU remembers: SDM, "Indirect Transfer Compression for Returns" */
 
 /* Where the calls that a CPU remembers return to, the oldest first. */
-struct ptl_calls {
-	uint64_t returns[PTL_CALLS_MAX];
+struct flow_return_stack {
+	uint64_t returns[FLOW_CALLS_MAX];
 	unsigned count;
 	bool lost; /* there may be more below them, which a gap hides */
 };
 
 /* One segment to decode. */
-struct ptl_engine_input {
-	const struct ptl_segment *segment;
+struct flow_engine_input {
+	const struct flow_segment *segment;
 	/*
 	 * Of a part of what lies between two PSBs: gives the calls that the CPU remembers where the part begins, if a
 	 * return asks for them. NULL: there are none. Negative: ends the decoding.
 	 */
-	int (*calls_before)(void *context, const struct ptl_segment *segment, struct ptl_calls *calls);
+	int (*calls_before)(void *context, const struct flow_segment *segment, struct flow_return_stack *calls);
 	void *calls_context;
 	/* Where the engine puts the calls that the CPU remembers where the segment ends. NULL: nobody wants them. */
-	struct ptl_calls *calls_after;
+	struct flow_return_stack *calls_after;
 	/*
-	 * The segment's bytes, starting with its PSB. The engine may write up to PTL_ENGINE_ROOM
+	 * The segment's bytes, starting with its PSB. The engine may write up to FLOW_ENGINE_ROOM
 	 * bytes behind them and must leave the bytes themselves alone.
 	 */
 	uint8_t *bytes;
@@ -50,63 +50,63 @@ struct ptl_engine_input {
 	uint64_t next_ip;
 };
 
-#define PTL_ENGINE_ROOM 64
+#define FLOW_ENGINE_ROOM 64
 
 /* Takes a batch of flow; a non-zero result stops the decoding and is returned by it. */
-struct ptl_flow_sink {
-	int (*take)(void *context, const struct ptl_batch *batch);
+struct flow_sink {
+	int (*take)(void *context, const struct flow_batch *batch);
 	void *context;
 };
 
-/* Where segments to be counted come from: up to PTL_ENGINE_PLACES of them at a time. */
-#define PTL_ENGINE_PLACES 8
+/* Where segments to be counted come from: up to FLOW_ENGINE_PLACES of them at a time. */
+#define FLOW_ENGINE_PLACES 8
 
-struct ptl_engine_feed {
+struct flow_engine_feed {
 	/*
 	 * The next segment and where its flow goes, for a place that holds none; its bytes stay good until `done`
 	 * of that place. 1; 0: there is none; negative: ends all.
 	 */
-	int (*next)(void *context, unsigned place, struct ptl_engine_input *input, struct ptl_flow_sink *sink);
+	int (*next)(void *context, unsigned place, struct flow_engine_input *input, struct flow_sink *sink);
 	/* The segment of the place is done. Negative: ends all. */
 	int (*done)(void *context, unsigned place);
 	void *context;
 };
 
-struct ptl_engine_class {
+struct flow_engine_class {
 	const char *name;        /* as --engine takes it */
 	const char *description; /* one line for the help */
 	/* code and machine outlive the engine. PTL_NO_MEMORY, PTL_UNSUPPORTED. */
-	int (*open)(struct ptl_code *code, const struct ptl_machine *machine,
-		    struct ptl_engine **engine);
+	int (*open)(struct flow_code *code, const struct ptl_machine *machine,
+		    struct flow_engine **engine);
 	/*
 	 * Decodes one segment and gives its flow to the sink in one or more batches. Whatever is
 	 * wrong with the packets or the code becomes a gap in the flow; a negative result means
 	 * that the engine cannot go on at all (PTL_NO_MEMORY), or comes from the sink.
 	 */
-	int (*decode)(struct ptl_engine *engine, const struct ptl_engine_input *input,
-		      const struct ptl_flow_sink *sink);
+	int (*decode)(struct flow_engine *engine, const struct flow_engine_input *input,
+		      const struct flow_sink *sink);
 	/*
 	 * Optional: the same for several segments at a time, for consumers that look at sums and events alone:
 	 * batches may have no runs and no marks.
 	 */
-	int (*count)(struct ptl_engine *engine, const struct ptl_engine_feed *feed);
+	int (*count)(struct flow_engine *engine, const struct flow_engine_feed *feed);
 	/*
 	 * Takes the parts of a segment before the one that is asked for, too: `bytes` are as they are in the stream, and
 	 * calls_before means nothing. Else they have been made decodable from the part on: see segment_replay.h.
 	 */
 	bool takes_parts;
-	void (*close)(struct ptl_engine *engine);
+	void (*close)(struct flow_engine *engine);
 };
 
-extern const struct ptl_engine_class ptl_engine_native;
-extern const struct ptl_engine_class ptl_engine_libipt;
-extern const struct ptl_engine_class ptl_engine_libipt_insn;
+extern const struct flow_engine_class flow_engine_native;
+extern const struct flow_engine_class flow_engine_libipt;
+extern const struct flow_engine_class flow_engine_libipt_insn;
 
 /* All engines. NULL-ended. */
-extern const struct ptl_engine_class *const ptl_engines[];
+extern const struct flow_engine_class *const flow_engines[];
 /* By name; NULL: there is none of that name. */
-const struct ptl_engine_class *ptl_engine_find(const char *name);
+const struct flow_engine_class *flow_engine_find(const char *name);
 /* The engine where none is asked for. */
-const struct ptl_engine_class *ptl_engine_default(void);
+const struct flow_engine_class *flow_engine_default(void);
 
 #endif

@@ -11,12 +11,12 @@
 #define PROCESSES 4
 
 struct process_source {
-	struct ptl_flow_source source; /* no engine: not used yet */
+	struct flow_source source; /* no engine: not used yet */
 	uint32_t process;
 	uint64_t used; /* when */
 };
 
-struct ptl_flow_calls {
+struct flow_cpu_return_stacks {
 	/* With engines of their own: that of the part is at work. */
 	struct process_source sources[PROCESSES];
 	uint64_t now;
@@ -24,19 +24,19 @@ struct ptl_flow_calls {
 	uint32_t stream;
 	uint64_t offset;
 	size_t next;
-	struct ptl_calls calls;
+	struct flow_return_stack calls;
 };
 
-void ptl_flow_calls_close(struct ptl_flow_calls *calls)
+void flow_calls_close(struct flow_cpu_return_stacks *calls)
 {
 	for (size_t i = 0; calls && i < PROCESSES; i++)
-		ptl_flow_source_close(&calls->sources[i].source);
+		flow_source_close(&calls->sources[i].source);
 	free(calls);
 }
 
 /* The one that decoded the process last; else one that is free, or has not been used for longest. */
-static int find_source(struct ptl_flow_calls *calls, const struct ptl_flow_source *like, uint32_t process,
-		       struct ptl_flow_source **source)
+static int find_source(struct flow_cpu_return_stacks *calls, const struct flow_source *like, uint32_t process,
+		       struct flow_source **source)
 {
 	struct process_source *found = &calls->sources[0];
 	int status = 0;
@@ -52,37 +52,37 @@ static int find_source(struct ptl_flow_calls *calls, const struct ptl_flow_sourc
 		}
 	}
 	if (!found->source.engine)
-		status = ptl_flow_source_open(&found->source, like->trace, like->code, like->class);
+		status = flow_source_open(&found->source, like->trace, like->code, like->class);
 	found->process = process;
 	found->used = ++calls->now;
 	*source = &found->source;
 	return status;
 }
 
-static int take_nothing(void *context, const struct ptl_batch *batch)
+static int take_nothing(void *context, const struct flow_batch *batch)
 {
 	(void)context;
 	(void)batch;
 	return 0;
 }
 
-static int give_known(void *context, const struct ptl_segment *segment, struct ptl_calls *calls)
+static int give_known(void *context, const struct flow_segment *segment, struct flow_return_stack *calls)
 {
 	(void)segment;
-	*calls = *(const struct ptl_calls *)context;
+	*calls = *(const struct flow_return_stack *)context;
 	return 0;
 }
 
 /* Goes on by a part, which ends where the next one, or the segment that was asked for, begins. */
-static int pass_part(struct ptl_flow_calls *calls, const struct ptl_flow_source *like, const struct ptl_segment *segment)
+static int pass_part(struct flow_cpu_return_stacks *calls, const struct flow_source *like, const struct flow_segment *segment)
 {
-	const struct ptl_segment_part *part = &segment->before[calls->next];
+	const struct flow_segment_part *part = &segment->before[calls->next];
 	const bool last = calls->next + 1 == segment->before_count;
-	const struct ptl_flow_sink sink = {take_nothing, NULL};
-	struct ptl_calls after = {.lost = true};
-	const struct ptl_flow_ends ends = {give_known, &calls->calls, &after};
-	struct ptl_segment whole = *segment;
-	struct ptl_flow_source *source;
+	const struct flow_sink sink = {take_nothing, NULL};
+	struct flow_return_stack after = {.lost = true};
+	const struct flow_ends ends = {give_known, &calls->calls, &after};
+	struct flow_segment whole = *segment;
+	struct flow_source *source;
 	int status = 0;
 
 	whole.skip = part->skip;
@@ -95,28 +95,28 @@ static int pass_part(struct ptl_flow_calls *calls, const struct ptl_flow_source 
 	if (!part->unknown) {
 		status = find_source(calls, like, part->process, &source);
 		if (!status)
-			status = ptl_flow_produce_between(source, &whole, &sink, &ends);
+			status = flow_produce_between(source, &whole, &sink, &ends);
 	}
 	calls->calls = after;
 	calls->next++;
 	return status;
 }
 
-int ptl_flow_calls_before(void *context, const struct ptl_segment *segment, struct ptl_calls *found)
+int flow_calls_before(void *context, const struct flow_segment *segment, struct flow_return_stack *found)
 {
-	struct ptl_flow_source *source = context;
-	struct ptl_flow_calls *calls = source->calls ? source->calls : calloc(1, sizeof(*calls));
+	struct flow_source *source = context;
+	struct flow_cpu_return_stacks *calls = source->calls ? source->calls : calloc(1, sizeof(*calls));
 	int status = 0;
 
 	if (!calls)
-		return ptl_fail_memory("calls of a CPU", sizeof(*calls));
+		return common_fail_memory("calls of a CPU", sizeof(*calls));
 	source->calls = calls;
 	if (calls->stream != segment->stream || calls->offset != segment->offset || calls->next > segment->before_count ||
 	    !calls->next) {
 		calls->stream = segment->stream;
 		calls->offset = segment->offset;
 		calls->next = 0;
-		calls->calls = (struct ptl_calls){0};
+		calls->calls = (struct flow_return_stack){0};
 	}
 	while (!status && calls->next < segment->before_count)
 		status = pass_part(calls, source, segment);

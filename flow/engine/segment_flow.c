@@ -13,19 +13,19 @@
 /* A PSB comes every few KiB. Bytes of a segment beyond this are not decoded, and are a gap. */
 #define SEGMENT_LIMIT ((size_t)256 << 20)
 
-int ptl_flow_source_open(struct ptl_flow_source *source, struct ptl_trace *trace,
-			 struct ptl_code *code, const struct ptl_engine_class *class)
+int flow_source_open(struct flow_source *source, struct ptl_trace *trace,
+			 struct flow_code *code, const struct flow_engine_class *class)
 {
-	*source = (struct ptl_flow_source){
+	*source = (struct flow_source){
 		.trace = trace,
 		.class = class,
 		.code = code,
-		.errata = ptl_errata_of(ptl_trace_machine(trace)),
+		.errata = flow_errata_of(ptl_trace_machine(trace)),
 	};
 	return class->open(code, ptl_trace_machine(trace), &source->engine);
 }
 
-void ptl_flow_source_close(struct ptl_flow_source *source)
+void flow_source_close(struct flow_source *source)
 {
 	for (size_t i = 1; source->others && i < ptl_machine_count(source->trace); i++)
 		if (source->others[i])
@@ -33,14 +33,14 @@ void ptl_flow_source_close(struct ptl_flow_source *source)
 	free(source->others);
 	if (source->engine)
 		source->class->close(source->engine);
-	for (size_t i = 0; i < PTL_ENGINE_PLACES; i++)
+	for (size_t i = 0; i < FLOW_ENGINE_PLACES; i++)
 		free(source->places[i].bytes);
-	ptl_flow_calls_close(source->calls);
-	*source = (struct ptl_flow_source){0};
+	flow_calls_close(source->calls);
+	*source = (struct flow_source){0};
 }
 
 /* The clock, and the errata, of a segment are those of the machine that recorded it: 0 for the trace's own. */
-static size_t machine_of(const struct ptl_flow_source *source, const struct ptl_segment *segment)
+static size_t machine_of(const struct flow_source *source, const struct flow_segment *segment)
 {
 	const uint32_t id = segment->cpu != PTL_NO_CPU ? segment->cpu : segment->pid;
 	const size_t index = id == PTL_NO_ID ? 0 : id / PTL_MACHINE_IDS;
@@ -48,15 +48,15 @@ static size_t machine_of(const struct ptl_flow_source *source, const struct ptl_
 	return index < ptl_machine_count(source->trace) && ptl_machine_at(source->trace, index) ? index : 0;
 }
 
-static struct ptl_errata errata_of(const struct ptl_flow_source *source, const struct ptl_segment *segment)
+static struct flow_errata errata_of(const struct flow_source *source, const struct flow_segment *segment)
 {
 	const size_t index = machine_of(source, segment);
 
-	return index ? ptl_errata_of(ptl_machine_at(source->trace, index)) : source->errata;
+	return index ? flow_errata_of(ptl_machine_at(source->trace, index)) : source->errata;
 }
 
-static int engine_of(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		     struct ptl_engine **engine)
+static int engine_of(struct flow_source *source, const struct flow_segment *segment,
+		     struct flow_engine **engine)
 {
 	const size_t count = ptl_machine_count(source->trace), index = machine_of(source, segment);
 
@@ -64,9 +64,9 @@ static int engine_of(struct ptl_flow_source *source, const struct ptl_segment *s
 	if (!index)
 		return 0;
 	if (!source->others)
-		source->others = calloc(count, sizeof(struct ptl_engine *));
+		source->others = calloc(count, sizeof(struct flow_engine *));
 	if (!source->others)
-		return ptl_fail_memory("decoders", count * sizeof(struct ptl_engine *));
+		return common_fail_memory("decoders", count * sizeof(struct flow_engine *));
 	if (!source->others[index]) {
 		const int status = source->class->open(source->code, ptl_machine_at(source->trace, index),
 						       &source->others[index]);
@@ -78,41 +78,41 @@ static int engine_of(struct ptl_flow_source *source, const struct ptl_segment *s
 	return 0;
 }
 
-static int give_gap(const struct ptl_segment *segment, const struct ptl_flow_sink *sink,
-		    enum ptl_gap_cause cause, uint64_t offset, uint64_t size)
+static int give_gap(const struct flow_segment *segment, const struct flow_sink *sink,
+		    enum flow_gap_cause cause, uint64_t offset, uint64_t size)
 {
-	const struct ptl_flow_event event = {
-		.kind = PTL_FLOW_GAP,
+	const struct flow_event event = {
+		.kind = FLOW_GAP,
 		.cause = cause,
 		.time = segment->time,
 		.offset = offset,
 		.size = size,
 	};
-	const struct ptl_batch batch = {.events = &event, .event_count = 1};
+	const struct flow_batch batch = {.events = &event, .event_count = 1};
 
 	return size ? sink->take(sink->context, &batch) : 0;
 }
 
-static int make_room(struct ptl_segment_bytes *place, size_t size)
+static int make_room(struct flow_segment_bytes *place, size_t size)
 {
 	size_t capacity = place->capacity ? place->capacity : FIRST_READ;
 	uint8_t *bytes;
 
-	while (capacity < size + PTL_ENGINE_ROOM)
+	while (capacity < size + FLOW_ENGINE_ROOM)
 		capacity *= 2;
 	if (capacity == place->capacity)
 		return 0;
 	bytes = realloc(place->bytes, capacity);
 	if (!bytes)
-		return ptl_fail_memory("segment", capacity);
+		return common_fail_memory("segment", capacity);
 	place->bytes = bytes;
 	place->capacity = capacity;
 	return 0;
 }
 
 /* Reads the segment up to its first hole or its end. */
-static int read_whole(struct ptl_flow_source *source, struct ptl_segment_bytes *place,
-		      const struct ptl_segment *segment, size_t *size)
+static int read_whole(struct flow_source *source, struct flow_segment_bytes *place,
+		      const struct flow_segment *segment, size_t *size)
 {
 	size_t want = segment->size < SEGMENT_LIMIT ? (size_t)segment->size : SEGMENT_LIMIT;
 
@@ -140,9 +140,9 @@ static int read_whole(struct ptl_flow_source *source, struct ptl_segment_bytes *
 }
 
 /* Bytes and holes from offset to the segment's end, in which no decoding can start. */
-static int skip_rest(struct ptl_flow_source *source, struct ptl_segment_bytes *place,
-		     const struct ptl_segment *segment, uint64_t offset,
-		     const struct ptl_flow_sink *sink)
+static int skip_rest(struct flow_source *source, struct flow_segment_bytes *place,
+		     const struct flow_segment *segment, uint64_t offset,
+		     const struct flow_sink *sink)
 {
 	uint64_t end = segment->offset + segment->size, start = offset;
 	int status = make_room(place, FIRST_READ);
@@ -158,21 +158,21 @@ static int skip_rest(struct ptl_flow_source *source, struct ptl_segment_bytes *p
 			continue;
 		if (!hole || hole > end - offset)
 			hole = end - offset;
-		status = give_gap(segment, sink, PTL_GAP_SYNC, start, offset - start);
+		status = give_gap(segment, sink, FLOW_GAP_SYNC, start, offset - start);
 		if (!status)
-			status = give_gap(segment, sink, PTL_GAP_LOST, offset, hole);
+			status = give_gap(segment, sink, FLOW_GAP_LOST, offset, hole);
 		offset += hole;
 		start = offset;
 	}
-	return status < 0 ? status : give_gap(segment, sink, PTL_GAP_SYNC, start, offset - start);
+	return status < 0 ? status : give_gap(segment, sink, FLOW_GAP_SYNC, start, offset - start);
 }
 
 /* Finds out from the next segment's PSB+ how this one ends. */
-static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		      const struct ptl_errata *errata, struct ptl_engine_input *input)
+static int look_ahead(struct flow_source *source, const struct flow_segment *segment,
+		      const struct flow_errata *errata, struct flow_engine_input *input)
 {
-	struct ptl_psb_plus next;
-	uint8_t bytes[PTL_PSB_PLUS_MAX];
+	struct flow_psb_plus next;
+	uint8_t bytes[FLOW_PSB_PLUS_MAX];
 	uint64_t hole;
 	size_t got;
 	int status = ptl_stream_read(source->trace, segment->stream,
@@ -181,7 +181,7 @@ static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *
 
 	if (status < 0)
 		return status;
-	ptl_psb_plus_read(bytes, got, errata, &next);
+	flow_psb_plus_read(bytes, got, errata, &next);
 	input->has_next = next.complete;
 	input->next_ip_known = next.complete && next.has_ip;
 	input->next_ip = next.ip;
@@ -189,40 +189,40 @@ static int look_ahead(struct ptl_flow_source *source, const struct ptl_segment *
 }
 
 /* Reads what the engine needs of the segment. */
-static int prepare(struct ptl_flow_source *source, struct ptl_segment_bytes *place,
-		   const struct ptl_segment *segment, struct ptl_engine_input *input)
+static int prepare(struct flow_source *source, struct flow_segment_bytes *place,
+		   const struct flow_segment *segment, struct flow_engine_input *input)
 {
-	const struct ptl_errata errata = errata_of(source, segment);
+	const struct flow_errata errata = errata_of(source, segment);
 	int status;
 
-	*input = (struct ptl_engine_input){.segment = segment};
+	*input = (struct flow_engine_input){.segment = segment};
 	status = read_whole(source, place, segment, &input->size);
 	if (!status && segment->has_next && input->size == segment->size)
 		status = look_ahead(source, segment, &errata, input);
 	input->has_next |= segment->ends_disabled;
 	input->bytes = place->bytes;
 	if (segment->before_count) {
-		input->calls_before = ptl_flow_calls_before;
+		input->calls_before = flow_calls_before;
 		input->calls_context = source;
 	}
 	if (!status && segment->skip && input->size && !source->class->takes_parts)
-		status = ptl_segment_replay(place->bytes, input->size,
+		status = flow_segment_replay(place->bytes, input->size,
 					    segment->skip < input->size ? (size_t)segment->skip : input->size, &errata);
 	return status;
 }
 
 /* Packets of nobody knows whom, or what cannot be made decodable. */
-static int skip_all(const struct ptl_segment *segment, const struct ptl_flow_sink *sink)
+static int skip_all(const struct flow_segment *segment, const struct flow_sink *sink)
 {
-	return give_gap(segment, sink, PTL_GAP_SWITCH, segment->offset + segment->skip, segment->size - segment->skip);
+	return give_gap(segment, sink, FLOW_GAP_SWITCH, segment->offset + segment->skip, segment->size - segment->skip);
 }
 
-int ptl_flow_produce_between(struct ptl_flow_source *source, const struct ptl_segment *segment,
-			     const struct ptl_flow_sink *sink, const struct ptl_flow_ends *ends)
+int flow_produce_between(struct flow_source *source, const struct flow_segment *segment,
+			     const struct flow_sink *sink, const struct flow_ends *ends)
 {
-	struct ptl_segment_bytes *place = &source->places[0];
-	struct ptl_engine_input input;
-	struct ptl_engine *engine;
+	struct flow_segment_bytes *place = &source->places[0];
+	struct flow_engine_input input;
+	struct flow_engine *engine;
 	int status;
 
 	if (segment->unknown)
@@ -243,43 +243,43 @@ int ptl_flow_produce_between(struct ptl_flow_source *source, const struct ptl_se
 		return skip_all(segment, sink);
 	/* Calls in a hole. */
 	if (ends && input.size < segment->size)
-		*ends->calls_after = (struct ptl_calls){.lost = true};
+		*ends->calls_after = (struct flow_return_stack){.lost = true};
 	if (!status)
 		status = skip_rest(source, place, segment, segment->offset + input.size, sink);
 	return status;
 }
 
-int ptl_flow_produce(struct ptl_flow_source *source, const struct ptl_segment *segment,
-		     const struct ptl_flow_sink *sink)
+int flow_produce(struct flow_source *source, const struct flow_segment *segment,
+		     const struct flow_sink *sink)
 {
-	return ptl_flow_produce_between(source, segment, sink, NULL);
+	return flow_produce_between(source, segment, sink, NULL);
 }
 
 /* ---- several at a time ------------------------------------------------------------------------- */
 
 struct counting {
-	struct ptl_flow_source *source;
-	const struct ptl_flow_portion *portion;
+	struct flow_source *source;
+	const struct flow_portion *portion;
 	size_t next;
 	size_t current; /* the one whose status came last */
-	size_t at[PTL_ENGINE_PLACES]; /* of the portion, by place */
-	size_t sizes[PTL_ENGINE_PLACES];
+	size_t at[FLOW_ENGINE_PLACES]; /* of the portion, by place */
+	size_t sizes[FLOW_ENGINE_PLACES];
 };
 
-static int next_segment(void *context, unsigned place, struct ptl_engine_input *input,
-			struct ptl_flow_sink *sink)
+static int next_segment(void *context, unsigned place, struct flow_engine_input *input,
+			struct flow_sink *sink)
 {
 	struct counting *counting = context;
-	struct ptl_segment_bytes *bytes = &counting->source->places[place];
+	struct flow_segment_bytes *bytes = &counting->source->places[place];
 
 	while (counting->next < counting->portion->count) {
 		const size_t at = counting->next++;
-		const struct ptl_segment *segment = counting->portion->segments[at];
+		const struct flow_segment *segment = counting->portion->segments[at];
 		int status = 0;
 
 		counting->current = at;
 		*sink = counting->portion->sinks[at];
-		*input = (struct ptl_engine_input){.segment = segment};
+		*input = (struct flow_engine_input){.segment = segment};
 		if (segment->has_psb && !segment->unknown)
 			status = prepare(counting->source, bytes, segment, input);
 		if (segment->unknown || (status == PTL_CORRUPT && segment->skip)) {
@@ -304,18 +304,18 @@ static int segment_done(void *context, unsigned place)
 {
 	struct counting *counting = context;
 	const size_t at = counting->at[place];
-	const struct ptl_segment *segment = counting->portion->segments[at];
+	const struct flow_segment *segment = counting->portion->segments[at];
 
 	counting->current = at;
 	return skip_rest(counting->source, &counting->source->places[place], segment,
 			 segment->offset + counting->sizes[place], &counting->portion->sinks[at]);
 }
 
-int ptl_flow_count(struct ptl_flow_source *source, const struct ptl_flow_portion *portion,
+int flow_count(struct flow_source *source, const struct flow_portion *portion,
 		   size_t *failed)
 {
 	struct counting counting = {.source = source, .portion = portion};
-	const struct ptl_engine_feed feed = {next_segment, segment_done, &counting};
+	const struct flow_engine_feed feed = {next_segment, segment_done, &counting};
 	int status = 0;
 
 	if (source->class->count && ptl_machine_count(source->trace) == 1) {
@@ -325,7 +325,7 @@ int ptl_flow_count(struct ptl_flow_source *source, const struct ptl_flow_portion
 	}
 	for (size_t i = 0; !status && i < portion->count; i++) {
 		*failed = i;
-		status = ptl_flow_produce(source, portion->segments[i], &portion->sinks[i]);
+		status = flow_produce(source, portion->segments[i], &portion->sinks[i]);
 	}
 	return status;
 }

@@ -55,14 +55,14 @@ static unsigned mode_of(const struct pt_block *block)
 /* The block's last instruction but one, if it is a direct jump or call to the last one; false: it is not. */
 static bool find_branch_before_end(struct libipt_engine *engine, const struct pt_block *block, uint64_t *branch)
 {
-	struct ptl_instruction instruction = {0};
+	struct flow_instruction instruction = {0};
 	uint64_t at = block->ip;
 
 	for (unsigned i = 1; i < block->ninsn; i++) {
-		uint8_t bytes[PTL_INSTRUCTION_MAX];
-		size_t size = ptl_code_read(engine->code, engine->version.root, at, bytes, sizeof(bytes));
+		uint8_t bytes[FLOW_INSTRUCTION_MAX];
+		size_t size = flow_code_read(engine->code, engine->version.root, at, bytes, sizeof(bytes));
 
-		if (ptl_instruction_decode(bytes, size, mode_of(block), at, &instruction) < 0)
+		if (flow_instruction_decode(bytes, size, mode_of(block), at, &instruction) < 0)
 			return false;
 		*branch = at;
 		at += instruction.length;
@@ -114,13 +114,13 @@ static const struct libipt_decoder decoder = {
 	.step = step,
 };
 
-static int open_engine(struct ptl_code *code, const struct ptl_machine *machine,
-		       struct ptl_engine **engine)
+static int open_engine(struct flow_code *code, const struct ptl_machine *machine,
+		       struct flow_engine **engine)
 {
 	return libipt_open(&decoder, code, machine, engine);
 }
 
-const struct ptl_engine_class ptl_engine_libipt = {
+const struct flow_engine_class flow_engine_libipt = {
 	.name = "libipt",
 	.description = "libipt's block decoder: the reference",
 	.open = open_engine,

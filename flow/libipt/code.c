@@ -25,9 +25,9 @@ static bool find_bytes(struct libipt_engine *engine, uint64_t ip, size_t size)
 
 	if (!engine->piece_bytes || ip < piece->first || ip > piece->last) {
 		engine->piece_bytes = NULL;
-		if (ptl_version_find(ptl_code_timeline(engine->code), engine->version.root, ip,
+		if (flow_version_find(flow_code_timeline(engine->code), engine->version.root, ip,
 				     piece))
-			engine->piece_bytes = ptl_code_blob(engine->code, piece->blob, &have);
+			engine->piece_bytes = flow_code_blob(engine->code, piece->blob, &have);
 		if (!engine->piece_bytes || have < piece->offset ||
 		    have - piece->offset <= piece->last - piece->first)
 			engine->piece_bytes = NULL;
@@ -47,7 +47,7 @@ static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid,
 		       engine->piece_bytes + engine->piece.offset + (ip - engine->piece.first),
 		       size);
 	else
-		have = ptl_code_read(engine->code, engine->version.root, ip, buffer, size);
+		have = flow_code_read(engine->code, engine->version.root, ip, buffer, size);
 	return have ? (int)have : -pte_nomap;
 }
 
@@ -55,7 +55,7 @@ int libipt_code_open(struct libipt_engine *engine)
 {
 	engine->sections = pt_iscache_alloc(NULL);
 	if (!engine->sections)
-		return ptl_fail_memory("libipt section cache", 0);
+		return common_fail_memory("libipt section cache", 0);
 	pt_iscache_set_limit(engine->sections, SECTION_CACHE_SIZE);
 	return 0;
 }
@@ -65,7 +65,7 @@ void libipt_code_close(struct libipt_engine *engine)
 	pt_image_free(engine->image);
 	if (engine->sections)
 		pt_iscache_free(engine->sections);
-	ptl_byte_map_free(&engine->section_ids);
+	common_byte_map_free(&engine->section_ids);
 }
 
 /* libipt's number for a piece; 0: it has none, and the callback serves it. */
@@ -76,40 +76,40 @@ static int section_id(struct libipt_engine *engine, const struct ptl_piece *piec
 	uint8_t key[28];
 	int status;
 
-	ptl_store64(key, piece->first);
-	ptl_store64(key + 8, piece->last);
-	ptl_store64(key + 16, piece->offset);
-	ptl_store32(key + 24, piece->blob);
-	known = ptl_byte_map_get(&engine->section_ids, key, sizeof(key));
+	common_store64(key, piece->first);
+	common_store64(key + 8, piece->last);
+	common_store64(key + 16, piece->offset);
+	common_store32(key + 24, piece->blob);
+	known = common_byte_map_get(&engine->section_ids, key, sizeof(key));
 	if (known) {
 		*id = (int)*known;
 		return 0;
 	}
 	*id = 0;
-	if (ptl_code_file(engine->code, piece->blob, &path, &offset)) {
+	if (flow_code_file(engine->code, piece->blob, &path, &offset)) {
 		status = pt_iscache_add_file(engine->sections, path, offset + piece->offset, size,
 					     piece->first);
 		if (status == -pte_nomem)
-			return ptl_fail_memory("libipt section", 0);
+			return common_fail_memory("libipt section", 0);
 		if (status > 0)
 			*id = status;
 	}
-	return ptl_byte_map_put(&engine->section_ids, key, sizeof(key), (uint64_t)*id);
+	return common_byte_map_put(&engine->section_ids, key, sizeof(key), (uint64_t)*id);
 }
 
 static int add_sections(struct libipt_engine *engine, struct pt_image *image, uint32_t files)
 {
-	const struct ptl_timeline *timeline = ptl_code_timeline(engine->code);
+	const struct flow_timeline *timeline = flow_code_timeline(engine->code);
 	struct ptl_piece piece;
 	uint64_t at = 0;
 
-	while (ptl_version_next(timeline, files, at, &piece)) {
+	while (flow_version_next(timeline, files, at, &piece)) {
 		int id, status = section_id(engine, &piece, &id);
 
 		if (status < 0)
 			return status;
 		if (id && pt_image_add_cached(image, engine->sections, id, NULL) == -pte_nomem)
-			return ptl_fail_memory("libipt image", 0);
+			return common_fail_memory("libipt image", 0);
 		if (piece.last == UINT64_MAX)
 			break;
 		at = piece.last + 1;
@@ -123,7 +123,7 @@ static int make_image(struct libipt_engine *engine, uint32_t files)
 	int status;
 
 	if (!image)
-		return ptl_fail_memory("libipt image", 0);
+		return common_fail_memory("libipt image", 0);
 	status = add_sections(engine, image, files);
 	if (status < 0) {
 		pt_image_free(image);
@@ -142,12 +142,12 @@ static int make_image(struct libipt_engine *engine, uint32_t files)
 
 int libipt_code_select(struct libipt_engine *engine, uint64_t time)
 {
-	struct ptl_version *version = &engine->version;
+	struct flow_version *version = &engine->version;
 	int status;
 
 	engine->piece_bytes = NULL;
-	ptl_timeline_version(ptl_code_timeline(engine->code), engine->process, time, version);
-	status = ptl_flow_version(&engine->builder, version->root);
+	flow_timeline_version(flow_code_timeline(engine->code), engine->process, time, version);
+	status = flow_builder_version(&engine->builder, version->root);
 	if (status < 0 || (engine->has_image && engine->files == version->files))
 		return status;
 	return make_image(engine, version->files);

@@ -26,7 +26,7 @@
  */
 
 /* Not those that libipt has for the CPU: its table may be older. */
-static void set_errata(const struct ptl_errata *errata, struct pt_config *config)
+static void set_errata(const struct flow_errata *errata, struct pt_config *config)
 {
 	config->errata = (struct pt_errata){
 		.bdm64 = errata->bdm64,
@@ -56,7 +56,7 @@ static int make_decoder(struct libipt_engine *engine, size_t size)
 	engine->decoder = NULL;
 	buffer = realloc(engine->buffer, capacity);
 	if (!buffer)
-		return ptl_fail_memory("segment", capacity);
+		return common_fail_memory("segment", capacity);
 	engine->buffer = buffer;
 	engine->capacity = capacity;
 
@@ -72,7 +72,7 @@ static int make_decoder(struct libipt_engine *engine, size_t size)
 		engine->class->configure(&config);
 	engine->decoder = engine->class->alloc(&config);
 	if (!engine->decoder)
-		return ptl_fail_memory("libipt decoder", 0);
+		return common_fail_memory("libipt decoder", 0);
 	if (engine->image)
 		engine->class->set_image(engine->decoder, engine->image);
 	return 0;
@@ -84,11 +84,11 @@ static size_t write_closing(uint8_t *tail, bool fup, uint64_t ip)
 	size_t size = 0;
 
 	if (fup) {
-		tail[size++] = PTL_PT_MATCH_FUP | PTL_PT_IP_FULL << PTL_PT_IP_SHIFT;
-		ptl_store64(tail + size, ip);
+		tail[size++] = FORMAT_PT_MATCH_FUP | PTL_PT_IP_FULL << FORMAT_PT_IP_SHIFT;
+		common_store64(tail + size, ip);
 		size += 8;
 	}
-	tail[size++] = PTL_PT_MATCH_TIP_PGD;
+	tail[size++] = FORMAT_PT_MATCH_TIP_PGD;
 	return size;
 }
 
@@ -97,22 +97,22 @@ static size_t write_mode(uint8_t *front, uint8_t mode)
 {
 	if (mode != 64 && mode != 32 && mode != 16)
 		return 0;
-	front[0] = PTL_PT_MATCH_MODE_EXEC & 0xff;
-	front[1] = mode == 64 ? PTL_PT_MODE_EXEC_L : mode == 32 ? PTL_PT_MODE_EXEC_D : 0;
+	front[0] = FORMAT_PT_MATCH_MODE_EXEC & 0xff;
+	front[1] = mode == 64 ? FORMAT_PT_MODE_EXEC_L : mode == 32 ? FORMAT_PT_MODE_EXEC_D : 0;
 	return 2;
 }
 
 /* Puts the segment, and what has to be added, at the buffer's end. */
 static int place_segment(struct libipt_engine *engine)
 {
-	const struct ptl_engine_input *input = engine->input;
+	const struct flow_engine_input *input = engine->input;
 	uint8_t front[2], tail[ADDED_MAX], *at;
 	size_t size = input->size, front_size = 0, tail_size = 0, total;
-	struct ptl_psb_plus psb_plus;
-	struct ptl_segment_end end;
+	struct flow_psb_plus psb_plus;
+	struct flow_segment_end end;
 	bool ignores_resume;
 
-	ptl_segment_end_read(input->bytes, size, &engine->errata, &end);
+	flow_segment_end_read(input->bytes, size, &engine->errata, &end);
 	/* APL12: libipt does not see the PSB+ which says that packets are disabled. */
 	ignores_resume = engine->errata.apl12 && end.resume && input->has_next && !input->next_ip_known;
 	engine->overflowed = end.overflowed || ignores_resume;
@@ -129,7 +129,7 @@ static int place_segment(struct libipt_engine *engine)
 		tail_size = write_closing(tail, true, input->next_ip);
 	else if (!input->has_next && end.fup)
 		tail_size = write_closing(tail, false, 0);
-	ptl_psb_plus_read(input->bytes, size, &engine->errata, &psb_plus);
+	flow_psb_plus_read(input->bytes, size, &engine->errata, &psb_plus);
 	engine->enabled = psb_plus.has_ip;
 	if (size >= PTL_PT_PSB_SIZE && (psb_plus.complete || psb_plus.overflow) && !psb_plus.has_mode)
 		front_size = write_mode(front, engine->machine->mode);
@@ -153,7 +153,7 @@ static int place_segment(struct libipt_engine *engine)
 		memcpy(at, input->bytes, size);
 	}
 	if (ignores_resume)
-		memset(at + front_size + end.resume, PTL_PT_MATCH_PAD, end.resume_end - end.resume);
+		memset(at + front_size + end.resume, FORMAT_PT_MATCH_PAD, end.resume_end - end.resume);
 	memcpy(engine->buffer + engine->capacity - tail_size, tail, tail_size);
 	return 0;
 }
@@ -174,40 +174,40 @@ static uint64_t segment_offset(struct libipt_engine *engine)
 /* ---- flow -------------------------------------------------------------------------------- */
 
 /* The bytes of the segment from offset on are not decoded. */
-static int add_gap_at(struct libipt_engine *engine, enum ptl_gap_cause cause, uint64_t offset,
+static int add_gap_at(struct libipt_engine *engine, enum flow_gap_cause cause, uint64_t offset,
 		      uint64_t address)
 {
-	struct ptl_flow_event event = {
-		.kind = PTL_FLOW_GAP,
+	struct flow_event event = {
+		.kind = FLOW_GAP,
 		.cause = cause,
-		.flags = address || cause == PTL_GAP_CODE ? PTL_EVENT_HAS_FROM : 0,
+		.flags = address || cause == FLOW_GAP_CODE ? FLOW_EVENT_HAS_FROM : 0,
 		.time = engine->builder.mark.time,
 		.offset = engine->input->segment->offset + offset,
 		.from = address,
 		.size = engine->input->size - offset,
 	};
 
-	return ptl_flow_event(&engine->builder, &event);
+	return flow_event(&engine->builder, &event);
 }
 
-static int add_gap(struct libipt_engine *engine, enum ptl_gap_cause cause, uint64_t address)
+static int add_gap(struct libipt_engine *engine, enum flow_gap_cause cause, uint64_t address)
 {
 	return add_gap_at(engine, cause, segment_offset(engine), address);
 }
 
-static enum ptl_gap_cause gap_cause(int error)
+static enum flow_gap_cause gap_cause(int error)
 {
 	switch (-error) {
 	case pte_nomap:
-		return PTL_GAP_CODE;
+		return FLOW_GAP_CODE;
 	case pte_bad_opc:
 	case pte_bad_packet:
 	case pte_nosync:
 	/* More events one behind the other than libipt's queue holds: no CPU makes such packets. */
 	case pte_nomem:
-		return PTL_GAP_PACKET;
+		return FLOW_GAP_PACKET;
 	default:
-		return PTL_GAP_MISMATCH;
+		return FLOW_GAP_MISMATCH;
 	}
 }
 
@@ -226,7 +226,7 @@ static int follow_time(struct libipt_engine *engine)
 {
 	uint64_t time;
 
-	if (engine->machine->software || engine->version.until == PTL_TIME_END)
+	if (engine->machine->software || engine->version.until == FLOW_TIME_END)
 		return 0;
 	time = current_time(engine);
 	return time >= engine->version.until ? libipt_code_select(engine, time) : 0;
@@ -242,7 +242,7 @@ static void note_step(struct libipt_engine *engine, uint64_t ip)
 {
 	uint8_t branch = engine->builder.last_branch;
 
-	if (branch != PTL_BRANCH_NONE && branch != PTL_BRANCH_JUMP && branch != PTL_BRANCH_CALL) {
+	if (branch != FLOW_BRANCH_NONE && branch != FLOW_BRANCH_JUMP && branch != FLOW_BRANCH_CALL) {
 		engine->steps = 0;
 		return;
 	}
@@ -259,8 +259,8 @@ int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint
 	uint8_t bits = mode == ptem_64bit ? 64 : mode == ptem_32bit ? 32 : 16;
 	int status;
 
-	ptl_flow_state(&engine->builder, current_time(engine), speculative);
-	status = ptl_flow_run(&engine->builder, ip, last_ip, count, bits);
+	flow_state(&engine->builder, current_time(engine), speculative);
+	status = flow_builder_run(&engine->builder, ip, last_ip, count, bits);
 	engine->stepped = true;
 	if (!status)
 		note_step(engine, ip);
@@ -277,21 +277,21 @@ static bool is_closing(struct libipt_engine *engine, const struct pt_event *even
 }
 
 /* Remembers whether packets are enabled. */
-static void note_event(struct libipt_engine *engine, const struct ptl_flow_event *event)
+static void note_event(struct libipt_engine *engine, const struct flow_event *event)
 {
-	if (event->kind == PTL_FLOW_ENABLED)
+	if (event->kind == FLOW_ENABLED)
 		engine->enabled = true;
-	else if (event->kind == PTL_FLOW_DISABLED || event->kind == PTL_FLOW_ASYNC_DISABLED)
+	else if (event->kind == FLOW_DISABLED || event->kind == FLOW_ASYNC_DISABLED)
 		engine->enabled = false;
-	else if (event->cause == PTL_GAP_OVERFLOW)
-		engine->enabled = event->flags & PTL_EVENT_HAS_TO;
+	else if (event->cause == FLOW_GAP_OVERFLOW)
+		engine->enabled = event->flags & FLOW_EVENT_HAS_TO;
 }
 
 /* Takes all events that are due. Returns libipt's status. */
 static int take_events(struct libipt_engine *engine, int status, int *failure)
 {
 	while (status >= 0 && (status & pts_event_pending)) {
-		struct ptl_flow_event event;
+		struct flow_event event;
 		struct pt_event from;
 		/* Of the event; the call reads on up to the next one. */
 		const uint64_t offset = segment_offset(engine);
@@ -313,7 +313,7 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 		engine->steps = 0;
 		*failure = libipt_part_event(engine, offset, &event);
 		if (!*failure)
-			*failure = ptl_flow_event(&engine->builder, &event);
+			*failure = flow_event(&engine->builder, &event);
 		if (*failure < 0)
 			return status;
 	}
@@ -323,19 +323,19 @@ static int take_events(struct libipt_engine *engine, int status, int *failure)
 /* The packets behind the last one of flow, which libipt was not given. */
 static int take_rest(struct libipt_engine *engine)
 {
-	const struct ptl_engine_input *input = engine->input;
+	const struct flow_engine_input *input = engine->input;
 	struct ptl_pt_context context = {0};
-	struct ptl_flow_event event;
+	struct flow_event event;
 	struct ptl_pt_packet packet;
 	size_t at = engine->given;
 	int status = 0, length;
 
 	while (!status && at < engine->whole &&
-	       (length = ptl_errata_read(&engine->errata, input->bytes + at, engine->whole - at, &context, &packet)) > 0) {
+	       (length = flow_errata_read(&engine->errata, input->bytes + at, engine->whole - at, &context, &packet)) > 0) {
 		if (libipt_packet_translate(&packet, &event)) {
 			event.offset = input->segment->offset + at;
 			event.time = current_time(engine);
-			status = ptl_flow_event(&engine->builder, &event);
+			status = flow_event(&engine->builder, &event);
 		}
 		at += (size_t)length;
 	}
@@ -345,18 +345,18 @@ static int take_rest(struct libipt_engine *engine)
 /* The walk is over, for libipt's reason `status`: tells of what is missing. */
 static int finish_walk(struct libipt_engine *engine, int status, uint64_t address)
 {
-	const struct ptl_engine_input *input = engine->input;
+	const struct flow_engine_input *input = engine->input;
 	int failure;
 
 	if (status < 0 && status != -pte_eos)
 		return add_gap(engine, gap_cause(status), address);
 	/* The end of the packets is the end of the flow, unless the next segment says otherwise. */
 	if (input->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
-		return add_gap(engine, PTL_GAP_MISMATCH, address);
+		return add_gap(engine, FLOW_GAP_MISMATCH, address);
 	failure = take_rest(engine);
 	/* A packet that is cut off tells nothing. */
 	if (!failure && engine->whole < input->size)
-		return add_gap_at(engine, PTL_GAP_PACKET, engine->whole, 0);
+		return add_gap_at(engine, FLOW_GAP_PACKET, engine->whole, 0);
 	return failure;
 }
 
@@ -381,12 +381,12 @@ static int walk(struct libipt_engine *engine)
 		status = engine->class->step(engine, &address, &failure);
 		if (failure == PTL_CORRUPT) {
 			/* libipt saw instructions where there are none. */
-			return add_gap(engine, PTL_GAP_MISMATCH, address);
+			return add_gap(engine, FLOW_GAP_MISMATCH, address);
 		}
 		if (failure < 0 || status < 0)
 			break;
 		if (engine->endless)
-			return add_gap(engine, PTL_GAP_MISMATCH, address);
+			return add_gap(engine, FLOW_GAP_MISMATCH, address);
 		if (!engine->stepped && !(status & pts_event_pending))
 			break;
 		if (engine->closed && !(status & pts_event_pending))
@@ -395,22 +395,22 @@ static int walk(struct libipt_engine *engine)
 	return failure < 0 ? failure : finish_walk(engine, status, address);
 }
 
-int libipt_decode_bytes(struct libipt_engine *engine, const struct ptl_engine_input *input)
+int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_input *input)
 {
 	int status;
 
 	engine->input = input;
 	engine->steps = 0;
 	engine->endless = engine->reached = false;
-	ptl_flow_state(&engine->builder, input->segment->time, false);
+	flow_state(&engine->builder, input->segment->time, false);
 	status = place_segment(engine);
 	if (!status)
 		status = walk(engine);
-	return status < 0 ? status : ptl_flow_end(&engine->builder);
+	return status < 0 ? status : flow_end(&engine->builder);
 }
 
-int libipt_decode(struct ptl_engine *engine_, const struct ptl_engine_input *input,
-		  const struct ptl_flow_sink *sink)
+int libipt_decode(struct flow_engine *engine_, const struct flow_engine_input *input,
+		  const struct flow_sink *sink)
 {
 	struct libipt_engine *engine = (struct libipt_engine *)engine_;
 	int status;
@@ -420,34 +420,34 @@ int libipt_decode(struct ptl_engine *engine_, const struct ptl_engine_input *inp
 		return libipt_decode_part(engine, input);
 	engine->part = 0;
 	engine->process = input->segment->process;
-	ptl_flow_begin(&engine->builder, sink);
+	flow_begin(&engine->builder, sink);
 	status = libipt_code_select(engine, input->segment->code_time);
 	return status < 0 ? status : libipt_decode_bytes(engine, input);
 }
 
-int libipt_open(const struct libipt_decoder *class, struct ptl_code *code,
-		const struct ptl_machine *machine, struct ptl_engine **engine)
+int libipt_open(const struct libipt_decoder *class, struct flow_code *code,
+		const struct ptl_machine *machine, struct flow_engine **engine)
 {
 	struct libipt_engine *opened = calloc(1, sizeof(*opened));
 	int status;
 
 	if (!opened)
-		return ptl_fail_memory("libipt engine", sizeof(*opened));
+		return common_fail_memory("libipt engine", sizeof(*opened));
 	opened->class = class;
 	opened->code = code;
 	opened->machine = machine;
-	opened->errata = ptl_errata_of(machine);
-	ptl_flow_builder_start(&opened->builder, code);
+	opened->errata = flow_errata_of(machine);
+	flow_builder_start(&opened->builder, code);
 	status = libipt_code_open(opened);
 	if (status < 0) {
-		libipt_close((struct ptl_engine *)opened);
+		libipt_close((struct flow_engine *)opened);
 		return status;
 	}
-	*engine = (struct ptl_engine *)opened;
+	*engine = (struct flow_engine *)opened;
 	return 0;
 }
 
-void libipt_close(struct ptl_engine *engine_)
+void libipt_close(struct flow_engine *engine_)
 {
 	struct libipt_engine *engine = (struct libipt_engine *)engine_;
 
@@ -456,7 +456,7 @@ void libipt_close(struct ptl_engine *engine_)
 	if (engine->decoder)
 		engine->class->free(engine->decoder);
 	libipt_code_close(engine);
-	ptl_flow_builder_free(&engine->builder);
+	flow_builder_free(&engine->builder);
 	free(engine->replayed);
 	free(engine->buffer);
 	free(engine);

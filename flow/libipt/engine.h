@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the two libipt engines share: everything but which of its decoders walks. */
-#ifndef PTL_FLOW_LIBIPT_ENGINE_H
-#define PTL_FLOW_LIBIPT_ENGINE_H
+#ifndef FLOW_LIBIPT_ENGINE_H
+#define FLOW_LIBIPT_ENGINE_H
 
 #include <intel-pt.h>
 
@@ -32,11 +32,11 @@ struct libipt_decoder {
 struct libipt_engine {
 	const struct libipt_decoder *class;
 	void *decoder;
-	struct ptl_code *code;
+	struct flow_code *code;
 	const struct ptl_machine *machine;
-	struct ptl_errata errata; /* of the machine */
-	const struct ptl_engine_input *input;
-	const struct ptl_flow_sink *sink;
+	struct flow_errata errata; /* of the machine */
+	const struct flow_engine_input *input;
+	const struct flow_sink *sink;
 
 	/*
 	 * Of a part of a CPU's segment: the number of the part at which the walk is. It may be one before it: nobody sees that
@@ -60,7 +60,7 @@ struct libipt_engine {
 	bool reached;    /* and the walk has come to them */
 
 	/* Code. */
-	struct ptl_version version;
+	struct flow_version version;
 	uint32_t process;           /* whose */
 	struct ptl_piece piece;     /* of version: what the callback read from last */
 	const uint8_t *piece_bytes; /* of its whole blob; NULL: nothing was read yet */
@@ -68,7 +68,7 @@ struct libipt_engine {
 	bool has_image;
 	struct pt_image *image;
 	struct pt_image_section_cache *sections;
-	struct ptl_byte_map section_ids;
+	struct common_byte_map section_ids;
 
 	/* Whether the walk goes round without end. */
 	uint64_t steps;      /* since a packet was needed, or an event came */
@@ -76,16 +76,16 @@ struct libipt_engine {
 	bool endless;
 	bool stepped; /* the last step gave instructions */
 
-	struct ptl_flow_builder builder;
+	struct flow_builder builder;
 };
 
-int libipt_open(const struct libipt_decoder *class, struct ptl_code *code,
-		const struct ptl_machine *machine, struct ptl_engine **engine);
-int libipt_decode(struct ptl_engine *engine, const struct ptl_engine_input *input,
-		  const struct ptl_flow_sink *sink);
-void libipt_close(struct ptl_engine *engine);
+int libipt_open(const struct libipt_decoder *class, struct flow_code *code,
+		const struct ptl_machine *machine, struct flow_engine **engine);
+int libipt_decode(struct flow_engine *engine, const struct flow_engine_input *input,
+		  const struct flow_sink *sink);
+void libipt_close(struct flow_engine *engine);
 
-/* A run of instructions, from step. Returns as ptl_flow_run does. */
+/* A run of instructions, from step. Returns as flow_builder_run does. */
 int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count,
 	       enum pt_exec_mode mode, bool speculative);
 
@@ -98,16 +98,16 @@ int libipt_code_select(struct libipt_engine *engine, uint64_t time);
  * engine_libipt_part.c. Decodes input->segment, a part that does not begin at the PSB, behind parts before it, so that
  * libipt knows their calls.
  */
-int libipt_decode_part(struct libipt_engine *engine, const struct ptl_engine_input *input);
+int libipt_decode_part(struct libipt_engine *engine, const struct flow_engine_input *input);
 /* This event, at an offset of the segment, is about to be told: if it is of the next part, goes over to that. */
-int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct ptl_flow_event *event);
+int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow_event *event);
 /* Decodes what input->bytes have. */
-int libipt_decode_bytes(struct libipt_engine *engine, const struct ptl_engine_input *input);
+int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_input *input);
 
 /* engine_libipt_event.c. The event in PTL's words; false: it says nothing about the flow. */
-bool libipt_event_translate(const struct pt_event *from, struct ptl_flow_event *to);
+bool libipt_event_translate(const struct pt_event *from, struct flow_event *to);
 /* The same for a packet that is bound to nothing, of which libipt does not know; false: it is no event. */
-bool libipt_packet_translate(const struct ptl_pt_packet *from, struct ptl_flow_event *to);
+bool libipt_packet_translate(const struct ptl_pt_packet *from, struct flow_event *to);
 /* TSC to trace time; 0 where the trace does not say how. */
 uint64_t libipt_time(const struct ptl_machine *machine, uint64_t tsc);
 

@@ -63,13 +63,13 @@ static const struct libipt_decoder decoder = {
 	.step = step,
 };
 
-static int open_engine(struct ptl_code *code, const struct ptl_machine *machine,
-		       struct ptl_engine **engine)
+static int open_engine(struct flow_code *code, const struct ptl_machine *machine,
+		       struct flow_engine **engine)
 {
 	return libipt_open(&decoder, code, machine, engine);
 }
 
-const struct ptl_engine_class ptl_engine_libipt_insn = {
+const struct flow_engine_class flow_engine_libipt_insn = {
 	.name = "libipt-insn",
 	.description = "libipt's instruction decoder: slower, to check the other",
 	.open = open_engine,

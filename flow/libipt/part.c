@@ -11,73 +11,73 @@
 #include "common/error.h"
 #include "flow/segment/replay.h"
 
-static int take_nothing(void *context, const struct ptl_batch *batch)
+static int take_nothing(void *context, const struct flow_batch *batch)
 {
 	(void)context;
 	(void)batch;
 	return 0;
 }
 
-static const struct ptl_flow_sink nowhere = {take_nothing, NULL};
+static const struct flow_sink nowhere = {take_nothing, NULL};
 
 /* The part at which the walk is begins: its code, and where its flow goes. */
-static int enter(struct libipt_engine *engine, const struct ptl_segment *segment)
+static int enter(struct libipt_engine *engine, const struct flow_segment *segment)
 {
 	const bool wanted = engine->part == segment->before_count;
-	const struct ptl_segment_part *part = wanted ? NULL : &segment->before[engine->part];
+	const struct flow_segment_part *part = wanted ? NULL : &segment->before[engine->part];
 
 	engine->part_enabled = false;
 	engine->process = wanted ? segment->process : part->process;
-	ptl_flow_begin(&engine->builder, wanted ? engine->sink : &nowhere);
-	ptl_flow_state(&engine->builder, segment->time, false);
+	flow_begin(&engine->builder, wanted ? engine->sink : &nowhere);
+	flow_state(&engine->builder, segment->time, false);
 	return libipt_code_select(engine, wanted ? segment->code_time : part->code_time);
 }
 
-static uint64_t begin_of(const struct ptl_segment *segment, size_t part)
+static uint64_t begin_of(const struct flow_segment *segment, size_t part)
 {
 	return part < segment->before_count ? segment->before[part].skip : segment->skip;
 }
 
-int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct ptl_flow_event *event)
+int libipt_part_event(struct libipt_engine *engine, uint64_t offset, struct flow_event *event)
 {
-	const struct ptl_segment *segment = engine->input->segment;
+	const struct flow_segment *segment = engine->input->segment;
 	const size_t part = engine->part;
 	int status = 0;
 
-	if (!segment->before_count || event->kind == PTL_FLOW_DISABLED || event->kind == PTL_FLOW_ASYNC_DISABLED)
+	if (!segment->before_count || event->kind == FLOW_DISABLED || event->kind == FLOW_ASYNC_DISABLED)
 		return 0;
 	while (engine->part < segment->before_count && offset > begin_of(segment, engine->part + 1))
 		engine->part++;
 	if (engine->part != part)
 		status = enter(engine, segment);
 	/* Packets stopped in another thread. */
-	if (event->kind == PTL_FLOW_ENABLED && !engine->part_enabled) {
+	if (event->kind == FLOW_ENABLED && !engine->part_enabled) {
 		engine->part_enabled = true;
-		event->flags &= ~PTL_EVENT_RESUMED;
+		event->flags &= ~FLOW_EVENT_RESUMED;
 	}
 	return status;
 }
 
 /* The segment's bytes in memory of the engine's own, decodable from skip on. PTL_CORRUPT, PTL_NO_MEMORY. */
-static int replay(struct libipt_engine *engine, const struct ptl_engine_input *input, size_t skip)
+static int replay(struct libipt_engine *engine, const struct flow_engine_input *input, size_t skip)
 {
 	if (input->size > engine->replayed_capacity) {
 		uint8_t *grown = realloc(engine->replayed, input->size);
 
 		if (!grown)
-			return ptl_fail_memory("segment", input->size);
+			return common_fail_memory("segment", input->size);
 		engine->replayed = grown;
 		engine->replayed_capacity = input->size;
 	}
 	memcpy(engine->replayed, input->bytes, input->size);
-	return ptl_segment_replay(engine->replayed, input->size, skip < input->size ? skip : input->size,
+	return flow_segment_replay(engine->replayed, input->size, skip < input->size ? skip : input->size,
 				  &engine->errata);
 }
 
-static int decode_from(struct libipt_engine *engine, const struct ptl_engine_input *input, size_t part)
+static int decode_from(struct libipt_engine *engine, const struct flow_engine_input *input, size_t part)
 {
 	const size_t skip = (size_t)begin_of(input->segment, part);
-	struct ptl_engine_input made = *input;
+	struct flow_engine_input made = *input;
 	int status = 0;
 
 	engine->part = part;
@@ -90,9 +90,9 @@ static int decode_from(struct libipt_engine *engine, const struct ptl_engine_inp
 	return status < 0 ? status : libipt_decode_bytes(engine, &made);
 }
 
-int libipt_decode_part(struct libipt_engine *engine, const struct ptl_engine_input *input)
+int libipt_decode_part(struct libipt_engine *engine, const struct flow_engine_input *input)
 {
-	const struct ptl_segment *segment = input->segment;
+	const struct flow_segment *segment = input->segment;
 	size_t part = segment->before_count;
 
 	while (part > 0 && !segment->before[part - 1].unknown)

@@ -10,19 +10,19 @@
 
 static void put_branch(struct native_decoder *decoder, uint8_t kind, uint8_t flags, uint64_t from, uint64_t to)
 {
-	struct ptl_flow_event *event = native_put(decoder, kind);
+	struct flow_event *event = native_put(decoder, kind);
 
 	event->flags = flags;
 	event->from = from;
 	event->to = to;
 }
 
-uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip)
+uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t ip)
 {
 	switch (last->branch) {
-	case PTL_BRANCH_CALL:
-	case PTL_BRANCH_CALL_INDIRECT:
-	case PTL_BRANCH_FAR_CALL:
+	case FLOW_BRANCH_CALL:
+	case FLOW_BRANCH_CALL_INDIRECT:
+	case FLOW_BRANCH_FAR_CALL:
 		return last->ip + last->size;
 	default:
 		return has_ip ? ip : 0;
@@ -38,7 +38,7 @@ static void async_branch(struct native_decoder *decoder, uint64_t ip)
 	if (!native_walk_to(decoder, from) && decoder->failed)
 		return;
 	decoder->place = NATIVE_PLACE_KNOWN;
-	put_branch(decoder, PTL_FLOW_ASYNC_BRANCH, PTL_EVENT_HAS_FROM | PTL_EVENT_HAS_TO, from, ip);
+	put_branch(decoder, FLOW_ASYNC_BRANCH, FLOW_EVENT_HAS_FROM | FLOW_EVENT_HAS_TO, from, ip);
 	native_change_space(decoder, true, ip);
 	native_change_mode(decoder, ip);
 	native_go(decoder, ip);
@@ -94,7 +94,7 @@ void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 
 void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	uint8_t flags = PTL_EVENT_HAS_TO;
+	uint8_t flags = FLOW_EVENT_HAS_TO;
 
 	if (decoder->noting)
 		native_notes_put(decoder, false, 0);
@@ -104,8 +104,8 @@ void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		return;
 	decoder->place = NATIVE_PLACE_KNOWN;
 	if (decoder->disabled_ip && decoder->disabled_ip == ip)
-		flags |= PTL_EVENT_RESUMED;
-	put_branch(decoder, PTL_FLOW_ENABLED, flags, 0, ip);
+		flags |= FLOW_EVENT_RESUMED;
+	put_branch(decoder, FLOW_ENABLED, flags, 0, ip);
 	decoder->vmcs_due = decoder->paging_due = false;
 	native_change_mode(decoder, ip);
 	native_go_target(decoder, ip);
@@ -115,13 +115,13 @@ void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 static bool enters_guest(struct native_decoder *decoder, uint64_t ip)
 {
 	const struct native_node *node = native_node_get(decoder->code, ip, decoder->mode);
-	struct ptl_instruction instruction;
-	const struct ptl_block *block;
+	struct flow_instruction instruction;
+	const struct flow_block *block;
 
 	if (!node || !node->run.run.count)
 		return false;
 	block = node->run.run.blocks[0];
-	return ptl_instruction_decode(block->code, block->lengths[0], block->mode, ip, &instruction) == 0 &&
+	return flow_instruction_decode(block->code, block->lengths[0], block->mode, ip, &instruction) == 0 &&
 	       instruction.enters_guest;
 }
 
@@ -129,7 +129,7 @@ static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t i
 {
 	decoder->place = NATIVE_PLACE_KNOWN;
 	native_change_space(decoder, false, 0);
-	put_branch(decoder, PTL_FLOW_DISABLED, has_ip ? PTL_EVENT_HAS_TO : 0, 0, ip);
+	put_branch(decoder, FLOW_DISABLED, has_ip ? FLOW_EVENT_HAS_TO : 0, 0, ip);
 	decoder->node = NULL;
 }
 
@@ -170,7 +170,7 @@ static void disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 
 static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	uint8_t flags = PTL_EVENT_HAS_FROM | (has_ip ? PTL_EVENT_HAS_TO : 0);
+	uint8_t flags = FLOW_EVENT_HAS_FROM | (has_ip ? FLOW_EVENT_HAS_TO : 0);
 	uint64_t from = decoder->from;
 
 	if (decoder->errata.skd022 && disable_at_entry(decoder, has_ip, ip))
@@ -179,7 +179,7 @@ static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t 
 	if (!native_walk_to(decoder, from) && decoder->failed)
 		return;
 	decoder->place = NATIVE_PLACE_KNOWN;
-	put_branch(decoder, PTL_FLOW_ASYNC_DISABLED, flags, from, ip);
+	put_branch(decoder, FLOW_ASYNC_DISABLED, flags, from, ip);
 	decoder->disabled_ip = from;
 	decoder->node = NULL;
 }
@@ -222,7 +222,7 @@ void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip)
 		if (native_walk_to(decoder, ip) || !decoder->failed)
 			native_notes_put(decoder, true, ip);
 		if (decoder->node)
-			native_gap(decoder, PTL_GAP_CODE, ip);
+			native_gap(decoder, FLOW_GAP_CODE, ip);
 		return;
 	}
 	next = ip + node->run.run.blocks[0]->lengths[0];
@@ -250,11 +250,11 @@ static void bind_notes(struct native_decoder *decoder, uint64_t ip)
 	const struct native_note *last = decoder->note_count ? &decoder->notes[decoder->note_count - 1] : NULL;
 	bool owned = decoder->fup_owned;
 
-	if (last && last->kind == PTL_FLOW_PTWRITE) {
+	if (last && last->kind == FLOW_PTWRITE) {
 		native_after_ptwrite(decoder, ip);
 		return;
 	}
-	if (last && last->kind == PTL_FLOW_TSX && last->value == PTL_TSX_ABORTED)
+	if (last && last->kind == FLOW_TSX && last->value == FLOW_TSX_ABORTED)
 		mend_abort(decoder, ip);
 	arrive(decoder, ip);
 	if (decoder->failed)
@@ -267,7 +267,7 @@ static void bind_notes(struct native_decoder *decoder, uint64_t ip)
 /* The FUP behind an OVF: flow goes on there. APL12: or not, as packets are disabled. */
 static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 {
-	unsigned size = 1 + ptl_pt_ip_size(*decoder->at >> PTL_PT_IP_SHIFT);
+	unsigned size = 1 + format_pt_ip_size(*decoder->at >> FORMAT_PT_IP_SHIFT);
 
 	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->at + size)) {
 		decoder->place = NATIVE_PLACE_KNOWN;

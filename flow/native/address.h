@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The packets with an address. They all can be there without one (has_ip), where it is suppressed. */
-#ifndef PTL_FLOW_NATIVE_ADDRESS_H
-#define PTL_FLOW_NATIVE_ADDRESS_H
+#ifndef FLOW_NATIVE_ADDRESS_H
+#define FLOW_NATIVE_ADDRESS_H
 
 #include "flow/native/walk.h"
 
@@ -21,6 +21,6 @@ void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip);
  * Where flow goes on if nothing was missed: a call that leaves what is traced comes back behind itself, any other
  * branch where it went. 0: unknown.
  */
-uint64_t native_resume_ip(const struct ptl_block *last, bool has_ip, uint64_t ip);
+uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t ip);
 
 #endif

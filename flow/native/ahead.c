@@ -5,36 +5,36 @@
 #include "flow/code/instruction.h"
 #include "flow/native/block.h"
 
-typedef bool is_function(const struct ptl_instruction *instruction, const uint8_t *code);
+typedef bool is_function(const struct flow_instruction *instruction, const uint8_t *code);
 
-static bool is_ptwrite(const struct ptl_instruction *instruction, const uint8_t *code)
+static bool is_ptwrite(const struct flow_instruction *instruction, const uint8_t *code)
 {
 	(void)code;
 	return instruction->ptwrite;
 }
 
-static bool writes_cr3(const struct ptl_instruction *instruction, const uint8_t *code)
+static bool writes_cr3(const struct flow_instruction *instruction, const uint8_t *code)
 {
 	(void)code;
 	return instruction->writes_cr3;
 }
 
-static bool sets_vmcs(const struct ptl_instruction *instruction, const uint8_t *code)
+static bool sets_vmcs(const struct flow_instruction *instruction, const uint8_t *code)
 {
 	/* VMCLEAR is VMPTRLD with a prefix. */
 	return instruction->sets_vmcs && code[0] != 0x66;
 }
 
 /* The first instruction in the block of the kind that `is` asks for. */
-static bool find_in_block(const struct ptl_block *block, is_function *is, uint64_t *ip, uint64_t *next)
+static bool find_in_block(const struct flow_block *block, is_function *is, uint64_t *ip, uint64_t *next)
 {
 	const uint8_t *code = block->code;
 	uint64_t at = block->ip;
 
 	for (uint32_t k = 0; k < block->instructions; k++) {
-		struct ptl_instruction instruction;
+		struct flow_instruction instruction;
 
-		if (ptl_instruction_decode(code, block->lengths[k], block->mode, at, &instruction) == 0 &&
+		if (flow_instruction_decode(code, block->lengths[k], block->mode, at, &instruction) == 0 &&
 		    is(&instruction, code)) {
 			*ip = at;
 			*next = at + block->lengths[k];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Looks ahead for the instruction that a packet without address tells of. */
-#ifndef PTL_FLOW_NATIVE_AHEAD_H
-#define PTL_FLOW_NATIVE_AHEAD_H
+#ifndef FLOW_NATIVE_AHEAD_H
+#define FLOW_NATIVE_AHEAD_H
 
 #include "flow/native/walk.h"
 

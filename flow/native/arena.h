@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory that is given out in small pieces and freed all at once. */
-#ifndef PTL_FLOW_NATIVE_ARENA_H
-#define PTL_FLOW_NATIVE_ARENA_H
+#ifndef FLOW_NATIVE_ARENA_H
+#define FLOW_NATIVE_ARENA_H
 
 #include <stddef.h>
 

@@ -41,16 +41,16 @@ static size_t gather(struct native_code *code, uint64_t ip, uint8_t *to, size_t 
 }
 
 /* Decodes the instruction at ip, near the end of a range; PTL_NOT_FOUND where its bytes are not all known. */
-static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struct ptl_instruction *instruction)
+static int decode_at(struct native_code *code, uint64_t ip, unsigned mode, struct flow_instruction *instruction)
 {
-	uint8_t scratch[PTL_INSTRUCTION_MAX];
+	uint8_t scratch[FLOW_INSTRUCTION_MAX];
 	size_t size;
 	int status;
 
 	if (!find_range(code, ip))
 		return PTL_NOT_FOUND;
 	size = gather(code, ip, scratch, sizeof(scratch));
-	status = ptl_instruction_decode(scratch, size, mode, ip, instruction);
+	status = flow_instruction_decode(scratch, size, mode, ip, instruction);
 	return status == PTL_TRUNCATED ? PTL_NOT_FOUND : status;
 }
 
@@ -69,7 +69,7 @@ static bool add_length(struct native_code *code, uint32_t at, uint8_t length)
 	return true;
 }
 
-static uint8_t notable_of(const struct ptl_instruction *instruction)
+static uint8_t notable_of(const struct flow_instruction *instruction)
 {
 	return (instruction->writes_cr3 ? NATIVE_WRITES_CR3 : 0) | (instruction->sets_vmcs ? NATIVE_SETS_VMCS : 0) |
 	       (instruction->ptwrite ? NATIVE_PTWRITE : 0);
@@ -91,7 +91,7 @@ static struct stretch stretch_at(struct native_code *code, uint64_t ip)
 	after = code->range.last - ip;
 	return (struct stretch){
 		.bytes = code->range.bytes + (ip - code->range.first),
-		.left = after >= PTL_INSTRUCTION_MAX - 1 ? after - (PTL_INSTRUCTION_MAX - 2) : 0,
+		.left = after >= FLOW_INSTRUCTION_MAX - 1 ? after - (FLOW_INSTRUCTION_MAX - 2) : 0,
 	};
 }
 
@@ -104,20 +104,20 @@ static void pass(struct stretch *stretch, unsigned length)
 /* How far it is from ip to the next place where a long block ends. */
 static uint64_t reach_of(uint64_t ip)
 {
-	return PTL_BLOCK_SPAN - ip % PTL_BLOCK_SPAN;
+	return FLOW_BLOCK_SPAN - ip % FLOW_BLOCK_SPAN;
 }
 
 /*
  * Adds what no packet tells of, as far as it lies in the stretch, is simple and begins less than `reach` bytes behind the
  * block's start; false without memory.
  */
-static bool walk_plain(struct native_code *code, struct ptl_block *block, struct stretch *stretch, uint64_t reach,
+static bool walk_plain(struct native_code *code, struct flow_block *block, struct stretch *stretch, uint64_t reach,
 		       uint64_t *at)
 {
 	unsigned length;
 
 	while (stretch->left && *at - block->ip < reach) {
-		length = ptl_instruction_plain(stretch->bytes);
+		length = flow_instruction_plain(stretch->bytes);
 		if (!length)
 			return true;
 		if (!add_length(code, block->instructions, (uint8_t)length))
@@ -132,19 +132,19 @@ static bool walk_plain(struct native_code *code, struct ptl_block *block, struct
 
 /* Decodes the instruction at ip, where `stretch` is. */
 static int decode_next(struct native_code *code, uint64_t ip, unsigned mode, struct stretch *stretch,
-		       struct ptl_instruction *instruction)
+		       struct flow_instruction *instruction)
 {
 	int status;
 
 	if (!stretch->left)
 		return decode_at(code, ip, mode, instruction);
-	status = ptl_instruction_decode(stretch->bytes, PTL_INSTRUCTION_MAX, mode, ip, instruction);
+	status = flow_instruction_decode(stretch->bytes, FLOW_INSTRUCTION_MAX, mode, ip, instruction);
 	if (status == 0)
 		pass(stretch, instruction->length);
 	return status;
 }
 
-static void add_kind(struct native_block *made, const struct ptl_instruction *instruction, uint64_t next)
+static void add_kind(struct native_block *made, const struct flow_instruction *instruction, uint64_t next)
 {
 	if (instruction->writes_cr3 && !made->paging)
 		made->paging = (uint32_t)(next - made->block.ip);
@@ -156,16 +156,16 @@ static void add_kind(struct native_block *made, const struct ptl_instruction *in
 /* Walks from ip to the first branch, lengths into code->lengths; false without memory. */
 static bool walk(struct native_code *code, struct native_block *made, uint64_t ip, unsigned mode)
 {
-	struct ptl_block *block = &made->block;
+	struct flow_block *block = &made->block;
 	struct stretch stretch = {0};
 	uint64_t at = ip, reach = reach_of(ip);
 
 	while (!block->branch) {
-		struct ptl_instruction instruction;
+		struct flow_instruction instruction;
 		int status;
 
 		if (at - ip >= reach) {
-			if (ptl_block_is_full(block->instructions, block->last_ip, at)) {
+			if (flow_block_is_full(block->instructions, block->last_ip, at)) {
 				made->stop = NATIVE_CONTINUE;
 				break;
 			}
@@ -194,7 +194,7 @@ static bool walk(struct native_code *code, struct native_block *made, uint64_t i
 }
 
 /* Lets the block point at its bytes: in their range, or a copy where they come from several. */
-static bool keep_bytes(struct native_code *code, struct ptl_block *block)
+static bool keep_bytes(struct native_code *code, struct flow_block *block)
 {
 	uint8_t *copy;
 
@@ -274,11 +274,11 @@ void native_block_remove(struct native_code *code, struct native_block *block)
 }
 
 /* A call of the next instruction only reads the instruction pointer: SDM, "Return Compression". */
-static bool pushes(const struct ptl_block *block)
+static bool pushes(const struct flow_block *block)
 {
-	if (block->branch == PTL_BRANCH_CALL)
+	if (block->branch == FLOW_BRANCH_CALL)
 		return block->target != block->ip + block->size;
-	return block->branch == PTL_BRANCH_CALL_INDIRECT;
+	return block->branch == FLOW_BRANCH_CALL_INDIRECT;
 }
 
 static bool add_site(struct native_code *code, struct native_block *made)
@@ -292,7 +292,7 @@ static bool add_site(struct native_code *code, struct native_block *made)
 	return true;
 }
 
-const struct native_run *native_block_alone(struct native_code *code, const struct ptl_block *block)
+const struct native_run *native_block_alone(struct native_code *code, const struct flow_block *block)
 {
 	struct native_block *alone = (struct native_block *)native_block_of(block);
 
@@ -306,7 +306,7 @@ const struct native_run *native_block_alone(struct native_code *code, const stru
 			.blocks = &alone->self,
 			.instructions = block->instructions,
 			.count = 1,
-			.branches = block->branch != PTL_BRANCH_NONE,
+			.branches = block->branch != FLOW_BRANCH_NONE,
 		},
 		.pushes = &alone->site,
 		.push_count = alone->site != NULL,
@@ -317,7 +317,7 @@ const struct native_run *native_block_alone(struct native_code *code, const stru
 static struct native_block *make_block(struct native_code *code, uint64_t ip, unsigned mode)
 {
 	struct native_block made = {
-		.block = {.ip = ip, .last_ip = ip, .image = PTL_NONE, .mode = (uint8_t)mode},
+		.block = {.ip = ip, .last_ip = ip, .image = FLOW_NONE, .mode = (uint8_t)mode},
 		.whole = true,
 	};
 
@@ -339,7 +339,7 @@ struct native_block *native_block_get(struct native_code *code, uint64_t ip, uns
 	return block ? block : make_block(code, ip, mode);
 }
 
-static struct native_block *find_part(struct native_code *code, const struct ptl_block *whole, uint64_t first,
+static struct native_block *find_part(struct native_code *code, const struct flow_block *whole, uint64_t first,
 				      uint64_t end)
 {
 	struct native_block *block = code->blocks[native_slot(first, code->block_slots)];
@@ -350,7 +350,7 @@ static struct native_block *find_part(struct native_code *code, const struct ptl
 	return block;
 }
 
-const struct ptl_block *native_block_part(struct native_code *code, const struct ptl_block *whole, uint64_t first,
+const struct flow_block *native_block_part(struct native_code *code, const struct flow_block *whole, uint64_t first,
 					  uint64_t end)
 {
 	struct native_block *found = find_part(code, whole, first, end);
@@ -378,7 +378,7 @@ const struct ptl_block *native_block_part(struct native_code *code, const struct
 	part.block.code = whole->code + (first - whole->ip);
 	part.block.lengths = whole->lengths + from;
 	if (to < whole->instructions) {
-		part.block.branch = PTL_BRANCH_NONE;
+		part.block.branch = FLOW_BRANCH_NONE;
 		part.block.target = 0;
 	} else {
 		part.site = native_block_of(whole)->site;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Blocks as the native engine keeps them: made once for each address, cut where an event demands it. */
-#ifndef PTL_FLOW_NATIVE_BLOCK_H
-#define PTL_FLOW_NATIVE_BLOCK_H
+#ifndef FLOW_NATIVE_BLOCK_H
+#define FLOW_NATIVE_BLOCK_H
 
 #include "flow/native/node.h"
 
@@ -11,10 +11,10 @@
 #define NATIVE_PTWRITE 4u
 
 struct native_block {
-	struct ptl_block block; /* may have no instructions: see stop */
+	struct flow_block block; /* may have no instructions: see stop */
 	struct native_block *chain;
 	struct native_run *alone; /* the block as a run of its own; NULL: not needed yet */
-	const struct ptl_block *self; /* what runs of this block alone point to */
+	const struct flow_block *self; /* what runs of this block alone point to */
 	struct native_site *site; /* that it pushes as a near call; NULL: it is none */
 	uint32_t paging; /* from its start to behind its first MOV to CR3; 0: it has none */
 	bool whole;    /* from ip to the first branch; else a part */
@@ -29,12 +29,12 @@ struct native_block {
 struct native_block *native_block_get(struct native_code *code, uint64_t ip, unsigned mode);
 
 /* A run of this block alone; NULL without memory. */
-const struct native_run *native_block_alone(struct native_code *code, const struct ptl_block *block);
+const struct native_run *native_block_alone(struct native_code *code, const struct flow_block *block);
 
 /* Takes the block out of the table: it is found no more. */
 void native_block_remove(struct native_code *code, struct native_block *block);
 
-static inline const struct native_block *native_block_of(const struct ptl_block *block)
+static inline const struct native_block *native_block_of(const struct flow_block *block)
 {
 	return (const struct native_block *)block;
 }

@@ -59,14 +59,14 @@ void native_decoder_change(struct native_decoder *decoder, const struct native_s
 static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	return packet->kind == PTL_PT_FUP &&
-	       ptl_psb_plus_enables(decoder->at + packet->size, (size_t)(decoder->end - decoder->at) - packet->size,
+	       flow_psb_plus_enables(decoder->at + packet->size, (size_t)(decoder->end - decoder->at) - packet->size,
 				    &decoder->errata);
 }
 
 /* False at the end. */
 static bool pass_padding(struct native_decoder *decoder)
 {
-	decoder->at += ptl_pt_padding(decoder->at, (size_t)(decoder->end - decoder->at));
+	decoder->at += format_pt_padding(decoder->at, (size_t)(decoder->end - decoder->at));
 	return decoder->at < decoder->end;
 }
 
@@ -90,7 +90,7 @@ static bool read_header(struct native_decoder *decoder)
 	}
 	/* The CPU forgets its calls at a PSB; those before it are not to be put on the stack later. */
 	native_clear_stack(decoder);
-	decoder->lost_cause = PTL_GAP_NONE;
+	decoder->lost_cause = FLOW_GAP_NONE;
 	native_output_since(&decoder->out);
 	if (packet.kind == PTL_PT_OVF || within)
 		return true;
@@ -111,7 +111,7 @@ static bool pass_psb(struct native_decoder *decoder)
 		native_drop_held(decoder, true);
 	decoder->at += PTL_PT_PSB_SIZE;
 	if (!read_header(decoder))
-		native_end(decoder, PTL_GAP_PACKET);
+		native_end(decoder, FLOW_GAP_PACKET);
 	return !decoder->failed && !decoder->out.status;
 }
 
@@ -122,7 +122,7 @@ static bool read_packet(struct native_decoder *decoder)
 	int size = native_read(decoder, decoder->at, &decoder->context, &packet);
 
 	if (size < 0) {
-		native_end(decoder, PTL_GAP_PACKET);
+		native_end(decoder, FLOW_GAP_PACKET);
 		return false;
 	}
 	if (__builtin_expect(packet.kind == PTL_PT_PSB, 0))
@@ -160,7 +160,7 @@ bool native_decoder_read(struct native_decoder *decoder, const struct native_lan
 }
 
 /* What lies between the last packet and the next segment's start. */
-static void finish(struct native_decoder *decoder, const struct ptl_engine_input *input)
+static void finish(struct native_decoder *decoder, const struct flow_engine_input *input)
 {
 	if (decoder->failed || decoder->out.status)
 		return;
@@ -178,11 +178,11 @@ static void finish(struct native_decoder *decoder, const struct ptl_engine_input
 	} else if (input->next_ip_known)
 		native_walk_to(decoder, input->next_ip);
 	else
-		native_gap(decoder, PTL_GAP_MISMATCH, 0);
+		native_gap(decoder, FLOW_GAP_MISMATCH, 0);
 }
 
-static void start(struct native_decoder *decoder, const struct ptl_engine_input *input,
-		  const struct ptl_flow_sink *sink)
+static void start(struct native_decoder *decoder, const struct flow_engine_input *input,
+		  const struct flow_sink *sink)
 {
 	native_output_start(&decoder->out, sink);
 	decoder->out.time = input->segment->time;
@@ -197,7 +197,7 @@ static void start(struct native_decoder *decoder, const struct ptl_engine_input 
 	decoder->mode = decoder->machine.mode ? decoder->machine.mode : 64;
 	decoder->next_mode = 0;
 	decoder->place = NATIVE_PLACE_KNOWN;
-	decoder->lost_cause = PTL_GAP_NONE;
+	decoder->lost_cause = FLOW_GAP_NONE;
 	decoder->busy = 0;
 	decoder->note_count = 0;
 	decoder->fup_owned = decoder->paging_due = decoder->vmcs_due = false;
@@ -231,29 +231,29 @@ void native_decoder_trim(struct native_decoder *decoder)
 	native_code_drop(decoder->code);
 }
 
-void native_decoder_begin(struct native_decoder *decoder, const struct ptl_engine_input *input,
-			  const struct ptl_flow_sink *sink)
+void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
+			  const struct flow_sink *sink)
 {
 	start(decoder, input, sink);
 	if (decoder->end - decoder->at < PTL_PT_PSB_SIZE || !pass_psb(decoder))
-		native_end(decoder, PTL_GAP_PACKET);
+		native_end(decoder, FLOW_GAP_PACKET);
 	decoder->heir = input->calls_before ? input : NULL;
 	decoder->missing = 0;
 }
 
-int native_decoder_end(struct native_decoder *decoder, const struct ptl_engine_input *input)
+int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_input *input)
 {
 	finish(decoder, input);
 	if (input->calls_after)
 		native_bequeath(decoder, input->calls_after);
 	native_output_flush(&decoder->out);
 	if (decoder->no_memory)
-		return ptl_fail_memory("flow", native_code_size(decoder->code));
+		return common_fail_memory("flow", native_code_size(decoder->code));
 	return decoder->out.status;
 }
 
-int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_input *input,
-		       const struct ptl_flow_sink *sink)
+int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_input *input,
+		       const struct flow_sink *sink)
 {
 	native_decoder_trim(decoder);
 	native_decoder_begin(decoder, input, sink);
@@ -276,7 +276,7 @@ int native_decoder_open(struct native_decoder *decoder, struct native_source sou
 {
 	int status;
 
-	*decoder = (struct native_decoder){.machine = *machine, .errata = ptl_errata_of(machine)};
+	*decoder = (struct native_decoder){.machine = *machine, .errata = flow_errata_of(machine)};
 	decoder->code = &decoder->known_code;
 	decoder->others = decoder;
 	status = open_output(decoder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The native engine's state while it walks the packets of a segment. */
-#ifndef PTL_FLOW_NATIVE_DECODER_H
-#define PTL_FLOW_NATIVE_DECODER_H
+#ifndef FLOW_NATIVE_DECODER_H
+#define FLOW_NATIVE_DECODER_H
 
 #include <ptl/pt.h>
 #include <ptl/trace.h>
@@ -11,7 +11,7 @@
 #include "flow/native/node.h"
 #include "flow/native/output.h"
 
-#define NATIVE_STACK PTL_CALLS_MAX
+#define NATIVE_STACK FLOW_CALLS_MAX
 
 /* Events that may wait for one FUP: a block has up to 32 items of each of a few kinds. */
 #define NATIVE_NOTES 128
@@ -19,7 +19,7 @@
 /* An event that waits for the FUP with its address: flow/native/note.h. */
 struct native_note {
 	uint64_t value;
-	uint8_t kind; /* enum ptl_flow_kind */
+	uint8_t kind; /* enum flow_kind */
 	uint8_t type;
 	uint8_t item;
 };
@@ -69,7 +69,7 @@ struct native_decoder {
 	uint8_t next_mode;  /* from the next TIP on; 0: no change */
 	uint8_t place;      /* enum native_place */
 	uint8_t held_count;
-	uint8_t lost_cause; /* enum ptl_gap_cause of the last gap since the last PSB or OVF; NONE: there was none */
+	uint8_t lost_cause; /* enum flow_gap_cause of the last gap since the last PSB or OVF; NONE: there was none */
 	uint8_t block_type; /* of the BBP at hand */
 	bool next_interrupts; /* with next_mode */
 	bool paging_guest;
@@ -96,12 +96,12 @@ struct native_decoder {
 	bool stack_return; /* the last of these ended with a return, which has not taken its address off yet */
 
 	/* A part of a segment whose CPU remembers calls from before it, which have not been asked for: see inherit.h. */
-	const struct ptl_engine_input *heir; /* NULL: there are none */
+	const struct flow_engine_input *heir; /* NULL: there are none */
 	bool bequeaths; /* the calls at its end are wanted */
 	uint64_t missing; /* so many of them have been taken off */
 	struct native_site inherited[NATIVE_STACK];
 
-	struct ptl_errata errata;
+	struct flow_errata errata;
 	bool next_disabled; /* at the segment's end, as the next one says */
 	bool fup_owned; /* the next FUP is for the notes alone: no TIP follows it */
 	uint8_t note_count;
@@ -125,19 +125,19 @@ void native_decoder_forget(struct native_decoder *decoder);
 /* The code is another in these spans from here on, see native_code_change; flow goes on at the same address. */
 void native_decoder_change(struct native_decoder *decoder, const struct native_span *changes, size_t count);
 
-/* Decodes one segment: see ptl_engine_class. */
-int native_decoder_run(struct native_decoder *decoder, const struct ptl_engine_input *input,
-		       const struct ptl_flow_sink *sink);
+/* Decodes one segment: see flow_engine_class. */
+int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_input *input,
+		       const struct flow_sink *sink);
 
 /*
  * The same in parts, for segments that are counted side by side. Before a segment, while no other of the same code is
  * being decoded: forgets what takes too much memory.
  */
 void native_decoder_trim(struct native_decoder *decoder);
-void native_decoder_begin(struct native_decoder *decoder, const struct ptl_engine_input *input,
-			  const struct ptl_flow_sink *sink);
+void native_decoder_begin(struct native_decoder *decoder, const struct flow_engine_input *input,
+			  const struct flow_sink *sink);
 /* Up to the segment's end; with a lane also to where native_lane_ready: then true. */
 bool native_decoder_read(struct native_decoder *decoder, const struct native_lane *lane);
-int native_decoder_end(struct native_decoder *decoder, const struct ptl_engine_input *input);
+int native_decoder_end(struct native_decoder *decoder, const struct flow_engine_input *input);
 
 #endif

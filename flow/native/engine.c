@@ -11,8 +11,8 @@
 struct native_engine {
 	struct native_decoder decoder;
 	struct native_lane *lanes; /* NULL: nothing has been counted yet */
-	struct ptl_code *code;
-	struct ptl_version version;
+	struct flow_code *code;
+	struct flow_version version;
 	uint32_t process;
 	bool selected;
 };
@@ -21,12 +21,12 @@ static void find(void *context, uint64_t ip, struct native_range *range)
 {
 	const struct native_engine *engine = context;
 
-	ptl_code_range(engine->code, engine->version.root, ip, range);
+	flow_code_range(engine->code, engine->version.root, ip, range);
 }
 
 /* What of the code is another when a version has been selected. */
 struct changes {
-	struct native_span spans[PTL_CODE_CHANGES];
+	struct native_span spans[FLOW_CODE_CHANGES];
 	size_t count; /* 0: nothing */
 	bool all;     /* too much to tell */
 };
@@ -36,15 +36,15 @@ static void select_version(struct native_engine *engine, uint32_t process, uint6
 {
 	const uint32_t root = engine->version.root;
 
-	ptl_timeline_version(ptl_code_timeline(engine->code), process, time, &engine->version);
-	changes->count = ptl_code_changes(engine->code, root, engine->version.root, changes->spans);
+	flow_timeline_version(flow_code_timeline(engine->code), process, time, &engine->version);
+	changes->count = flow_code_changes(engine->code, root, engine->version.root, changes->spans);
 	/* What processes do not share says nothing of what will change. */
-	changes->all = changes->count > PTL_CODE_CHANGES || (changes->count && process != engine->process);
+	changes->all = changes->count > FLOW_CODE_CHANGES || (changes->count && process != engine->process);
 	engine->process = process;
 }
 
 /* Before a segment, while none is being decoded. */
-static void select_before(struct native_engine *engine, const struct ptl_segment *segment)
+static void select_before(struct native_engine *engine, const struct flow_segment *segment)
 {
 	struct native_code *code = engine->decoder.code;
 	struct changes changes;
@@ -70,24 +70,24 @@ static uint64_t recode(void *context, uint64_t time)
 	return engine->version.until;
 }
 
-static int open_engine(struct ptl_code *code, const struct ptl_machine *machine, struct ptl_engine **engine)
+static int open_engine(struct flow_code *code, const struct ptl_machine *machine, struct flow_engine **engine)
 {
 	struct native_engine *opened = calloc(1, sizeof(*opened));
 	int status;
 
 	if (!opened)
-		return ptl_fail_memory("flow engine", sizeof(*opened));
+		return common_fail_memory("flow engine", sizeof(*opened));
 	opened->code = code;
 	status = native_decoder_open(&opened->decoder, (struct native_source){find, opened}, machine);
 	if (status < 0) {
 		free(opened);
 		return status;
 	}
-	*engine = (struct ptl_engine *)opened;
+	*engine = (struct flow_engine *)opened;
 	return 0;
 }
 
-static int decode(struct ptl_engine *base, const struct ptl_engine_input *input, const struct ptl_flow_sink *sink)
+static int decode(struct flow_engine *base, const struct flow_engine_input *input, const struct flow_sink *sink)
 {
 	struct native_engine *engine = (struct native_engine *)base;
 	struct native_decoder *decoder = &engine->decoder;
@@ -106,16 +106,16 @@ static int decode(struct ptl_engine *base, const struct ptl_engine_input *input,
  * Whether the segment has the code that is selected, so that it can be decoded beside others. All of it: what the others have
  * not come to yet is looked up then.
  */
-static bool fits(struct native_engine *engine, const struct ptl_segment *segment)
+static bool fits(struct native_engine *engine, const struct flow_segment *segment)
 {
-	const struct ptl_version version = engine->version;
+	const struct flow_version version = engine->version;
 	const uint32_t process = engine->process;
 	struct changes changes;
 
 	if (!engine->selected)
 		return false;
 	select_version(engine, segment->process, segment->code_time, &changes);
-	if (!changes.count && (engine->decoder.machine.software || engine->version.until == PTL_TIME_END))
+	if (!changes.count && (engine->decoder.machine.software || engine->version.until == FLOW_TIME_END))
 		return true;
 	engine->version = version;
 	engine->process = process;
@@ -125,7 +125,7 @@ static bool fits(struct native_engine *engine, const struct ptl_segment *segment
 /* The state of a count. */
 struct count {
 	struct native_engine *engine;
-	const struct ptl_engine_feed *feed;
+	const struct flow_engine_feed *feed;
 	struct native_lane *waiting; /* for the others to end: its code is another */
 	bool no_more;
 };
@@ -156,11 +156,11 @@ static int start_waiting(struct count *count)
 	count->waiting = NULL;
 	select_before(engine, lane->input.segment);
 	native_decoder_trim(&engine->decoder);
-	if (engine->decoder.machine.software || engine->version.until == PTL_TIME_END) {
+	if (engine->decoder.machine.software || engine->version.until == FLOW_TIME_END) {
 		native_lane_start(lane);
 		return 0;
 	}
-	status = decode((struct ptl_engine *)engine, &lane->input, &lane->sink);
+	status = decode((struct flow_engine *)engine, &lane->input, &lane->sink);
 	return status < 0 ? status : count->feed->done(count->feed->context, (unsigned)(lane - engine->lanes));
 }
 
@@ -186,13 +186,13 @@ static int serve_lanes(struct count *count)
 	return busy;
 }
 
-static int count_segments(struct ptl_engine *base, const struct ptl_engine_feed *feed)
+static int count_segments(struct flow_engine *base, const struct flow_engine_feed *feed)
 {
 	struct native_engine *engine = (struct native_engine *)base;
 	struct count count = {.engine = engine, .feed = feed};
 	int busy = 0;
 
-	_Static_assert(NATIVE_LANES <= PTL_ENGINE_PLACES, "a place for each lane");
+	_Static_assert(NATIVE_LANES <= FLOW_ENGINE_PLACES, "a place for each lane");
 	if (!engine->lanes)
 		busy = native_lanes_open(&engine->lanes, &engine->decoder);
 	while (busy >= 0) {
@@ -209,7 +209,7 @@ static int count_segments(struct ptl_engine *base, const struct ptl_engine_feed 
 	return busy;
 }
 
-static void close_engine(struct ptl_engine *base)
+static void close_engine(struct flow_engine *base)
 {
 	struct native_engine *engine = (struct native_engine *)base;
 
@@ -220,7 +220,7 @@ static void close_engine(struct ptl_engine *base)
 	free(engine);
 }
 
-const struct ptl_engine_class ptl_engine_native = {
+const struct flow_engine_class flow_engine_native = {
 	.name = "native",
 	.description = "PTL's own: the fastest",
 	.open = open_engine,

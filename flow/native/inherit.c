@@ -13,10 +13,10 @@ static struct native_site *site_at(const struct native_decoder *decoder, unsigne
 
 void native_inherit(struct native_decoder *decoder)
 {
-	const struct ptl_engine_input *heir = decoder->heir;
+	const struct flow_engine_input *heir = decoder->heir;
 	const unsigned own = decoder->stack_count;
 	struct native_site *sites[NATIVE_STACK];
-	struct ptl_calls calls = {.count = 0};
+	struct flow_return_stack calls = {.count = 0};
 	unsigned kept, first = 0;
 	int status;
 
@@ -27,7 +27,7 @@ void native_inherit(struct native_decoder *decoder)
 		return;
 	}
 	if (calls.lost) {
-		decoder->lost_cause = PTL_GAP_SWITCH;
+		decoder->lost_cause = FLOW_GAP_SWITCH;
 		decoder->lost_from = 0;
 	}
 	kept = calls.count > decoder->missing ? calls.count - (unsigned)decoder->missing : 0;
@@ -46,9 +46,9 @@ void native_inherit(struct native_decoder *decoder)
 	decoder->stack_count = decoder->stack_top = kept + own;
 }
 
-void native_bequeath(struct native_decoder *decoder, struct ptl_calls *calls)
+void native_bequeath(struct native_decoder *decoder, struct flow_return_stack *calls)
 {
-	*calls = (struct ptl_calls){.lost = true};
+	*calls = (struct flow_return_stack){.lost = true};
 	if (decoder->failed || decoder->out.status)
 		return;
 	native_complete_stack(decoder);
@@ -57,5 +57,5 @@ void native_bequeath(struct native_decoder *decoder, struct ptl_calls *calls)
 	for (unsigned i = 0; i < decoder->stack_count; i++)
 		calls->returns[i] = site_at(decoder, i)->ip;
 	calls->count = decoder->stack_count;
-	calls->lost = decoder->lost_cause != PTL_GAP_NONE;
+	calls->lost = decoder->lost_cause != FLOW_GAP_NONE;
 }

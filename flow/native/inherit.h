@@ -3,19 +3,19 @@
  * The return stack over context switches: a CPU keeps the calls that it compresses returns against for itself, since its
  * last PSB, whatever thread made them. So a part of a segment begins with those of the parts before it.
  */
-#ifndef PTL_FLOW_NATIVE_INHERIT_H
-#define PTL_FLOW_NATIVE_INHERIT_H
+#ifndef FLOW_NATIVE_INHERIT_H
+#define FLOW_NATIVE_INHERIT_H
 
 #include "flow/native/decoder.h"
 
 /*
  * Puts the calls from before the part (decoder->heir) under those that are on the stack, without those that returns of
  * the part have taken off. They are asked for once, and only by a return that needs one: without compressed returns over
- * context switches they cost nothing. Where some are hidden by a gap, returns to these are gaps (PTL_GAP_SWITCH).
+ * context switches they cost nothing. Where some are hidden by a gap, returns to these are gaps (FLOW_GAP_SWITCH).
  */
 void native_inherit(struct native_decoder *decoder);
 
 /* The calls that are remembered where flow is now, at the segment's end. */
-void native_bequeath(struct native_decoder *decoder, struct ptl_calls *calls);
+void native_bequeath(struct native_decoder *decoder, struct flow_return_stack *calls);
 
 #endif

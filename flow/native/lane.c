@@ -17,7 +17,7 @@ static bool is_dense(const uint8_t *at, const uint8_t *end)
 	unsigned found = 0;
 
 	while (found < AHEAD && end - at > PTL_PT_PACKET_MAX) {
-		const uint64_t word = ptl_load64(at);
+		const uint64_t word = common_load64(at);
 		const bool full = native_is_full(word);
 
 		if (!full && !native_is_mtc(word))
@@ -36,7 +36,7 @@ bool native_lane_ready(const struct native_lane *lane)
 	if (at < lane->refused || decoder->end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->node || decoder->busy ||
 	    decoder->context.bip_bytes)
 		return false;
-	return lane->eager || (native_is_full(ptl_load64(at)) && is_dense(at, decoder->end));
+	return lane->eager || (native_is_full(common_load64(at)) && is_dense(at, decoder->end));
 }
 
 /* ---- packets ------------------------------------------------------------------------------------------------ */
@@ -90,7 +90,7 @@ void native_lane_give_back(struct native_lane *lane, const uint8_t *behind)
 int native_lanes_open(struct native_lane **lanes, struct native_decoder *first)
 {
 	struct native_lane *opened = calloc(NATIVE_LANES, sizeof(*opened));
-	int status = opened ? 0 : ptl_fail_memory("lanes", NATIVE_LANES * sizeof(*opened));
+	int status = opened ? 0 : common_fail_memory("lanes", NATIVE_LANES * sizeof(*opened));
 
 	for (size_t i = 0; !status && i < NATIVE_LANES; i++)
 		status = native_decoder_join(&opened[i].decoder, first);

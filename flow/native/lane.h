@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Long runs of TNT packets, counted for several segments at a time. */
-#ifndef PTL_FLOW_NATIVE_LANE_H
-#define PTL_FLOW_NATIVE_LANE_H
+#ifndef FLOW_NATIVE_LANE_H
+#define FLOW_NATIVE_LANE_H
 
 #include "flow/native/decoder.h"
 #include "flow/native/stride.h"
@@ -35,8 +35,8 @@ struct native_lane {
 	uint8_t bits[NATIVE_LANE_BITS / 8 + 16]; /* oldest first, from the highest of each byte on */
 
 	struct native_decoder decoder;  /* what is not counted in bits */
-	struct ptl_engine_input input;  /* the segment */
-	struct ptl_flow_sink sink;
+	struct flow_engine_input input;  /* the segment */
+	struct flow_sink sink;
 	bool busy;                      /* with a segment */
 	bool counting;                  /* bits of it */
 	bool leaps;                     /* by leaps, not by strides */

@@ -123,7 +123,7 @@ static void pass(struct native_lane *lane)
 		struct ptl_pt_packet packet;
 		int size;
 
-		lane->stopped = !native_is_full(ptl_load64(leaper.at));
+		lane->stopped = !native_is_full(common_load64(leaper.at));
 		if (!lane->stopped)
 			break;
 		size = native_lane_packet(lane, leaper.at, &packet);
@@ -166,12 +166,12 @@ static __attribute__((noinline)) void take_mtc(struct native_lane *lane, uint64_
 INLINE bool take_packet(struct native_code *code, struct native_lane *lane, struct native_leap *table,
 			struct leaper *leaper)
 {
-	uint64_t word = ptl_load64(leaper->at);
+	uint64_t word = common_load64(leaper->at);
 
 	if (__builtin_expect(native_is_mtc(word), 0)) {
 		take_mtc(lane, word);
 		leaper->at += 2;
-		word = ptl_load64(leaper->at);
+		word = common_load64(leaper->at);
 	}
 	if (__builtin_expect((uint16_t)word != NATIVE_TNT_64, 0) || __builtin_expect((int64_t)word >= 0, 0))
 		return false;

@@ -55,7 +55,7 @@ static void take_packets(struct native_lane *lane)
 	struct writer writer = {.bytes = lane->bits};
 
 	while (decoder->end - at > PTL_PT_PACKET_MAX && writer.count < NATIVE_LANE_BITS - 64) {
-		uint64_t word = ptl_load64(at);
+		uint64_t word = common_load64(at);
 
 		if (__builtin_expect(native_is_full(word), 1)) {
 			put(&writer, word >> 16 << 17, 47);

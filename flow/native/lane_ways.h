@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The two ways in which a lane counts TNT packets: by leaps, and by strides where the same leaps do not come again. */
-#ifndef PTL_FLOW_NATIVE_LANE_WAYS_H
-#define PTL_FLOW_NATIVE_LANE_WAYS_H
+#ifndef FLOW_NATIVE_LANE_WAYS_H
+#define FLOW_NATIVE_LANE_WAYS_H
 
 #include "flow/native/lane.h"
 

@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct native_leap) == 1 << 4, "offsets are of leaps");
 void native_leaps_close(struct native_leaps *leaps)
 {
 	native_pages_free(leaps->table, NATIVE_LEAPS * sizeof(*leaps->table));
-	ptl_hash_map_free(&leaps->by_node);
+	common_hash_map_free(&leaps->by_node);
 	free(leaps->contexts);
 }
 
@@ -56,7 +56,7 @@ void native_leaps_forget(struct native_leaps *leaps)
 {
 	if (leaps->context_count)
 		clear(leaps);
-	ptl_hash_map_free(&leaps->by_node);
+	common_hash_map_free(&leaps->by_node);
 	leaps->context_count = 0;
 	leaps->full = false;
 }
@@ -132,7 +132,7 @@ static uint32_t add_context(struct native_leaps *leaps, struct native_node *node
 	number += number >= (NATIVE_CONTEXT_INVERSE & (NATIVE_CONTEXT_LIMIT - 1));
 	id = native_context_id(number);
 	if ((number >= leaps->context_capacity && grow_contexts(leaps) < 0) ||
-	    ptl_hash_map_put(&leaps->by_node, key_of(node, under), id) < 0) {
+	    common_hash_map_put(&leaps->by_node, key_of(node, under), id) < 0) {
 		leaps->context_count--;
 		return 0;
 	}
@@ -142,7 +142,7 @@ static uint32_t add_context(struct native_leaps *leaps, struct native_node *node
 
 uint32_t native_context_get(struct native_leaps *leaps, struct native_node *node, uint32_t under)
 {
-	const uint64_t *known = ptl_hash_map_get(&leaps->by_node, key_of(node, under));
+	const uint64_t *known = common_hash_map_get(&leaps->by_node, key_of(node, under));
 
 	return known ? (uint32_t)*known : add_context(leaps, node, under);
 }

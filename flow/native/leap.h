@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What up to 16 TNT bits add up to, and where they lead, return stack included: for views that only count. */
-#ifndef PTL_FLOW_NATIVE_LEAP_H
-#define PTL_FLOW_NATIVE_LEAP_H
+#ifndef FLOW_NATIVE_LEAP_H
+#define FLOW_NATIVE_LEAP_H
 
 #include "flow/native/node.h"
 

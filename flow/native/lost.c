@@ -41,17 +41,17 @@ static uint64_t lost_bytes(const struct native_decoder *decoder)
 	return (uint64_t)(at - decoder->at);
 }
 
-static void put_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from, uint64_t size)
+static void put_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from, uint64_t size)
 {
-	struct ptl_flow_event *gap = native_put(decoder, PTL_FLOW_GAP);
+	struct flow_event *gap = native_put(decoder, FLOW_GAP);
 
 	gap->cause = (uint8_t)cause;
-	gap->flags = from || cause == PTL_GAP_CODE ? PTL_EVENT_HAS_FROM : 0;
+	gap->flags = from || cause == FLOW_GAP_CODE ? FLOW_EVENT_HAS_FROM : 0;
 	gap->from = from;
 	gap->size = size;
 }
 
-void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from)
+void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from)
 {
 	if (decoder->failed)
 		return;
@@ -68,7 +68,7 @@ void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64
 	decoder->lost_from = from;
 }
 
-void native_end(struct native_decoder *decoder, enum ptl_gap_cause cause)
+void native_end(struct native_decoder *decoder, enum flow_gap_cause cause)
 {
 	if (!decoder->failed) {
 		native_notes_put(decoder, false, 0);
@@ -116,9 +116,9 @@ bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
 /* PSB+ has a FUP where packets are enabled. */
 static bool is_disabled_at_psb(const struct native_decoder *decoder, const uint8_t *at)
 {
-	struct ptl_psb_plus psb_plus;
+	struct flow_psb_plus psb_plus;
 
-	ptl_psb_plus_read(at, (size_t)(decoder->end - at), &decoder->errata, &psb_plus);
+	flow_psb_plus_read(at, (size_t)(decoder->end - at), &decoder->errata, &psb_plus);
 	return psb_plus.complete && !psb_plus.has_ip;
 }
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Gaps: losing the flow and finding it again; and what is read ahead for CPUs with errata. */
-#ifndef PTL_FLOW_NATIVE_LOST_H
-#define PTL_FLOW_NATIVE_LOST_H
+#ifndef FLOW_NATIVE_LOST_H
+#define FLOW_NATIVE_LOST_H
 
 #include "flow/native/decoder.h"
 #include "format/pt/decode.h"
 
 /*
  * Flow is lost at the packet at hand: a gap. Packets are still read, and the next one with an address tells where
- * flow is again. `from`: see ptl_flow_event, 0 for none.
+ * flow is again. `from`: see flow_event, 0 for none.
  */
-void native_gap(struct native_decoder *decoder, enum ptl_gap_cause cause, uint64_t from);
+void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint64_t from);
 
 /* The packet at hand cannot be here: a gap. */
 static inline void native_damage(struct native_decoder *decoder)
 {
-	native_gap(decoder, PTL_GAP_PACKET, 0);
+	native_gap(decoder, FLOW_GAP_PACKET, 0);
 }
 
 /* Ends the segment's flow with a gap, for bytes that are no packets: what the next IP is relative to is not known. */
-void native_end(struct native_decoder *decoder, enum ptl_gap_cause cause);
+void native_end(struct native_decoder *decoder, enum flow_gap_cause cause);
 
 /* Flow is known again: at ip. Calls before the gap, and in it, are not returned to by guessing. */
 void native_resume(struct native_decoder *decoder, uint64_t ip);
@@ -34,7 +34,7 @@ bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *
 static inline int native_read(const struct native_decoder *decoder, const uint8_t *data, struct ptl_pt_context *context,
 			      struct ptl_pt_packet *packet)
 {
-	return ptl_errata_read(&decoder->errata, data, (size_t)(decoder->end - data), context, packet);
+	return flow_errata_read(&decoder->errata, data, (size_t)(decoder->end - data), context, packet);
 }
 
 #endif

@@ -24,14 +24,14 @@ struct sums {
 /* The arrays are not cleared: that would take longer than all else. */
 struct draft {
 	struct sums sums;
-	const struct ptl_block *blocks[RUN_BLOCKS];
+	const struct flow_block *blocks[RUN_BLOCKS];
 	struct native_site *pushes[RUN_PUSHES];
 };
 
 /* Adds all of node to the way; false where it does not fit. */
 static bool leave_node(struct draft *draft, const struct native_node *node)
 {
-	const struct ptl_run *run = &node->run.run;
+	const struct flow_block_run *run = &node->run.run;
 	struct sums *sums = &draft->sums;
 
 	if (sums->blocks + run->count > RUN_BLOCKS || sums->pushes + node->run.push_count > RUN_PUSHES ||
@@ -100,7 +100,7 @@ static const struct native_run *keep(struct native_code *code, const struct draf
 	if (!way)
 		return NULL;
 	memory = (char *)(way + 1);
-	way->run = (struct ptl_run){
+	way->run = (struct flow_block_run){
 		.blocks = memcpy(memory, draft->blocks, blocks),
 		.instructions = draft->sums.instructions,
 		.count = draft->sums.blocks,

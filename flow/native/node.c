@@ -41,35 +41,35 @@ static int grow_nodes(struct native_code *code)
 
 /* What has been put together of a node so far. The arrays are not cleared. */
 struct draft {
-	struct ptl_run run;
+	struct flow_block_run run;
 	uint32_t push_count;
 	bool watched;
 	struct native_node node;
-	const struct ptl_block *blocks[NATIVE_NODE_BLOCKS];
+	const struct flow_block *blocks[NATIVE_NODE_BLOCKS];
 	struct native_site *pushes[NATIVE_NODE_BLOCKS];
 };
 
 static const uint8_t decisions[] = {
-	[PTL_BRANCH_CONDITIONAL] = NATIVE_CONDITIONAL, [PTL_BRANCH_JUMP_INDIRECT] = NATIVE_INDIRECT,
-	[PTL_BRANCH_CALL_INDIRECT] = NATIVE_INDIRECT,  [PTL_BRANCH_RETURN] = NATIVE_RETURN,
-	[PTL_BRANCH_FAR_CALL] = NATIVE_FAR,	       [PTL_BRANCH_FAR_RETURN] = NATIVE_FAR,
-	[PTL_BRANCH_FAR_JUMP] = NATIVE_FAR,
+	[FLOW_BRANCH_CONDITIONAL] = NATIVE_CONDITIONAL, [FLOW_BRANCH_JUMP_INDIRECT] = NATIVE_INDIRECT,
+	[FLOW_BRANCH_CALL_INDIRECT] = NATIVE_INDIRECT,  [FLOW_BRANCH_RETURN] = NATIVE_RETURN,
+	[FLOW_BRANCH_FAR_CALL] = NATIVE_FAR,	       [FLOW_BRANCH_FAR_RETURN] = NATIVE_FAR,
+	[FLOW_BRANCH_FAR_JUMP] = NATIVE_FAR,
 };
 
 /* Adds the block and says where the next one starts; true at the node's end. */
-static bool add_block(struct draft *draft, const struct ptl_block *block, uint64_t *at)
+static bool add_block(struct draft *draft, const struct flow_block *block, uint64_t *at)
 {
 	struct native_node *node = &draft->node;
 	struct native_site *site = native_block_of(block)->site;
 
 	draft->blocks[draft->run.count++] = block;
 	draft->run.instructions += block->instructions;
-	draft->run.branches += block->branch != PTL_BRANCH_NONE;
+	draft->run.branches += block->branch != FLOW_BRANCH_NONE;
 	node->notable |= native_block_of(block)->notable;
 	draft->watched |= native_block_of(block)->watched;
 	if (site)
 		draft->pushes[draft->push_count++] = site;
-	if (block->branch == PTL_BRANCH_JUMP || block->branch == PTL_BRANCH_CALL) {
+	if (block->branch == FLOW_BRANCH_JUMP || block->branch == FLOW_BRANCH_CALL) {
 		*at = block->target;
 		if (draft->run.count < NATIVE_NODE_BLOCKS && draft->run.instructions < NATIVE_NODE_INSTRUCTIONS)
 			return false;
@@ -85,7 +85,7 @@ static int draft_node(struct native_code *code, struct draft *draft, uint64_t ip
 	uint64_t at = ip;
 	bool ended = false;
 
-	draft->run = (struct ptl_run){0};
+	draft->run = (struct flow_block_run){0};
 	draft->push_count = 0;
 	draft->watched = false;
 	draft->node = (struct native_node){.here = {.ip = ip}, .mode = (uint8_t)mode};
@@ -208,8 +208,8 @@ struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsig
 /* Where a CONDITIONAL or CONTINUE leads. */
 static uint64_t next_ip(const struct native_node *node, unsigned taken)
 {
-	const struct ptl_run *run = &node->run.run;
-	const struct ptl_block *last;
+	const struct flow_block_run *run = &node->run.run;
+	const struct flow_block *last;
 
 	if (node->stub)
 		return node->here.ip;
@@ -260,7 +260,7 @@ int native_code_open(struct native_code *code, struct native_source source)
 		.tables = tables,
 	};
 	if (!tables)
-		return ptl_fail_memory("code tables", NATIVE_HUGE_PAGE);
+		return common_fail_memory("code tables", NATIVE_HUGE_PAGE);
 	code->nodes = tables->nodes;
 	code->blocks = tables->blocks;
 	code->memo = tables->memo;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Code as the native engine walks it: blocks, nodes of blocks up to the next packet, memoised runs. */
-#ifndef PTL_FLOW_NATIVE_NODE_H
-#define PTL_FLOW_NATIVE_NODE_H
+#ifndef FLOW_NATIVE_NODE_H
+#define FLOW_NATIVE_NODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct native_range {
 	uint64_t first;
 	uint64_t last;        /* inclusive */
 	const uint8_t *bytes; /* of `first`; NULL: they are not known */
-	uint32_t image;       /* PTL_NONE */
+	uint32_t image;       /* FLOW_NONE */
 	bool code_event;
 };
 
@@ -51,7 +51,7 @@ struct native_site {
  * calls, oldest first. The return stack is made of the runs that were given out, when a return asks for it.
  */
 struct native_run {
-	struct ptl_run run;
+	struct flow_block_run run;
 	struct native_site *const *pushes;
 	uint32_t push_count;
 	uint16_t pops;
@@ -199,7 +199,7 @@ struct native_leap {
 struct native_leaps {
 	struct native_leap *table; /* NATIVE_LEAPS; NULL: not needed yet */
 	struct native_context *contexts; /* by number; there is none with the number 0 */
-	struct ptl_hash_map by_node; /* ids of contexts by node and context under it */
+	struct common_hash_map by_node; /* ids of contexts by node and context under it */
 	uint32_t context_count;
 	uint32_t context_capacity;
 	uint32_t lanes;  /* that leap */
@@ -227,7 +227,7 @@ struct native_word_state {
 /* An event of a word: packets start or stop. */
 struct native_word_event {
 	uint64_t to;
-	uint8_t kind;    /* enum ptl_flow_kind; 0: none */
+	uint8_t kind;    /* enum flow_kind; 0: none */
 	uint8_t flags;
 	uint16_t before; /* blocks of the word */
 	int32_t offset;  /* of the packet, from the word's start */
@@ -346,7 +346,7 @@ static inline struct native_node *native_site_follow(struct native_code *code, s
  * The part of block from `first` to before the instruction at `end` (end may be the block's own end). NULL without
  * memory, or where no instructions of the block start at these addresses.
  */
-const struct ptl_block *native_block_part(struct native_code *code, const struct ptl_block *block, uint64_t first,
+const struct flow_block *native_block_part(struct native_code *code, const struct flow_block *block, uint64_t first,
 					  uint64_t end);
 
 /* The index in the table that, with a key, gives the node's entry for it. */

@@ -4,7 +4,7 @@
 
 void native_speculate(struct native_decoder *decoder, uint64_t state)
 {
-	decoder->out.speculative = state == PTL_TSX_SPECULATIVE;
+	decoder->out.speculative = state == FLOW_TSX_SPECULATIVE;
 	native_output_mark(&decoder->out);
 }
 
@@ -20,14 +20,14 @@ void native_notes_put(struct native_decoder *decoder, bool has_from, uint64_t fr
 {
 	for (unsigned i = 0; i < decoder->note_count; i++) {
 		const struct native_note *note = &decoder->notes[i];
-		struct ptl_flow_event *event = native_put(decoder, note->kind);
+		struct flow_event *event = native_put(decoder, note->kind);
 
 		event->type = note->type;
 		event->item = note->item;
 		event->value = note->value;
-		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
+		event->flags = has_from ? FLOW_EVENT_HAS_FROM : 0;
 		event->from = from;
-		if (note->kind == PTL_FLOW_TSX)
+		if (note->kind == FLOW_TSX)
 			native_speculate(decoder, note->value);
 	}
 	decoder->note_count = 0;
@@ -48,14 +48,14 @@ static void close_notes(struct native_decoder *decoder, bool fup)
 static bool shares_fup(uint8_t type)
 {
 	switch (type) {
-	case PTL_CONTROL_INTERRUPT:
-	case PTL_CONTROL_SMI:
-	case PTL_CONTROL_RSM:
-	case PTL_CONTROL_SIPI:
-	case PTL_CONTROL_INIT:
-	case PTL_CONTROL_VM_EXIT:
-	case PTL_CONTROL_VM_EXIT_INTERRUPT:
-	case PTL_CONTROL_USER_INTERRUPT:
+	case FLOW_CONTROL_INTERRUPT:
+	case FLOW_CONTROL_SMI:
+	case FLOW_CONTROL_RSM:
+	case FLOW_CONTROL_SIPI:
+	case FLOW_CONTROL_INIT:
+	case FLOW_CONTROL_VM_EXIT:
+	case FLOW_CONTROL_VM_EXIT_INTERRUPT:
+	case FLOW_CONTROL_USER_INTERRUPT:
 		return true;
 	default:
 		return false;
@@ -65,9 +65,9 @@ static bool shares_fup(uint8_t type)
 static void on_control(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	native_note(decoder, (struct native_note){
-		.kind = PTL_FLOW_CONTROL,
+		.kind = FLOW_CONTROL,
 		.type = packet->cfe.type,
-		.value = ptl_control_has_vector(packet->cfe.type) ? packet->cfe.vector : 0,
+		.value = flow_control_has_vector(packet->cfe.type) ? packet->cfe.vector : 0,
 	});
 	if (packet->cfe.ip || !decoder->node || !shares_fup(packet->cfe.type))
 		close_notes(decoder, packet->cfe.ip);
@@ -76,14 +76,14 @@ static void on_control(struct native_decoder *decoder, const struct ptl_pt_packe
 static void on_mwait(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	native_note(decoder, (struct native_note){
-		.kind = PTL_FLOW_MWAIT,
+		.kind = FLOW_MWAIT,
 		.value = packet->mwait.hints | (uint64_t)packet->mwait.extensions << 32,
 	});
 }
 
 static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	native_note(decoder, (struct native_note){.kind = PTL_FLOW_TRIGGER, .value = packet->trig.triggers});
+	native_note(decoder, (struct native_note){.kind = FLOW_TRIGGER, .value = packet->trig.triggers});
 	close_notes(decoder, packet->trig.ip);
 }
 
@@ -94,16 +94,16 @@ void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_pack
 		on_mwait(decoder, packet);
 		break;
 	case PTL_PT_EXSTOP: /* ends what MWAIT began */
-		native_note(decoder, (struct native_note){.kind = PTL_FLOW_EXSTOP});
+		native_note(decoder, (struct native_note){.kind = FLOW_EXSTOP});
 		close_notes(decoder, packet->exstop.ip);
 		break;
 	case PTL_PT_PWRE:
-		native_put(decoder, PTL_FLOW_POWER_ENTRY)->value = packet->pwre.state |
+		native_put(decoder, FLOW_POWER_ENTRY)->value = packet->pwre.state |
 								   (uint64_t)packet->pwre.sub_state << 8 |
 								   (uint64_t)packet->pwre.hardware << 16;
 		break;
 	case PTL_PT_PWRX:
-		native_put(decoder, PTL_FLOW_POWER_EXIT)->value = packet->pwrx.last |
+		native_put(decoder, FLOW_POWER_EXIT)->value = packet->pwrx.last |
 								  (uint64_t)packet->pwrx.deepest << 8 |
 								  (uint64_t)packet->pwrx.wake << 16;
 		break;
@@ -113,7 +113,7 @@ void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_pack
 		break;
 	case PTL_PT_BIP:
 		native_note(decoder, (struct native_note){
-			.kind = PTL_FLOW_BLOCK_ITEM,
+			.kind = FLOW_BLOCK_ITEM,
 			.type = decoder->block_type,
 			.item = packet->bip.id,
 			.value = packet->bip.payload,
@@ -124,7 +124,7 @@ void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_pack
 		break;
 	case PTL_PT_EVD:
 		native_note(decoder, (struct native_note){
-			.kind = PTL_FLOW_EVENT_DATA,
+			.kind = FLOW_EVENT_DATA,
 			.type = packet->evd.type,
 			.value = packet->evd.payload,
 		});

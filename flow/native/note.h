@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Events that wait for a FUP, which tells their address: SDM, "Packet Definitions", what packets bind to. */
-#ifndef PTL_FLOW_NATIVE_NOTE_H
-#define PTL_FLOW_NATIVE_NOTE_H
+#ifndef FLOW_NATIVE_NOTE_H
+#define FLOW_NATIVE_NOTE_H
 
 #include "flow/native/decoder.h"
 
 /* Puts out an event of this kind, of the packet at hand; the caller fills in the rest. */
-static inline struct ptl_flow_event *native_put(struct native_decoder *decoder, uint8_t kind)
+static inline struct flow_event *native_put(struct native_decoder *decoder, uint8_t kind)
 {
-	struct ptl_flow_event *event = native_output_place(&decoder->out);
+	struct flow_event *event = native_output_place(&decoder->out);
 
 	event->kind = kind;
 	event->offset = decoder->offset + (uint64_t)(decoder->at - decoder->begin);

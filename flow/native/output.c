@@ -17,7 +17,7 @@ int native_output_open(struct native_output *output)
 	if (output->runs && output->events && output->marks)
 		return 0;
 	native_output_close(output);
-	return ptl_fail_memory("a batch of flow", NATIVE_BATCH_RUNS * sizeof(*output->runs));
+	return common_fail_memory("a batch of flow", NATIVE_BATCH_RUNS * sizeof(*output->runs));
 }
 
 void native_output_close(struct native_output *output)
@@ -28,7 +28,7 @@ void native_output_close(struct native_output *output)
 	*output = (struct native_output){0};
 }
 
-void native_output_start(struct native_output *output, const struct ptl_flow_sink *sink)
+void native_output_start(struct native_output *output, const struct flow_sink *sink)
 {
 	output->sink = sink;
 	output->run_count = 0;
@@ -44,11 +44,11 @@ void native_output_start(struct native_output *output, const struct ptl_flow_sin
 	output->status = 0;
 }
 
-/* Nanoseconds from a to b; PTL_UNBOUNDED where one of them is not known, 0 where time goes back. */
+/* Nanoseconds from a to b; FLOW_UNBOUNDED where one of them is not known, 0 where time goes back. */
 static uint32_t span(uint64_t a, uint64_t b)
 {
-	if (!a || !b || (b > a && b - a >= PTL_UNBOUNDED))
-		return PTL_UNBOUNDED;
+	if (!a || !b || (b > a && b - a >= FLOW_UNBOUNDED))
+		return FLOW_UNBOUNDED;
 	return b > a ? (uint32_t)(b - a) : 0;
 }
 
@@ -66,7 +66,7 @@ void native_output_tick(struct native_output *output, uint64_t time)
 
 void native_output_flush(struct native_output *output)
 {
-	struct ptl_batch batch = {
+	struct flow_batch batch = {
 		.runs = output->runs,
 		.run_count = output->run_count,
 		.instructions = output->instructions,
@@ -96,12 +96,12 @@ void native_output_turn(struct native_output *output)
 	if (output->run_count == NATIVE_BATCH_RUNS || output->mark_count == NATIVE_BATCH_EVENTS)
 		native_output_flush(output);
 	if (!output->run_count || !output->run_limit)
-		output->marks[output->mark_count++] = (struct ptl_mark){
+		output->marks[output->mark_count++] = (struct flow_mark){
 			.block = output->block_count,
 			.time = output->time,
 			.speculative = output->speculative,
 			.before = span(output->since[0], output->time),
-			.after = output->time ? output->period : PTL_UNBOUNDED,
+			.after = output->time ? output->period : FLOW_UNBOUNDED,
 		};
 	output->run_limit = NATIVE_BATCH_RUNS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Collects blocks, events and marks, and hands them to the consumer in batches. */
-#ifndef PTL_FLOW_NATIVE_OUTPUT_H
-#define PTL_FLOW_NATIVE_OUTPUT_H
+#ifndef FLOW_NATIVE_OUTPUT_H
+#define FLOW_NATIVE_OUTPUT_H
 
 #include <string.h>
 
@@ -13,10 +13,10 @@
 #define NATIVE_BATCH_EVENTS 512
 
 struct native_output {
-	const struct ptl_flow_sink *sink;
-	const struct ptl_run **runs;  /* NATIVE_BATCH_RUNS */
-	struct ptl_flow_event *events;   /* NATIVE_BATCH_EVENTS */
-	struct ptl_mark *marks;          /* NATIVE_BATCH_EVENTS */
+	const struct flow_sink *sink;
+	const struct flow_block_run **runs;  /* NATIVE_BATCH_RUNS */
+	struct flow_event *events;   /* NATIVE_BATCH_EVENTS */
+	struct flow_mark *marks;          /* NATIVE_BATCH_EVENTS */
 	size_t run_count;
 	size_t block_count;     /* of all runs */
 	uint64_t instructions;
@@ -30,7 +30,7 @@ struct native_output {
 	 * not. So the block was not executed before the older one.
 	 */
 	uint64_t since[2];
-	uint32_t period; /* nanoseconds in which another timing packet comes; PTL_UNBOUNDED */
+	uint32_t period; /* nanoseconds in which another timing packet comes; FLOW_UNBOUNDED */
 	bool speculative;
 	size_t run_limit; /* of run_count: something is to be done before the next run; 0: a mark is due */
 	/* Called before runs are handed over, while they are still there. */
@@ -42,7 +42,7 @@ struct native_output {
 /* PTL_NO_MEMORY. */
 int native_output_open(struct native_output *output);
 void native_output_close(struct native_output *output);
-void native_output_start(struct native_output *output, const struct ptl_flow_sink *sink);
+void native_output_start(struct native_output *output, const struct flow_sink *sink);
 
 /* Hands over what is collected. */
 void native_output_flush(struct native_output *output);
@@ -69,9 +69,9 @@ static inline void native_output_run(struct native_output *output, const struct 
 }
 
 /* The block given out last. */
-static inline const struct ptl_block *native_output_last(const struct native_output *output)
+static inline const struct flow_block *native_output_last(const struct native_output *output)
 {
-	const struct ptl_run *run = output->runs[output->run_count - 1];
+	const struct flow_block_run *run = output->runs[output->run_count - 1];
 
 	return run->blocks[run->count - 1];
 }
@@ -83,20 +83,20 @@ static inline void native_output_mark(struct native_output *output)
 }
 
 /* Where an event goes that stands before the next block; all but `before` and `time` is zero. */
-static inline struct ptl_flow_event *native_output_place(struct native_output *output)
+static inline struct flow_event *native_output_place(struct native_output *output)
 {
-	struct ptl_flow_event *place;
+	struct flow_event *place;
 
 	if (__builtin_expect(output->event_count == NATIVE_BATCH_EVENTS, 0))
 		native_output_flush(output);
 	place = &output->events[output->event_count++];
-	*place = (struct ptl_flow_event){.before = output->block_count, .time = output->time};
+	*place = (struct flow_event){.before = output->block_count, .time = output->time};
 	return place;
 }
 
-static inline void native_output_event(struct native_output *output, const struct ptl_flow_event *event)
+static inline void native_output_event(struct native_output *output, const struct flow_event *event)
 {
-	struct ptl_flow_event *place = native_output_place(output);
+	struct flow_event *place = native_output_place(output);
 	size_t before = place->before;
 
 	*place = *event;

@@ -37,7 +37,7 @@ static void on_overflow(struct native_decoder *decoder)
 	if (decoder->noting)
 		native_notes_put(decoder, false, 0);
 	decoder->fup_owned = false;
-	native_put(decoder, PTL_FLOW_GAP)->cause = PTL_GAP_OVERFLOW;
+	native_put(decoder, FLOW_GAP)->cause = FLOW_GAP_OVERFLOW;
 	decoder->node = NULL;
 	decoder->place = NATIVE_PLACE_OVERFLOWED;
 	decoder->last_ip = 0;
@@ -45,28 +45,28 @@ static void on_overflow(struct native_decoder *decoder)
 	decoder->paging_due = decoder->vmcs_due = false;
 	decoder->next_mode = 0;
 	decoder->disabled_ip = 0;
-	native_speculate(decoder, PTL_TSX_COMMITTED);
+	native_speculate(decoder, FLOW_TSX_COMMITTED);
 }
 
 static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	uint64_t state = packet->mode_tsx.abort	  ? PTL_TSX_ABORTED
-			 : packet->mode_tsx.in_tx ? PTL_TSX_SPECULATIVE
-						  : PTL_TSX_COMMITTED;
+	uint64_t state = packet->mode_tsx.abort	  ? FLOW_TSX_ABORTED
+			 : packet->mode_tsx.in_tx ? FLOW_TSX_SPECULATIVE
+						  : FLOW_TSX_COMMITTED;
 
-	native_note(decoder, (struct native_note){.kind = PTL_FLOW_TSX, .value = state});
+	native_note(decoder, (struct native_note){.kind = FLOW_TSX, .value = state});
 	/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
 	if (!decoder->node)
 		native_notes_put(decoder, false, 0);
 	else
-		decoder->fup_owned = state != PTL_TSX_ABORTED;
+		decoder->fup_owned = state != FLOW_TSX_ABORTED;
 }
 
 static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	uint64_t ip, next;
 
-	native_note(decoder, (struct native_note){.kind = PTL_FLOW_PTWRITE, .value = packet->ptwrite.payload});
+	native_note(decoder, (struct native_note){.kind = FLOW_PTWRITE, .value = packet->ptwrite.payload});
 	if (packet->ptwrite.ip)
 		decoder->fup_owned = true;
 	else if (native_find_ahead(decoder, NATIVE_PTWRITE, &ip, &next))
@@ -149,11 +149,11 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 		on_vmcs(decoder, packet);
 		break;
 	case PTL_PT_TRACESTOP:
-		native_put(decoder, PTL_FLOW_STOPPED);
+		native_put(decoder, FLOW_STOPPED);
 		break;
 	case PTL_PT_CBR:
 		native_clock_packet(&decoder->clock, packet);
-		put_value(decoder, PTL_FLOW_CBR, packet->cbr.ratio);
+		put_value(decoder, FLOW_CBR, packet->cbr.ratio);
 		break;
 	case PTL_PT_TSC:
 	case PTL_PT_TMA:
@@ -170,7 +170,7 @@ static bool resolve(struct native_decoder *decoder, const struct ptl_pt_packet *
 {
 	if (packet->ip.form == PTL_PT_IP_NONE)
 		return false;
-	*ip = ptl_pt_ip_expand(decoder->last_ip, packet->ip.form, packet->ip.payload);
+	*ip = format_pt_ip_expand(decoder->last_ip, packet->ip.form, packet->ip.payload);
 	decoder->last_ip = *ip;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What each packet does to the flow. */
-#ifndef PTL_FLOW_NATIVE_PACKET_H
-#define PTL_FLOW_NATIVE_PACKET_H
+#ifndef FLOW_NATIVE_PACKET_H
+#define FLOW_NATIVE_PACKET_H
 
 #include "flow/native/walk.h"
 

@@ -48,7 +48,7 @@ static inline void take_packets(struct native_decoder *decoder, struct native_qu
 {
 	while (decoder->end - quick->at > PTL_PT_PACKET_MAX && quick->runs < ends->runs &&
 	       quick->events < ends->events) {
-		uint64_t word = ptl_load64(quick->at);
+		uint64_t word = common_load64(quick->at);
 		unsigned padding; /* bits */
 
 		/* CPUs pad a lot, by any number of bytes: no branch a byte. */

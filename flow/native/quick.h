@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The frequent packets in the frequent states. */
-#ifndef PTL_FLOW_NATIVE_QUICK_H
-#define PTL_FLOW_NATIVE_QUICK_H
+#ifndef FLOW_NATIVE_QUICK_H
+#define FLOW_NATIVE_QUICK_H
 
 #include "flow/native/walk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One of the frequent packets, with what it changes in registers: at most one branch that cannot be foretold for each. */
-#ifndef PTL_FLOW_NATIVE_QUICK_PACKET_H
-#define PTL_FLOW_NATIVE_QUICK_PACKET_H
+#ifndef FLOW_NATIVE_QUICK_PACKET_H
+#define FLOW_NATIVE_QUICK_PACKET_H
 
 #include "common/bytes.h"
 #include "flow/native/decoder.h"
@@ -15,15 +15,15 @@ struct native_quick {
 	uint64_t to; /* the node: see native_to; 0: none */
 	uint64_t last_ip;
 	uint64_t disabled_ip;
-	const struct ptl_run **runs;
-	struct ptl_flow_event *events;
+	const struct flow_block_run **runs;
+	struct flow_event *events;
 	uint64_t instructions, blocks, branches;
 };
 
 /* Of the batch: there is room before these. */
 struct native_quick_ends {
-	const struct ptl_run *const *runs;
-	const struct ptl_flow_event *events;
+	const struct flow_block_run *const *runs;
+	const struct flow_event *events;
 };
 
 /* Gives out all code of the node at hand. */
@@ -42,7 +42,7 @@ static inline void native_quick_leave(struct native_quick *quick, const struct n
 static inline void native_quick_put(struct native_decoder *decoder, struct native_quick *quick, uint8_t kind,
 				    uint8_t flags, uint64_t to)
 {
-	*quick->events++ = (struct ptl_flow_event){
+	*quick->events++ = (struct flow_event){
 		.kind = kind,
 		.flags = flags,
 		.before = quick->blocks,
@@ -83,7 +83,7 @@ static const struct {
 static inline uint64_t native_quick_expand(const struct native_quick *quick, unsigned form)
 {
 	const unsigned shift = (unsigned)native_quick_forms[form].shift;
-	const uint64_t payload = (uint64_t)((int64_t)(ptl_load64(quick->at + 1) << shift) >> shift);
+	const uint64_t payload = (uint64_t)((int64_t)(common_load64(quick->at + 1) << shift) >> shift);
 
 	return (quick->last_ip & native_quick_forms[form].keep) | (payload & ~native_quick_forms[form].keep);
 }
@@ -91,8 +91,8 @@ static inline uint64_t native_quick_expand(const struct native_quick *quick, uns
 /* A packet with an address; false: it is another, or its outcome is not known. */
 static inline __attribute__((always_inline)) bool native_quick_take_address(struct native_decoder *decoder, struct native_quick *quick, unsigned first)
 {
-	const unsigned form = first >> PTL_PT_IP_SHIFT;
-	const unsigned size = ptl_pt_ip_size(form);
+	const unsigned form = first >> FORMAT_PT_IP_SHIFT;
+	const unsigned size = format_pt_ip_size(form);
 	const uint64_t ip = native_quick_expand(quick, form);
 	const struct native_target *target = &quick->targets[native_target_place(ip)];
 	struct native_node *node = native_to_node(quick->to);
@@ -100,25 +100,25 @@ static inline __attribute__((always_inline)) bool native_quick_take_address(stru
 	if (!form || size > 8)
 		return false;
 	switch (first & 0x1f) {
-	case PTL_PT_MATCH_TIP:
+	case FORMAT_PT_MATCH_TIP:
 		if (!node || node->decision == NATIVE_CONDITIONAL || node->decision >= NATIVE_CONTINUE ||
 		    !native_target_is(target, ip, decoder->mode))
 			return false;
 		native_quick_leave(quick, node);
 		quick->to = target->to;
 		break;
-	case PTL_PT_MATCH_TIP_PGE:
+	case FORMAT_PT_MATCH_TIP_PGE:
 		if (node || decoder->place || !native_target_is(target, ip, decoder->mode))
 			return false;
-		native_quick_put(decoder, quick, PTL_FLOW_ENABLED,
-		    PTL_EVENT_HAS_TO | (ip && quick->disabled_ip == ip ? PTL_EVENT_RESUMED : 0), ip);
+		native_quick_put(decoder, quick, FLOW_ENABLED,
+		    FLOW_EVENT_HAS_TO | (ip && quick->disabled_ip == ip ? FLOW_EVENT_RESUMED : 0), ip);
 		quick->to = target->to;
 		break;
-	case PTL_PT_MATCH_TIP_PGD:
+	case FORMAT_PT_MATCH_TIP_PGD:
 		if (!node || !node->out_known || node->out_ip != ip)
 			return false;
 		native_quick_leave(quick, node);
-		native_quick_put(decoder, quick, PTL_FLOW_DISABLED, PTL_EVENT_HAS_TO, ip);
+		native_quick_put(decoder, quick, FLOW_DISABLED, FLOW_EVENT_HAS_TO, ip);
 		quick->disabled_ip = node->out_resume;
 		quick->to = 0;
 		break;
@@ -138,7 +138,7 @@ static inline bool native_quick_take(struct native_decoder *decoder, struct nati
 {
 	if (first & 1)
 		return native_quick_take_address(decoder, quick, first);
-	return first > PTL_PT_EXTENDED && quick->to && native_quick_take_bits(quick, first >> 1);
+	return first > FORMAT_PT_EXTENDED && quick->to && native_quick_take_bits(quick, first >> 1);
 }
 
 #endif

@@ -32,21 +32,21 @@ static bool learn(struct native_decoder *decoder, const struct native_quick *qui
 	struct native_node *node = native_to_node(quick->to);
 
 	if (!(first & 1))
-		return first > PTL_PT_EXTENDED && node && node->decision == NATIVE_CONDITIONAL &&
+		return first > FORMAT_PT_EXTENDED && node && node->decision == NATIVE_CONDITIONAL &&
 		       !native_memo_full(decoder->code) && native_memo_make(decoder->code, node, first >> 1);
-	if ((first & 0x1f) != PTL_PT_MATCH_TIP && (first & 0x1f) != PTL_PT_MATCH_TIP_PGE)
+	if ((first & 0x1f) != FORMAT_PT_MATCH_TIP && (first & 0x1f) != FORMAT_PT_MATCH_TIP_PGE)
 		return false;
-	if ((first & 0x1f) == PTL_PT_MATCH_TIP ? !node || node->decision >= NATIVE_CONTINUE : node != NULL)
+	if ((first & 0x1f) == FORMAT_PT_MATCH_TIP ? !node || node->decision >= NATIVE_CONTINUE : node != NULL)
 		return false;
-	return first >> PTL_PT_IP_SHIFT &&
-	       native_target_get(decoder->code, native_quick_expand(quick, first >> PTL_PT_IP_SHIFT), decoder->mode);
+	return first >> FORMAT_PT_IP_SHIFT &&
+	       native_target_get(decoder->code, native_quick_expand(quick, first >> FORMAT_PT_IP_SHIFT), decoder->mode);
 }
 
 /* Takes packets that end before `limit` or at it; false: there is one that is not for this loop. */
 static bool take_until(struct native_decoder *decoder, struct native_quick *quick, const uint8_t *limit)
 {
 	while (quick->at < limit) {
-		const uint64_t word = ptl_load64(quick->at);
+		const uint64_t word = common_load64(quick->at);
 		const ptrdiff_t padding = word ? __builtin_ctzll(word) / 8 : 8;
 		unsigned first;
 
@@ -58,7 +58,7 @@ static bool take_until(struct native_decoder *decoder, struct native_quick *quic
 		if (padding == 8)
 			continue;
 		first = *quick->at;
-		if ((first & 1 ? 1 + ptl_pt_ip_size(first >> PTL_PT_IP_SHIFT) : 1) > limit - quick->at)
+		if ((first & 1 ? 1 + format_pt_ip_size(first >> FORMAT_PT_IP_SHIFT) : 1) > limit - quick->at)
 			break;
 		if (!native_quick_take(decoder, quick, first) &&
 		    (!learn(decoder, quick, first) || !native_quick_take(decoder, quick, first)))
@@ -83,7 +83,7 @@ static uint32_t state_at(struct native_decoder *decoder, const struct native_qui
 	if (carry > NATIVE_WORD_CARRY)
 		return 0;
 	if (carry)
-		state.carry = (ptl_load64(quick->at) & ~(~0ull << 8 * carry)) | (uint64_t)carry << 56;
+		state.carry = (common_load64(quick->at) & ~(~0ull << 8 * carry)) | (uint64_t)carry << 56;
 	return native_word_state_get(&decoder->code->words, &state);
 }
 
@@ -131,13 +131,13 @@ static void put_events(const struct native_decoder *decoder, struct native_quick
 		       size_t count)
 {
 	const uint64_t base = decoder->offset - (uint64_t)(uintptr_t)decoder->begin, time = decoder->out.time;
-	struct ptl_flow_event *events = quick->events;
+	struct flow_event *events = quick->events;
 
 	for (const struct taken *end = taken + count; taken != end; taken++) {
 		const struct native_word_event *event = decoder->code->words.events[taken->word->events].events;
 
 		for (unsigned i = 0; i < NATIVE_WORD_EVENTS && event->kind; i++, event++)
-			*events++ = (struct ptl_flow_event){
+			*events++ = (struct flow_event){
 				.kind = event->kind,
 				.flags = event->flags,
 				.before = quick->blocks + native_word_blocks(taken->sums) + event->before,
@@ -169,7 +169,7 @@ static size_t take_known(const struct native_decoder *decoder, struct native_qui
 	uint16_t *const guesses = words->guesses;
 	/* Events are put behind all words, as no branch could foretell which words have some. */
 	struct taken with_events[NATIVE_WORD_STEPS + 1];
-	const struct ptl_run **const runs = quick->runs;
+	const struct flow_block_run **const runs = quick->runs;
 	uint64_t sums = 0, before = load_word(start - NATIVE_WORD_SIZE);
 	uint32_t state = *number;
 	size_t run_count = 0, event_count = 0, taken;

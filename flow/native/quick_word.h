@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The frequent packets, eight bytes at a time. */
-#ifndef PTL_FLOW_NATIVE_QUICK_WORD_H
-#define PTL_FLOW_NATIVE_QUICK_WORD_H
+#ifndef FLOW_NATIVE_QUICK_WORD_H
+#define FLOW_NATIVE_QUICK_WORD_H
 
 #include "flow/native/quick_packet.h"
 

@@ -11,9 +11,9 @@ uint8_t native_mode_of(const struct ptl_pt_packet *packet)
 	return packet->mode_exec.cs_d ? 32 : 16;
 }
 
-struct ptl_flow_event *native_put_mode(struct native_decoder *decoder)
+struct flow_event *native_put_mode(struct native_decoder *decoder)
 {
-	struct ptl_flow_event *event = native_put(decoder, PTL_FLOW_EXEC_MODE);
+	struct flow_event *event = native_put(decoder, FLOW_EXEC_MODE);
 
 	decoder->mode = decoder->next_mode;
 	decoder->next_mode = 0;
@@ -25,19 +25,19 @@ struct ptl_flow_event *native_put_mode(struct native_decoder *decoder)
 /* MODE.Exec holds from the address of the TIP or TIP.PGE behind it on. */
 void native_change_mode(struct native_decoder *decoder, uint64_t ip)
 {
-	struct ptl_flow_event *event;
+	struct flow_event *event;
 
 	if (!decoder->next_mode)
 		return;
 	event = native_put_mode(decoder);
-	event->flags = PTL_EVENT_HAS_TO;
+	event->flags = FLOW_EVENT_HAS_TO;
 	event->to = ip;
 }
 
 /* What a far transfer changed besides the instruction pointer: before the code that it led to. */
 void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t from)
 {
-	struct ptl_flow_event *event;
+	struct flow_event *event;
 
 	/* With an interrupt, VMCS goes first: it says whose page table it is. Else they come as they came. */
 	for (unsigned i = 0; i < 2; i++) {
@@ -45,10 +45,10 @@ void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t
 
 		if (paging ? !decoder->paging_due : !decoder->vmcs_due)
 			continue;
-		event = native_put(decoder, paging ? PTL_FLOW_PAGING : PTL_FLOW_VMCS);
+		event = native_put(decoder, paging ? FLOW_PAGING : FLOW_VMCS);
 		event->value = paging ? decoder->paging : decoder->vmcs;
 		event->type = paging && decoder->paging_guest;
-		event->flags = has_from ? PTL_EVENT_HAS_FROM : 0;
+		event->flags = has_from ? FLOW_EVENT_HAS_FROM : 0;
 		event->from = from;
 	}
 	decoder->vmcs_due = decoder->paging_due = decoder->paging_first = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What nine TNT bits add up to, and where they lead: for views that only count. */
-#ifndef PTL_FLOW_NATIVE_STRIDE_H
-#define PTL_FLOW_NATIVE_STRIDE_H
+#ifndef FLOW_NATIVE_STRIDE_H
+#define FLOW_NATIVE_STRIDE_H
 
 #include "flow/native/node.h"
 

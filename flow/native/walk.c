@@ -69,7 +69,7 @@ static void dead_end(struct native_decoder *decoder, const struct native_node *n
 	bool missing = node->decision == NATIVE_NO_CODE;
 
 	native_leave(decoder, node);
-	native_gap(decoder, missing ? PTL_GAP_CODE : PTL_GAP_MISMATCH, node->stop_ip);
+	native_gap(decoder, missing ? FLOW_GAP_CODE : FLOW_GAP_MISMATCH, node->stop_ip);
 }
 
 /* Leaves nodes that need no packet; NULL after a gap. Stubs do not count: whether code was forgotten must not show. */
@@ -83,7 +83,7 @@ static struct native_node *settle(struct native_decoder *decoder)
 		if (node->decision > NATIVE_CONTINUE) {
 			dead_end(decoder, node);
 		} else if (i == NATIVE_LOOP_NODES) {
-			native_gap(decoder, PTL_GAP_MISMATCH, node->here.ip);
+			native_gap(decoder, FLOW_GAP_MISMATCH, node->here.ip);
 		} else {
 			i -= node->stub;
 			native_leave(decoder, node);
@@ -96,12 +96,12 @@ static struct native_node *settle(struct native_decoder *decoder)
 /* The packet does not fit the branch at the node's end, which was executed all the same. */
 static void mismatch(struct native_decoder *decoder, const struct native_node *node)
 {
-	const struct ptl_run *run = &node->run.run;
+	const struct flow_block_run *run = &node->run.run;
 	/* Without blocks: the code was changed under TNT bits that waited for a TIP. */
 	const uint64_t from = run->count ? run->blocks[run->count - 1]->last_ip : node->here.ip;
 
 	native_leave(decoder, node);
-	native_gap(decoder, PTL_GAP_MISMATCH, from);
+	native_gap(decoder, FLOW_GAP_MISMATCH, from);
 }
 
 /*
@@ -122,7 +122,7 @@ static void take_return(struct native_decoder *decoder, struct native_node *node
 		return;
 	}
 	if (!taken || !decoder->stack_count) {
-		native_gap(decoder, PTL_GAP_MISMATCH, from);
+		native_gap(decoder, FLOW_GAP_MISMATCH, from);
 		return;
 	}
 	decoder->stack_count--;
@@ -201,7 +201,7 @@ static unsigned take_known(struct native_decoder *decoder, uint64_t bits, unsign
 	struct native_output *out = &decoder->out;
 	uint64_t to = native_to(decoder->node);
 	size_t room = out->run_count < out->run_limit ? out->run_limit - out->run_count : 0;
-	const struct ptl_run **runs = out->runs + out->run_count;
+	const struct flow_block_run **runs = out->runs + out->run_count;
 	uint64_t instructions = 0, blocks = 0, branches = 0;
 	size_t steps = 0;
 
@@ -282,7 +282,7 @@ void native_take_target_slowly(struct native_decoder *decoder, uint64_t ip)
 }
 
 /* Gives out one block; false without memory. */
-static bool leave_block(struct native_decoder *decoder, const struct ptl_block *block)
+static bool leave_block(struct native_decoder *decoder, const struct flow_block *block)
 {
 	const struct native_run *run = native_block_alone(decoder->code, block);
 
@@ -294,9 +294,9 @@ static bool leave_block(struct native_decoder *decoder, const struct ptl_block *
 /* Gives out the node's blocks below `count` whole, and of the next one the part before ip. */
 static bool leave_part(struct native_decoder *decoder, const struct native_node *node, uint32_t count, uint64_t ip)
 {
-	const struct ptl_block *part;
+	const struct flow_block *part;
 
-	const struct ptl_block *const *blocks = node->run.run.blocks;
+	const struct flow_block *const *blocks = node->run.run.blocks;
 
 	if (count == node->run.run.count) {
 		native_leave(decoder, node);
@@ -311,7 +311,7 @@ static bool leave_part(struct native_decoder *decoder, const struct native_node 
 	return part && leave_block(decoder, part);
 }
 
-static bool starts_instruction(const struct ptl_block *block, uint64_t ip)
+static bool starts_instruction(const struct flow_block *block, uint64_t ip)
 {
 	uint64_t at = block->ip;
 
@@ -348,7 +348,7 @@ static int pass_node(struct native_decoder *decoder, struct native_node *node, i
 	} else if (node->decision > NATIVE_CONTINUE) {
 		dead_end(decoder, node);
 	} else if (node->decision < NATIVE_CONTINUE) {
-		native_gap(decoder, PTL_GAP_MISMATCH, ip);
+		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	} else {
 		native_leave(decoder, node);
 		enter(decoder, native_node_follow(decoder->code, node, 0));
@@ -369,14 +369,14 @@ bool native_walk_to(struct native_decoder *decoder, uint64_t ip)
 		i -= stub;
 	}
 	if (decoder->node)
-		native_gap(decoder, PTL_GAP_MISMATCH, ip);
+		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	return false;
 }
 
 /* 1: the node was left, with the instruction at ip as its last one; 0: it is another. */
 static int walk_through_in(struct native_decoder *decoder, const struct native_node *node, uint64_t ip)
 {
-	const struct ptl_run *run = &node->run.run;
+	const struct flow_block_run *run = &node->run.run;
 
 	if (!run->count || run->blocks[run->count - 1]->last_ip != ip)
 		return 0;
@@ -396,7 +396,7 @@ bool native_walk_through(struct native_decoder *decoder, uint64_t ip)
 		i -= stub;
 	}
 	if (decoder->node)
-		native_gap(decoder, PTL_GAP_MISMATCH, ip);
+		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	return false;
 }
 
@@ -423,19 +423,19 @@ bool native_reaches(struct native_decoder *decoder, uint64_t ip)
 }
 
 /* Whether the branch at the end of block, if there is one, may have left what is traced. */
-static bool leads_out(const struct ptl_block *block, bool has_ip, uint64_t ip)
+static bool leads_out(const struct flow_block *block, bool has_ip, uint64_t ip)
 {
 	switch (block->branch) {
-	case PTL_BRANCH_NONE:
+	case FLOW_BRANCH_NONE:
 		return false;
-	case PTL_BRANCH_FAR_CALL:
-	case PTL_BRANCH_FAR_RETURN:
-	case PTL_BRANCH_FAR_JUMP:
+	case FLOW_BRANCH_FAR_CALL:
+	case FLOW_BRANCH_FAR_RETURN:
+	case FLOW_BRANCH_FAR_JUMP:
 		return true;
-	case PTL_BRANCH_JUMP:
-	case PTL_BRANCH_CALL:
+	case FLOW_BRANCH_JUMP:
+	case FLOW_BRANCH_CALL:
 		return has_ip && block->target == ip;
-	case PTL_BRANCH_CONDITIONAL:
+	case FLOW_BRANCH_CONDITIONAL:
 		return has_ip && (block->target == ip || block->ip + block->size == ip);
 	default:
 		/* A return or an indirect branch: without a TIP there is no other way on. */
@@ -447,7 +447,7 @@ static bool leads_out(const struct ptl_block *block, bool has_ip, uint64_t ip)
 static int walk_out_in(struct native_decoder *decoder, struct native_node *node, bool has_ip, uint64_t ip)
 {
 	for (uint32_t i = 0; i < node->run.run.count; i++) {
-		const struct ptl_block *block = node->run.run.blocks[i];
+		const struct flow_block *block = node->run.run.blocks[i];
 		uint32_t paging = has_ip ? 0 : native_block_of(block)->paging;
 
 		if (paging && paging != block->size)
@@ -489,6 +489,6 @@ bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		i -= stub;
 	}
 	if (decoder->node)
-		native_gap(decoder, PTL_GAP_MISMATCH, ip);
+		native_gap(decoder, FLOW_GAP_MISMATCH, ip);
 	return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Moving through code as packets say: the frequent steps inline, the rest by calls. */
-#ifndef PTL_FLOW_NATIVE_WALK_H
-#define PTL_FLOW_NATIVE_WALK_H
+#ifndef FLOW_NATIVE_WALK_H
+#define FLOW_NATIVE_WALK_H
 
 #include "flow/native/lost.h"
 

@@ -45,7 +45,7 @@ static uint64_t block_last(const struct native_block *block)
 	uint64_t last = block->block.ip + block->block.size - 1;
 
 	if (block->whole && !block->block.branch)
-		last += PTL_INSTRUCTION_MAX;
+		last += FLOW_INSTRUCTION_MAX;
 	return last >= block->block.ip ? last : UINT64_MAX;
 }
 
@@ -95,7 +95,7 @@ static uint64_t page_bits(uint64_t first, uint64_t last)
 	return bits;
 }
 
-uint64_t native_watch_run(const struct ptl_run *run)
+uint64_t native_watch_run(const struct flow_block_run *run)
 {
 	uint64_t bits = 0;
 
@@ -118,14 +118,14 @@ static void add_node(struct native_code *code, struct native_node *node, uint64_
 /* Where a node without code, or with less than there might be, looked for more. */
 static uint64_t stop_last(const struct native_node *node)
 {
-	uint64_t last = node->stop_ip + PTL_INSTRUCTION_MAX - 1;
+	uint64_t last = node->stop_ip + FLOW_INSTRUCTION_MAX - 1;
 
 	return last >= node->stop_ip ? last : UINT64_MAX;
 }
 
 void native_watch_node(struct native_code *code, struct native_node *node)
 {
-	const struct ptl_run *run = &node->run.run;
+	const struct flow_block_run *run = &node->run.run;
 
 	for (uint32_t i = 0; i < run->count; i++) {
 		const struct native_block *block = native_block_of(run->blocks[i]);
@@ -149,7 +149,7 @@ static bool meet(uint64_t first, uint64_t last, const struct native_span *change
 
 static bool node_meets(const struct native_node *node, const struct native_span *changes, size_t count)
 {
-	const struct ptl_run *run = &node->run.run;
+	const struct flow_block_run *run = &node->run.run;
 
 	for (uint32_t i = 0; i < run->count; i++)
 		if (meet(run->blocks[i]->ip, block_last(native_block_of(run->blocks[i])), changes, count))

@@ -10,8 +10,8 @@
  * when flow comes to it. So nodes, sites, targets and the decoder's own place may go on pointing to it. Blocks that are
  * forgotten are only found no more. Entries of tables (ways, strides, words) tell by one bit a page, of 64, what they are made of.
  */
-#ifndef PTL_FLOW_NATIVE_WATCH_H
-#define PTL_FLOW_NATIVE_WATCH_H
+#ifndef FLOW_NATIVE_WATCH_H
+#define FLOW_NATIVE_WATCH_H
 
 #include "flow/native/spans.h"
 
@@ -19,7 +19,7 @@ struct native_block;
 struct native_code;
 struct native_node;
 struct native_range;
-struct ptl_run;
+struct flow_block_run;
 
 /* Zero-initialised: nothing is watched yet. */
 struct native_watch {
@@ -52,7 +52,7 @@ void native_watch_block(struct native_code *code, struct native_block *block);
 void native_watch_node(struct native_code *code, struct native_node *node);
 
 /* The pages of watched code that the run's blocks are made of: see native_page_bit. */
-uint64_t native_watch_run(const struct ptl_run *run);
+uint64_t native_watch_run(const struct flow_block_run *run);
 
 #define NATIVE_WATCH_GROUP 64
 

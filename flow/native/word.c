@@ -123,7 +123,7 @@ static void pop(struct native_run *run, unsigned count)
 static const struct native_run *keep(struct native_words *words, const struct native_word_flow *flow)
 {
 	struct native_run *kept, sums = {.push_count = 0};
-	const struct ptl_block **blocks;
+	const struct flow_block **blocks;
 	struct native_site **sites;
 
 	for (size_t i = 0; i < flow->run_count; i++) {
@@ -141,7 +141,7 @@ static const struct native_run *keep(struct native_words *words, const struct na
 							sums.push_count * sizeof(*sites));
 	if (!kept)
 		return NULL;
-	blocks = (const struct ptl_block **)(kept + 1);
+	blocks = (const struct flow_block **)(kept + 1);
 	sites = (struct native_site **)(blocks + sums.run.count);
 	*kept = sums;
 	kept->run.blocks = blocks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Eight bytes of packets at a time: what they do in a state is remembered as a whole. */
-#ifndef PTL_FLOW_NATIVE_WORD_H
-#define PTL_FLOW_NATIVE_WORD_H
+#ifndef FLOW_NATIVE_WORD_H
+#define FLOW_NATIVE_WORD_H
 
 #include "flow/native/node.h"
 
@@ -14,8 +14,8 @@
 
 /* What was given out for a word. */
 struct native_word_flow {
-	const struct ptl_run *const *runs;
-	const struct ptl_flow_event *events;
+	const struct flow_block_run *const *runs;
+	const struct flow_event *events;
 	size_t run_count;
 	size_t event_count;
 	size_t before;   /* blocks in the batch before the word */
@@ -53,7 +53,7 @@ static inline bool native_word_is(const struct native_word *word, uint32_t state
 	return word->bytes == bytes && word->from == state;
 }
 
-static inline uint64_t native_word_sums(const struct ptl_run *run)
+static inline uint64_t native_word_sums(const struct flow_block_run *run)
 {
 	return run->instructions | (uint64_t)run->count << 32 | (uint64_t)run->branches << 48;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Trace time from timing packets: TSC, TMA, MTC, CYC, CBR. */
-#ifndef PTL_FLOW_SEGMENT_CLOCK_H
-#define PTL_FLOW_SEGMENT_CLOCK_H
+#ifndef FLOW_SEGMENT_CLOCK_H
+#define FLOW_SEGMENT_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

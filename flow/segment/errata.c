@@ -12,7 +12,7 @@
  * N, Bartlett Lake), those of others with the same cores.
  */
 static const struct {
-	struct ptl_errata errata;
+	struct flow_errata errata;
 	uint32_t cpus[MODELS_MAX]; /* up to the first 0 */
 } known[] = {
 	/* Broadwell */
@@ -38,17 +38,17 @@ static const struct {
 	 {CPU(6, 0x7a), CPU(6, 0x86), CPU(6, 0x96), CPU(6, 0x9c), CPU(6, 0xbe), CPU(6, 0xb6), CPU(6, 0xaf), CPU(6, 0xdd)}},
 };
 
-struct ptl_errata ptl_errata_of(const struct ptl_machine *machine)
+struct flow_errata flow_errata_of(const struct ptl_machine *machine)
 {
 	const uint32_t cpu = CPU(machine->family, machine->model);
 
 	if (machine->vendor != PTL_VENDOR_INTEL || machine->software)
-		return (struct ptl_errata){0};
+		return (struct flow_errata){0};
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		for (size_t k = 0; k < MODELS_MAX && known[i].cpus[k]; k++)
 			if (known[i].cpus[k] == cpu)
 				return known[i].errata;
-	return (struct ptl_errata){0};
+	return (struct flow_errata){0};
 }
 
 /* ---- damaged packets ----------------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static bool is_cut_cyc(const uint8_t *data, size_t left, const struct ptl_pt_pac
 	return packet->kind == PTL_PT_CYC && packet->size == 2 && left > 2 && data[1] == 0x02 && data[2] == 0xf3;
 }
 
-int ptl_errata_mend(const struct ptl_errata *errata, const uint8_t *data, size_t left, int size,
+int flow_errata_mend(const struct flow_errata *errata, const uint8_t *data, size_t left, int size,
 		    struct ptl_pt_packet *packet)
 {
 	int mended = 0;

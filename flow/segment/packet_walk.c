@@ -21,13 +21,13 @@ static void lose_sync(struct packet_walk *walk, uint64_t from, const char *cause
 }
 
 int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream,
-		      uint64_t from, uint64_t end, struct ptl_errata errata)
+		      uint64_t from, uint64_t end, struct flow_errata errata)
 {
 	*walk = (struct packet_walk){
 		.trace = trace, .stream = stream, .end = end, .offset = from, .errata = errata};
 	lose_sync(walk, from, "before the first PSB");
 	walk->data = malloc(PIECE_SIZE);
-	return walk->data ? 0 : ptl_fail_memory("a piece of a PT stream", PIECE_SIZE);
+	return walk->data ? 0 : common_fail_memory("a piece of a PT stream", PIECE_SIZE);
 }
 
 void packet_walk_free(struct packet_walk *walk)
@@ -142,13 +142,13 @@ static size_t cut_by_psb(const uint8_t *data, size_t left, size_t size)
 	size_t psb;
 
 	/* Such a PSB goes on behind the packet. */
-	if (size < 2 || size >= left || (data[size - 1] ^ data[size]) != ((PTL_PT_MATCH_PSB >> 8) ^ (PTL_PT_MATCH_PSB & 0xff)))
+	if (size < 2 || size >= left || (data[size - 1] ^ data[size]) != ((FORMAT_PT_MATCH_PSB >> 8) ^ (FORMAT_PT_MATCH_PSB & 0xff)))
 		return 0;
 	psb = ptl_pt_find_psb(data, searched < left ? searched : left, 1);
 	return psb < size ? psb : 0;
 }
 
-/* What ptl_errata_mend has made a PAD of. */
+/* What flow_errata_mend has made a PAD of. */
 static bool is_damaged(const struct ptl_pt_packet *packet, const uint8_t *data)
 {
 	return packet->kind == PTL_PT_PAD && *data;
@@ -159,7 +159,7 @@ static int next_packet(struct packet_walk *walk, struct packet_item *item)
 {
 	const uint8_t *data = walk->data + walk->at;
 	size_t left = walk->size - walk->at;
-	int size = ptl_errata_read(&walk->errata, data, left, &walk->context, &item->packet);
+	int size = flow_errata_read(&walk->errata, data, left, &walk->context, &item->packet);
 	size_t cut = size > 0 ? cut_by_psb(data, left, (size_t)size) : 0;
 	uint64_t ip;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Walks the packets of a PT stream, in pieces, past damage and holes. */
-#ifndef PTL_FLOW_SEGMENT_PACKET_WALK_H
-#define PTL_FLOW_SEGMENT_PACKET_WALK_H
+#ifndef FLOW_SEGMENT_PACKET_WALK_H
+#define FLOW_SEGMENT_PACKET_WALK_H
 
 #include <ptl/pt.h>
 #include <ptl/reader.h>
@@ -40,7 +40,7 @@ struct packet_walk {
 	bool synced;           /* at a packet; otherwise looking for a PSB */
 	uint64_t skipped_from; /* unless synced: where the bytes that are no packets begin */
 	char cause[96];        /* unless synced: why */
-	struct ptl_errata errata;
+	struct flow_errata errata;
 	struct ptl_pt_context context;
 	uint64_t last_ip;
 };
@@ -51,7 +51,7 @@ struct packet_walk {
  * those of the CPU that made the packets. Ended with packet_walk_free. PTL_NO_MEMORY.
  */
 int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream,
-		      uint64_t from, uint64_t end, struct ptl_errata errata);
+		      uint64_t from, uint64_t end, struct flow_errata errata);
 void packet_walk_free(struct packet_walk *walk);
 
 /*

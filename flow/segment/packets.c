@@ -24,19 +24,19 @@ static bool in_psb_plus(uint8_t kind)
 	}
 }
 
-void ptl_psb_plus_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_psb_plus *psb_plus)
+void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_psb_plus *psb_plus)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
 	uint64_t last_ip = 0;
 
-	*psb_plus = (struct ptl_psb_plus){0};
-	if (ptl_pt_decode_inline(bytes, size, &context, &packet) < 0 || packet.kind != PTL_PT_PSB)
+	*psb_plus = (struct flow_psb_plus){0};
+	if (format_pt_decode_inline(bytes, size, &context, &packet) < 0 || packet.kind != PTL_PT_PSB)
 		return;
 	psb_plus->size = packet.size;
 	for (;;) {
-		psb_plus->size += ptl_pt_padding(bytes + psb_plus->size, size - psb_plus->size);
-		if (ptl_errata_read(errata, bytes + psb_plus->size, size - psb_plus->size, &context, &packet) <= 0)
+		psb_plus->size += format_pt_padding(bytes + psb_plus->size, size - psb_plus->size);
+		if (flow_errata_read(errata, bytes + psb_plus->size, size - psb_plus->size, &context, &packet) <= 0)
 			return;
 		if (packet.kind == PTL_PT_PSBEND) {
 			psb_plus->size += packet.size;
@@ -49,19 +49,19 @@ void ptl_psb_plus_read(const uint8_t *bytes, size_t size, const struct ptl_errat
 		psb_plus->size += packet.size;
 		if (packet.kind == PTL_PT_FUP) {
 			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip) &&
-					   !ptl_psb_plus_enables(bytes + psb_plus->size, size - psb_plus->size, errata);
+					   !flow_psb_plus_enables(bytes + psb_plus->size, size - psb_plus->size, errata);
 		} else if (packet.kind == PTL_PT_MODE_EXEC)
 			psb_plus->has_mode = true;
 	}
 }
 
-bool ptl_psb_plus_enables(const uint8_t *bytes, size_t size, const struct ptl_errata *errata)
+bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_errata *errata)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
 	int length;
 
-	while ((length = ptl_errata_read(errata, bytes, size, &context, &packet)) > 0) {
+	while ((length = flow_errata_read(errata, bytes, size, &context, &packet)) > 0) {
 		if (packet.kind == PTL_PT_TIP_PGE)
 			return true;
 		if (packet.kind == PTL_PT_FUP || (!in_psb_plus(packet.kind) && packet.kind != PTL_PT_PSBEND))
@@ -132,7 +132,7 @@ static bool moves(const struct ptl_pt_packet *packet)
 }
 
 /* An overflow lasts until a packet says where flow is, or that there is none. The packet ends at `at`. */
-static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct ptl_segment_end *end)
+static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct flow_segment_end *end)
 {
 	if (moves(packet))
 		end->resume = end->resume_end = 0;
@@ -163,21 +163,21 @@ static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct p
 	}
 }
 
-void ptl_segment_end_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_segment_end *end)
+void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_segment_end *end)
 {
 	struct ptl_pt_context context = {0};
 	enum meaning before = FLOW;
-	struct ptl_psb_plus psb_plus;
+	struct flow_psb_plus psb_plus;
 	size_t at;
 
-	ptl_psb_plus_read(bytes, size, errata, &psb_plus);
-	*end = (struct ptl_segment_end){.flow = size, .whole = size, .enabled = psb_plus.has_ip};
+	flow_psb_plus_read(bytes, size, errata, &psb_plus);
+	*end = (struct flow_segment_end){.flow = size, .whole = size, .enabled = psb_plus.has_ip};
 	at = psb_plus.size;
 	if (psb_plus.complete)
 		end->flow = at;
 	while (at < size) {
 		struct ptl_pt_packet packet;
-		int length = ptl_errata_read(errata, bytes + at, size - at, &context, &packet);
+		int length = flow_errata_read(errata, bytes + at, size - at, &context, &packet);
 		enum meaning now;
 
 		if (length == PTL_TRUNCATED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a segment's packets say about where it begins, and where its flow ends. */
-#ifndef PTL_FLOW_SEGMENT_PACKETS_H
-#define PTL_FLOW_SEGMENT_PACKETS_H
+#ifndef FLOW_SEGMENT_PACKETS_H
+#define FLOW_SEGMENT_PACKETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,28 +10,28 @@
 #include "flow/segment/errata.h"
 
 /* PSB+: the packets from PSB to PSBEND (SDM, section "PSB+"). */
-struct ptl_psb_plus {
+struct flow_psb_plus {
 	bool complete; /* ends with PSBEND: decoding can start here */
-	bool has_ip;   /* a FUP that ptl_psb_plus_enables does not rule out: packets are enabled, the next instruction is at ip */
+	bool has_ip;   /* a FUP that flow_psb_plus_enables does not rule out: packets are enabled, the next instruction is at ip */
 	bool has_mode; /* a MODE.Exec */
 	bool overflow; /* an OVF ends it, and there is no PSBEND */
 	uint64_t ip;
 	size_t size; /* bytes up to and including PSBEND, or of the packets before what is wrong */
 };
 
-/* bytes begins with a PSB. PTL_PSB_PLUS_MAX bytes are enough for what CPUs make. */
-void ptl_psb_plus_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_psb_plus *psb_plus);
+/* bytes begins with a PSB. FLOW_PSB_PLUS_MAX bytes are enough for what CPUs make. */
+void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_psb_plus *psb_plus);
 
 /*
  * Whether only state and TIP.PGE follow in the bytes behind a FUP of PSB+, so that packets were disabled and the FUP is
  * not to be there: erratum BDM70, which most CPUs have under one name or another, and which no right packets look like.
  */
-bool ptl_psb_plus_enables(const uint8_t *bytes, size_t size, const struct ptl_errata *errata);
+bool flow_psb_plus_enables(const uint8_t *bytes, size_t size, const struct flow_errata *errata);
 
-#define PTL_PSB_PLUS_MAX 512
+#define FLOW_PSB_PLUS_MAX 512
 
 /* How a segment's packets end. */
-struct ptl_segment_end {
+struct flow_segment_end {
 	/*
 	 * Where the packets end that say something about the flow: those of time and of power, and
 	 * padding, behind them do not count. Bytes that are no packet count as flow: what decodes
@@ -49,6 +49,6 @@ struct ptl_segment_end {
 	size_t whole; /* where whole packets end: below the size if the last is cut off */
 };
 
-void ptl_segment_end_read(const uint8_t *bytes, size_t size, const struct ptl_errata *errata, struct ptl_segment_end *end);
+void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_segment_end *end);
 
 #endif

@@ -13,7 +13,7 @@ struct replay {
 	const uint8_t *bytes;
 	size_t size;
 	size_t skip;
-	const struct ptl_errata *errata;
+	const struct flow_errata *errata;
 	uint8_t *made;
 	size_t used, room;
 	bool failed;
@@ -54,7 +54,7 @@ static void read_state(struct replay *replay)
 	int length;
 
 	for (size_t at = 0; at < replay->skip; at += (size_t)length) {
-		length = ptl_errata_read(replay->errata, replay->bytes + at, replay->skip - at, &context, &packet);
+		length = flow_errata_read(replay->errata, replay->bytes + at, replay->skip - at, &context, &packet);
 		if (length <= 0) {
 			replay->failed = true;
 			return;
@@ -75,7 +75,7 @@ static void put_state(struct replay *replay)
 	int length;
 
 	for (size_t at = 0; at < replay->skip && !replay->failed; at += (size_t)length) {
-		length = ptl_errata_read(replay->errata, replay->bytes + at, replay->skip - at, &context, &packet);
+		length = flow_errata_read(replay->errata, replay->bytes + at, replay->skip - at, &context, &packet);
 		if (packet.kind == PTL_PT_PSBEND && replay->mode.size)
 			put_packet(replay, &replay->mode);
 		if (packet.kind == PTL_PT_PSBEND && replay->ratio.size)
@@ -96,7 +96,7 @@ static size_t find_address(const struct replay *replay, size_t *at, struct ptl_p
 	int length;
 
 	for (*at = replay->skip; *at < replay->size; *at += (size_t)length) {
-		length = ptl_errata_read(replay->errata, replay->bytes + *at, replay->size - *at, &context, packet);
+		length = flow_errata_read(replay->errata, replay->bytes + *at, replay->size - *at, &context, packet);
 		if (length <= 0)
 			return 0;
 		if (!ptl_pt_ip_resolve(packet, &last_ip, &ip))
@@ -129,18 +129,18 @@ static void put_rest(struct replay *replay)
 	replay->used = stop;
 }
 
-int ptl_segment_replay(uint8_t *bytes, size_t size, size_t skip, const struct ptl_errata *errata)
+int flow_segment_replay(uint8_t *bytes, size_t size, size_t skip, const struct flow_errata *errata)
 {
 	struct replay replay = {.bytes = bytes, .size = size, .skip = skip, .errata = errata};
-	struct ptl_psb_plus psb_plus;
+	struct flow_psb_plus psb_plus;
 
-	ptl_psb_plus_read(bytes, size, errata, &psb_plus);
+	flow_psb_plus_read(bytes, size, errata, &psb_plus);
 	if (!psb_plus.complete || skip > size || psb_plus.size > skip)
 		return PTL_CORRUPT;
 	replay.room = size + PTL_PT_PACKET_MAX;
 	replay.made = malloc(replay.room);
 	if (!replay.made)
-		return ptl_fail_memory("segment", replay.room);
+		return common_fail_memory("segment", replay.room);
 	read_state(&replay);
 	if (!replay.failed)
 		put_state(&replay);

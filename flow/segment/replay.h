@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes a part of a segment decodable by itself. */
-#ifndef PTL_FLOW_SEGMENT_REPLAY_H
-#define PTL_FLOW_SEGMENT_REPLAY_H
+#ifndef FLOW_SEGMENT_REPLAY_H
+#define FLOW_SEGMENT_REPLAY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +15,6 @@
  * address behind skip is written in full. Offsets behind that stay. PTL_CORRUPT (no text), and bytes are as they were,
  * where packets are damaged or there is no room; PTL_NO_MEMORY.
  */
-int ptl_segment_replay(uint8_t *bytes, size_t size, size_t skip, const struct ptl_errata *errata);
+int flow_segment_replay(uint8_t *bytes, size_t size, size_t skip, const struct flow_errata *errata);
 
 #endif

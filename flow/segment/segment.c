@@ -13,15 +13,15 @@ struct owned_stream {
 	uint32_t pid, tid;
 	uint32_t process, thread;
 	/* Of a CPU, with times: what it ran when. NULL: this is not known, and all of it is that thread's. */
-	const struct ptl_switch *switches;
+	const struct flow_switch *switches;
 	size_t switch_count;
 };
 
 /* What segments are made from. */
 struct segment_source {
-	const struct ptl_timeline *timeline;
-	const struct ptl_selection *selection;
-	const struct ptl_switch *switches;
+	const struct flow_timeline *timeline;
+	const struct flow_selection *selection;
+	const struct flow_switch *switches;
 	size_t switch_count;
 };
 
@@ -29,41 +29,41 @@ struct segment_source {
  */
 
 /* A stream of no process belongs to the only one there is: so it is with bare PT bytes. */
-static void find_owner(const struct ptl_timeline *timeline, struct owned_stream *owned)
+static void find_owner(const struct flow_timeline *timeline, struct owned_stream *owned)
 {
 	const struct ptl_stream *stream = owned->stream;
 
 	owned->pid = stream->pid;
 	owned->tid = stream->tid;
-	owned->process = owned->thread = PTL_NONE;
-	if (owned->pid == PTL_NO_ID && ptl_timeline_process_count(timeline) == 1)
-		owned->pid = ptl_timeline_process(timeline, 0)->pid;
+	owned->process = owned->thread = FLOW_NONE;
+	if (owned->pid == PTL_NO_ID && flow_timeline_process_count(timeline) == 1)
+		owned->pid = flow_timeline_process(timeline, 0)->pid;
 	if (owned->pid == PTL_NO_ID)
 		return;
-	owned->process = ptl_timeline_process_at(timeline, owned->pid, stream->first_time);
-	if (owned->process == PTL_NONE)
+	owned->process = flow_timeline_process_at(timeline, owned->pid, stream->first_time);
+	if (owned->process == FLOW_NONE)
 		return;
 	if (owned->tid == PTL_NO_ID) {
-		const struct ptl_timeline_process *process = ptl_timeline_process(timeline,
+		const struct flow_timeline_process *process = flow_timeline_process(timeline,
 										  owned->process);
 
 		if (process->thread_count != 1)
 			return;
 		owned->thread = process->threads[0];
-		owned->tid = ptl_timeline_thread(timeline, owned->thread)->tid;
+		owned->tid = flow_timeline_thread(timeline, owned->thread)->tid;
 		return;
 	}
-	owned->thread = ptl_timeline_thread_at(timeline, owned->pid, owned->tid,
+	owned->thread = flow_timeline_thread_at(timeline, owned->pid, owned->tid,
 					       stream->first_time);
 }
 
-static void find_switches(const struct ptl_timeline *timeline, struct owned_stream *owned)
+static void find_switches(const struct flow_timeline *timeline, struct owned_stream *owned)
 {
 	const struct ptl_stream *stream = owned->stream;
 
 	owned->switches = NULL;
 	if (stream->pid == PTL_NO_ID && stream->tid == PTL_NO_ID && stream->cpu != PTL_NO_CPU)
-		owned->switches = ptl_timeline_switches(timeline, stream->cpu, &owned->switch_count);
+		owned->switches = flow_timeline_switches(timeline, stream->cpu, &owned->switch_count);
 }
 
 static bool is_member(const uint32_t *ids, size_t count, uint32_t id)
@@ -75,7 +75,7 @@ static bool is_member(const uint32_t *ids, size_t count, uint32_t id)
 	return !count;
 }
 
-static bool is_selected(const struct ptl_selection *selection, uint32_t pid, uint32_t tid, uint32_t cpu)
+static bool is_selected(const struct flow_selection *selection, uint32_t pid, uint32_t tid, uint32_t cpu)
 {
 	return is_member(selection->pids, selection->pid_count, pid) &&
 	       is_member(selection->tids, selection->tid_count, tid) &&
@@ -99,15 +99,15 @@ static int compare_streams(const void *a_, const void *b_)
 	return order ? order : compare_u64(a->stream->id, b->stream->id);
 }
 
-static int select_streams(const struct ptl_trace *trace, const struct ptl_timeline *timeline,
-			  const struct ptl_selection *selection, struct owned_stream **selected,
+static int select_streams(const struct ptl_trace *trace, const struct flow_timeline *timeline,
+			  const struct flow_selection *selection, struct owned_stream **selected,
 			  size_t *count)
 {
 	size_t all = ptl_stream_count(trace), kept = 0;
 	struct owned_stream *streams = calloc(all + 1, sizeof(*streams));
 
 	if (!streams)
-		return ptl_fail_memory("streams", all * sizeof(*streams));
+		return common_fail_memory("streams", all * sizeof(*streams));
 	for (size_t i = 0; i < all; i++) {
 		streams[kept].stream = ptl_stream_at(trace, i);
 		if (streams[kept].stream->kind != PTL_KIND_PT || !streams[kept].stream->bytes)
@@ -128,15 +128,15 @@ static int select_streams(const struct ptl_trace *trace, const struct ptl_timeli
 /* ---- segments -----------------------------------------------------------------------------------
  */
 
-static int add_segment(struct ptl_segment_list *list, size_t *capacity,
-		       const struct ptl_segment *segment)
+static int add_segment(struct flow_segment_list *list, size_t *capacity,
+		       const struct flow_segment *segment)
 {
 	if (list->count == *capacity) {
 		size_t wanted = *capacity ? *capacity * 2 : 256;
-		struct ptl_segment *grown = realloc(list->segments, wanted * sizeof(*grown));
+		struct flow_segment *grown = realloc(list->segments, wanted * sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("segments", wanted * sizeof(*grown));
+			return common_fail_memory("segments", wanted * sizeof(*grown));
 		list->segments = grown;
 		*capacity = wanted;
 	}
@@ -148,7 +148,7 @@ static int add_segment(struct ptl_segment_list *list, size_t *capacity,
 }
 
 /* What is not known to lie outside of the window may lie in it. */
-static bool in_window(const struct ptl_selection *selection, const struct ptl_segment *segment)
+static bool in_window(const struct flow_selection *selection, const struct flow_segment *segment)
 {
 	if (selection->last_time && segment->time > selection->last_time)
 		return false;
@@ -163,34 +163,34 @@ static uint64_t time_of_code(const struct ptl_stream *stream, uint64_t time, uin
 {
 	if (time || known)
 		return time ? time : known;
-	return stream->last_time ? 0 : PTL_TIME_END;
+	return stream->last_time ? 0 : FLOW_TIME_END;
 }
 
 /* ---- streams of CPUs -------------------------------------------------------------------------- */
 
 /* The thread that a CPU went over to with this switch; where it is not known, it stays the stream's. */
-static void find_switched(const struct ptl_timeline *timeline, const struct ptl_switch *to, uint64_t time,
-			  struct ptl_segment *segment)
+static void find_switched(const struct flow_timeline *timeline, const struct flow_switch *to, uint64_t time,
+			  struct flow_segment *segment)
 {
 	if (to->pid == PTL_NO_ID)
 		return;
 	segment->pid = to->pid;
 	segment->tid = to->tid;
-	segment->process = ptl_timeline_process_at(timeline, to->pid, time);
-	segment->thread = ptl_timeline_thread_at(timeline, to->pid, to->tid, time);
+	segment->process = flow_timeline_process_at(timeline, to->pid, time);
+	segment->thread = flow_timeline_thread_at(timeline, to->pid, to->tid, time);
 	segment->switched = true;
 }
 
 /* All but the last of the parts of one segment. */
-struct ptl_segment_parts {
-	struct ptl_segment_parts *next;
-	struct ptl_segment_part parts[];
+struct flow_segment_parts {
+	struct flow_segment_parts *next;
+	struct flow_segment_part parts[];
 };
 
 /* Room for so many parts in the list; NULL without memory. */
-static struct ptl_segment_part *make_parts(struct ptl_segment_list *list, size_t count)
+static struct flow_segment_part *make_parts(struct flow_segment_list *list, size_t count)
 {
-	struct ptl_segment_parts *made = malloc(sizeof(*made) + count * sizeof(made->parts[0]));
+	struct flow_segment_parts *made = malloc(sizeof(*made) + count * sizeof(made->parts[0]));
 
 	if (!made)
 		return NULL;
@@ -200,37 +200,37 @@ static struct ptl_segment_part *make_parts(struct ptl_segment_list *list, size_t
 }
 
 /* Those made last are of no segment in the list. */
-static void drop_parts(struct ptl_segment_list *list)
+static void drop_parts(struct flow_segment_list *list)
 {
-	struct ptl_segment_parts *dropped = list->parts;
+	struct flow_segment_parts *dropped = list->parts;
 
 	list->parts = dropped->next;
 	free(dropped);
 }
 
 /* Cuts the segment at context switches and adds those parts that are selected. */
-static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct ptl_segment *whole,
-		      struct ptl_segment_list *list, size_t *capacity)
+static int add_pieces(struct ptl_trace *trace, const struct segment_source *source, const struct flow_segment *whole,
+		      struct flow_segment_list *list, size_t *capacity)
 {
-	struct ptl_segment_pieces found = {0};
-	struct ptl_segment placed = *whole;
+	struct flow_segment_pieces found = {0};
+	struct flow_segment placed = *whole;
 	uint64_t known = whole->order_time;
-	struct ptl_segment_part *parts = NULL;
+	struct flow_segment_part *parts = NULL;
 	bool wanted = false;
 	int status;
 
 	/* Without a time of its own, the last one known. */
 	placed.time = whole->order_time;
-	status = ptl_segment_pieces_find(trace, &placed, source->switches, source->switch_count, &found);
+	status = flow_segment_pieces_find(trace, &placed, source->switches, source->switch_count, &found);
 	if (!status && found.count > 1) {
 		parts = make_parts(list, found.count - 1);
 		if (!parts)
-			status = ptl_fail_memory("parts of a segment", found.count * sizeof(*parts));
+			status = common_fail_memory("parts of a segment", found.count * sizeof(*parts));
 	}
 	for (size_t i = 0; !status && i < found.count; i++) {
-		const struct ptl_segment_piece *piece = &found.pieces[i];
+		const struct flow_segment_piece *piece = &found.pieces[i];
 		const bool last = i + 1 == found.count;
-		struct ptl_segment part = *whole;
+		struct flow_segment part = *whole;
 
 		if (piece->time > known)
 			known = piece->time;
@@ -244,7 +244,7 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 			part.end_time = found.pieces[i + 1].time;
 			part.has_next = false;
 			part.ends_disabled = piece->ends_disabled;
-			parts[i] = (struct ptl_segment_part){part.skip, part.code_time, part.process, part.unknown,
+			parts[i] = (struct flow_segment_part){part.skip, part.code_time, part.process, part.unknown,
 							     part.ends_disabled};
 		}
 		part.before = i ? parts : NULL;
@@ -256,14 +256,14 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 	}
 	if (parts && !wanted)
 		drop_parts(list);
-	ptl_segment_pieces_free(&found);
+	flow_segment_pieces_free(&found);
 	return status;
 }
 
 /* By thread, those of streams of its own first, and by time. */
 static int compare_segments(const void *a_, const void *b_)
 {
-	const struct ptl_segment *a = a_, *b = b_;
+	const struct flow_segment *a = a_, *b = b_;
 	const uint64_t keys[][2] = {
 		{a->process, b->process}, {a->pid, b->pid}, {a->thread, b->thread}, {a->tid, b->tid},
 		{a->switched, b->switched},
@@ -277,7 +277,7 @@ static int compare_segments(const void *a_, const void *b_)
 	return order;
 }
 
-static bool is_same_group(const struct ptl_segment *a, const struct ptl_segment *b)
+static bool is_same_group(const struct flow_segment *a, const struct flow_segment *b)
 {
 	if (a->switched != b->switched)
 		return false;
@@ -287,13 +287,13 @@ static bool is_same_group(const struct ptl_segment *a, const struct ptl_segment 
 }
 
 /* A thread may have run on several CPUs: what they have of it is put in order, and is one group. */
-static void group_by_thread(struct ptl_segment_list *list)
+static void group_by_thread(struct flow_segment_list *list)
 {
 	size_t group = 0;
 
 	qsort(list->segments, list->count, sizeof(*list->segments), compare_segments);
 	for (size_t i = 0; i < list->count; i++) {
-		struct ptl_segment *segment = &list->segments[i];
+		struct flow_segment *segment = &list->segments[i];
 
 		segment->first = !i || !is_same_group(segment, &segment[-1]);
 		segment->last = i + 1 == list->count || !is_same_group(segment, &segment[1]);
@@ -307,11 +307,11 @@ static void group_by_thread(struct ptl_segment_list *list)
 }
 
 static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
-		      const struct segment_source *source, struct ptl_segment_list *list,
+		      const struct segment_source *source, struct flow_segment_list *list,
 		      size_t *capacity)
 {
 	const struct ptl_stream *stream = owned->stream;
-	struct ptl_segment segment = {
+	struct flow_segment segment = {
 		.stream = stream->id,
 		.cpu = stream->cpu,
 		.pid = owned->pid,
@@ -346,7 +346,7 @@ static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
 			status = add_segment(list, capacity, &segment);
 	}
 	if (status < 0)
-		return ptl_fail_in(status, "stream %u", stream->id);
+		return common_fail_in(status, "stream %u", stream->id);
 	if (list->count > first) {
 		list->segments[first].first = true;
 		list->segments[list->count - 1].last = true;
@@ -355,15 +355,15 @@ static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
 	return 0;
 }
 
-int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		      const struct ptl_selection *selection, struct ptl_segment_list *list)
+int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		      const struct flow_selection *selection, struct flow_segment_list *list)
 {
 	struct owned_stream *streams = NULL;
 	size_t count = 0, capacity = 0;
 	bool switched = false;
 	int status;
 
-	*list = (struct ptl_segment_list){0};
+	*list = (struct flow_segment_list){0};
 	status = select_streams(trace, timeline, selection, &streams, &count);
 	for (size_t i = 0; !status && i < count; i++) {
 		const struct segment_source source = {timeline, selection, streams[i].switches,
@@ -376,18 +376,18 @@ int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeli
 		group_by_thread(list);
 	free(streams);
 	if (status < 0)
-		ptl_segments_free(list);
+		flow_segments_free(list);
 	return status;
 }
 
-void ptl_segments_free(struct ptl_segment_list *list)
+void flow_segments_free(struct flow_segment_list *list)
 {
 	while (list->parts) {
-		struct ptl_segment_parts *next = list->parts->next;
+		struct flow_segment_parts *next = list->parts->next;
 
 		free(list->parts);
 		list->parts = next;
 	}
 	free(list->segments);
-	*list = (struct ptl_segment_list){0};
+	*list = (struct flow_segment_list){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cuts PT streams into segments, from one PSB to the next: the units of parallel decoding. */
-#ifndef PTL_FLOW_SEGMENT_SEGMENT_H
-#define PTL_FLOW_SEGMENT_SEGMENT_H
+#ifndef FLOW_SEGMENT_SEGMENT_H
+#define FLOW_SEGMENT_SEGMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,22 +10,22 @@
 #include "flow/timeline/timeline.h"
 
 /* One of the parts of what lies between two PSBs of a CPU's stream: it ends where the next one begins. */
-struct ptl_segment_part {
-	uint64_t skip; /* these as of ptl_segment */
+struct flow_segment_part {
+	uint64_t skip; /* these as of flow_segment */
 	uint64_t code_time;
 	uint32_t process;
 	bool unknown;
 	bool ends_disabled;
 };
 
-struct ptl_segment {
+struct flow_segment {
 	size_t index;    /* its place in the list */
 	uint32_t stream; /* id */
 	uint32_t cpu;    /* PTL_NO_CPU where the stream belongs to a thread */
 	uint32_t pid;    /* whose flow it is; PTL_NO_ID unknown */
 	uint32_t tid;
-	uint32_t process; /* index in the timeline, PTL_NONE */
-	uint32_t thread;  /* index in the timeline, PTL_NONE */
+	uint32_t process; /* index in the timeline, FLOW_NONE */
+	uint32_t thread;  /* index in the timeline, FLOW_NONE */
 	/* Number of its stream among the selected ones: a group's segments are consecutive. */
 	size_t group;
 	uint64_t offset; /* of its PSB in the stream; of the first byte where it has no PSB */
@@ -36,7 +36,7 @@ struct ptl_segment {
 	 */
 	uint64_t skip;
 	/* The parts before it, from the PSB on, whoever's they are: the CPU remembers calls of theirs. */
-	const struct ptl_segment_part *before;
+	const struct flow_segment_part *before;
 	size_t before_count;
 	uint64_t time;   /* of its PSB; 0 unknown */
 	/* The version of the address space of this time is the one that holds at its PSB. */
@@ -53,7 +53,7 @@ struct ptl_segment {
 };
 
 /* What to decode. Zero-initialised selects everything. */
-struct ptl_selection {
+struct flow_selection {
 	const uint32_t *pids; /* any of these */
 	size_t pid_count;
 	const uint32_t *tids;
@@ -64,11 +64,11 @@ struct ptl_selection {
 	uint64_t last_time;  /* inclusive; 0 means no end */
 };
 
-struct ptl_segment_list {
-	struct ptl_segment *segments;
+struct flow_segment_list {
+	struct flow_segment *segments;
 	size_t count;
 	size_t groups;
-	struct ptl_segment_parts *parts; /* what segments' `before` point to */
+	struct flow_segment_parts *parts; /* what segments' `before` point to */
 	uint64_t bytes; /* of PT in all segments */
 };
 
@@ -76,10 +76,10 @@ struct ptl_segment_list {
  * Lists the segments that the selection asks for: streams in the order of (process, thread, first
  * time), segments in the order of their offset. With a time window, those that may overlap it; a
  * segment without a known time always may. PTL_NO_MEMORY, or what the reader says. Free with
- * ptl_segments_free.
+ * flow_segments_free.
  */
-int ptl_segments_list(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		      const struct ptl_selection *selection, struct ptl_segment_list *list);
-void ptl_segments_free(struct ptl_segment_list *list);
+int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		      const struct flow_selection *selection, struct flow_segment_list *list);
+void flow_segments_free(struct flow_segment_list *list);
 
 #endif

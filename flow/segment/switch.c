@@ -41,7 +41,7 @@ static int add_pause(struct walk *walk, size_t cut, bool disabled)
 		struct pause *grown = realloc(walk->pauses, wanted * sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("context switches", wanted * sizeof(*grown));
+			return common_fail_memory("context switches", wanted * sizeof(*grown));
 		walk->pauses = grown;
 		walk->capacity = wanted;
 	}
@@ -118,23 +118,23 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 }
 
 /* Finds all pauses; false where packets are damaged, or too many, so that there may be more. */
-static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, const struct ptl_errata *errata,
+static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 		       uint64_t end_time)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
-	struct ptl_psb_plus psb_plus;
+	struct flow_psb_plus psb_plus;
 	size_t at = 0;
 	int length, status;
 
-	ptl_psb_plus_read(bytes, size, errata, &psb_plus);
+	flow_psb_plus_read(bytes, size, errata, &psb_plus);
 	status = add_pause(walk, 0, true);
 	/* Where it goes on from the segment before, no switch of this one comes before its first flow. */
 	if (psb_plus.has_ip || !psb_plus.complete) {
 		walk->paused = false;
 		end_pauses(walk, walk->time);
 	}
-	while (!status && (length = ptl_errata_read(errata, bytes + at, size - at, &context, &packet)) > 0) {
+	while (!status && (length = flow_errata_read(errata, bytes + at, size - at, &context, &packet)) > 0) {
 		if (at < psb_plus.size && packet.kind == PTL_PT_FUP)
 			packet.kind = PTL_PT_PAD;
 		status = take_packet(walk, &packet, at);
@@ -145,7 +145,7 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 	if (at < size || !walk->paused) {
 		status = add_pause(walk, size, false);
 		if (!status)
-			walk->pauses[walk->count - 1].from = PTL_TIME_END;
+			walk->pauses[walk->count - 1].from = FLOW_TIME_END;
 	}
 	walk->paused = false;
 	end_pauses(walk, end_time);
@@ -153,7 +153,7 @@ static int find_pauses(struct walk *walk, const uint8_t *bytes, size_t size, con
 }
 
 /* The segment's bytes, up to a hole. */
-static int read_bytes(struct ptl_trace *trace, const struct ptl_segment *segment, uint8_t **bytes, size_t *size)
+static int read_bytes(struct ptl_trace *trace, const struct flow_segment *segment, uint8_t **bytes, size_t *size)
 {
 	const size_t want = segment->size < WALK_LIMIT ? (size_t)segment->size : WALK_LIMIT;
 	int status = 0;
@@ -161,7 +161,7 @@ static int read_bytes(struct ptl_trace *trace, const struct ptl_segment *segment
 	*size = 0;
 	*bytes = malloc(want + 1);
 	if (!*bytes)
-		return ptl_fail_memory("segment", want);
+		return common_fail_memory("segment", want);
 	while (*size < want) {
 		uint64_t hole;
 		size_t got;
@@ -192,14 +192,14 @@ static void place_switch(const struct walk *walk, uint64_t time, struct place *p
 	place->last = place->low < place->high ? place->high : place->low;
 }
 
-static int add_piece(struct ptl_segment_pieces *list, size_t *capacity, const struct ptl_segment_piece *piece)
+static int add_piece(struct flow_segment_pieces *list, size_t *capacity, const struct flow_segment_piece *piece)
 {
 	if (list->count == *capacity) {
 		const size_t wanted = *capacity ? *capacity * 2 : 8;
-		struct ptl_segment_piece *grown = realloc(list->pieces, wanted * sizeof(*grown));
+		struct flow_segment_piece *grown = realloc(list->pieces, wanted * sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("context switches", wanted * sizeof(*grown));
+			return common_fail_memory("context switches", wanted * sizeof(*grown));
 		list->pieces = grown;
 		*capacity = wanted;
 	}
@@ -207,11 +207,11 @@ static int add_piece(struct ptl_segment_pieces *list, size_t *capacity, const st
 	return 0;
 }
 
-static int make_pieces(const struct walk *walk, const struct ptl_segment *segment, const struct ptl_switch *switches,
-		       size_t count, struct ptl_segment_pieces *list)
+static int make_pieces(const struct walk *walk, const struct flow_segment *segment, const struct flow_switch *switches,
+		       size_t count, struct flow_segment_pieces *list)
 {
 	const size_t stretches = walk->count > 1 ? walk->count - 1 : 1;
-	size_t owner = ptl_switch_at(switches, count, segment->time), capacity = 0;
+	size_t owner = flow_switch_at(switches, count, segment->time), capacity = 0;
 	struct place place = {0};
 	uint64_t replayed = 0;
 	bool placed = false;
@@ -219,8 +219,8 @@ static int make_pieces(const struct walk *walk, const struct ptl_segment *segmen
 
 	for (size_t i = 0; !status && i < stretches; i++) {
 		const struct pause *pause = &walk->pauses[i];
-		const struct ptl_segment_piece *before = list->count ? &list->pieces[list->count - 1] : NULL;
-		struct ptl_segment_piece piece = {.begin = pause->cut, .time = pause->time};
+		const struct flow_segment_piece *before = list->count ? &list->pieces[list->count - 1] : NULL;
+		struct flow_segment_piece piece = {.begin = pause->cut, .time = pause->time};
 
 		for (;; placed = false, owner++) {
 			if (!placed && owner + 1 < count)
@@ -247,25 +247,25 @@ static int make_pieces(const struct walk *walk, const struct ptl_segment *segmen
 	return status;
 }
 
-int ptl_segment_pieces_find(struct ptl_trace *trace, const struct ptl_segment *segment,
-			    const struct ptl_switch *switches, size_t count, struct ptl_segment_pieces *pieces)
+int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment *segment,
+			    const struct flow_switch *switches, size_t count, struct flow_segment_pieces *pieces)
 {
-	const uint64_t end_time = segment->end_time ? segment->end_time : PTL_TIME_END;
-	const size_t owner = ptl_switch_at(switches, count, segment->time);
+	const uint64_t end_time = segment->end_time ? segment->end_time : FLOW_TIME_END;
+	const size_t owner = flow_switch_at(switches, count, segment->time);
 	const size_t number = segment->cpu / PTL_MACHINE_IDS;
 	const struct ptl_machine *machine = number < ptl_machine_count(trace) ? ptl_machine_at(trace, number) : NULL;
-	const struct ptl_errata errata = ptl_errata_of(machine ? machine : ptl_trace_machine(trace));
-	struct ptl_segment_piece whole = {.time = segment->time, .owner = owner};
+	const struct flow_errata errata = flow_errata_of(machine ? machine : ptl_trace_machine(trace));
+	struct flow_segment_piece whole = {.time = segment->time, .owner = owner};
 	struct walk walk = {.time = segment->time};
 	uint8_t *bytes = NULL;
 	size_t size, capacity = 0;
 	int status;
 
-	*pieces = (struct ptl_segment_pieces){0};
+	*pieces = (struct flow_segment_pieces){0};
 	if (owner + 1 >= count || switches[owner + 1].time > end_time)
 		return add_piece(pieces, &capacity, &whole);
 	/* Those behind the segment are not to be looked for in its last stretch. */
-	count = ptl_switch_at(switches, count, end_time) + 1;
+	count = flow_switch_at(switches, count, end_time) + 1;
 	native_clock_start(&walk.clock, machine ? machine : ptl_trace_machine(trace));
 	status = read_bytes(trace, segment, &bytes, &size);
 	if (!status)
@@ -274,19 +274,19 @@ int ptl_segment_pieces_find(struct ptl_trace *trace, const struct ptl_segment *s
 	if (!status && size < segment->size) {
 		walk.paused = false;
 		status = add_pause(&walk, size, false);
-		walk.pauses[walk.count - 1].from = walk.pauses[walk.count - 1].until = PTL_TIME_END;
+		walk.pauses[walk.count - 1].from = walk.pauses[walk.count - 1].until = FLOW_TIME_END;
 	}
 	if (!status)
 		status = make_pieces(&walk, segment, switches, count, pieces);
 	free(bytes);
 	free(walk.pauses);
 	if (status < 0)
-		ptl_segment_pieces_free(pieces);
+		flow_segment_pieces_free(pieces);
 	return status;
 }
 
-void ptl_segment_pieces_free(struct ptl_segment_pieces *pieces)
+void flow_segment_pieces_free(struct flow_segment_pieces *pieces)
 {
 	free(pieces->pieces);
-	*pieces = (struct ptl_segment_pieces){0};
+	*pieces = (struct flow_segment_pieces){0};
 }

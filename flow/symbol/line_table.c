@@ -22,16 +22,16 @@ struct row {
 
 #define NO_FILE UINT32_MAX
 
-struct dump_line_table {
+struct flow_line_table {
 	struct row *rows;
 	size_t row_count;
 	size_t row_capacity;
 	char **files; /* each owned */
 	size_t file_count;
-	struct ptl_byte_map by_name; /* index in files; only while the table is made */
+	struct common_byte_map by_name; /* index in files; only while the table is made */
 };
 
-void dump_lines_free(struct dump_line_table *table)
+void flow_lines_free(struct flow_line_table *table)
 {
 	if (!table)
 		return;
@@ -39,14 +39,14 @@ void dump_lines_free(struct dump_line_table *table)
 		free(table->files[i]);
 	free(table->files);
 	free(table->rows);
-	ptl_byte_map_free(&table->by_name);
+	common_byte_map_free(&table->by_name);
 	free(table);
 }
 
 /* NO_FILE without memory. */
-static uint32_t intern_file(struct dump_line_table *table, const char *name)
+static uint32_t intern_file(struct flow_line_table *table, const char *name)
 {
-	const uint64_t *known = ptl_byte_map_get(&table->by_name, name, strlen(name));
+	const uint64_t *known = common_byte_map_get(&table->by_name, name, strlen(name));
 	char **files, *copy;
 
 	if (known)
@@ -56,7 +56,7 @@ static uint32_t intern_file(struct dump_line_table *table, const char *name)
 		return NO_FILE;
 	table->files = files;
 	copy = strdup(name);
-	if (!copy || ptl_byte_map_put(&table->by_name, name, strlen(name), table->file_count) < 0) {
+	if (!copy || common_byte_map_put(&table->by_name, name, strlen(name), table->file_count) < 0) {
 		free(copy);
 		return NO_FILE;
 	}
@@ -64,7 +64,7 @@ static uint32_t intern_file(struct dump_line_table *table, const char *name)
 	return (uint32_t)table->file_count++;
 }
 
-static bool add_row(struct dump_line_table *table, const struct row *row)
+static bool add_row(struct flow_line_table *table, const struct row *row)
 {
 	if (table->row_count == table->row_capacity) {
 		const size_t capacity = table->row_capacity ? 2 * table->row_capacity : 1024;
@@ -82,7 +82,7 @@ static bool add_row(struct dump_line_table *table, const struct row *row)
 }
 
 /* One row of libdw; false when no more can be held. */
-static bool add_line(struct dump_line_table *table, Dwarf_Line *line, const char **last_name,
+static bool add_line(struct flow_line_table *table, Dwarf_Line *line, const char **last_name,
 		     uint32_t *last_file)
 {
 	struct row row = {.file = NO_FILE};
@@ -105,7 +105,7 @@ static bool add_line(struct dump_line_table *table, Dwarf_Line *line, const char
 	return add_row(table, &row);
 }
 
-static bool add_unit(struct dump_line_table *table, Dwarf_Die *unit)
+static bool add_unit(struct flow_line_table *table, Dwarf_Die *unit)
 {
 	const char *last_name = NULL;
 	uint32_t last_file = NO_FILE;
@@ -130,7 +130,7 @@ static int compare_rows(const void *left, const void *right)
 	return (a->file != NO_FILE) - (b->file != NO_FILE);
 }
 
-static void add_units(struct dump_line_table *table, Dwarf *dwarf)
+static void add_units(struct flow_line_table *table, Dwarf *dwarf)
 {
 	Dwarf_Off offset = 0, next;
 	size_t header_size;
@@ -144,27 +144,27 @@ static void add_units(struct dump_line_table *table, Dwarf *dwarf)
 	}
 }
 
-static struct dump_line_table *lines_of(Elf *elf)
+static struct flow_line_table *lines_of(Elf *elf)
 {
 	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	struct dump_line_table *table = dwarf ? calloc(1, sizeof(*table)) : NULL;
+	struct flow_line_table *table = dwarf ? calloc(1, sizeof(*table)) : NULL;
 
 	if (table)
 		add_units(table, dwarf);
 	if (dwarf)
 		dwarf_end(dwarf);
 	if (!table || !table->row_count) {
-		dump_lines_free(table);
+		flow_lines_free(table);
 		return NULL;
 	}
-	ptl_byte_map_free(&table->by_name);
+	common_byte_map_free(&table->by_name);
 	qsort(table->rows, table->row_count, sizeof(*table->rows), compare_rows);
 	return table;
 }
 
-struct dump_line_table *dump_lines_from_memory(uint8_t *data, size_t size)
+struct flow_line_table *flow_lines_from_memory(uint8_t *data, size_t size)
 {
-	struct dump_line_table *table = NULL;
+	struct flow_line_table *table = NULL;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
@@ -175,9 +175,9 @@ struct dump_line_table *dump_lines_from_memory(uint8_t *data, size_t size)
 	return table;
 }
 
-struct dump_line_table *dump_lines_from_file(int fd, const uint8_t *build_id, size_t build_id_size)
+struct flow_line_table *flow_lines_from_file(int fd, const uint8_t *build_id, size_t build_id_size)
 {
-	struct dump_line_table *table = NULL;
+	struct flow_line_table *table = NULL;
 	const void *id;
 	Elf *elf;
 
@@ -194,7 +194,7 @@ struct dump_line_table *dump_lines_from_file(int fd, const uint8_t *build_id, si
 	return table;
 }
 
-bool dump_lines_find(const struct dump_line_table *table, uint64_t address, const char **file,
+bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file,
 		     uint32_t *line)
 {
 	size_t low = 0, high = table->row_count;

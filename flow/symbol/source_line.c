@@ -17,14 +17,14 @@
 
 #define DEBUG_MAX ((size_t)2 << 30) /* bytes of one ELF file in the trace */
 
-struct dump_sources {
+struct flow_sources {
 	struct ptl_trace *trace;
-	const struct ptl_timeline *timeline;
+	const struct flow_timeline *timeline;
 	size_t image_count;
-	_Atomic(struct dump_line_table *) *by_image; /* NULL: not asked yet; NOTHING: there is none */
+	_Atomic(struct flow_line_table *) *by_image; /* NULL: not asked yet; NOTHING: there is none */
 	pthread_mutex_t lock;     /* of what is below */
-	struct ptl_byte_map by_id; /* debug blob's hash or build id: index in tables */
-	struct dump_line_table **tables; /* owned; NOTHING where there is none */
+	struct common_byte_map by_id; /* debug blob's hash or build id: index in tables */
+	struct flow_line_table **tables; /* owned; NOTHING where there is none */
 	size_t table_count;
 	size_t asked;
 	size_t found;
@@ -32,20 +32,20 @@ struct dump_sources {
 
 /* Never looked into. */
 static char nothing_here;
-#define NOTHING ((struct dump_line_table *)(void *)&nothing_here)
+#define NOTHING ((struct flow_line_table *)(void *)&nothing_here)
 
-int dump_sources_open(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		      struct dump_sources **result)
+int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		      struct flow_sources **result)
 {
-	struct dump_sources *sources = calloc(1, sizeof(*sources));
-	const size_t count = ptl_timeline_image_count(timeline);
+	struct flow_sources *sources = calloc(1, sizeof(*sources));
+	const size_t count = flow_timeline_image_count(timeline);
 
 	if (!sources)
-		return ptl_fail_memory("source lines", sizeof(*sources));
+		return common_fail_memory("source lines", sizeof(*sources));
 	sources->by_image = calloc(count + 1, sizeof(*sources->by_image));
 	if (!sources->by_image) {
 		free(sources);
-		return ptl_fail_memory("source lines", count * sizeof(*sources->by_image));
+		return common_fail_memory("source lines", count * sizeof(*sources->by_image));
 	}
 	sources->trace = trace;
 	sources->timeline = timeline;
@@ -55,21 +55,21 @@ int dump_sources_open(struct ptl_trace *trace, const struct ptl_timeline *timeli
 	return 0;
 }
 
-void dump_sources_close(struct dump_sources *sources)
+void flow_sources_close(struct flow_sources *sources)
 {
 	if (!sources)
 		return;
 	for (size_t i = 0; i < sources->table_count; i++)
 		if (sources->tables[i] != NOTHING)
-			dump_lines_free(sources->tables[i]);
+			flow_lines_free(sources->tables[i]);
 	free(sources->tables);
 	free(sources->by_image);
-	ptl_byte_map_free(&sources->by_id);
+	common_byte_map_free(&sources->by_id);
 	pthread_mutex_destroy(&sources->lock);
 	free(sources);
 }
 
-void dump_sources_counts(struct dump_sources *sources, size_t *asked, size_t *found)
+void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found)
 {
 	pthread_mutex_lock(&sources->lock);
 	*asked = sources->asked;
@@ -77,44 +77,44 @@ void dump_sources_counts(struct dump_sources *sources, size_t *asked, size_t *fo
 	pthread_mutex_unlock(&sources->lock);
 }
 
-static struct dump_line_table *from_trace(struct ptl_trace *trace, const uint8_t *hash)
+static struct flow_line_table *from_trace(struct ptl_trace *trace, const uint8_t *hash)
 {
-	struct dump_line_table *table;
+	struct flow_line_table *table;
 	uint8_t *data;
 	size_t size;
 
 	if (ptl_blob_read(trace, hash, DEBUG_MAX, &data, &size) < 0)
 		return NULL;
-	table = dump_lines_from_memory(data, size);
+	table = flow_lines_from_memory(data, size);
 	free(data);
 	return table;
 }
 
-static struct dump_line_table *make_table(struct dump_sources *sources,
+static struct flow_line_table *make_table(struct flow_sources *sources,
 					  const struct ptl_image_event *image)
 {
-	struct dump_line_table *table = NULL;
+	struct flow_line_table *table = NULL;
 
 	if (image->has_debug)
 		table = from_trace(sources->trace, image->debug);
 	if (!table && image->build_id_size && image->file_name[0] == '/')
-		table = dump_lines_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+		table = flow_lines_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
 					     image->build_id, image->build_id_size);
 	if (!table)
-		table = dump_lines_from_file(
-			ptl_elf_open_debug(image->build_id, image->build_id_size),
+		table = flow_lines_from_file(
+			elf_open_debug(image->build_id, image->build_id_size),
 			image->build_id, image->build_id_size);
 	return table ? table : NOTHING;
 }
 
 /* Called with the lock held. */
-static struct dump_line_table *table_of(struct dump_sources *sources,
+static struct flow_line_table *table_of(struct flow_sources *sources,
 					const struct ptl_image_event *image)
 {
 	const uint8_t *id = image->has_debug ? image->debug : image->build_id;
 	const size_t id_size = image->has_debug ? PTL_HASH_SIZE : image->build_id_size;
-	const uint64_t *known = ptl_byte_map_get(&sources->by_id, id, id_size);
-	struct dump_line_table **tables;
+	const uint64_t *known = common_byte_map_get(&sources->by_id, id, id_size);
+	struct flow_line_table **tables;
 
 	if (!id_size)
 		return NOTHING;
@@ -124,21 +124,21 @@ static struct dump_line_table *table_of(struct dump_sources *sources,
 	if (!tables)
 		return NOTHING;
 	sources->tables = tables;
-	if (ptl_byte_map_put(&sources->by_id, id, id_size, sources->table_count) < 0)
+	if (common_byte_map_put(&sources->by_id, id, id_size, sources->table_count) < 0)
 		return NOTHING;
 	tables[sources->table_count] = make_table(sources, image);
 	return tables[sources->table_count++];
 }
 
-static struct dump_line_table *table_of_image(struct dump_sources *sources, uint32_t image)
+static struct flow_line_table *table_of_image(struct flow_sources *sources, uint32_t image)
 {
-	struct dump_line_table *table =
+	struct flow_line_table *table =
 		atomic_load_explicit(&sources->by_image[image], memory_order_acquire);
 
 	if (table)
 		return table;
 	pthread_mutex_lock(&sources->lock);
-	table = table_of(sources, &ptl_timeline_image(sources->timeline, image)->data);
+	table = table_of(sources, &flow_timeline_image(sources->timeline, image)->data);
 	if (!atomic_load(&sources->by_image[image])) {
 		sources->asked++;
 		sources->found += table != NOTHING;
@@ -148,16 +148,16 @@ static struct dump_line_table *table_of_image(struct dump_sources *sources, uint
 	return table;
 }
 
-bool dump_sources_find(struct dump_sources *sources, uint32_t image, uint64_t address,
+bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address,
 		       const char **file, uint32_t *line)
 {
-	const struct dump_line_table *table;
+	const struct flow_line_table *table;
 
 	if (image >= sources->image_count)
 		return false;
 	table = table_of_image(sources, image);
 	if (table == NOTHING)
 		return false;
-	address = dump_image_address(ptl_timeline_image(sources->timeline, image), address);
-	return dump_lines_find(table, address, file, line);
+	address = flow_image_address(flow_timeline_image(sources->timeline, image), address);
+	return flow_lines_find(table, address, file, line);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Source lines of addresses, from DWARF in the trace or, where that has none, in files on disk. */
-#ifndef PTL_FLOW_SYMBOL_SOURCE_LINE_H
-#define PTL_FLOW_SYMBOL_SOURCE_LINE_H
+#ifndef FLOW_SYMBOL_SOURCE_LINE_H
+#define FLOW_SYMBOL_SOURCE_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "flow/timeline/timeline.h"
 
-struct dump_sources;
+struct flow_sources;
 
 /*
  * Debug information of an image is looked for when an address of it is first asked for: in the trace's own
@@ -17,18 +17,18 @@ struct dump_sources;
  * id below /usr/lib/debug. A file without the right build id is never used. All functions may be called from
  * several threads. trace and timeline outlive it. PTL_NO_MEMORY.
  */
-int dump_sources_open(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		      struct dump_sources **sources);
-void dump_sources_close(struct dump_sources *sources);
+int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		      struct flow_sources **sources);
+void flow_sources_close(struct flow_sources *sources);
 
 /* Images that were asked about, and those of them for which lines were found. */
-void dump_sources_counts(struct dump_sources *sources, size_t *asked, size_t *found);
+void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *found);
 
 /*
  * The line that the instruction at address comes from; false where nothing tells. *file lives as long as
- * sources. image is an index in the timeline or PTL_NONE.
+ * sources. image is an index in the timeline or FLOW_NONE.
  */
-bool dump_sources_find(struct dump_sources *sources, uint32_t image, uint64_t address,
+bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address,
 		       const char **file, uint32_t *line);
 
 #endif

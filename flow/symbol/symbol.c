@@ -17,15 +17,15 @@
 
 #define TABLE_MAX ((size_t)1 << 30) /* bytes of one symbol table */
 
-struct dump_symbols {
+struct flow_symbols {
 	struct ptl_trace *trace;
-	const struct ptl_timeline *timeline;
+	const struct flow_timeline *timeline;
 	bool demangle;
 	size_t image_count;
 	/* For each image its table once it was asked for; `nothing` where there is none. */
 	_Atomic(struct ptl_symbol_table *) *by_image;
 	pthread_mutex_t lock; /* of what is below */
-	struct ptl_byte_map by_hash; /* symbols' hash, or build id of a file that may have them: index in tables */
+	struct common_byte_map by_hash; /* symbols' hash, or build id of a file that may have them: index in tables */
 	struct ptl_symbol_table **tables; /* owned */
 	size_t table_count;
 	atomic_size_t unreadable;
@@ -35,18 +35,18 @@ struct dump_symbols {
 static char nothing_here;
 #define NOTHING ((struct ptl_symbol_table *)(void *)&nothing_here)
 
-int dump_symbols_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, bool demangle,
-		      struct dump_symbols **result)
+int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, bool demangle,
+		      struct flow_symbols **result)
 {
-	struct dump_symbols *symbols = calloc(1, sizeof(*symbols));
-	const size_t count = ptl_timeline_image_count(timeline);
+	struct flow_symbols *symbols = calloc(1, sizeof(*symbols));
+	const size_t count = flow_timeline_image_count(timeline);
 
 	if (!symbols)
-		return ptl_fail_memory("symbols", sizeof(*symbols));
+		return common_fail_memory("symbols", sizeof(*symbols));
 	symbols->by_image = calloc(count + 1, sizeof(*symbols->by_image));
 	if (!symbols->by_image) {
 		free(symbols);
-		return ptl_fail_memory("symbols", count * sizeof(*symbols->by_image));
+		return common_fail_memory("symbols", count * sizeof(*symbols->by_image));
 	}
 	symbols->trace = trace;
 	symbols->timeline = timeline;
@@ -57,7 +57,7 @@ int dump_symbols_open(struct ptl_trace *trace, const struct ptl_timeline *timeli
 	return 0;
 }
 
-void dump_symbols_close(struct dump_symbols *symbols)
+void flow_symbols_close(struct flow_symbols *symbols)
 {
 	if (!symbols)
 		return;
@@ -66,18 +66,18 @@ void dump_symbols_close(struct dump_symbols *symbols)
 			ptl_symbols_free(symbols->tables[i]);
 	free(symbols->tables);
 	free(symbols->by_image);
-	ptl_byte_map_free(&symbols->by_hash);
+	common_byte_map_free(&symbols->by_hash);
 	pthread_mutex_destroy(&symbols->lock);
 	free(symbols);
 }
 
-size_t dump_symbols_unreadable(const struct dump_symbols *symbols)
+size_t flow_symbols_unreadable(const struct flow_symbols *symbols)
 {
 	return symbols->unreadable;
 }
 
 /* NOTHING for a blob that cannot be read, or a file that is not there. */
-static struct ptl_symbol_table *read_table(struct dump_symbols *symbols, const struct ptl_image_event *image)
+static struct ptl_symbol_table *read_table(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
 	struct ptl_symbol_table *table = NOTHING;
 	uint8_t *data;
@@ -85,7 +85,7 @@ static struct ptl_symbol_table *read_table(struct dump_symbols *symbols, const s
 	int status;
 
 	if (!image->has_symbols) {
-		table = dump_symbols_from_file(image);
+		table = flow_symbols_from_file(image);
 		return table ? table : NOTHING;
 	}
 	status = ptl_blob_read(symbols->trace, image->symbols, TABLE_MAX, &data, &size);
@@ -102,11 +102,11 @@ static struct ptl_symbol_table *read_table(struct dump_symbols *symbols, const s
 }
 
 /* Called with the lock held. Without memory names are missing, and counted as such. */
-static struct ptl_symbol_table *table_of(struct dump_symbols *symbols, const struct ptl_image_event *image)
+static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const struct ptl_image_event *image)
 {
 	const uint8_t *key = image->has_symbols ? image->symbols : image->build_id;
 	const size_t key_size = image->has_symbols ? PTL_HASH_SIZE : image->build_id_size;
-	const uint64_t *known = ptl_byte_map_get(&symbols->by_hash, key, key_size);
+	const uint64_t *known = common_byte_map_get(&symbols->by_hash, key, key_size);
 	struct ptl_symbol_table **tables;
 
 	if (known)
@@ -115,7 +115,7 @@ static struct ptl_symbol_table *table_of(struct dump_symbols *symbols, const str
 	if (tables)
 		symbols->tables = tables;
 	if (!tables ||
-	    ptl_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
+	    common_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
 		symbols->unreadable++;
 		return NOTHING;
 	}
@@ -123,7 +123,7 @@ static struct ptl_symbol_table *table_of(struct dump_symbols *symbols, const str
 	return tables[symbols->table_count++];
 }
 
-static struct ptl_symbol_table *table_of_image(struct dump_symbols *symbols, uint32_t image)
+static struct ptl_symbol_table *table_of_image(struct flow_symbols *symbols, uint32_t image)
 {
 	struct ptl_symbol_table *table =
 		atomic_load_explicit(&symbols->by_image[image], memory_order_acquire);
@@ -131,7 +131,7 @@ static struct ptl_symbol_table *table_of_image(struct dump_symbols *symbols, uin
 
 	if (table)
 		return table;
-	data = &ptl_timeline_image(symbols->timeline, image)->data;
+	data = &flow_timeline_image(symbols->timeline, image)->data;
 	pthread_mutex_lock(&symbols->lock);
 	table = data->has_symbols || data->build_id_size ? table_of(symbols, data) : NOTHING;
 	pthread_mutex_unlock(&symbols->lock);
@@ -139,13 +139,13 @@ static struct ptl_symbol_table *table_of_image(struct dump_symbols *symbols, uin
 	return table;
 }
 
-uint64_t dump_image_address(const struct ptl_timeline_image *image, uint64_t address)
+uint64_t flow_image_address(const struct flow_timeline_image *image, uint64_t address)
 {
 	return address - image->data.base + image->data.default_base;
 }
 
-bool dump_symbols_find(struct dump_symbols *symbols, uint32_t image, uint64_t address,
-		       struct dump_symbol *result)
+bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address,
+		       struct flow_symbol *result)
 {
 	const struct ptl_symbol_table *table;
 	struct ptl_symbol symbol;
@@ -156,16 +156,16 @@ bool dump_symbols_find(struct dump_symbols *symbols, uint32_t image, uint64_t ad
 	table = table_of_image(symbols, image);
 	if (table == NOTHING)
 		return false;
-	own = dump_image_address(ptl_timeline_image(symbols->timeline, image), address);
+	own = flow_image_address(flow_timeline_image(symbols->timeline, image), address);
 	symbol = ptl_symbols_find(table, own);
 	if (!symbol.name)
 		return false;
-	*result = (struct dump_symbol){symbol.name, own - symbol.address};
+	*result = (struct flow_symbol){symbol.name, own - symbol.address};
 	return true;
 }
 
 /* A name as in the source, which the caller frees; NULL where it is as it is. */
-static char *demangle(const struct dump_symbols *symbols, const char *name)
+static char *demangle(const struct flow_symbols *symbols, const char *name)
 {
 	/* Mangled names of C++, Rust and D begin with it, some behind a prefix. Trying all costs time. */
 	if (!symbols->demangle || (name[0] != '_' && !strstr(name, "_Z")))
@@ -173,49 +173,49 @@ static char *demangle(const struct dump_symbols *symbols, const char *name)
 	return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
 }
 
-void dump_symbols_name(const struct dump_symbols *symbols, const char *name, struct ptl_bytes *text)
+void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text)
 {
 	char *plain = demangle(symbols, name);
 
-	dump_text_add(text, plain ? plain : name);
+	common_text_add(text, plain ? plain : name);
 	free(plain);
 }
 
 /* "deflate+0x1f" */
-static void add_symbol(const struct dump_symbols *symbols, const struct dump_symbol *symbol,
+static void add_symbol(const struct flow_symbols *symbols, const struct flow_symbol *symbol,
 		       struct ptl_bytes *text)
 {
 	char *plain = demangle(symbols, symbol->name);
 
-	dump_text_safe(text, plain ? plain : symbol->name);
+	common_text_safe(text, plain ? plain : symbol->name);
 	free(plain);
 	if (symbol->offset) {
-		dump_text_add(text, "+0x");
-		dump_text_hex(text, symbol->offset);
+		common_text_add(text, "+0x");
+		common_text_hex(text, symbol->offset);
 	}
 }
 
-void dump_symbols_text(struct dump_symbols *symbols, uint32_t image, uint64_t address,
+void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address,
 		       struct ptl_bytes *text)
 {
-	const struct ptl_timeline_image *where;
-	struct dump_symbol symbol;
+	const struct flow_timeline_image *where;
+	struct flow_symbol symbol;
 	const char *file;
 
 	if (image >= symbols->image_count) {
-		dump_text_add(text, "[no image]");
+		common_text_add(text, "[no image]");
 		return;
 	}
-	where = ptl_timeline_image(symbols->timeline, image);
-	file = dump_base_name(where->data.file_name);
-	if (!dump_symbols_find(symbols, image, address, &symbol)) {
-		dump_text_safe(text, file);
-		dump_text_add(text, "+0x");
-		dump_text_hex(text, dump_image_address(where, address));
+	where = flow_timeline_image(symbols->timeline, image);
+	file = common_base_name(where->data.file_name);
+	if (!flow_symbols_find(symbols, image, address, &symbol)) {
+		common_text_safe(text, file);
+		common_text_add(text, "+0x");
+		common_text_hex(text, flow_image_address(where, address));
 		return;
 	}
 	add_symbol(symbols, &symbol, text);
-	dump_text_add(text, " (");
-	dump_text_safe(text, file);
-	dump_text_add(text, ")");
+	common_text_add(text, " (");
+	common_text_safe(text, file);
+	common_text_add(text, ")");
 }

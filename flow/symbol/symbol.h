@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of addresses, from the symbol tables in the trace: nothing on disk is asked. */
-#ifndef PTL_FLOW_SYMBOL_SYMBOL_H
-#define PTL_FLOW_SYMBOL_SYMBOL_H
+#ifndef FLOW_SYMBOL_SYMBOL_H
+#define FLOW_SYMBOL_SYMBOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,11 +10,11 @@
 #include "common/bytes.h"
 #include "flow/timeline/timeline.h"
 
-struct dump_symbols;
+struct flow_symbols;
 
 /* The function that covers an address. */
-struct dump_symbol {
-	const char *name; /* as the linker knows it; lives as long as the dump_symbols */
+struct flow_symbol {
+	const char *name; /* as the linker knows it; lives as long as the flow_symbols */
 	uint64_t offset;  /* of the address in the function */
 };
 
@@ -23,28 +23,28 @@ struct dump_symbol {
  * all images with the same one. All functions below may be called from several threads. trace and timeline
  * outlive it. PTL_NO_MEMORY.
  */
-int dump_symbols_open(struct ptl_trace *trace, const struct ptl_timeline *timeline, bool demangle,
-		      struct dump_symbols **symbols);
-void dump_symbols_close(struct dump_symbols *symbols);
+int flow_symbols_open(struct ptl_trace *trace, const struct flow_timeline *timeline, bool demangle,
+		      struct flow_symbols **symbols);
+void flow_symbols_close(struct flow_symbols *symbols);
 
 /* Tables that could not be read, so that names are missing. */
-size_t dump_symbols_unreadable(const struct dump_symbols *symbols);
+size_t flow_symbols_unreadable(const struct flow_symbols *symbols);
 
-/* image is an index in the timeline or PTL_NONE; false where no symbol covers address. */
-bool dump_symbols_find(struct dump_symbols *symbols, uint32_t image, uint64_t address,
-		       struct dump_symbol *symbol);
+/* image is an index in the timeline or FLOW_NONE; false where no symbol covers address. */
+bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address,
+		       struct flow_symbol *symbol);
 
 /* Appends name as people want it: demangled unless that is switched off. Not made safe for a terminal. */
-void dump_symbols_name(const struct dump_symbols *symbols, const char *name, struct ptl_bytes *text);
+void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text);
 
 /*
  * Appends "deflate+0x1f (gzip)", safe for a terminal; without a symbol "gzip+0x4a10", where the number is
  * the address in the file's own address space, as objdump shows it; without an image "[no image]".
  */
-void dump_symbols_text(struct dump_symbols *symbols, uint32_t image, uint64_t address,
+void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address,
 		       struct ptl_bytes *text);
 
 /* An address of an image in its file's own address space. */
-uint64_t dump_image_address(const struct ptl_timeline_image *image, uint64_t address);
+uint64_t flow_image_address(const struct flow_timeline_image *image, uint64_t address);
 
 #endif

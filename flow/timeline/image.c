@@ -8,20 +8,20 @@
 
 /* A change of one process's address space that is under way. */
 struct change {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	uint32_t process;
 	uint64_t time;
 	uint32_t root;
 	uint32_t files;
 };
 
-static struct change change_of(struct ptl_timeline *timeline, uint32_t process, uint64_t time)
+static struct change change_of(struct flow_timeline *timeline, uint32_t process, uint64_t time)
 {
-	const struct ptl_process_state *state = &timeline->processes[process];
+	const struct flow_process_state *state = &timeline->processes[process];
 	struct change change = {.timeline = timeline, .process = process, .time = time};
 
 	if (state->version_count) {
-		const struct ptl_space_version *last = &state->versions[state->version_count - 1];
+		const struct flow_space_version *last = &state->versions[state->version_count - 1];
 
 		change.root = last->root;
 		change.files = last->files;
@@ -34,9 +34,9 @@ static struct change change_of(struct ptl_timeline *timeline, uint32_t process, 
 
 static int end_change(const struct change *change)
 {
-	struct ptl_timeline *timeline = change->timeline;
-	struct ptl_process_state *state = &timeline->processes[change->process];
-	struct ptl_space_version version = {change->time, change->root, change->files};
+	struct flow_timeline *timeline = change->timeline;
+	struct flow_process_state *state = &timeline->processes[change->process];
+	struct flow_space_version version = {change->time, change->root, change->files};
 	int status;
 
 	if (state->version_count &&
@@ -44,7 +44,7 @@ static int end_change(const struct change *change)
 		state->versions[state->version_count - 1] = version;
 		return 0;
 	}
-	status = ptl_timeline_grow((void **)&state->versions, state->version_count,
+	status = flow_timeline_grow((void **)&state->versions, state->version_count,
 				   &state->version_capacity, sizeof(version));
 	if (status < 0)
 		return status;
@@ -55,17 +55,17 @@ static int end_change(const struct change *change)
 /* Removes [first, last]; images that lose their last byte by it end. */
 static void unmap(struct change *change, uint64_t first, uint64_t last)
 {
-	struct ptl_timeline *timeline = change->timeline;
+	struct flow_timeline *timeline = change->timeline;
 	struct ptl_piece piece;
 	uint64_t at = first;
 
-	while (ptl_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) &&
+	while (format_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) &&
 	       piece.first <= last) {
 		uint64_t from = piece.first < first ? first : piece.first;
 		uint64_t to = piece.last > last ? last : piece.last;
 
-		if (piece.image != PTL_NONE) {
-			struct ptl_image_state *image = &timeline->images[piece.image];
+		if (piece.image != FLOW_NONE) {
+			struct flow_image_state *image = &timeline->images[piece.image];
 
 			image->mapped -= to - from + 1;
 			if (!image->mapped)
@@ -75,16 +75,16 @@ static void unmap(struct change *change, uint64_t first, uint64_t last)
 			break;
 		at = to + 1;
 	}
-	ptl_pieces_remove(&timeline->pieces, &change->root, first, last);
-	ptl_pieces_remove(&timeline->pieces, &change->files, first, last);
+	format_pieces_remove(&timeline->pieces, &change->root, first, last);
+	format_pieces_remove(&timeline->pieces, &change->files, first, last);
 }
 
-static uint32_t use_blob(struct ptl_timeline *timeline, const uint8_t hash[PTL_HASH_SIZE])
+static uint32_t use_blob(struct flow_timeline *timeline, const uint8_t hash[PTL_HASH_SIZE])
 {
-	const uint64_t *index = ptl_byte_map_get(&timeline->blobs, hash, PTL_HASH_SIZE);
+	const uint64_t *index = common_byte_map_get(&timeline->blobs, hash, PTL_HASH_SIZE);
 
 	if (!index)
-		return PTL_NONE;
+		return FLOW_NONE;
 	if (*index < timeline->blob_count)
 		timeline->blobs_used[*index] = true;
 	return (uint32_t)*index;
@@ -93,23 +93,23 @@ static uint32_t use_blob(struct ptl_timeline *timeline, const uint8_t hash[PTL_H
 /* ---- images ------------------------------------------------------------------------------ */
 
 /* An image's bytes that are not in the trace may be in its file: *blob is a number for them. */
-static int use_outside(struct ptl_timeline *timeline, const struct ptl_image_event *data, uint32_t *blob)
+static int use_outside(struct flow_timeline *timeline, const struct ptl_image_event *data, uint32_t *blob)
 {
 	const size_t index = timeline->blob_count + timeline->outside_count;
-	struct ptl_outside_blob outside = {.file_offset = data->file_offset, .size = data->size};
+	struct flow_outside_blob outside = {.file_offset = data->file_offset, .size = data->size};
 	int status;
 
 	/* No file has such a name: "//anon". */
-	if (data->file_name[0] != '/' || data->file_name[1] == '/' || index >= PTL_NONE)
+	if (data->file_name[0] != '/' || data->file_name[1] == '/' || index >= FLOW_NONE)
 		return 0;
-	outside.path = ptl_timeline_text(timeline, data->file_name);
+	outside.path = flow_timeline_text(timeline, data->file_name);
 	if (!outside.path)
-		return ptl_fail_memory("name of an image", 0);
+		return common_fail_memory("name of an image", 0);
 	memcpy(outside.hash, data->code, PTL_HASH_SIZE);
-	status = ptl_timeline_grow((void **)&timeline->outside, timeline->outside_count,
+	status = flow_timeline_grow((void **)&timeline->outside, timeline->outside_count,
 				   &timeline->outside_capacity, sizeof(outside));
 	if (!status)
-		status = ptl_byte_map_put(&timeline->blobs, outside.hash, PTL_HASH_SIZE, index);
+		status = common_byte_map_put(&timeline->blobs, outside.hash, PTL_HASH_SIZE, index);
 	if (status)
 		return status;
 	timeline->outside[timeline->outside_count++] = outside;
@@ -117,26 +117,26 @@ static int use_outside(struct ptl_timeline *timeline, const struct ptl_image_eve
 	return 0;
 }
 
-static int add_image(struct ptl_timeline *timeline, const struct ptl_timeline_image *data,
+static int add_image(struct flow_timeline *timeline, const struct flow_timeline_image *data,
 		     uint32_t *index)
 {
-	struct ptl_image_state state = {.data = *data};
-	int status = ptl_timeline_grow((void **)&timeline->images, timeline->image_count,
+	struct flow_image_state state = {.data = *data};
+	int status = flow_timeline_grow((void **)&timeline->images, timeline->image_count,
 				       &timeline->image_capacity, sizeof(state));
 
 	if (status < 0)
 		return status;
-	state.data.data.file_name = ptl_timeline_text(timeline, data->data.file_name);
+	state.data.data.file_name = flow_timeline_text(timeline, data->data.file_name);
 	if (!state.data.data.file_name)
-		return ptl_fail_memory("name of an image", 0);
+		return common_fail_memory("name of an image", 0);
 	*index = (uint32_t)timeline->image_count;
 	timeline->images[timeline->image_count++] = state;
 	return 0;
 }
 
-static uint64_t blob_size(const struct ptl_timeline *timeline, uint32_t blob)
+static uint64_t blob_size(const struct flow_timeline *timeline, uint32_t blob)
 {
-	if (blob == PTL_NONE)
+	if (blob == FLOW_NONE)
 		return 0;
 	return blob < timeline->blob_count ? timeline->blob_sizes[blob]
 					   : timeline->outside[blob - timeline->blob_count].size;
@@ -145,7 +145,7 @@ static uint64_t blob_size(const struct ptl_timeline *timeline, uint32_t blob)
 /* Puts a piece whose blob begins at base; where that is too short, the rest is without bytes. */
 static void put_piece(struct change *change, struct ptl_piece piece, uint64_t base)
 {
-	struct ptl_pieces *pieces = &change->timeline->pieces;
+	struct format_pieces *pieces = &change->timeline->pieces;
 	uint64_t size = blob_size(change->timeline, piece.blob);
 	uint64_t last = piece.last;
 
@@ -153,17 +153,17 @@ static void put_piece(struct change *change, struct ptl_piece piece, uint64_t ba
 	if (piece.offset < size) {
 		if (size - piece.offset - 1 < last - piece.first)
 			piece.last = piece.first + (size - piece.offset - 1);
-		ptl_pieces_put(pieces, &change->root, &piece);
+		format_pieces_put(pieces, &change->root, &piece);
 		if (!piece.code_event)
-			ptl_pieces_put(pieces, &change->files, &piece);
+			format_pieces_put(pieces, &change->files, &piece);
 		if (piece.last == last)
 			return;
 		piece.first = piece.last + 1;
 	}
 	piece.last = last;
-	piece.blob = PTL_NONE;
+	piece.blob = FLOW_NONE;
 	piece.offset = 0;
-	ptl_pieces_put(pieces, &change->root, &piece);
+	format_pieces_put(pieces, &change->root, &piece);
 }
 
 static bool same_image(const struct ptl_image_event *a, const struct ptl_image_event *b)
@@ -181,13 +181,13 @@ static bool same_image(const struct ptl_image_event *a, const struct ptl_image_e
 static bool is_there(const struct change *change, const struct ptl_image_event *data,
 		     uint8_t opcode)
 {
-	const struct ptl_timeline *timeline = change->timeline;
-	const struct ptl_image_state *image;
+	const struct flow_timeline *timeline = change->timeline;
+	const struct flow_image_state *image;
 	struct ptl_piece piece;
 
 	if (opcode == PTL_OPCODE_LOAD ||
-	    !ptl_pieces_find(&timeline->pieces, change->root, data->base, &piece) ||
-	    piece.image == PTL_NONE)
+	    !format_pieces_find(&timeline->pieces, change->root, data->base, &piece) ||
+	    piece.image == FLOW_NONE)
 		return false;
 	image = &timeline->images[piece.image];
 	if (opcode == PTL_OPCODE_END_RUNDOWN)
@@ -197,16 +197,16 @@ static bool is_there(const struct change *change, const struct ptl_image_event *
 
 static int load_image(struct change *change, const struct ptl_image_event *data, uint8_t opcode)
 {
-	struct ptl_timeline *timeline = change->timeline;
+	struct flow_timeline *timeline = change->timeline;
 	struct ptl_piece piece = {
 		.first = data->base,
 		.last = data->base + (data->size - 1),
-		.blob = data->has_code ? use_blob(timeline, data->code) : PTL_NONE,
+		.blob = data->has_code ? use_blob(timeline, data->code) : FLOW_NONE,
 	};
-	struct ptl_timeline_image image = {
+	struct flow_timeline_image image = {
 		.process = change->process,
 		.start = change->time,
-		.end = PTL_TIME_END,
+		.end = FLOW_TIME_END,
 		.rundown = opcode != PTL_OPCODE_LOAD,
 		.data = *data,
 	};
@@ -214,7 +214,7 @@ static int load_image(struct change *change, const struct ptl_image_event *data,
 
 	if (is_there(change, data, opcode))
 		return 0;
-	if (data->has_code && piece.blob == PTL_NONE) {
+	if (data->has_code && piece.blob == FLOW_NONE) {
 		status = use_outside(timeline, data, &piece.blob);
 		if (status < 0)
 			return status;
@@ -235,7 +235,7 @@ static int load_image(struct change *change, const struct ptl_image_event *data,
  */
 static int protect(struct change *change, const struct ptl_image_event *data)
 {
-	struct ptl_timeline *timeline = change->timeline;
+	struct flow_timeline *timeline = change->timeline;
 	uint64_t last = data->base + (data->size - 1);
 	struct ptl_piece piece;
 	uint64_t at = data->base;
@@ -244,11 +244,11 @@ static int protect(struct change *change, const struct ptl_image_event *data)
 		unmap(change, data->base, last);
 		return 0;
 	}
-	if (!ptl_pieces_any(&timeline->pieces, change->root, data->base, last))
+	if (!format_pieces_any(&timeline->pieces, change->root, data->base, last))
 		return load_image(change, data, PTL_OPCODE_LOAD);
-	while (ptl_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) &&
+	while (format_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) &&
 	       piece.first <= last) {
-		if (piece.image != PTL_NONE)
+		if (piece.image != FLOW_NONE)
 			timeline->images[piece.image].data.data.protection = data->protection;
 		if (piece.last >= last)
 			break;
@@ -260,13 +260,13 @@ static int protect(struct change *change, const struct ptl_image_event *data)
 /* An unload that names no size means the image at its base. */
 static void unload_image(struct change *change, const struct ptl_image_event *data)
 {
-	const struct ptl_timeline *timeline = change->timeline;
+	const struct flow_timeline *timeline = change->timeline;
 	struct ptl_piece piece;
 	uint64_t size = data->size;
 
 	if (!size) {
-		if (!ptl_pieces_find(&timeline->pieces, change->root, data->base, &piece) ||
-		    piece.image == PTL_NONE)
+		if (!format_pieces_find(&timeline->pieces, change->root, data->base, &piece) ||
+		    piece.image == FLOW_NONE)
 			return;
 		size = timeline->images[piece.image].data.data.size;
 	}
@@ -277,20 +277,20 @@ static void unload_image(struct change *change, const struct ptl_image_event *da
 
 static int inherit_image(struct change *change, uint32_t parents, uint32_t *index)
 {
-	struct ptl_timeline_image image = change->timeline->images[parents].data;
+	struct flow_timeline_image image = change->timeline->images[parents].data;
 
 	image.process = change->process;
 	image.start = change->time;
-	image.end = PTL_TIME_END;
+	image.end = FLOW_TIME_END;
 	image.rundown = false;
 	image.inherited = true;
 	return add_image(change->timeline, &image, index);
 }
 
 /* The child's image for one of the parent's; images: those that it has already. */
-static int find_inherited(struct change *change, struct ptl_hash_map *images, uint32_t *image)
+static int find_inherited(struct change *change, struct common_hash_map *images, uint32_t *image)
 {
-	const uint64_t *known = ptl_hash_map_get(images, *image);
+	const uint64_t *known = common_hash_map_get(images, *image);
 	uint32_t parents = *image;
 	int status;
 
@@ -299,62 +299,62 @@ static int find_inherited(struct change *change, struct ptl_hash_map *images, ui
 		return 0;
 	}
 	status = inherit_image(change, parents, image);
-	return status < 0 ? status : ptl_hash_map_put(images, parents, *image);
+	return status < 0 ? status : common_hash_map_put(images, parents, *image);
 }
 
-static int inherit_piece(struct change *change, struct ptl_hash_map *images, struct ptl_piece piece)
+static int inherit_piece(struct change *change, struct common_hash_map *images, struct ptl_piece piece)
 {
-	struct ptl_pieces *pieces = &change->timeline->pieces;
+	struct format_pieces *pieces = &change->timeline->pieces;
 	int status = 0;
 
-	if (piece.image != PTL_NONE) {
+	if (piece.image != FLOW_NONE) {
 		status = find_inherited(change, images, &piece.image);
 		if (status < 0)
 			return status;
 		change->timeline->images[piece.image].mapped += piece.last - piece.first + 1;
 	}
-	ptl_pieces_put(pieces, &change->root, &piece);
-	if (piece.blob != PTL_NONE && !piece.code_event)
-		ptl_pieces_put(pieces, &change->files, &piece);
+	format_pieces_put(pieces, &change->root, &piece);
+	if (piece.blob != FLOW_NONE && !piece.code_event)
+		format_pieces_put(pieces, &change->files, &piece);
 	return status;
 }
 
 /* The child's address space begins as the parent's was when it forked. */
-static int inherit(struct ptl_timeline *timeline, uint32_t child, uint32_t root)
+static int inherit(struct flow_timeline *timeline, uint32_t child, uint32_t root)
 {
 	struct change change = change_of(timeline, child, timeline->processes[child].data.start);
-	struct ptl_hash_map images = {0}; /* the parent's to the child's */
+	struct common_hash_map images = {0}; /* the parent's to the child's */
 	struct ptl_piece piece;
 	uint64_t at = 0;
 	int status = 0;
 
-	while (!status && ptl_pieces_at_or_after(&timeline->pieces, root, at, &piece)) {
+	while (!status && format_pieces_at_or_after(&timeline->pieces, root, at, &piece)) {
 		status = inherit_piece(&change, &images, piece);
 		if (piece.last == UINT64_MAX || timeline->pieces.failed)
 			break;
 		at = piece.last + 1;
 	}
-	ptl_hash_map_free(&images);
+	common_hash_map_free(&images);
 	return status < 0 ? status : end_change(&change);
 }
 
-int ptl_timeline_settle_fork(struct ptl_timeline *timeline, uint32_t process, bool told)
+int flow_timeline_settle_fork(struct flow_timeline *timeline, uint32_t process, bool told)
 {
-	struct ptl_process_state *state = &timeline->processes[process];
+	struct flow_process_state *state = &timeline->processes[process];
 	uint32_t root = state->inherited_root;
 
 	state->inherited_root = 0;
 	return root && !told ? inherit(timeline, process, root) : 0;
 }
 
-int ptl_timeline_fork(struct ptl_timeline *timeline, uint32_t child, uint32_t parent)
+int flow_timeline_fork(struct flow_timeline *timeline, uint32_t child, uint32_t parent)
 {
-	const struct ptl_process_state *state;
-	int status = ptl_timeline_settle_fork(timeline, parent, false);
+	const struct flow_process_state *state;
+	int status = flow_timeline_settle_fork(timeline, parent, false);
 
 	state = &timeline->processes[parent];
 	if (!status && state->version_count) {
-		ptl_pieces_keep(&timeline->pieces);
+		format_pieces_keep(&timeline->pieces);
 		timeline->processes[child].inherited_root =
 			state->versions[state->version_count - 1].root;
 	}
@@ -365,17 +365,17 @@ int ptl_timeline_fork(struct ptl_timeline *timeline, uint32_t child, uint32_t pa
  * A change begins. Changes of one time make one version together; older versions stay as they are.
  * A recorder may tell of all that a forked process has at its start: then nothing is inherited.
  */
-static int begin_change(struct ptl_timeline *timeline, uint32_t process, uint64_t time,
+static int begin_change(struct flow_timeline *timeline, uint32_t process, uint64_t time,
 			struct change *change)
 {
-	const struct ptl_process_state *state;
+	const struct flow_process_state *state;
 	bool told = time == timeline->processes[process].data.start;
-	int status = ptl_timeline_settle_fork(timeline, process, told);
+	int status = flow_timeline_settle_fork(timeline, process, told);
 
 	*change = change_of(timeline, process, time);
 	state = &timeline->processes[process];
 	if (state->version_count && state->versions[state->version_count - 1].time != change->time)
-		ptl_pieces_keep(&timeline->pieces);
+		format_pieces_keep(&timeline->pieces);
 	return status;
 }
 
@@ -384,12 +384,12 @@ static int begin_change(struct ptl_timeline *timeline, uint32_t process, uint64_
 static int check_range(uint64_t base, uint64_t size)
 {
 	if (!size || size - 1 > UINT64_MAX - base)
-		return ptl_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx",
+		return common_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx",
 				(unsigned long long)size, (unsigned long long)base);
 	return 0;
 }
 
-int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			     const struct ptl_image_event *data)
 {
 	uint8_t opcode = event->descriptor.opcode;
@@ -402,7 +402,7 @@ int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_eve
 	if (opcode != PTL_OPCODE_UNLOAD || data->size)
 		status = check_range(data->base, data->size);
 	if (!status)
-		status = ptl_timeline_need_process(timeline, data->process_id, &process);
+		status = flow_timeline_need_process(timeline, data->process_id, &process);
 	if (status < 0)
 		return status;
 	/* What was there when the capture began was there a moment earlier, too. */
@@ -423,7 +423,7 @@ int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_eve
 		status = protect(&change, data);
 		break;
 	default:
-		return ptl_fail(PTL_UNSUPPORTED, "image event with opcode %u", opcode);
+		return common_fail(PTL_UNSUPPORTED, "image event with opcode %u", opcode);
 	}
 	return status < 0 ? status : end_change(&change);
 }
@@ -433,20 +433,20 @@ int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_eve
 /* Puts bytes of a blob over what is there, piece by piece so that each keeps its image. */
 static void overlay(struct change *change, uint64_t first, uint64_t last, uint32_t blob)
 {
-	struct ptl_pieces *pieces = &change->timeline->pieces;
+	struct format_pieces *pieces = &change->timeline->pieces;
 	uint64_t at = first;
 
-	ptl_pieces_remove(pieces, &change->files, first, last);
+	format_pieces_remove(pieces, &change->files, first, last);
 	for (;;) {
 		struct ptl_piece old;
 		struct ptl_piece piece = {
 			.first = at,
-			.image = PTL_NONE,
+			.image = FLOW_NONE,
 			.blob = blob,
 			.code_event = true,
 		};
 
-		if (ptl_pieces_find(pieces, change->root, at, &old))
+		if (format_pieces_find(pieces, change->root, at, &old))
 			piece.image = old.image;
 		piece.last = old.last < last ? old.last : last;
 		put_piece(change, piece, first);
@@ -456,7 +456,7 @@ static void overlay(struct change *change, uint64_t first, uint64_t last, uint32
 	}
 }
 
-int ptl_timeline_code_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			    const struct ptl_code_event *data)
 {
 	struct change change;
@@ -464,20 +464,20 @@ int ptl_timeline_code_event(struct ptl_timeline *timeline, const struct ptl_even
 	int status = check_range(data->base, data->size);
 
 	if (!status)
-		status = ptl_timeline_need_process(timeline, data->process_id, &process);
+		status = flow_timeline_need_process(timeline, data->process_id, &process);
 	if (status < 0)
 		return status;
 	status = begin_change(timeline, process, event->time, &change);
 	if (status < 0)
 		return status;
-	timeline->has_unnamed_code |= !ptl_pieces_any(&timeline->pieces, change.root, data->base, data->base);
+	timeline->has_unnamed_code |= !format_pieces_any(&timeline->pieces, change.root, data->base, data->base);
 	overlay(&change, data->base, data->base + (data->size - 1), use_blob(timeline, data->code));
 	return end_change(&change);
 }
 
 /* ---- exec -------------------------------------------------------------------------------- */
 
-int ptl_timeline_clear(struct ptl_timeline *timeline, uint32_t process, uint64_t time)
+int flow_timeline_clear(struct flow_timeline *timeline, uint32_t process, uint64_t time)
 {
 	struct change change;
 	int status = begin_change(timeline, process, time, &change);

@@ -3,69 +3,69 @@
 #include "flow/timeline/query.h"
 #include "flow/timeline/timeline_state.h"
 
-size_t ptl_timeline_process_count(const struct ptl_timeline *timeline)
+size_t flow_timeline_process_count(const struct flow_timeline *timeline)
 {
 	return timeline->process_count;
 }
 
-const struct ptl_timeline_process *ptl_timeline_process(const struct ptl_timeline *timeline,
+const struct flow_timeline_process *flow_timeline_process(const struct flow_timeline *timeline,
 							size_t i)
 {
 	return &timeline->processes[i].data;
 }
 
-size_t ptl_timeline_thread_count(const struct ptl_timeline *timeline)
+size_t flow_timeline_thread_count(const struct flow_timeline *timeline)
 {
 	return timeline->thread_count;
 }
 
-const struct ptl_timeline_thread *ptl_timeline_thread(const struct ptl_timeline *timeline, size_t i)
+const struct flow_timeline_thread *flow_timeline_thread(const struct flow_timeline *timeline, size_t i)
 {
 	return &timeline->threads[i].data;
 }
 
-size_t ptl_timeline_image_count(const struct ptl_timeline *timeline)
+size_t flow_timeline_image_count(const struct flow_timeline *timeline)
 {
 	return timeline->image_count;
 }
 
-const struct ptl_timeline_image *ptl_timeline_image(const struct ptl_timeline *timeline, size_t i)
+const struct flow_timeline_image *flow_timeline_image(const struct flow_timeline *timeline, size_t i)
 {
 	return &timeline->images[i].data;
 }
 
-uint64_t ptl_timeline_skipped(const struct ptl_timeline *timeline)
+uint64_t flow_timeline_skipped(const struct flow_timeline *timeline)
 {
 	return timeline->skipped;
 }
 
-uint32_t ptl_timeline_process_at(const struct ptl_timeline *timeline, uint32_t pid, uint64_t time)
+uint32_t flow_timeline_process_at(const struct flow_timeline *timeline, uint32_t pid, uint64_t time)
 {
-	const uint64_t *last = ptl_hash_map_get(&timeline->last_process, pid);
-	uint32_t index = last ? (uint32_t)*last : PTL_NONE;
+	const uint64_t *last = common_hash_map_get(&timeline->last_process, pid);
+	uint32_t index = last ? (uint32_t)*last : FLOW_NONE;
 
-	while (index != PTL_NONE && timeline->processes[index].data.start > time &&
-	       timeline->processes[index].previous != PTL_NONE)
+	while (index != FLOW_NONE && timeline->processes[index].data.start > time &&
+	       timeline->processes[index].previous != FLOW_NONE)
 		index = timeline->processes[index].previous;
 	return index;
 }
 
-uint32_t ptl_timeline_thread_at(const struct ptl_timeline *timeline, uint32_t pid, uint32_t tid,
+uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t pid, uint32_t tid,
 				uint64_t time)
 {
-	const uint64_t *last = ptl_hash_map_get(&timeline->last_thread, (uint64_t)pid << 32 | tid);
-	uint32_t index = last ? (uint32_t)*last : PTL_NONE;
+	const uint64_t *last = common_hash_map_get(&timeline->last_thread, (uint64_t)pid << 32 | tid);
+	uint32_t index = last ? (uint32_t)*last : FLOW_NONE;
 
-	while (index != PTL_NONE && timeline->threads[index].data.start > time &&
-	       timeline->threads[index].previous != PTL_NONE)
+	while (index != FLOW_NONE && timeline->threads[index].data.start > time &&
+	       timeline->threads[index].previous != FLOW_NONE)
 		index = timeline->threads[index].previous;
 	return index;
 }
 
-const struct ptl_program *ptl_timeline_program_at(const struct ptl_timeline *timeline,
+const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline,
 						  uint32_t process, uint64_t time)
 {
-	const struct ptl_timeline_process *data = &timeline->processes[process].data;
+	const struct flow_timeline_process *data = &timeline->processes[process].data;
 	size_t i = data->program_count;
 
 	while (i > 1 && data->programs[i - 1].time > time)
@@ -73,13 +73,13 @@ const struct ptl_program *ptl_timeline_program_at(const struct ptl_timeline *tim
 	return i ? &data->programs[i - 1] : NULL;
 }
 
-void ptl_timeline_version(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
-			  struct ptl_version *version)
+void flow_timeline_version(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
+			  struct flow_version *version)
 {
-	const struct ptl_process_state *state;
+	const struct flow_process_state *state;
 	size_t low = 0, high;
 
-	*version = (struct ptl_version){.until = PTL_TIME_END};
+	*version = (struct flow_version){.until = FLOW_TIME_END};
 	if (process >= timeline->process_count)
 		return;
 	state = &timeline->processes[process];
@@ -100,56 +100,56 @@ void ptl_timeline_version(const struct ptl_timeline *timeline, uint32_t process,
 	}
 }
 
-bool ptl_timeline_uses_blob(const struct ptl_timeline *timeline, uint32_t blob)
+bool flow_timeline_uses_blob(const struct flow_timeline *timeline, uint32_t blob)
 {
 	return blob >= timeline->blob_count || timeline->blobs_used[blob];
 }
 
-bool ptl_timeline_has_unnamed_code(const struct ptl_timeline *timeline)
+bool flow_timeline_has_unnamed_code(const struct flow_timeline *timeline)
 {
 	return timeline->has_unnamed_code;
 }
 
-size_t ptl_timeline_outside(const struct ptl_timeline *timeline, const struct ptl_outside_blob **blobs)
+size_t flow_timeline_outside(const struct flow_timeline *timeline, const struct flow_outside_blob **blobs)
 {
 	*blobs = timeline->outside;
 	return timeline->outside_count;
 }
 
-bool ptl_version_find(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,
+bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address,
 		      struct ptl_piece *piece)
 {
-	return ptl_pieces_find(&timeline->pieces, root, address, piece);
+	return format_pieces_find(&timeline->pieces, root, address, piece);
 }
 
-bool ptl_version_next(const struct ptl_timeline *timeline, uint32_t root, uint64_t address,
+bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address,
 		      struct ptl_piece *piece)
 {
-	return ptl_pieces_at_or_after(&timeline->pieces, root, address, piece);
+	return format_pieces_at_or_after(&timeline->pieces, root, address, piece);
 }
 
-bool ptl_version_compare(const struct ptl_timeline *timeline, uint32_t one, uint32_t other,
+bool flow_version_compare(const struct flow_timeline *timeline, uint32_t one, uint32_t other,
 			 bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
 {
-	return ptl_pieces_compare(&timeline->pieces, one, other, differs, context);
+	return format_pieces_compare(&timeline->pieces, one, other, differs, context);
 }
 
-bool ptl_timeline_find(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
-		       uint64_t address, struct ptl_place *place)
+bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
+		       uint64_t address, struct flow_place *place)
 {
-	struct ptl_version version;
+	struct flow_version version;
 	struct ptl_piece piece;
 	bool found;
 
-	ptl_timeline_version(timeline, process, time, &version);
-	found = ptl_pieces_find(&timeline->pieces, version.root, address, &piece);
-	*place = (struct ptl_place){
+	flow_timeline_version(timeline, process, time, &version);
+	found = format_pieces_find(&timeline->pieces, version.root, address, &piece);
+	*place = (struct flow_place){
 		.first = piece.first,
 		.last = piece.last,
-		.image = found ? piece.image : PTL_NONE,
-		.has_code = found && piece.blob != PTL_NONE,
+		.image = found ? piece.image : FLOW_NONE,
+		.has_code = found && piece.blob != FLOW_NONE,
 		.code_event = found && piece.code_event,
-		.blob = found ? piece.blob : PTL_NONE,
+		.blob = found ? piece.blob : FLOW_NONE,
 		.blob_offset = found ? piece.offset : 0,
 	};
 	return found;

@@ -5,46 +5,46 @@
 #include "common/error.h"
 #include "flow/timeline/timeline_state.h"
 
-static int need_cpu(struct ptl_timeline *timeline, uint32_t number, struct ptl_cpu_switches **cpu)
+static int need_cpu(struct flow_timeline *timeline, uint32_t number, struct flow_cpu_switches **cpu)
 {
-	const uint64_t *known = ptl_hash_map_get(&timeline->cpu_numbers, number);
+	const uint64_t *known = common_hash_map_get(&timeline->cpu_numbers, number);
 	int status;
 
 	if (known) {
 		*cpu = &timeline->cpus[*known];
 		return 0;
 	}
-	status = ptl_timeline_grow((void **)&timeline->cpus, timeline->cpu_count, &timeline->cpu_capacity,
+	status = flow_timeline_grow((void **)&timeline->cpus, timeline->cpu_count, &timeline->cpu_capacity,
 				   sizeof(*timeline->cpus));
 	if (!status)
-		status = ptl_hash_map_put(&timeline->cpu_numbers, number, timeline->cpu_count);
+		status = common_hash_map_put(&timeline->cpu_numbers, number, timeline->cpu_count);
 	if (status < 0)
 		return status;
 	*cpu = &timeline->cpus[timeline->cpu_count++];
-	**cpu = (struct ptl_cpu_switches){0};
+	**cpu = (struct flow_cpu_switches){0};
 	return 0;
 }
 
-static int add(struct ptl_cpu_switches *cpu, uint64_t time, uint32_t pid, uint32_t tid)
+static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint32_t tid)
 {
 	int status;
 
 	/* Of switches of one time, the last one counts. */
 	if (!cpu->count || cpu->switches[cpu->count - 1].time != time) {
-		status = ptl_timeline_grow((void **)&cpu->switches, cpu->count, &cpu->capacity,
+		status = flow_timeline_grow((void **)&cpu->switches, cpu->count, &cpu->capacity,
 					   sizeof(*cpu->switches));
 		if (status < 0)
 			return status;
 		cpu->count++;
 	}
-	cpu->switches[cpu->count - 1] = (struct ptl_switch){time, pid, tid};
+	cpu->switches[cpu->count - 1] = (struct flow_switch){time, pid, tid};
 	return 0;
 }
 
-int ptl_timeline_switch_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_switch_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			      const struct ptl_switch_event *data)
 {
-	struct ptl_cpu_switches *cpu;
+	struct flow_cpu_switches *cpu;
 	int status;
 
 	if (event->cpu == PTL_NO_CPU)
@@ -59,22 +59,22 @@ int ptl_timeline_switch_event(struct ptl_timeline *timeline, const struct ptl_ev
 	return add(cpu, event->time, data->new_thread ? event->pid : 0, data->new_thread);
 }
 
-void ptl_timeline_settle_switches(struct ptl_timeline *timeline)
+void flow_timeline_settle_switches(struct flow_timeline *timeline)
 {
-	struct ptl_hash_map pids = {0};
+	struct common_hash_map pids = {0};
 	const uint64_t several = PTL_NO_ID;
 
 	for (size_t i = 0; i < timeline->thread_count && timeline->cpu_count; i++) {
-		const struct ptl_timeline_thread *thread = &timeline->threads[i].data;
-		const uint64_t *known = ptl_hash_map_get(&pids, thread->tid);
+		const struct flow_timeline_thread *thread = &timeline->threads[i].data;
+		const uint64_t *known = common_hash_map_get(&pids, thread->tid);
 
 		/* Without memory it stays unknown. */
-		if (ptl_hash_map_put(&pids, thread->tid, known && *known != thread->pid ? several : thread->pid) < 0)
+		if (common_hash_map_put(&pids, thread->tid, known && *known != thread->pid ? several : thread->pid) < 0)
 			break;
 	}
 	for (size_t i = 0; i < timeline->cpu_count; i++) {
-		struct ptl_switch *first = &timeline->cpus[i].switches[0];
-		const uint64_t *pid = ptl_hash_map_get(&pids, first->tid);
+		struct flow_switch *first = &timeline->cpus[i].switches[0];
+		const uint64_t *pid = common_hash_map_get(&pids, first->tid);
 
 		if (first->pid != PTL_NO_ID)
 			continue;
@@ -85,18 +85,18 @@ void ptl_timeline_settle_switches(struct ptl_timeline *timeline)
 		if (first->pid == PTL_NO_ID)
 			first->tid = PTL_NO_ID;
 	}
-	ptl_hash_map_free(&pids);
+	common_hash_map_free(&pids);
 }
 
-const struct ptl_switch *ptl_timeline_switches(const struct ptl_timeline *timeline, uint32_t cpu, size_t *count)
+const struct flow_switch *flow_timeline_switches(const struct flow_timeline *timeline, uint32_t cpu, size_t *count)
 {
-	const uint64_t *known = ptl_hash_map_get(&timeline->cpu_numbers, cpu);
+	const uint64_t *known = common_hash_map_get(&timeline->cpu_numbers, cpu);
 
 	*count = known ? timeline->cpus[*known].count : 0;
 	return known ? timeline->cpus[*known].switches : NULL;
 }
 
-size_t ptl_switch_at(const struct ptl_switch *switches, size_t count, uint64_t time)
+size_t flow_switch_at(const struct flow_switch *switches, size_t count, uint64_t time)
 {
 	size_t low = 0, high = count;
 
@@ -111,10 +111,10 @@ size_t ptl_switch_at(const struct ptl_switch *switches, size_t count, uint64_t t
 	return low ? low - 1 : 0;
 }
 
-void ptl_timeline_free_switches(struct ptl_timeline *timeline)
+void flow_timeline_free_switches(struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->cpu_count; i++)
 		free(timeline->cpus[i].switches);
 	free(timeline->cpus);
-	ptl_hash_map_free(&timeline->cpu_numbers);
+	common_hash_map_free(&timeline->cpu_numbers);
 }

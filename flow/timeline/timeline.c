@@ -11,34 +11,34 @@
 #include "flow/timeline/timeline_state.h"
 
 struct builder {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	const struct ptl_trace *trace;
 	struct ptl_bytes storage; /* strings of the event at hand */
 };
 
-int ptl_timeline_grow(void **array, size_t count, size_t *capacity, size_t element)
+int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t element)
 {
 	size_t wanted = *capacity ? *capacity * 2 : 16;
 	void *grown;
 
 	if (count < *capacity)
 		return 0;
-	/* Indexes are 32 bits wide and PTL_NONE is none of them. */
-	if (wanted > PTL_NONE / 2)
-		return ptl_fail(PTL_NO_MEMORY, "too many processes, threads or images");
+	/* Indexes are 32 bits wide and FLOW_NONE is none of them. */
+	if (wanted > FLOW_NONE / 2)
+		return common_fail(PTL_NO_MEMORY, "too many processes, threads or images");
 	grown = realloc(*array, wanted * element);
 	if (!grown)
-		return ptl_fail_memory("timeline", wanted * element);
+		return common_fail_memory("timeline", wanted * element);
 	*array = grown;
 	*capacity = wanted;
 	return 0;
 }
 
-const char *ptl_timeline_text(struct ptl_timeline *timeline, const char *text)
+const char *flow_timeline_text(struct flow_timeline *timeline, const char *text)
 {
 	size_t size = strlen(text) + 1;
-	uint64_t *known = ptl_byte_map_get(&timeline->texts, text, size);
-	struct ptl_text_chunk *chunk;
+	uint64_t *known = common_byte_map_get(&timeline->texts, text, size);
+	struct flow_text_chunk *chunk;
 
 	if (known)
 		return (const char *)(uintptr_t)*known;
@@ -48,12 +48,12 @@ const char *ptl_timeline_text(struct ptl_timeline *timeline, const char *text)
 	memcpy(chunk->text, text, size);
 	chunk->next = timeline->chunks;
 	timeline->chunks = chunk;
-	if (ptl_byte_map_put(&timeline->texts, text, size, (uintptr_t)chunk->text) < 0)
+	if (common_byte_map_put(&timeline->texts, text, size, (uintptr_t)chunk->text) < 0)
 		return NULL;
 	return chunk->text;
 }
 
-void ptl_timeline_free(struct ptl_timeline *timeline)
+void flow_timeline_free(struct flow_timeline *timeline)
 {
 	if (!timeline)
 		return;
@@ -62,7 +62,7 @@ void ptl_timeline_free(struct ptl_timeline *timeline)
 		free(timeline->processes[i].programs);
 	}
 	while (timeline->chunks) {
-		struct ptl_text_chunk *next = timeline->chunks->next;
+		struct flow_text_chunk *next = timeline->chunks->next;
 
 		free(timeline->chunks);
 		timeline->chunks = next;
@@ -75,12 +75,12 @@ void ptl_timeline_free(struct ptl_timeline *timeline)
 	free(timeline->blob_sizes);
 	free(timeline->blobs_used);
 	free(timeline->outside);
-	ptl_timeline_free_switches(timeline);
-	ptl_pieces_free(&timeline->pieces);
-	ptl_hash_map_free(&timeline->last_process);
-	ptl_hash_map_free(&timeline->last_thread);
-	ptl_byte_map_free(&timeline->blobs);
-	ptl_byte_map_free(&timeline->texts);
+	flow_timeline_free_switches(timeline);
+	format_pieces_free(&timeline->pieces);
+	common_hash_map_free(&timeline->last_process);
+	common_hash_map_free(&timeline->last_thread);
+	common_byte_map_free(&timeline->blobs);
+	common_byte_map_free(&timeline->texts);
 	free(timeline);
 }
 
@@ -91,7 +91,7 @@ static int take_process(struct builder *builder, const struct ptl_event *event)
 	struct ptl_process_event data;
 	int status = ptl_process_decode(event, &builder->storage, &data);
 
-	return status < 0 ? status : ptl_timeline_process_event(builder->timeline, event, &data);
+	return status < 0 ? status : flow_timeline_process_event(builder->timeline, event, &data);
 }
 
 static int take_thread(struct builder *builder, const struct ptl_event *event)
@@ -101,11 +101,11 @@ static int take_thread(struct builder *builder, const struct ptl_event *event)
 	int status = ptl_switch_decode(event, &switched);
 
 	if (status == 0)
-		return ptl_timeline_switch_event(builder->timeline, event, &switched);
+		return flow_timeline_switch_event(builder->timeline, event, &switched);
 	if (status != PTL_NOT_OURS)
 		return status;
 	status = ptl_thread_decode(event, &builder->storage, &data);
-	return status < 0 ? status : ptl_timeline_thread_event(builder->timeline, event, &data);
+	return status < 0 ? status : flow_timeline_thread_event(builder->timeline, event, &data);
 }
 
 static int take_image(struct builder *builder, const struct ptl_event *event)
@@ -113,7 +113,7 @@ static int take_image(struct builder *builder, const struct ptl_event *event)
 	struct ptl_image_event data;
 	int status = ptl_image_decode(event, &builder->storage, &data);
 
-	return status < 0 ? status : ptl_timeline_image_event(builder->timeline, event, &data);
+	return status < 0 ? status : flow_timeline_image_event(builder->timeline, event, &data);
 }
 
 static int take_code(struct builder *builder, const struct ptl_event *event)
@@ -121,7 +121,7 @@ static int take_code(struct builder *builder, const struct ptl_event *event)
 	struct ptl_code_event data;
 	int status = ptl_code_decode(event, &data);
 
-	return status < 0 ? status : ptl_timeline_code_event(builder->timeline, event, &data);
+	return status < 0 ? status : flow_timeline_code_event(builder->timeline, event, &data);
 }
 
 static const struct {
@@ -141,7 +141,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 
 	(void)trace;
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (!ptl_guid_equal(classes[i].provider, &event->descriptor.provider))
+		if (!common_guid_equal(classes[i].provider, &event->descriptor.provider))
 			continue;
 		builder->storage.size = 0;
 		status = classes[i].take(builder, event);
@@ -153,25 +153,25 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	if (status < 0)
 		builder->timeline->skipped++;
 	if (builder->timeline->pieces.failed)
-		return ptl_fail_memory("address spaces", 0);
+		return common_fail_memory("address spaces", 0);
 	return 0;
 }
 
 /* ---- before and after the events --------------------------------------------------------- */
 
-static int index_blobs(struct ptl_timeline *timeline, const struct ptl_trace *trace)
+static int index_blobs(struct flow_timeline *timeline, const struct ptl_trace *trace)
 {
 	size_t count = ptl_blob_count(trace);
 
-	if (count >= PTL_NONE)
-		return ptl_fail(PTL_NO_MEMORY, "%zu blobs are too many", count);
+	if (count >= FLOW_NONE)
+		return common_fail(PTL_NO_MEMORY, "%zu blobs are too many", count);
 	timeline->blob_sizes = calloc(count + 1, sizeof(uint64_t));
 	timeline->blobs_used = calloc(count + 1, sizeof(bool));
 	if (!timeline->blob_sizes || !timeline->blobs_used)
-		return ptl_fail_memory("sizes of blobs", count * sizeof(uint64_t));
+		return common_fail_memory("sizes of blobs", count * sizeof(uint64_t));
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_blob_info *blob = ptl_blob_at(trace, i);
-		int status = ptl_byte_map_put(&timeline->blobs, blob->hash, PTL_HASH_SIZE, i);
+		int status = common_byte_map_put(&timeline->blobs, blob->hash, PTL_HASH_SIZE, i);
 
 		if (status < 0)
 			return status;
@@ -182,7 +182,7 @@ static int index_blobs(struct ptl_timeline *timeline, const struct ptl_trace *tr
 }
 
 /* Threads that have PT bytes, but of which no event tells. */
-static int add_stream_threads(struct ptl_timeline *timeline, const struct ptl_trace *trace)
+static int add_stream_threads(struct flow_timeline *timeline, const struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
 		const struct ptl_stream *stream = ptl_stream_at(trace, i);
@@ -192,10 +192,10 @@ static int add_stream_threads(struct ptl_timeline *timeline, const struct ptl_tr
 		if (stream->kind != PTL_KIND_PT || stream->pid == PTL_NO_ID)
 			continue;
 		if (stream->tid != PTL_NO_ID)
-			status = ptl_timeline_need_thread(timeline, stream->pid, stream->tid,
+			status = flow_timeline_need_thread(timeline, stream->pid, stream->tid,
 							  stream->first_time);
 		else
-			status = ptl_timeline_need_process(timeline, stream->pid, &process);
+			status = flow_timeline_need_process(timeline, stream->pid, &process);
 		if (status < 0)
 			return status;
 	}
@@ -203,38 +203,38 @@ static int add_stream_threads(struct ptl_timeline *timeline, const struct ptl_tr
 }
 
 /* Whatever no event ended went with its process. */
-static void end_with_process(struct ptl_timeline *timeline)
+static void end_with_process(struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->thread_count; i++) {
-		struct ptl_timeline_thread *thread = &timeline->threads[i].data;
+		struct flow_timeline_thread *thread = &timeline->threads[i].data;
 
 		if (!thread->ended)
 			thread->end = timeline->processes[thread->process].data.end;
 	}
 	for (size_t i = 0; i < timeline->image_count; i++) {
-		struct ptl_timeline_image *image = &timeline->images[i].data;
+		struct flow_timeline_image *image = &timeline->images[i].data;
 
-		if (image->end == PTL_TIME_END)
+		if (image->end == FLOW_TIME_END)
 			image->end = timeline->processes[image->process].data.end;
 	}
 }
 
 /* Gives each process its list of threads and images: counted, then placed. */
-static int list_members(struct ptl_timeline *timeline)
+static int list_members(struct flow_timeline *timeline)
 {
 	size_t image_at = 0, thread_at = 0;
 
 	timeline->process_images = calloc(timeline->image_count + 1, sizeof(uint32_t));
 	timeline->process_threads = calloc(timeline->thread_count + 1, sizeof(uint32_t));
 	if (!timeline->process_images || !timeline->process_threads)
-		return ptl_fail_memory("timeline",
+		return common_fail_memory("timeline",
 				       (timeline->image_count + timeline->thread_count) * 4);
 	for (size_t i = 0; i < timeline->image_count; i++)
 		timeline->processes[timeline->images[i].data.process].data.image_count++;
 	for (size_t i = 0; i < timeline->thread_count; i++)
 		timeline->processes[timeline->threads[i].data.process].data.thread_count++;
 	for (size_t i = 0; i < timeline->process_count; i++) {
-		struct ptl_timeline_process *process = &timeline->processes[i].data;
+		struct flow_timeline_process *process = &timeline->processes[i].data;
 
 		process->images = timeline->process_images + image_at;
 		process->threads = timeline->process_threads + thread_at;
@@ -243,7 +243,7 @@ static int list_members(struct ptl_timeline *timeline)
 		process->image_count = process->thread_count = 0;
 	}
 	for (size_t i = 0; i < timeline->image_count; i++) {
-		struct ptl_timeline_process *process =
+		struct flow_timeline_process *process =
 			&timeline->processes[timeline->images[i].data.process].data;
 		size_t at = (size_t)(process->images - timeline->process_images) +
 			    process->image_count++;
@@ -251,7 +251,7 @@ static int list_members(struct ptl_timeline *timeline)
 		timeline->process_images[at] = (uint32_t)i;
 	}
 	for (size_t i = 0; i < timeline->thread_count; i++) {
-		struct ptl_timeline_process *process =
+		struct flow_timeline_process *process =
 			&timeline->processes[timeline->threads[i].data.process].data;
 		size_t at = (size_t)(process->threads - timeline->process_threads) +
 			    process->thread_count++;
@@ -261,10 +261,10 @@ static int list_members(struct ptl_timeline *timeline)
 	return 0;
 }
 
-static void name_processes(struct ptl_timeline *timeline)
+static void name_processes(struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->process_count; i++) {
-		struct ptl_process_state *state = &timeline->processes[i];
+		struct flow_process_state *state = &timeline->processes[i];
 		const char *path = "", *slash;
 
 		state->data.programs = state->programs;
@@ -275,31 +275,31 @@ static void name_processes(struct ptl_timeline *timeline)
 	}
 }
 
-int ptl_timeline_build(struct ptl_trace *trace, struct ptl_timeline **timeline)
+int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline)
 {
 	static const struct ptl_callbacks callbacks = {.event = take_event};
-	struct ptl_timeline *built = calloc(1, sizeof(*built));
+	struct flow_timeline *built = calloc(1, sizeof(*built));
 	struct builder builder = {.timeline = built, .trace = trace};
 	int status;
 
 	if (!built)
-		return ptl_fail_memory("timeline", sizeof(*built));
+		return common_fail_memory("timeline", sizeof(*built));
 	status = index_blobs(built, trace);
 	if (!status)
 		status = ptl_process(trace, NULL, &callbacks, &builder);
 	for (size_t i = 0; !status && i < built->process_count; i++)
-		status = ptl_timeline_settle_fork(built, (uint32_t)i, false);
+		status = flow_timeline_settle_fork(built, (uint32_t)i, false);
 	if (!status)
 		status = add_stream_threads(built, trace);
 	if (!status)
 		status = list_members(built);
-	ptl_bytes_free(&builder.storage);
+	common_bytes_free(&builder.storage);
 	if (status < 0) {
-		ptl_timeline_free(built);
-		return ptl_fail_in(status, "cannot build the timeline of processes");
+		flow_timeline_free(built);
+		return common_fail_in(status, "cannot build the timeline of processes");
 	}
 	end_with_process(built);
-	ptl_timeline_settle_switches(built);
+	flow_timeline_settle_switches(built);
 	name_processes(built);
 	*timeline = built;
 	return 0;

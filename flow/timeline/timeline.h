@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who ran when: processes, threads, images and code over time, built once from a trace's events. */
-#ifndef PTL_FLOW_TIMELINE_TIMELINE_H
-#define PTL_FLOW_TIMELINE_TIMELINE_H
+#ifndef FLOW_TIMELINE_TIMELINE_H
+#define FLOW_TIMELINE_TIMELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,29 +12,29 @@
 
 /*
  * Processes, threads and images are numbered from 0 in the order in which the trace tells of them;
- * a number below is an index into these arrays and stays valid as long as the timeline. PTL_NONE
+ * a number below is an index into these arrays and stays valid as long as the timeline. FLOW_NONE
  * means none. Strings belong to the timeline. Times are the trace's clock. All functions but build
  * and free only read, and may be called from several threads.
  */
-#define PTL_NONE UINT32_MAX
+#define FLOW_NONE UINT32_MAX
 
 /* "Has not ended as far as the trace says". */
-#define PTL_TIME_END UINT64_MAX
+#define FLOW_TIME_END UINT64_MAX
 
 /* A program that a process ran: the first at its start, a further one at each exec. */
-struct ptl_program {
+struct flow_program {
 	uint64_t time;
 	const char *path;         /* never NULL */
 	const char *command_line; /* never NULL */
 };
 
-struct ptl_timeline_process {
+struct flow_timeline_process {
 	uint32_t pid;
 	uint32_t parent_pid;
-	uint32_t parent;     /* index of the parent, PTL_NONE where it is not in the trace */
+	uint32_t parent;     /* index of the parent, FLOW_NONE where it is not in the trace */
 	uint64_t unique_key; /* 0 where the trace gives none */
 	uint64_t start;      /* 0 where it was there before the trace began */
-	uint64_t end;        /* PTL_TIME_END */
+	uint64_t end;        /* FLOW_TIME_END */
 	bool started;        /* its start is in the trace, not only its rundown */
 	bool ended;
 	/* No process event tells of it: known from its threads, images or streams only. */
@@ -42,7 +42,7 @@ struct ptl_timeline_process {
 	bool has_exit_status;
 	int32_t exit_status; /* as wait(2) encodes it */
 	const char *name;    /* last component of the last program's path; "" where unknown */
-	const struct ptl_program *programs; /* in order of time; at least one unless implied */
+	const struct flow_program *programs; /* in order of time; at least one unless implied */
 	size_t program_count;
 	const uint32_t *images; /* indexes of its images, in order of load */
 	size_t image_count;
@@ -50,7 +50,7 @@ struct ptl_timeline_process {
 	size_t thread_count;
 };
 
-struct ptl_timeline_thread {
+struct flow_timeline_thread {
 	uint32_t process; /* index */
 	uint32_t pid;
 	uint32_t tid;
@@ -68,52 +68,52 @@ struct ptl_timeline_thread {
  * unmapped lives on in its rest: `end` is when its last byte went. A forked process begins with
  * images of its own that are like its parent's.
  */
-struct ptl_timeline_image {
+struct flow_timeline_image {
 	uint32_t process; /* index */
 	uint64_t start;   /* when it was loaded; of a forked process: when that began */
-	uint64_t end;     /* PTL_TIME_END */
+	uint64_t end;     /* FLOW_TIME_END */
 	bool rundown;     /* was there before the trace began */
 	bool inherited;   /* came with the fork */
 	struct ptl_image_event
 		data; /* strings belong to the timeline; protection is the last known */
 };
 
-struct ptl_timeline;
+struct flow_timeline;
 
 /*
  * Reads the trace's events of the process, thread, image and code classes (unknown versions are
  * skipped and counted). Streams that belong to processes or threads of which no event tells make
  * implied ones. PTL_NO_MEMORY, or what ptl_process returns.
  */
-int ptl_timeline_build(struct ptl_trace *trace, struct ptl_timeline **timeline);
-void ptl_timeline_free(struct ptl_timeline *timeline);
+int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline);
+void flow_timeline_free(struct flow_timeline *timeline);
 
-size_t ptl_timeline_process_count(const struct ptl_timeline *timeline);
-const struct ptl_timeline_process *ptl_timeline_process(const struct ptl_timeline *timeline,
+size_t flow_timeline_process_count(const struct flow_timeline *timeline);
+const struct flow_timeline_process *flow_timeline_process(const struct flow_timeline *timeline,
 							size_t i);
-size_t ptl_timeline_thread_count(const struct ptl_timeline *timeline);
-const struct ptl_timeline_thread *ptl_timeline_thread(const struct ptl_timeline *timeline,
+size_t flow_timeline_thread_count(const struct flow_timeline *timeline);
+const struct flow_timeline_thread *flow_timeline_thread(const struct flow_timeline *timeline,
 						      size_t i);
-size_t ptl_timeline_image_count(const struct ptl_timeline *timeline);
-const struct ptl_timeline_image *ptl_timeline_image(const struct ptl_timeline *timeline, size_t i);
+size_t flow_timeline_image_count(const struct flow_timeline *timeline);
+const struct flow_timeline_image *flow_timeline_image(const struct flow_timeline *timeline, size_t i);
 
 /* Events of the four classes that could not be understood, and so are missing from the timeline. */
-uint64_t ptl_timeline_skipped(const struct ptl_timeline *timeline);
+uint64_t flow_timeline_skipped(const struct flow_timeline *timeline);
 
 /*
- * The process that had pid at time, PTL_NONE where there was none. A pid that was used several
+ * The process that had pid at time, FLOW_NONE where there was none. A pid that was used several
  * times gives the last process that started at or before time; before all of them, the first.
  */
-uint32_t ptl_timeline_process_at(const struct ptl_timeline *timeline, uint32_t pid, uint64_t time);
+uint32_t flow_timeline_process_at(const struct flow_timeline *timeline, uint32_t pid, uint64_t time);
 /* The same for a thread. */
-uint32_t ptl_timeline_thread_at(const struct ptl_timeline *timeline, uint32_t pid, uint32_t tid,
+uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t pid, uint32_t tid,
 				uint64_t time);
 /* The program that the process ran at time; NULL for an implied process. */
-const struct ptl_program *ptl_timeline_program_at(const struct ptl_timeline *timeline,
+const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline,
 						  uint32_t process, uint64_t time);
 
 /* From `time` on, a CPU ran this thread: 0 and 0 for none, PTL_NO_ID where it is not known. */
-struct ptl_switch {
+struct flow_switch {
 	uint64_t time;
 	uint32_t pid;
 	uint32_t tid;
@@ -123,15 +123,15 @@ struct ptl_switch {
  * The context switches of a CPU in order of time, no two of the same; the first has time 0 and is what ran before.
  * NULL and 0 where there are none.
  */
-const struct ptl_switch *ptl_timeline_switches(const struct ptl_timeline *timeline, uint32_t cpu, size_t *count);
+const struct flow_switch *flow_timeline_switches(const struct flow_timeline *timeline, uint32_t cpu, size_t *count);
 /* The index of the last one at or before time; 0 where all are later. */
-size_t ptl_switch_at(const struct ptl_switch *switches, size_t count, uint64_t time);
+size_t flow_switch_at(const struct flow_switch *switches, size_t count, uint64_t time);
 
 /* What lies at an address of a process at a time. */
-struct ptl_place {
+struct flow_place {
 	uint64_t first;       /* the range of addresses for which this answer holds, */
 	uint64_t last;        /* both inclusive */
-	uint32_t image;       /* PTL_NONE: no image covers it */
+	uint32_t image;       /* FLOW_NONE: no image covers it */
 	bool has_code;        /* the bytes are in the trace: */
 	bool code_event;      /* they were given by a code event, not by the image */
 	uint32_t blob;        /* as in ptl_blob_at */
@@ -142,7 +142,7 @@ struct ptl_place {
  * Looks an address up; false where neither an image nor code was there (place->first and last then
  * are the hole). process is an index.
  */
-bool ptl_timeline_find(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
-		       uint64_t address, struct ptl_place *place);
+bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
+		       uint64_t address, struct flow_place *place);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inside the timeline: what its building and its queries share. Only timeline*.c include this. */
-#ifndef PTL_FLOW_TIMELINE_TIMELINE_STATE_H
-#define PTL_FLOW_TIMELINE_TIMELINE_STATE_H
+#ifndef FLOW_TIMELINE_TIMELINE_STATE_H
+#define FLOW_TIMELINE_TIMELINE_STATE_H
 
 #include "common/hash_map.h"
 #include "format/state/address_space.h"
@@ -9,106 +9,106 @@
 #include "flow/timeline/query.h"
 
 /* An address space from `time` on. */
-struct ptl_space_version {
+struct flow_space_version {
 	uint64_t time;
 	uint32_t root;  /* all pieces */
 	uint32_t files; /* only the pieces with their image's own bytes, not a code event's */
 };
 
-struct ptl_process_state {
-	struct ptl_timeline_process data;
-	uint32_t previous; /* the process that had this pid before, PTL_NONE */
+struct flow_process_state {
+	struct flow_timeline_process data;
+	uint32_t previous; /* the process that had this pid before, FLOW_NONE */
 	/* Of the parent's space at the fork, while undecided whether it is inherited; else 0. */
 	uint32_t inherited_root;
-	struct ptl_space_version *versions; /* in order of time; the first may begin late */
+	struct flow_space_version *versions; /* in order of time; the first may begin late */
 	size_t version_count;
 	size_t version_capacity;
-	struct ptl_program *programs; /* data.programs */
+	struct flow_program *programs; /* data.programs */
 	size_t program_capacity;
 };
 
-struct ptl_thread_state {
-	struct ptl_timeline_thread data;
-	uint32_t previous; /* the thread that had this pid and tid before, PTL_NONE */
+struct flow_thread_state {
+	struct flow_timeline_thread data;
+	uint32_t previous; /* the thread that had this pid and tid before, FLOW_NONE */
 };
 
-struct ptl_image_state {
-	struct ptl_timeline_image data;
+struct flow_image_state {
+	struct flow_timeline_image data;
 	uint64_t mapped; /* bytes of it that are still mapped, while building */
 };
 
-struct ptl_text_chunk {
-	struct ptl_text_chunk *next;
+struct flow_text_chunk {
+	struct flow_text_chunk *next;
 	char text[];
 };
 
 /* What one CPU went over to; the first, of time 0, is what it ran before its first switch. */
-struct ptl_cpu_switches {
-	struct ptl_switch *switches;
+struct flow_cpu_switches {
+	struct flow_switch *switches;
 	size_t count, capacity;
 };
 
-struct ptl_timeline {
-	struct ptl_process_state *processes;
+struct flow_timeline {
+	struct flow_process_state *processes;
 	size_t process_count, process_capacity;
-	struct ptl_thread_state *threads;
+	struct flow_thread_state *threads;
 	size_t thread_count, thread_capacity;
-	struct ptl_image_state *images;
+	struct flow_image_state *images;
 	size_t image_count, image_capacity;
-	struct ptl_pieces pieces;
-	struct ptl_hash_map last_process; /* by pid: the last process that has had it */
-	struct ptl_hash_map last_thread;  /* by pid << 32 | tid */
-	struct ptl_byte_map blobs;        /* hash of a blob: its index */
+	struct format_pieces pieces;
+	struct common_hash_map last_process; /* by pid: the last process that has had it */
+	struct common_hash_map last_thread;  /* by pid << 32 | tid */
+	struct common_byte_map blobs;        /* hash of a blob: its index */
 	uint64_t *blob_sizes;             /* by that index */
 	bool *blobs_used;                 /* by that index: some piece of some version has it */
 	size_t blob_count;
-	struct ptl_outside_blob *outside; /* those whose bytes are not in the trace: indexes from blob_count on */
+	struct flow_outside_blob *outside; /* those whose bytes are not in the trace: indexes from blob_count on */
 	size_t outside_count, outside_capacity;
-	struct ptl_byte_map texts;        /* a string: the copy that all share */
-	struct ptl_text_chunk *chunks;
+	struct common_byte_map texts;        /* a string: the copy that all share */
+	struct flow_text_chunk *chunks;
 	uint32_t *process_images; /* storage of data.images and data.threads of all processes */
 	uint32_t *process_threads;
-	struct ptl_hash_map cpu_numbers; /* of a CPU: its index in cpus */
-	struct ptl_cpu_switches *cpus;
+	struct common_hash_map cpu_numbers; /* of a CPU: its index in cpus */
+	struct flow_cpu_switches *cpus;
 	size_t cpu_count, cpu_capacity;
 	uint64_t skipped;
 	bool has_unnamed_code;
 };
 
 /* Makes room for one more element; PTL_NO_MEMORY. */
-int ptl_timeline_grow(void **array, size_t count, size_t *capacity, size_t element);
+int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t element);
 /* The timeline's own copy of text, one for equal texts; NULL without memory. */
-const char *ptl_timeline_text(struct ptl_timeline *timeline, const char *text);
+const char *flow_timeline_text(struct flow_timeline *timeline, const char *text);
 
 /*
  * timeline_process.c. The process that now has the pid: made (implied) where there is none;
  * PTL_NO_MEMORY.
  */
-int ptl_timeline_need_process(struct ptl_timeline *timeline, uint32_t pid, uint32_t *process);
-int ptl_timeline_need_thread(struct ptl_timeline *timeline, uint32_t pid, uint32_t tid,
+int flow_timeline_need_process(struct flow_timeline *timeline, uint32_t pid, uint32_t *process);
+int flow_timeline_need_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid,
 			     uint64_t time);
-int ptl_timeline_process_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_process_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			       const struct ptl_process_event *data);
-int ptl_timeline_thread_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_thread_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			      const struct ptl_thread_event *data);
 
 /* timeline_switch.c. Events come in order of time. */
-int ptl_timeline_switch_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_switch_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			      const struct ptl_switch_event *data);
 /* All events have come: finds the process of the thread that each CPU ran first, by its tid. */
-void ptl_timeline_settle_switches(struct ptl_timeline *timeline);
-void ptl_timeline_free_switches(struct ptl_timeline *timeline);
+void flow_timeline_settle_switches(struct flow_timeline *timeline);
+void flow_timeline_free_switches(struct flow_timeline *timeline);
 
 /* timeline_image.c. */
-int ptl_timeline_image_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			     const struct ptl_image_event *data);
-int ptl_timeline_code_event(struct ptl_timeline *timeline, const struct ptl_event *event,
+int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			    const struct ptl_code_event *data);
 /* The child begins with what the parent has now, unless its recorder tells of that itself. */
-int ptl_timeline_fork(struct ptl_timeline *timeline, uint32_t child, uint32_t parent);
+int flow_timeline_fork(struct flow_timeline *timeline, uint32_t child, uint32_t parent);
 /* Decides what a forked process begins with: nothing if it is told, else what it inherits. */
-int ptl_timeline_settle_fork(struct ptl_timeline *timeline, uint32_t process, bool told);
+int flow_timeline_settle_fork(struct flow_timeline *timeline, uint32_t process, bool told);
 /* Everything that the process had mapped is gone. */
-int ptl_timeline_clear(struct ptl_timeline *timeline, uint32_t process, uint64_t time);
+int flow_timeline_clear(struct flow_timeline *timeline, uint32_t process, uint64_t time);
 
 #endif

@@ -10,23 +10,23 @@
 /* Addresses that are gathered before they are handed on. */
 #define WALK_ADDRESSES 4096
 
-struct ptl_logged_block {
+struct flow_logged_block {
 	size_t first; /* in addresses */
 	uint32_t count;
 };
 
-struct ptl_log_slot {
-	const struct ptl_block *block; /* NULL: free */
+struct flow_log_slot {
+	const struct flow_block *block; /* NULL: free */
 	uint32_t number;
 };
 
-void ptl_address_log_free(struct ptl_address_log *log)
+void flow_address_log_free(struct flow_address_log *log)
 {
 	free(log->sequence);
 	free(log->blocks);
 	free(log->addresses);
 	free(log->slots);
-	*log = (struct ptl_address_log){0};
+	*log = (struct flow_address_log){0};
 }
 
 static int grow(void *array_, size_t *capacity, size_t needed, size_t element)
@@ -41,13 +41,13 @@ static int grow(void *array_, size_t *capacity, size_t needed, size_t element)
 		wanted *= 2;
 	grown = realloc(*array, wanted * element);
 	if (!grown)
-		return ptl_fail_memory("log of addresses", wanted * element);
+		return common_fail_memory("log of addresses", wanted * element);
 	*array = grown;
 	*capacity = wanted;
 	return 0;
 }
 
-static size_t slot_of(const struct ptl_address_log *log, const struct ptl_block *block)
+static size_t slot_of(const struct flow_address_log *log, const struct flow_block *block)
 {
 	size_t at = ((uintptr_t)block * 0x9e3779b97f4a7c15ull >> 20) & (log->slot_count - 1);
 
@@ -56,9 +56,9 @@ static size_t slot_of(const struct ptl_address_log *log, const struct ptl_block 
 	return at;
 }
 
-static int grow_slots(struct ptl_address_log *log)
+static int grow_slots(struct flow_address_log *log)
 {
-	struct ptl_log_slot *old = log->slots;
+	struct flow_log_slot *old = log->slots;
 	size_t count = log->slot_count;
 
 	log->slot_count = count ? count * 2 : 256;
@@ -66,7 +66,7 @@ static int grow_slots(struct ptl_address_log *log)
 	if (!log->slots) {
 		free(old);
 		log->slot_count = 0;
-		return ptl_fail_memory("log of addresses", count * 2 * sizeof(*old));
+		return common_fail_memory("log of addresses", count * 2 * sizeof(*old));
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (old[i].block)
@@ -77,7 +77,7 @@ static int grow_slots(struct ptl_address_log *log)
 }
 
 /* Gives a block that is met for the first time its number. */
-static int add_block(struct ptl_address_log *log, const struct ptl_block *block, uint32_t *number)
+static int add_block(struct flow_address_log *log, const struct flow_block *block, uint32_t *number)
 {
 	size_t capacity = log->block_capacity;
 	int status = grow(&log->blocks, &capacity, log->block_count + 1, sizeof(*log->blocks));
@@ -91,19 +91,19 @@ static int add_block(struct ptl_address_log *log, const struct ptl_block *block,
 		return status;
 	log->block_capacity = (uint32_t)capacity;
 	*number = log->block_count;
-	log->blocks[log->block_count++] = (struct ptl_logged_block){log->address_count,
+	log->blocks[log->block_count++] = (struct flow_logged_block){log->address_count,
 								    block->instructions};
-	ptl_block_addresses(block, log->addresses + log->address_count);
+	flow_block_addresses(block, log->addresses + log->address_count);
 	log->address_count += block->instructions;
-	log->slots[slot_of(log, block)] = (struct ptl_log_slot){block, *number};
+	log->slots[slot_of(log, block)] = (struct flow_log_slot){block, *number};
 	return 0;
 }
 
-static int add_run(struct ptl_address_log *log, const struct ptl_run *run)
+static int add_run(struct flow_address_log *log, const struct flow_block_run *run)
 {
 	for (uint32_t i = 0; i < run->count; i++) {
-		const struct ptl_block *block = run->blocks[i];
-		const struct ptl_log_slot *slot = log->slot_count ? &log->slots[slot_of(log, block)]
+		const struct flow_block *block = run->blocks[i];
+		const struct flow_log_slot *slot = log->slot_count ? &log->slots[slot_of(log, block)]
 								  : NULL;
 		uint32_t number;
 
@@ -120,7 +120,7 @@ static int add_run(struct ptl_address_log *log, const struct ptl_run *run)
 	return 0;
 }
 
-int ptl_address_log_add(struct ptl_address_log *log, const struct ptl_batch *batch)
+int flow_address_log_add(struct flow_address_log *log, const struct flow_batch *batch)
 {
 	int status = grow(&log->sequence, &log->capacity, log->count + batch->block_count,
 			  sizeof(*log->sequence));
@@ -130,7 +130,7 @@ int ptl_address_log_add(struct ptl_address_log *log, const struct ptl_batch *bat
 	return status;
 }
 
-int ptl_address_log_walk(const struct ptl_address_log *log,
+int flow_address_log_walk(const struct flow_address_log *log,
 			 int (*take)(void *context, const uint64_t *addresses, size_t count),
 			 void *context)
 {
@@ -139,7 +139,7 @@ int ptl_address_log_walk(const struct ptl_address_log *log,
 	int status = 0;
 
 	for (size_t i = 0; !status && i < log->count; i++) {
-		const struct ptl_logged_block *block = &log->blocks[log->sequence[i]];
+		const struct flow_logged_block *block = &log->blocks[log->sequence[i]];
 
 		if (have + block->count > WALK_ADDRESSES) {
 			status = take(context, gathered, have);

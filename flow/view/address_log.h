@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which instructions were executed in a stretch of flow, compactly, to be hashed in order later. */
-#ifndef PTL_FLOW_VIEW_ADDRESS_LOG_H
-#define PTL_FLOW_VIEW_ADDRESS_LOG_H
+#ifndef FLOW_VIEW_ADDRESS_LOG_H
+#define FLOW_VIEW_ADDRESS_LOG_H
 
 #include "common/sha256.h"
 #include "flow/engine/flow.h"
@@ -10,27 +10,27 @@
  * Each distinct block once with its addresses, and the sequence of blocks. Made by the worker that
  * decodes; a hash is sequential, so the log is what is handed over. Zero-initialised is empty.
  */
-struct ptl_address_log {
+struct flow_address_log {
 	uint32_t *sequence;
 	size_t count, capacity;
-	struct ptl_logged_block *blocks;
+	struct flow_logged_block *blocks;
 	uint32_t block_count, block_capacity;
 	uint64_t *addresses; /* of all distinct blocks, one after the other */
 	size_t address_count, address_capacity;
-	struct ptl_log_slot *slots; /* blocks by pointer */
+	struct flow_log_slot *slots; /* blocks by pointer */
 	size_t slot_count;
 };
 
-void ptl_address_log_free(struct ptl_address_log *log);
+void flow_address_log_free(struct flow_address_log *log);
 
 /* Adds a batch. All batches of a log are of one segment. PTL_NO_MEMORY. */
-int ptl_address_log_add(struct ptl_address_log *log, const struct ptl_batch *batch);
+int flow_address_log_add(struct flow_address_log *log, const struct flow_batch *batch);
 
 /*
  * Calls take with all addresses in order, some thousand at a time; stops at a non-zero result and
  * returns it.
  */
-int ptl_address_log_walk(const struct ptl_address_log *log,
+int flow_address_log_walk(const struct flow_address_log *log,
 			 int (*take)(void *context, const uint64_t *addresses, size_t count),
 			 void *context);
 

@@ -9,35 +9,35 @@
 #include "common/error.h"
 #include "flow/view/address_log.h"
 
-_Static_assert(sizeof(((struct ptl_thread_stats *)0)->ip_sha256) == PTL_SHA256_SIZE, "a SHA-256");
+_Static_assert(sizeof(((struct flow_thread_stats *)0)->ip_sha256) == COMMON_SHA256_SIZE, "a SHA-256");
 
 /* One segment's counts. */
 struct partial {
-	struct ptl_flow_counts counts;
-	struct ptl_flow_event *gaps; /* the first ones */
+	struct flow_counts counts;
+	struct flow_event *gaps; /* the first ones */
 	size_t gap_count, gap_capacity;
-	struct ptl_address_log log;
+	struct flow_address_log log;
 };
 
 struct stats_view {
-	struct ptl_stats *stats;
+	struct flow_stats *stats;
 	bool hash;
 	size_t gap_limit;
 	size_t thread_capacity;
 	size_t gap_capacity;
 	size_t group;              /* of the segments added last */
-	struct ptl_sha256 *sha256; /* of the last thread */
+	struct common_sha256 *sha256; /* of the last thread */
 };
 
 /* ---- on workers -------------------------------------------------------------------------- */
 
-static int begin(void *context, const struct ptl_segment *segment, void **partial)
+static int begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct partial *made = calloc(1, sizeof(*made));
 
 	(void)context;
 	if (!made)
-		return ptl_fail_memory("counts", sizeof(*made));
+		return common_fail_memory("counts", sizeof(*made));
 	made->counts.pt_bytes = segment->size - segment->skip;
 	made->counts.segments = 1;
 	*partial = made;
@@ -50,21 +50,21 @@ static void drop(void *context, void *partial_)
 
 	(void)context;
 	free(partial->gaps);
-	ptl_address_log_free(&partial->log);
+	flow_address_log_free(&partial->log);
 	free(partial);
 }
 
 static int list_gap(struct stats_view *view, struct partial *partial,
-		    const struct ptl_flow_event *event)
+		    const struct flow_event *event)
 {
 	if (partial->gap_count >= view->gap_limit)
 		return 0;
 	if (partial->gap_count == partial->gap_capacity) {
 		size_t capacity = partial->gap_capacity ? partial->gap_capacity * 2 : 4;
-		struct ptl_flow_event *gaps = realloc(partial->gaps, capacity * sizeof(*gaps));
+		struct flow_event *gaps = realloc(partial->gaps, capacity * sizeof(*gaps));
 
 		if (!gaps)
-			return ptl_fail_memory("gaps", capacity * sizeof(*gaps));
+			return common_fail_memory("gaps", capacity * sizeof(*gaps));
 		partial->gaps = gaps;
 		partial->gap_capacity = capacity;
 	}
@@ -73,29 +73,29 @@ static int list_gap(struct stats_view *view, struct partial *partial,
 }
 
 static int add_gap(struct stats_view *view, struct partial *partial,
-		   const struct ptl_flow_event *event)
+		   const struct flow_event *event)
 {
 	partial->counts.gaps++;
 	partial->counts.gap_causes[event->cause]++;
 	partial->counts.gap_bytes[event->cause] += event->size;
-	partial->counts.overflows += event->cause == PTL_GAP_OVERFLOW;
+	partial->counts.overflows += event->cause == FLOW_GAP_OVERFLOW;
 	return list_gap(view, partial, event);
 }
 
 static int add_event(struct stats_view *view, struct partial *partial,
-		     const struct ptl_flow_event *event)
+		     const struct flow_event *event)
 {
-	struct ptl_flow_counts *counts = &partial->counts;
+	struct flow_counts *counts = &partial->counts;
 
-	counts->enabled += event->kind == PTL_FLOW_ENABLED;
-	counts->disabled += event->kind == PTL_FLOW_DISABLED;
-	counts->async_disabled += event->kind == PTL_FLOW_ASYNC_DISABLED;
-	counts->async_branches += event->kind == PTL_FLOW_ASYNC_BRANCH;
-	return event->kind == PTL_FLOW_GAP ? add_gap(view, partial, event) : 0;
+	counts->enabled += event->kind == FLOW_ENABLED;
+	counts->disabled += event->kind == FLOW_DISABLED;
+	counts->async_disabled += event->kind == FLOW_ASYNC_DISABLED;
+	counts->async_branches += event->kind == FLOW_ASYNC_BRANCH;
+	return event->kind == FLOW_GAP ? add_gap(view, partial, event) : 0;
 }
 
-static int consume(void *context, void *partial_, const struct ptl_segment *segment,
-		   const struct ptl_batch *batch)
+static int consume(void *context, void *partial_, const struct flow_segment *segment,
+		   const struct flow_batch *batch)
 {
 	struct stats_view *view = context;
 	struct partial *partial = partial_;
@@ -108,13 +108,13 @@ static int consume(void *context, void *partial_, const struct ptl_segment *segm
 	for (size_t i = 0; !status && i < batch->event_count; i++)
 		status = add_event(view, partial, &batch->events[i]);
 	if (!status && view->hash)
-		status = ptl_address_log_add(&partial->log, batch);
+		status = flow_address_log_add(&partial->log, batch);
 	return status;
 }
 
 /* ---- in order ---------------------------------------------------------------------------- */
 
-static void add_counts(struct ptl_flow_counts *sum, const struct ptl_flow_counts *more)
+static void add_counts(struct flow_counts *sum, const struct flow_counts *more)
 {
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)more;
@@ -127,32 +127,32 @@ static void add_counts(struct ptl_flow_counts *sum, const struct ptl_flow_counts
 
 static void end_thread(struct stats_view *view)
 {
-	struct ptl_stats *stats = view->stats;
+	struct flow_stats *stats = view->stats;
 
 	if (view->sha256 && stats->thread_count) {
-		struct ptl_thread_stats *thread = &stats->threads[stats->thread_count - 1];
+		struct flow_thread_stats *thread = &stats->threads[stats->thread_count - 1];
 
-		ptl_sha256_finish(view->sha256, thread->ip_sha256);
+		common_sha256_finish(view->sha256, thread->ip_sha256);
 		thread->has_hash = true;
 	}
 }
 
 /* A thread may have several streams: they follow each other. */
-static bool is_last_thread(const struct stats_view *view, const struct ptl_segment *segment)
+static bool is_last_thread(const struct stats_view *view, const struct flow_segment *segment)
 {
-	const struct ptl_thread_stats *last;
+	const struct flow_thread_stats *last;
 
 	if (!view->stats->thread_count)
 		return false;
 	last = &view->stats->threads[view->stats->thread_count - 1];
 	return segment->group == view->group ||
-	       (segment->thread != PTL_NONE && segment->thread == last->thread &&
+	       (segment->thread != FLOW_NONE && segment->thread == last->thread &&
 		segment->process == last->process);
 }
 
-static int find_thread(struct stats_view *view, const struct ptl_segment *segment)
+static int find_thread(struct stats_view *view, const struct flow_segment *segment)
 {
-	struct ptl_stats *stats = view->stats;
+	struct flow_stats *stats = view->stats;
 	bool known = is_last_thread(view, segment);
 
 	view->group = segment->group;
@@ -161,15 +161,15 @@ static int find_thread(struct stats_view *view, const struct ptl_segment *segmen
 	end_thread(view);
 	if (stats->thread_count == view->thread_capacity) {
 		size_t capacity = view->thread_capacity ? view->thread_capacity * 2 : 16;
-		struct ptl_thread_stats *threads = realloc(stats->threads,
+		struct flow_thread_stats *threads = realloc(stats->threads,
 							   capacity * sizeof(*threads));
 
 		if (!threads)
-			return ptl_fail_memory("threads", capacity * sizeof(*threads));
+			return common_fail_memory("threads", capacity * sizeof(*threads));
 		stats->threads = threads;
 		view->thread_capacity = capacity;
 	}
-	stats->threads[stats->thread_count++] = (struct ptl_thread_stats){
+	stats->threads[stats->thread_count++] = (struct flow_thread_stats){
 		.thread = segment->thread,
 		.process = segment->process,
 		.pid = segment->pid,
@@ -177,26 +177,26 @@ static int find_thread(struct stats_view *view, const struct ptl_segment *segmen
 		.cpu = segment->cpu,
 	};
 	if (view->hash && !view->sha256)
-		view->sha256 = ptl_sha256_new();
-	return view->hash && !view->sha256 ? ptl_fail_memory("hash", 0) : 0;
+		view->sha256 = common_sha256_new();
+	return view->hash && !view->sha256 ? common_fail_memory("hash", 0) : 0;
 }
 
-static int keep_gaps(struct stats_view *view, const struct ptl_segment *segment,
+static int keep_gaps(struct stats_view *view, const struct flow_segment *segment,
 		     const struct partial *partial)
 {
-	struct ptl_stats *stats = view->stats;
+	struct flow_stats *stats = view->stats;
 
 	for (size_t i = 0; i < partial->gap_count && stats->gap_count < view->gap_limit; i++) {
 		if (stats->gap_count == view->gap_capacity) {
 			size_t capacity = view->gap_capacity ? view->gap_capacity * 2 : 64;
-			struct ptl_gap *gaps = realloc(stats->gaps, capacity * sizeof(*gaps));
+			struct flow_gap *gaps = realloc(stats->gaps, capacity * sizeof(*gaps));
 
 			if (!gaps)
-				return ptl_fail_memory("gaps", capacity * sizeof(*gaps));
+				return common_fail_memory("gaps", capacity * sizeof(*gaps));
 			stats->gaps = gaps;
 			view->gap_capacity = capacity;
 		}
-		stats->gaps[stats->gap_count++] = (struct ptl_gap){
+		stats->gaps[stats->gap_count++] = (struct flow_gap){
 			.pid = segment->pid,
 			.tid = segment->tid,
 			.process = segment->process,
@@ -210,10 +210,10 @@ static int keep_gaps(struct stats_view *view, const struct ptl_segment *segment,
 /* Addresses are hashed as 8 bytes little-endian each, which is how this machine has them. */
 static int hash_addresses(void *context, const uint64_t *addresses, size_t count)
 {
-	struct ptl_sha256 *sha256 = context;
+	struct common_sha256 *sha256 = context;
 
 	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "x86 only");
-	ptl_sha256_add(sha256, addresses, count * sizeof(*addresses));
+	common_sha256_add(sha256, addresses, count * sizeof(*addresses));
 	return 0;
 }
 
@@ -231,7 +231,7 @@ static int merge(void *context, void *left_, void *right_)
 }
 
 /* A stream, or a part of it: goes to its thread. */
-static int finish(void *context, const struct ptl_segment *segment, void *result)
+static int finish(void *context, const struct flow_segment *segment, void *result)
 {
 	struct stats_view *view = context;
 	struct partial *partial = result;
@@ -244,34 +244,34 @@ static int finish(void *context, const struct ptl_segment *segment, void *result
 		status = keep_gaps(view, segment, partial);
 	}
 	if (!status && view->hash)
-		status = ptl_address_log_walk(&partial->log, hash_addresses, view->sha256);
+		status = flow_address_log_walk(&partial->log, hash_addresses, view->sha256);
 	drop(context, partial);
 	return status;
 }
 
 /* A hash takes what comes one after the other: each segment at once, so that none has to wait. */
-static int emit(void *context, const struct ptl_segment *segment, void *partial, uint64_t horizon)
+static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	(void)horizon;
 	return finish(context, segment, partial);
 }
 
-static bool is_same_process(const struct ptl_process_stats *process,
-			    const struct ptl_thread_stats *thread)
+static bool is_same_process(const struct flow_process_stats *process,
+			    const struct flow_thread_stats *thread)
 {
 	return process->process == thread->process && process->pid == thread->pid;
 }
 
 /* Threads come process by process. */
-static int sum_processes(struct ptl_stats *stats)
+static int sum_processes(struct flow_stats *stats)
 {
 	stats->processes = calloc(stats->thread_count + 1, sizeof(*stats->processes));
 	if (!stats->processes)
-		return ptl_fail_memory("processes",
+		return common_fail_memory("processes",
 				       stats->thread_count * sizeof(*stats->processes));
 	for (size_t i = 0; i < stats->thread_count; i++) {
-		const struct ptl_thread_stats *thread = &stats->threads[i];
-		struct ptl_process_stats *process = &stats->processes[stats->process_count];
+		const struct flow_thread_stats *thread = &stats->threads[i];
+		struct flow_process_stats *process = &stats->processes[stats->process_count];
 
 		if (!stats->process_count || !is_same_process(process - 1, thread)) {
 			process->process = thread->process;
@@ -287,12 +287,12 @@ static int sum_processes(struct ptl_stats *stats)
 	return 0;
 }
 
-int ptl_stats_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		  const struct ptl_view_options *options, bool hash, size_t gap_limit,
-		  struct ptl_stats *stats)
+int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		  const struct flow_view_options *options, bool hash, size_t gap_limit,
+		  struct flow_stats *stats)
 {
 	struct stats_view context = {.stats = stats, .hash = hash, .gap_limit = gap_limit};
-	const struct ptl_view view = {
+	const struct flow_view view = {
 		.context = &context,
 		.counts_only = !hash,
 		.begin = begin,
@@ -302,25 +302,25 @@ int ptl_stats_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 		.emit = hash ? emit : NULL,
 		.drop = drop,
 	};
-	struct ptl_view_options in_order = *options;
+	struct flow_view_options in_order = *options;
 	int status;
 
-	*stats = (struct ptl_stats){0};
+	*stats = (struct flow_stats){0};
 	in_order.by_time = false;
-	status = ptl_view_run(trace, timeline, &in_order, &view);
+	status = flow_view_run(trace, timeline, &in_order, &view);
 	end_thread(&context);
-	ptl_sha256_free(context.sha256);
+	common_sha256_free(context.sha256);
 	if (!status)
 		status = sum_processes(stats);
 	if (status < 0)
-		ptl_stats_free(stats);
+		flow_stats_free(stats);
 	return status;
 }
 
-void ptl_stats_free(struct ptl_stats *stats)
+void flow_stats_free(struct flow_stats *stats)
 {
 	free(stats->processes);
 	free(stats->threads);
 	free(stats->gaps);
-	*stats = (struct ptl_stats){0};
+	*stats = (struct flow_stats){0};
 }

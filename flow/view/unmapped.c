@@ -12,25 +12,25 @@
 
 /* Pages of one process: of a segment while it is decoded, of a stream when merged. */
 struct partial {
-	struct ptl_hash_map pages; /* page << 1 | has_code: index in ranges */
-	struct ptl_unmapped *ranges;
+	struct common_hash_map pages; /* page << 1 | has_code: index in ranges */
+	struct flow_unmapped *ranges;
 	size_t count, capacity;
 	uint32_t process, pid;
 };
 
 struct unmapped_view {
-	const struct ptl_timeline *timeline;
-	struct ptl_unmapped_list *list;
+	const struct flow_timeline *timeline;
+	struct flow_unmapped_list *list;
 	size_t capacity;
 };
 
-static int begin(void *context, const struct ptl_segment *segment, void **partial)
+static int begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	struct partial *made = calloc(1, sizeof(*made));
 
 	(void)context;
 	if (!made)
-		return ptl_fail_memory("unmapped ranges", sizeof(*made));
+		return common_fail_memory("unmapped ranges", sizeof(*made));
 	made->process = segment->process;
 	made->pid = segment->pid;
 	*partial = made;
@@ -42,20 +42,20 @@ static void drop(void *context, void *partial_)
 	struct partial *partial = partial_;
 
 	(void)context;
-	ptl_hash_map_free(&partial->pages);
+	common_hash_map_free(&partial->pages);
 	free(partial->ranges);
 	free(partial);
 }
 
-static int append(struct ptl_unmapped **ranges, size_t *count, size_t *capacity,
-		  const struct ptl_unmapped *range)
+static int append(struct flow_unmapped **ranges, size_t *count, size_t *capacity,
+		  const struct flow_unmapped *range)
 {
 	if (*count == *capacity) {
 		size_t wanted = *capacity ? *capacity * 2 : 16;
-		struct ptl_unmapped *grown = realloc(*ranges, wanted * sizeof(*grown));
+		struct flow_unmapped *grown = realloc(*ranges, wanted * sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("unmapped ranges", wanted * sizeof(*grown));
+			return common_fail_memory("unmapped ranges", wanted * sizeof(*grown));
 		*ranges = grown;
 		*capacity = wanted;
 	}
@@ -63,7 +63,7 @@ static int append(struct ptl_unmapped **ranges, size_t *count, size_t *capacity,
 	return 0;
 }
 
-static void add(struct ptl_unmapped *sum, const struct ptl_unmapped *more)
+static void add(struct flow_unmapped *sum, const struct flow_unmapped *more)
 {
 	if (more->first < sum->first)
 		sum->first = more->first;
@@ -78,17 +78,17 @@ static void add(struct ptl_unmapped *sum, const struct ptl_unmapped *more)
 		sum->last_time = more->last_time;
 }
 
-static int add_page(struct partial *partial, const struct ptl_unmapped *more)
+static int add_page(struct partial *partial, const struct flow_unmapped *more)
 {
 	uint64_t key = more->first >> PAGE_SHIFT << 1 | more->has_code;
-	const uint64_t *known = ptl_hash_map_get(&partial->pages, key);
+	const uint64_t *known = common_hash_map_get(&partial->pages, key);
 	int status;
 
 	if (known) {
 		add(&partial->ranges[*known], more);
 		return 0;
 	}
-	status = ptl_hash_map_put(&partial->pages, key, partial->count);
+	status = common_hash_map_put(&partial->pages, key, partial->count);
 	return status < 0 ? status
 			  : append(&partial->ranges, &partial->count, &partial->capacity, more);
 }
@@ -96,13 +96,13 @@ static int add_page(struct partial *partial, const struct ptl_unmapped *more)
 /* Memory without a name, which recorders call //anon, names nobody's code. */
 static bool has_name(const struct unmapped_view *view, uint32_t image)
 {
-	return image != PTL_NONE &&
-	       strcmp(ptl_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
+	return image != FLOW_NONE &&
+	       strcmp(flow_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
 }
 
-static int add_block(struct partial *partial, const struct ptl_block *block, uint64_t time)
+static int add_block(struct partial *partial, const struct flow_block *block, uint64_t time)
 {
-	const struct ptl_unmapped range = {
+	const struct flow_unmapped range = {
 		.process = partial->process,
 		.pid = partial->pid,
 		.first = block->ip,
@@ -118,9 +118,9 @@ static int add_block(struct partial *partial, const struct ptl_block *block, uin
 
 /* Code is missing: because no image is there, or because the image came without its bytes? */
 static int add_gap(const struct unmapped_view *view, struct partial *partial,
-		   const struct ptl_segment *segment, const struct ptl_flow_event *event)
+		   const struct flow_segment *segment, const struct flow_event *event)
 {
-	const struct ptl_unmapped range = {
+	const struct flow_unmapped range = {
 		.process = partial->process,
 		.pid = partial->pid,
 		.first = event->from,
@@ -130,28 +130,28 @@ static int add_gap(const struct unmapped_view *view, struct partial *partial,
 		.first_time = event->time,
 		.last_time = event->time,
 	};
-	struct ptl_place place;
+	struct flow_place place;
 
-	if (segment->process != PTL_NONE &&
-	    ptl_timeline_find(view->timeline, segment->process, segment->code_time, event->from,
+	if (segment->process != FLOW_NONE &&
+	    flow_timeline_find(view->timeline, segment->process, segment->code_time, event->from,
 			      &place) &&
 	    has_name(view, place.image))
 		return 0;
 	return add_page(partial, &range);
 }
 
-static int consume(void *context, void *partial_, const struct ptl_segment *segment,
-		   const struct ptl_batch *batch)
+static int consume(void *context, void *partial_, const struct flow_segment *segment,
+		   const struct flow_batch *batch)
 {
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	struct partial *partial = partial_;
 	int status = 0;
 
-	while (!status && ptl_batch_next(&cursor)) {
+	while (!status && flow_batch_next(&cursor)) {
 		if (cursor.block && !has_name(context, cursor.block->image))
 			status = add_block(partial, cursor.block, cursor.time);
-		else if (cursor.event && cursor.event->kind == PTL_FLOW_GAP &&
-			 cursor.event->cause == PTL_GAP_CODE)
+		else if (cursor.event && cursor.event->kind == FLOW_GAP &&
+			 cursor.event->cause == FLOW_GAP_CODE)
 			status = add_gap(context, partial, segment, cursor.event);
 	}
 	return status;
@@ -168,7 +168,7 @@ static int merge(void *context, void *left, void *right_)
 	return status;
 }
 
-static int finish(void *context, const struct ptl_segment *last, void *result)
+static int finish(void *context, const struct flow_segment *last, void *result)
 {
 	struct unmapped_view *view = context;
 	struct partial *partial = result;
@@ -191,7 +191,7 @@ static int compare(uint64_t a, uint64_t b)
 
 static int by_place(const void *a_, const void *b_)
 {
-	const struct ptl_unmapped *a = a_, *b = b_;
+	const struct flow_unmapped *a = a_, *b = b_;
 	int order = compare(a->process, b->process);
 
 	if (!order)
@@ -203,7 +203,7 @@ static int by_place(const void *a_, const void *b_)
 
 static int by_harm(const void *a_, const void *b_)
 {
-	const struct ptl_unmapped *a = a_, *b = b_;
+	const struct flow_unmapped *a = a_, *b = b_;
 	int order = compare(b->gap_bytes, a->gap_bytes);
 
 	if (!order)
@@ -214,14 +214,14 @@ static int by_harm(const void *a_, const void *b_)
 }
 
 /* Whether next lies in the same pages as range (from another thread), or in the page behind it. */
-static bool is_neighbour(const struct ptl_unmapped *range, const struct ptl_unmapped *next)
+static bool is_neighbour(const struct flow_unmapped *range, const struct flow_unmapped *next)
 {
 	return range->process == next->process && range->pid == next->pid &&
 	       range->has_code == next->has_code &&
 	       next->first >> PAGE_SHIFT <= (range->last >> PAGE_SHIFT) + 1;
 }
 
-static void join_neighbours(struct ptl_unmapped_list *list)
+static void join_neighbours(struct flow_unmapped_list *list)
 {
 	size_t kept = 0;
 
@@ -234,11 +234,11 @@ static void join_neighbours(struct ptl_unmapped_list *list)
 	list->count = kept;
 }
 
-int ptl_unmapped_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		     const struct ptl_view_options *options, struct ptl_unmapped_list *list)
+int flow_unmapped_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		     const struct flow_view_options *options, struct flow_unmapped_list *list)
 {
 	struct unmapped_view context = {.timeline = timeline, .list = list};
-	const struct ptl_view view = {
+	const struct flow_view view = {
 		.context = &context,
 		.begin = begin,
 		.consume = consume,
@@ -248,10 +248,10 @@ int ptl_unmapped_run(struct ptl_trace *trace, const struct ptl_timeline *timelin
 	};
 	int status;
 
-	*list = (struct ptl_unmapped_list){0};
-	status = ptl_view_run(trace, timeline, options, &view);
+	*list = (struct flow_unmapped_list){0};
+	status = flow_view_run(trace, timeline, options, &view);
 	if (status < 0) {
-		ptl_unmapped_free(list);
+		flow_unmapped_free(list);
 		return status;
 	}
 	if (list->count) {
@@ -262,8 +262,8 @@ int ptl_unmapped_run(struct ptl_trace *trace, const struct ptl_timeline *timelin
 	return 0;
 }
 
-void ptl_unmapped_free(struct ptl_unmapped_list *list)
+void flow_unmapped_free(struct flow_unmapped_list *list)
 {
 	free(list->ranges);
-	*list = (struct ptl_unmapped_list){0};
+	*list = (struct flow_unmapped_list){0};
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Executed addresses that no image covers, ranked by how much they hurt. */
-#ifndef PTL_FLOW_VIEW_UNMAPPED_H
-#define PTL_FLOW_VIEW_UNMAPPED_H
+#ifndef FLOW_VIEW_UNMAPPED_H
+#define FLOW_VIEW_UNMAPPED_H
 
 #include "flow/view/view.h"
 
 /* A range of pages in a process that executed but that no image covers. */
-struct ptl_unmapped {
-	uint32_t process; /* index in the timeline, PTL_NONE */
+struct flow_unmapped {
+	uint32_t process; /* index in the timeline, FLOW_NONE */
 	uint32_t pid;
 	uint64_t first; /* lowest and highest address seen, inclusive */
 	uint64_t last;
@@ -19,14 +19,14 @@ struct ptl_unmapped {
 	uint64_t last_time;
 };
 
-struct ptl_unmapped_list {
-	struct ptl_unmapped *ranges; /* by gap_bytes, then gaps, then instructions, most first */
+struct flow_unmapped_list {
+	struct flow_unmapped *ranges; /* by gap_bytes, then gaps, then instructions, most first */
 	size_t count;
 };
 
 /* Pages next to each other, in one process and with has_code alike, make one range. */
-int ptl_unmapped_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		     const struct ptl_view_options *options, struct ptl_unmapped_list *list);
-void ptl_unmapped_free(struct ptl_unmapped_list *list);
+int flow_unmapped_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		     const struct flow_view_options *options, struct flow_unmapped_list *list);
+void flow_unmapped_free(struct flow_unmapped_list *list);
 
 #endif

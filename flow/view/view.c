@@ -35,17 +35,17 @@ struct job {
 
 struct run {
 	struct ptl_trace *trace;
-	struct ptl_code *code;
-	const struct ptl_view_options *options;
-	const struct ptl_view *view;
-	struct ptl_segment_list list;
-	const struct ptl_segment **order; /* segments in the order in which they are finished */
+	struct flow_code *code;
+	const struct flow_view_options *options;
+	const struct flow_view *view;
+	struct flow_segment_list list;
+	const struct flow_segment **order; /* segments in the order in which they are finished */
 	uint64_t *horizons;               /* by place in order; only for emit by time */
 	struct job *jobs;
 	size_t job_count;
 	unsigned threads; /* that have jobs */
-	struct ptl_flow_source *workers;
-	struct ptl_flow_window *windows; /* by worker */
+	struct flow_source *workers;
+	struct flow_window *windows; /* by worker */
 	void *merged;                    /* of the group at hand */
 	uint64_t done;                   /* bytes */
 };
@@ -53,19 +53,19 @@ struct run {
 /* ---- on workers -------------------------------------------------------------------------- */
 
 struct consumer {
-	const struct ptl_view *view;
-	const struct ptl_segment *segment;
-	struct ptl_flow_window *window;
+	const struct flow_view *view;
+	const struct flow_segment *segment;
+	struct flow_window *window;
 	void *partial;
 };
 
-static int take_batch(void *context, const struct ptl_batch *batch)
+static int take_batch(void *context, const struct flow_batch *batch)
 {
 	struct consumer *consumer = context;
-	struct ptl_batch cut;
+	struct flow_batch cut;
 
 	if (consumer->window) {
-		int status = ptl_flow_window_cut(consumer->window, batch, &cut);
+		int status = flow_window_cut(consumer->window, batch, &cut);
 
 		if (status < 0)
 			return status;
@@ -75,30 +75,30 @@ static int take_batch(void *context, const struct ptl_batch *batch)
 				       consumer->segment, batch);
 }
 
-static int open_source(struct run *run, struct ptl_flow_source *source)
+static int open_source(struct run *run, struct flow_source *source)
 {
 	if (source->engine)
 		return 0;
-	return ptl_flow_source_open(source, run->trace, run->code,
-				    run->options->engine ? run->options->engine : ptl_engine_default());
+	return flow_source_open(source, run->trace, run->code,
+				    run->options->engine ? run->options->engine : flow_engine_default());
 }
 
-static int fail_segment(int status, const struct ptl_segment *segment)
+static int fail_segment(int status, const struct flow_segment *segment)
 {
-	return ptl_fail_in(status, "cannot decode stream %u at offset %llu", segment->stream,
+	return common_fail_in(status, "cannot decode stream %u at offset %llu", segment->stream,
 			   (unsigned long long)segment->offset);
 }
 
-static int decode_segment(struct run *run, unsigned worker, const struct ptl_segment *segment,
+static int decode_segment(struct run *run, unsigned worker, const struct flow_segment *segment,
 			  void **partial)
 {
-	struct ptl_flow_source *source = &run->workers[worker];
+	struct flow_source *source = &run->workers[worker];
 	struct consumer consumer = {
 		.view = run->view,
 		.segment = segment,
 		.window = run->windows ? &run->windows[worker] : NULL,
 	};
-	const struct ptl_flow_sink sink = {take_batch, &consumer};
+	const struct flow_sink sink = {take_batch, &consumer};
 	int status = open_source(run, source);
 
 	if (!status)
@@ -106,29 +106,29 @@ static int decode_segment(struct run *run, unsigned worker, const struct ptl_seg
 	if (status < 0)
 		return status;
 	*partial = consumer.partial;
-	status = ptl_flow_produce(source, segment, &sink);
+	status = flow_produce(source, segment, &sink);
 	return status < 0 ? fail_segment(status, segment) : 0;
 }
 
 /* All segments of the job, for a view that only counts. */
 static int count_job(struct run *run, unsigned worker, struct job *job)
 {
-	struct ptl_flow_source *source = &run->workers[worker];
+	struct flow_source *source = &run->workers[worker];
 	struct consumer *consumers = calloc(job->count, sizeof(*consumers));
-	struct ptl_flow_sink *sinks = calloc(job->count, sizeof(*sinks));
-	const struct ptl_flow_portion portion = {run->order + job->first, sinks, job->count};
+	struct flow_sink *sinks = calloc(job->count, sizeof(*sinks));
+	const struct flow_portion portion = {run->order + job->first, sinks, job->count};
 	int status = consumers && sinks ? open_source(run, source)
-					: ptl_fail_memory("job", job->count * sizeof(*consumers));
+					: common_fail_memory("job", job->count * sizeof(*consumers));
 	size_t failed = 0;
 
 	for (size_t i = 0; !status && i < job->count; i++) {
 		status = run->view->begin(run->view->context, portion.segments[i], &job->partials[i]);
 		consumers[i] = (struct consumer){
 			.view = run->view, .segment = portion.segments[i], .partial = job->partials[i]};
-		sinks[i] = (struct ptl_flow_sink){take_batch, &consumers[i]};
+		sinks[i] = (struct flow_sink){take_batch, &consumers[i]};
 	}
 	if (!status) {
-		status = ptl_flow_count(source, &portion, &failed);
+		status = flow_count(source, &portion, &failed);
 		if (status < 0)
 			fail_segment(status, portion.segments[failed]);
 	}
@@ -144,7 +144,7 @@ static int work(void *context, unsigned worker, size_t index)
 
 	job->partials = calloc(job->count, sizeof(*job->partials));
 	if (!job->partials)
-		return ptl_fail_memory("job", job->count * sizeof(*job->partials));
+		return common_fail_memory("job", job->count * sizeof(*job->partials));
 	if (run->view->counts_only && !run->windows)
 		return count_job(run, worker, job);
 	for (size_t i = 0; i < job->count; i++) {
@@ -159,9 +159,9 @@ static int work(void *context, unsigned worker, size_t index)
 
 /* ---- on the calling thread --------------------------------------------------------------- */
 
-static int merge_partial(struct run *run, const struct ptl_segment *segment, void *partial)
+static int merge_partial(struct run *run, const struct flow_segment *segment, void *partial)
 {
-	const struct ptl_view *view = run->view;
+	const struct flow_view *view = run->view;
 	void *result;
 	int status;
 
@@ -185,7 +185,7 @@ static int finish(void *context, size_t index)
 	struct job *job = &run->jobs[index];
 
 	for (size_t i = 0; i < job->count; i++) {
-		const struct ptl_segment *segment = run->order[job->first + i];
+		const struct flow_segment *segment = run->order[job->first + i];
 		void *partial = job->partials[i];
 		int status;
 
@@ -211,8 +211,8 @@ static int finish(void *context, size_t index)
 /* For sorting by time: within a stream a segment never comes before its predecessor. */
 static int compare_times(const void *a_, const void *b_)
 {
-	const struct ptl_segment *a = *(const struct ptl_segment *const *)a_;
-	const struct ptl_segment *b = *(const struct ptl_segment *const *)b_;
+	const struct flow_segment *a = *(const struct flow_segment *const *)a_;
+	const struct flow_segment *b = *(const struct flow_segment *const *)b_;
 
 	if (a->order_time != b->order_time)
 		return a->order_time < b->order_time ? -1 : 1;
@@ -225,7 +225,7 @@ static int make_order(struct run *run)
 
 	run->order = calloc(count + 1, sizeof(*run->order));
 	if (!run->order)
-		return ptl_fail_memory("order of segments", count * sizeof(*run->order));
+		return common_fail_memory("order of segments", count * sizeof(*run->order));
 	for (size_t i = 0; i < count; i++)
 		run->order[i] = &run->list.segments[i];
 	if (!run->options->by_time || !run->view->emit)
@@ -233,9 +233,9 @@ static int make_order(struct run *run)
 	qsort(run->order, count, sizeof(*run->order), compare_times);
 	run->horizons = calloc(count + 1, sizeof(*run->horizons));
 	if (!run->horizons)
-		return ptl_fail_memory("order of segments", count * sizeof(*run->horizons));
+		return common_fail_memory("order of segments", count * sizeof(*run->horizons));
 	for (size_t i = 0; i < count; i++)
-		run->horizons[i] = i + 1 < count ? run->order[i + 1]->order_time : PTL_TIME_END;
+		run->horizons[i] = i + 1 < count ? run->order[i + 1]->order_time : FLOW_TIME_END;
 	return 0;
 }
 
@@ -264,7 +264,7 @@ static int make_jobs(struct run *run, unsigned threads)
 
 	run->jobs = calloc(count + 1, sizeof(*run->jobs));
 	if (!run->jobs)
-		return ptl_fail_memory("jobs", count * sizeof(*run->jobs));
+		return common_fail_memory("jobs", count * sizeof(*run->jobs));
 	for (size_t i = 0; i < count; i++)
 		left += run->order[i]->size;
 	for (size_t at = 0; at < count;) {
@@ -284,20 +284,20 @@ static int make_jobs(struct run *run, unsigned threads)
 
 static int make_workers(struct run *run, unsigned threads)
 {
-	const struct ptl_selection *selection = &run->options->selection;
+	const struct flow_selection *selection = &run->options->selection;
 
 	run->workers = calloc(threads, sizeof(*run->workers));
 	if (!run->workers)
-		return ptl_fail_memory("workers", threads * sizeof(*run->workers));
+		return common_fail_memory("workers", threads * sizeof(*run->workers));
 	if (!selection->first_time && !selection->last_time)
 		return 0;
 	run->windows = calloc(threads, sizeof(*run->windows));
 	if (!run->windows)
-		return ptl_fail_memory("workers", threads * sizeof(*run->windows));
+		return common_fail_memory("workers", threads * sizeof(*run->windows));
 	for (unsigned i = 0; i < threads; i++) {
 		run->windows[i].first_time = selection->first_time;
 		run->windows[i].last_time = selection->last_time ? selection->last_time
-								 : PTL_TIME_END;
+								 : FLOW_TIME_END;
 	}
 	return 0;
 }
@@ -309,25 +309,25 @@ static void read_ahead(void *context, size_t i)
 {
 	struct run *run = context;
 	const struct job *job = &run->jobs[i % run->threads];
-	const struct ptl_segment *first = run->order[job->first], *last = run->order[job->first + job->count - 1];
+	const struct flow_segment *first = run->order[job->first], *last = run->order[job->first + job->count - 1];
 
 	if (first->stream == last->stream)
 		ptl_stream_read_ahead(run->trace, first->stream, first->offset, last->offset + last->size,
 				      i / run->threads);
 }
 
-static int load_code(struct run *run, const struct ptl_timeline *timeline)
+static int load_code(struct run *run, const struct flow_timeline *timeline)
 {
-	const struct ptl_code_idle idle = {run->threads * (size_t)AHEAD, run, read_ahead};
+	const struct flow_code_idle idle = {run->threads * (size_t)AHEAD, run, read_ahead};
 
-	return ptl_code_open(run->trace, timeline, run->options->threads, run->threads > 1 ? &idle : NULL, &run->code);
+	return flow_code_open(run->trace, timeline, run->options->threads, run->threads > 1 ? &idle : NULL, &run->code);
 }
 
 static void close_source(void *context, unsigned worker)
 {
 	struct run *run = context;
 
-	ptl_flow_source_close(&run->workers[worker]);
+	flow_source_close(&run->workers[worker]);
 }
 
 static void clean_up(struct run *run, unsigned threads)
@@ -343,25 +343,25 @@ static void clean_up(struct run *run, unsigned threads)
 		run->view->drop(run->view->context, run->merged);
 	for (unsigned i = 0; i < threads; i++) {
 		if (run->workers)
-			ptl_flow_source_close(&run->workers[i]);
+			flow_source_close(&run->workers[i]);
 		if (run->windows)
-			ptl_flow_window_free(&run->windows[i]);
+			flow_window_free(&run->windows[i]);
 	}
 	free(run->workers);
 	free(run->windows);
 	free(run->jobs);
 	free(run->horizons);
 	free(run->order);
-	ptl_code_close(run->code);
-	ptl_segments_free(&run->list);
+	flow_code_close(run->code);
+	flow_segments_free(&run->list);
 }
 
-int ptl_view_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		 const struct ptl_view_options *options, const struct ptl_view *view)
+int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		 const struct flow_view_options *options, const struct flow_view *view)
 {
 	struct run run = {.trace = trace, .options = options, .view = view};
-	unsigned threads = options->threads ? options->threads : ptl_cpu_count();
-	int status = ptl_segments_list(trace, timeline, &options->selection, &run.list);
+	unsigned threads = options->threads ? options->threads : common_cpu_count();
+	int status = flow_segments_list(trace, timeline, &options->selection, &run.list);
 
 	if (!status)
 		status = make_order(&run);
@@ -371,7 +371,7 @@ int ptl_view_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 		threads = run.job_count ? (unsigned)run.job_count : 1;
 	run.threads = threads;
 	if (!status && run.job_count) {
-		const struct ptl_pipeline pipeline = {
+		const struct common_pipeline pipeline = {
 			.count = run.job_count,
 			.threads = threads,
 			.context = &run,
@@ -384,7 +384,7 @@ int ptl_view_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 		if (!status)
 			status = load_code(&run, timeline);
 		if (!status)
-			status = ptl_pipeline_run(&pipeline);
+			status = common_pipeline_run(&pipeline);
 	}
 	clean_up(&run, threads);
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Views: folds over the flow with an associative merge, run over segments in parallel. */
-#ifndef PTL_FLOW_VIEW_VIEW_H
-#define PTL_FLOW_VIEW_VIEW_H
+#ifndef FLOW_VIEW_VIEW_H
+#define FLOW_VIEW_VIEW_H
 
 #include "flow/engine/engine.h"
 #include "flow/engine/flow.h"
@@ -13,38 +13,38 @@
  * order. Merging is associative, so that results do not depend on the number of threads. Functions
  * return 0 or a negative ptl_status, which ends the run. The partial result belongs to the view.
  */
-struct ptl_view {
+struct flow_view {
 	void *context; /* handed to all functions; what it points to is shared by all workers */
 	/* consume looks at sums and events alone: batches may have no runs and no marks. */
 	bool counts_only;
 
 	/* On a worker: an empty partial result for the segment. */
-	int (*begin)(void *context, const struct ptl_segment *segment, void **partial);
+	int (*begin)(void *context, const struct flow_segment *segment, void **partial);
 	/* On a worker: more flow of the segment, in order. */
-	int (*consume)(void *context, void *partial, const struct ptl_segment *segment,
-		       const struct ptl_batch *batch);
+	int (*consume)(void *context, void *partial, const struct flow_segment *segment,
+		       const struct flow_batch *batch);
 	/*
 	 * On the calling thread, segments in order: adds right, which it takes over (also on
 	 * failure), to left. Both are of the same group. NULL for a view that only emits.
 	 */
 	int (*merge)(void *context, void *left, void *right);
 	/* On the calling thread: a group (one stream's flow) is complete. Takes result over. */
-	int (*finish)(void *context, const struct ptl_segment *last, void *result);
+	int (*finish)(void *context, const struct flow_segment *last, void *result);
 	/*
 	 * Instead of merge and finish, for a view whose result is output: takes each segment's
 	 * partial result over in order, on the calling thread. horizon: no segment that comes later
 	 * has flow before this trace time (0: unknown), so what is earlier may be printed in order
 	 * of time.
 	 */
-	int (*emit)(void *context, const struct ptl_segment *segment, void *partial,
+	int (*emit)(void *context, const struct flow_segment *segment, void *partial,
 		    uint64_t horizon);
 	/* Frees a partial result that nobody took over, after a failure. */
 	void (*drop)(void *context, void *partial);
 };
 
-struct ptl_view_options {
-	struct ptl_selection selection;
-	const struct ptl_engine_class *engine; /* NULL: the default */
+struct flow_view_options {
+	struct flow_selection selection;
+	const struct flow_engine_class *engine; /* NULL: the default */
 	unsigned threads;                      /* 0: one per CPU */
 	/* Segments of all groups in order of their time, not group after group; emit only. */
 	bool by_time;
@@ -58,7 +58,7 @@ struct ptl_view_options {
  * window is left out, as exactly as the trace's timing allows. Results are the same for any number
  * of threads.
  */
-int ptl_view_run(struct ptl_trace *trace, const struct ptl_timeline *timeline,
-		 const struct ptl_view_options *options, const struct ptl_view *view);
+int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		 const struct flow_view_options *options, const struct flow_view *view);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "format/container/layout.h"
 
-uint64_t ptl_checksum(const void *data, size_t size)
+uint64_t format_checksum(const void *data, size_t size)
 {
 	return XXH64(data, size, 0);
 }

@@ -9,17 +9,17 @@
 #include "common/error.h"
 #include "format/container/layout.h"
 
-struct ptl_compressor {
+struct format_compressor {
 	ZSTD_CCtx *context;
 };
 
-struct ptl_decompressor {
+struct format_decompressor {
 	ZSTD_DCtx *context;
 };
 
-struct ptl_compressor *ptl_compressor_new(int level)
+struct format_compressor *format_compressor_new(int level)
 {
-	struct ptl_compressor *compressor = calloc(1, sizeof(*compressor));
+	struct format_compressor *compressor = calloc(1, sizeof(*compressor));
 
 	if (!compressor)
 		return NULL;
@@ -29,13 +29,13 @@ struct ptl_compressor *ptl_compressor_new(int level)
 	    ZSTD_isError(
 		    ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level)) ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_contentSizeFlag, 0))) {
-		ptl_compressor_free(compressor);
+		format_compressor_free(compressor);
 		return NULL;
 	}
 	return compressor;
 }
 
-void ptl_compressor_free(struct ptl_compressor *compressor)
+void format_compressor_free(struct format_compressor *compressor)
 {
 	if (!compressor)
 		return;
@@ -63,31 +63,31 @@ static size_t compress_parts(ZSTD_CCtx *context, const uint8_t *data, size_t siz
 	return ZSTD_compressStream2(context, out, &in, ZSTD_e_end);
 }
 
-int ptl_compress(struct ptl_compressor *compressor, const uint8_t *data, size_t size,
+int format_compress(struct format_compressor *compressor, const uint8_t *data, size_t size,
 		 const size_t *splits, size_t split_count, struct ptl_bytes *out, uint8_t *codec)
 {
 	const size_t before = out->size;
-	uint8_t *place = ptl_bytes_grow(out, size);
+	uint8_t *place = common_bytes_grow(out, size);
 	ZSTD_outBuffer output = {place, size, 0};
 
 	if (!place)
-		return ptl_fail_memory("a compressed buffer", size);
+		return common_fail_memory("a compressed buffer", size);
 	/* Whatever zstd cannot do, and whatever does not fit the raw size, is stored as it is. */
 	if (size &&
 	    compress_parts(compressor->context, data, size, splits, split_count, &output) == 0) {
-		*codec = PTL_CODEC_ZSTD;
+		*codec = FORMAT_CODEC_ZSTD;
 		out->size = before + output.pos;
 		return 0;
 	}
-	*codec = PTL_CODEC_RAW;
+	*codec = FORMAT_CODEC_RAW;
 	if (size)
 		memcpy(place, data, size);
 	return 0;
 }
 
-struct ptl_decompressor *ptl_decompressor_new(void)
+struct format_decompressor *format_decompressor_new(void)
 {
-	struct ptl_decompressor *decompressor = calloc(1, sizeof(*decompressor));
+	struct format_decompressor *decompressor = calloc(1, sizeof(*decompressor));
 
 	if (!decompressor)
 		return NULL;
@@ -99,7 +99,7 @@ struct ptl_decompressor *ptl_decompressor_new(void)
 	return decompressor;
 }
 
-void ptl_decompressor_free(struct ptl_decompressor *decompressor)
+void format_decompressor_free(struct format_decompressor *decompressor)
 {
 	if (!decompressor)
 		return;
@@ -107,15 +107,15 @@ void ptl_decompressor_free(struct ptl_decompressor *decompressor)
 	free(decompressor);
 }
 
-int ptl_decompress(struct ptl_decompressor *decompressor, const uint8_t *data, size_t size,
+int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size,
 		   uint8_t *out, size_t raw_size)
 {
 	const size_t got = ZSTD_decompressDCtx(decompressor->context, out, raw_size, data, size);
 
 	if (ZSTD_isError(got))
-		return ptl_fail(PTL_CORRUPT, "decompression fails: %s", ZSTD_getErrorName(got));
+		return common_fail(PTL_CORRUPT, "decompression fails: %s", ZSTD_getErrorName(got));
 	if (got != raw_size)
-		return ptl_fail(PTL_CORRUPT, "decompression gives %zu bytes instead of %zu", got,
+		return common_fail(PTL_CORRUPT, "decompression gives %zu bytes instead of %zu", got,
 				raw_size);
 	return 0;
 }

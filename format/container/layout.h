@@ -3,8 +3,8 @@
  * The fixed structures of a trace file (docs/format.md 2, 3 and 8): file header, buffer header,
  * trailer.
  */
-#ifndef PTL_FORMAT_CONTAINER_LAYOUT_H
-#define PTL_FORMAT_CONTAINER_LAYOUT_H
+#ifndef FORMAT_CONTAINER_LAYOUT_H
+#define FORMAT_CONTAINER_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,29 +12,29 @@
 
 #include <ptl/guid.h>
 
-#define PTL_VERSION_MAJOR 1
-#define PTL_VERSION_MINOR 3
+#define FORMAT_VERSION_MAJOR 1
+#define FORMAT_VERSION_MINOR 3
 
-#define PTL_FILE_HEADER_SIZE 64
-#define PTL_BUFFER_HEADER_SIZE 104
-#define PTL_TRAILER_SIZE 40
+#define FORMAT_FILE_HEADER_SIZE 64
+#define FORMAT_BUFFER_HEADER_SIZE 104
+#define FORMAT_TRAILER_SIZE 40
 
-#define PTL_RAW_MAX (16u << 20)      /* payload of a buffer before compression */
-#define PTL_SIDE_MAX (256u << 10)    /* side area of a buffer, its checksum included */
-#define PTL_METADATA_MAX (16u << 20) /* raw payloads of all METADATA buffers together */
+#define FORMAT_RAW_MAX (16u << 20)      /* payload of a buffer before compression */
+#define FORMAT_SIDE_MAX (256u << 10)    /* side area of a buffer, its checksum included */
+#define FORMAT_METADATA_MAX (16u << 20) /* raw payloads of all METADATA buffers together */
 /* Records, fields of schemas, entries of maps and inputs of provenance together. */
-#define PTL_METADATA_ITEMS_MAX (1u << 20)
-#define PTL_RECORD_ITEMS_MAX (16u << 10) /* fields, entries or inputs of one record */
-#define PTL_POSITION_MAX (1ull << 63)    /* positions and sequence numbers are below */
+#define FORMAT_METADATA_ITEMS_MAX (1u << 20)
+#define FORMAT_RECORD_ITEMS_MAX (16u << 10) /* fields, entries or inputs of one record */
+#define FORMAT_POSITION_MAX (1ull << 63)    /* positions and sequence numbers are below */
 
-#define PTL_METADATA_STREAM 0
+#define FORMAT_METADATA_STREAM 0
 
-enum ptl_codec { PTL_CODEC_RAW = 0, PTL_CODEC_ZSTD = 1 };
+enum format_codec { FORMAT_CODEC_RAW = 0, FORMAT_CODEC_ZSTD = 1 };
 
 /* XXH64 with seed 0: the one checksum of the format. */
-uint64_t ptl_checksum(const void *data, size_t size);
+uint64_t format_checksum(const void *data, size_t size);
 
-struct ptl_file_header {
+struct format_file_header {
 	uint16_t major;
 	uint16_t minor;
 	struct ptl_guid id;
@@ -43,17 +43,17 @@ struct ptl_file_header {
 };
 
 /* What decoding a file header can find; the order of docs/format.md 2.1. */
-enum ptl_header_state { PTL_HEADER_RIGHT, PTL_HEADER_BAD_MAGIC, PTL_HEADER_BAD_CHECKSUM };
+enum format_header_state { FORMAT_HEADER_RIGHT, FORMAT_HEADER_BAD_MAGIC, FORMAT_HEADER_BAD_CHECKSUM };
 
-void ptl_file_header_encode(const struct ptl_file_header *header,
-			    uint8_t out[PTL_FILE_HEADER_SIZE]);
+void format_file_header_encode(const struct format_file_header *header,
+			    uint8_t out[FORMAT_FILE_HEADER_SIZE]);
 /* Fills header only when it is right. */
-enum ptl_header_state ptl_file_header_decode(const uint8_t data[PTL_FILE_HEADER_SIZE],
-					     struct ptl_file_header *header);
+enum format_header_state format_file_header_decode(const uint8_t data[FORMAT_FILE_HEADER_SIZE],
+					     struct format_file_header *header);
 /* True if the first size bytes (fewer than a header) could begin a trace file. */
-bool ptl_file_header_begins(const uint8_t *data, size_t size);
+bool format_file_header_begins(const uint8_t *data, size_t size);
 
-struct ptl_buffer_header {
+struct format_buffer_header {
 	uint8_t codec;
 	uint8_t flags;
 	uint16_t reserved1;
@@ -76,28 +76,28 @@ struct ptl_buffer_header {
 };
 
 /* Computes the header checksum, too. */
-void ptl_buffer_header_encode(const struct ptl_buffer_header *header,
-			      uint8_t out[PTL_BUFFER_HEADER_SIZE]);
+void format_buffer_header_encode(const struct format_buffer_header *header,
+			      uint8_t out[FORMAT_BUFFER_HEADER_SIZE]);
 /* False: no valid header (docs/format.md 3). The file id is given, not checked. */
-bool ptl_buffer_header_decode(const uint8_t data[PTL_BUFFER_HEADER_SIZE],
-			      struct ptl_buffer_header *header);
+bool format_buffer_header_decode(const uint8_t data[FORMAT_BUFFER_HEADER_SIZE],
+			      struct format_buffer_header *header);
 /* False if a reader of this version cannot decode the payload (codec, reserved fields). */
-bool ptl_buffer_header_usable(const struct ptl_buffer_header *header);
+bool format_buffer_header_usable(const struct format_buffer_header *header);
 
 /* Bytes that the buffer takes in the file. */
-static inline uint64_t ptl_buffer_header_extent(const struct ptl_buffer_header *header)
+static inline uint64_t format_buffer_header_extent(const struct format_buffer_header *header)
 {
-	return (uint64_t)PTL_BUFFER_HEADER_SIZE + header->side_size + header->stored_size;
+	return (uint64_t)FORMAT_BUFFER_HEADER_SIZE + header->side_size + header->stored_size;
 }
 
-struct ptl_trailer {
+struct format_trailer {
 	uint64_t index_offset;
 	uint32_t index_buffers;
 	uint64_t file_id;
 };
 
-void ptl_trailer_encode(const struct ptl_trailer *trailer, uint8_t out[PTL_TRAILER_SIZE]);
+void format_trailer_encode(const struct format_trailer *trailer, uint8_t out[FORMAT_TRAILER_SIZE]);
 /* False: no valid trailer. The file id is given, not checked. */
-bool ptl_trailer_decode(const uint8_t data[PTL_TRAILER_SIZE], struct ptl_trailer *trailer);
+bool format_trailer_decode(const uint8_t data[FORMAT_TRAILER_SIZE], struct format_trailer *trailer);
 
 #endif

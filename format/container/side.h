@@ -3,8 +3,8 @@
  * The side area of a buffer (docs/format.md 3.1): PSBs and blob chunks, readable without
  * decompressing.
  */
-#ifndef PTL_FORMAT_CONTAINER_SIDE_H
-#define PTL_FORMAT_CONTAINER_SIDE_H
+#ifndef FORMAT_CONTAINER_SIDE_H
+#define FORMAT_CONTAINER_SIDE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,10 +14,10 @@
 
 struct ptl_bytes;
 
-enum ptl_side_item { PTL_SIDE_PSBS = 1, PTL_SIDE_CHUNKS = 2 };
+enum format_side_item { FORMAT_SIDE_PSBS = 1, FORMAT_SIDE_CHUNKS = 2 };
 
 /* A piece of a blob. Pieces of a buffer follow each other in its payload. */
-struct ptl_chunk {
+struct format_chunk {
 	uint8_t hash[PTL_HASH_SIZE];
 	uint32_t type;
 	uint64_t blob_size;
@@ -26,23 +26,23 @@ struct ptl_chunk {
 };
 
 /* Bytes that a PSB entry takes at most: two zigzags. */
-#define PTL_PSB_ENTRY_MAX 20
+#define FORMAT_PSB_ENTRY_MAX 20
 /* Bytes that a chunk entry takes at most. */
-#define PTL_CHUNK_ENTRY_MAX (PTL_HASH_SIZE + 5 + 3 * 10)
+#define FORMAT_CHUNK_ENTRY_MAX (PTL_HASH_SIZE + 5 + 3 * 10)
 
 /*
- * Append an item; ptl_side_finish appends the checksum over all since start. Failures stay in out.
+ * Append an item; format_side_finish appends the checksum over all since start. Failures stay in out.
  */
-void ptl_side_psbs(struct ptl_bytes *out, const struct ptl_psb *psbs, size_t count,
+void format_side_psbs(struct ptl_bytes *out, const struct ptl_psb *psbs, size_t count,
 		   uint64_t position, uint64_t first_time);
-void ptl_side_chunks(struct ptl_bytes *out, const struct ptl_chunk *chunks, size_t count);
-void ptl_side_finish(struct ptl_bytes *out, size_t start);
+void format_side_chunks(struct ptl_bytes *out, const struct format_chunk *chunks, size_t count);
+void format_side_finish(struct ptl_bytes *out, size_t start);
 
-/* What a side area holds; the arrays are the caller's to free with ptl_side_free. */
-struct ptl_side {
+/* What a side area holds; the arrays are the caller's to free with format_side_free. */
+struct format_side {
 	struct ptl_psb *psbs;
 	size_t psb_count;
-	struct ptl_chunk *chunks;
+	struct format_chunk *chunks;
 	size_t chunk_count;
 	bool unknown_items;
 };
@@ -51,9 +51,9 @@ struct ptl_side {
  * Decodes a whole side area (size 0: nothing). The last PSB offset before this buffer is *last_psb
  * if have_psb. PTL_CORRUPT, PTL_NO_MEMORY; side is then empty.
  */
-int ptl_side_decode(const uint8_t *data, size_t size, uint32_t kind, uint64_t position,
+int format_side_decode(const uint8_t *data, size_t size, uint32_t kind, uint64_t position,
 		    uint64_t first_time, uint64_t raw_size, bool have_psb, uint64_t last_psb,
-		    struct ptl_side *side);
-void ptl_side_free(struct ptl_side *side);
+		    struct format_side *side);
+void format_side_free(struct format_side *side);
 
 #endif

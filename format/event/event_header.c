@@ -31,18 +31,18 @@ struct provider {
 /* A description, as one kind of event has it. */
 struct known {
 	struct ptl_schema schema;
-	struct ptl_header_plan plan;
+	struct format_header_plan plan;
 };
 
 struct ptl_event_headers {
 	int (*guid_of)(const char *name, struct ptl_guid *guid);
 	struct provider *providers;
 	size_t provider_count;
-	struct ptl_byte_map provider_map; /* by name */
+	struct common_byte_map provider_map; /* by name */
 	struct known **known;
 	size_t known_count;
-	struct ptl_byte_map by_description; /* key: see description_key */
-	struct ptl_byte_map by_identity;    /* key: see identity_key; of all schemas that were given */
+	struct common_byte_map by_description; /* key: see description_key */
+	struct common_byte_map by_identity;    /* key: see identity_key; of all schemas that were given */
 	struct ptl_bytes key;
 	/* Of the last event: */
 	struct ptl_bytes payload;
@@ -53,7 +53,7 @@ int ptl_event_headers_new(int (*guid_of)(const char *name, struct ptl_guid *guid
 {
 	*headers = calloc(1, sizeof(**headers));
 	if (!*headers)
-		return ptl_fail_memory("EventHeader descriptions", sizeof(**headers));
+		return common_fail_memory("EventHeader descriptions", sizeof(**headers));
 	(*headers)->guid_of = guid_of;
 	return 0;
 }
@@ -63,18 +63,18 @@ void ptl_event_headers_free(struct ptl_event_headers *headers)
 	if (!headers)
 		return;
 	for (size_t i = 0; i < headers->known_count; i++) {
-		ptl_header_forget(&headers->known[i]->schema, &headers->known[i]->plan);
+		format_header_forget(&headers->known[i]->schema, &headers->known[i]->plan);
 		free(headers->known[i]);
 	}
 	for (size_t i = 0; i < headers->provider_count; i++)
 		free(headers->providers[i].name);
 	free(headers->known);
 	free(headers->providers);
-	ptl_byte_map_free(&headers->provider_map);
-	ptl_byte_map_free(&headers->by_description);
-	ptl_byte_map_free(&headers->by_identity);
-	ptl_bytes_free(&headers->key);
-	ptl_bytes_free(&headers->payload);
+	common_byte_map_free(&headers->provider_map);
+	common_byte_map_free(&headers->by_description);
+	common_byte_map_free(&headers->by_identity);
+	common_bytes_free(&headers->key);
+	common_bytes_free(&headers->payload);
 	free(headers);
 }
 
@@ -94,16 +94,16 @@ struct parsed {
 	size_t extended_count;
 };
 
-static uint16_t take16(struct ptl_cursor *in, bool big_endian)
+static uint16_t take16(struct common_cursor *in, bool big_endian)
 {
-	const uint16_t value = ptl_read16(in);
+	const uint16_t value = common_read16(in);
 
 	return big_endian ? __builtin_bswap16(value) : value;
 }
 
 static int corrupt(const char *cause)
 {
-	return ptl_fail(PTL_CORRUPT, "an EventHeader event: %s", cause);
+	return common_fail(PTL_CORRUPT, "an EventHeader event: %s", cause);
 }
 
 static int take_extension(struct ptl_event_headers *headers, struct parsed *event, unsigned kind, const uint8_t *data,
@@ -128,7 +128,7 @@ static int take_extension(struct ptl_event_headers *headers, struct parsed *even
 	return 0;
 }
 
-static int take_extensions(struct ptl_event_headers *headers, struct ptl_cursor *in, struct parsed *event)
+static int take_extensions(struct ptl_event_headers *headers, struct common_cursor *in, struct parsed *event)
 {
 	unsigned kind = EXTENSION_CHAIN;
 	int status = 0;
@@ -138,7 +138,7 @@ static int take_extensions(struct ptl_event_headers *headers, struct ptl_cursor 
 		const uint8_t *data;
 
 		kind = take16(in, event->big_endian);
-		data = ptl_read_bytes(in, size);
+		data = common_read_bytes(in, size);
 		if (!data)
 			return corrupt("its extensions do not fit");
 		status = take_extension(headers, event, kind & EXTENSION_MASK, data, size);
@@ -150,23 +150,23 @@ static int take_extensions(struct ptl_event_headers *headers, struct ptl_cursor 
 static int parse(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes, size_t size,
 		 struct parsed *event)
 {
-	struct ptl_cursor in = ptl_cursor(bytes, size);
+	struct common_cursor in = common_cursor(bytes, size);
 	int status = 0;
 
 	*event = (struct parsed){0};
 	if (!ptl_tracepoint_name_parse(tracepoint, &event->name))
-		return ptl_fail(PTL_NOT_OURS, "the tracepoint '%s' is none of EventHeader's", tracepoint);
+		return common_fail(PTL_NOT_OURS, "the tracepoint '%s' is none of EventHeader's", tracepoint);
 	if (size < HEADER_SIZE)
-		return ptl_fail(PTL_TRUNCATED, "an EventHeader event of %zu bytes", size);
-	event->flags = ptl_read8(&in);
+		return common_fail(PTL_TRUNCATED, "an EventHeader event of %zu bytes", size);
+	event->flags = common_read8(&in);
 	if (event->flags & ~FLAGS_KNOWN)
-		return ptl_fail(PTL_UNSUPPORTED, "an EventHeader event with unknown flags 0x%x", event->flags);
+		return common_fail(PTL_UNSUPPORTED, "an EventHeader event with unknown flags 0x%x", event->flags);
 	event->big_endian = !(event->flags & FLAG_LITTLE_ENDIAN);
-	event->version = ptl_read8(&in);
+	event->version = common_read8(&in);
 	event->id = take16(&in, event->big_endian);
 	event->tag = take16(&in, event->big_endian);
-	event->opcode = ptl_read8(&in);
-	event->level = ptl_read8(&in);
+	event->opcode = common_read8(&in);
+	event->level = common_read8(&in);
 	event->payload = bytes + HEADER_SIZE;
 	event->payload_size = size - HEADER_SIZE;
 	if (event->level != event->name.level)
@@ -179,7 +179,7 @@ static int parse(struct ptl_event_headers *headers, const char *tracepoint, cons
 		return status;
 	}
 	event->payload = bytes + in.at;
-	event->payload_size = ptl_cursor_left(&in);
+	event->payload_size = common_cursor_left(&in);
 	return 0;
 }
 
@@ -188,7 +188,7 @@ static int parse(struct ptl_event_headers *headers, const char *tracepoint, cons
 static int find_provider(struct ptl_event_headers *headers, const char *name, struct provider **provider)
 {
 	const size_t size = strlen(name), count = headers->provider_count;
-	const uint64_t *known = ptl_byte_map_get(&headers->provider_map, name, size);
+	const uint64_t *known = common_byte_map_get(&headers->provider_map, name, size);
 	struct provider made = {0};
 	int status;
 
@@ -200,10 +200,10 @@ static int find_provider(struct ptl_event_headers *headers, const char *name, st
 	if (status)
 		return status;
 	made.name = strdup(name);
-	if (!made.name || !ptl_vector_room(&headers->providers, count, sizeof(made)) ||
-	    ptl_byte_map_put(&headers->provider_map, name, size, count) < 0) {
+	if (!made.name || !common_vector_room(&headers->providers, count, sizeof(made)) ||
+	    common_byte_map_put(&headers->provider_map, name, size, count) < 0) {
 		free(made.name);
-		return ptl_fail_memory("providers", count * sizeof(made));
+		return common_fail_memory("providers", count * sizeof(made));
 	}
 	headers->providers[headers->provider_count++] = made;
 	*provider = &headers->providers[count];
@@ -216,15 +216,15 @@ static bool description_key(struct ptl_event_headers *headers, const struct ptl_
 	struct ptl_bytes *key = &headers->key;
 
 	key->size = 0;
-	ptl_write_bytes(key, provider->bytes, sizeof(provider->bytes));
-	ptl_write_le(key, event->name.keyword, 8);
-	ptl_write_le(key, event->big_endian, 1);
-	ptl_write_le(key, event->id, 2);
-	ptl_write_le(key, event->version, 1);
-	ptl_write_le(key, event->tag, 2);
-	ptl_write_le(key, event->opcode, 1);
-	ptl_write_le(key, event->level, 1);
-	ptl_write_bytes(key, event->description, event->description_size);
+	common_write_bytes(key, provider->bytes, sizeof(provider->bytes));
+	common_write_le(key, event->name.keyword, 8);
+	common_write_le(key, event->big_endian, 1);
+	common_write_le(key, event->id, 2);
+	common_write_le(key, event->version, 1);
+	common_write_le(key, event->tag, 2);
+	common_write_le(key, event->opcode, 1);
+	common_write_le(key, event->level, 1);
+	common_write_bytes(key, event->description, event->description_size);
 	return !key->failed;
 }
 
@@ -233,7 +233,7 @@ static bool description_key(struct ptl_event_headers *headers, const struct ptl_
 static void identity_key(const struct ptl_schema *schema, uint8_t key[IDENTITY_SIZE])
 {
 	memcpy(key, schema->provider.bytes, 16);
-	ptl_store16(key + 16, schema->id);
+	common_store16(key + 16, schema->id);
 	key[18] = schema->version;
 	key[19] = schema->opcode;
 }
@@ -244,7 +244,7 @@ static void identity_key(const struct ptl_schema *schema, uint8_t key[IDENTITY_S
  */
 static int set_identity(struct ptl_event_headers *headers, struct ptl_schema *schema, size_t number)
 {
-	uint64_t hash = ptl_checksum(headers->key.data, headers->key.size);
+	uint64_t hash = format_checksum(headers->key.data, headers->key.size);
 	uint8_t identity[IDENTITY_SIZE];
 	bool own = schema->id != 0;
 
@@ -256,12 +256,12 @@ static int set_identity(struct ptl_event_headers *headers, struct ptl_schema *sc
 		}
 		own = false;
 		identity_key(schema, identity);
-		if (!ptl_byte_map_get(&headers->by_identity, identity, sizeof(identity)))
-			return ptl_byte_map_put(&headers->by_identity, identity, sizeof(identity), number) < 0 ?
-				       ptl_fail_memory("schemas", number) :
+		if (!common_byte_map_get(&headers->by_identity, identity, sizeof(identity)))
+			return common_byte_map_put(&headers->by_identity, identity, sizeof(identity), number) < 0 ?
+				       common_fail_memory("schemas", number) :
 				       0;
 	}
-	return ptl_fail(PTL_UNSUPPORTED, "a provider of EventHeader has too many kinds of events");
+	return common_fail(PTL_UNSUPPORTED, "a provider of EventHeader has too many kinds of events");
 }
 
 static const char *opcode_name(uint8_t opcode)
@@ -304,21 +304,21 @@ static int add_known(struct ptl_event_headers *headers, const struct provider *p
 	struct known *known = new_known(provider, event);
 	int status;
 
-	if (!known || !ptl_vector_room(&headers->known, count, sizeof(known))) {
+	if (!known || !common_vector_room(&headers->known, count, sizeof(known))) {
 		free(known);
-		return ptl_fail_memory("EventHeader descriptions", count * sizeof(*known));
+		return common_fail_memory("EventHeader descriptions", count * sizeof(*known));
 	}
-	status = ptl_header_describe(event->description, event->description_size, event->big_endian, &known->schema,
+	status = format_header_describe(event->description, event->description_size, event->big_endian, &known->schema,
 				     &known->plan);
 	if (status) {
 		free(known);
 		return status;
 	}
 	status = set_identity(headers, &known->schema, count);
-	if (!status && ptl_byte_map_put(&headers->by_description, headers->key.data, headers->key.size, count) < 0)
-		status = ptl_fail_memory("EventHeader descriptions", count);
+	if (!status && common_byte_map_put(&headers->by_description, headers->key.data, headers->key.size, count) < 0)
+		status = common_fail_memory("EventHeader descriptions", count);
 	if (status) {
-		ptl_header_forget(&known->schema, &known->plan);
+		format_header_forget(&known->schema, &known->plan);
 		free(known);
 		return status;
 	}
@@ -333,8 +333,8 @@ static int find_known(struct ptl_event_headers *headers, const struct provider *
 	const uint64_t *number;
 
 	if (!description_key(headers, &provider->guid, event))
-		return ptl_fail_memory("a description", event->description_size);
-	number = ptl_byte_map_get(&headers->by_description, headers->key.data, headers->key.size);
+		return common_fail_memory("a description", event->description_size);
+	number = common_byte_map_get(&headers->by_description, headers->key.data, headers->key.size);
 	*is_new = !number;
 	if (!number)
 		return add_known(headers, provider, event, known);
@@ -358,11 +358,11 @@ static void set_event(struct ptl_event_headers *headers, const struct parsed *pa
 	event->flags = 0;
 	if (parsed->activity) {
 		event->flags |= PTL_EVENT_HAS_ACTIVITY;
-		ptl_guid_from_uuid(&event->activity, parsed->activity);
+		common_guid_from_uuid(&event->activity, parsed->activity);
 	}
 	if (parsed->activity && parsed->activity_size == 32) {
 		event->flags |= PTL_EVENT_HAS_RELATED;
-		ptl_guid_from_uuid(&event->related, parsed->activity + 16);
+		common_guid_from_uuid(&event->related, parsed->activity + 16);
 	}
 	event->payload = parsed->payload;
 	event->payload_size = parsed->payload_size < PTL_PAYLOAD_MAX ? parsed->payload_size : PTL_PAYLOAD_MAX;
@@ -378,7 +378,7 @@ static int set_payload(struct ptl_event_headers *headers, const struct parsed *p
 	event->descriptor.id = known->schema.id;
 	event->descriptor.version = known->schema.version;
 	headers->payload.size = 0;
-	status = ptl_header_rewrite(&known->schema, &known->plan, parsed->payload, parsed->payload_size, &headers->payload);
+	status = format_header_rewrite(&known->schema, &known->plan, parsed->payload, parsed->payload_size, &headers->payload);
 	if (status == PTL_NO_MEMORY)
 		return status;
 	event->payload = headers->payload.data;

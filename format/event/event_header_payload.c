@@ -10,8 +10,8 @@
 
 struct rewriting {
 	const struct ptl_schema *schema;
-	const struct ptl_header_plan *plan;
-	struct ptl_cursor in;
+	const struct format_header_plan *plan;
+	struct common_cursor in;
 	struct ptl_bytes *out;
 	int status;
 };
@@ -21,8 +21,8 @@ struct rewriting {
 /* A number of `unit` bytes in the event's byte order; 0 past the end. */
 static uint64_t take_number(struct rewriting *work, unsigned unit)
 {
-	const uint8_t *bytes = ptl_read_bytes(&work->in, unit);
-	uint64_t value = bytes ? ptl_load_le(bytes, unit) : 0;
+	const uint8_t *bytes = common_read_bytes(&work->in, unit);
+	uint64_t value = bytes ? common_load_le(bytes, unit) : 0;
 
 	return work->plan->big_endian ? __builtin_bswap64(value) >> (64 - 8 * unit) : value;
 }
@@ -37,25 +37,25 @@ static void take_seconds(struct rewriting *work, unsigned unit)
 	if (__builtin_mul_overflow(seconds, NANOSECONDS, &nanoseconds))
 		nanoseconds = seconds < 0 ? INT64_MIN : INT64_MAX;
 	if (!work->in.failed)
-		ptl_write_le(work->out, (uint64_t)nanoseconds, 8);
+		common_write_le(work->out, (uint64_t)nanoseconds, 8);
 }
 
 static void take_uuid(struct rewriting *work)
 {
-	const uint8_t *bytes = ptl_read_bytes(&work->in, sizeof(struct ptl_guid));
+	const uint8_t *bytes = common_read_bytes(&work->in, sizeof(struct ptl_guid));
 	struct ptl_guid guid;
 
 	if (!bytes)
 		return;
-	ptl_guid_from_uuid(&guid, bytes);
-	ptl_write_bytes(work->out, guid.bytes, sizeof(guid.bytes));
+	common_guid_from_uuid(&guid, bytes);
+	common_write_bytes(work->out, guid.bytes, sizeof(guid.bytes));
 }
 
 /* ---- characters ------------------------------------------------------------------------------------ */
 
 static uint32_t load_unit(const uint8_t *at, unsigned unit, bool big_endian)
 {
-	const uint32_t value = (uint32_t)ptl_load_le(at, unit);
+	const uint32_t value = (uint32_t)common_load_le(at, unit);
 
 	if (!big_endian || unit == 1)
 		return value;
@@ -83,7 +83,7 @@ static bool take_mark(const uint8_t **text, size_t *count, unsigned unit, bool b
 }
 
 /* count characters of `unit` bytes in the form of the schema's type: as they are, or UTF-32 as UTF-8. */
-static void write_characters(struct rewriting *work, const struct ptl_header_step *step, const uint8_t *text, size_t count)
+static void write_characters(struct rewriting *work, const struct format_header_step *step, const uint8_t *text, size_t count)
 {
 	bool big_endian = work->plan->big_endian;
 
@@ -91,16 +91,16 @@ static void write_characters(struct rewriting *work, const struct ptl_header_ste
 		big_endian = take_mark(&text, &count, step->unit, big_endian);
 	if (step->unit == 1) {
 		if (count)
-			ptl_write_bytes(work->out, text, count);
+			common_write_bytes(work->out, text, count);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		const uint32_t character = load_unit(text + i * step->unit, step->unit, big_endian);
 
 		if (step->unit == 2)
-			ptl_write_le(work->out, character, 2);
+			common_write_le(work->out, character, 2);
 		else
-			ptl_utf8_write(work->out, character);
+			common_utf8_write(work->out, character);
 	}
 }
 
@@ -110,47 +110,47 @@ static void set_count(struct rewriting *work, size_t start, size_t unit)
 	const size_t count = work->out->failed ? 0 : (work->out->size - start - 2) / unit;
 
 	if (count > COUNT_MAX)
-		work->status = ptl_fail(PTL_UNSUPPORTED, "a string of %zu bytes is too long", count);
+		work->status = common_fail(PTL_UNSUPPORTED, "a string of %zu bytes is too long", count);
 	else if (!work->out->failed)
-		ptl_store16(work->out->data + start, (uint16_t)count);
+		common_store16(work->out->data + start, (uint16_t)count);
 }
 
-static void write_text(struct rewriting *work, const struct ptl_field *field, const struct ptl_header_step *step,
+static void write_text(struct rewriting *work, const struct ptl_field *field, const struct format_header_step *step,
 		       const uint8_t *text, size_t count)
 {
 	const size_t start = work->out->size;
 
 	if (field->type == PTL_TYPE_BYTES_COUNTED) {
-		ptl_write_le(work->out, 0, 2);
+		common_write_le(work->out, 0, 2);
 		if (count)
-			ptl_write_bytes(work->out, text, count * step->unit);
+			common_write_bytes(work->out, text, count * step->unit);
 		set_count(work, start, 1);
-	} else if (step->action == PTL_HEADER_COUNTED) {
-		ptl_write_le(work->out, 0, 2);
+	} else if (step->action == FORMAT_HEADER_COUNTED) {
+		common_write_le(work->out, 0, 2);
 		write_characters(work, step, text, count);
 		set_count(work, start, step->unit == 2 ? 2 : 1);
 	} else {
 		write_characters(work, step, text, count);
-		ptl_write_le(work->out, 0, step->unit == 2 ? 2 : 1);
+		common_write_le(work->out, 0, step->unit == 2 ? 2 : 1);
 	}
 }
 
-static void take_zero_ended(struct rewriting *work, const struct ptl_field *field, const struct ptl_header_step *step)
+static void take_zero_ended(struct rewriting *work, const struct ptl_field *field, const struct format_header_step *step)
 {
 	const uint8_t *text = work->in.data + work->in.at;
-	const size_t most = ptl_cursor_left(&work->in) / step->unit;
+	const size_t most = common_cursor_left(&work->in) / step->unit;
 	size_t count = 0;
 
-	while (count < most && ptl_load_le(text + count * step->unit, step->unit))
+	while (count < most && common_load_le(text + count * step->unit, step->unit))
 		count++;
-	if (ptl_read_bytes(&work->in, (count + 1) * step->unit))
+	if (common_read_bytes(&work->in, (count + 1) * step->unit))
 		write_text(work, field, step, text, count);
 }
 
-static void take_counted(struct rewriting *work, const struct ptl_field *field, const struct ptl_header_step *step)
+static void take_counted(struct rewriting *work, const struct ptl_field *field, const struct format_header_step *step)
 {
 	const size_t count = (size_t)take_number(work, 2);
-	const uint8_t *text = ptl_read_bytes(&work->in, count * step->unit);
+	const uint8_t *text = common_read_bytes(&work->in, count * step->unit);
 
 	if (text)
 		write_text(work, field, step, text, count);
@@ -160,10 +160,10 @@ static void take_counted(struct rewriting *work, const struct ptl_field *field, 
 
 static void take_bytes(struct rewriting *work, size_t size)
 {
-	const uint8_t *bytes = ptl_read_bytes(&work->in, size);
+	const uint8_t *bytes = common_read_bytes(&work->in, size);
 
 	if (bytes && size)
-		ptl_write_bytes(work->out, bytes, size);
+		common_write_bytes(work->out, bytes, size);
 }
 
 /* A number into so many bytes. */
@@ -172,38 +172,38 @@ static void put_number(struct rewriting *work, unsigned unit, unsigned size)
 	const uint64_t value = take_number(work, unit);
 
 	if (!work->in.failed)
-		ptl_write_le(work->out, value, size);
+		common_write_le(work->out, value, size);
 }
 
 static void take_value(struct rewriting *work, size_t number)
 {
 	const struct ptl_field *field = &work->schema->fields[number];
-	const struct ptl_header_step *step = &work->plan->steps[number];
+	const struct format_header_step *step = &work->plan->steps[number];
 
 	switch (step->action) {
-	case PTL_HEADER_COPY:
+	case FORMAT_HEADER_COPY:
 		take_bytes(work, step->unit);
 		break;
-	case PTL_HEADER_NUMBER:
+	case FORMAT_HEADER_NUMBER:
 		put_number(work, step->unit, step->unit);
 		break;
-	case PTL_HEADER_BOOL16:
+	case FORMAT_HEADER_BOOL16:
 		put_number(work, 2, 4);
 		break;
-	case PTL_HEADER_SECONDS:
+	case FORMAT_HEADER_SECONDS:
 		take_seconds(work, step->unit);
 		break;
-	case PTL_HEADER_UUID:
+	case FORMAT_HEADER_UUID:
 		take_uuid(work);
 		break;
-	case PTL_HEADER_ZERO_ENDED:
+	case FORMAT_HEADER_ZERO_ENDED:
 		take_zero_ended(work, field, step);
 		break;
-	case PTL_HEADER_COUNTED:
+	case FORMAT_HEADER_COUNTED:
 		take_counted(work, field, step);
 		break;
-	case PTL_HEADER_REST:
-		take_bytes(work, ptl_cursor_left(&work->in));
+	case FORMAT_HEADER_REST:
+		take_bytes(work, common_cursor_left(&work->in));
 		break;
 	}
 }
@@ -212,7 +212,7 @@ static void take_value(struct rewriting *work, size_t number)
 static bool goes_on(struct rewriting *work)
 {
 	if (!work->status && work->out->size > PTL_PAYLOAD_MAX)
-		work->status = ptl_fail(PTL_UNSUPPORTED, "the payload is longer than %u bytes", PTL_PAYLOAD_MAX);
+		work->status = common_fail(PTL_UNSUPPORTED, "the payload is longer than %u bytes", PTL_PAYLOAD_MAX);
 	return !work->status && !work->in.failed && !work->out->failed;
 }
 
@@ -221,7 +221,7 @@ static void take_fields(struct rewriting *work, size_t from, size_t to);
 static void take_field(struct rewriting *work, size_t number)
 {
 	const struct ptl_field *field = &work->schema->fields[number];
-	const bool is_struct = work->plan->steps[number].action == PTL_HEADER_STRUCT;
+	const bool is_struct = work->plan->steps[number].action == FORMAT_HEADER_STRUCT;
 	size_t count = 1;
 
 	if (field->array == PTL_ARRAY_FIXED)
@@ -229,7 +229,7 @@ static void take_field(struct rewriting *work, size_t number)
 	if (field->array == PTL_ARRAY_COUNTED) {
 		count = (size_t)take_number(work, 2);
 		if (!work->in.failed)
-			ptl_write_le(work->out, count, 2);
+			common_write_le(work->out, count, 2);
 	}
 	for (size_t i = 0; i < count && goes_on(work); i++) {
 		if (is_struct)
@@ -243,23 +243,23 @@ static void take_fields(struct rewriting *work, size_t from, size_t to)
 {
 	for (size_t at = from; at < to && goes_on(work); at++) {
 		take_field(work, at);
-		if (work->plan->steps[at].action == PTL_HEADER_STRUCT)
+		if (work->plan->steps[at].action == FORMAT_HEADER_STRUCT)
 			at += work->schema->fields[at].length;
 	}
 }
 
-int ptl_header_rewrite(const struct ptl_schema *schema, const struct ptl_header_plan *plan, const uint8_t *data,
+int format_header_rewrite(const struct ptl_schema *schema, const struct format_header_plan *plan, const uint8_t *data,
 		       size_t size, struct ptl_bytes *out)
 {
-	struct rewriting work = {.schema = schema, .plan = plan, .in = ptl_cursor(data, size), .out = out};
+	struct rewriting work = {.schema = schema, .plan = plan, .in = common_cursor(data, size), .out = out};
 
 	take_fields(&work, 0, schema->field_count);
 	if (goes_on(&work))
-		take_bytes(&work, ptl_cursor_left(&work.in));
+		take_bytes(&work, common_cursor_left(&work.in));
 	goes_on(&work);
 	if (work.status)
 		return work.status;
 	if (out->failed)
-		return ptl_fail_memory("a payload", size);
-	return work.in.failed ? ptl_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
+		return common_fail_memory("a payload", size);
+	return work.in.failed ? common_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
 }

@@ -56,27 +56,27 @@ enum format {
 #define DEPTH_MAX 8
 
 struct description {
-	struct ptl_cursor in;
+	struct common_cursor in;
 	bool big_endian;
 	struct ptl_field *fields;
-	struct ptl_header_step *steps;
+	struct format_header_step *steps;
 	size_t count;
 	bool has_unknown; /* an encoding without a known size: nothing behind it can be found */
 };
 
 /* ---- what a value becomes -------------------------------------------------------------------------- */
 
-static void choose(struct ptl_field *field, struct ptl_header_step *step, uint8_t type, uint8_t format,
-		   enum ptl_header_action action, unsigned unit)
+static void choose(struct ptl_field *field, struct format_header_step *step, uint8_t type, uint8_t format,
+		   enum format_header_action action, unsigned unit)
 {
 	field->type = type;
 	field->format = format;
-	*step = (struct ptl_header_step){.action = (uint8_t)action, .unit = (uint8_t)unit};
+	*step = (struct format_header_step){.action = (uint8_t)action, .unit = (uint8_t)unit};
 }
 
-static void choose_bytes(struct ptl_field *field, struct ptl_header_step *step, uint8_t format, unsigned size)
+static void choose_bytes(struct ptl_field *field, struct format_header_step *step, uint8_t format, unsigned size)
 {
-	choose(field, step, PTL_TYPE_BYTES, format, PTL_HEADER_COPY, size);
+	choose(field, step, PTL_TYPE_BYTES, format, FORMAT_HEADER_COPY, size);
 	field->length = size;
 }
 
@@ -88,37 +88,37 @@ static uint8_t number_type(unsigned size, bool is_signed)
 	return (uint8_t)(type + is_signed);
 }
 
-static void choose_number(struct ptl_field *field, struct ptl_header_step *step, unsigned size, bool is_signed,
+static void choose_number(struct ptl_field *field, struct format_header_step *step, unsigned size, bool is_signed,
 			  uint8_t format)
 {
-	choose(field, step, number_type(size, is_signed), format, PTL_HEADER_NUMBER, size);
+	choose(field, step, number_type(size, is_signed), format, FORMAT_HEADER_NUMBER, size);
 }
 
 /* Formats that not every size has; false: this size does not have it. */
-static bool choose_special(struct ptl_field *field, struct ptl_header_step *step, unsigned size, unsigned format)
+static bool choose_special(struct ptl_field *field, struct format_header_step *step, unsigned size, unsigned format)
 {
 	if (format == FORMAT_TIME && size >= 4)
-		choose(field, step, PTL_TYPE_WALL_TIME, 0, PTL_HEADER_SECONDS, size);
+		choose(field, step, PTL_TYPE_WALL_TIME, 0, FORMAT_HEADER_SECONDS, size);
 	else if (format == FORMAT_FLOAT && size >= 4)
-		choose(field, step, size == 4 ? PTL_TYPE_F32 : PTL_TYPE_F64, 0, PTL_HEADER_NUMBER, size);
+		choose(field, step, size == 4 ? PTL_TYPE_F32 : PTL_TYPE_F64, 0, FORMAT_HEADER_NUMBER, size);
 	else if (format == FORMAT_BOOLEAN && size == 2)
-		choose(field, step, PTL_TYPE_BOOL32, 0, PTL_HEADER_BOOL16, size);
+		choose(field, step, PTL_TYPE_BOOL32, 0, FORMAT_HEADER_BOOL16, size);
 	else if (format == FORMAT_BOOLEAN && size <= 4)
-		choose(field, step, size == 1 ? PTL_TYPE_BOOL8 : PTL_TYPE_BOOL32, 0, PTL_HEADER_NUMBER, size);
+		choose(field, step, size == 1 ? PTL_TYPE_BOOL8 : PTL_TYPE_BOOL32, 0, FORMAT_HEADER_NUMBER, size);
 	else if (format == FORMAT_STRING8 && size == 1)
 		choose_number(field, step, size, false, PTL_FORMAT_LATIN1);
 	else if (format == FORMAT_UTF && size <= 4)
 		choose_number(field, step, size, false, PTL_FORMAT_STRING);
 	else if (format == FORMAT_PORT && size == 2)
-		choose(field, step, PTL_TYPE_U16, PTL_FORMAT_PORT, PTL_HEADER_COPY, size);
+		choose(field, step, PTL_TYPE_U16, PTL_FORMAT_PORT, FORMAT_HEADER_COPY, size);
 	else if ((format == FORMAT_IP || format == FORMAT_IP6) && size == 4)
-		choose(field, step, PTL_TYPE_U32, PTL_FORMAT_IP, PTL_HEADER_COPY, size);
+		choose(field, step, PTL_TYPE_U32, PTL_FORMAT_IP, FORMAT_HEADER_COPY, size);
 	else
 		return false;
 	return true;
 }
 
-static void choose_value(struct ptl_field *field, struct ptl_header_step *step, unsigned size, unsigned format)
+static void choose_value(struct ptl_field *field, struct format_header_step *step, unsigned size, unsigned format)
 {
 	if (format == FORMAT_BYTES)
 		choose_bytes(field, step, 0, size);
@@ -132,10 +132,10 @@ static void choose_value(struct ptl_field *field, struct ptl_header_step *step, 
 		choose_number(field, step, size, false, 0);
 }
 
-static void choose_value128(struct ptl_field *field, struct ptl_header_step *step, unsigned format)
+static void choose_value128(struct ptl_field *field, struct format_header_step *step, unsigned format)
 {
 	if (format == FORMAT_UUID)
-		choose(field, step, PTL_TYPE_GUID, 0, PTL_HEADER_UUID, 16);
+		choose(field, step, PTL_TYPE_GUID, 0, FORMAT_HEADER_UUID, 16);
 	else if (format == FORMAT_IP || format == FORMAT_IP6)
 		choose_bytes(field, step, PTL_FORMAT_IP, 16);
 	else
@@ -150,7 +150,7 @@ static uint8_t text_format(unsigned format, unsigned unit)
 	return format == FORMAT_XML ? PTL_FORMAT_XML : format == FORMAT_JSON ? PTL_FORMAT_JSON : PTL_FORMAT_DEFAULT;
 }
 
-static void choose_text(struct ptl_field *field, struct ptl_header_step *step, unsigned encoding, unsigned format)
+static void choose_text(struct ptl_field *field, struct format_header_step *step, unsigned encoding, unsigned format)
 {
 	const bool counted = encoding >= ENCODING_COUNTED8;
 	const unsigned unit = 1u << (encoding - (counted ? ENCODING_COUNTED8 : ENCODING_ZERO_ENDED8));
@@ -158,7 +158,7 @@ static void choose_text(struct ptl_field *field, struct ptl_header_step *step, u
 	const uint8_t wide = counted ? PTL_TYPE_UTF16_COUNTED : PTL_TYPE_UTF16;
 
 	choose(field, step, unit == 2 ? wide : narrow, text_format(format, unit),
-	       counted ? PTL_HEADER_COUNTED : PTL_HEADER_ZERO_ENDED, unit);
+	       counted ? FORMAT_HEADER_COUNTED : FORMAT_HEADER_ZERO_ENDED, unit);
 	step->as_bytes = format == FORMAT_BYTES;
 	step->has_mark = format == FORMAT_UTF_MARK || format == FORMAT_XML || format == FORMAT_JSON;
 	if (step->as_bytes)
@@ -166,7 +166,7 @@ static void choose_text(struct ptl_field *field, struct ptl_header_step *step, u
 }
 
 /* Counted bytes, which formats may yet make something else. */
-static void choose_binary(struct ptl_field *field, struct ptl_header_step *step, unsigned format)
+static void choose_binary(struct ptl_field *field, struct format_header_step *step, unsigned format)
 {
 	const bool is_text = format >= FORMAT_STRING8 && format <= FORMAT_JSON;
 
@@ -179,12 +179,12 @@ static void choose_binary(struct ptl_field *field, struct ptl_header_step *step,
 
 static int fail(const char *cause)
 {
-	return ptl_fail(PTL_CORRUPT, "an EventHeader description: %s", cause);
+	return common_fail(PTL_CORRUPT, "an EventHeader description: %s", cause);
 }
 
 static uint16_t take16(struct description *description)
 {
-	const uint16_t value = ptl_read16(&description->in);
+	const uint16_t value = common_read16(&description->in);
 
 	return description->big_endian ? __builtin_bswap16(value) : value;
 }
@@ -192,15 +192,15 @@ static uint16_t take16(struct description *description)
 /* A name up to its zero byte, without the attributes behind it; the caller frees it. */
 static int take_name(struct description *description, const char **name)
 {
-	struct ptl_cursor *in = &description->in;
+	struct common_cursor *in = &description->in;
 	const char *text = (const char *)in->data + in->at;
-	const size_t length = strnlen(text, ptl_cursor_left(in));
+	const size_t length = strnlen(text, common_cursor_left(in));
 
-	if (length == ptl_cursor_left(in))
+	if (length == common_cursor_left(in))
 		return fail("a name does not end");
-	ptl_read_bytes(in, length + 1);
+	common_read_bytes(in, length + 1);
 	*name = strndup(text, strcspn(text, ";"));
-	return *name ? 0 : ptl_fail_memory("a name", length);
+	return *name ? 0 : common_fail_memory("a name", length);
 }
 
 /* Room for a field more. */
@@ -208,13 +208,13 @@ static int add_field(struct description *description)
 {
 	const size_t count = description->count;
 
-	if (count == PTL_RECORD_ITEMS_MAX)
+	if (count == FORMAT_RECORD_ITEMS_MAX)
 		return fail("there are too many fields");
-	if (!ptl_vector_room(&description->fields, count, sizeof(*description->fields)) ||
-	    !ptl_vector_room(&description->steps, count, sizeof(*description->steps)))
-		return ptl_fail_memory("fields", count * sizeof(*description->fields));
+	if (!common_vector_room(&description->fields, count, sizeof(*description->fields)) ||
+	    !common_vector_room(&description->steps, count, sizeof(*description->steps)))
+		return common_fail_memory("fields", count * sizeof(*description->fields));
 	description->fields[count] = (struct ptl_field){0};
-	description->steps[count] = (struct ptl_header_step){0};
+	description->steps[count] = (struct format_header_step){0};
 	description->count++;
 	return 0;
 }
@@ -244,7 +244,7 @@ static int take_members(struct description *description, size_t number, unsigned
 
 	if (depth == DEPTH_MAX)
 		return fail("structures are nested too deep");
-	description->steps[number].action = PTL_HEADER_STRUCT;
+	description->steps[number].action = FORMAT_HEADER_STRUCT;
 	description->fields[number].type = PTL_TYPE_STRUCT;
 	status = take_fields(description, members, depth + 1);
 	/* Elements that take no bytes would let a small payload have any number of them. */
@@ -258,7 +258,7 @@ static int take_field(struct description *description, unsigned depth)
 {
 	const size_t number = description->count;
 	unsigned encoding, format = 0, kind;
-	struct ptl_header_step *step;
+	struct format_header_step *step;
 	struct ptl_field *field;
 	int status = add_field(description);
 
@@ -269,9 +269,9 @@ static int take_field(struct description *description, unsigned depth)
 	status = take_name(description, &field->name);
 	if (status)
 		return status;
-	encoding = ptl_read8(&description->in);
+	encoding = common_read8(&description->in);
 	if (encoding & ENCODING_CHAIN)
-		format = ptl_read8(&description->in);
+		format = common_read8(&description->in);
 	if (format & FORMAT_CHAIN)
 		field->tags = take16(description);
 	status = take_array(description, encoding, field);
@@ -308,13 +308,13 @@ static void make_rest(struct description *description, size_t number)
 
 	drop_from(description, number + 1);
 	*field = (struct ptl_field){.name = field->name, .type = PTL_TYPE_BYTES, .tags = field->tags};
-	description->steps[number] = (struct ptl_header_step){.action = PTL_HEADER_REST};
+	description->steps[number] = (struct format_header_step){.action = FORMAT_HEADER_REST};
 }
 
 /* Up to limit fields (their members not counted), or to the end of the description. */
 static int take_fields(struct description *description, size_t limit, unsigned depth)
 {
-	for (size_t i = 0; i < limit && ptl_cursor_left(&description->in) && !description->has_unknown; i++) {
+	for (size_t i = 0; i < limit && common_cursor_left(&description->in) && !description->has_unknown; i++) {
 		const size_t number = description->count;
 		const int status = take_field(description, depth);
 
@@ -326,10 +326,10 @@ static int take_fields(struct description *description, size_t limit, unsigned d
 	return 0;
 }
 
-int ptl_header_describe(const uint8_t *data, size_t size, bool big_endian, struct ptl_schema *schema,
-			struct ptl_header_plan *plan)
+int format_header_describe(const uint8_t *data, size_t size, bool big_endian, struct ptl_schema *schema,
+			struct format_header_plan *plan)
 {
-	struct description description = {.in = ptl_cursor(data, size), .big_endian = big_endian};
+	struct description description = {.in = common_cursor(data, size), .big_endian = big_endian};
 	const char *name = NULL;
 	int status = take_name(&description, &name);
 
@@ -345,11 +345,11 @@ int ptl_header_describe(const uint8_t *data, size_t size, bool big_endian, struc
 	schema->event_name = name;
 	schema->fields = description.fields;
 	schema->field_count = description.count;
-	*plan = (struct ptl_header_plan){description.steps, big_endian};
+	*plan = (struct format_header_plan){description.steps, big_endian};
 	return 0;
 }
 
-void ptl_header_forget(struct ptl_schema *schema, struct ptl_header_plan *plan)
+void format_header_forget(struct ptl_schema *schema, struct format_header_plan *plan)
 {
 	for (size_t i = 0; i < schema->field_count; i++)
 		free((char *)schema->fields[i].name);

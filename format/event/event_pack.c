@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-size_t ptl_event_pack_size(const struct ptl_event *event)
+size_t format_event_pack_size(const struct ptl_event *event)
 {
 	size_t size = sizeof(*event) + event->extended_count * sizeof(*event->extended) + event->payload_size;
 
@@ -12,7 +12,7 @@ size_t ptl_event_pack_size(const struct ptl_event *event)
 	return (size + 7) & ~(size_t)7;
 }
 
-void ptl_event_pack(const struct ptl_event *event, uint8_t *data)
+void format_event_pack(const struct ptl_event *event, uint8_t *data)
 {
 	const size_t items = event->extended_count * sizeof(*event->extended);
 
@@ -31,7 +31,7 @@ void ptl_event_pack(const struct ptl_event *event, uint8_t *data)
 	}
 }
 
-struct ptl_event ptl_event_unpack(uint8_t *data)
+struct ptl_event format_event_unpack(uint8_t *data)
 {
 	struct ptl_event event;
 	struct ptl_extended *items = (struct ptl_extended *)(void *)(data + sizeof(event));

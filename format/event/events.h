@@ -3,8 +3,8 @@
  * The payload of an EVENTS buffer (docs/format.md 6): a batch to be encoded, a block that was
  * decoded.
  */
-#ifndef PTL_FORMAT_EVENT_EVENTS_H
-#define PTL_FORMAT_EVENT_EVENTS_H
+#ifndef FORMAT_EVENT_EVENTS_H
+#define FORMAT_EVENT_EVENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,26 +15,26 @@
 #include "common/bytes.h"
 #include "common/hash_map.h"
 
-#define PTL_EVENTS_MAX (1u << 20) /* events of a buffer */
-#define PTL_EXTENDED_MAX 1024     /* extended items of an event */
+#define FORMAT_EVENTS_MAX (1u << 20) /* events of a buffer */
+#define FORMAT_EXTENDED_MAX 1024     /* extended items of an event */
 /* Bytes of all of them together, which the writer accepts. */
-#define PTL_EXTENDED_BYTES_MAX (1u << 20)
-#define PTL_EVENT_FLAGS (PTL_EVENT_HAS_ACTIVITY | PTL_EVENT_HAS_RELATED | PTL_EVENT_INJECTED)
+#define FORMAT_EXTENDED_BYTES_MAX (1u << 20)
+#define FORMAT_EVENT_FLAGS (PTL_EVENT_HAS_ACTIVITY | PTL_EVENT_HAS_RELATED | PTL_EVENT_INJECTED)
 
 /* Where the statistics of the encoded bytes change, for the compressor. */
-#define PTL_EVENT_SPLITS_MAX 64
-struct ptl_event_splits {
-	size_t at[PTL_EVENT_SPLITS_MAX];
+#define FORMAT_EVENT_SPLITS_MAX 64
+struct format_event_splits {
+	size_t at[FORMAT_EVENT_SPLITS_MAX];
 	size_t count;
 };
 
-#define PTL_RECENT_DESCRIPTORS 16
-#define PTL_RECENT_CONTEXTS 256
+#define FORMAT_RECENT_DESCRIPTORS 16
+#define FORMAT_RECENT_CONTEXTS 256
 
 /* Marks a place where the statistics change, unless it is close to the last one. */
-void ptl_event_splits_add(struct ptl_event_splits *splits, size_t here);
-/* The same splits as ptl_event_batch_encode gave for these encoded bytes; none if they are not right. */
-void ptl_event_splits_find(const uint8_t *raw, size_t size, size_t events, struct ptl_event_splits *splits);
+void format_event_splits_add(struct format_event_splits *splits, size_t here);
+/* The same splits as format_event_batch_encode gave for these encoded bytes; none if they are not right. */
+void format_event_splits_find(const uint8_t *raw, size_t size, size_t events, struct format_event_splits *splits);
 
 struct ptl_event_context {
 	uint32_t cpu;
@@ -43,22 +43,22 @@ struct ptl_event_context {
 };
 
 /* Guesses, by a hash: numbers plus one, or 0. Threads and kinds of events come again soon. */
-struct ptl_event_guesses {
-	uint32_t descriptors[PTL_RECENT_DESCRIPTORS], contexts[PTL_RECENT_CONTEXTS];
+struct format_event_guesses {
+	uint32_t descriptors[FORMAT_RECENT_DESCRIPTORS], contexts[FORMAT_RECENT_CONTEXTS];
 };
 
 /* Events on their way into one buffer. Zero-initialised is empty. */
-struct ptl_event_batch {
-	struct ptl_event_row *rows;
+struct format_event_batch {
+	struct format_event_row *rows;
 	size_t count;
-	struct ptl_batch_descriptor *descriptors;
+	struct format_batch_descriptor *descriptors;
 	size_t descriptor_count;
 	struct ptl_event_context *contexts;
 	size_t context_count;
 	struct ptl_guid *guids;
 	size_t guid_count;
-	struct ptl_byte_map descriptor_map, context_map, guid_map;
-	struct ptl_event_guesses *guesses; /* once there is an event: most streams of very many wait for one */
+	struct common_byte_map descriptor_map, context_map, guid_map;
+	struct format_event_guesses *guesses; /* once there is an event: most streams of very many wait for one */
 	struct ptl_bytes payloads;
 	struct ptl_bytes extras;
 	size_t extra_count;
@@ -67,34 +67,34 @@ struct ptl_event_batch {
 };
 
 /* PTL_MISUSE for an event beyond the bounds, PTL_NO_MEMORY; the batch is unchanged then. */
-int ptl_event_batch_add(struct ptl_event_batch *batch, const struct ptl_event *event);
+int format_event_batch_add(struct format_event_batch *batch, const struct ptl_event *event);
 /* An upper bound of the encoded size. */
-size_t ptl_event_batch_size(const struct ptl_event_batch *batch);
+size_t format_event_batch_size(const struct format_event_batch *batch);
 /* Appends the payload; the batch has at least one event. A failed allocation stays in out. */
-void ptl_event_batch_encode(const struct ptl_event_batch *batch, struct ptl_bytes *out,
-			    struct ptl_event_splits *splits);
-void ptl_event_batch_free(struct ptl_event_batch *batch);
+void format_event_batch_encode(const struct format_event_batch *batch, struct ptl_bytes *out,
+			    struct format_event_splits *splits);
+void format_event_batch_free(struct format_event_batch *batch);
 
 /* Memory that is used again for the next buffer. */
-struct ptl_block_memory {
+struct format_block_memory {
 	void *data;
 	size_t size;
 };
 
 /* A decoded buffer. Zero-initialised is empty; may be filled again and again. */
-struct ptl_event_block {
-	struct ptl_block_row *rows;
+struct format_event_block {
+	struct format_block_row *rows;
 	size_t count;
 	struct ptl_descriptor *descriptors;
 	struct ptl_event_context *contexts;
 	uint8_t *payloads; /* of fixed layouts, as rows; others stay in the raw bytes */
-	struct ptl_block_layout *layouts;
+	struct format_block_layout *layouts;
 	const uint8_t *guids;
 	size_t guid_count;
-	struct ptl_block_memory row_memory, descriptor_memory, context_memory, payload_memory,
+	struct format_block_memory row_memory, descriptor_memory, context_memory, payload_memory,
 		layout_memory, extended_memory;
-	/* Where ptl_event_block_next stands: */
-	struct ptl_cursor extras;
+	/* Where format_event_block_next stands: */
+	struct common_cursor extras;
 	size_t extras_left;
 	size_t extra_event; /* the event that the next extra belongs to */
 	struct ptl_extended *extended;
@@ -106,19 +106,19 @@ struct ptl_event_block {
  * PTL_NO_MEMORY: the block then has no events. Allocates at most 32 bytes an event, 64 a table
  * entry, and size.
  */
-int ptl_event_block_decode(struct ptl_event_block *block, const uint8_t *raw, size_t size,
+int format_event_block_decode(struct format_event_block *block, const uint8_t *raw, size_t size,
 			   size_t records, uint64_t first_time, uint64_t last_time);
 /*
  * Fills *event with the next event; false at the end. Its pointers are valid until the next call.
  * The activities are set only if the flags say that they are there.
  */
-bool ptl_event_block_next(struct ptl_event_block *block, struct ptl_event *event);
+bool format_event_block_next(struct format_event_block *block, struct ptl_event *event);
 /* The time of the event that comes next; there must be one. */
-uint64_t ptl_event_block_time(const struct ptl_event_block *block);
-void ptl_event_block_free(struct ptl_event_block *block);
+uint64_t format_event_block_time(const struct format_event_block *block);
+void format_event_block_free(struct format_event_block *block);
 
 /* Bytes of a column that holds numbers below n. */
-static inline unsigned ptl_column_width(size_t n)
+static inline unsigned format_column_width(size_t n)
 {
 	return n <= 1 ? 0 : n <= 1u << 8 ? 1 : n <= 1u << 16 ? 2 : n <= 1u << 24 ? 3 : 4;
 }

@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 
-struct ptl_block_row {
+struct format_block_row {
 	uint64_t time;
 	const uint8_t *payload;
 	uint32_t size;
@@ -18,20 +18,20 @@ struct ptl_block_row {
 };
 
 /* What decoding needs of a descriptor besides its value. */
-struct ptl_block_layout {
+struct format_block_layout {
 	uint64_t size_plus_one; /* 0: sizes vary */
 	size_t events;
-	struct ptl_cursor sizes;
+	struct common_cursor sizes;
 	const uint8_t *payload;
 };
 
 static int corrupt(const char *what)
 {
-	return ptl_fail(PTL_CORRUPT, "events: %s", what);
+	return common_fail(PTL_CORRUPT, "events: %s", what);
 }
 
 /* At least size bytes; what was there is not kept. */
-static void *reserve(struct ptl_block_memory *memory, size_t size)
+static void *reserve(struct format_block_memory *memory, size_t size)
 {
 	if (size > memory->size || !memory->data) {
 		free(memory->data);
@@ -42,30 +42,30 @@ static void *reserve(struct ptl_block_memory *memory, size_t size)
 }
 
 /* A count whose elements take at least `least` bytes each of what is left. */
-static bool read_count(struct ptl_cursor *in, size_t least, size_t *count)
+static bool read_count(struct common_cursor *in, size_t least, size_t *count)
 {
-	const uint64_t value = ptl_read_varint(in);
+	const uint64_t value = common_read_varint(in);
 
 	*count = value;
-	return !in->failed && value <= ptl_cursor_left(in) / least;
+	return !in->failed && value <= common_cursor_left(in) / least;
 }
 
-static bool read_below(struct ptl_cursor *in, uint64_t limit, uint64_t *value)
+static bool read_below(struct common_cursor *in, uint64_t limit, uint64_t *value)
 {
-	*value = ptl_read_varint(in);
+	*value = common_read_varint(in);
 	return !in->failed && *value < limit;
 }
 
-static int decode_guids(struct ptl_event_block *block, struct ptl_cursor *in)
+static int decode_guids(struct format_event_block *block, struct common_cursor *in)
 {
 	if (!read_count(in, 16, &block->guid_count))
 		return corrupt("the GUIDs do not fit");
-	block->guids = ptl_read_bytes(in, block->guid_count * 16);
+	block->guids = common_read_bytes(in, block->guid_count * 16);
 	return 0;
 }
 
-static bool decode_descriptor(struct ptl_event_block *block, struct ptl_cursor *in,
-			      struct ptl_descriptor *descriptor, struct ptl_block_layout *layout)
+static bool decode_descriptor(struct format_event_block *block, struct common_cursor *in,
+			      struct ptl_descriptor *descriptor, struct format_block_layout *layout)
 {
 	uint64_t provider, id, task;
 
@@ -73,18 +73,18 @@ static bool decode_descriptor(struct ptl_event_block *block, struct ptl_cursor *
 		return false;
 	memcpy(descriptor->provider.bytes, block->guids + provider * 16, 16);
 	descriptor->id = (uint16_t)id;
-	descriptor->version = ptl_read8(in);
-	descriptor->channel = ptl_read8(in);
-	descriptor->level = ptl_read8(in);
-	descriptor->opcode = ptl_read8(in);
+	descriptor->version = common_read8(in);
+	descriptor->channel = common_read8(in);
+	descriptor->level = common_read8(in);
+	descriptor->opcode = common_read8(in);
 	if (!read_below(in, 1u << 16, &task))
 		return false;
 	descriptor->task = (uint16_t)task;
-	descriptor->keyword = ptl_read_varint(in);
+	descriptor->keyword = common_read_varint(in);
 	return read_below(in, (uint64_t)PTL_PAYLOAD_MAX + 2, &layout->size_plus_one);
 }
 
-static int decode_descriptors(struct ptl_event_block *block, struct ptl_cursor *in, size_t *count)
+static int decode_descriptors(struct format_event_block *block, struct common_cursor *in, size_t *count)
 {
 	if (!read_count(in, 9, count) || !*count)
 		return corrupt("the descriptors do not fit");
@@ -92,22 +92,22 @@ static int decode_descriptors(struct ptl_event_block *block, struct ptl_cursor *
 				     *count * sizeof(*block->descriptors));
 	block->layouts = reserve(&block->layout_memory, *count * sizeof(*block->layouts));
 	if (!block->descriptors || !block->layouts)
-		return ptl_fail_memory("event descriptors", *count * sizeof(*block->layouts));
+		return common_fail_memory("event descriptors", *count * sizeof(*block->layouts));
 	for (size_t i = 0; i < *count; i++) {
-		block->layouts[i] = (struct ptl_block_layout){0};
+		block->layouts[i] = (struct format_block_layout){0};
 		if (!decode_descriptor(block, in, &block->descriptors[i], &block->layouts[i]))
 			return corrupt("a descriptor is out of bounds");
 	}
 	return 0;
 }
 
-static int decode_contexts(struct ptl_event_block *block, struct ptl_cursor *in, size_t *count)
+static int decode_contexts(struct format_event_block *block, struct common_cursor *in, size_t *count)
 {
 	if (!read_count(in, 3, count) || !*count)
 		return corrupt("the contexts do not fit");
 	block->contexts = reserve(&block->context_memory, *count * sizeof(*block->contexts));
 	if (!block->contexts)
-		return ptl_fail_memory("event contexts", *count * sizeof(*block->contexts));
+		return common_fail_memory("event contexts", *count * sizeof(*block->contexts));
 	for (size_t i = 0; i < *count; i++) {
 		uint64_t cpu, pid, tid;
 
@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *p
 	return value;
 }
 
-static inline __attribute__((always_inline)) bool fill_column(struct ptl_event_block *block,
+static inline __attribute__((always_inline)) bool fill_column(struct format_event_block *block,
 							      const uint8_t *planes, unsigned width,
 							      size_t limit, bool contexts)
 {
@@ -147,11 +147,11 @@ static inline __attribute__((always_inline)) bool fill_column(struct ptl_event_b
 }
 
 /* A column of numbers below limit. */
-static int decode_column(struct ptl_event_block *block, struct ptl_cursor *in, size_t limit,
+static int decode_column(struct format_event_block *block, struct common_cursor *in, size_t limit,
 			 bool contexts)
 {
-	const unsigned width = ptl_column_width(limit);
-	const uint8_t *planes = ptl_read_bytes(in, width * block->count);
+	const unsigned width = format_column_width(limit);
+	const uint8_t *planes = common_read_bytes(in, width * block->count);
 	bool fits;
 
 	if (!planes)
@@ -169,7 +169,7 @@ static int decode_column(struct ptl_event_block *block, struct ptl_cursor *in, s
 	return fits ? 0 : corrupt("a column holds a number that is out of bounds");
 }
 
-static inline __attribute__((always_inline)) bool fill_times(struct ptl_event_block *block,
+static inline __attribute__((always_inline)) bool fill_times(struct format_event_block *block,
 							     const uint8_t *planes, unsigned width,
 							     uint64_t first_time,
 							     uint64_t last_time)
@@ -178,17 +178,17 @@ static inline __attribute__((always_inline)) bool fill_times(struct ptl_event_bl
 	bool fits = true;
 
 	for (size_t i = 0; i < block->count; i++) {
-		time += (uint64_t)ptl_unzigzag(number_at(planes, block->count, width, i));
+		time += (uint64_t)common_unzigzag(number_at(planes, block->count, width, i));
 		fits &= time >= first_time && time <= last_time;
 		block->rows[i].time = time;
 	}
 	return fits;
 }
 
-static int decode_times(struct ptl_event_block *block, struct ptl_cursor *in, unsigned width,
+static int decode_times(struct format_event_block *block, struct common_cursor *in, unsigned width,
 			uint64_t first_time, uint64_t last_time)
 {
-	const uint8_t *planes = ptl_read_bytes(in, width * block->count);
+	const uint8_t *planes = common_read_bytes(in, width * block->count);
 	bool fits;
 
 	if (!planes)
@@ -262,8 +262,8 @@ static void transpose(const uint8_t *planes, size_t events, size_t size, uint8_t
 }
 
 /* Finds the payloads of one descriptor; *used is how much of block->payloads is taken. */
-static int place_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
-			  struct ptl_block_layout *layout, size_t *used)
+static int place_payloads(struct format_event_block *block, struct common_cursor *in,
+			  struct format_block_layout *layout, size_t *used)
 {
 	uint64_t total = 0;
 
@@ -271,9 +271,9 @@ static int place_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
 		const size_t size = layout->size_plus_one - 1;
 		const uint8_t *planes;
 
-		if (size && layout->events > ptl_cursor_left(in) / size)
+		if (size && layout->events > common_cursor_left(in) / size)
 			return corrupt("the payloads do not fit");
-		planes = ptl_read_bytes(in, size * layout->events);
+		planes = common_read_bytes(in, size * layout->events);
 		layout->payload = block->payloads + *used;
 		transpose(planes, layout->events, size, block->payloads + *used);
 		*used += size * layout->events;
@@ -281,27 +281,27 @@ static int place_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
 	}
 	layout->sizes = *in;
 	for (size_t i = 0; i < layout->events; i++) {
-		const uint64_t size = ptl_read_varint(in);
+		const uint64_t size = common_read_varint(in);
 
 		if (in->failed || size > PTL_PAYLOAD_MAX)
 			return corrupt("a payload's size is out of bounds");
 		total += size;
 	}
-	layout->payload = ptl_read_bytes(in, total);
+	layout->payload = common_read_bytes(in, total);
 	return layout->payload ? 0 : corrupt("the payloads do not fit");
 }
 
-static int decode_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
-			   struct ptl_block_layout *layouts, size_t count)
+static int decode_payloads(struct format_event_block *block, struct common_cursor *in,
+			   struct format_block_layout *layouts, size_t count)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < block->count; i++)
 		layouts[block->rows[i].descriptor].events++;
 	/* All payloads together are no larger than what is left; one byte more is never no byte. */
-	block->payloads = reserve(&block->payload_memory, ptl_cursor_left(in) + 1);
+	block->payloads = reserve(&block->payload_memory, common_cursor_left(in) + 1);
 	if (!block->payloads)
-		return ptl_fail_memory("event payloads", ptl_cursor_left(in));
+		return common_fail_memory("event payloads", common_cursor_left(in));
 	for (size_t d = 0; d < count; d++) {
 		const int status = place_payloads(block, in, &layouts[d], &used);
 
@@ -309,11 +309,11 @@ static int decode_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
 			return status;
 	}
 	for (size_t i = 0; i < block->count; i++) {
-		struct ptl_block_row *row = &block->rows[i];
-		struct ptl_block_layout *layout = &layouts[row->descriptor];
+		struct format_block_row *row = &block->rows[i];
+		struct format_block_layout *layout = &layouts[row->descriptor];
 
 		row->size = (uint32_t)(layout->size_plus_one ? layout->size_plus_one - 1
-							     : ptl_read_varint(&layout->sizes));
+							     : common_read_varint(&layout->sizes));
 		row->payload = layout->payload;
 		layout->payload += row->size;
 	}
@@ -321,22 +321,22 @@ static int decode_payloads(struct ptl_event_block *block, struct ptl_cursor *in,
 }
 
 /* One extra behind its distance, into event if that is given. */
-static bool read_extra(struct ptl_event_block *block, struct ptl_cursor *in,
+static bool read_extra(struct format_event_block *block, struct common_cursor *in,
 		       struct ptl_event *event)
 {
 	uint64_t flags, activity = 0, related = 0, count, type, size;
 
-	if (!read_below(in, PTL_EVENT_FLAGS + 1, &flags) ||
+	if (!read_below(in, FORMAT_EVENT_FLAGS + 1, &flags) ||
 	    ((flags & PTL_EVENT_HAS_ACTIVITY) && !read_below(in, block->guid_count, &activity)) ||
 	    ((flags & PTL_EVENT_HAS_RELATED) && !read_below(in, block->guid_count, &related)) ||
-	    !read_below(in, PTL_EXTENDED_MAX + 1, &count))
+	    !read_below(in, FORMAT_EXTENDED_MAX + 1, &count))
 		return false;
 	for (uint64_t i = 0; i < count; i++) {
 		const uint8_t *data;
 
 		if (!read_below(in, 1u << 16, &type) || !read_below(in, 1u << 16, &size))
 			return false;
-		data = ptl_read_bytes(in, size);
+		data = common_read_bytes(in, size);
 		if (!data)
 			return false;
 		if (event)
@@ -355,7 +355,7 @@ static bool read_extra(struct ptl_event_block *block, struct ptl_cursor *in,
 	return true;
 }
 
-static int check_extras(struct ptl_event_block *block, struct ptl_cursor *in)
+static int check_extras(struct format_event_block *block, struct common_cursor *in)
 {
 	size_t count;
 	uint64_t event = 0;
@@ -365,7 +365,7 @@ static int check_extras(struct ptl_event_block *block, struct ptl_cursor *in)
 	block->extras = *in;
 	block->extras_left = count;
 	for (size_t i = 0; i < count; i++) {
-		const uint64_t distance = ptl_read_varint(in);
+		const uint64_t distance = common_read_varint(in);
 
 		if (in->failed || (i && !distance) || distance >= block->count - event)
 			return corrupt("an extra belongs to no event");
@@ -375,15 +375,15 @@ static int check_extras(struct ptl_event_block *block, struct ptl_cursor *in)
 	}
 	if (count) {
 		block->extended = reserve(&block->extended_memory,
-					  PTL_EXTENDED_MAX * sizeof(*block->extended));
+					  FORMAT_EXTENDED_MAX * sizeof(*block->extended));
 		if (!block->extended)
-			return ptl_fail_memory("extended items", PTL_EXTENDED_MAX);
-		block->extra_event = ptl_read_varint(&block->extras);
+			return common_fail_memory("extended items", FORMAT_EXTENDED_MAX);
+		block->extra_event = common_read_varint(&block->extras);
 	}
-	return ptl_cursor_left(in) ? corrupt("bytes are left over") : 0;
+	return common_cursor_left(in) ? corrupt("bytes are left over") : 0;
 }
 
-static int decode(struct ptl_event_block *block, struct ptl_cursor *in, uint64_t first_time,
+static int decode(struct format_event_block *block, struct common_cursor *in, uint64_t first_time,
 		  uint64_t last_time)
 {
 	size_t descriptors, contexts;
@@ -394,15 +394,15 @@ static int decode(struct ptl_event_block *block, struct ptl_cursor *in, uint64_t
 	    (status = decode_descriptors(block, in, &descriptors)) ||
 	    (status = decode_contexts(block, in, &contexts)))
 		return status;
-	width = ptl_read8(in);
+	width = common_read8(in);
 	if (width < 1 || width > 8)
 		return corrupt("the width of the times is out of bounds");
 	/* Every event has a byte of time at least, so that a small buffer cannot claim many. */
-	if (block->count > ptl_cursor_left(in))
+	if (block->count > common_cursor_left(in))
 		return corrupt("there are fewer bytes than events");
 	block->rows = reserve(&block->row_memory, block->count * sizeof(*block->rows));
 	if (!block->rows)
-		return ptl_fail_memory("events", block->count * sizeof(*block->rows));
+		return common_fail_memory("events", block->count * sizeof(*block->rows));
 	if ((status = decode_column(block, in, descriptors, false)) ||
 	    (status = decode_column(block, in, contexts, true)) ||
 	    (status = decode_times(block, in, width, first_time, last_time)) ||
@@ -411,10 +411,10 @@ static int decode(struct ptl_event_block *block, struct ptl_cursor *in, uint64_t
 	return check_extras(block, in);
 }
 
-int ptl_event_block_decode(struct ptl_event_block *block, const uint8_t *raw, size_t size,
+int format_event_block_decode(struct format_event_block *block, const uint8_t *raw, size_t size,
 			   size_t records, uint64_t first_time, uint64_t last_time)
 {
-	struct ptl_cursor in = ptl_cursor(raw, size);
+	struct common_cursor in = common_cursor(raw, size);
 	int status;
 
 	block->count = records;
@@ -422,7 +422,7 @@ int ptl_event_block_decode(struct ptl_event_block *block, const uint8_t *raw, si
 	block->extras_left = 0;
 	if (!records)
 		return size ? corrupt("bytes without events") : 0;
-	if (records > PTL_EVENTS_MAX) {
+	if (records > FORMAT_EVENTS_MAX) {
 		block->count = 0;
 		return corrupt("too many events");
 	}
@@ -432,14 +432,14 @@ int ptl_event_block_decode(struct ptl_event_block *block, const uint8_t *raw, si
 	return status;
 }
 
-uint64_t ptl_event_block_time(const struct ptl_event_block *block)
+uint64_t format_event_block_time(const struct format_event_block *block)
 {
 	return block->rows[block->next].time;
 }
 
-bool ptl_event_block_next(struct ptl_event_block *block, struct ptl_event *event)
+bool format_event_block_next(struct format_event_block *block, struct ptl_event *event)
 {
-	const struct ptl_block_row *row;
+	const struct format_block_row *row;
 	const struct ptl_event_context *context;
 
 	if (block->next == block->count)
@@ -461,13 +461,13 @@ bool ptl_event_block_next(struct ptl_event_block *block, struct ptl_event *event
 		memset(&event->related, 0, sizeof(event->related));
 		read_extra(block, &block->extras, event);
 		if (--block->extras_left)
-			block->extra_event += ptl_read_varint(&block->extras);
+			block->extra_event += common_read_varint(&block->extras);
 	}
 	block->next++;
 	return true;
 }
 
-void ptl_event_block_free(struct ptl_event_block *block)
+void format_event_block_free(struct format_event_block *block)
 {
 	free(block->row_memory.data);
 	free(block->descriptor_memory.data);
@@ -475,5 +475,5 @@ void ptl_event_block_free(struct ptl_event_block *block)
 	free(block->payload_memory.data);
 	free(block->layout_memory.data);
 	free(block->extended_memory.data);
-	*block = (struct ptl_event_block){0};
+	*block = (struct format_event_block){0};
 }

@@ -11,14 +11,14 @@
 /* Fewer bytes do not earn the entropy table of their own that a split costs. */
 #define SPLIT_MIN 2048
 
-struct ptl_event_row {
+struct format_event_row {
 	uint64_t time;
 	uint32_t descriptor;
 	uint32_t context;
 	uint32_t size;
 };
 
-struct ptl_batch_descriptor {
+struct format_batch_descriptor {
 	struct ptl_descriptor value;
 	uint32_t provider; /* number of the GUID */
 	uint32_t size;     /* of the first payload */
@@ -32,14 +32,14 @@ struct ptl_batch_descriptor {
  * The number of key in map, which is the next free one, with room for it in *array, if it is new; UINT32_MAX without
  * memory.
  */
-static uint32_t intern(struct ptl_byte_map *map, const void *key, size_t size, size_t count, void *array,
+static uint32_t intern(struct common_byte_map *map, const void *key, size_t size, size_t count, void *array,
 		       size_t element)
 {
-	const uint64_t *known = ptl_byte_map_get(map, key, size);
+	const uint64_t *known = common_byte_map_get(map, key, size);
 
 	if (known)
 		return (uint32_t)*known;
-	if (!ptl_vector_room(array, count, element) || ptl_byte_map_put(map, key, size, count) < 0)
+	if (!common_vector_room(array, count, element) || common_byte_map_put(map, key, size, count) < 0)
 		return UINT32_MAX;
 	return (uint32_t)count;
 }
@@ -50,7 +50,7 @@ static unsigned mix(uint64_t bits, unsigned places)
 	return (unsigned)(bits * 0x9e3779b97f4a7c15u >> 32) % places;
 }
 
-static uint32_t intern_guid(struct ptl_event_batch *batch, const struct ptl_guid *guid)
+static uint32_t intern_guid(struct format_event_batch *batch, const struct ptl_guid *guid)
 {
 	const uint32_t number = intern(&batch->guid_map, guid, sizeof(*guid), batch->guid_count, &batch->guids,
 				       sizeof(*guid));
@@ -74,23 +74,23 @@ static void descriptor_key(const struct ptl_descriptor *descriptor,
 			   uint8_t key[DESCRIPTOR_KEY_SIZE])
 {
 	memcpy(key, descriptor->provider.bytes, 16);
-	ptl_store16(key + 16, descriptor->id);
+	common_store16(key + 16, descriptor->id);
 	key[18] = descriptor->version;
 	key[19] = descriptor->channel;
 	key[20] = descriptor->level;
 	key[21] = descriptor->opcode;
-	ptl_store16(key + 22, descriptor->task);
-	ptl_store64(key + 24, descriptor->keyword);
+	common_store16(key + 22, descriptor->task);
+	common_store64(key + 24, descriptor->keyword);
 }
 
-static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct ptl_event *event)
+static uint32_t intern_descriptor(struct format_event_batch *batch, const struct ptl_event *event)
 {
 	const struct ptl_descriptor *descriptor = &event->descriptor;
 	uint32_t *recent = &batch->guesses->descriptors[mix(
-		ptl_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 32 ^
+		common_load64(descriptor->provider.bytes) ^ (uint64_t)descriptor->id << 32 ^
 			(uint64_t)descriptor->version << 16 ^ (uint64_t)descriptor->level << 8 ^ descriptor->opcode ^
 			descriptor->keyword,
-		PTL_RECENT_DESCRIPTORS)];
+		FORMAT_RECENT_DESCRIPTORS)];
 	uint8_t key[DESCRIPTOR_KEY_SIZE];
 	uint32_t number, provider;
 
@@ -105,7 +105,7 @@ static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct pt
 	if (number == UINT32_MAX)
 		return UINT32_MAX;
 	if (number == batch->descriptor_count)
-		batch->descriptors[batch->descriptor_count++] = (struct ptl_batch_descriptor){
+		batch->descriptors[batch->descriptor_count++] = (struct format_batch_descriptor){
 			.value = event->descriptor,
 			.provider = provider,
 			.size = (uint32_t)event->payload_size,
@@ -114,12 +114,12 @@ static uint32_t intern_descriptor(struct ptl_event_batch *batch, const struct pt
 	return number;
 }
 
-static uint32_t intern_context(struct ptl_event_batch *batch, const struct ptl_event *event)
+static uint32_t intern_context(struct format_event_batch *batch, const struct ptl_event *event)
 {
 	const struct ptl_event_context context = {event->cpu, event->pid, event->tid};
 	uint32_t *recent = &batch->guesses->contexts[mix((uint64_t)context.tid << 32 ^ context.pid ^
 							       (uint64_t)context.cpu << 20,
-						       PTL_RECENT_CONTEXTS)];
+						       FORMAT_RECENT_CONTEXTS)];
 	uint32_t number;
 
 	if (*recent && memcmp(&batch->contexts[*recent - 1], &context, sizeof(context)) == 0)
@@ -139,25 +139,25 @@ static int check(const struct ptl_event *event)
 	size_t total = 0;
 
 	if (event->payload_size > PTL_PAYLOAD_MAX)
-		return ptl_fail(PTL_MISUSE, "a payload of %zu bytes is larger than %u",
+		return common_fail(PTL_MISUSE, "a payload of %zu bytes is larger than %u",
 				event->payload_size, PTL_PAYLOAD_MAX);
-	if (event->flags & ~PTL_EVENT_FLAGS)
-		return ptl_fail(PTL_MISUSE, "event flags 0x%x are not defined", event->flags);
-	if (event->extended_count > PTL_EXTENDED_MAX)
-		return ptl_fail(PTL_MISUSE, "%zu extended items are more than %u",
-				event->extended_count, PTL_EXTENDED_MAX);
+	if (event->flags & ~FORMAT_EVENT_FLAGS)
+		return common_fail(PTL_MISUSE, "event flags 0x%x are not defined", event->flags);
+	if (event->extended_count > FORMAT_EXTENDED_MAX)
+		return common_fail(PTL_MISUSE, "%zu extended items are more than %u",
+				event->extended_count, FORMAT_EXTENDED_MAX);
 	for (size_t i = 0; i < event->extended_count; i++)
 		total += event->extended[i].size;
-	if (total > PTL_EXTENDED_BYTES_MAX)
-		return ptl_fail(PTL_MISUSE, "%zu bytes of extended items are more than %u", total,
-				PTL_EXTENDED_BYTES_MAX);
+	if (total > FORMAT_EXTENDED_BYTES_MAX)
+		return common_fail(PTL_MISUSE, "%zu bytes of extended items are more than %u", total,
+				FORMAT_EXTENDED_BYTES_MAX);
 	return 0;
 }
 
 /*
  * The numbers of the activities are found first: after them nothing can fail but the vector itself.
  */
-static int add_extra(struct ptl_event_batch *batch, const struct ptl_event *event)
+static int add_extra(struct format_event_batch *batch, const struct ptl_event *event)
 {
 	const size_t before = batch->extras.size;
 	struct ptl_bytes *out = &batch->extras;
@@ -167,50 +167,50 @@ static int add_extra(struct ptl_event_batch *batch, const struct ptl_event *even
 		activity = intern_guid(batch, &event->activity);
 	if (event->flags & PTL_EVENT_HAS_RELATED)
 		related = intern_guid(batch, &event->related);
-	ptl_write_varint(out, batch->count - batch->last_extra);
-	ptl_write_varint(out, event->flags);
+	common_write_varint(out, batch->count - batch->last_extra);
+	common_write_varint(out, event->flags);
 	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
-		ptl_write_varint(out, activity);
+		common_write_varint(out, activity);
 	if (event->flags & PTL_EVENT_HAS_RELATED)
-		ptl_write_varint(out, related);
-	ptl_write_varint(out, event->extended_count);
+		common_write_varint(out, related);
+	common_write_varint(out, event->extended_count);
 	for (size_t i = 0; i < event->extended_count; i++) {
-		ptl_write_varint(out, event->extended[i].type);
-		ptl_write_varint(out, event->extended[i].size);
-		ptl_write_bytes(out, event->extended[i].data, event->extended[i].size);
+		common_write_varint(out, event->extended[i].type);
+		common_write_varint(out, event->extended[i].size);
+		common_write_bytes(out, event->extended[i].data, event->extended[i].size);
 	}
 	if (activity == UINT32_MAX || related == UINT32_MAX || out->failed) {
 		out->size = before;
 		out->failed = false;
-		return ptl_fail_memory("an event", event->payload_size);
+		return common_fail_memory("an event", event->payload_size);
 	}
 	batch->last_extra = batch->count;
 	batch->extra_count++;
 	return 0;
 }
 
-int ptl_event_batch_add(struct ptl_event_batch *batch, const struct ptl_event *event)
+int format_event_batch_add(struct format_event_batch *batch, const struct ptl_event *event)
 {
 	const int status = check(event);
-	struct ptl_batch_descriptor *entry;
-	struct ptl_event_row row = {.time = event->time, .size = (uint32_t)event->payload_size};
+	struct format_batch_descriptor *entry;
+	struct format_event_row row = {.time = event->time, .size = (uint32_t)event->payload_size};
 
 	if (status)
 		return status;
 	if (!batch->guesses)
 		batch->guesses = calloc(1, sizeof(*batch->guesses));
 	if (!batch->guesses)
-		return ptl_fail_memory("an event", sizeof(*batch->guesses));
+		return common_fail_memory("an event", sizeof(*batch->guesses));
 	row.descriptor = intern_descriptor(batch, event);
 	row.context = intern_context(batch, event);
 	if (row.descriptor == UINT32_MAX || row.context == UINT32_MAX ||
-	    !ptl_vector_room(&batch->rows, batch->count, sizeof(row)))
-		return ptl_fail_memory("an event", event->payload_size);
+	    !common_vector_room(&batch->rows, batch->count, sizeof(row)))
+		return common_fail_memory("an event", event->payload_size);
 	if (event->payload_size)
-		ptl_write_bytes(&batch->payloads, event->payload, event->payload_size);
+		common_write_bytes(&batch->payloads, event->payload, event->payload_size);
 	if (batch->payloads.failed) {
 		batch->payloads.failed = false;
-		return ptl_fail_memory("an event", event->payload_size);
+		return common_fail_memory("an event", event->payload_size);
 	}
 	if ((event->flags || event->extended_count) && add_extra(batch, event) < 0) {
 		batch->payloads.size -= event->payload_size;
@@ -220,7 +220,7 @@ int ptl_event_batch_add(struct ptl_event_batch *batch, const struct ptl_event *e
 	entry->varies |= entry->size != row.size;
 	entry->events++;
 	entry->bytes += row.size;
-	entry->size_bytes += ptl_varint_size(row.size);
+	entry->size_bytes += common_varint_size(row.size);
 	if (!batch->count || row.time < batch->first_time)
 		batch->first_time = row.time;
 	if (!batch->count || row.time > batch->last_time)
@@ -229,7 +229,7 @@ int ptl_event_batch_add(struct ptl_event_batch *batch, const struct ptl_event *e
 	return 0;
 }
 
-size_t ptl_event_batch_size(const struct ptl_event_batch *batch)
+size_t format_event_batch_size(const struct format_event_batch *batch)
 {
 	/* Columns take at most 8 + 4 + 4 bytes an event, the size of a varying payload 3. */
 	return batch->payloads.size + batch->extras.size + batch->count * 19 +
@@ -237,59 +237,59 @@ size_t ptl_event_batch_size(const struct ptl_event_batch *batch)
 	       64;
 }
 
-static bool is_fixed(const struct ptl_batch_descriptor *entry)
+static bool is_fixed(const struct format_batch_descriptor *entry)
 {
 	return !entry->varies && entry->size <= FIXED_SIZE_MAX;
 }
 
-static void encode_tables(const struct ptl_event_batch *batch, struct ptl_bytes *out)
+static void encode_tables(const struct format_event_batch *batch, struct ptl_bytes *out)
 {
-	ptl_write_varint(out, batch->guid_count);
+	common_write_varint(out, batch->guid_count);
 	for (size_t i = 0; i < batch->guid_count; i++)
-		ptl_write_bytes(out, batch->guids[i].bytes, 16);
-	ptl_write_varint(out, batch->descriptor_count);
+		common_write_bytes(out, batch->guids[i].bytes, 16);
+	common_write_varint(out, batch->descriptor_count);
 	for (size_t i = 0; i < batch->descriptor_count; i++) {
-		const struct ptl_batch_descriptor *entry = &batch->descriptors[i];
+		const struct format_batch_descriptor *entry = &batch->descriptors[i];
 
-		ptl_write_varint(out, entry->provider);
-		ptl_write_varint(out, entry->value.id);
-		ptl_write_le(out, entry->value.version, 1);
-		ptl_write_le(out, entry->value.channel, 1);
-		ptl_write_le(out, entry->value.level, 1);
-		ptl_write_le(out, entry->value.opcode, 1);
-		ptl_write_varint(out, entry->value.task);
-		ptl_write_varint(out, entry->value.keyword);
-		ptl_write_varint(out, is_fixed(entry) ? (uint64_t)entry->size + 1 : 0);
+		common_write_varint(out, entry->provider);
+		common_write_varint(out, entry->value.id);
+		common_write_le(out, entry->value.version, 1);
+		common_write_le(out, entry->value.channel, 1);
+		common_write_le(out, entry->value.level, 1);
+		common_write_le(out, entry->value.opcode, 1);
+		common_write_varint(out, entry->value.task);
+		common_write_varint(out, entry->value.keyword);
+		common_write_varint(out, is_fixed(entry) ? (uint64_t)entry->size + 1 : 0);
 	}
-	ptl_write_varint(out, batch->context_count);
+	common_write_varint(out, batch->context_count);
 	for (size_t i = 0; i < batch->context_count; i++) {
-		ptl_write_varint(out, (uint32_t)(batch->contexts[i].cpu + 1));
-		ptl_write_varint(out, (uint32_t)(batch->contexts[i].pid + 1));
-		ptl_write_varint(out, (uint32_t)(batch->contexts[i].tid + 1));
+		common_write_varint(out, (uint32_t)(batch->contexts[i].cpu + 1));
+		common_write_varint(out, (uint32_t)(batch->contexts[i].pid + 1));
+		common_write_varint(out, (uint32_t)(batch->contexts[i].tid + 1));
 	}
 }
 
-void ptl_event_splits_add(struct ptl_event_splits *splits, size_t here)
+void format_event_splits_add(struct format_event_splits *splits, size_t here)
 {
 	const size_t last = splits->count ? splits->at[splits->count - 1] : 0;
 
-	if (splits->count < PTL_EVENT_SPLITS_MAX && here >= last + SPLIT_MIN)
+	if (splits->count < FORMAT_EVENT_SPLITS_MAX && here >= last + SPLIT_MIN)
 		splits->at[splits->count++] = here;
 }
 
-static void split(struct ptl_event_splits *splits, const struct ptl_bytes *out, size_t start)
+static void split(struct format_event_splits *splits, const struct ptl_bytes *out, size_t start)
 {
-	ptl_event_splits_add(splits, out->size - start);
+	format_event_splits_add(splits, out->size - start);
 }
 
-static uint64_t time_step(const struct ptl_event_batch *batch, size_t i)
+static uint64_t time_step(const struct format_event_batch *batch, size_t i)
 {
 	const uint64_t before = i ? batch->rows[i - 1].time : batch->first_time;
 
-	return ptl_zigzag((int64_t)(batch->rows[i].time - before));
+	return common_zigzag((int64_t)(batch->rows[i].time - before));
 }
 
-static unsigned time_width(const struct ptl_event_batch *batch)
+static unsigned time_width(const struct format_event_batch *batch)
 {
 	unsigned width = 1;
 	uint64_t all = 0;
@@ -303,13 +303,13 @@ static unsigned time_width(const struct ptl_event_batch *batch)
 
 enum column { COLUMN_DESCRIPTOR, COLUMN_CONTEXT };
 
-static void encode_column(const struct ptl_event_batch *batch, enum column column, unsigned width,
+static void encode_column(const struct format_event_batch *batch, enum column column, unsigned width,
 			  struct ptl_bytes *out)
 {
-	uint8_t *planes = width ? ptl_bytes_grow(out, width * batch->count) : NULL;
+	uint8_t *planes = width ? common_bytes_grow(out, width * batch->count) : NULL;
 
 	for (size_t i = 0; planes && i < batch->count; i++) {
-		const struct ptl_event_row *row = &batch->rows[i];
+		const struct format_event_row *row = &batch->rows[i];
 		const uint32_t value = column == COLUMN_DESCRIPTOR ? row->descriptor : row->context;
 
 		for (unsigned k = 0; k < width; k++)
@@ -317,13 +317,13 @@ static void encode_column(const struct ptl_event_batch *batch, enum column colum
 	}
 }
 
-static void encode_times(const struct ptl_event_batch *batch, unsigned width, struct ptl_bytes *out,
-			 struct ptl_event_splits *splits, size_t start)
+static void encode_times(const struct format_event_batch *batch, unsigned width, struct ptl_bytes *out,
+			 struct format_event_splits *splits, size_t start)
 {
-	uint8_t *planes = ptl_bytes_grow(out, width * batch->count);
+	uint8_t *planes = common_bytes_grow(out, width * batch->count);
 
 	for (unsigned k = 0; k < width; k++)
-		ptl_event_splits_add(splits, out->size - start - (width - k) * batch->count);
+		format_event_splits_add(splits, out->size - start - (width - k) * batch->count);
 	for (size_t i = 0; planes && i < batch->count; i++) {
 		const uint64_t step = time_step(batch, i);
 
@@ -348,23 +348,23 @@ static uint8_t *write_varint(uint8_t *at, uint32_t value)
 }
 
 /* Gives every descriptor its part of the output, and the compressor the borders. */
-static bool lay_out(const struct ptl_event_batch *batch, struct ptl_bytes *out,
-		    struct place *places, struct ptl_event_splits *splits, size_t start)
+static bool lay_out(const struct format_event_batch *batch, struct ptl_bytes *out,
+		    struct place *places, struct format_event_splits *splits, size_t start)
 {
 	size_t total = 0;
 	uint8_t *at;
 
 	for (size_t d = 0; d < batch->descriptor_count; d++) {
-		const struct ptl_batch_descriptor *entry = &batch->descriptors[d];
+		const struct format_batch_descriptor *entry = &batch->descriptors[d];
 
 		total += entry->bytes + (is_fixed(entry) ? 0 : entry->size_bytes);
 	}
-	at = ptl_bytes_grow(out, total);
+	at = common_bytes_grow(out, total);
 	if (!at)
 		return false;
 	out->size -= total;
 	for (size_t d = 0; d < batch->descriptor_count; d++) {
-		const struct ptl_batch_descriptor *entry = &batch->descriptors[d];
+		const struct format_batch_descriptor *entry = &batch->descriptors[d];
 		const size_t sizes = is_fixed(entry) ? 0 : entry->size_bytes;
 		const uint32_t planes = is_fixed(entry) ? entry->size : 1;
 
@@ -379,13 +379,13 @@ static bool lay_out(const struct ptl_event_batch *batch, struct ptl_bytes *out,
 	return true;
 }
 
-static void encode_payloads(const struct ptl_event_batch *batch, struct place *places)
+static void encode_payloads(const struct format_event_batch *batch, struct place *places)
 {
-	struct ptl_cursor in = ptl_cursor(batch->payloads.data, batch->payloads.size);
+	struct common_cursor in = common_cursor(batch->payloads.data, batch->payloads.size);
 
 	for (size_t i = 0; i < batch->count; i++) {
-		const struct ptl_event_row *row = &batch->rows[i];
-		const uint8_t *payload = row->size ? ptl_read_bytes(&in, row->size) : NULL;
+		const struct format_event_row *row = &batch->rows[i];
+		const uint8_t *payload = row->size ? common_read_bytes(&in, row->size) : NULL;
 		struct place *place = &places[row->descriptor];
 
 		if (is_fixed(&batch->descriptors[row->descriptor])) {
@@ -401,8 +401,8 @@ static void encode_payloads(const struct ptl_event_batch *batch, struct place *p
 	}
 }
 
-void ptl_event_batch_encode(const struct ptl_event_batch *batch, struct ptl_bytes *out,
-			    struct ptl_event_splits *splits)
+void format_event_batch_encode(const struct format_event_batch *batch, struct ptl_bytes *out,
+			    struct format_event_splits *splits)
 {
 	struct place *places = calloc(batch->descriptor_count, sizeof(*places));
 	const unsigned width = time_width(batch);
@@ -410,11 +410,11 @@ void ptl_event_batch_encode(const struct ptl_event_batch *batch, struct ptl_byte
 
 	splits->count = 0;
 	encode_tables(batch, out);
-	ptl_write_le(out, width, 1);
+	common_write_le(out, width, 1);
 	split(splits, out, start);
-	encode_column(batch, COLUMN_DESCRIPTOR, ptl_column_width(batch->descriptor_count), out);
+	encode_column(batch, COLUMN_DESCRIPTOR, format_column_width(batch->descriptor_count), out);
 	split(splits, out, start);
-	encode_column(batch, COLUMN_CONTEXT, ptl_column_width(batch->context_count), out);
+	encode_column(batch, COLUMN_CONTEXT, format_column_width(batch->context_count), out);
 	encode_times(batch, width, out, splits, start);
 	if (!places || !lay_out(batch, out, places, splits, start))
 		out->failed = true;
@@ -422,21 +422,21 @@ void ptl_event_batch_encode(const struct ptl_event_batch *batch, struct ptl_byte
 		encode_payloads(batch, places);
 	free(places);
 	split(splits, out, start);
-	ptl_write_varint(out, batch->extra_count);
-	ptl_write_bytes(out, batch->extras.data, batch->extras.size);
+	common_write_varint(out, batch->extra_count);
+	common_write_bytes(out, batch->extras.data, batch->extras.size);
 }
 
-void ptl_event_batch_free(struct ptl_event_batch *batch)
+void format_event_batch_free(struct format_event_batch *batch)
 {
 	free(batch->rows);
 	free(batch->descriptors);
 	free(batch->contexts);
 	free(batch->guids);
 	free(batch->guesses);
-	ptl_byte_map_free(&batch->descriptor_map);
-	ptl_byte_map_free(&batch->context_map);
-	ptl_byte_map_free(&batch->guid_map);
-	ptl_bytes_free(&batch->payloads);
-	ptl_bytes_free(&batch->extras);
-	*batch = (struct ptl_event_batch){0};
+	common_byte_map_free(&batch->descriptor_map);
+	common_byte_map_free(&batch->context_map);
+	common_byte_map_free(&batch->guid_map);
+	common_bytes_free(&batch->payloads);
+	common_bytes_free(&batch->extras);
+	*batch = (struct format_event_batch){0};
 }

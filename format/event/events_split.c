@@ -13,40 +13,40 @@ struct layout {
 };
 
 /* Leaves the cursor at the columns; the number of descriptors and contexts, and their layouts (to be freed). */
-static struct layout *read_tables(struct ptl_cursor *in, size_t *descriptors, size_t *contexts)
+static struct layout *read_tables(struct common_cursor *in, size_t *descriptors, size_t *contexts)
 {
-	const uint64_t guids = ptl_read_varint(in);
+	const uint64_t guids = common_read_varint(in);
 	struct layout *layouts;
 
-	if (guids > ptl_cursor_left(in) / 16)
+	if (guids > common_cursor_left(in) / 16)
 		return NULL;
-	ptl_read_bytes(in, guids * 16);
-	*descriptors = ptl_read_varint(in);
-	if (!*descriptors || *descriptors > ptl_cursor_left(in) / 9)
+	common_read_bytes(in, guids * 16);
+	*descriptors = common_read_varint(in);
+	if (!*descriptors || *descriptors > common_cursor_left(in) / 9)
 		return NULL;
 	layouts = calloc(*descriptors, sizeof(*layouts));
 	for (size_t i = 0; layouts && i < *descriptors; i++) {
-		ptl_read_varint(in); /* provider */
-		ptl_read_varint(in); /* id */
-		ptl_read_bytes(in, 4);
-		ptl_read_varint(in); /* task */
-		ptl_read_varint(in); /* keyword */
-		layouts[i].size_plus_one = ptl_read_varint(in);
+		common_read_varint(in); /* provider */
+		common_read_varint(in); /* id */
+		common_read_bytes(in, 4);
+		common_read_varint(in); /* task */
+		common_read_varint(in); /* keyword */
+		layouts[i].size_plus_one = common_read_varint(in);
 	}
-	*contexts = ptl_read_varint(in);
-	if (in->failed || !*contexts || *contexts > ptl_cursor_left(in) / 3) {
+	*contexts = common_read_varint(in);
+	if (in->failed || !*contexts || *contexts > common_cursor_left(in) / 3) {
 		free(layouts);
 		return NULL;
 	}
 	for (size_t i = 0; i < 3 * *contexts; i++)
-		ptl_read_varint(in);
+		common_read_varint(in);
 	return layouts;
 }
 
-static bool count_events(struct ptl_cursor *in, size_t events, struct layout *layouts, size_t descriptors)
+static bool count_events(struct common_cursor *in, size_t events, struct layout *layouts, size_t descriptors)
 {
-	const unsigned width = ptl_column_width(descriptors);
-	const uint8_t *planes = ptl_read_bytes(in, width * events);
+	const unsigned width = format_column_width(descriptors);
+	const uint8_t *planes = common_read_bytes(in, width * events);
 
 	for (size_t i = 0; planes && i < events; i++) {
 		size_t number = 0;
@@ -61,7 +61,7 @@ static bool count_events(struct ptl_cursor *in, size_t events, struct layout *la
 }
 
 /* The payloads of one descriptor. */
-static void split_payloads(struct ptl_cursor *in, const struct layout *layout, struct ptl_event_splits *splits)
+static void split_payloads(struct common_cursor *in, const struct layout *layout, struct format_event_splits *splits)
 {
 	uint64_t total = 0;
 
@@ -69,45 +69,45 @@ static void split_payloads(struct ptl_cursor *in, const struct layout *layout, s
 		return;
 	if (layout->size_plus_one) {
 		for (uint64_t k = 0; k + 1 < layout->size_plus_one && !in->failed; k++) {
-			ptl_event_splits_add(splits, in->at);
-			ptl_read_bytes(in, layout->events);
+			format_event_splits_add(splits, in->at);
+			common_read_bytes(in, layout->events);
 		}
 		return;
 	}
 	for (size_t i = 0; i < layout->events && !in->failed; i++) {
-		const uint64_t size = ptl_read_varint(in);
+		const uint64_t size = common_read_varint(in);
 
 		in->failed |= size > PTL_PAYLOAD_MAX;
 		total += size;
 	}
-	ptl_event_splits_add(splits, in->at);
+	format_event_splits_add(splits, in->at);
 	if (!in->failed)
-		ptl_read_bytes(in, total);
+		common_read_bytes(in, total);
 }
 
-void ptl_event_splits_find(const uint8_t *raw, size_t size, size_t events, struct ptl_event_splits *splits)
+void format_event_splits_find(const uint8_t *raw, size_t size, size_t events, struct format_event_splits *splits)
 {
-	struct ptl_cursor in = ptl_cursor(raw, size);
+	struct common_cursor in = common_cursor(raw, size);
 	size_t descriptors, contexts;
 	struct layout *layouts;
 	unsigned width;
 
 	splits->count = 0;
-	layouts = events <= PTL_EVENTS_MAX ? read_tables(&in, &descriptors, &contexts) : NULL;
+	layouts = events <= FORMAT_EVENTS_MAX ? read_tables(&in, &descriptors, &contexts) : NULL;
 	if (!layouts)
 		return;
-	width = ptl_read8(&in);
-	ptl_event_splits_add(splits, in.at);
+	width = common_read8(&in);
+	format_event_splits_add(splits, in.at);
 	in.failed |= !count_events(&in, events, layouts, descriptors);
-	ptl_event_splits_add(splits, in.at);
-	ptl_read_bytes(&in, ptl_column_width(contexts) * events);
+	format_event_splits_add(splits, in.at);
+	common_read_bytes(&in, format_column_width(contexts) * events);
 	for (unsigned k = 0; k < width && !in.failed; k++) {
-		ptl_event_splits_add(splits, in.at);
-		ptl_read_bytes(&in, events);
+		format_event_splits_add(splits, in.at);
+		common_read_bytes(&in, events);
 	}
 	for (size_t d = 0; d < descriptors && !in.failed; d++)
 		split_payloads(&in, &layouts[d], splits);
-	ptl_event_splits_add(splits, in.at);
+	format_event_splits_add(splits, in.at);
 	if (in.failed)
 		splits->count = 0;
 	free(layouts);

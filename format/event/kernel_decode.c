@@ -11,65 +11,65 @@
 
 static int check_class(const struct ptl_event *event, const struct ptl_guid *provider, uint8_t version)
 {
-	if (!ptl_guid_equal(&event->descriptor.provider, provider))
-		return ptl_fail(PTL_NOT_OURS, "the event is of another class");
+	if (!common_guid_equal(&event->descriptor.provider, provider))
+		return common_fail(PTL_NOT_OURS, "the event is of another class");
 	if (event->descriptor.version != version)
-		return ptl_fail(PTL_UNSUPPORTED, "version %u of the event, not %u", event->descriptor.version,
+		return common_fail(PTL_UNSUPPORTED, "version %u of the event, not %u", event->descriptor.version,
 				version);
 	return 0;
 }
 
 /* Newer minor versions may add fields behind the known ones, so bytes that are left are no failure. */
-static int finish(const struct ptl_cursor *cursor, const struct ptl_bytes *storage)
+static int finish(const struct common_cursor *cursor, const struct ptl_bytes *storage)
 {
 	if (storage && storage->failed)
-		return ptl_fail_memory("strings of an event", storage->size);
+		return common_fail_memory("strings of an event", storage->size);
 	if (cursor->failed)
-		return ptl_fail(PTL_TRUNCATED, "the payload of %zu bytes ends too early", cursor->size);
+		return common_fail(PTL_TRUNCATED, "the payload of %zu bytes ends too early", cursor->size);
 	return 0;
 }
 
-static void skip(struct ptl_cursor *cursor, size_t size)
+static void skip(struct common_cursor *cursor, size_t size)
 {
-	ptl_read_bytes(cursor, size);
+	common_read_bytes(cursor, size);
 }
 
 /* The zero-ended string at the cursor, as it lies there; NULL where it has no end. */
-static const char *read_utf8(struct ptl_cursor *cursor)
+static const char *read_utf8(struct common_cursor *cursor)
 {
 	const uint8_t *start = cursor->data + cursor->at;
-	size_t left = ptl_cursor_left(cursor);
+	size_t left = common_cursor_left(cursor);
 	const uint8_t *end = left ? memchr(start, 0, left) : NULL;
 
 	if (!end) {
 		cursor->failed = true;
 		return NULL;
 	}
-	return (const char *)ptl_read_bytes(cursor, (size_t)(end - start) + 1);
+	return (const char *)common_read_bytes(cursor, (size_t)(end - start) + 1);
 }
 
 int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data)
 {
-	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
-	int status = check_class(event, &PTL_PROVIDER_PROCESS, PTL_PROCESS_VERSION);
+	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_PROCESS, FORMAT_PROCESS_VERSION);
 	const char *name;
 	size_t command;
 
 	if (status < 0)
 		return status;
-	*data = (struct ptl_process_event){.unique_key = ptl_read64(&cursor)};
-	data->process_id = ptl_read32(&cursor);
-	data->parent_id = ptl_read32(&cursor);
+	*data = (struct ptl_process_event){.unique_key = common_read64(&cursor)};
+	data->process_id = common_read32(&cursor);
+	data->parent_id = common_read32(&cursor);
 	skip(&cursor, 4); /* SessionId */
-	data->exit_status = (int32_t)ptl_read32(&cursor);
+	data->exit_status = (int32_t)common_read32(&cursor);
 	skip(&cursor, 12); /* DirectoryTableBase, UserSID */
 	name = read_utf8(&cursor);
 	storage->size = 0;
 	if (name)
-		ptl_write_bytes(storage, name, strlen(name) + 1);
+		common_write_bytes(storage, name, strlen(name) + 1);
 	command = storage->size;
-	ptl_read_utf16(&cursor, storage);
-	data->has_exit_status = ptl_read32(&cursor) & PTL_PROCESS_HAS_EXIT_STATUS;
+	common_read_utf16(&cursor, storage);
+	data->has_exit_status = common_read32(&cursor) & FORMAT_PROCESS_HAS_EXIT_STATUS;
 	status = finish(&cursor, storage);
 	if (status < 0)
 		return status;
@@ -80,20 +80,20 @@ int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage,
 
 int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data)
 {
-	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
-	int status = check_class(event, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION);
+	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION);
 
 	if (status == 0 && event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH)
-		status = ptl_fail(PTL_NOT_OURS, "a context switch");
+		status = common_fail(PTL_NOT_OURS, "a context switch");
 	if (status < 0)
 		return status;
-	*data = (struct ptl_thread_event){.process_id = ptl_read32(&cursor)};
-	data->thread_id = ptl_read32(&cursor);
+	*data = (struct ptl_thread_event){.process_id = common_read32(&cursor)};
+	data->thread_id = common_read32(&cursor);
 	skip(&cursor, 40); /* StackBase to Affinity */
-	data->start_address = ptl_read64(&cursor);
+	data->start_address = common_read64(&cursor);
 	skip(&cursor, 16); /* TebBase to ThreadFlags */
 	storage->size = 0;
-	ptl_read_utf16(&cursor, storage);
+	common_read_utf16(&cursor, storage);
 	status = finish(&cursor, storage);
 	if (status < 0)
 		return status;
@@ -103,24 +103,24 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 
 int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data)
 {
-	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
-	int status = check_class(event, &PTL_PROVIDER_THREAD, PTL_THREAD_VERSION);
+	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION);
 
 	if (status == 0 && event->descriptor.opcode != PTL_OPCODE_CONTEXT_SWITCH)
-		status = ptl_fail(PTL_NOT_OURS, "no context switch");
+		status = common_fail(PTL_NOT_OURS, "no context switch");
 	if (status < 0)
 		return status;
-	*data = (struct ptl_switch_event){.new_thread = ptl_read32(&cursor)};
-	data->old_thread = ptl_read32(&cursor);
+	*data = (struct ptl_switch_event){.new_thread = common_read32(&cursor)};
+	data->old_thread = common_read32(&cursor);
 	skip(&cursor, 16);
-	return cursor.failed ? ptl_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
+	return cursor.failed ? common_fail(PTL_TRUNCATED, "the payload ends within a field") : 0;
 }
 
 /* Counted bytes of at most limit; more: the cursor fails. */
-static size_t read_counted(struct ptl_cursor *cursor, uint8_t *to, size_t limit)
+static size_t read_counted(struct common_cursor *cursor, uint8_t *to, size_t limit)
 {
-	size_t size = ptl_read16(cursor);
-	const uint8_t *bytes = size > limit ? NULL : ptl_read_bytes(cursor, size);
+	size_t size = common_read16(cursor);
+	const uint8_t *bytes = size > limit ? NULL : common_read_bytes(cursor, size);
 
 	if (!bytes) {
 		cursor->failed = true;
@@ -130,7 +130,7 @@ static size_t read_counted(struct ptl_cursor *cursor, uint8_t *to, size_t limit)
 	return size;
 }
 
-static bool read_hash(struct ptl_cursor *cursor, uint8_t hash[PTL_HASH_SIZE])
+static bool read_hash(struct common_cursor *cursor, uint8_t hash[PTL_HASH_SIZE])
 {
 	size_t size = read_counted(cursor, hash, PTL_HASH_SIZE);
 
@@ -141,26 +141,26 @@ static bool read_hash(struct ptl_cursor *cursor, uint8_t hash[PTL_HASH_SIZE])
 
 int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_image_event *data)
 {
-	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
-	int status = check_class(event, &PTL_PROVIDER_IMAGE, PTL_IMAGE_VERSION);
+	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_IMAGE, FORMAT_IMAGE_VERSION);
 
 	if (status < 0)
 		return status;
-	*data = (struct ptl_image_event){.base = ptl_read64(&cursor)};
-	data->size = ptl_read64(&cursor);
-	data->process_id = ptl_read32(&cursor);
+	*data = (struct ptl_image_event){.base = common_read64(&cursor)};
+	data->size = common_read64(&cursor);
+	data->process_id = common_read32(&cursor);
 	skip(&cursor, 4); /* ImageCheckSum */
-	data->time_date_stamp = ptl_read32(&cursor);
+	data->time_date_stamp = common_read32(&cursor);
 	skip(&cursor, 4); /* SignatureLevel, SignatureType, Reserved0 */
-	data->default_base = ptl_read64(&cursor);
+	data->default_base = common_read64(&cursor);
 	skip(&cursor, 16); /* Reserved1 to Reserved4 */
 	storage->size = 0;
-	ptl_read_utf16(&cursor, storage);
-	data->file_offset = ptl_read64(&cursor);
-	data->protection = ptl_read32(&cursor);
-	data->device_major = ptl_read32(&cursor);
-	data->device_minor = ptl_read32(&cursor);
-	data->inode = ptl_read64(&cursor);
+	common_read_utf16(&cursor, storage);
+	data->file_offset = common_read64(&cursor);
+	data->protection = common_read32(&cursor);
+	data->device_major = common_read32(&cursor);
+	data->device_minor = common_read32(&cursor);
+	data->inode = common_read64(&cursor);
 	data->build_id_size = read_counted(&cursor, data->build_id, PTL_BUILD_ID_MAX);
 	data->has_code = read_hash(&cursor, data->code);
 	data->has_symbols = read_hash(&cursor, data->symbols);
@@ -174,16 +174,16 @@ int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, s
 
 int ptl_code_decode(const struct ptl_event *event, struct ptl_code_event *data)
 {
-	struct ptl_cursor cursor = ptl_cursor(event->payload, event->payload_size);
-	int status = check_class(event, &PTL_PROVIDER_CODE, PTL_CODE_VERSION);
+	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
+	int status = check_class(event, &PTL_PROVIDER_CODE, FORMAT_CODE_VERSION);
 	const uint8_t *hash;
 
 	if (status < 0)
 		return status;
-	*data = (struct ptl_code_event){.process_id = ptl_read32(&cursor)};
-	data->base = ptl_read64(&cursor);
-	data->size = ptl_read64(&cursor);
-	hash = ptl_read_bytes(&cursor, PTL_HASH_SIZE);
+	*data = (struct ptl_code_event){.process_id = common_read32(&cursor)};
+	data->base = common_read64(&cursor);
+	data->size = common_read64(&cursor);
+	hash = common_read_bytes(&cursor, PTL_HASH_SIZE);
 	if (hash)
 		memcpy(data->code, hash, PTL_HASH_SIZE);
 	return finish(&cursor, NULL);

@@ -4,11 +4,11 @@
 
 #include "format/event/kernel.h"
 
-const struct ptl_guid PTL_PROVIDER_KERNEL = PTL_KERNEL_GUID;
-const struct ptl_guid PTL_PROVIDER_PROCESS = PTL_PROCESS_GUID;
-const struct ptl_guid PTL_PROVIDER_THREAD = PTL_THREAD_GUID;
-const struct ptl_guid PTL_PROVIDER_IMAGE = PTL_IMAGE_GUID;
-const struct ptl_guid PTL_PROVIDER_CODE = PTL_CODE_GUID;
+const struct ptl_guid PTL_PROVIDER_KERNEL = FORMAT_KERNEL_GUID;
+const struct ptl_guid PTL_PROVIDER_PROCESS = FORMAT_PROCESS_GUID;
+const struct ptl_guid PTL_PROVIDER_THREAD = FORMAT_THREAD_GUID;
+const struct ptl_guid PTL_PROVIDER_IMAGE = FORMAT_IMAGE_GUID;
+const struct ptl_guid PTL_PROVIDER_CODE = FORMAT_CODE_GUID;
 
 #define FIELD(field_name, field_type) {.name = (field_name), .type = (field_type)}
 #define HEX(field_name, field_type) {.name = (field_name), .type = (field_type), .format = PTL_FORMAT_HEX}
@@ -117,8 +117,8 @@ static const struct ptl_field code_fields[] = {
 
 #define SCHEMA(class, CLASS, Task, OPCODE, Name)                                                            \
 	static const struct ptl_schema class##_##OPCODE = {                                                 \
-		.provider = PTL_##CLASS##_GUID,                                                             \
-		.version = PTL_##CLASS##_VERSION,                                                           \
+		.provider = FORMAT_##CLASS##_GUID,                                                             \
+		.version = FORMAT_##CLASS##_VERSION,                                                           \
 		.opcode = PTL_OPCODE_##OPCODE,                                                              \
 		.provider_name = "Kernel",                                                                  \
 		.event_name = #Task "/" #Name,                                                              \

@@ -12,7 +12,7 @@
 
 struct walk {
 	const struct ptl_schema *schema;
-	struct ptl_cursor cursor;
+	struct common_cursor cursor;
 	int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value);
 	void *context;
 	uint32_t steps;
@@ -20,7 +20,7 @@ struct walk {
 
 static int fail_in(const struct walk *walk, const struct ptl_field *field, int status, const char *cause)
 {
-	return ptl_fail(status, "%s: field %s: %s", walk->schema->event_name ? walk->schema->event_name : "event",
+	return common_fail(status, "%s: field %s: %s", walk->schema->event_name ? walk->schema->event_name : "event",
 			field->name ? field->name : "without a name", cause);
 }
 
@@ -43,7 +43,7 @@ static const struct {
 
 static void set_number(struct ptl_value *value, unsigned size, enum shape shape)
 {
-	uint64_t bits = ptl_load_le(value->bytes, size);
+	uint64_t bits = common_load_le(value->bytes, size);
 	unsigned unused = 64 - 8 * size;
 
 	if (shape == SHAPE_UNSIGNED) {
@@ -65,7 +65,7 @@ static bool read_scalar(struct walk *walk, struct ptl_value *value)
 {
 	unsigned size = scalars[value->field->type].size;
 
-	value->bytes = ptl_read_bytes(&walk->cursor, size);
+	value->bytes = common_read_bytes(&walk->cursor, size);
 	value->size = size;
 	if (value->bytes && scalars[value->field->type].shape != SHAPE_BYTES)
 		set_number(value, size, scalars[value->field->type].shape);
@@ -76,13 +76,13 @@ static bool read_scalar(struct walk *walk, struct ptl_value *value)
 static bool read_terminated(struct walk *walk, struct ptl_value *value, size_t unit)
 {
 	const uint8_t *start = walk->cursor.data + walk->cursor.at;
-	size_t left = ptl_cursor_left(&walk->cursor), size = 0;
+	size_t left = common_cursor_left(&walk->cursor), size = 0;
 
-	while (size + unit <= left && ptl_load_le(start + size, unit))
+	while (size + unit <= left && common_load_le(start + size, unit))
 		size += unit;
 	if (size + unit > left)
 		return false;
-	ptl_read_bytes(&walk->cursor, size + unit);
+	common_read_bytes(&walk->cursor, size + unit);
 	value->bytes = start;
 	value->size = size;
 	return true;
@@ -90,7 +90,7 @@ static bool read_terminated(struct walk *walk, struct ptl_value *value, size_t u
 
 static bool read_sized(struct walk *walk, struct ptl_value *value, size_t size)
 {
-	value->bytes = ptl_read_bytes(&walk->cursor, size);
+	value->bytes = common_read_bytes(&walk->cursor, size);
 	value->size = size;
 	return value->bytes || (!size && !walk->cursor.failed);
 }
@@ -107,11 +107,11 @@ static bool read_value(struct walk *walk, struct ptl_value *value)
 		return read_terminated(walk, value, 2);
 	case PTL_TYPE_UTF8_COUNTED:
 	case PTL_TYPE_BYTES_COUNTED:
-		return read_sized(walk, value, ptl_read16(&walk->cursor));
+		return read_sized(walk, value, common_read16(&walk->cursor));
 	case PTL_TYPE_UTF16_COUNTED:
-		return read_sized(walk, value, 2 * (size_t)ptl_read16(&walk->cursor));
+		return read_sized(walk, value, 2 * (size_t)common_read16(&walk->cursor));
 	case PTL_TYPE_BYTES:
-		return read_sized(walk, value, field->length ? field->length : ptl_cursor_left(&walk->cursor));
+		return read_sized(walk, value, field->length ? field->length : common_cursor_left(&walk->cursor));
 	default:
 		return read_scalar(walk, value);
 	}
@@ -124,7 +124,7 @@ static bool read_count(struct walk *walk, const struct ptl_field *field, uint32_
 	if (field->array == PTL_ARRAY_FIXED)
 		*count = field->array_length;
 	else if (field->array == PTL_ARRAY_COUNTED)
-		*count = ptl_read16(&walk->cursor);
+		*count = common_read16(&walk->cursor);
 	return !walk->cursor.failed;
 }
 
@@ -215,14 +215,14 @@ int ptl_payload_walk(const struct ptl_schema *schema, const uint8_t *payload, si
 {
 	struct walk walk = {
 		.schema = schema,
-		.cursor = ptl_cursor(payload, size),
+		.cursor = common_cursor(payload, size),
 		.visit = visit,
 		.context = context,
 	};
 	int status = walk_fields(&walk, 0, schema->field_count, 0);
 
 	if (rest)
-		*rest = ptl_cursor_left(&walk.cursor);
+		*rest = common_cursor_left(&walk.cursor);
 	return status;
 }
 

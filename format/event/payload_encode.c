@@ -19,7 +19,7 @@ struct encoder {
 
 static int fail_in(const struct encoder *encoder, const struct ptl_field *field, const char *cause)
 {
-	return ptl_fail(PTL_MISUSE, "%s: field %s: %s",
+	return common_fail(PTL_MISUSE, "%s: field %s: %s",
 			encoder->schema->event_name ? encoder->schema->event_name : "event",
 			field->name ? field->name : "without a name", cause);
 }
@@ -45,7 +45,7 @@ static int put_integer(struct encoder *encoder, const struct ptl_value *value)
 
 	if (!fits)
 		return fail_in(encoder, value->field, "the number does not fit its type");
-	ptl_write_le(encoder->out, value->u, size);
+	common_write_le(encoder->out, value->u, size);
 	return 0;
 }
 
@@ -56,9 +56,9 @@ static void put_float(struct encoder *encoder, const struct ptl_value *value)
 		uint32_t bits;
 
 		memcpy(&bits, &number, sizeof(bits));
-		ptl_write_le(encoder->out, bits, 4);
+		common_write_le(encoder->out, bits, 4);
 	} else {
-		ptl_write_le(encoder->out, value->u, 8);
+		common_write_le(encoder->out, value->u, 8);
 	}
 }
 
@@ -68,10 +68,10 @@ static int put_terminated(struct encoder *encoder, const struct ptl_value *value
 	if (value->size % unit)
 		return fail_in(encoder, value->field, "half a UTF-16 unit");
 	for (size_t i = 0; i < value->size; i += unit)
-		if (!ptl_load_le(value->bytes + i, unit))
+		if (!common_load_le(value->bytes + i, unit))
 			return fail_in(encoder, value->field, "a zero is in the text, which ends with one");
-	ptl_write_bytes(encoder->out, value->bytes, value->size);
-	ptl_write_le(encoder->out, 0, unit);
+	common_write_bytes(encoder->out, value->bytes, value->size);
+	common_write_le(encoder->out, 0, unit);
 	return 0;
 }
 
@@ -79,8 +79,8 @@ static int put_counted(struct encoder *encoder, const struct ptl_value *value, s
 {
 	if (value->size % unit || value->size / unit > UINT16_MAX)
 		return fail_in(encoder, value->field, "more than the 65535 units that its count can tell");
-	ptl_write_le(encoder->out, value->size / unit, 2);
-	ptl_write_bytes(encoder->out, value->bytes, value->size);
+	common_write_le(encoder->out, value->size / unit, 2);
+	common_write_bytes(encoder->out, value->bytes, value->size);
 	return 0;
 }
 
@@ -88,7 +88,7 @@ static int put_sized(struct encoder *encoder, const struct ptl_value *value, siz
 {
 	if (size && value->size != size)
 		return fail_in(encoder, value->field, "not as many bytes as its type has");
-	ptl_write_bytes(encoder->out, value->bytes, value->size);
+	common_write_bytes(encoder->out, value->bytes, value->size);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ static int put_field(struct encoder *encoder, size_t index, size_t end, unsigned
 	int status;
 
 	if (field->array == PTL_ARRAY_COUNTED)
-		ptl_write_le(encoder->out, 0, 2);
+		common_write_le(encoder->out, 0, 2);
 	status = put_elements(encoder, index, index + 1, end, depth, &count);
 	if (status)
 		return status;
@@ -157,7 +157,7 @@ static int put_field(struct encoder *encoder, size_t index, size_t end, unsigned
 		if (count > UINT16_MAX)
 			return fail_in(encoder, field, "more than the 65535 elements that its count can tell");
 		if (!encoder->out->failed)
-			ptl_store16(encoder->out->data + place, (uint16_t)count);
+			common_store16(encoder->out->data + place, (uint16_t)count);
 	} else if (count != wanted) {
 		return fail_in(encoder, field, "a value is missing");
 	}
@@ -194,10 +194,10 @@ int ptl_payload_encode(const struct ptl_schema *schema, const struct ptl_value *
 	if (!status && encoder.at < count)
 		status = fail_in(&encoder, values[encoder.at].field, "its place is not where its value is");
 	if (!status && !out->failed && out->size - before > PTL_PAYLOAD_MAX)
-		status = ptl_fail(PTL_MISUSE, "a payload has at most %u bytes, this one has %zu", PTL_PAYLOAD_MAX,
+		status = common_fail(PTL_MISUSE, "a payload has at most %u bytes, this one has %zu", PTL_PAYLOAD_MAX,
 				  out->size - before);
 	if (!status && out->failed)
-		status = ptl_fail_memory("a payload", out->size);
+		status = common_fail_memory("a payload", out->size);
 	if (status && !out->failed)
 		out->size = before;
 	return status;

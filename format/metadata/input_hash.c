@@ -5,25 +5,25 @@
 #include <string.h>
 #include <xxhash.h>
 
-struct ptl_input_hash {
+struct format_input_hash {
 	enum ptl_hash_kind kind;
-	struct ptl_sha256 *sha256;
+	struct common_sha256 *sha256;
 	XXH3_state_t *xxh128;
 };
 
-struct ptl_input_hash *ptl_input_hash_new(enum ptl_hash_kind kind)
+struct format_input_hash *format_input_hash_new(enum ptl_hash_kind kind)
 {
-	struct ptl_input_hash *hash = calloc(1, sizeof(*hash));
+	struct format_input_hash *hash = calloc(1, sizeof(*hash));
 
 	if (!hash)
 		return NULL;
 	hash->kind = kind;
 	if (kind == PTL_HASH_SHA256)
-		hash->sha256 = ptl_sha256_new();
+		hash->sha256 = common_sha256_new();
 	if (kind == PTL_HASH_XXH128)
 		hash->xxh128 = XXH3_createState();
 	if ((kind == PTL_HASH_SHA256 && !hash->sha256) || (kind == PTL_HASH_XXH128 && !hash->xxh128)) {
-		ptl_input_hash_free(hash);
+		format_input_hash_free(hash);
 		return NULL;
 	}
 	if (hash->xxh128)
@@ -31,29 +31,29 @@ struct ptl_input_hash *ptl_input_hash_new(enum ptl_hash_kind kind)
 	return hash;
 }
 
-void ptl_input_hash_free(struct ptl_input_hash *hash)
+void format_input_hash_free(struct format_input_hash *hash)
 {
 	if (!hash)
 		return;
-	ptl_sha256_free(hash->sha256);
+	common_sha256_free(hash->sha256);
 	XXH3_freeState(hash->xxh128);
 	free(hash);
 }
 
-void ptl_input_hash_add(struct ptl_input_hash *hash, const void *data, size_t size)
+void format_input_hash_add(struct format_input_hash *hash, const void *data, size_t size)
 {
 	if (hash->sha256)
-		ptl_sha256_add(hash->sha256, data, size);
+		common_sha256_add(hash->sha256, data, size);
 	if (hash->xxh128)
 		XXH3_128bits_update(hash->xxh128, data, size);
 }
 
-void ptl_input_hash_finish(struct ptl_input_hash *hash, struct ptl_provenance_input *input)
+void format_input_hash_finish(struct format_input_hash *hash, struct ptl_provenance_input *input)
 {
 	input->hash_kind = hash->kind;
 	memset(input->hash, 0, sizeof(input->hash));
 	if (hash->sha256)
-		ptl_sha256_finish(hash->sha256, input->hash);
+		common_sha256_finish(hash->sha256, input->hash);
 	if (hash->xxh128) {
 		XXH128_canonical_t canonical;
 
@@ -62,15 +62,15 @@ void ptl_input_hash_finish(struct ptl_input_hash *hash, struct ptl_provenance_in
 	}
 }
 
-size_t ptl_input_hash_size(enum ptl_hash_kind kind)
+size_t format_input_hash_size(enum ptl_hash_kind kind)
 {
 	return kind == PTL_HASH_SHA256 ? 32 : kind == PTL_HASH_XXH128 ? 16 : 0;
 }
 
-const char *ptl_input_hash_format(const struct ptl_provenance_input *input, char text[PTL_SHA256_TEXT_SIZE])
+const char *format_input_hash_format(const struct ptl_provenance_input *input, char text[COMMON_SHA256_TEXT_SIZE])
 {
-	ptl_sha256_format(input->hash, text);
-	text[2 * ptl_input_hash_size(input->hash_kind)] = '\0';
+	common_sha256_format(input->hash, text);
+	text[2 * format_input_hash_size(input->hash_kind)] = '\0';
 	return input->hash_kind == PTL_HASH_SHA256   ? "sha256"
 	       : input->hash_kind == PTL_HASH_XXH128 ? "xxh128"
 						     : NULL;

@@ -69,7 +69,7 @@ static uint64_t load_member(const void *member, size_t size)
 	return value;
 }
 
-void ptl_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out)
+void format_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out)
 {
 	for (unsigned tag = 1; tag < TABLE_SIZE; tag++) {
 		const struct field *field = &table[tag];
@@ -80,57 +80,57 @@ void ptl_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out
 		switch (field->form) {
 		case FORM_TEXT:
 			if (*member)
-				ptl_field_bytes(out, tag, member,
+				format_field_bytes(out, tag, member,
 						strnlen(member, field->size - 1u));
 			break;
 		case FORM_SIGNED:
-			ptl_field_signed(out, tag, (int64_t)load_member(member, field->size));
+			format_field_signed(out, tag, (int64_t)load_member(member, field->size));
 			break;
 		default:
-			ptl_field_number(out, tag, load_member(member, field->size));
+			format_field_number(out, tag, load_member(member, field->size));
 		}
 	}
 }
 
-static void decode_member(const struct field *field, const struct ptl_tagged *tagged, char *member,
+static void decode_member(const struct field *field, const struct format_tagged *tagged, char *member,
 			  bool *failed)
 {
 	uint64_t value, max = UINT64_MAX;
 
 	switch (field->form) {
 	case FORM_TEXT:
-		ptl_take_text_into(tagged, member, field->size, failed);
+		format_take_text_into(tagged, member, field->size, failed);
 		return;
 	case FORM_SIGNED:
-		value = (uint64_t)ptl_take_signed(tagged, failed);
+		value = (uint64_t)format_take_signed(tagged, failed);
 		break;
 	default:
 		if (field->form == FORM_BOOL)
 			max = 1;
 		else if (field->size < 8)
 			max = (1ull << 8 * field->size) - 1;
-		value = ptl_take_number(tagged, max, failed);
+		value = format_take_number(tagged, max, failed);
 	}
 	memcpy(member, &value, field->size);
 }
 
-int ptl_machine_decode(struct ptl_cursor body, struct ptl_machine *machine)
+int format_machine_decode(struct common_cursor body, struct ptl_machine *machine)
 {
 	struct ptl_machine result = {0};
-	struct ptl_tagged tagged;
+	struct format_tagged tagged;
 	bool failed = false;
 	int status;
 
-	while ((status = ptl_next_field(&body, &tagged)) > 0) {
+	while ((status = format_next_field(&body, &tagged)) > 0) {
 		if (tagged.tag < TABLE_SIZE && table[tagged.tag].size)
 			decode_member(&table[tagged.tag], &tagged,
 				      (char *)&result + table[tagged.tag].offset, &failed);
 		if (failed)
-			return ptl_fail(PTL_CORRUPT, "field %llu of the machine record",
+			return common_fail(PTL_CORRUPT, "field %llu of the machine record",
 					(unsigned long long)tagged.tag);
 	}
 	if (!status && result.index > PTL_MACHINE_MAX)
-		return ptl_fail(PTL_CORRUPT, "machine %u: the highest index is %u", result.index,
+		return common_fail(PTL_CORRUPT, "machine %u: the highest index is %u", result.index,
 				PTL_MACHINE_MAX);
 	if (!status)
 		*machine = result;

@@ -12,19 +12,19 @@
 enum tag { TAG_PROVIDER = 1, TAG_KIND, TAG_NAME, TAG_ENTRY };
 enum entry_tag { TAG_VALUE = 1, TAG_ENTRY_NAME };
 
-void ptl_map_encode(const struct ptl_map *map, struct ptl_bytes *out)
+void format_map_encode(const struct ptl_map *map, struct ptl_bytes *out)
 {
-	ptl_field_bytes(out, TAG_PROVIDER, map->provider.bytes, sizeof(map->provider.bytes));
-	ptl_field_number(out, TAG_KIND, map->kind);
-	ptl_field_text(out, TAG_NAME, map->name);
+	format_field_bytes(out, TAG_PROVIDER, map->provider.bytes, sizeof(map->provider.bytes));
+	format_field_number(out, TAG_KIND, map->kind);
+	format_field_text(out, TAG_NAME, map->name);
 	for (size_t i = 0; i < map->count; i++) {
 		struct ptl_bytes body = {0};
 
-		ptl_field_number(&body, TAG_VALUE, map->entries[i].value);
-		ptl_field_text(&body, TAG_ENTRY_NAME, map->entries[i].name);
+		format_field_number(&body, TAG_VALUE, map->entries[i].value);
+		format_field_text(&body, TAG_ENTRY_NAME, map->entries[i].name);
 		out->failed |= body.failed;
-		ptl_field_bytes(out, TAG_ENTRY, body.data, body.size);
-		ptl_bytes_free(&body);
+		format_field_bytes(out, TAG_ENTRY, body.data, body.size);
+		common_bytes_free(&body);
 	}
 }
 
@@ -33,32 +33,32 @@ static struct ptl_map_entry *entries_of(const struct ptl_map *map)
 	return (struct ptl_map_entry *)map->entries;
 }
 
-static void decode_entry(struct ptl_cursor body, struct ptl_map *map, bool *failed)
+static void decode_entry(struct common_cursor body, struct ptl_map *map, bool *failed)
 {
 	struct ptl_map_entry *entries = entries_of(map), *entry;
-	struct ptl_tagged tagged;
+	struct format_tagged tagged;
 	int status;
 
-	if (map->count == PTL_RECORD_ITEMS_MAX ||
-	    !ptl_vector_room(&entries, map->count, sizeof(*entries))) {
+	if (map->count == FORMAT_RECORD_ITEMS_MAX ||
+	    !common_vector_room(&entries, map->count, sizeof(*entries))) {
 		*failed = true;
 		return;
 	}
 	map->entries = entries;
 	entry = &entries[map->count++];
-	*entry = (struct ptl_map_entry){.name = PTL_NO_TEXT};
-	while (!*failed && (status = ptl_next_field(&body, &tagged)) != 0) {
+	*entry = (struct ptl_map_entry){.name = FORMAT_NO_TEXT};
+	while (!*failed && (status = format_next_field(&body, &tagged)) != 0) {
 		*failed = status < 0;
 		if (*failed)
 			break;
 		if (tagged.tag == TAG_VALUE)
-			entry->value = ptl_take_number(&tagged, UINT64_MAX, failed);
+			entry->value = format_take_number(&tagged, UINT64_MAX, failed);
 		else if (tagged.tag == TAG_ENTRY_NAME)
-			ptl_take_text(&tagged, &entry->name, failed);
+			format_take_text(&tagged, &entry->name, failed);
 	}
 }
 
-static void decode_tag(const struct ptl_tagged *tagged, struct ptl_map *map, bool *have_provider,
+static void decode_tag(const struct format_tagged *tagged, struct ptl_map *map, bool *have_provider,
 		       bool *failed)
 {
 	switch (tagged->tag) {
@@ -69,71 +69,71 @@ static void decode_tag(const struct ptl_tagged *tagged, struct ptl_map *map, boo
 			memcpy(map->provider.bytes, tagged->data, sizeof(map->provider.bytes));
 		break;
 	case TAG_KIND:
-		map->kind = (uint32_t)ptl_take_number(tagged, UINT32_MAX, failed);
+		map->kind = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
 		break;
 	case TAG_NAME:
-		ptl_take_text(tagged, &map->name, failed);
+		format_take_text(tagged, &map->name, failed);
 		break;
 	case TAG_ENTRY:
-		decode_entry(ptl_cursor(tagged->data, tagged->size), map, failed);
+		decode_entry(common_cursor(tagged->data, tagged->size), map, failed);
 		break;
 	}
 }
 
-int ptl_map_decode(struct ptl_cursor body, struct ptl_map **map)
+int format_map_decode(struct common_cursor body, struct ptl_map **map)
 {
 	struct ptl_map *result = calloc(1, sizeof(*result));
 	bool have_provider = false, failed = false;
-	struct ptl_tagged tagged;
+	struct format_tagged tagged;
 	int status;
 
 	if (!result)
-		return ptl_fail_memory("a map", sizeof(*result));
-	result->name = PTL_NO_TEXT;
-	while ((status = ptl_next_field(&body, &tagged)) > 0) {
+		return common_fail_memory("a map", sizeof(*result));
+	result->name = FORMAT_NO_TEXT;
+	while ((status = format_next_field(&body, &tagged)) > 0) {
 		decode_tag(&tagged, result, &have_provider, &failed);
 		if (failed) {
-			status = ptl_fail(PTL_CORRUPT, "field %llu of a map record",
+			status = common_fail(PTL_CORRUPT, "field %llu of a map record",
 					  (unsigned long long)tagged.tag);
 			break;
 		}
 	}
 	if (!status && !have_provider)
-		status = ptl_fail(PTL_CORRUPT, "a map record without a provider");
+		status = common_fail(PTL_CORRUPT, "a map record without a provider");
 	if (status < 0)
-		ptl_map_free(result);
+		format_map_free(result);
 	else
 		*map = result;
 	return status;
 }
 
-void ptl_map_free(struct ptl_map *map)
+void format_map_free(struct ptl_map *map)
 {
 	if (!map)
 		return;
 	for (size_t i = 0; i < map->count; i++)
-		ptl_text_free(map->entries[i].name);
+		format_text_free(map->entries[i].name);
 	free((void *)map->entries);
-	ptl_text_free(map->name);
+	format_text_free(map->name);
 	free(map);
 }
 
-int ptl_map_append(struct ptl_map *map, struct ptl_map *from)
+int format_map_append(struct ptl_map *map, struct ptl_map *from)
 {
 	const size_t before = map->count;
 
 	for (size_t i = 0; i < from->count; i++) {
 		struct ptl_map_entry *entries = entries_of(map);
 
-		if (!ptl_vector_room(&entries, map->count, sizeof(*entries))) {
+		if (!common_vector_room(&entries, map->count, sizeof(*entries))) {
 			map->count = before;
-			return ptl_fail_memory("a map", map->count * sizeof(*entries));
+			return common_fail_memory("a map", map->count * sizeof(*entries));
 		}
 		map->entries = entries;
 		entries[map->count++] = from->entries[i];
 	}
 	from->count = 0; /* the names are the map's now */
-	ptl_map_free(from);
+	format_map_free(from);
 	return 0;
 }
 
@@ -148,7 +148,7 @@ static int by_value(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-int ptl_map_sort(struct ptl_map *map)
+int format_map_sort(struct ptl_map *map)
 {
 	const struct ptl_map_entry **order = calloc(map->count + 1, sizeof(*order));
 	struct ptl_map_entry *sorted = calloc(map->count + 1, sizeof(*sorted));
@@ -157,14 +157,14 @@ int ptl_map_sort(struct ptl_map *map)
 	if (!order || !sorted) {
 		free(order);
 		free(sorted);
-		return ptl_fail_memory("a map", map->count * sizeof(*sorted));
+		return common_fail_memory("a map", map->count * sizeof(*sorted));
 	}
 	for (size_t i = 0; i < map->count; i++)
 		order[i] = &map->entries[i];
 	qsort(order, map->count, sizeof(*order), by_value);
 	for (size_t i = 0; i < map->count; i++) {
 		if (count && sorted[count - 1].value == order[i]->value)
-			ptl_text_free(order[i]->name);
+			format_text_free(order[i]->name);
 		else
 			sorted[count++] = *order[i];
 	}

@@ -3,8 +3,8 @@
  * The records of the METADATA stream: encoders, decoders, and the collection a reader keeps of
  * them.
  */
-#ifndef PTL_FORMAT_METADATA_METADATA_H
-#define PTL_FORMAT_METADATA_METADATA_H
+#ifndef FORMAT_METADATA_METADATA_H
+#define FORMAT_METADATA_METADATA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,17 +16,17 @@
 
 #include "common/bytes.h"
 
-enum ptl_record_type {
-	PTL_RECORD_MACHINE = 1,
-	PTL_RECORD_STREAM = 2,
-	PTL_RECORD_SCHEMA = 3,
-	PTL_RECORD_LOSS = 4,
-	PTL_RECORD_PROVENANCE = 5,
-	PTL_RECORD_MAP = 6,
+enum format_record_type {
+	FORMAT_RECORD_MACHINE = 1,
+	FORMAT_RECORD_STREAM = 2,
+	FORMAT_RECORD_SCHEMA = 3,
+	FORMAT_RECORD_LOSS = 4,
+	FORMAT_RECORD_PROVENANCE = 5,
+	FORMAT_RECORD_MAP = 6,
 };
 
 /* Where in which stream of which file the bytes of a stream, or its events, were first (docs/format.md 5). */
-struct ptl_origin {
+struct format_origin {
 	bool known;
 	uint8_t file[16];
 	uint32_t stream;
@@ -34,7 +34,7 @@ struct ptl_origin {
 };
 
 /* Whether the name of a file or recording says anything: zeros are none. */
-static inline bool ptl_is_named(const uint8_t name[16])
+static inline bool format_is_named(const uint8_t name[16])
 {
 	static const uint8_t none[16];
 
@@ -42,34 +42,34 @@ static inline bool ptl_is_named(const uint8_t name[16])
 }
 
 /* Encoders append the body of a record; a failed allocation stays in out. */
-void ptl_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out);
-void ptl_stream_encode(const struct ptl_stream *stream, struct ptl_bytes *out);
+void format_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *out);
+void format_stream_encode(const struct ptl_stream *stream, struct ptl_bytes *out);
 /* Appends the fields of an origin to the body of a stream record. */
-void ptl_origin_encode(const struct ptl_origin *origin, struct ptl_bytes *out);
-void ptl_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out);
-void ptl_map_encode(const struct ptl_map *map, struct ptl_bytes *out);
-void ptl_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
-void ptl_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out);
+void format_origin_encode(const struct format_origin *origin, struct ptl_bytes *out);
+void format_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out);
+void format_map_encode(const struct ptl_map *map, struct ptl_bytes *out);
+void format_loss_encode(const struct ptl_loss *loss, struct ptl_bytes *out);
+void format_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out);
 
 /*
  * Decoders of a body: PTL_CORRUPT, PTL_NO_MEMORY. What they give is freed with the function beside
  * them; a decoder that fails has nothing to free.
  */
-int ptl_machine_decode(struct ptl_cursor body, struct ptl_machine *machine);
-int ptl_stream_decode(struct ptl_cursor body, struct ptl_stream *stream);
+int format_machine_decode(struct common_cursor body, struct ptl_machine *machine);
+int format_stream_decode(struct common_cursor body, struct ptl_stream *stream);
 /* What a stream record says of its origin, if anything. PTL_CORRUPT. */
-int ptl_origin_decode(struct ptl_cursor body, struct ptl_origin *origin);
-int ptl_schema_decode(struct ptl_cursor body, struct ptl_schema **schema);
-void ptl_schema_free(struct ptl_schema *schema);
-int ptl_map_decode(struct ptl_cursor body, struct ptl_map **map);
-void ptl_map_free(struct ptl_map *map);
+int format_origin_decode(struct common_cursor body, struct format_origin *origin);
+int format_schema_decode(struct common_cursor body, struct ptl_schema **schema);
+void format_schema_free(struct ptl_schema *schema);
+int format_map_decode(struct common_cursor body, struct ptl_map **map);
+void format_map_free(struct ptl_map *map);
 /* Moves the entries of from, which is freed, behind those of map. PTL_NO_MEMORY: nothing has changed. */
-int ptl_map_append(struct ptl_map *map, struct ptl_map *from);
+int format_map_append(struct ptl_map *map, struct ptl_map *from);
 /* Sorts entries by value; of those with the same value the first stays. PTL_NO_MEMORY. */
-int ptl_map_sort(struct ptl_map *map);
-int ptl_loss_decode(struct ptl_cursor body, struct ptl_loss **loss);
-void ptl_loss_free(struct ptl_loss *loss);
-int ptl_provenance_decode(struct ptl_cursor body, struct ptl_provenance **provenance);
-void ptl_provenance_free(struct ptl_provenance *provenance);
+int format_map_sort(struct ptl_map *map);
+int format_loss_decode(struct common_cursor body, struct ptl_loss **loss);
+void format_loss_free(struct ptl_loss *loss);
+int format_provenance_decode(struct common_cursor body, struct ptl_provenance **provenance);
+void format_provenance_free(struct ptl_provenance *provenance);
 
 #endif

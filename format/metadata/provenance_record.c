@@ -12,34 +12,34 @@
 enum tag { TAG_TOOL = 1, TAG_VERSION, TAG_COMMAND, TAG_WALL_TIME, TAG_RULES, TAG_INPUT };
 enum input_tag { TAG_NAME = 1, TAG_SIZE, TAG_SHA256, TAG_XXH128 };
 
-void ptl_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out)
+void format_provenance_encode(const struct ptl_provenance *provenance, struct ptl_bytes *out)
 {
-	ptl_field_text(out, TAG_TOOL, provenance->tool);
-	ptl_field_text(out, TAG_VERSION, provenance->version);
-	ptl_field_text(out, TAG_COMMAND, provenance->command);
-	ptl_field_signed(out, TAG_WALL_TIME, provenance->wall_time);
-	ptl_field_text(out, TAG_RULES, provenance->rules);
+	format_field_text(out, TAG_TOOL, provenance->tool);
+	format_field_text(out, TAG_VERSION, provenance->version);
+	format_field_text(out, TAG_COMMAND, provenance->command);
+	format_field_signed(out, TAG_WALL_TIME, provenance->wall_time);
+	format_field_text(out, TAG_RULES, provenance->rules);
 	for (size_t i = 0; i < provenance->inputs; i++) {
 		const struct ptl_provenance_input *input = &provenance->input[i];
 		struct ptl_bytes body = {0};
 
-		ptl_field_text(&body, TAG_NAME, input->name);
-		ptl_field_number(&body, TAG_SIZE, input->size);
+		format_field_text(&body, TAG_NAME, input->name);
+		format_field_number(&body, TAG_SIZE, input->size);
 		if (input->hash_kind != PTL_HASH_NONE)
-			ptl_field_bytes(&body, input->hash_kind == PTL_HASH_SHA256 ? TAG_SHA256 : TAG_XXH128, input->hash,
-					ptl_input_hash_size(input->hash_kind));
+			format_field_bytes(&body, input->hash_kind == PTL_HASH_SHA256 ? TAG_SHA256 : TAG_XXH128, input->hash,
+					format_input_hash_size(input->hash_kind));
 		out->failed |= body.failed;
-		ptl_field_bytes(out, TAG_INPUT, body.data, body.size);
-		ptl_bytes_free(&body);
+		format_field_bytes(out, TAG_INPUT, body.data, body.size);
+		common_bytes_free(&body);
 	}
 }
 
-static void take_hash(const struct ptl_tagged *field, enum ptl_hash_kind kind, struct ptl_provenance_input *input,
+static void take_hash(const struct format_tagged *field, enum ptl_hash_kind kind, struct ptl_provenance_input *input,
 		      bool *failed)
 {
 	static const uint8_t none[PTL_HASH_SIZE];
 
-	*failed = field->size != ptl_input_hash_size(kind);
+	*failed = field->size != format_input_hash_size(kind);
 	if (*failed)
 		return;
 	memset(input->hash, 0, sizeof(input->hash));
@@ -48,23 +48,23 @@ static void take_hash(const struct ptl_tagged *field, enum ptl_hash_kind kind, s
 	input->hash_kind = memcmp(input->hash, none, sizeof(none)) ? kind : PTL_HASH_NONE;
 }
 
-static int decode_input(struct ptl_cursor body, struct ptl_provenance_input *input)
+static int decode_input(struct common_cursor body, struct ptl_provenance_input *input)
 {
-	const char *name = PTL_NO_TEXT;
-	struct ptl_tagged field;
+	const char *name = FORMAT_NO_TEXT;
+	struct format_tagged field;
 	bool failed = false;
 	int status;
 
-	while (!failed && (status = ptl_next_field(&body, &field)) != 0) {
+	while (!failed && (status = format_next_field(&body, &field)) != 0) {
 		failed = status < 0;
 		if (failed)
 			break;
 		switch (field.tag) {
 		case TAG_NAME:
-			ptl_take_text(&field, &name, &failed);
+			format_take_text(&field, &name, &failed);
 			break;
 		case TAG_SIZE:
-			input->size = ptl_take_number(&field, UINT64_MAX, &failed);
+			input->size = format_take_number(&field, UINT64_MAX, &failed);
 			break;
 		case TAG_SHA256:
 			take_hash(&field, PTL_HASH_SHA256, input, &failed);
@@ -74,79 +74,79 @@ static int decode_input(struct ptl_cursor body, struct ptl_provenance_input *inp
 		}
 	}
 	if (failed) {
-		ptl_text_free(name);
+		format_text_free(name);
 		return PTL_CORRUPT;
 	}
 	input->name = name;
 	return 0;
 }
 
-static void decode_field(const struct ptl_tagged *field, struct ptl_provenance *provenance,
+static void decode_field(const struct format_tagged *field, struct ptl_provenance *provenance,
 			 bool *failed)
 {
 	struct ptl_provenance_input input = {.hash_kind = PTL_HASH_NONE}, *inputs = (void *)provenance->input;
 
 	switch (field->tag) {
 	case TAG_TOOL:
-		ptl_take_text(field, &provenance->tool, failed);
+		format_take_text(field, &provenance->tool, failed);
 		break;
 	case TAG_VERSION:
-		ptl_take_text(field, &provenance->version, failed);
+		format_take_text(field, &provenance->version, failed);
 		break;
 	case TAG_COMMAND:
-		ptl_take_text(field, &provenance->command, failed);
+		format_take_text(field, &provenance->command, failed);
 		break;
 	case TAG_WALL_TIME:
-		provenance->wall_time = ptl_take_signed(field, failed);
+		provenance->wall_time = format_take_signed(field, failed);
 		break;
 	case TAG_RULES:
-		ptl_take_text(field, &provenance->rules, failed);
+		format_take_text(field, &provenance->rules, failed);
 		break;
 	case TAG_INPUT:
-		*failed = provenance->inputs == PTL_RECORD_ITEMS_MAX ||
-			  !ptl_vector_room(&inputs, provenance->inputs, sizeof(input));
+		*failed = provenance->inputs == FORMAT_RECORD_ITEMS_MAX ||
+			  !common_vector_room(&inputs, provenance->inputs, sizeof(input));
 		provenance->input = inputs;
-		*failed = *failed || decode_input(ptl_cursor(field->data, field->size), &input) < 0;
+		*failed = *failed || decode_input(common_cursor(field->data, field->size), &input) < 0;
 		if (!*failed)
 			inputs[provenance->inputs++] = input;
 	}
 }
 
-int ptl_provenance_decode(struct ptl_cursor body, struct ptl_provenance **provenance)
+int format_provenance_decode(struct common_cursor body, struct ptl_provenance **provenance)
 {
 	struct ptl_provenance *result = calloc(1, sizeof(*result));
-	struct ptl_tagged field;
+	struct format_tagged field;
 	bool failed = false;
 	int status;
 
 	if (!result)
-		return ptl_fail_memory("a provenance record", sizeof(*result));
-	result->tool = result->version = result->command = result->rules = PTL_NO_TEXT;
-	while ((status = ptl_next_field(&body, &field)) > 0) {
+		return common_fail_memory("a provenance record", sizeof(*result));
+	result->tool = result->version = result->command = result->rules = FORMAT_NO_TEXT;
+	while ((status = format_next_field(&body, &field)) > 0) {
 		decode_field(&field, result, &failed);
 		if (failed) {
-			status = ptl_fail(PTL_CORRUPT, "field %llu of a provenance record",
+			status = common_fail(PTL_CORRUPT, "field %llu of a provenance record",
 					  (unsigned long long)field.tag);
 			break;
 		}
 	}
 	if (status < 0)
-		ptl_provenance_free(result);
+		format_provenance_free(result);
 	else
 		*provenance = result;
 	return status;
 }
 
-void ptl_provenance_free(struct ptl_provenance *provenance)
+void format_provenance_free(struct ptl_provenance *provenance)
 {
 	if (!provenance)
 		return;
 	for (size_t i = 0; i < provenance->inputs; i++)
-		ptl_text_free(provenance->input[i].name);
+		format_text_free(provenance->input[i].name);
 	free((void *)provenance->input);
-	ptl_text_free(provenance->tool);
-	ptl_text_free(provenance->version);
-	ptl_text_free(provenance->command);
-	ptl_text_free(provenance->rules);
+	format_text_free(provenance->tool);
+	format_text_free(provenance->version);
+	format_text_free(provenance->command);
+	format_text_free(provenance->rules);
 	free(provenance);
 }

@@ -40,91 +40,91 @@ static void encode_field(const struct ptl_field *field, struct ptl_bytes *out)
 {
 	struct ptl_bytes body = {0};
 
-	ptl_field_text(&body, TAG_NAME, field->name);
-	ptl_field_number(&body, TAG_TYPE, field->type);
-	ptl_field_number(&body, TAG_FORMAT, field->format);
-	ptl_field_number(&body, TAG_ARRAY, field->array);
-	ptl_field_number(&body, TAG_LENGTH, field->length);
-	ptl_field_number(&body, TAG_ARRAY_LENGTH, field->array_length);
-	ptl_field_text(&body, TAG_MAP, field->map);
-	ptl_field_number(&body, TAG_FIELD_TAGS, field->tags);
+	format_field_text(&body, TAG_NAME, field->name);
+	format_field_number(&body, TAG_TYPE, field->type);
+	format_field_number(&body, TAG_FORMAT, field->format);
+	format_field_number(&body, TAG_ARRAY, field->array);
+	format_field_number(&body, TAG_LENGTH, field->length);
+	format_field_number(&body, TAG_ARRAY_LENGTH, field->array_length);
+	format_field_text(&body, TAG_MAP, field->map);
+	format_field_number(&body, TAG_FIELD_TAGS, field->tags);
 	out->failed |= body.failed;
-	ptl_field_bytes(out, TAG_FIELD, body.data, body.size);
-	ptl_bytes_free(&body);
+	format_field_bytes(out, TAG_FIELD, body.data, body.size);
+	common_bytes_free(&body);
 }
 
-void ptl_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out)
+void format_schema_encode(const struct ptl_schema *schema, struct ptl_bytes *out)
 {
-	ptl_field_bytes(out, TAG_PROVIDER, schema->provider.bytes, sizeof(schema->provider.bytes));
-	ptl_field_number(out, TAG_ID, schema->id);
-	ptl_field_number(out, TAG_VERSION, schema->version);
-	ptl_field_number(out, TAG_OPCODE, schema->opcode);
-	ptl_field_text(out, TAG_PROVIDER_NAME, schema->provider_name);
-	ptl_field_text(out, TAG_EVENT_NAME, schema->event_name);
-	ptl_field_text(out, TAG_TASK_NAME, schema->task_name);
-	ptl_field_text(out, TAG_OPCODE_NAME, schema->opcode_name);
-	ptl_field_text(out, TAG_MESSAGE, schema->message);
+	format_field_bytes(out, TAG_PROVIDER, schema->provider.bytes, sizeof(schema->provider.bytes));
+	format_field_number(out, TAG_ID, schema->id);
+	format_field_number(out, TAG_VERSION, schema->version);
+	format_field_number(out, TAG_OPCODE, schema->opcode);
+	format_field_text(out, TAG_PROVIDER_NAME, schema->provider_name);
+	format_field_text(out, TAG_EVENT_NAME, schema->event_name);
+	format_field_text(out, TAG_TASK_NAME, schema->task_name);
+	format_field_text(out, TAG_OPCODE_NAME, schema->opcode_name);
+	format_field_text(out, TAG_MESSAGE, schema->message);
 	for (size_t i = 0; i < schema->field_count; i++)
 		encode_field(&schema->fields[i], out);
-	ptl_field_number(out, TAG_LEVEL, schema->level);
-	ptl_field_number(out, TAG_CHANNEL, schema->channel);
-	ptl_field_number(out, TAG_TASK, schema->task);
-	ptl_field_number(out, TAG_KEYWORD, schema->keyword);
-	ptl_field_number(out, TAG_TAGS, schema->tags);
+	format_field_number(out, TAG_LEVEL, schema->level);
+	format_field_number(out, TAG_CHANNEL, schema->channel);
+	format_field_number(out, TAG_TASK, schema->task);
+	format_field_number(out, TAG_KEYWORD, schema->keyword);
+	format_field_number(out, TAG_TAGS, schema->tags);
 }
 
-static void decode_member(const struct ptl_tagged *tagged, struct ptl_field *field, bool *failed)
+static void decode_member(const struct format_tagged *tagged, struct ptl_field *field, bool *failed)
 {
 	switch (tagged->tag) {
 	case TAG_NAME:
-		ptl_take_text(tagged, &field->name, failed);
+		format_take_text(tagged, &field->name, failed);
 		break;
 	case TAG_TYPE:
-		field->type = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		field->type = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_FORMAT:
-		field->format = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		field->format = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_ARRAY:
-		field->array = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		field->array = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_LENGTH:
-		field->length = (uint32_t)ptl_take_number(tagged, UINT32_MAX, failed);
+		field->length = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
 		break;
 	case TAG_ARRAY_LENGTH:
-		field->array_length = (uint32_t)ptl_take_number(tagged, UINT32_MAX, failed);
+		field->array_length = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
 		break;
 	case TAG_MAP:
-		ptl_take_text(tagged, &field->map, failed);
+		format_take_text(tagged, &field->map, failed);
 		break;
 	case TAG_FIELD_TAGS:
-		field->tags = (uint32_t)ptl_take_number(tagged, UINT32_MAX, failed);
+		field->tags = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
 		break;
 	}
 }
 
-static void decode_field(struct ptl_cursor body, struct ptl_schema *schema, bool *failed)
+static void decode_field(struct common_cursor body, struct ptl_schema *schema, bool *failed)
 {
 	struct ptl_field *fields = (struct ptl_field *)schema->fields, *field;
-	struct ptl_tagged tagged;
+	struct format_tagged tagged;
 	int status;
 
-	if (schema->field_count == PTL_RECORD_ITEMS_MAX ||
-	    !ptl_vector_room(&fields, schema->field_count, sizeof(*fields))) {
+	if (schema->field_count == FORMAT_RECORD_ITEMS_MAX ||
+	    !common_vector_room(&fields, schema->field_count, sizeof(*fields))) {
 		*failed = true;
 		return;
 	}
 	schema->fields = fields;
 	field = &fields[schema->field_count++];
-	*field = (struct ptl_field){.name = PTL_NO_TEXT};
-	while (!*failed && (status = ptl_next_field(&body, &tagged)) != 0) {
+	*field = (struct ptl_field){.name = FORMAT_NO_TEXT};
+	while (!*failed && (status = format_next_field(&body, &tagged)) != 0) {
 		*failed = status < 0;
 		if (!*failed)
 			decode_member(&tagged, field, failed);
 	}
 }
 
-static void decode_tag(const struct ptl_tagged *tagged, struct ptl_schema *schema,
+static void decode_tag(const struct format_tagged *tagged, struct ptl_schema *schema,
 		       bool *have_provider, bool *failed)
 {
 	switch (tagged->tag) {
@@ -136,46 +136,46 @@ static void decode_tag(const struct ptl_tagged *tagged, struct ptl_schema *schem
 			       sizeof(schema->provider.bytes));
 		break;
 	case TAG_ID:
-		schema->id = (uint16_t)ptl_take_number(tagged, UINT16_MAX, failed);
+		schema->id = (uint16_t)format_take_number(tagged, UINT16_MAX, failed);
 		break;
 	case TAG_VERSION:
-		schema->version = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		schema->version = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_OPCODE:
-		schema->opcode = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		schema->opcode = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_PROVIDER_NAME:
-		ptl_take_text(tagged, &schema->provider_name, failed);
+		format_take_text(tagged, &schema->provider_name, failed);
 		break;
 	case TAG_EVENT_NAME:
-		ptl_take_text(tagged, &schema->event_name, failed);
+		format_take_text(tagged, &schema->event_name, failed);
 		break;
 	case TAG_TASK_NAME:
-		ptl_take_text(tagged, &schema->task_name, failed);
+		format_take_text(tagged, &schema->task_name, failed);
 		break;
 	case TAG_OPCODE_NAME:
-		ptl_take_text(tagged, &schema->opcode_name, failed);
+		format_take_text(tagged, &schema->opcode_name, failed);
 		break;
 	case TAG_MESSAGE:
-		ptl_take_text(tagged, &schema->message, failed);
+		format_take_text(tagged, &schema->message, failed);
 		break;
 	case TAG_FIELD:
-		decode_field(ptl_cursor(tagged->data, tagged->size), schema, failed);
+		decode_field(common_cursor(tagged->data, tagged->size), schema, failed);
 		break;
 	case TAG_LEVEL:
-		schema->level = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		schema->level = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_CHANNEL:
-		schema->channel = (uint8_t)ptl_take_number(tagged, UINT8_MAX, failed);
+		schema->channel = (uint8_t)format_take_number(tagged, UINT8_MAX, failed);
 		break;
 	case TAG_TASK:
-		schema->task = (uint16_t)ptl_take_number(tagged, UINT16_MAX, failed);
+		schema->task = (uint16_t)format_take_number(tagged, UINT16_MAX, failed);
 		break;
 	case TAG_KEYWORD:
-		schema->keyword = ptl_take_number(tagged, UINT64_MAX, failed);
+		schema->keyword = format_take_number(tagged, UINT64_MAX, failed);
 		break;
 	case TAG_TAGS:
-		schema->tags = (uint32_t)ptl_take_number(tagged, UINT32_MAX, failed);
+		schema->tags = (uint32_t)format_take_number(tagged, UINT32_MAX, failed);
 		break;
 	}
 }
@@ -186,53 +186,53 @@ static struct ptl_schema *new_schema(void)
 
 	if (!schema)
 		return NULL;
-	schema->provider_name = PTL_NO_TEXT;
-	schema->event_name = PTL_NO_TEXT;
-	schema->task_name = PTL_NO_TEXT;
-	schema->opcode_name = PTL_NO_TEXT;
-	schema->message = PTL_NO_TEXT;
+	schema->provider_name = FORMAT_NO_TEXT;
+	schema->event_name = FORMAT_NO_TEXT;
+	schema->task_name = FORMAT_NO_TEXT;
+	schema->opcode_name = FORMAT_NO_TEXT;
+	schema->message = FORMAT_NO_TEXT;
 	return schema;
 }
 
-int ptl_schema_decode(struct ptl_cursor body, struct ptl_schema **schema)
+int format_schema_decode(struct common_cursor body, struct ptl_schema **schema)
 {
 	struct ptl_schema *result = new_schema();
 	bool have_provider = false, failed = false;
-	struct ptl_tagged tagged;
+	struct format_tagged tagged;
 	int status;
 
 	if (!result)
-		return ptl_fail_memory("a schema", sizeof(*result));
-	while ((status = ptl_next_field(&body, &tagged)) > 0) {
+		return common_fail_memory("a schema", sizeof(*result));
+	while ((status = format_next_field(&body, &tagged)) > 0) {
 		decode_tag(&tagged, result, &have_provider, &failed);
 		if (failed) {
-			status = ptl_fail(PTL_CORRUPT, "field %llu of a schema record",
+			status = common_fail(PTL_CORRUPT, "field %llu of a schema record",
 					  (unsigned long long)tagged.tag);
 			break;
 		}
 	}
 	if (!status && !have_provider)
-		status = ptl_fail(PTL_CORRUPT, "a schema record without a provider");
+		status = common_fail(PTL_CORRUPT, "a schema record without a provider");
 	if (status < 0)
-		ptl_schema_free(result);
+		format_schema_free(result);
 	else
 		*schema = result;
 	return status;
 }
 
-void ptl_schema_free(struct ptl_schema *schema)
+void format_schema_free(struct ptl_schema *schema)
 {
 	if (!schema)
 		return;
 	for (size_t i = 0; i < schema->field_count; i++) {
-		ptl_text_free(schema->fields[i].name);
-		ptl_text_free(schema->fields[i].map);
+		format_text_free(schema->fields[i].name);
+		format_text_free(schema->fields[i].map);
 	}
 	free((void *)schema->fields);
-	ptl_text_free(schema->provider_name);
-	ptl_text_free(schema->event_name);
-	ptl_text_free(schema->task_name);
-	ptl_text_free(schema->opcode_name);
-	ptl_text_free(schema->message);
+	format_text_free(schema->provider_name);
+	format_text_free(schema->event_name);
+	format_text_free(schema->task_name);
+	format_text_free(schema->opcode_name);
+	format_text_free(schema->message);
 	free(schema);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What encoder and decoder of symbol tables share: docs/format.md, section 10. */
-#ifndef PTL_FORMAT_METADATA_SYMBOLS_H
-#define PTL_FORMAT_METADATA_SYMBOLS_H
+#ifndef FORMAT_METADATA_SYMBOLS_H
+#define FORMAT_METADATA_SYMBOLS_H
 
-#define PTL_SYMBOLS_MAGIC "PTLSYM1" /* with its zero byte */
-#define PTL_SYMBOLS_MAGIC_SIZE 8
-#define PTL_SYMBOL_PREFIX_MAX 63
-#define PTL_SYMBOL_REST_MAX 65535
+#define FORMAT_SYMBOLS_MAGIC "PTLSYM1" /* with its zero byte */
+#define FORMAT_SYMBOLS_MAGIC_SIZE 8
+#define FORMAT_SYMBOL_PREFIX_MAX 63
+#define FORMAT_SYMBOL_REST_MAX 65535
 
 #endif

@@ -27,37 +27,37 @@ struct ptl_symbol_table {
 /* The shortest encoding of a symbol: five bytes of one each. */
 #define SYMBOL_SIZE_MIN 5
 
-static int fail_at(const struct ptl_cursor *cursor, int status, const char *cause)
+static int fail_at(const struct common_cursor *cursor, int status, const char *cause)
 {
-	return ptl_fail(status, "symbol table: offset %zu: %s", cursor->at, cause);
+	return common_fail(status, "symbol table: offset %zu: %s", cursor->at, cause);
 }
 
 /* Rebuilds the name in table->names; false where it does not fit the format. */
-static int read_name(struct ptl_symbol_table *table, struct ptl_cursor *cursor, struct entry *entry,
+static int read_name(struct ptl_symbol_table *table, struct common_cursor *cursor, struct entry *entry,
 		     const struct entry *last)
 {
-	size_t prefix = ptl_read8(cursor);
-	uint64_t rest = ptl_read_varint(cursor);
+	size_t prefix = common_read8(cursor);
+	uint64_t rest = common_read_varint(cursor);
 	const uint8_t *bytes;
 	const char *before = last ? (const char *)table->names.data + last->name : "";
 
 	if (cursor->failed)
 		return fail_at(cursor, PTL_TRUNCATED, "it ends within a symbol");
-	if (prefix > PTL_SYMBOL_PREFIX_MAX || rest > PTL_SYMBOL_REST_MAX)
+	if (prefix > FORMAT_SYMBOL_PREFIX_MAX || rest > FORMAT_SYMBOL_REST_MAX)
 		return fail_at(cursor, PTL_CORRUPT, "a name is too long");
 	if (prefix > strlen(before))
 		return fail_at(cursor, PTL_CORRUPT, "a name shares more than the name before has");
-	bytes = ptl_read_bytes(cursor, (size_t)rest);
+	bytes = common_read_bytes(cursor, (size_t)rest);
 	if (!bytes)
 		return fail_at(cursor, PTL_TRUNCATED, "it ends within a name");
 	if (memchr(bytes, 0, (size_t)rest))
 		return fail_at(cursor, PTL_CORRUPT, "a name holds a zero byte");
-	if (table->names.size > UINT32_MAX - PTL_SYMBOL_PREFIX_MAX - PTL_SYMBOL_REST_MAX - 1)
+	if (table->names.size > UINT32_MAX - FORMAT_SYMBOL_PREFIX_MAX - FORMAT_SYMBOL_REST_MAX - 1)
 		return fail_at(cursor, PTL_NO_MEMORY, "names take more than 4 GiB");
 	entry->name = (uint32_t)table->names.size;
 	/* Growing may move what `before` points into, so its place is reserved first. */
-	if (!ptl_bytes_grow(&table->names, prefix + (size_t)rest + 1))
-		return ptl_fail_memory("symbol names", table->names.size);
+	if (!common_bytes_grow(&table->names, prefix + (size_t)rest + 1))
+		return common_fail_memory("symbol names", table->names.size);
 	before = last ? (const char *)table->names.data + last->name : "";
 	memcpy(table->names.data + entry->name, before, prefix);
 	memcpy(table->names.data + entry->name + prefix, bytes, (size_t)rest);
@@ -65,14 +65,14 @@ static int read_name(struct ptl_symbol_table *table, struct ptl_cursor *cursor, 
 	return 0;
 }
 
-static int read_symbol(struct ptl_symbol_table *table, struct ptl_cursor *cursor, size_t i)
+static int read_symbol(struct ptl_symbol_table *table, struct common_cursor *cursor, size_t i)
 {
 	const struct entry *last = i ? &table->entries[i - 1] : NULL;
 	struct entry *entry = &table->entries[i];
-	uint64_t delta = ptl_read_varint(cursor), end;
+	uint64_t delta = common_read_varint(cursor), end;
 
-	*entry = (struct entry){.address = last ? last->address : 0, .size = ptl_read_varint(cursor)};
-	entry->type = ptl_read8(cursor);
+	*entry = (struct entry){.address = last ? last->address : 0, .size = common_read_varint(cursor)};
+	entry->type = common_read8(cursor);
 	if (delta > UINT64_MAX - entry->address)
 		return fail_at(cursor, PTL_CORRUPT, "addresses pass the end of the address space");
 	entry->address += delta;
@@ -83,29 +83,29 @@ static int read_symbol(struct ptl_symbol_table *table, struct ptl_cursor *cursor
 
 int ptl_symbols_decode(const uint8_t *data, size_t size, struct ptl_symbol_table **table)
 {
-	struct ptl_cursor cursor = ptl_cursor(data, size);
-	const uint8_t *magic = ptl_read_bytes(&cursor, PTL_SYMBOLS_MAGIC_SIZE);
+	struct common_cursor cursor = common_cursor(data, size);
+	const uint8_t *magic = common_read_bytes(&cursor, FORMAT_SYMBOLS_MAGIC_SIZE);
 	struct ptl_symbol_table *made;
 	uint64_t count;
 	int status = 0;
 
-	if (!magic || memcmp(magic, PTL_SYMBOLS_MAGIC, PTL_SYMBOLS_MAGIC_SIZE) != 0)
-		return ptl_fail(PTL_NOT_OURS, "symbol table: the magic is not there");
-	count = ptl_read_varint(&cursor);
+	if (!magic || memcmp(magic, FORMAT_SYMBOLS_MAGIC, FORMAT_SYMBOLS_MAGIC_SIZE) != 0)
+		return common_fail(PTL_NOT_OURS, "symbol table: the magic is not there");
+	count = common_read_varint(&cursor);
 	if (cursor.failed)
 		return fail_at(&cursor, PTL_TRUNCATED, "no count of symbols");
-	if (count > ptl_cursor_left(&cursor) / SYMBOL_SIZE_MIN)
+	if (count > common_cursor_left(&cursor) / SYMBOL_SIZE_MIN)
 		return fail_at(&cursor, PTL_TRUNCATED, "there are fewer bytes than symbols need");
 	made = calloc(1, sizeof(*made));
 	if (!made)
-		return ptl_fail_memory("symbol table", sizeof(*made));
+		return common_fail_memory("symbol table", sizeof(*made));
 	made->count = (size_t)count;
 	made->entries = calloc(made->count + 1, sizeof(*made->entries));
 	if (!made->entries)
-		status = ptl_fail_memory("symbols", (made->count + 1) * sizeof(*made->entries));
+		status = common_fail_memory("symbols", (made->count + 1) * sizeof(*made->entries));
 	for (size_t i = 0; !status && i < made->count; i++)
 		status = read_symbol(made, &cursor, i);
-	if (!status && ptl_cursor_left(&cursor))
+	if (!status && common_cursor_left(&cursor))
 		status = fail_at(&cursor, PTL_CORRUPT, "bytes follow the last symbol");
 	if (status < 0) {
 		ptl_symbols_free(made);
@@ -120,7 +120,7 @@ void ptl_symbols_free(struct ptl_symbol_table *table)
 	if (!table)
 		return;
 	free(table->entries);
-	ptl_bytes_free(&table->names);
+	common_bytes_free(&table->names);
 	free(table);
 }
 

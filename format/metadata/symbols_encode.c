@@ -29,7 +29,7 @@ static size_t shared_prefix(const char *a, const char *b)
 {
 	size_t size = 0;
 
-	while (size < PTL_SYMBOL_PREFIX_MAX && a[size] && a[size] == b[size])
+	while (size < FORMAT_SYMBOL_PREFIX_MAX && a[size] && a[size] == b[size])
 		size++;
 	return size;
 }
@@ -39,14 +39,14 @@ static void write_symbol(struct ptl_bytes *out, const struct ptl_symbol *last, c
 	size_t prefix = shared_prefix(last->name, symbol->name);
 	size_t rest = strlen(symbol->name + prefix);
 
-	if (rest > PTL_SYMBOL_REST_MAX)
-		rest = PTL_SYMBOL_REST_MAX;
-	ptl_write_varint(out, symbol->address - last->address);
-	ptl_write_varint(out, symbol->size);
-	ptl_write_le(out, symbol->type, 1);
-	ptl_write_le(out, prefix, 1);
-	ptl_write_varint(out, rest);
-	ptl_write_bytes(out, symbol->name + prefix, rest);
+	if (rest > FORMAT_SYMBOL_REST_MAX)
+		rest = FORMAT_SYMBOL_REST_MAX;
+	common_write_varint(out, symbol->address - last->address);
+	common_write_varint(out, symbol->size);
+	common_write_le(out, symbol->type, 1);
+	common_write_le(out, prefix, 1);
+	common_write_varint(out, rest);
+	common_write_bytes(out, symbol->name + prefix, rest);
 }
 
 int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct ptl_bytes *out)
@@ -55,20 +55,20 @@ int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct pt
 	struct ptl_symbol *sorted = NULL;
 
 	if (count > SIZE_MAX / sizeof(*sorted))
-		return ptl_fail_memory("symbols", SIZE_MAX);
+		return common_fail_memory("symbols", SIZE_MAX);
 	if (count) {
 		sorted = malloc(count * sizeof(*sorted));
 		if (!sorted)
-			return ptl_fail_memory("symbols", count * sizeof(*sorted));
+			return common_fail_memory("symbols", count * sizeof(*sorted));
 		memcpy(sorted, symbols, count * sizeof(*sorted));
 		qsort(sorted, count, sizeof(*sorted), compare);
 	}
-	ptl_write_bytes(out, PTL_SYMBOLS_MAGIC, PTL_SYMBOLS_MAGIC_SIZE);
-	ptl_write_varint(out, count);
+	common_write_bytes(out, FORMAT_SYMBOLS_MAGIC, FORMAT_SYMBOLS_MAGIC_SIZE);
+	common_write_varint(out, count);
 	for (size_t i = 0; i < count; i++) {
 		write_symbol(out, &last, &sorted[i]);
 		last = sorted[i];
 	}
 	free(sorted);
-	return out->failed ? ptl_fail_memory("symbol table", out->size) : 0;
+	return out->failed ? common_fail_memory("symbol table", out->size) : 0;
 }

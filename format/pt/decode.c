@@ -3,7 +3,7 @@
 #include "format/pt/decode.h"
 
 /* The second byte of kinds with an opcode of two bytes. */
-#define SECOND(kind) (PTL_PT_MATCH_##kind >> 8)
+#define SECOND(kind) (FORMAT_PT_MATCH_##kind >> 8)
 
 /*
  * The kind of an extended packet by its second byte; PTL_PT_NONE: unknown. MNT stands for all of 02
@@ -30,10 +30,10 @@ static enum ptl_pt_kind extended_kind(uint8_t second)
 		return PTL_PT_VMCS;
 	case SECOND(TRACESTOP):
 		return PTL_PT_TRACESTOP;
-	case PTL_PT_EXTENDED_3:
+	case FORMAT_PT_EXTENDED_3:
 		return PTL_PT_MNT;
 	case SECOND(EXSTOP):
-	case SECOND(EXSTOP) | PTL_PT_OPCODE_IP:
+	case SECOND(EXSTOP) | FORMAT_PT_OPCODE_IP:
 		return PTL_PT_EXSTOP;
 	case SECOND(MWAIT):
 		return PTL_PT_MWAIT;
@@ -44,7 +44,7 @@ static enum ptl_pt_kind extended_kind(uint8_t second)
 	case SECOND(BBP):
 		return PTL_PT_BBP;
 	case SECOND(BEP):
-	case SECOND(BEP) | PTL_PT_OPCODE_IP:
+	case SECOND(BEP) | FORMAT_PT_OPCODE_IP:
 		return PTL_PT_BEP;
 	case SECOND(CFE):
 		return PTL_PT_CFE;
@@ -58,50 +58,50 @@ static enum ptl_pt_kind extended_kind(uint8_t second)
 static int decode_psb(const uint8_t *data)
 {
 	for (size_t i = 0; i < PTL_PT_PSB_SIZE; i += 2)
-		if (ptl_load16(data + i) != PTL_PT_MATCH_PSB)
+		if (common_load16(data + i) != FORMAT_PT_MATCH_PSB)
 			return PTL_CORRUPT;
-	return PTL_PT_SIZE_PSB;
+	return FORMAT_PT_SIZE_PSB;
 }
 
 static int decode_tnt_64(const uint8_t *data, struct ptl_pt_packet *packet)
 {
-	uint64_t branches = ptl_load64(data) >> 16;
+	uint64_t branches = common_load64(data) >> 16;
 
 	if (branches < 2) /* no stop bit, or no branch below it */
 		return PTL_CORRUPT;
-	packet->tnt.count = (uint8_t)ptl_pt_top_bit(branches);
+	packet->tnt.count = (uint8_t)format_pt_top_bit(branches);
 	packet->tnt.bits = branches ^ 1ull << packet->tnt.count;
-	return PTL_PT_SIZE_TNT_64;
+	return FORMAT_PT_SIZE_TNT_64;
 }
 
 static int decode_tma(const uint8_t *data, struct ptl_pt_packet *packet)
 {
-	packet->tma.ctc = ptl_load16(data + 2);
-	packet->tma.fast = ptl_load16(data + 5);
-	return data[4] || packet->tma.fast > 0x1ff ? PTL_CORRUPT : PTL_PT_SIZE_TMA;
+	packet->tma.ctc = common_load16(data + 2);
+	packet->tma.fast = common_load16(data + 5);
+	return data[4] || packet->tma.fast > 0x1ff ? PTL_CORRUPT : FORMAT_PT_SIZE_TMA;
 }
 
 static int decode_mnt(const uint8_t *data, size_t size, struct ptl_pt_packet *packet)
 {
-	if (data[2] != PTL_PT_MATCH_MNT >> 16)
+	if (data[2] != FORMAT_PT_MATCH_MNT >> 16)
 		return PTL_UNSUPPORTED;
-	if (size < PTL_PT_SIZE_MNT)
+	if (size < FORMAT_PT_SIZE_MNT)
 		return PTL_TRUNCATED;
-	packet->mnt.payload = ptl_load64(data + 3);
-	return PTL_PT_SIZE_MNT;
+	packet->mnt.payload = common_load64(data + 3);
+	return FORMAT_PT_SIZE_MNT;
 }
 
 static int decode_ptwrite(const uint8_t *data, size_t size, struct ptl_pt_packet *packet)
 {
-	unsigned bytes = data[1] >> PTL_PT_PTW_BYTES_SHIFT & 3;
+	unsigned bytes = data[1] >> FORMAT_PT_PTW_BYTES_SHIFT & 3;
 
 	if (bytes > 1)
 		return PTL_CORRUPT;
 	packet->ptwrite.bytes = bytes ? 8 : 4;
 	if (size < 2u + packet->ptwrite.bytes)
 		return PTL_TRUNCATED;
-	packet->ptwrite.payload = ptl_load_le(data + 2, packet->ptwrite.bytes);
-	packet->ptwrite.ip = !!(data[1] & PTL_PT_OPCODE_IP);
+	packet->ptwrite.payload = common_load_le(data + 2, packet->ptwrite.bytes);
+	packet->ptwrite.ip = !!(data[1] & FORMAT_PT_OPCODE_IP);
 	return 2 + packet->ptwrite.bytes;
 }
 
@@ -109,19 +109,19 @@ static int decode_power(const uint8_t *data, struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
 	case PTL_PT_MWAIT:
-		packet->mwait.hints = ptl_load32(data + 2);
-		packet->mwait.extensions = ptl_load32(data + 6);
-		return PTL_PT_SIZE_MWAIT;
+		packet->mwait.hints = common_load32(data + 2);
+		packet->mwait.extensions = common_load32(data + 6);
+		return FORMAT_PT_SIZE_MWAIT;
 	case PTL_PT_PWRE:
 		packet->pwre.state = data[3] >> 4;
 		packet->pwre.sub_state = data[3] & 15;
 		packet->pwre.hardware = data[2] >> 3 & 1;
-		return PTL_PT_SIZE_PWRE;
+		return FORMAT_PT_SIZE_PWRE;
 	default:
 		packet->pwrx.last = data[2] >> 4;
 		packet->pwrx.deepest = data[2] & 15;
 		packet->pwrx.wake = data[3] & 15;
-		return PTL_PT_SIZE_PWRX;
+		return FORMAT_PT_SIZE_PWRX;
 	}
 }
 
@@ -131,20 +131,20 @@ static int decode_event(const uint8_t *data, struct ptl_pt_packet *packet)
 	switch (packet->kind) {
 	case PTL_PT_BBP:
 		packet->bbp.type = data[2] & 0x1f;
-		packet->bbp.bip_bytes = data[2] & PTL_PT_BBP_4_BYTES ? 4 : 8;
-		return PTL_PT_SIZE_BBP;
+		packet->bbp.bip_bytes = data[2] & FORMAT_PT_BBP_4_BYTES ? 4 : 8;
+		return FORMAT_PT_SIZE_BBP;
 	case PTL_PT_BEP:
-		packet->bep.ip = !!(data[1] & PTL_PT_OPCODE_IP);
-		return PTL_PT_SIZE_BEP;
+		packet->bep.ip = !!(data[1] & FORMAT_PT_OPCODE_IP);
+		return FORMAT_PT_SIZE_BEP;
 	case PTL_PT_CFE:
 		packet->cfe.type = data[2] & 0x1f;
 		packet->cfe.vector = data[3];
-		packet->cfe.ip = !!(data[2] & PTL_PT_OPCODE_IP);
-		return PTL_PT_SIZE_CFE;
+		packet->cfe.ip = !!(data[2] & FORMAT_PT_OPCODE_IP);
+		return FORMAT_PT_SIZE_CFE;
 	default:
 		packet->evd.type = data[2] & 0x3f;
-		packet->evd.payload = ptl_load64(data + 3);
-		return PTL_PT_SIZE_EVD;
+		packet->evd.payload = common_load64(data + 3);
+		return FORMAT_PT_SIZE_EVD;
 	}
 }
 
@@ -162,7 +162,7 @@ static int decode_extended(const uint8_t *data, size_t size, struct ptl_pt_packe
 		return decode_ptwrite(data, size, packet);
 	if (kind == PTL_PT_MNT)
 		return size < 3 ? PTL_TRUNCATED : decode_mnt(data, size, packet);
-	if (size < ptl_pt_layouts[kind].least)
+	if (size < format_pt_layouts[kind].least)
 		return PTL_TRUNCATED;
 
 	switch (kind) {
@@ -174,17 +174,17 @@ static int decode_extended(const uint8_t *data, size_t size, struct ptl_pt_packe
 		return decode_tma(data, packet);
 	case PTL_PT_CBR:
 		packet->cbr.ratio = data[2];
-		return PTL_PT_SIZE_CBR;
+		return FORMAT_PT_SIZE_CBR;
 	case PTL_PT_PIP:
-		packet->pip.cr3 = ptl_load64(data) >> 17 << 5;
+		packet->pip.cr3 = common_load64(data) >> 17 << 5;
 		packet->pip.non_root = data[2] & 1;
-		return PTL_PT_SIZE_PIP;
+		return FORMAT_PT_SIZE_PIP;
 	case PTL_PT_VMCS:
-		packet->vmcs.base = ptl_load_le(data + 2, 5) << 12;
-		return PTL_PT_SIZE_VMCS;
+		packet->vmcs.base = common_load_le(data + 2, 5) << 12;
+		return FORMAT_PT_SIZE_VMCS;
 	case PTL_PT_EXSTOP:
-		packet->exstop.ip = !!(data[1] & PTL_PT_OPCODE_IP);
-		return PTL_PT_SIZE_EXSTOP;
+		packet->exstop.ip = !!(data[1] & FORMAT_PT_OPCODE_IP);
+		return FORMAT_PT_SIZE_EXSTOP;
 	case PTL_PT_MWAIT:
 	case PTL_PT_PWRE:
 	case PTL_PT_PWRX:
@@ -195,21 +195,21 @@ static int decode_extended(const uint8_t *data, size_t size, struct ptl_pt_packe
 	case PTL_PT_EVD:
 		return decode_event(data, packet);
 	default: /* PSBEND, OVF, TraceStop: no fields */
-		return ptl_pt_layouts[kind].least;
+		return format_pt_layouts[kind].least;
 	}
 }
 
 static int decode_cyc(const uint8_t *data, size_t size, struct ptl_pt_packet *packet)
 {
 	uint64_t cycles = data[0] >> 3;
-	bool more = data[0] & PTL_PT_CYC_MORE;
+	bool more = data[0] & FORMAT_PT_CYC_MORE;
 	unsigned shift = 5;
 	size_t at = 1;
 
 	for (; more; shift += 7) {
 		if (at >= size)
 			return PTL_TRUNCATED;
-		if (1ull << shift >= PTL_PT_CYC_BITS)
+		if (1ull << shift >= FORMAT_PT_CYC_BITS)
 			return PTL_CORRUPT;
 		cycles |= (uint64_t)(data[at] >> 1) << shift;
 		more = data[at++] & 1;
@@ -221,20 +221,20 @@ static int decode_cyc(const uint8_t *data, size_t size, struct ptl_pt_packet *pa
 
 static int decode_mode(const uint8_t *data, size_t size, struct ptl_pt_packet *packet)
 {
-	if (size < PTL_PT_SIZE_MODE_EXEC)
+	if (size < FORMAT_PT_SIZE_MODE_EXEC)
 		return PTL_TRUNCATED;
 	switch (data[1] & 0xe0) {
 	case SECOND(MODE_EXEC):
 		packet->kind = PTL_PT_MODE_EXEC;
-		packet->mode_exec.cs_l = !!(data[1] & PTL_PT_MODE_EXEC_L);
-		packet->mode_exec.cs_d = !!(data[1] & PTL_PT_MODE_EXEC_D);
-		packet->mode_exec.interrupt_flag = !!(data[1] & PTL_PT_MODE_EXEC_IF);
-		return PTL_PT_SIZE_MODE_EXEC;
+		packet->mode_exec.cs_l = !!(data[1] & FORMAT_PT_MODE_EXEC_L);
+		packet->mode_exec.cs_d = !!(data[1] & FORMAT_PT_MODE_EXEC_D);
+		packet->mode_exec.interrupt_flag = !!(data[1] & FORMAT_PT_MODE_EXEC_IF);
+		return FORMAT_PT_SIZE_MODE_EXEC;
 	case SECOND(MODE_TSX):
 		packet->kind = PTL_PT_MODE_TSX;
-		packet->mode_tsx.in_tx = !!(data[1] & PTL_PT_MODE_TSX_IN);
-		packet->mode_tsx.abort = !!(data[1] & PTL_PT_MODE_TSX_ABORT);
-		return PTL_PT_SIZE_MODE_TSX;
+		packet->mode_tsx.in_tx = !!(data[1] & FORMAT_PT_MODE_TSX_IN);
+		packet->mode_tsx.abort = !!(data[1] & FORMAT_PT_MODE_TSX_ABORT);
+		return FORMAT_PT_SIZE_MODE_TSX;
 	default:
 		return PTL_CORRUPT;
 	}
@@ -242,21 +242,21 @@ static int decode_mode(const uint8_t *data, size_t size, struct ptl_pt_packet *p
 
 static int decode_trig(const uint8_t *data, size_t size, struct ptl_pt_packet *packet)
 {
-	int length = PTL_PT_SIZE_TRIG;
+	int length = FORMAT_PT_SIZE_TRIG;
 
-	if (size < PTL_PT_SIZE_TRIG)
+	if (size < FORMAT_PT_SIZE_TRIG)
 		return PTL_TRUNCATED;
 	packet->kind = PTL_PT_TRIG;
-	packet->trig.ip = !!(data[1] & PTL_PT_OPCODE_IP);
-	packet->trig.has_count = !!(data[1] & PTL_PT_TRIG_COUNT);
-	packet->trig.multiple = !!(data[1] & PTL_PT_TRIG_MULTIPLE);
+	packet->trig.ip = !!(data[1] & FORMAT_PT_OPCODE_IP);
+	packet->trig.has_count = !!(data[1] & FORMAT_PT_TRIG_COUNT);
+	packet->trig.multiple = !!(data[1] & FORMAT_PT_TRIG_MULTIPLE);
 	packet->trig.triggers = data[2];
 	packet->trig.count = 0;
 	if (packet->trig.has_count) {
-		length = ptl_pt_layouts[PTL_PT_TRIG].most;
+		length = format_pt_layouts[PTL_PT_TRIG].most;
 		if (size < (size_t)length)
 			return PTL_TRUNCATED;
-		packet->trig.count = ptl_load16(data + 3);
+		packet->trig.count = common_load16(data + 3);
 	}
 	return length;
 }
@@ -264,35 +264,35 @@ static int decode_trig(const uint8_t *data, size_t size, struct ptl_pt_packet *p
 static int decode_single(const uint8_t *data, size_t size, struct ptl_pt_packet *packet)
 {
 	switch (data[0]) {
-	case PTL_PT_MATCH_PAD:
+	case FORMAT_PT_MATCH_PAD:
 		packet->kind = PTL_PT_PAD;
-		return PTL_PT_SIZE_PAD;
-	case PTL_PT_EXTENDED:
+		return FORMAT_PT_SIZE_PAD;
+	case FORMAT_PT_EXTENDED:
 		return decode_extended(data, size, packet);
-	case PTL_PT_MATCH_TSC:
-		if (size < PTL_PT_SIZE_TSC)
+	case FORMAT_PT_MATCH_TSC:
+		if (size < FORMAT_PT_SIZE_TSC)
 			return PTL_TRUNCATED;
 		packet->kind = PTL_PT_TSC;
-		packet->tsc.tsc = ptl_load64(data) >> 8;
-		return PTL_PT_SIZE_TSC;
-	case PTL_PT_MATCH_MTC:
-		if (size < PTL_PT_SIZE_MTC)
+		packet->tsc.tsc = common_load64(data) >> 8;
+		return FORMAT_PT_SIZE_TSC;
+	case FORMAT_PT_MATCH_MTC:
+		if (size < FORMAT_PT_SIZE_MTC)
 			return PTL_TRUNCATED;
 		packet->kind = PTL_PT_MTC;
 		packet->mtc.ctc = data[1];
-		return PTL_PT_SIZE_MTC;
-	case PTL_PT_MATCH_MODE_EXEC & 0xff:
+		return FORMAT_PT_SIZE_MTC;
+	case FORMAT_PT_MATCH_MODE_EXEC & 0xff:
 		return decode_mode(data, size, packet);
-	case PTL_PT_MATCH_TRIG:
+	case FORMAT_PT_MATCH_TRIG:
 		return decode_trig(data, size, packet);
 	default:
-		if ((data[0] & 3) == PTL_PT_MATCH_CYC)
+		if ((data[0] & 3) == FORMAT_PT_MATCH_CYC)
 			return decode_cyc(data, size, packet);
 		return PTL_UNSUPPORTED;
 	}
 }
 
-int ptl_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_context *context,
+int format_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 		       struct ptl_pt_packet *packet)
 {
 	int status = decode_single(data, size, packet);
@@ -340,19 +340,19 @@ static int decode_bip(const uint8_t *data, size_t size, unsigned bytes,
 	packet->size = (uint8_t)(1 + bytes);
 	packet->bip.id = data[0] >> 3;
 	packet->bip.bytes = (uint8_t)bytes;
-	packet->bip.payload = ptl_load_le(data + 1, bytes);
+	packet->bip.payload = common_load_le(data + 1, bytes);
 	return packet->size;
 }
 
-int ptl_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_context *context,
+int format_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 			   struct ptl_pt_packet *packet)
 {
 	struct ptl_pt_context outside = {0};
 	int status;
 
-	if ((data[0] & PTL_PT_BIP_MASK) == PTL_PT_BIP_MATCH)
+	if ((data[0] & FORMAT_PT_BIP_MASK) == FORMAT_PT_BIP_MATCH)
 		return decode_bip(data, size, context->bip_bytes, packet);
-	status = ptl_pt_decode_inline(data, size, &outside, packet);
+	status = format_pt_decode_inline(data, size, &outside, packet);
 	if (status > 0 && (outside.bip_bytes || !stays_in_block(packet->kind)))
 		*context = outside;
 	return status;
@@ -361,7 +361,7 @@ int ptl_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_conte
 int ptl_pt_decode(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 		  struct ptl_pt_packet *packet)
 {
-	return ptl_pt_decode_inline(data, size, context, packet);
+	return format_pt_decode_inline(data, size, context, packet);
 }
 
 bool ptl_pt_ip_resolve(const struct ptl_pt_packet *packet, uint64_t *last_ip, uint64_t *ip)
@@ -373,7 +373,7 @@ bool ptl_pt_ip_resolve(const struct ptl_pt_packet *packet, uint64_t *last_ip, ui
 	case PTL_PT_FUP:
 		if (packet->ip.form == PTL_PT_IP_NONE)
 			return false;
-		*last_ip = *ip = ptl_pt_ip_expand(*last_ip, packet->ip.form, packet->ip.payload);
+		*last_ip = *ip = format_pt_ip_expand(*last_ip, packet->ip.form, packet->ip.payload);
 		return true;
 	case PTL_PT_PSB:
 	case PTL_PT_OVF:

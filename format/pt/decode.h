@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bytes to Intel PT packets: the frequent packets inline, the rest by a call. */
-#ifndef PTL_FORMAT_PT_DECODE_H
-#define PTL_FORMAT_PT_DECODE_H
+#ifndef FORMAT_PT_DECODE_H
+#define FORMAT_PT_DECODE_H
 
 #include "common/bytes.h"
 #include "format/pt/last_ip.h"
 #include "format/pt/packet.h"
 
 /*
- * All packets but those that ptl_pt_decode_inline knows. size is at least 1, data is outside a
+ * All packets but those that format_pt_decode_inline knows. size is at least 1, data is outside a
  * block.
  */
-int ptl_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_context *context,
+int format_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 		       struct ptl_pt_packet *packet);
 /* Any packet, between BBP and the end of its block. */
-int ptl_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_context *context,
+int format_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_context *context,
 			   struct ptl_pt_packet *packet);
 
 /* The index of the highest bit of value, which is not 0. */
-static inline unsigned ptl_pt_top_bit(uint64_t value)
+static inline unsigned format_pt_top_bit(uint64_t value)
 {
 	return 63 - (unsigned)__builtin_clzll(value);
 }
 
 /* How many PAD packets stand at data, outside of a block: CPUs put many into PSB+. */
-static inline size_t ptl_pt_padding(const uint8_t *data, size_t size)
+static inline size_t format_pt_padding(const uint8_t *data, size_t size)
 {
 	size_t count = 0;
 
@@ -32,7 +32,7 @@ static inline size_t ptl_pt_padding(const uint8_t *data, size_t size)
 	if (!size || data[0])
 		return 0;
 	while (size - count >= 8) {
-		const uint64_t word = ptl_load64(data + count);
+		const uint64_t word = common_load64(data + count);
 
 		if (word)
 			return count + (size_t)__builtin_ctzll(word) / 8;
@@ -44,11 +44,11 @@ static inline size_t ptl_pt_padding(const uint8_t *data, size_t size)
 }
 
 /* TIP, TIP.PGE, TIP.PGD or FUP, as kind says. */
-static inline int ptl_pt_decode_ip(const uint8_t *data, size_t size, enum ptl_pt_kind kind,
+static inline int format_pt_decode_ip(const uint8_t *data, size_t size, enum ptl_pt_kind kind,
 				   struct ptl_pt_packet *packet)
 {
-	unsigned form = data[0] >> PTL_PT_IP_SHIFT;
-	unsigned bytes = ptl_pt_ip_size(form);
+	unsigned form = data[0] >> FORMAT_PT_IP_SHIFT;
+	unsigned bytes = format_pt_ip_size(form);
 
 	if (bytes > 8)
 		return PTL_CORRUPT;
@@ -59,14 +59,14 @@ static inline int ptl_pt_decode_ip(const uint8_t *data, size_t size, enum ptl_pt
 	packet->ip.form = (uint8_t)form;
 	/* Eight bytes at once and a mask, unless they could lie beyond the data. */
 	if (size > 8 && bytes)
-		packet->ip.payload = ptl_load64(data + 1) & ~0ull >> (64 - 8 * bytes);
+		packet->ip.payload = common_load64(data + 1) & ~0ull >> (64 - 8 * bytes);
 	else
-		packet->ip.payload = ptl_load_le(data + 1, bytes);
+		packet->ip.payload = common_load_le(data + 1, bytes);
 	return packet->size;
 }
 
 /* What ptl_pt_decode does (ptl/pt.h). */
-static inline int ptl_pt_decode_inline(const uint8_t *data, size_t size,
+static inline int format_pt_decode_inline(const uint8_t *data, size_t size,
 				       struct ptl_pt_context *context, struct ptl_pt_packet *packet)
 {
 	unsigned first;
@@ -74,26 +74,26 @@ static inline int ptl_pt_decode_inline(const uint8_t *data, size_t size,
 	if (!size)
 		return PTL_TRUNCATED;
 	if (__builtin_expect(context->bip_bytes, 0))
-		return ptl_pt_decode_in_block(data, size, context, packet);
+		return format_pt_decode_in_block(data, size, context, packet);
 	first = data[0];
-	if (!(first & 1) && first > PTL_PT_EXTENDED) {
+	if (!(first & 1) && first > FORMAT_PT_EXTENDED) {
 		packet->kind = PTL_PT_TNT_8;
-		packet->size = PTL_PT_SIZE_TNT_8;
-		packet->tnt.count = (uint8_t)(ptl_pt_top_bit(first) - 1);
+		packet->size = FORMAT_PT_SIZE_TNT_8;
+		packet->tnt.count = (uint8_t)(format_pt_top_bit(first) - 1);
 		packet->tnt.bits = (first & ~(2u << packet->tnt.count)) >> 1;
-		return PTL_PT_SIZE_TNT_8;
+		return FORMAT_PT_SIZE_TNT_8;
 	}
 	switch (first & 0x1f) {
-	case PTL_PT_MATCH_TIP:
-		return ptl_pt_decode_ip(data, size, PTL_PT_TIP, packet);
-	case PTL_PT_MATCH_TIP_PGE:
-		return ptl_pt_decode_ip(data, size, PTL_PT_TIP_PGE, packet);
-	case PTL_PT_MATCH_TIP_PGD:
-		return ptl_pt_decode_ip(data, size, PTL_PT_TIP_PGD, packet);
-	case PTL_PT_MATCH_FUP:
-		return ptl_pt_decode_ip(data, size, PTL_PT_FUP, packet);
+	case FORMAT_PT_MATCH_TIP:
+		return format_pt_decode_ip(data, size, PTL_PT_TIP, packet);
+	case FORMAT_PT_MATCH_TIP_PGE:
+		return format_pt_decode_ip(data, size, PTL_PT_TIP_PGE, packet);
+	case FORMAT_PT_MATCH_TIP_PGD:
+		return format_pt_decode_ip(data, size, PTL_PT_TIP_PGD, packet);
+	case FORMAT_PT_MATCH_FUP:
+		return format_pt_decode_ip(data, size, PTL_PT_FUP, packet);
 	default:
-		return ptl_pt_decode_rare(data, size, context, packet);
+		return format_pt_decode_rare(data, size, context, packet);
 	}
 }
 

@@ -11,7 +11,7 @@ static uint64_t stop_bit(const struct ptl_pt_packet *packet)
 
 static size_t put_ip(uint8_t *p, const struct ptl_pt_packet *packet)
 {
-	return ptl_pt_put_ip_form(p, ptl_pt_layouts[packet->kind].match, packet->ip.form,
+	return format_pt_put_ip_form(p, format_pt_layouts[packet->kind].match, packet->ip.form,
 				  packet->ip.payload);
 }
 
@@ -20,33 +20,33 @@ static size_t put_flow(uint8_t *p, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
 	case PTL_PT_PAD:
-		return ptl_pt_put_pad(p);
+		return format_pt_put_pad(p);
 	case PTL_PT_PSB:
-		return ptl_pt_put_psb(p);
+		return format_pt_put_psb(p);
 	case PTL_PT_PSBEND:
-		return ptl_pt_put_psbend(p);
+		return format_pt_put_psbend(p);
 	case PTL_PT_OVF:
-		return ptl_pt_put_ovf(p);
+		return format_pt_put_ovf(p);
 	case PTL_PT_TRACESTOP:
-		return ptl_pt_put_tracestop(p);
+		return format_pt_put_tracestop(p);
 	case PTL_PT_TNT_8:
-		return ptl_pt_put_tnt_8(p, stop_bit(packet));
+		return format_pt_put_tnt_8(p, stop_bit(packet));
 	case PTL_PT_TNT_64:
-		return ptl_pt_put_tnt_64(p, stop_bit(packet));
+		return format_pt_put_tnt_64(p, stop_bit(packet));
 	case PTL_PT_TIP:
 	case PTL_PT_TIP_PGE:
 	case PTL_PT_TIP_PGD:
 	case PTL_PT_FUP:
 		return put_ip(p, packet);
 	case PTL_PT_MODE_EXEC:
-		return ptl_pt_put_mode_exec(p, packet->mode_exec.cs_l, packet->mode_exec.cs_d,
+		return format_pt_put_mode_exec(p, packet->mode_exec.cs_l, packet->mode_exec.cs_d,
 					    packet->mode_exec.interrupt_flag);
 	case PTL_PT_MODE_TSX:
-		return ptl_pt_put_mode_tsx(p, packet->mode_tsx.in_tx, packet->mode_tsx.abort);
+		return format_pt_put_mode_tsx(p, packet->mode_tsx.in_tx, packet->mode_tsx.abort);
 	case PTL_PT_PIP:
-		return ptl_pt_put_pip(p, packet->pip.cr3, packet->pip.non_root);
+		return format_pt_put_pip(p, packet->pip.cr3, packet->pip.non_root);
 	case PTL_PT_VMCS:
-		return ptl_pt_put_vmcs(p, packet->vmcs.base);
+		return format_pt_put_vmcs(p, packet->vmcs.base);
 	default:
 		return 0;
 	}
@@ -57,42 +57,42 @@ static size_t put_other(uint8_t *p, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
 	case PTL_PT_TSC:
-		return ptl_pt_put_tsc(p, packet->tsc.tsc);
+		return format_pt_put_tsc(p, packet->tsc.tsc);
 	case PTL_PT_CBR:
-		return ptl_pt_put_cbr(p, packet->cbr.ratio);
+		return format_pt_put_cbr(p, packet->cbr.ratio);
 	case PTL_PT_TMA:
-		return ptl_pt_put_tma(p, packet->tma.ctc, packet->tma.fast);
+		return format_pt_put_tma(p, packet->tma.ctc, packet->tma.fast);
 	case PTL_PT_MTC:
-		return ptl_pt_put_mtc(p, packet->mtc.ctc);
+		return format_pt_put_mtc(p, packet->mtc.ctc);
 	case PTL_PT_CYC:
-		return ptl_pt_put_cyc(p, packet->cyc.cycles);
+		return format_pt_put_cyc(p, packet->cyc.cycles);
 	case PTL_PT_MNT:
-		return ptl_pt_put_mnt(p, packet->mnt.payload);
+		return format_pt_put_mnt(p, packet->mnt.payload);
 	case PTL_PT_EXSTOP:
-		return ptl_pt_put_exstop(p, packet->exstop.ip);
+		return format_pt_put_exstop(p, packet->exstop.ip);
 	case PTL_PT_MWAIT:
-		return ptl_pt_put_mwait(p, packet->mwait.hints, packet->mwait.extensions);
+		return format_pt_put_mwait(p, packet->mwait.hints, packet->mwait.extensions);
 	case PTL_PT_PWRE:
-		return ptl_pt_put_pwre(p, packet->pwre.state, packet->pwre.sub_state,
+		return format_pt_put_pwre(p, packet->pwre.state, packet->pwre.sub_state,
 				       packet->pwre.hardware);
 	case PTL_PT_PWRX:
-		return ptl_pt_put_pwrx(p, packet->pwrx.last, packet->pwrx.deepest,
+		return format_pt_put_pwrx(p, packet->pwrx.last, packet->pwrx.deepest,
 				       packet->pwrx.wake);
 	case PTL_PT_PTWRITE:
-		return ptl_pt_put_ptwrite(p, packet->ptwrite.payload, packet->ptwrite.bytes,
+		return format_pt_put_ptwrite(p, packet->ptwrite.payload, packet->ptwrite.bytes,
 					  packet->ptwrite.ip);
 	case PTL_PT_BBP:
-		return ptl_pt_put_bbp(p, packet->bbp.type, packet->bbp.bip_bytes);
+		return format_pt_put_bbp(p, packet->bbp.type, packet->bbp.bip_bytes);
 	case PTL_PT_BIP:
-		return ptl_pt_put_bip(p, packet->bip.id, packet->bip.payload, packet->bip.bytes);
+		return format_pt_put_bip(p, packet->bip.id, packet->bip.payload, packet->bip.bytes);
 	case PTL_PT_BEP:
-		return ptl_pt_put_bep(p, packet->bep.ip);
+		return format_pt_put_bep(p, packet->bep.ip);
 	case PTL_PT_CFE:
-		return ptl_pt_put_cfe(p, packet->cfe.type, packet->cfe.vector, packet->cfe.ip);
+		return format_pt_put_cfe(p, packet->cfe.type, packet->cfe.vector, packet->cfe.ip);
 	case PTL_PT_EVD:
-		return ptl_pt_put_evd(p, packet->evd.type, packet->evd.payload);
+		return format_pt_put_evd(p, packet->evd.type, packet->evd.payload);
 	case PTL_PT_TRIG:
-		return ptl_pt_put_trig(p, packet->trig.triggers, packet->trig.ip,
+		return format_pt_put_trig(p, packet->trig.triggers, packet->trig.ip,
 				       packet->trig.multiple, packet->trig.has_count,
 				       packet->trig.count);
 	default:
@@ -105,7 +105,7 @@ int ptl_pt_encode(const struct ptl_pt_packet *packet, uint8_t *data, size_t room
 	uint8_t bytes[PTL_PT_PACKET_MAX] = {0};
 	size_t size;
 
-	if (ptl_pt_packet_invalid(packet))
+	if (format_pt_packet_invalid(packet))
 		return PTL_MISUSE;
 	size = put_flow(bytes, packet);
 	if (!size)

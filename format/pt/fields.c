@@ -9,7 +9,7 @@
 /* clang-format off */
 #define FIELD(member, field, bits, zeros, style) \
 	{#field, offsetof(struct ptl_pt_packet, member.field), \
-	 sizeof(((struct ptl_pt_packet *)0)->member.field), bits, zeros, PTL_PT_FIELD_##style}
+	 sizeof(((struct ptl_pt_packet *)0)->member.field), bits, zeros, FORMAT_PT_FIELD_##style}
 #define NUMBER(member, field, bits) FIELD(member, field, bits, 0, NUMBER)
 #define HEX(member, field, bits) FIELD(member, field, bits, 0, HEX)
 #define FLAG(member, field) FIELD(member, field, 1, 0, FLAG)
@@ -18,7 +18,7 @@
 #define TNT_FIELDS(width) {FIELD(tnt, count, width, 0, BRANCHES), HEX(tnt, bits, 47)}
 /* clang-format on */
 
-static const struct ptl_pt_field fields[PTL_PT_KINDS][PTL_PT_FIELDS_MAX + 1] = {
+static const struct format_pt_field fields[PTL_PT_KINDS][FORMAT_PT_FIELDS_MAX + 1] = {
 	[PTL_PT_TNT_8] = TNT_FIELDS(3),
 	[PTL_PT_TNT_64] = TNT_FIELDS(6),
 	[PTL_PT_TIP] = IP_FIELDS,
@@ -51,12 +51,12 @@ static const struct ptl_pt_field fields[PTL_PT_KINDS][PTL_PT_FIELDS_MAX + 1] = {
 			 FLAG(trig, has_count), NUMBER(trig, count, 16)},
 };
 
-const struct ptl_pt_field *ptl_pt_fields(unsigned kind)
+const struct format_pt_field *format_pt_fields(unsigned kind)
 {
 	return fields[kind < PTL_PT_KINDS ? kind : PTL_PT_NONE];
 }
 
-uint64_t ptl_pt_field_get(const struct ptl_pt_packet *packet, const struct ptl_pt_field *field)
+uint64_t format_pt_field_get(const struct ptl_pt_packet *packet, const struct format_pt_field *field)
 {
 	const uint8_t *at = (const uint8_t *)packet + field->offset;
 	uint16_t value16;
@@ -78,7 +78,7 @@ uint64_t ptl_pt_field_get(const struct ptl_pt_packet *packet, const struct ptl_p
 	}
 }
 
-void ptl_pt_field_set(struct ptl_pt_packet *packet, const struct ptl_pt_field *field,
+void format_pt_field_set(struct ptl_pt_packet *packet, const struct format_pt_field *field,
 		      uint64_t value)
 {
 	uint8_t *at = (uint8_t *)packet + field->offset;
@@ -101,12 +101,12 @@ void ptl_pt_field_set(struct ptl_pt_packet *packet, const struct ptl_pt_field *f
 	}
 }
 
-static bool in_range(const struct ptl_pt_field *field, uint64_t value)
+static bool in_range(const struct format_pt_field *field, uint64_t value)
 {
-	if (field->style == PTL_PT_FIELD_BYTES)
+	if (field->style == FORMAT_PT_FIELD_BYTES)
 		return value == 4 || value == 8;
-	if (field->style == PTL_PT_FIELD_FORM)
-		return value < 8 && ptl_pt_ip_size((unsigned)value) <= 8;
+	if (field->style == FORMAT_PT_FIELD_FORM)
+		return value < 8 && format_pt_ip_size((unsigned)value) <= 8;
 	if (field->bits < 64 && value >> field->bits)
 		return false;
 	return !(value & ((1ull << field->zeros) - 1));
@@ -121,7 +121,7 @@ static bool fits(uint64_t payload, unsigned size)
 /* The field whose range depends on another one, or NULL. */
 static const char *invalid_together(const struct ptl_pt_packet *packet)
 {
-	unsigned most = packet->kind == PTL_PT_TNT_8 ? PTL_PT_TNT_8_MAX : PTL_PT_TNT_64_MAX;
+	unsigned most = packet->kind == PTL_PT_TNT_8 ? FORMAT_PT_TNT_8_MAX : FORMAT_PT_TNT_64_MAX;
 
 	switch (packet->kind) {
 	case PTL_PT_TNT_8:
@@ -133,7 +133,7 @@ static const char *invalid_together(const struct ptl_pt_packet *packet)
 	case PTL_PT_TIP_PGE:
 	case PTL_PT_TIP_PGD:
 	case PTL_PT_FUP:
-		return fits(packet->ip.payload, ptl_pt_ip_size(packet->ip.form)) ? NULL : "payload";
+		return fits(packet->ip.payload, format_pt_ip_size(packet->ip.form)) ? NULL : "payload";
 	case PTL_PT_PTWRITE:
 		return fits(packet->ptwrite.payload, packet->ptwrite.bytes) ? NULL : "payload";
 	case PTL_PT_BIP:
@@ -145,12 +145,12 @@ static const char *invalid_together(const struct ptl_pt_packet *packet)
 	}
 }
 
-const char *ptl_pt_packet_invalid(const struct ptl_pt_packet *packet)
+const char *format_pt_packet_invalid(const struct ptl_pt_packet *packet)
 {
 	if (packet->kind == PTL_PT_NONE || packet->kind >= PTL_PT_KINDS)
 		return "kind";
-	for (const struct ptl_pt_field *field = ptl_pt_fields(packet->kind); field->name; field++)
-		if (!in_range(field, ptl_pt_field_get(packet, field)))
+	for (const struct format_pt_field *field = format_pt_fields(packet->kind); field->name; field++)
+		if (!in_range(field, format_pt_field_get(packet, field)))
 			return field->name;
 	return invalid_together(packet);
 }

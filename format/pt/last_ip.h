@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* IP compression: an address as its difference from the last one, both ways. */
-#ifndef PTL_FORMAT_PT_LAST_IP_H
-#define PTL_FORMAT_PT_LAST_IP_H
+#ifndef FORMAT_PT_LAST_IP_H
+#define FORMAT_PT_LAST_IP_H
 
 #include <ptl/pt.h>
 
@@ -13,7 +13,7 @@
  */
 
 /* The address of a packet with this form and payload, after last. form is not PTL_PT_IP_NONE. */
-static inline uint64_t ptl_pt_ip_expand(uint64_t last, unsigned form, uint64_t payload)
+static inline uint64_t format_pt_ip_expand(uint64_t last, unsigned form, uint64_t payload)
 {
 	switch (form) {
 	case PTL_PT_IP_UPDATE_16:
@@ -34,7 +34,7 @@ static inline uint64_t ptl_pt_ip_expand(uint64_t last, unsigned form, uint64_t p
  * against 0, the last IP at a PSB. A canonical address that differs in bits 47:32 takes the
  * sign-extended form, as CPUs do; the 48-bit update is left for addresses of 57-bit linear space.
  */
-static inline unsigned ptl_pt_ip_compress(uint64_t last, uint64_t ip)
+static inline unsigned format_pt_ip_compress(uint64_t last, uint64_t ip)
 {
 	uint64_t difference = last ^ ip;
 

@@ -2,9 +2,9 @@
 /* The table of Intel PT packets, by kind. */
 #include "format/pt/packet.h"
 
-const struct ptl_pt_layout ptl_pt_layouts[PTL_PT_KINDS] = {
+const struct format_pt_layout format_pt_layouts[PTL_PT_KINDS] = {
 #define X(kind, name, match, mask, least, most) [PTL_PT_##kind] = {name, match, mask, least, most},
-	PTL_PT_PACKET_TABLE(X)
+	FORMAT_PT_PACKET_TABLE(X)
 #undef X
 		/* Known by context alone, so that its mask matches nothing. */
 		[PTL_PT_BIP] = {"BIP", 0x04, 0, 5, 9},
@@ -12,6 +12,6 @@ const struct ptl_pt_layout ptl_pt_layouts[PTL_PT_KINDS] = {
 
 const char *ptl_pt_kind_name(unsigned kind)
 {
-	return kind < PTL_PT_KINDS && ptl_pt_layouts[kind].name ? ptl_pt_layouts[kind].name
+	return kind < PTL_PT_KINDS && format_pt_layouts[kind].name ? format_pt_layouts[kind].name
 								: "none";
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of Intel PT opcodes and sizes: encoder, decoder and tests all stand on it. */
-#ifndef PTL_FORMAT_PT_PACKET_H
-#define PTL_FORMAT_PT_PACKET_H
+#ifndef FORMAT_PT_PACKET_H
+#define FORMAT_PT_PACKET_H
 
 #include <ptl/pt.h>
 
@@ -14,7 +14,7 @@
  * Two exceptions: a first byte of 02 that no other row takes is no TNT but an unknown packet, and
  * BIP is not among them: it shares its bytes with TNT and is known by context (see ptl_pt_context).
  */
-#define PTL_PT_PACKET_TABLE(X)                                                                     \
+#define FORMAT_PT_PACKET_TABLE(X)                                                                     \
 	X(PAD, "PAD", 0x00, 0xff, 1, 1)                                                            \
 	X(PSB, "PSB", 0x8202, 0xffff, 16, 16)                                                      \
 	X(PSBEND, "PSBEND", 0x2302, 0xffff, 2, 2)                                                  \
@@ -48,14 +48,14 @@
 	X(TNT_8, "TNT", 0x00, 0x01, 1, 1)
 
 /* Low three bits of a BIP; the five above are its identifier. 1 + 4 or 1 + 8 bytes. */
-#define PTL_PT_BIP_MATCH 0x04
-#define PTL_PT_BIP_MASK 0x07
+#define FORMAT_PT_BIP_MATCH 0x04
+#define FORMAT_PT_BIP_MASK 0x07
 
-/* PTL_PT_MATCH_TIP and so on, and PTL_PT_SIZE_TIP: the least size, the only one of most packets. */
+/* FORMAT_PT_MATCH_TIP and so on, and PTL_PT_SIZE_TIP: the least size, the only one of most packets. */
 enum {
 #define X(kind, name, match, mask, least, most)                                                    \
-	PTL_PT_MATCH_##kind = match, PTL_PT_SIZE_##kind = least,
-	PTL_PT_PACKET_TABLE(X)
+	FORMAT_PT_MATCH_##kind = match, FORMAT_PT_SIZE_##kind = least,
+	FORMAT_PT_PACKET_TABLE(X)
 #undef X
 };
 
@@ -63,10 +63,10 @@ enum {
  * First byte of all packets with an opcode of two bytes or three, and first two bytes of the
  * latter.
  */
-#define PTL_PT_EXTENDED 0x02
-#define PTL_PT_EXTENDED_3 0xc3
+#define FORMAT_PT_EXTENDED 0x02
+#define FORMAT_PT_EXTENDED_3 0xc3
 
-struct ptl_pt_layout {
+struct format_pt_layout {
 	const char *name; /* NULL for no packet */
 	uint32_t match;
 	uint32_t mask;
@@ -75,28 +75,28 @@ struct ptl_pt_layout {
 };
 
 /* By enum ptl_pt_kind. */
-extern const struct ptl_pt_layout ptl_pt_layouts[PTL_PT_KINDS];
+extern const struct format_pt_layout format_pt_layouts[PTL_PT_KINDS];
 
 /* Bits within packets; sections of the SDM as above. */
-#define PTL_PT_TNT_8_MAX 6           /* branches in TNT-8 */
-#define PTL_PT_TNT_64_MAX 47         /* branches in TNT-64 */
-#define PTL_PT_IP_SHIFT 5            /* IPBytes in the first byte of TIP and its kin */
-#define PTL_PT_CYC_MORE 0x04         /* Exp: more bytes follow, in the first byte of CYC */
-#define PTL_PT_CYC_BITS (1ull << 61) /* what nine bytes of CYC hold */
-#define PTL_PT_MODE_EXEC_L 0x01
-#define PTL_PT_MODE_EXEC_D 0x02
-#define PTL_PT_MODE_EXEC_IF 0x04
-#define PTL_PT_MODE_TSX_IN 0x01
-#define PTL_PT_MODE_TSX_ABORT 0x02
+#define FORMAT_PT_TNT_8_MAX 6           /* branches in TNT-8 */
+#define FORMAT_PT_TNT_64_MAX 47         /* branches in TNT-64 */
+#define FORMAT_PT_IP_SHIFT 5            /* IPBytes in the first byte of TIP and its kin */
+#define FORMAT_PT_CYC_MORE 0x04         /* Exp: more bytes follow, in the first byte of CYC */
+#define FORMAT_PT_CYC_BITS (1ull << 61) /* what nine bytes of CYC hold */
+#define FORMAT_PT_MODE_EXEC_L 0x01
+#define FORMAT_PT_MODE_EXEC_D 0x02
+#define FORMAT_PT_MODE_EXEC_IF 0x04
+#define FORMAT_PT_MODE_TSX_IN 0x01
+#define FORMAT_PT_MODE_TSX_ABORT 0x02
 /* "IP": a FUP follows; in byte 1 of EXSTOP, PTW, BEP, TRIG and byte 2 of CFE. */
-#define PTL_PT_OPCODE_IP 0x80
-#define PTL_PT_PTW_BYTES_SHIFT 5 /* PayloadBytes: 0 is 4 bytes, 1 is 8, others reserved */
-#define PTL_PT_BBP_4_BYTES 0x80  /* SZ: 1 is 4 bytes, 0 is 8 */
-#define PTL_PT_TRIG_COUNT 0x40
-#define PTL_PT_TRIG_MULTIPLE 0x20
+#define FORMAT_PT_OPCODE_IP 0x80
+#define FORMAT_PT_PTW_BYTES_SHIFT 5 /* PayloadBytes: 0 is 4 bytes, 1 is 8, others reserved */
+#define FORMAT_PT_BBP_4_BYTES 0x80  /* SZ: 1 is 4 bytes, 0 is 8 */
+#define FORMAT_PT_TRIG_COUNT 0x40
+#define FORMAT_PT_TRIG_MULTIPLE 0x20
 
 /* Payload bytes of an IPBytes form; 15 for the reserved ones. */
-static inline unsigned ptl_pt_ip_size(unsigned form)
+static inline unsigned format_pt_ip_size(unsigned form)
 {
 	return 0xf8f66420u >> 4 * (form & 7) & 15;
 }

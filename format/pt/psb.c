@@ -10,7 +10,7 @@
  */
 static bool pattern_byte(uint8_t byte, size_t from_start)
 {
-	return byte == (from_start & 1 ? PTL_PT_MATCH_PSB >> 8 : PTL_PT_MATCH_PSB & 0xff);
+	return byte == (from_start & 1 ? FORMAT_PT_MATCH_PSB >> 8 : FORMAT_PT_MATCH_PSB & 0xff);
 }
 
 /*
@@ -19,7 +19,7 @@ static bool pattern_byte(uint8_t byte, size_t from_start)
  */
 static size_t psb_around(const uint8_t *data, size_t size, size_t from, size_t at)
 {
-	size_t phase = data[at] == (PTL_PT_MATCH_PSB & 0xff) ? at : at + 1;
+	size_t phase = data[at] == (FORMAT_PT_MATCH_PSB & 0xff) ? at : at + 1;
 	size_t start = at, end = at + 1;
 
 	/*
@@ -43,7 +43,7 @@ size_t ptl_pt_find_psb(const uint8_t *data, size_t size, size_t from)
 	for (size_t at = from + PTL_PT_PSB_SIZE - 1; at < size; at += PTL_PT_PSB_SIZE) {
 		size_t psb;
 
-		if ((data[at] & 0x7f) != (PTL_PT_MATCH_PSB & 0xff))
+		if ((data[at] & 0x7f) != (FORMAT_PT_MATCH_PSB & 0xff))
 			continue;
 		psb = psb_around(data, size, from, at);
 		if (psb < size)

@@ -20,9 +20,9 @@ const struct ptl_blob_info *ptl_blob_at(const struct ptl_trace *trace, size_t i)
 
 uint32_t ptl_blob_number(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
 {
-	const struct ptl_rows rows = {trace->blobs, sizeof(*trace->blobs), PTL_HASH_SIZE};
+	const struct common_rows rows = {trace->blobs, sizeof(*trace->blobs), PTL_HASH_SIZE};
 
-	return ptl_row_index_find(&trace->blob_index, &rows, hash);
+	return common_row_index_find(&trace->blob_index, &rows, hash);
 }
 
 const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace,
@@ -35,45 +35,45 @@ const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace,
 
 /* ---- pieces ------------------------------------------------------------------------------------------ */
 
-static int add_part(struct ptl_trace *trace, struct ptl_blob *blob, const struct ptl_blob_piece *piece)
+static int add_part(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece)
 {
-	const uint32_t before = blob->from == PTL_BLOB_PARTS ? blob->entry : 0;
-	const int status = ptl_account_take(&trace->account, sizeof(*trace->blob_parts), "pieces of blobs",
+	const uint32_t before = blob->from == FORMAT_BLOB_PARTS ? blob->entry : 0;
+	const int status = common_account_take(&trace->account, sizeof(*trace->blob_parts), "pieces of blobs",
 					    trace->blob_part_count + 1);
 
 	if (status)
 		return status;
 	if (trace->blob_part_count >= UINT32_MAX ||
-	    !ptl_vector_room(&trace->blob_parts, trace->blob_part_count, sizeof(*trace->blob_parts)))
-		return ptl_fail_memory("pieces of blobs", trace->blob_part_count * sizeof(*trace->blob_parts));
-	trace->blob_parts[trace->blob_part_count++] = (struct ptl_blob_part){*piece, before};
+	    !common_vector_room(&trace->blob_parts, trace->blob_part_count, sizeof(*trace->blob_parts)))
+		return common_fail_memory("pieces of blobs", trace->blob_part_count * sizeof(*trace->blob_parts));
+	trace->blob_parts[trace->blob_part_count++] = (struct format_blob_part){*piece, before};
 	blob->entry = (uint32_t)trace->blob_part_count;
-	blob->from = PTL_BLOB_PARTS;
+	blob->from = FORMAT_BLOB_PARTS;
 	return 0;
 }
 
-int ptl_blob_add_piece(struct ptl_trace *trace, struct ptl_blob *blob, const struct ptl_blob_piece *piece)
+int format_blob_add_piece(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece)
 {
-	struct ptl_blob_piece first;
+	struct format_blob_piece first;
 	uint32_t at = 0;
 	int status = 0;
 
-	if (blob->from == PTL_BLOB_PARTS && !blob->entry && !piece->offset && piece->length == blob->info.size &&
-	    piece->from < PTL_BLOB_PARTS) {
+	if (blob->from == FORMAT_BLOB_PARTS && !blob->entry && !piece->offset && piece->length == blob->info.size &&
+	    piece->from < FORMAT_BLOB_PARTS) {
 		blob->entry = piece->entry;
 		blob->from = piece->from;
 		return 0;
 	}
-	if (blob->from != PTL_BLOB_PARTS && ptl_blob_next_piece(trace, blob, &at, &first))
+	if (blob->from != FORMAT_BLOB_PARTS && format_blob_next_piece(trace, blob, &at, &first))
 		status = add_part(trace, blob, &first);
 	return status ? status : add_part(trace, blob, piece);
 }
 
-bool ptl_blob_next_piece(const struct ptl_trace *trace, const struct ptl_blob *blob, uint32_t *at,
-			 struct ptl_blob_piece *piece)
+bool format_blob_next_piece(const struct ptl_trace *trace, const struct format_blob *blob, uint32_t *at,
+			 struct format_blob_piece *piece)
 {
-	if (blob->from != PTL_BLOB_PARTS) {
-		*piece = (struct ptl_blob_piece){blob->entry, blob->from, 0, blob->info.size};
+	if (blob->from != FORMAT_BLOB_PARTS) {
+		*piece = (struct format_blob_piece){blob->entry, blob->from, 0, blob->info.size};
 		return !(*at)++;
 	}
 	/* *at is the number of the part given last plus one; behind the last, that stays. */
@@ -85,13 +85,13 @@ bool ptl_blob_next_piece(const struct ptl_trace *trace, const struct ptl_blob *b
 
 static int by_offset(const void *a, const void *b)
 {
-	const struct ptl_blob_piece *left = a, *right = b;
+	const struct format_blob_piece *left = a, *right = b;
 
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
 /* The bytes of a piece until ptl_buffer_release of its entry; NULL: it has none, and nothing is to be released. */
-static int acquire_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, const uint8_t **bytes)
+static int acquire_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, const uint8_t **bytes)
 {
 	const uint8_t *data;
 	size_t size;
@@ -106,7 +106,7 @@ static int acquire_piece(struct ptl_trace *trace, const struct ptl_blob_piece *p
 	return status;
 }
 
-static int copy_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, uint8_t *out)
+static int copy_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, uint8_t *out)
 {
 	const uint8_t *bytes;
 	const int status = acquire_piece(trace, piece, &bytes);
@@ -119,33 +119,33 @@ static int copy_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piec
 }
 
 /* The pieces in order of offset, in fresh memory, if they cover the blob exactly. */
-static int sort_pieces(const struct ptl_trace *trace, const struct ptl_blob *blob, struct ptl_blob_piece **sorted,
+static int sort_pieces(const struct ptl_trace *trace, const struct format_blob *blob, struct format_blob_piece **sorted,
 		       size_t *count)
 {
-	struct ptl_blob_piece *pieces, piece;
+	struct format_blob_piece *pieces, piece;
 	uint64_t end = 0;
 	size_t n = 0;
 
-	for (uint32_t at = 0; ptl_blob_next_piece(trace, blob, &at, &piece);)
+	for (uint32_t at = 0; format_blob_next_piece(trace, blob, &at, &piece);)
 		n++;
 	pieces = malloc((n + 1) * sizeof(*pieces));
 	if (!pieces)
-		return ptl_fail_memory("a blob", n * sizeof(*pieces));
+		return common_fail_memory("a blob", n * sizeof(*pieces));
 	n = 0;
-	for (uint32_t at = 0; ptl_blob_next_piece(trace, blob, &at, &piece);)
+	for (uint32_t at = 0; format_blob_next_piece(trace, blob, &at, &piece);)
 		pieces[n++] = piece;
 	qsort(pieces, n, sizeof(*pieces), by_offset);
 	for (size_t i = 0; i < n; i++) {
 		if (pieces[i].offset != end) {
 			free(pieces);
-			return ptl_fail(PTL_CORRUPT,
+			return common_fail(PTL_CORRUPT,
 					"bytes of the blob are missing or there twice");
 		}
 		end += pieces[i].length;
 	}
 	if (end != blob->info.size) {
 		free(pieces);
-		return ptl_fail(PTL_CORRUPT, "the end of the blob is missing");
+		return common_fail(PTL_CORRUPT, "the end of the blob is missing");
 	}
 	*sorted = pieces;
 	*count = n;
@@ -153,42 +153,42 @@ static int sort_pieces(const struct ptl_trace *trace, const struct ptl_blob *blo
 }
 
 /* Adds the bytes of a piece to a hash. */
-static int hash_piece(struct ptl_trace *trace, const struct ptl_blob_piece *piece, struct ptl_sha256 *hash)
+static int hash_piece(struct ptl_trace *trace, const struct format_blob_piece *piece, struct common_sha256 *hash)
 {
 	const uint8_t *bytes;
 	const int status = acquire_piece(trace, piece, &bytes);
 
 	if (!bytes)
 		return status;
-	ptl_sha256_add(hash, bytes, piece->length);
+	common_sha256_add(hash, bytes, piece->length);
 	ptl_buffer_release(trace, piece->entry);
 	return 0;
 }
 
-int ptl_blob_check(struct ptl_trace *trace, const struct ptl_blob *blob)
+int format_blob_check(struct ptl_trace *trace, const struct format_blob *blob)
 {
-	struct ptl_sha256 *hash = ptl_sha256_new();
-	struct ptl_blob_piece *pieces = NULL;
-	uint8_t digest[PTL_SHA256_SIZE];
+	struct common_sha256 *hash = common_sha256_new();
+	struct format_blob_piece *pieces = NULL;
+	uint8_t digest[COMMON_SHA256_SIZE];
 	size_t count = 0;
-	int status = hash ? sort_pieces(trace, blob, &pieces, &count) : ptl_fail_memory("a hash", 0);
+	int status = hash ? sort_pieces(trace, blob, &pieces, &count) : common_fail_memory("a hash", 0);
 
 	for (size_t i = 0; !status && i < count; i++)
 		status = hash_piece(trace, &pieces[i], hash);
 	if (!status) {
-		ptl_sha256_finish(hash, digest);
+		common_sha256_finish(hash, digest);
 		if (memcmp(digest, blob->info.hash, PTL_HASH_SIZE) != 0)
-			status = ptl_fail(PTL_CORRUPT, "the blob's hash differs");
+			status = common_fail(PTL_CORRUPT, "the blob's hash differs");
 	}
 	free(pieces);
-	ptl_sha256_free(hash);
+	common_sha256_free(hash);
 	return status;
 }
 
-static int read_blob(struct ptl_trace *trace, const struct ptl_blob *blob, uint8_t *out)
+static int read_blob(struct ptl_trace *trace, const struct format_blob *blob, uint8_t *out)
 {
-	struct ptl_blob_piece *pieces = NULL;
-	uint8_t digest[PTL_SHA256_SIZE];
+	struct format_blob_piece *pieces = NULL;
+	uint8_t digest[COMMON_SHA256_SIZE];
 	size_t count;
 	int status = sort_pieces(trace, blob, &pieces, &count);
 
@@ -198,39 +198,39 @@ static int read_blob(struct ptl_trace *trace, const struct ptl_blob *blob, uint8
 		status = copy_piece(trace, &pieces[i], out);
 	free(pieces);
 	if (!status) {
-		ptl_sha256_of(out, blob->info.size, digest);
+		common_sha256_of(out, blob->info.size, digest);
 		if (memcmp(digest, blob->info.hash, PTL_HASH_SIZE) != 0)
-			status = ptl_fail(PTL_CORRUPT, "the blob's hash differs");
+			status = common_fail(PTL_CORRUPT, "the blob's hash differs");
 	}
 	return status == PTL_TRUNCATED || status == PTL_UNSUPPORTED ? PTL_CORRUPT : status;
 }
 
 /* The blob, if it has at most limit bytes. */
 static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
-		     const struct ptl_blob **blob)
+		     const struct format_blob **blob)
 {
 	const uint32_t number = ptl_blob_number(trace, hash);
-	char text[PTL_SHA256_TEXT_SIZE];
+	char text[COMMON_SHA256_TEXT_SIZE];
 
 	if (number != PTL_NO_ID && trace->blobs[number].info.size <= limit) {
 		*blob = &trace->blobs[number];
 		return 0;
 	}
-	ptl_sha256_format(hash, text);
+	common_sha256_format(hash, text);
 	if (number == PTL_NO_ID)
-		return ptl_fail(PTL_NOT_FOUND, "there is no blob %s", text);
-	return ptl_fail(PTL_NO_MEMORY, "blob %s has %llu bytes, more than %zu", text,
+		return common_fail(PTL_NOT_FOUND, "there is no blob %s", text);
+	return common_fail(PTL_NO_MEMORY, "blob %s has %llu bytes, more than %zu", text,
 			(unsigned long long)trace->blobs[number].info.size, limit);
 }
 
-static int read_found(struct ptl_trace *trace, const struct ptl_blob *blob, uint8_t *out, size_t *size)
+static int read_found(struct ptl_trace *trace, const struct format_blob *blob, uint8_t *out, size_t *size)
 {
 	const int status = read_blob(trace, blob, out);
-	char text[PTL_SHA256_TEXT_SIZE];
+	char text[COMMON_SHA256_TEXT_SIZE];
 
 	if (status) {
-		ptl_sha256_format(blob->info.hash, text);
-		return ptl_fail_in(status, "blob %s", text);
+		common_sha256_format(blob->info.hash, text);
+		return common_fail_in(status, "blob %s", text);
 	}
 	*size = blob->info.size;
 	return 0;
@@ -239,7 +239,7 @@ static int read_found(struct ptl_trace *trace, const struct ptl_blob *blob, uint
 int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
 		  uint8_t **data, size_t *size)
 {
-	const struct ptl_blob *blob;
+	const struct format_blob *blob;
 	uint8_t *out;
 	int status = find_blob(trace, hash, limit, &blob);
 
@@ -247,7 +247,7 @@ int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], si
 		return status;
 	out = malloc(blob->info.size + 1);
 	if (!out)
-		return ptl_fail_memory("a blob", blob->info.size);
+		return common_fail_memory("a blob", blob->info.size);
 	status = read_found(trace, blob, out, size);
 	if (status)
 		free(out);
@@ -259,7 +259,7 @@ int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], si
 int ptl_blob_read_into(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], uint8_t *out, size_t room,
 		       size_t *size)
 {
-	const struct ptl_blob *blob;
+	const struct format_blob *blob;
 	const int status = find_blob(trace, hash, room, &blob);
 
 	return status ? status : read_found(trace, blob, out, size);

@@ -15,7 +15,7 @@
 static void append(struct ptl_trace *trace, struct ptl_damage *damage)
 {
 	/* Pointers to entries are given out, so only the vector of pointers may move. */
-	if (ptl_vector_room(&trace->damages, trace->damage_count, sizeof(*trace->damages)))
+	if (common_vector_room(&trace->damages, trace->damage_count, sizeof(*trace->damages)))
 		trace->damages[trace->damage_count++] = damage;
 	else
 		free(damage);
@@ -27,22 +27,22 @@ static bool has_room(struct ptl_trace *trace, size_t size)
 	bool room;
 
 	pthread_mutex_lock(&trace->damage_lock);
-	room = !trace->too_damaged && !ptl_account_take(&trace->damage_account, size + 24, "pieces of damage",
+	room = !trace->too_damaged && !common_account_take(&trace->damage_account, size + 24, "pieces of damage",
 							trace->damage_count + 1);
 	trace->too_damaged |= !room;
 	pthread_mutex_unlock(&trace->damage_lock);
 	return room;
 }
 
-int ptl_damage_check(struct ptl_trace *trace)
+int format_damage_check(struct ptl_trace *trace)
 {
 	/* Says again what has_room was told. */
-	return trace->too_damaged ? ptl_account_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
+	return trace->too_damaged ? common_account_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
 						     trace->damage_count + 1)
 				  : 0;
 }
 
-void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
+void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
 		    uint32_t stream, const char *format, ...)
 {
 	struct ptl_damage *damage;
@@ -66,7 +66,7 @@ void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int
 	pthread_mutex_unlock(&trace->damage_lock);
 }
 
-void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int status)
+void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, int status)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
 	bool known;
@@ -76,23 +76,23 @@ void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int stat
 	entry->reported = true;
 	pthread_mutex_unlock(&trace->damage_lock);
 	if (!known)
-		ptl_damage_add(trace, buffer->offset,
-			       (uint64_t)PTL_BUFFER_HEADER_SIZE + entry->side_size +
+		format_damage_add(trace, buffer->offset,
+			       (uint64_t)FORMAT_BUFFER_HEADER_SIZE + entry->side_size +
 				       buffer->stored_size,
 			       status, buffer->stream.id, "%s", ptl_error_text());
 }
 
-int ptl_damage_buffer(struct ptl_trace *trace, struct ptl_entry *entry, int status)
+int format_damage_buffer(struct ptl_trace *trace, struct format_entry *entry, int status)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
 	char cause[TEXT_SIZE];
 
 	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
-	if (ptl_is_damage(status))
-		ptl_damage_entry(trace, entry,
-				 ptl_fail(status, "stream %u, sequence %" PRIu64 ": %s",
+	if (format_is_damage(status))
+		format_damage_entry(trace, entry,
+				 common_fail(status, "stream %u, sequence %" PRIu64 ": %s",
 					  buffer->stream.id, buffer->sequence, cause));
-	return ptl_fail(status, "buffer at offset %" PRIu64 " (stream %u, sequence %" PRIu64 "): %s",
+	return common_fail(status, "buffer at offset %" PRIu64 " (stream %u, sequence %" PRIu64 "): %s",
 			buffer->offset, buffer->stream.id, buffer->sequence, cause);
 }
 
@@ -119,7 +119,7 @@ const struct ptl_damage *ptl_damage_at(const struct ptl_trace *trace, size_t i)
 	return damage;
 }
 
-void ptl_damage_free(struct ptl_trace *trace)
+void format_damage_free(struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < trace->damage_count; i++)
 		free(trace->damages[i]);

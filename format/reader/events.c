@@ -18,16 +18,16 @@
 /* Where the merge stands in one stream. */
 struct source {
 	struct ptl_trace *trace;
-	const struct ptl_reader_stream *stream;
+	const struct format_reader_stream *stream;
 	size_t input;
 	uint64_t shift; /* of its times, modulo 2^64 */
 	size_t at; /* the current buffer, or the next if none is open */
 	bool is_open;
-	struct ptl_event_block block;
+	struct format_event_block block;
 	struct ptl_bytes raw; /* the payload that the block points into */
 	size_t memory;        /* of both; kept for the next buffer */
 	bool is_spilled;      /* the events of the open buffer are in a file instead */
-	struct ptl_spilled spilled;
+	struct format_spilled spilled;
 };
 
 /* A place in the heap. */
@@ -37,10 +37,10 @@ struct node {
 };
 
 struct merge {
-	const struct ptl_merge_input *inputs;
+	const struct format_merge_input *inputs;
 	size_t input_count;
 	struct ptl_event_filter filter;
-	int (*event)(void *context, const struct ptl_merge_place *place, const struct ptl_event *event);
+	int (*event)(void *context, const struct format_merge_place *place, const struct ptl_event *event);
 	void *context;
 	struct source *sources; /* of all streams of all inputs */
 	size_t source_count;
@@ -49,7 +49,7 @@ struct merge {
 	size_t count;
 	size_t memory;
 	struct source scratch; /* decodes what is spilled at once */
-	struct ptl_spill spill;
+	struct format_spill spill;
 };
 
 /* Sources lie in the order of their inputs and of their streams' ids. */
@@ -76,7 +76,7 @@ static void sink(struct merge *merge, size_t i)
 	merge->heap[i] = node;
 }
 
-static bool is_wanted(const struct merge *merge, const struct ptl_entry *entry)
+static bool is_wanted(const struct merge *merge, const struct format_entry *entry)
 {
 	return entry->usable && entry->buffer.records &&
 	       entry->buffer.last_time >= merge->filter.first_time &&
@@ -87,7 +87,7 @@ static bool is_wanted(const struct merge *merge, const struct ptl_entry *entry)
 static bool next_buffer(const struct merge *merge, struct source *source, uint64_t *time)
 {
 	for (; source->at < source->stream->count; source->at++) {
-		const struct ptl_entry *entry =
+		const struct format_entry *entry =
 			&source->trace->entries[source->stream->entries[source->at]];
 
 		if (is_wanted(merge, entry)) {
@@ -101,9 +101,9 @@ static bool next_buffer(const struct merge *merge, struct source *source, uint64
 /* Gives the memory of a source back. */
 static void free_source(struct merge *merge, struct source *source)
 {
-	ptl_event_block_free(&source->block);
-	ptl_bytes_free(&source->raw);
-	ptl_spilled_free(&source->spilled);
+	format_event_block_free(&source->block);
+	common_bytes_free(&source->raw);
+	format_spilled_free(&source->spilled);
 	merge->memory -= source->memory;
 	source->memory = 0;
 	source->is_open = source->is_spilled = false;
@@ -117,25 +117,25 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 	int status;
 
 	source->raw.size = 0;
-	data = ptl_bytes_grow(&source->raw, buffer->raw_size);
+	data = common_bytes_grow(&source->raw, buffer->raw_size);
 	if (!data) {
 		source->raw.failed = false;
-		return ptl_fail_memory("events", buffer->raw_size);
+		return common_fail_memory("events", buffer->raw_size);
 	}
 	status = ptl_buffer_read_into(trace, entry, data, buffer->raw_size);
 	if (status)
 		return status;
-	status = ptl_event_block_decode(&source->block, data, buffer->raw_size, buffer->records,
+	status = format_event_block_decode(&source->block, data, buffer->raw_size, buffer->records,
 					buffer->first_time, buffer->last_time);
 	if (status == PTL_CORRUPT)
-		ptl_damage_buffer(trace, &trace->entries[entry], status);
+		format_damage_buffer(trace, &trace->entries[entry], status);
 	return status;
 }
 
 /* Counts what the buffer will need, unless that would pass the bound. */
 static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
-	const size_t bound = ptl_account_share(merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
+	const size_t bound = common_account_share(merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
 										       : merge->limit * MEMORY_FACTOR);
 	const size_t needed = OPEN_BYTES + 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
 	const size_t others = merge->memory - source->memory;
@@ -156,7 +156,7 @@ static int spill_buffer(struct merge *merge, struct source *source, size_t entry
 
 	source->is_spilled = true;
 	if (!status)
-		status = ptl_spill(&merge->spill, &source->spilled, &merge->scratch.block,
+		status = format_spill(&merge->spill, &source->spilled, &merge->scratch.block,
 				   source->trace->entries[entry].buffer.raw_size);
 	return status;
 }
@@ -167,16 +167,16 @@ static int next_time(struct merge *merge, struct source *source, uint64_t *time)
 	int status = 0;
 
 	if (source->is_spilled)
-		status = ptl_spilled_time(&merge->spill, &source->spilled, time);
+		status = format_spilled_time(&merge->spill, &source->spilled, time);
 	else
-		*time = ptl_event_block_time(&source->block);
+		*time = format_event_block_time(&source->block);
 	*time += source->shift;
 	return status;
 }
 
 static bool has_more(const struct source *source)
 {
-	return source->is_spilled ? ptl_spilled_more(&source->spilled) : source->block.next < source->block.count;
+	return source->is_spilled ? format_spilled_more(&source->spilled) : source->block.next < source->block.count;
 }
 
 /* Opens the current buffer. 1: it is damaged and was skipped. */
@@ -188,7 +188,7 @@ static int open_buffer(struct merge *merge, struct source *source)
 	source->is_spilled = !take_memory(merge, source, &source->trace->entries[entry].buffer);
 	status = source->is_spilled ? spill_buffer(merge, source, entry)
 				    : decode_buffer(source->trace, entry, source);
-	if (ptl_is_damage(status)) {
+	if (format_is_damage(status)) {
 		source->at++;
 		return 1;
 	}
@@ -231,15 +231,15 @@ static int give(struct merge *merge, struct ptl_event *event)
 	struct node *top = &merge->heap[0];
 	struct source *source = top->source;
 	const struct node *other = second(merge);
-	const struct ptl_merge_place place = {source->input,
+	const struct format_merge_place place = {source->input,
 					      (size_t)(source->stream - source->trace->streams)};
 	int status;
 
 	do {
 		if (source->is_spilled)
-			ptl_spilled_next(&source->spilled, event);
+			format_spilled_next(&source->spilled, event);
 		else
-			ptl_event_block_next(&source->block, event);
+			format_event_block_next(&source->block, event);
 		event->time += source->shift;
 		status = merge->event && in_filter(merge, event->time)
 				 ? merge->event(merge->context, &place, event)
@@ -313,7 +313,7 @@ static int start(struct merge *merge)
 	merge->sources = calloc(streams + 1, sizeof(*merge->sources));
 	merge->heap = calloc(streams + 1, sizeof(*merge->heap));
 	if (!merge->sources || !merge->heap)
-		return ptl_fail_memory("merging", streams * sizeof(*merge->sources));
+		return common_fail_memory("merging", streams * sizeof(*merge->sources));
 	for (size_t i = 0; i < merge->input_count; i++) {
 		const size_t limit = merge->inputs[i].trace->cache.limit;
 
@@ -331,14 +331,14 @@ static void stop(struct merge *merge)
 	for (size_t i = 0; i < merge->source_count; i++)
 		free_source(merge, &merge->sources[i]);
 	free_source(merge, &merge->scratch);
-	ptl_spill_free(&merge->spill);
+	format_spill_free(&merge->spill);
 	free(merge->sources);
 	free(merge->heap);
 }
 
-int ptl_merge_events(const struct ptl_merge_input *inputs, size_t count,
+int format_merge_events(const struct format_merge_input *inputs, size_t count,
 		     const struct ptl_event_filter *filter,
-		     int (*event)(void *context, const struct ptl_merge_place *place,
+		     int (*event)(void *context, const struct format_merge_place *place,
 				  const struct ptl_event *event),
 		     void *context)
 {
@@ -362,7 +362,7 @@ struct process {
 	void *context;
 };
 
-static int give_event(void *context, const struct ptl_merge_place *place,
+static int give_event(void *context, const struct format_merge_place *place,
 		      const struct ptl_event *event)
 {
 	const struct process *process = context;
@@ -375,13 +375,13 @@ int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
 		const struct ptl_callbacks *callbacks, void *context)
 {
 	struct process process = {trace, callbacks, context};
-	const struct ptl_merge_input input = {.trace = trace};
+	const struct format_merge_input input = {.trace = trace};
 	int status = 0;
 
 	if (callbacks->begin)
 		status = callbacks->begin(context, trace);
 	if (!status)
-		status = ptl_merge_events(&input, 1, filter, callbacks->event ? give_event : NULL,
+		status = format_merge_events(&input, 1, filter, callbacks->event ? give_event : NULL,
 					  &process);
 	if (!status && callbacks->end)
 		status = callbacks->end(context, trace);

@@ -8,15 +8,15 @@
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
 
-bool ptl_find_trailer(struct ptl_trace *trace, struct ptl_trailer *trailer, int *status)
+bool format_find_trailer(struct ptl_trace *trace, struct format_trailer *trailer, int *status)
 {
-	uint8_t data[PTL_TRAILER_SIZE];
+	uint8_t data[FORMAT_TRAILER_SIZE];
 
 	*status = 0;
-	if (trace->size < PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE)
+	if (trace->size < FORMAT_FILE_HEADER_SIZE + FORMAT_TRAILER_SIZE)
 		return false;
-	*status = ptl_read_at(trace->fd, data, sizeof(data), trace->size - PTL_TRAILER_SIZE);
-	return !*status && ptl_trailer_decode(data, trailer) && trailer->file_id == trace->file_id;
+	*status = common_read_at(trace->fd, data, sizeof(data), trace->size - FORMAT_TRAILER_SIZE);
+	return !*status && format_trailer_decode(data, trailer) && trailer->file_id == trace->file_id;
 }
 
 /*
@@ -26,27 +26,27 @@ bool ptl_find_trailer(struct ptl_trace *trace, struct ptl_trailer *trailer, int 
 static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequence, uint64_t before,
 		      struct ptl_bytes *out)
 {
-	const uint64_t limit = trace->size - PTL_TRAILER_SIZE;
-	uint8_t data[PTL_BUFFER_HEADER_SIZE], *place;
-	struct ptl_buffer_header header;
-	struct ptl_entry entry;
+	const uint64_t limit = trace->size - FORMAT_TRAILER_SIZE;
+	uint8_t data[FORMAT_BUFFER_HEADER_SIZE], *place;
+	struct format_buffer_header header;
+	struct format_entry entry;
 	int status;
 
 	if (*offset > limit || limit - *offset < sizeof(data))
-		return ptl_fail(PTL_CORRUPT, "the index does not fit the file");
-	status = ptl_read_at(trace->fd, data, sizeof(data), *offset);
+		return common_fail(PTL_CORRUPT, "the index does not fit the file");
+	status = common_read_at(trace->fd, data, sizeof(data), *offset);
 	if (status)
 		return status;
-	if (!ptl_buffer_header_decode(data, &header) || header.file_id != trace->file_id ||
+	if (!format_buffer_header_decode(data, &header) || header.file_id != trace->file_id ||
 	    header.kind != PTL_KIND_INDEX || header.sequence != sequence ||
-	    !ptl_buffer_header_usable(&header) ||
-	    ptl_buffer_header_extent(&header) > limit - *offset)
-		return ptl_fail(PTL_CORRUPT, "buffer %llu of the index is damaged",
+	    !format_buffer_header_usable(&header) ||
+	    format_buffer_header_extent(&header) > limit - *offset)
+		return common_fail(PTL_CORRUPT, "buffer %llu of the index is damaged",
 				(unsigned long long)sequence);
 	/* An index repeats headers and side areas, so it cannot be larger than the file by much. */
 	if (before > 2 * trace->size || header.raw_size > 2 * trace->size - before)
-		return ptl_fail(PTL_CORRUPT, "the index is too large");
-	entry = (struct ptl_entry){.buffer = {.stream = {.id = header.stream},
+		return common_fail(PTL_CORRUPT, "the index is too large");
+	entry = (struct format_entry){.buffer = {.stream = {.id = header.stream},
 					      .sequence = sequence,
 					      .offset = *offset,
 					      .raw_size = header.raw_size,
@@ -55,66 +55,66 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
 				   .checksum = header.payload_checksum,
 				   .side_size = header.side_size};
 	out->size = 0;
-	place = ptl_bytes_grow(out, header.raw_size);
+	place = common_bytes_grow(out, header.raw_size);
 	if (!place && header.raw_size)
-		return ptl_fail_memory("the index", header.raw_size);
-	*offset += ptl_buffer_header_extent(&header);
-	return header.raw_size ? ptl_payload_load(trace, &entry, place) : 0;
+		return common_fail_memory("the index", header.raw_size);
+	*offset += format_buffer_header_extent(&header);
+	return header.raw_size ? format_payload_load(trace, &entry, place) : 0;
 }
 
 /*
  * One "buffer" item: checks it and, with apply, registers it. *end is where the buffer before
  * ended.
  */
-static int buffer_item(struct ptl_trace *trace, struct ptl_cursor *item, uint64_t limit, bool apply,
+static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t limit, bool apply,
 		       uint64_t *end)
 {
-	const uint64_t distance = ptl_read_varint(item);
-	const uint8_t *data = ptl_read_bytes(item, PTL_BUFFER_HEADER_SIZE), *side;
-	struct ptl_buffer_header header;
+	const uint64_t distance = common_read_varint(item);
+	const uint8_t *data = common_read_bytes(item, FORMAT_BUFFER_HEADER_SIZE), *side;
+	struct format_buffer_header header;
 	uint64_t offset;
 
-	if (!data || distance > limit - *end || !ptl_buffer_header_decode(data, &header) ||
+	if (!data || distance > limit - *end || !format_buffer_header_decode(data, &header) ||
 	    header.file_id != trace->file_id || header.kind == PTL_KIND_INDEX)
-		return ptl_fail(PTL_CORRUPT, "an entry of the index is no buffer");
+		return common_fail(PTL_CORRUPT, "an entry of the index is no buffer");
 	offset = *end + distance;
-	side = ptl_read_bytes(item, header.side_size);
-	if (!side || ptl_cursor_left(item) || ptl_buffer_header_extent(&header) > limit - offset)
-		return ptl_fail(PTL_CORRUPT, "an entry of the index does not fit");
+	side = common_read_bytes(item, header.side_size);
+	if (!side || common_cursor_left(item) || format_buffer_header_extent(&header) > limit - offset)
+		return common_fail(PTL_CORRUPT, "an entry of the index does not fit");
 	if (apply && distance)
-		ptl_damage_add(trace, *end, distance, PTL_CORRUPT, PTL_NO_ID,
+		format_damage_add(trace, *end, distance, PTL_CORRUPT, PTL_NO_ID,
 			       "bytes that belong to no buffer");
-	*end = offset + ptl_buffer_header_extent(&header);
-	return apply ? ptl_register(trace, &header, offset, side) : 0;
+	*end = offset + format_buffer_header_extent(&header);
+	return apply ? format_register(trace, &header, offset, side) : 0;
 }
 
-static int stream_item(struct ptl_trace *trace, struct ptl_cursor *item, uint64_t index, bool apply)
+static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t index, bool apply)
 {
-	const uint64_t stream = ptl_read_varint(item);
-	const uint64_t sequence = ptl_read_varint(item);
-	const uint64_t position = ptl_read_varint(item);
+	const uint64_t stream = common_read_varint(item);
+	const uint64_t sequence = common_read_varint(item);
+	const uint64_t position = common_read_varint(item);
 
-	if (item->failed || ptl_cursor_left(item) || stream > UINT32_MAX)
-		return ptl_fail(PTL_CORRUPT, "a stream's end in the index does not fit");
+	if (item->failed || common_cursor_left(item) || stream > UINT32_MAX)
+		return common_fail(PTL_CORRUPT, "a stream's end in the index does not fit");
 	if (apply)
-		ptl_register_end(trace, (uint32_t)stream, sequence, position, index);
+		format_register_end(trace, (uint32_t)stream, sequence, position, index);
 	return 0;
 }
 
 /* The items of one buffer, which they do not span. */
 static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, bool apply, uint64_t *end)
 {
-	struct ptl_cursor in = ptl_cursor(piece->data, piece->size);
+	struct common_cursor in = common_cursor(piece->data, piece->size);
 	int status = 0;
 
-	while (!status && ptl_cursor_left(&in)) {
-		const uint64_t type = ptl_read_varint(&in);
-		const uint64_t length = ptl_read_varint(&in);
-		const uint8_t *body = ptl_read_bytes(&in, length);
-		struct ptl_cursor item = ptl_cursor(body, body ? length : 0);
+	while (!status && common_cursor_left(&in)) {
+		const uint64_t type = common_read_varint(&in);
+		const uint64_t length = common_read_varint(&in);
+		const uint8_t *body = common_read_bytes(&in, length);
+		struct common_cursor item = common_cursor(body, body ? length : 0);
 
 		if (!body)
-			return ptl_fail(PTL_CORRUPT, "an item of the index does not fit");
+			return common_fail(PTL_CORRUPT, "an item of the index does not fit");
 		if (type == ITEM_BUFFER)
 			status = buffer_item(trace, &item, limit, apply, end);
 		else if (type == ITEM_STREAM_END)
@@ -124,10 +124,10 @@ static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, u
 }
 
 /* The whole index, one buffer of it in memory at a time. */
-static int go_through(struct ptl_trace *trace, const struct ptl_trailer *trailer, bool apply)
+static int go_through(struct ptl_trace *trace, const struct format_trailer *trailer, bool apply)
 {
 	const uint64_t limit = trailer->index_offset;
-	uint64_t end = PTL_FILE_HEADER_SIZE, offset = limit, total = 0;
+	uint64_t end = FORMAT_FILE_HEADER_SIZE, offset = limit, total = 0;
 	struct ptl_bytes piece = {0};
 	int status = 0;
 
@@ -137,21 +137,21 @@ static int go_through(struct ptl_trace *trace, const struct ptl_trailer *trailer
 		if (!status)
 			status = piece_items(trace, &piece, limit, apply, &end);
 	}
-	ptl_bytes_free(&piece);
-	if (!status && offset != trace->size - PTL_TRAILER_SIZE)
-		status = ptl_fail(PTL_CORRUPT, "the index does not end at the trailer");
+	common_bytes_free(&piece);
+	if (!status && offset != trace->size - FORMAT_TRAILER_SIZE)
+		status = common_fail(PTL_CORRUPT, "the index does not end at the trailer");
 	if (!status && apply && end < limit)
-		ptl_damage_add(trace, end, limit - end, PTL_CORRUPT, PTL_NO_ID,
+		format_damage_add(trace, end, limit - end, PTL_CORRUPT, PTL_NO_ID,
 			       "bytes that belong to no buffer");
 	return status;
 }
 
-int ptl_index_load(struct ptl_trace *trace, const struct ptl_trailer *trailer)
+int format_index_load(struct ptl_trace *trace, const struct format_trailer *trailer)
 {
 	int status;
 
-	if (!trailer->index_buffers || trailer->index_offset < PTL_FILE_HEADER_SIZE)
-		return ptl_fail(PTL_CORRUPT, "the trailer names no index");
+	if (!trailer->index_buffers || trailer->index_offset < FORMAT_FILE_HEADER_SIZE)
+		return common_fail(PTL_CORRUPT, "the trailer names no index");
 	status = go_through(trace, trailer, false);
 	/* A truncated or contradictory index is as good as none; from here on it is trusted. */
 	if (status == PTL_TRUNCATED)

@@ -23,16 +23,16 @@ static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t ver
 		       uint8_t opcode, uint8_t key[SCHEMA_KEY_SIZE])
 {
 	memcpy(key, provider->bytes, 16);
-	ptl_store16(key + 16, id);
+	common_store16(key + 16, id);
 	key[18] = version;
 	key[19] = opcode;
 }
 
-static int take_machine(struct ptl_trace *trace, struct ptl_cursor body)
+static int take_machine(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_machine machine;
 	struct ptl_machine **place;
-	int status = ptl_machine_decode(body, &machine);
+	int status = format_machine_decode(body, &machine);
 
 	if (status || machine.index == 0) {
 		if (!status)
@@ -45,47 +45,47 @@ static int take_machine(struct ptl_trace *trace, struct ptl_cursor body)
 	if (place && !*place)
 		*place = malloc(sizeof(machine));
 	if (!place || !*place)
-		return ptl_fail_memory("a machine", sizeof(machine));
+		return common_fail_memory("a machine", sizeof(machine));
 	**place = machine;
 	if (machine.index >= trace->machine_count)
 		trace->machine_count = machine.index + 1u;
 	return 0;
 }
 
-static int take_stream(struct ptl_trace *trace, struct ptl_cursor body)
+static int take_stream(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_stream stream;
-	const int status = ptl_stream_decode(body, &stream);
+	const int status = format_stream_decode(body, &stream);
 	bool made;
 
 	if (status)
 		return status;
-	return ptl_register_stream(trace, &stream, &made) ? 0 : PTL_NO_MEMORY;
+	return format_register_stream(trace, &stream, &made) ? 0 : PTL_NO_MEMORY;
 }
 
-static int take_schema(struct ptl_trace *trace, struct ptl_cursor body)
+static int take_schema(struct ptl_trace *trace, struct common_cursor body)
 {
 	uint8_t key[SCHEMA_KEY_SIZE];
 	struct ptl_schema *schema;
-	int status = ptl_schema_decode(body, &schema);
+	int status = format_schema_decode(body, &schema);
 
 	if (status)
 		return status;
 	schema_key(&schema->provider, schema->id, schema->version, schema->opcode, key);
-	if (ptl_byte_map_get(&trace->schema_map, key, sizeof(key))) {
-		ptl_schema_free(schema);
+	if (common_byte_map_get(&trace->schema_map, key, sizeof(key))) {
+		format_schema_free(schema);
 		return 0;
 	}
-	status = ptl_account_take(&trace->account, TYPE_BYTES + schema->field_count * ITEM_BYTES, "schemas",
+	status = common_account_take(&trace->account, TYPE_BYTES + schema->field_count * ITEM_BYTES, "schemas",
 				  trace->schema_count + 1);
 	if (status) {
-		ptl_schema_free(schema);
+		format_schema_free(schema);
 		return status;
 	}
-	if (!ptl_vector_room(&trace->schemas, trace->schema_count, sizeof(schema)) ||
-	    ptl_byte_map_put(&trace->schema_map, key, sizeof(key), trace->schema_count) < 0) {
-		ptl_schema_free(schema);
-		return ptl_fail_memory("schemas", trace->schema_count * sizeof(schema));
+	if (!common_vector_room(&trace->schemas, trace->schema_count, sizeof(schema)) ||
+	    common_byte_map_put(&trace->schema_map, key, sizeof(key), trace->schema_count) < 0) {
+		format_schema_free(schema);
+		return common_fail_memory("schemas", trace->schema_count * sizeof(schema));
 	}
 	trace->metadata_items += schema->field_count;
 	trace->schemas[trace->schema_count++] = schema;
@@ -95,85 +95,85 @@ static int take_schema(struct ptl_trace *trace, struct ptl_cursor body)
 /* Identity of a map: provider, kind, name. False without memory. */
 static bool map_key(const struct ptl_guid *provider, uint32_t kind, const char *name, struct ptl_bytes *key)
 {
-	ptl_write_bytes(key, provider->bytes, sizeof(provider->bytes));
-	ptl_write_le(key, kind, 4);
-	ptl_write_bytes(key, name, strlen(name));
+	common_write_bytes(key, provider->bytes, sizeof(provider->bytes));
+	common_write_le(key, kind, 4);
+	common_write_bytes(key, name, strlen(name));
 	return !key->failed;
 }
 
 /* Takes over the map. */
 static int add_map(struct ptl_trace *trace, struct ptl_map *map, const struct ptl_bytes *key)
 {
-	const uint64_t *known = ptl_byte_map_get(&trace->map_map, key->data, key->size);
+	const uint64_t *known = common_byte_map_get(&trace->map_map, key->data, key->size);
 
 	if (known)
-		return ptl_map_append(trace->maps[*known], map);
-	if (!ptl_vector_room(&trace->maps, trace->map_count, sizeof(map)) ||
-	    ptl_byte_map_put(&trace->map_map, key->data, key->size, trace->map_count) < 0)
-		return ptl_fail_memory("maps", trace->map_count * sizeof(map));
+		return format_map_append(trace->maps[*known], map);
+	if (!common_vector_room(&trace->maps, trace->map_count, sizeof(map)) ||
+	    common_byte_map_put(&trace->map_map, key->data, key->size, trace->map_count) < 0)
+		return common_fail_memory("maps", trace->map_count * sizeof(map));
 	trace->maps[trace->map_count++] = map;
 	return 0;
 }
 
-static int take_map(struct ptl_trace *trace, struct ptl_cursor body)
+static int take_map(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_bytes key = {0};
 	struct ptl_map *map;
-	int status = ptl_map_decode(body, &map);
+	int status = format_map_decode(body, &map);
 
 	if (status)
 		return status;
 	trace->metadata_items += map->count;
-	status = ptl_account_take(&trace->account, TYPE_BYTES + map->count * ITEM_BYTES, "maps", trace->map_count + 1);
+	status = common_account_take(&trace->account, TYPE_BYTES + map->count * ITEM_BYTES, "maps", trace->map_count + 1);
 	if (status) {
-		ptl_map_free(map);
+		format_map_free(map);
 		return status;
 	}
 	if (map_key(&map->provider, map->kind, map->name, &key))
 		status = add_map(trace, map, &key);
 	else
-		status = ptl_fail_memory("maps", key.size);
+		status = common_fail_memory("maps", key.size);
 	if (status)
-		ptl_map_free(map);
-	ptl_bytes_free(&key);
+		format_map_free(map);
+	common_bytes_free(&key);
 	return status;
 }
 
-static int take_loss(struct ptl_trace *trace, struct ptl_cursor body)
+static int take_loss(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_loss *loss;
-	const int status = ptl_loss_decode(body, &loss);
+	const int status = format_loss_decode(body, &loss);
 
 	if (status)
 		return status;
-	if (!ptl_vector_room(&trace->losses, trace->loss_count, sizeof(loss))) {
-		ptl_loss_free(loss);
-		return ptl_fail_memory("losses", trace->loss_count * sizeof(loss));
+	if (!common_vector_room(&trace->losses, trace->loss_count, sizeof(loss))) {
+		format_loss_free(loss);
+		return common_fail_memory("losses", trace->loss_count * sizeof(loss));
 	}
 	trace->losses[trace->loss_count++] = loss;
 	return 0;
 }
 
-static int take_provenance(struct ptl_trace *trace, struct ptl_cursor body)
+static int take_provenance(struct ptl_trace *trace, struct common_cursor body)
 {
 	struct ptl_provenance *provenance;
-	const int status = ptl_provenance_decode(body, &provenance);
+	const int status = format_provenance_decode(body, &provenance);
 
 	if (status)
 		return status;
-	if (!ptl_vector_room(&trace->provenances, trace->provenance_count, sizeof(provenance))) {
-		ptl_provenance_free(provenance);
-		return ptl_fail_memory("provenance", trace->provenance_count * sizeof(provenance));
+	if (!common_vector_room(&trace->provenances, trace->provenance_count, sizeof(provenance))) {
+		format_provenance_free(provenance);
+		return common_fail_memory("provenance", trace->provenance_count * sizeof(provenance));
 	}
 	trace->metadata_items += provenance->inputs;
 	trace->provenances[trace->provenance_count++] = provenance;
 	return 0;
 }
 
-static int (*const takers[])(struct ptl_trace *trace, struct ptl_cursor body) = {
-	[PTL_RECORD_MACHINE] = take_machine,       [PTL_RECORD_STREAM] = take_stream,
-	[PTL_RECORD_SCHEMA] = take_schema,         [PTL_RECORD_LOSS] = take_loss,
-	[PTL_RECORD_PROVENANCE] = take_provenance, [PTL_RECORD_MAP] = take_map,
+static int (*const takers[])(struct ptl_trace *trace, struct common_cursor body) = {
+	[FORMAT_RECORD_MACHINE] = take_machine,       [FORMAT_RECORD_STREAM] = take_stream,
+	[FORMAT_RECORD_SCHEMA] = take_schema,         [FORMAT_RECORD_LOSS] = take_loss,
+	[FORMAT_RECORD_PROVENANCE] = take_provenance, [FORMAT_RECORD_MAP] = take_map,
 };
 
 static bool is_known(uint64_t type)
@@ -181,32 +181,32 @@ static bool is_known(uint64_t type)
 	return type < sizeof(takers) / sizeof(takers[0]) && takers[type];
 }
 
-static void report_record(struct ptl_trace *trace, const struct ptl_entry *entry, uint64_t type)
+static void report_record(struct ptl_trace *trace, const struct format_entry *entry, uint64_t type)
 {
-	if (ptl_hash_map_get(&trace->unknown_types, type) ||
-	    ptl_hash_map_put(&trace->unknown_types, type, 1) < 0)
+	if (common_hash_map_get(&trace->unknown_types, type) ||
+	    common_hash_map_put(&trace->unknown_types, type, 1) < 0)
 		return;
-	ptl_damage_add(trace, entry->buffer.offset, 0, PTL_UNSUPPORTED, entry->buffer.stream.id,
+	format_damage_add(trace, entry->buffer.offset, 0, PTL_UNSUPPORTED, entry->buffer.stream.id,
 		       "metadata records of the unknown type %" PRIu64 " are skipped", type);
 }
 
-static int take_record(struct ptl_trace *trace, const struct ptl_entry *entry,
+static int take_record(struct ptl_trace *trace, const struct format_entry *entry,
 		       const struct ptl_record *record)
 {
-	int status = ptl_account_take(&trace->account, RECORD_BYTES, "metadata records", trace->record_count + 1);
+	int status = common_account_take(&trace->account, RECORD_BYTES, "metadata records", trace->record_count + 1);
 
 	if (status)
 		return status;
-	if (!ptl_vector_room(&trace->records, trace->record_count, sizeof(*record)))
-		return ptl_fail_memory("metadata", trace->record_count * sizeof(*record));
+	if (!common_vector_room(&trace->records, trace->record_count, sizeof(*record)))
+		return common_fail_memory("metadata", trace->record_count * sizeof(*record));
 	if (!record->known) {
 		report_record(trace, entry, record->type);
 		trace->records[trace->record_count++] = *record;
 		return 0;
 	}
-	status = takers[record->type](trace, ptl_cursor(record->data, record->size));
+	status = takers[record->type](trace, common_cursor(record->data, record->size));
 	if (status == PTL_CORRUPT) {
-		ptl_damage_add(trace, entry->buffer.offset, 0, status, entry->buffer.stream.id,
+		format_damage_add(trace, entry->buffer.offset, 0, status, entry->buffer.stream.id,
 			       "%s", ptl_error_text());
 		return 0;
 	}
@@ -215,31 +215,31 @@ static int take_record(struct ptl_trace *trace, const struct ptl_entry *entry,
 	return status;
 }
 
-static int take_records(struct ptl_trace *trace, const struct ptl_entry *entry, const uint8_t *data,
+static int take_records(struct ptl_trace *trace, const struct format_entry *entry, const uint8_t *data,
 			size_t size)
 {
-	struct ptl_cursor in = ptl_cursor(data, size);
+	struct common_cursor in = common_cursor(data, size);
 	int status = 0;
 
-	while (!status && ptl_cursor_left(&in)) {
+	while (!status && common_cursor_left(&in)) {
 		struct ptl_record record;
 
 		/*
 		 * A record of two bytes takes a hundred in memory, so their number has a bound of
 		 * its own.
 		 */
-		if (trace->metadata_items++ >= PTL_METADATA_ITEMS_MAX) {
-			ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
+		if (trace->metadata_items++ >= FORMAT_METADATA_ITEMS_MAX) {
+			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
 				       entry->buffer.stream.id,
 				       "there are too many metadata records");
 			return 0;
 		}
-		record.type = ptl_read_varint(&in);
-		record.size = ptl_read_varint(&in);
-		record.data = ptl_read_bytes(&in, record.size);
+		record.type = common_read_varint(&in);
+		record.size = common_read_varint(&in);
+		record.data = common_read_bytes(&in, record.size);
 		record.known = is_known(record.type);
 		if (!record.data) {
-			ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
+			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
 				       entry->buffer.stream.id, "a metadata record does not fit");
 			return 0;
 		}
@@ -250,22 +250,22 @@ static int take_records(struct ptl_trace *trace, const struct ptl_entry *entry, 
 
 static int load_buffer(struct ptl_trace *trace, size_t i, size_t *total)
 {
-	struct ptl_entry *entry = &trace->entries[i];
+	struct format_entry *entry = &trace->entries[i];
 	uint8_t *data;
 	size_t size;
 	int status;
 
 	if (!entry->usable)
 		return 0;
-	if (entry->buffer.raw_size > PTL_METADATA_MAX - *total) {
-		ptl_damage_entry(trace, entry,
-				 ptl_fail(PTL_CORRUPT, "there is more metadata than %u bytes",
-					  PTL_METADATA_MAX));
+	if (entry->buffer.raw_size > FORMAT_METADATA_MAX - *total) {
+		format_damage_entry(trace, entry,
+				 common_fail(PTL_CORRUPT, "there is more metadata than %u bytes",
+					  FORMAT_METADATA_MAX));
 		return 0;
 	}
 	*total += entry->buffer.raw_size;
-	if (!ptl_vector_room(&trace->payloads, trace->payload_count, sizeof(data)))
-		return ptl_fail_memory("metadata", trace->payload_count * sizeof(data));
+	if (!common_vector_room(&trace->payloads, trace->payload_count, sizeof(data)))
+		return common_fail_memory("metadata", trace->payload_count * sizeof(data));
 	status = ptl_buffer_read(trace, i, &data, &size);
 	if (status)
 		return status == PTL_NO_MEMORY || status == PTL_SYSTEM ? status : 0;
@@ -273,7 +273,7 @@ static int load_buffer(struct ptl_trace *trace, size_t i, size_t *total)
 	return take_records(trace, entry, data, size);
 }
 
-int ptl_metadata_load(struct ptl_trace *trace)
+int format_metadata_load(struct ptl_trace *trace)
 {
 	size_t total = 0;
 	int status = 0;
@@ -282,23 +282,23 @@ int ptl_metadata_load(struct ptl_trace *trace)
 		if (trace->entries[i].buffer.stream.kind == PTL_KIND_METADATA)
 			status = load_buffer(trace, i, &total);
 	for (size_t i = 0; i < trace->map_count && !status; i++)
-		status = ptl_map_sort(trace->maps[i]);
+		status = format_map_sort(trace->maps[i]);
 	return status;
 }
 
-void ptl_metadata_free(struct ptl_trace *trace)
+void format_metadata_free(struct ptl_trace *trace)
 {
 	for (size_t i = 0; i < trace->machine_count; i++)
 		free(trace->machines[i]);
 	free(trace->machines);
 	for (size_t i = 0; i < trace->schema_count; i++)
-		ptl_schema_free(trace->schemas[i]);
+		format_schema_free(trace->schemas[i]);
 	for (size_t i = 0; i < trace->map_count; i++)
-		ptl_map_free(trace->maps[i]);
+		format_map_free(trace->maps[i]);
 	for (size_t i = 0; i < trace->loss_count; i++)
-		ptl_loss_free(trace->losses[i]);
+		format_loss_free(trace->losses[i]);
 	for (size_t i = 0; i < trace->provenance_count; i++)
-		ptl_provenance_free(trace->provenances[i]);
+		format_provenance_free(trace->provenances[i]);
 	for (size_t i = 0; i < trace->payload_count; i++)
 		free(trace->payloads[i]);
 	free(trace->schemas);
@@ -307,9 +307,9 @@ void ptl_metadata_free(struct ptl_trace *trace)
 	free(trace->provenances);
 	free(trace->payloads);
 	free(trace->records);
-	ptl_byte_map_free(&trace->schema_map);
-	ptl_byte_map_free(&trace->map_map);
-	ptl_hash_map_free(&trace->unknown_types);
+	common_byte_map_free(&trace->schema_map);
+	common_byte_map_free(&trace->map_map);
+	common_hash_map_free(&trace->unknown_types);
 }
 
 /*
@@ -380,7 +380,7 @@ const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace,
 
 	schema_key(&descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode,
 		   key);
-	known = ptl_byte_map_get(&trace->schema_map, key, sizeof(key));
+	known = common_byte_map_get(&trace->schema_map, key, sizeof(key));
 	return known ? trace->schemas[*known] : NULL;
 }
 
@@ -401,8 +401,8 @@ const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct p
 	const uint64_t *known = NULL;
 
 	if (map_key(provider, kind, name, &key))
-		known = ptl_byte_map_get(&trace->map_map, key.data, key.size);
-	ptl_bytes_free(&key);
+		known = common_byte_map_get(&trace->map_map, key.data, key.size);
+	common_bytes_free(&key);
 	return known ? trace->maps[*known] : NULL;
 }
 

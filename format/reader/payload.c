@@ -15,13 +15,13 @@
 /* Its address tells the threads that live apart. */
 static _Thread_local char thread_mark;
 
-static struct ptl_loader *new_loader(void)
+static struct format_loader *new_loader(void)
 {
-	struct ptl_loader *loader = calloc(1, sizeof(*loader));
+	struct format_loader *loader = calloc(1, sizeof(*loader));
 
 	if (!loader)
 		return NULL;
-	loader->decompressor = ptl_decompressor_new();
+	loader->decompressor = format_decompressor_new();
 	if (loader->decompressor)
 		return loader;
 	free(loader);
@@ -29,9 +29,9 @@ static struct ptl_loader *new_loader(void)
 }
 
 /* The one that this thread used before, which is in the caches of its CPU and not in those of another. */
-static struct ptl_loader *take_loader(struct ptl_trace *trace)
+static struct format_loader *take_loader(struct ptl_trace *trace)
 {
-	struct ptl_loader **place = &trace->loaders, *loader;
+	struct format_loader **place = &trace->loaders, *loader;
 
 	pthread_mutex_lock(&trace->loader_lock);
 	while (*place && (*place)->thread != &thread_mark)
@@ -47,7 +47,7 @@ static struct ptl_loader *take_loader(struct ptl_trace *trace)
 	return loader ? loader : new_loader();
 }
 
-static void give_loader(struct ptl_trace *trace, struct ptl_loader *loader)
+static void give_loader(struct ptl_trace *trace, struct format_loader *loader)
 {
 	pthread_mutex_lock(&trace->loader_lock);
 	loader->thread = &thread_mark;
@@ -56,73 +56,73 @@ static void give_loader(struct ptl_trace *trace, struct ptl_loader *loader)
 	pthread_mutex_unlock(&trace->loader_lock);
 }
 
-void ptl_loaders_free(struct ptl_trace *trace)
+void format_loaders_free(struct ptl_trace *trace)
 {
 	while (trace->loaders) {
-		struct ptl_loader *loader = trace->loaders;
+		struct format_loader *loader = trace->loaders;
 
 		trace->loaders = loader->next;
-		ptl_decompressor_free(loader->decompressor);
-		ptl_bytes_free(&loader->stored);
+		format_decompressor_free(loader->decompressor);
+		common_bytes_free(&loader->stored);
 		free(loader);
 	}
 }
 
-static int read_stored(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *data)
+static int read_stored(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *data)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
-	const int status = ptl_read_at(trace->fd, data, buffer->stored_size,
-				       buffer->offset + PTL_BUFFER_HEADER_SIZE + entry->side_size);
+	const int status = common_read_at(trace->fd, data, buffer->stored_size,
+				       buffer->offset + FORMAT_BUFFER_HEADER_SIZE + entry->side_size);
 
 	if (status)
 		return status;
-	if (ptl_checksum(data, buffer->stored_size) != entry->checksum)
-		return ptl_fail(PTL_CORRUPT, "payload checksum differs");
+	if (format_checksum(data, buffer->stored_size) != entry->checksum)
+		return common_fail(PTL_CORRUPT, "payload checksum differs");
 	return 0;
 }
 
-static int load(struct ptl_trace *trace, struct ptl_loader *loader, const struct ptl_entry *entry,
+static int load(struct ptl_trace *trace, struct format_loader *loader, const struct format_entry *entry,
 		uint8_t *out)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
 	uint8_t *stored;
 	int status;
 
-	if (buffer->codec == PTL_CODEC_RAW)
+	if (buffer->codec == FORMAT_CODEC_RAW)
 		return read_stored(trace, entry, out);
 	loader->stored.size = 0;
-	stored = ptl_bytes_grow(&loader->stored, buffer->stored_size);
+	stored = common_bytes_grow(&loader->stored, buffer->stored_size);
 	if (!stored) {
 		loader->stored.failed = false;
-		return ptl_fail_memory("a buffer", buffer->stored_size);
+		return common_fail_memory("a buffer", buffer->stored_size);
 	}
 	status = read_stored(trace, entry, stored);
-	return status ? status : ptl_decompress(loader->decompressor, stored, buffer->stored_size, out,
+	return status ? status : format_decompress(loader->decompressor, stored, buffer->stored_size, out,
 						buffer->raw_size);
 }
 
-int ptl_payload_load(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *out)
+int format_payload_load(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *out)
 {
-	struct ptl_loader *loader = take_loader(trace);
+	struct format_loader *loader = take_loader(trace);
 	int status;
 
 	if (!loader)
-		return ptl_fail_memory("decompression", sizeof(*loader));
+		return common_fail_memory("decompression", sizeof(*loader));
 	status = load(trace, loader, entry, out);
 	give_loader(trace, loader);
 	return status;
 }
 
 /* The same for a buffer of the trace, with its damage put on the list. */
-static int load_entry(struct ptl_trace *trace, struct ptl_entry *entry, uint8_t *out)
+static int load_entry(struct ptl_trace *trace, struct format_entry *entry, uint8_t *out)
 {
 	int status;
 
 	if (!entry->usable)
-		return ptl_fail(PTL_UNSUPPORTED, "buffer at offset %" PRIu64 ": codec %u or its flags",
+		return common_fail(PTL_UNSUPPORTED, "buffer at offset %" PRIu64 ": codec %u or its flags",
 				entry->buffer.offset, entry->buffer.codec);
-	status = ptl_payload_load(trace, entry, out);
-	return status ? ptl_damage_buffer(trace, entry, status) : 0;
+	status = format_payload_load(trace, entry, out);
+	return status ? format_damage_buffer(trace, entry, status) : 0;
 }
 
 /* ---- cache ------------------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static int load_entry(struct ptl_trace *trace, struct ptl_entry *entry, uint8_t 
 #define SPARE_SHARE 8
 
 /* In the map from when its loading begins, so that no two threads decompress the same buffer. */
-struct ptl_cached {
+struct format_cached {
 	size_t entry;
 	size_t users; /* the loading thread and those that wait for it included */
 	size_t size;
@@ -149,40 +149,40 @@ struct ptl_cached {
 	bool end;
 	size_t room; /* bytes of data[], which may have been larger for another buffer */
 	const void *thread; /* that loaded it */
-	struct ptl_cached *newer, *older;
+	struct format_cached *newer, *older;
 	uint8_t data[];
 };
 
 /* What a buffer takes in the cache beside its bytes, its place in the map included. */
-#define CACHED_BYTES (sizeof(struct ptl_cached) + 64)
+#define CACHED_BYTES (sizeof(struct format_cached) + 64)
 
-static void unlink_cached(struct ptl_cache *cache, struct ptl_cached *cached)
+static void unlink_cached(struct format_cache *cache, struct format_cached *cached)
 {
 	*(cached->newer ? &cached->newer->older : &cache->newest) = cached->older;
 	*(cached->older ? &cached->older->newer : &cache->oldest) = cached->newer;
 	cached->newer = cached->older = NULL;
 }
 
-static void link_newest(struct ptl_cache *cache, struct ptl_cached *cached)
+static void link_newest(struct format_cache *cache, struct format_cached *cached)
 {
 	cached->older = cache->newest;
 	*(cache->newest ? &cache->newest->newer : &cache->oldest) = cached;
 	cache->newest = cached;
 }
 
-static bool is_read(const struct ptl_cached *cached)
+static bool is_read(const struct format_cached *cached)
 {
 	return cached->start && cached->end;
 }
 
-static void free_cached(struct ptl_cache *cache, struct ptl_cached *cached)
+static void free_cached(struct format_cache *cache, struct format_cached *cached)
 {
-	ptl_pool_give(&cache->pool, cached);
+	format_pool_give(&cache->pool, cached);
 }
 
-static struct ptl_cached *unlink_spare(struct ptl_cache *cache, struct ptl_cached **place)
+static struct format_cached *unlink_spare(struct format_cache *cache, struct format_cached **place)
 {
-	struct ptl_cached *spare = *place;
+	struct format_cached *spare = *place;
 
 	*place = spare->older;
 	cache->spare_count--;
@@ -190,9 +190,9 @@ static struct ptl_cached *unlink_spare(struct ptl_cache *cache, struct ptl_cache
 	return spare;
 }
 
-static void free_oldest_spare(struct ptl_cache *cache)
+static void free_oldest_spare(struct format_cache *cache)
 {
-	struct ptl_cached **place = &cache->spares;
+	struct format_cached **place = &cache->spares;
 
 	while ((*place)->older)
 		place = &(*place)->older;
@@ -200,7 +200,7 @@ static void free_oldest_spare(struct ptl_cache *cache)
 }
 
 /* Memory that was just used needs no page faults, and is in the caches of the CPU that used it. */
-static void discard(struct ptl_cache *cache, size_t limit, struct ptl_cached *cached)
+static void discard(struct format_cache *cache, size_t limit, struct format_cached *cached)
 {
 	cached->older = cache->spares;
 	cache->spares = cached;
@@ -211,10 +211,10 @@ static void discard(struct ptl_cache *cache, size_t limit, struct ptl_cached *ca
 }
 
 /* Memory that this thread has used before, and that fits. */
-static struct ptl_cached *take_spare(struct ptl_cache *cache, size_t size)
+static struct format_cached *take_spare(struct format_cache *cache, size_t size)
 {
-	for (struct ptl_cached **place = &cache->spares; *place; place = &(*place)->older) {
-		struct ptl_cached *cached = *place;
+	for (struct format_cached **place = &cache->spares; *place; place = &(*place)->older) {
+		struct format_cached *cached = *place;
 
 		if (cached->thread == &thread_mark && cached->room >= size && cached->room / 2 <= size)
 			return unlink_spare(cache, place);
@@ -222,46 +222,46 @@ static struct ptl_cached *take_spare(struct ptl_cache *cache, size_t size)
 	return NULL;
 }
 
-static struct ptl_cached *new_cached(struct ptl_cache *cache, size_t entry, size_t size)
+static struct format_cached *new_cached(struct format_cache *cache, size_t entry, size_t size)
 {
-	struct ptl_cached *cached = take_spare(cache, size);
+	struct format_cached *cached = take_spare(cache, size);
 	const size_t room = cached ? cached->room : size;
 
 	if (!cached)
-		cached = ptl_pool_take(&cache->pool, sizeof(*cached) + size);
+		cached = format_pool_take(&cache->pool, sizeof(*cached) + size);
 	if (cached)
-		*cached = (struct ptl_cached){.entry = entry, .size = size, .room = room, .thread = &thread_mark};
+		*cached = (struct format_cached){.entry = entry, .size = size, .room = room, .thread = &thread_mark};
 	return cached;
 }
 
-static void remove_cached(struct ptl_cache *cache, struct ptl_cached *cached)
+static void remove_cached(struct format_cache *cache, struct format_cached *cached)
 {
 	unlink_cached(cache, cached);
-	ptl_hash_map_remove(&cache->map, cached->entry);
+	common_hash_map_remove(&cache->map, cached->entry);
 	cache->used -= cached->size + CACHED_BYTES;
 	cache->ended -= cached->end ? cached->size : 0;
 	cache->read -= is_read(cached) ? cached->size : 0;
 }
 
-static bool is_full(const struct ptl_cache *cache, size_t limit)
+static bool is_full(const struct format_cache *cache, size_t limit)
 {
 	return cache->used > limit || cache->ended > ENDED_LIMIT || cache->read > READ_LIMIT;
 }
 
-static bool may_go(const struct ptl_cache *cache, size_t limit, const struct ptl_cached *cached)
+static bool may_go(const struct format_cache *cache, size_t limit, const struct format_cached *cached)
 {
 	return !cached->users &&
 	       (is_read(cached) || (cached->end && cache->ended > ENDED_LIMIT) || cache->used > limit);
 }
 
 /* Drops what nobody uses, oldest first, until the limits are kept. */
-static void trim(struct ptl_cache *cache)
+static void trim(struct format_cache *cache)
 {
-	const size_t limit = ptl_account_share(cache->limit);
-	struct ptl_cached *cached = cache->oldest;
+	const size_t limit = common_account_share(cache->limit);
+	struct format_cached *cached = cache->oldest;
 
 	while (cached && is_full(cache, limit)) {
-		struct ptl_cached *newer = cached->newer;
+		struct format_cached *newer = cached->newer;
 
 		if (may_go(cache, limit, cached)) {
 			remove_cached(cache, cached);
@@ -271,14 +271,14 @@ static void trim(struct ptl_cache *cache)
 	}
 }
 
-static struct ptl_cached *find_cached(struct ptl_cache *cache, size_t entry)
+static struct format_cached *find_cached(struct format_cache *cache, size_t entry)
 {
-	const uint64_t *known = ptl_hash_map_get(&cache->map, entry);
-	struct ptl_cached *cached;
+	const uint64_t *known = common_hash_map_get(&cache->map, entry);
+	struct format_cached *cached;
 
 	if (!known)
 		return NULL;
-	cached = (struct ptl_cached *)(uintptr_t)*known;
+	cached = (struct format_cached *)(uintptr_t)*known;
 	cached->users++;
 	if (cached != cache->newest) {
 		unlink_cached(cache, cached);
@@ -288,13 +288,13 @@ static struct ptl_cached *find_cached(struct ptl_cache *cache, size_t entry)
 }
 
 /* A place for a buffer that is not there, in use. NULL without memory. */
-static struct ptl_cached *add_cached(struct ptl_cache *cache, size_t entry, size_t size)
+static struct format_cached *add_cached(struct format_cache *cache, size_t entry, size_t size)
 {
-	struct ptl_cached *cached = new_cached(cache, entry, size);
+	struct format_cached *cached = new_cached(cache, entry, size);
 
 	if (!cached)
 		return NULL;
-	if (ptl_hash_map_put(&cache->map, entry, (uintptr_t)cached) < 0) {
+	if (common_hash_map_put(&cache->map, entry, (uintptr_t)cached) < 0) {
 		free_cached(cache, cached);
 		return NULL;
 	}
@@ -305,9 +305,9 @@ static struct ptl_cached *add_cached(struct ptl_cache *cache, size_t entry, size
 }
 
 /* What another thread is loading, or has loaded; NULL: nobody does, or it failed, which each finds out itself. */
-static struct ptl_cached *wait_for(struct ptl_cache *cache, size_t entry)
+static struct format_cached *wait_for(struct format_cache *cache, size_t entry)
 {
-	struct ptl_cached *cached = find_cached(cache, entry);
+	struct format_cached *cached = find_cached(cache, entry);
 
 	while (cached && !cached->loaded) {
 		if (!cached->failed) {
@@ -322,9 +322,9 @@ static struct ptl_cached *wait_for(struct ptl_cache *cache, size_t entry)
 }
 
 /* Loads outside the lock, which is held before and after. */
-static int fill(struct ptl_trace *trace, struct ptl_cached *cached)
+static int fill(struct ptl_trace *trace, struct format_cached *cached)
 {
-	struct ptl_cache *cache = &trace->cache;
+	struct format_cache *cache = &trace->cache;
 	int status;
 
 	pthread_mutex_unlock(&cache->lock);
@@ -345,19 +345,19 @@ static int fill(struct ptl_trace *trace, struct ptl_cached *cached)
 
 int ptl_buffer_acquire(struct ptl_trace *trace, size_t i, const uint8_t **data, size_t *size)
 {
-	struct ptl_cache *cache = &trace->cache;
-	struct ptl_cached *cached;
+	struct format_cache *cache = &trace->cache;
+	struct format_cached *cached;
 	size_t raw_size;
 	int status = 0;
 
 	if (i >= trace->entry_count)
-		return ptl_fail(PTL_MISUSE, "there is no buffer %zu", i);
+		return common_fail(PTL_MISUSE, "there is no buffer %zu", i);
 	raw_size = trace->entries[i].buffer.raw_size;
 	pthread_mutex_lock(&cache->lock);
 	cached = wait_for(cache, i);
 	if (!cached) {
 		cached = add_cached(cache, i, raw_size);
-		status = cached ? fill(trace, cached) : ptl_fail_memory("a buffer", raw_size);
+		status = cached ? fill(trace, cached) : common_fail_memory("a buffer", raw_size);
 	}
 	if (!status) {
 		*data = cached->data;
@@ -367,14 +367,14 @@ int ptl_buffer_acquire(struct ptl_trace *trace, size_t i, const uint8_t **data, 
 	return status;
 }
 
-static void release(struct ptl_cache *cache, size_t i, bool start, bool end)
+static void release(struct format_cache *cache, size_t i, bool start, bool end)
 {
 	const uint64_t *known;
 
 	pthread_mutex_lock(&cache->lock);
-	known = ptl_hash_map_get(&cache->map, i);
+	known = common_hash_map_get(&cache->map, i);
 	if (known) {
-		struct ptl_cached *cached = (struct ptl_cached *)(uintptr_t)*known;
+		struct format_cached *cached = (struct format_cached *)(uintptr_t)*known;
 		const bool had_end = cached->end, was_read = is_read(cached);
 
 		cached->users--;
@@ -392,29 +392,29 @@ void ptl_buffer_release(struct ptl_trace *trace, size_t i)
 	release(&trace->cache, i, false, false);
 }
 
-void ptl_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end)
+void format_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end)
 {
 	release(&trace->cache, i, start, end);
 }
 
-void ptl_cache_free(struct ptl_cache *cache)
+void format_cache_free(struct format_cache *cache)
 {
 	while (cache->oldest) {
-		struct ptl_cached *cached = cache->oldest;
+		struct format_cached *cached = cache->oldest;
 
 		unlink_cached(cache, cached);
 		free_cached(cache, cached);
 	}
 	while (cache->spares)
 		free_oldest_spare(cache);
-	ptl_pool_free(&cache->pool);
-	ptl_hash_map_free(&cache->map);
+	format_pool_free(&cache->pool);
+	common_hash_map_free(&cache->map);
 }
 
 int ptl_buffer_read_into(struct ptl_trace *trace, size_t i, void *data, size_t size)
 {
 	if (i >= trace->entry_count || size < trace->entries[i].buffer.raw_size)
-		return ptl_fail(PTL_MISUSE, "there is no buffer %zu of at most %zu bytes", i, size);
+		return common_fail(PTL_MISUSE, "there is no buffer %zu of at most %zu bytes", i, size);
 	return load_entry(trace, &trace->entries[i], data);
 }
 
@@ -424,11 +424,11 @@ int ptl_buffer_read(struct ptl_trace *trace, size_t i, uint8_t **data, size_t *s
 	int status;
 
 	if (i >= trace->entry_count)
-		return ptl_fail(PTL_MISUSE, "there is no buffer %zu", i);
+		return common_fail(PTL_MISUSE, "there is no buffer %zu", i);
 	*size = trace->entries[i].buffer.raw_size;
 	bytes = malloc(*size + 1);
 	if (!bytes)
-		return ptl_fail_memory("a buffer", *size);
+		return common_fail_memory("a buffer", *size);
 	status = ptl_buffer_read_into(trace, i, bytes, *size);
 	if (status)
 		free(bytes);

@@ -15,7 +15,7 @@
 #define SLOT_MIN (2 * LARGE + 1024)
 
 /* The pool with slots of at least size bytes. Without huge pages it is slower, and without a pool as well. */
-static void make_pool(struct ptl_pool *pool, size_t size)
+static void make_pool(struct format_pool *pool, size_t size)
 {
 	uint8_t *memory = mmap(NULL, POOL_SIZE + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t before;
@@ -33,7 +33,7 @@ static void make_pool(struct ptl_pool *pool, size_t size)
 	pool->slot = size < SLOT_MIN ? SLOT_MIN : (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-static void *take_slot(struct ptl_pool *pool, size_t size)
+static void *take_slot(struct format_pool *pool, size_t size)
 {
 	void *slot = pool->unused;
 
@@ -48,7 +48,7 @@ static void *take_slot(struct ptl_pool *pool, size_t size)
 	return slot;
 }
 
-void *ptl_pool_take(struct ptl_pool *pool, size_t size)
+void *format_pool_take(struct format_pool *pool, size_t size)
 {
 	void *slot;
 
@@ -58,7 +58,7 @@ void *ptl_pool_take(struct ptl_pool *pool, size_t size)
 	return slot ? slot : malloc(size);
 }
 
-void ptl_pool_give(struct ptl_pool *pool, void *piece)
+void format_pool_give(struct format_pool *pool, void *piece)
 {
 	if (pool->memory && (uintptr_t)piece - (uintptr_t)pool->memory < POOL_SIZE) {
 		memcpy(piece, &pool->unused, sizeof(pool->unused));
@@ -68,9 +68,9 @@ void ptl_pool_give(struct ptl_pool *pool, void *piece)
 	free(piece);
 }
 
-void ptl_pool_free(struct ptl_pool *pool)
+void format_pool_free(struct format_pool *pool)
 {
 	if (pool->memory)
 		munmap(pool->memory, POOL_SIZE);
-	*pool = (struct ptl_pool){0};
+	*pool = (struct format_pool){0};
 }

@@ -15,83 +15,83 @@
 /* Without a right file header, a buffer behind it still proves what the file is. */
 static bool adopt_first_buffer(struct ptl_trace *trace)
 {
-	uint8_t data[PTL_BUFFER_HEADER_SIZE];
-	struct ptl_buffer_header header;
+	uint8_t data[FORMAT_BUFFER_HEADER_SIZE];
+	struct format_buffer_header header;
 
-	if (trace->size < PTL_FILE_HEADER_SIZE + sizeof(data) ||
-	    ptl_read_at(trace->fd, data, sizeof(data), PTL_FILE_HEADER_SIZE) ||
-	    !ptl_buffer_header_decode(data, &header))
+	if (trace->size < FORMAT_FILE_HEADER_SIZE + sizeof(data) ||
+	    common_read_at(trace->fd, data, sizeof(data), FORMAT_FILE_HEADER_SIZE) ||
+	    !format_buffer_header_decode(data, &header))
 		return false;
-	trace->header = (struct ptl_file_header){.major = PTL_VERSION_MAJOR};
+	trace->header = (struct format_file_header){.major = FORMAT_VERSION_MAJOR};
 	trace->file_id = header.file_id;
-	ptl_damage_add(trace, 0, PTL_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
+	format_damage_add(trace, 0, FORMAT_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
 		       "the file header is damaged");
 	return true;
 }
 
 static int check_header(struct ptl_trace *trace)
 {
-	const struct ptl_file_header *header = &trace->header;
+	const struct format_file_header *header = &trace->header;
 
-	trace->file_id = ptl_load64(header->id.bytes);
-	if (header->major != PTL_VERSION_MAJOR)
-		return ptl_fail(PTL_UNSUPPORTED,
+	trace->file_id = common_load64(header->id.bytes);
+	if (header->major != FORMAT_VERSION_MAJOR)
+		return common_fail(PTL_UNSUPPORTED,
 				"format version %u.%u; this program reads version %d",
-				header->major, header->minor, PTL_VERSION_MAJOR);
-	if (header->reserved_set && header->minor <= PTL_VERSION_MINOR)
-		ptl_damage_add(trace, 0, PTL_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
+				header->major, header->minor, FORMAT_VERSION_MAJOR);
+	if (header->reserved_set && header->minor <= FORMAT_VERSION_MINOR)
+		format_damage_add(trace, 0, FORMAT_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
 			       "a reserved field of the file header is set");
 	return 0;
 }
 
 static int read_header(struct ptl_trace *trace)
 {
-	const size_t size = trace->size < PTL_FILE_HEADER_SIZE ? (size_t)trace->size
-							       : PTL_FILE_HEADER_SIZE;
-	uint8_t data[PTL_FILE_HEADER_SIZE];
-	enum ptl_header_state state;
-	int status = ptl_read_at(trace->fd, data, size, 0);
+	const size_t size = trace->size < FORMAT_FILE_HEADER_SIZE ? (size_t)trace->size
+							       : FORMAT_FILE_HEADER_SIZE;
+	uint8_t data[FORMAT_FILE_HEADER_SIZE];
+	enum format_header_state state;
+	int status = common_read_at(trace->fd, data, size, 0);
 
 	if (status)
 		return status;
 	if (!size)
-		return ptl_fail(PTL_TRUNCATED, "the file is empty");
-	if (size < PTL_FILE_HEADER_SIZE)
-		return ptl_file_header_begins(data, size)
-			       ? ptl_fail(PTL_TRUNCATED,
+		return common_fail(PTL_TRUNCATED, "the file is empty");
+	if (size < FORMAT_FILE_HEADER_SIZE)
+		return format_file_header_begins(data, size)
+			       ? common_fail(PTL_TRUNCATED,
 					  "the file ends within its header, after %zu bytes", size)
-			       : ptl_fail(PTL_NOT_OURS, "not a trace file");
-	state = ptl_file_header_decode(data, &trace->header);
-	if (state == PTL_HEADER_RIGHT)
+			       : common_fail(PTL_NOT_OURS, "not a trace file");
+	state = format_file_header_decode(data, &trace->header);
+	if (state == FORMAT_HEADER_RIGHT)
 		return check_header(trace);
 	if (adopt_first_buffer(trace))
 		return 0;
-	return state == PTL_HEADER_BAD_MAGIC
-		       ? ptl_fail(PTL_NOT_OURS, "not a trace file")
-		       : ptl_fail(PTL_CORRUPT, "the file header and what follows it are damaged");
+	return state == FORMAT_HEADER_BAD_MAGIC
+		       ? common_fail(PTL_NOT_OURS, "not a trace file")
+		       : common_fail(PTL_CORRUPT, "the file header and what follows it are damaged");
 }
 
 static int find_buffers(struct ptl_trace *trace, bool ignore_index)
 {
-	struct ptl_trailer trailer;
+	struct format_trailer trailer;
 	int status;
 
-	trace->complete = ptl_find_trailer(trace, &trailer, &status);
+	trace->complete = format_find_trailer(trace, &trailer, &status);
 	if (status)
 		return status;
 	if (trace->complete && !ignore_index) {
-		status = ptl_index_load(trace, &trailer);
+		status = format_index_load(trace, &trailer);
 		if (status != PTL_CORRUPT)
 			return status;
-		ptl_damage_add(trace, trace->size - PTL_TRAILER_SIZE, 0, PTL_CORRUPT, PTL_NO_ID,
+		format_damage_add(trace, trace->size - FORMAT_TRAILER_SIZE, 0, PTL_CORRUPT, PTL_NO_ID,
 			       "the index cannot be used: %s", ptl_error_text());
 	}
-	return ptl_scan(trace);
+	return format_scan(trace);
 }
 
 static int by_id(const void *a, const void *b)
 {
-	const struct ptl_reader_stream *left = a, *right = b;
+	const struct format_reader_stream *left = a, *right = b;
 
 	return (left->stream.id > right->stream.id) - (left->stream.id < right->stream.id);
 }
@@ -103,7 +103,7 @@ static int sort_streams(struct ptl_trace *trace)
 	if (trace->stream_count)
 		qsort(trace->streams, trace->stream_count, sizeof(*trace->streams), by_id);
 	for (size_t i = 0; i < trace->stream_count && !status; i++)
-		status = ptl_hash_map_put(&trace->stream_map, trace->streams[i].stream.id, i);
+		status = common_hash_map_put(&trace->stream_map, trace->streams[i].stream.id, i);
 	return status;
 }
 
@@ -114,7 +114,7 @@ static int open_parts(struct ptl_trace *trace, const struct ptl_open_options *op
 	if (!status)
 		status = find_buffers(trace, options && options->ignore_index);
 	if (!status)
-		status = ptl_metadata_load(trace);
+		status = format_metadata_load(trace);
 	return status ? status : sort_streams(trace);
 }
 
@@ -148,19 +148,19 @@ static void free_trace(struct ptl_trace *trace)
 	free(trace->blobs);
 	free(trace->blob_parts);
 	free(trace->entries);
-	ptl_hash_map_free(&trace->stream_map);
-	ptl_row_index_free(&trace->blob_index);
-	ptl_metadata_free(trace);
-	ptl_damage_free(trace);
-	ptl_loaders_free(trace);
-	ptl_cache_free(&trace->cache);
+	common_hash_map_free(&trace->stream_map);
+	common_row_index_free(&trace->blob_index);
+	format_metadata_free(trace);
+	format_damage_free(trace);
+	format_loaders_free(trace);
+	format_cache_free(&trace->cache);
 	pthread_mutex_destroy(&trace->damage_lock);
 	pthread_mutex_destroy(&trace->psb_lock);
 	pthread_mutex_destroy(&trace->loader_lock);
 	pthread_cond_destroy(&trace->cache.changed);
 	pthread_mutex_destroy(&trace->cache.lock);
-	ptl_account_close(&trace->account);
-	ptl_account_close(&trace->damage_account);
+	common_account_close(&trace->account);
+	common_account_close(&trace->damage_account);
 	free(trace->name);
 	free(trace);
 }
@@ -172,8 +172,8 @@ int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options
 	int status;
 
 	if (!result)
-		return ptl_fail_memory("a trace", sizeof(*result));
-	status = ptl_source_prepare(&result->fd, NULL, &result->size);
+		return common_fail_memory("a trace", sizeof(*result));
+	status = format_source_prepare(&result->fd, NULL, &result->size);
 	if (!status)
 		status = open_parts(result, options);
 	if (!status) {
@@ -185,7 +185,7 @@ int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options
 	if (result->fd != fd)
 		close(result->fd);
 	free_trace(result);
-	return ptl_fail_in(status, "%s", name);
+	return common_fail_in(status, "%s", name);
 }
 
 int ptl_open(const char *path, const struct ptl_open_options *options, struct ptl_trace **trace)
@@ -196,7 +196,7 @@ int ptl_open(const char *path, const struct ptl_open_options *options, struct pt
 	int status;
 
 	if (fd < 0)
-		return ptl_fail_errno("%s", standard ? "standard input" : path);
+		return common_fail_errno("%s", standard ? "standard input" : path);
 	status = ptl_open_fd(fd, standard ? "standard input" : path, options, trace);
 	if (status)
 		close(fd);
@@ -245,7 +245,7 @@ const struct ptl_stream *ptl_stream_at(const struct ptl_trace *trace, size_t i)
 
 const struct ptl_stream *ptl_stream_find(const struct ptl_trace *trace, uint32_t id)
 {
-	const uint64_t *known = ptl_hash_map_get(&trace->stream_map, id);
+	const uint64_t *known = common_hash_map_get(&trace->stream_map, id);
 
 	return known ? &trace->streams[*known].stream : NULL;
 }

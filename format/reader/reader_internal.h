@@ -2,8 +2,8 @@
 /*
  * The reader's inside: what a trace is after it was opened, and the parts that opening consists of.
  */
-#ifndef PTL_FORMAT_READER_READER_INTERNAL_H
-#define PTL_FORMAT_READER_READER_INTERNAL_H
+#ifndef FORMAT_READER_READER_INTERNAL_H
+#define FORMAT_READER_READER_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,7 +23,7 @@
 #include "format/container/side.h"
 
 /* A buffer of the file, INDEX buffers excepted. */
-struct ptl_entry {
+struct format_entry {
 	struct ptl_buffer buffer;
 	uint64_t checksum; /* of the payload */
 	uint32_t side_size;
@@ -31,7 +31,7 @@ struct ptl_entry {
 	bool reported; /* its damage is on the list; under damage_lock */
 };
 
-struct ptl_reader_stream {
+struct format_reader_stream {
 	struct ptl_stream stream;
 	uint32_t *entries; /* numbers of its buffers, in order */
 	size_t count;
@@ -42,7 +42,7 @@ struct ptl_reader_stream {
 	bool scanned; /* PSBs were searched for in the bytes; under psb_lock */
 };
 
-struct ptl_blob_piece {
+struct format_blob_piece {
 	uint32_t entry;
 	uint32_t from;   /* in the payload */
 	uint64_t offset; /* in the blob */
@@ -50,29 +50,29 @@ struct ptl_blob_piece {
 };
 
 /* Of a blob with several. */
-struct ptl_blob_part {
-	struct ptl_blob_piece piece;
+struct format_blob_part {
+	struct format_blob_piece piece;
 	uint32_t next; /* number of the one before it plus one, or 0 */
 };
 
-#define PTL_BLOB_PARTS UINT32_MAX
+#define FORMAT_BLOB_PARTS UINT32_MAX
 
 /* There can be very many: one that lies in one buffer, as nearly all do, has no piece of its own. */
-struct ptl_blob {
+struct format_blob {
 	struct ptl_blob_info info; /* begins with the hash, which is the key */
 	uint32_t entry; /* all of it is there, from `from` on; else the number of its last part plus one, or 0 */
-	uint32_t from;  /* PTL_BLOB_PARTS: it has parts */
+	uint32_t from;  /* FORMAT_BLOB_PARTS: it has parts */
 };
 
 /* Decompressed buffers that are in use or may be wanted again. */
-struct ptl_cache {
+struct format_cache {
 	pthread_mutex_t lock;
-	struct ptl_hash_map map; /* entry number to struct ptl_cached * */
-	struct ptl_cached *newest, *oldest;
-	struct ptl_cached *spares; /* dropped, newest first by `older`: their memory waits for the next buffers */
+	struct common_hash_map map; /* entry number to struct format_cached * */
+	struct format_cached *newest, *oldest;
+	struct format_cached *spares; /* dropped, newest first by `older`: their memory waits for the next buffers */
 	size_t spare_count;
 	size_t spare_bytes;
-	struct ptl_pool pool; /* memory of all of them */
+	struct format_pool pool; /* memory of all of them */
 	size_t used, limit;
 	size_t ended;           /* bytes of `used` that were read to their end */
 	size_t read;            /* of these, read from their start on, too */
@@ -80,10 +80,10 @@ struct ptl_cache {
 };
 
 /* What one thread needs to load a payload; kept for its next one. */
-struct ptl_loader {
-	struct ptl_loader *next;
+struct format_loader {
+	struct format_loader *next;
 	const void *thread; /* that used it last, as an address of its own */
-	struct ptl_decompressor *decompressor;
+	struct format_decompressor *decompressor;
 	struct ptl_bytes stored;
 };
 
@@ -91,18 +91,18 @@ struct ptl_trace {
 	int fd;
 	char *name;
 	uint64_t size;
-	struct ptl_file_header header;
+	struct format_file_header header;
 	uint64_t file_id;
 	bool complete;
-	struct ptl_entry *entries;
+	struct format_entry *entries;
 	size_t entry_count;
-	struct ptl_reader_stream *streams; /* by id, once the file is open */
+	struct format_reader_stream *streams; /* by id, once the file is open */
 	size_t stream_count;
-	struct ptl_hash_map stream_map;
-	struct ptl_blob *blobs;
+	struct common_hash_map stream_map;
+	struct format_blob *blobs;
 	size_t blob_count;
-	struct ptl_row_index blob_index;
-	struct ptl_blob_part *blob_parts; /* of all blobs with several */
+	struct common_row_index blob_index;
+	struct format_blob_part *blob_parts; /* of all blobs with several */
 	size_t blob_part_count;
 	/* Metadata: */
 	struct ptl_machine machine;
@@ -110,10 +110,10 @@ struct ptl_trace {
 	size_t machine_count;          /* the highest index plus one; 0: only one */
 	struct ptl_schema **schemas;
 	size_t schema_count;
-	struct ptl_byte_map schema_map;
+	struct common_byte_map schema_map;
 	struct ptl_map **maps;
 	size_t map_count;
-	struct ptl_byte_map map_map; /* by provider, kind and name */
+	struct common_byte_map map_map; /* by provider, kind and name */
 	struct ptl_loss **losses;
 	size_t loss_count;
 	struct ptl_provenance **provenances;
@@ -122,20 +122,20 @@ struct ptl_trace {
 	size_t record_count;
 	uint8_t **payloads; /* that records point into */
 	size_t payload_count;
-	struct ptl_hash_map unknown_types; /* of records, that were reported */
-	uint64_t metadata_items;           /* what PTL_METADATA_ITEMS_MAX bounds */
-	struct ptl_account account;        /* all tables */
+	struct common_hash_map unknown_types; /* of records, that were reported */
+	uint64_t metadata_items;           /* what FORMAT_METADATA_ITEMS_MAX bounds */
+	struct common_account account;        /* all tables */
 	/* While in use, from several threads: */
 	pthread_mutex_t damage_lock;
 	struct ptl_damage **damages;
 	size_t damage_count;
-	struct ptl_account damage_account;
+	struct common_account damage_account;
 	bool too_damaged; /* there was no room on the list */
 	pthread_mutex_t psb_lock;
 	pthread_mutex_t loader_lock;
-	struct ptl_loader *loaders; /* that nobody uses now */
+	struct format_loader *loaders; /* that nobody uses now */
 	size_t loader_count;        /* of all */
-	struct ptl_cache cache;
+	struct format_cache cache;
 };
 
 /*
@@ -144,12 +144,12 @@ struct ptl_trace {
  */
 
 /* Puts something on the damage list. Without memory it is not there; nothing else can be done. */
-void ptl_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
+void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
 		    uint32_t stream, const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a whole buffer whose failure is in the chain of causes; once for each buffer. */
-void ptl_damage_entry(struct ptl_trace *trace, struct ptl_entry *entry, int status);
+void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, int status);
 /* Whether what could not be read for this is damaged: it is listed and left out, and reading goes on. */
-static inline bool ptl_is_damage(int status)
+static inline bool format_is_damage(int status)
 {
 	return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED;
 }
@@ -158,10 +158,10 @@ static inline bool ptl_is_damage(int status)
  * The buffer could not be read, for the cause that the chain holds: puts it on the list if that is damage,
  * and the buffer's place into the chain. Returns status.
  */
-int ptl_damage_buffer(struct ptl_trace *trace, struct ptl_entry *entry, int status);
+int format_damage_buffer(struct ptl_trace *trace, struct format_entry *entry, int status);
 /* PTL_NO_MEMORY if the list could not take all of it, for want of room in the account. */
-int ptl_damage_check(struct ptl_trace *trace);
-void ptl_damage_free(struct ptl_trace *trace);
+int format_damage_check(struct ptl_trace *trace);
+void format_damage_free(struct ptl_trace *trace);
 
 /*
  * ---- opening
@@ -169,42 +169,42 @@ void ptl_damage_free(struct ptl_trace *trace);
  */
 
 /* An open file that has no name, in $TMPDIR (/tmp). PTL_SYSTEM. */
-int ptl_open_temporary(int *fd);
+int format_open_temporary(int *fd);
 /* Writes all of it there. PTL_SYSTEM. */
-int ptl_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset);
+int format_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset);
 /*
  * Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. PTL_CANCELLED once *cancelled
  * (which may be NULL) is set and a read has returned.
  */
-int ptl_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size);
+int format_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size);
 
 /*
  * Puts a buffer into the trace, or onto the damage list. side holds header->side_size bytes.
  * PTL_NO_MEMORY.
  */
-int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header, uint64_t offset,
+int format_register(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
 		 const uint8_t *side);
 /*
  * States how many sequence numbers a stream got, and where it ends. offset is for the damage list.
  */
-void ptl_register_end(struct ptl_trace *trace, uint32_t stream, uint64_t sequence,
+void format_register_end(struct ptl_trace *trace, uint32_t stream, uint64_t sequence,
 		      uint64_t position, uint64_t offset);
 /* The stream of this id, which is made if need be. NULL without memory: the chain says so. */
-struct ptl_reader_stream *ptl_register_stream(struct ptl_trace *trace,
+struct format_reader_stream *format_register_stream(struct ptl_trace *trace,
 					      const struct ptl_stream *stream, bool *made);
 
 /* True if a valid trailer of this file ends it. PTL_SYSTEM is in *status. */
-bool ptl_find_trailer(struct ptl_trace *trace, struct ptl_trailer *trailer, int *status);
+bool format_find_trailer(struct ptl_trace *trace, struct format_trailer *trailer, int *status);
 /*
  * Registers all buffers that the index names; PTL_CORRUPT (nothing was registered), PTL_NO_MEMORY,
  * PTL_SYSTEM.
  */
-int ptl_index_load(struct ptl_trace *trace, const struct ptl_trailer *trailer);
+int format_index_load(struct ptl_trace *trace, const struct format_trailer *trailer);
 /* Registers all buffers by going through the file. */
-int ptl_scan(struct ptl_trace *trace);
+int format_scan(struct ptl_trace *trace);
 /* Reads all METADATA buffers. PTL_NO_MEMORY, PTL_SYSTEM. */
-int ptl_metadata_load(struct ptl_trace *trace);
-void ptl_metadata_free(struct ptl_trace *trace);
+int format_metadata_load(struct ptl_trace *trace);
+void format_metadata_free(struct ptl_trace *trace);
 
 /*
  * ---- payloads
@@ -212,32 +212,32 @@ void ptl_metadata_free(struct ptl_trace *trace);
  */
 
 /* Reads, checks and decompresses a payload into raw_size bytes. PTL_CORRUPT, PTL_TRUNCATED, ... */
-int ptl_payload_load(struct ptl_trace *trace, const struct ptl_entry *entry, uint8_t *out);
+int format_payload_load(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *out);
 /* Puts a piece to a blob. PTL_NO_MEMORY. */
-int ptl_blob_add_piece(struct ptl_trace *trace, struct ptl_blob *blob, const struct ptl_blob_piece *piece);
+int format_blob_add_piece(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece);
 /* The pieces of a blob in no order: start with *at = 0; false at the end. */
-bool ptl_blob_next_piece(const struct ptl_trace *trace, const struct ptl_blob *blob, uint32_t *at,
-			 struct ptl_blob_piece *piece);
+bool format_blob_next_piece(const struct ptl_trace *trace, const struct format_blob *blob, uint32_t *at,
+			 struct format_blob_piece *piece);
 /* Whether a blob is whole, without having all of it in memory: 0, PTL_CORRUPT, ... */
-int ptl_blob_check(struct ptl_trace *trace, const struct ptl_blob *blob);
+int format_blob_check(struct ptl_trace *trace, const struct format_blob *blob);
 /*
  * As ptl_buffer_release, by a reader that has read from the buffer's start on, or to its end. A buffer of which both were
  * read is rarely wanted again. Threads that go through a stream one beside the other meet in buffers of which one reads the
  * end first, and the other one the start much later.
  */
-void ptl_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end);
-void ptl_loaders_free(struct ptl_trace *trace);
-void ptl_cache_free(struct ptl_cache *cache);
+void format_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end);
+void format_loaders_free(struct ptl_trace *trace);
+void format_cache_free(struct format_cache *cache);
 
 /* ---- events of several traces ------------------------------------------------------------------------ */
 
-struct ptl_merge_input {
+struct format_merge_input {
 	struct ptl_trace *trace;
 	int64_t time_shift; /* nanoseconds that are added to its times */
 };
 
 /* Where an event comes from. */
-struct ptl_merge_place {
+struct format_merge_place {
 	size_t input;
 	size_t stream; /* number of the stream in that trace */
 };
@@ -246,9 +246,9 @@ struct ptl_merge_place {
  * As ptl_process, over several traces: of events with the same time those of the first input come first. filter,
  * which may be NULL, is for times without shift. event may be NULL: buffers are then only checked.
  */
-int ptl_merge_events(const struct ptl_merge_input *inputs, size_t count,
+int format_merge_events(const struct format_merge_input *inputs, size_t count,
 		     const struct ptl_event_filter *filter,
-		     int (*event)(void *context, const struct ptl_merge_place *place,
+		     int (*event)(void *context, const struct format_merge_place *place,
 				  const struct ptl_event *event),
 		     void *context);
 

@@ -8,29 +8,29 @@
 #include "common/vector.h"
 
 /* Its place in the map, and in tables of the relogger and of merging, included. */
-#define STREAM_BYTES (sizeof(struct ptl_reader_stream) + 128)
+#define STREAM_BYTES (sizeof(struct format_reader_stream) + 128)
 /* The same of a buffer, and of a blob. */
-#define ENTRY_BYTES (sizeof(struct ptl_entry) + 10)
-#define BLOB_BYTES (sizeof(struct ptl_blob) + 12)
+#define ENTRY_BYTES (sizeof(struct format_entry) + 10)
+#define BLOB_BYTES (sizeof(struct format_blob) + 12)
 
-struct ptl_reader_stream *ptl_register_stream(struct ptl_trace *trace,
+struct format_reader_stream *format_register_stream(struct ptl_trace *trace,
 					      const struct ptl_stream *stream, bool *made)
 {
-	const uint64_t *known = ptl_hash_map_get(&trace->stream_map, stream->id);
-	struct ptl_reader_stream *result;
+	const uint64_t *known = common_hash_map_get(&trace->stream_map, stream->id);
+	struct format_reader_stream *result;
 
 	*made = false;
 	if (known)
 		return &trace->streams[*known];
-	if (ptl_account_take(&trace->account, STREAM_BYTES, "streams", trace->stream_count + 1))
+	if (common_account_take(&trace->account, STREAM_BYTES, "streams", trace->stream_count + 1))
 		return NULL;
-	if (!ptl_vector_room(&trace->streams, trace->stream_count, sizeof(*trace->streams)) ||
-	    ptl_hash_map_put(&trace->stream_map, stream->id, trace->stream_count) < 0) {
-		ptl_fail_memory("streams", trace->stream_count * sizeof(*trace->streams));
+	if (!common_vector_room(&trace->streams, trace->stream_count, sizeof(*trace->streams)) ||
+	    common_hash_map_put(&trace->stream_map, stream->id, trace->stream_count) < 0) {
+		common_fail_memory("streams", trace->stream_count * sizeof(*trace->streams));
 		return NULL;
 	}
 	result = &trace->streams[trace->stream_count++];
-	*result = (struct ptl_reader_stream){.stream = {.id = stream->id,
+	*result = (struct format_reader_stream){.stream = {.id = stream->id,
 							.kind = stream->kind,
 							.cpu = stream->cpu,
 							.pid = stream->pid,
@@ -45,8 +45,8 @@ static bool has_holes(uint32_t kind)
 }
 
 /* What makes a buffer contradict those before it; NULL: nothing. */
-static const char *contradiction(const struct ptl_reader_stream *stream, bool made,
-				 const struct ptl_buffer_header *header)
+static const char *contradiction(const struct format_reader_stream *stream, bool made,
+				 const struct format_buffer_header *header)
 {
 	const struct ptl_stream *identity = &stream->stream;
 
@@ -62,36 +62,36 @@ static const char *contradiction(const struct ptl_reader_stream *stream, bool ma
 	return NULL;
 }
 
-static int add_blob(struct ptl_trace *trace, const struct ptl_chunk *chunk)
+static int add_blob(struct ptl_trace *trace, const struct format_chunk *chunk)
 {
-	struct ptl_rows rows = {.size = sizeof(*trace->blobs), .key_size = PTL_HASH_SIZE};
-	struct ptl_blob *blob;
+	struct common_rows rows = {.size = sizeof(*trace->blobs), .key_size = PTL_HASH_SIZE};
+	struct format_blob *blob;
 
-	int status = ptl_account_take(&trace->account, BLOB_BYTES, "blobs", trace->blob_count + 1);
+	int status = common_account_take(&trace->account, BLOB_BYTES, "blobs", trace->blob_count + 1);
 
 	if (status)
 		return status;
-	if (trace->blob_count >= PTL_NO_ROW ||
-	    !ptl_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)))
-		return ptl_fail_memory("blobs", trace->blob_count * sizeof(*blob));
+	if (trace->blob_count >= COMMON_NO_ROW ||
+	    !common_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)))
+		return common_fail_memory("blobs", trace->blob_count * sizeof(*blob));
 	blob = &trace->blobs[trace->blob_count];
-	*blob = (struct ptl_blob){.info = {.type = chunk->type, .size = chunk->blob_size}, .from = PTL_BLOB_PARTS};
+	*blob = (struct format_blob){.info = {.type = chunk->type, .size = chunk->blob_size}, .from = FORMAT_BLOB_PARTS};
 	memcpy(blob->info.hash, chunk->hash, PTL_HASH_SIZE);
 	rows.rows = trace->blobs;
-	return ptl_row_index_add(&trace->blob_index, &rows, (uint32_t)trace->blob_count++);
+	return common_row_index_add(&trace->blob_index, &rows, (uint32_t)trace->blob_count++);
 }
 
-/* A side area's chunks lie in the payload one behind the other, so they fit it (ptl_side_decode). */
-static int add_chunk(struct ptl_trace *trace, const struct ptl_chunk *chunk, size_t entry,
+/* A side area's chunks lie in the payload one behind the other, so they fit it (format_side_decode). */
+static int add_chunk(struct ptl_trace *trace, const struct format_chunk *chunk, size_t entry,
 		     uint64_t from)
 {
 	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
-	const struct ptl_blob_piece piece = {(uint32_t)entry, (uint32_t)from, chunk->offset, chunk->length};
+	const struct format_blob_piece piece = {(uint32_t)entry, (uint32_t)from, chunk->offset, chunk->length};
 	uint32_t number = ptl_blob_number(trace, chunk->hash);
-	struct ptl_blob *blob;
+	struct format_blob *blob;
 	int status = 0;
 
-	if (number == PTL_NO_ROW) {
+	if (number == COMMON_NO_ROW) {
 		status = add_blob(trace, chunk);
 		number = (uint32_t)trace->blob_count - 1;
 	}
@@ -100,35 +100,35 @@ static int add_chunk(struct ptl_trace *trace, const struct ptl_chunk *chunk, siz
 	blob = &trace->blobs[number];
 	if (blob->info.type != chunk->type || blob->info.size != chunk->blob_size)
 		return 0;
-	status = ptl_blob_add_piece(trace, blob, &piece);
+	status = format_blob_add_piece(trace, blob, &piece);
 	if (!status && buffer->raw_size)
 		blob->info.stored += chunk->length * buffer->stored_size / buffer->raw_size;
 	return status;
 }
 
-static int take_side(struct ptl_trace *trace, struct ptl_reader_stream *stream, size_t entry,
+static int take_side(struct ptl_trace *trace, struct format_reader_stream *stream, size_t entry,
 		     const uint8_t *data)
 {
 	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
 	const uint64_t last = stream->psb_count ? stream->psbs[stream->psb_count - 1].offset : 0;
-	struct ptl_side side;
+	struct format_side side;
 	uint64_t from = 0;
-	int status = ptl_side_decode(data, trace->entries[entry].side_size, buffer->stream.kind,
+	int status = format_side_decode(data, trace->entries[entry].side_size, buffer->stream.kind,
 				     buffer->position, buffer->first_time, buffer->raw_size,
 				     stream->psb_count > 0, last, &side);
 
 	if (status == PTL_CORRUPT) {
-		ptl_damage_add(trace, buffer->offset, 0, status, buffer->stream.id,
+		format_damage_add(trace, buffer->offset, 0, status, buffer->stream.id,
 			       "stream %u, sequence %" PRIu64 ": %s", buffer->stream.id,
 			       buffer->sequence, ptl_error_text());
 		return 0;
 	}
 	if (!status && side.psb_count)
-		status = ptl_account_take(&trace->account, side.psb_count * sizeof(*side.psbs), "PSBs of a stream",
+		status = common_account_take(&trace->account, side.psb_count * sizeof(*side.psbs), "PSBs of a stream",
 					  stream->psb_count + side.psb_count);
 	for (size_t i = 0; !status && i < side.psb_count; i++) {
-		if (!ptl_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
-			status = ptl_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
+		if (!common_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
+			status = common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
 		else
 			stream->psbs[stream->psb_count++] = side.psbs[i];
 	}
@@ -136,27 +136,27 @@ static int take_side(struct ptl_trace *trace, struct ptl_reader_stream *stream, 
 		status = add_chunk(trace, &side.chunks[i], entry, from);
 		from += side.chunks[i].length;
 	}
-	ptl_side_free(&side);
+	format_side_free(&side);
 	return status;
 }
 
-static void report_state(struct ptl_trace *trace, const struct ptl_reader_stream *stream,
-			 const struct ptl_buffer_header *header, uint64_t offset)
+static void report_state(struct ptl_trace *trace, const struct format_reader_stream *stream,
+			 const struct format_buffer_header *header, uint64_t offset)
 {
 	const uint64_t missing = header->sequence - stream->next_sequence;
 
 	if (missing)
-		ptl_damage_add(trace, offset, 0, PTL_TRUNCATED, header->stream,
+		format_damage_add(trace, offset, 0, PTL_TRUNCATED, header->stream,
 			       "stream %u: %" PRIu64
 			       " buffers are missing before sequence %" PRIu64,
 			       header->stream, missing, header->sequence);
 	if (!stream->count && (!header->kind || header->kind > PTL_KIND_TRUTH))
-		ptl_damage_add(trace, offset, 0, PTL_UNSUPPORTED, header->stream,
+		format_damage_add(trace, offset, 0, PTL_UNSUPPORTED, header->stream,
 			       "stream %u is of the unknown kind %u: skipped", header->stream,
 			       header->kind);
 }
 
-static void count_buffer(struct ptl_reader_stream *stream, const struct ptl_buffer_header *header)
+static void count_buffer(struct format_reader_stream *stream, const struct format_buffer_header *header)
 {
 	struct ptl_stream *totals = &stream->stream;
 
@@ -171,20 +171,20 @@ static void count_buffer(struct ptl_reader_stream *stream, const struct ptl_buff
 	totals->bytes = has_holes(totals->kind) ? stream->end : totals->bytes + header->raw_size;
 }
 
-static int add_entry(struct ptl_trace *trace, struct ptl_reader_stream *stream,
-		     const struct ptl_buffer_header *header, uint64_t offset)
+static int add_entry(struct ptl_trace *trace, struct format_reader_stream *stream,
+		     const struct format_buffer_header *header, uint64_t offset)
 {
-	const int status = ptl_account_take(&trace->account, ENTRY_BYTES, "buffers", trace->entry_count + 1);
+	const int status = common_account_take(&trace->account, ENTRY_BYTES, "buffers", trace->entry_count + 1);
 
 	if (status)
 		return status;
 	if (trace->entry_count >= UINT32_MAX ||
-	    !ptl_vector_room(&trace->entries, trace->entry_count, sizeof(*trace->entries)) ||
-	    !ptl_vector_room(&stream->entries, stream->count, sizeof(*stream->entries)))
-		return ptl_fail_memory("the list of buffers",
+	    !common_vector_room(&trace->entries, trace->entry_count, sizeof(*trace->entries)) ||
+	    !common_vector_room(&stream->entries, stream->count, sizeof(*stream->entries)))
+		return common_fail_memory("the list of buffers",
 				       trace->entry_count * sizeof(*trace->entries));
 	stream->entries[stream->count++] = (uint32_t)trace->entry_count;
-	trace->entries[trace->entry_count++] = (struct ptl_entry){
+	trace->entries[trace->entry_count++] = (struct format_entry){
 		.buffer = {.stream = {.id = header->stream,
 				      .kind = header->kind,
 				      .cpu = header->cpu,
@@ -201,30 +201,30 @@ static int add_entry(struct ptl_trace *trace, struct ptl_reader_stream *stream,
 			   .codec = header->codec},
 		.checksum = header->payload_checksum,
 		.side_size = header->side_size,
-		.usable = ptl_buffer_header_usable(header),
+		.usable = format_buffer_header_usable(header),
 	};
 	return 0;
 }
 
-static void report_unusable(struct ptl_trace *trace, const struct ptl_buffer_header *header,
-			    struct ptl_entry *entry)
+static void report_unusable(struct ptl_trace *trace, const struct format_buffer_header *header,
+			    struct format_entry *entry)
 {
-	if (header->codec > PTL_CODEC_ZSTD || trace->header.minor > PTL_VERSION_MINOR)
-		ptl_damage_entry(trace, entry,
-				 ptl_fail(PTL_UNSUPPORTED,
+	if (header->codec > FORMAT_CODEC_ZSTD || trace->header.minor > FORMAT_VERSION_MINOR)
+		format_damage_entry(trace, entry,
+				 common_fail(PTL_UNSUPPORTED,
 					  "stream %u, sequence %" PRIu64
 					  ": codec %u, flags 0x%x: needs a newer reader",
 					  header->stream, header->sequence, header->codec,
 					  header->flags));
 	else
-		ptl_damage_entry(trace, entry,
-				 ptl_fail(PTL_CORRUPT,
+		format_damage_entry(trace, entry,
+				 common_fail(PTL_CORRUPT,
 					  "stream %u, sequence %" PRIu64
 					  ": a reserved field is set",
 					  header->stream, header->sequence));
 }
 
-int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header, uint64_t offset,
+int format_register(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
 		 const uint8_t *side)
 {
 	const struct ptl_stream identity = {.id = header->stream,
@@ -232,7 +232,7 @@ int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header
 					    .cpu = header->cpu,
 					    .pid = header->pid,
 					    .tid = header->tid};
-	struct ptl_reader_stream *stream;
+	struct format_reader_stream *stream;
 	const char *wrong;
 	size_t entry;
 	bool made;
@@ -240,15 +240,15 @@ int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header
 
 	if (header->kind == PTL_KIND_INDEX)
 		return 0;
-	status = ptl_damage_check(trace);
+	status = format_damage_check(trace);
 	if (status)
 		return status;
-	stream = ptl_register_stream(trace, &identity, &made);
+	stream = format_register_stream(trace, &identity, &made);
 	if (!stream)
 		return PTL_NO_MEMORY;
 	wrong = contradiction(stream, made, header);
 	if (wrong) {
-		ptl_damage_add(trace, offset, ptl_buffer_header_extent(header), PTL_CORRUPT,
+		format_damage_add(trace, offset, format_buffer_header_extent(header), PTL_CORRUPT,
 			       header->stream, "stream %u, sequence %" PRIu64 ": %s",
 			       header->stream, header->sequence, wrong);
 		return 0;
@@ -264,11 +264,11 @@ int ptl_register(struct ptl_trace *trace, const struct ptl_buffer_header *header
 	return take_side(trace, stream, entry, side);
 }
 
-void ptl_register_end(struct ptl_trace *trace, uint32_t id, uint64_t sequence, uint64_t position,
+void format_register_end(struct ptl_trace *trace, uint32_t id, uint64_t sequence, uint64_t position,
 		      uint64_t offset)
 {
-	const uint64_t *known = ptl_hash_map_get(&trace->stream_map, id);
-	struct ptl_reader_stream *stream;
+	const uint64_t *known = common_hash_map_get(&trace->stream_map, id);
+	struct format_reader_stream *stream;
 
 	if (!known)
 		return;
@@ -278,7 +278,7 @@ void ptl_register_end(struct ptl_trace *trace, uint32_t id, uint64_t sequence, u
 	if (sequence <= stream->next_sequence)
 		return;
 	stream->stream.lost += sequence - stream->next_sequence;
-	ptl_damage_add(trace, offset, 0, PTL_TRUNCATED, id,
+	format_damage_add(trace, offset, 0, PTL_TRUNCATED, id,
 		       "stream %u: %" PRIu64 " buffers are missing at its end", id,
 		       sequence - stream->next_sequence);
 	stream->next_sequence = sequence;

@@ -24,7 +24,7 @@ struct window {
 struct scan {
 	struct ptl_trace *trace;
 	struct window wide, jump;
-	uint8_t *side;    /* PTL_SIDE_MAX bytes */
+	uint8_t *side;    /* FORMAT_SIDE_MAX bytes */
 	uint64_t trailer; /* its offset; UINT64_MAX: none */
 	int status;       /* PTL_SYSTEM ends the scan */
 };
@@ -57,7 +57,7 @@ static const uint8_t *look(struct scan *scan, struct window *window, uint64_t of
 	if (found)
 		return found;
 	window->size = 0;
-	scan->status = ptl_read_at(scan->trace->fd, window->data, size, offset);
+	scan->status = common_read_at(scan->trace->fd, window->data, size, offset);
 	if (scan->status)
 		return NULL;
 	window->offset = offset;
@@ -65,26 +65,26 @@ static const uint8_t *look(struct scan *scan, struct window *window, uint64_t of
 	return find_in(window, offset, need, got);
 }
 
-static bool header_at(struct scan *scan, uint64_t offset, struct ptl_buffer_header *header)
+static bool header_at(struct scan *scan, uint64_t offset, struct format_buffer_header *header)
 {
 	size_t got;
-	const uint8_t *data = look(scan, &scan->jump, offset, PTL_BUFFER_HEADER_SIZE, &got);
+	const uint8_t *data = look(scan, &scan->jump, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
 
-	return data && ptl_buffer_header_decode(data, header) &&
+	return data && format_buffer_header_decode(data, header) &&
 	       header->file_id == scan->trace->file_id;
 }
 
 /* The lowest place from offset on where a header or the trailer is; else the file's size. */
 static uint64_t next_at(struct scan *scan, uint64_t offset)
 {
-	struct ptl_buffer_header header;
+	struct format_buffer_header header;
 	const uint64_t size = scan->trace->size;
 	const uint64_t limit = scan->trailer >= offset && scan->trailer < size ? scan->trailer
 									       : size;
 	size_t got;
 
 	while (offset < limit) {
-		const uint8_t *data = look(scan, &scan->wide, offset, PTL_BUFFER_HEADER_SIZE, &got);
+		const uint8_t *data = look(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
 		const uint8_t *found;
 
 		if (!data)
@@ -98,9 +98,9 @@ static uint64_t next_at(struct scan *scan, uint64_t offset)
 		if (offset >= limit)
 			break;
 		/* Reads on where the window ends within the header. */
-		if (got - (size_t)(found - data) < PTL_BUFFER_HEADER_SIZE)
-			found = look(scan, &scan->wide, offset, PTL_BUFFER_HEADER_SIZE, &got);
-		if (found && ptl_buffer_header_decode(found, &header) &&
+		if (got - (size_t)(found - data) < FORMAT_BUFFER_HEADER_SIZE)
+			found = look(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
+		if (found && format_buffer_header_decode(found, &header) &&
 		    header.file_id == scan->trace->file_id)
 			return offset;
 		offset++;
@@ -110,35 +110,35 @@ static uint64_t next_at(struct scan *scan, uint64_t offset)
 
 static void damage(struct scan *scan, uint64_t from, uint64_t to, const char *text)
 {
-	const bool truncated = to == scan->trace->size && to - from < PTL_BUFFER_HEADER_SIZE;
+	const bool truncated = to == scan->trace->size && to - from < FORMAT_BUFFER_HEADER_SIZE;
 
-	ptl_damage_add(scan->trace, from, to - from, truncated ? PTL_TRUNCATED : PTL_CORRUPT,
+	format_damage_add(scan->trace, from, to - from, truncated ? PTL_TRUNCATED : PTL_CORRUPT,
 		       PTL_NO_ID, "%s", truncated ? "the file ends within a buffer" : text);
 }
 
-static int register_at(struct scan *scan, uint64_t offset, const struct ptl_buffer_header *header)
+static int register_at(struct scan *scan, uint64_t offset, const struct format_buffer_header *header)
 {
 	int status = 0;
 
 	if (header->side_size)
-		status = ptl_read_at(scan->trace->fd, scan->side, header->side_size,
-				     offset + PTL_BUFFER_HEADER_SIZE);
-	return status ? status : ptl_register(scan->trace, header, offset, scan->side);
+		status = common_read_at(scan->trace->fd, scan->side, header->side_size,
+				     offset + FORMAT_BUFFER_HEADER_SIZE);
+	return status ? status : format_register(scan->trace, header, offset, scan->side);
 }
 
 /*
  * A buffer that is not followed by another: is it damaged, or what is behind it? Returns where to
  * go on.
  */
-static uint64_t doubtful(struct scan *scan, uint64_t at, const struct ptl_buffer_header *header,
+static uint64_t doubtful(struct scan *scan, uint64_t at, const struct format_buffer_header *header,
 			 int *status)
 {
 	const uint64_t size = scan->trace->size;
-	const uint64_t end = at + ptl_buffer_header_extent(header);
-	const uint64_t next = next_at(scan, at + PTL_BUFFER_HEADER_SIZE);
+	const uint64_t end = at + format_buffer_header_extent(header);
+	const uint64_t next = next_at(scan, at + FORMAT_BUFFER_HEADER_SIZE);
 
 	if (next < end && next < size) {
-		ptl_damage_add(
+		format_damage_add(
 			scan->trace, at, next - at, PTL_CORRUPT, header->stream,
 			"stream %u: bytes of a buffer are gone, another one starts within it",
 			header->stream);
@@ -146,7 +146,7 @@ static uint64_t doubtful(struct scan *scan, uint64_t at, const struct ptl_buffer
 		*status = register_at(scan, at, header);
 		damage(scan, end, next, "bytes that belong to no buffer");
 	} else {
-		ptl_damage_add(scan->trace, at, size - at, PTL_TRUNCATED, header->stream,
+		format_damage_add(scan->trace, at, size - at, PTL_TRUNCATED, header->stream,
 			       "stream %u: the file ends within a buffer", header->stream);
 		return size;
 	}
@@ -155,7 +155,7 @@ static uint64_t doubtful(struct scan *scan, uint64_t at, const struct ptl_buffer
 
 static uint64_t step(struct scan *scan, uint64_t at, int *status)
 {
-	struct ptl_buffer_header header, following;
+	struct format_buffer_header header, following;
 	uint64_t end;
 
 	if (!header_at(scan, at, &header)) {
@@ -165,7 +165,7 @@ static uint64_t step(struct scan *scan, uint64_t at, int *status)
 			damage(scan, at, next, "bytes that belong to no buffer");
 		return next;
 	}
-	end = at + ptl_buffer_header_extent(&header);
+	end = at + format_buffer_header_extent(&header);
 	if (end == scan->trace->size || end == scan->trailer || header_at(scan, end, &following)) {
 		*status = register_at(scan, at, &header);
 		return end;
@@ -176,7 +176,7 @@ static uint64_t step(struct scan *scan, uint64_t at, int *status)
 static int run(struct scan *scan)
 {
 	struct ptl_trace *trace = scan->trace;
-	uint64_t at = PTL_FILE_HEADER_SIZE;
+	uint64_t at = FORMAT_FILE_HEADER_SIZE;
 	int status = 0;
 
 	while (!status && !scan->status && at < trace->size && at != scan->trailer)
@@ -184,24 +184,24 @@ static int run(struct scan *scan)
 	if (status || scan->status)
 		return status ? status : scan->status;
 	if (!trace->complete)
-		ptl_damage_add(trace, trace->size, 0, PTL_TRUNCATED, PTL_NO_ID,
+		format_damage_add(trace, trace->size, 0, PTL_TRUNCATED, PTL_NO_ID,
 			       "the index is missing: the writer did not close the file");
 	return 0;
 }
 
-int ptl_scan(struct ptl_trace *trace)
+int format_scan(struct ptl_trace *trace)
 {
 	struct scan scan = {.trace = trace, .trailer = UINT64_MAX};
 	int status;
 
 	if (trace->complete)
-		scan.trailer = trace->size - PTL_TRAILER_SIZE;
+		scan.trailer = trace->size - FORMAT_TRAILER_SIZE;
 	scan.wide = (struct window){.data = malloc(WIDE_SIZE), .room = WIDE_SIZE};
 	scan.jump = (struct window){.data = malloc(JUMP_SIZE), .room = JUMP_SIZE};
-	scan.side = malloc(PTL_SIDE_MAX);
+	scan.side = malloc(FORMAT_SIDE_MAX);
 	status = scan.wide.data && scan.jump.data && scan.side
 			 ? run(&scan)
-			 : ptl_fail_memory("scanning", WIDE_SIZE);
+			 : common_fail_memory("scanning", WIDE_SIZE);
 	free(scan.wide.data);
 	free(scan.jump.data);
 	free(scan.side);

@@ -13,7 +13,7 @@
 
 #define COPY_SIZE (256u << 10)
 
-int ptl_open_temporary(int *fd)
+int format_open_temporary(int *fd)
 {
 	const char *folder = getenv("TMPDIR");
 	char path[4096];
@@ -26,12 +26,12 @@ int ptl_open_temporary(int *fd)
 	snprintf(path, sizeof(path), "%s/ptl-XXXXXX", folder);
 	*fd = mkostemp(path, O_CLOEXEC);
 	if (*fd < 0)
-		return ptl_fail_errno("cannot make a temporary file in %s", folder);
+		return common_fail_errno("cannot make a temporary file in %s", folder);
 	unlink(path);
 	return 0;
 }
 
-int ptl_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset)
+int format_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset)
 {
 	while (size) {
 		const ssize_t n = pwrite(fd, data, size, (off_t)offset);
@@ -39,7 +39,7 @@ int ptl_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offse
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return ptl_fail_errno("cannot write a temporary file");
+			return common_fail_errno("cannot write a temporary file");
 		data += n;
 		size -= (size_t)n;
 		offset += (uint64_t)n;
@@ -53,20 +53,20 @@ static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *si
 	int status = 0;
 
 	if (!data)
-		return ptl_fail_memory("a copy of the input", COPY_SIZE);
+		return common_fail_memory("a copy of the input", COPY_SIZE);
 	for (*size = 0; !status;) {
 		const ssize_t n = read(from, data, COPY_SIZE);
 
 		if (cancelled && atomic_load(cancelled)) {
-			status = ptl_fail(PTL_CANCELLED, "cancelled");
+			status = common_fail(PTL_CANCELLED, "cancelled");
 			break;
 		}
 		if (n == 0)
 			break;
 		if (n < 0 && errno == EINTR)
 			continue;
-		status = n < 0 ? ptl_fail_errno("cannot read the input")
-			       : ptl_write_all(to, data, (size_t)n);
+		status = n < 0 ? common_fail_errno("cannot read the input")
+			       : common_write_all(to, data, (size_t)n);
 		if (!status)
 			*size += (uint64_t)n;
 	}
@@ -74,26 +74,26 @@ static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *si
 	return status;
 }
 
-int ptl_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size)
+int format_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size)
 {
 	struct stat info;
 	int copy, status;
 
 	if (fstat(*fd, &info) < 0)
-		return ptl_fail_errno("cannot read the input");
+		return common_fail_errno("cannot read the input");
 	if (S_ISDIR(info.st_mode)) {
 		errno = EISDIR;
-		return ptl_fail_errno("cannot read the input");
+		return common_fail_errno("cannot read the input");
 	}
 	if (S_ISREG(info.st_mode) || S_ISBLK(info.st_mode)) {
 		const off_t end = lseek(*fd, 0, SEEK_END);
 
 		if (end < 0)
-			return ptl_fail_errno("cannot find the size of the input");
+			return common_fail_errno("cannot find the size of the input");
 		*size = (uint64_t)end;
 		return 0;
 	}
-	status = ptl_open_temporary(&copy);
+	status = format_open_temporary(&copy);
 	if (status)
 		return status;
 	status = copy_all(*fd, copy, cancelled, size);

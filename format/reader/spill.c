@@ -20,13 +20,13 @@
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
 /* Room in the file for a buffer's events; what is not used of it takes no place on the disk. */
-static int take_part(struct ptl_spill *spill, struct ptl_spilled *spilled, size_t count, size_t raw_size)
+static int take_part(struct format_spill *spill, struct format_spilled *spilled, size_t count, size_t raw_size)
 {
 	/* An extended item takes at least two bytes of the raw ones. */
 	const uint64_t needed = count * EVENT_BYTES + raw_size * (1 + sizeof(struct ptl_extended) / 2);
 
 	if (!spill->is_open) {
-		const int status = ptl_open_temporary(&spill->fd);
+		const int status = format_open_temporary(&spill->fd);
 
 		if (status)
 			return status;
@@ -44,48 +44,48 @@ static int take_part(struct ptl_spill *spill, struct ptl_spilled *spilled, size_
 }
 
 /* Writes what was packed, and empties it. */
-static int flush(const struct ptl_spill *spill, struct ptl_spilled *spilled, struct ptl_bytes *out)
+static int flush(const struct format_spill *spill, struct format_spilled *spilled, struct ptl_bytes *out)
 {
-	const int status = out->failed ? ptl_fail_memory("events", PIECE)
-				       : ptl_write_temporary(spill->fd, out->data, out->size, spilled->start + spilled->left);
+	const int status = out->failed ? common_fail_memory("events", PIECE)
+				       : format_write_temporary(spill->fd, out->data, out->size, spilled->start + spilled->left);
 
 	spilled->left += out->size;
 	out->size = 0;
 	return status;
 }
 
-int ptl_spill(struct ptl_spill *spill, struct ptl_spilled *spilled, struct ptl_event_block *block, size_t raw_size)
+int format_spill(struct format_spill *spill, struct format_spilled *spilled, struct format_event_block *block, size_t raw_size)
 {
 	struct ptl_bytes out = {0};
 	struct ptl_event event = {0};
 	int status = take_part(spill, spilled, block->count - block->next, raw_size);
 
-	while (!status && ptl_event_block_next(block, &event)) {
-		const size_t size = ptl_event_pack_size(&event);
-		uint8_t *data = ptl_bytes_grow(&out, 8 + size);
+	while (!status && format_event_block_next(block, &event)) {
+		const size_t size = format_event_pack_size(&event);
+		uint8_t *data = common_bytes_grow(&out, 8 + size);
 
 		if (data) {
-			ptl_store64(data, size);
+			common_store64(data, size);
 			memset(data + size, 0, 8); /* what rounding adds */
-			ptl_event_pack(&event, data + 8);
+			format_event_pack(&event, data + 8);
 		}
 		if (!data || out.size >= PIECE)
 			status = flush(spill, spilled, &out);
 	}
 	if (!status && out.size)
 		status = flush(spill, spilled, &out);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	return status;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
-bool ptl_spilled_more(const struct ptl_spilled *spilled)
+bool format_spilled_more(const struct format_spilled *spilled)
 {
 	return spilled->left || spilled->from < spilled->filled;
 }
 
-static size_t window_size(const struct ptl_spill *spill)
+static size_t window_size(const struct format_spill *spill)
 {
 	const size_t share = spill->streams ? WINDOWS / spill->streams : WINDOW;
 
@@ -93,7 +93,7 @@ static size_t window_size(const struct ptl_spill *spill)
 }
 
 /* Has at least this many bytes in the window. */
-static int load(const struct ptl_spill *spill, struct ptl_spilled *spilled, size_t needed)
+static int load(const struct format_spill *spill, struct format_spilled *spilled, size_t needed)
 {
 	size_t n = spilled->filled - spilled->from;
 	int status;
@@ -109,25 +109,25 @@ static int load(const struct ptl_spill *spill, struct ptl_spilled *spilled, size
 		uint8_t *grown = realloc(spilled->window, room);
 
 		if (!grown)
-			return ptl_fail_memory("events", room);
+			return common_fail_memory("events", room);
 		spilled->window = grown;
 		spilled->room = room;
 	}
 	n = spilled->left < spilled->room - n ? (size_t)spilled->left : spilled->room - n;
-	status = ptl_read_at(spill->fd, spilled->window + spilled->filled, n, spilled->at);
+	status = common_read_at(spill->fd, spilled->window + spilled->filled, n, spilled->at);
 	spilled->at += n;
 	spilled->left -= n;
 	spilled->filled += n;
 	return status;
 }
 
-int ptl_spilled_time(struct ptl_spill *spill, struct ptl_spilled *spilled, uint64_t *time)
+int format_spilled_time(struct format_spill *spill, struct format_spilled *spilled, uint64_t *time)
 {
 	struct ptl_event event;
 	int status = load(spill, spilled, 8);
 
 	if (!status)
-		status = load(spill, spilled, 8 + ptl_load64(spilled->window + spilled->from));
+		status = load(spill, spilled, 8 + common_load64(spilled->window + spilled->from));
 	if (status)
 		return status;
 	memcpy(&event, spilled->window + spilled->from + 8, sizeof(event));
@@ -135,23 +135,23 @@ int ptl_spilled_time(struct ptl_spill *spill, struct ptl_spilled *spilled, uint6
 	return 0;
 }
 
-void ptl_spilled_next(struct ptl_spilled *spilled, struct ptl_event *event)
+void format_spilled_next(struct format_spilled *spilled, struct ptl_event *event)
 {
 	uint8_t *data = spilled->window + spilled->from;
 
-	*event = ptl_event_unpack(data + 8);
-	spilled->from += 8 + ptl_load64(data);
+	*event = format_event_unpack(data + 8);
+	spilled->from += 8 + common_load64(data);
 }
 
-void ptl_spilled_free(struct ptl_spilled *spilled)
+void format_spilled_free(struct format_spilled *spilled)
 {
 	free(spilled->window);
-	*spilled = (struct ptl_spilled){0};
+	*spilled = (struct format_spilled){0};
 }
 
-void ptl_spill_free(struct ptl_spill *spill)
+void format_spill_free(struct format_spill *spill)
 {
 	if (spill->is_open)
 		close(spill->fd);
-	*spill = (struct ptl_spill){0};
+	*spill = (struct format_spill){0};
 }

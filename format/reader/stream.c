@@ -8,15 +8,15 @@
 #include "format/reader/reader_internal.h"
 #include "common/vector.h"
 
-static struct ptl_reader_stream *find(struct ptl_trace *trace, uint32_t id)
+static struct format_reader_stream *find(struct ptl_trace *trace, uint32_t id)
 {
-	const uint64_t *known = ptl_hash_map_get(&trace->stream_map, id);
+	const uint64_t *known = common_hash_map_get(&trace->stream_map, id);
 
 	return known ? &trace->streams[*known] : NULL;
 }
 
 /* The first buffer of the stream that ends behind offset; stream->count if there is none. */
-static size_t first_behind(const struct ptl_trace *trace, const struct ptl_reader_stream *stream,
+static size_t first_behind(const struct ptl_trace *trace, const struct format_reader_stream *stream,
 			   uint64_t offset)
 {
 	size_t low = 0, high = stream->count;
@@ -48,12 +48,12 @@ static int copy_from(struct ptl_trace *trace, size_t entry, size_t from, size_t 
 	if (status)
 		return status;
 	memcpy(out, data + from, size);
-	ptl_buffer_release_read(trace, entry, from == 0, from + size == all);
+	format_buffer_release_read(trace, entry, from == 0, from + size == all);
 	return 0;
 }
 
 /* How far it is from offset to the next byte that may be readable, or to the stream's end. */
-static uint64_t hole_at(const struct ptl_trace *trace, const struct ptl_reader_stream *stream,
+static uint64_t hole_at(const struct ptl_trace *trace, const struct format_reader_stream *stream,
 			size_t i, uint64_t offset)
 {
 	if (i < stream->count)
@@ -64,7 +64,7 @@ static uint64_t hole_at(const struct ptl_trace *trace, const struct ptl_reader_s
 int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void *data, size_t size,
 		    size_t *read, uint64_t *hole)
 {
-	const struct ptl_reader_stream *stream = find(trace, id);
+	const struct format_reader_stream *stream = find(trace, id);
 	uint8_t *out = data;
 	size_t i;
 
@@ -72,7 +72,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 	*hole = 0;
 	if (!stream || stream->stream.kind == PTL_KIND_EVENTS ||
 	    stream->stream.kind == PTL_KIND_METADATA || stream->stream.kind == PTL_KIND_BLOB)
-		return ptl_fail(PTL_MISUSE, "there is no stream %u of bytes", id);
+		return common_fail(PTL_MISUSE, "there is no stream %u of bytes", id);
 	for (i = first_behind(trace, stream, offset); *read < size && i < stream->count; i++) {
 		const size_t entry = stream->entries[i];
 		const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
@@ -86,7 +86,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 		if (part > size - *read)
 			part = size - *read;
 		status = part ? copy_from(trace, entry, from, part, out + *read) : 0;
-		if (ptl_is_damage(status)) {
+		if (format_is_damage(status)) {
 			/* The rest of a damaged buffer is a hole like any other. */
 			if (!*read)
 				*hole = buffer->raw_size - from;
@@ -104,7 +104,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 
 void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t id, uint64_t offset, uint64_t end, size_t n)
 {
-	const struct ptl_reader_stream *stream = find(trace, id);
+	const struct format_reader_stream *stream = find(trace, id);
 	const size_t first = stream ? first_behind(trace, stream, offset) : 0;
 	const uint8_t *data;
 	size_t size, entry;
@@ -125,7 +125,7 @@ void ptl_stream_read_ahead(struct ptl_trace *trace, uint32_t id, uint64_t offset
 
 /* Bytes of a pattern that ran over the end of a buffer. */
 struct psb_search {
-	struct ptl_reader_stream *stream;
+	struct format_reader_stream *stream;
 	uint8_t tail[PSB_SIZE - 1 + PSB_SIZE - 1];
 	size_t tail_size;
 	uint64_t position; /* of what comes next */
@@ -134,13 +134,13 @@ struct psb_search {
 /* The pattern is at offset, and what comes next is behind it: in a longer run, the PSB is the last 16 bytes. */
 static bool add_psb(struct psb_search *search, uint64_t offset)
 {
-	struct ptl_reader_stream *stream = search->stream;
+	struct format_reader_stream *stream = search->stream;
 
 	if (stream->psb_count && stream->psbs[stream->psb_count - 1].offset + 2 == offset) {
 		stream->psbs[stream->psb_count - 1].offset = offset;
 		return true;
 	}
-	if (!ptl_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
+	if (!common_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
 		return false;
 	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, 0};
 	return true;
@@ -184,7 +184,7 @@ static bool search_buffer(struct psb_search *search, const uint8_t *data, size_t
 	return true;
 }
 
-static int search_stream(struct ptl_trace *trace, struct ptl_reader_stream *stream)
+static int search_stream(struct ptl_trace *trace, struct format_reader_stream *stream)
 {
 	struct psb_search search = {.stream = stream};
 
@@ -195,7 +195,7 @@ static int search_stream(struct ptl_trace *trace, struct ptl_reader_stream *stre
 		bool fits;
 		int status = ptl_buffer_acquire(trace, stream->entries[i], &data, &size);
 
-		if (ptl_is_damage(status))
+		if (format_is_damage(status))
 			continue;
 		if (status)
 			return status;
@@ -205,18 +205,18 @@ static int search_stream(struct ptl_trace *trace, struct ptl_reader_stream *stre
 		fits = search_buffer(&search, data, size);
 		ptl_buffer_release(trace, stream->entries[i]);
 		if (!fits)
-			return ptl_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
+			return common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
 	}
 	return 0;
 }
 
 int ptl_psb_index(struct ptl_trace *trace, uint32_t id, const struct ptl_psb **psbs, size_t *count)
 {
-	struct ptl_reader_stream *stream = find(trace, id);
+	struct format_reader_stream *stream = find(trace, id);
 	int status = 0;
 
 	if (!stream || stream->stream.kind != PTL_KIND_PT)
-		return ptl_fail(PTL_MISUSE, "there is no PT stream %u", id);
+		return common_fail(PTL_MISUSE, "there is no PT stream %u", id);
 	pthread_mutex_lock(&trace->psb_lock);
 	if (!stream->psb_count && !stream->scanned) {
 		status = search_stream(trace, stream);

@@ -12,7 +12,7 @@
 /* --- one buffer --------------------------------------------------------------------------------------- */
 
 /* The PSBs of a stream within [first, end). */
-static const struct ptl_psb *find_psbs(const struct ptl_reader_stream *stream, uint64_t first,
+static const struct ptl_psb *find_psbs(const struct format_reader_stream *stream, uint64_t first,
 				       uint64_t end, size_t *count)
 {
 	size_t low = 0, high = stream->psb_count;
@@ -36,9 +36,9 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 		      size_t entry, bool own_psbs,
 		      int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
-	const struct ptl_reader_stream *source = &input->trace->streams[stream];
+	const struct format_reader_stream *source = &input->trace->streams[stream];
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
-	struct ptl_copy_change change = {
+	struct format_copy_change change = {
 		.stream = input->streams[stream].id,
 		.time_shift = input->time_shift,
 		.position_cut = input->streams[stream].cut,
@@ -52,7 +52,7 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 	if (change.own_psbs)
 		change.psbs = find_psbs(source, buffer->position, buffer->position + buffer->raw_size,
 					&change.psb_count);
-	status = ptl_writer_copy_changed(relogger->writer, input->trace, entry, &change);
+	status = format_writer_copy_changed(relogger->writer, input->trace, entry, &change);
 	if (relogger->recompress)
 		relogger->counts.buffers_decoded += !status;
 	else
@@ -63,8 +63,8 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 		     uint64_t first, uint64_t end)
 {
-	const struct ptl_reader_stream *source = &input->trace->streams[stream];
-	const struct ptl_relogger_stream *target = &input->streams[stream];
+	const struct format_reader_stream *source = &input->trace->streams[stream];
+	const struct format_relogger_stream *target = &input->streams[stream];
 	size_t count = 0;
 	const struct ptl_psb *psbs = find_psbs(source, first, end, &count);
 	int status = 0;
@@ -82,7 +82,7 @@ static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 		     size_t entry, uint64_t first, uint64_t end)
 {
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
-	const struct ptl_relogger_stream *target = &input->streams[stream];
+	const struct format_relogger_stream *target = &input->streams[stream];
 	const uint64_t time = buffer->first_time ? buffer->first_time + (uint64_t)input->time_shift : 0;
 	const uint64_t last = buffer->last_time ? buffer->last_time + (uint64_t)input->time_shift : 0;
 	const uint8_t *data;
@@ -105,13 +105,13 @@ static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 
 /* --- one stream --------------------------------------------------------------------------------------- */
 
-int ptl_relogger_copy_hole(struct ptl_relogger *relogger, const struct ptl_relogger_stream *target, uint64_t size,
+int format_relogger_copy_hole(struct ptl_relogger *relogger, const struct format_relogger_stream *target, uint64_t size,
 			   uint64_t time)
 {
 	return size ? ptl_writer_hole(relogger->writer, target->id, size, time) : 0;
 }
 
-int ptl_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 			    size_t entry, uint64_t first, uint64_t end)
 {
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
@@ -138,11 +138,11 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 			continue;
 		/* A whole buffer states the hole before it by its position. */
 		if (first > *end && (first != start || last != stop)) {
-			status = ptl_relogger_copy_hole(relogger, &input->streams[stream], first - *end, time);
+			status = format_relogger_copy_hole(relogger, &input->streams[stream], first - *end, time);
 			*end = first;
 		}
 		if (!status)
-			status = ptl_relogger_copy_range(relogger, input, stream, entry, first, last);
+			status = format_relogger_copy_range(relogger, input, stream, entry, first, last);
 		if (!status)
 			*end = last;
 	}
@@ -152,30 +152,30 @@ static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input 
 /* What copying a buffer came to, where damage is no reason to end. */
 static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t entry, int status)
 {
-	if (status && !ptl_is_damage(status))
+	if (status && !format_is_damage(status))
 		return status;
-	ptl_relogger_progress(relogger, input->trace->entries[entry].buffer.stored_size);
-	return ptl_relogger_check(relogger);
+	format_relogger_progress(relogger, input->trace->entries[entry].buffer.stored_size);
+	return format_relogger_check(relogger);
 }
 
-int ptl_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 			     size_t entry,
 			     int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
 	return go_on(relogger, input, entry, copy_whole(relogger, input, stream, entry, false, look));
 }
 
-int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			     size_t stream, const struct ptl_stream_plan *plan)
 {
-	const struct ptl_reader_stream *source = &input->trace->streams[stream];
+	const struct format_reader_stream *source = &input->trace->streams[stream];
 	const bool all = !plan || !plan->ranges;
 	uint64_t end = all ? 0 : plan->ranges[0].first;
 
 	for (size_t i = 0; i < source->count; i++) {
 		const size_t entry = source->entries[i];
 		const int status =
-			all ? ptl_relogger_copy_buffer(relogger, input, stream, entry, NULL)
+			all ? format_relogger_copy_buffer(relogger, input, stream, entry, NULL)
 			    : go_on(relogger, input, entry,
 				    copy_ranges(relogger, input, stream, entry, plan, &end));
 
@@ -191,19 +191,19 @@ static int check_plan(const struct ptl_stream_plan *plan)
 	for (size_t i = 0; i < plan->range_count; i++)
 		if (!plan->ranges || plan->ranges[i].first >= plan->ranges[i].end ||
 		    (i && plan->ranges[i].first < plan->ranges[i - 1].end))
-			return ptl_fail(PTL_MISUSE, "range %zu of a stream's plan is empty or out of order",
+			return common_fail(PTL_MISUSE, "range %zu of a stream's plan is empty or out of order",
 					i);
 	return 0;
 }
 
-int ptl_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 			     struct ptl_stream_plan *plan)
 {
 	int status = 0;
 
 	*plan = (struct ptl_stream_plan){false};
 	for (size_t i = 0; !status && !plan->drop && i < relogger->stage_count; i++) {
-		struct ptl_relogger_stage *stage = relogger->stages[i];
+		struct format_relogger_stage *stage = relogger->stages[i];
 
 		relogger->stage = i;
 		if (stage->callbacks.stream)
@@ -218,25 +218,25 @@ int ptl_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_
 
 static int pass_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
 {
-	struct ptl_relogger_stream *target = &input->streams[stream];
+	struct format_relogger_stream *target = &input->streams[stream];
 	struct ptl_stream_plan plan;
 	int status;
 
 	if (target->leader)
 		return 0; /* it passes with the one that leads it */
 	if (target->member)
-		return ptl_relogger_pass_joined(relogger, target);
-	status = ptl_relogger_plan_stream(relogger, input, stream, &plan);
+		return format_relogger_pass_joined(relogger, target);
+	status = format_relogger_plan_stream(relogger, input, stream, &plan);
 	if (status || plan.drop)
 		return status;
 	target->cut = plan.ranges ? plan.ranges[0].first : 0;
-	status = ptl_relogger_declare_stream(relogger, input, stream);
+	status = format_relogger_declare_stream(relogger, input, stream);
 	if (status)
 		return status;
-	return ptl_relogger_copy_stream(relogger, input, stream, &plan);
+	return format_relogger_copy_stream(relogger, input, stream, &plan);
 }
 
-int ptl_relogger_pass_streams(struct ptl_relogger *relogger)
+int format_relogger_pass_streams(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
@@ -257,28 +257,28 @@ int ptl_relogger_pass_streams(struct ptl_relogger *relogger)
 /* --- blobs -------------------------------------------------------------------------------------------- */
 
 /* Another input may have whole what this one has with a damaged piece. */
-static bool is_better_elsewhere(struct ptl_relogger_input *input, const struct ptl_blob *blob)
+static bool is_better_elsewhere(struct ptl_relogger_input *input, const struct format_blob *blob)
 {
 	const struct ptl_relogger *relogger = input->relogger;
 
 	for (size_t i = input->number + 1; i < relogger->input_count; i++)
 		if (ptl_blob_find(relogger->inputs[i]->trace, blob->info.hash))
-			return ptl_blob_check(input->trace, blob) != 0;
+			return format_blob_check(input->trace, blob) != 0;
 	return false;
 }
 
 static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		     const struct ptl_blob *blob, bool *keep)
+		     const struct format_blob *blob, bool *keep)
 {
 	const struct ptl_blob_info *info = &blob->info;
 	int status = 0;
 
-	*keep = !ptl_writer_has_blob(relogger->writer, info->hash);
+	*keep = !format_writer_has_blob(relogger->writer, info->hash);
 	relogger->counts.blobs_shared += !*keep;
 	if (*keep)
 		*keep = !is_better_elsewhere(input, blob);
 	for (size_t i = 0; !status && *keep && i < relogger->stage_count; i++) {
-		struct ptl_relogger_stage *stage = relogger->stages[i];
+		struct format_relogger_stage *stage = relogger->stages[i];
 
 		relogger->stage = i;
 		if (stage->callbacks.blob)
@@ -297,15 +297,15 @@ static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 	const struct ptl_trace *trace = input->trace;
 
 	for (size_t i = 0; i < trace->blob_count; i++) {
-		const struct ptl_blob *blob = &trace->blobs[i];
-		struct ptl_blob_piece piece;
+		const struct format_blob *blob = &trace->blobs[i];
+		struct format_blob_piece piece;
 		bool keep;
 		const int status = is_wanted(relogger, input, blob, &keep);
 
 		if (status)
 			return status;
 		wanted[i] = keep;
-		for (uint32_t at = 0; ptl_blob_next_piece(trace, blob, &at, &piece);)
+		for (uint32_t at = 0; format_blob_next_piece(trace, blob, &at, &piece);)
 			buffers[piece.entry] |= keep ? PIECE_KEPT : PIECE_LEFT;
 	}
 	return 0;
@@ -318,7 +318,7 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 	const struct ptl_trace *trace = input->trace;
 
 	for (size_t i = 0; i < trace->stream_count; i++) {
-		const struct ptl_reader_stream *stream = &trace->streams[i];
+		const struct format_reader_stream *stream = &trace->streams[i];
 
 		if (stream->stream.kind != PTL_KIND_BLOB)
 			continue;
@@ -327,9 +327,9 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 
 			if (!(buffers[stream->entries[j]] & PIECE_LEFT))
 				status = copy_whole(relogger, input, i, stream->entries[j], false, NULL);
-			if (status && !ptl_is_damage(status))
+			if (status && !format_is_damage(status))
 				return status;
-			status = ptl_relogger_check(relogger);
+			status = format_relogger_check(relogger);
 			if (status)
 				return status;
 		}
@@ -339,9 +339,9 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 
 /* A wanted piece of a buffer that also holds what is not wanted. */
 static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		      const struct ptl_blob *blob, const struct ptl_blob_piece *piece)
+		      const struct format_blob *blob, const struct format_blob_piece *piece)
 {
-	struct ptl_chunk chunk = {.type = blob->info.type,
+	struct format_chunk chunk = {.type = blob->info.type,
 				  .blob_size = blob->info.size,
 				  .offset = piece->offset,
 				  .length = piece->length};
@@ -350,9 +350,9 @@ static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *
 	int status = ptl_buffer_acquire(input->trace, piece->entry, &data, &size);
 
 	if (status)
-		return ptl_is_damage(status) ? 0 : status;
+		return format_is_damage(status) ? 0 : status;
 	memcpy(chunk.hash, blob->info.hash, PTL_HASH_SIZE);
-	status = ptl_writer_chunk(relogger->writer, &chunk, data + piece->from);
+	status = format_writer_chunk(relogger->writer, &chunk, data + piece->from);
 	ptl_buffer_release(input->trace, piece->entry);
 	return status;
 }
@@ -364,11 +364,11 @@ static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	int status = 0;
 
 	for (size_t i = 0; i < trace->blob_count; i++) {
-		const struct ptl_blob *blob = &trace->blobs[i];
-		struct ptl_blob_piece piece;
+		const struct format_blob *blob = &trace->blobs[i];
+		struct format_blob_piece piece;
 		uint32_t at = 0;
 
-		while (!status && wanted[i] && ptl_blob_next_piece(trace, blob, &at, &piece))
+		while (!status && wanted[i] && format_blob_next_piece(trace, blob, &at, &piece))
 			if (buffers[piece.entry] & PIECE_LEFT)
 				status = copy_piece(relogger, input, blob, &piece);
 	}
@@ -379,7 +379,7 @@ static int pass_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *
 {
 	uint8_t *wanted = calloc(input->trace->blob_count + 1, 1);
 	uint8_t *buffers = calloc(input->trace->entry_count + 1, 1);
-	int status = wanted && buffers ? 0 : ptl_fail_memory("blobs", input->trace->blob_count);
+	int status = wanted && buffers ? 0 : common_fail_memory("blobs", input->trace->blob_count);
 
 	if (!status)
 		status = decide(relogger, input, wanted, buffers);
@@ -392,7 +392,7 @@ static int pass_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *
 	return status;
 }
 
-int ptl_relogger_pass_blobs(struct ptl_relogger *relogger)
+int format_relogger_pass_blobs(struct ptl_relogger *relogger)
 {
 	int status = 0;
 

@@ -8,13 +8,13 @@
 #include "format/relogger/relogger_internal.h"
 
 /* Copies size bytes to where they stay; data may lie in what was copied before. NULL without memory. */
-static uint8_t *keep(struct ptl_event_memory *memory, const void *data, size_t size)
+static uint8_t *keep(struct format_event_memory *memory, const void *data, size_t size)
 {
 	struct ptl_bytes *bytes = &memory->bytes[memory->turn ^ 1];
 
 	bytes->size = 0;
 	bytes->failed = false;
-	if (!ptl_bytes_grow(bytes, size ? size : 1))
+	if (!common_bytes_grow(bytes, size ? size : 1))
 		return NULL;
 	if (size)
 		memcpy(bytes->data, data, size);
@@ -22,11 +22,11 @@ static uint8_t *keep(struct ptl_event_memory *memory, const void *data, size_t s
 	return bytes->data;
 }
 
-void ptl_event_memory_free(struct ptl_trace_event *event)
+void format_event_memory_free(struct ptl_trace_event *event)
 {
 	for (size_t i = 0; i < 2; i++) {
-		ptl_bytes_free(&event->payload.bytes[i]);
-		ptl_bytes_free(&event->extended.bytes[i]);
+		common_bytes_free(&event->payload.bytes[i]);
+		common_bytes_free(&event->extended.bytes[i]);
 	}
 }
 
@@ -45,7 +45,7 @@ int ptl_event_new(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 	struct ptl_trace_event *result = calloc(1, sizeof(*result));
 
 	if (!result)
-		return ptl_fail_memory("an event", sizeof(*result));
+		return common_fail_memory("an event", sizeof(*result));
 	result->relogger = relogger;
 	result->input = input                  ? input
 			: relogger->input_count ? relogger->inputs[0]
@@ -67,7 +67,7 @@ int ptl_event_clone(const struct ptl_trace_event *event, struct ptl_trace_event 
 	int status;
 
 	if (!result)
-		return ptl_fail_memory("an event", sizeof(*result));
+		return common_fail_memory("an event", sizeof(*result));
 	result->relogger = event->relogger;
 	result->input = event->input;
 	result->record = event->record;
@@ -87,7 +87,7 @@ void ptl_event_free(struct ptl_trace_event *event)
 {
 	if (!event)
 		return;
-	ptl_event_memory_free(event);
+	format_event_memory_free(event);
 	free(event);
 }
 
@@ -122,11 +122,11 @@ int ptl_event_set_payload(struct ptl_trace_event *event, const void *data, size_
 	const uint8_t *kept;
 
 	if (size > PTL_PAYLOAD_MAX)
-		return ptl_fail(PTL_MISUSE, "a payload of %zu bytes passes the bound of %u", size,
+		return common_fail(PTL_MISUSE, "a payload of %zu bytes passes the bound of %u", size,
 				PTL_PAYLOAD_MAX);
 	kept = keep(&event->payload, data, size);
 	if (!kept)
-		return ptl_fail_memory("a payload", size);
+		return common_fail_memory("a payload", size);
 	event->record.payload = kept;
 	event->record.payload_size = size;
 	return 0;
@@ -178,15 +178,15 @@ int ptl_event_set_extended(struct ptl_trace_event *event, const struct ptl_exten
 	size_t size = count * sizeof(*items);
 	uint8_t *at;
 
-	if (count > PTL_EXTENDED_MAX)
-		return ptl_fail(PTL_MISUSE, "%zu extended items pass the bound of %d", count,
-				PTL_EXTENDED_MAX);
+	if (count > FORMAT_EXTENDED_MAX)
+		return common_fail(PTL_MISUSE, "%zu extended items pass the bound of %d", count,
+				FORMAT_EXTENDED_MAX);
 	for (size_t i = 0; i < count; i++)
 		size += items[i].size;
 	bytes->size = 0;
 	bytes->failed = false;
-	if (!ptl_bytes_grow(bytes, size ? size : 1))
-		return ptl_fail_memory("extended items", size);
+	if (!common_bytes_grow(bytes, size ? size : 1))
+		return common_fail_memory("extended items", size);
 	kept = (struct ptl_extended *)(void *)bytes->data;
 	at = bytes->data + count * sizeof(*items);
 	for (size_t i = 0; i < count; i++) {

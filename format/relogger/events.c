@@ -16,7 +16,7 @@
  */
 static bool is_in_order(const struct ptl_relogger *relogger, uint64_t time)
 {
-	const struct ptl_relogger_stream *current = relogger->current;
+	const struct format_relogger_stream *current = relogger->current;
 
 	return current && (time == relogger->time ||
 			   (time < relogger->time && time >= current->last_time));
@@ -24,11 +24,11 @@ static bool is_in_order(const struct ptl_relogger *relogger, uint64_t time)
 
 static int write_event(struct ptl_relogger *relogger, const struct ptl_event *event)
 {
-	struct ptl_relogger_stream *stream = relogger->current;
+	struct format_relogger_stream *stream = relogger->current;
 	int status;
 
 	if (!is_in_order(relogger, event->time))
-		return ptl_window_add(relogger, event);
+		return format_window_add(relogger, event);
 	status = ptl_writer_event(relogger->writer, stream->id, event);
 	if (status)
 		return status;
@@ -37,11 +37,11 @@ static int write_event(struct ptl_relogger *relogger, const struct ptl_event *ev
 	return 0;
 }
 
-int ptl_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
+int format_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
 		      struct ptl_relogger_input *input)
 {
 	const size_t before = relogger->stage;
-	struct ptl_relogger_stage *next;
+	struct format_relogger_stage *next;
 	int status;
 
 	while (stage < relogger->stage_count && !relogger->stages[stage]->callbacks.event)
@@ -57,17 +57,17 @@ int ptl_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct 
 	return status;
 }
 
-static int take_event(void *context, const struct ptl_merge_place *place,
+static int take_event(void *context, const struct format_merge_place *place,
 		      const struct ptl_event *event)
 {
 	struct ptl_relogger *relogger = context;
 	struct ptl_relogger_input *input = relogger->inputs[relogger->first_input + place->input];
-	struct ptl_relogger_stream *stream;
+	struct format_relogger_stream *stream;
 	struct ptl_event changed;
 
 	relogger->counts.events_read++;
 	if (++relogger->calls % CALLS_BETWEEN_LOOKS == 0) {
-		const int status = ptl_relogger_check(relogger);
+		const int status = format_relogger_check(relogger);
 
 		if (status)
 			return status;
@@ -85,37 +85,37 @@ static int take_event(void *context, const struct ptl_merge_place *place,
 		int status = 0;
 
 		if (event->time != relogger->share.time && relogger->share.counts.used)
-			status = ptl_share_flush(relogger);
+			status = format_share_flush(relogger);
 		if (!status)
-			status = ptl_share_event(relogger, input, place->stream, event);
+			status = format_share_event(relogger, input, place->stream, event);
 		if (status)
-			return status == PTL_SHARED_DROP ? 0 : status;
+			return status == FORMAT_SHARED_DROP ? 0 : status;
 	}
 	stream = &input->streams[place->stream];
 	relogger->input = input;
 	relogger->current = stream->leader ? stream->leader : stream;
 	relogger->time = event->time;
-	return ptl_relogger_pass(relogger, 0, event, input);
+	return format_relogger_pass(relogger, 0, event, input);
 }
 
 /* The events of some inputs, in order of time. */
 static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 {
-	struct ptl_merge_input *inputs = calloc(count, sizeof(*inputs));
+	struct format_merge_input *inputs = calloc(count, sizeof(*inputs));
 	int status;
 
 	if (!inputs)
-		return ptl_fail_memory("inputs", count * sizeof(*inputs));
+		return common_fail_memory("inputs", count * sizeof(*inputs));
 	for (size_t i = 0; i < count; i++)
-		inputs[i] = (struct ptl_merge_input){relogger->inputs[first + i]->trace,
+		inputs[i] = (struct format_merge_input){relogger->inputs[first + i]->trace,
 						     relogger->inputs[first + i]->time_shift};
 	relogger->first_input = first;
-	status = ptl_merge_events(inputs, count, NULL, take_event, relogger);
+	status = format_merge_events(inputs, count, NULL, take_event, relogger);
 	free(inputs);
 	if (status == PTL_NO_MEMORY && relogger->input)
-		status = ptl_fail_in(status, "%s", relogger->input->name);
+		status = common_fail_in(status, "%s", relogger->input->name);
 	if (!status)
-		status = ptl_share_flush(relogger);
+		status = format_share_flush(relogger);
 	relogger->current = NULL;
 	relogger->input = NULL;
 	return status;
@@ -136,14 +136,14 @@ static int copy_input(struct ptl_relogger *relogger, struct ptl_relogger_input *
 	int status = 0;
 
 	if (input->whole)
-		return ptl_relogger_copy_whole(relogger, input);
+		return format_relogger_copy_whole(relogger, input);
 	for (size_t i = 0; !status && i < trace->stream_count; i++)
 		if (trace->streams[i].stream.kind == PTL_KIND_EVENTS)
-			status = ptl_relogger_copy_stream(relogger, input, i, NULL);
+			status = format_relogger_copy_stream(relogger, input, i, NULL);
 	return status;
 }
 
-int ptl_relogger_pass_events(struct ptl_relogger *relogger)
+int format_relogger_pass_events(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
@@ -158,8 +158,8 @@ int ptl_relogger_pass_events(struct ptl_relogger *relogger)
 int ptl_relogger_inject(struct ptl_relogger *relogger, struct ptl_trace_event *event)
 {
 	if (!relogger->writer || relogger->ended)
-		return ptl_fail(PTL_MISUSE, "events can be injected from begin to end only");
-	return ptl_relogger_pass(relogger, relogger->stage + 1, &event->record, event->input);
+		return common_fail(PTL_MISUSE, "events can be injected from begin to end only");
+	return format_relogger_pass(relogger, relogger->stage + 1, &event->record, event->input);
 }
 
 int ptl_relogger_inject_record(struct ptl_relogger *relogger, const struct ptl_event *event)
@@ -167,8 +167,8 @@ int ptl_relogger_inject_record(struct ptl_relogger *relogger, const struct ptl_e
 	struct ptl_event injected = *event;
 
 	if (!relogger->writer || relogger->ended)
-		return ptl_fail(PTL_MISUSE, "events can be injected from begin to end only");
+		return common_fail(PTL_MISUSE, "events can be injected from begin to end only");
 	injected.flags |= PTL_EVENT_INJECTED;
-	return ptl_relogger_pass(relogger, relogger->stage + 1, &injected,
+	return format_relogger_pass(relogger, relogger->stage + 1, &injected,
 				 relogger->input ? relogger->input : relogger->inputs[0]);
 }

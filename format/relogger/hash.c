@@ -12,28 +12,28 @@
 #define PIECE (256u << 10) /* stays in the CPU's cache between reading and hashing */
 
 /* The hash of the bytes that the trace was opened with. */
-int ptl_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind)
+int format_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind)
 {
 	const uint64_t size = ptl_trace_size(input->trace);
-	struct ptl_input_hash *hash = ptl_input_hash_new(kind);
+	struct format_input_hash *hash = format_input_hash_new(kind);
 	uint8_t *piece = malloc(PIECE);
-	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+	int status = hash && piece ? 0 : common_fail_memory("a hash", PIECE);
 
 	for (uint64_t at = 0; !status && kind != PTL_HASH_NONE && at < size;) {
 		const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
 
-		status = ptl_read_at(input->fd, piece, n, at);
+		status = common_read_at(input->fd, piece, n, at);
 		if (!status) {
-			ptl_input_hash_add(hash, piece, n);
+			format_input_hash_add(hash, piece, n);
 			at += n;
-			status = ptl_relogger_check(relogger);
+			status = format_relogger_check(relogger);
 		}
 	}
 	if (!status)
-		ptl_input_hash_finish(hash, &input->itself);
+		format_input_hash_finish(hash, &input->itself);
 	free(piece);
-	ptl_input_hash_free(hash);
-	return status ? ptl_fail_in(status, "%s", input->name) : 0;
+	format_input_hash_free(hash);
+	return status ? common_fail_in(status, "%s", input->name) : 0;
 }
 
 static void *hash_all(void *context)
@@ -44,7 +44,7 @@ static void *hash_all(void *context)
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		if (!relogger->inputs[i]->origin_count && !relogger->inputs[i]->hash &&
 		    relogger->options.hash != PTL_HASH_NONE)
-			status = ptl_relogger_hash_input(relogger, relogger->inputs[i], relogger->options.hash);
+			status = format_relogger_hash_input(relogger, relogger->inputs[i], relogger->options.hash);
 	relogger->hash_status = status;
 	if (status)
 		relogger->hash_error = strdup(ptl_error_text());
@@ -52,7 +52,7 @@ static void *hash_all(void *context)
 }
 
 /* Signals are the program's: none is to be taken by a thread of ours. Without a thread it is done at the end. */
-void ptl_relogger_start_hashes(struct ptl_relogger *relogger)
+void format_relogger_start_hashes(struct ptl_relogger *relogger)
 {
 	sigset_t all, before;
 
@@ -62,7 +62,7 @@ void ptl_relogger_start_hashes(struct ptl_relogger *relogger)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void ptl_relogger_stop_hashes(struct ptl_relogger *relogger)
+void format_relogger_stop_hashes(struct ptl_relogger *relogger)
 {
 	if (!relogger->hashing)
 		return;
@@ -71,13 +71,13 @@ void ptl_relogger_stop_hashes(struct ptl_relogger *relogger)
 	relogger->hashed = true;
 }
 
-int ptl_relogger_finish_hashes(struct ptl_relogger *relogger)
+int format_relogger_finish_hashes(struct ptl_relogger *relogger)
 {
-	ptl_relogger_stop_hashes(relogger);
+	format_relogger_stop_hashes(relogger);
 	if (!relogger->hashed)
 		hash_all(relogger);
 	if (relogger->hash_status)
-		return ptl_fail(relogger->hash_status, "%s",
+		return common_fail(relogger->hash_status, "%s",
 				relogger->hash_error ? relogger->hash_error : "cannot hash an input");
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
@@ -88,7 +88,7 @@ int ptl_relogger_finish_hashes(struct ptl_relogger *relogger)
 		if (relogger->options.hash == PTL_HASH_NONE)
 			input->itself.hash_kind = PTL_HASH_NONE;
 		if (input->hash)
-			status = ptl_relogger_finish_whole(input);
+			status = format_relogger_finish_whole(input);
 		if (!status && !input->origin_count)
 			status = ptl_relogger_input_origin(input, &input->itself);
 		if (status)

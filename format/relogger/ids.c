@@ -73,7 +73,7 @@ static const struct ptl_schema *find_schema(struct ptl_relogger_input *input,
 
 static int change_field(const struct ptl_relogger_input *input, enum role role, uint8_t *at, size_t size)
 {
-	uint64_t value = ptl_load_le(at, size);
+	uint64_t value = common_load_le(at, size);
 	uint32_t id = (uint32_t)value;
 	int status = 0;
 
@@ -84,7 +84,7 @@ static int change_field(const struct ptl_relogger_input *input, enum role role, 
 		status = ptl_relogger_map_id(input, &id);
 		value = id;
 	}
-	ptl_store_le(at, value, size);
+	common_store_le(at, value, size);
 	return status;
 }
 
@@ -120,9 +120,9 @@ int ptl_relogger_map_event(struct ptl_relogger_input *input, struct ptl_event *e
 	if (status || !schema)
 		return status;
 	payload->size = 0;
-	if (!ptl_bytes_grow(payload, event->payload_size + 1)) {
+	if (!common_bytes_grow(payload, event->payload_size + 1)) {
 		payload->failed = false;
-		return ptl_fail_memory("a payload", event->payload_size);
+		return common_fail_memory("a payload", event->payload_size);
 	}
 	if (event->payload_size)
 		memcpy(payload->data, event->payload, event->payload_size);

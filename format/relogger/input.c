@@ -26,7 +26,7 @@ static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const
 	input->context = context;
 	input->fd = -1;
 	input->name = strdup(name);
-	if (!input->name || !ptl_vector_room(&relogger->inputs, relogger->input_count,
+	if (!input->name || !common_vector_room(&relogger->inputs, relogger->input_count,
 					     sizeof(*relogger->inputs))) {
 		free(input->name);
 		free(input);
@@ -47,13 +47,13 @@ static int open_trace(struct ptl_relogger_input *input, int fd)
 
 	input->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (input->fd < 0)
-		return ptl_fail_errno("cannot open");
-	status = ptl_source_prepare(&input->fd, &input->relogger->cancelled, &size);
+		return common_fail_errno("cannot open");
+	status = format_source_prepare(&input->fd, &input->relogger->cancelled, &size);
 	if (status)
 		return status;
 	second = fcntl(input->fd, F_DUPFD_CLOEXEC, 3);
 	if (second < 0)
-		return ptl_fail_errno("cannot open");
+		return common_fail_errno("cannot open");
 	status = ptl_open_fd(second, input->name, &options, &input->trace);
 	if (status)
 		close(second);
@@ -62,13 +62,13 @@ static int open_trace(struct ptl_relogger_input *input, int fd)
 
 bool ptl_is_closed(int fd)
 {
-	uint8_t data[PTL_TRAILER_SIZE];
-	struct ptl_trailer trailer;
+	uint8_t data[FORMAT_TRAILER_SIZE];
+	struct format_trailer trailer;
 	struct stat info;
 
-	return fstat(fd, &info) == 0 && info.st_size >= PTL_FILE_HEADER_SIZE + PTL_TRAILER_SIZE &&
-	       ptl_read_at(fd, data, sizeof(data), (uint64_t)info.st_size - sizeof(data)) == 0 &&
-	       ptl_trailer_decode(data, &trailer);
+	return fstat(fd, &info) == 0 && info.st_size >= FORMAT_FILE_HEADER_SIZE + FORMAT_TRAILER_SIZE &&
+	       common_read_at(fd, data, sizeof(data), (uint64_t)info.st_size - sizeof(data)) == 0 &&
+	       format_trailer_decode(data, &trailer);
 }
 
 /* Waits until the writer of a file has closed it. A pipe's end is its end. */
@@ -79,7 +79,7 @@ static int wait_for_writer(struct ptl_relogger *relogger, int fd)
 
 	while (!status && lseek(fd, 0, SEEK_CUR) >= 0 && !ptl_is_closed(fd)) {
 		nanosleep(&pause, NULL);
-		status = ptl_relogger_check(relogger);
+		status = format_relogger_check(relogger);
 	}
 	return status;
 }
@@ -90,11 +90,11 @@ int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name,
 	struct ptl_relogger_input *added;
 	int status;
 
-	if (relogger->state != PTL_RELOGGER_NEW)
-		return ptl_fail(PTL_MISUSE, "the relogger has begun to process");
+	if (relogger->state != FORMAT_RELOGGER_NEW)
+		return common_fail(PTL_MISUSE, "the relogger has begun to process");
 	added = new_input(relogger, name, context);
 	if (!added)
-		return ptl_fail_memory("an input", sizeof(*added));
+		return common_fail_memory("an input", sizeof(*added));
 	status = follow ? wait_for_writer(relogger, fd) : 0;
 	if (!status)
 		status = open_trace(added, fd);
@@ -122,7 +122,7 @@ int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void 
 	int status;
 
 	if (fd < 0)
-		return ptl_fail_in(ptl_fail_errno("cannot open"), "%s", name);
+		return common_fail_in(common_fail_errno("cannot open"), "%s", name);
 	status = ptl_relogger_add_fd(relogger, fd, name, false, context, input);
 	if (status)
 		close(fd);
@@ -133,9 +133,9 @@ int ptl_relogger_input_origin(struct ptl_relogger_input *input, const struct ptl
 {
 	char *copy = strdup(origin->name);
 
-	if (!copy || !ptl_vector_room(&input->origins, input->origin_count, sizeof(*input->origins))) {
+	if (!copy || !common_vector_room(&input->origins, input->origin_count, sizeof(*input->origins))) {
 		free(copy);
-		return ptl_fail_memory("provenance", strlen(origin->name));
+		return common_fail_memory("provenance", strlen(origin->name));
 	}
 	input->origins[input->origin_count] = *origin;
 	input->origins[input->origin_count++].name = copy;

@@ -85,14 +85,14 @@ static void align(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 		return;
 	if (!first->wall_start || !own->wall_start) {
 		input->uncertainty = UINT64_MAX;
-		ptl_relogger_warn(relogger,
+		format_relogger_warn(relogger,
 				  "%s: nothing tells how its clock relates to that of %s: its times are kept",
 				  input->name, relogger->inputs[0]->name);
 		return;
 	}
 	input->time_shift = (int64_t)((uint64_t)wall_zero(own) - (uint64_t)wall_zero(first));
 	input->uncertainty = own_uncertainty(first) + own_uncertainty(own);
-	ptl_relogger_warn(relogger,
+	format_relogger_warn(relogger,
 			  "%s: its clock is aligned with that of %s by wall time: %+.9f s, uncertain by "
 			  "%.9f s%s",
 			  input->name, relogger->inputs[0]->name, (double)input->time_shift / 1e9,
@@ -155,9 +155,9 @@ static int find_machine(struct ptl_relogger *relogger, const struct ptl_machine 
 	if (i < relogger->machine_count)
 		return 0;
 	if (i > PTL_MACHINE_MAX)
-		return ptl_fail(PTL_MISUSE, "traces of more than %u machines", PTL_MACHINE_MAX + 1);
-	if (!ptl_vector_room(&relogger->machines, i, sizeof(*relogger->machines)))
-		return ptl_fail_memory("machines", i * sizeof(*machine));
+		return common_fail(PTL_MISUSE, "traces of more than %u machines", PTL_MACHINE_MAX + 1);
+	if (!common_vector_room(&relogger->machines, i, sizeof(*relogger->machines)))
+		return common_fail_memory("machines", i * sizeof(*machine));
 	relogger->machines[relogger->machine_count++] = *machine;
 	return 0;
 }
@@ -214,7 +214,7 @@ static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input
 
 	input->machines = calloc(count, sizeof(*input->machines));
 	if (!input->machines)
-		return ptl_fail_memory("machines", count * sizeof(*input->machines));
+		return common_fail_memory("machines", count * sizeof(*input->machines));
 	input->machine_count = count;
 	for (size_t i = 0; !status && i < count; i++) {
 		const struct ptl_machine *machine = ptl_machine_at(input->trace, i);
@@ -241,7 +241,7 @@ static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input
 	return status;
 }
 
-int ptl_relogger_find_machines(struct ptl_relogger *relogger)
+int format_relogger_find_machines(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
@@ -264,7 +264,7 @@ int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id)
 	if (!input->renumbered || *id == PTL_NO_ID || machine >= input->machine_count)
 		return 0;
 	if (own >= PTL_MACHINE_IDS)
-		return ptl_fail(PTL_UNSUPPORTED,
+		return common_fail(PTL_UNSUPPORTED,
 				"%s: the id %" PRIu32 " is too large to be kept apart from other machines'",
 				input->name, *id);
 	*id = input->machines[machine] * PTL_MACHINE_IDS + own;

@@ -12,26 +12,26 @@
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
-static bool before(const struct ptl_waiting *a, const struct ptl_waiting *b)
+static bool before(const struct format_waiting *a, const struct format_waiting *b)
 {
 	return a->time < b->time || (a->time == b->time && a->number < b->number);
 }
 
-static void swap(struct ptl_waiting *a, struct ptl_waiting *b)
+static void swap(struct format_waiting *a, struct format_waiting *b)
 {
-	const struct ptl_waiting kept = *a;
+	const struct format_waiting kept = *a;
 
 	*a = *b;
 	*b = kept;
 }
 
-static void rise(struct ptl_window *window, size_t i)
+static void rise(struct format_window *window, size_t i)
 {
 	for (; i && before(&window->heap[i], &window->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&window->heap[i], &window->heap[(i - 1) / 2]);
 }
 
-static void sink(struct ptl_window *window, size_t i)
+static void sink(struct format_window *window, size_t i)
 {
 	size_t child;
 
@@ -60,9 +60,9 @@ static int declare(struct ptl_relogger *relogger)
 /* Writes the earliest event. */
 static int write_first(struct ptl_relogger *relogger)
 {
-	struct ptl_window *window = &relogger->window;
-	struct ptl_waiting first = window->heap[0];
-	struct ptl_event event = ptl_event_unpack(first.data);
+	struct format_window *window = &relogger->window;
+	struct format_waiting first = window->heap[0];
+	struct ptl_event event = format_event_unpack(first.data);
 	int status = window->stream == PTL_NO_ID ? declare(relogger) : 0;
 
 	if (!status)
@@ -81,17 +81,17 @@ static int write_first(struct ptl_relogger *relogger)
 
 static int check_time(const struct ptl_relogger *relogger, const struct ptl_event *event)
 {
-	const struct ptl_window *window = &relogger->window;
+	const struct format_window *window = &relogger->window;
 	const uint64_t bound = relogger->options.window_time;
 
 	if (bound && relogger->current && event->time < relogger->time &&
 	    relogger->time - event->time > bound)
-		return ptl_fail(PTL_MISUSE,
+		return common_fail(PTL_MISUSE,
 				"an event injected at %" PRIu64 " ns lies more than the window of %" PRIu64
 				" ns before the current one at %" PRIu64 " ns",
 				event->time, bound, relogger->time);
 	if (window->has_written && event->time < window->written)
-		return ptl_fail(PTL_MISUSE,
+		return common_fail(PTL_MISUSE,
 				"an event injected at %" PRIu64
 				" ns comes too late: injected events up to %" PRIu64
 				" ns have left the reorder window",
@@ -105,22 +105,22 @@ static bool is_full(const struct ptl_relogger *relogger)
 	       relogger->window.bytes > relogger->options.window_bytes;
 }
 
-int ptl_window_add(struct ptl_relogger *relogger, const struct ptl_event *event)
+int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *event)
 {
-	struct ptl_window *window = &relogger->window;
-	struct ptl_waiting added = {.time = event->time, .number = window->number};
+	struct format_window *window = &relogger->window;
+	struct format_waiting added = {.time = event->time, .number = window->number};
 	int status = check_time(relogger, event);
 
 	if (status)
 		return status;
-	if (!ptl_vector_room(&window->heap, window->count,
+	if (!common_vector_room(&window->heap, window->count,
 			     sizeof(*window->heap)))
-		return ptl_fail_memory("the reorder window", window->count * sizeof(added));
-	added.size = ptl_event_pack_size(event);
+		return common_fail_memory("the reorder window", window->count * sizeof(added));
+	added.size = format_event_pack_size(event);
 	added.data = malloc(added.size);
 	if (!added.data)
-		return ptl_fail_memory("an event", added.size);
-	ptl_event_pack(event, added.data);
+		return common_fail_memory("an event", added.size);
+	format_event_pack(event, added.data);
 	window->number++;
 	window->bytes += added.size;
 	window->heap[window->count++] = added;
@@ -130,7 +130,7 @@ int ptl_window_add(struct ptl_relogger *relogger, const struct ptl_event *event)
 	return status;
 }
 
-int ptl_window_flush(struct ptl_relogger *relogger)
+int format_window_flush(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
@@ -139,10 +139,10 @@ int ptl_window_flush(struct ptl_relogger *relogger)
 	return status;
 }
 
-void ptl_window_free(struct ptl_window *window)
+void format_window_free(struct format_window *window)
 {
 	for (size_t i = 0; i < window->count; i++)
 		free(window->heap[i].data);
 	free(window->heap);
-	*window = (struct ptl_window){.stream = PTL_NO_ID};
+	*window = (struct format_window){.stream = PTL_NO_ID};
 }

@@ -27,26 +27,26 @@ static void find_origins(struct ptl_relogger_input *input)
 	const struct ptl_trace *trace = input->trace;
 
 	for (size_t i = 0; i < trace->stream_count; i++) {
-		struct ptl_relogger_stream *stream = &input->streams[i];
+		struct format_relogger_stream *stream = &input->streams[i];
 
 		stream->input = input;
 		stream->number = i;
-		if (!may_join(trace->streams[i].stream.kind) || !ptl_is_named(input->identity))
+		if (!may_join(trace->streams[i].stream.kind) || !format_is_named(input->identity))
 			continue;
-		stream->origin = (struct ptl_origin){.known = true, .stream = trace->streams[i].stream.id};
+		stream->origin = (struct format_origin){.known = true, .stream = trace->streams[i].stream.id};
 		memcpy(stream->origin.file, input->identity, sizeof(input->identity));
 	}
 	for (size_t i = 0; i < trace->record_count; i++) {
 		const struct ptl_record *record = &trace->records[i];
-		const struct ptl_cursor body = ptl_cursor(record->data, record->size);
-		struct ptl_origin origin;
+		const struct common_cursor body = common_cursor(record->data, record->size);
+		struct format_origin origin;
 		struct ptl_stream named;
 		const uint64_t *number;
 
-		if (record->type != PTL_RECORD_STREAM || ptl_stream_decode(body, &named) ||
-		    ptl_origin_decode(body, &origin) || !origin.known)
+		if (record->type != FORMAT_RECORD_STREAM || format_stream_decode(body, &named) ||
+		    format_origin_decode(body, &origin) || !origin.known)
 			continue;
-		number = ptl_hash_map_get(&trace->stream_map, named.id);
+		number = common_hash_map_get(&trace->stream_map, named.id);
 		if (number && input->streams[*number].origin.known)
 			input->streams[*number].origin = origin;
 	}
@@ -59,12 +59,12 @@ static uint64_t shifted(uint64_t time, int64_t shift)
 
 static int add_part(struct ptl_relogger_input *input, const struct ptl_loss *loss, const struct ptl_record *record)
 {
-	struct ptl_part *part;
+	struct format_part *part;
 
-	if (!ptl_vector_room(&input->parts, input->part_count, sizeof(*input->parts)))
-		return ptl_fail_memory("parts", input->part_count * sizeof(*input->parts));
+	if (!common_vector_room(&input->parts, input->part_count, sizeof(*input->parts)))
+		return common_fail_memory("parts", input->part_count * sizeof(*input->parts));
 	part = &input->parts[input->part_count++];
-	*part = (struct ptl_part){
+	*part = (struct format_part){
 		.first = shifted(loss->kept_first, input->time_shift),
 		.last = shifted(loss->kept_last, input->time_shift),
 		.known = shifted(loss->known, input->time_shift),
@@ -86,17 +86,17 @@ static int find_own_parts(struct ptl_relogger_input *input)
 		const struct ptl_record *record = &input->trace->records[i];
 		struct ptl_loss *loss;
 
-		if (record->type != PTL_RECORD_LOSS)
+		if (record->type != FORMAT_RECORD_LOSS)
 			continue;
-		status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
+		status = format_loss_decode(common_cursor(record->data, record->size), &loss);
 		if (status)
 			return status == PTL_NO_MEMORY ? status : 0;
-		if (loss->kind == PTL_LOSS_CUT && ptl_is_named(loss->recording))
+		if (loss->kind == PTL_LOSS_CUT && format_is_named(loss->recording))
 			status = add_part(input, loss, record);
-		ptl_loss_free(loss);
+		format_loss_free(loss);
 	}
 	memcpy(whole.recording, input->identity, sizeof(whole.recording));
-	if (!status && !input->part_count && ptl_is_named(input->identity))
+	if (!status && !input->part_count && format_is_named(input->identity))
 		status = add_part(input, &whole, NULL);
 	return status;
 }
@@ -127,7 +127,7 @@ static int look_at(struct ptl_relogger_input *input)
 
 	input->streams = calloc(input->trace->stream_count + 1, sizeof(*input->streams));
 	if (!input->streams)
-		return ptl_fail_memory("streams", input->trace->stream_count * sizeof(*input->streams));
+		return common_fail_memory("streams", input->trace->stream_count * sizeof(*input->streams));
 	ptl_trace_id(input->trace, &guid, &wall_time);
 	if (!input->has_identity)
 		memcpy(input->identity, guid.bytes, sizeof(input->identity));
@@ -138,12 +138,12 @@ static int look_at(struct ptl_relogger_input *input)
 
 /* --- which streams are one ---------------------------------------------------------------------------- */
 
-static const struct ptl_reader_stream *source_of(const struct ptl_relogger_stream *stream)
+static const struct format_reader_stream *source_of(const struct format_relogger_stream *stream)
 {
 	return &stream->input->trace->streams[stream->number];
 }
 
-static int map_ids(const struct ptl_relogger_stream *stream, struct ptl_stream *mapped)
+static int map_ids(const struct format_relogger_stream *stream, struct ptl_stream *mapped)
 {
 	int status;
 
@@ -154,7 +154,7 @@ static int map_ids(const struct ptl_relogger_stream *stream, struct ptl_stream *
 	return status ? status : ptl_relogger_map_id(stream->input, &mapped->tid);
 }
 
-static int have_same_owner(const struct ptl_relogger_stream *a, const struct ptl_relogger_stream *b, bool *same)
+static int have_same_owner(const struct format_relogger_stream *a, const struct format_relogger_stream *b, bool *same)
 {
 	struct ptl_stream x, y;
 	int status = map_ids(a, &x);
@@ -168,11 +168,11 @@ static int have_same_owner(const struct ptl_relogger_stream *a, const struct ptl
 }
 
 /* Compares what both have of [at, end), counted where they come from. What one has not is no difference. */
-static int compare_bytes(const struct ptl_relogger_stream *a, const struct ptl_relogger_stream *b, uint64_t at,
+static int compare_bytes(const struct format_relogger_stream *a, const struct format_relogger_stream *b, uint64_t at,
 			 uint64_t end, bool *same)
 {
 	uint8_t *bytes = malloc(2 * COMPARED);
-	int status = bytes ? 0 : ptl_fail_memory("a comparison", 2 * COMPARED);
+	int status = bytes ? 0 : common_fail_memory("a comparison", 2 * COMPARED);
 
 	*same = true;
 	while (!status && *same && at < end) {
@@ -197,13 +197,13 @@ static int compare_bytes(const struct ptl_relogger_stream *a, const struct ptl_r
 			at += hole;
 		}
 		if (!status)
-			status = ptl_relogger_check(a->input->relogger);
+			status = format_relogger_check(a->input->relogger);
 	}
 	free(bytes);
 	return status;
 }
 
-static int have_same_bytes(const struct ptl_relogger_stream *a, const struct ptl_relogger_stream *b, bool *same)
+static int have_same_bytes(const struct format_relogger_stream *a, const struct format_relogger_stream *b, bool *same)
 {
 	const uint64_t end_a = a->origin.position + source_of(a)->stream.bytes;
 	const uint64_t end_b = b->origin.position + source_of(b)->stream.bytes;
@@ -217,7 +217,7 @@ static int have_same_bytes(const struct ptl_relogger_stream *a, const struct ptl
 }
 
 /* Whether a stream is one with a leader and those that it leads. */
-static int is_one(const struct ptl_relogger_stream *leader, const struct ptl_relogger_stream *stream, bool *one)
+static int is_one(const struct format_relogger_stream *leader, const struct format_relogger_stream *stream, bool *one)
 {
 	int status = have_same_owner(leader, stream, one);
 
@@ -226,17 +226,17 @@ static int is_one(const struct ptl_relogger_stream *leader, const struct ptl_rel
 		if (*one)
 			status = have_same_bytes(leader, stream, one);
 		if (!status && !*one && leader->input != stream->input)
-			ptl_relogger_warn(stream->input->relogger,
+			format_relogger_warn(stream->input->relogger,
 					  "%s: stream %u says that it comes from where %s has other bytes: kept beside those",
 					  stream->input->name, source_of(stream)->stream.id, leader->input->name);
 	}
 	return status;
 }
 
-static int join_stream(struct ptl_byte_map *leaders, struct ptl_relogger *relogger,
-		       struct ptl_relogger_stream *stream)
+static int join_stream(struct common_byte_map *leaders, struct ptl_relogger *relogger,
+		       struct format_relogger_stream *stream)
 {
-	struct ptl_relogger_stream *leader, *last;
+	struct format_relogger_stream *leader, *last;
 	uint8_t key[16 + 2 * sizeof(uint32_t)];
 	const uint64_t *known;
 	bool one;
@@ -245,9 +245,9 @@ static int join_stream(struct ptl_byte_map *leaders, struct ptl_relogger *relogg
 	memcpy(key, stream->origin.file, 16);
 	memcpy(key + 16, &stream->origin.stream, sizeof(uint32_t));
 	memcpy(key + 20, &source_of(stream)->stream.kind, sizeof(uint32_t));
-	known = ptl_byte_map_get(leaders, key, sizeof(key));
+	known = common_byte_map_get(leaders, key, sizeof(key));
 	if (!known)
-		return ptl_byte_map_put(leaders, key, sizeof(key),
+		return common_byte_map_put(leaders, key, sizeof(key),
 					(uint64_t)stream->input->number << 32 | stream->number);
 	leader = &relogger->inputs[*known >> 32]->streams[(uint32_t)*known];
 	status = is_one(leader, stream, &one);
@@ -264,7 +264,7 @@ static int join_stream(struct ptl_byte_map *leaders, struct ptl_relogger *relogg
 
 static int join_streams(struct ptl_relogger *relogger)
 {
-	struct ptl_byte_map leaders = {0};
+	struct common_byte_map leaders = {0};
 	int status = 0;
 
 	for (size_t i = 0; !status && i < relogger->input_count; i++) {
@@ -274,19 +274,19 @@ static int join_streams(struct ptl_relogger *relogger)
 			if (input->streams[j].origin.known)
 				status = join_stream(&leaders, relogger, &input->streams[j]);
 	}
-	ptl_byte_map_free(&leaders);
+	common_byte_map_free(&leaders);
 	return status;
 }
 
 /* --- which rundown is told twice ---------------------------------------------------------------------- */
 
-static bool is_same_recording(const struct ptl_part *a, const struct ptl_part *b)
+static bool is_same_recording(const struct format_part *a, const struct format_part *b)
 {
 	return memcmp(a->recording, b->recording, sizeof(a->recording)) == 0;
 }
 
 /* Whether another part goes on where this one starts or ends. Of two that start or end alike, one stays. */
-static void compare_parts(struct ptl_part *part, const struct ptl_part *other, bool comes_before)
+static void compare_parts(struct format_part *part, const struct format_part *other, bool comes_before)
 {
 	const bool reaches_start = part->known && other->last >= part->known - 1;
 	const bool reaches_end = part->last != UINT64_MAX && other->known <= part->last + 1;
@@ -309,7 +309,7 @@ static void find_rundown(struct ptl_relogger_input *input)
 				compare_parts(&input->parts[i], &relogger->inputs[j]->parts[k], j < input->number);
 }
 
-int ptl_relogger_find_parts(struct ptl_relogger *relogger)
+int format_relogger_find_parts(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
@@ -327,7 +327,7 @@ int ptl_relogger_find_parts(struct ptl_relogger *relogger)
 /* What of a buffer is kept, counted where the stream comes from. */
 struct piece {
 	uint64_t first, end;
-	const struct ptl_relogger_stream *stream;
+	const struct format_relogger_stream *stream;
 	size_t entry;
 };
 
@@ -339,16 +339,16 @@ struct pieces {
 
 static int add_piece(struct pieces *pieces, const struct piece *piece)
 {
-	if (!ptl_vector_room(&pieces->all, pieces->count, sizeof(*pieces->all)))
-		return ptl_fail_memory("buffers", pieces->count * sizeof(*pieces->all));
+	if (!common_vector_room(&pieces->all, pieces->count, sizeof(*pieces->all)))
+		return common_fail_memory("buffers", pieces->count * sizeof(*pieces->all));
 	pieces->all[pieces->count++] = *piece;
 	return 0;
 }
 
-static int add_range(struct pieces *pieces, const struct ptl_relogger_stream *stream,
+static int add_range(struct pieces *pieces, const struct format_relogger_stream *stream,
 		     const struct ptl_stream_range *range)
 {
-	const struct ptl_reader_stream *source = source_of(stream);
+	const struct format_reader_stream *source = source_of(stream);
 	int status = 0;
 
 	for (size_t i = 0; !status && i < source->count; i++) {
@@ -365,12 +365,12 @@ static int add_range(struct pieces *pieces, const struct ptl_relogger_stream *st
 	return status;
 }
 
-static int add_stream(struct ptl_relogger *relogger, struct pieces *pieces, const struct ptl_relogger_stream *stream)
+static int add_stream(struct ptl_relogger *relogger, struct pieces *pieces, const struct format_relogger_stream *stream)
 {
 	static const struct ptl_stream_range everything = {0, UINT64_MAX};
 	const uint64_t end = stream->origin.position + source_of(stream)->stream.bytes;
 	struct ptl_stream_plan plan;
-	int status = ptl_relogger_plan_stream(relogger, stream->input, stream->number, &plan);
+	int status = format_relogger_plan_stream(relogger, stream->input, stream->number, &plan);
 
 	if (status || plan.drop)
 		return status;
@@ -395,7 +395,7 @@ static int compare_pieces(const void *left, const void *right)
 }
 
 /* Writes what of a piece is behind *end. What is damaged here may be whole in another input. */
-static int write_piece(struct ptl_relogger *relogger, const struct ptl_relogger_stream *leader,
+static int write_piece(struct ptl_relogger *relogger, const struct format_relogger_stream *leader,
 		       const struct piece *piece, uint64_t *end)
 {
 	struct ptl_relogger_input *input = piece->stream->input;
@@ -407,42 +407,42 @@ static int write_piece(struct ptl_relogger *relogger, const struct ptl_relogger_
 	int status = 0;
 
 	input->shared_bytes += (piece->end < first ? piece->end : first) - piece->first;
-	ptl_relogger_progress(relogger, buffer->stored_size);
+	format_relogger_progress(relogger, buffer->stored_size);
 	if (first >= piece->end)
-		return ptl_relogger_check(relogger);
+		return format_relogger_check(relogger);
 	if (first > *end && !whole) {
-		status = ptl_relogger_copy_hole(relogger, leader, first - *end, time);
+		status = format_relogger_copy_hole(relogger, leader, first - *end, time);
 		*end = first;
 	}
 	if (!status)
-		status = ptl_relogger_copy_range(relogger, input, piece->stream->number, piece->entry,
+		status = format_relogger_copy_range(relogger, input, piece->stream->number, piece->entry,
 						 first - origin, piece->end - origin);
 	if (!status)
 		*end = piece->end;
-	return status && !ptl_is_damage(status) ? status : ptl_relogger_check(relogger);
+	return status && !format_is_damage(status) ? status : format_relogger_check(relogger);
 }
 
-static int write_pieces(struct ptl_relogger *relogger, struct ptl_relogger_stream *leader, const struct pieces *pieces)
+static int write_pieces(struct ptl_relogger *relogger, struct format_relogger_stream *leader, const struct pieces *pieces)
 {
 	uint64_t end = pieces->count ? pieces->all[0].first : leader->origin.position;
 	int status;
 
-	for (struct ptl_relogger_stream *member = leader; member; member = member->member)
+	for (struct format_relogger_stream *member = leader; member; member = member->member)
 		member->cut = end - member->origin.position;
-	status = ptl_relogger_declare_stream(relogger, leader->input, leader->number);
+	status = format_relogger_declare_stream(relogger, leader->input, leader->number);
 	for (size_t i = 0; !status && i < pieces->count; i++)
 		status = write_piece(relogger, leader, &pieces->all[i], &end);
 	if (!status && pieces->end > end)
-		status = ptl_relogger_copy_hole(relogger, leader, pieces->end - end, 0);
+		status = format_relogger_copy_hole(relogger, leader, pieces->end - end, 0);
 	return status;
 }
 
-int ptl_relogger_pass_joined(struct ptl_relogger *relogger, struct ptl_relogger_stream *leader)
+int format_relogger_pass_joined(struct ptl_relogger *relogger, struct format_relogger_stream *leader)
 {
 	struct pieces pieces = {NULL};
 	int status = 0;
 
-	for (const struct ptl_relogger_stream *member = leader; !status && member; member = member->member)
+	for (const struct format_relogger_stream *member = leader; !status && member; member = member->member)
 		status = add_stream(relogger, &pieces, member);
 	if (!status && (pieces.count || pieces.end)) {
 		if (pieces.count)
@@ -459,8 +459,8 @@ int ptl_relogger_change(struct ptl_relogger *relogger, const void *data, size_t 
 {
 	XXH128_canonical_t hash;
 
-	if (relogger->state != PTL_RELOGGER_NEW)
-		return ptl_fail(PTL_MISUSE, "the relogger has begun to process");
+	if (relogger->state != FORMAT_RELOGGER_NEW)
+		return common_fail(PTL_MISUSE, "the relogger has begun to process");
 	relogger->has_change = true;
 	memset(relogger->change, 0, sizeof(relogger->change));
 	if (!size)
@@ -488,7 +488,7 @@ static void change_name(const struct ptl_relogger *relogger, uint8_t name[16])
 		memset(name, 0, 16);
 		return;
 	}
-	if (!ptl_is_named(relogger->change))
+	if (!format_is_named(relogger->change))
 		return;
 	memcpy(both, name, 16);
 	memcpy(both + 16, relogger->change, 16);
@@ -497,12 +497,12 @@ static void change_name(const struct ptl_relogger *relogger, uint8_t name[16])
 }
 
 struct parts {
-	struct ptl_part *all;
+	struct format_part *all;
 	size_t count;
 };
 
 /* Of what one input leaves out, others have as much as they add to it. */
-static void count_left(const struct ptl_relogger *relogger, struct ptl_part *part, size_t owner)
+static void count_left(const struct ptl_relogger *relogger, struct format_part *part, size_t owner)
 {
 	uint64_t events = 0, bytes = 0;
 
@@ -525,7 +525,7 @@ static void count_left(const struct ptl_relogger *relogger, struct ptl_part *par
 
 static int compare_part(const void *left, const void *right)
 {
-	const struct ptl_part *a = left, *b = right;
+	const struct format_part *a = left, *b = right;
 	const int order = memcmp(a->recording, b->recording, sizeof(a->recording));
 
 	if (order)
@@ -533,7 +533,7 @@ static int compare_part(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-static bool touch(const struct ptl_part *a, const struct ptl_part *b)
+static bool touch(const struct format_part *a, const struct format_part *b)
 {
 	return is_same_recording(a, b) && (a->last == UINT64_MAX || b->first <= a->last + 1);
 }
@@ -546,8 +546,8 @@ static void unite(struct parts *parts)
 	if (parts->count)
 		qsort(parts->all, parts->count, sizeof(*parts->all), compare_part);
 	for (size_t i = 0; i < parts->count; i++) {
-		struct ptl_part *last = count ? &parts->all[count - 1] : NULL;
-		const struct ptl_part *part = &parts->all[i];
+		struct format_part *last = count ? &parts->all[count - 1] : NULL;
+		const struct format_part *part = &parts->all[i];
 
 		if (!last || !touch(last, part)) {
 			parts->all[count++] = *part;
@@ -562,7 +562,7 @@ static void unite(struct parts *parts)
 	parts->count = count;
 }
 
-static void narrow(struct ptl_part *part, const struct ptl_cut *cut)
+static void narrow(struct format_part *part, const struct ptl_cut *cut)
 {
 	part->first = cut->first > part->first ? cut->first : part->first;
 	part->last = cut->last < part->last ? cut->last : part->last;
@@ -570,7 +570,7 @@ static void narrow(struct ptl_part *part, const struct ptl_cut *cut)
 	part->record = NULL;
 }
 
-static int write_part(struct ptl_relogger *relogger, const struct ptl_part *part)
+static int write_part(struct ptl_relogger *relogger, const struct format_part *part)
 {
 	struct ptl_loss loss = {
 		.kind = PTL_LOSS_CUT,
@@ -589,17 +589,17 @@ static int write_part(struct ptl_relogger *relogger, const struct ptl_part *part
 	if (!part->events && !part->bytes)
 		return 0;
 	memcpy(loss.recording, part->recording, sizeof(loss.recording));
-	if (ptl_is_named(loss.recording))
+	if (format_is_named(loss.recording))
 		change_name(relogger, loss.recording);
 	return ptl_writer_loss(relogger->writer, &loss);
 }
 
 /* Parts of one input, as they were, pass as they are. */
-static int pass_same(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_part *part)
+static int pass_same(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct format_part *part)
 {
-	const bool same = !ptl_is_named(relogger->change) && !is_unknown_change(relogger);
+	const bool same = !format_is_named(relogger->change) && !is_unknown_change(relogger);
 
-	return part->record && same ? ptl_relogger_pass_loss(relogger, input, part->record)
+	return part->record && same ? format_relogger_pass_loss(relogger, input, part->record)
 				    : write_part(relogger, part);
 }
 
@@ -611,10 +611,10 @@ static int collect(struct ptl_relogger *relogger, struct parts *parts)
 		count += relogger->inputs[i]->part_count;
 	parts->all = malloc((count + 1) * sizeof(*parts->all));
 	if (!parts->all)
-		return ptl_fail_memory("parts", count * sizeof(*parts->all));
+		return common_fail_memory("parts", count * sizeof(*parts->all));
 	for (size_t i = 0; i < relogger->input_count; i++)
 		for (size_t j = 0; j < relogger->inputs[i]->part_count; j++) {
-			struct ptl_part *part = &parts->all[parts->count++];
+			struct format_part *part = &parts->all[parts->count++];
 
 			*part = relogger->inputs[i]->parts[j];
 			if (relogger->share.any)
@@ -623,7 +623,7 @@ static int collect(struct ptl_relogger *relogger, struct parts *parts)
 	return 0;
 }
 
-int ptl_relogger_pass_parts(struct ptl_relogger *relogger)
+int format_relogger_pass_parts(struct ptl_relogger *relogger)
 {
 	struct parts parts = {NULL};
 	int status = 0;
@@ -644,7 +644,7 @@ int ptl_relogger_pass_parts(struct ptl_relogger *relogger)
 		parts.all[0].bytes += relogger->cut.bytes;
 	}
 	if (!status && relogger->has_cut && !parts.count)
-		status = write_part(relogger, &(struct ptl_part){.last = UINT64_MAX, .events = relogger->cut.events,
+		status = write_part(relogger, &(struct format_part){.last = UINT64_MAX, .events = relogger->cut.events,
 								 .bytes = relogger->cut.bytes});
 	for (size_t i = 0; !status && i < parts.count; i++)
 		if (!i || parts.all[i].first <= parts.all[i].last)
@@ -653,7 +653,7 @@ int ptl_relogger_pass_parts(struct ptl_relogger *relogger)
 	return status;
 }
 
-void ptl_relogger_parts_free(struct ptl_relogger_input *input)
+void format_relogger_parts_free(struct ptl_relogger_input *input)
 {
 	free(input->streams);
 	free(input->parts);

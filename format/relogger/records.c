@@ -21,7 +21,7 @@ enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 
 /* The index among the input's streams; the number of them: none. */
 static size_t index_of(const struct ptl_relogger_input *input, uint32_t id)
 {
-	const uint64_t *known = ptl_hash_map_get(&input->trace->stream_map, id);
+	const uint64_t *known = common_hash_map_get(&input->trace->stream_map, id);
 
 	return known ? (size_t)*known : input->trace->stream_count;
 }
@@ -43,60 +43,60 @@ struct replacement {
 static void replace(struct ptl_bytes *out, const struct ptl_record *record, const struct replacement *replacements,
 		    size_t count)
 {
-	struct ptl_cursor body = ptl_cursor(record->data, record->size);
-	struct ptl_tagged field;
+	struct common_cursor body = common_cursor(record->data, record->size);
+	struct format_tagged field;
 
 	for (size_t i = 0; i < count; i++)
-		ptl_field_number(out, replacements[i].tag, replacements[i].number);
+		format_field_number(out, replacements[i].tag, replacements[i].number);
 	for (;;) {
 		const size_t start = body.at;
 		bool replaced = false;
 
-		if (ptl_next_field(&body, &field) <= 0)
+		if (format_next_field(&body, &field) <= 0)
 			break;
 		for (size_t i = 0; i < count; i++)
 			replaced |= field.tag == replacements[i].tag;
 		if (!replaced)
-			ptl_write_bytes(out, body.data + start, body.at - start);
+			common_write_bytes(out, body.data + start, body.at - start);
 	}
 }
 
 /* Writes a body, which is freed. */
 static int write_body(struct ptl_relogger *relogger, uint64_t type, struct ptl_bytes *body)
 {
-	const int status = body->failed ? ptl_fail_memory("a record", body->size)
+	const int status = body->failed ? common_fail_memory("a record", body->size)
 					: ptl_writer_record(relogger->writer, type, body->data, body->size);
 
-	ptl_bytes_free(body);
+	common_bytes_free(body);
 	return status;
 }
 
 /* A stream's record says where the stream comes from; the last such field counts. */
 static int write_stream(struct ptl_relogger *relogger, const struct ptl_record *record,
 			const struct replacement *replacements, size_t count,
-			const struct ptl_relogger_stream *stream)
+			const struct format_relogger_stream *stream)
 {
-	struct ptl_origin origin = stream->origin;
+	struct format_origin origin = stream->origin;
 	struct ptl_bytes out = {0};
 
 	replace(&out, record, replacements, count);
 	origin.position += stream->cut;
 	if (origin.known)
-		ptl_origin_encode(&origin, &out);
+		format_origin_encode(&origin, &out);
 	return write_body(relogger, record->type, &out);
 }
 
 /* What the last field of that tag says; the record was checked when it was read. */
 static uint64_t get_number(const struct ptl_record *record, unsigned tag)
 {
-	struct ptl_cursor body = ptl_cursor(record->data, record->size);
-	struct ptl_tagged field;
+	struct common_cursor body = common_cursor(record->data, record->size);
+	struct format_tagged field;
 	uint64_t number = 0;
 	bool failed = false;
 
-	while (ptl_next_field(&body, &field) > 0)
+	while (format_next_field(&body, &field) > 0)
 		if (field.tag == tag)
-			number = ptl_take_number(&field, UINT64_MAX, &failed);
+			number = format_take_number(&field, UINT64_MAX, &failed);
 	return number;
 }
 
@@ -120,8 +120,8 @@ static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 	int status = 0;
 
 	fields[0].number = ptl_relogger_map_stream(input, (uint32_t)get_number(record, STREAM_ID));
-	if (fields[0].number == PTL_NO_ID || fields[0].number == PTL_METADATA_STREAM ||
-	    fields[0].number == PTL_BLOB_STREAM)
+	if (fields[0].number == PTL_NO_ID || fields[0].number == FORMAT_METADATA_STREAM ||
+	    fields[0].number == FORMAT_BLOB_STREAM)
 		return 0;
 	for (size_t i = 1; !status && i < 4; i++)
 		status = get_id(input, record, &fields[i]);
@@ -148,27 +148,27 @@ static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 	return 0;
 }
 
-int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
+int format_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
 {
-	const struct ptl_relogger_stream *target = &input->streams[stream];
+	const struct format_relogger_stream *target = &input->streams[stream];
 	struct ptl_stream identity = input->trace->streams[stream].stream;
 	struct ptl_bytes own = {0};
-	struct ptl_record record = {.type = PTL_RECORD_STREAM};
+	struct ptl_record record = {.type = FORMAT_RECORD_STREAM};
 	int status;
 
 	if (target->declared)
 		return pass_stream_record(relogger, input, target->declared);
 	if (!target->origin.known)
 		return 0;
-	ptl_stream_encode(&identity, &own);
+	format_stream_encode(&identity, &own);
 	record.data = own.data;
 	record.size = own.size;
-	status = own.failed ? ptl_fail_memory("a record", 0) : pass_stream_record(relogger, input, &record);
-	ptl_bytes_free(&own);
+	status = own.failed ? common_fail_memory("a record", 0) : pass_stream_record(relogger, input, &record);
+	common_bytes_free(&own);
 	return status;
 }
 
-/* Which part of a recording this is, is written at the end: ptl_relogger_pass_parts. */
+/* Which part of a recording this is, is written at the end: format_relogger_pass_parts. */
 static bool is_part(const struct ptl_relogger_input *input, const struct ptl_record *record)
 {
 	for (size_t i = 0; i < input->part_count; i++)
@@ -177,7 +177,7 @@ static bool is_part(const struct ptl_relogger_input *input, const struct ptl_rec
 	return false;
 }
 
-int ptl_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			    const struct ptl_record *record)
 {
 	struct replacement fields[] = {{.tag = LOSS_STREAM}, {.tag = LOSS_PID}, {.tag = LOSS_TID},
@@ -199,9 +199,9 @@ int ptl_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_in
 		return status;
 	replace(&out, record, fields, 5);
 	if (!out.failed)
-		status = ptl_share_record(relogger, input, record->type, out.data, out.size);
+		status = provider_share_record(relogger, input, record->type, out.data, out.size);
 	if (status) {
-		ptl_bytes_free(&out);
+		common_bytes_free(&out);
 		return status < 0 ? status : 0;
 	}
 	return write_body(relogger, record->type, &out);
@@ -214,7 +214,7 @@ static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 
 	*keep = true;
 	for (size_t i = 0; !status && *keep && i < relogger->stage_count; i++) {
-		struct ptl_relogger_stage *stage = relogger->stages[i];
+		struct format_relogger_stage *stage = relogger->stages[i];
 
 		relogger->stage = i;
 		if (stage->callbacks.record)
@@ -229,21 +229,21 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	bool keep;
 	int status;
 
-	if (record->type == PTL_RECORD_STREAM)
+	if (record->type == FORMAT_RECORD_STREAM)
 		return take_stream_record(relogger, input, record);
 	status = ask(relogger, input, record, &keep);
 	if (status || !keep)
 		return status;
-	if (record->type == PTL_RECORD_LOSS)
-		return is_part(input, record) ? 0 : ptl_relogger_pass_loss(relogger, input, record);
-	if (record->type == PTL_RECORD_PROVENANCE) {
-		status = ptl_share_record(relogger, input, record->type, record->data, record->size);
+	if (record->type == FORMAT_RECORD_LOSS)
+		return is_part(input, record) ? 0 : format_relogger_pass_loss(relogger, input, record);
+	if (record->type == FORMAT_RECORD_PROVENANCE) {
+		status = provider_share_record(relogger, input, record->type, record->data, record->size);
 		if (status)
 			return status < 0 ? status : 0;
 	}
-	if (record->type == PTL_RECORD_MACHINE &&
+	if (record->type == FORMAT_RECORD_MACHINE &&
 	    (input->number || relogger->own_machines || relogger->has_machine))
-		return 0; /* ptl_relogger_finish_records gives them */
+		return 0; /* format_relogger_finish_records gives them */
 	return ptl_writer_record(relogger->writer, record->type, record->data, record->size);
 }
 
@@ -256,8 +256,8 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 		struct ptl_stream stream = trace->streams[i].stream;
 		int status = 0;
 
-		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? PTL_BLOB_STREAM
-								    : PTL_METADATA_STREAM;
+		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? FORMAT_BLOB_STREAM
+								    : FORMAT_METADATA_STREAM;
 		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA ||
 		    stream.kind == PTL_KIND_INDEX)
 			continue;
@@ -271,7 +271,7 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 		if (!status)
 			status = ptl_relogger_map_id(input, &stream.tid);
 		if (!status)
-			status = ptl_writer_stream_quietly(relogger->writer, &stream);
+			status = format_writer_stream_quietly(relogger->writer, &stream);
 		if (status)
 			return status;
 		input->streams[i].id = stream.id;
@@ -279,7 +279,7 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 	return 0;
 }
 
-int ptl_relogger_pass_records(struct ptl_relogger *relogger)
+int format_relogger_pass_records(struct ptl_relogger *relogger)
 {
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
@@ -289,9 +289,9 @@ int ptl_relogger_pass_records(struct ptl_relogger *relogger)
 			status = pass_record(relogger, input, ptl_record_at(input->trace, j));
 		for (size_t j = 0; !status && j < input->trace->stream_count; j++)
 			if (input->trace->streams[j].stream.kind == PTL_KIND_EVENTS && !input->streams[j].leader)
-				status = ptl_relogger_declare_stream(relogger, input, j);
+				status = format_relogger_declare_stream(relogger, input, j);
 		if (status)
-			return ptl_fail_in(status, "%s", input->name);
+			return common_fail_in(status, "%s", input->name);
 	}
 	return 0;
 }
@@ -307,10 +307,10 @@ static bool is_loss(const struct ptl_damage *damage)
 static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
-	const int full = ptl_damage_check(input->trace);
+	const int full = format_damage_check(input->trace);
 
 	if (full)
-		return ptl_fail_in(full, "%s", input->name);
+		return common_fail_in(full, "%s", input->name);
 	for (size_t i = 0; i < ptl_damage_count(trace); i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 		/* Damage without a size at the end of the file is the missing index. */
@@ -335,7 +335,7 @@ static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	return 0;
 }
 
-int ptl_relogger_pass_damage(struct ptl_relogger *relogger)
+int format_relogger_pass_damage(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
@@ -354,7 +354,7 @@ static int add_inputs(const struct ptl_relogger *relogger, struct ptl_provenance
 		step->inputs += relogger->inputs[i]->origin_count;
 	inputs = calloc(step->inputs + 1, sizeof(*inputs));
 	if (!inputs)
-		return ptl_fail_memory("provenance", step->inputs * sizeof(*inputs));
+		return common_fail_memory("provenance", step->inputs * sizeof(*inputs));
 	step->input = inputs;
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		const struct ptl_relogger_input *input = relogger->inputs[i];
@@ -379,7 +379,7 @@ static int write_machines(struct ptl_relogger *relogger)
 	return status;
 }
 
-int ptl_relogger_finish_records(struct ptl_relogger *relogger)
+int format_relogger_finish_records(struct ptl_relogger *relogger)
 {
 	struct ptl_provenance step = {
 		.tool = relogger->tool ? relogger->tool : "libptl",

@@ -24,7 +24,7 @@ int ptl_relogger_new(const struct ptl_relogger_options *options, struct ptl_relo
 	struct ptl_relogger *result = calloc(1, sizeof(*result));
 
 	if (!result)
-		return ptl_fail_memory("a relogger", sizeof(*result));
+		return common_fail_memory("a relogger", sizeof(*result));
 	if (options)
 		result->options = *options;
 	if (!result->options.memory_limit)
@@ -49,10 +49,10 @@ static void free_input(struct ptl_relogger_input *input)
 	for (size_t i = 0; i < input->origin_count; i++)
 		free((char *)input->origins[i].name);
 	free(input->origins);
-	ptl_input_hash_free(input->hash);
-	ptl_relogger_parts_free(input);
+	format_input_hash_free(input->hash);
+	format_relogger_parts_free(input);
 	free(input->machines);
-	ptl_bytes_free(&input->payload);
+	common_bytes_free(&input->payload);
 	free(input->name);
 	free(input->alias);
 	free(input);
@@ -64,7 +64,7 @@ static void abandon_output(struct ptl_relogger *relogger)
 		ptl_writer_abandon(relogger->writer);
 	relogger->writer = NULL;
 	if (relogger->file.path)
-		ptl_output_abandon(&relogger->file);
+		common_output_abandon(&relogger->file);
 	if (relogger->fd >= 0)
 		close(relogger->fd);
 	relogger->fd = -1;
@@ -75,13 +75,13 @@ void ptl_relogger_free(struct ptl_relogger *relogger)
 	if (!relogger)
 		return;
 	abandon_output(relogger);
-	ptl_window_free(&relogger->window);
-	ptl_share_free(&relogger->share);
+	format_window_free(&relogger->window);
+	format_share_free(&relogger->share);
 	for (size_t i = 0; i < relogger->input_count; i++)
 		free_input(relogger->inputs[i]);
 	free(relogger->inputs);
 	for (size_t i = 0; i < relogger->stage_count; i++) {
-		ptl_event_memory_free(&relogger->stages[i]->event);
+		format_event_memory_free(&relogger->stages[i]->event);
 		free(relogger->stages[i]);
 	}
 	free(relogger->stages);
@@ -94,10 +94,10 @@ void ptl_relogger_free(struct ptl_relogger *relogger)
 	free(relogger);
 }
 
-int ptl_relogger_check(struct ptl_relogger *relogger)
+int format_relogger_check(struct ptl_relogger *relogger)
 {
 	return atomic_load_explicit(&relogger->cancelled, memory_order_relaxed)
-		       ? ptl_fail(PTL_CANCELLED, "cancelled")
+		       ? common_fail(PTL_CANCELLED, "cancelled")
 		       : 0;
 }
 
@@ -106,7 +106,7 @@ void ptl_relogger_cancel(struct ptl_relogger *relogger)
 	atomic_store_explicit(&relogger->cancelled, true, memory_order_relaxed);
 }
 
-void ptl_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
+void format_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
 {
 	char text[512];
 	va_list arguments;
@@ -119,7 +119,7 @@ void ptl_relogger_warn(const struct ptl_relogger *relogger, const char *format, 
 	relogger->options.warning(relogger->options.context, text);
 }
 
-void ptl_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes)
+void format_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes)
 {
 	relogger->done += bytes;
 	if (relogger->options.progress)
@@ -130,15 +130,15 @@ void ptl_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes)
 
 static int check_new(const struct ptl_relogger *relogger)
 {
-	return relogger->state == PTL_RELOGGER_NEW
+	return relogger->state == FORMAT_RELOGGER_NEW
 		       ? 0
-		       : ptl_fail(PTL_MISUSE, "the relogger has begun to process");
+		       : common_fail(PTL_MISUSE, "the relogger has begun to process");
 }
 
 static int check_output(const struct ptl_relogger *relogger)
 {
 	if (relogger->has_output)
-		return ptl_fail(PTL_MISUSE, "there is an output already");
+		return common_fail(PTL_MISUSE, "there is an output already");
 	return check_new(relogger);
 }
 
@@ -149,7 +149,7 @@ int ptl_relogger_output(struct ptl_relogger *relogger, const char *path, bool fo
 	/* It is opened when the inputs are known: none of them may be it. */
 	if (status)
 		return status;
-	status = ptl_output_open(&relogger->file, path, force);
+	status = common_output_open(&relogger->file, path, force);
 	relogger->file.sync |= !status && relogger->options.sync;
 	relogger->has_output = !status;
 	return status;
@@ -173,7 +173,7 @@ int ptl_relogger_recompress(struct ptl_relogger *relogger, int level)
 	if (status)
 		return status;
 	if (level < 0 || level > 19)
-		return ptl_fail(PTL_MISUSE, "expected a compression level from 0 to 19, found %d", level);
+		return common_fail(PTL_MISUSE, "expected a compression level from 0 to 19, found %d", level);
 	relogger->recompress = true;
 	relogger->level = level;
 	return 0;
@@ -184,7 +184,7 @@ static int keep_text(char **place, const char *text)
 	char *copy = text ? strdup(text) : NULL;
 
 	if (text && !copy)
-		return ptl_fail_memory("provenance", strlen(text));
+		return common_fail_memory("provenance", strlen(text));
 	free(*place);
 	*place = copy;
 	return 0;
@@ -206,16 +206,16 @@ int ptl_relogger_provenance(struct ptl_relogger *relogger, const struct ptl_prov
 int ptl_relogger_callbacks(struct ptl_relogger *relogger,
 			   const struct ptl_relogger_callbacks *callbacks, void *context)
 {
-	struct ptl_relogger_stage *stage;
+	struct format_relogger_stage *stage;
 	int status = check_new(relogger);
 
 	if (status)
 		return status;
 	stage = calloc(1, sizeof(*stage));
 	if (!stage ||
-	    !ptl_vector_room(&relogger->stages, relogger->stage_count, sizeof(*relogger->stages))) {
+	    !common_vector_room(&relogger->stages, relogger->stage_count, sizeof(*relogger->stages))) {
 		free(stage);
-		return ptl_fail_memory("callbacks", sizeof(*stage));
+		return common_fail_memory("callbacks", sizeof(*stage));
 	}
 	stage->callbacks = *callbacks;
 	stage->context = context;
@@ -228,7 +228,7 @@ int ptl_relogger_callbacks(struct ptl_relogger *relogger,
 
 static int check_writer(const struct ptl_relogger *relogger)
 {
-	return relogger->writer ? 0 : ptl_fail(PTL_MISUSE, "nothing can be added before begin");
+	return relogger->writer ? 0 : common_fail(PTL_MISUSE, "nothing can be added before begin");
 }
 
 int ptl_relogger_machine(struct ptl_relogger *relogger, const struct ptl_machine *machine)
@@ -300,7 +300,7 @@ static int call_all(struct ptl_relogger *relogger, bool begin)
 	int status = 0;
 
 	for (size_t i = 0; !status && i < relogger->stage_count; i++) {
-		struct ptl_relogger_stage *stage = relogger->stages[i];
+		struct format_relogger_stage *stage = relogger->stages[i];
 		int (*call)(void *, struct ptl_relogger *) = begin ? stage->callbacks.begin
 								   : stage->callbacks.end;
 
@@ -322,7 +322,7 @@ static int check_inputs(const struct ptl_relogger *relogger, const char *path)
 	for (size_t i = 0; i < relogger->input_count; i++)
 		if (fstat(relogger->inputs[i]->fd, &input) == 0 && input.st_dev == output.st_dev &&
 		    input.st_ino == output.st_ino)
-			return ptl_fail(PTL_MISUSE, "%s is an input and the output",
+			return common_fail(PTL_MISUSE, "%s is an input and the output",
 					relogger->inputs[i]->name);
 	return 0;
 }
@@ -351,7 +351,7 @@ static int open_writer(struct ptl_relogger *relogger)
 	if (fd < 0)
 		fd = fcntl(relogger->file.fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
-		return ptl_fail_errno("cannot write %s", relogger->file.path);
+		return common_fail_errno("cannot write %s", relogger->file.path);
 	status = ptl_writer_open(fd, &options, &relogger->writer);
 	if (status)
 		close(fd);
@@ -360,38 +360,38 @@ static int open_writer(struct ptl_relogger *relogger)
 
 static int run(struct ptl_relogger *relogger)
 {
-	int status = ptl_relogger_find_machines(relogger);
+	int status = format_relogger_find_machines(relogger);
 
 	if (!status)
-		status = ptl_relogger_find_parts(relogger);
+		status = format_relogger_find_parts(relogger);
 	if (!status)
-		status = ptl_relogger_find_whole(relogger);
+		status = format_relogger_find_whole(relogger);
 	if (!status)
-		ptl_relogger_start_hashes(relogger);
+		format_relogger_start_hashes(relogger);
 	if (!status)
 		status = call_all(relogger, true);
 	if (!status)
-		status = ptl_relogger_pass_records(relogger);
+		status = format_relogger_pass_records(relogger);
 	if (!status)
-		status = ptl_relogger_pass_events(relogger);
+		status = format_relogger_pass_events(relogger);
 	if (!status)
-		status = ptl_relogger_pass_streams(relogger);
+		status = format_relogger_pass_streams(relogger);
 	if (!status)
 		status = call_all(relogger, false);
 	if (!status)
-		status = ptl_window_flush(relogger);
+		status = format_window_flush(relogger);
 	relogger->ended = true;
 	if (!status)
-		status = ptl_relogger_pass_blobs(relogger);
+		status = format_relogger_pass_blobs(relogger);
 	if (!status)
-		status = ptl_relogger_pass_parts(relogger);
+		status = format_relogger_pass_parts(relogger);
 	if (!status)
-		status = ptl_relogger_pass_damage(relogger);
+		status = format_relogger_pass_damage(relogger);
 	if (!status)
-		status = ptl_relogger_finish_hashes(relogger);
+		status = format_relogger_finish_hashes(relogger);
 	if (!status)
-		status = ptl_relogger_finish_records(relogger);
-	return status ? status : ptl_relogger_check(relogger);
+		status = format_relogger_finish_records(relogger);
+	return status ? status : format_relogger_check(relogger);
 }
 
 static int commit(struct ptl_relogger *relogger)
@@ -400,9 +400,9 @@ static int commit(struct ptl_relogger *relogger)
 
 	relogger->writer = NULL;
 	if (!status)
-		status = ptl_relogger_check(relogger);
+		status = format_relogger_check(relogger);
 	if (!status && relogger->file.path)
-		status = ptl_output_commit(&relogger->file);
+		status = common_output_commit(&relogger->file);
 	return status;
 }
 
@@ -413,8 +413,8 @@ int ptl_relogger_process(struct ptl_relogger *relogger)
 	if (status)
 		return status;
 	if (!relogger->input_count || !relogger->has_output)
-		return ptl_fail(PTL_MISUSE, "a relogger needs an input and an output");
-	relogger->state = PTL_RELOGGER_RUNNING;
+		return common_fail(PTL_MISUSE, "a relogger needs an input and an output");
+	relogger->state = FORMAT_RELOGGER_RUNNING;
 	status = check_inputs(relogger, relogger->file.path);
 	if (!status)
 		status = open_writer(relogger);
@@ -422,11 +422,11 @@ int ptl_relogger_process(struct ptl_relogger *relogger)
 		status = run(relogger);
 		if (status)
 			ptl_relogger_cancel(relogger);
-		ptl_relogger_stop_hashes(relogger);
+		format_relogger_stop_hashes(relogger);
 	}
 	if (!status)
 		status = commit(relogger);
-	relogger->state = PTL_RELOGGER_DONE;
+	relogger->state = FORMAT_RELOGGER_DONE;
 	abandon_output(relogger);
 	return status;
 }

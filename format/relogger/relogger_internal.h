@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The relogger's inside: inputs, stages, the reorder window, and the parts that a run consists of. */
-#ifndef PTL_FORMAT_RELOGGER_RELOGGER_INTERNAL_H
-#define PTL_FORMAT_RELOGGER_RELOGGER_INTERNAL_H
+#ifndef FORMAT_RELOGGER_RELOGGER_INTERNAL_H
+#define FORMAT_RELOGGER_RELOGGER_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,7 @@
 #include "format/metadata/metadata.h"
 
 /* Memory that an event's payload or extended items were copied into. */
-struct ptl_event_memory {
+struct format_event_memory {
 	struct ptl_bytes bytes[2]; /* taken in turn, as what is copied may lie in the other one */
 	unsigned turn;
 };
@@ -28,24 +28,24 @@ struct ptl_trace_event {
 	struct ptl_event record;
 	struct ptl_relogger *relogger;
 	struct ptl_relogger_input *input;
-	struct ptl_event_memory payload;
-	struct ptl_event_memory extended;
+	struct format_event_memory payload;
+	struct format_event_memory extended;
 };
 
-void ptl_event_memory_free(struct ptl_trace_event *event);
+void format_event_memory_free(struct ptl_trace_event *event);
 
-struct ptl_relogger_stage {
+struct format_relogger_stage {
 	struct ptl_relogger_callbacks callbacks;
 	void *context;
 	struct ptl_trace_event event; /* what its event callback sees */
 };
 
 /* A stream of the output that holds events of one stream of an input. */
-struct ptl_relogger_stream {
-	struct ptl_origin origin;
+struct format_relogger_stream {
+	struct format_origin origin;
 	/* Streams of several inputs with one origin are one stream of the output; the first of them leads. */
-	struct ptl_relogger_stream *leader; /* NULL: itself */
-	struct ptl_relogger_stream *member; /* the next of those that it leads; NULL: no more */
+	struct format_relogger_stream *leader; /* NULL: itself */
+	struct format_relogger_stream *member; /* the next of those that it leads; NULL: no more */
 	struct ptl_relogger_input *input;
 	size_t number; /* among its streams */
 	uint32_t id;        /* in the output */
@@ -55,7 +55,7 @@ struct ptl_relogger_stream {
 };
 
 /* Which part of a recording an input holds, in times of the output; see PTL_LOSS_CUT in ptl/trace.h. */
-struct ptl_part {
+struct format_part {
 	uint8_t recording[16];
 	uint64_t first, last, known;
 	uint64_t events, bytes;          /* what of the recording is left out */
@@ -82,16 +82,16 @@ struct ptl_relogger_input {
 	int64_t time_shift;
 	uint64_t uncertainty;
 	size_t losses;
-	struct ptl_relogger_stream *streams; /* by number of the stream in the trace */
+	struct format_relogger_stream *streams; /* by number of the stream in the trace */
 	bool whole; /* no callback looks into its streams, and nothing in them is changed */
-	struct ptl_input_hash *hash; /* under way while the input is copied; NULL: not hashed so */
+	struct format_input_hash *hash; /* under way while the input is copied; NULL: not hashed so */
 	uint64_t hashed;             /* bytes */
 	struct ptl_provenance_input itself; /* what provenance says of an input without origins */
 	struct ptl_provenance_input *origins; /* their names are owned */
 	size_t origin_count;
 	uint8_t identity[16]; /* names what its streams come from; all zero: nothing does */
 	bool has_identity;    /* given by the caller, not the file's own */
-	struct ptl_part *parts;
+	struct format_part *parts;
 	size_t part_count;
 	bool joined;          /* a stream of it is one with that of another input */
 	uint64_t first_event, last_event; /* times of its event buffers */
@@ -100,28 +100,28 @@ struct ptl_relogger_input {
 };
 
 /* What inputs have in common at one time, and which interval of times needs a look: relogger_share.c. */
-struct ptl_share {
+struct format_share {
 	bool any;                  /* some inputs are joined */
 	uint64_t low, high;        /* within these times, both inclusive: */
 	bool overlap;              /* more than one of them has events */
 	uint64_t time;             /* of what the counts are about */
-	struct ptl_byte_map counts;
-	struct ptl_held *waiting;  /* events of that time that wait for others */
+	struct common_byte_map counts;
+	struct format_held *waiting;  /* events of that time that wait for others */
 	size_t held;
 	struct ptl_bytes key;
-	struct ptl_byte_map records;
+	struct common_byte_map records;
 };
 
 /* An event that waits in the window. */
-struct ptl_waiting {
+struct format_waiting {
 	uint64_t time;
 	uint64_t number; /* order of injection */
-	uint8_t *data;   /* as ptl_event_pack makes it */
+	uint8_t *data;   /* as format_event_pack makes it */
 	size_t size;
 };
 
-struct ptl_window {
-	struct ptl_waiting *heap; /* the earliest first */
+struct format_window {
+	struct format_waiting *heap; /* the earliest first */
 	size_t count;
 	size_t bytes;
 	uint64_t number;
@@ -130,18 +130,18 @@ struct ptl_window {
 	uint32_t stream;  /* of the output; PTL_NO_ID: not declared yet */
 };
 
-enum ptl_relogger_state { PTL_RELOGGER_NEW, PTL_RELOGGER_RUNNING, PTL_RELOGGER_DONE };
+enum format_relogger_state { FORMAT_RELOGGER_NEW, FORMAT_RELOGGER_RUNNING, FORMAT_RELOGGER_DONE };
 
 struct ptl_relogger {
 	struct ptl_relogger_options options;
-	enum ptl_relogger_state state;
+	enum format_relogger_state state;
 	atomic_bool cancelled;
 	struct ptl_relogger_input **inputs;
 	size_t input_count;
-	struct ptl_relogger_stage **stages;
+	struct format_relogger_stage **stages;
 	size_t stage_count;
 	/* Output: */
-	struct ptl_output_file file;
+	struct common_output_file file;
 	int fd; /* an output that was given as one; -1 */
 	bool has_output;
 	bool recompress;
@@ -158,13 +158,13 @@ struct ptl_relogger {
 	/* While events pass: */
 	size_t stage; /* whose callback runs */
 	struct ptl_relogger_input *input;    /* of the current event; NULL: none */
-	struct ptl_relogger_stream *current; /* where the current event goes; NULL: none */
+	struct format_relogger_stream *current; /* where the current event goes; NULL: none */
 	uint64_t time;                       /* of the current event */
 	size_t first_input;                  /* of those that are merged */
 	uint64_t calls;
 	bool ended; /* no more events are taken */
-	struct ptl_window window;
-	struct ptl_share share;
+	struct format_window window;
+	struct format_share share;
 	bool has_change; /* somebody has said what distinguishes this run's events */
 	uint8_t change[16]; /* a hash of it; all zero: nothing does */
 	struct ptl_cut cut; /* what the callbacks have cut */
@@ -179,94 +179,94 @@ struct ptl_relogger {
 };
 
 /* PTL_CANCELLED once ptl_relogger_cancel was called. */
-int ptl_relogger_check(struct ptl_relogger *relogger);
+int format_relogger_check(struct ptl_relogger *relogger);
 /* Tells the caller's warning function. */
-void ptl_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
+void format_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void ptl_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
+void format_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes);
 
 /* Numbers the machines of all inputs, and finds how their times are shifted. */
-int ptl_relogger_find_machines(struct ptl_relogger *relogger);
+int format_relogger_find_machines(struct ptl_relogger *relogger);
 
 /*
  * Parts of one recording that are put together again (relogger_parts.c). Finds what the inputs are parts of, and
  * which of their streams are one. After the machines are known.
  */
-int ptl_relogger_find_parts(struct ptl_relogger *relogger);
+int format_relogger_find_parts(struct ptl_relogger *relogger);
 /* Losses that say which parts of recordings the output holds. */
-int ptl_relogger_pass_parts(struct ptl_relogger *relogger);
-void ptl_relogger_parts_free(struct ptl_relogger_input *input);
+int format_relogger_pass_parts(struct ptl_relogger *relogger);
+void format_relogger_parts_free(struct ptl_relogger_input *input);
 /* A stream that leads others, with their bytes: each once, in the order of where they come from. */
-int ptl_relogger_pass_joined(struct ptl_relogger *relogger, struct ptl_relogger_stream *leader);
+int format_relogger_pass_joined(struct ptl_relogger *relogger, struct format_relogger_stream *leader);
 /* What stages leave of a stream; the ranges are the stage's. */
-int ptl_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 			     struct ptl_stream_plan *plan);
 /* The bytes [first, end) of one buffer. A copy of the whole if that is what they are. */
-int ptl_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 			    size_t entry, uint64_t first, uint64_t end);
-int ptl_relogger_copy_hole(struct ptl_relogger *relogger, const struct ptl_relogger_stream *target, uint64_t size,
+int format_relogger_copy_hole(struct ptl_relogger *relogger, const struct format_relogger_stream *target, uint64_t size,
 			   uint64_t time);
 
 /* Of the same events of several inputs each passes once (relogger_share.c). */
-enum ptl_shared { PTL_SHARED_PASS, PTL_SHARED_DROP };
+enum format_shared { FORMAT_SHARED_PASS, FORMAT_SHARED_DROP };
 /* What becomes of an event; negative: an error. */
-int ptl_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 		    const struct ptl_event *event);
 /* What waits of earlier times passes. */
-int ptl_share_flush(struct ptl_relogger *relogger);
+int format_share_flush(struct ptl_relogger *relogger);
 /* The same for records of metadata, whose body is as it will be written. */
-int ptl_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+int provider_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
 		     const void *body, size_t size);
-void ptl_share_free(struct ptl_share *share);
+void format_share_free(struct format_share *share);
 
 /* Writes the record of a stream that may be left out, once it is known to stay. */
-int ptl_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
+int format_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
 /* A loss record of an input, with the output's ids and times. */
-int ptl_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			   const struct ptl_record *record);
 /* The metadata of all inputs, streams declared. */
-int ptl_relogger_pass_records(struct ptl_relogger *relogger);
+int format_relogger_pass_records(struct ptl_relogger *relogger);
 /* All events, merged, through the stages; or their buffers as they are. */
-int ptl_relogger_pass_events(struct ptl_relogger *relogger);
+int format_relogger_pass_events(struct ptl_relogger *relogger);
 /* PT, TRUTH, unknown kinds. */
-int ptl_relogger_pass_streams(struct ptl_relogger *relogger);
+int format_relogger_pass_streams(struct ptl_relogger *relogger);
 /* One stream, as it is; plan may be NULL. */
-int ptl_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			     size_t stream, const struct ptl_stream_plan *plan);
 /*
  * One buffer as it is, or compressed anew; what of it is damaged is left out. look, which may be NULL, sees the bytes
  * of the file with input as its context.
  */
-int ptl_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 			     size_t entry,
 			     int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size));
 /* Says which inputs are `whole`, before their hashes are started. PTL_NO_MEMORY. */
-int ptl_relogger_find_whole(struct ptl_relogger *relogger);
+int format_relogger_find_whole(struct ptl_relogger *relogger);
 /* All streams of such an input, events too, in the order of its file. */
-int ptl_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input);
+int format_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input);
 /* Hashes what was not copied of an input that has a hash under way, and puts the hash into input->itself. */
-int ptl_relogger_finish_whole(struct ptl_relogger_input *input);
-int ptl_relogger_pass_blobs(struct ptl_relogger *relogger);
+int format_relogger_finish_whole(struct ptl_relogger_input *input);
+int format_relogger_pass_blobs(struct ptl_relogger *relogger);
 /* What of the inputs could not be read becomes loss records. */
-int ptl_relogger_pass_damage(struct ptl_relogger *relogger);
+int format_relogger_pass_damage(struct ptl_relogger *relogger);
 /* Hashes an input into input->itself, in the calling thread. PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. */
-int ptl_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind);
+int format_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind);
 /* Starts hashing the inputs beside the run. */
-void ptl_relogger_start_hashes(struct ptl_relogger *relogger);
+void format_relogger_start_hashes(struct ptl_relogger *relogger);
 /* Waits for it; after ptl_relogger_cancel soon. */
-void ptl_relogger_stop_hashes(struct ptl_relogger *relogger);
+void format_relogger_stop_hashes(struct ptl_relogger *relogger);
 /* Gives every input without an origin one: its own name, size and hash. */
-int ptl_relogger_finish_hashes(struct ptl_relogger *relogger);
+int format_relogger_finish_hashes(struct ptl_relogger *relogger);
 /* The step that this run adds, and the machine that counts. */
-int ptl_relogger_finish_records(struct ptl_relogger *relogger);
+int format_relogger_finish_records(struct ptl_relogger *relogger);
 
 /* Gives an event to the first stage from `stage` on that looks at events, or to the file. */
-int ptl_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
+int format_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
 		      struct ptl_relogger_input *input);
 /* Adds an event that is out of order. PTL_MISUSE beyond the bounds. */
-int ptl_window_add(struct ptl_relogger *relogger, const struct ptl_event *event);
+int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *event);
 /* Writes all that waits. */
-int ptl_window_flush(struct ptl_relogger *relogger);
-void ptl_window_free(struct ptl_window *window);
+int format_window_flush(struct ptl_relogger *relogger);
+void format_window_free(struct format_window *window);
 
 #endif

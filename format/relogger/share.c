@@ -23,9 +23,9 @@ struct count_key {
 	XXH128_hash_t hash;
 };
 
-struct ptl_held {
+struct format_held {
 	struct ptl_relogger_input *input;
-	struct ptl_relogger_stream *stream;
+	struct format_relogger_stream *stream;
 	struct count_key key;
 	uint64_t number; /* of such events of this input */
 	uint8_t *data;
@@ -33,32 +33,32 @@ struct ptl_held {
 
 /* --- counting ----------------------------------------------------------------------------------------- */
 
-static uint64_t get_count(const struct ptl_byte_map *counts, const struct count_key *key)
+static uint64_t get_count(const struct common_byte_map *counts, const struct count_key *key)
 {
-	const uint64_t *count = ptl_byte_map_get(counts, key, sizeof(*key));
+	const uint64_t *count = common_byte_map_get(counts, key, sizeof(*key));
 
 	return count ? *count : 0;
 }
 
 /* Counts one more of an input's. *number is how many those are. */
-static int count_one(struct ptl_byte_map *counts, struct count_key *key, uint64_t owner, uint64_t *number)
+static int count_one(struct common_byte_map *counts, struct count_key *key, uint64_t owner, uint64_t *number)
 {
 	key->owner = owner;
 	*number = get_count(counts, key) + 1;
-	return ptl_byte_map_put(counts, key, sizeof(*key), *number);
+	return common_byte_map_put(counts, key, sizeof(*key), *number);
 }
 
 /* Whether the output needs this one: whatever has been counted for it has fewer. */
-static int is_needed(struct ptl_byte_map *counts, struct count_key *key, uint64_t number, bool *needed)
+static int is_needed(struct common_byte_map *counts, struct count_key *key, uint64_t number, bool *needed)
 {
 	key->owner = OF_OUTPUT;
 	*needed = number > get_count(counts, key);
-	return *needed ? ptl_byte_map_put(counts, key, sizeof(*key), number) : 0;
+	return *needed ? common_byte_map_put(counts, key, sizeof(*key), number) : 0;
 }
 
 /* --- records ------------------------------------------------------------------------------------------ */
 
-int ptl_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+int provider_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
 		     const void *body, size_t size)
 {
 	struct count_key key = {.hash = XXH3_128bits_withSeed(body, size, type)};
@@ -67,11 +67,11 @@ int ptl_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_in
 	int status;
 
 	if (!input->joined)
-		return PTL_SHARED_PASS;
+		return FORMAT_SHARED_PASS;
 	status = count_one(&relogger->share.records, &key, input->number, &number);
 	if (!status)
 		status = is_needed(&relogger->share.records, &key, number, &needed);
-	return status ? status : needed ? PTL_SHARED_PASS : PTL_SHARED_DROP;
+	return status ? status : needed ? FORMAT_SHARED_PASS : FORMAT_SHARED_DROP;
 }
 
 /* --- rundown ------------------------------------------------------------------------------------------ */
@@ -79,9 +79,9 @@ int ptl_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_in
 static bool is_of_end(const struct ptl_descriptor *descriptor)
 {
 	return descriptor->opcode == PTL_OPCODE_END_RUNDOWN &&
-	       (ptl_guid_equal(&descriptor->provider, &PTL_PROVIDER_PROCESS) ||
-		ptl_guid_equal(&descriptor->provider, &PTL_PROVIDER_THREAD) ||
-		ptl_guid_equal(&descriptor->provider, &PTL_PROVIDER_IMAGE));
+	       (common_guid_equal(&descriptor->provider, &PTL_PROVIDER_PROCESS) ||
+		common_guid_equal(&descriptor->provider, &PTL_PROVIDER_THREAD) ||
+		common_guid_equal(&descriptor->provider, &PTL_PROVIDER_IMAGE));
 }
 
 /* Whether a cut has added the event at one of its borders; *again: another input tells the same. */
@@ -91,7 +91,7 @@ static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_
 	if (!(event->flags & PTL_EVENT_INJECTED))
 		return false;
 	for (size_t i = 0; i < input->part_count; i++) {
-		const struct ptl_part *part = &input->parts[i];
+		const struct format_part *part = &input->parts[i];
 		const bool starts = part->known && event->time == part->known - 1;
 		const bool ends = part->last != UINT64_MAX && event->time == part->last + 1 &&
 				  is_of_end(&event->descriptor);
@@ -108,7 +108,7 @@ static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_
 /* Within which times nothing changes of how many inputs have events, and whether these are several. */
 static void look_around(struct ptl_relogger *relogger, uint64_t time)
 {
-	struct ptl_share *share = &relogger->share;
+	struct format_share *share = &relogger->share;
 	size_t count = 0;
 
 	share->low = 0;
@@ -154,7 +154,7 @@ static bool has_to_wait(const struct ptl_relogger_input *input, uint64_t time)
 
 static void add_number(struct ptl_bytes *out, uint64_t number)
 {
-	ptl_write_le(out, number, sizeof(number));
+	common_write_le(out, number, sizeof(number));
 }
 
 static void add_numbers(struct ptl_bytes *out, const struct ptl_event *event)
@@ -177,55 +177,55 @@ static int hash_event(struct ptl_bytes *out, uint32_t stream, const struct ptl_e
 	out->size = 0;
 	add_number(out, stream);
 	add_numbers(out, event);
-	ptl_write_bytes(out, &event->descriptor.provider, sizeof(event->descriptor.provider));
+	common_write_bytes(out, &event->descriptor.provider, sizeof(event->descriptor.provider));
 	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
-		ptl_write_bytes(out, &event->activity, sizeof(event->activity));
+		common_write_bytes(out, &event->activity, sizeof(event->activity));
 	if (event->flags & PTL_EVENT_HAS_RELATED)
-		ptl_write_bytes(out, &event->related, sizeof(event->related));
+		common_write_bytes(out, &event->related, sizeof(event->related));
 	for (size_t i = 0; i < event->extended_count; i++) {
 		add_number(out, event->extended[i].type | (uint64_t)event->extended[i].size << 16);
-		ptl_write_bytes(out, event->extended[i].data, event->extended[i].size);
+		common_write_bytes(out, event->extended[i].data, event->extended[i].size);
 	}
-	ptl_write_bytes(out, event->payload, event->payload_size);
+	common_write_bytes(out, event->payload, event->payload_size);
 	if (out->failed)
-		return ptl_fail_memory("an event", out->size);
+		return common_fail_memory("an event", out->size);
 	*hash = XXH3_128bits(out->data, out->size);
 	return 0;
 }
 
-static int hold(struct ptl_relogger *relogger, const struct ptl_held *held, const struct ptl_event *event)
+static int hold(struct ptl_relogger *relogger, const struct format_held *held, const struct ptl_event *event)
 {
-	struct ptl_share *share = &relogger->share;
-	uint8_t *data = malloc(ptl_event_pack_size(event));
+	struct format_share *share = &relogger->share;
+	uint8_t *data = malloc(format_event_pack_size(event));
 
-	if (!data || !ptl_vector_room(&share->waiting, share->held, sizeof(*share->waiting))) {
+	if (!data || !common_vector_room(&share->waiting, share->held, sizeof(*share->waiting))) {
 		free(data);
-		return ptl_fail_memory("an event", event->payload_size);
+		return common_fail_memory("an event", event->payload_size);
 	}
-	ptl_event_pack(event, data);
+	format_event_pack(event, data);
 	share->waiting[share->held] = *held;
 	share->waiting[share->held++].data = data;
 	return 0;
 }
 
 /* An event that no other input had, in its stream, though its time may be over. */
-static int pass_held(struct ptl_relogger *relogger, struct ptl_held *held)
+static int pass_held(struct ptl_relogger *relogger, struct format_held *held)
 {
-	const struct ptl_event event = ptl_event_unpack(held->data);
+	const struct ptl_event event = format_event_unpack(held->data);
 
 	relogger->input = held->input;
 	relogger->current = held->stream;
 	relogger->time = event.time;
-	return ptl_relogger_pass(relogger, 0, &event, held->input);
+	return format_relogger_pass(relogger, 0, &event, held->input);
 }
 
-int ptl_share_flush(struct ptl_relogger *relogger)
+int format_share_flush(struct ptl_relogger *relogger)
 {
-	struct ptl_share *share = &relogger->share;
+	struct format_share *share = &relogger->share;
 	int status = 0;
 
 	for (size_t i = 0; i < share->held; i++) {
-		struct ptl_held *held = &share->waiting[i];
+		struct format_held *held = &share->waiting[i];
 		bool needed = false;
 
 		if (!status)
@@ -237,17 +237,17 @@ int ptl_share_flush(struct ptl_relogger *relogger)
 		free(held->data);
 	}
 	share->held = 0;
-	ptl_byte_map_free(&share->counts);
-	share->counts = (struct ptl_byte_map){NULL};
+	common_byte_map_free(&share->counts);
+	share->counts = (struct common_byte_map){NULL};
 	return status;
 }
 
 /* An event at a time at which several inputs have some. */
 static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		   struct ptl_relogger_stream *target, const struct ptl_event *event)
+		   struct format_relogger_stream *target, const struct ptl_event *event)
 {
-	struct ptl_share *share = &relogger->share;
-	struct ptl_held held = {.input = input, .stream = target};
+	struct format_share *share = &relogger->share;
+	struct format_held held = {.input = input, .stream = target};
 	bool needed = false;
 	int status = hash_event(&share->key, target->id, event, &held.key.hash);
 
@@ -255,7 +255,7 @@ static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *inp
 		status = count_one(&share->counts, &held.key, input->number, &held.number);
 	if (!status && has_to_wait(input, event->time)) {
 		status = hold(relogger, &held, event);
-		return status ? status : PTL_SHARED_DROP;
+		return status ? status : FORMAT_SHARED_DROP;
 	}
 	if (!status)
 		status = is_needed(&share->counts, &held.key, held.number, &needed);
@@ -263,36 +263,36 @@ static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *inp
 		return status;
 	input->shared_events += !needed;
 	relogger->counts.events_shared += !needed;
-	return needed ? PTL_SHARED_PASS : PTL_SHARED_DROP;
+	return needed ? FORMAT_SHARED_PASS : FORMAT_SHARED_DROP;
 }
 
-int ptl_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 		    const struct ptl_event *event)
 {
-	struct ptl_share *share = &relogger->share;
-	struct ptl_relogger_stream *own = &input->streams[stream];
-	struct ptl_relogger_stream *target = own->leader ? own->leader : own;
+	struct format_share *share = &relogger->share;
+	struct format_relogger_stream *own = &input->streams[stream];
+	struct format_relogger_stream *target = own->leader ? own->leader : own;
 	bool again;
 
 	if (is_rundown(input, event, &again))
-		return again ? PTL_SHARED_DROP : PTL_SHARED_PASS;
+		return again ? FORMAT_SHARED_DROP : FORMAT_SHARED_PASS;
 	input->events++;
 	if (!target->member)
-		return PTL_SHARED_PASS;
+		return FORMAT_SHARED_PASS;
 	if (event->time < share->low || event->time > share->high || !share->high)
 		look_around(relogger, event->time);
 	if (!share->overlap)
-		return PTL_SHARED_PASS;
+		return FORMAT_SHARED_PASS;
 	share->time = event->time;
 	return compare(relogger, input, target, event);
 }
 
-void ptl_share_free(struct ptl_share *share)
+void format_share_free(struct format_share *share)
 {
 	for (size_t i = 0; i < share->held; i++)
 		free(share->waiting[i].data);
 	free(share->waiting);
-	ptl_byte_map_free(&share->counts);
-	ptl_byte_map_free(&share->records);
-	ptl_bytes_free(&share->key);
+	common_byte_map_free(&share->counts);
+	common_byte_map_free(&share->records);
+	common_bytes_free(&share->key);
 }

@@ -21,7 +21,7 @@ static bool looks_into_streams(const struct ptl_relogger *relogger)
 	return false;
 }
 
-int ptl_relogger_find_whole(struct ptl_relogger *relogger)
+int format_relogger_find_whole(struct ptl_relogger *relogger)
 {
 	const bool looked_at = looks_into_streams(relogger);
 
@@ -31,9 +31,9 @@ int ptl_relogger_find_whole(struct ptl_relogger *relogger)
 		input->whole = !looked_at && !input->changed && !input->joined;
 		if (!input->whole || input->origin_count || relogger->options.hash != PTL_HASH_XXH128)
 			continue;
-		input->hash = ptl_input_hash_new(PTL_HASH_XXH128);
+		input->hash = format_input_hash_new(PTL_HASH_XXH128);
 		if (!input->hash)
-			return ptl_fail_memory("a hash", 0);
+			return common_fail_memory("a hash", 0);
 	}
 	return 0;
 }
@@ -45,16 +45,16 @@ static int hash_until(struct ptl_relogger_input *input, uint64_t end)
 {
 	const uint64_t left = end > input->hashed ? end - input->hashed : 0;
 	uint8_t *piece = left ? malloc(left < PIECE ? (size_t)left : PIECE) : NULL;
-	int status = left && !piece ? ptl_fail_memory("a hash", PIECE) : 0;
+	int status = left && !piece ? common_fail_memory("a hash", PIECE) : 0;
 
 	while (!status && input->hashed < end) {
 		const size_t n = end - input->hashed < PIECE ? (size_t)(end - input->hashed) : PIECE;
 
-		status = ptl_read_at(input->fd, piece, n, input->hashed);
+		status = common_read_at(input->fd, piece, n, input->hashed);
 		if (!status) {
-			ptl_input_hash_add(input->hash, piece, n);
+			format_input_hash_add(input->hash, piece, n);
 			input->hashed += n;
-			status = ptl_relogger_check(input->relogger);
+			status = format_relogger_check(input->relogger);
 		}
 	}
 	free(piece);
@@ -71,19 +71,19 @@ static int hash_buffer(void *context, uint64_t offset, const uint8_t *data, size
 		return 0;
 	status = hash_until(input, offset);
 	if (!status) {
-		ptl_input_hash_add(input->hash, data, size);
+		format_input_hash_add(input->hash, data, size);
 		input->hashed += size;
 	}
 	return status;
 }
 
-int ptl_relogger_finish_whole(struct ptl_relogger_input *input)
+int format_relogger_finish_whole(struct ptl_relogger_input *input)
 {
 	const int status = hash_until(input, ptl_trace_size(input->trace));
 
 	if (!status)
-		ptl_input_hash_finish(input->hash, &input->itself);
-	return status ? ptl_fail_in(status, "%s", input->name) : 0;
+		format_input_hash_finish(input->hash, &input->itself);
+	return status ? common_fail_in(status, "%s", input->name) : 0;
 }
 
 /* --- copying ------------------------------------------------------------------------------------------ */
@@ -103,21 +103,21 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 		for (size_t j = 0; j < trace->streams[i].count; j++)
 			owners[trace->streams[i].entries[j]] = (uint32_t)i;
 		if (is_copied(trace->streams[i].stream.kind))
-			status = ptl_relogger_declare_stream(relogger, input, i);
+			status = format_relogger_declare_stream(relogger, input, i);
 	}
 	return status;
 }
 
-int ptl_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
+int format_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
 	uint32_t *owners = calloc(trace->entry_count + 1, sizeof(*owners));
 	int status = owners ? declare_streams(relogger, input, owners)
-			    : ptl_fail_memory("buffers", trace->entry_count * sizeof(*owners));
+			    : common_fail_memory("buffers", trace->entry_count * sizeof(*owners));
 
 	for (size_t i = 0; !status && i < trace->entry_count; i++)
 		if (is_copied(trace->entries[i].buffer.stream.kind))
-			status = ptl_relogger_copy_buffer(relogger, input, owners[i], i,
+			status = format_relogger_copy_buffer(relogger, input, owners[i], i,
 							  input->hash ? hash_buffer : NULL);
 	free(owners);
 	return status;

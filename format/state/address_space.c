@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-struct ptl_piece_node {
+struct format_piece_node {
 	struct ptl_piece piece;
 	uint32_t priority; /* not above the parent's: keeps the tree balanced */
 	uint32_t epoch;
@@ -13,19 +13,19 @@ struct ptl_piece_node {
 	uint32_t right;
 };
 
-void ptl_pieces_free(struct ptl_pieces *pieces)
+void format_pieces_free(struct format_pieces *pieces)
 {
 	free(pieces->nodes);
-	*pieces = (struct ptl_pieces){0};
+	*pieces = (struct format_pieces){0};
 }
 
-void ptl_pieces_keep(struct ptl_pieces *pieces)
+void format_pieces_keep(struct format_pieces *pieces)
 {
 	pieces->epoch++;
 }
 
 /* splitmix64; the seed is random, so that nobody can choose addresses that make a deep tree. */
-static uint32_t next_priority(struct ptl_pieces *pieces)
+static uint32_t next_priority(struct format_pieces *pieces)
 {
 	uint64_t z = pieces->random += 0x9e3779b97f4a7c15ull;
 
@@ -34,10 +34,10 @@ static uint32_t next_priority(struct ptl_pieces *pieces)
 	return (uint32_t)(z >> 32);
 }
 
-static bool reserve(struct ptl_pieces *pieces)
+static bool reserve(struct format_pieces *pieces)
 {
 	uint32_t capacity = pieces->capacity ? pieces->capacity * 2 : 256;
-	struct ptl_piece_node *nodes;
+	struct format_piece_node *nodes;
 
 	if (pieces->failed || capacity <= pieces->capacity)
 		return false;
@@ -48,7 +48,7 @@ static bool reserve(struct ptl_pieces *pieces)
 		if (getrandom(&pieces->random, sizeof(pieces->random), GRND_NONBLOCK) < 0)
 			pieces->random = (uintptr_t)nodes;
 		pieces->count = 1; /* node 0 is the empty tree */
-		nodes[0] = (struct ptl_piece_node){0};
+		nodes[0] = (struct format_piece_node){0};
 	}
 	pieces->nodes = nodes;
 	pieces->capacity = capacity;
@@ -56,7 +56,7 @@ static bool reserve(struct ptl_pieces *pieces)
 }
 
 /* A node of the current epoch; 0 (and failed) without memory. */
-static uint32_t new_node(struct ptl_pieces *pieces, const struct ptl_piece *piece)
+static uint32_t new_node(struct format_pieces *pieces, const struct ptl_piece *piece)
 {
 	uint32_t node = pieces->free;
 
@@ -68,7 +68,7 @@ static uint32_t new_node(struct ptl_pieces *pieces, const struct ptl_piece *piec
 		pieces->failed = true;
 		return 0;
 	}
-	pieces->nodes[node] = (struct ptl_piece_node){
+	pieces->nodes[node] = (struct format_piece_node){
 		.piece = *piece,
 		.priority = next_priority(pieces),
 		.epoch = pieces->epoch,
@@ -77,7 +77,7 @@ static uint32_t new_node(struct ptl_pieces *pieces, const struct ptl_piece *piec
 }
 
 /* What was cut out: nodes that belong to no kept tree can serve again. */
-static void give_back(struct ptl_pieces *pieces, uint32_t node)
+static void give_back(struct format_pieces *pieces, uint32_t node)
 {
 	if (!node || pieces->nodes[node].epoch != pieces->epoch)
 		return;
@@ -88,9 +88,9 @@ static void give_back(struct ptl_pieces *pieces, uint32_t node)
 }
 
 /* The node itself where it may be changed, else a copy that may. */
-static uint32_t own(struct ptl_pieces *pieces, uint32_t node)
+static uint32_t own(struct format_pieces *pieces, uint32_t node)
 {
-	struct ptl_piece_node copy = pieces->nodes[node];
+	struct format_piece_node copy = pieces->nodes[node];
 	uint32_t made;
 
 	if (copy.epoch == pieces->epoch)
@@ -107,7 +107,7 @@ static uint32_t own(struct ptl_pieces *pieces, uint32_t node)
  * All of left lies below all of right. Recursion is as deep as the trees: O(log n) by the
  * priorities.
  */
-static uint32_t merge(struct ptl_pieces *pieces, uint32_t left, uint32_t right)
+static uint32_t merge(struct format_pieces *pieces, uint32_t left, uint32_t right)
 {
 	bool left_on_top;
 	uint32_t top, child;
@@ -129,10 +129,10 @@ static uint32_t merge(struct ptl_pieces *pieces, uint32_t left, uint32_t right)
 }
 
 /* The piece of node holds key and bytes below it: cuts it in two there. */
-static void split_piece(struct ptl_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below,
+static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below,
 			uint32_t *above)
 {
-	struct ptl_piece_node whole = pieces->nodes[node];
+	struct format_piece_node whole = pieces->nodes[node];
 	struct ptl_piece upper = whole.piece;
 	uint32_t made;
 
@@ -148,7 +148,7 @@ static void split_piece(struct ptl_pieces *pieces, uint32_t node, uint64_t key, 
 }
 
 /* What lies below key, and what lies at or above it. */
-static void split(struct ptl_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below,
+static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below,
 		  uint32_t *above)
 {
 	const struct ptl_piece *piece;
@@ -177,7 +177,7 @@ static void split(struct ptl_pieces *pieces, uint32_t node, uint64_t key, uint32
 }
 
 /* Cuts [first, last] out. */
-static void cut(struct ptl_pieces *pieces, uint32_t root, uint64_t first, uint64_t last,
+static void cut(struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last,
 		uint32_t *below, uint32_t *above)
 {
 	uint32_t rest, gone;
@@ -193,17 +193,17 @@ static void cut(struct ptl_pieces *pieces, uint32_t root, uint64_t first, uint64
 		give_back(pieces, gone);
 }
 
-void ptl_pieces_remove(struct ptl_pieces *pieces, uint32_t *root, uint64_t first, uint64_t last)
+void format_pieces_remove(struct format_pieces *pieces, uint32_t *root, uint64_t first, uint64_t last)
 {
 	uint32_t below, above;
 
-	if (!ptl_pieces_any(pieces, *root, first, last))
+	if (!format_pieces_any(pieces, *root, first, last))
 		return;
 	cut(pieces, *root, first, last, &below, &above);
 	*root = merge(pieces, below, above);
 }
 
-void ptl_pieces_put(struct ptl_pieces *pieces, uint32_t *root, const struct ptl_piece *piece)
+void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struct ptl_piece *piece)
 {
 	uint32_t below, above, made;
 
@@ -212,13 +212,13 @@ void ptl_pieces_put(struct ptl_pieces *pieces, uint32_t *root, const struct ptl_
 	*root = merge(pieces, merge(pieces, below, made), above);
 }
 
-bool ptl_pieces_at_or_after(const struct ptl_pieces *pieces, uint32_t root, uint64_t address,
+bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root, uint64_t address,
 			    struct ptl_piece *piece)
 {
 	bool found = false;
 
 	while (root) {
-		const struct ptl_piece_node *node = &pieces->nodes[root];
+		const struct format_piece_node *node = &pieces->nodes[root];
 
 		if (node->piece.last < address) {
 			root = node->right;
@@ -233,13 +233,13 @@ bool ptl_pieces_at_or_after(const struct ptl_pieces *pieces, uint32_t root, uint
 	return found;
 }
 
-bool ptl_pieces_find(const struct ptl_pieces *pieces, uint32_t root, uint64_t address,
+bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address,
 		     struct ptl_piece *piece)
 {
 	struct ptl_piece hole = {.first = 0, .last = UINT64_MAX};
 
 	while (root) {
-		const struct ptl_piece_node *node = &pieces->nodes[root];
+		const struct format_piece_node *node = &pieces->nodes[root];
 
 		if (node->piece.last < address) {
 			hole.first = node->piece.last + 1;
@@ -256,11 +256,11 @@ bool ptl_pieces_find(const struct ptl_pieces *pieces, uint32_t root, uint64_t ad
 	return false;
 }
 
-bool ptl_pieces_any(const struct ptl_pieces *pieces, uint32_t root, uint64_t first, uint64_t last)
+bool format_pieces_any(const struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last)
 {
 	struct ptl_piece piece = {0};
 
-	return ptl_pieces_at_or_after(pieces, root, first, &piece) && piece.first <= last;
+	return format_pieces_at_or_after(pieces, root, first, &piece) && piece.first <= last;
 }
 
 /* --- comparing ------------------------------------------------------------------------------------------ */
@@ -287,7 +287,7 @@ static void walk_push(struct walk *walk, uint32_t node, bool alone)
 }
 
 /* The subtree on top becomes its parts; false: too deep. */
-static bool walk_open(const struct ptl_pieces *pieces, struct walk *walk)
+static bool walk_open(const struct format_pieces *pieces, struct walk *walk)
 {
 	uint32_t node = walk->ahead[--walk->depth].node;
 
@@ -305,7 +305,7 @@ static uint32_t walk_subtree(const struct walk *walk)
 	return walk->depth && !walk->ahead[walk->depth - 1].alone ? walk->ahead[walk->depth - 1].node : 0;
 }
 
-static const struct ptl_piece *walk_piece(const struct ptl_pieces *pieces, const struct walk *walk)
+static const struct ptl_piece *walk_piece(const struct format_pieces *pieces, const struct walk *walk)
 {
 	return walk->depth ? &pieces->nodes[walk->ahead[walk->depth - 1].node].piece : NULL;
 }
@@ -320,7 +320,7 @@ static bool same_piece(const struct ptl_piece *a, const struct ptl_piece *b)
  * Goes on by a subtree that both share, or opens one. What a subtree holds has no higher priority than its root, so of two
  * the one with the lower priority may be a part of the other. 1: done; 0: pieces are on top; -1: too deep.
  */
-static int walk_subtrees(const struct ptl_pieces *pieces, struct walk *a, struct walk *b)
+static int walk_subtrees(const struct format_pieces *pieces, struct walk *a, struct walk *b)
 {
 	uint32_t in_a = walk_subtree(a), in_b = walk_subtree(b);
 	bool open_a, open_b;
@@ -339,7 +339,7 @@ static int walk_subtrees(const struct ptl_pieces *pieces, struct walk *a, struct
 	return 1;
 }
 
-bool ptl_pieces_compare(const struct ptl_pieces *pieces, uint32_t one, uint32_t other,
+bool format_pieces_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other,
 			bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
 {
 	struct walk a, b;

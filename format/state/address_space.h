@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Address spaces whose every version stays: persistent search trees of pieces of memory. */
-#ifndef PTL_FORMAT_STATE_ADDRESS_SPACE_H
-#define PTL_FORMAT_STATE_ADDRESS_SPACE_H
+#ifndef FORMAT_STATE_ADDRESS_SPACE_H
+#define FORMAT_STATE_ADDRESS_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@ struct ptl_piece {
 		first; /* both inclusive, so that the last byte of the address space can be meant */
 	uint64_t last;
 	uint64_t offset; /* in the blob, of the byte at first */
-	uint32_t image;  /* index in the timeline, PTL_NONE */
-	uint32_t blob;   /* as in ptl_blob_at, PTL_NONE: the bytes are not in the trace */
+	uint32_t image;  /* index in the timeline, FLOW_NONE */
+	uint32_t blob;   /* as in ptl_blob_at, FLOW_NONE: the bytes are not in the trace */
 	bool code_event; /* the bytes were given by a code event */
 };
 
@@ -23,8 +23,8 @@ struct ptl_piece {
  * once it has been kept: changing it makes a new root that shares what is the same, at a cost of
  * O(log n) nodes. Building is for one thread; reading is for any number. Zero-initialised is empty.
  */
-struct ptl_pieces {
-	struct ptl_piece_node *nodes;
+struct format_pieces {
+	struct format_piece_node *nodes;
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t free; /* a list of nodes that no tree has any more */
@@ -33,31 +33,31 @@ struct ptl_pieces {
 	bool failed; /* an allocation failed: trees made since are not to be used */
 };
 
-void ptl_pieces_free(struct ptl_pieces *pieces);
+void format_pieces_free(struct format_pieces *pieces);
 
 /* Keeps all trees made so far: from now on they are never changed. */
-void ptl_pieces_keep(struct ptl_pieces *pieces);
+void format_pieces_keep(struct format_pieces *pieces);
 
 /* Whatever lies in [first, last] goes; pieces that extend beyond are cut. Failure: see `failed`. */
-void ptl_pieces_remove(struct ptl_pieces *pieces, uint32_t *root, uint64_t first, uint64_t last);
+void format_pieces_remove(struct format_pieces *pieces, uint32_t *root, uint64_t first, uint64_t last);
 /* Removes what lies in the piece's range, and puts the piece there. */
-void ptl_pieces_put(struct ptl_pieces *pieces, uint32_t *root, const struct ptl_piece *piece);
+void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struct ptl_piece *piece);
 
 /* The piece that holds address, or the first one behind it; false: there is none. */
-bool ptl_pieces_at_or_after(const struct ptl_pieces *pieces, uint32_t root, uint64_t address,
+bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root, uint64_t address,
 			    struct ptl_piece *piece);
 /* The piece that holds address; false: *piece is the hole around it (first, last only). */
-bool ptl_pieces_find(const struct ptl_pieces *pieces, uint32_t root, uint64_t address,
+bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address,
 		     struct ptl_piece *piece);
 /* Whether any piece lies in [first, last]. */
-bool ptl_pieces_any(const struct ptl_pieces *pieces, uint32_t root, uint64_t first, uint64_t last);
+bool format_pieces_any(const struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last);
 
 /*
  * Calls `differs` with the range of each piece that is in one of the trees and not in the other, in order of `first`; ranges
  * may overlap. What the trees share is not looked at. False: `differs` said so, which ends it, or a tree is too
  * deep to be compared.
  */
-bool ptl_pieces_compare(const struct ptl_pieces *pieces, uint32_t one, uint32_t other,
+bool format_pieces_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other,
 			bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
 
 #endif

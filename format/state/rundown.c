@@ -10,11 +10,11 @@
 struct teller {
 	struct ptl_state *state;
 	const struct ptl_rundown *rundown;
-	const struct ptl_state_member *member;
+	const struct format_state_member *member;
 	uint32_t *layers; /* all that show, in order of their sequence */
 	size_t layer_count;
 	/* What a reader has by the images and unloads told so far; a piece's image says that there is one. */
-	struct ptl_pieces told;
+	struct format_pieces told;
 	uint32_t told_root;
 	bool unloads; /* a range waits to be told of as unloaded */
 	uint64_t unload_first, unload_last;
@@ -40,7 +40,7 @@ static int give(struct teller *teller, int status, struct ptl_event *event, uint
 
 static int tell_process(struct teller *teller)
 {
-	const struct ptl_state_member *member = teller->member;
+	const struct format_state_member *member = teller->member;
 	const struct ptl_process_event data = {
 		.unique_key = member->unique_key,
 		.process_id = member->pid,
@@ -59,11 +59,11 @@ static int tell_process(struct teller *teller)
 
 static int tell_threads(struct teller *teller)
 {
-	const struct ptl_state_member *member = teller->member;
+	const struct format_state_member *member = teller->member;
 	int status = 0;
 
 	for (uint32_t number = member->first_thread; number && !status;) {
-		const struct ptl_state_thread *thread = &teller->state->threads[number - 1];
+		const struct format_state_thread *thread = &teller->state->threads[number - 1];
 		const struct ptl_thread_event data = {
 			.process_id = member->pid,
 			.thread_id = thread->key.tid,
@@ -87,7 +87,7 @@ static int tell_threads(struct teller *teller)
 /* The piece that holds at, or the first behind it; false: none up to the end of addresses. */
 static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piece *piece)
 {
-	return ptl_pieces_at_or_after(&teller->state->pieces, teller->member->space.root, at,
+	return format_pieces_at_or_after(&teller->state->pieces, teller->member->space.root, at,
 				      piece);
 }
 
@@ -133,13 +133,13 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	int status = 0;
 
 	while (!status &&
-	       ptl_pieces_at_or_after(&teller->told, teller->told_root, at, &piece) &&
+	       format_pieces_at_or_after(&teller->told, teller->told_root, at, &piece) &&
 	       piece.first <= last) {
 		const uint64_t from = piece.first < first ? first : piece.first;
 		const uint64_t to = piece.last > last ? last : piece.last;
 
 		status = add_unload(teller, from, to);
-		ptl_pieces_remove(&teller->told, &teller->told_root, from, to);
+		format_pieces_remove(&teller->told, &teller->told_root, from, to);
 		if (to == last)
 			break;
 		at = to + 1;
@@ -148,19 +148,19 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 }
 
 /* Of an image that shows everywhere nothing is ever unloaded again: it need not be among what was told. */
-static int tell_image(struct teller *teller, const struct ptl_state_layer *layer)
+static int tell_image(struct teller *teller, const struct format_state_layer *layer)
 {
 	const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
 	struct ptl_image_event data;
 	struct ptl_event event = {0};
-	int status = ptl_state_get_image(teller->state, layer, &teller->bytes, &data);
+	int status = format_state_get_image(teller->state, layer, &teller->bytes, &data);
 
 	if (status)
 		return status;
 	/* An image may have come from another process by a fork. */
 	data.process_id = teller->member->pid;
 	if (layer->mapped != layer->size)
-		ptl_pieces_put(&teller->told, &teller->told_root, &piece);
+		format_pieces_put(&teller->told, &teller->told_root, &piece);
 	return give(teller,
 		    ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event),
 		    &event, PTL_NO_ID);
@@ -169,16 +169,16 @@ static int tell_image(struct teller *teller, const struct ptl_state_layer *layer
 /* Where the code shows without an image, what was told of images there has been unloaded before. */
 static int tell_code(struct teller *teller, uint32_t index)
 {
-	const struct ptl_state_layer *layer = &teller->state->layers[index];
+	const struct format_state_layer *layer = &teller->state->layers[index];
 	const uint64_t last = layer->base + (layer->size - 1);
 	struct ptl_code_event data;
 	struct ptl_event event = {0};
 	struct ptl_piece piece;
 	uint64_t at = layer->base;
-	int status = ptl_state_get_code(teller->state, layer, &teller->bytes, &data);
+	int status = format_state_get_code(teller->state, layer, &teller->bytes, &data);
 
 	while (!status && next_piece(teller, at, &piece) && piece.first <= last) {
-		if (piece.blob == index && piece.image == PTL_STATE_NONE)
+		if (piece.blob == index && piece.image == FORMAT_STATE_NONE)
 			status = unload(teller, piece.first, piece.last);
 		if (piece.last >= last)
 			break;
@@ -199,12 +199,12 @@ static int unload_holes(struct teller *teller)
 	int status = 0;
 
 	for (size_t i = 0; i < teller->layer_count; i++) {
-		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
 		const struct ptl_piece piece = {.first = layer->base,
 						.last = layer->base + (layer->size - 1)};
 
 		if (layer->is_code)
-			ptl_pieces_put(&teller->told, &teller->told_root, &piece);
+			format_pieces_put(&teller->told, &teller->told_root, &piece);
 	}
 	for (;;) {
 		struct ptl_piece piece;
@@ -231,12 +231,12 @@ static int compare_layers(const void *a, const void *b, void *context)
 
 static int note_layer(struct teller *teller, uint32_t index)
 {
-	struct ptl_state_layer *layer = &teller->state->layers[index];
+	struct format_state_layer *layer = &teller->state->layers[index];
 
-	if (index == PTL_STATE_NONE || layer->noted)
+	if (index == FORMAT_STATE_NONE || layer->noted)
 		return 0;
-	if (!ptl_vector_room(&teller->layers, teller->layer_count, sizeof(index)))
-		return ptl_fail_memory("images", teller->layer_count * sizeof(index));
+	if (!common_vector_room(&teller->layers, teller->layer_count, sizeof(index)))
+		return common_fail_memory("images", teller->layer_count * sizeof(index));
 	teller->layers[teller->layer_count++] = index;
 	layer->noted = true;
 	return 0;
@@ -270,7 +270,7 @@ static int tell_last(struct teller *teller)
 	int status = list_layers(teller);
 
 	for (size_t i = 0; i < teller->layer_count && !status; i++) {
-		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
 		struct ptl_piece piece;
 
 		if (!layer->is_code && next_piece(teller, layer->base, &piece) &&
@@ -278,7 +278,7 @@ static int tell_last(struct teller *teller)
 			status = tell_image(teller, layer);
 	}
 	if (!status && teller->told.failed)
-		status = ptl_fail_memory("address spaces", 0);
+		status = common_fail_memory("address spaces", 0);
 	return status;
 }
 
@@ -291,7 +291,7 @@ static int tell_space(struct teller *teller)
 	int status = list_layers(teller);
 
 	for (size_t i = 0; i < teller->layer_count && !status; i++) {
-		const struct ptl_state_layer *layer = &teller->state->layers[teller->layers[i]];
+		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
 
 		status = layer->is_code ? tell_code(teller, teller->layers[i])
 					: tell_image(teller, layer);
@@ -301,12 +301,12 @@ static int tell_space(struct teller *teller)
 	if (!status)
 		status = flush_unload(teller);
 	if (!status && teller->told.failed)
-		status = ptl_fail_memory("address spaces", 0);
+		status = common_fail_memory("address spaces", 0);
 	return status;
 }
 
 static int tell(struct ptl_state *state, const struct ptl_rundown *rundown,
-		const struct ptl_state_member *member)
+		const struct format_state_member *member)
 {
 	struct teller teller = {.state = state, .rundown = rundown, .member = member};
 	int status = 0;
@@ -319,18 +319,18 @@ static int tell(struct ptl_state *state, const struct ptl_rundown *rundown,
 	if (!status)
 		status = rundown->opcode == PTL_OPCODE_END_RUNDOWN ? tell_last(&teller) : tell_space(&teller);
 	free(teller.layers);
-	ptl_pieces_free(&teller.told);
-	ptl_bytes_free(&teller.storage);
-	ptl_bytes_free(&teller.bytes);
+	format_pieces_free(&teller.told);
+	common_bytes_free(&teller.storage);
+	common_bytes_free(&teller.bytes);
 	return status;
 }
 
 int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown)
 {
-	int status = ptl_state_settle(state, UINT64_MAX);
+	int status = format_state_settle(state, UINT64_MAX);
 
 	if (!status && rundown->pid != PTL_NO_ID) {
-		const struct ptl_state_member *member = ptl_state_member(state, rundown->pid);
+		const struct format_state_member *member = format_state_member(state, rundown->pid);
 
 		return member ? tell(state, rundown, member) : 0;
 	}

@@ -10,15 +10,15 @@
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-static int add_layer(struct ptl_state *state, const struct ptl_state_layer *layer, uint32_t *index)
+static int add_layer(struct ptl_state *state, const struct format_state_layer *layer, uint32_t *index)
 {
-	if (state->free_layer != PTL_STATE_NONE) {
+	if (state->free_layer != FORMAT_STATE_NONE) {
 		*index = state->free_layer;
 		state->free_layer = (uint32_t)state->layers[*index].place;
 	} else {
-		if (state->layer_count >= PTL_STATE_NONE ||
-		    !ptl_vector_room(&state->layers, state->layer_count, sizeof(*layer)))
-			return ptl_fail_memory("images", state->layer_count * sizeof(*layer));
+		if (state->layer_count >= FORMAT_STATE_NONE ||
+		    !common_vector_room(&state->layers, state->layer_count, sizeof(*layer)))
+			return common_fail_memory("images", state->layer_count * sizeof(*layer));
 		*index = (uint32_t)state->layer_count++;
 	}
 	state->layers[*index] = *layer;
@@ -28,27 +28,27 @@ static int add_layer(struct ptl_state *state, const struct ptl_state_layer *laye
 /* Bytes of a layer show no more; one without any is gone. */
 static void hide(struct ptl_state *state, uint32_t index, uint64_t bytes)
 {
-	struct ptl_state_layer *layer;
+	struct format_state_layer *layer;
 
-	if (index == PTL_STATE_NONE)
+	if (index == FORMAT_STATE_NONE)
 		return;
 	layer = &state->layers[index];
 	layer->mapped -= bytes;
 	if (layer->mapped)
 		return;
-	*layer = (struct ptl_state_layer){.place = state->free_layer};
+	*layer = (struct format_state_layer){.place = state->free_layer};
 	state->free_layer = index;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static void unmap(struct ptl_state *state, struct ptl_state_space *space, uint64_t first,
+static void unmap(struct ptl_state *state, struct format_state_space *space, uint64_t first,
 		  uint64_t last)
 {
 	struct ptl_piece piece;
 	uint64_t at = first;
 
-	while (ptl_pieces_at_or_after(&state->pieces, space->root, at, &piece) &&
+	while (format_pieces_at_or_after(&state->pieces, space->root, at, &piece) &&
 	       piece.first <= last) {
 		const uint64_t from = piece.first < first ? first : piece.first;
 		const uint64_t to = piece.last > last ? last : piece.last;
@@ -59,15 +59,15 @@ static void unmap(struct ptl_state *state, struct ptl_state_space *space, uint64
 			break;
 		at = to + 1;
 	}
-	ptl_pieces_remove(&state->pieces, &space->root, first, last);
+	format_pieces_remove(&state->pieces, &space->root, first, last);
 }
 
-void ptl_state_space_clear(struct ptl_state *state, struct ptl_state_space *space)
+void format_state_space_clear(struct ptl_state *state, struct format_state_space *space)
 {
 	unmap(state, space, 0, UINT64_MAX);
 }
 
-int ptl_state_decide(struct ptl_state *state, struct ptl_state_member *member)
+int format_state_decide(struct ptl_state *state, struct format_state_member *member)
 {
 	if (!member->space.inherited)
 		return 0;
@@ -78,21 +78,21 @@ int ptl_state_decide(struct ptl_state *state, struct ptl_state_member *member)
 }
 
 /* Something new is told of the process. A recorder may tell of all that a forked one has at its start. */
-static int begin_change(struct ptl_state *state, struct ptl_state_member *member, uint64_t time)
+static int begin_change(struct ptl_state *state, struct format_state_member *member, uint64_t time)
 {
-	struct ptl_state_space *space = &member->space;
+	struct format_state_space *space = &member->space;
 
 	space->touched = true;
 	if (!space->inherited)
 		return 0;
 	if (time != member->start)
-		return ptl_state_decide(state, member);
+		return format_state_decide(state, member);
 	space->inherited = false;
-	ptl_state_space_clear(state, space);
+	format_state_space_clear(state, space);
 	return 0;
 }
 
-int ptl_state_settle(struct ptl_state *state, uint64_t time)
+int format_state_settle(struct ptl_state *state, uint64_t time)
 {
 	uint32_t *undecided = state->undecided;
 	const size_t count = state->undecided_count;
@@ -104,38 +104,38 @@ int ptl_state_settle(struct ptl_state *state, uint64_t time)
 	state->undecided = NULL;
 	state->undecided_count = 0;
 	for (size_t i = 0; i < count && !status; i++) {
-		struct ptl_state_member *member = ptl_state_member(state, undecided[i]);
+		struct format_state_member *member = format_state_member(state, undecided[i]);
 
 		if (member)
-			status = ptl_state_decide(state, member);
+			status = format_state_decide(state, member);
 	}
 	free(undecided);
 	return status;
 }
 
-int ptl_state_space_exec(struct ptl_state *state, struct ptl_state_member *member, uint64_t time)
+int format_state_space_exec(struct ptl_state *state, struct format_state_member *member, uint64_t time)
 {
 	int status = begin_change(state, member, time);
 
 	if (!status)
-		ptl_state_space_clear(state, &member->space);
+		format_state_space_clear(state, &member->space);
 	return status;
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 /* The child's layer for one of the parent's; copies: those that it has already. */
-static int copy_layer(struct ptl_state *state, struct ptl_hash_map *copies, uint32_t *index,
+static int copy_layer(struct ptl_state *state, struct common_hash_map *copies, uint32_t *index,
 		      uint64_t bytes)
 {
 	const uint64_t *known;
-	struct ptl_state_layer layer;
+	struct format_state_layer layer;
 	uint32_t parents = *index;
 	int status = 0;
 
-	if (parents == PTL_STATE_NONE)
+	if (parents == FORMAT_STATE_NONE)
 		return 0;
-	known = ptl_hash_map_get(copies, parents);
+	known = common_hash_map_get(copies, parents);
 	if (known) {
 		*index = (uint32_t)*known;
 	} else {
@@ -143,34 +143,34 @@ static int copy_layer(struct ptl_state *state, struct ptl_hash_map *copies, uint
 		layer.mapped = 0;
 		status = add_layer(state, &layer, index);
 		if (!status)
-			status = ptl_hash_map_put(copies, parents, *index);
+			status = common_hash_map_put(copies, parents, *index);
 	}
 	if (!status)
 		state->layers[*index].mapped += bytes;
 	return status;
 }
 
-int ptl_state_space_copy(struct ptl_state *state, const struct ptl_state_space *parent,
-			 struct ptl_state_space *child)
+int format_state_space_copy(struct ptl_state *state, const struct format_state_space *parent,
+			 struct format_state_space *child)
 {
-	struct ptl_hash_map copies = {0};
+	struct common_hash_map copies = {0};
 	struct ptl_piece piece;
 	uint64_t at = 0;
 	int status = 0;
 
-	while (!status && ptl_pieces_at_or_after(&state->pieces, parent->root, at, &piece)) {
+	while (!status && format_pieces_at_or_after(&state->pieces, parent->root, at, &piece)) {
 		const uint64_t bytes = piece.last - piece.first + 1;
 
 		status = copy_layer(state, &copies, &piece.image, bytes);
 		if (!status)
 			status = copy_layer(state, &copies, &piece.blob, bytes);
 		if (!status)
-			ptl_pieces_put(&state->pieces, &child->root, &piece);
+			format_pieces_put(&state->pieces, &child->root, &piece);
 		if (piece.last == UINT64_MAX || state->pieces.failed)
 			break;
 		at = piece.last + 1;
 	}
-	ptl_hash_map_free(&copies);
+	common_hash_map_free(&copies);
 	return status;
 }
 
@@ -185,10 +185,10 @@ static bool same_image(const struct ptl_image_event *a, const struct ptl_image_e
 }
 
 /* Whether rundown tells of an image that is there already; at the end it may tell of what is left of one. */
-static int find_told(struct ptl_state *state, const struct ptl_state_space *space,
+static int find_told(struct ptl_state *state, const struct format_state_space *space,
 		     const struct ptl_image_event *data, uint8_t opcode, bool *there)
 {
-	const struct ptl_state_layer *layer;
+	const struct format_state_layer *layer;
 	struct ptl_image_event image;
 	struct ptl_bytes bytes = {0};
 	struct ptl_piece piece;
@@ -196,26 +196,26 @@ static int find_told(struct ptl_state *state, const struct ptl_state_space *spac
 
 	*there = false;
 	if (opcode == PTL_OPCODE_LOAD ||
-	    !ptl_pieces_find(&state->pieces, space->root, data->base, &piece) ||
-	    piece.image == PTL_STATE_NONE)
+	    !format_pieces_find(&state->pieces, space->root, data->base, &piece) ||
+	    piece.image == FORMAT_STATE_NONE)
 		return 0;
 	layer = &state->layers[piece.image];
-	status = ptl_state_get_image(state, layer, &bytes, &image);
+	status = format_state_get_image(state, layer, &bytes, &image);
 	if (!status && opcode == PTL_OPCODE_END_RUNDOWN)
 		*there = !strcmp(image.file_name, data->file_name);
 	else if (!status)
 		*there = layer->mapped == data->size && same_image(&image, data);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 	return status;
 }
 
-static int load(struct ptl_state *state, struct ptl_state_space *space,
+static int load(struct ptl_state *state, struct format_state_space *space,
 		const struct ptl_image_event *data, uint8_t opcode)
 {
 	struct ptl_piece piece = {.first = data->base,
 				  .last = data->base + (data->size - 1),
-				  .blob = PTL_STATE_NONE};
-	struct ptl_state_layer layer = {.base = data->base,
+				  .blob = FORMAT_STATE_NONE};
+	struct format_state_layer layer = {.base = data->base,
 					.size = data->size,
 					.mapped = data->size,
 					.protection = data->protection};
@@ -224,19 +224,19 @@ static int load(struct ptl_state *state, struct ptl_state_space *space,
 
 	if (status || there)
 		return status;
-	status = ptl_state_put_image(state, data, &layer);
+	status = format_state_put_image(state, data, &layer);
 	layer.sequence = state->sequence++;
 	if (!status)
 		status = add_layer(state, &layer, &piece.image);
 	if (status)
 		return status;
 	unmap(state, space, piece.first, piece.last);
-	ptl_pieces_put(&state->pieces, &space->root, &piece);
+	format_pieces_put(&state->pieces, &space->root, &piece);
 	return 0;
 }
 
 /* Still executable: remembered. No longer: it is code no more. Newly so: an image of what was not known. */
-static int protect(struct ptl_state *state, struct ptl_state_space *space,
+static int protect(struct ptl_state *state, struct format_state_space *space,
 		   const struct ptl_image_event *data)
 {
 	const uint64_t last = data->base + (data->size - 1);
@@ -247,11 +247,11 @@ static int protect(struct ptl_state *state, struct ptl_state_space *space,
 		unmap(state, space, data->base, last);
 		return 0;
 	}
-	if (!ptl_pieces_any(&state->pieces, space->root, data->base, last))
+	if (!format_pieces_any(&state->pieces, space->root, data->base, last))
 		return load(state, space, data, PTL_OPCODE_LOAD);
-	while (ptl_pieces_at_or_after(&state->pieces, space->root, at, &piece) &&
+	while (format_pieces_at_or_after(&state->pieces, space->root, at, &piece) &&
 	       piece.first <= last) {
-		if (piece.image != PTL_STATE_NONE)
+		if (piece.image != FORMAT_STATE_NONE)
 			state->layers[piece.image].protection = data->protection;
 		if (piece.last >= last)
 			break;
@@ -261,15 +261,15 @@ static int protect(struct ptl_state *state, struct ptl_state_space *space,
 }
 
 /* An unload that names no size means the image at its base. */
-static void unload(struct ptl_state *state, struct ptl_state_space *space,
+static void unload(struct ptl_state *state, struct format_state_space *space,
 		   const struct ptl_image_event *data)
 {
 	struct ptl_piece piece;
 	uint64_t size = data->size;
 
 	if (!size) {
-		if (!ptl_pieces_find(&state->pieces, space->root, data->base, &piece) ||
-		    piece.image == PTL_STATE_NONE)
+		if (!format_pieces_find(&state->pieces, space->root, data->base, &piece) ||
+		    piece.image == FORMAT_STATE_NONE)
 			return;
 		size = state->layers[piece.image].size;
 		if (size - 1 > UINT64_MAX - data->base)
@@ -281,7 +281,7 @@ static void unload(struct ptl_state *state, struct ptl_state_space *space,
 static int check_range(uint64_t base, uint64_t size)
 {
 	if (!size || size - 1 > UINT64_MAX - base)
-		return ptl_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx",
+		return common_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx",
 				(unsigned long long)size, (unsigned long long)base);
 	return 0;
 }
@@ -293,19 +293,19 @@ static bool is_known(uint8_t opcode)
 	       opcode == PTL_OPCODE_PROTECT;
 }
 
-int ptl_state_image(struct ptl_state *state, const struct ptl_event *event,
+int format_state_image(struct ptl_state *state, const struct ptl_event *event,
 		    const struct ptl_image_event *data)
 {
 	const uint8_t opcode = event->descriptor.opcode;
-	struct ptl_state_member *member = NULL;
+	struct format_state_member *member = NULL;
 	int status = 0;
 
 	if (!is_known(opcode))
-		return ptl_fail(PTL_UNSUPPORTED, "image event with opcode %u", opcode);
+		return common_fail(PTL_UNSUPPORTED, "image event with opcode %u", opcode);
 	if (opcode != PTL_OPCODE_UNLOAD || data->size)
 		status = check_range(data->base, data->size);
 	if (!status)
-		status = ptl_state_need(state, data->process_id, &member);
+		status = format_state_need(state, data->process_id, &member);
 	if (status || !member)
 		return status;
 	status = begin_change(state, member, event->time);
@@ -323,8 +323,8 @@ int ptl_state_image(struct ptl_state *state, const struct ptl_event *event,
 /* What was told of an image stays at hand: who looks for one often looks for it again. */
 static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid, uint32_t index)
 {
-	const struct ptl_state_layer *layer = &state->layers[index];
-	struct ptl_state_shown **place = &state->shown[index % PTL_STATE_SHOWN], *shown;
+	const struct format_state_layer *layer = &state->layers[index];
+	struct format_state_shown **place = &state->shown[index % FORMAT_STATE_SHOWN], *shown;
 
 	if (!*place)
 		*place = calloc(1, sizeof(**place));
@@ -333,7 +333,7 @@ static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid,
 		return NULL;
 	if (shown->layer != index || shown->sequence != layer->sequence || !shown->bytes.size) {
 		shown->bytes.size = 0;
-		if (ptl_state_get_image(state, layer, &shown->bytes, &shown->image)) {
+		if (format_state_get_image(state, layer, &shown->bytes, &shown->image)) {
 			shown->bytes.size = 0;
 			return NULL;
 		}
@@ -348,14 +348,14 @@ static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid,
 const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint32_t pid, uint64_t first,
 						   uint64_t last)
 {
-	const struct ptl_state_member *member = ptl_state_member(state, pid);
+	const struct format_state_member *member = format_state_member(state, pid);
 	struct ptl_piece piece;
 	uint64_t at = first;
 
 	while (member &&
-	       ptl_pieces_at_or_after(&state->pieces, member->space.root, at, &piece) &&
+	       format_pieces_at_or_after(&state->pieces, member->space.root, at, &piece) &&
 	       piece.first <= last) {
-		if (piece.image != PTL_STATE_NONE)
+		if (piece.image != FORMAT_STATE_NONE)
 			return show(state, pid, piece.image);
 		if (piece.last >= last)
 			break;
@@ -366,37 +366,37 @@ const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-int ptl_state_code(struct ptl_state *state, const struct ptl_event *event,
+int format_state_code(struct ptl_state *state, const struct ptl_event *event,
 		   const struct ptl_code_event *data)
 {
-	struct ptl_state_layer layer = {.is_code = true, .base = data->base, .size = data->size, .mapped = data->size};
-	struct ptl_state_member *member = NULL;
+	struct format_state_layer layer = {.is_code = true, .base = data->base, .size = data->size, .mapped = data->size};
+	struct format_state_member *member = NULL;
 	const uint64_t last = data->base + (data->size - 1);
 	uint64_t at = data->base;
 	uint32_t index;
 	int status = check_range(data->base, data->size);
 
 	if (!status)
-		status = ptl_state_need(state, data->process_id, &member);
+		status = format_state_need(state, data->process_id, &member);
 	if (status || !member)
 		return status;
 	status = begin_change(state, member, event->time);
 	layer.sequence = state->sequence++;
 	if (!status)
-		status = ptl_state_put_code(state, data, &layer);
+		status = format_state_put_code(state, data, &layer);
 	if (!status)
 		status = add_layer(state, &layer, &index);
 	/* It lies over what is there, piece by piece so that each keeps its image. */
 	while (!status && !state->pieces.failed) {
-		struct ptl_piece old, piece = {.first = at, .image = PTL_STATE_NONE, .blob = index};
-		const bool found = ptl_pieces_find(&state->pieces, member->space.root, at, &old);
+		struct ptl_piece old, piece = {.first = at, .image = FORMAT_STATE_NONE, .blob = index};
+		const bool found = format_pieces_find(&state->pieces, member->space.root, at, &old);
 
 		piece.last = old.last < last ? old.last : last;
 		if (found) {
 			piece.image = old.image;
 			hide(state, old.blob, piece.last - piece.first + 1);
 		}
-		ptl_pieces_put(&state->pieces, &member->space.root, &piece);
+		format_pieces_put(&state->pieces, &member->space.root, &piece);
 		if (piece.last == last)
 			break;
 		at = piece.last + 1;

@@ -10,17 +10,17 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-static struct ptl_state_text *hold(struct ptl_state_text *text)
+static struct format_state_text *hold(struct format_state_text *text)
 {
 	text->holders++;
 	return text;
 }
 
-struct ptl_state_text *ptl_state_text(struct ptl_state *state, const char *text)
+struct format_state_text *format_state_text(struct ptl_state *state, const char *text)
 {
 	const size_t size = strlen(text) + 1;
-	struct ptl_state_text **name = &state->names[ptl_hash_bytes(text, size) & (PTL_STATE_NAMES - 1)];
-	struct ptl_state_text *made;
+	struct format_state_text **name = &state->names[common_hash_bytes(text, size) & (FORMAT_STATE_NAMES - 1)];
+	struct format_state_text *made;
 
 	if (*name && !strcmp((*name)->text, text))
 		return hold(*name);
@@ -30,12 +30,12 @@ struct ptl_state_text *ptl_state_text(struct ptl_state *state, const char *text)
 	state->text_bytes += sizeof(*made) + size + 16;
 	made->holders = 1;
 	memcpy(made->text, text, size);
-	ptl_state_text_drop(state, *name);
+	format_state_text_drop(state, *name);
 	*name = hold(made);
 	return made;
 }
 
-void ptl_state_text_drop(struct ptl_state *state, struct ptl_state_text *text)
+void format_state_text_drop(struct ptl_state *state, struct format_state_text *text)
 {
 	if (!text || --text->holders)
 		return;
@@ -44,32 +44,32 @@ void ptl_state_text_drop(struct ptl_state *state, struct ptl_state_text *text)
 }
 
 /* Puts another text into *place. */
-static int set_text(struct ptl_state *state, struct ptl_state_text **place, const char *text)
+static int set_text(struct ptl_state *state, struct format_state_text **place, const char *text)
 {
-	struct ptl_state_text *made = ptl_state_text(state, text);
+	struct format_state_text *made = format_state_text(state, text);
 
 	if (!made)
-		return ptl_fail_memory("a name", strlen(text));
-	ptl_state_text_drop(state, *place);
+		return common_fail_memory("a name", strlen(text));
+	format_state_text_drop(state, *place);
 	*place = made;
 	return 0;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static struct ptl_rows member_rows(const struct ptl_state *state)
+static struct common_rows member_rows(const struct ptl_state *state)
 {
-	return (struct ptl_rows){state->members, sizeof(*state->members), sizeof(state->members->pid)};
+	return (struct common_rows){state->members, sizeof(*state->members), sizeof(state->members->pid)};
 }
 
 /* All that belongs to a process. */
-static void clear_member(struct ptl_state *state, struct ptl_state_member *member)
+static void clear_member(struct ptl_state *state, struct format_state_member *member)
 {
-	ptl_state_space_clear(state, &member->space);
+	format_state_space_clear(state, &member->space);
 	while (member->first_thread)
-		ptl_state_thread_remove(state, member, member->first_thread);
-	ptl_state_text_drop(state, member->program);
-	ptl_state_text_drop(state, member->command_line);
+		format_state_thread_remove(state, member, member->first_thread);
+	format_state_text_drop(state, member->program);
+	format_state_text_drop(state, member->command_line);
 	member->program = member->command_line = NULL;
 }
 
@@ -77,21 +77,21 @@ int ptl_state_new(struct ptl_state **state)
 {
 	*state = calloc(1, sizeof(**state));
 	if (!*state)
-		return ptl_fail_memory("a state", sizeof(**state));
-	(*state)->free_layer = PTL_STATE_NONE;
+		return common_fail_memory("a state", sizeof(**state));
+	(*state)->free_layer = FORMAT_STATE_NONE;
 	return 0;
 }
 
 static void free_texts(struct ptl_state *state)
 {
 	for (size_t i = 0; i < state->count; i++) {
-		ptl_state_text_drop(state, state->members[i].program);
-		ptl_state_text_drop(state, state->members[i].command_line);
+		format_state_text_drop(state, state->members[i].program);
+		format_state_text_drop(state, state->members[i].command_line);
 	}
 	for (size_t i = 0; i < state->thread_count; i++)
-		ptl_state_text_drop(state, state->threads[i].name);
-	for (size_t i = 0; i < PTL_STATE_NAMES; i++)
-		ptl_state_text_drop(state, state->names[i]);
+		format_state_text_drop(state, state->threads[i].name);
+	for (size_t i = 0; i < FORMAT_STATE_NAMES; i++)
+		format_state_text_drop(state, state->names[i]);
 }
 
 void ptl_state_free(struct ptl_state *state)
@@ -99,42 +99,42 @@ void ptl_state_free(struct ptl_state *state)
 	if (!state)
 		return;
 	free_texts(state);
-	for (size_t i = 0; i < PTL_STATE_SHOWN; i++) {
+	for (size_t i = 0; i < FORMAT_STATE_SHOWN; i++) {
 		if (state->shown[i])
-			ptl_bytes_free(&state->shown[i]->bytes);
+			common_bytes_free(&state->shown[i]->bytes);
 		free(state->shown[i]);
 	}
-	ptl_account_close(&state->account);
+	common_account_close(&state->account);
 	free(state->members);
 	free(state->threads);
 	free(state->layers);
 	free(state->undecided);
-	ptl_pieces_free(&state->pieces);
-	ptl_store_free(&state->store);
-	ptl_row_index_free(&state->by_pid);
-	ptl_row_index_free(&state->by_thread);
-	ptl_hash_map_free(&state->ended);
-	ptl_bytes_free(&state->told);
-	ptl_bytes_free(&state->storage);
+	format_pieces_free(&state->pieces);
+	format_store_free(&state->store);
+	common_row_index_free(&state->by_pid);
+	common_row_index_free(&state->by_thread);
+	common_hash_map_free(&state->ended);
+	common_bytes_free(&state->told);
+	common_bytes_free(&state->storage);
 	free(state);
 }
 
-struct ptl_state_member *ptl_state_member(const struct ptl_state *state, uint32_t pid)
+struct format_state_member *format_state_member(const struct ptl_state *state, uint32_t pid)
 {
-	const struct ptl_rows rows = member_rows(state);
-	const uint32_t row = ptl_row_index_find(&state->by_pid, &rows, &pid);
+	const struct common_rows rows = member_rows(state);
+	const uint32_t row = common_row_index_find(&state->by_pid, &rows, &pid);
 
-	return row == PTL_NO_ROW ? NULL : &state->members[row];
+	return row == COMMON_NO_ROW ? NULL : &state->members[row];
 }
 
-static int add_member(struct ptl_state *state, uint32_t pid, struct ptl_state_member **member)
+static int add_member(struct ptl_state *state, uint32_t pid, struct format_state_member **member)
 {
-	struct ptl_state_member made = {.pid = pid, .parent_id = PTL_NO_ID, .implied = true};
-	struct ptl_rows rows;
+	struct format_state_member made = {.pid = pid, .parent_id = PTL_NO_ID, .implied = true};
+	struct common_rows rows;
 	int status = 0;
 
-	if (state->count >= PTL_NO_ROW || !ptl_vector_room(&state->members, state->count, sizeof(made)))
-		status = ptl_fail_memory("a process", sizeof(made));
+	if (state->count >= COMMON_NO_ROW || !common_vector_room(&state->members, state->count, sizeof(made)))
+		status = common_fail_memory("a process", sizeof(made));
 	if (!status)
 		status = set_text(state, &made.program, "");
 	if (!status)
@@ -142,21 +142,21 @@ static int add_member(struct ptl_state *state, uint32_t pid, struct ptl_state_me
 	if (!status) {
 		rows = member_rows(state);
 		state->members[state->count] = made;
-		status = ptl_row_index_add(&state->by_pid, &rows, (uint32_t)state->count);
+		status = common_row_index_add(&state->by_pid, &rows, (uint32_t)state->count);
 	}
 	if (status) {
 		clear_member(state, &made);
 		return status;
 	}
-	ptl_hash_map_remove(&state->ended, pid);
+	common_hash_map_remove(&state->ended, pid);
 	*member = &state->members[state->count++];
 	return 0;
 }
 
-int ptl_state_need(struct ptl_state *state, uint32_t pid, struct ptl_state_member **member)
+int format_state_need(struct ptl_state *state, uint32_t pid, struct format_state_member **member)
 {
-	*member = ptl_state_member(state, pid);
-	if (*member || ptl_hash_map_get(&state->ended, pid))
+	*member = format_state_member(state, pid);
+	if (*member || common_hash_map_get(&state->ended, pid))
 		return 0;
 	return add_member(state, pid, member);
 }
@@ -164,16 +164,16 @@ int ptl_state_need(struct ptl_state *state, uint32_t pid, struct ptl_state_membe
 /* Closes the gaps that ended processes left. */
 static int compact(struct ptl_state *state)
 {
-	const struct ptl_rows rows = member_rows(state);
+	const struct common_rows rows = member_rows(state);
 	size_t kept = 0;
 	int status = 0;
 
-	ptl_row_index_free(&state->by_pid);
+	common_row_index_free(&state->by_pid);
 	for (size_t i = 0; i < state->count && !status; i++) {
 		if (state->members[i].ended)
 			continue;
 		state->members[kept] = state->members[i];
-		status = ptl_row_index_add(&state->by_pid, &rows, (uint32_t)kept++);
+		status = common_row_index_add(&state->by_pid, &rows, (uint32_t)kept++);
 	}
 	state->count = kept;
 	state->ended_count = 0;
@@ -181,13 +181,13 @@ static int compact(struct ptl_state *state)
 }
 
 /* The process is no more. */
-static int remove_member(struct ptl_state *state, struct ptl_state_member *member)
+static int remove_member(struct ptl_state *state, struct format_state_member *member)
 {
 	const uint32_t pid = member->pid;
 	const uint64_t key = member->unique_key;
-	const struct ptl_rows rows = member_rows(state);
+	const struct common_rows rows = member_rows(state);
 
-	ptl_row_index_remove(&state->by_pid, &rows, &pid);
+	common_row_index_remove(&state->by_pid, &rows, &pid);
 	clear_member(state, member);
 	member->ended = true;
 	state->ended_count++;
@@ -198,14 +198,14 @@ static int remove_member(struct ptl_state *state, struct ptl_state_member *membe
 		if (status)
 			return status;
 	}
-	return ptl_hash_map_put(&state->ended, pid, key);
+	return common_hash_map_put(&state->ended, pid, key);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* A forked process runs its parent's program until it executes another. */
-static int begin_program(struct ptl_state *state, struct ptl_state_member *member,
-			 const struct ptl_state_member *parent, const struct ptl_process_event *data)
+static int begin_program(struct ptl_state *state, struct format_state_member *member,
+			 const struct format_state_member *parent, const struct ptl_process_event *data)
 {
 	const char *program = data->image_file_name, *command_line = data->command_line;
 	int status;
@@ -220,31 +220,31 @@ static int begin_program(struct ptl_state *state, struct ptl_state_member *membe
 }
 
 /* Its address space is its parent's, until more is told of it at this same time. */
-static int fork_space(struct ptl_state *state, struct ptl_state_member *member,
-		      struct ptl_state_member *parent)
+static int fork_space(struct ptl_state *state, struct format_state_member *member,
+		      struct format_state_member *parent)
 {
-	int status = ptl_state_decide(state, parent);
+	int status = format_state_decide(state, parent);
 
 	if (status || !parent->space.touched || member->space.touched)
 		return status;
-	if (!ptl_vector_room(&state->undecided, state->undecided_count, sizeof(*state->undecided)))
-		return ptl_fail_memory("processes", state->undecided_count * sizeof(*state->undecided));
+	if (!common_vector_room(&state->undecided, state->undecided_count, sizeof(*state->undecided)))
+		return common_fail_memory("processes", state->undecided_count * sizeof(*state->undecided));
 	state->undecided[state->undecided_count++] = member->pid;
 	state->undecided_time = member->start;
 	member->space.inherited = true;
 	member->space.touched = true;
-	return ptl_state_space_copy(state, &parent->space, &member->space);
+	return format_state_space_copy(state, &parent->space, &member->space);
 }
 
 static int start_process(struct ptl_state *state, const struct ptl_event *event,
-			 const struct ptl_process_event *data, struct ptl_state_member *member)
+			 const struct ptl_process_event *data, struct format_state_member *member)
 {
 	const bool start = event->descriptor.opcode == PTL_OPCODE_START;
-	struct ptl_state_member *parent = NULL;
+	struct format_state_member *parent = NULL;
 	int status;
 
 	if (start && data->parent_id != data->process_id)
-		parent = ptl_state_member(state, data->parent_id);
+		parent = format_state_member(state, data->parent_id);
 	member->implied = false;
 	member->unique_key = data->unique_key;
 	member->parent_id = data->parent_id;
@@ -254,7 +254,7 @@ static int start_process(struct ptl_state *state, const struct ptl_event *event,
 }
 
 /* Whether the event tells again of a process that lives. */
-static bool is_known(const struct ptl_state_member *member, const struct ptl_process_event *data,
+static bool is_known(const struct format_state_member *member, const struct ptl_process_event *data,
 		     uint8_t opcode)
 {
 	if (data->unique_key && member->unique_key)
@@ -265,8 +265,8 @@ static bool is_known(const struct ptl_state_member *member, const struct ptl_pro
 static int process_begins(struct ptl_state *state, const struct ptl_event *event,
 			  const struct ptl_process_event *data)
 {
-	struct ptl_state_member *member = ptl_state_member(state, data->process_id);
-	const uint64_t *ended = ptl_hash_map_get(&state->ended, data->process_id);
+	struct format_state_member *member = format_state_member(state, data->process_id);
+	const uint64_t *ended = common_hash_map_get(&state->ended, data->process_id);
 	int status;
 
 	if (member && member->implied)
@@ -284,24 +284,24 @@ static int process_begins(struct ptl_state *state, const struct ptl_event *event
 
 static int process_ends(struct ptl_state *state, const struct ptl_process_event *data)
 {
-	struct ptl_state_member *member = ptl_state_member(state, data->process_id);
+	struct format_state_member *member = format_state_member(state, data->process_id);
 
 	if (member)
 		return remove_member(state, member);
-	if (ptl_hash_map_get(&state->ended, data->process_id))
+	if (common_hash_map_get(&state->ended, data->process_id))
 		return 0;
-	return ptl_hash_map_put(&state->ended, data->process_id, data->unique_key);
+	return common_hash_map_put(&state->ended, data->process_id, data->unique_key);
 }
 
 static int process_executes(struct ptl_state *state, const struct ptl_event *event,
 			    const struct ptl_process_event *data)
 {
-	struct ptl_state_member *member;
-	int status = ptl_state_need(state, data->process_id, &member);
+	struct format_state_member *member;
+	int status = format_state_need(state, data->process_id, &member);
 
 	if (status || !member)
 		return status;
-	status = ptl_state_space_exec(state, member, event->time);
+	status = format_state_space_exec(state, member, event->time);
 	if (!status)
 		status = set_text(state, &member->program, data->image_file_name);
 	if (!status)
@@ -327,7 +327,7 @@ static int take_process(struct ptl_state *state, const struct ptl_event *event)
 	case PTL_OPCODE_EXEC:
 		return process_executes(state, event, &data);
 	default:
-		return ptl_fail(PTL_UNSUPPORTED, "process event with opcode %u",
+		return common_fail(PTL_UNSUPPORTED, "process event with opcode %u",
 				event->descriptor.opcode);
 	}
 }
@@ -339,7 +339,7 @@ static int take_image(struct ptl_state *state, const struct ptl_event *event)
 	struct ptl_image_event data;
 	int status = ptl_image_decode(event, &state->storage, &data);
 
-	return status ? status : ptl_state_image(state, event, &data);
+	return status ? status : format_state_image(state, event, &data);
 }
 
 static int take_code(struct ptl_state *state, const struct ptl_event *event)
@@ -347,7 +347,7 @@ static int take_code(struct ptl_state *state, const struct ptl_event *event)
 	struct ptl_code_event data;
 	int status = ptl_code_decode(event, &data);
 
-	return status ? status : ptl_state_code(state, event, &data);
+	return status ? status : format_state_code(state, event, &data);
 }
 
 static const struct {
@@ -355,30 +355,30 @@ static const struct {
 	int (*take)(struct ptl_state *state, const struct ptl_event *event);
 } classes[] = {
 	{&PTL_PROVIDER_PROCESS, take_process},
-	{&PTL_PROVIDER_THREAD, ptl_state_thread},
+	{&PTL_PROVIDER_THREAD, format_state_thread},
 	{&PTL_PROVIDER_IMAGE, take_image},
 	{&PTL_PROVIDER_CODE, take_code},
 };
 
 int ptl_state_event(struct ptl_state *state, const struct ptl_event *event)
 {
-	int status = ptl_state_settle(state, event->time);
+	int status = format_state_settle(state, event->time);
 
 	if (status)
 		return status;
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (!ptl_guid_equal(classes[i].provider, &event->descriptor.provider))
+		if (!common_guid_equal(classes[i].provider, &event->descriptor.provider))
 			continue;
 		state->storage.size = 0;
 		status = classes[i].take(state, event);
 		break;
 	}
 	if (state->pieces.failed)
-		return ptl_fail_memory("address spaces", 0);
+		return common_fail_memory("address spaces", 0);
 	if (!status)
-		status = ptl_state_sweep(state);
+		status = format_state_sweep(state);
 	if (!status)
-		status = ptl_state_account(state);
+		status = format_state_account(state);
 	/* What cannot be understood costs itself alone. */
 	if (status == PTL_NOT_OURS || status == PTL_UNSUPPORTED || status == PTL_CORRUPT ||
 	    status == PTL_TRUNCATED) {
@@ -404,7 +404,7 @@ void ptl_state_on_inherit(struct ptl_state *state,
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static void describe(const struct ptl_state_member *member, struct ptl_state_process *process)
+static void describe(const struct format_state_member *member, struct ptl_state_process *process)
 {
 	*process = (struct ptl_state_process){
 		.pid = member->pid,
@@ -420,7 +420,7 @@ static void describe(const struct ptl_state_member *member, struct ptl_state_pro
 bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid,
 			    struct ptl_state_process *process)
 {
-	const struct ptl_state_member *member = ptl_state_member(state, pid);
+	const struct format_state_member *member = format_state_member(state, pid);
 
 	if (member)
 		describe(member, process);

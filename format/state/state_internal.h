@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inside the state: what folding events and telling of the result share. Only state*.c include this. */
-#ifndef PTL_FORMAT_STATE_STATE_INTERNAL_H
-#define PTL_FORMAT_STATE_STATE_INTERNAL_H
+#ifndef FORMAT_STATE_STATE_INTERNAL_H
+#define FORMAT_STATE_STATE_INTERNAL_H
 
 #include <ptl/state.h>
 
@@ -12,20 +12,20 @@
 #include "format/state/address_space.h"
 #include "format/state/store.h"
 
-#define PTL_STATE_NONE UINT32_MAX
+#define FORMAT_STATE_NONE UINT32_MAX
 
 /* A string that several may hold. */
-struct ptl_state_text {
+struct format_state_text {
 	uint32_t holders;
 	char text[];
 };
 
 /*
  * A load of an image, or code that was written, of which at least one byte still shows. A piece of an
- * address space names its image's layer (image) and that of the code on top (blob), or PTL_STATE_NONE.
+ * address space names its image's layer (image) and that of the code on top (blob), or FORMAT_STATE_NONE.
  * There can be a million of them: what is told of them beside this is in the store.
  */
-struct ptl_state_layer {
+struct format_state_layer {
 	uint64_t base, size;
 	uint64_t mapped;   /* bytes that still show; 0: the layer is free */
 	uint64_t sequence; /* the order of all of them */
@@ -36,40 +36,40 @@ struct ptl_state_layer {
 };
 
 /* One thread of a list in order of start; 0 or the number of a thread plus one. */
-struct ptl_state_thread {
+struct format_state_thread {
 	struct {
 		uint32_t pid, tid;
 	} key; /* first: it is found by that */
 	uint32_t next, previous; /* of a free one, next is the next free one */
 	uint64_t start_address;
-	struct ptl_state_text *name;
+	struct format_state_text *name;
 };
 
-struct ptl_state_space {
+struct format_state_space {
 	uint32_t root;
 	bool touched; /* an event has told of it */
 	/* It is a copy of the parent's, unless more is told at the time of the start. */
 	bool inherited;
 };
 
-struct ptl_state_member {
+struct format_state_member {
 	uint32_t pid; /* first: it is found by that */
 	uint32_t parent_id;
 	uint64_t unique_key;
 	uint64_t start;
-	struct ptl_state_text *program;
-	struct ptl_state_text *command_line;
+	struct format_state_text *program;
+	struct format_state_text *command_line;
 	uint32_t first_thread, last_thread;
-	struct ptl_state_space space;
+	struct format_state_space space;
 	bool implied;
 	bool ended; /* its place waits to be closed */
 };
 
-#define PTL_STATE_NAMES 256  /* a power of two */
-#define PTL_STATE_SHOWN 1024
+#define FORMAT_STATE_NAMES 256  /* a power of two */
+#define FORMAT_STATE_SHOWN 1024
 
 /* An image that was asked for, as it was told of. */
-struct ptl_state_shown {
+struct format_state_shown {
 	uint32_t layer;
 	uint64_t sequence;
 	struct ptl_image_event image;
@@ -77,25 +77,25 @@ struct ptl_state_shown {
 };
 
 struct ptl_state {
-	struct ptl_state_member *members; /* in order of start */
+	struct format_state_member *members; /* in order of start */
 	size_t count, ended_count;
-	struct ptl_row_index by_pid;
+	struct common_row_index by_pid;
 	size_t walk_rank, walk_at; /* the process that ptl_state_process_at gave last, and its place */
-	struct ptl_hash_map ended; /* unique keys of those that ended last, by pid */
-	struct ptl_state_thread *threads;
+	struct common_hash_map ended; /* unique keys of those that ended last, by pid */
+	struct format_state_thread *threads;
 	size_t thread_count;
 	uint32_t free_thread;
-	struct ptl_row_index by_thread;
-	struct ptl_state_text *names[PTL_STATE_NAMES]; /* that came lately, by a hash */
-	struct ptl_pieces pieces;
-	struct ptl_state_layer *layers;
+	struct common_row_index by_thread;
+	struct format_state_text *names[FORMAT_STATE_NAMES]; /* that came lately, by a hash */
+	struct format_pieces pieces;
+	struct format_state_layer *layers;
 	size_t layer_count;
 	uint32_t free_layer;
 	uint64_t sequence;
-	struct ptl_store store;
+	struct format_store store;
 	uint64_t sweep_at;     /* size of the store at which what nobody wants is left out */
 	struct ptl_bytes told; /* bytes on their way into the store */
-	struct ptl_state_shown *shown[PTL_STATE_SHOWN]; /* by layer */
+	struct format_state_shown *shown[FORMAT_STATE_SHOWN]; /* by layer */
 	uint32_t *undecided; /* pids: forked at undecided_time */
 	size_t undecided_count;
 	uint64_t undecided_time;
@@ -103,53 +103,53 @@ struct ptl_state {
 	void *inherit_context;
 	uint64_t skipped;
 	size_t text_bytes;
-	struct ptl_account account;
+	struct common_account account;
 	struct ptl_bytes storage; /* strings of the event at hand */
 };
 
 /* A text with a holder more, which may be one of before; NULL without memory. */
-struct ptl_state_text *ptl_state_text(struct ptl_state *state, const char *text);
-void ptl_state_text_drop(struct ptl_state *state, struct ptl_state_text *text); /* may be NULL */
+struct format_state_text *format_state_text(struct ptl_state *state, const char *text);
+void format_state_text_drop(struct ptl_state *state, struct format_state_text *text); /* may be NULL */
 
 /* Ends a thread of a process; number is that of a list. */
-void ptl_state_thread_remove(struct ptl_state *state, struct ptl_state_member *member, uint32_t number);
-int ptl_state_thread(struct ptl_state *state, const struct ptl_event *event);
+void format_state_thread_remove(struct ptl_state *state, struct format_state_member *member, uint32_t number);
+int format_state_thread(struct ptl_state *state, const struct ptl_event *event);
 
 /* ---- what is told of images and code: state_told.c --------------------------------------------------- */
 
 /* Puts what is told of an image, or of code, into the store, for a layer. PTL_NO_MEMORY, PTL_SYSTEM. */
-int ptl_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct ptl_state_layer *layer);
-int ptl_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct ptl_state_layer *layer);
+int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct format_state_layer *layer);
+int format_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct format_state_layer *layer);
 /* What was told of a layer; strings point into bytes. PTL_NO_MEMORY, PTL_SYSTEM. */
-int ptl_state_get_image(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+int format_state_get_image(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
 			struct ptl_image_event *image);
-int ptl_state_get_code(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+int format_state_get_code(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
 		       struct ptl_code_event *code);
 /* Counts what the state takes, if that has grown. PTL_NO_MEMORY. */
-int ptl_state_account(struct ptl_state *state);
+int format_state_account(struct ptl_state *state);
 /* Leaves out of the store what no layer names, if there may be much of it. PTL_NO_MEMORY, PTL_SYSTEM. */
-int ptl_state_sweep(struct ptl_state *state);
+int format_state_sweep(struct ptl_state *state);
 
 /* The live process; NULL: none. Until one begins or ends. */
-struct ptl_state_member *ptl_state_member(const struct ptl_state *state, uint32_t pid);
+struct format_state_member *format_state_member(const struct ptl_state *state, uint32_t pid);
 /*
  * The same; one that nobody told of is made. *member is NULL for one that has ended: what is told of it then
  * changes nothing. PTL_NO_MEMORY.
  */
-int ptl_state_need(struct ptl_state *state, uint32_t pid, struct ptl_state_member **member);
+int format_state_need(struct ptl_state *state, uint32_t pid, struct format_state_member **member);
 
 /* Everything is unmapped. */
-void ptl_state_space_clear(struct ptl_state *state, struct ptl_state_space *space);
+void format_state_space_clear(struct ptl_state *state, struct format_state_space *space);
 /* child, which is empty, becomes a copy. PTL_NO_MEMORY. */
-int ptl_state_space_copy(struct ptl_state *state, const struct ptl_state_space *parent,
-			 struct ptl_state_space *child);
+int format_state_space_copy(struct ptl_state *state, const struct format_state_space *parent,
+			 struct format_state_space *child);
 /* The process executes another program. PTL_NO_MEMORY. */
-int ptl_state_space_exec(struct ptl_state *state, struct ptl_state_member *member, uint64_t time);
-int ptl_state_image(struct ptl_state *state, const struct ptl_event *event, const struct ptl_image_event *data);
-int ptl_state_code(struct ptl_state *state, const struct ptl_event *event, const struct ptl_code_event *data);
+int format_state_space_exec(struct ptl_state *state, struct format_state_member *member, uint64_t time);
+int format_state_image(struct ptl_state *state, const struct ptl_event *event, const struct ptl_image_event *data);
+int format_state_code(struct ptl_state *state, const struct ptl_event *event, const struct ptl_code_event *data);
 /* If the process began as a copy of its parent, that is what it is. What inherit returns. */
-int ptl_state_decide(struct ptl_state *state, struct ptl_state_member *member);
+int format_state_decide(struct ptl_state *state, struct format_state_member *member);
 /* Forked processes of an earlier time than this have what their parents had. */
-int ptl_state_settle(struct ptl_state *state, uint64_t time);
+int format_state_settle(struct ptl_state *state, uint64_t time);
 
 #endif

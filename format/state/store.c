@@ -13,16 +13,16 @@
 #define WINDOW ((size_t)64 << 10)
 #define HEAD 4 /* bytes that say how many follow */
 
-void ptl_store_free(struct ptl_store *store)
+void format_store_free(struct format_store *store)
 {
-	ptl_bytes_free(&store->recent);
+	common_bytes_free(&store->recent);
 	free(store->window);
 	if (store->has_file)
 		close(store->fd);
-	*store = (struct ptl_store){0};
+	*store = (struct format_store){0};
 }
 
-uint64_t ptl_store_size(const struct ptl_store *store)
+uint64_t format_store_size(const struct format_store *store)
 {
 	return store->filed + store->recent.size;
 }
@@ -30,26 +30,26 @@ uint64_t ptl_store_size(const struct ptl_store *store)
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
 /* Has the file's bytes from a place on in the window, at most as many as it holds. */
-static int load(struct ptl_store *store, uint64_t at)
+static int load(struct format_store *store, uint64_t at)
 {
 	const uint64_t left = store->filed - at;
 
 	if (!store->window)
 		store->window = malloc(WINDOW);
 	if (!store->window)
-		return ptl_fail_memory("images", WINDOW);
+		return common_fail_memory("images", WINDOW);
 	store->window_at = at;
 	store->window_size = left < WINDOW ? (size_t)left : WINDOW;
-	return ptl_read_at(store->fd, store->window, store->window_size, at);
+	return common_read_at(store->fd, store->window, store->window_size, at);
 }
 
 /* Copies bytes of the file; what was put in together lies in it together. */
-static int copy_filed(struct ptl_store *store, uint64_t at, uint8_t *out, size_t size)
+static int copy_filed(struct format_store *store, uint64_t at, uint8_t *out, size_t size)
 {
 	int status = 0;
 
 	if (size > WINDOW)
-		return ptl_read_at(store->fd, out, size, at);
+		return common_read_at(store->fd, out, size, at);
 	if (!store->window_size || at < store->window_at ||
 	    at + size > store->window_at + store->window_size)
 		status = load(store, at);
@@ -58,7 +58,7 @@ static int copy_filed(struct ptl_store *store, uint64_t at, uint8_t *out, size_t
 	return status;
 }
 
-static int copy(struct ptl_store *store, uint64_t at, uint8_t *out, size_t size)
+static int copy(struct format_store *store, uint64_t at, uint8_t *out, size_t size)
 {
 	if (at < store->filed)
 		return copy_filed(store, at, out, size);
@@ -66,34 +66,34 @@ static int copy(struct ptl_store *store, uint64_t at, uint8_t *out, size_t size)
 	return 0;
 }
 
-int ptl_store_get(struct ptl_store *store, uint64_t place, struct ptl_bytes *out)
+int format_store_get(struct format_store *store, uint64_t place, struct ptl_bytes *out)
 {
 	uint8_t head[HEAD], *data;
 	int status = copy(store, place, head, HEAD);
 
 	out->size = 0;
-	if (status || !ptl_load32(head))
+	if (status || !common_load32(head))
 		return status;
-	data = ptl_bytes_grow(out, ptl_load32(head));
+	data = common_bytes_grow(out, common_load32(head));
 	if (!data) {
 		out->failed = false;
-		return ptl_fail_memory("an image", ptl_load32(head));
+		return common_fail_memory("an image", common_load32(head));
 	}
-	return copy(store, place + HEAD, data, ptl_load32(head));
+	return copy(store, place + HEAD, data, common_load32(head));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-static int file_recent(struct ptl_store *store)
+static int file_recent(struct format_store *store)
 {
 	int status = 0;
 
 	if (!store->has_file) {
-		status = ptl_open_temporary(&store->fd);
+		status = format_open_temporary(&store->fd);
 		store->has_file = !status;
 	}
 	if (!status)
-		status = ptl_write_temporary(store->fd, store->recent.data, store->recent.size, store->filed);
+		status = format_write_temporary(store->fd, store->recent.data, store->recent.size, store->filed);
 	if (!status) {
 		store->filed += store->recent.size;
 		store->recent.size = 0;
@@ -102,20 +102,20 @@ static int file_recent(struct ptl_store *store)
 }
 
 /* Whether these bytes are at a place in memory. */
-static bool is_at(const struct ptl_store *store, uint64_t place, const void *data, size_t size)
+static bool is_at(const struct format_store *store, uint64_t place, const void *data, size_t size)
 {
 	const uint8_t *there;
 
 	if (place < store->filed)
 		return false;
 	there = store->recent.data + (place - store->filed);
-	return ptl_load32(there) == size && (!size || memcmp(there + HEAD, data, size) == 0);
+	return common_load32(there) == size && (!size || memcmp(there + HEAD, data, size) == 0);
 }
 
-int ptl_store_put(struct ptl_store *store, const void *data, size_t size, uint64_t *place)
+int format_store_put(struct format_store *store, const void *data, size_t size, uint64_t *place)
 {
-	const uint64_t hash = ptl_hash_bytes(data, size);
-	const size_t guess = hash & (PTL_STORE_GUESSES - 1);
+	const uint64_t hash = common_hash_bytes(data, size);
+	const size_t guess = hash & (FORMAT_STORE_GUESSES - 1);
 	uint8_t *out;
 
 	if (store->guesses[guess].place && store->guesses[guess].hash == hash &&
@@ -129,13 +129,13 @@ int ptl_store_put(struct ptl_store *store, const void *data, size_t size, uint64
 		if (status)
 			return status;
 	}
-	*place = ptl_store_size(store);
-	out = size > UINT32_MAX ? NULL : ptl_bytes_grow(&store->recent, HEAD + size);
+	*place = format_store_size(store);
+	out = size > UINT32_MAX ? NULL : common_bytes_grow(&store->recent, HEAD + size);
 	if (!out) {
 		store->recent.failed = false;
-		return ptl_fail_memory("an image", size);
+		return common_fail_memory("an image", size);
 	}
-	ptl_store32(out, (uint32_t)size);
+	common_store32(out, (uint32_t)size);
 	if (size)
 		memcpy(out + HEAD, data, size);
 	store->guesses[guess].hash = hash;

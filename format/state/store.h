@@ -3,8 +3,8 @@
  * Where a state puts what is told of images: all but the addresses, which very few ever ask for again. What came last is
  * in memory, the rest in a nameless temporary file.
  */
-#ifndef PTL_FORMAT_STATE_STORE_H
-#define PTL_FORMAT_STATE_STORE_H
+#ifndef FORMAT_STATE_STORE_H
+#define FORMAT_STATE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,10 +12,10 @@
 
 #include "common/bytes.h"
 
-#define PTL_STORE_GUESSES 1024 /* a power of two */
+#define FORMAT_STORE_GUESSES 1024 /* a power of two */
 
 /* Zero-initialised is empty. */
-struct ptl_store {
+struct format_store {
 	struct ptl_bytes recent; /* what is behind the file's bytes */
 	uint64_t filed;          /* bytes in the file */
 	bool has_file;
@@ -23,18 +23,18 @@ struct ptl_store {
 	/* Equal bytes are often put one soon after the other: places plus one, by a hash. */
 	struct {
 		uint64_t hash, place;
-	} guesses[PTL_STORE_GUESSES];
+	} guesses[FORMAT_STORE_GUESSES];
 	uint8_t *window; /* bytes of the file that were read */
 	uint64_t window_at;
 	size_t window_size;
 };
 
-void ptl_store_free(struct ptl_store *store);
+void format_store_free(struct format_store *store);
 /* Bytes that it holds, those that nobody wants any more included. */
-uint64_t ptl_store_size(const struct ptl_store *store);
+uint64_t format_store_size(const struct format_store *store);
 /* Puts bytes in, or finds them there; *place names them. PTL_NO_MEMORY, PTL_SYSTEM: the file cannot be written. */
-int ptl_store_put(struct ptl_store *store, const void *data, size_t size, uint64_t *place);
+int format_store_put(struct format_store *store, const void *data, size_t size, uint64_t *place);
 /* Replaces what out holds by the bytes at a place. PTL_NO_MEMORY, PTL_SYSTEM. */
-int ptl_store_get(struct ptl_store *store, uint64_t place, struct ptl_bytes *out);
+int format_store_get(struct format_store *store, uint64_t place, struct ptl_bytes *out);
 
 #endif

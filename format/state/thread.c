@@ -6,30 +6,30 @@
 #include "format/state/state_internal.h"
 #include "common/vector.h"
 
-static struct ptl_rows thread_rows(const struct ptl_state *state)
+static struct common_rows thread_rows(const struct ptl_state *state)
 {
-	return (struct ptl_rows){state->threads, sizeof(*state->threads), sizeof(state->threads->key)};
+	return (struct common_rows){state->threads, sizeof(*state->threads), sizeof(state->threads->key)};
 }
 
 /* The number plus one; 0: there is none. */
 static uint32_t find_thread(const struct ptl_state *state, uint32_t pid, uint32_t tid)
 {
-	const struct ptl_rows rows = thread_rows(state);
+	const struct common_rows rows = thread_rows(state);
 	const uint32_t key[] = {pid, tid};
 
-	return ptl_row_index_find(&state->by_thread, &rows, key) + 1;
+	return common_row_index_find(&state->by_thread, &rows, key) + 1;
 }
 
-void ptl_state_thread_remove(struct ptl_state *state, struct ptl_state_member *member, uint32_t number)
+void format_state_thread_remove(struct ptl_state *state, struct format_state_member *member, uint32_t number)
 {
-	struct ptl_state_thread *thread = &state->threads[number - 1];
-	const struct ptl_rows rows = thread_rows(state);
+	struct format_state_thread *thread = &state->threads[number - 1];
+	const struct common_rows rows = thread_rows(state);
 
-	ptl_row_index_remove(&state->by_thread, &rows, &thread->key);
+	common_row_index_remove(&state->by_thread, &rows, &thread->key);
 	*(thread->previous ? &state->threads[thread->previous - 1].next : &member->first_thread) = thread->next;
 	*(thread->next ? &state->threads[thread->next - 1].previous : &member->last_thread) = thread->previous;
-	ptl_state_text_drop(state, thread->name);
-	*thread = (struct ptl_state_thread){.next = state->free_thread};
+	format_state_text_drop(state, thread->name);
+	*thread = (struct format_state_thread){.next = state->free_thread};
 	state->free_thread = number;
 }
 
@@ -42,31 +42,31 @@ static uint32_t new_thread(struct ptl_state *state)
 		state->free_thread = state->threads[number - 1].next;
 		return number;
 	}
-	if (state->thread_count >= PTL_NO_ROW - 1 ||
-	    !ptl_vector_room(&state->threads, state->thread_count, sizeof(*state->threads)))
+	if (state->thread_count >= COMMON_NO_ROW - 1 ||
+	    !common_vector_room(&state->threads, state->thread_count, sizeof(*state->threads)))
 		return 0;
 	return (uint32_t)++state->thread_count;
 }
 
-static int add_thread(struct ptl_state *state, struct ptl_state_member *member, const struct ptl_thread_event *data)
+static int add_thread(struct ptl_state *state, struct format_state_member *member, const struct ptl_thread_event *data)
 {
-	struct ptl_state_text *name = ptl_state_text(state, data->name);
+	struct format_state_text *name = format_state_text(state, data->name);
 	const uint32_t number = name ? new_thread(state) : 0;
-	struct ptl_rows rows;
+	struct common_rows rows;
 	int status;
 
 	if (!number) {
-		ptl_state_text_drop(state, name);
-		return ptl_fail_memory("threads", state->thread_count * sizeof(*state->threads));
+		format_state_text_drop(state, name);
+		return common_fail_memory("threads", state->thread_count * sizeof(*state->threads));
 	}
-	state->threads[number - 1] = (struct ptl_state_thread){
+	state->threads[number - 1] = (struct format_state_thread){
 		.key = {data->process_id, data->thread_id},
 		.previous = member->last_thread,
 		.start_address = data->start_address,
 		.name = name,
 	};
 	rows = thread_rows(state);
-	status = ptl_row_index_add(&state->by_thread, &rows, number - 1);
+	status = common_row_index_add(&state->by_thread, &rows, number - 1);
 	if (status) /* the name goes with the state */
 		return status;
 	*(member->last_thread ? &state->threads[member->last_thread - 1].next : &member->first_thread) = number;
@@ -77,20 +77,20 @@ static int add_thread(struct ptl_state *state, struct ptl_state_member *member, 
 /* It may have got another name since it was last told of. */
 static int rename_thread(struct ptl_state *state, uint32_t number, const char *name)
 {
-	struct ptl_state_thread *thread = &state->threads[number - 1];
-	struct ptl_state_text *text = ptl_state_text(state, name);
+	struct format_state_thread *thread = &state->threads[number - 1];
+	struct format_state_text *text = format_state_text(state, name);
 
 	if (!text)
-		return ptl_fail_memory("name of a thread", 0);
-	ptl_state_text_drop(state, thread->name);
+		return common_fail_memory("name of a thread", 0);
+	format_state_text_drop(state, thread->name);
 	thread->name = text;
 	return 0;
 }
 
 static int thread_begins(struct ptl_state *state, const struct ptl_thread_event *data, bool start)
 {
-	struct ptl_state_member *member;
-	int status = ptl_state_need(state, data->process_id, &member);
+	struct format_state_member *member;
+	int status = format_state_need(state, data->process_id, &member);
 	uint32_t known;
 
 	if (status || !member)
@@ -100,20 +100,20 @@ static int thread_begins(struct ptl_state *state, const struct ptl_thread_event 
 	if (known && !start)
 		return data->name[0] ? rename_thread(state, known, data->name) : 0;
 	if (known)
-		ptl_state_thread_remove(state, member, known);
+		format_state_thread_remove(state, member, known);
 	return add_thread(state, member, data);
 }
 
 static void thread_ends(struct ptl_state *state, const struct ptl_thread_event *data)
 {
-	struct ptl_state_member *member = ptl_state_member(state, data->process_id);
+	struct format_state_member *member = format_state_member(state, data->process_id);
 	const uint32_t known = find_thread(state, data->process_id, data->thread_id);
 
 	if (member && known)
-		ptl_state_thread_remove(state, member, known);
+		format_state_thread_remove(state, member, known);
 }
 
-int ptl_state_thread(struct ptl_state *state, const struct ptl_event *event)
+int format_state_thread(struct ptl_state *state, const struct ptl_event *event)
 {
 	struct ptl_thread_event data;
 	int status = ptl_thread_decode(event, &state->storage, &data);
@@ -129,7 +129,7 @@ int ptl_state_thread(struct ptl_state *state, const struct ptl_event *event)
 		thread_ends(state, &data);
 		return 0;
 	default:
-		return ptl_fail(PTL_UNSUPPORTED, "thread event with opcode %u",
+		return common_fail(PTL_UNSUPPORTED, "thread event with opcode %u",
 				event->descriptor.opcode);
 	}
 }

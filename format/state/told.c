@@ -9,16 +9,16 @@
 
 enum { HAS_CODE = 1, HAS_SYMBOLS = 2, HAS_DEBUG = 4 };
 
-static int put(struct ptl_state *state, struct ptl_state_layer *layer)
+static int put(struct ptl_state *state, struct format_state_layer *layer)
 {
 	if (state->told.failed) {
 		state->told.failed = false;
-		return ptl_fail_memory("an image", state->told.size);
+		return common_fail_memory("an image", state->told.size);
 	}
-	return ptl_store_put(&state->store, state->told.data, state->told.size, &layer->place);
+	return format_store_put(&state->store, state->told.data, state->told.size, &layer->place);
 }
 
-int ptl_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct ptl_state_layer *layer)
+int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct format_state_layer *layer)
 {
 	struct ptl_bytes *out = &state->told;
 	const uint64_t numbers[] = {
@@ -31,38 +31,38 @@ int ptl_state_put_image(struct ptl_state *state, const struct ptl_image_event *i
 
 	out->size = 0;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		ptl_write_varint(out, numbers[i]);
-	ptl_write_bytes(out, image->build_id, image->build_id_size);
+		common_write_varint(out, numbers[i]);
+	common_write_bytes(out, image->build_id, image->build_id_size);
 	if (image->has_code)
-		ptl_write_bytes(out, image->code, PTL_HASH_SIZE);
+		common_write_bytes(out, image->code, PTL_HASH_SIZE);
 	if (image->has_symbols)
-		ptl_write_bytes(out, image->symbols, PTL_HASH_SIZE);
+		common_write_bytes(out, image->symbols, PTL_HASH_SIZE);
 	if (image->has_debug)
-		ptl_write_bytes(out, image->debug, PTL_HASH_SIZE);
-	ptl_write_bytes(out, image->file_name, strlen(image->file_name) + 1);
+		common_write_bytes(out, image->debug, PTL_HASH_SIZE);
+	common_write_bytes(out, image->file_name, strlen(image->file_name) + 1);
 	return put(state, layer);
 }
 
-int ptl_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct ptl_state_layer *layer)
+int format_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct format_state_layer *layer)
 {
 	state->told.size = 0;
-	ptl_write_bytes(&state->told, code->code, PTL_HASH_SIZE);
+	common_write_bytes(&state->told, code->code, PTL_HASH_SIZE);
 	return put(state, layer);
 }
 
-static void take_hash(struct ptl_cursor *in, bool has, uint8_t hash[PTL_HASH_SIZE])
+static void take_hash(struct common_cursor *in, bool has, uint8_t hash[PTL_HASH_SIZE])
 {
-	const uint8_t *bytes = has ? ptl_read_bytes(in, PTL_HASH_SIZE) : NULL;
+	const uint8_t *bytes = has ? common_read_bytes(in, PTL_HASH_SIZE) : NULL;
 
 	if (bytes)
 		memcpy(hash, bytes, PTL_HASH_SIZE);
 }
 
-int ptl_state_get_image(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+int format_state_get_image(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
 			struct ptl_image_event *image)
 {
-	const int status = ptl_store_get(&state->store, layer->place, bytes);
-	struct ptl_cursor in = ptl_cursor(bytes->data, bytes->size);
+	const int status = format_store_get(&state->store, layer->place, bytes);
+	struct common_cursor in = common_cursor(bytes->data, bytes->size);
 	const uint8_t *build_id;
 	uint64_t has;
 
@@ -70,15 +70,15 @@ int ptl_state_get_image(struct ptl_state *state, const struct ptl_state_layer *l
 					  .file_name = ""};
 	if (status)
 		return status;
-	image->time_date_stamp = (uint32_t)ptl_read_varint(&in);
-	image->default_base = ptl_read_varint(&in);
-	image->file_offset = ptl_read_varint(&in);
-	image->device_major = (uint32_t)ptl_read_varint(&in);
-	image->device_minor = (uint32_t)ptl_read_varint(&in);
-	image->inode = ptl_read_varint(&in);
-	has = ptl_read_varint(&in);
-	image->build_id_size = ptl_read_varint(&in);
-	build_id = ptl_read_bytes(&in, image->build_id_size);
+	image->time_date_stamp = (uint32_t)common_read_varint(&in);
+	image->default_base = common_read_varint(&in);
+	image->file_offset = common_read_varint(&in);
+	image->device_major = (uint32_t)common_read_varint(&in);
+	image->device_minor = (uint32_t)common_read_varint(&in);
+	image->inode = common_read_varint(&in);
+	has = common_read_varint(&in);
+	image->build_id_size = common_read_varint(&in);
+	build_id = common_read_bytes(&in, image->build_id_size);
 	if (build_id)
 		memcpy(image->build_id, build_id, image->build_id_size);
 	image->has_code = has & HAS_CODE;
@@ -91,39 +91,39 @@ int ptl_state_get_image(struct ptl_state *state, const struct ptl_state_layer *l
 	return 0;
 }
 
-int ptl_state_get_code(struct ptl_state *state, const struct ptl_state_layer *layer, struct ptl_bytes *bytes,
+int format_state_get_code(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
 		       struct ptl_code_event *code)
 {
-	const int status = ptl_store_get(&state->store, layer->place, bytes);
-	struct ptl_cursor in = ptl_cursor(bytes->data, bytes->size);
+	const int status = format_store_get(&state->store, layer->place, bytes);
+	struct common_cursor in = common_cursor(bytes->data, bytes->size);
 
 	*code = (struct ptl_code_event){.base = layer->base, .size = layer->size};
 	take_hash(&in, !status, code->code);
 	return status;
 }
 
-int ptl_state_sweep(struct ptl_state *state)
+int format_state_sweep(struct ptl_state *state)
 {
-	struct ptl_store kept = {0};
+	struct format_store kept = {0};
 	int status = 0;
 
 	if (!state->sweep_at)
 		state->sweep_at = SWEEP_FIRST;
-	if (ptl_store_size(&state->store) < state->sweep_at)
+	if (format_store_size(&state->store) < state->sweep_at)
 		return 0;
 	for (size_t i = 0; i < state->layer_count && !status; i++) {
-		struct ptl_state_layer *layer = &state->layers[i];
+		struct format_state_layer *layer = &state->layers[i];
 
 		if (!layer->mapped)
 			continue;
-		status = ptl_store_get(&state->store, layer->place, &state->told);
+		status = format_store_get(&state->store, layer->place, &state->told);
 		if (!status)
-			status = ptl_store_put(&kept, state->told.data, state->told.size, &layer->place);
+			status = format_store_put(&kept, state->told.data, state->told.size, &layer->place);
 	}
 	/* After a failure the state is not to be used any more. */
-	ptl_store_free(&state->store);
+	format_store_free(&state->store);
 	state->store = kept;
-	state->sweep_at = SWEEP_FIRST + 2 * ptl_store_size(&kept);
+	state->sweep_at = SWEEP_FIRST + 2 * format_store_size(&kept);
 	return status;
 }
 
@@ -132,7 +132,7 @@ int ptl_state_sweep(struct ptl_state *state)
 #define NODE_BYTES 56
 #define ENDED_BYTES 48
 
-int ptl_state_account(struct ptl_state *state)
+int format_state_account(struct ptl_state *state)
 {
 	const struct {
 		const char *what;
@@ -156,6 +156,6 @@ int ptl_state_account(struct ptl_state *state)
 		return 0;
 	/* In steps: the tables grow so, too. */
 	bytes += bytes / 16;
-	return ptl_account_take(&state->account, bytes - state->account.bytes, parts[most].what,
+	return common_account_take(&state->account, bytes - state->account.bytes, parts[most].what,
 				parts[most].number + 1);
 }

@@ -16,66 +16,66 @@
 
 static uint32_t find(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
 {
-	const struct ptl_rows rows = {writer->blobs, sizeof(*writer->blobs), PTL_HASH_SIZE};
+	const struct common_rows rows = {writer->blobs, sizeof(*writer->blobs), PTL_HASH_SIZE};
 
-	return ptl_row_index_find(&writer->blob_index, &rows, hash);
+	return common_row_index_find(&writer->blob_index, &rows, hash);
 }
 
-int ptl_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there)
+int format_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there)
 {
 	const uint32_t known = find(writer, hash);
-	struct ptl_rows rows = {.size = sizeof(*writer->blobs), .key_size = PTL_HASH_SIZE};
-	struct ptl_written_blob *blob;
+	struct common_rows rows = {.size = sizeof(*writer->blobs), .key_size = PTL_HASH_SIZE};
+	struct format_written_blob *blob;
 	int status;
 
-	if (known != PTL_NO_ROW) {
+	if (known != COMMON_NO_ROW) {
 		writer->blobs[known].there = there;
 		return 0;
 	}
-	status = ptl_account_take(&writer->account, sizeof(*blob) + 12, "blobs", writer->blob_count + 1);
+	status = common_account_take(&writer->account, sizeof(*blob) + 12, "blobs", writer->blob_count + 1);
 	if (status)
 		return status;
-	if (writer->blob_count >= PTL_NO_ROW ||
-	    !ptl_vector_room(&writer->blobs, writer->blob_count, sizeof(*writer->blobs)))
-		return ptl_fail_memory("blobs", writer->blob_count * sizeof(*writer->blobs));
+	if (writer->blob_count >= COMMON_NO_ROW ||
+	    !common_vector_room(&writer->blobs, writer->blob_count, sizeof(*writer->blobs)))
+		return common_fail_memory("blobs", writer->blob_count * sizeof(*writer->blobs));
 	blob = &writer->blobs[writer->blob_count];
 	memcpy(blob->hash, hash, PTL_HASH_SIZE);
 	blob->there = there;
 	rows.rows = writer->blobs;
-	return ptl_row_index_add(&writer->blob_index, &rows, (uint32_t)writer->blob_count++);
+	return common_row_index_add(&writer->blob_index, &rows, (uint32_t)writer->blob_count++);
 }
 
-bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
+bool format_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE])
 {
 	const uint32_t known = find(writer, hash);
 
-	return known != PTL_NO_ROW && writer->blobs[known].there;
+	return known != COMMON_NO_ROW && writer->blobs[known].there;
 }
 
 /* Looks at the bytes, and writes them where a chunk is given. */
-static int read_through(struct ptl_writer *writer, int fd, uint64_t offset, uint64_t size, struct ptl_chunk *chunk,
+static int read_through(struct ptl_writer *writer, int fd, uint64_t offset, uint64_t size, struct format_chunk *chunk,
 			uint8_t hash[PTL_HASH_SIZE])
 {
-	struct ptl_sha256 *sum = ptl_sha256_new();
+	struct common_sha256 *sum = common_sha256_new();
 	uint8_t *data = malloc(PIECE_SIZE);
-	int status = sum && data ? 0 : ptl_fail_memory("a piece of a file", PIECE_SIZE);
+	int status = sum && data ? 0 : common_fail_memory("a piece of a file", PIECE_SIZE);
 
 	for (uint64_t at = 0; !status && at < size; at += PIECE_SIZE) {
 		const size_t n = size - at < PIECE_SIZE ? (size_t)(size - at) : PIECE_SIZE;
 
-		status = ptl_read_at(fd, data, n, offset + at);
+		status = common_read_at(fd, data, n, offset + at);
 		if (status)
 			break;
-		ptl_sha256_add(sum, data, n);
+		common_sha256_add(sum, data, n);
 		if (!chunk)
 			continue;
 		chunk->offset = at;
 		chunk->length = n;
-		status = ptl_writer_chunk(writer, chunk, data);
+		status = format_writer_chunk(writer, chunk, data);
 	}
 	if (!status)
-		ptl_sha256_finish(sum, hash);
-	ptl_sha256_free(sum);
+		common_sha256_finish(sum, hash);
+	common_sha256_free(sum);
 	free(data);
 	return status;
 }
@@ -83,20 +83,20 @@ static int read_through(struct ptl_writer *writer, int fd, uint64_t offset, uint
 int ptl_writer_blob_file(struct ptl_writer *writer, uint32_t type, int fd, uint64_t offset, uint64_t size,
 			 uint8_t hash[PTL_HASH_SIZE])
 {
-	struct ptl_chunk chunk = {.type = type, .blob_size = size};
+	struct format_chunk chunk = {.type = type, .blob_size = size};
 	uint8_t again[PTL_HASH_SIZE];
 	int status;
 
 	if (!size)
 		return ptl_writer_blob(writer, type, "", 0, hash);
 	if (offset > UINT64_MAX - size)
-		return ptl_fail(PTL_TRUNCATED, "the file has no bytes at offset %llu", (unsigned long long)offset);
+		return common_fail(PTL_TRUNCATED, "the file has no bytes at offset %llu", (unsigned long long)offset);
 	status = read_through(writer, fd, offset, size, NULL, hash);
-	if (status || ptl_writer_has_blob(writer, hash))
+	if (status || format_writer_has_blob(writer, hash))
 		return status;
 	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
 	status = read_through(writer, fd, offset, size, &chunk, again);
 	if (!status && memcmp(hash, again, PTL_HASH_SIZE) != 0)
-		status = ptl_fail(PTL_CORRUPT, "the file was changed while it was read");
+		status = common_fail(PTL_CORRUPT, "the file was changed while it was read");
 	return status;
 }

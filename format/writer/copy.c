@@ -28,10 +28,10 @@ static int add_stream(struct ptl_writer *writer, const struct ptl_stream *identi
 	struct ptl_writer_stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream ||
-	    !ptl_vector_room(&writer->copied, writer->copied_count, sizeof(*writer->copied)) ||
-	    ptl_hash_map_put(&writer->copied_map, identity->id, writer->copied_count)) {
+	    !common_vector_room(&writer->copied, writer->copied_count, sizeof(*writer->copied)) ||
+	    common_hash_map_put(&writer->copied_map, identity->id, writer->copied_count)) {
 		free(stream);
-		return ptl_fail_memory("a stream", sizeof(*stream));
+		return common_fail_memory("a stream", sizeof(*stream));
 	}
 	stream->stream = *identity;
 	writer->copied[writer->copied_count++] = stream;
@@ -42,14 +42,14 @@ static int add_stream(struct ptl_writer *writer, const struct ptl_stream *identi
 /* An own stream that nothing was written to gets another id. */
 static void move_stream(struct ptl_writer *writer, struct ptl_writer_stream *stream)
 {
-	stream->stream.id = ptl_writer_spare_id(writer);
+	stream->stream.id = format_writer_spare_id(writer);
 }
 
 /* The stream that buffers of this identity go to. */
 static int find_stream(struct ptl_writer *writer, const struct ptl_stream *identity,
 		       struct ptl_writer_stream **result)
 {
-	const uint64_t *known = ptl_hash_map_get(&writer->copied_map, identity->id);
+	const uint64_t *known = common_hash_map_get(&writer->copied_map, identity->id);
 	struct ptl_writer_stream *stream = NULL;
 	int status;
 
@@ -57,63 +57,63 @@ static int find_stream(struct ptl_writer *writer, const struct ptl_stream *ident
 		stream = writer->copied[*known];
 	else if (identity->id < writer->stream_count)
 		stream = writer->streams[identity->id];
-	if (!known && writer->streams[PTL_BLOB_STREAM]->stream.id == identity->id)
-		stream = writer->streams[PTL_BLOB_STREAM];
+	if (!known && writer->streams[FORMAT_BLOB_STREAM]->stream.id == identity->id)
+		stream = writer->streams[FORMAT_BLOB_STREAM];
 	else if (stream && stream->stream.id != identity->id)
 		stream = NULL; /* it was moved */
 	if (stream && is_same(&stream->stream, identity)) {
 		*result = stream;
 		return 0;
 	}
-	if (stream && (known || stream->sequence || identity->id == PTL_METADATA_STREAM))
-		return ptl_fail(PTL_MISUSE, "stream %" PRIu32 " is another one in this file",
+	if (stream && (known || stream->sequence || identity->id == FORMAT_METADATA_STREAM))
+		return common_fail(PTL_MISUSE, "stream %" PRIu32 " is another one in this file",
 				identity->id);
 	status = add_stream(writer, identity, result);
 	/* The stream of the index is numbered when it is written; one of the caller's keeps its id, unused. */
-	if (!status && stream == writer->streams[PTL_BLOB_STREAM])
+	if (!status && stream == writer->streams[FORMAT_BLOB_STREAM])
 		move_stream(writer, stream);
 	return status;
 }
 
 /* Reads header, side area and stored payload as they are, into job->file. */
-static int read_buffer(struct ptl_trace *trace, const struct ptl_entry *entry, struct ptl_job *job)
+static int read_buffer(struct ptl_trace *trace, const struct format_entry *entry, struct format_job *job)
 {
-	const size_t size = PTL_BUFFER_HEADER_SIZE + (size_t)entry->side_size +
+	const size_t size = FORMAT_BUFFER_HEADER_SIZE + (size_t)entry->side_size +
 			    entry->buffer.stored_size;
-	uint8_t *data = ptl_bytes_grow(&job->file, size);
+	uint8_t *data = common_bytes_grow(&job->file, size);
 
 	if (!data)
-		return ptl_fail_memory("a buffer", size);
+		return common_fail_memory("a buffer", size);
 	job->memory = size + sizeof(*job);
-	return ptl_read_at(trace->fd, data, size, entry->buffer.offset);
+	return common_read_at(trace->fd, data, size, entry->buffer.offset);
 }
 
 /*
  * The payload is as its writer wrote it: what is in it need not be understood, nor decompressed.
  */
-static int check_payload(struct ptl_trace *trace, struct ptl_entry *entry,
-			 const struct ptl_job *job)
+static int check_payload(struct ptl_trace *trace, struct format_entry *entry,
+			 const struct format_job *job)
 {
-	const size_t head = PTL_BUFFER_HEADER_SIZE + (size_t)entry->side_size;
+	const size_t head = FORMAT_BUFFER_HEADER_SIZE + (size_t)entry->side_size;
 
-	if (ptl_checksum(job->file.data + head, entry->buffer.stored_size) == entry->checksum)
+	if (format_checksum(job->file.data + head, entry->buffer.stored_size) == entry->checksum)
 		return 0;
-	return ptl_damage_buffer(trace, entry, ptl_fail(PTL_CORRUPT, "payload checksum differs"));
+	return format_damage_buffer(trace, entry, common_fail(PTL_CORRUPT, "payload checksum differs"));
 }
 
 /*
  * The header is what the reader made of it, which may come from the index while the one at the buffer is damaged.
  * What of it only a newer version understands is taken as it is.
  */
-static int take_header(struct ptl_trace *trace, struct ptl_entry *entry, struct ptl_job *job)
+static int take_header(struct ptl_trace *trace, struct format_entry *entry, struct format_job *job)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
-	struct ptl_buffer_header *header = &job->header;
+	struct format_buffer_header *header = &job->header;
 
-	if (!ptl_buffer_header_decode(job->file.data, header) && !entry->usable)
-		return ptl_damage_buffer(trace, entry,
-					 ptl_fail(PTL_CORRUPT, "its header is damaged"));
-	*header = (struct ptl_buffer_header){
+	if (!format_buffer_header_decode(job->file.data, header) && !entry->usable)
+		return format_damage_buffer(trace, entry,
+					 common_fail(PTL_CORRUPT, "its header is damaged"));
+	*header = (struct format_buffer_header){
 		.codec = buffer->codec,
 		.flags = entry->usable ? 0 : header->flags,
 		.reserved1 = entry->usable ? 0 : header->reserved1,
@@ -138,17 +138,17 @@ static int take_header(struct ptl_trace *trace, struct ptl_entry *entry, struct 
 
 /* Blobs that are in the file now are not stored again. A damaged side area is left out. */
 static int take_side(struct ptl_writer *writer, struct ptl_trace *trace,
-		     const struct ptl_entry *entry, struct ptl_job *job)
+		     const struct format_entry *entry, struct format_job *job)
 {
-	const struct ptl_buffer_header *header = &job->header;
-	struct ptl_side side;
-	uint8_t *data = job->file.data + PTL_BUFFER_HEADER_SIZE;
-	int status = ptl_side_decode(data, header->side_size, header->kind, header->position,
+	const struct format_buffer_header *header = &job->header;
+	struct format_side side;
+	uint8_t *data = job->file.data + FORMAT_BUFFER_HEADER_SIZE;
+	int status = format_side_decode(data, header->side_size, header->kind, header->position,
 				     header->first_time, header->raw_size, false, 0, &side);
 
 	if (status == PTL_CORRUPT) {
 		/* The reader may have it from the index, and not know. */
-		ptl_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, header->stream,
+		format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, header->stream,
 			       "stream %" PRIu32 ", sequence %" PRIu64 ": the side area is damaged",
 			       header->stream, header->sequence);
 		memmove(data, data + header->side_size, header->stored_size);
@@ -157,49 +157,49 @@ static int take_side(struct ptl_writer *writer, struct ptl_trace *trace,
 		return 0;
 	}
 	for (size_t i = 0; !status && i < side.chunk_count; i++)
-		status = ptl_writer_note_blob(writer, side.chunks[i].hash, true);
-	ptl_side_free(&side);
+		status = format_writer_note_blob(writer, side.chunks[i].hash, true);
+	format_side_free(&side);
 	return status;
 }
 
 /* ---- changes on the way ------------------------------------------------------------------------------ */
 
 /* Replaces the side area, which is `side` bytes long, by others. */
-static int replace_side(struct ptl_job *job, const struct ptl_bytes *side)
+static int replace_side(struct format_job *job, const struct ptl_bytes *side)
 {
 	const size_t before = job->header.side_size;
-	const size_t payload = job->file.size - PTL_BUFFER_HEADER_SIZE - before;
+	const size_t payload = job->file.size - FORMAT_BUFFER_HEADER_SIZE - before;
 
-	if (side->failed || side->size > PTL_SIDE_MAX)
-		return ptl_fail(side->failed ? PTL_NO_MEMORY : PTL_MISUSE, "a side area of %zu bytes",
+	if (side->failed || side->size > FORMAT_SIDE_MAX)
+		return common_fail(side->failed ? PTL_NO_MEMORY : PTL_MISUSE, "a side area of %zu bytes",
 				side->size);
-	if (side->size > before && !ptl_bytes_grow(&job->file, side->size - before))
-		return ptl_fail_memory("a buffer", job->file.size);
-	memmove(job->file.data + PTL_BUFFER_HEADER_SIZE + side->size,
-		job->file.data + PTL_BUFFER_HEADER_SIZE + before, payload);
+	if (side->size > before && !common_bytes_grow(&job->file, side->size - before))
+		return common_fail_memory("a buffer", job->file.size);
+	memmove(job->file.data + FORMAT_BUFFER_HEADER_SIZE + side->size,
+		job->file.data + FORMAT_BUFFER_HEADER_SIZE + before, payload);
 	if (side->size)
-		memcpy(job->file.data + PTL_BUFFER_HEADER_SIZE, side->data, side->size);
-	job->file.size = PTL_BUFFER_HEADER_SIZE + side->size + payload;
+		memcpy(job->file.data + FORMAT_BUFFER_HEADER_SIZE, side->data, side->size);
+	job->file.size = FORMAT_BUFFER_HEADER_SIZE + side->size + payload;
 	job->header.side_size = (uint32_t)side->size;
 	return 0;
 }
 
 /* The PSBs of a copied buffer, with the times and offsets of the copy, in *psbs (to be freed). */
-static int get_psbs(const struct ptl_job *job, const struct ptl_copy_change *change,
-		    struct ptl_side *side)
+static int get_psbs(const struct format_job *job, const struct format_copy_change *change,
+		    struct format_side *side)
 {
-	const struct ptl_buffer_header *header = &job->header;
+	const struct format_buffer_header *header = &job->header;
 	int status = 0;
 
-	*side = (struct ptl_side){0};
+	*side = (struct format_side){0};
 	if (!change->own_psbs) {
-		status = ptl_side_decode(job->file.data + PTL_BUFFER_HEADER_SIZE, header->side_size,
+		status = format_side_decode(job->file.data + FORMAT_BUFFER_HEADER_SIZE, header->side_size,
 					 header->kind, header->position, header->first_time,
 					 header->raw_size, false, 0, side);
 	} else if (change->psb_count) {
 		side->psbs = malloc(change->psb_count * sizeof(*side->psbs));
 		if (!side->psbs)
-			return ptl_fail_memory("PSBs", change->psb_count * sizeof(*side->psbs));
+			return common_fail_memory("PSBs", change->psb_count * sizeof(*side->psbs));
 		memcpy(side->psbs, change->psbs, change->psb_count * sizeof(*side->psbs));
 		side->psb_count = change->psb_count;
 	}
@@ -213,36 +213,36 @@ static int get_psbs(const struct ptl_job *job, const struct ptl_copy_change *cha
 }
 
 /* The side area with these PSBs in place of its own. Its other items are kept as they are. */
-static int write_psbs(struct ptl_job *job, const struct ptl_side *side, uint64_t first_time)
+static int write_psbs(struct format_job *job, const struct format_side *side, uint64_t first_time)
 {
-	const struct ptl_buffer_header *header = &job->header;
-	struct ptl_cursor items = ptl_cursor(job->file.data + PTL_BUFFER_HEADER_SIZE,
+	const struct format_buffer_header *header = &job->header;
+	struct common_cursor items = common_cursor(job->file.data + FORMAT_BUFFER_HEADER_SIZE,
 					     header->side_size ? header->side_size - 8 : 0);
 	struct ptl_bytes out = {0};
 	int status;
 
 	if (side->psb_count)
-		ptl_side_psbs(&out, side->psbs, side->psb_count, header->position, first_time);
-	while (ptl_cursor_left(&items) && !items.failed) {
+		format_side_psbs(&out, side->psbs, side->psb_count, header->position, first_time);
+	while (common_cursor_left(&items) && !items.failed) {
 		const size_t start = items.at;
-		const uint64_t type = ptl_read_varint(&items);
+		const uint64_t type = common_read_varint(&items);
 
-		ptl_read_bytes(&items, ptl_read_varint(&items));
-		if (type != PTL_SIDE_PSBS && !items.failed)
-			ptl_write_bytes(&out, items.data + start, items.at - start);
+		common_read_bytes(&items, common_read_varint(&items));
+		if (type != FORMAT_SIDE_PSBS && !items.failed)
+			common_write_bytes(&out, items.data + start, items.at - start);
 	}
 	if (out.size)
-		ptl_side_finish(&out, 0);
+		format_side_finish(&out, 0);
 	status = replace_side(job, &out);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	return status;
 }
 
 /* Times of a buffer are differences from the header's, but for those of PSBs that are not known. */
-static int change_psbs(struct ptl_job *job, const struct ptl_copy_change *change,
+static int change_psbs(struct format_job *job, const struct format_copy_change *change,
 		       uint64_t first_time)
 {
-	struct ptl_side side;
+	struct format_side side;
 	int status;
 
 	if (!change->own_psbs && (!change->time_shift || !job->header.side_size))
@@ -250,20 +250,20 @@ static int change_psbs(struct ptl_job *job, const struct ptl_copy_change *change
 	status = get_psbs(job, change, &side);
 	if (!status)
 		status = write_psbs(job, &side, first_time);
-	ptl_side_free(&side);
+	format_side_free(&side);
 	return status;
 }
 
-static int change_buffer(struct ptl_job *job, const struct ptl_copy_change *change)
+static int change_buffer(struct format_job *job, const struct format_copy_change *change)
 {
-	struct ptl_buffer_header *header = &job->header;
+	struct format_buffer_header *header = &job->header;
 	uint64_t first_time = header->first_time;
 	int status = 0;
 
 	if (has_positions(header->kind)) {
 		header->position -= change->position_cut;
 		if (header->position > (uint64_t)INT64_MAX - header->raw_size)
-			return ptl_fail(PTL_MISUSE, "a buffer lies before its stream's start");
+			return common_fail(PTL_MISUSE, "a buffer lies before its stream's start");
 	}
 	if (header->last_time)
 		first_time += (uint64_t)change->time_shift;
@@ -277,20 +277,20 @@ static int change_buffer(struct ptl_job *job, const struct ptl_copy_change *chan
 
 /* The stream of this writer that the change names; its identity goes into the header. */
 static int find_target(struct ptl_writer *writer, const struct ptl_stream *source, uint32_t id,
-		       struct ptl_buffer_header *header, struct ptl_writer_stream **result)
+		       struct format_buffer_header *header, struct ptl_writer_stream **result)
 {
 	struct ptl_writer_stream *stream;
 	int status;
 
 	if (source->kind == PTL_KIND_BLOB)
-		id = PTL_BLOB_STREAM;
+		id = FORMAT_BLOB_STREAM;
 	if (id >= writer->stream_count || writer->streams[id]->taken || writer->streams[id]->stream.kind != source->kind ||
 	    source->kind == PTL_KIND_METADATA)
-		return ptl_fail(PTL_MISUSE,
+		return common_fail(PTL_MISUSE,
 				"stream %" PRIu32 " was not declared for kind %" PRIu32, id,
 				source->kind);
 	stream = writer->streams[id];
-	status = ptl_stream_submit(writer, stream); /* what came before it stays before it */
+	status = format_stream_submit(writer, stream); /* what came before it stays before it */
 	header->stream = stream->stream.id;
 	header->cpu = stream->stream.cpu;
 	header->pid = stream->stream.pid;
@@ -300,19 +300,19 @@ static int find_target(struct ptl_writer *writer, const struct ptl_stream *sourc
 }
 
 /* Gives the buffer its place in the stream and in this file. */
-static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, struct ptl_job *job)
+static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, struct format_job *job)
 {
-	struct ptl_buffer_header *header = &job->header;
+	struct format_buffer_header *header = &job->header;
 
 	if (!has_positions(header->kind))
 		header->position = stream->position;
 	else if (header->position < stream->position)
-		return ptl_fail(PTL_MISUSE, "stream %" PRIu32 ": the position goes back",
+		return common_fail(PTL_MISUSE, "stream %" PRIu32 ": the position goes back",
 				header->stream);
 	header->sequence = stream->sequence++;
 	header->file_id = writer->queue.output.file_id;
 	stream->position = stream->end = header->position + header->raw_size;
-	ptl_buffer_header_encode(header, job->file.data);
+	format_buffer_header_encode(header, job->file.data);
 	writer->raw_bytes += header->raw_size;
 	if (header->kind == PTL_KIND_METADATA)
 		writer->metadata_bytes += header->raw_size;
@@ -320,7 +320,7 @@ static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, st
 }
 
 /* Takes the payload out of the job's buffer, to be compressed again. What is not understood stays as it is. */
-static int take_payload(struct ptl_trace *trace, struct ptl_entry *entry, struct ptl_job *job)
+static int take_payload(struct ptl_trace *trace, struct format_entry *entry, struct format_job *job)
 {
 	const size_t size = entry->buffer.raw_size;
 	uint8_t *raw;
@@ -328,21 +328,21 @@ static int take_payload(struct ptl_trace *trace, struct ptl_entry *entry, struct
 
 	if (!entry->usable)
 		return 0;
-	raw = ptl_bytes_grow(&job->raw, size ? size : 1);
+	raw = common_bytes_grow(&job->raw, size ? size : 1);
 	if (!raw)
-		return ptl_fail_memory("a buffer", size);
+		return common_fail_memory("a buffer", size);
 	job->raw.size = size;
-	status = ptl_payload_load(trace, entry, raw);
+	status = format_payload_load(trace, entry, raw);
 	if (status)
-		status = ptl_damage_buffer(trace, entry, status);
+		status = format_damage_buffer(trace, entry, status);
 	job->again = true;
-	job->file.size = PTL_BUFFER_HEADER_SIZE + (size_t)job->header.side_size;
+	job->file.size = FORMAT_BUFFER_HEADER_SIZE + (size_t)job->header.side_size;
 	job->memory += 2 * size;
 	return status;
 }
 
-static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_entry *entry,
-		const struct ptl_copy_change *change, struct ptl_job *job)
+static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct format_entry *entry,
+		const struct format_copy_change *change, struct format_job *job)
 {
 	const struct ptl_stream identity = {
 		.id = entry->buffer.stream.id,
@@ -355,10 +355,10 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 	int status;
 
 	/* What this version knows to be wrong, which is on the list of damage, is not made a part of another file. */
-	if (!entry->usable && entry->buffer.codec <= PTL_CODEC_ZSTD &&
-	    trace->header.minor <= PTL_VERSION_MINOR)
-		return ptl_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
-	ptl_queue_reuse(&writer->queue, job);
+	if (!entry->usable && entry->buffer.codec <= FORMAT_CODEC_ZSTD &&
+	    trace->header.minor <= FORMAT_VERSION_MINOR)
+		return common_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
+	format_queue_reuse(&writer->queue, job);
 	status = read_buffer(trace, entry, job);
 	if (!status && change && change->look)
 		status = change->look(change->look_context, entry->buffer.offset, job->file.data, job->file.size);
@@ -374,7 +374,7 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 	if (!status && change && change->recompress)
 		status = take_payload(trace, entry, job);
 	if (!status && !change)
-		status = ptl_streams_submit(writer,
+		status = format_streams_submit(writer,
 					    UINT64_MAX); /* what came before it stays before it */
 	if (!status)
 		status = change ? find_target(writer, &identity, change->stream,
@@ -384,22 +384,22 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct ptl_e
 }
 
 static int copy_buffer(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
-		       const struct ptl_copy_change *change)
+		       const struct format_copy_change *change)
 {
-	struct ptl_job *job;
+	struct format_job *job;
 	int status;
 
 	if (i >= trace->entry_count)
-		return ptl_fail(PTL_MISUSE, "the trace has no buffer %zu", i);
+		return common_fail(PTL_MISUSE, "the trace has no buffer %zu", i);
 	job = calloc(1, sizeof(*job));
 	if (!job)
-		return ptl_fail_memory("a buffer", sizeof(*job));
+		return common_fail_memory("a buffer", sizeof(*job));
 	status = copy(writer, trace, &trace->entries[i], change, job);
 	if (status) {
-		ptl_job_free(job);
+		format_job_free(job);
 		return status;
 	}
-	ptl_queue_submit(&writer->queue, job);
+	format_queue_submit(&writer->queue, job);
 	return 0;
 }
 
@@ -411,11 +411,11 @@ int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i
 int ptl_writer_copy_to(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
 		       uint32_t stream)
 {
-	return copy_buffer(writer, trace, i, &(struct ptl_copy_change){.stream = stream});
+	return copy_buffer(writer, trace, i, &(struct format_copy_change){.stream = stream});
 }
 
-int ptl_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
-			    const struct ptl_copy_change *change)
+int format_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
+			    const struct format_copy_change *change)
 {
 	return copy_buffer(writer, trace, i, change);
 }

@@ -24,13 +24,13 @@
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
 
-int ptl_output_fail(const struct ptl_output *output)
+int format_output_fail(const struct format_output *output)
 {
-	return ptl_fail_errno("cannot write %s", output->name ? output->name : "the trace");
+	return common_fail_errno("cannot write %s", output->name ? output->name : "the trace");
 }
 
 /* Writes as much as goes; *written says how much that was. */
-static int write_some(const struct ptl_output *output, const uint8_t *data, size_t size,
+static int write_some(const struct format_output *output, const uint8_t *data, size_t size,
 		      size_t *written)
 {
 	for (*written = 0; *written < size;) {
@@ -40,20 +40,20 @@ static int write_some(const struct ptl_output *output, const uint8_t *data, size
 			*written += (size_t)n;
 		} else if (n == 0) {
 			errno = EIO;
-			return ptl_output_fail(output);
+			return format_output_fail(output);
 		} else if (errno == EAGAIN) {
 			struct pollfd wait = {.fd = output->fd, .events = POLLOUT};
 
 			poll(&wait, 1, -1);
 		} else if (errno != EINTR) {
-			return ptl_output_fail(output);
+			return format_output_fail(output);
 		}
 	}
 	return 0;
 }
 
 /* Does not wait for the disk; whether it works is of no interest. */
-static void start_write_back(struct ptl_output *output)
+static void start_write_back(struct format_output *output)
 {
 	if (!output->write_back || output->offset - output->written_back < WRITE_BACK_PIECE)
 		return;
@@ -63,7 +63,7 @@ static void start_write_back(struct ptl_output *output)
 }
 
 /* All or, where the file can be cut, nothing. */
-static int append(struct ptl_output *output, const uint8_t *data, size_t size)
+static int append(struct format_output *output, const uint8_t *data, size_t size)
 {
 	size_t written;
 	const int status = write_some(output, data, size, &written);
@@ -78,13 +78,13 @@ static int append(struct ptl_output *output, const uint8_t *data, size_t size)
 	return status;
 }
 
-int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_options *options)
+int format_output_start(struct format_output *output, int fd, const struct ptl_writer_options *options)
 {
-	struct ptl_file_header header = {.major = PTL_VERSION_MAJOR, .minor = PTL_VERSION_MINOR};
-	uint8_t bytes[PTL_FILE_HEADER_SIZE];
+	struct format_file_header header = {.major = FORMAT_VERSION_MAJOR, .minor = FORMAT_VERSION_MINOR};
+	uint8_t bytes[FORMAT_FILE_HEADER_SIZE];
 	struct timespec now;
 	struct stat info;
-	int status = ptl_guid_random(&header.id);
+	int status = common_guid_random(&header.id);
 
 	if (options->minor > header.minor)
 		header.minor = options->minor;
@@ -92,31 +92,31 @@ int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_
 		return status;
 	clock_gettime(CLOCK_REALTIME, &now);
 	header.wall_time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	*output = (struct ptl_output){
+	*output = (struct format_output){
 		.fd = fd,
 		.name = options->name ? strdup(options->name) : NULL,
-		.file_id = ptl_load64(header.id.bytes),
-		.index_stream = PTL_INDEX_STREAM,
-		.index_end = PTL_FILE_HEADER_SIZE,
+		.file_id = common_load64(header.id.bytes),
+		.index_stream = FORMAT_INDEX_STREAM,
+		.index_end = FORMAT_FILE_HEADER_SIZE,
 		.spill = -1,
 	};
 	if (options->name && !output->name)
-		return ptl_fail_memory("file name", strlen(options->name));
+		return common_fail_memory("file name", strlen(options->name));
 	if (fstat(fd, &info) < 0)
-		return ptl_output_fail(output);
+		return format_output_fail(output);
 	output->can_rewind = S_ISREG(info.st_mode);
-	ptl_file_header_encode(&header, bytes);
+	format_file_header_encode(&header, bytes);
 	return append(output, bytes, sizeof(bytes));
 }
 
 /* A full piece goes to the temporary file; where that cannot be written, it stays in memory. */
-static void spill_piece(struct ptl_output *output, struct ptl_index_piece *piece)
+static void spill_piece(struct format_output *output, struct format_index_piece *piece)
 {
-	if (output->spill < 0 && ptl_open_temporary(&output->spill)) {
+	if (output->spill < 0 && format_open_temporary(&output->spill)) {
 		output->spill = -1;
 		output->spill_failed = true;
 	}
-	if (output->spill_failed || ptl_write_temporary(output->spill, piece->bytes.data, piece->bytes.size,
+	if (output->spill_failed || format_write_temporary(output->spill, piece->bytes.data, piece->bytes.size,
 						       output->spilled)) {
 		output->spill_failed = true;
 		return;
@@ -124,46 +124,46 @@ static void spill_piece(struct ptl_output *output, struct ptl_index_piece *piece
 	piece->size = piece->bytes.size;
 	piece->offset = output->spilled;
 	output->spilled += piece->size;
-	ptl_bytes_free(&piece->bytes);
+	common_bytes_free(&piece->bytes);
 }
 
 /* Where an item of the index goes: the last piece, or a new one where it would pass the size of one. */
-static struct ptl_bytes *index_piece(struct ptl_output *output, size_t size)
+static struct ptl_bytes *index_piece(struct format_output *output, size_t size)
 {
-	struct ptl_index_piece *last = output->index_count ? &output->index[output->index_count - 1]
+	struct format_index_piece *last = output->index_count ? &output->index[output->index_count - 1]
 							   : NULL;
 
 	if (last && last->bytes.size + size <= INDEX_PIECE)
 		return &last->bytes;
 	if (output->index_count > INDEX_KEPT && !output->spill_failed)
 		spill_piece(output, &output->index[output->index_count - INDEX_KEPT - 1]);
-	if (!ptl_vector_room(&output->index, output->index_count, sizeof(*last))) {
+	if (!common_vector_room(&output->index, output->index_count, sizeof(*last))) {
 		output->index_failed = true;
 		return NULL;
 	}
 	last = &output->index[output->index_count++];
-	*last = (struct ptl_index_piece){0};
+	*last = (struct format_index_piece){0};
 	return &last->bytes;
 }
 
-static void add_item(struct ptl_output *output, enum index_item type, uint64_t number,
+static void add_item(struct format_output *output, enum index_item type, uint64_t number,
 		     const uint8_t *data, size_t size)
 {
-	const size_t body = ptl_varint_size(number) + size;
-	struct ptl_bytes *piece = index_piece(output, ptl_varint_size(type) + ptl_varint_size(body) + body);
+	const size_t body = common_varint_size(number) + size;
+	struct ptl_bytes *piece = index_piece(output, common_varint_size(type) + common_varint_size(body) + body);
 
 	if (!piece)
 		return;
-	ptl_write_varint(piece, type);
-	ptl_write_varint(piece, body);
-	ptl_write_varint(piece, number);
-	ptl_write_bytes(piece, data, size);
+	common_write_varint(piece, type);
+	common_write_varint(piece, body);
+	common_write_varint(piece, number);
+	common_write_bytes(piece, data, size);
 	output->index_failed |= piece->failed;
 }
 
-int ptl_output_buffer(struct ptl_output *output, const uint8_t *data, size_t size)
+int format_output_buffer(struct format_output *output, const uint8_t *data, size_t size)
 {
-	const size_t head = PTL_BUFFER_HEADER_SIZE + ptl_load32(data + 32);
+	const size_t head = FORMAT_BUFFER_HEADER_SIZE + common_load32(data + 32);
 	const uint64_t offset = output->offset;
 	const int status = append(output, data, size);
 
@@ -174,37 +174,37 @@ int ptl_output_buffer(struct ptl_output *output, const uint8_t *data, size_t siz
 	return 0;
 }
 
-void ptl_output_stream_end(struct ptl_output *output, uint32_t stream, uint64_t sequence,
+void format_output_stream_end(struct format_output *output, uint32_t stream, uint64_t sequence,
 			   uint64_t position)
 {
 	struct ptl_bytes body = {0};
 
-	ptl_write_varint(&body, sequence);
-	ptl_write_varint(&body, position);
+	common_write_varint(&body, sequence);
+	common_write_varint(&body, position);
 	if (body.failed)
 		output->index_failed = true;
 	else
 		add_item(output, ITEM_STREAM_END, stream, body.data, body.size);
-	ptl_bytes_free(&body);
+	common_bytes_free(&body);
 }
 
 /* Brings a piece that waits in the temporary file back. */
-static int load_piece(const struct ptl_output *output, struct ptl_index_piece *piece)
+static int load_piece(const struct format_output *output, struct format_index_piece *piece)
 {
-	uint8_t *data = piece->size ? ptl_bytes_grow(&piece->bytes, piece->size) : NULL;
+	uint8_t *data = piece->size ? common_bytes_grow(&piece->bytes, piece->size) : NULL;
 
 	if (!piece->size)
 		return 0;
-	return data ? ptl_read_at(output->spill, data, piece->size, piece->offset)
-		    : ptl_fail_memory("the index", piece->size);
+	return data ? common_read_at(output->spill, data, piece->size, piece->offset)
+		    : common_fail_memory("the index", piece->size);
 }
 
 /* One piece of the index as an INDEX buffer. position: where it is in the stream. */
-static int encode_piece(struct ptl_output *output, size_t i, uint64_t position, struct ptl_compressor *compressor,
+static int encode_piece(struct format_output *output, size_t i, uint64_t position, struct format_compressor *compressor,
 			struct ptl_bytes *out)
 {
 	const struct ptl_bytes *piece = &output->index[i].bytes;
-	struct ptl_buffer_header header = {
+	struct format_buffer_header header = {
 		.kind = PTL_KIND_INDEX,
 		.stream = output->index_stream,
 		.cpu = PTL_NO_CPU,
@@ -218,35 +218,35 @@ static int encode_piece(struct ptl_output *output, size_t i, uint64_t position, 
 	int status;
 
 	out->size = 0;
-	if (!ptl_bytes_grow(out, PTL_BUFFER_HEADER_SIZE))
-		return ptl_fail_memory("the index", piece->size);
-	status = ptl_compress(compressor, piece->data, piece->size, NULL, 0, out, &header.codec);
+	if (!common_bytes_grow(out, FORMAT_BUFFER_HEADER_SIZE))
+		return common_fail_memory("the index", piece->size);
+	status = format_compress(compressor, piece->data, piece->size, NULL, 0, out, &header.codec);
 	if (status)
 		return status;
-	header.stored_size = (uint32_t)(out->size - PTL_BUFFER_HEADER_SIZE);
-	header.payload_checksum = ptl_checksum(out->data + PTL_BUFFER_HEADER_SIZE,
+	header.stored_size = (uint32_t)(out->size - FORMAT_BUFFER_HEADER_SIZE);
+	header.payload_checksum = format_checksum(out->data + FORMAT_BUFFER_HEADER_SIZE,
 					       header.stored_size);
-	ptl_buffer_header_encode(&header, out->data);
+	format_buffer_header_encode(&header, out->data);
 	return 0;
 }
 
-int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compressor)
+int format_output_finish(struct format_output *output, struct format_compressor *compressor)
 {
-	struct ptl_trailer trailer = {output->offset, (uint32_t)output->index_count,
+	struct format_trailer trailer = {output->offset, (uint32_t)output->index_count,
 				      output->file_id};
 	const uint64_t start = output->offset;
 	uint64_t position = 0;
-	uint8_t bytes[PTL_TRAILER_SIZE];
+	uint8_t bytes[FORMAT_TRAILER_SIZE];
 	struct ptl_bytes out = {0};
 	int status = 0;
 
 	if (output->index_failed)
-		return ptl_fail_memory("the index", output->index_count * INDEX_PIECE);
+		return common_fail_memory("the index", output->index_count * INDEX_PIECE);
 	if (!output->index_count && !index_piece(output, 0))
-		return ptl_fail_memory("the index", INDEX_PIECE);
+		return common_fail_memory("the index", INDEX_PIECE);
 	trailer.index_buffers = (uint32_t)output->index_count;
 	for (size_t i = 0; !status && i < output->index_count; i++) {
-		struct ptl_index_piece *piece = &output->index[i];
+		struct format_index_piece *piece = &output->index[i];
 
 		status = load_piece(output, piece);
 		if (!status)
@@ -254,11 +254,11 @@ int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compress
 		if (!status)
 			status = append(output, out.data, out.size);
 		position += piece->bytes.size;
-		ptl_bytes_free(&piece->bytes);
+		common_bytes_free(&piece->bytes);
 	}
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	if (!status) {
-		ptl_trailer_encode(&trailer, bytes);
+		format_trailer_encode(&trailer, bytes);
 		status = append(output, bytes, sizeof(bytes));
 	}
 	if (status && output->can_rewind && ftruncate(output->fd, (off_t)start) == 0)
@@ -266,10 +266,10 @@ int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compress
 	return status;
 }
 
-void ptl_output_free(struct ptl_output *output)
+void format_output_free(struct format_output *output)
 {
 	for (size_t i = 0; i < output->index_count; i++)
-		ptl_bytes_free(&output->index[i].bytes);
+		common_bytes_free(&output->index[i].bytes);
 	free(output->index);
 	free(output->name);
 	if (output->spill >= 0)

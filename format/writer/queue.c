@@ -14,15 +14,15 @@
 #define DEFAULT_MEMORY (64u << 20)
 #define SPARE_SIZE_MAX (2u << 20)
 
-void ptl_job_free(struct ptl_job *job)
+void format_job_free(struct format_job *job)
 {
 	if (!job)
 		return;
-	ptl_bytes_free(&job->raw);
-	ptl_event_batch_free(&job->batch);
+	common_bytes_free(&job->raw);
+	format_event_batch_free(&job->batch);
 	free(job->psbs);
 	free(job->chunks);
-	ptl_bytes_free(&job->file);
+	common_bytes_free(&job->file);
 	free(job);
 }
 
@@ -31,60 +31,60 @@ void ptl_job_free(struct ptl_job *job)
  * ---------------------------------------------------------------------
  */
 
-static int encode_payload(struct ptl_job *job, struct ptl_compressor *compressor, bool store)
+static int encode_payload(struct format_job *job, struct format_compressor *compressor, bool store)
 {
-	struct ptl_event_splits splits = {.count = 0};
+	struct format_event_splits splits = {.count = 0};
 	int status;
 
 	if (job->header.kind == PTL_KIND_EVENTS && job->batch.count)
-		ptl_event_batch_encode(&job->batch, &job->raw, &splits);
+		format_event_batch_encode(&job->batch, &job->raw, &splits);
 	else if (job->header.kind == PTL_KIND_EVENTS && job->again && !store)
-		ptl_event_splits_find(job->raw.data, job->raw.size, job->header.records, &splits);
+		format_event_splits_find(job->raw.data, job->raw.size, job->header.records, &splits);
 	if (job->raw.failed)
-		return ptl_fail_memory("a buffer", job->raw.size);
-	if (job->raw.size > PTL_RAW_MAX)
-		return ptl_fail(PTL_MISUSE, "a buffer of %zu bytes is too large", job->raw.size);
+		return common_fail_memory("a buffer", job->raw.size);
+	if (job->raw.size > FORMAT_RAW_MAX)
+		return common_fail(PTL_MISUSE, "a buffer of %zu bytes is too large", job->raw.size);
 	job->header.raw_size = (uint32_t)job->raw.size;
 	if (store) {
-		job->header.codec = PTL_CODEC_RAW;
-		ptl_write_bytes(&job->file, job->raw.data, job->raw.size);
-		return job->file.failed ? ptl_fail_memory("a buffer", job->raw.size) : 0;
+		job->header.codec = FORMAT_CODEC_RAW;
+		common_write_bytes(&job->file, job->raw.data, job->raw.size);
+		return job->file.failed ? common_fail_memory("a buffer", job->raw.size) : 0;
 	}
-	status = ptl_compress(compressor, job->raw.data, job->raw.size, splits.at, splits.count,
+	status = format_compress(compressor, job->raw.data, job->raw.size, splits.at, splits.count,
 			      &job->file, &job->header.codec);
 	return status;
 }
 
 /* Makes job->file what goes into the trace. */
-static int encode_job(const struct ptl_queue *queue, struct ptl_job *job,
-		      struct ptl_compressor *compressor)
+static int encode_job(const struct format_queue *queue, struct format_job *job,
+		      struct format_compressor *compressor)
 {
-	struct ptl_buffer_header *header = &job->header;
+	struct format_buffer_header *header = &job->header;
 	size_t before;
 	int status;
 
 	if (job->file.size && !job->again)
 		return 0;
 	if (!job->again)
-		ptl_bytes_grow(&job->file, PTL_BUFFER_HEADER_SIZE);
+		common_bytes_grow(&job->file, FORMAT_BUFFER_HEADER_SIZE);
 	if (job->psb_count)
-		ptl_side_psbs(&job->file, job->psbs, job->psb_count, header->position,
+		format_side_psbs(&job->file, job->psbs, job->psb_count, header->position,
 			      header->first_time);
 	if (job->chunk_count)
-		ptl_side_chunks(&job->file, job->chunks, job->chunk_count);
+		format_side_chunks(&job->file, job->chunks, job->chunk_count);
 	if (job->psb_count || job->chunk_count)
-		ptl_side_finish(&job->file, PTL_BUFFER_HEADER_SIZE);
+		format_side_finish(&job->file, FORMAT_BUFFER_HEADER_SIZE);
 	before = job->file.size;
 	if (job->file.failed)
-		return ptl_fail_memory("a buffer", before);
+		return common_fail_memory("a buffer", before);
 	status = encode_payload(job, compressor, queue->store);
 	if (status)
 		return status;
-	header->side_size = (uint32_t)(before - PTL_BUFFER_HEADER_SIZE);
+	header->side_size = (uint32_t)(before - FORMAT_BUFFER_HEADER_SIZE);
 	header->stored_size = (uint32_t)(job->file.size - before);
 	header->file_id = queue->output.file_id;
-	header->payload_checksum = ptl_checksum(job->file.data + before, header->stored_size);
-	ptl_buffer_header_encode(header, job->file.data);
+	header->payload_checksum = format_checksum(job->file.data + before, header->stored_size);
+	format_buffer_header_encode(header, job->file.data);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ static int encode_job(const struct ptl_queue *queue, struct ptl_job *job,
  * -------------------------------------------------------------------
  */
 
-static void note_failure(struct ptl_queue *queue, int status)
+static void note_failure(struct format_queue *queue, int status)
 {
 	const char *colon = strrchr(ptl_error_text(), ':');
 
@@ -106,9 +106,9 @@ static void note_failure(struct ptl_queue *queue, int status)
 	queue->failing = true;
 }
 
-static void note_lost(struct ptl_queue *queue, const struct ptl_buffer_header *header)
+static void note_lost(struct format_queue *queue, const struct format_buffer_header *header)
 {
-	struct ptl_lost *lost = NULL;
+	struct format_lost *lost = NULL;
 
 	__atomic_fetch_add(&queue->counts.lost_buffers, 1,
 			   __ATOMIC_RELAXED); /* settle() looks without the lock */
@@ -116,10 +116,10 @@ static void note_lost(struct ptl_queue *queue, const struct ptl_buffer_header *h
 		if (queue->lost[i].stream == header->stream)
 			lost = &queue->lost[i];
 	if (!lost) {
-		if (!ptl_vector_room(&queue->lost, queue->lost_count, sizeof(*lost)))
+		if (!common_vector_room(&queue->lost, queue->lost_count, sizeof(*lost)))
 			return; /* the jump of the sequence still tells */
 		lost = &queue->lost[queue->lost_count++];
-		*lost = (struct ptl_lost){.stream = header->stream,
+		*lost = (struct format_lost){.stream = header->stream,
 					  .pid = header->pid,
 					  .tid = header->tid,
 					  .first_time = header->first_time};
@@ -138,11 +138,11 @@ static void note_lost(struct ptl_queue *queue, const struct ptl_buffer_header *h
  */
 
 /* The lock is held. Frees the job, or keeps what is worth another try. */
-static void lose_job(struct ptl_queue *queue, struct ptl_job *job)
+static void lose_job(struct format_queue *queue, struct format_job *job)
 {
 	note_lost(queue, &job->header);
 	if (job->header.kind != PTL_KIND_METADATA && job->header.kind != PTL_KIND_BLOB) {
-		ptl_job_free(job);
+		format_job_free(job);
 		return;
 	}
 	job->next = queue->returned;
@@ -150,16 +150,16 @@ static void lose_job(struct ptl_queue *queue, struct ptl_job *job)
 }
 
 /* The lock is held. Fresh memory of this size costs more than the copy of what goes into it. */
-static void keep_memory(struct ptl_queue *queue, struct ptl_job *job)
+static void keep_memory(struct format_queue *queue, struct format_job *job)
 {
-	if (queue->spare_count == PTL_SPARE_MAX || job->file.capacity > SPARE_SIZE_MAX)
+	if (queue->spare_count == FORMAT_SPARE_MAX || job->file.capacity > SPARE_SIZE_MAX)
 		return;
 	queue->spare[queue->spare_count] = job->file;
 	queue->spare[queue->spare_count++].size = 0;
 	job->file = (struct ptl_bytes){0};
 }
 
-void ptl_queue_reuse(struct ptl_queue *queue, struct ptl_job *job)
+void format_queue_reuse(struct format_queue *queue, struct format_job *job)
 {
 	pthread_mutex_lock(&queue->lock);
 	if (!job->file.data && queue->spare_count)
@@ -168,16 +168,16 @@ void ptl_queue_reuse(struct ptl_queue *queue, struct ptl_job *job)
 }
 
 /* Writes what is done at the head of the queue, unless another thread does. The lock is held. */
-static void write_done(struct ptl_queue *queue)
+static void write_done(struct format_queue *queue)
 {
-	while (!queue->writing && queue->head && queue->head->state == PTL_JOB_DONE) {
-		struct ptl_job *job = queue->head;
+	while (!queue->writing && queue->head && queue->head->state == FORMAT_JOB_DONE) {
+		struct format_job *job = queue->head;
 		int status = 0;
 
 		queue->writing = true;
 		pthread_mutex_unlock(&queue->lock);
 		if (job->file.size)
-			status = ptl_output_buffer(&queue->output, job->file.data, job->file.size);
+			status = format_output_buffer(&queue->output, job->file.data, job->file.size);
 		pthread_mutex_lock(&queue->lock);
 		queue->writing = false;
 		queue->head = job->next;
@@ -192,7 +192,7 @@ static void write_done(struct ptl_queue *queue)
 			queue->failing = false;
 			queue->counts.buffers++;
 			keep_memory(queue, job);
-			ptl_job_free(job);
+			format_job_free(job);
 		}
 		queue->counts.stored_bytes = queue->output.offset;
 		pthread_cond_broadcast(&queue->space);
@@ -200,29 +200,29 @@ static void write_done(struct ptl_queue *queue)
 }
 
 /* Encodes one job; an empty job->file says that this failed. */
-static void work_on(struct ptl_queue *queue, struct ptl_job *job, struct ptl_compressor *compressor)
+static void work_on(struct format_queue *queue, struct format_job *job, struct format_compressor *compressor)
 {
 	const int status = compressor ? encode_job(queue, job, compressor)
-				      : ptl_fail_memory("compression", 0);
+				      : common_fail_memory("compression", 0);
 
 	pthread_mutex_lock(&queue->lock);
 	if (status) {
-		ptl_bytes_free(&job->file);
+		common_bytes_free(&job->file);
 		note_failure(queue, status);
 	}
-	job->state = PTL_JOB_DONE;
+	job->state = FORMAT_JOB_DONE;
 	write_done(queue);
 	pthread_mutex_unlock(&queue->lock);
 }
 
 static void *worker(void *context)
 {
-	struct ptl_queue *queue = context;
-	struct ptl_compressor *compressor = ptl_compressor_new(queue->level);
+	struct format_queue *queue = context;
+	struct format_compressor *compressor = format_compressor_new(queue->level);
 
 	pthread_mutex_lock(&queue->lock);
 	for (;;) {
-		struct ptl_job *job = queue->fresh;
+		struct format_job *job = queue->fresh;
 
 		if (!job && queue->stop)
 			break;
@@ -231,13 +231,13 @@ static void *worker(void *context)
 			continue;
 		}
 		queue->fresh = job->next;
-		job->state = PTL_JOB_BUSY;
+		job->state = FORMAT_JOB_BUSY;
 		pthread_mutex_unlock(&queue->lock);
 		work_on(queue, job, compressor);
 		pthread_mutex_lock(&queue->lock);
 	}
 	pthread_mutex_unlock(&queue->lock);
-	ptl_compressor_free(compressor);
+	format_compressor_free(compressor);
 	return NULL;
 }
 
@@ -247,7 +247,7 @@ static void *worker(void *context)
  */
 
 /* Signals are the program's: none is to be taken by a thread of ours. */
-static void start_threads(struct ptl_queue *queue, unsigned count)
+static void start_threads(struct format_queue *queue, unsigned count)
 {
 	sigset_t all, before;
 
@@ -262,20 +262,20 @@ static void start_threads(struct ptl_queue *queue, unsigned count)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_options *options)
+int format_queue_start(struct format_queue *queue, int fd, const struct ptl_writer_options *options)
 {
 	int status;
 
 	queue->store = options->store;
 	queue->level = options->level ? options->level : DEFAULT_LEVEL;
 	queue->memory_limit = options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
-	queue->compressor = ptl_compressor_new(queue->level);
+	queue->compressor = format_compressor_new(queue->level);
 	if (!queue->compressor)
-		return ptl_fail_memory("compression", 0);
-	status = ptl_output_start(&queue->output, fd, options);
+		return common_fail_memory("compression", 0);
+	status = format_output_start(&queue->output, fd, options);
 	if (status) {
-		ptl_output_free(&queue->output);
-		ptl_compressor_free(queue->compressor);
+		format_output_free(&queue->output);
+		format_compressor_free(queue->compressor);
 		return status;
 	}
 	queue->output.write_back = options->write_back && queue->output.can_rewind;
@@ -287,14 +287,14 @@ int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_opt
 	return 0;
 }
 
-void ptl_queue_submit(struct ptl_queue *queue, struct ptl_job *job)
+void format_queue_submit(struct format_queue *queue, struct format_job *job)
 {
 	pthread_mutex_lock(&queue->lock);
 	while (queue->thread_count && queue->memory &&
-	       queue->memory + job->memory > ptl_account_share(queue->memory_limit))
+	       queue->memory + job->memory > common_account_share(queue->memory_limit))
 		pthread_cond_wait(&queue->space, &queue->lock);
 	job->next = NULL;
-	job->state = PTL_JOB_NEW;
+	job->state = FORMAT_JOB_NEW;
 	queue->memory += job->memory;
 	if (queue->tail)
 		queue->tail->next = job;
@@ -312,7 +312,7 @@ void ptl_queue_submit(struct ptl_queue *queue, struct ptl_job *job)
 	work_on(queue, job, queue->compressor);
 }
 
-void ptl_queue_drain(struct ptl_queue *queue)
+void format_queue_drain(struct format_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
 	while (queue->head)
@@ -320,7 +320,7 @@ void ptl_queue_drain(struct ptl_queue *queue)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-void ptl_queue_stop(struct ptl_queue *queue, bool discard)
+void format_queue_stop(struct format_queue *queue, bool discard)
 {
 	pthread_mutex_lock(&queue->lock);
 	if (discard)
@@ -333,26 +333,26 @@ void ptl_queue_stop(struct ptl_queue *queue, bool discard)
 	queue->thread_count = 0;
 }
 
-static void free_jobs(struct ptl_job *job)
+static void free_jobs(struct format_job *job)
 {
 	while (job) {
-		struct ptl_job *next = job->next;
+		struct format_job *next = job->next;
 
-		ptl_job_free(job);
+		format_job_free(job);
 		job = next;
 	}
 }
 
-void ptl_queue_free(struct ptl_queue *queue)
+void format_queue_free(struct format_queue *queue)
 {
 	free_jobs(queue->head);
 	while (queue->spare_count)
-		ptl_bytes_free(&queue->spare[--queue->spare_count]);
+		common_bytes_free(&queue->spare[--queue->spare_count]);
 	free_jobs(queue->returned);
 	free(queue->lost);
 	free(queue->threads);
-	ptl_compressor_free(queue->compressor);
-	ptl_output_free(&queue->output);
+	format_compressor_free(queue->compressor);
+	format_output_free(&queue->output);
 	pthread_mutex_destroy(&queue->lock);
 	pthread_cond_destroy(&queue->work);
 	pthread_cond_destroy(&queue->space);

@@ -8,14 +8,14 @@
 #include "format/writer/writer_internal.h"
 #include "format/writer/stream.h"
 
-/* Entries of a side area that certainly stay within PTL_SIDE_MAX. */
-#define PSBS_MAX (PTL_SIDE_MAX / PTL_PSB_ENTRY_MAX - 16)
-#define CHUNKS_MAX (PTL_SIDE_MAX / PTL_CHUNK_ENTRY_MAX - 16)
+/* Entries of a side area that certainly stay within FORMAT_SIDE_MAX. */
+#define PSBS_MAX (FORMAT_SIDE_MAX / FORMAT_PSB_ENTRY_MAX - 16)
+#define CHUNKS_MAX (FORMAT_SIDE_MAX / FORMAT_CHUNK_ENTRY_MAX - 16)
 #define CALLS_BETWEEN_LOOKS 64
 /* What the tables of a batch take before they grow with its events. */
 #define BATCH_BYTES 5120
 
-uint64_t ptl_monotonic_now(void)
+uint64_t format_monotonic_now(void)
 {
 	struct timespec now;
 
@@ -28,13 +28,13 @@ static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
 {
 	struct ptl_writer_stream *stream;
 
-	if (ptl_account_take(&writer->account, sizeof(*stream) + 32, "streams", writer->stream_count + 1))
+	if (common_account_take(&writer->account, sizeof(*stream) + 32, "streams", writer->stream_count + 1))
 		return NULL;
 	stream = calloc(1, sizeof(*stream));
 	if (!stream || writer->stream_count == PTL_NO_ID ||
-	    !ptl_vector_room(&writer->streams, writer->stream_count, sizeof(*writer->streams))) {
+	    !common_vector_room(&writer->streams, writer->stream_count, sizeof(*writer->streams))) {
 		free(stream);
-		ptl_fail_memory("a stream", sizeof(*stream));
+		common_fail_memory("a stream", sizeof(*stream));
 		return NULL;
 	}
 	stream->stream = *identity;
@@ -44,20 +44,20 @@ static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
 	return stream;
 }
 
-struct ptl_writer_stream *ptl_stream_new(struct ptl_writer *writer,
+struct ptl_writer_stream *format_stream_new(struct ptl_writer *writer,
 					 const struct ptl_stream *identity)
 {
 	/* Ids that copied streams have brought along are taken: nothing is ever written to these. */
-	while (ptl_hash_map_get(&writer->copied_map, writer->stream_count))
+	while (common_hash_map_get(&writer->copied_map, writer->stream_count))
 		if (!append_stream(writer, &(struct ptl_stream){.kind = 0}, true))
 			return NULL;
 	return append_stream(writer, identity, false);
 }
 
-void ptl_stream_free(struct ptl_writer_stream *stream)
+void format_stream_free(struct ptl_writer_stream *stream)
 {
-	ptl_bytes_free(&stream->raw);
-	ptl_event_batch_free(&stream->batch);
+	common_bytes_free(&stream->raw);
+	format_event_batch_free(&stream->batch);
 	free(stream->psbs);
 	free(stream->chunks);
 	free(stream);
@@ -66,7 +66,7 @@ void ptl_stream_free(struct ptl_writer_stream *stream)
 /* Bytes that wait in the stream. */
 static size_t waiting(const struct ptl_writer_stream *stream)
 {
-	return stream->batch.count ? ptl_event_batch_size(&stream->batch) : stream->raw.size;
+	return stream->batch.count ? format_event_batch_size(&stream->batch) : stream->raw.size;
 }
 
 /* What waits in the stream takes. */
@@ -82,9 +82,9 @@ static bool is_empty(const struct ptl_writer_stream *stream)
 }
 
 /* Moves what waits in the stream into a job, and starts the next buffer. */
-static void fill_job(struct ptl_writer_stream *stream, struct ptl_job *job)
+static void fill_job(struct ptl_writer_stream *stream, struct format_job *job)
 {
-	job->header = (struct ptl_buffer_header){
+	job->header = (struct format_buffer_header){
 		.kind = stream->stream.kind,
 		.stream = stream->stream.id,
 		.cpu = stream->stream.cpu,
@@ -103,7 +103,7 @@ static void fill_job(struct ptl_writer_stream *stream, struct ptl_job *job)
 	job->chunks = stream->chunks;
 	job->chunk_count = stream->chunk_count;
 	stream->raw = (struct ptl_bytes){0};
-	stream->batch = (struct ptl_event_batch){0};
+	stream->batch = (struct format_event_batch){0};
 	stream->psbs = NULL;
 	stream->chunks = NULL;
 	stream->psb_count = stream->chunk_count = 0;
@@ -119,7 +119,7 @@ static int submit_kind(struct ptl_writer *writer, uint32_t kind)
 
 	for (size_t i = 0; status == 0 && i < writer->stream_count; i++)
 		if (writer->streams[i]->stream.kind == kind)
-			status = ptl_stream_submit(writer, writer->streams[i]);
+			status = format_stream_submit(writer, writer->streams[i]);
 	return status;
 }
 
@@ -133,19 +133,19 @@ static int submit_before(struct ptl_writer *writer, const struct ptl_writer_stre
 	const uint32_t kind = stream->stream.kind;
 	int status = 0;
 
-	if (stream->stream.id == PTL_METADATA_STREAM)
+	if (stream->stream.id == FORMAT_METADATA_STREAM)
 		return 0;
 	if (kind == PTL_KIND_PT)
 		status = submit_kind(writer, PTL_KIND_EVENTS);
 	if (status == 0 && kind == PTL_KIND_EVENTS)
 		status = submit_kind(writer, PTL_KIND_BLOB);
 	return status < 0 ? status
-			  : ptl_stream_submit(writer, writer->streams[PTL_METADATA_STREAM]);
+			  : format_stream_submit(writer, writer->streams[FORMAT_METADATA_STREAM]);
 }
 
-int ptl_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *stream)
+int format_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *stream)
 {
-	struct ptl_job *job;
+	struct format_job *job;
 	size_t size;
 
 	if (is_empty(stream))
@@ -154,7 +154,7 @@ int ptl_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *strea
 		return PTL_NO_MEMORY;
 	job = calloc(1, sizeof(*job));
 	if (!job)
-		return ptl_fail_memory("a buffer", sizeof(*job));
+		return common_fail_memory("a buffer", sizeof(*job));
 	size = waiting(stream);
 	/* What waits, the encoded form of events, the compressed form. */
 	job->memory = 2 * size + memory_of(stream) + stream->psb_count * sizeof(struct ptl_psb) + sizeof(*job);
@@ -167,11 +167,11 @@ int ptl_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *strea
 	 */
 	stream->position += job->batch.count ? size : job->raw.size;
 	stream->end = stream->position;
-	ptl_queue_submit(&writer->queue, job);
+	format_queue_submit(&writer->queue, job);
 	return 0;
 }
 
-void ptl_stream_touch(struct ptl_writer_stream *stream, uint64_t time)
+void format_stream_touch(struct ptl_writer_stream *stream, uint64_t time)
 {
 	if (!stream->has_time || time < stream->first_time)
 		stream->first_time = time;
@@ -181,7 +181,7 @@ void ptl_stream_touch(struct ptl_writer_stream *stream, uint64_t time)
 }
 
 /* Submits every partial buffer that came in at or before the given monotonic time. */
-int ptl_streams_submit(struct ptl_writer *writer, uint64_t before)
+int format_streams_submit(struct ptl_writer *writer, uint64_t before)
 {
 	for (size_t i = 0; i < writer->stream_count; i++) {
 		struct ptl_writer_stream *stream = writer->streams[i];
@@ -189,43 +189,43 @@ int ptl_streams_submit(struct ptl_writer *writer, uint64_t before)
 
 		if (before != UINT64_MAX && (!stream->since || stream->since > before))
 			continue;
-		status = ptl_stream_submit(writer, stream);
+		status = format_stream_submit(writer, stream);
 		if (status)
 			return status;
 	}
 	return 0;
 }
 
-int ptl_stream_added(struct ptl_writer *writer, struct ptl_writer_stream *stream)
+int format_stream_added(struct ptl_writer *writer, struct ptl_writer_stream *stream)
 {
 	const size_t size = waiting(stream);
 
 	writer->partial_bytes += memory_of(stream) - stream->accounted;
 	stream->accounted = memory_of(stream);
 	if (size >= writer->buffer_size || stream->psb_count >= PSBS_MAX ||
-	    stream->chunk_count >= CHUNKS_MAX || stream->batch.count >= PTL_EVENTS_MAX)
-		return ptl_stream_submit(writer, stream);
+	    stream->chunk_count >= CHUNKS_MAX || stream->batch.count >= FORMAT_EVENTS_MAX)
+		return format_stream_submit(writer, stream);
 	if (writer->partial_bytes > writer->queue.memory_limit / 2)
-		return ptl_streams_submit(writer, UINT64_MAX);
+		return format_streams_submit(writer, UINT64_MAX);
 	if (!writer->flush_interval)
 		return 0;
 	if (!stream->since)
-		stream->since = ptl_monotonic_now();
+		stream->since = format_monotonic_now();
 	if (++writer->calls % CALLS_BETWEEN_LOOKS)
 		return 0;
-	return ptl_streams_submit_old(writer);
+	return format_streams_submit_old(writer);
 }
 
-int ptl_streams_submit_old(struct ptl_writer *writer)
+int format_streams_submit_old(struct ptl_writer *writer)
 {
-	const uint64_t now = ptl_monotonic_now();
+	const uint64_t now = format_monotonic_now();
 
 	if (!writer->flush_interval || now < writer->flush_interval)
 		return 0;
-	return ptl_streams_submit(writer, now - writer->flush_interval);
+	return format_streams_submit(writer, now - writer->flush_interval);
 }
 
-int ptl_stream_bytes(struct ptl_writer *writer, struct ptl_writer_stream *stream,
+int format_stream_bytes(struct ptl_writer *writer, struct ptl_writer_stream *stream,
 		     const uint8_t *data, size_t size)
 {
 	writer->raw_bytes += size;
@@ -236,17 +236,17 @@ int ptl_stream_bytes(struct ptl_writer *writer, struct ptl_writer_stream *stream
 
 		if (!stream->raw.size && part && !stream->raw.data) {
 			/* Room for the whole buffer at once: PT comes in small pieces. */
-			if (ptl_bytes_grow(&stream->raw, writer->buffer_size))
+			if (common_bytes_grow(&stream->raw, writer->buffer_size))
 				stream->raw.size = 0;
 		}
-		ptl_write_bytes(&stream->raw, data, part);
+		common_write_bytes(&stream->raw, data, part);
 		if (stream->raw.failed) {
 			stream->raw.failed = false;
-			return ptl_fail_memory("a buffer", writer->buffer_size);
+			return common_fail_memory("a buffer", writer->buffer_size);
 		}
 		data += part;
 		size -= part;
-		status = ptl_stream_added(writer, stream);
+		status = format_stream_added(writer, stream);
 		if (status)
 			return status;
 	}

@@ -23,35 +23,35 @@
 
 static int write_record(struct ptl_writer *writer, uint64_t type, const struct ptl_bytes *body)
 {
-	struct ptl_writer_stream *stream = writer->streams[PTL_METADATA_STREAM];
-	const size_t size = body->size + ptl_varint_size(type) + ptl_varint_size(body->size);
+	struct ptl_writer_stream *stream = writer->streams[FORMAT_METADATA_STREAM];
+	const size_t size = body->size + common_varint_size(type) + common_varint_size(body->size);
 	const size_t before = stream->raw.size;
 	int status = 0;
 
 	if (body->failed)
-		return ptl_fail_memory("a record", body->size);
-	if (size > PTL_RAW_MAX || size > PTL_METADATA_MAX - writer->metadata_bytes)
-		return ptl_fail(PTL_MISUSE, "a record of %zu bytes passes the bound on metadata",
+		return common_fail_memory("a record", body->size);
+	if (size > FORMAT_RAW_MAX || size > FORMAT_METADATA_MAX - writer->metadata_bytes)
+		return common_fail(PTL_MISUSE, "a record of %zu bytes passes the bound on metadata",
 				size);
-	if (stream->raw.size + size > PTL_RAW_MAX)
-		status = ptl_stream_submit(writer, stream);
+	if (stream->raw.size + size > FORMAT_RAW_MAX)
+		status = format_stream_submit(writer, stream);
 	if (status)
 		return status;
-	ptl_write_varint(&stream->raw, type);
-	ptl_write_varint(&stream->raw, body->size);
-	ptl_write_bytes(&stream->raw, body->data, body->size);
+	common_write_varint(&stream->raw, type);
+	common_write_varint(&stream->raw, body->size);
+	common_write_bytes(&stream->raw, body->data, body->size);
 	if (stream->raw.failed) {
 		stream->raw.size = before;
 		stream->raw.failed = false;
-		return ptl_fail_memory("a record", size);
+		return common_fail_memory("a record", size);
 	}
 	stream->records++;
 	writer->metadata_bytes += size;
 	writer->raw_bytes += size;
-	return ptl_stream_added(writer, stream);
+	return format_stream_added(writer, stream);
 }
 
-static int write_loss(struct ptl_writer *writer, const struct ptl_lost *lost, const char *cause)
+static int write_loss(struct ptl_writer *writer, const struct format_lost *lost, const char *cause)
 {
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_BUFFERS,
@@ -71,20 +71,20 @@ static int write_loss(struct ptl_writer *writer, const struct ptl_lost *lost, co
 /*
  * Puts the content of a lost METADATA buffer back; of a lost BLOB buffer forgets that it is there.
  */
-static void take_back(struct ptl_writer *writer, struct ptl_job *job)
+static void take_back(struct ptl_writer *writer, struct format_job *job)
 {
-	struct ptl_writer_stream *stream = writer->streams[PTL_METADATA_STREAM];
+	struct ptl_writer_stream *stream = writer->streams[FORMAT_METADATA_STREAM];
 
 	for (size_t i = 0; i < job->chunk_count; i++)
-		ptl_writer_note_blob(writer, job->chunks[i].hash, false);
+		format_writer_note_blob(writer, job->chunks[i].hash, false);
 	if (job->header.kind == PTL_KIND_METADATA) {
-		ptl_write_bytes(&stream->raw, job->raw.data, job->raw.size);
+		common_write_bytes(&stream->raw, job->raw.data, job->raw.size);
 		if (stream->raw.failed)
 			stream->raw.failed = false;
 		else
 			stream->records += job->header.records;
 	}
-	ptl_job_free(job);
+	format_job_free(job);
 }
 
 /*
@@ -93,15 +93,15 @@ static void take_back(struct ptl_writer *writer, struct ptl_job *job)
  */
 static void take_all_back(struct ptl_writer *writer)
 {
-	struct ptl_queue *queue = &writer->queue;
-	struct ptl_job *returned;
+	struct format_queue *queue = &writer->queue;
+	struct format_job *returned;
 
 	pthread_mutex_lock(&queue->lock);
 	returned = queue->returned;
 	queue->returned = NULL;
 	pthread_mutex_unlock(&queue->lock);
 	while (returned) {
-		struct ptl_job *next = returned->next;
+		struct format_job *next = returned->next;
 
 		take_back(writer, returned);
 		returned = next;
@@ -114,8 +114,8 @@ static void take_all_back(struct ptl_writer *writer)
  */
 static int report_losses(struct ptl_writer *writer, bool finally)
 {
-	struct ptl_queue *queue = &writer->queue;
-	struct ptl_lost *lost;
+	struct format_queue *queue = &writer->queue;
+	struct format_lost *lost;
 	size_t count;
 	int status = 0;
 	char cause[sizeof(queue->cause)];
@@ -141,7 +141,7 @@ static int report_losses(struct ptl_writer *writer, bool finally)
 /* What a call returns: its own status, else a failed write that no call has told of yet. */
 static int settle(struct ptl_writer *writer, int status)
 {
-	struct ptl_queue *queue = &writer->queue;
+	struct format_queue *queue = &writer->queue;
 	bool tell = false;
 
 	if (status ||
@@ -154,7 +154,7 @@ static int settle(struct ptl_writer *writer, int status)
 		writer->seen_lost = queue->counts.lost_buffers;
 	pthread_mutex_unlock(&queue->lock);
 	status = report_losses(writer, false);
-	return status || !tell ? status : ptl_fail(queue->first_status, "%s", queue->first_text);
+	return status || !tell ? status : common_fail(queue->first_status, "%s", queue->first_text);
 }
 
 /*
@@ -167,25 +167,25 @@ static int check_output(int fd)
 	const int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0)
-		return ptl_fail_errno("cannot write to file descriptor %d", fd);
+		return common_fail_errno("cannot write to file descriptor %d", fd);
 	if ((flags & O_ACCMODE) == O_RDONLY)
-		return ptl_fail(PTL_MISUSE, "file descriptor %d is not open for writing", fd);
+		return common_fail(PTL_MISUSE, "file descriptor %d is not open for writing", fd);
 	return 0;
 }
 
 static void free_writer(struct ptl_writer *writer)
 {
 	for (size_t i = 0; i < writer->stream_count; i++)
-		ptl_stream_free(writer->streams[i]);
+		format_stream_free(writer->streams[i]);
 	free(writer->streams);
 	for (size_t i = 0; i < writer->copied_count; i++)
-		ptl_stream_free(writer->copied[i]);
+		format_stream_free(writer->copied[i]);
 	free(writer->copied);
-	ptl_hash_map_free(&writer->copied_map);
-	ptl_byte_map_free(&writer->once);
-	ptl_account_close(&writer->account);
+	common_hash_map_free(&writer->copied_map);
+	common_byte_map_free(&writer->once);
+	common_account_close(&writer->account);
 	free(writer->blobs);
-	ptl_row_index_free(&writer->blob_index);
+	common_row_index_free(&writer->blob_index);
 	free(writer);
 }
 
@@ -195,7 +195,7 @@ static bool make_own_streams(struct ptl_writer *writer)
 	bool made = true;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		made &= ptl_stream_new(writer, &(struct ptl_stream){.kind = kinds[i],
+		made &= format_stream_new(writer, &(struct ptl_stream){.kind = kinds[i],
 								    .cpu = PTL_NO_CPU,
 								    .pid = PTL_NO_ID,
 								    .tid = PTL_NO_ID}) != NULL;
@@ -214,14 +214,14 @@ int ptl_writer_open(int fd, const struct ptl_writer_options *options, struct ptl
 	options = options ? options : &defaults;
 	result = calloc(1, sizeof(*result));
 	if (!result)
-		return ptl_fail_memory("a writer", sizeof(*result));
+		return common_fail_memory("a writer", sizeof(*result));
 	size = options->buffer_size ? options->buffer_size : DEFAULT_BUFFER;
 	result->buffer_size = size < BUFFER_MIN   ? BUFFER_MIN
 			      : size > BUFFER_MAX ? BUFFER_MAX
 						  : size;
 	result->flush_interval = options->flush_interval;
-	status = make_own_streams(result) ? ptl_queue_start(&result->queue, fd, options)
-					  : ptl_fail_memory("a writer", sizeof(*result));
+	status = make_own_streams(result) ? format_queue_start(&result->queue, fd, options)
+					  : common_fail_memory("a writer", sizeof(*result));
 	if (status)
 		free_writer(result);
 	else
@@ -231,20 +231,20 @@ int ptl_writer_open(int fd, const struct ptl_writer_options *options, struct ptl
 
 int ptl_writer_flush(struct ptl_writer *writer)
 {
-	const int status = ptl_streams_submit(writer, UINT64_MAX);
+	const int status = format_streams_submit(writer, UINT64_MAX);
 
-	ptl_queue_drain(&writer->queue);
+	format_queue_drain(&writer->queue);
 	return settle(writer, status);
 }
 
 int ptl_writer_poll(struct ptl_writer *writer)
 {
-	return settle(writer, ptl_streams_submit_old(writer));
+	return settle(writer, format_streams_submit_old(writer));
 }
 
 void ptl_writer_counts(const struct ptl_writer *writer, struct ptl_writer_counts *counts)
 {
-	struct ptl_queue *queue = (struct ptl_queue *)&writer->queue;
+	struct format_queue *queue = (struct format_queue *)&writer->queue;
 
 	pthread_mutex_lock(&queue->lock);
 	*counts = queue->counts;
@@ -253,12 +253,12 @@ void ptl_writer_counts(const struct ptl_writer *writer, struct ptl_writer_counts
 	counts->events = writer->events;
 }
 
-uint32_t ptl_writer_spare_id(const struct ptl_writer *writer)
+uint32_t format_writer_spare_id(const struct ptl_writer *writer)
 {
 	uint32_t id = PTL_NO_ID - 1;
 
-	while (ptl_hash_map_get(&writer->copied_map, id) || id < writer->stream_count ||
-	       writer->streams[PTL_BLOB_STREAM]->stream.id == id)
+	while (common_hash_map_get(&writer->copied_map, id) || id < writer->stream_count ||
+	       writer->streams[FORMAT_BLOB_STREAM]->stream.id == id)
 		id--;
 	return id;
 }
@@ -266,41 +266,41 @@ uint32_t ptl_writer_spare_id(const struct ptl_writer *writer)
 /* Everything that can still go wrong does so here, before the first failure is looked at. */
 static int finish(struct ptl_writer *writer)
 {
-	struct ptl_queue *queue = &writer->queue;
-	int status = ptl_streams_submit(writer, UINT64_MAX);
+	struct format_queue *queue = &writer->queue;
+	int status = format_streams_submit(writer, UINT64_MAX);
 
-	ptl_queue_drain(queue);
+	format_queue_drain(queue);
 	/* The records of losses may be lost in turn: no more than once. */
 	if (!status && queue->counts.lost_buffers) {
 		status = report_losses(writer, true);
 		if (!status)
-			status = ptl_streams_submit(writer, UINT64_MAX);
-		ptl_queue_drain(queue);
+			status = format_streams_submit(writer, UINT64_MAX);
+		format_queue_drain(queue);
 	}
-	ptl_queue_stop(queue, false);
+	format_queue_stop(queue, false);
 	for (size_t i = 0; i < writer->stream_count; i++)
 		if (writer->streams[i]->sequence)
-			ptl_output_stream_end(&queue->output, writer->streams[i]->stream.id,
+			format_output_stream_end(&queue->output, writer->streams[i]->stream.id,
 					      writer->streams[i]->sequence,
 					      writer->streams[i]->position);
 	for (size_t i = 0; i < writer->copied_count; i++)
-		ptl_output_stream_end(&queue->output, writer->copied[i]->stream.id,
+		format_output_stream_end(&queue->output, writer->copied[i]->stream.id,
 				      writer->copied[i]->sequence, writer->copied[i]->position);
-	if (ptl_hash_map_get(&writer->copied_map, PTL_INDEX_STREAM))
-		queue->output.index_stream = ptl_writer_spare_id(writer);
-	return status ? status : ptl_output_finish(&queue->output, queue->compressor);
+	if (common_hash_map_get(&writer->copied_map, FORMAT_INDEX_STREAM))
+		queue->output.index_stream = format_writer_spare_id(writer);
+	return status ? status : format_output_finish(&queue->output, queue->compressor);
 }
 
 int ptl_writer_close(struct ptl_writer *writer)
 {
-	struct ptl_queue *queue = &writer->queue;
+	struct format_queue *queue = &writer->queue;
 	int status = finish(writer);
 
 	if (queue->first_status)
-		status = ptl_fail(queue->first_status, "%s", queue->first_text);
+		status = common_fail(queue->first_status, "%s", queue->first_text);
 	if (close(queue->output.fd) < 0 && !status)
-		status = ptl_output_fail(&queue->output);
-	ptl_queue_free(queue);
+		status = format_output_fail(&queue->output);
+	format_queue_free(queue);
 	free_writer(writer);
 	return status;
 }
@@ -309,9 +309,9 @@ void ptl_writer_abandon(struct ptl_writer *writer)
 {
 	if (!writer)
 		return;
-	ptl_queue_stop(&writer->queue, true);
+	format_queue_stop(&writer->queue, true);
 	close(writer->queue.output.fd);
-	ptl_queue_free(&writer->queue);
+	format_queue_free(&writer->queue);
 	free_writer(writer);
 }
 
@@ -326,10 +326,10 @@ void ptl_writer_abandon(struct ptl_writer *writer)
  */
 static struct ptl_writer_stream *find_stream(struct ptl_writer *writer, uint32_t id)
 {
-	if (id > PTL_INDEX_STREAM && id < writer->stream_count &&
+	if (id > FORMAT_INDEX_STREAM && id < writer->stream_count &&
 	    !writer->streams[id]->taken)
 		return writer->streams[id];
-	ptl_fail(PTL_MISUSE, "no stream %u was declared", id);
+	common_fail(PTL_MISUSE, "no stream %u was declared", id);
 	return NULL;
 }
 
@@ -340,7 +340,7 @@ static struct ptl_writer_stream *find_bytes_stream(struct ptl_writer *writer, ui
 
 	if (!stream || stream->stream.kind != PTL_KIND_EVENTS)
 		return stream;
-	ptl_fail(PTL_MISUSE, "stream %u holds events", id);
+	common_fail(PTL_MISUSE, "stream %u holds events", id);
 	return NULL;
 }
 
@@ -349,19 +349,19 @@ int ptl_writer_machine(struct ptl_writer *writer, const struct ptl_machine *mach
 	struct ptl_bytes body = {0};
 	int status;
 
-	ptl_machine_encode(machine, &body);
-	status = write_record(writer, PTL_RECORD_MACHINE, &body);
-	ptl_bytes_free(&body);
+	format_machine_encode(machine, &body);
+	status = write_record(writer, FORMAT_RECORD_MACHINE, &body);
+	common_bytes_free(&body);
 	return settle(writer, status);
 }
 
-int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream)
+int format_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream)
 {
 	struct ptl_writer_stream *added;
 
 	if (stream->kind == PTL_KIND_METADATA || stream->kind == PTL_KIND_BLOB || stream->kind == PTL_KIND_INDEX)
-		return ptl_fail(PTL_MISUSE, "a stream of kind %u cannot be declared", stream->kind);
-	added = ptl_stream_new(writer, stream);
+		return common_fail(PTL_MISUSE, "a stream of kind %u cannot be declared", stream->kind);
+	added = format_stream_new(writer, stream);
 	if (!added)
 		return PTL_NO_MEMORY;
 	stream->id = added->stream.id;
@@ -372,14 +372,14 @@ int ptl_writer_stream(struct ptl_writer *writer, struct ptl_stream *stream)
 {
 	struct ptl_bytes body = {0};
 	/* Kind 0 is nobody's: only what is copied may have it. */
-	int status = stream->kind ? ptl_writer_stream_quietly(writer, stream)
-				  : ptl_fail(PTL_MISUSE, "a stream of kind 0 cannot be declared");
+	int status = stream->kind ? format_writer_stream_quietly(writer, stream)
+				  : common_fail(PTL_MISUSE, "a stream of kind 0 cannot be declared");
 
 	if (status)
 		return status;
-	ptl_stream_encode(stream, &body);
-	status = write_record(writer, PTL_RECORD_STREAM, &body);
-	ptl_bytes_free(&body);
+	format_stream_encode(stream, &body);
+	status = write_record(writer, FORMAT_RECORD_STREAM, &body);
+	common_bytes_free(&body);
 	return settle(writer, status);
 }
 
@@ -389,16 +389,16 @@ static int write_once(struct ptl_writer *writer, uint32_t type, struct ptl_bytes
 	int status = 0;
 	struct ptl_bytes key = {0};
 
-	ptl_write_varint(&key, type);
-	ptl_write_bytes(&key, body->data, body->size);
+	common_write_varint(&key, type);
+	common_write_bytes(&key, body->data, body->size);
 	body->failed |= key.failed;
-	if (body->failed || !ptl_byte_map_get(&writer->once, key.data, key.size)) {
+	if (body->failed || !common_byte_map_get(&writer->once, key.data, key.size)) {
 		status = write_record(writer, type, body);
 		if (!status)
-			status = ptl_byte_map_put(&writer->once, key.data, key.size, 1);
+			status = common_byte_map_put(&writer->once, key.data, key.size, 1);
 	}
-	ptl_bytes_free(&key);
-	ptl_bytes_free(body);
+	common_bytes_free(&key);
+	common_bytes_free(body);
 	return settle(writer, status);
 }
 
@@ -406,19 +406,19 @@ int ptl_writer_schema(struct ptl_writer *writer, const struct ptl_schema *schema
 {
 	struct ptl_bytes body = {0};
 
-	ptl_schema_encode(schema, &body);
-	return write_once(writer, PTL_RECORD_SCHEMA, &body);
+	format_schema_encode(schema, &body);
+	return write_once(writer, FORMAT_RECORD_SCHEMA, &body);
 }
 
 int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map)
 {
 	struct ptl_bytes body = {0};
 
-	if (map->count > PTL_RECORD_ITEMS_MAX)
-		return ptl_fail(PTL_MISUSE, "a map of %zu entries: %u are allowed", map->count,
-				PTL_RECORD_ITEMS_MAX);
-	ptl_map_encode(map, &body);
-	return write_once(writer, PTL_RECORD_MAP, &body);
+	if (map->count > FORMAT_RECORD_ITEMS_MAX)
+		return common_fail(PTL_MISUSE, "a map of %zu entries: %u are allowed", map->count,
+				FORMAT_RECORD_ITEMS_MAX);
+	format_map_encode(map, &body);
+	return write_once(writer, FORMAT_RECORD_MAP, &body);
 }
 
 int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data, size_t size)
@@ -427,11 +427,11 @@ int ptl_writer_record(struct ptl_writer *writer, uint64_t type, const void *data
 	int status;
 
 	if (size)
-		ptl_write_bytes(&body, data, size);
-	if (type == PTL_RECORD_SCHEMA || type == PTL_RECORD_MAP)
+		common_write_bytes(&body, data, size);
+	if (type == FORMAT_RECORD_SCHEMA || type == FORMAT_RECORD_MAP)
 		return write_once(writer, (uint32_t)type, &body);
 	status = settle(writer, write_record(writer, type, &body));
-	ptl_bytes_free(&body);
+	common_bytes_free(&body);
 	return status;
 }
 
@@ -444,15 +444,15 @@ int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_ev
 	if (!stream)
 		return PTL_MISUSE;
 	if (stream->stream.kind != PTL_KIND_EVENTS)
-		return ptl_fail(PTL_MISUSE, "stream %u does not hold events", id);
-	status = ptl_event_batch_add(&stream->batch, event);
+		return common_fail(PTL_MISUSE, "stream %u does not hold events", id);
+	status = format_event_batch_add(&stream->batch, event);
 	if (status)
 		return status;
 	for (size_t i = 0; i < event->extended_count; i++)
 		extended += event->extended[i].size;
 	writer->raw_bytes += event->payload_size + extended;
 	writer->events++;
-	return settle(writer, ptl_stream_added(writer, stream));
+	return settle(writer, format_stream_added(writer, stream));
 }
 
 int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, size_t size,
@@ -468,8 +468,8 @@ int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, s
 		const size_t part = size < room ? size : room;
 
 		/* Each buffer that the bytes go over has this time. */
-		ptl_stream_touch(stream, time);
-		status = ptl_stream_bytes(writer, stream, data, part);
+		format_stream_touch(stream, time);
+		status = format_stream_bytes(writer, stream, data, part);
 		data = (const uint8_t *)data + part;
 		size -= part;
 	}
@@ -483,18 +483,18 @@ int ptl_writer_psb(struct ptl_writer *writer, uint32_t id, uint64_t offset, uint
 	if (!stream)
 		return PTL_MISUSE;
 	if (stream->stream.kind != PTL_KIND_PT)
-		return ptl_fail(PTL_MISUSE, "stream %u does not hold PT", id);
-	if (offset >= PTL_POSITION_MAX || (stream->has_psb && offset < stream->last_psb + 16))
-		return ptl_fail(PTL_MISUSE, "the PSB at offset %llu is out of order",
+		return common_fail(PTL_MISUSE, "stream %u does not hold PT", id);
+	if (offset >= FORMAT_POSITION_MAX || (stream->has_psb && offset < stream->last_psb + 16))
+		return common_fail(PTL_MISUSE, "the PSB at offset %llu is out of order",
 				(unsigned long long)offset);
-	if (!ptl_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
-		return ptl_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
+	if (!common_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
+		return common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
 	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, time};
 	stream->has_psb = true;
 	stream->last_psb = offset;
 	if (time && offset >= stream->position)
-		ptl_stream_touch(stream, time);
-	return settle(writer, ptl_stream_added(writer, stream));
+		format_stream_touch(stream, time);
+	return settle(writer, format_stream_added(writer, stream));
 }
 
 int ptl_writer_hole(struct ptl_writer *writer, uint32_t id, uint64_t size, uint64_t time)
@@ -507,48 +507,48 @@ int ptl_writer_hole(struct ptl_writer *writer, uint32_t id, uint64_t size, uint6
 	if (!size)
 		return 0;
 	if (stream->raw.size)
-		status = ptl_stream_submit(writer, stream);
+		status = format_stream_submit(writer, stream);
 	if (status)
 		return status;
-	if (size >= PTL_POSITION_MAX - stream->position)
-		return ptl_fail(PTL_MISUSE, "a hole of %llu bytes is too large",
+	if (size >= FORMAT_POSITION_MAX - stream->position)
+		return common_fail(PTL_MISUSE, "a hole of %llu bytes is too large",
 				(unsigned long long)size);
 	stream->position += size;
-	ptl_stream_touch(stream, time);
-	return settle(writer, ptl_stream_added(writer, stream));
+	format_stream_touch(stream, time);
+	return settle(writer, format_stream_added(writer, stream));
 }
 
-static int write_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk,
+static int write_chunk(struct ptl_writer *writer, const struct format_chunk *chunk,
 		       const uint8_t *data)
 {
-	struct ptl_writer_stream *stream = writer->streams[PTL_BLOB_STREAM];
+	struct ptl_writer_stream *stream = writer->streams[FORMAT_BLOB_STREAM];
 
-	if (!ptl_vector_room(&stream->chunks, stream->chunk_count, sizeof(*chunk)))
-		return ptl_fail_memory("blob chunks", stream->chunk_count * sizeof(*chunk));
+	if (!common_vector_room(&stream->chunks, stream->chunk_count, sizeof(*chunk)))
+		return common_fail_memory("blob chunks", stream->chunk_count * sizeof(*chunk));
 	if (chunk->length) {
-		ptl_write_bytes(&stream->raw, data, chunk->length);
+		common_write_bytes(&stream->raw, data, chunk->length);
 		if (stream->raw.failed) {
 			stream->raw.failed = false;
-			return ptl_fail_memory("a buffer", writer->buffer_size);
+			return common_fail_memory("a buffer", writer->buffer_size);
 		}
 	}
 	stream->chunks[stream->chunk_count++] = *chunk;
 	writer->raw_bytes += chunk->length;
-	return ptl_stream_added(writer, stream);
+	return format_stream_added(writer, stream);
 }
 
 int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, size_t size,
 		    uint8_t hash[PTL_HASH_SIZE])
 {
-	struct ptl_writer_stream *stream = writer->streams[PTL_BLOB_STREAM];
-	struct ptl_chunk chunk = {.type = type, .blob_size = size};
+	struct ptl_writer_stream *stream = writer->streams[FORMAT_BLOB_STREAM];
+	struct format_chunk chunk = {.type = type, .blob_size = size};
 	int status;
 
-	ptl_sha256_of(data, size, hash);
-	if (ptl_writer_has_blob(writer, hash))
+	common_sha256_of(data, size, hash);
+	if (format_writer_has_blob(writer, hash))
 		return settle(writer, 0);
 	memcpy(chunk.hash, hash, PTL_HASH_SIZE);
-	status = ptl_writer_note_blob(writer, hash, true);
+	status = format_writer_note_blob(writer, hash, true);
 	/* A chunk lies in one buffer: it ends where the buffer is full. */
 	do {
 		const size_t room = writer->buffer_size - stream->raw.size;
@@ -562,9 +562,9 @@ int ptl_writer_blob(struct ptl_writer *writer, uint32_t type, const void *data, 
 	return settle(writer, status);
 }
 
-int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data)
+int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
 {
-	int status = ptl_writer_note_blob(writer, chunk->hash, true);
+	int status = format_writer_note_blob(writer, chunk->hash, true);
 
 	if (!status)
 		status = write_chunk(writer, chunk, data);
@@ -576,9 +576,9 @@ int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
 	struct ptl_bytes body = {0};
 	int status;
 
-	ptl_loss_encode(loss, &body);
-	status = write_record(writer, PTL_RECORD_LOSS, &body);
-	ptl_bytes_free(&body);
+	format_loss_encode(loss, &body);
+	status = write_record(writer, FORMAT_RECORD_LOSS, &body);
+	common_bytes_free(&body);
 	return status;
 }
 
@@ -587,8 +587,8 @@ int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance
 	struct ptl_bytes body = {0};
 	int status;
 
-	ptl_provenance_encode(provenance, &body);
-	status = write_record(writer, PTL_RECORD_PROVENANCE, &body);
-	ptl_bytes_free(&body);
+	format_provenance_encode(provenance, &body);
+	status = write_record(writer, FORMAT_RECORD_PROVENANCE, &body);
+	common_bytes_free(&body);
 	return settle(writer, status);
 }

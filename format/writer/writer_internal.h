@@ -3,8 +3,8 @@
  * The writer's inside: streams fill buffers, a queue compresses them, the output puts them into the
  * file.
  */
-#ifndef PTL_FORMAT_WRITER_WRITER_INTERNAL_H
-#define PTL_FORMAT_WRITER_WRITER_INTERNAL_H
+#ifndef FORMAT_WRITER_WRITER_INTERNAL_H
+#define FORMAT_WRITER_WRITER_INTERNAL_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,19 +29,19 @@
  */
 
 /* A piece of the index, of the size of a buffer. */
-struct ptl_index_piece {
+struct format_index_piece {
 	struct ptl_bytes bytes; /* none of them where it waits in the temporary file */
 	size_t size;            /* of one that waits there */
 	uint64_t offset;        /* and where */
 };
 
-struct ptl_output {
+struct format_output {
 	int fd;
 	char *name; /* owned; NULL: unknown */
 	bool can_rewind; /* a regular file: a partial buffer can be cut off again */
 	uint64_t offset; /* bytes in the file */
 	uint64_t file_id;
-	struct ptl_index_piece *index;
+	struct format_index_piece *index;
 	size_t index_count;
 	int spill; /* a nameless file in which full pieces wait; -1: none */
 	uint64_t spilled;
@@ -54,38 +54,38 @@ struct ptl_output {
 };
 
 /* Of the options, name and minor: the minor version to state, if it is newer than ours. */
-int ptl_output_start(struct ptl_output *output, int fd, const struct ptl_writer_options *options);
+int format_output_start(struct format_output *output, int fd, const struct ptl_writer_options *options);
 /* Of errno, with what is written. PTL_SYSTEM. */
-int ptl_output_fail(const struct ptl_output *output);
+int format_output_fail(const struct format_output *output);
 /*
  * Writes one buffer: header, side area and payload are one piece of memory. PTL_SYSTEM: nothing or
  * a part was written.
  */
-int ptl_output_buffer(struct ptl_output *output, const uint8_t *data, size_t size);
+int format_output_buffer(struct format_output *output, const uint8_t *data, size_t size);
 /* Adds "end of stream" to the index. */
-void ptl_output_stream_end(struct ptl_output *output, uint32_t stream, uint64_t sequence,
+void format_output_stream_end(struct format_output *output, uint32_t stream, uint64_t sequence,
 			   uint64_t position);
 /* Writes index and trailer. */
-int ptl_output_finish(struct ptl_output *output, struct ptl_compressor *compressor);
-void ptl_output_free(struct ptl_output *output); /* does not close */
+int format_output_finish(struct format_output *output, struct format_compressor *compressor);
+void format_output_free(struct format_output *output); /* does not close */
 
 /*
  * ---- queue: from a full buffer to the file
  * -------------------------------------------------------
  */
 
-enum ptl_job_state { PTL_JOB_NEW, PTL_JOB_BUSY, PTL_JOB_DONE };
+enum format_job_state { FORMAT_JOB_NEW, FORMAT_JOB_BUSY, FORMAT_JOB_DONE };
 
 /* A full buffer on its way. Owned by the queue from submission on. */
-struct ptl_job {
-	struct ptl_job *next;
-	enum ptl_job_state state;
-	struct ptl_buffer_header header;
+struct format_job {
+	struct format_job *next;
+	enum format_job_state state;
+	struct format_buffer_header header;
 	struct ptl_bytes raw;         /* the payload of all kinds but EVENTS */
-	struct ptl_event_batch batch; /* EVENTS */
+	struct format_event_batch batch; /* EVENTS */
 	struct ptl_psb *psbs;
 	size_t psb_count;
-	struct ptl_chunk *chunks;
+	struct format_chunk *chunks;
 	size_t chunk_count;
 	size_t memory; /* what it counts against the limit */
 	bool again; /* a copied buffer whose payload is compressed again: file is header and side area */
@@ -94,7 +94,7 @@ struct ptl_job {
 };
 
 /* Buffers of one stream that could not be written, since this was last asked for. */
-struct ptl_lost {
+struct format_lost {
 	uint32_t stream;
 	uint32_t pid; /* of the stream */
 	uint32_t tid;
@@ -104,13 +104,13 @@ struct ptl_lost {
 	uint64_t last_time;
 };
 
-#define PTL_SPARE_MAX 16
+#define FORMAT_SPARE_MAX 16
 
-struct ptl_queue {
+struct format_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t work;                 /* a job came, or stop */
 	pthread_cond_t space;                /* a job left */
-	struct ptl_job *head, *tail, *fresh; /* fresh: the first that nobody works on */
+	struct format_job *head, *tail, *fresh; /* fresh: the first that nobody works on */
 	size_t memory, memory_limit;
 	bool writing; /* some thread is at the file */
 	bool stop;
@@ -118,8 +118,8 @@ struct ptl_queue {
 	unsigned thread_count;
 	int level;
 	bool store; /* nothing is compressed */
-	struct ptl_compressor *compressor; /* of the calling thread */
-	struct ptl_output output;
+	struct format_compressor *compressor; /* of the calling thread */
+	struct format_output output;
 	struct ptl_writer_counts counts; /* stored_bytes, buffers, lost_buffers */
 	/* What went wrong: */
 	int first_status;
@@ -127,25 +127,25 @@ struct ptl_queue {
 	char cause[128]; /* of the last failure, for loss records */
 	bool failing;    /* the last write failed */
 	bool unreported; /* a failure that no call has returned yet */
-	struct ptl_lost *lost;
+	struct format_lost *lost;
 	size_t lost_count;
-	struct ptl_bytes spare[PTL_SPARE_MAX]; /* memory of jobs that are done, for those that follow */
+	struct ptl_bytes spare[FORMAT_SPARE_MAX]; /* memory of jobs that are done, for those that follow */
 	size_t spare_count;
-	struct ptl_job
+	struct format_job
 		*returned; /* METADATA and BLOB buffers that were lost: their content goes again */
 };
 
-int ptl_queue_start(struct ptl_queue *queue, int fd, const struct ptl_writer_options *options);
+int format_queue_start(struct format_queue *queue, int fd, const struct ptl_writer_options *options);
 /* Hands a job over. Blocks while the memory limit is passed. */
-void ptl_queue_submit(struct ptl_queue *queue, struct ptl_job *job);
+void format_queue_submit(struct format_queue *queue, struct format_job *job);
 /* Waits until all that was submitted is in the file, or lost. */
-void ptl_queue_drain(struct ptl_queue *queue);
+void format_queue_drain(struct format_queue *queue);
 /* Ends the threads after what is queued; with discard, what nobody works on yet is dropped. */
-void ptl_queue_stop(struct ptl_queue *queue, bool discard);
-void ptl_queue_free(struct ptl_queue *queue);
+void format_queue_stop(struct format_queue *queue, bool discard);
+void format_queue_free(struct format_queue *queue);
 /* Gives an empty job->file memory that was used before, if there is any. */
-void ptl_queue_reuse(struct ptl_queue *queue, struct ptl_job *job);
-void ptl_job_free(struct ptl_job *job);
+void format_queue_reuse(struct format_queue *queue, struct format_job *job);
+void format_job_free(struct format_job *job);
 
 /*
  * ---- writer
@@ -159,12 +159,12 @@ struct ptl_writer_stream {
 	uint64_t position; /* of its first byte */
 	uint64_t end;      /* position behind the last buffer handed over */
 	struct ptl_bytes raw;
-	struct ptl_event_batch batch;
+	struct format_event_batch batch;
 	struct ptl_psb *psbs;
 	size_t psb_count;
 	bool has_psb;
 	uint64_t last_psb; /* offset */
-	struct ptl_chunk *chunks;
+	struct format_chunk *chunks;
 	size_t chunk_count;
 	uint32_t records;
 	bool has_time;
@@ -174,13 +174,13 @@ struct ptl_writer_stream {
 };
 
 /* A blob that the file has; there can be very many. */
-struct ptl_written_blob {
+struct format_written_blob {
 	uint8_t hash[PTL_HASH_SIZE];
 	bool there; /* false: it was lost again */
 };
 
 struct ptl_writer {
-	struct ptl_queue queue;
+	struct format_queue queue;
 	size_t buffer_size;
 	uint64_t flush_interval;
 	struct ptl_writer_stream **streams; /* by id */
@@ -188,21 +188,21 @@ struct ptl_writer {
 	struct ptl_writer_stream *
 		*copied; /* by copied_map: streams of other traces with ids of their own */
 	size_t copied_count;
-	struct ptl_hash_map copied_map;
-	struct ptl_byte_map once;    /* schemas and maps that are in the file: type and body */
-	struct ptl_written_blob *blobs;
+	struct common_hash_map copied_map;
+	struct common_byte_map once;    /* schemas and maps that are in the file: type and body */
+	struct format_written_blob *blobs;
 	size_t blob_count;
-	struct ptl_row_index blob_index;
+	struct common_row_index blob_index;
 	size_t metadata_bytes;
-	struct ptl_account account;
+	struct common_account account;
 	size_t partial_bytes; /* that wait in all streams */
 	unsigned calls;       /* since the flush interval was last looked at */
 	uint64_t raw_bytes, events;
 	uint64_t seen_lost; /* lost buffers that have been made loss records */
 };
 
-/* What ptl_writer_copy_changed does to a buffer on its way. */
-struct ptl_copy_change {
+/* What format_writer_copy_changed does to a buffer on its way. */
+struct format_copy_change {
 	uint32_t stream;       /* of this writer, of the same kind; not looked at for BLOB buffers */
 	int64_t time_shift;    /* nanoseconds that are added to all its times */
 	uint64_t position_cut; /* taken from the position, modulo 2^64: where in the copied stream the new one starts */
@@ -216,21 +216,21 @@ struct ptl_copy_change {
 };
 
 /* From now on the file has the blob, or has lost it again. PTL_NO_MEMORY. */
-int ptl_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there);
-bool ptl_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE]);
+int format_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE], bool there);
+bool format_writer_has_blob(const struct ptl_writer *writer, const uint8_t hash[PTL_HASH_SIZE]);
 /* A piece of a blob whose other pieces are the caller's care. */
-int ptl_writer_chunk(struct ptl_writer *writer, const struct ptl_chunk *chunk, const uint8_t *data);
+int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data);
 
 /* As ptl_writer_copy_to. */
-int ptl_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
-			    const struct ptl_copy_change *change);
+int format_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
+			    const struct format_copy_change *change);
 /* As ptl_writer_stream, without a stream record: its buffers, or a record of the caller's, declare it. */
-int ptl_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
+int format_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
 
 /* A high id that no stream has. */
-uint32_t ptl_writer_spare_id(const struct ptl_writer *writer);
+uint32_t format_writer_spare_id(const struct ptl_writer *writer);
 
-#define PTL_BLOB_STREAM 1 /* ids that this writer gives; readers do not rely on them */
-#define PTL_INDEX_STREAM 2
+#define FORMAT_BLOB_STREAM 1 /* ids that this writer gives; readers do not rely on them */
+#define FORMAT_INDEX_STREAM 2
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The classes of the kernel's events: which GUID a group of hooks stands for. */
-#ifndef PTL_IMPORT_ETL_CLASS_H
-#define PTL_IMPORT_ETL_CLASS_H
+#ifndef IMPORT_ETL_CLASS_H
+#define IMPORT_ETL_CLASS_H
 
 #include "import/etl/record.h"
 

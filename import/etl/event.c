@@ -66,8 +66,8 @@ static void put_cpu_times(struct etl_import *import, const struct etl_record *re
 {
 	const uint64_t unit = (uint64_t)etl_file_header(import->file)->timer_resolution * TIMER_UNIT;
 
-	ptl_store64(bytes, record->kernel * unit);
-	ptl_store64(bytes + 8, record->user * unit);
+	common_store64(bytes, record->kernel * unit);
+	common_store64(bytes + 8, record->user * unit);
 	*item = (struct ptl_extended){PTL_EXTENDED_THREAD_TIMES, 16, bytes};
 }
 

@@ -24,24 +24,24 @@ static unsigned distance_bits(size_t at)
 	return bits;
 }
 
-static int expand_chunk(struct ptl_cursor *from, struct etl_target *target)
+static int expand_chunk(struct common_cursor *from, struct etl_target *target)
 {
 	const size_t start = target->at, end = target->size - start < CHUNK ? target->size : start + CHUNK;
 
-	while (ptl_cursor_left(from) && target->at < end) {
-		unsigned flags = ptl_read8(from);
+	while (common_cursor_left(from) && target->at < end) {
+		unsigned flags = common_read8(from);
 
-		for (unsigned i = 0; i < 8 && ptl_cursor_left(from) && target->at < end; i++, flags >>= 1) {
+		for (unsigned i = 0; i < 8 && common_cursor_left(from) && target->at < end; i++, flags >>= 1) {
 			unsigned copy, bits;
 
 			if (!(flags & 1)) {
-				target->to[target->at++] = ptl_read8(from);
+				target->to[target->at++] = common_read8(from);
 				continue;
 			}
-			copy = ptl_read16(from);
+			copy = common_read16(from);
 			bits = distance_bits(target->at - start);
 			if (from->failed || (copy >> (16 - bits)) + 1 > target->at - start)
-				return ptl_fail(PTL_CORRUPT, "LZNT1: a copy from before its chunk");
+				return common_fail(PTL_CORRUPT, "LZNT1: a copy from before its chunk");
 			etl_copy(target, (copy >> (16 - bits)) + 1, (copy & ((1u << (16 - bits)) - 1)) + 3, end);
 		}
 	}
@@ -50,24 +50,24 @@ static int expand_chunk(struct ptl_cursor *from, struct etl_target *target)
 
 int etl_expand_lznt1(const uint8_t *from, size_t from_size, uint8_t *to, size_t size, size_t *made)
 {
-	struct ptl_cursor cursor = ptl_cursor(from, from_size);
+	struct common_cursor cursor = common_cursor(from, from_size);
 	struct etl_target target = {to, size, 0};
 	int status = 0;
 
-	while (!status && ptl_cursor_left(&cursor) >= 2 && target.at < size) {
-		const unsigned header = ptl_read16(&cursor);
+	while (!status && common_cursor_left(&cursor) >= 2 && target.at < size) {
+		const unsigned header = common_read16(&cursor);
 		const size_t length = (header & 0xfff) + 1;
 		const uint8_t *bytes;
-		struct ptl_cursor chunk;
+		struct common_cursor chunk;
 
 		if (!header)
 			break;
-		bytes = ptl_read_bytes(&cursor, length);
+		bytes = common_read_bytes(&cursor, length);
 		if (!bytes) {
-			status = ptl_fail(PTL_CORRUPT, "LZNT1: a chunk of %zu bytes passes the end", length);
+			status = common_fail(PTL_CORRUPT, "LZNT1: a chunk of %zu bytes passes the end", length);
 			break;
 		}
-		chunk = ptl_cursor(bytes, length);
+		chunk = common_cursor(bytes, length);
 		if (header & CHUNK_COMPRESSED) {
 			status = expand_chunk(&chunk, &target);
 			continue;
@@ -82,7 +82,7 @@ int etl_expand_lznt1(const uint8_t *from, size_t from_size, uint8_t *to, size_t 
 /* ---- Xpress: literals and copies, told apart by bits that come 32 at once */
 
 struct xpress {
-	struct ptl_cursor from;
+	struct common_cursor from;
 	size_t half; /* where a byte lies whose upper half is a length; 0: none */
 };
 
@@ -96,25 +96,25 @@ static int read_length(struct xpress *xpress, uint32_t *length)
 		xpress->half = 0;
 	} else {
 		xpress->half = xpress->from.at;
-		more = ptl_read8(&xpress->from) & 0xf;
+		more = common_read8(&xpress->from) & 0xf;
 	}
 	*length = 7 + more;
 	if (more < 15)
 		return 0;
-	more = ptl_read8(&xpress->from);
+	more = common_read8(&xpress->from);
 	*length = 7 + 15 + more;
 	if (more < 255)
 		return 0;
-	more = ptl_read16(&xpress->from);
+	more = common_read16(&xpress->from);
 	if (!more)
-		more = ptl_read32(&xpress->from);
+		more = common_read32(&xpress->from);
 	*length = more;
-	return more < 15 + 7 ? ptl_fail(PTL_CORRUPT, "Xpress: a long copy of %u bytes", more) : 0;
+	return more < 15 + 7 ? common_fail(PTL_CORRUPT, "Xpress: a long copy of %u bytes", more) : 0;
 }
 
 static int copy_match(struct xpress *xpress, struct etl_target *target)
 {
-	const unsigned copy = ptl_read16(&xpress->from);
+	const unsigned copy = common_read16(&xpress->from);
 	const size_t distance = (copy >> 3) + 1;
 	uint32_t length = copy & 7;
 	int status = length == 7 ? read_length(xpress, &length) : 0;
@@ -122,33 +122,33 @@ static int copy_match(struct xpress *xpress, struct etl_target *target)
 	if (status)
 		return status;
 	if (xpress->from.failed)
-		return ptl_fail(PTL_CORRUPT, "Xpress: the input ends within a copy");
+		return common_fail(PTL_CORRUPT, "Xpress: the input ends within a copy");
 	if (distance > target->at)
-		return ptl_fail(PTL_CORRUPT, "Xpress: a copy from before the start");
+		return common_fail(PTL_CORRUPT, "Xpress: a copy from before the start");
 	etl_copy(target, distance, (size_t)length + 3, target->size);
 	return 0;
 }
 
 int etl_expand_xpress(const uint8_t *from, size_t from_size, uint8_t *to, size_t size, size_t *made)
 {
-	struct xpress xpress = {.from = ptl_cursor(from, from_size)};
+	struct xpress xpress = {.from = common_cursor(from, from_size)};
 	struct etl_target target = {to, size, 0};
 	unsigned left = 0;
 	uint32_t flags = 0;
 	int status = 0;
 
-	while (!status && target.at < size && ptl_cursor_left(&xpress.from)) {
+	while (!status && target.at < size && common_cursor_left(&xpress.from)) {
 		if (!left) {
-			if (ptl_cursor_left(&xpress.from) < 4)
+			if (common_cursor_left(&xpress.from) < 4)
 				break;
-			flags = ptl_read32(&xpress.from);
+			flags = common_read32(&xpress.from);
 			left = 32;
 			continue;
 		}
 		if (flags >> --left & 1)
 			status = copy_match(&xpress, &target);
 		else
-			to[target.at++] = ptl_read8(&xpress.from);
+			to[target.at++] = common_read8(&xpress.from);
 	}
 	*made = target.at;
 	return status;
@@ -165,6 +165,6 @@ int etl_expand(unsigned compression, const uint8_t *from, size_t from_size, uint
 	case ETL_COMPRESSION_XPRESS_HUFFMAN:
 		return etl_expand_huffman(from, from_size, to, size, made);
 	default:
-		return ptl_fail(PTL_UNSUPPORTED, "the compression format %u", compression);
+		return common_fail(PTL_UNSUPPORTED, "the compression format %u", compression);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The compressions of Windows' kernel, by [MS-XCA]. */
-#ifndef PTL_IMPORT_ETL_EXPAND_H
-#define PTL_IMPORT_ETL_EXPAND_H
+#ifndef IMPORT_ETL_EXPAND_H
+#define IMPORT_ETL_EXPAND_H
 
 #include <stddef.h>
 #include <stdint.h>

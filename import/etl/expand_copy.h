@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What decompressions write into. */
-#ifndef PTL_IMPORT_ETL_EXPAND_COPY_H
-#define PTL_IMPORT_ETL_EXPAND_COPY_H
+#ifndef IMPORT_ETL_EXPAND_COPY_H
+#define IMPORT_ETL_EXPAND_COPY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -13,7 +13,7 @@
 #define END 256u     /* symbol: at the end of the input, nothing comes */
 
 struct huffman {
-	struct ptl_cursor from;
+	struct common_cursor from;
 	uint32_t bits; /* the next ones are the highest */
 	int extra;     /* bits beyond the 16 that are always there */
 	/* By the next 15 bits: symbol and length of its code; 0 where no code begins so. */
@@ -23,11 +23,11 @@ struct huffman {
 /* Codes are canonical: shorter ones first, of equal length in the order of symbols. */
 static int read_table(struct huffman *huffman)
 {
-	const uint8_t *lengths = ptl_read_bytes(&huffman->from, LENGTHS);
+	const uint8_t *lengths = common_read_bytes(&huffman->from, LENGTHS);
 	size_t at = 0;
 
 	if (!lengths)
-		return ptl_fail(PTL_CORRUPT, "Xpress Huffman: the input ends within a table of codes");
+		return common_fail(PTL_CORRUPT, "Xpress Huffman: the input ends within a table of codes");
 	for (unsigned length = 1; length <= CODE_MAX; length++)
 		for (unsigned symbol = 0; symbol < SYMBOLS; symbol++) {
 			const size_t count = (size_t)1 << (CODE_MAX - length);
@@ -35,21 +35,21 @@ static int read_table(struct huffman *huffman)
 			if ((lengths[symbol / 2] >> (symbol % 2 ? 4 : 0) & 0xf) != length)
 				continue;
 			if (count > (1u << CODE_MAX) - at)
-				return ptl_fail(PTL_CORRUPT, "Xpress Huffman: more codes than there can be");
+				return common_fail(PTL_CORRUPT, "Xpress Huffman: more codes than there can be");
 			for (size_t i = 0; i < count; i++)
 				huffman->table[at++] = (uint16_t)(symbol << 4 | length);
 		}
 	if (at != 1u << CODE_MAX)
-		return ptl_fail(PTL_CORRUPT, "Xpress Huffman: codes that no symbol has");
+		return common_fail(PTL_CORRUPT, "Xpress Huffman: codes that no symbol has");
 	return 0;
 }
 
 /* Behind the last bits of the input come zeros. */
 static uint32_t read_bits16(struct huffman *huffman)
 {
-	if (ptl_cursor_left(&huffman->from) < 2)
+	if (common_cursor_left(&huffman->from) < 2)
 		return 0;
-	return ptl_read16(&huffman->from);
+	return common_read16(&huffman->from);
 }
 
 static void drop_bits(struct huffman *huffman, unsigned count)
@@ -68,16 +68,16 @@ static int read_length(struct huffman *huffman, uint32_t *length)
 
 	if (*length < 15)
 		return 0;
-	more = ptl_read8(&huffman->from);
+	more = common_read8(&huffman->from);
 	*length = 15 + more;
 	if (more == 255) {
-		more = ptl_read16(&huffman->from);
+		more = common_read16(&huffman->from);
 		if (!more)
-			more = ptl_read32(&huffman->from);
+			more = common_read32(&huffman->from);
 		*length = more;
 	}
 	if (huffman->from.failed || *length < 15)
-		return ptl_fail(PTL_CORRUPT, "Xpress Huffman: a length that cannot be");
+		return common_fail(PTL_CORRUPT, "Xpress Huffman: a length that cannot be");
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static int copy_match(struct huffman *huffman, unsigned symbol, struct etl_targe
 		distance += huffman->bits >> (32 - count);
 	drop_bits(huffman, count);
 	if (distance > target->at)
-		return ptl_fail(PTL_CORRUPT, "Xpress Huffman: a copy from before the start");
+		return common_fail(PTL_CORRUPT, "Xpress Huffman: a copy from before the start");
 	etl_copy(target, distance, (size_t)length + 3, target->size);
 	return 0;
 }
@@ -116,7 +116,7 @@ static int expand_block(struct huffman *huffman, struct etl_target *target, bool
 		drop_bits(huffman, entry & 0xf);
 		if (symbol < END) {
 			target->to[target->at++] = (uint8_t)symbol;
-		} else if (symbol == END && !ptl_cursor_left(&huffman->from)) {
+		} else if (symbol == END && !common_cursor_left(&huffman->from)) {
 			*ended = true;
 			return 0;
 		} else {
@@ -128,12 +128,12 @@ static int expand_block(struct huffman *huffman, struct etl_target *target, bool
 
 int etl_expand_huffman(const uint8_t *from, size_t from_size, uint8_t *to, size_t size, size_t *made)
 {
-	struct huffman huffman = {.from = ptl_cursor(from, from_size)};
+	struct huffman huffman = {.from = common_cursor(from, from_size)};
 	struct etl_target target = {to, size, 0};
 	bool ended = false;
 	int status = 0;
 
-	while (!status && !ended && target.at < size && ptl_cursor_left(&huffman.from))
+	while (!status && !ended && target.at < size && common_cursor_left(&huffman.from))
 		status = expand_block(&huffman, &target, &ended);
 	*made = target.at;
 	return status;

@@ -32,8 +32,8 @@ struct etl_file {
 static bool is_first_event(const uint8_t *event)
 {
 	return (event[2] == ETL_SYSTEM32 || event[2] == ETL_SYSTEM64) &&
-	       event[3] == (ETL_MARK_HEADER | ETL_MARK_EVENT) && ptl_load16(event + 6) == 0 &&
-	       ptl_load16(event + 4) >= ETL_SYSTEM_SIZE + LOG_HEADER_MIN;
+	       event[3] == (ETL_MARK_HEADER | ETL_MARK_EVENT) && common_load16(event + 6) == 0 &&
+	       common_load16(event + 4) >= ETL_SYSTEM_SIZE + LOG_HEADER_MIN;
 }
 
 static bool is_size(uint32_t size)
@@ -43,7 +43,7 @@ static bool is_size(uint32_t size)
 
 bool etl_file_is(const uint8_t *data, size_t size)
 {
-	return size >= ETL_BUFFER_HEADER + ETL_SYSTEM_SIZE && is_size(ptl_load32(data + ETL_BUFFER_SIZE_AT)) &&
+	return size >= ETL_BUFFER_HEADER + ETL_SYSTEM_SIZE && is_size(common_load32(data + ETL_BUFFER_SIZE_AT)) &&
 	       is_first_event(data + ETL_BUFFER_HEADER);
 }
 
@@ -51,34 +51,34 @@ bool etl_file_is(const uint8_t *data, size_t size)
 
 static int parse_header(const uint8_t *data, size_t size, struct etl_log_header *header)
 {
-	struct ptl_cursor cursor = ptl_cursor(data, size);
+	struct common_cursor cursor = common_cursor(data, size);
 
-	header->buffer_size = ptl_read32(&cursor);
-	header->version = ptl_read32(&cursor);
-	header->build = ptl_read32(&cursor);
-	header->processors = ptl_read32(&cursor);
-	header->end_time = ptl_read64(&cursor);
-	header->timer_resolution = ptl_read32(&cursor);
-	ptl_read32(&cursor); /* MaximumFileSize */
-	header->mode = ptl_read32(&cursor);
-	ptl_read_bytes(&cursor, 8); /* BuffersWritten, StartBuffers */
-	header->pointer_size = ptl_read32(&cursor);
-	header->events_lost = ptl_read32(&cursor);
-	header->cpu_mhz = ptl_read32(&cursor);
+	header->buffer_size = common_read32(&cursor);
+	header->version = common_read32(&cursor);
+	header->build = common_read32(&cursor);
+	header->processors = common_read32(&cursor);
+	header->end_time = common_read64(&cursor);
+	header->timer_resolution = common_read32(&cursor);
+	common_read32(&cursor); /* MaximumFileSize */
+	header->mode = common_read32(&cursor);
+	common_read_bytes(&cursor, 8); /* BuffersWritten, StartBuffers */
+	header->pointer_size = common_read32(&cursor);
+	header->events_lost = common_read32(&cursor);
+	header->cpu_mhz = common_read32(&cursor);
 	if (header->pointer_size != 4 && header->pointer_size != 8)
-		return ptl_fail(PTL_CORRUPT, "pointers of %u bytes", header->pointer_size);
+		return common_fail(PTL_CORRUPT, "pointers of %u bytes", header->pointer_size);
 	if (!is_size(header->buffer_size))
-		return ptl_fail(PTL_CORRUPT, "buffers of %u bytes", header->buffer_size);
-	ptl_read_bytes(&cursor, (size_t)2 * header->pointer_size); /* LoggerName, LogFileName */
-	header->bias = (int32_t)ptl_read32(&cursor);
-	ptl_read_bytes(&cursor, TIME_ZONE - 4);
-	ptl_read_bytes(&cursor, 4); /* what follows is aligned, with pointers of either size */
-	header->boot_time = ptl_read64(&cursor);
-	header->frequency = ptl_read64(&cursor);
-	header->start_time = ptl_read64(&cursor);
-	header->clock = ptl_read32(&cursor);
-	header->buffers_lost = ptl_read32(&cursor);
-	return cursor.failed ? ptl_fail(PTL_TRUNCATED, "the log's header has %zu bytes", size) : 0;
+		return common_fail(PTL_CORRUPT, "buffers of %u bytes", header->buffer_size);
+	common_read_bytes(&cursor, (size_t)2 * header->pointer_size); /* LoggerName, LogFileName */
+	header->bias = (int32_t)common_read32(&cursor);
+	common_read_bytes(&cursor, TIME_ZONE - 4);
+	common_read_bytes(&cursor, 4); /* what follows is aligned, with pointers of either size */
+	header->boot_time = common_read64(&cursor);
+	header->frequency = common_read64(&cursor);
+	header->start_time = common_read64(&cursor);
+	header->clock = common_read32(&cursor);
+	header->buffers_lost = common_read32(&cursor);
+	return cursor.failed ? common_fail(PTL_TRUNCATED, "the log's header has %zu bytes", size) : 0;
 }
 
 static int read_header(struct etl_file *file)
@@ -87,20 +87,20 @@ static int read_header(struct etl_file *file)
 	const uint8_t *event = data + ETL_BUFFER_HEADER;
 	const size_t size = file->size < sizeof(data) ? (size_t)file->size : sizeof(data);
 	size_t length;
-	int status = ptl_read_at(file->fd, data, size, 0);
+	int status = common_read_at(file->fd, data, size, 0);
 
 	if (status)
 		return status;
 	if (!etl_file_is(data, size))
-		return ptl_fail(PTL_CORRUPT, "offset 0: no header of an .etl file");
-	length = ptl_load16(event + 4) - ETL_SYSTEM_SIZE;
+		return common_fail(PTL_CORRUPT, "offset 0: no header of an .etl file");
+	length = common_load16(event + 4) - ETL_SYSTEM_SIZE;
 	if (length > size - ETL_BUFFER_HEADER - ETL_SYSTEM_SIZE)
 		length = size - ETL_BUFFER_HEADER - ETL_SYSTEM_SIZE;
-	file->header.first_time = ptl_load64(event + 16);
+	file->header.first_time = common_load64(event + 16);
 	status = parse_header(event + ETL_SYSTEM_SIZE, length, &file->header);
 	if (!status && file->header.mode & ETL_COMPRESSED_MODE)
-		file->header.compression = ptl_load32(data + ETL_BUFFER_STATE_AT) & 0xffff;
-	return status ? ptl_fail_in(status, "offset %u", ETL_BUFFER_HEADER + ETL_SYSTEM_SIZE) : 0;
+		file->header.compression = common_load32(data + ETL_BUFFER_STATE_AT) & 0xffff;
+	return status ? common_fail_in(status, "offset %u", ETL_BUFFER_HEADER + ETL_SYSTEM_SIZE) : 0;
 }
 
 int etl_file_open(int fd, struct etl_file **opened)
@@ -111,9 +111,9 @@ int etl_file_open(int fd, struct etl_file **opened)
 
 	*opened = NULL;
 	if (!file)
-		return ptl_fail_memory("an .etl file", sizeof(*file));
+		return common_fail_memory("an .etl file", sizeof(*file));
 	file->fd = fd;
-	status = fstat(fd, &info) < 0 ? ptl_fail_errno("cannot read") : 0;
+	status = fstat(fd, &info) < 0 ? common_fail_errno("cannot read") : 0;
 	file->size = status ? 0 : (uint64_t)info.st_size;
 	if (!status)
 		status = read_header(file);
@@ -121,7 +121,7 @@ int etl_file_open(int fd, struct etl_file **opened)
 	file->window = status ? NULL : malloc(file->window_capacity);
 	file->expanded = status ? NULL : malloc(file->header.buffer_size);
 	if (!status && (!file->window || !file->expanded))
-		status = ptl_fail_memory("buffers of an .etl file", WINDOW);
+		status = common_fail_memory("buffers of an .etl file", WINDOW);
 	if (status)
 		etl_file_close(file);
 	else
@@ -172,14 +172,14 @@ static int look(struct etl_file *file, uint64_t offset, size_t size, const uint8
 		uint8_t *larger = realloc(file->window, size);
 
 		if (!larger)
-			return ptl_fail_memory("a buffer of an .etl file", size);
+			return common_fail_memory("a buffer of an .etl file", size);
 		file->window = larger;
 		file->window_capacity = size;
 	}
 	file->window_offset = offset;
 	file->window_size = file->size - offset < file->window_capacity ? (size_t)(file->size - offset)
 									: file->window_capacity;
-	status = ptl_read_at(file->fd, file->window, file->window_size, offset);
+	status = common_read_at(file->fd, file->window, file->window_size, offset);
 	if (status)
 		file->window_size = 0;
 	*data = file->window;
@@ -197,9 +197,9 @@ static bool is_zero(const uint8_t *data, size_t size)
 /* Whether a buffer can begin so. Its size may be its own: that of a compressed one, or of a first one that is cut to fit. */
 static bool is_header(const struct etl_file *file, const uint8_t *data)
 {
-	const uint32_t size = ptl_load32(data + ETL_BUFFER_SIZE_AT);
-	const uint32_t end = ptl_load32(data + ETL_BUFFER_OFFSET_AT);
-	const bool compressed = ptl_load16(data + ETL_BUFFER_FLAGS_AT) & ETL_BUFFER_COMPRESSED;
+	const uint32_t size = common_load32(data + ETL_BUFFER_SIZE_AT);
+	const uint32_t end = common_load32(data + ETL_BUFFER_OFFSET_AT);
+	const bool compressed = common_load16(data + ETL_BUFFER_FLAGS_AT) & ETL_BUFFER_COMPRESSED;
 
 	return size >= ETL_BUFFER_HEADER && size <= ETL_BUFFER_MAX && end >= ETL_BUFFER_HEADER &&
 	       end <= (compressed ? file->header.buffer_size : size);
@@ -227,8 +227,8 @@ static int skip(struct etl_file *file)
 			return status;
 		if (got < ETL_BUFFER_HEADER)
 			file->at = file->size - 1;
-		else if (is_header(file, data) && ptl_load16(data + ETL_BUFFER_FLAGS_AT) & ETL_BUFFER_COMPRESSED &&
-			 ptl_load16(data + ETL_BUFFER_TYPE_AT) < 8 && ptl_load32(data + ETL_BUFFER_STATE_AT) < 8)
+		else if (is_header(file, data) && common_load16(data + ETL_BUFFER_FLAGS_AT) & ETL_BUFFER_COMPRESSED &&
+			 common_load16(data + ETL_BUFFER_TYPE_AT) < 8 && common_load32(data + ETL_BUFFER_STATE_AT) < 8)
 			return 0;
 	}
 	return 0;
@@ -280,24 +280,24 @@ int etl_file_next(struct etl_file *file, struct etl_buffer *buffer)
 	if (got < ETL_BUFFER_HEADER || !is_header(file, data)) {
 		status = skip(file);
 		return status ? status
-			      : ptl_fail(got < ETL_BUFFER_HEADER ? PTL_TRUNCATED : PTL_CORRUPT,
+			      : common_fail(got < ETL_BUFFER_HEADER ? PTL_TRUNCATED : PTL_CORRUPT,
 					 "offset %llu: no header of a buffer", (unsigned long long)buffer->offset);
 	}
-	size = ptl_load32(data + ETL_BUFFER_SIZE_AT);
+	size = common_load32(data + ETL_BUFFER_SIZE_AT);
 	status = look(file, file->at, size, &data, &got);
 	if (status)
 		return status;
 	file->at += got;
-	buffer->sequence = ptl_load64(data + ETL_BUFFER_SEQUENCE_AT);
-	buffer->flags = ptl_load16(data + ETL_BUFFER_FLAGS_AT);
-	buffer->type = ptl_load16(data + ETL_BUFFER_TYPE_AT);
-	buffer->cpu = buffer->flags & ETL_BUFFER_PROCESSOR_INDEX ? ptl_load16(data + ETL_BUFFER_CPU_AT)
+	buffer->sequence = common_load64(data + ETL_BUFFER_SEQUENCE_AT);
+	buffer->flags = common_load16(data + ETL_BUFFER_FLAGS_AT);
+	buffer->type = common_load16(data + ETL_BUFFER_TYPE_AT);
+	buffer->cpu = buffer->flags & ETL_BUFFER_PROCESSOR_INDEX ? common_load16(data + ETL_BUFFER_CPU_AT)
 								: data[ETL_BUFFER_CPU_AT];
-	buffer->size = ptl_load32(data + ETL_BUFFER_OFFSET_AT);
+	buffer->size = common_load32(data + ETL_BUFFER_OFFSET_AT);
 	buffer->data = data;
 	if (buffer->flags & ETL_BUFFER_COMPRESSED) {
 		status = expand(file, data, got, buffer);
-		return status ? ptl_fail_in(status, "offset %llu", (unsigned long long)buffer->offset) : 1;
+		return status ? common_fail_in(status, "offset %llu", (unsigned long long)buffer->offset) : 1;
 	}
 	if (buffer->size > got) {
 		buffer->size = got;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An .etl file as a sequence of buffers. */
-#ifndef PTL_IMPORT_ETL_FILE_H
-#define PTL_IMPORT_ETL_FILE_H
+#ifndef IMPORT_ETL_FILE_H
+#define IMPORT_ETL_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

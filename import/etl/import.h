@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An .etl file on its way into a trace: what the parts of the import share. */
-#ifndef PTL_IMPORT_ETL_IMPORT_H
-#define PTL_IMPORT_ETL_IMPORT_H
+#ifndef IMPORT_ETL_IMPORT_H
+#define IMPORT_ETL_IMPORT_H
 
 #include <ptl/writer.h>
 

@@ -56,7 +56,7 @@ static int read_buffer(struct etl_import *import, const struct etl_buffer *buffe
 	if (status && !buffer->cut)
 		return lose_rest(import, buffer);
 	if (buffer->cut) {
-		ptl_fail(PTL_TRUNCATED, "its events end within it");
+		common_fail(PTL_TRUNCATED, "its events end within it");
 		return lose_rest(import, buffer);
 	}
 	return 0;
@@ -143,7 +143,7 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 
 	*outcome = (struct etl_outcome){0};
 	if (!import)
-		return ptl_fail_memory("an .etl file", sizeof(*import));
+		return common_fail_memory("an .etl file", sizeof(*import));
 	import->options = options;
 	import->writer = writer;
 	status = etl_file_open(fd, &import->file);
@@ -151,7 +151,7 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 		status = import_file(import);
 	*outcome = import->outcome;
 	etl_file_close(import->file);
-	ptl_bytes_free(&import->storage);
+	common_bytes_free(&import->storage);
 	free(import);
 	return status;
 }

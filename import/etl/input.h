@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes a trace of an .etl file, as Event Tracing for Windows writes it. docs/etl.md says what is read. */
-#ifndef PTL_IMPORT_ETL_INPUT_H
-#define PTL_IMPORT_ETL_INPUT_H
+#ifndef IMPORT_ETL_INPUT_H
+#define IMPORT_ETL_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

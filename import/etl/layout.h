@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where things lie in an .etl file. docs/etl.md names the sources of these facts. */
-#ifndef PTL_IMPORT_ETL_LAYOUT_H
-#define PTL_IMPORT_ETL_LAYOUT_H
+#ifndef IMPORT_ETL_LAYOUT_H
+#define IMPORT_ETL_LAYOUT_H
 
 /* ---- WMI_BUFFER_HEADER, with which each buffer begins */
 

@@ -18,21 +18,21 @@ static void take_guid(struct ptl_guid *guid, const uint8_t *bytes)
 
 static void take_class(struct etl_record *record, const uint8_t *event)
 {
-	const uint16_t version = ptl_load16(event + 6);
+	const uint16_t version = common_load16(event + 6);
 
 	record->kind = ETL_KIND_CLASSIC;
 	record->descriptor.opcode = event[4];
 	record->descriptor.level = event[5];
 	record->descriptor.version = version > UINT8_MAX ? UINT8_MAX : (uint8_t)version;
-	record->tid = ptl_load32(event + 8);
-	record->pid = ptl_load32(event + 12);
-	record->time = ptl_load64(event + 16);
+	record->tid = common_load32(event + 8);
+	record->pid = common_load32(event + 12);
+	record->time = common_load64(event + 16);
 }
 
 static void take_times(struct etl_record *record, const uint8_t *at)
 {
-	record->kernel = ptl_load32(at);
-	record->user = ptl_load32(at + 4);
+	record->kernel = common_load32(at);
+	record->user = common_load32(at + 4);
 	record->has_cpu_times = true;
 }
 
@@ -40,20 +40,20 @@ static void take_times(struct etl_record *record, const uint8_t *at)
 static int take_system(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	(void)size;
-	record->tid = ptl_load32(event + 8);
-	record->pid = ptl_load32(event + 12);
-	record->time = ptl_load64(event + 16);
+	record->tid = common_load32(event + 8);
+	record->pid = common_load32(event + 12);
+	record->time = common_load64(event + 16);
 	if (record->header <= ETL_SYSTEM64)
 		take_times(record, event + 24);
-	etl_class_of(record, ptl_load16(event), ptl_load16(event + 6));
+	etl_class_of(record, common_load16(event), common_load16(event + 6));
 	return 0;
 }
 
 static int take_perfinfo(struct etl_record *record, const uint8_t *event, size_t size)
 {
 	(void)size;
-	record->time = ptl_load64(event + 8);
-	etl_class_of(record, ptl_load16(event), ptl_load16(event + 6));
+	record->time = common_load64(event + 8);
+	etl_class_of(record, common_load16(event), common_load16(event + 6));
 	return 0;
 }
 
@@ -86,13 +86,13 @@ static int take_extended(struct etl_record *record, const uint8_t *event, size_t
 		size_t whole, length;
 
 		if (size - at < ETL_EXTENDED_HEADER)
-			return ptl_fail(PTL_CORRUPT, "an extended item passes the event's end");
-		whole = ptl_load16(event + at);
-		length = ptl_load16(event + at + 6);
-		more = ptl_load16(event + at + 4) & 1;
+			return common_fail(PTL_CORRUPT, "an extended item passes the event's end");
+		whole = common_load16(event + at);
+		length = common_load16(event + at + 6);
+		more = common_load16(event + at + 4) & 1;
 		if (whole < ETL_EXTENDED_HEADER || whole > size - at || length > whole - ETL_EXTENDED_HEADER)
-			return ptl_fail(PTL_CORRUPT, "an extended item of %zu bytes in %zu", length, whole);
-		if (ptl_load16(event + at + 2) == ETL_EXTENDED_RELATED && length == sizeof(struct ptl_guid))
+			return common_fail(PTL_CORRUPT, "an extended item of %zu bytes in %zu", length, whole);
+		if (common_load16(event + at + 2) == ETL_EXTENDED_RELATED && length == sizeof(struct ptl_guid))
 			record->related = event + at + ETL_EXTENDED_HEADER;
 		at += whole;
 	}
@@ -103,22 +103,22 @@ static int take_extended(struct etl_record *record, const uint8_t *event, size_t
 
 static int take_event(struct etl_record *record, const uint8_t *event, size_t size)
 {
-	const uint16_t flags = ptl_load16(event + 4);
+	const uint16_t flags = common_load16(event + 4);
 	const uint8_t *descriptor = event + 40;
 	int status = 0;
 
 	record->kind = ETL_KIND_EVENT;
-	record->tid = ptl_load32(event + 8);
-	record->pid = ptl_load32(event + 12);
-	record->time = ptl_load64(event + 16);
+	record->tid = common_load32(event + 8);
+	record->pid = common_load32(event + 12);
+	record->time = common_load64(event + 16);
 	take_guid(&record->descriptor.provider, event + 24);
-	record->descriptor.id = ptl_load16(descriptor);
+	record->descriptor.id = common_load16(descriptor);
 	record->descriptor.version = descriptor[2];
 	record->descriptor.channel = descriptor[3];
 	record->descriptor.level = descriptor[4];
 	record->descriptor.opcode = descriptor[5];
-	record->descriptor.task = ptl_load16(descriptor + 6);
-	record->descriptor.keyword = ptl_load64(descriptor + 8);
+	record->descriptor.task = common_load16(descriptor + 6);
+	record->descriptor.keyword = common_load64(descriptor + 8);
 	if (!(flags & (ETL_EVENT_NO_TIMES | ETL_EVENT_PRIVATE)))
 		take_times(record, event + 56);
 	record->activity = event + 64;
@@ -132,34 +132,34 @@ static int take_event(struct etl_record *record, const uint8_t *event, size_t si
 /* A message tells by its flags what its header holds. Its number is its id; without a GUID of its own it has none. */
 static int take_message(struct etl_record *record, const uint8_t *event, size_t size)
 {
-	struct ptl_cursor cursor = ptl_cursor(event, size);
+	struct common_cursor cursor = common_cursor(event, size);
 	uint16_t flags;
 
-	ptl_read32(&cursor);
+	common_read32(&cursor);
 	record->kind = ETL_KIND_MESSAGE;
 	record->has_time = false;
-	record->descriptor.id = ptl_read16(&cursor);
-	flags = ptl_read16(&cursor);
+	record->descriptor.id = common_read16(&cursor);
+	flags = common_read16(&cursor);
 	if (flags & ETL_MESSAGE_SEQUENCE)
-		ptl_read32(&cursor);
+		common_read32(&cursor);
 	if (flags & ETL_MESSAGE_GUID) {
-		const uint8_t *guid = ptl_read_bytes(&cursor, sizeof(struct ptl_guid));
+		const uint8_t *guid = common_read_bytes(&cursor, sizeof(struct ptl_guid));
 
 		if (guid)
 			take_guid(&record->descriptor.provider, guid);
 	} else if (flags & ETL_MESSAGE_COMPONENT) {
-		ptl_store32(record->descriptor.provider.bytes, ptl_read32(&cursor));
+		common_store32(record->descriptor.provider.bytes, common_read32(&cursor));
 	}
 	if (flags & (ETL_MESSAGE_TIME | ETL_MESSAGE_PERFORMANCE_TIME)) {
-		record->time = ptl_read64(&cursor);
+		record->time = common_read64(&cursor);
 		record->has_time = true;
 	}
 	if (flags & ETL_MESSAGE_SYSTEM) {
-		record->tid = ptl_read32(&cursor);
-		record->pid = ptl_read32(&cursor);
+		record->tid = common_read32(&cursor);
+		record->pid = common_read32(&cursor);
 	}
 	if (cursor.failed)
-		return ptl_fail(PTL_CORRUPT, "the header of a message passes its end");
+		return common_fail(PTL_CORRUPT, "the header of a message passes its end");
 	record->payload = event + cursor.at;
 	record->payload_size = size - cursor.at;
 	return 0;
@@ -189,7 +189,7 @@ static const struct {
 /* Behind the last event, flushing may leave bytes of all ones, or of zero. */
 static bool is_padding(const uint8_t *event)
 {
-	const uint32_t word = ptl_load32(event);
+	const uint32_t word = common_load32(event);
 
 	return word == 0 || word == UINT32_MAX;
 }
@@ -208,11 +208,11 @@ int etl_record_next(const struct etl_buffer *buffer, size_t *at, struct etl_reco
 		  (ETL_MARK_HEADER | ETL_MARK_MESSAGE);
 	if (!(event[3] & ETL_MARK_HEADER) ||
 	    (!message && (event[2] >= sizeof(headers) / sizeof(headers[0]) || !headers[event[2]].take)))
-		return ptl_fail(PTL_CORRUPT, "byte %zu of the buffer: an event's header of an unknown kind", *at);
-	size = ptl_load16(event + (message ? 0 : headers[event[2]].size_at));
+		return common_fail(PTL_CORRUPT, "byte %zu of the buffer: an event's header of an unknown kind", *at);
+	size = common_load16(event + (message ? 0 : headers[event[2]].size_at));
 	least = message ? ETL_MESSAGE_SIZE : headers[event[2]].size;
 	if (size < least || size > left)
-		return ptl_fail(PTL_CORRUPT, "byte %zu of the buffer: an event of %zu bytes", *at, size);
+		return common_fail(PTL_CORRUPT, "byte %zu of the buffer: an event of %zu bytes", *at, size);
 	*record = (struct etl_record){
 		.header = message ? ETL_MESSAGE : event[2],
 		.pointer_size = message ? 8 : headers[event[2]].pointer_size,
@@ -224,7 +224,7 @@ int etl_record_next(const struct etl_buffer *buffer, size_t *at, struct etl_reco
 	};
 	status = message ? take_message(record, event, size) : headers[event[2]].take(record, event, size);
 	if (status)
-		return ptl_fail_in(status, "byte %zu of the buffer", *at);
+		return common_fail_in(status, "byte %zu of the buffer", *at);
 	aligned = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 	*at += aligned < left ? aligned : left;
 	return 1;
@@ -237,7 +237,7 @@ bool etl_record_extended(const struct etl_record *record, size_t *at, struct ptl
 	if (!record->extended || *at >= record->extended_size)
 		return false;
 	bytes = record->extended + *at;
-	*item = (struct ptl_extended){ptl_load16(bytes + 2), ptl_load16(bytes + 6), bytes + ETL_EXTENDED_HEADER};
-	*at += ptl_load16(bytes);
+	*item = (struct ptl_extended){common_load16(bytes + 2), common_load16(bytes + 6), bytes + ETL_EXTENDED_HEADER};
+	*at += common_load16(bytes);
 	return true;
 }

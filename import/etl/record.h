@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The events of a buffer: headers of all kinds. */
-#ifndef PTL_IMPORT_ETL_RECORD_H
-#define PTL_IMPORT_ETL_RECORD_H
+#ifndef IMPORT_ETL_RECORD_H
+#define IMPORT_ETL_RECORD_H
 
 #include <stdbool.h>
 

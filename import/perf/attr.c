@@ -13,7 +13,7 @@
 
 void perf_attrs_free(struct perf_attrs *attrs)
 {
-	ptl_hash_map_free(&attrs->ids);
+	common_hash_map_free(&attrs->ids);
 	free(attrs->list);
 	*attrs = (struct perf_attrs){0};
 }
@@ -23,29 +23,29 @@ static int add(struct perf_attrs *attrs, const uint8_t *data, size_t size)
 	struct perf_attr *attr;
 
 	if (size < PERF_ATTR_SIZE_MIN)
-		return ptl_fail(PTL_CORRUPT, "an attribute of %zu bytes", size);
+		return common_fail(PTL_CORRUPT, "an attribute of %zu bytes", size);
 	if (attrs->count == ATTRS_MAX)
-		return ptl_fail(PTL_NO_MEMORY, "more than %u attributes", ATTRS_MAX);
+		return common_fail(PTL_NO_MEMORY, "more than %u attributes", ATTRS_MAX);
 	if (attrs->count == attrs->capacity) {
 		const size_t capacity = attrs->capacity ? attrs->capacity * 2 : 16;
 		struct perf_attr *grown = reallocarray(attrs->list, capacity, sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("attributes", capacity * sizeof(*grown));
+			return common_fail_memory("attributes", capacity * sizeof(*grown));
 		attrs->list = grown;
 		attrs->capacity = capacity;
 	}
 	attr = &attrs->list[attrs->count++];
 	*attr = (struct perf_attr){
-		.type = ptl_load32(data + PERF_ATTR_TYPE),
-		.config = ptl_load64(data + PERF_ATTR_CONFIG),
-		.sample_type = ptl_load64(data + PERF_ATTR_SAMPLE_TYPE),
-		.read_format = ptl_load64(data + PERF_ATTR_READ_FORMAT),
-		.flags = ptl_load64(data + PERF_ATTR_FLAGS),
+		.type = common_load32(data + PERF_ATTR_TYPE),
+		.config = common_load64(data + PERF_ATTR_CONFIG),
+		.sample_type = common_load64(data + PERF_ATTR_SAMPLE_TYPE),
+		.read_format = common_load64(data + PERF_ATTR_READ_FORMAT),
+		.flags = common_load64(data + PERF_ATTR_FLAGS),
 		.clockid = -1,
 	};
 	if (attr->flags & PERF_ATTR_FLAG_USE_CLOCKID && size >= PERF_ATTR_CLOCKID + 4)
-		attr->clockid = (int32_t)ptl_load32(data + PERF_ATTR_CLOCKID);
+		attr->clockid = (int32_t)common_load32(data + PERF_ATTR_CLOCKID);
 	return 0;
 }
 
@@ -55,25 +55,25 @@ static int add_ids(struct perf_attrs *attrs, const uint8_t *data, size_t count)
 	int status = 0;
 
 	if (attrs->ids.used + count > IDS_MAX)
-		return ptl_fail(PTL_NO_MEMORY, "more than %u ids of events", IDS_MAX);
+		return common_fail(PTL_NO_MEMORY, "more than %u ids of events", IDS_MAX);
 	for (size_t i = 0; !status && i < count; i++)
-		status = ptl_hash_map_put(&attrs->ids, ptl_load64(data + 8 * i), attrs->count - 1);
+		status = common_hash_map_put(&attrs->ids, common_load64(data + 8 * i), attrs->count - 1);
 	return status;
 }
 
 static int read_ids(struct perf_attrs *attrs, const struct perf_file *file, const uint8_t *section)
 {
-	const uint64_t offset = ptl_load64(section), size = ptl_load64(section + 8);
+	const uint64_t offset = common_load64(section), size = common_load64(section + 8);
 	uint8_t *data;
 	int status;
 
 	if (size > (uint64_t)IDS_MAX * 8)
-		return ptl_fail(PTL_CORRUPT, "ids of events: %llu bytes", (unsigned long long)size);
+		return common_fail(PTL_CORRUPT, "ids of events: %llu bytes", (unsigned long long)size);
 	if (!size)
 		return 0;
 	data = malloc(size);
 	if (!data)
-		return ptl_fail_memory("ids of events", size);
+		return common_fail_memory("ids of events", size);
 	status = perf_file_read(file, offset, data, size);
 	if (!status)
 		status = add_ids(attrs, data, size / 8);
@@ -102,11 +102,11 @@ int perf_attrs_read(struct perf_attrs *attrs, const struct perf_file *file)
 
 int perf_attrs_record(struct perf_attrs *attrs, const struct perf_record *record)
 {
-	const size_t size = record->size >= 8 ? ptl_load32(record->body + PERF_ATTR_SIZE) : 0;
+	const size_t size = record->size >= 8 ? common_load32(record->body + PERF_ATTR_SIZE) : 0;
 	int status;
 
 	if (size < PERF_ATTR_SIZE_MIN || size > record->size)
-		return ptl_fail(PTL_CORRUPT, "offset %llu: an attribute of %zu bytes in a record of %zu",
+		return common_fail(PTL_CORRUPT, "offset %llu: an attribute of %zu bytes in a record of %zu",
 				(unsigned long long)record->offset, size, record->size);
 	status = add(attrs, record->body, size);
 	return status ? status : add_ids(attrs, record->body + size, (record->size - size) / 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The events that perf recorded, and how the parts of their records lie. */
-#ifndef PTL_IMPORT_PERF_ATTR_H
-#define PTL_IMPORT_PERF_ATTR_H
+#ifndef IMPORT_PERF_ATTR_H
+#define IMPORT_PERF_ATTR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ struct perf_attrs {
 	struct perf_attr *list;
 	size_t count;
 	size_t capacity;
-	struct ptl_hash_map ids; /* of the kernel: index in list */
+	struct common_hash_map ids; /* of the kernel: index in list */
 };
 
 /* What a record says besides its body, or a sample within it. Absent parts are 0, or as noted. */

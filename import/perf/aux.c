@@ -24,7 +24,7 @@ struct perf_aux {
 	uint64_t ring_end; /* position in perf's ring behind the last record, its padding included */
 	uint64_t end;      /* in the stream, of what there is */
 	struct perf_aux_record last;
-	struct relog_psb_scan scan;
+	struct import_psb_scan scan;
 	const uint8_t *piece; /* being scanned */
 	uint64_t piece_start; /* in the stream */
 	size_t piece_size;
@@ -48,16 +48,16 @@ static uint64_t config_of(const struct perf_import *import, uint64_t pmu)
 int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 {
 	struct ptl_machine *machine = &import->machine;
-	struct ptl_cursor cursor = ptl_cursor(record->body, record->size);
-	const uint32_t type = ptl_read32(&cursor);
+	struct common_cursor cursor = common_cursor(record->body, record->size);
+	const uint32_t type = common_read32(&cursor);
 	uint64_t words[PERF_PT_WORDS] = {0}, config, bits;
 
-	ptl_read32(&cursor);
+	common_read32(&cursor);
 	if (type != PERF_AUXTRACE_INTEL_PT)
-		return ptl_fail(PTL_UNSUPPORTED, "offset %llu: the trace data is not Intel PT (type %u)",
+		return common_fail(PTL_UNSUPPORTED, "offset %llu: the trace data is not Intel PT (type %u)",
 				(unsigned long long)record->offset, type);
-	for (size_t i = 0; i < PERF_PT_WORDS && ptl_cursor_left(&cursor) >= 8; i++)
-		words[i] = ptl_read64(&cursor);
+	for (size_t i = 0; i < PERF_PT_WORDS && common_cursor_left(&cursor) >= 8; i++)
+		words[i] = common_read64(&cursor);
 	config = config_of(import, words[PERF_PT_PMU_TYPE]);
 	if (words[PERF_PT_TIME_SHIFT] < 64 && words[PERF_PT_TIME_MULT] <= UINT32_MAX && words[PERF_PT_CAP_USER_TIME_ZERO]) {
 		machine->tsc_shift = (uint8_t)words[PERF_PT_TIME_SHIFT];
@@ -87,7 +87,7 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, struct perf_aux **opened)
 {
 	const uint64_t key = cpu != UINT32_MAX ? cpu : THREAD_BIT | tid;
-	const uint64_t *known = ptl_hash_map_get(&import->aux, key);
+	const uint64_t *known = common_hash_map_get(&import->aux, key);
 	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	struct perf_aux *aux;
 	int status;
@@ -97,7 +97,7 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 		return 0;
 	}
 	if (import->aux.used >= STREAMS_MAX)
-		return ptl_fail(PTL_NO_MEMORY, "Intel PT of more than %u CPUs and threads", STREAMS_MAX);
+		return common_fail(PTL_NO_MEMORY, "Intel PT of more than %u CPUs and threads", STREAMS_MAX);
 	if (cpu != UINT32_MAX)
 		stream.cpu = cpu;
 	if (tid != UINT32_MAX && (cpu == UINT32_MAX || !import->aux_switches)) {
@@ -106,10 +106,10 @@ static int open_stream(struct perf_import *import, uint32_t cpu, uint32_t tid, s
 	}
 	aux = calloc(1, sizeof(*aux));
 	if (!aux)
-		return ptl_fail_memory("a stream of Intel PT", sizeof(*aux));
+		return common_fail_memory("a stream of Intel PT", sizeof(*aux));
 	status = ptl_writer_stream(import->writer, &stream);
 	if (!status)
-		status = ptl_hash_map_put(&import->aux, key, (uint64_t)(uintptr_t)aux);
+		status = common_hash_map_put(&import->aux, key, (uint64_t)(uintptr_t)aux);
 	if (status) {
 		free(aux);
 		return status;
@@ -171,12 +171,12 @@ static int lose_bytes(struct perf_import *import, const struct perf_aux *aux, ui
 static int interrupt_stream(struct perf_aux *aux, uint64_t missing, const char *cause)
 {
 	const uint64_t hole = missing ? missing : 1; /* so that nobody takes both sides together */
-	int status = relog_psb_scan_end(&aux->scan, write_psb, aux);
+	int status = import_psb_scan_end(&aux->scan, write_psb, aux);
 
 	if (!status)
 		status = ptl_writer_hole(aux->import->writer, aux->stream, hole, aux->import->now);
 	aux->end += hole;
-	aux->scan = (struct relog_psb_scan){.offset = aux->end, .found = aux->scan.found};
+	aux->scan = (struct import_psb_scan){.offset = aux->end, .found = aux->scan.found};
 	return status ? status : lose_bytes(aux->import, aux, missing, cause);
 }
 
@@ -224,7 +224,7 @@ static int take_piece(struct perf_aux *aux, const uint8_t *data, size_t size)
 	aux->piece_size = size;
 	status = ptl_writer_bytes(aux->import->writer, aux->stream, data, size, aux->import->now);
 	if (!status)
-		status = relog_psb_scan(&aux->scan, data, size, write_psb, aux);
+		status = import_psb_scan(&aux->scan, data, size, write_psb, aux);
 	aux->end += size;
 	return status;
 }
@@ -237,7 +237,7 @@ static int take_bytes(struct perf_aux *aux, struct perf_aux_record *record, uint
 	int got = 0, status = 0;
 
 	if (!piece)
-		return ptl_fail_memory("Intel PT", room);
+		return common_fail_memory("Intel PT", room);
 	while (!status && (got = perf_file_payload(aux->import->file, piece, room)) > 0) {
 		const size_t cut = skip < (size_t)got ? (size_t)skip : (size_t)got;
 
@@ -258,11 +258,11 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 	int status;
 
 	if (record->size < AUXTRACE_BODY)
-		return ptl_fail(PTL_CORRUPT, "offset %llu: trace data without a description",
+		return common_fail(PTL_CORRUPT, "offset %llu: trace data without a description",
 				(unsigned long long)record->offset);
-	this.size = ptl_load64(record->body);
-	offset = ptl_load64(record->body + 8);
-	status = open_stream(import, ptl_load32(record->body + 32), ptl_load32(record->body + 28), &aux);
+	this.size = common_load64(record->body);
+	offset = common_load64(record->body + 8);
+	status = open_stream(import, common_load32(record->body + 32), common_load32(record->body + 28), &aux);
 	if (!status)
 		status = import->aux_snapshots ? reconcile_snapshot(aux, &this, &skip) : reconcile(aux, offset, &skip);
 	if (!status)
@@ -281,7 +281,7 @@ int perf_aux_lost(struct perf_import *import, const struct perf_record *record, 
 {
 	int status = 0;
 
-	if (body >= 24 && ptl_load64(record->body + 16) & PERF_AUX_FLAG_TRUNCATED)
+	if (body >= 24 && common_load64(record->body + 16) & PERF_AUX_FLAG_TRUNCATED)
 		status = lose_bytes(import, NULL, 0, "perf's buffer for Intel PT was full");
 	return status ? status : perf_event_keep(import, record, sample, body);
 }
@@ -292,10 +292,10 @@ int perf_aux_finish(struct perf_import *import)
 	size_t at = 0;
 	int status = 0;
 
-	while (!status && ptl_hash_map_next(&import->aux, &at, &key, &value)) {
+	while (!status && common_hash_map_next(&import->aux, &at, &key, &value)) {
 		struct perf_aux *aux = (struct perf_aux *)(uintptr_t)value;
 
-		status = relog_psb_scan_end(&aux->scan, write_psb, aux);
+		status = import_psb_scan_end(&aux->scan, write_psb, aux);
 	}
 	return status;
 }
@@ -305,7 +305,7 @@ void perf_aux_free(struct perf_import *import)
 	uint64_t key, value;
 	size_t at = 0;
 
-	while (ptl_hash_map_next(&import->aux, &at, &key, &value))
+	while (common_hash_map_next(&import->aux, &at, &key, &value))
 		free((void *)(uintptr_t)value);
-	ptl_hash_map_free(&import->aux);
+	common_hash_map_free(&import->aux);
 }

@@ -34,20 +34,20 @@ static int found_first(void *context, uint64_t offset)
 static int scan(const struct search *search, const struct perf_aux_record *record, uint64_t size,
 		int (*found)(void *context, uint64_t offset), void *context)
 {
-	struct relog_psb_scan state = {0};
+	struct import_psb_scan state = {0};
 	uint8_t *piece = malloc(PIECE);
-	int status = piece ? 0 : ptl_fail_memory("snapshots", PIECE);
+	int status = piece ? 0 : common_fail_memory("snapshots", PIECE);
 
 	for (uint64_t at = 0; !status && at < size;) {
 		const size_t wanted = size - at < PIECE ? (size_t)(size - at) : PIECE;
 
 		status = perf_file_read(search->file, record->offset + at, piece, wanted);
 		if (!status)
-			status = relog_psb_scan(&state, piece, wanted, found, context);
+			status = import_psb_scan(&state, piece, wanted, found, context);
 		at += wanted;
 	}
 	if (!status)
-		status = relog_psb_scan_end(&state, found, context);
+		status = import_psb_scan_end(&state, found, context);
 	free(piece);
 	return status;
 }
@@ -106,7 +106,7 @@ int perf_aux_overlap(const struct perf_file *file, const struct perf_aux_record 
 		return status;
 	search.pieces = malloc(2 * PIECE);
 	if (!search.pieces)
-		return ptl_fail_memory("snapshots", 2 * PIECE);
+		return common_fail_memory("snapshots", 2 * PIECE);
 	status = scan(&search, before, search.end, try_psb, &search);
 	free(search.pieces);
 	*bytes = search.overlap;

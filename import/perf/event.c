@@ -183,13 +183,13 @@ static void put_stack(struct ptl_bytes *storage, const struct perf_sample *sampl
 {
 	const size_t start = storage->size;
 
-	ptl_write_le(storage, 0, 8);
+	common_write_le(storage, 0, 8);
 	for (size_t i = 0, frames = 0; i < sample->callchain_count && frames < FRAMES_MAX; i++) {
-		const uint64_t address = ptl_load64(sample->callchain + 8 * i);
+		const uint64_t address = common_load64(sample->callchain + 8 * i);
 
 		if (address >= FRAME_MARKERS)
 			continue;
-		ptl_write_le(storage, address, 8);
+		common_write_le(storage, address, 8);
 		frames++;
 	}
 	*item = (struct ptl_extended){STACK_TRACE64, (uint16_t)(storage->size - start), NULL};
@@ -220,7 +220,7 @@ static int write_sample(struct perf_import *import, const struct perf_sample *sa
 		event->extended_count = count;
 	}
 	if (storage->failed)
-		return ptl_fail_memory("a sample", storage->size);
+		return common_fail_memory("a sample", storage->size);
 	if (in_storage)
 		event->payload = storage->data;
 	return perf_event_write(import, event);
@@ -289,11 +289,11 @@ int perf_event_sample(struct perf_import *import, const struct perf_record *reco
 			return status < 0 ? status : 0;
 	}
 	storage->size = 0;
-	ptl_write_bytes(storage, name, strlen(name) + 1);
-	ptl_write_le(storage, sample->ip, 8);
-	ptl_write_le(storage, sample->period, 8);
-	ptl_write_le(storage, sample->address, 8);
-	ptl_write_bytes(storage, sample->raw ? sample->raw : sample->rest, sample->raw ? sample->raw_size : sample->rest_size);
+	common_write_bytes(storage, name, strlen(name) + 1);
+	common_write_le(storage, sample->ip, 8);
+	common_write_le(storage, sample->period, 8);
+	common_write_le(storage, sample->address, 8);
+	common_write_bytes(storage, sample->raw ? sample->raw : sample->rest, sample->raw ? sample->raw_size : sample->rest_size);
 	event.payload = storage->data;
 	event.payload_size = storage->size;
 	return write_sample(import, sample, &event);

@@ -26,7 +26,7 @@ static int start(struct perf_expand *expand)
 	ZSTD_DStream *stream = ZSTD_createDStream();
 
 	if (!stream)
-		return ptl_fail_memory("a decompressor", 0);
+		return common_fail_memory("a decompressor", 0);
 	ZSTD_initDStream(stream);
 	ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
 	expand->stream = stream;
@@ -46,13 +46,13 @@ static int make_room(struct perf_expand *expand)
 	if (expand->capacity - expand->end >= more)
 		return 0;
 	if (expand->end > LEFT_MAX)
-		return ptl_fail(PTL_UNSUPPORTED, "a compressed record expands to more than %zu bytes", LEFT_MAX);
+		return common_fail(PTL_UNSUPPORTED, "a compressed record expands to more than %zu bytes", LEFT_MAX);
 
 	const size_t capacity = expand->capacity * 2 + more;
 	uint8_t *grown = realloc(expand->data, capacity);
 
 	if (!grown)
-		return ptl_fail_memory("decompressed records", capacity);
+		return common_fail_memory("decompressed records", capacity);
 	expand->data = grown;
 	expand->capacity = capacity;
 	return 0;
@@ -75,7 +75,7 @@ int perf_expand_add(struct perf_expand *expand, const uint8_t *data, size_t size
 		out = (ZSTD_outBuffer){expand->data, expand->capacity, expand->end};
 		result = ZSTD_decompressStream(expand->stream, &out, &in);
 		if (ZSTD_isError(result))
-			return ptl_fail(PTL_CORRUPT, "compressed records cannot be decompressed: %s",
+			return common_fail(PTL_CORRUPT, "compressed records cannot be decompressed: %s",
 					ZSTD_getErrorName(result));
 		full = out.pos == out.size;
 		expand->end = out.pos;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records that perf compressed: one zstd stream over all compressed records of a file (perf record -z). */
-#ifndef PTL_IMPORT_PERF_EXPAND_H
-#define PTL_IMPORT_PERF_EXPAND_H
+#ifndef IMPORT_PERF_EXPAND_H
+#define IMPORT_PERF_EXPAND_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -11,15 +11,15 @@
 #define EVENT_UPDATE_NAME 2u
 
 /* A string: its size with padding, then bytes up to a zero. Returns their number. */
-static size_t read_string(struct ptl_cursor *cursor, const char **text)
+static size_t read_string(struct common_cursor *cursor, const char **text)
 {
-	const uint32_t size = ptl_read32(cursor);
+	const uint32_t size = common_read32(cursor);
 
-	*text = (const char *)ptl_read_bytes(cursor, size);
+	*text = (const char *)common_read_bytes(cursor, size);
 	return *text ? strnlen(*text, size) : 0;
 }
 
-static void copy_string(struct ptl_cursor cursor, char *to, size_t size)
+static void copy_string(struct common_cursor cursor, char *to, size_t size)
 {
 	const char *text;
 	const size_t length = read_string(&cursor, &text);
@@ -29,7 +29,7 @@ static void copy_string(struct ptl_cursor cursor, char *to, size_t size)
 }
 
 /* "GenuineIntel,6,85,7": vendor, family, model, stepping. */
-static void take_cpu(struct ptl_cursor cursor, struct ptl_machine *machine)
+static void take_cpu(struct common_cursor cursor, struct ptl_machine *machine)
 {
 	char text[256] = "", vendor[64] = "";
 	unsigned family = 0, model = 0, stepping = 0;
@@ -45,32 +45,32 @@ static void take_cpu(struct ptl_cursor cursor, struct ptl_machine *machine)
 }
 
 /* u32 count, u32 size of an attribute; each: attribute, u32 count of ids, name, ids. */
-static void take_event_names(struct perf_import *import, struct ptl_cursor cursor)
+static void take_event_names(struct perf_import *import, struct common_cursor cursor)
 {
-	const uint32_t count = ptl_read32(&cursor), size = ptl_read32(&cursor);
+	const uint32_t count = common_read32(&cursor), size = common_read32(&cursor);
 
 	for (uint32_t i = 0; i < count && !cursor.failed; i++) {
 		const char *name;
 		uint32_t ids;
 		size_t length;
 
-		ptl_read_bytes(&cursor, size);
-		ids = ptl_read32(&cursor);
+		common_read_bytes(&cursor, size);
+		ids = common_read32(&cursor);
 		length = read_string(&cursor, &name);
-		if (ids > ptl_cursor_left(&cursor) / 8)
+		if (ids > common_cursor_left(&cursor) / 8)
 			return;
-		ptl_read_bytes(&cursor, (size_t)ids * 8);
+		common_read_bytes(&cursor, (size_t)ids * 8);
 		if (name)
 			perf_attrs_name(&import->attrs, i, name, length);
 	}
 }
 
 /* u32 version, u32 clock id, u64 wall time, u64 the clock's time at that moment. */
-static void take_clock(struct perf_import *import, struct ptl_cursor cursor)
+static void take_clock(struct perf_import *import, struct common_cursor cursor)
 {
-	const uint32_t version = ptl_read32(&cursor);
-	const uint32_t clock = ptl_read32(&cursor);
-	const uint64_t wall = ptl_read64(&cursor), time = ptl_read64(&cursor);
+	const uint32_t version = common_read32(&cursor);
+	const uint32_t clock = common_read32(&cursor);
+	const uint64_t wall = common_read64(&cursor), time = common_read64(&cursor);
 
 	(void)clock;
 	if (cursor.failed || version != 1)
@@ -80,20 +80,20 @@ static void take_clock(struct perf_import *import, struct ptl_cursor cursor)
 	import->machine.wall_uncertainty = 1000000;
 }
 
-static int take_build_ids(struct perf_import *import, struct ptl_cursor cursor)
+static int take_build_ids(struct perf_import *import, struct common_cursor cursor)
 {
 	int status = 0;
 
-	while (!status && ptl_cursor_left(&cursor) > PERF_RECORD_HEADER_SIZE) {
+	while (!status && common_cursor_left(&cursor) > PERF_RECORD_HEADER_SIZE) {
 		uint16_t misc, size;
 		const uint8_t *data;
 
-		ptl_read32(&cursor);
-		misc = ptl_read16(&cursor);
-		size = ptl_read16(&cursor);
+		common_read32(&cursor);
+		misc = common_read16(&cursor);
+		size = common_read16(&cursor);
 		if (size < PERF_RECORD_HEADER_SIZE)
 			break;
-		data = ptl_read_bytes(&cursor, size - PERF_RECORD_HEADER_SIZE);
+		data = common_read_bytes(&cursor, size - PERF_RECORD_HEADER_SIZE);
 		if (!data)
 			break;
 		status = perf_build_id(import, misc, data, size - PERF_RECORD_HEADER_SIZE);
@@ -104,7 +104,7 @@ static int take_build_ids(struct perf_import *import, struct ptl_cursor cursor)
 static int take(struct perf_import *import, uint64_t feature, const uint8_t *data, size_t size)
 {
 	struct ptl_machine *machine = &import->machine;
-	struct ptl_cursor cursor = ptl_cursor(data, size);
+	struct common_cursor cursor = common_cursor(data, size);
 
 	switch (feature) {
 	case PERF_FEATURE_BUILD_ID:
@@ -121,8 +121,8 @@ static int take(struct perf_import *import, uint64_t feature, const uint8_t *dat
 		copy_string(cursor, machine->architecture, sizeof(machine->architecture));
 		break;
 	case PERF_FEATURE_NRCPUS: /* available, online */
-		ptl_read32(&cursor);
-		machine->cpus = ptl_read32(&cursor);
+		common_read32(&cursor);
+		machine->cpus = common_read32(&cursor);
 		break;
 	case PERF_FEATURE_CPUDESC:
 		copy_string(cursor, machine->cpu_name, sizeof(machine->cpu_name));
@@ -154,7 +154,7 @@ int perf_features_read(struct perf_import *import)
 			continue;
 		data = malloc(section.size);
 		if (!data)
-			return ptl_fail_memory("a feature of perf.data", section.size);
+			return common_fail_memory("a feature of perf.data", section.size);
 		status = perf_file_read(import->file, section.offset, data, section.size);
 		if (!status)
 			status = take(import, i, data, section.size);
@@ -167,12 +167,12 @@ int perf_feature_record(struct perf_import *import, const struct perf_record *re
 {
 	if (record->size < 8)
 		return 0;
-	return take(import, ptl_load64(record->body), record->body + 8, record->size - 8);
+	return take(import, common_load64(record->body), record->body + 8, record->size - 8);
 }
 
 int perf_tracing_record(struct perf_import *import, const struct perf_record *record)
 {
-	const size_t size = record->size >= 4 ? ptl_load32(record->body) : 0;
+	const size_t size = record->size >= 4 ? common_load32(record->body) : 0;
 	uint8_t *data;
 	size_t used = 0;
 	int got = 1, status = 0;
@@ -181,7 +181,7 @@ int perf_tracing_record(struct perf_import *import, const struct perf_record *re
 		return 0;
 	data = malloc(size);
 	if (!data)
-		return ptl_fail_memory("formats of tracepoints", size);
+		return common_fail_memory("formats of tracepoints", size);
 	while (used < size && (got = perf_file_payload(import->file, data + used, size - used)) > 0)
 		used += (size_t)got;
 	if (got >= 0)
@@ -192,11 +192,11 @@ int perf_tracing_record(struct perf_import *import, const struct perf_record *re
 
 int perf_event_update(struct perf_import *import, const struct perf_record *record)
 {
-	struct ptl_cursor cursor = ptl_cursor(record->body, record->size);
-	const uint64_t type = ptl_read64(&cursor), id = ptl_read64(&cursor);
-	const uint64_t *index = ptl_hash_map_get(&import->attrs.ids, id);
-	const size_t left = ptl_cursor_left(&cursor);
-	const char *name = (const char *)ptl_read_bytes(&cursor, left);
+	struct common_cursor cursor = common_cursor(record->body, record->size);
+	const uint64_t type = common_read64(&cursor), id = common_read64(&cursor);
+	const uint64_t *index = common_hash_map_get(&import->attrs.ids, id);
+	const size_t left = common_cursor_left(&cursor);
+	const char *name = (const char *)common_read_bytes(&cursor, left);
 
 	if (!cursor.failed && type == EVENT_UPDATE_NAME && index)
 		perf_attrs_name(&import->attrs, *index, name, strnlen(name, left));
@@ -206,8 +206,8 @@ int perf_event_update(struct perf_import *import, const struct perf_record *reco
 /* u64 shift, u64 multiplier, u64 zero, ...: as perf_event_mmap_page has them. */
 int perf_time_conversion(struct perf_import *import, const struct perf_record *record)
 {
-	struct ptl_cursor cursor = ptl_cursor(record->body, record->size);
-	const uint64_t shift = ptl_read64(&cursor), multiplier = ptl_read64(&cursor), zero = ptl_read64(&cursor);
+	struct common_cursor cursor = common_cursor(record->body, record->size);
+	const uint64_t shift = common_read64(&cursor), multiplier = common_read64(&cursor), zero = common_read64(&cursor);
 
 	if (cursor.failed || shift > 63 || multiplier > UINT32_MAX)
 		return 0;

@@ -47,15 +47,15 @@ bool perf_file_is(const uint8_t *data, size_t size)
 int perf_file_read(const struct perf_file *file, uint64_t offset, void *data, size_t size)
 {
 	if (offset > file->size || size > file->size - offset)
-		return ptl_fail(PTL_TRUNCATED, "the file ends at %llu, within %zu bytes at %llu",
+		return common_fail(PTL_TRUNCATED, "the file ends at %llu, within %zu bytes at %llu",
 				(unsigned long long)file->size, size,
 				(unsigned long long)offset);
-	return ptl_read_at(file->fd, data, size, offset);
+	return common_read_at(file->fd, data, size, offset);
 }
 
 static struct perf_section section_of(const uint8_t *data)
 {
-	return (struct perf_section){ptl_load64(data), ptl_load64(data + 8)};
+	return (struct perf_section){common_load64(data), common_load64(data + 8)};
 }
 
 /* One section for each bit that is set, in order, behind the records. */
@@ -88,13 +88,13 @@ static int read_file_header(struct perf_file *file)
 
 	if (status)
 		return status;
-	file->attr_size = (size_t)ptl_load64(data + 16);
+	file->attr_size = (size_t)common_load64(data + 16);
 	file->attrs = section_of(data + 24);
 	records = section_of(data + 40);
 	if (file->attr_size < PERF_ATTR_SIZE_MIN + PERF_SECTION_SIZE || file->attr_size > 4096)
-		return ptl_fail(PTL_CORRUPT, "offset 16: attributes of %zu bytes", file->attr_size);
+		return common_fail(PTL_CORRUPT, "offset 16: attributes of %zu bytes", file->attr_size);
 	if (records.offset > file->size)
-		return ptl_fail(PTL_TRUNCATED, "offset 40: records at %llu in a file of %llu bytes",
+		return common_fail(PTL_TRUNCATED, "offset 40: records at %llu in a file of %llu bytes",
 				(unsigned long long)records.offset,
 				(unsigned long long)file->size);
 	file->at = records.offset;
@@ -120,15 +120,15 @@ static int read_header(struct perf_file *file)
 	int status;
 
 	if (file->size < sizeof(data))
-		return ptl_fail(PTL_NOT_OURS, "not a perf.data file");
+		return common_fail(PTL_NOT_OURS, "not a perf.data file");
 	status = perf_file_read(file, 0, data, sizeof(data));
 	if (status)
 		return status;
 	if (!perf_file_is(data, sizeof(data)))
-		return ptl_fail(PTL_NOT_OURS, "not a perf.data file");
+		return common_fail(PTL_NOT_OURS, "not a perf.data file");
 	if (!memcmp(data, swapped, PERF_MAGIC_SIZE))
-		return ptl_fail(PTL_UNSUPPORTED, "recorded on a big-endian machine");
-	size = ptl_load64(data + 8);
+		return common_fail(PTL_UNSUPPORTED, "recorded on a big-endian machine");
+	size = common_load64(data + 8);
 	if (size == PERF_PIPE_HEADER_SIZE) {
 		file->pipe = true;
 		file->at = size;
@@ -136,7 +136,7 @@ static int read_header(struct perf_file *file)
 		return 0;
 	}
 	if (size != PERF_FILE_HEADER_SIZE)
-		return ptl_fail(PTL_UNSUPPORTED, "offset 8: a header of %llu bytes is of an unknown version",
+		return common_fail(PTL_UNSUPPORTED, "offset 8: a header of %llu bytes is of an unknown version",
 				(unsigned long long)size);
 	return read_file_header(file);
 }
@@ -155,17 +155,17 @@ static int open_file(int fd, int (*read_start)(struct perf_file *file), struct p
 	int status = 0;
 
 	if (!opened)
-		return ptl_fail_memory("perf.data", sizeof(*opened));
+		return common_fail_memory("perf.data", sizeof(*opened));
 	opened->fd = fd;
 	if (fstat(fd, &info) < 0)
-		status = ptl_fail_errno("cannot look at it");
+		status = common_fail_errno("cannot look at it");
 	else {
 		opened->size = (uint64_t)info.st_size;
 		opened->written = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
 	}
 	if (!status) {
 		opened->window = malloc(opened->size < WINDOW ? opened->size + 1 : WINDOW);
-		status = opened->window ? read_start(opened) : ptl_fail_memory("perf.data", WINDOW);
+		status = opened->window ? read_start(opened) : common_fail_memory("perf.data", WINDOW);
 	}
 	if (status) {
 		perf_file_close(opened);
@@ -227,7 +227,7 @@ static int look(struct perf_file *file, size_t size, const uint8_t **data)
 	uint64_t skipped;
 
 	if (size > left)
-		return ptl_fail(PTL_TRUNCATED, "offset %llu: the file ends within a record",
+		return common_fail(PTL_TRUNCATED, "offset %llu: the file ends within a record",
 				(unsigned long long)file->record_offset);
 	skipped = file->at - file->window_offset;
 	if (file->at < file->window_offset || skipped > file->window_size ||
@@ -249,13 +249,13 @@ static int look(struct perf_file *file, size_t size, const uint8_t **data)
 /* Takes the header apart; body is what follows it. */
 static int take_header(const struct perf_file *file, const uint8_t *header, struct perf_record *record)
 {
-	const size_t size = ptl_load16(header + 6);
+	const size_t size = common_load16(header + 6);
 
-	record->type = ptl_load32(header);
-	record->misc = ptl_load16(header + 4);
+	record->type = common_load32(header);
+	record->misc = common_load16(header + 4);
 	record->offset = file->record_offset;
 	if (size < PERF_RECORD_HEADER_SIZE)
-		return ptl_fail(PTL_CORRUPT, "offset %llu: a record of %zu bytes", (unsigned long long)file->record_offset, size);
+		return common_fail(PTL_CORRUPT, "offset %llu: a record of %zu bytes", (unsigned long long)file->record_offset, size);
 	record->size = size - PERF_RECORD_HEADER_SIZE;
 	return 0;
 }
@@ -264,9 +264,9 @@ static int take_header(const struct perf_file *file, const uint8_t *header, stru
 static uint64_t payload_of(const struct perf_record *record)
 {
 	if (record->type == PERF_RECORD_AUXTRACE && record->size >= 8)
-		return ptl_load64(record->body);
+		return common_load64(record->body);
 	if (record->type == PERF_RECORD_TRACING_DATA && record->size >= 4)
-		return ((uint64_t)ptl_load32(record->body) + 7) & ~7ull;
+		return ((uint64_t)common_load32(record->body) + 7) & ~7ull;
 	return 0;
 }
 
@@ -321,17 +321,17 @@ static int expand(struct perf_file *file, const struct perf_record *record)
 	int status;
 
 	if (record->type == PERF_RECORD_COMPRESSED2) {
-		const uint64_t said = size >= 8 ? ptl_load64(data) : UINT64_MAX;
+		const uint64_t said = size >= 8 ? common_load64(data) : UINT64_MAX;
 
 		if (said > size - (size < 8 ? size : 8))
-			return ptl_fail(PTL_CORRUPT, "offset %llu: a compressed record has less than it says",
+			return common_fail(PTL_CORRUPT, "offset %llu: a compressed record has less than it says",
 					(unsigned long long)record->offset);
 		data += 8;
 		size = (size_t)said;
 	}
 	status = perf_expand_add(&file->expand, data, size);
 
-	return status ? ptl_fail_in(status, "offset %llu", (unsigned long long)record->offset)
+	return status ? common_fail_in(status, "offset %llu", (unsigned long long)record->offset)
 		      : 0;
 }
 
@@ -363,7 +363,7 @@ int perf_file_payload(struct perf_file *file, uint8_t *data, size_t size)
 	if (wanted > file->end - file->at)
 		wanted = file->end - file->at;
 	if (!wanted)
-		return file->payload ? ptl_fail(PTL_TRUNCATED, "offset %llu: the file ends within the bytes "
+		return file->payload ? common_fail(PTL_TRUNCATED, "offset %llu: the file ends within the bytes "
 							       "behind a record, %llu are missing",
 						(unsigned long long)file->record_offset,
 						(unsigned long long)file->payload)
@@ -381,18 +381,18 @@ uint64_t perf_file_payload_offset(const struct perf_file *file)
 	return file->at;
 }
 
-int perf_file_hash(const struct perf_file *file, struct ptl_input_hash *hash)
+int perf_file_hash(const struct perf_file *file, struct format_input_hash *hash)
 {
 	uint8_t *piece = malloc(file->size < PIECE ? file->size + 1 : PIECE);
 	uint64_t at = 0;
-	int status = piece ? 0 : ptl_fail_memory("a hash", PIECE);
+	int status = piece ? 0 : common_fail_memory("a hash", PIECE);
 
 	while (!status && at < file->size) {
 		const size_t n = file->size - at < PIECE ? (size_t)(file->size - at) : PIECE;
 
 		status = perf_file_read(file, at, piece, n);
 		if (!status) {
-			ptl_input_hash_add(hash, piece, n);
+			format_input_hash_add(hash, piece, n);
 			at += n;
 			status = relog_check_signals();
 		}

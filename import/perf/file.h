@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A perf.data file as a sequence of records, as perf wrote it to a file or to a pipe, compressed or not. */
-#ifndef PTL_IMPORT_PERF_FILE_H
-#define PTL_IMPORT_PERF_FILE_H
+#ifndef IMPORT_PERF_FILE_H
+#define IMPORT_PERF_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,9 +69,9 @@ int perf_file_payload(struct perf_file *file, uint8_t *data, size_t size);
 /* Where in the file these bytes go on. */
 uint64_t perf_file_payload_offset(const struct perf_file *file);
 
-struct ptl_input_hash;
+struct format_input_hash;
 
 /* Adds the whole file to a hash. PTL_SYSTEM, PTL_NO_MEMORY, PTL_CANCELLED. */
-int perf_file_hash(const struct perf_file *file, struct ptl_input_hash *hash);
+int perf_file_hash(const struct perf_file *file, struct format_input_hash *hash);
 
 #endif

@@ -31,37 +31,37 @@ struct mapping {
 
 static bool parse(const struct perf_record *record, size_t body, struct mapping *mapping)
 {
-	struct ptl_cursor cursor = ptl_cursor(record->body, body);
+	struct common_cursor cursor = common_cursor(record->body, body);
 	const char *path;
 	size_t left;
 
-	*mapping = (struct mapping){.pid = ptl_read32(&cursor), .tid = ptl_read32(&cursor)};
-	mapping->base = ptl_read64(&cursor);
-	mapping->size = ptl_read64(&cursor);
-	mapping->offset = ptl_read64(&cursor);
+	*mapping = (struct mapping){.pid = common_read32(&cursor), .tid = common_read32(&cursor)};
+	mapping->base = common_read64(&cursor);
+	mapping->size = common_read64(&cursor);
+	mapping->offset = common_read64(&cursor);
 	if (record->type == PERF_RECORD_MMAP) {
 		mapping->protection = record->misc & PERF_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
 	} else if (record->misc & PERF_MISC_MMAP_BUILD_ID) {
 		const uint8_t *id;
 
-		mapping->id.size = ptl_read8(&cursor);
-		ptl_read_bytes(&cursor, 3);
-		id = ptl_read_bytes(&cursor, PERF_BUILD_ID_MAX);
+		mapping->id.size = common_read8(&cursor);
+		common_read_bytes(&cursor, 3);
+		id = common_read_bytes(&cursor, PERF_BUILD_ID_MAX);
 		if (!id || mapping->id.size > PERF_BUILD_ID_MAX)
 			return false;
 		memcpy(mapping->id.bytes, id, mapping->id.size);
 	} else {
-		mapping->device_major = ptl_read32(&cursor);
-		mapping->device_minor = ptl_read32(&cursor);
-		mapping->inode = ptl_read64(&cursor);
-		ptl_read64(&cursor); /* generation */
+		mapping->device_major = common_read32(&cursor);
+		mapping->device_minor = common_read32(&cursor);
+		mapping->inode = common_read64(&cursor);
+		common_read64(&cursor); /* generation */
 	}
 	if (record->type == PERF_RECORD_MMAP2) {
-		mapping->protection = ptl_read32(&cursor);
-		ptl_read32(&cursor); /* flags */
+		mapping->protection = common_read32(&cursor);
+		common_read32(&cursor); /* flags */
 	}
-	left = ptl_cursor_left(&cursor);
-	path = (const char *)ptl_read_bytes(&cursor, left);
+	left = common_cursor_left(&cursor);
+	path = (const char *)common_read_bytes(&cursor, left);
 	if (cursor.failed || !mapping->size || mapping->base + (mapping->size - 1) < mapping->base)
 		return false;
 	snprintf(mapping->path, sizeof(mapping->path), "%.*s", (int)strnlen(path, left), path);
@@ -71,16 +71,16 @@ static bool parse(const struct perf_record *record, size_t body, struct mapping 
 /* The path of an entry: build ids stand in the file's table for those who know no better. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size)
 {
-	struct ptl_cursor cursor = ptl_cursor(data, size);
+	struct common_cursor cursor = common_cursor(data, size);
 	struct perf_build_id id = {.size = PERF_BUILD_ID_MAX};
 	const uint8_t *bytes;
 	const char *path;
 	size_t left;
 
-	ptl_read32(&cursor); /* pid: the kernel's, or a guest's */
-	bytes = ptl_read_bytes(&cursor, 24);
-	left = ptl_cursor_left(&cursor);
-	path = (const char *)ptl_read_bytes(&cursor, left);
+	common_read32(&cursor); /* pid: the kernel's, or a guest's */
+	bytes = common_read_bytes(&cursor, 24);
+	left = common_cursor_left(&cursor);
+	path = (const char *)common_read_bytes(&cursor, left);
 	if (cursor.failed)
 		return 0;
 	if (misc & PERF_MISC_BUILD_ID_SIZE && bytes[PERF_BUILD_ID_MAX] <= PERF_BUILD_ID_MAX)
@@ -91,16 +91,16 @@ int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data
 		struct perf_build_id *grown = reallocarray(import->ids, room, sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("build ids", room * sizeof(*grown));
+			return common_fail_memory("build ids", room * sizeof(*grown));
 		import->ids = grown;
 	}
 	import->ids[import->id_count] = id;
-	return ptl_byte_map_put(&import->build_ids, path, strnlen(path, left), import->id_count++);
+	return common_byte_map_put(&import->build_ids, path, strnlen(path, left), import->id_count++);
 }
 
 static void find_build_id(const struct perf_import *import, struct mapping *mapping)
 {
-	const uint64_t *index = ptl_byte_map_get(&import->build_ids, mapping->path, strlen(mapping->path));
+	const uint64_t *index = common_byte_map_get(&import->build_ids, mapping->path, strlen(mapping->path));
 
 	if (!mapping->id.size && index)
 		mapping->id = import->ids[*index];
@@ -127,17 +127,17 @@ static bool is_the_one(const struct perf_import *import, const struct mapping *m
 		       const struct stat *info)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 	size_t size;
 
 	if (!mapping->id.size)
 		return mapping->inode && info->st_ino == mapping->inode &&
 		       major(info->st_dev) == mapping->device_major && minor(info->st_dev) == mapping->device_minor &&
 		       is_older(import, fd, info);
-	if (ptl_elf_open(fd, &elf) < 0)
+	if (elf_open(fd, &elf) < 0)
 		return false;
-	size = ptl_elf_build_id(elf, id);
-	ptl_elf_close(elf);
+	size = elf_build_id(elf, id);
+	elf_close(elf);
 	/* perf fills short ids up with zeros. */
 	return size && size >= mapping->id.size && !memcmp(id, mapping->id.bytes, mapping->id.size);
 }
@@ -155,13 +155,13 @@ static int open_cached(const struct mapping *mapping, struct stat *info)
 	for (size_t i = 1; i < mapping->id.size; i++)
 		used += snprintf(path + used, sizeof(path) - (size_t)used, "%02x", mapping->id.bytes[i]);
 	snprintf(path + used, sizeof(path) - (size_t)used, "/elf");
-	return ptl_open_regular(path, info);
+	return common_open_regular(path, info);
 }
 
 static int add_file(struct perf_import *import, const struct mapping *mapping, struct ptl_image_event *image)
 {
 	struct stat info;
-	int fd = ptl_open_regular(mapping->path, &info), status = 0;
+	int fd = common_open_regular(mapping->path, &info), status = 0;
 	bool found = fd >= 0 && is_the_one(import, mapping, fd, &info);
 	const bool other = fd >= 0 && !found;
 
@@ -172,7 +172,7 @@ static int add_file(struct perf_import *import, const struct mapping *mapping, s
 		found = fd >= 0 && is_the_one(import, mapping, fd, &info);
 	}
 	if (found)
-		status = ptl_image_store_file(import->images, fd, &info, mapping->offset, mapping->size, image);
+		status = elf_image_store_file(import->images, fd, &info, mapping->offset, mapping->size, image);
 	else if (other)
 		import->outcome.other_files++;
 	else
@@ -202,7 +202,7 @@ static int write_image(struct perf_import *import, const struct mapping *mapping
 	int status = 0;
 
 	memcpy(image.build_id, mapping->id.bytes, mapping->id.size);
-	if (import->embed != PTL_EMBED_NONE && mapping->path[0] == '/' && mapping->path[1] != '/')
+	if (import->embed != ELF_EMBED_NONE && mapping->path[0] == '/' && mapping->path[1] != '/')
 		status = add_file(import, mapping, &image);
 	if (!status) {
 		import->storage.size = 0;
@@ -237,7 +237,7 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 	int status;
 
 	if (!parse(record, body, &mapping))
-		return ptl_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be", (unsigned long long)record->offset);
+		return common_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be", (unsigned long long)record->offset);
 	/* What a virtual machine mapped is in its own address spaces. */
 	if (!(mapping.protection & PROT_EXEC) || (record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL)
 		return perf_event_keep(import, record, sample, body);

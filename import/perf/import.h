@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A perf.data file on its way into a trace: what the parts of the import share. */
-#ifndef PTL_IMPORT_PERF_IMPORT_H
-#define PTL_IMPORT_PERF_IMPORT_H
+#ifndef IMPORT_PERF_IMPORT_H
+#define IMPORT_PERF_IMPORT_H
 
 #include <ptl/event.h>
 #include <ptl/event_header.h>
@@ -35,19 +35,19 @@ struct perf_import {
 	struct perf_attrs attrs;
 	struct perf_order order;
 	struct ptl_machine machine;
-	struct ptl_image_store *images;
+	struct elf_image_store *images;
 	struct perf_tracing tracing;       /* what tracepoints look like */
 	struct ptl_event_headers *headers; /* of user_events, as Microsoft's LinuxTracepoints write them */
-	enum ptl_embed embed;
+	enum elf_embed embed;
 
 	struct perf_lane lanes[PERF_LANES_MAX];
 	size_t lane_count;
 
-	struct ptl_hash_map processes; /* pid: struct perf_process * */
-	struct ptl_hash_map threads;   /* tid: pid */
-	struct ptl_hash_map aux;       /* CPU, or thread: struct perf_aux * */
-	struct ptl_hash_map on_cpu;    /* CPU: thread that was switched out last */
-	struct ptl_byte_map build_ids; /* path: index in ids */
+	struct common_hash_map processes; /* pid: struct perf_process * */
+	struct common_hash_map threads;   /* tid: pid */
+	struct common_hash_map aux;       /* CPU, or thread: struct perf_aux * */
+	struct common_hash_map on_cpu;    /* CPU: thread that was switched out last */
+	struct common_byte_map build_ids; /* path: index in ids */
 	struct perf_build_id {
 		uint8_t size;
 		uint8_t bytes[PERF_BUILD_ID_MAX];

@@ -37,7 +37,7 @@ static int take_lost(struct perf_import *import, const struct perf_record *recor
 		.stream = PTL_NO_ID,
 		.pid = sample->pid,
 		.tid = sample->tid,
-		.count = body >= at + 8 ? ptl_load64(record->body + at) : 0,
+		.count = body >= at + 8 ? common_load64(record->body + at) : 0,
 		.first_time = perf_time(import, sample),
 		.cause = record->type == PERF_RECORD_LOST ? "perf's ring buffer was full"
 							  : "the kernel dropped samples",
@@ -353,12 +353,12 @@ static int import_file(struct perf_import *import, int fd)
 }
 
 /* Of a folder, the hash is that of all files, one behind the other. */
-static int add_origin(const struct perf_import *import, const char *name, struct relog_spool *spool)
+static int add_origin(const struct perf_import *import, const char *name, struct import_spool *spool)
 {
 	struct ptl_provenance_input origin = {.name = name, .size = perf_file_size(import->main)};
-	struct ptl_input_hash *hash = ptl_input_hash_new(spool->hash_kind);
+	struct format_input_hash *hash = format_input_hash_new(spool->hash_kind);
 	const bool wanted = spool->hash_kind != PTL_HASH_NONE;
-	int status = hash ? 0 : ptl_fail_memory("a hash", 0);
+	int status = hash ? 0 : common_fail_memory("a hash", 0);
 
 	if (!status && wanted)
 		status = perf_file_hash(import->main, hash);
@@ -368,24 +368,24 @@ static int add_origin(const struct perf_import *import, const char *name, struct
 			status = perf_file_hash(import->parts.list[i].file, hash);
 	}
 	if (!status)
-		ptl_input_hash_finish(hash, &origin);
-	ptl_input_hash_free(hash);
-	return status ? status : relog_spool_origin(spool, &origin);
+		format_input_hash_finish(hash, &origin);
+	format_input_hash_free(hash);
+	return status ? status : import_spool_origin(spool, &origin);
 }
 
-int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spool *spool, struct perf_outcome *outcome)
+int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool, struct perf_outcome *outcome)
 {
 	struct perf_import *import = calloc(1, sizeof(*import));
 	int status;
 
 	*outcome = (struct perf_outcome){0};
 	if (!import)
-		return ptl_fail_memory("perf.data", sizeof(*import));
+		return common_fail_memory("perf.data", sizeof(*import));
 	import->writer = spool->writer;
 	import->embed = embed;
 	import->machine = (struct ptl_machine){
 		.source = "perf", .architecture = "x86_64", .mode = 64, .return_compression = true};
-	status = ptl_image_store_new(embed, put_blob, import, &import->images);
+	status = elf_image_store_new(embed, put_blob, import, &import->images);
 	if (!status)
 		status = ptl_event_headers_new(ptl_guid_from_name, &import->headers);
 	if (!status)
@@ -395,7 +395,7 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 	if (!status)
 		status = add_origin(import, name, spool);
 	*outcome = import->outcome;
-	ptl_image_store_free(import->images);
+	elf_image_store_free(import->images);
 	ptl_event_headers_free(import->headers);
 	perf_order_free(&import->order);
 	perf_process_free(import);
@@ -404,8 +404,8 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 	perf_attrs_free(&import->attrs);
 	perf_file_close(import->main);
 	perf_parts_close(&import->parts);
-	ptl_byte_map_free(&import->build_ids);
-	ptl_bytes_free(&import->storage);
+	common_byte_map_free(&import->build_ids);
+	common_bytes_free(&import->storage);
 	free(import->ids);
 	free(import);
 	return status;
@@ -414,25 +414,25 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
 static void report(const char *name, const struct perf_outcome *outcome)
 {
 	if (outcome->damage[0])
-		ptl_message_warning("%s: %s; what follows is missing", name, outcome->damage);
+		common_message_warning("%s: %s; what follows is missing", name, outcome->damage);
 	if (outcome->lost_events)
-		ptl_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
+		common_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
 				    (unsigned long long)outcome->lost_events);
 	if (outcome->unknown_records)
-		ptl_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
+		common_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
 				    (unsigned long long)outcome->unknown_records);
 	if (outcome->other_files)
-		ptl_message_warning("%s: %llu mappings are of files that this machine has in another version: "
+		common_message_warning("%s: %llu mappings are of files that this machine has in another version: "
 				    "their code is not in the trace",
 				    name, (unsigned long long)outcome->other_files);
 	if (outcome->absent_files)
-		ptl_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
+		qemu_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
 				 "in the trace",
 				 name, (unsigned long long)outcome->absent_files);
 }
 
 static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
-		   struct relog_spool *spool)
+		   struct import_spool *spool)
 {
 	struct perf_outcome outcome;
 	int status = perf_import(path, fd, settings->embed, spool, &outcome);
@@ -445,4 +445,4 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 	return status;
 }
 
-const struct relog_format relog_format_perf = {"perf.data", perf_file_is, convert};
+const struct relog_format import_format_perf = {"perf.data", perf_file_is, convert};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perf.data as an input of ptl-relog: what perf record wrote, to a file or to a pipe. */
-#ifndef PTL_IMPORT_PERF_INPUT_H
-#define PTL_IMPORT_PERF_INPUT_H
+#ifndef IMPORT_PERF_INPUT_H
+#define IMPORT_PERF_INPUT_H
 
 #include "relog/inputs.h"
 
@@ -18,7 +18,7 @@ struct perf_outcome {
  * Makes a trace of the file fd, called name in provenance; if name is a folder, also of the files data.0, data.1, ... there: PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM,
  * PTL_CANCELLED. *outcome is set in any case.
  */
-int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spool *spool,
+int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool,
 		struct perf_outcome *outcome);
 
 /*
@@ -27,6 +27,6 @@ int perf_import(const char *name, int fd, enum ptl_embed embed, struct relog_spo
  * machine that are the very ones that were mapped. A file that ends within a record, or has a damaged one, is read
  * up to there: the rest is a loss record and a warning.
  */
-extern const struct relog_format relog_format_perf;
+extern const struct relog_format import_format_perf;
 
 #endif

@@ -3,8 +3,8 @@
  * Numbers of perf.data files: perf_event_open(2), include/uapi/linux/perf_event.h, and
  * tools/perf/Documentation/perf.data-file-format.txt of Linux.
  */
-#ifndef PTL_IMPORT_PERF_LAYOUT_H
-#define PTL_IMPORT_PERF_LAYOUT_H
+#ifndef IMPORT_PERF_LAYOUT_H
+#define IMPORT_PERF_LAYOUT_H
 
 #define PERF_MAGIC_SIZE 8
 #define PERF_FILE_HEADER_SIZE 104 /* magic, size, attr size, three sections, 256 feature bits */

@@ -59,13 +59,13 @@ int perf_order_push(struct perf_order *order, const struct perf_record *record, 
 		struct perf_waiting **grown = reallocarray(order->heap, capacity, sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("records", capacity * sizeof(*grown));
+			return common_fail_memory("records", capacity * sizeof(*grown));
 		order->heap = grown;
 		order->capacity = capacity;
 	}
 	waiting = copy(record, sample, body);
 	if (!waiting)
-		return ptl_fail_memory("a record", record->size);
+		return common_fail_memory("a record", record->size);
 	waiting->arrival = order->arrivals++;
 	if (waiting->time > order->newest)
 		order->newest = waiting->time;

@@ -4,8 +4,8 @@
  * the other; FINISHED_ROUND says that all of them have been looked at. What a ring held then has no record that
  * is older than the newest one of the round before.
  */
-#ifndef PTL_IMPORT_PERF_ORDER_H
-#define PTL_IMPORT_PERF_ORDER_H
+#ifndef IMPORT_PERF_ORDER_H
+#define IMPORT_PERF_ORDER_H
 
 #include <stddef.h>
 #include <stdint.h>

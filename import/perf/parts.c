@@ -30,16 +30,16 @@ static int open_part(struct perf_parts *parts, int folder)
 	int status;
 
 	if (!grown)
-		return ptl_fail_memory("parts of perf.data", (parts->count + 1) * sizeof(*grown));
+		return common_fail_memory("parts of perf.data", (parts->count + 1) * sizeof(*grown));
 	parts->list = grown;
 	snprintf(name, sizeof(name), "data.%zu", parts->count);
 	part.fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (part.fd < 0)
-		return errno == ENOENT ? 0 : ptl_fail_errno("%s: cannot open", name);
+		return errno == ENOENT ? 0 : common_fail_errno("%s: cannot open", name);
 	status = perf_file_open_part(part.fd, &part.file);
 	if (status) {
 		close(part.fd);
-		return ptl_fail_in(status, "%s", name);
+		return common_fail_in(status, "%s", name);
 	}
 	parts->list[parts->count++] = part;
 	return 1;

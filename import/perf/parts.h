@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The files data.0, data.1, ... of a folder that perf record --threads writes: records of its threads, without headers. */
-#ifndef PTL_IMPORT_PERF_PARTS_H
-#define PTL_IMPORT_PERF_PARTS_H
+#ifndef IMPORT_PERF_PARTS_H
+#define IMPORT_PERF_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

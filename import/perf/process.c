@@ -30,7 +30,7 @@ struct perf_process {
 /* A number in a table of pointers. */
 static struct perf_process *find(const struct perf_import *import, uint32_t pid)
 {
-	const uint64_t *value = ptl_hash_map_get(&import->processes, pid);
+	const uint64_t *value = common_hash_map_get(&import->processes, pid);
 
 	return value ? (struct perf_process *)(uintptr_t)*value : NULL;
 }
@@ -100,12 +100,12 @@ static int add(struct perf_import *import, uint32_t pid, uint32_t parent, struct
 	int status;
 
 	if (!process && import->processes.used >= PROCESSES_MAX)
-		return ptl_fail(PTL_NO_MEMORY, "more than %u processes", PROCESSES_MAX);
+		return common_fail(PTL_NO_MEMORY, "more than %u processes", PROCESSES_MAX);
 	if (!process) {
 		process = calloc(1, sizeof(*process));
 		if (!process)
-			return ptl_fail_memory("a process", sizeof(*process));
-		status = ptl_hash_map_put(&import->processes, pid, (uint64_t)(uintptr_t)process);
+			return common_fail_memory("a process", sizeof(*process));
+		status = common_hash_map_put(&import->processes, pid, (uint64_t)(uintptr_t)process);
 		if (status) {
 			free(process);
 			return status;
@@ -145,7 +145,7 @@ int perf_process_maps(struct perf_import *import, uint32_t pid, const char *path
 
 uint32_t perf_thread_process(const struct perf_import *import, uint32_t tid)
 {
-	const uint64_t *pid = ptl_hash_map_get(&import->threads, tid);
+	const uint64_t *pid = common_hash_map_get(&import->threads, tid);
 
 	return pid ? (uint32_t)*pid : tid;
 }
@@ -156,7 +156,7 @@ int perf_thread_heard_of(struct perf_import *import, const struct perf_record *r
 
 	if ((record->type != PERF_RECORD_FORK && record->type != PERF_RECORD_COMM) || record->size < tid + 4)
 		return 0;
-	return ptl_hash_map_put(&import->threads, ptl_load32(record->body + tid), ptl_load32(record->body));
+	return common_hash_map_put(&import->threads, common_load32(record->body + tid), common_load32(record->body));
 }
 
 /* The name of something that was there before. */
@@ -183,17 +183,17 @@ static int comm_rundown(struct perf_import *import, const struct perf_sample *sa
 int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
 	      size_t body)
 {
-	struct ptl_cursor cursor = ptl_cursor(record->body, body);
-	const uint32_t pid = ptl_read32(&cursor), tid = ptl_read32(&cursor);
-	const size_t left = ptl_cursor_left(&cursor);
-	const char *text = (const char *)ptl_read_bytes(&cursor, left);
+	struct common_cursor cursor = common_cursor(record->body, body);
+	const uint32_t pid = common_read32(&cursor), tid = common_read32(&cursor);
+	const size_t left = common_cursor_left(&cursor);
+	const char *text = (const char *)common_read_bytes(&cursor, left);
 	const struct ptl_event at = moment(import, sample, tid);
 	struct perf_process *process;
 	char name[NAME_SIZE];
 	int status;
 
 	if (cursor.failed)
-		return ptl_fail(PTL_CORRUPT, "offset %llu: a name without a process",
+		return common_fail(PTL_CORRUPT, "offset %llu: a name without a process",
 				(unsigned long long)record->offset);
 	snprintf(name, sizeof(name), "%.*s", (int)(left < NAME_SIZE ? left : NAME_SIZE - 1), text);
 	if (perf_is_rundown(import, sample))
@@ -218,13 +218,13 @@ struct task {
 
 static int parse_task(const struct perf_record *record, size_t body, struct task *task)
 {
-	struct ptl_cursor cursor = ptl_cursor(record->body, body);
+	struct common_cursor cursor = common_cursor(record->body, body);
 
-	task->pid = ptl_read32(&cursor);
-	task->parent = ptl_read32(&cursor);
-	task->tid = ptl_read32(&cursor);
-	task->parent_tid = ptl_read32(&cursor);
-	return cursor.failed ? ptl_fail(PTL_CORRUPT, "offset %llu: a task without numbers",
+	task->pid = common_read32(&cursor);
+	task->parent = common_read32(&cursor);
+	task->tid = common_read32(&cursor);
+	task->parent_tid = common_read32(&cursor);
+	return cursor.failed ? common_fail(PTL_CORRUPT, "offset %llu: a task without numbers",
 					(unsigned long long)record->offset)
 			     : 0;
 }
@@ -323,14 +323,14 @@ int perf_switch(struct perf_import *import, const struct perf_record *record, co
 	if (sample->cpu == PTL_NO_CPU || sample->tid == PTL_NO_ID)
 		return perf_event_keep(import, record, sample, body);
 	if (record->type == PERF_RECORD_SWITCH_CPU_WIDE && body >= 8)
-		other = ptl_load32(record->body + 4);
+		other = common_load32(record->body + 4);
 	if (!out) {
-		const uint64_t *old = ptl_hash_map_get(&import->on_cpu, sample->cpu);
+		const uint64_t *old = common_hash_map_get(&import->on_cpu, sample->cpu);
 
 		return write_switch(import, sample, old ? (uint32_t)*old : other, sample->tid);
 	}
 	/* What comes next says so itself, unless it is not recorded: then nothing of it matters. */
-	if (ptl_hash_map_put(&import->on_cpu, sample->cpu, sample->tid))
+	if (common_hash_map_put(&import->on_cpu, sample->cpu, sample->tid))
 		return PTL_NO_MEMORY;
 	return record->type == PERF_RECORD_SWITCH ? write_switch(import, sample, sample->tid, 0) : 0;
 }
@@ -341,7 +341,7 @@ int perf_process_finish(struct perf_import *import)
 	size_t at = 0;
 	int status = 0;
 
-	while (!status && ptl_hash_map_next(&import->processes, &at, &pid, &value)) {
+	while (!status && common_hash_map_next(&import->processes, &at, &pid, &value)) {
 		struct perf_process *process = (struct perf_process *)(uintptr_t)value;
 
 		status = release(import, process, process->name);
@@ -354,9 +354,9 @@ void perf_process_free(struct perf_import *import)
 	uint64_t pid, value;
 	size_t at = 0;
 
-	while (ptl_hash_map_next(&import->processes, &at, &pid, &value))
+	while (common_hash_map_next(&import->processes, &at, &pid, &value))
 		free((void *)(uintptr_t)value);
-	ptl_hash_map_free(&import->processes);
-	ptl_hash_map_free(&import->threads);
-	ptl_hash_map_free(&import->on_cpu);
+	common_hash_map_free(&import->processes);
+	common_hash_map_free(&import->threads);
+	common_hash_map_free(&import->on_cpu);
 }

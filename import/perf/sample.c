@@ -50,7 +50,7 @@ static void take_word(struct perf_sample *sample, uint64_t which, uint64_t word)
 
 static int short_record(const struct perf_record *record)
 {
-	return ptl_fail(PTL_CORRUPT, "offset %llu: a record of %zu bytes and type %u is too short for its event",
+	return common_fail(PTL_CORRUPT, "offset %llu: a record of %zu bytes and type %u is too short for its event",
 			(unsigned long long)record->offset, record->size, record->type);
 }
 
@@ -77,63 +77,63 @@ static const struct perf_attr *find_attr(const struct perf_attrs *attrs, const s
 
 	if (!first || attrs->count == 1 || !(first->sample_type & PERF_SAMPLE_IDENTIFIER) || record->size < 8)
 		return first;
-	id = record->type == PERF_RECORD_SAMPLE ? ptl_load64(record->body)
-						: ptl_load64(record->body + record->size - 8);
-	index = ptl_hash_map_get(&attrs->ids, id);
+	id = record->type == PERF_RECORD_SAMPLE ? common_load64(record->body)
+						: common_load64(record->body + record->size - 8);
+	index = common_hash_map_get(&attrs->ids, id);
 	return index ? &attrs->list[*index] : first;
 }
 
 /* Without IDENTIFIER, samples of several events tell themselves apart by ID. */
 static void find_by_id(const struct perf_attrs *attrs, struct perf_sample *sample)
 {
-	const uint64_t *index = sample->id ? ptl_hash_map_get(&attrs->ids, sample->id) : NULL;
+	const uint64_t *index = sample->id ? common_hash_map_get(&attrs->ids, sample->id) : NULL;
 
 	if (index)
 		sample->attr = &attrs->list[*index];
 }
 
 /* Counters that came with the sample: skipped, as they have no counterpart. */
-static void skip_counters(struct ptl_cursor *cursor, uint64_t format)
+static void skip_counters(struct common_cursor *cursor, uint64_t format)
 {
 	const bool group = format & PERF_FORMAT_GROUP;
-	const uint64_t count = group ? ptl_read64(cursor) : 1;
+	const uint64_t count = group ? common_read64(cursor) : 1;
 	const size_t times = (format & PERF_FORMAT_TOTAL_TIME_ENABLED ? 8 : 0) +
 			     (format & PERF_FORMAT_TOTAL_TIME_RUNNING ? 8 : 0);
 	const size_t each = 8 + (format & PERF_FORMAT_ID ? 8 : 0) + (format & PERF_FORMAT_LOST ? 8 : 0);
 
-	if (count > ptl_cursor_left(cursor) / each) {
-		ptl_read_bytes(cursor, ptl_cursor_left(cursor) + 1); /* fails the cursor */
+	if (count > common_cursor_left(cursor) / each) {
+		common_read_bytes(cursor, common_cursor_left(cursor) + 1); /* fails the cursor */
 		return;
 	}
-	ptl_read_bytes(cursor, times + (size_t)count * each);
+	common_read_bytes(cursor, times + (size_t)count * each);
 }
 
 static int parse_sample(const struct perf_attrs *attrs, const struct perf_record *record,
 			struct perf_sample *sample)
 {
-	struct ptl_cursor cursor = ptl_cursor(record->body, record->size);
+	struct common_cursor cursor = common_cursor(record->body, record->size);
 	const uint64_t type = sample->attr->sample_type;
 
 	for (size_t i = 0; i < COUNT(sample_words); i++)
 		if (type & sample_words[i])
-			take_word(sample, sample_words[i], ptl_read64(&cursor));
+			take_word(sample, sample_words[i], common_read64(&cursor));
 	find_by_id(attrs, sample);
 	if (type & PERF_SAMPLE_READ)
 		skip_counters(&cursor, sample->attr->read_format);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
-		const uint64_t count = ptl_read64(&cursor);
+		const uint64_t count = common_read64(&cursor);
 
-		sample->callchain_count = count > ptl_cursor_left(&cursor) / 8 ? SIZE_MAX / 8 : (size_t)count;
-		sample->callchain = ptl_read_bytes(&cursor, sample->callchain_count * 8);
+		sample->callchain_count = count > common_cursor_left(&cursor) / 8 ? SIZE_MAX / 8 : (size_t)count;
+		sample->callchain = common_read_bytes(&cursor, sample->callchain_count * 8);
 	}
 	if (type & PERF_SAMPLE_RAW) {
-		sample->raw_size = ptl_read32(&cursor);
-		sample->raw = ptl_read_bytes(&cursor, sample->raw_size);
+		sample->raw_size = common_read32(&cursor);
+		sample->raw = common_read_bytes(&cursor, sample->raw_size);
 	}
 	if (cursor.failed)
 		return short_record(record);
-	sample->rest_size = ptl_cursor_left(&cursor);
-	sample->rest = ptl_read_bytes(&cursor, sample->rest_size);
+	sample->rest_size = common_cursor_left(&cursor);
+	sample->rest = common_read_bytes(&cursor, sample->rest_size);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static int parse_trailer(const struct perf_attrs *attrs, const struct perf_recor
 	for (size_t i = 0; i < COUNT(trailer_words); i++) {
 		if (!(type & trailer_words[i]))
 			continue;
-		take_word(sample, trailer_words[i], ptl_load64(at));
+		take_word(sample, trailer_words[i], common_load64(at));
 		at += 8;
 	}
 	find_by_id(attrs, sample);

@@ -235,19 +235,19 @@ static int add_field(struct perf_trace_format *format, char *line)
 	uint32_t is_signed = 0;
 
 	if (!rest || format->field_count == PERF_TRACE_FIELDS_MAX)
-		return ptl_fail(PTL_CORRUPT, "a tracepoint's field that cannot be");
+		return common_fail(PTL_CORRUPT, "a tracepoint's field that cannot be");
 	*rest++ = 0;
 	*field = (struct perf_trace_field){0};
 	if (!take_number(&rest, "offset:", &field->offset) || !take_number(&rest, "size:", &field->size) ||
 	    !parse_declaration(line, &declaration))
-		return ptl_fail(PTL_CORRUPT, "a tracepoint's field that cannot be");
+		return common_fail(PTL_CORRUPT, "a tracepoint's field that cannot be");
 	take_number(&rest, "signed:", &is_signed);
 	if (declaration.is_dynamic && field->size != 4)
-		return ptl_fail(PTL_CORRUPT, "a tracepoint's field whose place has %u bytes", field->size);
+		return common_fail(PTL_CORRUPT, "a tracepoint's field whose place has %u bytes", field->size);
 	/* An array without a size is what is left, and the only one. */
 	for (size_t i = 0; i <= format->field_count && !field->size; i++)
 		if (!declaration.is_array || (i < format->field_count && !format->fields[i].size))
-			return ptl_fail(PTL_CORRUPT, "a tracepoint's field without bytes");
+			return common_fail(PTL_CORRUPT, "a tracepoint's field without bytes");
 	if (!strcmp(declaration.name, COMMON_TYPE) || !strcmp(declaration.name, COMMON_PID))
 		return 0;
 	field->is_dynamic = declaration.is_dynamic;
@@ -309,7 +309,7 @@ static int parse_lines(struct perf_trace_format *format)
 			status = add_field(format, line);
 	}
 	if (!status && (!format->name || !*format->name || !has_id))
-		status = ptl_fail(PTL_CORRUPT, "a tracepoint's format without name or number");
+		status = common_fail(PTL_CORRUPT, "a tracepoint's format without name or number");
 	if (!status)
 		sort_fields(format);
 	return !status && print ? perf_trace_print_parse(print, format) : status;
@@ -319,12 +319,12 @@ int perf_trace_format_parse(const char *text, size_t size, struct perf_trace_for
 {
 	*format = (struct perf_trace_format){0};
 	if (size > PERF_TRACE_TEXT_MAX)
-		return ptl_fail(PTL_CORRUPT, "a tracepoint's format of %zu bytes", size);
+		return common_fail(PTL_CORRUPT, "a tracepoint's format of %zu bytes", size);
 	format->text = malloc(size + 1);
 	format->fields = calloc(PERF_TRACE_FIELDS_MAX, sizeof(*format->fields));
 	format->described = calloc(PERF_TRACE_FIELDS_MAX, sizeof(*format->described));
 	if (!format->text || !format->fields || !format->described)
-		return ptl_fail_memory("a tracepoint's format", size);
+		return common_fail_memory("a tracepoint's format", size);
 	memcpy(format->text, text, size);
 	format->text[size] = 0;
 	return parse_lines(format);
@@ -344,7 +344,7 @@ static bool find_bytes(const struct perf_trace_field *field, const uint8_t *raw,
 	if (!field->size)
 		*length = size - offset;
 	if (field->is_dynamic) {
-		const uint32_t place = ptl_load32(raw + offset);
+		const uint32_t place = common_load32(raw + offset);
 
 		*length = place >> 16;
 		offset = (place & 0xffff) + (field->is_relative ? offset + 4 : 0);
@@ -366,19 +366,19 @@ bool perf_trace_format_payload(const struct perf_trace_format *format, const uin
 		if (payload->size > PTL_PAYLOAD_MAX || !find_bytes(&format->fields[i], raw, size, &bytes, &length))
 			return false;
 		if (described->type == PTL_TYPE_UTF8) {
-			ptl_write_bytes(payload, bytes, strnlen((const char *)bytes, length));
-			ptl_write_le(payload, 0, 1);
+			common_write_bytes(payload, bytes, strnlen((const char *)bytes, length));
+			common_write_le(payload, 0, 1);
 			continue;
 		}
 		if (described->type == PTL_TYPE_BYTES_COUNTED)
-			ptl_write_le(payload, length, 2);
+			common_write_le(payload, length, 2);
 		if (described->array == PTL_ARRAY_COUNTED) {
 			const size_t each = size_of_number(described->type);
 
-			ptl_write_le(payload, length / each, 2);
+			common_write_le(payload, length / each, 2);
 			length -= length % each;
 		}
-		ptl_write_bytes(payload, bytes, length);
+		common_write_bytes(payload, bytes, length);
 	}
 	return payload->size <= PTL_PAYLOAD_MAX;
 }

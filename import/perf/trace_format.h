@@ -8,8 +8,8 @@
  *         field:char prev_comm[16];  offset:8;  size:16;  signed:0;
  *     print fmt: "prev_comm=%s ...", REC->prev_comm, ...
  */
-#ifndef PTL_IMPORT_PERF_TRACE_FORMAT_H
-#define PTL_IMPORT_PERF_TRACE_FORMAT_H
+#ifndef IMPORT_PERF_TRACE_FORMAT_H
+#define IMPORT_PERF_TRACE_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -208,7 +208,7 @@ static int add_map(struct perf_trace_format *format, size_t field, uint32_t kind
 		format->maps = grown;
 	if (!grown || !kept || asprintf(&name, "%s.%s", format->name, format->described[field].name) < 0) {
 		free(kept);
-		return ptl_fail_memory("names of a tracepoint", count * sizeof(*entries));
+		return common_fail_memory("names of a tracepoint", count * sizeof(*entries));
 	}
 	memcpy(kept, entries, count * sizeof(*entries));
 	added = &format->maps[format->map_count++];
@@ -257,7 +257,7 @@ int perf_trace_print_parse(const char *text, struct perf_trace_format *format)
 	entries = calloc(ENTRIES_MAX, sizeof(*entries));
 	format->names = strdup(text);
 	if (!entries || !format->names)
-		status = ptl_fail_memory("names of a tracepoint", ENTRIES_MAX * sizeof(*entries));
+		status = common_fail_memory("names of a tracepoint", ENTRIES_MAX * sizeof(*entries));
 	for (const char *at = skip_string(text); !status && *at; at++) {
 		if (*at != '_' || is_word(at[-1]))
 			continue;

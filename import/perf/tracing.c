@@ -36,29 +36,29 @@ void perf_tracing_free(struct perf_tracing *tracing)
 		free(tracing->events[i]);
 	}
 	free(tracing->events);
-	ptl_hash_map_free(&tracing->numbers);
-	ptl_hash_map_free(&tracing->identities);
+	common_hash_map_free(&tracing->numbers);
+	common_hash_map_free(&tracing->identities);
 	*tracing = (struct perf_tracing){0};
 }
 
 /* ---- the container ----------------------------------------------------------------------------- */
 
 /* Bytes up to a zero, which is behind them. */
-static const char *read_text(struct ptl_cursor *cursor)
+static const char *read_text(struct common_cursor *cursor)
 {
-	const size_t left = ptl_cursor_left(cursor);
+	const size_t left = common_cursor_left(cursor);
 	const char *text = (const char *)cursor->data + cursor->at;
 
-	return (const char *)(ptl_read_bytes(cursor, strnlen(text, left) + 1) ? text : NULL);
+	return (const char *)(common_read_bytes(cursor, strnlen(text, left) + 1) ? text : NULL);
 }
 
 /* Bytes with their number, of `width` bytes, before them. */
-static const uint8_t *read_counted(struct ptl_cursor *cursor, size_t width, size_t *size)
+static const uint8_t *read_counted(struct common_cursor *cursor, size_t width, size_t *size)
 {
-	const uint64_t count = ptl_read_le(cursor, width);
+	const uint64_t count = common_read_le(cursor, width);
 
-	*size = count > ptl_cursor_left(cursor) ? SIZE_MAX : (size_t)count;
-	return ptl_read_bytes(cursor, *size);
+	*size = count > common_cursor_left(cursor) ? SIZE_MAX : (size_t)count;
+	return common_read_bytes(cursor, *size);
 }
 
 /* The number of a tracepoint from its format's second line. */
@@ -82,12 +82,12 @@ static int add_event(struct perf_tracing *tracing, const char *system, const uin
 	uint64_t number;
 
 	if (tracing->count == EVENTS_MAX || size > PERF_TRACE_TEXT_MAX || !*system || strlen(system) >= NAME_MAX_SIZE ||
-	    !find_number((const char *)text, size, &number) || ptl_hash_map_get(&tracing->numbers, number))
+	    !find_number((const char *)text, size, &number) || common_hash_map_get(&tracing->numbers, number))
 		return 0;
 	if (!(tracing->count & (tracing->count + 1))) {
 		grown = reallocarray(tracing->events, 2 * (tracing->count + 1), sizeof(struct perf_tracing_event *));
 		if (!grown)
-			return ptl_fail_memory("tracepoints", 2 * tracing->count * sizeof(struct perf_tracing_event *));
+			return common_fail_memory("tracepoints", 2 * tracing->count * sizeof(struct perf_tracing_event *));
 		tracing->events = grown;
 	}
 	event = calloc(1, sizeof(*event));
@@ -95,18 +95,18 @@ static int add_event(struct perf_tracing *tracing, const char *system, const uin
 		event->text = malloc(size + 1);
 	if (!event || !event->text) {
 		free(event);
-		return ptl_fail_memory("a tracepoint", size);
+		return common_fail_memory("a tracepoint", size);
 	}
 	memcpy(event->text, text, size);
 	event->size = size;
 	memcpy(event->system, system, strlen(system) + 1);
 	tracing->events[tracing->count++] = event;
-	return ptl_hash_map_put(&tracing->numbers, number, tracing->count - 1);
+	return common_hash_map_put(&tracing->numbers, number, tracing->count - 1);
 }
 
-static int read_formats(struct perf_tracing *tracing, struct ptl_cursor *cursor, const char *system)
+static int read_formats(struct perf_tracing *tracing, struct common_cursor *cursor, const char *system)
 {
-	const uint32_t count = ptl_read32(cursor);
+	const uint32_t count = common_read32(cursor);
 	int status = 0;
 
 	for (uint32_t i = 0; !status && i < count && !cursor->failed; i++) {
@@ -121,21 +121,21 @@ static int read_formats(struct perf_tracing *tracing, struct ptl_cursor *cursor,
 
 int perf_tracing_add(struct perf_tracing *tracing, const uint8_t *data, size_t size)
 {
-	struct ptl_cursor cursor = ptl_cursor(data, size);
-	const uint8_t *magic = ptl_read_bytes(&cursor, sizeof(MAGIC) - 1);
+	struct common_cursor cursor = common_cursor(data, size);
+	const uint8_t *magic = common_read_bytes(&cursor, sizeof(MAGIC) - 1);
 	uint32_t systems;
 	size_t skipped;
 	int status;
 
 	if (!magic || memcmp(magic, MAGIC, sizeof(MAGIC) - 1) || !read_text(&cursor) /* version */ ||
-	    ptl_read8(&cursor) /* big-endian */ || ptl_read8(&cursor) != 8 /* bytes of a long */)
+	    common_read8(&cursor) /* big-endian */ || common_read8(&cursor) != 8 /* bytes of a long */)
 		return 0;
-	ptl_read32(&cursor); /* bytes of a page */
+	common_read32(&cursor); /* bytes of a page */
 	/* header_page and header_event: how ftrace's own ring lies */
 	for (unsigned i = 0; i < 2 && read_text(&cursor); i++)
 		read_counted(&cursor, 8, &skipped);
 	status = read_formats(tracing, &cursor, "ftrace");
-	systems = ptl_read32(&cursor);
+	systems = common_read32(&cursor);
 	for (uint32_t i = 0; !status && i < systems && !cursor.failed; i++) {
 		const char *system = read_text(&cursor);
 
@@ -158,26 +158,26 @@ static int identify(struct perf_tracing *tracing, size_t index)
 	struct ptl_bytes key = {0};
 	uint64_t hash;
 
-	ptl_write_bytes(&key, event->system, strlen(event->system) + 1);
-	ptl_write_bytes(&key, schema->event_name, strlen(schema->event_name) + 1);
+	common_write_bytes(&key, event->system, strlen(event->system) + 1);
+	common_write_bytes(&key, schema->event_name, strlen(schema->event_name) + 1);
 	for (size_t i = 0; i < schema->field_count; i++) {
 		const struct ptl_field *field = &schema->fields[i];
 
-		ptl_write_bytes(&key, field->name, strlen(field->name) + 1);
-		ptl_write_le(&key, field->type | field->array << 8, 2);
-		ptl_write_le(&key, field->length, 4);
-		ptl_write_le(&key, field->array_length, 4);
+		common_write_bytes(&key, field->name, strlen(field->name) + 1);
+		common_write_le(&key, field->type | field->array << 8, 2);
+		common_write_le(&key, field->length, 4);
+		common_write_le(&key, field->array_length, 4);
 	}
 	if (key.failed)
-		return ptl_fail_memory("a tracepoint", key.size);
-	hash = ptl_checksum(key.data, key.size);
-	ptl_bytes_free(&key);
+		return common_fail_memory("a tracepoint", key.size);
+	hash = format_checksum(key.data, key.size);
+	common_bytes_free(&key);
 	/* There are fewer events than identities. */
-	while (ptl_hash_map_get(&tracing->identities, hash & 0xffffff & ~(uint64_t)OWN_ID))
+	while (common_hash_map_get(&tracing->identities, hash & 0xffffff & ~(uint64_t)OWN_ID))
 		hash++;
 	schema->id = (uint16_t)(OWN_ID | (hash & 0x7fff));
 	schema->version = (uint8_t)(hash >> 16);
-	return ptl_hash_map_put(&tracing->identities, hash & 0xffffff & ~(uint64_t)OWN_ID, index);
+	return common_hash_map_put(&tracing->identities, hash & 0xffffff & ~(uint64_t)OWN_ID, index);
 }
 
 /* Reads the format: state is no longer UNREAD. PTL_NO_MEMORY. */
@@ -204,7 +204,7 @@ static int read_event(struct perf_tracing *tracing, size_t index)
 		return 0;
 	event->maps = calloc(format->map_count + 1, sizeof(*event->maps));
 	if (!event->maps)
-		return ptl_fail_memory("names of a tracepoint", format->map_count * sizeof(*event->maps));
+		return common_fail_memory("names of a tracepoint", format->map_count * sizeof(*event->maps));
 	for (size_t i = 0; i < format->map_count; i++) {
 		event->maps[i] = format->maps[i].map;
 		event->maps[i].provider = event->schema.provider;
@@ -218,7 +218,7 @@ static int read_event(struct perf_tracing *tracing, size_t index)
 int perf_tracing_decode(struct perf_tracing *tracing, uint64_t number, const uint8_t *raw, size_t size,
 			struct ptl_bytes *storage, struct ptl_event *event, struct perf_tracing_described *described)
 {
-	const uint64_t *index = ptl_hash_map_get(&tracing->numbers, number);
+	const uint64_t *index = common_hash_map_get(&tracing->numbers, number);
 	struct perf_tracing_event *known = index ? tracing->events[*index] : NULL;
 	int status = 0;
 
@@ -230,7 +230,7 @@ int perf_tracing_decode(struct perf_tracing *tracing, uint64_t number, const uin
 	if (!perf_trace_format_payload(&known->format, raw, size, storage))
 		return 0;
 	if (storage->failed)
-		return ptl_fail_memory("a tracepoint's sample", storage->size);
+		return common_fail_memory("a tracepoint's sample", storage->size);
 	*event = (struct ptl_event){.payload = storage->data, .payload_size = storage->size};
 	event->descriptor.provider = known->schema.provider;
 	event->descriptor.id = known->schema.id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tracepoints of perf.data: their formats are in the file, and make typed events of their samples. */
-#ifndef PTL_IMPORT_PERF_TRACING_H
-#define PTL_IMPORT_PERF_TRACING_H
+#ifndef IMPORT_PERF_TRACING_H
+#define IMPORT_PERF_TRACING_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,8 +17,8 @@ struct perf_tracing_event;
 struct perf_tracing {
 	struct perf_tracing_event **events;
 	size_t count;
-	struct ptl_hash_map numbers;  /* of a tracepoint: index in events */
-	struct ptl_hash_map identities; /* given to events: index in events */
+	struct common_hash_map numbers;  /* of a tracepoint: index in events */
+	struct common_hash_map identities; /* given to events: index in events */
 };
 
 /*

@@ -30,10 +30,10 @@
 /* The inputs as they are read. */
 struct raw {
 	const struct relog_settings *settings;
-	struct relog_spool *spool;
+	struct import_spool *spool;
 	int memory; /* descriptor: the file is never in memory at once */
 	uint64_t memory_size;
-	struct relog_memory_map map;
+	struct import_memory_map map;
 	uint32_t pid;
 	uint32_t events;          /* stream */
 	struct ptl_bytes storage; /* of the event being written */
@@ -49,14 +49,14 @@ static const char *base_name(const char *path)
 static int add_input(struct raw *raw, const char *name, const void *data, size_t size)
 {
 	struct ptl_provenance_input origin = {.name = name, .size = size};
-	struct ptl_input_hash *hash = ptl_input_hash_new(raw->spool->hash_kind);
+	struct format_input_hash *hash = format_input_hash_new(raw->spool->hash_kind);
 
 	if (!hash)
-		return ptl_fail_memory("a hash", size);
-	ptl_input_hash_add(hash, data, size);
-	ptl_input_hash_finish(hash, &origin);
-	ptl_input_hash_free(hash);
-	return relog_spool_origin(raw->spool, &origin);
+		return common_fail_memory("a hash", size);
+	format_input_hash_add(hash, data, size);
+	format_input_hash_finish(hash, &origin);
+	format_input_hash_free(hash);
+	return import_spool_origin(raw->spool, &origin);
 }
 
 /* A file that can be sought; what a pipe brings goes to a nameless one. */
@@ -67,47 +67,47 @@ static int open_memory(struct raw *raw, const char *name)
 	int status;
 
 	if (fd < 0)
-		return ptl_fail_errno("cannot open %s", name);
+		return common_fail_errno("cannot open %s", name);
 	raw->memory = fd;
 	if (lseek(fd, 0, SEEK_CUR) < 0) {
-		status = relog_spool_pipe(fd, false, &raw->memory);
+		status = import_spool_pipe(fd, false, &raw->memory);
 		close(fd);
 		if (status)
-			return ptl_fail_in(status, "%s", name);
+			return common_fail_in(status, "%s", name);
 	}
 	size = lseek(raw->memory, 0, SEEK_END);
 	if (size < 0)
-		return ptl_fail_in(ptl_fail_errno("cannot read"), "%s", name);
+		return common_fail_in(common_fail_errno("cannot read"), "%s", name);
 	raw->memory_size = (uint64_t)size;
 	if (raw->memory_size > MEMORY_LIMIT)
-		return ptl_fail(PTL_NO_MEMORY, "%s: larger than the limit of %llu bytes", name, MEMORY_LIMIT);
+		return common_fail(PTL_NO_MEMORY, "%s: larger than the limit of %llu bytes", name, MEMORY_LIMIT);
 	return 0;
 }
 
 static int add_memory(struct raw *raw, const char *name)
 {
 	struct ptl_provenance_input origin = {.name = name, .size = raw->memory_size};
-	struct ptl_input_hash *hash = ptl_input_hash_new(raw->spool->hash_kind);
+	struct format_input_hash *hash = format_input_hash_new(raw->spool->hash_kind);
 	uint8_t *piece = malloc(PIECE);
-	int status = hash && piece ? 0 : ptl_fail_memory("a hash", PIECE);
+	int status = hash && piece ? 0 : common_fail_memory("a hash", PIECE);
 
 	for (uint64_t at = 0; !status && at < raw->memory_size;) {
 		const size_t n = raw->memory_size - at < PIECE ? (size_t)(raw->memory_size - at) : PIECE;
 
-		status = ptl_read_at(raw->memory, piece, n, at);
+		status = common_read_at(raw->memory, piece, n, at);
 		if (!status) {
-			ptl_input_hash_add(hash, piece, n);
+			format_input_hash_add(hash, piece, n);
 			at += n;
 			status = relog_check_signals();
 		}
 	}
 	if (!status) {
-		ptl_input_hash_finish(hash, &origin);
-		status = relog_spool_origin(raw->spool, &origin);
+		format_input_hash_finish(hash, &origin);
+		status = import_spool_origin(raw->spool, &origin);
 	}
-	ptl_input_hash_free(hash);
+	format_input_hash_free(hash);
 	free(piece);
-	return status ? ptl_fail_in(status, "%s", name) : 0;
+	return status ? common_fail_in(status, "%s", name) : 0;
 }
 
 static int read_memory(struct raw *raw)
@@ -118,9 +118,9 @@ static int read_memory(struct raw *raw)
 	int status = open_memory(raw, settings->memory);
 
 	if (!status)
-		status = ptl_read_file(settings->memory_map, MAP_LIMIT, &text, &size);
+		status = common_read_file(settings->memory_map, MAP_LIMIT, &text, &size);
 	if (!status)
-		status = relog_memory_map_parse(settings->memory_map, (const char *)text, size,
+		status = import_memory_map_parse(settings->memory_map, (const char *)text, size,
 						raw->memory_size, &raw->map);
 	if (!status)
 		status = add_memory(raw, settings->memory);
@@ -172,7 +172,7 @@ static int write_event(struct raw *raw, int status, struct ptl_event *event, uin
 		event->tid = tid;
 		status = ptl_writer_event(raw->spool->writer, raw->events, event);
 	}
-	ptl_bytes_free(&raw->storage);
+	common_bytes_free(&raw->storage);
 	return status;
 }
 
@@ -203,7 +203,7 @@ static int write_thread(struct raw *raw, uint32_t tid, const char *name)
 		&event, tid);
 }
 
-static int write_image(struct raw *raw, const struct relog_memory_range *range)
+static int write_image(struct raw *raw, const struct import_memory_range *range)
 {
 	struct ptl_image_event image = {
 		.base = range->base,
@@ -250,8 +250,8 @@ static int write_rundown(struct raw *raw)
 struct pt_input {
 	struct ptl_writer *writer;
 	uint32_t stream;
-	struct relog_psb_scan scan;
-	struct ptl_input_hash *hash;
+	struct import_psb_scan scan;
+	struct format_input_hash *hash;
 };
 
 static int write_psb(void *context, uint64_t offset)
@@ -272,13 +272,13 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return ptl_fail_errno("cannot read");
+			return common_fail_errno("cannot read");
 		if (got == 0)
-			return relog_psb_scan_end(&pt->scan, write_psb, pt);
-		ptl_input_hash_add(pt->hash, piece, (size_t)got);
+			return import_psb_scan_end(&pt->scan, write_psb, pt);
+		format_input_hash_add(pt->hash, piece, (size_t)got);
 		status = ptl_writer_bytes(pt->writer, pt->stream, piece, (size_t)got, 0);
 		if (!status)
-			status = relog_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
+			status = import_psb_scan(&pt->scan, piece, (size_t)got, write_psb, pt);
 		if (status)
 			return status;
 	}
@@ -289,14 +289,14 @@ static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 	struct ptl_provenance_input origin = {.name = name, .size = pt->scan.offset};
 
 	if (!pt->scan.found)
-		return ptl_fail(PTL_NOT_OURS,
+		return common_fail(PTL_NOT_OURS,
 				"no PSB packet in %llu bytes: this is not Intel PT, or too short a "
 				"piece of it",
 				(unsigned long long)pt->scan.offset);
-	ptl_input_hash_finish(pt->hash, &origin);
-	ptl_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
+	format_input_hash_finish(pt->hash, &origin);
+	qemu_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
 			 (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
-	return relog_spool_origin(raw->spool, &origin);
+	return import_spool_origin(raw->spool, &origin);
 }
 
 static int write_pt(struct raw *raw, size_t i)
@@ -311,11 +311,11 @@ static int write_pt(struct raw *raw, size_t i)
 	struct pt_input pt = {.writer = raw->spool->writer};
 	uint8_t *piece = malloc(PIECE);
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	int status = fd < 0 ? ptl_fail_errno("cannot open") : 0;
+	int status = fd < 0 ? common_fail_errno("cannot open") : 0;
 
-	pt.hash = ptl_input_hash_new(raw->spool->hash_kind);
+	pt.hash = format_input_hash_new(raw->spool->hash_kind);
 	if (!status && (!piece || !pt.hash))
-		status = ptl_fail_memory("PT bytes", PIECE);
+		status = common_fail_memory("PT bytes", PIECE);
 	if (!status)
 		status = ptl_writer_stream(pt.writer, &stream);
 	pt.stream = stream.id;
@@ -325,12 +325,12 @@ static int write_pt(struct raw *raw, size_t i)
 		status = finish_pt(raw, &pt, name);
 	if (fd >= 0)
 		close(fd);
-	ptl_input_hash_free(pt.hash);
+	format_input_hash_free(pt.hash);
 	free(piece);
-	return status ? ptl_fail_in(status, "%s", name) : 0;
+	return status ? common_fail_in(status, "%s", name) : 0;
 }
 
-int relog_input_raw(const struct relog_settings *settings, struct relog_spool *spool)
+int import_input_raw(const struct relog_settings *settings, struct import_spool *spool)
 {
 	struct raw raw = {
 		.settings = settings,
@@ -348,7 +348,7 @@ int relog_input_raw(const struct relog_settings *settings, struct relog_spool *s
 		status = write_rundown(&raw);
 	for (size_t i = 0; !status && i < settings->pt_count; i++)
 		status = write_pt(&raw, i);
-	relog_memory_map_free(&raw.map);
+	import_memory_map_free(&raw.map);
 	if (raw.memory >= 0)
 		close(raw.memory);
 	return status;

@@ -3,8 +3,8 @@
  * Raw Intel PT and raw code bytes as an input: makes them a trace of one process that existed
  * already.
  */
-#ifndef PTL_IMPORT_RAW_INPUT_H
-#define PTL_IMPORT_RAW_INPUT_H
+#ifndef IMPORT_RAW_INPUT_H
+#define IMPORT_RAW_INPUT_H
 
 #include "relog/settings.h"
 #include "import/spool.h"
@@ -16,6 +16,6 @@
  * PTL_CORRUPT (the map), PTL_NOT_OURS (PT bytes without a PSB), PTL_SYSTEM, PTL_NO_MEMORY,
  * PTL_CANCELLED.
  */
-int relog_input_raw(const struct relog_settings *settings, struct relog_spool *spool);
+int import_input_raw(const struct relog_settings *settings, struct import_spool *spool);
 
 #endif

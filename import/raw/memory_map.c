@@ -85,9 +85,9 @@ static int expected(const struct parser *parser, const char *what)
 	char shown[SHOWN_MAX + 1];
 
 	if (at_line_end(parser))
-		return ptl_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found the end of the line",
+		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found the end of the line",
 				parser->name, place.line, place.column, what);
-	return ptl_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found '%s'", parser->name, place.line,
+	return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found '%s'", parser->name, place.line,
 			place.column, what, shown_word(parser, shown));
 }
 
@@ -131,14 +131,14 @@ static int parse_number(struct parser *parser, const char *what, uint64_t *value
 	return 0;
 }
 
-static int check_range(const struct parser *parser, const struct relog_memory_range *range,
+static int check_range(const struct parser *parser, const struct import_memory_range *range,
 		       struct place size, struct place offset)
 {
 	if (range->size == 0)
-		return ptl_fail(PTL_CORRUPT, "%s:%u:%zu: expected a size above 0", parser->name,
+		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected a size above 0", parser->name,
 				size.line, size.column);
 	if (range->size - 1 > UINT64_MAX - range->base)
-		return ptl_fail(PTL_CORRUPT,
+		return common_fail(PTL_CORRUPT,
 				"%s:%u:%zu: expected a size of at most 0x%" PRIx64
 				", found 0x%" PRIx64
 				": the range would pass the end of the address space",
@@ -146,7 +146,7 @@ static int check_range(const struct parser *parser, const struct relog_memory_ra
 				range->size);
 	if (range->offset > parser->memory_size ||
 	    range->size > parser->memory_size - range->offset)
-		return ptl_fail(PTL_CORRUPT,
+		return common_fail(PTL_CORRUPT,
 				"%s:%u:%zu: expected a range within the memory file of %" PRIu64
 				" bytes, found offset 0x%" PRIx64 " and size 0x%" PRIx64,
 				parser->name, offset.line, offset.column, parser->memory_size,
@@ -154,7 +154,7 @@ static int check_range(const struct parser *parser, const struct relog_memory_ra
 	return 0;
 }
 
-static int parse_line(struct parser *parser, struct relog_memory_range *range)
+static int parse_line(struct parser *parser, struct import_memory_range *range)
 {
 	struct place size;
 	struct place offset;
@@ -181,15 +181,15 @@ static int parse_line(struct parser *parser, struct relog_memory_range *range)
 	return check_range(parser, range, size, offset);
 }
 
-static int append(struct relog_memory_map *map, size_t *capacity,
-		  const struct relog_memory_range *range)
+static int append(struct import_memory_map *map, size_t *capacity,
+		  const struct import_memory_range *range)
 {
 	if (map->count == *capacity) {
 		size_t larger = *capacity ? *capacity * 2 : 16;
-		struct relog_memory_range *ranges = realloc(map->ranges, larger * sizeof(*ranges));
+		struct import_memory_range *ranges = realloc(map->ranges, larger * sizeof(*ranges));
 
 		if (!ranges)
-			return ptl_fail_memory("memory map", larger * sizeof(*ranges));
+			return common_fail_memory("memory map", larger * sizeof(*ranges));
 		map->ranges = ranges;
 		*capacity = larger;
 	}
@@ -199,26 +199,26 @@ static int append(struct relog_memory_map *map, size_t *capacity,
 
 static int by_base(const void *left, const void *right)
 {
-	const struct relog_memory_range *a = left;
-	const struct relog_memory_range *b = right;
+	const struct import_memory_range *a = left;
+	const struct import_memory_range *b = right;
 
 	if (a->base != b->base)
 		return a->base < b->base ? -1 : 1;
 	return a->line < b->line ? -1 : 1;
 }
 
-static int check_overlaps(const char *name, const struct relog_memory_map *map)
+static int check_overlaps(const char *name, const struct import_memory_map *map)
 {
 	for (size_t i = 1; i < map->count; i++) {
-		const struct relog_memory_range *low = &map->ranges[i - 1];
-		const struct relog_memory_range *high = &map->ranges[i];
+		const struct import_memory_range *low = &map->ranges[i - 1];
+		const struct import_memory_range *high = &map->ranges[i];
 
 		if (high->base - low->base < low->size) {
 			/* The later line is the one to look at, whichever lies lower. */
-			const struct relog_memory_range *late = high->line > low->line ? high : low;
-			const struct relog_memory_range *early = late == high ? low : high;
+			const struct import_memory_range *late = high->line > low->line ? high : low;
+			const struct import_memory_range *early = late == high ? low : high;
 
-			return ptl_fail(PTL_CORRUPT,
+			return common_fail(PTL_CORRUPT,
 					"%s:%u:1: expected addresses of their own, found 0x%" PRIx64
 					", size 0x%" PRIx64 ", which overlaps the range of line %u",
 					name, late->line, late->base, late->size, early->line);
@@ -227,12 +227,12 @@ static int check_overlaps(const char *name, const struct relog_memory_map *map)
 	return 0;
 }
 
-static int parse_lines(struct parser *parser, struct relog_memory_map *map)
+static int parse_lines(struct parser *parser, struct import_memory_map *map)
 {
 	size_t capacity = 0;
 
 	for (; parser->at < parser->size; next_line(parser)) {
-		struct relog_memory_range range;
+		struct import_memory_range range;
 		int status;
 
 		skip_blanks(parser);
@@ -245,13 +245,13 @@ static int parse_lines(struct parser *parser, struct relog_memory_map *map)
 			return status;
 	}
 	if (map->count == 0)
-		return ptl_fail(PTL_CORRUPT, "%s:%u:1: expected at least one range, found none",
+		return common_fail(PTL_CORRUPT, "%s:%u:1: expected at least one range, found none",
 				parser->name, parser->line);
 	return 0;
 }
 
-int relog_memory_map_parse(const char *name, const char *text, size_t text_size,
-			   uint64_t memory_size, struct relog_memory_map *map)
+int import_memory_map_parse(const char *name, const char *text, size_t text_size,
+			   uint64_t memory_size, struct import_memory_map *map)
 {
 	struct parser parser = {
 		.name = name,
@@ -262,19 +262,19 @@ int relog_memory_map_parse(const char *name, const char *text, size_t text_size,
 	};
 	int status;
 
-	*map = (struct relog_memory_map){0};
+	*map = (struct import_memory_map){0};
 	status = parse_lines(&parser, map);
 	if (!status) {
 		qsort(map->ranges, map->count, sizeof(*map->ranges), by_base);
 		status = check_overlaps(name, map);
 	}
 	if (status)
-		relog_memory_map_free(map);
+		import_memory_map_free(map);
 	return status;
 }
 
-void relog_memory_map_free(struct relog_memory_map *map)
+void import_memory_map_free(struct import_memory_map *map)
 {
 	free(map->ranges);
-	*map = (struct relog_memory_map){0};
+	*map = (struct import_memory_map){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The text that says which bytes of a raw memory file lie at which addresses. */
-#ifndef PTL_IMPORT_RAW_MEMORY_MAP_H
-#define PTL_IMPORT_RAW_MEMORY_MAP_H
+#ifndef IMPORT_RAW_MEMORY_MAP_H
+#define IMPORT_RAW_MEMORY_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
  * A '#' starts a comment; empty lines are skipped. Ranges may come in any order and may share bytes
  * of the memory file, but not addresses.
  */
-struct relog_memory_range {
+struct import_memory_range {
 	uint64_t base;
 	uint64_t size;   /* at least 1; base + size - 1 does not wrap */
 	uint64_t offset; /* offset + size is within the memory file */
@@ -23,8 +23,8 @@ struct relog_memory_range {
 };
 
 /* Ranges in order of base. Zero-initialised is empty. */
-struct relog_memory_map {
-	struct relog_memory_range *ranges;
+struct import_memory_map {
+	struct import_memory_range *ranges;
 	size_t count;
 };
 
@@ -34,8 +34,8 @@ struct relog_memory_map {
  * a range that leaves the address space or the memory file, ranges that overlap, and a map without
  * a range; PTL_NO_MEMORY. On failure the map is empty.
  */
-int relog_memory_map_parse(const char *name, const char *text, size_t text_size,
-			   uint64_t memory_size, struct relog_memory_map *map);
-void relog_memory_map_free(struct relog_memory_map *map);
+int import_memory_map_parse(const char *name, const char *text, size_t text_size,
+			   uint64_t memory_size, struct import_memory_map *map);
+void import_memory_map_free(struct import_memory_map *map);
 
 #endif

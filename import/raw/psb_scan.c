@@ -27,7 +27,7 @@ static size_t tail_of(const uint8_t *data, size_t size)
 }
 
 /* Remembers the end of a run; a PSB is the last 16 bytes of it. */
-static void keep(struct relog_psb_scan *scan, const uint8_t *data, size_t size)
+static void keep(struct import_psb_scan *scan, const uint8_t *data, size_t size)
 {
 	const size_t more = size < sizeof(scan->run) ? size : sizeof(scan->run);
 	const size_t old = scan->run_size < sizeof(scan->run) - more ? scan->run_size
@@ -39,7 +39,7 @@ static void keep(struct relog_psb_scan *scan, const uint8_t *data, size_t size)
 }
 
 /* All PSBs of data, which starts at this offset of the stream. */
-static int search(struct relog_psb_scan *scan, const uint8_t *data, size_t size, uint64_t offset,
+static int search(struct import_psb_scan *scan, const uint8_t *data, size_t size, uint64_t offset,
 		  int (*found)(void *context, uint64_t offset), void *context)
 {
 	size_t at = 0;
@@ -53,7 +53,7 @@ static int search(struct relog_psb_scan *scan, const uint8_t *data, size_t size,
 	return status;
 }
 
-int relog_psb_scan(struct relog_psb_scan *scan, const uint8_t *data, size_t size,
+int import_psb_scan(struct import_psb_scan *scan, const uint8_t *data, size_t size,
 		   int (*found)(void *context, uint64_t offset), void *context)
 {
 	size_t lead = 0;
@@ -71,7 +71,7 @@ int relog_psb_scan(struct relog_psb_scan *scan, const uint8_t *data, size_t size
 		return 0;
 	}
 	scan->offset += lead;
-	status = relog_psb_scan_end(scan, found, context);
+	status = import_psb_scan_end(scan, found, context);
 	tail = tail_of(data + lead, size - lead);
 	if (!status)
 		status = search(scan, data + lead, size - lead - tail, scan->offset, found, context);
@@ -81,7 +81,7 @@ int relog_psb_scan(struct relog_psb_scan *scan, const uint8_t *data, size_t size
 	return status;
 }
 
-int relog_psb_scan_end(struct relog_psb_scan *scan, int (*found)(void *context, uint64_t offset),
+int import_psb_scan_end(struct import_psb_scan *scan, int (*found)(void *context, uint64_t offset),
 		       void *context)
 {
 	const size_t size = scan->run_size;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the PSB packets of raw PT bytes that arrive in pieces. */
-#ifndef PTL_IMPORT_RAW_PSB_SCAN_H
-#define PTL_IMPORT_RAW_PSB_SCAN_H
+#ifndef IMPORT_RAW_PSB_SCAN_H
+#define IMPORT_RAW_PSB_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define RELOG_PSB_SIZE 16u /* bytes 02 82, eight times */
+#define IMPORT_PSB_SIZE 16u /* bytes 02 82, eight times */
 
 /*
  * A scan under way. Zero-initialised is at the start of a stream.
@@ -16,7 +16,7 @@
  * eight times; no packet starts with 02 82 but the PSB, so a PSB is the last 16 bytes of such a
  * run. That is why one is found only when its run has ended.
  */
-struct relog_psb_scan {
+struct import_psb_scan {
 	uint64_t offset; /* bytes seen so far */
 	uint8_t run[32]; /* the pattern that the last of them are, or the end of it */
 	size_t run_size;
@@ -27,11 +27,11 @@ struct relog_psb_scan {
  * Looks at the next size bytes and calls found, in order, with the stream offset of each PSB whose
  * run ends in them. A non-zero result of found ends the scan and is returned.
  */
-int relog_psb_scan(struct relog_psb_scan *scan, const uint8_t *data, size_t size,
+int import_psb_scan(struct import_psb_scan *scan, const uint8_t *data, size_t size,
 		   int (*found)(void *context, uint64_t offset), void *context);
 
 /* The same at the end of the stream, where a last run ends. */
-int relog_psb_scan_end(struct relog_psb_scan *scan, int (*found)(void *context, uint64_t offset),
+int import_psb_scan_end(struct import_psb_scan *scan, int (*found)(void *context, uint64_t offset),
 		       void *context);
 
 #endif

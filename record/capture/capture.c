@@ -25,7 +25,7 @@ struct waiting {
 	struct ptl_image_event *image; /* owned, with its name */
 	uint32_t definitions;
 	uint32_t parent;	    /* process whose definitions these begin with; 0: none */
-	struct ptl_message message; /* its payload follows */
+	struct qemu_message message; /* its payload follows */
 };
 
 /* ---- what the model gives -------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static int add_lane(struct record_capture *capture)
 							       sizeof(*larger));
 
 		if (!larger)
-			return ptl_fail_memory("event streams", capacity * sizeof(*larger));
+			return common_fail_memory("event streams", capacity * sizeof(*larger));
 		capture->lanes = larger;
 		capture->lane_capacity = capacity;
 	}
@@ -150,10 +150,10 @@ static int write_provenance(struct record_capture *capture)
 
 	while (words[count])
 		count++;
-	ptl_quote_words(&command, count, (const char *const *)words);
+	common_quote_words(&command, count, (const char *const *)words);
 	if (command.failed) {
-		ptl_bytes_free(&command);
-		return ptl_fail_memory("command line", 0);
+		common_bytes_free(&command);
+		return common_fail_memory("command line", 0);
 	}
 	status = ptl_writer_provenance(capture->output.writer,
 				       &(struct ptl_provenance){
@@ -163,7 +163,7 @@ static int write_provenance(struct record_capture *capture)
 					       .wall_time = capture->machine.wall_start,
 					       .rules = "",
 				       });
-	ptl_bytes_free(&command);
+	common_bytes_free(&command);
 	return status;
 }
 
@@ -184,7 +184,7 @@ static int make_parts(struct record_capture *capture)
 	const struct record_sink sink = {
 		.context = capture,
 		.event = take_event,
-		.code = capture->settings->embed == PTL_EMBED_NONE ? NULL : take_code,
+		.code = capture->settings->embed == ELF_EMBED_NONE ? NULL : take_code,
 		.loss = take_loss,
 	};
 	int status = record_model_new(&sink, &capture->model);
@@ -203,7 +203,7 @@ static void free_parts(struct record_capture *capture)
 	record_model_free(capture->model);
 	record_image_store_free(capture->images);
 	record_sequencer_free(&capture->sequencer);
-	ptl_hash_map_free(&capture->definitions);
+	common_hash_map_free(&capture->definitions);
 	free(capture->lanes);
 	capture->model = NULL;
 	capture->images = NULL;
@@ -218,7 +218,7 @@ int record_capture_open(struct record_capture *capture, const struct record_sett
 		.flush_interval = settings->flush_interval,
 		.name = path,
 		/* On one CPU a worker would only be in the way. */
-		.threads = ptl_cpu_count() > 1 ? 1 : 0,
+		.threads = common_cpu_count() > 1 ? 1 : 0,
 	};
 	int status;
 
@@ -281,7 +281,7 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 			ptl_writer_machine(capture->output.writer, &capture->machine));
 	closed = record_truth_close(capture->truth);
 	if (closed < 0)
-		ptl_fail_in(closed, "%s", capture->settings->truth);
+		common_fail_in(closed, "%s", capture->settings->truth);
 	if (status == 0)
 		status = closed;
 	closed = record_output_close(&capture->output);
@@ -349,20 +349,20 @@ static int push(struct record_capture *capture, struct waiting *waiting, size_t 
 	return status;
 }
 
-int record_capture_message(struct record_capture *capture, const struct ptl_message *message,
+int record_capture_message(struct record_capture *capture, const struct qemu_message *message,
 			   const struct ptl_image_event *image, uint32_t definitions)
 {
 	const size_t size = offsetof(struct waiting, message) + message->size;
 	struct waiting *waiting = malloc(size);
 
 	if (!waiting)
-		return ptl_fail_memory("message", size);
+		return common_fail_memory("message", size);
 	waiting->image = image ? copy_image(image) : NULL;
 	waiting->definitions = definitions;
 	memcpy(&waiting->message, message, message->size);
 	if (image && !waiting->image) {
 		free(waiting);
-		return ptl_fail_memory("message", size);
+		return common_fail_memory("message", size);
 	}
 	return push(capture, waiting, size);
 }
@@ -372,7 +372,7 @@ int record_capture_gone(struct record_capture *capture, uint32_t process, uint64
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
 	if (!waiting)
-		return ptl_fail_memory("message", sizeof(*waiting));
+		return common_fail_memory("message", sizeof(*waiting));
 	waiting->message.sequence = sequence;
 	waiting->message.process = process;
 	return push(capture, waiting, sizeof(*waiting));
@@ -391,7 +391,7 @@ static int check_truth(int status)
 
 static int take_truth(struct record_capture *capture, const struct waiting *waiting)
 {
-	const struct ptl_message_block *block = (const void *)&waiting->message;
+	const struct qemu_message_block *block = (const void *)&waiting->message;
 
 	/* Addresses of a message are aligned to 8 as the message is. */
 	return check_truth(record_truth_block(capture->truth, waiting->definitions, block->number,
@@ -405,7 +405,7 @@ int record_capture_truth_program(struct record_capture *capture, uint64_t sequen
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
 	if (!waiting)
-		return ptl_fail_memory("message", sizeof(*waiting));
+		return common_fail_memory("message", sizeof(*waiting));
 	waiting->message.sequence = sequence;
 	waiting->message.process = process;
 	waiting->definitions = definitions;
@@ -417,14 +417,14 @@ int record_capture_truth_program(struct record_capture *capture, uint64_t sequen
 static int begin_definitions(struct record_capture *capture, const struct waiting *waiting)
 {
 	const uint64_t *found =
-		waiting->parent ? ptl_hash_map_get(&capture->definitions, waiting->parent) : NULL;
+		waiting->parent ? common_hash_map_get(&capture->definitions, waiting->parent) : NULL;
 	int status = 0;
 
 	if (found)
 		status = check_truth(record_truth_inherit(capture->truth, waiting->definitions,
 							  (uint32_t)*found));
 	return status < 0 ? status
-			  : ptl_hash_map_put(&capture->definitions, waiting->message.process,
+			  : common_hash_map_put(&capture->definitions, waiting->message.process,
 					     waiting->definitions);
 }
 
@@ -442,13 +442,13 @@ int record_capture_truth_words(struct record_capture *capture, uint32_t stream,
 
 static int deliver(struct record_capture *capture, const struct waiting *waiting, uint64_t now)
 {
-	const struct ptl_message *message = &waiting->message;
+	const struct qemu_message *message = &waiting->message;
 
 	if (!message->size && waiting->definitions)
 		return begin_definitions(capture, waiting);
 	if (!message->size)
 		return record_model_gone(capture->model, message->process, now);
-	if (message->type == PTL_MSG_BLOCK)
+	if (message->type == QEMU_MSG_BLOCK)
 		return capture->truth && waiting->definitions ? take_truth(capture, waiting) : 0;
 	return record_model_message(capture->model, message, waiting->image, now);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A capture under way: what a source delivers is brought into order here and put into the trace. */
-#ifndef PTL_RECORD_CAPTURE_CAPTURE_H
-#define PTL_RECORD_CAPTURE_CAPTURE_H
+#ifndef RECORD_CAPTURE_CAPTURE_H
+#define RECORD_CAPTURE_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ struct record_capture {
 	struct record_model *model;
 	struct record_sequencer sequencer;
 	/* of truth, by process number; of the dead too: a child may be heard of after its parent */
-	struct ptl_hash_map definitions;
+	struct common_hash_map definitions;
 	struct record_image_store *images;
 	struct record_truth *truth;      /* NULL: not asked for */
 	uint32_t (*lanes)[RECORD_PARTS]; /* stream ids */
@@ -87,7 +87,7 @@ int record_capture_map(struct record_capture *capture, const struct ptl_map *map
  * Hands over a message of the software source, a copy of which is kept. image: what is known of the
  * mapping it tells of, or NULL. definitions: the truth stream that it concerns.
  */
-int record_capture_message(struct record_capture *capture, const struct ptl_message *message,
+int record_capture_message(struct record_capture *capture, const struct qemu_message *message,
 			   const struct ptl_image_event *image, uint32_t definitions);
 /*
  * All messages of the process, the last of which had this sequence number, have been handed over:

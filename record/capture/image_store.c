@@ -14,19 +14,19 @@
 #define NAME_MAX_LENGTH 4096u
 
 struct record_image_store {
-	struct ptl_image_store *files;
+	struct elf_image_store *files;
 	char name[NAME_MAX_LENGTH + 1];
 };
 
-int record_image_store_new(enum ptl_embed embed, ptl_put_blob put, void *context,
+int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
 			   struct record_image_store **store)
 {
 	int status;
 
 	*store = calloc(1, sizeof(**store));
 	if (!*store)
-		return ptl_fail_memory("image store", sizeof(**store));
-	status = ptl_image_store_new(embed, put, context, &(*store)->files);
+		return common_fail_memory("image store", sizeof(**store));
+	status = elf_image_store_new(embed, put, context, &(*store)->files);
 	if (status) {
 		free(*store);
 		*store = NULL;
@@ -38,13 +38,13 @@ void record_image_store_free(struct record_image_store *store)
 {
 	if (!store)
 		return;
-	ptl_image_store_free(store->files);
+	elf_image_store_free(store->files);
 	free(store);
 }
 
 uint64_t record_image_store_unread(const struct record_image_store *store)
 {
-	return ptl_image_store_unread(store->files);
+	return elf_image_store_unread(store->files);
 }
 
 /*
@@ -93,7 +93,7 @@ int record_image_store_add(struct record_image_store *store, const struct record
 	fd = record_open_mapped(mapping, &info);
 	if (fd < 0)
 		return 0;
-	status = ptl_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size,
+	status = elf_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size,
 				      image);
 	close(fd);
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What programs map, as images of the trace. */
-#ifndef PTL_RECORD_CAPTURE_IMAGE_STORE_H
-#define PTL_RECORD_CAPTURE_IMAGE_STORE_H
+#ifndef RECORD_CAPTURE_IMAGE_STORE_H
+#define RECORD_CAPTURE_IMAGE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 struct record_image_store;
 
-int record_image_store_new(enum ptl_embed embed, ptl_put_blob put, void *context,
+int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
 			   struct record_image_store **store);
 void record_image_store_free(struct record_image_store *store);
 

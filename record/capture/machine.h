@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a decoder has to know of this machine and its clocks. */
-#ifndef PTL_RECORD_CAPTURE_MACHINE_H
-#define PTL_RECORD_CAPTURE_MACHINE_H
+#ifndef RECORD_CAPTURE_MACHINE_H
+#define RECORD_CAPTURE_MACHINE_H
 
 #include <stdint.h>
 

@@ -13,7 +13,7 @@
 /* Opens name if it is the regular file that the mapping states. */
 static int try(const char *name, const struct record_mapping *mapping, struct stat *info)
 {
-	const int fd = ptl_open_regular(name, info);
+	const int fd = common_open_regular(name, info);
 
 	if (fd < 0 || (info->st_dev == mapping->device && info->st_ino == mapping->inode))
 		return fd;

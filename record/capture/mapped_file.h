@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens the very file that another process has mapped. */
-#ifndef PTL_RECORD_CAPTURE_MAPPED_FILE_H
-#define PTL_RECORD_CAPTURE_MAPPED_FILE_H
+#ifndef RECORD_CAPTURE_MAPPED_FILE_H
+#define RECORD_CAPTURE_MAPPED_FILE_H
 
 #include <sys/stat.h>
 

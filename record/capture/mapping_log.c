@@ -56,7 +56,7 @@ int record_log_add(struct record_log *log, const struct record_change *change)
 
 		if (!larger) {
 			record_image_drop(change->image);
-			return ptl_fail_memory("changes of a process's memory",
+			return common_fail_memory("changes of a process's memory",
 					       capacity * sizeof(*larger));
 		}
 		log->changes = larger;
@@ -155,7 +155,7 @@ static bool *find_undone(const struct record_log *log, size_t count)
 	bool *undone = calloc(count ? count : 1, sizeof(*undone));
 
 	if (!undone) {
-		ptl_fail_memory("changes of a process's memory", count);
+		common_fail_memory("changes of a process's memory", count);
 		return NULL;
 	}
 	if (mark_undone(log, count, undone) == 0 && mark_idle_unloads(log, count, undone) == 0)

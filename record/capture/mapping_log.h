@@ -3,8 +3,8 @@
  * What happened to the executable memory of one process, so that a forked child's can be told in
  * events.
  */
-#ifndef PTL_RECORD_CAPTURE_MAPPING_LOG_H
-#define PTL_RECORD_CAPTURE_MAPPING_LOG_H
+#ifndef RECORD_CAPTURE_MAPPING_LOG_H
+#define RECORD_CAPTURE_MAPPING_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>

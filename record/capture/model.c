@@ -21,7 +21,7 @@ int record_model_new(const struct record_sink *sink, struct record_model **model
 {
 	*model = calloc(1, sizeof(**model));
 	if (!*model)
-		return ptl_fail_memory("process model", sizeof(**model));
+		return common_fail_memory("process model", sizeof(**model));
 	(*model)->sink = *sink;
 	return 0;
 }
@@ -29,7 +29,7 @@ int record_model_new(const struct record_sink *sink, struct record_model **model
 static void free_thread(struct record_thread *thread)
 {
 	free(thread->leaving_for);
-	ptl_bytes_free(&thread->leaving_with);
+	common_bytes_free(&thread->leaving_with);
 }
 
 static void free_process(struct record_process *process)
@@ -38,7 +38,7 @@ static void free_process(struct record_process *process)
 		free_thread(&process->threads[i]);
 	free(process->threads);
 	record_log_free(&process->log);
-	ptl_bytes_free(&process->exec.bytes);
+	common_bytes_free(&process->exec.bytes);
 	free(process->path);
 	free(process->command_line);
 	free(process);
@@ -51,18 +51,18 @@ void record_model_free(struct record_model *model)
 
 	if (!model)
 		return;
-	while (ptl_hash_map_next(&model->by_number, &at, &number, &value))
+	while (common_hash_map_next(&model->by_number, &at, &number, &value))
 		free_process((struct record_process *)(uintptr_t)value);
-	ptl_hash_map_free(&model->by_number);
-	ptl_hash_map_free(&model->by_pid);
-	ptl_bytes_free(&model->storage);
+	common_hash_map_free(&model->by_number);
+	common_hash_map_free(&model->by_pid);
+	common_bytes_free(&model->storage);
 	free(model->lanes);
 	free(model);
 }
 
 struct record_process *record_find_process(const struct record_model *model, uint32_t number)
 {
-	const uint64_t *value = ptl_hash_map_get(&model->by_number, number);
+	const uint64_t *value = common_hash_map_get(&model->by_number, number);
 
 	return value ? (struct record_process *)(uintptr_t)*value : NULL;
 }
@@ -87,7 +87,7 @@ static int add_thread(struct record_model *model, struct record_process *process
 							    sizeof(*larger));
 
 		if (!larger)
-			return ptl_fail_memory("threads", capacity * sizeof(*larger));
+			return common_fail_memory("threads", capacity * sizeof(*larger));
 		process->threads = larger;
 		process->thread_capacity = capacity;
 	}
@@ -122,7 +122,7 @@ static int end_threads(struct record_model *model, struct record_process *proces
 
 static int inherit(struct record_model *model, struct record_process *child,
 		   const struct record_process *parent,
-		   const struct ptl_message_process_start *message)
+		   const struct qemu_message_process_start *message)
 {
 	int status;
 
@@ -131,7 +131,7 @@ static int inherit(struct record_model *model, struct record_process *child,
 	child->path = strdup(parent->path);
 	child->command_line = strdup(parent->command_line);
 	if (!child->path || !child->command_line)
-		return ptl_fail_memory("process", 0);
+		return common_fail_memory("process", 0);
 	status = record_exec_complete(model, child);
 	return status < 0 ? status
 			  : record_memory_inherit(model, child, parent, message->parent_epoch);
@@ -156,7 +156,7 @@ static int lose_memory(struct record_model *model, const struct record_process *
 }
 
 static int forked(struct record_model *model, struct record_process *child,
-		  const struct ptl_message_process_start *message)
+		  const struct qemu_message_process_start *message)
 {
 	const struct record_process *parent = record_find_process(model, message->parent_process);
 	int status;
@@ -168,7 +168,7 @@ static int forked(struct record_model *model, struct record_process *child,
 	return status < 0 ? status : lose_memory(model, child);
 }
 
-static struct record_process *new_process(const struct ptl_message_process_start *message)
+static struct record_process *new_process(const struct qemu_message_process_start *message)
 {
 	struct record_process *process = calloc(1, sizeof(*process));
 
@@ -179,7 +179,7 @@ static struct record_process *new_process(const struct ptl_message_process_start
 	process->parent_pid = message->parent_pid;
 	process->first_tid = message->header.tid;
 	process->start_time = process->last_time = message->header.time;
-	process->found = message->header.flags & PTL_MESSAGE_RUNDOWN;
+	process->found = message->header.flags & QEMU_MESSAGE_RUNDOWN;
 	process->path = strdup("");
 	process->command_line = strdup("");
 	if (process->path && process->command_line)
@@ -189,7 +189,7 @@ static struct record_process *new_process(const struct ptl_message_process_start
 }
 
 static int process_starts(struct record_model *model,
-			  const struct ptl_message_process_start *message)
+			  const struct qemu_message_process_start *message)
 {
 	struct record_process *process;
 	int status;
@@ -199,13 +199,13 @@ static int process_starts(struct record_model *model,
 		return 0;
 	process = new_process(message);
 	if (!process)
-		return ptl_fail_memory("process", sizeof(*process));
-	status = ptl_hash_map_put(&model->by_number, process->number, (uint64_t)(uintptr_t)process);
+		return common_fail_memory("process", sizeof(*process));
+	status = common_hash_map_put(&model->by_number, process->number, (uint64_t)(uintptr_t)process);
 	if (status < 0) {
 		free_process(process);
 		return status;
 	}
-	status = ptl_hash_map_put(&model->by_pid, process->pid, process->number);
+	status = common_hash_map_put(&model->by_pid, process->pid, process->number);
 	if (status == 0)
 		status = record_take_lane(model, process);
 	if (status == 0)
@@ -215,7 +215,7 @@ static int process_starts(struct record_model *model,
 	model->counts.processes++;
 	model->counts.living++;
 	/* The first program's strings come next; a forked process has its parent's. */
-	return message->how == PTL_PROCESS_INITIAL ? 0 : forked(model, process, message);
+	return message->how == QEMU_PROCESS_INITIAL ? 0 : forked(model, process, message);
 }
 
 /* A dead process's end is told when its exit status is known, or will not be. */
@@ -247,7 +247,7 @@ static int set_exit_status(struct record_model *model, struct record_process *pr
 
 int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t wait_status)
 {
-	const uint64_t *number = ptl_hash_map_get(&model->by_pid, pid);
+	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);
 	struct record_process *process = number ? record_find_process(model, (uint32_t)*number)
 						: NULL;
 
@@ -325,7 +325,7 @@ int record_model_tick(struct record_model *model, uint64_t now)
 	int status = 0;
 
 	model->now = now;
-	while (status == 0 && ptl_hash_map_next(&model->by_number, &at, &number, &value)) {
+	while (status == 0 && common_hash_map_next(&model->by_number, &at, &number, &value)) {
 		struct record_process *process = (struct record_process *)(uintptr_t)value;
 
 		if (!process->gone)
@@ -334,7 +334,7 @@ int record_model_tick(struct record_model *model, uint64_t now)
 			status = end_process(model, process);
 		if (now - process->gone_at < REMEMBER_SECONDS * NANOSECONDS)
 			continue;
-		ptl_hash_map_remove(&model->by_number, number);
+		common_hash_map_remove(&model->by_number, number);
 		free_process(process);
 		/* Removal may move other entries: look again from the start, the next time. */
 		break;
@@ -374,7 +374,7 @@ int record_model_finish(struct record_model *model)
 	size_t at = 0;
 	int status = 0;
 
-	while (status == 0 && ptl_hash_map_next(&model->by_number, &at, &number, &value)) {
+	while (status == 0 && common_hash_map_next(&model->by_number, &at, &number, &value)) {
 		struct record_process *process = (struct record_process *)(uintptr_t)value;
 
 		if (process->gone && !process->ended)
@@ -388,7 +388,7 @@ int record_model_finish(struct record_model *model)
 /* ---- messages -------------------------------------------------------------------------------- */
 
 static int execs(struct record_model *model, struct record_process *process,
-		 const struct ptl_message_exec *message)
+		 const struct qemu_message_exec *message)
 {
 	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = message->epoch};
 	struct record_thread *thread;
@@ -416,7 +416,7 @@ static int execs(struct record_model *model, struct record_process *process,
 }
 
 static int thread_starts(struct record_model *model, struct record_process *process,
-			 const struct ptl_message_thread_start *message)
+			 const struct qemu_message_thread_start *message)
 {
 	const uint32_t tid = message->header.tid;
 	const struct record_thread *parent;
@@ -433,7 +433,7 @@ static int thread_starts(struct record_model *model, struct record_process *proc
 	if (parent)
 		memcpy(thread->name, parent->name, sizeof(thread->name));
 	return record_emit_thread(model, process,
-				  message->header.flags & PTL_MESSAGE_RUNDOWN
+				  message->header.flags & QEMU_MESSAGE_RUNDOWN
 					  ? PTL_OPCODE_START_RUNDOWN
 					  : PTL_OPCODE_START,
 				  tid, thread->name, 0, message->header.time);
@@ -444,12 +444,12 @@ static int thread_starts(struct record_model *model, struct record_process *proc
  * not said a word yet has its start with it.
  */
 static int thread_is_named(struct record_model *model, struct record_process *process,
-			   const struct ptl_message_thread_name *message)
+			   const struct qemu_message_thread_name *message)
 {
 	struct record_thread *thread = find_thread(process, message->named_tid);
 	const size_t length = strnlen((const char *)(message + 1),
-				      message->length < PTL_THREAD_NAME_MAX ? message->length
-									    : PTL_THREAD_NAME_MAX);
+				      message->length < QEMU_THREAD_NAME_MAX ? message->length
+									    : QEMU_THREAD_NAME_MAX);
 	uint8_t opcode = PTL_OPCODE_START_RUNDOWN;
 	int status = 0;
 
@@ -467,7 +467,7 @@ static int thread_is_named(struct record_model *model, struct record_process *pr
 }
 
 static int thread_ends(struct record_model *model, struct record_process *process,
-		       const struct ptl_message *message)
+		       const struct qemu_message *message)
 {
 	struct record_thread *thread = find_thread(process, message->tid);
 
@@ -475,12 +475,12 @@ static int thread_ends(struct record_model *model, struct record_process *proces
 }
 
 /* Remembers why, until it is known whether the exec succeeded. */
-static int leaves(struct record_process *process, const struct ptl_message_not_followed *message)
+static int leaves(struct record_process *process, const struct qemu_message_not_followed *message)
 {
 	static const char *const causes[] = {
-		[PTL_NOT_FOLLOWED_FORMAT] = "it is no x86-64 program",
-		[PTL_NOT_FOLLOWED_ARENA] = "it may not open the recorder's memory",
-		[PTL_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
+		[QEMU_NOT_FOLLOWED_FORMAT] = "it is no x86-64 program",
+		[QEMU_NOT_FOLLOWED_ARENA] = "it may not open the recorder's memory",
+		[QEMU_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
 	};
 	struct record_thread *thread = find_thread(process, message->header.tid);
 	const char *cause = message->cause < sizeof(causes) / sizeof(causes[0])
@@ -493,19 +493,19 @@ static int leaves(struct record_process *process, const struct ptl_message_not_f
 	free_thread(thread);
 	thread->leaving_for = NULL;
 	thread->leaving_with = (struct ptl_bytes){0};
-	ptl_write_bytes(&thread->leaving_with, strings, message->length);
+	common_write_bytes(&thread->leaving_with, strings, message->length);
 	if (thread->leaving_with.failed ||
 	    asprintf(&thread->leaving_for, "%.*s ran untraced: %s",
 		     (int)strnlen(strings, message->length), strings,
 		     cause ? cause : "unknown cause") < 0) {
 		thread->leaving_for = NULL;
-		return ptl_fail_memory("cause", 0);
+		return common_fail_memory("cause", 0);
 	}
 	thread->leaving = true;
 	return 0;
 }
 
-static int stays(struct record_process *process, const struct ptl_message *message)
+static int stays(struct record_process *process, const struct qemu_message *message)
 {
 	struct record_thread *thread = find_thread(process, message->tid);
 
@@ -514,7 +514,7 @@ static int stays(struct record_process *process, const struct ptl_message *messa
 	return 0;
 }
 
-static int exits(struct record_process *process, const struct ptl_message_exit *message)
+static int exits(struct record_process *process, const struct qemu_message_exit *message)
 {
 	/*
 	 * The process may yet be killed by something else, but not be saved: the first word counts.
@@ -528,42 +528,42 @@ static int exits(struct record_process *process, const struct ptl_message_exit *
 
 /* Messages of a process that runs. */
 static int dispatch(struct record_model *model, struct record_process *process,
-		    const struct ptl_message *message, const struct ptl_image_event *image)
+		    const struct qemu_message *message, const struct ptl_image_event *image)
 {
-	const struct ptl_message_child_status *child = (const void *)message;
+	const struct qemu_message_child_status *child = (const void *)message;
 
 	switch (message->type) {
-	case PTL_MSG_EXEC:
+	case QEMU_MSG_EXEC:
 		return execs(model, process, (const void *)message);
-	case PTL_MSG_EXEC_BYTES:
+	case QEMU_MSG_EXEC_BYTES:
 		return record_exec_bytes(model, process, (const void *)message);
-	case PTL_MSG_EXIT:
+	case QEMU_MSG_EXIT:
 		return exits(process, (const void *)message);
-	case PTL_MSG_THREAD_START:
+	case QEMU_MSG_THREAD_START:
 		return thread_starts(model, process, (const void *)message);
-	case PTL_MSG_THREAD_END:
+	case QEMU_MSG_THREAD_END:
 		return thread_ends(model, process, message);
-	case PTL_MSG_CHILD_STATUS:
+	case QEMU_MSG_CHILD_STATUS:
 		return record_model_exit_status(model, child->child_pid, child->status);
-	case PTL_MSG_NOT_FOLLOWED:
+	case QEMU_MSG_NOT_FOLLOWED:
 		return leaves(process, (const void *)message);
-	case PTL_MSG_THREAD_NAME:
+	case QEMU_MSG_THREAD_NAME:
 		return thread_is_named(model, process, (const void *)message);
-	case PTL_MSG_EXEC_FAILED:
+	case QEMU_MSG_EXEC_FAILED:
 		return stays(process, message);
 	default:
 		return record_memory_message(model, process, message, image);
 	}
 }
 
-int record_model_message(struct record_model *model, const struct ptl_message *message,
+int record_model_message(struct record_model *model, const struct qemu_message *message,
 			 const struct ptl_image_event *image, uint64_t now)
 {
 	struct record_process *process;
 	int status = 0;
 
 	model->now = now;
-	if (message->type == PTL_MSG_PROCESS_START)
+	if (message->type == QEMU_MSG_PROCESS_START)
 		return process_starts(model, (const void *)message);
 	process = record_find_process(model, message->process);
 	if (!process || process->ended)
@@ -571,8 +571,8 @@ int record_model_message(struct record_model *model, const struct ptl_message *m
 	if (message->time > process->last_time)
 		process->last_time = message->time;
 	/* Whatever comes before the strings of a program are whole comes after its start. */
-	if ((process->exec.pending || !process->started) && message->type != PTL_MSG_EXEC_BYTES &&
-	    message->type != PTL_MSG_EXEC && message->type != PTL_MSG_PSB)
+	if ((process->exec.pending || !process->started) && message->type != QEMU_MSG_EXEC_BYTES &&
+	    message->type != QEMU_MSG_EXEC && message->type != QEMU_MSG_PSB)
 		status = record_exec_complete(model, process);
 	return status < 0 ? status : dispatch(model, process, message, image);
 }
@@ -585,7 +585,7 @@ void record_model_reach(struct record_model *model, uint64_t time)
 
 bool record_model_has(const struct record_model *model, uint32_t pid)
 {
-	const uint64_t *number = ptl_hash_map_get(&model->by_pid, pid);
+	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);
 	const struct record_process *process = number ? record_find_process(model, (uint32_t)*number)
 						      : NULL;
 

@@ -3,8 +3,8 @@
  * The bookkeeping of processes, threads and images: messages of the source in their order go in,
  * events come out.
  */
-#ifndef PTL_RECORD_CAPTURE_MODEL_H
-#define PTL_RECORD_CAPTURE_MODEL_H
+#ifndef RECORD_CAPTURE_MODEL_H
+#define RECORD_CAPTURE_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,12 +58,12 @@ void record_model_free(struct record_model *model);
 
 /*
  * Takes the next message; its size has been checked as record/qemu/channel.h promises. `image`
- * describes the mapping of PTL_MSG_IMAGE_MAP as far as its file is known; for other types it is
- * NULL. PTL_MESSAGE_RUNDOWN makes events of start and load those of start rundown. Messages that make
+ * describes the mapping of QEMU_MSG_IMAGE_MAP as far as its file is known; for other types it is
+ * NULL. QEMU_MESSAGE_RUNDOWN makes events of start and load those of start rundown. Messages that make
  * no sense are ignored. now: any clock of this machine in nanoseconds, for
  * how long to remember. PTL_NO_MEMORY or what the sink returns.
  */
-int record_model_message(struct record_model *model, const struct ptl_message *message,
+int record_model_message(struct record_model *model, const struct qemu_message *message,
 			 const struct ptl_image_event *image, uint64_t now);
 
 /* Nothing more will come of this process: it is dead. */

@@ -18,7 +18,7 @@ int record_take_lane(struct record_model *model, struct record_process *process)
 		struct record_lane *larger = reallocarray(model->lanes, capacity, sizeof(*larger));
 
 		if (!larger)
-			return ptl_fail_memory("event streams", capacity * sizeof(*larger));
+			return common_fail_memory("event streams", capacity * sizeof(*larger));
 		model->lanes = larger;
 		model->lane_capacity = capacity;
 	}

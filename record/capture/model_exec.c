@@ -11,11 +11,11 @@
 #define EXEC_BYTES_MAX (8u << 20)            /* more than Linux allows arguments to take */
 #define COMMAND_LINE_MAX ((size_t)256 << 10) /* longer ones are cut; an event holds a megabyte */
 
-int record_exec_start(struct record_process *process, const struct ptl_message_exec *message)
+int record_exec_start(struct record_process *process, const struct qemu_message_exec *message)
 {
 	struct record_exec *exec = &process->exec;
 
-	ptl_bytes_free(&exec->bytes);
+	common_bytes_free(&exec->bytes);
 	exec->pending = true;
 	exec->total = message->total > EXEC_BYTES_MAX ? EXEC_BYTES_MAX : message->total;
 	exec->time = message->header.time;
@@ -24,7 +24,7 @@ int record_exec_start(struct record_process *process, const struct ptl_message_e
 }
 
 int record_exec_bytes(struct record_model *model, struct record_process *process,
-		      const struct ptl_message_exec_bytes *message)
+		      const struct qemu_message_exec_bytes *message)
 {
 	struct record_exec *exec = &process->exec;
 
@@ -32,9 +32,9 @@ int record_exec_bytes(struct record_model *model, struct record_process *process
 	if (!exec->pending || message->offset != exec->bytes.size ||
 	    message->length > exec->total - exec->bytes.size)
 		return 0;
-	ptl_write_bytes(&exec->bytes, message + 1, message->length);
+	common_write_bytes(&exec->bytes, message + 1, message->length);
 	if (exec->bytes.failed)
-		return ptl_fail_memory("command line", exec->total);
+		return common_fail_memory("command line", exec->total);
 	return exec->bytes.size == exec->total ? record_exec_complete(model, process) : 0;
 }
 
@@ -57,14 +57,14 @@ static char *make_path(const char *path, size_t length, const char *folder, size
 	struct ptl_bytes out = {0};
 
 	if (length && path[0] != '/' && folder_length) {
-		ptl_write_bytes(&out, folder, folder_length);
+		common_write_bytes(&out, folder, folder_length);
 		if (folder[folder_length - 1] != '/')
-			ptl_write_bytes(&out, "/", 1);
+			common_write_bytes(&out, "/", 1);
 	}
-	ptl_write_bytes(&out, path, length);
-	ptl_write_bytes(&out, "", 1);
+	common_write_bytes(&out, path, length);
+	common_write_bytes(&out, "", 1);
 	if (out.failed)
-		ptl_bytes_free(&out);
+		common_bytes_free(&out);
 	return (char *)out.data;
 }
 
@@ -76,16 +76,16 @@ static char *make_command_line(struct ptl_bytes *bytes, size_t at)
 
 	while ((word = next_string(bytes, &at, &length)) && out.size < COMMAND_LINE_MAX) {
 		if (out.size)
-			ptl_write_bytes(&out, " ", 1);
-		ptl_quote_word_n(&out, word, length);
+			common_write_bytes(&out, " ", 1);
+		common_quote_word_n(&out, word, length);
 	}
 	if (out.size > COMMAND_LINE_MAX) {
 		out.size = COMMAND_LINE_MAX;
-		ptl_write_bytes(&out, "...", 3);
+		common_write_bytes(&out, "...", 3);
 	}
-	ptl_write_bytes(&out, "", 1);
+	common_write_bytes(&out, "", 1);
 	if (out.failed)
-		ptl_bytes_free(&out);
+		common_bytes_free(&out);
 	return (char *)out.data;
 }
 
@@ -102,11 +102,11 @@ static int take_strings(struct record_process *process)
 	folder = next_string(bytes, &at, &folder_length);
 	made_path = make_path(path ? path : "", length, folder, folder_length);
 	made_line = make_command_line(bytes, at);
-	ptl_bytes_free(bytes);
+	common_bytes_free(bytes);
 	if (!made_path || !made_line) {
 		free(made_path);
 		free(made_line);
-		return ptl_fail_memory("command line", 0);
+		return common_fail_memory("command line", 0);
 	}
 	free(process->path);
 	free(process->command_line);

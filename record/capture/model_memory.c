@@ -36,10 +36,10 @@ static int prune(struct record_model *model, struct record_process *process)
 }
 
 int record_memory_change(struct record_model *model, struct record_process *process,
-			 const struct ptl_message *message, const struct record_change *change)
+			 const struct qemu_message *message, const struct record_change *change)
 {
 	const bool rundown = change->kind == RECORD_CHANGE_LOAD &&
-			     message->flags & PTL_MESSAGE_RUNDOWN;
+			     message->flags & QEMU_MESSAGE_RUNDOWN;
 	int status = rundown ? record_emit_image_rundown(model, process, PTL_OPCODE_START_RUNDOWN,
 							 change->image, message->time)
 			     : record_emit_change(model, process, message->tid, change,
@@ -56,7 +56,7 @@ int record_memory_change(struct record_model *model, struct record_process *proc
 }
 
 static int image_mapped(struct record_model *model, struct record_process *process,
-			const struct ptl_message_image *message,
+			const struct qemu_message_image *message,
 			const struct ptl_image_event *image)
 {
 	struct record_change change = {
@@ -70,13 +70,13 @@ static int image_mapped(struct record_model *model, struct record_process *proce
 		return 0;
 	change.image = record_image_new(image);
 	if (!change.image)
-		return ptl_fail_memory("image", sizeof(*change.image));
+		return common_fail_memory("image", sizeof(*change.image));
 	model->counts.images++;
 	return record_memory_change(model, process, &message->header, &change);
 }
 
 static int code_executed(struct record_model *model, struct record_process *process,
-			 const struct ptl_message_code *message)
+			 const struct qemu_message_code *message)
 {
 	struct record_change change = {
 		.kind = RECORD_CHANGE_CODE,
@@ -98,23 +98,23 @@ static int code_executed(struct record_model *model, struct record_process *proc
 }
 
 int record_memory_message(struct record_model *model, struct record_process *process,
-			  const struct ptl_message *message, const struct ptl_image_event *image)
+			  const struct qemu_message *message, const struct ptl_image_event *image)
 {
-	const struct ptl_message_unmap *unmap = (const void *)message;
-	const struct ptl_message_protect *protect = (const void *)message;
+	const struct qemu_message_unmap *unmap = (const void *)message;
+	const struct qemu_message_protect *protect = (const void *)message;
 	struct record_change change = {.kind = RECORD_CHANGE_UNLOAD};
 
 	switch (message->type) {
-	case PTL_MSG_IMAGE_MAP:
+	case QEMU_MSG_IMAGE_MAP:
 		return image_mapped(model, process, (const void *)message, image);
-	case PTL_MSG_CODE:
+	case QEMU_MSG_CODE:
 		return code_executed(model, process, (const void *)message);
-	case PTL_MSG_IMAGE_UNMAP:
+	case QEMU_MSG_IMAGE_UNMAP:
 		change.epoch = unmap->epoch;
 		change.base = unmap->base;
 		change.size = unmap->size;
 		break;
-	case PTL_MSG_IMAGE_PROTECT:
+	case QEMU_MSG_IMAGE_PROTECT:
 		change.kind = RECORD_CHANGE_PROTECT;
 		change.epoch = protect->epoch;
 		change.base = protect->base;

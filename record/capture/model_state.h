@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The state that the model's files share. */
-#ifndef PTL_RECORD_CAPTURE_MODEL_STATE_H
-#define PTL_RECORD_CAPTURE_MODEL_STATE_H
+#ifndef RECORD_CAPTURE_MODEL_STATE_H
+#define RECORD_CAPTURE_MODEL_STATE_H
 
 #include "common/bytes.h"
 #include "common/hash_map.h"
@@ -18,7 +18,7 @@ struct record_exec {
 
 struct record_thread {
 	uint32_t tid;
-	char name[PTL_THREAD_NAME_MAX + 1];
+	char name[QEMU_THREAD_NAME_MAX + 1];
 	bool leaving;      /* has announced an exec that will not be followed */
 	char *leaving_for; /* cause and path of that; owned */
 	struct ptl_bytes leaving_with; /* the program's strings */
@@ -63,8 +63,8 @@ struct record_lane {
 
 struct record_model {
 	struct record_sink sink;
-	struct ptl_hash_map by_number; /* struct record_process * */
-	struct ptl_hash_map by_pid;    /* the latest process's number */
+	struct common_hash_map by_number; /* struct record_process * */
+	struct common_hash_map by_pid;    /* the latest process's number */
 	struct record_lane *lanes;
 	size_t lane_count;
 	size_t lane_capacity;
@@ -94,20 +94,20 @@ int record_take_lane(struct record_model *model, struct record_process *process)
 
 /* ---- model_memory.c: images and code --------------------------------------------------------- */
 
-/* Notes a change in the process's log and tells of it, as a rundown if it has PTL_MESSAGE_RUNDOWN. */
+/* Notes a change in the process's log and tells of it, as a rundown if it has QEMU_MESSAGE_RUNDOWN. */
 int record_memory_change(struct record_model *model, struct record_process *process,
-			 const struct ptl_message *message, const struct record_change *change);
+			 const struct qemu_message *message, const struct record_change *change);
 int record_memory_message(struct record_model *model, struct record_process *process,
-			  const struct ptl_message *message, const struct ptl_image_event *image);
+			  const struct qemu_message *message, const struct ptl_image_event *image);
 /* Gives a forked process what its parent had. */
 int record_memory_inherit(struct record_model *model, struct record_process *child,
 			  const struct record_process *parent, uint64_t parent_epoch);
 
 /* ---- model_exec.c: programs ------------------------------------------------------------------ */
 
-int record_exec_start(struct record_process *process, const struct ptl_message_exec *message);
+int record_exec_start(struct record_process *process, const struct qemu_message_exec *message);
 int record_exec_bytes(struct record_model *model, struct record_process *process,
-		      const struct ptl_message_exec_bytes *message);
+		      const struct qemu_message_exec_bytes *message);
 /* Tells of the start or exec of the process with what has come of its strings. */
 int record_exec_complete(struct record_model *model, struct record_process *process);
 

@@ -33,12 +33,12 @@ static int open_descriptor(const char *path, int number, int *fd)
 	const int flags = fcntl(number, F_GETFL);
 
 	if (flags < 0)
-		return ptl_fail_errno("%s", path);
+		return common_fail_errno("%s", path);
 	if ((flags & O_ACCMODE) == O_RDONLY)
-		return ptl_fail(PTL_MISUSE, "%s is not open for writing", path);
+		return common_fail(PTL_MISUSE, "%s is not open for writing", path);
 	*fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
 	if (*fd < 0)
-		return ptl_fail_errno("%s", path);
+		return common_fail_errno("%s", path);
 	/* The command must not hold a pipe open whose reader waits for its end. */
 	if (number > STDERR_FILENO)
 		fcntl(number, F_SETFD, FD_CLOEXEC);
@@ -56,15 +56,15 @@ int record_output_create(const char *path, bool force, int *fd)
 	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
 		flags = O_WRONLY | O_CLOEXEC;
 	else if (force && unlink(path) < 0 && errno != ENOENT)
-		return ptl_fail_errno("cannot replace %s", path);
+		return common_fail_errno("cannot replace %s", path);
 	/* It holds code and command lines: for nobody else, as perf.data. */
 	*fd = open(path, flags, S_IRUSR | S_IWUSR);
 	if (*fd >= 0)
 		return 0;
 	if (errno == EEXIST)
-		return ptl_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another",
+		return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another",
 				path);
-	return ptl_fail_errno("cannot create %s", path);
+	return common_fail_errno("cannot create %s", path);
 }
 
 int record_output_open(struct record_output *output, const char *path, bool force,
@@ -76,7 +76,7 @@ int record_output_open(struct record_output *output, const char *path, bool forc
 	*output = (struct record_output){.fd = -1};
 	output->path = strdup(path);
 	if (!output->path)
-		return ptl_fail_memory("file name", strlen(path));
+		return common_fail_memory("file name", strlen(path));
 	status = record_output_create(path, force, &fd);
 	if (status == 0) {
 		output->is_stream = fstat(fd, &info) == 0 &&
@@ -97,12 +97,12 @@ int record_output_open(struct record_output *output, const char *path, bool forc
 
 static void say_failure(struct record_output *output)
 {
-	ptl_message_error("%s", ptl_error_text());
+	common_message_error("%s", ptl_error_text());
 	if (output->is_stream) {
 		output->broken = true;
-		ptl_message_hint("its reader is gone: recording ends here, the command goes on");
+		common_message_hint("its reader is gone: recording ends here, the command goes on");
 	} else {
-		ptl_message_hint("the command and the recording go on; what cannot be written is "
+		common_message_hint("the command and the recording go on; what cannot be written is "
 				 "counted as lost");
 	}
 }
@@ -125,8 +125,8 @@ void record_output_look(struct record_output *output)
 	if (output->fd < 0 || output->vanished || fstat(output->fd, &info) < 0 || info.st_nlink)
 		return;
 	output->vanished = true;
-	ptl_message_error("%s was removed while it is being recorded", output->path);
-	ptl_message_hint(
+	common_message_error("%s was removed while it is being recorded", output->path);
+	common_message_hint(
 		"what is recorded will be gone when ptl-record ends; until then it can be copied: "
 		"cp /proc/%d/fd/%d COPY",
 		(int)getpid(), output->fd);

@@ -3,8 +3,8 @@
  * The trace file while it is recorded: opened under its own name, and what happens when writing
  * fails.
  */
-#ifndef PTL_RECORD_CAPTURE_OUTPUT_H
-#define PTL_RECORD_CAPTURE_OUTPUT_H
+#ifndef RECORD_CAPTURE_OUTPUT_H
+#define RECORD_CAPTURE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

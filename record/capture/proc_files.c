@@ -101,8 +101,8 @@ static void add_link(uint32_t pid, const char *entry, struct ptl_bytes *strings)
 	snprintf(name, sizeof(name), "/proc/%u/%s", pid, entry);
 	n = readlink(name, path, sizeof(path));
 	if (n > 0)
-		ptl_write_bytes(strings, path, (size_t)n);
-	ptl_write_bytes(strings, "", 1);
+		common_write_bytes(strings, path, (size_t)n);
+	common_write_bytes(strings, "", 1);
 }
 
 void record_proc_strings(uint32_t pid, struct ptl_bytes *strings)
@@ -113,13 +113,13 @@ void record_proc_strings(uint32_t pid, struct ptl_bytes *strings)
 	int fd;
 
 	add_link(pid, "exe", strings);
-	ptl_write_bytes(strings, "", 1);
+	common_write_bytes(strings, "", 1);
 	add_link(pid, "cwd", strings);
 	fd = open_entry(pid, "cmdline");
 	while (fd >= 0 && left && (n = read(fd, piece, sizeof(piece))) > 0) {
 		const size_t taken = (size_t)n < left ? (size_t)n : left;
 
-		ptl_write_bytes(strings, piece, taken);
+		common_write_bytes(strings, piece, taken);
 		left -= taken;
 	}
 	if (fd >= 0)

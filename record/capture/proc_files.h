@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What /proc tells of another process of this user. */
-#ifndef PTL_RECORD_CAPTURE_PROC_FILES_H
-#define PTL_RECORD_CAPTURE_PROC_FILES_H
+#ifndef RECORD_CAPTURE_PROC_FILES_H
+#define RECORD_CAPTURE_PROC_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ uint64_t record_proc_start_time(uint64_t start_ticks);
 
 /*
  * Puts path, an empty string, the working directory and the arguments into strings, each with a
- * zero behind it: as PTL_MSG_EXEC_BYTES has them. What cannot be read is empty.
+ * zero behind it: as QEMU_MSG_EXEC_BYTES has them. What cannot be read is empty.
  */
 void record_proc_strings(uint32_t pid, struct ptl_bytes *strings);
 

@@ -47,7 +47,7 @@ int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last)
 		struct record_range *larger = reallocarray(set->ranges, capacity, sizeof(*larger));
 
 		if (!larger)
-			return ptl_fail_memory("ranges", capacity * sizeof(*larger));
+			return common_fail_memory("ranges", capacity * sizeof(*larger));
 		set->ranges = larger;
 		set->capacity = capacity;
 	}

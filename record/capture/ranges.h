@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A set of addresses as sorted ranges. */
-#ifndef PTL_RECORD_CAPTURE_RANGES_H
-#define PTL_RECORD_CAPTURE_RANGES_H
+#ifndef RECORD_CAPTURE_RANGES_H
+#define RECORD_CAPTURE_RANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -36,7 +36,7 @@ int record_sequencer_push(struct record_sequencer *sequencer, uint64_t sequence,
 
 		heap = reallocarray(heap, capacity, sizeof(*heap));
 		if (!heap)
-			return ptl_fail_memory("messages", capacity * sizeof(*heap));
+			return common_fail_memory("messages", capacity * sizeof(*heap));
 		sequencer->heap = heap;
 		sequencer->capacity = capacity;
 	}

@@ -12,7 +12,7 @@
 
 struct record_truth {
 	struct ptl_writer *writer;
-	struct ptl_hash_map sizes; /* of definitions, by their stream */
+	struct common_hash_map sizes; /* of definitions, by their stream */
 	struct ptl_bytes bytes;
 };
 
@@ -24,7 +24,7 @@ int record_truth_open(const char *path, bool force, const struct ptl_machine *ma
 	int fd = -1, status;
 
 	if (!made)
-		return ptl_fail_memory("truth", sizeof(*made));
+		return common_fail_memory("truth", sizeof(*made));
 	status = record_output_create(path, force, &fd);
 	if (status == 0) {
 		status = ptl_writer_open(fd, &options, &made->writer);
@@ -57,18 +57,18 @@ int record_truth_program(struct record_truth *truth, uint32_t pid, uint32_t *def
 {
 	int status = add_stream(truth, pid, PTL_NO_ID, definitions);
 
-	return status < 0 ? status : ptl_hash_map_put(&truth->sizes, *definitions, 0);
+	return status < 0 ? status : common_hash_map_put(&truth->sizes, *definitions, 0);
 }
 
 /* Appends what is in truth->bytes to definitions. */
 static int append(struct record_truth *truth, uint32_t definitions)
 {
-	uint64_t *size = ptl_hash_map_get(&truth->sizes, definitions);
+	uint64_t *size = common_hash_map_get(&truth->sizes, definitions);
 
 	if (truth->bytes.failed)
-		return ptl_fail_memory("truth", truth->bytes.size);
+		return common_fail_memory("truth", truth->bytes.size);
 	if (!size)
-		return ptl_fail(PTL_MISUSE, "definitions %u were not begun", definitions);
+		return common_fail(PTL_MISUSE, "definitions %u were not begun", definitions);
 	*size += truth->bytes.size;
 	return ptl_writer_bytes(truth->writer, definitions, truth->bytes.data, truth->bytes.size,
 				0);
@@ -76,12 +76,12 @@ static int append(struct record_truth *truth, uint32_t definitions)
 
 int record_truth_inherit(struct record_truth *truth, uint32_t definitions, uint32_t parent)
 {
-	const uint64_t *size = ptl_hash_map_get(&truth->sizes, parent);
+	const uint64_t *size = common_hash_map_get(&truth->sizes, parent);
 
 	truth->bytes.size = 0;
-	ptl_write_le(&truth->bytes, RECORD_TRUTH_INHERIT, 4);
-	ptl_write_le(&truth->bytes, parent, 4);
-	ptl_write_le(&truth->bytes, size ? *size : 0, 8);
+	common_write_le(&truth->bytes, RECORD_TRUTH_INHERIT, 4);
+	common_write_le(&truth->bytes, parent, 4);
+	common_write_le(&truth->bytes, size ? *size : 0, 8);
 	return append(truth, definitions);
 }
 
@@ -89,10 +89,10 @@ int record_truth_block(struct record_truth *truth, uint32_t definitions, uint32_
 		       const uint64_t *addresses, size_t count)
 {
 	truth->bytes.size = 0;
-	ptl_write_le(&truth->bytes, number, 4);
-	ptl_write_le(&truth->bytes, count, 4);
+	common_write_le(&truth->bytes, number, 4);
+	common_write_le(&truth->bytes, count, 4);
 	for (size_t i = 0; i < count; i++)
-		ptl_write_le(&truth->bytes, addresses[i], 8);
+		common_write_le(&truth->bytes, addresses[i], 8);
 	return append(truth, definitions);
 }
 
@@ -121,8 +121,8 @@ int record_truth_close(struct record_truth *truth)
 	if (!truth)
 		return 0;
 	status = ptl_writer_close(truth->writer);
-	ptl_hash_map_free(&truth->sizes);
-	ptl_bytes_free(&truth->bytes);
+	common_hash_map_free(&truth->sizes);
+	common_bytes_free(&truth->bytes);
 	free(truth);
 	return status;
 }

@@ -3,8 +3,8 @@
  * The truth file: which blocks the software source really executed, to hold a decoder's flow
  * against.
  */
-#ifndef PTL_RECORD_CAPTURE_TRUTH_H
-#define PTL_RECORD_CAPTURE_TRUTH_H
+#ifndef RECORD_CAPTURE_TRUTH_H
+#define RECORD_CAPTURE_TRUTH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -59,11 +59,11 @@ static int open_ring(struct record_sideband *sideband, int cpu)
 	ring->fd = open_cpu(cpu);
 	if (ring->fd < 0)
 		/* A CPU that is switched off has no events. */
-		return errno == ENODEV ? 0 : ptl_fail_errno("perf_event_open");
+		return errno == ENODEV ? 0 : common_fail_errno("perf_event_open");
 	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE,
 		    MAP_SHARED, ring->fd, 0);
 	if (page == MAP_FAILED) {
-		const int status = ptl_fail_errno("memory for the kernel's events");
+		const int status = common_fail_errno("memory for the kernel's events");
 
 		close(ring->fd);
 		return status;
@@ -88,7 +88,7 @@ int record_sideband_open(struct record_sideband **result)
 		sideband->rings = calloc((size_t)cpus, sizeof(*sideband->rings));
 	if (!sideband || !sideband->rings) {
 		free(sideband);
-		return ptl_fail_memory("the kernel's events", sizeof(*sideband));
+		return common_fail_memory("the kernel's events", sizeof(*sideband));
 	}
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
 		status = open_ring(sideband, cpu);
@@ -112,9 +112,9 @@ void record_sideband_close(struct record_sideband *sideband)
 	}
 	for (size_t i = 0; i < sideband->told_count; i++)
 		free(sideband->told[i].data);
-	while (ptl_hash_map_next(&sideband->tasks, &at, &pid, &value))
+	while (common_hash_map_next(&sideband->tasks, &at, &pid, &value))
 		record_task_free((struct record_task *)(uintptr_t)value);
-	ptl_hash_map_free(&sideband->tasks);
+	common_hash_map_free(&sideband->tasks);
 	free(sideband->told);
 	free(sideband->rings);
 	free(sideband);
@@ -149,7 +149,7 @@ int record_sideband_put(struct record_sideband *sideband, const void *record, si
 	struct record_told *told = add_told(sideband, size);
 
 	if (!told)
-		return ptl_fail_memory("the kernel's events", size);
+		return common_fail_memory("the kernel's events", size);
 	memcpy(told->data, record, size);
 	told->time = record_told_time(told->data, size);
 	return 0;
@@ -164,7 +164,7 @@ static int copy_record(struct record_sideband *sideband, const uint8_t *ring, ui
 	struct record_told *told = add_told(sideband, size);
 
 	if (!told)
-		return ptl_fail_memory("the kernel's events", size);
+		return common_fail_memory("the kernel's events", size);
 	memcpy(told->data, ring + from, first);
 	memcpy((uint8_t *)told->data + first, ring, size - first);
 	told->time = record_told_time(told->data, size);

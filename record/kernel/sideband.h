@@ -6,8 +6,8 @@
  * No packets and no samples are asked for: a dummy event that all descendants inherit carries the
  * kernel's records of fork, exec, mmap and exit, with the trace's own clock.
  */
-#ifndef PTL_RECORD_KERNEL_SIDEBAND_H
-#define PTL_RECORD_KERNEL_SIDEBAND_H
+#ifndef RECORD_KERNEL_SIDEBAND_H
+#define RECORD_KERNEL_SIDEBAND_H
 
 #include <stdbool.h>
 #include <stddef.h>

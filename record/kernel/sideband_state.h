@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the sideband's two files share: rings give records, and those make processes. */
-#ifndef PTL_RECORD_KERNEL_SIDEBAND_STATE_H
-#define PTL_RECORD_KERNEL_SIDEBAND_STATE_H
+#ifndef RECORD_KERNEL_SIDEBAND_STATE_H
+#define RECORD_KERNEL_SIDEBAND_STATE_H
 
 #include "common/hash_map.h"
 #include "record/kernel/sideband.h"
@@ -27,7 +27,7 @@ struct record_sideband {
 	struct record_told *told; /* not in order */
 	size_t told_count, told_capacity;
 	uint64_t arrivals;
-	struct ptl_hash_map tasks; /* pid: struct record_task * */
+	struct common_hash_map tasks; /* pid: struct record_task * */
 };
 
 /* Takes one record into the processes. PTL_NO_MEMORY, or what ended returns. */

@@ -63,7 +63,7 @@ uint64_t record_told_time(const void *data, size_t size)
 
 static struct record_task *find(const struct record_sideband *sideband, uint32_t pid)
 {
-	const uint64_t *value = ptl_hash_map_get(&sideband->tasks, pid);
+	const uint64_t *value = common_hash_map_get(&sideband->tasks, pid);
 
 	return value ? (struct record_task *)(uintptr_t)*value : NULL;
 }
@@ -101,7 +101,7 @@ static int add_step(struct record_task *task, const struct record_step *step, co
 
 		made = reallocarray(task->steps, capacity, sizeof(*made));
 		if (!made)
-			return ptl_fail_memory("the kernel's events", capacity * sizeof(*made));
+			return common_fail_memory("the kernel's events", capacity * sizeof(*made));
 		task->steps = made;
 		task->capacity = capacity;
 	}
@@ -109,7 +109,7 @@ static int add_step(struct record_task *task, const struct record_step *step, co
 	*made = *step;
 	made->name = strndup(name, room);
 	if (!made->name)
-		return ptl_fail_memory("the kernel's events", room);
+		return common_fail_memory("the kernel's events", room);
 	task->past.step_count++;
 	task->past.steps = task->steps;
 	return 0;
@@ -144,8 +144,8 @@ static int put(struct record_sideband *sideband, uint32_t pid, uint32_t parent, 
 	       struct record_task **result)
 {
 	struct record_task *task = calloc(1, sizeof(*task)), *before = find(sideband, pid);
-	int status = task ? ptl_hash_map_put(&sideband->tasks, pid, (uint64_t)(uintptr_t)task)
-			  : ptl_fail_memory("the kernel's events", sizeof(*task));
+	int status = task ? common_hash_map_put(&sideband->tasks, pid, (uint64_t)(uintptr_t)task)
+			  : common_fail_memory("the kernel's events", sizeof(*task));
 
 	if (status < 0) {
 		free(task);
@@ -234,7 +234,7 @@ static int take_exit(struct record_sideband *sideband, const struct task_record 
 				    parent->steps[last_exec(parent)].time <= task->past.start;
 	if (!task->past.parent)
 		task->past.parent = record->parent;
-	ptl_hash_map_remove(&sideband->tasks, record->pid);
+	common_hash_map_remove(&sideband->tasks, record->pid);
 	status = ended(context, &task->past);
 	record_task_free(task);
 	return status;

@@ -31,14 +31,14 @@ void record_command_free(struct record_command *command)
 	free(command->path);
 	free(command->script);
 	free(command->program);
-	ptl_bytes_free(&command->words);
+	common_bytes_free(&command->words);
 	*command = (struct record_command){0};
 }
 
 static int no_memory(void)
 {
-	ptl_fail_memory("command line", 0);
-	return PTL_EXIT_SYSTEM;
+	common_fail_memory("command line", 0);
+	return COMMON_EXIT_SYSTEM;
 }
 
 /* 0 where a regular file may be executed by this user; else the errno that execve would give. */
@@ -60,10 +60,10 @@ static int failure(const char *name, int error)
 	const bool missing = error == ENOENT || error == ENOTDIR;
 
 	if (missing && !strchr(name, '/')) {
-		ptl_fail(PTL_NOT_FOUND, "%s: command not found", name);
+		common_fail(PTL_NOT_FOUND, "%s: command not found", name);
 	} else {
 		errno = error;
-		ptl_fail_errno("cannot run %s", name);
+		common_fail_errno("cannot run %s", name);
 	}
 	return missing ? RECORD_EXIT_NOT_FOUND : RECORD_EXIT_NOT_EXECUTABLE;
 }
@@ -122,7 +122,7 @@ static int locate(const char *name, char **path)
 static bool is_plain_text(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char head[PQ_HEAD_SIZE];
+	char head[QEMU_HEAD_SIZE];
 	ssize_t n;
 
 	if (fd < 0)
@@ -157,19 +157,19 @@ static int use_shell(struct record_command *command)
 /* Why QEMU cannot run what execve might. */
 static int not_followed(const char *path, int cause)
 {
-	if (cause == PTL_NOT_FOLLOWED_UNREADABLE)
-		ptl_fail(PTL_SYSTEM,
+	if (cause == QEMU_NOT_FOLLOWED_UNREADABLE)
+		common_fail(PTL_SYSTEM,
 			 "cannot record %s: it may be executed but not read, and QEMU has to read "
 			 "it",
 			 path);
 	else
-		ptl_fail(PTL_UNSUPPORTED, "cannot record %s: it is no x86-64 program", path);
+		common_fail(PTL_UNSUPPORTED, "cannot record %s: it is no x86-64 program", path);
 	return RECORD_EXIT_NOT_EXECUTABLE;
 }
 
 static void add_word(struct record_command *command, const char *word)
 {
-	ptl_write_bytes(&command->words, word, strlen(word) + 1);
+	common_write_bytes(&command->words, word, strlen(word) + 1);
 }
 
 /* Says what runs: path, with the script's prefix in place of the first argument. */
@@ -188,15 +188,15 @@ static int name_program(struct record_command *command, const char *path, char *
 /* Checks the file, its #! lines and its ELF interpreter. native: the kernel runs it, not QEMU. */
 static int check_target(struct record_command *command, bool native)
 {
-	struct pq_target target;
-	int status = pq_target_find(&target, command->path);
+	struct qemu_target target;
+	int status = qemu_target_find(&target, command->path);
 
 	if (!status) {
 		status = name_program(command, target.path, target.prefix);
-		pq_target_free(&target);
+		qemu_target_free(&target);
 		return status;
 	}
-	if ((status == -ENOEXEC || status == PTL_NOT_FOLLOWED_FORMAT) && !command->script &&
+	if ((status == -ENOEXEC || status == QEMU_NOT_FOLLOWED_FORMAT) && !command->script &&
 	    is_plain_text(command->path)) {
 		status = use_shell(command);
 		return status ? status : check_target(command, native);
@@ -205,7 +205,7 @@ static int check_target(struct record_command *command, bool native)
 		return native ? name_program(command, command->path, NULL)
 			      : not_followed(command->path, status);
 	if (status == -ENOENT) {
-		ptl_fail(PTL_NOT_FOUND, "cannot run %s: its interpreter does not exist",
+		common_fail(PTL_NOT_FOUND, "cannot run %s: its interpreter does not exist",
 			 command->path);
 		return RECORD_EXIT_NOT_FOUND;
 	}

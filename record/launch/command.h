@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The command to record: where it is, and whether it can be run here. */
-#ifndef PTL_RECORD_LAUNCH_COMMAND_H
-#define PTL_RECORD_LAUNCH_COMMAND_H
+#ifndef RECORD_LAUNCH_COMMAND_H
+#define RECORD_LAUNCH_COMMAND_H
 
 #include <stdbool.h>
 
@@ -27,7 +27,7 @@ struct record_command {
  * Looks argv[0] up, in $PATH where it has no slash, and checks that execve would run it and, unless
  * `native`, that QEMU can. A text that is neither ELF nor has #! is given to /bin/sh, as execvp does. argv's strings
  * must outlive the result. Returns 0, or the exit status that tells what is wrong, RECORD_EXIT_* or
- * PTL_EXIT_SYSTEM, with the reason as an error chain.
+ * COMMON_EXIT_SYSTEM, with the reason as an error chain.
  */
 int record_command_find(char *const *argv, bool native, struct record_command *command);
 void record_command_free(struct record_command *command);

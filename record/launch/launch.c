@@ -33,14 +33,14 @@ int record_launch(const struct record_launch *launch, pid_t *pid)
 	ssize_t n;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return ptl_fail_errno("cannot make a pipe");
+		return common_fail_errno("cannot make a pipe");
 	*pid = fork();
 	if (*pid == 0)
 		become(launch, ends[1]);
 	close(ends[1]);
 	if (*pid < 0) {
 		close(ends[0]);
-		return ptl_fail_errno("cannot start a process");
+		return common_fail_errno("cannot start a process");
 	}
 	/* The pipe closes when the program is there. */
 	do
@@ -50,5 +50,5 @@ int record_launch(const struct record_launch *launch, pid_t *pid)
 	if (n != sizeof(error))
 		return 0;
 	errno = error;
-	return ptl_fail_errno("cannot run %s", launch->path);
+	return common_fail_errno("cannot run %s", launch->path);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The step from the recorder into the program that it starts. */
-#ifndef PTL_RECORD_LAUNCH_LAUNCH_H
-#define PTL_RECORD_LAUNCH_LAUNCH_H
+#ifndef RECORD_LAUNCH_LAUNCH_H
+#define RECORD_LAUNCH_LAUNCH_H
 
 #include <stdbool.h>
 #include <sys/resource.h>

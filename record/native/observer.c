@@ -34,7 +34,7 @@ int record_observer_new(struct record_capture *capture, uint32_t first_number,
 	struct record_observer *made = calloc(1, sizeof(*made));
 
 	if (!made)
-		return ptl_fail_memory("observer", sizeof(*made));
+		return common_fail_memory("observer", sizeof(*made));
 	made->capture = capture;
 	made->next_number = first_number;
 	made->looked = made->looking = record_now();
@@ -46,14 +46,14 @@ static void free_process(struct record_observed *process)
 {
 	if (process->pidfd >= 0)
 		close(process->pidfd);
-	ptl_hash_map_free(&process->threads);
+	common_hash_map_free(&process->threads);
 	free(process->maps);
 	free(process);
 }
 
 struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid)
 {
-	const uint64_t *value = ptl_hash_map_get(&observer->processes, pid);
+	const uint64_t *value = common_hash_map_get(&observer->processes, pid);
 
 	return value ? (struct record_observed *)(uintptr_t)*value : NULL;
 }
@@ -65,10 +65,10 @@ void record_observer_free(struct record_observer *observer)
 
 	if (!observer)
 		return;
-	while (ptl_hash_map_next(&observer->processes, &at, &pid, &value))
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
 		free_process((struct record_observed *)(uintptr_t)value);
-	ptl_hash_map_free(&observer->processes);
-	ptl_hash_map_free(&observer->told);
+	common_hash_map_free(&observer->processes);
+	common_hash_map_free(&observer->told);
 	record_sideband_close(observer->sideband);
 	free(observer->pids);
 	free(observer);
@@ -77,32 +77,32 @@ void record_observer_free(struct record_observer *observer)
 /* ---- messages -------------------------------------------------------------------------------- */
 
 int record_observer_send(struct record_observer *observer, const struct record_observed *process,
-			 struct ptl_message *message, const struct ptl_image_event *image)
+			 struct qemu_message *message, const struct ptl_image_event *image)
 {
 	message->pid = process->pid;
 	message->process = process->number;
 	return record_model_message(observer->capture->model, message, image, record_now());
 }
 
-static struct ptl_message header(uint16_t type, size_t size, uint32_t tid, uint64_t time)
+static struct qemu_message header(uint16_t type, size_t size, uint32_t tid, uint64_t time)
 {
-	return (struct ptl_message){
+	return (struct qemu_message){
 		.size = (uint32_t)size, .type = type, .tid = tid, .time = time};
 }
 
 int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
 		      const struct record_observed *forked_from, uint32_t parent, uint64_t time)
 {
-	struct ptl_message_process_start start = {
-		.header = header(PTL_MSG_PROCESS_START, sizeof(start), process->pid, time),
-		.how = forked_from ? PTL_PROCESS_FORK : PTL_PROCESS_INITIAL,
+	struct qemu_message_process_start start = {
+		.header = header(QEMU_MSG_PROCESS_START, sizeof(start), process->pid, time),
+		.how = forked_from ? QEMU_PROCESS_FORK : QEMU_PROCESS_INITIAL,
 		.parent_pid = parent,
 		.parent_process = forked_from ? forked_from->number : 0,
 		.parent_epoch = forked_from ? forked_from->epoch : 0,
 	};
 
 	if (process->found)
-		start.header.flags = PTL_MESSAGE_RUNDOWN;
+		start.header.flags = QEMU_MESSAGE_RUNDOWN;
 	return record_observer_send(observer, process, &start.header, NULL);
 }
 
@@ -110,21 +110,21 @@ int record_observer_send_start(struct record_observer *observer, const struct re
 int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
 			const struct ptl_bytes *strings, uint64_t time)
 {
-	struct ptl_message_exec exec = {
-		.header = header(PTL_MSG_EXEC, sizeof(exec), process->pid, time),
+	struct qemu_message_exec exec = {
+		.header = header(QEMU_MSG_EXEC, sizeof(exec), process->pid, time),
 		.total = (uint32_t)strings->size,
 		.epoch = ++process->epoch,
 	};
-	const size_t size = sizeof(struct ptl_message_exec_bytes) + strings->size;
-	struct ptl_message_exec_bytes *bytes;
+	const size_t size = sizeof(struct qemu_message_exec_bytes) + strings->size;
+	struct qemu_message_exec_bytes *bytes;
 	int status = record_observer_send(observer, process, &exec.header, NULL);
 
 	if (status < 0)
 		return status;
 	bytes = calloc(1, size);
 	if (!bytes)
-		return ptl_fail_memory("command line", size);
-	bytes->header = header(PTL_MSG_EXEC_BYTES, size, process->pid, time);
+		return common_fail_memory("command line", size);
+	bytes->header = header(QEMU_MSG_EXEC_BYTES, size, process->pid, time);
 	bytes->length = (uint32_t)strings->size;
 	if (strings->size)
 		memcpy(bytes + 1, strings->data, strings->size);
@@ -141,9 +141,9 @@ static int send_found_program(struct record_observer *observer, struct record_ob
 	int status;
 
 	record_proc_strings(process->pid, &strings);
-	status = strings.failed ? ptl_fail_memory("command line", strings.size)
+	status = strings.failed ? common_fail_memory("command line", strings.size)
 				: record_observer_send_program(observer, process, &strings, time);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&strings);
 	return status;
 }
 
@@ -162,16 +162,16 @@ static int add(struct record_observer *observer, uint32_t pid, const struct reco
 	int status;
 
 	if (!process)
-		return ptl_fail_memory("process", sizeof(*process));
+		return common_fail_memory("process", sizeof(*process));
 	process->pid = pid;
 	process->number = observer->next_number++;
 	process->start_ticks = stat->start_ticks;
 	process->program = stat->program;
 	process->program_looked = observer->looking;
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	status = ptl_hash_map_put(&process->threads, pid, 0);
+	status = common_hash_map_put(&process->threads, pid, 0);
 	if (status == 0)
-		status = ptl_hash_map_put(&observer->processes, pid, (uint64_t)(uintptr_t)process);
+		status = common_hash_map_put(&observer->processes, pid, (uint64_t)(uintptr_t)process);
 	if (status < 0)
 		free_process(process);
 	else
@@ -197,17 +197,17 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 	process->ours = true;
 	process->looked = process->maps_looked = time;
 	look_at_maps_soon(process, time);
-	ptl_write_bytes(&strings, command->program, strlen(command->program) + 1);
-	ptl_write_bytes(&strings, "", 1);
+	common_write_bytes(&strings, command->program, strlen(command->program) + 1);
+	common_write_bytes(&strings, "", 1);
 	if (!getcwd(folder, sizeof(folder)))
 		folder[0] = 0;
-	ptl_write_bytes(&strings, folder, strlen(folder) + 1);
-	ptl_write_bytes(&strings, command->words.data, command->words.size);
-	status = strings.failed ? ptl_fail_memory("command line", strings.size)
+	common_write_bytes(&strings, folder, strlen(folder) + 1);
+	common_write_bytes(&strings, command->words.data, command->words.size);
+	status = strings.failed ? common_fail_memory("command line", strings.size)
 				: record_observer_send_start(observer, process, NULL, (uint32_t)getpid(), time);
 	if (status == 0)
 		status = record_observer_send_program(observer, process, &strings, time);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&strings);
 	return status;
 }
 
@@ -296,7 +296,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
-	struct ptl_message last = header(PTL_MSG_THREAD_END, sizeof(last), 0, now);
+	struct qemu_message last = header(QEMU_MSG_THREAD_END, sizeof(last), 0, now);
 	uint32_t wait_status;
 	int status = 0;
 
@@ -357,13 +357,13 @@ static int see_thread(void *context, uint32_t tid)
 {
 	struct thread_look *look = context;
 	struct record_observed *process = look->process;
-	const bool is_new = !ptl_hash_map_get(&process->threads, tid);
-	struct ptl_message_thread_start start = {
-		.header = header(PTL_MSG_THREAD_START, sizeof(start), tid, process->looked)};
-	int status = ptl_hash_map_put(&process->threads, tid, look->now);
+	const bool is_new = !common_hash_map_get(&process->threads, tid);
+	struct qemu_message_thread_start start = {
+		.header = header(QEMU_MSG_THREAD_START, sizeof(start), tid, process->looked)};
+	int status = common_hash_map_put(&process->threads, tid, look->now);
 
 	if (process->found && !process->threads_told)
-		start.header.flags = PTL_MESSAGE_RUNDOWN;
+		start.header.flags = QEMU_MESSAGE_RUNDOWN;
 	if (status == 0 && is_new)
 		status = record_observer_send(look->observer, process, &start.header, NULL);
 	if (status < 0 || process->attached)
@@ -379,14 +379,14 @@ static int end_threads(struct record_observer *observer, struct record_observed 
 	size_t at = 0;
 	int status = 0;
 
-	while (status == 0 && ptl_hash_map_next(&process->threads, &at, &tid, &seen)) {
-		struct ptl_message ending = header(PTL_MSG_THREAD_END, sizeof(ending),
+	while (status == 0 && common_hash_map_next(&process->threads, &at, &tid, &seen)) {
+		struct qemu_message ending = header(QEMU_MSG_THREAD_END, sizeof(ending),
 						   (uint32_t)tid, now);
 
 		if (seen == now)
 			continue;
 		status = record_observer_send(observer, process, &ending, NULL);
-		ptl_hash_map_remove(&process->threads, tid);
+		common_hash_map_remove(&process->threads, tid);
 		/* Removal may move others: the rest is ended at the next look. */
 		break;
 	}
@@ -465,11 +465,11 @@ static int list_pids(struct record_observer *observer, size_t *count)
 		uint32_t *larger = reallocarray(observer->pids, capacity, sizeof(*larger));
 
 		if (!larger)
-			return ptl_fail_memory("processes", capacity * sizeof(*larger));
+			return common_fail_memory("processes", capacity * sizeof(*larger));
 		observer->pids = larger;
 		observer->pid_capacity = capacity;
 	}
-	while (ptl_hash_map_next(&observer->processes, &at, &pid, &value))
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
 		observer->pids[(*count)++] = (uint32_t)pid;
 	return 0;
 }
@@ -484,8 +484,8 @@ static int forget_if_gone(struct record_observer *observer, struct record_observ
 	if (!process->ended || (record_proc_stat(process->pid, &stat) &&
 				stat.start_ticks == process->start_ticks))
 		return 0;
-	status = ptl_hash_map_put(&observer->told, process->pid, now);
-	ptl_hash_map_remove(&observer->processes, process->pid);
+	status = common_hash_map_put(&observer->told, process->pid, now);
+	common_hash_map_remove(&observer->processes, process->pid);
 	free_process(process);
 	return status;
 }
@@ -553,7 +553,7 @@ int record_observer_finish(struct record_observer *observer, uint64_t now)
 	size_t at = 0;
 	int status;
 
-	while (ptl_hash_map_next(&observer->processes, &at, &pid, &value))
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
 		((struct record_observed *)(uintptr_t)value)->maps_due = 0;
 	record_model_reach(observer->capture->model, now);
 	status = record_observer_take_past(observer, now, true);

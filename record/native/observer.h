@@ -8,8 +8,8 @@
  * there, an end that of the first at which it was not there any more. Every event of a process is
  * therefore between its start and its end.
  */
-#ifndef PTL_RECORD_NATIVE_OBSERVER_H
-#define PTL_RECORD_NATIVE_OBSERVER_H
+#ifndef RECORD_NATIVE_OBSERVER_H
+#define RECORD_NATIVE_OBSERVER_H
 
 #include <stdbool.h>
 #include <stdint.h>

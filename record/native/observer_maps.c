@@ -45,7 +45,7 @@ static bool overlaps(const struct record_observed_map *maps, size_t count,
 
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
 			      const struct record_observed_map *map,
-			      const struct pq_map_entry *entry)
+			      const struct qemu_map_entry *entry)
 {
 	const struct record_mapping mapping = {
 		.pid = process->pid,
@@ -60,11 +60,11 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 		.path = entry->path,
 		.path_length = strlen(entry->path),
 	};
-	struct ptl_message_image message = {
+	struct qemu_message_image message = {
 		.header = {.size = sizeof(message),
-			   .type = PTL_MSG_IMAGE_MAP,
+			   .type = QEMU_MSG_IMAGE_MAP,
 			   .flags = process->found && !process->maps_told
-					    ? PTL_MESSAGE_RUNDOWN
+					    ? QEMU_MESSAGE_RUNDOWN
 					    : 0,
 			   .tid = process->pid,
 			   .time = process->maps_looked},
@@ -82,9 +82,9 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 static int send_unload(struct record_observer *observer, struct record_observed *process,
 		       const struct record_observed_map *map, uint64_t now)
 {
-	struct ptl_message_unmap message = {
+	struct qemu_message_unmap message = {
 		.header = {.size = sizeof(message),
-			   .type = PTL_MSG_IMAGE_UNMAP,
+			   .type = QEMU_MSG_IMAGE_UNMAP,
 			   .tid = process->pid,
 			   .time = now},
 		.base = map->base,
@@ -103,7 +103,7 @@ static int append(struct record_observed_map **maps, size_t *count, size_t *capa
 		struct record_observed_map *larger = reallocarray(*maps, wanted, sizeof(*larger));
 
 		if (!larger)
-			return ptl_fail_memory("mappings", wanted * sizeof(*larger));
+			return common_fail_memory("mappings", wanted * sizeof(*larger));
 		*maps = larger;
 		*capacity = wanted;
 	}
@@ -111,7 +111,7 @@ static int append(struct record_observed_map **maps, size_t *count, size_t *capa
 	return 0;
 }
 
-static struct record_observed_map map_of(const struct pq_map_entry *entry)
+static struct record_observed_map map_of(const struct qemu_map_entry *entry)
 {
 	return (struct record_observed_map){
 		.base = entry->base,
@@ -125,7 +125,7 @@ static struct record_observed_map map_of(const struct pq_map_entry *entry)
 
 /* One line of the file. Kernel addresses (vsyscall) are nobody's. */
 static int take(struct record_observer *observer, struct record_observed *process,
-		struct pq_map_entry *entry, struct record_observed_map **maps, size_t *count,
+		struct qemu_map_entry *entry, struct record_observed_map **maps, size_t *count,
 		size_t *capacity)
 {
 	const struct record_observed_map map = map_of(entry);
@@ -140,7 +140,7 @@ static int take(struct record_observer *observer, struct record_observed *proces
 	if (status < 0 || (before && is_same(before, &map)))
 		return status;
 	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
-	pq_maps_check(root, entry);
+	qemu_maps_check(root, entry);
 	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
 	return record_observer_send_load(
 		observer, process,
@@ -152,10 +152,10 @@ static int take(struct record_observer *observer, struct record_observed *proces
 int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process,
 				 uint64_t now)
 {
-	char name[64], line[PTL_CHANNEL_PATH_SIZE + 128];
+	char name[64], line[QEMU_CHANNEL_PATH_SIZE + 128];
 	struct record_observed_map *maps = NULL;
 	size_t count = 0, capacity = 0;
-	struct pq_map_entry entry;
+	struct qemu_map_entry entry;
 	int status = 0;
 	FILE *file;
 
@@ -164,7 +164,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 	if (!file)
 		return 0;
 	while (status == 0 && count < MAPS_MAX && fgets(line, sizeof(line), file))
-		if (pq_maps_parse(line, &entry))
+		if (qemu_maps_parse(line, &entry))
 			status = take(observer, process, &entry, &maps, &count, &capacity);
 	fclose(file);
 	/* A process that is just ending shows nothing: that is no unloading. */
@@ -193,7 +193,7 @@ int record_observer_inherit(struct record_observed *child, const struct record_o
 		return 0;
 	child->maps = reallocarray(NULL, parent->map_count, sizeof(*child->maps));
 	if (!child->maps)
-		return ptl_fail_memory("mappings", parent->map_count * sizeof(*child->maps));
+		return common_fail_memory("mappings", parent->map_count * sizeof(*child->maps));
 	memcpy(child->maps, parent->maps, parent->map_count * sizeof(*child->maps));
 	child->map_count = child->map_capacity = parent->map_count;
 	return 0;

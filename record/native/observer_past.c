@@ -16,7 +16,7 @@
 
 bool record_observer_was_told(const struct record_observer *observer, uint32_t pid, uint64_t start)
 {
-	const uint64_t *when = ptl_hash_map_get(&observer->told, pid);
+	const uint64_t *when = common_hash_map_get(&observer->told, pid);
 
 	return when && start <= *when;
 }
@@ -28,12 +28,12 @@ static int send_name(struct record_observer *observer, struct record_observed *p
 	struct ptl_bytes strings = {0};
 	int status;
 
-	ptl_write_bytes(&strings, path, strlen(path) + 1);
-	ptl_write_bytes(&strings, "\0", 2);
-	ptl_write_bytes(&strings, name, strlen(name) + 1);
-	status = strings.failed ? ptl_fail_memory("command line", strings.size)
+	common_write_bytes(&strings, path, strlen(path) + 1);
+	common_write_bytes(&strings, "\0", 2);
+	common_write_bytes(&strings, name, strlen(name) + 1);
+	status = strings.failed ? common_fail_memory("command line", strings.size)
 				: record_observer_send_program(observer, process, &strings, time);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&strings);
 	return status;
 }
 
@@ -49,7 +49,7 @@ int record_observer_dead(struct record_observer *observer, const struct record_o
 	    record_observer_was_told(observer, dead->pid, now > REMEMBERED ? now - REMEMBERED : 0))
 		return 0;
 	process.number = observer->next_number++;
-	status = ptl_hash_map_put(&observer->told, dead->pid, now);
+	status = common_hash_map_put(&observer->told, dead->pid, now);
 	if (status == 0)
 		status = record_observer_send_start(observer, &process, NULL, dead->parent,
 						    observer->looked);
@@ -90,11 +90,11 @@ static int send_map(struct record_observer *observer, struct record_observed *pr
 		.inode = step->inode,
 		.protection = step->protection,
 	};
-	struct pq_map_entry entry = {.device = step->device, .inode = step->inode};
+	struct qemu_map_entry entry = {.device = step->device, .inode = step->inode};
 
-	if (!pq_maps_name(&entry, step->name, strlen(step->name)))
+	if (!qemu_maps_name(&entry, step->name, strlen(step->name)))
 		return 0;
-	pq_maps_check("", &entry);
+	qemu_maps_check("", &entry);
 	map.device = entry.device;
 	process->maps_looked = step->time;
 	return record_observer_send_load(observer, process, &map, &entry);
@@ -173,7 +173,7 @@ static int take(void *context, const struct record_past *past)
 	if (parent && (parent->ended || !past->parent_is_same))
 		parent = NULL;
 	process.number = observer->next_number++;
-	status = ptl_hash_map_put(&observer->told, past->pid, past->end);
+	status = common_hash_map_put(&observer->told, past->pid, past->end);
 	if (status == 0)
 		status = record_observer_send_start(observer, &process, parent, past->parent,
 						    past->start);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the observer's files share. */
-#ifndef PTL_RECORD_NATIVE_OBSERVER_STATE_H
-#define PTL_RECORD_NATIVE_OBSERVER_STATE_H
+#ifndef RECORD_NATIVE_OBSERVER_STATE_H
+#define RECORD_NATIVE_OBSERVER_STATE_H
 
 #include "common/hash_map.h"
 #include "record/native/observer.h"
@@ -34,7 +34,7 @@ struct record_observed {
 	bool threads_told;
 	bool maps_told;
 	bool ended;
-	struct ptl_hash_map threads; /* tid: when last seen */
+	struct common_hash_map threads; /* tid: when last seen */
 	struct record_observed_map *maps;
 	size_t map_count;
 	size_t map_capacity;
@@ -47,7 +47,7 @@ struct record_observer {
 	struct record_capture *capture;
 	uint32_t next_number;
 	bool follows; /* our own children and theirs */
-	struct ptl_hash_map processes; /* pid: struct record_observed * */
+	struct common_hash_map processes; /* pid: struct record_observed * */
 	uint32_t *pids;                /* scratch */
 	size_t pid_capacity;
 	uint64_t looked;  /* when the last look began */
@@ -56,12 +56,12 @@ struct record_observer {
 	struct record_sideband *sideband; /* NULL: the kernel does not permit it */
 	uint64_t sideband_lost;
 	bool finishing; /* the kernel has told all: who is dead now is ended at once */
-	struct ptl_hash_map told; /* pid of one that has been told and is gone: when it was */
+	struct common_hash_map told; /* pid of one that has been told and is gone: when it was */
 };
 
 /* Fills in the message's pid and process, and hands it over. */
 int record_observer_send(struct record_observer *observer, const struct record_observed *process,
-			 struct ptl_message *message, const struct ptl_image_event *image);
+			 struct qemu_message *message, const struct ptl_image_event *image);
 
 struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid);
 /* A process starts: the child of forked_from, or with a program of its own (NULL). */
@@ -100,7 +100,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 /* Tells of one mapping, at process->maps_looked. entry says what the path leads to. */
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
 			      const struct record_observed_map *map,
-			      const struct pq_map_entry *entry);
+			      const struct qemu_map_entry *entry);
 /* A forked child has its parent's. */
 int record_observer_inherit(struct record_observed *child, const struct record_observed *parent);
 

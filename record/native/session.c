@@ -46,7 +46,7 @@ static int open_source(struct record_session *session)
 
 	session->doorbell = &state->doorbell;
 	if (session->has_command && !record_proc_has_children())
-		ptl_message_warning("this kernel does not tell of processes' children "
+		common_message_warning("this kernel does not tell of processes' children "
 				    "(CONFIG_PROC_CHILDREN): of the command's descendants, only "
 				    "those that write events are in the trace");
 	status = record_observer_new(&session->capture, FIRST_NUMBER, &state->observer);
@@ -55,7 +55,7 @@ static int open_source(struct record_session *session)
 		return status;
 	status = record_observer_listen(state->observer);
 	if (status == PTL_SYSTEM) {
-		ptl_message_note("processes that live only milliseconds may be missing: the kernel does "
+		qemu_message_note("processes that live only milliseconds may be missing: the kernel does "
 				 "not let us hear of them (%s)", ptl_error_text());
 		status = 0;
 	}
@@ -162,7 +162,7 @@ int record_native_session(const struct record_source *source,
 		return record_session(&engine, settings, NULL, &state);
 	status = record_command_find(settings->command, true, &command);
 	if (status) {
-		ptl_message_error("%s", ptl_error_text());
+		common_message_error("%s", ptl_error_text());
 		return status;
 	}
 	status = record_session(&engine, settings, &command, &state);

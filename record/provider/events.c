@@ -47,7 +47,7 @@ static int lose_of(struct record_providers *providers, const struct record_write
 	const char *name = provider < writer->share.provider_count
 				   ? writer->share.providers[provider].name
 				   : "?";
-	char text[PTL_SHARE_PROVIDER_NAME_SIZE + 160];
+	char text[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 160];
 
 	snprintf(text, sizeof(text), "events of provider %s: %s", name, cause);
 	return lose(providers, writer, count, 0, text);
@@ -88,7 +88,7 @@ int record_writer_tell_losses(struct record_providers *providers, struct record_
 			      uint64_t now, bool always)
 {
 	const uint64_t before = providers->capture->loss_records;
-	uint64_t dropped[PTL_SHARE_PROVIDERS_MAX] = {0};
+	uint64_t dropped[PROVIDER_SHARE_PROVIDERS_MAX] = {0};
 	int status = 0;
 
 	if (!always && now < writer->lost_due)
@@ -120,7 +120,7 @@ static bool is_own(const struct record_writer *writer, uint32_t provider,
 {
 	return provider < writer->share.provider_count &&
 	       !writer->share.providers[provider].refused &&
-	       ptl_guid_equal(guid, &writer->share.providers[provider].guid);
+	       common_guid_equal(guid, &writer->share.providers[provider].guid);
 }
 
 /*
@@ -128,7 +128,7 @@ static bool is_own(const struct record_writer *writer, uint32_t provider,
  * first explanation for both. *differs: this one is another than the first. PTL_NO_MEMORY.
  */
 static int compare_schema(struct record_providers *providers, const struct ptl_schema *schema,
-			  struct ptl_cursor body, bool *differs)
+			  struct common_cursor body, bool *differs)
 {
 	const uint64_t hash = XXH64(body.data, body.size, 0);
 	uint8_t key[sizeof(schema->provider) + 4];
@@ -139,9 +139,9 @@ static int compare_schema(struct record_providers *providers, const struct ptl_s
 	key[17] = (uint8_t)(schema->id >> 8);
 	key[18] = schema->version;
 	key[19] = schema->opcode;
-	first = ptl_byte_map_get(&providers->schemas, key, sizeof(key));
+	first = common_byte_map_get(&providers->schemas, key, sizeof(key));
 	*differs = first && *first != hash;
-	return first ? 0 : ptl_byte_map_put(&providers->schemas, key, sizeof(key), hash);
+	return first ? 0 : common_byte_map_put(&providers->schemas, key, sizeof(key), hash);
 }
 
 static int tell_difference(const struct schema_taker *taker, const struct ptl_schema *schema)
@@ -156,11 +156,11 @@ static int tell_difference(const struct schema_taker *taker, const struct ptl_sc
 }
 
 static int take_schema(const struct schema_taker *taker, uint32_t provider,
-		       struct ptl_cursor cursor)
+		       struct common_cursor cursor)
 {
 	struct ptl_schema *schema;
 	bool differs = false;
-	int status = ptl_schema_decode(cursor, &schema);
+	int status = format_schema_decode(cursor, &schema);
 
 	if (status < 0)
 		return status;
@@ -170,20 +170,20 @@ static int take_schema(const struct schema_taker *taker, uint32_t provider,
 			status = differs ? tell_difference(taker, schema)
 					 : record_capture_schema(taker->providers->capture, schema);
 	}
-	ptl_schema_free(schema);
+	format_schema_free(schema);
 	return status == PTL_MISUSE ? PTL_CORRUPT : status;
 }
 
-static int take_map(const struct schema_taker *taker, uint32_t provider, struct ptl_cursor cursor)
+static int take_map(const struct schema_taker *taker, uint32_t provider, struct common_cursor cursor)
 {
 	struct ptl_map *map;
-	int status = ptl_map_decode(cursor, &map);
+	int status = format_map_decode(cursor, &map);
 
 	if (status < 0)
 		return status;
 	if (is_own(taker->writer, provider, &map->provider))
 		status = record_capture_map(taker->providers->capture, map);
-	ptl_map_free(map);
+	format_map_free(map);
 	return status == PTL_MISUSE ? PTL_CORRUPT : status;
 }
 
@@ -193,11 +193,11 @@ static int take_record(void *context, uint32_t provider, uint64_t type, const ui
 	const struct schema_taker *taker = context;
 
 	if (taker->providers->schema_bytes > SCHEMA_BYTES_MAX)
-		return ptl_fail(PTL_CORRUPT, "programs have more schemas than a trace has room for");
-	if (type == PTL_RECORD_SCHEMA)
-		return take_schema(taker, provider, ptl_cursor(body, size));
-	if (type == PTL_RECORD_MAP)
-		return take_map(taker, provider, ptl_cursor(body, size));
+		return common_fail(PTL_CORRUPT, "programs have more schemas than a trace has room for");
+	if (type == FORMAT_RECORD_SCHEMA)
+		return take_schema(taker, provider, common_cursor(body, size));
+	if (type == FORMAT_RECORD_MAP)
+		return take_map(taker, provider, common_cursor(body, size));
 	return 0;
 }
 
@@ -261,7 +261,7 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 static int write_event(struct record_providers *providers, struct record_writer *writer,
 		       const struct record_share_event *record, bool ordered)
 {
-	const struct ptl_share_record *header = &record->header;
+	const struct provider_share_record *header = &record->header;
 	const struct record_share_provider *provider;
 	struct ptl_event event = {
 		.descriptor = {.id = header->id,
@@ -310,7 +310,7 @@ static int advance(struct record_providers *providers, struct record_waiting *wa
 	int status;
 
 	for (;;) {
-		const struct ptl_share_record *header = &waiting->event.header;
+		const struct provider_share_record *header = &waiting->event.header;
 
 		status = record_share_ring_next(waiting->ring, &waiting->event, &lost);
 		if (status == PTL_CORRUPT)
@@ -321,7 +321,7 @@ static int advance(struct record_providers *providers, struct record_waiting *wa
 			return status;
 		if (lost)
 			return PTL_NOT_FOUND;
-		if (!(header->flags & PTL_SHARE_OWN_TIME) && header->time <= providers->latest)
+		if (!(header->flags & PROVIDER_SHARE_OWN_TIME) && header->time <= providers->latest)
 			return header->time < before ? 0 : PTL_NOT_FOUND;
 		status = write_event(providers, waiting->writer, &waiting->event, false);
 		if (status < 0)
@@ -368,7 +368,7 @@ static int push(struct record_providers *providers, const struct record_waiting 
 							     sizeof(*larger));
 
 		if (!larger)
-			return ptl_fail_memory("events", capacity * sizeof(*larger));
+			return common_fail_memory("events", capacity * sizeof(*larger));
 		providers->heap = larger;
 		providers->heap_capacity = capacity;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts events into as few streams as they need for time to go up in each. */
-#ifndef PTL_RECORD_PROVIDER_LANES_H
-#define PTL_RECORD_PROVIDER_LANES_H
+#ifndef RECORD_PROVIDER_LANES_H
+#define RECORD_PROVIDER_LANES_H
 
 #include <stdbool.h>
 

@@ -17,7 +17,7 @@
 
 /* Files in order of pids. */
 struct listed {
-	char text[PTL_SHARE_NAME_SIZE];
+	char text[PROVIDER_SHARE_NAME_SIZE];
 	struct record_share_name name;
 };
 
@@ -25,11 +25,11 @@ struct listing {
 	int folder;
 	bool json;
 	FILE *file;
-	struct ptl_json out;
+	struct common_json out;
 	struct listed *files;
 	size_t count;
 	size_t capacity;
-	struct ptl_share_session_file sessions[PTL_SESSIONS_MAX]; /* id 0: none */
+	struct provider_share_session_file sessions[PTL_SESSIONS_MAX]; /* id 0: none */
 	size_t shown;
 };
 
@@ -45,7 +45,7 @@ static int add(void *context, const char *text, const struct record_share_name *
 
 		file = reallocarray(listing->files, capacity, sizeof(*file));
 		if (!file)
-			return ptl_fail_memory("programs", capacity * sizeof(*file));
+			return common_fail_memory("programs", capacity * sizeof(*file));
 		listing->files = file;
 		listing->capacity = capacity;
 	}
@@ -77,11 +77,11 @@ static void read_sessions(struct listing *listing)
 }
 
 /* The living session that has turned the entry on in this slot; NULL: none. */
-static const struct ptl_share_session *session_of(const struct listing *listing,
+static const struct provider_share_session *session_of(const struct listing *listing,
 						  const struct record_share_entry *entry,
 						  unsigned slot)
 {
-	const struct ptl_share_session *session = &listing->sessions[slot].session;
+	const struct provider_share_session *session = &listing->sessions[slot].session;
 
 	return entry->enabled.sessions & 1u << slot && session->id &&
 			       session->id == entry->enabled.slots[slot].session
@@ -104,11 +104,11 @@ static void print_entry(const struct listing *listing, const struct record_share
 	char guid[PTL_GUID_TEXT_SIZE];
 	bool any = false;
 
-	ptl_guid_format(&provider->guid, guid);
+	common_guid_format(&provider->guid, guid);
 	fprintf(listing->file, "  %s  ", guid);
 	print_name(listing->file, provider->name);
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
-		const struct ptl_share_session *session = session_of(listing, entry, slot);
+		const struct provider_share_session *session = session_of(listing, entry, slot);
 		const struct ptl_enabled_session *words = &entry->enabled.slots[slot];
 		const char *level = record_level_name(words->level);
 
@@ -137,7 +137,7 @@ static void print_text(struct listing *listing, struct record_share_process *pro
 
 	for (uint32_t n = 0; n < process->provider_count; n++) {
 		if (!record_share_process_entry(process, n, &entry) ||
-		    entry.state != PTL_SHARE_REGISTERED)
+		    entry.state != PROVIDER_SHARE_REGISTERED)
 			continue;
 		if (!any) {
 			fprintf(listing->file, "%u  ", process->pid);
@@ -154,20 +154,20 @@ static void print_text(struct listing *listing, struct record_share_process *pro
 
 static void write_sessions(struct listing *listing, const struct record_share_entry *entry)
 {
-	ptl_json_array(&listing->out, "sessions");
+	common_json_array(&listing->out, "sessions");
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
-		const struct ptl_share_session *session = session_of(listing, entry, slot);
+		const struct provider_share_session *session = session_of(listing, entry, slot);
 
 		if (!session)
 			continue;
-		ptl_json_object(&listing->out, NULL);
-		ptl_json_string(&listing->out, "name", session->name);
-		ptl_json_u64(&listing->out, "recorder", session->recorder);
-		ptl_json_u64(&listing->out, "level", entry->enabled.slots[slot].level);
-		ptl_json_hex(&listing->out, "keywords", entry->enabled.slots[slot].keywords);
-		ptl_json_object_end(&listing->out);
+		common_json_object(&listing->out, NULL);
+		common_json_string(&listing->out, "name", session->name);
+		common_json_u64(&listing->out, "recorder", session->recorder);
+		common_json_u64(&listing->out, "level", entry->enabled.slots[slot].level);
+		common_json_hex(&listing->out, "keywords", entry->enabled.slots[slot].keywords);
+		common_json_object_end(&listing->out);
 	}
-	ptl_json_array_end(&listing->out);
+	common_json_array_end(&listing->out);
 }
 
 static void write_entry(struct listing *listing, const struct record_share_provider *provider,
@@ -175,29 +175,29 @@ static void write_entry(struct listing *listing, const struct record_share_provi
 {
 	char guid[PTL_GUID_TEXT_SIZE];
 
-	ptl_guid_format(&provider->guid, guid);
-	ptl_json_object(&listing->out, NULL);
-	ptl_json_string(&listing->out, "name", provider->name);
-	ptl_json_string(&listing->out, "guid", guid);
+	common_guid_format(&provider->guid, guid);
+	common_json_object(&listing->out, NULL);
+	common_json_string(&listing->out, "name", provider->name);
+	common_json_string(&listing->out, "guid", guid);
 	write_sessions(listing, entry);
-	ptl_json_object_end(&listing->out);
+	common_json_object_end(&listing->out);
 }
 
 static void print_json(struct listing *listing, struct record_share_process *process)
 {
 	struct record_share_entry entry;
 
-	ptl_json_object(&listing->out, NULL);
-	ptl_json_u64(&listing->out, "pid", process->pid);
-	ptl_json_string(&listing->out, "program", process->program);
-	ptl_json_array(&listing->out, "providers");
+	common_json_object(&listing->out, NULL);
+	common_json_u64(&listing->out, "pid", process->pid);
+	common_json_string(&listing->out, "program", process->program);
+	common_json_array(&listing->out, "providers");
 	for (uint32_t n = 0; n < process->provider_count; n++)
 		if (record_share_process_entry(process, n, &entry) &&
-		    entry.state == PTL_SHARE_REGISTERED)
+		    entry.state == PROVIDER_SHARE_REGISTERED)
 			write_entry(listing, &process->providers[n], &entry);
-	ptl_json_array_end(&listing->out);
-	ptl_json_object_end(&listing->out);
-	ptl_json_line(&listing->out);
+	common_json_array_end(&listing->out);
+	common_json_object_end(&listing->out);
+	common_json_line(&listing->out);
 }
 
 /* ---- all -------------------------------------------------------------------------------------- */
@@ -242,10 +242,10 @@ int record_provider_list(bool json, FILE *file)
 	int status;
 
 	if (!listing)
-		return ptl_fail_memory("list", sizeof(*listing));
+		return common_fail_memory("list", sizeof(*listing));
 	listing->json = json;
 	listing->file = file;
-	ptl_json_start(&listing->out, file);
+	common_json_start(&listing->out, file);
 	status = record_share_open(false, path, &listing->folder);
 	if (status == 0) {
 		status = list(listing);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-record --list-providers. */
-#ifndef PTL_RECORD_PROVIDER_LIST_H
-#define PTL_RECORD_PROVIDER_LIST_H
+#ifndef RECORD_PROVIDER_LIST_H
+#define RECORD_PROVIDER_LIST_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -36,16 +36,16 @@
 /* Adds our id to those that programs started from now on belong to. */
 static int enter_environment(uint64_t id)
 {
-	const char *before = getenv(PTL_SHARE_SESSIONS_VARIABLE);
+	const char *before = getenv(PROVIDER_SHARE_SESSIONS_VARIABLE);
 	char *value;
 	int status;
 
 	if (asprintf(&value, "%s%s%016llx", before ? before : "", before && *before ? "," : "",
 		     (unsigned long long)id) < 0)
-		return ptl_fail_memory("environment", 0);
-	status = setenv(PTL_SHARE_SESSIONS_VARIABLE, value, 1);
+		return common_fail_memory("environment", 0);
+	status = setenv(PROVIDER_SHARE_SESSIONS_VARIABLE, value, 1);
 	free(value);
-	return status < 0 ? ptl_fail_memory("environment", 0) : 0;
+	return status < 0 ? common_fail_memory("environment", 0) : 0;
 }
 
 /* SIGIO, which rings the doorbell, tells of new files. */
@@ -58,7 +58,7 @@ static void start_watching(struct record_providers *providers, const char *path)
 		providers->watch = -1;
 	}
 	if (providers->watch < 0) {
-		ptl_message_warning("the folder of providers, %s, cannot be watched: %s", path,
+		common_message_warning("the folder of providers, %s, cannot be watched: %s", path,
 				    strerror(errno));
 		return;
 	}
@@ -69,9 +69,9 @@ static void start_watching(struct record_providers *providers, const char *path)
 static void describe_session(struct record_providers *providers)
 {
 	const struct record_settings *settings = providers->capture->settings;
-	struct ptl_share_session_file *file = &providers->session.file;
+	struct provider_share_session_file *file = &providers->session.file;
 
-	file->session.flags = settings->attach ? PTL_SHARE_SESSION_EVERYONE : 0;
+	file->session.flags = settings->attach ? PROVIDER_SHARE_SESSION_EVERYONE : 0;
 	file->session.ring_size = settings->provider_ring;
 	file->session.rule_count = settings->rule_count;
 	memcpy(file->rules, settings->rules, settings->rule_count * sizeof(file->rules[0]));
@@ -82,7 +82,7 @@ static void describe_session(struct record_providers *providers)
 static int clear_slot(void *context, const char *text, const struct record_share_name *name)
 {
 	struct record_providers *providers = context;
-	const struct ptl_share_session *session = &providers->session.file.session;
+	const struct provider_share_session *session = &providers->session.file.session;
 	const struct record_share_turn off = {
 		.slot = session->slot, .session = session->id, .whoever = true};
 	struct record_share_process process;
@@ -113,8 +113,8 @@ static void request_captures(struct record_providers *providers)
 
 		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++) {
 			if (!record_share_process_entry(&writer->share, n, &entry) ||
-			    entry.state != PTL_SHARE_REGISTERED ||
-			    !(entry.flags & PTL_SHARE_HAS_CALLBACK) ||
+			    entry.state != PROVIDER_SHARE_REGISTERED ||
+			    !(entry.flags & PROVIDER_SHARE_HAS_CALLBACK) ||
 			    !(entry.enabled.sessions & 1u << slot) ||
 			    entry.enabled.slots[slot].session != providers->session.file.session.id)
 				continue;
@@ -155,7 +155,7 @@ int record_providers_open(struct record_capture *capture, struct record_observer
 	int status;
 
 	if (!providers)
-		return ptl_fail_memory("providers", sizeof(*providers));
+		return common_fail_memory("providers", sizeof(*providers));
 	providers->capture = providers->lanes.capture = capture;
 	providers->observer = observer;
 	providers->folder = providers->watch = providers->session.lock = -1;
@@ -177,7 +177,7 @@ void record_providers_close(struct record_providers *providers)
 		record_writer_free(providers->writers[i]);
 	free(providers->writers);
 	free(providers->heap);
-	ptl_byte_map_free(&providers->schemas);
+	common_byte_map_free(&providers->schemas);
 	if (providers->folder >= 0)
 		record_provider_session_remove(providers->folder, &providers->session);
 	if (providers->watch >= 0)
@@ -295,7 +295,7 @@ static void pause_milliseconds(long milliseconds)
 static int see_members(void *context, const char *text, const struct record_share_name *name)
 {
 	struct record_providers *providers = context;
-	const struct ptl_share_session *session = &providers->session.file.session;
+	const struct provider_share_session *session = &providers->session.file.session;
 	struct record_share_process process;
 	struct record_share_entry entry;
 	bool member = false;
@@ -325,8 +325,8 @@ static bool is_capturing(struct record_providers *providers)
 
 		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++)
 			if (record_share_process_entry(&writer->share, n, &entry) &&
-			    entry.flags & PTL_SHARE_HAS_CALLBACK &&
-			    entry.state == PTL_SHARE_REGISTERED && entry.enabled.capture & bit)
+			    entry.flags & PROVIDER_SHARE_HAS_CALLBACK &&
+			    entry.state == PROVIDER_SHARE_REGISTERED && entry.enabled.capture & bit)
 				return true;
 	}
 	return false;

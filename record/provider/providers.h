@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Collects the events of programs with providers: a session of docs/providers.md. */
-#ifndef PTL_RECORD_PROVIDER_PROVIDERS_H
-#define PTL_RECORD_PROVIDER_PROVIDERS_H
+#ifndef RECORD_PROVIDER_PROVIDERS_H
+#define RECORD_PROVIDER_PROVIDERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

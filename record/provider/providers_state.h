@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of the collection share. */
-#ifndef PTL_RECORD_PROVIDER_PROVIDERS_STATE_H
-#define PTL_RECORD_PROVIDER_PROVIDERS_STATE_H
+#ifndef RECORD_PROVIDER_PROVIDERS_STATE_H
+#define RECORD_PROVIDER_PROVIDERS_STATE_H
 
 #include "common/hash_map.h"
 #include "record/provider/lanes.h"
@@ -20,9 +20,9 @@ struct record_writer_loss {
 
 /* A program that writes events, or may. */
 struct record_writer {
-	char name[PTL_SHARE_NAME_SIZE]; /* of its `process` file */
+	char name[PROVIDER_SHARE_NAME_SIZE]; /* of its `process` file */
 	struct record_share_process share;
-	char rings_name[PTL_SHARE_NAME_SIZE]; /* "": no rings yet */
+	char rings_name[PROVIDER_SHARE_NAME_SIZE]; /* "": no rings yet */
 	struct record_share_rings rings;
 	int pidfd; /* -1: none */
 	bool foreign; /* of another pid namespace: its pid says nothing */
@@ -38,7 +38,7 @@ struct record_writer {
 	uint64_t lost_from; /* time of the last look at losses that were told */
 	uint64_t lost_due;
 	uint64_t lost_wait;
-	struct record_writer_loss *losses; /* PTL_SHARE_PROVIDERS_MAX */
+	struct record_writer_loss *losses; /* PROVIDER_SHARE_PROVIDERS_MAX */
 };
 
 /* The next event of a ring, while events of all rings are put in order. */
@@ -69,7 +69,7 @@ struct record_providers {
 	size_t heap_capacity;
 	uint64_t latest; /* times beyond this one are not believed */
 	uint64_t schema_bytes;
-	struct ptl_byte_map schemas; /* identity of an event: hash of its schema */
+	struct common_byte_map schemas; /* identity of an event: hash of its schema */
 	unsigned fullest; /* ring of the last step, in percent */
 	unsigned left_out; /* files: so many are told of and no more */
 	unsigned idle;     /* steps in which nothing came */

@@ -40,8 +40,8 @@ static int parse_level(const char *text, uint8_t *level)
 			*level = levels[i].level;
 			return 0;
 		}
-	if (ptl_parse_u64(text, &number) < 0 || number > LEVEL_ALL)
-		return ptl_fail(PTL_MISUSE,
+	if (common_parse_u64(text, &number) < 0 || number > LEVEL_ALL)
+		return common_fail(PTL_MISUSE,
 				"\"%s\" is no level: critical, error, warning, info, verbose, all, "
 				"or a number to 255",
 				text);
@@ -54,8 +54,8 @@ static int parse_keywords(const char *text, uint64_t *keywords)
 	*keywords = UINT64_MAX;
 	if (!strcasecmp(text, "all"))
 		return 0;
-	if (ptl_parse_u64(text, keywords) < 0)
-		return ptl_fail(PTL_MISUSE, "\"%s\" are no keywords: a number such as 0x12, or all",
+	if (common_parse_u64(text, keywords) < 0)
+		return common_fail(PTL_MISUSE, "\"%s\" are no keywords: a number such as 0x12, or all",
 				text);
 	return 0;
 }
@@ -66,38 +66,38 @@ static int split(const char *text, char *copy, size_t size, char *parts[3])
 	size_t count = 0;
 
 	if (strlen(text) >= size)
-		return ptl_fail(PTL_MISUSE, "a provider's name has at most %u bytes",
-				PTL_SHARE_PROVIDER_NAME_SIZE - 1);
+		return common_fail(PTL_MISUSE, "a provider's name has at most %u bytes",
+				PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
 	strcpy(copy, text);
 	parts[count++] = copy;
 	for (char *at = copy; *at; at++) {
 		if (*at != ':')
 			continue;
 		if (count == 3)
-			return ptl_fail(PTL_MISUSE, "expected NAME|GUID[:LEVEL[:KEYWORDS]]");
+			return common_fail(PTL_MISUSE, "expected NAME|GUID[:LEVEL[:KEYWORDS]]");
 		*at = 0;
 		parts[count++] = at + 1;
 	}
 	return 0;
 }
 
-int record_provider_rule_parse(const char *text, struct ptl_share_rule *rule)
+int record_provider_rule_parse(const char *text, struct provider_share_rule *rule)
 {
-	char copy[PTL_SHARE_PROVIDER_NAME_SIZE + 64], *parts[3] = {NULL, NULL, NULL};
+	char copy[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 64], *parts[3] = {NULL, NULL, NULL};
 	int status = split(text, copy, sizeof(copy), parts);
 
-	*rule = (struct ptl_share_rule){.level = LEVEL_ALL, .keywords = UINT64_MAX};
+	*rule = (struct provider_share_rule){.level = LEVEL_ALL, .keywords = UINT64_MAX};
 	if (status < 0)
 		return status;
 	if (!*parts[0] || strlen(parts[0]) >= sizeof(rule->name))
-		return ptl_fail(PTL_MISUSE, "expected a provider's name of 1 to %u bytes",
-				PTL_SHARE_PROVIDER_NAME_SIZE - 1);
+		return common_fail(PTL_MISUSE, "expected a provider's name of 1 to %u bytes",
+				PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
 	if (!strcmp(parts[0], "*")) {
-		rule->match = PTL_SHARE_MATCH_ALL;
-	} else if (ptl_guid_parse(parts[0], &rule->guid)) {
-		rule->match = PTL_SHARE_MATCH_GUID;
+		rule->match = PROVIDER_SHARE_MATCH_ALL;
+	} else if (common_guid_parse(parts[0], &rule->guid)) {
+		rule->match = PROVIDER_SHARE_MATCH_GUID;
 	} else {
-		rule->match = PTL_SHARE_MATCH_NAME;
+		rule->match = PROVIDER_SHARE_MATCH_NAME;
 		strcpy(rule->name, parts[0]);
 	}
 	if (parts[1] && *parts[1])

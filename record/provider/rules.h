@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the command line asks of providers: NAME|GUID[:LEVEL[:KEYWORDS]]. */
-#ifndef PTL_RECORD_PROVIDER_RULES_H
-#define PTL_RECORD_PROVIDER_RULES_H
+#ifndef RECORD_PROVIDER_RULES_H
+#define RECORD_PROVIDER_RULES_H
 
 #include "provider/session_layout.h"
 
@@ -9,7 +9,7 @@
  * Reads one; "*" is every provider. LEVEL: a number to 255 or a name, by default all. KEYWORDS: a
  * number, any of whose bits is enough, or "all". PTL_MISUSE, with a text that says what was expected.
  */
-int record_provider_rule_parse(const char *text, struct ptl_share_rule *rule);
+int record_provider_rule_parse(const char *text, struct provider_share_rule *rule);
 
 /* The name of a level, "" for one that has none. */
 const char *record_level_name(unsigned level);

@@ -26,7 +26,7 @@
 static int random_id(uint64_t *id)
 {
 	struct ptl_guid guid;
-	int status = ptl_guid_random(&guid);
+	int status = common_guid_random(&guid);
 
 	if (status < 0)
 		return status;
@@ -64,11 +64,11 @@ static void remove_if_stale(int folder, const char *name)
 static int write_new(int folder, const char *name, struct record_provider_session *session,
 		     unsigned slot)
 {
-	struct ptl_share_session *header = &session->file.session;
+	struct provider_share_session *header = &session->file.session;
 	int status;
 
-	header->magic = PTL_SHARE_SESSION_MAGIC;
-	header->version = PTL_SHARE_VERSION;
+	header->magic = PROVIDER_SHARE_SESSION_MAGIC;
+	header->version = PROVIDER_SHARE_VERSION;
 	header->size = (uint32_t)(sizeof(*header) +
 				  header->rule_count * sizeof(session->file.rules[0]));
 	header->slot = slot;
@@ -77,10 +77,10 @@ static int write_new(int folder, const char *name, struct record_provider_sessio
 	session->lock = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			       S_IRUSR | S_IWUSR);
 	if (session->lock < 0)
-		return ptl_fail_errno("cannot make a session of providers");
-	status = ptl_write_all(session->lock, &session->file, header->size);
+		return common_fail_errno("cannot make a session of providers");
+	status = common_write_all(session->lock, &session->file, header->size);
 	if (status == 0 && flock(session->lock, LOCK_EX | LOCK_NB) < 0)
-		status = ptl_fail_errno("cannot lock a session of providers");
+		status = common_fail_errno("cannot lock a session of providers");
 	if (status == 0)
 		return 0;
 	close(session->lock);
@@ -92,13 +92,13 @@ static int write_new(int folder, const char *name, struct record_provider_sessio
 /* PTL_NOT_FOUND: somebody has the slot. */
 static int take_slot(int folder, struct record_provider_session *session, unsigned slot)
 {
-	char name[PTL_SHARE_NAME_SIZE], new[PTL_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHARE_NAME_SIZE], new[PROVIDER_SHARE_NAME_SIZE];
 	int status;
 
-	ptl_name_session(name, slot);
+	provider_name_session(name, slot);
 	if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return PTL_NOT_FOUND;
-	ptl_name_new(new, session->file.session.id);
+	provider_name_new(new, session->file.session.id);
 	status = write_new(folder, new, session, slot);
 	if (status < 0)
 		return status;
@@ -107,7 +107,7 @@ static int take_slot(int folder, struct record_provider_session *session, unsign
 		(void)unlinkat(folder, new, 0);
 		return 0;
 	}
-	status = errno == EEXIST ? PTL_NOT_FOUND : ptl_fail_errno("cannot make %s", name);
+	status = errno == EEXIST ? PTL_NOT_FOUND : common_fail_errno("cannot make %s", name);
 	(void)unlinkat(folder, new, 0);
 	close(session->lock);
 	session->lock = -1;
@@ -127,38 +127,38 @@ int record_provider_session_make(int folder, struct record_provider_session *ses
 			status = 0;
 	}
 	return status < 0 ? status
-			  : ptl_fail(PTL_SYSTEM, "all %d sessions of providers are in use",
+			  : common_fail(PTL_SYSTEM, "all %d sessions of providers are in use",
 				     PTL_SESSIONS_MAX);
 }
 
 void record_provider_session_remove(int folder, struct record_provider_session *session)
 {
-	char name[PTL_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHARE_NAME_SIZE];
 
 	if (session->lock < 0)
 		return;
-	ptl_name_session(name, session->file.session.slot);
+	provider_name_session(name, session->file.session.slot);
 	if (is_named(folder, name, session->lock))
 		(void)unlinkat(folder, name, 0);
 	close(session->lock);
 	session->lock = -1;
 }
 
-int record_provider_session_read(int folder, unsigned slot, struct ptl_share_session_file *file,
+int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file,
 				 bool *alive)
 {
-	char name[PTL_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHARE_NAME_SIZE];
 	struct stat info;
 	bool valid;
 	ssize_t n;
 	int fd;
 
-	ptl_name_session(name, slot);
+	provider_name_session(name, slot);
 	fd = record_share_open_file(folder, name, O_RDONLY, &info);
 	if (fd < 0)
 		return PTL_NOT_FOUND;
 	n = pread(fd, file, sizeof(*file), 0);
-	valid = n >= 0 && n == info.st_size && ptl_share_session_valid(file, (size_t)n, slot);
+	valid = n >= 0 && n == info.st_size && provider_share_session_valid(file, (size_t)n, slot);
 	*alive = flock(fd, LOCK_SH | LOCK_NB) < 0;
 	close(fd);
 	return valid ? 0 : PTL_NOT_FOUND;
@@ -175,7 +175,7 @@ struct sweep {
 
 static void read_sessions(struct sweep *sweep)
 {
-	struct ptl_share_session_file file;
+	struct provider_share_session_file file;
 	bool alive;
 
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++)
@@ -215,10 +215,10 @@ static int sweep_first(void *context, const char *text, const struct record_shar
 /* Whether the process that made the files has ended; its `process` file says so. */
 static bool has_ended(const struct sweep *sweep, uint32_t pid, uint64_t process)
 {
-	char text[PTL_SHARE_NAME_SIZE];
+	char text[PROVIDER_SHARE_NAME_SIZE];
 	struct stat info;
 
-	ptl_name_process(text, pid, process);
+	provider_name_process(text, pid, process);
 	if (fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return true;
 	return record_share_has_ended(pid, &info);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A recorder's `session` file, and what recorders that died left behind. */
-#ifndef PTL_RECORD_PROVIDER_SESSION_H
-#define PTL_RECORD_PROVIDER_SESSION_H
+#ifndef RECORD_PROVIDER_SESSION_H
+#define RECORD_PROVIDER_SESSION_H
 
 #include "provider/session_rules.h"
 
 struct record_provider_session {
-	struct ptl_share_session_file file; /* slot and id are set when it is made */
+	struct provider_share_session_file file; /* slot and id are set when it is made */
 	int lock;                           /* the file, locked; -1: not made */
 };
 
@@ -22,7 +22,7 @@ void record_provider_session_remove(int folder, struct record_provider_session *
  * Reads session.NN; PTL_NOT_FOUND: there is none, or none that is well formed. *alive: its recorder
  * has it locked.
  */
-int record_provider_session_read(int folder, unsigned slot, struct ptl_share_session_file *file,
+int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file,
 				 bool *alive);
 
 /*

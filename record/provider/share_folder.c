@@ -24,25 +24,25 @@ static bool is_private(const struct stat *info)
 
 int record_share_open(bool make, char *path, int *folder)
 {
-	const char *named = secure_getenv(PTL_SHARE_FOLDER_VARIABLE);
+	const char *named = secure_getenv(PROVIDER_SHARE_FOLDER_VARIABLE);
 	struct stat info;
 
 	if (named && *named)
 		snprintf(path, RECORD_SHARE_PATH_SIZE, "%s", named);
 	else
-		snprintf(path, RECORD_SHARE_PATH_SIZE, PTL_SHARE_FOLDER, (unsigned)geteuid());
+		snprintf(path, RECORD_SHARE_PATH_SIZE, PROVIDER_SHARE_FOLDER, (unsigned)geteuid());
 	if (make && mkdir(path, S_IRWXU) < 0 && errno != EEXIST)
-		return ptl_fail_errno("cannot make the folder of providers, %s", path);
+		return common_fail_errno("cannot make the folder of providers, %s", path);
 	*folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*folder < 0 && errno == ENOENT)
-		return ptl_fail(PTL_NOT_FOUND, "there is no folder %s", path);
+		return common_fail(PTL_NOT_FOUND, "there is no folder %s", path);
 	if (*folder < 0)
-		return ptl_fail_errno("cannot open the folder of providers, %s", path);
+		return common_fail_errno("cannot open the folder of providers, %s", path);
 	if (fstat(*folder, &info) == 0 && is_private(&info))
 		return 0;
 	close(*folder);
 	*folder = -1;
-	return ptl_fail(PTL_SYSTEM,
+	return common_fail(PTL_SYSTEM,
 			"the folder of providers, %s, is not this user's alone: it must belong to "
 			"user %u and have mode 0700",
 			path, (unsigned)geteuid());
@@ -145,7 +145,7 @@ int record_share_list(int folder, int (*visit)(void *context, const char *text,
 	if (!entries) {
 		if (copy >= 0)
 			close(copy);
-		return ptl_fail_errno("cannot list the folder of providers");
+		return common_fail_errno("cannot list the folder of providers");
 	}
 	while (status == 0 && (entry = readdir(entries))) {
 		record_share_parse(entry->d_name, &name);

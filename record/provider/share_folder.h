@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The session folder: docs/providers.md, "The folder". */
-#ifndef PTL_RECORD_PROVIDER_SHARE_FOLDER_H
-#define PTL_RECORD_PROVIDER_SHARE_FOLDER_H
+#ifndef RECORD_PROVIDER_SHARE_FOLDER_H
+#define RECORD_PROVIDER_SHARE_FOLDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

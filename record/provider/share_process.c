@@ -23,26 +23,26 @@
 
 #define CHUNK_MAX (8u << 20) /* larger ones make no sense */
 
-static struct ptl_share_provider *entry_of(const struct record_share_process *process, uint32_t n)
+static struct provider_share_provider *entry_of(const struct record_share_process *process, uint32_t n)
 {
-	return (void *)(process->map + PTL_SHARE_PROVIDER_OFFSET(n));
+	return (void *)(process->map + PROVIDER_SHARE_PROVIDER_OFFSET(n));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int check_header(struct record_share_process *process, const struct record_share_name *name)
 {
-	struct ptl_share_process header;
+	struct provider_share_process header;
 
 	if (!record_guard_copy(&header, process->map, sizeof(header)))
-		return ptl_fail(PTL_TRUNCATED, "the file was cut short");
-	if (header.magic != PTL_SHARE_PROCESS_MAGIC)
-		return ptl_fail(PTL_CORRUPT, "it is no file of providers");
-	if (header.version != PTL_SHARE_VERSION || header.clock != PTL_CLOCK_MONOTONIC)
-		return ptl_fail(PTL_UNSUPPORTED, "version %u, clock %u of the provider library",
+		return common_fail(PTL_TRUNCATED, "the file was cut short");
+	if (header.magic != PROVIDER_SHARE_PROCESS_MAGIC)
+		return common_fail(PTL_CORRUPT, "it is no file of providers");
+	if (header.version != PROVIDER_SHARE_VERSION || header.clock != PTL_CLOCK_MONOTONIC)
+		return common_fail(PTL_UNSUPPORTED, "version %u, clock %u of the provider library",
 				header.version, header.clock);
 	if (header.pid != name->pid || header.id != name->process)
-		return ptl_fail(PTL_CORRUPT, "its name is another process's");
+		return common_fail(PTL_CORRUPT, "its name is another process's");
 	process->pid = header.pid;
 	process->id = header.id;
 	process->start = header.start;
@@ -57,13 +57,13 @@ static int map(struct record_share_process *process)
 {
 	void *at;
 
-	if (process->info.st_size < (off_t)PTL_SHARE_PAGE)
-		return ptl_fail(PTL_TRUNCATED, "the file is too short");
-	at = mmap(NULL, PTL_SHARE_HEAP_OFFSET,
+	if (process->info.st_size < (off_t)PROVIDER_SHARE_PAGE)
+		return common_fail(PTL_TRUNCATED, "the file is too short");
+	at = mmap(NULL, PROVIDER_SHARE_HEAP_OFFSET,
 		  process->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, process->file,
 		  0);
 	if (at == MAP_FAILED)
-		return ptl_fail_errno("cannot map it");
+		return common_fail_errno("cannot map it");
 	process->map = at;
 	return 0;
 }
@@ -75,30 +75,30 @@ int record_share_process_open(int folder, const char *text, bool writable,
 	int status;
 
 	*process = (struct record_share_process){.writable = writable,
-						 .heap_taken = PTL_SHARE_HEAP_OFFSET};
+						 .heap_taken = PROVIDER_SHARE_HEAP_OFFSET};
 	record_guard_start();
 	record_share_parse(text, &name);
 	process->file = record_share_open_file(folder, text, writable ? O_RDWR : O_RDONLY,
 					       &process->info);
 	if (process->file < 0)
-		return errno == ENOENT ? ptl_fail(PTL_NOT_FOUND, "%s", text)
-				       : ptl_fail_errno("%s", text);
-	process->providers = calloc(PTL_SHARE_PROVIDERS_MAX, sizeof(*process->providers));
+		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text)
+				       : common_fail_errno("%s", text);
+	process->providers = calloc(PROVIDER_SHARE_PROVIDERS_MAX, sizeof(*process->providers));
 	status = process->providers ? map(process)
-				    : ptl_fail_memory("providers", PTL_SHARE_PROVIDERS_MAX *
+				    : common_fail_memory("providers", PROVIDER_SHARE_PROVIDERS_MAX *
 									   sizeof(*process->providers));
 	if (status == 0)
 		status = check_header(process, &name);
 	if (status == 0)
 		return 0;
 	record_share_process_close(process);
-	return ptl_fail_in(status, "%s", text);
+	return common_fail_in(status, "%s", text);
 }
 
 void record_share_process_close(struct record_share_process *process)
 {
 	if (process->map)
-		munmap(process->map, PTL_SHARE_HEAP_OFFSET);
+		munmap(process->map, PROVIDER_SHARE_HEAP_OFFSET);
 	if (process->file >= 0)
 		close(process->file);
 	free(process->providers);
@@ -118,14 +118,14 @@ static bool is_kernels(const struct ptl_guid *guid)
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (ptl_guid_equal(guid, &schemas[i]->provider))
+		if (common_guid_equal(guid, &schemas[i]->provider))
 			return true;
-	return ptl_guid_equal(guid, &lost) || ptl_guid_equal(guid, &kernel);
+	return common_guid_equal(guid, &lost) || common_guid_equal(guid, &kernel);
 }
 
 void record_share_process_look(struct record_share_process *process)
 {
-	struct ptl_share_process header;
+	struct provider_share_process header;
 	uint32_t count;
 
 	if (process->broken ||
@@ -135,12 +135,12 @@ void record_share_process_look(struct record_share_process *process)
 	}
 	count = __atomic_load_n(&header.provider_count, __ATOMIC_ACQUIRE);
 	atomic_thread_fence(memory_order_acquire);
-	if (count > PTL_SHARE_PROVIDERS_MAX)
-		count = PTL_SHARE_PROVIDERS_MAX;
+	if (count > PROVIDER_SHARE_PROVIDERS_MAX)
+		count = PROVIDER_SHARE_PROVIDERS_MAX;
 	for (; process->provider_count < count; process->provider_count++) {
 		struct record_share_provider *provider =
 			&process->providers[process->provider_count];
-		struct ptl_share_provider entry;
+		struct provider_share_provider entry;
 
 		if (!record_guard_copy(&entry, entry_of(process, process->provider_count),
 				       sizeof(entry))) {
@@ -158,7 +158,7 @@ void record_share_process_look(struct record_share_process *process)
 bool record_share_process_entry(struct record_share_process *process, uint32_t n,
 				struct record_share_entry *entry)
 {
-	struct ptl_share_provider copy;
+	struct provider_share_provider copy;
 
 	if (process->broken || !record_guard_copy(&copy, entry_of(process, n), sizeof(copy))) {
 		process->broken = true;
@@ -172,7 +172,7 @@ bool record_share_process_entry(struct record_share_process *process, uint32_t n
 
 struct act {
 	struct record_share_process *process;
-	struct ptl_share_provider *entry;
+	struct provider_share_provider *entry;
 	const struct record_share_turn *turn;
 	unsigned slot;
 	bool changed;
@@ -185,14 +185,14 @@ static void turn_guarded(void *context)
 	const uint32_t bit = 1u << turn->slot;
 
 	if (turn->on)
-		act->changed = ptl_share_turn_on(&act->entry->enabled, turn->slot, turn->session,
+		act->changed = provider_share_turn_on(&act->entry->enabled, turn->slot, turn->session,
 						 turn->level, turn->keywords);
 	else if (turn->whoever)
 		act->changed = __atomic_fetch_and(&act->entry->enabled.sessions, ~bit,
 						  __ATOMIC_SEQ_CST) &
 			       bit;
 	else
-		act->changed = ptl_share_turn_off(&act->entry->enabled, turn->slot, turn->session);
+		act->changed = provider_share_turn_off(&act->entry->enabled, turn->slot, turn->session);
 }
 
 bool record_share_process_turn(struct record_share_process *process, uint32_t n,
@@ -224,7 +224,7 @@ void record_share_process_capture(struct record_share_process *process, uint32_t
 
 static void notify_guarded(void *context)
 {
-	struct ptl_share_process *header = (void *)((struct act *)context)->process->map;
+	struct provider_share_process *header = (void *)((struct act *)context)->process->map;
 
 	__atomic_fetch_add(&header->notify, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &header->notify, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -258,21 +258,21 @@ static bool read_at(int file, void *to, size_t size, uint64_t offset)
 	return true;
 }
 
-static int take_records(struct ptl_cursor cursor, uint32_t provider,
+static int take_records(struct common_cursor cursor, uint32_t provider,
 			int (*take)(void *context, uint32_t provider, uint64_t type,
 				    const uint8_t *body, size_t size),
 			void *context)
 {
 	int status = 0;
 
-	while (status == 0 && ptl_cursor_left(&cursor)) {
-		const uint64_t type = ptl_read_varint(&cursor);
-		const uint64_t size = ptl_read_varint(&cursor);
+	while (status == 0 && common_cursor_left(&cursor)) {
+		const uint64_t type = common_read_varint(&cursor);
+		const uint64_t size = common_read_varint(&cursor);
 		const uint8_t *body;
 
-		if (cursor.failed || size > ptl_cursor_left(&cursor))
-			return ptl_fail(PTL_CORRUPT, "a schema does not fit its chunk");
-		body = ptl_read_bytes(&cursor, (size_t)size);
+		if (cursor.failed || size > common_cursor_left(&cursor))
+			return common_fail(PTL_CORRUPT, "a schema does not fit its chunk");
+		body = common_read_bytes(&cursor, (size_t)size);
 		status = take(context, provider, type, body, (size_t)size);
 	}
 	return status;
@@ -284,28 +284,28 @@ static int take_chunk(struct record_share_process *process, uint64_t end, uint64
 				  const uint8_t *body, size_t size),
 		      void *context)
 {
-	struct ptl_share_chunk chunk;
+	struct provider_share_chunk chunk;
 	uint8_t *data;
 	int status;
 
 	if (end - process->heap_taken < sizeof(chunk) ||
 	    !read_at(process->file, &chunk, sizeof(chunk), process->heap_taken))
-		return ptl_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
+		return common_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
 	if (chunk.size < sizeof(chunk) || chunk.size % 8 || chunk.size > CHUNK_MAX ||
 	    chunk.size > end - process->heap_taken || chunk.data_size > chunk.size - sizeof(chunk) ||
-	    chunk.provider >= PTL_SHARE_PROVIDERS_MAX)
-		return ptl_fail(PTL_CORRUPT, "a chunk of schemas makes no sense");
+	    chunk.provider >= PROVIDER_SHARE_PROVIDERS_MAX)
+		return common_fail(PTL_CORRUPT, "a chunk of schemas makes no sense");
 	/* Schemas are there before the provider is: they are taken in when it is. */
 	if (chunk.provider >= process->provider_count)
 		return PTL_NOT_FOUND;
 	data = malloc(chunk.data_size ? chunk.data_size : 1);
 	if (!data)
-		return ptl_fail_memory("schemas", chunk.data_size);
+		return common_fail_memory("schemas", chunk.data_size);
 	if (read_at(process->file, data, chunk.data_size, process->heap_taken + sizeof(chunk)))
-		status = take_records(ptl_cursor(data, chunk.data_size), chunk.provider, take,
+		status = take_records(common_cursor(data, chunk.data_size), chunk.provider, take,
 				      context);
 	else
-		status = ptl_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
+		status = common_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
 	free(data);
 	process->heap_taken += chunk.size;
 	*bytes += chunk.size;
@@ -317,7 +317,7 @@ int record_share_process_chunks(struct record_share_process *process, uint64_t *
 					    const uint8_t *body, size_t size),
 				void *context)
 {
-	struct ptl_share_process header;
+	struct provider_share_process header;
 	uint64_t end;
 	int status = 0;
 
@@ -329,8 +329,8 @@ int record_share_process_chunks(struct record_share_process *process, uint64_t *
 	atomic_thread_fence(memory_order_acquire);
 	if (end <= process->heap_taken)
 		return 0;
-	if (end > PTL_SHARE_HEAP_OFFSET + PTL_SHARE_HEAP_MAX)
-		status = ptl_fail(PTL_CORRUPT, "the heap of schemas is too large");
+	if (end > PROVIDER_SHARE_HEAP_OFFSET + PROVIDER_SHARE_HEAP_MAX)
+		status = common_fail(PTL_CORRUPT, "the heap of schemas is too large");
 	while (status == 0 && process->heap_taken < end)
 		status = take_chunk(process, end, bytes, take, context);
 	if (status == PTL_CORRUPT || status == PTL_TRUNCATED) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A program's `process` file: its providers, who turned them on, and their schemas. */
-#ifndef PTL_RECORD_PROVIDER_SHARE_PROCESS_H
-#define PTL_RECORD_PROVIDER_SHARE_PROCESS_H
+#ifndef RECORD_PROVIDER_SHARE_PROCESS_H
+#define RECORD_PROVIDER_SHARE_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 /* A provider as it was when its entry was first seen. */
 struct record_share_provider {
 	struct ptl_guid guid;
-	char name[PTL_SHARE_PROVIDER_NAME_SIZE];
+	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE];
 	uint32_t flags;
 	bool refused; /* it claims to be the kernel: nothing of it is taken */
 };
@@ -31,7 +31,7 @@ struct record_share_process {
 	uint64_t pid_namespace;
 	uint32_t parent;
 	char program[256];
-	struct record_share_provider *providers; /* PTL_SHARE_PROVIDERS_MAX */
+	struct record_share_provider *providers; /* PROVIDER_SHARE_PROVIDERS_MAX */
 	uint32_t provider_count;
 	uint64_t heap_taken; /* offset up to which chunks were taken in */
 };

@@ -22,14 +22,14 @@
 
 static int check_first(struct record_share_rings *rings, const struct record_share_name *name)
 {
-	struct ptl_share_rings first;
+	struct provider_share_rings first;
 
 	if (!record_guard_copy(&first, rings->first, sizeof(first)))
-		return ptl_fail(PTL_TRUNCATED, "the file was cut short");
-	if (first.magic != PTL_SHARE_RINGS_MAGIC || first.version != PTL_SHARE_VERSION ||
+		return common_fail(PTL_TRUNCATED, "the file was cut short");
+	if (first.magic != PROVIDER_SHARE_RINGS_MAGIC || first.version != PROVIDER_SHARE_VERSION ||
 	    first.pid != name->pid || first.id != name->process || first.session != name->session ||
 	    first.ring_size != rings->ring_size)
-		return ptl_fail(PTL_CORRUPT, "it is no file of this session's rings");
+		return common_fail(PTL_CORRUPT, "it is no file of this session's rings");
 	return 0;
 }
 
@@ -45,32 +45,32 @@ int record_share_rings_open(int folder, const char *text, uint64_t ring_size,
 	record_share_parse(text, &name);
 	rings->file = record_share_open_file(folder, text, O_RDWR, &info);
 	if (rings->file < 0)
-		return errno == ENOENT ? ptl_fail(PTL_NOT_FOUND, "%s", text)
-				       : ptl_fail_errno("%s", text);
-	rings->first = mmap(NULL, PTL_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
+		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text)
+				       : common_fail_errno("%s", text);
+	rings->first = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
 			    0);
 	if (rings->first == MAP_FAILED) {
 		rings->first = NULL;
-		status = ptl_fail_errno("cannot map it");
+		status = common_fail_errno("cannot map it");
 	} else {
 		status = check_first(rings, &name);
 	}
 	if (status == 0)
 		return 0;
 	record_share_rings_close(rings);
-	return ptl_fail_in(status, "%s", text);
+	return common_fail_in(status, "%s", text);
 }
 
 void record_share_rings_close(struct record_share_rings *rings)
 {
 	for (uint32_t i = 0; i < rings->count; i++) {
 		if (rings->rings[i].page)
-			munmap(rings->rings[i].page, PTL_SHARE_PAGE + rings->ring_size);
+			munmap(rings->rings[i].page, PROVIDER_SHARE_PAGE + rings->ring_size);
 		free(rings->rings[i].bytes);
 	}
 	free(rings->rings);
 	if (rings->first)
-		munmap(rings->first, PTL_SHARE_PAGE);
+		munmap(rings->first, PROVIDER_SHARE_PAGE);
 	if (rings->file >= 0)
 		close(rings->file);
 	*rings = (struct record_share_rings){.file = -1};
@@ -86,21 +86,21 @@ static int add_ring(struct record_share_rings *rings)
 
 		ring = reallocarray(rings->rings, capacity, sizeof(*ring));
 		if (!ring)
-			return ptl_fail_memory("rings", capacity * sizeof(*ring));
+			return common_fail_memory("rings", capacity * sizeof(*ring));
 		rings->rings = ring;
 		rings->capacity = capacity;
 	}
-	page = mmap(NULL, PTL_SHARE_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		    rings->file, (off_t)PTL_SHARE_RING_OFFSET(rings->ring_size, rings->count));
+	page = mmap(NULL, PROVIDER_SHARE_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    rings->file, (off_t)PROVIDER_SHARE_RING_OFFSET(rings->ring_size, rings->count));
 	if (page == MAP_FAILED)
-		return ptl_fail_memory("ring", rings->ring_size);
+		return common_fail_memory("ring", rings->ring_size);
 	rings->rings[rings->count++] = (struct record_share_ring){.page = page};
 	return 0;
 }
 
 static bool load_count(struct record_share_rings *rings, uint32_t *count)
 {
-	struct ptl_share_rings first;
+	struct provider_share_rings first;
 
 	if (rings->broken || !record_guard_copy(&first, rings->first, sizeof(first))) {
 		rings->broken = true;
@@ -118,27 +118,27 @@ int record_share_rings_look(struct record_share_rings *rings)
 	if (!load_count(rings, &count))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (count > PTL_SHARE_RINGS_MAX)
-		count = PTL_SHARE_RINGS_MAX;
+	if (count > PROVIDER_SHARE_RINGS_MAX)
+		count = PROVIDER_SHARE_RINGS_MAX;
 	while (status == 0 && rings->count < count &&
-	       (rings->count + 1ull) * (PTL_SHARE_PAGE + rings->ring_size) <=
-		       PTL_SHARE_RINGS_MEMORY_MAX + PTL_SHARE_PAGE + rings->ring_size)
+	       (rings->count + 1ull) * (PROVIDER_SHARE_PAGE + rings->ring_size) <=
+		       PROVIDER_SHARE_RINGS_MEMORY_MAX + PROVIDER_SHARE_PAGE + rings->ring_size)
 		status = add_ring(rings);
 	return status;
 }
 
 bool record_share_rings_lost(struct record_share_rings *rings,
-			     uint64_t lost[PTL_SHARE_PROVIDERS_MAX])
+			     uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX])
 {
 	return !rings->broken &&
 	       record_guard_copy(lost, rings->first->lost,
-				 PTL_SHARE_PROVIDERS_MAX * sizeof(*lost));
+				 PROVIDER_SHARE_PROVIDERS_MAX * sizeof(*lost));
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
 struct copy {
-	struct ptl_share_ring *page;
+	struct provider_share_ring *page;
 	uint64_t ring_size;
 	uint64_t head;
 	uint64_t tail;
@@ -156,7 +156,7 @@ static void load(void *context)
 static void take(void *context)
 {
 	const struct copy *copy = context;
-	const uint8_t *ring = (const uint8_t *)copy->page + PTL_SHARE_PAGE;
+	const uint8_t *ring = (const uint8_t *)copy->page + PROVIDER_SHARE_PAGE;
 	const uint64_t size = copy->head - copy->tail, from = copy->tail & (copy->ring_size - 1);
 	const uint64_t first = size < copy->ring_size - from ? size : copy->ring_size - from;
 
@@ -185,7 +185,7 @@ static int make_room(struct record_share_ring *ring, size_t size)
 		uint8_t *larger = realloc(ring->bytes, capacity);
 
 		if (!larger)
-			return ptl_fail_memory("events", capacity);
+			return common_fail_memory("events", capacity);
 		ring->bytes = larger;
 		ring->capacity = capacity;
 	}
@@ -233,15 +233,15 @@ int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static bool is_sound(const struct ptl_share_record *header, size_t left)
+static bool is_sound(const struct provider_share_record *header, size_t left)
 {
-	const uint32_t ids = (header->flags & PTL_SHARE_HAS_ACTIVITY ? 16u : 0) +
-			     (header->flags & PTL_SHARE_HAS_RELATED ? 16u : 0);
+	const uint32_t ids = (header->flags & PROVIDER_SHARE_HAS_ACTIVITY ? 16u : 0) +
+			     (header->flags & PROVIDER_SHARE_HAS_RELATED ? 16u : 0);
 
 	return header->size % RECORD_ALIGN == 0 && header->size >= sizeof(*header) + ids &&
 	       header->size <= left && header->payload_size <= PTL_PAYLOAD_MAX &&
 	       header->payload_size <= header->size - sizeof(*header) - ids &&
-	       header->provider < PTL_SHARE_PROVIDERS_MAX;
+	       header->provider < PROVIDER_SHARE_PROVIDERS_MAX;
 }
 
 int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event,
@@ -261,9 +261,9 @@ int record_share_ring_next(struct record_share_ring *ring, struct record_share_e
 		return PTL_CORRUPT;
 	}
 	at += sizeof(event->header);
-	event->activity = event->header.flags & PTL_SHARE_HAS_ACTIVITY ? at : NULL;
+	event->activity = event->header.flags & PROVIDER_SHARE_HAS_ACTIVITY ? at : NULL;
 	at += event->activity ? 16 : 0;
-	event->related = event->header.flags & PTL_SHARE_HAS_RELATED ? at : NULL;
+	event->related = event->header.flags & PROVIDER_SHARE_HAS_RELATED ? at : NULL;
 	at += event->related ? 16 : 0;
 	event->payload = at;
 	return 0;

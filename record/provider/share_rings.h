@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A program's `rings` file: the events of its threads for one session. */
-#ifndef PTL_RECORD_PROVIDER_SHARE_RINGS_H
-#define PTL_RECORD_PROVIDER_SHARE_RINGS_H
+#ifndef RECORD_PROVIDER_SHARE_RINGS_H
+#define RECORD_PROVIDER_SHARE_RINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 /* One ring, and what was copied out of it: nothing is read in place. */
 struct record_share_ring {
-	struct ptl_share_ring *page; /* mapped, with the bytes a page behind it */
+	struct provider_share_ring *page; /* mapped, with the bytes a page behind it */
 	uint8_t *bytes;              /* copied, from `at` to `used` not given out yet */
 	size_t at;
 	size_t used;
@@ -22,7 +22,7 @@ struct record_share_ring {
 struct record_share_rings {
 	int file;
 	uint64_t ring_size;
-	struct ptl_share_rings *first; /* first page, mapped */
+	struct provider_share_rings *first; /* first page, mapped */
 	struct record_share_ring *rings;
 	uint32_t count;
 	uint32_t capacity;
@@ -31,7 +31,7 @@ struct record_share_rings {
 
 /* A record, checked, in the ring's own copy. */
 struct record_share_event {
-	struct ptl_share_record header;
+	struct provider_share_record header;
 	const uint8_t *activity; /* 16 bytes, or NULL */
 	const uint8_t *related;
 	const uint8_t *payload;
@@ -67,6 +67,6 @@ void record_share_ring_taken(struct record_share_ring *ring, const struct record
 
 /* How many events of each provider were dropped, so far; false: it cannot be told. */
 bool record_share_rings_lost(struct record_share_rings *rings,
-			     uint64_t lost[PTL_SHARE_PROVIDERS_MAX]);
+			     uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX]);
 
 #endif

@@ -44,7 +44,7 @@ static uint64_t own_pid_namespace(void)
 static bool turn_entry(const struct record_providers *providers, struct record_writer *writer,
 		       uint32_t n)
 {
-	const struct ptl_share_session *session = &providers->session.file.session;
+	const struct provider_share_session *session = &providers->session.file.session;
 	const struct record_share_provider *provider = &writer->share.providers[n];
 	struct record_share_turn turn = {.slot = session->slot, .session = session->id};
 	struct record_share_entry entry;
@@ -53,8 +53,8 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 	if (!record_share_process_entry(&writer->share, n, &entry))
 		return false;
 	words = &entry.enabled.slots[session->slot];
-	turn.on = providers->everyone && entry.state == PTL_SHARE_REGISTERED &&
-		  ptl_share_session_wants(&providers->session.file, provider->name,
+	turn.on = providers->everyone && entry.state == PROVIDER_SHARE_REGISTERED &&
+		  provider_share_session_wants(&providers->session.file, provider->name,
 					  &provider->guid, &turn.level, &turn.keywords);
 	if (turn.on)
 		return record_share_process_turn(&writer->share, n, &turn);
@@ -100,7 +100,7 @@ static int make_room(struct record_providers *providers)
 							     sizeof(struct record_writer *));
 
 		if (!larger)
-			return ptl_fail_memory("programs", capacity * sizeof(*larger));
+			return common_fail_memory("programs", capacity * sizeof(*larger));
 		providers->writers = larger;
 		providers->capacity = capacity;
 	}
@@ -153,7 +153,7 @@ static int leave_out(struct record_providers *providers, const char *text)
 	/* Anybody can put nonsense into the folder, over and over. */
 	if (providers->left_out++ >= RECORD_LEFT_OUT_MAX)
 		return 0;
-	ptl_message_warning("%s", cause);
+	common_message_warning("%s", cause);
 	return record_capture_loss(providers->capture, &loss);
 }
 
@@ -168,13 +168,13 @@ static int add(struct record_providers *providers, const char *text, struct reco
 		return status;
 	writer = calloc(1, sizeof(*writer));
 	if (!writer)
-		return ptl_fail_memory("program", sizeof(*writer));
+		return common_fail_memory("program", sizeof(*writer));
 	writer->pidfd = writer->rings.file = writer->share.file = -1;
 	snprintf(writer->name, sizeof(writer->name), "%s", text);
-	writer->losses = calloc(PTL_SHARE_PROVIDERS_MAX, sizeof(*writer->losses));
+	writer->losses = calloc(PROVIDER_SHARE_PROVIDERS_MAX, sizeof(*writer->losses));
 	status = writer->losses ? record_share_process_open(providers->folder, text, true,
 							    &writer->share)
-				: ptl_fail_memory("program", sizeof(*writer));
+				: common_fail_memory("program", sizeof(*writer));
 	if (status < 0) {
 		record_writer_free(writer);
 		if (status == PTL_NO_MEMORY)
@@ -213,13 +213,13 @@ static int tell_observer(struct record_providers *providers, struct record_write
 static int see_rings(struct record_providers *providers, const char *text,
 		     const struct record_share_name *name)
 {
-	char process[PTL_SHARE_NAME_SIZE];
+	char process[PROVIDER_SHARE_NAME_SIZE];
 	struct record_writer *writer;
 	int status = 0;
 
 	if (name->session != providers->session.file.session.id)
 		return 0;
-	ptl_name_process(process, name->pid, name->process);
+	provider_name_process(process, name->pid, name->process);
 	writer = find(providers, process);
 	if (!writer)
 		status = add(providers, process, &writer);
@@ -330,7 +330,7 @@ void record_writer_remove(struct record_providers *providers, size_t index)
 static int turn_off_listed(void *context, const char *text, const struct record_share_name *name)
 {
 	struct record_providers *providers = context;
-	const struct ptl_share_session *session = &providers->session.file.session;
+	const struct provider_share_session *session = &providers->session.file.session;
 	const struct record_share_turn turn = {.slot = session->slot, .session = session->id};
 	struct record_share_process process;
 	bool changed = false;

@@ -24,7 +24,7 @@ static bool is_ring_size(uint64_t size)
 	return size >= RING_MIN && size <= RING_MAX && (size & (size - 1)) == 0;
 }
 
-static bool is_valid(const struct ptl_channel_config *config)
+static bool is_valid(const struct qemu_channel_config *config)
 {
 	return config->slot_count >= 1 && config->slot_count <= 65536 &&
 	       config->timing <= PTL_TIMING_CYC &&
@@ -36,15 +36,15 @@ static bool is_valid(const struct ptl_channel_config *config)
 			      : config->truth_ring_size == 0);
 }
 
-int ptl_channel_create(struct ptl_channel *channel, const struct ptl_channel_config *config)
+int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_config *config)
 {
 	struct record_proc_stat own;
 	int status;
 
 	if (!is_valid(config))
 		return -EINVAL;
-	*channel = (struct ptl_channel){.config = *config, .fd = -1};
-	channel->size = ptl_channel_arena_size(config);
+	*channel = (struct qemu_channel){.config = *config, .fd = -1};
+	channel->size = qemu_channel_arena_size(config);
 	channel->fd = memfd_create("ptl-arena", MFD_CLOEXEC);
 	if (channel->fd < 0)
 		return -errno;
@@ -59,42 +59,42 @@ int ptl_channel_create(struct ptl_channel *channel, const struct ptl_channel_con
 		channel->config.recorder_start_time = own.start_ticks;
 	snprintf(channel->config.arena_path, sizeof(channel->config.arena_path), "/proc/%u/fd/%d",
 		 channel->config.recorder_pid, channel->fd);
-	channel->header = (struct ptl_channel_header *)(void *)channel->base;
-	channel->header->magic = PTL_CHANNEL_MAGIC;
-	channel->header->version = PTL_CHANNEL_VERSION;
+	channel->header = (struct qemu_channel_header *)(void *)channel->base;
+	channel->header->magic = QEMU_CHANNEL_MAGIC;
+	channel->header->version = QEMU_CHANNEL_VERSION;
 	channel->header->config = channel->config;
 	return 0;
 fail:
 	status = -errno;
 	close(channel->fd);
-	*channel = (struct ptl_channel){.fd = -1};
+	*channel = (struct qemu_channel){.fd = -1};
 	return status;
 }
 
-void ptl_channel_destroy(struct ptl_channel *channel)
+void qemu_channel_destroy(struct qemu_channel *channel)
 {
 	if (!channel->base)
 		return;
-	ptl_channel_stop(channel);
+	qemu_channel_stop(channel);
 	munmap(channel->base, (size_t)channel->size);
 	close(channel->fd);
-	*channel = (struct ptl_channel){.fd = -1};
+	*channel = (struct qemu_channel){.fd = -1};
 }
 
-struct ptl_slot *ptl_channel_slot(const struct ptl_channel *channel, uint32_t index)
+struct qemu_slot *qemu_channel_slot(const struct qemu_channel *channel, uint32_t index)
 {
-	return (struct ptl_slot *)(void *)(channel->base +
-					   ptl_channel_slot_offset(&channel->config, index));
+	return (struct qemu_slot *)(void *)(channel->base +
+					   qemu_channel_slot_offset(&channel->config, index));
 }
 
-uint32_t ptl_channel_slot_high(const struct ptl_channel *channel)
+uint32_t qemu_channel_slot_high(const struct qemu_channel *channel)
 {
 	uint32_t high = __atomic_load_n(&channel->header->slot_high, __ATOMIC_ACQUIRE);
 
 	return high < channel->config.slot_count ? high : channel->config.slot_count;
 }
 
-void ptl_channel_stop(struct ptl_channel *channel)
+void qemu_channel_stop(struct qemu_channel *channel)
 {
 	__atomic_store_n(&channel->header->stop, 1, __ATOMIC_SEQ_CST);
 }
@@ -106,7 +106,7 @@ static void wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static void give_room(struct ptl_slot *slot)
+static void give_room(struct qemu_slot *slot)
 {
 	__atomic_add_fetch(&slot->room, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&slot->producer_waiting, __ATOMIC_SEQ_CST))
@@ -117,7 +117,7 @@ static void give_room(struct ptl_slot *slot)
  * Bytes of the PT stream from position `tail` on that lie together. Those written past the ring's
  * end are taken from the start, once the producer has copied them there.
  */
-size_t ptl_channel_read_pt(const struct ptl_channel *channel, struct ptl_slot *slot,
+size_t qemu_channel_read_pt(const struct qemu_channel *channel, struct qemu_slot *slot,
 			   const uint8_t **bytes)
 {
 	uint64_t size = channel->config.pt_ring_size;
@@ -134,18 +134,18 @@ size_t ptl_channel_read_pt(const struct ptl_channel *channel, struct ptl_slot *s
 	count = head - tail;
 	if (count > size - offset)
 		count = size - offset;
-	*bytes = (const uint8_t *)slot + ptl_slot_pt_ring(&channel->config) + offset;
+	*bytes = (const uint8_t *)slot + qemu_slot_pt_ring(&channel->config) + offset;
 	return (size_t)count;
 }
 
-void ptl_channel_consume_pt(const struct ptl_channel *channel, struct ptl_slot *slot, size_t n)
+void qemu_channel_consume_pt(const struct qemu_channel *channel, struct qemu_slot *slot, size_t n)
 {
 	(void)channel;
 	__atomic_store_n(&slot->pt_tail, slot->pt_tail + n, __ATOMIC_RELEASE);
 	give_room(slot);
 }
 
-size_t ptl_channel_read_truth(const struct ptl_channel *channel, struct ptl_slot *slot,
+size_t qemu_channel_read_truth(const struct qemu_channel *channel, struct qemu_slot *slot,
 			      const uint32_t **words)
 {
 	uint64_t size = channel->config.truth_ring_size / sizeof(uint32_t);
@@ -161,22 +161,22 @@ size_t ptl_channel_read_truth(const struct ptl_channel *channel, struct ptl_slot
 	if (count > size - offset)
 		count = size - offset;
 	*words = (const uint32_t *)(const void *)((const uint8_t *)slot +
-						  ptl_slot_truth_ring(&channel->config)) +
+						  qemu_slot_truth_ring(&channel->config)) +
 		 offset;
 	return (size_t)count;
 }
 
-void ptl_channel_consume_truth(const struct ptl_channel *channel, struct ptl_slot *slot, size_t n)
+void qemu_channel_consume_truth(const struct qemu_channel *channel, struct qemu_slot *slot, size_t n)
 {
 	(void)channel;
 	__atomic_store_n(&slot->truth_tail, slot->truth_tail + n, __ATOMIC_RELEASE);
 	give_room(slot);
 }
 
-static void copy_out(const struct ptl_channel *channel, const struct ptl_slot *slot,
+static void copy_out(const struct qemu_channel *channel, const struct qemu_slot *slot,
 		     uint64_t position, void *out, size_t size)
 {
-	const uint8_t *ring = (const uint8_t *)slot + ptl_slot_message_ring();
+	const uint8_t *ring = (const uint8_t *)slot + qemu_slot_message_ring();
 	uint64_t offset = position & (channel->config.message_ring_size - 1);
 	uint64_t first = channel->config.message_ring_size - offset;
 
@@ -195,35 +195,35 @@ struct layout {
 
 #define FIXED(type)                                                                                \
 	{                                                                                          \
-		sizeof(struct ptl_message_##type), 0, 0                                            \
+		sizeof(struct qemu_message_##type), 0, 0                                            \
 	}
 #define TAILED(type, field, unit)                                                                  \
 	{                                                                                          \
-		sizeof(struct ptl_message_##type), offsetof(struct ptl_message_##type, field),     \
+		sizeof(struct qemu_message_##type), offsetof(struct qemu_message_##type, field),     \
 			unit                                                                       \
 	}
 
 static const struct layout layouts[] = {
-	[PTL_MSG_PROCESS_START] = FIXED(process_start),
-	[PTL_MSG_EXEC] = FIXED(exec),
-	[PTL_MSG_EXEC_BYTES] = TAILED(exec_bytes, length, 1),
-	[PTL_MSG_EXIT] = FIXED(exit),
-	[PTL_MSG_THREAD_START] = FIXED(thread_start),
-	[PTL_MSG_THREAD_END] = FIXED(thread_end),
-	[PTL_MSG_CHILD_STATUS] = FIXED(child_status),
-	[PTL_MSG_IMAGE_MAP] = TAILED(image, path_length, 1),
-	[PTL_MSG_IMAGE_UNMAP] = FIXED(unmap),
-	[PTL_MSG_IMAGE_PROTECT] = FIXED(protect),
-	[PTL_MSG_CODE] = TAILED(code, length, 1),
-	[PTL_MSG_PSB] = FIXED(psb),
-	[PTL_MSG_NOT_FOLLOWED] = TAILED(not_followed, length, 1),
-	[PTL_MSG_EXEC_FAILED] = {sizeof(struct ptl_message), 0, 0},
-	[PTL_MSG_BLOCK] = TAILED(block, count, 8),
-	[PTL_MSG_NOTE] = TAILED(note, length, 1),
-	[PTL_MSG_THREAD_NAME] = TAILED(thread_name, length, 1),
+	[QEMU_MSG_PROCESS_START] = FIXED(process_start),
+	[QEMU_MSG_EXEC] = FIXED(exec),
+	[QEMU_MSG_EXEC_BYTES] = TAILED(exec_bytes, length, 1),
+	[QEMU_MSG_EXIT] = FIXED(exit),
+	[QEMU_MSG_THREAD_START] = FIXED(thread_start),
+	[QEMU_MSG_THREAD_END] = FIXED(thread_end),
+	[QEMU_MSG_CHILD_STATUS] = FIXED(child_status),
+	[QEMU_MSG_IMAGE_MAP] = TAILED(image, path_length, 1),
+	[QEMU_MSG_IMAGE_UNMAP] = FIXED(unmap),
+	[QEMU_MSG_IMAGE_PROTECT] = FIXED(protect),
+	[QEMU_MSG_CODE] = TAILED(code, length, 1),
+	[QEMU_MSG_PSB] = FIXED(psb),
+	[QEMU_MSG_NOT_FOLLOWED] = TAILED(not_followed, length, 1),
+	[QEMU_MSG_EXEC_FAILED] = {sizeof(struct qemu_message), 0, 0},
+	[QEMU_MSG_BLOCK] = TAILED(block, count, 8),
+	[QEMU_MSG_NOTE] = TAILED(note, length, 1),
+	[QEMU_MSG_THREAD_NAME] = TAILED(thread_name, length, 1),
 };
 
-static bool is_well_formed(const struct ptl_message *message)
+static bool is_well_formed(const struct qemu_message *message)
 {
 	const struct layout *layout;
 	uint32_t length = 0;
@@ -239,16 +239,16 @@ static bool is_well_formed(const struct ptl_message *message)
 }
 
 /* The ring's content makes no sense: drops all of it. */
-static int discard(struct ptl_slot *slot, uint64_t head)
+static int discard(struct qemu_slot *slot, uint64_t head)
 {
 	__atomic_store_n(&slot->message_tail, head, __ATOMIC_RELEASE);
 	give_room(slot);
 	return -EPROTO;
 }
 
-int ptl_channel_read_message(const struct ptl_channel *channel, struct ptl_slot *slot, void *buffer)
+int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_slot *slot, void *buffer)
 {
-	struct ptl_message *message = buffer;
+	struct qemu_message *message = buffer;
 	uint64_t head = __atomic_load_n(&slot->message_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = slot->message_tail;
 	uint32_t size;
@@ -260,7 +260,7 @@ int ptl_channel_read_message(const struct ptl_channel *channel, struct ptl_slot 
 		return discard(slot, head);
 	copy_out(channel, slot, tail, message, sizeof(*message));
 	size = message->size;
-	if (size < sizeof(*message) || size > PTL_MESSAGE_MAX ||
+	if (size < sizeof(*message) || size > QEMU_MESSAGE_MAX ||
 	    ((uint64_t)size + 7) / 8 * 8 > head - tail)
 		return discard(slot, head);
 	copy_out(channel, slot, tail + sizeof(*message), message + 1, size - sizeof(*message));
@@ -272,7 +272,7 @@ int ptl_channel_read_message(const struct ptl_channel *channel, struct ptl_slot 
 	return (int)size;
 }
 
-uint64_t ptl_channel_pending(const struct ptl_channel *channel, const struct ptl_slot *slot)
+uint64_t qemu_channel_pending(const struct qemu_channel *channel, const struct qemu_slot *slot)
 {
 	uint64_t pending = __atomic_load_n(&slot->pt_head, __ATOMIC_RELAXED) - slot->pt_tail +
 			   __atomic_load_n(&slot->message_head, __ATOMIC_RELAXED) -
@@ -285,14 +285,14 @@ uint64_t ptl_channel_pending(const struct ptl_channel *channel, const struct ptl
 	return pending;
 }
 
-void ptl_channel_reply(struct ptl_slot *slot, uint32_t request, uint32_t value)
+void qemu_channel_reply(struct qemu_slot *slot, uint32_t request, uint32_t value)
 {
 	__atomic_store_n(&slot->reply_value, value, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->reply, request, __ATOMIC_RELEASE);
 	wake(&slot->reply);
 }
 
-void ptl_channel_wait(struct ptl_channel *channel, uint32_t seen, unsigned milliseconds)
+void qemu_channel_wait(struct qemu_channel *channel, uint32_t seen, unsigned milliseconds)
 {
 	struct timespec timeout = {milliseconds / 1000, milliseconds % 1000 * 1000000l};
 
@@ -301,8 +301,8 @@ void ptl_channel_wait(struct ptl_channel *channel, uint32_t seen, unsigned milli
 	__atomic_store_n(&channel->header->recorder_waiting, 0, __ATOMIC_SEQ_CST);
 }
 
-void ptl_channel_free_slot(const struct ptl_channel *channel, struct ptl_slot *slot)
+void qemu_channel_free_slot(const struct qemu_channel *channel, struct qemu_slot *slot)
 {
 	(void)channel;
-	__atomic_store_n(&slot->status, PTL_SLOT_FREE, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->status, QEMU_SLOT_FREE, __ATOMIC_RELEASE);
 }

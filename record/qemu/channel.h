@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The recorder's end of the QEMU channel: draining slots, completing the streams of the dead. */
 
-#ifndef PTL_RECORD_QEMU_CHANNEL_H
-#define PTL_RECORD_QEMU_CHANNEL_H
+#ifndef RECORD_QEMU_CHANNEL_H
+#define RECORD_QEMU_CHANNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,10 +11,10 @@
 #include "record/qemu/shared/channel.h"
 
 /* One arena as the recorder holds it. */
-struct ptl_channel {
-	struct ptl_channel_config
+struct qemu_channel {
+	struct qemu_channel_config
 		config; /* the recorder's own copy: geometry is taken from here alone */
-	struct ptl_channel_header *header;
+	struct qemu_channel_header *header;
 	uint8_t *base;
 	uint64_t size;
 	int fd;
@@ -23,57 +23,57 @@ struct ptl_channel {
 /*
  * Makes and maps an arena. Of `config` the fields recorder_pid, recorder_start_time and arena_path
  * are filled in here; the rest is the caller's and is checked. The descriptor is close-on-exec and
- * stays open until ptl_channel_destroy(). Returns 0 or a negative errno (-EINVAL: a value out of
+ * stays open until qemu_channel_destroy(). Returns 0 or a negative errno (-EINVAL: a value out of
  * its stated range).
  */
-int ptl_channel_create(struct ptl_channel *channel, const struct ptl_channel_config *config);
+int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_config *config);
 
 /* Unmaps and closes. Tells producers to stop first. */
-void ptl_channel_destroy(struct ptl_channel *channel);
+void qemu_channel_destroy(struct qemu_channel *channel);
 
 /* Slot `index` < config.slot_count. */
-struct ptl_slot *ptl_channel_slot(const struct ptl_channel *channel, uint32_t index);
+struct qemu_slot *qemu_channel_slot(const struct qemu_channel *channel, uint32_t index);
 
 /* Slots from this index on were never claimed; at most config.slot_count whatever the header says.
  */
-uint32_t ptl_channel_slot_high(const struct ptl_channel *channel);
+uint32_t qemu_channel_slot_high(const struct qemu_channel *channel);
 
 /*
  * The oldest bytes in the PT ring that have not been consumed and lie in one piece: stores their
  * address and returns their number, 0 if there are none. Stream position of the first:
  * slot->pt_tail. Never more than the ring holds, whatever the slot says. Bytes stay valid until
- * consumed. ptl_channel_consume_pt() frees n of them and wakes the producer if it waits.
+ * consumed. qemu_channel_consume_pt() frees n of them and wakes the producer if it waits.
  */
-size_t ptl_channel_read_pt(const struct ptl_channel *channel, struct ptl_slot *slot,
+size_t qemu_channel_read_pt(const struct qemu_channel *channel, struct qemu_slot *slot,
 			   const uint8_t **bytes);
-void ptl_channel_consume_pt(const struct ptl_channel *channel, struct ptl_slot *slot, size_t n);
+void qemu_channel_consume_pt(const struct qemu_channel *channel, struct qemu_slot *slot, size_t n);
 
 /* The same for the truth ring; n counts 32-bit words. */
-size_t ptl_channel_read_truth(const struct ptl_channel *channel, struct ptl_slot *slot,
+size_t qemu_channel_read_truth(const struct qemu_channel *channel, struct qemu_slot *slot,
 			      const uint32_t **words);
-void ptl_channel_consume_truth(const struct ptl_channel *channel, struct ptl_slot *slot, size_t n);
+void qemu_channel_consume_truth(const struct qemu_channel *channel, struct qemu_slot *slot, size_t n);
 
 /*
- * Copies the oldest message into buffer (PTL_MESSAGE_MAX bytes, aligned to 8) and consumes it.
+ * Copies the oldest message into buffer (QEMU_MESSAGE_MAX bytes, aligned to 8) and consumes it.
  * Returns its size; 0 if there is none; -EPROTO if the ring holds no message: its content was
  * damaged, all of it is then discarded. The size is at least that of the type's struct plus the
  * bytes its length fields state; types that are not known are returned as they are, checked as
- * struct ptl_message only.
+ * struct qemu_message only.
  */
-int ptl_channel_read_message(const struct ptl_channel *channel, struct ptl_slot *slot,
+int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_slot *slot,
 			     void *buffer);
 
 /* Bytes waiting in all three rings. */
-uint64_t ptl_channel_pending(const struct ptl_channel *channel, const struct ptl_slot *slot);
+uint64_t qemu_channel_pending(const struct qemu_channel *channel, const struct qemu_slot *slot);
 
 /* Answers the slot's request and wakes the thread. */
-void ptl_channel_reply(struct ptl_slot *slot, uint32_t request, uint32_t value);
+void qemu_channel_reply(struct qemu_slot *slot, uint32_t request, uint32_t value);
 
 /*
  * Sleeps until a producer rings the doorbell or the time has passed. `seen` is the value of
  * header->doorbell the caller read before it last looked at the rings, so that no ring is missed.
  */
-void ptl_channel_wait(struct ptl_channel *channel, uint32_t seen, unsigned milliseconds);
+void qemu_channel_wait(struct qemu_channel *channel, uint32_t seen, unsigned milliseconds);
 
 /*
  * For a slot in state LIVE whose thread is dead (the caller has made sure: the process is gone, or
@@ -85,15 +85,15 @@ void ptl_channel_wait(struct ptl_channel *channel, uint32_t seen, unsigned milli
  * done, and the slot is then ENDED with its last bytes to be read. -EPROTO: the state is damaged,
  * nothing was written.
  */
-int ptl_channel_finish(const struct ptl_channel *channel, struct ptl_slot *slot);
+int qemu_channel_finish(const struct qemu_channel *channel, struct qemu_slot *slot);
 
 /* Makes a drained, ENDED slot free for the next thread. */
-void ptl_channel_free_slot(const struct ptl_channel *channel, struct ptl_slot *slot);
+void qemu_channel_free_slot(const struct qemu_channel *channel, struct qemu_slot *slot);
 
 /*
  * Tells all producers to stop tracing. Each completes its stream at its next PSB or system call;
  * until then there are bytes to be drained. Their programs run on.
  */
-void ptl_channel_stop(struct ptl_channel *channel);
+void qemu_channel_stop(struct qemu_channel *channel);
 
 #endif

@@ -37,13 +37,13 @@ static int lose_thread(struct record_qemu *qemu, struct record_qemu_slot *state,
 
 /* What the recorder alone advances must be as it left it, and no ring holds more than its size. */
 static bool is_sound(const struct record_qemu *qemu, const struct record_qemu_slot *state,
-		     const struct ptl_slot *slot)
+		     const struct qemu_slot *slot)
 {
 	const uint64_t tail = __atomic_load_n(&slot->pt_tail, __ATOMIC_RELAXED);
 	const uint64_t head = __atomic_load_n(&slot->pt_head, __ATOMIC_RELAXED);
 
 	return tail == state->taken && head >= tail &&
-	       head - tail <= qemu->channel.config.pt_ring_size + PTL_PT_SLACK;
+	       head - tail <= qemu->channel.config.pt_ring_size + QEMU_PT_SLACK;
 }
 
 /* ---- PT -------------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static int index_psbs(struct record_qemu *qemu, struct record_qemu_slot *state)
  * last packet. Whoever writes to the channel cannot make it a time that has not come.
  */
 static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot *state,
-			 const struct ptl_slot *slot)
+			 const struct qemu_slot *slot)
 {
 	uint64_t time = __atomic_load_n(&slot->time, __ATOMIC_RELAXED);
 
@@ -80,7 +80,7 @@ static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot
 		state->time = time;
 }
 
-static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, struct ptl_slot *slot,
+static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
 		    bool *work)
 {
 	const uint8_t *bytes;
@@ -94,14 +94,14 @@ static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, st
 			return lose_thread(
 				qemu, state,
 				"the program overwrote the memory it shares with the recorder");
-		size = ptl_channel_read_pt(&qemu->channel, slot, &bytes);
+		size = qemu_channel_read_pt(&qemu->channel, slot, &bytes);
 		if (!size)
 			break;
 		*work = true;
 		advance_time(qemu, state, slot);
 		status = record_capture_pt(qemu->capture, state->stream, bytes, size, state->time);
 		state->taken += size;
-		ptl_channel_consume_pt(&qemu->channel, slot, size);
+		qemu_channel_consume_pt(&qemu->channel, slot, size);
 	}
 	return status == 0 ? index_psbs(qemu, state) : status;
 }
@@ -109,21 +109,21 @@ static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, st
 /* ---- truth ----------------------------------------------------------------------------------- */
 
 int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state,
-			    struct ptl_slot *slot, bool *work)
+			    struct qemu_slot *slot, bool *work)
 {
 	const uint32_t *words;
 	int status = 0;
 
 	for (int piece = 0; status == 0 && qemu->capture->truth && state->truth_stream && piece < 2;
 	     piece++) {
-		const size_t count = ptl_channel_read_truth(&qemu->channel, slot, &words);
+		const size_t count = qemu_channel_read_truth(&qemu->channel, slot, &words);
 
 		if (!count)
 			break;
 		*work = true;
 		status = record_capture_truth_words(qemu->capture, state->truth_stream, words,
 						    count);
-		ptl_channel_consume_truth(&qemu->channel, slot, count);
+		qemu_channel_consume_truth(&qemu->channel, slot, count);
 	}
 	return status;
 }
@@ -131,7 +131,7 @@ int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *s
 /* ---- slots ----------------------------------------------------------------------------------- */
 
 static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state,
-		      const struct ptl_slot *slot)
+		      const struct qemu_slot *slot)
 {
 	struct record_qemu_process *process;
 	int status;
@@ -145,7 +145,7 @@ static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state,
 	};
 	process = record_qemu_process(qemu, state->process, state->pid);
 	if (!process)
-		return ptl_fail_memory("process", sizeof(*process));
+		return common_fail_memory("process", sizeof(*process));
 	process->slots++;
 	status = record_capture_thread(qemu->capture, state->pid, state->tid, &state->stream);
 	/*
@@ -162,8 +162,8 @@ static void end_slot(struct record_qemu *qemu, uint32_t index)
 {
 	struct record_qemu_slot *state = &qemu->slots[index];
 	struct record_qemu_process *process = record_qemu_find(qemu, state->process);
-	const uint64_t offset = ptl_channel_slot_offset(&qemu->channel.config, index);
-	const uint64_t rings = ptl_channel_slot_size(&qemu->channel.config) - PTL_SLOT_STATE_SIZE;
+	const uint64_t offset = qemu_channel_slot_offset(&qemu->channel.config, index);
+	const uint64_t rings = qemu_channel_slot_size(&qemu->channel.config) - QEMU_SLOT_STATE_SIZE;
 
 	if (process && process->slots)
 		process->slots--;
@@ -172,17 +172,17 @@ static void end_slot(struct record_qemu *qemu, uint32_t index)
 	 * Its pages go back to the system, or a crowd of threads would leave the arena full for
 	 * ever.
 	 */
-	(void)madvise(qemu->channel.base + offset + PTL_SLOT_STATE_SIZE, rings, MADV_REMOVE);
-	ptl_channel_free_slot(&qemu->channel, ptl_channel_slot(&qemu->channel, index));
+	(void)madvise(qemu->channel.base + offset + QEMU_SLOT_STATE_SIZE, rings, MADV_REMOVE);
+	qemu_channel_free_slot(&qemu->channel, qemu_channel_slot(&qemu->channel, index));
 }
 
 static bool is_used(uint32_t slot_status)
 {
-	return slot_status == PTL_SLOT_LIVE || slot_status == PTL_SLOT_ENDED;
+	return slot_status == QEMU_SLOT_LIVE || slot_status == QEMU_SLOT_ENDED;
 }
 
 /* Messages come first: a PSB is announced before its bytes are there. */
-static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, struct ptl_slot *slot,
+static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
 		    bool *work)
 {
 	int status = record_qemu_messages(qemu, state, slot, work);
@@ -197,7 +197,7 @@ static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, st
 int record_qemu_drain_slot(struct record_qemu *qemu, uint32_t index, bool *work)
 {
 	struct record_qemu_slot *state = &qemu->slots[index];
-	struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, index);
+	struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, index);
 	const uint32_t slot_status = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
 	int status = 0;
 
@@ -207,22 +207,22 @@ int record_qemu_drain_slot(struct record_qemu *qemu, uint32_t index, bool *work)
 		status = begin_slot(qemu, state, slot);
 	if (status == 0 && !state->damaged)
 		status = take_all(qemu, state, slot, work);
-	if (status < 0 || slot_status != PTL_SLOT_ENDED)
+	if (status < 0 || slot_status != QEMU_SLOT_ENDED)
 		return status;
 	/*
 	 * It had ended before it was drained: nothing more comes, but a ring may have been drained
 	 * in part only.
 	 */
-	if (state->damaged || !ptl_channel_pending(&qemu->channel, slot))
+	if (state->damaged || !qemu_channel_pending(&qemu->channel, slot))
 		end_slot(qemu, index);
 	return 0;
 }
 
 /* Drains until nothing is left; a slot that goes on giving is one that somebody writes to. */
 static int drain_fully(struct record_qemu *qemu, struct record_qemu_slot *state,
-		       struct ptl_slot *slot)
+		       struct qemu_slot *slot)
 {
-	const uint64_t rounds = qemu->channel.config.message_ring_size / sizeof(struct ptl_message);
+	const uint64_t rounds = qemu->channel.config.message_ring_size / sizeof(struct qemu_message);
 	bool work = true;
 	int status = 0;
 
@@ -236,12 +236,12 @@ static int drain_fully(struct record_qemu *qemu, struct record_qemu_slot *state,
 int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index)
 {
 	struct record_qemu_slot *state = &qemu->slots[index];
-	struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, index);
+	struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, index);
 	int status = drain_fully(qemu, state, slot);
 
 	if (status == 0 && !state->damaged &&
-	    __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == PTL_SLOT_LIVE) {
-		if (ptl_channel_finish(&qemu->channel, slot) < 0)
+	    __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == QEMU_SLOT_LIVE) {
+		if (qemu_channel_finish(&qemu->channel, slot) < 0)
 			status = lose_thread(qemu, state,
 					     "the thread's last packets could not be completed");
 		else
@@ -254,12 +254,12 @@ int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index)
 int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
 			       const struct record_qemu_slot *survivor)
 {
-	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
+	const uint32_t high = qemu_channel_slot_high(&qemu->channel);
 	int status = 0;
 
 	for (uint32_t i = 0; status == 0 && i < high; i++) {
 		struct record_qemu_slot *state = &qemu->slots[i];
-		struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+		struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, i);
 		const uint32_t now = __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE);
 
 		/* A thread that has not been heard of yet is of this process all the same. */
@@ -278,7 +278,7 @@ static int hear_all(struct record_qemu *qemu, uint32_t high, bool *work)
 
 	for (uint32_t i = 0; status == 0 && i < high; i++) {
 		struct record_qemu_slot *state = &qemu->slots[i];
-		struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+		struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, i);
 
 		if (!state->live) {
 			if (!is_used(__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE)))
@@ -297,7 +297,7 @@ static int hear_all(struct record_qemu *qemu, uint32_t high, bool *work)
  */
 int record_qemu_drain(struct record_qemu *qemu, bool *work)
 {
-	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
+	const uint32_t high = qemu_channel_slot_high(&qemu->channel);
 	int status = hear_all(qemu, high, work);
 
 	for (uint32_t i = 0; status == 0 && i < high; i++)
@@ -307,12 +307,12 @@ int record_qemu_drain(struct record_qemu *qemu, bool *work)
 
 bool record_qemu_has_live_slots(const struct record_qemu *qemu)
 {
-	const uint32_t high = ptl_channel_slot_high(&qemu->channel);
+	const uint32_t high = qemu_channel_slot_high(&qemu->channel);
 
 	for (uint32_t i = 0; i < high; i++) {
-		const struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, i);
+		const struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, i);
 
-		if (__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == PTL_SLOT_LIVE)
+		if (__atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == QEMU_SLOT_LIVE)
 			return true;
 	}
 	return false;

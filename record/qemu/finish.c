@@ -11,23 +11,23 @@
 #define FINISH_MAX 64u
 #define TNT_BITS_MAX 47u
 
-/* What the thread had committed: struct ptl_slot says how that is read off. */
+/* What the thread had committed: struct qemu_slot says how that is read off. */
 struct last_state {
 	uint64_t head;
 	uint64_t tnt; /* without its tag */
 	uint64_t block_ip;
-	uint64_t mark; /* ptl_truth_mark() */
+	uint64_t mark; /* qemu_truth_mark() */
 };
 
-static struct last_state read_state(const struct ptl_slot *slot)
+static struct last_state read_state(const struct qemu_slot *slot)
 {
-	struct last_state state = {slot->pt_head, slot->tnt >> PTL_TNT_SHIFT, slot->block_ip,
-				   ptl_truth_mark(slot->pt_head, slot->tnt)};
+	struct last_state state = {slot->pt_head, slot->tnt >> QEMU_TNT_SHIFT, slot->block_ip,
+				   qemu_truth_mark(slot->pt_head, slot->tnt)};
 
 	if (slot->commit_head > state.head)
 		return (struct last_state){slot->commit_head, 1, slot->commit_ip,
 					   ~slot->truth_mark};
-	if ((slot->tnt & PTL_TNT_TAG) == (slot->next_ip & PTL_TNT_TAG))
+	if ((slot->tnt & QEMU_TNT_TAG) == (slot->next_ip & QEMU_TNT_TAG))
 		state.block_ip = slot->next_ip;
 	return state;
 }
@@ -37,18 +37,18 @@ static size_t write_end(uint8_t *out, const struct last_state *state)
 	size_t size = 0;
 
 	if (state->tnt > 1)
-		size += ptl_pt_put_tnt(out + size, state->tnt);
+		size += format_pt_put_tnt(out + size, state->tnt);
 	if (!state->block_ip)
 		return size;
 	/* In full: what the thread's last address was does not matter then. */
-	size += ptl_pt_put_ip_form(out + size, PTL_PT_MATCH_FUP, PTL_PT_IP_FULL, state->block_ip);
-	size += ptl_pt_put_tip_pgd_no_ip(out + size);
+	size += format_pt_put_ip_form(out + size, FORMAT_PT_MATCH_FUP, PTL_PT_IP_FULL, state->block_ip);
+	size += format_pt_put_tip_pgd_no_ip(out + size);
 	return size;
 }
 
 /* The thread's packets for entering a block came first; it died before it noted that it had left
  * the last one. */
-static int finish_truth(const struct ptl_channel *channel, struct ptl_slot *slot, uint64_t mark)
+static int finish_truth(const struct qemu_channel *channel, struct qemu_slot *slot, uint64_t mark)
 {
 	uint64_t mask = channel->config.truth_ring_size / sizeof(uint32_t) - 1;
 	uint64_t head = slot->truth_head;
@@ -59,7 +59,7 @@ static int finish_truth(const struct ptl_channel *channel, struct ptl_slot *slot
 		return -EAGAIN;
 
 	uint32_t *ring = (uint32_t *)(void *)((uint8_t *)slot +
-					      ptl_slot_truth_ring(&channel->config));
+					      qemu_slot_truth_ring(&channel->config));
 
 	if (slot->truth_started == slot->truth_count)
 		ring[head++ & mask] = slot->truth_number;
@@ -67,17 +67,17 @@ static int finish_truth(const struct ptl_channel *channel, struct ptl_slot *slot
 	return 0;
 }
 
-int ptl_channel_finish(const struct ptl_channel *channel, struct ptl_slot *slot)
+int qemu_channel_finish(const struct qemu_channel *channel, struct qemu_slot *slot)
 {
 	struct last_state state = read_state(slot);
 	uint64_t size = channel->config.pt_ring_size;
-	uint8_t *ring = (uint8_t *)slot + ptl_slot_pt_ring(&channel->config);
+	uint8_t *ring = (uint8_t *)slot + qemu_slot_pt_ring(&channel->config);
 	uint8_t end[FINISH_MAX];
 	size_t end_size;
 	int status;
 
 	if (slot->pt_lap % size || state.head < slot->pt_lap ||
-	    state.head > slot->pt_lap + size + PTL_PT_SLACK || slot->pt_tail > state.head ||
+	    state.head > slot->pt_lap + size + QEMU_PT_SLACK || slot->pt_tail > state.head ||
 	    !state.tnt || state.tnt >> (TNT_BITS_MAX + 1))
 		return -EPROTO;
 	if (state.head + FINISH_MAX - slot->pt_tail > size)
@@ -92,11 +92,11 @@ int ptl_channel_finish(const struct ptl_channel *channel, struct ptl_slot *slot)
 	end_size = write_end(end, &state);
 	for (size_t i = 0; i < end_size; i++)
 		ring[(state.head + i) & (size - 1)] = end[i];
-	slot->tnt = 1u << PTL_TNT_SHIFT;
+	slot->tnt = 1u << QEMU_TNT_SHIFT;
 	slot->next_ip = 0;
 	slot->block_ip = 0;
 	slot->pt_lap = (state.head + end_size) / size * size;
 	__atomic_store_n(&slot->pt_head, state.head + end_size, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->status, PTL_SLOT_ENDED, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->status, QEMU_SLOT_ENDED, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-int record_qemu_launch(const struct record_command *command, const struct ptl_channel *channel,
+int record_qemu_launch(const struct record_command *command, const struct qemu_channel *channel,
 		       const struct rlimit *files, pid_t *pid)
 {
 	struct record_launch launch = {
@@ -22,20 +22,20 @@ int record_qemu_launch(const struct record_command *command, const struct ptl_ch
 		.fixed_addresses = channel->config.clock == PTL_CLOCK_VIRTUAL,
 		.files = files,
 	};
-	struct pq_command qemu;
-	int status = pq_command_make(&qemu, &channel->config, command->path, command->argv, environ,
+	struct qemu_command qemu;
+	int status = qemu_command_make(&qemu, &channel->config, command->path, command->argv, environ,
 				     NULL);
 
 	if (status > 0)
-		return ptl_fail(PTL_SYSTEM, "%s changed while it was being started", command->path);
+		return common_fail(PTL_SYSTEM, "%s changed while it was being started", command->path);
 	if (status < 0) {
 		errno = -status;
-		return ptl_fail_errno("cannot run %s", command->path);
+		return common_fail_errno("cannot run %s", command->path);
 	}
 	launch.path = qemu.path;
 	launch.argv = qemu.argv;
 	launch.envp = qemu.envp;
 	status = record_launch(&launch, pid);
-	pq_command_free(&qemu);
+	qemu_command_free(&qemu);
 	return status;
 }

@@ -15,7 +15,7 @@
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-static int look_at_image(struct record_qemu *qemu, const struct ptl_message_image *message,
+static int look_at_image(struct record_qemu *qemu, const struct qemu_message_image *message,
 			 struct ptl_image_event *image)
 {
 	const struct record_mapping mapping = {
@@ -26,8 +26,8 @@ static int look_at_image(struct record_qemu *qemu, const struct ptl_message_imag
 		.device = message->device,
 		.inode = message->inode,
 		.protection = message->protection,
-		.anonymous = (message->flags & (PTL_IMAGE_ANONYMOUS | PTL_IMAGE_VDSO)) != 0,
-		.deleted = (message->flags & PTL_IMAGE_DELETED) != 0,
+		.anonymous = (message->flags & (QEMU_IMAGE_ANONYMOUS | QEMU_IMAGE_VDSO)) != 0,
+		.deleted = (message->flags & QEMU_IMAGE_DELETED) != 0,
 		.path = (const char *)(message + 1),
 		.path_length = message->path_length,
 	};
@@ -37,18 +37,18 @@ static int look_at_image(struct record_qemu *qemu, const struct ptl_message_imag
 
 static uint32_t answer_of(const struct record_qemu *qemu, const struct ptl_image_event *image)
 {
-	if (qemu->capture->settings->embed == PTL_EMBED_NONE)
-		return PTL_IMAGE_REPLY_DO_NOT_SEND;
-	return image->has_code ? PTL_IMAGE_REPLY_HAVE : PTL_IMAGE_REPLY_NONE;
+	if (qemu->capture->settings->embed == ELF_EMBED_NONE)
+		return QEMU_IMAGE_REPLY_DO_NOT_SEND;
+	return image->has_code ? QEMU_IMAGE_REPLY_HAVE : QEMU_IMAGE_REPLY_NONE;
 }
 
 /* ---- PSBs ------------------------------------------------------------------------------------ */
 
 /* The bytes may have been taken before: they and the message are read at different times. */
 static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state,
-			const struct ptl_message *message)
+			const struct qemu_message *message)
 {
-	const uint64_t limit = state->taken + qemu->channel.config.pt_ring_size + PTL_PT_SLACK;
+	const uint64_t limit = state->taken + qemu->channel.config.pt_ring_size + QEMU_PT_SLACK;
 	unsigned at;
 	int status = 0;
 
@@ -77,7 +77,7 @@ static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state
 
 /* From message on, the process runs a program whose definitions begin with those of parent. */
 static int begin_program(struct record_qemu *qemu, struct record_qemu_slot *state,
-			 struct record_qemu_process *process, const struct ptl_message *message,
+			 struct record_qemu_process *process, const struct qemu_message *message,
 			 uint32_t parent)
 {
 	int status = record_truth_program(qemu->capture->truth, state->pid, &process->definitions);
@@ -96,8 +96,8 @@ static int begin_program(struct record_qemu *qemu, struct record_qemu_slot *stat
  * words that are in the ring by now were written by the program before.
  */
 static int truth_block(struct record_qemu *qemu, struct record_qemu_slot *state,
-		       struct ptl_slot *slot, struct record_qemu_process *process,
-		       const struct ptl_message_block *message)
+		       struct qemu_slot *slot, struct record_qemu_process *process,
+		       const struct qemu_message_block *message)
 {
 	bool work;
 	int status;
@@ -110,37 +110,37 @@ static int truth_block(struct record_qemu *qemu, struct record_qemu_slot *state,
 	if (status == 0)
 		status = begin_program(qemu, state, process, &message->header, 0);
 	if (message->header.request)
-		ptl_channel_reply(slot, message->header.request, 1);
+		qemu_channel_reply(slot, message->header.request, 1);
 	return status;
 }
 
 static int truth_fork(struct record_qemu *qemu, struct record_qemu_slot *state,
 		      struct record_qemu_process *process,
-		      const struct ptl_message_process_start *message)
+		      const struct qemu_message_process_start *message)
 {
-	if (message->how != PTL_PROCESS_FORK || process->definitions)
+	if (message->how != QEMU_PROCESS_FORK || process->definitions)
 		return 0;
 	return begin_program(qemu, state, process, &message->header, message->parent_process);
 }
 
 static int take_truth(struct record_qemu *qemu, struct record_qemu_slot *state,
-		      struct ptl_slot *slot, struct record_qemu_process *process,
-		      const struct ptl_message *message)
+		      struct qemu_slot *slot, struct record_qemu_process *process,
+		      const struct qemu_message *message)
 {
 	int status = 0;
 
 	if (!qemu->capture->truth)
 		return 0;
-	if (message->type == PTL_MSG_BLOCK)
+	if (message->type == QEMU_MSG_BLOCK)
 		status = truth_block(qemu, state, slot, process, (const void *)message);
-	else if (message->type == PTL_MSG_PROCESS_START)
+	else if (message->type == QEMU_MSG_PROCESS_START)
 		status = truth_fork(qemu, state, process, (const void *)message);
 	return status == PTL_SYSTEM ? 0 : status;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void show_note(struct record_qemu *qemu, const struct ptl_message_note *message)
+static void show_note(struct record_qemu *qemu, const struct qemu_message_note *message)
 {
 	const int length = message->length < 1024 ? (int)message->length : 1024;
 	const char *text = (const char *)(message + 1);
@@ -148,13 +148,13 @@ static void show_note(struct record_qemu *qemu, const struct ptl_message_note *m
 	if (qemu->notes++ >= NOTES_MAX)
 		return;
 	if (message->severity)
-		ptl_message_warning("process %u: %.*s", message->header.pid, length, text);
+		common_message_warning("process %u: %.*s", message->header.pid, length, text);
 	else
-		ptl_message_note("process %u: %.*s", message->header.pid, length, text);
+		qemu_message_note("process %u: %.*s", message->header.pid, length, text);
 }
 
 static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state,
-			struct ptl_slot *slot, struct ptl_message *message)
+			struct qemu_slot *slot, struct qemu_message *message)
 {
 	struct record_qemu_process *process = record_qemu_find(qemu, state->process);
 	struct ptl_image_event image;
@@ -170,19 +170,19 @@ static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state
 	if (process && message->sequence > process->sequence)
 		process->sequence = message->sequence;
 	switch (message->type) {
-	case PTL_MSG_PSB:
+	case QEMU_MSG_PSB:
 		status = announce_psb(qemu, state, message);
 		break;
-	case PTL_MSG_IMAGE_MAP:
+	case QEMU_MSG_IMAGE_MAP:
 		status = look_at_image(qemu, (const void *)message, &image);
 		has_image = status == 0;
 		if (has_image && message->request)
-			ptl_channel_reply(slot, message->request, answer_of(qemu, &image));
+			qemu_channel_reply(slot, message->request, answer_of(qemu, &image));
 		break;
-	case PTL_MSG_EXEC:
+	case QEMU_MSG_EXEC:
 		status = record_qemu_finish_process(qemu, state->process, state);
 		break;
-	case PTL_MSG_NOTE:
+	case QEMU_MSG_NOTE:
 		show_note(qemu, (const void *)message);
 		break;
 	default:
@@ -197,7 +197,7 @@ static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state
 }
 
 int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *state,
-			 struct ptl_slot *slot, bool *work)
+			 struct qemu_slot *slot, bool *work)
 {
 	/*
 	 * One ring full and no more, so that a program that floods its ring does not keep the
@@ -205,12 +205,12 @@ int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *stat
 	 */
 	uint64_t budget = qemu->channel.config.message_ring_size;
 	/* On the stack: to take a message may mean to take those of other slots first. */
-	_Alignas(8) uint8_t buffer[PTL_MESSAGE_MAX];
-	struct ptl_message *message = (void *)buffer;
+	_Alignas(8) uint8_t buffer[QEMU_MESSAGE_MAX];
+	struct qemu_message *message = (void *)buffer;
 	int status = 0;
 
 	while (status == 0 && budget) {
-		const int size = ptl_channel_read_message(&qemu->channel, slot, message);
+		const int size = qemu_channel_read_message(&qemu->channel, slot, message);
 		const struct ptl_loss loss = {
 			.kind = PTL_LOSS_EVENTS,
 			.stream = state->stream,

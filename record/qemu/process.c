@@ -14,7 +14,7 @@
 
 struct record_qemu_process *record_qemu_find(const struct record_qemu *qemu, uint32_t number)
 {
-	const uint64_t *value = ptl_hash_map_get(&qemu->processes, number);
+	const uint64_t *value = common_hash_map_get(&qemu->processes, number);
 
 	return value ? (struct record_qemu_process *)(uintptr_t)*value : NULL;
 }
@@ -48,7 +48,7 @@ struct record_qemu_process *record_qemu_process(struct record_qemu *qemu, uint32
 		return NULL;
 	process->number = number;
 	process->pid = pid;
-	if (ptl_hash_map_put(&qemu->processes, number, (uint64_t)(uintptr_t)process) < 0) {
+	if (common_hash_map_put(&qemu->processes, number, (uint64_t)(uintptr_t)process) < 0) {
 		free(process);
 		return NULL;
 	}
@@ -59,7 +59,7 @@ struct record_qemu_process *record_qemu_process(struct record_qemu *qemu, uint32
 
 static void forget(struct record_qemu *qemu, struct record_qemu_process *process)
 {
-	ptl_hash_map_remove(&qemu->processes, process->number);
+	common_hash_map_remove(&qemu->processes, process->number);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	free(process);
@@ -82,7 +82,7 @@ static struct record_qemu_process *find_dead(struct record_qemu *qemu, bool any)
 	uint64_t number, value;
 	size_t at = 0;
 
-	while (ptl_hash_map_next(&qemu->processes, &at, &number, &value)) {
+	while (common_hash_map_next(&qemu->processes, &at, &number, &value)) {
 		struct record_qemu_process *process = (struct record_qemu_process *)(uintptr_t)
 			value;
 

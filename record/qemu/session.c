@@ -42,23 +42,23 @@ static void describe(const struct record_settings *settings, struct ptl_machine 
 		machine->start_time = VIRTUAL_START;
 	/* A tick of the TSC is a nanosecond of the trace's clock. */
 	machine->tsc_multiplier = 1;
-	machine->tsc_frequency = PTL_QEMU_TSC_HZ;
-	machine->mtc_frequency = PTL_QEMU_MTC_SHIFT_DEFAULT;
-	machine->ctc_numerator = PTL_QEMU_CPUID_15_EBX;
-	machine->ctc_denominator = PTL_QEMU_CPUID_15_EAX;
-	machine->nominal_ratio = PTL_QEMU_NOMINAL_RATIO;
+	machine->tsc_frequency = QEMU_TSC_HZ;
+	machine->mtc_frequency = QEMU_MTC_SHIFT_DEFAULT;
+	machine->ctc_numerator = QEMU_CPUID_15_EBX;
+	machine->ctc_denominator = QEMU_CPUID_15_EAX;
+	machine->nominal_ratio = QEMU_NOMINAL_RATIO;
 }
 
 static void configure(const struct record_settings *settings, const struct record_qemu_tools *tools,
-		      struct ptl_channel_config *config)
+		      struct qemu_channel_config *config)
 {
-	*config = (struct ptl_channel_config){
+	*config = (struct qemu_channel_config){
 		.slot_count = settings->threads_max,
 		.timing = settings->timing,
 		.clock = settings->clock,
 		.return_compression = settings->return_compression,
 		.truth = settings->truth != NULL,
-		.mtc_shift = PTL_QEMU_MTC_SHIFT_DEFAULT,
+		.mtc_shift = QEMU_MTC_SHIFT_DEFAULT,
 		.psb_period = settings->psb_period,
 		.pt_ring_size = settings->ring_size,
 		.message_ring_size = MESSAGE_RING,
@@ -72,7 +72,7 @@ static void configure(const struct record_settings *settings, const struct recor
 static int open_source(struct record_session *session)
 {
 	struct qemu_session *state = session->state;
-	struct ptl_channel_config config;
+	struct qemu_channel_config config;
 	int status;
 
 	configure(session->settings, &state->tools, &config);
@@ -108,12 +108,12 @@ static int exited(struct record_session *session, uint32_t pid, uint32_t wait_st
 
 static void sleep_until(struct record_session *session, uint32_t seen, unsigned milliseconds)
 {
-	ptl_channel_wait(&qemu_of(session)->channel, seen, milliseconds);
+	qemu_channel_wait(&qemu_of(session)->channel, seen, milliseconds);
 }
 
 static void stop(struct record_session *session)
 {
-	ptl_channel_stop(&qemu_of(session)->channel);
+	qemu_channel_stop(&qemu_of(session)->channel);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static int wait_for_threads(struct record_qemu *qemu)
 		work = false;
 		status = record_qemu_drain(qemu, &work);
 		if (!work)
-			ptl_channel_wait(&qemu->channel, seen, SLEEP_BUSY);
+			qemu_channel_wait(&qemu->channel, seen, SLEEP_BUSY);
 	}
 	return status;
 }
@@ -166,12 +166,12 @@ static int verdict(const struct record_session *session)
 	if (!session->ended || qemu->processes_seen)
 		return 0;
 	record_qemu_version(path, version, sizeof(version));
-	ptl_message_error("%s did not start the program (its exit status was %d)", path,
+	common_message_error("%s did not start the program (its exit status was %d)", path,
 			  record_session_exit_status(session));
-	ptl_message_hint("this plugin is for the plugin interface of QEMU 7.2 (Debian 12's "
+	common_message_hint("this plugin is for the plugin interface of QEMU 7.2 (Debian 12's "
 			 "qemu-user); this is: %s",
 			 version[0] ? version : "a program that does not tell its version");
-	return PTL_EXIT_SYSTEM;
+	return COMMON_EXIT_SYSTEM;
 }
 
 static const char *likely_cause(int signal)
@@ -210,14 +210,14 @@ int record_qemu_session(const struct record_source *source, const struct record_
 	int status = record_qemu_tools_find(settings->qemu, &state.tools, hint, sizeof(hint));
 
 	if (status < 0)
-		return ptl_message_failure(status);
+		return common_message_failure(status);
 	status = record_command_find(settings->command, false, &command);
 	if (status) {
-		ptl_message_error("%s", ptl_error_text());
+		common_message_error("%s", ptl_error_text());
 		return status;
 	}
 	if (!strcmp(settings->source, "auto"))
-		ptl_message_note("source %s: %s", source->name, source->summary);
+		qemu_message_note("source %s: %s", source->name, source->summary);
 	status = record_session(&engine, settings, &command, &state);
 	record_command_free(&command);
 	return status;

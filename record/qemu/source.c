@@ -10,25 +10,25 @@
 #include "common/error.h"
 
 int record_qemu_open(struct record_qemu *qemu, struct record_capture *capture,
-		     const struct ptl_channel_config *config)
+		     const struct qemu_channel_config *config)
 {
 	int status;
 
 	*qemu = (struct record_qemu){.capture = capture, .epoll = -1};
-	status = ptl_channel_create(&qemu->channel, config);
+	status = qemu_channel_create(&qemu->channel, config);
 	if (status < 0) {
-		qemu->channel = (struct ptl_channel){.fd = -1};
+		qemu->channel = (struct qemu_channel){.fd = -1};
 		errno = -status;
-		return ptl_fail_errno("cannot make %llu MB of memory to share with QEMU",
-				      (unsigned long long)(ptl_channel_arena_size(config) >> 20));
+		return common_fail_errno("cannot make %llu MB of memory to share with QEMU",
+				      (unsigned long long)(qemu_channel_arena_size(config) >> 20));
 	}
 	qemu->slots = calloc(config->slot_count, sizeof(*qemu->slots));
 	qemu->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (qemu->slots && qemu->epoll >= 0)
 		return 0;
 	status = qemu->epoll < 0
-			 ? ptl_fail_errno("epoll_create1")
-			 : ptl_fail_memory("slots", config->slot_count * sizeof(*qemu->slots));
+			 ? common_fail_errno("epoll_create1")
+			 : common_fail_memory("slots", config->slot_count * sizeof(*qemu->slots));
 	record_qemu_close(qemu);
 	return status;
 }
@@ -38,7 +38,7 @@ void record_qemu_close(struct record_qemu *qemu)
 	uint64_t number, value;
 	size_t at = 0;
 
-	while (ptl_hash_map_next(&qemu->processes, &at, &number, &value)) {
+	while (common_hash_map_next(&qemu->processes, &at, &number, &value)) {
 		struct record_qemu_process *process = (struct record_qemu_process *)(uintptr_t)
 			value;
 
@@ -46,8 +46,8 @@ void record_qemu_close(struct record_qemu *qemu)
 			close(process->pidfd);
 		free(process);
 	}
-	ptl_hash_map_free(&qemu->processes);
-	ptl_channel_destroy(&qemu->channel);
+	common_hash_map_free(&qemu->processes);
+	qemu_channel_destroy(&qemu->channel);
 	if (qemu->epoll >= 0)
 		close(qemu->epoll);
 	free(qemu->slots);

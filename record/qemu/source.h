@@ -3,8 +3,8 @@
  * The software source at work: traced processes, their threads' slots, and how both are drained
  * into a capture.
  */
-#ifndef PTL_RECORD_QEMU_SOURCE_H
-#define PTL_RECORD_QEMU_SOURCE_H
+#ifndef RECORD_QEMU_SOURCE_H
+#define RECORD_QEMU_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,10 +55,10 @@ struct record_qemu_process {
 
 struct record_qemu {
 	struct record_capture *capture;
-	struct ptl_channel channel;
+	struct qemu_channel channel;
 	struct record_qemu_slot *slots; /* channel.config.slot_count */
 	/* number -> struct record_qemu_process *, until it is dead and drained */
-	struct ptl_hash_map processes;
+	struct common_hash_map processes;
 	int epoll; /* of all pidfds */
 	uint64_t processes_seen;
 	uint64_t threads_damaged;
@@ -67,7 +67,7 @@ struct record_qemu {
 
 /* PTL_SYSTEM, PTL_NO_MEMORY; nothing is left to be closed after a failure. */
 int record_qemu_open(struct record_qemu *qemu, struct record_capture *capture,
-		     const struct ptl_channel_config *config);
+		     const struct qemu_channel_config *config);
 void record_qemu_close(struct record_qemu *qemu);
 
 /* Takes what all slots hold; *work says whether there was anything. 0 or PTL_NO_MEMORY. */
@@ -91,7 +91,7 @@ int record_qemu_count_losses(struct record_qemu *qemu);
 
 /* Takes all messages that a slot holds. */
 int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *state,
-			 struct ptl_slot *slot, bool *work);
+			 struct qemu_slot *slot, bool *work);
 
 /* ---- qemu_process.c -------------------------------------------------------------------------- */
 
@@ -110,6 +110,6 @@ int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index);
 int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
 			       const struct record_qemu_slot *survivor);
 int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state,
-			    struct ptl_slot *slot, bool *work);
+			    struct qemu_slot *slot, bool *work);
 
 #endif

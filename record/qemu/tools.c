@@ -51,16 +51,16 @@ static int find_qemu(const char *wanted, char path[PATH_MAX], char *hint, size_t
 
 	if (wanted) {
 		if (!realpath(wanted, path))
-			return ptl_fail_errno("%s", wanted);
+			return common_fail_errno("%s", wanted);
 		return is_program(path)
 			       ? 0
-			       : ptl_fail(PTL_SYSTEM, "%s is no program that can be run", wanted);
+			       : common_fail(PTL_SYSTEM, "%s is no program that can be run", wanted);
 	}
 	if (search(QEMU, found) && realpath(found, path))
 		return 0;
 	snprintf(hint, hint_size,
 		 "apt-get install qemu-user (QEMU 7.2 or newer with plugins), or --qemu PATH");
-	return ptl_fail(PTL_NOT_FOUND, QEMU " is not in $PATH");
+	return common_fail(PTL_NOT_FOUND, QEMU " is not in $PATH");
 }
 
 /* ../lib/ptl of the folder that our executable is in. */
@@ -71,7 +71,7 @@ static int own_library_folder(char path[PATH_MAX])
 	char *slash;
 
 	if (length <= 0)
-		return ptl_fail_errno("/proc/self/exe");
+		return common_fail_errno("/proc/self/exe");
 	own[length] = 0;
 	slash = strrchr(own, '/');
 	if (slash)
@@ -80,7 +80,7 @@ static int own_library_folder(char path[PATH_MAX])
 	if (slash)
 		*slash = 0;
 	if (snprintf(path, PATH_MAX, "%s/lib/ptl", own) >= PATH_MAX)
-		return ptl_fail(PTL_SYSTEM, "%s: path too long", own);
+		return common_fail(PTL_SYSTEM, "%s: path too long", own);
 	return 0;
 }
 
@@ -97,10 +97,10 @@ static int find_plugin(char path[PATH_MAX], char *hint, size_t hint_size)
 	if (status < 0)
 		return status;
 	if (snprintf(wanted, sizeof(wanted), "%s/" PLUGIN, folder) >= PATH_MAX)
-		return ptl_fail(PTL_SYSTEM, "%s: path too long", folder);
+		return common_fail(PTL_SYSTEM, "%s: path too long", folder);
 	if (realpath(wanted, path) && access(path, R_OK) == 0)
 		return 0;
-	status = ptl_fail_errno("the QEMU plugin %s", wanted);
+	status = common_fail_errno("the QEMU plugin %s", wanted);
 	snprintf(hint, hint_size,
 		 "install PTL as a whole (make install), or set PTL_LIBDIR to the folder "
 		 "of " PLUGIN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The programs that the software source needs: qemu-x86_64 and our plugin for it. */
-#ifndef PTL_RECORD_QEMU_TOOLS_H
-#define PTL_RECORD_QEMU_TOOLS_H
+#ifndef RECORD_QEMU_TOOLS_H
+#define RECORD_QEMU_TOOLS_H
 
 #include <limits.h>
 #include <stddef.h>

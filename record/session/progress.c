@@ -30,14 +30,14 @@ const char *record_size_text(uint64_t bytes, char text[RECORD_SIZE_TEXT])
 static const char *what_text(const struct record_capture *capture, char *text, size_t size)
 {
 	const bool packets = strcmp(capture->machine.source, "none") != 0;
-	char raw[RECORD_SIZE_TEXT], count[PTL_COUNT_TEXT];
+	char raw[RECORD_SIZE_TEXT], count[COMMON_COUNT_TEXT];
 
 	text[0] = 0;
 	if (packets)
 		snprintf(text, size, "%s of PT", record_size_text(capture->pt_bytes, raw));
 	if (capture->settings->rule_count)
 		snprintf(text + strlen(text), size - strlen(text), "%s%s event%s",
-			 packets ? ", " : "", ptl_count_text(capture->events, count),
+			 packets ? ", " : "", common_count_text(capture->events, count),
 			 capture->events == 1 ? "" : "s");
 	return text;
 }
@@ -62,12 +62,12 @@ static const struct {
 static void add_lost(char *text, size_t size, unsigned kind, const struct record_lost *lost)
 {
 	const size_t used = strlen(text);
-	char count[PTL_COUNT_TEXT], places[PTL_COUNT_TEXT];
+	char count[COMMON_COUNT_TEXT], places[COMMON_COUNT_TEXT];
 
 	snprintf(text + used, size - used, "%s%s%s%s%s in %s place%s", used ? ", " : "",
-		 lost->count ? ptl_count_text(lost->count, count) : "", lost->count ? " " : "",
+		 lost->count ? common_count_text(lost->count, count) : "", lost->count ? " " : "",
 		 lost->count == 1 ? lost_nouns[kind].one : lost_nouns[kind].several,
-		 used ? "" : " lost", ptl_count_text(lost->places, places),
+		 used ? "" : " lost", common_count_text(lost->places, places),
 		 lost->places == 1 ? "" : "s");
 }
 
@@ -96,7 +96,7 @@ void record_progress_show(const struct record_capture *capture, uint64_t elapsed
 		snprintf(lost, sizeof(lost), written.lost_buffers ? "%llu buffers LOST" : "no losses",
 			 (unsigned long long)written.lost_buffers);
 	what_text(capture, what, sizeof(what));
-	ptl_progress("%.1f s  %s%s%s stored  %llu process%s  %s", (double)elapsed / 1e9, what,
+	common_progress("%.1f s  %s%s%s stored  %llu process%s  %s", (double)elapsed / 1e9, what,
 		     what[0] ? ", " : "", record_size_text(written.stored_bytes, stored),
 		     (unsigned long long)counts.processes, counts.processes == 1 ? "" : "es", lost);
 }
@@ -105,7 +105,7 @@ static void warn_of_losses(const struct record_capture *capture)
 {
 	char lost[LOST_TEXT];
 
-	ptl_message_warning("%s%s%s", lost_text(capture, lost, sizeof(lost)),
+	common_message_warning("%s%s%s", lost_text(capture, lost, sizeof(lost)),
 			    capture->loss_records == 1 ? ": " : "; the first: ",
 			    capture->first_loss);
 }
@@ -116,9 +116,9 @@ void record_progress_summary(const struct record_capture *capture, const char *p
 	char what[WHAT_TEXT], stored[RECORD_SIZE_TEXT];
 	const uint64_t losses = capture->loss_records + lost_buffers;
 
-	ptl_progress_end();
+	common_progress_end();
 	what_text(capture, what, sizeof(what));
-	ptl_message_note("%s: %s%s%s; %llu process%s, %llu thread%s%s", path,
+	qemu_message_note("%s: %s%s%s; %llu process%s, %llu thread%s%s", path,
 			 record_size_text(capture->output.stored, stored), what[0] ? ", " : "",
 			 what, (unsigned long long)counts->processes, counts->processes == 1 ? "" : "es",
 			 (unsigned long long)counts->threads, counts->threads == 1 ? "" : "s",
@@ -126,7 +126,7 @@ void record_progress_summary(const struct record_capture *capture, const char *p
 	if (capture->loss_records)
 		warn_of_losses(capture);
 	if (lost_buffers)
-		ptl_message_warning("%llu buffer%s could not be written and %s lost",
+		common_message_warning("%llu buffer%s could not be written and %s lost",
 				    (unsigned long long)lost_buffers, lost_buffers == 1 ? "" : "s",
 				    lost_buffers == 1 ? "is" : "are");
 }

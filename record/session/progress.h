@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the user is told while a command is recorded, and at the end. */
-#ifndef PTL_RECORD_SESSION_PROGRESS_H
-#define PTL_RECORD_SESSION_PROGRESS_H
+#ifndef RECORD_SESSION_PROGRESS_H
+#define RECORD_SESSION_PROGRESS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -133,14 +133,14 @@ static void say_rest(uint64_t living)
 {
 	/* One at least is there, be it one that was not followed. */
 	if (living <= 1)
-		ptl_message_warning("1 process of the command still runs; what it does from now on "
+		common_message_warning("1 process of the command still runs; what it does from now on "
 				    "is not recorded");
 	else
-		ptl_message_warning(
+		common_message_warning(
 			"%llu processes of the command still run; what they do from now on is not "
 			"recorded",
 			(unsigned long long)living);
-	ptl_message_hint("--wait records until the last descendant has ended");
+	common_message_hint("--wait records until the last descendant has ended");
 }
 
 static int lose_rest(struct record_session *session)
@@ -190,7 +190,7 @@ static int finish(struct record_session *session, const char *path)
 	int verdict, status = session->failure ? session->failure : finish_source(session);
 
 	if (status < 0)
-		ptl_message_failure(status);
+		common_message_failure(status);
 	verdict = session->engine->verdict(session);
 	if (verdict) {
 		record_capture_discard(&session->capture);
@@ -200,7 +200,7 @@ static int finish(struct record_session *session, const char *path)
 	ptl_writer_counts(session->capture.output.writer, &written);
 	if (record_capture_close(&session->capture, end) < 0 && status == 0) {
 		status = PTL_SYSTEM;
-		ptl_message_error("%s", ptl_error_text());
+		common_message_error("%s", ptl_error_text());
 	}
 	record_session_say_signal(session);
 	record_progress_summary(&session->capture, path, &counts, written.lost_buffers);
@@ -208,7 +208,7 @@ static int finish(struct record_session *session, const char *path)
 		status = PTL_SYSTEM;
 	/* The command's own failure says more than ours. */
 	if (status < 0 && record_session_exit_status(session) == 0)
-		return PTL_EXIT_SYSTEM;
+		return COMMON_EXIT_SYSTEM;
 	return record_session_exit_status(session);
 }
 
@@ -271,13 +271,13 @@ static int record_command(struct record_session *session, const struct record_co
 			close_parts(session);
 			return status;
 		}
-		ptl_message_failure(status);
+		common_message_failure(status);
 		close_parts(session);
 	} else {
-		ptl_message_failure(status);
+		common_message_failure(status);
 	}
 	record_capture_discard(&session->capture);
-	return PTL_EXIT_SYSTEM;
+	return COMMON_EXIT_SYSTEM;
 }
 
 static int record(struct record_session *session, const struct record_command *command,
@@ -291,7 +291,7 @@ static int record(struct record_session *session, const struct record_command *c
 	session->engine->describe(session->settings, &machine);
 	status = record_capture_open(&session->capture, session->settings, path, &machine);
 	if (status < 0)
-		status = ptl_message_failure(status);
+		status = common_message_failure(status);
 	else
 		status = record_command(session, command, path);
 	record_signals_stop();
@@ -325,7 +325,7 @@ int record_session(const struct record_engine *engine, const struct record_setti
 	if (path)
 		status = record(&session, command, path);
 	else
-		status = ptl_message_failure(ptl_fail_memory("file name", 0));
+		status = common_message_failure(common_fail_memory("file name", 0));
 	free(path);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One recording, from the command's start to the closed file, whatever the source. */
-#ifndef PTL_RECORD_SESSION_SESSION_H
-#define PTL_RECORD_SESSION_SESSION_H
+#ifndef RECORD_SESSION_SESSION_H
+#define RECORD_SESSION_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

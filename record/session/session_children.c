@@ -50,7 +50,7 @@ void record_session_signals(struct record_session *session)
 	session->interrupts += signals.interrupts;
 	/* The command has got it as well, and decides for itself whether to end. */
 	if (session->interrupts == 1 && session->has_command && !session->ended) {
-		ptl_message_note("waiting for the command to end; once more ends the recording and "
+		qemu_message_note("waiting for the command to end; once more ends the recording and "
 				 "leaves it running");
 		return;
 	}
@@ -69,11 +69,11 @@ void record_session_say_signal(const struct record_session *session)
 	/* Shells say nothing of these, which a user or the end of a pipe sends. */
 	if (signal == SIGINT || signal == SIGPIPE)
 		return;
-	ptl_message_warning("%s: %s%s", session->settings->command[0], strsignal(signal),
+	common_message_warning("%s: %s%s", session->settings->command[0], strsignal(signal),
 			    WCOREDUMP(wait_status) ? " (core dumped)" : "");
 	cause = session->engine->likely_cause(signal);
 	if (cause)
-		ptl_message_hint("%s", cause);
+		common_message_hint("%s", cause);
 }
 
 int record_session_exit_status(const struct record_session *session)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the command line asks for. */
-#ifndef PTL_RECORD_SESSION_SETTINGS_H
-#define PTL_RECORD_SESSION_SETTINGS_H
+#ifndef RECORD_SESSION_SETTINGS_H
+#define RECORD_SESSION_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct record_settings {
 	uint32_t timing;     /* enum ptl_timing */
 	uint32_t clock;      /* PTL_CLOCK_MONOTONIC or PTL_CLOCK_VIRTUAL */
 	uint64_t psb_period; /* bytes */
-	enum ptl_embed embed;
+	enum elf_embed embed;
 	bool embed_given;
 	int level;                 /* of zstd */
 	uint64_t flush_interval;   /* nanoseconds */
@@ -41,7 +41,7 @@ struct record_settings {
 	uint32_t threads_max;      /* threads recorded at one time */
 	char *const *command_line; /* the recorder's own argv, for the trace's provenance */
 	char *const *command;      /* ends with NULL; NULL: none, but what runs already */
-	struct ptl_share_rule rules[PTL_SHARE_RULES_MAX]; /* of providers */
+	struct provider_share_rule rules[PROVIDER_SHARE_RULES_MAX]; /* of providers */
 	uint32_t rule_count;
 	bool attach;               /* also to programs that are no descendants of the command */
 	uint64_t provider_ring;    /* bytes of events that a thread may be ahead of the recorder */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The one place where signals arrive while a command is recorded. */
-#ifndef PTL_RECORD_SESSION_SIGNALS_H
-#define PTL_RECORD_SESSION_SIGNALS_H
+#ifndef RECORD_SESSION_SIGNALS_H
+#define RECORD_SESSION_SIGNALS_H
 
 #include <stdbool.h>
 #include <stdint.h>

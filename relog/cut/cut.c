@@ -28,14 +28,14 @@ struct cut {
 	bool by_time;
 	uint64_t from, to;     /* in the output's clock, both inclusive */
 	uint64_t start, stop;  /* stop: the latest of all processes' */
-	struct ptl_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
+	struct common_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
 	struct ptl_state *state;
 	bool of_cpus;          /* PT of CPUs is kept: switches between any threads say whose it is */
 	bool everyone;         /* and what other processes ran has to be decoded: it says where returns go */
 	struct relog_switches switches; /* before start */
 	bool told;             /* rundown has been written, or none is needed */
 	bool ended;            /* and that of the end */
-	struct ptl_hash_map others; /* processes that are not kept, but whose start is */
+	struct common_hash_map others; /* processes that are not kept, but whose start is */
 	uint8_t **blobs;        /* of each input, one bit a blob: something kept refers to it */
 	struct ptl_bytes storage;   /* of the event at hand */
 	struct ptl_bytes told_storage;
@@ -89,10 +89,10 @@ static int look_at_stream(struct cut *cut, struct ptl_relogger_input *input, con
 		cut->start = range.first_time;
 	if (range.last_time > cut->stop)
 		cut->stop = range.last_time;
-	stop = ptl_hash_map_get(&cut->stops, mapped.pid);
+	stop = common_hash_map_get(&cut->stops, mapped.pid);
 	if (stop && *stop >= range.last_time)
 		return 0;
-	return ptl_hash_map_put(&cut->stops, mapped.pid, range.last_time);
+	return common_hash_map_put(&cut->stops, mapped.pid, range.last_time);
 }
 
 static int look_at_streams(struct cut *cut, struct ptl_relogger_input *input)
@@ -150,9 +150,9 @@ static int make_blob_bits(struct cut *cut)
 
 		cut->blobs[i] = calloc(size, 1);
 		if (!cut->blobs[i])
-			return ptl_fail_memory("blobs", size);
+			return common_fail_memory("blobs", size);
 	}
-	return cut->blobs ? 0 : ptl_fail_memory("blobs", count * sizeof(*cut->blobs));
+	return cut->blobs ? 0 : common_fail_memory("blobs", count * sizeof(*cut->blobs));
 }
 
 static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
@@ -222,7 +222,7 @@ static bool keeps_process(const struct cut *cut, uint32_t pid)
 
 static bool keeps_thread(const struct cut *cut, uint32_t tid)
 {
-	return cut->everyone || ptl_id_set_has(&cut->settings->tids, tid);
+	return cut->everyone || common_id_set_has(&cut->settings->tids, tid);
 }
 
 static int take_told(void *context, const struct ptl_event *event)
@@ -306,7 +306,7 @@ static int name_program(struct cut *cut, struct ptl_trace_event *event, const st
 	status = ptl_process_encode(&data, subject->opcode, &storage, &encoded);
 	if (!status)
 		status = ptl_event_set_payload(event, encoded.payload, encoded.payload_size);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return status;
 }
 
@@ -333,8 +333,8 @@ static int is_of_others(struct cut *cut, const struct relog_subject *subject, bo
 	    keeps_process(cut, subject->pid))
 		return 0;
 	if (kept && subject->opcode == PTL_OPCODE_START)
-		return ptl_hash_map_put(&cut->others, subject->pid, 1);
-	*too = subject->opcode == PTL_OPCODE_END && ptl_hash_map_remove(&cut->others, subject->pid);
+		return common_hash_map_put(&cut->others, subject->pid, 1);
+	*too = subject->opcode == PTL_OPCODE_END && common_hash_map_remove(&cut->others, subject->pid);
 	return 0;
 }
 
@@ -348,8 +348,8 @@ static bool is_in_time(const struct cut *cut, const struct ptl_event *event, con
 	if (event->time > cut->stop || subject->opcode == PTL_OPCODE_END_RUNDOWN || subject->class == RELOG_THREAD ||
 	    (subject->class == RELOG_PROCESS && subject->opcode != PTL_OPCODE_EXEC))
 		return false;
-	own = ptl_hash_map_get(&cut->stops, subject->pid);
-	of_cpus = ptl_hash_map_get(&cut->stops, PTL_NO_ID);
+	own = common_hash_map_get(&cut->stops, subject->pid);
+	of_cpus = common_hash_map_get(&cut->stops, PTL_NO_ID);
 	return (own && event->time <= *own) || (of_cpus && event->time <= *of_cpus);
 }
 
@@ -469,16 +469,16 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	int status;
 
 	(void)relogger;
-	if (record->type != PTL_RECORD_LOSS)
+	if (record->type != FORMAT_RECORD_LOSS)
 		return 0;
-	status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
+	status = format_loss_decode(common_cursor(record->data, record->size), &loss);
 	if (status)
 		return status == PTL_NO_MEMORY ? status : 0;
 	ptl_relogger_input_info(input, &info);
 	first = loss->first_time ? loss->first_time + (uint64_t)info.time_shift : 0;
 	last = loss->last_time ? loss->last_time + (uint64_t)info.time_shift : UINT64_MAX;
 	pid = loss->pid;
-	ptl_loss_free(loss);
+	format_loss_free(loss);
 	status = ptl_relogger_map_id(input, &pid);
 	/* What is missing elsewhere is not missing here. */
 	*keep = first <= cut->stop && last >= cut->start &&
@@ -508,8 +508,8 @@ static void warn_of_nothing(const struct cut *cut)
 
 	if (cut->from <= machine->end_time || machine->end_time <= machine->start_time)
 		return;
-	ptl_message_warning("nothing of the trace lies in the span of --time");
-	ptl_message_hint("a span within 0s..%.9fs: times count from the start of the whole trace",
+	common_message_warning("nothing of the trace lies in the span of --time");
+	common_message_hint("a span within 0s..%.9fs: times count from the start of the whole trace",
 			 (double)(machine->end_time - machine->start_time) / 1e9);
 }
 
@@ -534,7 +534,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 	if (cut->by_time && !cut->any)
 		warn_of_nothing(cut);
 	if (cut->truth_dropped)
-		ptl_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
+		qemu_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
 	ptl_relogger_cut(relogger, &kept);
 	return status;
 }
@@ -548,13 +548,13 @@ static void free_cut(void *state)
 	relog_selection_free(&cut->selection);
 	ptl_state_free(cut->state);
 	relog_switches_free(&cut->switches);
-	ptl_hash_map_free(&cut->stops);
-	ptl_hash_map_free(&cut->others);
+	common_hash_map_free(&cut->stops);
+	common_hash_map_free(&cut->others);
 	for (size_t i = 0; cut->blobs && i < ptl_relogger_input_count(cut->relogger); i++)
 		free(cut->blobs[i]);
 	free(cut->blobs);
-	ptl_bytes_free(&cut->storage);
-	ptl_bytes_free(&cut->told_storage);
+	common_bytes_free(&cut->storage);
+	common_bytes_free(&cut->told_storage);
 	free(cut);
 }
 
@@ -574,7 +574,7 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 		return 0;
 	cut = calloc(1, sizeof(*cut));
 	if (!cut)
-		return ptl_fail_memory("a cut", sizeof(*cut));
+		return common_fail_memory("a cut", sizeof(*cut));
 	cut->settings = &settings->cut;
 	*state = cut;
 	return ptl_relogger_callbacks(relogger, &callbacks, cut);

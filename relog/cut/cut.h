@@ -3,8 +3,8 @@
  * Cutting: a part of a trace, by time, process or thread, that is a whole trace again. docs/cutting.md says
  * what it keeps and why.
  */
-#ifndef PTL_RELOG_CUT_CUT_H
-#define PTL_RELOG_CUT_CUT_H
+#ifndef RELOG_CUT_CUT_H
+#define RELOG_CUT_CUT_H
 
 #include "relog/stage.h"
 

@@ -120,5 +120,5 @@ int relog_cut_pt_range(struct ptl_trace *trace, const struct ptl_stream *stream,
 	if (first == SIZE_MAX)
 		return 0;
 	status = describe(trace, stream, psbs, count, first, last, range);
-	return status ? ptl_fail_in(status, "stream %u", stream->id) : 0;
+	return status ? common_fail_in(status, "stream %u", stream->id) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where a stream of Intel PT is cut so that a span of time decodes as it did in the whole. */
-#ifndef PTL_RELOG_CUT_PT_H
-#define PTL_RELOG_CUT_PT_H
+#ifndef RELOG_CUT_PT_H
+#define RELOG_CUT_PT_H
 
 #include <ptl/reader.h>
 

@@ -64,7 +64,7 @@ void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage,
 	*subject = (struct relog_subject){
 		.opcode = event->descriptor.opcode, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (ptl_guid_equal(classes[i].provider, &event->descriptor.provider))
+		if (common_guid_equal(classes[i].provider, &event->descriptor.provider))
 			subject->class = classes[i].class;
 	if (subject->class == RELOG_NO_CLASS)
 		return;
@@ -78,10 +78,10 @@ struct search {
 	struct relog_selection *selection;
 	struct ptl_relogger_input *input;
 	struct ptl_state *state;
-	struct ptl_hash_map seen;    /* processes that anything tells of: those of --pid, and a few to be listed */
-	struct ptl_hash_map threads; /* those of --tid that are there */
-	struct ptl_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
-	struct ptl_account account;
+	struct common_hash_map seen;    /* processes that anything tells of: those of --pid, and a few to be listed */
+	struct common_hash_map threads; /* those of --tid that are there */
+	struct common_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
+	struct common_account account;
 	struct ptl_bytes storage;
 };
 
@@ -89,20 +89,20 @@ static int want(struct search *search, uint32_t pid)
 {
 	int status = 0;
 
-	if (!ptl_hash_map_get(&search->selection->pids, pid))
-		status = ptl_account_take(&search->account, PID_BYTES, "processes that are kept",
+	if (!common_hash_map_get(&search->selection->pids, pid))
+		status = common_account_take(&search->account, PID_BYTES, "processes that are kept",
 					  search->selection->pids.used + 1);
 	if (status)
 		return status;
-	status = ptl_hash_map_put(&search->selection->pids, pid, 1);
+	status = common_hash_map_put(&search->selection->pids, pid, 1);
 
-	return status ? status : ptl_hash_map_put(&search->live, pid, 1);
+	return status ? status : common_hash_map_put(&search->live, pid, 1);
 }
 
 static bool matches(const struct relog_cut_settings *settings, const struct ptl_state_process *process)
 {
 	for (size_t i = 0; i < settings->process_count; i++)
-		if (ptl_program_matches(settings->processes[i], process->program, process->command_line))
+		if (common_program_matches(settings->processes[i], process->program, process->command_line))
 			return true;
 	return false;
 }
@@ -114,16 +114,16 @@ static int see_process(struct search *search, const struct relog_subject *subjec
 	struct ptl_state_process process;
 
 	if (subject->opcode == PTL_OPCODE_END) {
-		ptl_hash_map_remove(&search->live, subject->pid);
+		common_hash_map_remove(&search->live, subject->pid);
 		return 0;
 	}
 	if (ptl_state_find_process(search->state, subject->pid, &process) &&
 	    matches(settings, &process))
 		return want(search, subject->pid);
-	if (settings->pids.count && ptl_id_set_has(&settings->pids, subject->pid))
+	if (settings->pids.count && common_id_set_has(&settings->pids, subject->pid))
 		return want(search, subject->pid);
 	if (settings->tree && subject->opcode != PTL_OPCODE_EXEC &&
-	    ptl_hash_map_get(&search->live, subject->process.parent_id))
+	    common_hash_map_get(&search->live, subject->process.parent_id))
 		return want(search, subject->pid);
 	return 0;
 }
@@ -135,13 +135,13 @@ static int see(struct search *search, uint32_t pid, uint32_t tid)
 
 	if (pid == PTL_NO_ID)
 		return 0;
-	if (search->seen.used < LISTED_MAX || (settings->pids.count && ptl_id_set_has(&settings->pids, pid)))
-		status = ptl_hash_map_put(&search->seen, pid, 1);
-	if (status || !settings->tids.count || tid == PTL_NO_ID || !ptl_id_set_has(&settings->tids, tid) ||
-	    ptl_hash_map_get(&search->threads, tid) ||
-	    (settings->pids.count && !ptl_id_set_has(&settings->pids, pid)))
+	if (search->seen.used < LISTED_MAX || (settings->pids.count && common_id_set_has(&settings->pids, pid)))
+		status = common_hash_map_put(&search->seen, pid, 1);
+	if (status || !settings->tids.count || tid == PTL_NO_ID || !common_id_set_has(&settings->tids, tid) ||
+	    common_hash_map_get(&search->threads, tid) ||
+	    (settings->pids.count && !common_id_set_has(&settings->pids, pid)))
 		return status;
-	return ptl_hash_map_put(&search->threads, tid, pid);
+	return common_hash_map_put(&search->threads, tid, pid);
 }
 
 static int see_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
@@ -170,21 +170,21 @@ static int see_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 /* Those that are there, as a message names them. */
-static void list(const struct ptl_hash_map *map, struct ptl_bytes *text)
+static void list(const struct common_hash_map *map, struct ptl_bytes *text)
 {
 	uint64_t id, value;
 	size_t at = 0, listed = 0;
 	char number[24];
 
-	while (listed < LISTED_MAX && ptl_hash_map_next(map, &at, &id, &value)) {
+	while (listed < LISTED_MAX && common_hash_map_next(map, &at, &id, &value)) {
 		const int size = snprintf(number, sizeof(number), "%s%" PRIu64, listed ? ", " : "", id);
 
-		ptl_write_bytes(text, number, (size_t)size);
+		common_write_bytes(text, number, (size_t)size);
 		listed++;
 	}
 	if (listed == LISTED_MAX)
-		ptl_write_bytes(text, ", ...", 5);
-	ptl_write_bytes(text, "", 1);
+		common_write_bytes(text, ", ...", 5);
+	common_write_bytes(text, "", 1);
 }
 
 static int fail_absent(const struct search *search, const char *what, uint32_t id)
@@ -193,9 +193,9 @@ static int fail_absent(const struct search *search, const char *what, uint32_t i
 	int status;
 
 	list(&search->seen, &text);
-	status = ptl_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in the trace; there are the processes %s", what,
+	status = common_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in the trace; there are the processes %s", what,
 			  id, text.failed ? "" : (const char *)text.data);
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 	return status;
 }
 
@@ -204,13 +204,13 @@ static int check_all_found(const struct search *search)
 	const struct relog_cut_settings *settings = search->selection->settings;
 
 	for (size_t i = 0; i < settings->pids.count; i++)
-		if (!ptl_hash_map_get(&search->seen, settings->pids.ids[i]))
+		if (!common_hash_map_get(&search->seen, settings->pids.ids[i]))
 			return fail_absent(search, "process", settings->pids.ids[i]);
 	for (size_t i = 0; i < settings->tids.count; i++)
-		if (!ptl_hash_map_get(&search->threads, settings->tids.ids[i]))
+		if (!common_hash_map_get(&search->threads, settings->tids.ids[i]))
 			return fail_absent(search, "thread", settings->tids.ids[i]);
 	if (settings->process_count && !search->selection->pids.used)
-		return ptl_fail(PTL_MISUSE,
+		return common_fail(PTL_MISUSE,
 				"--process: no process in the trace ran '%s'; 'ptl-dump processes' lists them",
 				settings->processes[0]);
 	return 0;
@@ -226,7 +226,7 @@ static int want_owners(struct search *search)
 
 	if (settings->pids.count || settings->process_count)
 		return 0;
-	while (!status && ptl_hash_map_next(&search->threads, &at, &tid, &pid))
+	while (!status && common_hash_map_next(&search->threads, &at, &tid, &pid))
 		status = want(search, (uint32_t)pid);
 	return status;
 }
@@ -267,16 +267,16 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 			status = look_through(&search);
 		ptl_state_free(search.state);
 		search.state = NULL;
-		ptl_hash_map_free(&search.live);
+		common_hash_map_free(&search.live);
 	}
 	if (!status && selection->by_process)
 		status = check_all_found(&search);
 	if (!status && selection->by_process)
 		status = want_owners(&search);
-	ptl_hash_map_free(&search.seen);
-	ptl_hash_map_free(&search.threads);
-	ptl_hash_map_free(&search.live);
-	ptl_bytes_free(&search.storage);
+	common_hash_map_free(&search.seen);
+	common_hash_map_free(&search.threads);
+	common_hash_map_free(&search.live);
+	common_bytes_free(&search.storage);
 	selection->account = search.account;
 	if (status)
 		relog_selection_free(selection);
@@ -285,8 +285,8 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 
 void relog_selection_free(struct relog_selection *selection)
 {
-	ptl_hash_map_free(&selection->pids);
-	ptl_account_close(&selection->account);
+	common_hash_map_free(&selection->pids);
+	common_account_close(&selection->account);
 }
 
 int relog_map_stream(const struct ptl_relogger_input *input, struct ptl_stream *stream)
@@ -298,12 +298,12 @@ int relog_map_stream(const struct ptl_relogger_input *input, struct ptl_stream *
 
 bool relog_wants_process(const struct relog_selection *selection, uint32_t pid)
 {
-	return !selection->by_process || ptl_hash_map_get(&selection->pids, pid);
+	return !selection->by_process || common_hash_map_get(&selection->pids, pid);
 }
 
 bool relog_wants_thread(const struct relog_selection *selection, uint32_t pid, uint32_t tid)
 {
-	return relog_wants_process(selection, pid) && ptl_id_set_has(&selection->settings->tids, tid);
+	return relog_wants_process(selection, pid) && common_id_set_has(&selection->settings->tids, tid);
 }
 
 bool relog_wants_stream(const struct relog_selection *selection, const struct ptl_stream *stream)
@@ -311,5 +311,5 @@ bool relog_wants_stream(const struct relog_selection *selection, const struct pt
 	if (stream->pid == PTL_NO_ID)
 		return true;
 	return relog_wants_process(selection, stream->pid) &&
-	       (stream->tid == PTL_NO_ID || ptl_id_set_has(&selection->settings->tids, stream->tid));
+	       (stream->tid == PTL_NO_ID || common_id_set_has(&selection->settings->tids, stream->tid));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes and threads a cut keeps, and what a kernel event is about. */
-#ifndef PTL_RELOG_CUT_SELECT_H
-#define PTL_RELOG_CUT_SELECT_H
+#ifndef RELOG_CUT_SELECT_H
+#define RELOG_CUT_SELECT_H
 
 #include <ptl/kernel.h>
 #include <ptl/relogger.h>
@@ -34,8 +34,8 @@ void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage, 
 struct relog_selection {
 	const struct relog_cut_settings *settings;
 	bool by_process; /* not all processes are kept: pids says which */
-	struct ptl_hash_map pids;
-	struct ptl_account account;
+	struct common_hash_map pids;
+	struct common_account account;
 };
 
 /*

@@ -17,24 +17,24 @@ static int take_time(void *target, const char *argument)
 {
 	struct relog_cut_settings *cut = cut_of(target);
 
-	return ptl_time_span_parse(argument, &cut->from, &cut->to);
+	return common_time_span_parse(argument, &cut->from, &cut->to);
 }
 
 static int take_last(void *target, const char *argument)
 {
 	struct relog_cut_settings *cut = cut_of(target);
 
-	return ptl_time_span_last(argument, &cut->from, &cut->to);
+	return common_time_span_last(argument, &cut->from, &cut->to);
 }
 
 static int take_pid(void *target, const char *argument)
 {
-	return ptl_id_set_parse(&cut_of(target)->pids, argument);
+	return common_id_set_parse(&cut_of(target)->pids, argument);
 }
 
 static int take_tid(void *target, const char *argument)
 {
-	return ptl_id_set_parse(&cut_of(target)->tids, argument);
+	return common_id_set_parse(&cut_of(target)->tids, argument);
 }
 
 static int take_process(void *target, const char *argument)
@@ -43,7 +43,7 @@ static int take_process(void *target, const char *argument)
 	const char **processes = realloc(cut->processes, (cut->process_count + 1) * sizeof(*processes));
 
 	if (!processes)
-		return ptl_fail_memory("names of processes", cut->process_count);
+		return common_fail_memory("names of processes", cut->process_count);
 	processes[cut->process_count++] = argument;
 	cut->processes = processes;
 	return 0;
@@ -70,7 +70,7 @@ static int take_drop_code(void *target, const char *argument)
 	return 0;
 }
 
-const struct ptl_option relog_cut_options[] = {
+const struct common_option relog_cut_options[] = {
 	{"", 0, NULL, "Which part of a trace is kept (the result decodes alone):"},
 	{"time", 0, "A..B",
 	 "A span of time since the start of the trace, such as 1.5s..1.6s or 200us..; - before a bound: "
@@ -104,30 +104,30 @@ int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relog
 	uint64_t end = 0;
 
 	if ((cut->from.given || cut->to.given) && machine->clock == PTL_CLOCK_NONE)
-		return ptl_fail(PTL_MISUSE, "--time: this trace has no clock: nothing in it has a time");
+		return common_fail(PTL_MISUSE, "--time: this trace has no clock: nothing in it has a time");
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger); i++) {
 		const struct ptl_relogger_input *input = ptl_relogger_input_at(relogger, i);
-		const uint64_t own = ptl_trace_end(ptl_relogger_input_trace(input));
+		const uint64_t own = format_trace_end(ptl_relogger_input_trace(input));
 		struct ptl_relogger_input_info info;
 
 		ptl_relogger_input_info(input, &info);
 		if (own && own + (uint64_t)info.time_shift > end)
 			end = own + (uint64_t)info.time_shift;
 	}
-	return ptl_time_span_resolve(&cut->from, &cut->to, machine->start_time, end, first, last);
+	return common_time_span_resolve(&cut->from, &cut->to, machine->start_time, end, first, last);
 }
 
 int relog_cut_check(const struct relog_cut_settings *cut)
 {
 	if (cut->tree && !cut->pids.count && !cut->process_count)
-		return ptl_fail(PTL_MISUSE, "--tree needs --pid or --process: whose descendants?");
+		return common_fail(PTL_MISUSE, "--tree needs --pid or --process: whose descendants?");
 	return 0;
 }
 
 void relog_cut_settings_free(struct relog_cut_settings *cut)
 {
-	ptl_id_set_free(&cut->pids);
-	ptl_id_set_free(&cut->tids);
+	common_id_set_free(&cut->pids);
+	common_id_set_free(&cut->tids);
 	free(cut->processes);
 	*cut = (struct relog_cut_settings){.tree = false};
 }

@@ -10,12 +10,12 @@
 bool relog_is_switch(const struct ptl_event *event)
 {
 	return event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH &&
-	       ptl_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_THREAD);
+	       common_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_THREAD);
 }
 
 static int need(struct relog_switches *switches, uint32_t cpu, struct relog_last_switch **last)
 {
-	const uint64_t *known = ptl_hash_map_get(&switches->cpus, cpu);
+	const uint64_t *known = common_hash_map_get(&switches->cpus, cpu);
 	struct relog_last_switch *list;
 	int status;
 
@@ -25,10 +25,10 @@ static int need(struct relog_switches *switches, uint32_t cpu, struct relog_last
 	}
 	list = realloc(switches->list, (switches->count + 1) * sizeof(*list));
 	if (!list)
-		return ptl_fail_memory("CPUs", (switches->count + 1) * sizeof(*list));
+		return common_fail_memory("CPUs", (switches->count + 1) * sizeof(*list));
 	switches->list = list;
 	*last = &list[switches->count];
-	status = ptl_hash_map_put(&switches->cpus, cpu, switches->count);
+	status = common_hash_map_put(&switches->cpus, cpu, switches->count);
 	switches->count += !status;
 	return status;
 }
@@ -66,13 +66,13 @@ int relog_switches_tell(const struct relog_switches *switches, struct ptl_relogg
 		if (!status)
 			status = ptl_relogger_inject_record(relogger, &event);
 	}
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return status;
 }
 
 void relog_switches_free(struct relog_switches *switches)
 {
-	ptl_hash_map_free(&switches->cpus);
+	common_hash_map_free(&switches->cpus);
 	free(switches->list);
 	*switches = (struct relog_switches){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What runs where: of each CPU the last context switch before a cut begins. */
-#ifndef PTL_RELOG_CUT_SWITCH_H
-#define PTL_RELOG_CUT_SWITCH_H
+#ifndef RELOG_CUT_SWITCH_H
+#define RELOG_CUT_SWITCH_H
 
 #include <ptl/kernel.h>
 #include <ptl/relogger.h>
@@ -10,7 +10,7 @@
 
 /* Zero-initialised knows of none. */
 struct relog_switches {
-	struct ptl_hash_map cpus; /* by number: index in list */
+	struct common_hash_map cpus; /* by number: index in list */
 	struct relog_last_switch {
 		uint32_t cpu, pid, tid;
 		struct ptl_switch_event data;

@@ -20,7 +20,7 @@ static int redact_code(struct relog_redactor *redactor, const struct relog_code_
 	bool changed = false;
 	int status;
 
-	ptl_bytes_free(out);
+	common_bytes_free(out);
 	*out = (struct ptl_bytes){.data = data, .size = size, .capacity = size};
 	/* Both the code and its file are in memory. */
 	status = relog_redact_code(redactor, origins, blob->hash, out->data, size, CODE_MAX - size, &changed,
@@ -68,14 +68,14 @@ static int redact_symbols(struct relog_redactor *redactor, const uint8_t *data, 
 	symbols = calloc(ptl_symbols_count(table) + 1, sizeof(*symbols));
 	offsets = calloc(ptl_symbols_count(table) + 1, sizeof(*offsets));
 	status = symbols && offsets ? redact_names(redactor, table, symbols, offsets, &names, &changed)
-				    : ptl_fail_memory("symbols", ptl_symbols_count(table) * sizeof(*symbols));
+				    : common_fail_memory("symbols", ptl_symbols_count(table) * sizeof(*symbols));
 	if (!status && changed)
 		status = ptl_symbols_encode(symbols, ptl_symbols_count(table), out);
 	if (!status)
 		*fate = changed ? RELOG_BLOB_CHANGED : RELOG_BLOB_SAME;
 	free(symbols);
 	free(offsets);
-	ptl_bytes_free(&names);
+	common_bytes_free(&names);
 	ptl_symbols_free(table);
 	return status;
 }
@@ -89,7 +89,7 @@ int relog_redact_blob(struct relog_redactor *redactor, const struct relog_code_o
 	size_t size;
 	int status;
 
-	ptl_bytes_free(out); /* not two large blobs at once */
+	common_bytes_free(out); /* not two large blobs at once */
 	*outcome = (struct relog_blob_outcome){.fate = RELOG_BLOB_DROPPED};
 	if ((blob->type != PTL_BLOB_CODE && blob->type != PTL_BLOB_SYMBOLS) || blob->size > limit)
 		return 0;

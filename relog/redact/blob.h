@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Redacts blobs: data among code, names of symbols. */
-#ifndef PTL_RELOG_REDACT_BLOB_H
-#define PTL_RELOG_REDACT_BLOB_H
+#ifndef RELOG_REDACT_BLOB_H
+#define RELOG_REDACT_BLOB_H
 
 #include <ptl/reader.h>
 

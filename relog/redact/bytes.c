@@ -90,7 +90,7 @@ static bool is_utf8(const char *text, size_t size)
 	uint32_t character;
 	size_t at = 0, length;
 
-	while (at < size && (length = ptl_utf8_read((const uint8_t *)text + at, size - at, &character)))
+	while (at < size && (length = common_utf8_read((const uint8_t *)text + at, size - at, &character)))
 		at += length;
 	return at == size;
 }
@@ -103,7 +103,7 @@ static int scan_run(struct scan *scan, uint8_t *data, size_t count, size_t step)
 	int status = 0;
 
 	if (!text)
-		return ptl_fail_memory("a text", count);
+		return common_fail_memory("a text", count);
 	for (size_t i = 0; i < count; i++)
 		text[i] = (char)data[i * step];
 	text[count] = 0;
@@ -161,7 +161,7 @@ static int scan_bytes(struct scan *scan, uint8_t *data, size_t size, const char 
 		char *token = malloc(length / step + 1);
 
 		status = token ? relog_token_fill(scan->redactor, text, strlen(text), token, length / step)
-			       : ptl_fail_memory("a token", length);
+			       : common_fail_memory("a token", length);
 		for (size_t i = 0; i < length / step && !status && scan->write; i++) {
 			at[i * step] = (uint8_t)token[i];
 			if (step == 2)
@@ -186,14 +186,14 @@ static int scan_literals(struct scan *scan, uint8_t *data, size_t size)
 		/* What is shorter may be anything. */
 		if (strlen(text) < LITERAL_MIN)
 			continue;
-		ptl_write_utf16(&wide, text);
+		common_write_utf16(&wide, text);
 		if (wide.failed)
-			status = ptl_fail_memory("a text", strlen(text));
+			status = common_fail_memory("a text", strlen(text));
 		if (!status)
 			status = scan_bytes(scan, data, size, text, text, strlen(text), 1);
 		if (!status)
 			status = scan_bytes(scan, data, size, text, wide.data, wide.size - 2, 2);
-		ptl_bytes_free(&wide);
+		common_bytes_free(&wide);
 	}
 	return status;
 }

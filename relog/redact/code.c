@@ -21,9 +21,9 @@ struct relog_code_origin {
 
 void relog_code_origins_free(struct relog_code_origins *origins)
 {
-	ptl_byte_map_free(&origins->map);
-	ptl_account_close(&origins->account);
-	ptl_bytes_free(&origins->storage);
+	common_byte_map_free(&origins->map);
+	common_account_close(&origins->account);
+	common_bytes_free(&origins->storage);
 	free(origins->list);
 	*origins = (struct relog_code_origins){.list = NULL};
 }
@@ -32,15 +32,15 @@ static int add_origin(struct relog_code_origins *origins, struct ptl_trace *trac
 {
 	/* Slots and keys of the map are about twice the key. */
 	const size_t bytes = sizeof(*origins->list) + (size_t)4 * PTL_HASH_SIZE;
-	int status = ptl_account_take(&origins->account, bytes, "images with code", origins->count + 1);
+	int status = common_account_take(&origins->account, bytes, "images with code", origins->count + 1);
 
 	if (status)
 		return status;
-	if (!ptl_vector_room(&origins->list, origins->count, sizeof(*origins->list)))
-		return ptl_fail_memory("images", origins->count * sizeof(*origins->list));
+	if (!common_vector_room(&origins->list, origins->count, sizeof(*origins->list)))
+		return common_fail_memory("images", origins->count * sizeof(*origins->list));
 	origins->list[origins->count] = (struct relog_code_origin){.trace = trace, .offset = image->file_offset};
 	memcpy(origins->list[origins->count].file, image->debug, PTL_HASH_SIZE);
-	return ptl_byte_map_put(&origins->map, image->code, PTL_HASH_SIZE, origins->count++);
+	return common_byte_map_put(&origins->map, image->code, PTL_HASH_SIZE, origins->count++);
 }
 
 int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trace *trace,
@@ -54,7 +54,7 @@ int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trac
 	status = ptl_image_decode(event, &origins->storage, &image);
 	if (status)
 		return status == PTL_NO_MEMORY ? status : 0;
-	if (!image.has_code || !image.has_debug || ptl_byte_map_get(&origins->map, image.code, PTL_HASH_SIZE) ||
+	if (!image.has_code || !image.has_debug || common_byte_map_get(&origins->map, image.code, PTL_HASH_SIZE) ||
 	    !ptl_blob_find(trace, image.debug))
 		return 0;
 	return add_origin(origins, trace, &image);
@@ -64,24 +64,24 @@ int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trac
 
 /* The ranges of data in the file, if the code is where the image says; there are none otherwise. */
 static int read_ranges(const uint8_t *file, size_t file_size, const struct relog_code_origin *origin,
-		       const uint8_t *code, size_t size, struct ptl_elf_range **ranges, size_t *count)
+		       const uint8_t *code, size_t size, struct elf_range **ranges, size_t *count)
 {
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 	int status;
 
 	if (origin->offset > file_size || size > file_size - origin->offset ||
 	    memcmp(file + origin->offset, code, size) != 0)
 		return 0;
-	status = ptl_elf_open_memory(file, file_size, &elf);
+	status = elf_open_memory(file, file_size, &elf);
 	if (status)
 		return status == PTL_NO_MEMORY ? status : 0;
-	status = ptl_elf_read_only(elf, ranges, count);
-	ptl_elf_close(elf);
+	status = elf_read_only(elf, ranges, count);
+	elf_close(elf);
 	return status;
 }
 
 static int find_ranges(const struct relog_code_origin *origin, const uint8_t *code, size_t size, size_t limit,
-		       struct ptl_elf_range **ranges, size_t *count)
+		       struct elf_range **ranges, size_t *count)
 {
 	const struct ptl_blob_info *blob = ptl_blob_find(origin->trace, origin->file);
 	uint8_t *file;
@@ -101,7 +101,7 @@ static int find_ranges(const struct relog_code_origin *origin, const uint8_t *co
 /* ---- code ------------------------------------------------------------------------------------ */
 
 /* Ranges of the file as parts of the code, which begins at offset; what may be instructions lies between them. */
-static int redact_ranges(struct relog_redactor *redactor, const struct ptl_elf_range *ranges, size_t count,
+static int redact_ranges(struct relog_redactor *redactor, const struct elf_range *ranges, size_t count,
 			 uint64_t offset, uint8_t *code, size_t size, bool *changed, bool *left)
 {
 	size_t at = 0;
@@ -126,9 +126,9 @@ int relog_redact_code(struct relog_redactor *redactor, const struct relog_code_o
 		      const uint8_t hash[PTL_HASH_SIZE], uint8_t *code, size_t size, size_t limit, bool *changed,
 		      bool *left)
 {
-	const uint64_t *index = ptl_byte_map_get(&origins->map, hash, PTL_HASH_SIZE);
+	const uint64_t *index = common_byte_map_get(&origins->map, hash, PTL_HASH_SIZE);
 	const struct relog_code_origin *origin = index ? &origins->list[*index] : NULL;
-	struct ptl_elf_range *ranges = NULL;
+	struct elf_range *ranges = NULL;
 	size_t count = 0;
 	int status = origin ? find_ranges(origin, code, size, limit, &ranges, &count) : 0;
 

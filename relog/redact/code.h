@@ -3,8 +3,8 @@
  * Redacts code. Bytes that may be instructions stay as they are: the flow of a redacted trace is that of the trace. Only
  * what the sections of an ELF file in the trace say is data is changed.
  */
-#ifndef PTL_RELOG_REDACT_CODE_H
-#define PTL_RELOG_REDACT_CODE_H
+#ifndef RELOG_REDACT_CODE_H
+#define RELOG_REDACT_CODE_H
 
 #include <ptl/event.h>
 #include <ptl/reader.h>
@@ -17,10 +17,10 @@ struct relog_code_origin;
 
 /* Which file code comes from, and from where in it, by the hash of the code. Zero-initialised knows of none. */
 struct relog_code_origins {
-	struct ptl_byte_map map;
+	struct common_byte_map map;
 	struct relog_code_origin *list;
 	size_t count;
-	struct ptl_account account;
+	struct common_account account;
 	struct ptl_bytes storage;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the parts of redaction share: tokens, and what of a text is to go. */
-#ifndef PTL_RELOG_REDACT_PARTS_H
-#define PTL_RELOG_REDACT_PARTS_H
+#ifndef RELOG_REDACT_PARTS_H
+#define RELOG_REDACT_PARTS_H
 
 #include "relog/redact/text.h"
 

@@ -104,7 +104,7 @@ static int make_work(struct relog_pattern *pattern)
 
 	pattern->work = work;
 	if (!work)
-		return ptl_fail_memory("an expression", sizeof(*work));
+		return common_fail_memory("an expression", sizeof(*work));
 	work->now.items = calloc(pattern->count, sizeof(*work->now.items));
 	work->then.items = calloc(pattern->count, sizeof(*work->then.items));
 	/* Each step that is taken from the stack puts at most two there, and each does so once a turn. */
@@ -112,7 +112,7 @@ static int make_work(struct relog_pattern *pattern)
 	work->seen = calloc(pattern->count, sizeof(*work->seen));
 	return work->now.items && work->then.items && work->stack && work->seen
 		       ? 0
-		       : ptl_fail_memory("an expression", pattern->count * sizeof(struct at_step));
+		       : common_fail_memory("an expression", pattern->count * sizeof(struct at_step));
 }
 
 static void find_first_bytes(struct relog_pattern *pattern)

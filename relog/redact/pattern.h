@@ -4,8 +4,8 @@
  * followed at once, so that memory goes with the size of the expression alone, and time with that of expression and text.
  * regcomp(3) bounds neither: small expressions take gigabytes and hours.
  */
-#ifndef PTL_RELOG_REDACT_PATTERN_H
-#define PTL_RELOG_REDACT_PATTERN_H
+#ifndef RELOG_REDACT_PATTERN_H
+#define RELOG_REDACT_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

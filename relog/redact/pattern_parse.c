@@ -39,7 +39,7 @@ struct parser {
 static int add_node(struct parser *parser, struct node node, uint32_t *number)
 {
 	if (parser->count == parser->room)
-		return ptl_fail(PTL_MISUSE, "'%.*s' is too long", SHOWN, parser->text);
+		return common_fail(PTL_MISUSE, "'%.*s' is too long", SHOWN, parser->text);
 	*number = (uint32_t)parser->count;
 	parser->nodes[parser->count++] = node;
 	return 0;
@@ -78,7 +78,7 @@ static const struct {
 
 static int wrong(const struct parser *parser, const char *what)
 {
-	return ptl_fail(PTL_MISUSE, "'%.*s' is no regular expression: %s", SHOWN, parser->text, what);
+	return common_fail(PTL_MISUSE, "'%.*s' is no regular expression: %s", SHOWN, parser->text, what);
 }
 
 /* [:name:] at text; its size, 0: it is none. */
@@ -333,7 +333,7 @@ static int read_either(struct parser *parser, uint32_t *node)
 
 static int too_large(const struct parser *parser)
 {
-	return ptl_fail(PTL_MISUSE,
+	return common_fail(PTL_MISUSE,
 			"'%.*s' has more than %u steps, with repetitions written out; repeat less, or without bounds (* "
 			"and + instead of {m,n}), or give several rules", SHOWN, parser->text, RELOG_PATTERN_MAX);
 }
@@ -437,12 +437,12 @@ int relog_pattern_parse(struct relog_pattern *pattern, const char *text)
 	int status = 0;
 
 	if (size > TEXT_MAX)
-		return ptl_fail(PTL_MISUSE, "a regular expression of %zu bytes: expected at most %u", size, TEXT_MAX);
+		return common_fail(PTL_MISUSE, "a regular expression of %zu bytes: expected at most %u", size, TEXT_MAX);
 	parser.nodes = calloc(parser.room, sizeof(*parser.nodes));
 	pattern->sets = calloc(size + 1, sizeof(*pattern->sets));
 	pattern->steps = calloc(RELOG_PATTERN_MAX + 1, sizeof(*pattern->steps));
 	if (!parser.nodes || !pattern->sets || !pattern->steps)
-		status = ptl_fail_memory("an expression", size);
+		status = common_fail_memory("an expression", size);
 	if (!status)
 		status = read_either(&parser, &root);
 	if (!status && *parser.at)

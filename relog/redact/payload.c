@@ -40,8 +40,8 @@ static const struct {
 
 static bool is_kernel(const struct ptl_guid *provider)
 {
-	return ptl_guid_equal(provider, &PTL_PROVIDER_PROCESS) || ptl_guid_equal(provider, &PTL_PROVIDER_THREAD) ||
-	       ptl_guid_equal(provider, &PTL_PROVIDER_IMAGE) || ptl_guid_equal(provider, &PTL_PROVIDER_CODE);
+	return common_guid_equal(provider, &PTL_PROVIDER_PROCESS) || common_guid_equal(provider, &PTL_PROVIDER_THREAD) ||
+	       common_guid_equal(provider, &PTL_PROVIDER_IMAGE) || common_guid_equal(provider, &PTL_PROVIDER_CODE);
 }
 
 static bool is_named(const struct work *work, const struct ptl_value *value)
@@ -92,20 +92,20 @@ static int take_plain(struct work *work, const struct ptl_value *value)
 {
 	work->plain.size = 0;
 	if (is_wide(value))
-		ptl_read_utf16_units(value->bytes, value->size / 2, &work->plain);
+		common_read_utf16_units(value->bytes, value->size / 2, &work->plain);
 	else
-		ptl_write_bytes(&work->plain, value->bytes, value->size);
+		common_write_bytes(&work->plain, value->bytes, value->size);
 	for (size_t i = 0; i < work->plain.size && !work->plain.failed; i++)
 		if (!work->plain.data[i])
 			work->plain.data[i] = ' ';
-	ptl_write_bytes(&work->plain, "", 1);
-	return work->plain.failed ? ptl_fail_memory("a string", value->size) : 0;
+	common_write_bytes(&work->plain, "", 1);
+	return work->plain.failed ? common_fail_memory("a string", value->size) : 0;
 }
 
 /* What of the payload lies before an offset and has not been copied yet. */
 static void copy_up_to(struct work *work, size_t offset)
 {
-	ptl_write_bytes(work->out, work->event->payload + work->copied, offset - work->copied);
+	common_write_bytes(work->out, work->event->payload + work->copied, offset - work->copied);
 	work->copied = offset;
 }
 
@@ -117,9 +117,9 @@ static int put_string(struct work *work, const struct ptl_value *value)
 	size_t size = work->text.size - 1;
 
 	if (is_wide(value)) {
-		ptl_write_utf16(&wide, (const char *)work->text.data);
+		common_write_utf16(&wide, (const char *)work->text.data);
 		if (wide.failed)
-			return ptl_fail_memory("a string", size);
+			return common_fail_memory("a string", size);
 		data = wide.data;
 		size = wide.size - 2;
 	}
@@ -127,14 +127,14 @@ static int put_string(struct work *work, const struct ptl_value *value)
 		const size_t units = is_wide(value) ? size / 2 : size;
 
 		copy_up_to(work, offset - 2);
-		ptl_write_le(work->out, units > UINT16_MAX ? UINT16_MAX : units, 2);
+		common_write_le(work->out, units > UINT16_MAX ? UINT16_MAX : units, 2);
 		size = units > UINT16_MAX ? UINT16_MAX * (is_wide(value) ? 2u : 1u) : size;
 	} else {
 		copy_up_to(work, offset);
 	}
-	ptl_write_bytes(work->out, data, size);
+	common_write_bytes(work->out, data, size);
 	work->copied = offset + value->size;
-	ptl_bytes_free(&wide);
+	common_bytes_free(&wide);
 	return 0;
 }
 
@@ -168,11 +168,11 @@ static int visit_hash(struct work *work, const struct ptl_value *value)
 	memcpy(hash, value->bytes, PTL_HASH_SIZE);
 	if (work->hash(work->context, hash)) {
 		copy_up_to(work, offset);
-		ptl_write_bytes(work->out, hash, PTL_HASH_SIZE);
+		common_write_bytes(work->out, hash, PTL_HASH_SIZE);
 		work->copied = offset + PTL_HASH_SIZE;
 	} else if (value->field->type == PTL_TYPE_BYTES_COUNTED) {
 		copy_up_to(work, offset - 2);
-		ptl_write_le(work->out, 0, 2);
+		common_write_le(work->out, 0, 2);
 		work->copied = offset + PTL_HASH_SIZE;
 	}
 	return 0;
@@ -188,7 +188,7 @@ static int visit_bytes(struct work *work, const struct ptl_value *value)
 	at = work->out->size;
 	copy_up_to(work, offset + value->size);
 	if (work->out->failed)
-		return ptl_fail_memory("a payload", work->event->payload_size);
+		return common_fail_memory("a payload", work->event->payload_size);
 	return relog_redact_raw(work->redactor, work->out->data + at, value->size, &changed);
 }
 
@@ -228,8 +228,8 @@ static struct work begin(struct relog_redactor *redactor, const struct ptl_schem
 
 static int finish(struct work *work, int status)
 {
-	ptl_bytes_free(&work->plain);
-	ptl_bytes_free(&work->text);
+	common_bytes_free(&work->plain);
+	common_bytes_free(&work->text);
 	/* A payload that its schema does not fit is no failure: its rest is bytes. */
 	return status == PTL_TRUNCATED || status == PTL_CORRUPT || status == PTL_UNSUPPORTED ? 0 : status;
 }
@@ -271,6 +271,6 @@ int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schem
 	at = out->size;
 	copy_up_to(&work, event->payload_size);
 	if (out->failed)
-		return ptl_fail_memory("a payload", event->payload_size);
+		return common_fail_memory("a payload", event->payload_size);
 	return out->size > at ? relog_redact_raw(redactor, out->data + at, out->size - at, &changed) : 0;
 }

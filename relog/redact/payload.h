@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Redacts the strings of payloads, as their schemas tell of them. */
-#ifndef PTL_RELOG_REDACT_PAYLOAD_H
-#define PTL_RELOG_REDACT_PAYLOAD_H
+#ifndef RELOG_REDACT_PAYLOAD_H
+#define RELOG_REDACT_PAYLOAD_H
 
 #include <ptl/event.h>
 #include <ptl/trace.h>

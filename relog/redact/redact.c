@@ -22,7 +22,7 @@ struct redact {
 	const struct relog_redact_rules *rules;
 	struct ptl_relogger *relogger;
 	struct relog_redactor redactor;
-	struct ptl_byte_map changed; /* hash of a blob: index in hashes, plus 1; 0: the blob is dropped */
+	struct common_byte_map changed; /* hash of a blob: index in hashes, plus 1; 0: the blob is dropped */
 	uint8_t (*hashes)[PTL_HASH_SIZE];
 	size_t hash_count;
 	struct relog_code_origins origins;
@@ -103,13 +103,13 @@ static int note_change(struct redact *redact, const uint8_t hash[PTL_HASH_SIZE],
 	uint8_t(*grown)[PTL_HASH_SIZE];
 
 	if (!changed)
-		return ptl_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, 0);
+		return common_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, 0);
 	grown = realloc(redact->hashes, (redact->hash_count + 1) * sizeof(*grown));
 	if (!grown)
-		return ptl_fail_memory("hashes", (redact->hash_count + 1) * sizeof(*grown));
+		return common_fail_memory("hashes", (redact->hash_count + 1) * sizeof(*grown));
 	redact->hashes = grown;
-	ptl_sha256_of(changed->data, changed->size, grown[redact->hash_count]);
-	return ptl_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, ++redact->hash_count);
+	common_sha256_of(changed->data, changed->size, grown[redact->hash_count]);
+	return common_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, ++redact->hash_count);
 }
 
 static int look_at_blobs(struct redact *redact, struct ptl_trace *trace)
@@ -126,7 +126,7 @@ static int look_at_blobs(struct redact *redact, struct ptl_trace *trace)
 			status = note_change(redact, blob->hash,
 					     outcome.fate == RELOG_BLOB_CHANGED ? &redact->storage : NULL);
 		if (!status)
-			status = ptl_relogger_check(redact->relogger);
+			status = format_relogger_check(redact->relogger);
 	}
 	return status;
 }
@@ -153,7 +153,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 static bool change_hash(void *context, uint8_t hash[PTL_HASH_SIZE])
 {
 	struct redact *redact = context;
-	const uint64_t *index = ptl_byte_map_get(&redact->changed, hash, PTL_HASH_SIZE);
+	const uint64_t *index = common_byte_map_get(&redact->changed, hash, PTL_HASH_SIZE);
 
 	if (index && *index)
 		memcpy(hash, redact->hashes[*index - 1], PTL_HASH_SIZE);
@@ -168,12 +168,12 @@ static int take_extended(struct redact *redact, struct ptl_trace_event *event)
 	struct ptl_bytes bytes = {0};
 	bool changed = false;
 	size_t at = 0;
-	int status = items ? 0 : ptl_fail_memory("extended items", count * sizeof(*items));
+	int status = items ? 0 : common_fail_memory("extended items", count * sizeof(*items));
 
 	for (size_t i = 0; i < count && !status; i++)
-		ptl_write_bytes(&bytes, record->extended[i].data, record->extended[i].size);
+		common_write_bytes(&bytes, record->extended[i].data, record->extended[i].size);
 	if (!status && bytes.failed)
-		status = ptl_fail_memory("extended items", bytes.size);
+		status = common_fail_memory("extended items", bytes.size);
 	for (size_t i = 0; i < count && !status; i++) {
 		items[i] = record->extended[i];
 		items[i].data = bytes.data + at;
@@ -183,7 +183,7 @@ static int take_extended(struct redact *redact, struct ptl_trace_event *event)
 	if (!status && changed)
 		status = ptl_event_set_extended(event, items, count);
 	free(items);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 	return status;
 }
 
@@ -218,7 +218,7 @@ static char *redacted(struct redact *redact, enum relog_text_kind kind, const ch
 	struct ptl_bytes out = {0};
 
 	if (relog_redact_text(&redact->redactor, kind, text ? text : "", &out)) {
-		ptl_bytes_free(&out);
+		common_bytes_free(&out);
 		return NULL;
 	}
 	return (char *)out.data;
@@ -240,7 +240,7 @@ static int write_provenance(struct redact *redact, const struct ptl_provenance *
 	changed.command = command;
 	changed.rules = rules;
 	changed.input = inputs;
-	status = made ? ptl_relogger_add_provenance(redact->relogger, &changed) : ptl_fail_memory("provenance", 0);
+	status = made ? ptl_relogger_add_provenance(redact->relogger, &changed) : common_fail_memory("provenance", 0);
 	for (size_t i = 0; inputs && i < step->inputs; i++)
 		free((char *)inputs[i].name);
 	free(inputs);
@@ -252,13 +252,13 @@ static int write_provenance(struct redact *redact, const struct ptl_provenance *
 static int take_provenance(struct redact *redact, const struct ptl_record *record)
 {
 	struct ptl_provenance *step;
-	int status = ptl_provenance_decode(ptl_cursor(record->data, record->size), &step);
+	int status = format_provenance_decode(common_cursor(record->data, record->size), &step);
 
 	/* What cannot be read cannot be searched, and is left out. */
 	if (status)
 		return status == PTL_NO_MEMORY ? status : 0;
 	status = write_provenance(redact, step);
-	ptl_provenance_free(step);
+	format_provenance_free(step);
 	return status;
 }
 
@@ -266,7 +266,7 @@ static int write_loss(struct redact *redact, const struct ptl_relogger_input *in
 {
 	struct ptl_loss changed = *loss;
 	char *cause = redacted(redact, RELOG_TEXT, loss->cause);
-	int status = cause ? 0 : ptl_fail_memory("a loss", 0);
+	int status = cause ? 0 : common_fail_memory("a loss", 0);
 
 	changed.cause = cause;
 	if (changed.stream != PTL_NO_ID)
@@ -286,12 +286,12 @@ static int write_loss(struct redact *redact, const struct ptl_relogger_input *in
 static int take_loss(struct redact *redact, const struct ptl_relogger_input *input, const struct ptl_record *record)
 {
 	struct ptl_loss *loss;
-	int status = ptl_loss_decode(ptl_cursor(record->data, record->size), &loss);
+	int status = format_loss_decode(common_cursor(record->data, record->size), &loss);
 
 	if (status)
 		return status == PTL_NO_MEMORY ? status : 0;
 	status = write_loss(redact, input, loss);
-	ptl_loss_free(loss);
+	format_loss_free(loss);
 	return status;
 }
 
@@ -302,9 +302,9 @@ static int take_other(struct redact *redact, const struct ptl_record *record, bo
 	int status;
 
 	redact->storage.size = 0;
-	ptl_write_bytes(&redact->storage, record->data, record->size);
+	common_write_bytes(&redact->storage, record->data, record->size);
 	if (redact->storage.failed)
-		return ptl_fail_memory("a record", record->size);
+		return common_fail_memory("a record", record->size);
 	status = record->size ? relog_redact_raw(&redact->redactor, redact->storage.data, record->size, &changed)
 			      : 0;
 	*keep = !changed;
@@ -321,18 +321,18 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	(void)relogger;
 	*keep = false;
 	switch (record->type) {
-	case PTL_RECORD_PROVENANCE:
+	case FORMAT_RECORD_PROVENANCE:
 		return take_provenance(redact, record);
-	case PTL_RECORD_LOSS:
+	case FORMAT_RECORD_LOSS:
 		return take_loss(redact, input, record);
-	case PTL_RECORD_SCHEMA:
-	case PTL_RECORD_MAP:
+	case FORMAT_RECORD_SCHEMA:
+	case FORMAT_RECORD_MAP:
 		/* Names that programs gave to their own events: only what is asked for by its text. */
 		*keep = true;
 		return redact->rules->literals.count || redact->rules->pattern_count
 			       ? take_other(redact, record, keep)
 			       : 0;
-	case PTL_RECORD_MACHINE:
+	case FORMAT_RECORD_MACHINE:
 		*keep = true;
 		return 0;
 	default:
@@ -347,7 +347,7 @@ static int take_machine(struct redact *redact, struct ptl_machine *machine)
 	char *name = redacted(redact, redact->rules->host ? RELOG_SECRET : RELOG_TEXT, machine->hostname);
 
 	if (!name)
-		return ptl_fail_memory("a name", 0);
+		return common_fail_memory("a name", 0);
 	machine->redacted = true;
 	strncpy(machine->hostname, name, sizeof(machine->hostname) - 1);
 	free(name);
@@ -360,13 +360,13 @@ static int rename_input(struct redact *redact, struct ptl_relogger_input *input)
 		char *name = redacted(redact, RELOG_PATH, input->origins[i].name);
 
 		if (!name)
-			return ptl_fail_memory("a name", 0);
+			return common_fail_memory("a name", 0);
 		free((char *)input->origins[i].name);
 		input->origins[i].name = name;
 	}
 	free(input->alias);
 	input->alias = redacted(redact, RELOG_PATH, input->name);
-	return input->alias ? 0 : ptl_fail_memory("a name", 0);
+	return input->alias ? 0 : common_fail_memory("a name", 0);
 }
 
 /* The step of this run: its command line may hold the very texts that are redacted. */
@@ -379,7 +379,7 @@ static int take_own_step(struct redact *redact)
 	if (!command || !rules) {
 		free(command);
 		free(rules);
-		return ptl_fail_memory("provenance", 0);
+		return common_fail_memory("provenance", 0);
 	}
 	free(relogger->command);
 	free(relogger->rules);
@@ -406,7 +406,7 @@ static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_re
 		     const struct ptl_blob_info *blob, bool *keep)
 {
 	struct redact *redact = context;
-	const uint64_t *index = ptl_byte_map_get(&redact->changed, blob->hash, PTL_HASH_SIZE);
+	const uint64_t *index = common_byte_map_get(&redact->changed, blob->hash, PTL_HASH_SIZE);
 	struct relog_blob_outcome outcome;
 	uint8_t hash[PTL_HASH_SIZE];
 	int status;
@@ -431,18 +431,18 @@ static void free_redact(void *state)
 	struct redact *redact = state;
 
 	if (redact->dropped)
-		ptl_message_note("%zu blobs were left out: debug information, and what cannot be searched",
+		qemu_message_note("%zu blobs were left out: debug information, and what cannot be searched",
 				 redact->dropped);
 	if (redact->left) {
-		ptl_message_warning("%zu blobs of code hold text that was to go among bytes that may be instructions: it "
+		common_message_warning("%zu blobs of code hold text that was to go among bytes that may be instructions: it "
 				    "stays there", redact->left);
-		ptl_message_hint("a recording with --embed debug tells data from instructions; --drop-code leaves code out");
+		common_message_hint("a recording with --embed debug tells data from instructions; --drop-code leaves code out");
 	}
 	relog_code_origins_free(&redact->origins);
 	relog_redactor_close(&redact->redactor);
-	ptl_byte_map_free(&redact->changed);
+	common_byte_map_free(&redact->changed);
 	free(redact->hashes);
-	ptl_bytes_free(&redact->storage);
+	common_bytes_free(&redact->storage);
 	free(redact);
 }
 
@@ -461,7 +461,7 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 		return 0;
 	redact = calloc(1, sizeof(*redact));
 	if (!redact)
-		return ptl_fail_memory("redaction", sizeof(*redact));
+		return common_fail_memory("redaction", sizeof(*redact));
 	redact->rules = &settings->redact;
 	*state = redact;
 	return ptl_relogger_callbacks(relogger, &callbacks, redact);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Redaction: tokens in the place of paths, names and texts, everywhere in a trace. docs/cutting.md tells of the rules. */
-#ifndef PTL_RELOG_REDACT_REDACT_H
-#define PTL_RELOG_REDACT_REDACT_H
+#ifndef RELOG_REDACT_REDACT_H
+#define RELOG_REDACT_REDACT_H
 
 #include "relog/stage.h"
 

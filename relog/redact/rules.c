@@ -21,16 +21,16 @@ static int add_text(struct relog_texts *texts, const char *text)
 	char *copy;
 
 	if (!*text)
-		return ptl_fail(PTL_MISUSE, "a rule needs something behind its colon");
+		return common_fail(PTL_MISUSE, "a rule needs something behind its colon");
 	if (texts->count == RULES_MAX)
-		return ptl_fail(PTL_MISUSE, "expected at most %u rules of a kind", RULES_MAX);
+		return common_fail(PTL_MISUSE, "expected at most %u rules of a kind", RULES_MAX);
 	grown = realloc(texts->texts, (texts->count + 1) * sizeof(*grown));
 	if (grown)
 		texts->texts = grown;
 	copy = strdup(text);
 	if (!grown || !copy) {
 		free(copy);
-		return ptl_fail_memory("rules", strlen(text));
+		return common_fail_memory("rules", strlen(text));
 	}
 	texts->texts[texts->count++] = copy;
 	return 0;
@@ -42,11 +42,11 @@ static int add_pattern(struct relog_redact_rules *rules, const char *text)
 	int status;
 
 	if (!*text || rules->pattern_count == RULES_MAX)
-		return ptl_fail(PTL_MISUSE, *text ? "expected at most %u rules of a kind"
+		return common_fail(PTL_MISUSE, *text ? "expected at most %u rules of a kind"
 						  : "a rule needs something behind its colon", RULES_MAX);
 	grown = realloc(rules->patterns, (rules->pattern_count + 1) * sizeof(*grown));
 	if (!grown)
-		return ptl_fail_memory("rules", sizeof(*grown));
+		return common_fail_memory("rules", sizeof(*grown));
 	rules->patterns = grown;
 	status = relog_pattern_compile(&grown[rules->pattern_count], text);
 	if (status)
@@ -54,7 +54,7 @@ static int add_pattern(struct relog_redact_rules *rules, const char *text)
 	rules->pattern_count++;
 	/* What matches nothing would be found everywhere. */
 	if (relog_pattern_is_empty(&grown[rules->pattern_count - 1]))
-		return ptl_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least", text);
+		return common_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least", text);
 	return 0;
 }
 
@@ -88,7 +88,7 @@ int relog_redact_rule(struct relog_redact_rules *rules, const char *text)
 			return add_text(lists[i].texts, text + strlen(lists[i].prefix));
 	if (strncmp(text, "regex:", 6) == 0)
 		return add_pattern(rules, text + 6);
-	return ptl_fail(PTL_MISUSE,
+	return common_fail(PTL_MISUSE,
 			"expected paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, "
 			"regex:ERE or field:GLOB, found '%s'",
 			text);
@@ -99,15 +99,15 @@ int relog_redact_file(struct relog_redact_rules *rules, const char *path)
 	uint8_t *data;
 	size_t size, line = 1;
 	char *at, *text;
-	int status = ptl_read_file(path, FILE_LIMIT, &data, &size);
+	int status = common_read_file(path, FILE_LIMIT, &data, &size);
 
 	if (status)
-		return ptl_fail_in(status, "%s", path);
+		return common_fail_in(status, "%s", path);
 	text = strndup((const char *)data, size);
 	if (!text)
-		status = ptl_fail_memory("rules", size);
+		status = common_fail_memory("rules", size);
 	else if (strlen(text) < size)
-		status = ptl_fail(PTL_MISUSE, "%s: a zero byte: this is no text", path);
+		status = common_fail(PTL_MISUSE, "%s: a zero byte: this is no text", path);
 	for (at = text; !status && at; line++) {
 		char *word = strsep(&at, "\n");
 		size_t length = strlen(word);
@@ -118,7 +118,7 @@ int relog_redact_file(struct relog_redact_rules *rules, const char *path)
 		if (*word && *word != '#')
 			status = relog_redact_rule(rules, word);
 		if (status)
-			status = ptl_fail_in(status, "%s:%zu", path, line);
+			status = common_fail_in(status, "%s:%zu", path, line);
 	}
 	free(text);
 	free(data);
@@ -131,11 +131,11 @@ int relog_redact_key(struct relog_redact_rules *rules, const char *path)
 
 	free(rules->key);
 	rules->key = NULL;
-	status = ptl_read_file(path, RELOG_REDACT_KEY_MAX, &rules->key, &rules->key_size);
+	status = common_read_file(path, RELOG_REDACT_KEY_MAX, &rules->key, &rules->key_size);
 	if (status)
-		return ptl_fail_in(status, "%s", path);
+		return common_fail_in(status, "%s", path);
 	if (rules->key_size < KEY_MIN)
-		return ptl_fail(PTL_MISUSE, "%s: a key has at least %u bytes", path, KEY_MIN);
+		return common_fail(PTL_MISUSE, "%s: a key has at least %u bytes", path, KEY_MIN);
 	return 0;
 }
 
@@ -145,10 +145,10 @@ int relog_redact_choose_key(struct relog_redact_rules *rules)
 		return 0;
 	rules->key = malloc(KEY_RANDOM);
 	if (!rules->key)
-		return ptl_fail_memory("a key", KEY_RANDOM);
+		return common_fail_memory("a key", KEY_RANDOM);
 	rules->key_size = KEY_RANDOM;
 	if (getrandom(rules->key, KEY_RANDOM, 0) != (ssize_t)KEY_RANDOM)
-		return ptl_fail_errno("no random bytes for a key");
+		return common_fail_errno("no random bytes for a key");
 	return 0;
 }
 

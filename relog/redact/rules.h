@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is to be redacted: rules as the command line and files give them. */
-#ifndef PTL_RELOG_REDACT_RULES_H
-#define PTL_RELOG_REDACT_RULES_H
+#ifndef RELOG_REDACT_RULES_H
+#define RELOG_REDACT_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

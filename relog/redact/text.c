@@ -18,7 +18,7 @@
 void relog_redactor_open(struct relog_redactor *redactor, const struct relog_redact_rules *rules)
 {
 	*redactor = (struct relog_redactor){.rules = rules};
-	ptl_sha256_of(rules->key, rules->key_size, redactor->key);
+	common_sha256_of(rules->key, rules->key_size, redactor->key);
 }
 
 void relog_redactor_close(struct relog_redactor *redactor)
@@ -93,12 +93,12 @@ static int write_component(const struct relog_redactor *redactor, const char *na
 	int status;
 
 	if (relog_is_common_name(name, size)) {
-		ptl_write_bytes(out, name, size);
+		common_write_bytes(out, name, size);
 		return 0;
 	}
 	/* The whole name: one with another extension is another. */
 	status = relog_token_write(redactor, name, size, out);
-	ptl_write_bytes(out, name + stem, size - stem);
+	common_write_bytes(out, name + stem, size - stem);
 	return status;
 }
 
@@ -108,7 +108,7 @@ static int write_path(const struct relog_redactor *redactor, const char *path, s
 	int status = 0;
 
 	if (size > 6 && memcmp(path, "memfd:", 6) == 0) {
-		ptl_write_bytes(out, path, 6);
+		common_write_bytes(out, path, 6);
 		at = 6;
 	}
 	while (!status) {
@@ -119,7 +119,7 @@ static int write_path(const struct relog_redactor *redactor, const char *path, s
 		at += length;
 		if (at == size)
 			break;
-		ptl_write_bytes(out, "/", 1);
+		common_write_bytes(out, "/", 1);
 		at++;
 	}
 	return status;
@@ -165,7 +165,7 @@ static int write_words(const struct relog_redactor *redactor, const char *text, 
 
 		if (known)
 			status = relog_token_write(redactor, text + at, known, out);
-		ptl_write_bytes(out, text + at + known, length ? length - known : 1);
+		common_write_bytes(out, text + at + known, length ? length - known : 1);
 		at += length ? length : 1;
 	}
 	return status;
@@ -182,12 +182,12 @@ static int write_text(const struct relog_redactor *redactor, const char *text, s
 		char *run;
 
 		if (!length) {
-			ptl_write_bytes(out, text + at++, 1);
+			common_write_bytes(out, text + at++, 1);
 			continue;
 		}
 		run = strndup(text + at, length);
 		if (!run)
-			return ptl_fail_memory("a text", length);
+			return common_fail_memory("a text", length);
 		if (memchr(run, '/', length) && relog_is_redacted_path(redactor->rules, run))
 			status = write_path(redactor, run, length, out);
 		else
@@ -233,11 +233,11 @@ static int write_without_matches(const struct relog_redactor *redactor, const ch
 	int status = 0;
 
 	while (!status && relog_find_match(redactor->rules, text, size, at, &first, &length)) {
-		ptl_write_bytes(out, text + at, first - at);
+		common_write_bytes(out, text + at, first - at);
 		status = relog_token_write(redactor, text + first, length, out);
 		at = first + length;
 	}
-	ptl_write_bytes(out, text + at, size - at + 1);
+	common_write_bytes(out, text + at, size - at + 1);
 	return status;
 }
 
@@ -245,7 +245,7 @@ int relog_redact_matches(struct relog_redactor *redactor, const char *text, stru
 {
 	const int status = write_without_matches(redactor, text, out);
 
-	return status || !out->failed ? status : ptl_fail_memory("a text", strlen(text));
+	return status || !out->failed ? status : common_fail_memory("a text", strlen(text));
 }
 
 /* ---- command lines --------------------------------------------------------------------------- */
@@ -280,7 +280,7 @@ static int write_command(const struct relog_redactor *redactor, const char *text
 		if (length)
 			status = relog_token_write(redactor, text + at, length, out);
 		else
-			ptl_write_bytes(out, text + at, 1);
+			common_write_bytes(out, text + at, 1);
 		at += length ? length : 1;
 	}
 	return status;
@@ -311,12 +311,12 @@ int relog_redact_text(struct relog_redactor *redactor, enum relog_text_kind kind
 	int status = write_without_matches(redactor, text, &plain);
 
 	if (!status && plain.failed)
-		status = ptl_fail_memory("a text", strlen(text));
+		status = common_fail_memory("a text", strlen(text));
 	if (!status)
 		status = write_kind(redactor, kind, (const char *)plain.data, out);
-	ptl_write_bytes(out, "", 1);
-	ptl_bytes_free(&plain);
-	return status || !out->failed ? status : ptl_fail_memory("a text", strlen(text));
+	common_write_bytes(out, "", 1);
+	common_bytes_free(&plain);
+	return status || !out->failed ? status : common_fail_memory("a text", strlen(text));
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */

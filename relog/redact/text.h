@@ -3,8 +3,8 @@
  * Redacts strings: what the rules name becomes tokens, the same one for the same text under the same key. A token is
  * "x" and ten letters and digits of HMAC-SHA256.
  */
-#ifndef PTL_RELOG_REDACT_TEXT_H
-#define PTL_RELOG_REDACT_TEXT_H
+#ifndef RELOG_REDACT_TEXT_H
+#define RELOG_REDACT_TEXT_H
 
 #include "common/bytes.h"
 #include "relog/redact/rules.h"

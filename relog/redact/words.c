@@ -14,44 +14,44 @@ struct relog_word {
 
 static struct relog_word hash(const char *word, size_t size)
 {
-	return (struct relog_word){ptl_hash_bytes(word, size), ptl_checksum(word, size)};
+	return (struct relog_word){common_hash_bytes(word, size), format_checksum(word, size)};
 }
 
-static struct ptl_rows rows(const struct relog_words *words)
+static struct common_rows rows(const struct relog_words *words)
 {
-	return (struct ptl_rows){words->words, sizeof(*words->words), sizeof(*words->words)};
+	return (struct common_rows){words->words, sizeof(*words->words), sizeof(*words->words)};
 }
 
 void relog_words_free(struct relog_words *words)
 {
 	free(words->words);
-	ptl_row_index_free(&words->index);
-	ptl_account_close(&words->account);
+	common_row_index_free(&words->index);
+	common_account_close(&words->account);
 	*words = (struct relog_words){0};
 }
 
 bool relog_words_have(const struct relog_words *words, const char *word, size_t size)
 {
 	const struct relog_word wanted = hash(word, size);
-	const struct ptl_rows all = rows(words);
+	const struct common_rows all = rows(words);
 
-	return ptl_row_index_find(&words->index, &all, &wanted) != PTL_NO_ROW;
+	return common_row_index_find(&words->index, &all, &wanted) != COMMON_NO_ROW;
 }
 
 int relog_words_add(struct relog_words *words, const char *word, size_t size)
 {
-	struct ptl_rows all;
+	struct common_rows all;
 	int status;
 
 	if (relog_words_have(words, word, size))
 		return 0;
-	status = ptl_account_take(&words->account, sizeof(*words->words) + 12, "words that are redacted",
+	status = common_account_take(&words->account, sizeof(*words->words) + 12, "words that are redacted",
 				  words->count + 1);
 	if (status)
 		return status;
-	if (words->count >= PTL_NO_ROW || !ptl_vector_room(&words->words, words->count, sizeof(*words->words)))
-		return ptl_fail_memory("words", words->count * sizeof(*words->words));
+	if (words->count >= COMMON_NO_ROW || !common_vector_room(&words->words, words->count, sizeof(*words->words)))
+		return common_fail_memory("words", words->count * sizeof(*words->words));
 	words->words[words->count] = hash(word, size);
 	all = rows(words);
-	return ptl_row_index_add(&words->index, &all, (uint32_t)words->count++);
+	return common_row_index_add(&words->index, &all, (uint32_t)words->count++);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The words that redaction has learnt, of which there can be as many as paths in a trace. */
-#ifndef PTL_RELOG_REDACT_WORDS_H
-#define PTL_RELOG_REDACT_WORDS_H
+#ifndef RELOG_REDACT_WORDS_H
+#define RELOG_REDACT_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 struct relog_words {
 	struct relog_word *words;
 	size_t count;
-	struct ptl_row_index index;
-	struct ptl_account account;
+	struct common_row_index index;
+	struct common_account account;
 };
 
 void relog_words_free(struct relog_words *words);

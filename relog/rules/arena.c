@@ -28,7 +28,7 @@ void *rules_alloc(struct rules_arena *arena, size_t size)
 
 		block = calloc(1, sizeof(*block) + room);
 		if (!block) {
-			ptl_fail_memory("rules", room);
+			common_fail_memory("rules", room);
 			return NULL;
 		}
 		block->size = room;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory that is given back all at once: what a rule file becomes lives as long as the rules. */
-#ifndef PTL_RELOG_RULES_ARENA_H
-#define PTL_RELOG_RULES_ARENA_H
+#ifndef RELOG_RULES_ARENA_H
+#define RELOG_RULES_ARENA_H
 
 #include <stddef.h>
 
@@ -10,7 +10,7 @@ struct rules_arena {
 	struct rules_arena_block *blocks;
 };
 
-/* Zeroed memory for any type; NULL without memory, with ptl_fail_memory called. */
+/* Zeroed memory for any type; NULL without memory, with common_fail_memory called. */
 void *rules_alloc(struct rules_arena *arena, size_t size);
 /* A copy of size bytes with a zero byte behind it; NULL as above. */
 char *rules_copy(struct rules_arena *arena, const void *data, size_t size);

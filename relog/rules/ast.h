@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A rule file as a tree. Everything is in one arena, zero-terminated and of one lifetime. */
-#ifndef PTL_RELOG_RULES_AST_H
-#define PTL_RELOG_RULES_AST_H
+#ifndef RELOG_RULES_AST_H
+#define RELOG_RULES_AST_H
 
 #include <ptl/event.h>
 

@@ -21,7 +21,7 @@ int rules_backing_add(struct rules_space *space, const struct ptl_image_event *d
 	rules_backing_remove(space, data->base, data->base + (data->size - 1));
 	backing = calloc(1, sizeof(*backing));
 	if (!backing)
-		return ptl_fail_memory("memory of a process", sizeof(*backing));
+		return common_fail_memory("memory of a process", sizeof(*backing));
 	backing->first = data->base;
 	backing->last = data->base + (data->size - 1);
 	backing->time = time;
@@ -68,7 +68,7 @@ static int add_code(struct rules_backing *backing, const struct rules_backed_cod
 
 		codes = realloc(codes, room * sizeof(*codes));
 		if (!codes)
-			return ptl_fail_memory("captured code", room);
+			return common_fail_memory("captured code", room);
 		backing->codes = codes;
 	}
 	codes[backing->code_count++] = *code;

@@ -15,11 +15,11 @@ static bool names_provider(const struct rules_provider *provider, struct ptl_tra
 			   const struct ptl_guid *guid)
 {
 	if (provider->has_guid)
-		return ptl_guid_equal(&provider->guid, guid);
+		return common_guid_equal(&provider->guid, guid);
 	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
 		const struct ptl_schema *schema = ptl_schema_at(trace, i);
 
-		if (ptl_guid_equal(&schema->provider, guid) && schema->provider_name &&
+		if (common_guid_equal(&schema->provider, guid) && schema->provider_name &&
 		    !strcmp(schema->provider_name, provider->name))
 			return true;
 	}
@@ -162,13 +162,13 @@ static enum rules_class class_of(const struct ptl_descriptor *descriptor)
 {
 	const struct ptl_guid *provider = &descriptor->provider;
 
-	if (ptl_guid_equal(provider, &PTL_PROVIDER_PROCESS))
+	if (common_guid_equal(provider, &PTL_PROVIDER_PROCESS))
 		return RULES_CLASS_PROCESS;
-	if (ptl_guid_equal(provider, &PTL_PROVIDER_THREAD))
+	if (common_guid_equal(provider, &PTL_PROVIDER_THREAD))
 		return descriptor->opcode == PTL_OPCODE_CONTEXT_SWITCH ? RULES_CLASS_OTHER : RULES_CLASS_THREAD;
-	if (ptl_guid_equal(provider, &PTL_PROVIDER_IMAGE))
+	if (common_guid_equal(provider, &PTL_PROVIDER_IMAGE))
 		return RULES_CLASS_IMAGE;
-	return ptl_guid_equal(provider, &PTL_PROVIDER_CODE) ? RULES_CLASS_CODE : RULES_CLASS_OTHER;
+	return common_guid_equal(provider, &PTL_PROVIDER_CODE) ? RULES_CLASS_CODE : RULES_CLASS_OTHER;
 }
 
 static int bind_rules(const struct rules_run *run, struct rules_kind *kind)
@@ -208,7 +208,7 @@ void rules_kinds_free(struct rules_run *run)
 	for (size_t i = 0; i < run->kind_count; i++)
 		free_kind(run->kinds[i]);
 	free(run->kinds);
-	ptl_byte_map_free(&run->kind_map);
+	common_byte_map_free(&run->kind_map);
 	run->kinds = NULL;
 	run->kind_count = 0;
 	memset(run->memo, 0, sizeof(run->memo));
@@ -225,7 +225,7 @@ static int add_kind(struct rules_run *run, const struct kind_key *key, struct ru
 	int status;
 
 	if (!kind)
-		return ptl_fail_memory("rules", sizeof(*kind));
+		return common_fail_memory("rules", sizeof(*kind));
 	kind->descriptor = key->descriptor;
 	kind->trace = key->trace;
 	kind->schema = rules_schema_of(run, key->trace, &key->descriptor);
@@ -233,11 +233,11 @@ static int add_kind(struct rules_run *run, const struct kind_key *key, struct ru
 	status = bind_rules(run, kind);
 	kinds = status ? NULL : realloc(run->kinds, (run->kind_count + 1) * sizeof(struct rules_kind *));
 	if (!status && !kinds)
-		status = ptl_fail_memory("rules", run->kind_count);
+		status = common_fail_memory("rules", run->kind_count);
 	if (kinds)
 		run->kinds = kinds;
 	if (!status)
-		status = ptl_byte_map_put(&run->kind_map, key, sizeof(*key), run->kind_count);
+		status = common_byte_map_put(&run->kind_map, key, sizeof(*key), run->kind_count);
 	if (status < 0) {
 		free_kind(kind);
 		return status;
@@ -269,7 +269,7 @@ int rules_kind_of(struct rules_run *run, struct ptl_trace *trace, const struct p
 		*kind = *memo;
 		return 0;
 	}
-	known = ptl_byte_map_get(&run->kind_map, &key, sizeof(key));
+	known = common_byte_map_get(&run->kind_map, &key, sizeof(key));
 	if (known) {
 		*kind = *memo = run->kinds[*known];
 		return 0;

@@ -53,7 +53,7 @@ int rules_tell_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t
 	status = ptl_code_encode(&data, &storage, &event);
 	if (!status)
 		status = rules_inject(run, &event);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return status;
 }
 
@@ -75,7 +75,7 @@ static int put(struct gathering *gathering, const struct rules_captured_piece *p
 		struct rules_captured_piece *list = realloc(captured->list, room * sizeof(*list));
 
 		if (!list)
-			return ptl_fail_memory("captured code", room);
+			return common_fail_memory("captured code", room);
 		captured->list = list;
 		gathering->room = room;
 	}
@@ -146,7 +146,7 @@ static int take_image(struct gathering *gathering, const struct ptl_event *event
 		status = cut(gathering, data.base, data.base + (data.size - 1));
 	if (!status && data.has_code && event->descriptor.opcode == PTL_OPCODE_LOAD)
 		status = put_clipped(gathering, data.base, data.size, data.code);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return status;
 }
 

@@ -20,7 +20,7 @@ static int keep_value(void *context, const struct ptl_value *value)
 		struct ptl_value *values = realloc(now->values, room * sizeof(*values));
 
 		if (!values)
-			return ptl_fail_memory("fields", room * sizeof(*values));
+			return common_fail_memory("fields", room * sizeof(*values));
 		now->values = values;
 		now->value_room = room;
 	}
@@ -163,7 +163,7 @@ static bool quick_number(const struct rules_run *run, const struct rules_locatio
 
 	if (!size || run->now.event.payload_size < location->offset + size)
 		return false;
-	bits = ptl_load_le(run->now.event.payload + location->offset, size);
+	bits = common_load_le(run->now.event.payload + location->offset, size);
 	*number = bits;
 	if (is_signed(location->field->type))
 		*number = (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
@@ -247,7 +247,7 @@ struct rules_scope_of rules_current_scope(struct rules_run *run)
 /* The run's own copy of a name, the same for the same name: the state's texts live until it learns of another event. */
 static const char *keep_name(struct rules_run *run, const char *text, size_t size)
 {
-	const uint64_t *known = ptl_byte_map_get(&run->name_map, text, size);
+	const uint64_t *known = common_byte_map_get(&run->name_map, text, size);
 	const char *copy;
 
 	if (known)
@@ -255,7 +255,7 @@ static const char *keep_name(struct rules_run *run, const char *text, size_t siz
 	if (size >= NAMES_MAX - run->name_bytes)
 		return NULL;
 	copy = rules_copy(&run->names, text, size);
-	if (!copy || ptl_byte_map_put(&run->name_map, text, size, (uint64_t)(uintptr_t)copy))
+	if (!copy || common_byte_map_put(&run->name_map, text, size, (uint64_t)(uintptr_t)copy))
 		return NULL;
 	run->name_bytes += size + 1;
 	return copy;
@@ -266,8 +266,8 @@ static const char no_program[] = "\0";
 
 static void write_names(struct ptl_bytes *out, const char *path, const char *command_line)
 {
-	ptl_write_bytes(out, path, strlen(path) + 1);
-	ptl_first_word(out, command_line);
+	common_write_bytes(out, path, strlen(path) + 1);
+	common_first_word(out, command_line);
 }
 
 /* In the memory of the event at hand; NULL without memory. */
@@ -279,7 +279,7 @@ static const char *copy_names(struct rules_run *run, const char *path, const cha
 	write_names(&names, path, command_line);
 	if (!names.failed)
 		copy = rules_copy(&run->scratch, (const char *)names.data, names.size);
-	ptl_bytes_free(&names);
+	common_bytes_free(&names);
 	return copy;
 }
 
@@ -296,7 +296,7 @@ static const char *kept_program_of(struct rules_run *run, uint32_t pid)
 	if (ptl_state_find_process(run->state, pid, &process)) {
 		write_names(&names, process.program, process.command_line);
 		known->text = names.failed ? NULL : keep_name(run, (const char *)names.data, names.size);
-		ptl_bytes_free(&names);
+		common_bytes_free(&names);
 	}
 	return known->text;
 }
@@ -327,7 +327,7 @@ static const char *program_of_process(struct rules_run *run)
 							  ? data.parent_id
 							  : data.process_id);
 	}
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return program;
 }
 
@@ -343,7 +343,7 @@ static uint32_t pid_of(const struct rules_run *run)
 
 	if (class == RULES_CLASS_OTHER || event->payload_size < offsets[class] + 4u)
 		return event->pid;
-	return ptl_load32(event->payload + offsets[class]);
+	return common_load32(event->payload + offsets[class]);
 }
 
 const char *rules_current_program(struct rules_run *run)

@@ -27,7 +27,7 @@ static int set_guid(struct rules_run *run, const struct rules_action *action, st
 		run->now.event.flags &= ~flag;
 	if (!*text && flag)
 		return 0;
-	if (!ptl_guid_parse(text, guid))
+	if (!common_guid_parse(text, guid))
 		return rules_fail_at(run->rules, action->value->at,
 				     "expected a GUID such as 9e814aad-3204-11d2-9a82-006008a86939, found "
 				     "\"%.40s\"",
@@ -176,13 +176,13 @@ static int encode(struct rules_run *run, const struct rules_action *action, cons
 	struct ptl_bytes out = {0};
 	int status = ptl_payload_encode(schema, values, count, &out);
 
-	ptl_write_bytes(&out, now->event.payload + (now->event.payload_size - now->rest), now->rest);
+	common_write_bytes(&out, now->event.payload + (now->event.payload_size - now->rest), now->rest);
 	if (!status && out.failed)
-		status = ptl_fail_memory("a payload", out.size);
+		status = common_fail_memory("a payload", out.size);
 	if (!status && out.size > PTL_PAYLOAD_MAX)
-		status = ptl_fail(PTL_MISUSE, "a payload has at most %u bytes", PTL_PAYLOAD_MAX);
+		status = common_fail(PTL_MISUSE, "a payload has at most %u bytes", PTL_PAYLOAD_MAX);
 	if (status == PTL_MISUSE)
-		status = ptl_fail_in(PTL_CORRUPT, "%s:%u:%u", run->rules->name, action->at.line,
+		status = common_fail_in(PTL_CORRUPT, "%s:%u:%u", run->rules->name, action->at.line,
 				     action->at.column);
 	if (!status) {
 		now->event.payload = (const uint8_t *)rules_copy(&run->scratch, out.data, out.size);
@@ -191,7 +191,7 @@ static int encode(struct rules_run *run, const struct rules_action *action, cons
 		status = now->event.payload ? 0 : PTL_NO_MEMORY;
 		rules_current_changed(run);
 	}
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	return status;
 }
 
@@ -236,7 +236,7 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 		if (!status)
 			status = rules_current_own(run, &payload);
 		if (!status)
-			ptl_store_le(payload + location->offset, fixed.u, sizes[location->field->type]);
+			common_store_le(payload + location->offset, fixed.u, sizes[location->field->type]);
 		rules_current_changed(run);
 		return status;
 	}

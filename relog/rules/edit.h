@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changes of the current event that a rule's actions ask for. */
-#ifndef PTL_RELOG_RULES_EDIT_H
-#define PTL_RELOG_RULES_EDIT_H
+#ifndef RELOG_RULES_EDIT_H
+#define RELOG_RULES_EDIT_H
 
 #include "relog/rules/run_state.h"
 

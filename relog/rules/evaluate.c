@@ -19,7 +19,7 @@ int rules_fail_at(const struct rules *rules, struct rules_place at, const char *
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	return ptl_fail(PTL_CORRUPT, "%s:%u:%u: %s", rules->name, at.line, at.column, text);
+	return common_fail(PTL_CORRUPT, "%s:%u:%u: %s", rules->name, at.line, at.column, text);
 }
 
 int rules_wrong(const struct rules_scope_of *scope, const struct rules_expr *expr, const char *expected,

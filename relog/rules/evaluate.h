@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Computes expressions: man/ptl-rules.5, EXPRESSIONS. */
-#ifndef PTL_RELOG_RULES_EVALUATE_H
-#define PTL_RELOG_RULES_EVALUATE_H
+#ifndef RELOG_RULES_EVALUATE_H
+#define RELOG_RULES_EVALUATE_H
 
 #include "relog/rules/files.h"
 #include "relog/rules/value.h"

@@ -3,8 +3,8 @@
  * The way that most expressions can go: whole numbers and comparisons of them. Each function is false where it is not
  * that simple, or where something is wrong; rules_evaluate then does it all again, and says what.
  */
-#ifndef PTL_RELOG_RULES_EVALUATE_QUICK_H
-#define PTL_RELOG_RULES_EVALUATE_QUICK_H
+#ifndef RELOG_RULES_EVALUATE_QUICK_H
+#define RELOG_RULES_EVALUATE_QUICK_H
 
 #include <stdbool.h>
 

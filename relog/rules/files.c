@@ -51,7 +51,7 @@ static void make_room(struct rules_files *files)
 
 static int find(struct rules_files *files, const char *name, struct rules_data_file **file)
 {
-	const uint64_t *known = ptl_byte_map_get(&files->by_name, name, strlen(name));
+	const uint64_t *known = common_byte_map_get(&files->by_name, name, strlen(name));
 	struct rules_data_file *list;
 	int status;
 
@@ -63,10 +63,10 @@ static int find(struct rules_files *files, const char *name, struct rules_data_f
 	if (!(files->count & (files->count - 1))) {
 		list = realloc(files->list, (files->count ? 2 * files->count : 1) * sizeof(*list));
 		if (!list)
-			return ptl_fail_memory("files", files->count);
+			return common_fail_memory("files", files->count);
 		files->list = list;
 	}
-	status = ptl_byte_map_put(&files->by_name, name, strlen(name), files->count);
+	status = common_byte_map_put(&files->by_name, name, strlen(name), files->count);
 	if (status < 0)
 		return status;
 	*file = &files->list[files->count++];
@@ -85,7 +85,7 @@ int rules_files_read(struct rules_files *files, const char *name, const uint8_t 
 		return status;
 	if (!file->data) {
 		path = rules_files_path(files, name, &arena);
-		status = path ? ptl_read_file(path, RULES_FILE_SMALL, &file->data, &file->size)
+		status = path ? common_read_file(path, RULES_FILE_SMALL, &file->data, &file->size)
 			      : PTL_NO_MEMORY;
 		rules_arena_free(&arena);
 		if (status < 0)
@@ -108,7 +108,7 @@ int rules_files_open(const struct rules_files *files, const char *name, int *fd)
 	if (path) {
 		*fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (*fd < 0)
-			status = ptl_fail_errno("%s", path);
+			status = common_fail_errno("%s", path);
 	}
 	rules_arena_free(&arena);
 	return status;
@@ -119,7 +119,7 @@ static int size_of(const char *name, int fd, uint64_t *size)
 	struct stat info;
 
 	if (fstat(fd, &info) < 0)
-		return ptl_fail_errno("%s", name);
+		return common_fail_errno("%s", name);
 	*size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
 	return 0;
 }
@@ -138,7 +138,7 @@ int rules_files_size(struct rules_files *files, const char *name, uint64_t *size
 int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data,
 			size_t size)
 {
-	const uint64_t *known = ptl_byte_map_get(&files->by_name, name, strlen(name));
+	const uint64_t *known = common_byte_map_get(&files->by_name, name, strlen(name));
 	const uint8_t *bytes = NULL;
 	uint64_t there = 0;
 	size_t whole = 0;
@@ -147,7 +147,7 @@ int rules_files_read_at(struct rules_files *files, const char *name, uint64_t of
 	if (!known && !status) {
 		status = size_of(name, fd, &there);
 		if (!status && there > RULES_FILE_SMALL && offset <= there && size <= there - offset)
-			status = ptl_read_at(fd, data, size, offset);
+			status = common_read_at(fd, data, size, offset);
 		close(fd);
 		if (status < 0 || (there > RULES_FILE_SMALL && offset <= there && size <= there - offset))
 			return status;
@@ -159,7 +159,7 @@ int rules_files_read_at(struct rules_files *files, const char *name, uint64_t of
 	if (status < 0)
 		return status;
 	if (offset > there || size > there - offset)
-		return ptl_fail(PTL_TRUNCATED, "%s has %llu bytes, too few for %zu at offset %llu", name,
+		return common_fail(PTL_TRUNCATED, "%s has %llu bytes, too few for %zu at offset %llu", name,
 				(unsigned long long)there, size, (unsigned long long)offset);
 	memcpy(data, bytes + offset, size);
 	return 0;
@@ -170,6 +170,6 @@ void rules_files_free(struct rules_files *files)
 	for (size_t i = 0; i < files->count; i++)
 		free(files->list[i].data);
 	free(files->list);
-	ptl_byte_map_free(&files->by_name);
+	common_byte_map_free(&files->by_name);
 	*files = (struct rules_files){0};
 }

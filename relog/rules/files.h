@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files that rules name: read once each, relative to the folder of the rule file. */
-#ifndef PTL_RELOG_RULES_FILES_H
-#define PTL_RELOG_RULES_FILES_H
+#ifndef RELOG_RULES_FILES_H
+#define RELOG_RULES_FILES_H
 
 #include "common/hash_map.h"
 #include "relog/rules/ast.h"
@@ -14,7 +14,7 @@ struct rules_files {
 	const char *folder;
 	struct rules_data_file *list;
 	size_t count;
-	struct ptl_byte_map by_name;
+	struct common_byte_map by_name;
 	size_t bytes;
 	uint64_t clock;
 };

@@ -29,7 +29,7 @@ static int give_guid(const struct rules_scope_of *scope, const struct ptl_guid *
 	char text[PTL_GUID_TEXT_SIZE] = "";
 
 	if (there)
-		ptl_guid_format(guid, text);
+		common_guid_format(guid, text);
 	return give_text(scope, text, strlen(text), value);
 }
 
@@ -157,9 +157,9 @@ static int call_replace(const struct rules_scope_of *scope, const struct rules_e
 	if (!rules_glob(pattern, argument->text, argument->size, &captures))
 		return 0;
 	rules_replace(&out, replacement, &captures);
-	status = out.failed ? ptl_fail_memory("a text", out.size)
+	status = out.failed ? common_fail_memory("a text", out.size)
 			    : give_text(scope, (const char *)out.data, out.size, value);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	return status;
 }
 
@@ -172,7 +172,7 @@ static int call_guid(const struct rules_scope_of *scope, const struct rules_expr
 
 	if (status < 0)
 		return status;
-	if (!ptl_guid_parse(text, &guid))
+	if (!common_guid_parse(text, &guid))
 		return rules_fail_at(scope->rules, expr->argument[0]->at,
 				     "expected a GUID such as 9e814aad-3204-11d2-9a82-006008a86939, found "
 				     "\"%.40s\"",
@@ -197,8 +197,8 @@ static int call_number_in_file(const struct rules_scope_of *scope, const struct 
 		return status;
 	status = rules_files_read_at(scope->files, name, offset, bytes, size);
 	if (status < 0)
-		return ptl_fail_in(status, "%s:%u:%u", scope->rules->name, expr->at.line, expr->at.column);
-	return give_number(ptl_load_le(bytes, size), value);
+		return common_fail_in(status, "%s:%u:%u", scope->rules->name, expr->at.line, expr->at.column);
+	return give_number(common_load_le(bytes, size), value);
 }
 
 int rules_call(const struct rules_scope_of *scope, const struct rules_expr *expr,

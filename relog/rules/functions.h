@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Functions and header parts in expressions. */
-#ifndef PTL_RELOG_RULES_FUNCTIONS_H
-#define PTL_RELOG_RULES_FUNCTIONS_H
+#ifndef RELOG_RULES_FUNCTIONS_H
+#define RELOG_RULES_FUNCTIONS_H
 
 #include "relog/rules/evaluate.h"
 

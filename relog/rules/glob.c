@@ -63,9 +63,9 @@ void rules_replace(struct ptl_bytes *out, const char *replacement, const struct 
 		unsigned index = *p == '$' && p[1] >= '1' && p[1] <= '9' ? (unsigned)(p[1] - '1') : 9;
 
 		if (index < captures->count)
-			ptl_write_bytes(out, captures->list[index].text, captures->list[index].size);
+			common_write_bytes(out, captures->list[index].text, captures->list[index].size);
 		else if (index == 9)
-			ptl_write_bytes(out, p, 1);
+			common_write_bytes(out, p, 1);
 		p += *p == '$' && p[1];
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Patterns of rule files: *, ? and backslash over any bytes; man/ptl-rules.5, WORDS. */
-#ifndef PTL_RELOG_RULES_GLOB_H
-#define PTL_RELOG_RULES_GLOB_H
+#ifndef RELOG_RULES_GLOB_H
+#define RELOG_RULES_GLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>

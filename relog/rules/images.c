@@ -49,7 +49,7 @@ int rules_tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const
 
 	if (!status)
 		status = rules_inject(run, &event);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return status;
 }
 
@@ -230,9 +230,9 @@ bool rules_statement_applies(const struct rules_run *run, const struct rules_ima
 		return false;
 	applies = rules_glob_path(image->process, process.program);
 	if (!applies && process.command_line[0]) {
-		ptl_first_word(&word, process.command_line);
+		common_first_word(&word, process.command_line);
 		applies = !word.failed && word.size > 1 && rules_glob_path(image->process, (const char *)word.data);
-		ptl_bytes_free(&word);
+		common_bytes_free(&word);
 	}
 	return applies;
 }
@@ -279,7 +279,7 @@ static int add_due(struct rules_images *images, const struct rules_due *due)
 	if (!(at & (at - 1))) {
 		list = realloc(images->due, (at ? 2 * at : 1) * sizeof(*list));
 		if (!list)
-			return ptl_fail_memory("images", at);
+			return common_fail_memory("images", at);
 		images->due = list;
 	}
 	for (; at > images->due_first && list[at - 1].time > due->time; at--)
@@ -402,10 +402,10 @@ int rules_images_process(struct rules_run *run, const struct ptl_event *event)
 	int status = 0;
 
 	if (ptl_process_decode(event, &storage, &data)) {
-		ptl_bytes_free(&storage);
+		common_bytes_free(&storage);
 		return 0;
 	}
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	forked = opcode == PTL_OPCODE_START && data.parent_id != data.process_id &&
 		 ptl_state_find_process(run->state, data.parent_id, &parent);
 	if (opcode != PTL_OPCODE_END_RUNDOWN && opcode != PTL_OPCODE_START_RUNDOWN)
@@ -434,14 +434,14 @@ int rules_images_new(struct rules_run *run, struct rules_images **result)
 	int status = 0;
 
 	if (!images)
-		return ptl_fail_memory("images", sizeof(*images));
+		return common_fail_memory("images", sizeof(*images));
 	*result = images;
 	images->tracks_backing = run->needs_state;
 	for (const struct rules_image *image = run->rules->images; image; image = image->next)
 		images->statement_count++;
 	images->loaded = calloc(images->statement_count + 1, sizeof(*images->loaded));
 	if (!images->loaded)
-		return ptl_fail_memory("images", images->statement_count);
+		return common_fail_memory("images", images->statement_count);
 	for (const struct rules_image *image = run->rules->images; !status && image; image = image->next) {
 		struct rules_due due = {.kind = RULES_DUE_LOAD, .image = image, .pid = PTL_NO_ID};
 
@@ -463,7 +463,7 @@ void rules_images_free(struct rules_images *images)
 	if (!images)
 		return;
 	rules_spaces_free(images);
-	ptl_byte_map_free(&images->tables);
+	common_byte_map_free(&images->tables);
 	free(images->hashes);
 	free(images->due);
 	free(images->loaded);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Images that rules state: what the parts of the injection share. */
-#ifndef PTL_RELOG_RULES_IMAGES_H
-#define PTL_RELOG_RULES_IMAGES_H
+#ifndef RELOG_RULES_IMAGES_H
+#define RELOG_RULES_IMAGES_H
 
 #include "relog/rules/run_state.h"
 
@@ -73,12 +73,12 @@ struct rules_due {
 };
 
 struct rules_images {
-	struct ptl_hash_map spaces; /* by pid: struct rules_space */
+	struct common_hash_map spaces; /* by pid: struct rules_space */
 	struct rules_due *due;	    /* in order of time, from due_first on */
 	size_t due_first, due_count;
 	size_t statement_count;
 	bool *loaded; /* by image statement: it was, somewhere */
-	struct ptl_byte_map tables; /* symbol tables that were made: index in hashes */
+	struct common_byte_map tables; /* symbol tables that were made: index in hashes */
 	uint8_t (*hashes)[PTL_HASH_SIZE + 1];
 	size_t hash_count;
 	bool tracks_backing; /* events become images or end them */

@@ -60,7 +60,7 @@ static void skip_blanks(struct rules_lexer *lexer)
 static int refuse(const struct rules_lexer *lexer, struct rules_place at, const char *expected,
 		  const char *found)
 {
-	return ptl_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", lexer->name, at.line,
+	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", lexer->name, at.line,
 			at.column, expected, found);
 }
 
@@ -125,7 +125,7 @@ static int read_escape(struct rules_lexer *lexer, struct rules_place at, struct 
 		for (int i = 0; i < 3; i++)
 			step(lexer);
 	}
-	ptl_write_bytes(out, &byte, 1);
+	common_write_bytes(out, &byte, 1);
 	return 0;
 }
 
@@ -144,7 +144,7 @@ static int read_quoted_bytes(struct rules_lexer *lexer, char quote, struct ptl_b
 		if (c == '\\' && quote == '"')
 			status = read_escape(lexer, at, out);
 		else
-			ptl_write_bytes(out, &c, 1);
+			common_write_bytes(out, &c, 1);
 		if (status < 0)
 			return status;
 	}
@@ -158,7 +158,7 @@ static int read_quoted(struct rules_lexer *lexer, char quote, struct rules_token
 	int status = read_quoted_bytes(lexer, quote, &out);
 
 	if (!status && out.failed)
-		status = ptl_fail_memory("a string", out.size);
+		status = common_fail_memory("a string", out.size);
 	if (!status) {
 		token->size = out.size;
 		token->text = rules_copy(lexer->arena, out.data, out.size);
@@ -167,7 +167,7 @@ static int read_quoted(struct rules_lexer *lexer, char quote, struct rules_token
 	}
 	if (!status && token->quoted && !token->size)
 		status = refuse(lexer, token->at, "a name between ``", "nothing");
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	return status;
 }
 
@@ -200,9 +200,9 @@ static int take_number(struct rules_token *token, const char *text, const char *
 	bool fraction = strchr(text, '.') != NULL;
 
 	if (is_time_unit(unit) && text[1] != 'x')
-		return ptl_parse_duration(text, &token->number);
+		return common_parse_duration(text, &token->number);
 	if (!fraction)
-		return ptl_parse_size(text, &token->number);
+		return common_parse_size(text, &token->number);
 	token->kind = RULES_TOKEN_REAL;
 	return *unit || sscanf(text, "%lf", &token->real) != 1 ? PTL_MISUSE : 0;
 }

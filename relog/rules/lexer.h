@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The words of a rule file: man/ptl-rules.5, WORDS. */
-#ifndef PTL_RELOG_RULES_LEXER_H
-#define PTL_RELOG_RULES_LEXER_H
+#ifndef RELOG_RULES_LEXER_H
+#define RELOG_RULES_LEXER_H
 
 #include <stdbool.h>
 #include <stddef.h>

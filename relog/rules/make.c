@@ -9,7 +9,7 @@
 
 int rules_fold(struct rules_run *run, const struct ptl_event *event)
 {
-	const bool is_process = ptl_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_PROCESS);
+	const bool is_process = common_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_PROCESS);
 
 	/* What is forked at one time is there at the next. */
 	run->folded += is_process || run->forked;
@@ -59,7 +59,7 @@ static int finish(struct rules_run *run, int status, struct ptl_bytes *storage, 
 {
 	if (!status)
 		status = rules_inject(run, event);
-	ptl_bytes_free(storage);
+	common_bytes_free(storage);
 	return status;
 }
 

@@ -43,7 +43,7 @@ static int matches_image(struct rules_run *run, const char *pattern)
 		bool is_it = !ptl_image_decode(&run->now.event, &storage, &data) &&
 			     rules_glob_path(pattern, data.file_name);
 
-		ptl_bytes_free(&storage);
+		common_bytes_free(&storage);
 		return is_it;
 	}
 	rules_current_program(run);

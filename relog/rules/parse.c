@@ -54,7 +54,7 @@ static int parse_provider(struct rules_parser *parser)
 
 	if (status < 0)
 		return status;
-	provider.has_guid = ptl_guid_parse(text, &provider.guid);
+	provider.has_guid = common_guid_parse(text, &provider.guid);
 	if (!provider.has_guid && looks_like_guid(text))
 		return rules_refuse(parser, provider.at,
 				    "expected a GUID such as 9e814aad-3204-11d2-9a82-006008a86939, found "
@@ -226,7 +226,7 @@ int rules_parse(const char *name, const char *text, size_t size, struct rules *r
 
 	*rules = (struct rules){0};
 	if (size > RULES_FILE_MAX)
-		return ptl_fail(PTL_CORRUPT, "%s: expected at most %u bytes, found %zu", name,
+		return common_fail(PTL_CORRUPT, "%s: expected at most %u bytes, found %zu", name,
 				RULES_FILE_MAX, size);
 	rules->name = rules_copy(&rules->arena, name, strlen(name));
 	rules->folder = rules_copy(&rules->arena, name, slash ? (size_t)(slash - name) + 1 : 0);
@@ -251,7 +251,7 @@ int rules_read(const char *path, struct rules *rules)
 {
 	uint8_t *data;
 	size_t size;
-	int status = ptl_read_file(path, RULES_FILE_MAX, &data, &size);
+	int status = common_read_file(path, RULES_FILE_MAX, &data, &size);
 
 	*rules = (struct rules){0};
 	if (status < 0)

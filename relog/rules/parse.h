@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A rule file to its tree: man/ptl-rules.5, GRAMMAR. */
-#ifndef PTL_RELOG_RULES_PARSE_H
-#define PTL_RELOG_RULES_PARSE_H
+#ifndef RELOG_RULES_PARSE_H
+#define RELOG_RULES_PARSE_H
 
 #include "relog/rules/ast.h"
 

@@ -17,7 +17,7 @@ int rules_expected(const struct rules_parser *parser, const char *what)
 {
 	char shown[RULES_SHOWN_MAX + 8];
 
-	return ptl_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", parser->lexer.name,
+	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", parser->lexer.name,
 			parser->token.at.line, parser->token.at.column, what,
 			rules_token_shown(&parser->token, shown));
 }
@@ -30,7 +30,7 @@ int rules_refuse(const struct rules_parser *parser, struct rules_place at, const
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	return ptl_fail(PTL_CORRUPT, "%s:%u:%u: %s", parser->lexer.name, at.line, at.column, text);
+	return common_fail(PTL_CORRUPT, "%s:%u:%u: %s", parser->lexer.name, at.line, at.column, text);
 }
 
 int rules_count_one(struct rules_parser *parser, struct rules_place at)

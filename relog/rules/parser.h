@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the parts of the parser share: a word of lookahead, and how they refuse one. */
-#ifndef PTL_RELOG_RULES_PARSER_H
-#define PTL_RELOG_RULES_PARSER_H
+#ifndef RELOG_RULES_PARSER_H
+#define RELOG_RULES_PARSER_H
 
 #include "relog/rules/ast.h"
 

@@ -162,7 +162,7 @@ int rules_images_before(struct rules_run *run, const struct ptl_event *event, en
 
 	if (class == RULES_CLASS_IMAGE && !ptl_image_decode(event, &storage, &data))
 		status = image_event(run, event, &data, pass);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return status;
 }
 
@@ -200,6 +200,6 @@ int rules_images_after(struct rules_run *run, const struct ptl_event *event, enu
 	if (class == RULES_CLASS_IMAGE && event->descriptor.opcode == PTL_OPCODE_UNLOAD &&
 	    !ptl_image_decode(event, &storage, &data))
 		status = unload_event(run, &data);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return status;
 }

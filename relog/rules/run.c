@@ -75,7 +75,7 @@ int rules_run_new(const struct rules *rules, const struct rules_output *output,
 	int status;
 
 	if (!run)
-		return ptl_fail_memory("rules", sizeof(*run));
+		return common_fail_memory("rules", sizeof(*run));
 	run->rules = rules;
 	run->output = *output;
 	run->options = *options;
@@ -85,7 +85,7 @@ int rules_run_new(const struct rules *rules, const struct rules_output *output,
 	run->needs_state = needs_state(rules);
 	run->matches = calloc(rules->rule_count + 1, sizeof(*run->matches));
 	run->counts = calloc(rules->rule_count + 1, sizeof(*run->counts));
-	status = run->matches && run->counts ? start(run) : ptl_fail_memory("rules", rules->rule_count);
+	status = run->matches && run->counts ? start(run) : common_fail_memory("rules", rules->rule_count);
 	if (status < 0) {
 		rules_run_free(run);
 		return status;
@@ -105,7 +105,7 @@ void rules_run_free(struct rules_run *run)
 	rules_files_free(&run->files);
 	rules_arena_free(&run->scratch);
 	rules_arena_free(&run->names);
-	ptl_byte_map_free(&run->name_map);
+	common_byte_map_free(&run->name_map);
 	free(run->now.values);
 	free(run->matches);
 	free(run->counts);
@@ -135,8 +135,8 @@ static int rename_path(struct rules_run *run, const char **path)
 			continue;
 		rules_replace(&out, rename->replacement, &captures);
 		*path = out.failed ? NULL : rules_copy(&run->scratch, out.data, out.size);
-		ptl_bytes_free(&out);
-		return *path ? 0 : ptl_fail_memory("a path", out.size);
+		common_bytes_free(&out);
+		return *path ? 0 : common_fail_memory("a path", out.size);
 	}
 	return 0;
 }
@@ -174,8 +174,8 @@ static int rename_in_image(struct rules_run *run)
 					      ptl_image_encode(&data, event.descriptor.opcode, &encoded, &event),
 					      &event);
 	}
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&encoded);
+	common_bytes_free(&storage);
+	common_bytes_free(&encoded);
 	return status;
 }
 
@@ -195,8 +195,8 @@ static int rename_in_process(struct rules_run *run)
 				run, ptl_process_encode(&data, event.descriptor.opcode, &encoded, &event),
 				&event);
 	}
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&encoded);
+	common_bytes_free(&storage);
+	common_bytes_free(&encoded);
 	return status;
 }
 

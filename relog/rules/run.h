@@ -3,8 +3,8 @@
  * Applies a rule file to the events of a trace, one after the other. Knows nothing of files and pipelines: what
  * becomes of the events goes to callbacks.
  */
-#ifndef PTL_RELOG_RULES_RUN_H
-#define PTL_RELOG_RULES_RUN_H
+#ifndef RELOG_RULES_RUN_H
+#define RELOG_RULES_RUN_H
 
 #include <ptl/reader.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the parts of a run share. */
-#ifndef PTL_RELOG_RULES_RUN_STATE_H
-#define PTL_RELOG_RULES_RUN_STATE_H
+#ifndef RELOG_RULES_RUN_STATE_H
+#define RELOG_RULES_RUN_STATE_H
 
 #include <ptl/kernel.h>
 #include <ptl/state.h>
@@ -104,7 +104,7 @@ struct rules_run {
 
 	struct rules_kind **kinds;
 	size_t kind_count;
-	struct ptl_byte_map kind_map;
+	struct common_byte_map kind_map;
 	bool forget_kinds; /* there is a new schema: from the next event on */
 	struct rules_kind *memo[RULES_MEMO];
 
@@ -119,7 +119,7 @@ struct rules_run {
 	uint64_t forked; /* time of the last process event, if that is not over; else 0 */
 	struct rules_program programs[RULES_PROGRAMS];
 	struct rules_arena names; /* of programs, each once: name_map says where */
-	struct ptl_byte_map name_map;
+	struct common_byte_map name_map;
 	size_t name_bytes;
 	enum { RULES_BOTH, RULES_ONLY_OUTPUT, RULES_ONLY_STATE } only; /* what rules_inject does */
 	struct rules_images *images;

@@ -15,7 +15,7 @@ struct rules_schema_made {
 
 static bool explains(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
 {
-	return ptl_guid_equal(&schema->provider, &descriptor->provider) && schema->id == descriptor->id &&
+	return common_guid_equal(&schema->provider, &descriptor->provider) && schema->id == descriptor->id &&
 	       schema->version == descriptor->version && schema->opcode == descriptor->opcode;
 }
 
@@ -89,7 +89,7 @@ static int add_made(struct rules_run *run, const struct ptl_schema *schema)
 	int status;
 
 	if (!list)
-		return ptl_fail_memory("schemas", run->made_count);
+		return common_fail_memory("schemas", run->made_count);
 	run->made = list;
 	list[run->made_count] = (struct rules_schema_made){0};
 	status = copy_schema(schema, &list[run->made_count++]);

@@ -13,7 +13,7 @@ bool rules_is_nameless(const char *path)
 
 struct rules_space *rules_space_find(const struct rules_run *run, uint32_t pid)
 {
-	const uint64_t *found = ptl_hash_map_get(&run->images->spaces, pid);
+	const uint64_t *found = common_hash_map_get(&run->images->spaces, pid);
 
 	return found ? (struct rules_space *)(uintptr_t)*found : NULL;
 }
@@ -49,12 +49,12 @@ int rules_space_need(struct rules_run *run, uint32_t pid, struct rules_space **r
 		return 0;
 	space = calloc(1, sizeof(*space));
 	if (!space)
-		return ptl_fail_memory("images", sizeof(*space));
+		return common_fail_memory("images", sizeof(*space));
 	space->pid = pid;
 	space->mapped = calloc(images->statement_count + 1, sizeof(*space->mapped));
 	space->turn = calloc(images->statement_count + 1, sizeof(*space->turn));
-	status = space->mapped && space->turn ? ptl_hash_map_put(&images->spaces, pid, (uintptr_t)space)
-						 : ptl_fail_memory("images", images->statement_count);
+	status = space->mapped && space->turn ? common_hash_map_put(&images->spaces, pid, (uintptr_t)space)
+						 : common_fail_memory("images", images->statement_count);
 	if (status < 0) {
 		free_space(space);
 		return status;
@@ -78,12 +78,12 @@ static int add(struct rules_space *space, const struct rules_live *live)
 	struct rules_live *copy = malloc(sizeof(*copy));
 
 	if (!copy)
-		return ptl_fail_memory("images", sizeof(*copy));
+		return common_fail_memory("images", sizeof(*copy));
 	*copy = *live;
 	copy->data.file_name = strdup(live->data.file_name);
 	if (!copy->data.file_name) {
 		free(copy);
-		return ptl_fail_memory("images", 0);
+		return common_fail_memory("images", 0);
 	}
 	copy->next = space->live;
 	space->live = copy;
@@ -143,7 +143,7 @@ void rules_spaces_free(struct rules_images *images)
 	uint64_t key, value;
 	size_t at = 0;
 
-	while (ptl_hash_map_next(&images->spaces, &at, &key, &value))
+	while (common_hash_map_next(&images->spaces, &at, &key, &value))
 		free_space((struct rules_space *)(uintptr_t)value);
-	ptl_hash_map_free(&images->spaces);
+	common_hash_map_free(&images->spaces);
 }

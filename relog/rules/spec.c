@@ -110,7 +110,7 @@ static int store_file(struct rules_run *run, uint32_t type, const char *path, ui
 		return status;
 	status = run->output.blob_file(run->output.context, type, fd, offset, size, hash);
 	close(fd);
-	return status < 0 ? ptl_fail_in(status, "%s", path) : 0;
+	return status < 0 ? common_fail_in(status, "%s", path) : 0;
 }
 
 int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
@@ -141,7 +141,7 @@ int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
 		status = store_file(run, PTL_BLOB_CODE, path, offset, size > there - offset ? there - offset : size,
 				    image->code);
 	if (status < 0)
-		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->code_path->at.line,
+		return common_fail_in(status, "%s:%u:%u", run->rules->name, body->code_path->at.line,
 				   body->code_path->at.column);
 	image->has_code = true;
 	return 0;
@@ -158,13 +158,13 @@ static const char *with_pid(struct rules_run *run, const char *path, uint32_t pi
 	snprintf(number, sizeof(number), "%u", pid);
 	for (const char *p = path; *p; p++) {
 		if (*p == '%' && p[1] == 'p')
-			ptl_write_bytes(&out, number, strlen(number));
+			common_write_bytes(&out, number, strlen(number));
 		else
-			ptl_write_bytes(&out, p, 1);
+			common_write_bytes(&out, p, 1);
 		p += *p == '%' && (p[1] == 'p' || p[1] == '%');
 	}
 	copy = out.failed ? NULL : rules_copy(&run->scratch, out.data, out.size);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	return copy;
 }
 
@@ -184,7 +184,7 @@ static int base_in_file(const struct rules_scope_of *scope, const struct rules_b
 }
 
 static int read_list(struct rules_run *run, const struct rules_body *body, const char *path, bool lowest,
-		     struct ptl_symbol_list *list)
+		     struct elf_symbol_list *list)
 {
 	struct rules_symbol_source source = {0};
 	int status = rules_files_open(&run->files, path, &source.fd);
@@ -212,7 +212,7 @@ static void warn_of_none(const struct rules_run *run, const struct rules_body *b
 static int make_table(struct rules_run *run, const struct rules_scope_of *scope,
 		      const struct rules_body *body, const char *path, struct rules_spec *spec)
 {
-	struct ptl_symbol_list list = {.size = spec->size, .limit = RULES_SYMBOLS_MAX};
+	struct elf_symbol_list list = {.size = spec->size, .limit = RULES_SYMBOLS_MAX};
 	struct ptl_bytes encoded = {0};
 	bool lowest;
 	int status = base_in_file(scope, body, spec, &lowest, &list.base);
@@ -223,17 +223,17 @@ static int make_table(struct rules_run *run, const struct rules_scope_of *scope,
 	if (!status)
 		status = rules_symbols_encode(&list, spec->default_base, &encoded);
 	if (status < 0)
-		status = ptl_fail_in(status, "%s:%u:%u", run->rules->name, body->symbols_path->at.line,
+		status = common_fail_in(status, "%s:%u:%u", run->rules->name, body->symbols_path->at.line,
 				     body->symbols_path->at.column);
 	else if (!encoded.size)
 		warn_of_none(run, body, path, spec);
-	ptl_symbol_list_free(&list);
+	elf_symbol_list_free(&list);
 	if (!status && encoded.size) {
 		spec->image.has_symbols = true;
 		status = run->output.blob(run->output.context, PTL_BLOB_SYMBOLS, encoded.data, encoded.size,
 					  spec->image.symbols);
 	}
-	ptl_bytes_free(&encoded);
+	common_bytes_free(&encoded);
 	return status;
 }
 
@@ -245,11 +245,11 @@ static int remember(struct rules_run *run, const struct ptl_bytes *key, const st
 		realloc(images->hashes, (images->hash_count + 1) * sizeof(*hashes));
 
 	if (!hashes || key->failed)
-		return ptl_fail_memory("symbols", images->hash_count);
+		return common_fail_memory("symbols", images->hash_count);
 	images->hashes = hashes;
 	memcpy(hashes[images->hash_count], image->symbols, PTL_HASH_SIZE);
 	hashes[images->hash_count][PTL_HASH_SIZE] = image->has_symbols;
-	return ptl_byte_map_put(&images->tables, key->data, key->size, images->hash_count++);
+	return common_byte_map_put(&images->tables, key->data, key->size, images->hash_count++);
 }
 
 static int find_symbols(struct rules_run *run, const struct rules_scope_of *scope,
@@ -267,12 +267,12 @@ static int find_symbols(struct rules_run *run, const struct rules_scope_of *scop
 		path = with_pid(run, path, spec->pid);
 	if (status < 0 || !path)
 		return status < 0 ? status : PTL_NO_MEMORY;
-	ptl_write_le(&key, (uintptr_t)body, 8);
-	ptl_write_le(&key, spec->base, 8);
-	ptl_write_le(&key, spec->size, 8);
-	ptl_write_le(&key, spec->default_base, 8);
-	ptl_write_bytes(&key, path, strlen(path));
-	known = key.failed ? NULL : ptl_byte_map_get(&run->images->tables, key.data, key.size);
+	common_write_le(&key, (uintptr_t)body, 8);
+	common_write_le(&key, spec->base, 8);
+	common_write_le(&key, spec->size, 8);
+	common_write_le(&key, spec->default_base, 8);
+	common_write_bytes(&key, path, strlen(path));
+	known = key.failed ? NULL : common_byte_map_get(&run->images->tables, key.data, key.size);
 	if (known) {
 		memcpy(spec->image.symbols, run->images->hashes[*known], PTL_HASH_SIZE);
 		spec->image.has_symbols = run->images->hashes[*known][PTL_HASH_SIZE];
@@ -281,7 +281,7 @@ static int find_symbols(struct rules_run *run, const struct rules_scope_of *scop
 		if (!status)
 			status = remember(run, &key, &spec->image);
 	}
-	ptl_bytes_free(&key);
+	common_bytes_free(&key);
 	return status;
 }
 
@@ -304,7 +304,7 @@ static int find_debug(struct rules_run *run, const struct rules_scope_of *scope,
 	if (!status)
 		status = store_file(run, PTL_BLOB_DEBUG, path, 0, size, spec->image.debug);
 	if (status < 0)
-		return ptl_fail_in(status, "%s:%u:%u", run->rules->name, expr->at.line, expr->at.column);
+		return common_fail_in(status, "%s:%u:%u", run->rules->name, expr->at.line, expr->at.column);
 	spec->image.has_debug = true;
 	return 0;
 }

@@ -75,7 +75,7 @@ static int blob_file(void *context, uint32_t type, int fd, uint64_t offset, uint
 static void warning(void *context, const char *text)
 {
 	(void)context;
-	ptl_message_warning("%s", text);
+	common_message_warning("%s", text);
 }
 
 /* ---- from the relogger to the rules ------------------------------------------------------- */
@@ -129,7 +129,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	stage->relogger = relogger;
 	stage->traces = calloc(count + 1, sizeof(*stage->traces));
 	if (!stage->traces)
-		return ptl_fail_memory("rules", count);
+		return common_fail_memory("rules", count);
 	for (size_t i = 0; i < count; i++)
 		stage->traces[i] = ptl_relogger_input_trace(ptl_relogger_input_at(relogger, i));
 	stage->options.start_time = count ? ptl_trace_machine(stage->traces[0])->start_time : 0;
@@ -155,7 +155,7 @@ static void warn_of_unloaded(const struct stage *stage)
 
 	for (size_t i = 0; image; i++, image = image->next)
 		if (!rules_run_loaded(stage->run, i))
-			ptl_message_warning("%s:%u:%u: this image was loaded in no process", stage->rules.name,
+			common_message_warning("%s:%u:%u: this image was loaded in no process", stage->rules.name,
 					    image->at.line, image->at.column);
 }
 
@@ -181,7 +181,7 @@ static void tell_unknown_fields(const struct stage *stage, const struct rules_ru
 		for (size_t j = 0; !known && j < ptl_relogger_input_count(stage->relogger); j++)
 			known = has_field(stage->traces[j], field->steps[0].name);
 		if (!known)
-			ptl_message_warning("%s:%u:%u: no event of the trace has a field %s", stage->rules.name,
+			common_message_warning("%s:%u:%u: no event of the trace has a field %s", stage->rules.name,
 					    field->at.line, field->at.column, field->steps[0].name);
 	}
 }
@@ -194,7 +194,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 	(void)relogger;
 	for (const struct rules_rule *rule = stage->rules.rules; !status && rule; rule = rule->next)
 		if (!rules_run_matches(stage->run, rule->index)) {
-			ptl_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name,
+			common_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name,
 					    rule->at.line, rule->at.column);
 			tell_unknown_fields(stage, rule);
 		}
@@ -225,7 +225,7 @@ static int add(const struct relog_settings *settings, struct ptl_relogger *relog
 		return 0;
 	stage = calloc(1, sizeof(*stage));
 	if (!stage)
-		return ptl_fail_memory("rules", sizeof(*stage));
+		return common_fail_memory("rules", sizeof(*stage));
 	stage->options.replace = settings->replace;
 	status = rules_read(settings->rules, &stage->rules);
 	if (!status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The stage of ptl-relog that applies a rule file. */
-#ifndef PTL_RELOG_RULES_STAGE_H
-#define PTL_RELOG_RULES_STAGE_H
+#ifndef RELOG_RULES_STAGE_H
+#define RELOG_RULES_STAGE_H
 
 #include "relog/stage.h"
 

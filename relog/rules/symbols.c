@@ -6,22 +6,22 @@
 #include "elf/file.h"
 
 int rules_symbols_elf(const char *name, const struct rules_symbol_source *source, bool lowest,
-		      struct ptl_symbol_list *symbols)
+		      struct elf_symbol_list *symbols)
 {
-	struct ptl_elf *elf;
-	int status = source->fd >= 0 ? ptl_elf_open(source->fd, &elf)
-				     : ptl_elf_open_memory(source->data, source->size, &elf);
+	struct elf_file *elf;
+	int status = source->fd >= 0 ? elf_open(source->fd, &elf)
+				     : elf_open_memory(source->data, source->size, &elf);
 
 	if (status < 0)
-		return ptl_fail_in(status, "%s", name);
+		return common_fail_in(status, "%s", name);
 	if (lowest)
-		symbols->base += ptl_elf_first_address(elf);
-	status = ptl_elf_functions(elf, NULL, symbols);
-	ptl_elf_close(elf);
-	return status < 0 ? ptl_fail_in(status, "%s", name) : 0;
+		symbols->base += elf_first_address(elf);
+	status = elf_functions(elf, NULL, symbols);
+	elf_close(elf);
+	return status < 0 ? common_fail_in(status, "%s", name) : 0;
 }
 
-int rules_symbols_encode(struct ptl_symbol_list *symbols, uint64_t new_base, struct ptl_bytes *out)
+int rules_symbols_encode(struct elf_symbol_list *symbols, uint64_t new_base, struct ptl_bytes *out)
 {
 	size_t count = 0;
 

@@ -18,7 +18,7 @@
 struct reader {
 	const char *name;
 	const struct rules_symbol_source *source;
-	struct ptl_symbol_list *symbols;
+	struct elf_symbol_list *symbols;
 	/* What was read of the file, the line behind it included: */
 	char *buffer;
 	size_t start, end;
@@ -61,7 +61,7 @@ static int expected(const struct reader *reader, const char *what)
 	for (size_t i = reader->at; i < reader->size && n < SHOWN_MAX && !is_blank(reader->text[i]); i++)
 		shown[n++] = reader->text[i] > ' ' && reader->text[i] < 0x7f ? reader->text[i] : '?';
 	shown[n] = '\0';
-	return ptl_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found %s%s%s", reader->name, reader->line,
+	return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found %s%s%s", reader->name, reader->line,
 			reader->at + 1, what, n ? "'" : "the end of the line", shown,
 			n ? "'" : "");
 }
@@ -112,21 +112,21 @@ static int take_name(struct reader *reader, struct found *found)
 		return expected(reader, "a name");
 	}
 	if (end - start > NAME_MAX_BYTES)
-		return ptl_fail(PTL_CORRUPT, "%s:%u:%zu: expected a name of at most %u bytes, found %zu",
+		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected a name of at most %u bytes, found %zu",
 				reader->name, reader->line, start + 1, NAME_MAX_BYTES, end - start);
 	found->symbol.name = reader->text + start;
 	found->name_size = end - start;
 	return 0;
 }
 
-static int add(struct ptl_symbol_list *symbols, const struct found *found)
+static int add(struct elf_symbol_list *symbols, const struct found *found)
 {
 	struct ptl_symbol symbol = found->symbol;
 
-	if (!symbol.name || !symbol.type || !ptl_symbol_list_wants(symbols, symbol.address))
+	if (!symbol.name || !symbol.type || !elf_symbol_list_wants(symbols, symbol.address))
 		return 0;
-	symbol.name = ptl_symbol_list_name(symbols, symbol.name, found->name_size, "");
-	return symbol.name ? ptl_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
+	symbol.name = elf_symbol_list_name(symbols, symbol.name, found->name_size, "");
+	return symbol.name ? elf_symbol_list_add(symbols, &symbol) : PTL_NO_MEMORY;
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static int read_more(struct reader *reader)
 			got = read(source->fd, reader->buffer + reader->end, room);
 		while (got < 0 && errno == EINTR);
 		if (got < 0)
-			return ptl_fail_errno("%s", reader->name);
+			return common_fail_errno("%s", reader->name);
 	}
 	reader->ended = !got;
 	reader->end += (size_t)got;
@@ -212,7 +212,7 @@ static int next_line(struct reader *reader, bool *there)
 	while (!status && !(end = memchr(reader->buffer + reader->start, '\n', reader->end - reader->start)) &&
 	       !reader->ended) {
 		if (reader->end - reader->start == LINE_MAX_BYTES)
-			return ptl_fail(PTL_CORRUPT, "%s:%u: expected a line of at most %u bytes, found a longer one",
+			return common_fail(PTL_CORRUPT, "%s:%u: expected a line of at most %u bytes, found a longer one",
 					reader->name, reader->line, LINE_MAX_BYTES - 1);
 		status = read_more(reader);
 	}
@@ -225,7 +225,7 @@ static int next_line(struct reader *reader, bool *there)
 }
 
 static int read_all(const char *name, const struct rules_symbol_source *source,
-		    int (*read)(struct reader *, struct found *), struct ptl_symbol_list *symbols)
+		    int (*read)(struct reader *, struct found *), struct elf_symbol_list *symbols)
 {
 	struct reader reader = {.name = name, .source = source, .symbols = symbols, .line = 1};
 	bool there = true;
@@ -233,7 +233,7 @@ static int read_all(const char *name, const struct rules_symbol_source *source,
 
 	reader.buffer = malloc(LINE_MAX_BYTES);
 	if (!reader.buffer)
-		return ptl_fail_memory("symbols", LINE_MAX_BYTES);
+		return common_fail_memory("symbols", LINE_MAX_BYTES);
 	for (; !status && there; reader.line++) {
 		struct found found = {0};
 
@@ -249,13 +249,13 @@ static int read_all(const char *name, const struct rules_symbol_source *source,
 	return status;
 }
 
-int rules_symbols_nm(const char *name, const struct rules_symbol_source *source, struct ptl_symbol_list *symbols)
+int rules_symbols_nm(const char *name, const struct rules_symbol_source *source, struct elf_symbol_list *symbols)
 {
 	return read_all(name, source, read_nm, symbols);
 }
 
 int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source,
-			   struct ptl_symbol_list *symbols)
+			   struct elf_symbol_list *symbols)
 {
 	return read_all(name, source, read_perf_map, symbols);
 }

@@ -57,24 +57,24 @@ static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch
 		      struct rules_value *value)
 {
 	struct ptl_bytes units = {0}, text = {0};
-	struct ptl_cursor cursor;
+	struct common_cursor cursor;
 	int status = 0;
 
-	ptl_write_bytes(&units, field->bytes, field->size & ~(size_t)1);
-	ptl_write_le(&units, 0, 2);
+	common_write_bytes(&units, field->bytes, field->size & ~(size_t)1);
+	common_write_le(&units, 0, 2);
 	if (!units.failed) {
-		cursor = ptl_cursor(units.data, units.size);
-		ptl_read_utf16(&cursor, &text);
+		cursor = common_cursor(units.data, units.size);
+		common_read_utf16(&cursor, &text);
 	}
 	if (units.failed || text.failed) {
-		status = ptl_fail_memory("a text", field->size);
+		status = common_fail_memory("a text", field->size);
 	} else {
 		value->size = text.size ? text.size - 1 : 0;
 		value->text = rules_copy(scratch, text.data, value->size);
 		status = value->text ? 0 : PTL_NO_MEMORY;
 	}
-	ptl_bytes_free(&units);
-	ptl_bytes_free(&text);
+	common_bytes_free(&units);
+	common_bytes_free(&text);
 	return status;
 }
 
@@ -162,16 +162,16 @@ static const char *to_utf16(const struct rules_value *value, struct rules_arena 
 		return "a text without a zero byte";
 	text = rules_copy(scratch, value->text, value->size);
 	if (text)
-		ptl_write_utf16(&units, text);
+		common_write_utf16(&units, text);
 	if (!text || units.failed) {
-		*status = ptl_fail_memory("a text", value->size);
+		*status = common_fail_memory("a text", value->size);
 	} else {
 		field->size = units.size - 2;
 		field->bytes = (const uint8_t *)rules_copy(scratch, units.data, field->size);
 		if (!field->bytes)
 			*status = PTL_NO_MEMORY;
 	}
-	ptl_bytes_free(&units);
+	common_bytes_free(&units);
 	if (!*status && field->field->type == PTL_TYPE_UTF16_COUNTED && field->size / 2 > UINT16_MAX)
 		return "a text of at most 65535 units";
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What an expression is while a rule is applied, and how it meets the fields of a payload. */
-#ifndef PTL_RELOG_RULES_VALUE_H
-#define PTL_RELOG_RULES_VALUE_H
+#ifndef RELOG_RULES_VALUE_H
+#define RELOG_RULES_VALUE_H
 
 #include <ptl/event.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the programs to be traced share: a check that ends the program when it fails. */
-#ifndef PTL_TESTDATA_PROGRAMS_CHECK_H
-#define PTL_TESTDATA_PROGRAMS_CHECK_H
+#ifndef TESTDATA_PROGRAMS_CHECK_H
+#define TESTDATA_PROGRAMS_CHECK_H
 
 #include <stdio.h>
 #include <stdlib.h>

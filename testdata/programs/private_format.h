@@ -3,8 +3,8 @@
  * A plugin file format that is not ELF, as testdata/programs/plugins/pack writes it and
  * private_loader reads it.
  */
-#ifndef PTL_TESTDATA_PROGRAMS_PRIVATE_FORMAT_H
-#define PTL_TESTDATA_PROGRAMS_PRIVATE_FORMAT_H
+#ifndef TESTDATA_PROGRAMS_PRIVATE_FORMAT_H
+#define TESTDATA_PROGRAMS_PRIVATE_FORMAT_H
 
 #include <stdint.h>
 

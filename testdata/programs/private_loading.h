@@ -3,8 +3,8 @@
  * How plugins of private_format.h are loaded, and what they call in their host: where their memory is, and what it is
  * made of, is each loader's own.
  */
-#ifndef PTL_TESTDATA_PROGRAMS_PRIVATE_LOADING_H
-#define PTL_TESTDATA_PROGRAMS_PRIVATE_LOADING_H
+#ifndef TESTDATA_PROGRAMS_PRIVATE_LOADING_H
+#define TESTDATA_PROGRAMS_PRIVATE_LOADING_H
 
 #include <fcntl.h>
 #include <string.h>

@@ -47,10 +47,10 @@ static struct input split(const uint8_t *data, size_t size)
 		return input;
 	input.flags = data[0];
 	input.state = data + 5;
-	input.state_size = at_most(at_most(ptl_load16(data + 1), size - 5),
-				   sizeof(struct ptl_slot));
+	input.state_size = at_most(at_most(common_load16(data + 1), size - 5),
+				   sizeof(struct qemu_slot));
 	input.messages = input.state + input.state_size;
-	input.messages_size = at_most(at_most(ptl_load16(data + 3), size - 5 - input.state_size),
+	input.messages_size = at_most(at_most(common_load16(data + 3), size - 5 - input.state_size),
 				      RING);
 	input.pt = input.messages + input.messages_size;
 	input.pt_size = at_most(size - 5 - input.state_size - input.messages_size, RING);
@@ -60,27 +60,27 @@ static struct input split(const uint8_t *data, size_t size)
 /* A slot as a thread would leave it, and the input's damage to it. */
 static void fill(struct record_qemu *qemu, const struct input *input)
 {
-	struct ptl_slot *slot = ptl_channel_slot(&qemu->channel, 0);
+	struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, 0);
 	uint8_t *bytes = (uint8_t *)slot;
 
 	slot->pid = slot->tid = slot->claimant_pid = 0x7fffffff;
 	slot->process = 1;
 	slot->message_head = input->messages_size;
 	slot->pt_head = slot->commit_head = input->pt_size;
-	slot->tnt = 1u << PTL_TNT_SHIFT;
-	slot->status = input->flags & FLAG_ENDED ? PTL_SLOT_ENDED : PTL_SLOT_LIVE;
+	slot->tnt = 1u << QEMU_TNT_SHIFT;
+	slot->status = input->flags & FLAG_ENDED ? QEMU_SLOT_ENDED : QEMU_SLOT_LIVE;
 	for (size_t i = 0; i < input->state_size; i++)
 		bytes[i] ^= input->state[i];
 	if (input->messages_size)
-		memcpy(bytes + ptl_slot_message_ring(), input->messages, input->messages_size);
+		memcpy(bytes + qemu_slot_message_ring(), input->messages, input->messages_size);
 	if (input->pt_size)
-		memcpy(bytes + ptl_slot_pt_ring(&qemu->channel.config), input->pt, input->pt_size);
+		memcpy(bytes + qemu_slot_pt_ring(&qemu->channel.config), input->pt, input->pt_size);
 	qemu->channel.header->slot_high = 1;
 }
 
 static void run(struct record_capture *capture, const struct input *input)
 {
-	const struct ptl_channel_config config = {
+	const struct qemu_channel_config config = {
 		.slot_count = 2,
 		.psb_period = 4096,
 		.clock = PTL_CLOCK_MONOTONIC,
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *const words[] = {(char *)"fuzz", NULL};
 	const struct record_settings settings = {
 		.level = 1,
-		.embed = PTL_EMBED_SYMBOLS,
+		.embed = ELF_EMBED_SYMBOLS,
 		.clock = PTL_CLOCK_MONOTONIC,
 		.truth = input.flags & FLAG_TRUTH ? "/dev/null" : NULL,
 		.command_line = words,
@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct record_capture capture;
 	struct ptl_machine machine;
 
-	ptl_message_start("fuzz_channel", true);
+	common_message_start("fuzz_channel", true);
 	record_machine_describe(&settings, &machine);
 	if (record_capture_open(&capture, &settings, "/dev/null", &machine) < 0)
 		abort();

@@ -18,19 +18,19 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Fields of 5 bytes each: type, format, array, length, array length; their number comes first. */
-static size_t read_fields(struct ptl_cursor *cursor, struct ptl_field *fields)
+static size_t read_fields(struct common_cursor *cursor, struct ptl_field *fields)
 {
 	static const char *const names[] = {"A", "B\x1b", "Reserved", "D e"};
-	const size_t count = ptl_read8(cursor) % FIELDS_MAX;
+	const size_t count = common_read8(cursor) % FIELDS_MAX;
 
 	for (size_t i = 0; i < count; i++)
 		fields[i] = (struct ptl_field){
 			.name = names[i % (sizeof(names) / sizeof(names[0]))],
-			.type = ptl_read8(cursor),
-			.format = ptl_read8(cursor),
-			.array = ptl_read8(cursor),
-			.length = ptl_read8(cursor),
-			.array_length = ptl_read8(cursor),
+			.type = common_read8(cursor),
+			.format = common_read8(cursor),
+			.array = common_read8(cursor),
+			.length = common_read8(cursor),
+			.array_length = common_read8(cursor),
 		};
 	return count;
 }
@@ -55,7 +55,7 @@ static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload
 		return;
 	dump_text_message(&message, values, words, fields, places);
 	check_text(&message);
-	ptl_bytes_free(&message);
+	common_bytes_free(&message);
 	if (dump_where_add(&where, words) == 0)
 		dump_where_matches(&where, values, schema, payload, size);
 	dump_where_free(&where);
@@ -64,19 +64,19 @@ static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ptl_cursor cursor = ptl_cursor(data, size);
+	struct common_cursor cursor = common_cursor(data, size);
 	struct ptl_field fields[FIELDS_MAX];
 	const struct ptl_schema schema = {
 		.event_name = "Task/Event",
 		.fields = fields,
 		.field_count = read_fields(&cursor, fields),
 	};
-	const size_t rest = ptl_cursor_left(&cursor);
-	const uint8_t *payload = ptl_read_bytes(&cursor, rest);
+	const size_t rest = common_cursor_left(&cursor);
+	const uint8_t *payload = common_read_bytes(&cursor, rest);
 	struct dump_values values = {.start_time = 1};
 	struct dump_places places = {0};
 	struct ptl_bytes text = {0};
-	struct ptl_json json;
+	struct common_json json;
 	char *made = NULL;
 	size_t made_size;
 	FILE *file;
@@ -86,16 +86,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dump_text_payload(&text, &values, &schema, payload, rest, &places);
 	check_text(&text);
 	read_as_text(&schema, payload, rest, &values, &text, &places);
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 	dump_places_free(&places);
 	file = open_memstream(&made, &made_size);
 	if (!file)
 		return 0;
-	ptl_json_start(&json, file);
-	ptl_json_object(&json, NULL);
+	common_json_start(&json, file);
+	common_json_object(&json, NULL);
 	dump_json_payload(&json, &values, &schema, payload, rest);
-	ptl_bytes_free(&values.scratch);
-	ptl_json_object_end(&json);
+	common_bytes_free(&values.scratch);
+	common_json_object_end(&json);
 	/* Every nested object and array was closed. */
 	if (json.depth)
 		abort();

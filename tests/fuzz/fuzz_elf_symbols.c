@@ -9,27 +9,27 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_symbols(const struct ptl_elf *elf)
+static void check_symbols(const struct elf_file *elf)
 {
 	struct ptl_bytes encoded = {0};
 	struct ptl_symbol_table *table;
 
-	if (ptl_elf_symbols(elf, NULL, &encoded) == 0 && encoded.size) {
+	if (elf_symbols(elf, NULL, &encoded) == 0 && encoded.size) {
 		if (ptl_symbols_decode(encoded.data, encoded.size, &table) < 0)
 			abort();
 		ptl_symbols_free(table);
 	}
-	ptl_bytes_free(&encoded);
+	common_bytes_free(&encoded);
 }
 
 /* In order, apart from each other, and none is empty. */
-static void check_ranges(const struct ptl_elf *elf)
+static void check_ranges(const struct elf_file *elf)
 {
-	struct ptl_elf_range *ranges;
+	struct elf_range *ranges;
 	size_t count;
 	uint64_t end = 0;
 
-	if (ptl_elf_read_only(elf, &ranges, &count) < 0)
+	if (elf_read_only(elf, &ranges, &count) < 0)
 		abort();
 	for (size_t i = 0; i < count; i++) {
 		if (ranges[i].offset < end || !ranges[i].size || ranges[i].size > UINT64_MAX - ranges[i].offset)
@@ -42,18 +42,18 @@ static void check_ranges(const struct ptl_elf *elf)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 	uint64_t address;
 
-	if (ptl_elf_open_memory(data, size, &elf) < 0)
+	if (elf_open_memory(data, size, &elf) < 0)
 		return 0;
-	if (ptl_elf_build_id(elf, id) > sizeof(id))
+	if (elf_build_id(elf, id) > sizeof(id))
 		abort();
-	(void)ptl_elf_address(elf, 0x1000, &address);
-	(void)ptl_elf_has_symtab(elf);
-	(void)ptl_elf_has_debug(elf);
+	(void)elf_address(elf, 0x1000, &address);
+	(void)elf_has_symtab(elf);
+	(void)elf_has_debug(elf);
 	check_symbols(elf);
 	check_ranges(elf);
-	ptl_elf_close(elf);
+	elf_close(elf);
 	return 0;
 }

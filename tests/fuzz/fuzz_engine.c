@@ -60,7 +60,7 @@ static void write_event(struct ptl_writer *writer, uint32_t stream, const struct
 	must(ptl_writer_blob(writer, PTL_BLOB_CODE, bytes, input->event_size, code.code));
 	must(ptl_code_encode(&code, &storage, &event));
 	must(ptl_writer_event(writer, stream, &event));
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	free(bytes);
 }
 
@@ -86,7 +86,7 @@ static void write_code(struct ptl_writer *writer, const struct input *input)
 	must(ptl_writer_blob(writer, PTL_BLOB_CODE, input->code, input->code_size, image.code));
 	must(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
 	must(ptl_writer_event(writer, stream.id, &event));
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	if (!input->event_size)
 		return;
 	write_event(writer, stream.id, input, 1000, 0);
@@ -139,39 +139,39 @@ static struct ptl_trace *make_trace(const struct input *input)
 
 static void decode(struct ptl_trace *trace, const struct input *input)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 
-	must(ptl_timeline_build(trace, &timeline));
-	for (size_t i = 0; ptl_engines[i]; i++) {
-		const struct ptl_view_options options = {.engine = ptl_engines[i], .threads = 1};
-		struct ptl_stats stats;
+	must(flow_timeline_build(trace, &timeline));
+	for (size_t i = 0; flow_engines[i]; i++) {
+		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 1};
+		struct flow_stats stats;
 
-		must(ptl_stats_run(trace, timeline, &options, input->flags & FLAG_HASH, 10,
+		must(flow_stats_run(trace, timeline, &options, input->flags & FLAG_HASH, 10,
 				   &stats));
 		/* No byte is counted twice, and none is forgotten without a gap. */
 		if (stats.total.pt_bytes < input->pt_size)
 			abort();
-		ptl_stats_free(&stats);
+		flow_stats_free(&stats);
 	}
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ptl_cursor cursor = ptl_cursor(data, size);
-	struct input input = {.flags = ptl_read8(&cursor)};
+	struct common_cursor cursor = common_cursor(data, size);
+	struct input input = {.flags = common_read8(&cursor)};
 	struct ptl_trace *trace;
 
-	input.code_size = ptl_read16(&cursor);
-	input.event_size = ptl_read16(&cursor);
-	input.code = ptl_read_bytes(&cursor, input.code_size);
-	input.event = ptl_read_bytes(&cursor, input.event_size);
+	input.code_size = common_read16(&cursor);
+	input.event_size = common_read16(&cursor);
+	input.code = common_read_bytes(&cursor, input.code_size);
+	input.event = common_read_bytes(&cursor, input.event_size);
 	if (cursor.failed || !input.code_size)
 		return 0;
-	input.pt_size = ptl_cursor_left(&cursor);
-	input.pt = ptl_read_bytes(&cursor, input.pt_size);
+	input.pt_size = common_cursor_left(&cursor);
+	input.pt = common_read_bytes(&cursor, input.pt_size);
 	if (!input.pt_size)
 		return 0;
 	trace = make_trace(&input);

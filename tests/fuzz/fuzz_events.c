@@ -25,41 +25,41 @@ static void compare(const struct ptl_event *a, const struct ptl_event *b)
 
 static void round_trip(const uint8_t *data, size_t size, uint32_t records)
 {
-	struct ptl_event_block one = {0}, two = {0}, three = {0};
-	struct ptl_event_batch batch = {0};
-	struct ptl_event_splits splits;
+	struct format_event_block one = {0}, two = {0}, three = {0};
+	struct format_event_batch batch = {0};
+	struct format_event_splits splits;
 	struct ptl_event event = {0}, again = {0};
 	struct ptl_bytes out = {0};
 	bool fits = true;
 
-	if (ptl_event_block_decode(&one, data, size, records, 0, UINT64_MAX) == 0) {
+	if (format_event_block_decode(&one, data, size, records, 0, UINT64_MAX) == 0) {
 		/* Sizes that the writer refuses are legal to read. */
-		while (fits && ptl_event_block_next(&one, &event))
-			fits = ptl_event_batch_add(&batch, &event) == 0;
+		while (fits && format_event_block_next(&one, &event))
+			fits = format_event_batch_add(&batch, &event) == 0;
 		if (fits && batch.count) {
-			ptl_event_batch_encode(&batch, &out, &splits);
-			if (out.failed || out.size > ptl_event_batch_size(&batch) ||
-			    ptl_event_block_decode(&two, data, size, records, 0, UINT64_MAX) ||
-			    ptl_event_block_decode(&three, out.data, out.size, batch.count,
+			format_event_batch_encode(&batch, &out, &splits);
+			if (out.failed || out.size > format_event_batch_size(&batch) ||
+			    format_event_block_decode(&two, data, size, records, 0, UINT64_MAX) ||
+			    format_event_block_decode(&three, out.data, out.size, batch.count,
 						   batch.first_time, batch.last_time))
 				abort();
-			while (ptl_event_block_next(&two, &event)) {
-				if (!ptl_event_block_next(&three, &again))
+			while (format_event_block_next(&two, &event)) {
+				if (!format_event_block_next(&three, &again))
 					abort();
 				compare(&event, &again);
 			}
 		}
 	}
-	ptl_event_block_free(&one);
-	ptl_event_block_free(&two);
-	ptl_event_block_free(&three);
-	ptl_event_batch_free(&batch);
-	ptl_bytes_free(&out);
+	format_event_block_free(&one);
+	format_event_block_free(&two);
+	format_event_block_free(&three);
+	format_event_batch_free(&batch);
+	common_bytes_free(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size >= 4)
-		round_trip(data + 4, size - 4, ptl_load32(data));
+		round_trip(data + 4, size - 4, common_load32(data));
 	return 0;
 }

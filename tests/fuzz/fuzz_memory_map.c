@@ -12,10 +12,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct relog_memory_map *map)
+static void check(const struct import_memory_map *map)
 {
 	for (size_t i = 0; i < map->count; i++) {
-		const struct relog_memory_range *range = &map->ranges[i];
+		const struct import_memory_range *range = &map->ranges[i];
 
 		if (!range->size || range->size - 1 > UINT64_MAX - range->base)
 			abort();
@@ -28,10 +28,10 @@ static void check(const struct relog_memory_map *map)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct relog_memory_map map;
+	struct import_memory_map map;
 
-	if (!relog_memory_map_parse("map", (const char *)data, size, MEMORY_SIZE, &map))
+	if (!import_memory_map_parse("map", (const char *)data, size, MEMORY_SIZE, &map))
 		check(&map);
-	relog_memory_map_free(&map);
+	import_memory_map_free(&map);
 	return 0;
 }

@@ -44,12 +44,12 @@ static void decode_classes(const uint8_t *data, size_t size)
 	ptl_image_decode(&event, &strings, &image);
 	event.descriptor = (struct ptl_descriptor){.provider = PTL_PROVIDER_CODE, .version = 1};
 	ptl_code_decode(&event, &code);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&strings);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ptl_cursor in = ptl_cursor(data, size);
+	struct common_cursor in = common_cursor(data, size);
 	struct ptl_field fields[FIELDS_MAX];
 	struct ptl_schema schema = {.event_name = "fuzz", .fields = fields};
 	unsigned left = 100000;
@@ -58,15 +58,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	schema.field_count = ptl_read8(&in) % FIELDS_MAX;
+	schema.field_count = common_read8(&in) % FIELDS_MAX;
 	for (size_t i = 0; i < schema.field_count; i++) {
-		fields[i] = (struct ptl_field){.name = "field", .type = ptl_read8(&in)};
-		fields[i].array = ptl_read8(&in);
-		fields[i].length = ptl_read16(&in);
-		fields[i].array_length = (uint32_t)ptl_read_le(&in, 3);
+		fields[i] = (struct ptl_field){.name = "field", .type = common_read8(&in)};
+		fields[i].array = common_read8(&in);
+		fields[i].length = common_read16(&in);
+		fields[i].array_length = (uint32_t)common_read_le(&in, 3);
 	}
-	rest = ptl_cursor_left(&in);
-	payload = ptl_read_bytes(&in, rest);
+	rest = common_cursor_left(&in);
+	payload = common_read_bytes(&in, rest);
 	if (!payload)
 		return 0;
 	ptl_payload_decode(&schema, payload, rest, visit, &left, &rest);

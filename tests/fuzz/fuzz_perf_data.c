@@ -37,13 +37,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct ptl_writer_options options = {.level = 1, .buffer_size = 4096};
 	struct perf_outcome outcome;
-	struct relog_spool spool = {.fd = -1};
+	struct import_spool spool = {.fd = -1};
 	int input = memfd_create("perf.data", MFD_CLOEXEC), output = memfd_create("ptl", MFD_CLOEXEC);
 
-	if (input < 0 || output < 0 || ptl_write_all(input, data, size) ||
+	if (input < 0 || output < 0 || common_write_all(input, data, size) ||
 	    ptl_writer_open(dup(output), &options, &spool.writer))
 		abort();
-	if (!perf_import("perf.data", input, PTL_EMBED_NONE, &spool, &outcome)) {
+	if (!perf_import("perf.data", input, ELF_EMBED_NONE, &spool, &outcome)) {
 		if (ptl_writer_close(spool.writer))
 			abort();
 		check(output);

@@ -34,34 +34,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
 	uint8_t flags;
-	struct ptl_cursor header, entry, schemas, ring;
+	struct common_cursor header, entry, schemas, ring;
 };
 
-static struct ptl_cursor take(struct ptl_cursor *from, size_t size, size_t limit)
+static struct common_cursor take(struct common_cursor *from, size_t size, size_t limit)
 {
-	const size_t left = ptl_cursor_left(from);
+	const size_t left = common_cursor_left(from);
 
 	size = size < left ? size : left;
 	size = size < limit ? size : limit;
-	return ptl_cursor(ptl_read_bytes(from, size), size);
+	return common_cursor(common_read_bytes(from, size), size);
 }
 
 static struct input split(const uint8_t *data, size_t size)
 {
-	struct ptl_cursor all = ptl_cursor(data, size);
-	struct input input = {.flags = (uint8_t)ptl_read_le(&all, 1)};
-	const size_t header = ptl_read_le(&all, 2), entry = ptl_read_le(&all, 2);
-	const size_t schemas = ptl_read_le(&all, 2);
+	struct common_cursor all = common_cursor(data, size);
+	struct input input = {.flags = (uint8_t)common_read_le(&all, 1)};
+	const size_t header = common_read_le(&all, 2), entry = common_read_le(&all, 2);
+	const size_t schemas = common_read_le(&all, 2);
 
 	all.failed = false;
-	input.header = take(&all, header, sizeof(struct ptl_share_process));
-	input.entry = take(&all, entry, sizeof(struct ptl_share_provider));
+	input.header = take(&all, header, sizeof(struct provider_share_process));
+	input.entry = take(&all, entry, sizeof(struct provider_share_provider));
 	input.schemas = take(&all, schemas, UINT16_MAX);
 	input.ring = take(&all, SIZE_MAX, RING);
 	return input;
 }
 
-static void xor_into(void *target, const struct ptl_cursor *bytes)
+static void xor_into(void *target, const struct common_cursor *bytes)
 {
 	for (size_t i = 0; i < bytes->size; i++)
 		((uint8_t *)target)[i] ^= bytes->data[i];
@@ -85,48 +85,48 @@ static int make(int folder, const char *name, uint64_t size)
 /* The files as a program would have them, and the input's damage to them. */
 static int make_process(int folder, const struct input *input)
 {
-	struct ptl_share_process header = {
-		.magic = PTL_SHARE_PROCESS_MAGIC,
-		.version = PTL_SHARE_VERSION,
+	struct provider_share_process header = {
+		.magic = PROVIDER_SHARE_PROCESS_MAGIC,
+		.version = PROVIDER_SHARE_VERSION,
 		.pid = PID,
 		.id = 0xaa,
 		.pid_namespace = 1,
 		.clock = PTL_CLOCK_MONOTONIC,
-		.heap_end = PTL_SHARE_HEAP_OFFSET + input->schemas.size,
+		.heap_end = PROVIDER_SHARE_HEAP_OFFSET + input->schemas.size,
 		.provider_count = 2,
 		.program = "fuzz",
 	};
-	struct ptl_share_provider entry = {
-		.state = PTL_SHARE_REGISTERED,
+	struct provider_share_provider entry = {
+		.state = PROVIDER_SHARE_REGISTERED,
 		.guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
 		.name = "Fuzz",
 	};
-	const int file = make(folder, PROCESS, PTL_SHARE_HEAP_OFFSET);
+	const int file = make(folder, PROCESS, PROVIDER_SHARE_HEAP_OFFSET);
 
 	xor_into(&header, &input->header);
 	put(file, &header, sizeof(header), 0);
 	xor_into(&entry, &input->entry);
-	put(file, &entry, sizeof(entry), PTL_SHARE_PROVIDER_OFFSET(0));
+	put(file, &entry, sizeof(entry), PROVIDER_SHARE_PROVIDER_OFFSET(0));
 	/* Of the kernel's process class. */
 	entry.guid = (struct ptl_guid)PTL_GUID(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c);
-	put(file, &entry, sizeof(entry), PTL_SHARE_PROVIDER_OFFSET(1));
-	put(file, input->schemas.data, input->schemas.size, PTL_SHARE_HEAP_OFFSET);
+	put(file, &entry, sizeof(entry), PROVIDER_SHARE_PROVIDER_OFFSET(1));
+	put(file, input->schemas.data, input->schemas.size, PROVIDER_SHARE_HEAP_OFFSET);
 	return file;
 }
 
 static void write_ring(int file, const struct input *input, uint64_t head)
 {
-	struct ptl_share_ring ring = {.head = head, .state = PTL_SHARE_RING_ACTIVE};
+	struct provider_share_ring ring = {.head = head, .state = PROVIDER_SHARE_RING_ACTIVE};
 
-	put(file, &ring.head, sizeof(ring.head), PTL_SHARE_RING_OFFSET(RING, 0));
-	put(file, input->ring.data, input->ring.size, PTL_SHARE_RING_OFFSET(RING, 0) + PTL_SHARE_PAGE);
+	put(file, &ring.head, sizeof(ring.head), PROVIDER_SHARE_RING_OFFSET(RING, 0));
+	put(file, input->ring.data, input->ring.size, PROVIDER_SHARE_RING_OFFSET(RING, 0) + PROVIDER_SHARE_PAGE);
 }
 
 static int make_rings(int folder, const struct input *input)
 {
-	struct ptl_share_rings first = {
-		.magic = PTL_SHARE_RINGS_MAGIC,
-		.version = PTL_SHARE_VERSION,
+	struct provider_share_rings first = {
+		.magic = PROVIDER_SHARE_RINGS_MAGIC,
+		.version = PROVIDER_SHARE_VERSION,
 		.pid = PID,
 		.id = 0xaa,
 		.session = 0xbb,
@@ -134,7 +134,7 @@ static int make_rings(int folder, const struct input *input)
 		.ring_count = input->flags & FLAG_RINGS ? 100 : 1,
 		.lost = {input->ring.size, 3},
 	};
-	const int file = make(folder, RINGS, PTL_SHARE_RING_OFFSET(RING, 1));
+	const int file = make(folder, RINGS, PROVIDER_SHARE_RING_OFFSET(RING, 1));
 
 	put(file, &first, sizeof(first), 0);
 	write_ring(file, input, input->ring.size);
@@ -171,7 +171,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 	providers->watch = providers->session.lock = -1;
 	providers->everyone = true;
 	providers->left_out = RECORD_LEFT_OUT_MAX; /* quiet */
-	providers->session.file.session = (struct ptl_share_session){.id = 0xbb, .ring_size = RING};
+	providers->session.file.session = (struct provider_share_session){.id = 0xbb, .ring_size = RING};
 	if (record_writers_list(providers) < 0)
 		abort();
 	step(providers);
@@ -180,14 +180,14 @@ static void run(struct record_capture *capture, int folder, const struct input *
 		step(providers);
 	}
 	if (input->flags & FLAG_CUT &&
-	    (ftruncate(process, PTL_SHARE_PAGE / 2) < 0 || ftruncate(rings, 0) < 0))
+	    (ftruncate(process, PROVIDER_SHARE_PAGE / 2) < 0 || ftruncate(rings, 0) < 0))
 		abort();
 	step(providers);
 	while (providers->count)
 		record_writer_remove(providers, providers->count - 1);
 	free(providers->writers);
 	free(providers->heap);
-	ptl_byte_map_free(&providers->schemas);
+	common_byte_map_free(&providers->schemas);
 	free(providers);
 	close(process);
 	close(rings);
@@ -228,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct record_capture capture;
 	struct ptl_machine machine;
 
-	ptl_message_start("fuzz_providers", true);
+	common_message_start("fuzz_providers", true);
 	record_machine_describe(&settings, &machine);
 	if (record_capture_open(&capture, &settings, "/dev/null", &machine) < 0)
 		abort();

@@ -22,13 +22,13 @@ static void check_accepted(const struct ptl_pt_packet *packet, struct ptl_pt_con
 	struct ptl_pt_packet again;
 	int size = ptl_pt_encode(packet, bytes, sizeof(bytes));
 
-	require(!ptl_pt_packet_invalid(packet));
+	require(!format_pt_packet_invalid(packet));
 	/* A CYC may have more bytes than its value needs. */
 	require(size == packet->size || (packet->kind == PTL_PT_CYC && size < packet->size));
 	require(ptl_pt_decode(bytes, (size_t)size, &context, &again) == size);
 	require(again.kind == packet->kind);
-	for (const struct ptl_pt_field *field = ptl_pt_fields(packet->kind); field->name; field++)
-		require(ptl_pt_field_get(packet, field) == ptl_pt_field_get(&again, field));
+	for (const struct format_pt_field *field = format_pt_fields(packet->kind); field->name; field++)
+		require(format_pt_field_get(packet, field) == format_pt_field_get(&again, field));
 }
 
 static void check_printed(const struct ptl_pt_packet *packet, uint64_t last_ip)

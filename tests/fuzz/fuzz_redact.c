@@ -39,7 +39,7 @@ static void use(struct relog_redactor *redactor, const char *text)
 	    relog_redact_raw(redactor, bytes, size, &changed))
 		abort();
 	free(bytes);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

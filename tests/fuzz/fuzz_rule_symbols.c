@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(struct ptl_symbol_list *list)
+static void check(struct elf_symbol_list *list)
 {
 	struct ptl_symbol_table *table;
 	struct ptl_bytes out = {0};
@@ -23,12 +23,12 @@ static void check(struct ptl_symbol_list *list)
 			abort();
 		ptl_symbols_free(table);
 	}
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ptl_symbol_list list = {.base = 0x1000, .size = 0x100000, .limit = RULES_SYMBOLS_MAX};
+	struct elf_symbol_list list = {.base = 0x1000, .size = 0x100000, .limit = RULES_SYMBOLS_MAX};
 	const struct rules_symbol_source source = {.fd = -1, .data = data + 1, .size = size - 1};
 	int status;
 
@@ -42,6 +42,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		status = rules_symbols_elf("s", &source, data[0] == 'e', &list);
 	if (!status)
 		check(&list);
-	ptl_symbol_list_free(&list);
+	elf_symbol_list_free(&list);
 	return 0;
 }

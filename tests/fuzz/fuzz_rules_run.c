@@ -86,21 +86,21 @@ static bool names_files(const char *text)
 	return false;
 }
 
-static struct ptl_event next_event(struct ptl_cursor *in, uint64_t *time)
+static struct ptl_event next_event(struct common_cursor *in, uint64_t *time)
 {
 	const struct ptl_guid providers[] = {PTL_PROVIDER_PROCESS, PTL_PROVIDER_THREAD, PTL_PROVIDER_IMAGE,
 					     PTL_PROVIDER_CODE, {{1}}};
-	unsigned class = ptl_read8(in) % 5;
+	unsigned class = common_read8(in) % 5;
 	struct ptl_event event = {.descriptor = {.provider = providers[class]}};
 
 	event.descriptor.version = class < 3 ? 0x83 : class == 3;
-	event.descriptor.opcode = ptl_read8(in);
-	event.time = *time += ptl_read8(in);
-	event.pid = event.tid = ptl_read8(in) % 4;
-	event.payload_size = ptl_read8(in);
-	if (event.payload_size > ptl_cursor_left(in))
-		event.payload_size = ptl_cursor_left(in);
-	event.payload = ptl_read_bytes(in, event.payload_size);
+	event.descriptor.opcode = common_read8(in);
+	event.time = *time += common_read8(in);
+	event.pid = event.tid = common_read8(in) % 4;
+	event.payload_size = common_read8(in);
+	if (event.payload_size > common_cursor_left(in))
+		event.payload_size = common_cursor_left(in);
+	event.payload = common_read_bytes(in, event.payload_size);
 	return event;
 }
 
@@ -109,7 +109,7 @@ static void apply(const struct rules *rules, const uint8_t *data, size_t size)
 	static struct ptl_trace *trace;
 	const struct rules_output output = {.pass = take, .inject = take, .schema = schema, .blob = blob, .blob_file = blob_file};
 	const struct rules_options options = {.replace = size % 2};
-	struct ptl_cursor in = ptl_cursor(data, size);
+	struct common_cursor in = common_cursor(data, size);
 	struct rules_run *run;
 	uint64_t time = 1;
 	int status;
@@ -119,7 +119,7 @@ static void apply(const struct rules *rules, const uint8_t *data, size_t size)
 	written = 0;
 	if (rules_run_new(rules, &output, &options, &trace, 1, &run))
 		return;
-	for (status = 0; !status && ptl_cursor_left(&in);) {
+	for (status = 0; !status && common_cursor_left(&in);) {
 		struct ptl_event event = next_event(&in, &time);
 
 		status = rules_run_event(run, trace, &event);

@@ -46,17 +46,17 @@ static struct ptl_trace *make_trace(const uint8_t *bytes, size_t size)
 }
 
 /* Each part can be replayed, or is refused and stays; and none is outside of the segment or twice. */
-static void check(const struct ptl_segment_pieces *pieces, const uint8_t *bytes, size_t size, size_t switches)
+static void check(const struct flow_segment_pieces *pieces, const uint8_t *bytes, size_t size, size_t switches)
 {
 	for (size_t i = 0; i < pieces->count; i++) {
-		const struct ptl_segment_piece *piece = &pieces->pieces[i];
+		const struct flow_segment_piece *piece = &pieces->pieces[i];
 		const size_t end = i + 1 < pieces->count ? (size_t)piece[1].begin : size;
 		uint8_t *part = malloc(end ? end : 1);
 		int status;
 
 		need(part && piece->owner < switches && piece->begin <= end && (i || !piece->begin));
 		memcpy(part, bytes, end);
-		status = ptl_segment_replay(part, end, (size_t)piece->begin, &(struct ptl_errata){0});
+		status = flow_segment_replay(part, end, (size_t)piece->begin, &(struct flow_errata){0});
 		need(status == 0 || !memcmp(part, bytes, end));
 		need(!end || !memcmp(part, PSB_PLUS, end < 16 ? end : 16));
 		free(part);
@@ -65,17 +65,17 @@ static void check(const struct ptl_segment_pieces *pieces, const uint8_t *bytes,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ptl_switch switches[256] = {{0}};
+	struct flow_switch switches[256] = {{0}};
 	const size_t count = size ? data[0] + (size_t)1 : 1;
-	struct ptl_segment segment = {.cpu = 1, .time = 0x1000, .has_psb = true};
-	struct ptl_segment_pieces pieces;
+	struct flow_segment segment = {.cpu = 1, .time = 0x1000, .has_psb = true};
+	struct flow_segment_pieces pieces;
 	uint8_t *bytes;
 	struct ptl_trace *trace;
 
 	if (size < count || size > SIZE_LIMIT)
 		return 0;
 	for (size_t i = 1; i < count; i++)
-		switches[i] = (struct ptl_switch){switches[i - 1].time + 1 + data[i] * 0x40u, (uint32_t)i, (uint32_t)i};
+		switches[i] = (struct flow_switch){switches[i - 1].time + 1 + data[i] * 0x40u, (uint32_t)i, (uint32_t)i};
 	segment.size = PSB_PLUS_SIZE + size - count;
 	bytes = malloc((size_t)segment.size);
 	need(bytes);
@@ -86,9 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < ptl_stream_count(trace); i++)
 		if (ptl_stream_at(trace, i)->kind == PTL_KIND_PT)
 			segment.stream = ptl_stream_at(trace, i)->id;
-	need(ptl_segment_pieces_find(trace, &segment, switches, count, &pieces) == 0);
+	need(flow_segment_pieces_find(trace, &segment, switches, count, &pieces) == 0);
 	check(&pieces, bytes, (size_t)segment.size, count);
-	ptl_segment_pieces_free(&pieces);
+	flow_segment_pieces_free(&pieces);
 	ptl_close(trace);
 	free(bytes);
 	return 0;

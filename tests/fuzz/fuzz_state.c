@@ -26,8 +26,8 @@ static int take(void *context, const struct ptl_event *event)
 {
 	struct told *told = context;
 
-	ptl_write_bytes(&told->bytes, &event->descriptor.opcode, 1);
-	ptl_write_bytes(&told->bytes, event->payload, event->payload_size);
+	common_write_bytes(&told->bytes, &event->descriptor.opcode, 1);
+	common_write_bytes(&told->bytes, event->payload, event->payload_size);
 	return told->into ? ptl_state_event(told->into, event) : 0;
 }
 
@@ -91,7 +91,7 @@ static void fold(struct ptl_state *state, const uint8_t *data, size_t size)
 		if (ptl_state_event(state, &event))
 			abort();
 	}
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -111,8 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	for (size_t i = 0; ptl_state_process_at(first, i, &process); i++)
 		ptl_state_find_image(first, process.pid, 0, UINT64_MAX);
-	ptl_bytes_free(&once.bytes);
-	ptl_bytes_free(&twice.bytes);
+	common_bytes_free(&once.bytes);
+	common_bytes_free(&twice.bytes);
 	ptl_state_free(first);
 	ptl_state_free(second);
 	return 0;

@@ -30,7 +30,7 @@ static void encode_again(const struct ptl_symbol_table *table)
 	if (ptl_symbols_count(again) != count)
 		abort();
 	ptl_symbols_free(again);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	free(symbols);
 }
 

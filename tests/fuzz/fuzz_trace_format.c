@@ -35,7 +35,7 @@ static void check(const struct perf_trace_format *format, const uint8_t *raw, si
 	for (size_t i = 0; i < format->map_count; i++)
 		for (size_t k = 0; k < format->maps[i].map.count; k++)
 			sum = (uint8_t)(sum + strlen(format->maps[i].map.entries[k].name));
-	ptl_bytes_free(&payload);
+	common_bytes_free(&payload);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

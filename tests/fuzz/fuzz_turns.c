@@ -42,7 +42,7 @@ static void must(int status)
 static void put(struct ptl_writer *writer, uint32_t stream, struct ptl_event *event, struct ptl_bytes *storage)
 {
 	must(ptl_writer_event(writer, stream, event));
-	ptl_bytes_free(storage);
+	common_bytes_free(storage);
 }
 
 static void write_process(struct ptl_writer *writer, uint32_t stream, unsigned number)
@@ -121,22 +121,22 @@ static struct ptl_trace *make_trace(const uint8_t *times, size_t count, const ui
 /* Engines may differ about hostile packets; an engine may not, whether it counts or looks at every block. */
 static void decode(struct ptl_trace *trace, size_t size)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 
-	must(ptl_timeline_build(trace, &timeline));
-	for (size_t i = 0; ptl_engines[i]; i++) {
-		const struct ptl_view_options options = {.engine = ptl_engines[i], .threads = 1};
-		struct ptl_stats counted, seen;
+	must(flow_timeline_build(trace, &timeline));
+	for (size_t i = 0; flow_engines[i]; i++) {
+		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 1};
+		struct flow_stats counted, seen;
 
-		must(ptl_stats_run(trace, timeline, &options, false, 10, &counted));
-		must(ptl_stats_run(trace, timeline, &options, true, 10, &seen));
+		must(flow_stats_run(trace, timeline, &options, false, 10, &counted));
+		must(flow_stats_run(trace, timeline, &options, true, 10, &seen));
 		if (counted.total.pt_bytes != size || counted.total.instructions != seen.total.instructions ||
 		    counted.total.gaps != seen.total.gaps)
 			abort();
-		ptl_stats_free(&counted);
-		ptl_stats_free(&seen);
+		flow_stats_free(&counted);
+		flow_stats_free(&seen);
 	}
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -24,29 +24,29 @@ static void find_code(void *context, uint64_t ip, struct native_range *range)
 	if (ip >= BASE && ip < end)
 		*range = (struct native_range){BASE, end - 1, input->code, 0, false};
 	else if (ip < BASE)
-		*range = (struct native_range){0, BASE - 1, NULL, PTL_NONE, false};
+		*range = (struct native_range){0, BASE - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ptl_cursor cursor = ptl_cursor(data, size);
-	const uint8_t flags = ptl_read8(&cursor);
-	struct input input = {.code_size = ptl_read16(&cursor)};
+	struct common_cursor cursor = common_cursor(data, size);
+	const uint8_t flags = common_read8(&cursor);
+	struct input input = {.code_size = common_read16(&cursor)};
 	uint32_t known;
 	uint8_t *pt;
 
-	input.code = ptl_read_bytes(&cursor, input.code_size);
-	size = ptl_cursor_left(&cursor);
+	input.code = common_read_bytes(&cursor, input.code_size);
+	size = common_cursor_left(&cursor);
 	if (cursor.failed || !input.code_size || !size)
 		return 0;
-	pt = calloc(1, size + PTL_ENGINE_ROOM);
+	pt = calloc(1, size + FLOW_ENGINE_ROOM);
 	if (!pt)
 		return 0;
-	memcpy(pt, ptl_read_bytes(&cursor, size), size);
+	memcpy(pt, common_read_bytes(&cursor, size), size);
 	if (!word_flows_equal((struct native_source){find_code, &input}, flags & FLAG_32_BIT ? 32 : 64, pt, size, ROUNDS,
 			      &known))
 		abort();

@@ -53,7 +53,7 @@ static void report_death(void)
 				    "not ok %u - %s\n# died: %s %zu (xor 0x%02x)\n", now.number,
 				    now.name, now.what, now.at, now.flipped);
 
-	(void)ptl_write_all(STDOUT_FILENO, line, (size_t)length);
+	(void)common_write_all(STDOUT_FILENO, line, (size_t)length);
 }
 
 static void on_signal(int number)
@@ -130,13 +130,13 @@ static int decode_hex(uint8_t *data, size_t *size)
 		if (comment || strchr(" \t\r\n", data[i]))
 			continue;
 		if (digit < 0)
-			return ptl_fail(PTL_CORRUPT, "offset %zu: not a hexadecimal digit", i);
+			return common_fail(PTL_CORRUPT, "offset %zu: not a hexadecimal digit", i);
 		byte = (uint8_t)(byte << 4 | digit);
 		if (++digits % 2 == 0)
 			data[used++] = byte;
 	}
 	if (digits % 2)
-		return ptl_fail(PTL_CORRUPT, "an odd number of hexadecimal digits");
+		return common_fail(PTL_CORRUPT, "an odd number of hexadecimal digits");
 	*size = used;
 	return 0;
 }
@@ -144,13 +144,13 @@ static int decode_hex(uint8_t *data, size_t *size)
 static int load(const char *path, uint8_t **data, size_t *size)
 {
 	const size_t length = strlen(path);
-	int status = ptl_read_file(path, INPUT_LIMIT, data, size);
+	int status = common_read_file(path, INPUT_LIMIT, data, size);
 
 	if (status == 0 && length > 4 && strcmp(path + length - 4, ".hex") == 0) {
 		status = decode_hex(*data, size);
 		if (status < 0) {
 			free(*data);
-			ptl_fail_in(status, "%s", path);
+			common_fail_in(status, "%s", path);
 		}
 	}
 	return status;

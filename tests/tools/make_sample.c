@@ -154,14 +154,14 @@ static uint64_t number_of(const struct maker *maker, const char *key, uint64_t o
 
 	if (!text)
 		return otherwise;
-	must(maker, ptl_parse_u64(text, &value));
+	must(maker, common_parse_u64(text, &value));
 	return value;
 }
 
 static void add_hex(const struct maker *maker, const char *text, struct ptl_bytes *bytes)
 {
 	for (; *text; text += 2)
-		ptl_write_le(bytes, hex_digit(maker, text[0]) << 4 | hex_digit(maker, text[1]), 1);
+		common_write_le(bytes, hex_digit(maker, text[0]) << 4 | hex_digit(maker, text[1]), 1);
 }
 
 /* ---- blobs --------------------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static void make_file(struct maker *maker)
 {
 	struct name *name = new_name(maker, (uint32_t)number_of(maker, "type", PTL_BLOB_FILE));
 
-	must(maker, ptl_read_file(text_of(maker, "path", ""), (size_t)1 << 30, &name->data.data,
+	must(maker, common_read_file(text_of(maker, "path", ""), (size_t)1 << 30, &name->data.data,
 				  &name->data.size));
 }
 
@@ -326,7 +326,7 @@ static void make_process(struct maker *maker)
 	must(maker, ptl_process_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_START),
 				       &storage, &event));
 	put_event(maker, &event);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 static void make_thread(struct maker *maker)
@@ -343,7 +343,7 @@ static void make_thread(struct maker *maker)
 	must(maker, ptl_thread_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_START),
 				      &storage, &event));
 	put_event(maker, &event);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 static void make_image(struct maker *maker)
@@ -372,8 +372,8 @@ static void make_image(struct maker *maker)
 	must(maker, ptl_image_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_LOAD),
 				     &storage, &event));
 	put_event(maker, &event);
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&build);
+	common_bytes_free(&storage);
+	common_bytes_free(&build);
 }
 
 static void make_code(struct maker *maker)
@@ -389,14 +389,14 @@ static void make_code(struct maker *maker)
 	hash_of(maker, "code", data.code);
 	must(maker, ptl_code_encode(&data, &storage, &event));
 	put_event(maker, &event);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 static struct ptl_guid guid_of(const struct maker *maker)
 {
 	struct ptl_guid guid;
 
-	if (!ptl_guid_parse(text_of(maker, "provider", ""), &guid))
+	if (!common_guid_parse(text_of(maker, "provider", ""), &guid))
 		refuse(maker, "provider= needs a GUID");
 	return guid;
 }
@@ -484,7 +484,7 @@ static void add_payload(const struct maker *maker, const char *text, struct ptl_
 		char *words;
 
 		if (!wide && *text != '\'') {
-			ptl_write_le(bytes, hex_digit(maker, text[0]) << 4 | hex_digit(maker, text[1]), 1);
+			common_write_le(bytes, hex_digit(maker, text[0]) << 4 | hex_digit(maker, text[1]), 1);
 			text += 2;
 			continue;
 		}
@@ -494,10 +494,10 @@ static void add_payload(const struct maker *maker, const char *text, struct ptl_
 		if (!words)
 			refuse(maker, "a text in the payload does not end");
 		if (wide) {
-			ptl_write_utf16(bytes, words);
+			common_write_utf16(bytes, words);
 			bytes->size -= 2;
 		} else {
-			ptl_write_bytes(bytes, words, strlen(words));
+			common_write_bytes(bytes, words, strlen(words));
 		}
 		free(words);
 		text = end + 1;
@@ -509,7 +509,7 @@ static void set_activity(const struct maker *maker, const char *key, uint32_t fl
 {
 	const char *text = text_of(maker, key, NULL);
 
-	if (text && !ptl_guid_parse(text, guid))
+	if (text && !common_guid_parse(text, guid))
 		refuse(maker, "%s= needs a GUID", key);
 	if (text)
 		event->flags |= flag;
@@ -567,8 +567,8 @@ static void make_event(struct maker *maker)
 	event.payload = payload.data;
 	event.payload_size = payload.size;
 	put_event(maker, &event);
-	ptl_bytes_free(&payload);
-	ptl_bytes_free(&items);
+	common_bytes_free(&payload);
+	common_bytes_free(&items);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------- */
@@ -606,7 +606,7 @@ static void make_pt(struct maker *maker)
 		.tid = (uint32_t)number_of(maker, "tid", PTL_NO_ID),
 	};
 	must(maker, ptl_writer_stream(maker->writer, &maker->pt));
-	must(maker, ptl_read_file(text_of(maker, "path", ""), (size_t)1 << 30, &data, &size));
+	must(maker, common_read_file(text_of(maker, "path", ""), (size_t)1 << 30, &data, &size));
 	put_psbs(maker, data, size, from, to);
 	must(maker, ptl_writer_bytes(maker->writer, maker->pt.id, data, size, from));
 	free(data);
@@ -618,7 +618,7 @@ static void make_hole(struct maker *maker)
 
 	if (maker->word_count < 2)
 		refuse(maker, "the size of the hole is missing");
-	must(maker, ptl_parse_u64(maker->words[1], &size));
+	must(maker, common_parse_u64(maker->words[1], &size));
 	must(maker, ptl_writer_hole(maker->writer, maker->pt.id, size, 0));
 }
 
@@ -691,7 +691,7 @@ int main(int argc, char **argv)
 	}
 	fclose(file);
 	for (size_t i = 0; i < maker.name_count; i++)
-		ptl_bytes_free(&maker.names[i].data);
+		common_bytes_free(&maker.names[i].data);
 	if (maker.abandoned)
 		ptl_writer_abandon(maker.writer);
 	else

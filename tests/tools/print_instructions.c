@@ -15,26 +15,26 @@
  *
  * What ptl-dump flow is measured against.
  */
-static int begin(void *context, const struct ptl_segment *segment, void **partial)
+static int begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	(void)segment;
 	*partial = context;
 	return 0;
 }
 
-static int consume(void *context, void *partial, const struct ptl_segment *segment, const struct ptl_batch *batch)
+static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
 {
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	struct ptl_bytes *text = context;
 
 	(void)partial;
 	(void)segment;
-	while (ptl_batch_next(&cursor)) {
-		const struct ptl_block *block = cursor.block;
+	while (flow_batch_next(&cursor)) {
+		const struct flow_block *block = cursor.block;
 
 		for (uint32_t i = 0, at = 0; block && i < block->instructions; at += block->lengths[i++]) {
 			text->size = 0;
-			dump_disassemble(block->code + at, block->lengths[i], block->mode, block->ip + at, text);
+			flow_disassemble(block->code + at, block->lengths[i], block->mode, block->ip + at, text);
 			printf("%016llx  %.*s\n", (unsigned long long)(block->ip + at), (int)text->size,
 			       (const char *)text->data);
 		}
@@ -42,7 +42,7 @@ static int consume(void *context, void *partial, const struct ptl_segment *segme
 	return 0;
 }
 
-static int emit(void *context, const struct ptl_segment *segment, void *partial, uint64_t horizon)
+static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	(void)context;
 	(void)segment;
@@ -60,9 +60,9 @@ static void drop(void *context, void *partial)
 int main(int argc, char **argv)
 {
 	struct ptl_bytes text = {0};
-	const struct ptl_view view = {.context = &text, .begin = begin, .consume = consume, .emit = emit, .drop = drop};
-	struct ptl_view_options options = {.engine = &ptl_engine_libipt_insn, .threads = 1};
-	struct ptl_timeline *timeline;
+	const struct flow_view view = {.context = &text, .begin = begin, .consume = consume, .emit = emit, .drop = drop};
+	struct flow_view_options options = {.engine = &flow_engine_libipt_insn, .threads = 1};
+	struct flow_timeline *timeline;
 	struct ptl_trace *trace;
 
 	if (argc != 2 && argc != 4) {
@@ -73,13 +73,13 @@ int main(int argc, char **argv)
 		options.selection.first_time = strtoull(argv[2], NULL, 10);
 		options.selection.last_time = strtoull(argv[3], NULL, 10);
 	}
-	if (ptl_open(argv[1], NULL, &trace) < 0 || ptl_timeline_build(trace, &timeline) < 0 ||
-	    ptl_view_run(trace, timeline, &options, &view) < 0) {
+	if (ptl_open(argv[1], NULL, &trace) < 0 || flow_timeline_build(trace, &timeline) < 0 ||
+	    flow_view_run(trace, timeline, &options, &view) < 0) {
 		fprintf(stderr, "print_instructions: %s: %s\n", argv[1], ptl_error_text());
 		return 1;
 	}
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 	return 0;
 }

@@ -148,12 +148,12 @@ static void put_branches(const struct assembler *assembler, struct ptl_pt_packet
 			if (!strchr("tTnN", *c))
 				refuse(assembler, "a branch is t or n, not \"%c\"", *c);
 			packet->tnt.bits = packet->tnt.bits << 1 | (*c == 't' || *c == 'T');
-			if (++count > PTL_PT_TNT_64_MAX)
-				refuse(assembler, "more than %d branches", PTL_PT_TNT_64_MAX);
+			if (++count > FORMAT_PT_TNT_64_MAX)
+				refuse(assembler, "more than %d branches", FORMAT_PT_TNT_64_MAX);
 		}
 	}
 	packet->tnt.count = (uint8_t)count;
-	if (count > PTL_PT_TNT_8_MAX)
+	if (count > FORMAT_PT_TNT_8_MAX)
 		packet->kind = PTL_PT_TNT_64;
 }
 
@@ -177,8 +177,8 @@ static void put_ip(struct assembler *assembler, struct ptl_pt_packet *packet, ch
 		return;
 	ip = expression(assembler, tokens[0]);
 	packet->ip.form = (uint8_t)(tokens[1] ? find_form(assembler, tokens[1])
-					      : ptl_pt_ip_compress(last, ip));
-	packet->ip.payload = ip & ~0ull >> (64 - 8 * ptl_pt_ip_size(packet->ip.form));
+					      : format_pt_ip_compress(last, ip));
+	packet->ip.payload = ip & ~0ull >> (64 - 8 * format_pt_ip_size(packet->ip.form));
 	if (ptl_pt_ip_resolve(packet, &assembler->last_ip, &back) && back != ip)
 		refuse(assembler, "form=%s makes 0x%llx of the last IP 0x%llx, not 0x%llx",
 		       packet_form_name(packet->ip.form), (unsigned long long)back,
@@ -204,10 +204,10 @@ static void put_mode_exec(const struct assembler *assembler, struct ptl_pt_packe
 }
 
 static void set_field(const struct assembler *assembler, struct ptl_pt_packet *packet,
-		      const struct ptl_pt_field *field, uint64_t value)
+		      const struct format_pt_field *field, uint64_t value)
 {
-	ptl_pt_field_set(packet, field, value);
-	if (ptl_pt_field_get(packet, field) != value)
+	format_pt_field_set(packet, field, value);
+	if (format_pt_field_get(packet, field) != value)
 		refuse(assembler, "%s 0x%llx is too large", field->name, (unsigned long long)value);
 }
 
@@ -216,11 +216,11 @@ static void put_field(const struct assembler *assembler, struct ptl_pt_packet *p
 		      const char *token)
 {
 	size_t size = strcspn(token, "=");
-	const struct ptl_pt_field *fields = ptl_pt_fields(packet->kind), *alone = NULL;
+	const struct format_pt_field *fields = format_pt_fields(packet->kind), *alone = NULL;
 
-	for (const struct ptl_pt_field *field = fields; field->name; field++) {
+	for (const struct format_pt_field *field = fields; field->name; field++) {
 		if (strlen(field->name) == size && !memcmp(field->name, token, size)) {
-			if ((field->style == PTL_PT_FIELD_FLAG) != !token[size])
+			if ((field->style == FORMAT_PT_FIELD_FLAG) != !token[size])
 				refuse(assembler, "\"%s\" is %s", field->name,
 				       token[size] ? "a flag: it takes no value"
 						   : "a value: expected =");
@@ -228,7 +228,7 @@ static void put_field(const struct assembler *assembler, struct ptl_pt_packet *p
 				  token[size] ? expression(assembler, token + size + 1) : 1);
 			return;
 		}
-		if (field->style != PTL_PT_FIELD_FLAG &&
+		if (field->style != FORMAT_PT_FIELD_FLAG &&
 		    (!fields[1].name || !strcmp(field->name, "payload")))
 			alone = field;
 	}
@@ -241,9 +241,9 @@ static void put_field(const struct assembler *assembler, struct ptl_pt_packet *p
 static void put_fields(const struct assembler *assembler, struct ptl_pt_packet *packet,
 		       char **tokens)
 {
-	for (const struct ptl_pt_field *field = ptl_pt_fields(packet->kind); field->name; field++)
-		if (field->style == PTL_PT_FIELD_BYTES)
-			ptl_pt_field_set(packet, field, 8);
+	for (const struct format_pt_field *field = format_pt_fields(packet->kind); field->name; field++)
+		if (field->style == FORMAT_PT_FIELD_BYTES)
+			format_pt_field_set(packet, field, 8);
 	while (*tokens)
 		put_field(assembler, packet, *tokens++);
 }
@@ -279,8 +279,8 @@ static void packet(struct assembler *assembler, char **tokens)
 	size = ptl_pt_encode(&packet, data, sizeof(data));
 	if (size < 0)
 		refuse(assembler, "%s: %s is out of range", tokens[0],
-		       ptl_pt_packet_invalid(&packet));
-	ptl_write_bytes(&assembler->out, data, (size_t)size);
+		       format_pt_packet_invalid(&packet));
+	common_write_bytes(&assembler->out, data, (size_t)size);
 }
 
 static void raw_bytes(struct assembler *assembler, char **tokens)
@@ -291,7 +291,7 @@ static void raw_bytes(struct assembler *assembler, char **tokens)
 
 		if (*end || byte > 255)
 			refuse(assembler, "\"%s\" is no byte in hexadecimal", *tokens);
-		ptl_write_le(&assembler->out, byte, 1);
+		common_write_le(&assembler->out, byte, 1);
 	}
 }
 
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pt_assemble: cannot write\n");
 		return 4;
 	}
-	ptl_bytes_free(&assembler.out);
+	common_bytes_free(&assembler.out);
 	for (size_t i = 0; i < assembler.name_count; i++)
 		free(assembler.names[i].text);
 	return 0;

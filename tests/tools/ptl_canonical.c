@@ -270,13 +270,13 @@ static int show_event(void *context, struct ptl_trace *trace, const struct ptl_e
  * -----------------------------------------------------------------------------------------
  */
 
-static void end_run(struct ptl_sha256 *hash, uint64_t from, uint64_t to)
+static void end_run(struct common_sha256 *hash, uint64_t from, uint64_t to)
 {
-	uint8_t digest[PTL_SHA256_SIZE];
+	uint8_t digest[COMMON_SHA256_SIZE];
 
 	if (from == to)
 		return;
-	ptl_sha256_finish(hash, digest);
+	common_sha256_finish(hash, digest);
 	printf("  bytes %" PRIu64 " %" PRIu64 " ", from, to - from);
 	hex(digest, sizeof(digest));
 	printf("\n");
@@ -285,7 +285,7 @@ static void end_run(struct ptl_sha256 *hash, uint64_t from, uint64_t to)
 /* In pieces of an odd size, so that they lie across the buffers. */
 static void show_bytes(struct ptl_trace *trace, uint32_t stream)
 {
-	struct ptl_sha256 *hash = ptl_sha256_new();
+	struct common_sha256 *hash = common_sha256_new();
 	uint64_t from = 0, at = 0, hole;
 	uint8_t data[1009];
 	size_t got;
@@ -295,7 +295,7 @@ static void show_bytes(struct ptl_trace *trace, uint32_t stream)
 	for (;;) {
 		if (ptl_stream_read(trace, stream, at, data, sizeof(data), &got, &hole) < 0)
 			fail("cannot read a stream");
-		ptl_sha256_add(hash, data, got);
+		common_sha256_add(hash, data, got);
 		at += got;
 		if (got)
 			continue;
@@ -305,7 +305,7 @@ static void show_bytes(struct ptl_trace *trace, uint32_t stream)
 		at += hole;
 		from = at;
 	}
-	ptl_sha256_free(hash);
+	common_sha256_free(hash);
 }
 
 static void show_psbs(struct ptl_trace *trace, uint32_t stream)

@@ -79,9 +79,9 @@ static void put_image(struct many *many, uint32_t pid, uint64_t number, bool dis
 
 	snprintf(name, sizeof(name), "/opt/application/plugins/plugin-%" PRIu64 ".so", mark);
 	memset(data.build_id, 0x5a, sizeof(data.build_id));
-	ptl_store64(data.build_id, mark);
-	ptl_store64(data.code, mark * 0x9e3779b97f4a7c15);
-	ptl_store64(data.symbols, mark * 0xbf58476d1ce4e5b9);
+	common_store64(data.build_id, mark);
+	common_store64(data.code, mark * 0x9e3779b97f4a7c15);
+	common_store64(data.symbols, mark * 0xbf58476d1ce4e5b9);
 	put(many, &event, pid, pid, ptl_image_encode(&data, opcode, &many->storage, &event));
 }
 
@@ -109,7 +109,7 @@ static void add_code(struct many *many)
 	struct ptl_code_event data = {.process_id = 1, .base = 0x10000000 + many->i * 0x40, .size = 0x20};
 	struct ptl_event event = {0};
 
-	ptl_store64(data.code, many->i * 0x9e3779b97f4a7c15);
+	common_store64(data.code, many->i * 0x9e3779b97f4a7c15);
 	put(many, &event, 1, 1, ptl_code_encode(&data, &many->storage, &event));
 }
 
@@ -207,7 +207,7 @@ static void add_blob(struct many *many)
 {
 	uint8_t data[8], hash[PTL_HASH_SIZE];
 
-	ptl_store64(data, many->i);
+	common_store64(data, many->i);
 	must(ptl_writer_blob(many->writer, PTL_BLOB_CODE, data, sizeof(data), hash));
 }
 
@@ -219,7 +219,7 @@ static void add_plugin(struct many *many)
 	struct ptl_event event = {0};
 	uint8_t bytes[8];
 
-	ptl_store64(bytes, many->i);
+	common_store64(bytes, many->i);
 	must(ptl_writer_blob(many->writer, PTL_BLOB_CODE, bytes, sizeof(bytes), data.code));
 	put(many, &event, 1, 1, ptl_image_encode(&data, PTL_OPCODE_LOAD, &many->storage, &event));
 }
@@ -230,7 +230,7 @@ static void add_schema(struct many *many)
 	struct ptl_schema schema = {.provider_name = "P", .event_name = "E", .task_name = "", .opcode_name = "",
 				    .message = "", .fields = &field, .field_count = 1};
 
-	ptl_store64(schema.provider.bytes, many->i >> 16);
+	common_store64(schema.provider.bytes, many->i >> 16);
 	schema.id = (uint16_t)many->i;
 	must(ptl_writer_schema(many->writer, &schema));
 }
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
 		must(ptl_writer_open(fd, &options, &many.writer));
 		write_all(&many, kinds[i].add);
 		must(ptl_writer_close(many.writer));
-		ptl_bytes_free(&many.storage);
+		common_bytes_free(&many.storage);
 		return 0;
 	}
 	fprintf(stderr, "usage: ptl_many KIND COUNT OUT.ptl; the kinds are in ptl_many.c\n");

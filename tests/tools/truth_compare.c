@@ -23,7 +23,7 @@ enum { EQUAL = 0, DIFFERENT = 1, FAILED = 2 };
 /* The blocks of one program. */
 struct definitions {
 	uint32_t stream;
-	struct ptl_hash_map
+	struct common_hash_map
 		blocks; /* number: index in addresses, where the count is, then the addresses */
 	uint64_t *addresses;
 	size_t count, capacity;
@@ -42,7 +42,7 @@ static int push(struct definitions *program, uint64_t value)
 		uint64_t *grown = realloc(program->addresses, capacity * sizeof(*grown));
 
 		if (!grown)
-			return ptl_fail_memory("definitions", capacity * sizeof(*grown));
+			return common_fail_memory("definitions", capacity * sizeof(*grown));
 		program->addresses = grown;
 		program->capacity = capacity;
 	}
@@ -60,14 +60,14 @@ static int read_stream(struct ptl_trace *trace, uint32_t stream, uint64_t limit,
 	*size = 0;
 	*data = malloc(limit ? limit : 1);
 	if (!*data)
-		return ptl_fail_memory("definitions", limit);
+		return common_fail_memory("definitions", limit);
 	while (!status && *size < limit && got) {
 		status = ptl_stream_read(trace, stream, *size, *data + *size, limit - *size, &got,
 					 &hole);
 		*size += status ? 0 : got;
 	}
 	if (!status && *size < limit)
-		status = ptl_fail(PTL_TRUNCATED, "stream %u of the truth has a hole", stream);
+		status = common_fail(PTL_TRUNCATED, "stream %u of the truth has a hole", stream);
 	return status;
 }
 
@@ -76,31 +76,31 @@ static int add_definitions(struct truth *truth, struct definitions *program, uin
 			   uint64_t limit, unsigned depth)
 {
 	const struct ptl_stream *stream = ptl_stream_find(truth->trace, id);
-	struct ptl_cursor cursor;
+	struct common_cursor cursor;
 	uint8_t *data;
 	size_t size;
 	int status;
 
 	if (!stream || limit > stream->bytes || depth > 10000)
-		return ptl_fail(PTL_CORRUPT, "there are no definitions %u", id);
+		return common_fail(PTL_CORRUPT, "there are no definitions %u", id);
 	status = read_stream(truth->trace, id, limit, &data, &size);
-	cursor = ptl_cursor(data, size);
-	while (!status && ptl_cursor_left(&cursor)) {
-		uint32_t number = ptl_read32(&cursor), count = ptl_read32(&cursor);
+	cursor = common_cursor(data, size);
+	while (!status && common_cursor_left(&cursor)) {
+		uint32_t number = common_read32(&cursor), count = common_read32(&cursor);
 
 		if (number == RECORD_TRUTH_INHERIT) {
-			status = add_definitions(truth, program, count, ptl_read64(&cursor),
+			status = add_definitions(truth, program, count, common_read64(&cursor),
 						 depth + 1);
 			continue;
 		}
-		if (count > ptl_cursor_left(&cursor) / 8)
-			status = ptl_fail(PTL_CORRUPT, "definitions %u end within a block", id);
+		if (count > common_cursor_left(&cursor) / 8)
+			status = common_fail(PTL_CORRUPT, "definitions %u end within a block", id);
 		if (!status)
-			status = ptl_hash_map_put(&program->blocks, number, program->count);
+			status = common_hash_map_put(&program->blocks, number, program->count);
 		if (!status)
 			status = push(program, count);
 		for (uint32_t i = 0; !status && i < count; i++)
-			status = push(program, ptl_read64(&cursor));
+			status = push(program, common_read64(&cursor));
 	}
 	free(data);
 	return status;
@@ -117,10 +117,10 @@ static int find_program(struct truth *truth, uint32_t stream, struct definitions
 	if (program)
 		return 0;
 	if (!info)
-		return ptl_fail(PTL_CORRUPT, "there are no definitions %u", stream);
+		return common_fail(PTL_CORRUPT, "there are no definitions %u", stream);
 	program = calloc(1, sizeof(*program));
 	if (!program)
-		return ptl_fail_memory("definitions", sizeof(*program));
+		return common_fail_memory("definitions", sizeof(*program));
 	program->stream = stream;
 	program->next = truth->programs;
 	truth->programs = program;
@@ -157,13 +157,13 @@ static int read_words(struct truth *truth, struct thread *thread)
 	if (status < 0)
 		return status;
 	if (hole)
-		return ptl_fail(PTL_TRUNCATED, "stream %u of the truth has a hole", thread->stream);
+		return common_fail(PTL_TRUNCATED, "stream %u of the truth has a hole", thread->stream);
 	/* A word may lie across two reads. */
 	thread->word_count = got / sizeof(uint32_t);
 	thread->offset += thread->word_count * sizeof(uint32_t);
 	thread->word = 0;
 	for (size_t i = 0; i < thread->word_count; i++)
-		thread->words[i] = ptl_load32(bytes + i * sizeof(uint32_t));
+		thread->words[i] = common_load32(bytes + i * sizeof(uint32_t));
 	return 0;
 }
 
@@ -210,9 +210,9 @@ static int next_block(struct truth *truth, struct thread *thread)
 		if (status)
 			return status;
 		word &= ~RECORD_TRUTH_PARTIAL;
-		found = ptl_hash_map_get(&thread->program->blocks, word);
+		found = common_hash_map_get(&thread->program->blocks, word);
 		if (!found)
-			return ptl_fail(PTL_CORRUPT, "block %u of the truth is not defined", word);
+			return common_fail(PTL_CORRUPT, "block %u of the truth is not defined", word);
 		thread->left = thread->program->addresses[*found];
 		thread->addresses = thread->program->addresses + *found + 1;
 		if (partial && part < thread->left)
@@ -225,11 +225,11 @@ static int next_block(struct truth *truth, struct thread *thread)
 
 struct comparison {
 	struct truth truth;
-	const struct ptl_timeline *timeline;
+	const struct flow_timeline *timeline;
 	struct thread *threads;
 	size_t thread_count;
-	struct ptl_hash_map by_id; /* pid << 32 | tid */
-	const struct ptl_segment *segment;
+	struct common_hash_map by_id; /* pid << 32 | tid */
+	const struct flow_segment *segment;
 	struct thread *thread;
 	uint64_t gaps;
 	bool different;
@@ -237,16 +237,16 @@ struct comparison {
 
 static void show_address(const struct comparison *comparison, const char *prefix, uint64_t address)
 {
-	const struct ptl_segment *segment = comparison->segment;
-	struct ptl_place place;
+	const struct flow_segment *segment = comparison->segment;
+	struct flow_place place;
 
 	printf("%s%#llx", prefix, (unsigned long long)address);
-	if (segment && segment->process != PTL_NONE &&
-	    ptl_timeline_find(comparison->timeline, segment->process, segment->code_time, address,
+	if (segment && segment->process != FLOW_NONE &&
+	    flow_timeline_find(comparison->timeline, segment->process, segment->code_time, address,
 			      &place)) {
-		if (place.image != PTL_NONE) {
+		if (place.image != FLOW_NONE) {
 			const struct ptl_image_event *image =
-				&ptl_timeline_image(comparison->timeline, place.image)->data;
+				&flow_timeline_image(comparison->timeline, place.image)->data;
 
 			printf("  %s+%#llx", image->file_name,
 			       (unsigned long long)(address - image->base + image->file_offset));
@@ -264,7 +264,7 @@ static void show_address(const struct comparison *comparison, const char *prefix
 static void show_thread(const struct comparison *comparison, const char *text)
 {
 	const struct thread *thread = comparison->thread;
-	const struct ptl_segment *segment = comparison->segment;
+	const struct flow_segment *segment = comparison->segment;
 
 	printf("process %u thread %u: %s after %llu equal instructions\n", thread->pid, thread->tid,
 	       text, (unsigned long long)thread->position);
@@ -342,17 +342,17 @@ static int compare_addresses(void *context, const uint64_t *addresses, size_t co
 /* ---- the view ---------------------------------------------------------------------------- */
 
 struct partial {
-	struct ptl_address_log log;
+	struct flow_address_log log;
 	uint64_t gaps;
-	struct ptl_flow_event gap; /* the first */
+	struct flow_event gap; /* the first */
 };
 
-static int begin(void *context, const struct ptl_segment *segment, void **partial)
+static int begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	(void)context;
 	(void)segment;
 	*partial = calloc(1, sizeof(struct partial));
-	return *partial ? 0 : ptl_fail_memory("partial result", sizeof(struct partial));
+	return *partial ? 0 : common_fail_memory("partial result", sizeof(struct partial));
 }
 
 static void drop(void *context, void *partial_)
@@ -360,40 +360,40 @@ static void drop(void *context, void *partial_)
 	struct partial *partial = partial_;
 
 	(void)context;
-	ptl_address_log_free(&partial->log);
+	flow_address_log_free(&partial->log);
 	free(partial);
 }
 
-static int consume(void *context, void *partial_, const struct ptl_segment *segment,
-		   const struct ptl_batch *batch)
+static int consume(void *context, void *partial_, const struct flow_segment *segment,
+		   const struct flow_batch *batch)
 {
 	struct partial *partial = partial_;
 
 	(void)context;
 	(void)segment;
 	for (size_t i = 0; i < batch->event_count; i++) {
-		if (batch->events[i].kind == PTL_FLOW_GAP && !partial->gaps++)
+		if (batch->events[i].kind == FLOW_GAP && !partial->gaps++)
 			partial->gap = batch->events[i];
 	}
-	return ptl_address_log_add(&partial->log, batch);
+	return flow_address_log_add(&partial->log, batch);
 }
 
-static void show_gap(struct comparison *comparison, const struct ptl_flow_event *gap)
+static void show_gap(struct comparison *comparison, const struct flow_event *gap)
 {
 	comparison->different = true;
 	show_thread(comparison, "the decoded flow has a gap");
-	printf("gap: %s at offset %llu, %llu bytes skipped\n", ptl_gap_cause_name(gap->cause),
+	printf("gap: %s at offset %llu, %llu bytes skipped\n", flow_gap_cause_name(gap->cause),
 	       (unsigned long long)gap->offset, (unsigned long long)gap->size);
-	if (gap->flags & PTL_EVENT_HAS_FROM)
+	if (gap->flags & FLOW_EVENT_HAS_FROM)
 		show_address(comparison, "    at ", gap->from);
 	show_truth(comparison);
 }
 
-static int emit(void *context, const struct ptl_segment *segment, void *partial_, uint64_t horizon)
+static int emit(void *context, const struct flow_segment *segment, void *partial_, uint64_t horizon)
 {
 	struct comparison *comparison = context;
 	struct partial *partial = partial_;
-	const uint64_t *found = ptl_hash_map_get(&comparison->by_id,
+	const uint64_t *found = common_hash_map_get(&comparison->by_id,
 						 (uint64_t)segment->pid << 32 | segment->tid);
 	int status = 0;
 
@@ -401,7 +401,7 @@ static int emit(void *context, const struct ptl_segment *segment, void *partial_
 	comparison->segment = segment;
 	comparison->thread = found ? &comparison->threads[*found] : NULL;
 	if (comparison->thread) {
-		status = ptl_address_log_walk(&partial->log, compare_addresses, comparison);
+		status = flow_address_log_walk(&partial->log, compare_addresses, comparison);
 		if (!status && partial->gaps) {
 			show_gap(comparison, &partial->gap);
 			status = PTL_CANCELLED;
@@ -427,28 +427,28 @@ static int compare_ids(const void *a, const void *b)
 static int add_execution(struct comparison *comparison, const struct ptl_stream *stream)
 {
 	uint64_t key = (uint64_t)stream->pid << 32 | stream->tid;
-	const uint64_t *found = ptl_hash_map_get(&comparison->by_id, key);
+	const uint64_t *found = common_hash_map_get(&comparison->by_id, key);
 	size_t index = found ? *found : comparison->thread_count;
 	struct thread *thread;
 	uint32_t *streams;
 
 	if (!found) {
-		int status = ptl_hash_map_put(&comparison->by_id, key, index);
+		int status = common_hash_map_put(&comparison->by_id, key, index);
 
 		thread = realloc(comparison->threads, (index + 1) * sizeof(*thread));
 		if (status < 0 || !thread)
-			return ptl_fail_memory("threads", (index + 1) * sizeof(*thread));
+			return common_fail_memory("threads", (index + 1) * sizeof(*thread));
 		comparison->threads = thread;
 		thread[index] = (struct thread){.pid = stream->pid, .tid = stream->tid};
 		thread[index].words = malloc(READ_WORDS * sizeof(uint32_t));
 		if (!thread[index].words)
-			return ptl_fail_memory("words", READ_WORDS * sizeof(uint32_t));
+			return common_fail_memory("words", READ_WORDS * sizeof(uint32_t));
 		comparison->thread_count++;
 	}
 	thread = &comparison->threads[index];
 	streams = realloc(thread->streams, (thread->stream_count + 1) * sizeof(*streams));
 	if (!streams)
-		return ptl_fail_memory("streams", (thread->stream_count + 1) * sizeof(*streams));
+		return common_fail_memory("streams", (thread->stream_count + 1) * sizeof(*streams));
 	thread->streams = streams;
 	streams[thread->stream_count++] = stream->id;
 	qsort(streams, thread->stream_count, sizeof(*streams), compare_ids);
@@ -469,7 +469,7 @@ static int list_threads(struct comparison *comparison)
 		if (status < 0)
 			return status;
 	}
-	return comparison->thread_count ? 0 : ptl_fail(PTL_NOT_OURS, "the truth has no threads");
+	return comparison->thread_count ? 0 : common_fail(PTL_NOT_OURS, "the truth has no threads");
 }
 
 /* All that was decoded was equal; was all decoded? */
@@ -494,27 +494,27 @@ static int check_ends(struct comparison *comparison, uint64_t *instructions)
 }
 
 static int compare(struct comparison *comparison, struct ptl_trace *trace,
-		   const struct ptl_view_options *options, uint64_t *instructions)
+		   const struct flow_view_options *options, uint64_t *instructions)
 {
-	const struct ptl_view view = {
+	const struct flow_view view = {
 		.context = comparison,
 		.begin = begin,
 		.consume = consume,
 		.emit = emit,
 		.drop = drop,
 	};
-	struct ptl_timeline *timeline;
-	int status = ptl_timeline_build(trace, &timeline);
+	struct flow_timeline *timeline;
+	int status = flow_timeline_build(trace, &timeline);
 
 	if (status < 0)
 		return status;
 	comparison->timeline = timeline;
 	status = list_threads(comparison);
 	if (!status)
-		status = ptl_view_run(trace, timeline, options, &view);
+		status = flow_view_run(trace, timeline, options, &view);
 	if (!status)
 		status = check_ends(comparison, instructions);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	return comparison->different ? 0 : status;
 }
 
@@ -523,7 +523,7 @@ static void free_comparison(struct comparison *comparison)
 	while (comparison->truth.programs) {
 		struct definitions *next = comparison->truth.programs->next;
 
-		ptl_hash_map_free(&comparison->truth.programs->blocks);
+		common_hash_map_free(&comparison->truth.programs->blocks);
 		free(comparison->truth.programs->addresses);
 		free(comparison->truth.programs);
 		comparison->truth.programs = next;
@@ -533,11 +533,11 @@ static void free_comparison(struct comparison *comparison)
 		free(comparison->threads[i].words);
 	}
 	free(comparison->threads);
-	ptl_hash_map_free(&comparison->by_id);
+	common_hash_map_free(&comparison->by_id);
 }
 
 static int run(const char *trace_path, const char *truth_path,
-	       const struct ptl_view_options *options)
+	       const struct flow_view_options *options)
 {
 	struct comparison comparison = {0};
 	struct ptl_trace *trace = NULL;
@@ -563,12 +563,12 @@ static int run(const char *trace_path, const char *truth_path,
 
 int main(int argc, char **argv)
 {
-	struct ptl_view_options options = {0};
+	struct flow_view_options options = {0};
 	int at = 1;
 
 	for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
 		if (!strcmp(argv[at], "--engine"))
-			options.engine = ptl_engine_find(argv[at + 1]);
+			options.engine = flow_engine_find(argv[at + 1]);
 		else if (!strcmp(argv[at], "-j"))
 			options.threads = (unsigned)atoi(argv[at + 1]);
 		else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A view that keeps all flow of a trace, for tests: every instruction's address, every event. */
-#ifndef PTL_TESTS_UNIT_DUMP_SEEN_H
-#define PTL_TESTS_UNIT_DUMP_SEEN_H
+#ifndef TESTS_UNIT_DUMP_SEEN_H
+#define TESTS_UNIT_DUMP_SEEN_H
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 struct seen {
 	uint64_t *ips;
 	size_t ip_count, ip_capacity;
-	struct ptl_flow_event *events; /* `before` counts instructions */
+	struct flow_event *events; /* `before` counts instructions */
 	size_t event_count, event_capacity;
 	size_t blocks, branches;
 };
@@ -32,7 +32,7 @@ static inline void see_ip(struct seen *seen, uint64_t ip)
 	seen->ips[seen->ip_count++] = ip;
 }
 
-static inline void see_event(struct seen *seen, struct ptl_flow_event event)
+static inline void see_event(struct seen *seen, struct flow_event event)
 {
 	seen->events = seen_grow(seen->events, seen->event_count, &seen->event_capacity,
 			    sizeof(*seen->events));
@@ -47,7 +47,7 @@ static inline void free_seen(struct seen *seen)
 	*seen = (struct seen){0};
 }
 
-static inline int seen_begin(void *context, const struct ptl_segment *segment, void **partial)
+static inline int seen_begin(void *context, const struct flow_segment *segment, void **partial)
 {
 	(void)context;
 	(void)segment;
@@ -55,16 +55,16 @@ static inline int seen_begin(void *context, const struct ptl_segment *segment, v
 	return *partial ? 0 : PTL_NO_MEMORY;
 }
 
-static inline int seen_consume(void *context, void *partial, const struct ptl_segment *segment,
-		   const struct ptl_batch *batch)
+static inline int seen_consume(void *context, void *partial, const struct flow_segment *segment,
+		   const struct flow_batch *batch)
 {
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	struct seen *seen = partial;
 	uint64_t instructions = 0, branches = 0, size;
 
 	(void)context;
 	(void)segment;
-	while (ptl_batch_next(&cursor)) {
+	while (flow_batch_next(&cursor)) {
 		if (cursor.event) {
 			see_event(seen, *cursor.event);
 			continue;
@@ -78,9 +78,9 @@ static inline int seen_consume(void *context, void *partial, const struct ptl_se
 		    cursor.block->last_ip != seen->ips[seen->ip_count - 1])
 			return PTL_CORRUPT;
 		seen->blocks++;
-		seen->branches += cursor.block->branch != PTL_BRANCH_NONE;
+		seen->branches += cursor.block->branch != FLOW_BRANCH_NONE;
 		instructions += cursor.block->instructions;
-		branches += cursor.block->branch != PTL_BRANCH_NONE;
+		branches += cursor.block->branch != FLOW_BRANCH_NONE;
 	}
 	return instructions == batch->instructions && branches == batch->branches ? 0 : PTL_CORRUPT;
 }
@@ -104,7 +104,7 @@ static inline int seen_merge(void *context, void *left, void *right_)
 	return 0;
 }
 
-static inline int seen_finish(void *context, const struct ptl_segment *last, void *result)
+static inline int seen_finish(void *context, const struct flow_segment *last, void *result)
 {
 	(void)last;
 	return seen_merge(NULL, context, result);
@@ -117,10 +117,10 @@ static inline void seen_drop(void *context, void *partial)
 	free(partial);
 }
 
-static inline void decode_with(struct ptl_trace *trace, const struct ptl_view_options *options,
+static inline void decode_with(struct ptl_trace *trace, const struct flow_view_options *options,
 			struct seen *seen)
 {
-	const struct ptl_view view = {
+	const struct flow_view view = {
 		.context = seen,
 		.begin = seen_begin,
 		.consume = seen_consume,
@@ -128,18 +128,18 @@ static inline void decode_with(struct ptl_trace *trace, const struct ptl_view_op
 		.finish = seen_finish,
 		.drop = seen_drop,
 	};
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 
 	*seen = (struct seen){0};
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(ptl_view_run(trace, timeline, options, &view), 0);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_view_run(trace, timeline, options, &view), 0);
+	flow_timeline_free(timeline);
 }
 
-static inline void decode(struct ptl_trace *trace, const struct ptl_engine_class *engine, unsigned threads,
+static inline void decode(struct ptl_trace *trace, const struct flow_engine_class *engine, unsigned threads,
 		   struct seen *seen)
 {
-	const struct ptl_view_options options = {.engine = engine, .threads = threads};
+	const struct flow_view_options options = {.engine = engine, .threads = threads};
 
 	decode_with(trace, &options, seen);
 }
@@ -153,21 +153,21 @@ static inline size_t count_events(const struct seen *seen, uint8_t kind, uint8_t
 	return count;
 }
 
-/* The first gap of a cause; of any but overflow where cause is PTL_GAP_NONE. */
-static inline const struct ptl_flow_event *find_gap(const struct seen *seen, uint8_t cause)
+/* The first gap of a cause; of any but overflow where cause is FLOW_GAP_NONE. */
+static inline const struct flow_event *find_gap(const struct seen *seen, uint8_t cause)
 {
 	for (size_t i = 0; i < seen->event_count; i++) {
-		if (seen->events[i].kind == PTL_FLOW_GAP &&
+		if (seen->events[i].kind == FLOW_GAP &&
 		    (cause ? seen->events[i].cause == cause
-			   : seen->events[i].cause != PTL_GAP_OVERFLOW))
+			   : seen->events[i].cause != FLOW_GAP_OVERFLOW))
 			return &seen->events[i];
 	}
 	return NULL;
 }
 
-static inline const struct ptl_flow_event *first_gap(const struct seen *seen)
+static inline const struct flow_event *first_gap(const struct seen *seen)
 {
-	return find_gap(seen, PTL_GAP_NONE);
+	return find_gap(seen, FLOW_GAP_NONE);
 }
 
 #endif

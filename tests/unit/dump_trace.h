@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes small traces in memory, through the writer and the reader, for tests. */
-#ifndef PTL_TESTS_UNIT_DUMP_TRACE_H
-#define PTL_TESTS_UNIT_DUMP_TRACE_H
+#ifndef TESTS_UNIT_DUMP_TRACE_H
+#define TESTS_UNIT_DUMP_TRACE_H
 
 #include <string.h>
 #include <sys/mman.h>
@@ -44,7 +44,7 @@ static inline void dump_trace_event(struct dump_trace *made, struct ptl_event *e
 	event->cpu = PTL_NO_CPU;
 	event->pid = event->tid = PTL_NO_ID;
 	assert_int_equal(ptl_writer_event(made->writer, made->events, event), 0);
-	ptl_bytes_free(&made->storage);
+	common_bytes_free(&made->storage);
 }
 
 static inline void dump_trace_process(struct dump_trace *made, uint64_t time, uint8_t opcode,

@@ -3,8 +3,8 @@
  * What the container's unit tests share: a file in memory, a small trace in it, and all that can be
  * read of it.
  */
-#ifndef PTL_TESTS_UNIT_FORMAT_SAMPLE_H
-#define PTL_TESTS_UNIT_FORMAT_SAMPLE_H
+#ifndef TESTS_UNIT_FORMAT_SAMPLE_H
+#define TESTS_UNIT_FORMAT_SAMPLE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static inline struct ptl_bytes sample_bytes(int fd)
 {
 	struct ptl_bytes bytes = {0};
 	const off_t size = lseek(fd, 0, SEEK_END);
-	uint8_t *data = ptl_bytes_grow(&bytes, (size_t)size);
+	uint8_t *data = common_bytes_grow(&bytes, (size_t)size);
 
 	assert_true(pread(fd, data, (size_t)size, 0) == size);
 	return bytes;
@@ -79,7 +79,7 @@ static inline void sample_event(struct ptl_writer *writer, uint32_t stream, uint
 
 	assert_done(ptl_thread_encode(&thread, PTL_OPCODE_START, &storage, &event));
 	assert_done(ptl_writer_event(writer, stream, &event));
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 static inline struct ptl_trace *sample_open(int fd, bool ignore_index)
@@ -98,7 +98,7 @@ static inline struct ptl_trace *sample_open(int fd, bool ignore_index)
  */
 
 struct sample_content {
-	struct ptl_sha256 *hash;
+	struct common_sha256 *hash;
 	uint64_t events;
 };
 
@@ -109,73 +109,73 @@ static inline int sample_add_event(void *context, struct ptl_trace *trace,
 
 	(void)trace;
 	content->events++;
-	ptl_sha256_add(content->hash, &event->time, sizeof(event->time));
-	ptl_sha256_add(content->hash, &event->tid, sizeof(event->tid));
-	ptl_sha256_add(content->hash, &event->flags, sizeof(event->flags));
-	ptl_sha256_add(content->hash, event->payload, event->payload_size);
+	common_sha256_add(content->hash, &event->time, sizeof(event->time));
+	common_sha256_add(content->hash, &event->tid, sizeof(event->tid));
+	common_sha256_add(content->hash, &event->flags, sizeof(event->flags));
+	common_sha256_add(content->hash, event->payload, event->payload_size);
 	return 0;
 }
 
 static inline void sample_add_stream(struct ptl_trace *trace, const struct ptl_stream *stream,
-				     struct ptl_sha256 *hash)
+				     struct common_sha256 *hash)
 {
 	const struct ptl_psb *psbs;
 	uint64_t at = 0, hole;
 	uint8_t data[333];
 	size_t got, count;
 
-	ptl_sha256_add(hash, &stream->kind, sizeof(stream->kind));
-	ptl_sha256_add(hash, &stream->tid, sizeof(stream->tid));
+	common_sha256_add(hash, &stream->kind, sizeof(stream->kind));
+	common_sha256_add(hash, &stream->tid, sizeof(stream->tid));
 	if (stream->kind != PTL_KIND_PT)
 		return;
 	do {
 		assert_done(
 			ptl_stream_read(trace, stream->id, at, data, sizeof(data), &got, &hole));
-		ptl_sha256_add(hash, data, got);
-		ptl_sha256_add(hash, &hole, sizeof(hole));
+		common_sha256_add(hash, data, got);
+		common_sha256_add(hash, &hole, sizeof(hole));
 		at += got + hole;
 	} while (got || hole);
 	assert_done(ptl_psb_index(trace, stream->id, &psbs, &count));
 	if (count)
-		ptl_sha256_add(hash, psbs, count * sizeof(*psbs));
+		common_sha256_add(hash, psbs, count * sizeof(*psbs));
 }
 
 /*
  * Reads everything there is. Gives the hash of what makes the content (not of where it lies in the
  * file), and the number of events.
  */
-static inline uint64_t sample_content(struct ptl_trace *trace, uint8_t digest[PTL_SHA256_SIZE])
+static inline uint64_t sample_content(struct ptl_trace *trace, uint8_t digest[COMMON_SHA256_SIZE])
 {
-	struct sample_content content = {.hash = ptl_sha256_new()};
+	struct sample_content content = {.hash = common_sha256_new()};
 	const struct ptl_callbacks callbacks = {.event = sample_add_event};
 	uint8_t *data;
 	size_t size;
 
 	assert_non_null(content.hash);
-	ptl_sha256_add(content.hash, ptl_trace_machine(trace), sizeof(struct ptl_machine));
+	common_sha256_add(content.hash, ptl_trace_machine(trace), sizeof(struct ptl_machine));
 	assert_done(ptl_process(trace, NULL, &callbacks, &content));
 	for (size_t i = 0; i < ptl_stream_count(trace); i++)
 		sample_add_stream(trace, ptl_stream_at(trace, i), content.hash);
 	for (size_t i = 0; i < ptl_blob_count(trace); i++) {
 		if (ptl_blob_read(trace, ptl_blob_at(trace, i)->hash, 1 << 20, &data, &size))
 			continue;
-		ptl_sha256_add(content.hash, data, size);
+		common_sha256_add(content.hash, data, size);
 		free(data);
 	}
 	for (size_t i = 0; i < ptl_schema_count(trace); i++)
-		ptl_sha256_add(content.hash, &ptl_schema_at(trace, i)->opcode, 1);
+		common_sha256_add(content.hash, &ptl_schema_at(trace, i)->opcode, 1);
 	for (size_t i = 0; i < ptl_loss_count(trace); i++)
-		ptl_sha256_add(content.hash, ptl_loss_at(trace, i)->cause,
+		common_sha256_add(content.hash, ptl_loss_at(trace, i)->cause,
 			       strlen(ptl_loss_at(trace, i)->cause));
 	for (size_t i = 0; i < ptl_provenance_count(trace); i++)
-		ptl_sha256_add(content.hash, ptl_provenance_at(trace, i)->command,
+		common_sha256_add(content.hash, ptl_provenance_at(trace, i)->command,
 			       strlen(ptl_provenance_at(trace, i)->command));
 	/* What nothing above has read is checked, too. */
 	for (size_t i = 0; i < ptl_buffer_count(trace); i++)
 		if (ptl_buffer_read(trace, i, &data, &size) == 0)
 			free(data);
-	ptl_sha256_finish(content.hash, digest);
-	ptl_sha256_free(content.hash);
+	common_sha256_finish(content.hash, digest);
+	common_sha256_free(content.hash);
 	return content.events;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Translates packets between PTL and libipt, the judge of the packet tests. */
-#ifndef PTL_TESTS_UNIT_PT_LIBIPT_H
-#define PTL_TESTS_UNIT_PT_LIBIPT_H
+#ifndef TESTS_UNIT_PT_LIBIPT_H
+#define TESTS_UNIT_PT_LIBIPT_H
 
 #include <intel-pt.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Random packets with fields in range, the same ones in every run. */
-#ifndef PTL_TESTS_UNIT_PT_RANDOM_H
-#define PTL_TESTS_UNIT_PT_RANDOM_H
+#ifndef TESTS_UNIT_PT_RANDOM_H
+#define TESTS_UNIT_PT_RANDOM_H
 
 #include "format/pt/fields.h"
 #include "format/pt/packet.h"
@@ -38,12 +38,12 @@ static inline uint64_t pt_random_bits(struct pt_random *random, unsigned bits)
 	return width ? pt_random_next(random) >> (64 - width) : 0;
 }
 
-static inline uint64_t pt_random_field(struct pt_random *random, const struct ptl_pt_field *field)
+static inline uint64_t pt_random_field(struct pt_random *random, const struct format_pt_field *field)
 {
 	switch (field->style) {
-	case PTL_PT_FIELD_BYTES:
+	case FORMAT_PT_FIELD_BYTES:
 		return pt_random_below(random, 2) ? 8 : 4;
-	case PTL_PT_FIELD_FORM:
+	case FORMAT_PT_FIELD_FORM:
 		return (const uint8_t[]){0, 1, 2, 3, 4, 6}[pt_random_below(random, 6)];
 	default:
 		return pt_random_bits(random, field->bits) >> field->zeros << field->zeros;
@@ -54,23 +54,23 @@ static inline void pt_random_packet_of(struct pt_random *random, unsigned kind,
 				       struct ptl_pt_packet *packet)
 {
 	*packet = (struct ptl_pt_packet){.kind = (uint8_t)kind};
-	for (const struct ptl_pt_field *field = ptl_pt_fields(kind); field->name; field++)
-		ptl_pt_field_set(packet, field, pt_random_field(random, field));
+	for (const struct format_pt_field *field = format_pt_fields(kind); field->name; field++)
+		format_pt_field_set(packet, field, pt_random_field(random, field));
 	/* The ranges that depend on another field. */
 	switch (kind) {
 	case PTL_PT_TNT_8:
 	case PTL_PT_TNT_64:
 		packet->tnt.count = (uint8_t)(1 +
 					      pt_random_below(random, kind == PTL_PT_TNT_8
-									      ? PTL_PT_TNT_8_MAX
-									      : PTL_PT_TNT_64_MAX));
+									      ? FORMAT_PT_TNT_8_MAX
+									      : FORMAT_PT_TNT_64_MAX));
 		packet->tnt.bits = pt_random_next(random) >> (64 - packet->tnt.count);
 		break;
 	case PTL_PT_TIP:
 	case PTL_PT_TIP_PGE:
 	case PTL_PT_TIP_PGD:
 	case PTL_PT_FUP:
-		packet->ip.payload = pt_random_bits(random, 8 * ptl_pt_ip_size(packet->ip.form));
+		packet->ip.payload = pt_random_bits(random, 8 * format_pt_ip_size(packet->ip.form));
 		break;
 	case PTL_PT_PTWRITE:
 		packet->ptwrite.payload = pt_random_bits(random, 8 * packet->ptwrite.bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Random programs whose code changes while they run, as JITs and loaders do it. */
-#ifndef PTL_TESTS_UNIT_RANDOM_CHANGES_H
-#define PTL_TESTS_UNIT_RANDOM_CHANGES_H
+#ifndef TESTS_UNIT_RANDOM_CHANGES_H
+#define TESTS_UNIT_RANDOM_CHANGES_H
 
 #include "tests/unit/random_flow.h"
 

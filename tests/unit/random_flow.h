@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Random programs with the Intel PT of a random run of them, and the addresses that the run really executed. */
-#ifndef PTL_TESTS_UNIT_RANDOM_FLOW_H
-#define PTL_TESTS_UNIT_RANDOM_FLOW_H
+#ifndef TESTS_UNIT_RANDOM_FLOW_H
+#define TESTS_UNIT_RANDOM_FLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,17 +46,17 @@ struct random_counts {
 
 static inline void random_count(struct random_counts *counts, uint8_t kind)
 {
-	counts->ptwrites += kind == PTL_FLOW_PTWRITE;
-	counts->transactions += kind == PTL_FLOW_TSX;
-	counts->exstops += kind == PTL_FLOW_EXSTOP;
-	counts->mwaits += kind == PTL_FLOW_MWAIT;
-	counts->pagings += kind == PTL_FLOW_PAGING;
-	counts->vmcs += kind == PTL_FLOW_VMCS;
-	counts->modes += kind == PTL_FLOW_EXEC_MODE;
-	counts->cbrs += kind == PTL_FLOW_CBR;
-	counts->powers += kind == PTL_FLOW_POWER_ENTRY || kind == PTL_FLOW_POWER_EXIT;
-	counts->modern += kind == PTL_FLOW_CONTROL || kind == PTL_FLOW_EVENT_DATA || kind == PTL_FLOW_BLOCK_ITEM ||
-			  kind == PTL_FLOW_TRIGGER;
+	counts->ptwrites += kind == FLOW_PTWRITE;
+	counts->transactions += kind == FLOW_TSX;
+	counts->exstops += kind == FLOW_EXSTOP;
+	counts->mwaits += kind == FLOW_MWAIT;
+	counts->pagings += kind == FLOW_PAGING;
+	counts->vmcs += kind == FLOW_VMCS;
+	counts->modes += kind == FLOW_EXEC_MODE;
+	counts->cbrs += kind == FLOW_CBR;
+	counts->powers += kind == FLOW_POWER_ENTRY || kind == FLOW_POWER_EXIT;
+	counts->modern += kind == FLOW_CONTROL || kind == FLOW_EVENT_DATA || kind == FLOW_BLOCK_ITEM ||
+			  kind == FLOW_TRIGGER;
 }
 
 enum random_end { END_JCC, END_JMP, END_CALL, END_RET, END_JMP_REG, END_CALL_REG, END_SYSCALL, END_KINDS };
@@ -244,7 +244,7 @@ static inline void flow_aim(struct random_flow *flow, unsigned i, struct pt_rand
 	if (block->kind == END_CALL && pt_random_below(random, 8) == 0)
 		target = i + 1;
 	block->target = flow->blocks[target].start;
-	ptl_store32(flow->code + block->end - 4,
+	common_store32(flow->code + block->end - 4,
 		    (uint32_t)(flow_address(flow, block->target) - (flow_address(flow, block->end - 1) + 1)));
 }
 
@@ -285,29 +285,29 @@ static inline void flow_put_ip(struct random_flow *flow, unsigned match, uint64_
 	static const uint8_t forms[] = {PTL_PT_IP_UPDATE_16, PTL_PT_IP_UPDATE_32, PTL_PT_IP_SIGN_48,
 					PTL_PT_IP_UPDATE_48, PTL_PT_IP_FULL};
 	unsigned form = forms[flow_has(flow, FLOW_FORMS) ? pt_random_below(&flow->more, sizeof(forms)) : 0];
-	uint64_t payload = ip & ~0ull >> (64 - 8 * ptl_pt_ip_size(form));
+	uint64_t payload = ip & ~0ull >> (64 - 8 * format_pt_ip_size(form));
 
-	if (!flow_has(flow, FLOW_FORMS) || ptl_pt_ip_expand(flow->last_ip, form, payload) != ip) {
-		flow->pt_size += ptl_pt_put_ip(flow_at(flow), match, &flow->last_ip, ip);
+	if (!flow_has(flow, FLOW_FORMS) || format_pt_ip_expand(flow->last_ip, form, payload) != ip) {
+		flow->pt_size += format_pt_put_ip(flow_at(flow), match, &flow->last_ip, ip);
 		return;
 	}
-	flow->pt_size += ptl_pt_put_ip_form(flow_at(flow), match, form, payload);
+	flow->pt_size += format_pt_put_ip_form(flow_at(flow), match, form, payload);
 	flow->last_ip = ip;
 }
 
 static inline void flow_put_fup(struct random_flow *flow, uint32_t ip)
 {
-	flow_put_ip(flow, PTL_PT_MATCH_FUP, flow_address(flow, ip));
+	flow_put_ip(flow, FORMAT_PT_MATCH_FUP, flow_address(flow, ip));
 }
 
 /* TNT, and the TIPs that were deferred behind it. */
 static inline void flow_flush(struct random_flow *flow)
 {
 	if (flow->tnt > 1)
-		flow->pt_size += ptl_pt_put_tnt(flow_at(flow), flow->tnt);
+		flow->pt_size += format_pt_put_tnt(flow_at(flow), flow->tnt);
 	flow->tnt = 1;
 	for (unsigned i = 0; i < flow->deferred_count; i++)
-		flow_put_ip(flow, PTL_PT_MATCH_TIP, flow_address(flow, flow->deferred[i]));
+		flow_put_ip(flow, FORMAT_PT_MATCH_TIP, flow_address(flow, flow->deferred[i]));
 	if (flow->deferred_count && flow->proven < flow->deferred_proven)
 		flow->proven = flow->deferred_proven;
 	flow->deferred_count = 0;
@@ -373,7 +373,7 @@ static inline void flow_noise(struct random_flow *flow)
 
 static inline void flow_bit(struct random_flow *flow, bool taken)
 {
-	unsigned limit = flow->long_tnt ? PTL_PT_TNT_64_MAX : PTL_PT_TNT_8_MAX;
+	unsigned limit = flow->long_tnt ? FORMAT_PT_TNT_64_MAX : FORMAT_PT_TNT_8_MAX;
 
 	flow->tnt = flow->tnt << 1 | taken;
 	flow->proven = flow->truth_count;
@@ -386,18 +386,18 @@ static inline void flow_psb(struct random_flow *flow, bool enabled, uint32_t ip)
 	flow_flush(flow);
 	if (flow->segments < RANDOM_FLOW_SEGMENTS)
 		flow->segment_clock[flow->segments] = flow->clock;
-	flow->pt_size += ptl_pt_put_psb(flow_at(flow));
+	flow->pt_size += format_pt_put_psb(flow_at(flow));
 	flow->last_ip = 0;
 	flow->cpu_count = 0;
-	flow->pt_size += ptl_pt_put_cbr(flow_at(flow), 10);
-	flow->pt_size += ptl_pt_put_mode_exec(flow_at(flow), flow->mode == 64, flow->mode == 32, true);
+	flow->pt_size += format_pt_put_cbr(flow_at(flow), 10);
+	flow->pt_size += format_pt_put_mode_exec(flow_at(flow), flow->mode == 64, flow->mode == 32, true);
 	if (flow_has(flow, FLOW_CLOCK))
 		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {flow->clock});
 	if (flow_has(flow, FLOW_EVENTS))
-		flow->pt_size += ptl_pt_put_mode_tsx(flow_at(flow), flow->in_transaction, false);
+		flow->pt_size += format_pt_put_mode_tsx(flow_at(flow), flow->in_transaction, false);
 	if (enabled)
 		flow_put_fup(flow, ip);
-	flow->pt_size += ptl_pt_put_psbend(flow_at(flow));
+	flow->pt_size += format_pt_put_psbend(flow_at(flow));
 	flow->proven = flow->truth_count;
 	flow->segments++;
 }
@@ -427,7 +427,7 @@ static inline void flow_tip(struct random_flow *flow, uint32_t ip)
 		return;
 	}
 	flow_flush(flow);
-	flow_put_ip(flow, PTL_PT_MATCH_TIP, flow_address(flow, ip));
+	flow_put_ip(flow, FORMAT_PT_MATCH_TIP, flow_address(flow, ip));
 	flow->proven = flow->truth_count;
 }
 
@@ -478,7 +478,7 @@ static inline void flow_put_vmcs(struct random_flow *flow)
 
 static inline void flow_put_mode(struct random_flow *flow)
 {
-	flow->pt_size += ptl_pt_put_mode_exec(flow_at(flow), flow->mode == 64, flow->mode == 32, false);
+	flow->pt_size += format_pt_put_mode_exec(flow_at(flow), flow->mode == 64, flow->mode == 32, false);
 	flow->counts.modes++;
 }
 
@@ -499,7 +499,7 @@ static inline void flow_put_ptwrite(struct random_flow *flow, bool fup, uint32_t
 
 static inline void flow_put_transaction(struct random_flow *flow, bool in_transaction, bool abort)
 {
-	flow->pt_size += ptl_pt_put_mode_tsx(flow_at(flow), in_transaction, abort);
+	flow->pt_size += format_pt_put_mode_tsx(flow_at(flow), in_transaction, abort);
 	flow->in_transaction = in_transaction;
 	flow->counts.transactions++;
 }
@@ -514,7 +514,7 @@ static inline bool flow_modern(struct random_flow *flow, uint32_t ip)
 	switch (pt_random_below(&flow->more, 3)) {
 	case 0: /* bound to nothing, or to its own FUP */
 		FLOW_PUT(flow, PTL_PT_EVD, .evd = {.payload = flow_value(flow, 64), .type = 2});
-		FLOW_PUT(flow, PTL_PT_CFE, .cfe = {.type = PTL_CONTROL_VM_ENTRY, .ip = fup});
+		FLOW_PUT(flow, PTL_PT_CFE, .cfe = {.type = FLOW_CONTROL_VM_ENTRY, .ip = fup});
 		flow->counts.modern += 2;
 		break;
 	case 1:
@@ -568,9 +568,9 @@ static inline uint32_t flow_leave(struct random_flow *flow, bool with_ip, uint32
 	if (flow_has(flow, FLOW_TURNS))
 		FLOW_PUT(flow, PTL_PT_TSC, .tsc = {++flow->clock});
 	if (with_ip)
-		flow_put_ip(flow, PTL_PT_MATCH_TIP_PGD, flow->base - 64);
+		flow_put_ip(flow, FORMAT_PT_MATCH_TIP_PGD, flow->base - 64);
 	else
-		flow->pt_size += ptl_pt_put_tip_pgd_no_ip(flow_at(flow));
+		flow->pt_size += format_pt_put_tip_pgd_no_ip(flow_at(flow));
 	flow->proven = flow->truth_count;
 	if (pt_random_below(&flow->random, 16) == 0)
 		flow_psb(flow, false, 0);
@@ -579,7 +579,7 @@ static inline uint32_t flow_leave(struct random_flow *flow, bool with_ip, uint32
 	flow->away = flow_has(flow, FLOW_TURNS);
 	if (flow->away)
 		return resume;
-	flow_put_ip(flow, PTL_PT_MATCH_TIP_PGE, flow_address(flow, resume));
+	flow_put_ip(flow, FORMAT_PT_MATCH_TIP_PGE, flow_address(flow, resume));
 	flow->enables++;
 	return resume;
 }
@@ -605,7 +605,7 @@ static inline uint32_t flow_disturb(struct random_flow *flow, uint32_t ip)
 		return flow_leave(flow, pt_random_below(&flow->random, 2), pt_random_below(&flow->random, 2) ? ip : to);
 	default: /* an overflow: what no packet proves is lost */
 		flow->truth_count = flow->proven;
-		flow->pt_size += ptl_pt_put_ovf(flow_at(flow));
+		flow->pt_size += format_pt_put_ovf(flow_at(flow));
 		/* The decoder has not seen the calls that were lost. */
 		flow->cpu_count = 0;
 		flow->last_ip = 0;
@@ -621,7 +621,7 @@ static inline uint32_t flow_overflow(struct random_flow *flow)
 	uint32_t to = flow_anywhere(flow);
 
 	flow->truth_count = flow->proven;
-	flow->pt_size += ptl_pt_put_ovf(flow_at(flow));
+	flow->pt_size += format_pt_put_ovf(flow_at(flow));
 	flow->cpu_count = 0;
 	flow->last_ip = 0;
 	flow->in_transaction = false;
@@ -629,13 +629,13 @@ static inline uint32_t flow_overflow(struct random_flow *flow)
 	switch (pt_random_below(&flow->more, 5)) {
 	case 0: /* another one */
 		flow->overflows++;
-		flow->pt_size += ptl_pt_put_ovf(flow_at(flow));
+		flow->pt_size += format_pt_put_ovf(flow_at(flow));
 		flow_put_fup(flow, to);
 		break;
 	case 1: /* packets are disabled when it ends */
 		if (pt_random_below(&flow->more, 2))
 			flow_disabled(flow, to);
-		flow_put_ip(flow, PTL_PT_MATCH_TIP_PGE, flow_address(flow, to));
+		flow_put_ip(flow, FORMAT_PT_MATCH_TIP_PGE, flow_address(flow, to));
 		flow->enables++;
 		break;
 	case 2: /* it ends with a PSB */
@@ -661,7 +661,7 @@ static inline uint32_t flow_far(struct random_flow *flow)
 		flow_put_paging(flow);
 	if (pt_random_below(&flow->more, 2))
 		flow_put_mode(flow);
-	flow_put_ip(flow, PTL_PT_MATCH_TIP, flow_address(flow, to));
+	flow_put_ip(flow, FORMAT_PT_MATCH_TIP, flow_address(flow, to));
 	flow->proven = flow->truth_count;
 	return to;
 }
@@ -678,7 +678,7 @@ static inline uint32_t flow_interrupt(struct random_flow *flow, uint32_t ip)
 	if (pt_random_below(&flow->more, 2))
 		flow_put_mode(flow);
 	ip = flow_anywhere(flow);
-	flow_put_ip(flow, PTL_PT_MATCH_TIP, flow_address(flow, ip));
+	flow_put_ip(flow, FORMAT_PT_MATCH_TIP, flow_address(flow, ip));
 	return ip;
 }
 
@@ -702,7 +702,7 @@ static inline uint32_t flow_event(struct random_flow *flow, uint32_t ip)
 		flow_put_fup(flow, ip);
 		flow->asyncs++;
 		ip = flow_anywhere(flow);
-		flow_put_ip(flow, PTL_PT_MATCH_TIP, flow_address(flow, ip));
+		flow_put_ip(flow, FORMAT_PT_MATCH_TIP, flow_address(flow, ip));
 		return ip;
 	case 2:
 		flow_put_exstop(flow, ip);
@@ -850,7 +850,7 @@ static inline void random_flow_run(struct random_flow *flow, size_t steps)
 static inline uint32_t random_flow_turn(struct random_flow *flow, uint32_t ip)
 {
 	flow->away = false;
-	flow_put_ip(flow, PTL_PT_MATCH_TIP_PGE, flow_address(flow, ip));
+	flow_put_ip(flow, FORMAT_PT_MATCH_TIP_PGE, flow_address(flow, ip));
 	flow->enables++;
 	FLOW_PUT(flow, PTL_PT_TSC, .tsc = {++flow->clock});
 	while (!flow->away)

@@ -37,8 +37,8 @@ struct reader_file {
 	uint32_t pid;
 	uint64_t process;
 	int fd;
-	struct ptl_share_rings *first; /* mapped page */
-	struct ptl_share_ring *rings[PTL_SHARE_RINGS_MAX];
+	struct provider_share_rings *first; /* mapped page */
+	struct provider_share_ring *rings[PROVIDER_SHARE_RINGS_MAX];
 };
 
 struct reader {
@@ -50,7 +50,7 @@ struct reader {
 	struct reader_file files[READER_FILES_MAX];
 	size_t count;
 	void (*visit)(void *context, const struct reader_file *file, uint32_t ring,
-		      const struct ptl_share_record *record, const uint8_t *payload);
+		      const struct provider_share_record *record, const uint8_t *payload);
 	void *context;
 	uint64_t broken; /* a fault of the protocol */
 };
@@ -65,8 +65,8 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 				uint64_t ring_size, uint32_t flags, const char *provider, uint8_t level,
 				uint64_t keywords)
 {
-	struct ptl_share_session_file file;
-	char name[PTL_SHARE_NAME_SIZE], path[512], final[512];
+	struct provider_share_session_file file;
+	char name[PROVIDER_SHARE_NAME_SIZE], path[512], final[512];
 	size_t size = sizeof(file.session) + sizeof(file.rules[0]);
 
 	memset(&file, 0, sizeof(file));
@@ -75,8 +75,8 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	reader->slot = slot;
 	reader->id = id;
 	reader->ring_size = ring_size;
-	file.session.magic = PTL_SHARE_SESSION_MAGIC;
-	file.session.version = PTL_SHARE_VERSION;
+	file.session.magic = PROVIDER_SHARE_SESSION_MAGIC;
+	file.session.version = PROVIDER_SHARE_VERSION;
 	file.session.size = (uint32_t)size;
 	file.session.id = id;
 	file.session.slot = slot;
@@ -85,7 +85,7 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	file.session.clock = 1;
 	file.session.ring_size = ring_size;
 	file.session.rule_count = 1;
-	file.rules[0].match = provider ? PTL_SHARE_MATCH_NAME : PTL_SHARE_MATCH_ALL;
+	file.rules[0].match = provider ? PROVIDER_SHARE_MATCH_NAME : PROVIDER_SHARE_MATCH_ALL;
 	file.rules[0].level = level;
 	file.rules[0].keywords = keywords;
 	snprintf(file.rules[0].name, sizeof(file.rules[0].name), "%s", provider ? provider : "");
@@ -95,7 +95,7 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	if (reader->lock < 0 || flock(reader->lock, LOCK_EX) ||
 	    write(reader->lock, &file, size) != (ssize_t)size)
 		abort();
-	snprintf(name, sizeof(name), PTL_SHARE_SESSION_NAME, slot);
+	snprintf(name, sizeof(name), PROVIDER_SHARE_SESSION_NAME, slot);
 	reader_path(reader, name, final);
 	if (rename(path, final))
 		abort();
@@ -104,8 +104,8 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 /* Calls turn for the mapped entry of each registered provider of each process. */
 static inline unsigned reader_each_provider(const struct reader *reader,
 					    void (*turn)(const struct reader *reader,
-							 struct ptl_share_process *process,
-							 struct ptl_share_provider *provider))
+							 struct provider_share_process *process,
+							 struct provider_share_provider *provider))
 {
 	DIR *folder = opendir(reader->folder);
 	struct dirent *entry;
@@ -122,42 +122,42 @@ static inline unsigned reader_each_provider(const struct reader *reader,
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		map = mmap(NULL, PTL_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		map = mmap(NULL, PROVIDER_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		close(fd);
 		if (map == MAP_FAILED)
 			abort();
 		processes++;
-		for (uint32_t i = 0; i < __atomic_load_n(&((struct ptl_share_process *)(void *)map)->provider_count,
+		for (uint32_t i = 0; i < __atomic_load_n(&((struct provider_share_process *)(void *)map)->provider_count,
 							 __ATOMIC_ACQUIRE); i++) {
-			struct ptl_share_provider *provider = (void *)(map + PTL_SHARE_PROVIDER_OFFSET(i));
+			struct provider_share_provider *provider = (void *)(map + PROVIDER_SHARE_PROVIDER_OFFSET(i));
 
-			if (__atomic_load_n(&provider->state, __ATOMIC_ACQUIRE) == PTL_SHARE_REGISTERED)
+			if (__atomic_load_n(&provider->state, __ATOMIC_ACQUIRE) == PROVIDER_SHARE_REGISTERED)
 				turn(reader, (void *)map, provider);
 		}
-		munmap(map, PTL_SHARE_HEAP_OFFSET);
+		munmap(map, PROVIDER_SHARE_HEAP_OFFSET);
 	}
 	if (folder)
 		closedir(folder);
 	return processes;
 }
 
-static inline void reader_notify(struct ptl_share_process *process)
+static inline void reader_notify(struct provider_share_process *process)
 {
 	__atomic_add_fetch(&process->notify, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &process->notify, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static inline void reader_turn_on_one(const struct reader *reader, struct ptl_share_process *process,
-				      struct ptl_share_provider *provider)
+static inline void reader_turn_on_one(const struct reader *reader, struct provider_share_process *process,
+				      struct provider_share_provider *provider)
 {
-	if (ptl_share_turn_on(&provider->enabled, reader->slot, reader->id, 255, UINT64_MAX))
+	if (provider_share_turn_on(&provider->enabled, reader->slot, reader->id, 255, UINT64_MAX))
 		reader_notify(process);
 }
 
-static inline void reader_turn_off_one(const struct reader *reader, struct ptl_share_process *process,
-				       struct ptl_share_provider *provider)
+static inline void reader_turn_off_one(const struct reader *reader, struct provider_share_process *process,
+				       struct provider_share_provider *provider)
 {
-	if (ptl_share_turn_off(&provider->enabled, reader->slot, reader->id))
+	if (provider_share_turn_off(&provider->enabled, reader->slot, reader->id))
 		reader_notify(process);
 }
 
@@ -185,7 +185,7 @@ static inline void reader_open_files(struct reader *reader)
 			continue;
 		file->process = process;
 		snprintf(file->name, sizeof(file->name), "%s", entry->d_name);
-		file->first = mmap(NULL, PTL_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+		file->first = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
 		if (file->first == MAP_FAILED)
 			abort();
 		reader->count++;
@@ -196,20 +196,20 @@ static inline void reader_open_files(struct reader *reader)
 
 static inline uint64_t reader_drain_ring(struct reader *reader, struct reader_file *file, uint32_t number)
 {
-	struct ptl_share_ring *ring = file->rings[number];
-	const uint8_t *data = (const uint8_t *)ring + PTL_SHARE_PAGE;
+	struct provider_share_ring *ring = file->rings[number];
+	const uint8_t *data = (const uint8_t *)ring + PROVIDER_SHARE_PAGE;
 	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), tail = ring->tail, count = 0;
-	static uint8_t copy[PTL_SHARE_RING_MIN * 256];
+	static uint8_t copy[PROVIDER_SHARE_RING_MIN * 256];
 
 	while (tail < head) {
 		uint64_t at = tail & (reader->ring_size - 1);
-		struct ptl_share_record record;
+		struct provider_share_record record;
 		size_t ids;
 
 		for (size_t i = 0; i < sizeof(record); i++)
 			((uint8_t *)&record)[i] = data[(at + i) & (reader->ring_size - 1)];
-		ids = (record.flags & PTL_SHARE_HAS_ACTIVITY ? 16u : 0) +
-		      (record.flags & PTL_SHARE_HAS_RELATED ? 16u : 0);
+		ids = (record.flags & PROVIDER_SHARE_HAS_ACTIVITY ? 16u : 0) +
+		      (record.flags & PROVIDER_SHARE_HAS_RELATED ? 16u : 0);
 		if (record.size % 8 || record.size > head - tail || record.size > sizeof(copy) ||
 		    record.size < sizeof(record) + ids + record.payload_size) {
 			reader->broken++;
@@ -239,9 +239,9 @@ static inline uint64_t reader_drain(struct reader *reader)
 
 		for (uint32_t j = 0; j < rings; j++) {
 			if (!file->rings[j])
-				file->rings[j] = mmap(NULL, PTL_SHARE_PAGE + reader->ring_size,
+				file->rings[j] = mmap(NULL, PROVIDER_SHARE_PAGE + reader->ring_size,
 						      PROT_READ | PROT_WRITE, MAP_SHARED, file->fd,
-						      (off_t)PTL_SHARE_RING_OFFSET(reader->ring_size, j));
+						      (off_t)PROVIDER_SHARE_RING_OFFSET(reader->ring_size, j));
 			if (file->rings[j] == MAP_FAILED)
 				abort();
 			count += reader_drain_ring(reader, file, j);
@@ -256,7 +256,7 @@ static inline uint64_t reader_lost(const struct reader *reader)
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < reader->count; i++) {
-		for (uint32_t j = 0; j < PTL_SHARE_PROVIDERS_MAX; j++)
+		for (uint32_t j = 0; j < PROVIDER_SHARE_PROVIDERS_MAX; j++)
 			lost += __atomic_load_n(&reader->files[i].first->lost[j], __ATOMIC_ACQUIRE);
 	}
 	return lost;
@@ -265,10 +265,10 @@ static inline uint64_t reader_lost(const struct reader *reader)
 /* Ends in order, or (dead) as a recorder does that was killed. */
 static inline void reader_stop(struct reader *reader, bool dead)
 {
-	char name[PTL_SHARE_NAME_SIZE], path[512];
+	char name[PROVIDER_SHARE_NAME_SIZE], path[512];
 
 	if (!dead) {
-		snprintf(name, sizeof(name), PTL_SHARE_SESSION_NAME, reader->slot);
+		snprintf(name, sizeof(name), PROVIDER_SHARE_SESSION_NAME, reader->slot);
 		reader_path(reader, name, path);
 		unlink(path);
 		reader_each_provider(reader, reader_turn_off_one);
@@ -277,9 +277,9 @@ static inline void reader_stop(struct reader *reader, bool dead)
 	for (size_t i = 0; i < reader->count; i++) {
 		struct reader_file *file = &reader->files[i];
 
-		for (uint32_t j = 0; j < PTL_SHARE_RINGS_MAX && file->rings[j]; j++)
-			munmap(file->rings[j], PTL_SHARE_PAGE + reader->ring_size);
-		munmap(file->first, PTL_SHARE_PAGE);
+		for (uint32_t j = 0; j < PROVIDER_SHARE_RINGS_MAX && file->rings[j]; j++)
+			munmap(file->rings[j], PROVIDER_SHARE_PAGE + reader->ring_size);
+		munmap(file->first, PROVIDER_SHARE_PAGE);
 		close(file->fd);
 		reader_path(reader, file->name, path);
 		if (!dead)
@@ -296,7 +296,7 @@ static inline void reader_folder(char path[64])
 	snprintf(path, 64, "/dev/shm/ptl-test-XXXXXX");
 	if (!mkdtemp(path))
 		abort();
-	setenv(PTL_SHARE_FOLDER_VARIABLE, path, 1);
+	setenv(PROVIDER_SHARE_FOLDER_VARIABLE, path, 1);
 }
 
 static inline void reader_remove_folder(const char *path)

@@ -24,13 +24,13 @@ __attribute__((noinline, used)) static int a_function_to_be_found(int x)
 	return x + 1;
 }
 
-static struct ptl_elf *open_own(int *fd)
+static struct elf_file *open_own(int *fd)
 {
-	struct ptl_elf *elf = NULL;
+	struct elf_file *elf = NULL;
 
 	*fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	assert_true(*fd >= 0);
-	assert_int_equal(ptl_elf_open(*fd, &elf), 0);
+	assert_int_equal(elf_open(*fd, &elf), 0);
 	return elf;
 }
 
@@ -63,21 +63,21 @@ static void finds_a_function_by_its_address(void **state)
 	struct ptl_bytes encoded = {0};
 	const uint64_t here = (uint64_t)(uintptr_t)a_function_to_be_found;
 	uint64_t base = 0, offset = 0, address = 0;
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
 	find_own_mapping(here, &base, &offset);
-	assert_true(ptl_elf_address(elf, offset, &address));
-	assert_int_equal(ptl_elf_symbols(elf, NULL, &encoded), 0);
+	assert_true(elf_address(elf, offset, &address));
+	assert_int_equal(elf_symbols(elf, NULL, &encoded), 0);
 	assert_int_equal(ptl_symbols_decode(encoded.data, encoded.size, &table), 0);
 	assert_string_equal(ptl_symbols_find(table, here - base + address).name,
 			    "a_function_to_be_found");
 	assert_int_equal(ptl_symbols_find(table, here - base + address).type, 't');
 	ptl_symbols_free(table);
-	ptl_bytes_free(&encoded);
-	ptl_elf_close(elf);
+	common_bytes_free(&encoded);
+	elf_close(elf);
 	close(fd);
 }
 
@@ -85,13 +85,13 @@ static void names_plt_entries(void **state)
 {
 	struct ptl_symbol_table *table = NULL;
 	struct ptl_bytes encoded = {0};
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 	bool found = false;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
-	assert_int_equal(ptl_elf_symbols(elf, NULL, &encoded), 0);
+	assert_int_equal(elf_symbols(elf, NULL, &encoded), 0);
 	assert_int_equal(ptl_symbols_decode(encoded.data, encoded.size, &table), 0);
 	for (size_t i = 0; i < ptl_symbols_count(table); i++) {
 		const struct ptl_symbol symbol = ptl_symbols_get(table, i);
@@ -102,44 +102,44 @@ static void names_plt_entries(void **state)
 	}
 	assert_true(found);
 	ptl_symbols_free(table);
-	ptl_bytes_free(&encoded);
-	ptl_elf_close(elf);
+	common_bytes_free(&encoded);
+	elf_close(elf);
 	close(fd);
 }
 
 static void reads_a_build_id(void **state)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
 	/* Debian's linker makes one of 20 bytes. */
-	assert_int_equal(ptl_elf_build_id(elf, id), 20);
-	assert_true(ptl_elf_has_symtab(elf));
-	ptl_elf_close(elf);
+	assert_int_equal(elf_build_id(elf, id), 20);
+	assert_true(elf_has_symtab(elf));
+	elf_close(elf);
 	close(fd);
 }
 
 static void knows_no_address_outside_of_segments(void **state)
 {
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 	uint64_t address;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
-	assert_false(ptl_elf_address(elf, UINT64_MAX, &address));
-	assert_false(ptl_elf_address(elf, (uint64_t)1 << 40, &address));
-	assert_true(ptl_elf_address(elf, 0, &address));
-	ptl_elf_close(elf);
+	assert_false(elf_address(elf, UINT64_MAX, &address));
+	assert_false(elf_address(elf, (uint64_t)1 << 40, &address));
+	assert_true(elf_address(elf, 0, &address));
+	elf_close(elf);
 	close(fd);
 }
 
 static const char read_only[] = "a text to be found among what is only read";
 
-static bool is_read_only(const struct ptl_elf_range *ranges, size_t count, uint64_t offset)
+static bool is_read_only(const struct elf_range *ranges, size_t count, uint64_t offset)
 {
 	for (size_t i = 0; i < count; i++)
 		if (offset >= ranges[i].offset && offset - ranges[i].offset < ranges[i].size)
@@ -159,31 +159,31 @@ static uint64_t own_offset(const void *address)
 static void tells_data_from_code(void **state)
 {
 	static int writable = 1;
-	struct ptl_elf_range *ranges;
-	struct ptl_elf *elf;
+	struct elf_range *ranges;
+	struct elf_file *elf;
 	size_t count;
 	int fd;
 
 	(void)state;
 	elf = open_own(&fd);
-	assert_int_equal(ptl_elf_read_only(elf, &ranges, &count), 0);
+	assert_int_equal(elf_read_only(elf, &ranges, &count), 0);
 	assert_true(is_read_only(ranges, count, own_offset(read_only)));
 	assert_false(is_read_only(ranges, count, own_offset((const void *)(uintptr_t)a_function_to_be_found)));
 	assert_false(is_read_only(ranges, count, own_offset(&writable)));
 	assert_false(is_read_only(ranges, count, 0)); /* headers */
 	free(ranges);
-	ptl_elf_close(elf);
+	elf_close(elf);
 	close(fd);
 }
 
 static void refuses_what_is_no_elf_file(void **state)
 {
 	static const char text[] = "#!/bin/sh\nexit 0\n";
-	struct ptl_elf *elf;
+	struct elf_file *elf;
 
 	(void)state;
-	assert_int_equal(ptl_elf_open_memory(text, sizeof(text), &elf), PTL_NOT_OURS);
-	assert_true(ptl_elf_open_memory("\177ELF", 4, &elf) < 0);
+	assert_int_equal(elf_open_memory(text, sizeof(text), &elf), PTL_NOT_OURS);
+	assert_true(elf_open_memory("\177ELF", 4, &elf) < 0);
 }
 
 /* Whatever is cut off, there is an answer. */
@@ -194,22 +194,22 @@ static void survives_truncation(void **state)
 	size_t size;
 
 	(void)state;
-	assert_int_equal(ptl_read_file("/proc/self/exe", (size_t)64 << 20, &data, &size), 0);
+	assert_int_equal(common_read_file("/proc/self/exe", (size_t)64 << 20, &data, &size), 0);
 	for (size_t cut = 0; cut < size; cut = cut < 256 ? cut + 1 : cut * 2) {
 		uint8_t *copy = malloc(cut ? cut : 1);
 		struct ptl_bytes encoded = {0};
-		struct ptl_elf *elf;
+		struct elf_file *elf;
 		uint64_t address;
 
 		assert_non_null(copy);
 		memcpy(copy, data, cut);
-		if (ptl_elf_open_memory(copy, cut, &elf) == 0) {
-			(void)ptl_elf_build_id(elf, id);
-			(void)ptl_elf_address(elf, 0x1000, &address);
-			(void)ptl_elf_symbols(elf, NULL, &encoded);
-			ptl_elf_close(elf);
+		if (elf_open_memory(copy, cut, &elf) == 0) {
+			(void)elf_build_id(elf, id);
+			(void)elf_address(elf, 0x1000, &address);
+			(void)elf_symbols(elf, NULL, &encoded);
+			elf_close(elf);
 		}
-		ptl_bytes_free(&encoded);
+		common_bytes_free(&encoded);
 		free(copy);
 	}
 	free(data);

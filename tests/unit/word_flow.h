@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Decodes PT packet by packet and by words that the engine remembers: all that is given out must be the same. */
-#ifndef PTL_TESTS_UNIT_WORD_FLOW_H
-#define PTL_TESTS_UNIT_WORD_FLOW_H
+#ifndef TESTS_UNIT_WORD_FLOW_H
+#define TESTS_UNIT_WORD_FLOW_H
 
 #include "flow/native/decoder.h"
 #include "flow/segment/packets.h"
@@ -18,7 +18,7 @@ static inline void word_mix(struct word_sum *sum, uint64_t value)
 	sum->mixed ^= sum->mixed >> 29;
 }
 
-static inline void word_mix_event(struct word_sum *sum, const struct ptl_flow_event *event)
+static inline void word_mix_event(struct word_sum *sum, const struct flow_event *event)
 {
 	word_mix(sum, event->kind | event->cause << 8 | event->flags << 16);
 	word_mix(sum, event->type | event->item << 8);
@@ -30,13 +30,13 @@ static inline void word_mix_event(struct word_sum *sum, const struct ptl_flow_ev
 	word_mix(sum, event->size);
 }
 
-static inline int word_take(void *context, const struct ptl_batch *batch)
+static inline int word_take(void *context, const struct flow_batch *batch)
 {
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	uint64_t instructions = 0, branches = 0, blocks = 0;
 	struct word_sum *sum = context;
 
-	for (; ptl_batch_next(&cursor); sum->steps++) {
+	for (; flow_batch_next(&cursor); sum->steps++) {
 		if (cursor.event) {
 			word_mix_event(sum, cursor.event);
 			continue;
@@ -46,10 +46,10 @@ static inline int word_take(void *context, const struct ptl_batch *batch)
 		word_mix(sum, cursor.block->instructions);
 		word_mix(sum, cursor.time);
 		word_mix(sum, cursor.speculative);
-		word_mix(sum, ptl_batch_mark(&cursor)->before);
-		word_mix(sum, ptl_batch_mark(&cursor)->after);
+		word_mix(sum, flow_batch_mark(&cursor)->before);
+		word_mix(sum, flow_batch_mark(&cursor)->after);
 		instructions += cursor.block->instructions;
-		branches += cursor.block->branch != PTL_BRANCH_NONE;
+		branches += cursor.block->branch != FLOW_BRANCH_NONE;
 		blocks++;
 	}
 	/* A batch's sums are those of its blocks. */
@@ -66,17 +66,17 @@ struct word_changes {
 static inline void word_decode(struct native_decoder *decoder, uint8_t *pt, size_t size, struct word_changes *changes,
 			       struct word_sum *sum)
 {
-	const struct ptl_flow_sink sink = {word_take, sum};
+	const struct flow_sink sink = {word_take, sum};
 	size_t at = ptl_pt_find_psb(pt, size, 0);
 
 	*sum = (struct word_sum){0};
 	while (at < size) {
 		const size_t next = ptl_pt_find_psb(pt, size, at + PTL_PT_PSB_SIZE);
-		const struct ptl_segment segment = {.offset = at};
-		struct ptl_psb_plus psb_plus;
-		struct ptl_engine_input input = {.segment = &segment, .bytes = pt + at, .size = next - at};
+		const struct flow_segment segment = {.offset = at};
+		struct flow_psb_plus psb_plus;
+		struct flow_engine_input input = {.segment = &segment, .bytes = pt + at, .size = next - at};
 
-		ptl_psb_plus_read(pt + next, size - next, &(struct ptl_errata){0}, &psb_plus);
+		flow_psb_plus_read(pt + next, size - next, &(struct flow_errata){0}, &psb_plus);
 		input.has_next = psb_plus.complete;
 		input.next_ip_known = psb_plus.has_ip;
 		input.next_ip = psb_plus.ip;

@@ -9,7 +9,7 @@
 
 #define FIRST_CHAIN_COUNT 256u
 
-size_t pq_space_index(const struct pq_address_space *space, uint64_t address)
+size_t plugin_space_index(const struct plugin_address_space *space, uint64_t address)
 {
 	size_t low = 0, high = space->count;
 
@@ -24,9 +24,9 @@ size_t pq_space_index(const struct pq_address_space *space, uint64_t address)
 	return low;
 }
 
-struct pq_image *pq_space_find(const struct pq_address_space *space, uint64_t address)
+struct plugin_image *plugin_space_find(const struct plugin_address_space *space, uint64_t address)
 {
-	size_t index = pq_space_index(space, address);
+	size_t index = plugin_space_index(space, address);
 
 	if (index < space->count && space->images[index].base <= address)
 		return &space->images[index];
@@ -34,14 +34,14 @@ struct pq_image *pq_space_find(const struct pq_address_space *space, uint64_t ad
 }
 
 /* Makes room for one more image at index. */
-static int insert_at(struct pq_address_space *space, size_t index, const struct pq_image *image)
+static int insert_at(struct plugin_address_space *space, size_t index, const struct plugin_image *image)
 {
-	struct pq_image copy = *image;
+	struct plugin_image copy = *image;
 
 	if (space->count == space->capacity) {
 		size_t capacity = space->capacity ? space->capacity * 2 : 64;
-		struct pq_image *images = realloc(space->images,
-						  capacity * sizeof(struct pq_image));
+		struct plugin_image *images = realloc(space->images,
+						  capacity * sizeof(struct plugin_image));
 
 		if (!images)
 			return -ENOMEM;
@@ -54,28 +54,28 @@ static int insert_at(struct pq_address_space *space, size_t index, const struct 
 			return -ENOMEM;
 	}
 	memmove(space->images + index + 1, space->images + index,
-		(space->count - index) * sizeof(struct pq_image));
+		(space->count - index) * sizeof(struct plugin_image));
 	space->images[index] = copy;
 	space->count++;
 	return 0;
 }
 
-static void erase_at(struct pq_address_space *space, size_t index)
+static void erase_at(struct plugin_address_space *space, size_t index)
 {
 	free(space->images[index].path);
 	space->count--;
 	memmove(space->images + index, space->images + index + 1,
-		(space->count - index) * sizeof(struct pq_image));
+		(space->count - index) * sizeof(struct plugin_image));
 }
 
-int pq_space_split(struct pq_address_space *space, uint64_t at)
+int plugin_space_split(struct plugin_address_space *space, uint64_t at)
 {
-	size_t index = pq_space_index(space, at);
+	size_t index = plugin_space_index(space, at);
 
 	if (index == space->count || space->images[index].base >= at)
 		return 0;
 
-	struct pq_image upper = space->images[index];
+	struct plugin_image upper = space->images[index];
 
 	upper.file_offset += at - upper.base;
 	upper.base = at;
@@ -87,39 +87,39 @@ int pq_space_split(struct pq_address_space *space, uint64_t at)
 	return status;
 }
 
-static size_t chain_of(const struct pq_address_space *space, uint64_t page)
+static size_t chain_of(const struct plugin_address_space *space, uint64_t page)
 {
-	return (size_t)(page / PQ_PAGE * 0x9e3779b97f4a7c15ull >> 32) & (space->chain_count - 1);
+	return (size_t)(page / PLUGIN_PAGE * 0x9e3779b97f4a7c15ull >> 32) & (space->chain_count - 1);
 }
 
-struct pq_page *pq_space_page(const struct pq_address_space *space, uint64_t address)
+struct plugin_page *plugin_space_page(const struct plugin_address_space *space, uint64_t address)
 {
 	if (!space->chain_count)
 		return NULL;
-	for (struct pq_page *page = space->chains[chain_of(space, address)]; page;
+	for (struct plugin_page *page = space->chains[chain_of(space, address)]; page;
 	     page = page->next)
 		if (page->address == address)
 			return page;
 	return NULL;
 }
 
-static void grow_chains(struct pq_address_space *space)
+static void grow_chains(struct plugin_address_space *space)
 {
 	size_t old_count = space->chain_count;
-	struct pq_page **old = space->chains;
+	struct plugin_page **old = space->chains;
 	size_t count = old_count ? old_count * 4 : FIRST_CHAIN_COUNT;
-	struct pq_page **chains = calloc(count, sizeof(struct pq_page *));
+	struct plugin_page **chains = calloc(count, sizeof(struct plugin_page *));
 
 	if (!chains)
 		return;
 	space->chains = chains;
 	space->chain_count = count;
 	for (size_t i = 0; i < old_count; i++) {
-		struct pq_page *page = old[i];
+		struct plugin_page *page = old[i];
 
 		while (page) {
-			struct pq_page *next = page->next;
-			struct pq_page **chain = &chains[chain_of(space, page->address)];
+			struct plugin_page *next = page->next;
+			struct plugin_page **chain = &chains[chain_of(space, page->address)];
 
 			page->next = *chain;
 			*chain = page;
@@ -129,19 +129,19 @@ static void grow_chains(struct pq_address_space *space)
 	free(old);
 }
 
-static struct pq_page *make_page(struct pq_address_space *space, uint64_t address)
+static struct plugin_page *make_page(struct plugin_address_space *space, uint64_t address)
 {
 	if (space->page_count >= space->chain_count)
 		grow_chains(space);
 	if (!space->chain_count)
 		return NULL;
 
-	struct pq_page *page = calloc(1, sizeof(*page));
+	struct plugin_page *page = calloc(1, sizeof(*page));
 
 	if (!page)
 		return NULL;
 
-	struct pq_page **chain = &space->chains[chain_of(space, address)];
+	struct plugin_page **chain = &space->chains[chain_of(space, address)];
 
 	page->address = address;
 	page->next = *chain;
@@ -151,13 +151,13 @@ static struct pq_page *make_page(struct pq_address_space *space, uint64_t addres
 }
 
 /* Frees the chain's pages that lie in [base, end). */
-static void forget_in_chain(struct pq_address_space *space, size_t chain, uint64_t base,
+static void forget_in_chain(struct plugin_address_space *space, size_t chain, uint64_t base,
 			    uint64_t end)
 {
-	struct pq_page **link = &space->chains[chain];
+	struct plugin_page **link = &space->chains[chain];
 
 	while (*link) {
-		struct pq_page *page = *link;
+		struct plugin_page *page = *link;
 
 		if (page->address >= base && page->address < end) {
 			*link = page->next;
@@ -169,12 +169,12 @@ static void forget_in_chain(struct pq_address_space *space, size_t chain, uint64
 	}
 }
 
-static void forget_pages(struct pq_address_space *space, uint64_t base, uint64_t end)
+static void forget_pages(struct plugin_address_space *space, uint64_t base, uint64_t end)
 {
 	if (!space->page_count)
 		return;
-	if ((end - base) / PQ_PAGE < space->chain_count) {
-		for (uint64_t page = base; page < end; page += PQ_PAGE)
+	if ((end - base) / PLUGIN_PAGE < space->chain_count) {
+		for (uint64_t page = base; page < end; page += PLUGIN_PAGE)
 			forget_in_chain(space, chain_of(space, page), page, page + 1);
 	} else {
 		for (size_t i = 0; i < space->chain_count; i++)
@@ -182,16 +182,16 @@ static void forget_pages(struct pq_address_space *space, uint64_t base, uint64_t
 	}
 }
 
-bool pq_space_remove(struct pq_address_space *space, uint64_t base, uint64_t end)
+bool plugin_space_remove(struct plugin_address_space *space, uint64_t base, uint64_t end)
 {
 	bool executable = false;
 	size_t index;
 
 	/* Without memory for a split, more than was asked for is removed; it is found again when
 	 * executed. */
-	pq_space_split(space, base);
-	pq_space_split(space, end);
-	index = pq_space_index(space, base);
+	plugin_space_split(space, base);
+	plugin_space_split(space, end);
+	index = plugin_space_index(space, base);
 	while (index < space->count && space->images[index].base < end) {
 		executable |= space->images[index].executable;
 		erase_at(space, index);
@@ -200,35 +200,35 @@ bool pq_space_remove(struct pq_address_space *space, uint64_t base, uint64_t end
 	return executable;
 }
 
-int pq_space_add(struct pq_address_space *space, const struct pq_image *image)
+int plugin_space_add(struct plugin_address_space *space, const struct plugin_image *image)
 {
-	pq_space_remove(space, image->base, image->end);
-	return insert_at(space, pq_space_index(space, image->base), image);
+	plugin_space_remove(space, image->base, image->end);
+	return insert_at(space, plugin_space_index(space, image->base), image);
 }
 
-enum pq_learned pq_space_learn(struct pq_address_space *space, uint64_t address,
+enum plugin_learned plugin_space_learn(struct plugin_address_space *space, uint64_t address,
 			       const uint8_t *bytes, size_t size)
 {
-	uint64_t start = address & ~(PQ_PAGE - 1);
+	uint64_t start = address & ~(PLUGIN_PAGE - 1);
 	size_t offset = (size_t)(address - start);
-	struct pq_page *page = pq_space_page(space, start);
-	enum pq_learned result = PQ_LEARNED_NOTHING;
+	struct plugin_page *page = plugin_space_page(space, start);
+	enum plugin_learned result = PLUGIN_LEARNED_NOTHING;
 
 	if (!page)
 		page = make_page(space, start);
 	if (!page)
-		return PQ_LEARNED_NO_MEMORY;
+		return PLUGIN_LEARNED_NO_MEMORY;
 	for (size_t i = 0; i < size; i++) {
 		bool known = page->known[(offset + i) / 8] >> (offset + i) % 8 & 1;
 
 		if (known && page->bytes[offset + i] != bytes[i]) {
-			result = PQ_LEARNED_CHANGE;
+			result = PLUGIN_LEARNED_CHANGE;
 			break;
 		}
 		if (!known)
-			result = PQ_LEARNED_MORE;
+			result = PLUGIN_LEARNED_MORE;
 	}
-	if (result == PQ_LEARNED_NOTHING)
+	if (result == PLUGIN_LEARNED_NOTHING)
 		return result;
 	for (size_t i = 0; i < size; i++)
 		page->known[(offset + i) / 8] |= (uint8_t)(1 << (offset + i) % 8);
@@ -236,7 +236,7 @@ enum pq_learned pq_space_learn(struct pq_address_space *space, uint64_t address,
 	return result;
 }
 
-void pq_space_clear(struct pq_address_space *space)
+void plugin_space_clear(struct plugin_address_space *space)
 {
 	for (size_t i = 0; i < space->chain_count; i++)
 		forget_in_chain(space, i, 0, UINT64_MAX);
@@ -244,5 +244,5 @@ void pq_space_clear(struct pq_address_space *space)
 		free(space->images[i].path);
 	free(space->images);
 	free(space->chains);
-	*space = (struct pq_address_space){0};
+	*space = (struct plugin_address_space){0};
 }

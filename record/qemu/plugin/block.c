@@ -15,18 +15,18 @@ static uint32_t hash_address(uint64_t address)
 	return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
-static void grow_chains(struct pq_block_table *table)
+static void grow_chains(struct plugin_block_table *table)
 {
 	size_t count = table->chain_count ? table->chain_count * 4 : FIRST_CHAIN_COUNT;
-	struct pq_block **chains = calloc(count, sizeof(struct pq_block *));
+	struct plugin_block **chains = calloc(count, sizeof(struct plugin_block *));
 
 	if (!chains)
 		return; /* longer chains will do, once there are any */
 	for (size_t i = 0; i < table->chain_count; i++) {
-		struct pq_block *block = table->chains[i];
+		struct plugin_block *block = table->chains[i];
 
 		while (block) {
-			struct pq_block *next = block->next;
+			struct plugin_block *next = block->next;
 
 			block->next = chains[block->hash & (count - 1)];
 			chains[block->hash & (count - 1)] = block;
@@ -38,7 +38,7 @@ static void grow_chains(struct pq_block_table *table)
 	table->chain_count = count;
 }
 
-static bool is_same(const struct pq_block *block, const struct pq_block_source *source)
+static bool is_same(const struct plugin_block *block, const struct plugin_block_source *source)
 {
 	return block->start == source->start && block->count == source->count &&
 	       block->kind == source->kind && block->target == source->target &&
@@ -46,29 +46,29 @@ static bool is_same(const struct pq_block *block, const struct pq_block_source *
 }
 
 /* The addresses at which the fast path may go on, by the kind of the last instruction. */
-static void set_successors(struct pq_block *block, const struct pq_block_source *source)
+static void set_successors(struct plugin_block *block, const struct plugin_block_source *source)
 {
-	block->not_taken = PQ_NOWHERE;
-	block->taken = PQ_NOWHERE;
+	block->not_taken = PLUGIN_NOWHERE;
+	block->taken = PLUGIN_NOWHERE;
 	switch (source->kind) {
-	case PTL_BLOCK_LINEAR:
+	case QEMU_BLOCK_LINEAR:
 		block->not_taken = block->end;
 		break;
-	case PTL_BLOCK_COND:
+	case QEMU_BLOCK_COND:
 		block->not_taken = block->end;
 		block->taken = source->target;
 		block->shift = 1;
 		break;
-	case PTL_BLOCK_CALL:
+	case QEMU_BLOCK_CALL:
 		/* A call of the next instruction only reads the instruction pointer: it is never
 		 * returned from. */
 		block->pushes = source->compress_returns && source->target != block->end;
 		block->not_taken = source->target;
 		break;
-	case PTL_BLOCK_CALL_INDIRECT:
+	case QEMU_BLOCK_CALL_INDIRECT:
 		block->pushes = source->compress_returns;
 		break;
-	case PTL_BLOCK_JUMP:
+	case QEMU_BLOCK_JUMP:
 		block->not_taken = source->target;
 		break;
 	default:
@@ -76,11 +76,11 @@ static void set_successors(struct pq_block *block, const struct pq_block_source 
 	}
 }
 
-static struct pq_block *make_block(struct pq_block_table *table,
-				   const struct pq_block_source *source)
+static struct plugin_block *make_block(struct plugin_block_table *table,
+				   const struct plugin_block_source *source)
 {
-	size_t size = sizeof(struct pq_block) + source->count;
-	struct pq_block *block = aligned_alloc(64, (size + 63) & ~(size_t)63);
+	size_t size = sizeof(struct plugin_block) + source->count;
+	struct plugin_block *block = aligned_alloc(64, (size + 63) & ~(size_t)63);
 	uint64_t at = source->start;
 
 	if (!block)
@@ -99,18 +99,18 @@ static struct pq_block *make_block(struct pq_block_table *table,
 	block->hash = hash_address(source->start);
 	set_successors(block, source);
 	if (source->is_vsyscall)
-		block->flags |= PQ_BLOCK_VSYSCALL;
-	if (pq_block_is_handler(table, source->start))
-		block->flags |= PQ_BLOCK_HANDLER;
+		block->flags |= PLUGIN_BLOCK_VSYSCALL;
+	if (plugin_block_is_handler(table, source->start))
+		block->flags |= PLUGIN_BLOCK_HANDLER;
 	/* At the end of a page, a block may well be that short. */
-	if (source->count == 1 && source->kind == PTL_BLOCK_LINEAR &&
+	if (source->count == 1 && source->kind == QEMU_BLOCK_LINEAR &&
 	    block->end % PAGE_SIZE < PAGE_SIZE - 15)
-		block->flags |= PQ_BLOCK_SINGLE;
-	block->key = block->flags ? PQ_NO_KEY : block->start;
+		block->flags |= PLUGIN_BLOCK_SINGLE;
+	block->key = block->flags ? PLUGIN_NO_KEY : block->start;
 	return block;
 }
 
-struct pq_block *pq_block_get(struct pq_block_table *table, const struct pq_block_source *source,
+struct plugin_block *plugin_block_get(struct plugin_block_table *table, const struct plugin_block_source *source,
 			      bool *is_new)
 {
 	uint32_t hash = hash_address(source->start);
@@ -121,13 +121,13 @@ struct pq_block *pq_block_get(struct pq_block_table *table, const struct pq_bloc
 	if (!table->chains)
 		return NULL;
 
-	struct pq_block **chain = &table->chains[hash & (table->chain_count - 1)];
+	struct plugin_block **chain = &table->chains[hash & (table->chain_count - 1)];
 
-	for (struct pq_block *block = *chain; block; block = block->next)
+	for (struct plugin_block *block = *chain; block; block = block->next)
 		if (block->hash == hash && is_same(block, source))
 			return block;
 
-	struct pq_block *block = make_block(table, source);
+	struct plugin_block *block = make_block(table, source);
 
 	if (!block)
 		return NULL;
@@ -138,24 +138,24 @@ struct pq_block *pq_block_get(struct pq_block_table *table, const struct pq_bloc
 	return block;
 }
 
-void pq_block_set_flag(struct pq_block *block, enum pq_block_flag flag)
+void plugin_block_set_flag(struct plugin_block *block, enum plugin_block_flag flag)
 {
 	__atomic_store_n(&block->flags, (uint8_t)(block->flags | flag), __ATOMIC_RELEASE);
-	__atomic_store_n(&block->key, PQ_NO_KEY, __ATOMIC_RELEASE);
+	__atomic_store_n(&block->key, PLUGIN_NO_KEY, __ATOMIC_RELEASE);
 }
 
-void pq_block_clear_flag(struct pq_block *block, enum pq_block_flag flag)
+void plugin_block_clear_flag(struct plugin_block *block, enum plugin_block_flag flag)
 {
 	__atomic_store_n(&block->flags, (uint8_t)(block->flags & ~flag), __ATOMIC_RELEASE);
 	if (!block->flags)
 		__atomic_store_n(&block->key, block->start, __ATOMIC_RELEASE);
 }
 
-void pq_block_clear(struct pq_block_table *table)
+void plugin_block_clear(struct plugin_block_table *table)
 {
 	for (size_t i = 0; i < table->chain_count; i++) {
 		while (table->chains[i]) {
-			struct pq_block *next = table->chains[i]->next;
+			struct plugin_block *next = table->chains[i]->next;
 
 			free(table->chains[i]);
 			table->chains[i] = next;
@@ -163,12 +163,12 @@ void pq_block_clear(struct pq_block_table *table)
 	}
 	free(table->chains);
 	free(table->handlers);
-	*table = (struct pq_block_table){0};
+	*table = (struct plugin_block_table){0};
 }
 
-int pq_block_add_handler(struct pq_block_table *table, uint64_t address)
+int plugin_block_add_handler(struct plugin_block_table *table, uint64_t address)
 {
-	if (pq_block_is_handler(table, address))
+	if (plugin_block_is_handler(table, address))
 		return 0;
 
 	uint64_t *grown = realloc(table->handlers, (table->handler_count + 1) * sizeof(uint64_t));
@@ -180,15 +180,15 @@ int pq_block_add_handler(struct pq_block_table *table, uint64_t address)
 	if (!table->chains)
 		return 0;
 
-	struct pq_block *block = table->chains[hash_address(address) & (table->chain_count - 1)];
+	struct plugin_block *block = table->chains[hash_address(address) & (table->chain_count - 1)];
 
 	for (; block; block = block->next)
 		if (block->start == address)
-			pq_block_set_flag(block, PQ_BLOCK_HANDLER);
+			plugin_block_set_flag(block, PLUGIN_BLOCK_HANDLER);
 	return 0;
 }
 
-bool pq_block_is_handler(const struct pq_block_table *table, uint64_t address)
+bool plugin_block_is_handler(const struct plugin_block_table *table, uint64_t address)
 {
 	for (size_t i = 0; i < table->handler_count; i++)
 		if (table->handlers[i] == address)
@@ -196,7 +196,7 @@ bool pq_block_is_handler(const struct pq_block_table *table, uint64_t address)
 	return false;
 }
 
-int pq_block_index(const struct pq_block *block, uint64_t address)
+int plugin_block_index(const struct plugin_block *block, uint64_t address)
 {
 	uint64_t at = block->start;
 
@@ -208,7 +208,7 @@ int pq_block_index(const struct pq_block *block, uint64_t address)
 	return at == address ? block->count : -1;
 }
 
-uint64_t pq_block_address(const struct pq_block *block, size_t index)
+uint64_t plugin_block_address(const struct plugin_block *block, size_t index)
 {
 	uint64_t at = block->start;
 
@@ -217,51 +217,51 @@ uint64_t pq_block_address(const struct pq_block *block, size_t index)
 	return at;
 }
 
-bool pq_block_leads_to(const struct pq_block *block, uint64_t address)
+bool plugin_block_leads_to(const struct plugin_block *block, uint64_t address)
 {
-	switch ((enum ptl_block_kind)block->kind) {
-	case PTL_BLOCK_LINEAR:
-	case PTL_BLOCK_TRAP:
+	switch ((enum qemu_block_kind)block->kind) {
+	case QEMU_BLOCK_LINEAR:
+	case QEMU_BLOCK_TRAP:
 		return address == block->end;
-	case PTL_BLOCK_REPEAT:
+	case QEMU_BLOCK_REPEAT:
 		return address == block->end || address == block->last;
-	case PTL_BLOCK_COND:
+	case QEMU_BLOCK_COND:
 		return address == block->end || address == block->target;
-	case PTL_BLOCK_JUMP:
-	case PTL_BLOCK_CALL:
+	case QEMU_BLOCK_JUMP:
+	case QEMU_BLOCK_CALL:
 		return address == block->target;
-	case PTL_BLOCK_JUMP_INDIRECT:
-	case PTL_BLOCK_CALL_INDIRECT:
-	case PTL_BLOCK_RETURN:
-	case PTL_BLOCK_FAR:
+	case QEMU_BLOCK_JUMP_INDIRECT:
+	case QEMU_BLOCK_CALL_INDIRECT:
+	case QEMU_BLOCK_RETURN:
+	case QEMU_BLOCK_FAR:
 		return true;
-	case PTL_BLOCK_SYSCALL:
-	case PTL_BLOCK_UNDEFINED:
+	case QEMU_BLOCK_SYSCALL:
+	case QEMU_BLOCK_UNDEFINED:
 		break;
 	}
 	return false;
 }
 
-bool pq_block_may_repeat_last(const struct pq_block *block)
+bool plugin_block_may_repeat_last(const struct plugin_block *block)
 {
-	switch ((enum ptl_block_kind)block->kind) {
-	case PTL_BLOCK_LINEAR:
-	case PTL_BLOCK_REPEAT:
-	case PTL_BLOCK_UNDEFINED:
-	case PTL_BLOCK_CALL_INDIRECT:
+	switch ((enum qemu_block_kind)block->kind) {
+	case QEMU_BLOCK_LINEAR:
+	case QEMU_BLOCK_REPEAT:
+	case QEMU_BLOCK_UNDEFINED:
+	case QEMU_BLOCK_CALL_INDIRECT:
 		return false;
-	case PTL_BLOCK_CALL:
+	case QEMU_BLOCK_CALL:
 		return block->target == block->last;
 	default:
 		return true;
 	}
 }
 
-bool pq_block_is_restart(const struct pq_block *from, const struct pq_block *block)
+bool plugin_block_is_restart(const struct plugin_block *from, const struct plugin_block *block)
 {
-	if (from->kind == PTL_BLOCK_CALL_INDIRECT && block->start == from->last)
+	if (from->kind == QEMU_BLOCK_CALL_INDIRECT && block->start == from->last)
 		return true;
-	if (!(block->flags & PQ_BLOCK_SINGLE) || block->start >= from->last)
+	if (!(block->flags & PLUGIN_BLOCK_SINGLE) || block->start >= from->last)
 		return false;
-	return pq_block_index(from, block->start) >= 0;
+	return plugin_block_index(from, block->start) >= 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Translated blocks: what the encoder has to know of each, made once at translation. */
 
-#ifndef PTL_RECORD_QEMU_PLUGIN_BLOCK_H
-#define PTL_RECORD_QEMU_PLUGIN_BLOCK_H
+#ifndef RECORD_QEMU_PLUGIN_BLOCK_H
+#define RECORD_QEMU_PLUGIN_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,25 +12,25 @@
 
 /* No code addresses: comparing with one always fails, and so does comparing them with each other.
  */
-#define PQ_NOWHERE 0x8000000000000001ull
-#define PQ_NO_KEY 0x8000000000000002ull
+#define PLUGIN_NOWHERE 0x8000000000000001ull
+#define PLUGIN_NO_KEY 0x8000000000000002ull
 
-enum pq_block_flag {
-	PQ_BLOCK_HANDLER = 1, /* its start is a signal handler */
-	PQ_BLOCK_VSYSCALL =
+enum plugin_block_flag {
+	PLUGIN_BLOCK_HANDLER = 1, /* its start is a signal handler */
+	PLUGIN_BLOCK_VSYSCALL =
 		2, /* in the vsyscall page: QEMU carries the call out instead of the code */
-	PQ_BLOCK_SINGLE =
+	PLUGIN_BLOCK_SINGLE =
 		4, /* one instruction and no reason why: QEMU may be starting again there */
-	PQ_BLOCK_UNANNOUNCED =
+	PLUGIN_BLOCK_UNANNOUNCED =
 		8, /* translated by an untraced thread: the recorder does not know it yet */
 };
 
 /*
  * The first bytes are read each time the block is executed. A block is entered by the fast path if
- * `key` (its start, or PQ_NO_KEY to force the slow path) equals one of the previous block's next
- * addresses; those are PQ_NOWHERE where the transition takes more than a TNT bit.
+ * `key` (its start, or PLUGIN_NO_KEY to force the slow path) equals one of the previous block's next
+ * addresses; those are PLUGIN_NOWHERE where the transition takes more than a TNT bit.
  */
-struct pq_block {
+struct plugin_block {
 	uint64_t key;
 	uint64_t start;
 	uint64_t not_taken; /* end of a linear or conditional block, target of a direct jump or call
@@ -40,32 +40,32 @@ struct pq_block {
 	uint16_t count;     /* instructions */
 	uint8_t shift;      /* TNT bits that leaving it makes: 1 for a conditional branch */
 	uint8_t pushes;     /* 1 if it ends in a call and the return is to be compressed */
-	uint8_t kind;       /* enum ptl_block_kind, of the last instruction */
-	uint8_t flags;      /* enum pq_block_flag */
+	uint8_t kind;       /* enum qemu_block_kind, of the last instruction */
+	uint8_t flags;      /* enum plugin_block_flag */
 	uint16_t reserved;
 
 	uint64_t last;   /* address of the last instruction */
 	uint64_t target; /* of a direct branch */
 	uint32_t number; /* truth's name for it, from 1 on */
 	uint32_t hash;
-	struct pq_block *next; /* in its hash chain */
+	struct plugin_block *next; /* in its hash chain */
 	uint8_t lengths[];     /* of its instructions */
 };
 
 /* What a new block is made of. */
-struct pq_block_source {
+struct plugin_block_source {
 	uint64_t start;
 	uint64_t target;
 	size_t count;
 	const uint8_t *lengths;
-	enum ptl_block_kind kind;
+	enum qemu_block_kind kind;
 	bool compress_returns;
 	bool is_vsyscall;
 };
 
 /* All blocks of a process. Not locked: the caller is. */
-struct pq_block_table {
-	struct pq_block **chains;
+struct plugin_block_table {
+	struct plugin_block **chains;
 	size_t chain_count;
 	size_t block_count;
 	uint64_t *handlers; /* addresses of signal handlers */
@@ -76,38 +76,38 @@ struct pq_block_table {
  * The block equal to `source`, made if there is none; it lives as long as the process. *is_new says
  * which. NULL if there is no memory.
  */
-struct pq_block *pq_block_get(struct pq_block_table *table, const struct pq_block_source *source,
+struct plugin_block *plugin_block_get(struct plugin_block_table *table, const struct plugin_block_source *source,
 			      bool *is_new);
 
 /* While a flag is set, the block is entered by the slow path. */
-void pq_block_set_flag(struct pq_block *block, enum pq_block_flag flag);
-void pq_block_clear_flag(struct pq_block *block, enum pq_block_flag flag);
+void plugin_block_set_flag(struct plugin_block *block, enum plugin_block_flag flag);
+void plugin_block_clear_flag(struct plugin_block *block, enum plugin_block_flag flag);
 
 /* Frees all blocks and forgets the handlers. */
-void pq_block_clear(struct pq_block_table *table);
+void plugin_block_clear(struct plugin_block_table *table);
 
 /*
  * Marks `address` as a signal handler: every block that starts there, now or later, is entered by
  * the slow path. Returns 0, or -ENOMEM.
  */
-int pq_block_add_handler(struct pq_block_table *table, uint64_t address);
+int plugin_block_add_handler(struct plugin_block_table *table, uint64_t address);
 
-bool pq_block_is_handler(const struct pq_block_table *table, uint64_t address);
+bool plugin_block_is_handler(const struct plugin_block_table *table, uint64_t address);
 
 /*
  * The number of instructions before the one at `address`; -1 if no instruction of the block starts
  * there. The block's end gives its count.
  */
-int pq_block_index(const struct pq_block *block, uint64_t address);
+int plugin_block_index(const struct plugin_block *block, uint64_t address);
 
 /* True if the architecture lets `address` follow once all of the block has been executed. */
-bool pq_block_leads_to(const struct pq_block *block, uint64_t address);
+bool plugin_block_leads_to(const struct plugin_block *block, uint64_t address);
 
 /* The address of instruction `index` < count. */
-uint64_t pq_block_address(const struct pq_block *block, size_t index);
+uint64_t plugin_block_address(const struct plugin_block *block, size_t index);
 
 /* True if the block's last instruction can be followed by itself: a branch other than a call. */
-bool pq_block_may_repeat_last(const struct pq_block *block);
+bool plugin_block_may_repeat_last(const struct plugin_block *block);
 
 /*
  * True if `block`, entered after `from`, is not what follows it but a part of it that was not
@@ -115,6 +115,6 @@ bool pq_block_may_repeat_last(const struct pq_block *block);
  * again there with a block of that one instruction. Nothing else makes a block of one instruction
  * where a longer one was translated before.
  */
-bool pq_block_is_restart(const struct pq_block *from, const struct pq_block *block);
+bool plugin_block_is_restart(const struct plugin_block *from, const struct plugin_block *block);
 
 #endif

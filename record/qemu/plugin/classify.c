@@ -8,29 +8,29 @@
 
 /* One-byte opcodes that are not linear. FF and 0F need a look at the next byte. */
 static const uint8_t one_byte[256] = {
-	[0x70 ... 0x7f] = PTL_BLOCK_COND, [0xe0 ... 0xe3] = PTL_BLOCK_COND,
-	[0xe8] = PTL_BLOCK_CALL,          [0xe9] = PTL_BLOCK_JUMP,
-	[0xeb] = PTL_BLOCK_JUMP,          [0xc2] = PTL_BLOCK_RETURN,
-	[0xc3] = PTL_BLOCK_RETURN,        [0xca] = PTL_BLOCK_FAR,
-	[0xcb] = PTL_BLOCK_FAR,           [0xcf] = PTL_BLOCK_FAR,
-	[0xcc] = PTL_BLOCK_TRAP,          [0xf1] = PTL_BLOCK_TRAP,
-	[0xcd] = PTL_BLOCK_SYSCALL,
+	[0x70 ... 0x7f] = QEMU_BLOCK_COND, [0xe0 ... 0xe3] = QEMU_BLOCK_COND,
+	[0xe8] = QEMU_BLOCK_CALL,          [0xe9] = QEMU_BLOCK_JUMP,
+	[0xeb] = QEMU_BLOCK_JUMP,          [0xc2] = QEMU_BLOCK_RETURN,
+	[0xc3] = QEMU_BLOCK_RETURN,        [0xca] = QEMU_BLOCK_FAR,
+	[0xcb] = QEMU_BLOCK_FAR,           [0xcf] = QEMU_BLOCK_FAR,
+	[0xcc] = QEMU_BLOCK_TRAP,          [0xf1] = QEMU_BLOCK_TRAP,
+	[0xcd] = QEMU_BLOCK_SYSCALL,
 };
 
 /* By the reg field of FF's ModRM. */
 static const uint8_t group5[8] = {
-	[2] = PTL_BLOCK_CALL_INDIRECT,
-	[3] = PTL_BLOCK_FAR,
-	[4] = PTL_BLOCK_JUMP_INDIRECT,
-	[5] = PTL_BLOCK_FAR,
+	[2] = QEMU_BLOCK_CALL_INDIRECT,
+	[3] = QEMU_BLOCK_FAR,
+	[4] = QEMU_BLOCK_JUMP_INDIRECT,
+	[5] = QEMU_BLOCK_FAR,
 };
 
 /* Opcodes after 0F. */
 static const uint8_t two_byte[256] = {
-	[0x05] = PTL_BLOCK_SYSCALL,       [0x07] = PTL_BLOCK_FAR,
-	[0x34] = PTL_BLOCK_SYSCALL,       [0x35] = PTL_BLOCK_FAR,
-	[0x80 ... 0x8f] = PTL_BLOCK_COND, [0x0b] = PTL_BLOCK_UNDEFINED,
-	[0xb9] = PTL_BLOCK_UNDEFINED,     [0xff] = PTL_BLOCK_UNDEFINED,
+	[0x05] = QEMU_BLOCK_SYSCALL,       [0x07] = QEMU_BLOCK_FAR,
+	[0x34] = QEMU_BLOCK_SYSCALL,       [0x35] = QEMU_BLOCK_FAR,
+	[0x80 ... 0x8f] = QEMU_BLOCK_COND, [0x0b] = QEMU_BLOCK_UNDEFINED,
+	[0xb9] = QEMU_BLOCK_UNDEFINED,     [0xff] = QEMU_BLOCK_UNDEFINED,
 };
 
 static bool is_string(uint8_t opcode)
@@ -79,9 +79,9 @@ static uint64_t direct_target(const uint8_t *displacement, size_t size, uint64_t
 	return 0;
 }
 
-struct pq_instruction pq_classify(const uint8_t *bytes, size_t length, uint64_t address)
+struct plugin_instruction plugin_classify(const uint8_t *bytes, size_t length, uint64_t address)
 {
-	struct pq_instruction result = {PTL_BLOCK_LINEAR, 0};
+	struct plugin_instruction result = {QEMU_BLOCK_LINEAR, 0};
 	bool repeat = false;
 	size_t at = 0;
 
@@ -99,20 +99,20 @@ struct pq_instruction pq_classify(const uint8_t *bytes, size_t length, uint64_t 
 	else if (opcode == 0xff && at < length)
 		result.kind = group5[(bytes[at] >> 3) & 7];
 	else if (repeat && is_string(opcode))
-		result.kind = PTL_BLOCK_REPEAT;
+		result.kind = QEMU_BLOCK_REPEAT;
 	else
 		result.kind = one_byte[opcode];
 	/* Only one of these is a system call; the others are signals. */
 	if (opcode == 0xcd && at < length && bytes[at] != 0x80)
-		result.kind = PTL_BLOCK_TRAP;
+		result.kind = QEMU_BLOCK_TRAP;
 
-	if (result.kind == PTL_BLOCK_COND || result.kind == PTL_BLOCK_JUMP ||
-	    result.kind == PTL_BLOCK_CALL)
+	if (result.kind == QEMU_BLOCK_COND || result.kind == QEMU_BLOCK_JUMP ||
+	    result.kind == QEMU_BLOCK_CALL)
 		result.target = direct_target(bytes + at, length - at, address + length);
 	return result;
 }
 
-bool pq_is_cut(const uint8_t *bytes, size_t length)
+bool plugin_is_cut(const uint8_t *bytes, size_t length)
 {
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction instruction;

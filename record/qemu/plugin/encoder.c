@@ -9,7 +9,7 @@
 #include "format/pt/encode.h"
 
 /* CTC ticks are ART ticks: 25 MHz, a tick is 40 of the TSC's. */
-#define TSC_PER_CTC (PTL_QEMU_CPUID_15_EBX / PTL_QEMU_CPUID_15_EAX)
+#define TSC_PER_CTC (QEMU_CPUID_15_EBX / QEMU_CPUID_15_EAX)
 /* MTC shows eight bits of the CTC: after that many periods without one, the full time is given
  * instead. */
 #define MTC_PERIODS_MAX 192u
@@ -18,15 +18,15 @@
 /* Up to this many pending TNT bits, six-bit packets take fewer bytes than the long one. */
 #define SHORT_TNT_BITS 42
 
-void pq_encoder_start(struct ptl_slot *slot, const struct ptl_channel_config *config, uint8_t *ring)
+void plugin_encoder_start(struct qemu_slot *slot, const struct qemu_channel_config *config, uint8_t *ring)
 {
-	memset(&slot->tnt, 0, sizeof(*slot) - offsetof(struct ptl_slot, tnt));
-	slot->tnt = 1u << PTL_TNT_SHIFT;
+	memset(&slot->tnt, 0, sizeof(*slot) - offsetof(struct qemu_slot, tnt));
+	slot->tnt = 1u << QEMU_TNT_SHIFT;
 	slot->pt_bias = (uint64_t)ring;
-	pq_encoder_set_limit(slot, config);
+	plugin_encoder_set_limit(slot, config);
 }
 
-uint64_t pq_encoder_now(struct ptl_slot *slot, const struct ptl_channel_config *config)
+uint64_t plugin_encoder_now(struct qemu_slot *slot, const struct qemu_channel_config *config)
 {
 	uint64_t now;
 
@@ -41,43 +41,43 @@ uint64_t pq_encoder_now(struct ptl_slot *slot, const struct ptl_channel_config *
 	return now > slot->time ? now : slot->time;
 }
 
-struct pq_step pq_step_begin(struct ptl_slot *slot, const struct ptl_channel_config *config)
+struct plugin_step plugin_step_begin(struct qemu_slot *slot, const struct qemu_channel_config *config)
 {
-	return (struct pq_step){slot, config, (uint8_t *)(slot->pt_bias + slot->pt_head),
-				slot->tnt >> PTL_TNT_SHIFT};
+	return (struct plugin_step){slot, config, (uint8_t *)(slot->pt_bias + slot->pt_head),
+				slot->tnt >> QEMU_TNT_SHIFT};
 }
 
-uint64_t pq_step_position(const struct pq_step *step)
+uint64_t plugin_step_position(const struct plugin_step *step)
 {
 	return (uint64_t)step->at - step->slot->pt_bias;
 }
 
 /* TSC, and what goes with it. */
-static void put_full_time(struct pq_step *step, uint64_t time)
+static void put_full_time(struct plugin_step *step, uint64_t time)
 {
-	struct ptl_slot *slot = step->slot;
+	struct qemu_slot *slot = step->slot;
 
 	slot->time = time;
 	if (step->config->timing == PTL_TIMING_NONE)
 		return;
-	step->at += ptl_pt_put_tsc(step->at, time);
+	step->at += format_pt_put_tsc(step->at, time);
 	slot->cyc_time = time;
 	if (step->config->timing < PTL_TIMING_MTC)
 		return;
 
 	uint64_t ctc = time / TSC_PER_CTC;
 
-	step->at += ptl_pt_put_tma(step->at, (uint16_t)ctc, (uint16_t)(time % TSC_PER_CTC));
+	step->at += format_pt_put_tma(step->at, (uint16_t)ctc, (uint16_t)(time % TSC_PER_CTC));
 	slot->ctc = ctc >> step->config->mtc_shift;
 }
 
-static void put_cycles(struct pq_step *step, uint64_t time)
+static void put_cycles(struct plugin_step *step, uint64_t time)
 {
-	struct ptl_slot *slot = step->slot;
+	struct qemu_slot *slot = step->slot;
 
 	if (step->config->timing != PTL_TIMING_CYC || time < slot->cyc_time)
 		return;
-	step->at += ptl_pt_put_cyc(step->at, time - slot->cyc_time);
+	step->at += format_pt_put_cyc(step->at, time - slot->cyc_time);
 	slot->cyc_time = time;
 }
 
@@ -87,10 +87,10 @@ static void put_cycles(struct pq_step *step, uint64_t time)
  * TIP.PGD and a TIP.PGE no cycles are counted while the CTC goes on, so a decoder that takes the
  * frequency from the two would be led astray: CBR states it again.
  */
-static void put_passed_time(struct pq_step *step)
+static void put_passed_time(struct plugin_step *step)
 {
-	struct ptl_slot *slot = step->slot;
-	uint64_t time = pq_encoder_now(slot, step->config);
+	struct qemu_slot *slot = step->slot;
+	uint64_t time = plugin_encoder_now(slot, step->config);
 	uint64_t ctc = time / TSC_PER_CTC >> step->config->mtc_shift;
 
 	if (ctc - slot->ctc > MTC_PERIODS_MAX || time - slot->cyc_time > CYC_MAX) {
@@ -99,9 +99,9 @@ static void put_passed_time(struct pq_step *step)
 	}
 	if (ctc != slot->ctc) {
 		put_cycles(step, (ctc << step->config->mtc_shift) * TSC_PER_CTC);
-		step->at += ptl_pt_put_mtc(step->at, (uint8_t)ctc);
+		step->at += format_pt_put_mtc(step->at, (uint8_t)ctc);
 		if (step->config->timing == PTL_TIMING_CYC)
-			step->at += ptl_pt_put_cbr(step->at, PTL_QEMU_NOMINAL_RATIO);
+			step->at += format_pt_put_cbr(step->at, QEMU_NOMINAL_RATIO);
 		slot->ctc = ctc;
 		slot->time = time;
 	}
@@ -113,16 +113,16 @@ static void put_passed_time(struct pq_step *step)
 
 /* Packets that show passing time stand at the beginning of a step, and not before the very first
  * PSB. */
-static void before_packet(struct pq_step *step)
+static void before_packet(struct plugin_step *step)
 {
-	struct ptl_slot *slot = step->slot;
+	struct qemu_slot *slot = step->slot;
 
 	if (step->config->timing >= PTL_TIMING_MTC && slot->pt_head != 0 &&
-	    pq_step_position(step) == slot->pt_head)
+	    plugin_step_position(step) == slot->pt_head)
 		put_passed_time(step);
 }
 
-void pq_step_flush(struct pq_step *step)
+void plugin_step_flush(struct plugin_step *step)
 {
 	unsigned bits = 63 - (unsigned)__builtin_clzll(step->tnt);
 
@@ -130,76 +130,76 @@ void pq_step_flush(struct pq_step *step)
 		return;
 	before_packet(step);
 	if (bits > SHORT_TNT_BITS) {
-		step->at += ptl_pt_put_tnt_64(step->at, step->tnt);
+		step->at += format_pt_put_tnt_64(step->at, step->tnt);
 	} else {
-		uint64_t mask = (1u << PTL_PT_TNT_8_MAX) - 1;
+		uint64_t mask = (1u << FORMAT_PT_TNT_8_MAX) - 1;
 
-		for (; bits > PTL_PT_TNT_8_MAX; bits -= PTL_PT_TNT_8_MAX)
-			step->at += ptl_pt_put_tnt_8(
+		for (; bits > FORMAT_PT_TNT_8_MAX; bits -= FORMAT_PT_TNT_8_MAX)
+			step->at += format_pt_put_tnt_8(
 				step->at,
-				(step->tnt >> (bits - PTL_PT_TNT_8_MAX) & mask) | (mask + 1));
-		step->at += ptl_pt_put_tnt_8(step->at,
+				(step->tnt >> (bits - FORMAT_PT_TNT_8_MAX) & mask) | (mask + 1));
+		step->at += format_pt_put_tnt_8(step->at,
 					     (step->tnt & ((1ull << bits) - 1)) | 1ull << bits);
 	}
 	step->tnt = 1;
 }
 
-void pq_step_tnt(struct pq_step *step, bool taken)
+void plugin_step_tnt(struct plugin_step *step, bool taken)
 {
 	step->tnt = step->tnt << 1 | taken;
-	if (step->tnt & PQ_TNT_FULL)
-		pq_step_flush(step);
+	if (step->tnt & PLUGIN_TNT_FULL)
+		plugin_step_flush(step);
 }
 
-static void before_ip_packet(struct pq_step *step)
+static void before_ip_packet(struct plugin_step *step)
 {
-	pq_step_flush(step);
+	plugin_step_flush(step);
 	before_packet(step);
 }
 
-void pq_step_tip(struct pq_step *step, uint64_t ip)
+void plugin_step_tip(struct plugin_step *step, uint64_t ip)
 {
 	before_ip_packet(step);
-	step->at += ptl_pt_put_tip(step->at, &step->slot->last_ip, ip);
+	step->at += format_pt_put_tip(step->at, &step->slot->last_ip, ip);
 }
 
-void pq_step_fup(struct pq_step *step, uint64_t ip)
+void plugin_step_fup(struct plugin_step *step, uint64_t ip)
 {
 	before_ip_packet(step);
-	step->at += ptl_pt_put_fup(step->at, &step->slot->last_ip, ip);
+	step->at += format_pt_put_fup(step->at, &step->slot->last_ip, ip);
 }
 
-void pq_step_pgd(struct pq_step *step)
+void plugin_step_pgd(struct plugin_step *step)
 {
 	before_ip_packet(step);
-	step->at += ptl_pt_put_tip_pgd_no_ip(step->at);
+	step->at += format_pt_put_tip_pgd_no_ip(step->at);
 }
 
-void pq_step_pge(struct pq_step *step, uint64_t ip)
+void plugin_step_pge(struct plugin_step *step, uint64_t ip)
 {
-	struct ptl_slot *slot = step->slot;
+	struct qemu_slot *slot = step->slot;
 
 	/* Right after a PSB+ the time is known already. */
-	if (step->config->timing != PTL_TIMING_NONE && pq_step_position(step) == slot->pt_head)
-		put_full_time(step, pq_encoder_now(slot, step->config));
-	step->at += ptl_pt_put_tip_pge(step->at, &slot->last_ip, ip);
+	if (step->config->timing != PTL_TIMING_NONE && plugin_step_position(step) == slot->pt_head)
+		put_full_time(step, plugin_encoder_now(slot, step->config));
+	step->at += format_pt_put_tip_pge(step->at, &slot->last_ip, ip);
 }
 
-void pq_step_psb(struct pq_step *step, uint64_t time, uint64_t ip)
+void plugin_step_psb(struct plugin_step *step, uint64_t time, uint64_t ip)
 {
-	struct ptl_slot *slot = step->slot;
+	struct qemu_slot *slot = step->slot;
 
-	pq_step_flush(step);
-	slot->psb_next = pq_step_position(step) + step->config->psb_period;
-	step->at += ptl_pt_put_psb(step->at);
+	plugin_step_flush(step);
+	slot->psb_next = plugin_step_position(step) + step->config->psb_period;
+	step->at += format_pt_put_psb(step->at);
 	slot->last_ip = 0;
 	slot->return_bottom = slot->return_top;
 	put_full_time(step, time);
-	step->at += ptl_pt_put_cbr(step->at, PTL_QEMU_NOMINAL_RATIO);
-	step->at += ptl_pt_put_mode_exec(step->at, true, false, false);
+	step->at += format_pt_put_cbr(step->at, QEMU_NOMINAL_RATIO);
+	step->at += format_pt_put_mode_exec(step->at, true, false, false);
 	if (ip)
-		step->at += ptl_pt_put_fup(step->at, &slot->last_ip, ip);
-	step->at += ptl_pt_put_psbend(step->at);
+		step->at += format_pt_put_fup(step->at, &slot->last_ip, ip);
+	step->at += format_pt_put_psbend(step->at);
 }
 
 /*
@@ -207,13 +207,13 @@ void pq_step_psb(struct pq_step *step, uint64_t time, uint64_t ip)
  * there, the stack is emptied: whether a decoder pops at a return that was not compressed then
  * makes no difference.
  */
-static bool pop_return(struct ptl_slot *slot, uint64_t to)
+static bool pop_return(struct qemu_slot *slot, uint64_t to)
 {
-	if (slot->return_top - slot->return_bottom > PTL_RETURN_STACK_SIZE)
-		slot->return_bottom = slot->return_top - PTL_RETURN_STACK_SIZE;
+	if (slot->return_top - slot->return_bottom > QEMU_RETURN_STACK_SIZE)
+		slot->return_bottom = slot->return_top - QEMU_RETURN_STACK_SIZE;
 	if (slot->return_top == slot->return_bottom)
 		return false;
-	if (slot->return_stack[(slot->return_top - 1) % PTL_RETURN_STACK_SIZE] != to) {
+	if (slot->return_stack[(slot->return_top - 1) % QEMU_RETURN_STACK_SIZE] != to) {
 		slot->return_bottom = slot->return_top;
 		return false;
 	}
@@ -221,66 +221,66 @@ static bool pop_return(struct ptl_slot *slot, uint64_t to)
 	return true;
 }
 
-void pq_step_transition(struct pq_step *step, const struct pq_block *from, uint64_t to)
+void plugin_step_transition(struct plugin_step *step, const struct plugin_block *from, uint64_t to)
 {
-	struct ptl_slot *slot = step->slot;
+	struct qemu_slot *slot = step->slot;
 
 	slot->instructions += from->count;
-	switch ((enum ptl_block_kind)from->kind) {
-	case PTL_BLOCK_REPEAT:
+	switch ((enum qemu_block_kind)from->kind) {
+	case QEMU_BLOCK_REPEAT:
 		if (to == from->last)
 			slot->instructions--; /* goes on: it counts when it is done */
 		break;
-	case PTL_BLOCK_COND:
-		pq_step_tnt(step, to == from->taken);
+	case QEMU_BLOCK_COND:
+		plugin_step_tnt(step, to == from->taken);
 		break;
-	case PTL_BLOCK_RETURN:
+	case QEMU_BLOCK_RETURN:
 		if (step->config->return_compression && pop_return(slot, to)) {
-			pq_step_tnt(step, true);
+			plugin_step_tnt(step, true);
 			break;
 		}
-		pq_step_tip(step, to);
+		plugin_step_tip(step, to);
 		break;
-	case PTL_BLOCK_JUMP_INDIRECT:
-	case PTL_BLOCK_CALL_INDIRECT:
-	case PTL_BLOCK_FAR:
-		pq_step_tip(step, to);
+	case QEMU_BLOCK_JUMP_INDIRECT:
+	case QEMU_BLOCK_CALL_INDIRECT:
+	case QEMU_BLOCK_FAR:
+		plugin_step_tip(step, to);
 		break;
-	case PTL_BLOCK_LINEAR:
-	case PTL_BLOCK_JUMP:
-	case PTL_BLOCK_CALL:
-	case PTL_BLOCK_SYSCALL:
-	case PTL_BLOCK_TRAP:
-	case PTL_BLOCK_UNDEFINED:
+	case QEMU_BLOCK_LINEAR:
+	case QEMU_BLOCK_JUMP:
+	case QEMU_BLOCK_CALL:
+	case QEMU_BLOCK_SYSCALL:
+	case QEMU_BLOCK_TRAP:
+	case QEMU_BLOCK_UNDEFINED:
 		break;
 	}
 }
 
-void pq_step_commit(struct pq_step *step, uint64_t block_ip)
+void plugin_step_commit(struct plugin_step *step, uint64_t block_ip)
 {
-	struct ptl_slot *slot = step->slot;
-	uint64_t head = pq_step_position(step);
+	struct qemu_slot *slot = step->slot;
+	uint64_t head = plugin_step_position(step);
 
 	if (head != slot->pt_head) {
 		/* The bytes are there before they are committed. */
-		PQ_IN_ORDER();
-		pq_store_pair(&slot->commit_head, head, block_ip);
-		PQ_IN_ORDER();
+		PLUGIN_IN_ORDER();
+		plugin_store_pair(&slot->commit_head, head, block_ip);
+		PLUGIN_IN_ORDER();
 	}
-	pq_store_state(slot, step->tnt << PTL_TNT_SHIFT | (block_ip & PTL_TNT_TAG), block_ip);
+	plugin_store_state(slot, step->tnt << QEMU_TNT_SHIFT | (block_ip & QEMU_TNT_TAG), block_ip);
 	__atomic_store_n(&slot->pt_head, head, __ATOMIC_RELEASE);
 }
 
-bool pq_encoder_tnt_full(struct ptl_slot *slot, const struct ptl_channel_config *config)
+bool plugin_encoder_tnt_full(struct qemu_slot *slot, const struct qemu_channel_config *config)
 {
-	struct pq_step step = pq_step_begin(slot, config);
+	struct plugin_step step = plugin_step_begin(slot, config);
 
-	pq_step_flush(&step);
-	pq_step_commit(&step, slot->block_ip);
+	plugin_step_flush(&step);
+	plugin_step_commit(&step, slot->block_ip);
 	return slot->pt_head >= slot->pt_limit;
 }
 
-void pq_encoder_wrap(struct ptl_slot *slot, const struct ptl_channel_config *config)
+void plugin_encoder_wrap(struct qemu_slot *slot, const struct qemu_channel_config *config)
 {
 	uint64_t end = slot->pt_lap + config->pt_ring_size;
 
@@ -294,18 +294,18 @@ void pq_encoder_wrap(struct ptl_slot *slot, const struct ptl_channel_config *con
 	__atomic_store_n(&slot->pt_lap, end, __ATOMIC_RELEASE);
 }
 
-bool pq_encoder_has_room(const struct ptl_slot *slot, const struct ptl_channel_config *config)
+bool plugin_encoder_has_room(const struct qemu_slot *slot, const struct qemu_channel_config *config)
 {
 	uint64_t tail = __atomic_load_n(&slot->pt_tail, __ATOMIC_ACQUIRE);
 
-	return slot->pt_head - tail <= config->pt_ring_size - 2 * PQ_STEP_MAX;
+	return slot->pt_head - tail <= config->pt_ring_size - 2 * PLUGIN_STEP_MAX;
 }
 
-void pq_encoder_set_limit(struct ptl_slot *slot, const struct ptl_channel_config *config)
+void plugin_encoder_set_limit(struct qemu_slot *slot, const struct qemu_channel_config *config)
 {
 	uint64_t tail = __atomic_load_n(&slot->pt_tail, __ATOMIC_ACQUIRE);
 	uint64_t limit = slot->pt_lap + config->pt_ring_size;
-	uint64_t room = tail + config->pt_ring_size - 2 * PQ_STEP_MAX;
+	uint64_t room = tail + config->pt_ring_size - 2 * PLUGIN_STEP_MAX;
 
 	if (room < limit)
 		limit = room;

@@ -31,7 +31,7 @@ static void free_strings(char **strings)
 
 static char *copy_string(uint64_t address, char *buffer)
 {
-	int length = pq_guest_read_string(address, buffer, STRING_MAX);
+	int length = plugin_guest_read_string(address, buffer, STRING_MAX);
 
 	return length < 0 ? NULL : strndup(buffer, (size_t)length);
 }
@@ -47,7 +47,7 @@ static char **copy_strings(uint64_t address)
 
 	while (buffer && strings && address) {
 		if (count == STRINGS_MAX ||
-		    !pq_guest_read(address + count * 8, &pointer, sizeof(pointer)))
+		    !plugin_guest_read(address + count * 8, &pointer, sizeof(pointer)))
 			goto fail;
 		if (!pointer)
 			break;
@@ -84,7 +84,7 @@ static bool is_own_proc(const char *path, const char *what)
 	snprintf(own, sizeof(own), "/proc/thread-self/%s", what);
 	if (!strcmp(path, own))
 		return true;
-	snprintf(own, sizeof(own), "/proc/%u/%s", pq.pid, what);
+	snprintf(own, sizeof(own), "/proc/%u/%s", plugin.pid, what);
 	return !strcmp(path, own);
 }
 
@@ -94,13 +94,13 @@ static bool is_own_proc(const char *path, const char *what)
  */
 static void resolve_own(char *path, size_t size)
 {
-	char target[PTL_CHANNEL_PATH_SIZE];
+	char target[QEMU_CHANNEL_PATH_SIZE];
 	struct stat by_name, by_descriptor;
 	int fd, end = 0;
 	ssize_t length;
 
 	if (is_own_proc(path, "exe")) {
-		snprintf(path, size, "%s", pq.program);
+		snprintf(path, size, "%s", plugin.program);
 		return;
 	}
 	if ((sscanf(path, "/proc/self/fd/%d%n", &fd, &end) != 1 &&
@@ -122,15 +122,15 @@ static void resolve_own(char *path, size_t size)
  * reach. */
 static bool can_follow(void)
 {
-	int fd = open(pq.config.arena_path, O_RDWR | O_CLOEXEC);
+	int fd = open(plugin.config.arena_path, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
 	close(fd);
 	/* A user other than root keeps no capabilities: access(2) looks as without them. */
-	if (getuid() == geteuid() && access(pq.config.arena_path, R_OK | W_OK))
+	if (getuid() == geteuid() && access(plugin.config.arena_path, R_OK | W_OK))
 		return false;
-	return !access(pq.config.qemu_path, X_OK) && !access(pq.config.plugin_path, R_OK);
+	return !access(plugin.config.qemu_path, X_OK) && !access(plugin.config.plugin_path, R_OK);
 }
 
 /* Adds a string with its NUL; one that does not fit is cut, and so are all behind it. */
@@ -146,11 +146,11 @@ static size_t add_string(char *strings, size_t used, const char *string)
 static void announce_not_followed(unsigned vcpu, uint32_t cause, const char *path,
 				  char *const *argv)
 {
-	struct ptl_message_not_followed message = {
-		.header.type = PTL_MSG_NOT_FOLLOWED,
+	struct qemu_message_not_followed message = {
+		.header.type = QEMU_MSG_NOT_FOLLOWED,
 		.cause = cause,
 	};
-	char resolved[PATH_MAX], folder[PTL_CHANNEL_PATH_SIZE];
+	char resolved[PATH_MAX], folder[QEMU_CHANNEL_PATH_SIZE];
 	char *strings = malloc(ANNOUNCED_MAX);
 	size_t size = 0;
 
@@ -162,57 +162,57 @@ static void announce_not_followed(unsigned vcpu, uint32_t cause, const char *pat
 			size = add_string(strings, size, argv[i]);
 	}
 	message.length = (uint32_t)size;
-	pq.vcpus[vcpu].exec_announced = pq_send(pq.vcpus[vcpu].slot, &message.header,
+	plugin.vcpus[vcpu].exec_announced = plugin_send(plugin.vcpus[vcpu].slot, &message.header,
 						sizeof(message), strings, size);
 	free(strings);
 }
 
 /* The first thread keeps its thread id and its slot; another gets the process's id, and its slot
  * ends. */
-static struct pq_continue continue_from(unsigned vcpu)
+static struct qemu_continue continue_from(unsigned vcpu)
 {
-	struct ptl_slot *slot = pq.vcpus[vcpu].slot;
-	struct pq_continue from = {.process = pq.process, .slot = -1};
+	struct qemu_slot *slot = plugin.vcpus[vcpu].slot;
+	struct qemu_continue from = {.process = plugin.process, .slot = -1};
 
-	pthread_mutex_lock(&pq.lock);
-	from.time = pq_encoder_now(slot, &pq.config);
-	if (from.time < pq.psb_time)
-		from.time = pq.psb_time;
-	from.epoch = pq.epoch;
-	pthread_mutex_unlock(&pq.lock);
-	if (slot->tid == pq.pid)
-		from.slot = pq_slot_index(slot);
+	pthread_mutex_lock(&plugin.lock);
+	from.time = plugin_encoder_now(slot, &plugin.config);
+	if (from.time < plugin.psb_time)
+		from.time = plugin.psb_time;
+	from.epoch = plugin.epoch;
+	pthread_mutex_unlock(&plugin.lock);
+	if (slot->tid == plugin.pid)
+		from.slot = plugin_slot_index(slot);
 	return from;
 }
 
 static void start_program(unsigned vcpu, const char *path, char **argv, char **envp)
 {
-	struct pq_continue from = continue_from(vcpu);
-	struct pq_command command;
-	int status = pq_command_make(&command, &pq.config, path, argv, envp, &from);
+	struct qemu_continue from = continue_from(vcpu);
+	struct qemu_command command;
+	int status = qemu_command_make(&command, &plugin.config, path, argv, envp, &from);
 
 	if (status > 0)
 		announce_not_followed(vcpu, (uint32_t)status, path, argv);
 	if (status)
 		return;
 	if (!can_follow()) {
-		announce_not_followed(vcpu, PTL_NOT_FOLLOWED_ARENA, path, argv);
+		announce_not_followed(vcpu, QEMU_NOT_FOLLOWED_ARENA, path, argv);
 	} else {
 		if (from.slot < 0) {
-			pq_thread_end(vcpu);
-			pq.vcpus[vcpu].slot = pq_slots[vcpu] = &pq_unattached;
+			plugin_thread_end(vcpu);
+			plugin.vcpus[vcpu].slot = plugin_slots[vcpu] = &plugin_unattached;
 		}
 		execve(command.path, command.argv, command.envp);
 	}
-	pq_command_free(&command);
+	qemu_command_free(&command);
 }
 
-void pq_exec(unsigned vcpu, const struct pq_syscall *call)
+void plugin_exec(unsigned vcpu, const struct plugin_syscall *call)
 {
-	char path[PTL_CHANNEL_PATH_SIZE];
+	char path[QEMU_CHANNEL_PATH_SIZE];
 	char **argv, **envp;
 
-	if (pq_guest_read_string(call->args[0], path, sizeof(path)) < 0)
+	if (plugin_guest_read_string(call->args[0], path, sizeof(path)) < 0)
 		return;
 	resolve_own(path, sizeof(path));
 	argv = copy_strings(call->args[1]);

@@ -32,7 +32,7 @@ struct signal_frame {
 /* More deliveries at once than there are signals do not happen. */
 #define NESTED_MAX 64
 
-uint64_t pq_guest_register(const uint8_t *env, enum pq_register which)
+uint64_t plugin_guest_register(const uint8_t *env, enum plugin_register which)
 {
 	uint64_t value;
 
@@ -40,7 +40,7 @@ uint64_t pq_guest_register(const uint8_t *env, enum pq_register which)
 	return value;
 }
 
-bool pq_guest_read(uint64_t address, void *bytes, size_t size)
+bool plugin_guest_read(uint64_t address, void *bytes, size_t size)
 {
 	struct iovec local = {bytes, size};
 	struct iovec remote = {(void *)address, size};
@@ -48,7 +48,7 @@ bool pq_guest_read(uint64_t address, void *bytes, size_t size)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-int pq_guest_read_string(uint64_t address, char *text, size_t size)
+int plugin_guest_read_string(uint64_t address, char *text, size_t size)
 {
 	size_t length = 0;
 
@@ -58,7 +58,7 @@ int pq_guest_read_string(uint64_t address, char *text, size_t size)
 
 		if (piece > size - length)
 			piece = size - length;
-		if (!pq_guest_read(address + length, text + length, piece))
+		if (!plugin_guest_read(address + length, text + length, piece))
 			return -EFAULT;
 
 		const char *end = memchr(text + length, 0, piece);
@@ -70,7 +70,7 @@ int pq_guest_read_string(uint64_t address, char *text, size_t size)
 	return -ENAMETOOLONG;
 }
 
-bool pq_is_fault_signal(int number)
+bool plugin_is_fault_signal(int number)
 {
 	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
 	       number == SIGTRAP;
@@ -81,32 +81,32 @@ bool pq_is_fault_signal(int number)
  * instructions cause is taken to be caused by one: that another process sent it is seen only in the
  * siginfo, whose code is then not positive.
  */
-static bool is_synchronous(int number, const struct pq_signal_action *action, uint64_t address)
+static bool is_synchronous(int number, const struct plugin_signal_action *action, uint64_t address)
 {
 	siginfo_t info;
 
-	if (!pq_is_fault_signal(number))
+	if (!plugin_is_fault_signal(number))
 		return false;
-	if (!(action->flags & SA_SIGINFO) || !pq_guest_read(address, &info, sizeof(info)))
+	if (!(action->flags & SA_SIGINFO) || !plugin_guest_read(address, &info, sizeof(info)))
 		return true;
 	return info.si_code > 0;
 }
 
-static bool read_frame(const struct pq_handler_entry *entry, const struct pq_signal_action *actions,
+static bool read_frame(const struct plugin_handler_entry *entry, const struct plugin_signal_action *actions,
 		       struct signal_frame *frame)
 {
 	if (entry->rdx != entry->rsp + UCONTEXT_OFFSET || entry->rdi < 1 ||
-	    entry->rdi > PQ_SIGNAL_MAX || entry->rsi <= entry->rdx ||
+	    entry->rdi > PLUGIN_SIGNAL_MAX || entry->rsi <= entry->rdx ||
 	    entry->rsi > entry->rdx + 4096)
 		return false;
-	return pq_guest_read(entry->rsp, frame, sizeof(*frame)) &&
+	return plugin_guest_read(entry->rsp, frame, sizeof(*frame)) &&
 	       frame->pretcode == actions[entry->rdi].restorer;
 }
 
-bool pq_guest_signal(const struct pq_handler_entry *entry, const struct pq_signal_action *actions,
-		     const struct pq_block_table *table, struct pq_signal *signal)
+bool plugin_guest_signal(const struct plugin_handler_entry *entry, const struct plugin_signal_action *actions,
+		     const struct plugin_block_table *table, struct plugin_signal *signal)
 {
-	struct pq_handler_entry at = *entry;
+	struct plugin_handler_entry at = *entry;
 	struct signal_frame frame;
 	int found = 0;
 
@@ -115,11 +115,11 @@ bool pq_guest_signal(const struct pq_handler_entry *entry, const struct pq_signa
 		signal->number = (int)at.rdi;
 		signal->synchronous = is_synchronous(signal->number, &actions[at.rdi], at.rsi);
 		found++;
-		if (!pq_block_is_handler(table, signal->interrupted))
+		if (!plugin_block_is_handler(table, signal->interrupted))
 			break;
 		/* It interrupted another handler's start; was that handler's frame just made, too?
 		 */
-		at = (struct pq_handler_entry){
+		at = (struct plugin_handler_entry){
 			.rsp = frame.registers[FRAME_RSP],
 			.rdi = frame.registers[FRAME_RDI],
 			.rsi = frame.registers[FRAME_RSI],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Looking at the traced program: its registers, its memory, and the signal frames on its stack. */
 
-#ifndef PTL_RECORD_QEMU_PLUGIN_GUEST_H
-#define PTL_RECORD_QEMU_PLUGIN_GUEST_H
+#ifndef RECORD_QEMU_PLUGIN_GUEST_H
+#define RECORD_QEMU_PLUGIN_GUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,50 +12,50 @@
 
 /* Guest registers as QEMU 7.2's CPUX86State begins with them; up to date at the start of a block.
  */
-enum pq_register {
-	PQ_RAX,
-	PQ_RCX,
-	PQ_RDX,
-	PQ_RBX,
-	PQ_RSP,
-	PQ_RBP,
-	PQ_RSI,
-	PQ_RDI,
-	PQ_R8,
-	PQ_R9,
-	PQ_R10,
-	PQ_R11,
-	PQ_R12,
-	PQ_R13,
-	PQ_R14,
-	PQ_R15,
-	PQ_RIP,
+enum plugin_register {
+	PLUGIN_RAX,
+	PLUGIN_RCX,
+	PLUGIN_RDX,
+	PLUGIN_RBX,
+	PLUGIN_RSP,
+	PLUGIN_RBP,
+	PLUGIN_RSI,
+	PLUGIN_RDI,
+	PLUGIN_R8,
+	PLUGIN_R9,
+	PLUGIN_R10,
+	PLUGIN_R11,
+	PLUGIN_R12,
+	PLUGIN_R13,
+	PLUGIN_R14,
+	PLUGIN_R15,
+	PLUGIN_RIP,
 };
 
-uint64_t pq_guest_register(const uint8_t *env, enum pq_register which);
+uint64_t plugin_guest_register(const uint8_t *env, enum plugin_register which);
 
 /* Copies guest memory, whose addresses are the host's. False if not all of it can be read. Never
  * faults. */
-bool pq_guest_read(uint64_t address, void *bytes, size_t size);
+bool plugin_guest_read(uint64_t address, void *bytes, size_t size);
 
 /*
  * Copies a string with its NUL into a buffer of `size` bytes. Returns its length, or -EFAULT, or
  * -ENAMETOOLONG if it did not fit.
  */
-int pq_guest_read_string(uint64_t address, char *text, size_t size);
+int plugin_guest_read_string(uint64_t address, char *text, size_t size);
 
 /* The highest signal number. */
-#define PQ_SIGNAL_MAX 64
+#define PLUGIN_SIGNAL_MAX 64
 
 /* What the program last asked for with rt_sigaction. */
-struct pq_signal_action {
+struct plugin_signal_action {
 	uint64_t handler;
 	uint64_t flags;
 	uint64_t restorer; /* where the handler returns to */
 };
 
 /* What a signal frame says. */
-struct pq_signal {
+struct plugin_signal {
 	uint64_t
 		interrupted; /* the address at which the program goes on when the handler returns */
 	int number;
@@ -63,7 +63,7 @@ struct pq_signal {
 };
 
 /* The registers a handler is entered with. */
-struct pq_handler_entry {
+struct plugin_handler_entry {
 	uint64_t rsp;
 	uint64_t rdi;
 	uint64_t rsi;
@@ -74,13 +74,13 @@ struct pq_handler_entry {
  * True if a thread that starts at a signal handler with these registers does so because QEMU has
  * just delivered a signal: there is a frame at the stack pointer that fits them. If several signals
  * were delivered before the program ran on, this is the first of them: the one that interrupted the
- * program itself. `actions` has PQ_SIGNAL_MAX + 1 entries, `table` knows all handlers there ever
+ * program itself. `actions` has PLUGIN_SIGNAL_MAX + 1 entries, `table` knows all handlers there ever
  * were.
  */
-bool pq_guest_signal(const struct pq_handler_entry *entry, const struct pq_signal_action *actions,
-		     const struct pq_block_table *table, struct pq_signal *signal);
+bool plugin_guest_signal(const struct plugin_handler_entry *entry, const struct plugin_signal_action *actions,
+		     const struct plugin_block_table *table, struct plugin_signal *signal);
 
 /* True for the signals that instructions cause. */
-bool pq_is_fault_signal(int number);
+bool plugin_is_fault_signal(int number);
 
 #endif

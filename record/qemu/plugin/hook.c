@@ -27,17 +27,17 @@ static kill_function real_kill = kill;
 
 static int hooked_kill(pid_t pid, int signal)
 {
-	struct ptl_slot *slot = pq_thread_slot;
+	struct qemu_slot *slot = plugin_thread_slot;
 
-	if (pid == getpid() && slot && !__atomic_load_n(&pq.stopped, __ATOMIC_RELAXED)) {
-		struct ptl_message_exit message = {.header.type = PTL_MSG_EXIT,
+	if (pid == getpid() && slot && !__atomic_load_n(&plugin.stopped, __ATOMIC_RELAXED)) {
+		struct qemu_message_exit message = {.header.type = QEMU_MSG_EXIT,
 						   .status = (uint32_t)signal};
-		uint64_t ip = pq_guest_register(pq.vcpus[pq_thread_vcpu].env, PQ_RIP);
+		uint64_t ip = plugin_guest_register(plugin.vcpus[plugin_thread_vcpu].env, PLUGIN_RIP);
 
 		slot->stop_signal = (uint32_t)signal;
-		pq_leave_for_death(slot, ip, pq_is_fault_signal(signal));
-		pq_send(slot, &message.header, sizeof(message), NULL, 0);
-		pq_thread_end(pq_thread_vcpu);
+		plugin_leave_for_death(slot, ip, plugin_is_fault_signal(signal));
+		plugin_send(slot, &message.header, sizeof(message), NULL, 0);
+		plugin_thread_end(plugin_thread_vcpu);
 	}
 	return real_kill(pid, signal);
 }
@@ -172,7 +172,7 @@ static int hook_program(struct dl_phdr_info *info, size_t size, void *found)
 	return 1;
 }
 
-bool pq_hook_install(void)
+bool plugin_hook_install(void)
 {
 	bool found = false;
 

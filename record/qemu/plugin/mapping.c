@@ -16,48 +16,48 @@
 
 static uint64_t page_up(uint64_t value)
 {
-	return (value + PQ_PAGE - 1) & ~(PQ_PAGE - 1);
+	return (value + PLUGIN_PAGE - 1) & ~(PLUGIN_PAGE - 1);
 }
 
 /*
  * Begins a new version of the address space: later than every segment that was begun in the old
  * one, and every thread begins a new segment at its next block.
  */
-static void begin_change(struct ptl_slot *slot)
+static void begin_change(struct qemu_slot *slot)
 {
-	uint64_t time = pq_encoder_now(slot, &pq.config);
+	uint64_t time = plugin_encoder_now(slot, &plugin.config);
 
-	if (time <= pq.psb_time)
-		time = pq.psb_time + 1;
-	if (time < pq.change_time)
-		time = pq.change_time;
-	pq.change_time = time;
-	__atomic_store_n(&pq.epoch, pq.epoch + 1, __ATOMIC_RELEASE);
-	pq_thread_call_all();
+	if (time <= plugin.psb_time)
+		time = plugin.psb_time + 1;
+	if (time < plugin.change_time)
+		time = plugin.change_time;
+	plugin.change_time = time;
+	__atomic_store_n(&plugin.epoch, plugin.epoch + 1, __ATOMIC_RELEASE);
+	plugin_thread_call_all();
 }
 
-static void send_code(struct ptl_slot *slot, uint64_t address, const uint8_t *bytes, size_t size)
+static void send_code(struct qemu_slot *slot, uint64_t address, const uint8_t *bytes, size_t size)
 {
-	struct ptl_message_code message = {
-		.header = {.type = PTL_MSG_CODE, .time = pq.change_time},
+	struct qemu_message_code message = {
+		.header = {.type = QEMU_MSG_CODE, .time = plugin.change_time},
 		.base = address,
-		.epoch = pq.epoch,
+		.epoch = plugin.epoch,
 		.length = (uint32_t)size,
 	};
 
-	pq_send(slot, &message.header, sizeof(message), bytes, size);
+	plugin_send(slot, &message.header, sizeof(message), bytes, size);
 }
 
 /* Code that was sent before the memory became executable again has not been translated again: sends
  * it again. */
-static void send_known(struct ptl_slot *slot, uint64_t base, uint64_t end)
+static void send_known(struct qemu_slot *slot, uint64_t base, uint64_t end)
 {
-	for (uint64_t address = base; address < end; address += PQ_PAGE) {
-		const struct pq_page *page = pq_space_page(&pq.space, address);
+	for (uint64_t address = base; address < end; address += PLUGIN_PAGE) {
+		const struct plugin_page *page = plugin_space_page(&plugin.space, address);
 		size_t run = 0;
 
-		for (size_t i = 0; page && i <= PQ_PAGE; i++) {
-			if (i < PQ_PAGE && page->known[i / 8] >> i % 8 & 1)
+		for (size_t i = 0; page && i <= PLUGIN_PAGE; i++) {
+			if (i < PLUGIN_PAGE && page->known[i / 8] >> i % 8 & 1)
 				continue;
 			if (i > run)
 				send_code(slot, address + run, page->bytes + run, i - run);
@@ -68,121 +68,121 @@ static void send_known(struct ptl_slot *slot, uint64_t base, uint64_t end)
 
 /* Announces an image in the current epoch and learns whether its bytes must be sent as they are
  * executed. */
-static void send_image(struct ptl_slot *slot, struct pq_image *image)
+static void send_image(struct qemu_slot *slot, struct plugin_image *image)
 {
-	struct ptl_message_image message = {
-		.header = {.type = PTL_MSG_IMAGE_MAP, .time = pq.change_time},
+	struct qemu_message_image message = {
+		.header = {.type = QEMU_MSG_IMAGE_MAP, .time = plugin.change_time},
 		.base = image->base,
 		.size = image->end - image->base,
 		.file_offset = image->file_offset,
 		.device = image->device,
 		.inode = image->inode,
-		.epoch = pq.epoch,
+		.epoch = plugin.epoch,
 		.protection = image->protection,
 		.flags = image->flags,
 		.path_length = image->path ? (uint32_t)strlen(image->path) : 0,
 	};
-	uint32_t must_send = PTL_IMAGE_ANONYMOUS | PTL_IMAGE_DELETED | PTL_IMAGE_WRITABLE;
+	uint32_t must_send = QEMU_IMAGE_ANONYMOUS | QEMU_IMAGE_DELETED | QEMU_IMAGE_WRITABLE;
 
 	image->have = false;
 	if (image->flags & must_send)
-		pq_send(slot, &message.header, sizeof(message), image->path, message.path_length);
+		plugin_send(slot, &message.header, sizeof(message), image->path, message.path_length);
 	else
-		image->have = pq_request(slot, &message.header, sizeof(message), image->path,
-					 message.path_length) != PTL_IMAGE_REPLY_NONE;
+		image->have = plugin_request(slot, &message.header, sizeof(message), image->path,
+					 message.path_length) != QEMU_IMAGE_REPLY_NONE;
 }
 
-static void send_unmap(struct ptl_slot *slot, uint64_t base, uint64_t end)
+static void send_unmap(struct qemu_slot *slot, uint64_t base, uint64_t end)
 {
-	struct ptl_message_unmap message = {
-		.header = {.type = PTL_MSG_IMAGE_UNMAP, .time = pq.change_time},
+	struct qemu_message_unmap message = {
+		.header = {.type = QEMU_MSG_IMAGE_UNMAP, .time = plugin.change_time},
 		.base = base,
 		.size = end - base,
-		.epoch = pq.epoch,
+		.epoch = plugin.epoch,
 	};
 
-	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
 
-static void send_protect(struct ptl_slot *slot, const struct pq_image *image)
+static void send_protect(struct qemu_slot *slot, const struct plugin_image *image)
 {
-	struct ptl_message_protect message = {
-		.header = {.type = PTL_MSG_IMAGE_PROTECT, .time = pq.change_time},
+	struct qemu_message_protect message = {
+		.header = {.type = QEMU_MSG_IMAGE_PROTECT, .time = plugin.change_time},
 		.base = image->base,
 		.size = image->end - image->base,
-		.epoch = pq.epoch,
+		.epoch = plugin.epoch,
 		.protection = image->protection,
 	};
 
-	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
 
-void pq_mapping_begin(struct ptl_slot *slot)
+void plugin_mapping_begin(struct qemu_slot *slot)
 {
 	begin_change(slot);
 }
 
-void pq_mapping_add(struct ptl_slot *slot, struct pq_image *image)
+void plugin_mapping_add(struct qemu_slot *slot, struct plugin_image *image)
 {
 	image->executable = true;
 	begin_change(slot);
-	if (pq_space_add(&pq.space, image)) {
-		pq_note(slot, 1, "no memory for the image at %#llx",
+	if (plugin_space_add(&plugin.space, image)) {
+		plugin_note(slot, 1, "no memory for the image at %#llx",
 			(unsigned long long)image->base);
 		return;
 	}
-	send_image(slot, pq_space_find(&pq.space, image->base));
+	send_image(slot, plugin_space_find(&plugin.space, image->base));
 }
 
-static void remove_range(struct ptl_slot *slot, uint64_t base, uint64_t end)
+static void remove_range(struct qemu_slot *slot, uint64_t base, uint64_t end)
 {
-	if (!pq_space_remove(&pq.space, base, end))
+	if (!plugin_space_remove(&plugin.space, base, end))
 		return;
 	begin_change(slot);
 	send_unmap(slot, base, end);
 }
 
 /* What /proc/self/maps says of the memory at base, cut to [base, end). */
-static bool image_from_maps(uint64_t base, uint64_t end, struct pq_map_entry *entry,
-			    struct pq_image *image)
+static bool image_from_maps(uint64_t base, uint64_t end, struct qemu_map_entry *entry,
+			    struct plugin_image *image)
 {
-	if (!pq_maps_find(base, entry))
+	if (!qemu_maps_find(base, entry))
 		return false;
-	*image = (struct pq_image){
+	*image = (struct plugin_image){
 		.base = base,
 		.end = entry->end < end ? entry->end : end,
 		.file_offset = entry->path[0] ? entry->file_offset + (base - entry->base) : 0,
 		.device = entry->path[0] ? entry->device : 0,
 		.inode = entry->path[0] ? entry->inode : 0,
 		.path = entry->path[0] ? entry->path : NULL,
-		.flags = (entry->path[0] ? 0 : PTL_IMAGE_ANONYMOUS) |
-			 (entry->deleted ? PTL_IMAGE_DELETED : 0) |
-			 (entry->shared ? PTL_IMAGE_SHARED : 0) |
-			 (entry->writable ? PTL_IMAGE_WRITABLE : 0),
+		.flags = (entry->path[0] ? 0 : QEMU_IMAGE_ANONYMOUS) |
+			 (entry->deleted ? QEMU_IMAGE_DELETED : 0) |
+			 (entry->shared ? QEMU_IMAGE_SHARED : 0) |
+			 (entry->writable ? QEMU_IMAGE_WRITABLE : 0),
 	};
 	return true;
 }
 
 /* Code is executed where no image is known: takes the whole mapping around it, as far as no other
  * image is. */
-static struct pq_image *find_image(struct ptl_slot *slot, uint64_t address)
+static struct plugin_image *find_image(struct qemu_slot *slot, uint64_t address)
 {
-	size_t index = pq_space_index(&pq.space, address);
-	struct pq_map_entry entry;
-	struct pq_image image;
-	uint64_t page = address & ~(PQ_PAGE - 1);
+	size_t index = plugin_space_index(&plugin.space, address);
+	struct qemu_map_entry entry;
+	struct plugin_image image;
+	uint64_t page = address & ~(PLUGIN_PAGE - 1);
 
-	if (index < pq.space.count && pq.space.images[index].base <= address) {
+	if (index < plugin.space.count && plugin.space.images[index].base <= address) {
 		/* Known, but not as executable: only QEMU sees a difference. Take it as it is. */
-		pq_space_split(&pq.space, page);
-		pq_space_split(&pq.space, page + PQ_PAGE);
+		plugin_space_split(&plugin.space, page);
+		plugin_space_split(&plugin.space, page + PLUGIN_PAGE);
 
-		struct pq_image *part = pq_space_find(&pq.space, address);
+		struct plugin_image *part = plugin_space_find(&plugin.space, address);
 
 		begin_change(slot);
 		part->executable = true;
 		part->protection |= PROT_EXEC;
-		part->flags |= PTL_IMAGE_FOUND;
+		part->flags |= QEMU_IMAGE_FOUND;
 		send_image(slot, part);
 		send_known(slot, part->base, part->end);
 		return part;
@@ -190,38 +190,38 @@ static struct pq_image *find_image(struct ptl_slot *slot, uint64_t address)
 	if (!image_from_maps(page, UINT64_MAX, &entry, &image))
 		return NULL;
 	image.base = entry.base;
-	if (index > 0 && pq.space.images[index - 1].end > image.base)
-		image.base = pq.space.images[index - 1].end;
-	if (index < pq.space.count && pq.space.images[index].base < image.end)
-		image.end = pq.space.images[index].base;
+	if (index > 0 && plugin.space.images[index - 1].end > image.base)
+		image.base = plugin.space.images[index - 1].end;
+	if (index < plugin.space.count && plugin.space.images[index].base < image.end)
+		image.end = plugin.space.images[index].base;
 	image.file_offset = image.path ? entry.file_offset + (image.base - entry.base) : 0;
-	image.flags |= PTL_IMAGE_FOUND;
+	image.flags |= QEMU_IMAGE_FOUND;
 	image.protection = PROT_READ | PROT_EXEC | (entry.writable ? PROT_WRITE : 0);
-	pq_mapping_add(slot, &image);
-	return pq_space_find(&pq.space, address);
+	plugin_mapping_add(slot, &image);
+	return plugin_space_find(&plugin.space, address);
 }
 
-static void learn(struct ptl_slot *slot, uint64_t address, const uint8_t *bytes, size_t size)
+static void learn(struct qemu_slot *slot, uint64_t address, const uint8_t *bytes, size_t size)
 {
-	switch (pq_space_learn(&pq.space, address, bytes, size)) {
-	case PQ_LEARNED_NOTHING:
+	switch (plugin_space_learn(&plugin.space, address, bytes, size)) {
+	case PLUGIN_LEARNED_NOTHING:
 		break;
-	case PQ_LEARNED_CHANGE:
+	case PLUGIN_LEARNED_CHANGE:
 		begin_change(slot);
 		send_code(slot, address, bytes, size);
 		break;
-	case PQ_LEARNED_MORE:
-	case PQ_LEARNED_NO_MEMORY:
+	case PLUGIN_LEARNED_MORE:
+	case PLUGIN_LEARNED_NO_MEMORY:
 		send_code(slot, address, bytes, size);
 		break;
 	}
 }
 
-void pq_mapping_translated(struct ptl_slot *slot, uint64_t start, const uint8_t *bytes, size_t size)
+void plugin_mapping_translated(struct qemu_slot *slot, uint64_t start, const uint8_t *bytes, size_t size)
 {
 	while (size) {
-		size_t piece = (size_t)(PQ_PAGE - start % PQ_PAGE);
-		struct pq_image *image = pq_space_find(&pq.space, start);
+		size_t piece = (size_t)(PLUGIN_PAGE - start % PLUGIN_PAGE);
+		struct plugin_image *image = plugin_space_find(&plugin.space, start);
 
 		if (piece > size)
 			piece = size;
@@ -237,7 +237,7 @@ void pq_mapping_translated(struct ptl_slot *slot, uint64_t start, const uint8_t 
 
 /* ---- system calls --------------------------------------------------------------------------- */
 
-static void describe_file(int fd, struct pq_image *image, char *path, size_t path_size)
+static void describe_file(int fd, struct plugin_image *image, char *path, size_t path_size)
 {
 	struct stat status;
 	char link[64];
@@ -247,7 +247,7 @@ static void describe_file(int fd, struct pq_image *image, char *path, size_t pat
 	ssize_t length = readlink(link, path, path_size - 1);
 
 	if (length < 0 || fstat(fd, &status)) {
-		image->flags |= PTL_IMAGE_DELETED;
+		image->flags |= QEMU_IMAGE_DELETED;
 		return;
 	}
 	path[length] = 0;
@@ -255,40 +255,40 @@ static void describe_file(int fd, struct pq_image *image, char *path, size_t pat
 	image->device = status.st_dev;
 	image->inode = status.st_ino;
 	if (status.st_nlink == 0)
-		image->flags |= PTL_IMAGE_DELETED;
+		image->flags |= QEMU_IMAGE_DELETED;
 }
 
-static void on_mmap(struct ptl_slot *slot, const uint64_t *args, uint64_t base)
+static void on_mmap(struct qemu_slot *slot, const uint64_t *args, uint64_t base)
 {
 	uint64_t end = base + page_up(args[1]);
 	uint32_t protection = (uint32_t)args[2];
-	char path[PTL_CHANNEL_PATH_SIZE];
-	struct pq_image image = {.base = base, .end = end, .protection = protection};
+	char path[QEMU_CHANNEL_PATH_SIZE];
+	struct plugin_image image = {.base = base, .end = end, .protection = protection};
 
 	if (!(protection & PROT_EXEC)) {
 		remove_range(slot, base, end);
 		return;
 	}
 	if (args[3] & MAP_ANONYMOUS) {
-		image.flags |= PTL_IMAGE_ANONYMOUS;
+		image.flags |= QEMU_IMAGE_ANONYMOUS;
 	} else {
 		image.file_offset = args[5];
 		describe_file((int)args[4], &image, path, sizeof(path));
 	}
 	if ((args[3] & MAP_TYPE) != MAP_PRIVATE)
-		image.flags |= PTL_IMAGE_SHARED;
+		image.flags |= QEMU_IMAGE_SHARED;
 	if (protection & PROT_WRITE)
-		image.flags |= PTL_IMAGE_WRITABLE;
-	pq_mapping_add(slot, &image);
+		image.flags |= QEMU_IMAGE_WRITABLE;
+	plugin_mapping_add(slot, &image);
 }
 
 /* The memory and what is known of it move; what it holds is looked at anew. */
-static void on_mremap(struct ptl_slot *slot, const uint64_t *args, uint64_t base)
+static void on_mremap(struct qemu_slot *slot, const uint64_t *args, uint64_t base)
 {
 	uint64_t old = args[0], old_end = old + page_up(args[1]), size = page_up(args[2]);
-	struct pq_image *first = pq_space_find(&pq.space, old);
-	char path[PTL_CHANNEL_PATH_SIZE];
-	struct pq_image moved;
+	struct plugin_image *first = plugin_space_find(&plugin.space, old);
+	char path[QEMU_CHANNEL_PATH_SIZE];
+	struct plugin_image moved;
 
 	if (!first || !first->executable) {
 		remove_range(slot, old, old_end);
@@ -306,29 +306,29 @@ static void on_mremap(struct ptl_slot *slot, const uint64_t *args, uint64_t base
 	}
 	if (args[1] && !(args[3] & MREMAP_DONTUNMAP))
 		remove_range(slot, old, old_end);
-	pq_mapping_add(slot, &moved);
+	plugin_mapping_add(slot, &moved);
 }
 
 /* [base, end) lies in one image, or in none, and is executable from now on. */
-static void make_executable(struct ptl_slot *slot, uint64_t base, uint64_t end, uint32_t protection)
+static void make_executable(struct qemu_slot *slot, uint64_t base, uint64_t end, uint32_t protection)
 {
-	struct pq_image *image = pq_space_find(&pq.space, base);
-	struct pq_map_entry entry;
-	struct pq_image found;
+	struct plugin_image *image = plugin_space_find(&plugin.space, base);
+	struct qemu_map_entry entry;
+	struct plugin_image found;
 
 	if (!image) {
 		while (base < end && image_from_maps(base, end, &entry, &found)) {
 			found.protection = protection;
 			/* What happened to it before is not known. */
-			found.flags |= PTL_IMAGE_WRITABLE;
-			pq_mapping_add(slot, &found);
+			found.flags |= QEMU_IMAGE_WRITABLE;
+			plugin_mapping_add(slot, &found);
 			base = found.end;
 		}
 		return;
 	}
 	image->protection = protection;
 	if (protection & PROT_WRITE)
-		image->flags |= PTL_IMAGE_WRITABLE;
+		image->flags |= QEMU_IMAGE_WRITABLE;
 	begin_change(slot);
 	if (image->executable) {
 		if (protection & PROT_WRITE)
@@ -341,15 +341,15 @@ static void make_executable(struct ptl_slot *slot, uint64_t base, uint64_t end, 
 	send_known(slot, image->base, image->end);
 }
 
-static void on_mprotect(struct ptl_slot *slot, uint64_t base, uint64_t size, uint32_t protection)
+static void on_mprotect(struct qemu_slot *slot, uint64_t base, uint64_t size, uint32_t protection)
 {
 	uint64_t end = base + page_up(size);
 
-	pq_space_split(&pq.space, base);
-	pq_space_split(&pq.space, end);
+	plugin_space_split(&plugin.space, base);
+	plugin_space_split(&plugin.space, end);
 	while (base < end) {
-		size_t index = pq_space_index(&pq.space, base);
-		struct pq_image *image = index < pq.space.count ? &pq.space.images[index] : NULL;
+		size_t index = plugin_space_index(&plugin.space, base);
+		struct plugin_image *image = index < plugin.space.count ? &plugin.space.images[index] : NULL;
 		bool inside = image && image->base <= base;
 		uint64_t next = inside ? image->end : image ? image->base : end;
 
@@ -360,7 +360,7 @@ static void on_mprotect(struct ptl_slot *slot, uint64_t base, uint64_t size, uin
 		} else if (inside) {
 			image->protection = protection;
 			if (protection & PROT_WRITE)
-				image->flags |= PTL_IMAGE_WRITABLE;
+				image->flags |= QEMU_IMAGE_WRITABLE;
 			if (image->executable) {
 				image->executable = false;
 				begin_change(slot);
@@ -371,34 +371,34 @@ static void on_mprotect(struct ptl_slot *slot, uint64_t base, uint64_t size, uin
 	}
 }
 
-static void on_shmat(struct ptl_slot *slot, const uint64_t *args, uint64_t base)
+static void on_shmat(struct qemu_slot *slot, const uint64_t *args, uint64_t base)
 {
 	struct shmid_ds status;
-	struct pq_image image = {.base = base, .flags = PTL_IMAGE_ANONYMOUS | PTL_IMAGE_SHARED};
+	struct plugin_image image = {.base = base, .flags = QEMU_IMAGE_ANONYMOUS | QEMU_IMAGE_SHARED};
 
 	if (shmctl((int)args[0], IPC_STAT, &status))
 		return;
 	image.end = base + page_up(status.shm_segsz);
 	image.protection = PROT_READ | PROT_EXEC | (args[2] & SHM_RDONLY ? 0 : PROT_WRITE);
 	if (args[2] & SHM_EXEC)
-		pq_mapping_add(slot, &image);
+		plugin_mapping_add(slot, &image);
 	else
 		remove_range(slot, image.base, image.end);
 }
 
-static void on_shmdt(struct ptl_slot *slot, uint64_t base)
+static void on_shmdt(struct qemu_slot *slot, uint64_t base)
 {
-	const struct pq_image *image = pq_space_find(&pq.space, base);
+	const struct plugin_image *image = plugin_space_find(&plugin.space, base);
 
 	if (image)
 		remove_range(slot, base, image->end);
 }
 
-void pq_mapping_syscall(struct ptl_slot *slot, const struct pq_syscall *call, int64_t result)
+void plugin_mapping_syscall(struct qemu_slot *slot, const struct plugin_syscall *call, int64_t result)
 {
 	if (result < 0 && result > -4096)
 		return;
-	pthread_mutex_lock(&pq.lock);
+	pthread_mutex_lock(&plugin.lock);
 	switch (call->number) {
 	case SYS_mmap:
 		on_mmap(slot, call->args, (uint64_t)result);
@@ -422,5 +422,5 @@ void pq_mapping_syscall(struct ptl_slot *slot, const struct pq_syscall *call, in
 	default:
 		break;
 	}
-	pthread_mutex_unlock(&pq.lock);
+	pthread_mutex_unlock(&plugin.lock);
 }

@@ -26,7 +26,7 @@
 EXPORT extern int qemu_plugin_version;
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
 			       char **argv);
-int qemu_plugin_version = PTL_QEMU_PLUGIN_VERSION;
+int qemu_plugin_version = PLUGIN_QEMU_PLUGIN_VERSION;
 
 /* ---- execution ------------------------------------------------------------------------------ */
 
@@ -37,58 +37,58 @@ int qemu_plugin_version = PTL_QEMU_PLUGIN_VERSION;
  * the virtual clock, which counts instructions.
  */
 #define ENTRY(name)                                                                                \
-	void pq_on_##name(unsigned vcpu, void *block);                                             \
-	void pq_entered_##name(unsigned vcpu, void *block, uint64_t env);                          \
+	void plugin_on_##name(unsigned vcpu, void *block);                                             \
+	void plugin_entered_##name(unsigned vcpu, void *block, uint64_t env);                          \
 	__asm__(".text\n"                                                                          \
-		".hidden pq_on_" #name "\n"                                                        \
-		".type pq_on_" #name ", @function\n"                                               \
-		"pq_on_" #name ":\n"                                                               \
+		".hidden plugin_on_" #name "\n"                                                        \
+		".type plugin_on_" #name ", @function\n"                                               \
+		"plugin_on_" #name ":\n"                                                               \
 		"	mov %rbp, %rdx\n"                                                                \
-		"	jmp pq_entered_" #name "\n"                                                \
-		".size pq_on_" #name ", . - pq_on_" #name "\n");                                   \
-	__attribute__((used, visibility("hidden"))) void pq_entered_##name(                        \
+		"	jmp plugin_entered_" #name "\n"                                                \
+		".size plugin_on_" #name ", . - plugin_on_" #name "\n");                                   \
+	__attribute__((used, visibility("hidden"))) void plugin_entered_##name(                        \
 		unsigned vcpu, void *block, uint64_t env)
 
-static __attribute__((noinline, cold)) void tnt_full(struct ptl_slot *slot)
+static __attribute__((noinline, cold)) void tnt_full(struct qemu_slot *slot)
 {
-	if (pq_encoder_tnt_full(slot, &pq.config))
-		pq_between_steps(slot, slot->block_ip);
+	if (plugin_encoder_tnt_full(slot, &plugin.config))
+		plugin_between_steps(slot, slot->block_ip);
 }
 
 /* What the fast path does not do. */
-static __attribute__((noinline)) void enter_other(unsigned vcpu, struct pq_block *block,
+static __attribute__((noinline)) void enter_other(unsigned vcpu, struct plugin_block *block,
 						  uint64_t env, bool counted)
 {
-	struct ptl_slot *slot = pq_slots[vcpu];
+	struct qemu_slot *slot = plugin_slots[vcpu];
 
-	switch (pq_encoder_return(slot, block, counted)) {
-	case PQ_FAST_DONE:
+	switch (plugin_encoder_return(slot, block, counted)) {
+	case PLUGIN_FAST_DONE:
 		break;
-	case PQ_FAST_TNT_FULL:
+	case PLUGIN_FAST_TNT_FULL:
 		tnt_full(slot);
 		break;
-	case PQ_FAST_SLOW:
-		pq_enter_slow(vcpu, block, env);
+	case PLUGIN_FAST_SLOW:
+		plugin_enter_slow(vcpu, block, env);
 		break;
 	}
 }
 
-static inline __attribute__((always_inline)) void enter(unsigned vcpu, struct pq_block *block,
+static inline __attribute__((always_inline)) void enter(unsigned vcpu, struct plugin_block *block,
 							uint64_t env, bool counted, bool calls)
 {
-	struct ptl_slot *slot = pq_slots[vcpu %= PQ_VCPU_MAX];
-	enum pq_fast result = pq_encoder_fast(slot, block, counted);
+	struct qemu_slot *slot = plugin_slots[vcpu %= PLUGIN_VCPU_MAX];
+	enum plugin_fast result = plugin_encoder_fast(slot, block, counted);
 
-	if (__builtin_expect(result == PQ_FAST_SLOW, 0)) {
+	if (__builtin_expect(result == PLUGIN_FAST_SLOW, 0)) {
 		enter_other(vcpu, block, env, counted);
 		/* That may have attached the thread, or ended its stream. */
-		slot = pq.vcpus[vcpu].slot;
+		slot = plugin.vcpus[vcpu].slot;
 		calls = calls && slot->block_ip;
-	} else if (__builtin_expect(result == PQ_FAST_TNT_FULL, 0)) {
+	} else if (__builtin_expect(result == PLUGIN_FAST_TNT_FULL, 0)) {
 		tnt_full(slot);
 	}
 	if (calls)
-		pq_encoder_expect_call(slot, block);
+		plugin_encoder_expect_call(slot, block);
 }
 
 ENTRY(block)
@@ -114,31 +114,31 @@ ENTRY(counted_call)
 /* With truth, speed matters less. */
 ENTRY(truth)
 {
-	enter(vcpu, block, env, true, ((const struct pq_block *)block)->pushes);
-	if (pq.vcpus[vcpu % PQ_VCPU_MAX].slot->block_ip)
-		pq_truth_enter(pq.vcpus[vcpu % PQ_VCPU_MAX].slot, block);
+	enter(vcpu, block, env, true, ((const struct plugin_block *)block)->pushes);
+	if (plugin.vcpus[vcpu % PLUGIN_VCPU_MAX].slot->block_ip)
+		plugin_truth_enter(plugin.vcpus[vcpu % PLUGIN_VCPU_MAX].slot, block);
 }
 
-static qemu_plugin_exec_cb entry_for(const struct pq_block *block)
+static qemu_plugin_exec_cb entry_for(const struct plugin_block *block)
 {
-	if (pq.config.truth)
-		return pq_on_truth;
-	if (pq.config.clock == PTL_CLOCK_VIRTUAL)
-		return block->pushes ? pq_on_counted_call : pq_on_counted_block;
-	return block->pushes ? pq_on_call : pq_on_block;
+	if (plugin.config.truth)
+		return plugin_on_truth;
+	if (plugin.config.clock == PTL_CLOCK_VIRTUAL)
+		return block->pushes ? plugin_on_counted_call : plugin_on_counted_block;
+	return block->pushes ? plugin_on_call : plugin_on_block;
 }
 
 static void on_instruction(unsigned vcpu, void *unused)
 {
 	(void)unused;
-	pq.vcpus[vcpu % PQ_VCPU_MAX].slot->truth_started++;
+	plugin.vcpus[vcpu % PLUGIN_VCPU_MAX].slot->truth_started++;
 }
 
 /* ---- translation ---------------------------------------------------------------------------- */
 
 /* A block as it is being translated. */
 struct translation {
-	struct pq_block_source source;
+	struct plugin_block_source source;
 	uint8_t lengths[INSTRUCTIONS_MAX];
 	uint8_t bytes[BYTES_MAX];
 	size_t size;
@@ -153,8 +153,8 @@ static void drop_cut_instruction(struct translation *translation)
 	size_t count = translation->source.count, size = translation->lengths[count - 1];
 	uint64_t end = translation->source.start + translation->size;
 
-	if (count < 2 || (end - size) % PQ_PAGE + 15 <= PQ_PAGE ||
-	    !pq_is_cut(translation->bytes + translation->size - size, size))
+	if (count < 2 || (end - size) % PLUGIN_PAGE + 15 <= PLUGIN_PAGE ||
+	    !plugin_is_cut(translation->bytes + translation->size - size, size))
 		return;
 	translation->size -= size;
 	translation->source.count--;
@@ -163,22 +163,22 @@ static void drop_cut_instruction(struct translation *translation)
 static bool read_translation(const struct qemu_plugin_tb *tb, struct translation *translation)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
-	struct pq_instruction last;
+	struct plugin_instruction last;
 	size_t size;
 
 	if (count == 0 || count > INSTRUCTIONS_MAX)
 		return false;
 	translation->size = 0;
-	translation->source = (struct pq_block_source){
+	translation->source = (struct plugin_block_source){
 		.start = qemu_plugin_tb_vaddr(tb),
 		.count = count,
 		.lengths = translation->lengths,
-		.compress_returns = pq.config.return_compression,
+		.compress_returns = plugin.config.return_compression,
 	};
 	/* QEMU reads no bytes there: it carries the call out itself. */
-	if ((translation->source.start & ~(PQ_PAGE - 1)) == VSYSCALL_PAGE) {
+	if ((translation->source.start & ~(PLUGIN_PAGE - 1)) == VSYSCALL_PAGE) {
 		translation->source.is_vsyscall = true;
-		translation->source.kind = PTL_BLOCK_UNDEFINED;
+		translation->source.kind = QEMU_BLOCK_UNDEFINED;
 		translation->source.count = 1;
 		translation->lengths[0] = 1;
 		return true;
@@ -195,54 +195,54 @@ static bool read_translation(const struct qemu_plugin_tb *tb, struct translation
 	}
 	drop_cut_instruction(translation);
 	size = translation->lengths[translation->source.count - 1];
-	last = pq_classify(translation->bytes + translation->size - size, size,
+	last = plugin_classify(translation->bytes + translation->size - size, size,
 			   translation->source.start + translation->size - size);
 	translation->source.kind = last.kind;
 	translation->source.target = last.target;
 	return true;
 }
 
-static struct pq_block *learn_block(const struct translation *translation)
+static struct plugin_block *learn_block(const struct translation *translation)
 {
-	struct pq_block *block;
+	struct plugin_block *block;
 	bool is_new;
 
-	pthread_mutex_lock(&pq.lock);
+	pthread_mutex_lock(&plugin.lock);
 
-	struct ptl_slot *slot = pq_thread_claim();
+	struct qemu_slot *slot = plugin_thread_claim();
 
-	block = pq_block_get(&pq.blocks, &translation->source, &is_new);
+	block = plugin_block_get(&plugin.blocks, &translation->source, &is_new);
 	if (block && !slot)
-		pq_block_set_flag(block, PQ_BLOCK_UNANNOUNCED);
+		plugin_block_set_flag(block, PLUGIN_BLOCK_UNANNOUNCED);
 	if (block && slot) {
 		/* The program's first block waits until the program has been announced. */
-		if (pq.started && is_new && pq.config.truth)
-			pq_truth_define(slot, block);
-		if (pq.started && !translation->source.is_vsyscall)
-			pq_mapping_translated(slot, block->start, translation->bytes,
+		if (plugin.started && is_new && plugin.config.truth)
+			plugin_truth_define(slot, block);
+		if (plugin.started && !translation->source.is_vsyscall)
+			plugin_mapping_translated(slot, block->start, translation->bytes,
 					      translation->size);
 	}
-	pthread_mutex_unlock(&pq.lock);
+	pthread_mutex_unlock(&plugin.lock);
 	return block;
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	struct translation translation;
-	struct pq_block *block;
+	struct plugin_block *block;
 
 	(void)id;
-	if (__atomic_load_n(&pq.stopped, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&plugin.stopped, __ATOMIC_RELAXED))
 		return;
 	block = read_translation(tb, &translation) ? learn_block(&translation) : NULL;
 	if (!block) {
 		/* Without all blocks there is no stream to be made. */
-		__atomic_add_fetch(&pq.header->untraced_processes, 1, __ATOMIC_RELAXED);
-		pq_stop();
+		__atomic_add_fetch(&plugin.header->untraced_processes, 1, __ATOMIC_RELAXED);
+		plugin_stop();
 		return;
 	}
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, entry_for(block), QEMU_PLUGIN_CB_NO_REGS, block);
-	if (pq.config.truth)
+	if (plugin.config.truth)
 		for (size_t i = 0; i < translation.source.count; i++)
 			qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, i),
 							       on_instruction,
@@ -254,54 +254,54 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 /* Called by the thread that creates it. */
 static void on_vcpu_init(qemu_plugin_id_t id, unsigned vcpu)
 {
-	struct ptl_slot *creator = pq_thread_slot;
+	struct qemu_slot *creator = plugin_thread_slot;
 
 	(void)id;
-	if (vcpu >= PQ_VCPU_MAX)
+	if (vcpu >= PLUGIN_VCPU_MAX)
 		return;
-	pq_slots[vcpu] = &pq_unattached;
-	pq.vcpus[vcpu] = (struct pq_vcpu){.slot = &pq_unattached, .alive = true};
+	plugin_slots[vcpu] = &plugin_unattached;
+	plugin.vcpus[vcpu] = (struct plugin_vcpu){.slot = &plugin_unattached, .alive = true};
 	if (creator) {
-		pq.vcpus[vcpu].birth_time = pq_encoder_now(creator, &pq.config);
-		pq.vcpus[vcpu].creator_tid = creator->tid;
+		plugin.vcpus[vcpu].birth_time = plugin_encoder_now(creator, &plugin.config);
+		plugin.vcpus[vcpu].creator_tid = creator->tid;
 	}
-	if (vcpu >= pq.vcpu_high)
-		__atomic_store_n(&pq.vcpu_high, vcpu + 1, __ATOMIC_RELEASE);
+	if (vcpu >= plugin.vcpu_high)
+		__atomic_store_n(&plugin.vcpu_high, vcpu + 1, __ATOMIC_RELEASE);
 }
 
 static void on_vcpu_exit(qemu_plugin_id_t id, unsigned vcpu)
 {
 	(void)id;
-	if (vcpu >= PQ_VCPU_MAX)
+	if (vcpu >= PLUGIN_VCPU_MAX)
 		return;
-	__atomic_store_n(&pq.vcpus[vcpu].alive, false, __ATOMIC_RELAXED);
-	pq.vcpus[vcpu].slot = pq_slots[vcpu] = &pq_unattached;
+	__atomic_store_n(&plugin.vcpus[vcpu].alive, false, __ATOMIC_RELAXED);
+	plugin.vcpus[vcpu].slot = plugin_slots[vcpu] = &plugin_unattached;
 }
 
 static bool is_traced(unsigned vcpu)
 {
-	const struct ptl_slot *slot = vcpu < PQ_VCPU_MAX ? pq.vcpus[vcpu].slot : NULL;
+	const struct qemu_slot *slot = vcpu < PLUGIN_VCPU_MAX ? plugin.vcpus[vcpu].slot : NULL;
 
-	return slot && slot != &pq_untraced && slot != &pq_unattached;
+	return slot && slot != &plugin_untraced && slot != &plugin_unattached;
 }
 
 static void on_syscall(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
 		       uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
-	struct pq_syscall call = {number, {a1, a2, a3, a4, a5, a6}};
+	struct plugin_syscall call = {number, {a1, a2, a3, a4, a5, a6}};
 
 	(void)id;
 	(void)a7;
 	(void)a8;
 	if (is_traced(vcpu))
-		pq_syscall_enter(vcpu, &call);
+		plugin_syscall_enter(vcpu, &call);
 }
 
 static void on_syscall_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result)
 {
 	(void)id;
 	if (is_traced(vcpu))
-		pq_syscall_return(vcpu, number, result);
+		plugin_syscall_return(vcpu, number, result);
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -312,13 +312,13 @@ static int fail(const char *what, const char *why)
 	return -1;
 }
 
-static bool is_usable(const struct ptl_channel_header *header, uint64_t size)
+static bool is_usable(const struct qemu_channel_header *header, uint64_t size)
 {
-	const struct ptl_channel_config *config = &header->config;
+	const struct qemu_channel_config *config = &header->config;
 
-	return header->magic == PTL_CHANNEL_MAGIC && header->version == PTL_CHANNEL_VERSION &&
+	return header->magic == QEMU_CHANNEL_MAGIC && header->version == QEMU_CHANNEL_VERSION &&
 	       config->slot_count && config->slot_count <= 65536 && config->pt_ring_size >= 65536 &&
-	       config->message_ring_size >= 65536 && ptl_channel_arena_size(config) <= size;
+	       config->message_ring_size >= 65536 && qemu_channel_arena_size(config) <= size;
 }
 
 static int map_arena(const char *path)
@@ -328,7 +328,7 @@ static int map_arena(const char *path)
 
 	if (fd < 0)
 		return fail(path, strerror(errno));
-	if (fstat(fd, &status) || (uint64_t)status.st_size < PTL_CHANNEL_HEADER_SIZE) {
+	if (fstat(fd, &status) || (uint64_t)status.st_size < QEMU_CHANNEL_HEADER_SIZE) {
 		close(fd);
 		return fail(path, "no arena");
 	}
@@ -339,11 +339,11 @@ static int map_arena(const char *path)
 	close(fd);
 	if (arena == MAP_FAILED)
 		return fail(path, strerror(errno));
-	pq.arena = arena;
-	pq.header = arena;
-	if (!is_usable(pq.header, (uint64_t)status.st_size))
+	plugin.arena = arena;
+	plugin.header = arena;
+	if (!is_usable(plugin.header, (uint64_t)status.st_size))
 		return fail(path, "not an arena of this version of PTL");
-	pq.config = pq.header->config;
+	plugin.config = plugin.header->config;
 	return 0;
 }
 
@@ -364,21 +364,21 @@ static int read_arguments(int argc, char **argv, const char **arena)
 		if ((value = value_of(argv[i], "arena")))
 			*arena = value;
 		else if ((value = value_of(argv[i], "program")))
-			pq.first_argument = atoi(value);
+			plugin.first_argument = atoi(value);
 		else if ((value = value_of(argv[i], "script")))
-			pq.script_argument = atoi(value);
+			plugin.script_argument = atoi(value);
 		else if ((value = value_of(argv[i], "process")))
-			pq.process = (uint32_t)strtoul(value, NULL, 10);
+			plugin.process = (uint32_t)strtoul(value, NULL, 10);
 		else if ((value = value_of(argv[i], "slot")))
-			pq.continue_slot = strtoll(value, NULL, 10);
+			plugin.continue_slot = strtoll(value, NULL, 10);
 		else if ((value = value_of(argv[i], "time")))
-			pq.continue_time = strtoull(value, NULL, 10);
+			plugin.continue_time = strtoull(value, NULL, 10);
 		else if ((value = value_of(argv[i], "epoch")))
-			pq.epoch = strtoull(value, NULL, 10);
+			plugin.epoch = strtoull(value, NULL, 10);
 		else
 			return fail(argv[i], "no such argument");
 	}
-	if (!*arena || !pq.first_argument)
+	if (!*arena || !plugin.first_argument)
 		return fail("arguments", "arena and program are needed");
 	return 0;
 }
@@ -386,16 +386,16 @@ static int read_arguments(int argc, char **argv, const char **arena)
 /* The state a process begins with, or goes on with after execve. */
 static void begin_process(void)
 {
-	pq.pid = (uint32_t)getpid();
-	pq.continued = pq.process != 0;
-	if (!pq.continued) {
-		pq.process = __atomic_add_fetch(&pq.header->next_process, 1, __ATOMIC_RELAXED);
-		pq.continue_time = pq.config.virtual_start;
+	plugin.pid = (uint32_t)getpid();
+	plugin.continued = plugin.process != 0;
+	if (!plugin.continued) {
+		plugin.process = __atomic_add_fetch(&plugin.header->next_process, 1, __ATOMIC_RELAXED);
+		plugin.continue_time = plugin.config.virtual_start;
 	}
-	pq.psb_time = pq.continued ? pq.continue_time : 0;
-	pq.change_time = pq.psb_time;
-	for (uint32_t i = 0; i < PQ_VCPU_MAX; i++)
-		pq.vcpus[i].slot = pq_slots[i] = &pq_unattached;
+	plugin.psb_time = plugin.continued ? plugin.continue_time : 0;
+	plugin.change_time = plugin.psb_time;
+	for (uint32_t i = 0; i < PLUGIN_VCPU_MAX; i++)
+		plugin.vcpus[i].slot = plugin_slots[i] = &plugin_unattached;
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
@@ -408,9 +408,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info
 	if (read_arguments(argc, argv, &arena) || map_arena(arena))
 		return -1;
 	begin_process();
-	if (pq_thread_watch_fork())
+	if (plugin_thread_watch_fork())
 		return fail("fork", "no memory");
-	pq_hook_install();
+	plugin_hook_install();
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
 	qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_exit);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);

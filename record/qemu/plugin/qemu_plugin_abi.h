@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The part of QEMU's plugin interface that PTL uses; Debian does not package the header. */
 
-#ifndef PTL_RECORD_QEMU_PLUGIN_QEMU_PLUGIN_ABI_H
-#define PTL_RECORD_QEMU_PLUGIN_QEMU_PLUGIN_ABI_H
+#ifndef RECORD_QEMU_PLUGIN_QEMU_PLUGIN_ABI_H
+#define RECORD_QEMU_PLUGIN_QEMU_PLUGIN_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
  * QEMU of interface number 2 and later (9.0 on) has raised the oldest to 2: it refuses this plugin
  * before running any of its code, with a message that names both numbers.
  */
-#define PTL_QEMU_PLUGIN_VERSION 1
+#define PLUGIN_QEMU_PLUGIN_VERSION 1
 
 typedef uint64_t qemu_plugin_id_t;
 

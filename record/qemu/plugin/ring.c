@@ -30,11 +30,11 @@ static void futex_wait(uint32_t *word, uint32_t value)
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }
 
-void pq_ring_doorbell(void)
+void plugin_ring_doorbell(void)
 {
-	__atomic_add_fetch(&pq.header->doorbell, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&pq.header->recorder_waiting, __ATOMIC_SEQ_CST))
-		syscall(SYS_futex, &pq.header->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	__atomic_add_fetch(&plugin.header->doorbell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&plugin.header->recorder_waiting, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &plugin.header->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /*
@@ -73,40 +73,40 @@ static uint64_t start_time(uint32_t pid)
 
 static bool recorder_is_dead(void)
 {
-	return start_time(pq.config.recorder_pid) != pq.config.recorder_start_time;
+	return start_time(plugin.config.recorder_pid) != plugin.config.recorder_start_time;
 }
 
-bool pq_recorder_gone(void)
+bool plugin_recorder_gone(void)
 {
-	return __atomic_load_n(&pq.stopped, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&pq.header->stop, __ATOMIC_RELAXED) || recorder_is_dead();
+	return __atomic_load_n(&plugin.stopped, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&plugin.header->stop, __ATOMIC_RELAXED) || recorder_is_dead();
 }
 
-void pq_stop(void)
+void plugin_stop(void)
 {
-	__atomic_store_n(&pq.stopped, true, __ATOMIC_RELEASE);
-	pq_thread_call_all();
+	__atomic_store_n(&plugin.stopped, true, __ATOMIC_RELEASE);
+	plugin_thread_call_all();
 }
 
 /*
  * A recorder that has said to stop still takes what is in the rings, unless it has come to be
  * stuck; a dead one takes nothing.
  */
-static bool wait_for_consumer(struct ptl_slot *slot,
-			      bool (*has_room)(const struct ptl_slot *, uint64_t), uint64_t needed)
+static bool wait_for_consumer(struct qemu_slot *slot,
+			      bool (*has_room)(const struct qemu_slot *, uint64_t), uint64_t needed)
 {
 	for (unsigned waits = 0; !has_room(slot, needed); waits++) {
-		bool stopping = __atomic_load_n(&pq.header->stop, __ATOMIC_RELAXED);
+		bool stopping = __atomic_load_n(&plugin.header->stop, __ATOMIC_RELAXED);
 
 		if (recorder_is_dead() || (stopping && waits > STOPPING_WAITS_MAX)) {
-			pq_stop();
+			plugin_stop();
 			return false;
 		}
 
 		uint32_t seen = __atomic_load_n(&slot->room, __ATOMIC_SEQ_CST);
 
 		__atomic_store_n(&slot->producer_waiting, 1, __ATOMIC_SEQ_CST);
-		pq_ring_doorbell();
+		plugin_ring_doorbell();
 		if (!has_room(slot, needed))
 			futex_wait(&slot->room, seen);
 		__atomic_store_n(&slot->producer_waiting, 0, __ATOMIC_SEQ_CST);
@@ -114,32 +114,32 @@ static bool wait_for_consumer(struct ptl_slot *slot,
 	return true;
 }
 
-static bool has_step_room(const struct ptl_slot *slot, uint64_t words)
+static bool has_step_room(const struct qemu_slot *slot, uint64_t words)
 {
-	if (pq.config.truth &&
+	if (plugin.config.truth &&
 	    slot->truth_head + words - __atomic_load_n(&slot->truth_tail, __ATOMIC_ACQUIRE) >
-		    pq.config.truth_ring_size / 4)
+		    plugin.config.truth_ring_size / 4)
 		return false;
-	return pq_encoder_has_room(slot, &pq.config);
+	return plugin_encoder_has_room(slot, &plugin.config);
 }
 
-bool pq_wait_for_room(struct ptl_slot *slot, uint64_t words)
+bool plugin_wait_for_room(struct qemu_slot *slot, uint64_t words)
 {
 	return wait_for_consumer(slot, has_step_room, words);
 }
 
-static bool has_message_room(const struct ptl_slot *slot, uint64_t bytes)
+static bool has_message_room(const struct qemu_slot *slot, uint64_t bytes)
 {
 	return slot->message_head + bytes -
 		       __atomic_load_n(&slot->message_tail, __ATOMIC_ACQUIRE) <=
-	       pq.config.message_ring_size;
+	       plugin.config.message_ring_size;
 }
 
-static void copy_in(struct ptl_slot *slot, uint64_t position, const void *bytes, size_t size)
+static void copy_in(struct qemu_slot *slot, uint64_t position, const void *bytes, size_t size)
 {
-	uint8_t *ring = pq_slot_message_ring(slot);
-	uint64_t offset = position & (pq.config.message_ring_size - 1);
-	uint64_t first = pq.config.message_ring_size - offset;
+	uint8_t *ring = plugin_slot_message_ring(slot);
+	uint64_t offset = position & (plugin.config.message_ring_size - 1);
+	uint64_t first = plugin.config.message_ring_size - offset;
 
 	if (first > size)
 		first = size;
@@ -147,25 +147,25 @@ static void copy_in(struct ptl_slot *slot, uint64_t position, const void *bytes,
 	memcpy(ring, (const uint8_t *)bytes + first, size - first);
 }
 
-bool pq_send(struct ptl_slot *slot, struct ptl_message *message, size_t size, const void *tail,
+bool plugin_send(struct qemu_slot *slot, struct qemu_message *message, size_t size, const void *tail,
 	     size_t tail_size)
 {
 	size_t whole = size + tail_size;
 	size_t padded = (whole + 7) & ~(size_t)7;
 
-	if (__atomic_load_n(&pq.stopped, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&plugin.stopped, __ATOMIC_RELAXED))
 		return false;
 	if (!wait_for_consumer(slot, has_message_room, padded))
 		return false;
 	message->size = (uint32_t)whole;
-	message->pid = pq.pid;
+	message->pid = plugin.pid;
 	message->tid = slot->tid;
-	message->process = pq.process;
+	message->process = plugin.process;
 	if (!message->pt_offset)
 		message->pt_offset = slot->pt_head;
 	if (!message->time)
-		message->time = pq_encoder_now(slot, &pq.config);
-	message->sequence = __atomic_add_fetch(&pq.header->sequence, 1, __ATOMIC_RELAXED);
+		message->time = plugin_encoder_now(slot, &plugin.config);
+	message->sequence = __atomic_add_fetch(&plugin.header->sequence, 1, __ATOMIC_RELAXED);
 	copy_in(slot, slot->message_head, message, size);
 	if (tail_size)
 		copy_in(slot, slot->message_head + size, tail, tail_size);
@@ -174,12 +174,12 @@ bool pq_send(struct ptl_slot *slot, struct ptl_message *message, size_t size, co
 
 	__atomic_store_n(&slot->message_head, head, __ATOMIC_RELEASE);
 	if (head - __atomic_load_n(&slot->message_tail, __ATOMIC_RELAXED) >
-	    pq.config.message_ring_size / 2)
-		pq_ring_doorbell();
+	    plugin.config.message_ring_size / 2)
+		plugin_ring_doorbell();
 	return true;
 }
 
-uint32_t pq_request(struct ptl_slot *slot, struct ptl_message *message, size_t size,
+uint32_t plugin_request(struct qemu_slot *slot, struct qemu_message *message, size_t size,
 		    const void *tail, size_t tail_size)
 {
 	uint32_t number = slot->request + 1 ? slot->request + 1 : 1;
@@ -187,9 +187,9 @@ uint32_t pq_request(struct ptl_slot *slot, struct ptl_message *message, size_t s
 
 	message->request = number;
 	slot->request = number;
-	if (!pq_send(slot, message, size, tail, tail_size))
+	if (!plugin_send(slot, message, size, tail, tail_size))
 		return 0;
-	pq_ring_doorbell();
+	plugin_ring_doorbell();
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (;;) {
 		uint32_t reply = __atomic_load_n(&slot->reply, __ATOMIC_ACQUIRE);
@@ -197,15 +197,15 @@ uint32_t pq_request(struct ptl_slot *slot, struct ptl_message *message, size_t s
 		if (reply == number)
 			return __atomic_load_n(&slot->reply_value, __ATOMIC_RELAXED);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (now.tv_sec - start.tv_sec > REPLY_SECONDS || pq_recorder_gone())
+		if (now.tv_sec - start.tv_sec > REPLY_SECONDS || plugin_recorder_gone())
 			return 0;
 		futex_wait(&slot->reply, reply);
 	}
 }
 
-void pq_note(struct ptl_slot *slot, uint32_t severity, const char *format, ...)
+void plugin_note(struct qemu_slot *slot, uint32_t severity, const char *format, ...)
 {
-	struct ptl_message_note note = {.header.type = PTL_MSG_NOTE, .severity = severity};
+	struct qemu_message_note note = {.header.type = QEMU_MSG_NOTE, .severity = severity};
 	char text[512];
 	va_list arguments;
 
@@ -218,8 +218,8 @@ void pq_note(struct ptl_slot *slot, uint32_t severity, const char *format, ...)
 		return;
 	if ((size_t)length >= sizeof(text)) {
 		length = sizeof(text) - 1;
-		note.header.flags = PTL_MESSAGE_TRUNCATED;
+		note.header.flags = QEMU_MESSAGE_TRUNCATED;
 	}
 	note.length = (uint32_t)length;
-	pq_send(slot, &note.header, sizeof(note), text, (size_t)length);
+	plugin_send(slot, &note.header, sizeof(note), text, (size_t)length);
 }

@@ -36,7 +36,7 @@ static uint64_t skip_vector(uint64_t address)
 	uint64_t word;
 
 	for (unsigned i = 0; i < VECTOR_MAX; i++, address += sizeof(word)) {
-		if (!pq_guest_read(address, &word, sizeof(word)))
+		if (!plugin_guest_read(address, &word, sizeof(word)))
 			return 0;
 		if (!word)
 			return address + sizeof(word);
@@ -50,14 +50,14 @@ static bool read_initial_stack(uint64_t rsp, struct initial_stack *stack)
 	uint64_t at, pair[2];
 
 	memset(stack, 0, sizeof(*stack));
-	if (!pq_guest_read(rsp, &stack->argc, sizeof(stack->argc)) || stack->argc > VECTOR_MAX)
+	if (!plugin_guest_read(rsp, &stack->argc, sizeof(stack->argc)) || stack->argc > VECTOR_MAX)
 		return false;
 	at = rsp + 8 + stack->argc * 8;
 	if (skip_vector(rsp + 8) != at + 8)
 		return false;
 	at = skip_vector(at + 8);
 	for (unsigned i = 0; at && i < 64; i++, at += sizeof(pair)) {
-		if (!pq_guest_read(at, pair, sizeof(pair)))
+		if (!plugin_guest_read(at, pair, sizeof(pair)))
 			return false;
 		switch (pair[0]) {
 		case AT_PHDR:
@@ -83,41 +83,41 @@ static bool read_initial_stack(uint64_t rsp, struct initial_stack *stack)
 
 /* ---- images --------------------------------------------------------------------------------- */
 
-static void add_segment(struct ptl_slot *slot, const Elf64_Phdr *segment, uint64_t bias,
+static void add_segment(struct qemu_slot *slot, const Elf64_Phdr *segment, uint64_t bias,
 			uint32_t flag)
 {
-	uint64_t base = (segment->p_vaddr + bias) & ~(PQ_PAGE - 1);
-	uint64_t end = (segment->p_vaddr + bias + segment->p_memsz + PQ_PAGE - 1) & ~(PQ_PAGE - 1);
-	struct pq_map_entry entry;
-	struct pq_image image = {
+	uint64_t base = (segment->p_vaddr + bias) & ~(PLUGIN_PAGE - 1);
+	uint64_t end = (segment->p_vaddr + bias + segment->p_memsz + PLUGIN_PAGE - 1) & ~(PLUGIN_PAGE - 1);
+	struct qemu_map_entry entry;
+	struct plugin_image image = {
 		.base = base,
 		.end = end,
 		.protection = (segment->p_flags & PF_R ? PROT_READ : 0) |
 			      (segment->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC,
-		.flags = flag | (segment->p_flags & PF_W ? PTL_IMAGE_WRITABLE : 0),
+		.flags = flag | (segment->p_flags & PF_W ? QEMU_IMAGE_WRITABLE : 0),
 	};
 
-	if (!pq_maps_find(base, &entry))
+	if (!qemu_maps_find(base, &entry))
 		return;
 	if (entry.path[0]) {
 		image.path = entry.path;
 		image.file_offset = entry.file_offset + (base - entry.base);
 		image.device = entry.device;
 		image.inode = entry.inode;
-		image.flags |= entry.deleted ? PTL_IMAGE_DELETED : 0;
+		image.flags |= entry.deleted ? QEMU_IMAGE_DELETED : 0;
 	} else {
-		image.flags |= PTL_IMAGE_ANONYMOUS;
+		image.flags |= QEMU_IMAGE_ANONYMOUS;
 	}
-	pq_mapping_add(slot, &image);
+	plugin_mapping_add(slot, &image);
 }
 
 /* Adds the executable segments that `count` program headers at `address` describe. */
-static void add_segments(struct ptl_slot *slot, uint64_t address, uint64_t count, uint64_t bias,
+static void add_segments(struct qemu_slot *slot, uint64_t address, uint64_t count, uint64_t bias,
 			 uint32_t flag)
 {
 	Elf64_Phdr headers[HEADERS_MAX];
 
-	if (count > HEADERS_MAX || !pq_guest_read(address, headers, count * sizeof(headers[0])))
+	if (count > HEADERS_MAX || !plugin_guest_read(address, headers, count * sizeof(headers[0])))
 		return;
 	for (uint64_t i = 0; i < count; i++)
 		if (headers[i].p_type == PT_LOAD && headers[i].p_flags & PF_X)
@@ -130,7 +130,7 @@ static uint64_t program_bias(const struct initial_stack *stack)
 	Elf64_Phdr headers[HEADERS_MAX];
 
 	if (stack->header_count > HEADERS_MAX ||
-	    !pq_guest_read(stack->headers, headers, stack->header_count * sizeof(headers[0])))
+	    !plugin_guest_read(stack->headers, headers, stack->header_count * sizeof(headers[0])))
 		return 0;
 	for (uint64_t i = 0; i < stack->header_count; i++)
 		if (headers[i].p_type == PT_PHDR)
@@ -142,30 +142,30 @@ static uint64_t program_bias(const struct initial_stack *stack)
 	return 0;
 }
 
-static void add_images(struct ptl_slot *slot, const struct initial_stack *stack)
+static void add_images(struct qemu_slot *slot, const struct initial_stack *stack)
 {
 	Elf64_Ehdr header;
 
 	add_segments(slot, stack->headers, stack->header_count, program_bias(stack),
-		     PTL_IMAGE_MAIN);
-	if (stack->interpreter && pq_guest_read(stack->interpreter, &header, sizeof(header)) &&
+		     QEMU_IMAGE_MAIN);
+	if (stack->interpreter && plugin_guest_read(stack->interpreter, &header, sizeof(header)) &&
 	    !memcmp(header.e_ident, ELFMAG, SELFMAG))
 		add_segments(slot, stack->interpreter + header.e_phoff, header.e_phnum,
-			     stack->interpreter, PTL_IMAGE_INTERPRETER);
+			     stack->interpreter, QEMU_IMAGE_INTERPRETER);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static void send_process_start(struct ptl_slot *slot)
+static void send_process_start(struct qemu_slot *slot)
 {
-	struct ptl_message_process_start message = {
-		.header = {.type = PTL_MSG_PROCESS_START, .time = pq.change_time},
-		.how = PTL_PROCESS_INITIAL,
+	struct qemu_message_process_start message = {
+		.header = {.type = QEMU_MSG_PROCESS_START, .time = plugin.change_time},
+		.how = QEMU_PROCESS_INITIAL,
 		.parent_pid = (uint32_t)getppid(),
-		.epoch = pq.epoch,
+		.epoch = plugin.epoch,
 	};
 
-	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
 
 /* Reads all of a file of /proc; the caller frees it. *size excludes the NUL put after it. */
@@ -206,84 +206,84 @@ static size_t put_string(char *out, const char *text)
 
 /*
  * QEMU's command line is "qemu-x86_64 options... -0 argv0 path arguments...": the program's path is
- * argument pq.first_argument, its argv[0] the one before.
+ * argument plugin.first_argument, its argv[0] the one before.
  */
-static void send_exec(struct ptl_slot *slot, const struct initial_stack *stack)
+static void send_exec(struct qemu_slot *slot, const struct initial_stack *stack)
 {
-	struct ptl_message_exec message = {
-		.header = {.type = PTL_MSG_EXEC, .time = pq.change_time},
+	struct qemu_message_exec message = {
+		.header = {.type = QEMU_MSG_EXEC, .time = plugin.change_time},
 		.argc = (uint32_t)stack->argc,
-		.epoch = pq.epoch,
+		.epoch = plugin.epoch,
 		.start_address = stack->entry,
 	};
-	char directory[PTL_CHANNEL_PATH_SIZE];
+	char directory[QEMU_CHANNEL_PATH_SIZE];
 	size_t size, total = 0;
 	char *arguments = read_proc("/proc/self/cmdline", &size);
-	char *bytes = arguments ? malloc(size + 3 * PTL_CHANNEL_PATH_SIZE) : NULL;
+	char *bytes = arguments ? malloc(size + 3 * QEMU_CHANNEL_PATH_SIZE) : NULL;
 
 	if (!bytes) {
 		free(arguments);
 		return;
 	}
 
-	const char *program = argument_at(arguments, size, pq.first_argument);
+	const char *program = argument_at(arguments, size, plugin.first_argument);
 	const char *rest = program + strlen(program) + 1;
 
-	if (!realpath(program, pq.program))
-		snprintf(pq.program, sizeof(pq.program), "%s", program);
+	if (!realpath(program, plugin.program))
+		snprintf(plugin.program, sizeof(plugin.program), "%s", program);
 	if (!getcwd(directory, sizeof(directory)))
 		directory[0] = 0;
-	total += put_string(bytes + total, pq.program);
+	total += put_string(bytes + total, plugin.program);
 	total += put_string(bytes + total,
-			    pq.script_argument ? argument_at(arguments, size, pq.script_argument)
+			    plugin.script_argument ? argument_at(arguments, size, plugin.script_argument)
 					       : "");
 	total += put_string(bytes + total, directory);
-	total += put_string(bytes + total, argument_at(arguments, size, pq.first_argument - 1));
+	total += put_string(bytes + total, argument_at(arguments, size, plugin.first_argument - 1));
 	if (rest < arguments + size) {
 		memcpy(bytes + total, rest, (size_t)(arguments + size - rest));
 		total += (size_t)(arguments + size - rest);
 	}
 	message.total = (uint32_t)total;
-	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 	for (size_t at = 0; at < total;) {
-		struct ptl_message_exec_bytes part = {
-			.header = {.type = PTL_MSG_EXEC_BYTES, .time = pq.change_time},
+		struct qemu_message_exec_bytes part = {
+			.header = {.type = QEMU_MSG_EXEC_BYTES, .time = plugin.change_time},
 			.offset = (uint32_t)at,
 		};
 		size_t length = total - at < 32768 ? total - at : 32768;
 
 		part.length = (uint32_t)length;
-		pq_send(slot, &part.header, sizeof(part), bytes + at, length);
+		plugin_send(slot, &part.header, sizeof(part), bytes + at, length);
 		at += length;
 	}
 	free(bytes);
 	free(arguments);
 }
 
-void pq_start_program(struct ptl_slot *slot, unsigned vcpu, const struct pq_block *block)
+void plugin_start_program(struct qemu_slot *slot, unsigned vcpu, const struct plugin_block *block)
 {
 	struct initial_stack stack;
-	uint64_t rsp = pq_guest_register(pq.vcpus[vcpu].env, PQ_RSP);
-	uint8_t bytes[2 * PQ_PAGE];
+	uint64_t rsp = plugin_guest_register(plugin.vcpus[vcpu].env, PLUGIN_RSP);
+	uint8_t bytes[2 * PLUGIN_PAGE];
 	size_t size = (size_t)(block->end - block->start);
 
-	pq.started = true;
-	pq_mapping_begin(slot);
-	if (!pq.continued)
+	plugin.started = true;
+	plugin_mapping_begin(slot);
+	if (!plugin.continued)
 		send_process_start(slot);
 	if (!read_initial_stack(rsp, &stack)) {
-		pq_note(slot, 1,
+		plugin_note(slot, 1,
 			"this QEMU keeps the program's registers elsewhere than QEMU 7.2 does: not "
 			"tracing");
-		__atomic_add_fetch(&pq.header->untraced_processes, 1, __ATOMIC_RELAXED);
-		pq_stop();
+		__atomic_add_fetch(&plugin.header->untraced_processes, 1, __ATOMIC_RELAXED);
+		plugin_stop();
 		return;
 	}
 	send_exec(slot, &stack);
 	add_images(slot, &stack);
 	/* The first block was translated before the program was announced. */
-	if (pq.config.truth)
-		pq_truth_define(slot, block);
-	if (size <= sizeof(bytes) && pq_guest_read(block->start, bytes, size))
-		pq_mapping_translated(slot, block->start, bytes, size);
+	if (plugin.config.truth)
+		plugin_truth_define(slot, block);
+	if (size <= sizeof(bytes) && plugin_guest_read(block->start, bytes, size))
+		plugin_mapping_translated(slot, block->start, bytes, size);
 }

@@ -11,22 +11,22 @@
 #include "record/qemu/plugin/guest.h"
 #include "record/qemu/plugin/plugin.h"
 
-static void on_sigaction(struct ptl_slot *slot, const uint64_t *args)
+static void on_sigaction(struct qemu_slot *slot, const uint64_t *args)
 {
-	struct pq_signal_action action; /* as the kernel's struct begins */
+	struct plugin_signal_action action; /* as the kernel's struct begins */
 	int status;
 
-	if (args[0] < 1 || args[0] > PQ_SIGNAL_MAX || !args[1] ||
-	    !pq_guest_read(args[1], &action, sizeof(action)))
+	if (args[0] < 1 || args[0] > PLUGIN_SIGNAL_MAX || !args[1] ||
+	    !plugin_guest_read(args[1], &action, sizeof(action)))
 		return;
 	if (action.handler == (uint64_t)SIG_DFL || action.handler == (uint64_t)SIG_IGN)
 		return;
-	pthread_mutex_lock(&pq.lock);
-	pq.actions[args[0]] = action;
-	status = pq_block_add_handler(&pq.blocks, action.handler);
-	pthread_mutex_unlock(&pq.lock);
+	pthread_mutex_lock(&plugin.lock);
+	plugin.actions[args[0]] = action;
+	status = plugin_block_add_handler(&plugin.blocks, action.handler);
+	pthread_mutex_unlock(&plugin.lock);
 	if (status)
-		pq_note(slot, 1, "no memory for the signal handler at %#llx",
+		plugin_note(slot, 1, "no memory for the signal handler at %#llx",
 			(unsigned long long)action.handler);
 }
 
@@ -34,39 +34,39 @@ static bool is_last_thread(void)
 {
 	unsigned alive = 0;
 
-	for (uint32_t i = 0; i < pq.vcpu_high; i++)
-		alive += __atomic_load_n(&pq.vcpus[i].alive, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < plugin.vcpu_high; i++)
+		alive += __atomic_load_n(&plugin.vcpus[i].alive, __ATOMIC_RELAXED);
 	return alive <= 1;
 }
 
-static void send_exit(struct ptl_slot *slot, uint64_t code)
+static void send_exit(struct qemu_slot *slot, uint64_t code)
 {
-	struct ptl_message_exit message = {
-		.header.type = PTL_MSG_EXIT,
+	struct qemu_message_exit message = {
+		.header.type = QEMU_MSG_EXIT,
 		.status = (uint32_t)(code & 0xff) << 8,
 	};
 
-	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
 
 static void on_exit_thread(unsigned vcpu, uint64_t code)
 {
-	struct ptl_message_thread_end message = {.header.type = PTL_MSG_THREAD_END,
+	struct qemu_message_thread_end message = {.header.type = QEMU_MSG_THREAD_END,
 						 .status = (uint32_t)code};
-	struct ptl_slot *slot = pq.vcpus[vcpu].slot;
+	struct qemu_slot *slot = plugin.vcpus[vcpu].slot;
 
-	pq_send(slot, &message.header, sizeof(message), NULL, 0);
+	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 	if (is_last_thread())
 		send_exit(slot, code);
-	pq_thread_end(vcpu);
+	plugin_thread_end(vcpu);
 }
 
-void pq_syscall_enter(unsigned vcpu, const struct pq_syscall *call)
+void plugin_syscall_enter(unsigned vcpu, const struct plugin_syscall *call)
 {
-	struct ptl_slot *slot = pq.vcpus[vcpu].slot;
+	struct qemu_slot *slot = plugin.vcpus[vcpu].slot;
 
-	pq.vcpus[vcpu].syscall = *call;
-	pq_leave_for_syscall(slot);
+	plugin.vcpus[vcpu].syscall = *call;
+	plugin_leave_for_syscall(slot);
 	switch (call->number) {
 	case SYS_rt_sigaction:
 		on_sigaction(slot, call->args);
@@ -76,41 +76,41 @@ void pq_syscall_enter(unsigned vcpu, const struct pq_syscall *call)
 		break;
 	case SYS_exit_group:
 		send_exit(slot, call->args[0]);
-		pq_thread_end(vcpu);
+		plugin_thread_end(vcpu);
 		break;
 	case SYS_execve:
-		pq_exec(vcpu, call);
+		plugin_exec(vcpu, call);
 		break;
 	default:
 		break;
 	}
 }
 
-static void send_child_status(struct ptl_slot *slot, int64_t pid, int status)
+static void send_child_status(struct qemu_slot *slot, int64_t pid, int status)
 {
-	struct ptl_message_child_status message = {
-		.header.type = PTL_MSG_CHILD_STATUS,
+	struct qemu_message_child_status message = {
+		.header.type = QEMU_MSG_CHILD_STATUS,
 		.child_pid = (uint32_t)pid,
 		.status = (uint32_t)status,
 	};
 
 	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
-		pq_send(slot, &message.header, sizeof(message), NULL, 0);
+		plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
 
-static void on_wait4(struct ptl_slot *slot, const uint64_t *args, int64_t pid)
+static void on_wait4(struct qemu_slot *slot, const uint64_t *args, int64_t pid)
 {
 	int status;
 
-	if (args[1] && pq_guest_read(args[1], &status, sizeof(status)))
+	if (args[1] && plugin_guest_read(args[1], &status, sizeof(status)))
 		send_child_status(slot, pid, status);
 }
 
-static void on_waitid(struct ptl_slot *slot, const uint64_t *args)
+static void on_waitid(struct qemu_slot *slot, const uint64_t *args)
 {
 	siginfo_t info;
 
-	if (!args[2] || !pq_guest_read(args[2], &info, sizeof(info)))
+	if (!args[2] || !plugin_guest_read(args[2], &info, sizeof(info)))
 		return;
 	if (info.si_code == CLD_EXITED)
 		send_child_status(slot, info.si_pid, W_EXITCODE(info.si_status & 0xff, 0));
@@ -122,48 +122,48 @@ static void on_waitid(struct ptl_slot *slot, const uint64_t *args)
 
 /* ---- names of threads ---- */
 
-static void send_thread_name(struct ptl_slot *slot, uint32_t tid, uint64_t address, size_t size)
+static void send_thread_name(struct qemu_slot *slot, uint32_t tid, uint64_t address, size_t size)
 {
-	struct ptl_message_thread_name message = {.header.type = PTL_MSG_THREAD_NAME,
+	struct qemu_message_thread_name message = {.header.type = QEMU_MSG_THREAD_NAME,
 						  .named_tid = tid};
-	char name[PTL_THREAD_NAME_MAX + 1] = "";
+	char name[QEMU_THREAD_NAME_MAX + 1] = "";
 
-	if (size > PTL_THREAD_NAME_MAX)
-		size = PTL_THREAD_NAME_MAX;
+	if (size > QEMU_THREAD_NAME_MAX)
+		size = QEMU_THREAD_NAME_MAX;
 	/* A short string may end where the next page is not there. */
-	while (size && !pq_guest_read(address, name, size))
+	while (size && !plugin_guest_read(address, name, size))
 		size--;
 	name[size] = 0;
 	message.length = (uint32_t)strcspn(name, "\n");
-	pq_send(slot, &message.header, sizeof(message), name, message.length);
+	plugin_send(slot, &message.header, sizeof(message), name, message.length);
 }
 
-static void on_prctl(struct ptl_slot *slot, const uint64_t *args)
+static void on_prctl(struct qemu_slot *slot, const uint64_t *args)
 {
 	if (args[0] == PR_SET_NAME)
-		send_thread_name(slot, slot->tid, args[1], PTL_THREAD_NAME_MAX);
+		send_thread_name(slot, slot->tid, args[1], QEMU_THREAD_NAME_MAX);
 }
 
 /* pthread_setname_np(3) of another thread opens a file of /proc, and writes the name. */
-static void on_open(struct pq_vcpu *vcpu, uint64_t address, int64_t fd)
+static void on_open(struct plugin_vcpu *vcpu, uint64_t address, int64_t fd)
 {
 	char path[64];
 	unsigned tid, pid;
 	int end = 0;
 
-	if (pq_guest_read_string(address, path, sizeof(path)) < 0)
+	if (plugin_guest_read_string(address, path, sizeof(path)) < 0)
 		return;
 	if (sscanf(path, "/proc/self/task/%u/comm%n", &tid, &end) != 1 || !end || path[end]) {
 		end = 0;
 		if (sscanf(path, "/proc/%u/task/%u/comm%n", &pid, &tid, &end) != 2 || !end ||
-		    path[end] || pid != pq.pid)
+		    path[end] || pid != plugin.pid)
 			return;
 	}
 	vcpu->named_tid = tid;
 	vcpu->name_fd = (int)fd;
 }
 
-static void on_write(struct pq_vcpu *vcpu, const uint64_t *args, int64_t written)
+static void on_write(struct plugin_vcpu *vcpu, const uint64_t *args, int64_t written)
 {
 	if (!vcpu->named_tid || args[0] != (uint64_t)vcpu->name_fd)
 		return;
@@ -173,17 +173,17 @@ static void on_write(struct pq_vcpu *vcpu, const uint64_t *args, int64_t written
 
 static void on_exec_failed(unsigned vcpu)
 {
-	struct ptl_message message = {.type = PTL_MSG_EXEC_FAILED};
+	struct qemu_message message = {.type = QEMU_MSG_EXEC_FAILED};
 
-	if (pq.vcpus[vcpu].exec_announced)
-		pq_send(pq.vcpus[vcpu].slot, &message, sizeof(message), NULL, 0);
-	pq.vcpus[vcpu].exec_announced = false;
+	if (plugin.vcpus[vcpu].exec_announced)
+		plugin_send(plugin.vcpus[vcpu].slot, &message, sizeof(message), NULL, 0);
+	plugin.vcpus[vcpu].exec_announced = false;
 }
 
-void pq_syscall_return(unsigned vcpu, int64_t number, int64_t result)
+void plugin_syscall_return(unsigned vcpu, int64_t number, int64_t result)
 {
-	struct ptl_slot *slot = pq.vcpus[vcpu].slot;
-	const struct pq_syscall *call = &pq.vcpus[vcpu].syscall;
+	struct qemu_slot *slot = plugin.vcpus[vcpu].slot;
+	const struct plugin_syscall *call = &plugin.vcpus[vcpu].syscall;
 
 	if (call->number != number)
 		return;
@@ -195,7 +195,7 @@ void pq_syscall_return(unsigned vcpu, int64_t number, int64_t result)
 	case SYS_pkey_mprotect:
 	case SYS_shmat:
 	case SYS_shmdt:
-		pq_mapping_syscall(slot, call, result);
+		plugin_mapping_syscall(slot, call, result);
 		break;
 	case SYS_wait4:
 		if (result > 0)
@@ -215,15 +215,15 @@ void pq_syscall_return(unsigned vcpu, int64_t number, int64_t result)
 	case SYS_open:
 	case SYS_openat:
 		if (result >= 0)
-			on_open(&pq.vcpus[vcpu], call->args[number == SYS_openat], result);
+			on_open(&plugin.vcpus[vcpu], call->args[number == SYS_openat], result);
 		break;
 	case SYS_write:
 		if (result > 0)
-			on_write(&pq.vcpus[vcpu], call->args, result);
+			on_write(&plugin.vcpus[vcpu], call->args, result);
 		break;
 	case SYS_close:
-		if (call->args[0] == (uint64_t)pq.vcpus[vcpu].name_fd)
-			pq.vcpus[vcpu].named_tid = 0;
+		if (call->args[0] == (uint64_t)plugin.vcpus[vcpu].name_fd)
+			plugin.vcpus[vcpu].named_tid = 0;
 		break;
 	default:
 		break;

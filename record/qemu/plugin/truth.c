@@ -14,47 +14,47 @@
  * completed.
  */
 
-static void store_head(struct ptl_slot *slot, uint64_t head)
+static void store_head(struct qemu_slot *slot, uint64_t head)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	pq_store_pair(&slot->truth_head, head, ptl_truth_mark(slot->pt_head, slot->tnt));
+	plugin_store_pair(&slot->truth_head, head, qemu_truth_mark(slot->pt_head, slot->tnt));
 }
 
-static void put_block(struct ptl_slot *slot, const struct pq_block *block, uint64_t count)
+static void put_block(struct qemu_slot *slot, const struct plugin_block *block, uint64_t count)
 {
-	uint32_t *ring = pq_slot_truth_ring(slot);
-	uint64_t mask = pq.config.truth_ring_size / 4 - 1;
+	uint32_t *ring = plugin_slot_truth_ring(slot);
+	uint64_t mask = plugin.config.truth_ring_size / 4 - 1;
 	uint64_t head = slot->truth_head;
 
 	if (head + 2 - __atomic_load_n(&slot->truth_tail, __ATOMIC_RELAXED) > mask)
-		pq_wait_for_room(slot, 2);
+		plugin_wait_for_room(slot, 2);
 	if (count == block->count) {
 		ring[head++ & mask] = block->number;
 	} else if (count) {
-		ring[head++ & mask] = block->number | PTL_TRUTH_PARTIAL;
+		ring[head++ & mask] = block->number | QEMU_TRUTH_PARTIAL;
 		ring[head++ & mask] = (uint32_t)count;
 	}
 	store_head(slot, head);
 }
 
 /* The address of the instruction that started last. */
-static uint64_t last_started(const struct pq_block *block, uint64_t started)
+static uint64_t last_started(const struct plugin_block *block, uint64_t started)
 {
-	return started == block->count ? block->last : pq_block_address(block, started - 1);
+	return started == block->count ? block->last : plugin_block_address(block, started - 1);
 }
 
-static void leave(struct ptl_slot *slot, uint64_t next, bool did_not_retire)
+static void leave(struct qemu_slot *slot, uint64_t next, bool did_not_retire)
 {
-	const struct pq_block *block = (const struct pq_block *)slot->truth_block;
+	const struct plugin_block *block = (const struct plugin_block *)slot->truth_block;
 	uint64_t started = slot->truth_started;
-	bool may_repeat = started == block->count && pq_block_may_repeat_last(block);
+	bool may_repeat = started == block->count && plugin_block_may_repeat_last(block);
 
 	if (started && last_started(block, started) == next && (did_not_retire || !may_repeat))
 		started--;
 	put_block(slot, block, started);
 }
 
-void pq_truth_enter(struct ptl_slot *slot, struct pq_block *block)
+void plugin_truth_enter(struct qemu_slot *slot, struct plugin_block *block)
 {
 	if (slot->truth_block)
 		leave(slot, block->start, false);
@@ -66,18 +66,18 @@ void pq_truth_enter(struct ptl_slot *slot, struct pq_block *block)
 	slot->truth_count = block->count;
 }
 
-void pq_truth_leave(struct ptl_slot *slot)
+void plugin_truth_leave(struct qemu_slot *slot)
 {
-	const struct pq_block *block = (const struct pq_block *)slot->truth_block;
+	const struct plugin_block *block = (const struct plugin_block *)slot->truth_block;
 
 	/* QEMU carries out a call of the vsyscall page: no instruction there is executed. */
 	if (block)
-		put_block(slot, block, block->flags & PQ_BLOCK_VSYSCALL ? 0 : slot->truth_started);
+		put_block(slot, block, block->flags & PLUGIN_BLOCK_VSYSCALL ? 0 : slot->truth_started);
 	slot->truth_block = 0;
 	slot->truth_number = 0;
 }
 
-void pq_truth_leave_at(struct ptl_slot *slot, uint64_t ip, bool synchronous)
+void plugin_truth_leave_at(struct qemu_slot *slot, uint64_t ip, bool synchronous)
 {
 	if (slot->truth_block)
 		leave(slot, ip, synchronous);
@@ -85,10 +85,10 @@ void pq_truth_leave_at(struct ptl_slot *slot, uint64_t ip, bool synchronous)
 	slot->truth_number = 0;
 }
 
-void pq_truth_define(struct ptl_slot *slot, const struct pq_block *block)
+void plugin_truth_define(struct qemu_slot *slot, const struct plugin_block *block)
 {
-	struct ptl_message_block message = {
-		.header.type = PTL_MSG_BLOCK,
+	struct qemu_message_block message = {
+		.header.type = QEMU_MSG_BLOCK,
 		.number = block->number,
 		.count = block->count,
 	};
@@ -102,9 +102,9 @@ void pq_truth_define(struct ptl_slot *slot, const struct pq_block *block)
 	/* The recorder must have seen that a new program begins before the program's words are in
 	 * the ring. */
 	if (block->number == 1)
-		pq_request(slot, &message.header, sizeof(message), addresses,
+		plugin_request(slot, &message.header, sizeof(message), addresses,
 			   block->count * sizeof(addresses[0]));
 	else
-		pq_send(slot, &message.header, sizeof(message), addresses,
+		plugin_send(slot, &message.header, sizeof(message), addresses,
 			block->count * sizeof(addresses[0]));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The shared memory between ptl-record and the QEMU plugin in each traced process. */
 
-#ifndef PTL_RECORD_QEMU_SHARED_CHANNEL_H
-#define PTL_RECORD_QEMU_SHARED_CHANNEL_H
+#ifndef RECORD_QEMU_SHARED_CHANNEL_H
+#define RECORD_QEMU_SHARED_CHANNEL_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,12 +17,12 @@
  * The plugin maps all of it and closes the descriptor; children made by fork inherit the mapping,
  * programs started by execve open the same path again.
  *
- *     arena   header (PTL_CHANNEL_HEADER_SIZE bytes) | slot 0 | slot 1 | ... | slot slot_count-1
- *     slot    struct ptl_slot (PTL_SLOT_STATE_SIZE bytes) | message, PT ring + slack, truth ring
+ *     arena   header (QEMU_CHANNEL_HEADER_SIZE bytes) | slot 0 | slot 1 | ... | slot slot_count-1
+ *     slot    struct qemu_slot (QEMU_SLOT_STATE_SIZE bytes) | message, PT ring + slack, truth ring
  *
  * A slot belongs to one traced thread. The thread is the only producer of its rings and the
  * recorder the only consumer. Everything needed to complete the thread's PT stream is in the slot,
- * so nothing is lost when the thread is killed at any instruction: see ptl_channel_finish() in
+ * so nothing is lost when the thread is killed at any instruction: see qemu_channel_finish() in
  * host_channel.h.
  *
  * The recorder must not believe anything it reads here: a traced program can write to the arena.
@@ -30,29 +30,29 @@
  * copy of it.
  */
 
-#define PTL_CHANNEL_MAGIC 0x314e4843514c5450ull /* "PTLQCHN1" in memory */
-#define PTL_CHANNEL_VERSION 2u
-#define PTL_CHANNEL_HEADER_SIZE 16384u
-#define PTL_SLOT_STATE_SIZE 8192u
+#define QEMU_CHANNEL_MAGIC 0x314e4843514c5450ull /* "PTLQCHN1" in memory */
+#define QEMU_CHANNEL_VERSION 2u
+#define QEMU_CHANNEL_HEADER_SIZE 16384u
+#define QEMU_SLOT_STATE_SIZE 8192u
 /* The producer may write this many bytes past the end of the PT ring before it copies them to its
  * start. */
-#define PTL_PT_SLACK 4096u
-#define PTL_CHANNEL_PATH_SIZE 4096u
+#define QEMU_PT_SLACK 4096u
+#define QEMU_CHANNEL_PATH_SIZE 4096u
 
 /*
  * The clock the packets show. In both clocks one TSC tick is one nanosecond. These are the values a
  * decoder needs and the recorder states in the machine record; they are constants of the software
  * source.
  */
-#define PTL_QEMU_TSC_HZ 1000000000ull
-#define PTL_QEMU_CPUID_15_EAX 1u /* TSC frequency = ART frequency * EBX / EAX: ART is 25 MHz */
-#define PTL_QEMU_CPUID_15_EBX 40u
-#define PTL_QEMU_NOMINAL_RATIO                                                                     \
+#define QEMU_TSC_HZ 1000000000ull
+#define QEMU_CPUID_15_EAX 1u /* TSC frequency = ART frequency * EBX / EAX: ART is 25 MHz */
+#define QEMU_CPUID_15_EBX 40u
+#define QEMU_NOMINAL_RATIO                                                                     \
 	10u /* the nominal frequency, and CBR's ratio, in units of 100 MHz: a cycle is a ns */
-#define PTL_QEMU_MTC_SHIFT_DEFAULT 6u /* an MTC each 2^6 ART ticks = 2.56 us; libipt's mtc_freq */
+#define QEMU_MTC_SHIFT_DEFAULT 6u /* an MTC each 2^6 ART ticks = 2.56 us; libipt's mtc_freq */
 
 /* What the recorder chooses. Written once, before the first process starts. */
-struct ptl_channel_config {
+struct qemu_channel_config {
 	uint32_t slot_count; /* 1 to 65536 */
 	uint32_t timing;     /* enum ptl_timing; TSC: in PSB+ and with each TIP.PGE */
 	/*
@@ -72,18 +72,18 @@ struct ptl_channel_config {
 	uint32_t reserved;
 	uint64_t recorder_start_time; /* field 22 of /proc/<recorder_pid>/stat: tells a recycled pid
 				       */
-	char arena_path[PTL_CHANNEL_PATH_SIZE];  /* how any process opens the arena:
+	char arena_path[QEMU_CHANNEL_PATH_SIZE];  /* how any process opens the arena:
 						    /proc/<pid>/fd/<n> */
-	char plugin_path[PTL_CHANNEL_PATH_SIZE]; /* absolute */
-	char qemu_path[PTL_CHANNEL_PATH_SIZE];   /* absolute */
+	char plugin_path[QEMU_CHANNEL_PATH_SIZE]; /* absolute */
+	char qemu_path[QEMU_CHANNEL_PATH_SIZE];   /* absolute */
 };
 
 /* The arena's first bytes. */
-struct ptl_channel_header {
+struct qemu_channel_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t reserved0;
-	struct ptl_channel_config config;
+	struct qemu_channel_config config;
 
 	/* Written by both sides while tracing; atomics. */
 	uint32_t stop __attribute__((
@@ -102,51 +102,51 @@ struct ptl_channel_header {
 };
 
 /* A slot's state; atomic. Only the transitions shown exist. */
-enum ptl_slot_status {
-	PTL_SLOT_FREE = 0,
-	PTL_SLOT_CLAIMED =
+enum qemu_slot_status {
+	QEMU_SLOT_FREE = 0,
+	QEMU_SLOT_CLAIMED =
 		1, /* FREE -> CLAIMED by the producer's compare-and-swap; rings not readable yet */
-	PTL_SLOT_LIVE =
+	QEMU_SLOT_LIVE =
 		2, /* CLAIMED -> LIVE: pid, tid and process are valid, the rings may be drained */
-	PTL_SLOT_ENDED = 3, /* LIVE -> ENDED by the producer: the PT stream is complete, nothing
+	QEMU_SLOT_ENDED = 3, /* LIVE -> ENDED by the producer: the PT stream is complete, nothing
 			       more will come */
 	/* ENDED -> FREE by the recorder after it drained all. LIVE -> FREE too, after
-	 * ptl_channel_finish(), when the recorder has seen that the thread is dead. CLAIMED -> FREE
+	 * qemu_channel_finish(), when the recorder has seen that the thread is dead. CLAIMED -> FREE
 	 * when claimant_pid is dead. */
 };
 
 /* What the last instruction of a block is; part of the encoder's state. */
-enum ptl_block_kind {
-	PTL_BLOCK_LINEAR = 0, /* no branch: the block ended for QEMU's own reasons */
-	PTL_BLOCK_REPEAT = 1, /* a string instruction with a repeat prefix */
-	PTL_BLOCK_COND = 2,   /* conditional branch, including LOOP and JRCXZ */
-	PTL_BLOCK_JUMP = 3,   /* direct near jump */
-	PTL_BLOCK_CALL = 4,   /* direct near call */
-	PTL_BLOCK_JUMP_INDIRECT = 5,
-	PTL_BLOCK_CALL_INDIRECT = 6,
-	PTL_BLOCK_RETURN = 7,  /* near return */
-	PTL_BLOCK_FAR = 8,     /* far transfer within user mode: far jump, call, return, IRET */
-	PTL_BLOCK_SYSCALL = 9, /* SYSCALL, SYSENTER, INT 80h: leaves user mode */
-	PTL_BLOCK_TRAP = 10,   /* INT3, INT1, other INT n: leaves user mode, for a signal */
-	PTL_BLOCK_UNDEFINED =
+enum qemu_block_kind {
+	QEMU_BLOCK_LINEAR = 0, /* no branch: the block ended for QEMU's own reasons */
+	QEMU_BLOCK_REPEAT = 1, /* a string instruction with a repeat prefix */
+	QEMU_BLOCK_COND = 2,   /* conditional branch, including LOOP and JRCXZ */
+	QEMU_BLOCK_JUMP = 3,   /* direct near jump */
+	QEMU_BLOCK_CALL = 4,   /* direct near call */
+	QEMU_BLOCK_JUMP_INDIRECT = 5,
+	QEMU_BLOCK_CALL_INDIRECT = 6,
+	QEMU_BLOCK_RETURN = 7,  /* near return */
+	QEMU_BLOCK_FAR = 8,     /* far transfer within user mode: far jump, call, return, IRET */
+	QEMU_BLOCK_SYSCALL = 9, /* SYSCALL, SYSENTER, INT 80h: leaves user mode */
+	QEMU_BLOCK_TRAP = 10,   /* INT3, INT1, other INT n: leaves user mode, for a signal */
+	QEMU_BLOCK_UNDEFINED =
 		11, /* cannot retire: UD0/1/2, privileged, or bytes that do not decode */
 };
 
-#define PTL_RETURN_STACK_SIZE 64u /* calls that the return stack of Intel PT remembers */
+#define QEMU_RETURN_STACK_SIZE 64u /* calls that the return stack of Intel PT remembers */
 
-#define PTL_TNT_SHIFT 16u /* of the TNT bits in struct ptl_slot's tnt */
-#define PTL_TNT_TAG 0xffffu
+#define QEMU_TNT_SHIFT 16u /* of the TNT bits in struct qemu_slot's tnt */
+#define QEMU_TNT_TAG 0xffffu
 
 /*
  * A thread's slot. All of it is written by the thread alone, but for the fields marked "recorder:".
  * Ring positions are byte counts since the slot was claimed; they never wrap.
  */
-struct ptl_slot {
-	uint32_t status;       /* enum ptl_slot_status; atomic */
+struct qemu_slot {
+	uint32_t status;       /* enum qemu_slot_status; atomic */
 	uint32_t claimant_pid; /* who claimed it, valid from CLAIMED on */
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t process; /* number of the process in this session, see PTL_MSG_PROCESS_START; never
+	uint32_t process; /* number of the process in this session, see QEMU_MSG_PROCESS_START; never
 			     reused */
 	uint32_t generation; /* counts the claims of this slot */
 
@@ -158,7 +158,7 @@ struct ptl_slot {
 			   producer_waiting */
 	uint32_t reply; /* futex (shared): number of the last request answered, stored after
 			   reply_value; wake it */
-	uint32_t reply_value; /* answer to the request: enum ptl_image_reply */
+	uint32_t reply_value; /* answer to the request: enum qemu_image_reply */
 
 	uint32_t producer_waiting
 		__attribute__((aligned(64))); /* 1 while the producer sleeps on room */
@@ -168,7 +168,7 @@ struct ptl_slot {
 	/*
 	 * The encoder. Its first cache line is what every executed block touches. A killed thread
 	 * has executed a prefix of its stores, so they are made in an order from which
-	 * ptl_channel_finish() can tell how far it got:
+	 * qemu_channel_finish() can tell how far it got:
 	 *
 	 * Entering a block without a packet stores next_ip, tnt, block_ip. The low 16 bits of tnt
 	 * are those of the block's address, so they tell whether tnt belongs to next_ip already.
@@ -210,12 +210,12 @@ struct ptl_slot {
 	 * that does not fit the packets tells that the thread died in between.
 	 */
 	uint64_t truth_head __attribute__((aligned(16))); /* words written */
-	uint64_t truth_mark;    /* ptl_truth_mark() when truth_head was stored */
+	uint64_t truth_mark;    /* qemu_truth_mark() when truth_head was stored */
 	uint64_t truth_block;   /* (plugin's pointer) that block, */
 	uint64_t truth_started; /* how many of its instructions have started, */
 	uint32_t truth_number;  /* its number; 0 = no block is being counted */
 	uint32_t truth_count;   /* and how many instructions it has */
-	uint64_t return_stack[PTL_RETURN_STACK_SIZE];
+	uint64_t return_stack[QEMU_RETURN_STACK_SIZE];
 };
 
 /*
@@ -223,41 +223,41 @@ struct ptl_slot {
  * have written bytes past the ring's end, into the slack, that it has not yet copied to the start:
  * those are positions from pt_lap + size on. pt_head is stored after the bytes below it are
  * written, pt_lap after the copying, so a consumer takes bytes up to min(pt_head, pt_lap + size)
- * and the rest in a moment; ptl_channel_read_pt() does.
+ * and the rest in a moment; qemu_channel_read_pt() does.
  *
  * The truth ring holds 32-bit words. A word below 2^31 is an executed block, by its number (see
- * PTL_MSG_BLOCK), all of whose instructions retired. A word n + 2^31 is followed by a word that
+ * QEMU_MSG_BLOCK), all of whose instructions retired. A word n + 2^31 is followed by a word that
  * holds how many instructions of block n retired, from its first on. A continued repeat instruction
  * is part of its first iteration and is not shown again. A block that was running when the thread
- * was killed is not in the ring; it is completed by ptl_channel_finish().
+ * was killed is not in the ring; it is completed by qemu_channel_finish().
  *
- * The message ring holds struct ptl_message with their payloads, each starting at a multiple of 8
- * bytes and wrapping at the ring's end anywhere; ptl_channel_read_message() copies one out and
+ * The message ring holds struct qemu_message with their payloads, each starting at a multiple of 8
+ * bytes and wrapping at the ring's end anywhere; qemu_channel_read_message() copies one out and
  * checks it.
  */
-#define PTL_TRUTH_PARTIAL 0x80000000u
+#define QEMU_TRUTH_PARTIAL 0x80000000u
 
 /* The largest message, header included; a message ring holds at least one. */
-#define PTL_MESSAGE_MAX 65536u
+#define QEMU_MESSAGE_MAX 65536u
 
-enum ptl_message_type {
-	PTL_MSG_PROCESS_START = 1,
-	PTL_MSG_EXEC = 2,
-	PTL_MSG_EXEC_BYTES = 3,
-	PTL_MSG_EXIT = 4,
-	PTL_MSG_THREAD_START = 5,
-	PTL_MSG_THREAD_END = 6,
-	PTL_MSG_CHILD_STATUS = 7,
-	PTL_MSG_IMAGE_MAP = 8,
-	PTL_MSG_IMAGE_UNMAP = 9,
-	PTL_MSG_IMAGE_PROTECT = 10,
-	PTL_MSG_CODE = 11,
-	PTL_MSG_PSB = 12,
-	PTL_MSG_NOT_FOLLOWED = 13,
-	PTL_MSG_EXEC_FAILED = 14,
-	PTL_MSG_BLOCK = 15,
-	PTL_MSG_NOTE = 16,
-	PTL_MSG_THREAD_NAME = 17,
+enum qemu_message_type {
+	QEMU_MSG_PROCESS_START = 1,
+	QEMU_MSG_EXEC = 2,
+	QEMU_MSG_EXEC_BYTES = 3,
+	QEMU_MSG_EXIT = 4,
+	QEMU_MSG_THREAD_START = 5,
+	QEMU_MSG_THREAD_END = 6,
+	QEMU_MSG_CHILD_STATUS = 7,
+	QEMU_MSG_IMAGE_MAP = 8,
+	QEMU_MSG_IMAGE_UNMAP = 9,
+	QEMU_MSG_IMAGE_PROTECT = 10,
+	QEMU_MSG_CODE = 11,
+	QEMU_MSG_PSB = 12,
+	QEMU_MSG_NOT_FOLLOWED = 13,
+	QEMU_MSG_EXEC_FAILED = 14,
+	QEMU_MSG_BLOCK = 15,
+	QEMU_MSG_NOTE = 16,
+	QEMU_MSG_THREAD_NAME = 17,
 };
 
 /*
@@ -265,9 +265,9 @@ enum ptl_message_type {
  * one message was sent before another began to be, its number is smaller. `time` is in the trace
  * clock; within one process mapping messages have times that never decrease with sequence.
  */
-struct ptl_message {
+struct qemu_message {
 	uint32_t size;  /* header and payload, not the padding to 8 */
-	uint16_t type;  /* enum ptl_message_type */
+	uint16_t type;  /* enum qemu_message_type */
 	uint16_t flags; /* PTL_MESSAGE_* */
 	uint32_t pid;
 	uint32_t tid;
@@ -278,8 +278,8 @@ struct ptl_message {
 	uint32_t request; /* nonzero: the thread waits until slot->reply == request */
 };
 
-#define PTL_MESSAGE_TRUNCATED 1u /* a string or list in it did not fit */
-#define PTL_MESSAGE_RUNDOWN 2u   /* recorder's own: states what had begun before it was looked at */
+#define QEMU_MESSAGE_TRUNCATED 1u /* a string or list in it did not fit */
+#define QEMU_MESSAGE_RUNDOWN 2u   /* recorder's own: states what had begun before it was looked at */
 
 /*
  * Versions of an address space. `epoch` counts the changes of a process's executable mappings and
@@ -291,17 +291,17 @@ struct ptl_message {
  * parent's images and goes on counting from the parent's epoch.
  */
 
-enum ptl_process_how {
-	PTL_PROCESS_INITIAL = 0, /* started by the recorder */
-	PTL_PROCESS_FORK =
+enum qemu_process_how {
+	QEMU_PROCESS_INITIAL = 0, /* started by the recorder */
+	QEMU_PROCESS_FORK =
 		1, /* fork, vfork, clone without CLONE_VM: a copy of the parent's address space */
 };
 
-/* A process begins; its first message. A PTL_MSG_EXEC follows at once if how is
- * PTL_PROCESS_INITIAL. */
-struct ptl_message_process_start {
-	struct ptl_message header; /* header.process is a new number */
-	uint32_t how;              /* enum ptl_process_how */
+/* A process begins; its first message. A QEMU_MSG_EXEC follows at once if how is
+ * QEMU_PROCESS_INITIAL. */
+struct qemu_message_process_start {
+	struct qemu_message header; /* header.process is a new number */
+	uint32_t how;              /* enum qemu_process_how */
 	uint32_t parent_pid;
 	uint32_t parent_process; /* its number; 0 = not traced */
 	uint32_t parent_tid;
@@ -312,20 +312,20 @@ struct ptl_message_process_start {
 
 /*
  * The process now runs another program: its images are all gone (no unmap messages are sent), all
- * threads but this one are gone. Followed by PTL_MSG_EXEC_BYTES until `total` bytes are there: path
+ * threads but this one are gone. Followed by QEMU_MSG_EXEC_BYTES until `total` bytes are there: path
  * NUL, interpreter script path NUL (empty unless started through #!), cwd NUL, then argv strings
  * each NUL.
  */
-struct ptl_message_exec {
-	struct ptl_message header;
+struct qemu_message_exec {
+	struct qemu_message header;
 	uint32_t total;
 	uint32_t argc;
 	uint64_t epoch;
 	uint64_t start_address; /* entry point of the program */
 };
 
-struct ptl_message_exec_bytes {
-	struct ptl_message header;
+struct qemu_message_exec_bytes {
+	struct qemu_message header;
 	uint32_t offset; /* of bytes in the whole */
 	uint32_t length;
 	/* length bytes follow */
@@ -333,53 +333,53 @@ struct ptl_message_exec_bytes {
 
 /* The whole process is about to end by exit_group (or the last thread's exit) or by a signal it
  * died of. */
-struct ptl_message_exit {
-	struct ptl_message header;
+struct qemu_message_exit {
+	struct qemu_message header;
 	uint32_t status; /* as in waitpid's status: (code & 255) << 8, or a signal number */
 	uint32_t reserved;
 };
 
-struct ptl_message_thread_start {
-	struct ptl_message header; /* sent by every thread but the one of PROCESS_START */
+struct qemu_message_thread_start {
+	struct qemu_message header; /* sent by every thread but the one of PROCESS_START */
 	uint32_t parent_tid;       /* 0 = unknown */
 	uint32_t reserved;
 };
 
-struct ptl_message_thread_end {
-	struct ptl_message header;
+struct qemu_message_thread_end {
+	struct qemu_message header;
 	uint32_t status; /* argument of exit */
 	uint32_t reserved;
 };
 
 /* The thread's wait call returned the status of a child. */
-struct ptl_message_child_status {
-	struct ptl_message header;
+struct qemu_message_child_status {
+	struct qemu_message header;
 	uint32_t child_pid;
 	uint32_t status; /* as waitpid's */
 };
 
-enum ptl_image_flag {
-	PTL_IMAGE_ANONYMOUS = 1u, /* no file: code arrives as PTL_MSG_CODE */
-	PTL_IMAGE_DELETED = 2u,   /* its file has no name any more (memfd included) */
-	PTL_IMAGE_WRITABLE =
+enum qemu_image_flag {
+	QEMU_IMAGE_ANONYMOUS = 1u, /* no file: code arrives as QEMU_MSG_CODE */
+	QEMU_IMAGE_DELETED = 2u,   /* its file has no name any more (memfd included) */
+	QEMU_IMAGE_WRITABLE =
 		4u, /* is, or was since it was mapped, writable: bytes may differ from the file's */
-	PTL_IMAGE_FOUND =
+	QEMU_IMAGE_FOUND =
 		8u, /* not seen being mapped: found when code in it was first translated */
-	PTL_IMAGE_MAIN = 16u,        /* of the program's own file */
-	PTL_IMAGE_INTERPRETER = 32u, /* of the ELF interpreter (dynamic linker) */
-	PTL_IMAGE_SHARED = 64u,      /* MAP_SHARED */
-	PTL_IMAGE_VDSO = 128u,       /* made by QEMU or the kernel: vdso, vsyscall page */
+	QEMU_IMAGE_MAIN = 16u,        /* of the program's own file */
+	QEMU_IMAGE_INTERPRETER = 32u, /* of the ELF interpreter (dynamic linker) */
+	QEMU_IMAGE_SHARED = 64u,      /* MAP_SHARED */
+	QEMU_IMAGE_VDSO = 128u,       /* made by QEMU or the kernel: vdso, vsyscall page */
 };
 
 /*
  * An executable mapping. If header.request is set, the plugin waits: does the recorder have, or
  * will it surely read, the bytes of exactly this file (device, inode; it can be opened through
- * /proc/<pid>/map_files or its path)? Without a PTL_IMAGE_REPLY_HAVE the plugin sends the pages as
+ * /proc/<pid>/map_files or its path)? Without a QEMU_IMAGE_REPLY_HAVE the plugin sends the pages as
  * they are executed. A mapping over an older one replaces it where they overlap: no unmap is sent
  * for that.
  */
-struct ptl_message_image {
-	struct ptl_message header;
+struct qemu_message_image {
+	struct qemu_message header;
 	uint64_t base;
 	uint64_t size;
 	uint64_t file_offset;
@@ -387,21 +387,21 @@ struct ptl_message_image {
 	uint64_t inode;
 	uint64_t epoch;
 	uint32_t protection; /* PROT_* */
-	uint32_t flags;      /* enum ptl_image_flag */
+	uint32_t flags;      /* enum qemu_image_flag */
 	uint32_t path_length;
 	uint32_t reserved;
 	/* path_length bytes follow, no NUL; empty for anonymous memory */
 };
 
-enum ptl_image_reply {
-	PTL_IMAGE_REPLY_NONE = 0,
-	PTL_IMAGE_REPLY_HAVE = 1,        /* the file's bytes are, or will be, in the trace */
-	PTL_IMAGE_REPLY_DO_NOT_SEND = 2, /* code bytes are not wanted (--embed none) */
+enum qemu_image_reply {
+	QEMU_IMAGE_REPLY_NONE = 0,
+	QEMU_IMAGE_REPLY_HAVE = 1,        /* the file's bytes are, or will be, in the trace */
+	QEMU_IMAGE_REPLY_DO_NOT_SEND = 2, /* code bytes are not wanted (--embed none) */
 };
 
 /* [base, base + size) is no longer executable memory. */
-struct ptl_message_unmap {
-	struct ptl_message header;
+struct qemu_message_unmap {
+	struct qemu_message header;
 	uint64_t base;
 	uint64_t size;
 	uint64_t epoch;
@@ -409,8 +409,8 @@ struct ptl_message_unmap {
 
 /* The protection of [base, base + size), in which images lie, changed but it is still executable.
  */
-struct ptl_message_protect {
-	struct ptl_message header;
+struct qemu_message_protect {
+	struct qemu_message header;
 	uint64_t base;
 	uint64_t size;
 	uint64_t epoch;
@@ -424,8 +424,8 @@ struct ptl_message_protect {
  * that no block of this epoch had executed yet are sent without a new epoch: header.time is then
  * that of the epoch's beginning, so that the segments already begun find them.
  */
-struct ptl_message_code {
-	struct ptl_message header;
+struct qemu_message_code {
+	struct qemu_message header;
 	uint64_t base;
 	uint64_t epoch;
 	uint32_t length;
@@ -435,44 +435,44 @@ struct ptl_message_code {
 
 /* A PSB at header.pt_offset. Sent just before the bytes: if the thread is killed in between, they
  * are not there. */
-struct ptl_message_psb {
-	struct ptl_message header; /* header.time: the time the PSB+'s TSC shows, or would */
+struct qemu_message_psb {
+	struct qemu_message header; /* header.time: the time the PSB+'s TSC shows, or would */
 	uint64_t epoch;
 	uint64_t ip; /* of the FUP in PSB+; 0 if packets are disabled there */
 };
 
-enum ptl_not_followed_cause {
-	PTL_NOT_FOLLOWED_FORMAT = 1, /* not an x86-64 ELF file */
-	PTL_NOT_FOLLOWED_ARENA =
+enum qemu_not_followed_cause {
+	QEMU_NOT_FOLLOWED_FORMAT = 1, /* not an x86-64 ELF file */
+	QEMU_NOT_FOLLOWED_ARENA =
 		2, /* this process may not open the arena (changed user, other mount space) */
-	PTL_NOT_FOLLOWED_UNREADABLE = 3, /* executable but not readable: QEMU cannot load it */
+	QEMU_NOT_FOLLOWED_UNREADABLE = 3, /* executable but not readable: QEMU cannot load it */
 };
 
 /*
- * The thread is about to execve a program that will run untraced. PTL_MSG_EXEC_FAILED takes it
- * back. The program's strings are those of PTL_MSG_EXEC_BYTES, cut if they are too long.
+ * The thread is about to execve a program that will run untraced. QEMU_MSG_EXEC_FAILED takes it
+ * back. The program's strings are those of QEMU_MSG_EXEC_BYTES, cut if they are too long.
  */
-struct ptl_message_not_followed {
-	struct ptl_message header;
-	uint32_t cause; /* enum ptl_not_followed_cause */
+struct qemu_message_not_followed {
+	struct qemu_message header;
+	uint32_t cause; /* enum qemu_not_followed_cause */
 	uint32_t length;
 	/* length bytes follow */
 };
 
 /* The longest name of a thread, as the kernel has it. */
-#define PTL_THREAD_NAME_MAX 15u
+#define QEMU_THREAD_NAME_MAX 15u
 
 /* A thread of this process, not always the sender, has this name now. */
-struct ptl_message_thread_name {
-	struct ptl_message header;
+struct qemu_message_thread_name {
+	struct qemu_message header;
 	uint32_t named_tid;
 	uint32_t length;
 	/* length bytes follow, no NUL */
 };
 
 /* A line for the user or the trace's log. */
-struct ptl_message_note {
-	struct ptl_message header;
+struct qemu_message_note {
+	struct qemu_message header;
 	uint32_t severity; /* 0 information, 1 warning */
 	uint32_t length;
 	/* length bytes follow, no NUL */
@@ -482,58 +482,58 @@ struct ptl_message_note {
  * Truth only: defines block `number` of this program (numbers are not reused in it, the thread that
  * defines one may be another than the one that executes it, and the definition's sequence is
  * smaller than any that follows its first use). After fork the child knows its parent's blocks;
- * after PTL_MSG_EXEC there are none.
+ * after QEMU_MSG_EXEC there are none.
  */
-struct ptl_message_block {
-	struct ptl_message header;
+struct qemu_message_block {
+	struct qemu_message header;
 	uint32_t number;
 	uint32_t count;
 	/* count 64-bit instruction addresses follow */
 };
 
-_Static_assert(sizeof(struct ptl_channel_header) <= PTL_CHANNEL_HEADER_SIZE,
+_Static_assert(sizeof(struct qemu_channel_header) <= QEMU_CHANNEL_HEADER_SIZE,
 	       "the header fits its pages");
-_Static_assert(sizeof(struct ptl_slot) <= PTL_SLOT_STATE_SIZE, "the slot's state fits its pages");
+_Static_assert(sizeof(struct qemu_slot) <= QEMU_SLOT_STATE_SIZE, "the slot's state fits its pages");
 
 /* Tells one state of a thread's packets from the next. */
-static inline uint64_t ptl_truth_mark(uint64_t pt_head, uint64_t tnt)
+static inline uint64_t qemu_truth_mark(uint64_t pt_head, uint64_t tnt)
 {
 	return pt_head * 0x9e3779b97f4a7c15ull ^ tnt;
 }
 
 /* Where things are; all offsets are in bytes and multiples of the page size. */
 
-static inline uint64_t ptl_channel_slot_size(const struct ptl_channel_config *config)
+static inline uint64_t qemu_channel_slot_size(const struct qemu_channel_config *config)
 {
-	return PTL_SLOT_STATE_SIZE + config->message_ring_size + config->pt_ring_size +
-	       PTL_PT_SLACK + config->truth_ring_size;
+	return QEMU_SLOT_STATE_SIZE + config->message_ring_size + config->pt_ring_size +
+	       QEMU_PT_SLACK + config->truth_ring_size;
 }
 
-static inline uint64_t ptl_channel_arena_size(const struct ptl_channel_config *config)
+static inline uint64_t qemu_channel_arena_size(const struct qemu_channel_config *config)
 {
-	return PTL_CHANNEL_HEADER_SIZE + config->slot_count * ptl_channel_slot_size(config);
+	return QEMU_CHANNEL_HEADER_SIZE + config->slot_count * qemu_channel_slot_size(config);
 }
 
-static inline uint64_t ptl_channel_slot_offset(const struct ptl_channel_config *config,
+static inline uint64_t qemu_channel_slot_offset(const struct qemu_channel_config *config,
 					       uint32_t index)
 {
-	return PTL_CHANNEL_HEADER_SIZE + index * ptl_channel_slot_size(config);
+	return QEMU_CHANNEL_HEADER_SIZE + index * qemu_channel_slot_size(config);
 }
 
 /* Offsets within a slot. */
-static inline uint64_t ptl_slot_message_ring(void)
+static inline uint64_t qemu_slot_message_ring(void)
 {
-	return PTL_SLOT_STATE_SIZE;
+	return QEMU_SLOT_STATE_SIZE;
 }
 
-static inline uint64_t ptl_slot_pt_ring(const struct ptl_channel_config *config)
+static inline uint64_t qemu_slot_pt_ring(const struct qemu_channel_config *config)
 {
-	return ptl_slot_message_ring() + config->message_ring_size;
+	return qemu_slot_message_ring() + config->message_ring_size;
 }
 
-static inline uint64_t ptl_slot_truth_ring(const struct ptl_channel_config *config)
+static inline uint64_t qemu_slot_truth_ring(const struct qemu_channel_config *config)
 {
-	return ptl_slot_pt_ring(config) + config->pt_ring_size + PTL_PT_SLACK;
+	return qemu_slot_pt_ring(config) + config->pt_ring_size + QEMU_PT_SLACK;
 }
 
 #endif

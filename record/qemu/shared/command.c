@@ -14,7 +14,7 @@
 
 /* -seed 0 -plugin P -0 argv0 path */
 #define OWN_ARGUMENTS 8
-#define PLUGIN_OPTION_MAX (3 * PTL_CHANNEL_PATH_SIZE)
+#define PLUGIN_OPTION_MAX (3 * QEMU_CHANNEL_PATH_SIZE)
 
 static size_t count_strings(char *const strings[])
 {
@@ -81,8 +81,8 @@ static size_t put_escaped(char *out, const char *text)
 	return size;
 }
 
-static void add_plugin(struct list *list, const struct ptl_channel_config *config,
-		       const struct pq_continue *from, size_t program, size_t script)
+static void add_plugin(struct list *list, const struct qemu_channel_config *config,
+		       const struct qemu_continue *from, size_t program, size_t script)
 {
 	char option[PLUGIN_OPTION_MAX + 256];
 	size_t size = put_escaped(option, config->plugin_path);
@@ -103,15 +103,15 @@ static void add_plugin(struct list *list, const struct ptl_channel_config *confi
 /* A path that looks like an option is given another form. */
 static void add_path(struct list *list, const char *path)
 {
-	char form[PTL_CHANNEL_PATH_SIZE + 2];
+	char form[QEMU_CHANNEL_PATH_SIZE + 2];
 
 	snprintf(form, sizeof(form), "%s%s", path[0] == '-' ? "./" : "", path);
 	add(list, form);
 }
 
-static void add_arguments(struct list *list, const struct ptl_channel_config *config,
-			  const struct pq_target *target, char *const argv[], char *const envp[],
-			  const struct pq_continue *from)
+static void add_arguments(struct list *list, const struct qemu_channel_config *config,
+			  const struct qemu_target *target, char *const argv[], char *const envp[],
+			  const struct qemu_continue *from)
 {
 	size_t path_at, script_at = 0;
 
@@ -147,14 +147,14 @@ static void add_environment(struct list *list, char *const envp[])
 			add(list, envp[i - 1]);
 }
 
-int pq_command_make(struct pq_command *command, const struct ptl_channel_config *config,
+int qemu_command_make(struct qemu_command *command, const struct qemu_channel_config *config,
 		    const char *file, char *const argv[], char *const envp[],
-		    const struct pq_continue *from)
+		    const struct qemu_continue *from)
 {
 	size_t argc = count_strings(argv), variables = count_strings(envp);
 	struct list arguments = {0}, environment = {0};
-	struct pq_target target;
-	int status = pq_target_find(&target, file);
+	struct qemu_target target;
+	int status = qemu_target_find(&target, file);
 
 	if (status)
 		return status;
@@ -163,20 +163,20 @@ int pq_command_make(struct pq_command *command, const struct ptl_channel_config 
 	environment.strings = calloc(variables + 1, sizeof(char *));
 	add_arguments(&arguments, config, &target, argv, envp, from);
 	add_environment(&environment, envp);
-	pq_target_free(&target);
-	*command = (struct pq_command){strdup(config->qemu_path), arguments.strings,
+	qemu_target_free(&target);
+	*command = (struct qemu_command){strdup(config->qemu_path), arguments.strings,
 				       environment.strings};
 	if (arguments.failed || environment.failed || !command->path || !environment.strings) {
-		pq_command_free(command);
+		qemu_command_free(command);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-void pq_command_free(struct pq_command *command)
+void qemu_command_free(struct qemu_command *command)
 {
 	free_strings(command->argv);
 	free_strings(command->envp);
 	free(command->path);
-	*command = (struct pq_command){0};
+	*command = (struct qemu_command){0};
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The command line that runs a program in QEMU: for the recorder, and at execve. */
 
-#ifndef PTL_RECORD_QEMU_SHARED_COMMAND_H
-#define PTL_RECORD_QEMU_SHARED_COMMAND_H
+#ifndef RECORD_QEMU_SHARED_COMMAND_H
+#define RECORD_QEMU_SHARED_COMMAND_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,14 +10,14 @@
 #include "record/qemu/shared/channel.h"
 
 /* For execve(path, argv, envp). */
-struct pq_command {
+struct qemu_command {
 	char *path;
 	char **argv;
 	char **envp;
 };
 
 /* What a program started by a traced process's execve goes on with. */
-struct pq_continue {
+struct qemu_continue {
 	uint32_t process;
 	int64_t slot; /* -1: none of the old one's */
 	uint64_t time;
@@ -28,13 +28,13 @@ struct pq_continue {
  * Makes the command that runs `file` (a path: PATH is not searched) with these arguments and this
  * environment, as execve would; `from` is NULL for the first program. Variables named QEMU_...
  * reach the program but not QEMU; one whose value has a comma is dropped, because QEMU has no way
- * to pass it on. Returns 0, or what pq_target_find() returns, or -ENOMEM. pq_command_free() frees
+ * to pass it on. Returns 0, or what qemu_target_find() returns, or -ENOMEM. qemu_command_free() frees
  * all of it.
  */
-int pq_command_make(struct pq_command *command, const struct ptl_channel_config *config,
+int qemu_command_make(struct qemu_command *command, const struct qemu_channel_config *config,
 		    const char *file, char *const argv[], char *const envp[],
-		    const struct pq_continue *from);
+		    const struct qemu_continue *from);
 
-void pq_command_free(struct pq_command *command);
+void qemu_command_free(struct qemu_command *command);
 
 #endif

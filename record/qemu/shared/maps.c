@@ -12,7 +12,7 @@
 
 #define DELETED " (deleted)"
 
-bool pq_maps_name(struct pq_map_entry *entry, const char *name, size_t length)
+bool qemu_maps_name(struct qemu_map_entry *entry, const char *name, size_t length)
 {
 	if (length >= sizeof(entry->path))
 		return false;
@@ -31,7 +31,7 @@ bool pq_maps_name(struct pq_map_entry *entry, const char *name, size_t length)
 	return true;
 }
 
-bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
+bool qemu_maps_parse(const char *line, struct qemu_map_entry *entry)
 {
 	unsigned long long base, end, offset, inode;
 	unsigned major_number, minor_number;
@@ -43,7 +43,7 @@ bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
 	    !path_at || strlen(protection) != 4)
 		return false;
 
-	*entry = (struct pq_map_entry){
+	*entry = (struct qemu_map_entry){
 		.base = base,
 		.end = end,
 		.file_offset = offset,
@@ -53,12 +53,12 @@ bool pq_maps_parse(const char *line, struct pq_map_entry *entry)
 		.executable = protection[2] == 'x',
 		.shared = protection[3] == 's',
 	};
-	return pq_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
+	return qemu_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
 }
 
-void pq_maps_check(const char *root, struct pq_map_entry *entry)
+void qemu_maps_check(const char *root, struct qemu_map_entry *entry)
 {
-	char path[2 * PTL_CHANNEL_PATH_SIZE];
+	char path[2 * QEMU_CHANNEL_PATH_SIZE];
 	struct stat status;
 
 	if (!entry->inode || entry->deleted)
@@ -72,19 +72,19 @@ void pq_maps_check(const char *root, struct pq_map_entry *entry)
 
 /* The file may change while it is read; the line that holds the address is one the kernel made at
  * once. */
-bool pq_maps_find(uint64_t address, struct pq_map_entry *entry)
+bool qemu_maps_find(uint64_t address, struct qemu_map_entry *entry)
 {
-	char line[PTL_CHANNEL_PATH_SIZE + 128];
+	char line[QEMU_CHANNEL_PATH_SIZE + 128];
 	FILE *file = fopen("/proc/self/maps", "re");
 	bool found = false;
 
 	if (!file)
 		return false;
 	while (!found && fgets(line, sizeof(line), file))
-		found = pq_maps_parse(line, entry) && address >= entry->base &&
+		found = qemu_maps_parse(line, entry) && address >= entry->base &&
 			address < entry->end;
 	fclose(file);
 	if (found)
-		pq_maps_check("", entry);
+		qemu_maps_check("", entry);
 	return found;
 }

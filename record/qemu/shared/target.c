@@ -24,9 +24,9 @@ static bool is_blank(char c)
  * count; the interpreter is the first word; what follows it is one argument, blanks and all. A line
  * that does not end in the bytes looked at is cut, but not within the interpreter's name.
  */
-int pq_shebang_parse(char *head, struct pq_shebang *shebang)
+int qemu_shebang_parse(char *head, struct qemu_shebang *shebang)
 {
-	char *limit = head + PQ_HEAD_SIZE - 1;
+	char *limit = head + QEMU_HEAD_SIZE - 1;
 	char *start = head + 2;
 	char *end = memchr(start, '\n', (size_t)(limit + 1 - start));
 	bool cut = false;
@@ -92,7 +92,7 @@ static bool is_program(const Elf64_Ehdr *header)
 static int check_interpreter(int fd, const Elf64_Ehdr *header)
 {
 	for (unsigned i = 0; i < header->e_phnum; i++) {
-		char path[PTL_CHANNEL_PATH_SIZE];
+		char path[QEMU_CHANNEL_PATH_SIZE];
 		Elf64_Phdr segment;
 
 		if (pread(fd, &segment, sizeof(segment),
@@ -113,10 +113,10 @@ static int check_interpreter(int fd, const Elf64_Ehdr *header)
 /* What is no ELF file and no script is run only if somebody has told the kernel how. */
 static int other_format(void)
 {
-	return access("/proc/sys/fs/binfmt_misc/status", F_OK) ? -ENOEXEC : PTL_NOT_FOLLOWED_FORMAT;
+	return access("/proc/sys/fs/binfmt_misc/status", F_OK) ? -ENOEXEC : QEMU_NOT_FOLLOWED_FORMAT;
 }
 
-/* Reads the file's first bytes. 0, or as pq_target_find(). If it is an ELF file, it is one that
+/* Reads the file's first bytes. 0, or as qemu_target_find(). If it is an ELF file, it is one that
  * QEMU can run. */
 static int read_head(const char *path, char *head)
 {
@@ -127,16 +127,16 @@ static int read_head(const char *path, char *head)
 		return status;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == EACCES ? PTL_NOT_FOLLOWED_UNREADABLE : -errno;
-	memset(head, 0, PQ_HEAD_SIZE);
-	if (pread(fd, head, PQ_HEAD_SIZE, 0) < 2)
+		return errno == EACCES ? QEMU_NOT_FOLLOWED_UNREADABLE : -errno;
+	memset(head, 0, QEMU_HEAD_SIZE);
+	if (pread(fd, head, QEMU_HEAD_SIZE, 0) < 2)
 		status = -ENOEXEC;
 	else if (!memcmp(head, ELFMAG, SELFMAG)) {
 		Elf64_Ehdr header;
 
 		memcpy(&header, head, sizeof(header));
 		status = is_program(&header) ? check_interpreter(fd, &header)
-					     : PTL_NOT_FOLLOWED_FORMAT;
+					     : QEMU_NOT_FOLLOWED_FORMAT;
 	} else if (head[0] != '#' || head[1] != '!') {
 		status = other_format();
 	}
@@ -146,7 +146,7 @@ static int read_head(const char *path, char *head)
 
 /* The interpreter, its argument and the script's path go before what is there; the script's argv[0]
  * is dropped. */
-static int add_prefix(struct pq_target *target, const struct pq_shebang *shebang,
+static int add_prefix(struct qemu_target *target, const struct qemu_shebang *shebang,
 		      const char *script)
 {
 	const char *added[] = {shebang->interpreter, shebang->argument ? shebang->argument : script,
@@ -171,9 +171,9 @@ static int add_prefix(struct pq_target *target, const struct pq_shebang *shebang
 	return 0;
 }
 
-int pq_target_find(struct pq_target *target, const char *file)
+int qemu_target_find(struct qemu_target *target, const char *file)
 {
-	char head[PQ_HEAD_SIZE];
+	char head[QEMU_HEAD_SIZE];
 	int status = 0;
 
 	memset(target, 0, sizeof(*target));
@@ -181,15 +181,15 @@ int pq_target_find(struct pq_target *target, const char *file)
 		return -ENAMETOOLONG;
 	strcpy(target->path, file);
 	for (int scripts = 0; !status; scripts++) {
-		struct pq_shebang shebang;
+		struct qemu_shebang shebang;
 
 		status = read_head(target->path, head);
 		if (status || head[0] != '#')
 			break;
-		if (scripts == PQ_SCRIPTS_MAX)
+		if (scripts == QEMU_SCRIPTS_MAX)
 			status = -ELOOP;
 		else
-			status = pq_shebang_parse(head, &shebang);
+			status = qemu_shebang_parse(head, &shebang);
 		if (status)
 			break;
 		if (!scripts)
@@ -199,11 +199,11 @@ int pq_target_find(struct pq_target *target, const char *file)
 			strcpy(target->path, shebang.interpreter);
 	}
 	if (status)
-		pq_target_free(target);
+		qemu_target_free(target);
 	return status;
 }
 
-void pq_target_free(struct pq_target *target)
+void qemu_target_free(struct qemu_target *target)
 {
 	for (size_t i = 0; i < target->prefix_count; i++)
 		free(target->prefix[i]);

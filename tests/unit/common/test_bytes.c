@@ -15,16 +15,16 @@ static void loads_and_stores(void **state)
 	uint8_t copy[8];
 
 	(void)state;
-	assert_int_equal(ptl_load16(bytes), 0x0201);
-	assert_int_equal(ptl_load32(bytes), 0x04030201);
-	assert_true(ptl_load32(bytes + 4) == 0x88878685);
-	assert_true(ptl_load64(bytes) == 0x8887868504030201);
-	assert_true(ptl_load_le(bytes, 6) == 0x868504030201);
-	assert_true(ptl_load_le(bytes, 0) == 0);
-	ptl_store64(copy, ptl_load64(bytes));
+	assert_int_equal(common_load16(bytes), 0x0201);
+	assert_int_equal(common_load32(bytes), 0x04030201);
+	assert_true(common_load32(bytes + 4) == 0x88878685);
+	assert_true(common_load64(bytes) == 0x8887868504030201);
+	assert_true(common_load_le(bytes, 6) == 0x868504030201);
+	assert_true(common_load_le(bytes, 0) == 0);
+	common_store64(copy, common_load64(bytes));
 	assert_memory_equal(copy, bytes, 8);
-	ptl_store32(copy, 0xa1b2c3d4);
-	ptl_store16(copy + 4, 0xe5f6);
+	common_store32(copy, 0xa1b2c3d4);
+	common_store16(copy + 4, 0xe5f6);
 	assert_memory_equal(copy, "\xd4\xc3\xb2\xa1\xf6\xe5\x87\x88", 8);
 }
 
@@ -35,25 +35,25 @@ static void zigzag(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		assert_true(ptl_zigzag(values[i]) == coded[i]);
-		assert_true(ptl_unzigzag(coded[i]) == values[i]);
+		assert_true(common_zigzag(values[i]) == coded[i]);
+		assert_true(common_unzigzag(coded[i]) == values[i]);
 	}
 }
 
 static void cursor_reads_in_order(void **state)
 {
 	static const uint8_t bytes[] = {1, 2, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 9, 8, 7};
-	struct ptl_cursor cursor = ptl_cursor(bytes, sizeof(bytes));
+	struct common_cursor cursor = common_cursor(bytes, sizeof(bytes));
 
 	(void)state;
-	assert_int_equal(ptl_read8(&cursor), 1);
-	assert_int_equal(ptl_read16(&cursor), 2);
-	assert_int_equal(ptl_read32(&cursor), 3);
-	assert_int_equal(ptl_read64(&cursor), 4);
-	assert_int_equal(ptl_cursor_left(&cursor), 3);
-	assert_ptr_equal(ptl_read_bytes(&cursor, 3), bytes + 15);
-	assert_int_equal(ptl_cursor_left(&cursor), 0);
-	assert_non_null(ptl_read_bytes(&cursor, 0));
+	assert_int_equal(common_read8(&cursor), 1);
+	assert_int_equal(common_read16(&cursor), 2);
+	assert_int_equal(common_read32(&cursor), 3);
+	assert_int_equal(common_read64(&cursor), 4);
+	assert_int_equal(common_cursor_left(&cursor), 3);
+	assert_ptr_equal(common_read_bytes(&cursor, 3), bytes + 15);
+	assert_int_equal(common_cursor_left(&cursor), 0);
+	assert_non_null(common_read_bytes(&cursor, 0));
 	assert_false(cursor.failed);
 }
 
@@ -61,19 +61,19 @@ static void cursor_reads_in_order(void **state)
 static void cursor_overrun(void **state)
 {
 	static const uint8_t bytes[] = {1, 2, 3};
-	struct ptl_cursor cursor = ptl_cursor(bytes, sizeof(bytes));
+	struct common_cursor cursor = common_cursor(bytes, sizeof(bytes));
 
 	(void)state;
-	assert_true(ptl_read32(&cursor) == 0);
+	assert_true(common_read32(&cursor) == 0);
 	assert_true(cursor.failed);
-	assert_int_equal(ptl_cursor_left(&cursor), 0);
-	assert_int_equal(ptl_read8(&cursor), 0);
-	assert_null(ptl_read_bytes(&cursor, 0));
-	cursor = ptl_cursor(bytes, sizeof(bytes));
-	assert_null(ptl_read_bytes(&cursor, SIZE_MAX));
+	assert_int_equal(common_cursor_left(&cursor), 0);
+	assert_int_equal(common_read8(&cursor), 0);
+	assert_null(common_read_bytes(&cursor, 0));
+	cursor = common_cursor(bytes, sizeof(bytes));
+	assert_null(common_read_bytes(&cursor, SIZE_MAX));
 	assert_true(cursor.failed);
-	cursor = ptl_cursor(NULL, 0);
-	assert_true(ptl_read_varint(&cursor) == 0);
+	cursor = common_cursor(NULL, 0);
+	assert_true(common_read_varint(&cursor) == 0);
 	assert_true(cursor.failed);
 }
 
@@ -84,27 +84,27 @@ static void varint_round_trip(void **state)
 		for (int delta = -1; delta <= 1; delta++) {
 			const uint64_t value = ((uint64_t)1 << bit) + (uint64_t)(int64_t)delta;
 			struct ptl_bytes out = {0};
-			struct ptl_cursor in;
+			struct common_cursor in;
 
-			ptl_write_varint(&out, value);
-			assert_int_equal(out.size, ptl_varint_size(value));
-			in = ptl_cursor(out.data, out.size);
-			assert_true(ptl_read_varint(&in) == value);
+			common_write_varint(&out, value);
+			assert_int_equal(out.size, common_varint_size(value));
+			in = common_cursor(out.data, out.size);
+			assert_true(common_read_varint(&in) == value);
 			assert_false(in.failed);
-			assert_int_equal(ptl_cursor_left(&in), 0);
+			assert_int_equal(common_cursor_left(&in), 0);
 			/* Every shorter piece of it is refused. */
 			for (size_t size = 0; size < out.size; size++) {
-				in = ptl_cursor(out.data, size);
-				assert_true(ptl_read_varint(&in) == 0);
+				in = common_cursor(out.data, size);
+				assert_true(common_read_varint(&in) == 0);
 				assert_true(in.failed);
 			}
-			ptl_bytes_free(&out);
+			common_bytes_free(&out);
 		}
 	}
-	assert_int_equal(ptl_varint_size(0), 1);
-	assert_int_equal(ptl_varint_size(127), 1);
-	assert_int_equal(ptl_varint_size(128), 2);
-	assert_int_equal(ptl_varint_size(UINT64_MAX), 10);
+	assert_int_equal(common_varint_size(0), 1);
+	assert_int_equal(common_varint_size(127), 1);
+	assert_int_equal(common_varint_size(128), 2);
+	assert_int_equal(common_varint_size(UINT64_MAX), 10);
 }
 
 /* Every value has one encoding: longer ones, and ones that pass 64 bits, are refused. */
@@ -120,16 +120,16 @@ static void varint_canonical(void **state)
 		{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00", 11},
 		{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11},
 	};
-	struct ptl_cursor cursor = ptl_cursor("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
+	struct common_cursor cursor = common_cursor("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10);
 
 	(void)state;
-	assert_true(ptl_read_varint(&cursor) == UINT64_MAX);
+	assert_true(common_read_varint(&cursor) == UINT64_MAX);
 	assert_false(cursor.failed);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		cursor = ptl_cursor(bad[i].bytes, bad[i].size);
-		assert_true(ptl_read_varint(&cursor) == 0);
+		cursor = common_cursor(bad[i].bytes, bad[i].size);
+		assert_true(common_read_varint(&cursor) == 0);
 		assert_true(cursor.failed);
-		assert_int_equal(ptl_cursor_left(&cursor), 0);
+		assert_int_equal(common_cursor_left(&cursor), 0);
 	}
 }
 
@@ -138,20 +138,20 @@ static void vector_grows(void **state)
 	struct ptl_bytes bytes = {0};
 
 	(void)state;
-	ptl_write_bytes(&bytes, NULL, 0);
+	common_write_bytes(&bytes, NULL, 0);
 	assert_int_equal(bytes.size, 0);
 	assert_false(bytes.failed);
 	for (uint32_t i = 0; i < 100000; i++)
-		ptl_write_le(&bytes, i, 4);
+		common_write_le(&bytes, i, 4);
 	assert_int_equal(bytes.size, 400000);
 	for (uint32_t i = 0; i < 100000; i++)
-		assert_int_equal(ptl_load32(bytes.data + 4 * i), i);
-	ptl_bytes_free(&bytes);
+		assert_int_equal(common_load32(bytes.data + 4 * i), i);
+	common_bytes_free(&bytes);
 	assert_null(bytes.data);
 	assert_int_equal(bytes.size, 0);
-	ptl_write_bytes(&bytes, "again", 5);
+	common_write_bytes(&bytes, "again", 5);
 	assert_memory_equal(bytes.data, "again", 5);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 }
 
 /* A size that cannot be had fails once, and later writes change nothing. */
@@ -160,14 +160,14 @@ static void vector_without_memory(void **state)
 	struct ptl_bytes bytes = {0};
 
 	(void)state;
-	ptl_write_le(&bytes, 7, 1);
-	assert_null(ptl_bytes_grow(&bytes, SIZE_MAX));
+	common_write_le(&bytes, 7, 1);
+	assert_null(common_bytes_grow(&bytes, SIZE_MAX));
 	assert_true(bytes.failed);
-	assert_null(ptl_bytes_grow(&bytes, 1));
-	ptl_write_varint(&bytes, 300);
+	assert_null(common_bytes_grow(&bytes, 1));
+	common_write_varint(&bytes, 300);
 	assert_int_equal(bytes.size, 1);
 	assert_int_equal(bytes.data[0], 7);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 	assert_false(bytes.failed);
 }
 

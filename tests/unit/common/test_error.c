@@ -16,15 +16,15 @@
 static void chain_is_outermost_first(void **state)
 {
 	(void)state;
-	assert_int_equal(ptl_fail(PTL_CORRUPT, "offset %d: bad magic", 3), PTL_CORRUPT);
-	assert_int_equal(ptl_fail_in(PTL_CORRUPT, "buffer %d", 12), PTL_CORRUPT);
-	assert_int_equal(ptl_fail_in(PTL_CORRUPT, "cannot open %s", "a.ptl"), PTL_CORRUPT);
+	assert_int_equal(common_fail(PTL_CORRUPT, "offset %d: bad magic", 3), PTL_CORRUPT);
+	assert_int_equal(common_fail_in(PTL_CORRUPT, "buffer %d", 12), PTL_CORRUPT);
+	assert_int_equal(common_fail_in(PTL_CORRUPT, "cannot open %s", "a.ptl"), PTL_CORRUPT);
 	assert_string_equal(ptl_error_text(), "cannot open a.ptl: buffer 12: offset 3: bad magic");
-	assert_int_equal(ptl_fail(PTL_MISUSE, "anew"), PTL_MISUSE);
+	assert_int_equal(common_fail(PTL_MISUSE, "anew"), PTL_MISUSE);
 	assert_string_equal(ptl_error_text(), "anew");
 	ptl_error_clear();
 	assert_string_equal(ptl_error_text(), "");
-	assert_int_equal(ptl_fail_in(PTL_SYSTEM, "alone"), PTL_SYSTEM);
+	assert_int_equal(common_fail_in(PTL_SYSTEM, "alone"), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "alone");
 }
 
@@ -32,10 +32,10 @@ static void chain_is_outermost_first(void **state)
 static void arguments_may_be_the_chain(void **state)
 {
 	(void)state;
-	ptl_fail(PTL_CORRUPT, "inner");
-	ptl_fail(PTL_SYSTEM, "was: %s", ptl_error_text());
+	common_fail(PTL_CORRUPT, "inner");
+	common_fail(PTL_SYSTEM, "was: %s", ptl_error_text());
 	assert_string_equal(ptl_error_text(), "was: inner");
-	ptl_fail_in(PTL_SYSTEM, "again %s", ptl_error_text());
+	common_fail_in(PTL_SYSTEM, "again %s", ptl_error_text());
 	assert_string_equal(ptl_error_text(), "again was: inner: was: inner");
 }
 
@@ -43,10 +43,10 @@ static void errno_is_named_and_kept(void **state)
 {
 	(void)state;
 	errno = ENOENT;
-	assert_int_equal(ptl_fail_errno("cannot open %s", "x"), PTL_SYSTEM);
+	assert_int_equal(common_fail_errno("cannot open %s", "x"), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "cannot open x: No such file or directory");
 	assert_int_equal(errno, ENOENT);
-	assert_int_equal(ptl_fail_memory("the index", 4096), PTL_NO_MEMORY);
+	assert_int_equal(common_fail_memory("the index", 4096), PTL_NO_MEMORY);
 	assert_string_equal(ptl_error_text(), "no memory for the index (4096 bytes)");
 }
 
@@ -58,10 +58,10 @@ static void long_causes_are_cut(void **state)
 	(void)state;
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = 0;
-	assert_int_equal(ptl_fail(PTL_CORRUPT, "%s", path), PTL_CORRUPT);
+	assert_int_equal(common_fail(PTL_CORRUPT, "%s", path), PTL_CORRUPT);
 	assert_int_equal(strlen(ptl_error_text()), 511);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(ptl_fail_in(PTL_CORRUPT, "%d %s", i, path), PTL_CORRUPT);
+		assert_int_equal(common_fail_in(PTL_CORRUPT, "%d %s", i, path), PTL_CORRUPT);
 	assert_memory_equal(ptl_error_text(), "19 ppp", 6);
 	assert_true(strlen(ptl_error_text()) < 2048);
 	assert_non_null(strstr(ptl_error_text(), ": 18 pp"));
@@ -71,7 +71,7 @@ static void *other_thread(void *argument)
 {
 	(void)argument;
 	assert_string_equal(ptl_error_text(), "");
-	ptl_fail(PTL_CORRUPT, "theirs");
+	common_fail(PTL_CORRUPT, "theirs");
 	return NULL;
 }
 
@@ -80,7 +80,7 @@ static void each_thread_has_its_own(void **state)
 	pthread_t thread;
 
 	(void)state;
-	ptl_fail(PTL_CORRUPT, "mine");
+	common_fail(PTL_CORRUPT, "mine");
 	assert_int_equal(pthread_create(&thread, NULL, other_thread, NULL), 0);
 	pthread_join(thread, NULL);
 	assert_string_equal(ptl_error_text(), "mine");

@@ -77,7 +77,7 @@ static void expect_file(const char *path, const char *text)
 	uint8_t *data;
 	size_t size;
 
-	assert_int_equal(ptl_read_file(path, 1000, &data, &size), 0);
+	assert_int_equal(common_read_file(path, 1000, &data, &size), 0);
 	assert_int_equal(size, strlen(text));
 	assert_memory_equal(data, text, size);
 	free(data);
@@ -85,38 +85,38 @@ static void expect_file(const char *path, const char *text)
 
 static void output_appears_on_commit(void **state)
 {
-	struct ptl_output_file output;
+	struct common_output_file output;
 	struct stat info;
 	mode_t mask = umask(0);
 
 	(void)state;
-	assert_int_equal(ptl_output_open(&output, "a", false), 0);
+	assert_int_equal(common_output_open(&output, "a", false), 0);
 	assert_false(output.sync);
-	assert_int_equal(ptl_write_all(output.fd, "text", 4), 0);
+	assert_int_equal(common_write_all(output.fd, "text", 4), 0);
 	assert_int_equal(access("a", F_OK), -1);
 	assert_int_equal(count_entries(), 1);
-	assert_int_equal(ptl_output_commit(&output), 0);
+	assert_int_equal(common_output_commit(&output), 0);
 	assert_int_equal(count_entries(), 1);
 	expect_file("a", "text");
 	assert_int_equal(stat("a", &info), 0);
 	assert_int_equal(info.st_mode & 0777, 0600);
 	umask(mask);
-	ptl_output_abandon(&output);
+	common_output_abandon(&output);
 	expect_file("a", "text");
-	assert_int_equal(ptl_output_commit(&output), PTL_MISUSE);
+	assert_int_equal(common_output_commit(&output), PTL_MISUSE);
 }
 
 static void abandon_leaves_nothing(void **state)
 {
-	struct ptl_output_file output;
+	struct common_output_file output;
 
 	(void)state;
 	put_file("a", "old");
-	assert_int_equal(ptl_output_open(&output, "a", true), 0);
+	assert_int_equal(common_output_open(&output, "a", true), 0);
 	assert_true(output.sync);
-	assert_int_equal(ptl_write_all(output.fd, "new", 3), 0);
-	ptl_output_abandon(&output);
-	ptl_output_abandon(&output);
+	assert_int_equal(common_write_all(output.fd, "new", 3), 0);
+	common_output_abandon(&output);
+	common_output_abandon(&output);
 	assert_int_equal(count_entries(), 1);
 	expect_file("a", "old");
 }
@@ -124,15 +124,15 @@ static void abandon_leaves_nothing(void **state)
 /* An existing file is refused at once, and also when it came about meanwhile. */
 static void nothing_is_overwritten(void **state)
 {
-	struct ptl_output_file output;
+	struct common_output_file output;
 
 	(void)state;
 	put_file("a", "old");
-	assert_int_equal(ptl_output_open(&output, "a", false), PTL_SYSTEM);
+	assert_int_equal(common_output_open(&output, "a", false), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "a exists already; --force replaces it");
-	assert_int_equal(ptl_output_open(&output, "b", false), 0);
+	assert_int_equal(common_output_open(&output, "b", false), 0);
 	put_file("b", "meanwhile");
-	assert_int_equal(ptl_output_commit(&output), PTL_SYSTEM);
+	assert_int_equal(common_output_commit(&output), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "b exists already; --force replaces it");
 	expect_file("a", "old");
 	expect_file("b", "meanwhile");
@@ -142,16 +142,16 @@ static void nothing_is_overwritten(void **state)
 /* The file behind a symbolic link is replaced, not the link. */
 static void force_replaces(void **state)
 {
-	struct ptl_output_file output;
+	struct common_output_file output;
 	struct stat info;
 
 	(void)state;
 	put_file("a", "old");
 	assert_int_equal(symlink("a", "link"), 0);
-	assert_int_equal(ptl_output_open(&output, "link", true), 0);
-	assert_int_equal(ptl_write_all(output.fd, "new", 3), 0);
+	assert_int_equal(common_output_open(&output, "link", true), 0);
+	assert_int_equal(common_write_all(output.fd, "new", 3), 0);
 	expect_file("a", "old");
-	assert_int_equal(ptl_output_commit(&output), 0);
+	assert_int_equal(common_output_commit(&output), 0);
 	expect_file("a", "new");
 	assert_int_equal(lstat("link", &info), 0);
 	assert_true(S_ISLNK(info.st_mode));
@@ -160,33 +160,33 @@ static void force_replaces(void **state)
 
 static void bad_places(void **state)
 {
-	struct ptl_output_file output;
+	struct common_output_file output;
 
 	(void)state;
-	assert_int_equal(ptl_output_open(&output, "missing/a", false), PTL_SYSTEM);
+	assert_int_equal(common_output_open(&output, "missing/a", false), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "cannot create missing/a: No such file or directory");
-	assert_int_equal(ptl_output_open(&output, ".", true), PTL_SYSTEM);
+	assert_int_equal(common_output_open(&output, ".", true), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "cannot create .: it is a directory");
-	assert_int_equal(ptl_output_open(&output, "", false), PTL_SYSTEM);
+	assert_int_equal(common_output_open(&output, "", false), PTL_SYSTEM);
 	assert_int_equal(symlink("nowhere", "dangling"), 0);
-	assert_int_equal(ptl_output_open(&output, "dangling", true), PTL_SYSTEM);
+	assert_int_equal(common_output_open(&output, "dangling", true), PTL_SYSTEM);
 	put_file("plain", "");
-	assert_int_equal(ptl_output_open(&output, "plain/a", false), PTL_SYSTEM);
+	assert_int_equal(common_output_open(&output, "plain/a", false), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "cannot create plain/a: Not a directory");
 }
 
 /* The folder goes away while the output is written: commit says so. */
 static void vanished_folder(void **state)
 {
-	struct ptl_output_file output;
+	struct common_output_file output;
 
 	(void)state;
 	assert_int_equal(mkdir("sub", 0700), 0);
-	assert_int_equal(ptl_output_open(&output, "sub/a", false), 0);
+	assert_int_equal(common_output_open(&output, "sub/a", false), 0);
 	assert_int_equal(unlink(output.temporary), 0);
 	assert_int_equal(rmdir("sub"), 0);
-	assert_int_equal(ptl_write_all(output.fd, "text", 4), 0);
-	assert_int_equal(ptl_output_commit(&output), PTL_SYSTEM);
+	assert_int_equal(common_write_all(output.fd, "text", 4), 0);
+	assert_int_equal(common_output_commit(&output), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "cannot create sub/a: No such file or directory");
 	assert_int_equal(output.fd, -1);
 }
@@ -197,7 +197,7 @@ static void *read_pipe(void *argument)
 	size_t size;
 
 	(void)argument;
-	assert_int_equal(ptl_read_file("pipe", 1000, &data, &size), 0);
+	assert_int_equal(common_read_file("pipe", 1000, &data, &size), 0);
 	assert_int_equal(size, 4);
 	assert_memory_equal(data, "text", 4);
 	free(data);
@@ -206,21 +206,21 @@ static void *read_pipe(void *argument)
 
 static void pipes_and_devices(void **state)
 {
-	struct ptl_output_file output;
+	struct common_output_file output;
 	pthread_t reader;
 
 	(void)state;
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	assert_int_equal(pthread_create(&reader, NULL, read_pipe, NULL), 0);
-	assert_int_equal(ptl_output_open(&output, "pipe", false), 0);
+	assert_int_equal(common_output_open(&output, "pipe", false), 0);
 	assert_null(output.temporary);
-	assert_int_equal(ptl_write_all(output.fd, "text", 4), 0);
-	assert_int_equal(ptl_output_commit(&output), 0);
+	assert_int_equal(common_write_all(output.fd, "text", 4), 0);
+	assert_int_equal(common_output_commit(&output), 0);
 	pthread_join(reader, NULL);
-	assert_int_equal(ptl_output_open(&output, "/dev/full", false), 0);
-	assert_int_equal(ptl_write_all(output.fd, "text", 4), PTL_SYSTEM);
+	assert_int_equal(common_output_open(&output, "/dev/full", false), 0);
+	assert_int_equal(common_write_all(output.fd, "text", 4), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "cannot write: No space left on device");
-	ptl_output_abandon(&output);
+	common_output_abandon(&output);
 	assert_int_equal(access("/dev/full", F_OK), 0);
 }
 
@@ -228,7 +228,7 @@ static void pipes_and_devices(void **state)
 static void full_disk(void **state)
 {
 	struct rlimit before, limit;
-	struct ptl_output_file output;
+	struct common_output_file output;
 	char text[4096] = {0};
 	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
 
@@ -236,14 +236,14 @@ static void full_disk(void **state)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = before;
 	limit.rlim_cur = 6000;
-	assert_int_equal(ptl_output_open(&output, "a", false), 0);
+	assert_int_equal(common_output_open(&output, "a", false), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(ptl_write_all(output.fd, text, sizeof(text)), 0);
-	assert_int_equal(ptl_write_all(output.fd, text, sizeof(text)), PTL_SYSTEM);
+	assert_int_equal(common_write_all(output.fd, text, sizeof(text)), 0);
+	assert_int_equal(common_write_all(output.fd, text, sizeof(text)), PTL_SYSTEM);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	signal(SIGXFSZ, handler);
 	assert_string_equal(ptl_error_text(), "cannot write: File too large");
-	ptl_output_abandon(&output);
+	common_output_abandon(&output);
 	assert_int_equal(count_entries(), 0);
 }
 
@@ -255,15 +255,15 @@ static void read_at(void **state)
 	(void)state;
 	put_file("a", "0123456789");
 	fd = open("a", O_RDONLY);
-	assert_int_equal(ptl_read_at(fd, data, 4, 3), 0);
+	assert_int_equal(common_read_at(fd, data, 4, 3), 0);
 	assert_memory_equal(data, "3456", 4);
-	assert_int_equal(ptl_read_at(fd, data, 0, 10), 0);
-	assert_int_equal(ptl_read_at(fd, data, 4, 8), PTL_TRUNCATED);
+	assert_int_equal(common_read_at(fd, data, 0, 10), 0);
+	assert_int_equal(common_read_at(fd, data, 4, 8), PTL_TRUNCATED);
 	assert_string_equal(ptl_error_text(), "the file ends at offset 10, 2 bytes too early");
-	assert_int_equal(ptl_read_at(fd, data, 1, UINT64_MAX), PTL_TRUNCATED);
-	assert_int_equal(ptl_read_at(fd, data, SIZE_MAX, 1), PTL_TRUNCATED);
+	assert_int_equal(common_read_at(fd, data, 1, UINT64_MAX), PTL_TRUNCATED);
+	assert_int_equal(common_read_at(fd, data, SIZE_MAX, 1), PTL_TRUNCATED);
 	close(fd);
-	assert_int_equal(ptl_read_at(fd, data, 1, 0), PTL_SYSTEM);
+	assert_int_equal(common_read_at(fd, data, 1, 0), PTL_SYSTEM);
 }
 
 static void read_whole_files(void **state)
@@ -276,24 +276,24 @@ static void read_whole_files(void **state)
 	put_file("empty", "");
 	expect_file("a", "0123456789");
 	expect_file("empty", "");
-	assert_int_equal(ptl_read_file("a", 10, &data, &size), 0);
+	assert_int_equal(common_read_file("a", 10, &data, &size), 0);
 	assert_int_equal(size, 10);
 	free(data);
-	assert_int_equal(ptl_read_file("a", SIZE_MAX, &data, &size), 0);
+	assert_int_equal(common_read_file("a", SIZE_MAX, &data, &size), 0);
 	free(data);
-	assert_int_equal(ptl_read_file("a", 9, &data, &size), PTL_NO_MEMORY);
+	assert_int_equal(common_read_file("a", 9, &data, &size), PTL_NO_MEMORY);
 	assert_string_equal(ptl_error_text(), "a: larger than the limit of 9 bytes");
-	assert_int_equal(ptl_read_file("a", 0, &data, &size), PTL_NO_MEMORY);
-	assert_int_equal(ptl_read_file("empty", 0, &data, &size), 0);
+	assert_int_equal(common_read_file("a", 0, &data, &size), PTL_NO_MEMORY);
+	assert_int_equal(common_read_file("empty", 0, &data, &size), 0);
 	free(data);
 	/* No file tells its size here: the limit holds all the same. */
-	assert_int_equal(ptl_read_file("/dev/zero", 1000000, &data, &size), PTL_NO_MEMORY);
-	assert_int_equal(ptl_read_file("/proc/self/status", 1000000, &data, &size), 0);
+	assert_int_equal(common_read_file("/dev/zero", 1000000, &data, &size), PTL_NO_MEMORY);
+	assert_int_equal(common_read_file("/proc/self/status", 1000000, &data, &size), 0);
 	assert_memory_equal(data, "Name:", 5);
 	free(data);
-	assert_int_equal(ptl_read_file("missing", 10, &data, &size), PTL_SYSTEM);
+	assert_int_equal(common_read_file("missing", 10, &data, &size), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), "cannot open missing: No such file or directory");
-	assert_int_equal(ptl_read_file(".", 10, &data, &size), PTL_SYSTEM);
+	assert_int_equal(common_read_file(".", 10, &data, &size), PTL_SYSTEM);
 	assert_string_equal(ptl_error_text(), ".: cannot read: Is a directory");
 }
 

@@ -18,59 +18,59 @@
 
 static void empty_map(void **state)
 {
-	struct ptl_hash_map map = {0};
+	struct common_hash_map map = {0};
 	uint64_t key, value;
 	size_t at = 0;
 
 	(void)state;
-	assert_null(ptl_hash_map_get(&map, 0));
-	assert_false(ptl_hash_map_remove(&map, 0));
-	assert_false(ptl_hash_map_next(&map, &at, &key, &value));
-	ptl_hash_map_free(&map);
+	assert_null(common_hash_map_get(&map, 0));
+	assert_false(common_hash_map_remove(&map, 0));
+	assert_false(common_hash_map_next(&map, &at, &key, &value));
+	common_hash_map_free(&map);
 }
 
 static void put_and_get(void **state)
 {
-	struct ptl_hash_map map = {0};
+	struct common_hash_map map = {0};
 
 	(void)state;
 	for (uint64_t i = 0; i < COUNT; i++)
-		assert_int_equal(ptl_hash_map_put(&map, i * 4096, i), 0);
+		assert_int_equal(common_hash_map_put(&map, i * 4096, i), 0);
 	assert_int_equal(map.used, COUNT);
 	for (uint64_t i = 0; i < COUNT; i++) {
-		assert_non_null(ptl_hash_map_get(&map, i * 4096));
-		assert_true(*ptl_hash_map_get(&map, i * 4096) == i);
-		assert_null(ptl_hash_map_get(&map, i * 4096 + 1));
+		assert_non_null(common_hash_map_get(&map, i * 4096));
+		assert_true(*common_hash_map_get(&map, i * 4096) == i);
+		assert_null(common_hash_map_get(&map, i * 4096 + 1));
 	}
-	assert_int_equal(ptl_hash_map_put(&map, 4096, 7), 0);
+	assert_int_equal(common_hash_map_put(&map, 4096, 7), 0);
 	assert_int_equal(map.used, COUNT);
-	assert_int_equal(*ptl_hash_map_get(&map, 4096), 7);
-	ptl_hash_map_free(&map);
-	assert_null(ptl_hash_map_get(&map, 4096));
+	assert_int_equal(*common_hash_map_get(&map, 4096), 7);
+	common_hash_map_free(&map);
+	assert_null(common_hash_map_get(&map, 4096));
 }
 
 /* No key and no value is special. */
 static void extreme_keys(void **state)
 {
-	struct ptl_hash_map map = {0};
+	struct common_hash_map map = {0};
 
 	(void)state;
-	assert_int_equal(ptl_hash_map_put(&map, 0, UINT64_MAX), 0);
-	assert_int_equal(ptl_hash_map_put(&map, UINT64_MAX, 0), 0);
-	assert_true(*ptl_hash_map_get(&map, 0) == UINT64_MAX);
-	assert_true(*ptl_hash_map_get(&map, UINT64_MAX) == 0);
-	assert_true(ptl_hash_map_remove(&map, 0));
-	assert_false(ptl_hash_map_remove(&map, 0));
-	assert_null(ptl_hash_map_get(&map, 0));
-	assert_non_null(ptl_hash_map_get(&map, UINT64_MAX));
-	ptl_hash_map_free(&map);
+	assert_int_equal(common_hash_map_put(&map, 0, UINT64_MAX), 0);
+	assert_int_equal(common_hash_map_put(&map, UINT64_MAX, 0), 0);
+	assert_true(*common_hash_map_get(&map, 0) == UINT64_MAX);
+	assert_true(*common_hash_map_get(&map, UINT64_MAX) == 0);
+	assert_true(common_hash_map_remove(&map, 0));
+	assert_false(common_hash_map_remove(&map, 0));
+	assert_null(common_hash_map_get(&map, 0));
+	assert_non_null(common_hash_map_get(&map, UINT64_MAX));
+	common_hash_map_free(&map);
 }
 
 /* Random puts and removals, compared with a plain array after every step. */
 static void against_a_model(void **state)
 {
 	enum { KEYS = 64 };
-	struct ptl_hash_map map = {0};
+	struct common_hash_map map = {0};
 	bool present[KEYS] = {false};
 	uint64_t values[KEYS] = {0};
 	uint32_t random = 1;
@@ -83,15 +83,15 @@ static void against_a_model(void **state)
 		random = random * 1664525 + 1013904223;
 		key = random >> 16 & (KEYS - 1);
 		if (random >> 31) {
-			assert_int_equal(ptl_hash_map_put(&map, key, step), 0);
+			assert_int_equal(common_hash_map_put(&map, key, step), 0);
 			present[key] = true;
 			values[key] = step;
 		} else {
-			assert_int_equal(ptl_hash_map_remove(&map, key), present[key]);
+			assert_int_equal(common_hash_map_remove(&map, key), present[key]);
 			present[key] = false;
 		}
 		for (size_t i = 0; i < KEYS; i++) {
-			const uint64_t *value = ptl_hash_map_get(&map, i);
+			const uint64_t *value = common_hash_map_get(&map, i);
 
 			assert_int_equal(value != NULL, present[i]);
 			if (value)
@@ -100,75 +100,75 @@ static void against_a_model(void **state)
 		}
 		assert_int_equal(map.used, used);
 	}
-	ptl_hash_map_free(&map);
+	common_hash_map_free(&map);
 }
 
 static void walk(void **state)
 {
-	struct ptl_hash_map map = {0};
+	struct common_hash_map map = {0};
 	uint64_t key, value, sum = 0;
 	size_t at = 0, count = 0;
 
 	(void)state;
 	for (uint64_t i = 1; i <= 1000; i++)
-		assert_int_equal(ptl_hash_map_put(&map, i, i * i), 0);
-	while (ptl_hash_map_next(&map, &at, &key, &value)) {
+		assert_int_equal(common_hash_map_put(&map, i, i * i), 0);
+	while (common_hash_map_next(&map, &at, &key, &value)) {
 		assert_true(value == key * key);
 		sum += key;
 		count++;
 	}
 	assert_int_equal(count, 1000);
 	assert_int_equal(sum, 500500);
-	ptl_hash_map_free(&map);
+	common_hash_map_free(&map);
 }
 
 static void byte_strings(void **state)
 {
-	struct ptl_byte_map map = {0};
+	struct common_byte_map map = {0};
 	char text[32];
 
 	(void)state;
-	assert_null(ptl_byte_map_get(&map, "a", 1));
+	assert_null(common_byte_map_get(&map, "a", 1));
 	for (uint64_t i = 0; i < COUNT; i++) {
 		const int size = snprintf(text, sizeof(text), "/usr/lib/lib%llu.so",
 					  (unsigned long long)i);
 
-		assert_int_equal(ptl_byte_map_put(&map, text, (size_t)size, i), 0);
+		assert_int_equal(common_byte_map_put(&map, text, (size_t)size, i), 0);
 	}
 	for (uint64_t i = 0; i < COUNT; i++) {
 		const int size = snprintf(text, sizeof(text), "/usr/lib/lib%llu.so",
 					  (unsigned long long)i);
 
-		assert_non_null(ptl_byte_map_get(&map, text, (size_t)size));
-		assert_true(*ptl_byte_map_get(&map, text, (size_t)size) == i);
+		assert_non_null(common_byte_map_get(&map, text, (size_t)size));
+		assert_true(*common_byte_map_get(&map, text, (size_t)size) == i);
 	}
 	assert_int_equal(map.used, COUNT);
-	ptl_byte_map_free(&map);
+	common_byte_map_free(&map);
 }
 
 /* Keys are told apart by length and by every byte, zeros included; the empty key is one. */
 static void byte_string_edges(void **state)
 {
-	struct ptl_byte_map map = {0};
+	struct common_byte_map map = {0};
 	char key[] = "own";
 
 	(void)state;
 	for (size_t size = 0; size <= 17; size++)
 		assert_int_equal(
-			ptl_byte_map_put(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size, size),
+			common_byte_map_put(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size, size),
 			0);
 	for (size_t size = 0; size <= 17; size++)
-		assert_true(*ptl_byte_map_get(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size) ==
+		assert_true(*common_byte_map_get(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size) ==
 			    size);
-	assert_true(*ptl_byte_map_get(&map, NULL, 0) == 0);
-	assert_null(ptl_byte_map_get(&map, "\0\0\0\1", 4));
-	assert_int_equal(ptl_byte_map_put(&map, key, 3, 99), 0);
+	assert_true(*common_byte_map_get(&map, NULL, 0) == 0);
+	assert_null(common_byte_map_get(&map, "\0\0\0\1", 4));
+	assert_int_equal(common_byte_map_put(&map, key, 3, 99), 0);
 	memset(key, 'x', 3);
-	assert_non_null(ptl_byte_map_get(&map, "own", 3));
-	assert_int_equal(ptl_byte_map_put(&map, "own", 3, 100), 0);
-	assert_true(*ptl_byte_map_get(&map, "own", 3) == 100);
+	assert_non_null(common_byte_map_get(&map, "own", 3));
+	assert_int_equal(common_byte_map_put(&map, "own", 3, 100), 0);
+	assert_true(*common_byte_map_get(&map, "own", 3) == 100);
 	assert_int_equal(map.used, 19);
-	ptl_byte_map_free(&map);
+	common_byte_map_free(&map);
 	assert_int_equal(map.used, 0);
 }
 
@@ -181,28 +181,28 @@ struct row {
 
 static void rows_are_found(void **state)
 {
-	struct ptl_row_index index = {0};
+	struct common_row_index index = {0};
 	struct row *rows = calloc(COUNT, sizeof(*rows));
-	struct ptl_rows all = {rows, sizeof(*rows), sizeof(rows->key)};
+	struct common_rows all = {rows, sizeof(*rows), sizeof(rows->key)};
 	uint32_t key = 7;
 
 	(void)state;
 	assert_non_null(rows);
-	assert_int_equal(ptl_row_index_find(&index, &all, &key), PTL_NO_ROW);
-	ptl_row_index_remove(&index, &all, &key);
+	assert_int_equal(common_row_index_find(&index, &all, &key), COMMON_NO_ROW);
+	common_row_index_remove(&index, &all, &key);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		rows[i] = (struct row){i * 64, i};
-		assert_int_equal(ptl_row_index_add(&index, &all, i), 0);
+		assert_int_equal(common_row_index_add(&index, &all, i), 0);
 	}
 	assert_true(index.capacity * sizeof(*index.slots) <= 12 * (size_t)COUNT);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		key = i * 64;
-		assert_int_equal(ptl_row_index_find(&index, &all, &key), i);
+		assert_int_equal(common_row_index_find(&index, &all, &key), i);
 		key++;
-		assert_int_equal(ptl_row_index_find(&index, &all, &key), PTL_NO_ROW);
+		assert_int_equal(common_row_index_find(&index, &all, &key), COMMON_NO_ROW);
 	}
-	ptl_row_index_free(&index);
-	assert_int_equal(ptl_row_index_find(&index, &all, &key), PTL_NO_ROW);
+	common_row_index_free(&index);
+	assert_int_equal(common_row_index_find(&index, &all, &key), COMMON_NO_ROW);
 	free(rows);
 }
 
@@ -210,24 +210,24 @@ static void rows_are_found(void **state)
 static void rows_are_taken_out(void **state)
 {
 	struct row rows[1000];
-	struct ptl_row_index index = {0};
-	const struct ptl_rows all = {rows, sizeof(*rows), sizeof(rows->key)};
+	struct common_row_index index = {0};
+	const struct common_rows all = {rows, sizeof(*rows), sizeof(rows->key)};
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		rows[i] = (struct row){i, i};
-		assert_int_equal(ptl_row_index_add(&index, &all, i), 0);
+		assert_int_equal(common_row_index_add(&index, &all, i), 0);
 	}
 	for (uint32_t i = 0; i < 1000; i += 3)
-		ptl_row_index_remove(&index, &all, &i);
+		common_row_index_remove(&index, &all, &i);
 	assert_int_equal(index.used, 1000 - 334);
 	for (uint32_t i = 0; i < 1000; i++)
-		assert_int_equal(ptl_row_index_find(&index, &all, &i), i % 3 ? i : PTL_NO_ROW);
+		assert_int_equal(common_row_index_find(&index, &all, &i), i % 3 ? i : COMMON_NO_ROW);
 	for (uint32_t i = 0; i < 1000; i += 3)
-		assert_int_equal(ptl_row_index_add(&index, &all, i), 0);
+		assert_int_equal(common_row_index_add(&index, &all, i), 0);
 	for (uint32_t i = 0; i < 1000; i++)
-		assert_int_equal(ptl_row_index_find(&index, &all, &i), i);
-	ptl_row_index_free(&index);
+		assert_int_equal(common_row_index_find(&index, &all, &i), i);
+	common_row_index_free(&index);
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 
 static char *text;
 static size_t text_size;
-static struct ptl_json json;
+static struct common_json json;
 
 static int start(void **state)
 {
@@ -25,7 +25,7 @@ static int start(void **state)
 	(void)state;
 	if (!file)
 		return -1;
-	ptl_json_start(&json, file);
+	common_json_start(&json, file);
 	return 0;
 }
 
@@ -46,20 +46,20 @@ static void expect(const char *expected)
 static void nesting(void **state)
 {
 	(void)state;
-	ptl_json_object(&json, NULL);
-	ptl_json_u64(&json, "a", 1);
-	ptl_json_array(&json, "list");
-	ptl_json_object(&json, NULL);
-	ptl_json_object_end(&json);
-	ptl_json_array(&json, NULL);
-	ptl_json_bool(&json, NULL, true);
-	ptl_json_bool(&json, NULL, false);
-	ptl_json_array_end(&json);
-	ptl_json_null(&json, NULL);
-	ptl_json_array_end(&json);
-	ptl_json_hex(&json, "at", 0x7f0012345678);
-	ptl_json_object_end(&json);
-	ptl_json_line(&json);
+	common_json_object(&json, NULL);
+	common_json_u64(&json, "a", 1);
+	common_json_array(&json, "list");
+	common_json_object(&json, NULL);
+	common_json_object_end(&json);
+	common_json_array(&json, NULL);
+	common_json_bool(&json, NULL, true);
+	common_json_bool(&json, NULL, false);
+	common_json_array_end(&json);
+	common_json_null(&json, NULL);
+	common_json_array_end(&json);
+	common_json_hex(&json, "at", 0x7f0012345678);
+	common_json_object_end(&json);
+	common_json_line(&json);
 	expect("{\"a\":1,\"list\":[{},[true,false],null],\"at\":\"0x7f0012345678\"}\n");
 }
 
@@ -67,10 +67,10 @@ static void lines(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		ptl_json_array(&json, NULL);
-		ptl_json_i64(&json, NULL, -i);
-		ptl_json_array_end(&json);
-		ptl_json_line(&json);
+		common_json_array(&json, NULL);
+		common_json_i64(&json, NULL, -i);
+		common_json_array_end(&json);
+		common_json_line(&json);
 	}
 	expect("[0]\n[-1]\n[-2]\n");
 }
@@ -78,17 +78,17 @@ static void lines(void **state)
 static void numbers(void **state)
 {
 	(void)state;
-	ptl_json_array(&json, NULL);
-	ptl_json_u64(&json, NULL, UINT64_MAX);
-	ptl_json_i64(&json, NULL, INT64_MIN);
-	ptl_json_double(&json, NULL, 0.1);
-	ptl_json_double(&json, NULL, 1.0 / 3);
-	ptl_json_double(&json, NULL, 1e300);
-	ptl_json_double(&json, NULL, (double)NAN);
-	ptl_json_double(&json, NULL, (double)-INFINITY);
-	ptl_json_hex(&json, NULL, UINT64_MAX);
-	ptl_json_hex(&json, NULL, 0);
-	ptl_json_array_end(&json);
+	common_json_array(&json, NULL);
+	common_json_u64(&json, NULL, UINT64_MAX);
+	common_json_i64(&json, NULL, INT64_MIN);
+	common_json_double(&json, NULL, 0.1);
+	common_json_double(&json, NULL, 1.0 / 3);
+	common_json_double(&json, NULL, 1e300);
+	common_json_double(&json, NULL, (double)NAN);
+	common_json_double(&json, NULL, (double)-INFINITY);
+	common_json_hex(&json, NULL, UINT64_MAX);
+	common_json_hex(&json, NULL, 0);
+	common_json_array_end(&json);
 	expect("[18446744073709551615,-9223372036854775808,0.1,0.3333333333333333,1e+300,null,null,"
 	       "\"0xffffffffffffffff\",\"0x0\"]");
 }
@@ -96,12 +96,12 @@ static void numbers(void **state)
 static void escapes(void **state)
 {
 	(void)state;
-	ptl_json_object(&json, NULL);
-	ptl_json_string(&json, "a\"b", "\"\\/\b\f\n\r\t\x01\x1f\x7f");
-	ptl_json_string_n(&json, "zero", "a\0b", 3);
-	ptl_json_string(&json, "none", NULL);
-	ptl_json_string(&json, "empty", "");
-	ptl_json_object_end(&json);
+	common_json_object(&json, NULL);
+	common_json_string(&json, "a\"b", "\"\\/\b\f\n\r\t\x01\x1f\x7f");
+	common_json_string_n(&json, "zero", "a\0b", 3);
+	common_json_string(&json, "none", NULL);
+	common_json_string(&json, "empty", "");
+	common_json_object_end(&json);
 	expect("{\"a\\\"b\":\"\\\"\\\\/"
 	       "\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\",\"zero\":\"a\\u0000b\","
 	       "\"none\":null,\"empty\":\"\"}");
@@ -134,7 +134,7 @@ static void utf8(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char expected[64];
 
-		ptl_json_string(&json, NULL, cases[i].in);
+		common_json_string(&json, NULL, cases[i].in);
 		snprintf(expected, sizeof(expected), "\"%s\"", cases[i].out);
 		expect(expected);
 		assert_int_equal(finish(NULL), 0);

@@ -81,20 +81,20 @@ static void expect(const char *expected)
 static void plain_messages(void **state)
 {
 	(void)state;
-	ptl_message_start("ptl-dump", false);
-	ptl_message_error("cannot open %s", "a.ptl");
-	ptl_message_hint("ptl-dump --help");
-	ptl_message_warning("%d buffers are lost", 2);
-	ptl_message_note("done");
-	ptl_progress("50 %%");
-	ptl_progress_end();
+	common_message_start("ptl-dump", false);
+	common_message_error("cannot open %s", "a.ptl");
+	common_message_hint("ptl-dump --help");
+	common_message_warning("%d buffers are lost", 2);
+	qemu_message_note("done");
+	common_progress("50 %%");
+	common_progress_end();
 	expect("ptl-dump: error: cannot open a.ptl\n"
 	       "  try: ptl-dump --help\n"
 	       "ptl-dump: warning: 2 buffers are lost\n"
 	       "ptl-dump: done\n");
-	ptl_message_start("ptl-dump", true);
-	ptl_message_note("done");
-	ptl_message_warning("still said");
+	common_message_start("ptl-dump", true);
+	qemu_message_note("done");
+	common_message_warning("still said");
 	expect("ptl-dump: warning: still said\n");
 }
 
@@ -104,25 +104,25 @@ static void control_characters(void **state)
 	char text[6000];
 
 	(void)state;
-	ptl_message_start("p", false);
-	ptl_message_note("%s", "a\033[31mb\r\x7f\xc2\x9b"
+	common_message_start("p", false);
+	qemu_message_note("%s", "a\033[31mb\r\x7f\xc2\x9b"
 			       "c\x01 gr\xc3\xbc\xc3\x9f\n\tnext");
 	expect("p: a\\x1b[31mb\\x0d\\x7f\xc2\\x9bc\\x01 gr\xc3\xbc\xc3\x9f\n\tnext\n");
 	memset(text, '\033', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
-	ptl_message_note("%s", text);
+	qemu_message_note("%s", text);
 	assert_true(read(reading_end, said, sizeof(said)) > 4000);
 }
 
 static void failures(void **state)
 {
 	(void)state;
-	ptl_message_start("p", false);
-	ptl_fail(PTL_CORRUPT, "bad magic");
-	ptl_fail_in(PTL_CORRUPT, "cannot open a.ptl");
-	assert_int_equal(ptl_message_failure(PTL_CORRUPT), PTL_EXIT_INPUT);
+	common_message_start("p", false);
+	common_fail(PTL_CORRUPT, "bad magic");
+	common_fail_in(PTL_CORRUPT, "cannot open a.ptl");
+	assert_int_equal(common_message_failure(PTL_CORRUPT), COMMON_EXIT_INPUT);
 	ptl_error_clear();
-	assert_int_equal(ptl_message_failure(PTL_NO_MEMORY), PTL_EXIT_SYSTEM);
+	assert_int_equal(common_message_failure(PTL_NO_MEMORY), COMMON_EXIT_SYSTEM);
 	expect("p: error: cannot open a.ptl: bad magic\n"
 	       "p: error: out of memory\n");
 }
@@ -132,38 +132,38 @@ static void exit_statuses(void **state)
 	static const struct {
 		int status, exit;
 	} expected[] = {
-		{PTL_OK, PTL_EXIT_OK},           {1, PTL_EXIT_OK},
-		{PTL_NOT_OURS, PTL_EXIT_INPUT},  {PTL_UNSUPPORTED, PTL_EXIT_INPUT},
-		{PTL_CORRUPT, PTL_EXIT_INPUT},   {PTL_TRUNCATED, PTL_EXIT_INPUT},
-		{PTL_NOT_FOUND, PTL_EXIT_INPUT}, {PTL_NO_MEMORY, PTL_EXIT_SYSTEM},
-		{PTL_SYSTEM, PTL_EXIT_SYSTEM},   {PTL_CANCELLED, PTL_EXIT_SYSTEM},
-		{PTL_MISUSE, PTL_EXIT_USAGE},
+		{PTL_OK, COMMON_EXIT_OK},           {1, COMMON_EXIT_OK},
+		{PTL_NOT_OURS, COMMON_EXIT_INPUT},  {PTL_UNSUPPORTED, COMMON_EXIT_INPUT},
+		{PTL_CORRUPT, COMMON_EXIT_INPUT},   {PTL_TRUNCATED, COMMON_EXIT_INPUT},
+		{PTL_NOT_FOUND, COMMON_EXIT_INPUT}, {PTL_NO_MEMORY, COMMON_EXIT_SYSTEM},
+		{PTL_SYSTEM, COMMON_EXIT_SYSTEM},   {PTL_CANCELLED, COMMON_EXIT_SYSTEM},
+		{PTL_MISUSE, COMMON_EXIT_USAGE},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-		assert_int_equal(ptl_exit_of(expected[i].status), expected[i].exit);
+		assert_int_equal(common_exit_of(expected[i].status), expected[i].exit);
 }
 
 static void colour_on_a_terminal(void **state)
 {
 	(void)state;
-	ptl_message_start("p", false);
-	ptl_message_error("e");
-	ptl_message_warning("w");
-	ptl_message_note("n");
+	common_message_start("p", false);
+	common_message_error("e");
+	common_message_warning("w");
+	qemu_message_note("n");
 	expect("p: \033[1;31merror: \033[0me\n"
 	       "p: \033[1;33mwarning: \033[0mw\n"
 	       "p: n\n");
 	setenv("NO_COLOR", "1", 1);
-	ptl_message_start("p", false);
-	ptl_message_error("e");
+	common_message_start("p", false);
+	common_message_error("e");
 	expect("p: error: e\n");
 	setenv("TERM", "dumb", 1);
 	unsetenv("NO_COLOR");
-	ptl_message_start("p", false);
-	ptl_message_error("e");
-	ptl_progress("50 %%");
+	common_message_start("p", false);
+	common_message_error("e");
+	common_progress("50 %%");
 	expect("p: error: e\n");
 }
 
@@ -171,22 +171,22 @@ static void colour_on_a_terminal(void **state)
 static void progress_on_a_terminal(void **state)
 {
 	(void)state;
-	ptl_message_start("p", false);
-	ptl_progress("%d\033 %%", 1);
-	ptl_progress("%d %%", 2);
+	common_message_start("p", false);
+	common_progress("%d\033 %%", 1);
+	common_progress("%d %%", 2);
 	expect("\r\033[K1\\x1b %");
 	usleep(110000);
-	ptl_progress("%d %%", 3);
-	ptl_message_note("n");
-	ptl_message_note("m");
+	common_progress("%d %%", 3);
+	qemu_message_note("n");
+	qemu_message_note("m");
 	expect("\r\033[K3 %\r\033[Kp: n\np: m\n");
-	ptl_progress_end();
+	common_progress_end();
 	expect("");
-	ptl_progress("4 %%");
-	ptl_progress_end();
+	common_progress("4 %%");
+	common_progress_end();
 	expect("\r\033[K4 %\r\033[K");
-	ptl_message_start("p", true);
-	ptl_progress("5 %%");
+	common_message_start("p", true);
+	common_progress("5 %%");
 	expect("");
 }
 

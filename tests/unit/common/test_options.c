@@ -54,7 +54,7 @@ static int take_flags(void *target, const char *argument)
 static int take_period(void *target, const char *argument)
 {
 	uint64_t bytes;
-	int status = ptl_parse_size(argument, &bytes);
+	int status = common_parse_size(argument, &bytes);
 
 	return status < 0 ? status : record(target, "period", argument);
 }
@@ -62,7 +62,7 @@ static int take_period(void *target, const char *argument)
 static const char *const levels[] = {"block", "insn", "branch", NULL};
 static const char *const flags[] = {"process", "thread", NULL};
 
-static const struct ptl_option first_table[] = {
+static const struct common_option first_table[] = {
 	{"output", 'o', "FILE", "Writes to FILE.", take_output, NULL},
 	{"quiet", 'q', NULL,
 	 "Says nothing unless something goes wrong, which is then said on standard error.",
@@ -70,7 +70,7 @@ static const struct ptl_option first_table[] = {
 	{NULL},
 };
 
-static const struct ptl_option second_table[] = {
+static const struct common_option second_table[] = {
 	{"", 0, NULL, "Filters:", NULL, NULL},
 	{"level", 0, "LEVEL", "How much is shown", take_level, levels},
 	{"flags", 0, "FLAG,...", "What is recorded", take_flags, flags},
@@ -79,9 +79,9 @@ static const struct ptl_option second_table[] = {
 	{NULL},
 };
 
-static const struct ptl_option *const tables[] = {first_table, second_table, NULL};
+static const struct common_option *const tables[] = {first_table, second_table, NULL};
 
-static const struct ptl_command_line line = {
+static const struct common_command_line line = {
 	.program = "ptl-dump flow",
 	.usage = "[options] FILE",
 	.summary = "Shows what each thread executed, in order.",
@@ -121,7 +121,7 @@ static int redirect(int number, int *fd)
 	return saved;
 }
 
-static void parse_with(const struct ptl_command_line *command_line, const char *words)
+static void parse_with(const struct common_command_line *command_line, const char *words)
 {
 	char copy[256], *argv[32] = {(char *)"ptl-dump"}, *rest = copy;
 	int argc = 1, out, err, saved_out, saved_err;
@@ -135,7 +135,7 @@ static void parse_with(const struct ptl_command_line *command_line, const char *
 	run.first = -1;
 	saved_out = redirect(STDOUT_FILENO, &out);
 	saved_err = redirect(STDERR_FILENO, &err);
-	run.status = ptl_options_parse(command_line, &run.taken, argc, argv, &run.first);
+	run.status = common_options_parse(command_line, &run.taken, argc, argv, &run.first);
 	restore(saved_out, STDOUT_FILENO, out, run.out, sizeof(run.out));
 	restore(saved_err, STDERR_FILENO, err, run.err, sizeof(run.err));
 	for (int i = run.first; i < argc; i++) {
@@ -185,7 +185,7 @@ static void abbreviations(void **state)
 
 static void stop_at_operand(void **state)
 {
-	struct ptl_command_line record_line = line;
+	struct common_command_line record_line = line;
 
 	(void)state;
 	record_line.stop_at_operand = 1;
@@ -268,7 +268,7 @@ static void meant(void **state)
 	}
 }
 
-static const struct ptl_option twins[] = {
+static const struct common_option twins[] = {
 	{"time", 't', "TIME", "When", take_output, NULL},
 	{"timing", 0, "HOW", "How", take_level, NULL},
 	{NULL},
@@ -276,8 +276,8 @@ static const struct ptl_option twins[] = {
 
 static void ambiguous(void **state)
 {
-	static const struct ptl_option *const twin_tables[] = {twins, NULL};
-	const struct ptl_command_line twin_line = {.program = "p", .tables = twin_tables};
+	static const struct common_option *const twin_tables[] = {twins, NULL};
+	const struct common_command_line twin_line = {.program = "p", .tables = twin_tables};
 
 	(void)state;
 	parse_with(&twin_line, "--tim x");
@@ -356,14 +356,14 @@ static void no_words_at_all(void **state)
 	int first = -1;
 
 	(void)state;
-	assert_int_equal(ptl_options_parse(&line, &run.taken, 0, argv, &first), 0);
+	assert_int_equal(common_options_parse(&line, &run.taken, 0, argv, &first), 0);
 	assert_int_equal(first, 0);
 }
 
 static int name_program(void **state)
 {
 	(void)state;
-	ptl_message_start("ptl-dump", false);
+	common_message_start("ptl-dump", false);
 	return 0;
 }
 

@@ -29,13 +29,13 @@ static void first_words(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct ptl_bytes word = {0};
 
-		ptl_first_word(&word, lines[i].line);
+		common_first_word(&word, lines[i].line);
 		assert_string_equal((const char *)word.data, lines[i].word);
-		ptl_bytes_free(&word);
+		common_bytes_free(&word);
 	}
 }
 
-/* What ptl_quote_words makes is read back, whatever the name is. */
+/* What common_quote_words makes is read back, whatever the name is. */
 static void quoted(void **state)
 {
 	static const char *const names[] = {"a b", "it's", "back\\slash", "\"", "''", "=x", "gcc", "tab\there"};
@@ -45,11 +45,11 @@ static void quoted(void **state)
 		const char *const words[] = {names[i], "second"};
 		struct ptl_bytes line = {0}, word = {0};
 
-		ptl_quote_words(&line, 2, words);
-		ptl_first_word(&word, (const char *)line.data);
+		common_quote_words(&line, 2, words);
+		common_first_word(&word, (const char *)line.data);
 		assert_string_equal((const char *)word.data, names[i]);
-		ptl_bytes_free(&line);
-		ptl_bytes_free(&word);
+		common_bytes_free(&line);
+		common_bytes_free(&word);
 	}
 }
 
@@ -58,15 +58,15 @@ static void patterns(void **state)
 	static const char path[] = "/usr/bin/x86_64-linux-gnu-gcc-12", line[] = "/usr/bin/gcc -c a.c";
 
 	(void)state;
-	assert_true(ptl_program_matches("gcc", path, line));
-	assert_true(ptl_program_matches("*-gcc-1?", path, line));
-	assert_true(ptl_program_matches("/usr/bin/gcc", path, line));
-	assert_true(ptl_program_matches("*/x86_64-linux-gnu-gcc-12", path, line));
-	assert_false(ptl_program_matches("cc", path, line));
-	assert_false(ptl_program_matches("a.c", path, line));
-	assert_false(ptl_program_matches("/bin/gcc", path, line));
-	assert_false(ptl_program_matches("*", "", ""));
-	assert_true(ptl_program_matches("sh", "", "sh -c true"));
+	assert_true(common_program_matches("gcc", path, line));
+	assert_true(common_program_matches("*-gcc-1?", path, line));
+	assert_true(common_program_matches("/usr/bin/gcc", path, line));
+	assert_true(common_program_matches("*/x86_64-linux-gnu-gcc-12", path, line));
+	assert_false(common_program_matches("cc", path, line));
+	assert_false(common_program_matches("a.c", path, line));
+	assert_false(common_program_matches("/bin/gcc", path, line));
+	assert_false(common_program_matches("*", "", ""));
+	assert_true(common_program_matches("sh", "", "sh -c true"));
 }
 
 int main(void)

@@ -15,11 +15,11 @@ static void expect(const char *word, const char *quoted)
 {
 	struct ptl_bytes out = {0};
 
-	ptl_quote_words(&out, 1, &word);
+	common_quote_words(&out, 1, &word);
 	assert_false(out.failed);
 	assert_string_equal((const char *)out.data, quoted);
 	assert_int_equal(out.size, strlen(quoted) + 1);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 static void quotes_what_needs_it(void **state)
@@ -47,12 +47,12 @@ static void joins_words(void **state)
 	struct ptl_bytes out = {0};
 
 	(void)state;
-	ptl_quote_words(&out, 3, words);
+	common_quote_words(&out, 3, words);
 	assert_string_equal((const char *)out.data, "sh -c 'echo '\\''hi'\\'''");
-	ptl_bytes_free(&out);
-	ptl_quote_words(&out, 0, words);
+	common_bytes_free(&out);
+	common_quote_words(&out, 0, words);
 	assert_string_equal((const char *)out.data, "");
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 /* Every byte but zero survives a shell. */
@@ -68,9 +68,9 @@ static void survives_a_shell(void **state)
 	for (int i = 1; i < 256; i++)
 		word[i - 1] = (char)i;
 	word[255] = '\0';
-	ptl_write_bytes(&command, "printf %s ", 10);
-	ptl_quote_word(&command, word);
-	ptl_write_bytes(&command, "", 1);
+	common_write_bytes(&command, "printf %s ", 10);
+	common_quote_word(&command, word);
+	common_write_bytes(&command, "", 1);
 	assert_false(command.failed);
 	shell = popen((const char *)command.data, "r");
 	assert_non_null(shell);
@@ -78,7 +78,7 @@ static void survives_a_shell(void **state)
 	assert_int_equal(pclose(shell), 0);
 	assert_int_equal(n, 255);
 	assert_memory_equal(back, word, 255);
-	ptl_bytes_free(&command);
+	common_bytes_free(&command);
 }
 
 int main(void)

@@ -22,13 +22,13 @@ static const struct {
 
 static void one_piece(void **state)
 {
-	uint8_t digest[PTL_SHA256_SIZE];
-	char text[PTL_SHA256_TEXT_SIZE];
+	uint8_t digest[COMMON_SHA256_SIZE];
+	char text[COMMON_SHA256_TEXT_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
-		ptl_sha256_of(examples[i].message, strlen(examples[i].message), digest);
-		ptl_sha256_format(digest, text);
+		common_sha256_of(examples[i].message, strlen(examples[i].message), digest);
+		common_sha256_format(digest, text);
 		assert_string_equal(text, examples[i].digest);
 	}
 }
@@ -36,39 +36,39 @@ static void one_piece(void **state)
 /* One object hashes one message after the other, given byte by byte. */
 static void in_pieces(void **state)
 {
-	struct ptl_sha256 *hash = ptl_sha256_new();
-	uint8_t digest[PTL_SHA256_SIZE];
-	char text[PTL_SHA256_TEXT_SIZE];
+	struct common_sha256 *hash = common_sha256_new();
+	uint8_t digest[COMMON_SHA256_SIZE];
+	char text[COMMON_SHA256_TEXT_SIZE];
 
 	(void)state;
 	assert_non_null(hash);
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
 		for (const char *p = examples[i].message; *p; p++)
-			ptl_sha256_add(hash, p, 1);
-		ptl_sha256_finish(hash, digest);
-		ptl_sha256_format(digest, text);
+			common_sha256_add(hash, p, 1);
+		common_sha256_finish(hash, digest);
+		common_sha256_format(digest, text);
 		assert_string_equal(text, examples[i].digest);
 	}
-	ptl_sha256_free(hash);
-	ptl_sha256_free(NULL);
+	common_sha256_free(hash);
+	common_sha256_free(NULL);
 }
 
 static void million_letters(void **state)
 {
-	struct ptl_sha256 *hash = ptl_sha256_new();
-	uint8_t digest[PTL_SHA256_SIZE];
-	char text[PTL_SHA256_TEXT_SIZE], letters[1000];
+	struct common_sha256 *hash = common_sha256_new();
+	uint8_t digest[COMMON_SHA256_SIZE];
+	char text[COMMON_SHA256_TEXT_SIZE], letters[1000];
 
 	(void)state;
 	assert_non_null(hash);
 	memset(letters, 'a', sizeof(letters));
 	for (int i = 0; i < 1000; i++)
-		ptl_sha256_add(hash, letters, sizeof(letters));
-	ptl_sha256_finish(hash, digest);
-	ptl_sha256_format(digest, text);
+		common_sha256_add(hash, letters, sizeof(letters));
+	common_sha256_finish(hash, digest);
+	common_sha256_format(digest, text);
 	assert_string_equal(text,
 			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-	ptl_sha256_free(hash);
+	common_sha256_free(hash);
 }
 
 int main(void)

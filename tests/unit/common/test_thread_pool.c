@@ -52,7 +52,7 @@ static int work(void *context, unsigned worker, size_t job)
 	atomic_fetch_add(&bench->worked, 1);
 	atomic_fetch_sub(&bench->busy[worker], 1);
 	if (job == bench->work_fails || job == bench->work_fails_later)
-		return ptl_fail(PTL_CORRUPT, "job %zu", job);
+		return common_fail(PTL_CORRUPT, "job %zu", job);
 	return 1; /* not negative: no failure */
 }
 
@@ -66,7 +66,7 @@ static int finish(void *context, size_t job)
 	bench->finished++;
 	atomic_fetch_sub(&bench->unfinished, 1);
 	if (job == bench->finish_fails)
-		return ptl_fail(PTL_CANCELLED, "finish %zu", job);
+		return common_fail(PTL_CANCELLED, "finish %zu", job);
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static struct bench *new_bench(unsigned threads, size_t window)
 
 static int run(struct bench *bench, size_t count)
 {
-	const struct ptl_pipeline pipeline = {
+	const struct common_pipeline pipeline = {
 		.count = count,
 		.threads = bench->threads,
 		.window = bench->window,
@@ -103,7 +103,7 @@ static int run(struct bench *bench, size_t count)
 		.finish = finish,
 		.leave = leave,
 	};
-	const int status = ptl_pipeline_run(&pipeline);
+	const int status = common_pipeline_run(&pipeline);
 
 	for (unsigned i = 0; i < 16; i++)
 		assert_int_equal(bench->left[i], i < bench->threads && i < count);
@@ -202,20 +202,20 @@ static int count_only(void *context, unsigned worker, size_t job)
 static void few_jobs_and_no_finish(void **state)
 {
 	atomic_size_t count = 0;
-	struct ptl_pipeline pipeline = {.context = &count, .work = count_only};
+	struct common_pipeline pipeline = {.context = &count, .work = count_only};
 
 	(void)state;
-	assert_int_equal(ptl_pipeline_run(&pipeline), 0);
+	assert_int_equal(common_pipeline_run(&pipeline), 0);
 	assert_int_equal(count, 0);
 	pipeline.count = 1;
 	pipeline.threads = 16;
-	assert_int_equal(ptl_pipeline_run(&pipeline), 0);
+	assert_int_equal(common_pipeline_run(&pipeline), 0);
 	assert_int_equal(count, 1);
 	pipeline.count = 5000;
 	pipeline.threads = 0;
-	assert_int_equal(ptl_pipeline_run(&pipeline), 0);
+	assert_int_equal(common_pipeline_run(&pipeline), 0);
 	assert_int_equal(count, 5001);
-	assert_true(ptl_cpu_count() >= 1);
+	assert_true(common_cpu_count() >= 1);
 }
 
 int main(void)

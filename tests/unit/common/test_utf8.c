@@ -21,20 +21,20 @@ static void every_character_comes_back(void **state)
 		const bool surrogate = character >= 0xd800 && character < 0xe000;
 
 		text.size = 0;
-		ptl_utf8_write(&text, character);
+		common_utf8_write(&text, character);
 		assert_int_equal(text.size, length);
 		if (surrogate) {
-			assert_int_equal(ptl_utf8_read(text.data, text.size, &back), 0);
+			assert_int_equal(common_utf8_read(text.data, text.size, &back), 0);
 			continue;
 		}
-		assert_int_equal(ptl_utf8_read(text.data, text.size, &back), length);
+		assert_int_equal(common_utf8_read(text.data, text.size, &back), length);
 		assert_int_equal(back, character);
-		assert_int_equal(ptl_utf8_read(text.data, text.size - 1, &back), 0);
+		assert_int_equal(common_utf8_read(text.data, text.size - 1, &back), 0);
 	}
 	text.size = 0;
-	ptl_utf8_write(&text, 0x110000);
+	common_utf8_write(&text, 0x110000);
 	assert_memory_equal(text.data, "\xef\xbf\xbd", 3);
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 static void what_is_no_character_is_told(void **state)
@@ -48,8 +48,8 @@ static void what_is_no_character_is_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(ptl_utf8_read((const uint8_t *)wrong[i], strlen(wrong[i]), &character), 0);
-	assert_int_equal(ptl_utf8_read((const uint8_t *)"a", 0, &character), 0);
+		assert_int_equal(common_utf8_read((const uint8_t *)wrong[i], strlen(wrong[i]), &character), 0);
+	assert_int_equal(common_utf8_read((const uint8_t *)"a", 0, &character), 0);
 }
 
 int main(void)

@@ -49,7 +49,7 @@ static void numbers(void **state)
 	};
 
 	(void)state;
-	check(ptl_parse_u64, good, COUNT(good), bad, COUNT(bad));
+	check(common_parse_u64, good, COUNT(good), bad, COUNT(bad));
 }
 
 static void sizes(void **state)
@@ -61,7 +61,7 @@ static void sizes(void **state)
 	static const char *const bad[] = {"", "K", "1KB", "1m", "1 K", "16777216T", "-1K", "1.5M", "1KK"};
 
 	(void)state;
-	check(ptl_parse_size, good, COUNT(good), bad, COUNT(bad));
+	check(common_parse_size, good, COUNT(good), bad, COUNT(bad));
 }
 
 static void durations(void **state)
@@ -78,7 +78,7 @@ static void durations(void **state)
 	};
 
 	(void)state;
-	check(ptl_parse_duration, good, COUNT(good), bad, COUNT(bad));
+	check(common_parse_duration, good, COUNT(good), bad, COUNT(bad));
 }
 
 int main(void)

@@ -137,7 +137,7 @@ static void holds(void **state)
 			fail_msg("%s", conditions[i].text);
 		assert_false(dump_where_matches(&where, &values, NULL, payload, sizeof(payload)));
 		dump_where_free(&where);
-		ptl_bytes_free(&values.scratch);
+		common_bytes_free(&values.scratch);
 	}
 }
 
@@ -157,7 +157,7 @@ static void a_cut_payload_still_has_its_first_fields(void **state)
 	assert_null(dump_where_field(&where, 2));
 	dump_where_free(&where);
 	assert_true(dump_where_matches(&where, &values, NULL, NULL, 0));
-	ptl_bytes_free(&values.scratch);
+	common_bytes_free(&values.scratch);
 }
 
 static void refuses(void **state)

@@ -13,22 +13,22 @@ static void numbers(void **state)
 {
 	static const char *const wrong[] = {"", "x", "1,", ",1", "1,,2", "-1", "4294967295", "1 2",
 					    "99999999999999999999999999"};
-	struct ptl_id_set set = {0};
+	struct common_id_set set = {0};
 	struct dump_filter filter = {0};
 
 	(void)state;
-	assert_true(ptl_id_set_has(&set, 7));
+	assert_true(common_id_set_has(&set, 7));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct ptl_id_set other = {0};
+		struct common_id_set other = {0};
 
-		assert_int_equal(ptl_id_set_parse(&other, wrong[i]), PTL_MISUSE);
+		assert_int_equal(common_id_set_parse(&other, wrong[i]), PTL_MISUSE);
 		filter.pids = other;
 		dump_filter_free(&filter);
 	}
-	assert_int_equal(ptl_id_set_parse(&set, "1,0x10"), 0);
-	assert_int_equal(ptl_id_set_parse(&set, "3"), 0);
-	assert_true(ptl_id_set_has(&set, 1) && ptl_id_set_has(&set, 16) && ptl_id_set_has(&set, 3));
-	assert_false(ptl_id_set_has(&set, 7));
+	assert_int_equal(common_id_set_parse(&set, "1,0x10"), 0);
+	assert_int_equal(common_id_set_parse(&set, "3"), 0);
+	assert_true(common_id_set_has(&set, 1) && common_id_set_has(&set, 16) && common_id_set_has(&set, 3));
+	assert_false(common_id_set_has(&set, 7));
 	filter.tids = set;
 	assert_true(dump_filter_wants_thread(&filter, 99, 3));
 	assert_false(dump_filter_wants_thread(&filter, 3, 99));

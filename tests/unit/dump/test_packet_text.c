@@ -148,16 +148,16 @@ static void json_of_every_kind(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct ptl_json json;
+		struct common_json json;
 		char *text = NULL;
 		size_t size = 0;
 		FILE *file = open_memstream(&text, &size);
 
 		assert_non_null(file);
-		ptl_json_start(&json, file);
-		ptl_json_object(&json, NULL);
+		common_json_start(&json, file);
+		common_json_object(&json, NULL);
 		packet_json(&cases[i].packet, LAST_IP, &json);
-		ptl_json_object_end(&json);
+		common_json_object_end(&json);
 		assert_int_equal(fclose(file), 0);
 		assert_string_equal(text, cases[i].json);
 		free(text);
@@ -181,7 +181,7 @@ static void text_always_fits(void **state)
 		assert_int_equal(strlen(text), size);
 		longest = size > longest ? size : longest;
 	}
-	assert_in_range(longest, 7 + PTL_PT_TNT_64_MAX, PACKET_TEXT_SIZE - 2);
+	assert_in_range(longest, 7 + FORMAT_PT_TNT_64_MAX, PACKET_TEXT_SIZE - 2);
 }
 
 int main(void)

@@ -19,7 +19,7 @@ static void give_back(void *context, struct ptl_bytes *text)
 	unsigned *count = context;
 
 	++*count;
-	ptl_bytes_free(text);
+	common_bytes_free(text);
 }
 
 /* "a1 a2 " with the times 1 and 2: each word is a line whose time is its number. */
@@ -31,7 +31,7 @@ static struct dump_flow_lines lines_of(const char *words)
 		const size_t length = strcspn(p, " ") + 1;
 
 		assert_int_equal(dump_flow_lines_at(&lines, strtoull(p + 1, NULL, 10)), 0);
-		ptl_write_bytes(&lines.text, p, length);
+		common_write_bytes(&lines.text, p, length);
 	}
 	return lines;
 }
@@ -92,7 +92,7 @@ static void times_within_lines(void **state)
 	assert_int_equal(dump_flow_lines_at(&lines, 5), 0);
 	assert_int_equal(dump_flow_lines_at(&lines, 7), 0); /* nothing was written at 5 */
 	assert_int_equal(lines.count, 1);
-	dump_text_add(&lines.text, "x");
+	common_text_add(&lines.text, "x");
 	assert_int_equal(dump_flow_lines_at(&lines, 6), 0); /* not before 7 */
 	assert_int_equal(lines.count, 1);
 	assert_int_equal(dump_flow_lines_at(&lines, 8), 0);
@@ -105,21 +105,21 @@ static void times_within_lines(void **state)
 
 static unsigned made; /* tails that a format was asked for */
 
-static void test_block(const struct dump_flow_print *print, const struct ptl_block *block,
+static void test_block(const struct dump_flow_print *print, const struct flow_block *block,
 		       struct ptl_bytes *text)
 {
 	(void)print;
 	made++;
-	dump_text_format(text, "%llx:%02x\n", (unsigned long long)block->ip, block->code[0]);
+	common_text_format(text, "%llx:%02x\n", (unsigned long long)block->ip, block->code[0]);
 }
 
-static void test_instruction(const struct dump_flow_print *print, const struct ptl_block *block,
+static void test_instruction(const struct dump_flow_print *print, const struct flow_block *block,
 			     uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text)
 {
 	(void)print;
 	(void)block;
 	made++;
-	dump_text_format(text, "%u:%llx:%02x\n", i, (unsigned long long)ip, *code);
+	common_text_format(text, "%u:%llx:%02x\n", i, (unsigned long long)ip, *code);
 }
 
 static void test_branch(const struct dump_flow_print *print, const struct dump_flow_branch *branch,
@@ -127,7 +127,7 @@ static void test_branch(const struct dump_flow_print *print, const struct dump_f
 {
 	(void)print;
 	made++;
-	dump_text_format(text, "%llx>%llx\n", (unsigned long long)branch->from.ip,
+	common_text_format(text, "%llx>%llx\n", (unsigned long long)branch->from.ip,
 			 (unsigned long long)branch->to.ip);
 }
 
@@ -140,14 +140,14 @@ static const struct dump_flow_format format = {
 static const uint8_t code[] = {0x90, 0x31, 0xc0, 0xc3};
 static const uint8_t lengths[] = {1, 2, 1};
 
-static struct ptl_block block_at(uint64_t ip, const uint8_t *bytes)
+static struct flow_block block_at(uint64_t ip, const uint8_t *bytes)
 {
-	return (struct ptl_block){
+	return (struct flow_block){
 		.ip = ip,
 		.last_ip = ip + 3,
 		.instructions = 3,
 		.size = 4,
-		.branch = PTL_BRANCH_RETURN,
+		.branch = FLOW_BRANCH_RETURN,
 		.mode = 64,
 		.code = bytes,
 		.lengths = lengths,
@@ -159,13 +159,13 @@ static struct ptl_bytes empty_head(void)
 {
 	struct ptl_bytes head = {0};
 
-	dump_text_string(&head);
+	common_text_string(&head);
 	return head;
 }
 
 static void expect(struct ptl_bytes *text, const char *expected, unsigned expected_made)
 {
-	assert_string_equal(dump_text_string(text), expected);
+	assert_string_equal(common_text_string(text), expected);
 	assert_int_equal(made, expected_made);
 	text->size = 0;
 }
@@ -174,19 +174,19 @@ static void writes_again(void **state)
 {
 	const struct dump_flow_print print = {.level = DUMP_FLOW_INSN};
 	struct dump_flow_writer *writer = dump_flow_writer_new(&print, &format);
-	const struct ptl_block block = block_at(0x1000, code);
+	const struct flow_block block = block_at(0x1000, code);
 	struct ptl_bytes head = {0}, text = {0};
 
 	(void)state;
 	made = 0;
-	dump_text_add(&head, "1 ");
+	common_text_add(&head, "1 ");
 	dump_flow_write_block(writer, &head, &block, &text);
 	expect(&text, "1 0:1000:90\n1 1:1001:31\n1 2:1003:c3\n", 3);
-	dump_text_add(&head, "2 ");
+	common_text_add(&head, "2 ");
 	dump_flow_write_block(writer, &head, &block, &text);
 	expect(&text, "1 2 0:1000:90\n1 2 1:1001:31\n1 2 2:1003:c3\n", 3);
-	ptl_bytes_free(&head);
-	ptl_bytes_free(&text);
+	common_bytes_free(&head);
+	common_bytes_free(&text);
 	dump_flow_writer_free(writer);
 }
 
@@ -196,7 +196,7 @@ static void tells_code_apart(void **state)
 	static const uint8_t other_code[] = {0xcc, 0x31, 0xc0, 0xc3};
 	const struct dump_flow_print print = {.level = DUMP_FLOW_BLOCK};
 	struct dump_flow_writer *writer = dump_flow_writer_new(&print, &format);
-	struct ptl_block block = block_at(0x1000, code), other = block_at(0x1000, other_code);
+	struct flow_block block = block_at(0x1000, code), other = block_at(0x1000, other_code);
 	struct ptl_bytes head = empty_head(), text = {0};
 
 	(void)state;
@@ -205,15 +205,15 @@ static void tells_code_apart(void **state)
 	dump_flow_write_block(writer, &head, &block, &text);
 	dump_flow_write_block(writer, &head, &other, &text);
 	dump_flow_write_block(writer, &head, &block, &text);
-	assert_string_equal(dump_text_string(&text), "1000:90\n1000:cc\n1000:90\n");
+	assert_string_equal(common_text_string(&text), "1000:90\n1000:cc\n1000:90\n");
 	text.size = 0;
 	block.code_event = other.code_event = false;
 	other.image = 1;
 	dump_flow_write_block(writer, &head, &block, &text);
 	dump_flow_write_block(writer, &head, &other, &text);
-	assert_string_equal(dump_text_string(&text), "1000:90\n1000:cc\n");
-	ptl_bytes_free(&head);
-	ptl_bytes_free(&text);
+	assert_string_equal(common_text_string(&text), "1000:90\n1000:cc\n");
+	common_bytes_free(&head);
+	common_bytes_free(&text);
 	dump_flow_writer_free(writer);
 }
 
@@ -228,16 +228,16 @@ static void forgets(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 3000000; i++) {
 		const uint64_t ip = 0x1000 + (i * 7919 % 2000003) * 16;
-		const struct ptl_block block = block_at(ip, code);
+		const struct flow_block block = block_at(ip, code);
 
 		dump_flow_write_block(writer, &head, &block, &text);
 		snprintf(expected, sizeof(expected), "%llx:90\n", (unsigned long long)ip);
-		if (strcmp(dump_text_string(&text), expected) != 0)
-			fail_msg("%s instead of %s", dump_text_string(&text), expected);
+		if (strcmp(common_text_string(&text), expected) != 0)
+			fail_msg("%s instead of %s", common_text_string(&text), expected);
 		text.size = 0;
 	}
-	ptl_bytes_free(&head);
-	ptl_bytes_free(&text);
+	common_bytes_free(&head);
+	common_bytes_free(&text);
 	dump_flow_writer_free(writer);
 }
 
@@ -245,7 +245,7 @@ static void branches(void **state)
 {
 	const struct dump_flow_print print = {.level = DUMP_FLOW_BRANCH};
 	struct dump_flow_writer *writer = dump_flow_writer_new(&print, &format);
-	struct dump_flow_branch branch = {{0x10, 0}, {0x20, 0}, true, PTL_BRANCH_JUMP};
+	struct dump_flow_branch branch = {{0x10, 0}, {0x20, 0}, true, FLOW_BRANCH_JUMP};
 	struct ptl_bytes head = empty_head(), text = {0};
 
 	(void)state;
@@ -258,8 +258,8 @@ static void branches(void **state)
 	branch.to.image = 3;
 	dump_flow_write_branch(writer, &head, &branch, &text);
 	expect(&text, "10>20\n10>20\n", 3);
-	ptl_bytes_free(&head);
-	ptl_bytes_free(&text);
+	common_bytes_free(&head);
+	common_bytes_free(&text);
 	dump_flow_writer_free(writer);
 }
 

@@ -160,19 +160,19 @@ static const struct {
 static void check_json(const struct ptl_schema *schema, const void *payload, size_t size, const char *expected)
 {
 	struct dump_values values = {.start_time = 10};
-	struct ptl_json json;
+	struct common_json json;
 	char *data = NULL;
 	size_t made;
 	FILE *file = open_memstream(&data, &made);
 
-	ptl_json_start(&json, file);
-	ptl_json_object(&json, NULL);
+	common_json_start(&json, file);
+	common_json_object(&json, NULL);
 	dump_json_payload(&json, &values, schema, payload, size);
-	ptl_json_object_end(&json);
+	common_json_object_end(&json);
 	fclose(file);
 	assert_string_equal(data, expected);
 	free(data);
-	ptl_bytes_free(&values.scratch);
+	common_bytes_free(&values.scratch);
 }
 
 static void shows(void **state)
@@ -184,9 +184,9 @@ static void shows(void **state)
 		struct ptl_bytes text = {0};
 
 		dump_text_payload(&text, &values, &cases[i].schema, payload, cases[i].size, NULL);
-		assert_string_equal(dump_text_string(&text), cases[i].text);
-		ptl_bytes_free(&text);
-		ptl_bytes_free(&values.scratch);
+		assert_string_equal(common_text_string(&text), cases[i].text);
+		common_bytes_free(&text);
+		common_bytes_free(&values.scratch);
 		check_json(&cases[i].schema, payload, cases[i].size, cases[i].json);
 	}
 }
@@ -198,11 +198,11 @@ static void shows_unknown(void **state)
 
 	(void)state;
 	dump_text_payload(&text, &values, NULL, (const uint8_t *)"\x01\xff", 2, NULL);
-	assert_string_equal(dump_text_string(&text), " payload=01ff");
+	assert_string_equal(common_text_string(&text), " payload=01ff");
 	text.size = 0;
 	dump_text_payload(&text, &values, NULL, NULL, 0, NULL);
-	assert_string_equal(dump_text_string(&text), "");
-	ptl_bytes_free(&text);
+	assert_string_equal(common_text_string(&text), "");
+	common_bytes_free(&text);
 }
 
 static void shows_many_fields(void **state)
@@ -224,12 +224,12 @@ static void shows_many_fields(void **state)
 		size += (size_t)snprintf(expected + size, sizeof(expected) - size, " F%u=%u", i, i);
 	}
 	dump_text_payload(&text, &values, &schema, payload, sizeof(payload), &places);
-	assert_string_equal(dump_text_string(&text), expected);
+	assert_string_equal(common_text_string(&text), expected);
 	assert_int_equal(places.count, 128);
 	dump_text_message(&message, &values, "{127} {128} {0}", &text, &places);
-	assert_string_equal(dump_text_string(&message), "127 {128} 0");
-	ptl_bytes_free(&text);
-	ptl_bytes_free(&message);
+	assert_string_equal(common_text_string(&message), "127 {128} 0");
+	common_bytes_free(&text);
+	common_bytes_free(&message);
 	dump_places_free(&places);
 }
 
@@ -275,16 +275,16 @@ static void fills_messages(void **state)
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
 		message.size = 0;
 		dump_text_message(&message, &values, messages[i].message, &text, &places);
-		assert_string_equal(dump_text_string(&message), messages[i].shown);
+		assert_string_equal(common_text_string(&message), messages[i].shown);
 	}
 	/* Where the payload ends early, places behind its end are shown as they are. */
 	text.size = message.size = 0;
 	dump_text_payload(&text, &values, &schema, payload, 9, &places);
 	dump_text_message(&message, &values, "{0} {1} {2}", &text, &places);
-	assert_string_equal(dump_text_string(&message), "Zo\xc3\xab M -2 {}");
-	ptl_bytes_free(&text);
-	ptl_bytes_free(&message);
-	ptl_bytes_free(&values.scratch);
+	assert_string_equal(common_text_string(&message), "Zo\xc3\xab M -2 {}");
+	common_bytes_free(&text);
+	common_bytes_free(&message);
+	common_bytes_free(&values.scratch);
 	dump_places_free(&places);
 }
 

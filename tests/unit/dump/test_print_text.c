@@ -13,7 +13,7 @@
 /* Compares what is in text, and empties it. */
 static void expect(struct ptl_bytes *text, const char *expected)
 {
-	assert_string_equal(dump_text_string(text), expected);
+	assert_string_equal(common_text_string(text), expected);
 	text->size = 0;
 }
 
@@ -22,29 +22,29 @@ static void numbers(void **state)
 	struct ptl_bytes text = {0};
 
 	(void)state;
-	dump_text_hex(&text, 0);
+	common_text_hex(&text, 0);
 	expect(&text, "0");
-	dump_text_hex(&text, UINT64_MAX);
+	common_text_hex(&text, UINT64_MAX);
 	expect(&text, "ffffffffffffffff");
-	dump_text_hex_right(&text, 0xabc, 6);
+	common_text_hex_right(&text, 0xabc, 6);
 	expect(&text, "   abc");
-	dump_text_hex_right(&text, 0xabcdef, 3);
+	common_text_hex_right(&text, 0xabcdef, 3);
 	expect(&text, "abcdef");
-	dump_text_decimal(&text, UINT64_MAX);
+	common_text_decimal(&text, UINT64_MAX);
 	expect(&text, "18446744073709551615");
-	dump_text_decimal_right(&text, 42, 5);
+	common_text_decimal_right(&text, 42, 5);
 	expect(&text, "   42");
-	dump_text_count(&text, 0);
-	dump_text_add(&text, " ");
-	dump_text_count(&text, 999);
-	dump_text_add(&text, " ");
-	dump_text_count(&text, 1000);
-	dump_text_add(&text, " ");
-	dump_text_count(&text, UINT64_MAX);
+	common_text_count(&text, 0);
+	common_text_add(&text, " ");
+	common_text_count(&text, 999);
+	common_text_add(&text, " ");
+	common_text_count(&text, 1000);
+	common_text_add(&text, " ");
+	common_text_count(&text, UINT64_MAX);
 	expect(&text, "0 999 1,000 18,446,744,073,709,551,615");
-	dump_text_hex_bytes(&text, (const uint8_t *)"\x00\xff\x1a", 3);
+	common_text_hex_bytes(&text, (const uint8_t *)"\x00\xff\x1a", 3);
 	expect(&text, "00ff1a");
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 static void quantities(void **state)
@@ -54,16 +54,16 @@ static void quantities(void **state)
 		uint64_t value;
 		const char *expected;
 	} cases[] = {
-		{dump_text_size, 0, "0 B"},
-		{dump_text_size, 1023, "1023 B"},
-		{dump_text_size, 1024, "1.0 KiB"},
-		{dump_text_size, 1048575, "1.0 MiB"},
-		{dump_text_size, UINT64_MAX, "16.0 EiB"},
-		{dump_text_duration, 0, "0 ns"},
-		{dump_text_duration, 999, "999 ns"},
-		{dump_text_duration, 1500, "1.500 us"},
-		{dump_text_duration, 12345678, "12.35 ms"},
-		{dump_text_duration, 123456789012, "123.5 s"},
+		{common_text_size, 0, "0 B"},
+		{common_text_size, 1023, "1023 B"},
+		{common_text_size, 1024, "1.0 KiB"},
+		{common_text_size, 1048575, "1.0 MiB"},
+		{common_text_size, UINT64_MAX, "16.0 EiB"},
+		{common_text_duration, 0, "0 ns"},
+		{common_text_duration, 999, "999 ns"},
+		{common_text_duration, 1500, "1.500 us"},
+		{common_text_duration, 12345678, "12.35 ms"},
+		{common_text_duration, 123456789012, "123.5 s"},
 	};
 	struct ptl_bytes text = {0};
 
@@ -72,17 +72,17 @@ static void quantities(void **state)
 		cases[i].add(&text, cases[i].value);
 		expect(&text, cases[i].expected);
 	}
-	dump_text_share(&text, 0, 0);
+	common_text_share(&text, 0, 0);
 	expect(&text, "-");
-	dump_text_share(&text, 5, 5);
+	common_text_share(&text, 5, 5);
 	expect(&text, "100 %");
-	dump_text_share(&text, 999999999, 1000000000);
+	common_text_share(&text, 999999999, 1000000000);
 	expect(&text, "99.99 %");
-	dump_text_share(&text, 1, 1000000000);
+	common_text_share(&text, 1, 1000000000);
 	expect(&text, "0.01 %");
-	dump_text_share(&text, 0, 7);
+	common_text_share(&text, 0, 7);
 	expect(&text, "0.00 %");
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 static void times(void **state)
@@ -90,21 +90,21 @@ static void times(void **state)
 	struct ptl_bytes text = {0};
 
 	(void)state;
-	dump_text_time(&text, 0, 100);
+	common_text_time(&text, 0, 100);
 	expect(&text, "             -");
-	dump_text_time(&text, 100, 100);
+	common_text_time(&text, 100, 100);
 	expect(&text, "      0.000000");
-	dump_text_time(&text, 12345678 + 100, 100);
+	common_text_time(&text, 12345678 + 100, 100);
 	expect(&text, "     12.345678");
-	dump_text_time(&text, 99, 100);
+	common_text_time(&text, 99, 100);
 	expect(&text, "     -0.000001");
-	dump_text_time(&text, UINT64_MAX, 0);
+	common_text_time(&text, UINT64_MAX, 0);
 	expect(&text, "18446744073709.551615");
-	dump_text_wall_time(&text, 1700000000123456789);
+	common_text_wall_time(&text, 1700000000123456789);
 	expect(&text, "2023-11-14 22:13:20.123456789 UTC");
-	dump_text_wall_time(&text, -1);
+	common_text_wall_time(&text, -1);
 	expect(&text, "1969-12-31 23:59:59.999999999 UTC");
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 static void quoted(void **state)
@@ -127,17 +127,17 @@ static void quoted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		dump_text_quoted(&text, cases[i].words, strlen(cases[i].words));
+		common_text_quoted(&text, cases[i].words, strlen(cases[i].words));
 		expect(&text, cases[i].shown);
 	}
-	dump_text_quoted(&text, "a\0b", 3);
+	common_text_quoted(&text, "a\0b", 3);
 	expect(&text, "\"a\\x00b\"");
 	/* Columns count characters, not bytes. */
-	dump_text_add(&text, "Zo\xc3\xab");
-	dump_text_pad(&text, 0, 5);
-	dump_text_add(&text, "|");
+	common_text_add(&text, "Zo\xc3\xab");
+	common_text_pad(&text, 0, 5);
+	common_text_add(&text, "|");
 	expect(&text, "Zo\xc3\xab  |");
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 static void words(void **state)
@@ -146,20 +146,20 @@ static void words(void **state)
 	size_t start;
 
 	(void)state;
-	dump_text_safe(&text, "plain \xc3\xa4 \x1b[2J\n\x7f \xc2\x9b \xff");
+	common_text_safe(&text, "plain \xc3\xa4 \x1b[2J\n\x7f \xc2\x9b \xff");
 	expect(&text, "plain \xc3\xa4 \\x1b[2J\\x0a\\x7f \\xc2\\x9b \\xff");
-	dump_text_add(&text, "ab");
+	common_text_add(&text, "ab");
 	start = text.size;
-	dump_text_add(&text, "cd");
-	dump_text_pad(&text, start, 4);
-	dump_text_add(&text, "|");
-	dump_text_pad(&text, start, 1);
+	common_text_add(&text, "cd");
+	common_text_pad(&text, start, 4);
+	common_text_add(&text, "|");
+	common_text_pad(&text, start, 1);
 	expect(&text, "abcd  |");
-	assert_string_equal(dump_base_name("/usr/lib/libc.so"), "libc.so");
-	assert_string_equal(dump_base_name("memfd:x"), "memfd:x");
-	assert_string_equal(dump_base_name("//anon"), "anon");
-	assert_string_equal(dump_base_name("/usr/"), "/usr/");
-	ptl_bytes_free(&text);
+	assert_string_equal(common_base_name("/usr/lib/libc.so"), "libc.so");
+	assert_string_equal(common_base_name("memfd:x"), "memfd:x");
+	assert_string_equal(common_base_name("//anon"), "anon");
+	assert_string_equal(common_base_name("/usr/"), "/usr/");
+	common_bytes_free(&text);
 }
 
 static void endings(void **state)
@@ -182,7 +182,7 @@ static void endings(void **state)
 	}
 	assert_string_equal(dump_protection(5, room), "r-x");
 	assert_string_equal(dump_protection(2, room), "-w-");
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 static void instructions(void **state)
@@ -205,11 +205,11 @@ static void instructions(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		dump_disassemble((const uint8_t *)cases[i].bytes, cases[i].size, cases[i].mode,
+		flow_disassemble((const uint8_t *)cases[i].bytes, cases[i].size, cases[i].mode,
 				 0x401000, &text);
 		expect(&text, cases[i].expected);
 	}
-	ptl_bytes_free(&text);
+	common_bytes_free(&text);
 }
 
 int main(void)

@@ -105,11 +105,11 @@ static void random_programs(void **state)
 		random_flow_make(flow, seeds.seed, STEPS);
 		traces[0] = make_trace(whole_image, flow->pt_size);
 		traces[1] = make_trace(patchwork, flow->pt_size);
-		for (size_t i = 0; ptl_engines[i]; i++) {
+		for (size_t i = 0; flow_engines[i]; i++) {
 			for (unsigned k = 0; k < 2; k++) {
 				struct seen seen;
 
-				decode(traces[k], ptl_engines[i], 1 + seeds.seed % 3, &seen);
+				decode(traces[k], flow_engines[i], 1 + seeds.seed % 3, &seen);
 				check_truth(flow, &seen);
 				if (!blocks) {
 					blocks = seen.blocks;
@@ -130,7 +130,7 @@ static void cut_streams(void **state)
 {
 	(void)state;
 	random_flow_make(flow, 77, STEPS);
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		size_t before = 0, step = 1;
 
 		for (size_t size = 0; size < flow->pt_size; size += step) {
@@ -140,7 +140,7 @@ static void cut_streams(void **state)
 			/* Every length at first, then fewer. */
 			if (size > 200)
 				step = 1 + size % 97;
-			decode(trace, ptl_engines[i], 1, &seen);
+			decode(trace, flow_engines[i], 1, &seen);
 			assert_true(seen.ip_count <= flow->truth_count || flow->overflows);
 			if (!flow->overflows) {
 				assert_memory_equal(seen.ips, flow->truth,
@@ -150,8 +150,8 @@ static void cut_streams(void **state)
 			/* A packet that is cut off is told of, and bytes without a PSB. */
 			if (first_gap(&seen)) {
 				assert_int_equal(first_gap(&seen)->cause, size < PTL_PT_PSB_SIZE
-										  ? PTL_GAP_SYNC
-										  : PTL_GAP_PACKET);
+										  ? FLOW_GAP_SYNC
+										  : FLOW_GAP_PACKET);
 				assert_true(first_gap(&seen)->size < PTL_PT_PACKET_MAX);
 				assert_int_equal(first_gap(&seen)->offset + first_gap(&seen)->size,
 						 size);
@@ -170,9 +170,9 @@ static void holes(void **state)
 {
 	(void)state;
 	random_flow_make(flow, 3, STEPS);
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		size_t at = flow->pt_size / 2, lost = 100, next;
-		const struct ptl_flow_event *gap;
+		const struct flow_event *gap;
 		struct dump_trace made;
 		struct ptl_trace *trace;
 		struct seen seen;
@@ -188,12 +188,12 @@ static void holes(void **state)
 						  flow->pt_size - at - lost, 100),
 				 0);
 		trace = dump_trace_finish(&made);
-		decode(trace, ptl_engines[i], 2, &seen);
-		assert_int_equal(count_events(&seen, PTL_FLOW_GAP, PTL_GAP_LOST), 1);
-		gap = find_gap(&seen, PTL_GAP_LOST);
+		decode(trace, flow_engines[i], 2, &seen);
+		assert_int_equal(count_events(&seen, FLOW_GAP, FLOW_GAP_LOST), 1);
+		gap = find_gap(&seen, FLOW_GAP_LOST);
 		assert_int_equal(gap->offset, at);
 		assert_int_equal(gap->size, lost);
-		assert_int_equal(count_events(&seen, PTL_FLOW_GAP, PTL_GAP_SYNC), next > at + lost);
+		assert_int_equal(count_events(&seen, FLOW_GAP, FLOW_GAP_SYNC), next > at + lost);
 		/* The beginning and the end are as they were. */
 		assert_true(seen.ip_count > flow->truth_count / 4 &&
 			    seen.ip_count < flow->truth_count);
@@ -212,7 +212,7 @@ static void bytes_before_the_first_psb(void **state)
 
 	(void)state;
 	random_flow_make(flow, 4, 1000);
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		struct dump_trace made;
 		struct ptl_trace *trace;
 		struct seen seen;
@@ -226,9 +226,9 @@ static void bytes_before_the_first_psb(void **state)
 		assert_int_equal(
 			ptl_writer_bytes(made.writer, stream, flow->pt, flow->pt_size, 100), 0);
 		trace = dump_trace_finish(&made);
-		decode(trace, ptl_engines[i], 1, &seen);
-		assert_int_equal(seen.events[0].kind, PTL_FLOW_GAP);
-		assert_int_equal(seen.events[0].cause, PTL_GAP_SYNC);
+		decode(trace, flow_engines[i], 1, &seen);
+		assert_int_equal(seen.events[0].kind, FLOW_GAP);
+		assert_int_equal(seen.events[0].cause, FLOW_GAP_SYNC);
 		assert_int_equal(seen.events[0].size, sizeof(start));
 		assert_int_equal(seen.ip_count, flow->truth_count);
 		free_seen(&seen);
@@ -247,31 +247,31 @@ static void missing_code(void **state)
 {
 	(void)state;
 	random_flow_make(flow, 5, STEPS);
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(half_image, flow->pt_size);
-		const struct ptl_view_options options = {.engine = ptl_engines[i], .threads = 2};
-		struct ptl_unmapped_list list;
-		struct ptl_timeline *timeline;
+		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 2};
+		struct flow_unmapped_list list;
+		struct flow_timeline *timeline;
 		struct seen seen;
 		size_t gaps, across = 0;
 
-		decode(trace, ptl_engines[i], 1, &seen);
-		gaps = count_events(&seen, PTL_FLOW_GAP, PTL_GAP_CODE);
+		decode(trace, flow_engines[i], 1, &seen);
+		gaps = count_events(&seen, FLOW_GAP, FLOW_GAP_CODE);
 		assert_true(gaps > 0);
-		assert_int_equal(count_events(&seen, PTL_FLOW_GAP, 0) -
-					 count_events(&seen, PTL_FLOW_GAP, PTL_GAP_OVERFLOW),
+		assert_int_equal(count_events(&seen, FLOW_GAP, 0) -
+					 count_events(&seen, FLOW_GAP, FLOW_GAP_OVERFLOW),
 				 gaps);
 		for (size_t k = 0; k < seen.event_count; k++) {
-			if (seen.events[k].cause != PTL_GAP_CODE)
+			if (seen.events[k].cause != FLOW_GAP_CODE)
 				continue;
-			assert_true(seen.events[k].flags & PTL_EVENT_HAS_FROM);
+			assert_true(seen.events[k].flags & FLOW_EVENT_HAS_FROM);
 			assert_true(seen.events[k].from >= flow->base + flow->code_size / 2 - 15);
 			assert_true(seen.events[k].from < flow->base + flow->code_size);
 			across += seen.events[k].from < flow->base + flow->code_size / 2;
 		}
 		/* All of what is missing is in the ranking. */
-		assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-		assert_int_equal(ptl_unmapped_run(trace, timeline, &options, &list), 0);
+		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+		assert_int_equal(flow_unmapped_run(trace, timeline, &options, &list), 0);
 		for (size_t k = 0; k < list.count; k++) {
 			assert_false(list.ranges[k].has_code);
 			gaps -= list.ranges[k].gaps;
@@ -279,8 +279,8 @@ static void missing_code(void **state)
 		}
 		/* An instruction that begins in the image and ends outside is not outside of it. */
 		assert_int_equal(gaps, across);
-		ptl_unmapped_free(&list);
-		ptl_timeline_free(timeline);
+		flow_unmapped_free(&list);
+		flow_timeline_free(timeline);
 		free_seen(&seen);
 		ptl_close(trace);
 	}
@@ -296,18 +296,18 @@ static void code_outside_of_images(void **state)
 {
 	(void)state;
 	random_flow_make(flow, 14, STEPS);
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(no_image, flow->pt_size);
-		const struct ptl_view_options options = {.engine = ptl_engines[i], .threads = 2};
-		struct ptl_unmapped_list list;
-		struct ptl_timeline *timeline;
+		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 2};
+		struct flow_unmapped_list list;
+		struct flow_timeline *timeline;
 		struct seen seen;
 
-		decode(trace, ptl_engines[i], 2, &seen);
+		decode(trace, flow_engines[i], 2, &seen);
 		check_truth(flow, &seen);
 		free_seen(&seen);
-		assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-		assert_int_equal(ptl_unmapped_run(trace, timeline, &options, &list), 0);
+		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+		assert_int_equal(flow_unmapped_run(trace, timeline, &options, &list), 0);
 		assert_int_equal(list.count, 1);
 		assert_int_equal(list.ranges[0].pid, PID);
 		assert_true(list.ranges[0].has_code);
@@ -316,8 +316,8 @@ static void code_outside_of_images(void **state)
 		assert_in_range(list.ranges[0].first, flow->base, flow->base + flow->code_size);
 		assert_in_range(list.ranges[0].last, list.ranges[0].first,
 				flow->base + flow->code_size);
-		ptl_unmapped_free(&list);
-		ptl_timeline_free(timeline);
+		flow_unmapped_free(&list);
+		flow_timeline_free(timeline);
 		ptl_close(trace);
 	}
 }
@@ -350,15 +350,15 @@ static void damaged_packets(void **state)
 	next = ptl_pt_find_psb(flow->pt, flow->pt_size, at);
 	flow->pt[at] = 0x02; /* an extended opcode that does not exist */
 	flow->pt[at + 1] = 0xff;
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(whole_image, flow->pt_size);
-		const struct ptl_flow_event *gap;
+		const struct flow_event *gap;
 		struct seen seen;
 
-		decode(trace, ptl_engines[i], 1, &seen);
+		decode(trace, flow_engines[i], 1, &seen);
 		gap = first_gap(&seen);
 		assert_non_null(gap);
-		assert_int_equal(gap->cause, PTL_GAP_PACKET);
+		assert_int_equal(gap->cause, FLOW_GAP_PACKET);
 		assert_int_equal(gap->offset, at);
 		assert_int_equal(gap->size, next - at);
 		assert_memory_equal(seen.ips, flow->truth, gap->before * sizeof(uint64_t));
@@ -395,7 +395,7 @@ static void code_follows_time(void **state)
 
 	(void)state;
 	cpu.software = false;
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		uint8_t pt[256];
 		uint64_t last_ip = 0;
 		struct dump_trace made;
@@ -411,14 +411,14 @@ static void code_follows_time(void **state)
 		size += put_tsc(pt + size, 100);
 		memcpy(pt + size, exec_64, 2);
 		size += 2;
-		size += ptl_pt_put_fup(pt + size, &last_ip, PLACE);
+		size += format_pt_put_fup(pt + size, &last_ip, PLACE);
 		memcpy(pt + size, psb_end, 2);
 		size += 2;
-		size += ptl_pt_put_tip(pt + size, &last_ip, PLACE);
+		size += format_pt_put_tip(pt + size, &last_ip, PLACE);
 		size += put_tsc(pt + size, 900);
-		size += ptl_pt_put_tip(pt + size, &last_ip, PLACE);
-		size += ptl_pt_put_tip(pt + size, &last_ip, PLACE);
-		size += ptl_pt_put_tip_pgd(pt + size, &last_ip, 0x7000);
+		size += format_pt_put_tip(pt + size, &last_ip, PLACE);
+		size += format_pt_put_tip(pt + size, &last_ip, PLACE);
+		size += format_pt_put_tip_pgd(pt + size, &last_ip, 0x7000);
 
 		dump_trace_start(&made, &cpu);
 		dump_trace_load(&made, 1, PID, "code", PLACE, 0x1000, before, sizeof(before));
@@ -427,7 +427,7 @@ static void code_follows_time(void **state)
 		assert_int_equal(ptl_writer_psb(made.writer, stream, 0, 100), 0);
 		assert_int_equal(ptl_writer_bytes(made.writer, stream, pt, size, 100), 0);
 		trace = dump_trace_finish(&made);
-		decode(trace, ptl_engines[i], 1, &seen);
+		decode(trace, flow_engines[i], 1, &seen);
 		assert_null(first_gap(&seen));
 		/* What runs while the time goes from 100 to 900 may be seen either way. */
 		assert_in_range(seen.ip_count, 10, 11);
@@ -443,22 +443,22 @@ static void code_follows_time(void **state)
 
 static void figures(void **state)
 {
-	uint8_t expected[PTL_SHA256_SIZE];
+	uint8_t expected[COMMON_SHA256_SIZE];
 
 	(void)state;
 	random_flow_make(flow, 8, STEPS);
-	ptl_sha256_of(flow->truth, flow->truth_count * sizeof(*flow->truth), expected);
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	common_sha256_of(flow->truth, flow->truth_count * sizeof(*flow->truth), expected);
+	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(whole_image, flow->pt_size);
-		struct ptl_timeline *timeline;
-		struct ptl_stats stats;
+		struct flow_timeline *timeline;
+		struct flow_stats stats;
 
-		assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
+		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 		for (unsigned threads = 1; threads < 4; threads++) {
-			const struct ptl_view_options options = {.engine = ptl_engines[i],
+			const struct flow_view_options options = {.engine = flow_engines[i],
 								 .threads = threads};
 
-			assert_int_equal(ptl_stats_run(trace, timeline, &options, true, 10, &stats),
+			assert_int_equal(flow_stats_run(trace, timeline, &options, true, 10, &stats),
 					 0);
 			assert_int_equal(stats.process_count, 1);
 			assert_int_equal(stats.thread_count, 1);
@@ -471,9 +471,9 @@ static void figures(void **state)
 			assert_int_equal(stats.total.enabled, flow->enables);
 			assert_true(stats.threads[0].has_hash);
 			assert_memory_equal(stats.threads[0].ip_sha256, expected, sizeof(expected));
-			ptl_stats_free(&stats);
+			flow_stats_free(&stats);
 		}
-		ptl_timeline_free(timeline);
+		flow_timeline_free(timeline);
 		ptl_close(trace);
 	}
 }
@@ -481,19 +481,19 @@ static void figures(void **state)
 /* A thread with two streams has one hash; another thread's flow lies between them in time. */
 static void threads_with_several_streams(void **state)
 {
-	uint8_t expected[PTL_SHA256_SIZE];
+	uint8_t expected[COMMON_SHA256_SIZE];
 	size_t middle;
 
 	(void)state;
 	random_flow_make(flow, 11, STEPS);
-	ptl_sha256_of(flow->truth, flow->truth_count * sizeof(*flow->truth), expected);
+	common_sha256_of(flow->truth, flow->truth_count * sizeof(*flow->truth), expected);
 	middle = ptl_pt_find_psb(flow->pt, flow->pt_size, flow->pt_size / 2);
-	for (size_t i = 0; ptl_engines[i]; i++) {
-		const struct ptl_view_options options = {.engine = ptl_engines[i], .threads = 3};
+	for (size_t i = 0; flow_engines[i]; i++) {
+		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 3};
 		struct dump_trace made;
 		struct ptl_trace *trace;
-		struct ptl_timeline *timeline;
-		struct ptl_stats stats;
+		struct flow_timeline *timeline;
+		struct flow_stats stats;
 		uint32_t streams[3];
 
 		dump_trace_start(&made, &machine);
@@ -509,8 +509,8 @@ static void threads_with_several_streams(void **state)
 						  flow->pt_size - middle, 200),
 				 0);
 		trace = dump_trace_finish(&made);
-		assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-		assert_int_equal(ptl_stats_run(trace, timeline, &options, true, 0, &stats), 0);
+		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+		assert_int_equal(flow_stats_run(trace, timeline, &options, true, 0, &stats), 0);
 		assert_int_equal(stats.process_count, 1);
 		assert_int_equal(stats.thread_count, 2);
 		assert_int_equal(stats.processes[0].thread_count, 2);
@@ -524,21 +524,21 @@ static void threads_with_several_streams(void **state)
 		assert_true(stats.threads[0].counts.instructions + 100 > flow->truth_count);
 		if (stats.threads[0].counts.instructions == flow->truth_count)
 			assert_memory_equal(stats.threads[0].ip_sha256, expected, sizeof(expected));
-		ptl_stats_free(&stats);
+		flow_stats_free(&stats);
 
 		/* The same counts without hashes, which takes another way through the view. */
-		assert_int_equal(ptl_stats_run(trace, timeline, &options, false, 0, &stats), 0);
+		assert_int_equal(flow_stats_run(trace, timeline, &options, false, 0, &stats), 0);
 		assert_int_equal(stats.thread_count, 2);
 		assert_true(stats.threads[0].counts.instructions + 100 > flow->truth_count);
 		assert_false(stats.threads[0].has_hash);
-		ptl_stats_free(&stats);
-		ptl_timeline_free(timeline);
+		flow_stats_free(&stats);
+		flow_timeline_free(timeline);
 		ptl_close(trace);
 	}
 }
 
-static int refuse(void *context, void *partial, const struct ptl_segment *segment,
-		  const struct ptl_batch *batch)
+static int refuse(void *context, void *partial, const struct flow_segment *segment,
+		  const struct flow_batch *batch)
 {
 	unsigned *left = context;
 
@@ -548,7 +548,7 @@ static int refuse(void *context, void *partial, const struct ptl_segment *segmen
 	return __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) ? 0 : PTL_CANCELLED;
 }
 
-static int never(void *context, const struct ptl_segment *segment, void *partial, uint64_t horizon)
+static int never(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	(void)segment;
 	(void)horizon;
@@ -564,19 +564,19 @@ static void views_that_fail(void **state)
 	for (unsigned threads = 1; threads < 4; threads++) {
 		struct ptl_trace *trace = make_trace(whole_image, flow->pt_size);
 		unsigned left = 7;
-		const struct ptl_view view = {
+		const struct flow_view view = {
 			.context = &left,
 			.begin = seen_begin,
 			.consume = refuse,
 			.emit = never,
 			.drop = seen_drop,
 		};
-		const struct ptl_view_options options = {.threads = threads};
-		struct ptl_timeline *timeline;
+		const struct flow_view_options options = {.threads = threads};
+		struct flow_timeline *timeline;
 
-		assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-		assert_int_equal(ptl_view_run(trace, timeline, &options, &view), PTL_CANCELLED);
-		ptl_timeline_free(timeline);
+		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+		assert_int_equal(flow_view_run(trace, timeline, &options, &view), PTL_CANCELLED);
+		flow_timeline_free(timeline);
 		ptl_close(trace);
 	}
 }
@@ -589,7 +589,7 @@ struct order {
 	size_t count;
 };
 
-static int check_order(void *context, const struct ptl_segment *segment, void *partial,
+static int check_order(void *context, const struct flow_segment *segment, void *partial,
 		       uint64_t horizon)
 {
 	struct order *order = context;
@@ -607,15 +607,15 @@ static int check_order(void *context, const struct ptl_segment *segment, void *p
 static void segments_by_time(void **state)
 {
 	struct order order = {0};
-	const struct ptl_view view = {
+	const struct flow_view view = {
 		.context = &order,
 		.begin = seen_begin,
 		.consume = seen_consume,
 		.emit = check_order,
 		.drop = seen_drop,
 	};
-	const struct ptl_view_options options = {.threads = 3, .by_time = true};
-	struct ptl_timeline *timeline;
+	const struct flow_view_options options = {.threads = 3, .by_time = true};
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 	size_t psbs = 0;
@@ -637,10 +637,10 @@ static void segments_by_time(void **state)
 			ptl_writer_bytes(made.writer, stream, flow->pt, flow->pt_size, 100), 0);
 	}
 	trace = dump_trace_finish(&made);
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(ptl_view_run(trace, timeline, &options, &view), 0);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_view_run(trace, timeline, &options, &view), 0);
 	assert_int_equal(order.count, psbs);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
@@ -660,8 +660,8 @@ static void windows(void **state)
 			middle = at;
 	}
 	assert_true(middle > 0);
-	for (size_t i = 0; ptl_engines[i]; i++) {
-		struct ptl_view_options options = {.engine = ptl_engines[i]};
+	for (size_t i = 0; flow_engines[i]; i++) {
+		struct flow_view_options options = {.engine = flow_engines[i]};
 		struct ptl_trace *trace = make_trace(whole_image, flow->pt_size);
 		struct seen first, second;
 
@@ -685,10 +685,10 @@ static void selections(void **state)
 {
 	(void)state;
 	random_flow_make(flow, 10, 1000);
-	for (size_t i = 0; ptl_engines[i]; i++) {
+	for (size_t i = 0; flow_engines[i]; i++) {
 		struct ptl_trace *trace = make_trace(whole_image, flow->pt_size);
 		const uint32_t here = PID, elsewhere = PID + 1;
-		struct ptl_view_options options = {.engine = ptl_engines[i]};
+		struct flow_view_options options = {.engine = flow_engines[i]};
 		struct seen seen;
 
 		options.selection.pids = &here;

@@ -11,12 +11,12 @@
 
 #include "flow/segment/errata.h"
 
-static struct ptl_errata errata_of(unsigned family, unsigned model)
+static struct flow_errata errata_of(unsigned family, unsigned model)
 {
 	const struct ptl_machine machine = {
 		.vendor = PTL_VENDOR_INTEL, .family = (uint16_t)family, .model = (uint8_t)model};
 
-	return ptl_errata_of(&machine);
+	return flow_errata_of(&machine);
 }
 
 /* What the installed libipt, which may be older, says of a CPU is in the table, and nothing else is said of that CPU. */
@@ -27,7 +27,7 @@ static void libipt_knows_no_others(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 0x20 * 256; i++) {
 		const struct pt_cpu cpu = {.vendor = pcv_intel, .family = (uint16_t)(i >> 8), .model = (uint8_t)i};
-		const struct ptl_errata ours = errata_of(i >> 8, i & 0xff);
+		const struct flow_errata ours = errata_of(i >> 8, i & 0xff);
 		struct pt_errata theirs = {0};
 
 		if (pt_cpu_errata(&theirs, &cpu) < 0)
@@ -68,7 +68,7 @@ static void newer_cpus(void **state)
 
 static void no_cpu_no_errata(void **state)
 {
-	const struct ptl_errata none = {0};
+	const struct flow_errata none = {0};
 	const struct ptl_machine machines[] = {
 		{.vendor = PTL_VENDOR_INTEL, .family = 6, .model = 0x0f},
 		{.vendor = PTL_VENDOR_INTEL, .family = 6},
@@ -79,25 +79,25 @@ static void no_cpu_no_errata(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
-		const struct ptl_errata errata = ptl_errata_of(&machines[i]);
+		const struct flow_errata errata = flow_errata_of(&machines[i]);
 
 		assert_memory_equal(&errata, &none, sizeof(none));
 	}
 }
 
-static void check_read(struct ptl_errata errata, const char *bytes, size_t left, int size, unsigned kind)
+static void check_read(struct flow_errata errata, const char *bytes, size_t left, int size, unsigned kind)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
 
-	assert_int_equal(ptl_errata_read(&errata, (const uint8_t *)bytes, left, &context, &packet), size);
+	assert_int_equal(flow_errata_read(&errata, (const uint8_t *)bytes, left, &context, &packet), size);
 	if (size > 0)
 		assert_int_equal(packet.kind, kind);
 }
 
 static void damaged_packets(void **state)
 {
-	const struct ptl_errata none = {0}, cyc = {.skd007 = true}, tma = {.skz84 = true};
+	const struct flow_errata none = {0}, cyc = {.skd007 = true}, tma = {.skz84 = true};
 
 	(void)state;
 	/* A CYC of which an OVF overwrites all but the first byte; the same where it is a CYC; and a whole one. */

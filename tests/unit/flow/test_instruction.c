@@ -21,22 +21,22 @@ static uint8_t branch_by_mnemonic(const ZydisDecodedInstruction *decoded)
 	/* Where transactions abort has packets of its own; JKZD and its like are not in any CPU that traces. */
 	if (decoded->mnemonic == ZYDIS_MNEMONIC_XBEGIN || decoded->mnemonic == ZYDIS_MNEMONIC_XEND ||
 	    decoded->mnemonic == ZYDIS_MNEMONIC_XABORT || decoded->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
-		return PTL_BRANCH_NONE;
+		return FLOW_BRANCH_NONE;
 	switch (decoded->meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
-		return PTL_BRANCH_CONDITIONAL;
+		return FLOW_BRANCH_CONDITIONAL;
 	case ZYDIS_CATEGORY_UNCOND_BR:
 		if (decoded->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-			return PTL_BRANCH_FAR_JUMP;
-		return decoded->raw.imm[0].is_relative ? PTL_BRANCH_JUMP : PTL_BRANCH_JUMP_INDIRECT;
+			return FLOW_BRANCH_FAR_JUMP;
+		return decoded->raw.imm[0].is_relative ? FLOW_BRANCH_JUMP : FLOW_BRANCH_JUMP_INDIRECT;
 	case ZYDIS_CATEGORY_CALL:
 		if (decoded->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-			return PTL_BRANCH_FAR_CALL;
-		return decoded->raw.imm[0].is_relative ? PTL_BRANCH_CALL : PTL_BRANCH_CALL_INDIRECT;
+			return FLOW_BRANCH_FAR_CALL;
+		return decoded->raw.imm[0].is_relative ? FLOW_BRANCH_CALL : FLOW_BRANCH_CALL_INDIRECT;
 	case ZYDIS_CATEGORY_RET:
 		return decoded->mnemonic == ZYDIS_MNEMONIC_RET && decoded->meta.branch_type != ZYDIS_BRANCH_TYPE_FAR
-			       ? PTL_BRANCH_RETURN
-			       : PTL_BRANCH_FAR_RETURN;
+			       ? FLOW_BRANCH_RETURN
+			       : FLOW_BRANCH_FAR_RETURN;
 	default:
 		break;
 	}
@@ -47,7 +47,7 @@ static uint8_t branch_by_mnemonic(const ZydisDecodedInstruction *decoded)
 	case ZYDIS_MNEMONIC_INT1:
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_VMCALL:
-		return PTL_BRANCH_FAR_CALL;
+		return FLOW_BRANCH_FAR_CALL;
 	case ZYDIS_MNEMONIC_SYSRET:
 	case ZYDIS_MNEMONIC_SYSEXIT:
 	case ZYDIS_MNEMONIC_VMLAUNCH:
@@ -56,21 +56,21 @@ static uint8_t branch_by_mnemonic(const ZydisDecodedInstruction *decoded)
 	case ZYDIS_MNEMONIC_IRET:
 	case ZYDIS_MNEMONIC_IRETD:
 	case ZYDIS_MNEMONIC_IRETQ:
-		return PTL_BRANCH_FAR_RETURN;
+		return FLOW_BRANCH_FAR_RETURN;
 	default:
-		return PTL_BRANCH_NONE;
+		return FLOW_BRANCH_NONE;
 	}
 }
 
 static void compare(const ZydisDecoder *full, const uint8_t bytes[15], unsigned *scanned)
 {
 	ZydisDecodedInstruction decoded;
-	struct ptl_instruction instruction;
+	struct flow_instruction instruction;
 	struct ptl_opcode opcode;
 	bool valid = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(full, NULL, bytes, 15, &decoded));
-	int status = ptl_instruction_decode(bytes, 15, 64, 0x401000, &instruction);
+	int status = flow_instruction_decode(bytes, 15, 64, 0x401000, &instruction);
 
-	if (ptl_instruction_scan(bytes, 15, &opcode)) {
+	if (flow_instruction_scan(bytes, 15, &opcode)) {
 		(*scanned)++;
 		assert_true(valid);
 	}
@@ -134,14 +134,14 @@ static void all_opcodes(void **state)
 static void short_bytes(void **state)
 {
 	const uint8_t call[] = {0xe8, 1, 0, 0, 0};
-	struct ptl_instruction instruction;
+	struct flow_instruction instruction;
 
 	(void)state;
 	for (size_t size = 0; size < sizeof(call); size++)
-		assert_int_equal(ptl_instruction_decode(call, size, 64, 0, &instruction), PTL_TRUNCATED);
-	assert_int_equal(ptl_instruction_decode(call, sizeof(call), 64, 0, &instruction), 0);
+		assert_int_equal(flow_instruction_decode(call, size, 64, 0, &instruction), PTL_TRUNCATED);
+	assert_int_equal(flow_instruction_decode(call, sizeof(call), 64, 0, &instruction), 0);
 	assert_int_equal(instruction.target, 6);
-	assert_int_equal(ptl_instruction_decode(call, sizeof(call), 32, 0xffffffff, &instruction), 0);
+	assert_int_equal(flow_instruction_decode(call, sizeof(call), 32, 0xffffffff, &instruction), 0);
 	assert_int_equal(instruction.target, 5);
 }
 

@@ -22,18 +22,18 @@ struct sums {
 	uint64_t instructions, blocks, branches;
 	size_t event_count;
 	size_t room;
-	struct ptl_flow_event *events;
+	struct flow_event *events;
 };
 
 struct totals {
-	struct ptl_engine_input inputs[SEGMENTS];
-	struct ptl_segment segments[SEGMENTS];
+	struct flow_engine_input inputs[SEGMENTS];
+	struct flow_segment segments[SEGMENTS];
 	size_t count;
 	struct sums one_by_one[SEGMENTS];
 	struct sums in_lanes[SEGMENTS];
 };
 
-static int take(void *context, const struct ptl_batch *batch)
+static int take(void *context, const struct flow_batch *batch)
 {
 	struct sums *sums = context;
 
@@ -60,9 +60,9 @@ static void find_code(void *context, uint64_t ip, struct native_range *range)
 	if (ip >= first && ip < end)
 		*range = (struct native_range){first, end - 1, flow->code, 0, false};
 	else if (ip < first)
-		*range = (struct native_range){0, first - 1, NULL, PTL_NONE, false};
+		*range = (struct native_range){0, first - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 static void cut(struct random_flow *flow, struct totals *totals)
@@ -72,11 +72,11 @@ static void cut(struct random_flow *flow, struct totals *totals)
 	totals->count = 0;
 	while (at < flow->pt_size && totals->count < SEGMENTS) {
 		size_t next = ptl_pt_find_psb(flow->pt, flow->pt_size, at + PTL_PT_PSB_SIZE), i = totals->count++;
-		struct ptl_psb_plus psb_plus;
+		struct flow_psb_plus psb_plus;
 
-		ptl_psb_plus_read(flow->pt + next, flow->pt_size - next, &(struct ptl_errata){0}, &psb_plus);
-		totals->segments[i] = (struct ptl_segment){.offset = at};
-		totals->inputs[i] = (struct ptl_engine_input){
+		flow_psb_plus_read(flow->pt + next, flow->pt_size - next, &(struct flow_errata){0}, &psb_plus);
+		totals->segments[i] = (struct flow_segment){.offset = at};
+		totals->inputs[i] = (struct flow_engine_input){
 			.segment = &totals->segments[i],
 			.bytes = flow->pt + at,
 			.size = next - at,
@@ -99,7 +99,7 @@ static void forget(struct sums *sums, size_t count)
 static void decode_one_by_one(struct native_decoder *decoder, struct totals *totals)
 {
 	for (size_t i = 0; i < totals->count; i++) {
-		const struct ptl_flow_sink sink = {take, &totals->one_by_one[i]};
+		const struct flow_sink sink = {take, &totals->one_by_one[i]};
 
 		assert_int_equal(native_decoder_run(decoder, &totals->inputs[i], &sink), 0);
 	}
@@ -119,7 +119,7 @@ static void decode_in_lanes(struct native_lane *lanes, struct totals *totals)
 			assert_int_equal(status, 0);
 			if (!lanes[i].busy && next < totals->count) {
 				lanes[i].input = totals->inputs[next];
-				lanes[i].sink = (struct ptl_flow_sink){take, &totals->in_lanes[next++]};
+				lanes[i].sink = (struct flow_sink){take, &totals->in_lanes[next++]};
 				native_lane_start(&lanes[i]);
 			}
 			busy += lanes[i].busy;

@@ -23,40 +23,40 @@ struct seen {
 	size_t bounded; /* instructions whose time was bounded on both sides */
 };
 
-static void see_event(struct seen *seen, const struct ptl_flow_event *event)
+static void see_event(struct seen *seen, const struct flow_event *event)
 {
 	random_count(&seen->counts, event->kind);
-	seen->enables += event->kind == PTL_FLOW_ENABLED;
-	seen->asyncs += event->kind == PTL_FLOW_ASYNC_BRANCH || event->kind == PTL_FLOW_ASYNC_DISABLED;
-	if (event->kind == PTL_FLOW_GAP && event->cause == PTL_GAP_OVERFLOW)
+	seen->enables += event->kind == FLOW_ENABLED;
+	seen->asyncs += event->kind == FLOW_ASYNC_BRANCH || event->kind == FLOW_ASYNC_DISABLED;
+	if (event->kind == FLOW_GAP && event->cause == FLOW_GAP_OVERFLOW)
 		seen->overflows++;
 	else
-		seen->gaps += event->kind == PTL_FLOW_GAP;
+		seen->gaps += event->kind == FLOW_GAP;
 }
 
 /* The instruction at hand was executed when the mark says, if it says anything. */
-static void see_time(struct seen *seen, const struct ptl_mark *mark)
+static void see_time(struct seen *seen, const struct flow_mark *mark)
 {
 	uint64_t time = seen->flow->times[seen->count];
 
 	assert_non_null(mark);
 	if (!mark->time || !flow_has(seen->flow, FLOW_CLOCK))
 		return;
-	if (mark->before != PTL_UNBOUNDED)
+	if (mark->before != FLOW_UNBOUNDED)
 		assert_true(time >= mark->time - mark->before);
-	if (mark->after != PTL_UNBOUNDED)
+	if (mark->after != FLOW_UNBOUNDED)
 		assert_true(time <= mark->time + mark->after);
-	seen->bounded += mark->before != PTL_UNBOUNDED && mark->after != PTL_UNBOUNDED;
+	seen->bounded += mark->before != FLOW_UNBOUNDED && mark->after != FLOW_UNBOUNDED;
 }
 
-static int see(void *context, const struct ptl_batch *batch)
+static int see(void *context, const struct flow_batch *batch)
 {
 	struct seen *seen = context;
-	struct ptl_batch_cursor cursor = ptl_batch_walk(batch);
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 
 	seen->instructions += batch->instructions;
 	seen->branches += batch->branches;
-	while (ptl_batch_next(&cursor)) {
+	while (flow_batch_next(&cursor)) {
 		uint64_t ip;
 
 		if (cursor.event) {
@@ -67,11 +67,11 @@ static int see(void *context, const struct ptl_batch *batch)
 		for (uint32_t i = 0; i < cursor.block->instructions; i++) {
 			assert_true(seen->count < seen->flow->truth_count);
 			assert_int_equal(ip, seen->flow->truth[seen->count]);
-			see_time(seen, ptl_batch_mark(&cursor));
+			see_time(seen, flow_batch_mark(&cursor));
 			seen->count++;
 			ip += cursor.block->lengths[i];
 		}
-		seen->blocks_branches += cursor.block->branch != PTL_BRANCH_NONE;
+		seen->blocks_branches += cursor.block->branch != FLOW_BRANCH_NONE;
 	}
 	return 0;
 }
@@ -84,9 +84,9 @@ static void find_code(void *context, uint64_t ip, struct native_range *range)
 	if (ip >= first && ip < end)
 		*range = (struct native_range){first, end - 1, flow->code, 0, false};
 	else if (ip < first)
-		*range = (struct native_range){0, first - 1, NULL, PTL_NONE, false};
+		*range = (struct native_range){0, first - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 /* The address in the PSB+ at offset; false: it has none. */
@@ -109,13 +109,13 @@ static bool start_of(const struct random_flow *flow, size_t offset, uint64_t *ip
 
 static void decode_all(struct native_decoder *decoder, struct random_flow *flow, struct seen *seen)
 {
-	struct ptl_flow_sink sink = {see, seen};
+	struct flow_sink sink = {see, seen};
 	size_t at = 0;
 
 	while (at < flow->pt_size) {
 		size_t next = ptl_pt_find_psb(flow->pt, flow->pt_size, at + PTL_PT_PSB_SIZE);
-		struct ptl_segment segment = {.offset = at};
-		struct ptl_engine_input input = {
+		struct flow_segment segment = {.offset = at};
+		struct flow_engine_input input = {
 			.segment = &segment,
 			.bytes = flow->pt + at,
 			.size = next - at,

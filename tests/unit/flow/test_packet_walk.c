@@ -14,7 +14,7 @@
 
 #define STREAM 3
 
-static struct ptl_errata errata;
+static struct flow_errata errata;
 
 /* Stands in for the reader's: bytes with at most one hole, given out in chunks. */
 struct ptl_trace {
@@ -58,7 +58,7 @@ static void put(struct ptl_trace *trace, const struct ptl_pt_packet *packet)
 	int size = ptl_pt_encode(packet, data, sizeof(data));
 
 	assert_true(size > 0);
-	ptl_write_bytes(&trace->bytes, data, (size_t)size);
+	common_write_bytes(&trace->bytes, data, (size_t)size);
 }
 
 static void put_kind(struct ptl_trace *trace, unsigned kind)
@@ -74,7 +74,7 @@ static void put_tip(struct ptl_trace *trace, uint64_t ip)
 
 static void put_bytes(struct ptl_trace *trace, const char *bytes, size_t size)
 {
-	ptl_write_bytes(&trace->bytes, bytes, size);
+	common_write_bytes(&trace->bytes, bytes, size);
 }
 
 /* What the walk must give, in order. */
@@ -105,7 +105,7 @@ static void walk_gives(struct ptl_trace *trace, uint64_t from, uint64_t end,
 	assert_int_equal(packet_walk_next(&walk, &item), 0);
 	assert_int_equal(packet_walk_next(&walk, &item), 0);
 	packet_walk_free(&walk);
-	ptl_bytes_free(&trace->bytes);
+	common_bytes_free(&trace->bytes);
 }
 
 #define PACKET(offset, size, kind)                                                                 \
@@ -292,14 +292,14 @@ static void errata_of_packets(void **state)
 	struct ptl_trace trace = {.chunk = 7};
 
 	(void)state;
-	errata = (struct ptl_errata){.skd007 = true, .skz84 = true};
+	errata = (struct flow_errata){.skd007 = true, .skz84 = true};
 	put_kind(&trace, PTL_PT_PSB);
 	put_bytes(&trace, "\x07\x02\xf3", 3);
 	put_bytes(&trace, "\x02\x73\x11\x22\0\0\xff\x99", 8);
 	put_kind(&trace, PTL_PT_PAD);
 	GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), DAMAGED(16, 1, "CYC that OVF overwrites (erratum SKD007)"),
 	      PACKET(17, 2, OVF), DAMAGED(19, 8, "wrong TMA (erratum SKZ84)"), PACKET(27, 1, PAD));
-	errata = (struct ptl_errata){0};
+	errata = (struct flow_errata){0};
 }
 
 static void a_failing_read_ends_the_walk(void **state)
@@ -360,7 +360,7 @@ static void large_stream(void **state)
 	assert_memory_equal(counts[0], counts[1], sizeof(counts[0]));
 	assert_true(counts[0][PACKET_ITEM_SKIPPED] > 10);
 	assert_true(counts[0][PACKET_ITEM_PACKET] > 100000);
-	ptl_bytes_free(&trace.bytes);
+	common_bytes_free(&trace.bytes);
 }
 
 int main(void)

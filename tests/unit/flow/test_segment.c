@@ -19,45 +19,45 @@
 #define PSB_PLUS PSB MODE_64 FUP PSBEND
 #define PSB_PLUS_SIZE 27
 
-static const struct ptl_errata none;
+static const struct flow_errata none;
 
 #define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
 
 static void psb_plus(void **state)
 {
-	struct ptl_psb_plus found;
+	struct flow_psb_plus found;
 
 	(void)state;
-	ptl_psb_plus_read(BYTES(PSB_PLUS "\x06\x06"), &none, &found);
+	flow_psb_plus_read(BYTES(PSB_PLUS "\x06\x06"), &none, &found);
 	assert_true(found.complete && found.has_ip && found.has_mode);
 	assert_int_equal(found.ip, 0x400000);
 	assert_int_equal(found.size, PSB_PLUS_SIZE);
 
 	/* Packets disabled: no FUP. Padding between. */
-	ptl_psb_plus_read(BYTES(PSB "\0\0\0" MODE_64 "\0" PSBEND), &none, &found);
+	flow_psb_plus_read(BYTES(PSB "\0\0\0" MODE_64 "\0" PSBEND), &none, &found);
 	assert_true(found.complete && !found.has_ip && found.has_mode);
 
 	/* Cut off; ended by an overflow; not a PSB at all. */
-	ptl_psb_plus_read(BYTES(PSB MODE_64 "\x7d\x00\x00"), &none, &found);
+	flow_psb_plus_read(BYTES(PSB MODE_64 "\x7d\x00\x00"), &none, &found);
 	assert_false(found.complete);
 	assert_int_equal(found.size, 18);
-	ptl_psb_plus_read(BYTES(PSB MODE_64 "\x02\xf3" FUP PSBEND), &none, &found);
+	flow_psb_plus_read(BYTES(PSB MODE_64 "\x02\xf3" FUP PSBEND), &none, &found);
 	assert_false(found.complete);
-	ptl_psb_plus_read(BYTES("\x06\x06" PSB_PLUS), &none, &found);
+	flow_psb_plus_read(BYTES("\x06\x06" PSB_PLUS), &none, &found);
 	assert_false(found.complete);
 	assert_int_equal(found.size, 0);
-	ptl_psb_plus_read((const uint8_t *)"", 0, &none, &found);
+	flow_psb_plus_read((const uint8_t *)"", 0, &none, &found);
 	assert_false(found.complete);
 }
 
 static void check_end(const char *packets, size_t size, size_t flow, bool fup, size_t whole)
 {
 	uint8_t bytes[256];
-	struct ptl_segment_end end;
+	struct flow_segment_end end;
 
 	memcpy(bytes, PSB_PLUS, PSB_PLUS_SIZE);
 	memcpy(bytes + PSB_PLUS_SIZE, packets, size);
-	ptl_segment_end_read(bytes, PSB_PLUS_SIZE + size, &none, &end);
+	flow_segment_end_read(bytes, PSB_PLUS_SIZE + size, &none, &end);
 	assert_int_equal(end.flow, PSB_PLUS_SIZE + flow);
 	assert_int_equal(end.fup, fup);
 	assert_int_equal(end.whole, PSB_PLUS_SIZE + whole);
@@ -82,9 +82,9 @@ static void segment_ends(void **state)
 
 static void check_enabled(const char *packets, size_t size, bool enabled, bool overflowed, size_t resume)
 {
-	struct ptl_segment_end end;
+	struct flow_segment_end end;
 
-	ptl_segment_end_read((const uint8_t *)packets, size, &none, &end);
+	flow_segment_end_read((const uint8_t *)packets, size, &none, &end);
 	assert_int_equal(end.enabled, enabled);
 	assert_int_equal(end.overflowed, overflowed);
 	assert_int_equal(end.resume, resume);
@@ -120,16 +120,16 @@ static void enabled_at_the_end(void **state)
 /* BDM70, on any CPU. */
 static void psb_plus_before_enabled(void **state)
 {
-	struct ptl_psb_plus found;
+	struct flow_psb_plus found;
 
 	(void)state;
-	ptl_psb_plus_read(BYTES(PSB_PLUS PGE), &none, &found);
+	flow_psb_plus_read(BYTES(PSB_PLUS PGE), &none, &found);
 	assert_true(found.complete && !found.has_ip && found.has_mode);
-	ptl_psb_plus_read(BYTES(PSB_PLUS "\x59\x11\0\0" MODE_64 PGE), &none, &found);
+	flow_psb_plus_read(BYTES(PSB_PLUS "\x59\x11\0\0" MODE_64 PGE), &none, &found);
 	assert_false(found.has_ip);
-	ptl_psb_plus_read(BYTES(PSB_PLUS "\x06" PGE), &none, &found);
+	flow_psb_plus_read(BYTES(PSB_PLUS "\x06" PGE), &none, &found);
 	assert_true(found.has_ip);
-	ptl_psb_plus_read(BYTES(PSB_PLUS OVF PGE), &none, &found);
+	flow_psb_plus_read(BYTES(PSB_PLUS OVF PGE), &none, &found);
 	assert_true(found.has_ip);
 }
 
@@ -154,16 +154,16 @@ static void add_stream(struct dump_trace *made, uint32_t pid, uint32_t tid, uint
 	}
 }
 
-static void list(struct ptl_trace *trace, const struct ptl_selection *selection,
-		 struct ptl_segment_list *segments)
+static void list(struct ptl_trace *trace, const struct flow_selection *selection,
+		 struct flow_segment_list *segments)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(ptl_segments_list(trace, timeline, selection, segments), 0);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_segments_list(trace, timeline, selection, segments), 0);
+	flow_timeline_free(timeline);
 	for (size_t i = 0; i < segments->count; i++) {
-		const struct ptl_segment *segment = &segments->segments[i];
+		const struct flow_segment *segment = &segments->segments[i];
 		bool first = !i || segment[-1].group != segment->group;
 		bool last = i + 1 == segments->count || segment[1].group != segment->group;
 
@@ -176,8 +176,8 @@ static void list(struct ptl_trace *trace, const struct ptl_selection *selection,
 static void order_and_windows(void **state)
 {
 	const uint32_t pid = 8, tid = 81;
-	struct ptl_selection selection = {0};
-	struct ptl_segment_list segments;
+	struct flow_selection selection = {0};
+	struct flow_segment_list segments;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -205,7 +205,7 @@ static void order_and_windows(void **state)
 	assert_int_equal(segments.segments[8].time, 3000);
 	assert_int_equal(segments.segments[8].thread, segments.segments[5].thread);
 	assert_true(segments.segments[5].has_next && !segments.segments[7].has_next);
-	ptl_segments_free(&segments);
+	flow_segments_free(&segments);
 
 	selection.pids = &pid;
 	selection.pid_count = 1;
@@ -213,29 +213,29 @@ static void order_and_windows(void **state)
 	selection.tid_count = 1;
 	list(trace, &selection, &segments);
 	assert_int_equal(segments.count, 4);
-	ptl_segments_free(&segments);
+	flow_segments_free(&segments);
 
 	/* Segments that overlap 1120 to 1160; the last of a stream may last for ever. */
-	selection = (struct ptl_selection){.first_time = 1120, .last_time = 1160};
+	selection = (struct flow_selection){.first_time = 1120, .last_time = 1160};
 	list(trace, &selection, &segments);
 	assert_int_equal(segments.count, 3);
 	assert_int_equal(segments.segments[0].time, 1050);
 	assert_int_equal(segments.segments[1].time, 1150);
 	assert_int_equal(segments.segments[2].time, 1100);
-	ptl_segments_free(&segments);
+	flow_segments_free(&segments);
 
-	selection = (struct ptl_selection){.cpus = &pid, .cpu_count = 1};
+	selection = (struct flow_selection){.cpus = &pid, .cpu_count = 1};
 	list(trace, &selection, &segments);
 	assert_int_equal(segments.count, 0);
-	ptl_segments_free(&segments);
+	flow_segments_free(&segments);
 	ptl_close(trace);
 }
 
 /* Bare PT bytes: a stream of no thread is the only process's. */
 static void stream_without_owner(void **state)
 {
-	const struct ptl_selection everything = {0};
-	struct ptl_segment_list segments;
+	const struct flow_selection everything = {0};
+	struct flow_segment_list segments;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -248,7 +248,7 @@ static void stream_without_owner(void **state)
 	assert_int_equal(segments.count, 2);
 	assert_int_equal(segments.segments[0].pid, 5);
 	assert_int_equal(segments.segments[0].tid, 6);
-	ptl_segments_free(&segments);
+	flow_segments_free(&segments);
 	ptl_close(trace);
 }
 

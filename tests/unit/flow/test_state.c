@@ -188,56 +188,56 @@ static void make_life(struct life *life, struct dump_trace *made, uint64_t seed)
 static void free_life(struct life *life)
 {
 	for (size_t i = 0; i < life->count; i++)
-		ptl_bytes_free(&life->payloads[i]);
+		common_bytes_free(&life->payloads[i]);
 }
 
 /* ---- what both say ------------------------------------------------------------------------------- */
 
 struct side {
 	struct ptl_trace *trace;
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 };
 
 static struct side finish(struct dump_trace *made)
 {
 	struct side side = {.trace = dump_trace_finish(made)};
 
-	assert_int_equal(ptl_timeline_build(side.trace, &side.timeline), 0);
+	assert_int_equal(flow_timeline_build(side.trace, &side.timeline), 0);
 	return side;
 }
 
 static void drop(struct side *side)
 {
-	ptl_timeline_free(side->timeline);
+	flow_timeline_free(side->timeline);
 	ptl_close(side->trace);
 }
 
-static const struct ptl_timeline_process *process_at(const struct side *side, uint32_t pid, uint64_t time,
+static const struct flow_timeline_process *process_at(const struct side *side, uint32_t pid, uint64_t time,
 						     uint32_t *index)
 {
-	const struct ptl_timeline_process *process;
+	const struct flow_timeline_process *process;
 
-	*index = ptl_timeline_process_at(side->timeline, pid, time);
-	if (*index == PTL_NONE)
+	*index = flow_timeline_process_at(side->timeline, pid, time);
+	if (*index == FLOW_NONE)
 		return NULL;
-	process = ptl_timeline_process(side->timeline, *index);
+	process = flow_timeline_process(side->timeline, *index);
 	return process->start <= time && time < process->end ? process : NULL;
 }
 
 /* What is at an address, as text. */
 static void describe(const struct side *side, uint32_t process, uint64_t time, uint64_t address, char text[160])
 {
-	struct ptl_place place;
+	struct flow_place place;
 	const char *name = "none";
 	unsigned byte = 0;
 	uint64_t offset = 0, load = 0;
 
-	if (!ptl_timeline_find(side->timeline, process, time, address, &place)) {
+	if (!flow_timeline_find(side->timeline, process, time, address, &place)) {
 		snprintf(text, 160, "hole");
 		return;
 	}
-	if (place.image != PTL_NONE) {
-		const struct ptl_timeline_image *image = ptl_timeline_image(side->timeline, place.image);
+	if (place.image != FLOW_NONE) {
+		const struct flow_timeline_image *image = flow_timeline_image(side->timeline, place.image);
 
 		name = image->data.file_name;
 		load = image->data.base;
@@ -253,8 +253,8 @@ static void describe(const struct side *side, uint32_t process, uint64_t time, u
 static void compare_process(const struct side *whole, uint32_t in_whole, const struct side *cut, uint32_t in_cut,
 			    uint64_t time)
 {
-	const struct ptl_program *a = ptl_timeline_program_at(whole->timeline, in_whole, time);
-	const struct ptl_program *b = ptl_timeline_program_at(cut->timeline, in_cut, time);
+	const struct flow_program *a = flow_timeline_program_at(whole->timeline, in_whole, time);
+	const struct flow_program *b = flow_timeline_program_at(cut->timeline, in_cut, time);
 
 	assert_int_equal(a != NULL, b != NULL);
 	if (a) {
@@ -272,17 +272,17 @@ static void compare_process(const struct side *whole, uint32_t in_whole, const s
 	}
 }
 
-static void compare_threads(const struct side *whole, const struct ptl_timeline_process *a, const struct side *cut,
-			    const struct ptl_timeline_process *b, uint64_t time)
+static void compare_threads(const struct side *whole, const struct flow_timeline_process *a, const struct side *cut,
+			    const struct flow_timeline_process *b, uint64_t time)
 {
 	unsigned alive[2][3] = {{0}, {0}};
 	const struct side *sides[] = {whole, cut};
-	const struct ptl_timeline_process *processes[] = {a, b};
+	const struct flow_timeline_process *processes[] = {a, b};
 
 	for (size_t k = 0; k < 2; k++)
 		for (size_t i = 0; i < processes[k]->thread_count; i++) {
-			const struct ptl_timeline_thread *thread =
-				ptl_timeline_thread(sides[k]->timeline, processes[k]->threads[i]);
+			const struct flow_timeline_thread *thread =
+				flow_timeline_thread(sides[k]->timeline, processes[k]->threads[i]);
 
 			if (thread->start <= time && time < thread->end)
 				alive[k][thread->tid - 100] = 1;
@@ -298,8 +298,8 @@ static void compare(const struct side *whole, const struct side *cut, uint64_t t
 {
 	for (uint32_t pid = 0; pid < PIDS; pid++) {
 		uint32_t in_whole, in_cut;
-		const struct ptl_timeline_process *a = process_at(whole, pid, time, &in_whole);
-		const struct ptl_timeline_process *b = process_at(cut, pid, time, &in_cut);
+		const struct flow_timeline_process *a = process_at(whole, pid, time, &in_whole);
+		const struct flow_timeline_process *b = process_at(cut, pid, time, &in_cut);
 
 		/* One that nobody told of, and that has nothing, need not be there. */
 		if (!a || (!b && a->implied))
@@ -379,7 +379,7 @@ static void fold(struct ptl_state *state, int status, struct ptl_event *event, u
 	assert_int_equal(status, 0);
 	event->time = time;
 	assert_int_equal(ptl_state_event(state, event), 0);
-	ptl_bytes_free(storage);
+	common_bytes_free(storage);
 }
 
 static void fold_process(struct ptl_state *state, uint64_t time, uint8_t opcode, uint32_t pid, uint32_t parent,

@@ -62,7 +62,7 @@ static void go_over(struct dump_trace *made, uint64_t time, uint32_t old, uint32
 	event.pid = tid ? pid : old - 1;
 	event.tid = tid ? tid : old;
 	assert_int_equal(ptl_writer_event(made->writer, made->events, &event), 0);
-	ptl_bytes_free(&made->storage);
+	common_bytes_free(&made->storage);
 }
 
 static void add_packets(struct dump_trace *made, uint32_t cpu, uint32_t pid, const uint8_t *bytes, size_t size)
@@ -78,15 +78,15 @@ static void add_packets(struct dump_trace *made, uint32_t cpu, uint32_t pid, con
 	assert_int_equal(ptl_writer_bytes(made->writer, stream.id, bytes, size, 0x1000), 0);
 }
 
-static void count(struct ptl_trace *trace, const struct ptl_engine_class *engine, unsigned threads, bool hash,
-		  struct ptl_stats *stats)
+static void count(struct ptl_trace *trace, const struct flow_engine_class *engine, unsigned threads, bool hash,
+		  struct flow_stats *stats)
 {
-	const struct ptl_view_options options = {.engine = engine, .threads = threads};
-	struct ptl_timeline *timeline;
+	const struct flow_view_options options = {.engine = engine, .threads = threads};
+	struct flow_timeline *timeline;
 
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(ptl_stats_run(trace, timeline, &options, hash, 16, stats), 0);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_stats_run(trace, timeline, &options, hash, 16, stats), 0);
+	flow_timeline_free(timeline);
 }
 
 struct expected {
@@ -98,20 +98,20 @@ struct expected {
 static void check(struct ptl_trace *trace, const struct expected *expected, size_t threads, uint64_t gaps,
 		  uint64_t bytes)
 {
-	for (unsigned i = 0; ptl_engines[i]; i++) {
+	for (unsigned i = 0; flow_engines[i]; i++) {
 		for (unsigned run = 0; run < 4; run++) {
-			struct ptl_stats stats;
+			struct flow_stats stats;
 
-			count(trace, ptl_engines[i], run & 1 ? 1 : 3, run & 2, &stats);
+			count(trace, flow_engines[i], run & 1 ? 1 : 3, run & 2, &stats);
 			assert_int_equal(stats.thread_count, threads);
 			for (size_t t = 0; t < threads; t++) {
 				assert_int_equal(stats.threads[t].tid, expected[t].tid);
 				assert_int_equal(stats.threads[t].counts.instructions, expected[t].instructions);
 			}
-			assert_int_equal(stats.total.gap_causes[PTL_GAP_SWITCH], gaps);
-			assert_int_equal(stats.total.gap_bytes[PTL_GAP_SWITCH], bytes);
+			assert_int_equal(stats.total.gap_causes[FLOW_GAP_SWITCH], gaps);
+			assert_int_equal(stats.total.gap_bytes[FLOW_GAP_SWITCH], bytes);
 			assert_int_equal(stats.total.gaps - stats.total.overflows, gaps);
-			ptl_stats_free(&stats);
+			flow_stats_free(&stats);
 		}
 	}
 }
@@ -120,7 +120,7 @@ static void check(struct ptl_trace *trace, const struct expected *expected, size
 static void told_apart(void **state)
 {
 	static const struct expected expected[] = {{11, FIRST_A + 2 * AGAIN_A}, {21, 2 * AGAIN_B}};
-	struct ptl_stats apart, alone;
+	struct flow_stats apart, alone;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -147,8 +147,8 @@ static void told_apart(void **state)
 	assert_int_equal(alone.thread_count, 2);
 	for (size_t i = 0; i < 2; i++)
 		assert_memory_equal(apart.threads[i].ip_sha256, alone.threads[i].ip_sha256, 32);
-	ptl_stats_free(&apart);
-	ptl_stats_free(&alone);
+	flow_stats_free(&apart);
+	flow_stats_free(&alone);
 }
 
 /* Time is too coarse: the switch may be in the first or in the second pause, and what lies between is nobody's. */
@@ -194,7 +194,7 @@ static void no_pause(void **state)
 /* The CPU goes idle: what it ran before is known from that. */
 static void idle(void **state)
 {
-	struct ptl_stats stats;
+	struct flow_stats stats;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -209,7 +209,7 @@ static void idle(void **state)
 	assert_int_equal(stats.threads[0].counts.instructions, FIRST_A);
 	assert_int_equal(stats.threads[1].counts.instructions, AGAIN_B);
 	assert_int_equal(stats.total.gaps, 0);
-	ptl_stats_free(&stats);
+	flow_stats_free(&stats);
 	ptl_close(trace);
 }
 
@@ -248,15 +248,15 @@ static void returns_into_gap(void **state)
 
 	(void)state;
 	for (unsigned run = 0; run < 4; run++) {
-		struct ptl_stats stats;
+		struct flow_stats stats;
 
-		count(trace, &ptl_engine_native, run & 1 ? 1 : 3, run & 2, &stats);
+		count(trace, &flow_engine_native, run & 1 ? 1 : 3, run & 2, &stats);
 		assert_int_equal(stats.threads[0].counts.instructions, 1);
 		assert_int_equal(stats.threads[1].counts.instructions, 1);
 		assert_int_equal(stats.total.gaps, 2);
-		assert_int_equal(stats.total.gap_causes[PTL_GAP_CODE], 1);
-		assert_int_equal(stats.total.gap_causes[PTL_GAP_SWITCH], 1);
-		ptl_stats_free(&stats);
+		assert_int_equal(stats.total.gap_causes[FLOW_GAP_CODE], 1);
+		assert_int_equal(stats.total.gap_causes[FLOW_GAP_SWITCH], 1);
+		flow_stats_free(&stats);
 	}
 	ptl_close(trace);
 }
@@ -269,12 +269,12 @@ static void replay(void **state)
 
 	(void)state;
 	memcpy(bytes, START PGD TSC("\x20") AGAIN PGD, skip + 4);
-	assert_int_equal(ptl_segment_replay(bytes, skip + 4, skip, &(struct ptl_errata){0}), 0);
+	assert_int_equal(flow_segment_replay(bytes, skip + 4, skip, &(struct flow_errata){0}), 0);
 	assert_memory_equal(bytes, PSB TSC("\x10") MODE_64 PSBEND TSC("\x20") "\0\0\0\0" WHOLE PGD, skip + 4);
 	memcpy(bytes, START PGD, sizeof(START PGD) - 1);
 	bytes[sizeof(START) - 1] = 0xf1; /* reserved IPBytes */
-	assert_int_equal(ptl_segment_replay(bytes, sizeof(START PGD) - 1, sizeof(START PGD) - 1, &(struct ptl_errata){0}), PTL_CORRUPT);
-	assert_int_equal(ptl_segment_replay(bytes, sizeof(START) - 1, 4, &(struct ptl_errata){0}), PTL_CORRUPT);
+	assert_int_equal(flow_segment_replay(bytes, sizeof(START PGD) - 1, sizeof(START PGD) - 1, &(struct flow_errata){0}), PTL_CORRUPT);
+	assert_int_equal(flow_segment_replay(bytes, sizeof(START) - 1, 4, &(struct flow_errata){0}), PTL_CORRUPT);
 }
 
 int main(void)

@@ -49,30 +49,30 @@ static struct ptl_trace *make_trace(void)
 							 image.symbols), 0);
 		dump_trace_image(&made, 5, PTL_OPCODE_LOAD, &image);
 	}
-	ptl_bytes_free(&table);
+	common_bytes_free(&table);
 	return dump_trace_finish(&made);
 }
 
-static void expect(struct dump_symbols *symbols, uint32_t image, uint64_t address, const char *expected)
+static void expect(struct flow_symbols *symbols, uint32_t image, uint64_t address, const char *expected)
 {
 	struct ptl_bytes text = {0};
 
-	dump_symbols_text(symbols, image, address, &text);
-	assert_string_equal(dump_text_string(&text), expected);
-	ptl_bytes_free(&text);
+	flow_symbols_text(symbols, image, address, &text);
+	assert_string_equal(common_text_string(&text), expected);
+	common_bytes_free(&text);
 }
 
 static void finds_names(void **state)
 {
 	const uint64_t base = 0x7f0000000000;
 	struct ptl_trace *trace = make_trace();
-	struct ptl_timeline *timeline;
-	struct dump_symbols *symbols;
-	struct dump_symbol symbol;
+	struct flow_timeline *timeline;
+	struct flow_symbols *symbols;
+	struct flow_symbol symbol;
 
 	(void)state;
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(dump_symbols_open(trace, timeline, true, &symbols), 0);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_symbols_open(trace, timeline, true, &symbols), 0);
 	for (uint32_t image = 0; image < 2; image++) {
 		expect(symbols, image, base + image * 0x10000, "main (lib\\x07.so)");
 		expect(symbols, image, base + image * 0x10000 + 0xf, "main+0xf (lib\\x07.so)");
@@ -80,41 +80,41 @@ static void finds_names(void **state)
 		expect(symbols, image, base + image * 0x10000 + 0x30, "lib\\x07.so+0x1030");
 		expect(symbols, image, base + image * 0x10000 + 0x40, "bad\\x1b[2J (lib\\x07.so)");
 	}
-	assert_int_equal(dump_symbols_unreadable(symbols), 0);
+	assert_int_equal(flow_symbols_unreadable(symbols), 0);
 	expect(symbols, 2, base + 0x20000, "lib\\x07.so+0x1000");
 	expect(symbols, 3, base + 0x30000, "lib\\x07.so+0x1000");
-	expect(symbols, PTL_NONE, base, "[no image]");
-	assert_int_equal(dump_symbols_unreadable(symbols), 1);
-	assert_true(dump_symbols_find(symbols, 0, base + 0x12, &symbol));
+	expect(symbols, FLOW_NONE, base, "[no image]");
+	assert_int_equal(flow_symbols_unreadable(symbols), 1);
+	assert_true(flow_symbols_find(symbols, 0, base + 0x12, &symbol));
 	assert_string_equal(symbol.name, "_ZN3foo6helperEi");
 	assert_int_equal(symbol.offset, 2);
-	assert_false(dump_symbols_find(symbols, 0, base - 1, &symbol));
-	dump_symbols_close(symbols);
-	assert_int_equal(dump_symbols_open(trace, timeline, false, &symbols), 0);
+	assert_false(flow_symbols_find(symbols, 0, base - 1, &symbol));
+	flow_symbols_close(symbols);
+	assert_int_equal(flow_symbols_open(trace, timeline, false, &symbols), 0);
 	expect(symbols, 0, base + 0x11, "_ZN3foo6helperEi+0x1 (lib\\x07.so)");
-	dump_symbols_close(symbols);
-	ptl_timeline_free(timeline);
+	flow_symbols_close(symbols);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
 static void finds_no_lines(void **state)
 {
 	struct ptl_trace *trace = make_trace();
-	struct ptl_timeline *timeline;
-	struct dump_sources *sources;
+	struct flow_timeline *timeline;
+	struct flow_sources *sources;
 	size_t asked, found;
 	const char *file;
 	uint32_t line;
 
 	(void)state;
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(dump_sources_open(trace, timeline, &sources), 0);
-	assert_false(dump_sources_find(sources, 0, 0x7f0000000000, &file, &line));
-	assert_false(dump_sources_find(sources, PTL_NONE, 0x7f0000000000, &file, &line));
-	dump_sources_counts(sources, &asked, &found);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_sources_open(trace, timeline, &sources), 0);
+	assert_false(flow_sources_find(sources, 0, 0x7f0000000000, &file, &line));
+	assert_false(flow_sources_find(sources, FLOW_NONE, 0x7f0000000000, &file, &line));
+	flow_sources_counts(sources, &asked, &found);
 	assert_true(asked == 1 && found == 0);
-	dump_sources_close(sources);
-	ptl_timeline_free(timeline);
+	flow_sources_close(sources);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
@@ -122,7 +122,7 @@ static void finds_no_lines(void **state)
 static void finds_lines(void **state)
 {
 	static const uint8_t wrong_id[] = {1, 2, 3};
-	struct dump_line_table *table;
+	struct flow_line_table *table;
 	bool found = false;
 	const char *file;
 	uint8_t *data;
@@ -130,24 +130,24 @@ static void finds_lines(void **state)
 	size_t size;
 
 	(void)state;
-	assert_int_equal(ptl_read_file("/proc/self/exe", (size_t)1 << 30, &data, &size), 0);
-	table = dump_lines_from_memory(data, size);
+	assert_int_equal(common_read_file("/proc/self/exe", (size_t)1 << 30, &data, &size), 0);
+	table = flow_lines_from_memory(data, size);
 	if (!table) {
 		free(data);
 		skip(); /* built without -g */
 	}
 	/* Position-independent or not, some address below the file's size is code of this file. */
 	for (uint64_t address = 0; address < size && !found; address++)
-		found = dump_lines_find(table, address, &file, &line) && line > 0 &&
+		found = flow_lines_find(table, address, &file, &line) && line > 0 &&
 			strstr(file, "test_symbol.c");
 	assert_true(found);
-	assert_false(dump_lines_find(table, UINT64_MAX, &file, &line));
-	dump_lines_free(table);
-	assert_null(dump_lines_from_file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id)));
-	assert_null(dump_lines_from_file(-1, wrong_id, sizeof(wrong_id)));
-	assert_null(dump_lines_from_memory(data, 3));
+	assert_false(flow_lines_find(table, UINT64_MAX, &file, &line));
+	flow_lines_free(table);
+	assert_null(flow_lines_from_file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), wrong_id, sizeof(wrong_id)));
+	assert_null(flow_lines_from_file(-1, wrong_id, sizeof(wrong_id)));
+	assert_null(flow_lines_from_memory(data, 3));
 	memset(data, 0, 64);
-	assert_null(dump_lines_from_memory(data, size));
+	assert_null(flow_lines_from_memory(data, size));
 	free(data);
 }
 

@@ -27,12 +27,12 @@ static uint8_t *make_code(uint8_t first)
 	return code;
 }
 
-static struct ptl_timeline *finish(struct dump_trace *made, struct ptl_trace **trace)
+static struct flow_timeline *finish(struct dump_trace *made, struct ptl_trace **trace)
 {
-	struct ptl_timeline *timeline = NULL;
+	struct flow_timeline *timeline = NULL;
 
 	*trace = dump_trace_finish(made);
-	assert_int_equal(ptl_timeline_build(*trace, &timeline), 0);
+	assert_int_equal(flow_timeline_build(*trace, &timeline), 0);
 	return timeline;
 }
 
@@ -77,15 +77,15 @@ static void execute(struct dump_trace *made, uint64_t time, uint32_t pid, const 
 }
 
 /* The first byte of what lies at an address: 0 nothing, -1 an image without bytes. */
-static int byte_at(struct ptl_trace *trace, const struct ptl_timeline *timeline, uint32_t process,
+static int byte_at(struct ptl_trace *trace, const struct flow_timeline *timeline, uint32_t process,
 		   uint64_t time, uint64_t address)
 {
-	struct ptl_place place;
+	struct flow_place place;
 	uint8_t *data;
 	size_t size;
 	int byte;
 
-	if (!ptl_timeline_find(timeline, process, time, address, &place)) {
+	if (!flow_timeline_find(timeline, process, time, address, &place)) {
 		assert_true(place.first <= address && place.last >= address);
 		return 0;
 	}
@@ -100,19 +100,19 @@ static int byte_at(struct ptl_trace *trace, const struct ptl_timeline *timeline,
 	return byte;
 }
 
-static const char *image_at(const struct ptl_timeline *timeline, uint32_t process, uint64_t time,
+static const char *image_at(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
 			    uint64_t address)
 {
-	struct ptl_place place;
+	struct flow_place place;
 
-	if (!ptl_timeline_find(timeline, process, time, address, &place) || place.image == PTL_NONE)
+	if (!flow_timeline_find(timeline, process, time, address, &place) || place.image == FLOW_NONE)
 		return "";
-	return ptl_timeline_image(timeline, place.image)->data.file_name;
+	return flow_timeline_image(timeline, place.image)->data.file_name;
 }
 
 static void mappings_over_time(void **state)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -128,7 +128,7 @@ static void mappings_over_time(void **state)
 	dump_trace_load(&made, 60, 7, "c", BASE, 4 * PAGE, make_code(80), PAGE + 1);
 	timeline = finish(&made, &trace);
 
-	assert_int_equal(ptl_timeline_image_count(timeline), 3);
+	assert_int_equal(flow_timeline_image_count(timeline), 3);
 	assert_int_equal(byte_at(trace, timeline, 0, 19, BASE), 0);
 	assert_int_equal(byte_at(trace, timeline, 0, 20, BASE + PAGE), 2);
 	assert_int_equal(byte_at(trace, timeline, 0, 29, BASE + PAGE), 2);
@@ -145,11 +145,11 @@ static void mappings_over_time(void **state)
 	assert_string_equal(image_at(timeline, 0, 1000, BASE + 3 * PAGE), "c");
 
 	/* An image ends with its last byte. */
-	assert_int_equal(ptl_timeline_image(timeline, 0)->start, 20);
-	assert_int_equal(ptl_timeline_image(timeline, 0)->end, 50);
-	assert_int_equal(ptl_timeline_image(timeline, 1)->end, 40);
-	assert_true(ptl_timeline_image(timeline, 2)->end == PTL_TIME_END);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_image(timeline, 0)->start, 20);
+	assert_int_equal(flow_timeline_image(timeline, 0)->end, 50);
+	assert_int_equal(flow_timeline_image(timeline, 1)->end, 40);
+	assert_true(flow_timeline_image(timeline, 2)->end == FLOW_TIME_END);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
@@ -157,7 +157,7 @@ static void protection(void **state)
 {
 	struct ptl_image_event change = {
 		.base = BASE, .size = PAGE, .process_id = 7, .file_name = ""};
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -175,15 +175,15 @@ static void protection(void **state)
 	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE), 0);
 	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE + PAGE), 2);
 	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + PAGE), 2);
-	assert_int_equal(ptl_timeline_image(timeline, 0)->data.protection, change.protection);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_image(timeline, 0)->data.protection, change.protection);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
 static void code_events(void **state)
 {
-	struct ptl_timeline *timeline;
-	struct ptl_place place;
+	struct flow_timeline *timeline;
+	struct flow_place place;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -203,21 +203,21 @@ static void code_events(void **state)
 	assert_int_equal(byte_at(trace, timeline, 0, 30, BASE + 2 * PAGE), 61);
 	assert_string_equal(image_at(timeline, 0, 30, BASE + PAGE), "a");
 	assert_string_equal(image_at(timeline, 0, 30, BASE + 2 * PAGE), "");
-	assert_true(ptl_timeline_find(timeline, 0, 30, BASE + 2 * PAGE, &place));
-	assert_true(place.code_event && place.image == PTL_NONE);
+	assert_true(flow_timeline_find(timeline, 0, 30, BASE + 2 * PAGE, &place));
+	assert_true(place.code_event && place.image == FLOW_NONE);
 	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + PAGE + 4), 60);
 	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + PAGE + 5), 70);
 	assert_int_equal(byte_at(trace, timeline, 0, 40, BASE + PAGE + 8), 60);
 	assert_int_equal(byte_at(trace, timeline, 0, 49, BASE + 16), 1);
 	assert_int_equal(byte_at(trace, timeline, 0, 50, BASE + 15), 90);
 	assert_int_equal(byte_at(trace, timeline, 0, 50, BASE + 16), -1);
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
 static void fork_and_exec(void **state)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 	uint32_t parent, child;
@@ -236,9 +236,9 @@ static void fork_and_exec(void **state)
 	end(&made, 70, 8, 2, 3 << 8);
 	timeline = finish(&made, &trace);
 
-	parent = ptl_timeline_process_at(timeline, 7, 100);
-	child = ptl_timeline_process_at(timeline, 8, 100);
-	assert_int_equal(ptl_timeline_process(timeline, child)->parent, parent);
+	parent = flow_timeline_process_at(timeline, 7, 100);
+	child = flow_timeline_process_at(timeline, 8, 100);
+	assert_int_equal(flow_timeline_process(timeline, child)->parent, parent);
 	assert_int_equal(byte_at(trace, timeline, child, 29, BASE), 0);
 	assert_int_equal(byte_at(trace, timeline, child, 30, BASE), 1);
 	assert_int_equal(byte_at(trace, timeline, child, 30, BASE + 8 * PAGE), 33);
@@ -252,25 +252,25 @@ static void fork_and_exec(void **state)
 	assert_int_equal(byte_at(trace, timeline, parent, 61, BASE + PAGE), 2);
 
 	/* The child's images are its own: inherited, loaded, loaded by the new program. */
-	assert_int_equal(ptl_timeline_process(timeline, child)->image_count, 3);
-	assert_true(ptl_timeline_image(timeline, ptl_timeline_process(timeline, child)->images[0])
+	assert_int_equal(flow_timeline_process(timeline, child)->image_count, 3);
+	assert_true(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[0])
 			    ->inherited);
 	assert_int_equal(
-		ptl_timeline_image(timeline, ptl_timeline_process(timeline, child)->images[1])->end,
+		flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[1])->end,
 		60);
 	assert_int_equal(
-		ptl_timeline_image(timeline, ptl_timeline_process(timeline, child)->images[2])->end,
+		flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[2])->end,
 		70);
 
 	/* It ran its parent's program first. */
-	assert_int_equal(ptl_timeline_process(timeline, child)->program_count, 2);
-	assert_string_equal(ptl_timeline_program_at(timeline, child, 59)->path, "/bin/sh");
-	assert_string_equal(ptl_timeline_program_at(timeline, child, 60)->path, "/usr/bin/true");
-	assert_string_equal(ptl_timeline_process(timeline, child)->name, "true");
-	assert_int_equal(ptl_timeline_process(timeline, child)->exit_status, 3 << 8);
-	assert_int_equal(ptl_timeline_process(timeline, child)->end, 70);
-	assert_false(ptl_timeline_process(timeline, parent)->ended);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_process(timeline, child)->program_count, 2);
+	assert_string_equal(flow_timeline_program_at(timeline, child, 59)->path, "/bin/sh");
+	assert_string_equal(flow_timeline_program_at(timeline, child, 60)->path, "/usr/bin/true");
+	assert_string_equal(flow_timeline_process(timeline, child)->name, "true");
+	assert_int_equal(flow_timeline_process(timeline, child)->exit_status, 3 << 8);
+	assert_int_equal(flow_timeline_process(timeline, child)->end, 70);
+	assert_false(flow_timeline_process(timeline, parent)->ended);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
@@ -293,7 +293,7 @@ static void rundown_of_what_is_known(void **state)
 		.image_file_name = "/a",
 		.command_line = "a",
 	};
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -310,23 +310,23 @@ static void rundown_of_what_is_known(void **state)
 	dump_trace_thread(&made, 30, PTL_OPCODE_END_RUNDOWN, 7, 7);
 	timeline = finish(&made, &trace);
 
-	assert_int_equal(ptl_timeline_process_count(timeline), 2);
-	assert_int_equal(ptl_timeline_thread_count(timeline), 1);
-	assert_int_equal(ptl_timeline_image_count(timeline), 2);
-	assert_int_equal(ptl_timeline_process(timeline, 0)->start, 0);
-	assert_false(ptl_timeline_process(timeline, 0)->started);
+	assert_int_equal(flow_timeline_process_count(timeline), 2);
+	assert_int_equal(flow_timeline_thread_count(timeline), 1);
+	assert_int_equal(flow_timeline_image_count(timeline), 2);
+	assert_int_equal(flow_timeline_process(timeline, 0)->start, 0);
+	assert_false(flow_timeline_process(timeline, 0)->started);
 	/* It was there before the capture began, and before its rundown's own time. */
 	assert_int_equal(byte_at(trace, timeline, 0, 0, BASE), -1);
-	assert_int_equal(ptl_timeline_image(timeline, 0)->start, 0);
-	assert_true(ptl_timeline_image(timeline, 0)->rundown);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_image(timeline, 0)->start, 0);
+	assert_true(flow_timeline_image(timeline, 0)->rundown);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
 /* A recorder that tells of all that a forked child has leaves nothing to be inherited. */
 static void fork_that_is_told(void **state)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 	uint32_t child, grandchild;
@@ -344,21 +344,21 @@ static void fork_that_is_told(void **state)
 	start(&made, 50, 10, 9, 4, "");
 	timeline = finish(&made, &trace);
 
-	child = ptl_timeline_process_at(timeline, 8, 100);
+	child = flow_timeline_process_at(timeline, 8, 100);
 	assert_int_equal(byte_at(trace, timeline, child, 30, BASE), 1);
-	assert_int_equal(ptl_timeline_process(timeline, child)->image_count, 1);
-	assert_false(ptl_timeline_image(timeline, ptl_timeline_process(timeline, child)->images[0])
+	assert_int_equal(flow_timeline_process(timeline, child)->image_count, 1);
+	assert_false(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[0])
 			     ->inherited);
-	grandchild = ptl_timeline_process_at(timeline, 10, 100);
+	grandchild = flow_timeline_process_at(timeline, 10, 100);
 	assert_int_equal(byte_at(trace, timeline, grandchild, 50, BASE), 1);
 	assert_string_equal(image_at(timeline, grandchild, 50, BASE), "sh");
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
 static void pids_that_are_used_again(void **state)
 {
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -376,30 +376,30 @@ static void pids_that_are_used_again(void **state)
 	start(&made, 50, 7, 1, 3, "/third");
 	timeline = finish(&made, &trace);
 
-	assert_int_equal(ptl_timeline_process_count(timeline), 3);
-	assert_int_equal(ptl_timeline_process_at(timeline, 7, 0), 0);
-	assert_int_equal(ptl_timeline_process_at(timeline, 7, 29), 0);
-	assert_int_equal(ptl_timeline_process_at(timeline, 7, 30), 1);
-	assert_int_equal(ptl_timeline_process_at(timeline, 7, 1000), 2);
-	assert_true(ptl_timeline_process_at(timeline, 9, 10) == PTL_NONE);
-	assert_int_equal(ptl_timeline_thread_at(timeline, 7, 7, 15), 0);
-	assert_int_equal(ptl_timeline_thread_at(timeline, 7, 7, 30), 1);
-	assert_int_equal(ptl_timeline_thread(timeline, 1)->process, 1);
+	assert_int_equal(flow_timeline_process_count(timeline), 3);
+	assert_int_equal(flow_timeline_process_at(timeline, 7, 0), 0);
+	assert_int_equal(flow_timeline_process_at(timeline, 7, 29), 0);
+	assert_int_equal(flow_timeline_process_at(timeline, 7, 30), 1);
+	assert_int_equal(flow_timeline_process_at(timeline, 7, 1000), 2);
+	assert_true(flow_timeline_process_at(timeline, 9, 10) == FLOW_NONE);
+	assert_int_equal(flow_timeline_thread_at(timeline, 7, 7, 15), 0);
+	assert_int_equal(flow_timeline_thread_at(timeline, 7, 7, 30), 1);
+	assert_int_equal(flow_timeline_thread(timeline, 1)->process, 1);
 	assert_int_equal(byte_at(trace, timeline, 0, 15, BASE), 1);
 	assert_int_equal(byte_at(trace, timeline, 1, 31, BASE), 9);
-	assert_int_equal(ptl_timeline_process(timeline, 1)->end, 50);
-	assert_false(ptl_timeline_process(timeline, 1)->ended);
+	assert_int_equal(flow_timeline_process(timeline, 1)->end, 50);
+	assert_false(flow_timeline_process(timeline, 1)->ended);
 	/* What nothing ended went with its process. */
-	assert_int_equal(ptl_timeline_thread(timeline, 1)->end, 50);
-	assert_int_equal(ptl_timeline_image(timeline, 1)->end, 50);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_thread(timeline, 1)->end, 50);
+	assert_int_equal(flow_timeline_image(timeline, 1)->end, 50);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
 static void streams_without_events(void **state)
 {
 	static const uint8_t pad[16];
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 	uint32_t stream;
@@ -410,13 +410,13 @@ static void streams_without_events(void **state)
 	assert_int_equal(ptl_writer_bytes(made.writer, stream, pad, sizeof(pad), 10), 0);
 	timeline = finish(&made, &trace);
 
-	assert_int_equal(ptl_timeline_process_count(timeline), 1);
-	assert_int_equal(ptl_timeline_process(timeline, 0)->pid, 5);
-	assert_true(ptl_timeline_process(timeline, 0)->implied);
-	assert_int_equal(ptl_timeline_process(timeline, 0)->thread_count, 1);
-	assert_int_equal(ptl_timeline_thread(timeline, 0)->tid, 6);
-	assert_true(ptl_timeline_thread(timeline, 0)->implied);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_process_count(timeline), 1);
+	assert_int_equal(flow_timeline_process(timeline, 0)->pid, 5);
+	assert_true(flow_timeline_process(timeline, 0)->implied);
+	assert_int_equal(flow_timeline_process(timeline, 0)->thread_count, 1);
+	assert_int_equal(flow_timeline_thread(timeline, 0)->tid, 6);
+	assert_true(flow_timeline_thread(timeline, 0)->implied);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 
@@ -425,7 +425,7 @@ static void odd_events(void **state)
 {
 	struct ptl_image_event image = {
 		.base = UINT64_MAX - 15, .size = 16, .process_id = 7, .file_name = "a"};
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
 
@@ -441,12 +441,12 @@ static void odd_events(void **state)
 	dump_trace_image(&made, 40, PTL_OPCODE_LOAD, &image);
 	timeline = finish(&made, &trace);
 
-	assert_int_equal(ptl_timeline_skipped(timeline), 2);
+	assert_int_equal(flow_timeline_skipped(timeline), 2);
 	assert_int_equal(byte_at(trace, timeline, 0, 10, UINT64_MAX), -1);
 	assert_int_equal(byte_at(trace, timeline, 0, 10, UINT64_MAX - 16), 0);
 	assert_int_equal(byte_at(trace, timeline, 0, 40, 0), -1);
-	assert_int_equal(ptl_timeline_image(timeline, 0)->end, PTL_TIME_END);
-	ptl_timeline_free(timeline);
+	assert_int_equal(flow_timeline_image(timeline, 0)->end, FLOW_TIME_END);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 

@@ -86,7 +86,7 @@ static void go_over(struct dump_trace *made, uint64_t time, size_t from, size_t 
 	event.cpu = CPU;
 	event.pid = event.tid = PID(to);
 	assert_int_equal(ptl_writer_event(made->writer, made->events, &event), 0);
-	ptl_bytes_free(&made->storage);
+	common_bytes_free(&made->storage);
 }
 
 static void begin_programs(uint64_t seed, unsigned features, struct dump_trace *made)
@@ -146,11 +146,11 @@ static struct ptl_trace *take_turns(uint64_t seed, unsigned features)
 
 static struct random_seeds seeds;
 
-static void check(struct ptl_trace *trace, const struct ptl_engine_class *engine, unsigned threads)
+static void check(struct ptl_trace *trace, const struct flow_engine_class *engine, unsigned threads)
 {
 	for (size_t i = 0; i < PROGRAMS; i++) {
 		const uint32_t tid = PID(i);
-		const struct ptl_view_options options = {
+		const struct flow_view_options options = {
 			.selection = {.tids = &tid, .tid_count = 1}, .engine = engine, .threads = threads};
 		struct random_flow *flow = &turns->flows[i];
 		struct seen seen;
@@ -172,8 +172,8 @@ static void with_all_engines(void **state)
 	while (random_flow_next(&seeds)) {
 		struct ptl_trace *trace = take_turns(seeds.seed, FLOW_TURNS | FLOW_CLOCK | FLOW_FORMS | FLOW_DEFERRED);
 
-		for (size_t i = 0; ptl_engines[i]; i++)
-			check(trace, ptl_engines[i], 1 + (unsigned)seeds.seed % 3);
+		for (size_t i = 0; flow_engines[i]; i++)
+			check(trace, flow_engines[i], 1 + (unsigned)seeds.seed % 3);
 		ptl_close(trace);
 		handed += turns->handed;
 	}
@@ -188,7 +188,7 @@ static void with_pops(void **state)
 	while (random_flow_next(&seeds)) {
 		struct ptl_trace *trace = take_turns(seeds.seed, FLOW_TURNS | FLOW_CLOCK | FLOW_FORMS | FLOW_DEFERRED | FLOW_POPS);
 
-		check(trace, &ptl_engine_native, 1 + (unsigned)seeds.seed % 3);
+		check(trace, &flow_engine_native, 1 + (unsigned)seeds.seed % 3);
 		ptl_close(trace);
 	}
 }

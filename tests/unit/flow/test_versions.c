@@ -97,20 +97,20 @@ static struct ptl_trace *make_trace(void)
 /* Counting alone takes another way through the native engine. */
 static void check_counts(struct ptl_trace *trace, unsigned threads)
 {
-	const struct ptl_view_options options = {.engine = &ptl_engine_native, .threads = threads};
-	struct ptl_timeline *timeline;
-	struct ptl_stats stats;
+	const struct flow_view_options options = {.engine = &flow_engine_native, .threads = threads};
+	struct flow_timeline *timeline;
+	struct flow_stats stats;
 
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
-	assert_int_equal(ptl_stats_run(trace, timeline, &options, false, 0, &stats), 0);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_stats_run(trace, timeline, &options, false, 0, &stats), 0);
 	assert_int_equal(stats.total.instructions, flow->truth_count);
 	assert_int_equal(stats.total.overflows, flow->overflows);
 	assert_int_equal(stats.total.gaps, flow->overflows);
-	ptl_stats_free(&stats);
-	ptl_timeline_free(timeline);
+	flow_stats_free(&stats);
+	flow_timeline_free(timeline);
 }
 
-static void check_engine(struct ptl_trace *trace, const struct ptl_engine_class *engine, unsigned threads,
+static void check_engine(struct ptl_trace *trace, const struct flow_engine_class *engine, unsigned threads,
 			 struct seen *first)
 {
 	struct seen seen;
@@ -136,8 +136,8 @@ static void code_changes_at_a_psb(void **state)
 
 		random_flow_make_changing(flow, seed, STEPS, 1 + (unsigned)(seed * seed % RANDOM_FLOW_RANGES), FLOW_ALL, changes, false);
 		trace = make_trace();
-		for (size_t i = 0; ptl_engines[i]; i++)
-			check_engine(trace, ptl_engines[i], 1 + seed % 3, &first);
+		for (size_t i = 0; flow_engines[i]; i++)
+			check_engine(trace, flow_engines[i], 1 + seed % 3, &first);
 		check_counts(trace, 1 + seed % 3);
 		ptl_close(trace);
 	}
@@ -157,7 +157,7 @@ static void code_changes_by_time(void **state)
 					  FLOW_FORMS | FLOW_EVENTS | FLOW_DEFERRED | FLOW_32 | FLOW_RESTART | FLOW_MODERN,
 					  changes, true);
 		trace = make_trace();
-		check_engine(trace, &ptl_engine_native, 1 + seed % 3, &first);
+		check_engine(trace, &flow_engine_native, 1 + seed % 3, &first);
 		check_counts(trace, 1 + seed % 3);
 		ptl_close(trace);
 	}
@@ -182,13 +182,13 @@ static const struct {
 static size_t put_loop_segment(uint8_t *pt)
 {
 	uint64_t last_ip = 0;
-	size_t size = ptl_pt_put_psb(pt);
+	size_t size = format_pt_put_psb(pt);
 
-	size += ptl_pt_put_mode_exec(pt + size, true, false, true);
-	size += ptl_pt_put_fup(pt + size, &last_ip, LOOP);
-	size += ptl_pt_put_psbend(pt + size);
+	size += format_pt_put_mode_exec(pt + size, true, false, true);
+	size += format_pt_put_fup(pt + size, &last_ip, LOOP);
+	size += format_pt_put_psbend(pt + size);
 	for (unsigned i = 0; i < LOOP_PACKETS; i++)
-		size += ptl_pt_put_tnt(pt + size, (1ull << (PTL_PT_TNT_64_MAX + 1)) - 1);
+		size += format_pt_put_tnt(pt + size, (1ull << (FORMAT_PT_TNT_64_MAX + 1)) - 1);
 	return size;
 }
 
@@ -198,9 +198,9 @@ static void loops_that_change(void **state)
 	const struct ptl_machine machine = {
 		.source = "test", .software = true, .mode = 64, .clock = PTL_CLOCK_MONOTONIC, .tsc_multiplier = 1};
 	static uint8_t pt[LOOP_SEGMENTS * LOOP_PACKETS * 16];
-	struct ptl_view_options options = {.engine = &ptl_engine_native};
+	struct flow_view_options options = {.engine = &flow_engine_native};
 	struct pt_random random = pt_random(1);
-	struct ptl_timeline *timeline;
+	struct flow_timeline *timeline;
 	struct dump_trace made;
 	uint64_t expected = 0;
 	uint32_t stream;
@@ -219,21 +219,21 @@ static void loops_that_change(void **state)
 			dump_trace_load(&made, 10 + i, PID, "loop", LOOP, 0x1000, loops[n].code, sizeof(loops[n].code));
 		assert_int_equal(ptl_writer_psb(made.writer, stream, size, 10 + i), 0);
 		size += put_loop_segment(pt + size);
-		expected += (uint64_t)LOOP_PACKETS * PTL_PT_TNT_64_MAX * loops[n].instructions;
+		expected += (uint64_t)LOOP_PACKETS * FORMAT_PT_TNT_64_MAX * loops[n].instructions;
 	}
 	assert_int_equal(ptl_writer_bytes(made.writer, stream, pt, size, 10), 0);
 	struct ptl_trace *trace = dump_trace_finish(&made);
 
-	assert_int_equal(ptl_timeline_build(trace, &timeline), 0);
+	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 	for (options.threads = 1; options.threads < 4; options.threads++) {
-		struct ptl_stats stats;
+		struct flow_stats stats;
 
-		assert_int_equal(ptl_stats_run(trace, timeline, &options, false, 0, &stats), 0);
+		assert_int_equal(flow_stats_run(trace, timeline, &options, false, 0, &stats), 0);
 		assert_int_equal(stats.total.gaps, 0);
 		assert_int_equal(stats.total.instructions, expected);
-		ptl_stats_free(&stats);
+		flow_stats_free(&stats);
 	}
-	ptl_timeline_free(timeline);
+	flow_timeline_free(timeline);
 	ptl_close(trace);
 }
 

@@ -30,9 +30,9 @@ static void find_code(void *context, uint64_t ip, struct native_range *range)
 	if (ip >= first && ip < end)
 		*range = (struct native_range){first, end - 1, code->bytes, 0, false};
 	else if (ip < first)
-		*range = (struct native_range){0, first - 1, NULL, PTL_NONE, false};
+		*range = (struct native_range){0, first - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 /* Some bytes are others; more and more of them. */
@@ -79,7 +79,7 @@ static void load(const char *name, const char *file, uint8_t **data, size_t *siz
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/%s/%s", folder ? folder : "", name, file);
-	if (ptl_read_file(path, 64 << 20, data, size) < 0) {
+	if (common_read_file(path, 64 << 20, data, size) < 0) {
 		print_message("skipped: no %s; PTL_SHARED_TRACES names the folder of real traces\n", path);
 		skip();
 	}
@@ -101,7 +101,7 @@ static void real_traces(void **state)
 		size_t size;
 
 		load(traces[i].name, "trace.pt", &pt, &size);
-		pt = realloc(pt, size + PTL_ENGINE_ROOM);
+		pt = realloc(pt, size + FLOW_ENGINE_ROOM);
 		assert_non_null(pt);
 		load(traces[i].name, "memory.raw", &bytes, &code.size);
 		code.bytes = bytes;

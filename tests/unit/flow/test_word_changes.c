@@ -36,9 +36,9 @@ static void find_code(void *context, uint64_t ip, struct native_range *range)
 	if (ip >= first && ip < end)
 		*range = (struct native_range){first, end - 1, changing->code, 0, changing->events};
 	else if (ip < first)
-		*range = (struct native_range){0, first - 1, NULL, PTL_NONE, false};
+		*range = (struct native_range){0, first - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, PTL_NONE, false};
+		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 /* Writes other code; tells of the bytes that are others, as one span. Whether there are any. */
@@ -208,7 +208,7 @@ static void before_loop(struct word_changes *changes, struct native_decoder *dec
 /* The same words of packets come in the same place again and again, and are executed in other code. */
 static void loops_that_change(void **state)
 {
-	static uint8_t pt[LOOP_SEGMENTS * (LOOP_PACKETS + 64) + PTL_ENGINE_ROOM];
+	static uint8_t pt[LOOP_SEGMENTS * (LOOP_PACKETS + 64) + FLOW_ENGINE_ROOM];
 	static struct changing changing;
 	uint64_t last_ip;
 	uint32_t known;
@@ -217,11 +217,11 @@ static void loops_that_change(void **state)
 	(void)state;
 	for (unsigned i = 0; i < LOOP_SEGMENTS; i++) {
 		last_ip = 0;
-		size += ptl_pt_put_psb(pt + size);
-		size += ptl_pt_put_fup(pt + size, &last_ip, LOOP);
-		size += ptl_pt_put_psbend(pt + size);
+		size += format_pt_put_psb(pt + size);
+		size += format_pt_put_fup(pt + size, &last_ip, LOOP);
+		size += format_pt_put_psbend(pt + size);
 		for (unsigned k = 0; k < LOOP_PACKETS; k++)
-			size += ptl_pt_put_tnt(pt + size, (1u << 7) - 1);
+			size += format_pt_put_tnt(pt + size, (1u << 7) - 1);
 	}
 	for (unsigned events = 0; events < 2; events++) {
 		changing = (struct changing){

@@ -32,16 +32,16 @@ static uint64_t address_of(uint32_t page)
 	return page < PAGES / 2 ? (uint64_t)page << 12 : ((uint64_t)page - PAGES) << 12;
 }
 
-static void check_version(const struct ptl_pieces *pieces, uint32_t root, const struct model *model)
+static void check_version(const struct format_pieces *pieces, uint32_t root, const struct model *model)
 {
 	for (uint32_t page = 0; page < PAGES; page++) {
 		uint64_t address = address_of(page) + 0x123;
 		struct ptl_piece piece;
-		bool found = ptl_pieces_find(pieces, root, address, &piece);
+		bool found = format_pieces_find(pieces, root, address, &piece);
 
 		assert_true(piece.first <= address && piece.last >= address);
 		assert_int_equal(found, model->blob[page] != 0);
-		assert_int_equal(found, ptl_pieces_any(pieces, root, address, address));
+		assert_int_equal(found, format_pieces_any(pieces, root, address, address));
 		if (!found)
 			continue;
 		assert_int_equal(piece.blob, model->blob[page]);
@@ -51,12 +51,12 @@ static void check_version(const struct ptl_pieces *pieces, uint32_t root, const 
 }
 
 /* Walking gives pieces in order, and all that there are. */
-static void check_walk(const struct ptl_pieces *pieces, uint32_t root, const struct model *model)
+static void check_walk(const struct format_pieces *pieces, uint32_t root, const struct model *model)
 {
 	struct ptl_piece piece;
 	uint64_t at = 0, bytes = 0, expected = 0;
 
-	while (ptl_pieces_at_or_after(pieces, root, at, &piece)) {
+	while (format_pieces_at_or_after(pieces, root, at, &piece)) {
 		assert_true(piece.first >= at && piece.last >= piece.first);
 		bytes += piece.last - piece.first + 1;
 		if (piece.last == UINT64_MAX)
@@ -69,7 +69,7 @@ static void check_walk(const struct ptl_pieces *pieces, uint32_t root, const str
 }
 
 /* A random range is mapped (as piece `number`) or unmapped, in the trees and in the model. */
-static void change(struct ptl_pieces *pieces, uint32_t *root, struct model *model, uint32_t number,
+static void change(struct format_pieces *pieces, uint32_t *root, struct model *model, uint32_t number,
 		   uint64_t *random)
 {
 	uint32_t half = random_below(random, 2) * PAGES / 2;
@@ -83,18 +83,18 @@ static void change(struct ptl_pieces *pieces, uint32_t *root, struct model *mode
 	};
 
 	if (!random_below(random, 3)) {
-		ptl_pieces_remove(pieces, root, piece.first, piece.last);
+		format_pieces_remove(pieces, root, piece.first, piece.last);
 		memset(model->blob + first, 0, count * sizeof(uint32_t));
 		return;
 	}
-	ptl_pieces_put(pieces, root, &piece);
+	format_pieces_put(pieces, root, &piece);
 	for (uint32_t i = 0; i < count; i++) {
 		model->blob[first + i] = number;
 		model->offset[first + i] = piece.offset + ((uint64_t)i << 12);
 	}
 }
 
-/* Pages that ptl_pieces_compare told of. */
+/* Pages that format_pieces_compare told of. */
 struct told {
 	bool pages[PAGES];
 	uint64_t last; /* the last range's first address */
@@ -113,12 +113,12 @@ static bool tell(void *context, uint64_t first, uint64_t last)
 }
 
 /* All that differs is told of, and no page that one version does not have a piece of its own for. */
-static void check_compare(const struct ptl_pieces *pieces, uint32_t one, uint32_t other, const struct model *of_one,
+static void check_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other, const struct model *of_one,
 			  const struct model *of_other)
 {
 	struct told told = {.count = 0};
 
-	assert_true(ptl_pieces_compare(pieces, one, other, tell, &told));
+	assert_true(format_pieces_compare(pieces, one, other, tell, &told));
 	for (uint32_t page = 0; page < PAGES; page++) {
 		bool same = of_one->blob[page] == of_other->blob[page] &&
 			    (!of_one->blob[page] || of_one->offset[page] == of_other->offset[page]);
@@ -130,7 +130,7 @@ static void check_compare(const struct ptl_pieces *pieces, uint32_t one, uint32_
 		assert_int_equal(told.count, 0);
 	if (told.count > 1) {
 		told = (struct told){.limit = 1};
-		assert_false(ptl_pieces_compare(pieces, one, other, tell, &told));
+		assert_false(format_pieces_compare(pieces, one, other, tell, &told));
 		assert_int_equal(told.count, 1);
 	}
 }
@@ -139,7 +139,7 @@ static void every_version_stays(void **state)
 {
 	struct model *models = calloc(VERSIONS, sizeof(*models));
 	uint32_t roots[VERSIONS] = {0};
-	struct ptl_pieces pieces = {0};
+	struct format_pieces pieces = {0};
 	uint64_t random = 1;
 	uint32_t number = 0;
 
@@ -153,7 +153,7 @@ static void every_version_stays(void **state)
 		/* Several changes may make one version. */
 		while (changes--)
 			change(&pieces, &roots[version], &models[version], ++number, &random);
-		ptl_pieces_keep(&pieces);
+		format_pieces_keep(&pieces);
 	}
 	assert_false(pieces.failed);
 	for (uint32_t version = 0; version < VERSIONS; version++) {
@@ -162,74 +162,74 @@ static void every_version_stays(void **state)
 		for (uint32_t other = version % 7; other < VERSIONS; other += 1 + random_below(&random, 30))
 			check_compare(&pieces, roots[version], roots[other], &models[version], &models[other]);
 	}
-	ptl_pieces_free(&pieces);
+	format_pieces_free(&pieces);
 	free(models);
 }
 
 /* One mapping whose pages are rewritten one by one, as a JIT does: shared, and searched fast. */
 static void many_versions_take_little_memory(void **state)
 {
-	struct ptl_pieces pieces = {0};
+	struct format_pieces pieces = {0};
 	struct ptl_piece piece = {.first = 0, .last = (1u << 28) - 1, .blob = 1};
 	uint32_t root = 0;
 
 	(void)state;
-	ptl_pieces_put(&pieces, &root, &piece);
+	format_pieces_put(&pieces, &root, &piece);
 	for (uint32_t i = 0; i < 50000; i++) {
 		uint64_t page = (uint64_t)i * 7919 % (1u << 16);
 
 		piece = (struct ptl_piece){
 			.first = page << 12, .last = (page << 12) + 0xfff, .blob = i + 2};
-		ptl_pieces_put(&pieces, &root, &piece);
-		ptl_pieces_keep(&pieces);
+		format_pieces_put(&pieces, &root, &piece);
+		format_pieces_keep(&pieces);
 	}
 	assert_false(pieces.failed);
 	/* A path or two of about log2(65536) nodes a change. */
 	assert_true(pieces.count < 50000 * 40);
 	assert_true(
-		ptl_pieces_find(&pieces, root, (uint64_t)49999 * 7919 % (1u << 16) << 12, &piece));
+		format_pieces_find(&pieces, root, (uint64_t)49999 * 7919 % (1u << 16) << 12, &piece));
 	assert_int_equal(piece.blob, 50001);
-	ptl_pieces_free(&pieces);
+	format_pieces_free(&pieces);
 }
 
 /* What a version that was never kept leaves behind is used again. */
 static void unkept_changes_take_no_memory(void **state)
 {
 	struct ptl_piece piece = {.last = 0xffffff, .blob = 1};
-	struct ptl_pieces pieces = {0};
+	struct format_pieces pieces = {0};
 	uint32_t root = 0;
 
 	(void)state;
-	ptl_pieces_put(&pieces, &root, &piece);
+	format_pieces_put(&pieces, &root, &piece);
 	for (uint32_t i = 0; i < 100000; i++) {
 		uint64_t page = (uint64_t)i * 7919 % 4096;
 
 		piece = (struct ptl_piece){
 			.first = page << 12, .last = (page << 12) + 0xfff, .blob = i};
-		ptl_pieces_put(&pieces, &root, &piece);
+		format_pieces_put(&pieces, &root, &piece);
 	}
 	assert_false(pieces.failed);
 	assert_true(pieces.count < 3 * 4096);
-	ptl_pieces_free(&pieces);
+	format_pieces_free(&pieces);
 }
 
 /* Removing what is not there makes no new version: engines see by the root that nothing changed. */
 static void no_change_keeps_the_root(void **state)
 {
 	const struct ptl_piece piece = {.first = 0x1000, .last = 0x1fff, .blob = 1};
-	struct ptl_pieces pieces = {0};
+	struct format_pieces pieces = {0};
 	uint32_t root = 0, before;
 
 	(void)state;
-	ptl_pieces_put(&pieces, &root, &piece);
-	ptl_pieces_keep(&pieces);
+	format_pieces_put(&pieces, &root, &piece);
+	format_pieces_keep(&pieces);
 	before = root;
-	ptl_pieces_remove(&pieces, &root, 0x2000, UINT64_MAX);
-	ptl_pieces_remove(&pieces, &root, 0, 0xfff);
+	format_pieces_remove(&pieces, &root, 0x2000, UINT64_MAX);
+	format_pieces_remove(&pieces, &root, 0, 0xfff);
 	assert_int_equal(root, before);
-	ptl_pieces_remove(&pieces, &root, 0, UINT64_MAX);
+	format_pieces_remove(&pieces, &root, 0, UINT64_MAX);
 	assert_int_equal(root, 0);
-	ptl_pieces_free(&pieces);
+	format_pieces_free(&pieces);
 }
 
 int main(void)

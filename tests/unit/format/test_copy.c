@@ -21,7 +21,7 @@ static size_t copy_all(struct ptl_trace *trace, struct ptl_writer *writer)
 static void a_copy_has_the_same_content(void **state)
 {
 	const int from = sample_fd(), to = sample_fd();
-	uint8_t original[PTL_SHA256_SIZE], copied[PTL_SHA256_SIZE];
+	uint8_t original[COMMON_SHA256_SIZE], copied[COMMON_SHA256_SIZE];
 	struct ptl_writer *writer = sample_writer(to, &(struct ptl_writer_options){.threads = 2});
 	struct ptl_trace *trace;
 
@@ -48,7 +48,7 @@ static void streams_of_its_own_stay_apart(void **state)
 	const int from = sample_fd(), to = sample_fd();
 	struct ptl_writer *writer = sample_writer(to, NULL);
 	struct ptl_trace *trace;
-	uint8_t digest[PTL_SHA256_SIZE], hash[PTL_HASH_SIZE];
+	uint8_t digest[COMMON_SHA256_SIZE], hash[PTL_HASH_SIZE];
 	uint64_t hole;
 	char data[4];
 	size_t got, blobs;
@@ -82,7 +82,7 @@ static void a_damaged_buffer_is_refused(void **state)
 {
 	const int from = sample_fd(), to = sample_fd();
 	struct ptl_writer *writer = sample_writer(to, NULL);
-	uint8_t digest[PTL_SHA256_SIZE], byte = 0xee;
+	uint8_t digest[COMMON_SHA256_SIZE], byte = 0xee;
 	const struct ptl_buffer *last;
 	struct ptl_trace *trace;
 
@@ -107,8 +107,8 @@ static void a_damaged_buffer_is_refused(void **state)
 /* A file of one buffer, of a kind and with a codec that nobody knows. */
 static int future_file(void)
 {
-	struct ptl_file_header file = {.major = 1, .minor = 9, .id = {{1, 2, 3, 4, 5, 6, 7, 8}}};
-	struct ptl_buffer_header header = {.codec = 200,
+	struct format_file_header file = {.major = 1, .minor = 9, .id = {{1, 2, 3, 4, 5, 6, 7, 8}}};
+	struct format_buffer_header header = {.codec = 200,
 					   .kind = 300,
 					   .stream = 1,
 					   .cpu = 5,
@@ -119,13 +119,13 @@ static int future_file(void)
 					   .first_time = 3,
 					   .last_time = 4,
 					   .position = 77,
-					   .payload_checksum = ptl_checksum("future", 6)};
-	uint8_t bytes[PTL_FILE_HEADER_SIZE + PTL_BUFFER_HEADER_SIZE + 6];
+					   .payload_checksum = format_checksum("future", 6)};
+	uint8_t bytes[FORMAT_FILE_HEADER_SIZE + FORMAT_BUFFER_HEADER_SIZE + 6];
 	const int fd = sample_fd();
 
-	header.file_id = ptl_load64(file.id.bytes);
-	ptl_file_header_encode(&file, bytes);
-	ptl_buffer_header_encode(&header, bytes + PTL_FILE_HEADER_SIZE);
+	header.file_id = common_load64(file.id.bytes);
+	format_file_header_encode(&file, bytes);
+	format_buffer_header_encode(&header, bytes + FORMAT_FILE_HEADER_SIZE);
 	memcpy(bytes + sizeof(bytes) - 6, "future", 6);
 	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
 	return fd;

@@ -11,7 +11,7 @@
 struct reference {
 	int fd;
 	struct ptl_bytes file;
-	uint8_t content[PTL_SHA256_SIZE];
+	uint8_t content[COMMON_SHA256_SIZE];
 	uint64_t buffers;
 };
 
@@ -32,11 +32,11 @@ static void make_reference(struct reference *reference, bool closed)
 static void free_reference(struct reference *reference)
 {
 	close(reference->fd);
-	ptl_bytes_free(&reference->file);
+	common_bytes_free(&reference->file);
 }
 
 /* Opens what the file now holds. 0 buffers, and *refused, where it is refused. */
-static uint64_t look(int fd, bool ignore_index, uint8_t digest[PTL_SHA256_SIZE], size_t *damages,
+static uint64_t look(int fd, bool ignore_index, uint8_t digest[COMMON_SHA256_SIZE], size_t *damages,
 		     bool *refused, uint64_t *events)
 {
 	const struct ptl_open_options options = {.ignore_index = ignore_index};
@@ -72,7 +72,7 @@ static void flip_every_bit(const struct reference *reference, bool ignore_index,
 	for (size_t at = 0; at < reference->file.size; at++) {
 		for (unsigned bit = 0; bit < 8; bit++) {
 			const uint8_t flipped = reference->file.data[at] ^ (uint8_t)(1u << bit);
-			uint8_t digest[PTL_SHA256_SIZE];
+			uint8_t digest[COMMON_SHA256_SIZE];
 			size_t damages = 0;
 			uint64_t events = 0, buffers;
 			bool refused;
@@ -138,10 +138,10 @@ static void every_cut_keeps_whole_buffers(void **state)
 	for (size_t i = 0; i < count; i++)
 		ends[i] = i + 1 < count ? ptl_buffer_at(trace, i + 1)->offset : 0;
 	/* The last one ends where the index begins: its trailer says where. */
-	ends[count - 1] = ptl_load64(reference.file.data + reference.file.size - 32);
+	ends[count - 1] = common_load64(reference.file.data + reference.file.size - 32);
 	ptl_close(trace);
 	for (size_t size = reference.file.size - 1; size + 1 > 0; size--) {
-		uint8_t digest[PTL_SHA256_SIZE];
+		uint8_t digest[COMMON_SHA256_SIZE];
 		size_t damages = 0, whole = 0;
 		uint64_t events = 0, buffers;
 		bool refused;

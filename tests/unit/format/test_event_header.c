@@ -152,14 +152,14 @@ struct builder {
 static void add_number(struct ptl_bytes *out, const struct builder *builder, uint64_t value, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		ptl_write_le(out, value >> 8 * (builder->big_endian ? size - 1 - i : i) & 0xff, 1);
+		common_write_le(out, value >> 8 * (builder->big_endian ? size - 1 - i : i) & 0xff, 1);
 }
 
 static void add_field(struct builder *builder, const char *name, unsigned encoding, unsigned format)
 {
-	ptl_write_bytes(&builder->description, name, strlen(name) + 1);
-	ptl_write_le(&builder->description, encoding | 0x80, 1);
-	ptl_write_le(&builder->description, format, 1);
+	common_write_bytes(&builder->description, name, strlen(name) + 1);
+	common_write_le(&builder->description, encoding | 0x80, 1);
+	common_write_le(&builder->description, format, 1);
 }
 
 static int show(void *context, const struct ptl_value *value)
@@ -182,19 +182,19 @@ static struct ptl_bytes event_of(struct builder *builder, unsigned id, unsigned 
 {
 	struct ptl_bytes bytes = {0};
 
-	ptl_write_le(&bytes, builder->big_endian ? 5 : 7, 1);
-	ptl_write_le(&bytes, id ? 3 : 0, 1);
+	common_write_le(&bytes, builder->big_endian ? 5 : 7, 1);
+	common_write_le(&bytes, id ? 3 : 0, 1);
 	add_number(&bytes, builder, id, 2);
 	add_number(&bytes, builder, 0x1234, 2);
-	ptl_write_le(&bytes, opcode, 1);
-	ptl_write_le(&bytes, 4, 1);
+	common_write_le(&bytes, opcode, 1);
+	common_write_le(&bytes, 4, 1);
 	add_number(&bytes, builder, builder->description.size, 2);
 	add_number(&bytes, builder, 1, 2);
-	ptl_write_bytes(&bytes, builder->description.data, builder->description.size);
+	common_write_bytes(&bytes, builder->description.data, builder->description.size);
 	if (builder->payload.size)
-		ptl_write_bytes(&bytes, builder->payload.data, builder->payload.size);
-	ptl_bytes_free(&builder->description);
-	ptl_bytes_free(&builder->payload);
+		common_write_bytes(&bytes, builder->payload.data, builder->payload.size);
+	common_bytes_free(&builder->description);
+	common_bytes_free(&builder->payload);
 	return bytes;
 }
 
@@ -212,7 +212,7 @@ static void check(struct decoded *decoded, struct builder *builder, const char *
 	assert_string_equal(builder->shown, expected);
 	assert_int_equal(rest, 0);
 	assert_int_equal(decoded->event.extended_count, 0);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 }
 
 /* Numbers of every width and format, with the same result in both byte orders. */
@@ -238,11 +238,11 @@ static void numbers_are_decoded(void **state)
 			struct builder builder = {.big_endian = order};
 			const unsigned encoding = cases[i].size == 1 ? 2 : cases[i].size == 2 ? 3 : cases[i].size == 4 ? 4 : 5;
 
-			ptl_write_bytes(&builder.description, "E", 2);
+			common_write_bytes(&builder.description, "E", 2);
 			add_field(&builder, "n", encoding, cases[i].format);
 			/* Raw bytes stay in the order in which they lie. */
 			if (cases[i].format == 9)
-				ptl_write_bytes(&builder.payload, "\x81\x82\x83\x84\x85\x86\x87\x88", cases[i].size);
+				common_write_bytes(&builder.payload, "\x81\x82\x83\x84\x85\x86\x87\x88", cases[i].size);
 			else
 				add_number(&builder.payload, &builder, 0x8887868584838281, cases[i].size);
 			check(*state, &builder, cases[i].shown);
@@ -255,19 +255,19 @@ static void what_is_in_network_order_stays_so(void **state)
 	for (unsigned order = 0; order < 2; order++) {
 		struct builder builder = {.big_endian = order};
 
-		ptl_write_bytes(&builder.description, "E", 2);
+		common_write_bytes(&builder.description, "E", 2);
 		add_field(&builder, "port", 3, 16);
 		add_field(&builder, "ip4", 4, 17);
 		add_field(&builder, "ip6", 6, 18);
 		add_field(&builder, "uuid", 6, 15);
 		add_field(&builder, "raw", 6, 0);
 		add_field(&builder, "ip", 13, 17);
-		ptl_write_bytes(&builder.payload, "\x01\xbb\x7f\0\0\1", 6);
+		common_write_bytes(&builder.payload, "\x01\xbb\x7f\0\0\1", 6);
 		for (unsigned i = 0; i < 3; i++)
-			ptl_write_bytes(&builder.payload, "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff",
+			common_write_bytes(&builder.payload, "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff",
 					16);
 		add_number(&builder.payload, &builder, 4, 2);
-		ptl_write_bytes(&builder.payload, "\x0a\0\0\1", 4);
+		common_write_bytes(&builder.payload, "\x0a\0\0\1", 4);
 		check(*state, &builder,
 		      "port:3/6=01bb ip4:5/7=7f000001 ip6:22/7=00112233445566778899aabbccddeeff "
 		      "uuid:16/0=33221100554477668899aabbccddeeff raw:22/0=00112233445566778899aabbccddeeff "
@@ -289,15 +289,15 @@ static void strings_are_decoded(void **state)
 	for (unsigned order = 0; order < 2; order++) {
 		struct builder builder = {.big_endian = order};
 
-		ptl_write_bytes(&builder.description, "E;attribute=x;;y", 17);
+		common_write_bytes(&builder.description, "E;attribute=x;;y", 17);
 		add_field(&builder, "z8;a=b", 7, 0);
-		ptl_write_bytes(&builder.payload, "utf\xc3\xa4\0", 6);
+		common_write_bytes(&builder.payload, "utf\xc3\xa4\0", 6);
 		add_field(&builder, "z8bytes", 7, 9);
-		ptl_write_bytes(&builder.payload, "by", 3);
+		common_write_bytes(&builder.payload, "by", 3);
 		add_field(&builder, "z8mark", 7, 12);
-		ptl_write_bytes(&builder.payload, "\xef\xbb\xbfm", 5);
+		common_write_bytes(&builder.payload, "\xef\xbb\xbfm", 5);
 		add_field(&builder, "z8xml", 7, 13);
-		ptl_write_bytes(&builder.payload, "<a/>", 5);
+		common_write_bytes(&builder.payload, "<a/>", 5);
 		add_field(&builder, "z16", 8, 0);
 		add_characters(&builder, 2, text, 2);
 		add_characters(&builder, 2, zero, 1);
@@ -309,10 +309,10 @@ static void strings_are_decoded(void **state)
 		add_characters(&builder, 4, zero, 1);
 		add_field(&builder, "c8", 10, 10);
 		add_number(&builder.payload, &builder, 3, 2);
-		ptl_write_bytes(&builder.payload, "l1\xe4", 3);
+		common_write_bytes(&builder.payload, "l1\xe4", 3);
 		add_field(&builder, "c8bytes", 10, 9);
 		add_number(&builder.payload, &builder, 2, 2);
-		ptl_write_bytes(&builder.payload, "\xca\xfe", 2);
+		common_write_bytes(&builder.payload, "\xca\xfe", 2);
 		add_field(&builder, "c16", 11, 12);
 		add_number(&builder.payload, &builder, 2, 2);
 		add_characters(&builder, 2, marked, 2);
@@ -323,10 +323,10 @@ static void strings_are_decoded(void **state)
 		add_number(&builder.payload, &builder, 0, 2);
 		add_field(&builder, "binary", 13, 0);
 		add_number(&builder.payload, &builder, 1, 2);
-		ptl_write_bytes(&builder.payload, "\xbe", 1);
+		common_write_bytes(&builder.payload, "\xbe", 1);
 		add_field(&builder, "text", 13, 14);
 		add_number(&builder.payload, &builder, 2, 2);
-		ptl_write_bytes(&builder.payload, "{}", 2);
+		common_write_bytes(&builder.payload, "{}", 2);
 		check(*state, &builder,
 		      "z8:17/0=757466c3a4 z8bytes:21/0=6279 z8mark:17/0=6d z8xml:17/9=3c612f3e z16:18/0=6100e400 "
 		      "z16mark:18/8=6d00 z32:17/0=f09f9880eda08078 c8:19/10=6c31e4 c8bytes:21/0=cafe c16:20/0=6d00 "
@@ -340,7 +340,7 @@ static void arrays_and_structures_are_decoded(void **state)
 	for (unsigned order = 0; order < 2; order++) {
 		struct builder builder = {.big_endian = order};
 
-		ptl_write_bytes(&builder.description, "E", 2);
+		common_write_bytes(&builder.description, "E", 2);
 		add_field(&builder, "fixed", 3 | 0x20, 3 | 0x80); /* tag, then the count */
 		add_number(&builder.description, &builder, 0xbeef, 2);
 		add_number(&builder.description, &builder, 2, 2);
@@ -348,18 +348,18 @@ static void arrays_and_structures_are_decoded(void **state)
 		add_number(&builder.payload, &builder, 0x0304, 2);
 		add_field(&builder, "counted", 7 | 0x40, 0);
 		add_number(&builder.payload, &builder, 2, 2);
-		ptl_write_bytes(&builder.payload, "a\0bc", 5);
+		common_write_bytes(&builder.payload, "a\0bc", 5);
 		add_field(&builder, "s", 1 | 0x40, 2); /* two members: a number, and a structure of one */
 		add_field(&builder, "x", 2, 0);
 		add_field(&builder, "inner", 1, 1);
 		add_field(&builder, "y", 2 | 0x40, 0);
 		add_field(&builder, "after", 2, 0);
 		add_number(&builder.payload, &builder, 2, 2);
-		ptl_write_bytes(&builder.payload, "\x01", 1);
+		common_write_bytes(&builder.payload, "\x01", 1);
 		add_number(&builder.payload, &builder, 2, 2);
-		ptl_write_bytes(&builder.payload, "\x02\x03\x04", 3);
+		common_write_bytes(&builder.payload, "\x02\x03\x04", 3);
 		add_number(&builder.payload, &builder, 0, 2);
-		ptl_write_bytes(&builder.payload, "\x05", 1);
+		common_write_bytes(&builder.payload, "\x05", 1);
 		check(*state, &builder,
 		      "fixed:3/1=0201 fixed:3/1=0403 counted:17/0=61 counted:17/0=6263 s:23/0{ x:1/0=01 inner:23/0{ y:1/0=02 "
 		      "y:1/0=03 s:23/0{ x:1/0=04 inner:23/0{ after:1/0=05 ");
@@ -375,11 +375,11 @@ static void many_fields_are_decoded(void **state)
 	struct ptl_bytes bytes;
 	size_t rest;
 
-	ptl_write_bytes(&builder.description, "E", 2);
+	common_write_bytes(&builder.description, "E", 2);
 	for (unsigned i = 0; i < 128; i++) {
-		ptl_write_bytes(&builder.description, "f", 2);
-		ptl_write_le(&builder.description, 2, 1);
-		ptl_write_le(&builder.payload, i, 1);
+		common_write_bytes(&builder.description, "f", 2);
+		common_write_le(&builder.description, 2, 1);
+		common_write_le(&builder.payload, i, 1);
 	}
 	bytes = event_of(&builder, 1, 0);
 	assert_done(decode(decoded, "P_L4K1", bytes.data, bytes.size));
@@ -387,7 +387,7 @@ static void many_fields_are_decoded(void **state)
 	assert_done(ptl_payload_decode(decoded->schema, decoded->event.payload, decoded->event.payload_size, show, &builder,
 				       &rest));
 	assert_int_equal(rest, 0);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 }
 
 /* ---- header and extensions ------------------------------------------------------------------------- */
@@ -399,7 +399,7 @@ static void descriptors_and_tags_are_kept(void **state)
 	struct ptl_bytes bytes;
 	uint16_t id;
 
-	ptl_write_bytes(&builder.description, "Begin", 6);
+	common_write_bytes(&builder.description, "Begin", 6);
 	bytes = event_of(&builder, 77, 1);
 	assert_done(decode(decoded, "P_L4K80", bytes.data, bytes.size));
 	assert_int_equal(decoded->event.descriptor.id, 77);
@@ -412,9 +412,9 @@ static void descriptors_and_tags_are_kept(void **state)
 	assert_int_equal(decoded->schema->keyword, 0x80);
 	assert_string_equal(decoded->schema->opcode_name, "Start");
 	assert_int_equal(decoded->event.payload_size, 0);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 	/* The same id with another description: it gets an id of its own. */
-	ptl_write_bytes(&builder.description, "Other", 6);
+	common_write_bytes(&builder.description, "Other", 6);
 	bytes = event_of(&builder, 77, 1);
 	assert_done(decode(decoded, "P_L4K80", bytes.data, bytes.size));
 	assert_true(decoded->is_new);
@@ -434,7 +434,7 @@ static void descriptors_and_tags_are_kept(void **state)
 	decoded = *state;
 	assert_done(decode(decoded, "P_L4K80", bytes.data, bytes.size));
 	assert_int_equal(decoded->event.descriptor.id, id);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 }
 
 #define UUID "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff"
@@ -480,13 +480,13 @@ static void unknown_encodings_take_the_rest(void **state)
 	struct decoded *decoded = *state;
 	struct builder builder = {0};
 
-	ptl_write_bytes(&builder.description, "E", 2);
+	common_write_bytes(&builder.description, "E", 2);
 	add_field(&builder, "a", 2, 0);
 	add_field(&builder, "s", 1 | 0x40, 2);
 	add_field(&builder, "known", 2, 0);
 	add_field(&builder, "unknown", 31, 0);
 	add_field(&builder, "behind", 2, 0);
-	ptl_write_bytes(&builder.payload, "\1\2\3\4", 4);
+	common_write_bytes(&builder.payload, "\1\2\3\4", 4);
 	check(decoded, &builder, "a:1/0=01 s:22/0=020304 ");
 	assert_int_equal(decoded->schema->field_count, 2);
 }
@@ -497,10 +497,10 @@ static void payloads_that_do_not_fit_are_kept(void **state)
 	struct builder builder = {0};
 	struct ptl_bytes bytes;
 
-	ptl_write_bytes(&builder.description, "E", 2);
+	common_write_bytes(&builder.description, "E", 2);
 	add_field(&builder, "a", 3, 7);
 	add_field(&builder, "b", 4, 0);
-	ptl_write_bytes(&builder.payload, "\1\0\2\3", 4);
+	common_write_bytes(&builder.payload, "\1\0\2\3", 4);
 	bytes = event_of(&builder, 1, 0);
 	assert_done(decode(decoded, "P_L4K1", bytes.data, bytes.size));
 	assert_non_null(decoded->schema);
@@ -509,17 +509,17 @@ static void payloads_that_do_not_fit_are_kept(void **state)
 	assert_int_equal(decoded->event.extended[0].type, PTL_EXTENDED_EVENT_HEADER);
 	assert_int_equal(decoded->event.extended[0].size, 4);
 	assert_memory_equal(decoded->event.extended[0].data, "\1\0\2\3", 4);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 	/* Bytes behind the last field stay behind it. */
-	ptl_write_bytes(&builder.description, "E", 2);
+	common_write_bytes(&builder.description, "E", 2);
 	add_field(&builder, "a", 3, 7);
-	ptl_write_bytes(&builder.payload, "\1\0rest", 6);
+	common_write_bytes(&builder.payload, "\1\0rest", 6);
 	bytes = event_of(&builder, 2, 0);
 	assert_done(decode(decoded, "P_L4K1", bytes.data, bytes.size));
 	assert_int_equal(decoded->event.payload_size, 8);
 	assert_memory_equal(decoded->event.payload, "\1\0\0\0rest", 8);
 	assert_int_equal(decoded->event.extended_count, 0);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 }
 
 static const struct {
@@ -579,14 +579,14 @@ static void structures_nest_eight_deep(void **state)
 		struct builder builder = {0};
 		struct ptl_bytes bytes;
 
-		ptl_write_bytes(&builder.description, "E", 2);
+		common_write_bytes(&builder.description, "E", 2);
 		for (unsigned i = 0; i < depth; i++)
 			add_field(&builder, "s", 1, 1);
 		add_field(&builder, "n", 2, 0);
-		ptl_write_bytes(&builder.payload, "\1", 1);
+		common_write_bytes(&builder.payload, "\1", 1);
 		bytes = event_of(&builder, depth, 0);
 		assert_int_equal(decode(decoded, "P_L4K1", bytes.data, bytes.size), depth == 8 ? 0 : PTL_CORRUPT);
-		ptl_bytes_free(&bytes);
+		common_bytes_free(&bytes);
 	}
 }
 

@@ -222,12 +222,12 @@ static int add_everything(void *context, struct ptl_trace *trace, const struct p
 	struct sample_content *content = context;
 
 	sample_add_event(context, trace, event);
-	ptl_sha256_add(content->hash, &event->descriptor.id, sizeof(event->descriptor.id));
+	common_sha256_add(content->hash, &event->descriptor.id, sizeof(event->descriptor.id));
 	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
-		ptl_sha256_add(content->hash, event->activity.bytes, 16);
+		common_sha256_add(content->hash, event->activity.bytes, 16);
 	for (size_t i = 0; i < event->extended_count; i++) {
-		ptl_sha256_add(content->hash, &event->extended[i].type, sizeof(event->extended[i].type));
-		ptl_sha256_add(content->hash, event->extended[i].data, event->extended[i].size);
+		common_sha256_add(content->hash, &event->extended[i].type, sizeof(event->extended[i].type));
+		common_sha256_add(content->hash, event->extended[i].data, event->extended[i].size);
 	}
 	return 0;
 }
@@ -269,25 +269,25 @@ static void spilled_events_come_back(void **state)
 	const struct ptl_callbacks callbacks = {.event = add_everything};
 	const int fd = sample_fd();
 	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 65536});
-	uint8_t digest[3][PTL_SHA256_SIZE];
+	uint8_t digest[3][COMMON_SHA256_SIZE];
 
 	(void)state;
 	write_varied(writer);
 	assert_done(ptl_writer_close(writer));
 	for (size_t i = 0; i < 3; i++) {
 		const struct ptl_open_options options = {.memory_limit = limits[i]};
-		struct sample_content content = {.hash = ptl_sha256_new()};
+		struct sample_content content = {.hash = common_sha256_new()};
 		struct ptl_trace *trace;
 
 		assert_done(ptl_open_fd(dup(fd), "sample", &options, &trace));
 		assert_done(ptl_process(trace, NULL, &callbacks, &content));
 		assert_int_equal(content.events, 8 * 3000);
-		ptl_sha256_finish(content.hash, digest[i]);
-		ptl_sha256_free(content.hash);
+		common_sha256_finish(content.hash, digest[i]);
+		common_sha256_free(content.hash);
 		ptl_close(trace);
 	}
-	assert_memory_equal(digest[0], digest[1], PTL_SHA256_SIZE);
-	assert_memory_equal(digest[0], digest[2], PTL_SHA256_SIZE);
+	assert_memory_equal(digest[0], digest[1], COMMON_SHA256_SIZE);
+	assert_memory_equal(digest[0], digest[2], COMMON_SHA256_SIZE);
 	close(fd);
 }
 
@@ -384,7 +384,7 @@ static void a_pipe_carries_a_trace(void **state)
 	assert_true(ptl_trace_complete(trace));
 	file = sample_bytes(fd);
 	assert_int_equal(ptl_trace_size(trace), file.size);
-	ptl_bytes_free(&file);
+	common_bytes_free(&file);
 	ptl_close(trace);
 	close(fd);
 }

@@ -14,11 +14,11 @@
 #define EVENTS 9000u
 
 /* Three kinds of events with fixed payloads, of 0, 4 and 24 bytes, and two whose payloads differ in size. */
-static void encode(struct ptl_bytes *raw, struct ptl_event_splits *splits)
+static void encode(struct ptl_bytes *raw, struct format_event_splits *splits)
 {
 	static const uint8_t payload[600] = {1, 2, 3};
 	static const size_t sizes[] = {0, 4, 24, 0, 0};
-	struct ptl_event_batch batch = {0};
+	struct format_event_batch batch = {0};
 
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		const struct ptl_event event = {
@@ -31,31 +31,31 @@ static void encode(struct ptl_bytes *raw, struct ptl_event_splits *splits)
 			.payload_size = i % 5 < 3 ? sizes[i % 5] : i % (i % 5 == 3 ? 50 : 600),
 		};
 
-		assert_int_equal(ptl_event_batch_add(&batch, &event), 0);
+		assert_int_equal(format_event_batch_add(&batch, &event), 0);
 	}
-	ptl_event_batch_encode(&batch, raw, splits);
+	format_event_batch_encode(&batch, raw, splits);
 	assert_false(raw->failed);
-	ptl_event_batch_free(&batch);
+	format_event_batch_free(&batch);
 }
 
 static void splits_are_found_again(void **state)
 {
-	struct ptl_event_splits written, found = {.count = 77};
+	struct format_event_splits written, found = {.count = 77};
 	struct ptl_bytes raw = {0};
 
 	(void)state;
 	encode(&raw, &written);
 	assert_true(written.count > 10);
-	ptl_event_splits_find(raw.data, raw.size, EVENTS, &found);
+	format_event_splits_find(raw.data, raw.size, EVENTS, &found);
 	assert_int_equal(found.count, written.count);
 	assert_memory_equal(found.at, written.at, written.count * sizeof(written.at[0]));
-	ptl_bytes_free(&raw);
+	common_bytes_free(&raw);
 }
 
 /* What is cut short or changed has splits within its bytes, in order, or none. */
 static void anything_is_looked_at_safely(void **state)
 {
-	struct ptl_event_splits splits;
+	struct format_event_splits splits;
 	struct ptl_bytes raw = {0};
 
 	(void)state;
@@ -67,38 +67,38 @@ static void anything_is_looked_at_safely(void **state)
 		assert_non_null(copy);
 		memcpy(copy, raw.data, size);
 		copy[i * 7919 % (size + 1)] ^= (uint8_t)(1 + i % 255);
-		ptl_event_splits_find(copy, size, i % 3 ? EVENTS : EVENTS * i, &splits);
+		format_event_splits_find(copy, size, i % 3 ? EVENTS : EVENTS * i, &splits);
 		for (size_t k = 0; k < splits.count; k++)
 			assert_true(splits.at[k] <= size && (!k || splits.at[k] > splits.at[k - 1]));
 		free(copy);
 	}
-	ptl_bytes_free(&raw);
+	common_bytes_free(&raw);
 }
 
 /* A kind without events whose payload would be 2^63 - 1 bytes: nothing is gone through for it. */
 static void a_huge_layout_costs_nothing(void **state)
 {
-	struct ptl_event_splits splits;
+	struct format_event_splits splits;
 	struct ptl_bytes raw = {0};
 
 	(void)state;
-	ptl_write_varint(&raw, 0); /* GUIDs */
-	ptl_write_varint(&raw, 1); /* descriptors */
+	common_write_varint(&raw, 0); /* GUIDs */
+	common_write_varint(&raw, 1); /* descriptors */
 	for (int i = 0; i < 2; i++)
-		ptl_write_varint(&raw, 0);
-	ptl_write_le(&raw, 0, 4);
+		common_write_varint(&raw, 0);
+	common_write_le(&raw, 0, 4);
 	for (int i = 0; i < 2; i++)
-		ptl_write_varint(&raw, 0);
-	ptl_write_varint(&raw, UINT64_MAX >> 1);
-	ptl_write_varint(&raw, 1); /* contexts */
+		common_write_varint(&raw, 0);
+	common_write_varint(&raw, UINT64_MAX >> 1);
+	common_write_varint(&raw, 1); /* contexts */
 	for (int i = 0; i < 3; i++)
-		ptl_write_varint(&raw, 0);
-	ptl_write_le(&raw, 1, 1);
-	ptl_event_splits_find(raw.data, raw.size, 0, &splits);
+		common_write_varint(&raw, 0);
+	common_write_le(&raw, 1, 1);
+	format_event_splits_find(raw.data, raw.size, 0, &splits);
 	assert_int_equal(splits.count, 0);
-	ptl_event_splits_find(raw.data, raw.size, UINT32_MAX, &splits);
+	format_event_splits_find(raw.data, raw.size, UINT32_MAX, &splits);
 	assert_int_equal(splits.count, 0);
-	ptl_bytes_free(&raw);
+	common_bytes_free(&raw);
 }
 
 int main(void)

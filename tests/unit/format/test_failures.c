@@ -295,7 +295,7 @@ static void a_file_may_shrink_while_it_is_read(void **state)
 {
 	const int fd = sample_fd();
 	struct ptl_trace *trace;
-	uint8_t digest[PTL_SHA256_SIZE];
+	uint8_t digest[COMMON_SHA256_SIZE];
 
 	(void)state;
 	sample_write(fd, true);

@@ -59,8 +59,8 @@ static void processes_come_back(void **state)
 	assert_true(back.has_exit_status);
 	assert_string_equal(back.image_file_name, NAME);
 	assert_string_equal(back.command_line, NAME);
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&storage);
+	common_bytes_free(&strings);
 }
 
 static void threads_come_back(void **state)
@@ -78,8 +78,8 @@ static void threads_come_back(void **state)
 	assert_int_equal(back.thread_id, 2);
 	assert_int_equal(back.start_address, 3);
 	assert_string_equal(back.name, "");
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&storage);
+	common_bytes_free(&strings);
 }
 
 static void images_come_back(void **state)
@@ -92,12 +92,12 @@ static void images_come_back(void **state)
 	(void)state;
 	assert_done(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
 	/* The places that ETW's readers know: facts of Image_Load, version 3, 64 bits. */
-	assert_true(ptl_load64(event.payload) == image.base);
-	assert_true(ptl_load64(event.payload + 8) == image.size);
-	assert_int_equal(ptl_load32(event.payload + 16), image.process_id);
-	assert_int_equal(ptl_load32(event.payload + 24), image.time_date_stamp);
-	assert_true(ptl_load64(event.payload + 32) == image.default_base);
-	assert_int_equal(ptl_load16(event.payload + 56), '/');
+	assert_true(common_load64(event.payload) == image.base);
+	assert_true(common_load64(event.payload + 8) == image.size);
+	assert_int_equal(common_load32(event.payload + 16), image.process_id);
+	assert_int_equal(common_load32(event.payload + 24), image.time_date_stamp);
+	assert_true(common_load64(event.payload + 32) == image.default_base);
+	assert_int_equal(common_load16(event.payload + 56), '/');
 	assert_done(ptl_image_decode(&event, &strings, &back));
 	assert_string_equal(back.file_name, NAME);
 	assert_true(back.base == image.base && back.default_base == image.default_base);
@@ -110,8 +110,8 @@ static void images_come_back(void **state)
 	assert_true(back.has_code && !back.has_symbols && back.has_debug);
 	assert_memory_equal(back.code, image.code, PTL_HASH_SIZE);
 	assert_memory_equal(back.debug, image.debug, PTL_HASH_SIZE);
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&storage);
+	common_bytes_free(&strings);
 }
 
 static void code_comes_back(void **state)
@@ -128,7 +128,7 @@ static void code_comes_back(void **state)
 	assert_int_equal(back.base, 5);
 	assert_int_equal(back.size, 6);
 	assert_memory_equal(back.code, code.code, PTL_HASH_SIZE);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 static void payloads_that_are_too_short_are_truncated(void **state)
@@ -156,8 +156,8 @@ static void payloads_that_are_too_short_are_truncated(void **state)
 	assert_done(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event));
 	while (event.payload_size-- > 0)
 		assert_int_equal(ptl_image_decode(&event, &strings, &image_back), PTL_TRUNCATED);
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&storage);
+	common_bytes_free(&strings);
 }
 
 static void other_classes_and_versions_are_told_apart(void **state)
@@ -171,8 +171,8 @@ static void other_classes_and_versions_are_told_apart(void **state)
 	assert_int_equal(ptl_thread_decode(&event, &strings, &thread), PTL_NOT_OURS);
 	event.descriptor.version++;
 	assert_int_equal(ptl_process_decode(&event, &strings, &process), PTL_UNSUPPORTED);
-	ptl_bytes_free(&storage);
-	ptl_bytes_free(&strings);
+	common_bytes_free(&storage);
+	common_bytes_free(&strings);
 }
 
 static void what_does_not_fit_is_misuse(void **state)
@@ -192,7 +192,7 @@ static void what_does_not_fit_is_misuse(void **state)
 	image.build_id_size++;
 	assert_int_equal(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event), PTL_MISUSE);
 	free(line);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 /*
@@ -264,7 +264,7 @@ static void schemas_fit_the_events(void **state)
 	storage.size = 0;
 	assert_done(ptl_code_encode(&code, &storage, &event));
 	check_schema(&event, 4, "CodeHash");
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 int main(void)

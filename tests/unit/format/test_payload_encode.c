@@ -63,7 +63,7 @@ static void encodes_what_was_decoded(void **state)
 	assert_int_equal(ptl_payload_encode(&every_type_schema, values.list, values.count, &out), 0);
 	assert_int_equal(out.size, size);
 	assert_memory_equal(out.data, every_type_payload, size);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 static void refuse_value(const struct ptl_field *field, struct ptl_value value, const char *text)
@@ -72,11 +72,11 @@ static void refuse_value(const struct ptl_field *field, struct ptl_value value, 
 	struct ptl_bytes out = {0};
 
 	value.field = field;
-	ptl_write_bytes(&out, "before", 6);
+	common_write_bytes(&out, "before", 6);
 	assert_int_equal(ptl_payload_encode(&schema, &value, 1, &out), PTL_MISUSE);
 	assert_string_equal(ptl_error_text(), text);
 	assert_int_equal(out.size, 6);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 static void refuses_what_does_not_fit(void **state)
@@ -115,7 +115,7 @@ static void refuses_a_value_too_many(void **state)
 	assert_int_equal(ptl_payload_encode(&schema, values, 2, &out), PTL_MISUSE);
 	assert_string_equal(ptl_error_text(), "Test: field X: its place is not where its value is");
 	assert_int_equal(out.size, 0);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 int main(void)

@@ -36,8 +36,8 @@ static int libipt_encode(const struct ptl_pt_packet *packet, uint8_t bytes[PTL_P
 static void same_packet(const struct ptl_pt_packet *a, const struct ptl_pt_packet *b)
 {
 	assert_int_equal(a->kind, b->kind);
-	for (const struct ptl_pt_field *field = ptl_pt_fields(a->kind); field->name; field++)
-		if (ptl_pt_field_get(a, field) != ptl_pt_field_get(b, field))
+	for (const struct format_pt_field *field = format_pt_fields(a->kind); field->name; field++)
+		if (format_pt_field_get(a, field) != format_pt_field_get(b, field))
 			fail_msg("%s.%s differs", ptl_pt_kind_name(a->kind), field->name);
 }
 
@@ -76,16 +76,16 @@ static void encode_like_libipt(void **state)
  */
 static bool newer_than_libipt(const uint8_t *data, size_t size)
 {
-	if (data[0] == PTL_PT_MATCH_TRIG)
+	if (data[0] == FORMAT_PT_MATCH_TRIG)
 		return true;
-	if (data[0] != PTL_PT_EXTENDED || size < 2)
+	if (data[0] != FORMAT_PT_EXTENDED || size < 2)
 		return false;
 	switch (data[1]) {
-	case PTL_PT_MATCH_BBP >> 8:
-	case PTL_PT_MATCH_BEP >> 8:
-	case PTL_PT_MATCH_BEP >> 8 | PTL_PT_OPCODE_IP:
-	case PTL_PT_MATCH_CFE >> 8:
-	case PTL_PT_MATCH_EVD >> 8:
+	case FORMAT_PT_MATCH_BBP >> 8:
+	case FORMAT_PT_MATCH_BEP >> 8:
+	case FORMAT_PT_MATCH_BEP >> 8 | FORMAT_PT_OPCODE_IP:
+	case FORMAT_PT_MATCH_CFE >> 8:
+	case FORMAT_PT_MATCH_EVD >> 8:
 		return true;
 	default:
 		return false;
@@ -132,7 +132,7 @@ static void judge_like_libipt(void **state)
 		 * The second byte matters only after an extended opcode or in MODE: others take one
 		 * in 16.
 		 */
-		if ((first & 0xff) != PTL_PT_EXTENDED && (first & 0xff) != 0x99 &&
+		if ((first & 0xff) != FORMAT_PT_EXTENDED && (first & 0xff) != 0x99 &&
 		    (first >> 8 & 15) != 3)
 			continue;
 		for (unsigned fill = 0; fill < 3; fill++) {
@@ -216,7 +216,7 @@ static void decode_traces_like_libipt(void **state)
 		size_t size, packets;
 
 		snprintf(path, sizeof(path), "%s/%s/trace.pt", folder ? folder : "", names[i]);
-		if (ptl_read_file(path, 64 << 20, &data, &size) < 0) {
+		if (common_read_file(path, 64 << 20, &data, &size) < 0) {
 			print_message("skipped: no %s; PTL_SHARED_TRACES names the folder of real "
 				      "traces\n",
 				      path);

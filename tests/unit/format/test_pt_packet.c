@@ -14,9 +14,9 @@ static unsigned table_kind(uint32_t prefix)
 {
 #define X(kind, name, match, mask, least, most)                                                    \
 	if ((prefix & (mask)) == (match) &&                                                        \
-	    (PTL_PT_##kind != PTL_PT_TNT_8 || (prefix & 0xff) != PTL_PT_EXTENDED))                 \
+	    (PTL_PT_##kind != PTL_PT_TNT_8 || (prefix & 0xff) != FORMAT_PT_EXTENDED))                 \
 		return PTL_PT_##kind;
-	PTL_PT_PACKET_TABLE(X)
+	FORMAT_PT_PACKET_TABLE(X)
 #undef X
 	return PTL_PT_NONE;
 }
@@ -30,7 +30,7 @@ static void decoder_follows_table(void **state)
 						   (uint8_t)(prefix >> 16), 4};
 		struct ptl_pt_context context = {0};
 		struct ptl_pt_packet packet;
-		const struct ptl_pt_layout *layout;
+		const struct format_pt_layout *layout;
 		unsigned kind;
 		int size;
 
@@ -38,7 +38,7 @@ static void decoder_follows_table(void **state)
 		if (prefix >> 16 && (prefix & 0xffff) != 0xc302)
 			continue;
 		kind = table_kind(prefix);
-		layout = &ptl_pt_layouts[kind];
+		layout = &format_pt_layouts[kind];
 		size = ptl_pt_decode(data, sizeof(data), &context, &packet);
 		if (size > 0) {
 			assert_int_equal(packet.kind, kind);
@@ -70,12 +70,12 @@ static void every_kind_round_trips(void **state)
 		pt_random_packet(&random, &packet);
 		context.bip_bytes = packet.kind == PTL_PT_BIP ? packet.bip.bytes : 0;
 		size = ptl_pt_encode(&packet, data, sizeof(data));
-		assert_in_range(size, ptl_pt_layouts[packet.kind].least,
-				ptl_pt_layouts[packet.kind].most);
+		assert_in_range(size, format_pt_layouts[packet.kind].least,
+				format_pt_layouts[packet.kind].most);
 		assert_int_equal(ptl_pt_decode(data, (size_t)size, &context, &back), size);
 		assert_int_equal(back.kind, packet.kind);
 		assert_int_equal(back.size, size);
-		assert_null(ptl_pt_packet_invalid(&back));
+		assert_null(format_pt_packet_invalid(&back));
 		assert_int_equal(ptl_pt_encode(&back, again, sizeof(again)), size);
 		assert_memory_equal(again, data, (size_t)size);
 		for (int cut = 0; cut < size; cut++) {
@@ -87,12 +87,12 @@ static void every_kind_round_trips(void **state)
 	}
 }
 
-static void refuse_field(struct ptl_pt_packet packet, const struct ptl_pt_field *field,
+static void refuse_field(struct ptl_pt_packet packet, const struct format_pt_field *field,
 			 uint64_t value)
 {
 	uint8_t data[PTL_PT_PACKET_MAX] = {0xee};
 
-	ptl_pt_field_set(&packet, field, value);
+	format_pt_field_set(&packet, field, value);
 	if (ptl_pt_encode(&packet, data, sizeof(data)) != PTL_MISUSE)
 		fail_msg("%s.%s = %#llx was encoded", ptl_pt_kind_name(packet.kind), field->name,
 			 (unsigned long long)value);
@@ -111,18 +111,18 @@ static void fields_out_of_range_are_refused(void **state)
 	assert_int_equal(ptl_pt_encode(&packet, data, sizeof(data)), PTL_MISUSE);
 	for (unsigned kind = 1; kind < PTL_PT_KINDS; kind++) {
 		pt_random_packet_of(&random, kind, &packet);
-		for (const struct ptl_pt_field *field = ptl_pt_fields(kind); field->name; field++) {
+		for (const struct format_pt_field *field = format_pt_fields(kind); field->name; field++) {
 			if (field->bits < 8 * field->width)
 				refuse_field(packet, field, 1ull << field->bits);
 			if (field->zeros)
 				refuse_field(packet, field, 1ull << (field->zeros - 1));
-			if (field->style == PTL_PT_FIELD_BYTES)
+			if (field->style == FORMAT_PT_FIELD_BYTES)
 				refuse_field(packet, field, 6);
-			if (field->style == PTL_PT_FIELD_FORM) {
+			if (field->style == FORMAT_PT_FIELD_FORM) {
 				refuse_field(packet, field, 5);
 				refuse_field(packet, field, 7);
 			}
-			if (field->style == PTL_PT_FIELD_BRANCHES)
+			if (field->style == FORMAT_PT_FIELD_BRANCHES)
 				refuse_field(packet, field, 0);
 		}
 	}
@@ -158,12 +158,12 @@ static void encoders_stay_within_their_room(void **state)
 
 	(void)state;
 	memset(data, 0xee, sizeof(data));
-	assert_in_range(ptl_pt_put_cyc(data, ~0ull), 1, PTL_PT_PACKET_MAX);
-	ptl_pt_put_psb(data);
-	ptl_pt_put_tip(data, &last_ip, ~0ull << 47 ^ 1ull << 60);
-	ptl_pt_put_mnt(data, ~0ull);
-	ptl_pt_put_evd(data, ~0u, ~0ull);
-	ptl_pt_put_ptwrite(data, ~0ull, 8, true);
+	assert_in_range(format_pt_put_cyc(data, ~0ull), 1, PTL_PT_PACKET_MAX);
+	format_pt_put_psb(data);
+	format_pt_put_tip(data, &last_ip, ~0ull << 47 ^ 1ull << 60);
+	format_pt_put_mnt(data, ~0ull);
+	format_pt_put_evd(data, ~0u, ~0ull);
+	format_pt_put_ptwrite(data, ~0ull, 8, true);
 	assert_int_equal(data[PTL_PT_PACKET_MAX], 0xee);
 }
 
@@ -289,19 +289,19 @@ static void addresses_are_compressed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		assert_int_equal(ptl_pt_ip_compress(cases[i].last, cases[i].ip), cases[i].form);
+		assert_int_equal(format_pt_ip_compress(cases[i].last, cases[i].ip), cases[i].form);
 	for (unsigned i = 0; i < 20000; i++) {
 		uint8_t data[PTL_PT_PACKET_MAX];
 		struct ptl_pt_context context = {0};
 		struct ptl_pt_packet packet;
 		/* Addresses near and far from the last, canonical and not. */
 		uint64_t ip = put_last ^ pt_random_bits(&random, 64), resolved = 1;
-		size_t size = ptl_pt_put_tip(data, &put_last, ip);
+		size_t size = format_pt_put_tip(data, &put_last, ip);
 
 		assert_int_equal(ptl_pt_decode(data, size, &context, &packet), size);
 		assert_true(ptl_pt_ip_resolve(&packet, &get_last, &resolved));
 		assert_true(resolved == ip && get_last == ip);
-		assert_int_equal(ptl_pt_put_tip_pgd_no_ip(data), 1);
+		assert_int_equal(format_pt_put_tip_pgd_no_ip(data), 1);
 		assert_int_equal(ptl_pt_decode(data, 1, &context, &packet), 1);
 		assert_false(ptl_pt_ip_resolve(&packet, &get_last, &resolved));
 		assert_true(get_last == ip);
@@ -315,7 +315,7 @@ static size_t find_psb_plainly(const uint8_t *data, size_t size, size_t from)
 {
 	uint8_t psb[PTL_PT_PACKET_MAX];
 
-	ptl_pt_put_psb(psb);
+	format_pt_put_psb(psb);
 	while (from + PTL_PT_PSB_SIZE <= size && memcmp(data + from, psb, sizeof(psb)))
 		from++;
 	if (from + PTL_PT_PSB_SIZE > size)

@@ -15,21 +15,21 @@
 #define PIECES 40
 #define LARGE ((size_t)512 << 10)
 
-static bool is_slot(const struct ptl_pool *pool, const void *piece)
+static bool is_slot(const struct format_pool *pool, const void *piece)
 {
 	return pool->memory && (uintptr_t)piece - (uintptr_t)pool->memory < (size_t)8 << 20;
 }
 
 static void no_slots_unless_wanted(void **state)
 {
-	struct ptl_pool pool = {0};
-	void *piece = ptl_pool_take(&pool, LARGE);
+	struct format_pool pool = {0};
+	void *piece = format_pool_take(&pool, LARGE);
 
 	(void)state;
 	assert_non_null(piece);
 	assert_null(pool.memory);
-	ptl_pool_give(&pool, piece);
-	ptl_pool_free(&pool);
+	format_pool_give(&pool, piece);
+	format_pool_free(&pool);
 }
 
 static void sizes_that_have_slots(void **state)
@@ -40,29 +40,29 @@ static void sizes_that_have_slots(void **state)
 	} cases[] = {
 		{1, false}, {100000, false}, {LARGE + 100, true}, {300000, true}, {1, false}, {LARGE * 3, false},
 	};
-	struct ptl_pool pool = {.wanted = true};
+	struct format_pool pool = {.wanted = true};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		void *piece = ptl_pool_take(&pool, cases[i].size);
+		void *piece = format_pool_take(&pool, cases[i].size);
 
 		memset(piece, 0x55, cases[i].size);
 		assert_int_equal(is_slot(&pool, piece), cases[i].slot);
-		ptl_pool_give(&pool, piece);
+		format_pool_give(&pool, piece);
 	}
-	ptl_pool_free(&pool);
+	format_pool_free(&pool);
 }
 
 /* More than there are slots for, some of which are given back and taken again. */
 static void pieces_do_not_overlap(void **state)
 {
-	struct ptl_pool pool = {.wanted = true};
+	struct format_pool pool = {.wanted = true};
 	uint8_t *pieces[PIECES];
 	size_t slots = 0;
 
 	(void)state;
 	for (size_t i = 0; i < PIECES; i++) {
-		pieces[i] = ptl_pool_take(&pool, LARGE);
+		pieces[i] = format_pool_take(&pool, LARGE);
 		memset(pieces[i], (int)i, LARGE);
 		slots += is_slot(&pool, pieces[i]);
 	}
@@ -70,13 +70,13 @@ static void pieces_do_not_overlap(void **state)
 	for (size_t round = 0; round < 200; round++) {
 		const size_t i = round * 7 % PIECES, k = (round * 11 + 3) % PIECES;
 
-		ptl_pool_give(&pool, pieces[i]);
+		format_pool_give(&pool, pieces[i]);
 		if (k != i)
-			ptl_pool_give(&pool, pieces[k]);
-		pieces[i] = ptl_pool_take(&pool, LARGE);
+			format_pool_give(&pool, pieces[k]);
+		pieces[i] = format_pool_take(&pool, LARGE);
 		memset(pieces[i], (int)i, LARGE);
 		if (k != i) {
-			pieces[k] = ptl_pool_take(&pool, LARGE);
+			pieces[k] = format_pool_take(&pool, LARGE);
 			memset(pieces[k], (int)k, LARGE);
 		}
 	}
@@ -87,8 +87,8 @@ static void pieces_do_not_overlap(void **state)
 	}
 	assert_int_equal(slots, 0);
 	for (size_t i = 0; i < PIECES; i++)
-		ptl_pool_give(&pool, pieces[i]);
-	ptl_pool_free(&pool);
+		format_pool_give(&pool, pieces[i]);
+	format_pool_free(&pool);
 }
 
 int main(void)

@@ -75,7 +75,7 @@ static void add_process(struct ptl_writer *writer, uint32_t stream, uint64_t tim
 	event.cpu = PTL_NO_CPU;
 	event.pid = event.tid = 7;
 	assert_int_equal(ptl_writer_event(writer, stream, &event), 0);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 }
 
 /* Each piece of PT starts with a PSB and is told from the others by its bytes. */
@@ -716,19 +716,19 @@ static int drop_shared(void *context, struct ptl_relogger *relogger, struct ptl_
 /* Makes buffers of unknown kind such of kind 0, which no writer makes. What follows them, the index too, is cut off. */
 static void make_kind_0(int fd)
 {
-	uint8_t header[PTL_BUFFER_HEADER_SIZE];
-	uint64_t at = PTL_FILE_HEADER_SIZE;
+	uint8_t header[FORMAT_BUFFER_HEADER_SIZE];
+	uint64_t at = FORMAT_FILE_HEADER_SIZE;
 
 	for (;;) {
 		assert_int_equal(pread(fd, header, sizeof(header), (off_t)at), sizeof(header));
-		if (ptl_load32(header + 8) == UNKNOWN_KIND)
+		if (common_load32(header + 8) == UNKNOWN_KIND)
 			break;
-		at += sizeof(header) + ptl_load32(header + 32) + ptl_load32(header + 40);
+		at += sizeof(header) + common_load32(header + 32) + common_load32(header + 40);
 	}
-	ptl_store32(header + 8, 0);
-	ptl_store64(header + 96, ptl_checksum(header, 96));
+	common_store32(header + 8, 0);
+	common_store64(header + 96, format_checksum(header, 96));
 	assert_int_equal(pwrite(fd, header, sizeof(header), (off_t)at), sizeof(header));
-	at += sizeof(header) + ptl_load32(header + 32) + ptl_load32(header + 40);
+	at += sizeof(header) + common_load32(header + 32) + common_load32(header + 40);
 	assert_int_equal(ftruncate(fd, (off_t)at), 0);
 }
 
@@ -930,7 +930,7 @@ static int see_keys(void *context, struct ptl_trace *trace, const struct ptl_eve
 		assert_true(machine < 2);
 		keys[machine] = data.unique_key;
 	}
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return 0;
 }
 

@@ -11,7 +11,7 @@ static struct ptl_symbol_table *round_trip(const struct ptl_symbol *symbols, siz
 
 	assert_done(ptl_symbols_encode(symbols, count, &bytes));
 	assert_done(ptl_symbols_decode(bytes.data, bytes.size, &table));
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 	assert_int_equal(ptl_symbols_count(table), count);
 	return table;
 }
@@ -86,12 +86,12 @@ static void damage_is_refused(void **state)
 	assert_done(ptl_symbols_encode(symbols, 2, &bytes));
 	for (size_t size = 0; size < bytes.size; size++)
 		assert_true(ptl_symbols_decode(bytes.data, size, &table) < 0);
-	ptl_write_le(&bytes, 0, 1);
+	common_write_le(&bytes, 0, 1);
 	assert_int_equal(ptl_symbols_decode(bytes.data, bytes.size, &table), PTL_CORRUPT);
 	bytes.size--;
 	bytes.data[12] = 9; /* the first symbol's prefix: there is no name before it */
 	assert_int_equal(ptl_symbols_decode(bytes.data, bytes.size, &table), PTL_CORRUPT);
-	ptl_bytes_free(&bytes);
+	common_bytes_free(&bytes);
 }
 
 int main(void)

@@ -287,8 +287,8 @@ static void rewrite_ids(int from, int to, struct ptl_trace *trace, const uint32_
 			continue;
 		assert_true(size <= sizeof(bytes));
 		assert_int_equal(pread(from, bytes, size, (off_t)buffer->offset), (ssize_t)size);
-		ptl_store32(bytes + 12, buffer->stream.id == ids[0] ? 1 : 2);
-		ptl_store64(bytes + 96, ptl_checksum(bytes, 96));
+		common_store32(bytes + 12, buffer->stream.id == ids[0] ? 1 : 2);
+		common_store64(bytes + 96, format_checksum(bytes, 96));
 		assert_int_equal(pwrite(to, bytes, size, (off_t)at), (ssize_t)size);
 		at += size;
 	}

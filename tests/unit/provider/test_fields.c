@@ -32,13 +32,13 @@ static char folder[64];
 static struct reader reader;
 
 static struct {
-	struct ptl_share_record record;
+	struct provider_share_record record;
 	uint8_t payload[1 << 17];
 	unsigned count;
 } seen;
 
 static void see(void *context, const struct reader_file *file, uint32_t ring,
-		const struct ptl_share_record *record, const uint8_t *payload)
+		const struct provider_share_record *record, const uint8_t *payload)
 {
 	(void)context;
 	(void)file;
@@ -54,16 +54,16 @@ static struct ptl_schema *schemas[64];
 static size_t schema_count, map_count;
 static struct ptl_map *maps[8];
 
-static void take_record(struct ptl_cursor *records)
+static void take_record(struct common_cursor *records)
 {
-	uint64_t type = ptl_read_varint(records), size = ptl_read_varint(records);
-	const uint8_t *body = ptl_read_bytes(records, size);
+	uint64_t type = common_read_varint(records), size = common_read_varint(records);
+	const uint8_t *body = common_read_bytes(records, size);
 
 	assert_non_null(body);
-	if (type == PTL_RECORD_SCHEMA)
-		assert_int_equal(ptl_schema_decode(ptl_cursor(body, size), &schemas[schema_count++]), 0);
-	else if (type == PTL_RECORD_MAP)
-		assert_int_equal(ptl_map_decode(ptl_cursor(body, size), &maps[map_count++]), 0);
+	if (type == FORMAT_RECORD_SCHEMA)
+		assert_int_equal(format_schema_decode(common_cursor(body, size), &schemas[schema_count++]), 0);
+	else if (type == FORMAT_RECORD_MAP)
+		assert_int_equal(format_map_decode(common_cursor(body, size), &maps[map_count++]), 0);
 	else
 		fail();
 }
@@ -71,9 +71,9 @@ static void take_record(struct ptl_cursor *records)
 static void forget_heap(void)
 {
 	while (schema_count)
-		ptl_schema_free(schemas[--schema_count]);
+		format_schema_free(schemas[--schema_count]);
 	while (map_count)
-		ptl_map_free(maps[--map_count]);
+		format_map_free(maps[--map_count]);
 }
 
 static void read_heap(void)
@@ -82,8 +82,8 @@ static void read_heap(void)
 	struct dirent *entry;
 
 	while ((entry = readdir(files))) {
-		struct ptl_share_process header;
-		struct ptl_share_chunk chunk;
+		struct provider_share_process header;
+		struct provider_share_chunk chunk;
 		char path[512];
 		int fd;
 
@@ -92,15 +92,15 @@ static void read_heap(void)
 		reader_path(&reader, entry->d_name, path);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
-		for (uint64_t at = PTL_SHARE_HEAP_OFFSET; at < header.heap_end; at += chunk.size) {
+		for (uint64_t at = PROVIDER_SHARE_HEAP_OFFSET; at < header.heap_end; at += chunk.size) {
 			uint8_t *data;
-			struct ptl_cursor records;
+			struct common_cursor records;
 
 			assert_int_equal(pread(fd, &chunk, sizeof(chunk), (off_t)at), sizeof(chunk));
 			data = malloc(chunk.data_size);
 			assert_int_equal(pread(fd, data, chunk.data_size, (off_t)(at + sizeof(chunk))), chunk.data_size);
-			records = ptl_cursor(data, chunk.data_size);
-			while (ptl_cursor_left(&records))
+			records = common_cursor(data, chunk.data_size);
+			while (common_cursor_left(&records))
 				take_record(&records);
 			free(data);
 		}
@@ -312,7 +312,7 @@ static int start(void **state)
 	(void)state;
 	reader_folder(folder);
 	reader.visit = see;
-	reader_start(&reader, folder, 2, 9, 1 << 18, PTL_SHARE_SESSION_EVERYONE, "Test-Fields", 255, UINT64_MAX);
+	reader_start(&reader, folder, 2, 9, 1 << 18, PROVIDER_SHARE_SESSION_EVERYONE, "Test-Fields", 255, UINT64_MAX);
 	if (ptl_provider_register(&test))
 		return -1;
 	read_heap();

@@ -21,13 +21,13 @@
 
 /* ---- the first line of a script ------------------------------------------------------------- */
 
-static int parse(const char *text, struct pq_shebang *shebang)
+static int parse(const char *text, struct qemu_shebang *shebang)
 {
-	static char head[PQ_HEAD_SIZE];
+	static char head[QEMU_HEAD_SIZE];
 
 	memset(head, 0, sizeof(head));
 	memcpy(head, text, strnlen(text, sizeof(head)));
-	return pq_shebang_parse(head, shebang);
+	return qemu_shebang_parse(head, shebang);
 }
 
 static void test_shebang(void **state)
@@ -42,7 +42,7 @@ static void test_shebang(void **state)
 		{"#!/usr/bin/env   python3\n", "/usr/bin/env", "python3"},
 		{"#!a\n", "a", NULL},
 	};
-	struct pq_shebang shebang;
+	struct qemu_shebang shebang;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -61,8 +61,8 @@ static void test_shebang(void **state)
 /* What does not fit is cut, as long as it is not the interpreter's name. */
 static void test_long_shebang(void **state)
 {
-	char text[PQ_HEAD_SIZE + 100];
-	struct pq_shebang shebang;
+	char text[QEMU_HEAD_SIZE + 100];
+	struct qemu_shebang shebang;
 
 	(void)state;
 	memset(text, 'x', sizeof(text));
@@ -72,7 +72,7 @@ static void test_long_shebang(void **state)
 	memcpy(text, "#!/bin/sh ", 10);
 	assert_int_equal(parse(text, &shebang), 0);
 	assert_string_equal(shebang.interpreter, "/bin/sh");
-	assert_int_equal(strlen(shebang.argument), PQ_HEAD_SIZE - 1 - 10);
+	assert_int_equal(strlen(shebang.argument), QEMU_HEAD_SIZE - 1 - 10);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -114,47 +114,47 @@ static void write_text(const char *name, const char *text, mode_t mode)
 static void test_targets(void **state)
 {
 	static const uint8_t elf32[64] = {0x7f, 'E', 'L', 'F', 1, 1, 1, [16] = 2, [18] = 3};
-	struct pq_target target;
+	struct qemu_target target;
 
 	(void)state;
-	assert_int_equal(pq_target_find(&target, "/bin/sh"), 0);
+	assert_int_equal(qemu_target_find(&target, "/bin/sh"), 0);
 	assert_string_equal(target.path, "/bin/sh");
 	assert_string_equal(target.script, "");
 	assert_int_equal(target.prefix_count, 0);
-	pq_target_free(&target);
+	qemu_target_free(&target);
 
 	write_text("script", "#!/bin/sh -e\n", 0755);
-	assert_int_equal(pq_target_find(&target, "script"), 0);
+	assert_int_equal(qemu_target_find(&target, "script"), 0);
 	assert_string_equal(target.path, "/bin/sh");
 	assert_string_equal(target.script, "script");
 	assert_int_equal(target.prefix_count, 3);
 	assert_string_equal(target.prefix[0], "/bin/sh");
 	assert_string_equal(target.prefix[1], "-e");
 	assert_string_equal(target.prefix[2], "script");
-	pq_target_free(&target);
+	qemu_target_free(&target);
 
 	/* A script run by a script: as the kernel has it, sh -e script -x outer. */
 	write_text("outer", "#!script -x\n", 0755);
-	assert_int_equal(pq_target_find(&target, "outer"), 0);
+	assert_int_equal(qemu_target_find(&target, "outer"), 0);
 	assert_string_equal(target.script, "outer");
 	assert_int_equal(target.prefix_count, 5);
 	assert_string_equal(target.prefix[2], "script");
 	assert_string_equal(target.prefix[3], "-x");
 	assert_string_equal(target.prefix[4], "outer");
-	pq_target_free(&target);
+	qemu_target_free(&target);
 
 	write_text("loop", "#!loop\n", 0755);
-	assert_int_equal(pq_target_find(&target, "loop"), -ELOOP);
+	assert_int_equal(qemu_target_find(&target, "loop"), -ELOOP);
 	write_file("elf32", elf32, sizeof(elf32), 0755);
-	assert_int_equal(pq_target_find(&target, "elf32"), PTL_NOT_FOLLOWED_FORMAT);
+	assert_int_equal(qemu_target_find(&target, "elf32"), QEMU_NOT_FOLLOWED_FORMAT);
 	write_text("plain", "#!/bin/sh\n", 0644);
-	assert_int_equal(pq_target_find(&target, "plain"), -EACCES);
-	assert_int_equal(pq_target_find(&target, "missing"), -ENOENT);
-	assert_int_equal(pq_target_find(&target, "."), -EACCES);
+	assert_int_equal(qemu_target_find(&target, "plain"), -EACCES);
+	assert_int_equal(qemu_target_find(&target, "missing"), -ENOENT);
+	assert_int_equal(qemu_target_find(&target, "."), -EACCES);
 	write_text("lost", "#!/nowhere/interpreter\n", 0755);
-	assert_int_equal(pq_target_find(&target, "lost"), -ENOENT);
+	assert_int_equal(qemu_target_find(&target, "lost"), -ENOENT);
 	write_text("text", "", 0755);
-	assert_int_equal(pq_target_find(&target, "text"), -ENOEXEC);
+	assert_int_equal(qemu_target_find(&target, "text"), -ENOEXEC);
 }
 
 /* ---- the command line ----------------------------------------------------------------------- */
@@ -194,22 +194,22 @@ static void test_command(void **state)
 		NULL};
 	/* In the order that comes out right when QEMU has turned it round. */
 	static const char *const environment[] = {"B=2", "A=1", NULL};
-	static struct ptl_channel_config config = {
+	static struct qemu_channel_config config = {
 		.clock = PTL_CLOCK_VIRTUAL,
 		.arena_path = "/proc/1/fd/5",
 		.plugin_path = "/a,b/ptl-qemu.so",
 		.qemu_path = "/usr/bin/qemu-x86_64",
 	};
-	struct pq_command command;
+	struct qemu_command command;
 
 	(void)state;
 	write_text("script", "#!/bin/sh -e\n", 0755);
-	assert_int_equal(pq_command_make(&command, &config, "script", arguments, variables, NULL),
+	assert_int_equal(qemu_command_make(&command, &config, "script", arguments, variables, NULL),
 			 0);
 	assert_string_equal(command.path, "/usr/bin/qemu-x86_64");
 	check_strings(command.argv, expected);
 	check_strings(command.envp, environment);
-	pq_command_free(&command);
+	qemu_command_free(&command);
 }
 
 static void test_command_after_execve(void **state)
@@ -223,21 +223,21 @@ static void test_command_after_execve(void **state)
 		"",
 		"/bin/sh",
 		NULL};
-	static struct ptl_channel_config config = {
+	static struct qemu_channel_config config = {
 		.clock = PTL_CLOCK_MONOTONIC,
 		.arena_path = "/proc/1/fd/5",
 		.plugin_path = "/p",
 		.qemu_path = "/q",
 	};
-	const struct pq_continue from = {.process = 3, .slot = -1, .time = 99, .epoch = 7};
-	struct pq_command command;
+	const struct qemu_continue from = {.process = 3, .slot = -1, .time = 99, .epoch = 7};
+	struct qemu_command command;
 
 	(void)state;
-	assert_int_equal(pq_command_make(&command, &config, "/bin/sh", arguments, NULL, &from), 0);
+	assert_int_equal(qemu_command_make(&command, &config, "/bin/sh", arguments, NULL, &from), 0);
 	check_strings(command.argv, expected);
 	assert_null(command.envp[0]);
-	pq_command_free(&command);
-	assert_int_equal(pq_command_make(&command, &config, "/missing", arguments, NULL, &from),
+	qemu_command_free(&command);
+	assert_int_equal(qemu_command_make(&command, &config, "/missing", arguments, NULL, &from),
 			 -ENOENT);
 }
 

@@ -33,12 +33,12 @@ struct piece {
 	uint64_t target;
 	size_t count;
 	uint8_t lengths[NOPS_MAX + 1];
-	enum ptl_block_kind kind;
+	enum qemu_block_kind kind;
 };
 
 struct walk {
-	struct ptl_channel channel;
-	struct ptl_slot *slot;
+	struct qemu_channel channel;
+	struct qemu_slot *slot;
 	uint8_t code[CODE_SIZE];
 	struct piece pieces[BLOCKS];
 	struct piece restorer; /* mov, syscall */
@@ -63,23 +63,23 @@ static uint64_t draw(struct walk *walk, uint64_t below)
 /* ---- the program ---------------------------------------------------------------------------- */
 
 static const struct {
-	enum ptl_block_kind kind;
+	enum qemu_block_kind kind;
 	uint8_t bytes[2];
 	uint8_t opcode_size;
 	uint8_t displacement;
 } endings[] = {
-	{PTL_BLOCK_LINEAR, {0x90}, 1, 0},
-	{PTL_BLOCK_COND, {0x0f, 0x85}, 2, 4},
-	{PTL_BLOCK_COND, {0x0f, 0x84}, 2, 4},
-	{PTL_BLOCK_JUMP, {0xe9}, 1, 4},
-	{PTL_BLOCK_CALL, {0xe8}, 1, 4},
-	{PTL_BLOCK_CALL, {0xe8}, 1, 4},
-	{PTL_BLOCK_RETURN, {0xc3}, 1, 0},
-	{PTL_BLOCK_RETURN, {0xc3}, 1, 0},
-	{PTL_BLOCK_JUMP_INDIRECT, {0xff, 0xe0}, 2, 0},
-	{PTL_BLOCK_CALL_INDIRECT, {0xff, 0xd0}, 2, 0},
-	{PTL_BLOCK_REPEAT, {0xf3, 0xa4}, 2, 0},
-	{PTL_BLOCK_SYSCALL, {0x0f, 0x05}, 2, 0},
+	{QEMU_BLOCK_LINEAR, {0x90}, 1, 0},
+	{QEMU_BLOCK_COND, {0x0f, 0x85}, 2, 4},
+	{QEMU_BLOCK_COND, {0x0f, 0x84}, 2, 4},
+	{QEMU_BLOCK_JUMP, {0xe9}, 1, 4},
+	{QEMU_BLOCK_CALL, {0xe8}, 1, 4},
+	{QEMU_BLOCK_CALL, {0xe8}, 1, 4},
+	{QEMU_BLOCK_RETURN, {0xc3}, 1, 0},
+	{QEMU_BLOCK_RETURN, {0xc3}, 1, 0},
+	{QEMU_BLOCK_JUMP_INDIRECT, {0xff, 0xe0}, 2, 0},
+	{QEMU_BLOCK_CALL_INDIRECT, {0xff, 0xd0}, 2, 0},
+	{QEMU_BLOCK_REPEAT, {0xf3, 0xa4}, 2, 0},
+	{QEMU_BLOCK_SYSCALL, {0x0f, 0x05}, 2, 0},
 };
 
 static void make_program(struct walk *walk)
@@ -108,7 +108,7 @@ static void make_program(struct walk *walk)
 		struct piece *piece = &walk->pieces[i];
 		uint64_t end = i + 1 < BLOCKS ? piece[1].start : BASE + at;
 		/* Direct jumps lead forward, so every loop has a packet. */
-		size_t first = piece->kind == PTL_BLOCK_JUMP || piece->kind == PTL_BLOCK_CALL
+		size_t first = piece->kind == QEMU_BLOCK_JUMP || piece->kind == QEMU_BLOCK_CALL
 				       ? i + 1
 				       : 0;
 		int32_t displacement;
@@ -125,7 +125,7 @@ static void make_program(struct walk *walk)
 	walk->code[at] = 0xe9;
 	int32_t back = -(int32_t)(at + 5);
 	memcpy(walk->code + at + 1, &back, sizeof(back));
-	walk->restorer = (struct piece){RESTORER, 0, 2, {7, 2}, PTL_BLOCK_SYSCALL};
+	walk->restorer = (struct piece){RESTORER, 0, 2, {7, 2}, QEMU_BLOCK_SYSCALL};
 	memcpy(walk->code + (RESTORER - BASE), "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9);
 }
 
@@ -154,50 +154,50 @@ static struct piece piece_at(const struct walk *walk, uint64_t address)
 	for (size_t j = 0; j < last->count; j++)
 		end += last->lengths[j];
 	assert_int_equal(address, end);
-	return (struct piece){end, BASE, 1, {5}, PTL_BLOCK_JUMP};
+	return (struct piece){end, BASE, 1, {5}, QEMU_BLOCK_JUMP};
 }
 
 /* ---- executing it as QEMU would ------------------------------------------------------------- */
 
 static void drain(struct walk *walk)
 {
-	static _Alignas(8) uint8_t message[PTL_MESSAGE_MAX];
+	static _Alignas(8) uint8_t message[QEMU_MESSAGE_MAX];
 	const uint8_t *bytes;
 	size_t size;
 
-	while (ptl_channel_read_message(&walk->channel, walk->slot, message) > 0)
-		assert_int_not_equal(((struct ptl_message *)(void *)message)->type, PTL_MSG_NOTE);
-	while ((size = ptl_channel_read_pt(&walk->channel, walk->slot, &bytes))) {
+	while (qemu_channel_read_message(&walk->channel, walk->slot, message) > 0)
+		assert_int_not_equal(((struct qemu_message *)(void *)message)->type, QEMU_MSG_NOTE);
+	while ((size = qemu_channel_read_pt(&walk->channel, walk->slot, &bytes))) {
 		walk->stream = realloc(walk->stream, walk->stream_size + size);
 		assert_non_null(walk->stream);
 		memcpy(walk->stream + walk->stream_size, bytes, size);
 		walk->stream_size += size;
-		ptl_channel_consume_pt(&walk->channel, walk->slot, size);
+		qemu_channel_consume_pt(&walk->channel, walk->slot, size);
 	}
 }
 
 /* As the callback of each block does. */
-static struct pq_block *enter(struct walk *walk, const struct piece *piece)
+static struct plugin_block *enter(struct walk *walk, const struct piece *piece)
 {
-	struct pq_block_source source = {piece->start, piece->target,
+	struct plugin_block_source source = {piece->start, piece->target,
 					 piece->count, piece->lengths,
-					 piece->kind,  pq.config.return_compression,
+					 piece->kind,  plugin.config.return_compression,
 					 false};
 	bool is_new;
-	struct pq_block *block = pq_block_get(&pq.blocks, &source, &is_new);
-	struct ptl_slot *slot = pq_slots[0];
-	enum pq_fast result;
+	struct plugin_block *block = plugin_block_get(&plugin.blocks, &source, &is_new);
+	struct qemu_slot *slot = plugin_slots[0];
+	enum plugin_fast result;
 
 	assert_non_null(block);
-	result = pq_encoder_fast(slot, block, true);
-	if (result == PQ_FAST_SLOW)
-		result = pq_encoder_return(slot, block, true);
-	if (result == PQ_FAST_SLOW)
-		pq_enter_slow(0, block, (uint64_t)walk->env);
-	else if (result == PQ_FAST_TNT_FULL && pq_encoder_tnt_full(slot, &pq.config))
-		pq_between_steps(slot, slot->block_ip);
+	result = plugin_encoder_fast(slot, block, true);
+	if (result == PLUGIN_FAST_SLOW)
+		result = plugin_encoder_return(slot, block, true);
+	if (result == PLUGIN_FAST_SLOW)
+		plugin_enter_slow(0, block, (uint64_t)walk->env);
+	else if (result == PLUGIN_FAST_TNT_FULL && plugin_encoder_tnt_full(slot, &plugin.config))
+		plugin_between_steps(slot, slot->block_ip);
 	if (block->pushes)
-		pq_encoder_expect_call(walk->slot, block);
+		plugin_encoder_expect_call(walk->slot, block);
 	drain(walk);
 	return block;
 }
@@ -221,22 +221,22 @@ static uint64_t choose_next(struct walk *walk, const struct piece *piece, uint64
 	uint64_t anywhere = walk->pieces[draw(walk, BLOCKS)].start;
 
 	switch (piece->kind) {
-	case PTL_BLOCK_COND:
+	case QEMU_BLOCK_COND:
 		return draw(walk, 2) ? piece->target : end;
-	case PTL_BLOCK_JUMP:
+	case QEMU_BLOCK_JUMP:
 		return piece->target;
-	case PTL_BLOCK_CALL:
-	case PTL_BLOCK_CALL_INDIRECT:
+	case QEMU_BLOCK_CALL:
+	case QEMU_BLOCK_CALL_INDIRECT:
 		walk->calls[walk->depth++ % 256] = end;
-		if (piece->kind == PTL_BLOCK_CALL)
+		if (piece->kind == QEMU_BLOCK_CALL)
 			return piece->target;
 		/* No call calls itself: that would be taken for QEMU's starting again. */
 		return anywhere == last ? walk->pieces[1].start : anywhere;
-	case PTL_BLOCK_RETURN:
+	case QEMU_BLOCK_RETURN:
 		return walk->depth && draw(walk, 20) ? walk->calls[--walk->depth % 256] : anywhere;
-	case PTL_BLOCK_JUMP_INDIRECT:
+	case QEMU_BLOCK_JUMP_INDIRECT:
 		return anywhere;
-	case PTL_BLOCK_REPEAT:
+	case QEMU_BLOCK_REPEAT:
 		return draw(walk, 3) ? last : end;
 	default:
 		return end;
@@ -258,23 +258,23 @@ static void deliver(struct walk *walk, uint64_t address, bool fault)
 	frame = (struct frame){.pretcode = RESTORER, .registers[16] = address};
 	frame.info.si_signo = fault ? SIGSEGV : SIGUSR1;
 	frame.info.si_code = fault ? SEGV_MAPERR : SI_USER;
-	walk->env[PQ_RSP] = (uint64_t)&frame;
-	walk->env[PQ_RDI] = (uint64_t)frame.info.si_signo;
-	walk->env[PQ_RDX] = (uint64_t)&frame.flags;
-	walk->env[PQ_RSI] = (uint64_t)&frame.info;
+	walk->env[PLUGIN_RSP] = (uint64_t)&frame;
+	walk->env[PLUGIN_RDI] = (uint64_t)frame.info.si_signo;
+	walk->env[PLUGIN_RDX] = (uint64_t)&frame.flags;
+	walk->env[PLUGIN_RSI] = (uint64_t)&frame.info;
 	enter(walk, &handler);
 	memset(walk->env, 0, sizeof(walk->env));
 	expect(walk, &handler, handler.count);
 	enter(walk, &walk->restorer);
 	expect(walk, &walk->restorer, walk->restorer.count);
-	pq_leave_for_syscall(walk->slot);
+	plugin_leave_for_syscall(walk->slot);
 	drain(walk);
 }
 
 static uint64_t step(struct walk *walk, uint64_t address)
 {
 	struct piece piece = piece_at(walk, address);
-	struct pq_block *block = enter(walk, &piece);
+	struct plugin_block *block = enter(walk, &piece);
 	size_t whole = piece.count;
 	uint64_t next;
 
@@ -282,52 +282,52 @@ static uint64_t step(struct walk *walk, uint64_t address)
 		/* A fault in its middle; what was interrupted is then executed after all. */
 		size_t index = draw(walk, piece.count);
 
-		next = pq_block_address(block, index);
+		next = plugin_block_address(block, index);
 		expect(walk, &piece, index);
 		deliver(walk, next, true);
 		return next;
 	}
 	next = choose_next(walk, &piece, block->end, block->last);
-	if (piece.kind == PTL_BLOCK_REPEAT && next == block->last)
+	if (piece.kind == QEMU_BLOCK_REPEAT && next == block->last)
 		whole--;
 	expect(walk, &piece, whole);
-	if (piece.kind == PTL_BLOCK_SYSCALL) {
-		pq_leave_for_syscall(walk->slot);
+	if (piece.kind == QEMU_BLOCK_SYSCALL) {
+		plugin_leave_for_syscall(walk->slot);
 		drain(walk);
 	}
 	if (!draw(walk, 40))
 		deliver(walk, next, false);
 	if (!draw(walk, 100)) {
-		pthread_mutex_lock(&pq.lock);
-		pq_mapping_begin(walk->slot);
-		pthread_mutex_unlock(&pq.lock);
+		pthread_mutex_lock(&plugin.lock);
+		plugin_mapping_begin(walk->slot);
+		pthread_mutex_unlock(&plugin.lock);
 	}
 	return next;
 }
 
-static void start(struct walk *walk, const struct ptl_channel_config *config, uint64_t seed)
+static void start(struct walk *walk, const struct qemu_channel_config *config, uint64_t seed)
 {
 	memset(walk, 0, sizeof(*walk));
 	walk->state = seed * 0x9e3779b97f4a7c15ull + 1;
-	assert_int_equal(ptl_channel_create(&walk->channel, config), 0);
-	pq.config = walk->channel.config;
-	pq.header = walk->channel.header;
-	pq.arena = walk->channel.base;
-	pq.pid = (uint32_t)getpid();
-	pq.process = 1;
-	pq.started = true;
-	pq.stopped = false;
-	pq.epoch = 1;
-	pq.change_time = pq.psb_time = 0;
-	pq.vcpu_high = 1;
-	pq_block_clear(&pq.blocks);
-	pq.vcpus[0] = (struct pq_vcpu){.slot = &pq_unattached};
-	pq_slots[0] = &pq_unattached;
-	pq_thread_slot = NULL;
+	assert_int_equal(qemu_channel_create(&walk->channel, config), 0);
+	plugin.config = walk->channel.config;
+	plugin.header = walk->channel.header;
+	plugin.arena = walk->channel.base;
+	plugin.pid = (uint32_t)getpid();
+	plugin.process = 1;
+	plugin.started = true;
+	plugin.stopped = false;
+	plugin.epoch = 1;
+	plugin.change_time = plugin.psb_time = 0;
+	plugin.vcpu_high = 1;
+	plugin_block_clear(&plugin.blocks);
+	plugin.vcpus[0] = (struct plugin_vcpu){.slot = &plugin_unattached};
+	plugin_slots[0] = &plugin_unattached;
+	plugin_thread_slot = NULL;
 	make_program(walk);
 	/* The first block is the handler: it ends with a return to the restorer. The second is no
 	 * call. */
-	walk->pieces[0].kind = PTL_BLOCK_RETURN;
+	walk->pieces[0].kind = QEMU_BLOCK_RETURN;
 	walk->pieces[0].target = 0;
 	memset(walk->code, 0x90, walk->pieces[1].start - BASE);
 	walk->pieces[0].count = walk->pieces[1].start - BASE > NOPS_MAX
@@ -335,17 +335,17 @@ static void start(struct walk *walk, const struct ptl_channel_config *config, ui
 					: walk->pieces[1].start - BASE;
 	memset(walk->pieces[0].lengths, 1, sizeof(walk->pieces[0].lengths));
 	walk->code[walk->pieces[0].count - 1] = 0xc3;
-	pq.actions[SIGUSR1] = pq.actions[SIGSEGV] = (struct pq_signal_action){BASE, SA_SIGINFO,
+	plugin.actions[SIGUSR1] = plugin.actions[SIGSEGV] = (struct plugin_signal_action){BASE, SA_SIGINFO,
 									      RESTORER};
-	assert_int_equal(pq_block_add_handler(&pq.blocks, BASE), 0);
-	walk->slot = pq_thread_claim();
+	assert_int_equal(plugin_block_add_handler(&plugin.blocks, BASE), 0);
+	walk->slot = plugin_thread_claim();
 	assert_non_null(walk->slot);
 }
 
 static void finish(struct walk *walk)
 {
-	pq_block_clear(&pq.blocks);
-	ptl_channel_destroy(&walk->channel);
+	plugin_block_clear(&plugin.blocks);
+	qemu_channel_destroy(&walk->channel);
 	free(walk->expected);
 	free(walk->stream);
 }
@@ -379,10 +379,10 @@ static void check(struct walk *walk)
 	pt_config_init(&config);
 	config.begin = walk->stream;
 	config.end = walk->stream + walk->stream_size;
-	config.nom_freq = PTL_QEMU_NOMINAL_RATIO;
-	config.mtc_freq = (uint8_t)pq.config.mtc_shift;
-	config.cpuid_0x15_eax = PTL_QEMU_CPUID_15_EAX;
-	config.cpuid_0x15_ebx = PTL_QEMU_CPUID_15_EBX;
+	config.nom_freq = QEMU_NOMINAL_RATIO;
+	config.mtc_freq = (uint8_t)plugin.config.mtc_shift;
+	config.cpuid_0x15_eax = QEMU_CPUID_15_EAX;
+	config.cpuid_0x15_ebx = QEMU_CPUID_15_EBX;
 	decoder = pt_insn_alloc_decoder(&config);
 	assert_non_null(decoder);
 	pt_image_set_callback(image, read_code, walk);
@@ -403,24 +403,24 @@ static void check(struct walk *walk)
 		assert_true(count < walk->expected_count);
 		assert_int_equal(insn.ip, walk->expected[count]);
 		count++;
-		if (pq.config.timing >= PTL_TIMING_TSC &&
+		if (plugin.config.timing >= PTL_TIMING_TSC &&
 		    pt_insn_time(decoder, &now, NULL, NULL) >= 0) {
 			/* Estimated between packets, to a period of the MTC. */
-			assert_true(now + (40u << pq.config.mtc_shift) >= tsc);
+			assert_true(now + (40u << plugin.config.mtc_shift) >= tsc);
 			tsc = now;
 		}
 	}
 	assert_int_equal(status, -pte_eos);
 	assert_int_equal(count, walk->expected_count);
-	if (pq.config.timing >= PTL_TIMING_TSC)
-		assert_true(tsc >= pq.config.virtual_start &&
-			    tsc <= pq_encoder_now(walk->slot, &pq.config) +
-					    (40u << pq.config.mtc_shift));
+	if (plugin.config.timing >= PTL_TIMING_TSC)
+		assert_true(tsc >= plugin.config.virtual_start &&
+			    tsc <= plugin_encoder_now(walk->slot, &plugin.config) +
+					    (40u << plugin.config.mtc_shift));
 	pt_insn_free_decoder(decoder);
 	pt_image_free(image);
 }
 
-static void walk_and_check(const struct ptl_channel_config *config, uint64_t seed)
+static void walk_and_check(const struct qemu_channel_config *config, uint64_t seed)
 {
 	static struct walk walk;
 	uint64_t address;
@@ -432,18 +432,18 @@ static void walk_and_check(const struct ptl_channel_config *config, uint64_t see
 	/* Killed in the middle of a block: of that block nothing is known to have been executed. */
 	struct piece piece = piece_at(&walk, address);
 	enter(&walk, &piece);
-	assert_int_equal(ptl_channel_finish(&walk.channel, walk.slot), 0);
+	assert_int_equal(qemu_channel_finish(&walk.channel, walk.slot), 0);
 	drain(&walk);
 	check(&walk);
 	finish(&walk);
 }
 
-static const struct ptl_channel_config basic = {
+static const struct qemu_channel_config basic = {
 	.slot_count = 1,
 	.timing = PTL_TIMING_TSC,
 	.clock = PTL_CLOCK_VIRTUAL,
 	.return_compression = 1,
-	.mtc_shift = PTL_QEMU_MTC_SHIFT_DEFAULT,
+	.mtc_shift = QEMU_MTC_SHIFT_DEFAULT,
 	.psb_period = 2048,
 	.pt_ring_size = 65536,
 	.message_ring_size = 65536,
@@ -459,7 +459,7 @@ static void test_walks(void **state)
 
 static void test_no_return_compression(void **state)
 {
-	struct ptl_channel_config config = basic;
+	struct qemu_channel_config config = basic;
 
 	(void)state;
 	config.return_compression = 0;
@@ -470,7 +470,7 @@ static void test_no_return_compression(void **state)
 static void test_timing_modes(void **state)
 {
 	static const uint32_t modes[] = {PTL_TIMING_NONE, PTL_TIMING_MTC, PTL_TIMING_CYC};
-	struct ptl_channel_config config = basic;
+	struct qemu_channel_config config = basic;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -486,7 +486,7 @@ static void test_timing_modes(void **state)
 static void test_psb_periods(void **state)
 {
 	static const uint64_t periods[] = {64, 100, 1000, 65536};
-	struct ptl_channel_config config = basic;
+	struct qemu_channel_config config = basic;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {

@@ -35,7 +35,7 @@ static char *const words[] = {(char *)"test", NULL};
 
 static int set_up(void **state)
 {
-	const struct ptl_channel_config config = {.slot_count = 4,
+	const struct qemu_channel_config config = {.slot_count = 4,
 						  .psb_period = 4096,
 						  .clock = PTL_CLOCK_MONOTONIC,
 						  .pt_ring_size = RING,
@@ -45,7 +45,7 @@ static int set_up(void **state)
 
 	*state = fixture;
 	fixture->settings = (struct record_settings){.level = 1,
-						     .embed = PTL_EMBED_SYMBOLS,
+						     .embed = ELF_EMBED_SYMBOLS,
 						     .clock = PTL_CLOCK_MONOTONIC,
 						     .command_line = words,
 						     .command = words};
@@ -71,57 +71,57 @@ static int tear_down(void **state)
 
 /* ---- a traced thread ------------------------------------------------------------------------- */
 
-static struct ptl_slot *claim(struct fixture *fixture, uint32_t index, uint32_t process,
+static struct qemu_slot *claim(struct fixture *fixture, uint32_t index, uint32_t process,
 			      uint32_t pid)
 {
-	struct ptl_slot *slot = ptl_channel_slot(&fixture->qemu.channel, index);
+	struct qemu_slot *slot = qemu_channel_slot(&fixture->qemu.channel, index);
 
-	*slot = (struct ptl_slot){.pid = pid,
+	*slot = (struct qemu_slot){.pid = pid,
 				  .tid = pid,
 				  .process = process,
-				  .tnt = 1u << PTL_TNT_SHIFT,
-				  .status = PTL_SLOT_LIVE};
+				  .tnt = 1u << QEMU_TNT_SHIFT,
+				  .status = QEMU_SLOT_LIVE};
 	if (fixture->qemu.channel.header->slot_high <= index)
 		fixture->qemu.channel.header->slot_high = index + 1;
 	return slot;
 }
 
-static void put_message(struct fixture *fixture, struct ptl_slot *slot, void *message, size_t size,
+static void put_message(struct fixture *fixture, struct qemu_slot *slot, void *message, size_t size,
 			unsigned type, uint64_t time, uint64_t pt_offset)
 {
-	struct ptl_message *header = message;
+	struct qemu_message *header = message;
 
-	*header = (struct ptl_message){.size = (uint32_t)size,
+	*header = (struct qemu_message){.size = (uint32_t)size,
 				       .type = (uint16_t)type,
 				       .time = time,
 				       .sequence = ++fixture->sequence,
 				       .pt_offset = pt_offset};
-	memcpy((uint8_t *)slot + ptl_slot_message_ring() + slot->message_head % RING, message,
+	memcpy((uint8_t *)slot + qemu_slot_message_ring() + slot->message_head % RING, message,
 	       size);
 	slot->message_head += (size + 7) / 8 * 8;
 }
 
-static void put_start(struct fixture *fixture, struct ptl_slot *slot)
+static void put_start(struct fixture *fixture, struct qemu_slot *slot)
 {
-	struct ptl_message_process_start start = {.how = PTL_PROCESS_INITIAL};
-	struct ptl_message_thread_start thread = {0};
+	struct qemu_message_process_start start = {.how = QEMU_PROCESS_INITIAL};
+	struct qemu_message_thread_start thread = {0};
 
-	put_message(fixture, slot, &start, sizeof(start), PTL_MSG_PROCESS_START, 100, 0);
+	put_message(fixture, slot, &start, sizeof(start), QEMU_MSG_PROCESS_START, 100, 0);
 	/* Anything but strings makes the process start without them. */
-	put_message(fixture, slot, &thread, sizeof(thread), PTL_MSG_THREAD_START, 100, 0);
+	put_message(fixture, slot, &thread, sizeof(thread), QEMU_MSG_THREAD_START, 100, 0);
 }
 
-static void put_psb(struct fixture *fixture, struct ptl_slot *slot, uint64_t offset, uint64_t time)
+static void put_psb(struct fixture *fixture, struct qemu_slot *slot, uint64_t offset, uint64_t time)
 {
-	struct ptl_message_psb psb = {.epoch = 1};
+	struct qemu_message_psb psb = {.epoch = 1};
 
-	put_message(fixture, slot, &psb, sizeof(psb), PTL_MSG_PSB, time, offset);
+	put_message(fixture, slot, &psb, sizeof(psb), QEMU_MSG_PSB, time, offset);
 }
 
 /* Appends `size` bytes, each the low byte of its position. */
-static void put_pt(struct fixture *fixture, struct ptl_slot *slot, size_t size)
+static void put_pt(struct fixture *fixture, struct qemu_slot *slot, size_t size)
 {
-	uint8_t *ring = (uint8_t *)slot + ptl_slot_pt_ring(&fixture->qemu.channel.config);
+	uint8_t *ring = (uint8_t *)slot + qemu_slot_pt_ring(&fixture->qemu.channel.config);
 
 	for (size_t i = 0; i < size; i++, slot->pt_head++)
 		ring[slot->pt_head % RING] = (uint8_t)slot->pt_head;
@@ -182,7 +182,7 @@ static void expect_pt(struct ptl_trace *trace, const struct ptl_stream *stream, 
 static void takes_bytes_through_many_laps(void **state)
 {
 	struct fixture *fixture = *state;
-	struct ptl_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
+	struct qemu_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
 	const struct ptl_psb *psbs;
 	struct ptl_trace *trace;
 	uint64_t total = 0;
@@ -199,9 +199,9 @@ static void takes_bytes_through_many_laps(void **state)
 	}
 	/* Announced, but its thread was killed before it wrote the bytes. */
 	put_psb(fixture, slot, slot->pt_head, 300);
-	slot->status = PTL_SLOT_ENDED;
+	slot->status = QEMU_SLOT_ENDED;
 	drain(fixture);
-	assert_int_equal(slot->status, PTL_SLOT_FREE);
+	assert_int_equal(slot->status, QEMU_SLOT_FREE);
 	trace = finish(fixture);
 	expect_pt(trace, pt_stream(trace, 0), total);
 	assert_int_equal(ptl_psb_index(trace, pt_stream(trace, 0)->id, &psbs, &count), 0);
@@ -219,7 +219,7 @@ static void completes_the_stream_of_a_dead_process(void **state)
 	struct fixture *fixture = *state;
 	const pid_t pid = fork();
 	struct ptl_trace *trace;
-	struct ptl_slot *slot;
+	struct qemu_slot *slot;
 
 	if (pid == 0)
 		_exit(3);
@@ -229,11 +229,11 @@ static void completes_the_stream_of_a_dead_process(void **state)
 	put_pt(fixture, slot, 100);
 	slot->commit_head = slot->pt_head;
 	slot->block_ip = slot->next_ip = slot->commit_ip = 0x401000;
-	slot->tnt |= 0x401000 & PTL_TNT_TAG;
+	slot->tnt |= 0x401000 & QEMU_TNT_TAG;
 	drain(fixture);
-	assert_int_equal(slot->status, PTL_SLOT_LIVE);
+	assert_int_equal(slot->status, QEMU_SLOT_LIVE);
 	assert_int_equal(record_qemu_bury(&fixture->qemu), 0);
-	assert_int_equal(slot->status, PTL_SLOT_FREE);
+	assert_int_equal(slot->status, QEMU_SLOT_FREE);
 	trace = finish(fixture);
 	/* FUP with a full address, and TIP.PGD. */
 	assert_int_equal(pt_stream(trace, 0)->bytes, 100 + 9 + 1);
@@ -245,8 +245,8 @@ static void completes_the_stream_of_a_dead_process(void **state)
 static void gives_a_damaged_slot_up(void **state)
 {
 	struct fixture *fixture = *state;
-	struct ptl_slot *bad = claim(fixture, 0, 1, (uint32_t)getpid());
-	struct ptl_slot *good = claim(fixture, 1, 1, (uint32_t)getpid());
+	struct qemu_slot *bad = claim(fixture, 0, 1, (uint32_t)getpid());
+	struct qemu_slot *good = claim(fixture, 1, 1, (uint32_t)getpid());
 	struct ptl_trace *trace;
 
 	good->tid = 5;
@@ -260,10 +260,10 @@ static void gives_a_damaged_slot_up(void **state)
 	bad->pt_head = UINT64_MAX;
 	bad->message_head += 8;
 	drain(fixture);
-	bad->status = good->status = PTL_SLOT_ENDED;
+	bad->status = good->status = QEMU_SLOT_ENDED;
 	drain(fixture);
-	assert_int_equal(bad->status, PTL_SLOT_FREE);
-	assert_int_equal(good->status, PTL_SLOT_FREE);
+	assert_int_equal(bad->status, QEMU_SLOT_FREE);
+	assert_int_equal(good->status, QEMU_SLOT_FREE);
 	trace = finish(fixture);
 	expect_pt(trace, pt_stream(trace, 0), 1000);
 	expect_pt(trace, pt_stream(trace, 1), 1500);
@@ -276,16 +276,16 @@ static void gives_a_damaged_slot_up(void **state)
 static void drops_messages_that_make_no_sense(void **state)
 {
 	struct fixture *fixture = *state;
-	struct ptl_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
+	struct qemu_slot *slot = claim(fixture, 0, 1, (uint32_t)getpid());
 	struct ptl_trace *trace;
 
 	put_start(fixture, slot);
-	memset((uint8_t *)slot + ptl_slot_message_ring() + slot->message_head, 0xff, 64);
+	memset((uint8_t *)slot + qemu_slot_message_ring() + slot->message_head, 0xff, 64);
 	slot->message_head += 64;
 	put_pt(fixture, slot, 10);
 	drain(fixture);
 	assert_int_equal(slot->message_tail, slot->message_head);
-	slot->status = PTL_SLOT_ENDED;
+	slot->status = QEMU_SLOT_ENDED;
 	drain(fixture);
 	trace = finish(fixture);
 	expect_pt(trace, pt_stream(trace, 0), 10);
@@ -300,13 +300,13 @@ static void uses_a_slot_again(void **state)
 	struct ptl_trace *trace;
 
 	for (uint32_t i = 0; i < 3; i++) {
-		struct ptl_slot *slot = claim(fixture, 0, 1 + i, (uint32_t)getpid());
+		struct qemu_slot *slot = claim(fixture, 0, 1 + i, (uint32_t)getpid());
 
 		put_start(fixture, slot);
 		put_pt(fixture, slot, 100 * (i + 1));
-		slot->status = PTL_SLOT_ENDED;
+		slot->status = QEMU_SLOT_ENDED;
 		drain(fixture);
-		assert_int_equal(slot->status, PTL_SLOT_FREE);
+		assert_int_equal(slot->status, QEMU_SLOT_FREE);
 	}
 	trace = finish(fixture);
 	for (unsigned i = 0; i < 3; i++)

@@ -36,7 +36,7 @@ static int put(void *context, uint32_t type, const void *data, size_t size,
 
 	fixture->puts[type]++;
 	fixture->last_size = size;
-	ptl_sha256_of(data, size, hash);
+	common_sha256_of(data, size, hash);
 	return 0;
 }
 
@@ -55,7 +55,7 @@ static int set_up(void **state)
 	if (fwrite(fixture->content, 1, SIZE, file) != SIZE || fclose(file) ||
 	    stat(fixture->path, &fixture->info))
 		return -1;
-	return record_image_store_new(PTL_EMBED_DEBUG, put, fixture, &fixture->store);
+	return record_image_store_new(ELF_EMBED_DEBUG, put, fixture, &fixture->store);
 }
 
 static int tear_down(void **state)
@@ -87,10 +87,10 @@ static struct record_mapping mapping_of(const struct fixture *fixture, uint64_t 
 static void expect_code(const struct fixture *fixture, const struct ptl_image_event *image,
 			uint64_t offset, uint64_t size)
 {
-	uint8_t hash[PTL_SHA256_SIZE];
+	uint8_t hash[COMMON_SHA256_SIZE];
 
 	assert_true(image->has_code);
-	ptl_sha256_of(fixture->content + offset, size, hash);
+	common_sha256_of(fixture->content + offset, size, hash);
 	assert_memory_equal(image->code, hash, sizeof(hash));
 }
 

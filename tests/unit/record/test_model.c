@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct fixture *fixture, c
 	va_start(arguments, format);
 	length = vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	ptl_write_bytes(&fixture->text, line, (size_t)length);
+	common_write_bytes(&fixture->text, line, (size_t)length);
 }
 
 static int take_process(struct fixture *fixture, const struct ptl_event *event)
@@ -51,7 +51,7 @@ static int take_process(struct fixture *fixture, const struct ptl_event *event)
 	    (unsigned long long)data.unique_key, data.image_file_name, data.command_line);
 	if (data.has_exit_status)
 		say(fixture, " status %#x", (unsigned)data.exit_status);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static int take_thread(struct fixture *fixture, const struct ptl_event *event)
 	if (ptl_thread_decode(event, &storage, &data) < 0)
 		return -1;
 	say(fixture, "thread %s %u/%u", what, data.process_id, data.thread_id);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int take_image(struct fixture *fixture, const struct ptl_event *event)
 					   : "rundown",
 	    data.process_id, (unsigned long long)data.base, (unsigned long long)data.size,
 	    data.file_name, data.protection);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&storage);
 	return 0;
 }
 
@@ -146,7 +146,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	record_model_free(fixture->model);
-	ptl_bytes_free(&fixture->text);
+	common_bytes_free(&fixture->text);
 	free(fixture);
 	return 0;
 }
@@ -154,7 +154,7 @@ static int tear_down(void **state)
 /* What was said since the last time must be `text`. */
 static void expect(struct fixture *fixture, const char *text)
 {
-	ptl_write_bytes(&fixture->text, "", 1);
+	common_write_bytes(&fixture->text, "", 1);
 	assert_string_equal(fixture->text.data, text);
 	fixture->text.size = 0;
 }
@@ -162,10 +162,10 @@ static void expect(struct fixture *fixture, const char *text)
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* process number n has pid 100 * n and a first thread of that id. */
-static struct ptl_message header(struct fixture *fixture, unsigned type, uint32_t process,
+static struct qemu_message header(struct fixture *fixture, unsigned type, uint32_t process,
 				 uint32_t tid, uint64_t time, size_t size)
 {
-	return (struct ptl_message){
+	return (struct qemu_message){
 		.size = (uint32_t)size,
 		.type = (uint16_t)type,
 		.pid = 100 * process,
@@ -184,9 +184,9 @@ static void send(struct fixture *fixture, const void *message, const struct ptl_
 static void send_start(struct fixture *fixture, uint32_t process, uint32_t parent, uint64_t time,
 		       uint64_t epoch)
 {
-	const struct ptl_message_process_start message = {
-		.header = header(fixture, PTL_MSG_PROCESS_START, process, 0, time, sizeof(message)),
-		.how = parent ? PTL_PROCESS_FORK : PTL_PROCESS_INITIAL,
+	const struct qemu_message_process_start message = {
+		.header = header(fixture, QEMU_MSG_PROCESS_START, process, 0, time, sizeof(message)),
+		.how = parent ? QEMU_PROCESS_FORK : QEMU_PROCESS_INITIAL,
 		.parent_pid = parent ? 100 * parent : 7,
 		.parent_process = parent,
 		.epoch = epoch,
@@ -199,8 +199,8 @@ static void send_start(struct fixture *fixture, uint32_t process, uint32_t paren
 static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, uint64_t time,
 		      uint64_t epoch, const char *strings, size_t size)
 {
-	const struct ptl_message_exec exec = {
-		.header = header(fixture, PTL_MSG_EXEC, process, tid, time, sizeof(exec)),
+	const struct qemu_message_exec exec = {
+		.header = header(fixture, QEMU_MSG_EXEC, process, tid, time, sizeof(exec)),
 		.total = (uint32_t)size,
 		.epoch = epoch,
 		.start_address = 0x1000,
@@ -210,10 +210,10 @@ static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, u
 	for (size_t at = 0; at < size; at += 5) {
 		const size_t length = size - at < 5 ? size - at : 5;
 		struct {
-			struct ptl_message_exec_bytes fixed;
+			struct qemu_message_exec_bytes fixed;
 			char bytes[8];
 		} part = {{
-				  .header = header(fixture, PTL_MSG_EXEC_BYTES, process, tid, time,
+				  .header = header(fixture, QEMU_MSG_EXEC_BYTES, process, tid, time,
 						   sizeof(part.fixed) + length),
 				  .offset = (uint32_t)at,
 				  .length = (uint32_t)length,
@@ -228,8 +228,8 @@ static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, u
 static void send_image(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
 		       uint64_t base, uint64_t size, const char *name)
 {
-	const struct ptl_message_image message = {
-		.header = header(fixture, PTL_MSG_IMAGE_MAP, process, 0, time, sizeof(message)),
+	const struct qemu_message_image message = {
+		.header = header(fixture, QEMU_MSG_IMAGE_MAP, process, 0, time, sizeof(message)),
 		.base = base,
 		.size = size,
 		.epoch = epoch,
@@ -243,8 +243,8 @@ static void send_image(struct fixture *fixture, uint32_t process, uint64_t time,
 static void send_unmap(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
 		       uint64_t base, uint64_t size)
 {
-	const struct ptl_message_unmap message = {
-		.header = header(fixture, PTL_MSG_IMAGE_UNMAP, process, 0, time, sizeof(message)),
+	const struct qemu_message_unmap message = {
+		.header = header(fixture, QEMU_MSG_IMAGE_UNMAP, process, 0, time, sizeof(message)),
 		.base = base,
 		.size = size,
 		.epoch = epoch,
@@ -257,11 +257,11 @@ static void send_code(struct fixture *fixture, uint32_t process, uint64_t time, 
 		      uint64_t base, char byte)
 {
 	struct {
-		struct ptl_message_code fixed;
+		struct qemu_message_code fixed;
 		char bytes[8];
 	} message = {
 		{
-			.header = header(fixture, PTL_MSG_CODE, process, 0, time, sizeof(message)),
+			.header = header(fixture, QEMU_MSG_CODE, process, 0, time, sizeof(message)),
 			.base = base,
 			.epoch = epoch,
 			.length = 8,
@@ -275,7 +275,7 @@ static void send_code(struct fixture *fixture, uint32_t process, uint64_t time, 
 static void send_thread(struct fixture *fixture, unsigned type, uint32_t process, uint32_t tid,
 			uint64_t time)
 {
-	const struct ptl_message_thread_start message = {
+	const struct qemu_message_thread_start message = {
 		.header = header(fixture, type, process, tid, time, sizeof(message)),
 	};
 
@@ -284,8 +284,8 @@ static void send_thread(struct fixture *fixture, unsigned type, uint32_t process
 
 static void send_exit(struct fixture *fixture, uint32_t process, uint64_t time, uint32_t status)
 {
-	const struct ptl_message_exit message = {
-		.header = header(fixture, PTL_MSG_EXIT, process, 0, time, sizeof(message)),
+	const struct qemu_message_exit message = {
+		.header = header(fixture, QEMU_MSG_EXIT, process, 0, time, sizeof(message)),
 		.status = status,
 	};
 
@@ -387,7 +387,7 @@ static void remembers_a_dead_parent_for_a_while(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(record_model_tick(fixture->model, 60 * SECOND), 0);
 	send_start(fixture, 3, 1, 13, 2);
-	ptl_write_bytes(&fixture->text, "", 1);
+	common_write_bytes(&fixture->text, "", 1);
 	assert_non_null(strstr((char *)fixture->text.data, "loss 6 pid 300"));
 	fixture->text.size = 0;
 }
@@ -398,7 +398,7 @@ static void clears_memory_at_exec(void **state)
 
 	starts(fixture);
 	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "a");
-	send_thread(fixture, PTL_MSG_THREAD_START, 1, 101, 12);
+	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 101, 12);
 	fixture->text.size = 0;
 	send_exec(fixture, 1, 0, 20, 3, RELATIVE, sizeof(RELATIVE));
 	expect(fixture,
@@ -413,8 +413,8 @@ static void renames_the_thread_that_execs(void **state)
 	struct fixture *fixture = *state;
 
 	starts(fixture);
-	send_thread(fixture, PTL_MSG_THREAD_START, 1, 101, 12);
-	send_thread(fixture, PTL_MSG_THREAD_END, 1, 100, 13);
+	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 101, 12);
+	send_thread(fixture, QEMU_MSG_THREAD_END, 1, 100, 13);
 	fixture->text.size = 0;
 	send_exec(fixture, 1, 100, 20, 3, RELATIVE, sizeof(RELATIVE));
 	expect(fixture, "0l 20 thread end 100/101\n0l 20 thread start 100/100\n"
@@ -427,9 +427,9 @@ static void keeps_streams_in_order(void **state)
 
 	starts(fixture);
 	/* A thread's clock may run behind; code may be told of with the time of its epoch. */
-	send_thread(fixture, PTL_MSG_THREAD_START, 1, 101, 50);
+	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 101, 50);
 	send_image(fixture, 1, 40, 2, 0x1000, 0x1000, "a");
-	send_thread(fixture, PTL_MSG_THREAD_END, 1, 101, 45);
+	send_thread(fixture, QEMU_MSG_THREAD_END, 1, 101, 45);
 	send_code(fixture, 1, 40, 2, 0x1000, 'c');
 	expect(fixture, "0l 50 thread start 100/101\n0m 40 image load 100 1000+1000 'a' prot 5\n"
 			"0l 50 thread end 100/101\n0m 40 code 100 1000+8 c\n");
@@ -455,9 +455,9 @@ static void uses_lanes_again(void **state)
 
 static void waits_for_an_exit_status(void **state)
 {
-	const struct ptl_message_child_status status = {
+	const struct qemu_message_child_status status = {
 		.header = {.size = sizeof(status),
-			   .type = PTL_MSG_CHILD_STATUS,
+			   .type = QEMU_MSG_CHILD_STATUS,
 			   .process = 1,
 			   .pid = 100,
 			   .tid = 100,
@@ -487,18 +487,18 @@ static void waits_for_an_exit_status(void **state)
 static void tells_who_ran_untraced(void **state)
 {
 	struct {
-		struct ptl_message_not_followed fixed;
+		struct qemu_message_not_followed fixed;
 		char strings[16];
-	} leave = {{.cause = PTL_NOT_FOLLOWED_FORMAT, .length = 13}, "/a.o\0\0/\0a\0b c"};
-	struct ptl_message failed;
+	} leave = {{.cause = QEMU_NOT_FOLLOWED_FORMAT, .length = 13}, "/a.o\0\0/\0a\0b c"};
+	struct qemu_message failed;
 	struct record_model_counts counts;
 	struct fixture *fixture = *state;
 
 	starts(fixture);
-	leave.fixed.header = header(fixture, PTL_MSG_NOT_FOLLOWED, 1, 0, 20,
+	leave.fixed.header = header(fixture, QEMU_MSG_NOT_FOLLOWED, 1, 0, 20,
 				    sizeof(leave.fixed) + 13);
 	send(fixture, &leave, NULL);
-	failed = header(fixture, PTL_MSG_EXEC_FAILED, 1, 0, 21, sizeof(failed));
+	failed = header(fixture, QEMU_MSG_EXEC_FAILED, 1, 0, 21, sizeof(failed));
 	send(fixture, &failed, NULL);
 	send(fixture, &leave, NULL);
 	expect(fixture, "");
@@ -537,8 +537,8 @@ static void survives_nonsense(void **state)
 	send_image(fixture, 1, 31, 2, UINT64_MAX - 0xfff, 0x1001, "beyond it");
 	send_image(fixture, 1, 31, 2, 0x1000, 0, "empty");
 	send_unmap(fixture, 1, 31, 2, UINT64_MAX, UINT64_MAX);
-	send_thread(fixture, PTL_MSG_THREAD_END, 1, 555, 32);
-	send_thread(fixture, PTL_MSG_THREAD_START, 1, 100, 32);
+	send_thread(fixture, QEMU_MSG_THREAD_END, 1, 555, 32);
+	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 100, 32);
 	send_exec(fixture, 1, 0, 33, 3, "", 0);
 	send_thread(fixture, 77, 1, 100, 34);
 	expect(fixture,

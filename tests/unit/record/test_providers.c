@@ -120,21 +120,21 @@ static void parses_names(void **state)
 
 static void parses_rules(void **state)
 {
-	struct ptl_share_rule rule;
-	char longest[PTL_SHARE_PROVIDER_NAME_SIZE + 1];
+	struct provider_share_rule rule;
+	char longest[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 1];
 
 	(void)state;
 	assert_int_equal(record_provider_rule_parse("Shop", &rule), 0);
-	assert_int_equal(rule.match, PTL_SHARE_MATCH_NAME);
+	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_NAME);
 	assert_string_equal(rule.name, "Shop");
 	assert_int_equal(rule.level, 255);
 	assert_true(rule.keywords == UINT64_MAX);
 	assert_int_equal(record_provider_rule_parse("*:Warning:0x12", &rule), 0);
-	assert_int_equal(rule.match, PTL_SHARE_MATCH_ALL);
+	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_ALL);
 	assert_int_equal(rule.level, 3);
 	assert_int_equal(rule.keywords, 0x12);
 	assert_int_equal(record_provider_rule_parse("9e814aad-3204-11d2-9a82-006008a86939::1", &rule), 0);
-	assert_int_equal(rule.match, PTL_SHARE_MATCH_GUID);
+	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_GUID);
 	assert_int_equal(rule.level, 255);
 	assert_int_equal(record_provider_rule_parse("A:0", &rule), 0);
 	assert_int_equal(rule.level, 0);
@@ -155,7 +155,7 @@ static void gives_each_session_a_slot(void **state)
 {
 	struct record_provider_session sessions[PTL_SESSIONS_MAX + 1] = {0};
 	struct fixture *fixture = *state;
-	struct ptl_share_session_file file;
+	struct provider_share_session_file file;
 	bool alive;
 
 	for (unsigned i = 0; i <= PTL_SESSIONS_MAX; i++)
@@ -186,7 +186,7 @@ static void sweeps_up_what_the_dead_left(void **state)
 {
 	struct record_provider_session session = {.file.session.ring_size = RING};
 	struct fixture *fixture = *state;
-	char living[PTL_SHARE_NAME_SIZE];
+	char living[PROVIDER_SHARE_NAME_SIZE];
 	int file;
 
 	/* A recorder that was killed: its file is there, and nobody has it locked. */
@@ -238,41 +238,41 @@ static void does_not_touch_what_is_not_its_own(void **state)
 
 struct writer {
 	uint8_t *map; /* the whole file */
-	struct ptl_share_ring *ring;
+	struct provider_share_ring *ring;
 	uint64_t time;
 };
 
 static void make_rings(const struct fixture *fixture, struct writer *writer)
 {
-	const struct ptl_share_rings first = {.magic = PTL_SHARE_RINGS_MAGIC,
-					      .version = PTL_SHARE_VERSION,
+	const struct provider_share_rings first = {.magic = PROVIDER_SHARE_RINGS_MAGIC,
+					      .version = PROVIDER_SHARE_VERSION,
 					      .pid = 7,
 					      .id = ID,
 					      .session = SESSION,
 					      .ring_size = RING,
 					      .ring_count = 1};
-	const uint64_t size = PTL_SHARE_RING_OFFSET(RING, 1);
+	const uint64_t size = PROVIDER_SHARE_RING_OFFSET(RING, 1);
 	const int file = make_file(fixture, RINGS_NAME, size);
 
 	writer->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	assert_true(writer->map != MAP_FAILED);
 	close(file);
 	memcpy(writer->map, &first, sizeof(first));
-	writer->ring = (void *)(writer->map + PTL_SHARE_RING_OFFSET(RING, 0));
+	writer->ring = (void *)(writer->map + PROVIDER_SHARE_RING_OFFSET(RING, 0));
 	writer->time = 0;
 }
 
 /* A record with this number as its payload, wherever the ring ends. */
 static void put(struct writer *writer, uint64_t number)
 {
-	const struct ptl_share_record header = {
+	const struct provider_share_record header = {
 		.size = sizeof(header) + 8, .payload_size = 8, .time = ++writer->time, .tid = 7};
 	uint8_t record[sizeof(header) + 8];
 
 	memcpy(record, &header, sizeof(header));
 	memcpy(record + sizeof(header), &number, 8);
 	for (size_t i = 0; i < sizeof(record); i++)
-		((uint8_t *)writer->ring)[PTL_SHARE_PAGE + (writer->ring->head + i) % RING] = record[i];
+		((uint8_t *)writer->ring)[PROVIDER_SHARE_PAGE + (writer->ring->head + i) % RING] = record[i];
 	writer->ring->head += sizeof(record);
 }
 
@@ -321,7 +321,7 @@ static void reads_rings_round_and_round(void **state)
 	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
 	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
 	record_share_rings_close(&rings);
-	munmap(writer.map, PTL_SHARE_RING_OFFSET(RING, 1));
+	munmap(writer.map, PROVIDER_SHARE_RING_OFFSET(RING, 1));
 }
 
 static void survives_a_file_that_is_cut(void **state)
@@ -329,7 +329,7 @@ static void survives_a_file_that_is_cut(void **state)
 	struct fixture *fixture = *state;
 	struct record_share_rings rings;
 	struct writer writer;
-	uint64_t lost, counts[PTL_SHARE_PROVIDERS_MAX];
+	uint64_t lost, counts[PROVIDER_SHARE_PROVIDERS_MAX];
 	unsigned share;
 	int file;
 
@@ -344,7 +344,7 @@ static void survives_a_file_that_is_cut(void **state)
 	assert_true(rings.broken);
 	assert_false(record_share_rings_lost(&rings, counts));
 	record_share_rings_close(&rings);
-	munmap(writer.map, PTL_SHARE_RING_OFFSET(RING, 1));
+	munmap(writer.map, PROVIDER_SHARE_RING_OFFSET(RING, 1));
 }
 
 /* ---- schemas --------------------------------------------------------------------------------- */
@@ -363,13 +363,13 @@ static int count_record(void *context, uint32_t provider, uint64_t type, const u
 static void takes_schemas_when_their_provider_is_there(void **state)
 {
 	const char *name = "process.7.0000000000000abc";
-	const struct ptl_share_process header = {.magic = PTL_SHARE_PROCESS_MAGIC,
-						 .version = PTL_SHARE_VERSION,
+	const struct provider_share_process header = {.magic = PROVIDER_SHARE_PROCESS_MAGIC,
+						 .version = PROVIDER_SHARE_VERSION,
 						 .pid = 7,
 						 .id = ID,
 						 .clock = PTL_CLOCK_MONOTONIC,
-						 .heap_end = PTL_SHARE_HEAP_OFFSET + 24};
-	const struct ptl_share_chunk chunk = {.size = 24, .data_size = 3};
+						 .heap_end = PROVIDER_SHARE_HEAP_OFFSET + 24};
+	const struct provider_share_chunk chunk = {.size = 24, .data_size = 3};
 	const uint8_t record[8] = {3, 1, 0x55};
 	struct fixture *fixture = *state;
 	struct record_share_process process;
@@ -378,15 +378,15 @@ static void takes_schemas_when_their_provider_is_there(void **state)
 	uint64_t bytes = 0;
 	int file;
 
-	file = make_file(fixture, name, PTL_SHARE_HEAP_OFFSET);
+	file = make_file(fixture, name, PROVIDER_SHARE_HEAP_OFFSET);
 	assert_int_equal(pwrite(file, &header, sizeof(header), 0), sizeof(header));
-	assert_int_equal(pwrite(file, &chunk, sizeof(chunk), PTL_SHARE_HEAP_OFFSET), sizeof(chunk));
-	assert_int_equal(pwrite(file, record, 8, PTL_SHARE_HEAP_OFFSET + 16), 8);
+	assert_int_equal(pwrite(file, &chunk, sizeof(chunk), PROVIDER_SHARE_HEAP_OFFSET), sizeof(chunk));
+	assert_int_equal(pwrite(file, record, 8, PROVIDER_SHARE_HEAP_OFFSET + 16), 8);
 	assert_int_equal(record_share_process_open(fixture->folder, name, true, &process), 0);
 	record_share_process_look(&process);
 	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
 	assert_int_equal(taken, 0);
-	assert_int_equal(pwrite(file, &one, 4, offsetof(struct ptl_share_process, provider_count)), 4);
+	assert_int_equal(pwrite(file, &one, 4, offsetof(struct provider_share_process, provider_count)), 4);
 	record_share_process_look(&process);
 	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
 	assert_int_equal(taken, 1);

@@ -43,15 +43,15 @@ static void put(struct record_sideband *sideband, struct ptl_bytes *body, uint32
 {
 	struct ptl_bytes record = {0};
 
-	ptl_write_le(&record, type, 4);
-	ptl_write_le(&record, misc, 2);
-	ptl_write_le(&record, (uint16_t)(8 + body->size + 16), 2);
-	ptl_write_bytes(&record, body->data, body->size);
-	ptl_write_le(&record, 0, 8);
-	ptl_write_le(&record, time, 8);
+	common_write_le(&record, type, 4);
+	common_write_le(&record, misc, 2);
+	common_write_le(&record, (uint16_t)(8 + body->size + 16), 2);
+	common_write_bytes(&record, body->data, body->size);
+	common_write_le(&record, 0, 8);
+	common_write_le(&record, time, 8);
 	assert_int_equal(record_sideband_put(sideband, record.data, record.size), 0);
-	ptl_bytes_free(&record);
-	ptl_bytes_free(body);
+	common_bytes_free(&record);
+	common_bytes_free(body);
 }
 
 static void put_task(struct record_sideband *sideband, uint32_t type, uint32_t pid, uint32_t parent,
@@ -59,11 +59,11 @@ static void put_task(struct record_sideband *sideband, uint32_t type, uint32_t p
 {
 	struct ptl_bytes body = {0};
 
-	ptl_write_le(&body, pid, 4);
-	ptl_write_le(&body, parent, 4);
-	ptl_write_le(&body, tid, 4);
-	ptl_write_le(&body, parent, 4);
-	ptl_write_le(&body, time, 8);
+	common_write_le(&body, pid, 4);
+	common_write_le(&body, parent, 4);
+	common_write_le(&body, tid, 4);
+	common_write_le(&body, parent, 4);
+	common_write_le(&body, time, 8);
 	put(sideband, &body, type, 0, time);
 }
 
@@ -71,9 +71,9 @@ static void put_exec(struct record_sideband *sideband, uint32_t pid, const char 
 {
 	struct ptl_bytes body = {0};
 
-	ptl_write_le(&body, pid, 4);
-	ptl_write_le(&body, pid, 4);
-	ptl_write_bytes(&body, name, strlen(name) + 1);
+	common_write_le(&body, pid, 4);
+	common_write_le(&body, pid, 4);
+	common_write_bytes(&body, name, strlen(name) + 1);
 	put(sideband, &body, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, time);
 }
 
@@ -81,18 +81,18 @@ static void put_map(struct record_sideband *sideband, uint32_t pid, const char *
 {
 	struct ptl_bytes body = {0};
 
-	ptl_write_le(&body, pid, 4);
-	ptl_write_le(&body, pid, 4);
-	ptl_write_le(&body, 0x400000, 8);
-	ptl_write_le(&body, 0x1000, 8);
-	ptl_write_le(&body, 0x2000, 8);
-	ptl_write_le(&body, 8, 4);
-	ptl_write_le(&body, 1, 4);
-	ptl_write_le(&body, 77, 8);
-	ptl_write_le(&body, 0, 8);
-	ptl_write_le(&body, 5, 4);
-	ptl_write_le(&body, 0, 4);
-	ptl_write_bytes(&body, name, strlen(name) + 1);
+	common_write_le(&body, pid, 4);
+	common_write_le(&body, pid, 4);
+	common_write_le(&body, 0x400000, 8);
+	common_write_le(&body, 0x1000, 8);
+	common_write_le(&body, 0x2000, 8);
+	common_write_le(&body, 8, 4);
+	common_write_le(&body, 1, 4);
+	common_write_le(&body, 77, 8);
+	common_write_le(&body, 0, 8);
+	common_write_le(&body, 5, 4);
+	common_write_le(&body, 0, 4);
+	common_write_bytes(&body, name, strlen(name) + 1);
 	put(sideband, &body, PERF_RECORD_MMAP2, 0, time);
 }
 
@@ -212,8 +212,8 @@ static void losses_are_counted(void **state)
 	uint64_t lost = 1;
 
 	(void)state;
-	ptl_write_le(&body, 5, 8);
-	ptl_write_le(&body, 7, 8);
+	common_write_le(&body, 5, 8);
+	common_write_le(&body, 7, 8);
 	put(sideband, &body, PERF_RECORD_LOST, 0, 100);
 	assert_int_equal(record_sideband_take(sideband, LATE, true, see, &seen, &lost), 0);
 	assert_int_equal(lost, 8);
@@ -234,12 +234,12 @@ static void what_makes_no_sense_is_left_out(void **state)
 
 		assert_int_equal(record_sideband_put(sideband, &header, sizeof(header)), 0);
 		for (size_t size = 0; size < 24; size += 8) {
-			ptl_write_le(&body, UINT64_MAX, 8);
+			common_write_le(&body, UINT64_MAX, 8);
 			put(sideband, &body, types[i], PERF_RECORD_MISC_COMM_EXEC, 100);
 			body = (struct ptl_bytes){0};
-			ptl_bytes_grow(&body, size);
+			common_bytes_grow(&body, size);
 		}
-		ptl_bytes_free(&body);
+		common_bytes_free(&body);
 	}
 	put_task(sideband, PERF_RECORD_EXIT, 20, 10, 20, 400);
 	(void)take(sideband, LATE, true);

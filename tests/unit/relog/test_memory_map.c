@@ -17,9 +17,9 @@
 
 #define MEMORY_SIZE 0x3000
 
-static int parse(const char *text, struct relog_memory_map *map)
+static int parse(const char *text, struct import_memory_map *map)
 {
-	return relog_memory_map_parse("m", text, strlen(text), MEMORY_SIZE, map);
+	return import_memory_map_parse("m", text, strlen(text), MEMORY_SIZE, map);
 }
 
 static void takes_what_is_right(void **state)
@@ -29,7 +29,7 @@ static void takes_what_is_right(void **state)
 				   "0x7000 0x1000 0x2000\t# comment\r\n"
 				   "  4096 8192 0#none\n"
 				   "0XFFFFFFFFFFFFF000 0x1000 0x1000";
-	struct relog_memory_map map;
+	struct import_memory_map map;
 
 	(void)state;
 	assert_int_equal(parse(text, &map), 0);
@@ -41,18 +41,18 @@ static void takes_what_is_right(void **state)
 	assert_int_equal(map.ranges[1].base, 0x7000);
 	assert_int_equal(map.ranges[1].line, 3);
 	assert_true(map.ranges[2].base == 0xfffffffffffff000u);
-	relog_memory_map_free(&map);
+	import_memory_map_free(&map);
 	assert_int_equal(map.count, 0);
 }
 
 static void takes_shared_bytes(void **state)
 {
-	struct relog_memory_map map;
+	struct import_memory_map map;
 
 	(void)state;
 	assert_int_equal(parse("0x1000 0x1000 0\n0x2000 0x1000 0\n", &map), 0);
 	assert_int_equal(map.count, 2);
-	relog_memory_map_free(&map);
+	import_memory_map_free(&map);
 }
 
 static void refuses_what_is_wrong(void **state)
@@ -102,7 +102,7 @@ static void refuses_what_is_wrong(void **state)
 		 "m:2:1: expected addresses of their own, found 0x1000, size 0x1, "
 		 "which overlaps the range of line 1"},
 	};
-	struct relog_memory_map map;
+	struct import_memory_map map;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -117,7 +117,7 @@ static void takes_many(void **state)
 {
 	char text[4096];
 	size_t at = 0;
-	struct relog_memory_map map;
+	struct import_memory_map map;
 
 	(void)state;
 	for (unsigned i = 100; i-- > 0;) {
@@ -126,11 +126,11 @@ static void takes_many(void **state)
 		assert_true(n > 0 && (size_t)n < sizeof(text) - at);
 		at += (size_t)n;
 	}
-	assert_int_equal(relog_memory_map_parse("m", text, at, MEMORY_SIZE, &map), 0);
+	assert_int_equal(import_memory_map_parse("m", text, at, MEMORY_SIZE, &map), 0);
 	assert_int_equal(map.count, 100);
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(map.ranges[i].base, i * 16);
-	relog_memory_map_free(&map);
+	import_memory_map_free(&map);
 }
 
 int main(void)

@@ -34,16 +34,16 @@ static int note(void *context, uint64_t offset)
 /* Scans data in pieces of `piece` bytes. */
 static struct found scan(const char *data, size_t size, size_t piece)
 {
-	struct relog_psb_scan state = {0};
+	struct import_psb_scan state = {0};
 	struct found found = {0};
 
 	for (size_t at = 0; at < size; at += piece) {
 		size_t n = size - at < piece ? size - at : piece;
 
 		assert_int_equal(
-			relog_psb_scan(&state, (const uint8_t *)data + at, n, note, &found), 0);
+			import_psb_scan(&state, (const uint8_t *)data + at, n, note, &found), 0);
 	}
-	assert_int_equal(relog_psb_scan_end(&state, note, &found), 0);
+	assert_int_equal(import_psb_scan_end(&state, note, &found), 0);
 	assert_int_equal(state.found, found.count);
 	assert_int_equal(state.offset, size);
 	return found;
@@ -122,7 +122,7 @@ static void agrees_with_the_search(void **state)
 			data[i] = random >> 24 < 8 ? (uint8_t)(random >> 16) : i % 2 ? 0x82 : 0x02;
 		}
 		for (size_t at = 0; (at = ptl_pt_find_psb(data, sizeof(data), at)) < sizeof(data);
-		     at += RELOG_PSB_SIZE)
+		     at += IMPORT_PSB_SIZE)
 			offset[count++] = at;
 		found = scan((const char *)data, sizeof(data), 1 + round % 50);
 		assert_int_equal(found.count, count);
@@ -138,10 +138,10 @@ static int refuse(void *context, uint64_t offset)
 
 static void passes_on_a_refusal(void **state)
 {
-	struct relog_psb_scan scanning = {0};
+	struct import_psb_scan scanning = {0};
 
 	(void)state;
-	assert_int_equal(relog_psb_scan(&scanning, (const uint8_t *)PSB "\x00", 17, refuse, NULL),
+	assert_int_equal(import_psb_scan(&scanning, (const uint8_t *)PSB "\x00", 17, refuse, NULL),
 			 7);
 }
 

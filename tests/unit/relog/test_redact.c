@@ -51,7 +51,7 @@ static const char *redacted(struct fixture *fixture, enum relog_text_kind kind, 
 		shown[n] = token ? 'T' : *at;
 		i += token ? 11 : 1;
 	}
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	return shown;
 }
 
@@ -122,8 +122,8 @@ static void equal_texts_have_equal_tokens(void **state)
 	assert_int_equal(first.size, second.size);
 	assert_memory_equal(first.data, second.data, first.size);
 	stop(&fixture);
-	ptl_bytes_free(&first);
-	ptl_bytes_free(&second);
+	common_bytes_free(&first);
+	common_bytes_free(&second);
 }
 
 static bool raw(struct fixture *fixture, void *data, size_t size)

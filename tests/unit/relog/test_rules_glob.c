@@ -56,7 +56,7 @@ static void replaced(const char *pattern, const char *text, const char *replacem
 	assert_int_equal(out.size, strlen(expected));
 	if (out.size)
 		assert_memory_equal(out.data, expected, out.size);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 static void replaces_what_wildcards_matched(void **state)

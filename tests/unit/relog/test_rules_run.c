@@ -265,8 +265,8 @@ static void changes_headers(void **state)
 	assert_true(outcome.event.time == 1500010);
 	assert_int_equal(outcome.event.flags, PTL_EVENT_HAS_ACTIVITY);
 	assert_memory_equal(outcome.event.activity.bytes, provider.bytes, 16);
-	assert_true(ptl_guid_parse("9e814aad-3204-11d2-9a82-006008a86939", &guid));
-	assert_true(ptl_guid_equal(&outcome.event.descriptor.provider, &guid));
+	assert_true(common_guid_parse("9e814aad-3204-11d2-9a82-006008a86939", &guid));
+	assert_true(common_guid_equal(&outcome.event.descriptor.provider, &guid));
 	assert_int_equal(outcome.event.payload_size, sizeof(payload) - 1);
 	assert_memory_equal(outcome.payload, payload, sizeof(payload) - 1);
 }

@@ -14,7 +14,7 @@
 
 #include "relog/rules/symbols.h"
 
-static int nm(const char *text, struct ptl_symbol_list *list)
+static int nm(const char *text, struct elf_symbol_list *list)
 {
 	const struct rules_symbol_source source = {
 		.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
@@ -22,7 +22,7 @@ static int nm(const char *text, struct ptl_symbol_list *list)
 	return rules_symbols_nm("s", &source, list);
 }
 
-static int perf_map(const char *text, struct ptl_symbol_list *list)
+static int perf_map(const char *text, struct elf_symbol_list *list)
 {
 	const struct rules_symbol_source source = {
 		.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
@@ -32,7 +32,7 @@ static int perf_map(const char *text, struct ptl_symbol_list *list)
 
 static void reads_nm(void **state)
 {
-	struct ptl_symbol_list list = {0};
+	struct elf_symbol_list list = {0};
 
 	(void)state;
 	assert_int_equal(nm("# comment\n"
@@ -55,15 +55,15 @@ static void reads_nm(void **state)
 	assert_int_equal(list.list[2].type, 'W');
 	assert_int_equal(list.list[3].type, 'i');
 	assert_string_equal(list.list[3].name, "ifunc");
-	ptl_symbol_list_free(&list);
+	elf_symbol_list_free(&list);
 	assert_int_equal(nm("", &list), 0);
 	assert_int_equal(list.count, 0);
-	ptl_symbol_list_free(&list);
+	elf_symbol_list_free(&list);
 }
 
 static void reads_perf_maps(void **state)
 {
-	struct ptl_symbol_list list = {0};
+	struct elf_symbol_list list = {0};
 
 	(void)state;
 	assert_int_equal(perf_map("7f0000001000 20 LazyCompile:~f /a b.js:1\n0x7f0000001020 0x8 g\n", &list), 0);
@@ -71,13 +71,13 @@ static void reads_perf_maps(void **state)
 	assert_true(list.list[0].address == 0x7f0000001000 && list.list[0].size == 0x20);
 	assert_string_equal(list.list[0].name, "LazyCompile:~f /a b.js:1");
 	assert_string_equal(list.list[1].name, "g");
-	ptl_symbol_list_free(&list);
+	elf_symbol_list_free(&list);
 }
 
 static void refuses_with_exact_words(void **state)
 {
 	static const struct {
-		int (*read)(const char *text, struct ptl_symbol_list *list);
+		int (*read)(const char *text, struct elf_symbol_list *list);
 		const char *text;
 		const char *message;
 	} cases[] = {
@@ -92,7 +92,7 @@ static void refuses_with_exact_words(void **state)
 		{perf_map, "10 f", "s:1:4: expected a hexadecimal size, found 'f'"},
 		{perf_map, "10 20 ", "s:1:7: expected a name, found the end of the line"},
 	};
-	struct ptl_symbol_list list = {0};
+	struct elf_symbol_list list = {0};
 
 	const struct rules_symbol_source zero = {.fd = -1, .data = (const uint8_t *)"1 T a\0b", .size = 7};
 
@@ -101,7 +101,7 @@ static void refuses_with_exact_words(void **state)
 		assert_int_equal(cases[i].read(cases[i].text, &list), PTL_CORRUPT);
 		assert_string_equal(ptl_error_text(), cases[i].message);
 		assert_null(list.list);
-		ptl_symbol_list_free(&list);
+		elf_symbol_list_free(&list);
 	}
 	assert_int_equal(rules_symbols_nm("s", &zero, &list), PTL_CORRUPT);
 	assert_string_equal(ptl_error_text(), "s:1:6: expected a name without a zero byte, found '?b'");
@@ -110,13 +110,13 @@ static void refuses_with_exact_words(void **state)
 /* Where the count of what was encoded from `base` on is wanted. */
 static size_t encode(const char *text, uint64_t base, uint64_t new_base, struct ptl_bytes *out)
 {
-	struct ptl_symbol_list list = {.base = base, .size = 0x1000};
+	struct elf_symbol_list list = {.base = base, .size = 0x1000};
 	size_t count;
 
 	assert_int_equal(nm(text, &list), 0);
 	assert_int_equal(rules_symbols_encode(&list, new_base, out), 0);
 	count = list.count;
-	ptl_symbol_list_free(&list);
+	elf_symbol_list_free(&list);
 	return count;
 }
 
@@ -134,19 +134,19 @@ static void takes_what_lies_in_the_image(void **state)
 	assert_string_equal(ptl_symbols_get(table, 1).name, "last");
 	assert_true(ptl_symbols_get(table, 1).address == 0x104e);
 	ptl_symbols_free(table);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 	assert_int_equal(encode(text, 0x8000, 0, &out), 0);
 	assert_int_equal(out.size, 0);
 	/* A new base so high that addresses would wrap. */
 	assert_int_equal(encode(text, 0x1000, UINT64_MAX - 0x10, &out), 1);
-	ptl_bytes_free(&out);
+	common_bytes_free(&out);
 }
 
 /* More lines than are in memory at once, the pieces of which end anywhere; and one that is too long. */
 static void reads_long_files(void **state)
 {
-	struct ptl_symbol_list list = {.base = 0x100, .size = 0x10000, .limit = RULES_SYMBOLS_MAX};
-	struct ptl_symbol_list small = {.limit = 65536};
+	struct elf_symbol_list list = {.base = 0x100, .size = 0x10000, .limit = RULES_SYMBOLS_MAX};
+	struct elf_symbol_list small = {.limit = 65536};
 	struct ptl_bytes text = {0};
 	char line[64];
 	int size;
@@ -154,9 +154,9 @@ static void reads_long_files(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 40000; i++) {
 		size = snprintf(line, sizeof(line), "%x T %*sfunction_%u%c", i, (int)(i % 7), "", i, i < 39999 ? '\n' : 0);
-		ptl_write_bytes(&text, line, (size_t)size);
+		common_write_bytes(&text, line, (size_t)size);
 	}
-	ptl_write_bytes(&text, "", 1);
+	common_write_bytes(&text, "", 1);
 	assert_true(text.size > 400000);
 	assert_int_equal(nm((const char *)text.data, &list), 0);
 	assert_int_equal(list.count, 40000 - 0x100);
@@ -165,20 +165,20 @@ static void reads_long_files(void **state)
 		assert_true(list.list[i].address == i + 0x100);
 		assert_string_equal(list.list[i].name, line);
 	}
-	ptl_symbol_list_free(&list);
+	elf_symbol_list_free(&list);
 	assert_int_equal(nm((const char *)text.data, &small), PTL_NO_MEMORY);
-	ptl_symbol_list_free(&small);
+	elf_symbol_list_free(&small);
 	memset(text.data, '#', 200000);
 	assert_int_equal(nm((const char *)text.data, &list), PTL_CORRUPT);
 	assert_string_equal(ptl_error_text(), "s:1: expected a line of at most 131071 bytes, found a longer one");
-	ptl_symbol_list_free(&list);
-	ptl_bytes_free(&text);
+	elf_symbol_list_free(&list);
+	common_bytes_free(&text);
 }
 
 static void refuses_what_is_no_elf_file(void **state)
 {
 	const struct rules_symbol_source source = {.fd = -1, .data = (const uint8_t *)"0000 T main\n", .size = 12};
-	struct ptl_symbol_list list = {0};
+	struct elf_symbol_list list = {0};
 
 	(void)state;
 	assert_int_equal(rules_symbols_elf("s", &source, true, &list), PTL_NOT_OURS);

@@ -99,16 +99,16 @@ static size_t make_record(uint8_t raw[96])
 {
 	memset(raw, 0, 96);
 	memcpy(raw + 8, "longname", 8);
-	ptl_store64(raw + 16, (uint64_t)-2);
-	ptl_store64(raw + 24, 0x1234);
-	ptl_store32(raw + 32, 9);
-	ptl_store32(raw + 36, 6u << 16 | 56);
+	common_store64(raw + 16, (uint64_t)-2);
+	common_store64(raw + 24, 0x1234);
+	common_store32(raw + 32, 9);
+	common_store32(raw + 36, 6u << 16 | 56);
 	memcpy(raw + 56, "/file", 6);
-	ptl_store16(raw + 40, 1);
-	ptl_store16(raw + 42, 2);
-	ptl_store32(raw + 44, 8u << 16 | (64 - 48)); /* from behind the word */
-	ptl_store32(raw + 64, 70);
-	ptl_store32(raw + 68, 71);
+	common_store16(raw + 40, 1);
+	common_store16(raw + 42, 2);
+	common_store32(raw + 44, 8u << 16 | (64 - 48)); /* from behind the word */
+	common_store32(raw + 64, 70);
+	common_store32(raw + 68, 71);
 	memcpy(raw + 48, "\x7f\0\0\1", 4);
 	raw[52] = 1;
 	return 72;
@@ -132,10 +132,10 @@ static void records_become_payloads(void **state)
 		payload.size = 0;
 		assert_false(perf_trace_format_payload(&format, raw, cut, &payload));
 	}
-	ptl_store32(raw + 36, 0xffffffff);
+	common_store32(raw + 36, 0xffffffff);
 	payload.size = 0;
 	assert_false(perf_trace_format_payload(&format, raw, size, &payload));
-	ptl_bytes_free(&payload);
+	common_bytes_free(&payload);
 	perf_trace_format_free(&format);
 }
 
@@ -209,23 +209,23 @@ static void expressions_have_values(void **state)
 
 static void put_format(struct ptl_bytes *data, const char *text)
 {
-	ptl_write_le(data, strlen(text), 8);
-	ptl_write_bytes(data, text, strlen(text));
+	common_write_le(data, strlen(text), 8);
+	common_write_bytes(data, text, strlen(text));
 }
 
 /* TRACING_DATA with one tracepoint. */
 static void make_tracing(struct ptl_bytes *data)
 {
-	ptl_write_bytes(data, "\x17\x08\x44tracing" "0.6\0" "\0\x08", 16);
-	ptl_write_le(data, 4096, 4);
-	ptl_write_bytes(data, "header_page", 12);
+	common_write_bytes(data, "\x17\x08\x44tracing" "0.6\0" "\0\x08", 16);
+	common_write_le(data, 4096, 4);
+	common_write_bytes(data, "header_page", 12);
 	put_format(data, "x");
-	ptl_write_bytes(data, "header_event", 13);
+	common_write_bytes(data, "header_event", 13);
 	put_format(data, "yy");
-	ptl_write_le(data, 0, 4);
-	ptl_write_le(data, 1, 4);
-	ptl_write_bytes(data, "system", 7);
-	ptl_write_le(data, 2, 4);
+	common_write_le(data, 0, 4);
+	common_write_le(data, 1, 4);
+	common_write_bytes(data, "system", 7);
+	common_write_le(data, 2, 4);
 	put_format(data, "name: broken\nID: 78\n\tfield:int;");
 	put_format(data, whole);
 }
@@ -258,8 +258,8 @@ static void samples_become_events(void **state)
 		assert_int_equal(perf_tracing_add(&tracing, data.data, cut), 0);
 		perf_tracing_free(&tracing);
 	}
-	ptl_bytes_free(&data);
-	ptl_bytes_free(&storage);
+	common_bytes_free(&data);
+	common_bytes_free(&storage);
 }
 
 int main(void)
