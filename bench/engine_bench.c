@@ -25,7 +25,7 @@
 #include "tests/unit/random_flow.h"
 
 #define RANGES_MAX 256
-#define ROUNDS 15      /* an odd number: the median is one of them */
+#define ROUNDS 15 /* an odd number: the median is one of them */
 #define FIRST_ROUNDS 9
 #define RANDOM_STEPS 400000
 #define LEAST_SECONDS 0.02 /* a decoder runs at least so long, so that the others' use of the CPU's caches is past */
@@ -112,7 +112,8 @@ static void make_subject(struct subject *subject)
 	subject->code = flow->code;
 	subject->code_size = flow->code_size;
 	for (size_t i = 0; i < RANDOM_FLOW_RANGES; i++) {
-		uint32_t from = flow->ranges[i], to = i + 1 < RANDOM_FLOW_RANGES ? flow->ranges[i + 1] : flow->code_size;
+		uint32_t from = flow->ranges[i],
+			 to = i + 1 < RANDOM_FLOW_RANGES ? flow->ranges[i + 1] : flow->code_size;
 
 		subject->ranges[i] = (struct range){flow_address(flow, from), to - from, from};
 	}
@@ -196,7 +197,8 @@ static void decode_native(struct native_decoder *decoder, const struct subject *
 		struct flow_psb_plus psb_plus;
 
 		if (input.has_next) {
-			flow_psb_plus_read(subject->pt + next, subject->pt_size - next, &(struct flow_errata){0}, &psb_plus);
+			flow_psb_plus_read(subject->pt + next, subject->pt_size - next, &(struct flow_errata){0},
+					   &psb_plus);
 			input.next_ip_known = psb_plus.has_ip;
 			input.next_ip = psb_plus.ip;
 		}

@@ -152,7 +152,7 @@ static uint8_t *make_pt(size_t size)
 		length[f] = 8 + (unsigned)(bench_random() % (MOST - 8));
 		for (unsigned i = 0; i < length[f]; i++)
 			body[f][i] = (uint8_t)(bench_random() & 0xfe) | 4; /* short TNT */
-		body[f][length[f] - 3] = 0x2d; /* TIP, two bytes of address */
+		body[f][length[f] - 3] = 0x2d;                             /* TIP, two bytes of address */
 	}
 	while (used < size) {
 		if (!used || since >= 4096) {
@@ -181,8 +181,7 @@ static struct plain measure_plain(const uint8_t *data, size_t size, unsigned rou
 {
 	ZSTD_CCtx *compressor = ZSTD_createCCtx();
 	ZSTD_DCtx *decompressor = ZSTD_createDCtx();
-	const size_t parts = (size + PLAIN_PART - 1) / PLAIN_PART,
-		     room = ZSTD_compressBound(PLAIN_PART);
+	const size_t parts = (size + PLAIN_PART - 1) / PLAIN_PART, room = ZSTD_compressBound(PLAIN_PART);
 	uint8_t *packed = malloc(parts * room), *back = malloc(PLAIN_PART);
 	size_t *sizes = calloc(parts, sizeof(*sizes));
 	struct plain result = {.read_seconds = 1e9};
@@ -193,8 +192,7 @@ static struct plain measure_plain(const uint8_t *data, size_t size, unsigned rou
 	for (size_t i = 0; i < parts; i++) {
 		const size_t left = size - i * PLAIN_PART;
 
-		sizes[i] = ZSTD_compressCCtx(compressor, packed + i * room, room,
-					     data + i * PLAIN_PART,
+		sizes[i] = ZSTD_compressCCtx(compressor, packed + i * room, room, data + i * PLAIN_PART,
 					     left < PLAIN_PART ? left : PLAIN_PART, LEVEL);
 		if (ZSTD_isError(sizes[i]))
 			bench_fail("zstd");
@@ -204,8 +202,8 @@ static struct plain measure_plain(const uint8_t *data, size_t size, unsigned rou
 	for (unsigned round = 0; round < rounds; round++) {
 		start = bench_now(CLOCK_PROCESS_CPUTIME_ID);
 		for (size_t i = 0; i < parts; i++)
-			if (ZSTD_isError(ZSTD_decompressDCtx(decompressor, back, PLAIN_PART,
-							     packed + i * room, sizes[i])))
+			if (ZSTD_isError(
+				    ZSTD_decompressDCtx(decompressor, back, PLAIN_PART, packed + i * room, sizes[i])))
 				bench_fail("zstd");
 		if (bench_now(CLOCK_PROCESS_CPUTIME_ID) - start < result.read_seconds)
 			result.read_seconds = bench_now(CLOCK_PROCESS_CPUTIME_ID) - start;
@@ -241,8 +239,7 @@ static struct ptl_writer *open_writer(unsigned threads)
 
 static double write_events(const struct cswitch *events, size_t count, unsigned threads)
 {
-	static const struct ptl_guid thread_class = PTL_GUID(0x3d6fa8d1, 0xfe05, 0x11d0, 0x9dda,
-							     0x00c04fd7ba7c);
+	static const struct ptl_guid thread_class = PTL_GUID(0x3d6fa8d1, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c);
 	struct ptl_writer *writer = open_writer(threads);
 	struct ptl_stream streams[CPUS];
 	struct ptl_event event = {
@@ -339,30 +336,25 @@ static void bench_events(size_t count, unsigned rounds)
 	write_two = write_events(events, count, 1);
 	write_one = write_events(events, count, 0);
 	read = read_events(count, rounds);
-	bench_report("context switch, .ptl file", (double)file_size() / (double)count, "B/event",
-	       "aim: at most 6");
-	bench_report("context switch, 40 B records, plain zstd", (double)plain.compressed / (double)count,
-	       "B/event", "");
+	bench_report("context switch, .ptl file", (double)file_size() / (double)count, "B/event", "aim: at most 6");
+	bench_report("context switch, 40 B records, plain zstd", (double)plain.compressed / (double)count, "B/event",
+		     "");
 	bench_report("events, writing", (double)count / write_one / 1e6, "Mevent/s", "all in one thread");
-	bench_report("events, writing, one worker, wall", (double)count / write_two / 1e6, "Mevent/s",
-	       "");
-	bench_report("events, plain zstd compression", (double)count / plain.write_seconds / 1e6,
-	       "Mevent/s", "of the records, in memory");
-	bench_report("events, reading", (double)count / read / 1e6, "Mevent/s",
-	       "open, decode, merge, callback, close");
-	bench_report("events, plain zstd decompression", (double)count / plain.read_seconds / 1e6,
-	       "Mevent/s", "of the records, in memory");
+	bench_report("events, writing, one worker, wall", (double)count / write_two / 1e6, "Mevent/s", "");
+	bench_report("events, plain zstd compression", (double)count / plain.write_seconds / 1e6, "Mevent/s",
+		     "of the records, in memory");
+	bench_report("events, reading", (double)count / read / 1e6, "Mevent/s", "open, decode, merge, callback, close");
+	bench_report("events, plain zstd decompression", (double)count / plain.read_seconds / 1e6, "Mevent/s",
+		     "of the records, in memory");
 	bench_report("events, reading", megabytes / read, "MB/s", "of 40 B records");
-	bench_report("events, reading against plain zstd", 100 * plain.read_seconds / read, "%",
-	       "aim: at least 80");
+	bench_report("events, reading against plain zstd", 100 * plain.read_seconds / read, "%", "aim: at least 80");
 	free(events);
 	free(flat);
 }
 
 static double write_pt(const uint8_t *data, size_t size, unsigned threads)
 {
-	struct ptl_stream stream = {
-		.kind = PTL_KIND_PT, .cpu = 0, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = 0, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	struct ptl_writer *writer = open_writer(threads);
 	const clockid_t clock = threads ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
 	const double start = bench_now(clock);
@@ -393,9 +385,9 @@ static double read_pt(const uint8_t *data, size_t size, size_t piece, unsigned r
 
 		bench_check(ptl_open(path, NULL, &trace), "cannot read");
 		do {
-			bench_check(ptl_stream_read(trace, ptl_buffer_at(trace, 1)->stream.id, at, back,
-					      piece, &got, &hole),
-			      "cannot read");
+			bench_check(ptl_stream_read(trace, ptl_buffer_at(trace, 1)->stream.id, at, back, piece, &got,
+						    &hole),
+				    "cannot read");
 			/* Comparing is not reading: once is enough. */
 			if (!round && memcmp(back, data + at, got) != 0)
 				bench_fail("PT bytes differ");
@@ -428,10 +420,9 @@ static void bench_pt(const uint8_t *data, size_t size, unsigned rounds)
 	bench_report("PT, reading 1 MiB at a time", megabytes / whole, "MB/s", "");
 	bench_report("PT, reading 4 KiB at a time", megabytes / pieces, "MB/s", "");
 	bench_report("PT, plain zstd decompression", megabytes / plain.read_seconds, "MB/s", "in memory");
-	bench_report("PT, reading 1 MiB against plain zstd", 100 * plain.read_seconds / whole, "%",
-	       "aim: at least 80");
+	bench_report("PT, reading 1 MiB against plain zstd", 100 * plain.read_seconds / whole, "%", "aim: at least 80");
 	bench_report("PT, reading 4 KiB against plain zstd", 100 * plain.read_seconds / pieces, "%",
-	       "aim: at least 80");
+		     "aim: at least 80");
 }
 
 int main(int argc, char **argv)

@@ -41,8 +41,7 @@ static void make_steps(struct step *steps, size_t count)
 		else if (what < 38)
 			steps[i] = (struct step){random >> 17 | 1ull << 40, PTL_PT_TNT_64};
 		else if (what < 60)
-			steps[i] = (struct step){(what < 56 ? near : far) + (random & 0x3ffff),
-						 PTL_PT_TIP};
+			steps[i] = (struct step){(what < 56 ? near : far) + (random & 0x3ffff), PTL_PT_TIP};
 		else
 			steps[i] = (struct step){random & 0xff, PTL_PT_MTC};
 	}

@@ -27,10 +27,10 @@
 #define THREADS_MAX 8
 
 PTL_PROVIDER(bench, "PTL-Bench");
-PTL_EVENT(bench, three_fields, 1, "ThreeFields", PTL_LEVEL_INFORMATIONAL, 0x1, "{0} {1} {2}",
-	  PTL_U64(first), PTL_U64(second), PTL_UTF8(text));
-PTL_EVENT(bench, verbose_fields, 2, "Verbose", PTL_LEVEL_VERBOSE, 0x2, "{0} {1} {2}", PTL_U64(first),
+PTL_EVENT(bench, three_fields, 1, "ThreeFields", PTL_LEVEL_INFORMATIONAL, 0x1, "{0} {1} {2}", PTL_U64(first),
 	  PTL_U64(second), PTL_UTF8(text));
+PTL_EVENT(bench, verbose_fields, 2, "Verbose", PTL_LEVEL_VERBOSE, 0x2, "{0} {1} {2}", PTL_U64(first), PTL_U64(second),
+	  PTL_UTF8(text));
 
 static unsigned rounds = 200;
 static char folder[64];
@@ -46,18 +46,19 @@ static void fail(const char *what)
 static void start_session(unsigned slot, uint8_t level)
 {
 	struct provider_share_session_file file = {
-		.session = {
-			.magic = PROVIDER_SHARE_SESSION_MAGIC,
-			.version = PROVIDER_SHARE_VERSION,
-			.size = sizeof(file.session) + sizeof(file.rules[0]),
-			.id = 100 + slot,
-			.slot = slot,
-			.recorder = (uint32_t)getpid(),
-			.flags = PROVIDER_SHARE_SESSION_EVERYONE,
-			.clock = 1,
-			.ring_size = RING_SIZE,
-			.rule_count = 1,
-		},
+		.session =
+			{
+				.magic = PROVIDER_SHARE_SESSION_MAGIC,
+				.version = PROVIDER_SHARE_VERSION,
+				.size = sizeof(file.session) + sizeof(file.rules[0]),
+				.id = 100 + slot,
+				.slot = slot,
+				.recorder = (uint32_t)getpid(),
+				.flags = PROVIDER_SHARE_SESSION_EVERYONE,
+				.clock = 1,
+				.ring_size = RING_SIZE,
+				.rule_count = 1,
+			},
 		.rules = {{.match = PROVIDER_SHARE_MATCH_ALL, .level = level, .keywords = UINT64_MAX}},
 	};
 	char path[128];
@@ -66,8 +67,7 @@ static void start_session(unsigned slot, uint8_t level)
 	snprintf(path, sizeof(path), "%s/" PROVIDER_SHARE_SESSION_NAME, folder, slot);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	/* Locked until the end. */
-	if (fd < 0 || flock(fd, LOCK_EX) ||
-	    write(fd, &file, file.session.size) != (ssize_t)file.session.size)
+	if (fd < 0 || flock(fd, LOCK_EX) || write(fd, &file, file.session.size) != (ssize_t)file.session.size)
 		fail(path);
 }
 
@@ -103,8 +103,9 @@ static void map_rings(void)
 		if (fd < 0 || pread(fd, &first, sizeof(first), 0) != sizeof(first))
 			fail(path);
 		for (uint32_t i = 0; i < first.ring_count && ring_count < 2 * THREADS_MAX; i++) {
-			struct provider_share_ring *ring = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-							   (off_t)PROVIDER_SHARE_RING_OFFSET(RING_SIZE, i));
+			struct provider_share_ring *ring = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE,
+								MAP_SHARED, fd,
+								(off_t)PROVIDER_SHARE_RING_OFFSET(RING_SIZE, i));
 
 			if (ring == MAP_FAILED)
 				fail(path);
@@ -119,8 +120,7 @@ static void map_rings(void)
 static void empty_rings(void)
 {
 	for (size_t i = 0; i < ring_count; i++)
-		__atomic_store_n(&rings[i]->tail, __atomic_load_n(&rings[i]->head, __ATOMIC_ACQUIRE),
-				 __ATOMIC_RELEASE);
+		__atomic_store_n(&rings[i]->tail, __atomic_load_n(&rings[i]->head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
 }
 
 static void remove_files(void)

@@ -59,7 +59,7 @@ static void make_pt(size_t mebibytes)
 			common_store64(data + j, bench_random());
 		for (size_t j = 0; j < PIECE; j += 4096) {
 			bench_check(ptl_writer_psb(writer, stream.id, i * PIECE + j, 1000 + i * 256 + j / 4096),
-			      "cannot write");
+				    "cannot write");
 			for (size_t k = 0; k < 16; k++)
 				data[j + k] = k % 2 ? 0x82 : 0x02;
 		}
@@ -168,7 +168,8 @@ static void bench_copy(size_t mebibytes)
 	bench_report("ptl-relog, nothing changes", (double)mebibytes / median(with_relog), "MiB/s", "");
 	bench_report("ptl-relog / cp, time", median(with_relog) / median(with_cp), "", "aim: at most 1.3");
 	bench_report("ptl-relog --hash=sha256 / cp, time", median(with_sha256) / median(with_cp), "", "");
-	bench_report("ptl-relog --sync / cp and sync, time", median(relog_synced) / median(with_sync), "", "aim: at most 1.3");
+	bench_report("ptl-relog --sync / cp and sync, time", median(relog_synced) / median(with_sync), "",
+		     "aim: at most 1.3");
 	bench_report("ptl-relog, memory", (double)memory / 1024, "MiB", "aim: below 256");
 }
 

@@ -23,9 +23,9 @@ int common_account_take(struct common_account *account, size_t bytes, const char
 		atomic_fetch_sub_explicit(&taken, bytes, memory_order_relaxed);
 		atomic_store_explicit(&refused, true, memory_order_relaxed);
 		return common_fail(PTL_NO_MEMORY,
-				"there are too many %s: to remember more than %" PRIu64
-				" of them, and all else that the input has, would take more than %zu MiB",
-				what, number ? number - 1 : 0, limit >> 20);
+				   "there are too many %s: to remember more than %" PRIu64
+				   " of them, and all else that the input has, would take more than %zu MiB",
+				   what, number ? number - 1 : 0, limit >> 20);
 	}
 	account->bytes += bytes;
 	return 0;

@@ -73,8 +73,7 @@ uint8_t *common_bytes_grow(struct ptl_bytes *bytes, size_t size)
 	if (bytes->failed)
 		return NULL;
 	if (size > SIZE_MAX - bytes->size ||
-	    ((!bytes->data || size > bytes->capacity - bytes->size) &&
-	     !reserve(bytes, bytes->size + size))) {
+	    ((!bytes->data || size > bytes->capacity - bytes->size) && !reserve(bytes, bytes->size + size))) {
 		bytes->failed = true;
 		return NULL;
 	}

@@ -43,8 +43,7 @@ void ptl_error_clear(void)
 }
 
 /* The arguments may point into the chain, so a cause is formatted apart from it. */
-__attribute__((format(printf, 2, 0))) static void format_cause(char cause[CAUSE_SIZE],
-							       const char *format,
+__attribute__((format(printf, 2, 0))) static void format_cause(char cause[CAUSE_SIZE], const char *format,
 							       va_list arguments)
 {
 	if (vsnprintf(cause, CAUSE_SIZE, format, arguments) < 0)
@@ -93,8 +92,7 @@ int common_fail_in(int status, const char *format, ...)
 	memcpy(inner, chain, sizeof(chain));
 	length = snprintf(chain, sizeof(chain), "%s: ", cause);
 	/* What does not fit is cut at the end. */
-	snprintf(chain + length, sizeof(chain) - (size_t)length, "%.*s",
-		 (int)sizeof(chain) - length - 1, inner);
+	snprintf(chain + length, sizeof(chain) - (size_t)length, "%.*s", (int)sizeof(chain) - length - 1, inner);
 	return status;
 }
 

@@ -41,20 +41,17 @@ int common_read_at(int fd, void *data, size_t size, uint64_t offset)
 	uint8_t *at = data;
 
 	if (offset > INT64_MAX || size > INT64_MAX - offset)
-		return common_fail(PTL_TRUNCATED, "offset %llu is past any end",
-				(unsigned long long)offset);
+		return common_fail(PTL_TRUNCATED, "offset %llu is past any end", (unsigned long long)offset);
 	while (size) {
 		const ssize_t got = pread(fd, at, size, (off_t)offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return common_fail_errno("cannot read at offset %llu",
-					      (unsigned long long)offset);
+			return common_fail_errno("cannot read at offset %llu", (unsigned long long)offset);
 		if (got == 0)
-			return common_fail(PTL_TRUNCATED,
-					"the file ends at offset %llu, %zu bytes too early",
-					(unsigned long long)offset, size);
+			return common_fail(PTL_TRUNCATED, "the file ends at offset %llu, %zu bytes too early",
+					   (unsigned long long)offset, size);
 		at += got;
 		offset += (uint64_t)got;
 		size -= (size_t)got;
@@ -166,8 +163,7 @@ static int create_temporary(struct common_output_file *output)
 			output->temporary = NULL;
 			return common_fail_memory("a file name", strlen(output->path));
 		}
-		output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-				  S_IRUSR | S_IWUSR);
+		output->fd = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
 		if (output->fd >= 0)
 			return 0;
 		if (errno != EEXIST)
@@ -216,8 +212,7 @@ int common_output_open(struct common_output_file *output, const char *path, bool
 	else if (errno != ENOENT)
 		status = common_fail_errno("cannot create %s", path);
 	else if (lstat(path, &info) == 0)
-		status = common_fail(PTL_SYSTEM, "cannot create %s: it is a symbolic link to nothing",
-				  path);
+		status = common_fail(PTL_SYSTEM, "cannot create %s: it is a symbolic link to nothing", path);
 	else
 		status = create_temporary(output);
 	if (status < 0)

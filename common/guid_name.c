@@ -43,8 +43,8 @@ static uint32_t mix(unsigned round, uint32_t b, uint32_t c, uint32_t d)
 
 static void add_block(struct sha1 *sha1)
 {
-	uint32_t w[80], a = sha1->state[0], b = sha1->state[1], c = sha1->state[2],
-			d = sha1->state[3], e = sha1->state[4];
+	uint32_t w[80], a = sha1->state[0], b = sha1->state[1], c = sha1->state[2], d = sha1->state[3],
+			e = sha1->state[4];
 
 	for (unsigned i = 0; i < 16; i++)
 		w[i] = __builtin_bswap32(common_load32(sha1->block + 4 * (size_t)i));

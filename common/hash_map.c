@@ -221,16 +221,15 @@ void common_byte_map_free(struct common_byte_map *map)
 	*map = (struct common_byte_map){0};
 }
 
-static size_t find_bytes(const struct common_byte_map *map, uint64_t hash, const void *key,
-			 size_t size)
+static size_t find_bytes(const struct common_byte_map *map, uint64_t hash, const void *key, size_t size)
 {
 	size_t at = hash & (map->capacity - 1);
 
 	for (;; at = (at + 1) & (map->capacity - 1)) {
 		const struct common_byte_slot *slot = &map->slots[at];
 
-		if (!slot->key || (slot->hash == hash && slot->size == size &&
-				   (!size || memcmp(slot->key, key, size) == 0)))
+		if (!slot->key ||
+		    (slot->hash == hash && slot->size == size && (!size || memcmp(slot->key, key, size) == 0)))
 			return at;
 	}
 }
@@ -284,8 +283,7 @@ int common_byte_map_put(struct common_byte_map *map, const void *key, size_t siz
 		return common_fail_memory("a key", size);
 	if (size)
 		memcpy(copy, key, size);
-	map->slots[find_bytes(map, hash, key, size)] =
-		(struct common_byte_slot){hash, value, copy, size};
+	map->slots[find_bytes(map, hash, key, size)] = (struct common_byte_slot){hash, value, copy, size};
 	map->used++;
 	return 0;
 }

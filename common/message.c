@@ -76,8 +76,7 @@ static size_t make_safe(char *line, size_t size, const char *text)
 
 	for (const char *p = text; *p && length + 5 < size; p++) {
 		const unsigned char byte = (unsigned char)*p;
-		const bool c1 = byte >= 0x80 && byte < 0xa0 && p > text &&
-				(unsigned char)p[-1] == 0xc2;
+		const bool c1 = byte >= 0x80 && byte < 0xa0 && p > text && (unsigned char)p[-1] == 0xc2;
 
 		if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f || c1)
 			length += (size_t)snprintf(line + length, size - length, "\\x%02x", byte);
@@ -101,8 +100,8 @@ static void clear_progress(void)
 	state.progress_shown = false;
 }
 
-__attribute__((format(printf, 3, 0))) static void say(int colour, const char *kind,
-						      const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void say(int colour, const char *kind, const char *format,
+						      va_list arguments)
 {
 	/* The chain of causes that is being reported must outlive the report. */
 	char text[LINE_SIZE], line[LINE_SIZE + 128];

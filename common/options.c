@@ -52,14 +52,13 @@ static int fail_usage(const struct parse *parse, int status)
 
 /* Calls for every option of every table, the standard ones last, until one returns true. */
 static const struct common_option *find(const struct common_command_line *line,
-				     bool (*matches)(const struct common_option *, const void *),
-				     const void *argument, const struct common_option *after)
+					bool (*matches)(const struct common_option *, const void *),
+					const void *argument, const struct common_option *after)
 {
 	bool passed = !after;
 
 	for (size_t t = 0;; t++) {
-		const struct common_option *option = line->tables && line->tables[t] ? line->tables[t]
-										  : standard;
+		const struct common_option *option = line->tables && line->tables[t] ? line->tables[t] : standard;
 		const bool last = option == standard;
 
 		for (; option->long_name; option++) {
@@ -82,8 +81,7 @@ static bool matches_name(const struct common_option *option, const void *argumen
 {
 	const struct name *name = argument;
 
-	return strlen(option->long_name) == name->length &&
-	       memcmp(option->long_name, name->text, name->length) == 0;
+	return strlen(option->long_name) == name->length && memcmp(option->long_name, name->text, name->length) == 0;
 }
 
 static bool matches_start(const struct common_option *option, const void *argument)
@@ -125,8 +123,7 @@ static int fail_no_option(const struct parse *parse, const struct name *name)
 }
 
 /* The option of a full or abbreviated name; NULL, with the reason in the chain. */
-static const struct common_option *find_long(const struct common_command_line *line,
-					  const struct name *name)
+static const struct common_option *find_long(const struct common_command_line *line, const struct name *name)
 {
 	const struct common_option *option = find(line, matches_name, name, NULL), *other;
 
@@ -140,8 +137,8 @@ static const struct common_option *find_long(const struct common_command_line *l
 	for (other = option; (other = find(line, matches_start, name, other));) {
 		if (strcmp(other->long_name, option->long_name) == 0)
 			continue;
-		common_fail(PTL_MISUSE, "--%.*s is short for --%s and for --%s", (int)name->length,
-			 name->text, option->long_name, other->long_name);
+		common_fail(PTL_MISUSE, "--%.*s is short for --%s and for --%s", (int)name->length, name->text,
+			    option->long_name, other->long_name);
 		return NULL;
 	}
 	return option;
@@ -167,8 +164,7 @@ static int check_choices(const struct common_option *option, const char *argumen
 
 		if (!is_choice(option->choices, word, length)) {
 			common_options_join_choices(option->choices, known, sizeof(known));
-			return common_fail(PTL_MISUSE, "'%.*s' is not one of %s", (int)length, word,
-					known);
+			return common_fail(PTL_MISUSE, "'%.*s' is not one of %s", (int)length, word, known);
 		}
 		if (!word[length])
 			return 0;
@@ -189,8 +185,7 @@ static int print_completion(const struct common_command_line *line, const char *
 			return 1;
 	}
 	option = find(line, matches_name, &(struct name){name, strlen(name)}, NULL);
-	for (const char *const *choice = option ? option->choices : NULL; choice && *choice;
-	     choice++)
+	for (const char *const *choice = option ? option->choices : NULL; choice && *choice; choice++)
 		puts(*choice);
 	return 1;
 }
@@ -208,16 +203,14 @@ static int finish_output(void)
 }
 
 /* The parser's own options; 1, or a failure that was told. */
-static int serve_standard(const struct parse *parse, const struct common_option *option,
-			  const char *argument)
+static int serve_standard(const struct parse *parse, const struct common_option *option, const char *argument)
 {
 	switch (option - standard) {
 	case HELP:
 		common_options_print_help(parse->line, standard, stdout);
 		return finish_output();
 	case VERSION:
-		printf("%.*s %s\n", (int)strcspn(parse->line->program, " "), parse->line->program,
-		       PTL_VERSION);
+		printf("%.*s %s\n", (int)strcspn(parse->line->program, " "), parse->line->program, PTL_VERSION);
 		return finish_output();
 	default:
 		return print_completion(parse->line, argument);
@@ -225,8 +218,7 @@ static int serve_standard(const struct parse *parse, const struct common_option 
 }
 
 /* Gives option its argument; shown is how the user wrote the option, for messages. */
-static int take(const struct parse *parse, const struct common_option *option, const char *shown,
-		const char *argument)
+static int take(const struct parse *parse, const struct common_option *option, const char *shown, const char *argument)
 {
 	int status = 0;
 
@@ -275,14 +267,12 @@ static int take_short(struct parse *parse, const char *word)
 		int status;
 
 		if (!option)
-			return fail_usage(parse,
-					  common_fail(PTL_MISUSE, "there is no option %s", shown));
+			return fail_usage(parse, common_fail(PTL_MISUSE, "there is no option %s", shown));
 		if (option->argument && letter[1])
 			return take(parse, option, shown, letter + 1);
 		if (option->argument && parse->at == parse->argc)
 			return fail_no_argument(parse, shown, option->argument);
-		status = take(parse, option, shown,
-			      option->argument ? parse->argv[parse->at++] : NULL);
+		status = take(parse, option, shown, option->argument ? parse->argv[parse->at++] : NULL);
 		if (status || option->argument)
 			return status;
 	}
@@ -302,15 +292,14 @@ static int move_before(char **argv, int first, int from, int to)
 	for (int i = 0; i < count; i++) {
 		char *word = argv[from + i];
 
-		memmove(argv + first + i + 1, argv + first + i,
-			(size_t)(from - first) * sizeof(*argv));
+		memmove(argv + first + i + 1, argv + first + i, (size_t)(from - first) * sizeof(*argv));
 		argv[first + i] = word;
 	}
 	return first + count;
 }
 
 int common_options_parse(const struct common_command_line *line, void *target, int argc, char **argv,
-		      int *first_operand)
+			 int *first_operand)
 {
 	struct parse parse = {line, target, argc, argv, argc ? 1 : 0};
 	int first = parse.at, status = 0;

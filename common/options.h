@@ -24,12 +24,12 @@ struct common_option {
 };
 
 struct common_command_line {
-	const char *program;  /* "ptl-dump flow" */
-	const char *usage;    /* "[options] FILE" */
-	const char *summary;  /* what it does, one or two sentences */
-	const char *examples; /* lines shown under "Examples:" */
+	const char *program;                       /* "ptl-dump flow" */
+	const char *usage;                         /* "[options] FILE" */
+	const char *summary;                       /* what it does, one or two sentences */
+	const char *examples;                      /* lines shown under "Examples:" */
 	const struct common_option *const *tables; /* NULL-ended list of tables, shown in this order */
-	int stop_at_operand; /* non-zero: the first operand ends the options */
+	int stop_at_operand;                       /* non-zero: the first operand ends the options */
 };
 
 /*
@@ -47,7 +47,7 @@ struct common_command_line {
  * PTL_MISUSE, what take returned, or PTL_SYSTEM where what was served could not be written.
  */
 int common_options_parse(const struct common_command_line *line, void *target, int argc, char **argv,
-		      int *first_operand);
+			 int *first_operand);
 
 /* Values for take(). Anything else is PTL_MISUSE, with a text that says what was expected. */
 

@@ -16,8 +16,7 @@ void common_options_join_choices(const char *const *choices, char *text, size_t 
 	for (size_t i = 0; choices[i] && length < size; i++) {
 		const char *between = choices[i + 1] ? ", " : " or ";
 
-		length += (size_t)snprintf(text + length, size - length, "%s%s", i ? between : "",
-					   choices[i]);
+		length += (size_t)snprintf(text + length, size - length, "%s%s", i ? between : "", choices[i]);
 	}
 }
 
@@ -113,8 +112,7 @@ static void print_examples(FILE *file, const char *examples)
 	}
 }
 
-void common_options_print_help(const struct common_command_line *line, const struct common_option *standard,
-			    FILE *file)
+void common_options_print_help(const struct common_command_line *line, const struct common_option *standard, FILE *file)
 {
 	const struct common_option *const *table = line->tables;
 	const int column = fprintf(file, "Usage: %s", line->program);

@@ -9,7 +9,7 @@
 
 /* Usage, summary, the options of line's tables and of standard, and examples: 80 columns wide. */
 void common_options_print_help(const struct common_command_line *line, const struct common_option *standard,
-			    FILE *file);
+			       FILE *file);
 
 /* "a, b or c" in text, of size bytes; cut when it does not fit. */
 void common_options_join_choices(const char *const *choices, char *text, size_t size);

@@ -37,9 +37,10 @@ int common_time_span_parse(const char *text, struct common_time_bound *from, str
 	int status;
 
 	if (!dots || strcmp(text, "..") == 0)
-		return common_fail(PTL_MISUSE, "'%s' is no span of time: A..B, A.. or ..B was expected, "
-					    "such as 1.5s..1.6s, 200us.. or -1ms..",
-				text);
+		return common_fail(PTL_MISUSE,
+				   "'%s' is no span of time: A..B, A.. or ..B was expected, "
+				   "such as 1.5s..1.6s, 200us.. or -1ms..",
+				   text);
 	status = parse_bound(text, (size_t)(dots - text), from);
 	return status ? status : parse_bound(dots + 2, strlen(dots + 2), to);
 }
@@ -64,7 +65,7 @@ static uint64_t resolve(const struct common_time_bound *bound, uint64_t start, u
 }
 
 int common_time_span_resolve(const struct common_time_bound *from, const struct common_time_bound *to, uint64_t start,
-			  uint64_t end, uint64_t *first, uint64_t *last)
+			     uint64_t end, uint64_t *first, uint64_t *last)
 {
 	if (!end && (from->from_end || to->from_end))
 		return common_fail(PTL_MISUSE, "--time: nothing in this trace has a time: it has no end to count from");

@@ -28,7 +28,7 @@ int common_time_span_last(const char *text, struct common_time_bound *from, stru
  * the span ends before it begins, or is counted from an end that is not known.
  */
 int common_time_span_resolve(const struct common_time_bound *from, const struct common_time_bound *to, uint64_t start,
-			  uint64_t end, uint64_t *first, uint64_t *last);
+			     uint64_t end, uint64_t *first, uint64_t *last);
 
 /* A set of numbers, given any number of times, each a comma list. Empty: all. Zero-initialised is empty. */
 struct common_id_set {

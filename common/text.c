@@ -156,8 +156,7 @@ void common_text_hex(struct ptl_bytes *text, uint64_t value)
 void common_text_hex_bytes(struct ptl_bytes *text, const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		const char digits[] = {"0123456789abcdef"[bytes[i] >> 4],
-				       "0123456789abcdef"[bytes[i] & 15]};
+		const char digits[] = {"0123456789abcdef"[bytes[i] >> 4], "0123456789abcdef"[bytes[i] & 15]};
 
 		common_write_bytes(text, digits, sizeof(digits));
 	}
@@ -235,8 +234,7 @@ void common_text_duration(struct ptl_bytes *text, uint64_t nanoseconds)
 
 		if (value < 1)
 			continue;
-		common_text_format(text, "%.*f %s", value < 10 ? 3 : value < 100 ? 2 : 1, value,
-				 units[i].name);
+		common_text_format(text, "%.*f %s", value < 10 ? 3 : value < 100 ? 2 : 1, value, units[i].name);
 		return;
 	}
 	common_text_format(text, "%" PRIu64 " ns", nanoseconds);
@@ -270,8 +268,7 @@ void common_text_wall_time(struct ptl_bytes *text, int64_t nanoseconds)
 		seconds--;
 	}
 	when = (time_t)seconds;
-	if (!gmtime_r(&when, &parts) ||
-	    !strftime(words, sizeof(words), "%Y-%m-%d %H:%M:%S", &parts)) {
+	if (!gmtime_r(&when, &parts) || !strftime(words, sizeof(words), "%Y-%m-%d %H:%M:%S", &parts)) {
 		common_text_format(text, "%" PRId64 " ns", nanoseconds);
 		return;
 	}

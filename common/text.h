@@ -14,8 +14,7 @@
 
 void common_text_add(struct ptl_bytes *text, const char *words);
 /* At most what fits into 1 KiB. */
-void common_text_format(struct ptl_bytes *text, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void common_text_format(struct ptl_bytes *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
  * Words that come from a trace: control characters, marks that turn the direction of writing, and bytes that
  * are no UTF-8 become \xNN, so that a name can neither drive the terminal nor break a line in two.

@@ -9,8 +9,7 @@
 /* Adds a digit to value; false on overflow. */
 static bool push_digit(uint64_t *value, unsigned base, unsigned digit)
 {
-	return !__builtin_mul_overflow(*value, base, value) &&
-	       !__builtin_add_overflow(*value, digit, value);
+	return !__builtin_mul_overflow(*value, base, value) && !__builtin_add_overflow(*value, digit, value);
 }
 
 /* The digit's value, or base where c is none. */

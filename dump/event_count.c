@@ -47,8 +47,7 @@ static int add_kind(struct dump_event_count *count, const struct ptl_event *even
 	return common_byte_map_put(&count->kinds, identity, IDENTITY, count->used++);
 }
 
-int dump_event_count_add(struct dump_event_count *count, const struct ptl_event *event,
-			 const struct ptl_schema *schema)
+int dump_event_count_add(struct dump_event_count *count, const struct ptl_event *event, const struct ptl_schema *schema)
 {
 	/* Events of a kind often come one after the other. */
 	if (count->last >= count->used || !is_kind(&count->list[count->last], &event->descriptor)) {
@@ -154,8 +153,7 @@ static int print_text(struct dump_event_count *count, struct dump_session *sessi
 	return dump_table_print(&table, session);
 }
 
-int dump_event_count_print(struct dump_event_count *count, struct dump_session *session,
-			   const struct dump_names *names)
+int dump_event_count_print(struct dump_event_count *count, struct dump_session *session, const struct dump_names *names)
 {
 	struct ptl_bytes scratch = {0};
 	int status = 0;
@@ -166,7 +164,8 @@ int dump_event_count_print(struct dump_event_count *count, struct dump_session *
 		return print_text(count, session, names);
 	for (size_t i = 0; !status && i < count->used; i++) {
 		json_kind(session, names, &count->list[i], &scratch);
-		status = scratch.failed ? common_fail_memory("names of events", scratch.size) : dump_output_check(session);
+		status = scratch.failed ? common_fail_memory("names of events", scratch.size)
+					: dump_output_check(session);
 	}
 	common_bytes_free(&scratch);
 	return status;

@@ -3,18 +3,17 @@
 #include "dump/command/program.h"
 
 static const struct dump_command *const commands[] = {
-	&dump_command_info,  &dump_command_processes, &dump_command_images, &dump_command_events,
-	&dump_command_packets, &dump_command_flow,    &dump_command_stats,
-	&dump_command_verify,  NULL,
+	&dump_command_info,   &dump_command_processes, &dump_command_images,
+	&dump_command_events, &dump_command_packets,   &dump_command_flow,
+	&dump_command_stats,  &dump_command_verify,    NULL,
 };
 
-static const char examples[] =
-	"ptl-dump info build.ptl                        what this file is\n"
-	"ptl-dump processes build.ptl                   who ran, with times and command lines\n"
-	"ptl-dump flow --pid 4711 build.ptl             what a process executed, in order\n"
-	"ptl-dump flow --level insn --time 1ms..2ms build.ptl | less\n"
-	"ptl-dump stats --json build.ptl                counts, for programs to read\n"
-	"ptl-dump flow --help                           the options of one command";
+static const char examples[] = "ptl-dump info build.ptl                        what this file is\n"
+			       "ptl-dump processes build.ptl                   who ran, with times and command lines\n"
+			       "ptl-dump flow --pid 4711 build.ptl             what a process executed, in order\n"
+			       "ptl-dump flow --level insn --time 1ms..2ms build.ptl | less\n"
+			       "ptl-dump stats --json build.ptl                counts, for programs to read\n"
+			       "ptl-dump flow --help                           the options of one command";
 
 int main(int argc, char **argv)
 {

@@ -80,13 +80,12 @@ int elf_read(const struct elf_file *elf, uint64_t offset, void *data, size_t siz
 		return common_read_at(elf->fd, data, size, offset) < 0 ? PTL_CORRUPT : 0;
 	if (offset > elf->size || size > elf->size - offset)
 		return common_fail(PTL_CORRUPT, "%zu bytes at offset %llu are not in the file", size,
-				(unsigned long long)offset);
+				   (unsigned long long)offset);
 	memcpy(data, elf->data + offset, size);
 	return 0;
 }
 
-Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name,
-			    GElf_Shdr *header)
+Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 
@@ -114,8 +113,8 @@ static size_t find_build_id(Elf_Data *notes, uint8_t id[PTL_BUILD_ID_MAX])
 		const char *bytes = notes->d_buf;
 
 		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof(ELF_NOTE_GNU) ||
-		    memcmp(bytes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 ||
-		    !note.n_descsz || note.n_descsz > PTL_BUILD_ID_MAX)
+		    memcmp(bytes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 || !note.n_descsz ||
+		    note.n_descsz > PTL_BUILD_ID_MAX)
 			continue;
 		memcpy(id, bytes + description, note.n_descsz);
 		return note.n_descsz;
@@ -133,10 +132,9 @@ static size_t build_id_in_segments(const struct elf_file *elf, uint8_t id[PTL_BU
 		if (!gelf_getphdr(elf->elf, (int)i, &segment) || segment.p_type != PT_NOTE ||
 		    segment.p_filesz > NOTES_MAX || segment.p_offset > INT64_MAX)
 			continue;
-		size = find_build_id(
-			elf_getdata_rawchunk(elf->elf, (int64_t)segment.p_offset, segment.p_filesz,
-					     segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
-			id);
+		size = find_build_id(elf_getdata_rawchunk(elf->elf, (int64_t)segment.p_offset, segment.p_filesz,
+							  segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+				     id);
 		if (size)
 			return size;
 	}
@@ -153,9 +151,7 @@ size_t elf_build_id(const struct elf_file *elf, uint8_t id[PTL_BUILD_ID_MAX])
 		return size;
 	/* A separate debug file keeps the section, but not what its program header points at. */
 	section = elf_section(elf, SHT_NOTE, ".note.gnu.build-id", &header);
-	return section && header.sh_size <= NOTES_MAX
-		       ? find_build_id(elf_getdata(section, NULL), id)
-		       : 0;
+	return section && header.sh_size <= NOTES_MAX ? find_build_id(elf_getdata(section, NULL), id) : 0;
 }
 
 static bool segment_has(const GElf_Phdr *segment, uint64_t offset)
@@ -163,8 +159,7 @@ static bool segment_has(const GElf_Phdr *segment, uint64_t offset)
 	const uint64_t first = segment->p_offset & ~PAGE_MASK;
 
 	/* A segment whose address and offset differ within the page cannot be mapped. */
-	return segment->p_type == PT_LOAD &&
-	       !((segment->p_offset ^ segment->p_vaddr) & PAGE_MASK) && offset >= first &&
+	return segment->p_type == PT_LOAD && !((segment->p_offset ^ segment->p_vaddr) & PAGE_MASK) && offset >= first &&
 	       offset - first < segment->p_filesz + (segment->p_offset & PAGE_MASK);
 }
 

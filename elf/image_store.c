@@ -57,14 +57,13 @@ struct elf_image_store {
 	void *context;
 	struct common_byte_map files;  /* file_key -> struct file_entry * */
 	struct common_byte_map pieces; /* piece_key -> struct piece_entry * */
-	void **entries;             /* all of both, to free them */
+	void **entries;                /* all of both, to free them */
 	size_t entry_count;
 	size_t entry_capacity;
 	uint64_t unread;
 };
 
-int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
-			   struct elf_image_store **store)
+int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct elf_image_store **store)
 {
 	*store = calloc(1, sizeof(**store));
 	if (!*store)
@@ -126,8 +125,8 @@ static struct file_key key_of(const struct stat *info)
 }
 
 /* Puts `size` bytes at offset of fd into the trace; *done says whether they could be read. */
-static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uint64_t size,
-		     uint32_t type, uint8_t hash[PTL_HASH_SIZE], bool *done)
+static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uint64_t size, uint32_t type,
+		     uint8_t hash[PTL_HASH_SIZE], bool *done)
 {
 	uint8_t *bytes = malloc(size ? size : 1);
 	int status = 0;
@@ -150,22 +149,19 @@ static int put_range(struct elf_image_store *store, int fd, uint64_t offset, uin
 }
 
 /* The whole file that has the DWARF: elf's own, or the separate one. */
-static int put_debug(struct elf_image_store *store, int fd, const struct elf_file *elf,
-		     int debug_fd, const struct elf_file *debug, struct file_entry *entry)
+static int put_debug(struct elf_image_store *store, int fd, const struct elf_file *elf, int debug_fd,
+		     const struct elf_file *debug, struct file_entry *entry)
 {
-	const int from = debug && elf_has_debug(debug) ? debug_fd
-			 : elf_has_debug(elf)          ? fd
-							      : -1;
+	const int from = debug && elf_has_debug(debug) ? debug_fd : elf_has_debug(elf) ? fd : -1;
 	struct stat info;
 
 	if (from < 0 || fstat(from, &info) < 0 || (uint64_t)info.st_size > DEBUG_MAX)
 		return 0;
-	return put_range(store, from, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug,
-			 &entry->has_debug);
+	return put_range(store, from, 0, (uint64_t)info.st_size, PTL_BLOB_DEBUG, entry->debug, &entry->has_debug);
 }
 
-static int put_symbols(struct elf_image_store *store, const struct elf_file *elf,
-		       const struct elf_file *debug, struct file_entry *entry)
+static int put_symbols(struct elf_image_store *store, const struct elf_file *elf, const struct elf_file *debug,
+		       struct file_entry *entry)
 {
 	struct ptl_bytes symbols = {0};
 	int status = elf_symbols(elf, debug, &symbols);
@@ -174,16 +170,14 @@ static int put_symbols(struct elf_image_store *store, const struct elf_file *elf
 		store->unread++;
 		status = 0;
 	} else if (status == 0 && symbols.size) {
-		status = store->put(store->context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size,
-				    entry->symbols);
+		status = store->put(store->context, PTL_BLOB_SYMBOLS, symbols.data, symbols.size, entry->symbols);
 		entry->has_symbols = status == 0;
 	}
 	common_bytes_free(&symbols);
 	return status;
 }
 
-static int read_elf(struct elf_image_store *store, int fd, const struct elf_file *elf,
-		    struct file_entry *entry)
+static int read_elf(struct elf_image_store *store, int fd, const struct elf_file *elf, struct file_entry *entry)
 {
 	struct elf_file *debug = NULL;
 	int debug_fd = -1, status = 0;
@@ -191,8 +185,7 @@ static int read_elf(struct elf_image_store *store, int fd, const struct elf_file
 	entry->is_elf = true;
 	entry->build_id_size = elf_build_id(elf, entry->build_id);
 	if (store->embed >= ELF_EMBED_SYMBOLS &&
-	    (!elf_has_symtab(elf) ||
-	     (store->embed == ELF_EMBED_DEBUG && !elf_has_debug(elf))))
+	    (!elf_has_symtab(elf) || (store->embed == ELF_EMBED_DEBUG && !elf_has_debug(elf))))
 		debug_fd = elf_open_debug(entry->build_id, entry->build_id_size);
 	if (debug_fd >= 0 && elf_open(debug_fd, &debug) < 0)
 		debug = NULL;
@@ -207,8 +200,8 @@ static int read_elf(struct elf_image_store *store, int fd, const struct elf_file
 }
 
 /* The entry of a file; one that is no ELF file has an empty one. */
-static int find_file(struct elf_image_store *store, int fd, const struct file_key *key,
-		     const struct elf_file *elf, struct file_entry **result)
+static int find_file(struct elf_image_store *store, int fd, const struct file_key *key, const struct elf_file *elf,
+		     struct file_entry **result)
 {
 	const uint64_t *known = common_byte_map_get(&store->files, key, sizeof(*key));
 	struct file_entry *entry;
@@ -223,8 +216,7 @@ static int find_file(struct elf_image_store *store, int fd, const struct file_ke
 		return common_fail_memory("image", sizeof(*entry));
 	status = elf ? read_elf(store, fd, elf, entry) : 0;
 	if (status == 0)
-		status = common_byte_map_put(&store->files, key, sizeof(*key),
-					  (uint64_t)(uintptr_t)entry);
+		status = common_byte_map_put(&store->files, key, sizeof(*key), (uint64_t)(uintptr_t)entry);
 	*result = entry;
 	return status;
 }
@@ -237,8 +229,8 @@ static struct elf_file *open_elf(int fd)
 	return elf_open(fd, &elf) < 0 ? NULL : elf;
 }
 
-static int read_piece(struct elf_image_store *store, int fd, const struct piece_key *key,
-		      const struct elf_file *elf, struct piece_entry *entry)
+static int read_piece(struct elf_image_store *store, int fd, const struct piece_key *key, const struct elf_file *elf,
+		      struct piece_entry *entry)
 {
 	uint64_t size = key->file.size > key->offset ? key->file.size - key->offset : 0;
 
@@ -252,12 +244,11 @@ static int read_piece(struct elf_image_store *store, int fd, const struct piece_
 		store->unread++;
 		return 0;
 	}
-	return put_range(store, fd, key->offset, size, PTL_BLOB_CODE, entry->code,
-			 &entry->has_code);
+	return put_range(store, fd, key->offset, size, PTL_BLOB_CODE, entry->code, &entry->has_code);
 }
 
-static int find_piece(struct elf_image_store *store, int fd, const struct piece_key *key,
-		      struct piece_entry **piece, struct file_entry **file)
+static int find_piece(struct elf_image_store *store, int fd, const struct piece_key *key, struct piece_entry **piece,
+		      struct file_entry **file)
 {
 	const uint64_t *known = common_byte_map_get(&store->pieces, key, sizeof(*key));
 	struct elf_file *elf;
@@ -277,13 +268,11 @@ static int find_piece(struct elf_image_store *store, int fd, const struct piece_
 	elf_close(elf);
 	/* What could not be read may be readable the next time. */
 	if (status == 0 && ((*piece)->has_code || store->embed == ELF_EMBED_NONE))
-		status = common_byte_map_put(&store->pieces, key, sizeof(*key),
-					  (uint64_t)(uintptr_t)*piece);
+		status = common_byte_map_put(&store->pieces, key, sizeof(*key), (uint64_t)(uintptr_t)*piece);
 	return status;
 }
 
-static void describe(const struct piece_entry *piece, const struct file_entry *file,
-		     struct ptl_image_event *image)
+static void describe(const struct piece_entry *piece, const struct file_entry *file, struct ptl_image_event *image)
 {
 	image->default_base = piece->default_base;
 	image->has_code = piece->has_code;
@@ -296,8 +285,8 @@ static void describe(const struct piece_entry *piece, const struct file_entry *f
 	memcpy(image->debug, file->debug, PTL_HASH_SIZE);
 }
 
-int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info,
-			 uint64_t offset, uint64_t size, struct ptl_image_event *image)
+int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info, uint64_t offset, uint64_t size,
+			 struct ptl_image_event *image)
 {
 	struct piece_entry *piece;
 	struct file_entry *file;

@@ -20,11 +20,9 @@ enum elf_embed {
 struct elf_image_store;
 
 /* Stores a blob in the trace and gives its hash; 0 or a ptl_status. */
-typedef int (*elf_put_blob)(void *context, uint32_t type, const void *data, size_t size,
-			       uint8_t hash[PTL_HASH_SIZE]);
+typedef int (*elf_put_blob)(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
 
-int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
-			   struct elf_image_store **store);
+int elf_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct elf_image_store **store);
 void elf_image_store_free(struct elf_image_store *store);
 
 /*
@@ -33,8 +31,8 @@ void elf_image_store_free(struct elf_image_store *store);
  * default_base. What cannot be had is simply not there: only PTL_NO_MEMORY and the failure of `put` are failures.
  * With ELF_EMBED_NONE nothing is put, but the code has its hash: whoever has the same file can take it from there.
  */
-int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info,
-			 uint64_t offset, uint64_t size, struct ptl_image_event *image);
+int elf_image_store_file(struct elf_image_store *store, int fd, const struct stat *info, uint64_t offset, uint64_t size,
+			 struct ptl_image_event *image);
 
 /* Files whose bytes or symbols were wanted but could not be read. */
 uint64_t elf_image_store_unread(const struct elf_image_store *store);

@@ -15,14 +15,13 @@ struct elf_file {
 	size_t sections; /* section headers */
 	size_t names;    /* section that holds the sections' names */
 	/* Its bytes: */
-	int fd;              /* or -1: they are in memory */
+	int fd; /* or -1: they are in memory */
 	const uint8_t *data;
 	size_t size;
 };
 
 /* The first section of this type; and by name, any type where type is SHT_NULL. NULL: none. */
-Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name,
-			    GElf_Shdr *header);
+Elf_Scn *elf_section(const struct elf_file *elf, uint32_t type, const char *name, GElf_Shdr *header);
 
 /* Bytes of the file, without what libelf would keep of them. PTL_CORRUPT where they are not there. */
 int elf_read(const struct elf_file *elf, uint64_t offset, void *data, size_t size);

@@ -25,7 +25,8 @@ bool elf_symbol_list_wants(const struct elf_symbol_list *symbols, uint64_t addre
 static int account(struct elf_symbol_list *symbols, size_t bytes)
 {
 	if (symbols->limit && bytes > symbols->limit - symbols->bytes)
-		return common_fail(PTL_NO_MEMORY, "the names of functions take more than %zu MiB", symbols->limit >> 20);
+		return common_fail(PTL_NO_MEMORY, "the names of functions take more than %zu MiB",
+				   symbols->limit >> 20);
 	symbols->bytes += bytes;
 	return 0;
 }

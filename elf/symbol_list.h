@@ -15,7 +15,7 @@ struct elf_symbol_list {
 	size_t count;
 	size_t capacity;
 	struct elf_symbol_names *names; /* blocks of them */
-	size_t bytes;			/* of both */
+	size_t bytes;                   /* of both */
 	/* Set before the first symbol: */
 	size_t limit;  /* of bytes; 0: none */
 	uint64_t base; /* what does not lie in [base, base + size) is left out ... */

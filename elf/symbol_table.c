@@ -17,7 +17,7 @@
 struct table {
 	const struct elf_file *elf;
 	struct elf_symbol_list *symbols;
-	size_t first;	     /* symbols that were there before */
+	size_t first;        /* symbols that were there before */
 	uint8_t *executable; /* by section index: it holds code */
 	uint64_t *names;     /* of the gathered symbols: offset of the name << 32 | number of the symbol */
 	size_t name_room;
@@ -56,8 +56,8 @@ static uint8_t letter_of(const struct table *table, const GElf_Sym *symbol)
 		return 0;
 	if (type == STT_GNU_IFUNC)
 		return 'i';
-	if (type != STT_FUNC && !(type == STT_NOTYPE && symbol->st_shndx < table->elf->sections &&
-				  table->executable[symbol->st_shndx]))
+	if (type != STT_FUNC &&
+	    !(type == STT_NOTYPE && symbol->st_shndx < table->elf->sections && table->executable[symbol->st_shndx]))
 		return 0;
 	return bind == STB_LOCAL ? 't' : bind == STB_WEAK ? 'W' : 'T';
 }

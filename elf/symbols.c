@@ -28,8 +28,7 @@ static int find_slots(const struct elf_file *elf, struct common_hash_map *slots)
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA)
 			continue;
 		data = header.sh_size <= PLT_DATA_MAX ? elf_getdata(section, NULL) : NULL;
-		for (size_t i = 0; data && status == 0 && i < data->d_size / entry && i < INT32_MAX;
-		     i++) {
+		for (size_t i = 0; data && status == 0 && i < data->d_size / entry && i < INT32_MAX; i++) {
 			GElf_Rela rela;
 			uint64_t type;
 
@@ -37,8 +36,7 @@ static int find_slots(const struct elf_file *elf, struct common_hash_map *slots)
 				break;
 			type = GELF_R_TYPE(rela.r_info);
 			if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
-				status = common_hash_map_put(slots, rela.r_offset,
-							  GELF_R_SYM(rela.r_info));
+				status = common_hash_map_put(slots, rela.r_offset, GELF_R_SYM(rela.r_info));
 		}
 	}
 	return status;
@@ -67,8 +65,8 @@ static int add_plt_name(struct elf_symbol_list *symbols, const char *name, uint6
 }
 
 /* The entries of one PLT section; `entry` is the size of each. */
-static int add_plt_section(struct elf_symbol_list *symbols, const struct elf_file *elf, const char *name,
-			   size_t entry, const struct common_hash_map *slots)
+static int add_plt_section(struct elf_symbol_list *symbols, const struct elf_file *elf, const char *name, size_t entry,
+			   const struct common_hash_map *slots)
 {
 	GElf_Shdr plt, dynamic;
 	Elf_Scn *section = elf_section(elf, SHT_PROGBITS, name, &plt);
@@ -116,8 +114,7 @@ static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 		GElf_Shdr header;
 
 		/* .plt.got has entries of 16 bytes where those of .plt begin with endbr64. */
-		if (entry == 8 &&
-		    elf_section(elf, SHT_PROGBITS, sections[i].name, &header) &&
+		if (entry == 8 && elf_section(elf, SHT_PROGBITS, sections[i].name, &header) &&
 		    header.sh_entsize == PLT_ENTRY_MAX)
 			entry = PLT_ENTRY_MAX;
 		status = add_plt_section(symbols, elf, sections[i].name, entry, &slots);
@@ -136,8 +133,7 @@ int elf_functions(const struct elf_file *elf, const struct elf_file *debug, stru
 	return status == 0 ? add_plt(symbols, elf) : status;
 }
 
-int elf_symbols(const struct elf_file *elf, const struct elf_file *debug,
-		       struct ptl_bytes *out)
+int elf_symbols(const struct elf_file *elf, const struct elf_file *debug, struct ptl_bytes *out)
 {
 	struct elf_symbol_list symbols = {0};
 	int status = elf_functions(elf, debug, &symbols);

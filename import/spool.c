@@ -18,8 +18,8 @@
 #include "relog/signals.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes of a pipe read at once */
-#define LOOK_MS 100		 /* between looks at signals */
-#define PATIENCE 2		 /* interruptions until a pipe that is followed is no longer read */
+#define LOOK_MS 100             /* between looks at signals */
+#define PATIENCE 2              /* interruptions until a pipe that is followed is no longer read */
 
 /* Not every file system has nameless files. */
 static int open_file(int *fd)
@@ -52,7 +52,8 @@ static bool is_wanted(bool follow, bool *told)
 	if (!follow || relog_patience() == PATIENCE)
 		return true;
 	if (relog_patience() && !*told)
-		qemu_message_note("interrupted: waiting for the end of the pipe; interrupt again to take what has come");
+		qemu_message_note(
+			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
 	*told = true;
 	return relog_patience() > 0;
 }

@@ -15,7 +15,7 @@
 struct import_spool {
 	struct ptl_writer *writer; /* to be filled by whoever converts */
 	int fd;
-	enum ptl_hash_kind hash_kind; /* of the origins */
+	enum ptl_hash_kind hash_kind;         /* of the origins */
 	struct ptl_provenance_input *origins; /* files that it was made of; the names are the caller's */
 	size_t origin_count;
 	bool damaged; /* what it was made of could not be read whole */

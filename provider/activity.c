@@ -88,8 +88,7 @@ static void begin(struct provider_thread *thread, const struct ptl_event_definit
 {
 	/* The outermost ones are forgotten where there are too many: a Stop that never came. */
 	if (thread->frame_count == PROVIDER_ACTIVITIES_MAX) {
-		memmove(thread->frames, thread->frames + 1,
-			sizeof(thread->frames) - sizeof(thread->frames[0]));
+		memmove(thread->frames, thread->frames + 1, sizeof(thread->frames) - sizeof(thread->frames[0]));
 		thread->frame_count--;
 	}
 	thread->frames[thread->frame_count] = (struct provider_activity_frame){
@@ -102,7 +101,7 @@ static void begin(struct provider_thread *thread, const struct ptl_event_definit
 }
 
 void provider_activity_step(struct provider_thread *thread, const struct ptl_event_definition *event,
-		       struct ptl_guid *activity, struct ptl_guid *related)
+			    struct ptl_guid *activity, struct ptl_guid *related)
 {
 	uint32_t at = find(thread, key_of(event));
 

@@ -26,8 +26,7 @@ static inline uint32_t current_cpu(void)
 {
 #ifdef HAVE_RSEQ
 	if (__builtin_expect(__rseq_size != 0, 1)) {
-		const struct rseq *rseq =
-			(const void *)((const char *)__builtin_thread_pointer() + __rseq_offset);
+		const struct rseq *rseq = (const void *)((const char *)__builtin_thread_pointer() + __rseq_offset);
 
 		return __atomic_load_n(&rseq->cpu_id, __ATOMIC_RELAXED);
 	}

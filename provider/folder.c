@@ -58,8 +58,7 @@ bool provider_folder_session(int folder, unsigned slot, struct provider_share_se
 	    status.st_size >= 0 && (size_t)status.st_size <= sizeof(*file)) {
 		ssize_t size = pread(session, file, sizeof(*file), 0);
 
-		valid = size == status.st_size &&
-			provider_share_session_valid(file, (size_t)size, slot) &&
+		valid = size == status.st_size && provider_share_session_valid(file, (size_t)size, slot) &&
 			!recorder_is_dead(session);
 	}
 	close(session);
@@ -69,8 +68,7 @@ bool provider_folder_session(int folder, unsigned slot, struct provider_share_se
 int provider_folder_new_file(int folder, char name[PROVIDER_SHARE_NAME_SIZE])
 {
 	provider_name_new(name, provider_random());
-	return openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		      S_IRUSR | S_IWUSR);
+	return openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 }
 
 bool provider_write_at(int file, const void *bytes, size_t size, uint64_t offset)

@@ -51,11 +51,11 @@ void provider_listener_tell(uint32_t number)
 		ptl_control_callback *callback = provider->callback;
 		void *context = provider->context;
 
-		if (now.sessions != last->sessions || now.level != last->level ||
-		    now.keywords != last->keywords || now.ids != last->ids) {
+		if (now.sessions != last->sessions || now.level != last->level || now.keywords != last->keywords ||
+		    now.ids != last->ids) {
 			*last = now;
-			callback(provider, now.sessions ? PTL_CONTROL_ENABLE : PTL_CONTROL_DISABLE,
-				 now.level, now.keywords, context);
+			callback(provider, now.sessions ? PTL_CONTROL_ENABLE : PTL_CONTROL_DISABLE, now.level,
+				 now.keywords, context);
 		}
 		if (capture && __atomic_load_n(registered, __ATOMIC_ACQUIRE) == provider)
 			callback(provider, PTL_CONTROL_CAPTURE, now.level, now.keywords, context);

@@ -64,8 +64,8 @@ bool provider_process_lock(struct provider_guard *before)
 		sigdelset(&blocked, faults[i]);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancellation);
 	pthread_sigmask(SIG_BLOCK, &blocked, &before->signals);
-	while (!__atomic_compare_exchange_n(&provider_this_process.lock, &holder, self, false,
-					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	while (!__atomic_compare_exchange_n(&provider_this_process.lock, &holder, self, false, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
 		if (holder == self) {
 			give_back(before);
 			return false;
@@ -116,16 +116,16 @@ static bool write_entry(int file, uint32_t number)
 		char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE];
 	} page;
 
-	_Static_assert(sizeof(page) == sizeof(struct provider_share_provider) -
-					       offsetof(struct provider_share_provider, state),
+	_Static_assert(sizeof(page) ==
+			       sizeof(struct provider_share_provider) - offsetof(struct provider_share_provider, state),
 		       "as in the layout");
 	page.state = entry->provider ? PROVIDER_SHARE_REGISTERED : PROVIDER_SHARE_UNREGISTERED;
 	page.flags = 0; /* nobody listens in a forked child */
 	page.guid = entry->guid;
 	memcpy(page.name, entry->name, sizeof(page.name));
 	return provider_write_at(file, &page, sizeof(page),
-			    PROVIDER_SHARE_PROVIDER_OFFSET(number) +
-				    offsetof(struct provider_share_provider, state));
+				 PROVIDER_SHARE_PROVIDER_OFFSET(number) +
+					 offsetof(struct provider_share_provider, state));
 }
 
 static bool fill_file(int file)
@@ -137,7 +137,8 @@ static bool fill_file(int file)
 	if (ftruncate(file, (off_t)(MAP_SIZE + provider_this_process.heap_size)) ||
 	    fallocate(file, 0, 0, (off_t)PROVIDER_SHARE_PROVIDER_OFFSET(provider_this_process.entry_count)) ||
 	    !provider_write_at(file, &header, sizeof(header), 0) ||
-	    !provider_write_at(file, provider_this_process.heap, provider_this_process.heap_size, PROVIDER_SHARE_HEAP_OFFSET))
+	    !provider_write_at(file, provider_this_process.heap, provider_this_process.heap_size,
+			       PROVIDER_SHARE_HEAP_OFFSET))
 		return false;
 	for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
 		if (!write_entry(file, i))
@@ -153,8 +154,8 @@ static bool fill_file(int file)
 static bool put_in_place(void *fresh)
 {
 	if (provider_this_process.map)
-		return mremap(fresh, MAP_SIZE, MAP_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
-			      provider_this_process.map) != MAP_FAILED;
+		return mremap(fresh, MAP_SIZE, MAP_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, provider_this_process.map) !=
+		       MAP_FAILED;
 	provider_this_process.map = fresh;
 	return true;
 }
@@ -250,12 +251,13 @@ bool provider_process_write_heap(size_t from)
 	if (file < 0)
 		return false;
 	/* Entries that are yet to come are one page further. */
-	written = fallocate(file, 0, 0, (off_t)PROVIDER_SHARE_PROVIDER_OFFSET(
-						provider_this_process.entry_count < PROVIDER_SHARE_PROVIDERS_MAX
-							? provider_this_process.entry_count + 1
-							: PROVIDER_SHARE_PROVIDERS_MAX)) == 0 &&
+	written = fallocate(file, 0, 0,
+			    (off_t)PROVIDER_SHARE_PROVIDER_OFFSET(provider_this_process.entry_count <
+										  PROVIDER_SHARE_PROVIDERS_MAX
+									  ? provider_this_process.entry_count + 1
+									  : PROVIDER_SHARE_PROVIDERS_MAX)) == 0 &&
 		  provider_write_at(file, provider_this_process.heap + from, provider_this_process.heap_size - from,
-			       PROVIDER_SHARE_HEAP_OFFSET + from);
+				    PROVIDER_SHARE_HEAP_OFFSET + from);
 	close(file);
 	if (written)
 		__atomic_store_n(&provider_shared_header()->heap_end,

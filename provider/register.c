@@ -58,8 +58,7 @@ static void after_fork_in_child(void)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
 		for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
 			if (provider_this_process.entries[i].provider)
-				provider_share_turn_on(&provider_shared_entry(i)->enabled, 0, 1, UINT8_MAX,
-						  UINT64_MAX);
+				provider_share_turn_on(&provider_shared_entry(i)->enabled, 0, 1, UINT8_MAX, UINT64_MAX);
 		}
 	}
 	pthread_mutex_unlock(&registry);
@@ -119,8 +118,8 @@ static __attribute__((destructor)) void remove_file(void)
 
 static const char *opcode_name(const struct ptl_event_definition *event)
 {
-	static const char *const names[] = {"",		 "Start",  "Stop",    "DCStart", "DCStop",
-					    "Extension", "Reply",  "Resume",  "Suspend", "Send"};
+	static const char *const names[] = {"",          "Start", "Stop",   "DCStart", "DCStop",
+					    "Extension", "Reply", "Resume", "Suspend", "Send"};
 
 	if (event->opcode_name)
 		return event->opcode_name;
@@ -135,8 +134,7 @@ static size_t extent(const struct ptl_field *fields, size_t at, size_t end, unsi
 	const struct ptl_field *field = &fields[at];
 	size_t next = at + 1, last = next + field->length;
 
-	if (!field->name || !field->type || field->type > PTL_TYPE_STRUCT ||
-	    field->array > PTL_ARRAY_COUNTED)
+	if (!field->name || !field->type || field->type > PTL_TYPE_STRUCT || field->array > PTL_ARRAY_COUNTED)
 		return 0;
 	if (field->type != PTL_TYPE_STRUCT)
 		return 1;
@@ -229,9 +227,10 @@ static bool make_room(size_t size)
 		return false;
 	if (capacity == provider_this_process.heap_capacity)
 		return true;
-	heap = provider_this_process.heap ? mremap(provider_this_process.heap, provider_this_process.heap_capacity, capacity, MREMAP_MAYMOVE)
-				: mmap(NULL, capacity, PROT_READ | PROT_WRITE,
-				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	heap = provider_this_process.heap
+		       ? mremap(provider_this_process.heap, provider_this_process.heap_capacity, capacity,
+				MREMAP_MAYMOVE)
+		       : mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (heap == MAP_FAILED)
 		return false;
 	provider_this_process.heap = heap;
@@ -275,7 +274,7 @@ static int find_entry(const struct ptl_provider *provider, const struct ptl_byte
 			return (int)i;
 	}
 	return provider_this_process.entry_count < PROVIDER_SHARE_PROVIDERS_MAX ? (int)provider_this_process.entry_count
-								 : PTL_NO_MEMORY;
+										: PTL_NO_MEMORY;
 }
 
 static int add_entry(uint32_t number, const struct ptl_provider *provider, const struct ptl_bytes *records)
@@ -284,8 +283,9 @@ static int add_entry(uint32_t number, const struct ptl_provider *provider, const
 	struct provider_share_provider *shared = provider_shared_entry(number);
 	size_t chunk = provider_this_process.heap_size + sizeof(struct provider_share_chunk);
 	/* Without definitions, too: this allocates the entry's page. */
-	int status = records->size ? add_chunk(number, records)
-		     : provider_process_write_heap(provider_this_process.heap_size) ? 0 : PTL_SYSTEM;
+	int status = records->size                                                  ? add_chunk(number, records)
+		     : provider_process_write_heap(provider_this_process.heap_size) ? 0
+										    : PTL_SYSTEM;
 
 	if (status)
 		return status;
@@ -346,8 +346,7 @@ static int check_provider(struct ptl_provider *provider)
 	struct ptl_guid guid;
 
 	if (provider->registered || !provider->name || !*provider->name ||
-	    strlen(provider->name) >= PROVIDER_SHARE_PROVIDER_NAME_SIZE ||
-	    ptl_guid_from_name(provider->name, &guid))
+	    strlen(provider->name) >= PROVIDER_SHARE_PROVIDER_NAME_SIZE || ptl_guid_from_name(provider->name, &guid))
 		return PTL_MISUSE;
 	if (!memcmp(&provider->guid, &none, sizeof(none)))
 		provider->guid = guid;
@@ -356,8 +355,7 @@ static int check_provider(struct ptl_provider *provider)
 
 static int gather(struct ptl_bytes *records, struct ptl_provider *provider,
 		  const struct ptl_event_definition *const *events,
-		  const struct ptl_event_definition *const *events_end,
-		  const struct ptl_map_definition *const *maps,
+		  const struct ptl_event_definition *const *events_end, const struct ptl_map_definition *const *maps,
 		  const struct ptl_map_definition *const *maps_end)
 {
 	for (; maps < maps_end; maps++) {
@@ -371,8 +369,7 @@ static int gather(struct ptl_bytes *records, struct ptl_provider *provider,
 	return records->failed ? PTL_NO_MEMORY : 0;
 }
 
-int ptl_provider_register_arrays(struct ptl_provider *provider,
-				 const struct ptl_event_definition *const *events,
+int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl_event_definition *const *events,
 				 const struct ptl_event_definition *const *events_end,
 				 const struct ptl_map_definition *const *maps,
 				 const struct ptl_map_definition *const *maps_end)

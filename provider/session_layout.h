@@ -23,13 +23,13 @@
 #define PROVIDER_SHARE_VERSION 1u
 #define PROVIDER_SHARE_PAGE 4096u
 
-#define PROVIDER_SHARE_FOLDER "/dev/shm/ptl-%u"               /* effective user id */
-#define PROVIDER_SHARE_FOLDER_VARIABLE "PTL_SESSION_DIR"      /* another folder, for tests */
-#define PROVIDER_SHARE_SESSIONS_VARIABLE "PTL_SESSIONS"       /* ids of the sessions a program belongs to */
-#define PROVIDER_SHARE_SESSION_NAME "session.%02u"            /* slot */
-#define PROVIDER_SHARE_PROCESS_NAME "process.%u.%016llx"      /* pid, id of the process */
-#define PROVIDER_SHARE_RINGS_NAME "rings.%u.%016llx.%016llx"  /* pid, id of the process, id of the session */
-#define PROVIDER_SHARE_NAME_SIZE 64                           /* any of these, and a zero */
+#define PROVIDER_SHARE_FOLDER "/dev/shm/ptl-%u"              /* effective user id */
+#define PROVIDER_SHARE_FOLDER_VARIABLE "PTL_SESSION_DIR"     /* another folder, for tests */
+#define PROVIDER_SHARE_SESSIONS_VARIABLE "PTL_SESSIONS"      /* ids of the sessions a program belongs to */
+#define PROVIDER_SHARE_SESSION_NAME "session.%02u"           /* slot */
+#define PROVIDER_SHARE_PROCESS_NAME "process.%u.%016llx"     /* pid, id of the process */
+#define PROVIDER_SHARE_RINGS_NAME "rings.%u.%016llx.%016llx" /* pid, id of the process, id of the session */
+#define PROVIDER_SHARE_NAME_SIZE 64                          /* any of these, and a zero */
 
 #define PROVIDER_SHARE_PROVIDERS_MAX 256u
 #define PROVIDER_SHARE_PROVIDER_NAME_SIZE 256u /* with the zero */
@@ -89,14 +89,14 @@ struct provider_share_process {
 	uint32_t version;
 	uint32_t pid;
 	uint64_t id;
-	uint64_t pid_namespace;   /* inode number of /proc/self/ns/pid; 0: unknown */
-	uint64_t start;           /* CLOCK_MONOTONIC, when the file was made */
-	uint32_t clock;           /* of the records, enum ptl_clock */
-	uint32_t parent;          /* pid of the process that forked this one, if the library saw it; else 0 */
-	uint64_t heap_end;        /* atomic: offset in the file behind the last whole chunk */
-	uint32_t provider_count;  /* atomic: entries 0 to count - 1 are valid */
-	uint32_t notify;          /* atomic, a futex: see docs/providers.md, "Callbacks" */
-	char program[256];        /* name of the program, for people; ends with a zero */
+	uint64_t pid_namespace;  /* inode number of /proc/self/ns/pid; 0: unknown */
+	uint64_t start;          /* CLOCK_MONOTONIC, when the file was made */
+	uint32_t clock;          /* of the records, enum ptl_clock */
+	uint32_t parent;         /* pid of the process that forked this one, if the library saw it; else 0 */
+	uint64_t heap_end;       /* atomic: offset in the file behind the last whole chunk */
+	uint32_t provider_count; /* atomic: entries 0 to count - 1 are valid */
+	uint32_t notify;         /* atomic, a futex: see docs/providers.md, "Callbacks" */
+	char program[256];       /* name of the program, for people; ends with a zero */
 };
 
 enum provider_share_state {
@@ -145,8 +145,8 @@ struct provider_share_rings {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
-	uint64_t id;        /* of the process */
-	uint64_t session;   /* id */
+	uint64_t id;      /* of the process */
+	uint64_t session; /* id */
 	uint64_t ring_size;
 	uint32_t ring_count; /* atomic: rings 0 to count - 1 are valid */
 	uint32_t reserved[5];
@@ -162,7 +162,8 @@ enum provider_share_ring_state {
 };
 
 /* Ring n is at this offset: a page with this structure, then ring_size bytes of records. */
-#define PROVIDER_SHARE_RING_OFFSET(ring_size, n) (PROVIDER_SHARE_PAGE + (uint64_t)(n) * (PROVIDER_SHARE_PAGE + (ring_size)))
+#define PROVIDER_SHARE_RING_OFFSET(ring_size, n)                                                                       \
+	(PROVIDER_SHARE_PAGE + (uint64_t)(n) * (PROVIDER_SHARE_PAGE + (ring_size)))
 
 struct provider_share_ring {
 	/* Written by the thread. */

@@ -18,12 +18,10 @@ bool provider_share_session_valid(const struct provider_share_session_file *file
 
 	if (size < sizeof(*session) || session->magic != PROVIDER_SHARE_SESSION_MAGIC ||
 	    session->version != PROVIDER_SHARE_VERSION || session->slot != slot || !session->id ||
-	    session->clock != PTL_CLOCK_MONOTONIC ||
-	    session->rule_count > PROVIDER_SHARE_RULES_MAX ||
+	    session->clock != PTL_CLOCK_MONOTONIC || session->rule_count > PROVIDER_SHARE_RULES_MAX ||
 	    size != sizeof(*session) + session->rule_count * sizeof(struct provider_share_rule) ||
 	    session->size != size || session->ring_size < PROVIDER_SHARE_RING_MIN ||
-	    session->ring_size > PROVIDER_SHARE_RING_MAX ||
-	    (session->ring_size & (session->ring_size - 1)) ||
+	    session->ring_size > PROVIDER_SHARE_RING_MAX || (session->ring_size & (session->ring_size - 1)) ||
 	    !memchr(session->name, 0, sizeof(session->name)))
 		return false;
 	for (uint32_t i = 0; i < session->rule_count; i++) {
@@ -47,8 +45,7 @@ static bool same_name(const char *a, const char *b)
 	}
 }
 
-static bool rule_matches(const struct provider_share_rule *rule, const char *name,
-			 const struct ptl_guid *guid)
+static bool rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid)
 {
 	switch (rule->match) {
 	case PROVIDER_SHARE_MATCH_ALL:
@@ -61,7 +58,7 @@ static bool rule_matches(const struct provider_share_rule *rule, const char *nam
 }
 
 bool provider_share_session_wants(const struct provider_share_session_file *file, const char *name,
-			     const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords)
+				  const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords)
 {
 	bool wanted = false;
 	uint8_t most = 0;
@@ -84,7 +81,7 @@ bool provider_share_session_wants(const struct provider_share_session_file *file
 }
 
 bool provider_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
-		       uint64_t keywords)
+			    uint64_t keywords)
 {
 	struct ptl_enabled_session *words = &enabled->slots[slot];
 	uint32_t bit = 1u << slot;

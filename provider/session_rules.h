@@ -9,7 +9,7 @@
 
 #include "provider/session_layout.h"
 
-#define PROVIDER_SHARE_SESSION_SIZE_MAX                                                                 \
+#define PROVIDER_SHARE_SESSION_SIZE_MAX                                                                                \
 	(sizeof(struct provider_share_session) + PROVIDER_SHARE_RULES_MAX * sizeof(struct provider_share_rule))
 
 /* A session file as read: aligned, and large enough for any that is well formed. */
@@ -26,14 +26,14 @@ bool provider_share_session_valid(const struct provider_share_session_file *file
  * and keywords are left alone then.
  */
 bool provider_share_session_wants(const struct provider_share_session_file *file, const char *name,
-			     const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords);
+				  const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords);
 
 /*
  * Turns the slot on as docs/providers.md says, or leaves it alone where it is so already. True if
  * anything changed. For memory that is mapped.
  */
 bool provider_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
-		       uint64_t keywords);
+			    uint64_t keywords);
 
 /* Turns the slot off if it is the session's; true if it was on. */
 bool provider_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session);

@@ -33,11 +33,11 @@ struct provider_entry {
 
 /* What the process has for the session of a slot. */
 struct provider_process_session {
-	uint64_t session;   /* id of the session for which there is a rings file; 0: none */
+	uint64_t session; /* id of the session for which there is a rings file; 0: none */
 	uint64_t ring_size;
 	uint32_t ring_count;
-	uint32_t closed;    /* rings that threads have left and nobody taken over */
-	uint32_t next;      /* where to look for one */
+	uint32_t closed; /* rings that threads have left and nobody taken over */
+	uint32_t next;   /* where to look for one */
 };
 
 struct provider_this_process {
@@ -131,11 +131,11 @@ PROVIDER_PRIVATE bool provider_write_at(int file, const void *bytes, size_t size
 
 /* A thread's way to one session, at one level of writes within writes. */
 struct provider_ring_view {
-	uint64_t session; /* id; 0: none */
+	uint64_t session;                 /* id; 0: none */
 	struct provider_share_ring *ring; /* NULL: there could be none */
-	uint8_t *data; /* mapped twice in a row, so that every record is in one piece */
+	uint8_t *data;                    /* mapped twice in a row, so that every record is in one piece */
 	uint64_t size;
-	uint64_t tail; /* as last seen; never beyond the true one */
+	uint64_t tail;  /* as last seen; never beyond the true one */
 	uint64_t *lost; /* by provider */
 };
 
@@ -153,10 +153,10 @@ struct provider_activity_frame {
 struct provider_thread {
 	uint64_t instance;
 	uint32_t tid;
-	volatile uint32_t level; /* writes under way */
+	volatile uint32_t level;                                  /* writes under way */
 	volatile uintptr_t frames_of_writes[PROVIDER_LEVELS_MAX]; /* where they have their stack frames */
 	struct provider_ring_view views[PROVIDER_LEVELS_MAX * PTL_SESSIONS_MAX]; /* flow_view */
-	struct ptl_guid base;    /* activity that was set, below all frames */
+	struct ptl_guid base; /* activity that was set, below all frames */
 	uint32_t frame_count;
 	struct provider_activity_frame frames[PROVIDER_ACTIVITIES_MAX];
 };
@@ -166,7 +166,8 @@ static inline struct provider_ring_view *flow_view(struct provider_thread *threa
 	return &thread->views[level * PTL_SESSIONS_MAX + slot];
 }
 
-extern PROVIDER_PRIVATE __thread struct provider_thread *provider_thread_self __attribute__((tls_model("initial-exec")));
+extern PROVIDER_PRIVATE __thread struct provider_thread *provider_thread_self
+	__attribute__((tls_model("initial-exec")));
 
 /* What the calling thread has, made where it has nothing yet; NULL: it cannot be. */
 PROVIDER_PRIVATE struct provider_thread *provider_thread_make(void);
@@ -184,7 +185,8 @@ static inline struct provider_thread *provider_thread_get(void)
 PROVIDER_PRIVATE void provider_thread_prepare(void);
 
 /* Finds the thread a ring for the session that has the slot now; where there can be none, the view has none. */
-PROVIDER_PRIVATE void provider_ring_open(struct provider_thread *thread, uint32_t level, unsigned slot, uint64_t session);
+PROVIDER_PRIVATE void provider_ring_open(struct provider_thread *thread, uint32_t level, unsigned slot,
+					 uint64_t session);
 
 /* ---- activities: provider/activity.c ---- */
 
@@ -193,7 +195,7 @@ PROVIDER_PRIVATE void provider_ring_open(struct provider_thread *thread, uint32_
  * carries: *related is all zero where there is none.
  */
 PROVIDER_PRIVATE void provider_activity_step(struct provider_thread *thread, const struct ptl_event_definition *event,
-				   struct ptl_guid *activity, struct ptl_guid *related);
+					     struct ptl_guid *activity, struct ptl_guid *related);
 
 /* The thread's current activity; all zero: none. */
 static inline const struct ptl_guid *provider_activity_of(const struct provider_thread *thread)

@@ -62,8 +62,7 @@ struct provider_thread *provider_thread_make(void)
 		provider_process_make();
 	thread = provider_thread_self;
 	if (!thread) {
-		void *memory = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *memory = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		thread = memory == MAP_FAILED ? NULL : memory;
 	}
@@ -130,8 +129,7 @@ static bool map_first_page(int file, unsigned slot)
 			return false;
 		provider_this_process.first_pages = pages;
 	}
-	return mmap(first_page(slot), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=
-	       MAP_FAILED;
+	return mmap(first_page(slot), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
 }
 
 static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring_size)
@@ -190,15 +188,13 @@ static bool map_ring(int file, struct provider_ring_view *view, uint64_t ring_si
 {
 	uint64_t offset = PROVIDER_SHARE_RING_OFFSET(ring_size, number);
 	int flags = MAP_SHARED | MAP_FIXED | (ring_size <= POPULATE_MAX ? MAP_POPULATE : 0);
-	uint8_t *base = mmap(NULL, PAGE + 2 * ring_size, PROT_NONE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *base = mmap(NULL, PAGE + 2 * ring_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (base == MAP_FAILED)
 		return false;
-	if (mmap(base, PAGE + ring_size, PROT_READ | PROT_WRITE, flags, file, (off_t)offset) ==
-		    MAP_FAILED ||
-	    mmap(base + PAGE + ring_size, ring_size, PROT_READ | PROT_WRITE, flags, file,
-		 (off_t)(offset + PAGE)) == MAP_FAILED) {
+	if (mmap(base, PAGE + ring_size, PROT_READ | PROT_WRITE, flags, file, (off_t)offset) == MAP_FAILED ||
+	    mmap(base + PAGE + ring_size, ring_size, PROT_READ | PROT_WRITE, flags, file, (off_t)(offset + PAGE)) ==
+		    MAP_FAILED) {
 		munmap(base, PAGE + 2 * ring_size);
 		return false;
 	}
@@ -218,8 +214,7 @@ static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool lo
 {
 	struct provider_share_ring ring;
 
-	if (pread(file, &ring, sizeof(ring), (off_t)PROVIDER_SHARE_RING_OFFSET(ring_size, number)) !=
-	    sizeof(ring))
+	if (pread(file, &ring, sizeof(ring), (off_t)PROVIDER_SHARE_RING_OFFSET(ring_size, number)) != sizeof(ring))
 		return false;
 	if (ring.head != ring.tail)
 		return false;
@@ -253,10 +248,8 @@ static bool add_ring(int file, unsigned slot, uint32_t *number)
 	uint64_t whole = PAGE + mine->ring_size;
 
 	*number = mine->ring_count;
-	return *number < PROVIDER_SHARE_RINGS_MAX &&
-	       (*number + 1) * whole <= PROVIDER_SHARE_RINGS_MEMORY_MAX &&
-	       fallocate(file, 0, (off_t)PROVIDER_SHARE_RING_OFFSET(mine->ring_size, *number),
-			 (off_t)whole) == 0;
+	return *number < PROVIDER_SHARE_RINGS_MAX && (*number + 1) * whole <= PROVIDER_SHARE_RINGS_MEMORY_MAX &&
+	       fallocate(file, 0, (off_t)PROVIDER_SHARE_RING_OFFSET(mine->ring_size, *number), (off_t)whole) == 0;
 }
 
 static void find_ring(int file, struct provider_thread *thread, uint32_t level, unsigned slot)

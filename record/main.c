@@ -20,11 +20,9 @@
 #define LEVEL_MAX 19
 
 static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
-static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc",
-					   NULL}; /* as enum ptl_timing */
+static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* as enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", NULL};
-static const char *const embed_words[] = {"none", "code", "symbols", "debug",
-					  NULL}; /* as enum elf_embed */
+static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
 
 /* Where argument is among words, which it is. */
 static unsigned index_of(const char *const *words, const char *argument)
@@ -43,10 +41,8 @@ static int take_output(void *target, const char *argument)
 	if (!*argument)
 		return common_fail(PTL_MISUSE, "a file name is missing");
 	if (!strcmp(argument, "-"))
-		return common_fail(
-			PTL_MISUSE,
-			"standard output is the command's; write to a pipe with /dev/fd/N: "
-			"ptl-record -o /dev/fd/3 -- COMMAND 3>&1 >/dev/null | ptl-dump stats -");
+		return common_fail(PTL_MISUSE, "standard output is the command's; write to a pipe with /dev/fd/N: "
+					       "ptl-record -o /dev/fd/3 -- COMMAND 3>&1 >/dev/null | ptl-dump stats -");
 	settings->output = argument;
 	return 0;
 }
@@ -102,9 +98,8 @@ static int take_timing(void *target, const char *argument)
 
 static int take_clock(void *target, const char *argument)
 {
-	((struct record_settings *)target)->clock = index_of(clock_words, argument)
-							    ? PTL_CLOCK_VIRTUAL
-							    : PTL_CLOCK_MONOTONIC;
+	((struct record_settings *)target)->clock = index_of(clock_words, argument) ? PTL_CLOCK_VIRTUAL
+										    : PTL_CLOCK_MONOTONIC;
 	return 0;
 }
 
@@ -123,15 +118,14 @@ static int take_bounded(const char *argument, uint64_t low, uint64_t high, uint6
 	if (status < 0)
 		return status;
 	if (*value < low || *value > high)
-		return common_fail(PTL_MISUSE, "%s is not between %llu and %llu", argument,
-				(unsigned long long)low, (unsigned long long)high);
+		return common_fail(PTL_MISUSE, "%s is not between %llu and %llu", argument, (unsigned long long)low,
+				   (unsigned long long)high);
 	return 0;
 }
 
 static int take_psb_period(void *target, const char *argument)
 {
-	return take_bounded(argument, PSB_PERIOD_MIN, PSB_PERIOD_MAX,
-			    &((struct record_settings *)target)->psb_period);
+	return take_bounded(argument, PSB_PERIOD_MIN, PSB_PERIOD_MAX, &((struct record_settings *)target)->psb_period);
 }
 
 static int take_buffer(void *target, const char *argument)
@@ -192,8 +186,7 @@ static int take_json(void *target, const char *argument)
 static int take_provider_buffer(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
-	int status = take_bounded(argument, PROVIDER_SHARE_RING_MIN, PROVIDER_SHARE_RING_MAX,
-				  &settings->provider_ring);
+	int status = take_bounded(argument, PROVIDER_SHARE_RING_MIN, PROVIDER_SHARE_RING_MAX, &settings->provider_ring);
 
 	if (status == 0 && settings->provider_ring & (settings->provider_ring - 1))
 		return common_fail(PTL_MISUSE, "%s is not a power of two", argument);
@@ -246,8 +239,7 @@ static int take_quiet(void *target, const char *argument)
 
 static const struct common_option options[] = {
 	{"", 0, NULL, "Output", NULL, NULL},
-	{"output", 'o', "FILE", "the trace (COMMAND.ptl in the working directory)", take_output,
-	 NULL},
+	{"output", 'o', "FILE", "the trace (COMMAND.ptl in the working directory)", take_output, NULL},
 	{"force", 'f', NULL, "replace FILE if it exists", take_force, NULL},
 	{"embed", 0, "WHAT",
 	 "put into the trace what decoding needs: no code, the code that was mapped, also names of "
@@ -256,31 +248,23 @@ static const struct common_option options[] = {
 	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", take_compress, NULL},
 	{"flush-interval", 0, "TIME", "write at least this often (1s)", take_flush_interval, NULL},
 	{"", 0, NULL, "Packets", NULL, NULL},
-	{"timing", 0, "MODE", "which packets of time there are; mtc is the default", take_timing,
-	 timing_words},
-	{"clock", 0, "CLOCK",
-	 "virtual counts instructions: the same run gives the same packets; real is the default",
+	{"timing", 0, "MODE", "which packets of time there are; mtc is the default", take_timing, timing_words},
+	{"clock", 0, "CLOCK", "virtual counts instructions: the same run gives the same packets; real is the default",
 	 take_clock, clock_words},
-	{"psb-period", 0, "BYTES", "from one PSB, where decoding can begin, to the next (16K)",
-	 take_psb_period, NULL},
-	{"no-retcomp", 0, NULL, "no return compression: each return has its target",
-	 take_no_retcomp, NULL},
+	{"psb-period", 0, "BYTES", "from one PSB, where decoding can begin, to the next (16K)", take_psb_period, NULL},
+	{"no-retcomp", 0, NULL, "no return compression: each return has its target", take_no_retcomp, NULL},
 	{"", 0, NULL, "Recording", NULL, NULL},
 	{"source", 0, "SOURCE",
 	 "where packets come from; auto takes the best that works here; none: no packets, COMMAND "
 	 "runs natively",
 	 take_source, source_words},
-	{"list-sources", 0, NULL, "say which sources work here, and why others do not",
-	 take_list_sources, NULL},
+	{"list-sources", 0, NULL, "say which sources work here, and why others do not", take_list_sources, NULL},
 	{"qemu", 0, "PATH", "the qemu-x86_64 to use (the one in $PATH)", take_qemu, NULL},
-	{"wait", 0, NULL, "record until the last descendant of COMMAND has ended", take_wait,
-	 NULL},
-	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on", take_duration,
-	 NULL},
+	{"wait", 0, NULL, "record until the last descendant of COMMAND has ended", take_wait, NULL},
+	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on", take_duration, NULL},
 	{"buffer", 0, "BYTES", "memory for the packets of each thread (512K)", take_buffer, NULL},
 	{"threads", 0, "N", "most threads at one time (1024)", take_threads, NULL},
-	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders",
-	 take_truth, NULL},
+	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders", take_truth, NULL},
 	{"", 0, NULL, "Events of programs", NULL, NULL},
 	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
 	 "record a provider's events; several times; * is every provider. LEVEL: critical, error, "
@@ -291,12 +275,10 @@ static const struct common_option options[] = {
 	 "of all your programs, also those that run already; needs no COMMAND: until Ctrl-C then, "
 	 "or --duration",
 	 take_attach, NULL},
-	{"list-providers", 0, NULL,
-	 "show which programs have providers now, and who has turned them on", take_list_providers,
-	 NULL},
+	{"list-providers", 0, NULL, "show which programs have providers now, and who has turned them on",
+	 take_list_providers, NULL},
 	{"json", 0, NULL, "with --list-providers: JSON, an object a program", take_json, NULL},
-	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (1M)",
-	 take_provider_buffer, NULL},
+	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (1M)", take_provider_buffer, NULL},
 	{"", 0, NULL, "Messages", NULL, NULL},
 	{"quiet", 'q', NULL, "only warnings and errors", take_quiet, NULL},
 	{"progress", 0, NULL,
@@ -339,8 +321,7 @@ static int check_settings(struct record_settings *settings)
 	if (!settings->command && !strcmp(settings->source, "auto"))
 		settings->source = "none";
 	if (!settings->command && strcmp(settings->source, "none") != 0)
-		return usage("packets come from a command that is started here, and there is none",
-			     "--source none");
+		return usage("packets come from a command that is started here, and there is none", "--source none");
 	if (settings->attach && !settings->rule_count)
 		return usage("--attach-providers needs a --provider", "--provider '*'");
 	if (settings->rule_count && settings->clock == PTL_CLOCK_VIRTUAL)

@@ -18,13 +18,11 @@ static int check_intel_pt(const struct record_settings *settings, char *hint, si
 	(void)settings;
 	hint[0] = 0;
 	if (access(INTEL_PT_DEVICE, F_OK) < 0) {
-		snprintf(hint, hint_size,
-			 "use an Intel CPU with Processor Trace, outside of a virtual machine");
+		snprintf(hint, hint_size, "use an Intel CPU with Processor Trace, outside of a virtual machine");
 		return common_fail_errno("this machine has no Intel PT, or its kernel does not show "
-				      "it: " INTEL_PT_DEVICE);
+					 "it: " INTEL_PT_DEVICE);
 	}
-	return common_fail(PTL_UNSUPPORTED,
-			"this machine has Intel PT, but this version of ptl-record cannot use it");
+	return common_fail(PTL_UNSUPPORTED, "this machine has Intel PT, but this version of ptl-record cannot use it");
 }
 
 static int check_qemu(const struct record_settings *settings, char *hint, size_t hint_size)
@@ -50,8 +48,7 @@ const struct record_source record_sources[] = {
 	},
 	{
 		.name = "qemu",
-		.summary =
-			"Intel PT packets made by software, in QEMU user mode; any x86-64 machine",
+		.summary = "Intel PT packets made by software, in QEMU user mode; any x86-64 machine",
 		.check = check_qemu,
 		.record = record_qemu_session,
 	},
@@ -96,7 +93,7 @@ const struct record_source *record_source_choose(const struct record_settings *s
 	if (source->name && source->check(settings, hint, sizeof(hint)) == 0)
 		return source;
 	common_message_error("source %s: %s", settings->source,
-			  source->name ? ptl_error_text() : "there is no such source");
+			     source->name ? ptl_error_text() : "there is no such source");
 	if (source->name && hint[0])
 		common_message_hint("%s", hint);
 	return NULL;
@@ -109,8 +106,7 @@ void record_source_list(const struct record_settings *settings, FILE *file)
 	for (const struct record_source *source = record_sources; source->name; source++) {
 		const int status = source->check(settings, hint, sizeof(hint));
 
-		fprintf(file, "%-10s %-8s %s\n", source->name, status < 0 ? "no" : "works",
-			source->summary);
+		fprintf(file, "%-10s %-8s %s\n", source->name, status < 0 ? "no" : "works", source->summary);
 		if (status < 0)
 			fprintf(file, "%19s why: %s\n", "", ptl_error_text());
 		if (status < 0 && hint[0])

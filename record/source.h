@@ -39,7 +39,6 @@ void record_source_list(const struct record_settings *settings, FILE *file);
 /* record/qemu/session.c */
 int record_qemu_session(const struct record_source *source, const struct record_settings *settings);
 /* record/native/session.c */
-int record_native_session(const struct record_source *source,
-			  const struct record_settings *settings);
+int record_native_session(const struct record_source *source, const struct record_settings *settings);
 
 #endif

@@ -35,7 +35,7 @@ static void show(const char *name, int fd)
 
 	if (fstat(fd, &info) == 0)
 		common_progress("%s: %" PRIu64 " MiB so far; Ctrl-C takes what is there", name,
-			     (uint64_t)info.st_size >> 20);
+				(uint64_t)info.st_size >> 20);
 }
 
 void relog_follow(int fd, const char *name)

@@ -55,11 +55,11 @@ static void report(const char *name, const struct etl_outcome *outcome)
 {
 	if (outcome->damage[0])
 		common_message_warning("%s: %s%s; the losses are in the trace", name, outcome->damage,
-				    outcome->damaged_buffers > 1 ? ", and more buffers" : "");
+				       outcome->damaged_buffers > 1 ? ", and more buffers" : "");
 	if (outcome->lost_events || outcome->lost_buffers)
-		common_message_warning("%s: Windows lost %llu events and %llu buffers; the losses are in the trace", name,
-				    (unsigned long long)outcome->lost_events,
-				    (unsigned long long)outcome->lost_buffers);
+		common_message_warning("%s: Windows lost %llu events and %llu buffers; the losses are in the trace",
+				       name, (unsigned long long)outcome->lost_events,
+				       (unsigned long long)outcome->lost_buffers);
 }
 
 static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,

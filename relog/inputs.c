@@ -28,8 +28,8 @@ static const struct relog_format *find_format(const uint8_t *start, size_t size)
 	return NULL;
 }
 
-static int convert(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path,
-		   int fd, const struct relog_format *format, const uint8_t *start, size_t size, bool *damaged)
+static int convert(const struct relog_settings *settings, struct ptl_relogger *relogger, const char *path, int fd,
+		   const struct relog_format *format, const uint8_t *start, size_t size, bool *damaged)
 {
 	struct import_spool spool;
 	int status = import_spool_open(&spool, settings->hash);
@@ -53,7 +53,8 @@ static int open_within(int *fd)
 		return 0;
 	*fd = openat(folder, "data", O_RDONLY | O_CLOEXEC);
 	close(folder);
-	return *fd < 0 ? common_fail_errno("a folder, and no file \"data\" in it as perf record --threads writes it") : 0;
+	return *fd < 0 ? common_fail_errno("a folder, and no file \"data\" in it as perf record --threads writes it")
+		       : 0;
 }
 
 /* A descriptor that can be sought: what a pipe brings is kept in a nameless file. */
@@ -128,8 +129,7 @@ static void warn_of_same(const struct relog_settings *settings, size_t number)
 	for (size_t i = 0; i < number; i++)
 		if (stat(settings->inputs[i], &other) == 0 && info.st_dev == other.st_dev &&
 		    info.st_ino == other.st_ino) {
-			common_message_warning("%s is given twice: once is enough",
-					    settings->inputs[number]);
+			common_message_warning("%s is given twice: once is enough", settings->inputs[number]);
 			return;
 		}
 }
@@ -161,8 +161,7 @@ int relog_inputs_check(const struct relog_settings *settings)
 	struct stat output;
 	int status;
 
-	if (strcmp(settings->output, "-") == 0 || stat(settings->output, &output) < 0 ||
-	    !S_ISREG(output.st_mode))
+	if (strcmp(settings->output, "-") == 0 || stat(settings->output, &output) < 0 || !S_ISREG(output.st_mode))
 		return 0;
 	status = check_not_output(settings->memory, &output);
 	if (!status)

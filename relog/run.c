@@ -39,8 +39,7 @@ static int open_output(const struct relog_settings *settings, struct ptl_relogge
 	if (strcmp(settings->output, "-") != 0)
 		return ptl_relogger_output(relogger, settings->output, settings->force);
 	if (isatty(STDOUT_FILENO))
-		return common_fail(PTL_MISUSE,
-				"standard output is a terminal: give -o FILE, or send it to a pipe");
+		return common_fail(PTL_MISUSE, "standard output is a terminal: give -o FILE, or send it to a pipe");
 	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return common_fail_errno("standard output");
@@ -68,8 +67,7 @@ static int set_provenance(const struct relog_settings *settings, const struct re
 /* As in ptl-dump, the missing index of a trace whose every byte could be read is told of, and is no damage. */
 static bool is_damage(const struct ptl_trace *trace, const struct ptl_damage *damage)
 {
-	const bool is_end = !ptl_trace_complete(trace) && !damage->size &&
-			    damage->offset == ptl_trace_size(trace);
+	const bool is_end = !ptl_trace_complete(trace) && !damage->size && damage->offset == ptl_trace_size(trace);
 
 	return (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED) && !is_end;
 }
@@ -91,15 +89,14 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
 		if (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED)
-			common_message_warning("%s: offset %" PRIu64 ": %s", info.name, damage->offset,
-					    damage->text);
+			common_message_warning("%s: offset %" PRIu64 ": %s", info.name, damage->offset, damage->text);
 		else
-			qemu_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name,
-					 damage->offset, damage->text);
+			qemu_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name, damage->offset,
+					  damage->text);
 	}
 	if (!repeated && info.losses > REPORTED_MAX)
 		common_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",
-				    info.name, info.losses);
+				       info.name, info.losses);
 	return damaged;
 }
 
@@ -146,8 +143,8 @@ static int set_change(const struct relog_settings *settings, const struct relog_
 	return status;
 }
 
-static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger,
-		   struct relog_stages *stages, bool *damaged)
+static int prepare(const struct relog_settings *settings, struct ptl_relogger *relogger, struct relog_stages *stages,
+		   bool *damaged)
 {
 	int status = relog_inputs_check(settings);
 

@@ -11,7 +11,7 @@
 
 #define SPLIT_MIN (64u << 10)
 #define MEMORY_LIMIT (256u << 20)
-#define LEVEL_MAX 19u     /* of zstd without its most costly levels */
+#define LEVEL_MAX 19u       /* of zstd without its most costly levels */
 #define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
 
 static int take_output(void *target, const char *argument)
@@ -150,9 +150,7 @@ static int take_cpu(void *target, const char *argument)
 
 	if (parse_part(&at, '/', UINT16_MAX, &family) || parse_part(&at, '/', UINT8_MAX, &model) ||
 	    parse_part(&at, '\0', UINT8_MAX, &stepping))
-		return common_fail(PTL_MISUSE,
-				"expected FAMILY/MODEL/STEPPING, such as 6/78/3, found '%s'",
-				argument);
+		return common_fail(PTL_MISUSE, "expected FAMILY/MODEL/STEPPING, such as 6/78/3, found '%s'", argument);
 	settings->has_cpu = true;
 	settings->family = (uint16_t)family;
 	settings->model = (uint8_t)model;
@@ -185,8 +183,7 @@ static int take_replace(void *target, const char *argument)
 
 static const struct common_option rule_options[] = {
 	{"", 0, NULL, "Rewriting:"},
-	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).",
-	 take_rules},
+	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).", take_rules},
 	{"replace", 0, NULL, "Lets images of rules take the place of others that they overlap.", take_replace},
 	{NULL},
 };
@@ -216,8 +213,8 @@ static const struct common_option common_options[] = {
 	 "Waits for inputs that are still being written: until they are closed, their writers are gone, or an "
 	 "interruption (Ctrl-C), after which what is there is written.",
 	 take_follow},
-	{"recompress", 0, "LEVEL",
-	 "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.", take_recompress},
+	{"recompress", 0, "LEVEL", "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.",
+	 take_recompress},
 	{"split", 0, "SIZE",
 	 "Writes parts of at most SIZE, such as 100M: out.ptl becomes out.1.ptl, out.2.ptl, ... Each is a whole trace.",
 	 take_split},
@@ -242,24 +239,20 @@ static const struct common_option redact_options[] = {
 	 "paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, regex:ERE or field:GLOB.",
 	 take_redact},
 	{"redact-file", 0, "FILE", "Rules, one a line; # starts a comment.", take_redact_file},
-	{"redact-key", 0, "FILE", "A secret of 16 bytes or more: traces redacted with the same one have the same tokens.",
-	 take_redact_key},
+	{"redact-key", 0, "FILE",
+	 "A secret of 16 bytes or more: traces redacted with the same one have the same tokens.", take_redact_key},
 	{NULL},
 };
 
 static const struct common_option raw_options[] = {
 	{"", 0, NULL, "Raw Intel PT and raw code bytes:"},
-	{"pt", 0, "FILE",
-	 "Raw Intel PT bytes of one thread or CPU. Given again, each is a thread of its own.",
+	{"pt", 0, "FILE", "Raw Intel PT bytes of one thread or CPU. Given again, each is a thread of its own.",
 	 take_pt},
 	{"memory", 0, "FILE", "The bytes of the code that ran.", take_memory},
-	{"memory-map", 0, "FILE",
-	 "Which of those bytes lie where: lines of BASE SIZE OFFSET, # starts a comment.",
+	{"memory-map", 0, "FILE", "Which of those bytes lie where: lines of BASE SIZE OFFSET, # starts a comment.",
 	 take_memory_map},
-	{"cpu", 0, "F/M/S",
-	 "Family, model and stepping of the CPU, for its known errata, such as 6/78/3.", take_cpu},
-	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.",
-	 take_mode, modes},
+	{"cpu", 0, "F/M/S", "Family, model and stepping of the CPU, for its known errata, such as 6/78/3.", take_cpu},
+	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.", take_mode, modes},
 	{NULL},
 };
 
@@ -282,8 +275,8 @@ static const struct common_option perf_options[] = {
 	{NULL},
 };
 
-static const struct common_option *const tables[] = {common_options, rule_options, relog_cut_options, redact_options,
-						  raw_options, perf_options, NULL};
+static const struct common_option *const tables[] = {
+	common_options, rule_options, relog_cut_options, redact_options, raw_options, perf_options, NULL};
 
 static const struct common_command_line line = {
 	.program = "ptl-relog",
@@ -319,14 +312,13 @@ static int take_shown(struct relog_settings *settings)
 	struct relog_cut_settings *cut = &settings->cut;
 
 	if (cut->pids.count > 1 || cut->process_count > 1)
-		return misuse("with raw input, --pid and --process take one value each",
-			      "ptl-relog --help");
+		return misuse("with raw input, --pid and --process take one value each", "ptl-relog --help");
 	if (cut->pids.count) {
 		settings->has_pid = true;
 		settings->pid = cut->pids.ids[0];
 		if (settings->pid == 0 || settings->pid > TID_MAX - RELOG_PT_MAX) {
 			common_message_error("--pid: expected a process id from 1 to %u, found '%u'",
-					  TID_MAX - RELOG_PT_MAX, settings->pid);
+					     TID_MAX - RELOG_PT_MAX, settings->pid);
 			common_message_hint("ptl-relog --help");
 			return PTL_MISUSE;
 		}
@@ -348,12 +340,10 @@ static int check(struct relog_settings *settings, int operands)
 		return misuse("a trace file and raw input cannot be combined",
 			      "give either INPUT.ptl, or --pt, --memory and --memory-map");
 	if (!raw && !operands)
-		return misuse("there is no input",
-			      "ptl-relog INPUT.ptl -o OUTPUT.ptl, or ptl-relog --help");
+		return misuse("there is no input", "ptl-relog INPUT.ptl -o OUTPUT.ptl, or ptl-relog --help");
 	if (!raw && raw_detail)
-		return misuse(
-			"--cpu and --mode describe raw input, and there is none",
-			"leave them out: a trace file says these things itself");
+		return misuse("--cpu and --mode describe raw input, and there is none",
+			      "leave them out: a trace file says these things itself");
 	if (raw && (!settings->pt_count || !settings->memory || !settings->memory_map))
 		return misuse("raw input needs all of --pt, --memory and --memory-map",
 			      "ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map "

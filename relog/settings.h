@@ -23,14 +23,14 @@ struct relog_settings {
 	bool force;         /* an existing output may be replaced */
 	bool quiet;
 	bool recompress;
-	uint8_t level;      /* 0: stored as it is */
-	uint64_t split;     /* bytes of a part; 0: one output */
+	uint8_t level;  /* 0: stored as it is */
+	uint64_t split; /* bytes of a part; 0: one output */
 	uint64_t memory_limit;
-	bool follow;        /* inputs are read when their writers are done */
+	bool follow; /* inputs are read when their writers are done */
 	/* By input: what a run before found out; NULL: nothing. A name of NULL: not for this input. */
 	const struct ptl_provenance_input *origins;
-	bool sync;          /* the output is on disk when the program ends */
-	bool repeated;      /* what there is to say about the inputs was said before */
+	bool sync;               /* the output is on disk when the program ends */
+	bool repeated;           /* what there is to say about the inputs was said before */
 	enum ptl_hash_kind hash; /* of the inputs, for provenance */
 
 	const char *rules; /* a rule file, or NULL */

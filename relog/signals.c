@@ -60,9 +60,7 @@ void relog_catch_signals(struct ptl_relogger *relogger)
 
 int relog_check_signals(void)
 {
-	return noted ? common_fail(PTL_CANCELLED, "interrupted by signal %d (%s)", (int)noted,
-				strsignal(noted))
-		     : 0;
+	return noted ? common_fail(PTL_CANCELLED, "interrupted by signal %d (%s)", (int)noted, strsignal(noted)) : 0;
 }
 
 void relog_die_of_signal(void)

@@ -23,7 +23,7 @@
 #include "relog/run.h"
 #include "relog/signals.h"
 
-#define TRIES 6         /* for one part */
+#define TRIES 6 /* for one part */
 #define PARTS_MAX 10000u
 #define MARGIN 64u * 1024u /* of a part, for its metadata and index */
 
@@ -37,15 +37,15 @@ struct split {
 	const struct relog_settings *settings;
 	struct span *spans;
 	size_t count, capacity;
-	uint64_t start, end; /* of what is to be split, both inclusive */
+	uint64_t start, end;                  /* of what is to be split, both inclusive */
 	struct ptl_provenance_input *origins; /* of the inputs, which every part names */
 	size_t origin_count;
-	uint64_t fixed;      /* bytes of code and metadata, which every part may need */
+	uint64_t fixed;              /* bytes of code and metadata, which every part may need */
 	struct relog_settings *part; /* what the settings are while a part is written */
-	bool again;          /* what there is to say about the inputs was said */
-	char **parts;        /* temporary names of those that are written */
+	bool again;                  /* what there is to say about the inputs was said */
+	char **parts;                /* temporary names of those that are written */
 	size_t part_count;
-	size_t large_count;  /* of those, larger than asked */
+	size_t large_count; /* of those, larger than asked */
 	uint64_t largest;
 };
 
@@ -113,8 +113,8 @@ static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
 static int look(void *context, struct ptl_relogger *relogger)
 {
 	struct split *split = context;
-	const struct ptl_machine *machine =
-		ptl_trace_machine(ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)));
+	const struct ptl_machine *machine = ptl_trace_machine(
+		ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)));
 	int status = 0;
 
 	if (machine->clock == PTL_CLOCK_NONE)
@@ -241,7 +241,8 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 	settings->origins = split->origins;
 	split->again = true;
 	/* The first part begins, and the last one ends, where the whole does: at no time in particular. */
-	settings->cut.from = from == split->start ? split->settings->cut.from : (struct common_time_bound){true, true, from};
+	settings->cut.from = from == split->start ? split->settings->cut.from
+						  : (struct common_time_bound){true, true, from};
 	settings->cut.to = to == split->end ? split->settings->cut.to : (struct common_time_bound){true, true, to};
 	status = relog_run(settings, damaged);
 	if (!status && stat(settings->output, &info) < 0)
@@ -390,8 +391,8 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 		qemu_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
 	if (!status && split.large_count) {
 		common_message_warning("%zu of %zu parts could not be made smaller than asked; the largest has %" PRIu64
-				    " bytes: each needs code and rundown of its own",
-				    split.large_count, split.part_count, split.largest);
+				       " bytes: each needs code and rundown of its own",
+				       split.large_count, split.part_count, split.largest);
 		common_message_hint("a larger --split, or --drop-code");
 	}
 	clean(&split);

@@ -30,8 +30,7 @@ struct relog_stages {
 	void *state[RELOG_STAGES_MAX];
 };
 
-int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings,
-		     struct ptl_relogger *relogger);
+int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings, struct ptl_relogger *relogger);
 /* The rules of the first stage that has some, or "". */
 const char *relog_stages_rules(const struct relog_stages *stages);
 void relog_stages_free(struct relog_stages *stages);

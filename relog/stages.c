@@ -7,11 +7,10 @@
 #include "relog/rules/stage.h"
 
 /* In the order in which events pass them; NULL ends it. */
-static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {
-	&relog_stage_rules, &relog_stage_cut, &relog_stage_redact, NULL};
+static const struct relog_stage *const table[RELOG_STAGES_MAX + 1] = {&relog_stage_rules, &relog_stage_cut,
+								      &relog_stage_redact, NULL};
 
-int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings,
-		     struct ptl_relogger *relogger)
+int relog_stages_add(struct relog_stages *stages, const struct relog_settings *settings, struct ptl_relogger *relogger)
 {
 	int status = 0;
 

@@ -13,12 +13,11 @@
 
 #include <lttng/tracepoint.h>
 
-LTTNG_UST_TRACEPOINT_EVENT(
-	ptl_bench, three_fields,
-	LTTNG_UST_TP_ARGS(uint64_t, first, uint64_t, second, const char *, text),
-	LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, first, first)
-			    lttng_ust_field_integer(uint64_t, second, second)
-			    lttng_ust_field_string(text, text)))
+LTTNG_UST_TRACEPOINT_EVENT(ptl_bench, three_fields,
+			   LTTNG_UST_TP_ARGS(uint64_t, first, uint64_t, second, const char *, text),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, first, first)
+						       lttng_ust_field_integer(uint64_t, second, second)
+							       lttng_ust_field_string(text, text)))
 
 #endif
 

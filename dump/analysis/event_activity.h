@@ -12,8 +12,8 @@
 /* Zero-initialised: no activity is wanted. */
 struct dump_activities {
 	struct common_byte_map numbers; /* of GUIDs */
-	struct ptl_guid *guids;      /* by number; those that were asked for come first */
-	uint32_t *parents;           /* by number: the tree's root is its own */
+	struct ptl_guid *guids;         /* by number; those that were asked for come first */
+	uint32_t *parents;              /* by number: the tree's root is its own */
 	size_t count;
 	size_t asked;
 };

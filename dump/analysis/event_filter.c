@@ -48,7 +48,8 @@ int dump_event_patterns_add(struct dump_event_patterns *patterns, const char *te
 int dump_event_filter_level(struct dump_event_filter *filter, const char *text)
 {
 	for (uint8_t level = 1; dump_level_name(level); level++) {
-		const bool other = level == 4 && (strcasecmp(text, "info") == 0 || strcasecmp(text, "information") == 0);
+		const bool other = level == 4 &&
+				   (strcasecmp(text, "info") == 0 || strcasecmp(text, "information") == 0);
 
 		if (other || strcasecmp(text, dump_level_name(level)) == 0) {
 			filter->level = level;
@@ -56,9 +57,10 @@ int dump_event_filter_level(struct dump_event_filter *filter, const char *text)
 		}
 	}
 	if (common_parse_u64(text, &filter->level) < 0 || filter->level > UINT8_MAX)
-		return common_fail(PTL_MISUSE, "'%s' is no level: critical (1), error (2), warning (3), "
-					    "informational (4), verbose (5) or a number to 255",
-				text);
+		return common_fail(PTL_MISUSE,
+				   "'%s' is no level: critical (1), error (2), warning (3), "
+				   "informational (4), verbose (5) or a number to 255",
+				   text);
 	return 0;
 }
 
@@ -72,7 +74,8 @@ static bool name_matches(const struct dump_event_pattern *pattern, const char *n
 static bool wants_provider(struct dump_event_filter *filter, const struct dump_names *names,
 			   const struct ptl_guid *provider, const struct ptl_schema *schema)
 {
-	const char *name = schema && *schema->provider_name ? schema->provider_name : dump_names_provider(names, provider);
+	const char *name = schema && *schema->provider_name ? schema->provider_name
+							    : dump_names_provider(names, provider);
 
 	for (size_t i = 0; i < filter->providers.count; i++) {
 		struct dump_event_pattern *pattern = &filter->providers.list[i];

@@ -39,10 +39,10 @@ struct dump_event_filter {
 	struct dump_activities activities;
 	bool related; /* the whole trees of the activities */
 	struct dump_where where;
-	struct common_byte_map masks;   /* of keywords, by provider */
-	uint64_t keyword_bits;       /* of all events that were held against `keywords` */
-	uint64_t without_level;      /* events that were left out for it */
-	struct common_byte_map levels;  /* 1: a provider that gives levels to events; 0: one that gives none */
+	struct common_byte_map masks;  /* of keywords, by provider */
+	uint64_t keyword_bits;         /* of all events that were held against `keywords` */
+	uint64_t without_level;        /* events that were left out for it */
+	struct common_byte_map levels; /* 1: a provider that gives levels to events; 0: one that gives none */
 };
 
 void dump_event_filter_free(struct dump_event_filter *filter);

@@ -35,8 +35,9 @@ static int fail_at(const struct parser *parser, const char *expected)
 {
 	const char *at = parser->at;
 
-	return common_fail(PTL_MISUSE, "'%s': %s was expected at %s%s%s; conditions are like UserName == \"Zoe\" && Count > 3",
-			parser->whole, expected, *at ? "'" : "the end", at, *at ? "'" : "");
+	return common_fail(PTL_MISUSE,
+			   "'%s': %s was expected at %s%s%s; conditions are like UserName == \"Zoe\" && Count > 3",
+			   parser->whole, expected, *at ? "'" : "the end", at, *at ? "'" : "");
 }
 
 static void skip_blanks(struct parser *parser)
@@ -64,8 +65,8 @@ static int take_op(struct parser *parser, struct dump_condition *condition)
 		const char *text;
 		enum op op;
 	} ops[] = {
-		{"==", OP_EQUAL},     {"!=", OP_UNEQUAL}, {"<=", OP_LESS_EQUAL}, {">=", OP_MORE_EQUAL},
-		{"<", OP_LESS},	      {">", OP_MORE},	  {"~", OP_GLOB},	 {"&", OP_BITS},
+		{"==", OP_EQUAL}, {"!=", OP_UNEQUAL}, {"<=", OP_LESS_EQUAL}, {">=", OP_MORE_EQUAL},
+		{"<", OP_LESS},   {">", OP_MORE},     {"~", OP_GLOB},        {"&", OP_BITS},
 	};
 
 	skip_blanks(parser);
@@ -136,7 +137,8 @@ static int take_value(struct parser *parser, struct dump_condition *condition)
 	if (quoted)
 		status = take_quoted(parser, &text);
 	else
-		for (; *parser->at && !isspace((unsigned char)*parser->at) && strncmp(parser->at, "&&", 2) != 0; parser->at++)
+		for (; *parser->at && !isspace((unsigned char)*parser->at) && strncmp(parser->at, "&&", 2) != 0;
+		     parser->at++)
 			common_write_bytes(&text, parser->at, 1);
 	if (!status && !quoted && !text.size)
 		status = fail_at(parser, "a value");
@@ -263,8 +265,8 @@ static bool compare_texts(const struct dump_condition *condition, struct ptl_byt
 
 	if (condition->op == OP_GLOB)
 		return fnmatch(condition->text, common_text_string(text), 0) == 0;
-	order = any_case ? strcasecmp(common_text_string(text), condition->text) :
-			   memcmp(common_text_string(text), condition->text, both);
+	order = any_case ? strcasecmp(common_text_string(text), condition->text)
+			 : memcmp(common_text_string(text), condition->text, both);
 	return holds(condition->op, order ? ORDER(order, 0) : ORDER(size, other));
 }
 
@@ -301,9 +303,9 @@ static bool meets_value(struct search *search, const struct dump_condition *cond
 	const bool has_number = dump_value_number(&number, search->values, value);
 
 	if (condition->op == OP_BITS) {
-		const uint64_t bits = condition->is_number ? condition->number.u :
-							     bits_of_names(dump_values_map(search->values, value),
-									   condition->text);
+		const uint64_t bits = condition->is_number
+					      ? condition->number.u
+					      : bits_of_names(dump_values_map(search->values, value), condition->text);
 
 		return has_number && !number.is_float && (number.u & bits);
 	}

@@ -279,8 +279,8 @@ static void clean_up(struct run *run, unsigned threads)
 }
 
 int dump_verify_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		   const struct flow_view_options *options, const struct flow_engine_class *const engines[2],
-		   struct dump_verify *verify)
+		    const struct flow_view_options *options, const struct flow_engine_class *const engines[2],
+		    struct dump_verify *verify)
 {
 	struct run run = {.trace = trace, .options = options, .engines = engines, .verify = verify};
 	unsigned threads = options->threads ? options->threads : common_cpu_count();

@@ -8,13 +8,13 @@
 /* A block or an event, kept beyond the life of the flow. */
 struct dump_verify_item {
 	bool is_event;
-	uint8_t kind;   /* of an event: enum flow_kind; of a block: enum flow_branch */
-	uint8_t mode;   /* of a block */
-	uint8_t flags;  /* of an event; its cause for a gap */
-	uint8_t type;   /* of an event */
+	uint8_t kind;      /* of an event: enum flow_kind; of a block: enum flow_branch */
+	uint8_t mode;      /* of a block */
+	uint8_t flags;     /* of an event; its cause for a gap */
+	uint8_t type;      /* of an event */
 	uint8_t code_size; /* of a block: bytes of its last instruction */
 	uint32_t instructions;
-	uint64_t ip;    /* of a block; from of an event */
+	uint64_t ip;      /* of a block; from of an event */
 	uint64_t last_ip; /* of a block; to of an event */
 	uint64_t value;
 	uint8_t code[15]; /* of a block: its last instruction */
@@ -31,14 +31,14 @@ struct dump_verify_side {
 };
 
 struct dump_verify {
-	uint64_t segments;     /* compared and found equal */
-	uint64_t gaps;         /* of these: with a gap, and compared up to the first one */
+	uint64_t segments; /* compared and found equal */
+	uint64_t gaps;     /* of these: with a gap, and compared up to the first one */
 	uint64_t blocks;
 	uint64_t instructions;
 	uint64_t events;
 	bool differs;
 	struct flow_segment segment; /* with the first difference */
-	uint64_t packets_end;  /* offset in the stream: the packets before it are the fewest that show it */
+	uint64_t packets_end;        /* offset in the stream: the packets before it are the fewest that show it */
 	struct dump_verify_side sides[2];
 };
 
@@ -52,7 +52,7 @@ struct dump_verify {
  * reader says.
  */
 int dump_verify_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		   const struct flow_view_options *options, const struct flow_engine_class *const engines[2],
-		   struct dump_verify *verify);
+		    const struct flow_view_options *options, const struct flow_engine_class *const engines[2],
+		    struct dump_verify *verify);
 
 #endif

@@ -106,13 +106,16 @@ static const struct {
 	const char *hint;
 } strangers[] = {
 	{"PERFILE2", 8, "a perf.data file", "ptl-relog perf.data -o trace.ptl    makes a trace of it"},
-	{"\x7f" "ELF", 4, "an ELF file: a program or a library, not a trace of one",
-	 "ptl-record -o out.ptl -- PROGRAM"},
+	{"\x7f"
+	 "ELF",
+	 4, "an ELF file: a program or a library, not a trace of one", "ptl-record -o out.ptl -- PROGRAM"},
 	{"\x02\x82\x02\x82\x02\x82\x02\x82", 8, "raw Intel PT",
 	 "ptl-relog --pt FILE --memory memory.raw --memory-map memory.map -o out.ptl"},
 	{"\x28\xb5\x2f\xfd", 4, "a zstd file", "zstd -dc FILE | ptl-dump COMMAND -"},
 	{"\x1f\x8b", 2, "a gzip file", "gzip -dc FILE | ptl-dump COMMAND -"},
-	{"\xfd" "7zXZ", 5, "an xz file", "xz -dc FILE | ptl-dump COMMAND -"},
+	{"\xfd"
+	 "7zXZ",
+	 5, "an xz file", "xz -dc FILE | ptl-dump COMMAND -"},
 	{"PK\x03\x04", 4, "a zip file", "unzip it first"},
 };
 
@@ -125,8 +128,7 @@ static void explain_stranger(const char *path)
 	if (fd >= 0)
 		close(fd);
 	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
-		if (size < (ssize_t)strangers[i].size ||
-		    memcmp(bytes, strangers[i].bytes, strangers[i].size) != 0)
+		if (size < (ssize_t)strangers[i].size || memcmp(bytes, strangers[i].bytes, strangers[i].size) != 0)
 			continue;
 		qemu_message_note("this is %s", strangers[i].what);
 		common_message_hint("%s", strangers[i].hint);
@@ -172,21 +174,20 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 
 	if (!ptl_trace_complete(trace))
 		common_message_warning("%s is incomplete: it is still being written, or its writer "
-				    "did not finish; what follows its last whole buffer is missing",
-				    session->path);
+				       "did not finish; what follows its last whole buffer is missing",
+				       session->path);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
 		if (dump_damage_is_newer(damage))
 			qemu_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
-					 damage->text);
+					  damage->text);
 		else if (!dump_damage_is_end(trace, damage) && ++places <= DAMAGE_SHOWN)
-			common_message_warning("%s: offset %" PRIu64 ": %s", session->path,
-					    damage->offset, damage->text);
+			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, damage->offset,
+					       damage->text);
 	}
 	if (places > DAMAGE_SHOWN)
-		common_message_warning("%s: %zu more places are damaged", session->path,
-				    places - DAMAGE_SHOWN);
+		common_message_warning("%s: %zu more places are damaged", session->path, places - DAMAGE_SHOWN);
 	if (places && !lists_it && strcmp(session->path, "-") != 0)
 		common_message_hint("ptl-dump info --check %s    lists all that is damaged or lost", session->path);
 	return places > 0;
@@ -260,8 +261,7 @@ static const char *take_file(const struct common_command_line *line, int argc, c
 	return NULL;
 }
 
-static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc,
-			 char **argv)
+static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc, char **argv)
 {
 	struct dump_tables tables;
 	char program[64];

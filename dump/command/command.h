@@ -27,7 +27,7 @@ struct dump_options {
 	bool quiet;
 	bool ignore_index;
 	enum dump_color color;
-	unsigned jobs; /* 0: one per CPU */
+	unsigned jobs;                          /* 0: one per CPU */
 	const struct flow_engine_class *engine; /* NULL: the default */
 	bool no_demangle;
 };
@@ -50,22 +50,22 @@ enum dump_takes {
 struct dump_session {
 	struct dump_options *options; /* first member of the command's own structure */
 	struct ptl_trace *trace;
-	const char *path;   /* as the user gave it */
-	FILE *out;          /* standard output with a large buffer; one thread at a time writes to it */
-	int output_error;   /* errno of the first write that failed; 0 */
+	const char *path;            /* as the user gave it */
+	FILE *out;                   /* standard output with a large buffer; one thread at a time writes to it */
+	int output_error;            /* errno of the first write that failed; 0 */
 	struct common_json json_out; /* started on out; common_json_line after each record of a list */
-	bool color;         /* out takes escape sequences; never true together with json */
-	bool progress;      /* stderr is a terminal and out is not: common_progress() bothers nobody */
+	bool color;                  /* out takes escape sequences; never true together with json */
+	bool progress;               /* stderr is a terminal and out is not: common_progress() bothers nobody */
 };
 
 struct dump_command {
-	const char *name;     /* "flow" */
-	const char *summary;  /* for the list of commands: half a line, no full stop */
-	const char *details;  /* one or two sentences for "ptl-dump flow --help" */
-	const char *examples; /* lines for "Examples:" */
-	unsigned takes;       /* enum dump_takes, or-ed */
+	const char *name;                    /* "flow" */
+	const char *summary;                 /* for the list of commands: half a line, no full stop */
+	const char *details;                 /* one or two sentences for "ptl-dump flow --help" */
+	const char *examples;                /* lines for "Examples:" */
+	unsigned takes;                      /* enum dump_takes, or-ed */
 	const struct common_option *options; /* the command's own, or NULL */
-	size_t options_size;  /* of the command's structure; at least sizeof(struct dump_options) */
+	size_t options_size;                 /* of the command's structure; at least sizeof(struct dump_options) */
 	/*
 	 * Checks options that exclude each other before the file is opened; PTL_MISUSE with a text. May be
 	 * NULL.
@@ -102,7 +102,7 @@ int dump_command_main(const struct dump_command *command, int argc, char **argv)
 #define DUMP_TABLES_MAX 9
 struct dump_tables {
 	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
-	const char *engine_names[16];                          /* NULL-ended; what --engine takes */
+	const char *engine_names[16];                            /* NULL-ended; what --engine takes */
 	struct common_option decode[4];
 };
 void dump_options_tables(const struct dump_command *command, struct dump_tables *tables);

@@ -70,7 +70,8 @@ static int take_activity(void *target, const char *argument)
 	struct ptl_guid guid;
 
 	if (!common_guid_parse(argument, &guid))
-		return common_fail(PTL_MISUSE, "'%s' is no GUID such as 9e814aad-3204-11d2-9a82-006008a86939", argument);
+		return common_fail(PTL_MISUSE, "'%s' is no GUID such as 9e814aad-3204-11d2-9a82-006008a86939",
+				   argument);
 	return dump_activities_ask(&options->filter.activities, &guid);
 }
 
@@ -102,11 +103,9 @@ static int take_count(void *target, const char *argument)
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
-	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.",
-	 take_provider},
+	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.", take_provider},
 	{"provider", 'P', "GLOB", NULL, take_provider},
-	{"event", 'e', "GLOB",
-	 "Only those with such a name (\"Image/*\", \"*/Start\") or this id.", take_event},
+	{"event", 'e', "GLOB", "Only those with such a name (\"Image/*\", \"*/Start\") or this id.", take_event},
 	{"level", 0, "LEVEL",
 	 "Only those as severe as LEVEL or more: critical, error, warning, informational, verbose or a "
 	 "number. Level 0 always is, except of providers without levels, such as the kernel.",
@@ -116,10 +115,8 @@ static const struct common_option own_options[] = {
 	 "calls so.",
 	 take_keyword},
 	{"task", 0, "GLOB", "Only those of such a task, or of this number.", take_task},
-	{"opcode", 0, "GLOB", "Only those with such an opcode (\"Start\"), or of this number.",
-	 take_opcode},
-	{"activity", 'a', "GUID", "Only those of this activity, or that name it as the related one.",
-	 take_activity},
+	{"opcode", 0, "GLOB", "Only those with such an opcode (\"Start\"), or of this number.", take_opcode},
+	{"activity", 'a', "GUID", "Only those of this activity, or that name it as the related one.", take_activity},
 	{"related", 0, NULL,
 	 "With --activity: of all activities that are joined with it by events that name one as the "
 	 "other's related one.",
@@ -133,8 +130,8 @@ static const struct common_option own_options[] = {
 	 "Id, version, level, keywords, channel, task, opcode, tags of the event and of its fields, and extended "
 	 "items too.",
 	 take_verbose},
-	{"count", 0, NULL,
-	 "How many there are of each kind instead: a row for each provider, id, version and opcode.", take_count},
+	{"count", 0, NULL, "How many there are of each kind instead: a row for each provider, id, version and opcode.",
+	 take_count},
 	{NULL},
 };
 
@@ -165,14 +162,15 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 		status = dump_output_check(events->session);
 	if (status < 0)
 		return status;
-	if (!dump_filter_wants_thread(shared, event->pid, event->tid) || !common_id_set_has(&shared->cpus, event->cpu) ||
+	if (!dump_filter_wants_thread(shared, event->pid, event->tid) ||
+	    !common_id_set_has(&shared->cpus, event->cpu) ||
 	    !dump_event_filter_wants(&events->options->filter, events->printer.values, event, schema))
 		return 0;
 	events->shown++;
 	if (events->options->count)
 		return dump_event_count_add(&events->count, event, schema);
-	return events->options->shared.json ? dump_event_json(&events->printer, event, schema) :
-					      dump_event_text(&events->printer, event, schema);
+	return events->options->shared.json ? dump_event_json(&events->printer, event, schema)
+					    : dump_event_text(&events->printer, event, schema);
 }
 
 static int join(void *context, struct ptl_trace *trace, const struct ptl_event *event)
@@ -215,7 +213,8 @@ static void check_patterns(const struct events *events)
 
 	for (size_t i = 0; i < filter->providers.count; i++)
 		if (!filter->providers.list[i].matched)
-			qemu_message_note("--provider: no event is of a provider like '%s'", filter->providers.list[i].text);
+			qemu_message_note("--provider: no event is of a provider like '%s'",
+					  filter->providers.list[i].text);
 	for (size_t i = 0; i < filter->keywords.count; i++) {
 		const struct dump_event_pattern *pattern = &filter->keywords.list[i];
 
@@ -239,8 +238,9 @@ static void check_names(const struct events *events)
 		return;
 	check_fields(events);
 	if (filter->without_level) {
-		qemu_message_note("--level: %" PRIu64 " events that fit otherwise have no level: their providers give none",
-				 filter->without_level);
+		qemu_message_note("--level: %" PRIu64
+				  " events that fit otherwise have no level: their providers give none",
+				  filter->without_level);
 		return;
 	}
 	if (!filter->providers.count && !filter->events.count)
@@ -254,7 +254,7 @@ static void check_names(const struct events *events)
 		last = name;
 	}
 	qemu_message_note("no event is like that; this trace can explain: %s",
-			 names.size ? common_text_string(&names) : "no events");
+			  names.size ? common_text_string(&names) : "no events");
 	common_bytes_free(&names);
 }
 

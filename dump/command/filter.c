@@ -38,7 +38,7 @@ int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *ma
 	if (given && machine->clock == PTL_CLOCK_NONE)
 		return common_fail(PTL_MISUSE, "--time: this trace has no clock: nothing in it has a time");
 	return common_time_span_resolve(&filter->from, &filter->to, machine->start_time, end, &filter->first_time,
-				     &filter->last_time);
+					&filter->last_time);
 }
 
 /* ---- images and programs -------------------------------------------------------------------------------------- */

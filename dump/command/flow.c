@@ -64,10 +64,9 @@ static int take_bounds(void *target, const char *argument)
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
-	{"level", 'l', "LEVEL", "One line for each block (default), instruction or taken branch.",
-	 take_level, level_names},
-	{"merge", 'm', NULL, "All threads in one order of time, not one after the other.",
-	 take_merge},
+	{"level", 'l', "LEVEL", "One line for each block (default), instruction or taken branch.", take_level,
+	 level_names},
+	{"merge", 'm', NULL, "All threads in one order of time, not one after the other.", take_merge},
 	{"source", 's', NULL,
 	 "Adds source lines, from debug information in the trace or in files on disk that have the "
 	 "right build id.",
@@ -88,7 +87,8 @@ static void report_sources(struct flow_sources *sources)
 	flow_sources_counts(sources, &asked, &found);
 	if (asked && !found) {
 		common_message_warning("no source lines: neither the trace nor this machine has debug "
-				    "information for any of the %zu images that ran", asked);
+				       "information for any of the %zu images that ran",
+				       asked);
 		common_message_hint("compile with -g, and record with ptl-record --embed debug");
 	}
 }
@@ -104,8 +104,7 @@ static unsigned default_threads(enum dump_flow_level level)
 	return cpus < most ? cpus : most;
 }
 
-static int show_flow(struct dump_session *session, struct dump_flow_print *print,
-		     const bool *images_wanted)
+static int show_flow(struct dump_session *session, struct dump_flow_print *print, const bool *images_wanted)
 {
 	const struct flow_options *options = (const struct flow_options *)session->options;
 	struct flow_view_options view_options = dump_session_view_options(session);
@@ -115,8 +114,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 		.format = options->shared.json ? &dump_flow_json : &dump_flow_text,
 		.images_wanted = images_wanted,
 	};
-	int status = flow_symbols_open(session->trace, print->timeline,
-				       !options->shared.no_demangle, &print->symbols);
+	int status = flow_symbols_open(session->trace, print->timeline, !options->shared.no_demangle, &print->symbols);
 
 	if (status == 0 && options->source)
 		status = flow_sources_open(session->trace, print->timeline, &print->sources);
@@ -132,7 +130,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 		dump_session_note_no_flow(session);
 	if (print->symbols && flow_symbols_unreadable(print->symbols))
 		common_message_warning("%zu symbol tables could not be read: names are missing",
-				    flow_symbols_unreadable(print->symbols));
+				       flow_symbols_unreadable(print->symbols));
 	flow_sources_close(print->sources);
 	flow_symbols_close(print->symbols);
 	return status;
@@ -158,7 +156,7 @@ static int run(struct dump_session *session)
 	/* libipt tells the time of a block, but not which packets it lies between. */
 	if (options->bounds && options->shared.engine && options->shared.engine != &flow_engine_native)
 		return common_fail(PTL_MISUSE, "--bounds needs the native engine: %s does not tell how exact times are",
-				options->shared.engine->name);
+				   options->shared.engine->name);
 	status = dump_session_timeline(session, &timeline);
 	if (status < 0)
 		return status;
@@ -171,12 +169,11 @@ static int run(struct dump_session *session)
 	return status;
 }
 
-static const char examples[] =
-	"ptl-dump flow --pid 4711 build.ptl             blocks of one process\n"
-	"ptl-dump flow -l insn --time 10ms..10.1ms a.ptl\n"
-	"ptl-dump flow -l branch --image 'libz.so*' a.ptl\n"
-	"ptl-dump flow --merge --source a.ptl | less\n"
-	"ptl-dump flow --json a.ptl | jq -r 'select(.type==\"gap\")'";
+static const char examples[] = "ptl-dump flow --pid 4711 build.ptl             blocks of one process\n"
+			       "ptl-dump flow -l insn --time 10ms..10.1ms a.ptl\n"
+			       "ptl-dump flow -l branch --image 'libz.so*' a.ptl\n"
+			       "ptl-dump flow --merge --source a.ptl | less\n"
+			       "ptl-dump flow --json a.ptl | jq -r 'select(.type==\"gap\")'";
 
 const struct dump_command dump_command_flow = {
 	.name = "flow",
@@ -184,8 +181,8 @@ const struct dump_command dump_command_flow = {
 	.details = "Shows what each thread executed, in order, with symbols. Stretches that are "
 		   "missing are shown in their place with the cause.",
 	.examples = examples,
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE |
-		 DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
+		 DUMP_TAKES_NAMES,
 	.options = own_options,
 	.options_size = sizeof(struct flow_options),
 	.run = run,

@@ -46,7 +46,7 @@ static int check(const struct dump_options *shared)
 
 	if (options->unmapped && shared->filter.image_count)
 		return common_fail(PTL_MISUSE, "--unmapped shows what lies in no image: it does not go "
-					    "with --image");
+					       "with --image");
 	return 0;
 }
 
@@ -62,9 +62,8 @@ static const struct common_option own_options[] = {
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 static const struct dump_column columns[] = {
-	{"PID", true}, {"BASE", true}, {"SIZE", true}, {"OFFSET", true}, {"PROT", false},
-	{"LOADED ms", true}, {"UNLOADED ms", true}, {"STORED", false}, {"BUILD ID", false},
-	{"PATH", false},
+	{"PID", true},       {"BASE", true},        {"SIZE", true},    {"OFFSET", true},    {"PROT", false},
+	{"LOADED ms", true}, {"UNLOADED ms", true}, {"STORED", false}, {"BUILD ID", false}, {"PATH", false},
 };
 
 /* Code that is not in the trace is looked for in the file that was mapped. */
@@ -126,8 +125,7 @@ static void text_image(struct images *images, const struct flow_timeline_process
 	stored_cell(images, image);
 	if (data->build_id_size)
 		common_text_hex_bytes(&table->text, data->build_id,
-				    data->build_id_size < BUILD_ID_SHOWN ? data->build_id_size
-									 : BUILD_ID_SHOWN);
+				      data->build_id_size < BUILD_ID_SHOWN ? data->build_id_size : BUILD_ID_SHOWN);
 	else
 		common_text_add(&table->text, "-");
 	dump_cell_text(table, DUMP_STYLE_DIM);
@@ -200,8 +198,7 @@ static bool is_wanted(const struct images *images, const struct flow_timeline_pr
 	const struct dump_filter *filter = &images->session->options->filter;
 
 	return common_id_set_has(&filter->pids, process->pid) && image->start <= filter->last_time &&
-	       image->end >= filter->first_time &&
-	       dump_filter_wants_image(filter, image->data.file_name);
+	       image->end >= filter->first_time && dump_filter_wants_image(filter, image->data.file_name);
 }
 
 static int show_images(struct images *images)
@@ -210,12 +207,11 @@ static int show_images(struct images *images)
 	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct flow_timeline_process *process =
-			flow_timeline_process(images->timeline, i);
+		const struct flow_timeline_process *process = flow_timeline_process(images->timeline, i);
 
 		for (size_t k = 0; k < process->image_count; k++) {
-			const struct flow_timeline_image *image =
-				flow_timeline_image(images->timeline, process->images[k]);
+			const struct flow_timeline_image *image = flow_timeline_image(images->timeline,
+										      process->images[k]);
 
 			if (!is_wanted(images, process, image))
 				continue;
@@ -255,8 +251,7 @@ const struct dump_command dump_command_images = {
 	.examples = "ptl-dump images build.ptl\n"
 		    "ptl-dump images --pid 4711 --image 'libc*' build.ptl\n"
 		    "ptl-dump images --unmapped build.ptl   code that nobody could name",
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE |
-		 DUMP_TAKES_DECODE,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE,
 	.options = own_options,
 	.options_size = sizeof(struct images_options),
 	.check = check,

@@ -11,8 +11,8 @@
 #include "flow/view/unmapped.h"
 
 static const struct dump_column columns[] = {
-	{"PID", true}, {"FIRST", true}, {"LAST", true}, {"GAPS", true}, {"NOT DECODED", true},
-	{"INSTRUCTIONS", true}, {"CODE", false}, {"PROCESS", false},
+	{"PID", true},         {"FIRST", true},        {"LAST", true},  {"GAPS", true},
+	{"NOT DECODED", true}, {"INSTRUCTIONS", true}, {"CODE", false}, {"PROCESS", false},
 };
 
 static const char *name_of(const struct flow_timeline *timeline, const struct flow_unmapped *range)
@@ -74,13 +74,12 @@ static void advise(const struct dump_session *session, const struct flow_unmappe
 	if (!missing)
 		return;
 	qemu_message_note("the code that ran there is not in the trace, so nothing that follows could be "
-			 "decoded up to the next PSB");
+			  "decoded up to the next PSB");
 	if (strcmp(ptl_trace_machine(session->trace)->source, "raw") == 0)
 		common_message_hint("ptl-relog --pt FILE --memory memory.raw --memory-map memory.map, where "
-				 "the map names those addresses");
+				    "the map names those addresses");
 	else
-		common_message_hint("ptl-dump images %s    shows what was mapped around them",
-				 session->path);
+		common_message_hint("ptl-dump images %s    shows what was mapped around them", session->path);
 }
 
 int dump_images_unmapped(struct dump_session *session, const struct flow_timeline *timeline)

@@ -14,9 +14,8 @@
 const char *dump_kind_name(uint32_t kind, char room[16])
 {
 	static const char *const names[] = {
-		[PTL_KIND_METADATA] = "metadata", [PTL_KIND_EVENTS] = "events",
-		[PTL_KIND_PT] = "pt",		  [PTL_KIND_BLOB] = "blobs",
-		[PTL_KIND_INDEX] = "index",	  [PTL_KIND_TRUTH] = "truth",
+		[PTL_KIND_METADATA] = "metadata", [PTL_KIND_EVENTS] = "events", [PTL_KIND_PT] = "pt",
+		[PTL_KIND_BLOB] = "blobs",        [PTL_KIND_INDEX] = "index",   [PTL_KIND_TRUTH] = "truth",
 	};
 
 	if (kind < sizeof(names) / sizeof(names[0]) && names[kind])
@@ -29,9 +28,9 @@ const char *dump_clock_name(uint32_t clock)
 {
 	static const char *const names[] = {
 		[PTL_CLOCK_MONOTONIC] = "monotonic", [PTL_CLOCK_MONOTONIC_RAW] = "monotonic-raw",
-		[PTL_CLOCK_PERF] = "perf",	     [PTL_CLOCK_VIRTUAL] = "virtual",
-		[PTL_CLOCK_NONE] = "none",	     [PTL_CLOCK_QPC] = "qpc",
-		[PTL_CLOCK_SYSTEM] = "system",	     [PTL_CLOCK_CYCLES] = "cycles",
+		[PTL_CLOCK_PERF] = "perf",           [PTL_CLOCK_VIRTUAL] = "virtual",
+		[PTL_CLOCK_NONE] = "none",           [PTL_CLOCK_QPC] = "qpc",
+		[PTL_CLOCK_SYSTEM] = "system",       [PTL_CLOCK_CYCLES] = "cycles",
 	};
 
 	return clock < sizeof(names) / sizeof(names[0]) && names[clock] ? names[clock] : "unknown";
@@ -40,8 +39,10 @@ const char *dump_clock_name(uint32_t clock)
 const char *dump_timing_name(uint32_t timing)
 {
 	static const char *const names[] = {
-		[PTL_TIMING_NONE] = "none", [PTL_TIMING_TSC] = "tsc",
-		[PTL_TIMING_MTC] = "mtc",   [PTL_TIMING_CYC] = "cyc",
+		[PTL_TIMING_NONE] = "none",
+		[PTL_TIMING_TSC] = "tsc",
+		[PTL_TIMING_MTC] = "mtc",
+		[PTL_TIMING_CYC] = "cyc",
 	};
 
 	return timing < sizeof(names) / sizeof(names[0]) ? names[timing] : "unknown";
@@ -50,10 +51,14 @@ const char *dump_timing_name(uint32_t timing)
 const char *dump_loss_name(uint32_t kind)
 {
 	static const char *const names[] = {
-		[PTL_LOSS_BUFFERS] = "buffers", [PTL_LOSS_BYTES] = "PT bytes",
-		[PTL_LOSS_EVENTS] = "events",	[PTL_LOSS_THREAD] = "thread not traced",
-		[PTL_LOSS_PROCESS] = "process not followed", [PTL_LOSS_CODE] = "code",
-		[PTL_LOSS_SYMBOLS] = "symbols", [PTL_LOSS_END] = "recording ended early",
+		[PTL_LOSS_BUFFERS] = "buffers",
+		[PTL_LOSS_BYTES] = "PT bytes",
+		[PTL_LOSS_EVENTS] = "events",
+		[PTL_LOSS_THREAD] = "thread not traced",
+		[PTL_LOSS_PROCESS] = "process not followed",
+		[PTL_LOSS_CODE] = "code",
+		[PTL_LOSS_SYMBOLS] = "symbols",
+		[PTL_LOSS_END] = "recording ended early",
 		[PTL_LOSS_CUT] = "cut away",
 	};
 
@@ -112,10 +117,10 @@ static void put_file(struct page *page)
 	put_words(page, "file", page->session->path);
 	common_text_format(&page->text, "PTL %u.%u", major, minor);
 	put(page, "format");
-	put_words(page, "complete", ptl_trace_complete(page->trace)
-					    ? "yes"
-					    : "NO: it has no index; its writer was stopped, or is "
-					      "still at work");
+	put_words(page, "complete",
+		  ptl_trace_complete(page->trace) ? "yes"
+						  : "NO: it has no index; its writer was stopped, or is "
+						    "still at work");
 	common_text_size(&page->text, sizes.file);
 	common_text_add(&page->text, ", of ");
 	common_text_size(&page->text, sizes.raw);
@@ -135,8 +140,7 @@ static void put_machine(struct page *page)
 	common_text_add(text, machine->redacted ? ", redacted" : "");
 	put(page, "source");
 	if (*machine->hostname || *machine->kernel) {
-		const char *const words[] = {machine->hostname, machine->kernel,
-					     machine->architecture};
+		const char *const words[] = {machine->hostname, machine->kernel, machine->architecture};
 
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 			common_text_add(text, text->size && *words[i] ? ", " : "");
@@ -148,8 +152,8 @@ static void put_machine(struct page *page)
 	}
 	common_text_safe(text, *machine->cpu_name ? machine->cpu_name : "unknown");
 	if (machine->vendor || machine->family)
-		common_text_format(text, " (family %u, model %u, stepping %u)", machine->family,
-				 machine->model, machine->stepping);
+		common_text_format(text, " (family %u, model %u, stepping %u)", machine->family, machine->model,
+				   machine->stepping);
 	if (machine->mode)
 		common_text_format(text, ", %u-bit code", machine->mode);
 	put(page, "processor");
@@ -168,7 +172,7 @@ static void put_machines(struct page *page)
 			continue;
 		common_text_safe(text, *machine->hostname ? machine->hostname : machine->source);
 		common_text_format(text, ", processes from %zu, times shifted by %+.9f s", i * PTL_MACHINE_IDS,
-				 (double)machine->time_shift / 1e9);
+				   (double)machine->time_shift / 1e9);
 		if (machine->shift_uncertainty == UINT64_MAX)
 			common_text_add(text, ", for all that is known of its clock");
 		else if (machine->shift_uncertainty) {
@@ -213,15 +217,14 @@ static void put_pt(struct page *page)
 	struct ptl_bytes *text = &page->text;
 
 	common_text_format(text, "timing %s, return compression %s", dump_timing_name(machine->timing),
-			 machine->return_compression ? "on" : "off");
+			   machine->return_compression ? "on" : "off");
 	if (machine->psb_period) {
 		common_text_add(text, ", PSB every ");
 		common_text_size(text, machine->psb_period);
 	}
 	if (machine->timing >= PTL_TIMING_MTC)
-		common_text_format(text, ", MTCFreq %u, CTC ratio %" PRIu32 "/%" PRIu32,
-				 machine->mtc_frequency, machine->ctc_numerator,
-				 machine->ctc_denominator);
+		common_text_format(text, ", MTCFreq %u, CTC ratio %" PRIu32 "/%" PRIu32, machine->mtc_frequency,
+				   machine->ctc_numerator, machine->ctc_denominator);
 	if (machine->timing == PTL_TIMING_CYC)
 		common_text_format(text, ", CycThresh %u", machine->cyc_threshold);
 	if (machine->nominal_ratio)
@@ -231,8 +234,7 @@ static void put_pt(struct page *page)
 
 static void title(struct page *page, const char *words)
 {
-	fprintf(page->session->out, "\n%s%s%s\n", dump_bold(page->session), words,
-		dump_plain(page->session));
+	fprintf(page->session->out, "\n%s%s%s\n", dump_bold(page->session), words, dump_plain(page->session));
 }
 
 static void id_cell(struct dump_table *table, uint32_t id)
@@ -246,8 +248,8 @@ static void id_cell(struct dump_table *table, uint32_t id)
 static int put_streams(struct page *page)
 {
 	static const struct dump_column columns[] = {
-		{"STREAM", true}, {"KIND", false}, {"CPU", true}, {"PID", true}, {"TID", true},
-		{"BUFFERS", true}, {"SIZE", true}, {"LOST BUFFERS", true},
+		{"STREAM", true}, {"KIND", false},   {"CPU", true},  {"PID", true},
+		{"TID", true},    {"BUFFERS", true}, {"SIZE", true}, {"LOST BUFFERS", true},
 	};
 	struct dump_table table = {.columns = columns, .column_count = 8};
 	const size_t count = ptl_stream_count(page->trace);
@@ -275,11 +277,16 @@ static int put_streams(struct page *page)
 static int put_blobs(struct page *page)
 {
 	static const struct dump_column columns[] = {
-		{"BLOBS", false}, {"COUNT", true}, {"SIZE", true}, {"STORED", true},
+		{"BLOBS", false},
+		{"COUNT", true},
+		{"SIZE", true},
+		{"STORED", true},
 	};
 	static const char *const names[] = {
-		[PTL_BLOB_CODE] = "code", [PTL_BLOB_SYMBOLS] = "symbols",
-		[PTL_BLOB_DEBUG] = "debug", [PTL_BLOB_FILE] = "files",
+		[PTL_BLOB_CODE] = "code",
+		[PTL_BLOB_SYMBOLS] = "symbols",
+		[PTL_BLOB_DEBUG] = "debug",
+		[PTL_BLOB_FILE] = "files",
 	};
 	struct dump_table table = {.columns = columns, .column_count = 4};
 	const size_t count = ptl_blob_count(page->trace);
@@ -314,8 +321,7 @@ static int put_blobs(struct page *page)
 static int put_losses(struct page *page)
 {
 	static const struct dump_column columns[] = {
-		{"LOST", false}, {"COUNT", true}, {"BYTES", true}, {"PID", true}, {"TID", true},
-		{"CAUSE", false},
+		{"LOST", false}, {"COUNT", true}, {"BYTES", true}, {"PID", true}, {"TID", true}, {"CAUSE", false},
 	};
 	struct dump_table table = {.columns = columns, .column_count = 6};
 	const size_t count = ptl_loss_count(page->trace);
@@ -340,7 +346,9 @@ static int put_losses(struct page *page)
 static int put_damage(struct page *page)
 {
 	static const struct dump_column columns[] = {
-		{"DAMAGED AT", true}, {"BYTES", true}, {"WHAT", false},
+		{"DAMAGED AT", true},
+		{"BYTES", true},
+		{"WHAT", false},
 	};
 	struct dump_table table = {.columns = columns, .column_count = 3};
 	const size_t count = ptl_damage_count(page->trace);
@@ -457,8 +465,7 @@ static int run(struct dump_session *session)
 
 	if (status < 0)
 		return status;
-	return session->options->json ? dump_info_json(session, broken_blobs)
-				      : show_text(session, broken_blobs);
+	return session->options->json ? dump_info_json(session, broken_blobs) : show_text(session, broken_blobs);
 }
 
 static int take_check(void *target, const char *argument)

@@ -54,8 +54,8 @@ static int check_blobs(struct dump_session *session, size_t *broken)
 	for (size_t i = 0; i < count; i++) {
 		uint8_t *data;
 		size_t size;
-		const int status = ptl_blob_read(session->trace, ptl_blob_at(session->trace, i)->hash,
-						 SIZE_MAX, &data, &size);
+		const int status = ptl_blob_read(session->trace, ptl_blob_at(session->trace, i)->hash, SIZE_MAX, &data,
+						 &size);
 
 		if (status == 0)
 			free(data);

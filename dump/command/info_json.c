@@ -13,9 +13,10 @@ static void put_machine(struct common_json *json, const struct ptl_machine *mach
 	common_json_string(json, "architecture", machine->architecture);
 	common_json_u64(json, "cpus", machine->cpus);
 	common_json_string(json, "cpu_name", machine->cpu_name);
-	common_json_string(json, "vendor", machine->vendor == PTL_VENDOR_INTEL   ? "intel"
-					: machine->vendor == PTL_VENDOR_OTHER ? "other"
-									      : "unknown");
+	common_json_string(json, "vendor",
+			   machine->vendor == PTL_VENDOR_INTEL   ? "intel"
+			   : machine->vendor == PTL_VENDOR_OTHER ? "other"
+								 : "unknown");
 	common_json_u64(json, "family", machine->family);
 	common_json_u64(json, "model", machine->model);
 	common_json_u64(json, "stepping", machine->stepping);

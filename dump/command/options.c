@@ -161,8 +161,7 @@ static const struct common_option cpu_options[] = {
 };
 
 static const struct common_option image_options[] = {
-	{"image", 'i', "GLOB", "Only images with such a name, or such a path if GLOB has a \"/\".",
-	 take_image},
+	{"image", 'i', "GLOB", "Only images with such a name, or such a path if GLOB has a \"/\".", take_image},
 	{NULL},
 };
 
@@ -179,14 +178,12 @@ static const struct common_option time_options[] = {
 static const struct common_option decode_options[] = {
 	{"", 0, NULL, "Decoding:"},
 	{"jobs", 'j', "N", "Decodes on N threads (default: one for each CPU).", take_jobs},
-	{"engine", 0, "NAME", "What decodes (default: native).",
-	 take_engine},
+	{"engine", 0, "NAME", "What decodes (default: native).", take_engine},
 	{NULL},
 };
 
 static const struct common_option name_options[] = {
-	{"demangle", 0, NULL, "Shows names of C++, Rust and D as in the source (default).",
-	 take_demangle},
+	{"demangle", 0, NULL, "Shows names of C++, Rust and D as in the source (default).", take_demangle},
 	{"no-demangle", 0, NULL, "Shows names as the linker knows them.", take_no_demangle},
 	{NULL},
 };
@@ -197,8 +194,7 @@ static const struct common_option output_options[] = {
 	{"color", 0, "WHEN", "Uses colour; auto: on a terminal.", take_color, color_words},
 	{"no-color", 0, NULL, "The same as --color never.", take_no_color},
 	{"quiet", 'q', NULL, "No progress and no notes.", take_quiet},
-	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.",
-	 take_ignore_index},
+	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.", take_ignore_index},
 	{NULL},
 };
 
@@ -212,8 +208,7 @@ static const struct {
 	{DUMP_TAKES_IMAGE, image_options},
 };
 
-#define DUMP_TAKES_FILTER \
-	(DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE)
+#define DUMP_TAKES_FILTER (DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE)
 
 void dump_options_tables(const struct dump_command *command, struct dump_tables *tables)
 {

@@ -72,9 +72,9 @@ static int take_kind(void *target, const char *argument)
 
 		if (!size || !add_kind(&added, argument, size))
 			return common_fail(PTL_MISUSE,
-					"\"%.*s\" is no kind of packet: expected psb, tnt, tip, "
-					"tip.pge, ...",
-					(int)size, argument);
+					   "\"%.*s\" is no kind of packet: expected psb, tnt, tip, "
+					   "tip.pge, ...",
+					   (int)size, argument);
 		options->kinds |= added;
 		if (!argument[size])
 			return 0;
@@ -102,10 +102,8 @@ static void heading(struct packets *packets)
 		if (stream->cpu != PTL_NO_CPU)
 			fprintf(session->out, "  cpu %" PRIu32, stream->cpu);
 		if (stream->pid != PTL_NO_ID)
-			fprintf(session->out, "  pid %" PRIu32 "  tid %" PRIu32, stream->pid,
-				stream->tid);
-		fprintf(session->out, "  %" PRIu64 " bytes%s\n", stream->bytes,
-			dump_plain(session));
+			fprintf(session->out, "  pid %" PRIu32 "  tid %" PRIu32, stream->pid, stream->tid);
+		fprintf(session->out, "  %" PRIu64 " bytes%s\n", stream->bytes, dump_plain(session));
 		return;
 	}
 	common_json_object(json, NULL);
@@ -125,8 +123,7 @@ static void heading(struct packets *packets)
  * The trace time of a TSC packet: true, and nanoseconds since the start of the trace (may be
  * negative).
  */
-static bool packet_time(const struct packets *packets, const struct ptl_pt_packet *packet,
-			int64_t *time)
+static bool packet_time(const struct packets *packets, const struct ptl_pt_packet *packet, int64_t *time)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(packets->session->trace);
 	unsigned __int128 product;
@@ -134,8 +131,7 @@ static bool packet_time(const struct packets *packets, const struct ptl_pt_packe
 	if (packet->kind != PTL_PT_TSC || !machine->tsc_multiplier || machine->tsc_shift > 63)
 		return false;
 	product = (unsigned __int128)packet->tsc.tsc * machine->tsc_multiplier;
-	*time = (int64_t)(machine->tsc_zero + (uint64_t)(product >> machine->tsc_shift) -
-			  machine->start_time);
+	*time = (int64_t)(machine->tsc_zero + (uint64_t)(product >> machine->tsc_shift) - machine->start_time);
 	return true;
 }
 
@@ -208,8 +204,8 @@ static void put_time(const struct dump_session *session, int64_t time)
 {
 	uint64_t size = time < 0 ? -(uint64_t)time : (uint64_t)time;
 
-	fprintf(session->out, "  %s# %s%" PRIu64 ".%06" PRIu64 " ms%s", dump_dim(session),
-		time < 0 ? "-" : "", size / 1000000, size % 1000000, dump_plain(session));
+	fprintf(session->out, "  %s# %s%" PRIu64 ".%06" PRIu64 " ms%s", dump_dim(session), time < 0 ? "-" : "",
+		size / 1000000, size % 1000000, dump_plain(session));
 }
 
 static void show_text(struct packets *packets, const struct packet_item *item)
@@ -221,9 +217,8 @@ static void show_text(struct packets *packets, const struct packet_item *item)
 
 	put_offset(session->out, item->offset);
 	if (item->type != PACKET_ITEM_PACKET) {
-		fprintf(session->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(session),
-			item->size, type_name(item->type),
-			item->cause, dump_plain(session));
+		fprintf(session->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(session), item->size,
+			type_name(item->type), item->cause, dump_plain(session));
 		return;
 	}
 	if (packets->options->raw)
@@ -254,8 +249,8 @@ static struct flow_errata errata_of(const struct packets *packets)
 {
 	const struct ptl_stream *stream = packets->stream;
 
-	return flow_errata_of(ptl_machine_of(packets->session->trace,
-					    stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
+	return flow_errata_of(
+		ptl_machine_of(packets->session->trace, stream->cpu != PTL_NO_CPU ? stream->cpu : stream->pid));
 }
 
 /* The packets from one stream offset to another. */
@@ -283,8 +278,7 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 /*
  * Does any moment of the segment that begins at PSB i lie within --time? It lasts to the next PSB.
  */
-static bool segment_wanted(const struct packets *packets, const struct ptl_psb *psbs, size_t count,
-			   size_t i)
+static bool segment_wanted(const struct packets *packets, const struct ptl_psb *psbs, size_t count, size_t i)
 {
 	const struct dump_filter *filter = &packets->options->shared.filter;
 	uint64_t last = i + 1 < count ? psbs[i + 1].time : packets->stream->last_time;
@@ -307,8 +301,7 @@ static int show_segments(struct packets *packets)
 		while (end < count && segment_wanted(packets, psbs, count, end))
 			end++;
 		if (end > i)
-			status = show_range(packets, psbs[i].offset,
-					    end < count ? psbs[end].offset : UINT64_MAX);
+			status = show_range(packets, psbs[i].offset, end < count ? psbs[end].offset : UINT64_MAX);
 		i = end > i ? end : i + 1;
 	}
 	return status;
@@ -334,15 +327,13 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	packets->stream = stream;
 	packets->skipped = packets->places = 0;
 	packets->headed = false;
-	status = filter->from.given || filter->to.given ? show_segments(packets)
-							: show_range(packets, 0, UINT64_MAX);
+	status = filter->from.given || filter->to.given ? show_segments(packets) : show_range(packets, 0, UINT64_MAX);
 	if (status < 0)
 		return status;
 	if (packets->skipped)
-		common_message_warning("stream %" PRIu32 ": %" PRIu64 " bytes in %" PRIu64
-				    " %s are no packets",
-				    stream->id, packets->skipped, packets->places,
-				    packets->places == 1 ? "place" : "places");
+		common_message_warning("stream %" PRIu32 ": %" PRIu64 " bytes in %" PRIu64 " %s are no packets",
+				       stream->id, packets->skipped, packets->places,
+				       packets->places == 1 ? "place" : "places");
 	return 0;
 }
 
@@ -378,7 +369,7 @@ static int run(struct dump_session *session)
 		dump_session_note_no_flow(session);
 	if (status >= 0 && packets.left_out)
 		qemu_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
-				 "packets do not say whose they are");
+				  "packets do not say whose they are");
 	return status;
 }
 

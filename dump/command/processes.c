@@ -30,8 +30,7 @@ struct walk {
 
 /* One for text, one for JSON. */
 struct process_output {
-	void (*process)(struct walk *walk, const struct flow_timeline_process *process,
-			unsigned depth);
+	void (*process)(struct walk *walk, const struct flow_timeline_process *process, unsigned depth);
 	void (*thread)(struct walk *walk, const struct flow_timeline_thread *thread, unsigned depth);
 	int (*end)(struct walk *walk);
 };
@@ -60,8 +59,7 @@ static const struct flow_program *last_program(const struct flow_timeline_proces
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 static const struct dump_column columns[] = {
-	{"PID", true}, {"PARENT", true}, {"START ms", true}, {"DURATION", true},
-	{"STATUS", false}, {"COMMAND", false},
+	{"PID", true}, {"PARENT", true}, {"START ms", true}, {"DURATION", true}, {"STATUS", false}, {"COMMAND", false},
 };
 
 static void time_cells(struct walk *walk, uint64_t start, uint64_t end)
@@ -86,12 +84,10 @@ static void status_cell(struct walk *walk, const struct flow_timeline_process *p
 		dump_text_exit_status(&table->text, process->exit_status);
 	else
 		common_text_add(&table->text, process->ended ? "ended" : "-");
-	dump_cell_text(table, process->has_exit_status && process->exit_status ? DUMP_STYLE_RED
-									       : DUMP_STYLE_PLAIN);
+	dump_cell_text(table, process->has_exit_status && process->exit_status ? DUMP_STYLE_RED : DUMP_STYLE_PLAIN);
 }
 
-static void text_process(struct walk *walk, const struct flow_timeline_process *process,
-			 unsigned depth)
+static void text_process(struct walk *walk, const struct flow_timeline_process *process, unsigned depth)
 {
 	const struct flow_program *program = last_program(process);
 	struct dump_table *table = &walk->table;
@@ -166,8 +162,7 @@ static void json_threads(struct walk *walk, const struct flow_timeline_process *
 
 	common_json_array(json, "threads");
 	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct flow_timeline_thread *thread =
-			flow_timeline_thread(walk->timeline, process->threads[i]);
+		const struct flow_timeline_thread *thread = flow_timeline_thread(walk->timeline, process->threads[i]);
 
 		if (!common_id_set_has(&walk->options->shared.filter.tids, thread->tid))
 			continue;
@@ -199,8 +194,7 @@ static void json_programs(struct walk *walk, const struct flow_timeline_process 
 	common_json_array_end(json);
 }
 
-static void json_process(struct walk *walk, const struct flow_timeline_process *process,
-			 unsigned depth)
+static void json_process(struct walk *walk, const struct flow_timeline_process *process, unsigned depth)
 {
 	const struct flow_program *program = last_program(process);
 	struct common_json *json = &walk->session->json_out;
@@ -250,8 +244,7 @@ static bool is_wanted(const struct walk *walk, const struct flow_timeline_proces
 	if (process->start > filter->last_time || process->end < filter->first_time)
 		return false;
 	for (size_t i = 0; i < process->thread_count && filter->tids.count; i++)
-		if (common_id_set_has(&filter->tids,
-				    flow_timeline_thread(walk->timeline, process->threads[i])->tid))
+		if (common_id_set_has(&filter->tids, flow_timeline_thread(walk->timeline, process->threads[i])->tid))
 			return true;
 	return filter->tids.count == 0;
 }
@@ -264,8 +257,7 @@ static void show(struct walk *walk, uint32_t index, unsigned depth)
 		return;
 	walk->output->process(walk, process, depth);
 	for (size_t i = 0; i < process->thread_count && walk->options->threads; i++) {
-		const struct flow_timeline_thread *thread =
-			flow_timeline_thread(walk->timeline, process->threads[i]);
+		const struct flow_timeline_thread *thread = flow_timeline_thread(walk->timeline, process->threads[i]);
 
 		if (common_id_set_has(&walk->options->shared.filter.tids, thread->tid))
 			walk->output->thread(walk, thread, depth);

@@ -90,8 +90,7 @@ static int run_command(const struct dump_command *const *commands, int argc, cha
 	return fail_command(commands, argv[0]);
 }
 
-int dump_program_main(const struct dump_command *const *commands, const char *examples, int argc,
-		      char **argv)
+int dump_program_main(const struct dump_command *const *commands, const char *examples, int argc, char **argv)
 {
 	struct ptl_bytes text = {0};
 	const struct common_option heading[] = {{"", 0, NULL, command_list(commands, &text)}, {NULL}};

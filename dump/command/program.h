@@ -9,7 +9,6 @@
  * Serves --help and --version, and runs the command that argv names. commands is NULL-ended; examples are
  * lines for the help. Returns the exit status.
  */
-int dump_program_main(const struct dump_command *const *commands, const char *examples, int argc,
-		      char **argv);
+int dump_program_main(const struct dump_command *const *commands, const char *examples, int argc, char **argv);
 
 #endif

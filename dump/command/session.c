@@ -15,11 +15,10 @@
 /* ---- what was asked for, and is it there --------------------------------------------------------- */
 
 /* Fails, and says which ones there are: describe appends the i-th of count, or nothing to skip it. */
-static int fail_absent(const struct dump_session *session, const struct flow_timeline *timeline,
-		       const char *what, uint32_t id, size_t count,
-		       void (*describe)(const struct dump_session *session,
-					const struct flow_timeline *timeline, size_t i,
-					struct ptl_bytes *text))
+static int fail_absent(const struct dump_session *session, const struct flow_timeline *timeline, const char *what,
+		       uint32_t id, size_t count,
+		       void (*describe)(const struct dump_session *session, const struct flow_timeline *timeline,
+					size_t i, struct ptl_bytes *text))
 {
 	struct ptl_bytes text = {0};
 	size_t listed = 0, i = 0;
@@ -40,14 +39,14 @@ static int fail_absent(const struct dump_session *session, const struct flow_tim
 		text.size -= 2;
 	else
 		common_text_add(&text, "none");
-	status = common_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in %s; there is: %s", what, id,
-			  session->path, common_text_string(&text));
+	status = common_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in %s; there is: %s", what, id, session->path,
+			     common_text_string(&text));
 	common_bytes_free(&text);
 	return status;
 }
 
-static void describe_process(const struct dump_session *session,
-			     const struct flow_timeline *timeline, size_t i, struct ptl_bytes *text)
+static void describe_process(const struct dump_session *session, const struct flow_timeline *timeline, size_t i,
+			     struct ptl_bytes *text)
 {
 	const struct flow_timeline_process *process = flow_timeline_process(timeline, i);
 
@@ -57,8 +56,8 @@ static void describe_process(const struct dump_session *session,
 		common_text_format(text, " (%s)", process->name);
 }
 
-static void describe_thread(const struct dump_session *session, const struct flow_timeline *timeline,
-			    size_t i, struct ptl_bytes *text)
+static void describe_thread(const struct dump_session *session, const struct flow_timeline *timeline, size_t i,
+			    struct ptl_bytes *text)
 {
 	const struct flow_timeline_thread *thread = flow_timeline_thread(timeline, i);
 
@@ -66,8 +65,8 @@ static void describe_thread(const struct dump_session *session, const struct flo
 		common_text_format(text, "%" PRIu32 " (of %" PRIu32 ")", thread->tid, thread->pid);
 }
 
-static void describe_cpu(const struct dump_session *session, const struct flow_timeline *timeline,
-			 size_t i, struct ptl_bytes *text)
+static void describe_cpu(const struct dump_session *session, const struct flow_timeline *timeline, size_t i,
+			 struct ptl_bytes *text)
 {
 	const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
 
@@ -106,8 +105,9 @@ static int find_programs(const struct dump_session *session, const struct flow_t
 				return status;
 		}
 		if (!found)
-			return common_fail(PTL_MISUSE, "--process: no process in %s ran '%s'; 'ptl-dump processes' lists them",
-					session->path, filter->processes[i]);
+			return common_fail(PTL_MISUSE,
+					   "--process: no process in %s ran '%s'; 'ptl-dump processes' lists them",
+					   session->path, filter->processes[i]);
 	}
 	return 0;
 }
@@ -123,8 +123,7 @@ static int check_pids(const struct dump_session *session, const struct flow_time
 		while (k < count && flow_timeline_process(timeline, k)->pid != pids->ids[i])
 			k++;
 		if (k == count)
-			return fail_absent(session, timeline, "process", pids->ids[i], count,
-					   describe_process);
+			return fail_absent(session, timeline, "process", pids->ids[i], count, describe_process);
 	}
 	return 0;
 }
@@ -137,13 +136,12 @@ static int check_tids(const struct dump_session *session, const struct flow_time
 	for (size_t i = 0; i < tids->count; i++) {
 		size_t k = 0;
 
-		while (k < count && !(flow_timeline_thread(timeline, k)->tid == tids->ids[i] &&
-				      common_id_set_has(&session->options->filter.pids,
-						      flow_timeline_thread(timeline, k)->pid)))
+		while (k < count &&
+		       !(flow_timeline_thread(timeline, k)->tid == tids->ids[i] &&
+			 common_id_set_has(&session->options->filter.pids, flow_timeline_thread(timeline, k)->pid)))
 			k++;
 		if (k == count)
-			return fail_absent(session, timeline, "thread", tids->ids[i], count,
-					   describe_thread);
+			return fail_absent(session, timeline, "thread", tids->ids[i], count, describe_thread);
 	}
 	return 0;
 }
@@ -162,8 +160,7 @@ static int check_cpus(const struct dump_session *session, const struct flow_time
 		while (k < count && ptl_stream_at(session->trace, k)->cpu != cpus->ids[i])
 			k++;
 		if (k == count && cpus->ids[i] >= machine_cpus)
-			return fail_absent(session, timeline, "CPU", cpus->ids[i], count,
-					   describe_cpu);
+			return fail_absent(session, timeline, "CPU", cpus->ids[i], count, describe_cpu);
 	}
 	return 0;
 }
@@ -190,8 +187,8 @@ int dump_session_timeline(const struct dump_session *session, struct flow_timeli
 	skipped = flow_timeline_skipped(*timeline);
 	if (skipped)
 		common_message_warning("%s: %" PRIu64 " events about processes, threads and images were "
-				    "not understood",
-				    session->path, skipped);
+				       "not understood",
+				       session->path, skipped);
 	return 0;
 }
 
@@ -215,24 +212,24 @@ struct flow_view_options dump_session_view_options(const struct dump_session *se
 	const struct dump_filter *filter = &options->filter;
 
 	return (struct flow_view_options){
-		.selection = {
-			.pids = filter->pids.ids,
-			.pid_count = filter->pids.count,
-			.tids = filter->tids.ids,
-			.tid_count = filter->tids.count,
-			.cpus = filter->cpus.ids,
-			.cpu_count = filter->cpus.count,
-			.first_time = filter->first_time,
-			.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
-		},
+		.selection =
+			{
+				.pids = filter->pids.ids,
+				.pid_count = filter->pids.count,
+				.tids = filter->tids.ids,
+				.tid_count = filter->tids.count,
+				.cpus = filter->cpus.ids,
+				.cpu_count = filter->cpus.count,
+				.first_time = filter->first_time,
+				.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
+			},
 		.engine = options->engine,
 		.threads = options->jobs,
 		.progress = session->progress ? show_progress : NULL,
 	};
 }
 
-int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline,
-			bool **wanted)
+int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline, bool **wanted)
 {
 	const struct dump_filter *filter = &session->options->filter;
 	const size_t count = flow_timeline_image_count(timeline);
@@ -245,17 +242,17 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 	if (!*wanted)
 		return common_fail_memory("images", count);
 	for (size_t i = 0; i < count; i++) {
-		(*wanted)[i] = dump_filter_wants_image(
-			filter, flow_timeline_image(timeline, i)->data.file_name);
+		(*wanted)[i] = dump_filter_wants_image(filter, flow_timeline_image(timeline, i)->data.file_name);
 		any |= (*wanted)[i];
 	}
 	if (any)
 		return 0;
 	free(*wanted);
 	*wanted = NULL;
-	return common_fail(PTL_MISUSE, "--image: no image in %s is called '%s'; 'ptl-dump images' lists "
-				    "them, and patterns may have * and ?",
-			session->path, filter->images[0]);
+	return common_fail(PTL_MISUSE,
+			   "--image: no image in %s is called '%s'; 'ptl-dump images' lists "
+			   "them, and patterns may have * and ?",
+			   session->path, filter->images[0]);
 }
 
 static bool is_narrowed(const struct dump_filter *filter)
@@ -274,10 +271,9 @@ void dump_session_note_nothing(const struct dump_session *session, const char *w
 		return;
 	}
 	qemu_message_note("%s has %s, but none%s%s", session->path, what,
-			 is_narrowed(filter) ? " of what was asked for" : "", by_time ? " in the span of --time" : "");
+			  is_narrowed(filter) ? " of what was asked for" : "", by_time ? " in the span of --time" : "");
 	if (by_time && machine->end_time > machine->start_time && filter->first_time > machine->end_time)
-		common_message_hint("a span within 0s..%.9fs",
-				 (double)(machine->end_time - machine->start_time) / 1e9);
+		common_message_hint("a span within 0s..%.9fs", (double)(machine->end_time - machine->start_time) / 1e9);
 }
 
 void dump_session_note_no_flow(const struct dump_session *session)
@@ -291,7 +287,8 @@ void dump_session_note_no_flow(const struct dump_session *session)
 		any |= ptl_stream_at(session->trace, i)->kind == PTL_KIND_PT && ptl_stream_at(session->trace, i)->bytes;
 	if (any && filter->last_time >= machine->start_time && (filter->from.given || filter->to.given) &&
 	    !(machine->end_time && filter->first_time > machine->end_time)) {
-		qemu_message_note("nothing%s ran in the span of --time", is_narrowed(filter) ? " of what was asked for" : "");
+		qemu_message_note("nothing%s ran in the span of --time",
+				  is_narrowed(filter) ? " of what was asked for" : "");
 		return;
 	}
 	dump_session_note_nothing(session, "Intel PT", any);
@@ -302,8 +299,7 @@ void dump_json_time(struct dump_session *session, const char *key, uint64_t time
 	struct common_json *json = &session->json_out;
 
 	if (time)
-		common_json_i64(json, key,
-			     (int64_t)(time - ptl_trace_machine(session->trace)->start_time));
+		common_json_i64(json, key, (int64_t)(time - ptl_trace_machine(session->trace)->start_time));
 	else
 		common_json_null(json, key);
 }

@@ -24,8 +24,7 @@ struct flow_view_options dump_session_view_options(const struct dump_session *se
  * For each image of the timeline whether --image wants it (caller frees); *wanted is NULL where all are.
  * PTL_MISUSE where none is; PTL_NO_MEMORY.
  */
-int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline,
-			bool **wanted);
+int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline, bool **wanted);
 
 /*
  * A note that the output is empty: because the trace has no such thing (`any` is false), or none of it lies in the span

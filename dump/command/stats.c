@@ -81,12 +81,11 @@ static uint64_t decoded_bytes(const struct flow_counts *counts)
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 static const struct dump_column columns[] = {
-	{"PID", true}, {"TID", true}, {"INSTRUCTIONS", true}, {"BLOCKS", true}, {"BRANCHES", true},
-	{"GAPS", true}, {"PT BYTES", true}, {"DECODED", true}, {"NAME", false},
+	{"PID", true},  {"TID", true},      {"INSTRUCTIONS", true}, {"BLOCKS", true}, {"BRANCHES", true},
+	{"GAPS", true}, {"PT BYTES", true}, {"DECODED", true},      {"NAME", false},
 };
 
-static void count_cells(struct dump_table *table, const struct flow_counts *counts,
-			enum dump_style style)
+static void count_cells(struct dump_table *table, const struct flow_counts *counts, enum dump_style style)
 {
 	common_text_count(&table->text, counts->instructions);
 	dump_cell_text(table, style);
@@ -110,8 +109,7 @@ static void id_cell(struct dump_table *table, uint32_t id, enum dump_style style
 		dump_cell_format(table, style, "%" PRIu32, id);
 }
 
-static void text_thread(struct dump_table *table, const struct stats_run *run,
-			const struct flow_thread_stats *thread)
+static void text_thread(struct dump_table *table, const struct stats_run *run, const struct flow_thread_stats *thread)
 {
 	dump_cell(table, DUMP_STYLE_DIM, "");
 	id_cell(table, thread->tid, DUMP_STYLE_PLAIN);
@@ -158,7 +156,9 @@ static int text_table(const struct stats_run *run)
 static int text_causes(const struct stats_run *run)
 {
 	static const struct dump_column cause_columns[] = {
-		{"GAPS", true}, {"NOT DECODED", true}, {"CAUSE", false},
+		{"GAPS", true},
+		{"NOT DECODED", true},
+		{"CAUSE", false},
 	};
 	const struct flow_counts *total = &run->stats->total;
 	struct dump_table table = {.columns = cause_columns, .column_count = 3};
@@ -187,8 +187,8 @@ static void gap_place(const struct stats_run *run, const struct flow_gap *gap, s
 	}
 	common_text_hex(text, gap->event.from);
 	if (gap->process != FLOW_NONE &&
-	    flow_timeline_find(run->timeline, gap->process,
-			      gap->event.time ? gap->event.time : start, gap->event.from, &place)) {
+	    flow_timeline_find(run->timeline, gap->process, gap->event.time ? gap->event.time : start, gap->event.from,
+			       &place)) {
 		common_text_add(text, " ");
 		flow_symbols_text(run->symbols, place.image, gap->event.from, text);
 	}
@@ -197,8 +197,8 @@ static void gap_place(const struct stats_run *run, const struct flow_gap *gap, s
 static int text_gaps(const struct stats_run *run)
 {
 	static const struct dump_column gap_columns[] = {
-		{"TIME ms", true}, {"PID", true}, {"TID", true}, {"STREAM", true}, {"OFFSET", true},
-		{"SIZE", true}, {"CAUSE", false}, {"AT", false},
+		{"TIME ms", true}, {"PID", true},  {"TID", true},    {"STREAM", true},
+		{"OFFSET", true},  {"SIZE", true}, {"CAUSE", false}, {"AT", false},
 	};
 	const uint64_t start = ptl_trace_machine(run->session->trace)->start_time;
 	struct dump_table table = {.columns = gap_columns, .column_count = 8};
@@ -373,8 +373,8 @@ static int json_output(const struct stats_run *run)
 
 static int show(struct stats_run *run, const struct flow_stats *stats)
 {
-	int status = flow_symbols_open(run->session->trace, run->timeline,
-				       !run->options->shared.no_demangle, &run->symbols);
+	int status = flow_symbols_open(run->session->trace, run->timeline, !run->options->shared.no_demangle,
+				       &run->symbols);
 
 	run->stats = stats;
 	if (status == 0)
@@ -414,8 +414,7 @@ static int run(struct dump_session *session)
 		return status;
 	stats_run.timeline = timeline;
 	view_options = dump_session_view_options(session);
-	status = flow_stats_run(session->trace, timeline, &view_options, options->hash, gap_limit,
-			       &stats);
+	status = flow_stats_run(session->trace, timeline, &view_options, options->hash, gap_limit, &stats);
 	if (status == 0)
 		status = count_unmapped(&stats_run, &view_options);
 	common_progress_end();
@@ -437,8 +436,7 @@ const struct dump_command dump_command_stats = {
 	.examples = "ptl-dump stats build.ptl\n"
 		    "ptl-dump stats --hash --json build.ptl | jq '.processes[].threads[].ip_sha256'\n"
 		    "ptl-dump stats --gaps 100 build.ptl    where flow is missing",
-	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE |
-		 DUMP_TAKES_NAMES,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE | DUMP_TAKES_NAMES,
 	.options = own_options,
 	.options_size = sizeof(struct stats_options),
 	.run = run,

@@ -15,7 +15,7 @@
 #define PACKETS_SHOWN 8
 
 struct verify_options {
-	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_options shared;              /* first: see dump/command/command.h */
 	const struct flow_engine_class *against; /* NULL: libipt */
 };
 
@@ -41,8 +41,8 @@ static void print_item(FILE *out, const struct dump_verify_item *item, bool mark
 	if (item->is_event && item->kind == FLOW_GAP) {
 		fprintf(out, "gap: %s\n", flow_gap_cause_name(item->flags));
 	} else if (item->is_event) {
-		fprintf(out, "%s from 0x%" PRIx64 " to 0x%" PRIx64 " value 0x%" PRIx64 "\n",
-			flow_kind_name(item->kind), item->ip, item->last_ip, item->value);
+		fprintf(out, "%s from 0x%" PRIx64 " to 0x%" PRIx64 " value 0x%" PRIx64 "\n", flow_kind_name(item->kind),
+			item->ip, item->last_ip, item->value);
 	} else {
 		flow_disassemble(item->code, item->code_size, item->mode, item->last_ip, &text);
 		fprintf(out, "0x%" PRIx64 ": %" PRIu32 " instructions, the last at 0x%" PRIx64 ": %.*s\n", item->ip,
@@ -124,12 +124,14 @@ static int print_text(struct dump_session *session, const struct dump_verify *ve
 {
 	FILE *out = session->out;
 
-	fprintf(out, "%" PRIu64 " segments, %" PRIu64 " blocks, %" PRIu64 " instructions, %" PRIu64
-		     " events: %s and %s %s\n",
+	fprintf(out,
+		"%" PRIu64 " segments, %" PRIu64 " blocks, %" PRIu64 " instructions, %" PRIu64
+		" events: %s and %s %s\n",
 		verify->segments, verify->blocks, verify->instructions, verify->events, engines[0]->name,
 		engines[1]->name, verify->differs ? "agree up to here" : "agree");
 	if (verify->gaps)
-		fprintf(out, "%" PRIu64 " of the segments have gaps, and were compared up to the first one\n", verify->gaps);
+		fprintf(out, "%" PRIu64 " of the segments have gaps, and were compared up to the first one\n",
+			verify->gaps);
 	if (!verify->differs)
 		return 0;
 	fprintf(out,
@@ -174,9 +176,10 @@ static int run(struct dump_session *session)
 const struct dump_command dump_command_verify = {
 	.name = "verify",
 	.summary = "whether two engines agree on what was executed",
-	.details = "Decodes every segment with two engines and compares blocks and events in order. The first difference "
-		   "is shown with the packets that lead to it, and the exit status is 1. Where flow is missing, a "
-		   "segment is compared up to the gap: what engines make of the rest of it may differ.",
+	.details =
+		"Decodes every segment with two engines and compares blocks and events in order. The first difference "
+		"is shown with the packets that lead to it, and the exit status is 1. Where flow is missing, a "
+		"segment is compared up to the gap: what engines make of the rest of it may differ.",
 	.examples = "ptl-dump verify build.ptl\n"
 		    "ptl-dump verify --engine libipt-insn --pid 4711 build.ptl",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE,

@@ -24,9 +24,10 @@ void dump_event_printer_free(struct dump_event_printer *printer)
 
 static int memory_status(const struct dump_event_printer *printer)
 {
-	return printer->line.failed || printer->fields.failed || printer->scratch.failed || printer->values->scratch.failed ?
-		       common_fail_memory("a line", printer->line.size) :
-		       0;
+	return printer->line.failed || printer->fields.failed || printer->scratch.failed ||
+			       printer->values->scratch.failed
+		       ? common_fail_memory("a line", printer->line.size)
+		       : 0;
 }
 
 /* ---- text: columns --------------------------------------------------------------------------------- */
@@ -39,8 +40,8 @@ static size_t find_name_width(struct dump_event_printer *printer)
 
 	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
 		const struct ptl_schema *schema = ptl_schema_at(trace, i);
-		const struct ptl_descriptor descriptor = {.provider = schema->provider, .id = schema->id,
-							  .opcode = schema->opcode, .task = schema->task};
+		const struct ptl_descriptor descriptor = {
+			.provider = schema->provider, .id = schema->id, .opcode = schema->opcode, .task = schema->task};
 
 		printer->scratch.size = 0;
 		dump_text_full_name(&printer->scratch, printer->values->names, &descriptor, schema);
@@ -96,7 +97,8 @@ static void add_process(const struct dump_event_printer *printer, const struct p
 		common_text_add(text, "-");
 	} else {
 		process = flow_timeline_process_at(printer->timeline, event->pid, event->time);
-		add_process_name(text, process == FLOW_NONE ? "" : flow_timeline_process(printer->timeline, process)->name,
+		add_process_name(text,
+				 process == FLOW_NONE ? "" : flow_timeline_process(printer->timeline, process)->name,
 				 event->pid);
 	}
 	common_text_pad(text, start, printer->process_width);
@@ -156,8 +158,7 @@ static void add_named(struct ptl_bytes *text, const char *key, const char *name,
 
 static void add_keywords(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor)
 {
-	const struct ptl_map *map =
-		ptl_map_find(printer->session->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
+	const struct ptl_map *map = ptl_map_find(printer->session->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
 
 	if (!descriptor->keyword)
 		return;
@@ -268,8 +269,7 @@ static void json_name(struct common_json *json, const char *key, const char *nam
 static void json_keywords(struct dump_event_printer *printer, const struct ptl_descriptor *descriptor)
 {
 	struct common_json *json = &printer->session->json_out;
-	const struct ptl_map *map =
-		ptl_map_find(printer->session->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
+	const struct ptl_map *map = ptl_map_find(printer->session->trace, &descriptor->provider, PTL_MAP_KEYWORDS, "");
 
 	common_json_hex(json, "keyword", descriptor->keyword);
 	if (!map || !descriptor->keyword)
@@ -382,7 +382,7 @@ static void json_message(struct dump_event_printer *printer, const struct ptl_ev
 	dump_text_message(&printer->scratch, printer->values, schema->message, &printer->fields, &printer->places);
 	printer->values->raw = false;
 	common_json_string_n(&printer->session->json_out, "message", (const char *)printer->scratch.data,
-			  printer->scratch.size);
+			     printer->scratch.size);
 }
 
 int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema)

@@ -13,9 +13,9 @@ struct dump_event_printer {
 	struct dump_session *session;
 	const struct flow_timeline *timeline;
 	struct dump_values *values;
-	bool verbose;       /* id, version, level, keywords, channel, tags and extended items too */
+	bool verbose;                     /* id, version, level, keywords, channel, tags and extended items too */
 	size_t name_width, process_width; /* of the columns: found at the first event */
-	bool has_head;      /* the head of the columns was printed */
+	bool has_head;                    /* the head of the columns was printed */
 	struct ptl_bytes line, fields, scratch;
 	struct dump_places places;
 };

@@ -152,8 +152,8 @@ void dump_text_event_name(struct ptl_bytes *text, const struct dump_names *names
 void dump_text_full_name(struct ptl_bytes *text, const struct dump_names *names,
 			 const struct ptl_descriptor *descriptor, const struct ptl_schema *schema)
 {
-	const char *provider = schema && *schema->provider_name ? schema->provider_name :
-								  dump_names_provider(names, &descriptor->provider);
+	const char *provider = schema && *schema->provider_name ? schema->provider_name
+								: dump_names_provider(names, &descriptor->provider);
 	char guid[PTL_GUID_TEXT_SIZE];
 
 	if (provider) {

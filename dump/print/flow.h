@@ -25,8 +25,8 @@ struct dump_flow_print {
 	struct flow_sources *sources; /* NULL: no source lines */
 	uint64_t start_time;          /* trace clock; times are shown since then */
 	enum dump_flow_level level;
-	bool bounds;                  /* times have their bounds with them */
-	bool merged;                  /* lines of several threads are mixed: each names its own */
+	bool bounds;                          /* times have their bounds with them */
+	bool merged;                          /* lines of several threads are mixed: each names its own */
 	const char *dim, *red, *bold, *plain; /* escape sequences, or "" */
 };
 
@@ -60,17 +60,15 @@ struct dump_flow_format {
 			struct ptl_bytes *text);
 	void (*head)(const struct dump_flow_print *print, const struct flow_segment *segment,
 		     const struct dump_flow_time *time, struct ptl_bytes *text);
-	void (*block)(const struct dump_flow_print *print, const struct flow_block *block,
-		      struct ptl_bytes *text);
+	void (*block)(const struct dump_flow_print *print, const struct flow_block *block, struct ptl_bytes *text);
 	/* The instruction of index i, which is at ip; code are its bytes. */
-	void (*instruction)(const struct dump_flow_print *print, const struct flow_block *block,
-			    uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text);
+	void (*instruction)(const struct dump_flow_print *print, const struct flow_block *block, uint32_t i,
+			    uint64_t ip, const uint8_t *code, struct ptl_bytes *text);
 	void (*branch)(const struct dump_flow_print *print, const struct dump_flow_branch *branch,
 		       struct ptl_bytes *text);
 	/* from and to are where the event's addresses lie, if it has them. */
 	void (*event)(const struct dump_flow_print *print, const struct flow_event *event,
-		      const struct dump_flow_place *from, const struct dump_flow_place *to,
-		      struct ptl_bytes *text);
+		      const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text);
 };
 
 extern const struct dump_flow_format dump_flow_text;

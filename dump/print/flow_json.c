@@ -40,8 +40,7 @@ static void members_end(struct members *members, struct ptl_bytes *text)
 	free(members->data);
 }
 
-static void heading(const struct dump_flow_print *print, const struct flow_segment *segment,
-		    struct ptl_bytes *text)
+static void heading(const struct dump_flow_print *print, const struct flow_segment *segment, struct ptl_bytes *text)
 {
 	(void)print;
 	(void)segment;
@@ -57,8 +56,7 @@ static void add_id(const char *key, uint32_t id, struct ptl_bytes *text)
 	common_text_add(text, ",");
 }
 
-static void add_time(const struct dump_flow_print *print, const char *key, uint64_t time,
-		     struct ptl_bytes *text)
+static void add_time(const struct dump_flow_print *print, const char *key, uint64_t time, struct ptl_bytes *text)
 {
 	common_text_add(text, key);
 	if (!time) {
@@ -88,8 +86,7 @@ static void head(const struct dump_flow_print *print, const struct flow_segment 
 
 /* ---- places -------------------------------------------------------------------------------------- */
 
-static void add_name(const struct dump_flow_print *print, struct common_json *json, const char *key,
-		     const char *name)
+static void add_name(const struct dump_flow_print *print, struct common_json *json, const char *key, const char *name)
 {
 	struct ptl_bytes text = {0};
 
@@ -99,8 +96,7 @@ static void add_name(const struct dump_flow_print *print, struct common_json *js
 }
 
 /* "symbol", "offset", "image", "file", "line" of a place, as far as they are known. */
-static void add_place(const struct dump_flow_print *print, struct common_json *json, uint32_t image,
-		      uint64_t ip)
+static void add_place(const struct dump_flow_print *print, struct common_json *json, uint32_t image, uint64_t ip)
 {
 	struct flow_symbol symbol;
 	const char *file;
@@ -122,8 +118,8 @@ static void add_place(const struct dump_flow_print *print, struct common_json *j
 	}
 }
 
-static void add_place_object(const struct dump_flow_print *print, struct common_json *json,
-			     const char *key, const struct dump_flow_place *place)
+static void add_place_object(const struct dump_flow_print *print, struct common_json *json, const char *key,
+			     const struct dump_flow_place *place)
 {
 	common_json_object(json, key);
 	common_json_hex(json, "ip", place->ip);
@@ -133,8 +129,7 @@ static void add_place_object(const struct dump_flow_print *print, struct common_
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-static void block(const struct dump_flow_print *print, const struct flow_block *block,
-		  struct ptl_bytes *text)
+static void block(const struct dump_flow_print *print, const struct flow_block *block, struct ptl_bytes *text)
 {
 	struct members members;
 
@@ -152,8 +147,8 @@ static void block(const struct dump_flow_print *print, const struct flow_block *
 	members_end(&members, text);
 }
 
-static void instruction(const struct dump_flow_print *print, const struct flow_block *block,
-			uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text)
+static void instruction(const struct dump_flow_print *print, const struct flow_block *block, uint32_t i, uint64_t ip,
+			const uint8_t *code, struct ptl_bytes *text)
 {
 	struct ptl_bytes words = {0};
 	struct members members;
@@ -177,8 +172,7 @@ static void instruction(const struct dump_flow_print *print, const struct flow_b
 	members_end(&members, text);
 }
 
-static void branch(const struct dump_flow_print *print, const struct dump_flow_branch *branch,
-		   struct ptl_bytes *text)
+static void branch(const struct dump_flow_print *print, const struct dump_flow_branch *branch, struct ptl_bytes *text)
 {
 	struct members members;
 
@@ -243,8 +237,7 @@ static void add_value(struct common_json *json, const struct flow_event *event)
 }
 
 static void event(const struct dump_flow_print *print, const struct flow_event *event,
-		  const struct dump_flow_place *from, const struct dump_flow_place *to,
-		  struct ptl_bytes *text)
+		  const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text)
 {
 	struct members members;
 

@@ -63,8 +63,7 @@ static void free_part(struct part *part)
 	free(part);
 }
 
-struct dump_flow_merge *dump_flow_merge_new(void (*give_back)(void *context, struct ptl_bytes *text),
-					    void *context)
+struct dump_flow_merge *dump_flow_merge_new(void (*give_back)(void *context, struct ptl_bytes *text), void *context)
 {
 	struct dump_flow_merge *merge = calloc(1, sizeof(*merge));
 
@@ -185,8 +184,7 @@ static void write_part(struct queue *queue, const struct queue *second, uint64_t
 
 	do
 		part->at++;
-	while (part->at < lines->count && time_of(queue) < horizon &&
-	       (!second || is_before(queue, second)));
+	while (part->at < lines->count && time_of(queue) < horizon && (!second || is_before(queue, second)));
 	end = part->at < lines->count ? lines->items[part->at].start : lines->text.size;
 	if (end > start)
 		fwrite_unlocked(lines->text.data + start, 1, end - start, out);

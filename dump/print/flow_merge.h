@@ -30,8 +30,7 @@ void dump_flow_lines_free(struct dump_flow_lines *lines);
 struct dump_flow_merge;
 
 /* What becomes of a text that was written: give_back takes it over. NULL without memory. */
-struct dump_flow_merge *dump_flow_merge_new(void (*give_back)(void *context, struct ptl_bytes *text),
-					    void *context);
+struct dump_flow_merge *dump_flow_merge_new(void (*give_back)(void *context, struct ptl_bytes *text), void *context);
 void dump_flow_merge_free(struct dump_flow_merge *merge);
 
 /* Adds lines of a group behind what the group has; takes them over, also on failure. PTL_NO_MEMORY. */

@@ -7,8 +7,8 @@
 #include "common/text.h"
 
 #define ADDRESS_WIDTH 16
-#define THREAD_WIDTH 18      /* "cc1plus/4711" */
-#define BRANCH_WIDTH 13      /* "indirect-jump" */
+#define THREAD_WIDTH 18 /* "cc1plus/4711" */
+#define BRANCH_WIDTH 13 /* "indirect-jump" */
 #define COUNT_WIDTH 5
 #define DISASSEMBLY_WIDTH 40
 
@@ -42,8 +42,7 @@ static void titles(const struct dump_flow_print *print, struct ptl_bytes *text)
 	common_text_add(text, "\n");
 }
 
-static void heading(const struct dump_flow_print *print, const struct flow_segment *segment,
-		    struct ptl_bytes *text)
+static void heading(const struct dump_flow_print *print, const struct flow_segment *segment, struct ptl_bytes *text)
 {
 	if (!print->merged) {
 		common_text_add(text, print->bold);
@@ -91,8 +90,7 @@ static void head(const struct dump_flow_print *print, const struct flow_segment 
 
 /* ---- code ---------------------------------------------------------------------------------------- */
 
-static void add_source(const struct dump_flow_print *print, uint32_t image, uint64_t ip,
-		       struct ptl_bytes *text)
+static void add_source(const struct dump_flow_print *print, uint32_t image, uint64_t ip, struct ptl_bytes *text)
 {
 	const char *file;
 	uint32_t line;
@@ -116,8 +114,7 @@ static void add_branch_name(uint8_t branch, struct ptl_bytes *text)
 	common_text_add(text, "  ");
 }
 
-static void block(const struct dump_flow_print *print, const struct flow_block *block,
-		  struct ptl_bytes *text)
+static void block(const struct dump_flow_print *print, const struct flow_block *block, struct ptl_bytes *text)
 {
 	common_text_hex_right(text, block->ip, ADDRESS_WIDTH);
 	common_text_add(text, "  ");
@@ -130,8 +127,7 @@ static void block(const struct dump_flow_print *print, const struct flow_block *
 }
 
 /* Where a direct branch leads, by name; only within its image, whose symbols are the ones that apply. */
-static void add_target(const struct dump_flow_print *print, const struct flow_block *block,
-		       struct ptl_bytes *text)
+static void add_target(const struct dump_flow_print *print, const struct flow_block *block, struct ptl_bytes *text)
 {
 	const struct ptl_image_event *image;
 
@@ -144,8 +140,8 @@ static void add_target(const struct dump_flow_print *print, const struct flow_bl
 	flow_symbols_text(print->symbols, block->image, block->target, text);
 }
 
-static void instruction(const struct dump_flow_print *print, const struct flow_block *block,
-			uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text)
+static void instruction(const struct dump_flow_print *print, const struct flow_block *block, uint32_t i, uint64_t ip,
+			const uint8_t *code, struct ptl_bytes *text)
 {
 	size_t start;
 
@@ -162,8 +158,7 @@ static void instruction(const struct dump_flow_print *print, const struct flow_b
 	common_text_add(text, "\n");
 }
 
-static void branch(const struct dump_flow_print *print, const struct dump_flow_branch *branch,
-		   struct ptl_bytes *text)
+static void branch(const struct dump_flow_print *print, const struct dump_flow_branch *branch, struct ptl_bytes *text)
 {
 	common_text_hex_right(text, branch->from.ip, ADDRESS_WIDTH);
 	common_text_add(text, "  ");
@@ -190,8 +185,8 @@ static void branch(const struct dump_flow_print *print, const struct dump_flow_b
 /* ---- events -------------------------------------------------------------------------------------- */
 
 /* "7f12a0001120 main+0x1f (gzip)", with words before it. */
-static void add_place(const struct dump_flow_print *print, const char *words,
-		      const struct dump_flow_place *place, struct ptl_bytes *text)
+static void add_place(const struct dump_flow_print *print, const char *words, const struct dump_flow_place *place,
+		      struct ptl_bytes *text)
 {
 	common_text_add(text, words);
 	common_text_hex(text, place->ip);
@@ -205,7 +200,7 @@ static const char *tsx_word(uint64_t value)
 {
 	return value == FLOW_TSX_SPECULATIVE ? ": transaction begins"
 	       : value == FLOW_TSX_ABORTED   ? ": transaction aborted"
-					    : ": no transaction";
+					     : ": no transaction";
 }
 
 /* ": interrupt, vector 14", ": page-fault-address 0x7f..."; a number where the type has no name. */
@@ -239,7 +234,8 @@ static void add_value(const struct flow_event *event, struct ptl_bytes *text)
 		common_text_add(text, tsx_word(event->value));
 		break;
 	case FLOW_EXEC_MODE:
-		common_text_format(text, ": %u bits%s", (unsigned)event->value, event->type ? ", interrupts enabled" : "");
+		common_text_format(text, ": %u bits%s", (unsigned)event->value,
+				   event->type ? ", interrupts enabled" : "");
 		break;
 	case FLOW_CBR:
 		common_text_format(text, ": core-to-bus ratio %u", (unsigned)event->value);
@@ -270,8 +266,7 @@ static void add_value(const struct flow_event *event, struct ptl_bytes *text)
 	}
 }
 
-static void add_gap(const struct dump_flow_print *print, const struct flow_event *event,
-		    struct ptl_bytes *text)
+static void add_gap(const struct dump_flow_print *print, const struct flow_event *event, struct ptl_bytes *text)
 {
 	common_text_add(text, print->red);
 	common_text_add(text, "-- gap: ");
@@ -284,8 +279,7 @@ static void add_gap(const struct dump_flow_print *print, const struct flow_event
 }
 
 static void event(const struct dump_flow_print *print, const struct flow_event *event,
-		  const struct dump_flow_place *from, const struct dump_flow_place *to,
-		  struct ptl_bytes *text)
+		  const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text)
 {
 	if (event->kind == FLOW_GAP) {
 		add_gap(print, event, text);

@@ -161,8 +161,8 @@ static int set_time(const struct view *view, const struct flow_segment *segment,
 		    const struct dump_flow_time *time)
 {
 	bool later = !part->head.size || time->time > part->head_time.time;
-	bool bounds = view->print->bounds && (time->earliest != part->head_time.earliest ||
-					      time->latest != part->head_time.latest);
+	bool bounds = view->print->bounds &&
+		      (time->earliest != part->head_time.earliest || time->latest != part->head_time.latest);
 	uint64_t before = part->head_time.time;
 
 	if (!later && !bounds)
@@ -200,8 +200,8 @@ static bool is_wanted(const struct view *view, uint32_t image)
 }
 
 /* The place at ip, for addresses that no block tells the image of. */
-static struct dump_flow_place find_place(const struct view *view, const struct flow_segment *segment,
-					 uint64_t time, uint64_t ip)
+static struct dump_flow_place find_place(const struct view *view, const struct flow_segment *segment, uint64_t time,
+					 uint64_t ip)
 {
 	struct dump_flow_place place = {ip, FLOW_NONE};
 	struct flow_place found;
@@ -224,9 +224,8 @@ static bool is_taken(const struct pending *pending, const struct landing *landin
 	return landing->known && landing->to.ip != pending->next_ip;
 }
 
-static int write_branch(const struct view *view, const struct flow_segment *segment,
-			struct part *part, struct dump_flow_writer *writer,
-			const struct pending *pending, const struct landing *landing)
+static int write_branch(const struct view *view, const struct flow_segment *segment, struct part *part,
+			struct dump_flow_writer *writer, const struct pending *pending, const struct landing *landing)
 {
 	const struct dump_flow_branch branch = {
 		.from = pending->from,
@@ -237,8 +236,7 @@ static int write_branch(const struct view *view, const struct flow_segment *segm
 	int status;
 
 	if (!pending->valid || !is_taken(pending, landing) ||
-	    !(is_wanted(view, branch.from.image) ||
-	      (branch.has_to && is_wanted(view, branch.to.image))))
+	    !(is_wanted(view, branch.from.image) || (branch.has_to && is_wanted(view, branch.to.image))))
 		return 0;
 	status = set_time(view, segment, part, &pending->time);
 	if (status == 0)
@@ -269,8 +267,7 @@ static struct landing landing_of(const struct view *view, const struct flow_segm
 	if (event->kind == FLOW_DISABLED && event->flags & FLOW_EVENT_HAS_TO) {
 		landing.known = true;
 		landing.to = find_place(view, segment, event->time, event->to);
-	} else if (event->kind != FLOW_GAP && event->kind != FLOW_ENABLED &&
-		   event->flags & FLOW_EVENT_HAS_FROM) {
+	} else if (event->kind != FLOW_GAP && event->kind != FLOW_ENABLED && event->flags & FLOW_EVENT_HAS_FROM) {
 		landing.known = true;
 		landing.to = find_place(view, segment, event->time, event->from);
 	}
@@ -301,9 +298,8 @@ static void drop(void *context, void *partial)
 	free(part);
 }
 
-static int take_block(const struct view *view, const struct flow_segment *segment,
-		      struct part *part, struct dump_flow_writer *writer,
-		      const struct flow_batch_cursor *cursor)
+static int take_block(const struct view *view, const struct flow_segment *segment, struct part *part,
+		      struct dump_flow_writer *writer, const struct flow_batch_cursor *cursor)
 {
 	const struct flow_block *block = cursor->block;
 	struct dump_flow_time time;
@@ -330,9 +326,8 @@ static int take_block(const struct view *view, const struct flow_segment *segmen
 	return status;
 }
 
-static int take_event(const struct view *view, const struct flow_segment *segment,
-		      struct part *part, struct dump_flow_writer *writer,
-		      const struct flow_event *event)
+static int take_event(const struct view *view, const struct flow_segment *segment, struct part *part,
+		      struct dump_flow_writer *writer, const struct flow_event *event)
 {
 	struct dump_flow_place from = {0, FLOW_NONE}, to = {0, FLOW_NONE};
 	const struct dump_flow_time time = {.time = event->time};
@@ -348,8 +343,7 @@ static int take_event(const struct view *view, const struct flow_segment *segmen
 	if (event->flags & FLOW_EVENT_HAS_TO)
 		to = find_place(view, segment, event->time, event->to);
 	/* Gaps are shown whatever is asked for: what is missing may be what is wanted. */
-	if (status < 0 || (event->kind != FLOW_GAP && !is_wanted(view, from.image) &&
-			   !is_wanted(view, to.image)))
+	if (status < 0 || (event->kind != FLOW_GAP && !is_wanted(view, from.image) && !is_wanted(view, to.image)))
 		return status;
 	status = set_time(view, segment, part, &time);
 	if (status < 0)
@@ -361,8 +355,7 @@ static int take_event(const struct view *view, const struct flow_segment *segmen
 
 static int write_early(struct view *view, const struct flow_segment *segment, struct part *part);
 
-static int consume(void *context, void *partial, const struct flow_segment *segment,
-		   const struct flow_batch *batch)
+static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct view *view = context;
 	struct part *part = partial;
@@ -373,9 +366,8 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 	if (!idle)
 		return common_fail_memory("lines", 0);
 	while (status == 0 && flow_batch_next(&cursor))
-		status = cursor.block
-				 ? take_block(view, segment, part, idle->writer, &cursor)
-				 : take_event(view, segment, part, idle->writer, cursor.event);
+		status = cursor.block ? take_block(view, segment, part, idle->writer, &cursor)
+				      : take_event(view, segment, part, idle->writer, cursor.event);
 	return_writer(view, idle);
 	if (status == 0 && part->lines.text.failed)
 		status = common_fail_memory("lines", part->lines.text.size);
@@ -435,8 +427,7 @@ static void write_heading(struct view *view, const struct flow_segment *segment,
 }
 
 /* Writes lines, or hands them to the merge. */
-static int put_lines(struct view *view, const struct flow_segment *segment,
-		     struct dump_flow_lines *lines)
+static int put_lines(struct view *view, const struct flow_segment *segment, struct dump_flow_lines *lines)
 {
 	if (view->merge)
 		return dump_flow_merge_add(view->merge, segment->group, lines);

@@ -102,8 +102,8 @@ static void end_tail(struct dump_flow_writer *writer, struct slot *slot, size_t 
 	slot->lines++;
 }
 
-static void write_lines(const struct dump_flow_writer *writer, const struct slot *slot,
-			const struct ptl_bytes *head, struct ptl_bytes *text)
+static void write_lines(const struct dump_flow_writer *writer, const struct slot *slot, const struct ptl_bytes *head,
+			struct ptl_bytes *text)
 {
 	const size_t size = slot->size + slot->lines * head->size;
 	const uint8_t *tail = writer->tails.data + slot->offset;
@@ -128,8 +128,7 @@ static void write_lines(const struct dump_flow_writer *writer, const struct slot
 
 static struct key key_of_block(const struct flow_block *block)
 {
-	struct key key = {block->ip, block->last_ip, block->image,
-			  (uint32_t)block->branch << 8 | block->mode};
+	struct key key = {block->ip, block->last_ip, block->image, (uint32_t)block->branch << 8 | block->mode};
 
 	/* Code that was given by events may be other code at the same address later. */
 	if (block->code_event)
@@ -137,8 +136,7 @@ static struct key key_of_block(const struct flow_block *block)
 	return key;
 }
 
-static void make_block(struct dump_flow_writer *writer, struct slot *slot,
-		       const struct flow_block *block)
+static void make_block(struct dump_flow_writer *writer, struct slot *slot, const struct flow_block *block)
 {
 	const struct dump_flow_print *print = writer->print;
 	uint64_t ip = block->ip;
@@ -153,8 +151,7 @@ static void make_block(struct dump_flow_writer *writer, struct slot *slot,
 	for (uint32_t i = 0; i < block->instructions; i++) {
 		const size_t start = start_tail(writer);
 
-		writer->format->instruction(print, block, i, ip, block->code + (ip - block->ip),
-					    &writer->tails);
+		writer->format->instruction(print, block, i, ip, block->code + (ip - block->ip), &writer->tails);
 		end_tail(writer, slot, start);
 		ip += block->lengths[i];
 	}
@@ -177,10 +174,8 @@ void dump_flow_write_branch(struct dump_flow_writer *writer, const struct ptl_by
 			    const struct dump_flow_branch *branch, struct ptl_bytes *text)
 {
 	/* Places in one process: the image of `to` follows from its address as long as `from` stays. */
-	const struct key key = {branch->from.ip, branch->to.ip,
-				branch->from.image,
-				(uint32_t)branch->kind | (branch->has_to ? 0x100 : 0) |
-					branch->to.image << 9};
+	const struct key key = {branch->from.ip, branch->to.ip, branch->from.image,
+				(uint32_t)branch->kind | (branch->has_to ? 0x100 : 0) | branch->to.image << 9};
 	struct slot *slot = slot_of(writer, &key);
 
 	if (!holds(slot, &key)) {

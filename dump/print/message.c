@@ -35,7 +35,8 @@ static void add_number(struct message *message, const struct ptl_value *value, c
 	struct ptl_bytes number = {0};
 
 	if (form == 'd' || form == 'D') {
-		const bool is_negative = value->field->type <= PTL_TYPE_I64 && value->field->type % 2 == 0 && value->i < 0;
+		const bool is_negative = value->field->type <= PTL_TYPE_I64 && value->field->type % 2 == 0 &&
+					 value->i < 0;
 
 		common_text_add(message->out, is_negative ? "-" : "");
 		common_text_decimal(&number, is_negative ? 0 - value->u : value->u);

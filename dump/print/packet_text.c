@@ -60,9 +60,8 @@ static void put_name(struct line *line, const char *name)
 const char *packet_form_name(unsigned form)
 {
 	static const char *const names[8] = {
-		[PTL_PT_IP_UPDATE_16] = "update16", [PTL_PT_IP_UPDATE_32] = "update32",
-		[PTL_PT_IP_SIGN_48] = "sign48",     [PTL_PT_IP_UPDATE_48] = "update48",
-		[PTL_PT_IP_FULL] = "full",
+		[PTL_PT_IP_UPDATE_16] = "update16", [PTL_PT_IP_UPDATE_32] = "update32", [PTL_PT_IP_SIGN_48] = "sign48",
+		[PTL_PT_IP_UPDATE_48] = "update48", [PTL_PT_IP_FULL] = "full",
 	};
 
 	return form < 8 ? names[form] : NULL;
@@ -127,8 +126,7 @@ static void put_fields(struct line *line, const struct ptl_pt_packet *packet)
 	}
 }
 
-size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip,
-		   char text[PACKET_TEXT_SIZE])
+size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip, char text[PACKET_TEXT_SIZE])
 {
 	struct line line = {.text = text};
 
@@ -210,8 +208,7 @@ void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct co
 		ip_json(packet, last_ip, json);
 		break;
 	default:
-		for (const struct format_pt_field *field = format_pt_fields(packet->kind); field->name;
-		     field++)
+		for (const struct format_pt_field *field = format_pt_fields(packet->kind); field->name; field++)
 			field_json(packet, field, json);
 		break;
 	}

@@ -31,8 +31,7 @@
  * Writes packet's text, without a newline, and returns its length. last_ip is the last IP before
  * the packet (0 at a PSB).
  */
-size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip,
-		   char text[PACKET_TEXT_SIZE]);
+size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip, char text[PACKET_TEXT_SIZE]);
 
 /*
  * Adds the members "packet" (the SDM's name), "size" and one for each field to the open JSON

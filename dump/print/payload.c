@@ -28,11 +28,11 @@ struct walk {
 	struct dump_places *places;
 	struct nested nested[NESTED_MAX];
 	unsigned depth;
-	unsigned hidden;         /* as many steps of a field that is not shown are open */
-	bool is_characters;      /* the array that is open is a text */
-	struct ptl_bytes bytes;  /* its elements */
+	unsigned hidden;        /* as many steps of a field that is not shown are open */
+	bool is_characters;     /* the array that is open is a text */
+	struct ptl_bytes bytes; /* its elements */
 	struct ptl_bytes key;
-	struct ptl_bytes *raw;   /* "path\0hex\0" for each string that is no UTF-8 */
+	struct ptl_bytes *raw; /* "path\0hex\0" for each string that is no UTF-8 */
 };
 
 /* ---- places ---------------------------------------------------------------------------------------- */
@@ -208,8 +208,8 @@ static void begin(struct walk *walk, const struct ptl_value *value, bool is_arra
 		common_json_array(walk->json, json_key(walk, value));
 	else
 		common_json_object(walk->json, json_key(walk, value));
-	walk->nested[walk->depth++] =
-		(struct nested){.field = value->field, .index = value->index, .is_array = is_array};
+	walk->nested[walk->depth++] = (struct nested){
+		.field = value->field, .index = value->index, .is_array = is_array};
 }
 
 static void end(struct walk *walk)

@@ -18,7 +18,7 @@ struct dump_place {
 /* The top fields of one payload, by their number; kept from event to event for their memory. Zero: none. */
 struct dump_places {
 	struct dump_place *places;
-	size_t count;    /* of the schema's top fields that could be decoded */
+	size_t count; /* of the schema's top fields that could be decoded */
 	size_t capacity;
 };
 

@@ -80,8 +80,7 @@ static void end_row(struct layout *layout)
 	row->size = 0;
 }
 
-static void print_cell(struct layout *layout, size_t column, enum dump_style style,
-		       const char *words)
+static void print_cell(struct layout *layout, size_t column, enum dump_style style, const char *words)
 {
 	const bool right = layout->table->columns[column].right;
 	const size_t width = common_text_width(words, strlen(words));
@@ -102,8 +101,7 @@ static void print_cell(struct layout *layout, size_t column, enum dump_style sty
 }
 
 /* Calls act for every cell, in order. */
-static void each_cell(struct layout *layout,
-		      void (*act)(struct layout *layout, size_t column, const char *cell))
+static void each_cell(struct layout *layout, void (*act)(struct layout *layout, size_t column, const char *cell))
 {
 	const char *cell = (const char *)layout->table->cells.data;
 
@@ -123,7 +121,7 @@ static void measure(struct layout *layout, size_t column, const char *cell)
 
 static void show(struct layout *layout, size_t column, const char *cell)
 {
-	print_cell(layout, column, (enum dump_style)*cell, cell + 1);
+	print_cell(layout, column, (enum dump_style) * cell, cell + 1);
 }
 
 int dump_table_print(struct dump_table *table, const struct dump_session *session)

@@ -20,7 +20,7 @@ enum dump_style { DUMP_STYLE_PLAIN, DUMP_STYLE_BOLD, DUMP_STYLE_DIM, DUMP_STYLE_
 /* Cells are gathered row by row and printed together. Set columns and column_count, zero the rest. */
 struct dump_table {
 	const struct dump_column *columns;
-	size_t column_count; /* at most DUMP_COLUMNS_MAX */
+	size_t column_count;    /* at most DUMP_COLUMNS_MAX */
 	struct ptl_bytes cells; /* for each cell a style byte, the text and a zero */
 	struct ptl_bytes text;  /* scratch for dump_cell_* */
 	size_t cell_count;

@@ -198,8 +198,8 @@ static void add_float(struct ptl_bytes *text, const struct ptl_value *value)
 
 	for (int digits = 1; digits <= 17; digits++) {
 		snprintf(words, sizeof(words), "%.*g", digits, value->f);
-		if (value->field->type == PTL_TYPE_F32 ? strtof(words, NULL) == (float)value->f :
-							 strtod(words, NULL) == value->f)
+		if (value->field->type == PTL_TYPE_F32 ? strtof(words, NULL) == (float)value->f
+						       : strtod(words, NULL) == value->f)
 			break;
 	}
 	common_text_add(text, words);
@@ -270,7 +270,8 @@ bool dump_value_number(struct dump_number *number, const struct dump_values *val
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
-static void add_string(struct ptl_bytes *text, const struct dump_values *values, const struct ptl_bytes *words, bool quoted)
+static void add_string(struct ptl_bytes *text, const struct dump_values *values, const struct ptl_bytes *words,
+		       bool quoted)
 {
 	if (quoted)
 		common_text_quoted(text, words->data, words->size);
@@ -396,7 +397,8 @@ static void json_named(struct common_json *json, const char *key, const struct p
 	common_json_object_end(json);
 }
 
-static void json_look(struct common_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
+static void json_look(struct common_json *json, const char *key, struct dump_values *values,
+		      const struct ptl_value *value)
 {
 	switch (look_of(value)) {
 	case LOOK_SIGNED:
@@ -443,7 +445,8 @@ static void json_look(struct common_json *json, const char *key, struct dump_val
 	}
 }
 
-void dump_json_value(struct common_json *json, const char *key, struct dump_values *values, const struct ptl_value *value)
+void dump_json_value(struct common_json *json, const char *key, struct dump_values *values,
+		     const struct ptl_value *value)
 {
 	const struct ptl_map *map = dump_values_map(values, value);
 

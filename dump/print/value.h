@@ -11,10 +11,10 @@
 
 /* What values are shown with. Set the first three, zero the rest; free scratch with common_bytes_free. */
 struct dump_values {
-	uint64_t start_time;           /* times are shown from here on */
-	struct dump_names *names;      /* NULL: without maps */
+	uint64_t start_time;             /* times are shown from here on */
+	struct dump_names *names;        /* NULL: without maps */
 	const struct ptl_schema *schema; /* of the payload that is being shown */
-	bool raw;                      /* strings without quotes as they are: not for a terminal */
+	bool raw;                        /* strings without quotes as they are: not for a terminal */
 	struct ptl_bytes scratch;
 };
 
@@ -53,7 +53,8 @@ const struct ptl_map *dump_values_map(struct dump_values *values, const struct p
  * addresses, and numbers whose format is hexadecimal, as "0x..."; times as nanoseconds since start_time; wall
  * times as nanoseconds since 1970; bytes as hexadecimal text.
  */
-void dump_json_value(struct common_json *json, const char *key, struct dump_values *values, const struct ptl_value *value);
+void dump_json_value(struct common_json *json, const char *key, struct dump_values *values,
+		     const struct ptl_value *value);
 
 /* Whether elements of this field are characters, and the array a text: its element as a character of UTF-8. */
 bool dump_is_text_array(const struct ptl_field *field);

@@ -60,14 +60,12 @@ static int place_blobs(struct flow_code *code)
 			continue;
 		if (blob->size > CODE_LIMIT || (total += aligned(blob->size)) > CODE_LIMIT)
 			return common_fail(PTL_NO_MEMORY, "the trace has more than %llu bytes of code",
-					(unsigned long long)CODE_LIMIT);
+					   (unsigned long long)CODE_LIMIT);
 		if (!code->file_count || end + aligned(blob->size) > FILE_LIMIT) {
-			struct code_file *files = realloc(code->files,
-							  (code->file_count + 1) * sizeof(*files));
+			struct code_file *files = realloc(code->files, (code->file_count + 1) * sizeof(*files));
 
 			if (!files)
-				return common_fail_memory("code files",
-						       (code->file_count + 1) * sizeof(*files));
+				return common_fail_memory("code files", (code->file_count + 1) * sizeof(*files));
 			code->files = files;
 			files[code->file_count++] = (struct code_file){.fd = -1};
 			end = 0;
@@ -88,13 +86,11 @@ static int make_files(struct flow_code *code)
 		file->fd = memfd_create("ptl-code", MFD_CLOEXEC);
 		if (file->fd < 0 || ftruncate(file->fd, (off_t)file->size) < 0)
 			return common_fail_errno("cannot make a memory file of %llu bytes for code",
-					      (unsigned long long)file->size);
-		file->data = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd,
-				  0);
+						 (unsigned long long)file->size);
+		file->data = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
 		if (file->data == MAP_FAILED) {
 			file->data = NULL;
-			return common_fail_errno("cannot map %llu bytes of code",
-					      (unsigned long long)file->size);
+			return common_fail_errno("cannot map %llu bytes of code", (unsigned long long)file->size);
 		}
 		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", file->fd);
 	}
@@ -106,7 +102,7 @@ struct loading {
 	struct ptl_trace *trace;
 	const struct flow_outside_blob *outside; /* behind the trace's own */
 	const struct flow_code_idle *idle;       /* may be NULL */
-	atomic_size_t left;                     /* blobs that are not yet loaded */
+	atomic_size_t left;                      /* blobs that are not yet loaded */
 };
 
 static int load_blob(struct loading *loading, size_t i)
@@ -177,7 +173,7 @@ static int load_blobs(struct flow_code *code, struct ptl_trace *trace, unsigned 
 }
 
 int flow_code_open(struct ptl_trace *trace, const struct flow_timeline *timeline, unsigned threads,
-		  const struct flow_code_idle *idle, struct flow_code **code)
+		   const struct flow_code_idle *idle, struct flow_code **code)
 {
 	struct flow_code *opened = calloc(1, sizeof(*opened));
 	const size_t inside = ptl_blob_count(trace);
@@ -193,8 +189,7 @@ int flow_code_open(struct ptl_trace *trace, const struct flow_timeline *timeline
 		status = common_fail_memory("code", opened->blob_count * sizeof(*opened->blobs));
 	for (size_t i = 0; !status && i < opened->blob_count; i++) {
 		opened->blobs[i].size = i < inside ? ptl_blob_at(trace, i)->size : outside[i - inside].size;
-		opened->blobs[i].wanted = opened->blobs[i].size &&
-					  flow_timeline_uses_blob(timeline, (uint32_t)i);
+		opened->blobs[i].wanted = opened->blobs[i].size && flow_timeline_uses_blob(timeline, (uint32_t)i);
 	}
 	if (!status)
 		status = place_blobs(opened);
@@ -247,8 +242,7 @@ bool flow_code_file(const struct flow_code *code, uint32_t blob, const char **pa
 	return true;
 }
 
-size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes,
-		     size_t size)
+size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes, size_t size)
 {
 	size_t done = 0;
 
@@ -257,8 +251,7 @@ size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t addr
 		const uint8_t *data;
 		uint64_t blob_size, offset, part;
 
-		if (address + done < address ||
-		    !flow_version_find(code->timeline, root, address + done, &piece))
+		if (address + done < address || !flow_version_find(code->timeline, root, address + done, &piece))
 			break;
 		data = flow_code_blob(code, piece.blob, &blob_size);
 		offset = piece.offset + (address + done - piece.first);

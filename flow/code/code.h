@@ -28,7 +28,7 @@ struct flow_code_idle {
  * common_pipeline_run. idle may be NULL. PTL_NO_MEMORY, PTL_SYSTEM.
  */
 int flow_code_open(struct ptl_trace *trace, const struct flow_timeline *timeline, unsigned threads,
-		  const struct flow_code_idle *idle, struct flow_code **code);
+		   const struct flow_code_idle *idle, struct flow_code **code);
 void flow_code_close(struct flow_code *code);
 
 const struct flow_timeline *flow_code_timeline(const struct flow_code *code);
@@ -43,7 +43,6 @@ bool flow_code_file(const struct flow_code *code, uint32_t blob, const char **pa
  * Copies up to size bytes from address on; returns how many are there in a row. root is of a
  * version of the timeline.
  */
-size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes,
-		     size_t size);
+size_t flow_code_read(const struct flow_code *code, uint32_t root, uint64_t address, uint8_t *bytes, size_t size);
 
 #endif

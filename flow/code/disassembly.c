@@ -40,14 +40,12 @@ static bool start_formatter(ZydisFormatter *formatter)
 	if (!ZYAN_SUCCESS(ZydisFormatterInit(formatter, ZYDIS_FORMATTER_STYLE_INTEL)))
 		return false;
 	for (size_t i = 0; i < sizeof(style) / sizeof(style[0]); i++)
-		if (!ZYAN_SUCCESS(ZydisFormatterSetProperty(formatter, style[i].property,
-							    style[i].value)))
+		if (!ZYAN_SUCCESS(ZydisFormatterSetProperty(formatter, style[i].property, style[i].value)))
 			return false;
 	return true;
 }
 
-void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
-		      struct ptl_bytes *text)
+void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip, struct ptl_bytes *text)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction instruction;
@@ -59,8 +57,8 @@ void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t
 	    !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, machine_mode(mode), stack_width(mode))) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &instruction, operands)) ||
 	    !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &instruction, operands,
-							  instruction.operand_count_visible, words,
-							  sizeof(words), ip, ZYAN_NULL)))
+							  instruction.operand_count_visible, words, sizeof(words), ip,
+							  ZYAN_NULL)))
 		common_text_add(text, "(bad)");
 	else
 		common_text_add(text, words);

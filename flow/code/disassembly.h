@@ -12,7 +12,6 @@
  * Appends the instruction at ip in Intel's syntax, "mov rdi, [rsp+0x8]"; "(bad)" for bytes that
  * are none. mode is 64, 32 or 16.
  */
-void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
-		      struct ptl_bytes *text);
+void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip, struct ptl_bytes *text);
 
 #endif

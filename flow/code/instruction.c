@@ -22,9 +22,9 @@ static const uint8_t branches[2][256] = {
 		[0xea] = FLOW_BRANCH_FAR_JUMP,
 		[0xca] = FLOW_BRANCH_FAR_RETURN,
 		[0xcb] = FLOW_BRANCH_FAR_RETURN,
-		[0xcf] = FLOW_BRANCH_FAR_RETURN, /* IRET */
+		[0xcf] = FLOW_BRANCH_FAR_RETURN,        /* IRET */
 		[0xcc ... 0xce] = FLOW_BRANCH_FAR_CALL, /* INT3, INT n, INTO */
-		[0xf1] = FLOW_BRANCH_FAR_CALL, /* INT1 */
+		[0xf1] = FLOW_BRANCH_FAR_CALL,          /* INT1 */
 		[0xff] = BY_MODRM,
 	},
 	{
@@ -111,9 +111,8 @@ static int start(ZydisDecoder *decoder, unsigned mode)
 
 	if (ZYAN_FAILED(ZydisDecoderInit(decoder, machine, width)))
 		return PTL_UNSUPPORTED;
-	return ZYAN_FAILED(ZydisDecoderEnableMode(decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE))
-		       ? PTL_UNSUPPORTED
-		       : 0;
+	return ZYAN_FAILED(ZydisDecoderEnableMode(decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE)) ? PTL_UNSUPPORTED
+												   : 0;
 }
 
 /* What Zydis says, in the words of the quick scan. Other encodings and maps have no branches. */
@@ -149,7 +148,7 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct pt
 }
 
 int flow_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
-			   struct flow_instruction *instruction)
+			    struct flow_instruction *instruction)
 {
 	struct ptl_opcode opcode;
 	bool known = true;

@@ -13,9 +13,9 @@
 
 struct flow_instruction {
 	uint8_t length;
-	uint8_t branch;    /* enum flow_branch */
-	bool direct;       /* a branch whose target is in the instruction: */
-	bool writes_cr3;   /* MOV to CR3: PIP and a suppressed TIP.PGD can bind to it */
+	uint8_t branch;  /* enum flow_branch */
+	bool direct;     /* a branch whose target is in the instruction: */
+	bool writes_cr3; /* MOV to CR3: PIP and a suppressed TIP.PGD can bind to it */
 	bool ptwrite;
 	bool sets_vmcs;    /* VMPTRLD, VMLAUNCH, VMRESUME: a VMCS packet can bind to it */
 	bool enters_guest; /* VMLAUNCH, VMRESUME */
@@ -28,6 +28,6 @@ struct flow_instruction {
  * text is left.
  */
 int flow_instruction_decode(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip,
-			   struct flow_instruction *instruction);
+			    struct flow_instruction *instruction);
 
 #endif

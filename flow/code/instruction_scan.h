@@ -10,11 +10,11 @@
 /* Where the parts of a legacy-encoded instruction are. */
 struct ptl_opcode {
 	uint8_t length;
-	uint8_t map;    /* 0: one byte; 1: after 0F */
+	uint8_t map; /* 0: one byte; 1: after 0F */
 	uint8_t opcode;
-	uint8_t modrm;  /* 0 where there is none */
+	uint8_t modrm; /* 0 where there is none */
 	bool has_modrm;
-	bool repeat;    /* has an F3 prefix */
+	bool repeat;          /* has an F3 prefix */
 	int64_t displacement; /* of a direct branch */
 };
 

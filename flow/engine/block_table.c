@@ -145,16 +145,15 @@ static bool still_good(struct flow_table *table, struct flow_entry *entry)
 	struct ptl_piece piece;
 	uint8_t bytes[256];
 
-	if (!flow_version_find(timeline, table->root, block->ip, &piece) ||
-	    piece.image != block->image || piece.code_event != block->code_event)
+	if (!flow_version_find(timeline, table->root, block->ip, &piece) || piece.image != block->image ||
+	    piece.code_event != block->code_event)
 		return false;
 	for (uint32_t done = 0; done < block->size;) {
 		size_t part = block->size - done;
 
 		if (part > sizeof(bytes))
 			part = sizeof(bytes);
-		if (flow_code_read(table->code, table->root, block->ip + done, bytes, part) !=
-			    part ||
+		if (flow_code_read(table->code, table->root, block->ip + done, bytes, part) != part ||
 		    memcmp(bytes, block->code + done, part) != 0)
 			return false;
 		done += (uint32_t)part;
@@ -177,8 +176,7 @@ static bool decode(struct flow_table *table, struct flow_block *block)
 	for (uint32_t i = 0; i < block->instructions; i++) {
 		/* Only the last instruction may be a branch. */
 		if (instruction.branch != FLOW_BRANCH_NONE || at > block->last_ip - block->ip ||
-		    flow_instruction_decode(bytes + at, have - at, block->mode, block->ip + at,
-					   &instruction) < 0)
+		    flow_instruction_decode(bytes + at, have - at, block->mode, block->ip + at, &instruction) < 0)
 			return false;
 		lengths[i] = instruction.length;
 		at += instruction.length;
@@ -202,8 +200,7 @@ static int make(struct flow_table *table, struct flow_block block, uint64_t hash
 	    block.last_ip - block.ip < block.instructions - 1)
 		return PTL_CORRUPT;
 	if (!need_scratch(table, (size_t)block.instructions * (FLOW_INSTRUCTION_MAX + 1)))
-		return common_fail_memory("block",
-				       (size_t)block.instructions * (FLOW_INSTRUCTION_MAX + 1));
+		return common_fail_memory("block", (size_t)block.instructions * (FLOW_INSTRUCTION_MAX + 1));
 	if (!flow_version_find(flow_code_timeline(table->code), table->root, block.ip, &piece) ||
 	    !decode(table, &block))
 		return PTL_CORRUPT;
@@ -229,11 +226,10 @@ static bool is_block(const struct flow_block *block, const struct flow_block *wa
 	       block->instructions == wanted->instructions && block->mode == wanted->mode;
 }
 
-int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint32_t count,
-		       uint8_t mode, const struct flow_block **block)
+int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint32_t count, uint8_t mode,
+		   const struct flow_block **block)
 {
-	const struct flow_block wanted = {
-		.ip = ip, .last_ip = last_ip, .instructions = count, .mode = mode};
+	const struct flow_block wanted = {.ip = ip, .last_ip = last_ip, .instructions = count, .mode = mode};
 	uint64_t hash = (ip ^ (last_ip << 20 | last_ip >> 44)) * 0x9e3779b97f4a7c15ull;
 	unsigned stale = 0;
 	size_t at;
@@ -245,8 +241,7 @@ int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint
 		if (status < 0)
 			return status;
 	}
-	for (at = hash & (table->capacity - 1); table->slots[at].entry;
-	     at = (at + 1) & (table->capacity - 1)) {
+	for (at = hash & (table->capacity - 1); table->slots[at].entry; at = (at + 1) & (table->capacity - 1)) {
 		struct flow_entry *entry = table->slots[at].entry;
 
 		if (table->slots[at].hash != hash || !is_block(&entry->block, &wanted))

@@ -9,7 +9,7 @@
 /* One per engine. Zero-initialise, then flow_table_start. */
 struct flow_table {
 	const struct flow_code *code;
-	uint32_t root;       /* of the version of the address space at hand */
+	uint32_t root; /* of the version of the address space at hand */
 	/* Changes with root: blocks of an older one are checked before they are used. */
 	uint64_t generation;
 	struct flow_slot *slots;
@@ -34,7 +34,7 @@ void flow_table_trim(struct flow_table *table);
  * Returns 0 and the block; PTL_CORRUPT (no text) where the code does not hold such a run;
  * PTL_NO_MEMORY.
  */
-int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint32_t count,
-		       uint8_t mode, const struct flow_block **block);
+int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint32_t count, uint8_t mode,
+		   const struct flow_block **block);
 
 #endif

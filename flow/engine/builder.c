@@ -77,8 +77,7 @@ static void add_mark(struct flow_builder *builder, const struct flow_mark *mark)
 	builder->marks[builder->mark_count++].block = builder->block_count;
 }
 
-static int add_block(struct flow_builder *builder, const struct flow_block *block,
-		     const struct flow_mark *mark)
+static int add_block(struct flow_builder *builder, const struct flow_block *block, const struct flow_mark *mark)
 {
 	add_mark(builder, mark);
 	builder->instructions += block->instructions;
@@ -95,9 +94,8 @@ static int close_block(struct flow_builder *builder)
 	if (!builder->open.instructions)
 		return 0;
 	if (!block)
-		status = flow_table_get(&builder->table, builder->open.ip,
-					    builder->open.last_ip, builder->open.instructions,
-					    builder->open.mode, &block);
+		status = flow_table_get(&builder->table, builder->open.ip, builder->open.last_ip,
+					builder->open.instructions, builder->open.mode, &block);
 	builder->open.instructions = 0;
 	return status < 0 ? status : add_block(builder, block, &builder->open.mark);
 }
@@ -166,8 +164,7 @@ static int add_long(struct flow_builder *builder, const struct flow_block *run)
 	return status;
 }
 
-int flow_builder_run(struct flow_builder *builder, uint64_t ip, uint64_t last_ip, uint32_t count,
-		 uint8_t mode)
+int flow_builder_run(struct flow_builder *builder, uint64_t ip, uint64_t last_ip, uint32_t count, uint8_t mode)
 {
 	const struct flow_block *run;
 	int status = flow_table_get(&builder->table, ip, last_ip, count, mode, &run);

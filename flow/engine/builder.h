@@ -16,7 +16,7 @@
 struct flow_builder {
 	struct flow_table table;
 	const struct flow_sink *sink;
-	uint8_t last_branch;  /* what the last run ended with */
+	uint8_t last_branch;   /* what the last run ended with */
 	struct flow_mark mark; /* time and state of what comes next */
 	struct {
 		uint64_t ip, last_ip, end;
@@ -24,7 +24,7 @@ struct flow_builder {
 		uint8_t mode;
 		struct flow_mark mark;
 		const struct flow_block *block; /* NULL: several runs, so not made yet */
-	} open;                                /* a block that has not ended yet */
+	} open;                                 /* a block that has not ended yet */
 	size_t block_count, event_count, mark_count;
 	uint64_t instructions; /* of the blocks gathered */
 	uint32_t branches;
@@ -46,8 +46,7 @@ void flow_state(struct flow_builder *builder, uint64_t time, bool speculative);
  * A run of instructions was executed. PTL_CORRUPT (no text) where the code does not hold it, and
  * nothing is added; PTL_NO_MEMORY; what the sink returned.
  */
-int flow_builder_run(struct flow_builder *builder, uint64_t ip, uint64_t last_ip, uint32_t count,
-		 uint8_t mode);
+int flow_builder_run(struct flow_builder *builder, uint64_t ip, uint64_t last_ip, uint32_t count, uint8_t mode);
 /* An event; `before` is filled in. */
 int flow_event(struct flow_builder *builder, const struct flow_event *event);
 /* The segment ends: whatever is left goes to the sink. */

@@ -76,15 +76,13 @@ struct flow_engine_class {
 	const char *name;        /* as --engine takes it */
 	const char *description; /* one line for the help */
 	/* code and machine outlive the engine. PTL_NO_MEMORY, PTL_UNSUPPORTED. */
-	int (*open)(struct flow_code *code, const struct ptl_machine *machine,
-		    struct flow_engine **engine);
+	int (*open)(struct flow_code *code, const struct ptl_machine *machine, struct flow_engine **engine);
 	/*
 	 * Decodes one segment and gives its flow to the sink in one or more batches. Whatever is
 	 * wrong with the packets or the code becomes a gap in the flow; a negative result means
 	 * that the engine cannot go on at all (PTL_NO_MEMORY), or comes from the sink.
 	 */
-	int (*decode)(struct flow_engine *engine, const struct flow_engine_input *input,
-		      const struct flow_sink *sink);
+	int (*decode)(struct flow_engine *engine, const struct flow_engine_input *input, const struct flow_sink *sink);
 	/*
 	 * Optional: the same for several segments at a time, for consumers that look at sums and events alone:
 	 * batches may have no runs and no marks.

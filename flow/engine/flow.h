@@ -53,7 +53,7 @@ struct flow_block {
  * that is no branch: a long one does where it crosses a multiple of FLOW_BLOCK_SPAN. The address alone decides where: so
  * code without branches makes few blocks, wherever flow comes into it.
  */
-#define FLOW_BLOCK_LONG (1u << 16) /* instructions */
+#define FLOW_BLOCK_LONG (1u << 16)   /* instructions */
 #define FLOW_BLOCK_SPAN (1ull << 20) /* bytes */
 
 static inline bool flow_block_is_full(uint32_t instructions, uint64_t last_ip, uint64_t end)
@@ -148,7 +148,7 @@ struct flow_event {
 	uint64_t from;
 	uint64_t to;
 	uint64_t value;
-	uint64_t size;   /* GAP: bytes of PT that were skipped and not decoded; 0 for an overflow */
+	uint64_t size; /* GAP: bytes of PT that were skipped and not decoded; 0 for an overflow */
 };
 
 /* Whether an event of this kind is bound to an address, so that it ends the block before it. */
@@ -229,8 +229,7 @@ static inline bool flow_batch_next(struct flow_batch_cursor *cursor)
 {
 	const struct flow_batch *batch = cursor->batch;
 
-	if (cursor->next_event < batch->event_count &&
-	    batch->events[cursor->next_event].before <= cursor->next_block) {
+	if (cursor->next_event < batch->event_count && batch->events[cursor->next_event].before <= cursor->next_block) {
 		cursor->block = NULL;
 		cursor->event = &batch->events[cursor->next_event++];
 		cursor->time = cursor->event->time;
@@ -240,8 +239,7 @@ static inline bool flow_batch_next(struct flow_batch_cursor *cursor)
 	cursor->block = NULL;
 	if (cursor->next_block == batch->block_count)
 		return false;
-	while (cursor->next_mark < batch->mark_count &&
-	       batch->marks[cursor->next_mark].block <= cursor->next_block)
+	while (cursor->next_mark < batch->mark_count && batch->marks[cursor->next_mark].block <= cursor->next_block)
 		cursor->next_mark++;
 	if (cursor->next_mark > 0) {
 		cursor->time = batch->marks[cursor->next_mark - 1].time;

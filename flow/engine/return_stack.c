@@ -74,7 +74,8 @@ static int give_known(void *context, const struct flow_segment *segment, struct 
 }
 
 /* Goes on by a part, which ends where the next one, or the segment that was asked for, begins. */
-static int pass_part(struct flow_cpu_return_stacks *calls, const struct flow_source *like, const struct flow_segment *segment)
+static int pass_part(struct flow_cpu_return_stacks *calls, const struct flow_source *like,
+		     const struct flow_segment *segment)
 {
 	const struct flow_segment_part *part = &segment->before[calls->next];
 	const bool last = calls->next + 1 == segment->before_count;
@@ -111,8 +112,8 @@ int flow_calls_before(void *context, const struct flow_segment *segment, struct 
 	if (!calls)
 		return common_fail_memory("calls of a CPU", sizeof(*calls));
 	source->calls = calls;
-	if (calls->stream != segment->stream || calls->offset != segment->offset || calls->next > segment->before_count ||
-	    !calls->next) {
+	if (calls->stream != segment->stream || calls->offset != segment->offset ||
+	    calls->next > segment->before_count || !calls->next) {
 		calls->stream = segment->stream;
 		calls->offset = segment->offset;
 		calls->next = 0;

@@ -13,8 +13,8 @@
 /* A PSB comes every few KiB. Bytes of a segment beyond this are not decoded, and are a gap. */
 #define SEGMENT_LIMIT ((size_t)256 << 20)
 
-int flow_source_open(struct flow_source *source, struct ptl_trace *trace,
-			 struct flow_code *code, const struct flow_engine_class *class)
+int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
+		     const struct flow_engine_class *class)
 {
 	*source = (struct flow_source){
 		.trace = trace,
@@ -55,8 +55,7 @@ static struct flow_errata errata_of(const struct flow_source *source, const stru
 	return index ? flow_errata_of(ptl_machine_at(source->trace, index)) : source->errata;
 }
 
-static int engine_of(struct flow_source *source, const struct flow_segment *segment,
-		     struct flow_engine **engine)
+static int engine_of(struct flow_source *source, const struct flow_segment *segment, struct flow_engine **engine)
 {
 	const size_t count = ptl_machine_count(source->trace), index = machine_of(source, segment);
 
@@ -78,8 +77,8 @@ static int engine_of(struct flow_source *source, const struct flow_segment *segm
 	return 0;
 }
 
-static int give_gap(const struct flow_segment *segment, const struct flow_sink *sink,
-		    enum flow_gap_cause cause, uint64_t offset, uint64_t size)
+static int give_gap(const struct flow_segment *segment, const struct flow_sink *sink, enum flow_gap_cause cause,
+		    uint64_t offset, uint64_t size)
 {
 	const struct flow_event event = {
 		.kind = FLOW_GAP,
@@ -111,8 +110,8 @@ static int make_room(struct flow_segment_bytes *place, size_t size)
 }
 
 /* Reads the segment up to its first hole or its end. */
-static int read_whole(struct flow_source *source, struct flow_segment_bytes *place,
-		      const struct flow_segment *segment, size_t *size)
+static int read_whole(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
+		      size_t *size)
 {
 	size_t want = segment->size < SEGMENT_LIMIT ? (size_t)segment->size : SEGMENT_LIMIT;
 
@@ -127,9 +126,8 @@ static int read_whole(struct flow_source *source, struct flow_segment_bytes *pla
 			part = *size > FIRST_READ ? *size : FIRST_READ;
 		status = make_room(place, *size + part);
 		if (!status)
-			status = ptl_stream_read(source->trace, segment->stream,
-						 segment->offset + *size, place->bytes + *size,
-						 part, &got, &hole);
+			status = ptl_stream_read(source->trace, segment->stream, segment->offset + *size,
+						 place->bytes + *size, part, &got, &hole);
 		if (status < 0)
 			return status;
 		if (!got)
@@ -140,9 +138,8 @@ static int read_whole(struct flow_source *source, struct flow_segment_bytes *pla
 }
 
 /* Bytes and holes from offset to the segment's end, in which no decoding can start. */
-static int skip_rest(struct flow_source *source, struct flow_segment_bytes *place,
-		     const struct flow_segment *segment, uint64_t offset,
-		     const struct flow_sink *sink)
+static int skip_rest(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
+		     uint64_t offset, const struct flow_sink *sink)
 {
 	uint64_t end = segment->offset + segment->size, start = offset;
 	int status = make_room(place, FIRST_READ);
@@ -151,8 +148,7 @@ static int skip_rest(struct flow_source *source, struct flow_segment_bytes *plac
 		size_t part = end - offset < FIRST_READ ? (size_t)(end - offset) : FIRST_READ, got;
 		uint64_t hole;
 
-		status = ptl_stream_read(source->trace, segment->stream, offset, place->bytes,
-					 part, &got, &hole);
+		status = ptl_stream_read(source->trace, segment->stream, offset, place->bytes, part, &got, &hole);
 		offset += status < 0 ? 0 : got;
 		if (status < 0 || got)
 			continue;
@@ -168,16 +164,15 @@ static int skip_rest(struct flow_source *source, struct flow_segment_bytes *plac
 }
 
 /* Finds out from the next segment's PSB+ how this one ends. */
-static int look_ahead(struct flow_source *source, const struct flow_segment *segment,
-		      const struct flow_errata *errata, struct flow_engine_input *input)
+static int look_ahead(struct flow_source *source, const struct flow_segment *segment, const struct flow_errata *errata,
+		      struct flow_engine_input *input)
 {
 	struct flow_psb_plus next;
 	uint8_t bytes[FLOW_PSB_PLUS_MAX];
 	uint64_t hole;
 	size_t got;
-	int status = ptl_stream_read(source->trace, segment->stream,
-				     segment->offset + segment->size, bytes, sizeof(bytes), &got,
-				     &hole);
+	int status = ptl_stream_read(source->trace, segment->stream, segment->offset + segment->size, bytes,
+				     sizeof(bytes), &got, &hole);
 
 	if (status < 0)
 		return status;
@@ -189,8 +184,8 @@ static int look_ahead(struct flow_source *source, const struct flow_segment *seg
 }
 
 /* Reads what the engine needs of the segment. */
-static int prepare(struct flow_source *source, struct flow_segment_bytes *place,
-		   const struct flow_segment *segment, struct flow_engine_input *input)
+static int prepare(struct flow_source *source, struct flow_segment_bytes *place, const struct flow_segment *segment,
+		   struct flow_engine_input *input)
 {
 	const struct flow_errata errata = errata_of(source, segment);
 	int status;
@@ -207,7 +202,8 @@ static int prepare(struct flow_source *source, struct flow_segment_bytes *place,
 	}
 	if (!status && segment->skip && input->size && !source->class->takes_parts)
 		status = flow_segment_replay(place->bytes, input->size,
-					    segment->skip < input->size ? (size_t)segment->skip : input->size, &errata);
+					     segment->skip < input->size ? (size_t)segment->skip : input->size,
+					     &errata);
 	return status;
 }
 
@@ -217,8 +213,8 @@ static int skip_all(const struct flow_segment *segment, const struct flow_sink *
 	return give_gap(segment, sink, FLOW_GAP_SWITCH, segment->offset + segment->skip, segment->size - segment->skip);
 }
 
-int flow_produce_between(struct flow_source *source, const struct flow_segment *segment,
-			     const struct flow_sink *sink, const struct flow_ends *ends)
+int flow_produce_between(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink,
+			 const struct flow_ends *ends)
 {
 	struct flow_segment_bytes *place = &source->places[0];
 	struct flow_engine_input input;
@@ -249,8 +245,7 @@ int flow_produce_between(struct flow_source *source, const struct flow_segment *
 	return status;
 }
 
-int flow_produce(struct flow_source *source, const struct flow_segment *segment,
-		     const struct flow_sink *sink)
+int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink)
 {
 	return flow_produce_between(source, segment, sink, NULL);
 }
@@ -261,13 +256,12 @@ struct counting {
 	struct flow_source *source;
 	const struct flow_portion *portion;
 	size_t next;
-	size_t current; /* the one whose status came last */
+	size_t current;                /* the one whose status came last */
 	size_t at[FLOW_ENGINE_PLACES]; /* of the portion, by place */
 	size_t sizes[FLOW_ENGINE_PLACES];
 };
 
-static int next_segment(void *context, unsigned place, struct flow_engine_input *input,
-			struct flow_sink *sink)
+static int next_segment(void *context, unsigned place, struct flow_engine_input *input, struct flow_sink *sink)
 {
 	struct counting *counting = context;
 	struct flow_segment_bytes *bytes = &counting->source->places[place];
@@ -311,8 +305,7 @@ static int segment_done(void *context, unsigned place)
 			 segment->offset + counting->sizes[place], &counting->portion->sinks[at]);
 }
 
-int flow_count(struct flow_source *source, const struct flow_portion *portion,
-		   size_t *failed)
+int flow_count(struct flow_source *source, const struct flow_portion *portion, size_t *failed)
 {
 	struct counting counting = {.source = source, .portion = portion};
 	const struct flow_engine_feed feed = {next_segment, segment_done, &counting};

@@ -20,21 +20,21 @@ struct flow_source {
 	struct flow_engine *engine;
 	struct flow_code *code;
 	struct flow_engine **others; /* of a merged trace: by machine, from 1 on, made when they are needed */
-	struct flow_errata errata; /* of the trace's CPU */
+	struct flow_errata errata;   /* of the trace's CPU */
 	struct flow_segment_bytes places[FLOW_ENGINE_PLACES]; /* the first one, where segments come one by one */
-	struct flow_cpu_return_stacks *calls; /* of CPUs before parts of segments: flow_calls.h; NULL: nobody has asked */
+	struct flow_cpu_return_stacks
+		*calls; /* of CPUs before parts of segments: flow_calls.h; NULL: nobody has asked */
 };
 
-int flow_source_open(struct flow_source *source, struct ptl_trace *trace,
-			 struct flow_code *code, const struct flow_engine_class *class);
+int flow_source_open(struct flow_source *source, struct ptl_trace *trace, struct flow_code *code,
+		     const struct flow_engine_class *class);
 void flow_source_close(struct flow_source *source);
 
 /*
  * Gives the segment's flow to sink. A negative status is the engine's or the sink's own, or the
  * reader's.
  */
-int flow_produce(struct flow_source *source, const struct flow_segment *segment,
-		     const struct flow_sink *sink);
+int flow_produce(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink);
 
 /* The same, with the calls before a part of a segment and behind it: see flow_engine_input. */
 struct flow_ends {
@@ -43,8 +43,8 @@ struct flow_ends {
 	struct flow_return_stack *calls_after;
 };
 
-int flow_produce_between(struct flow_source *source, const struct flow_segment *segment,
-			     const struct flow_sink *sink, const struct flow_ends *ends);
+int flow_produce_between(struct flow_source *source, const struct flow_segment *segment, const struct flow_sink *sink,
+			 const struct flow_ends *ends);
 
 /* Some segments, with a sink for each. */
 struct flow_portion {

@@ -25,27 +25,22 @@ static bool find_bytes(struct libipt_engine *engine, uint64_t ip, size_t size)
 
 	if (!engine->piece_bytes || ip < piece->first || ip > piece->last) {
 		engine->piece_bytes = NULL;
-		if (flow_version_find(flow_code_timeline(engine->code), engine->version.root, ip,
-				     piece))
+		if (flow_version_find(flow_code_timeline(engine->code), engine->version.root, ip, piece))
 			engine->piece_bytes = flow_code_blob(engine->code, piece->blob, &have);
-		if (!engine->piece_bytes || have < piece->offset ||
-		    have - piece->offset <= piece->last - piece->first)
+		if (!engine->piece_bytes || have < piece->offset || have - piece->offset <= piece->last - piece->first)
 			engine->piece_bytes = NULL;
 	}
 	return engine->piece_bytes && size - 1 <= piece->last - ip;
 }
 
-static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
-		       void *context)
+static int read_memory(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip, void *context)
 {
 	struct libipt_engine *engine = context;
 	size_t have = size;
 
 	(void)asid;
 	if (size && find_bytes(engine, ip, size))
-		memcpy(buffer,
-		       engine->piece_bytes + engine->piece.offset + (ip - engine->piece.first),
-		       size);
+		memcpy(buffer, engine->piece_bytes + engine->piece.offset + (ip - engine->piece.first), size);
 	else
 		have = flow_code_read(engine->code, engine->version.root, ip, buffer, size);
 	return have ? (int)have : -pte_nomap;
@@ -87,8 +82,7 @@ static int section_id(struct libipt_engine *engine, const struct ptl_piece *piec
 	}
 	*id = 0;
 	if (flow_code_file(engine->code, piece->blob, &path, &offset)) {
-		status = pt_iscache_add_file(engine->sections, path, offset + piece->offset, size,
-					     piece->first);
+		status = pt_iscache_add_file(engine->sections, path, offset + piece->offset, size, piece->first);
 		if (status == -pte_nomem)
 			return common_fail_memory("libipt section", 0);
 		if (status > 0)

@@ -147,8 +147,7 @@ static int place_segment(struct libipt_engine *engine)
 	if (front_size) {
 		memcpy(at, input->bytes, PTL_PT_PSB_SIZE);
 		memcpy(at + PTL_PT_PSB_SIZE, front, front_size);
-		memcpy(at + PTL_PT_PSB_SIZE + front_size, input->bytes + PTL_PT_PSB_SIZE,
-		       size - PTL_PT_PSB_SIZE);
+		memcpy(at + PTL_PT_PSB_SIZE + front_size, input->bytes + PTL_PT_PSB_SIZE, size - PTL_PT_PSB_SIZE);
 	} else {
 		memcpy(at, input->bytes, size);
 	}
@@ -174,8 +173,7 @@ static uint64_t segment_offset(struct libipt_engine *engine)
 /* ---- flow -------------------------------------------------------------------------------- */
 
 /* The bytes of the segment from offset on are not decoded. */
-static int add_gap_at(struct libipt_engine *engine, enum flow_gap_cause cause, uint64_t offset,
-		      uint64_t address)
+static int add_gap_at(struct libipt_engine *engine, enum flow_gap_cause cause, uint64_t offset, uint64_t address)
 {
 	struct flow_event event = {
 		.kind = FLOW_GAP,
@@ -253,8 +251,8 @@ static void note_step(struct libipt_engine *engine, uint64_t ip)
 	engine->steps++;
 }
 
-int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count,
-	       enum pt_exec_mode mode, bool speculative)
+int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count, enum pt_exec_mode mode,
+	       bool speculative)
 {
 	uint8_t bits = mode == ptem_64bit ? 64 : mode == ptem_32bit ? 32 : 16;
 	int status;
@@ -331,7 +329,8 @@ static int take_rest(struct libipt_engine *engine)
 	int status = 0, length;
 
 	while (!status && at < engine->whole &&
-	       (length = flow_errata_read(&engine->errata, input->bytes + at, engine->whole - at, &context, &packet)) > 0) {
+	       (length = flow_errata_read(&engine->errata, input->bytes + at, engine->whole - at, &context, &packet)) >
+		       0) {
 		if (libipt_packet_translate(&packet, &event)) {
 			event.offset = input->segment->offset + at;
 			event.time = current_time(engine);
@@ -409,8 +408,7 @@ int libipt_decode_bytes(struct libipt_engine *engine, const struct flow_engine_i
 	return status < 0 ? status : flow_end(&engine->builder);
 }
 
-int libipt_decode(struct flow_engine *engine_, const struct flow_engine_input *input,
-		  const struct flow_sink *sink)
+int libipt_decode(struct flow_engine *engine_, const struct flow_engine_input *input, const struct flow_sink *sink)
 {
 	struct libipt_engine *engine = (struct libipt_engine *)engine_;
 	int status;
@@ -425,8 +423,8 @@ int libipt_decode(struct flow_engine *engine_, const struct flow_engine_input *i
 	return status < 0 ? status : libipt_decode_bytes(engine, input);
 }
 
-int libipt_open(const struct libipt_decoder *class, struct flow_code *code,
-		const struct ptl_machine *machine, struct flow_engine **engine)
+int libipt_open(const struct libipt_decoder *class, struct flow_code *code, const struct ptl_machine *machine,
+		struct flow_engine **engine)
 {
 	struct libipt_engine *opened = calloc(1, sizeof(*opened));
 	int status;

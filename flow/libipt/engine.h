@@ -79,15 +79,14 @@ struct libipt_engine {
 	struct flow_builder builder;
 };
 
-int libipt_open(const struct libipt_decoder *class, struct flow_code *code,
-		const struct ptl_machine *machine, struct flow_engine **engine);
-int libipt_decode(struct flow_engine *engine, const struct flow_engine_input *input,
-		  const struct flow_sink *sink);
+int libipt_open(const struct libipt_decoder *class, struct flow_code *code, const struct ptl_machine *machine,
+		struct flow_engine **engine);
+int libipt_decode(struct flow_engine *engine, const struct flow_engine_input *input, const struct flow_sink *sink);
 void libipt_close(struct flow_engine *engine);
 
 /* A run of instructions, from step. Returns as flow_builder_run does. */
-int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count,
-	       enum pt_exec_mode mode, bool speculative);
+int libipt_run(struct libipt_engine *engine, uint64_t ip, uint64_t last_ip, uint32_t count, enum pt_exec_mode mode,
+	       bool speculative);
 
 /* engine_libipt_code.c. Makes the decoder see the code of the segment's process at this time. */
 int libipt_code_open(struct libipt_engine *engine);

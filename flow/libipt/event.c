@@ -138,8 +138,7 @@ static bool translate_rest(const struct pt_event *from, struct flow_event *to)
 	case ptev_pwrx:
 		to->kind = FLOW_POWER_EXIT;
 		to->value = from->variant.pwrx.last | from->variant.pwrx.deepest << 8 |
-			    (uint64_t)from->variant.pwrx.interrupt << 16 |
-			    (uint64_t)from->variant.pwrx.store << 18 |
+			    (uint64_t)from->variant.pwrx.interrupt << 16 | (uint64_t)from->variant.pwrx.store << 18 |
 			    (uint64_t)from->variant.pwrx.autonomous << 19;
 		return true;
 	case ptev_cbr:
@@ -170,7 +169,8 @@ bool libipt_packet_translate(const struct ptl_pt_packet *from, struct flow_event
 		return true;
 	case PTL_PT_PWRE:
 		to->kind = FLOW_POWER_ENTRY;
-		to->value = from->pwre.state | (uint64_t)from->pwre.sub_state << 8 | (uint64_t)from->pwre.hardware << 16;
+		to->value = from->pwre.state | (uint64_t)from->pwre.sub_state << 8 |
+			    (uint64_t)from->pwre.hardware << 16;
 		return true;
 	case PTL_PT_PWRX:
 		to->kind = FLOW_POWER_EXIT;

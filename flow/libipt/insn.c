@@ -63,8 +63,7 @@ static const struct libipt_decoder decoder = {
 	.step = step,
 };
 
-static int open_engine(struct flow_code *code, const struct ptl_machine *machine,
-		       struct flow_engine **engine)
+static int open_engine(struct flow_code *code, const struct ptl_machine *machine, struct flow_engine **engine)
 {
 	return libipt_open(&decoder, code, machine, engine);
 }

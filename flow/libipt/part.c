@@ -71,7 +71,7 @@ static int replay(struct libipt_engine *engine, const struct flow_engine_input *
 	}
 	memcpy(engine->replayed, input->bytes, input->size);
 	return flow_segment_replay(engine->replayed, input->size, skip < input->size ? skip : input->size,
-				  &engine->errata);
+				   &engine->errata);
 }
 
 static int decode_from(struct libipt_engine *engine, const struct flow_engine_input *input, size_t part)

@@ -302,12 +302,13 @@ const struct native_run *native_block_alone(struct native_code *code, const stru
 	if (!alone->alone)
 		return NULL;
 	*alone->alone = (struct native_run){
-		.run = {
-			.blocks = &alone->self,
-			.instructions = block->instructions,
-			.count = 1,
-			.branches = block->branch != FLOW_BRANCH_NONE,
-		},
+		.run =
+			{
+				.blocks = &alone->self,
+				.instructions = block->instructions,
+				.count = 1,
+				.branches = block->branch != FLOW_BRANCH_NONE,
+			},
 		.pushes = &alone->site,
 		.push_count = alone->site != NULL,
 	};
@@ -351,7 +352,7 @@ static struct native_block *find_part(struct native_code *code, const struct flo
 }
 
 const struct flow_block *native_block_part(struct native_code *code, const struct flow_block *whole, uint64_t first,
-					  uint64_t end)
+					   uint64_t end)
 {
 	struct native_block *found = find_part(code, whole, first, end);
 	struct native_block part = {

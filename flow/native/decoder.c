@@ -60,7 +60,7 @@ static bool is_early(const struct native_decoder *decoder, const struct ptl_pt_p
 {
 	return packet->kind == PTL_PT_FUP &&
 	       flow_psb_plus_enables(decoder->at + packet->size, (size_t)(decoder->end - decoder->at) - packet->size,
-				    &decoder->errata);
+				     &decoder->errata);
 }
 
 /* False at the end. */
@@ -83,8 +83,8 @@ static bool read_header(struct native_decoder *decoder)
 	while (packet.kind != PTL_PT_PSBEND && packet.kind != PTL_PT_OVF && pass_padding(decoder)) {
 		int size = native_read(decoder, decoder->at, &decoder->context, &packet);
 
-		if (size < 0 || ((within || !is_early(decoder, &packet)) &&
-				 !native_state_packet(decoder, &packet, &start)))
+		if (size < 0 ||
+		    ((within || !is_early(decoder, &packet)) && !native_state_packet(decoder, &packet, &start)))
 			return false;
 		decoder->at += size;
 	}
@@ -181,8 +181,7 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 		native_gap(decoder, FLOW_GAP_MISMATCH, 0);
 }
 
-static void start(struct native_decoder *decoder, const struct flow_engine_input *input,
-		  const struct flow_sink *sink)
+static void start(struct native_decoder *decoder, const struct flow_engine_input *input, const struct flow_sink *sink)
 {
 	native_output_start(&decoder->out, sink);
 	decoder->out.time = input->segment->time;
@@ -271,8 +270,7 @@ static int open_output(struct native_decoder *decoder)
 	return status;
 }
 
-int native_decoder_open(struct native_decoder *decoder, struct native_source source,
-			const struct ptl_machine *machine)
+int native_decoder_open(struct native_decoder *decoder, struct native_source source, const struct ptl_machine *machine)
 {
 	int status;
 

@@ -26,13 +26,13 @@ struct native_note {
 
 /* What is known of where flow is while there is no node. */
 enum native_place {
-	NATIVE_PLACE_KNOWN, /* there is a node, or packets are disabled */
+	NATIVE_PLACE_KNOWN,      /* there is a node, or packets are disabled */
 	NATIVE_PLACE_OVERFLOWED, /* an OVF came; a FUP or TIP.PGE tells where flow goes on */
-	NATIVE_PLACE_LOST, /* a gap: any packet with an address does */
+	NATIVE_PLACE_LOST,       /* a gap: any packet with an address does */
 };
 
 struct native_decoder {
-	struct native_code *code; /* known_code, or that of another decoder of the same thread */
+	struct native_code *code;      /* known_code, or that of another decoder of the same thread */
 	struct native_decoder *others; /* of the same code, in a ring that this one is in */
 	struct native_code known_code;
 	struct native_output out;
@@ -49,35 +49,35 @@ struct native_decoder {
 
 	/* The segment. */
 	const uint8_t *begin;
-	const uint8_t *at;  /* the packet being read */
+	const uint8_t *at; /* the packet being read */
 	const uint8_t *end;
 	const uint8_t *mode_at; /* the last MODE.Exec outside of PSB+ */
 	const uint8_t *cr3_end; /* behind the last PIP, if it was for a MOV to CR3 */
-	uint64_t offset;    /* in the stream, of begin */
+	uint64_t offset;        /* in the stream, of begin */
 
 	/* Where the flow is: at the start of node, whose code has not been given out yet. */
 	struct native_node *node; /* NULL: packets are disabled, or the place is unknown */
-	uint64_t last_ip;   /* of IP compression */
-	uint64_t from;      /* of the pending FUP */
-	uint64_t disabled_ip; /* where packets were last disabled; 0 unknown */
-	uint64_t paging;    /* of the pending PIP */
-	uint64_t vmcs;      /* of the pending VMCS */
-	uint64_t held_bits; /* held_count TNT bits, the oldest highest */
-	uint64_t lost_from; /* of the last gap */
+	uint64_t last_ip;         /* of IP compression */
+	uint64_t from;            /* of the pending FUP */
+	uint64_t disabled_ip;     /* where packets were last disabled; 0 unknown */
+	uint64_t paging;          /* of the pending PIP */
+	uint64_t vmcs;            /* of the pending VMCS */
+	uint64_t held_bits;       /* held_count TNT bits, the oldest highest */
+	uint64_t lost_from;       /* of the last gap */
 	struct ptl_pt_context context;
-	uint8_t mode;       /* 64, 32, 16 */
-	uint8_t next_mode;  /* from the next TIP on; 0: no change */
-	uint8_t place;      /* enum native_place */
+	uint8_t mode;      /* 64, 32, 16 */
+	uint8_t next_mode; /* from the next TIP on; 0: no change */
+	uint8_t place;     /* enum native_place */
 	uint8_t held_count;
-	uint8_t lost_cause; /* enum flow_gap_cause of the last gap since the last PSB or OVF; NONE: there was none */
-	uint8_t block_type; /* of the BBP at hand */
+	uint8_t lost_cause;   /* enum flow_gap_cause of the last gap since the last PSB or OVF; NONE: there was none */
+	uint8_t block_type;   /* of the BBP at hand */
 	bool next_interrupts; /* with next_mode */
 	bool paging_guest;
-	bool paging_due;    /* a PIP waits for the TIP of its far transfer */
-	bool paging_first;  /* the PIP came before the VMCS */
-	bool lost_within;   /* flow was lost while packets were enabled */
-	bool vmcs_due;      /* a VMCS waits for the TIP of its far transfer */
-	bool failed;        /* a gap to the end of the segment has been put out */
+	bool paging_due;   /* a PIP waits for the TIP of its far transfer */
+	bool paging_first; /* the PIP came before the VMCS */
+	bool lost_within;  /* flow was lost while packets were enabled */
+	bool vmcs_due;     /* a VMCS waits for the TIP of its far transfer */
+	bool failed;       /* a gap to the end of the segment has been put out */
 	bool no_memory;
 	union {
 		struct {
@@ -97,13 +97,13 @@ struct native_decoder {
 
 	/* A part of a segment whose CPU remembers calls from before it, which have not been asked for: see inherit.h. */
 	const struct flow_engine_input *heir; /* NULL: there are none */
-	bool bequeaths; /* the calls at its end are wanted */
-	uint64_t missing; /* so many of them have been taken off */
+	bool bequeaths;                       /* the calls at its end are wanted */
+	uint64_t missing;                     /* so many of them have been taken off */
 	struct native_site inherited[NATIVE_STACK];
 
 	struct flow_errata errata;
 	bool next_disabled; /* at the segment's end, as the next one says */
-	bool fup_owned; /* the next FUP is for the notes alone: no TIP follows it */
+	bool fup_owned;     /* the next FUP is for the notes alone: no TIP follows it */
 	uint8_t note_count;
 	struct native_note notes[NATIVE_NOTES];
 };
@@ -111,8 +111,7 @@ struct native_decoder {
 struct native_lane;
 
 /* Code and machine outlive the decoder. PTL_NO_MEMORY. */
-int native_decoder_open(struct native_decoder *decoder, struct native_source source,
-			const struct ptl_machine *machine);
+int native_decoder_open(struct native_decoder *decoder, struct native_source source, const struct ptl_machine *machine);
 /* A decoder that shares the code of another, which outlives it; both are of one thread. PTL_NO_MEMORY. */
 int native_decoder_join(struct native_decoder *decoder, struct native_decoder *other);
 void native_decoder_close(struct native_decoder *decoder);

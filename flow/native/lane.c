@@ -33,8 +33,8 @@ bool native_lane_ready(const struct native_lane *lane)
 	const struct native_decoder *decoder = &lane->decoder;
 	const uint8_t *at = decoder->at;
 
-	if (at < lane->refused || decoder->end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->node || decoder->busy ||
-	    decoder->context.bip_bytes)
+	if (at < lane->refused || decoder->end - at <= AHEAD * 8 + PTL_PT_PACKET_MAX || !decoder->node ||
+	    decoder->busy || decoder->context.bip_bytes)
 		return false;
 	return lane->eager || (native_is_full(common_load64(at)) && is_dense(at, decoder->end));
 }

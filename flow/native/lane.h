@@ -21,29 +21,29 @@ struct native_lane {
 
 	/* By leaps. */
 	uint32_t context;
-	bool stopped;        /* at a packet that is not for leaps */
-	const uint8_t *here; /* the next packet */
+	bool stopped;         /* at a packet that is not for leaps */
+	const uint8_t *here;  /* the next packet */
 	const uint8_t *limit; /* a packet that begins before this is far from the segment's end */
 
 	/* By strides. */
 	uint32_t state;
-	int32_t depth;  /* addresses on the stack; -1 once there were too few */
-	uint64_t at;    /* bit */
-	uint64_t end;   /* of the bits */
+	int32_t depth; /* addresses on the stack; -1 once there were too few */
+	uint64_t at;   /* bit */
+	uint64_t end;  /* of the bits */
 	/* Of states to return to, newest last, from [2] on. Below it are none, so that no check is needed. */
 	uint32_t stack[2 + NATIVE_STACK + NATIVE_STRIDE_STEPS + 1];
 	uint8_t bits[NATIVE_LANE_BITS / 8 + 16]; /* oldest first, from the highest of each byte on */
 
 	struct native_decoder decoder;  /* what is not counted in bits */
-	struct flow_engine_input input;  /* the segment */
+	struct flow_engine_input input; /* the segment */
 	struct flow_sink sink;
-	bool busy;                      /* with a segment */
-	bool counting;                  /* bits of it */
-	bool leaps;                     /* by leaps, not by strides */
-	bool eager;                     /* for tests: takes the shortest runs of bits too */
-	const uint8_t *behind;          /* the packets of the bits */
-	struct native_clock clock;      /* behind them */
-	const uint8_t *refused;         /* no bits are taken before this packet */
+	bool busy;                 /* with a segment */
+	bool counting;             /* bits of it */
+	bool leaps;                /* by leaps, not by strides */
+	bool eager;                /* for tests: takes the shortest runs of bits too */
+	const uint8_t *behind;     /* the packets of the bits */
+	struct native_clock clock; /* behind them */
+	const uint8_t *refused;    /* no bits are taken before this packet */
 };
 
 /* Whether packets that can be taken as bits are ahead, in a state where they mean nothing else. */

@@ -10,7 +10,7 @@
 
 #define ROUND_BITS (NATIVE_STRIDE_STEPS * NATIVE_STRIDE_BITS)
 #define BITS_MIN 512 /* fewer are not worth the change of hands */
-#define BELOW 2 /* stack[BELOW + depth - 1] is the newest */
+#define BELOW 2      /* stack[BELOW + depth - 1] is the newest */
 
 /* ---- packets to bits ------------------------------------------------------------------------------------- */
 
@@ -80,7 +80,8 @@ static bool take_stack(struct native_lane *lane)
 	native_complete_stack(decoder);
 	lane->depth = (int32_t)decoder->stack_count;
 	for (unsigned i = 0; i < decoder->stack_count; i++) {
-		struct native_site *site = decoder->stack[(decoder->stack_top - decoder->stack_count + i) % NATIVE_STACK];
+		struct native_site *site =
+			decoder->stack[(decoder->stack_top - decoder->stack_count + i) % NATIVE_STACK];
 		struct native_node *node = native_site_follow(decoder->code, site, decoder->mode);
 		uint32_t state = node ? native_state_get(&decoder->code->strides, node) : NATIVE_STATE_NONE;
 
@@ -274,7 +275,7 @@ static bool take_rest(struct native_lane *lane)
 
 	while (lane->at < lane->end) {
 		unsigned left = lane->end - lane->at < NATIVE_STRIDE_BITS ? (unsigned)(lane->end - lane->at)
-									   : NATIVE_STRIDE_BITS;
+									  : NATIVE_STRIDE_BITS;
 		struct native_stride made;
 		uint32_t key;
 
@@ -306,4 +307,3 @@ void native_strides_lane_end(struct native_lane *lane)
 	else
 		lane->refused = lane->behind;
 }
-

@@ -243,8 +243,8 @@ static struct native_leap short_leap(struct native_code *code, uint32_t context,
 static struct native_leap join(struct native_code *code, uint32_t context, uint32_t bits, unsigned count)
 {
 	const struct native_leap first = short_leap(code, context, (bits | 1u << count) >> HALF_BITS);
-	const struct native_leap second =
-		short_leap(code, first.to, (bits & ((1u << HALF_BITS) - 1)) | 1u << HALF_BITS);
+	const struct native_leap second = short_leap(code, first.to,
+						     (bits & ((1u << HALF_BITS) - 1)) | 1u << HALF_BITS);
 	struct native_leap both = {.to = second.to, .sums = first.sums + second.sums};
 
 	/* The sums of halves may be too large together. */

@@ -59,7 +59,7 @@ uint32_t native_context_get(struct native_leaps *leaps, struct native_node *node
 #define NATIVE_LEAPS_SUMMED (1u << 12)
 #define NATIVE_LEAP_BLOCKS_MAX ((1u << 12) - 1)
 #define NATIVE_LEAP_INSTRUCTIONS_MAX ((1u << 28) - 1)
-#define NATIVE_SUMS_BLOCKS(sums) ((sums) & 0xffffff)
+#define NATIVE_SUMS_BLOCKS(sums) ((sums)&0xffffff)
 #define NATIVE_SUMS_INSTRUCTIONS(sums) ((sums) >> 24)
 
 /*

@@ -50,9 +50,12 @@ struct draft {
 };
 
 static const uint8_t decisions[] = {
-	[FLOW_BRANCH_CONDITIONAL] = NATIVE_CONDITIONAL, [FLOW_BRANCH_JUMP_INDIRECT] = NATIVE_INDIRECT,
-	[FLOW_BRANCH_CALL_INDIRECT] = NATIVE_INDIRECT,  [FLOW_BRANCH_RETURN] = NATIVE_RETURN,
-	[FLOW_BRANCH_FAR_CALL] = NATIVE_FAR,	       [FLOW_BRANCH_FAR_RETURN] = NATIVE_FAR,
+	[FLOW_BRANCH_CONDITIONAL] = NATIVE_CONDITIONAL,
+	[FLOW_BRANCH_JUMP_INDIRECT] = NATIVE_INDIRECT,
+	[FLOW_BRANCH_CALL_INDIRECT] = NATIVE_INDIRECT,
+	[FLOW_BRANCH_RETURN] = NATIVE_RETURN,
+	[FLOW_BRANCH_FAR_CALL] = NATIVE_FAR,
+	[FLOW_BRANCH_FAR_RETURN] = NATIVE_FAR,
 	[FLOW_BRANCH_FAR_JUMP] = NATIVE_FAR,
 };
 
@@ -139,7 +142,8 @@ static bool keep_run(struct native_code *code, struct draft *draft)
 static struct native_node *take_node(struct native_code *code)
 {
 	if (!code->spare_node_count) {
-		char *memory = native_arena_take(&code->arena, NODES_AT_ONCE * sizeof(struct native_node) + NATIVE_LINE);
+		char *memory = native_arena_take(&code->arena,
+						 NODES_AT_ONCE * sizeof(struct native_node) + NATIVE_LINE);
 
 		if (!memory)
 			return NULL;

@@ -65,21 +65,21 @@ struct native_run {
  */
 struct native_node {
 	struct native_run run;
-	uint64_t out_ip; /* the last TIP.PGD here led to this address, */
+	uint64_t out_ip;     /* the last TIP.PGD here led to this address, */
 	uint64_t out_resume; /* from which flow comes back here if nothing was missed: see native_resume_ip */
-	uint8_t decision; /* enum native_decision */
+	uint8_t decision;    /* enum native_decision */
 	uint8_t mode;
-	bool out_known;   /* and so left the node at its end */
-	uint8_t notable;  /* of all blocks: see block.h */
-	bool stub;        /* forgotten: has no blocks, leads to itself, and is made again when that is followed */
+	bool out_known;  /* and so left the node at its end */
+	uint8_t notable; /* of all blocks: see block.h */
+	bool stub;       /* forgotten: has no blocks, leads to itself, and is made again when that is followed */
 
 	struct native_site here;     /* its address, also as one to return to */
 	struct native_node *next[2]; /* of CONDITIONAL: not taken, taken; of CONTINUE: [0]; NULL: not made yet */
 	struct native_node *chain;   /* in the table */
 	uint64_t stop_ip;
-	uint64_t pages;              /* of watched code that it is made of: see native_page_bit */
-	uint32_t state;              /* id, see stride.h; 0: it has none */
-	uint32_t forgotten;          /* how often it was */
+	uint64_t pages;     /* of watched code that it is made of: see native_page_bit */
+	uint32_t state;     /* id, see stride.h; 0: it has none */
+	uint32_t forgotten; /* how often it was */
 };
 
 #define NATIVE_LINE 64 /* bytes of a cache line */
@@ -100,10 +100,11 @@ _Static_assert(sizeof(struct native_node) == 2 * NATIVE_LINE && offsetof(struct 
  * so that a pointer has room for more.
  */
 struct native_memo {
-	uint64_t from; /* as `to`, of the node; with the place in the table that gives the bits too. + 1 where not all bits
+	uint64_t
+		from; /* as `to`, of the node; with the place in the table that gives the bits too. + 1 where not all bits
 			  are consumed */
-	uint64_t to;   /* the node, and where its own entries are << 48: see native_memo_base */
-	uint64_t way;  /* the run, and the bits consumed << 56: fewer than asked for where the way meets another
+	uint64_t to;           /* the node, and where its own entries are << 48: see native_memo_base */
+	uint64_t way;          /* the run, and the bits consumed << 56: fewer than asked for where the way meets another
 			  decision */
 	uint32_t instructions; /* copied from the way: */
 	uint16_t blocks;
@@ -197,9 +198,9 @@ struct native_leap {
 
 /* For views that only count, where the same windows come again and again in few contexts: see leap.h. */
 struct native_leaps {
-	struct native_leap *table; /* NATIVE_LEAPS; NULL: not needed yet */
+	struct native_leap *table;       /* NATIVE_LEAPS; NULL: not needed yet */
 	struct native_context *contexts; /* by number; there is none with the number 0 */
-	struct common_hash_map by_node; /* ids of contexts by node and context under it */
+	struct common_hash_map by_node;  /* ids of contexts by node and context under it */
 	uint32_t context_count;
 	uint32_t context_capacity;
 	uint32_t lanes;  /* that leap */
@@ -221,13 +222,13 @@ struct native_word_state {
 	uint64_t disabled_ip; /* while packets are disabled; else 0, as it means nothing */
 	uint64_t carry;       /* the bytes before the word that begin a packet, and how many << 56 */
 	uint32_t mode;
-	uint32_t chain;       /* number of the next state of its slot; 0: none */
+	uint32_t chain; /* number of the next state of its slot; 0: none */
 };
 
 /* An event of a word: packets start or stop. */
 struct native_word_event {
 	uint64_t to;
-	uint8_t kind;    /* enum flow_kind; 0: none */
+	uint8_t kind; /* enum flow_kind; 0: none */
 	uint8_t flags;
 	uint16_t before; /* blocks of the word */
 	int32_t offset;  /* of the packet, from the word's start */
@@ -249,33 +250,33 @@ struct native_word {
 	uint64_t bytes;
 	uint16_t from; /* number of a state; 0: none */
 	uint16_t to;
-	uint16_t events; /* number in native_words; 0: none */
+	uint16_t events;              /* number in native_words; 0: none */
 	const struct native_run *run; /* may have no blocks */
-	uint64_t sums; /* of the run: see native_word_blocks */
+	uint64_t sums;                /* of the run: see native_word_blocks */
 };
 
 struct native_words {
-	struct native_word *table;        /* by number, from 1 on; NULL: not made yet */
+	struct native_word *table;         /* by number, from 1 on; NULL: not made yet */
 	struct native_word_events *events; /* by number, from 1 on */
-	uint16_t *guesses;                /* number of a word, by the last bytes alone */
-	uint16_t *places;                 /* number of a word, by state and bytes: open addressing; 0: none */
-	uint16_t *seen;                   /* traces of words that were met once */
-	uint16_t *slots;                  /* number of a state, by what it is */
-	struct native_word_state *states; /* by number - 1 */
+	uint16_t *guesses;                 /* number of a word, by the last bytes alone */
+	uint16_t *places;                  /* number of a word, by state and bytes: open addressing; 0: none */
+	uint16_t *seen;                    /* traces of words that were met once */
+	uint16_t *slots;                   /* number of a state, by what it is */
+	struct native_word_state *states;  /* by number - 1 */
 	uint32_t word_count;
 	uint32_t event_count;
 	uint32_t state_count;
-	struct native_arena arena;        /* runs */
-	int64_t rest;                     /* bytes of packets that are to be taken without words */
-	int32_t credit;                   /* what words have saved, in words; below 0 they do not pay */
+	struct native_arena arena; /* runs */
+	int64_t rest;              /* bytes of packets that are to be taken without words */
+	int32_t credit;            /* what words have saved, in words; below 0 they do not pay */
 };
 
 /* All code of one address space in one version. */
 struct native_code {
 	struct native_source source;
-	struct native_range range; /* the last one found */
-	struct native_arena arena; /* blocks, nodes, runs, sites: all go at once */
-	struct native_node **nodes; /* table by address */
+	struct native_range range;       /* the last one found */
+	struct native_arena arena;       /* blocks, nodes, runs, sites: all go at once */
+	struct native_node **nodes;      /* table by address */
 	struct native_node *spare_nodes; /* memory of the arena for the next ones */
 	size_t spare_node_count;
 	size_t node_count;
@@ -285,14 +286,14 @@ struct native_code {
 	size_t block_slots;
 	struct native_memo *memo;
 	struct native_target *targets;
-	void *tables; /* native_pages: memo, targets, and at first nodes and blocks */
-	struct native_arena ways;    /* of the memo: they go at once too, and may go alone */
+	void *tables;             /* native_pages: memo, targets, and at first nodes and blocks */
+	struct native_arena ways; /* of the memo: they go at once too, and may go alone */
 	struct native_strides strides;
 	struct native_watch watch;
 	struct native_leaps leaps;
 	struct native_words words;
 	struct native_arena retired; /* forgotten, but given out in the segment at hand */
-	uint8_t *lengths; /* scratch: the block being made */
+	uint8_t *lengths;            /* scratch: the block being made */
 	size_t length_capacity;
 };
 
@@ -325,8 +326,7 @@ struct native_node *native_node_get(struct native_code *code, uint64_t ip, unsig
 struct native_node *native_node_link(struct native_code *code, struct native_node *node, unsigned taken);
 
 /* The node behind a CONDITIONAL or CONTINUE (taken: 0); NULL without memory. That behind a stub is the stub, made anew. */
-static inline struct native_node *native_node_follow(struct native_code *code, struct native_node *node,
-						     unsigned taken)
+static inline struct native_node *native_node_follow(struct native_code *code, struct native_node *node, unsigned taken)
 {
 	if (__builtin_expect(!node->next[taken], 0))
 		return native_node_link(code, node, taken);
@@ -334,8 +334,7 @@ static inline struct native_node *native_node_follow(struct native_code *code, s
 }
 
 /* The node at a site; NULL without memory. */
-static inline struct native_node *native_site_follow(struct native_code *code, struct native_site *site,
-						     unsigned mode)
+static inline struct native_node *native_site_follow(struct native_code *code, struct native_site *site, unsigned mode)
 {
 	if (__builtin_expect(!site->node || site->node->mode != mode, 0))
 		site->node = native_node_get(code, site->ip, mode);
@@ -347,7 +346,7 @@ static inline struct native_node *native_site_follow(struct native_code *code, s
  * memory, or where no instructions of the block start at these addresses.
  */
 const struct flow_block *native_block_part(struct native_code *code, const struct flow_block *block, uint64_t first,
-					  uint64_t end);
+					   uint64_t end);
 
 /* The index in the table that, with a key, gives the node's entry for it. */
 static inline uint32_t native_memo_base(const struct native_node *node)

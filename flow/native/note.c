@@ -65,10 +65,10 @@ static bool shares_fup(uint8_t type)
 static void on_control(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	native_note(decoder, (struct native_note){
-		.kind = FLOW_CONTROL,
-		.type = packet->cfe.type,
-		.value = flow_control_has_vector(packet->cfe.type) ? packet->cfe.vector : 0,
-	});
+				     .kind = FLOW_CONTROL,
+				     .type = packet->cfe.type,
+				     .value = flow_control_has_vector(packet->cfe.type) ? packet->cfe.vector : 0,
+			     });
 	if (packet->cfe.ip || !decoder->node || !shares_fup(packet->cfe.type))
 		close_notes(decoder, packet->cfe.ip);
 }
@@ -76,9 +76,9 @@ static void on_control(struct native_decoder *decoder, const struct ptl_pt_packe
 static void on_mwait(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
 	native_note(decoder, (struct native_note){
-		.kind = FLOW_MWAIT,
-		.value = packet->mwait.hints | (uint64_t)packet->mwait.extensions << 32,
-	});
+				     .kind = FLOW_MWAIT,
+				     .value = packet->mwait.hints | (uint64_t)packet->mwait.extensions << 32,
+			     });
 }
 
 static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
@@ -99,13 +99,12 @@ void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_pack
 		break;
 	case PTL_PT_PWRE:
 		native_put(decoder, FLOW_POWER_ENTRY)->value = packet->pwre.state |
-								   (uint64_t)packet->pwre.sub_state << 8 |
-								   (uint64_t)packet->pwre.hardware << 16;
+							       (uint64_t)packet->pwre.sub_state << 8 |
+							       (uint64_t)packet->pwre.hardware << 16;
 		break;
 	case PTL_PT_PWRX:
-		native_put(decoder, FLOW_POWER_EXIT)->value = packet->pwrx.last |
-								  (uint64_t)packet->pwrx.deepest << 8 |
-								  (uint64_t)packet->pwrx.wake << 16;
+		native_put(decoder, FLOW_POWER_EXIT)->value = packet->pwrx.last | (uint64_t)packet->pwrx.deepest << 8 |
+							      (uint64_t)packet->pwrx.wake << 16;
 		break;
 	case PTL_PT_BBP:
 		native_notes_put(decoder, false, 0);
@@ -113,21 +112,21 @@ void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_pack
 		break;
 	case PTL_PT_BIP:
 		native_note(decoder, (struct native_note){
-			.kind = FLOW_BLOCK_ITEM,
-			.type = decoder->block_type,
-			.item = packet->bip.id,
-			.value = packet->bip.payload,
-		});
+					     .kind = FLOW_BLOCK_ITEM,
+					     .type = decoder->block_type,
+					     .item = packet->bip.id,
+					     .value = packet->bip.payload,
+				     });
 		break;
 	case PTL_PT_BEP:
 		close_notes(decoder, packet->bep.ip);
 		break;
 	case PTL_PT_EVD:
 		native_note(decoder, (struct native_note){
-			.kind = FLOW_EVENT_DATA,
-			.type = packet->evd.type,
-			.value = packet->evd.payload,
-		});
+					     .kind = FLOW_EVENT_DATA,
+					     .type = packet->evd.type,
+					     .value = packet->evd.payload,
+				     });
 		break;
 	case PTL_PT_CFE:
 		on_control(decoder, packet);

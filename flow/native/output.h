@@ -14,16 +14,16 @@
 
 struct native_output {
 	const struct flow_sink *sink;
-	const struct flow_block_run **runs;  /* NATIVE_BATCH_RUNS */
-	struct flow_event *events;   /* NATIVE_BATCH_EVENTS */
-	struct flow_mark *marks;          /* NATIVE_BATCH_EVENTS */
+	const struct flow_block_run **runs; /* NATIVE_BATCH_RUNS */
+	struct flow_event *events;          /* NATIVE_BATCH_EVENTS */
+	struct flow_mark *marks;            /* NATIVE_BATCH_EVENTS */
 	size_t run_count;
-	size_t block_count;     /* of all runs */
+	size_t block_count; /* of all runs */
 	uint64_t instructions;
 	uint64_t branches;
 	size_t event_count;
 	size_t mark_count;
-	uint64_t time;   /* of the next block */
+	uint64_t time; /* of the next block */
 	/*
 	 * Times of the two marks before the next block's, 0 unknown. A block begins behind a branch that the packet before
 	 * its own tells of, at the latest; that packet was sent later than the branch was executed, but the one before was
@@ -36,7 +36,7 @@ struct native_output {
 	/* Called before runs are handed over, while they are still there. */
 	void (*before_flush)(void *context);
 	void *flush_context;
-	int status;      /* what the consumer said; not 0: nothing more is collected */
+	int status; /* what the consumer said; not 0: nothing more is collected */
 };
 
 /* PTL_NO_MEMORY. */

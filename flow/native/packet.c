@@ -50,7 +50,7 @@ static void on_overflow(struct native_decoder *decoder)
 
 static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	uint64_t state = packet->mode_tsx.abort	  ? FLOW_TSX_ABORTED
+	uint64_t state = packet->mode_tsx.abort   ? FLOW_TSX_ABORTED
 			 : packet->mode_tsx.in_tx ? FLOW_TSX_SPECULATIVE
 						  : FLOW_TSX_COMMITTED;
 

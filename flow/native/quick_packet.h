@@ -89,7 +89,8 @@ static inline uint64_t native_quick_expand(const struct native_quick *quick, uns
 }
 
 /* A packet with an address; false: it is another, or its outcome is not known. */
-static inline __attribute__((always_inline)) bool native_quick_take_address(struct native_decoder *decoder, struct native_quick *quick, unsigned first)
+static inline __attribute__((always_inline)) bool native_quick_take_address(struct native_decoder *decoder,
+									    struct native_quick *quick, unsigned first)
 {
 	const unsigned form = first >> FORMAT_PT_IP_SHIFT;
 	const unsigned size = format_pt_ip_size(form);
@@ -111,7 +112,7 @@ static inline __attribute__((always_inline)) bool native_quick_take_address(stru
 		if (node || decoder->place || !native_target_is(target, ip, decoder->mode))
 			return false;
 		native_quick_put(decoder, quick, FLOW_ENABLED,
-		    FLOW_EVENT_HAS_TO | (ip && quick->disabled_ip == ip ? FLOW_EVENT_RESUMED : 0), ip);
+				 FLOW_EVENT_HAS_TO | (ip && quick->disabled_ip == ip ? FLOW_EVENT_RESUMED : 0), ip);
 		quick->to = target->to;
 		break;
 	case FORMAT_PT_MATCH_TIP_PGD:

@@ -223,8 +223,8 @@ static size_t known_most(const struct native_decoder *decoder, const struct nati
 static bool has_room(const struct native_decoder *decoder, const struct native_quick *quick,
 		     const struct native_quick_ends *ends, const uint8_t *start)
 {
-	return decoder->end - start >= NATIVE_WORD_SIZE + PTL_PT_PACKET_MAX &&
-	       ends->runs - quick->runs >= WORD_ROOM && ends->events - quick->events >= WORD_ROOM;
+	return decoder->end - start >= NATIVE_WORD_SIZE + PTL_PT_PACKET_MAX && ends->runs - quick->runs >= WORD_ROOM &&
+	       ends->events - quick->events >= WORD_ROOM;
 }
 
 /* Whether words still pay; if not, they rest. */

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 
-_Static_assert(NATIVE_STATE_FACTOR * NATIVE_STATE_INVERSE == 1, "numbers come back from ids");
+_Static_assert(NATIVE_STATE_FACTOR *NATIVE_STATE_INVERSE == 1, "numbers come back from ids");
 
 #define STATES_LIMIT (1u << 20)
 /* Nodes without a decision in a row: more may be an endless loop. */
@@ -222,7 +222,8 @@ const struct native_stride *native_stride_make(struct native_code *code, uint32_
 	uint64_t pages;
 	size_t place;
 
-	if (!state || !walk(code, state, (uint32_t)(bits >> (64 - NATIVE_STRIDE_BITS)), NATIVE_STRIDE_BITS, &made, &pages))
+	if (!state ||
+	    !walk(code, state, (uint32_t)(bits >> (64 - NATIVE_STRIDE_BITS)), NATIVE_STRIDE_BITS, &made, &pages))
 		return &none;
 	place = (size_t)(native_stride_at(table, state, bits) - table);
 	table[place] = made;

@@ -5,7 +5,7 @@
 
 #include "flow/native/node.h"
 
-#define NATIVE_STRIDE_USED(sums) ((sums) & 63)
+#define NATIVE_STRIDE_USED(sums) ((sums)&63)
 #define NATIVE_STRIDE_BLOCKS(sums) ((sums) >> 6 & 511)
 #define NATIVE_STRIDE_INSTRUCTIONS(sums) ((sums) >> 15 & 32767)
 

@@ -126,8 +126,8 @@ static void take_return(struct native_decoder *decoder, struct native_node *node
 		return;
 	}
 	decoder->stack_count--;
-	enter(decoder, native_site_follow(decoder->code, decoder->stack[--decoder->stack_top % NATIVE_STACK],
-					  decoder->mode));
+	enter(decoder,
+	      native_site_follow(decoder->code, decoder->stack[--decoder->stack_top % NATIVE_STACK], decoder->mode));
 }
 
 /* One bit, without memory of earlier ways; false: a TIP decides here, not a bit. */
@@ -479,7 +479,8 @@ bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		const bool stub = node->stub;
 		int passed;
 
-		if (has_ip ? node->out_known && node->out_ip == ip : node->decision == NATIVE_FAR && !(node->notable & NATIVE_WRITES_CR3)) {
+		if (has_ip ? node->out_known && node->out_ip == ip
+			   : node->decision == NATIVE_FAR && !(node->notable & NATIVE_WRITES_CR3)) {
 			native_leave(decoder, node);
 			return true;
 		}

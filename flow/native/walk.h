@@ -68,7 +68,8 @@ static inline void native_take_target(struct native_decoder *decoder, uint64_t i
 	struct native_target *target = native_target_slot(decoder->code, ip);
 
 	if (__builtin_expect(!native_target_is(target, ip, decoder->mode) || node->decision == NATIVE_CONDITIONAL ||
-				     node->decision >= NATIVE_CONTINUE, 0)) {
+				     node->decision >= NATIVE_CONTINUE,
+			     0)) {
 		native_take_target_slowly(decoder, ip);
 		return;
 	}

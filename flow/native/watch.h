@@ -23,8 +23,8 @@ struct flow_block_run;
 
 /* Zero-initialised: nothing is watched yet. */
 struct native_watch {
-	struct native_spans fixed;   /* where code is that is not watched, if anything was made of it */
-	struct native_spans changed; /* where such code has changed: watched now */
+	struct native_spans fixed;      /* where code is that is not watched, if anything was made of it */
+	struct native_spans changed;    /* where such code has changed: watched now */
 	struct native_dependent **made; /* blocks and nodes of watched code, in a table by page; NULL: there are none */
 	/*
 	 * Of each entry of the tables: the pages that it was made of; NULL: of none that is watched. Behind them for each 64

@@ -77,13 +77,14 @@ void native_words_forget(struct native_words *words, struct native_arena *retire
 
 bool native_words_full(const struct native_words *words)
 {
-	return words->state_count == STATES - 1 || words->word_count == NATIVE_WORDS - 1 || words->arena.total > RUNS_LIMIT;
+	return words->state_count == STATES - 1 || words->word_count == NATIVE_WORDS - 1 ||
+	       words->arena.total > RUNS_LIMIT;
 }
 
 static bool is_state(const struct native_word_state *a, const struct native_word_state *b)
 {
-	return a->to == b->to && a->last_ip == b->last_ip && a->disabled_ip == b->disabled_ip &&
-	       a->carry == b->carry && a->mode == b->mode;
+	return a->to == b->to && a->last_ip == b->last_ip && a->disabled_ip == b->disabled_ip && a->carry == b->carry &&
+	       a->mode == b->mode;
 }
 
 static uint16_t *state_slot(const struct native_words *words, const struct native_word_state *state)
@@ -137,8 +138,8 @@ static const struct native_run *keep(struct native_words *words, const struct na
 	if (sums.run.count > NATIVE_WORD_BLOCKS || sums.run.instructions > NATIVE_WORD_INSTRUCTIONS ||
 	    sums.push_count > RUN_PUSHES)
 		return NULL;
-	kept = native_arena_take(&words->arena, sizeof(*kept) + sums.run.count * sizeof(*blocks) +
-							sums.push_count * sizeof(*sites));
+	kept = native_arena_take(&words->arena,
+				 sizeof(*kept) + sums.run.count * sizeof(*blocks) + sums.push_count * sizeof(*sites));
 	if (!kept)
 		return NULL;
 	blocks = (const struct flow_block **)(kept + 1);

@@ -39,8 +39,8 @@ void native_clock_settle(struct native_clock *clock)
 	if (!clock->ahead)
 		return;
 	clock->ahead = false;
-	clock->tsc = clock->base + scale(clock->crystals, clock->machine->ctc_numerator,
-					 clock->machine->ctc_denominator);
+	clock->tsc = clock->base +
+		     scale(clock->crystals, clock->machine->ctc_numerator, clock->machine->ctc_denominator);
 	clock->cycles = 0;
 }
 

@@ -16,15 +16,15 @@
  */
 struct native_clock {
 	const struct ptl_machine *machine;
-	uint64_t tsc;     /* at the last packet that tells it, estimates by MTC included */
-	uint64_t base;    /* TSC when the crystal clock was `ctc` */
+	uint64_t tsc;      /* at the last packet that tells it, estimates by MTC included */
+	uint64_t base;     /* TSC when the crystal clock was `ctc` */
 	uint64_t crystals; /* crystal clocks since base */
-	uint64_t cycles;  /* core cycles since tsc */
-	uint32_t ctc;     /* the last one, as many bits as MTC tells */
-	uint8_t ratio;    /* CBR; 0 unknown */
+	uint64_t cycles;   /* core cycles since tsc */
+	uint32_t ctc;      /* the last one, as many bits as MTC tells */
+	uint8_t ratio;     /* CBR; 0 unknown */
 	bool has_tsc;
 	bool has_ctc;
-	bool ahead;       /* crystals are more than tsc tells */
+	bool ahead; /* crystals are more than tsc tells */
 };
 
 void native_clock_start(struct native_clock *clock, const struct ptl_machine *machine);

@@ -29,13 +29,14 @@ static const struct {
 	 {CPU(6, 0x66), CPU(6, 0x7d), CPU(6, 0x7e), CPU(6, 0x8c), CPU(6, 0x8d), CPU(6, 0xa7), CPU(6, 0xa8)}},
 	/* Lakefield, Alder Lake, Raptor Lake, Bartlett Lake, Meteor Lake, Arrow Lake, Lunar Lake, Panther Lake */
 	{{.skd022 = true, .skl014 = true, .apl11 = true},
-	 {CPU(6, 0x8a), CPU(6, 0x97), CPU(6, 0x9a), CPU(6, 0xb7), CPU(6, 0xba), CPU(6, 0xbf), CPU(6, 0xd7), CPU(6, 0xaa),
-	  CPU(6, 0xac), CPU(6, 0xb5), CPU(6, 0xc5), CPU(6, 0xc6), CPU(6, 0xbd), CPU(6, 0xcc)}},
+	 {CPU(6, 0x8a), CPU(6, 0x97), CPU(6, 0x9a), CPU(6, 0xb7), CPU(6, 0xba), CPU(6, 0xbf), CPU(6, 0xd7),
+	  CPU(6, 0xaa), CPU(6, 0xac), CPU(6, 0xb5), CPU(6, 0xc5), CPU(6, 0xc6), CPU(6, 0xbd), CPU(6, 0xcc)}},
 	/* Goldmont */
 	{{.apl11 = true, .apl12 = true}, {CPU(6, 0x5c), CPU(6, 0x5f)}},
 	/* Goldmont Plus, Tremont, Gracemont, Grand Ridge, Sierra Forest, Clearwater Forest */
 	{{.apl11 = true},
-	 {CPU(6, 0x7a), CPU(6, 0x86), CPU(6, 0x96), CPU(6, 0x9c), CPU(6, 0xbe), CPU(6, 0xb6), CPU(6, 0xaf), CPU(6, 0xdd)}},
+	 {CPU(6, 0x7a), CPU(6, 0x86), CPU(6, 0x96), CPU(6, 0x9c), CPU(6, 0xbe), CPU(6, 0xb6), CPU(6, 0xaf),
+	  CPU(6, 0xdd)}},
 };
 
 struct flow_errata flow_errata_of(const struct ptl_machine *machine)
@@ -62,7 +63,7 @@ static bool is_cut_cyc(const uint8_t *data, size_t left, const struct ptl_pt_pac
 }
 
 int flow_errata_mend(const struct flow_errata *errata, const uint8_t *data, size_t left, int size,
-		    struct ptl_pt_packet *packet)
+		     struct ptl_pt_packet *packet)
 {
 	int mended = 0;
 

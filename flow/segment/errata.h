@@ -39,11 +39,11 @@ static inline bool flow_errata_damage(const struct flow_errata *errata)
  * really there: SKD007's cut CYC and SKZ84's TMA become PAD packets.
  */
 int flow_errata_mend(const struct flow_errata *errata, const uint8_t *data, size_t left, int size,
-		    struct ptl_pt_packet *packet);
+		     struct ptl_pt_packet *packet);
 
 /* format_pt_decode_inline, for packets that may be damaged. */
 static inline int flow_errata_read(const struct flow_errata *errata, const uint8_t *data, size_t left,
-				  struct ptl_pt_context *context, struct ptl_pt_packet *packet)
+				   struct ptl_pt_context *context, struct ptl_pt_packet *packet)
 {
 	int size = format_pt_decode_inline(data, left, context, packet);
 

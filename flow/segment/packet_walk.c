@@ -20,11 +20,10 @@ static void lose_sync(struct packet_walk *walk, uint64_t from, const char *cause
 	snprintf(walk->cause, sizeof(walk->cause), "%s", cause);
 }
 
-int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream,
-		      uint64_t from, uint64_t end, struct flow_errata errata)
+int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream, uint64_t from, uint64_t end,
+		      struct flow_errata errata)
 {
-	*walk = (struct packet_walk){
-		.trace = trace, .stream = stream, .end = end, .offset = from, .errata = errata};
+	*walk = (struct packet_walk){.trace = trace, .stream = stream, .end = end, .offset = from, .errata = errata};
 	lose_sync(walk, from, "before the first PSB");
 	walk->data = malloc(PIECE_SIZE);
 	return walk->data ? 0 : common_fail_memory("a piece of a PT stream", PIECE_SIZE);
@@ -47,8 +46,7 @@ static int fill(struct packet_walk *walk)
 		uint64_t hole;
 		size_t read;
 		int status = ptl_stream_read(walk->trace, walk->stream, walk->offset + walk->size,
-					     walk->data + walk->size, PIECE_SIZE - walk->size,
-					     &read, &hole);
+					     walk->data + walk->size, PIECE_SIZE - walk->size, &read, &hole);
 
 		if (status < 0)
 			return status;
@@ -109,8 +107,7 @@ static int find_sync(struct packet_walk *walk, struct packet_item *item)
 		int status;
 
 		/* A PSB that ends the data may turn out to be the end of the packet before one. */
-		if (psb < walk->size &&
-		    (psb + PTL_PT_PSB_SIZE + 1 < walk->size || walk->complete)) {
+		if (psb < walk->size && (psb + PTL_PT_PSB_SIZE + 1 < walk->size || walk->complete)) {
 			walk->at = psb;
 			walk->synced = true;
 			walk->context = (struct ptl_pt_context){0};
@@ -142,7 +139,8 @@ static size_t cut_by_psb(const uint8_t *data, size_t left, size_t size)
 	size_t psb;
 
 	/* Such a PSB goes on behind the packet. */
-	if (size < 2 || size >= left || (data[size - 1] ^ data[size]) != ((FORMAT_PT_MATCH_PSB >> 8) ^ (FORMAT_PT_MATCH_PSB & 0xff)))
+	if (size < 2 || size >= left ||
+	    (data[size - 1] ^ data[size]) != ((FORMAT_PT_MATCH_PSB >> 8) ^ (FORMAT_PT_MATCH_PSB & 0xff)))
 		return 0;
 	psb = ptl_pt_find_psb(data, searched < left ? searched : left, 1);
 	return psb < size ? psb : 0;

@@ -50,8 +50,8 @@ struct packet_walk {
  * are an item of their own. The walk goes up to `end` (UINT64_MAX: the stream's end). `errata` are
  * those of the CPU that made the packets. Ended with packet_walk_free. PTL_NO_MEMORY.
  */
-int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream,
-		      uint64_t from, uint64_t end, struct flow_errata errata);
+int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream, uint64_t from, uint64_t end,
+		      struct flow_errata errata);
 void packet_walk_free(struct packet_walk *walk);
 
 /*

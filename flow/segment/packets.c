@@ -24,7 +24,8 @@ static bool in_psb_plus(uint8_t kind)
 	}
 }
 
-void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_psb_plus *psb_plus)
+void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
+			struct flow_psb_plus *psb_plus)
 {
 	struct ptl_pt_context context = {0};
 	struct ptl_pt_packet packet;
@@ -49,7 +50,8 @@ void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_err
 		psb_plus->size += packet.size;
 		if (packet.kind == PTL_PT_FUP) {
 			psb_plus->has_ip = ptl_pt_ip_resolve(&packet, &last_ip, &psb_plus->ip) &&
-					   !flow_psb_plus_enables(bytes + psb_plus->size, size - psb_plus->size, errata);
+					   !flow_psb_plus_enables(bytes + psb_plus->size, size - psb_plus->size,
+								  errata);
 		} else if (packet.kind == PTL_PT_MODE_EXEC)
 			psb_plus->has_mode = true;
 	}
@@ -163,7 +165,8 @@ static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct f
 	}
 }
 
-void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_segment_end *end)
+void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
+			   struct flow_segment_end *end)
 {
 	struct ptl_pt_context context = {0};
 	enum meaning before = FLOW;

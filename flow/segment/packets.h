@@ -12,7 +12,7 @@
 /* PSB+: the packets from PSB to PSBEND (SDM, section "PSB+"). */
 struct flow_psb_plus {
 	bool complete; /* ends with PSBEND: decoding can start here */
-	bool has_ip;   /* a FUP that flow_psb_plus_enables does not rule out: packets are enabled, the next instruction is at ip */
+	bool has_ip; /* a FUP that flow_psb_plus_enables does not rule out: packets are enabled, the next instruction is at ip */
 	bool has_mode; /* a MODE.Exec */
 	bool overflow; /* an OVF ends it, and there is no PSBEND */
 	uint64_t ip;
@@ -20,7 +20,8 @@ struct flow_psb_plus {
 };
 
 /* bytes begins with a PSB. FLOW_PSB_PLUS_MAX bytes are enough for what CPUs make. */
-void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_psb_plus *psb_plus);
+void flow_psb_plus_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
+			struct flow_psb_plus *psb_plus);
 
 /*
  * Whether only state and TIP.PGE follow in the bytes behind a FUP of PSB+, so that packets were disabled and the FUP is
@@ -38,8 +39,8 @@ struct flow_segment_end {
 	 * them finds out.
 	 */
 	size_t flow;
-	bool fup;     /* the last of these is a FUP of its own: its TIP is missing */
-	bool enabled; /* packets are, at the end: as TIP.PGE, TIP.PGD, PSB+ and what follows OVF say */
+	bool fup;        /* the last of these is a FUP of its own: its TIP is missing */
+	bool enabled;    /* packets are, at the end: as TIP.PGE, TIP.PGD, PSB+ and what follows OVF say */
 	bool overflowed; /* an OVF is not followed by a packet that says where flow goes on */
 	/*
 	 * The FUP behind an OVF, if no packet behind it says that flow goes on or stops: where it begins and ends.
@@ -49,6 +50,7 @@ struct flow_segment_end {
 	size_t whole; /* where whole packets end: below the size if the last is cut off */
 };
 
-void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata, struct flow_segment_end *end);
+void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
+			   struct flow_segment_end *end);
 
 #endif

@@ -44,8 +44,7 @@ static void find_owner(const struct flow_timeline *timeline, struct owned_stream
 	if (owned->process == FLOW_NONE)
 		return;
 	if (owned->tid == PTL_NO_ID) {
-		const struct flow_timeline_process *process = flow_timeline_process(timeline,
-										  owned->process);
+		const struct flow_timeline_process *process = flow_timeline_process(timeline, owned->process);
 
 		if (process->thread_count != 1)
 			return;
@@ -53,8 +52,7 @@ static void find_owner(const struct flow_timeline *timeline, struct owned_stream
 		owned->tid = flow_timeline_thread(timeline, owned->thread)->tid;
 		return;
 	}
-	owned->thread = flow_timeline_thread_at(timeline, owned->pid, owned->tid,
-					       stream->first_time);
+	owned->thread = flow_timeline_thread_at(timeline, owned->pid, owned->tid, stream->first_time);
 }
 
 static void find_switches(const struct flow_timeline *timeline, struct owned_stream *owned)
@@ -100,8 +98,7 @@ static int compare_streams(const void *a_, const void *b_)
 }
 
 static int select_streams(const struct ptl_trace *trace, const struct flow_timeline *timeline,
-			  const struct flow_selection *selection, struct owned_stream **selected,
-			  size_t *count)
+			  const struct flow_selection *selection, struct owned_stream **selected, size_t *count)
 {
 	size_t all = ptl_stream_count(trace), kept = 0;
 	struct owned_stream *streams = calloc(all + 1, sizeof(*streams));
@@ -128,8 +125,7 @@ static int select_streams(const struct ptl_trace *trace, const struct flow_timel
 /* ---- segments -----------------------------------------------------------------------------------
  */
 
-static int add_segment(struct flow_segment_list *list, size_t *capacity,
-		       const struct flow_segment *segment)
+static int add_segment(struct flow_segment_list *list, size_t *capacity, const struct flow_segment *segment)
 {
 	if (list->count == *capacity) {
 		size_t wanted = *capacity ? *capacity * 2 : 256;
@@ -245,11 +241,12 @@ static int add_pieces(struct ptl_trace *trace, const struct segment_source *sour
 			part.has_next = false;
 			part.ends_disabled = piece->ends_disabled;
 			parts[i] = (struct flow_segment_part){part.skip, part.code_time, part.process, part.unknown,
-							     part.ends_disabled};
+							      part.ends_disabled};
 		}
 		part.before = i ? parts : NULL;
 		part.before_count = i;
-		if (is_selected(source->selection, part.pid, part.tid, part.cpu) && in_window(source->selection, &part)) {
+		if (is_selected(source->selection, part.pid, part.tid, part.cpu) &&
+		    in_window(source->selection, &part)) {
 			wanted |= i > 0;
 			status = add_segment(list, capacity, &part);
 		}
@@ -265,7 +262,10 @@ static int compare_segments(const void *a_, const void *b_)
 {
 	const struct flow_segment *a = a_, *b = b_;
 	const uint64_t keys[][2] = {
-		{a->process, b->process}, {a->pid, b->pid}, {a->thread, b->thread}, {a->tid, b->tid},
+		{a->process, b->process},
+		{a->pid, b->pid},
+		{a->thread, b->thread},
+		{a->tid, b->tid},
 		{a->switched, b->switched},
 		{a->switched ? a->order_time : a->index, b->switched ? b->order_time : b->index},
 		{a->index, b->index},
@@ -306,9 +306,8 @@ static void group_by_thread(struct flow_segment_list *list)
 	list->groups = group;
 }
 
-static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
-		      const struct segment_source *source, struct flow_segment_list *list,
-		      size_t *capacity)
+static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned, const struct segment_source *source,
+		      struct flow_segment_list *list, size_t *capacity)
 {
 	const struct ptl_stream *stream = owned->stream;
 	struct flow_segment segment = {
@@ -356,7 +355,7 @@ static int add_stream(struct ptl_trace *trace, const struct owned_stream *owned,
 }
 
 int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		      const struct flow_selection *selection, struct flow_segment_list *list)
+		       const struct flow_selection *selection, struct flow_segment_list *list)
 {
 	struct owned_stream *streams = NULL;
 	size_t count = 0, capacity = 0;

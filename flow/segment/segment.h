@@ -38,7 +38,7 @@ struct flow_segment {
 	/* The parts before it, from the PSB on, whoever's they are: the CPU remembers calls of theirs. */
 	const struct flow_segment_part *before;
 	size_t before_count;
-	uint64_t time;   /* of its PSB; 0 unknown */
+	uint64_t time; /* of its PSB; 0 unknown */
 	/* The version of the address space of this time is the one that holds at its PSB. */
 	uint64_t code_time;
 	uint64_t order_time; /* time, or the last one known: never less than its forerunner's */
@@ -69,7 +69,7 @@ struct flow_segment_list {
 	size_t count;
 	size_t groups;
 	struct flow_segment_parts *parts; /* what segments' `before` point to */
-	uint64_t bytes; /* of PT in all segments */
+	uint64_t bytes;                   /* of PT in all segments */
 };
 
 /*
@@ -79,7 +79,7 @@ struct flow_segment_list {
  * flow_segments_free.
  */
 int flow_segments_list(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		      const struct flow_selection *selection, struct flow_segment_list *list);
+		       const struct flow_selection *selection, struct flow_segment_list *list);
 void flow_segments_free(struct flow_segment_list *list);
 
 #endif

@@ -166,8 +166,8 @@ static int read_bytes(struct ptl_trace *trace, const struct flow_segment *segmen
 		uint64_t hole;
 		size_t got;
 
-		status = ptl_stream_read(trace, segment->stream, segment->offset + *size, *bytes + *size,
-					 want - *size, &got, &hole);
+		status = ptl_stream_read(trace, segment->stream, segment->offset + *size, *bytes + *size, want - *size,
+					 &got, &hole);
 		if (status < 0 || !got)
 			break;
 		*size += got;
@@ -248,7 +248,7 @@ static int make_pieces(const struct walk *walk, const struct flow_segment *segme
 }
 
 int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment *segment,
-			    const struct flow_switch *switches, size_t count, struct flow_segment_pieces *pieces)
+			     const struct flow_switch *switches, size_t count, struct flow_segment_pieces *pieces)
 {
 	const uint64_t end_time = segment->end_time ? segment->end_time : FLOW_TIME_END;
 	const size_t owner = flow_switch_at(switches, count, segment->time);

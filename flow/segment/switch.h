@@ -26,7 +26,7 @@ struct flow_segment_pieces {
  * say when it begins and ends. PTL_NO_MEMORY, or what the reader says. Free with flow_segment_pieces_free.
  */
 int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment *segment,
-			    const struct flow_switch *switches, size_t count, struct flow_segment_pieces *pieces);
+			     const struct flow_switch *switches, size_t count, struct flow_segment_pieces *pieces);
 void flow_segment_pieces_free(struct flow_segment_pieces *pieces);
 
 #endif

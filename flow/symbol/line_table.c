@@ -68,9 +68,7 @@ static bool add_row(struct flow_line_table *table, const struct row *row)
 {
 	if (table->row_count == table->row_capacity) {
 		const size_t capacity = table->row_capacity ? 2 * table->row_capacity : 1024;
-		struct row *rows = capacity > ROWS_MAX
-					   ? NULL
-					   : realloc(table->rows, capacity * sizeof(*rows));
+		struct row *rows = capacity > ROWS_MAX ? NULL : realloc(table->rows, capacity * sizeof(*rows));
 
 		if (!rows)
 			return false;
@@ -82,8 +80,7 @@ static bool add_row(struct flow_line_table *table, const struct row *row)
 }
 
 /* One row of libdw; false when no more can be held. */
-static bool add_line(struct flow_line_table *table, Dwarf_Line *line, const char **last_name,
-		     uint32_t *last_file)
+static bool add_line(struct flow_line_table *table, Dwarf_Line *line, const char **last_name, uint32_t *last_file)
 {
 	struct row row = {.file = NO_FILE};
 	const char *name = dwarf_linesrc(line, NULL, NULL);
@@ -185,8 +182,7 @@ struct flow_line_table *flow_lines_from_file(int fd, const uint8_t *build_id, si
 		return NULL;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF &&
-	    dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size &&
+	if (elf && elf_kind(elf) == ELF_K_ELF && dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)build_id_size &&
 	    memcmp(id, build_id, build_id_size) == 0)
 		table = lines_of(elf);
 	elf_end(elf);
@@ -194,8 +190,7 @@ struct flow_line_table *flow_lines_from_file(int fd, const uint8_t *build_id, si
 	return table;
 }
 
-bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file,
-		     uint32_t *line)
+bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line)
 {
 	size_t low = 0, high = table->row_count;
 	const struct row *row;

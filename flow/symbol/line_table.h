@@ -14,12 +14,10 @@ struct flow_line_table;
  * build id is the given one, and is closed in any case (-1: there is none). NULL where there are no lines, for whatever reason.
  */
 struct flow_line_table *flow_lines_from_memory(uint8_t *data, size_t size);
-struct flow_line_table *flow_lines_from_file(int fd, const uint8_t *build_id,
-					     size_t build_id_size);
+struct flow_line_table *flow_lines_from_file(int fd, const uint8_t *build_id, size_t build_id_size);
 void flow_lines_free(struct flow_line_table *table);
 
 /* address is in the file's own address space. *file lives as long as table. */
-bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file,
-		     uint32_t *line);
+bool flow_lines_find(const struct flow_line_table *table, uint64_t address, const char **file, uint32_t *line);
 
 #endif

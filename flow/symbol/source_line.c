@@ -22,9 +22,9 @@ struct flow_sources {
 	const struct flow_timeline *timeline;
 	size_t image_count;
 	_Atomic(struct flow_line_table *) *by_image; /* NULL: not asked yet; NOTHING: there is none */
-	pthread_mutex_t lock;     /* of what is below */
-	struct common_byte_map by_id; /* debug blob's hash or build id: index in tables */
-	struct flow_line_table **tables; /* owned; NOTHING where there is none */
+	pthread_mutex_t lock;                        /* of what is below */
+	struct common_byte_map by_id;                /* debug blob's hash or build id: index in tables */
+	struct flow_line_table **tables;             /* owned; NOTHING where there is none */
 	size_t table_count;
 	size_t asked;
 	size_t found;
@@ -34,8 +34,7 @@ struct flow_sources {
 static char nothing_here;
 #define NOTHING ((struct flow_line_table *)(void *)&nothing_here)
 
-int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		      struct flow_sources **result)
+int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **result)
 {
 	struct flow_sources *sources = calloc(1, sizeof(*sources));
 	const size_t count = flow_timeline_image_count(timeline);
@@ -90,26 +89,23 @@ static struct flow_line_table *from_trace(struct ptl_trace *trace, const uint8_t
 	return table;
 }
 
-static struct flow_line_table *make_table(struct flow_sources *sources,
-					  const struct ptl_image_event *image)
+static struct flow_line_table *make_table(struct flow_sources *sources, const struct ptl_image_event *image)
 {
 	struct flow_line_table *table = NULL;
 
 	if (image->has_debug)
 		table = from_trace(sources->trace, image->debug);
 	if (!table && image->build_id_size && image->file_name[0] == '/')
-		table = flow_lines_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
-					     image->build_id, image->build_id_size);
+		table = flow_lines_from_file(open(image->file_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), image->build_id,
+					     image->build_id_size);
 	if (!table)
-		table = flow_lines_from_file(
-			elf_open_debug(image->build_id, image->build_id_size),
-			image->build_id, image->build_id_size);
+		table = flow_lines_from_file(elf_open_debug(image->build_id, image->build_id_size), image->build_id,
+					     image->build_id_size);
 	return table ? table : NOTHING;
 }
 
 /* Called with the lock held. */
-static struct flow_line_table *table_of(struct flow_sources *sources,
-					const struct ptl_image_event *image)
+static struct flow_line_table *table_of(struct flow_sources *sources, const struct ptl_image_event *image)
 {
 	const uint8_t *id = image->has_debug ? image->debug : image->build_id;
 	const size_t id_size = image->has_debug ? PTL_HASH_SIZE : image->build_id_size;
@@ -132,8 +128,7 @@ static struct flow_line_table *table_of(struct flow_sources *sources,
 
 static struct flow_line_table *table_of_image(struct flow_sources *sources, uint32_t image)
 {
-	struct flow_line_table *table =
-		atomic_load_explicit(&sources->by_image[image], memory_order_acquire);
+	struct flow_line_table *table = atomic_load_explicit(&sources->by_image[image], memory_order_acquire);
 
 	if (table)
 		return table;
@@ -148,8 +143,8 @@ static struct flow_line_table *table_of_image(struct flow_sources *sources, uint
 	return table;
 }
 
-bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address,
-		       const char **file, uint32_t *line)
+bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
+		       uint32_t *line)
 {
 	const struct flow_line_table *table;
 

@@ -17,8 +17,7 @@ struct flow_sources;
  * id below /usr/lib/debug. A file without the right build id is never used. All functions may be called from
  * several threads. trace and timeline outlive it. PTL_NO_MEMORY.
  */
-int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		      struct flow_sources **sources);
+int flow_sources_open(struct ptl_trace *trace, const struct flow_timeline *timeline, struct flow_sources **sources);
 void flow_sources_close(struct flow_sources *sources);
 
 /* Images that were asked about, and those of them for which lines were found. */
@@ -28,7 +27,7 @@ void flow_sources_counts(struct flow_sources *sources, size_t *asked, size_t *fo
  * The line that the instruction at address comes from; false where nothing tells. *file lives as long as
  * sources. image is an index in the timeline or FLOW_NONE.
  */
-bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address,
-		       const char **file, uint32_t *line);
+bool flow_sources_find(struct flow_sources *sources, uint32_t image, uint64_t address, const char **file,
+		       uint32_t *line);
 
 #endif

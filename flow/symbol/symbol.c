@@ -24,8 +24,8 @@ struct flow_symbols {
 	size_t image_count;
 	/* For each image its table once it was asked for; `nothing` where there is none. */
 	_Atomic(struct ptl_symbol_table *) *by_image;
-	pthread_mutex_t lock; /* of what is below */
-	struct common_byte_map by_hash; /* symbols' hash, or build id of a file that may have them: index in tables */
+	pthread_mutex_t lock;             /* of what is below */
+	struct common_byte_map by_hash;   /* symbols' hash, or build id of a file that may have them: index in tables */
 	struct ptl_symbol_table **tables; /* owned */
 	size_t table_count;
 	atomic_size_t unreadable;
@@ -114,8 +114,7 @@ static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const str
 	tables = realloc(symbols->tables, (symbols->table_count + 1) * sizeof(*tables));
 	if (tables)
 		symbols->tables = tables;
-	if (!tables ||
-	    common_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
+	if (!tables || common_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
 		symbols->unreadable++;
 		return NOTHING;
 	}
@@ -125,8 +124,7 @@ static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const str
 
 static struct ptl_symbol_table *table_of_image(struct flow_symbols *symbols, uint32_t image)
 {
-	struct ptl_symbol_table *table =
-		atomic_load_explicit(&symbols->by_image[image], memory_order_acquire);
+	struct ptl_symbol_table *table = atomic_load_explicit(&symbols->by_image[image], memory_order_acquire);
 	const struct ptl_image_event *data;
 
 	if (table)
@@ -144,8 +142,7 @@ uint64_t flow_image_address(const struct flow_timeline_image *image, uint64_t ad
 	return address - image->data.base + image->data.default_base;
 }
 
-bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address,
-		       struct flow_symbol *result)
+bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol *result)
 {
 	const struct ptl_symbol_table *table;
 	struct ptl_symbol symbol;
@@ -182,8 +179,7 @@ void flow_symbols_name(const struct flow_symbols *symbols, const char *name, str
 }
 
 /* "deflate+0x1f" */
-static void add_symbol(const struct flow_symbols *symbols, const struct flow_symbol *symbol,
-		       struct ptl_bytes *text)
+static void add_symbol(const struct flow_symbols *symbols, const struct flow_symbol *symbol, struct ptl_bytes *text)
 {
 	char *plain = demangle(symbols, symbol->name);
 
@@ -195,8 +191,7 @@ static void add_symbol(const struct flow_symbols *symbols, const struct flow_sym
 	}
 }
 
-void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address,
-		       struct ptl_bytes *text)
+void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct ptl_bytes *text)
 {
 	const struct flow_timeline_image *where;
 	struct flow_symbol symbol;

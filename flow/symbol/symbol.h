@@ -31,8 +31,7 @@ void flow_symbols_close(struct flow_symbols *symbols);
 size_t flow_symbols_unreadable(const struct flow_symbols *symbols);
 
 /* image is an index in the timeline or FLOW_NONE; false where no symbol covers address. */
-bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address,
-		       struct flow_symbol *symbol);
+bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol *symbol);
 
 /* Appends name as people want it: demangled unless that is switched off. Not made safe for a terminal. */
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text);
@@ -41,8 +40,7 @@ void flow_symbols_name(const struct flow_symbols *symbols, const char *name, str
  * Appends "deflate+0x1f (gzip)", safe for a terminal; without a symbol "gzip+0x4a10", where the number is
  * the address in the file's own address space, as objdump shows it; without an image "[no image]".
  */
-void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address,
-		       struct ptl_bytes *text);
+void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct ptl_bytes *text);
 
 /* An address of an image in its file's own address space. */
 uint64_t flow_image_address(const struct flow_timeline_image *image, uint64_t address);

@@ -39,13 +39,12 @@ static int end_change(const struct change *change)
 	struct flow_space_version version = {change->time, change->root, change->files};
 	int status;
 
-	if (state->version_count &&
-	    state->versions[state->version_count - 1].time == version.time) {
+	if (state->version_count && state->versions[state->version_count - 1].time == version.time) {
 		state->versions[state->version_count - 1] = version;
 		return 0;
 	}
-	status = flow_timeline_grow((void **)&state->versions, state->version_count,
-				   &state->version_capacity, sizeof(version));
+	status = flow_timeline_grow((void **)&state->versions, state->version_count, &state->version_capacity,
+				    sizeof(version));
 	if (status < 0)
 		return status;
 	state->versions[state->version_count++] = version;
@@ -59,8 +58,7 @@ static void unmap(struct change *change, uint64_t first, uint64_t last)
 	struct ptl_piece piece;
 	uint64_t at = first;
 
-	while (format_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) &&
-	       piece.first <= last) {
+	while (format_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) && piece.first <= last) {
 		uint64_t from = piece.first < first ? first : piece.first;
 		uint64_t to = piece.last > last ? last : piece.last;
 
@@ -106,8 +104,8 @@ static int use_outside(struct flow_timeline *timeline, const struct ptl_image_ev
 	if (!outside.path)
 		return common_fail_memory("name of an image", 0);
 	memcpy(outside.hash, data->code, PTL_HASH_SIZE);
-	status = flow_timeline_grow((void **)&timeline->outside, timeline->outside_count,
-				   &timeline->outside_capacity, sizeof(outside));
+	status = flow_timeline_grow((void **)&timeline->outside, timeline->outside_count, &timeline->outside_capacity,
+				    sizeof(outside));
 	if (!status)
 		status = common_byte_map_put(&timeline->blobs, outside.hash, PTL_HASH_SIZE, index);
 	if (status)
@@ -117,12 +115,11 @@ static int use_outside(struct flow_timeline *timeline, const struct ptl_image_ev
 	return 0;
 }
 
-static int add_image(struct flow_timeline *timeline, const struct flow_timeline_image *data,
-		     uint32_t *index)
+static int add_image(struct flow_timeline *timeline, const struct flow_timeline_image *data, uint32_t *index)
 {
 	struct flow_image_state state = {.data = *data};
-	int status = flow_timeline_grow((void **)&timeline->images, timeline->image_count,
-				       &timeline->image_capacity, sizeof(state));
+	int status = flow_timeline_grow((void **)&timeline->images, timeline->image_count, &timeline->image_capacity,
+					sizeof(state));
 
 	if (status < 0)
 		return status;
@@ -169,8 +166,7 @@ static void put_piece(struct change *change, struct ptl_piece piece, uint64_t ba
 static bool same_image(const struct ptl_image_event *a, const struct ptl_image_event *b)
 {
 	return a->base == b->base && a->size == b->size && a->file_offset == b->file_offset &&
-	       a->has_code == b->has_code &&
-	       (!a->has_code || !memcmp(a->code, b->code, PTL_HASH_SIZE)) &&
+	       a->has_code == b->has_code && (!a->has_code || !memcmp(a->code, b->code, PTL_HASH_SIZE)) &&
 	       !strcmp(a->file_name, b->file_name);
 }
 
@@ -178,15 +174,13 @@ static bool same_image(const struct ptl_image_event *a, const struct ptl_image_e
  * Whether rundown tells of an image that is there already, whole. At the end of a capture it may
  * also tell of what is left of one: an image of that name at that address is enough.
  */
-static bool is_there(const struct change *change, const struct ptl_image_event *data,
-		     uint8_t opcode)
+static bool is_there(const struct change *change, const struct ptl_image_event *data, uint8_t opcode)
 {
 	const struct flow_timeline *timeline = change->timeline;
 	const struct flow_image_state *image;
 	struct ptl_piece piece;
 
-	if (opcode == PTL_OPCODE_LOAD ||
-	    !format_pieces_find(&timeline->pieces, change->root, data->base, &piece) ||
+	if (opcode == PTL_OPCODE_LOAD || !format_pieces_find(&timeline->pieces, change->root, data->base, &piece) ||
 	    piece.image == FLOW_NONE)
 		return false;
 	image = &timeline->images[piece.image];
@@ -246,8 +240,7 @@ static int protect(struct change *change, const struct ptl_image_event *data)
 	}
 	if (!format_pieces_any(&timeline->pieces, change->root, data->base, last))
 		return load_image(change, data, PTL_OPCODE_LOAD);
-	while (format_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) &&
-	       piece.first <= last) {
+	while (format_pieces_at_or_after(&timeline->pieces, change->root, at, &piece) && piece.first <= last) {
 		if (piece.image != FLOW_NONE)
 			timeline->images[piece.image].data.data.protection = data->protection;
 		if (piece.last >= last)
@@ -355,8 +348,7 @@ int flow_timeline_fork(struct flow_timeline *timeline, uint32_t child, uint32_t 
 	state = &timeline->processes[parent];
 	if (!status && state->version_count) {
 		format_pieces_keep(&timeline->pieces);
-		timeline->processes[child].inherited_root =
-			state->versions[state->version_count - 1].root;
+		timeline->processes[child].inherited_root = state->versions[state->version_count - 1].root;
 	}
 	return status;
 }
@@ -365,8 +357,7 @@ int flow_timeline_fork(struct flow_timeline *timeline, uint32_t child, uint32_t 
  * A change begins. Changes of one time make one version together; older versions stay as they are.
  * A recorder may tell of all that a forked process has at its start: then nothing is inherited.
  */
-static int begin_change(struct flow_timeline *timeline, uint32_t process, uint64_t time,
-			struct change *change)
+static int begin_change(struct flow_timeline *timeline, uint32_t process, uint64_t time, struct change *change)
 {
 	const struct flow_process_state *state;
 	bool told = time == timeline->processes[process].data.start;
@@ -384,13 +375,13 @@ static int begin_change(struct flow_timeline *timeline, uint32_t process, uint64
 static int check_range(uint64_t base, uint64_t size)
 {
 	if (!size || size - 1 > UINT64_MAX - base)
-		return common_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx",
-				(unsigned long long)size, (unsigned long long)base);
+		return common_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx", (unsigned long long)size,
+				   (unsigned long long)base);
 	return 0;
 }
 
 int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			     const struct ptl_image_event *data)
+			      const struct ptl_image_event *data)
 {
 	uint8_t opcode = event->descriptor.opcode;
 	struct change change;
@@ -457,7 +448,7 @@ static void overlay(struct change *change, uint64_t first, uint64_t last, uint32
 }
 
 int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			    const struct ptl_code_event *data)
+			     const struct ptl_code_event *data)
 {
 	struct change change;
 	uint32_t process;

@@ -32,7 +32,7 @@ static int add_process(struct flow_timeline *timeline, uint32_t pid, uint32_t *i
 		.previous = last_index(&timeline->last_process, pid),
 	};
 	int status = flow_timeline_grow((void **)&timeline->processes, timeline->process_count,
-				       &timeline->process_capacity, sizeof(state));
+					&timeline->process_capacity, sizeof(state));
 
 	if (status < 0)
 		return status;
@@ -50,8 +50,8 @@ int flow_timeline_need_process(struct flow_timeline *timeline, uint32_t pid, uin
 	return *process == FLOW_NONE ? add_process(timeline, pid, process) : 0;
 }
 
-static int add_program(struct flow_timeline *timeline, struct flow_process_state *state,
-		       uint64_t time, const char *path, const char *command_line)
+static int add_program(struct flow_timeline *timeline, struct flow_process_state *state, uint64_t time,
+		       const char *path, const char *command_line)
 {
 	struct flow_program program = {
 		.time = time,
@@ -62,8 +62,8 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 
 	if (!program.path || !program.command_line)
 		return common_fail_memory("program", 0);
-	status = flow_timeline_grow((void **)&state->programs, state->data.program_count,
-				   &state->program_capacity, sizeof(program));
+	status = flow_timeline_grow((void **)&state->programs, state->data.program_count, &state->program_capacity,
+				    sizeof(program));
 	if (status < 0)
 		return status;
 	state->programs[state->data.program_count++] = program;
@@ -71,8 +71,7 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 }
 
 /* Whether the event tells again of a process that is known and has not ended. */
-static bool is_known(const struct flow_process_state *state, const struct ptl_process_event *data,
-		     uint8_t opcode)
+static bool is_known(const struct flow_process_state *state, const struct ptl_process_event *data, uint8_t opcode)
 {
 	if (state->data.implied)
 		return !state->data.ended;
@@ -127,8 +126,7 @@ static int process_begins(struct flow_timeline *timeline, const struct ptl_event
 	uint32_t index = last_index(&timeline->last_process, data->process_id);
 	int status;
 
-	if (index != FLOW_NONE &&
-	    is_known(&timeline->processes[index], data, event->descriptor.opcode)) {
+	if (index != FLOW_NONE && is_known(&timeline->processes[index], data, event->descriptor.opcode)) {
 		struct flow_process_state *state = &timeline->processes[index];
 
 		return state->data.implied ? start_process(timeline, event, data, index) : 0;
@@ -176,12 +174,12 @@ static int process_executes(struct flow_timeline *timeline, const struct ptl_eve
 	if (status < 0)
 		return status;
 	timeline->processes[index].data.implied = false;
-	return add_program(timeline, &timeline->processes[index], event->time,
-			   data->image_file_name, data->command_line);
+	return add_program(timeline, &timeline->processes[index], event->time, data->image_file_name,
+			   data->command_line);
 }
 
 int flow_timeline_process_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			       const struct ptl_process_event *data)
+				const struct ptl_process_event *data)
 {
 	switch (event->descriptor.opcode) {
 	case PTL_OPCODE_START:
@@ -193,8 +191,7 @@ int flow_timeline_process_event(struct flow_timeline *timeline, const struct ptl
 	case PTL_OPCODE_EXEC:
 		return process_executes(timeline, event, data);
 	default:
-		return common_fail(PTL_UNSUPPORTED, "process event with opcode %u",
-				event->descriptor.opcode);
+		return common_fail(PTL_UNSUPPORTED, "process event with opcode %u", event->descriptor.opcode);
 	}
 }
 
@@ -210,7 +207,7 @@ static int add_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid
 
 	if (!status)
 		status = flow_timeline_grow((void **)&timeline->threads, timeline->thread_count,
-					   &timeline->thread_capacity, sizeof(state));
+					    &timeline->thread_capacity, sizeof(state));
 	if (status < 0)
 		return status;
 	*index = (uint32_t)timeline->thread_count;
@@ -221,8 +218,7 @@ static int add_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid
 	return 0;
 }
 
-int flow_timeline_need_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid,
-			     uint64_t time)
+int flow_timeline_need_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	uint32_t process = flow_timeline_process_at(timeline, pid, time);
 	uint32_t index = flow_timeline_thread_at(timeline, pid, tid, time);
@@ -242,8 +238,7 @@ static int thread_begins(struct flow_timeline *timeline, const struct ptl_event 
 			 const struct ptl_thread_event *data)
 {
 	bool start = event->descriptor.opcode == PTL_OPCODE_START;
-	uint32_t index = last_index(&timeline->last_thread,
-				    thread_key(data->process_id, data->thread_id));
+	uint32_t index = last_index(&timeline->last_thread, thread_key(data->process_id, data->thread_id));
 	struct flow_timeline_thread *thread;
 	uint32_t process;
 	int status = flow_timeline_need_process(timeline, data->process_id, &process);
@@ -273,8 +268,7 @@ static int thread_begins(struct flow_timeline *timeline, const struct ptl_event 
 static int thread_ends(struct flow_timeline *timeline, const struct ptl_event *event,
 		       const struct ptl_thread_event *data)
 {
-	uint32_t index = last_index(&timeline->last_thread,
-				    thread_key(data->process_id, data->thread_id));
+	uint32_t index = last_index(&timeline->last_thread, thread_key(data->process_id, data->thread_id));
 	struct flow_timeline_thread *thread;
 
 	if (index == FLOW_NONE) {
@@ -294,7 +288,7 @@ static int thread_ends(struct flow_timeline *timeline, const struct ptl_event *e
 }
 
 int flow_timeline_thread_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			      const struct ptl_thread_event *data)
+			       const struct ptl_thread_event *data)
 {
 	switch (event->descriptor.opcode) {
 	case PTL_OPCODE_START:
@@ -304,7 +298,6 @@ int flow_timeline_thread_event(struct flow_timeline *timeline, const struct ptl_
 	case PTL_OPCODE_END:
 		return thread_ends(timeline, event, data);
 	default:
-		return common_fail(PTL_UNSUPPORTED, "thread event with opcode %u",
-				event->descriptor.opcode);
+		return common_fail(PTL_UNSUPPORTED, "thread event with opcode %u", event->descriptor.opcode);
 	}
 }

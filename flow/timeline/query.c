@@ -8,8 +8,7 @@ size_t flow_timeline_process_count(const struct flow_timeline *timeline)
 	return timeline->process_count;
 }
 
-const struct flow_timeline_process *flow_timeline_process(const struct flow_timeline *timeline,
-							size_t i)
+const struct flow_timeline_process *flow_timeline_process(const struct flow_timeline *timeline, size_t i)
 {
 	return &timeline->processes[i].data;
 }
@@ -50,8 +49,7 @@ uint32_t flow_timeline_process_at(const struct flow_timeline *timeline, uint32_t
 	return index;
 }
 
-uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t pid, uint32_t tid,
-				uint64_t time)
+uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	const uint64_t *last = common_hash_map_get(&timeline->last_thread, (uint64_t)pid << 32 | tid);
 	uint32_t index = last ? (uint32_t)*last : FLOW_NONE;
@@ -62,8 +60,8 @@ uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t 
 	return index;
 }
 
-const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline,
-						  uint32_t process, uint64_t time)
+const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline, uint32_t process,
+						    uint64_t time)
 {
 	const struct flow_timeline_process *data = &timeline->processes[process].data;
 	size_t i = data->program_count;
@@ -74,7 +72,7 @@ const struct flow_program *flow_timeline_program_at(const struct flow_timeline *
 }
 
 void flow_timeline_version(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
-			  struct flow_version *version)
+			   struct flow_version *version)
 {
 	const struct flow_process_state *state;
 	size_t low = 0, high;
@@ -116,26 +114,24 @@ size_t flow_timeline_outside(const struct flow_timeline *timeline, const struct 
 	return timeline->outside_count;
 }
 
-bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address,
-		      struct ptl_piece *piece)
+bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece)
 {
 	return format_pieces_find(&timeline->pieces, root, address, piece);
 }
 
-bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address,
-		      struct ptl_piece *piece)
+bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece)
 {
 	return format_pieces_at_or_after(&timeline->pieces, root, address, piece);
 }
 
 bool flow_version_compare(const struct flow_timeline *timeline, uint32_t one, uint32_t other,
-			 bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
+			  bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
 {
 	return format_pieces_compare(&timeline->pieces, one, other, differs, context);
 }
 
-bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
-		       uint64_t address, struct flow_place *place)
+bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time, uint64_t address,
+			struct flow_place *place)
 {
 	struct flow_version version;
 	struct ptl_piece piece;

@@ -15,17 +15,15 @@ struct flow_version {
 
 /* The version at time. process may be FLOW_NONE: an empty one. */
 void flow_timeline_version(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
-			  struct flow_version *version);
+			   struct flow_version *version);
 
 /* As format_pieces_find and format_pieces_at_or_after do, with one of a version's roots. */
-bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address,
-		      struct ptl_piece *piece);
-bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address,
-		      struct ptl_piece *piece);
+bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece);
+bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece);
 
 /* As format_pieces_compare does, with roots of two versions. */
 bool flow_version_compare(const struct flow_timeline *timeline, uint32_t one, uint32_t other,
-			 bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
+			  bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
 
 /* Whether any image or code event ever gave its bytes by this blob. */
 bool flow_timeline_uses_blob(const struct flow_timeline *timeline, uint32_t blob);

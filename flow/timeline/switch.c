@@ -15,7 +15,7 @@ static int need_cpu(struct flow_timeline *timeline, uint32_t number, struct flow
 		return 0;
 	}
 	status = flow_timeline_grow((void **)&timeline->cpus, timeline->cpu_count, &timeline->cpu_capacity,
-				   sizeof(*timeline->cpus));
+				    sizeof(*timeline->cpus));
 	if (!status)
 		status = common_hash_map_put(&timeline->cpu_numbers, number, timeline->cpu_count);
 	if (status < 0)
@@ -32,7 +32,7 @@ static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint3
 	/* Of switches of one time, the last one counts. */
 	if (!cpu->count || cpu->switches[cpu->count - 1].time != time) {
 		status = flow_timeline_grow((void **)&cpu->switches, cpu->count, &cpu->capacity,
-					   sizeof(*cpu->switches));
+					    sizeof(*cpu->switches));
 		if (status < 0)
 			return status;
 		cpu->count++;
@@ -42,7 +42,7 @@ static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint3
 }
 
 int flow_timeline_switch_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			      const struct ptl_switch_event *data)
+			       const struct ptl_switch_event *data)
 {
 	struct flow_cpu_switches *cpu;
 	int status;

@@ -192,8 +192,7 @@ static int add_stream_threads(struct flow_timeline *timeline, const struct ptl_t
 		if (stream->kind != PTL_KIND_PT || stream->pid == PTL_NO_ID)
 			continue;
 		if (stream->tid != PTL_NO_ID)
-			status = flow_timeline_need_thread(timeline, stream->pid, stream->tid,
-							  stream->first_time);
+			status = flow_timeline_need_thread(timeline, stream->pid, stream->tid, stream->first_time);
 		else
 			status = flow_timeline_need_process(timeline, stream->pid, &process);
 		if (status < 0)
@@ -227,8 +226,7 @@ static int list_members(struct flow_timeline *timeline)
 	timeline->process_images = calloc(timeline->image_count + 1, sizeof(uint32_t));
 	timeline->process_threads = calloc(timeline->thread_count + 1, sizeof(uint32_t));
 	if (!timeline->process_images || !timeline->process_threads)
-		return common_fail_memory("timeline",
-				       (timeline->image_count + timeline->thread_count) * 4);
+		return common_fail_memory("timeline", (timeline->image_count + timeline->thread_count) * 4);
 	for (size_t i = 0; i < timeline->image_count; i++)
 		timeline->processes[timeline->images[i].data.process].data.image_count++;
 	for (size_t i = 0; i < timeline->thread_count; i++)
@@ -243,18 +241,14 @@ static int list_members(struct flow_timeline *timeline)
 		process->image_count = process->thread_count = 0;
 	}
 	for (size_t i = 0; i < timeline->image_count; i++) {
-		struct flow_timeline_process *process =
-			&timeline->processes[timeline->images[i].data.process].data;
-		size_t at = (size_t)(process->images - timeline->process_images) +
-			    process->image_count++;
+		struct flow_timeline_process *process = &timeline->processes[timeline->images[i].data.process].data;
+		size_t at = (size_t)(process->images - timeline->process_images) + process->image_count++;
 
 		timeline->process_images[at] = (uint32_t)i;
 	}
 	for (size_t i = 0; i < timeline->thread_count; i++) {
-		struct flow_timeline_process *process =
-			&timeline->processes[timeline->threads[i].data.process].data;
-		size_t at = (size_t)(process->threads - timeline->process_threads) +
-			    process->thread_count++;
+		struct flow_timeline_process *process = &timeline->processes[timeline->threads[i].data.process].data;
+		size_t at = (size_t)(process->threads - timeline->process_threads) + process->thread_count++;
 
 		timeline->process_threads[at] = (uint32_t)i;
 	}

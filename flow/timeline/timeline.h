@@ -40,8 +40,8 @@ struct flow_timeline_process {
 	/* No process event tells of it: known from its threads, images or streams only. */
 	bool implied;
 	bool has_exit_status;
-	int32_t exit_status; /* as wait(2) encodes it */
-	const char *name;    /* last component of the last program's path; "" where unknown */
+	int32_t exit_status;                 /* as wait(2) encodes it */
+	const char *name;                    /* last component of the last program's path; "" where unknown */
 	const struct flow_program *programs; /* in order of time; at least one unless implied */
 	size_t program_count;
 	const uint32_t *images; /* indexes of its images, in order of load */
@@ -69,13 +69,12 @@ struct flow_timeline_thread {
  * images of its own that are like its parent's.
  */
 struct flow_timeline_image {
-	uint32_t process; /* index */
-	uint64_t start;   /* when it was loaded; of a forked process: when that began */
-	uint64_t end;     /* FLOW_TIME_END */
-	bool rundown;     /* was there before the trace began */
-	bool inherited;   /* came with the fork */
-	struct ptl_image_event
-		data; /* strings belong to the timeline; protection is the last known */
+	uint32_t process;            /* index */
+	uint64_t start;              /* when it was loaded; of a forked process: when that began */
+	uint64_t end;                /* FLOW_TIME_END */
+	bool rundown;                /* was there before the trace began */
+	bool inherited;              /* came with the fork */
+	struct ptl_image_event data; /* strings belong to the timeline; protection is the last known */
 };
 
 struct flow_timeline;
@@ -89,11 +88,9 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 void flow_timeline_free(struct flow_timeline *timeline);
 
 size_t flow_timeline_process_count(const struct flow_timeline *timeline);
-const struct flow_timeline_process *flow_timeline_process(const struct flow_timeline *timeline,
-							size_t i);
+const struct flow_timeline_process *flow_timeline_process(const struct flow_timeline *timeline, size_t i);
 size_t flow_timeline_thread_count(const struct flow_timeline *timeline);
-const struct flow_timeline_thread *flow_timeline_thread(const struct flow_timeline *timeline,
-						      size_t i);
+const struct flow_timeline_thread *flow_timeline_thread(const struct flow_timeline *timeline, size_t i);
 size_t flow_timeline_image_count(const struct flow_timeline *timeline);
 const struct flow_timeline_image *flow_timeline_image(const struct flow_timeline *timeline, size_t i);
 
@@ -106,11 +103,10 @@ uint64_t flow_timeline_skipped(const struct flow_timeline *timeline);
  */
 uint32_t flow_timeline_process_at(const struct flow_timeline *timeline, uint32_t pid, uint64_t time);
 /* The same for a thread. */
-uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t pid, uint32_t tid,
-				uint64_t time);
+uint32_t flow_timeline_thread_at(const struct flow_timeline *timeline, uint32_t pid, uint32_t tid, uint64_t time);
 /* The program that the process ran at time; NULL for an implied process. */
-const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline,
-						  uint32_t process, uint64_t time);
+const struct flow_program *flow_timeline_program_at(const struct flow_timeline *timeline, uint32_t process,
+						    uint64_t time);
 
 /* From `time` on, a CPU ran this thread: 0 and 0 for none, PTL_NO_ID where it is not known. */
 struct flow_switch {
@@ -142,7 +138,7 @@ struct flow_place {
  * Looks an address up; false where neither an image nor code was there (place->first and last then
  * are the hole). process is an index.
  */
-bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
-		       uint64_t address, struct flow_place *place);
+bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time, uint64_t address,
+			struct flow_place *place);
 
 #endif

@@ -59,12 +59,12 @@ struct flow_timeline {
 	struct common_hash_map last_process; /* by pid: the last process that has had it */
 	struct common_hash_map last_thread;  /* by pid << 32 | tid */
 	struct common_byte_map blobs;        /* hash of a blob: its index */
-	uint64_t *blob_sizes;             /* by that index */
-	bool *blobs_used;                 /* by that index: some piece of some version has it */
+	uint64_t *blob_sizes;                /* by that index */
+	bool *blobs_used;                    /* by that index: some piece of some version has it */
 	size_t blob_count;
 	struct flow_outside_blob *outside; /* those whose bytes are not in the trace: indexes from blob_count on */
 	size_t outside_count, outside_capacity;
-	struct common_byte_map texts;        /* a string: the copy that all share */
+	struct common_byte_map texts; /* a string: the copy that all share */
 	struct flow_text_chunk *chunks;
 	uint32_t *process_images; /* storage of data.images and data.threads of all processes */
 	uint32_t *process_threads;
@@ -85,25 +85,24 @@ const char *flow_timeline_text(struct flow_timeline *timeline, const char *text)
  * PTL_NO_MEMORY.
  */
 int flow_timeline_need_process(struct flow_timeline *timeline, uint32_t pid, uint32_t *process);
-int flow_timeline_need_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid,
-			     uint64_t time);
+int flow_timeline_need_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid, uint64_t time);
 int flow_timeline_process_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			       const struct ptl_process_event *data);
+				const struct ptl_process_event *data);
 int flow_timeline_thread_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			      const struct ptl_thread_event *data);
+			       const struct ptl_thread_event *data);
 
 /* timeline_switch.c. Events come in order of time. */
 int flow_timeline_switch_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			      const struct ptl_switch_event *data);
+			       const struct ptl_switch_event *data);
 /* All events have come: finds the process of the thread that each CPU ran first, by its tid. */
 void flow_timeline_settle_switches(struct flow_timeline *timeline);
 void flow_timeline_free_switches(struct flow_timeline *timeline);
 
 /* timeline_image.c. */
 int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			     const struct ptl_image_event *data);
+			      const struct ptl_image_event *data);
 int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			    const struct ptl_code_event *data);
+			     const struct ptl_code_event *data);
 /* The child begins with what the parent has now, unless its recorder tells of that itself. */
 int flow_timeline_fork(struct flow_timeline *timeline, uint32_t child, uint32_t parent);
 /* Decides what a forked process begins with: nothing if it is told, else what it inherits. */

@@ -83,16 +83,15 @@ static int add_block(struct flow_address_log *log, const struct flow_block *bloc
 	int status = grow(&log->blocks, &capacity, log->block_count + 1, sizeof(*log->blocks));
 
 	if (!status)
-		status = grow(&log->addresses, &log->address_capacity,
-			      log->address_count + block->instructions, sizeof(*log->addresses));
+		status = grow(&log->addresses, &log->address_capacity, log->address_count + block->instructions,
+			      sizeof(*log->addresses));
 	if (!status && (log->block_count + 1) * (size_t)2 > log->slot_count)
 		status = grow_slots(log);
 	if (status < 0)
 		return status;
 	log->block_capacity = (uint32_t)capacity;
 	*number = log->block_count;
-	log->blocks[log->block_count++] = (struct flow_logged_block){log->address_count,
-								    block->instructions};
+	log->blocks[log->block_count++] = (struct flow_logged_block){log->address_count, block->instructions};
 	flow_block_addresses(block, log->addresses + log->address_count);
 	log->address_count += block->instructions;
 	log->slots[slot_of(log, block)] = (struct flow_log_slot){block, *number};
@@ -103,8 +102,7 @@ static int add_run(struct flow_address_log *log, const struct flow_block_run *ru
 {
 	for (uint32_t i = 0; i < run->count; i++) {
 		const struct flow_block *block = run->blocks[i];
-		const struct flow_log_slot *slot = log->slot_count ? &log->slots[slot_of(log, block)]
-								  : NULL;
+		const struct flow_log_slot *slot = log->slot_count ? &log->slots[slot_of(log, block)] : NULL;
 		uint32_t number;
 
 		if (slot && slot->block) {
@@ -122,8 +120,7 @@ static int add_run(struct flow_address_log *log, const struct flow_block_run *ru
 
 int flow_address_log_add(struct flow_address_log *log, const struct flow_batch *batch)
 {
-	int status = grow(&log->sequence, &log->capacity, log->count + batch->block_count,
-			  sizeof(*log->sequence));
+	int status = grow(&log->sequence, &log->capacity, log->count + batch->block_count, sizeof(*log->sequence));
 
 	for (size_t i = 0; !status && i < batch->run_count; i++)
 		status = add_run(log, batch->runs[i]);
@@ -131,8 +128,7 @@ int flow_address_log_add(struct flow_address_log *log, const struct flow_batch *
 }
 
 int flow_address_log_walk(const struct flow_address_log *log,
-			 int (*take)(void *context, const uint64_t *addresses, size_t count),
-			 void *context)
+			  int (*take)(void *context, const uint64_t *addresses, size_t count), void *context)
 {
 	uint64_t gathered[WALK_ADDRESSES];
 	size_t have = 0;
@@ -149,8 +145,7 @@ int flow_address_log_walk(const struct flow_address_log *log,
 			status = take(context, log->addresses + block->first, block->count);
 			continue;
 		}
-		memcpy(gathered + have, log->addresses + block->first,
-		       block->count * sizeof(uint64_t));
+		memcpy(gathered + have, log->addresses + block->first, block->count * sizeof(uint64_t));
 		have += block->count;
 	}
 	return !status && have ? take(context, gathered, have) : status;

@@ -31,7 +31,6 @@ int flow_address_log_add(struct flow_address_log *log, const struct flow_batch *
  * returns it.
  */
 int flow_address_log_walk(const struct flow_address_log *log,
-			 int (*take)(void *context, const uint64_t *addresses, size_t count),
-			 void *context);
+			  int (*take)(void *context, const uint64_t *addresses, size_t count), void *context);
 
 #endif

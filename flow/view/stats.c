@@ -25,7 +25,7 @@ struct stats_view {
 	size_t gap_limit;
 	size_t thread_capacity;
 	size_t gap_capacity;
-	size_t group;              /* of the segments added last */
+	size_t group;                 /* of the segments added last */
 	struct common_sha256 *sha256; /* of the last thread */
 };
 
@@ -54,8 +54,7 @@ static void drop(void *context, void *partial_)
 	free(partial);
 }
 
-static int list_gap(struct stats_view *view, struct partial *partial,
-		    const struct flow_event *event)
+static int list_gap(struct stats_view *view, struct partial *partial, const struct flow_event *event)
 {
 	if (partial->gap_count >= view->gap_limit)
 		return 0;
@@ -72,8 +71,7 @@ static int list_gap(struct stats_view *view, struct partial *partial,
 	return 0;
 }
 
-static int add_gap(struct stats_view *view, struct partial *partial,
-		   const struct flow_event *event)
+static int add_gap(struct stats_view *view, struct partial *partial, const struct flow_event *event)
 {
 	partial->counts.gaps++;
 	partial->counts.gap_causes[event->cause]++;
@@ -82,8 +80,7 @@ static int add_gap(struct stats_view *view, struct partial *partial,
 	return list_gap(view, partial, event);
 }
 
-static int add_event(struct stats_view *view, struct partial *partial,
-		     const struct flow_event *event)
+static int add_event(struct stats_view *view, struct partial *partial, const struct flow_event *event)
 {
 	struct flow_counts *counts = &partial->counts;
 
@@ -94,8 +91,7 @@ static int add_event(struct stats_view *view, struct partial *partial,
 	return event->kind == FLOW_GAP ? add_gap(view, partial, event) : 0;
 }
 
-static int consume(void *context, void *partial_, const struct flow_segment *segment,
-		   const struct flow_batch *batch)
+static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct stats_view *view = context;
 	struct partial *partial = partial_;
@@ -119,8 +115,7 @@ static void add_counts(struct flow_counts *sum, const struct flow_counts *more)
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)more;
 
-	_Static_assert(sizeof(*sum) % sizeof(uint64_t) == 0,
-		       "counts are nothing but 64-bit numbers");
+	_Static_assert(sizeof(*sum) % sizeof(uint64_t) == 0, "counts are nothing but 64-bit numbers");
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(uint64_t); i++)
 		to[i] += from[i];
 }
@@ -146,8 +141,7 @@ static bool is_last_thread(const struct stats_view *view, const struct flow_segm
 		return false;
 	last = &view->stats->threads[view->stats->thread_count - 1];
 	return segment->group == view->group ||
-	       (segment->thread != FLOW_NONE && segment->thread == last->thread &&
-		segment->process == last->process);
+	       (segment->thread != FLOW_NONE && segment->thread == last->thread && segment->process == last->process);
 }
 
 static int find_thread(struct stats_view *view, const struct flow_segment *segment)
@@ -161,8 +155,7 @@ static int find_thread(struct stats_view *view, const struct flow_segment *segme
 	end_thread(view);
 	if (stats->thread_count == view->thread_capacity) {
 		size_t capacity = view->thread_capacity ? view->thread_capacity * 2 : 16;
-		struct flow_thread_stats *threads = realloc(stats->threads,
-							   capacity * sizeof(*threads));
+		struct flow_thread_stats *threads = realloc(stats->threads, capacity * sizeof(*threads));
 
 		if (!threads)
 			return common_fail_memory("threads", capacity * sizeof(*threads));
@@ -181,8 +174,7 @@ static int find_thread(struct stats_view *view, const struct flow_segment *segme
 	return view->hash && !view->sha256 ? common_fail_memory("hash", 0) : 0;
 }
 
-static int keep_gaps(struct stats_view *view, const struct flow_segment *segment,
-		     const struct partial *partial)
+static int keep_gaps(struct stats_view *view, const struct flow_segment *segment, const struct partial *partial)
 {
 	struct flow_stats *stats = view->stats;
 
@@ -238,8 +230,7 @@ static int finish(void *context, const struct flow_segment *segment, void *resul
 	int status = find_thread(view, segment);
 
 	if (!status) {
-		add_counts(&view->stats->threads[view->stats->thread_count - 1].counts,
-			   &partial->counts);
+		add_counts(&view->stats->threads[view->stats->thread_count - 1].counts, &partial->counts);
 		add_counts(&view->stats->total, &partial->counts);
 		status = keep_gaps(view, segment, partial);
 	}
@@ -256,8 +247,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 	return finish(context, segment, partial);
 }
 
-static bool is_same_process(const struct flow_process_stats *process,
-			    const struct flow_thread_stats *thread)
+static bool is_same_process(const struct flow_process_stats *process, const struct flow_thread_stats *thread)
 {
 	return process->process == thread->process && process->pid == thread->pid;
 }
@@ -267,8 +257,7 @@ static int sum_processes(struct flow_stats *stats)
 {
 	stats->processes = calloc(stats->thread_count + 1, sizeof(*stats->processes));
 	if (!stats->processes)
-		return common_fail_memory("processes",
-				       stats->thread_count * sizeof(*stats->processes));
+		return common_fail_memory("processes", stats->thread_count * sizeof(*stats->processes));
 	for (size_t i = 0; i < stats->thread_count; i++) {
 		const struct flow_thread_stats *thread = &stats->threads[i];
 		struct flow_process_stats *process = &stats->processes[stats->process_count];
@@ -288,8 +277,7 @@ static int sum_processes(struct flow_stats *stats)
 }
 
 int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		  const struct flow_view_options *options, bool hash, size_t gap_limit,
-		  struct flow_stats *stats)
+		   const struct flow_view_options *options, bool hash, size_t gap_limit, struct flow_stats *stats)
 {
 	struct stats_view context = {.stats = stats, .hash = hash, .gap_limit = gap_limit};
 	const struct flow_view view = {

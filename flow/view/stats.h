@@ -56,7 +56,7 @@ struct flow_stats {
 	struct flow_thread_stats *threads; /* all, grouped by process */
 	size_t thread_count;
 	struct flow_gap *gaps; /* in order of stream and offset: the first gap_limit ones */
-	size_t gap_count;     /* in the array; total.gaps counts all */
+	size_t gap_count;      /* in the array; total.gaps counts all */
 };
 
 /*
@@ -64,8 +64,7 @@ struct flow_stats {
  * gap_limit: how many gaps to list. Free the result with flow_stats_free.
  */
 int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		  const struct flow_view_options *options, bool hash, size_t gap_limit,
-		  struct flow_stats *stats);
+		   const struct flow_view_options *options, bool hash, size_t gap_limit, struct flow_stats *stats);
 void flow_stats_free(struct flow_stats *stats);
 
 #endif

@@ -47,8 +47,7 @@ static void drop(void *context, void *partial_)
 	free(partial);
 }
 
-static int append(struct flow_unmapped **ranges, size_t *count, size_t *capacity,
-		  const struct flow_unmapped *range)
+static int append(struct flow_unmapped **ranges, size_t *count, size_t *capacity, const struct flow_unmapped *range)
 {
 	if (*count == *capacity) {
 		size_t wanted = *capacity ? *capacity * 2 : 16;
@@ -89,15 +88,13 @@ static int add_page(struct partial *partial, const struct flow_unmapped *more)
 		return 0;
 	}
 	status = common_hash_map_put(&partial->pages, key, partial->count);
-	return status < 0 ? status
-			  : append(&partial->ranges, &partial->count, &partial->capacity, more);
+	return status < 0 ? status : append(&partial->ranges, &partial->count, &partial->capacity, more);
 }
 
 /* Memory without a name, which recorders call //anon, names nobody's code. */
 static bool has_name(const struct unmapped_view *view, uint32_t image)
 {
-	return image != FLOW_NONE &&
-	       strcmp(flow_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
+	return image != FLOW_NONE && strcmp(flow_timeline_image(view->timeline, image)->data.file_name, "//anon") != 0;
 }
 
 static int add_block(struct partial *partial, const struct flow_block *block, uint64_t time)
@@ -117,8 +114,8 @@ static int add_block(struct partial *partial, const struct flow_block *block, ui
 }
 
 /* Code is missing: because no image is there, or because the image came without its bytes? */
-static int add_gap(const struct unmapped_view *view, struct partial *partial,
-		   const struct flow_segment *segment, const struct flow_event *event)
+static int add_gap(const struct unmapped_view *view, struct partial *partial, const struct flow_segment *segment,
+		   const struct flow_event *event)
 {
 	const struct flow_unmapped range = {
 		.process = partial->process,
@@ -133,15 +130,13 @@ static int add_gap(const struct unmapped_view *view, struct partial *partial,
 	struct flow_place place;
 
 	if (segment->process != FLOW_NONE &&
-	    flow_timeline_find(view->timeline, segment->process, segment->code_time, event->from,
-			      &place) &&
+	    flow_timeline_find(view->timeline, segment->process, segment->code_time, event->from, &place) &&
 	    has_name(view, place.image))
 		return 0;
 	return add_page(partial, &range);
 }
 
-static int consume(void *context, void *partial_, const struct flow_segment *segment,
-		   const struct flow_batch *batch)
+static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	struct partial *partial = partial_;
@@ -150,8 +145,7 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 	while (!status && flow_batch_next(&cursor)) {
 		if (cursor.block && !has_name(context, cursor.block->image))
 			status = add_block(partial, cursor.block, cursor.time);
-		else if (cursor.event && cursor.event->kind == FLOW_GAP &&
-			 cursor.event->cause == FLOW_GAP_CODE)
+		else if (cursor.event && cursor.event->kind == FLOW_GAP && cursor.event->cause == FLOW_GAP_CODE)
 			status = add_gap(context, partial, segment, cursor.event);
 	}
 	return status;
@@ -176,8 +170,7 @@ static int finish(void *context, const struct flow_segment *last, void *result)
 
 	(void)last;
 	for (size_t i = 0; !status && i < partial->count; i++)
-		status = append(&view->list->ranges, &view->list->count, &view->capacity,
-				&partial->ranges[i]);
+		status = append(&view->list->ranges, &view->list->count, &view->capacity, &partial->ranges[i]);
 	drop(context, partial);
 	return status;
 }
@@ -216,8 +209,7 @@ static int by_harm(const void *a_, const void *b_)
 /* Whether next lies in the same pages as range (from another thread), or in the page behind it. */
 static bool is_neighbour(const struct flow_unmapped *range, const struct flow_unmapped *next)
 {
-	return range->process == next->process && range->pid == next->pid &&
-	       range->has_code == next->has_code &&
+	return range->process == next->process && range->pid == next->pid && range->has_code == next->has_code &&
 	       next->first >> PAGE_SHIFT <= (range->last >> PAGE_SHIFT) + 1;
 }
 
@@ -235,7 +227,7 @@ static void join_neighbours(struct flow_unmapped_list *list)
 }
 
 int flow_unmapped_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		     const struct flow_view_options *options, struct flow_unmapped_list *list)
+		      const struct flow_view_options *options, struct flow_unmapped_list *list)
 {
 	struct unmapped_view context = {.timeline = timeline, .list = list};
 	const struct flow_view view = {

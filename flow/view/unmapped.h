@@ -26,7 +26,7 @@ struct flow_unmapped_list {
 
 /* Pages next to each other, in one process and with has_code alike, make one range. */
 int flow_unmapped_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		     const struct flow_view_options *options, struct flow_unmapped_list *list);
+		      const struct flow_view_options *options, struct flow_unmapped_list *list);
 void flow_unmapped_free(struct flow_unmapped_list *list);
 
 #endif

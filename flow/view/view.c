@@ -40,14 +40,14 @@ struct run {
 	const struct flow_view *view;
 	struct flow_segment_list list;
 	const struct flow_segment **order; /* segments in the order in which they are finished */
-	uint64_t *horizons;               /* by place in order; only for emit by time */
+	uint64_t *horizons;                /* by place in order; only for emit by time */
 	struct job *jobs;
 	size_t job_count;
 	unsigned threads; /* that have jobs */
 	struct flow_source *workers;
 	struct flow_window *windows; /* by worker */
-	void *merged;                    /* of the group at hand */
-	uint64_t done;                   /* bytes */
+	void *merged;                /* of the group at hand */
+	uint64_t done;               /* bytes */
 };
 
 /* ---- on workers -------------------------------------------------------------------------- */
@@ -71,8 +71,7 @@ static int take_batch(void *context, const struct flow_batch *batch)
 			return status;
 		batch = &cut;
 	}
-	return consumer->view->consume(consumer->view->context, consumer->partial,
-				       consumer->segment, batch);
+	return consumer->view->consume(consumer->view->context, consumer->partial, consumer->segment, batch);
 }
 
 static int open_source(struct run *run, struct flow_source *source)
@@ -80,17 +79,16 @@ static int open_source(struct run *run, struct flow_source *source)
 	if (source->engine)
 		return 0;
 	return flow_source_open(source, run->trace, run->code,
-				    run->options->engine ? run->options->engine : flow_engine_default());
+				run->options->engine ? run->options->engine : flow_engine_default());
 }
 
 static int fail_segment(int status, const struct flow_segment *segment)
 {
 	return common_fail_in(status, "cannot decode stream %u at offset %llu", segment->stream,
-			   (unsigned long long)segment->offset);
+			      (unsigned long long)segment->offset);
 }
 
-static int decode_segment(struct run *run, unsigned worker, const struct flow_segment *segment,
-			  void **partial)
+static int decode_segment(struct run *run, unsigned worker, const struct flow_segment *segment, void **partial)
 {
 	struct flow_source *source = &run->workers[worker];
 	struct consumer consumer = {
@@ -148,8 +146,7 @@ static int work(void *context, unsigned worker, size_t index)
 	if (run->view->counts_only && !run->windows)
 		return count_job(run, worker, job);
 	for (size_t i = 0; i < job->count; i++) {
-		int status = decode_segment(run, worker, run->order[job->first + i],
-					    &job->partials[i]);
+		int status = decode_segment(run, worker, run->order[job->first + i], &job->partials[i]);
 
 		if (status < 0)
 			return status;
@@ -296,8 +293,7 @@ static int make_workers(struct run *run, unsigned threads)
 		return common_fail_memory("workers", threads * sizeof(*run->windows));
 	for (unsigned i = 0; i < threads; i++) {
 		run->windows[i].first_time = selection->first_time;
-		run->windows[i].last_time = selection->last_time ? selection->last_time
-								 : FLOW_TIME_END;
+		run->windows[i].last_time = selection->last_time ? selection->last_time : FLOW_TIME_END;
 	}
 	return 0;
 }
@@ -357,7 +353,7 @@ static void clean_up(struct run *run, unsigned threads)
 }
 
 int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		 const struct flow_view_options *options, const struct flow_view *view)
+		  const struct flow_view_options *options, const struct flow_view *view)
 {
 	struct run run = {.trace = trace, .options = options, .view = view};
 	unsigned threads = options->threads ? options->threads : common_cpu_count();

@@ -36,8 +36,7 @@ struct flow_view {
 	 * has flow before this trace time (0: unknown), so what is earlier may be printed in order
 	 * of time.
 	 */
-	int (*emit)(void *context, const struct flow_segment *segment, void *partial,
-		    uint64_t horizon);
+	int (*emit)(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon);
 	/* Frees a partial result that nobody took over, after a failure. */
 	void (*drop)(void *context, void *partial);
 };
@@ -45,7 +44,7 @@ struct flow_view {
 struct flow_view_options {
 	struct flow_selection selection;
 	const struct flow_engine_class *engine; /* NULL: the default */
-	unsigned threads;                      /* 0: one per CPU */
+	unsigned threads;                       /* 0: one per CPU */
 	/* Segments of all groups in order of their time, not group after group; emit only. */
 	bool by_time;
 	/* Called on the calling thread now and then: PT bytes done and in all. May be NULL. */
@@ -59,6 +58,6 @@ struct flow_view_options {
  * of threads.
  */
 int flow_view_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		 const struct flow_view_options *options, const struct flow_view *view);
+		  const struct flow_view_options *options, const struct flow_view *view);
 
 #endif

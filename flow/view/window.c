@@ -23,8 +23,7 @@ static int reserve(struct flow_window *window, const struct flow_batch *batch)
 		window->event_capacity = 0;
 		window->events = calloc(batch->event_count, sizeof(*window->events));
 		if (!window->events)
-			return common_fail_memory("flow",
-					       batch->event_count * sizeof(*window->events));
+			return common_fail_memory("flow", batch->event_count * sizeof(*window->events));
 		window->event_capacity = batch->event_count;
 	}
 	return 0;
@@ -49,8 +48,7 @@ static bool is_all_inside(const struct flow_window *window, const struct flow_ba
 	return true;
 }
 
-static void keep_block(struct flow_window *window, const struct flow_batch_cursor *cursor,
-		       struct flow_batch *cut)
+static void keep_block(struct flow_window *window, const struct flow_batch_cursor *cursor, struct flow_batch *cut)
 {
 	const struct flow_mark *known = flow_batch_mark(cursor);
 	struct flow_mark mark = {
@@ -69,8 +67,7 @@ static void keep_block(struct flow_window *window, const struct flow_batch_curso
 	cut->branches += cursor->block->branch != FLOW_BRANCH_NONE;
 }
 
-int flow_window_cut(struct flow_window *window, const struct flow_batch *batch,
-			struct flow_batch *cut)
+int flow_window_cut(struct flow_window *window, const struct flow_batch *batch, struct flow_batch *cut)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	int status;

@@ -22,8 +22,7 @@ struct flow_window {
  * Keeps the blocks and events of which the time lies in the window, or is not known, at the
  * exactness of the marks. PTL_NO_MEMORY.
  */
-int flow_window_cut(struct flow_window *window, const struct flow_batch *batch,
-			struct flow_batch *cut);
+int flow_window_cut(struct flow_window *window, const struct flow_batch *batch, struct flow_batch *cut);
 void flow_window_free(struct flow_window *window);
 
 #endif

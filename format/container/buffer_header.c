@@ -7,8 +7,7 @@
 
 static const uint8_t magic[4] = {'P', 'T', 'L', 'B'};
 
-void format_buffer_header_encode(const struct format_buffer_header *header,
-			      uint8_t out[FORMAT_BUFFER_HEADER_SIZE])
+void format_buffer_header_encode(const struct format_buffer_header *header, uint8_t out[FORMAT_BUFFER_HEADER_SIZE])
 {
 	memcpy(out, magic, sizeof(magic));
 	out[4] = header->codec;
@@ -49,11 +48,9 @@ static bool sizes_fit(const struct format_buffer_header *header)
 	}
 }
 
-bool format_buffer_header_decode(const uint8_t data[FORMAT_BUFFER_HEADER_SIZE],
-			      struct format_buffer_header *header)
+bool format_buffer_header_decode(const uint8_t data[FORMAT_BUFFER_HEADER_SIZE], struct format_buffer_header *header)
 {
-	if (memcmp(data, magic, sizeof(magic)) != 0 ||
-	    format_checksum(data, CHECKED_SIZE) != common_load64(data + 96))
+	if (memcmp(data, magic, sizeof(magic)) != 0 || format_checksum(data, CHECKED_SIZE) != common_load64(data + 96))
 		return false;
 	header->codec = data[4];
 	header->flags = data[5];
@@ -74,13 +71,11 @@ bool format_buffer_header_decode(const uint8_t data[FORMAT_BUFFER_HEADER_SIZE],
 	header->position = common_load64(data + 72);
 	header->file_id = common_load64(data + 80);
 	header->payload_checksum = common_load64(data + 88);
-	return sizes_fit(header) && header->first_time <= header->last_time &&
-	       header->sequence < FORMAT_POSITION_MAX && header->position < FORMAT_POSITION_MAX &&
-	       header->position + header->raw_size < FORMAT_POSITION_MAX;
+	return sizes_fit(header) && header->first_time <= header->last_time && header->sequence < FORMAT_POSITION_MAX &&
+	       header->position < FORMAT_POSITION_MAX && header->position + header->raw_size < FORMAT_POSITION_MAX;
 }
 
 bool format_buffer_header_usable(const struct format_buffer_header *header)
 {
-	return header->codec <= FORMAT_CODEC_ZSTD && !header->flags && !header->reserved1 &&
-	       !header->reserved2;
+	return header->codec <= FORMAT_CODEC_ZSTD && !header->flags && !header->reserved1 && !header->reserved2;
 }

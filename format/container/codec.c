@@ -26,8 +26,7 @@ struct format_compressor *format_compressor_new(int level)
 	compressor->context = ZSTD_createCCtx();
 	/* The buffer has a checksum and a size of its own: zstd's would be there twice. */
 	if (!compressor->context ||
-	    ZSTD_isError(
-		    ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level)) ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_contentSizeFlag, 0))) {
 		format_compressor_free(compressor);
 		return NULL;
@@ -43,8 +42,8 @@ void format_compressor_free(struct format_compressor *compressor)
 	free(compressor);
 }
 
-static size_t compress_parts(ZSTD_CCtx *context, const uint8_t *data, size_t size,
-			     const size_t *splits, size_t split_count, ZSTD_outBuffer *out)
+static size_t compress_parts(ZSTD_CCtx *context, const uint8_t *data, size_t size, const size_t *splits,
+			     size_t split_count, ZSTD_outBuffer *out)
 {
 	ZSTD_inBuffer in = {data, 0, 0};
 	size_t result;
@@ -63,8 +62,8 @@ static size_t compress_parts(ZSTD_CCtx *context, const uint8_t *data, size_t siz
 	return ZSTD_compressStream2(context, out, &in, ZSTD_e_end);
 }
 
-int format_compress(struct format_compressor *compressor, const uint8_t *data, size_t size,
-		 const size_t *splits, size_t split_count, struct ptl_bytes *out, uint8_t *codec)
+int format_compress(struct format_compressor *compressor, const uint8_t *data, size_t size, const size_t *splits,
+		    size_t split_count, struct ptl_bytes *out, uint8_t *codec)
 {
 	const size_t before = out->size;
 	uint8_t *place = common_bytes_grow(out, size);
@@ -73,8 +72,7 @@ int format_compress(struct format_compressor *compressor, const uint8_t *data, s
 	if (!place)
 		return common_fail_memory("a compressed buffer", size);
 	/* Whatever zstd cannot do, and whatever does not fit the raw size, is stored as it is. */
-	if (size &&
-	    compress_parts(compressor->context, data, size, splits, split_count, &output) == 0) {
+	if (size && compress_parts(compressor->context, data, size, splits, split_count, &output) == 0) {
 		*codec = FORMAT_CODEC_ZSTD;
 		out->size = before + output.pos;
 		return 0;
@@ -107,15 +105,14 @@ void format_decompressor_free(struct format_decompressor *decompressor)
 	free(decompressor);
 }
 
-int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size,
-		   uint8_t *out, size_t raw_size)
+int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size, uint8_t *out,
+		      size_t raw_size)
 {
 	const size_t got = ZSTD_decompressDCtx(decompressor->context, out, raw_size, data, size);
 
 	if (ZSTD_isError(got))
 		return common_fail(PTL_CORRUPT, "decompression fails: %s", ZSTD_getErrorName(got));
 	if (got != raw_size)
-		return common_fail(PTL_CORRUPT, "decompression gives %zu bytes instead of %zu", got,
-				raw_size);
+		return common_fail(PTL_CORRUPT, "decompression gives %zu bytes instead of %zu", got, raw_size);
 	return 0;
 }

@@ -20,13 +20,13 @@ void format_compressor_free(struct format_compressor *compressor);
  * splits (ascending offsets into data, may be NULL) are places where the statistics of the bytes
  * change: each part gets its own entropy table. PTL_NO_MEMORY.
  */
-int format_compress(struct format_compressor *compressor, const uint8_t *data, size_t size,
-		 const size_t *splits, size_t split_count, struct ptl_bytes *out, uint8_t *codec);
+int format_compress(struct format_compressor *compressor, const uint8_t *data, size_t size, const size_t *splits,
+		    size_t split_count, struct ptl_bytes *out, uint8_t *codec);
 
 struct format_decompressor *format_decompressor_new(void);
 void format_decompressor_free(struct format_decompressor *decompressor);
 /* Fills exactly raw_size bytes of out, or fails with PTL_CORRUPT. */
-int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size,
-		   uint8_t *out, size_t raw_size);
+int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size, uint8_t *out,
+		      size_t raw_size);
 
 #endif

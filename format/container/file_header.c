@@ -17,7 +17,7 @@ void format_file_header_encode(const struct format_file_header *header, uint8_t 
 }
 
 enum format_header_state format_file_header_decode(const uint8_t data[FORMAT_FILE_HEADER_SIZE],
-					     struct format_file_header *header)
+						   struct format_file_header *header)
 {
 	if (memcmp(data, magic, sizeof(magic)) != 0)
 		return FORMAT_HEADER_BAD_MAGIC;
@@ -27,8 +27,7 @@ enum format_header_state format_file_header_decode(const uint8_t data[FORMAT_FIL
 	header->minor = common_load16(data + 10);
 	memcpy(header->id.bytes, data + 16, sizeof(header->id.bytes));
 	header->wall_time = (int64_t)common_load64(data + 32);
-	header->reserved_set = common_load32(data + 12) || common_load64(data + 40) ||
-			       common_load64(data + 48);
+	header->reserved_set = common_load32(data + 12) || common_load64(data + 40) || common_load64(data + 48);
 	return FORMAT_HEADER_RIGHT;
 }
 

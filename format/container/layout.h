@@ -45,11 +45,10 @@ struct format_file_header {
 /* What decoding a file header can find; the order of docs/format.md 2.1. */
 enum format_header_state { FORMAT_HEADER_RIGHT, FORMAT_HEADER_BAD_MAGIC, FORMAT_HEADER_BAD_CHECKSUM };
 
-void format_file_header_encode(const struct format_file_header *header,
-			    uint8_t out[FORMAT_FILE_HEADER_SIZE]);
+void format_file_header_encode(const struct format_file_header *header, uint8_t out[FORMAT_FILE_HEADER_SIZE]);
 /* Fills header only when it is right. */
 enum format_header_state format_file_header_decode(const uint8_t data[FORMAT_FILE_HEADER_SIZE],
-					     struct format_file_header *header);
+						   struct format_file_header *header);
 /* True if the first size bytes (fewer than a header) could begin a trace file. */
 bool format_file_header_begins(const uint8_t *data, size_t size);
 
@@ -76,11 +75,9 @@ struct format_buffer_header {
 };
 
 /* Computes the header checksum, too. */
-void format_buffer_header_encode(const struct format_buffer_header *header,
-			      uint8_t out[FORMAT_BUFFER_HEADER_SIZE]);
+void format_buffer_header_encode(const struct format_buffer_header *header, uint8_t out[FORMAT_BUFFER_HEADER_SIZE]);
 /* False: no valid header (docs/format.md 3). The file id is given, not checked. */
-bool format_buffer_header_decode(const uint8_t data[FORMAT_BUFFER_HEADER_SIZE],
-			      struct format_buffer_header *header);
+bool format_buffer_header_decode(const uint8_t data[FORMAT_BUFFER_HEADER_SIZE], struct format_buffer_header *header);
 /* False if a reader of this version cannot decode the payload (codec, reserved fields). */
 bool format_buffer_header_usable(const struct format_buffer_header *header);
 

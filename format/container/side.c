@@ -22,8 +22,8 @@ static void append_item(struct ptl_bytes *out, enum format_side_item type, struc
 	common_bytes_free(body);
 }
 
-void format_side_psbs(struct ptl_bytes *out, const struct ptl_psb *psbs, size_t count,
-		   uint64_t position, uint64_t first_time)
+void format_side_psbs(struct ptl_bytes *out, const struct ptl_psb *psbs, size_t count, uint64_t position,
+		      uint64_t first_time)
 {
 	struct ptl_psb last = {position, first_time};
 	struct ptl_bytes body = {0};
@@ -53,8 +53,7 @@ void format_side_chunks(struct ptl_bytes *out, const struct format_chunk *chunks
 void format_side_finish(struct ptl_bytes *out, size_t start)
 {
 	if (!out->failed)
-		common_write_le(out, format_checksum(out->data + start, out->size - start),
-			     CHECKSUM_SIZE);
+		common_write_le(out, format_checksum(out->data + start, out->size - start), CHECKSUM_SIZE);
 }
 
 struct psb_state {
@@ -94,10 +93,8 @@ static int decode_chunks(struct common_cursor *cursor, uint64_t *left, struct fo
 		chunk.blob_size = common_read_varint(cursor);
 		chunk.offset = common_read_varint(cursor);
 		chunk.length = common_read_varint(cursor);
-		if (cursor->failed || type > UINT32_MAX || chunk.length > *left ||
-		    chunk.offset > chunk.blob_size ||
-		    chunk.length > chunk.blob_size - chunk.offset ||
-		    (chunk.length == 0) != (chunk.blob_size == 0))
+		if (cursor->failed || type > UINT32_MAX || chunk.length > *left || chunk.offset > chunk.blob_size ||
+		    chunk.length > chunk.blob_size - chunk.offset || (chunk.length == 0) != (chunk.blob_size == 0))
 			return common_fail(PTL_CORRUPT, "blob chunks do not fit");
 		*left -= chunk.length;
 		memcpy(chunk.hash, hash, PTL_HASH_SIZE);
@@ -108,8 +105,8 @@ static int decode_chunks(struct common_cursor *cursor, uint64_t *left, struct fo
 	return 0;
 }
 
-static int decode_items(struct common_cursor *cursor, uint32_t kind, struct psb_state *state,
-			uint64_t raw_size, struct format_side *side)
+static int decode_items(struct common_cursor *cursor, uint32_t kind, struct psb_state *state, uint64_t raw_size,
+			struct format_side *side)
 {
 	uint64_t left = raw_size;
 	int status = 0;
@@ -131,14 +128,12 @@ static int decode_items(struct common_cursor *cursor, uint32_t kind, struct psb_
 			side->unknown_items = true;
 	}
 	if (!status && kind == PTL_KIND_BLOB && side->chunk_count && left)
-		return common_fail(PTL_CORRUPT, "blob chunks leave %llu bytes over",
-				(unsigned long long)left);
+		return common_fail(PTL_CORRUPT, "blob chunks leave %llu bytes over", (unsigned long long)left);
 	return status;
 }
 
-int format_side_decode(const uint8_t *data, size_t size, uint32_t kind, uint64_t position,
-		    uint64_t first_time, uint64_t raw_size, bool have_psb, uint64_t last_psb,
-		    struct format_side *side)
+int format_side_decode(const uint8_t *data, size_t size, uint32_t kind, uint64_t position, uint64_t first_time,
+		       uint64_t raw_size, bool have_psb, uint64_t last_psb, struct format_side *side)
 {
 	struct psb_state state = {{position, first_time}, have_psb, last_psb};
 	struct common_cursor cursor;

@@ -33,8 +33,8 @@ struct format_chunk {
 /*
  * Append an item; format_side_finish appends the checksum over all since start. Failures stay in out.
  */
-void format_side_psbs(struct ptl_bytes *out, const struct ptl_psb *psbs, size_t count,
-		   uint64_t position, uint64_t first_time);
+void format_side_psbs(struct ptl_bytes *out, const struct ptl_psb *psbs, size_t count, uint64_t position,
+		      uint64_t first_time);
 void format_side_chunks(struct ptl_bytes *out, const struct format_chunk *chunks, size_t count);
 void format_side_finish(struct ptl_bytes *out, size_t start);
 
@@ -51,9 +51,8 @@ struct format_side {
  * Decodes a whole side area (size 0: nothing). The last PSB offset before this buffer is *last_psb
  * if have_psb. PTL_CORRUPT, PTL_NO_MEMORY; side is then empty.
  */
-int format_side_decode(const uint8_t *data, size_t size, uint32_t kind, uint64_t position,
-		    uint64_t first_time, uint64_t raw_size, bool have_psb, uint64_t last_psb,
-		    struct format_side *side);
+int format_side_decode(const uint8_t *data, size_t size, uint32_t kind, uint64_t position, uint64_t first_time,
+		       uint64_t raw_size, bool have_psb, uint64_t last_psb, struct format_side *side);
 void format_side_free(struct format_side *side);
 
 #endif

@@ -122,8 +122,8 @@ static int take_extension(struct ptl_event_headers *headers, struct parsed *even
 	} else if (!kind) {
 		return corrupt("an extension has no kind");
 	} else if (event->extended_count < EXTENSIONS_MAX) {
-		headers->extended[event->extended_count++] =
-			(struct ptl_extended){.type = (uint16_t)kind, .size = size, .data = data};
+		headers->extended[event->extended_count++] = (struct ptl_extended){
+			.type = (uint16_t)kind, .size = size, .data = data};
 	}
 	return 0;
 }
@@ -211,7 +211,8 @@ static int find_provider(struct ptl_event_headers *headers, const char *name, st
 }
 
 /* Provider, then all that makes a kind of event. False without memory. */
-static bool description_key(struct ptl_event_headers *headers, const struct ptl_guid *provider, const struct parsed *event)
+static bool description_key(struct ptl_event_headers *headers, const struct ptl_guid *provider,
+			    const struct parsed *event)
 {
 	struct ptl_bytes *key = &headers->key;
 
@@ -257,17 +258,18 @@ static int set_identity(struct ptl_event_headers *headers, struct ptl_schema *sc
 		own = false;
 		identity_key(schema, identity);
 		if (!common_byte_map_get(&headers->by_identity, identity, sizeof(identity)))
-			return common_byte_map_put(&headers->by_identity, identity, sizeof(identity), number) < 0 ?
-				       common_fail_memory("schemas", number) :
-				       0;
+			return common_byte_map_put(&headers->by_identity, identity, sizeof(identity), number) < 0
+				       ? common_fail_memory("schemas", number)
+				       : 0;
 	}
 	return common_fail(PTL_UNSUPPORTED, "a provider of EventHeader has too many kinds of events");
 }
 
 static const char *opcode_name(uint8_t opcode)
 {
-	static const char *const names[] = {"", "Start", "Stop", "DataCollectionStart", "DataCollectionStop",
-					    "Extension", "Reply", "Resume", "Suspend", "Send"};
+	static const char *const names[] = {
+		"",       "Start",   "Stop", "DataCollectionStart", "DataCollectionStop", "Extension", "Reply",
+		"Resume", "Suspend", "Send"};
 
 	if (opcode == PTL_OPCODE_RECEIVE)
 		return "Receive";
@@ -309,7 +311,7 @@ static int add_known(struct ptl_event_headers *headers, const struct provider *p
 		return common_fail_memory("EventHeader descriptions", count * sizeof(*known));
 	}
 	status = format_header_describe(event->description, event->description_size, event->big_endian, &known->schema,
-				     &known->plan);
+					&known->plan);
 	if (status) {
 		free(known);
 		return status;
@@ -378,7 +380,8 @@ static int set_payload(struct ptl_event_headers *headers, const struct parsed *p
 	event->descriptor.id = known->schema.id;
 	event->descriptor.version = known->schema.version;
 	headers->payload.size = 0;
-	status = format_header_rewrite(&known->schema, &known->plan, parsed->payload, parsed->payload_size, &headers->payload);
+	status = format_header_rewrite(&known->schema, &known->plan, parsed->payload, parsed->payload_size,
+				       &headers->payload);
 	if (status == PTL_NO_MEMORY)
 		return status;
 	event->payload = headers->payload.data;
@@ -392,8 +395,8 @@ static int set_payload(struct ptl_event_headers *headers, const struct parsed *p
 	return 0;
 }
 
-int ptl_event_header_decode(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes, size_t size,
-			    struct ptl_event *event, const struct ptl_schema **schema, bool *is_new)
+int ptl_event_header_decode(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes,
+			    size_t size, struct ptl_event *event, const struct ptl_schema **schema, bool *is_new)
 {
 	struct provider *provider = NULL;
 	struct known *known = NULL;

@@ -42,8 +42,7 @@ bool ptl_tracepoint_name_parse(const char *text, struct ptl_tracepoint_name *nam
 	if (strncmp(text, system, sizeof(system) - 1) == 0)
 		text += sizeof(system) - 1;
 	dash = strrchr(text, '_');
-	if (!dash || dash == text || dash[1] != 'L' || strlen(text) >= PTL_TRACEPOINT_NAME_MAX ||
-	    strpbrk(text, " :"))
+	if (!dash || dash == text || dash[1] != 'L' || strlen(text) >= PTL_TRACEPOINT_NAME_MAX || strpbrk(text, " :"))
 		return false;
 	at = dash + 2;
 	if (!take_hex(&at, UINT8_MAX, &level) || *at++ != 'K' || !take_hex(&at, UINT64_MAX, &keyword) ||

@@ -83,7 +83,8 @@ static bool take_mark(const uint8_t **text, size_t *count, unsigned unit, bool b
 }
 
 /* count characters of `unit` bytes in the form of the schema's type: as they are, or UTF-32 as UTF-8. */
-static void write_characters(struct rewriting *work, const struct format_header_step *step, const uint8_t *text, size_t count)
+static void write_characters(struct rewriting *work, const struct format_header_step *step, const uint8_t *text,
+			     size_t count)
 {
 	bool big_endian = work->plan->big_endian;
 
@@ -135,7 +136,8 @@ static void write_text(struct rewriting *work, const struct ptl_field *field, co
 	}
 }
 
-static void take_zero_ended(struct rewriting *work, const struct ptl_field *field, const struct format_header_step *step)
+static void take_zero_ended(struct rewriting *work, const struct ptl_field *field,
+			    const struct format_header_step *step)
 {
 	const uint8_t *text = work->in.data + work->in.at;
 	const size_t most = common_cursor_left(&work->in) / step->unit;
@@ -249,7 +251,7 @@ static void take_fields(struct rewriting *work, size_t from, size_t to)
 }
 
 int format_header_rewrite(const struct ptl_schema *schema, const struct format_header_plan *plan, const uint8_t *data,
-		       size_t size, struct ptl_bytes *out)
+			  size_t size, struct ptl_bytes *out)
 {
 	struct rewriting work = {.schema = schema, .plan = plan, .in = common_cursor(data, size), .out = out};
 

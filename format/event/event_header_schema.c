@@ -83,7 +83,10 @@ static void choose_bytes(struct ptl_field *field, struct format_header_step *ste
 /* The type of a number of 1, 2, 4 or 8 bytes. */
 static uint8_t number_type(unsigned size, bool is_signed)
 {
-	const uint8_t type = size == 1 ? PTL_TYPE_U8 : size == 2 ? PTL_TYPE_U16 : size == 4 ? PTL_TYPE_U32 : PTL_TYPE_U64;
+	const uint8_t type = size == 1   ? PTL_TYPE_U8
+			     : size == 2 ? PTL_TYPE_U16
+			     : size == 4 ? PTL_TYPE_U32
+					 : PTL_TYPE_U64;
 
 	return (uint8_t)(type + is_signed);
 }
@@ -327,7 +330,7 @@ static int take_fields(struct description *description, size_t limit, unsigned d
 }
 
 int format_header_describe(const uint8_t *data, size_t size, bool big_endian, struct ptl_schema *schema,
-			struct format_header_plan *plan)
+			   struct format_header_plan *plan)
 {
 	struct description description = {.in = common_cursor(data, size), .big_endian = big_endian};
 	const char *name = NULL;

@@ -72,7 +72,7 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 size_t format_event_batch_size(const struct format_event_batch *batch);
 /* Appends the payload; the batch has at least one event. A failed allocation stays in out. */
 void format_event_batch_encode(const struct format_event_batch *batch, struct ptl_bytes *out,
-			    struct format_event_splits *splits);
+			       struct format_event_splits *splits);
 void format_event_batch_free(struct format_event_batch *batch);
 
 /* Memory that is used again for the next buffer. */
@@ -91,8 +91,8 @@ struct format_event_block {
 	struct format_block_layout *layouts;
 	const uint8_t *guids;
 	size_t guid_count;
-	struct format_block_memory row_memory, descriptor_memory, context_memory, payload_memory,
-		layout_memory, extended_memory;
+	struct format_block_memory row_memory, descriptor_memory, context_memory, payload_memory, layout_memory,
+		extended_memory;
 	/* Where format_event_block_next stands: */
 	struct common_cursor extras;
 	size_t extras_left;
@@ -106,8 +106,8 @@ struct format_event_block {
  * PTL_NO_MEMORY: the block then has no events. Allocates at most 32 bytes an event, 64 a table
  * entry, and size.
  */
-int format_event_block_decode(struct format_event_block *block, const uint8_t *raw, size_t size,
-			   size_t records, uint64_t first_time, uint64_t last_time);
+int format_event_block_decode(struct format_event_block *block, const uint8_t *raw, size_t size, size_t records,
+			      uint64_t first_time, uint64_t last_time);
 /*
  * Fills *event with the next event; false at the end. Its pointers are valid until the next call.
  * The activities are set only if the flags say that they are there.

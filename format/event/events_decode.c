@@ -88,8 +88,7 @@ static int decode_descriptors(struct format_event_block *block, struct common_cu
 {
 	if (!read_count(in, 9, count) || !*count)
 		return corrupt("the descriptors do not fit");
-	block->descriptors = reserve(&block->descriptor_memory,
-				     *count * sizeof(*block->descriptors));
+	block->descriptors = reserve(&block->descriptor_memory, *count * sizeof(*block->descriptors));
 	block->layouts = reserve(&block->layout_memory, *count * sizeof(*block->layouts));
 	if (!block->descriptors || !block->layouts)
 		return common_fail_memory("event descriptors", *count * sizeof(*block->layouts));
@@ -114,15 +113,15 @@ static int decode_contexts(struct format_event_block *block, struct common_curso
 		if (!read_below(in, 1ull << 32, &cpu) || !read_below(in, 1ull << 32, &pid) ||
 		    !read_below(in, 1ull << 32, &tid))
 			return corrupt("a context is out of bounds");
-		block->contexts[i] = (struct ptl_event_context){
-			(uint32_t)(cpu - 1), (uint32_t)(pid - 1), (uint32_t)(tid - 1)};
+		block->contexts[i] = (struct ptl_event_context){(uint32_t)(cpu - 1), (uint32_t)(pid - 1),
+								(uint32_t)(tid - 1)};
 	}
 	return 0;
 }
 
 /* Number i of a column; the compiler makes one loop for each constant width. */
-static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *planes, size_t count,
-								unsigned width, size_t i)
+static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *planes, size_t count, unsigned width,
+								size_t i)
 {
 	uint64_t value = 0;
 
@@ -131,9 +130,8 @@ static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *p
 	return value;
 }
 
-static inline __attribute__((always_inline)) bool fill_column(struct format_event_block *block,
-							      const uint8_t *planes, unsigned width,
-							      size_t limit, bool contexts)
+static inline __attribute__((always_inline)) bool fill_column(struct format_event_block *block, const uint8_t *planes,
+							      unsigned width, size_t limit, bool contexts)
 {
 	bool fits = true;
 
@@ -147,8 +145,7 @@ static inline __attribute__((always_inline)) bool fill_column(struct format_even
 }
 
 /* A column of numbers below limit. */
-static int decode_column(struct format_event_block *block, struct common_cursor *in, size_t limit,
-			 bool contexts)
+static int decode_column(struct format_event_block *block, struct common_cursor *in, size_t limit, bool contexts)
 {
 	const unsigned width = format_column_width(limit);
 	const uint8_t *planes = common_read_bytes(in, width * block->count);
@@ -169,10 +166,8 @@ static int decode_column(struct format_event_block *block, struct common_cursor 
 	return fits ? 0 : corrupt("a column holds a number that is out of bounds");
 }
 
-static inline __attribute__((always_inline)) bool fill_times(struct format_event_block *block,
-							     const uint8_t *planes, unsigned width,
-							     uint64_t first_time,
-							     uint64_t last_time)
+static inline __attribute__((always_inline)) bool fill_times(struct format_event_block *block, const uint8_t *planes,
+							     unsigned width, uint64_t first_time, uint64_t last_time)
 {
 	uint64_t time = first_time;
 	bool fits = true;
@@ -185,8 +180,8 @@ static inline __attribute__((always_inline)) bool fill_times(struct format_event
 	return fits;
 }
 
-static int decode_times(struct format_event_block *block, struct common_cursor *in, unsigned width,
-			uint64_t first_time, uint64_t last_time)
+static int decode_times(struct format_event_block *block, struct common_cursor *in, unsigned width, uint64_t first_time,
+			uint64_t last_time)
 {
 	const uint8_t *planes = common_read_bytes(in, width * block->count);
 	bool fits;
@@ -222,9 +217,8 @@ static void transpose_8x8(const uint8_t *planes, size_t events, size_t size, uin
 	__m128i a[4], b[4];
 
 	for (int k = 0; k < 4; k++)
-		a[k] = _mm_unpacklo_epi8(
-			_mm_loadl_epi64((const void *)(planes + 2 * (size_t)k * events)),
-			_mm_loadl_epi64((const void *)(planes + (2 * (size_t)k + 1) * events)));
+		a[k] = _mm_unpacklo_epi8(_mm_loadl_epi64((const void *)(planes + 2 * (size_t)k * events)),
+					 _mm_loadl_epi64((const void *)(planes + (2 * (size_t)k + 1) * events)));
 	b[0] = _mm_unpacklo_epi16(a[0], a[1]);
 	b[1] = _mm_unpackhi_epi16(a[0], a[1]);
 	b[2] = _mm_unpacklo_epi16(a[2], a[3]);
@@ -235,8 +229,7 @@ static void transpose_8x8(const uint8_t *planes, size_t events, size_t size, uin
 	a[3] = _mm_unpackhi_epi32(b[1], b[3]);
 	for (int k = 0; k < 4; k++) {
 		_mm_storel_epi64((void *)(rows + 2 * (size_t)k * size), a[k]);
-		_mm_storel_epi64((void *)(rows + (2 * (size_t)k + 1) * size),
-				 _mm_srli_si128(a[k], 8));
+		_mm_storel_epi64((void *)(rows + (2 * (size_t)k + 1) * size), _mm_srli_si128(a[k], 8));
 	}
 }
 #else
@@ -321,8 +314,7 @@ static int decode_payloads(struct format_event_block *block, struct common_curso
 }
 
 /* One extra behind its distance, into event if that is given. */
-static bool read_extra(struct format_event_block *block, struct common_cursor *in,
-		       struct ptl_event *event)
+static bool read_extra(struct format_event_block *block, struct common_cursor *in, struct ptl_event *event)
 {
 	uint64_t flags, activity = 0, related = 0, count, type, size;
 
@@ -340,8 +332,7 @@ static bool read_extra(struct format_event_block *block, struct common_cursor *i
 		if (!data)
 			return false;
 		if (event)
-			block->extended[i] = (struct ptl_extended){(uint16_t)type, (uint16_t)size,
-								   data};
+			block->extended[i] = (struct ptl_extended){(uint16_t)type, (uint16_t)size, data};
 	}
 	if (!event)
 		return true;
@@ -374,8 +365,7 @@ static int check_extras(struct format_event_block *block, struct common_cursor *
 			return corrupt("an extra is out of bounds");
 	}
 	if (count) {
-		block->extended = reserve(&block->extended_memory,
-					  FORMAT_EXTENDED_MAX * sizeof(*block->extended));
+		block->extended = reserve(&block->extended_memory, FORMAT_EXTENDED_MAX * sizeof(*block->extended));
 		if (!block->extended)
 			return common_fail_memory("extended items", FORMAT_EXTENDED_MAX);
 		block->extra_event = common_read_varint(&block->extras);
@@ -383,15 +373,13 @@ static int check_extras(struct format_event_block *block, struct common_cursor *
 	return common_cursor_left(in) ? corrupt("bytes are left over") : 0;
 }
 
-static int decode(struct format_event_block *block, struct common_cursor *in, uint64_t first_time,
-		  uint64_t last_time)
+static int decode(struct format_event_block *block, struct common_cursor *in, uint64_t first_time, uint64_t last_time)
 {
 	size_t descriptors, contexts;
 	unsigned width;
 	int status;
 
-	if ((status = decode_guids(block, in)) ||
-	    (status = decode_descriptors(block, in, &descriptors)) ||
+	if ((status = decode_guids(block, in)) || (status = decode_descriptors(block, in, &descriptors)) ||
 	    (status = decode_contexts(block, in, &contexts)))
 		return status;
 	width = common_read8(in);
@@ -411,8 +399,8 @@ static int decode(struct format_event_block *block, struct common_cursor *in, ui
 	return check_extras(block, in);
 }
 
-int format_event_block_decode(struct format_event_block *block, const uint8_t *raw, size_t size,
-			   size_t records, uint64_t first_time, uint64_t last_time)
+int format_event_block_decode(struct format_event_block *block, const uint8_t *raw, size_t size, size_t records,
+			      uint64_t first_time, uint64_t last_time)
 {
 	struct common_cursor in = common_cursor(raw, size);
 	int status;

@@ -62,16 +62,14 @@ static uint32_t intern_guid(struct format_event_batch *batch, const struct ptl_g
 
 static bool same_descriptor(const struct ptl_descriptor *a, const struct ptl_descriptor *b)
 {
-	return a->opcode == b->opcode && a->id == b->id && a->version == b->version &&
-	       a->channel == b->channel && a->level == b->level && a->task == b->task &&
-	       a->keyword == b->keyword &&
+	return a->opcode == b->opcode && a->id == b->id && a->version == b->version && a->channel == b->channel &&
+	       a->level == b->level && a->task == b->task && a->keyword == b->keyword &&
 	       memcmp(&a->provider, &b->provider, sizeof(a->provider)) == 0;
 }
 
 /* Without the padding that a structure may have. */
 #define DESCRIPTOR_KEY_SIZE 32
-static void descriptor_key(const struct ptl_descriptor *descriptor,
-			   uint8_t key[DESCRIPTOR_KEY_SIZE])
+static void descriptor_key(const struct ptl_descriptor *descriptor, uint8_t key[DESCRIPTOR_KEY_SIZE])
 {
 	memcpy(key, descriptor->provider.bytes, 16);
 	common_store16(key + 16, descriptor->id);
@@ -117,9 +115,8 @@ static uint32_t intern_descriptor(struct format_event_batch *batch, const struct
 static uint32_t intern_context(struct format_event_batch *batch, const struct ptl_event *event)
 {
 	const struct ptl_event_context context = {event->cpu, event->pid, event->tid};
-	uint32_t *recent = &batch->guesses->contexts[mix((uint64_t)context.tid << 32 ^ context.pid ^
-							       (uint64_t)context.cpu << 20,
-						       FORMAT_RECENT_CONTEXTS)];
+	uint32_t *recent = &batch->guesses->contexts[mix(
+		(uint64_t)context.tid << 32 ^ context.pid ^ (uint64_t)context.cpu << 20, FORMAT_RECENT_CONTEXTS)];
 	uint32_t number;
 
 	if (*recent && memcmp(&batch->contexts[*recent - 1], &context, sizeof(context)) == 0)
@@ -139,18 +136,18 @@ static int check(const struct ptl_event *event)
 	size_t total = 0;
 
 	if (event->payload_size > PTL_PAYLOAD_MAX)
-		return common_fail(PTL_MISUSE, "a payload of %zu bytes is larger than %u",
-				event->payload_size, PTL_PAYLOAD_MAX);
+		return common_fail(PTL_MISUSE, "a payload of %zu bytes is larger than %u", event->payload_size,
+				   PTL_PAYLOAD_MAX);
 	if (event->flags & ~FORMAT_EVENT_FLAGS)
 		return common_fail(PTL_MISUSE, "event flags 0x%x are not defined", event->flags);
 	if (event->extended_count > FORMAT_EXTENDED_MAX)
-		return common_fail(PTL_MISUSE, "%zu extended items are more than %u",
-				event->extended_count, FORMAT_EXTENDED_MAX);
+		return common_fail(PTL_MISUSE, "%zu extended items are more than %u", event->extended_count,
+				   FORMAT_EXTENDED_MAX);
 	for (size_t i = 0; i < event->extended_count; i++)
 		total += event->extended[i].size;
 	if (total > FORMAT_EXTENDED_BYTES_MAX)
 		return common_fail(PTL_MISUSE, "%zu bytes of extended items are more than %u", total,
-				FORMAT_EXTENDED_BYTES_MAX);
+				   FORMAT_EXTENDED_BYTES_MAX);
 	return 0;
 }
 
@@ -232,9 +229,8 @@ int format_event_batch_add(struct format_event_batch *batch, const struct ptl_ev
 size_t format_event_batch_size(const struct format_event_batch *batch)
 {
 	/* Columns take at most 8 + 4 + 4 bytes an event, the size of a varying payload 3. */
-	return batch->payloads.size + batch->extras.size + batch->count * 19 +
-	       batch->guid_count * 16 + batch->descriptor_count * 36 + batch->context_count * 15 +
-	       64;
+	return batch->payloads.size + batch->extras.size + batch->count * 19 + batch->guid_count * 16 +
+	       batch->descriptor_count * 36 + batch->context_count * 15 + 64;
 }
 
 static bool is_fixed(const struct format_batch_descriptor *entry)
@@ -348,8 +344,8 @@ static uint8_t *write_varint(uint8_t *at, uint32_t value)
 }
 
 /* Gives every descriptor its part of the output, and the compressor the borders. */
-static bool lay_out(const struct format_event_batch *batch, struct ptl_bytes *out,
-		    struct place *places, struct format_event_splits *splits, size_t start)
+static bool lay_out(const struct format_event_batch *batch, struct ptl_bytes *out, struct place *places,
+		    struct format_event_splits *splits, size_t start)
 {
 	size_t total = 0;
 	uint8_t *at;
@@ -402,7 +398,7 @@ static void encode_payloads(const struct format_event_batch *batch, struct place
 }
 
 void format_event_batch_encode(const struct format_event_batch *batch, struct ptl_bytes *out,
-			    struct format_event_splits *splits)
+			       struct format_event_splits *splits)
 {
 	struct place *places = calloc(batch->descriptor_count, sizeof(*places));
 	const unsigned width = time_width(batch);

@@ -15,7 +15,7 @@ static int check_class(const struct ptl_event *event, const struct ptl_guid *pro
 		return common_fail(PTL_NOT_OURS, "the event is of another class");
 	if (event->descriptor.version != version)
 		return common_fail(PTL_UNSUPPORTED, "version %u of the event, not %u", event->descriptor.version,
-				version);
+				   version);
 	return 0;
 }
 

@@ -10,55 +10,46 @@ const struct ptl_guid PTL_PROVIDER_THREAD = FORMAT_THREAD_GUID;
 const struct ptl_guid PTL_PROVIDER_IMAGE = FORMAT_IMAGE_GUID;
 const struct ptl_guid PTL_PROVIDER_CODE = FORMAT_CODE_GUID;
 
-#define FIELD(field_name, field_type) {.name = (field_name), .type = (field_type)}
-#define HEX(field_name, field_type) {.name = (field_name), .type = (field_type), .format = PTL_FORMAT_HEX}
-#define HASH(field_name) {.name = (field_name), .type = PTL_TYPE_BYTES_COUNTED, .format = PTL_FORMAT_HASH}
+#define FIELD(field_name, field_type)                                                                                  \
+	{                                                                                                              \
+		.name = (field_name), .type = (field_type)                                                             \
+	}
+#define HEX(field_name, field_type)                                                                                    \
+	{                                                                                                              \
+		.name = (field_name), .type = (field_type), .format = PTL_FORMAT_HEX                                   \
+	}
+#define HASH(field_name)                                                                                               \
+	{                                                                                                              \
+		.name = (field_name), .type = PTL_TYPE_BYTES_COUNTED, .format = PTL_FORMAT_HASH                        \
+	}
 
 static const struct ptl_field process_fields[] = {
-	HEX("UniqueProcessKey", PTL_TYPE_U64),
-	FIELD("ProcessId", PTL_TYPE_U32),
-	FIELD("ParentId", PTL_TYPE_U32),
-	FIELD("SessionId", PTL_TYPE_U32),
-	FIELD("ExitStatus", PTL_TYPE_I32),
-	FIELD("DirectoryTableBase", PTL_TYPE_POINTER),
-	FIELD("UserSID", PTL_TYPE_U32),
-	FIELD("ImageFileName", PTL_TYPE_UTF8),
-	FIELD("CommandLine", PTL_TYPE_UTF16),
-	HEX("Flags", PTL_TYPE_U32),
+	HEX("UniqueProcessKey", PTL_TYPE_U64), FIELD("ProcessId", PTL_TYPE_U32),
+	FIELD("ParentId", PTL_TYPE_U32),       FIELD("SessionId", PTL_TYPE_U32),
+	FIELD("ExitStatus", PTL_TYPE_I32),     FIELD("DirectoryTableBase", PTL_TYPE_POINTER),
+	FIELD("UserSID", PTL_TYPE_U32),        FIELD("ImageFileName", PTL_TYPE_UTF8),
+	FIELD("CommandLine", PTL_TYPE_UTF16),  HEX("Flags", PTL_TYPE_U32),
 };
 
 static const struct ptl_field thread_fields[] = {
-	FIELD("ProcessId", PTL_TYPE_U32),
-	FIELD("TThreadId", PTL_TYPE_U32),
-	FIELD("StackBase", PTL_TYPE_POINTER),
-	FIELD("StackLimit", PTL_TYPE_POINTER),
-	FIELD("UserStackBase", PTL_TYPE_POINTER),
-	FIELD("UserStackLimit", PTL_TYPE_POINTER),
-	FIELD("Affinity", PTL_TYPE_POINTER),
-	FIELD("Win32StartAddr", PTL_TYPE_POINTER),
-	FIELD("TebBase", PTL_TYPE_POINTER),
-	FIELD("SubProcessTag", PTL_TYPE_U32),
-	FIELD("BasePriority", PTL_TYPE_U8),
-	FIELD("PagePriority", PTL_TYPE_U8),
-	FIELD("IoPriority", PTL_TYPE_U8),
-	FIELD("ThreadFlags", PTL_TYPE_U8),
+	FIELD("ProcessId", PTL_TYPE_U32),         FIELD("TThreadId", PTL_TYPE_U32),
+	FIELD("StackBase", PTL_TYPE_POINTER),     FIELD("StackLimit", PTL_TYPE_POINTER),
+	FIELD("UserStackBase", PTL_TYPE_POINTER), FIELD("UserStackLimit", PTL_TYPE_POINTER),
+	FIELD("Affinity", PTL_TYPE_POINTER),      FIELD("Win32StartAddr", PTL_TYPE_POINTER),
+	FIELD("TebBase", PTL_TYPE_POINTER),       FIELD("SubProcessTag", PTL_TYPE_U32),
+	FIELD("BasePriority", PTL_TYPE_U8),       FIELD("PagePriority", PTL_TYPE_U8),
+	FIELD("IoPriority", PTL_TYPE_U8),         FIELD("ThreadFlags", PTL_TYPE_U8),
 	FIELD("ThreadName", PTL_TYPE_UTF16),
 };
 
 /* Thread_V2 CSwitch. */
 static const struct ptl_field switch_fields[] = {
-	FIELD("NewThreadId", PTL_TYPE_U32),
-	FIELD("OldThreadId", PTL_TYPE_U32),
-	FIELD("NewThreadPriority", PTL_TYPE_I8),
-	FIELD("OldThreadPriority", PTL_TYPE_I8),
-	FIELD("PreviousCState", PTL_TYPE_U8),
-	FIELD("SpareByte", PTL_TYPE_I8),
-	FIELD("OldThreadWaitReason", PTL_TYPE_I8),
-	FIELD("OldThreadWaitMode", PTL_TYPE_I8),
-	FIELD("OldThreadState", PTL_TYPE_I8),
-	FIELD("OldThreadWaitIdealProcessor", PTL_TYPE_I8),
-	FIELD("NewThreadWaitTime", PTL_TYPE_U32),
-	FIELD("Reserved", PTL_TYPE_U32),
+	FIELD("NewThreadId", PTL_TYPE_U32),        FIELD("OldThreadId", PTL_TYPE_U32),
+	FIELD("NewThreadPriority", PTL_TYPE_I8),   FIELD("OldThreadPriority", PTL_TYPE_I8),
+	FIELD("PreviousCState", PTL_TYPE_U8),      FIELD("SpareByte", PTL_TYPE_I8),
+	FIELD("OldThreadWaitReason", PTL_TYPE_I8), FIELD("OldThreadWaitMode", PTL_TYPE_I8),
+	FIELD("OldThreadState", PTL_TYPE_I8),      FIELD("OldThreadWaitIdealProcessor", PTL_TYPE_I8),
+	FIELD("NewThreadWaitTime", PTL_TYPE_U32),  FIELD("Reserved", PTL_TYPE_U32),
 };
 
 static const struct ptl_field image_fields[] = {
@@ -97,36 +88,36 @@ static const struct ptl_field code_fields[] = {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* X(class, CLASS, Task, OPCODE, Name) for each event. */
-#define EVENTS(X)                                                                                           \
-	X(process, PROCESS, Process, START, Start)                                                          \
-	X(process, PROCESS, Process, END, End)                                                              \
-	X(process, PROCESS, Process, START_RUNDOWN, DCStart)                                                \
-	X(process, PROCESS, Process, END_RUNDOWN, DCEnd)                                                    \
-	X(process, PROCESS, Process, EXEC, Exec)                                                            \
-	X(thread, THREAD, Thread, START, Start)                                                             \
-	X(thread, THREAD, Thread, END, End)                                                                 \
-	X(thread, THREAD, Thread, START_RUNDOWN, DCStart)                                                   \
-	X(thread, THREAD, Thread, END_RUNDOWN, DCEnd)                                                       \
-	X(switch, THREAD, Thread, CONTEXT_SWITCH, CSwitch)                                                  \
-	X(image, IMAGE, Image, LOAD, Load)                                                                  \
-	X(image, IMAGE, Image, UNLOAD, Unload)                                                              \
-	X(image, IMAGE, Image, START_RUNDOWN, DCStart)                                                      \
-	X(image, IMAGE, Image, END_RUNDOWN, DCEnd)                                                          \
-	X(image, IMAGE, Image, PROTECT, Protect)                                                            \
+#define EVENTS(X)                                                                                                      \
+	X(process, PROCESS, Process, START, Start)                                                                     \
+	X(process, PROCESS, Process, END, End)                                                                         \
+	X(process, PROCESS, Process, START_RUNDOWN, DCStart)                                                           \
+	X(process, PROCESS, Process, END_RUNDOWN, DCEnd)                                                               \
+	X(process, PROCESS, Process, EXEC, Exec)                                                                       \
+	X(thread, THREAD, Thread, START, Start)                                                                        \
+	X(thread, THREAD, Thread, END, End)                                                                            \
+	X(thread, THREAD, Thread, START_RUNDOWN, DCStart)                                                              \
+	X(thread, THREAD, Thread, END_RUNDOWN, DCEnd)                                                                  \
+	X(switch, THREAD, Thread, CONTEXT_SWITCH, CSwitch)                                                             \
+	X(image, IMAGE, Image, LOAD, Load)                                                                             \
+	X(image, IMAGE, Image, UNLOAD, Unload)                                                                         \
+	X(image, IMAGE, Image, START_RUNDOWN, DCStart)                                                                 \
+	X(image, IMAGE, Image, END_RUNDOWN, DCEnd)                                                                     \
+	X(image, IMAGE, Image, PROTECT, Protect)                                                                       \
 	X(code, CODE, Code, CODE, Change)
 
-#define SCHEMA(class, CLASS, Task, OPCODE, Name)                                                            \
-	static const struct ptl_schema class##_##OPCODE = {                                                 \
-		.provider = FORMAT_##CLASS##_GUID,                                                             \
-		.version = FORMAT_##CLASS##_VERSION,                                                           \
-		.opcode = PTL_OPCODE_##OPCODE,                                                              \
-		.provider_name = "Kernel",                                                                  \
-		.event_name = #Task "/" #Name,                                                              \
-		.task_name = #Task,                                                                         \
-		.opcode_name = #Name,                                                                       \
-		.message = "",                                                                              \
-		.fields = class##_fields,                                                                   \
-		.field_count = COUNT(class##_fields),                                                       \
+#define SCHEMA(class, CLASS, Task, OPCODE, Name)                                                                       \
+	static const struct ptl_schema class##_##OPCODE = {                                                            \
+		.provider = FORMAT_##CLASS##_GUID,                                                                     \
+		.version = FORMAT_##CLASS##_VERSION,                                                                   \
+		.opcode = PTL_OPCODE_##OPCODE,                                                                         \
+		.provider_name = "Kernel",                                                                             \
+		.event_name = #Task "/" #Name,                                                                         \
+		.task_name = #Task,                                                                                    \
+		.opcode_name = #Name,                                                                                  \
+		.message = "",                                                                                         \
+		.fields = class##_fields,                                                                              \
+		.field_count = COUNT(class##_fields),                                                                  \
 	};
 EVENTS(SCHEMA)
 

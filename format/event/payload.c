@@ -21,7 +21,7 @@ struct walk {
 static int fail_in(const struct walk *walk, const struct ptl_field *field, int status, const char *cause)
 {
 	return common_fail(status, "%s: field %s: %s", walk->schema->event_name ? walk->schema->event_name : "event",
-			field->name ? field->name : "without a name", cause);
+			   field->name ? field->name : "without a name", cause);
 }
 
 enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_FLOAT, SHAPE_BYTES };
@@ -31,12 +31,12 @@ static const struct {
 	uint8_t size;
 	uint8_t shape;
 } scalars[] = {
-	[PTL_TYPE_U8] = {1, SHAPE_UNSIGNED},	  [PTL_TYPE_I8] = {1, SHAPE_SIGNED},
-	[PTL_TYPE_U16] = {2, SHAPE_UNSIGNED},	  [PTL_TYPE_I16] = {2, SHAPE_SIGNED},
-	[PTL_TYPE_U32] = {4, SHAPE_UNSIGNED},	  [PTL_TYPE_I32] = {4, SHAPE_SIGNED},
-	[PTL_TYPE_U64] = {8, SHAPE_UNSIGNED},	  [PTL_TYPE_I64] = {8, SHAPE_SIGNED},
-	[PTL_TYPE_F32] = {4, SHAPE_FLOAT},	  [PTL_TYPE_F64] = {8, SHAPE_FLOAT},
-	[PTL_TYPE_BOOL8] = {1, SHAPE_UNSIGNED},	  [PTL_TYPE_BOOL32] = {4, SHAPE_UNSIGNED},
+	[PTL_TYPE_U8] = {1, SHAPE_UNSIGNED},      [PTL_TYPE_I8] = {1, SHAPE_SIGNED},
+	[PTL_TYPE_U16] = {2, SHAPE_UNSIGNED},     [PTL_TYPE_I16] = {2, SHAPE_SIGNED},
+	[PTL_TYPE_U32] = {4, SHAPE_UNSIGNED},     [PTL_TYPE_I32] = {4, SHAPE_SIGNED},
+	[PTL_TYPE_U64] = {8, SHAPE_UNSIGNED},     [PTL_TYPE_I64] = {8, SHAPE_SIGNED},
+	[PTL_TYPE_F32] = {4, SHAPE_FLOAT},        [PTL_TYPE_F64] = {8, SHAPE_FLOAT},
+	[PTL_TYPE_BOOL8] = {1, SHAPE_UNSIGNED},   [PTL_TYPE_BOOL32] = {4, SHAPE_UNSIGNED},
 	[PTL_TYPE_POINTER] = {8, SHAPE_UNSIGNED}, [PTL_TYPE_TIME] = {8, SHAPE_UNSIGNED},
 	[PTL_TYPE_WALL_TIME] = {8, SHAPE_SIGNED}, [PTL_TYPE_GUID] = {16, SHAPE_BYTES},
 };

@@ -20,8 +20,8 @@ struct encoder {
 static int fail_in(const struct encoder *encoder, const struct ptl_field *field, const char *cause)
 {
 	return common_fail(PTL_MISUSE, "%s: field %s: %s",
-			encoder->schema->event_name ? encoder->schema->event_name : "event",
-			field->name ? field->name : "without a name", cause);
+			   encoder->schema->event_name ? encoder->schema->event_name : "event",
+			   field->name ? field->name : "without a name", cause);
 }
 
 /* Bytes of the integer types; 0 for all others. */
@@ -29,10 +29,10 @@ static const struct {
 	uint8_t size;
 	bool is_signed;
 } integers[PTL_TYPE_STRUCT + 1] = {
-	[PTL_TYPE_U8] = {1, false},	 [PTL_TYPE_I8] = {1, true},	   [PTL_TYPE_U16] = {2, false},
-	[PTL_TYPE_I16] = {2, true},	 [PTL_TYPE_U32] = {4, false},	   [PTL_TYPE_I32] = {4, true},
-	[PTL_TYPE_U64] = {8, false},	 [PTL_TYPE_I64] = {8, true},	   [PTL_TYPE_BOOL8] = {1, false},
-	[PTL_TYPE_BOOL32] = {4, false},	 [PTL_TYPE_POINTER] = {8, false}, [PTL_TYPE_TIME] = {8, false},
+	[PTL_TYPE_U8] = {1, false},       [PTL_TYPE_I8] = {1, true},       [PTL_TYPE_U16] = {2, false},
+	[PTL_TYPE_I16] = {2, true},       [PTL_TYPE_U32] = {4, false},     [PTL_TYPE_I32] = {4, true},
+	[PTL_TYPE_U64] = {8, false},      [PTL_TYPE_I64] = {8, true},      [PTL_TYPE_BOOL8] = {1, false},
+	[PTL_TYPE_BOOL32] = {4, false},   [PTL_TYPE_POINTER] = {8, false}, [PTL_TYPE_TIME] = {8, false},
 	[PTL_TYPE_WALL_TIME] = {8, true},
 };
 
@@ -120,8 +120,8 @@ static int put_value(struct encoder *encoder, const struct ptl_value *value)
 static int put_fields(struct encoder *encoder, size_t from, size_t to, unsigned depth);
 
 /* Elements of one field, as long as the values are its own with the next index. */
-static int put_elements(struct encoder *encoder, size_t index, size_t members, size_t end,
-			unsigned depth, uint32_t *count)
+static int put_elements(struct encoder *encoder, size_t index, size_t members, size_t end, unsigned depth,
+			uint32_t *count)
 {
 	const struct ptl_field *field = &encoder->schema->fields[index];
 	int status = 0;
@@ -132,9 +132,8 @@ static int put_elements(struct encoder *encoder, size_t index, size_t members, s
 		if (value->field != field || value->index != *count)
 			break;
 		encoder->at++;
-		status = field->type == PTL_TYPE_STRUCT
-				 ? put_fields(encoder, members, end, depth + 1)
-				 : put_value(encoder, value);
+		status = field->type == PTL_TYPE_STRUCT ? put_fields(encoder, members, end, depth + 1)
+							: put_value(encoder, value);
 		if (field->array == PTL_ARRAY_NONE && ++*count)
 			break;
 	}
@@ -195,7 +194,7 @@ int ptl_payload_encode(const struct ptl_schema *schema, const struct ptl_value *
 		status = fail_in(&encoder, values[encoder.at].field, "its place is not where its value is");
 	if (!status && !out->failed && out->size - before > PTL_PAYLOAD_MAX)
 		status = common_fail(PTL_MISUSE, "a payload has at most %u bytes, this one has %zu", PTL_PAYLOAD_MAX,
-				  out->size - before);
+				     out->size - before);
 	if (!status && out->failed)
 		status = common_fail_memory("a payload", out->size);
 	if (status && !out->failed)

@@ -71,7 +71,5 @@ const char *format_input_hash_format(const struct ptl_provenance_input *input, c
 {
 	common_sha256_format(input->hash, text);
 	text[2 * format_input_hash_size(input->hash_kind)] = '\0';
-	return input->hash_kind == PTL_HASH_SHA256   ? "sha256"
-	       : input->hash_kind == PTL_HASH_XXH128 ? "xxh128"
-						     : NULL;
+	return input->hash_kind == PTL_HASH_SHA256 ? "sha256" : input->hash_kind == PTL_HASH_XXH128 ? "xxh128" : NULL;
 }

@@ -15,10 +15,9 @@ static const struct field {
 	uint8_t size;
 	uint8_t form;
 } table[] = {
-#define FIELD(member, form)                                                                        \
-	{                                                                                          \
-		offsetof(struct ptl_machine, member), sizeof(((struct ptl_machine *)0)->member),   \
-			form                                                                       \
+#define FIELD(member, form)                                                                                            \
+	{                                                                                                              \
+		offsetof(struct ptl_machine, member), sizeof(((struct ptl_machine *)0)->member), form                  \
 	}
 	[1] = FIELD(source, FORM_TEXT),
 	[2] = FIELD(software, FORM_BOOL),
@@ -80,8 +79,7 @@ void format_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *
 		switch (field->form) {
 		case FORM_TEXT:
 			if (*member)
-				format_field_bytes(out, tag, member,
-						strnlen(member, field->size - 1u));
+				format_field_bytes(out, tag, member, strnlen(member, field->size - 1u));
 			break;
 		case FORM_SIGNED:
 			format_field_signed(out, tag, (int64_t)load_member(member, field->size));
@@ -92,8 +90,7 @@ void format_machine_encode(const struct ptl_machine *machine, struct ptl_bytes *
 	}
 }
 
-static void decode_member(const struct field *field, const struct format_tagged *tagged, char *member,
-			  bool *failed)
+static void decode_member(const struct field *field, const struct format_tagged *tagged, char *member, bool *failed)
 {
 	uint64_t value, max = UINT64_MAX;
 
@@ -123,15 +120,13 @@ int format_machine_decode(struct common_cursor body, struct ptl_machine *machine
 
 	while ((status = format_next_field(&body, &tagged)) > 0) {
 		if (tagged.tag < TABLE_SIZE && table[tagged.tag].size)
-			decode_member(&table[tagged.tag], &tagged,
-				      (char *)&result + table[tagged.tag].offset, &failed);
+			decode_member(&table[tagged.tag], &tagged, (char *)&result + table[tagged.tag].offset, &failed);
 		if (failed)
 			return common_fail(PTL_CORRUPT, "field %llu of the machine record",
-					(unsigned long long)tagged.tag);
+					   (unsigned long long)tagged.tag);
 	}
 	if (!status && result.index > PTL_MACHINE_MAX)
-		return common_fail(PTL_CORRUPT, "machine %u: the highest index is %u", result.index,
-				PTL_MACHINE_MAX);
+		return common_fail(PTL_CORRUPT, "machine %u: the highest index is %u", result.index, PTL_MACHINE_MAX);
 	if (!status)
 		*machine = result;
 	return status;

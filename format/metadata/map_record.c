@@ -39,8 +39,7 @@ static void decode_entry(struct common_cursor body, struct ptl_map *map, bool *f
 	struct format_tagged tagged;
 	int status;
 
-	if (map->count == FORMAT_RECORD_ITEMS_MAX ||
-	    !common_vector_room(&entries, map->count, sizeof(*entries))) {
+	if (map->count == FORMAT_RECORD_ITEMS_MAX || !common_vector_room(&entries, map->count, sizeof(*entries))) {
 		*failed = true;
 		return;
 	}
@@ -58,8 +57,7 @@ static void decode_entry(struct common_cursor body, struct ptl_map *map, bool *f
 	}
 }
 
-static void decode_tag(const struct format_tagged *tagged, struct ptl_map *map, bool *have_provider,
-		       bool *failed)
+static void decode_tag(const struct format_tagged *tagged, struct ptl_map *map, bool *have_provider, bool *failed)
 {
 	switch (tagged->tag) {
 	case TAG_PROVIDER:
@@ -93,8 +91,7 @@ int format_map_decode(struct common_cursor body, struct ptl_map **map)
 	while ((status = format_next_field(&body, &tagged)) > 0) {
 		decode_tag(&tagged, result, &have_provider, &failed);
 		if (failed) {
-			status = common_fail(PTL_CORRUPT, "field %llu of a map record",
-					  (unsigned long long)tagged.tag);
+			status = common_fail(PTL_CORRUPT, "field %llu of a map record", (unsigned long long)tagged.tag);
 			break;
 		}
 	}

@@ -26,8 +26,8 @@ void format_provenance_encode(const struct ptl_provenance *provenance, struct pt
 		format_field_text(&body, TAG_NAME, input->name);
 		format_field_number(&body, TAG_SIZE, input->size);
 		if (input->hash_kind != PTL_HASH_NONE)
-			format_field_bytes(&body, input->hash_kind == PTL_HASH_SHA256 ? TAG_SHA256 : TAG_XXH128, input->hash,
-					format_input_hash_size(input->hash_kind));
+			format_field_bytes(&body, input->hash_kind == PTL_HASH_SHA256 ? TAG_SHA256 : TAG_XXH128,
+					   input->hash, format_input_hash_size(input->hash_kind));
 		out->failed |= body.failed;
 		format_field_bytes(out, TAG_INPUT, body.data, body.size);
 		common_bytes_free(&body);
@@ -81,8 +81,7 @@ static int decode_input(struct common_cursor body, struct ptl_provenance_input *
 	return 0;
 }
 
-static void decode_field(const struct format_tagged *field, struct ptl_provenance *provenance,
-			 bool *failed)
+static void decode_field(const struct format_tagged *field, struct ptl_provenance *provenance, bool *failed)
 {
 	struct ptl_provenance_input input = {.hash_kind = PTL_HASH_NONE}, *inputs = (void *)provenance->input;
 
@@ -126,7 +125,7 @@ int format_provenance_decode(struct common_cursor body, struct ptl_provenance **
 		decode_field(&field, result, &failed);
 		if (failed) {
 			status = common_fail(PTL_CORRUPT, "field %llu of a provenance record",
-					  (unsigned long long)field.tag);
+					     (unsigned long long)field.tag);
 			break;
 		}
 	}

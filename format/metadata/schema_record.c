@@ -124,16 +124,14 @@ static void decode_field(struct common_cursor body, struct ptl_schema *schema, b
 	}
 }
 
-static void decode_tag(const struct format_tagged *tagged, struct ptl_schema *schema,
-		       bool *have_provider, bool *failed)
+static void decode_tag(const struct format_tagged *tagged, struct ptl_schema *schema, bool *have_provider, bool *failed)
 {
 	switch (tagged->tag) {
 	case TAG_PROVIDER:
 		*have_provider = tagged->size == sizeof(schema->provider.bytes);
 		*failed = !*have_provider;
 		if (*have_provider)
-			memcpy(schema->provider.bytes, tagged->data,
-			       sizeof(schema->provider.bytes));
+			memcpy(schema->provider.bytes, tagged->data, sizeof(schema->provider.bytes));
 		break;
 	case TAG_ID:
 		schema->id = (uint16_t)format_take_number(tagged, UINT16_MAX, failed);
@@ -207,7 +205,7 @@ int format_schema_decode(struct common_cursor body, struct ptl_schema **schema)
 		decode_tag(&tagged, result, &have_provider, &failed);
 		if (failed) {
 			status = common_fail(PTL_CORRUPT, "field %llu of a schema record",
-					  (unsigned long long)tagged.tag);
+					     (unsigned long long)tagged.tag);
 			break;
 		}
 	}

@@ -58,8 +58,7 @@ int format_stream_decode(struct common_cursor body, struct ptl_stream *stream)
 			break;
 		}
 		if (failed)
-			return common_fail(PTL_CORRUPT, "field %llu of a stream record",
-					(unsigned long long)field.tag);
+			return common_fail(PTL_CORRUPT, "field %llu of a stream record", (unsigned long long)field.tag);
 	}
 	if (!status)
 		*stream = result;
@@ -176,8 +175,7 @@ int format_loss_decode(struct common_cursor body, struct ptl_loss **loss)
 	while ((status = format_next_field(&body, &field)) > 0) {
 		decode_loss_field(&field, result, &failed);
 		if (failed) {
-			status = common_fail(PTL_CORRUPT, "field %llu of a loss record",
-					  (unsigned long long)field.tag);
+			status = common_fail(PTL_CORRUPT, "field %llu of a loss record", (unsigned long long)field.tag);
 			break;
 		}
 	}

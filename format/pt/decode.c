@@ -293,7 +293,7 @@ static int decode_single(const uint8_t *data, size_t size, struct ptl_pt_packet 
 }
 
 int format_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_context *context,
-		       struct ptl_pt_packet *packet)
+			  struct ptl_pt_packet *packet)
 {
 	int status = decode_single(data, size, packet);
 
@@ -331,8 +331,7 @@ static bool stays_in_block(unsigned kind)
 	}
 }
 
-static int decode_bip(const uint8_t *data, size_t size, unsigned bytes,
-		      struct ptl_pt_packet *packet)
+static int decode_bip(const uint8_t *data, size_t size, unsigned bytes, struct ptl_pt_packet *packet)
 {
 	if (size < 1 + bytes)
 		return PTL_TRUNCATED;
@@ -345,7 +344,7 @@ static int decode_bip(const uint8_t *data, size_t size, unsigned bytes,
 }
 
 int format_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_context *context,
-			   struct ptl_pt_packet *packet)
+			      struct ptl_pt_packet *packet)
 {
 	struct ptl_pt_context outside = {0};
 	int status;
@@ -358,8 +357,7 @@ int format_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_co
 	return status;
 }
 
-int ptl_pt_decode(const uint8_t *data, size_t size, struct ptl_pt_context *context,
-		  struct ptl_pt_packet *packet)
+int ptl_pt_decode(const uint8_t *data, size_t size, struct ptl_pt_context *context, struct ptl_pt_packet *packet)
 {
 	return format_pt_decode_inline(data, size, context, packet);
 }

@@ -12,10 +12,10 @@
  * block.
  */
 int format_pt_decode_rare(const uint8_t *data, size_t size, struct ptl_pt_context *context,
-		       struct ptl_pt_packet *packet);
+			  struct ptl_pt_packet *packet);
 /* Any packet, between BBP and the end of its block. */
 int format_pt_decode_in_block(const uint8_t *data, size_t size, struct ptl_pt_context *context,
-			   struct ptl_pt_packet *packet);
+			      struct ptl_pt_packet *packet);
 
 /* The index of the highest bit of value, which is not 0. */
 static inline unsigned format_pt_top_bit(uint64_t value)
@@ -45,7 +45,7 @@ static inline size_t format_pt_padding(const uint8_t *data, size_t size)
 
 /* TIP, TIP.PGE, TIP.PGD or FUP, as kind says. */
 static inline int format_pt_decode_ip(const uint8_t *data, size_t size, enum ptl_pt_kind kind,
-				   struct ptl_pt_packet *packet)
+				      struct ptl_pt_packet *packet)
 {
 	unsigned form = data[0] >> FORMAT_PT_IP_SHIFT;
 	unsigned bytes = format_pt_ip_size(form);
@@ -66,8 +66,8 @@ static inline int format_pt_decode_ip(const uint8_t *data, size_t size, enum ptl
 }
 
 /* What ptl_pt_decode does (ptl/pt.h). */
-static inline int format_pt_decode_inline(const uint8_t *data, size_t size,
-				       struct ptl_pt_context *context, struct ptl_pt_packet *packet)
+static inline int format_pt_decode_inline(const uint8_t *data, size_t size, struct ptl_pt_context *context,
+					  struct ptl_pt_packet *packet)
 {
 	unsigned first;
 

@@ -11,8 +11,7 @@ static uint64_t stop_bit(const struct ptl_pt_packet *packet)
 
 static size_t put_ip(uint8_t *p, const struct ptl_pt_packet *packet)
 {
-	return format_pt_put_ip_form(p, format_pt_layouts[packet->kind].match, packet->ip.form,
-				  packet->ip.payload);
+	return format_pt_put_ip_form(p, format_pt_layouts[packet->kind].match, packet->ip.form, packet->ip.payload);
 }
 
 /* Packets that tell of the execution: its flow, mode and address space. */
@@ -40,7 +39,7 @@ static size_t put_flow(uint8_t *p, const struct ptl_pt_packet *packet)
 		return put_ip(p, packet);
 	case PTL_PT_MODE_EXEC:
 		return format_pt_put_mode_exec(p, packet->mode_exec.cs_l, packet->mode_exec.cs_d,
-					    packet->mode_exec.interrupt_flag);
+					       packet->mode_exec.interrupt_flag);
 	case PTL_PT_MODE_TSX:
 		return format_pt_put_mode_tsx(p, packet->mode_tsx.in_tx, packet->mode_tsx.abort);
 	case PTL_PT_PIP:
@@ -73,14 +72,11 @@ static size_t put_other(uint8_t *p, const struct ptl_pt_packet *packet)
 	case PTL_PT_MWAIT:
 		return format_pt_put_mwait(p, packet->mwait.hints, packet->mwait.extensions);
 	case PTL_PT_PWRE:
-		return format_pt_put_pwre(p, packet->pwre.state, packet->pwre.sub_state,
-				       packet->pwre.hardware);
+		return format_pt_put_pwre(p, packet->pwre.state, packet->pwre.sub_state, packet->pwre.hardware);
 	case PTL_PT_PWRX:
-		return format_pt_put_pwrx(p, packet->pwrx.last, packet->pwrx.deepest,
-				       packet->pwrx.wake);
+		return format_pt_put_pwrx(p, packet->pwrx.last, packet->pwrx.deepest, packet->pwrx.wake);
 	case PTL_PT_PTWRITE:
-		return format_pt_put_ptwrite(p, packet->ptwrite.payload, packet->ptwrite.bytes,
-					  packet->ptwrite.ip);
+		return format_pt_put_ptwrite(p, packet->ptwrite.payload, packet->ptwrite.bytes, packet->ptwrite.ip);
 	case PTL_PT_BBP:
 		return format_pt_put_bbp(p, packet->bbp.type, packet->bbp.bip_bytes);
 	case PTL_PT_BIP:
@@ -92,9 +88,8 @@ static size_t put_other(uint8_t *p, const struct ptl_pt_packet *packet)
 	case PTL_PT_EVD:
 		return format_pt_put_evd(p, packet->evd.type, packet->evd.payload);
 	case PTL_PT_TRIG:
-		return format_pt_put_trig(p, packet->trig.triggers, packet->trig.ip,
-				       packet->trig.multiple, packet->trig.has_count,
-				       packet->trig.count);
+		return format_pt_put_trig(p, packet->trig.triggers, packet->trig.ip, packet->trig.multiple,
+					  packet->trig.has_count, packet->trig.count);
 	default:
 		return 0;
 	}

@@ -78,7 +78,7 @@ static inline size_t format_pt_put_tnt_64(uint8_t *p, uint64_t branches)
 static inline size_t format_pt_put_tnt(uint8_t *p, uint64_t branches)
 {
 	return branches >> (FORMAT_PT_TNT_8_MAX + 1) ? format_pt_put_tnt_64(p, branches)
-						  : format_pt_put_tnt_8(p, branches);
+						     : format_pt_put_tnt_8(p, branches);
 }
 
 /* match: FORMAT_PT_MATCH_TIP, _TIP_PGE, _TIP_PGD or _FUP; payload as in the packet. */
@@ -128,15 +128,15 @@ static inline size_t format_pt_put_tip_pgd_no_ip(uint8_t *p)
 static inline size_t format_pt_put_mode_exec(uint8_t *p, bool cs_l, bool cs_d, bool interrupt_flag)
 {
 	common_store16(p, (uint16_t)(FORMAT_PT_MATCH_MODE_EXEC | (cs_l ? FORMAT_PT_MODE_EXEC_L << 8 : 0) |
-				  (cs_d ? FORMAT_PT_MODE_EXEC_D << 8 : 0) |
-				  (interrupt_flag ? FORMAT_PT_MODE_EXEC_IF << 8 : 0)));
+				     (cs_d ? FORMAT_PT_MODE_EXEC_D << 8 : 0) |
+				     (interrupt_flag ? FORMAT_PT_MODE_EXEC_IF << 8 : 0)));
 	return FORMAT_PT_SIZE_MODE_EXEC;
 }
 
 static inline size_t format_pt_put_mode_tsx(uint8_t *p, bool in_tx, bool abort)
 {
 	common_store16(p, (uint16_t)(FORMAT_PT_MATCH_MODE_TSX | (in_tx ? FORMAT_PT_MODE_TSX_IN << 8 : 0) |
-				  (abort ? FORMAT_PT_MODE_TSX_ABORT << 8 : 0)));
+				     (abort ? FORMAT_PT_MODE_TSX_ABORT << 8 : 0)));
 	return FORMAT_PT_SIZE_MODE_TSX;
 }
 
@@ -217,24 +217,22 @@ static inline size_t format_pt_put_mwait(uint8_t *p, uint32_t hints, uint32_t ex
 static inline size_t format_pt_put_pwre(uint8_t *p, unsigned state, unsigned sub_state, bool hardware)
 {
 	common_store16(p, FORMAT_PT_MATCH_PWRE);
-	common_store16(p + 2,
-		    (uint16_t)(state << 12 | (sub_state & 15) << 8 | (unsigned)hardware << 3));
+	common_store16(p + 2, (uint16_t)(state << 12 | (sub_state & 15) << 8 | (unsigned)hardware << 3));
 	return FORMAT_PT_SIZE_PWRE;
 }
 
 static inline size_t format_pt_put_pwrx(uint8_t *p, unsigned last, unsigned deepest, unsigned wake)
 {
-	format_pt_store(p, (uint64_t)((wake & 15) << 8 | (last & 15) << 4 | (deepest & 15)) << 16 |
-				FORMAT_PT_MATCH_PWRX);
+	format_pt_store(p,
+			(uint64_t)((wake & 15) << 8 | (last & 15) << 4 | (deepest & 15)) << 16 | FORMAT_PT_MATCH_PWRX);
 	return FORMAT_PT_SIZE_PWRX;
 }
 
 /* bytes is 4 or 8. */
 static inline size_t format_pt_put_ptwrite(uint8_t *p, uint64_t payload, unsigned bytes, bool ip)
 {
-	common_store16(p, (uint16_t)(FORMAT_PT_MATCH_PTWRITE |
-				  (bytes == 8 ? 1 << (8 + FORMAT_PT_PTW_BYTES_SHIFT) : 0) |
-				  (ip ? FORMAT_PT_OPCODE_IP << 8 : 0)));
+	common_store16(p, (uint16_t)(FORMAT_PT_MATCH_PTWRITE | (bytes == 8 ? 1 << (8 + FORMAT_PT_PTW_BYTES_SHIFT) : 0) |
+				     (ip ? FORMAT_PT_OPCODE_IP << 8 : 0)));
 	format_pt_store(p + 2, payload);
 	return 2 + bytes;
 }
@@ -278,8 +276,8 @@ static inline size_t format_pt_put_evd(uint8_t *p, unsigned type, uint64_t paylo
 }
 
 /* count is written only with has_count. */
-static inline size_t format_pt_put_trig(uint8_t *p, uint8_t triggers, bool ip, bool multiple,
-				     bool has_count, uint16_t count)
+static inline size_t format_pt_put_trig(uint8_t *p, uint8_t triggers, bool ip, bool multiple, bool has_count,
+					uint16_t count)
 {
 	p[0] = FORMAT_PT_MATCH_TRIG;
 	p[1] = (uint8_t)((ip ? FORMAT_PT_OPCODE_IP : 0) | (has_count ? FORMAT_PT_TRIG_COUNT : 0) |

@@ -10,8 +10,8 @@ static enum ptl_pt_kind table_kind(const uint8_t *data, size_t size)
 {
 	uint32_t prefix = (uint32_t)common_load_le(data, size < 3 ? size : 3);
 
-#define X(kind, name, match, mask, least, most)                                                    \
-	if ((prefix & (mask)) == (match) && size > ((mask) > 0xff))                                \
+#define X(kind, name, match, mask, least, most)                                                                        \
+	if ((prefix & (mask)) == (match) && size > ((mask) > 0xff))                                                    \
 		return PTL_PT_##kind;
 	FORMAT_PT_PACKET_TABLE(X)
 #undef X
@@ -37,8 +37,7 @@ static void explain_reserved(const uint8_t *data, enum ptl_pt_kind kind, char *t
 		snprintf(text, room, "CYC of more than %u bytes", format_pt_layouts[PTL_PT_CYC].most);
 		break;
 	case PTL_PT_PTWRITE:
-		snprintf(text, room, "reserved payload size %u in PTW",
-			 data[1] >> FORMAT_PT_PTW_BYTES_SHIFT & 3);
+		snprintf(text, room, "reserved payload size %u in PTW", data[1] >> FORMAT_PT_PTW_BYTES_SHIFT & 3);
 		break;
 	case PTL_PT_NONE:
 		snprintf(text, room, "reserved leaf %u in MODE", data[1] >> 5);
@@ -57,8 +56,7 @@ void ptl_pt_explain(const uint8_t *data, size_t size, int status, char *text, si
 	if (kind == PTL_PT_TNT_8)
 		kind = data[0] == FORMAT_PT_EXTENDED ? PTL_PT_NONE : PTL_PT_BIP;
 	if (status == PTL_TRUNCATED)
-		snprintf(text, room, "the data ends within %s",
-			 kind ? ptl_pt_kind_name(kind) : "a packet");
+		snprintf(text, room, "the data ends within %s", kind ? ptl_pt_kind_name(kind) : "a packet");
 	else if (status == PTL_CORRUPT && size)
 		explain_reserved(data, kind, text, room);
 	else if (size > 2 && data[0] == FORMAT_PT_EXTENDED && data[1] == FORMAT_PT_EXTENDED_3)

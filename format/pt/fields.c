@@ -25,8 +25,7 @@ static const struct format_pt_field fields[PTL_PT_KINDS][FORMAT_PT_FIELDS_MAX + 
 	[PTL_PT_TIP_PGE] = IP_FIELDS,
 	[PTL_PT_TIP_PGD] = IP_FIELDS,
 	[PTL_PT_FUP] = IP_FIELDS,
-	[PTL_PT_MODE_EXEC] = {FLAG(mode_exec, cs_l), FLAG(mode_exec, cs_d),
-			      FLAG(mode_exec, interrupt_flag)},
+	[PTL_PT_MODE_EXEC] = {FLAG(mode_exec, cs_l), FLAG(mode_exec, cs_d), FLAG(mode_exec, interrupt_flag)},
 	[PTL_PT_MODE_TSX] = {FLAG(mode_tsx, in_tx), FLAG(mode_tsx, abort)},
 	[PTL_PT_TSC] = {HEX(tsc, tsc, 56)},
 	[PTL_PT_CBR] = {NUMBER(cbr, ratio, 8)},
@@ -40,15 +39,14 @@ static const struct format_pt_field fields[PTL_PT_KINDS][FORMAT_PT_FIELDS_MAX + 
 	[PTL_PT_MWAIT] = {HEX(mwait, hints, 32), HEX(mwait, extensions, 32)},
 	[PTL_PT_PWRE] = {NUMBER(pwre, state, 4), NUMBER(pwre, sub_state, 4), FLAG(pwre, hardware)},
 	[PTL_PT_PWRX] = {NUMBER(pwrx, last, 4), NUMBER(pwrx, deepest, 4), HEX(pwrx, wake, 4)},
-	[PTL_PT_PTWRITE] = {FIELD(ptwrite, bytes, 4, 0, BYTES), HEX(ptwrite, payload, 64),
-			    FLAG(ptwrite, ip)},
+	[PTL_PT_PTWRITE] = {FIELD(ptwrite, bytes, 4, 0, BYTES), HEX(ptwrite, payload, 64), FLAG(ptwrite, ip)},
 	[PTL_PT_BBP] = {NUMBER(bbp, type, 5), FIELD(bbp, bip_bytes, 4, 0, BYTES)},
 	[PTL_PT_BIP] = {FIELD(bip, bytes, 4, 0, BYTES), NUMBER(bip, id, 5), HEX(bip, payload, 64)},
 	[PTL_PT_BEP] = {FLAG(bep, ip)},
 	[PTL_PT_CFE] = {NUMBER(cfe, type, 5), NUMBER(cfe, vector, 8), FLAG(cfe, ip)},
 	[PTL_PT_EVD] = {NUMBER(evd, type, 6), HEX(evd, payload, 64)},
-	[PTL_PT_TRIG] = {HEX(trig, triggers, 8), FLAG(trig, ip), FLAG(trig, multiple),
-			 FLAG(trig, has_count), NUMBER(trig, count, 16)},
+	[PTL_PT_TRIG] = {HEX(trig, triggers, 8), FLAG(trig, ip), FLAG(trig, multiple), FLAG(trig, has_count),
+			 NUMBER(trig, count, 16)},
 };
 
 const struct format_pt_field *format_pt_fields(unsigned kind)
@@ -78,8 +76,7 @@ uint64_t format_pt_field_get(const struct ptl_pt_packet *packet, const struct fo
 	}
 }
 
-void format_pt_field_set(struct ptl_pt_packet *packet, const struct format_pt_field *field,
-		      uint64_t value)
+void format_pt_field_set(struct ptl_pt_packet *packet, const struct format_pt_field *field, uint64_t value)
 {
 	uint8_t *at = (uint8_t *)packet + field->offset;
 	uint16_t value16 = (uint16_t)value;

@@ -30,8 +30,7 @@ const struct format_pt_field *format_pt_fields(unsigned kind);
 
 uint64_t format_pt_field_get(const struct ptl_pt_packet *packet, const struct format_pt_field *field);
 /* Stores the low bits of value that the field has room for: check with format_pt_packet_invalid. */
-void format_pt_field_set(struct ptl_pt_packet *packet, const struct format_pt_field *field,
-		      uint64_t value);
+void format_pt_field_set(struct ptl_pt_packet *packet, const struct format_pt_field *field, uint64_t value);
 
 /*
  * NULL where packet is of a known kind and all its fields are in range, each by itself and

@@ -12,6 +12,5 @@ const struct format_pt_layout format_pt_layouts[PTL_PT_KINDS] = {
 
 const char *ptl_pt_kind_name(unsigned kind)
 {
-	return kind < PTL_PT_KINDS && format_pt_layouts[kind].name ? format_pt_layouts[kind].name
-								: "none";
+	return kind < PTL_PT_KINDS && format_pt_layouts[kind].name ? format_pt_layouts[kind].name : "none";
 }

@@ -14,37 +14,37 @@
  * Two exceptions: a first byte of 02 that no other row takes is no TNT but an unknown packet, and
  * BIP is not among them: it shares its bytes with TNT and is known by context (see ptl_pt_context).
  */
-#define FORMAT_PT_PACKET_TABLE(X)                                                                     \
-	X(PAD, "PAD", 0x00, 0xff, 1, 1)                                                            \
-	X(PSB, "PSB", 0x8202, 0xffff, 16, 16)                                                      \
-	X(PSBEND, "PSBEND", 0x2302, 0xffff, 2, 2)                                                  \
-	X(OVF, "OVF", 0xf302, 0xffff, 2, 2)                                                        \
-	X(TNT_64, "TNT-64", 0xa302, 0xffff, 8, 8)                                                  \
-	X(CBR, "CBR", 0x0302, 0xffff, 4, 4)                                                        \
-	X(TMA, "TMA", 0x7302, 0xffff, 7, 7)                                                        \
-	X(PIP, "PIP", 0x4302, 0xffff, 8, 8)                                                        \
-	X(VMCS, "VMCS", 0xc802, 0xffff, 7, 7)                                                      \
-	X(TRACESTOP, "TraceStop", 0x8302, 0xffff, 2, 2)                                            \
-	X(MNT, "MNT", 0x88c302, 0xffffff, 11, 11)                                                  \
-	X(EXSTOP, "EXSTOP", 0x6202, 0x7fff, 2, 2)                                                  \
-	X(MWAIT, "MWAIT", 0xc202, 0xffff, 10, 10)                                                  \
-	X(PWRE, "PWRE", 0x2202, 0xffff, 4, 4)                                                      \
-	X(PWRX, "PWRX", 0xa202, 0xffff, 7, 7)                                                      \
-	X(PTWRITE, "PTW", 0x1202, 0x1fff, 6, 10)                                                   \
-	X(BBP, "BBP", 0x6302, 0xffff, 3, 3)                                                        \
-	X(BEP, "BEP", 0x3302, 0x7fff, 2, 2)                                                        \
-	X(CFE, "CFE", 0x1302, 0xffff, 4, 4)                                                        \
-	X(EVD, "EVD", 0x5302, 0xffff, 11, 11)                                                      \
-	X(MODE_EXEC, "MODE.Exec", 0x0099, 0xe0ff, 2, 2)                                            \
-	X(MODE_TSX, "MODE.TSX", 0x2099, 0xe0ff, 2, 2)                                              \
-	X(TSC, "TSC", 0x19, 0xff, 8, 8)                                                            \
-	X(MTC, "MTC", 0x59, 0xff, 2, 2)                                                            \
-	X(TRIG, "TRIG", 0xd9, 0xff, 3, 5)                                                          \
-	X(TIP, "TIP", 0x0d, 0x1f, 1, 9)                                                            \
-	X(TIP_PGE, "TIP.PGE", 0x11, 0x1f, 1, 9)                                                    \
-	X(TIP_PGD, "TIP.PGD", 0x01, 0x1f, 1, 9)                                                    \
-	X(FUP, "FUP", 0x1d, 0x1f, 1, 9)                                                            \
-	X(CYC, "CYC", 0x03, 0x03, 1, 9)                                                            \
+#define FORMAT_PT_PACKET_TABLE(X)                                                                                      \
+	X(PAD, "PAD", 0x00, 0xff, 1, 1)                                                                                \
+	X(PSB, "PSB", 0x8202, 0xffff, 16, 16)                                                                          \
+	X(PSBEND, "PSBEND", 0x2302, 0xffff, 2, 2)                                                                      \
+	X(OVF, "OVF", 0xf302, 0xffff, 2, 2)                                                                            \
+	X(TNT_64, "TNT-64", 0xa302, 0xffff, 8, 8)                                                                      \
+	X(CBR, "CBR", 0x0302, 0xffff, 4, 4)                                                                            \
+	X(TMA, "TMA", 0x7302, 0xffff, 7, 7)                                                                            \
+	X(PIP, "PIP", 0x4302, 0xffff, 8, 8)                                                                            \
+	X(VMCS, "VMCS", 0xc802, 0xffff, 7, 7)                                                                          \
+	X(TRACESTOP, "TraceStop", 0x8302, 0xffff, 2, 2)                                                                \
+	X(MNT, "MNT", 0x88c302, 0xffffff, 11, 11)                                                                      \
+	X(EXSTOP, "EXSTOP", 0x6202, 0x7fff, 2, 2)                                                                      \
+	X(MWAIT, "MWAIT", 0xc202, 0xffff, 10, 10)                                                                      \
+	X(PWRE, "PWRE", 0x2202, 0xffff, 4, 4)                                                                          \
+	X(PWRX, "PWRX", 0xa202, 0xffff, 7, 7)                                                                          \
+	X(PTWRITE, "PTW", 0x1202, 0x1fff, 6, 10)                                                                       \
+	X(BBP, "BBP", 0x6302, 0xffff, 3, 3)                                                                            \
+	X(BEP, "BEP", 0x3302, 0x7fff, 2, 2)                                                                            \
+	X(CFE, "CFE", 0x1302, 0xffff, 4, 4)                                                                            \
+	X(EVD, "EVD", 0x5302, 0xffff, 11, 11)                                                                          \
+	X(MODE_EXEC, "MODE.Exec", 0x0099, 0xe0ff, 2, 2)                                                                \
+	X(MODE_TSX, "MODE.TSX", 0x2099, 0xe0ff, 2, 2)                                                                  \
+	X(TSC, "TSC", 0x19, 0xff, 8, 8)                                                                                \
+	X(MTC, "MTC", 0x59, 0xff, 2, 2)                                                                                \
+	X(TRIG, "TRIG", 0xd9, 0xff, 3, 5)                                                                              \
+	X(TIP, "TIP", 0x0d, 0x1f, 1, 9)                                                                                \
+	X(TIP_PGE, "TIP.PGE", 0x11, 0x1f, 1, 9)                                                                        \
+	X(TIP_PGD, "TIP.PGD", 0x01, 0x1f, 1, 9)                                                                        \
+	X(FUP, "FUP", 0x1d, 0x1f, 1, 9)                                                                                \
+	X(CYC, "CYC", 0x03, 0x03, 1, 9)                                                                                \
 	X(TNT_8, "TNT", 0x00, 0x01, 1, 1)
 
 /* Low three bits of a BIP; the five above are its identifier. 1 + 4 or 1 + 8 bytes. */
@@ -53,8 +53,7 @@
 
 /* FORMAT_PT_MATCH_TIP and so on, and PTL_PT_SIZE_TIP: the least size, the only one of most packets. */
 enum {
-#define X(kind, name, match, mask, least, most)                                                    \
-	FORMAT_PT_MATCH_##kind = match, FORMAT_PT_SIZE_##kind = least,
+#define X(kind, name, match, mask, least, most) FORMAT_PT_MATCH_##kind = match, FORMAT_PT_SIZE_##kind = least,
 	FORMAT_PT_PACKET_TABLE(X)
 #undef X
 };

@@ -26,8 +26,7 @@ static size_t psb_around(const uint8_t *data, size_t size, size_t from, size_t a
 	 * No further back than a PSB with this byte could reach: one that starts before was looked
 	 * at.
 	 */
-	while (start > from && at - start < PTL_PT_PSB_SIZE - 1 &&
-	       pattern_byte(data[start - 1], start - 1 - phase))
+	while (start > from && at - start < PTL_PT_PSB_SIZE - 1 && pattern_byte(data[start - 1], start - 1 - phase))
 		start--;
 	start += (start - phase) & 1;
 	while (end < size && pattern_byte(data[end], end - phase))

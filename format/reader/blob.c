@@ -25,8 +25,7 @@ uint32_t ptl_blob_number(const struct ptl_trace *trace, const uint8_t hash[PTL_H
 	return common_row_index_find(&trace->blob_index, &rows, hash);
 }
 
-const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace,
-					  const uint8_t hash[PTL_HASH_SIZE])
+const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE])
 {
 	const uint32_t number = ptl_blob_number(trace, hash);
 
@@ -39,7 +38,7 @@ static int add_part(struct ptl_trace *trace, struct format_blob *blob, const str
 {
 	const uint32_t before = blob->from == FORMAT_BLOB_PARTS ? blob->entry : 0;
 	const int status = common_account_take(&trace->account, sizeof(*trace->blob_parts), "pieces of blobs",
-					    trace->blob_part_count + 1);
+					       trace->blob_part_count + 1);
 
 	if (status)
 		return status;
@@ -70,7 +69,7 @@ int format_blob_add_piece(struct ptl_trace *trace, struct format_blob *blob, con
 }
 
 bool format_blob_next_piece(const struct ptl_trace *trace, const struct format_blob *blob, uint32_t *at,
-			 struct format_blob_piece *piece)
+			    struct format_blob_piece *piece)
 {
 	if (blob->from != FORMAT_BLOB_PARTS) {
 		*piece = (struct format_blob_piece){blob->entry, blob->from, 0, blob->info.size};
@@ -138,8 +137,7 @@ static int sort_pieces(const struct ptl_trace *trace, const struct format_blob *
 	for (size_t i = 0; i < n; i++) {
 		if (pieces[i].offset != end) {
 			free(pieces);
-			return common_fail(PTL_CORRUPT,
-					"bytes of the blob are missing or there twice");
+			return common_fail(PTL_CORRUPT, "bytes of the blob are missing or there twice");
 		}
 		end += pieces[i].length;
 	}
@@ -220,7 +218,7 @@ static int find_blob(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE],
 	if (number == PTL_NO_ID)
 		return common_fail(PTL_NOT_FOUND, "there is no blob %s", text);
 	return common_fail(PTL_NO_MEMORY, "blob %s has %llu bytes, more than %zu", text,
-			(unsigned long long)trace->blobs[number].info.size, limit);
+			   (unsigned long long)trace->blobs[number].info.size, limit);
 }
 
 static int read_found(struct ptl_trace *trace, const struct format_blob *blob, uint8_t *out, size_t *size)
@@ -236,8 +234,8 @@ static int read_found(struct ptl_trace *trace, const struct format_blob *blob, u
 	return 0;
 }
 
-int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit,
-		  uint8_t **data, size_t *size)
+int ptl_blob_read(struct ptl_trace *trace, const uint8_t hash[PTL_HASH_SIZE], size_t limit, uint8_t **data,
+		  size_t *size)
 {
 	const struct format_blob *blob;
 	uint8_t *out;

@@ -27,8 +27,8 @@ static bool has_room(struct ptl_trace *trace, size_t size)
 	bool room;
 
 	pthread_mutex_lock(&trace->damage_lock);
-	room = !trace->too_damaged && !common_account_take(&trace->damage_account, size + 24, "pieces of damage",
-							trace->damage_count + 1);
+	room = !trace->too_damaged &&
+	       !common_account_take(&trace->damage_account, size + 24, "pieces of damage", trace->damage_count + 1);
 	trace->too_damaged |= !room;
 	pthread_mutex_unlock(&trace->damage_lock);
 	return room;
@@ -38,12 +38,12 @@ int format_damage_check(struct ptl_trace *trace)
 {
 	/* Says again what has_room was told. */
 	return trace->too_damaged ? common_account_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
-						     trace->damage_count + 1)
+							trace->damage_count + 1)
 				  : 0;
 }
 
-void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
-		    uint32_t stream, const char *format, ...)
+void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status, uint32_t stream,
+		       const char *format, ...)
 {
 	struct ptl_damage *damage;
 	char text[TEXT_SIZE];
@@ -77,9 +77,8 @@ void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, in
 	pthread_mutex_unlock(&trace->damage_lock);
 	if (!known)
 		format_damage_add(trace, buffer->offset,
-			       (uint64_t)FORMAT_BUFFER_HEADER_SIZE + entry->side_size +
-				       buffer->stored_size,
-			       status, buffer->stream.id, "%s", ptl_error_text());
+				  (uint64_t)FORMAT_BUFFER_HEADER_SIZE + entry->side_size + buffer->stored_size, status,
+				  buffer->stream.id, "%s", ptl_error_text());
 }
 
 int format_damage_buffer(struct ptl_trace *trace, struct format_entry *entry, int status)
@@ -90,10 +89,10 @@ int format_damage_buffer(struct ptl_trace *trace, struct format_entry *entry, in
 	snprintf(cause, sizeof(cause), "%s", ptl_error_text());
 	if (format_is_damage(status))
 		format_damage_entry(trace, entry,
-				 common_fail(status, "stream %u, sequence %" PRIu64 ": %s",
-					  buffer->stream.id, buffer->sequence, cause));
-	return common_fail(status, "buffer at offset %" PRIu64 " (stream %u, sequence %" PRIu64 "): %s",
-			buffer->offset, buffer->stream.id, buffer->sequence, cause);
+				    common_fail(status, "stream %u, sequence %" PRIu64 ": %s", buffer->stream.id,
+						buffer->sequence, cause));
+	return common_fail(status, "buffer at offset %" PRIu64 " (stream %u, sequence %" PRIu64 "): %s", buffer->offset,
+			   buffer->stream.id, buffer->sequence, cause);
 }
 
 size_t ptl_damage_count(const struct ptl_trace *trace)

@@ -21,7 +21,7 @@ struct source {
 	const struct format_reader_stream *stream;
 	size_t input;
 	uint64_t shift; /* of its times, modulo 2^64 */
-	size_t at; /* the current buffer, or the next if none is open */
+	size_t at;      /* the current buffer, or the next if none is open */
 	bool is_open;
 	struct format_event_block block;
 	struct ptl_bytes raw; /* the payload that the block points into */
@@ -44,7 +44,7 @@ struct merge {
 	void *context;
 	struct source *sources; /* of all streams of all inputs */
 	size_t source_count;
-	size_t limit; /* of memory */
+	size_t limit;      /* of memory */
 	struct node *heap; /* the lowest (time, stream) first */
 	size_t count;
 	size_t memory;
@@ -65,8 +65,7 @@ static void sink(struct merge *merge, size_t i)
 	size_t child;
 
 	while ((child = 2 * i + 1) < merge->count) {
-		if (child + 1 < merge->count &&
-		    before(&merge->heap[child + 1], &merge->heap[child]))
+		if (child + 1 < merge->count && before(&merge->heap[child + 1], &merge->heap[child]))
 			child++;
 		if (!before(&merge->heap[child], &node))
 			break;
@@ -78,8 +77,7 @@ static void sink(struct merge *merge, size_t i)
 
 static bool is_wanted(const struct merge *merge, const struct format_entry *entry)
 {
-	return entry->usable && entry->buffer.records &&
-	       entry->buffer.last_time >= merge->filter.first_time &&
+	return entry->usable && entry->buffer.records && entry->buffer.last_time >= merge->filter.first_time &&
 	       (!merge->filter.last_time || entry->buffer.first_time <= merge->filter.last_time);
 }
 
@@ -87,8 +85,7 @@ static bool is_wanted(const struct merge *merge, const struct format_entry *entr
 static bool next_buffer(const struct merge *merge, struct source *source, uint64_t *time)
 {
 	for (; source->at < source->stream->count; source->at++) {
-		const struct format_entry *entry =
-			&source->trace->entries[source->stream->entries[source->at]];
+		const struct format_entry *entry = &source->trace->entries[source->stream->entries[source->at]];
 
 		if (is_wanted(merge, entry)) {
 			*time = entry->buffer.first_time + source->shift;
@@ -125,8 +122,8 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 	status = ptl_buffer_read_into(trace, entry, data, buffer->raw_size);
 	if (status)
 		return status;
-	status = format_event_block_decode(&source->block, data, buffer->raw_size, buffer->records,
-					buffer->first_time, buffer->last_time);
+	status = format_event_block_decode(&source->block, data, buffer->raw_size, buffer->records, buffer->first_time,
+					   buffer->last_time);
 	if (status == PTL_CORRUPT)
 		format_damage_buffer(trace, &trace->entries[entry], status);
 	return status;
@@ -135,8 +132,8 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 /* Counts what the buffer will need, unless that would pass the bound. */
 static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
-	const size_t bound = common_account_share(merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX
-										       : merge->limit * MEMORY_FACTOR);
+	const size_t bound = common_account_share(
+		merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX : merge->limit * MEMORY_FACTOR);
 	const size_t needed = OPEN_BYTES + 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
 	const size_t others = merge->memory - source->memory;
 
@@ -157,7 +154,7 @@ static int spill_buffer(struct merge *merge, struct source *source, size_t entry
 	source->is_spilled = true;
 	if (!status)
 		status = format_spill(&merge->spill, &source->spilled, &merge->scratch.block,
-				   source->trace->entries[entry].buffer.raw_size);
+				      source->trace->entries[entry].buffer.raw_size);
 	return status;
 }
 
@@ -186,8 +183,7 @@ static int open_buffer(struct merge *merge, struct source *source)
 	int status;
 
 	source->is_spilled = !take_memory(merge, source, &source->trace->entries[entry].buffer);
-	status = source->is_spilled ? spill_buffer(merge, source, entry)
-				    : decode_buffer(source->trace, entry, source);
+	status = source->is_spilled ? spill_buffer(merge, source, entry) : decode_buffer(source->trace, entry, source);
 	if (format_is_damage(status)) {
 		source->at++;
 		return 1;
@@ -211,8 +207,7 @@ static void settle(struct merge *merge, bool more)
 
 static bool in_filter(const struct merge *merge, uint64_t time)
 {
-	return time >= merge->filter.first_time &&
-	       (!merge->filter.last_time || time <= merge->filter.last_time);
+	return time >= merge->filter.first_time && (!merge->filter.last_time || time <= merge->filter.last_time);
 }
 
 /* The node that comes first after the top one; NULL: none. */
@@ -231,8 +226,7 @@ static int give(struct merge *merge, struct ptl_event *event)
 	struct node *top = &merge->heap[0];
 	struct source *source = top->source;
 	const struct node *other = second(merge);
-	const struct format_merge_place place = {source->input,
-					      (size_t)(source->stream - source->trace->streams)};
+	const struct format_merge_place place = {source->input, (size_t)(source->stream - source->trace->streams)};
 	int status;
 
 	do {
@@ -241,9 +235,8 @@ static int give(struct merge *merge, struct ptl_event *event)
 		else
 			format_event_block_next(&source->block, event);
 		event->time += source->shift;
-		status = merge->event && in_filter(merge, event->time)
-				 ? merge->event(merge->context, &place, event)
-				 : 0;
+		status = merge->event && in_filter(merge, event->time) ? merge->event(merge->context, &place, event)
+								       : 0;
 		if (status)
 			return status;
 		if (!has_more(source)) {
@@ -336,14 +329,12 @@ static void stop(struct merge *merge)
 	free(merge->heap);
 }
 
-int format_merge_events(const struct format_merge_input *inputs, size_t count,
-		     const struct ptl_event_filter *filter,
-		     int (*event)(void *context, const struct format_merge_place *place,
-				  const struct ptl_event *event),
-		     void *context)
+int format_merge_events(const struct format_merge_input *inputs, size_t count, const struct ptl_event_filter *filter,
+			int (*event)(void *context, const struct format_merge_place *place,
+				     const struct ptl_event *event),
+			void *context)
 {
-	struct merge merge = {
-		.inputs = inputs, .input_count = count, .event = event, .context = context};
+	struct merge merge = {.inputs = inputs, .input_count = count, .event = event, .context = context};
 	int status;
 
 	if (filter)
@@ -362,8 +353,7 @@ struct process {
 	void *context;
 };
 
-static int give_event(void *context, const struct format_merge_place *place,
-		      const struct ptl_event *event)
+static int give_event(void *context, const struct format_merge_place *place, const struct ptl_event *event)
 {
 	const struct process *process = context;
 
@@ -371,8 +361,8 @@ static int give_event(void *context, const struct format_merge_place *place,
 	return process->callbacks->event(process->context, process->trace, event);
 }
 
-int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
-		const struct ptl_callbacks *callbacks, void *context)
+int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks,
+		void *context)
 {
 	struct process process = {trace, callbacks, context};
 	const struct format_merge_input input = {.trace = trace};
@@ -381,8 +371,7 @@ int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
 	if (callbacks->begin)
 		status = callbacks->begin(context, trace);
 	if (!status)
-		status = format_merge_events(&input, 1, filter, callbacks->event ? give_event : NULL,
-					  &process);
+		status = format_merge_events(&input, 1, filter, callbacks->event ? give_event : NULL, &process);
 	if (!status && callbacks->end)
 		status = callbacks->end(context, trace);
 	return status;

@@ -38,22 +38,20 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
 	if (status)
 		return status;
 	if (!format_buffer_header_decode(data, &header) || header.file_id != trace->file_id ||
-	    header.kind != PTL_KIND_INDEX || header.sequence != sequence ||
-	    !format_buffer_header_usable(&header) ||
+	    header.kind != PTL_KIND_INDEX || header.sequence != sequence || !format_buffer_header_usable(&header) ||
 	    format_buffer_header_extent(&header) > limit - *offset)
-		return common_fail(PTL_CORRUPT, "buffer %llu of the index is damaged",
-				(unsigned long long)sequence);
+		return common_fail(PTL_CORRUPT, "buffer %llu of the index is damaged", (unsigned long long)sequence);
 	/* An index repeats headers and side areas, so it cannot be larger than the file by much. */
 	if (before > 2 * trace->size || header.raw_size > 2 * trace->size - before)
 		return common_fail(PTL_CORRUPT, "the index is too large");
 	entry = (struct format_entry){.buffer = {.stream = {.id = header.stream},
-					      .sequence = sequence,
-					      .offset = *offset,
-					      .raw_size = header.raw_size,
-					      .stored_size = header.stored_size,
-					      .codec = header.codec},
-				   .checksum = header.payload_checksum,
-				   .side_size = header.side_size};
+						 .sequence = sequence,
+						 .offset = *offset,
+						 .raw_size = header.raw_size,
+						 .stored_size = header.stored_size,
+						 .codec = header.codec},
+				      .checksum = header.payload_checksum,
+				      .side_size = header.side_size};
 	out->size = 0;
 	place = common_bytes_grow(out, header.raw_size);
 	if (!place && header.raw_size)
@@ -66,8 +64,7 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
  * One "buffer" item: checks it and, with apply, registers it. *end is where the buffer before
  * ended.
  */
-static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t limit, bool apply,
-		       uint64_t *end)
+static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t limit, bool apply, uint64_t *end)
 {
 	const uint64_t distance = common_read_varint(item);
 	const uint8_t *data = common_read_bytes(item, FORMAT_BUFFER_HEADER_SIZE), *side;
@@ -82,8 +79,7 @@ static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint
 	if (!side || common_cursor_left(item) || format_buffer_header_extent(&header) > limit - offset)
 		return common_fail(PTL_CORRUPT, "an entry of the index does not fit");
 	if (apply && distance)
-		format_damage_add(trace, *end, distance, PTL_CORRUPT, PTL_NO_ID,
-			       "bytes that belong to no buffer");
+		format_damage_add(trace, *end, distance, PTL_CORRUPT, PTL_NO_ID, "bytes that belong to no buffer");
 	*end = offset + format_buffer_header_extent(&header);
 	return apply ? format_register(trace, &header, offset, side) : 0;
 }
@@ -102,7 +98,8 @@ static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint
 }
 
 /* The items of one buffer, which they do not span. */
-static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, bool apply, uint64_t *end)
+static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, bool apply,
+		       uint64_t *end)
 {
 	struct common_cursor in = common_cursor(piece->data, piece->size);
 	int status = 0;
@@ -141,8 +138,7 @@ static int go_through(struct ptl_trace *trace, const struct format_trailer *trai
 	if (!status && offset != trace->size - FORMAT_TRAILER_SIZE)
 		status = common_fail(PTL_CORRUPT, "the index does not end at the trailer");
 	if (!status && apply && end < limit)
-		format_damage_add(trace, end, limit - end, PTL_CORRUPT, PTL_NO_ID,
-			       "bytes that belong to no buffer");
+		format_damage_add(trace, end, limit - end, PTL_CORRUPT, PTL_NO_ID, "bytes that belong to no buffer");
 	return status;
 }
 

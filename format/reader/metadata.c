@@ -19,8 +19,8 @@
 #define ITEM_BYTES 192
 
 /* Identity of a schema: provider, id, version, opcode. */
-static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t version,
-		       uint8_t opcode, uint8_t key[SCHEMA_KEY_SIZE])
+static void schema_key(const struct ptl_guid *provider, uint16_t id, uint8_t version, uint8_t opcode,
+		       uint8_t key[SCHEMA_KEY_SIZE])
 {
 	memcpy(key, provider->bytes, 16);
 	common_store16(key + 16, id);
@@ -77,7 +77,7 @@ static int take_schema(struct ptl_trace *trace, struct common_cursor body)
 		return 0;
 	}
 	status = common_account_take(&trace->account, TYPE_BYTES + schema->field_count * ITEM_BYTES, "schemas",
-				  trace->schema_count + 1);
+				     trace->schema_count + 1);
 	if (status) {
 		format_schema_free(schema);
 		return status;
@@ -124,7 +124,8 @@ static int take_map(struct ptl_trace *trace, struct common_cursor body)
 	if (status)
 		return status;
 	trace->metadata_items += map->count;
-	status = common_account_take(&trace->account, TYPE_BYTES + map->count * ITEM_BYTES, "maps", trace->map_count + 1);
+	status = common_account_take(&trace->account, TYPE_BYTES + map->count * ITEM_BYTES, "maps",
+				     trace->map_count + 1);
 	if (status) {
 		format_map_free(map);
 		return status;
@@ -183,15 +184,13 @@ static bool is_known(uint64_t type)
 
 static void report_record(struct ptl_trace *trace, const struct format_entry *entry, uint64_t type)
 {
-	if (common_hash_map_get(&trace->unknown_types, type) ||
-	    common_hash_map_put(&trace->unknown_types, type, 1) < 0)
+	if (common_hash_map_get(&trace->unknown_types, type) || common_hash_map_put(&trace->unknown_types, type, 1) < 0)
 		return;
 	format_damage_add(trace, entry->buffer.offset, 0, PTL_UNSUPPORTED, entry->buffer.stream.id,
-		       "metadata records of the unknown type %" PRIu64 " are skipped", type);
+			  "metadata records of the unknown type %" PRIu64 " are skipped", type);
 }
 
-static int take_record(struct ptl_trace *trace, const struct format_entry *entry,
-		       const struct ptl_record *record)
+static int take_record(struct ptl_trace *trace, const struct format_entry *entry, const struct ptl_record *record)
 {
 	int status = common_account_take(&trace->account, RECORD_BYTES, "metadata records", trace->record_count + 1);
 
@@ -206,8 +205,8 @@ static int take_record(struct ptl_trace *trace, const struct format_entry *entry
 	}
 	status = takers[record->type](trace, common_cursor(record->data, record->size));
 	if (status == PTL_CORRUPT) {
-		format_damage_add(trace, entry->buffer.offset, 0, status, entry->buffer.stream.id,
-			       "%s", ptl_error_text());
+		format_damage_add(trace, entry->buffer.offset, 0, status, entry->buffer.stream.id, "%s",
+				  ptl_error_text());
 		return 0;
 	}
 	if (!status)
@@ -215,8 +214,7 @@ static int take_record(struct ptl_trace *trace, const struct format_entry *entry
 	return status;
 }
 
-static int take_records(struct ptl_trace *trace, const struct format_entry *entry, const uint8_t *data,
-			size_t size)
+static int take_records(struct ptl_trace *trace, const struct format_entry *entry, const uint8_t *data, size_t size)
 {
 	struct common_cursor in = common_cursor(data, size);
 	int status = 0;
@@ -229,9 +227,8 @@ static int take_records(struct ptl_trace *trace, const struct format_entry *entr
 		 * its own.
 		 */
 		if (trace->metadata_items++ >= FORMAT_METADATA_ITEMS_MAX) {
-			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
-				       entry->buffer.stream.id,
-				       "there are too many metadata records");
+			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, entry->buffer.stream.id,
+					  "there are too many metadata records");
 			return 0;
 		}
 		record.type = common_read_varint(&in);
@@ -239,8 +236,8 @@ static int take_records(struct ptl_trace *trace, const struct format_entry *entr
 		record.data = common_read_bytes(&in, record.size);
 		record.known = is_known(record.type);
 		if (!record.data) {
-			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT,
-				       entry->buffer.stream.id, "a metadata record does not fit");
+			format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, entry->buffer.stream.id,
+					  "a metadata record does not fit");
 			return 0;
 		}
 		status = take_record(trace, entry, &record);
@@ -258,9 +255,9 @@ static int load_buffer(struct ptl_trace *trace, size_t i, size_t *total)
 	if (!entry->usable)
 		return 0;
 	if (entry->buffer.raw_size > FORMAT_METADATA_MAX - *total) {
-		format_damage_entry(trace, entry,
-				 common_fail(PTL_CORRUPT, "there is more metadata than %u bytes",
-					  FORMAT_METADATA_MAX));
+		format_damage_entry(
+			trace, entry,
+			common_fail(PTL_CORRUPT, "there is more metadata than %u bytes", FORMAT_METADATA_MAX));
 		return 0;
 	}
 	*total += entry->buffer.raw_size;
@@ -331,8 +328,7 @@ const struct ptl_machine *ptl_machine_at(const struct ptl_trace *trace, size_t i
 
 const struct ptl_machine *ptl_machine_of(const struct ptl_trace *trace, uint32_t id)
 {
-	const struct ptl_machine *machine =
-		id == PTL_NO_ID ? NULL : ptl_machine_at(trace, id / PTL_MACHINE_IDS);
+	const struct ptl_machine *machine = id == PTL_NO_ID ? NULL : ptl_machine_at(trace, id / PTL_MACHINE_IDS);
 
 	return machine ? machine : &trace->machine;
 }
@@ -372,14 +368,12 @@ const struct ptl_schema *ptl_schema_at(const struct ptl_trace *trace, size_t i)
 	return i < trace->schema_count ? trace->schemas[i] : NULL;
 }
 
-const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace,
-					 const struct ptl_descriptor *descriptor)
+const struct ptl_schema *ptl_schema_find(const struct ptl_trace *trace, const struct ptl_descriptor *descriptor)
 {
 	uint8_t key[SCHEMA_KEY_SIZE];
 	const uint64_t *known;
 
-	schema_key(&descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode,
-		   key);
+	schema_key(&descriptor->provider, descriptor->id, descriptor->version, descriptor->opcode, key);
 	known = common_byte_map_get(&trace->schema_map, key, sizeof(key));
 	return known ? trace->schemas[*known] : NULL;
 }
@@ -394,8 +388,8 @@ const struct ptl_map *ptl_map_at(const struct ptl_trace *trace, size_t i)
 	return i < trace->map_count ? trace->maps[i] : NULL;
 }
 
-const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct ptl_guid *provider,
-				   uint32_t kind, const char *name)
+const struct ptl_map *ptl_map_find(const struct ptl_trace *trace, const struct ptl_guid *provider, uint32_t kind,
+				   const char *name)
 {
 	struct ptl_bytes key = {0};
 	const uint64_t *known = NULL;

@@ -72,7 +72,7 @@ static int read_stored(struct ptl_trace *trace, const struct format_entry *entry
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
 	const int status = common_read_at(trace->fd, data, buffer->stored_size,
-				       buffer->offset + FORMAT_BUFFER_HEADER_SIZE + entry->side_size);
+					  buffer->offset + FORMAT_BUFFER_HEADER_SIZE + entry->side_size);
 
 	if (status)
 		return status;
@@ -81,8 +81,7 @@ static int read_stored(struct ptl_trace *trace, const struct format_entry *entry
 	return 0;
 }
 
-static int load(struct ptl_trace *trace, struct format_loader *loader, const struct format_entry *entry,
-		uint8_t *out)
+static int load(struct ptl_trace *trace, struct format_loader *loader, const struct format_entry *entry, uint8_t *out)
 {
 	const struct ptl_buffer *buffer = &entry->buffer;
 	uint8_t *stored;
@@ -97,8 +96,8 @@ static int load(struct ptl_trace *trace, struct format_loader *loader, const str
 		return common_fail_memory("a buffer", buffer->stored_size);
 	}
 	status = read_stored(trace, entry, stored);
-	return status ? status : format_decompress(loader->decompressor, stored, buffer->stored_size, out,
-						buffer->raw_size);
+	return status ? status
+		      : format_decompress(loader->decompressor, stored, buffer->stored_size, out, buffer->raw_size);
 }
 
 int format_payload_load(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *out)
@@ -120,7 +119,7 @@ static int load_entry(struct ptl_trace *trace, struct format_entry *entry, uint8
 
 	if (!entry->usable)
 		return common_fail(PTL_UNSUPPORTED, "buffer at offset %" PRIu64 ": codec %u or its flags",
-				entry->buffer.offset, entry->buffer.codec);
+				   entry->buffer.offset, entry->buffer.codec);
 	status = format_payload_load(trace, entry, out);
 	return status ? format_damage_buffer(trace, entry, status) : 0;
 }
@@ -147,7 +146,7 @@ struct format_cached {
 	bool failed; /* to load: no longer in the map, and freed by its last user */
 	bool start;  /* was read; so was the end */
 	bool end;
-	size_t room; /* bytes of data[], which may have been larger for another buffer */
+	size_t room;        /* bytes of data[], which may have been larger for another buffer */
 	const void *thread; /* that loaded it */
 	struct format_cached *newer, *older;
 	uint8_t data[];

@@ -24,8 +24,7 @@ static bool adopt_first_buffer(struct ptl_trace *trace)
 		return false;
 	trace->header = (struct format_file_header){.major = FORMAT_VERSION_MAJOR};
 	trace->file_id = header.file_id;
-	format_damage_add(trace, 0, FORMAT_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
-		       "the file header is damaged");
+	format_damage_add(trace, 0, FORMAT_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID, "the file header is damaged");
 	return true;
 }
 
@@ -35,19 +34,17 @@ static int check_header(struct ptl_trace *trace)
 
 	trace->file_id = common_load64(header->id.bytes);
 	if (header->major != FORMAT_VERSION_MAJOR)
-		return common_fail(PTL_UNSUPPORTED,
-				"format version %u.%u; this program reads version %d",
-				header->major, header->minor, FORMAT_VERSION_MAJOR);
+		return common_fail(PTL_UNSUPPORTED, "format version %u.%u; this program reads version %d",
+				   header->major, header->minor, FORMAT_VERSION_MAJOR);
 	if (header->reserved_set && header->minor <= FORMAT_VERSION_MINOR)
 		format_damage_add(trace, 0, FORMAT_FILE_HEADER_SIZE, PTL_CORRUPT, PTL_NO_ID,
-			       "a reserved field of the file header is set");
+				  "a reserved field of the file header is set");
 	return 0;
 }
 
 static int read_header(struct ptl_trace *trace)
 {
-	const size_t size = trace->size < FORMAT_FILE_HEADER_SIZE ? (size_t)trace->size
-							       : FORMAT_FILE_HEADER_SIZE;
+	const size_t size = trace->size < FORMAT_FILE_HEADER_SIZE ? (size_t)trace->size : FORMAT_FILE_HEADER_SIZE;
 	uint8_t data[FORMAT_FILE_HEADER_SIZE];
 	enum format_header_state state;
 	int status = common_read_at(trace->fd, data, size, 0);
@@ -58,8 +55,7 @@ static int read_header(struct ptl_trace *trace)
 		return common_fail(PTL_TRUNCATED, "the file is empty");
 	if (size < FORMAT_FILE_HEADER_SIZE)
 		return format_file_header_begins(data, size)
-			       ? common_fail(PTL_TRUNCATED,
-					  "the file ends within its header, after %zu bytes", size)
+			       ? common_fail(PTL_TRUNCATED, "the file ends within its header, after %zu bytes", size)
 			       : common_fail(PTL_NOT_OURS, "not a trace file");
 	state = format_file_header_decode(data, &trace->header);
 	if (state == FORMAT_HEADER_RIGHT)
@@ -84,7 +80,7 @@ static int find_buffers(struct ptl_trace *trace, bool ignore_index)
 		if (status != PTL_CORRUPT)
 			return status;
 		format_damage_add(trace, trace->size - FORMAT_TRAILER_SIZE, 0, PTL_CORRUPT, PTL_NO_ID,
-			       "the index cannot be used: %s", ptl_error_text());
+				  "the index cannot be used: %s", ptl_error_text());
 	}
 	return format_scan(trace);
 }
@@ -126,8 +122,7 @@ static struct ptl_trace *new_trace(int fd, const char *name, const struct ptl_op
 		return NULL;
 	trace->fd = fd;
 	trace->name = strdup(name);
-	trace->cache.limit = options && options->memory_limit ? options->memory_limit
-							      : DEFAULT_MEMORY;
+	trace->cache.limit = options && options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
 	trace->cache.pool.wanted = options && options->huge_pages;
 	pthread_mutex_init(&trace->damage_lock, NULL);
 	pthread_mutex_init(&trace->psb_lock, NULL);
@@ -165,8 +160,7 @@ static void free_trace(struct ptl_trace *trace)
 	free(trace);
 }
 
-int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options,
-		struct ptl_trace **trace)
+int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options, struct ptl_trace **trace)
 {
 	struct ptl_trace *result = new_trace(fd, name, options);
 	int status;
@@ -191,8 +185,7 @@ int ptl_open_fd(int fd, const char *name, const struct ptl_open_options *options
 int ptl_open(const char *path, const struct ptl_open_options *options, struct ptl_trace **trace)
 {
 	const bool standard = strcmp(path, "-") == 0;
-	const int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-				: open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
 	int status;
 
 	if (fd < 0)

@@ -123,7 +123,7 @@ struct ptl_trace {
 	uint8_t **payloads; /* that records point into */
 	size_t payload_count;
 	struct common_hash_map unknown_types; /* of records, that were reported */
-	uint64_t metadata_items;           /* what FORMAT_METADATA_ITEMS_MAX bounds */
+	uint64_t metadata_items;              /* what FORMAT_METADATA_ITEMS_MAX bounds */
 	struct common_account account;        /* all tables */
 	/* While in use, from several threads: */
 	pthread_mutex_t damage_lock;
@@ -134,7 +134,7 @@ struct ptl_trace {
 	pthread_mutex_t psb_lock;
 	pthread_mutex_t loader_lock;
 	struct format_loader *loaders; /* that nobody uses now */
-	size_t loader_count;        /* of all */
+	size_t loader_count;           /* of all */
 	struct format_cache cache;
 };
 
@@ -144,8 +144,8 @@ struct ptl_trace {
  */
 
 /* Puts something on the damage list. Without memory it is not there; nothing else can be done. */
-void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status,
-		    uint32_t stream, const char *format, ...) __attribute__((format(printf, 6, 7)));
+void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status, uint32_t stream,
+		       const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a whole buffer whose failure is in the chain of causes; once for each buffer. */
 void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, int status);
 /* Whether what could not be read for this is damaged: it is listed and left out, and reading goes on. */
@@ -183,15 +183,15 @@ int format_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size)
  * PTL_NO_MEMORY.
  */
 int format_register(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
-		 const uint8_t *side);
+		    const uint8_t *side);
 /*
  * States how many sequence numbers a stream got, and where it ends. offset is for the damage list.
  */
-void format_register_end(struct ptl_trace *trace, uint32_t stream, uint64_t sequence,
-		      uint64_t position, uint64_t offset);
+void format_register_end(struct ptl_trace *trace, uint32_t stream, uint64_t sequence, uint64_t position,
+			 uint64_t offset);
 /* The stream of this id, which is made if need be. NULL without memory: the chain says so. */
-struct format_reader_stream *format_register_stream(struct ptl_trace *trace,
-					      const struct ptl_stream *stream, bool *made);
+struct format_reader_stream *format_register_stream(struct ptl_trace *trace, const struct ptl_stream *stream,
+						    bool *made);
 
 /* True if a valid trailer of this file ends it. PTL_SYSTEM is in *status. */
 bool format_find_trailer(struct ptl_trace *trace, struct format_trailer *trailer, int *status);
@@ -217,7 +217,7 @@ int format_payload_load(struct ptl_trace *trace, const struct format_entry *entr
 int format_blob_add_piece(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece);
 /* The pieces of a blob in no order: start with *at = 0; false at the end. */
 bool format_blob_next_piece(const struct ptl_trace *trace, const struct format_blob *blob, uint32_t *at,
-			 struct format_blob_piece *piece);
+			    struct format_blob_piece *piece);
 /* Whether a blob is whole, without having all of it in memory: 0, PTL_CORRUPT, ... */
 int format_blob_check(struct ptl_trace *trace, const struct format_blob *blob);
 /*
@@ -246,10 +246,9 @@ struct format_merge_place {
  * As ptl_process, over several traces: of events with the same time those of the first input come first. filter,
  * which may be NULL, is for times without shift. event may be NULL: buffers are then only checked.
  */
-int format_merge_events(const struct format_merge_input *inputs, size_t count,
-		     const struct ptl_event_filter *filter,
-		     int (*event)(void *context, const struct format_merge_place *place,
-				  const struct ptl_event *event),
-		     void *context);
+int format_merge_events(const struct format_merge_input *inputs, size_t count, const struct ptl_event_filter *filter,
+			int (*event)(void *context, const struct format_merge_place *place,
+				     const struct ptl_event *event),
+			void *context);
 
 #endif

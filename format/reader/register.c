@@ -13,8 +13,8 @@
 #define ENTRY_BYTES (sizeof(struct format_entry) + 10)
 #define BLOB_BYTES (sizeof(struct format_blob) + 12)
 
-struct format_reader_stream *format_register_stream(struct ptl_trace *trace,
-					      const struct ptl_stream *stream, bool *made)
+struct format_reader_stream *format_register_stream(struct ptl_trace *trace, const struct ptl_stream *stream,
+						    bool *made)
 {
 	const uint64_t *known = common_hash_map_get(&trace->stream_map, stream->id);
 	struct format_reader_stream *result;
@@ -31,10 +31,10 @@ struct format_reader_stream *format_register_stream(struct ptl_trace *trace,
 	}
 	result = &trace->streams[trace->stream_count++];
 	*result = (struct format_reader_stream){.stream = {.id = stream->id,
-							.kind = stream->kind,
-							.cpu = stream->cpu,
-							.pid = stream->pid,
-							.tid = stream->tid}};
+							   .kind = stream->kind,
+							   .cpu = stream->cpu,
+							   .pid = stream->pid,
+							   .tid = stream->tid}};
 	*made = true;
 	return result;
 }
@@ -52,8 +52,8 @@ static const char *contradiction(const struct format_reader_stream *stream, bool
 
 	if (made)
 		return NULL;
-	if (identity->kind != header->kind || identity->cpu != header->cpu ||
-	    identity->pid != header->pid || identity->tid != header->tid)
+	if (identity->kind != header->kind || identity->cpu != header->cpu || identity->pid != header->pid ||
+	    identity->tid != header->tid)
 		return "the stream is another one in earlier buffers";
 	if (stream->count && header->sequence < stream->next_sequence)
 		return "the sequence number goes back";
@@ -71,19 +71,18 @@ static int add_blob(struct ptl_trace *trace, const struct format_chunk *chunk)
 
 	if (status)
 		return status;
-	if (trace->blob_count >= COMMON_NO_ROW ||
-	    !common_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)))
+	if (trace->blob_count >= COMMON_NO_ROW || !common_vector_room(&trace->blobs, trace->blob_count, sizeof(*blob)))
 		return common_fail_memory("blobs", trace->blob_count * sizeof(*blob));
 	blob = &trace->blobs[trace->blob_count];
-	*blob = (struct format_blob){.info = {.type = chunk->type, .size = chunk->blob_size}, .from = FORMAT_BLOB_PARTS};
+	*blob = (struct format_blob){.info = {.type = chunk->type, .size = chunk->blob_size},
+				     .from = FORMAT_BLOB_PARTS};
 	memcpy(blob->info.hash, chunk->hash, PTL_HASH_SIZE);
 	rows.rows = trace->blobs;
 	return common_row_index_add(&trace->blob_index, &rows, (uint32_t)trace->blob_count++);
 }
 
 /* A side area's chunks lie in the payload one behind the other, so they fit it (format_side_decode). */
-static int add_chunk(struct ptl_trace *trace, const struct format_chunk *chunk, size_t entry,
-		     uint64_t from)
+static int add_chunk(struct ptl_trace *trace, const struct format_chunk *chunk, size_t entry, uint64_t from)
 {
 	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
 	const struct format_blob_piece piece = {(uint32_t)entry, (uint32_t)from, chunk->offset, chunk->length};
@@ -106,26 +105,24 @@ static int add_chunk(struct ptl_trace *trace, const struct format_chunk *chunk, 
 	return status;
 }
 
-static int take_side(struct ptl_trace *trace, struct format_reader_stream *stream, size_t entry,
-		     const uint8_t *data)
+static int take_side(struct ptl_trace *trace, struct format_reader_stream *stream, size_t entry, const uint8_t *data)
 {
 	const struct ptl_buffer *buffer = &trace->entries[entry].buffer;
 	const uint64_t last = stream->psb_count ? stream->psbs[stream->psb_count - 1].offset : 0;
 	struct format_side side;
 	uint64_t from = 0;
-	int status = format_side_decode(data, trace->entries[entry].side_size, buffer->stream.kind,
-				     buffer->position, buffer->first_time, buffer->raw_size,
-				     stream->psb_count > 0, last, &side);
+	int status = format_side_decode(data, trace->entries[entry].side_size, buffer->stream.kind, buffer->position,
+					buffer->first_time, buffer->raw_size, stream->psb_count > 0, last, &side);
 
 	if (status == PTL_CORRUPT) {
 		format_damage_add(trace, buffer->offset, 0, status, buffer->stream.id,
-			       "stream %u, sequence %" PRIu64 ": %s", buffer->stream.id,
-			       buffer->sequence, ptl_error_text());
+				  "stream %u, sequence %" PRIu64 ": %s", buffer->stream.id, buffer->sequence,
+				  ptl_error_text());
 		return 0;
 	}
 	if (!status && side.psb_count)
 		status = common_account_take(&trace->account, side.psb_count * sizeof(*side.psbs), "PSBs of a stream",
-					  stream->psb_count + side.psb_count);
+					     stream->psb_count + side.psb_count);
 	for (size_t i = 0; !status && i < side.psb_count; i++) {
 		if (!common_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
 			status = common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
@@ -147,13 +144,11 @@ static void report_state(struct ptl_trace *trace, const struct format_reader_str
 
 	if (missing)
 		format_damage_add(trace, offset, 0, PTL_TRUNCATED, header->stream,
-			       "stream %u: %" PRIu64
-			       " buffers are missing before sequence %" PRIu64,
-			       header->stream, missing, header->sequence);
+				  "stream %u: %" PRIu64 " buffers are missing before sequence %" PRIu64, header->stream,
+				  missing, header->sequence);
 	if (!stream->count && (!header->kind || header->kind > PTL_KIND_TRUTH))
 		format_damage_add(trace, offset, 0, PTL_UNSUPPORTED, header->stream,
-			       "stream %u is of the unknown kind %u: skipped", header->stream,
-			       header->kind);
+				  "stream %u is of the unknown kind %u: skipped", header->stream, header->kind);
 }
 
 static void count_buffer(struct format_reader_stream *stream, const struct format_buffer_header *header)
@@ -181,8 +176,7 @@ static int add_entry(struct ptl_trace *trace, struct format_reader_stream *strea
 	if (trace->entry_count >= UINT32_MAX ||
 	    !common_vector_room(&trace->entries, trace->entry_count, sizeof(*trace->entries)) ||
 	    !common_vector_room(&stream->entries, stream->count, sizeof(*stream->entries)))
-		return common_fail_memory("the list of buffers",
-				       trace->entry_count * sizeof(*trace->entries));
+		return common_fail_memory("the list of buffers", trace->entry_count * sizeof(*trace->entries));
 	stream->entries[stream->count++] = (uint32_t)trace->entry_count;
 	trace->entries[trace->entry_count++] = (struct format_entry){
 		.buffer = {.stream = {.id = header->stream,
@@ -211,27 +205,21 @@ static void report_unusable(struct ptl_trace *trace, const struct format_buffer_
 {
 	if (header->codec > FORMAT_CODEC_ZSTD || trace->header.minor > FORMAT_VERSION_MINOR)
 		format_damage_entry(trace, entry,
-				 common_fail(PTL_UNSUPPORTED,
-					  "stream %u, sequence %" PRIu64
-					  ": codec %u, flags 0x%x: needs a newer reader",
-					  header->stream, header->sequence, header->codec,
-					  header->flags));
+				    common_fail(PTL_UNSUPPORTED,
+						"stream %u, sequence %" PRIu64
+						": codec %u, flags 0x%x: needs a newer reader",
+						header->stream, header->sequence, header->codec, header->flags));
 	else
 		format_damage_entry(trace, entry,
-				 common_fail(PTL_CORRUPT,
-					  "stream %u, sequence %" PRIu64
-					  ": a reserved field is set",
-					  header->stream, header->sequence));
+				    common_fail(PTL_CORRUPT, "stream %u, sequence %" PRIu64 ": a reserved field is set",
+						header->stream, header->sequence));
 }
 
 int format_register(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
-		 const uint8_t *side)
+		    const uint8_t *side)
 {
-	const struct ptl_stream identity = {.id = header->stream,
-					    .kind = header->kind,
-					    .cpu = header->cpu,
-					    .pid = header->pid,
-					    .tid = header->tid};
+	const struct ptl_stream identity = {
+		.id = header->stream, .kind = header->kind, .cpu = header->cpu, .pid = header->pid, .tid = header->tid};
 	struct format_reader_stream *stream;
 	const char *wrong;
 	size_t entry;
@@ -248,9 +236,8 @@ int format_register(struct ptl_trace *trace, const struct format_buffer_header *
 		return PTL_NO_MEMORY;
 	wrong = contradiction(stream, made, header);
 	if (wrong) {
-		format_damage_add(trace, offset, format_buffer_header_extent(header), PTL_CORRUPT,
-			       header->stream, "stream %u, sequence %" PRIu64 ": %s",
-			       header->stream, header->sequence, wrong);
+		format_damage_add(trace, offset, format_buffer_header_extent(header), PTL_CORRUPT, header->stream,
+				  "stream %u, sequence %" PRIu64 ": %s", header->stream, header->sequence, wrong);
 		return 0;
 	}
 	report_state(trace, stream, header, offset);
@@ -264,8 +251,7 @@ int format_register(struct ptl_trace *trace, const struct format_buffer_header *
 	return take_side(trace, stream, entry, side);
 }
 
-void format_register_end(struct ptl_trace *trace, uint32_t id, uint64_t sequence, uint64_t position,
-		      uint64_t offset)
+void format_register_end(struct ptl_trace *trace, uint32_t id, uint64_t sequence, uint64_t position, uint64_t offset)
 {
 	const uint64_t *known = common_hash_map_get(&trace->stream_map, id);
 	struct format_reader_stream *stream;
@@ -278,8 +264,7 @@ void format_register_end(struct ptl_trace *trace, uint32_t id, uint64_t sequence
 	if (sequence <= stream->next_sequence)
 		return;
 	stream->stream.lost += sequence - stream->next_sequence;
-	format_damage_add(trace, offset, 0, PTL_TRUNCATED, id,
-		       "stream %u: %" PRIu64 " buffers are missing at its end", id,
-		       sequence - stream->next_sequence);
+	format_damage_add(trace, offset, 0, PTL_TRUNCATED, id, "stream %u: %" PRIu64 " buffers are missing at its end",
+			  id, sequence - stream->next_sequence);
 	stream->next_sequence = sequence;
 }

@@ -29,8 +29,7 @@ struct scan {
 	int status;       /* PTL_SYSTEM ends the scan */
 };
 
-static const uint8_t *find_in(const struct window *window, uint64_t offset, size_t need,
-			      size_t *got)
+static const uint8_t *find_in(const struct window *window, uint64_t offset, size_t need, size_t *got)
 {
 	if (offset < window->offset || offset + need > window->offset + window->size)
 		return NULL;
@@ -42,8 +41,7 @@ static const uint8_t *find_in(const struct window *window, uint64_t offset, size
  * At least `need` bytes at offset, or NULL where the file ends before or cannot be read; *got is
  * how many there are. window is read into if neither has them.
  */
-static const uint8_t *look(struct scan *scan, struct window *window, uint64_t offset, size_t need,
-			   size_t *got)
+static const uint8_t *look(struct scan *scan, struct window *window, uint64_t offset, size_t need, size_t *got)
 {
 	const uint64_t left = offset < scan->trace->size ? scan->trace->size - offset : 0;
 	const size_t size = left < window->room ? (size_t)left : window->room;
@@ -70,8 +68,7 @@ static bool header_at(struct scan *scan, uint64_t offset, struct format_buffer_h
 	size_t got;
 	const uint8_t *data = look(scan, &scan->jump, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
 
-	return data && format_buffer_header_decode(data, header) &&
-	       header->file_id == scan->trace->file_id;
+	return data && format_buffer_header_decode(data, header) && header->file_id == scan->trace->file_id;
 }
 
 /* The lowest place from offset on where a header or the trailer is; else the file's size. */
@@ -79,8 +76,7 @@ static uint64_t next_at(struct scan *scan, uint64_t offset)
 {
 	struct format_buffer_header header;
 	const uint64_t size = scan->trace->size;
-	const uint64_t limit = scan->trailer >= offset && scan->trailer < size ? scan->trailer
-									       : size;
+	const uint64_t limit = scan->trailer >= offset && scan->trailer < size ? scan->trailer : size;
 	size_t got;
 
 	while (offset < limit) {
@@ -100,8 +96,7 @@ static uint64_t next_at(struct scan *scan, uint64_t offset)
 		/* Reads on where the window ends within the header. */
 		if (got - (size_t)(found - data) < FORMAT_BUFFER_HEADER_SIZE)
 			found = look(scan, &scan->wide, offset, FORMAT_BUFFER_HEADER_SIZE, &got);
-		if (found && format_buffer_header_decode(found, &header) &&
-		    header.file_id == scan->trace->file_id)
+		if (found && format_buffer_header_decode(found, &header) && header.file_id == scan->trace->file_id)
 			return offset;
 		offset++;
 	}
@@ -112,8 +107,8 @@ static void damage(struct scan *scan, uint64_t from, uint64_t to, const char *te
 {
 	const bool truncated = to == scan->trace->size && to - from < FORMAT_BUFFER_HEADER_SIZE;
 
-	format_damage_add(scan->trace, from, to - from, truncated ? PTL_TRUNCATED : PTL_CORRUPT,
-		       PTL_NO_ID, "%s", truncated ? "the file ends within a buffer" : text);
+	format_damage_add(scan->trace, from, to - from, truncated ? PTL_TRUNCATED : PTL_CORRUPT, PTL_NO_ID, "%s",
+			  truncated ? "the file ends within a buffer" : text);
 }
 
 static int register_at(struct scan *scan, uint64_t offset, const struct format_buffer_header *header)
@@ -122,7 +117,7 @@ static int register_at(struct scan *scan, uint64_t offset, const struct format_b
 
 	if (header->side_size)
 		status = common_read_at(scan->trace->fd, scan->side, header->side_size,
-				     offset + FORMAT_BUFFER_HEADER_SIZE);
+					offset + FORMAT_BUFFER_HEADER_SIZE);
 	return status ? status : format_register(scan->trace, header, offset, scan->side);
 }
 
@@ -130,24 +125,22 @@ static int register_at(struct scan *scan, uint64_t offset, const struct format_b
  * A buffer that is not followed by another: is it damaged, or what is behind it? Returns where to
  * go on.
  */
-static uint64_t doubtful(struct scan *scan, uint64_t at, const struct format_buffer_header *header,
-			 int *status)
+static uint64_t doubtful(struct scan *scan, uint64_t at, const struct format_buffer_header *header, int *status)
 {
 	const uint64_t size = scan->trace->size;
 	const uint64_t end = at + format_buffer_header_extent(header);
 	const uint64_t next = next_at(scan, at + FORMAT_BUFFER_HEADER_SIZE);
 
 	if (next < end && next < size) {
-		format_damage_add(
-			scan->trace, at, next - at, PTL_CORRUPT, header->stream,
-			"stream %u: bytes of a buffer are gone, another one starts within it",
-			header->stream);
+		format_damage_add(scan->trace, at, next - at, PTL_CORRUPT, header->stream,
+				  "stream %u: bytes of a buffer are gone, another one starts within it",
+				  header->stream);
 	} else if (end <= size) {
 		*status = register_at(scan, at, header);
 		damage(scan, end, next, "bytes that belong to no buffer");
 	} else {
 		format_damage_add(scan->trace, at, size - at, PTL_TRUNCATED, header->stream,
-			       "stream %u: the file ends within a buffer", header->stream);
+				  "stream %u: the file ends within a buffer", header->stream);
 		return size;
 	}
 	return next;
@@ -185,7 +178,7 @@ static int run(struct scan *scan)
 		return status ? status : scan->status;
 	if (!trace->complete)
 		format_damage_add(trace, trace->size, 0, PTL_TRUNCATED, PTL_NO_ID,
-			       "the index is missing: the writer did not close the file");
+				  "the index is missing: the writer did not close the file");
 	return 0;
 }
 
@@ -199,9 +192,7 @@ int format_scan(struct ptl_trace *trace)
 	scan.wide = (struct window){.data = malloc(WIDE_SIZE), .room = WIDE_SIZE};
 	scan.jump = (struct window){.data = malloc(JUMP_SIZE), .room = JUMP_SIZE};
 	scan.side = malloc(FORMAT_SIDE_MAX);
-	status = scan.wide.data && scan.jump.data && scan.side
-			 ? run(&scan)
-			 : common_fail_memory("scanning", WIDE_SIZE);
+	status = scan.wide.data && scan.jump.data && scan.side ? run(&scan) : common_fail_memory("scanning", WIDE_SIZE);
 	free(scan.wide.data);
 	free(scan.jump.data);
 	free(scan.side);

@@ -65,8 +65,7 @@ static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *si
 			break;
 		if (n < 0 && errno == EINTR)
 			continue;
-		status = n < 0 ? common_fail_errno("cannot read the input")
-			       : common_write_all(to, data, (size_t)n);
+		status = n < 0 ? common_fail_errno("cannot read the input") : common_write_all(to, data, (size_t)n);
 		if (!status)
 			*size += (uint64_t)n;
 	}

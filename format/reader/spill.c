@@ -47,14 +47,16 @@ static int take_part(struct format_spill *spill, struct format_spilled *spilled,
 static int flush(const struct format_spill *spill, struct format_spilled *spilled, struct ptl_bytes *out)
 {
 	const int status = out->failed ? common_fail_memory("events", PIECE)
-				       : format_write_temporary(spill->fd, out->data, out->size, spilled->start + spilled->left);
+				       : format_write_temporary(spill->fd, out->data, out->size,
+								spilled->start + spilled->left);
 
 	spilled->left += out->size;
 	out->size = 0;
 	return status;
 }
 
-int format_spill(struct format_spill *spill, struct format_spilled *spilled, struct format_event_block *block, size_t raw_size)
+int format_spill(struct format_spill *spill, struct format_spilled *spilled, struct format_event_block *block,
+		 size_t raw_size)
 {
 	struct ptl_bytes out = {0};
 	struct ptl_event event = {0};

@@ -16,7 +16,7 @@
 struct format_spill {
 	bool is_open;
 	int fd;
-	uint64_t size; /* given out */
+	uint64_t size;  /* given out */
 	size_t streams; /* that may have events in it: what is read ahead of each is bounded together */
 };
 
@@ -29,7 +29,8 @@ struct format_spilled {
 };
 
 /* Puts the events of a block that are still to come into the file. PTL_SYSTEM, PTL_NO_MEMORY. */
-int format_spill(struct format_spill *spill, struct format_spilled *spilled, struct format_event_block *block, size_t raw_size);
+int format_spill(struct format_spill *spill, struct format_spilled *spilled, struct format_event_block *block,
+		 size_t raw_size);
 /* True if there is an event more. */
 bool format_spilled_more(const struct format_spilled *spilled);
 /* The time of the event that comes next; there must be one. PTL_SYSTEM, PTL_NO_MEMORY, PTL_TRUNCATED. */

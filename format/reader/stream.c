@@ -16,8 +16,7 @@ static struct format_reader_stream *find(struct ptl_trace *trace, uint32_t id)
 }
 
 /* The first buffer of the stream that ends behind offset; stream->count if there is none. */
-static size_t first_behind(const struct ptl_trace *trace, const struct format_reader_stream *stream,
-			   uint64_t offset)
+static size_t first_behind(const struct ptl_trace *trace, const struct format_reader_stream *stream, uint64_t offset)
 {
 	size_t low = 0, high = stream->count;
 
@@ -53,16 +52,16 @@ static int copy_from(struct ptl_trace *trace, size_t entry, size_t from, size_t 
 }
 
 /* How far it is from offset to the next byte that may be readable, or to the stream's end. */
-static uint64_t hole_at(const struct ptl_trace *trace, const struct format_reader_stream *stream,
-			size_t i, uint64_t offset)
+static uint64_t hole_at(const struct ptl_trace *trace, const struct format_reader_stream *stream, size_t i,
+			uint64_t offset)
 {
 	if (i < stream->count)
 		return trace->entries[stream->entries[i]].buffer.position - offset;
 	return offset < stream->stream.bytes ? stream->stream.bytes - offset : 0;
 }
 
-int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void *data, size_t size,
-		    size_t *read, uint64_t *hole)
+int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void *data, size_t size, size_t *read,
+		    uint64_t *hole)
 {
 	const struct format_reader_stream *stream = find(trace, id);
 	uint8_t *out = data;
@@ -70,8 +69,8 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t id, uint64_t offset, void 
 
 	*read = 0;
 	*hole = 0;
-	if (!stream || stream->stream.kind == PTL_KIND_EVENTS ||
-	    stream->stream.kind == PTL_KIND_METADATA || stream->stream.kind == PTL_KIND_BLOB)
+	if (!stream || stream->stream.kind == PTL_KIND_EVENTS || stream->stream.kind == PTL_KIND_METADATA ||
+	    stream->stream.kind == PTL_KIND_BLOB)
 		return common_fail(PTL_MISUSE, "there is no stream %u of bytes", id);
 	for (i = first_behind(trace, stream, offset); *read < size && i < stream->count; i++) {
 		const size_t entry = stream->entries[i];
@@ -146,8 +145,7 @@ static bool add_psb(struct psb_search *search, uint64_t offset)
 	return true;
 }
 
-static bool search_bytes(struct psb_search *search, const uint8_t *data, size_t size,
-			 uint64_t position)
+static bool search_bytes(struct psb_search *search, const uint8_t *data, size_t size, uint64_t position)
 {
 	static const uint8_t pattern[PSB_SIZE] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
 						  2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};

@@ -12,8 +12,8 @@
 /* --- one buffer --------------------------------------------------------------------------------------- */
 
 /* The PSBs of a stream within [first, end). */
-static const struct ptl_psb *find_psbs(const struct format_reader_stream *stream, uint64_t first,
-				       uint64_t end, size_t *count)
+static const struct ptl_psb *find_psbs(const struct format_reader_stream *stream, uint64_t first, uint64_t end,
+				       size_t *count)
 {
 	size_t low = 0, high = stream->psb_count;
 
@@ -32,9 +32,8 @@ static const struct ptl_psb *find_psbs(const struct format_reader_stream *stream
 }
 
 /* own_psbs: of the stream's PSBs those that lie in the buffer go with it, instead of those that it came with. */
-static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-		      size_t entry, bool own_psbs,
-		      int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
+static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
+		      bool own_psbs, int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
 	const struct format_reader_stream *source = &input->trace->streams[stream];
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
@@ -60,8 +59,8 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 	return status;
 }
 
-static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-		     uint64_t first, uint64_t end)
+static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, uint64_t first,
+		     uint64_t end)
 {
 	const struct format_reader_stream *source = &input->trace->streams[stream];
 	const struct format_relogger_stream *target = &input->streams[stream];
@@ -78,8 +77,8 @@ static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 }
 
 /* The bytes [first, end) of the stream, which lie in this buffer. */
-static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-		     size_t entry, uint64_t first, uint64_t end)
+static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
+		     uint64_t first, uint64_t end)
 {
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
 	const struct format_relogger_stream *target = &input->streams[stream];
@@ -106,13 +105,13 @@ static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 /* --- one stream --------------------------------------------------------------------------------------- */
 
 int format_relogger_copy_hole(struct ptl_relogger *relogger, const struct format_relogger_stream *target, uint64_t size,
-			   uint64_t time)
+			      uint64_t time)
 {
 	return size ? ptl_writer_hole(relogger->writer, target->id, size, time) : 0;
 }
 
 int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-			    size_t entry, uint64_t first, uint64_t end)
+			       size_t entry, uint64_t first, uint64_t end)
 {
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
 
@@ -122,8 +121,8 @@ int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogge
 }
 
 /* What of a buffer lies within the ranges. *end is the position behind what was written before. */
-static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-		       size_t entry, const struct ptl_stream_plan *plan, uint64_t *end)
+static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
+		       const struct ptl_stream_plan *plan, uint64_t *end)
 {
 	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
 	const uint64_t start = buffer->position, stop = start + buffer->raw_size;
@@ -159,14 +158,14 @@ static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input
 }
 
 int format_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-			     size_t entry,
-			     int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
+				size_t entry,
+				int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
 	return go_on(relogger, input, entry, copy_whole(relogger, input, stream, entry, false, look));
 }
 
-int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-			     size_t stream, const struct ptl_stream_plan *plan)
+int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+				const struct ptl_stream_plan *plan)
 {
 	const struct format_reader_stream *source = &input->trace->streams[stream];
 	const bool all = !plan || !plan->ranges;
@@ -174,10 +173,9 @@ int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogg
 
 	for (size_t i = 0; i < source->count; i++) {
 		const size_t entry = source->entries[i];
-		const int status =
-			all ? format_relogger_copy_buffer(relogger, input, stream, entry, NULL)
-			    : go_on(relogger, input, entry,
-				    copy_ranges(relogger, input, stream, entry, plan, &end));
+		const int status = all ? format_relogger_copy_buffer(relogger, input, stream, entry, NULL)
+				       : go_on(relogger, input, entry,
+					       copy_ranges(relogger, input, stream, entry, plan, &end));
 
 		if (status)
 			return status;
@@ -191,13 +189,12 @@ static int check_plan(const struct ptl_stream_plan *plan)
 	for (size_t i = 0; i < plan->range_count; i++)
 		if (!plan->ranges || plan->ranges[i].first >= plan->ranges[i].end ||
 		    (i && plan->ranges[i].first < plan->ranges[i - 1].end))
-			return common_fail(PTL_MISUSE, "range %zu of a stream's plan is empty or out of order",
-					i);
+			return common_fail(PTL_MISUSE, "range %zu of a stream's plan is empty or out of order", i);
 	return 0;
 }
 
 int format_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-			     struct ptl_stream_plan *plan)
+				struct ptl_stream_plan *plan)
 {
 	int status = 0;
 
@@ -246,8 +243,8 @@ int format_relogger_pass_streams(struct ptl_relogger *relogger)
 		for (size_t j = 0; !status && !input->whole && j < input->trace->stream_count; j++) {
 			const uint32_t kind = input->trace->streams[j].stream.kind;
 
-			if (kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS &&
-			    kind != PTL_KIND_BLOB && kind != PTL_KIND_INDEX)
+			if (kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB &&
+			    kind != PTL_KIND_INDEX)
 				status = pass_stream(relogger, input, j);
 		}
 	}
@@ -267,8 +264,8 @@ static bool is_better_elsewhere(struct ptl_relogger_input *input, const struct f
 	return false;
 }
 
-static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		     const struct format_blob *blob, bool *keep)
+static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct format_blob *blob,
+		     bool *keep)
 {
 	const struct ptl_blob_info *info = &blob->info;
 	int status = 0;
@@ -291,8 +288,7 @@ static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 enum { PIECE_KEPT = 1, PIECE_LEFT = 2 };
 
 /* Asks about each blob. wanted and buffers are arrays, by blob and by buffer. */
-static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *input, uint8_t *wanted,
-		  uint8_t *buffers)
+static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *input, uint8_t *wanted, uint8_t *buffers)
 {
 	const struct ptl_trace *trace = input->trace;
 
@@ -312,8 +308,7 @@ static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 }
 
 /* Buffers of which everything is wanted; also those in which no blob is known. */
-static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-			      const uint8_t *buffers)
+static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const uint8_t *buffers)
 {
 	const struct ptl_trace *trace = input->trace;
 
@@ -338,13 +333,13 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 }
 
 /* A wanted piece of a buffer that also holds what is not wanted. */
-static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		      const struct format_blob *blob, const struct format_blob_piece *piece)
+static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct format_blob *blob,
+		      const struct format_blob_piece *piece)
 {
 	struct format_chunk chunk = {.type = blob->info.type,
-				  .blob_size = blob->info.size,
-				  .offset = piece->offset,
-				  .length = piece->length};
+				     .blob_size = blob->info.size,
+				     .offset = piece->offset,
+				     .length = piece->length};
 	const uint8_t *data;
 	size_t size;
 	int status = ptl_buffer_acquire(input->trace, piece->entry, &data, &size);
@@ -357,8 +352,8 @@ static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *
 	return status;
 }
 
-static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		       const uint8_t *wanted, const uint8_t *buffers)
+static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const uint8_t *wanted,
+		       const uint8_t *buffers)
 {
 	const struct ptl_trace *trace = input->trace;
 	int status = 0;

@@ -31,25 +31,21 @@ void format_event_memory_free(struct ptl_trace_event *event)
 }
 
 /* Where a new event begins: the current one's time, or the start of the capture. */
-static uint64_t default_time(const struct ptl_relogger *relogger,
-			     const struct ptl_relogger_input *input)
+static uint64_t default_time(const struct ptl_relogger *relogger, const struct ptl_relogger_input *input)
 {
 	if (relogger->current)
 		return relogger->time;
 	return input ? ptl_trace_machine(input->trace)->start_time + (uint64_t)input->time_shift : 0;
 }
 
-int ptl_event_new(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		  struct ptl_trace_event **event)
+int ptl_event_new(struct ptl_relogger *relogger, struct ptl_relogger_input *input, struct ptl_trace_event **event)
 {
 	struct ptl_trace_event *result = calloc(1, sizeof(*result));
 
 	if (!result)
 		return common_fail_memory("an event", sizeof(*result));
 	result->relogger = relogger;
-	result->input = input                  ? input
-			: relogger->input_count ? relogger->inputs[0]
-						: NULL;
+	result->input = input ? input : relogger->input_count ? relogger->inputs[0] : NULL;
 	result->record = (struct ptl_event){
 		.time = default_time(relogger, result->input),
 		.cpu = PTL_NO_CPU,
@@ -74,8 +70,7 @@ int ptl_event_clone(const struct ptl_trace_event *event, struct ptl_trace_event 
 	result->record.flags |= PTL_EVENT_INJECTED;
 	status = ptl_event_set_payload(result, event->record.payload, event->record.payload_size);
 	if (!status)
-		status = ptl_event_set_extended(result, event->record.extended,
-						event->record.extended_count);
+		status = ptl_event_set_extended(result, event->record.extended, event->record.extended_count);
 	if (status)
 		ptl_event_free(result);
 	else
@@ -106,8 +101,7 @@ const struct ptl_event *ptl_event_record(const struct ptl_trace_event *event)
 	return &event->record;
 }
 
-void ptl_event_set_descriptor(struct ptl_trace_event *event,
-			      const struct ptl_descriptor *descriptor)
+void ptl_event_set_descriptor(struct ptl_trace_event *event, const struct ptl_descriptor *descriptor)
 {
 	event->record.descriptor = *descriptor;
 }
@@ -122,8 +116,7 @@ int ptl_event_set_payload(struct ptl_trace_event *event, const void *data, size_
 	const uint8_t *kept;
 
 	if (size > PTL_PAYLOAD_MAX)
-		return common_fail(PTL_MISUSE, "a payload of %zu bytes passes the bound of %u", size,
-				PTL_PAYLOAD_MAX);
+		return common_fail(PTL_MISUSE, "a payload of %zu bytes passes the bound of %u", size, PTL_PAYLOAD_MAX);
 	kept = keep(&event->payload, data, size);
 	if (!kept)
 		return common_fail_memory("a payload", size);
@@ -152,8 +145,7 @@ void ptl_event_set_time(struct ptl_trace_event *event, uint64_t time)
 	event->record.time = time;
 }
 
-static void set_guid(struct ptl_event *record, uint32_t flag, struct ptl_guid *place,
-		     const struct ptl_guid *guid)
+static void set_guid(struct ptl_event *record, uint32_t flag, struct ptl_guid *place, const struct ptl_guid *guid)
 {
 	record->flags = guid ? record->flags | flag : record->flags & ~flag;
 	*place = guid ? *guid : (struct ptl_guid){0};
@@ -170,8 +162,7 @@ void ptl_event_set_related(struct ptl_trace_event *event, const struct ptl_guid 
 }
 
 /* The items and, behind them, their bytes are one piece of memory. */
-int ptl_event_set_extended(struct ptl_trace_event *event, const struct ptl_extended *items,
-			   size_t count)
+int ptl_event_set_extended(struct ptl_trace_event *event, const struct ptl_extended *items, size_t count)
 {
 	struct ptl_bytes *bytes = &event->extended.bytes[event->extended.turn ^ 1];
 	struct ptl_extended *kept;
@@ -179,8 +170,7 @@ int ptl_event_set_extended(struct ptl_trace_event *event, const struct ptl_exten
 	uint8_t *at;
 
 	if (count > FORMAT_EXTENDED_MAX)
-		return common_fail(PTL_MISUSE, "%zu extended items pass the bound of %d", count,
-				FORMAT_EXTENDED_MAX);
+		return common_fail(PTL_MISUSE, "%zu extended items pass the bound of %d", count, FORMAT_EXTENDED_MAX);
 	for (size_t i = 0; i < count; i++)
 		size += items[i].size;
 	bytes->size = 0;

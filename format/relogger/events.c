@@ -18,8 +18,7 @@ static bool is_in_order(const struct ptl_relogger *relogger, uint64_t time)
 {
 	const struct format_relogger_stream *current = relogger->current;
 
-	return current && (time == relogger->time ||
-			   (time < relogger->time && time >= current->last_time));
+	return current && (time == relogger->time || (time < relogger->time && time >= current->last_time));
 }
 
 static int write_event(struct ptl_relogger *relogger, const struct ptl_event *event)
@@ -38,7 +37,7 @@ static int write_event(struct ptl_relogger *relogger, const struct ptl_event *ev
 }
 
 int format_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
-		      struct ptl_relogger_input *input)
+			 struct ptl_relogger_input *input)
 {
 	const size_t before = relogger->stage;
 	struct format_relogger_stage *next;
@@ -57,8 +56,7 @@ int format_relogger_pass(struct ptl_relogger *relogger, size_t stage, const stru
 	return status;
 }
 
-static int take_event(void *context, const struct format_merge_place *place,
-		      const struct ptl_event *event)
+static int take_event(void *context, const struct format_merge_place *place, const struct ptl_event *event)
 {
 	struct ptl_relogger *relogger = context;
 	struct ptl_relogger_input *input = relogger->inputs[relogger->first_input + place->input];
@@ -108,7 +106,7 @@ static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 		return common_fail_memory("inputs", count * sizeof(*inputs));
 	for (size_t i = 0; i < count; i++)
 		inputs[i] = (struct format_merge_input){relogger->inputs[first + i]->trace,
-						     relogger->inputs[first + i]->time_shift};
+							relogger->inputs[first + i]->time_shift};
 	relogger->first_input = first;
 	status = format_merge_events(inputs, count, NULL, take_event, relogger);
 	free(inputs);
@@ -170,5 +168,5 @@ int ptl_relogger_inject_record(struct ptl_relogger *relogger, const struct ptl_e
 		return common_fail(PTL_MISUSE, "events can be injected from begin to end only");
 	injected.flags |= PTL_EVENT_INJECTED;
 	return format_relogger_pass(relogger, relogger->stage + 1, &injected,
-				 relogger->input ? relogger->input : relogger->inputs[0]);
+				    relogger->input ? relogger->input : relogger->inputs[0]);
 }

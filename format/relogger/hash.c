@@ -78,7 +78,7 @@ int format_relogger_finish_hashes(struct ptl_relogger *relogger)
 		hash_all(relogger);
 	if (relogger->hash_status)
 		return common_fail(relogger->hash_status, "%s",
-				relogger->hash_error ? relogger->hash_error : "cannot hash an input");
+				   relogger->hash_error ? relogger->hash_error : "cannot hash an input");
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 		int status = 0;

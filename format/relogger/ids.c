@@ -16,10 +16,10 @@ static const struct {
 	const char *name;
 	enum role role;
 } names[] = {
-	{"ProcessId", ROLE_ID},      {"ParentId", ROLE_PARENT},       {"TThreadId", ROLE_ID},
-	{"ThreadId", ROLE_ID},       {"NewThreadId", ROLE_ID},        {"OldThreadId", ROLE_ID},
-	{"NewProcessId", ROLE_ID},   {"OldProcessId", ROLE_ID},       {"TargetThreadId", ROLE_ID},
-	{"TargetProcessId", ROLE_ID}, {"ParentThreadId", ROLE_PARENT}, {"CpuNumber", ROLE_ID},
+	{"ProcessId", ROLE_ID},         {"ParentId", ROLE_PARENT},       {"TThreadId", ROLE_ID},
+	{"ThreadId", ROLE_ID},          {"NewThreadId", ROLE_ID},        {"OldThreadId", ROLE_ID},
+	{"NewProcessId", ROLE_ID},      {"OldProcessId", ROLE_ID},       {"TargetThreadId", ROLE_ID},
+	{"TargetProcessId", ROLE_ID},   {"ParentThreadId", ROLE_PARENT}, {"CpuNumber", ROLE_ID},
 	{"UniqueProcessKey", ROLE_KEY},
 };
 
@@ -35,12 +35,10 @@ static enum role role_of(const struct ptl_field *field)
 static size_t size_of(const struct ptl_field *field)
 {
 	static const uint8_t sizes[] = {
-		[PTL_TYPE_U8] = 1,    [PTL_TYPE_I8] = 1,     [PTL_TYPE_U16] = 2,
-		[PTL_TYPE_I16] = 2,   [PTL_TYPE_U32] = 4,    [PTL_TYPE_I32] = 4,
-		[PTL_TYPE_U64] = 8,   [PTL_TYPE_I64] = 8,    [PTL_TYPE_F32] = 4,
-		[PTL_TYPE_F64] = 8,   [PTL_TYPE_BOOL8] = 1,  [PTL_TYPE_BOOL32] = 4,
-		[PTL_TYPE_POINTER] = 8, [PTL_TYPE_TIME] = 8, [PTL_TYPE_WALL_TIME] = 8,
-		[PTL_TYPE_GUID] = 16,
+		[PTL_TYPE_U8] = 1,      [PTL_TYPE_I8] = 1,   [PTL_TYPE_U16] = 2,       [PTL_TYPE_I16] = 2,
+		[PTL_TYPE_U32] = 4,     [PTL_TYPE_I32] = 4,  [PTL_TYPE_U64] = 8,       [PTL_TYPE_I64] = 8,
+		[PTL_TYPE_F32] = 4,     [PTL_TYPE_F64] = 8,  [PTL_TYPE_BOOL8] = 1,     [PTL_TYPE_BOOL32] = 4,
+		[PTL_TYPE_POINTER] = 8, [PTL_TYPE_TIME] = 8, [PTL_TYPE_WALL_TIME] = 8, [PTL_TYPE_GUID] = 16,
 	};
 	const size_t size = field->type < sizeof(sizes) ? sizes[field->type] : 0;
 
@@ -57,8 +55,7 @@ static bool is_of(const struct ptl_schema *schema, const struct ptl_descriptor *
 }
 
 /* The last one found is most often the next one wanted. */
-static const struct ptl_schema *find_schema(struct ptl_relogger_input *input,
-					    const struct ptl_descriptor *descriptor)
+static const struct ptl_schema *find_schema(struct ptl_relogger_input *input, const struct ptl_descriptor *descriptor)
 {
 	size_t count;
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
@@ -88,8 +85,8 @@ static int change_field(const struct ptl_relogger_input *input, enum role role, 
 	return status;
 }
 
-static int change_payload(const struct ptl_relogger_input *input, const struct ptl_schema *schema,
-			  uint8_t *payload, size_t size)
+static int change_payload(const struct ptl_relogger_input *input, const struct ptl_schema *schema, uint8_t *payload,
+			  size_t size)
 {
 	size_t at = 0;
 	int status = 0;

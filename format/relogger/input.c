@@ -14,8 +14,7 @@
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
-static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const char *name,
-					    void *context)
+static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const char *name, void *context)
 {
 	struct ptl_relogger_input *input = calloc(1, sizeof(*input));
 
@@ -26,8 +25,7 @@ static struct ptl_relogger_input *new_input(struct ptl_relogger *relogger, const
 	input->context = context;
 	input->fd = -1;
 	input->name = strdup(name);
-	if (!input->name || !common_vector_room(&relogger->inputs, relogger->input_count,
-					     sizeof(*relogger->inputs))) {
+	if (!input->name || !common_vector_room(&relogger->inputs, relogger->input_count, sizeof(*relogger->inputs))) {
 		free(input->name);
 		free(input);
 		return NULL;
@@ -84,8 +82,8 @@ static int wait_for_writer(struct ptl_relogger *relogger, int fd)
 	return status;
 }
 
-int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name, bool follow,
-			void *context, struct ptl_relogger_input **input)
+int ptl_relogger_add_fd(struct ptl_relogger *relogger, int fd, const char *name, bool follow, void *context,
+			struct ptl_relogger_input **input)
 {
 	struct ptl_relogger_input *added;
 	int status;
@@ -117,8 +115,7 @@ int ptl_relogger_add_file(struct ptl_relogger *relogger, const char *path, void 
 {
 	const bool is_stdin = strcmp(path, "-") == 0;
 	const char *name = is_stdin ? "(standard input)" : path;
-	const int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-				: open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
 	int status;
 
 	if (fd < 0)
@@ -163,8 +160,7 @@ struct ptl_trace *ptl_relogger_input_trace(const struct ptl_relogger_input *inpu
 	return input->trace;
 }
 
-void ptl_relogger_input_info(const struct ptl_relogger_input *input,
-			     struct ptl_relogger_input_info *info)
+void ptl_relogger_input_info(const struct ptl_relogger_input *input, struct ptl_relogger_input_info *info)
 {
 	*info = (struct ptl_relogger_input_info){
 		.name = input->name,

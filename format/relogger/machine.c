@@ -60,8 +60,7 @@ static bool is_same_clock(const struct ptl_machine *a, const struct ptl_machine 
 {
 	if (is_same_record(a, b))
 		return true;
-	return has_clock(a) && a->clock == b->clock && a->boot_id[0] &&
-	       strcmp(a->boot_id, b->boot_id) == 0;
+	return has_clock(a) && a->clock == b->clock && a->boot_id[0] && strcmp(a->boot_id, b->boot_id) == 0;
 }
 
 /* --- clocks ------------------------------------------------------------------------------------------- */
@@ -69,9 +68,7 @@ static bool is_same_clock(const struct ptl_machine *a, const struct ptl_machine 
 /* Instructions are no nanoseconds: beyond its start such a clock tells little of the time of day. */
 static uint64_t own_uncertainty(const struct ptl_machine *machine)
 {
-	const uint64_t length = machine->end_time > machine->start_time
-					? machine->end_time - machine->start_time
-					: 0;
+	const uint64_t length = machine->end_time > machine->start_time ? machine->end_time - machine->start_time : 0;
 
 	return machine->wall_uncertainty + (has_clock(machine) ? 0 : length);
 }
@@ -86,18 +83,18 @@ static void align(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 	if (!first->wall_start || !own->wall_start) {
 		input->uncertainty = UINT64_MAX;
 		format_relogger_warn(relogger,
-				  "%s: nothing tells how its clock relates to that of %s: its times are kept",
-				  input->name, relogger->inputs[0]->name);
+				     "%s: nothing tells how its clock relates to that of %s: its times are kept",
+				     input->name, relogger->inputs[0]->name);
 		return;
 	}
 	input->time_shift = (int64_t)((uint64_t)wall_zero(own) - (uint64_t)wall_zero(first));
 	input->uncertainty = own_uncertainty(first) + own_uncertainty(own);
 	format_relogger_warn(relogger,
-			  "%s: its clock is aligned with that of %s by wall time: %+.9f s, uncertain by "
-			  "%.9f s%s",
-			  input->name, relogger->inputs[0]->name, (double)input->time_shift / 1e9,
-			  (double)input->uncertainty / 1e9,
-			  has_clock(first) && has_clock(own) ? "" : " (a clock counts instructions)");
+			     "%s: its clock is aligned with that of %s by wall time: %+.9f s, uncertain by "
+			     "%.9f s%s",
+			     input->name, relogger->inputs[0]->name, (double)input->time_shift / 1e9,
+			     (double)input->uncertainty / 1e9,
+			     has_clock(first) && has_clock(own) ? "" : " (a clock counts instructions)");
 }
 
 /* The earliest time in an input. */
@@ -121,8 +118,7 @@ static void keep_positive(struct ptl_relogger *relogger)
 		const struct ptl_relogger_input *input = relogger->inputs[i];
 		const int64_t first = earliest(input);
 
-		if (input->time_shift < 0 && first < INT64_MAX &&
-		    first + input->time_shift - 1 < lowest)
+		if (input->time_shift < 0 && first < INT64_MAX && first + input->time_shift - 1 < lowest)
 			lowest = first + input->time_shift - 1;
 	}
 	for (size_t i = 0; lowest && i < relogger->input_count; i++)
@@ -199,8 +195,8 @@ static void find_recording(struct ptl_relogger *relogger, struct ptl_relogger_in
 {
 	size_t i = 0;
 
-	while (i < input->number && !is_same_record(ptl_trace_machine(relogger->inputs[i]->trace),
-						    ptl_trace_machine(input->trace)))
+	while (i < input->number &&
+	       !is_same_record(ptl_trace_machine(relogger->inputs[i]->trace), ptl_trace_machine(input->trace)))
 		i++;
 	input->recording = i < input->number ? relogger->inputs[i]->recording : relogger->recordings;
 	if (i == input->number)
@@ -231,8 +227,7 @@ static int number_input(struct ptl_relogger *relogger, struct ptl_relogger_input
 		if (relogger->machine_count > before)
 			relogger->machines[before] = changed;
 		else
-			extend(&relogger->machines[input->machines[i]], changed,
-			       &relogger->own_machines);
+			extend(&relogger->machines[input->machines[i]], changed, &relogger->own_machines);
 		input->renumbered |= input->machines[i] != i;
 	}
 	input->machine = input->machines[0];
@@ -265,8 +260,8 @@ int ptl_relogger_map_id(const struct ptl_relogger_input *input, uint32_t *id)
 		return 0;
 	if (own >= PTL_MACHINE_IDS)
 		return common_fail(PTL_UNSUPPORTED,
-				"%s: the id %" PRIu32 " is too large to be kept apart from other machines'",
-				input->name, *id);
+				   "%s: the id %" PRIu32 " is too large to be kept apart from other machines'",
+				   input->name, *id);
 	*id = input->machines[machine] * PTL_MACHINE_IDS + own;
 	return 0;
 }

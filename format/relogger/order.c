@@ -36,8 +36,7 @@ static void sink(struct format_window *window, size_t i)
 	size_t child;
 
 	while ((child = 2 * i + 1) < window->count) {
-		if (child + 1 < window->count &&
-		    before(&window->heap[child + 1], &window->heap[child]))
+		if (child + 1 < window->count && before(&window->heap[child + 1], &window->heap[child]))
 			child++;
 		if (!before(&window->heap[child], &window->heap[i]))
 			return;
@@ -48,8 +47,7 @@ static void sink(struct format_window *window, size_t i)
 
 static int declare(struct ptl_relogger *relogger)
 {
-	struct ptl_stream stream = {
-		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	const int status = ptl_writer_stream(relogger->writer, &stream);
 
 	if (!status)
@@ -84,18 +82,16 @@ static int check_time(const struct ptl_relogger *relogger, const struct ptl_even
 	const struct format_window *window = &relogger->window;
 	const uint64_t bound = relogger->options.window_time;
 
-	if (bound && relogger->current && event->time < relogger->time &&
-	    relogger->time - event->time > bound)
+	if (bound && relogger->current && event->time < relogger->time && relogger->time - event->time > bound)
 		return common_fail(PTL_MISUSE,
-				"an event injected at %" PRIu64 " ns lies more than the window of %" PRIu64
-				" ns before the current one at %" PRIu64 " ns",
-				event->time, bound, relogger->time);
+				   "an event injected at %" PRIu64 " ns lies more than the window of %" PRIu64
+				   " ns before the current one at %" PRIu64 " ns",
+				   event->time, bound, relogger->time);
 	if (window->has_written && event->time < window->written)
 		return common_fail(PTL_MISUSE,
-				"an event injected at %" PRIu64
-				" ns comes too late: injected events up to %" PRIu64
-				" ns have left the reorder window",
-				event->time, window->written);
+				   "an event injected at %" PRIu64 " ns comes too late: injected events up to %" PRIu64
+				   " ns have left the reorder window",
+				   event->time, window->written);
 	return 0;
 }
 
@@ -113,8 +109,7 @@ int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *eve
 
 	if (status)
 		return status;
-	if (!common_vector_room(&window->heap, window->count,
-			     sizeof(*window->heap)))
+	if (!common_vector_room(&window->heap, window->count, sizeof(*window->heap)))
 		return common_fail_memory("the reorder window", window->count * sizeof(added));
 	added.size = format_event_pack_size(event);
 	added.data = malloc(added.size);

@@ -226,9 +226,10 @@ static int is_one(const struct format_relogger_stream *leader, const struct form
 		if (*one)
 			status = have_same_bytes(leader, stream, one);
 		if (!status && !*one && leader->input != stream->input)
-			format_relogger_warn(stream->input->relogger,
-					  "%s: stream %u says that it comes from where %s has other bytes: kept beside those",
-					  stream->input->name, source_of(stream)->stream.id, leader->input->name);
+			format_relogger_warn(
+				stream->input->relogger,
+				"%s: stream %u says that it comes from where %s has other bytes: kept beside those",
+				stream->input->name, source_of(stream)->stream.id, leader->input->name);
 	}
 	return status;
 }
@@ -248,7 +249,7 @@ static int join_stream(struct common_byte_map *leaders, struct ptl_relogger *rel
 	known = common_byte_map_get(leaders, key, sizeof(key));
 	if (!known)
 		return common_byte_map_put(leaders, key, sizeof(key),
-					(uint64_t)stream->input->number << 32 | stream->number);
+					   (uint64_t)stream->input->number << 32 | stream->number);
 	leader = &relogger->inputs[*known >> 32]->streams[(uint32_t)*known];
 	status = is_one(leader, stream, &one);
 	if (status || !one)
@@ -293,10 +294,9 @@ static void compare_parts(struct format_part *part, const struct format_part *ot
 
 	if (!is_same_recording(part, other))
 		return;
-	part->start_again |= reaches_start && (other->known < part->known ||
-					       (other->known == part->known && comes_before));
-	part->end_again |= reaches_end &&
-			   (other->last > part->last || (other->last == part->last && comes_before));
+	part->start_again |= reaches_start &&
+			     (other->known < part->known || (other->known == part->known && comes_before));
+	part->end_again |= reaches_end && (other->last > part->last || (other->last == part->last && comes_before));
 }
 
 static void find_rundown(struct ptl_relogger_input *input)
@@ -358,9 +358,9 @@ static int add_range(struct pieces *pieces, const struct format_relogger_stream 
 		const uint64_t end = stop < range->end ? stop : range->end;
 
 		if (first < end)
-			status = add_piece(pieces, &(struct piece){stream->origin.position + first,
-								   stream->origin.position + end, stream,
-								   source->entries[i]});
+			status = add_piece(pieces,
+					   &(struct piece){stream->origin.position + first,
+							   stream->origin.position + end, stream, source->entries[i]});
 	}
 	return status;
 }
@@ -391,7 +391,9 @@ static int compare_pieces(const void *left, const void *right)
 		return a->first < b->first ? -1 : 1;
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
-	return a->stream->input->number < b->stream->input->number ? -1 : a->stream->input->number > b->stream->input->number;
+	return a->stream->input->number < b->stream->input->number
+		       ? -1
+		       : a->stream->input->number > b->stream->input->number;
 }
 
 /* Writes what of a piece is behind *end. What is damaged here may be whole in another input. */
@@ -416,13 +418,14 @@ static int write_piece(struct ptl_relogger *relogger, const struct format_relogg
 	}
 	if (!status)
 		status = format_relogger_copy_range(relogger, input, piece->stream->number, piece->entry,
-						 first - origin, piece->end - origin);
+						    first - origin, piece->end - origin);
 	if (!status)
 		*end = piece->end;
 	return status && !format_is_damage(status) ? status : format_relogger_check(relogger);
 }
 
-static int write_pieces(struct ptl_relogger *relogger, struct format_relogger_stream *leader, const struct pieces *pieces)
+static int write_pieces(struct ptl_relogger *relogger, struct format_relogger_stream *leader,
+			const struct pieces *pieces)
 {
 	uint64_t end = pieces->count ? pieces->all[0].first : leader->origin.position;
 	int status;
@@ -644,8 +647,9 @@ int format_relogger_pass_parts(struct ptl_relogger *relogger)
 		parts.all[0].bytes += relogger->cut.bytes;
 	}
 	if (!status && relogger->has_cut && !parts.count)
-		status = write_part(relogger, &(struct format_part){.last = UINT64_MAX, .events = relogger->cut.events,
-								 .bytes = relogger->cut.bytes});
+		status = write_part(relogger, &(struct format_part){.last = UINT64_MAX,
+								    .events = relogger->cut.events,
+								    .bytes = relogger->cut.bytes});
 	for (size_t i = 0; !status && i < parts.count; i++)
 		if (!i || parts.all[i].first <= parts.all[i].last)
 			status = write_part(relogger, &parts.all[i]);

@@ -101,8 +101,7 @@ static uint64_t get_number(const struct ptl_record *record, unsigned tag)
 }
 
 /* An id that is in the record plus one, so that absent is none. */
-static int get_id(const struct ptl_relogger_input *input, const struct ptl_record *record,
-		  struct replacement *id)
+static int get_id(const struct ptl_relogger_input *input, const struct ptl_record *record, struct replacement *id)
 {
 	uint32_t value = (uint32_t)get_number(record, id->tag) - 1;
 	const int status = ptl_relogger_map_id(input, &value);
@@ -114,8 +113,8 @@ static int get_id(const struct ptl_relogger_input *input, const struct ptl_recor
 static int pass_stream_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 			      const struct ptl_record *record)
 {
-	struct replacement fields[] = {{.tag = STREAM_ID}, {.tag = STREAM_CPU}, {.tag = STREAM_PID},
-				       {.tag = STREAM_TID}};
+	struct replacement fields[] = {
+		{.tag = STREAM_ID}, {.tag = STREAM_CPU}, {.tag = STREAM_PID}, {.tag = STREAM_TID}};
 	const size_t number = index_of(input, (uint32_t)get_number(record, STREAM_ID));
 	int status = 0;
 
@@ -178,10 +177,10 @@ static bool is_part(const struct ptl_relogger_input *input, const struct ptl_rec
 }
 
 int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-			    const struct ptl_record *record)
+			      const struct ptl_record *record)
 {
-	struct replacement fields[] = {{.tag = LOSS_STREAM}, {.tag = LOSS_PID}, {.tag = LOSS_TID},
-				       {.tag = LOSS_FIRST}, {.tag = LOSS_LAST}};
+	struct replacement fields[] = {
+		{.tag = LOSS_STREAM}, {.tag = LOSS_PID}, {.tag = LOSS_TID}, {.tag = LOSS_FIRST}, {.tag = LOSS_LAST}};
 	const uint64_t old = get_number(record, LOSS_STREAM);
 	const uint32_t id = old ? ptl_relogger_map_stream(input, (uint32_t)old - 1) : PTL_NO_ID;
 	struct ptl_bytes out = {0};
@@ -207,8 +206,8 @@ int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger
 	return write_body(relogger, record->type, &out);
 }
 
-static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-	       const struct ptl_record *record, bool *keep)
+static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_record *record,
+	       bool *keep)
 {
 	int status = 0;
 
@@ -223,8 +222,7 @@ static int ask(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 	return status;
 }
 
-static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-		       const struct ptl_record *record)
+static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_record *record)
 {
 	bool keep;
 	int status;
@@ -241,8 +239,7 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 		if (status)
 			return status < 0 ? status : 0;
 	}
-	if (record->type == FORMAT_RECORD_MACHINE &&
-	    (input->number || relogger->own_machines || relogger->has_machine))
+	if (record->type == FORMAT_RECORD_MACHINE && (input->number || relogger->own_machines || relogger->has_machine))
 		return 0; /* format_relogger_finish_records gives them */
 	return ptl_writer_record(relogger->writer, record->type, record->data, record->size);
 }
@@ -256,10 +253,8 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 		struct ptl_stream stream = trace->streams[i].stream;
 		int status = 0;
 
-		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? FORMAT_BLOB_STREAM
-								    : FORMAT_METADATA_STREAM;
-		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA ||
-		    stream.kind == PTL_KIND_INDEX)
+		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? FORMAT_BLOB_STREAM : FORMAT_METADATA_STREAM;
+		if (stream.kind == PTL_KIND_BLOB || stream.kind == PTL_KIND_METADATA || stream.kind == PTL_KIND_INDEX)
 			continue;
 		if (input->streams[i].leader) {
 			input->streams[i].id = input->streams[i].leader->id;
@@ -314,8 +309,7 @@ static int pass_damage(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	for (size_t i = 0; i < ptl_damage_count(trace); i++) {
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 		/* Damage without a size at the end of the file is the missing index. */
-		const bool is_end = damage->status == PTL_TRUNCATED &&
-				    damage->offset >= ptl_trace_size(trace);
+		const bool is_end = damage->status == PTL_TRUNCATED && damage->offset >= ptl_trace_size(trace);
 		const struct ptl_loss loss = {
 			.kind = is_end ? PTL_LOSS_END : PTL_LOSS_BUFFERS,
 			.stream = damage->stream == PTL_NO_ID ? PTL_NO_ID

@@ -130,9 +130,8 @@ void format_relogger_progress(struct ptl_relogger *relogger, uint64_t bytes)
 
 static int check_new(const struct ptl_relogger *relogger)
 {
-	return relogger->state == FORMAT_RELOGGER_NEW
-		       ? 0
-		       : common_fail(PTL_MISUSE, "the relogger has begun to process");
+	return relogger->state == FORMAT_RELOGGER_NEW ? 0
+						      : common_fail(PTL_MISUSE, "the relogger has begun to process");
 }
 
 static int check_output(const struct ptl_relogger *relogger)
@@ -203,8 +202,7 @@ int ptl_relogger_provenance(struct ptl_relogger *relogger, const struct ptl_prov
 	return status;
 }
 
-int ptl_relogger_callbacks(struct ptl_relogger *relogger,
-			   const struct ptl_relogger_callbacks *callbacks, void *context)
+int ptl_relogger_callbacks(struct ptl_relogger *relogger, const struct ptl_relogger_callbacks *callbacks, void *context)
 {
 	struct format_relogger_stage *stage;
 	int status = check_new(relogger);
@@ -212,8 +210,7 @@ int ptl_relogger_callbacks(struct ptl_relogger *relogger,
 	if (status)
 		return status;
 	stage = calloc(1, sizeof(*stage));
-	if (!stage ||
-	    !common_vector_room(&relogger->stages, relogger->stage_count, sizeof(*relogger->stages))) {
+	if (!stage || !common_vector_room(&relogger->stages, relogger->stage_count, sizeof(*relogger->stages))) {
 		free(stage);
 		return common_fail_memory("callbacks", sizeof(*stage));
 	}
@@ -301,8 +298,7 @@ static int call_all(struct ptl_relogger *relogger, bool begin)
 
 	for (size_t i = 0; !status && i < relogger->stage_count; i++) {
 		struct format_relogger_stage *stage = relogger->stages[i];
-		int (*call)(void *, struct ptl_relogger *) = begin ? stage->callbacks.begin
-								   : stage->callbacks.end;
+		int (*call)(void *, struct ptl_relogger *) = begin ? stage->callbacks.begin : stage->callbacks.end;
 
 		relogger->stage = i;
 		if (call)
@@ -316,14 +312,12 @@ static int check_inputs(const struct ptl_relogger *relogger, const char *path)
 {
 	struct stat output, input;
 
-	if ((path ? stat(path, &output) : fstat(relogger->fd, &output)) < 0 ||
-	    !S_ISREG(output.st_mode))
+	if ((path ? stat(path, &output) : fstat(relogger->fd, &output)) < 0 || !S_ISREG(output.st_mode))
 		return 0;
 	for (size_t i = 0; i < relogger->input_count; i++)
 		if (fstat(relogger->inputs[i]->fd, &input) == 0 && input.st_dev == output.st_dev &&
 		    input.st_ino == output.st_ino)
-			return common_fail(PTL_MISUSE, "%s is an input and the output",
-					relogger->inputs[i]->name);
+			return common_fail(PTL_MISUSE, "%s is an input and the output", relogger->inputs[i]->name);
 	return 0;
 }
 

@@ -47,10 +47,10 @@ struct format_relogger_stream {
 	struct format_relogger_stream *leader; /* NULL: itself */
 	struct format_relogger_stream *member; /* the next of those that it leads; NULL: no more */
 	struct ptl_relogger_input *input;
-	size_t number; /* among its streams */
-	uint32_t id;        /* in the output */
-	uint64_t last_time; /* of the last event written */
-	uint64_t cut;       /* position of the input's stream where the output's starts */
+	size_t number;                     /* among its streams */
+	uint32_t id;                       /* in the output */
+	uint64_t last_time;                /* of the last event written */
+	uint64_t cut;                      /* position of the input's stream where the output's starts */
 	const struct ptl_record *declared; /* its stream record, which waits until it is known that it stays; or NULL */
 };
 
@@ -72,41 +72,41 @@ struct ptl_relogger_input {
 	int fd; /* the same file, for its bytes as they are */
 	struct ptl_trace *trace;
 	uint32_t machine;
-	uint16_t *machines;   /* by index in the input: the index in the output */
+	uint16_t *machines; /* by index in the input: the index in the output */
 	size_t machine_count;
-	bool renumbered;      /* some of them differ */
-	size_t recording;     /* its number; parts of one recording have the same */
-	bool changed;         /* events are changed even if nobody asks for it */
+	bool renumbered;                 /* some of them differ */
+	size_t recording;                /* its number; parts of one recording have the same */
+	bool changed;                    /* events are changed even if nobody asks for it */
 	const struct ptl_schema *schema; /* of the last event whose ids were changed */
 	struct ptl_bytes payload;        /* of that event */
 	int64_t time_shift;
 	uint64_t uncertainty;
 	size_t losses;
 	struct format_relogger_stream *streams; /* by number of the stream in the trace */
-	bool whole; /* no callback looks into its streams, and nothing in them is changed */
-	struct format_input_hash *hash; /* under way while the input is copied; NULL: not hashed so */
-	uint64_t hashed;             /* bytes */
-	struct ptl_provenance_input itself; /* what provenance says of an input without origins */
-	struct ptl_provenance_input *origins; /* their names are owned */
+	bool whole;                             /* no callback looks into its streams, and nothing in them is changed */
+	struct format_input_hash *hash;         /* under way while the input is copied; NULL: not hashed so */
+	uint64_t hashed;                        /* bytes */
+	struct ptl_provenance_input itself;     /* what provenance says of an input without origins */
+	struct ptl_provenance_input *origins;   /* their names are owned */
 	size_t origin_count;
 	uint8_t identity[16]; /* names what its streams come from; all zero: nothing does */
 	bool has_identity;    /* given by the caller, not the file's own */
 	struct format_part *parts;
 	size_t part_count;
-	bool joined;          /* a stream of it is one with that of another input */
-	uint64_t first_event, last_event; /* times of its event buffers */
-	uint64_t events, bytes; /* without rundown of cuts; of PT and TRUTH */
+	bool joined;                          /* a stream of it is one with that of another input */
+	uint64_t first_event, last_event;     /* times of its event buffers */
+	uint64_t events, bytes;               /* without rundown of cuts; of PT and TRUTH */
 	uint64_t shared_events, shared_bytes; /* of these, what an input before had too */
 };
 
 /* What inputs have in common at one time, and which interval of times needs a look: relogger_share.c. */
 struct format_share {
-	bool any;                  /* some inputs are joined */
-	uint64_t low, high;        /* within these times, both inclusive: */
-	bool overlap;              /* more than one of them has events */
-	uint64_t time;             /* of what the counts are about */
+	bool any;           /* some inputs are joined */
+	uint64_t low, high; /* within these times, both inclusive: */
+	bool overlap;       /* more than one of them has events */
+	uint64_t time;      /* of what the counts are about */
 	struct common_byte_map counts;
-	struct format_held *waiting;  /* events of that time that wait for others */
+	struct format_held *waiting; /* events of that time that wait for others */
 	size_t held;
 	struct ptl_bytes key;
 	struct common_byte_map records;
@@ -153,19 +153,19 @@ struct ptl_relogger {
 	size_t machine_count;
 	size_t recordings; /* of the inputs that were numbered */
 	bool own_machines; /* records of them are written, instead of the first input's */
-	bool has_machine; /* a callback gave one */
+	bool has_machine;  /* a callback gave one */
 	struct ptl_machine machine;
 	/* While events pass: */
-	size_t stage; /* whose callback runs */
-	struct ptl_relogger_input *input;    /* of the current event; NULL: none */
+	size_t stage;                           /* whose callback runs */
+	struct ptl_relogger_input *input;       /* of the current event; NULL: none */
 	struct format_relogger_stream *current; /* where the current event goes; NULL: none */
-	uint64_t time;                       /* of the current event */
-	size_t first_input;                  /* of those that are merged */
+	uint64_t time;                          /* of the current event */
+	size_t first_input;                     /* of those that are merged */
 	uint64_t calls;
 	bool ended; /* no more events are taken */
 	struct format_window window;
 	struct format_share share;
-	bool has_change; /* somebody has said what distinguishes this run's events */
+	bool has_change;    /* somebody has said what distinguishes this run's events */
 	uint8_t change[16]; /* a hash of it; all zero: nothing does */
 	struct ptl_cut cut; /* what the callbacks have cut */
 	bool has_cut;
@@ -200,30 +200,30 @@ void format_relogger_parts_free(struct ptl_relogger_input *input);
 int format_relogger_pass_joined(struct ptl_relogger *relogger, struct format_relogger_stream *leader);
 /* What stages leave of a stream; the ranges are the stage's. */
 int format_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-			     struct ptl_stream_plan *plan);
+				struct ptl_stream_plan *plan);
 /* The bytes [first, end) of one buffer. A copy of the whole if that is what they are. */
 int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-			    size_t entry, uint64_t first, uint64_t end);
+			       size_t entry, uint64_t first, uint64_t end);
 int format_relogger_copy_hole(struct ptl_relogger *relogger, const struct format_relogger_stream *target, uint64_t size,
-			   uint64_t time);
+			      uint64_t time);
 
 /* Of the same events of several inputs each passes once (relogger_share.c). */
 enum format_shared { FORMAT_SHARED_PASS, FORMAT_SHARED_DROP };
 /* What becomes of an event; negative: an error. */
 int format_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-		    const struct ptl_event *event);
+		       const struct ptl_event *event);
 /* What waits of earlier times passes. */
 int format_share_flush(struct ptl_relogger *relogger);
 /* The same for records of metadata, whose body is as it will be written. */
 int provider_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
-		     const void *body, size_t size);
+			  const void *body, size_t size);
 void format_share_free(struct format_share *share);
 
 /* Writes the record of a stream that may be left out, once it is known to stay. */
 int format_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);
 /* A loss record of an input, with the output's ids and times. */
 int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-			   const struct ptl_record *record);
+			      const struct ptl_record *record);
 /* The metadata of all inputs, streams declared. */
 int format_relogger_pass_records(struct ptl_relogger *relogger);
 /* All events, merged, through the stages; or their buffers as they are. */
@@ -231,15 +231,15 @@ int format_relogger_pass_events(struct ptl_relogger *relogger);
 /* PT, TRUTH, unknown kinds. */
 int format_relogger_pass_streams(struct ptl_relogger *relogger);
 /* One stream, as it is; plan may be NULL. */
-int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
-			     size_t stream, const struct ptl_stream_plan *plan);
+int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+				const struct ptl_stream_plan *plan);
 /*
  * One buffer as it is, or compressed anew; what of it is damaged is left out. look, which may be NULL, sees the bytes
  * of the file with input as its context.
  */
 int format_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-			     size_t entry,
-			     int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size));
+				size_t entry,
+				int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size));
 /* Says which inputs are `whole`, before their hashes are started. PTL_NO_MEMORY. */
 int format_relogger_find_whole(struct ptl_relogger *relogger);
 /* All streams of such an input, events too, in the order of its file. */
@@ -250,7 +250,8 @@ int format_relogger_pass_blobs(struct ptl_relogger *relogger);
 /* What of the inputs could not be read becomes loss records. */
 int format_relogger_pass_damage(struct ptl_relogger *relogger);
 /* Hashes an input into input->itself, in the calling thread. PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. */
-int format_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input, enum ptl_hash_kind kind);
+int format_relogger_hash_input(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
+			       enum ptl_hash_kind kind);
 /* Starts hashing the inputs beside the run. */
 void format_relogger_start_hashes(struct ptl_relogger *relogger);
 /* Waits for it; after ptl_relogger_cancel soon. */
@@ -262,7 +263,7 @@ int format_relogger_finish_records(struct ptl_relogger *relogger);
 
 /* Gives an event to the first stage from `stage` on that looks at events, or to the file. */
 int format_relogger_pass(struct ptl_relogger *relogger, size_t stage, const struct ptl_event *event,
-		      struct ptl_relogger_input *input);
+			 struct ptl_relogger_input *input);
 /* Adds an event that is out of order. PTL_MISUSE beyond the bounds. */
 int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *event);
 /* Writes all that waits. */

@@ -59,7 +59,7 @@ static int is_needed(struct common_byte_map *counts, struct count_key *key, uint
 /* --- records ------------------------------------------------------------------------------------------ */
 
 int provider_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
-		     const void *body, size_t size)
+			  const void *body, size_t size)
 {
 	struct count_key key = {.hash = XXH3_128bits_withSeed(body, size, type)};
 	uint64_t number;
@@ -161,10 +161,8 @@ static void add_numbers(struct ptl_bytes *out, const struct ptl_event *event)
 {
 	add_number(out, event->descriptor.keyword);
 	add_number(out, (uint64_t)event->descriptor.id | (uint64_t)event->descriptor.task << 16 |
-				   (uint64_t)event->descriptor.version << 32 |
-				   (uint64_t)event->descriptor.channel << 40 |
-				   (uint64_t)event->descriptor.level << 48 |
-				   (uint64_t)event->descriptor.opcode << 56);
+				(uint64_t)event->descriptor.version << 32 | (uint64_t)event->descriptor.channel << 40 |
+				(uint64_t)event->descriptor.level << 48 | (uint64_t)event->descriptor.opcode << 56);
 	add_number(out, event->cpu | (uint64_t)event->flags << 32);
 	add_number(out, event->pid | (uint64_t)event->tid << 32);
 	add_number(out, event->payload_size);
@@ -267,7 +265,7 @@ static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *inp
 }
 
 int format_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
-		    const struct ptl_event *event)
+		       const struct ptl_event *event)
 {
 	struct format_share *share = &relogger->share;
 	struct format_relogger_stream *own = &input->streams[stream];

@@ -118,7 +118,7 @@ int format_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogge
 	for (size_t i = 0; !status && i < trace->entry_count; i++)
 		if (is_copied(trace->entries[i].buffer.stream.kind))
 			status = format_relogger_copy_buffer(relogger, input, owners[i], i,
-							  input->hash ? hash_buffer : NULL);
+							     input->hash ? hash_buffer : NULL);
 	free(owners);
 	return status;
 }

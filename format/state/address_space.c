@@ -129,8 +129,7 @@ static uint32_t merge(struct format_pieces *pieces, uint32_t left, uint32_t righ
 }
 
 /* The piece of node holds key and bytes below it: cuts it in two there. */
-static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below,
-			uint32_t *above)
+static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
 {
 	struct format_piece_node whole = pieces->nodes[node];
 	struct ptl_piece upper = whole.piece;
@@ -148,8 +147,7 @@ static void split_piece(struct format_pieces *pieces, uint32_t node, uint64_t ke
 }
 
 /* What lies below key, and what lies at or above it. */
-static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below,
-		  uint32_t *above)
+static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uint32_t *below, uint32_t *above)
 {
 	const struct ptl_piece *piece;
 	uint32_t top, part = 0;
@@ -177,8 +175,8 @@ static void split(struct format_pieces *pieces, uint32_t node, uint64_t key, uin
 }
 
 /* Cuts [first, last] out. */
-static void cut(struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last,
-		uint32_t *below, uint32_t *above)
+static void cut(struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last, uint32_t *below,
+		uint32_t *above)
 {
 	uint32_t rest, gone;
 
@@ -213,7 +211,7 @@ void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struc
 }
 
 bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root, uint64_t address,
-			    struct ptl_piece *piece)
+			       struct ptl_piece *piece)
 {
 	bool found = false;
 
@@ -233,8 +231,7 @@ bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root
 	return found;
 }
 
-bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address,
-		     struct ptl_piece *piece)
+bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address, struct ptl_piece *piece)
 {
 	struct ptl_piece hole = {.first = 0, .last = UINT64_MAX};
 
@@ -340,7 +337,7 @@ static int walk_subtrees(const struct format_pieces *pieces, struct walk *a, str
 }
 
 bool format_pieces_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other,
-			bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
+			   bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
 {
 	struct walk a, b;
 

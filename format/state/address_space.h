@@ -9,8 +9,7 @@
 
 /* A range of addresses whose bytes come from one place. */
 struct ptl_piece {
-	uint64_t
-		first; /* both inclusive, so that the last byte of the address space can be meant */
+	uint64_t first; /* both inclusive, so that the last byte of the address space can be meant */
 	uint64_t last;
 	uint64_t offset; /* in the blob, of the byte at first */
 	uint32_t image;  /* index in the timeline, FLOW_NONE */
@@ -27,7 +26,7 @@ struct format_pieces {
 	struct format_piece_node *nodes;
 	uint32_t count;
 	uint32_t capacity;
-	uint32_t free; /* a list of nodes that no tree has any more */
+	uint32_t free;  /* a list of nodes that no tree has any more */
 	uint32_t epoch; /* nodes of this epoch are in no kept tree, and may be changed in place */
 	uint64_t random;
 	bool failed; /* an allocation failed: trees made since are not to be used */
@@ -45,10 +44,9 @@ void format_pieces_put(struct format_pieces *pieces, uint32_t *root, const struc
 
 /* The piece that holds address, or the first one behind it; false: there is none. */
 bool format_pieces_at_or_after(const struct format_pieces *pieces, uint32_t root, uint64_t address,
-			    struct ptl_piece *piece);
+			       struct ptl_piece *piece);
 /* The piece that holds address; false: *piece is the hole around it (first, last only). */
-bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address,
-		     struct ptl_piece *piece);
+bool format_pieces_find(const struct format_pieces *pieces, uint32_t root, uint64_t address, struct ptl_piece *piece);
 /* Whether any piece lies in [first, last]. */
 bool format_pieces_any(const struct format_pieces *pieces, uint32_t root, uint64_t first, uint64_t last);
 
@@ -58,6 +56,6 @@ bool format_pieces_any(const struct format_pieces *pieces, uint32_t root, uint64
  * deep to be compared.
  */
 bool format_pieces_compare(const struct format_pieces *pieces, uint32_t one, uint32_t other,
-			bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
+			   bool (*differs)(void *context, uint64_t first, uint64_t last), void *context);
 
 #endif

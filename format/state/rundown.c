@@ -52,9 +52,8 @@ static int tell_process(struct teller *teller)
 
 	if (member->implied)
 		return 0;
-	return give(teller,
-		    ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event),
-		    &event, PTL_NO_ID);
+	return give(teller, ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
+		    PTL_NO_ID);
 }
 
 static int tell_threads(struct teller *teller)
@@ -74,9 +73,7 @@ static int tell_threads(struct teller *teller)
 
 		number = thread->next;
 
-		status = give(teller,
-			      ptl_thread_encode(&data, teller->rundown->opcode, &teller->storage,
-						&event),
+		status = give(teller, ptl_thread_encode(&data, teller->rundown->opcode, &teller->storage, &event),
 			      &event, data.thread_id);
 	}
 	return status;
@@ -87,8 +84,7 @@ static int tell_threads(struct teller *teller)
 /* The piece that holds at, or the first behind it; false: none up to the end of addresses. */
 static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piece *piece)
 {
-	return format_pieces_at_or_after(&teller->state->pieces, teller->member->space.root, at,
-				      piece);
+	return format_pieces_at_or_after(&teller->state->pieces, teller->member->space.root, at, piece);
 }
 
 /* Tells of the range that waits to be unloaded. */
@@ -105,8 +101,7 @@ static int flush_unload(struct teller *teller)
 	if (!teller->unloads)
 		return 0;
 	teller->unloads = false;
-	return give(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event,
-		    PTL_NO_ID);
+	return give(teller, ptl_image_encode(&data, PTL_OPCODE_UNLOAD, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
 /* Neighbours are told of together. */
@@ -132,8 +127,7 @@ static int unload(struct teller *teller, uint64_t first, uint64_t last)
 	uint64_t at = first;
 	int status = 0;
 
-	while (!status &&
-	       format_pieces_at_or_after(&teller->told, teller->told_root, at, &piece) &&
+	while (!status && format_pieces_at_or_after(&teller->told, teller->told_root, at, &piece) &&
 	       piece.first <= last) {
 		const uint64_t from = piece.first < first ? first : piece.first;
 		const uint64_t to = piece.last > last ? last : piece.last;
@@ -161,9 +155,8 @@ static int tell_image(struct teller *teller, const struct format_state_layer *la
 	data.process_id = teller->member->pid;
 	if (layer->mapped != layer->size)
 		format_pieces_put(&teller->told, &teller->told_root, &piece);
-	return give(teller,
-		    ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event),
-		    &event, PTL_NO_ID);
+	return give(teller, ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
+		    PTL_NO_ID);
 }
 
 /* Where the code shows without an image, what was told of images there has been unloaded before. */
@@ -200,8 +193,7 @@ static int unload_holes(struct teller *teller)
 
 	for (size_t i = 0; i < teller->layer_count; i++) {
 		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
-		const struct ptl_piece piece = {.first = layer->base,
-						.last = layer->base + (layer->size - 1)};
+		const struct ptl_piece piece = {.first = layer->base, .last = layer->base + (layer->size - 1)};
 
 		if (layer->is_code)
 			format_pieces_put(&teller->told, &teller->told_root, &piece);
@@ -259,8 +251,7 @@ static int list_layers(struct teller *teller)
 	for (size_t i = 0; i < teller->layer_count; i++)
 		teller->state->layers[teller->layers[i]].noted = false;
 	if (teller->layer_count)
-		qsort_r(teller->layers, teller->layer_count, sizeof(*teller->layers),
-			compare_layers, teller->state);
+		qsort_r(teller->layers, teller->layer_count, sizeof(*teller->layers), compare_layers, teller->state);
 	return status;
 }
 
@@ -273,8 +264,8 @@ static int tell_last(struct teller *teller)
 		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
 		struct ptl_piece piece;
 
-		if (!layer->is_code && next_piece(teller, layer->base, &piece) &&
-		    piece.first <= layer->base && piece.image == teller->layers[i])
+		if (!layer->is_code && next_piece(teller, layer->base, &piece) && piece.first <= layer->base &&
+		    piece.image == teller->layers[i])
 			status = tell_image(teller, layer);
 	}
 	if (!status && teller->told.failed)
@@ -293,8 +284,7 @@ static int tell_space(struct teller *teller)
 	for (size_t i = 0; i < teller->layer_count && !status; i++) {
 		const struct format_state_layer *layer = &teller->state->layers[teller->layers[i]];
 
-		status = layer->is_code ? tell_code(teller, teller->layers[i])
-					: tell_image(teller, layer);
+		status = layer->is_code ? tell_code(teller, teller->layers[i]) : tell_image(teller, layer);
 	}
 	if (!status)
 		status = unload_holes(teller);
@@ -305,8 +295,7 @@ static int tell_space(struct teller *teller)
 	return status;
 }
 
-static int tell(struct ptl_state *state, const struct ptl_rundown *rundown,
-		const struct format_state_member *member)
+static int tell(struct ptl_state *state, const struct ptl_rundown *rundown, const struct format_state_member *member)
 {
 	struct teller teller = {.state = state, .rundown = rundown, .member = member};
 	int status = 0;

@@ -42,14 +42,12 @@ static void hide(struct ptl_state *state, uint32_t index, uint64_t bytes)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static void unmap(struct ptl_state *state, struct format_state_space *space, uint64_t first,
-		  uint64_t last)
+static void unmap(struct ptl_state *state, struct format_state_space *space, uint64_t first, uint64_t last)
 {
 	struct ptl_piece piece;
 	uint64_t at = first;
 
-	while (format_pieces_at_or_after(&state->pieces, space->root, at, &piece) &&
-	       piece.first <= last) {
+	while (format_pieces_at_or_after(&state->pieces, space->root, at, &piece) && piece.first <= last) {
 		const uint64_t from = piece.first < first ? first : piece.first;
 		const uint64_t to = piece.last > last ? last : piece.last;
 
@@ -72,9 +70,7 @@ int format_state_decide(struct ptl_state *state, struct format_state_member *mem
 	if (!member->space.inherited)
 		return 0;
 	member->space.inherited = false;
-	return state->inherit ? state->inherit(state->inherit_context, state, member->pid,
-					       member->start)
-			      : 0;
+	return state->inherit ? state->inherit(state->inherit_context, state, member->pid, member->start) : 0;
 }
 
 /* Something new is told of the process. A recorder may tell of all that a forked one has at its start. */
@@ -125,8 +121,7 @@ int format_state_space_exec(struct ptl_state *state, struct format_state_member 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 /* The child's layer for one of the parent's; copies: those that it has already. */
-static int copy_layer(struct ptl_state *state, struct common_hash_map *copies, uint32_t *index,
-		      uint64_t bytes)
+static int copy_layer(struct ptl_state *state, struct common_hash_map *copies, uint32_t *index, uint64_t bytes)
 {
 	const uint64_t *known;
 	struct format_state_layer layer;
@@ -151,7 +146,7 @@ static int copy_layer(struct ptl_state *state, struct common_hash_map *copies, u
 }
 
 int format_state_space_copy(struct ptl_state *state, const struct format_state_space *parent,
-			 struct format_state_space *child)
+			    struct format_state_space *child)
 {
 	struct common_hash_map copies = {0};
 	struct ptl_piece piece;
@@ -179,8 +174,7 @@ int format_state_space_copy(struct ptl_state *state, const struct format_state_s
 static bool same_image(const struct ptl_image_event *a, const struct ptl_image_event *b)
 {
 	return a->base == b->base && a->size == b->size && a->file_offset == b->file_offset &&
-	       a->has_code == b->has_code &&
-	       (!a->has_code || !memcmp(a->code, b->code, PTL_HASH_SIZE)) &&
+	       a->has_code == b->has_code && (!a->has_code || !memcmp(a->code, b->code, PTL_HASH_SIZE)) &&
 	       !strcmp(a->file_name, b->file_name);
 }
 
@@ -195,8 +189,7 @@ static int find_told(struct ptl_state *state, const struct format_state_space *s
 	int status;
 
 	*there = false;
-	if (opcode == PTL_OPCODE_LOAD ||
-	    !format_pieces_find(&state->pieces, space->root, data->base, &piece) ||
+	if (opcode == PTL_OPCODE_LOAD || !format_pieces_find(&state->pieces, space->root, data->base, &piece) ||
 	    piece.image == FORMAT_STATE_NONE)
 		return 0;
 	layer = &state->layers[piece.image];
@@ -209,16 +202,13 @@ static int find_told(struct ptl_state *state, const struct format_state_space *s
 	return status;
 }
 
-static int load(struct ptl_state *state, struct format_state_space *space,
-		const struct ptl_image_event *data, uint8_t opcode)
+static int load(struct ptl_state *state, struct format_state_space *space, const struct ptl_image_event *data,
+		uint8_t opcode)
 {
-	struct ptl_piece piece = {.first = data->base,
-				  .last = data->base + (data->size - 1),
-				  .blob = FORMAT_STATE_NONE};
-	struct format_state_layer layer = {.base = data->base,
-					.size = data->size,
-					.mapped = data->size,
-					.protection = data->protection};
+	struct ptl_piece piece = {
+		.first = data->base, .last = data->base + (data->size - 1), .blob = FORMAT_STATE_NONE};
+	struct format_state_layer layer = {
+		.base = data->base, .size = data->size, .mapped = data->size, .protection = data->protection};
 	bool there;
 	int status = find_told(state, space, data, opcode, &there);
 
@@ -236,8 +226,7 @@ static int load(struct ptl_state *state, struct format_state_space *space,
 }
 
 /* Still executable: remembered. No longer: it is code no more. Newly so: an image of what was not known. */
-static int protect(struct ptl_state *state, struct format_state_space *space,
-		   const struct ptl_image_event *data)
+static int protect(struct ptl_state *state, struct format_state_space *space, const struct ptl_image_event *data)
 {
 	const uint64_t last = data->base + (data->size - 1);
 	struct ptl_piece piece;
@@ -249,8 +238,7 @@ static int protect(struct ptl_state *state, struct format_state_space *space,
 	}
 	if (!format_pieces_any(&state->pieces, space->root, data->base, last))
 		return load(state, space, data, PTL_OPCODE_LOAD);
-	while (format_pieces_at_or_after(&state->pieces, space->root, at, &piece) &&
-	       piece.first <= last) {
+	while (format_pieces_at_or_after(&state->pieces, space->root, at, &piece) && piece.first <= last) {
 		if (piece.image != FORMAT_STATE_NONE)
 			state->layers[piece.image].protection = data->protection;
 		if (piece.last >= last)
@@ -261,8 +249,7 @@ static int protect(struct ptl_state *state, struct format_state_space *space,
 }
 
 /* An unload that names no size means the image at its base. */
-static void unload(struct ptl_state *state, struct format_state_space *space,
-		   const struct ptl_image_event *data)
+static void unload(struct ptl_state *state, struct format_state_space *space, const struct ptl_image_event *data)
 {
 	struct ptl_piece piece;
 	uint64_t size = data->size;
@@ -281,20 +268,18 @@ static void unload(struct ptl_state *state, struct format_state_space *space,
 static int check_range(uint64_t base, uint64_t size)
 {
 	if (!size || size - 1 > UINT64_MAX - base)
-		return common_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx",
-				(unsigned long long)size, (unsigned long long)base);
+		return common_fail(PTL_CORRUPT, "no memory: %#llx bytes at %#llx", (unsigned long long)size,
+				   (unsigned long long)base);
 	return 0;
 }
 
 static bool is_known(uint8_t opcode)
 {
-	return opcode == PTL_OPCODE_LOAD || opcode == PTL_OPCODE_START_RUNDOWN ||
-	       opcode == PTL_OPCODE_END_RUNDOWN || opcode == PTL_OPCODE_UNLOAD ||
-	       opcode == PTL_OPCODE_PROTECT;
+	return opcode == PTL_OPCODE_LOAD || opcode == PTL_OPCODE_START_RUNDOWN || opcode == PTL_OPCODE_END_RUNDOWN ||
+	       opcode == PTL_OPCODE_UNLOAD || opcode == PTL_OPCODE_PROTECT;
 }
 
-int format_state_image(struct ptl_state *state, const struct ptl_event *event,
-		    const struct ptl_image_event *data)
+int format_state_image(struct ptl_state *state, const struct ptl_event *event, const struct ptl_image_event *data)
 {
 	const uint8_t opcode = event->descriptor.opcode;
 	struct format_state_member *member = NULL;
@@ -345,15 +330,13 @@ static const struct ptl_image_event *show(struct ptl_state *state, uint32_t pid,
 	return &shown->image;
 }
 
-const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint32_t pid, uint64_t first,
-						   uint64_t last)
+const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint32_t pid, uint64_t first, uint64_t last)
 {
 	const struct format_state_member *member = format_state_member(state, pid);
 	struct ptl_piece piece;
 	uint64_t at = first;
 
-	while (member &&
-	       format_pieces_at_or_after(&state->pieces, member->space.root, at, &piece) &&
+	while (member && format_pieces_at_or_after(&state->pieces, member->space.root, at, &piece) &&
 	       piece.first <= last) {
 		if (piece.image != FORMAT_STATE_NONE)
 			return show(state, pid, piece.image);
@@ -366,10 +349,10 @@ const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-int format_state_code(struct ptl_state *state, const struct ptl_event *event,
-		   const struct ptl_code_event *data)
+int format_state_code(struct ptl_state *state, const struct ptl_event *event, const struct ptl_code_event *data)
 {
-	struct format_state_layer layer = {.is_code = true, .base = data->base, .size = data->size, .mapped = data->size};
+	struct format_state_layer layer = {
+		.is_code = true, .base = data->base, .size = data->size, .mapped = data->size};
 	struct format_state_member *member = NULL;
 	const uint64_t last = data->base + (data->size - 1);
 	uint64_t at = data->base;

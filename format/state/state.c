@@ -220,8 +220,7 @@ static int begin_program(struct ptl_state *state, struct format_state_member *me
 }
 
 /* Its address space is its parent's, until more is told of it at this same time. */
-static int fork_space(struct ptl_state *state, struct format_state_member *member,
-		      struct format_state_member *parent)
+static int fork_space(struct ptl_state *state, struct format_state_member *member, struct format_state_member *parent)
 {
 	int status = format_state_decide(state, parent);
 
@@ -236,8 +235,8 @@ static int fork_space(struct ptl_state *state, struct format_state_member *membe
 	return format_state_space_copy(state, &parent->space, &member->space);
 }
 
-static int start_process(struct ptl_state *state, const struct ptl_event *event,
-			 const struct ptl_process_event *data, struct format_state_member *member)
+static int start_process(struct ptl_state *state, const struct ptl_event *event, const struct ptl_process_event *data,
+			 struct format_state_member *member)
 {
 	const bool start = event->descriptor.opcode == PTL_OPCODE_START;
 	struct format_state_member *parent = NULL;
@@ -254,16 +253,14 @@ static int start_process(struct ptl_state *state, const struct ptl_event *event,
 }
 
 /* Whether the event tells again of a process that lives. */
-static bool is_known(const struct format_state_member *member, const struct ptl_process_event *data,
-		     uint8_t opcode)
+static bool is_known(const struct format_state_member *member, const struct ptl_process_event *data, uint8_t opcode)
 {
 	if (data->unique_key && member->unique_key)
 		return data->unique_key == member->unique_key;
 	return opcode != PTL_OPCODE_START;
 }
 
-static int process_begins(struct ptl_state *state, const struct ptl_event *event,
-			  const struct ptl_process_event *data)
+static int process_begins(struct ptl_state *state, const struct ptl_event *event, const struct ptl_process_event *data)
 {
 	struct format_state_member *member = format_state_member(state, data->process_id);
 	const uint64_t *ended = common_hash_map_get(&state->ended, data->process_id);
@@ -327,8 +324,7 @@ static int take_process(struct ptl_state *state, const struct ptl_event *event)
 	case PTL_OPCODE_EXEC:
 		return process_executes(state, event, &data);
 	default:
-		return common_fail(PTL_UNSUPPORTED, "process event with opcode %u",
-				event->descriptor.opcode);
+		return common_fail(PTL_UNSUPPORTED, "process event with opcode %u", event->descriptor.opcode);
 	}
 }
 
@@ -380,8 +376,7 @@ int ptl_state_event(struct ptl_state *state, const struct ptl_event *event)
 	if (!status)
 		status = format_state_account(state);
 	/* What cannot be understood costs itself alone. */
-	if (status == PTL_NOT_OURS || status == PTL_UNSUPPORTED || status == PTL_CORRUPT ||
-	    status == PTL_TRUNCATED) {
+	if (status == PTL_NOT_OURS || status == PTL_UNSUPPORTED || status == PTL_CORRUPT || status == PTL_TRUNCATED) {
 		state->skipped++;
 		return 0;
 	}
@@ -394,8 +389,7 @@ uint64_t ptl_state_skipped(const struct ptl_state *state)
 }
 
 void ptl_state_on_inherit(struct ptl_state *state,
-			  int (*inherit)(void *context, struct ptl_state *state, uint32_t pid,
-					 uint64_t start),
+			  int (*inherit)(void *context, struct ptl_state *state, uint32_t pid, uint64_t start),
 			  void *context)
 {
 	state->inherit = inherit;
@@ -417,8 +411,7 @@ static void describe(const struct format_state_member *member, struct ptl_state_
 	};
 }
 
-bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid,
-			    struct ptl_state_process *process)
+bool ptl_state_find_process(const struct ptl_state *state, uint32_t pid, struct ptl_state_process *process)
 {
 	const struct format_state_member *member = format_state_member(state, pid);
 

@@ -39,7 +39,7 @@ struct format_state_layer {
 struct format_state_thread {
 	struct {
 		uint32_t pid, tid;
-	} key; /* first: it is found by that */
+	} key;                   /* first: it is found by that */
 	uint32_t next, previous; /* of a free one, next is the next free one */
 	uint64_t start_address;
 	struct format_state_text *name;
@@ -65,7 +65,7 @@ struct format_state_member {
 	bool ended; /* its place waits to be closed */
 };
 
-#define FORMAT_STATE_NAMES 256  /* a power of two */
+#define FORMAT_STATE_NAMES 256 /* a power of two */
 #define FORMAT_STATE_SHOWN 1024
 
 /* An image that was asked for, as it was told of. */
@@ -80,7 +80,7 @@ struct ptl_state {
 	struct format_state_member *members; /* in order of start */
 	size_t count, ended_count;
 	struct common_row_index by_pid;
-	size_t walk_rank, walk_at; /* the process that ptl_state_process_at gave last, and its place */
+	size_t walk_rank, walk_at;    /* the process that ptl_state_process_at gave last, and its place */
 	struct common_hash_map ended; /* unique keys of those that ended last, by pid */
 	struct format_state_thread *threads;
 	size_t thread_count;
@@ -96,7 +96,7 @@ struct ptl_state {
 	uint64_t sweep_at;     /* size of the store at which what nobody wants is left out */
 	struct ptl_bytes told; /* bytes on their way into the store */
 	struct format_state_shown *shown[FORMAT_STATE_SHOWN]; /* by layer */
-	uint32_t *undecided; /* pids: forked at undecided_time */
+	uint32_t *undecided;                                  /* pids: forked at undecided_time */
 	size_t undecided_count;
 	uint64_t undecided_time;
 	int (*inherit)(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
@@ -118,13 +118,14 @@ int format_state_thread(struct ptl_state *state, const struct ptl_event *event);
 /* ---- what is told of images and code: state_told.c --------------------------------------------------- */
 
 /* Puts what is told of an image, or of code, into the store, for a layer. PTL_NO_MEMORY, PTL_SYSTEM. */
-int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct format_state_layer *layer);
+int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image,
+			   struct format_state_layer *layer);
 int format_state_put_code(struct ptl_state *state, const struct ptl_code_event *code, struct format_state_layer *layer);
 /* What was told of a layer; strings point into bytes. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_state_get_image(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
-			struct ptl_image_event *image);
+			   struct ptl_image_event *image);
 int format_state_get_code(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
-		       struct ptl_code_event *code);
+			  struct ptl_code_event *code);
 /* Counts what the state takes, if that has grown. PTL_NO_MEMORY. */
 int format_state_account(struct ptl_state *state);
 /* Leaves out of the store what no layer names, if there may be much of it. PTL_NO_MEMORY, PTL_SYSTEM. */
@@ -142,7 +143,7 @@ int format_state_need(struct ptl_state *state, uint32_t pid, struct format_state
 void format_state_space_clear(struct ptl_state *state, struct format_state_space *space);
 /* child, which is empty, becomes a copy. PTL_NO_MEMORY. */
 int format_state_space_copy(struct ptl_state *state, const struct format_state_space *parent,
-			 struct format_state_space *child);
+			    struct format_state_space *child);
 /* The process executes another program. PTL_NO_MEMORY. */
 int format_state_space_exec(struct ptl_state *state, struct format_state_member *member, uint64_t time);
 int format_state_image(struct ptl_state *state, const struct ptl_event *event, const struct ptl_image_event *data);

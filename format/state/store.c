@@ -50,8 +50,7 @@ static int copy_filed(struct format_store *store, uint64_t at, uint8_t *out, siz
 
 	if (size > WINDOW)
 		return common_read_at(store->fd, out, size, at);
-	if (!store->window_size || at < store->window_at ||
-	    at + size > store->window_at + store->window_size)
+	if (!store->window_size || at < store->window_at || at + size > store->window_at + store->window_size)
 		status = load(store, at);
 	if (!status)
 		memcpy(out, store->window + (at - store->window_at), size);

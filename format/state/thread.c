@@ -129,7 +129,6 @@ int format_state_thread(struct ptl_state *state, const struct ptl_event *event)
 		thread_ends(state, &data);
 		return 0;
 	default:
-		return common_fail(PTL_UNSUPPORTED, "thread event with opcode %u",
-				event->descriptor.opcode);
+		return common_fail(PTL_UNSUPPORTED, "thread event with opcode %u", event->descriptor.opcode);
 	}
 }

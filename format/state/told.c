@@ -18,12 +18,17 @@ static int put(struct ptl_state *state, struct format_state_layer *layer)
 	return format_store_put(&state->store, state->told.data, state->told.size, &layer->place);
 }
 
-int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image, struct format_state_layer *layer)
+int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image,
+			   struct format_state_layer *layer)
 {
 	struct ptl_bytes *out = &state->told;
 	const uint64_t numbers[] = {
-		image->time_date_stamp, image->default_base, image->file_offset, image->device_major,
-		image->device_minor, image->inode,
+		image->time_date_stamp,
+		image->default_base,
+		image->file_offset,
+		image->device_major,
+		image->device_minor,
+		image->inode,
 		(image->has_code ? HAS_CODE : 0u) | (image->has_symbols ? HAS_SYMBOLS : 0u) |
 			(image->has_debug ? HAS_DEBUG : 0u),
 		image->build_id_size,
@@ -59,15 +64,15 @@ static void take_hash(struct common_cursor *in, bool has, uint8_t hash[PTL_HASH_
 }
 
 int format_state_get_image(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
-			struct ptl_image_event *image)
+			   struct ptl_image_event *image)
 {
 	const int status = format_store_get(&state->store, layer->place, bytes);
 	struct common_cursor in = common_cursor(bytes->data, bytes->size);
 	const uint8_t *build_id;
 	uint64_t has;
 
-	*image = (struct ptl_image_event){.base = layer->base, .size = layer->size, .protection = layer->protection,
-					  .file_name = ""};
+	*image = (struct ptl_image_event){
+		.base = layer->base, .size = layer->size, .protection = layer->protection, .file_name = ""};
 	if (status)
 		return status;
 	image->time_date_stamp = (uint32_t)common_read_varint(&in);
@@ -92,7 +97,7 @@ int format_state_get_image(struct ptl_state *state, const struct format_state_la
 }
 
 int format_state_get_code(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
-		       struct ptl_code_event *code)
+			  struct ptl_code_event *code)
 {
 	const int status = format_store_get(&state->store, layer->place, bytes);
 	struct common_cursor in = common_cursor(bytes->data, bytes->size);
@@ -157,5 +162,5 @@ int format_state_account(struct ptl_state *state)
 	/* In steps: the tables grow so, too. */
 	bytes += bytes / 16;
 	return common_account_take(&state->account, bytes - state->account.bytes, parts[most].what,
-				parts[most].number + 1);
+				   parts[most].number + 1);
 }

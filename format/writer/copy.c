@@ -22,13 +22,11 @@ static bool is_same(const struct ptl_stream *a, const struct ptl_stream *b)
 }
 
 /* A stream beside those that the writer numbers itself. */
-static int add_stream(struct ptl_writer *writer, const struct ptl_stream *identity,
-		      struct ptl_writer_stream **result)
+static int add_stream(struct ptl_writer *writer, const struct ptl_stream *identity, struct ptl_writer_stream **result)
 {
 	struct ptl_writer_stream *stream = calloc(1, sizeof(*stream));
 
-	if (!stream ||
-	    !common_vector_room(&writer->copied, writer->copied_count, sizeof(*writer->copied)) ||
+	if (!stream || !common_vector_room(&writer->copied, writer->copied_count, sizeof(*writer->copied)) ||
 	    common_hash_map_put(&writer->copied_map, identity->id, writer->copied_count)) {
 		free(stream);
 		return common_fail_memory("a stream", sizeof(*stream));
@@ -46,8 +44,7 @@ static void move_stream(struct ptl_writer *writer, struct ptl_writer_stream *str
 }
 
 /* The stream that buffers of this identity go to. */
-static int find_stream(struct ptl_writer *writer, const struct ptl_stream *identity,
-		       struct ptl_writer_stream **result)
+static int find_stream(struct ptl_writer *writer, const struct ptl_stream *identity, struct ptl_writer_stream **result)
 {
 	const uint64_t *known = common_hash_map_get(&writer->copied_map, identity->id);
 	struct ptl_writer_stream *stream = NULL;
@@ -66,8 +63,7 @@ static int find_stream(struct ptl_writer *writer, const struct ptl_stream *ident
 		return 0;
 	}
 	if (stream && (known || stream->sequence || identity->id == FORMAT_METADATA_STREAM))
-		return common_fail(PTL_MISUSE, "stream %" PRIu32 " is another one in this file",
-				identity->id);
+		return common_fail(PTL_MISUSE, "stream %" PRIu32 " is another one in this file", identity->id);
 	status = add_stream(writer, identity, result);
 	/* The stream of the index is numbered when it is written; one of the caller's keeps its id, unused. */
 	if (!status && stream == writer->streams[FORMAT_BLOB_STREAM])
@@ -78,8 +74,7 @@ static int find_stream(struct ptl_writer *writer, const struct ptl_stream *ident
 /* Reads header, side area and stored payload as they are, into job->file. */
 static int read_buffer(struct ptl_trace *trace, const struct format_entry *entry, struct format_job *job)
 {
-	const size_t size = FORMAT_BUFFER_HEADER_SIZE + (size_t)entry->side_size +
-			    entry->buffer.stored_size;
+	const size_t size = FORMAT_BUFFER_HEADER_SIZE + (size_t)entry->side_size + entry->buffer.stored_size;
 	uint8_t *data = common_bytes_grow(&job->file, size);
 
 	if (!data)
@@ -91,8 +86,7 @@ static int read_buffer(struct ptl_trace *trace, const struct format_entry *entry
 /*
  * The payload is as its writer wrote it: what is in it need not be understood, nor decompressed.
  */
-static int check_payload(struct ptl_trace *trace, struct format_entry *entry,
-			 const struct format_job *job)
+static int check_payload(struct ptl_trace *trace, struct format_entry *entry, const struct format_job *job)
 {
 	const size_t head = FORMAT_BUFFER_HEADER_SIZE + (size_t)entry->side_size;
 
@@ -111,8 +105,7 @@ static int take_header(struct ptl_trace *trace, struct format_entry *entry, stru
 	struct format_buffer_header *header = &job->header;
 
 	if (!format_buffer_header_decode(job->file.data, header) && !entry->usable)
-		return format_damage_buffer(trace, entry,
-					 common_fail(PTL_CORRUPT, "its header is damaged"));
+		return format_damage_buffer(trace, entry, common_fail(PTL_CORRUPT, "its header is damaged"));
 	*header = (struct format_buffer_header){
 		.codec = buffer->codec,
 		.flags = entry->usable ? 0 : header->flags,
@@ -137,20 +130,20 @@ static int take_header(struct ptl_trace *trace, struct format_entry *entry, stru
 }
 
 /* Blobs that are in the file now are not stored again. A damaged side area is left out. */
-static int take_side(struct ptl_writer *writer, struct ptl_trace *trace,
-		     const struct format_entry *entry, struct format_job *job)
+static int take_side(struct ptl_writer *writer, struct ptl_trace *trace, const struct format_entry *entry,
+		     struct format_job *job)
 {
 	const struct format_buffer_header *header = &job->header;
 	struct format_side side;
 	uint8_t *data = job->file.data + FORMAT_BUFFER_HEADER_SIZE;
-	int status = format_side_decode(data, header->side_size, header->kind, header->position,
-				     header->first_time, header->raw_size, false, 0, &side);
+	int status = format_side_decode(data, header->side_size, header->kind, header->position, header->first_time,
+					header->raw_size, false, 0, &side);
 
 	if (status == PTL_CORRUPT) {
 		/* The reader may have it from the index, and not know. */
 		format_damage_add(trace, entry->buffer.offset, 0, PTL_CORRUPT, header->stream,
-			       "stream %" PRIu32 ", sequence %" PRIu64 ": the side area is damaged",
-			       header->stream, header->sequence);
+				  "stream %" PRIu32 ", sequence %" PRIu64 ": the side area is damaged", header->stream,
+				  header->sequence);
 		memmove(data, data + header->side_size, header->stored_size);
 		job->file.size -= header->side_size;
 		job->header.side_size = 0;
@@ -171,8 +164,7 @@ static int replace_side(struct format_job *job, const struct ptl_bytes *side)
 	const size_t payload = job->file.size - FORMAT_BUFFER_HEADER_SIZE - before;
 
 	if (side->failed || side->size > FORMAT_SIDE_MAX)
-		return common_fail(side->failed ? PTL_NO_MEMORY : PTL_MISUSE, "a side area of %zu bytes",
-				side->size);
+		return common_fail(side->failed ? PTL_NO_MEMORY : PTL_MISUSE, "a side area of %zu bytes", side->size);
 	if (side->size > before && !common_bytes_grow(&job->file, side->size - before))
 		return common_fail_memory("a buffer", job->file.size);
 	memmove(job->file.data + FORMAT_BUFFER_HEADER_SIZE + side->size,
@@ -185,17 +177,15 @@ static int replace_side(struct format_job *job, const struct ptl_bytes *side)
 }
 
 /* The PSBs of a copied buffer, with the times and offsets of the copy, in *psbs (to be freed). */
-static int get_psbs(const struct format_job *job, const struct format_copy_change *change,
-		    struct format_side *side)
+static int get_psbs(const struct format_job *job, const struct format_copy_change *change, struct format_side *side)
 {
 	const struct format_buffer_header *header = &job->header;
 	int status = 0;
 
 	*side = (struct format_side){0};
 	if (!change->own_psbs) {
-		status = format_side_decode(job->file.data + FORMAT_BUFFER_HEADER_SIZE, header->side_size,
-					 header->kind, header->position, header->first_time,
-					 header->raw_size, false, 0, side);
+		status = format_side_decode(job->file.data + FORMAT_BUFFER_HEADER_SIZE, header->side_size, header->kind,
+					    header->position, header->first_time, header->raw_size, false, 0, side);
 	} else if (change->psb_count) {
 		side->psbs = malloc(change->psb_count * sizeof(*side->psbs));
 		if (!side->psbs)
@@ -217,7 +207,7 @@ static int write_psbs(struct format_job *job, const struct format_side *side, ui
 {
 	const struct format_buffer_header *header = &job->header;
 	struct common_cursor items = common_cursor(job->file.data + FORMAT_BUFFER_HEADER_SIZE,
-					     header->side_size ? header->side_size - 8 : 0);
+						   header->side_size ? header->side_size - 8 : 0);
 	struct ptl_bytes out = {0};
 	int status;
 
@@ -239,8 +229,7 @@ static int write_psbs(struct format_job *job, const struct format_side *side, ui
 }
 
 /* Times of a buffer are differences from the header's, but for those of PSBs that are not known. */
-static int change_psbs(struct format_job *job, const struct format_copy_change *change,
-		       uint64_t first_time)
+static int change_psbs(struct format_job *job, const struct format_copy_change *change, uint64_t first_time)
 {
 	struct format_side side;
 	int status;
@@ -284,11 +273,10 @@ static int find_target(struct ptl_writer *writer, const struct ptl_stream *sourc
 
 	if (source->kind == PTL_KIND_BLOB)
 		id = FORMAT_BLOB_STREAM;
-	if (id >= writer->stream_count || writer->streams[id]->taken || writer->streams[id]->stream.kind != source->kind ||
-	    source->kind == PTL_KIND_METADATA)
-		return common_fail(PTL_MISUSE,
-				"stream %" PRIu32 " was not declared for kind %" PRIu32, id,
-				source->kind);
+	if (id >= writer->stream_count || writer->streams[id]->taken ||
+	    writer->streams[id]->stream.kind != source->kind || source->kind == PTL_KIND_METADATA)
+		return common_fail(PTL_MISUSE, "stream %" PRIu32 " was not declared for kind %" PRIu32, id,
+				   source->kind);
 	stream = writer->streams[id];
 	status = format_stream_submit(writer, stream); /* what came before it stays before it */
 	header->stream = stream->stream.id;
@@ -307,8 +295,7 @@ static int place(struct ptl_writer *writer, struct ptl_writer_stream *stream, st
 	if (!has_positions(header->kind))
 		header->position = stream->position;
 	else if (header->position < stream->position)
-		return common_fail(PTL_MISUSE, "stream %" PRIu32 ": the position goes back",
-				header->stream);
+		return common_fail(PTL_MISUSE, "stream %" PRIu32 ": the position goes back", header->stream);
 	header->sequence = stream->sequence++;
 	header->file_id = writer->queue.output.file_id;
 	stream->position = stream->end = header->position + header->raw_size;
@@ -355,8 +342,7 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 	int status;
 
 	/* What this version knows to be wrong, which is on the list of damage, is not made a part of another file. */
-	if (!entry->usable && entry->buffer.codec <= FORMAT_CODEC_ZSTD &&
-	    trace->header.minor <= FORMAT_VERSION_MINOR)
+	if (!entry->usable && entry->buffer.codec <= FORMAT_CODEC_ZSTD && trace->header.minor <= FORMAT_VERSION_MINOR)
 		return common_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
 	format_queue_reuse(&writer->queue, job);
 	status = read_buffer(trace, entry, job);
@@ -374,11 +360,9 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 	if (!status && change && change->recompress)
 		status = take_payload(trace, entry, job);
 	if (!status && !change)
-		status = format_streams_submit(writer,
-					    UINT64_MAX); /* what came before it stays before it */
+		status = format_streams_submit(writer, UINT64_MAX); /* what came before it stays before it */
 	if (!status)
-		status = change ? find_target(writer, &identity, change->stream,
-					      &job->header, &stream)
+		status = change ? find_target(writer, &identity, change->stream, &job->header, &stream)
 				: find_stream(writer, &identity, &stream);
 	return status ? status : place(writer, stream, job);
 }
@@ -408,14 +392,13 @@ int ptl_writer_copy(struct ptl_writer *writer, struct ptl_trace *trace, size_t i
 	return copy_buffer(writer, trace, i, NULL);
 }
 
-int ptl_writer_copy_to(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
-		       uint32_t stream)
+int ptl_writer_copy_to(struct ptl_writer *writer, struct ptl_trace *trace, size_t i, uint32_t stream)
 {
 	return copy_buffer(writer, trace, i, &(struct format_copy_change){.stream = stream});
 }
 
 int format_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
-			    const struct format_copy_change *change)
+			       const struct format_copy_change *change)
 {
 	return copy_buffer(writer, trace, i, change);
 }

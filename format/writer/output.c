@@ -19,7 +19,7 @@
 #include "format/writer/writer_internal.h"
 
 #define INDEX_PIECE (1u << 20) /* more than an item takes; a power of two, as memory grows by them */
-#define INDEX_KEPT 4 /* pieces that stay in memory: those of nearly all files do */
+#define INDEX_KEPT 4           /* pieces that stay in memory: those of nearly all files do */
 #define WRITE_BACK_PIECE (16u << 20)
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
@@ -30,8 +30,7 @@ int format_output_fail(const struct format_output *output)
 }
 
 /* Writes as much as goes; *written says how much that was. */
-static int write_some(const struct format_output *output, const uint8_t *data, size_t size,
-		      size_t *written)
+static int write_some(const struct format_output *output, const uint8_t *data, size_t size, size_t *written)
 {
 	for (*written = 0; *written < size;) {
 		const ssize_t n = write(output->fd, data + *written, size - *written);
@@ -57,8 +56,8 @@ static void start_write_back(struct format_output *output)
 {
 	if (!output->write_back || output->offset - output->written_back < WRITE_BACK_PIECE)
 		return;
-	sync_file_range(output->fd, (off_t)output->written_back,
-			(off_t)(output->offset - output->written_back), SYNC_FILE_RANGE_WRITE);
+	sync_file_range(output->fd, (off_t)output->written_back, (off_t)(output->offset - output->written_back),
+			SYNC_FILE_RANGE_WRITE);
 	output->written_back = output->offset;
 }
 
@@ -69,8 +68,7 @@ static int append(struct format_output *output, const uint8_t *data, size_t size
 	const int status = write_some(output, data, size, &written);
 
 	/* A part that stays is bytes of no buffer, which readers report; better to have none. */
-	if (status && written && output->can_rewind &&
-	    ftruncate(output->fd, (off_t)output->offset) == 0 &&
+	if (status && written && output->can_rewind && ftruncate(output->fd, (off_t)output->offset) == 0 &&
 	    lseek(output->fd, (off_t)output->offset, SEEK_SET) >= 0)
 		written = 0;
 	output->offset += written;
@@ -116,8 +114,8 @@ static void spill_piece(struct format_output *output, struct format_index_piece 
 		output->spill = -1;
 		output->spill_failed = true;
 	}
-	if (output->spill_failed || format_write_temporary(output->spill, piece->bytes.data, piece->bytes.size,
-						       output->spilled)) {
+	if (output->spill_failed ||
+	    format_write_temporary(output->spill, piece->bytes.data, piece->bytes.size, output->spilled)) {
 		output->spill_failed = true;
 		return;
 	}
@@ -130,8 +128,7 @@ static void spill_piece(struct format_output *output, struct format_index_piece 
 /* Where an item of the index goes: the last piece, or a new one where it would pass the size of one. */
 static struct ptl_bytes *index_piece(struct format_output *output, size_t size)
 {
-	struct format_index_piece *last = output->index_count ? &output->index[output->index_count - 1]
-							   : NULL;
+	struct format_index_piece *last = output->index_count ? &output->index[output->index_count - 1] : NULL;
 
 	if (last && last->bytes.size + size <= INDEX_PIECE)
 		return &last->bytes;
@@ -146,8 +143,8 @@ static struct ptl_bytes *index_piece(struct format_output *output, size_t size)
 	return &last->bytes;
 }
 
-static void add_item(struct format_output *output, enum index_item type, uint64_t number,
-		     const uint8_t *data, size_t size)
+static void add_item(struct format_output *output, enum index_item type, uint64_t number, const uint8_t *data,
+		     size_t size)
 {
 	const size_t body = common_varint_size(number) + size;
 	struct ptl_bytes *piece = index_piece(output, common_varint_size(type) + common_varint_size(body) + body);
@@ -174,8 +171,7 @@ int format_output_buffer(struct format_output *output, const uint8_t *data, size
 	return 0;
 }
 
-void format_output_stream_end(struct format_output *output, uint32_t stream, uint64_t sequence,
-			   uint64_t position)
+void format_output_stream_end(struct format_output *output, uint32_t stream, uint64_t sequence, uint64_t position)
 {
 	struct ptl_bytes body = {0};
 
@@ -224,16 +220,14 @@ static int encode_piece(struct format_output *output, size_t i, uint64_t positio
 	if (status)
 		return status;
 	header.stored_size = (uint32_t)(out->size - FORMAT_BUFFER_HEADER_SIZE);
-	header.payload_checksum = format_checksum(out->data + FORMAT_BUFFER_HEADER_SIZE,
-					       header.stored_size);
+	header.payload_checksum = format_checksum(out->data + FORMAT_BUFFER_HEADER_SIZE, header.stored_size);
 	format_buffer_header_encode(&header, out->data);
 	return 0;
 }
 
 int format_output_finish(struct format_output *output, struct format_compressor *compressor)
 {
-	struct format_trailer trailer = {output->offset, (uint32_t)output->index_count,
-				      output->file_id};
+	struct format_trailer trailer = {output->offset, (uint32_t)output->index_count, output->file_id};
 	const uint64_t start = output->offset;
 	uint64_t position = 0;
 	uint8_t bytes[FORMAT_TRAILER_SIZE];

@@ -50,14 +50,13 @@ static int encode_payload(struct format_job *job, struct format_compressor *comp
 		common_write_bytes(&job->file, job->raw.data, job->raw.size);
 		return job->file.failed ? common_fail_memory("a buffer", job->raw.size) : 0;
 	}
-	status = format_compress(compressor, job->raw.data, job->raw.size, splits.at, splits.count,
-			      &job->file, &job->header.codec);
+	status = format_compress(compressor, job->raw.data, job->raw.size, splits.at, splits.count, &job->file,
+				 &job->header.codec);
 	return status;
 }
 
 /* Makes job->file what goes into the trace. */
-static int encode_job(const struct format_queue *queue, struct format_job *job,
-		      struct format_compressor *compressor)
+static int encode_job(const struct format_queue *queue, struct format_job *job, struct format_compressor *compressor)
 {
 	struct format_buffer_header *header = &job->header;
 	size_t before;
@@ -68,8 +67,7 @@ static int encode_job(const struct format_queue *queue, struct format_job *job,
 	if (!job->again)
 		common_bytes_grow(&job->file, FORMAT_BUFFER_HEADER_SIZE);
 	if (job->psb_count)
-		format_side_psbs(&job->file, job->psbs, job->psb_count, header->position,
-			      header->first_time);
+		format_side_psbs(&job->file, job->psbs, job->psb_count, header->position, header->first_time);
 	if (job->chunk_count)
 		format_side_chunks(&job->file, job->chunks, job->chunk_count);
 	if (job->psb_count || job->chunk_count)
@@ -110,8 +108,7 @@ static void note_lost(struct format_queue *queue, const struct format_buffer_hea
 {
 	struct format_lost *lost = NULL;
 
-	__atomic_fetch_add(&queue->counts.lost_buffers, 1,
-			   __ATOMIC_RELAXED); /* settle() looks without the lock */
+	__atomic_fetch_add(&queue->counts.lost_buffers, 1, __ATOMIC_RELAXED); /* settle() looks without the lock */
 	for (size_t i = 0; i < queue->lost_count; i++)
 		if (queue->lost[i].stream == header->stream)
 			lost = &queue->lost[i];
@@ -120,9 +117,9 @@ static void note_lost(struct format_queue *queue, const struct format_buffer_hea
 			return; /* the jump of the sequence still tells */
 		lost = &queue->lost[queue->lost_count++];
 		*lost = (struct format_lost){.stream = header->stream,
-					  .pid = header->pid,
-					  .tid = header->tid,
-					  .first_time = header->first_time};
+					     .pid = header->pid,
+					     .tid = header->tid,
+					     .first_time = header->first_time};
 	}
 	lost->buffers++;
 	lost->bytes += header->raw_size;
@@ -202,8 +199,7 @@ static void write_done(struct format_queue *queue)
 /* Encodes one job; an empty job->file says that this failed. */
 static void work_on(struct format_queue *queue, struct format_job *job, struct format_compressor *compressor)
 {
-	const int status = compressor ? encode_job(queue, job, compressor)
-				      : common_fail_memory("compression", 0);
+	const int status = compressor ? encode_job(queue, job, compressor) : common_fail_memory("compression", 0);
 
 	pthread_mutex_lock(&queue->lock);
 	if (status) {

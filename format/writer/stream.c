@@ -23,8 +23,7 @@ uint64_t format_monotonic_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
-					       const struct ptl_stream *identity, bool taken)
+static struct ptl_writer_stream *append_stream(struct ptl_writer *writer, const struct ptl_stream *identity, bool taken)
 {
 	struct ptl_writer_stream *stream;
 
@@ -44,8 +43,7 @@ static struct ptl_writer_stream *append_stream(struct ptl_writer *writer,
 	return stream;
 }
 
-struct ptl_writer_stream *format_stream_new(struct ptl_writer *writer,
-					 const struct ptl_stream *identity)
+struct ptl_writer_stream *format_stream_new(struct ptl_writer *writer, const struct ptl_stream *identity)
 {
 	/* Ids that copied streams have brought along are taken: nothing is ever written to these. */
 	while (common_hash_map_get(&writer->copied_map, writer->stream_count))
@@ -77,8 +75,8 @@ static size_t memory_of(const struct ptl_writer_stream *stream)
 
 static bool is_empty(const struct ptl_writer_stream *stream)
 {
-	return !stream->raw.size && !stream->batch.count && !stream->psb_count &&
-	       !stream->chunk_count && stream->position == stream->end;
+	return !stream->raw.size && !stream->batch.count && !stream->psb_count && !stream->chunk_count &&
+	       stream->position == stream->end;
 }
 
 /* Moves what waits in the stream into a job, and starts the next buffer. */
@@ -139,8 +137,7 @@ static int submit_before(struct ptl_writer *writer, const struct ptl_writer_stre
 		status = submit_kind(writer, PTL_KIND_EVENTS);
 	if (status == 0 && kind == PTL_KIND_EVENTS)
 		status = submit_kind(writer, PTL_KIND_BLOB);
-	return status < 0 ? status
-			  : format_stream_submit(writer, writer->streams[FORMAT_METADATA_STREAM]);
+	return status < 0 ? status : format_stream_submit(writer, writer->streams[FORMAT_METADATA_STREAM]);
 }
 
 int format_stream_submit(struct ptl_writer *writer, struct ptl_writer_stream *stream)
@@ -202,8 +199,8 @@ int format_stream_added(struct ptl_writer *writer, struct ptl_writer_stream *str
 
 	writer->partial_bytes += memory_of(stream) - stream->accounted;
 	stream->accounted = memory_of(stream);
-	if (size >= writer->buffer_size || stream->psb_count >= PSBS_MAX ||
-	    stream->chunk_count >= CHUNKS_MAX || stream->batch.count >= FORMAT_EVENTS_MAX)
+	if (size >= writer->buffer_size || stream->psb_count >= PSBS_MAX || stream->chunk_count >= CHUNKS_MAX ||
+	    stream->batch.count >= FORMAT_EVENTS_MAX)
 		return format_stream_submit(writer, stream);
 	if (writer->partial_bytes > writer->queue.memory_limit / 2)
 		return format_streams_submit(writer, UINT64_MAX);
@@ -225,8 +222,7 @@ int format_streams_submit_old(struct ptl_writer *writer)
 	return format_streams_submit(writer, now - writer->flush_interval);
 }
 
-int format_stream_bytes(struct ptl_writer *writer, struct ptl_writer_stream *stream,
-		     const uint8_t *data, size_t size)
+int format_stream_bytes(struct ptl_writer *writer, struct ptl_writer_stream *stream, const uint8_t *data, size_t size)
 {
 	writer->raw_bytes += size;
 	while (size) {

@@ -31,8 +31,7 @@ static int write_record(struct ptl_writer *writer, uint64_t type, const struct p
 	if (body->failed)
 		return common_fail_memory("a record", body->size);
 	if (size > FORMAT_RAW_MAX || size > FORMAT_METADATA_MAX - writer->metadata_bytes)
-		return common_fail(PTL_MISUSE, "a record of %zu bytes passes the bound on metadata",
-				size);
+		return common_fail(PTL_MISUSE, "a record of %zu bytes passes the bound on metadata", size);
 	if (stream->raw.size + size > FORMAT_RAW_MAX)
 		status = format_stream_submit(writer, stream);
 	if (status)
@@ -144,8 +143,7 @@ static int settle(struct ptl_writer *writer, int status)
 	struct format_queue *queue = &writer->queue;
 	bool tell = false;
 
-	if (status ||
-	    __atomic_load_n(&queue->counts.lost_buffers, __ATOMIC_RELAXED) == writer->seen_lost)
+	if (status || __atomic_load_n(&queue->counts.lost_buffers, __ATOMIC_RELAXED) == writer->seen_lost)
 		return status;
 	pthread_mutex_lock(&queue->lock);
 	tell = queue->unreported;
@@ -196,9 +194,9 @@ static bool make_own_streams(struct ptl_writer *writer)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		made &= format_stream_new(writer, &(struct ptl_stream){.kind = kinds[i],
-								    .cpu = PTL_NO_CPU,
-								    .pid = PTL_NO_ID,
-								    .tid = PTL_NO_ID}) != NULL;
+								       .cpu = PTL_NO_CPU,
+								       .pid = PTL_NO_ID,
+								       .tid = PTL_NO_ID}) != NULL;
 	return made;
 }
 
@@ -216,9 +214,7 @@ int ptl_writer_open(int fd, const struct ptl_writer_options *options, struct ptl
 	if (!result)
 		return common_fail_memory("a writer", sizeof(*result));
 	size = options->buffer_size ? options->buffer_size : DEFAULT_BUFFER;
-	result->buffer_size = size < BUFFER_MIN   ? BUFFER_MIN
-			      : size > BUFFER_MAX ? BUFFER_MAX
-						  : size;
+	result->buffer_size = size < BUFFER_MIN ? BUFFER_MIN : size > BUFFER_MAX ? BUFFER_MAX : size;
 	result->flush_interval = options->flush_interval;
 	status = make_own_streams(result) ? format_queue_start(&result->queue, fd, options)
 					  : common_fail_memory("a writer", sizeof(*result));
@@ -281,11 +277,10 @@ static int finish(struct ptl_writer *writer)
 	for (size_t i = 0; i < writer->stream_count; i++)
 		if (writer->streams[i]->sequence)
 			format_output_stream_end(&queue->output, writer->streams[i]->stream.id,
-					      writer->streams[i]->sequence,
-					      writer->streams[i]->position);
+						 writer->streams[i]->sequence, writer->streams[i]->position);
 	for (size_t i = 0; i < writer->copied_count; i++)
-		format_output_stream_end(&queue->output, writer->copied[i]->stream.id,
-				      writer->copied[i]->sequence, writer->copied[i]->position);
+		format_output_stream_end(&queue->output, writer->copied[i]->stream.id, writer->copied[i]->sequence,
+					 writer->copied[i]->position);
 	if (common_hash_map_get(&writer->copied_map, FORMAT_INDEX_STREAM))
 		queue->output.index_stream = format_writer_spare_id(writer);
 	return status ? status : format_output_finish(&queue->output, queue->compressor);
@@ -326,8 +321,7 @@ void ptl_writer_abandon(struct ptl_writer *writer)
  */
 static struct ptl_writer_stream *find_stream(struct ptl_writer *writer, uint32_t id)
 {
-	if (id > FORMAT_INDEX_STREAM && id < writer->stream_count &&
-	    !writer->streams[id]->taken)
+	if (id > FORMAT_INDEX_STREAM && id < writer->stream_count && !writer->streams[id]->taken)
 		return writer->streams[id];
 	common_fail(PTL_MISUSE, "no stream %u was declared", id);
 	return NULL;
@@ -416,7 +410,7 @@ int ptl_writer_map(struct ptl_writer *writer, const struct ptl_map *map)
 
 	if (map->count > FORMAT_RECORD_ITEMS_MAX)
 		return common_fail(PTL_MISUSE, "a map of %zu entries: %u are allowed", map->count,
-				FORMAT_RECORD_ITEMS_MAX);
+				   FORMAT_RECORD_ITEMS_MAX);
 	format_map_encode(map, &body);
 	return write_once(writer, FORMAT_RECORD_MAP, &body);
 }
@@ -455,8 +449,7 @@ int ptl_writer_event(struct ptl_writer *writer, uint32_t id, const struct ptl_ev
 	return settle(writer, format_stream_added(writer, stream));
 }
 
-int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, size_t size,
-		     uint64_t time)
+int ptl_writer_bytes(struct ptl_writer *writer, uint32_t id, const void *data, size_t size, uint64_t time)
 {
 	struct ptl_writer_stream *stream = find_bytes_stream(writer, id);
 	int status = 0;
@@ -485,8 +478,7 @@ int ptl_writer_psb(struct ptl_writer *writer, uint32_t id, uint64_t offset, uint
 	if (stream->stream.kind != PTL_KIND_PT)
 		return common_fail(PTL_MISUSE, "stream %u does not hold PT", id);
 	if (offset >= FORMAT_POSITION_MAX || (stream->has_psb && offset < stream->last_psb + 16))
-		return common_fail(PTL_MISUSE, "the PSB at offset %llu is out of order",
-				(unsigned long long)offset);
+		return common_fail(PTL_MISUSE, "the PSB at offset %llu is out of order", (unsigned long long)offset);
 	if (!common_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
 		return common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
 	stream->psbs[stream->psb_count++] = (struct ptl_psb){offset, time};
@@ -511,15 +503,13 @@ int ptl_writer_hole(struct ptl_writer *writer, uint32_t id, uint64_t size, uint6
 	if (status)
 		return status;
 	if (size >= FORMAT_POSITION_MAX - stream->position)
-		return common_fail(PTL_MISUSE, "a hole of %llu bytes is too large",
-				(unsigned long long)size);
+		return common_fail(PTL_MISUSE, "a hole of %llu bytes is too large", (unsigned long long)size);
 	stream->position += size;
 	format_stream_touch(stream, time);
 	return settle(writer, format_stream_added(writer, stream));
 }
 
-static int write_chunk(struct ptl_writer *writer, const struct format_chunk *chunk,
-		       const uint8_t *data)
+static int write_chunk(struct ptl_writer *writer, const struct format_chunk *chunk, const uint8_t *data)
 {
 	struct ptl_writer_stream *stream = writer->streams[FORMAT_BLOB_STREAM];
 

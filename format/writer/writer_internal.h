@@ -37,7 +37,7 @@ struct format_index_piece {
 
 struct format_output {
 	int fd;
-	char *name; /* owned; NULL: unknown */
+	char *name;      /* owned; NULL: unknown */
 	bool can_rewind; /* a regular file: a partial buffer can be cut off again */
 	uint64_t offset; /* bytes in the file */
 	uint64_t file_id;
@@ -45,12 +45,12 @@ struct format_output {
 	size_t index_count;
 	int spill; /* a nameless file in which full pieces wait; -1: none */
 	uint64_t spilled;
-	bool spill_failed; /* all pieces stay in memory */
+	bool spill_failed;     /* all pieces stay in memory */
 	uint32_t index_stream; /* id */
-	uint64_t index_end; /* end of the last buffer that is in the index */
+	uint64_t index_end;    /* end of the last buffer that is in the index */
 	bool write_back;
 	uint64_t written_back; /* up to here the system was told to write to disk */
-	bool index_failed;  /* no memory for it: the file is closed without one */
+	bool index_failed;     /* no memory for it: the file is closed without one */
 };
 
 /* Of the options, name and minor: the minor version to state, if it is newer than ours. */
@@ -63,8 +63,7 @@ int format_output_fail(const struct format_output *output);
  */
 int format_output_buffer(struct format_output *output, const uint8_t *data, size_t size);
 /* Adds "end of stream" to the index. */
-void format_output_stream_end(struct format_output *output, uint32_t stream, uint64_t sequence,
-			   uint64_t position);
+void format_output_stream_end(struct format_output *output, uint32_t stream, uint64_t sequence, uint64_t position);
 /* Writes index and trailer. */
 int format_output_finish(struct format_output *output, struct format_compressor *compressor);
 void format_output_free(struct format_output *output); /* does not close */
@@ -81,16 +80,15 @@ struct format_job {
 	struct format_job *next;
 	enum format_job_state state;
 	struct format_buffer_header header;
-	struct ptl_bytes raw;         /* the payload of all kinds but EVENTS */
+	struct ptl_bytes raw;            /* the payload of all kinds but EVENTS */
 	struct format_event_batch batch; /* EVENTS */
 	struct ptl_psb *psbs;
 	size_t psb_count;
 	struct format_chunk *chunks;
 	size_t chunk_count;
-	size_t memory; /* what it counts against the limit */
-	bool again; /* a copied buffer whose payload is compressed again: file is header and side area */
-	struct ptl_bytes
-		file; /* header, side area, payload as stored; a copied buffer comes with it */
+	size_t memory;         /* what it counts against the limit */
+	bool again;            /* a copied buffer whose payload is compressed again: file is header and side area */
+	struct ptl_bytes file; /* header, side area, payload as stored; a copied buffer comes with it */
 };
 
 /* Buffers of one stream that could not be written, since this was last asked for. */
@@ -108,8 +106,8 @@ struct format_lost {
 
 struct format_queue {
 	pthread_mutex_t lock;
-	pthread_cond_t work;                 /* a job came, or stop */
-	pthread_cond_t space;                /* a job left */
+	pthread_cond_t work;                    /* a job came, or stop */
+	pthread_cond_t space;                   /* a job left */
 	struct format_job *head, *tail, *fresh; /* fresh: the first that nobody works on */
 	size_t memory, memory_limit;
 	bool writing; /* some thread is at the file */
@@ -117,7 +115,7 @@ struct format_queue {
 	pthread_t *threads;
 	unsigned thread_count;
 	int level;
-	bool store; /* nothing is compressed */
+	bool store;                           /* nothing is compressed */
 	struct format_compressor *compressor; /* of the calling thread */
 	struct format_output output;
 	struct ptl_writer_counts counts; /* stored_bytes, buffers, lost_buffers */
@@ -131,8 +129,7 @@ struct format_queue {
 	size_t lost_count;
 	struct ptl_bytes spare[FORMAT_SPARE_MAX]; /* memory of jobs that are done, for those that follow */
 	size_t spare_count;
-	struct format_job
-		*returned; /* METADATA and BLOB buffers that were lost: their content goes again */
+	struct format_job *returned; /* METADATA and BLOB buffers that were lost: their content goes again */
 };
 
 int format_queue_start(struct format_queue *queue, int fd, const struct ptl_writer_options *options);
@@ -185,11 +182,10 @@ struct ptl_writer {
 	uint64_t flush_interval;
 	struct ptl_writer_stream **streams; /* by id */
 	size_t stream_count;
-	struct ptl_writer_stream *
-		*copied; /* by copied_map: streams of other traces with ids of their own */
+	struct ptl_writer_stream **copied; /* by copied_map: streams of other traces with ids of their own */
 	size_t copied_count;
 	struct common_hash_map copied_map;
-	struct common_byte_map once;    /* schemas and maps that are in the file: type and body */
+	struct common_byte_map once; /* schemas and maps that are in the file: type and body */
 	struct format_written_blob *blobs;
 	size_t blob_count;
 	struct common_row_index blob_index;
@@ -223,7 +219,7 @@ int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *ch
 
 /* As ptl_writer_copy_to. */
 int format_writer_copy_changed(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
-			    const struct format_copy_change *change);
+			       const struct format_copy_change *change);
 /* As ptl_writer_stream, without a stream record: its buffers, or a record of the caller's, declare it. */
 int format_writer_stream_quietly(struct ptl_writer *writer, struct ptl_stream *stream);
 

@@ -46,7 +46,7 @@ void etl_clock_set(struct etl_import *import)
 	const struct etl_log_header *header = etl_file_header(import->file);
 	struct ptl_machine *machine = &import->machine;
 
-	machine->clock = header->clock == ETL_CLOCK_SYSTEM ? PTL_CLOCK_SYSTEM
+	machine->clock = header->clock == ETL_CLOCK_SYSTEM   ? PTL_CLOCK_SYSTEM
 			 : header->clock == ETL_CLOCK_CYCLES ? PTL_CLOCK_CYCLES
 							     : PTL_CLOCK_QPC;
 	machine->start_time = etl_clock_time(import, header->first_time);

@@ -12,8 +12,7 @@
 /* The stream that ends last before time; where there are enough of them, times may go back in one. */
 static int find_lane(struct etl_import *import, uint64_t time)
 {
-	struct ptl_stream stream = {
-		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	size_t best = SIZE_MAX, earliest = 0;
 	int status;
 
@@ -97,8 +96,7 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, c
 	}
 	if (record->has_cpu_times && (record->kernel || record->user))
 		put_cpu_times(import, record, times, &items[event.extended_count++]);
-	while (event.extended_count < EXTENDED_MAX &&
-	       etl_record_extended(record, &at, &items[event.extended_count]))
+	while (event.extended_count < EXTENDED_MAX && etl_record_extended(record, &at, &items[event.extended_count]))
 		event.extended_count += items[event.extended_count].type != ETL_EXTENDED_RELATED;
 	return etl_event_write(import, &event);
 }

@@ -281,7 +281,7 @@ int etl_file_next(struct etl_file *file, struct etl_buffer *buffer)
 		status = skip(file);
 		return status ? status
 			      : common_fail(got < ETL_BUFFER_HEADER ? PTL_TRUNCATED : PTL_CORRUPT,
-					 "offset %llu: no header of a buffer", (unsigned long long)buffer->offset);
+					    "offset %llu: no header of a buffer", (unsigned long long)buffer->offset);
 	}
 	size = common_load32(data + ETL_BUFFER_SIZE_AT);
 	status = look(file, file->at, size, &data, &got);
@@ -292,7 +292,7 @@ int etl_file_next(struct etl_file *file, struct etl_buffer *buffer)
 	buffer->flags = common_load16(data + ETL_BUFFER_FLAGS_AT);
 	buffer->type = common_load16(data + ETL_BUFFER_TYPE_AT);
 	buffer->cpu = buffer->flags & ETL_BUFFER_PROCESSOR_INDEX ? common_load16(data + ETL_BUFFER_CPU_AT)
-								: data[ETL_BUFFER_CPU_AT];
+								 : data[ETL_BUFFER_CPU_AT];
 	buffer->size = common_load32(data + ETL_BUFFER_OFFSET_AT);
 	buffer->data = data;
 	if (buffer->flags & ETL_BUFFER_COMPRESSED) {

@@ -10,34 +10,34 @@
 /* What the first event tells of the whole file: TRACE_LOGFILE_HEADER. */
 struct etl_log_header {
 	uint32_t buffer_size;
-	uint32_t version;      /* of Windows: major, minor and two more bytes */
-	uint32_t build;        /* ProviderVersion */
+	uint32_t version; /* of Windows: major, minor and two more bytes */
+	uint32_t build;   /* ProviderVersion */
 	uint32_t processors;
-	uint64_t end_time;     /* FILETIME, 0 unknown, as all of these */
+	uint64_t end_time;         /* FILETIME, 0 unknown, as all of these */
 	uint32_t timer_resolution; /* of thread times, 100 ns */
 	uint32_t mode;
 	uint32_t pointer_size; /* 4 or 8 */
 	uint32_t events_lost;
 	uint32_t cpu_mhz;
-	int32_t bias;          /* minutes: UTC = local time + bias */
+	int32_t bias; /* minutes: UTC = local time + bias */
 	uint64_t boot_time;
-	uint64_t frequency;    /* of the performance counter, Hz */
+	uint64_t frequency; /* of the performance counter, Hz */
 	uint64_t start_time;
-	uint32_t clock;        /* enum etl_clock */
+	uint32_t clock; /* enum etl_clock */
 	uint32_t buffers_lost;
-	uint64_t first_time;   /* of the event itself, in ticks of the clock */
-	uint32_t compression;  /* enum etl_compression */
+	uint64_t first_time;  /* of the event itself, in ticks of the clock */
+	uint32_t compression; /* enum etl_compression */
 };
 
 struct etl_buffer {
-	uint64_t offset;   /* in the file */
+	uint64_t offset; /* in the file */
 	uint64_t sequence;
 	uint16_t cpu;
-	uint16_t flags;    /* enum etl_buffer_flag */
+	uint16_t flags; /* enum etl_buffer_flag */
 	uint16_t type;
-	bool cut;          /* the file, or what was compressed, ends before the buffer's events do */
+	bool cut;            /* the file, or what was compressed, ends before the buffer's events do */
 	const uint8_t *data; /* its header, then its events */
-	size_t size;       /* where the events end */
+	size_t size;         /* where the events end */
 };
 
 struct etl_file;

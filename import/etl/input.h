@@ -12,10 +12,10 @@
 #include "import/etl/file.h"
 
 struct etl_outcome {
-	char damage[256];         /* the first thing that could not be read, or "" */
-	uint64_t damaged_buffers; /* that could not be read, or not to their end */
+	char damage[256];                   /* the first thing that could not be read, or "" */
+	uint64_t damaged_buffers;           /* that could not be read, or not to their end */
 	uint64_t lost_events, lost_buffers; /* that Windows could not write */
-	uint64_t unexplained;     /* events that no schema explains */
+	uint64_t unexplained;               /* events that no schema explains */
 };
 
 struct etl_options {

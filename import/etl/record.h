@@ -21,14 +21,14 @@ struct etl_record {
 	uint8_t header;       /* enum etl_header */
 	uint8_t pointer_size; /* of what wrote it: 4 or 8 */
 	bool has_time;
-	bool has_cpu_times;   /* kernel and user are known */
+	bool has_cpu_times; /* kernel and user are known */
 	struct ptl_descriptor descriptor;
-	uint64_t time;        /* ticks */
+	uint64_t time; /* ticks */
 	uint32_t pid, tid;
-	uint32_t kernel, user; /* times of the thread, in ticks of the timer */
-	uint16_t hook;        /* of ETL_KIND_SYSTEM: group and type */
+	uint32_t kernel, user;             /* times of the thread, in ticks of the timer */
+	uint16_t hook;                     /* of ETL_KIND_SYSTEM: group and type */
 	const uint8_t *activity, *related; /* 16 bytes, or NULL */
-	const uint8_t *extended; /* items, which have been checked; NULL: none */
+	const uint8_t *extended;           /* items, which have been checked; NULL: none */
 	size_t extended_size;
 	const uint8_t *payload;
 	size_t payload_size;

@@ -107,7 +107,7 @@ int perf_attrs_record(struct perf_attrs *attrs, const struct perf_record *record
 
 	if (size < PERF_ATTR_SIZE_MIN || size > record->size)
 		return common_fail(PTL_CORRUPT, "offset %llu: an attribute of %zu bytes in a record of %zu",
-				(unsigned long long)record->offset, size, record->size);
+				   (unsigned long long)record->offset, size, record->size);
 	status = add(attrs, record->body, size);
 	return status ? status : add_ids(attrs, record->body + size, (record->size - size) / 8);
 }

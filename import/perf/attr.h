@@ -67,7 +67,7 @@ void perf_attrs_name(struct perf_attrs *attrs, size_t index, const char *name, s
  * Takes a kernel record's trailer, or a sample, apart. *body is made shorter by the trailer. PTL_CORRUPT where
  * the record is too short for what its attribute says.
  */
-int perf_sample_parse(const struct perf_attrs *attrs, const struct perf_record *record,
-		      struct perf_sample *sample, size_t *body);
+int perf_sample_parse(const struct perf_attrs *attrs, const struct perf_record *record, struct perf_sample *sample,
+		      size_t *body);
 
 #endif

@@ -12,7 +12,7 @@
 #define STREAMS_MAX 65536u
 #define THREAD_BIT (1ull << 32) /* in a key of import->aux: a thread, no CPU */
 #define AUXTRACE_BODY 40
-#define PSB_PLUS 64 /* bytes behind a PSB in which its TSC stands */
+#define PSB_PLUS 64    /* bytes behind a PSB in which its TSC stands */
 #define PADDING_MAX 7u /* perf fills a record up to a multiple of 8 bytes */
 
 /* A stream of PT. */
@@ -55,11 +55,12 @@ int perf_aux_info(struct perf_import *import, const struct perf_record *record)
 	common_read32(&cursor);
 	if (type != PERF_AUXTRACE_INTEL_PT)
 		return common_fail(PTL_UNSUPPORTED, "offset %llu: the trace data is not Intel PT (type %u)",
-				(unsigned long long)record->offset, type);
+				   (unsigned long long)record->offset, type);
 	for (size_t i = 0; i < PERF_PT_WORDS && common_cursor_left(&cursor) >= 8; i++)
 		words[i] = common_read64(&cursor);
 	config = config_of(import, words[PERF_PT_PMU_TYPE]);
-	if (words[PERF_PT_TIME_SHIFT] < 64 && words[PERF_PT_TIME_MULT] <= UINT32_MAX && words[PERF_PT_CAP_USER_TIME_ZERO]) {
+	if (words[PERF_PT_TIME_SHIFT] < 64 && words[PERF_PT_TIME_MULT] <= UINT32_MAX &&
+	    words[PERF_PT_CAP_USER_TIME_ZERO]) {
 		machine->tsc_shift = (uint8_t)words[PERF_PT_TIME_SHIFT];
 		machine->tsc_multiplier = (uint32_t)words[PERF_PT_TIME_MULT];
 		machine->tsc_zero = words[PERF_PT_TIME_ZERO];
@@ -133,8 +134,8 @@ static uint64_t psb_time(const struct perf_import *import, const uint8_t *data, 
 		if (used <= 0 || packet.kind == PTL_PT_PSBEND)
 			break;
 		if (packet.kind == PTL_PT_TSC && machine->tsc_multiplier)
-			return machine->tsc_zero + (uint64_t)((__uint128_t)packet.tsc.tsc * machine->tsc_multiplier >>
-							      machine->tsc_shift);
+			return machine->tsc_zero +
+			       (uint64_t)((__uint128_t)packet.tsc.tsc * machine->tsc_multiplier >> machine->tsc_shift);
 		at += (size_t)used;
 	}
 	return import->now;
@@ -259,7 +260,7 @@ int perf_aux_data(struct perf_import *import, const struct perf_record *record)
 
 	if (record->size < AUXTRACE_BODY)
 		return common_fail(PTL_CORRUPT, "offset %llu: trace data without a description",
-				(unsigned long long)record->offset);
+				   (unsigned long long)record->offset);
 	this.size = common_load64(record->body);
 	offset = common_load64(record->body + 8);
 	status = open_stream(import, common_load32(record->body + 32), common_load32(record->body + 28), &aux);

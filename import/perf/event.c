@@ -9,21 +9,27 @@
  * The provider of what has no counterpart among ETW's classes. Its GUID is that of the name "Linux-Perf" by
  * the rule of .NET's EventSource; event ids are perf's record types.
  */
-#define LINUX_PERF                                                                                             \
-	{                                                                                                      \
-		{                                                                                              \
+#define LINUX_PERF                                                                                                     \
+	{                                                                                                              \
+		{                                                                                                      \
 			0x43, 0x18, 0x65, 0xd7, 0xf9, 0xc2, 0xca, 0x54, 0xa5, 0xaa, 0xda, 0xbf, 0x8e, 0xb6, 0xd2, 0xf4 \
-		}                                                                                              \
+		}                                                                                                      \
 	}
 
-#define EVENT_TRACEPOINT 256 /* a sample of a tracepoint: its bytes */
+#define EVENT_TRACEPOINT 256            /* a sample of a tracepoint: its bytes */
 #define FRAME_MARKERS ((uint64_t)-4096) /* from here on: PERF_CONTEXT_*, where the kernel's or user's frames begin */
-#define STACK_TRACE64 6 /* EVENT_HEADER_EXT_TYPE_STACK_TRACE64 */
+#define STACK_TRACE64 6                 /* EVENT_HEADER_EXT_TYPE_STACK_TRACE64 */
 #define FRAMES_MAX 1024
 #define EXTENDED_MAX 4
 
-#define FIELD(field_name, field_type) {.name = field_name, .type = field_type}
-#define HEX(field_name, field_type) {.name = field_name, .type = field_type, .format = PTL_FORMAT_HEX}
+#define FIELD(field_name, field_type)                                                                                  \
+	{                                                                                                              \
+		.name = field_name, .type = field_type                                                                 \
+	}
+#define HEX(field_name, field_type)                                                                                    \
+	{                                                                                                              \
+		.name = field_name, .type = field_type, .format = PTL_FORMAT_HEX                                       \
+	}
 
 static const struct ptl_field lost[] = {FIELD("Id", PTL_TYPE_U64), FIELD("Lost", PTL_TYPE_U64)};
 static const struct ptl_field lost_samples[] = {FIELD("Lost", PTL_TYPE_U64)};
@@ -32,12 +38,14 @@ static const struct ptl_field comm[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD(
 static const struct ptl_field throttle[] = {FIELD("Time", PTL_TYPE_TIME), FIELD("Id", PTL_TYPE_U64),
 					    FIELD("StreamId", PTL_TYPE_U64)};
 static const struct ptl_field map2[] = {
-	FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32),  FIELD("Address", PTL_TYPE_POINTER),
-	HEX("Length", PTL_TYPE_U64),	  HEX("FileOffset", PTL_TYPE_U64),  {.name = "FileId", .type = PTL_TYPE_BYTES, .length = 24},
-	HEX("Protection", PTL_TYPE_U32),  HEX("Flags", PTL_TYPE_U32),	    FIELD("FileName", PTL_TYPE_UTF8)};
-static const struct ptl_field map[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32),
+	FIELD("ProcessId", PTL_TYPE_U32),   FIELD("ThreadId", PTL_TYPE_U32),
+	FIELD("Address", PTL_TYPE_POINTER), HEX("Length", PTL_TYPE_U64),
+	HEX("FileOffset", PTL_TYPE_U64),    {.name = "FileId", .type = PTL_TYPE_BYTES, .length = 24},
+	HEX("Protection", PTL_TYPE_U32),    HEX("Flags", PTL_TYPE_U32),
+	FIELD("FileName", PTL_TYPE_UTF8)};
+static const struct ptl_field map[] = {FIELD("ProcessId", PTL_TYPE_U32),   FIELD("ThreadId", PTL_TYPE_U32),
 				       FIELD("Address", PTL_TYPE_POINTER), HEX("Length", PTL_TYPE_U64),
-				       HEX("FileOffset", PTL_TYPE_U64), FIELD("FileName", PTL_TYPE_UTF8)};
+				       HEX("FileOffset", PTL_TYPE_U64),    FIELD("FileName", PTL_TYPE_UTF8)};
 static const struct ptl_field aux[] = {HEX("Offset", PTL_TYPE_U64), FIELD("Size", PTL_TYPE_U64),
 				       HEX("Flags", PTL_TYPE_U64)};
 static const struct ptl_field process_thread[] = {FIELD("ProcessId", PTL_TYPE_U32), FIELD("ThreadId", PTL_TYPE_U32)};
@@ -46,14 +54,16 @@ static const struct ptl_field namespaces[] = {FIELD("ProcessId", PTL_TYPE_U32), 
 static const struct ptl_field ksymbol[] = {FIELD("Address", PTL_TYPE_POINTER), HEX("Length", PTL_TYPE_U32),
 					   FIELD("Type", PTL_TYPE_U16), HEX("Flags", PTL_TYPE_U16),
 					   FIELD("Name", PTL_TYPE_UTF8)};
-static const struct ptl_field bpf[] = {FIELD("Type", PTL_TYPE_U16), HEX("Flags", PTL_TYPE_U16), FIELD("Id", PTL_TYPE_U32),
+static const struct ptl_field bpf[] = {FIELD("Type", PTL_TYPE_U16),
+				       HEX("Flags", PTL_TYPE_U16),
+				       FIELD("Id", PTL_TYPE_U32),
 				       {.name = "Tag", .type = PTL_TYPE_BYTES, .format = PTL_FORMAT_HASH, .length = 8}};
 static const struct ptl_field cgroup[] = {FIELD("Id", PTL_TYPE_U64), FIELD("Path", PTL_TYPE_UTF8)};
 static const struct ptl_field text_poke[] = {FIELD("Address", PTL_TYPE_POINTER), FIELD("OldSize", PTL_TYPE_U16),
 					     FIELD("NewSize", PTL_TYPE_U16), FIELD("Code", PTL_TYPE_BYTES)};
 static const struct ptl_field hardware_id[] = {HEX("HardwareId", PTL_TYPE_U64)};
 static const struct ptl_field bytes[] = {FIELD("Data", PTL_TYPE_BYTES)};
-static const struct ptl_field stat_fields[] = {FIELD("Id", PTL_TYPE_U64),	   FIELD("Cpu", PTL_TYPE_U32),
+static const struct ptl_field stat_fields[] = {FIELD("Id", PTL_TYPE_U64),          FIELD("Cpu", PTL_TYPE_U32),
 					       FIELD("ThreadIndex", PTL_TYPE_U32), FIELD("Value", PTL_TYPE_U64),
 					       FIELD("TimeEnabled", PTL_TYPE_U64), FIELD("TimeRunning", PTL_TYPE_U64)};
 static const struct ptl_field sample_fields[] = {
@@ -61,9 +71,11 @@ static const struct ptl_field sample_fields[] = {
 	FIELD("Address", PTL_TYPE_POINTER), FIELD("Data", PTL_TYPE_BYTES)};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define EVENT(number, event, list)                                                                             \
-	{.provider = LINUX_PERF, .id = number, .provider_name = "Linux-Perf", .event_name = event, .task_name = "", \
-	 .opcode_name = "", .message = "", .fields = list, .field_count = COUNT(list)}
+#define EVENT(number, event, list)                                                                                     \
+	{                                                                                                              \
+		.provider = LINUX_PERF, .id = number, .provider_name = "Linux-Perf", .event_name = event,              \
+		.task_name = "", .opcode_name = "", .message = "", .fields = list, .field_count = COUNT(list)          \
+	}
 
 static const struct ptl_schema schemas[] = {
 	EVENT(PERF_RECORD_MMAP, "Mmap", map),
@@ -118,8 +130,7 @@ bool perf_is_rundown(const struct perf_import *import, const struct perf_sample 
 static int find_lane(struct perf_import *import, uint64_t time, struct perf_lane **found)
 {
 	struct perf_lane *best = NULL, *earliest = NULL;
-	struct ptl_stream stream = {
-		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	int status;
 
 	for (size_t i = 0; i < import->lane_count; i++) {
@@ -293,7 +304,8 @@ int perf_event_sample(struct perf_import *import, const struct perf_record *reco
 	common_write_le(storage, sample->ip, 8);
 	common_write_le(storage, sample->period, 8);
 	common_write_le(storage, sample->address, 8);
-	common_write_bytes(storage, sample->raw ? sample->raw : sample->rest, sample->raw ? sample->raw_size : sample->rest_size);
+	common_write_bytes(storage, sample->raw ? sample->raw : sample->rest,
+			   sample->raw ? sample->raw_size : sample->rest_size);
 	event.payload = storage->data;
 	event.payload_size = storage->size;
 	return write_sample(import, sample, &event);

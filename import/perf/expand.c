@@ -76,7 +76,7 @@ int perf_expand_add(struct perf_expand *expand, const uint8_t *data, size_t size
 		result = ZSTD_decompressStream(expand->stream, &out, &in);
 		if (ZSTD_isError(result))
 			return common_fail(PTL_CORRUPT, "compressed records cannot be decompressed: %s",
-					ZSTD_getErrorName(result));
+					   ZSTD_getErrorName(result));
 		full = out.pos == out.size;
 		expand->end = out.pos;
 	}

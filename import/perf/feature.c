@@ -207,7 +207,8 @@ int perf_event_update(struct perf_import *import, const struct perf_record *reco
 int perf_time_conversion(struct perf_import *import, const struct perf_record *record)
 {
 	struct common_cursor cursor = common_cursor(record->body, record->size);
-	const uint64_t shift = common_read64(&cursor), multiplier = common_read64(&cursor), zero = common_read64(&cursor);
+	const uint64_t shift = common_read64(&cursor), multiplier = common_read64(&cursor),
+		       zero = common_read64(&cursor);
 
 	if (cursor.failed || shift > 63 || multiplier > UINT32_MAX)
 		return 0;

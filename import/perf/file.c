@@ -30,7 +30,7 @@ struct perf_file {
 	uint8_t *window;
 	uint64_t window_offset; /* of its first byte in the file */
 	size_t window_size;
-	uint64_t at;	  /* where the next record starts */
+	uint64_t at;      /* where the next record starts */
 	uint64_t payload; /* bytes behind the record just read that are left to be read */
 	uint64_t record_offset;
 	struct perf_expand expand;
@@ -48,8 +48,7 @@ int perf_file_read(const struct perf_file *file, uint64_t offset, void *data, si
 {
 	if (offset > file->size || size > file->size - offset)
 		return common_fail(PTL_TRUNCATED, "the file ends at %llu, within %zu bytes at %llu",
-				(unsigned long long)file->size, size,
-				(unsigned long long)offset);
+				   (unsigned long long)file->size, size, (unsigned long long)offset);
 	return common_read_at(file->fd, data, size, offset);
 }
 
@@ -95,8 +94,7 @@ static int read_file_header(struct perf_file *file)
 		return common_fail(PTL_CORRUPT, "offset 16: attributes of %zu bytes", file->attr_size);
 	if (records.offset > file->size)
 		return common_fail(PTL_TRUNCATED, "offset 40: records at %llu in a file of %llu bytes",
-				(unsigned long long)records.offset,
-				(unsigned long long)file->size);
+				   (unsigned long long)records.offset, (unsigned long long)file->size);
 	file->at = records.offset;
 	/* The size is filled in when perf ends: what was killed has all its records, and no features. */
 	if (!records.size) {
@@ -137,7 +135,7 @@ static int read_header(struct perf_file *file)
 	}
 	if (size != PERF_FILE_HEADER_SIZE)
 		return common_fail(PTL_UNSUPPORTED, "offset 8: a header of %llu bytes is of an unknown version",
-				(unsigned long long)size);
+				   (unsigned long long)size);
 	return read_file_header(file);
 }
 
@@ -228,10 +226,9 @@ static int look(struct perf_file *file, size_t size, const uint8_t **data)
 
 	if (size > left)
 		return common_fail(PTL_TRUNCATED, "offset %llu: the file ends within a record",
-				(unsigned long long)file->record_offset);
+				   (unsigned long long)file->record_offset);
 	skipped = file->at - file->window_offset;
-	if (file->at < file->window_offset || skipped > file->window_size ||
-	    file->window_size - skipped < size) {
+	if (file->at < file->window_offset || skipped > file->window_size || file->window_size - skipped < size) {
 		const size_t wanted = left < WINDOW ? (size_t)left : WINDOW;
 		int status = perf_file_read(file, file->at, file->window, wanted);
 
@@ -255,7 +252,8 @@ static int take_header(const struct perf_file *file, const uint8_t *header, stru
 	record->misc = common_load16(header + 4);
 	record->offset = file->record_offset;
 	if (size < PERF_RECORD_HEADER_SIZE)
-		return common_fail(PTL_CORRUPT, "offset %llu: a record of %zu bytes", (unsigned long long)file->record_offset, size);
+		return common_fail(PTL_CORRUPT, "offset %llu: a record of %zu bytes",
+				   (unsigned long long)file->record_offset, size);
 	record->size = size - PERF_RECORD_HEADER_SIZE;
 	return 0;
 }
@@ -325,14 +323,13 @@ static int expand(struct perf_file *file, const struct perf_record *record)
 
 		if (said > size - (size < 8 ? size : 8))
 			return common_fail(PTL_CORRUPT, "offset %llu: a compressed record has less than it says",
-					(unsigned long long)record->offset);
+					   (unsigned long long)record->offset);
 		data += 8;
 		size = (size_t)said;
 	}
 	status = perf_expand_add(&file->expand, data, size);
 
-	return status ? common_fail_in(status, "offset %llu", (unsigned long long)record->offset)
-		      : 0;
+	return status ? common_fail_in(status, "offset %llu", (unsigned long long)record->offset) : 0;
 }
 
 int perf_file_next(struct perf_file *file, struct perf_record *record)
@@ -363,11 +360,12 @@ int perf_file_payload(struct perf_file *file, uint8_t *data, size_t size)
 	if (wanted > file->end - file->at)
 		wanted = file->end - file->at;
 	if (!wanted)
-		return file->payload ? common_fail(PTL_TRUNCATED, "offset %llu: the file ends within the bytes "
-							       "behind a record, %llu are missing",
-						(unsigned long long)file->record_offset,
-						(unsigned long long)file->payload)
-				     : 0;
+		return file->payload
+			       ? common_fail(PTL_TRUNCATED,
+					     "offset %llu: the file ends within the bytes "
+					     "behind a record, %llu are missing",
+					     (unsigned long long)file->record_offset, (unsigned long long)file->payload)
+			       : 0;
 	status = perf_file_read(file, file->at, data, (size_t)wanted);
 	if (status)
 		return status;

@@ -123,8 +123,7 @@ static bool is_older(const struct perf_import *import, int fd, const struct stat
 }
 
 /* Whether the open file is the one that was mapped: by its build id; else by device and inode, if it is older. */
-static bool is_the_one(const struct perf_import *import, const struct mapping *mapping, int fd,
-		       const struct stat *info)
+static bool is_the_one(const struct perf_import *import, const struct mapping *mapping, int fd, const struct stat *info)
 {
 	uint8_t id[PTL_BUILD_ID_MAX];
 	struct elf_file *elf;
@@ -237,7 +236,8 @@ int perf_mmap(struct perf_import *import, const struct perf_record *record, cons
 	int status;
 
 	if (!parse(record, body, &mapping))
-		return common_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be", (unsigned long long)record->offset);
+		return common_fail(PTL_CORRUPT, "offset %llu: a mapping that cannot be",
+				   (unsigned long long)record->offset);
 	/* What a virtual machine mapped is in its own address spaces. */
 	if (!(mapping.protection & PROT_EXEC) || (record->misc & PERF_MISC_CPUMODE_MASK) >= PERF_MISC_GUEST_KERNEL)
 		return perf_event_keep(import, record, sample, body);

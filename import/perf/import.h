@@ -51,13 +51,13 @@ struct perf_import {
 	struct perf_build_id {
 		uint8_t size;
 		uint8_t bytes[PERF_BUILD_ID_MAX];
-	} *ids;
+	} * ids;
 	size_t id_count;
 	bool aux_snapshots; /* Intel PT was taken now and then */
 	bool aux_switches;  /* context switches tell whose a CPU's Intel PT is */
-	uint64_t next_key; /* of processes */
-	uint64_t now;      /* time of the latest record that had one */
-	uint64_t last;     /* time of the last record that had one */
+	uint64_t next_key;  /* of processes */
+	uint64_t now;       /* time of the latest record that had one */
+	uint64_t last;      /* time of the last record that had one */
 
 	struct ptl_bytes storage; /* of the event being written */
 	struct perf_outcome outcome;
@@ -83,21 +83,20 @@ int perf_event_write(struct perf_import *import, struct ptl_event *event);
 int perf_event_schemas(struct perf_import *import);
 
 /* Keeps a record that has no counterpart as an event of the provider Linux-Perf, its body as payload. */
-int perf_event_keep(struct perf_import *import, const struct perf_record *record,
-		    const struct perf_sample *sample, size_t body);
-int perf_event_sample(struct perf_import *import, const struct perf_record *record,
-		      const struct perf_sample *sample);
+int perf_event_keep(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		    size_t body);
+int perf_event_sample(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample);
 
 /* ---- process.c: processes, threads and what they map */
 
-int perf_comm(struct perf_import *import, const struct perf_record *record,
-	      const struct perf_sample *sample, size_t body);
-int perf_fork(struct perf_import *import, const struct perf_record *record,
-	      const struct perf_sample *sample, size_t body);
-int perf_exit(struct perf_import *import, const struct perf_record *record,
-	      const struct perf_sample *sample, size_t body);
-int perf_switch(struct perf_import *import, const struct perf_record *record,
-		const struct perf_sample *sample, size_t body);
+int perf_comm(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+	      size_t body);
+int perf_fork(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+	      size_t body);
+int perf_exit(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+	      size_t body);
+int perf_switch(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		size_t body);
 /* Sees to it that the process is there, and writes what waits for what comes next. */
 int perf_process_need(struct perf_import *import, uint32_t pid, uint64_t time);
 /* A file was mapped, executable: the program that a process has just started is that of the first one. */
@@ -112,8 +111,8 @@ void perf_process_free(struct perf_import *import);
 
 /* ---- image.c */
 
-int perf_mmap(struct perf_import *import, const struct perf_record *record,
-	      const struct perf_sample *sample, size_t body);
+int perf_mmap(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+	      size_t body);
 /* An entry of the build id table: a feature's bytes, or the body of a record. */
 int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data, size_t size);
 
@@ -121,8 +120,8 @@ int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data
 
 int perf_aux_info(struct perf_import *import, const struct perf_record *record);
 int perf_aux_data(struct perf_import *import, const struct perf_record *record);
-int perf_aux_lost(struct perf_import *import, const struct perf_record *record,
-		  const struct perf_sample *sample, size_t body);
+int perf_aux_lost(struct perf_import *import, const struct perf_record *record, const struct perf_sample *sample,
+		  size_t body);
 int perf_aux_finish(struct perf_import *import);
 void perf_aux_free(struct perf_import *import);
 

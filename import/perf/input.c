@@ -373,7 +373,8 @@ static int add_origin(const struct perf_import *import, const char *name, struct
 	return status ? status : import_spool_origin(spool, &origin);
 }
 
-int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool, struct perf_outcome *outcome)
+int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool,
+		struct perf_outcome *outcome)
 {
 	struct perf_import *import = calloc(1, sizeof(*import));
 	int status;
@@ -417,18 +418,18 @@ static void report(const char *name, const struct perf_outcome *outcome)
 		common_message_warning("%s: %s; what follows is missing", name, outcome->damage);
 	if (outcome->lost_events)
 		common_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
-				    (unsigned long long)outcome->lost_events);
+				       (unsigned long long)outcome->lost_events);
 	if (outcome->unknown_records)
 		common_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
-				    (unsigned long long)outcome->unknown_records);
+				       (unsigned long long)outcome->unknown_records);
 	if (outcome->other_files)
 		common_message_warning("%s: %llu mappings are of files that this machine has in another version: "
-				    "their code is not in the trace",
-				    name, (unsigned long long)outcome->other_files);
+				       "their code is not in the trace",
+				       name, (unsigned long long)outcome->other_files);
 	if (outcome->absent_files)
 		qemu_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
-				 "in the trace",
-				 name, (unsigned long long)outcome->absent_files);
+				  "in the trace",
+				  name, (unsigned long long)outcome->absent_files);
 }
 
 static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,

@@ -9,9 +9,9 @@
 struct perf_outcome {
 	uint64_t lost_events;
 	uint64_t unknown_records; /* of types that no perf has yet */
-	uint64_t other_files;  /* mappings whose file on this machine is another one */
-	uint64_t absent_files; /* or is not there */
-	char damage[512];      /* why the rest could not be read; "": it could */
+	uint64_t other_files;     /* mappings whose file on this machine is another one */
+	uint64_t absent_files;    /* or is not there */
+	char damage[512];         /* why the rest could not be read; "": it could */
 };
 
 /*

@@ -10,8 +10,8 @@
 #define PERF_FILE_HEADER_SIZE 104 /* magic, size, attr size, three sections, 256 feature bits */
 #define PERF_PIPE_HEADER_SIZE 16
 #define PERF_RECORD_HEADER_SIZE 8 /* u32 type, u16 misc, u16 size */
-#define PERF_SECTION_SIZE 16	  /* u64 offset, u64 size */
-#define PERF_ATTR_SIZE_MIN 64	  /* PERF_ATTR_SIZE_VER0 */
+#define PERF_SECTION_SIZE 16      /* u64 offset, u64 size */
+#define PERF_ATTR_SIZE_MIN 64     /* PERF_ATTR_SIZE_VER0 */
 #define PERF_BUILD_ID_MAX 20
 #define PERF_FEATURES 256
 
@@ -66,11 +66,11 @@ enum perf_record_type {
 #define PERF_MISC_CPUMODE_MASK 7u
 #define PERF_MISC_KERNEL 1u
 #define PERF_MISC_GUEST_KERNEL 4u
-#define PERF_MISC_MMAP_DATA 0x2000u	   /* MMAP: not executable */
-#define PERF_MISC_COMM_EXEC 0x2000u	   /* COMM */
-#define PERF_MISC_SWITCH_OUT 0x2000u	   /* SWITCH */
-#define PERF_MISC_MMAP_BUILD_ID 0x4000u	   /* MMAP2 */
-#define PERF_MISC_BUILD_ID_SIZE 0x8000u	   /* an entry of the build id table says its size */
+#define PERF_MISC_MMAP_DATA 0x2000u     /* MMAP: not executable */
+#define PERF_MISC_COMM_EXEC 0x2000u     /* COMM */
+#define PERF_MISC_SWITCH_OUT 0x2000u    /* SWITCH */
+#define PERF_MISC_MMAP_BUILD_ID 0x4000u /* MMAP2 */
+#define PERF_MISC_BUILD_ID_SIZE 0x8000u /* an entry of the build id table says its size */
 
 /* perf_event_attr.sample_type */
 #define PERF_SAMPLE_IP 0x1u

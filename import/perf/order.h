@@ -28,10 +28,10 @@ struct perf_order {
 	size_t capacity;
 	size_t bytes;
 	uint64_t arrivals;
-	uint64_t newest;	 /* time of all records so far */
+	uint64_t newest;        /* time of all records so far */
 	uint64_t newest_before; /* as of the last FINISHED_ROUND */
-	uint64_t due;		 /* up to here all are there */
-	uint64_t forced;	 /* records that were given out before their turn, as too many waited */
+	uint64_t due;           /* up to here all are there */
+	uint64_t forced;        /* records that were given out before their turn, as too many waited */
 };
 
 void perf_order_free(struct perf_order *order);

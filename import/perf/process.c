@@ -194,7 +194,7 @@ int perf_comm(struct perf_import *import, const struct perf_record *record, cons
 
 	if (cursor.failed)
 		return common_fail(PTL_CORRUPT, "offset %llu: a name without a process",
-				(unsigned long long)record->offset);
+				   (unsigned long long)record->offset);
 	snprintf(name, sizeof(name), "%.*s", (int)(left < NAME_SIZE ? left : NAME_SIZE - 1), text);
 	if (perf_is_rundown(import, sample))
 		return comm_rundown(import, sample, pid, tid, name);
@@ -225,7 +225,7 @@ static int parse_task(const struct perf_record *record, size_t body, struct task
 	task->tid = common_read32(&cursor);
 	task->parent_tid = common_read32(&cursor);
 	return cursor.failed ? common_fail(PTL_CORRUPT, "offset %llu: a task without numbers",
-					(unsigned long long)record->offset)
+					   (unsigned long long)record->offset)
 			     : 0;
 }
 

@@ -6,13 +6,14 @@
 
 /* A word of the trailer. All of them have 8 bytes; where two share one, the first is the lower. */
 static const uint64_t trailer_words[] = {
-	PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER,
+	PERF_SAMPLE_TID,       PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
+	PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER,
 };
 
 /* Words before the instruction pointer's, in the order in which samples have them. */
 static const uint64_t sample_words[] = {
-	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,	       PERF_SAMPLE_TID, PERF_SAMPLE_TIME,   PERF_SAMPLE_ADDR,
-	PERF_SAMPLE_ID,		PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD,
+	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,        PERF_SAMPLE_TID, PERF_SAMPLE_TIME,   PERF_SAMPLE_ADDR,
+	PERF_SAMPLE_ID,         PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD,
 };
 
 static void take_word(struct perf_sample *sample, uint64_t which, uint64_t word)
@@ -51,7 +52,7 @@ static void take_word(struct perf_sample *sample, uint64_t which, uint64_t word)
 static int short_record(const struct perf_record *record)
 {
 	return common_fail(PTL_CORRUPT, "offset %llu: a record of %zu bytes and type %u is too short for its event",
-			(unsigned long long)record->offset, record->size, record->type);
+			   (unsigned long long)record->offset, record->size, record->type);
 }
 
 static size_t count_words(const uint64_t *words, size_t count, uint64_t sample_type)
@@ -108,8 +109,7 @@ static void skip_counters(struct common_cursor *cursor, uint64_t format)
 	common_read_bytes(cursor, times + (size_t)count * each);
 }
 
-static int parse_sample(const struct perf_attrs *attrs, const struct perf_record *record,
-			struct perf_sample *sample)
+static int parse_sample(const struct perf_attrs *attrs, const struct perf_record *record, struct perf_sample *sample)
 {
 	struct common_cursor cursor = common_cursor(record->body, record->size);
 	const uint64_t type = sample->attr->sample_type;
@@ -137,8 +137,8 @@ static int parse_sample(const struct perf_attrs *attrs, const struct perf_record
 	return 0;
 }
 
-static int parse_trailer(const struct perf_attrs *attrs, const struct perf_record *record,
-			 struct perf_sample *sample, size_t *body)
+static int parse_trailer(const struct perf_attrs *attrs, const struct perf_record *record, struct perf_sample *sample,
+			 size_t *body)
 {
 	const uint64_t type = sample->attr->sample_type;
 	const size_t size = 8 * count_words(trailer_words, COUNT(trailer_words), type);
@@ -160,8 +160,8 @@ static int parse_trailer(const struct perf_attrs *attrs, const struct perf_recor
 	return 0;
 }
 
-int perf_sample_parse(const struct perf_attrs *attrs, const struct perf_record *record,
-		      struct perf_sample *sample, size_t *body)
+int perf_sample_parse(const struct perf_attrs *attrs, const struct perf_record *record, struct perf_sample *sample,
+		      size_t *body)
 {
 	*sample = (struct perf_sample){
 		.pid = PTL_NO_ID, .tid = PTL_NO_ID, .cpu = PTL_NO_CPU, .attr = find_attr(attrs, record)};

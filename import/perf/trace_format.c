@@ -11,7 +11,7 @@
 #define COMMON "common_"
 #define COMMON_TYPE "common_type" /* the tracepoint's number */
 #define COMMON_FLAGS "common_flags"
-#define COMMON_PID "common_pid"	  /* the thread: samples say so, too */
+#define COMMON_PID "common_pid" /* the thread: samples say so, too */
 #define RECORD_MAX 65536u
 
 void perf_trace_format_free(struct perf_trace_format *format)
@@ -112,11 +112,37 @@ static size_t size_of_type(const char *type)
 		const char *name;
 		size_t size;
 	} sizes[] = {
-		{"u8", 1}, {"s8", 1}, {"__u8", 1}, {"__s8", 1}, {"unsigned char", 1}, {"uint8_t", 1}, {"bool", 1},
-		{"u16", 2}, {"s16", 2}, {"__u16", 2}, {"__s16", 2}, {"short", 2}, {"unsigned short", 2}, {"uint16_t", 2},
-		{"u32", 4}, {"s32", 4}, {"__u32", 4}, {"__s32", 4}, {"int", 4}, {"unsigned", 4}, {"unsigned int", 4},
-		{"uint32_t", 4}, {"u64", 8}, {"s64", 8}, {"__u64", 8}, {"__s64", 8}, {"long", 8}, {"unsigned long", 8},
-		{"long long", 8}, {"unsigned long long", 8}, {"uint64_t", 8},
+		{"u8", 1},
+		{"s8", 1},
+		{"__u8", 1},
+		{"__s8", 1},
+		{"unsigned char", 1},
+		{"uint8_t", 1},
+		{"bool", 1},
+		{"u16", 2},
+		{"s16", 2},
+		{"__u16", 2},
+		{"__s16", 2},
+		{"short", 2},
+		{"unsigned short", 2},
+		{"uint16_t", 2},
+		{"u32", 4},
+		{"s32", 4},
+		{"__u32", 4},
+		{"__s32", 4},
+		{"int", 4},
+		{"unsigned", 4},
+		{"unsigned int", 4},
+		{"uint32_t", 4},
+		{"u64", 8},
+		{"s64", 8},
+		{"__u64", 8},
+		{"__s64", 8},
+		{"long", 8},
+		{"unsigned long", 8},
+		{"long long", 8},
+		{"unsigned long long", 8},
+		{"uint64_t", 8},
 	};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -304,7 +330,8 @@ static int parse_lines(struct perf_trace_format *format)
 		if (take_prefix(&line, "name:"))
 			format->name = line;
 		else if (take_prefix(&line, "ID:"))
-			has_id = isdigit((unsigned char)*line) && (format->id = (uint32_t)strtoul(line, NULL, 10)) < RECORD_MAX;
+			has_id = isdigit((unsigned char)*line) &&
+				 (format->id = (uint32_t)strtoul(line, NULL, 10)) < RECORD_MAX;
 		else if (take_prefix(&line, "field:"))
 			status = add_field(format, line);
 	}

@@ -22,8 +22,8 @@
 /* A field of the record: where its bytes are; what they are is in the field of the schema with the same number. */
 struct perf_trace_field {
 	uint32_t offset;
-	uint32_t size;   /* 0: up to the record's end */
-	bool is_dynamic; /* a word there says where the bytes are, and how many: 16 bits each */
+	uint32_t size;    /* 0: up to the record's end */
+	bool is_dynamic;  /* a word there says where the bytes are, and how many: 16 bits each */
 	bool is_relative; /* as is_dynamic, counted from behind that word */
 	bool is_signed;
 };
@@ -41,7 +41,7 @@ struct perf_trace_format {
 		size_t field;
 		struct ptl_map map; /* without provider */
 		char *name;
-	} *maps;
+	} * maps;
 	size_t map_count;
 };
 

@@ -52,11 +52,11 @@ static bool read_unary(const char **text, unsigned depth, uint64_t *value)
 	case '-':
 	case '~':
 	case '+': {
-		const char operator = *(*text)++;
+		const char operator= *(*text)++;
 
 		if (!read_unary(text, depth + 1, value))
 			return false;
-		*value = operator == '-' ? 0 - *value : operator == '~' ? ~*value : *value;
+		*value = operator== '-' ? 0 - *value : operator== '~' ? ~*value : * value;
 		return true;
 	}
 	case '(':
@@ -137,11 +137,11 @@ static bool read_binary(const char **text, int least, unsigned depth, uint64_t *
 		strength = operator_at(*text, &length);
 		if (strength < least)
 			return true;
-		operator = **text;
+		operator= ** text;
 		*text += length;
 		if (!read_binary(text, strength + 1, depth + 1, &right))
 			return false;
-		*value = combine(operator, *value, right);
+		*value = combine(operator, * value, right);
 	}
 }
 

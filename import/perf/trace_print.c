@@ -129,10 +129,11 @@ static void set_look(struct ptl_field *field, const struct perf_trace_field *pla
 
 	if (is_number && !place->is_signed && (conversion->letter == 'x' || conversion->letter == 'X'))
 		field->format = PTL_FORMAT_HEX;
-	else if (is_number && conversion->letter == 'p' && (!is_word(conversion->more) || strchr("SsBFfKx", conversion->more)))
+	else if (is_number && conversion->letter == 'p' &&
+		 (!is_word(conversion->more) || strchr("SsBFfKx", conversion->more)))
 		field->format = PTL_FORMAT_ADDRESS;
-	else if (field->type == PTL_TYPE_BYTES && conversion->letter == 'p' && (conversion->more == 'I' || conversion->more == 'i') &&
-		 (field->length == 4 || field->length == 16))
+	else if (field->type == PTL_TYPE_BYTES && conversion->letter == 'p' &&
+		 (conversion->more == 'I' || conversion->more == 'i') && (field->length == 4 || field->length == 16))
 		field->format = PTL_FORMAT_IP;
 }
 

@@ -87,7 +87,8 @@ static int add_event(struct perf_tracing *tracing, const char *system, const uin
 	if (!(tracing->count & (tracing->count + 1))) {
 		grown = reallocarray(tracing->events, 2 * (tracing->count + 1), sizeof(struct perf_tracing_event *));
 		if (!grown)
-			return common_fail_memory("tracepoints", 2 * tracing->count * sizeof(struct perf_tracing_event *));
+			return common_fail_memory("tracepoints",
+						  2 * tracing->count * sizeof(struct perf_tracing_event *));
 		tracing->events = grown;
 	}
 	event = calloc(1, sizeof(*event));
@@ -235,8 +236,10 @@ int perf_tracing_decode(struct perf_tracing *tracing, uint64_t number, const uin
 	event->descriptor.provider = known->schema.provider;
 	event->descriptor.id = known->schema.id;
 	event->descriptor.version = known->schema.version;
-	*described = (struct perf_tracing_described){
-		.schema = &known->schema, .maps = known->maps, .map_count = known->format.map_count, .is_new = !known->given};
+	*described = (struct perf_tracing_described){.schema = &known->schema,
+						     .maps = known->maps,
+						     .map_count = known->format.map_count,
+						     .is_new = !known->given};
 	known->given = true;
 	return 1;
 }

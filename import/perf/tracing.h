@@ -17,7 +17,7 @@ struct perf_tracing_event;
 struct perf_tracing {
 	struct perf_tracing_event **events;
 	size_t count;
-	struct common_hash_map numbers;  /* of a tracepoint: index in events */
+	struct common_hash_map numbers;    /* of a tracepoint: index in events */
 	struct common_hash_map identities; /* given to events: index in events */
 };
 

@@ -120,8 +120,8 @@ static int read_memory(struct raw *raw)
 	if (!status)
 		status = common_read_file(settings->memory_map, MAP_LIMIT, &text, &size);
 	if (!status)
-		status = import_memory_map_parse(settings->memory_map, (const char *)text, size,
-						raw->memory_size, &raw->map);
+		status = import_memory_map_parse(settings->memory_map, (const char *)text, size, raw->memory_size,
+						 &raw->map);
 	if (!status)
 		status = add_memory(raw, settings->memory);
 	if (!status)
@@ -188,9 +188,8 @@ static int write_process(struct raw *raw)
 	};
 	struct ptl_event event = {0};
 
-	return write_event(
-		raw, ptl_process_encode(&process, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event),
-		&event, raw->pid);
+	return write_event(raw, ptl_process_encode(&process, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event), &event,
+			   raw->pid);
 }
 
 static int write_thread(struct raw *raw, uint32_t tid, const char *name)
@@ -198,9 +197,8 @@ static int write_thread(struct raw *raw, uint32_t tid, const char *name)
 	struct ptl_thread_event thread = {.process_id = raw->pid, .thread_id = tid, .name = name};
 	struct ptl_event event = {0};
 
-	return write_event(
-		raw, ptl_thread_encode(&thread, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event),
-		&event, tid);
+	return write_event(raw, ptl_thread_encode(&thread, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event), &event,
+			   tid);
 }
 
 static int write_image(struct raw *raw, const struct import_memory_range *range)
@@ -216,14 +214,13 @@ static int write_image(struct raw *raw, const struct import_memory_range *range)
 		.has_code = true,
 	};
 	struct ptl_event event = {0};
-	int status = ptl_writer_blob_file(raw->spool->writer, PTL_BLOB_CODE, raw->memory, range->offset,
-					  range->size, image.code);
+	int status = ptl_writer_blob_file(raw->spool->writer, PTL_BLOB_CODE, raw->memory, range->offset, range->size,
+					  image.code);
 
 	if (status)
 		return status;
-	return write_event(
-		raw, ptl_image_encode(&image, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event),
-		&event, raw->pid);
+	return write_event(raw, ptl_image_encode(&image, PTL_OPCODE_START_RUNDOWN, &raw->storage, &event), &event,
+			   raw->pid);
 }
 
 static int write_rundown(struct raw *raw)
@@ -290,12 +287,12 @@ static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 
 	if (!pt->scan.found)
 		return common_fail(PTL_NOT_OURS,
-				"no PSB packet in %llu bytes: this is not Intel PT, or too short a "
-				"piece of it",
-				(unsigned long long)pt->scan.offset);
+				   "no PSB packet in %llu bytes: this is not Intel PT, or too short a "
+				   "piece of it",
+				   (unsigned long long)pt->scan.offset);
 	format_input_hash_finish(pt->hash, &origin);
 	qemu_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
-			 (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
+			  (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
 	return import_spool_origin(raw->spool, &origin);
 }
 

@@ -50,8 +50,7 @@ static void skip_blanks(struct parser *parser)
 
 static bool at_line_end(const struct parser *parser)
 {
-	return parser->at == parser->size || parser->text[parser->at] == '\n' ||
-	       parser->text[parser->at] == '#';
+	return parser->at == parser->size || parser->text[parser->at] == '\n' || parser->text[parser->at] == '#';
 }
 
 static void next_line(struct parser *parser)
@@ -69,8 +68,7 @@ static const char *shown_word(const struct parser *parser, char shown[SHOWN_MAX 
 {
 	size_t n = 0;
 
-	for (size_t i = parser->at;
-	     i < parser->size && n < SHOWN_MAX && !ends_word(parser->text[i]); i++) {
+	for (size_t i = parser->at; i < parser->size && n < SHOWN_MAX && !ends_word(parser->text[i]); i++) {
 		char c = parser->text[i];
 
 		shown[n++] = c > ' ' && c < 0x7f ? c : '?';
@@ -85,10 +83,10 @@ static int expected(const struct parser *parser, const char *what)
 	char shown[SHOWN_MAX + 1];
 
 	if (at_line_end(parser))
-		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found the end of the line",
-				parser->name, place.line, place.column, what);
-	return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found '%s'", parser->name, place.line,
-			place.column, what, shown_word(parser, shown));
+		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found the end of the line", parser->name,
+				   place.line, place.column, what);
+	return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found '%s'", parser->name, place.line, place.column,
+			   what, shown_word(parser, shown));
 }
 
 /* The value of a digit, or 16 and above for what is none. */
@@ -112,8 +110,7 @@ static int parse_number(struct parser *parser, const char *what, uint64_t *value
 	uint64_t sum = 0;
 	size_t first;
 
-	if (parser->size - at > 2 && text[at] == '0' &&
-	    (text[at + 1] == 'x' || text[at + 1] == 'X')) {
+	if (parser->size - at > 2 && text[at] == '0' && (text[at + 1] == 'x' || text[at + 1] == 'X')) {
 		radix = 16;
 		at += 2;
 	}
@@ -131,26 +128,23 @@ static int parse_number(struct parser *parser, const char *what, uint64_t *value
 	return 0;
 }
 
-static int check_range(const struct parser *parser, const struct import_memory_range *range,
-		       struct place size, struct place offset)
+static int check_range(const struct parser *parser, const struct import_memory_range *range, struct place size,
+		       struct place offset)
 {
 	if (range->size == 0)
-		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected a size above 0", parser->name,
-				size.line, size.column);
+		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected a size above 0", parser->name, size.line,
+				   size.column);
 	if (range->size - 1 > UINT64_MAX - range->base)
 		return common_fail(PTL_CORRUPT,
-				"%s:%u:%zu: expected a size of at most 0x%" PRIx64
-				", found 0x%" PRIx64
-				": the range would pass the end of the address space",
-				parser->name, size.line, size.column, UINT64_MAX - range->base + 1,
-				range->size);
-	if (range->offset > parser->memory_size ||
-	    range->size > parser->memory_size - range->offset)
+				   "%s:%u:%zu: expected a size of at most 0x%" PRIx64 ", found 0x%" PRIx64
+				   ": the range would pass the end of the address space",
+				   parser->name, size.line, size.column, UINT64_MAX - range->base + 1, range->size);
+	if (range->offset > parser->memory_size || range->size > parser->memory_size - range->offset)
 		return common_fail(PTL_CORRUPT,
-				"%s:%u:%zu: expected a range within the memory file of %" PRIu64
-				" bytes, found offset 0x%" PRIx64 " and size 0x%" PRIx64,
-				parser->name, offset.line, offset.column, parser->memory_size,
-				range->offset, range->size);
+				   "%s:%u:%zu: expected a range within the memory file of %" PRIu64
+				   " bytes, found offset 0x%" PRIx64 " and size 0x%" PRIx64,
+				   parser->name, offset.line, offset.column, parser->memory_size, range->offset,
+				   range->size);
 	return 0;
 }
 
@@ -171,8 +165,7 @@ static int parse_line(struct parser *parser, struct import_memory_range *range)
 		return status;
 	skip_blanks(parser);
 	offset = here(parser);
-	status = parse_number(parser, "an offset in the memory file (decimal or 0x...)",
-			      &range->offset);
+	status = parse_number(parser, "an offset in the memory file (decimal or 0x...)", &range->offset);
 	if (status)
 		return status;
 	skip_blanks(parser);
@@ -181,8 +174,7 @@ static int parse_line(struct parser *parser, struct import_memory_range *range)
 	return check_range(parser, range, size, offset);
 }
 
-static int append(struct import_memory_map *map, size_t *capacity,
-		  const struct import_memory_range *range)
+static int append(struct import_memory_map *map, size_t *capacity, const struct import_memory_range *range)
 {
 	if (map->count == *capacity) {
 		size_t larger = *capacity ? *capacity * 2 : 16;
@@ -219,9 +211,9 @@ static int check_overlaps(const char *name, const struct import_memory_map *map)
 			const struct import_memory_range *early = late == high ? low : high;
 
 			return common_fail(PTL_CORRUPT,
-					"%s:%u:1: expected addresses of their own, found 0x%" PRIx64
-					", size 0x%" PRIx64 ", which overlaps the range of line %u",
-					name, late->line, late->base, late->size, early->line);
+					   "%s:%u:1: expected addresses of their own, found 0x%" PRIx64
+					   ", size 0x%" PRIx64 ", which overlaps the range of line %u",
+					   name, late->line, late->base, late->size, early->line);
 		}
 	}
 	return 0;
@@ -245,13 +237,13 @@ static int parse_lines(struct parser *parser, struct import_memory_map *map)
 			return status;
 	}
 	if (map->count == 0)
-		return common_fail(PTL_CORRUPT, "%s:%u:1: expected at least one range, found none",
-				parser->name, parser->line);
+		return common_fail(PTL_CORRUPT, "%s:%u:1: expected at least one range, found none", parser->name,
+				   parser->line);
 	return 0;
 }
 
-int import_memory_map_parse(const char *name, const char *text, size_t text_size,
-			   uint64_t memory_size, struct import_memory_map *map)
+int import_memory_map_parse(const char *name, const char *text, size_t text_size, uint64_t memory_size,
+			    struct import_memory_map *map)
 {
 	struct parser parser = {
 		.name = name,

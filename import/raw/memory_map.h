@@ -34,8 +34,8 @@ struct import_memory_map {
  * a range that leaves the address space or the memory file, ranges that overlap, and a map without
  * a range; PTL_NO_MEMORY. On failure the map is empty.
  */
-int import_memory_map_parse(const char *name, const char *text, size_t text_size,
-			   uint64_t memory_size, struct import_memory_map *map);
+int import_memory_map_parse(const char *name, const char *text, size_t text_size, uint64_t memory_size,
+			    struct import_memory_map *map);
 void import_memory_map_free(struct import_memory_map *map);
 
 #endif

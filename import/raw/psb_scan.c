@@ -30,8 +30,7 @@ static size_t tail_of(const uint8_t *data, size_t size)
 static void keep(struct import_psb_scan *scan, const uint8_t *data, size_t size)
 {
 	const size_t more = size < sizeof(scan->run) ? size : sizeof(scan->run);
-	const size_t old = scan->run_size < sizeof(scan->run) - more ? scan->run_size
-								    : sizeof(scan->run) - more;
+	const size_t old = scan->run_size < sizeof(scan->run) - more ? scan->run_size : sizeof(scan->run) - more;
 
 	memmove(scan->run, scan->run + scan->run_size - old, old);
 	memcpy(scan->run + old, data + size - more, more);
@@ -54,15 +53,14 @@ static int search(struct import_psb_scan *scan, const uint8_t *data, size_t size
 }
 
 int import_psb_scan(struct import_psb_scan *scan, const uint8_t *data, size_t size,
-		   int (*found)(void *context, uint64_t offset), void *context)
+		    int (*found)(void *context, uint64_t offset), void *context)
 {
 	size_t lead = 0;
 	size_t tail;
 	int status;
 
 	if (scan->run_size)
-		while (lead < size &&
-		       follows(data[lead], lead ? data[lead - 1] : scan->run[scan->run_size - 1]))
+		while (lead < size && follows(data[lead], lead ? data[lead - 1] : scan->run[scan->run_size - 1]))
 			lead++;
 	if (lead)
 		keep(scan, data, lead);
@@ -81,8 +79,7 @@ int import_psb_scan(struct import_psb_scan *scan, const uint8_t *data, size_t si
 	return status;
 }
 
-int import_psb_scan_end(struct import_psb_scan *scan, int (*found)(void *context, uint64_t offset),
-		       void *context)
+int import_psb_scan_end(struct import_psb_scan *scan, int (*found)(void *context, uint64_t offset), void *context)
 {
 	const size_t size = scan->run_size;
 

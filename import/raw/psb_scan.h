@@ -20,7 +20,7 @@ struct import_psb_scan {
 	uint64_t offset; /* bytes seen so far */
 	uint8_t run[32]; /* the pattern that the last of them are, or the end of it */
 	size_t run_size;
-	uint64_t found;  /* PSBs so far */
+	uint64_t found; /* PSBs so far */
 };
 
 /*
@@ -28,10 +28,9 @@ struct import_psb_scan {
  * run ends in them. A non-zero result of found ends the scan and is returned.
  */
 int import_psb_scan(struct import_psb_scan *scan, const uint8_t *data, size_t size,
-		   int (*found)(void *context, uint64_t offset), void *context);
+		    int (*found)(void *context, uint64_t offset), void *context);
 
 /* The same at the end of the stream, where a last run ends. */
-int import_psb_scan_end(struct import_psb_scan *scan, int (*found)(void *context, uint64_t offset),
-		       void *context);
+int import_psb_scan_end(struct import_psb_scan *scan, int (*found)(void *context, uint64_t offset), void *context);
 
 #endif

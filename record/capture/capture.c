@@ -24,7 +24,7 @@
 struct waiting {
 	struct ptl_image_event *image; /* owned, with its name */
 	uint32_t definitions;
-	uint32_t parent;	    /* process whose definitions these begin with; 0: none */
+	uint32_t parent;             /* process whose definitions these begin with; 0: none */
 	struct qemu_message message; /* its payload follows */
 };
 
@@ -32,10 +32,8 @@ struct waiting {
 
 int record_capture_event_stream(struct record_capture *capture, uint32_t *id)
 {
-	struct ptl_stream stream = {
-		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
-	int status = record_output_check(&capture->output,
-					 ptl_writer_stream(capture->output.writer, &stream));
+	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	int status = record_output_check(&capture->output, ptl_writer_stream(capture->output.writer, &stream));
 
 	*id = stream.id;
 	return status;
@@ -48,8 +46,7 @@ static int add_lane(struct record_capture *capture)
 
 	if (capture->lane_count == capture->lane_capacity) {
 		const size_t capacity = capture->lane_capacity ? capture->lane_capacity * 2 : 16;
-		uint32_t(*larger)[RECORD_PARTS] = reallocarray(capture->lanes, capacity,
-							       sizeof(*larger));
+		uint32_t(*larger)[RECORD_PARTS] = reallocarray(capture->lanes, capacity, sizeof(*larger));
 
 		if (!larger)
 			return common_fail_memory("event streams", capacity * sizeof(*larger));
@@ -62,8 +59,7 @@ static int add_lane(struct record_capture *capture)
 	return status;
 }
 
-static int take_event(void *context, uint32_t lane, enum record_part part,
-		      const struct ptl_event *event)
+static int take_event(void *context, uint32_t lane, enum record_part part, const struct ptl_event *event)
 {
 	struct record_capture *capture = context;
 	int status = 0;
@@ -72,18 +68,15 @@ static int take_event(void *context, uint32_t lane, enum record_part part,
 		status = add_lane(capture);
 	if (status < 0)
 		return status;
-	return record_output_check(
-		&capture->output,
-		ptl_writer_event(capture->output.writer, capture->lanes[lane][part], event));
+	return record_output_check(&capture->output,
+				   ptl_writer_event(capture->output.writer, capture->lanes[lane][part], event));
 }
 
-static int put_blob(void *context, uint32_t type, const void *data, size_t size,
-		    uint8_t hash[PTL_HASH_SIZE])
+static int put_blob(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
 {
 	struct record_capture *capture = context;
 
-	return record_output_check(&capture->output,
-				   ptl_writer_blob(capture->output.writer, type, data, size, hash));
+	return record_output_check(&capture->output, ptl_writer_blob(capture->output.writer, type, data, size, hash));
 }
 
 static int take_code(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
@@ -103,29 +96,24 @@ int record_capture_loss(struct record_capture *capture, const struct ptl_loss *l
 		capture->lost[loss->kind].count += loss->count;
 	}
 	if (!capture->loss_records++)
-		snprintf(capture->first_loss, sizeof(capture->first_loss), "%s",
-			 loss->cause ? loss->cause : "");
+		snprintf(capture->first_loss, sizeof(capture->first_loss), "%s", loss->cause ? loss->cause : "");
 	return record_output_check(&capture->output, ptl_writer_loss(capture->output.writer, loss));
 }
 
-int record_capture_event(struct record_capture *capture, uint32_t stream,
-			 const struct ptl_event *event)
+int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event)
 {
 	capture->events++;
-	return record_output_check(&capture->output,
-				   ptl_writer_event(capture->output.writer, stream, event));
+	return record_output_check(&capture->output, ptl_writer_event(capture->output.writer, stream, event));
 }
 
 int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema)
 {
-	return record_output_check(&capture->output,
-				   ptl_writer_schema(capture->output.writer, schema));
+	return record_output_check(&capture->output, ptl_writer_schema(capture->output.writer, schema));
 }
 
 int record_capture_map(struct record_capture *capture, const struct ptl_map *map)
 {
-	return record_output_check(&capture->output,
-				   ptl_writer_map(capture->output.writer, map));
+	return record_output_check(&capture->output, ptl_writer_map(capture->output.writer, map));
 }
 
 /* ---- start and end --------------------------------------------------------------------------- */
@@ -155,14 +143,13 @@ static int write_provenance(struct record_capture *capture)
 		common_bytes_free(&command);
 		return common_fail_memory("command line", 0);
 	}
-	status = ptl_writer_provenance(capture->output.writer,
-				       &(struct ptl_provenance){
-					       .tool = "ptl-record",
-					       .version = PTL_VERSION,
-					       .command = (const char *)command.data,
-					       .wall_time = capture->machine.wall_start,
-					       .rules = "",
-				       });
+	status = ptl_writer_provenance(capture->output.writer, &(struct ptl_provenance){
+								       .tool = "ptl-record",
+								       .version = PTL_VERSION,
+								       .command = (const char *)command.data,
+								       .wall_time = capture->machine.wall_start,
+								       .rules = "",
+							       });
 	common_bytes_free(&command);
 	return status;
 }
@@ -190,11 +177,10 @@ static int make_parts(struct record_capture *capture)
 	int status = record_model_new(&sink, &capture->model);
 
 	if (status == 0)
-		status = record_image_store_new(capture->settings->embed, put_blob, capture,
-						&capture->images);
+		status = record_image_store_new(capture->settings->embed, put_blob, capture, &capture->images);
 	if (status == 0 && capture->settings->truth)
-		status = record_truth_open(capture->settings->truth, capture->settings->force,
-					   &capture->machine, &capture->truth);
+		status = record_truth_open(capture->settings->truth, capture->settings->force, &capture->machine,
+					   &capture->truth);
 	return status;
 }
 
@@ -210,8 +196,8 @@ static void free_parts(struct record_capture *capture)
 	capture->lanes = NULL;
 }
 
-int record_capture_open(struct record_capture *capture, const struct record_settings *settings,
-			const char *path, const struct ptl_machine *machine)
+int record_capture_open(struct record_capture *capture, const struct record_settings *settings, const char *path,
+			const struct ptl_machine *machine)
 {
 	const struct ptl_writer_options options = {
 		.level = settings->level,
@@ -276,9 +262,8 @@ int record_capture_close(struct record_capture *capture, uint64_t end_time)
 	if (capture->settings->clock == PTL_CLOCK_VIRTUAL)
 		capture->machine.end_time = record_model_last_time(capture->model);
 	if (status == 0)
-		status = record_output_check(
-			&capture->output,
-			ptl_writer_machine(capture->output.writer, &capture->machine));
+		status = record_output_check(&capture->output,
+					     ptl_writer_machine(capture->output.writer, &capture->machine));
 	closed = record_truth_close(capture->truth);
 	if (closed < 0)
 		common_fail_in(closed, "%s", capture->settings->truth);
@@ -300,19 +285,16 @@ int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t
 	return record_output_check(&capture->output, status);
 }
 
-int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data,
-		      size_t size, uint64_t time)
+int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data, size_t size, uint64_t time)
 {
 	capture->pt_bytes += size;
-	return record_output_check(&capture->output, ptl_writer_bytes(capture->output.writer,
-								      stream, data, size, time));
+	return record_output_check(&capture->output,
+				   ptl_writer_bytes(capture->output.writer, stream, data, size, time));
 }
 
-int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset,
-		       uint64_t time)
+int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset, uint64_t time)
 {
-	return record_output_check(&capture->output,
-				   ptl_writer_psb(capture->output.writer, stream, offset, time));
+	return record_output_check(&capture->output, ptl_writer_psb(capture->output.writer, stream, offset, time));
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -341,8 +323,7 @@ static struct ptl_image_event *copy_image(const struct ptl_image_event *image)
 
 static int push(struct record_capture *capture, struct waiting *waiting, size_t size)
 {
-	int status = record_sequencer_push(&capture->sequencer, waiting->message.sequence, waiting,
-					   size);
+	int status = record_sequencer_push(&capture->sequencer, waiting->message.sequence, waiting, size);
 
 	if (status < 0)
 		free_waiting(waiting);
@@ -395,12 +376,11 @@ static int take_truth(struct record_capture *capture, const struct waiting *wait
 
 	/* Addresses of a message are aligned to 8 as the message is. */
 	return check_truth(record_truth_block(capture->truth, waiting->definitions, block->number,
-					      (const uint64_t *)(const void *)(block + 1),
-					      block->count));
+					      (const uint64_t *)(const void *)(block + 1), block->count));
 }
 
-int record_capture_truth_program(struct record_capture *capture, uint64_t sequence,
-				 uint32_t process, uint32_t definitions, uint32_t parent)
+int record_capture_truth_program(struct record_capture *capture, uint64_t sequence, uint32_t process,
+				 uint32_t definitions, uint32_t parent)
 {
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
@@ -416,26 +396,22 @@ int record_capture_truth_program(struct record_capture *capture, uint64_t sequen
 /* In the messages' order the parent's definitions are known by now, and hold what it had then. */
 static int begin_definitions(struct record_capture *capture, const struct waiting *waiting)
 {
-	const uint64_t *found =
-		waiting->parent ? common_hash_map_get(&capture->definitions, waiting->parent) : NULL;
+	const uint64_t *found = waiting->parent ? common_hash_map_get(&capture->definitions, waiting->parent) : NULL;
 	int status = 0;
 
 	if (found)
-		status = check_truth(record_truth_inherit(capture->truth, waiting->definitions,
-							  (uint32_t)*found));
+		status = check_truth(record_truth_inherit(capture->truth, waiting->definitions, (uint32_t)*found));
 	return status < 0 ? status
-			  : common_hash_map_put(&capture->definitions, waiting->message.process,
-					     waiting->definitions);
+			  : common_hash_map_put(&capture->definitions, waiting->message.process, waiting->definitions);
 }
 
-int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid,
-				uint32_t tid, uint32_t *stream)
+int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid, uint32_t tid,
+				uint32_t *stream)
 {
 	return check_truth(record_truth_thread(capture->truth, definitions, pid, tid, stream));
 }
 
-int record_capture_truth_words(struct record_capture *capture, uint32_t stream,
-			       const uint32_t *words, size_t count)
+int record_capture_truth_words(struct record_capture *capture, uint32_t stream, const uint32_t *words, size_t count)
 {
 	return check_truth(record_truth_words(capture->truth, stream, words, count));
 }
@@ -469,7 +445,6 @@ int record_capture_advance(struct record_capture *capture, uint64_t now, bool fo
 		status = record_model_tick(capture->model, now);
 	}
 	if (status == 0)
-		status = record_output_check(&capture->output,
-					     ptl_writer_poll(capture->output.writer));
+		status = record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));
 	return status;
 }

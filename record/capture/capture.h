@@ -42,15 +42,15 @@ struct record_capture {
 	uint64_t events; /* of providers */
 	uint64_t loss_records;
 	struct record_lost lost[PTL_LOSS_END + 1]; /* by kind */
-	char first_loss[256]; /* its cause, for the summary */
+	char first_loss[256];                      /* its cause, for the summary */
 };
 
 /*
  * Creates the trace at path and writes what is known before the start. machine is complete but for
  * end_time. 0 or a ptl_status; nothing is left to be closed after a failure.
  */
-int record_capture_open(struct record_capture *capture, const struct record_settings *settings,
-			const char *path, const struct ptl_machine *machine);
+int record_capture_open(struct record_capture *capture, const struct record_settings *settings, const char *path,
+			const struct ptl_machine *machine);
 
 /*
  * The end: rundown, end_time, index. 0, or the first failure of writing the trace (PTL_SYSTEM) or
@@ -67,18 +67,14 @@ void record_capture_discard(struct record_capture *capture);
  */
 
 /* A stream for the PT bytes of a thread. */
-int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid,
-			  uint32_t *stream);
-int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data,
-		      size_t size, uint64_t time);
-int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset,
-		       uint64_t time);
+int record_capture_thread(struct record_capture *capture, uint32_t pid, uint32_t tid, uint32_t *stream);
+int record_capture_pt(struct record_capture *capture, uint32_t stream, const void *data, size_t size, uint64_t time);
+int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t offset, uint64_t time);
 int record_capture_loss(struct record_capture *capture, const struct ptl_loss *loss);
 
 /* A stream of events of no process in particular, and what goes to it; counted as events. */
 int record_capture_event_stream(struct record_capture *capture, uint32_t *stream);
-int record_capture_event(struct record_capture *capture, uint32_t stream,
-			 const struct ptl_event *event);
+int record_capture_event(struct record_capture *capture, uint32_t stream, const struct ptl_event *event);
 /* What explains events; an equal one that is there costs nothing. */
 int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema);
 int record_capture_map(struct record_capture *capture, const struct ptl_map *map);
@@ -101,12 +97,11 @@ int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uin
  * process runs from this sequence number on; parent is the process whose definitions, as of then,
  * they begin with (0: none). Nothing need have been heard of the parent yet.
  */
-int record_capture_truth_program(struct record_capture *capture, uint64_t sequence,
-				 uint32_t process, uint32_t definitions, uint32_t parent);
-int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid,
-				uint32_t tid, uint32_t *stream);
-int record_capture_truth_words(struct record_capture *capture, uint32_t stream,
-			       const uint32_t *words, size_t count);
+int record_capture_truth_program(struct record_capture *capture, uint64_t sequence, uint32_t process,
+				 uint32_t definitions, uint32_t parent);
+int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid, uint32_t tid,
+				uint32_t *stream);
+int record_capture_truth_words(struct record_capture *capture, uint32_t stream, const uint32_t *words, size_t count);
 
 /* Does what is due: messages whose turn it is (with force: all), buffers that are old. */
 int record_capture_advance(struct record_capture *capture, uint64_t now, bool force);

@@ -18,8 +18,7 @@ struct record_image_store {
 	char name[NAME_MAX_LENGTH + 1];
 };
 
-int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
-			   struct record_image_store **store)
+int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct record_image_store **store)
 {
 	int status;
 
@@ -54,15 +53,13 @@ uint64_t record_image_store_unread(const struct record_image_store *store)
 static const char *name_of(struct record_image_store *store, const struct record_mapping *mapping)
 {
 	static const char suffix[] = " (deleted)", memfd[] = "/memfd:";
-	size_t length = mapping->path_length < NAME_MAX_LENGTH ? mapping->path_length
-							       : NAME_MAX_LENGTH;
+	size_t length = mapping->path_length < NAME_MAX_LENGTH ? mapping->path_length : NAME_MAX_LENGTH;
 
 	if (!length)
 		return "//anon";
 	memcpy(store->name, mapping->path, length);
 	store->name[length] = 0;
-	if (mapping->deleted && length >= strlen(suffix) &&
-	    !strcmp(store->name + length - strlen(suffix), suffix))
+	if (mapping->deleted && length >= strlen(suffix) && !strcmp(store->name + length - strlen(suffix), suffix))
 		store->name[length - strlen(suffix)] = 0;
 	return strncmp(store->name, memfd, strlen(memfd)) ? store->name : store->name + 1;
 }
@@ -93,8 +90,7 @@ int record_image_store_add(struct record_image_store *store, const struct record
 	fd = record_open_mapped(mapping, &info);
 	if (fd < 0)
 		return 0;
-	status = elf_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size,
-				      image);
+	status = elf_image_store_file(store->files, fd, &info, mapping->file_offset, mapping->size, image);
 	close(fd);
 	return status;
 }

@@ -13,8 +13,7 @@
 
 struct record_image_store;
 
-int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context,
-			   struct record_image_store **store);
+int record_image_store_new(enum elf_embed embed, elf_put_blob put, void *context, struct record_image_store **store);
 void record_image_store_free(struct record_image_store *store);
 
 /* A mapping as the program's side describes it; nothing in it is believed. */

@@ -95,8 +95,7 @@ void record_machine_describe(const struct record_settings *settings, struct ptl_
 	if (uname(&names) == 0) {
 		snprintf(machine->hostname, sizeof(machine->hostname), "%.64s", names.nodename);
 		snprintf(machine->kernel, sizeof(machine->kernel), "%.129s", names.release);
-		snprintf(machine->architecture, sizeof(machine->architecture), "%.32s",
-			 names.machine);
+		snprintf(machine->architecture, sizeof(machine->architecture), "%.32s", names.machine);
 	}
 	read_cpu_name(machine->cpu_name, sizeof(machine->cpu_name));
 	read_boot_id(machine->boot_id, sizeof(machine->boot_id));

@@ -26,12 +26,11 @@ int record_open_mapped(const struct record_mapping *mapping, struct stat *info)
 	char name[NAME_SIZE];
 	int fd = -1;
 
-	if (mapping->path_length && mapping->path_length < NAME_SIZE / 2 &&
-	    mapping->path[0] == '/' && !memchr(mapping->path, 0, mapping->path_length)) {
+	if (mapping->path_length && mapping->path_length < NAME_SIZE / 2 && mapping->path[0] == '/' &&
+	    !memchr(mapping->path, 0, mapping->path_length)) {
 		const int length = (int)mapping->path_length;
 
-		snprintf(name, sizeof(name), "/proc/%u/root%.*s", mapping->pid, length,
-			 mapping->path);
+		snprintf(name, sizeof(name), "/proc/%u/root%.*s", mapping->pid, length, mapping->path);
 		fd = try(name, mapping, info);
 		if (fd >= 0)
 			return fd;
@@ -40,8 +39,7 @@ int record_open_mapped(const struct record_mapping *mapping, struct stat *info)
 		if (fd >= 0)
 			return fd;
 	}
-	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", mapping->pid,
-		 (unsigned long long)mapping->base,
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", mapping->pid, (unsigned long long)mapping->base,
 		 (unsigned long long)(mapping->base + mapping->size));
 	return try(name, mapping, info);
 }

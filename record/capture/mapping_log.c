@@ -51,13 +51,11 @@ int record_log_add(struct record_log *log, const struct record_change *change)
 {
 	if (log->count == log->capacity) {
 		const size_t capacity = log->capacity ? log->capacity * 2 : 32;
-		struct record_change *larger = reallocarray(log->changes, capacity,
-							    sizeof(*larger));
+		struct record_change *larger = reallocarray(log->changes, capacity, sizeof(*larger));
 
 		if (!larger) {
 			record_image_drop(change->image);
-			return common_fail_memory("changes of a process's memory",
-					       capacity * sizeof(*larger));
+			return common_fail_memory("changes of a process's memory", capacity * sizeof(*larger));
 		}
 		log->changes = larger;
 		log->capacity = capacity;

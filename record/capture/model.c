@@ -83,8 +83,7 @@ static int add_thread(struct record_model *model, struct record_process *process
 		return 0;
 	if (process->thread_count == process->thread_capacity) {
 		const size_t capacity = process->thread_capacity ? process->thread_capacity * 2 : 4;
-		struct record_thread *larger = reallocarray(process->threads, capacity,
-							    sizeof(*larger));
+		struct record_thread *larger = reallocarray(process->threads, capacity, sizeof(*larger));
 
 		if (!larger)
 			return common_fail_memory("threads", capacity * sizeof(*larger));
@@ -96,8 +95,8 @@ static int add_thread(struct record_model *model, struct record_process *process
 	return 0;
 }
 
-static int end_thread(struct record_model *model, struct record_process *process,
-		      struct record_thread *thread, uint64_t time)
+static int end_thread(struct record_model *model, struct record_process *process, struct record_thread *thread,
+		      uint64_t time)
 {
 	const struct record_thread ended = *thread;
 
@@ -107,8 +106,7 @@ static int end_thread(struct record_model *model, struct record_process *process
 }
 
 /* Ends all threads but the one called `survivor` (0: none). */
-static int end_threads(struct record_model *model, struct record_process *process,
-		       uint32_t survivor, uint64_t time)
+static int end_threads(struct record_model *model, struct record_process *process, uint32_t survivor, uint64_t time)
 {
 	int status = 0;
 
@@ -120,8 +118,7 @@ static int end_threads(struct record_model *model, struct record_process *proces
 
 /* ---- starts and ends ------------------------------------------------------------------------- */
 
-static int inherit(struct record_model *model, struct record_process *child,
-		   const struct record_process *parent,
+static int inherit(struct record_model *model, struct record_process *child, const struct record_process *parent,
 		   const struct qemu_message_process_start *message)
 {
 	int status;
@@ -133,8 +130,7 @@ static int inherit(struct record_model *model, struct record_process *child,
 	if (!child->path || !child->command_line)
 		return common_fail_memory("process", 0);
 	status = record_exec_complete(model, child);
-	return status < 0 ? status
-			  : record_memory_inherit(model, child, parent, message->parent_epoch);
+	return status < 0 ? status : record_memory_inherit(model, child, parent, message->parent_epoch);
 }
 
 /* The parent is not known any more: what the child's memory holds cannot be told. */
@@ -188,8 +184,7 @@ static struct record_process *new_process(const struct qemu_message_process_star
 	return NULL;
 }
 
-static int process_starts(struct record_model *model,
-			  const struct qemu_message_process_start *message)
+static int process_starts(struct record_model *model, const struct qemu_message_process_start *message)
 {
 	struct record_process *process;
 	int status;
@@ -233,8 +228,7 @@ static int end_process(struct record_model *model, struct record_process *proces
 	return status;
 }
 
-static int set_exit_status(struct record_model *model, struct record_process *process,
-			   uint32_t wait_status)
+static int set_exit_status(struct record_model *model, struct record_process *process, uint32_t wait_status)
 {
 	if (process->ended)
 		return 0;
@@ -248,18 +242,15 @@ static int set_exit_status(struct record_model *model, struct record_process *pr
 int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t wait_status)
 {
 	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);
-	struct record_process *process = number ? record_find_process(model, (uint32_t)*number)
-						: NULL;
+	struct record_process *process = number ? record_find_process(model, (uint32_t)*number) : NULL;
 
 	return process ? set_exit_status(model, process, wait_status) : 0;
 }
 
 /* The thread's program runs, though it is not followed: the process has its name. */
-static int leave(struct record_model *model, struct record_process *process,
-		 struct record_thread *thread)
+static int leave(struct record_model *model, struct record_process *process, struct record_thread *thread)
 {
-	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR,
-					    .epoch = process->latest_epoch + 1};
+	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = process->latest_epoch + 1};
 	int status = record_exec_complete(model, process);
 
 	if (status == 0)
@@ -354,16 +345,14 @@ static int rundown(struct record_model *model, struct record_process *process)
 	if (status == 0)
 		status = record_emit_process(model, process, PTL_OPCODE_END_RUNDOWN, time);
 	for (size_t i = 0; status == 0 && i < process->thread_count; i++)
-		status = record_emit_thread(model, process, PTL_OPCODE_END_RUNDOWN,
-					    process->threads[i].tid, process->threads[i].name, 0,
-					    time);
+		status = record_emit_thread(model, process, PTL_OPCODE_END_RUNDOWN, process->threads[i].tid,
+					    process->threads[i].name, 0, time);
 	if (status == 0)
 		status = record_log_copy(&process->log, UINT64_MAX, &log);
 	for (size_t i = 0; status == 0 && i < log.count; i++)
 		if (log.changes[i].kind == RECORD_CHANGE_LOAD)
-			status = record_emit_image_rundown(model, process,
-							   PTL_OPCODE_END_RUNDOWN,
-							   log.changes[i].image, time);
+			status = record_emit_image_rundown(model, process, PTL_OPCODE_END_RUNDOWN, log.changes[i].image,
+							   time);
 	record_log_free(&log);
 	return status;
 }
@@ -387,8 +376,7 @@ int record_model_finish(struct record_model *model)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static int execs(struct record_model *model, struct record_process *process,
-		 const struct qemu_message_exec *message)
+static int execs(struct record_model *model, struct record_process *process, const struct qemu_message_exec *message)
 {
 	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = message->epoch};
 	struct record_thread *thread;
@@ -409,10 +397,9 @@ static int execs(struct record_model *model, struct record_process *process,
 		return status;
 	/* A thread that executes a program takes the first one's id. */
 	status = add_thread(model, process, message->header.tid);
-	return status < 0
-		       ? status
-		       : record_emit_thread(model, process, PTL_OPCODE_START, message->header.tid, "",
-					    message->start_address, message->header.time);
+	return status < 0 ? status
+			  : record_emit_thread(model, process, PTL_OPCODE_START, message->header.tid, "",
+					       message->start_address, message->header.time);
 }
 
 static int thread_starts(struct record_model *model, struct record_process *process,
@@ -433,9 +420,8 @@ static int thread_starts(struct record_model *model, struct record_process *proc
 	if (parent)
 		memcpy(thread->name, parent->name, sizeof(thread->name));
 	return record_emit_thread(model, process,
-				  message->header.flags & QEMU_MESSAGE_RUNDOWN
-					  ? PTL_OPCODE_START_RUNDOWN
-					  : PTL_OPCODE_START,
+				  message->header.flags & QEMU_MESSAGE_RUNDOWN ? PTL_OPCODE_START_RUNDOWN
+									       : PTL_OPCODE_START,
 				  tid, thread->name, 0, message->header.time);
 }
 
@@ -448,8 +434,7 @@ static int thread_is_named(struct record_model *model, struct record_process *pr
 {
 	struct record_thread *thread = find_thread(process, message->named_tid);
 	const size_t length = strnlen((const char *)(message + 1),
-				      message->length < QEMU_THREAD_NAME_MAX ? message->length
-									    : QEMU_THREAD_NAME_MAX);
+				      message->length < QEMU_THREAD_NAME_MAX ? message->length : QEMU_THREAD_NAME_MAX);
 	uint8_t opcode = PTL_OPCODE_START_RUNDOWN;
 	int status = 0;
 
@@ -462,12 +447,10 @@ static int thread_is_named(struct record_model *model, struct record_process *pr
 		return status;
 	memcpy(thread->name, message + 1, length);
 	thread->name[length] = 0;
-	return record_emit_thread(model, process, opcode, thread->tid, thread->name, 0,
-				  message->header.time);
+	return record_emit_thread(model, process, opcode, thread->tid, thread->name, 0, message->header.time);
 }
 
-static int thread_ends(struct record_model *model, struct record_process *process,
-		       const struct qemu_message *message)
+static int thread_ends(struct record_model *model, struct record_process *process, const struct qemu_message *message)
 {
 	struct record_thread *thread = find_thread(process, message->tid);
 
@@ -483,9 +466,7 @@ static int leaves(struct record_process *process, const struct qemu_message_not_
 		[QEMU_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
 	};
 	struct record_thread *thread = find_thread(process, message->header.tid);
-	const char *cause = message->cause < sizeof(causes) / sizeof(causes[0])
-				    ? causes[message->cause]
-				    : NULL;
+	const char *cause = message->cause < sizeof(causes) / sizeof(causes[0]) ? causes[message->cause] : NULL;
 	const char *strings = (const char *)(message + 1);
 
 	if (!thread)
@@ -495,8 +476,7 @@ static int leaves(struct record_process *process, const struct qemu_message_not_
 	thread->leaving_with = (struct ptl_bytes){0};
 	common_write_bytes(&thread->leaving_with, strings, message->length);
 	if (thread->leaving_with.failed ||
-	    asprintf(&thread->leaving_for, "%.*s ran untraced: %s",
-		     (int)strnlen(strings, message->length), strings,
+	    asprintf(&thread->leaving_for, "%.*s ran untraced: %s", (int)strnlen(strings, message->length), strings,
 		     cause ? cause : "unknown cause") < 0) {
 		thread->leaving_for = NULL;
 		return common_fail_memory("cause", 0);
@@ -527,8 +507,8 @@ static int exits(struct record_process *process, const struct qemu_message_exit 
 }
 
 /* Messages of a process that runs. */
-static int dispatch(struct record_model *model, struct record_process *process,
-		    const struct qemu_message *message, const struct ptl_image_event *image)
+static int dispatch(struct record_model *model, struct record_process *process, const struct qemu_message *message,
+		    const struct ptl_image_event *image)
 {
 	const struct qemu_message_child_status *child = (const void *)message;
 
@@ -586,8 +566,7 @@ void record_model_reach(struct record_model *model, uint64_t time)
 bool record_model_has(const struct record_model *model, uint32_t pid)
 {
 	const uint64_t *number = common_hash_map_get(&model->by_pid, pid);
-	const struct record_process *process = number ? record_find_process(model, (uint32_t)*number)
-						      : NULL;
+	const struct record_process *process = number ? record_find_process(model, (uint32_t)*number) : NULL;
 
 	return process && !process->gone && !process->ended;
 }

@@ -35,8 +35,7 @@ enum record_part {
 /* Where events go. All return 0 or a ptl_status, which the model passes on. */
 struct record_sink {
 	void *context;
-	int (*event)(void *context, uint32_t lane, enum record_part part,
-		     const struct ptl_event *event);
+	int (*event)(void *context, uint32_t lane, enum record_part part, const struct ptl_event *event);
 	/* Stores bytes and gives their hash. */
 	int (*code)(void *context, const uint8_t *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
 	int (*loss)(void *context, const struct ptl_loss *loss);

@@ -49,8 +49,7 @@ static int emit(struct record_model *model, struct record_process *process, enum
 	return model->sink.event(model->sink.context, process->lane, part, event);
 }
 
-int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode,
-			uint64_t time)
+int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode, uint64_t time)
 {
 	const struct ptl_process_event data = {
 		.unique_key = process->number,
@@ -68,12 +67,12 @@ int record_emit_process(struct record_model *model, struct record_process *proce
 	status = ptl_process_encode(&data, opcode, &model->storage, &event);
 	if (status < 0)
 		return status;
-	return emit(model, process, opcode == PTL_OPCODE_END ? RECORD_LIFE : RECORD_MEMORY, &event,
-		    process->first_tid, time);
+	return emit(model, process, opcode == PTL_OPCODE_END ? RECORD_LIFE : RECORD_MEMORY, &event, process->first_tid,
+		    time);
 }
 
-int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode,
-		       uint32_t tid, const char *name, uint64_t start_address, uint64_t time)
+int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode, uint32_t tid,
+		       const char *name, uint64_t start_address, uint64_t time)
 {
 	const struct ptl_thread_event data = {
 		.process_id = process->pid,
@@ -111,8 +110,7 @@ static int encode_image(struct record_model *model, const struct record_process 
 		.protection = change->protection,
 		.file_name = "",
 	};
-	uint8_t opcode = change->kind == RECORD_CHANGE_PROTECT ? PTL_OPCODE_PROTECT
-							       : PTL_OPCODE_UNLOAD;
+	uint8_t opcode = change->kind == RECORD_CHANGE_PROTECT ? PTL_OPCODE_PROTECT : PTL_OPCODE_UNLOAD;
 
 	if (change->kind == RECORD_CHANGE_LOAD) {
 		data = change->image->data;
@@ -134,8 +132,8 @@ int record_emit_change(struct record_model *model, struct record_process *proces
 	return status < 0 ? status : emit(model, process, RECORD_MEMORY, &event, tid, time);
 }
 
-int record_emit_image_rundown(struct record_model *model, struct record_process *process,
-			      uint8_t opcode, const struct record_image *image, uint64_t time)
+int record_emit_image_rundown(struct record_model *model, struct record_process *process, uint8_t opcode,
+			      const struct record_image *image, uint64_t time)
 {
 	struct ptl_image_event data = image->data;
 	struct ptl_event event = {0};
@@ -144,6 +142,5 @@ int record_emit_image_rundown(struct record_model *model, struct record_process 
 	data.process_id = process->pid;
 	model->storage.size = 0;
 	status = ptl_image_encode(&data, opcode, &model->storage, &event);
-	return status < 0 ? status
-			  : emit(model, process, RECORD_MEMORY, &event, process->first_tid, time);
+	return status < 0 ? status : emit(model, process, RECORD_MEMORY, &event, process->first_tid, time);
 }

@@ -29,8 +29,7 @@ int record_exec_bytes(struct record_model *model, struct record_process *process
 	struct record_exec *exec = &process->exec;
 
 	/* Pieces come in order; one that does not fit is left out with all behind it. */
-	if (!exec->pending || message->offset != exec->bytes.size ||
-	    message->length > exec->total - exec->bytes.size)
+	if (!exec->pending || message->offset != exec->bytes.size || message->length > exec->total - exec->bytes.size)
 		return 0;
 	common_write_bytes(&exec->bytes, message + 1, message->length);
 	if (exec->bytes.failed)
@@ -132,13 +131,10 @@ int record_exec_complete(struct record_model *model, struct record_process *proc
 		return status;
 	if (!first)
 		return record_emit_process(model, process, PTL_OPCODE_EXEC, exec->time);
-	status = record_emit_process(model, process,
-				     process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
+	status = record_emit_process(model, process, process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
 				     process->start_time);
-	return status < 0
-		       ? status
-		       : record_emit_thread(
-				 model, process,
-				 process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
-				 process->first_tid, "", exec->start_address, process->start_time);
+	return status < 0 ? status
+			  : record_emit_thread(model, process,
+					       process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
+					       process->first_tid, "", exec->start_address, process->start_time);
 }

@@ -35,15 +35,13 @@ static int prune(struct record_model *model, struct record_process *process)
 	return status;
 }
 
-int record_memory_change(struct record_model *model, struct record_process *process,
-			 const struct qemu_message *message, const struct record_change *change)
+int record_memory_change(struct record_model *model, struct record_process *process, const struct qemu_message *message,
+			 const struct record_change *change)
 {
-	const bool rundown = change->kind == RECORD_CHANGE_LOAD &&
-			     message->flags & QEMU_MESSAGE_RUNDOWN;
-	int status = rundown ? record_emit_image_rundown(model, process, PTL_OPCODE_START_RUNDOWN,
-							 change->image, message->time)
-			     : record_emit_change(model, process, message->tid, change,
-						  message->time);
+	const bool rundown = change->kind == RECORD_CHANGE_LOAD && message->flags & QEMU_MESSAGE_RUNDOWN;
+	int status = rundown ? record_emit_image_rundown(model, process, PTL_OPCODE_START_RUNDOWN, change->image,
+							 message->time)
+			     : record_emit_change(model, process, message->tid, change, message->time);
 
 	if (status < 0) {
 		record_image_drop(change->image);
@@ -56,8 +54,7 @@ int record_memory_change(struct record_model *model, struct record_process *proc
 }
 
 static int image_mapped(struct record_model *model, struct record_process *process,
-			const struct qemu_message_image *message,
-			const struct ptl_image_event *image)
+			const struct qemu_message_image *message, const struct ptl_image_event *image)
 {
 	struct record_change change = {
 		.kind = RECORD_CHANGE_LOAD,
@@ -90,8 +87,7 @@ static int code_executed(struct record_model *model, struct record_process *proc
 		return 0;
 	if (!model->sink.code)
 		return 0;
-	status = model->sink.code(model->sink.context, (const uint8_t *)(message + 1),
-				  message->length, change.code);
+	status = model->sink.code(model->sink.context, (const uint8_t *)(message + 1), message->length, change.code);
 	if (status < 0)
 		return status;
 	return record_memory_change(model, process, &message->header, &change);
@@ -129,15 +125,14 @@ int record_memory_message(struct record_model *model, struct record_process *pro
 	return record_memory_change(model, process, message, &change);
 }
 
-int record_memory_inherit(struct record_model *model, struct record_process *child,
-			  const struct record_process *parent, uint64_t parent_epoch)
+int record_memory_inherit(struct record_model *model, struct record_process *child, const struct record_process *parent,
+			  uint64_t parent_epoch)
 {
 	struct record_log log = {0};
 	int status = record_log_copy(&parent->log, parent_epoch, &log);
 
 	for (size_t i = 0; status == 0 && i < log.count; i++)
-		status = record_emit_change(model, child, child->first_tid, &log.changes[i],
-					    child->start_time);
+		status = record_emit_change(model, child, child->first_tid, &log.changes[i], child->start_time);
 	if (status < 0) {
 		record_log_free(&log);
 		return status;

@@ -19,8 +19,8 @@ struct record_exec {
 struct record_thread {
 	uint32_t tid;
 	char name[QEMU_THREAD_NAME_MAX + 1];
-	bool leaving;      /* has announced an exec that will not be followed */
-	char *leaving_for; /* cause and path of that; owned */
+	bool leaving;                  /* has announced an exec that will not be followed */
+	char *leaving_for;             /* cause and path of that; owned */
 	struct ptl_bytes leaving_with; /* the program's strings */
 };
 
@@ -80,28 +80,27 @@ struct record_process *record_find_process(const struct record_model *model, uin
 /* ---- model_event.c: events of one process ---------------------------------------------------- */
 
 /* Each writes one event at `time`, which for RECORD_LIFE is moved up to the stream's last. */
-int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode,
-			uint64_t time);
-int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode,
-		       uint32_t tid, const char *name, uint64_t start_address, uint64_t time);
+int record_emit_process(struct record_model *model, struct record_process *process, uint8_t opcode, uint64_t time);
+int record_emit_thread(struct record_model *model, struct record_process *process, uint8_t opcode, uint32_t tid,
+		       const char *name, uint64_t start_address, uint64_t time);
 int record_emit_change(struct record_model *model, struct record_process *process, uint32_t tid,
 		       const struct record_change *change, uint64_t time);
 /* Says that an image of a log was there at the start, or is at the end. */
-int record_emit_image_rundown(struct record_model *model, struct record_process *process,
-			      uint8_t opcode, const struct record_image *image, uint64_t time);
+int record_emit_image_rundown(struct record_model *model, struct record_process *process, uint8_t opcode,
+			      const struct record_image *image, uint64_t time);
 /* Chooses the lane of a process that starts. */
 int record_take_lane(struct record_model *model, struct record_process *process);
 
 /* ---- model_memory.c: images and code --------------------------------------------------------- */
 
 /* Notes a change in the process's log and tells of it, as a rundown if it has QEMU_MESSAGE_RUNDOWN. */
-int record_memory_change(struct record_model *model, struct record_process *process,
-			 const struct qemu_message *message, const struct record_change *change);
+int record_memory_change(struct record_model *model, struct record_process *process, const struct qemu_message *message,
+			 const struct record_change *change);
 int record_memory_message(struct record_model *model, struct record_process *process,
 			  const struct qemu_message *message, const struct ptl_image_event *image);
 /* Gives a forked process what its parent had. */
-int record_memory_inherit(struct record_model *model, struct record_process *child,
-			  const struct record_process *parent, uint64_t parent_epoch);
+int record_memory_inherit(struct record_model *model, struct record_process *child, const struct record_process *parent,
+			  uint64_t parent_epoch);
 
 /* ---- model_exec.c: programs ------------------------------------------------------------------ */
 

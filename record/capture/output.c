@@ -62,8 +62,7 @@ int record_output_create(const char *path, bool force, int *fd)
 	if (*fd >= 0)
 		return 0;
 	if (errno == EEXIST)
-		return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another",
-				path);
+		return common_fail(PTL_SYSTEM, "%s exists; --force replaces it, -o names another", path);
 	return common_fail_errno("cannot create %s", path);
 }
 
@@ -79,8 +78,7 @@ int record_output_open(struct record_output *output, const char *path, bool forc
 		return common_fail_memory("file name", strlen(path));
 	status = record_output_create(path, force, &fd);
 	if (status == 0) {
-		output->is_stream = fstat(fd, &info) == 0 &&
-				    (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
+		output->is_stream = fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
 		if (!output->is_stream && S_ISREG(info.st_mode))
 			output->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		status = ptl_writer_open(fd, options, &output->writer);
@@ -103,7 +101,7 @@ static void say_failure(struct record_output *output)
 		common_message_hint("its reader is gone: recording ends here, the command goes on");
 	} else {
 		common_message_hint("the command and the recording go on; what cannot be written is "
-				 "counted as lost");
+				    "counted as lost");
 	}
 }
 
@@ -126,10 +124,9 @@ void record_output_look(struct record_output *output)
 		return;
 	output->vanished = true;
 	common_message_error("%s was removed while it is being recorded", output->path);
-	common_message_hint(
-		"what is recorded will be gone when ptl-record ends; until then it can be copied: "
-		"cp /proc/%d/fd/%d COPY",
-		(int)getpid(), output->fd);
+	common_message_hint("what is recorded will be gone when ptl-record ends; until then it can be copied: "
+			    "cp /proc/%d/fd/%d COPY",
+			    (int)getpid(), output->fd);
 }
 
 void record_output_discard(struct record_output *output)

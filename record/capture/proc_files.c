@@ -146,8 +146,7 @@ int record_proc_threads(uint32_t pid, int (*visit)(void *context, uint32_t tid),
 	return status;
 }
 
-int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context, uint32_t child),
-			 void *context)
+int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context, uint32_t child), void *context)
 {
 	unsigned child;
 	char name[NAME_SIZE];

@@ -33,8 +33,7 @@ void record_proc_strings(uint32_t pid, struct ptl_bytes *strings);
  * (children), until it returns a value other than 0, which is returned.
  */
 int record_proc_threads(uint32_t pid, int (*visit)(void *context, uint32_t tid), void *context);
-int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context, uint32_t child),
-			 void *context);
+int record_proc_children(uint32_t pid, uint32_t tid, int (*visit)(void *context, uint32_t child), void *context);
 /* Whether this kernel tells of children (CONFIG_PROC_CHILDREN). */
 bool record_proc_has_children(void);
 

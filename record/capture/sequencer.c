@@ -25,8 +25,7 @@ static void swap(struct record_item *a, struct record_item *b)
 	*b = kept;
 }
 
-int record_sequencer_push(struct record_sequencer *sequencer, uint64_t sequence, void *data,
-			  size_t size)
+int record_sequencer_push(struct record_sequencer *sequencer, uint64_t sequence, void *data, size_t size)
 {
 	struct record_item *heap = sequencer->heap;
 	size_t at = sequencer->count;

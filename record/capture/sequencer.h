@@ -38,8 +38,7 @@ struct record_sequencer {
 void record_sequencer_free(struct record_sequencer *sequencer);
 
 /* PTL_NO_MEMORY: data is still the caller's. */
-int record_sequencer_push(struct record_sequencer *sequencer, uint64_t sequence, void *data,
-			  size_t size);
+int record_sequencer_push(struct record_sequencer *sequencer, uint64_t sequence, void *data, size_t size);
 
 /*
  * The next item in order, if it is its turn: nothing is missing before it, or has been for too

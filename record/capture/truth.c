@@ -16,8 +16,7 @@ struct record_truth {
 	struct ptl_bytes bytes;
 };
 
-int record_truth_open(const char *path, bool force, const struct ptl_machine *machine,
-		      struct record_truth **truth)
+int record_truth_open(const char *path, bool force, const struct ptl_machine *machine, struct record_truth **truth)
 {
 	const struct ptl_writer_options options = {.level = 1, .name = path};
 	struct record_truth *made = calloc(1, sizeof(*made));
@@ -45,8 +44,7 @@ int record_truth_open(const char *path, bool force, const struct ptl_machine *ma
 
 static int add_stream(struct record_truth *truth, uint32_t pid, uint32_t tid, uint32_t *id)
 {
-	struct ptl_stream stream = {
-		.kind = PTL_KIND_TRUTH, .cpu = PTL_NO_CPU, .pid = pid, .tid = tid};
+	struct ptl_stream stream = {.kind = PTL_KIND_TRUTH, .cpu = PTL_NO_CPU, .pid = pid, .tid = tid};
 	int status = ptl_writer_stream(truth->writer, &stream);
 
 	*id = stream.id;
@@ -70,8 +68,7 @@ static int append(struct record_truth *truth, uint32_t definitions)
 	if (!size)
 		return common_fail(PTL_MISUSE, "definitions %u were not begun", definitions);
 	*size += truth->bytes.size;
-	return ptl_writer_bytes(truth->writer, definitions, truth->bytes.data, truth->bytes.size,
-				0);
+	return ptl_writer_bytes(truth->writer, definitions, truth->bytes.data, truth->bytes.size, 0);
 }
 
 int record_truth_inherit(struct record_truth *truth, uint32_t definitions, uint32_t parent)
@@ -85,8 +82,8 @@ int record_truth_inherit(struct record_truth *truth, uint32_t definitions, uint3
 	return append(truth, definitions);
 }
 
-int record_truth_block(struct record_truth *truth, uint32_t definitions, uint32_t number,
-		       const uint64_t *addresses, size_t count)
+int record_truth_block(struct record_truth *truth, uint32_t definitions, uint32_t number, const uint64_t *addresses,
+		       size_t count)
 {
 	truth->bytes.size = 0;
 	common_write_le(&truth->bytes, number, 4);
@@ -96,20 +93,17 @@ int record_truth_block(struct record_truth *truth, uint32_t definitions, uint32_
 	return append(truth, definitions);
 }
 
-int record_truth_thread(struct record_truth *truth, uint32_t definitions, uint32_t pid,
-			uint32_t tid, uint32_t *stream)
+int record_truth_thread(struct record_truth *truth, uint32_t definitions, uint32_t pid, uint32_t tid, uint32_t *stream)
 {
 	int status = add_stream(truth, pid, tid, stream);
 
 	return status < 0 ? status : record_truth_words(truth, *stream, &definitions, 1);
 }
 
-int record_truth_words(struct record_truth *truth, uint32_t stream, const uint32_t *words,
-		       size_t count)
+int record_truth_words(struct record_truth *truth, uint32_t stream, const uint32_t *words, size_t count)
 {
 	/* There may be billions of them: they are taken as they lie in memory. */
-	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-		       "words have the file's byte order");
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words have the file's byte order");
 
 	return ptl_writer_bytes(truth->writer, stream, words, count * sizeof(*words), 0);
 }

@@ -48,21 +48,18 @@ struct record_truth;
  * Starts a truth file; without force an existing file is an error. machine is that of the trace.
  * PTL_SYSTEM, PTL_NO_MEMORY.
  */
-int record_truth_open(const char *path, bool force, const struct ptl_machine *machine,
-		      struct record_truth **truth);
+int record_truth_open(const char *path, bool force, const struct ptl_machine *machine, struct record_truth **truth);
 
 /* Begins the definitions of a program that process pid runs. */
 int record_truth_program(struct record_truth *truth, uint32_t pid, uint32_t *definitions);
 /* States that a program starts with what the parent's definitions hold so far. */
 int record_truth_inherit(struct record_truth *truth, uint32_t definitions, uint32_t parent);
 /* Defines a block. */
-int record_truth_block(struct record_truth *truth, uint32_t definitions, uint32_t number,
-		       const uint64_t *addresses, size_t count);
-/* Begins a thread's execution in a program; *stream is what its words are appended to. */
-int record_truth_thread(struct record_truth *truth, uint32_t definitions, uint32_t pid,
-			uint32_t tid, uint32_t *stream);
-int record_truth_words(struct record_truth *truth, uint32_t stream, const uint32_t *words,
+int record_truth_block(struct record_truth *truth, uint32_t definitions, uint32_t number, const uint64_t *addresses,
 		       size_t count);
+/* Begins a thread's execution in a program; *stream is what its words are appended to. */
+int record_truth_thread(struct record_truth *truth, uint32_t definitions, uint32_t pid, uint32_t tid, uint32_t *stream);
+int record_truth_words(struct record_truth *truth, uint32_t stream, const uint32_t *words, size_t count);
 
 /* Closes the file; the first failure of its whole life is returned. */
 int record_truth_close(struct record_truth *truth);

@@ -60,8 +60,7 @@ static int open_ring(struct record_sideband *sideband, int cpu)
 	if (ring->fd < 0)
 		/* A CPU that is switched off has no events. */
 		return errno == ENODEV ? 0 : common_fail_errno("perf_event_open");
-	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE,
-		    MAP_SHARED, ring->fd, 0);
+	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (page == MAP_FAILED) {
 		const int status = common_fail_errno("memory for the kernel's events");
 
@@ -156,8 +155,7 @@ int record_sideband_put(struct record_sideband *sideband, const void *record, si
 }
 
 /* Copies one record, which may pass the ring's end. */
-static int copy_record(struct record_sideband *sideband, const uint8_t *ring, uint64_t at,
-		       size_t size)
+static int copy_record(struct record_sideband *sideband, const uint8_t *ring, uint64_t at, size_t size)
 {
 	const size_t from = at & (RING_SIZE - 1);
 	const size_t first = size < RING_SIZE - from ? size : RING_SIZE - from;
@@ -217,8 +215,7 @@ bool record_sideband_start(struct record_sideband *sideband, uint32_t pid, uint6
 	if (empty_rings(sideband) < 0)
 		return found;
 	for (size_t i = 0; i < sideband->told_count; i++) {
-		if (!record_told_is_start(&sideband->told[i], pid) ||
-		    (found && sideband->told[i].time < *start))
+		if (!record_told_is_start(&sideband->told[i], pid) || (found && sideband->told[i].time < *start))
 			continue;
 		*start = sideband->told[i].time;
 		found = true;
@@ -227,8 +224,7 @@ bool record_sideband_start(struct record_sideband *sideband, uint32_t pid, uint6
 }
 
 int record_sideband_take(struct record_sideband *sideband, uint64_t now, bool all,
-			 int (*ended)(void *context, const struct record_past *past), void *context,
-			 uint64_t *lost)
+			 int (*ended)(void *context, const struct record_past *past), void *context, uint64_t *lost)
 {
 	size_t done = 0;
 	int status = empty_rings(sideband);
@@ -238,13 +234,11 @@ int record_sideband_take(struct record_sideband *sideband, uint64_t now, bool al
 	while (done < sideband->told_count &&
 	       (all || sideband->told_count > TOLD_MAX || sideband->told[done].time + SLACK <= now)) {
 		if (status == 0)
-			status = record_sideband_apply(sideband, &sideband->told[done], ended, context,
-						       lost);
+			status = record_sideband_apply(sideband, &sideband->told[done], ended, context, lost);
 		free(sideband->told[done++].data);
 	}
 	if (done)
-		memmove(sideband->told, sideband->told + done,
-			(sideband->told_count - done) * sizeof(*sideband->told));
+		memmove(sideband->told, sideband->told + done, (sideband->told_count - done) * sizeof(*sideband->told));
 	sideband->told_count -= done;
 	return status;
 }

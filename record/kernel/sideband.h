@@ -38,7 +38,7 @@ struct record_past {
 	uint64_t end;
 	const struct record_step *steps;
 	size_t step_count;
-	size_t inherited;     /* the first of them: what its parent had when it forked */
+	size_t inherited;    /* the first of them: what its parent had when it forked */
 	bool parent_is_same; /* the parent has not executed another program since */
 };
 
@@ -56,8 +56,7 @@ void record_sideband_close(struct record_sideband *sideband);
  * for. PTL_NO_MEMORY, or what ended returns.
  */
 int record_sideband_take(struct record_sideband *sideband, uint64_t now, bool all,
-			 int (*ended)(void *context, const struct record_past *past), void *context,
-			 uint64_t *lost);
+			 int (*ended)(void *context, const struct record_past *past), void *context, uint64_t *lost);
 
 /*
  * When a process that lives, or whose end was not taken yet, started; of several with this pid the last one.

@@ -32,8 +32,7 @@ struct record_sideband {
 
 /* Takes one record into the processes. PTL_NO_MEMORY, or what ended returns. */
 int record_sideband_apply(struct record_sideband *sideband, const struct record_told *told,
-			  int (*ended)(void *context, const struct record_past *past), void *context,
-			  uint64_t *lost);
+			  int (*ended)(void *context, const struct record_past *past), void *context, uint64_t *lost);
 void record_task_free(struct record_task *task);
 /* When a process that lives started; false: that was not told, or it is not known. */
 bool record_sideband_task_start(const struct record_sideband *sideband, uint32_t pid, uint64_t *start);

@@ -89,8 +89,7 @@ bool record_told_is_start(const struct record_told *told, uint32_t pid)
 	return record.header.type == PERF_RECORD_FORK && record.pid == pid && record.parent != pid;
 }
 
-static int add_step(struct record_task *task, const struct record_step *step, const char *name,
-		    size_t room)
+static int add_step(struct record_task *task, const struct record_step *step, const char *name, size_t room)
 {
 	struct record_step *made;
 
@@ -161,8 +160,7 @@ static int put(struct record_sideband *sideband, uint32_t pid, uint32_t parent, 
 }
 
 /* One whose start was not told: the command itself, or one whose record was lost. */
-static int find_or_put(struct record_sideband *sideband, uint32_t pid, uint64_t time,
-		       struct record_task **result)
+static int find_or_put(struct record_sideband *sideband, uint32_t pid, uint64_t time, struct record_task **result)
 {
 	*result = find(sideband, pid);
 	return *result ? 0 : put(sideband, pid, 0, time, result);
@@ -185,8 +183,7 @@ static int take_fork(struct record_sideband *sideband, const struct task_record 
 	return status;
 }
 
-static int take_exec(struct record_sideband *sideband, const struct comm_record *record,
-		     size_t size, uint64_t time)
+static int take_exec(struct record_sideband *sideband, const struct comm_record *record, size_t size, uint64_t time)
 {
 	const struct record_step step = {.kind = RECORD_STEP_EXEC, .time = time};
 	struct record_task *task;
@@ -200,8 +197,7 @@ static int take_exec(struct record_sideband *sideband, const struct comm_record 
 	return add_step(task, &step, record->name, size - sizeof(*record));
 }
 
-static int take_map(struct record_sideband *sideband, const struct mmap2_record *record, size_t size,
-		    uint64_t time)
+static int take_map(struct record_sideband *sideband, const struct mmap2_record *record, size_t size, uint64_t time)
 {
 	const struct record_step step = {
 		.kind = RECORD_STEP_MAP,
@@ -241,8 +237,7 @@ static int take_exit(struct record_sideband *sideband, const struct task_record 
 }
 
 int record_sideband_apply(struct record_sideband *sideband, const struct record_told *told,
-			  int (*ended)(void *context, const struct record_past *past), void *context,
-			  uint64_t *lost)
+			  int (*ended)(void *context, const struct record_past *past), void *context, uint64_t *lost)
 {
 	const struct perf_event_header *header = told->data;
 	/* Without the ids and the time behind it. */
@@ -254,17 +249,11 @@ int record_sideband_apply(struct record_sideband *sideband, const struct record_
 	case PERF_RECORD_FORK:
 		return size < sizeof(struct task_record) ? 0 : take_fork(sideband, told->data);
 	case PERF_RECORD_EXIT:
-		return size < sizeof(struct task_record)
-			       ? 0
-			       : take_exit(sideband, told->data, ended, context);
+		return size < sizeof(struct task_record) ? 0 : take_exit(sideband, told->data, ended, context);
 	case PERF_RECORD_COMM:
-		return size <= sizeof(struct comm_record)
-			       ? 0
-			       : take_exec(sideband, told->data, size, told->time);
+		return size <= sizeof(struct comm_record) ? 0 : take_exec(sideband, told->data, size, told->time);
 	case PERF_RECORD_MMAP2:
-		return size <= sizeof(struct mmap2_record)
-			       ? 0
-			       : take_map(sideband, told->data, size, told->time);
+		return size <= sizeof(struct mmap2_record) ? 0 : take_map(sideband, told->data, size, told->time);
 	case PERF_RECORD_LOST:
 		if (size >= sizeof(struct lost_record))
 			*lost += ((const struct lost_record *)told->data)->lost;

@@ -159,9 +159,9 @@ static int not_followed(const char *path, int cause)
 {
 	if (cause == QEMU_NOT_FOLLOWED_UNREADABLE)
 		common_fail(PTL_SYSTEM,
-			 "cannot record %s: it may be executed but not read, and QEMU has to read "
-			 "it",
-			 path);
+			    "cannot record %s: it may be executed but not read, and QEMU has to read "
+			    "it",
+			    path);
 	else
 		common_fail(PTL_UNSUPPORTED, "cannot record %s: it is no x86-64 program", path);
 	return RECORD_EXIT_NOT_EXECUTABLE;
@@ -202,11 +202,9 @@ static int check_target(struct record_command *command, bool native)
 		return status ? status : check_target(command, native);
 	}
 	if (status > 0)
-		return native ? name_program(command, command->path, NULL)
-			      : not_followed(command->path, status);
+		return native ? name_program(command, command->path, NULL) : not_followed(command->path, status);
 	if (status == -ENOENT) {
-		common_fail(PTL_NOT_FOUND, "cannot run %s: its interpreter does not exist",
-			 command->path);
+		common_fail(PTL_NOT_FOUND, "cannot run %s: its interpreter does not exist", command->path);
 		return RECORD_EXIT_NOT_FOUND;
 	}
 	return status == -ENOMEM ? no_memory() : failure(command->path, -status);

@@ -12,9 +12,9 @@
 #define RECORD_EXIT_NOT_FOUND 127
 
 struct record_command {
-	char *path; /* owned; for execve */
+	char *path;   /* owned; for execve */
 	char *script; /* owned; the text that the shell at path is to run, as in argv; NULL: none */
-	char **argv; /* owned list of strings that are not; ends with NULL */
+	char **argv;  /* owned list of strings that are not; ends with NULL */
 	/*
 	 * What runs then: the program, with symbolic links resolved, or that of the script's first line;
 	 * and the arguments that it has, with a zero behind each.

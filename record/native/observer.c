@@ -28,8 +28,7 @@
 /* How long the kernel may take to tell of an end that a look has found. */
 #define END_PATIENCE (50 * MILLISECOND)
 
-int record_observer_new(struct record_capture *capture, uint32_t first_number,
-			struct record_observer **observer)
+int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer)
 {
 	struct record_observer *made = calloc(1, sizeof(*made));
 
@@ -86,12 +85,11 @@ int record_observer_send(struct record_observer *observer, const struct record_o
 
 static struct qemu_message header(uint16_t type, size_t size, uint32_t tid, uint64_t time)
 {
-	return (struct qemu_message){
-		.size = (uint32_t)size, .type = type, .tid = tid, .time = time};
+	return (struct qemu_message){.size = (uint32_t)size, .type = type, .tid = tid, .time = time};
 }
 
 int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
-		      const struct record_observed *forked_from, uint32_t parent, uint64_t time)
+			       const struct record_observed *forked_from, uint32_t parent, uint64_t time)
 {
 	struct qemu_message_process_start start = {
 		.header = header(QEMU_MSG_PROCESS_START, sizeof(start), process->pid, time),
@@ -108,7 +106,7 @@ int record_observer_send_start(struct record_observer *observer, const struct re
 
 /* The program that the process runs, by these strings. */
 int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
-			const struct ptl_bytes *strings, uint64_t time)
+				 const struct ptl_bytes *strings, uint64_t time)
 {
 	struct qemu_message_exec exec = {
 		.header = header(QEMU_MSG_EXEC, sizeof(exec), process->pid, time),
@@ -134,8 +132,7 @@ int record_observer_send_program(struct record_observer *observer, struct record
 }
 
 /* The same, from what /proc shows. */
-static int send_found_program(struct record_observer *observer, struct record_observed *process,
-			      uint64_t time)
+static int send_found_program(struct record_observer *observer, struct record_observed *process, uint64_t time)
 {
 	struct ptl_bytes strings = {0};
 	int status;
@@ -212,8 +209,7 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 }
 
 /* The child of a process that is followed, or of one that has ended before it was seen. */
-static int add_child(struct record_observer *observer, uint32_t pid,
-		     const struct record_proc_stat *stat)
+static int add_child(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat)
 {
 	struct record_observed *parent = record_observer_find(observer, stat->parent), *process;
 	uint64_t time = record_observer_start_time(observer, pid, record_proc_start_time(stat->start_ticks));
@@ -240,8 +236,7 @@ static int add_child(struct record_observer *observer, uint32_t pid,
 }
 
 /* Whether our own process, or one that is followed, is among its ancestors. */
-static bool is_descendant(const struct record_observer *observer,
-			  const struct record_proc_stat *child)
+static bool is_descendant(const struct record_observer *observer, const struct record_proc_stat *child)
 {
 	struct record_proc_stat stat = *child;
 
@@ -274,8 +269,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 	if (is_descendant(observer, &stat)) {
 		status = add_child(observer, pid, &stat);
 		process = record_observer_find(observer, pid);
-		return status == 0 && process ? record_observer_look_at_maps(observer, process, now)
-					      : status;
+		return status == 0 && process ? record_observer_look_at_maps(observer, process, now) : status;
 	}
 	status = add(observer, pid, &stat, &process);
 	if (status < 0)
@@ -305,17 +299,12 @@ int record_observer_end(struct record_observer *observer, struct record_observed
 	process->ended = true;
 	/* Of no thread: it only tells when the process ended. */
 	status = record_observer_send(observer, process, &last, NULL);
-	if (status == 0 && process->pidfd >= 0 &&
-	    record_proc_exit_status(process->pidfd, &wait_status))
-		status = record_model_exit_status(observer->capture->model, process->pid,
-						  wait_status);
-	return status < 0 ? status
-			  : record_model_gone(observer->capture->model, process->number,
-					      record_now());
+	if (status == 0 && process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status))
+		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
+	return status < 0 ? status : record_model_gone(observer->capture->model, process->number, record_now());
 }
 
-int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status,
-			   uint64_t now)
+int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status, uint64_t now)
 {
 	struct record_observed *process;
 	int status = record_model_exit_status(observer->capture->model, pid, wait_status);
@@ -372,16 +361,14 @@ static int see_thread(void *context, uint32_t tid)
 }
 
 /* Threads that were not seen this time have ended. */
-static int end_threads(struct record_observer *observer, struct record_observed *process,
-		       uint64_t now)
+static int end_threads(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	uint64_t tid, seen;
 	size_t at = 0;
 	int status = 0;
 
 	while (status == 0 && common_hash_map_next(&process->threads, &at, &tid, &seen)) {
-		struct qemu_message ending = header(QEMU_MSG_THREAD_END, sizeof(ending),
-						   (uint32_t)tid, now);
+		struct qemu_message ending = header(QEMU_MSG_THREAD_END, sizeof(ending), (uint32_t)tid, now);
 
 		if (seen == now)
 			continue;
@@ -409,8 +396,7 @@ static int look_at_program(struct record_observer *observer, struct record_obser
 }
 
 /* A look finds it dead: the kernel tells when it died, and what it did at last, or has not. */
-static int found_dead(struct record_observer *observer, struct record_observed *process,
-		      uint64_t now)
+static int found_dead(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	if (!process->dead_since)
 		process->dead_since = now;
@@ -425,13 +411,11 @@ static int look_at(struct record_observer *observer, struct record_observed *pro
 {
 	struct thread_look look = {observer, process, now};
 	struct record_proc_stat stat;
-	const bool exists = record_proc_stat(process->pid, &stat) &&
-			    stat.start_ticks == process->start_ticks;
+	const bool exists = record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks;
 	int status = 0;
 
 	if (exists && !process->ended && stat.state == 'Z' && is_dead(process))
-		status = record_model_exit_status(observer->capture->model, process->pid,
-						  stat.exit_status);
+		status = record_model_exit_status(observer->capture->model, process->pid, stat.exit_status);
 	/* One of ours is waited for by ourselves: its end comes with its exit status. */
 	if (status == 0 && !process->ours && (!exists || is_dead(process)))
 		status = found_dead(observer, process, now);
@@ -475,14 +459,12 @@ static int list_pids(struct record_observer *observer, size_t *count)
 }
 
 /* The kernel may yet tell of it. */
-static int forget_if_gone(struct record_observer *observer, struct record_observed *process,
-			  uint64_t now)
+static int forget_if_gone(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	struct record_proc_stat stat;
 	int status;
 
-	if (!process->ended || (record_proc_stat(process->pid, &stat) &&
-				stat.start_ticks == process->start_ticks))
+	if (!process->ended || (record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks))
 		return 0;
 	status = common_hash_map_put(&observer->told, process->pid, now);
 	common_hash_map_remove(&observer->processes, process->pid);
@@ -537,8 +519,7 @@ int record_observer_step(struct record_observer *observer, uint64_t now)
 	before = cpu_time();
 	status = look(observer, now);
 	taken = cpu_time() - before;
-	observer->due = now + (taken * INTERVAL_SHARE > INTERVAL_MIN ? taken * INTERVAL_SHARE
-								     : INTERVAL_MIN);
+	observer->due = now + (taken * INTERVAL_SHARE > INTERVAL_MIN ? taken * INTERVAL_SHARE : INTERVAL_MIN);
 	return status;
 }
 

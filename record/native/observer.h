@@ -24,8 +24,7 @@ struct record_observer;
  * and this one do not use the same numbers. PTL_NO_MEMORY. All functions below that return an int
  * return 0 or PTL_NO_MEMORY.
  */
-int record_observer_new(struct record_capture *capture, uint32_t first_number,
-			struct record_observer **observer);
+int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer);
 void record_observer_free(struct record_observer *observer);
 
 /*
@@ -55,8 +54,7 @@ struct record_observer_dead {
 	const char *program;
 	bool ran_before;
 };
-int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead,
-			 uint64_t now);
+int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead, uint64_t now);
 
 /* Looks at all processes if that is due. */
 int record_observer_step(struct record_observer *observer, uint64_t now);
@@ -64,8 +62,7 @@ int record_observer_step(struct record_observer *observer, uint64_t now);
 uint64_t record_observer_due(const struct record_observer *observer);
 
 /* A child of ours was waited for. */
-int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status,
-			   uint64_t now);
+int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status, uint64_t now);
 
 /* A last look at everything. */
 int record_observer_finish(struct record_observer *observer, uint64_t now);

@@ -13,13 +13,12 @@
 
 static bool is_same(const struct record_observed_map *a, const struct record_observed_map *b)
 {
-	return a->base == b->base && a->size == b->size && a->file_offset == b->file_offset &&
-	       a->device == b->device && a->inode == b->inode && a->protection == b->protection;
+	return a->base == b->base && a->size == b->size && a->file_offset == b->file_offset && a->device == b->device &&
+	       a->inode == b->inode && a->protection == b->protection;
 }
 
 /* maps are in order of their bases, as the kernel shows them. */
-static const struct record_observed_map *find_at(const struct record_observed_map *maps,
-						 size_t count, uint64_t base)
+static const struct record_observed_map *find_at(const struct record_observed_map *maps, size_t count, uint64_t base)
 {
 	size_t low = 0, high = count;
 
@@ -35,8 +34,7 @@ static const struct record_observed_map *find_at(const struct record_observed_ma
 }
 
 /* Whether something of maps lies in the range. */
-static bool overlaps(const struct record_observed_map *maps, size_t count,
-		     const struct record_observed_map *range)
+static bool overlaps(const struct record_observed_map *maps, size_t count, const struct record_observed_map *range)
 {
 	const struct record_observed_map *found = find_at(maps, count, range->base);
 
@@ -44,8 +42,7 @@ static bool overlaps(const struct record_observed_map *maps, size_t count,
 }
 
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
-			      const struct record_observed_map *map,
-			      const struct qemu_map_entry *entry)
+			      const struct record_observed_map *map, const struct qemu_map_entry *entry)
 {
 	const struct record_mapping mapping = {
 		.pid = process->pid,
@@ -63,9 +60,7 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 	struct qemu_message_image message = {
 		.header = {.size = sizeof(message),
 			   .type = QEMU_MSG_IMAGE_MAP,
-			   .flags = process->found && !process->maps_told
-					    ? QEMU_MESSAGE_RUNDOWN
-					    : 0,
+			   .flags = process->found && !process->maps_told ? QEMU_MESSAGE_RUNDOWN : 0,
 			   .tid = process->pid,
 			   .time = process->maps_looked},
 		.base = map->base,
@@ -75,18 +70,14 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 	struct ptl_image_event image;
 	int status = record_image_store_add(observer->capture->images, &mapping, &image);
 
-	return status < 0 ? status
-			  : record_observer_send(observer, process, &message.header, &image);
+	return status < 0 ? status : record_observer_send(observer, process, &message.header, &image);
 }
 
 static int send_unload(struct record_observer *observer, struct record_observed *process,
 		       const struct record_observed_map *map, uint64_t now)
 {
 	struct qemu_message_unmap message = {
-		.header = {.size = sizeof(message),
-			   .type = QEMU_MSG_IMAGE_UNMAP,
-			   .tid = process->pid,
-			   .time = now},
+		.header = {.size = sizeof(message), .type = QEMU_MSG_IMAGE_UNMAP, .tid = process->pid, .time = now},
 		.base = map->base,
 		.size = map->size,
 		.epoch = ++process->epoch,
@@ -124,9 +115,8 @@ static struct record_observed_map map_of(const struct qemu_map_entry *entry)
 }
 
 /* One line of the file. Kernel addresses (vsyscall) are nobody's. */
-static int take(struct record_observer *observer, struct record_observed *process,
-		struct qemu_map_entry *entry, struct record_observed_map **maps, size_t *count,
-		size_t *capacity)
+static int take(struct record_observer *observer, struct record_observed *process, struct qemu_map_entry *entry,
+		struct record_observed_map **maps, size_t *count, size_t *capacity)
 {
 	const struct record_observed_map map = map_of(entry);
 	const struct record_observed_map *before;
@@ -142,15 +132,13 @@ static int take(struct record_observer *observer, struct record_observed *proces
 	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
 	qemu_maps_check(root, entry);
 	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
-	return record_observer_send_load(
-		observer, process,
-		&(struct record_observed_map){map.base, map.size, map.file_offset, entry->device,
-					      map.inode, map.protection},
-		entry);
+	return record_observer_send_load(observer, process,
+					 &(struct record_observed_map){map.base, map.size, map.file_offset,
+								       entry->device, map.inode, map.protection},
+					 entry);
 }
 
-int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process,
-				 uint64_t now)
+int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	char name[64], line[QEMU_CHANNEL_PATH_SIZE + 128];
 	struct record_observed_map *maps = NULL;

@@ -22,8 +22,8 @@ bool record_observer_was_told(const struct record_observer *observer, uint32_t p
 }
 
 /* Path, nothing, no folder, and the name as the only argument: all that is known. */
-static int send_name(struct record_observer *observer, struct record_observed *process,
-		     const char *path, const char *name, uint64_t time)
+static int send_name(struct record_observer *observer, struct record_observed *process, const char *path,
+		     const char *name, uint64_t time)
 {
 	struct ptl_bytes strings = {0};
 	int status;
@@ -37,25 +37,20 @@ static int send_name(struct record_observer *observer, struct record_observed *p
 	return status;
 }
 
-int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead,
-			 uint64_t now)
+int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead, uint64_t now)
 {
-	struct record_observed process = {
-		.pid = dead->pid, .pidfd = -1, .found = dead->ran_before};
+	struct record_observed process = {.pid = dead->pid, .pidfd = -1, .found = dead->ran_before};
 	int status;
 
-	if (record_observer_find(observer, dead->pid) ||
-	    record_model_has(observer->capture->model, dead->pid) ||
+	if (record_observer_find(observer, dead->pid) || record_model_has(observer->capture->model, dead->pid) ||
 	    record_observer_was_told(observer, dead->pid, now > REMEMBERED ? now - REMEMBERED : 0))
 		return 0;
 	process.number = observer->next_number++;
 	status = common_hash_map_put(&observer->told, dead->pid, now);
 	if (status == 0)
-		status = record_observer_send_start(observer, &process, NULL, dead->parent,
-						    observer->looked);
+		status = record_observer_send_start(observer, &process, NULL, dead->parent, observer->looked);
 	if (status == 0)
-		status = send_name(observer, &process, dead->program, dead->program,
-				   observer->looked);
+		status = send_name(observer, &process, dead->program, dead->program, observer->looked);
 	return status == 0 ? record_observer_end(observer, &process, now) : status;
 }
 
@@ -74,14 +69,13 @@ uint64_t record_observer_start_time(struct record_observer *observer, uint32_t p
 	uint64_t told;
 
 	/* The other one may be of a process that had this pid before. */
-	if (observer->sideband && record_sideband_start(observer->sideband, pid, &told) &&
-	    told + TICK >= tick && told <= tick + 2 * TICK)
+	if (observer->sideband && record_sideband_start(observer->sideband, pid, &told) && told + TICK >= tick &&
+	    told <= tick + 2 * TICK)
 		return told;
 	return tick;
 }
 
-static int send_map(struct record_observer *observer, struct record_observed *process,
-		    const struct record_step *step)
+static int send_map(struct record_observer *observer, struct record_observed *process, const struct record_step *step)
 {
 	struct record_observed_map map = {
 		.base = step->base,
@@ -112,35 +106,32 @@ static const char *path_of(const struct record_past *past, size_t step)
 	return past->steps[step].name;
 }
 
-static int send_steps(struct record_observer *observer, struct record_observed *process,
-		      const struct record_past *past, size_t first)
+static int send_steps(struct record_observer *observer, struct record_observed *process, const struct record_past *past,
+		      size_t first)
 {
 	int status = 0;
 
 	for (size_t i = first; status == 0 && i < past->step_count; i++)
-		status = past->steps[i].kind == RECORD_STEP_MAP
-				 ? send_map(observer, process, &past->steps[i])
-				 : send_name(observer, process, path_of(past, i),
-					     past->steps[i].name, past->steps[i].time);
+		status = past->steps[i].kind == RECORD_STEP_MAP ? send_map(observer, process, &past->steps[i])
+								: send_name(observer, process, path_of(past, i),
+									    past->steps[i].name, past->steps[i].time);
 	return status;
 }
 
 /* The first program that began after the last look at what runs there; step_count: none. */
-static size_t first_unseen(const struct record_observer *observer,
-			   const struct record_observed *process, const struct record_past *past)
+static size_t first_unseen(const struct record_observer *observer, const struct record_observed *process,
+			   const struct record_past *past)
 {
 	for (size_t i = past->inherited; i < past->step_count; i++)
 		if (past->steps[i].kind == RECORD_STEP_EXEC &&
 		    past->steps[i].time + EXEC_TIME > process->program_looked &&
-		    strcmp(path_of(past, i),
-			   record_model_program(observer->capture->model, process->number)) != 0)
+		    strcmp(path_of(past, i), record_model_program(observer->capture->model, process->number)) != 0)
 			return i;
 	return past->step_count;
 }
 
 /* What no look has seen of the end of a process that was seen. */
-static int complete(struct record_observer *observer, struct record_observed *process,
-		    const struct record_past *past)
+static int complete(struct record_observer *observer, struct record_observed *process, const struct record_past *past)
 {
 	size_t first = first_unseen(observer, process, past);
 	int status;
@@ -153,8 +144,7 @@ static int complete(struct record_observer *observer, struct record_observed *pr
 			first--;
 	status = send_steps(observer, process, past, first);
 	/* The command's end comes with its exit status. */
-	return status < 0 || process->ours ? status
-					   : record_observer_end(observer, process, past->end);
+	return status < 0 || process->ours ? status : record_observer_end(observer, process, past->end);
 }
 
 static int take(void *context, const struct record_past *past)
@@ -175,8 +165,7 @@ static int take(void *context, const struct record_past *past)
 	process.number = observer->next_number++;
 	status = common_hash_map_put(&observer->told, past->pid, past->end);
 	if (status == 0)
-		status = record_observer_send_start(observer, &process, parent, past->parent,
-						    past->start);
+		status = record_observer_send_start(observer, &process, parent, past->parent, past->start);
 	if (parent)
 		process.epoch = parent->epoch;
 	else if (status == 0 && (!past->step_count || past->steps[0].kind == RECORD_STEP_MAP))
@@ -203,9 +192,9 @@ int record_observer_lose_past(struct record_observer *observer)
 
 int record_observer_take_past(struct record_observer *observer, uint64_t now, bool all)
 {
-	return observer->sideband ? record_sideband_take(observer->sideband, now, all, take,
-							 observer, &observer->sideband_lost)
-				  : 0;
+	return observer->sideband
+		       ? record_sideband_take(observer->sideband, now, all, take, observer, &observer->sideband_lost)
+		       : 0;
 }
 
 int record_observer_listen(struct record_observer *observer)

@@ -20,15 +20,15 @@ struct record_observed_map {
 
 struct record_observed {
 	uint32_t pid;
-	uint32_t number;      /* in the model */
-	uint64_t start_ticks; /* tells a pid that was used again */
-	uint64_t program;     /* as in struct record_proc_stat */
-	uint64_t looked;      /* when it was last looked at */
+	uint32_t number;         /* in the model */
+	uint64_t start_ticks;    /* tells a pid that was used again */
+	uint64_t program;        /* as in struct record_proc_stat */
+	uint64_t looked;         /* when it was last looked at */
 	uint64_t program_looked; /* when it was last looked at which program it runs */
 	uint64_t dead_since;     /* found dead by a look; 0: not */
 	uint64_t epoch;
-	int pidfd; /* -1: none */
-	bool ours; /* the command: we wait for it */
+	int pidfd;     /* -1: none */
+	bool ours;     /* the command: we wait for it */
 	bool found;    /* ran before it was first seen */
 	bool attached; /* no descendant of the command: its children are not followed */
 	bool threads_told;
@@ -46,16 +46,16 @@ struct record_observed {
 struct record_observer {
 	struct record_capture *capture;
 	uint32_t next_number;
-	bool follows; /* our own children and theirs */
+	bool follows;                     /* our own children and theirs */
 	struct common_hash_map processes; /* pid: struct record_observed * */
-	uint32_t *pids;                /* scratch */
+	uint32_t *pids;                   /* scratch */
 	size_t pid_capacity;
 	uint64_t looked;  /* when the last look began */
 	uint64_t looking; /* the same, of a look that has not ended, too */
 	uint64_t due;
 	struct record_sideband *sideband; /* NULL: the kernel does not permit it */
 	uint64_t sideband_lost;
-	bool finishing; /* the kernel has told all: who is dead now is ended at once */
+	bool finishing;              /* the kernel has told all: who is dead now is ended at once */
 	struct common_hash_map told; /* pid of one that has been told and is gone: when it was */
 };
 
@@ -65,15 +65,12 @@ int record_observer_send(struct record_observer *observer, const struct record_o
 
 struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid);
 /* A process starts: the child of forked_from, or with a program of its own (NULL). */
-int record_observer_send_start(struct record_observer *observer,
-			       const struct record_observed *process,
-			       const struct record_observed *forked_from, uint32_t parent,
-			       uint64_t time);
+int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
+			       const struct record_observed *forked_from, uint32_t parent, uint64_t time);
 /* The program that the process runs, by these strings. */
 int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
 				 const struct ptl_bytes *strings, uint64_t time);
-int record_observer_end(struct record_observer *observer, struct record_observed *process,
-			uint64_t now);
+int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now);
 
 /* ---- observer_past.c ------------------------------------------------------------------------- */
 
@@ -95,12 +92,10 @@ int record_observer_lose_past(struct record_observer *observer);
 /* ---- observer_maps.c ------------------------------------------------------------------------- */
 
 /* Tells of executable mappings that have come and gone since the last time. */
-int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process,
-				 uint64_t now);
+int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now);
 /* Tells of one mapping, at process->maps_looked. entry says what the path leads to. */
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
-			      const struct record_observed_map *map,
-			      const struct qemu_map_entry *entry);
+			      const struct record_observed_map *map, const struct qemu_map_entry *entry);
 /* A forked child has its parent's. */
 int record_observer_inherit(struct record_observed *child, const struct record_observed *parent);
 

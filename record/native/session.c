@@ -47,8 +47,8 @@ static int open_source(struct record_session *session)
 	session->doorbell = &state->doorbell;
 	if (session->has_command && !record_proc_has_children())
 		common_message_warning("this kernel does not tell of processes' children "
-				    "(CONFIG_PROC_CHILDREN): of the command's descendants, only "
-				    "those that write events are in the trace");
+				       "(CONFIG_PROC_CHILDREN): of the command's descendants, only "
+				       "those that write events are in the trace");
 	status = record_observer_new(&session->capture, FIRST_NUMBER, &state->observer);
 	session->observer = state->observer;
 	if (status < 0 || !session->has_command)
@@ -56,14 +56,14 @@ static int open_source(struct record_session *session)
 	status = record_observer_listen(state->observer);
 	if (status == PTL_SYSTEM) {
 		qemu_message_note("processes that live only milliseconds may be missing: the kernel does "
-				 "not let us hear of them (%s)", ptl_error_text());
+				  "not let us hear of them (%s)",
+				  ptl_error_text());
 		status = 0;
 	}
 	return status;
 }
 
-static int launch(struct record_session *session, const struct record_command *command,
-		  const struct rlimit *files)
+static int launch(struct record_session *session, const struct record_command *command, const struct rlimit *files)
 {
 	const struct record_launch launch = {
 		.path = command->path,
@@ -75,8 +75,7 @@ static int launch(struct record_session *session, const struct record_command *c
 	int status = record_launch(&launch, &session->pid);
 
 	return status < 0 ? status
-			  : record_observer_command(state_of(session)->observer,
-						    (uint32_t)session->pid, time, command);
+			  : record_observer_command(state_of(session)->observer, (uint32_t)session->pid, time, command);
 }
 
 static int step(struct record_session *session, uint64_t now, bool *work)
@@ -150,8 +149,7 @@ static const struct record_engine engine = {
 	.close = close_source,
 };
 
-int record_native_session(const struct record_source *source,
-			  const struct record_settings *settings)
+int record_native_session(const struct record_source *source, const struct record_settings *settings)
 {
 	struct native_session state = {0};
 	struct record_command command;

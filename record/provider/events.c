@@ -22,8 +22,8 @@
 
 /* ---- losses ----------------------------------------------------------------------------------- */
 
-static int lose(struct record_providers *providers, const struct record_writer *writer,
-		uint64_t count, uint64_t bytes, const char *cause)
+static int lose(struct record_providers *providers, const struct record_writer *writer, uint64_t count, uint64_t bytes,
+		const char *cause)
 {
 	const uint64_t now = record_now();
 	const struct ptl_loss loss = {
@@ -41,20 +41,17 @@ static int lose(struct record_providers *providers, const struct record_writer *
 	return record_capture_loss(providers->capture, &loss);
 }
 
-static int lose_of(struct record_providers *providers, const struct record_writer *writer,
-		   uint32_t provider, uint64_t count, const char *cause)
+static int lose_of(struct record_providers *providers, const struct record_writer *writer, uint32_t provider,
+		   uint64_t count, const char *cause)
 {
-	const char *name = provider < writer->share.provider_count
-				   ? writer->share.providers[provider].name
-				   : "?";
+	const char *name = provider < writer->share.provider_count ? writer->share.providers[provider].name : "?";
 	char text[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 160];
 
 	snprintf(text, sizeof(text), "events of provider %s: %s", name, cause);
 	return lose(providers, writer, count, 0, text);
 }
 
-static int tell(struct record_providers *providers, struct record_writer *writer, uint32_t n,
-		uint64_t dropped)
+static int tell(struct record_providers *providers, struct record_writer *writer, uint32_t n, uint64_t dropped)
 {
 	const unsigned slot = providers->session.file.session.slot;
 	struct record_writer_loss *loss = &writer->losses[n];
@@ -77,15 +74,14 @@ static int tell(struct record_providers *providers, struct record_writer *writer
 		loss->no_ring = no_ring;
 	}
 	if (status == 0 && loss->refused) {
-		status = lose_of(providers, writer, n, loss->refused,
-				 "it claims an identity that is the kernel's");
+		status = lose_of(providers, writer, n, loss->refused, "it claims an identity that is the kernel's");
 		loss->refused = 0;
 	}
 	return status;
 }
 
-int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer,
-			      uint64_t now, bool always)
+int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
+			      bool always)
 {
 	const uint64_t before = providers->capture->loss_records;
 	uint64_t dropped[PROVIDER_SHARE_PROVIDERS_MAX] = {0};
@@ -115,11 +111,9 @@ struct schema_taker {
 };
 
 /* A program explains its own providers' events alone. */
-static bool is_own(const struct record_writer *writer, uint32_t provider,
-		   const struct ptl_guid *guid)
+static bool is_own(const struct record_writer *writer, uint32_t provider, const struct ptl_guid *guid)
 {
-	return provider < writer->share.provider_count &&
-	       !writer->share.providers[provider].refused &&
+	return provider < writer->share.provider_count && !writer->share.providers[provider].refused &&
 	       common_guid_equal(guid, &writer->share.providers[provider].guid);
 }
 
@@ -155,8 +149,7 @@ static int tell_difference(const struct schema_taker *taker, const struct ptl_sc
 	return lose(taker->providers, taker->writer, 0, 0, cause);
 }
 
-static int take_schema(const struct schema_taker *taker, uint32_t provider,
-		       struct common_cursor cursor)
+static int take_schema(const struct schema_taker *taker, uint32_t provider, struct common_cursor cursor)
 {
 	struct ptl_schema *schema;
 	bool differs = false;
@@ -187,8 +180,7 @@ static int take_map(const struct schema_taker *taker, uint32_t provider, struct 
 	return status == PTL_MISUSE ? PTL_CORRUPT : status;
 }
 
-static int take_record(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
-		       size_t size)
+static int take_record(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size)
 {
 	const struct schema_taker *taker = context;
 
@@ -205,8 +197,7 @@ static int take_chunks(struct record_providers *providers, struct record_writer 
 {
 	struct schema_taker taker = {providers, writer};
 	char cause[256];
-	int status = record_share_process_chunks(&writer->share, &providers->schema_bytes,
-						 take_record, &taker);
+	int status = record_share_process_chunks(&writer->share, &providers->schema_bytes, take_record, &taker);
 
 	if (status != PTL_CORRUPT || writer->schemas_bad)
 		return status == PTL_CORRUPT ? 0 : status;
@@ -231,8 +222,7 @@ static int copy_ring(struct record_providers *providers, struct record_writer *w
 	return status;
 }
 
-int record_writer_copy(struct record_providers *providers, struct record_writer *writer,
-		       uint64_t now)
+int record_writer_copy(struct record_providers *providers, struct record_writer *writer, uint64_t now)
 {
 	int status = 0;
 
@@ -248,8 +238,7 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 	}
 	if (status == 0 && (writer->rings.broken || writer->share.broken) && !writer->broken_told) {
 		writer->broken_told = true;
-		status = lose(providers, writer, 1, 0,
-			      "the program cut short the memory it shares with the recorder");
+		status = lose(providers, writer, 1, 0, "the program cut short the memory it shares with the recorder");
 	}
 	/* What explains a record was there before it. */
 	record_share_process_look(&writer->share);
@@ -280,8 +269,7 @@ static int write_event(struct record_providers *providers, struct record_writer 
 	};
 
 	if (header->provider >= writer->share.provider_count)
-		return lose(providers, writer, 1, header->size,
-			    "an event is of no provider of its program");
+		return lose(providers, writer, 1, header->size, "an event is of no provider of its program");
 	provider = &writer->share.providers[header->provider];
 	if (provider->refused) {
 		writer->losses[header->provider].refused++;
@@ -303,8 +291,7 @@ static int write_event(struct record_providers *providers, struct record_writer 
  * Finds the ring's next event that takes its turn by its time; those that do not are written.
  * PTL_NOT_FOUND: none that is older than `before`.
  */
-static int advance(struct record_providers *providers, struct record_waiting *waiting,
-		   uint64_t before)
+static int advance(struct record_providers *providers, struct record_waiting *waiting, uint64_t before)
 {
 	uint64_t lost = 0;
 	int status;
@@ -364,8 +351,7 @@ static int push(struct record_providers *providers, const struct record_waiting 
 
 	if (at == providers->heap_capacity) {
 		const size_t capacity = at ? at * 2 : 64;
-		struct record_waiting *larger = reallocarray(providers->heap, capacity,
-							     sizeof(*larger));
+		struct record_waiting *larger = reallocarray(providers->heap, capacity, sizeof(*larger));
 
 		if (!larger)
 			return common_fail_memory("events", capacity * sizeof(*larger));
@@ -374,14 +360,12 @@ static int push(struct record_providers *providers, const struct record_waiting 
 	}
 	providers->heap[at] = *waiting;
 	providers->heap_count++;
-	for (; at && is_before(&providers->heap[at], &providers->heap[(at - 1) / 2]);
-	     at = (at - 1) / 2)
+	for (; at && is_before(&providers->heap[at], &providers->heap[(at - 1) / 2]); at = (at - 1) / 2)
 		swap(&providers->heap[at], &providers->heap[(at - 1) / 2]);
 	return 0;
 }
 
-static int push_all(struct record_providers *providers, struct record_writer *writer,
-		    uint64_t before)
+static int push_all(struct record_providers *providers, struct record_writer *writer, uint64_t before)
 {
 	int status = 0;
 

@@ -70,21 +70,17 @@ static void read_sessions(struct listing *listing)
 	bool alive;
 
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++)
-		if (record_provider_session_read(listing->folder, slot, &listing->sessions[slot],
-						 &alive) < 0 ||
-		    !alive)
+		if (record_provider_session_read(listing->folder, slot, &listing->sessions[slot], &alive) < 0 || !alive)
 			listing->sessions[slot].session.id = 0;
 }
 
 /* The living session that has turned the entry on in this slot; NULL: none. */
 static const struct provider_share_session *session_of(const struct listing *listing,
-						  const struct record_share_entry *entry,
-						  unsigned slot)
+						       const struct record_share_entry *entry, unsigned slot)
 {
 	const struct provider_share_session *session = &listing->sessions[slot].session;
 
-	return entry->enabled.sessions & 1u << slot && session->id &&
-			       session->id == entry->enabled.slots[slot].session
+	return entry->enabled.sessions & 1u << slot && session->id && session->id == entry->enabled.slots[slot].session
 		       ? session
 		       : NULL;
 }
@@ -123,8 +119,7 @@ static void print_entry(const struct listing *listing, const struct record_share
 		if (words->keywords == UINT64_MAX)
 			fprintf(listing->file, ", all keywords)");
 		else
-			fprintf(listing->file, ", keywords 0x%llx)",
-				(unsigned long long)words->keywords);
+			fprintf(listing->file, ", keywords 0x%llx)", (unsigned long long)words->keywords);
 		any = true;
 	}
 	fprintf(listing->file, "%s\n", any ? "" : "  off");
@@ -136,8 +131,7 @@ static void print_text(struct listing *listing, struct record_share_process *pro
 	bool any = false;
 
 	for (uint32_t n = 0; n < process->provider_count; n++) {
-		if (!record_share_process_entry(process, n, &entry) ||
-		    entry.state != PROVIDER_SHARE_REGISTERED)
+		if (!record_share_process_entry(process, n, &entry) || entry.state != PROVIDER_SHARE_REGISTERED)
 			continue;
 		if (!any) {
 			fprintf(listing->file, "%u  ", process->pid);
@@ -192,8 +186,7 @@ static void print_json(struct listing *listing, struct record_share_process *pro
 	common_json_string(&listing->out, "program", process->program);
 	common_json_array(&listing->out, "providers");
 	for (uint32_t n = 0; n < process->provider_count; n++)
-		if (record_share_process_entry(process, n, &entry) &&
-		    entry.state == PROVIDER_SHARE_REGISTERED)
+		if (record_share_process_entry(process, n, &entry) && entry.state == PROVIDER_SHARE_REGISTERED)
 			write_entry(listing, &process->providers[n], &entry);
 	common_json_array_end(&listing->out);
 	common_json_object_end(&listing->out);

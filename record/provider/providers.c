@@ -52,14 +52,13 @@ static int enter_environment(uint64_t id)
 static void start_watching(struct record_providers *providers, const char *path)
 {
 	providers->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (providers->watch >= 0 && inotify_add_watch(providers->watch, path,
-						       IN_MOVED_TO | IN_CREATE | IN_ONLYDIR) < 0) {
+	if (providers->watch >= 0 &&
+	    inotify_add_watch(providers->watch, path, IN_MOVED_TO | IN_CREATE | IN_ONLYDIR) < 0) {
 		close(providers->watch);
 		providers->watch = -1;
 	}
 	if (providers->watch < 0) {
-		common_message_warning("the folder of providers, %s, cannot be watched: %s", path,
-				    strerror(errno));
+		common_message_warning("the folder of providers, %s, cannot be watched: %s", path, strerror(errno));
 		return;
 	}
 	fcntl(providers->watch, F_SETOWN, getpid());
@@ -83,8 +82,7 @@ static int clear_slot(void *context, const char *text, const struct record_share
 {
 	struct record_providers *providers = context;
 	const struct provider_share_session *session = &providers->session.file.session;
-	const struct record_share_turn off = {
-		.slot = session->slot, .session = session->id, .whoever = true};
+	const struct record_share_turn off = {.slot = session->slot, .session = session->id, .whoever = true};
 	struct record_share_process process;
 	struct record_share_entry entry;
 
@@ -93,8 +91,7 @@ static int clear_slot(void *context, const char *text, const struct record_share
 		return 0;
 	record_share_process_look(&process);
 	for (uint32_t n = 0; n < process.provider_count; n++)
-		if (record_share_process_entry(&process, n, &entry) &&
-		    entry.enabled.sessions & 1u << session->slot &&
+		if (record_share_process_entry(&process, n, &entry) && entry.enabled.sessions & 1u << session->slot &&
 		    entry.enabled.slots[session->slot].session != session->id)
 			record_share_process_turn(&process, n, &off);
 	record_share_process_close(&process);
@@ -113,8 +110,7 @@ static void request_captures(struct record_providers *providers)
 
 		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++) {
 			if (!record_share_process_entry(&writer->share, n, &entry) ||
-			    entry.state != PROVIDER_SHARE_REGISTERED ||
-			    !(entry.flags & PROVIDER_SHARE_HAS_CALLBACK) ||
+			    entry.state != PROVIDER_SHARE_REGISTERED || !(entry.flags & PROVIDER_SHARE_HAS_CALLBACK) ||
 			    !(entry.enabled.sessions & 1u << slot) ||
 			    entry.enabled.slots[slot].session != providers->session.file.session.id)
 				continue;
@@ -325,8 +321,8 @@ static bool is_capturing(struct record_providers *providers)
 
 		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++)
 			if (record_share_process_entry(&writer->share, n, &entry) &&
-			    entry.flags & PROVIDER_SHARE_HAS_CALLBACK &&
-			    entry.state == PROVIDER_SHARE_REGISTERED && entry.enabled.capture & bit)
+			    entry.flags & PROVIDER_SHARE_HAS_CALLBACK && entry.state == PROVIDER_SHARE_REGISTERED &&
+			    entry.enabled.capture & bit)
 				return true;
 	}
 	return false;
@@ -364,8 +360,7 @@ int record_providers_finish(struct record_providers *providers)
 	int status = capture_state(providers);
 
 	for (size_t i = 0; status == 0 && i < providers->count; i++)
-		status = record_writer_tell_losses(providers, providers->writers[i], record_now(),
-						   true);
+		status = record_writer_tell_losses(providers, providers->writers[i], record_now(), true);
 	providers->ending = true;
 	record_provider_session_remove(providers->folder, &providers->session);
 	if (status == 0)
@@ -378,8 +373,7 @@ int record_providers_finish(struct record_providers *providers)
 	}
 	for (size_t i = providers->count; i-- > 0;) {
 		if (status == 0)
-			status = record_writer_tell_losses(providers, providers->writers[i],
-							   record_now(), true);
+			status = record_writer_tell_losses(providers, providers->writers[i], record_now(), true);
 		record_writer_remove(providers, i);
 	}
 	return status;

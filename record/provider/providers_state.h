@@ -24,17 +24,17 @@ struct record_writer {
 	struct record_share_process share;
 	char rings_name[PROVIDER_SHARE_NAME_SIZE]; /* "": no rings yet */
 	struct record_share_rings rings;
-	int pidfd; /* -1: none */
+	int pidfd;    /* -1: none */
 	bool foreign; /* of another pid namespace: its pid says nothing */
 	bool dead;
 	bool told;        /* to the observer */
 	bool schemas_bad; /* said once */
 	bool broken_told;
-	uint64_t program; /* tells an exec */
-	uint64_t looked;  /* whether it has ended */
-	uint64_t moved;   /* when something last came of it */
-	uint64_t turned;  /* when its entries were last gone through */
-	uint32_t known;   /* entries that were gone through */
+	uint64_t program;   /* tells an exec */
+	uint64_t looked;    /* whether it has ended */
+	uint64_t moved;     /* when something last came of it */
+	uint64_t turned;    /* when its entries were last gone through */
+	uint32_t known;     /* entries that were gone through */
 	uint64_t lost_from; /* time of the last look at losses that were told */
 	uint64_t lost_due;
 	uint64_t lost_wait;
@@ -70,23 +70,21 @@ struct record_providers {
 	uint64_t latest; /* times beyond this one are not believed */
 	uint64_t schema_bytes;
 	struct common_byte_map schemas; /* identity of an event: hash of its schema */
-	unsigned fullest; /* ring of the last step, in percent */
-	unsigned left_out; /* files: so many are told of and no more */
-	unsigned idle;     /* steps in which nothing came */
+	unsigned fullest;               /* ring of the last step, in percent */
+	unsigned left_out;              /* files: so many are told of and no more */
+	unsigned idle;                  /* steps in which nothing came */
 };
 
 /* ---- provider_writers.c: which programs there are, and what they have turned on --------------- */
 
 /* A file that is there; takes in what concerns this session. */
-int record_writers_see(struct record_providers *providers, const char *text,
-		       const struct record_share_name *name);
+int record_writers_see(struct record_providers *providers, const char *text, const struct record_share_name *name);
 /* The program with this `process` file is to be followed. */
 int record_writers_add(struct record_providers *providers, const char *text);
 /* All files. */
 int record_writers_list(struct record_providers *providers);
 /* Turns on what the rules want in a program, and off what they do not. */
-void record_writer_turn(struct record_providers *providers, struct record_writer *writer,
-			uint64_t now);
+void record_writer_turn(struct record_providers *providers, struct record_writer *writer, uint64_t now);
 /* Notices which programs have ended. */
 void record_writer_look(struct record_writer *writer, uint64_t now);
 /* Turns everything off, in programs that are not followed too. */
@@ -98,12 +96,11 @@ void record_writer_free(struct record_writer *writer);
 /* ---- provider_events.c ------------------------------------------------------------------------ */
 
 /* Copies what the program's rings hold, and takes in schemas that are new. */
-int record_writer_copy(struct record_providers *providers, struct record_writer *writer,
-		       uint64_t now);
+int record_writer_copy(struct record_providers *providers, struct record_writer *writer, uint64_t now);
 /* Writes what was copied and is older than `before`, in order of time. */
 int record_providers_deliver(struct record_providers *providers, uint64_t before);
 /* Tells of what the program has dropped; always, or if that is due. */
-int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer,
-			      uint64_t now, bool always);
+int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
+			      bool always);
 
 #endif

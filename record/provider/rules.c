@@ -15,10 +15,10 @@ static const struct {
 	const char *name;
 	uint8_t level;
 } levels[] = {
-	{"always", PTL_LEVEL_ALWAYS},     {"critical", PTL_LEVEL_CRITICAL},
-	{"error", PTL_LEVEL_ERROR},       {"warning", PTL_LEVEL_WARNING},
+	{"always", PTL_LEVEL_ALWAYS},      {"critical", PTL_LEVEL_CRITICAL},
+	{"error", PTL_LEVEL_ERROR},        {"warning", PTL_LEVEL_WARNING},
 	{"info", PTL_LEVEL_INFORMATIONAL}, {"informational", PTL_LEVEL_INFORMATIONAL},
-	{"verbose", PTL_LEVEL_VERBOSE},   {"all", LEVEL_ALL},
+	{"verbose", PTL_LEVEL_VERBOSE},    {"all", LEVEL_ALL},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -42,9 +42,9 @@ static int parse_level(const char *text, uint8_t *level)
 		}
 	if (common_parse_u64(text, &number) < 0 || number > LEVEL_ALL)
 		return common_fail(PTL_MISUSE,
-				"\"%s\" is no level: critical, error, warning, info, verbose, all, "
-				"or a number to 255",
-				text);
+				   "\"%s\" is no level: critical, error, warning, info, verbose, all, "
+				   "or a number to 255",
+				   text);
 	*level = (uint8_t)number;
 	return 0;
 }
@@ -55,8 +55,7 @@ static int parse_keywords(const char *text, uint64_t *keywords)
 	if (!strcasecmp(text, "all"))
 		return 0;
 	if (common_parse_u64(text, keywords) < 0)
-		return common_fail(PTL_MISUSE, "\"%s\" are no keywords: a number such as 0x12, or all",
-				text);
+		return common_fail(PTL_MISUSE, "\"%s\" are no keywords: a number such as 0x12, or all", text);
 	return 0;
 }
 
@@ -67,7 +66,7 @@ static int split(const char *text, char *copy, size_t size, char *parts[3])
 
 	if (strlen(text) >= size)
 		return common_fail(PTL_MISUSE, "a provider's name has at most %u bytes",
-				PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
+				   PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
 	strcpy(copy, text);
 	parts[count++] = copy;
 	for (char *at = copy; *at; at++) {
@@ -91,7 +90,7 @@ int record_provider_rule_parse(const char *text, struct provider_share_rule *rul
 		return status;
 	if (!*parts[0] || strlen(parts[0]) >= sizeof(rule->name))
 		return common_fail(PTL_MISUSE, "expected a provider's name of 1 to %u bytes",
-				PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
+				   PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
 	if (!strcmp(parts[0], "*")) {
 		rule->match = PROVIDER_SHARE_MATCH_ALL;
 	} else if (common_guid_parse(parts[0], &rule->guid)) {

@@ -61,21 +61,18 @@ static void remove_if_stale(int folder, const char *name)
 }
 
 /* Writes the session for this slot under a name for the time being. */
-static int write_new(int folder, const char *name, struct record_provider_session *session,
-		     unsigned slot)
+static int write_new(int folder, const char *name, struct record_provider_session *session, unsigned slot)
 {
 	struct provider_share_session *header = &session->file.session;
 	int status;
 
 	header->magic = PROVIDER_SHARE_SESSION_MAGIC;
 	header->version = PROVIDER_SHARE_VERSION;
-	header->size = (uint32_t)(sizeof(*header) +
-				  header->rule_count * sizeof(session->file.rules[0]));
+	header->size = (uint32_t)(sizeof(*header) + header->rule_count * sizeof(session->file.rules[0]));
 	header->slot = slot;
 	header->recorder = (uint32_t)getpid();
 	header->clock = PTL_CLOCK_MONOTONIC;
-	session->lock = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			       S_IRUSR | S_IWUSR);
+	session->lock = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	if (session->lock < 0)
 		return common_fail_errno("cannot make a session of providers");
 	status = common_write_all(session->lock, &session->file, header->size);
@@ -127,8 +124,7 @@ int record_provider_session_make(int folder, struct record_provider_session *ses
 			status = 0;
 	}
 	return status < 0 ? status
-			  : common_fail(PTL_SYSTEM, "all %d sessions of providers are in use",
-				     PTL_SESSIONS_MAX);
+			  : common_fail(PTL_SYSTEM, "all %d sessions of providers are in use", PTL_SESSIONS_MAX);
 }
 
 void record_provider_session_remove(int folder, struct record_provider_session *session)
@@ -144,8 +140,7 @@ void record_provider_session_remove(int folder, struct record_provider_session *
 	session->lock = -1;
 }
 
-int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file,
-				 bool *alive)
+int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file, bool *alive)
 {
 	char name[PROVIDER_SHARE_NAME_SIZE];
 	struct stat info;
@@ -179,11 +174,9 @@ static void read_sessions(struct sweep *sweep)
 	bool alive;
 
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++)
-		sweep->ids[slot] =
-			record_provider_session_read(sweep->folder, slot, &file, &alive) == 0 &&
-					alive
-				? file.session.id
-				: 0;
+		sweep->ids[slot] = record_provider_session_read(sweep->folder, slot, &file, &alive) == 0 && alive
+					   ? file.session.id
+					   : 0;
 }
 
 static bool is_alive(const struct sweep *sweep, uint64_t session)
@@ -206,8 +199,8 @@ static int sweep_first(void *context, const char *text, const struct record_shar
 
 	if (name->kind == RECORD_SHARE_SESSION)
 		remove_if_stale(sweep->folder, text);
-	else if (name->kind == RECORD_SHARE_NEW &&
-		 fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) == 0 && is_old(&info))
+	else if (name->kind == RECORD_SHARE_NEW && fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+		 is_old(&info))
 		(void)unlinkat(sweep->folder, text, 0);
 	return 0;
 }
@@ -246,8 +239,7 @@ static int find_rings(void *context, const char *text, const struct record_share
 	const struct sweep *sweep = context;
 
 	(void)text;
-	return name->kind == RECORD_SHARE_RINGS && name->pid == sweep->pid &&
-	       name->process == sweep->process;
+	return name->kind == RECORD_SHARE_RINGS && name->pid == sweep->pid && name->process == sweep->process;
 }
 
 static int sweep_processes(void *context, const char *text, const struct record_share_name *name)
@@ -258,8 +250,7 @@ static int sweep_processes(void *context, const char *text, const struct record_
 		return 0;
 	sweep->pid = name->pid;
 	sweep->process = name->process;
-	if (has_ended(sweep, name->pid, name->process) &&
-	    record_share_list(sweep->folder, find_rings, sweep) == 0)
+	if (has_ended(sweep, name->pid, name->process) && record_share_list(sweep->folder, find_rings, sweep) == 0)
 		(void)unlinkat(sweep->folder, text, 0);
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 struct record_provider_session {
 	struct provider_share_session_file file; /* slot and id are set when it is made */
-	int lock;                           /* the file, locked; -1: not made */
+	int lock;                                /* the file, locked; -1: not made */
 };
 
 /*
@@ -22,8 +22,7 @@ void record_provider_session_remove(int folder, struct record_provider_session *
  * Reads session.NN; PTL_NOT_FOUND: there is none, or none that is well formed. *alive: its recorder
  * has it locked.
  */
-int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file,
-				 bool *alive);
+int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file, bool *alive);
 
 /*
  * Removes what nobody needs any more: sessions of dead recorders, rings of sessions that are gone,

@@ -43,9 +43,9 @@ int record_share_open(bool make, char *path, int *folder)
 	close(*folder);
 	*folder = -1;
 	return common_fail(PTL_SYSTEM,
-			"the folder of providers, %s, is not this user's alone: it must belong to "
-			"user %u and have mode 0700",
-			path, (unsigned)geteuid());
+			   "the folder of providers, %s, is not this user's alone: it must belong to "
+			   "user %u and have mode 0700",
+			   path, (unsigned)geteuid());
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -86,8 +86,7 @@ static bool take_text(const char **at, const char *text)
 
 static bool take_process(const char **at, struct record_share_name *name)
 {
-	return take_number(at, &name->pid) && name->pid && take_text(at, ".") &&
-	       take_id(at, &name->process);
+	return take_number(at, &name->pid) && name->pid && take_text(at, ".") && take_id(at, &name->process);
 }
 
 void record_share_parse(const char *text, struct record_share_name *name)
@@ -106,8 +105,7 @@ void record_share_parse(const char *text, struct record_share_name *name)
 		good = take_process(&at, name);
 		name->kind = RECORD_SHARE_PROCESS;
 	} else if (take_text(&at, "rings.")) {
-		good = take_process(&at, name) && take_text(&at, ".") &&
-		       take_id(&at, &name->session);
+		good = take_process(&at, name) && take_text(&at, ".") && take_id(&at, &name->session);
 		name->kind = RECORD_SHARE_RINGS;
 	} else if (take_text(&at, ".new.")) {
 		name->kind = RECORD_SHARE_NEW;
@@ -132,8 +130,7 @@ int record_share_open_file(int folder, const char *name, int flags, struct stat 
 	return -1;
 }
 
-int record_share_list(int folder, int (*visit)(void *context, const char *text,
-					       const struct record_share_name *name),
+int record_share_list(int folder, int (*visit)(void *context, const char *text, const struct record_share_name *name),
 		      void *context)
 {
 	const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -169,8 +166,8 @@ bool record_share_has_ended(uint32_t pid, const struct stat *info)
 	if (!file)
 		return errno == ENOENT || errno == ESRCH;
 	/* As the kernel writes it: device, a space, inode, a space. */
-	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(info->st_dev),
-		 minor(info->st_dev), (unsigned long long)info->st_ino);
+	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(info->st_dev), minor(info->st_dev),
+		 (unsigned long long)info->st_ino);
 	/* Some file systems (not tmpfs) show another device there than stat does. */
 	snprintf(inode, sizeof(inode), " %llu ", (unsigned long long)info->st_ino);
 	while (!found && fgets(line, sizeof(line), file))

@@ -42,8 +42,7 @@ void record_share_parse(const char *text, struct record_share_name *name);
 int record_share_open_file(int folder, const char *name, int flags, struct stat *info);
 
 /* Calls visit with each file of the folder until it returns a value other than 0, and returns that. */
-int record_share_list(int folder, int (*visit)(void *context, const char *text,
-					       const struct record_share_name *name),
+int record_share_list(int folder, int (*visit)(void *context, const char *text, const struct record_share_name *name),
 		      void *context);
 
 /*

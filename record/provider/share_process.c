@@ -39,8 +39,8 @@ static int check_header(struct record_share_process *process, const struct recor
 	if (header.magic != PROVIDER_SHARE_PROCESS_MAGIC)
 		return common_fail(PTL_CORRUPT, "it is no file of providers");
 	if (header.version != PROVIDER_SHARE_VERSION || header.clock != PTL_CLOCK_MONOTONIC)
-		return common_fail(PTL_UNSUPPORTED, "version %u, clock %u of the provider library",
-				header.version, header.clock);
+		return common_fail(PTL_UNSUPPORTED, "version %u, clock %u of the provider library", header.version,
+				   header.clock);
 	if (header.pid != name->pid || header.id != name->process)
 		return common_fail(PTL_CORRUPT, "its name is another process's");
 	process->pid = header.pid;
@@ -59,34 +59,29 @@ static int map(struct record_share_process *process)
 
 	if (process->info.st_size < (off_t)PROVIDER_SHARE_PAGE)
 		return common_fail(PTL_TRUNCATED, "the file is too short");
-	at = mmap(NULL, PROVIDER_SHARE_HEAP_OFFSET,
-		  process->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, process->file,
-		  0);
+	at = mmap(NULL, PROVIDER_SHARE_HEAP_OFFSET, process->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+		  process->file, 0);
 	if (at == MAP_FAILED)
 		return common_fail_errno("cannot map it");
 	process->map = at;
 	return 0;
 }
 
-int record_share_process_open(int folder, const char *text, bool writable,
-			      struct record_share_process *process)
+int record_share_process_open(int folder, const char *text, bool writable, struct record_share_process *process)
 {
 	struct record_share_name name;
 	int status;
 
-	*process = (struct record_share_process){.writable = writable,
-						 .heap_taken = PROVIDER_SHARE_HEAP_OFFSET};
+	*process = (struct record_share_process){.writable = writable, .heap_taken = PROVIDER_SHARE_HEAP_OFFSET};
 	record_guard_start();
 	record_share_parse(text, &name);
-	process->file = record_share_open_file(folder, text, writable ? O_RDWR : O_RDONLY,
-					       &process->info);
+	process->file = record_share_open_file(folder, text, writable ? O_RDWR : O_RDONLY, &process->info);
 	if (process->file < 0)
-		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text)
-				       : common_fail_errno("%s", text);
+		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text) : common_fail_errno("%s", text);
 	process->providers = calloc(PROVIDER_SHARE_PROVIDERS_MAX, sizeof(*process->providers));
-	status = process->providers ? map(process)
-				    : common_fail_memory("providers", PROVIDER_SHARE_PROVIDERS_MAX *
-									   sizeof(*process->providers));
+	status = process->providers
+			 ? map(process)
+			 : common_fail_memory("providers", PROVIDER_SHARE_PROVIDERS_MAX * sizeof(*process->providers));
 	if (status == 0)
 		status = check_header(process, &name);
 	if (status == 0)
@@ -110,10 +105,8 @@ void record_share_process_close(struct record_share_process *process)
 /* Events with these GUIDs tell what ran: no program may write them about others. */
 static bool is_kernels(const struct ptl_guid *guid)
 {
-	static const struct ptl_guid lost = PTL_GUID(0x6a399ae0, 0x4bc6, 0x4de9, 0x870b,
-						     0x3657f8947e7e),
-				     kernel = PTL_GUID(0x9e814aad, 0x3204, 0x11d2, 0x9a82,
-						       0x006008a86939);
+	static const struct ptl_guid lost = PTL_GUID(0x6a399ae0, 0x4bc6, 0x4de9, 0x870b, 0x3657f8947e7e),
+				     kernel = PTL_GUID(0x9e814aad, 0x3204, 0x11d2, 0x9a82, 0x006008a86939);
 	size_t count;
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);
 
@@ -128,8 +121,7 @@ void record_share_process_look(struct record_share_process *process)
 	struct provider_share_process header;
 	uint32_t count;
 
-	if (process->broken ||
-	    !record_guard_copy(&header, process->map, sizeof(header))) {
+	if (process->broken || !record_guard_copy(&header, process->map, sizeof(header))) {
 		process->broken = true;
 		return;
 	}
@@ -138,12 +130,10 @@ void record_share_process_look(struct record_share_process *process)
 	if (count > PROVIDER_SHARE_PROVIDERS_MAX)
 		count = PROVIDER_SHARE_PROVIDERS_MAX;
 	for (; process->provider_count < count; process->provider_count++) {
-		struct record_share_provider *provider =
-			&process->providers[process->provider_count];
+		struct record_share_provider *provider = &process->providers[process->provider_count];
 		struct provider_share_provider entry;
 
-		if (!record_guard_copy(&entry, entry_of(process, process->provider_count),
-				       sizeof(entry))) {
+		if (!record_guard_copy(&entry, entry_of(process, process->provider_count), sizeof(entry))) {
 			process->broken = true;
 			return;
 		}
@@ -155,8 +145,7 @@ void record_share_process_look(struct record_share_process *process)
 	}
 }
 
-bool record_share_process_entry(struct record_share_process *process, uint32_t n,
-				struct record_share_entry *entry)
+bool record_share_process_entry(struct record_share_process *process, uint32_t n, struct record_share_entry *entry)
 {
 	struct provider_share_provider copy;
 
@@ -185,18 +174,15 @@ static void turn_guarded(void *context)
 	const uint32_t bit = 1u << turn->slot;
 
 	if (turn->on)
-		act->changed = provider_share_turn_on(&act->entry->enabled, turn->slot, turn->session,
-						 turn->level, turn->keywords);
+		act->changed = provider_share_turn_on(&act->entry->enabled, turn->slot, turn->session, turn->level,
+						      turn->keywords);
 	else if (turn->whoever)
-		act->changed = __atomic_fetch_and(&act->entry->enabled.sessions, ~bit,
-						  __ATOMIC_SEQ_CST) &
-			       bit;
+		act->changed = __atomic_fetch_and(&act->entry->enabled.sessions, ~bit, __ATOMIC_SEQ_CST) & bit;
 	else
 		act->changed = provider_share_turn_off(&act->entry->enabled, turn->slot, turn->session);
 }
 
-bool record_share_process_turn(struct record_share_process *process, uint32_t n,
-			       const struct record_share_turn *turn)
+bool record_share_process_turn(struct record_share_process *process, uint32_t n, const struct record_share_turn *turn)
 {
 	struct act act = {.entry = entry_of(process, n), .turn = turn};
 
@@ -259,8 +245,7 @@ static bool read_at(int file, void *to, size_t size, uint64_t offset)
 }
 
 static int take_records(struct common_cursor cursor, uint32_t provider,
-			int (*take)(void *context, uint32_t provider, uint64_t type,
-				    const uint8_t *body, size_t size),
+			int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size),
 			void *context)
 {
 	int status = 0;
@@ -280,8 +265,7 @@ static int take_records(struct common_cursor cursor, uint32_t provider,
 
 /* The chunk at heap_taken; end is that of the heap. PTL_NOT_FOUND: its entry is not valid yet. */
 static int take_chunk(struct record_share_process *process, uint64_t end, uint64_t *bytes,
-		      int (*take)(void *context, uint32_t provider, uint64_t type,
-				  const uint8_t *body, size_t size),
+		      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size),
 		      void *context)
 {
 	struct provider_share_chunk chunk;
@@ -302,8 +286,7 @@ static int take_chunk(struct record_share_process *process, uint64_t end, uint64
 	if (!data)
 		return common_fail_memory("schemas", chunk.data_size);
 	if (read_at(process->file, data, chunk.data_size, process->heap_taken + sizeof(chunk)))
-		status = take_records(common_cursor(data, chunk.data_size), chunk.provider, take,
-				      context);
+		status = take_records(common_cursor(data, chunk.data_size), chunk.provider, take, context);
 	else
 		status = common_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
 	free(data);
@@ -313,8 +296,8 @@ static int take_chunk(struct record_share_process *process, uint64_t end, uint64
 }
 
 int record_share_process_chunks(struct record_share_process *process, uint64_t *bytes,
-				int (*take)(void *context, uint32_t provider, uint64_t type,
-					    const uint8_t *body, size_t size),
+				int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
+					    size_t size),
 				void *context)
 {
 	struct provider_share_process header;

@@ -40,8 +40,7 @@ struct record_share_process {
  * Opens and maps a file named so; to write into what recorders may write, or to read alone.
  * PTL_NOT_FOUND (it is not there any more), PTL_CORRUPT, PTL_UNSUPPORTED, PTL_SYSTEM, PTL_NO_MEMORY.
  */
-int record_share_process_open(int folder, const char *name, bool writable,
-			      struct record_share_process *process);
+int record_share_process_open(int folder, const char *name, bool writable, struct record_share_process *process);
 void record_share_process_close(struct record_share_process *process);
 
 /* Takes notice of entries that are new; their number is then provider_count. */
@@ -53,8 +52,7 @@ struct record_share_entry {
 	uint32_t flags;
 	struct ptl_enabled enabled;
 };
-bool record_share_process_entry(struct record_share_process *process, uint32_t n,
-				struct record_share_entry *entry);
+bool record_share_process_entry(struct record_share_process *process, uint32_t n, struct record_share_entry *entry);
 
 /*
  * Turns slot of entry n on, or off where `on` is false, for the session; true if that changed
@@ -68,8 +66,7 @@ struct record_share_turn {
 	uint8_t level;
 	uint64_t keywords;
 };
-bool record_share_process_turn(struct record_share_process *process, uint32_t n,
-			       const struct record_share_turn *turn);
+bool record_share_process_turn(struct record_share_process *process, uint32_t n, const struct record_share_turn *turn);
 
 /* Asks entry n for a capture of state, and says whether it is still at it. */
 void record_share_process_capture(struct record_share_process *process, uint32_t n, unsigned slot);
@@ -82,8 +79,8 @@ void record_share_process_notify(struct record_share_process *process);
  * and no more of it is looked at; PTL_NO_MEMORY; or what take returned. *bytes is counted up.
  */
 int record_share_process_chunks(struct record_share_process *process, uint64_t *bytes,
-				int (*take)(void *context, uint32_t provider, uint64_t type,
-					    const uint8_t *body, size_t size),
+				int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
+					    size_t size),
 				void *context);
 
 #endif

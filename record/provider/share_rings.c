@@ -33,8 +33,7 @@ static int check_first(struct record_share_rings *rings, const struct record_sha
 	return 0;
 }
 
-int record_share_rings_open(int folder, const char *text, uint64_t ring_size,
-			    struct record_share_rings *rings)
+int record_share_rings_open(int folder, const char *text, uint64_t ring_size, struct record_share_rings *rings)
 {
 	struct record_share_name name;
 	struct stat info;
@@ -45,10 +44,8 @@ int record_share_rings_open(int folder, const char *text, uint64_t ring_size,
 	record_share_parse(text, &name);
 	rings->file = record_share_open_file(folder, text, O_RDWR, &info);
 	if (rings->file < 0)
-		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text)
-				       : common_fail_errno("%s", text);
-	rings->first = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
-			    0);
+		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text) : common_fail_errno("%s", text);
+	rings->first = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file, 0);
 	if (rings->first == MAP_FAILED) {
 		rings->first = NULL;
 		status = common_fail_errno("cannot map it");
@@ -90,8 +87,8 @@ static int add_ring(struct record_share_rings *rings)
 		rings->rings = ring;
 		rings->capacity = capacity;
 	}
-	page = mmap(NULL, PROVIDER_SHARE_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		    rings->file, (off_t)PROVIDER_SHARE_RING_OFFSET(rings->ring_size, rings->count));
+	page = mmap(NULL, PROVIDER_SHARE_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
+		    (off_t)PROVIDER_SHARE_RING_OFFSET(rings->ring_size, rings->count));
 	if (page == MAP_FAILED)
 		return common_fail_memory("ring", rings->ring_size);
 	rings->rings[rings->count++] = (struct record_share_ring){.page = page};
@@ -127,12 +124,10 @@ int record_share_rings_look(struct record_share_rings *rings)
 	return status;
 }
 
-bool record_share_rings_lost(struct record_share_rings *rings,
-			     uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX])
+bool record_share_rings_lost(struct record_share_rings *rings, uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX])
 {
 	return !rings->broken &&
-	       record_guard_copy(lost, rings->first->lost,
-				 PROVIDER_SHARE_PROVIDERS_MAX * sizeof(*lost));
+	       record_guard_copy(lost, rings->first->lost, PROVIDER_SHARE_PROVIDERS_MAX * sizeof(*lost));
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */
@@ -192,12 +187,10 @@ static int make_room(struct record_share_ring *ring, size_t size)
 	return 0;
 }
 
-int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_t *lost,
-			   unsigned *share)
+int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_t *lost, unsigned *share)
 {
 	struct record_share_ring *ring = &rings->rings[n];
-	struct copy copy = {
-		.page = ring->page, .ring_size = rings->ring_size, .tail = ring->tail};
+	struct copy copy = {.page = ring->page, .ring_size = rings->ring_size, .tail = ring->tail};
 	uint64_t size;
 	int status;
 
@@ -238,14 +231,13 @@ static bool is_sound(const struct provider_share_record *header, size_t left)
 	const uint32_t ids = (header->flags & PROVIDER_SHARE_HAS_ACTIVITY ? 16u : 0) +
 			     (header->flags & PROVIDER_SHARE_HAS_RELATED ? 16u : 0);
 
-	return header->size % RECORD_ALIGN == 0 && header->size >= sizeof(*header) + ids &&
-	       header->size <= left && header->payload_size <= PTL_PAYLOAD_MAX &&
+	return header->size % RECORD_ALIGN == 0 && header->size >= sizeof(*header) + ids && header->size <= left &&
+	       header->payload_size <= PTL_PAYLOAD_MAX &&
 	       header->payload_size <= header->size - sizeof(*header) - ids &&
 	       header->provider < PROVIDER_SHARE_PROVIDERS_MAX;
 }
 
-int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event,
-			   uint64_t *lost)
+int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event, uint64_t *lost)
 {
 	const size_t left = ring->used - ring->at;
 	const uint8_t *at;

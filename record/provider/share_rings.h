@@ -12,7 +12,7 @@
 /* One ring, and what was copied out of it: nothing is read in place. */
 struct record_share_ring {
 	struct provider_share_ring *page; /* mapped, with the bytes a page behind it */
-	uint8_t *bytes;              /* copied, from `at` to `used` not given out yet */
+	uint8_t *bytes;                   /* copied, from `at` to `used` not given out yet */
 	size_t at;
 	size_t used;
 	size_t capacity;
@@ -41,8 +41,7 @@ struct record_share_event {
  * Opens the file that has this name. ring_size is that of the session. PTL_NOT_FOUND, PTL_CORRUPT,
  * PTL_SYSTEM.
  */
-int record_share_rings_open(int folder, const char *name, uint64_t ring_size,
-			    struct record_share_rings *rings);
+int record_share_rings_open(int folder, const char *name, uint64_t ring_size, struct record_share_rings *rings);
 void record_share_rings_close(struct record_share_rings *rings);
 
 /* Takes notice of rings that are new. PTL_NO_MEMORY. */
@@ -53,20 +52,17 @@ int record_share_rings_look(struct record_share_rings *rings);
  * *lost: bytes of a ring that made no sense and were left out; 0: none. *share: how full it was, in
  * percent. PTL_NO_MEMORY.
  */
-int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_t *lost,
-			   unsigned *share);
+int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_t *lost, unsigned *share);
 
 /*
  * The next record that was copied, checked; it stays until the next copy. 0; PTL_NOT_FOUND: there
  * is none. PTL_CORRUPT: it makes no sense: all that was copied is left out, and *lost is its bytes.
  */
-int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event,
-			   uint64_t *lost);
+int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event, uint64_t *lost);
 /* Goes on behind the record that record_share_ring_next gave. */
 void record_share_ring_taken(struct record_share_ring *ring, const struct record_share_event *event);
 
 /* How many events of each provider were dropped, so far; false: it cannot be told. */
-bool record_share_rings_lost(struct record_share_rings *rings,
-			     uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX]);
+bool record_share_rings_lost(struct record_share_rings *rings, uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX]);
 
 #endif

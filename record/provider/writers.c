@@ -16,9 +16,9 @@
 #include "record/provider/providers_state.h"
 
 #define MILLISECOND 1000000ull
-#define LOOK_TIME (200 * MILLISECOND)  /* between looks whether a program runs another one now */
-#define TURN_TIME (100 * MILLISECOND)  /* between looks at entries that are known */
-#define SILENCE (60000 * MILLISECOND)  /* after which a program of another pid namespace is gone */
+#define LOOK_TIME (200 * MILLISECOND) /* between looks whether a program runs another one now */
+#define TURN_TIME (100 * MILLISECOND) /* between looks at entries that are known */
+#define SILENCE (60000 * MILLISECOND) /* after which a program of another pid namespace is gone */
 
 void record_writer_free(struct record_writer *writer)
 {
@@ -41,8 +41,7 @@ static uint64_t own_pid_namespace(void)
 
 /* ---- what is turned on ------------------------------------------------------------------------ */
 
-static bool turn_entry(const struct record_providers *providers, struct record_writer *writer,
-		       uint32_t n)
+static bool turn_entry(const struct record_providers *providers, struct record_writer *writer, uint32_t n)
 {
 	const struct provider_share_session *session = &providers->session.file.session;
 	const struct record_share_provider *provider = &writer->share.providers[n];
@@ -54,8 +53,8 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 		return false;
 	words = &entry.enabled.slots[session->slot];
 	turn.on = providers->everyone && entry.state == PROVIDER_SHARE_REGISTERED &&
-		  provider_share_session_wants(&providers->session.file, provider->name,
-					  &provider->guid, &turn.level, &turn.keywords);
+		  provider_share_session_wants(&providers->session.file, provider->name, &provider->guid, &turn.level,
+					       &turn.keywords);
 	if (turn.on)
 		return record_share_process_turn(&writer->share, n, &turn);
 	/* Left behind by a recorder that had the slot before, and is dead. */
@@ -64,8 +63,7 @@ static bool turn_entry(const struct record_providers *providers, struct record_w
 	       record_share_process_turn(&writer->share, n, &turn);
 }
 
-void record_writer_turn(struct record_providers *providers, struct record_writer *writer,
-			uint64_t now)
+void record_writer_turn(struct record_providers *providers, struct record_writer *writer, uint64_t now)
 {
 	uint32_t first = writer->known;
 	bool changed = false;
@@ -108,8 +106,7 @@ static int make_room(struct record_providers *providers)
 }
 
 /* What a program dropped before this session is none of its losses. */
-static void note_earlier_losses(const struct record_providers *providers,
-				struct record_writer *writer)
+static void note_earlier_losses(const struct record_providers *providers, struct record_writer *writer)
 {
 	const unsigned slot = providers->session.file.session.slot;
 	struct record_share_entry entry;
@@ -126,8 +123,7 @@ static void watch(struct record_writer *writer, uint64_t now)
 	struct record_proc_stat stat;
 
 	writer->looked = writer->moved = now;
-	writer->foreign = writer->share.pid_namespace &&
-			  writer->share.pid_namespace != own_pid_namespace();
+	writer->foreign = writer->share.pid_namespace && writer->share.pid_namespace != own_pid_namespace();
 	if (writer->foreign)
 		return;
 	writer->pidfd = (int)syscall(SYS_pidfd_open, writer->share.pid, 0);
@@ -172,16 +168,13 @@ static int add(struct record_providers *providers, const char *text, struct reco
 	writer->pidfd = writer->rings.file = writer->share.file = -1;
 	snprintf(writer->name, sizeof(writer->name), "%s", text);
 	writer->losses = calloc(PROVIDER_SHARE_PROVIDERS_MAX, sizeof(*writer->losses));
-	status = writer->losses ? record_share_process_open(providers->folder, text, true,
-							    &writer->share)
+	status = writer->losses ? record_share_process_open(providers->folder, text, true, &writer->share)
 				: common_fail_memory("program", sizeof(*writer));
 	if (status < 0) {
 		record_writer_free(writer);
 		if (status == PTL_NO_MEMORY)
 			return status;
-		return status == PTL_NOT_FOUND
-			       ? 0
-			       : leave_out(providers, "a program's providers are left out");
+		return status == PTL_NOT_FOUND ? 0 : leave_out(providers, "a program's providers are left out");
 	}
 	providers->writers[providers->count++] = writer;
 	record_share_process_look(&writer->share);
@@ -204,14 +197,11 @@ static int tell_observer(struct record_providers *providers, struct record_write
 		return 0;
 	writer->told = true;
 	if (writer->dead)
-		return writer->rings_name[0]
-			       ? record_observer_dead(providers->observer, &dead, record_now())
-			       : 0;
+		return writer->rings_name[0] ? record_observer_dead(providers->observer, &dead, record_now()) : 0;
 	return record_observer_writer(providers->observer, writer->share.pid, record_now());
 }
 
-static int see_rings(struct record_providers *providers, const char *text,
-		     const struct record_share_name *name)
+static int see_rings(struct record_providers *providers, const char *text, const struct record_share_name *name)
 {
 	char process[PROVIDER_SHARE_NAME_SIZE];
 	struct record_writer *writer;
@@ -225,8 +215,8 @@ static int see_rings(struct record_providers *providers, const char *text,
 		status = add(providers, process, &writer);
 	if (status < 0 || !writer || writer->rings_name[0])
 		return status;
-	status = record_share_rings_open(providers->folder, text,
-					 providers->session.file.session.ring_size, &writer->rings);
+	status = record_share_rings_open(providers->folder, text, providers->session.file.session.ring_size,
+					 &writer->rings);
 	if (status == 0)
 		snprintf(writer->rings_name, sizeof(writer->rings_name), "%s", text);
 	else if (status != PTL_NOT_FOUND && status != PTL_NO_MEMORY)
@@ -256,8 +246,7 @@ static int see_process(struct record_providers *providers, const char *text)
 	return tell_observer(providers, writer);
 }
 
-int record_writers_see(struct record_providers *providers, const char *text,
-		       const struct record_share_name *name)
+int record_writers_see(struct record_providers *providers, const char *text, const struct record_share_name *name)
 {
 	if (name->kind == RECORD_SHARE_RINGS)
 		return see_rings(providers, text, name);
@@ -299,8 +288,7 @@ void record_writer_look(struct record_writer *writer, uint64_t now)
 		return;
 	writer->looked = now;
 	/* With a pidfd, only an exec can have ended what the file tells of. */
-	if (writer->pidfd < 0 || !record_proc_stat(writer->share.pid, &stat) ||
-	    stat.program != writer->program) {
+	if (writer->pidfd < 0 || !record_proc_stat(writer->share.pid, &stat) || stat.program != writer->program) {
 		writer->dead = record_share_has_ended(writer->share.pid, &writer->share.info);
 		writer->program = stat.program;
 	}
@@ -311,8 +299,7 @@ static int is_rings_of(void *context, const char *text, const struct record_shar
 	const struct record_writer *writer = context;
 
 	(void)text;
-	return name->kind == RECORD_SHARE_RINGS && name->pid == writer->share.pid &&
-	       name->process == writer->share.id;
+	return name->kind == RECORD_SHARE_RINGS && name->pid == writer->share.pid && name->process == writer->share.id;
 }
 
 void record_writer_remove(struct record_providers *providers, size_t index)

@@ -26,14 +26,12 @@ static bool is_ring_size(uint64_t size)
 
 static bool is_valid(const struct qemu_channel_config *config)
 {
-	return config->slot_count >= 1 && config->slot_count <= 65536 &&
-	       config->timing <= PTL_TIMING_CYC &&
+	return config->slot_count >= 1 && config->slot_count <= 65536 && config->timing <= PTL_TIMING_CYC &&
 	       (config->clock == PTL_CLOCK_MONOTONIC || config->clock == PTL_CLOCK_VIRTUAL) &&
 	       config->return_compression <= 1 && config->truth <= 1 && config->mtc_shift <= 15 &&
 	       config->psb_period >= 64 && is_ring_size(config->pt_ring_size) &&
 	       is_ring_size(config->message_ring_size) &&
-	       (config->truth ? is_ring_size(config->truth_ring_size)
-			      : config->truth_ring_size == 0);
+	       (config->truth ? is_ring_size(config->truth_ring_size) : config->truth_ring_size == 0);
 }
 
 int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_config *config)
@@ -50,8 +48,8 @@ int qemu_channel_create(struct qemu_channel *channel, const struct qemu_channel_
 		return -errno;
 	if (ftruncate(channel->fd, (off_t)channel->size))
 		goto fail;
-	channel->base = mmap(NULL, (size_t)channel->size, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_NORESERVE, channel->fd, 0);
+	channel->base = mmap(NULL, (size_t)channel->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			     channel->fd, 0);
 	if (channel->base == MAP_FAILED)
 		goto fail;
 	channel->config.recorder_pid = (uint32_t)getpid();
@@ -83,8 +81,7 @@ void qemu_channel_destroy(struct qemu_channel *channel)
 
 struct qemu_slot *qemu_channel_slot(const struct qemu_channel *channel, uint32_t index)
 {
-	return (struct qemu_slot *)(void *)(channel->base +
-					   qemu_channel_slot_offset(&channel->config, index));
+	return (struct qemu_slot *)(void *)(channel->base + qemu_channel_slot_offset(&channel->config, index));
 }
 
 uint32_t qemu_channel_slot_high(const struct qemu_channel *channel)
@@ -117,8 +114,7 @@ static void give_room(struct qemu_slot *slot)
  * Bytes of the PT stream from position `tail` on that lie together. Those written past the ring's
  * end are taken from the start, once the producer has copied them there.
  */
-size_t qemu_channel_read_pt(const struct qemu_channel *channel, struct qemu_slot *slot,
-			   const uint8_t **bytes)
+size_t qemu_channel_read_pt(const struct qemu_channel *channel, struct qemu_slot *slot, const uint8_t **bytes)
 {
 	uint64_t size = channel->config.pt_ring_size;
 	uint64_t tail = slot->pt_tail;
@@ -145,8 +141,7 @@ void qemu_channel_consume_pt(const struct qemu_channel *channel, struct qemu_slo
 	give_room(slot);
 }
 
-size_t qemu_channel_read_truth(const struct qemu_channel *channel, struct qemu_slot *slot,
-			      const uint32_t **words)
+size_t qemu_channel_read_truth(const struct qemu_channel *channel, struct qemu_slot *slot, const uint32_t **words)
 {
 	uint64_t size = channel->config.truth_ring_size / sizeof(uint32_t);
 	uint64_t head = __atomic_load_n(&slot->truth_head, __ATOMIC_ACQUIRE);
@@ -160,8 +155,7 @@ size_t qemu_channel_read_truth(const struct qemu_channel *channel, struct qemu_s
 
 	if (count > size - offset)
 		count = size - offset;
-	*words = (const uint32_t *)(const void *)((const uint8_t *)slot +
-						  qemu_slot_truth_ring(&channel->config)) +
+	*words = (const uint32_t *)(const void *)((const uint8_t *)slot + qemu_slot_truth_ring(&channel->config)) +
 		 offset;
 	return (size_t)count;
 }
@@ -173,8 +167,8 @@ void qemu_channel_consume_truth(const struct qemu_channel *channel, struct qemu_
 	give_room(slot);
 }
 
-static void copy_out(const struct qemu_channel *channel, const struct qemu_slot *slot,
-		     uint64_t position, void *out, size_t size)
+static void copy_out(const struct qemu_channel *channel, const struct qemu_slot *slot, uint64_t position, void *out,
+		     size_t size)
 {
 	const uint8_t *ring = (const uint8_t *)slot + qemu_slot_message_ring();
 	uint64_t offset = position & (channel->config.message_ring_size - 1);
@@ -193,14 +187,13 @@ struct layout {
 	uint32_t unit;
 };
 
-#define FIXED(type)                                                                                \
-	{                                                                                          \
-		sizeof(struct qemu_message_##type), 0, 0                                            \
+#define FIXED(type)                                                                                                    \
+	{                                                                                                              \
+		sizeof(struct qemu_message_##type), 0, 0                                                               \
 	}
-#define TAILED(type, field, unit)                                                                  \
-	{                                                                                          \
-		sizeof(struct qemu_message_##type), offsetof(struct qemu_message_##type, field),     \
-			unit                                                                       \
+#define TAILED(type, field, unit)                                                                                      \
+	{                                                                                                              \
+		sizeof(struct qemu_message_##type), offsetof(struct qemu_message_##type, field), unit                  \
 	}
 
 static const struct layout layouts[] = {
@@ -260,14 +253,12 @@ int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_sl
 		return discard(slot, head);
 	copy_out(channel, slot, tail, message, sizeof(*message));
 	size = message->size;
-	if (size < sizeof(*message) || size > QEMU_MESSAGE_MAX ||
-	    ((uint64_t)size + 7) / 8 * 8 > head - tail)
+	if (size < sizeof(*message) || size > QEMU_MESSAGE_MAX || ((uint64_t)size + 7) / 8 * 8 > head - tail)
 		return discard(slot, head);
 	copy_out(channel, slot, tail + sizeof(*message), message + 1, size - sizeof(*message));
 	if (!is_well_formed(message))
 		return discard(slot, head);
-	__atomic_store_n(&slot->message_tail, tail + ((uint64_t)size + 7) / 8 * 8,
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->message_tail, tail + ((uint64_t)size + 7) / 8 * 8, __ATOMIC_RELEASE);
 	give_room(slot);
 	return (int)size;
 }
@@ -275,13 +266,10 @@ int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_sl
 uint64_t qemu_channel_pending(const struct qemu_channel *channel, const struct qemu_slot *slot)
 {
 	uint64_t pending = __atomic_load_n(&slot->pt_head, __ATOMIC_RELAXED) - slot->pt_tail +
-			   __atomic_load_n(&slot->message_head, __ATOMIC_RELAXED) -
-			   slot->message_tail;
+			   __atomic_load_n(&slot->message_head, __ATOMIC_RELAXED) - slot->message_tail;
 
 	if (channel->config.truth)
-		pending += (__atomic_load_n(&slot->truth_head, __ATOMIC_RELAXED) -
-			    slot->truth_tail) *
-			   sizeof(uint32_t);
+		pending += (__atomic_load_n(&slot->truth_head, __ATOMIC_RELAXED) - slot->truth_tail) * sizeof(uint32_t);
 	return pending;
 }
 

@@ -12,8 +12,7 @@
 
 /* One arena as the recorder holds it. */
 struct qemu_channel {
-	struct qemu_channel_config
-		config; /* the recorder's own copy: geometry is taken from here alone */
+	struct qemu_channel_config config; /* the recorder's own copy: geometry is taken from here alone */
 	struct qemu_channel_header *header;
 	uint8_t *base;
 	uint64_t size;
@@ -44,13 +43,11 @@ uint32_t qemu_channel_slot_high(const struct qemu_channel *channel);
  * slot->pt_tail. Never more than the ring holds, whatever the slot says. Bytes stay valid until
  * consumed. qemu_channel_consume_pt() frees n of them and wakes the producer if it waits.
  */
-size_t qemu_channel_read_pt(const struct qemu_channel *channel, struct qemu_slot *slot,
-			   const uint8_t **bytes);
+size_t qemu_channel_read_pt(const struct qemu_channel *channel, struct qemu_slot *slot, const uint8_t **bytes);
 void qemu_channel_consume_pt(const struct qemu_channel *channel, struct qemu_slot *slot, size_t n);
 
 /* The same for the truth ring; n counts 32-bit words. */
-size_t qemu_channel_read_truth(const struct qemu_channel *channel, struct qemu_slot *slot,
-			      const uint32_t **words);
+size_t qemu_channel_read_truth(const struct qemu_channel *channel, struct qemu_slot *slot, const uint32_t **words);
 void qemu_channel_consume_truth(const struct qemu_channel *channel, struct qemu_slot *slot, size_t n);
 
 /*
@@ -60,8 +57,7 @@ void qemu_channel_consume_truth(const struct qemu_channel *channel, struct qemu_
  * bytes its length fields state; types that are not known are returned as they are, checked as
  * struct qemu_message only.
  */
-int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_slot *slot,
-			     void *buffer);
+int qemu_channel_read_message(const struct qemu_channel *channel, struct qemu_slot *slot, void *buffer);
 
 /* Bytes waiting in all three rings. */
 uint64_t qemu_channel_pending(const struct qemu_channel *channel, const struct qemu_slot *slot);

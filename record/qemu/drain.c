@@ -36,14 +36,12 @@ static int lose_thread(struct record_qemu *qemu, struct record_qemu_slot *state,
 }
 
 /* What the recorder alone advances must be as it left it, and no ring holds more than its size. */
-static bool is_sound(const struct record_qemu *qemu, const struct record_qemu_slot *state,
-		     const struct qemu_slot *slot)
+static bool is_sound(const struct record_qemu *qemu, const struct record_qemu_slot *state, const struct qemu_slot *slot)
 {
 	const uint64_t tail = __atomic_load_n(&slot->pt_tail, __ATOMIC_RELAXED);
 	const uint64_t head = __atomic_load_n(&slot->pt_head, __ATOMIC_RELAXED);
 
-	return tail == state->taken && head >= tail &&
-	       head - tail <= qemu->channel.config.pt_ring_size + QEMU_PT_SLACK;
+	return tail == state->taken && head >= tail && head - tail <= qemu->channel.config.pt_ring_size + QEMU_PT_SLACK;
 }
 
 /* ---- PT -------------------------------------------------------------------------------------- */
@@ -69,8 +67,7 @@ static int index_psbs(struct record_qemu *qemu, struct record_qemu_slot *state)
  * The time as of the bytes in the ring, whose head was read before: the encoder keeps that of its
  * last packet. Whoever writes to the channel cannot make it a time that has not come.
  */
-static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot *state,
-			 const struct qemu_slot *slot)
+static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot *state, const struct qemu_slot *slot)
 {
 	uint64_t time = __atomic_load_n(&slot->time, __ATOMIC_RELAXED);
 
@@ -80,8 +77,7 @@ static void advance_time(const struct record_qemu *qemu, struct record_qemu_slot
 		state->time = time;
 }
 
-static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
-		    bool *work)
+static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work)
 {
 	const uint8_t *bytes;
 	int status = 0;
@@ -91,9 +87,7 @@ static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, st
 		size_t size;
 
 		if (!is_sound(qemu, state, slot))
-			return lose_thread(
-				qemu, state,
-				"the program overwrote the memory it shares with the recorder");
+			return lose_thread(qemu, state, "the program overwrote the memory it shares with the recorder");
 		size = qemu_channel_read_pt(&qemu->channel, slot, &bytes);
 		if (!size)
 			break;
@@ -108,21 +102,19 @@ static int drain_pt(struct record_qemu *qemu, struct record_qemu_slot *state, st
 
 /* ---- truth ----------------------------------------------------------------------------------- */
 
-int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state,
-			    struct qemu_slot *slot, bool *work)
+int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
+			    bool *work)
 {
 	const uint32_t *words;
 	int status = 0;
 
-	for (int piece = 0; status == 0 && qemu->capture->truth && state->truth_stream && piece < 2;
-	     piece++) {
+	for (int piece = 0; status == 0 && qemu->capture->truth && state->truth_stream && piece < 2; piece++) {
 		const size_t count = qemu_channel_read_truth(&qemu->channel, slot, &words);
 
 		if (!count)
 			break;
 		*work = true;
-		status = record_capture_truth_words(qemu->capture, state->truth_stream, words,
-						    count);
+		status = record_capture_truth_words(qemu->capture, state->truth_stream, words, count);
 		qemu_channel_consume_truth(&qemu->channel, slot, count);
 	}
 	return status;
@@ -130,8 +122,7 @@ int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *s
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state,
-		      const struct qemu_slot *slot)
+static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state, const struct qemu_slot *slot)
 {
 	struct record_qemu_process *process;
 	int status;
@@ -153,8 +144,8 @@ static int begin_slot(struct record_qemu *qemu, struct record_qemu_slot *state,
 	 * message on.
 	 */
 	if (status == 0 && process->definitions)
-		status = record_capture_truth_thread(qemu->capture, process->definitions,
-						     state->pid, state->tid, &state->truth_stream);
+		status = record_capture_truth_thread(qemu->capture, process->definitions, state->pid, state->tid,
+						     &state->truth_stream);
 	return status;
 }
 
@@ -182,8 +173,7 @@ static bool is_used(uint32_t slot_status)
 }
 
 /* Messages come first: a PSB is announced before its bytes are there. */
-static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
-		    bool *work)
+static int take_all(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work)
 {
 	int status = record_qemu_messages(qemu, state, slot, work);
 
@@ -219,8 +209,7 @@ int record_qemu_drain_slot(struct record_qemu *qemu, uint32_t index, bool *work)
 }
 
 /* Drains until nothing is left; a slot that goes on giving is one that somebody writes to. */
-static int drain_fully(struct record_qemu *qemu, struct record_qemu_slot *state,
-		       struct qemu_slot *slot)
+static int drain_fully(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot)
 {
 	const uint64_t rounds = qemu->channel.config.message_ring_size / sizeof(struct qemu_message);
 	bool work = true;
@@ -239,11 +228,9 @@ int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index)
 	struct qemu_slot *slot = qemu_channel_slot(&qemu->channel, index);
 	int status = drain_fully(qemu, state, slot);
 
-	if (status == 0 && !state->damaged &&
-	    __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == QEMU_SLOT_LIVE) {
+	if (status == 0 && !state->damaged && __atomic_load_n(&slot->status, __ATOMIC_ACQUIRE) == QEMU_SLOT_LIVE) {
 		if (qemu_channel_finish(&qemu->channel, slot) < 0)
-			status = lose_thread(qemu, state,
-					     "the thread's last packets could not be completed");
+			status = lose_thread(qemu, state, "the thread's last packets could not be completed");
 		else
 			status = drain_fully(qemu, state, slot);
 	}
@@ -251,8 +238,7 @@ int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index)
 	return status;
 }
 
-int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
-			       const struct record_qemu_slot *survivor)
+int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process, const struct record_qemu_slot *survivor)
 {
 	const uint32_t high = qemu_channel_slot_high(&qemu->channel);
 	int status = 0;

@@ -25,8 +25,7 @@ static struct last_state read_state(const struct qemu_slot *slot)
 				   qemu_truth_mark(slot->pt_head, slot->tnt)};
 
 	if (slot->commit_head > state.head)
-		return (struct last_state){slot->commit_head, 1, slot->commit_ip,
-					   ~slot->truth_mark};
+		return (struct last_state){slot->commit_head, 1, slot->commit_ip, ~slot->truth_mark};
 	if ((slot->tnt & QEMU_TNT_TAG) == (slot->next_ip & QEMU_TNT_TAG))
 		state.block_ip = slot->next_ip;
 	return state;
@@ -58,8 +57,7 @@ static int finish_truth(const struct qemu_channel *channel, struct qemu_slot *sl
 	if (head - slot->truth_tail > mask)
 		return -EAGAIN;
 
-	uint32_t *ring = (uint32_t *)(void *)((uint8_t *)slot +
-					      qemu_slot_truth_ring(&channel->config));
+	uint32_t *ring = (uint32_t *)(void *)((uint8_t *)slot + qemu_slot_truth_ring(&channel->config));
 
 	if (slot->truth_started == slot->truth_count)
 		ring[head++ & mask] = slot->truth_number;
@@ -76,9 +74,8 @@ int qemu_channel_finish(const struct qemu_channel *channel, struct qemu_slot *sl
 	size_t end_size;
 	int status;
 
-	if (slot->pt_lap % size || state.head < slot->pt_lap ||
-	    state.head > slot->pt_lap + size + QEMU_PT_SLACK || slot->pt_tail > state.head ||
-	    !state.tnt || state.tnt >> (TNT_BITS_MAX + 1))
+	if (slot->pt_lap % size || state.head < slot->pt_lap || state.head > slot->pt_lap + size + QEMU_PT_SLACK ||
+	    slot->pt_tail > state.head || !state.tnt || state.tnt >> (TNT_BITS_MAX + 1))
 		return -EPROTO;
 	if (state.head + FINISH_MAX - slot->pt_tail > size)
 		return -EAGAIN;

@@ -23,8 +23,7 @@ int record_qemu_launch(const struct record_command *command, const struct qemu_c
 		.files = files,
 	};
 	struct qemu_command qemu;
-	int status = qemu_command_make(&qemu, &channel->config, command->path, command->argv, environ,
-				     NULL);
+	int status = qemu_command_make(&qemu, &channel->config, command->path, command->argv, environ, NULL);
 
 	if (status > 0)
 		return common_fail(PTL_SYSTEM, "%s changed while it was being started", command->path);

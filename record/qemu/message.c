@@ -45,8 +45,7 @@ static uint32_t answer_of(const struct record_qemu *qemu, const struct ptl_image
 /* ---- PSBs ------------------------------------------------------------------------------------ */
 
 /* The bytes may have been taken before: they and the message are read at different times. */
-static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state,
-			const struct qemu_message *message)
+static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state, const struct qemu_message *message)
 {
 	const uint64_t limit = state->taken + qemu->channel.config.pt_ring_size + QEMU_PT_SLACK;
 	unsigned at;
@@ -61,8 +60,7 @@ static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state
 	if (state->psb_count == RECORD_QEMU_PSBS) {
 		const struct record_qemu_psb *oldest = &state->psbs[state->psb_first];
 
-		status = record_capture_psb(qemu->capture, state->stream, oldest->position,
-					    oldest->time);
+		status = record_capture_psb(qemu->capture, state->stream, oldest->position, oldest->time);
 		state->psb_first = (state->psb_first + 1) % RECORD_QEMU_PSBS;
 		state->psb_count--;
 	}
@@ -76,28 +74,25 @@ static int announce_psb(struct record_qemu *qemu, struct record_qemu_slot *state
 /* ---- truth ----------------------------------------------------------------------------------- */
 
 /* From message on, the process runs a program whose definitions begin with those of parent. */
-static int begin_program(struct record_qemu *qemu, struct record_qemu_slot *state,
-			 struct record_qemu_process *process, const struct qemu_message *message,
-			 uint32_t parent)
+static int begin_program(struct record_qemu *qemu, struct record_qemu_slot *state, struct record_qemu_process *process,
+			 const struct qemu_message *message, uint32_t parent)
 {
 	int status = record_truth_program(qemu->capture->truth, state->pid, &process->definitions);
 
 	if (status == 0)
-		status = record_capture_truth_program(qemu->capture, message->sequence,
-						      state->process, process->definitions, parent);
-	return status < 0
-		       ? status
-		       : record_capture_truth_thread(qemu->capture, process->definitions,
-						     state->pid, state->tid, &state->truth_stream);
+		status = record_capture_truth_program(qemu->capture, message->sequence, state->process,
+						      process->definitions, parent);
+	return status < 0 ? status
+			  : record_capture_truth_thread(qemu->capture, process->definitions, state->pid, state->tid,
+							&state->truth_stream);
 }
 
 /*
  * A program's first block: its thread waits for an answer of ours before it executes it, so all
  * words that are in the ring by now were written by the program before.
  */
-static int truth_block(struct record_qemu *qemu, struct record_qemu_slot *state,
-		       struct qemu_slot *slot, struct record_qemu_process *process,
-		       const struct qemu_message_block *message)
+static int truth_block(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
+		       struct record_qemu_process *process, const struct qemu_message_block *message)
 {
 	bool work;
 	int status;
@@ -114,8 +109,7 @@ static int truth_block(struct record_qemu *qemu, struct record_qemu_slot *state,
 	return status;
 }
 
-static int truth_fork(struct record_qemu *qemu, struct record_qemu_slot *state,
-		      struct record_qemu_process *process,
+static int truth_fork(struct record_qemu *qemu, struct record_qemu_slot *state, struct record_qemu_process *process,
 		      const struct qemu_message_process_start *message)
 {
 	if (message->how != QEMU_PROCESS_FORK || process->definitions)
@@ -123,9 +117,8 @@ static int truth_fork(struct record_qemu *qemu, struct record_qemu_slot *state,
 	return begin_program(qemu, state, process, &message->header, message->parent_process);
 }
 
-static int take_truth(struct record_qemu *qemu, struct record_qemu_slot *state,
-		      struct qemu_slot *slot, struct record_qemu_process *process,
-		      const struct qemu_message *message)
+static int take_truth(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
+		      struct record_qemu_process *process, const struct qemu_message *message)
 {
 	int status = 0;
 
@@ -153,8 +146,8 @@ static void show_note(struct record_qemu *qemu, const struct qemu_message_note *
 		qemu_message_note("process %u: %.*s", message->header.pid, length, text);
 }
 
-static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state,
-			struct qemu_slot *slot, struct qemu_message *message)
+static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
+			struct qemu_message *message)
 {
 	struct record_qemu_process *process = record_qemu_find(qemu, state->process);
 	struct ptl_image_event image;
@@ -190,14 +183,12 @@ static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state
 	}
 	if (status == 0 && process)
 		status = take_truth(qemu, state, slot, process, message);
-	return status < 0
-		       ? status
-		       : record_capture_message(qemu->capture, message, has_image ? &image : NULL,
-						process ? process->definitions : 0);
+	return status < 0 ? status
+			  : record_capture_message(qemu->capture, message, has_image ? &image : NULL,
+						   process ? process->definitions : 0);
 }
 
-int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *state,
-			 struct qemu_slot *slot, bool *work)
+int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work)
 {
 	/*
 	 * One ring full and no more, so that a program that floods its ring does not keep the

@@ -36,8 +36,7 @@ static void watch(struct record_qemu *qemu, struct record_qemu_process *process)
 	}
 }
 
-struct record_qemu_process *record_qemu_process(struct record_qemu *qemu, uint32_t number,
-						uint32_t pid)
+struct record_qemu_process *record_qemu_process(struct record_qemu *qemu, uint32_t number, uint32_t pid)
 {
 	struct record_qemu_process *process = record_qemu_find(qemu, number);
 
@@ -83,8 +82,7 @@ static struct record_qemu_process *find_dead(struct record_qemu *qemu, bool any)
 	size_t at = 0;
 
 	while (common_hash_map_next(&qemu->processes, &at, &number, &value)) {
-		struct record_qemu_process *process = (struct record_qemu_process *)(uintptr_t)
-			value;
+		struct record_qemu_process *process = (struct record_qemu_process *)(uintptr_t)value;
 
 		if (any || process->dead)
 			return process;

@@ -82,8 +82,7 @@ static int open_source(struct record_session *session)
 	return status;
 }
 
-static int launch(struct record_session *session, const struct record_command *command,
-		  const struct rlimit *files)
+static int launch(struct record_session *session, const struct record_command *command, const struct rlimit *files)
 {
 	return record_qemu_launch(command, &qemu_of(session)->channel, files, &session->pid);
 }
@@ -128,10 +127,8 @@ static int wait_for_threads(struct record_qemu *qemu)
 	bool work = true;
 	int status = 0;
 
-	while (status == 0 && (work || (record_qemu_has_live_slots(qemu) &&
-					record_now() - start < STOP_TIME))) {
-		const uint32_t seen = __atomic_load_n(&qemu->channel.header->doorbell,
-						      __ATOMIC_SEQ_CST);
+	while (status == 0 && (work || (record_qemu_has_live_slots(qemu) && record_now() - start < STOP_TIME))) {
+		const uint32_t seen = __atomic_load_n(&qemu->channel.header->doorbell, __ATOMIC_SEQ_CST);
 
 		work = false;
 		status = record_qemu_drain(qemu, &work);
@@ -167,10 +164,10 @@ static int verdict(const struct record_session *session)
 		return 0;
 	record_qemu_version(path, version, sizeof(version));
 	common_message_error("%s did not start the program (its exit status was %d)", path,
-			  record_session_exit_status(session));
+			     record_session_exit_status(session));
 	common_message_hint("this plugin is for the plugin interface of QEMU 7.2 (Debian 12's "
-			 "qemu-user); this is: %s",
-			 version[0] ? version : "a program that does not tell its version");
+			    "qemu-user); this is: %s",
+			    version[0] ? version : "a program that does not tell its version");
 	return COMMON_EXIT_SYSTEM;
 }
 

@@ -9,8 +9,7 @@
 
 #include "common/error.h"
 
-int record_qemu_open(struct record_qemu *qemu, struct record_capture *capture,
-		     const struct qemu_channel_config *config)
+int record_qemu_open(struct record_qemu *qemu, struct record_capture *capture, const struct qemu_channel_config *config)
 {
 	int status;
 
@@ -20,15 +19,14 @@ int record_qemu_open(struct record_qemu *qemu, struct record_capture *capture,
 		qemu->channel = (struct qemu_channel){.fd = -1};
 		errno = -status;
 		return common_fail_errno("cannot make %llu MB of memory to share with QEMU",
-				      (unsigned long long)(qemu_channel_arena_size(config) >> 20));
+					 (unsigned long long)(qemu_channel_arena_size(config) >> 20));
 	}
 	qemu->slots = calloc(config->slot_count, sizeof(*qemu->slots));
 	qemu->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (qemu->slots && qemu->epoll >= 0)
 		return 0;
-	status = qemu->epoll < 0
-			 ? common_fail_errno("epoll_create1")
-			 : common_fail_memory("slots", config->slot_count * sizeof(*qemu->slots));
+	status = qemu->epoll < 0 ? common_fail_errno("epoll_create1")
+				 : common_fail_memory("slots", config->slot_count * sizeof(*qemu->slots));
 	record_qemu_close(qemu);
 	return status;
 }
@@ -39,8 +37,7 @@ void record_qemu_close(struct record_qemu *qemu)
 	size_t at = 0;
 
 	while (common_hash_map_next(&qemu->processes, &at, &number, &value)) {
-		struct record_qemu_process *process = (struct record_qemu_process *)(uintptr_t)
-			value;
+		struct record_qemu_process *process = (struct record_qemu_process *)(uintptr_t)value;
 
 		if (process->pidfd >= 0)
 			close(process->pidfd);
@@ -61,10 +58,10 @@ int record_qemu_count_losses(struct record_qemu *qemu)
 		uint32_t kind;
 		const char *cause;
 	} counters[] = {
-		{__atomic_load_n(&qemu->channel.header->untraced_threads, __ATOMIC_RELAXED),
-		 PTL_LOSS_THREAD, "more threads at one time than --threads allows"},
-		{__atomic_load_n(&qemu->channel.header->untraced_processes, __ATOMIC_RELAXED),
-		 PTL_LOSS_PROCESS, "the QEMU plugin could not trace a process"},
+		{__atomic_load_n(&qemu->channel.header->untraced_threads, __ATOMIC_RELAXED), PTL_LOSS_THREAD,
+		 "more threads at one time than --threads allows"},
+		{__atomic_load_n(&qemu->channel.header->untraced_processes, __ATOMIC_RELAXED), PTL_LOSS_PROCESS,
+		 "the QEMU plugin could not trace a process"},
 	};
 	int status = 0;
 

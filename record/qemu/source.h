@@ -34,9 +34,9 @@ struct record_qemu_slot {
 	uint32_t tid;
 	uint32_t stream;       /* of PT */
 	uint32_t truth_stream; /* 0: none yet */
-	uint64_t taken; /* PT bytes so far, which is the position in the stream and in the slot */
-	uint64_t psb_next; /* lowest position that the next PSB may have */
-	uint64_t time;     /* of the latest message */
+	uint64_t taken;        /* PT bytes so far, which is the position in the stream and in the slot */
+	uint64_t psb_next;     /* lowest position that the next PSB may have */
+	uint64_t time;         /* of the latest message */
 	struct record_qemu_psb psbs[RECORD_QEMU_PSBS];
 	unsigned psb_first;
 	unsigned psb_count;
@@ -90,14 +90,12 @@ int record_qemu_count_losses(struct record_qemu *qemu);
 /* ---- qemu_message.c -------------------------------------------------------------------------- */
 
 /* Takes all messages that a slot holds. */
-int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *state,
-			 struct qemu_slot *slot, bool *work);
+int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work);
 
 /* ---- qemu_process.c -------------------------------------------------------------------------- */
 
 /* The process with this number, made if it is new. NULL without memory. */
-struct record_qemu_process *record_qemu_process(struct record_qemu *qemu, uint32_t number,
-						uint32_t pid);
+struct record_qemu_process *record_qemu_process(struct record_qemu *qemu, uint32_t number, uint32_t pid);
 struct record_qemu_process *record_qemu_find(const struct record_qemu *qemu, uint32_t number);
 
 /* ---- qemu_drain.c ---------------------------------------------------------------------------- */
@@ -107,9 +105,8 @@ int record_qemu_drain_slot(struct record_qemu *qemu, uint32_t index, bool *work)
 /* The slot's thread is dead: drains it, completes its stream, and frees it. */
 int record_qemu_finish_slot(struct record_qemu *qemu, uint32_t index);
 /* The threads of a process but the one in the slot `survivor` (NULL: none) are dead. */
-int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process,
-			       const struct record_qemu_slot *survivor);
-int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state,
-			    struct qemu_slot *slot, bool *work);
+int record_qemu_finish_process(struct record_qemu *qemu, uint32_t process, const struct record_qemu_slot *survivor);
+int record_qemu_drain_truth(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
+			    bool *work);
 
 #endif

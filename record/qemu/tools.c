@@ -36,8 +36,7 @@ static bool search(const char *name, char found[PATH_MAX])
 		const char *colon = strchrnul(at, ':');
 		const int length = (int)(colon - at);
 
-		if (snprintf(found, PATH_MAX, "%.*s/%s", length ? length : 1, length ? at : ".",
-			     name) < PATH_MAX &&
+		if (snprintf(found, PATH_MAX, "%.*s/%s", length ? length : 1, length ? at : ".", name) < PATH_MAX &&
 		    is_program(found))
 			return true;
 		at = *colon ? colon + 1 : NULL;
@@ -52,14 +51,11 @@ static int find_qemu(const char *wanted, char path[PATH_MAX], char *hint, size_t
 	if (wanted) {
 		if (!realpath(wanted, path))
 			return common_fail_errno("%s", wanted);
-		return is_program(path)
-			       ? 0
-			       : common_fail(PTL_SYSTEM, "%s is no program that can be run", wanted);
+		return is_program(path) ? 0 : common_fail(PTL_SYSTEM, "%s is no program that can be run", wanted);
 	}
 	if (search(QEMU, found) && realpath(found, path))
 		return 0;
-	snprintf(hint, hint_size,
-		 "apt-get install qemu-user (QEMU 7.2 or newer with plugins), or --qemu PATH");
+	snprintf(hint, hint_size, "apt-get install qemu-user (QEMU 7.2 or newer with plugins), or --qemu PATH");
 	return common_fail(PTL_NOT_FOUND, QEMU " is not in $PATH");
 }
 
@@ -107,8 +103,7 @@ static int find_plugin(char path[PATH_MAX], char *hint, size_t hint_size)
 	return status;
 }
 
-int record_qemu_tools_find(const char *wanted, struct record_qemu_tools *tools, char *hint,
-			   size_t hint_size)
+int record_qemu_tools_find(const char *wanted, struct record_qemu_tools *tools, char *hint, size_t hint_size)
 {
 	int status;
 
@@ -135,8 +130,7 @@ void record_qemu_version(const char *qemu, char *text, size_t size)
 	status = posix_spawn(&pid, qemu, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
-	while (status == 0 && used + 1 < size &&
-	       (n = read(ends[0], text + used, size - 1 - used)) > 0)
+	while (status == 0 && used + 1 < size && (n = read(ends[0], text + used, size - 1 - used)) > 0)
 		used += (size_t)n;
 	close(ends[0]);
 	if (status == 0)

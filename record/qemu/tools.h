@@ -16,8 +16,7 @@ struct record_qemu_tools {
  * in ../lib/ptl of the folder of our own executable. 0; or a ptl_status with the reason, and a
  * remedy in hint.
  */
-int record_qemu_tools_find(const char *wanted, struct record_qemu_tools *tools, char *hint,
-			   size_t hint_size);
+int record_qemu_tools_find(const char *wanted, struct record_qemu_tools *tools, char *hint, size_t hint_size);
 
 /* The first line of "qemu --version"; "" where it says nothing. */
 void record_qemu_version(const char *qemu, char *text, size_t size);

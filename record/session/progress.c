@@ -21,8 +21,7 @@ const char *record_size_text(uint64_t bytes, char text[RECORD_SIZE_TEXT])
 		value /= 1000;
 		unit++;
 	}
-	snprintf(text, RECORD_SIZE_TEXT, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value,
-		 units[unit]);
+	snprintf(text, RECORD_SIZE_TEXT, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 	return text;
 }
 
@@ -36,9 +35,8 @@ static const char *what_text(const struct record_capture *capture, char *text, s
 	if (packets)
 		snprintf(text, size, "%s of PT", record_size_text(capture->pt_bytes, raw));
 	if (capture->settings->rule_count)
-		snprintf(text + strlen(text), size - strlen(text), "%s%s event%s",
-			 packets ? ", " : "", common_count_text(capture->events, count),
-			 capture->events == 1 ? "" : "s");
+		snprintf(text + strlen(text), size - strlen(text), "%s%s event%s", packets ? ", " : "",
+			 common_count_text(capture->events, count), capture->events == 1 ? "" : "s");
 	return text;
 }
 
@@ -66,9 +64,8 @@ static void add_lost(char *text, size_t size, unsigned kind, const struct record
 
 	snprintf(text + used, size - used, "%s%s%s%s%s in %s place%s", used ? ", " : "",
 		 lost->count ? common_count_text(lost->count, count) : "", lost->count ? " " : "",
-		 lost->count == 1 ? lost_nouns[kind].one : lost_nouns[kind].several,
-		 used ? "" : " lost", common_count_text(lost->places, places),
-		 lost->places == 1 ? "" : "s");
+		 lost->count == 1 ? lost_nouns[kind].one : lost_nouns[kind].several, used ? "" : " lost",
+		 common_count_text(lost->places, places), lost->places == 1 ? "" : "s");
 }
 
 /* "7,623,168 events lost in 1 place, 2 threads in 2 places"; "" where there is none. */
@@ -96,9 +93,9 @@ void record_progress_show(const struct record_capture *capture, uint64_t elapsed
 		snprintf(lost, sizeof(lost), written.lost_buffers ? "%llu buffers LOST" : "no losses",
 			 (unsigned long long)written.lost_buffers);
 	what_text(capture, what, sizeof(what));
-	common_progress("%.1f s  %s%s%s stored  %llu process%s  %s", (double)elapsed / 1e9, what,
-		     what[0] ? ", " : "", record_size_text(written.stored_bytes, stored),
-		     (unsigned long long)counts.processes, counts.processes == 1 ? "" : "es", lost);
+	common_progress("%.1f s  %s%s%s stored  %llu process%s  %s", (double)elapsed / 1e9, what, what[0] ? ", " : "",
+			record_size_text(written.stored_bytes, stored), (unsigned long long)counts.processes,
+			counts.processes == 1 ? "" : "es", lost);
 }
 
 static void warn_of_losses(const struct record_capture *capture)
@@ -106,8 +103,7 @@ static void warn_of_losses(const struct record_capture *capture)
 	char lost[LOST_TEXT];
 
 	common_message_warning("%s%s%s", lost_text(capture, lost, sizeof(lost)),
-			    capture->loss_records == 1 ? ": " : "; the first: ",
-			    capture->first_loss);
+			       capture->loss_records == 1 ? ": " : "; the first: ", capture->first_loss);
 }
 
 void record_progress_summary(const struct record_capture *capture, const char *path,
@@ -118,15 +114,14 @@ void record_progress_summary(const struct record_capture *capture, const char *p
 
 	common_progress_end();
 	what_text(capture, what, sizeof(what));
-	qemu_message_note("%s: %s%s%s; %llu process%s, %llu thread%s%s", path,
-			 record_size_text(capture->output.stored, stored), what[0] ? ", " : "",
-			 what, (unsigned long long)counts->processes, counts->processes == 1 ? "" : "es",
-			 (unsigned long long)counts->threads, counts->threads == 1 ? "" : "s",
-			 losses ? "" : "; no losses");
+	qemu_message_note(
+		"%s: %s%s%s; %llu process%s, %llu thread%s%s", path, record_size_text(capture->output.stored, stored),
+		what[0] ? ", " : "", what, (unsigned long long)counts->processes, counts->processes == 1 ? "" : "es",
+		(unsigned long long)counts->threads, counts->threads == 1 ? "" : "s", losses ? "" : "; no losses");
 	if (capture->loss_records)
 		warn_of_losses(capture);
 	if (lost_buffers)
 		common_message_warning("%llu buffer%s could not be written and %s lost",
-				    (unsigned long long)lost_buffers, lost_buffers == 1 ? "" : "s",
-				    lost_buffers == 1 ? "is" : "are");
+				       (unsigned long long)lost_buffers, lost_buffers == 1 ? "" : "s",
+				       lost_buffers == 1 ? "is" : "are");
 }

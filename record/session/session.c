@@ -43,8 +43,7 @@ static bool wants_progress(const struct record_session *session)
 {
 	const enum record_progress_wish wish = session->settings->progress;
 
-	return wish == RECORD_PROGRESS_ALWAYS ||
-	       (wish == RECORD_PROGRESS_ALONE && !session->has_command);
+	return wish == RECORD_PROGRESS_ALWAYS || (wish == RECORD_PROGRESS_ALONE && !session->has_command);
 }
 
 static void show_progress(struct record_session *session, uint64_t now)
@@ -85,8 +84,7 @@ static bool is_over(const struct record_session *session, uint64_t now)
 		return session->failure || session->capture.output.broken;
 	if (session->alone)
 		return true;
-	return session->ended && !session->settings->wait_for_all &&
-	       now - session->end_of_command > GRACE;
+	return session->ended && !session->settings->wait_for_all && now - session->end_of_command > GRACE;
 }
 
 /* Milliseconds to sleep: no longer than what was asked for lasts. */
@@ -134,12 +132,11 @@ static void say_rest(uint64_t living)
 	/* One at least is there, be it one that was not followed. */
 	if (living <= 1)
 		common_message_warning("1 process of the command still runs; what it does from now on "
-				    "is not recorded");
+				       "is not recorded");
 	else
-		common_message_warning(
-			"%llu processes of the command still run; what they do from now on is not "
-			"recorded",
-			(unsigned long long)living);
+		common_message_warning("%llu processes of the command still run; what they do from now on is not "
+				       "recorded",
+				       (unsigned long long)living);
 	common_message_hint("--wait records until the last descendant has ended");
 }
 
@@ -222,17 +219,13 @@ static int start_providers(struct record_session *session)
 	if (!session->settings->rule_count)
 		return 0;
 	if (!session->observer && session->settings->attach) {
-		status = record_observer_new(&session->capture, ATTACHED_NUMBERS,
-					     &session->own_observer);
+		status = record_observer_new(&session->capture, ATTACHED_NUMBERS, &session->own_observer);
 		session->observer = session->own_observer;
 	}
-	return status < 0 ? status
-			  : record_providers_open(&session->capture, session->observer,
-						  &session->providers);
+	return status < 0 ? status : record_providers_open(&session->capture, session->observer, &session->providers);
 }
 
-static int start(struct record_session *session, const struct record_command *command,
-		 const struct rlimit *files)
+static int start(struct record_session *session, const struct record_command *command, const struct rlimit *files)
 {
 	int status;
 
@@ -255,8 +248,7 @@ static void close_parts(struct record_session *session)
 }
 
 /* With the trace open: runs the command. */
-static int record_command(struct record_session *session, const struct record_command *command,
-			  const char *path)
+static int record_command(struct record_session *session, const struct record_command *command, const char *path)
 {
 	struct rlimit files;
 	int status;
@@ -280,8 +272,7 @@ static int record_command(struct record_session *session, const struct record_co
 	return COMMON_EXIT_SYSTEM;
 }
 
-static int record(struct record_session *session, const struct record_command *command,
-		  const char *path)
+static int record(struct record_session *session, const struct record_command *command, const char *path)
 {
 	struct ptl_machine machine;
 	int status;

@@ -23,8 +23,7 @@ struct record_engine {
 	/* Prepares the source, and sets session->doorbell; may set session->observer. */
 	int (*open)(struct record_session *session);
 	/* Starts the command and sets session->pid. files: the limit of descriptors it shall have. */
-	int (*launch)(struct record_session *session, const struct record_command *command,
-		      const struct rlimit *files);
+	int (*launch)(struct record_session *session, const struct record_command *command, const struct rlimit *files);
 	/* Takes what there is; *work says whether there was anything. */
 	int (*step)(struct record_session *session, uint64_t now, bool *work);
 	/* Completes what processes that have died left behind; after their ends were reaped. */
@@ -56,16 +55,16 @@ struct record_session {
 	/* Who tells of processes that are not the engine's; may be the engine's own; NULL: nobody. */
 	struct record_observer *observer;
 	struct record_observer *own_observer; /* the session's, where the engine has none */
-	struct record_providers *providers; /* NULL: none were asked for */
-	uint32_t *doorbell; /* the engine's: counted up by signals and by what there is to take */
-	pid_t pid;          /* of the command */
-	bool ended;         /* the command */
-	bool alone;         /* no child, and so no descendant, is left */
-	bool stopped;       /* tracing was ended before the programs did */
-	bool leave;         /* and so shall ptl-record, though the command runs */
-	bool timed_out;     /* --duration is over */
-	int wait_status;    /* of the command */
-	uint64_t start;     /* record_now() */
+	struct record_providers *providers;   /* NULL: none were asked for */
+	uint32_t *doorbell;                   /* the engine's: counted up by signals and by what there is to take */
+	pid_t pid;                            /* of the command */
+	bool ended;                           /* the command */
+	bool alone;                           /* no child, and so no descendant, is left */
+	bool stopped;                         /* tracing was ended before the programs did */
+	bool leave;                           /* and so shall ptl-record, though the command runs */
+	bool timed_out;                       /* --duration is over */
+	int wait_status;                      /* of the command */
+	uint64_t start;                       /* record_now() */
 	uint64_t end_of_command;
 	uint64_t progress_shown;
 	unsigned interrupts;

@@ -51,7 +51,7 @@ void record_session_signals(struct record_session *session)
 	/* The command has got it as well, and decides for itself whether to end. */
 	if (session->interrupts == 1 && session->has_command && !session->ended) {
 		qemu_message_note("waiting for the command to end; once more ends the recording and "
-				 "leaves it running");
+				  "leaves it running");
 		return;
 	}
 	session->leave = true;
@@ -70,7 +70,7 @@ void record_session_say_signal(const struct record_session *session)
 	if (signal == SIGINT || signal == SIGPIPE)
 		return;
 	common_message_warning("%s: %s%s", session->settings->command[0], strsignal(signal),
-			    WCOREDUMP(wait_status) ? " (core dumped)" : "");
+			       WCOREDUMP(wait_status) ? " (core dumped)" : "");
 	cause = session->engine->likely_cause(signal);
 	if (cause)
 		common_message_hint("%s", cause);

@@ -43,8 +43,8 @@ struct record_settings {
 	char *const *command;      /* ends with NULL; NULL: none, but what runs already */
 	struct provider_share_rule rules[PROVIDER_SHARE_RULES_MAX]; /* of providers */
 	uint32_t rule_count;
-	bool attach;               /* also to programs that are no descendants of the command */
-	uint64_t provider_ring;    /* bytes of events that a thread may be ahead of the recorder */
+	bool attach;            /* also to programs that are no descendants of the command */
+	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder */
 	bool list_providers;
 	bool json;
 };

@@ -53,8 +53,7 @@ void record_signals_start(void)
 	action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
 	for (size_t i = 0; i < COUNT(caught); i++) {
 		sigaction(caught[i], NULL, &state.before[i]);
-		if (caught[i] == SIGCHLD || caught[i] == SIGIO ||
-		    state.before[i].sa_handler != SIG_IGN)
+		if (caught[i] == SIGCHLD || caught[i] == SIGIO || state.before[i].sa_handler != SIG_IGN)
 			sigaction(caught[i], &action, NULL);
 	}
 	for (size_t i = 0; i < COUNT(ignored); i++)

@@ -26,18 +26,18 @@ struct cut {
 	struct ptl_relogger *relogger;
 	struct relog_selection selection;
 	bool by_time;
-	uint64_t from, to;     /* in the output's clock, both inclusive */
-	uint64_t start, stop;  /* stop: the latest of all processes' */
+	uint64_t from, to;            /* in the output's clock, both inclusive */
+	uint64_t start, stop;         /* stop: the latest of all processes' */
 	struct common_hash_map stops; /* by process: how far behind `to` its PT goes on; PTL_NO_ID: that of CPUs */
 	struct ptl_state *state;
-	bool of_cpus;          /* PT of CPUs is kept: switches between any threads say whose it is */
-	bool everyone;         /* and what other processes ran has to be decoded: it says where returns go */
+	bool of_cpus;                   /* PT of CPUs is kept: switches between any threads say whose it is */
+	bool everyone;                  /* and what other processes ran has to be decoded: it says where returns go */
 	struct relog_switches switches; /* before start */
-	bool told;             /* rundown has been written, or none is needed */
-	bool ended;            /* and that of the end */
-	struct common_hash_map others; /* processes that are not kept, but whose start is */
-	uint8_t **blobs;        /* of each input, one bit a blob: something kept refers to it */
-	struct ptl_bytes storage;   /* of the event at hand */
+	bool told;                      /* rundown has been written, or none is needed */
+	bool ended;                     /* and that of the end */
+	struct common_hash_map others;  /* processes that are not kept, but whose start is */
+	uint8_t **blobs;                /* of each input, one bit a blob: something kept refers to it */
+	struct ptl_bytes storage;       /* of the event at hand */
 	struct ptl_bytes told_storage;
 	uint64_t dropped_events, dropped_bytes;
 	bool any; /* events of the window have come */
@@ -63,8 +63,8 @@ static int range_of(const struct cut *cut, struct ptl_relogger_input *input, con
 	int status;
 
 	ptl_relogger_input_info(input, &info);
-	status = relog_cut_pt_range(ptl_relogger_input_trace(input), stream,
-				    own_time(cut->from, info.time_shift), own_time(cut->to, info.time_shift), range);
+	status = relog_cut_pt_range(ptl_relogger_input_trace(input), stream, own_time(cut->from, info.time_shift),
+				    own_time(cut->to, info.time_shift), range);
 	if (range->first_time)
 		range->first_time += (uint64_t)info.time_shift;
 	if (range->last_time != UINT64_MAX)
@@ -130,8 +130,8 @@ static int choose_times(struct cut *cut)
 	cut->by_time = settings->from.given || settings->to.given;
 	cut->start = cut->from;
 	cut->stop = cut->to;
-	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt &&
-			   i < ptl_relogger_input_count(cut->relogger); i++)
+	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt && i < ptl_relogger_input_count(cut->relogger);
+	     i++)
 		status = look_at_streams(cut, ptl_relogger_input_at(cut->relogger, i));
 	cut->told = !cut->start;
 	cut->ended = cut->to == UINT64_MAX;
@@ -231,8 +231,7 @@ static int take_told(void *context, const struct ptl_event *event)
 	struct relog_subject subject;
 
 	relog_subject_of(event, &cut->told_storage, &subject);
-	if (!keeps_process(cut, event->pid) ||
-	    (subject.class == RELOG_THREAD && !keeps_thread(cut, subject.tid)))
+	if (!keeps_process(cut, event->pid) || (subject.class == RELOG_THREAD && !keeps_thread(cut, subject.tid)))
 		return 0;
 	note_blobs(cut, &subject);
 	return ptl_relogger_inject_record(cut->relogger, event);
@@ -283,8 +282,7 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 	struct ptl_state_process process;
 
 	if (!cut->told || start < cut->start || !keeps_process(cut, pid) ||
-	    !ptl_state_find_process(state, pid, &process) ||
-	    keeps_process(cut, process.parent_id))
+	    !ptl_state_find_process(state, pid, &process) || keeps_process(cut, process.parent_id))
 		return 0;
 	return ptl_state_rundown(state, &rundown);
 }
@@ -298,8 +296,8 @@ static int name_program(struct cut *cut, struct ptl_trace_event *event, const st
 	struct ptl_event encoded = {0};
 	int status;
 
-	if (*data.image_file_name || !ptl_state_find_process(cut->state, subject->pid, &process) ||
-	    !*process.program || keeps_process(cut, process.parent_id))
+	if (*data.image_file_name || !ptl_state_find_process(cut->state, subject->pid, &process) || !*process.program ||
+	    keeps_process(cut, process.parent_id))
 		return 0;
 	data.image_file_name = process.program;
 	data.command_line = process.command_line;
@@ -321,8 +319,7 @@ static bool is_about(const struct cut *cut, const struct ptl_event *event, const
 		return true;
 	if (!subject->understood)
 		return event->pid == PTL_NO_ID || keeps_process(cut, event->pid);
-	return keeps_process(cut, subject->pid) &&
-	       (subject->class != RELOG_THREAD || keeps_thread(cut, subject->tid));
+	return keeps_process(cut, subject->pid) && (subject->class != RELOG_THREAD || keeps_thread(cut, subject->tid));
 }
 
 /* The end of a process whose start is kept, though it is another's, is kept too. */
@@ -510,7 +507,7 @@ static void warn_of_nothing(const struct cut *cut)
 		return;
 	common_message_warning("nothing of the trace lies in the span of --time");
 	common_message_hint("a span within 0s..%.9fs: times count from the start of the whole trace",
-			 (double)(machine->end_time - machine->start_time) / 1e9);
+			    (double)(machine->end_time - machine->start_time) / 1e9);
 }
 
 static int end(void *context, struct ptl_relogger *relogger)

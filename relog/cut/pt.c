@@ -49,8 +49,7 @@ struct segment {
 	uint64_t end_time; /* 0: unknown */
 };
 
-static struct segment segment_at(const struct ptl_stream *stream, const struct ptl_psb *psbs, size_t count,
-				 size_t i)
+static struct segment segment_at(const struct ptl_stream *stream, const struct ptl_psb *psbs, size_t count, size_t i)
 {
 	struct segment segment = {.time = i ? psbs[i - 1].time : 0};
 
@@ -81,8 +80,8 @@ static uint64_t known_time(const struct ptl_stream *stream, const struct ptl_psb
 	return known;
 }
 
-static int describe(struct ptl_trace *trace, const struct ptl_stream *stream, const struct ptl_psb *psbs,
-		    size_t count, size_t first, size_t last, struct relog_cut_range *range)
+static int describe(struct ptl_trace *trace, const struct ptl_stream *stream, const struct ptl_psb *psbs, size_t count,
+		    size_t first, size_t last, struct relog_cut_range *range)
 {
 	const struct segment begin = segment_at(stream, psbs, count, first);
 	const struct segment end = segment_at(stream, psbs, count, last);

@@ -6,10 +6,10 @@
 #include <ptl/reader.h>
 
 struct relog_cut_range {
-	bool any;            /* something of the stream is needed */
-	bool all;            /* all of it is */
-	uint64_t first;      /* position of a PSB, or of the stream's first byte */
-	uint64_t end;        /* exclusive; behind the PSB+ that follows the last segment; UINT64_MAX: the stream's end */
+	bool any;       /* something of the stream is needed */
+	bool all;       /* all of it is */
+	uint64_t first; /* position of a PSB, or of the stream's first byte */
+	uint64_t end;   /* exclusive; behind the PSB+ that follows the last segment; UINT64_MAX: the stream's end */
 	uint64_t first_time; /* from when on the state has to be known; 0: from the start */
 	uint64_t last_time;  /* up to when decoding may look at it; UINT64_MAX: to the end */
 };

@@ -28,8 +28,7 @@ static const struct {
 	{&PTL_PROVIDER_CODE, RELOG_CODE},
 };
 
-static int read_subject(const struct ptl_event *event, struct ptl_bytes *storage,
-			struct relog_subject *subject)
+static int read_subject(const struct ptl_event *event, struct ptl_bytes *storage, struct relog_subject *subject)
 {
 	struct ptl_thread_event thread;
 	int status = PTL_UNSUPPORTED;
@@ -58,11 +57,9 @@ static int read_subject(const struct ptl_event *event, struct ptl_bytes *storage
 	return status;
 }
 
-void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage,
-		      struct relog_subject *subject)
+void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage, struct relog_subject *subject)
 {
-	*subject = (struct relog_subject){
-		.opcode = event->descriptor.opcode, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	*subject = (struct relog_subject){.opcode = event->descriptor.opcode, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (common_guid_equal(classes[i].provider, &event->descriptor.provider))
 			subject->class = classes[i].class;
@@ -91,7 +88,7 @@ static int want(struct search *search, uint32_t pid)
 
 	if (!common_hash_map_get(&search->selection->pids, pid))
 		status = common_account_take(&search->account, PID_BYTES, "processes that are kept",
-					  search->selection->pids.used + 1);
+					     search->selection->pids.used + 1);
 	if (status)
 		return status;
 	status = common_hash_map_put(&search->selection->pids, pid, 1);
@@ -117,8 +114,7 @@ static int see_process(struct search *search, const struct relog_subject *subjec
 		common_hash_map_remove(&search->live, subject->pid);
 		return 0;
 	}
-	if (ptl_state_find_process(search->state, subject->pid, &process) &&
-	    matches(settings, &process))
+	if (ptl_state_find_process(search->state, subject->pid, &process) && matches(settings, &process))
 		return want(search, subject->pid);
 	if (settings->pids.count && common_id_set_has(&settings->pids, subject->pid))
 		return want(search, subject->pid);
@@ -194,7 +190,7 @@ static int fail_absent(const struct search *search, const char *what, uint32_t i
 
 	list(&search->seen, &text);
 	status = common_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in the trace; there are the processes %s", what,
-			  id, text.failed ? "" : (const char *)text.data);
+			     id, text.failed ? "" : (const char *)text.data);
 	common_bytes_free(&text);
 	return status;
 }
@@ -211,8 +207,8 @@ static int check_all_found(const struct search *search)
 			return fail_absent(search, "thread", settings->tids.ids[i]);
 	if (settings->process_count && !search->selection->pids.used)
 		return common_fail(PTL_MISUSE,
-				"--process: no process in the trace ran '%s'; 'ptl-dump processes' lists them",
-				settings->processes[0]);
+				   "--process: no process in the trace ran '%s'; 'ptl-dump processes' lists them",
+				   settings->processes[0]);
 	return 0;
 }
 

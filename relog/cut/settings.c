@@ -93,14 +93,15 @@ const struct common_option relog_cut_options[] = {
 
 bool relog_cut_wanted(const struct relog_cut_settings *cut)
 {
-	return cut->from.given || cut->to.given || cut->pids.count || cut->tids.count ||
-	       cut->process_count || cut->drop_pt || cut->drop_code;
+	return cut->from.given || cut->to.given || cut->pids.count || cut->tids.count || cut->process_count ||
+	       cut->drop_pt || cut->drop_code;
 }
 
 int relog_cut_times(const struct relog_cut_settings *cut, const struct ptl_relogger *relogger, uint64_t *first,
 		    uint64_t *last)
 {
-	const struct ptl_machine *machine = ptl_trace_machine(ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)));
+	const struct ptl_machine *machine = ptl_trace_machine(
+		ptl_relogger_input_trace(ptl_relogger_input_at(relogger, 0)));
 	uint64_t end = 0;
 
 	if ((cut->from.given || cut->to.given) && machine->clock == PTL_CLOCK_NONE)

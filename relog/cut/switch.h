@@ -14,7 +14,7 @@ struct relog_switches {
 	struct relog_last_switch {
 		uint32_t cpu, pid, tid;
 		struct ptl_switch_event data;
-	} *list; /* in the order in which the CPUs first appear */
+	} * list; /* in the order in which the CPUs first appear */
 	size_t count;
 };
 

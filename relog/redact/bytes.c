@@ -140,8 +140,7 @@ static int scan_runs(struct scan *scan, uint8_t *data, size_t size, size_t step)
 	while (at < size && !status) {
 		size_t end = at;
 
-		while (end < size && is_text_byte(data[end]) &&
-		       (step == 1 || (end + 1 < size && !data[end + 1])))
+		while (end < size && is_text_byte(data[end]) && (step == 1 || (end + 1 < size && !data[end + 1])))
 			end += step;
 		if (is_wanted(scan, data, size, at, end, step))
 			status = scan_run(scan, data + at, (end - at) / step, step);

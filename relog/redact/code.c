@@ -43,8 +43,7 @@ static int add_origin(struct relog_code_origins *origins, struct ptl_trace *trac
 	return common_byte_map_put(&origins->map, image->code, PTL_HASH_SIZE, origins->count++);
 }
 
-int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trace *trace,
-			     const struct ptl_event *event)
+int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct ptl_image_event image;
 	int status;
@@ -101,8 +100,8 @@ static int find_ranges(const struct relog_code_origin *origin, const uint8_t *co
 /* ---- code ------------------------------------------------------------------------------------ */
 
 /* Ranges of the file as parts of the code, which begins at offset; what may be instructions lies between them. */
-static int redact_ranges(struct relog_redactor *redactor, const struct elf_range *ranges, size_t count,
-			 uint64_t offset, uint8_t *code, size_t size, bool *changed, bool *left)
+static int redact_ranges(struct relog_redactor *redactor, const struct elf_range *ranges, size_t count, uint64_t offset,
+			 uint8_t *code, size_t size, bool *changed, bool *left)
 {
 	size_t at = 0;
 	int status = 0;

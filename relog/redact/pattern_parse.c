@@ -14,7 +14,7 @@
 #define DEPTH_MAX 100u
 #define SHOWN 80 /* bytes of it, in messages */
 #define NO_NODE UINT32_MAX
-#define NO_END UINT32_MAX /* of a repetition */
+#define NO_END UINT32_MAX                  /* of a repetition */
 #define WORK_MAX (20u * RELOG_PATTERN_MAX) /* nodes that are written out; those of repeated nothing are no steps */
 
 enum node_type { NODE_EMPTY, NODE_STEP, NODE_BOTH, NODE_EITHER, NODE_REPEAT };
@@ -50,7 +50,8 @@ static int add_set(struct parser *parser, const struct relog_byte_set *set, uint
 	struct relog_pattern *pattern = parser->pattern;
 
 	pattern->sets[pattern->set_count] = *set;
-	return add_node(parser, (struct node){NODE_STEP, .step = {RELOG_STEP_SET, .set = (uint32_t)pattern->set_count++}},
+	return add_node(parser,
+			(struct node){NODE_STEP, .step = {RELOG_STEP_SET, .set = (uint32_t)pattern->set_count++}},
 			node);
 }
 
@@ -71,9 +72,9 @@ static const struct {
 	const char *name;
 	int (*has)(int c);
 } classes[] = {
-	{"alnum", isalnum}, {"alpha", isalpha}, {"blank", isblank}, {"cntrl", iscntrl}, {"digit", isdigit},
-	{"graph", isgraph}, {"lower", islower}, {"print", isprint}, {"punct", ispunct}, {"space", isspace},
-	{"upper", isupper}, {"xdigit", isxdigit},
+	{"alnum", isalnum}, {"alpha", isalpha}, {"blank", isblank}, {"cntrl", iscntrl},
+	{"digit", isdigit}, {"graph", isgraph}, {"lower", islower}, {"print", isprint},
+	{"punct", ispunct}, {"space", isspace}, {"upper", isupper}, {"xdigit", isxdigit},
 };
 
 static int wrong(const struct parser *parser, const char *what)
@@ -172,8 +173,9 @@ static int read_escape(struct parser *parser, uint32_t *node)
 		char c;
 		enum relog_step_type type;
 		bool inverse;
-	} places[] = {{'b', RELOG_STEP_BOUNDARY, false}, {'B', RELOG_STEP_BOUNDARY, true}, {'<', RELOG_STEP_WORD, false},
-		      {'>', RELOG_STEP_WORD, true},      {'`', RELOG_STEP_START, false},   {'\'', RELOG_STEP_END, false}};
+	} places[] = {{'b', RELOG_STEP_BOUNDARY, false}, {'B', RELOG_STEP_BOUNDARY, true},
+		      {'<', RELOG_STEP_WORD, false},     {'>', RELOG_STEP_WORD, true},
+		      {'`', RELOG_STEP_START, false},    {'\'', RELOG_STEP_END, false}};
 	struct relog_byte_set set = {{0}};
 	const char c = *parser->at;
 
@@ -232,7 +234,8 @@ static int read_atom(struct parser *parser, uint32_t *node)
 	case '*':
 	case '+':
 	case '?':
-		return wrong(parser, "there is nothing before *, + or ? to repeat; \\*, \\+ and \\? are these characters");
+		return wrong(parser,
+			     "there is nothing before *, + or ? to repeat; \\*, \\+ and \\? are these characters");
 	case '{':
 		return wrong(parser, "there is nothing before { to repeat; \\{ is this character");
 	case '.':
@@ -333,9 +336,11 @@ static int read_either(struct parser *parser, uint32_t *node)
 
 static int too_large(const struct parser *parser)
 {
-	return common_fail(PTL_MISUSE,
-			"'%.*s' has more than %u steps, with repetitions written out; repeat less, or without bounds (* "
-			"and + instead of {m,n}), or give several rules", SHOWN, parser->text, RELOG_PATTERN_MAX);
+	return common_fail(
+		PTL_MISUSE,
+		"'%.*s' has more than %u steps, with repetitions written out; repeat less, or without bounds (* "
+		"and + instead of {m,n}), or give several rules",
+		SHOWN, parser->text, RELOG_PATTERN_MAX);
 }
 
 static int put(struct parser *parser, const struct relog_step *step, uint32_t *number)
@@ -437,7 +442,8 @@ int relog_pattern_parse(struct relog_pattern *pattern, const char *text)
 	int status = 0;
 
 	if (size > TEXT_MAX)
-		return common_fail(PTL_MISUSE, "a regular expression of %zu bytes: expected at most %u", size, TEXT_MAX);
+		return common_fail(PTL_MISUSE, "a regular expression of %zu bytes: expected at most %u", size,
+				   TEXT_MAX);
 	parser.nodes = calloc(parser.room, sizeof(*parser.nodes));
 	pattern->sets = calloc(size + 1, sizeof(*pattern->sets));
 	pattern->steps = calloc(RELOG_PATTERN_MAX + 1, sizeof(*pattern->steps));

@@ -40,8 +40,9 @@ static const struct {
 
 static bool is_kernel(const struct ptl_guid *provider)
 {
-	return common_guid_equal(provider, &PTL_PROVIDER_PROCESS) || common_guid_equal(provider, &PTL_PROVIDER_THREAD) ||
-	       common_guid_equal(provider, &PTL_PROVIDER_IMAGE) || common_guid_equal(provider, &PTL_PROVIDER_CODE);
+	return common_guid_equal(provider, &PTL_PROVIDER_PROCESS) ||
+	       common_guid_equal(provider, &PTL_PROVIDER_THREAD) || common_guid_equal(provider, &PTL_PROVIDER_IMAGE) ||
+	       common_guid_equal(provider, &PTL_PROVIDER_CODE);
 }
 
 static bool is_named(const struct work *work, const struct ptl_value *value)
@@ -150,8 +151,8 @@ static int visit_string(struct work *work, const struct ptl_value *value)
 		return relog_redactor_learn(work->redactor, kind, (const char *)work->plain.data);
 	work->text.size = 0;
 	status = relog_redact_text(work->redactor, kind, (const char *)work->plain.data, &work->text);
-	if (status || (work->text.size == work->plain.size &&
-		       !memcmp(work->text.data, work->plain.data, work->text.size)))
+	if (status ||
+	    (work->text.size == work->plain.size && !memcmp(work->text.data, work->plain.data, work->text.size)))
 		return status;
 	return put_string(work, value);
 }
@@ -245,9 +246,8 @@ int relog_redact_learn_event(struct relog_redactor *redactor, const struct ptl_s
 }
 
 int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schema *schema,
-			 const struct ptl_event *event,
-			 bool (*hash)(void *context, uint8_t hash[PTL_HASH_SIZE]), void *context,
-			 struct ptl_bytes *out)
+			 const struct ptl_event *event, bool (*hash)(void *context, uint8_t hash[PTL_HASH_SIZE]),
+			 void *context, struct ptl_bytes *out)
 {
 	struct work work = begin(redactor, schema, event);
 	bool changed = false;
@@ -265,9 +265,9 @@ int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schem
 	status = finish(&work, status);
 	if (status)
 		return status;
-	copy_up_to(&work, event->payload_size - (rest > event->payload_size - work.copied
-							 ? event->payload_size - work.copied
-							 : rest));
+	copy_up_to(&work,
+		   event->payload_size -
+			   (rest > event->payload_size - work.copied ? event->payload_size - work.copied : rest));
 	at = out->size;
 	copy_up_to(&work, event->payload_size);
 	if (out->failed)

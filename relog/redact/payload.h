@@ -17,8 +17,7 @@ int relog_redact_learn_event(struct relog_redactor *redactor, const struct ptl_s
  * bytes of the hash of a blob; it returns false for one that is to be taken out. PTL_NO_MEMORY.
  */
 int relog_redact_payload(struct relog_redactor *redactor, const struct ptl_schema *schema,
-			 const struct ptl_event *event,
-			 bool (*hash)(void *context, uint8_t hash[PTL_HASH_SIZE]), void *context,
-			 struct ptl_bytes *out);
+			 const struct ptl_event *event, bool (*hash)(void *context, uint8_t hash[PTL_HASH_SIZE]),
+			 void *context, struct ptl_bytes *out);
 
 #endif

@@ -120,7 +120,8 @@ static int look_at_blobs(struct redact *redact, struct ptl_trace *trace)
 		const struct ptl_blob_info *blob = ptl_blob_at(trace, i);
 		struct relog_blob_outcome outcome;
 
-		status = relog_redact_blob(&redact->redactor, &redact->origins, trace, blob, &redact->storage, &outcome);
+		status = relog_redact_blob(&redact->redactor, &redact->origins, trace, blob, &redact->storage,
+					   &outcome);
 		redact->left += !status && outcome.left;
 		if (!status && outcome.fate != RELOG_BLOB_SAME)
 			status = note_change(redact, blob->hash,
@@ -199,8 +200,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	if (record->flags & PTL_EVENT_INJECTED)
 		status = relog_redact_learn_event(&redact->redactor, schema, record);
 	if (!status)
-		status = relog_redact_payload(&redact->redactor, schema, record, change_hash, redact,
-					      &redact->storage);
+		status = relog_redact_payload(&redact->redactor, schema, record, change_hash, redact, &redact->storage);
 	if (!status && (redact->storage.size != record->payload_size ||
 			memcmp(redact->storage.data ? redact->storage.data : (const uint8_t *)"", record->payload,
 			       record->payload_size) != 0))
@@ -228,7 +228,8 @@ static int write_provenance(struct redact *redact, const struct ptl_provenance *
 {
 	struct ptl_provenance changed = *step;
 	struct ptl_provenance_input *inputs = calloc(step->inputs + 1, sizeof(*inputs));
-	char *command = redacted(redact, RELOG_COMMAND, step->command), *rules = redacted(redact, RELOG_TEXT, step->rules);
+	char *command = redacted(redact, RELOG_COMMAND, step->command),
+	     *rules = redacted(redact, RELOG_TEXT, step->rules);
 	bool made = inputs && command && rules;
 	int status;
 
@@ -305,8 +306,7 @@ static int take_other(struct redact *redact, const struct ptl_record *record, bo
 	common_write_bytes(&redact->storage, record->data, record->size);
 	if (redact->storage.failed)
 		return common_fail_memory("a record", record->size);
-	status = record->size ? relog_redact_raw(&redact->redactor, redact->storage.data, record->size, &changed)
-			      : 0;
+	status = record->size ? relog_redact_raw(&redact->redactor, redact->storage.data, record->size, &changed) : 0;
 	*keep = !changed;
 	if (status || !changed)
 		return status;
@@ -329,9 +329,8 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 	case FORMAT_RECORD_MAP:
 		/* Names that programs gave to their own events: only what is asked for by its text. */
 		*keep = true;
-		return redact->rules->literals.count || redact->rules->pattern_count
-			       ? take_other(redact, record, keep)
-			       : 0;
+		return redact->rules->literals.count || redact->rules->pattern_count ? take_other(redact, record, keep)
+										     : 0;
 	case FORMAT_RECORD_MACHINE:
 		*keep = true;
 		return 0;
@@ -432,11 +431,14 @@ static void free_redact(void *state)
 
 	if (redact->dropped)
 		qemu_message_note("%zu blobs were left out: debug information, and what cannot be searched",
-				 redact->dropped);
+				  redact->dropped);
 	if (redact->left) {
-		common_message_warning("%zu blobs of code hold text that was to go among bytes that may be instructions: it "
-				    "stays there", redact->left);
-		common_message_hint("a recording with --embed debug tells data from instructions; --drop-code leaves code out");
+		common_message_warning(
+			"%zu blobs of code hold text that was to go among bytes that may be instructions: it "
+			"stays there",
+			redact->left);
+		common_message_hint(
+			"a recording with --embed debug tells data from instructions; --drop-code leaves code out");
 	}
 	relog_code_origins_free(&redact->origins);
 	relog_redactor_close(&redact->redactor);

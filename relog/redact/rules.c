@@ -42,8 +42,10 @@ static int add_pattern(struct relog_redact_rules *rules, const char *text)
 	int status;
 
 	if (!*text || rules->pattern_count == RULES_MAX)
-		return common_fail(PTL_MISUSE, *text ? "expected at most %u rules of a kind"
-						  : "a rule needs something behind its colon", RULES_MAX);
+		return common_fail(PTL_MISUSE,
+				   *text ? "expected at most %u rules of a kind"
+					 : "a rule needs something behind its colon",
+				   RULES_MAX);
 	grown = realloc(rules->patterns, (rules->pattern_count + 1) * sizeof(*grown));
 	if (!grown)
 		return common_fail_memory("rules", sizeof(*grown));
@@ -54,7 +56,8 @@ static int add_pattern(struct relog_redact_rules *rules, const char *text)
 	rules->pattern_count++;
 	/* What matches nothing would be found everywhere. */
 	if (relog_pattern_is_empty(&grown[rules->pattern_count - 1]))
-		return common_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least", text);
+		return common_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least",
+				   text);
 	return 0;
 }
 
@@ -89,9 +92,9 @@ int relog_redact_rule(struct relog_redact_rules *rules, const char *text)
 	if (strncmp(text, "regex:", 6) == 0)
 		return add_pattern(rules, text + 6);
 	return common_fail(PTL_MISUSE,
-			"expected paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, "
-			"regex:ERE or field:GLOB, found '%s'",
-			text);
+			   "expected paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, "
+			   "regex:ERE or field:GLOB, found '%s'",
+			   text);
 }
 
 int relog_redact_file(struct relog_redact_rules *rules, const char *path)
@@ -155,8 +158,7 @@ int relog_redact_choose_key(struct relog_redact_rules *rules)
 bool relog_redact_wanted(const struct relog_redact_rules *rules)
 {
 	return rules->paths || rules->users || rules->host || rules->commands || rules->threads ||
-	       rules->path_globs.count || rules->literals.count || rules->fields.count ||
-	       rules->pattern_count;
+	       rules->path_globs.count || rules->literals.count || rules->fields.count || rules->pattern_count;
 }
 
 static void free_texts(struct relog_texts *texts)

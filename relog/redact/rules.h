@@ -23,7 +23,7 @@ struct relog_redact_rules {
 	struct relog_texts path_globs; /* paths that are redacted, too */
 	struct relog_texts keep_globs; /* paths that are not */
 	struct relog_texts literals;
-	struct relog_texts fields;     /* globs of Provider/Event.Field */
+	struct relog_texts fields; /* globs of Provider/Event.Field */
 	struct relog_pattern *patterns;
 	size_t pattern_count;
 	uint8_t *key;

@@ -30,12 +30,12 @@ void relog_redactor_close(struct relog_redactor *redactor)
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Folders that tell nothing of whose the system is. */
-static const char *const system_folders[] = {"usr", "lib", "lib32", "lib64", "bin", "sbin", "etc", "proc", "sys",
-					     "dev", NULL};
+static const char *const system_folders[] = {"usr", "lib",  "lib32", "lib64", "bin", "sbin",
+					     "etc", "proc", "sys",   "dev",   NULL};
 /* Components that are the same everywhere. */
 static const char *const common_names[] = {
-	"home", "tmp", "var", "opt", "root", "srv", "mnt", "media", "run", "usr", "lib", "lib64", "bin", "sbin",
-	"src",  "etc", "include", "share", "local", "build", "Users", "export", ".", "..", "", NULL};
+	"home", "tmp", "var", "opt",     "root",  "srv",   "mnt",   "media", "run",    "usr", "lib", "lib64", "bin",
+	"sbin", "src", "etc", "include", "share", "local", "build", "Users", "export", ".",   "..",  "",      NULL};
 
 static bool is_one_of(const char *const *list, const char *word, size_t size)
 {
@@ -86,8 +86,7 @@ static size_t extension_at(const char *name, size_t size)
 	return dot > 1 && name[dot - 1] == '.' && size - dot >= 1 && size - dot <= EXTENSION_MAX ? dot - 1 : size;
 }
 
-static int write_component(const struct relog_redactor *redactor, const char *name, size_t size,
-			   struct ptl_bytes *out)
+static int write_component(const struct relog_redactor *redactor, const char *name, size_t size, struct ptl_bytes *out)
 {
 	const size_t stem = extension_at(name, size);
 	int status;

@@ -46,7 +46,7 @@ int relog_words_add(struct relog_words *words, const char *word, size_t size)
 	if (relog_words_have(words, word, size))
 		return 0;
 	status = common_account_take(&words->account, sizeof(*words->words) + 12, "words that are redacted",
-				  words->count + 1);
+				     words->count + 1);
 	if (status)
 		return status;
 	if (words->count >= COMMON_NO_ROW || !common_vector_room(&words->words, words->count, sizeof(*words->words)))

@@ -7,11 +7,11 @@
 
 #include "relog/rules/lexer.h"
 
-#define RULES_STATEMENTS_MAX 65536u /* statements, actions, fields and expressions of a kind */
-#define RULES_DEPTH_MAX 64u         /* nesting of expressions */
-#define RULES_LOOPS_MAX 4u          /* loops in loops */
+#define RULES_STATEMENTS_MAX 65536u   /* statements, actions, fields and expressions of a kind */
+#define RULES_DEPTH_MAX 64u           /* nesting of expressions */
+#define RULES_LOOPS_MAX 4u            /* loops in loops */
 #define RULES_LOOP_STEPS_MAX 1048576u /* that the loops of a rule take together, for one event */
-#define RULES_CHAIN_MAX 1000u       /* depth of their trees: a + b + c is one of 2 */
+#define RULES_CHAIN_MAX 1000u         /* depth of their trees: a + b + c is one of 2 */
 
 /* 128 bits: sums and products of 64-bit numbers are exact. */
 typedef __int128 rules_number;
@@ -98,7 +98,7 @@ enum rules_function {
 /* A loop over an array. */
 struct rules_loop {
 	struct rules_place at;
-	unsigned slot;	/* which of the loops around each other */
+	unsigned slot;  /* which of the loops around each other */
 	unsigned array; /* index: of the rule's fields */
 };
 
@@ -107,12 +107,12 @@ struct rules_expr {
 	struct rules_place at;
 	unsigned index;
 	unsigned depth; /* of the tree below it */
-	bool truth;	/* BOOL */
+	bool truth;     /* BOOL */
 	rules_number number;
 	double real;
 	const char *text;
 	size_t text_size;
-	struct rules_loop loop; /* ANY, ALL, COUNT; LOOP: its slot */
+	struct rules_loop loop;                           /* ANY, ALL, COUNT; LOOP: its slot */
 	struct rules_expr *argument[RULES_ARGUMENTS_MAX]; /* operands, too */
 };
 
@@ -129,14 +129,14 @@ struct rules_field {
 	const struct rules_step *steps;
 	size_t step_count;
 	bool condition; /* `where` names it outside of has(): without it, the rule does not match */
-	bool whole;	/* an array without an element may stand here */
+	bool whole;     /* an array without an element may stand here */
 };
 
 struct rules_ranges {
 	struct rules_range {
 		uint64_t first;
 		uint64_t last;
-	} *range;
+	} * range;
 	size_t count; /* 0: not given, everything matches */
 };
 
@@ -228,7 +228,7 @@ struct rules_body {
 	struct rules_section *sections;
 	enum rules_load load;
 	struct rules_moment load_time;
-	uint32_t load_nth; /* MAPPED: 1 is the first time */
+	uint32_t load_nth;               /* MAPPED: 1 is the first time */
 	struct rules_moment unload_time; /* not given: when its memory goes */
 	enum rules_code code;
 	struct rules_expr *code_path, *code_offset;
@@ -261,7 +261,7 @@ struct rules_action {
 	const struct rules_provider *provider; /* SET_HEADER of the provider by its short name */
 	struct ptl_field field;                /* ADD */
 	struct rules_body *body;
-	struct rules_loop loop;	     /* FOR */
+	struct rules_loop loop;       /* FOR */
 	struct rules_action *actions; /* FOR: what is done for each element */
 };
 

@@ -82,8 +82,7 @@ int rules_backing_code(struct rules_space *space, const struct ptl_code_event *c
 	int status = 0;
 
 	memcpy(copy.hash, code->code, PTL_HASH_SIZE);
-	for (struct rules_backing *backing = space->backing; !status && backing && code->size;
-	     backing = backing->next)
+	for (struct rules_backing *backing = space->backing; !status && backing && code->size; backing = backing->next)
 		if (code->base <= backing->last && last >= backing->first && last >= code->base)
 			status = add_code(backing, &copy);
 	return status;

@@ -11,8 +11,7 @@
 
 _Static_assert(sizeof(struct ptl_descriptor) == 32, "descriptors are compared as bytes");
 
-static bool names_provider(const struct rules_provider *provider, struct ptl_trace *trace,
-			   const struct ptl_guid *guid)
+static bool names_provider(const struct rules_provider *provider, struct ptl_trace *trace, const struct ptl_guid *guid)
 {
 	if (provider->has_guid)
 		return common_guid_equal(&provider->guid, guid);
@@ -26,8 +25,8 @@ static bool names_provider(const struct rules_provider *provider, struct ptl_tra
 	return false;
 }
 
-int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider,
-			struct rules_place at, struct ptl_guid *guid)
+int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct rules_place at,
+			struct ptl_guid *guid)
 {
 	*guid = provider->guid;
 	if (provider->has_guid)
@@ -40,8 +39,7 @@ int rules_provider_guid(const struct rules_run *run, const struct rules_provider
 			if (schema->provider_name && !strcmp(schema->provider_name, provider->name))
 				return 0;
 		}
-	return rules_fail_at(run->rules, at,
-			     "expected a provider that is in the trace or has a GUID, found \"%.80s\"",
+	return rules_fail_at(run->rules, at, "expected a provider that is in the trace or has a GUID, found \"%.80s\"",
 			     provider->name);
 }
 
@@ -50,9 +48,9 @@ int rules_provider_guid(const struct rules_run *run, const struct rules_provider
 static unsigned fixed_size(const struct ptl_field *field)
 {
 	static const uint8_t sizes[PTL_TYPE_STRUCT + 1] = {
-		[PTL_TYPE_U8] = 1,  [PTL_TYPE_I8] = 1,	  [PTL_TYPE_U16] = 2,	   [PTL_TYPE_I16] = 2,
-		[PTL_TYPE_U32] = 4, [PTL_TYPE_I32] = 4,	  [PTL_TYPE_U64] = 8,	   [PTL_TYPE_I64] = 8,
-		[PTL_TYPE_F32] = 4, [PTL_TYPE_F64] = 8,	  [PTL_TYPE_BOOL8] = 1,	   [PTL_TYPE_BOOL32] = 4,
+		[PTL_TYPE_U8] = 1,   [PTL_TYPE_I8] = 1,    [PTL_TYPE_U16] = 2,       [PTL_TYPE_I16] = 2,
+		[PTL_TYPE_U32] = 4,  [PTL_TYPE_I32] = 4,   [PTL_TYPE_U64] = 8,       [PTL_TYPE_I64] = 8,
+		[PTL_TYPE_F32] = 4,  [PTL_TYPE_F64] = 8,   [PTL_TYPE_BOOL8] = 1,     [PTL_TYPE_BOOL32] = 4,
 		[PTL_TYPE_TIME] = 8, [PTL_TYPE_GUID] = 16, [PTL_TYPE_WALL_TIME] = 8, [PTL_TYPE_POINTER] = 8,
 	};
 
@@ -91,8 +89,7 @@ static void find_offset(const struct ptl_schema *schema, struct rules_location *
 }
 
 /* Leaves location->field NULL where the schema has no such field. */
-static void locate(const struct ptl_schema *schema, const struct rules_field *name,
-		   struct rules_location *location)
+static void locate(const struct ptl_schema *schema, const struct rules_field *name, struct rules_location *location)
 {
 	size_t from = 0, to = schema ? schema->field_count : 0;
 	const struct ptl_field *field = NULL;
@@ -138,13 +135,12 @@ static bool locate_all(const struct ptl_schema *schema, struct rules_bound *boun
 
 /* ---- kinds ------------------------------------------------------------------------------- */
 
-static bool may_match(const struct rules_rule *rule, struct ptl_trace *trace,
-		      const struct ptl_descriptor *descriptor)
+static bool may_match(const struct rules_rule *rule, struct ptl_trace *trace, const struct ptl_descriptor *descriptor)
 {
 	const uint64_t values[] = {
-		[RULES_MATCH_ID] = descriptor->id,	     [RULES_MATCH_VERSION] = descriptor->version,
-		[RULES_MATCH_OPCODE] = descriptor->opcode,   [RULES_MATCH_CHANNEL] = descriptor->channel,
-		[RULES_MATCH_LEVEL] = descriptor->level,     [RULES_MATCH_TASK] = descriptor->task,
+		[RULES_MATCH_ID] = descriptor->id,         [RULES_MATCH_VERSION] = descriptor->version,
+		[RULES_MATCH_OPCODE] = descriptor->opcode, [RULES_MATCH_CHANNEL] = descriptor->channel,
+		[RULES_MATCH_LEVEL] = descriptor->level,   [RULES_MATCH_TASK] = descriptor->task,
 	};
 
 	if (rule->provider && !names_provider(rule->provider, trace, &descriptor->provider))

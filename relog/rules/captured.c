@@ -35,8 +35,7 @@ int rules_slice(struct rules_run *run, const uint8_t hash[PTL_HASH_SIZE], uint64
 		size = 0;
 	else if (size > there - skip)
 		size = there - skip;
-	status = run->output.blob(run->output.context, PTL_BLOB_CODE, size ? data + skip : (uint8_t *)"", size,
-				  result);
+	status = run->output.blob(run->output.context, PTL_BLOB_CODE, size ? data + skip : (uint8_t *)"", size, result);
 	free(data);
 	return status;
 }
@@ -167,8 +166,7 @@ int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, u
 			  struct rules_captured *captured)
 {
 	struct gathering gathering = {.captured = captured, .first = first, .last = last};
-	const struct ptl_rundown rundown = {
-		.pid = pid, .opcode = PTL_OPCODE_LOAD, .take = take, .context = &gathering};
+	const struct ptl_rundown rundown = {.pid = pid, .opcode = PTL_OPCODE_LOAD, .take = take, .context = &gathering};
 
 	*captured = (struct rules_captured){0};
 	if (!ptl_state_find_image(run->state, pid, first, last))
@@ -205,8 +203,7 @@ int rules_captured_at_start(const struct rules_space *space, uint64_t first, uin
 	return status < 0 ? status : !found;
 }
 
-int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time,
-			const struct rules_captured *captured)
+int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time, const struct rules_captured *captured)
 {
 	int status = 0;
 

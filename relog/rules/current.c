@@ -41,8 +41,8 @@ int rules_current_decode(struct rules_run *run)
 	now->found.depth = 0;
 	if (!now->kind->schema)
 		return 0;
-	status = ptl_payload_decode(now->kind->schema, now->event.payload, now->event.payload_size, keep_value,
-				    now, &now->rest);
+	status = ptl_payload_decode(now->kind->schema, now->event.payload, now->event.payload_size, keep_value, now,
+				    &now->rest);
 	/* What the payload still has is there; the rest is not. */
 	now->truncated = status < 0;
 	return status == PTL_NO_MEMORY ? status : 0;
@@ -154,8 +154,8 @@ static bool is_signed(uint8_t type)
 static bool quick_number(const struct rules_run *run, const struct rules_location *location, rules_number *number)
 {
 	static const uint8_t sizes[PTL_TYPE_STRUCT + 1] = {
-		[PTL_TYPE_U8] = 1,  [PTL_TYPE_I8] = 1,	[PTL_TYPE_U16] = 2,	[PTL_TYPE_I16] = 2,
-		[PTL_TYPE_U32] = 4, [PTL_TYPE_I32] = 4, [PTL_TYPE_U64] = 8,	[PTL_TYPE_I64] = 8,
+		[PTL_TYPE_U8] = 1,   [PTL_TYPE_I8] = 1,        [PTL_TYPE_U16] = 2,     [PTL_TYPE_I16] = 2,
+		[PTL_TYPE_U32] = 4,  [PTL_TYPE_I32] = 4,       [PTL_TYPE_U64] = 8,     [PTL_TYPE_I64] = 8,
 		[PTL_TYPE_TIME] = 8, [PTL_TYPE_WALL_TIME] = 8, [PTL_TYPE_POINTER] = 8,
 	};
 	unsigned size = location->fixed ? sizes[location->field->type] : 0;

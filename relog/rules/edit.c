@@ -11,8 +11,7 @@
 
 /* ---- header ------------------------------------------------------------------------------ */
 
-static int set_guid(struct rules_run *run, const struct rules_action *action, struct ptl_guid *guid,
-		    uint32_t flag)
+static int set_guid(struct rules_run *run, const struct rules_action *action, struct ptl_guid *guid, uint32_t flag)
 {
 	struct rules_scope_of scope = rules_current_scope(run);
 	const char *text;
@@ -39,7 +38,7 @@ static int set_guid(struct rules_run *run, const struct rules_action *action, st
 static int set_number(struct rules_run *run, const struct rules_action *action)
 {
 	static const uint64_t limits[] = {
-		[RULES_HEADER_ID] = UINT16_MAX,	     [RULES_HEADER_VERSION] = UINT8_MAX,
+		[RULES_HEADER_ID] = UINT16_MAX,      [RULES_HEADER_VERSION] = UINT8_MAX,
 		[RULES_HEADER_CHANNEL] = UINT8_MAX,  [RULES_HEADER_LEVEL] = UINT8_MAX,
 		[RULES_HEADER_OPCODE] = UINT8_MAX,   [RULES_HEADER_TASK] = UINT16_MAX,
 		[RULES_HEADER_KEYWORD] = UINT64_MAX, [RULES_HEADER_PID] = UINT32_MAX,
@@ -120,8 +119,7 @@ static int lacks_field(const struct rules_run *run, const struct rules_field *fi
 				     "'%.80s' (a schema statement gives it one)",
 				     field->text);
 	return rules_fail_at(run->rules, field->at, "expected a field of the event %.80s, found '%.80s'",
-			     schema->event_name && *schema->event_name ? schema->event_name : "at hand",
-			     field->text);
+			     schema->event_name && *schema->event_name ? schema->event_name : "at hand", field->text);
 }
 
 int rules_edit_lacks(const struct rules_run *run, unsigned field)
@@ -129,7 +127,8 @@ int rules_edit_lacks(const struct rules_run *run, unsigned field)
 	const struct rules_field *name = &run->now.bound->rule->fields[field];
 
 	if (run->now.bound->fields[field].field)
-		return rules_fail_at(run->rules, name->at, "expected an array, found '%.80s', which is none", name->text);
+		return rules_fail_at(run->rules, name->at, "expected an array, found '%.80s', which is none",
+				     name->text);
 	return lacks_field(run, name);
 }
 
@@ -182,8 +181,7 @@ static int encode(struct rules_run *run, const struct rules_action *action, cons
 	if (!status && out.size > PTL_PAYLOAD_MAX)
 		status = common_fail(PTL_MISUSE, "a payload has at most %u bytes", PTL_PAYLOAD_MAX);
 	if (status == PTL_MISUSE)
-		status = common_fail_in(PTL_CORRUPT, "%s:%u:%u", run->rules->name, action->at.line,
-				     action->at.column);
+		status = common_fail_in(PTL_CORRUPT, "%s:%u:%u", run->rules->name, action->at.line, action->at.column);
 	if (!status) {
 		now->event.payload = (const uint8_t *)rules_copy(&run->scratch, out.data, out.size);
 		now->event.payload_size = out.size;
@@ -337,8 +335,8 @@ static int find_shape(struct rules_run *run, struct rules_bound *bound)
 	return 0;
 }
 
-static int add_values(struct rules_run *run, const struct rules_bound *bound,
-		      const struct rules_shape *shape, struct ptl_value *values, size_t *count)
+static int add_values(struct rules_run *run, const struct rules_bound *bound, const struct rules_shape *shape,
+		      struct ptl_value *values, size_t *count)
 {
 	size_t index = bound->new_count;
 
@@ -392,17 +390,16 @@ static int reshape(struct rules_run *run, struct rules_bound *bound, const struc
 	status = add_values(run, bound, shape, values, &count);
 	new_schema.fields = bound->new_fields;
 	new_schema.field_count = bound->new_count;
-	return status < 0 ? status
-			  : encode(run, at ? at : first_of(bound->rule, RULES_ACTION_DELETE), &new_schema,
-				   values, count);
+	return status < 0
+		       ? status
+		       : encode(run, at ? at : first_of(bound->rule, RULES_ACTION_DELETE), &new_schema, values, count);
 }
 
 /* ---- all of a rule ----------------------------------------------------------------------- */
 
 static int keep_added(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
 {
-	struct rules_value *values =
-		rules_alloc(&run->scratch, (shape->added_count + 1) * sizeof(*values));
+	struct rules_value *values = rules_alloc(&run->scratch, (shape->added_count + 1) * sizeof(*values));
 	int status;
 
 	if (!values)

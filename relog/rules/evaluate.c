@@ -25,8 +25,7 @@ int rules_fail_at(const struct rules *rules, struct rules_place at, const char *
 int rules_wrong(const struct rules_scope_of *scope, const struct rules_expr *expr, const char *expected,
 		const struct rules_value *found)
 {
-	return rules_fail_at(scope->rules, expr->at, "expected %s, found %s", expected,
-			     rules_value_name(found));
+	return rules_fail_at(scope->rules, expr->at, "expected %s, found %s", expected, rules_value_name(found));
 }
 
 static int overflow(const struct rules_scope_of *scope, const struct rules_expr *expr)
@@ -36,8 +35,7 @@ static int overflow(const struct rules_scope_of *scope, const struct rules_expr 
 
 /* ---- one operand ------------------------------------------------------------------------- */
 
-static int evaluate_unary(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			  struct rules_value *value)
+static int evaluate_unary(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value)
 {
 	int status = rules_evaluate(scope, expr->argument[0], value);
 
@@ -65,8 +63,7 @@ static int evaluate_unary(const struct rules_scope_of *scope, const struct rules
 /* ---- and, or ----------------------------------------------------------------------------- */
 
 /* What is missing on one side counts only where the other does not decide. */
-static int evaluate_logic(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			  struct rules_value *value)
+static int evaluate_logic(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value)
 {
 	bool decides = expr->op == RULES_OR;
 	struct rules_value left;
@@ -127,14 +124,14 @@ static bool holds(enum rules_op op, bool less, bool equal, bool greater)
 	}
 }
 
-static int compare(const struct rules_scope_of *scope, const struct rules_expr *expr,
-		   const struct rules_value *a, const struct rules_value *b, struct rules_value *value)
+static int compare(const struct rules_scope_of *scope, const struct rules_expr *expr, const struct rules_value *a,
+		   const struct rules_value *b, struct rules_value *value)
 {
 	enum rules_op op = expr->op;
 	bool truth;
 
 	if (a->kind == RULES_VALUE_NUMBER && b->kind == RULES_VALUE_NUMBER) {
-		truth = holds(op, a->number < b->number, a->number == b->number, a->number > b->number);
+		truth = holds(op, a->number<b->number, a->number == b->number, a->number> b->number);
 	} else if (is_number(a) && is_number(b)) {
 		double x = real_of(a), y = real_of(b);
 
@@ -142,14 +139,14 @@ static int compare(const struct rules_scope_of *scope, const struct rules_expr *
 	} else if (a->kind == RULES_VALUE_TEXT && b->kind == RULES_VALUE_TEXT) {
 		int order = compare_texts(a, b);
 
-		truth = holds(op, order < 0, order == 0, order > 0);
+		truth = holds(op, order<0, order == 0, order> 0);
 	} else if (a->kind == RULES_VALUE_BOOL && b->kind == RULES_VALUE_BOOL &&
 		   (op == RULES_EQUAL || op == RULES_UNEQUAL)) {
 		truth = (a->truth == b->truth) == (op == RULES_EQUAL);
 	} else {
 		return rules_wrong(scope, expr->argument[1],
 				   a->kind == RULES_VALUE_BOOL ? "true or false with == or !="
-				   : is_number(a)	       ? "a number to compare with"
+				   : is_number(a)              ? "a number to compare with"
 							       : "a text to compare with",
 				   b);
 	}
@@ -157,8 +154,8 @@ static int compare(const struct rules_scope_of *scope, const struct rules_expr *
 	return 0;
 }
 
-static int like(const struct rules_scope_of *scope, const struct rules_expr *expr,
-		const struct rules_value *a, const struct rules_value *b, struct rules_value *value)
+static int like(const struct rules_scope_of *scope, const struct rules_expr *expr, const struct rules_value *a,
+		const struct rules_value *b, struct rules_value *value)
 {
 	const char *pattern;
 
@@ -169,15 +166,14 @@ static int like(const struct rules_scope_of *scope, const struct rules_expr *exp
 	pattern = rules_copy(scope->scratch, b->text, b->size);
 	if (!pattern)
 		return PTL_NO_MEMORY;
-	*value = (struct rules_value){.kind = RULES_VALUE_BOOL,
-				      .truth = rules_glob(pattern, a->text, a->size, NULL)};
+	*value = (struct rules_value){.kind = RULES_VALUE_BOOL, .truth = rules_glob(pattern, a->text, a->size, NULL)};
 	return 0;
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------- */
 
-static int join(const struct rules_scope_of *scope, const struct rules_value *a,
-		const struct rules_value *b, struct rules_value *value)
+static int join(const struct rules_scope_of *scope, const struct rules_value *a, const struct rules_value *b,
+		struct rules_value *value)
 {
 	char *text = rules_alloc(scope->scratch, a->size + b->size + 1);
 
@@ -187,8 +183,7 @@ static int join(const struct rules_scope_of *scope, const struct rules_value *a,
 		memcpy(text, a->text, a->size);
 	if (b->size)
 		memcpy(text + a->size, b->text, b->size);
-	*value = (struct rules_value){
-		.kind = RULES_VALUE_TEXT, .text = text, .size = a->size + b->size};
+	*value = (struct rules_value){.kind = RULES_VALUE_TEXT, .text = text, .size = a->size + b->size};
 	return 0;
 }
 
@@ -248,8 +243,8 @@ static bool compute(enum rules_op op, rules_number a, rules_number b, rules_numb
 	}
 }
 
-static int calculate(const struct rules_scope_of *scope, const struct rules_expr *expr,
-		     const struct rules_value *a, const struct rules_value *b, struct rules_value *value)
+static int calculate(const struct rules_scope_of *scope, const struct rules_expr *expr, const struct rules_value *a,
+		     const struct rules_value *b, struct rules_value *value)
 {
 	enum rules_op op = expr->op;
 	bool shift = op == RULES_SHIFT_LEFT || op == RULES_SHIFT_RIGHT;
@@ -265,8 +260,8 @@ static int calculate(const struct rules_scope_of *scope, const struct rules_expr
 		double result;
 
 		if (!compute_real(op, real_of(a), real_of(b), &result))
-			return rules_wrong(scope, expr->argument[a->kind == RULES_VALUE_REAL ? 0 : 1],
-					   "a whole number", a->kind == RULES_VALUE_REAL ? a : b);
+			return rules_wrong(scope, expr->argument[a->kind == RULES_VALUE_REAL ? 0 : 1], "a whole number",
+					   a->kind == RULES_VALUE_REAL ? a : b);
 		*value = (struct rules_value){.kind = RULES_VALUE_REAL, .real = result};
 		return 0;
 	}
@@ -280,8 +275,7 @@ static int calculate(const struct rules_scope_of *scope, const struct rules_expr
 	return compute(op, a->number, b->number, &value->number) ? overflow(scope, expr) : 0;
 }
 
-static int evaluate_binary(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			   struct rules_value *value)
+static int evaluate_binary(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value)
 {
 	struct rules_value a, b;
 	int status = rules_evaluate(scope, expr->argument[0], &a);
@@ -309,8 +303,10 @@ bool rules_next_element(const struct rules_scope_of *scope, const struct rules_l
 	if (*status < 0 || *next == count)
 		return false;
 	if (scope->loops->steps++ == RULES_LOOP_STEPS_MAX) {
-		*status = rules_fail_at(scope->rules, loop->at, "expected loops of at most %u steps for an event, found "
-								"more", RULES_LOOP_STEPS_MAX);
+		*status = rules_fail_at(scope->rules, loop->at,
+					"expected loops of at most %u steps for an event, found "
+					"more",
+					RULES_LOOP_STEPS_MAX);
 		return false;
 	}
 	scope->loops->at[loop->slot] = (*next)++;
@@ -318,8 +314,7 @@ bool rules_next_element(const struct rules_scope_of *scope, const struct rules_l
 }
 
 /* An element of which the question makes no sense is one of which it is not true. */
-static int evaluate_each(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			 struct rules_value *value)
+static int evaluate_each(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value)
 {
 	const struct rules_expr *asked = expr->argument[0];
 	uint32_t count, next = 0, found = 0;
@@ -341,14 +336,14 @@ static int evaluate_each(const struct rules_scope_of *scope, const struct rules_
 		if (expr->op != RULES_COUNT && (expr->op == RULES_ANY) == (found == next))
 			break;
 	}
-	*value = (struct rules_value){.kind = RULES_VALUE_BOOL, .truth = expr->op == RULES_ANY ? found : found == count};
+	*value = (struct rules_value){.kind = RULES_VALUE_BOOL,
+				      .truth = expr->op == RULES_ANY ? found : found == count};
 	if (expr->op == RULES_COUNT)
 		*value = (struct rules_value){.kind = RULES_VALUE_NUMBER, .number = found};
 	return status;
 }
 
-int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *expr,
-		   struct rules_value *value)
+int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value)
 {
 	switch (expr->op) {
 	case RULES_LOOP:
@@ -368,8 +363,7 @@ int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *
 		*value = (struct rules_value){.kind = RULES_VALUE_REAL, .real = expr->real};
 		return 0;
 	case RULES_TEXT:
-		*value = (struct rules_value){
-			.kind = RULES_VALUE_TEXT, .text = expr->text, .size = expr->text_size};
+		*value = (struct rules_value){.kind = RULES_VALUE_TEXT, .text = expr->text, .size = expr->text_size};
 		return 0;
 	case RULES_BOOL:
 		*value = (struct rules_value){.kind = RULES_VALUE_BOOL, .truth = expr->truth};
@@ -394,8 +388,8 @@ int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *
 
 /* ---- what must be of a kind -------------------------------------------------------------- */
 
-int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			  uint64_t last, uint64_t otherwise, uint64_t *number)
+int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules_expr *expr, uint64_t last,
+			  uint64_t otherwise, uint64_t *number)
 {
 	struct rules_value value;
 	int status;
@@ -413,15 +407,14 @@ int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules
 	if (value.kind != RULES_VALUE_NUMBER)
 		return rules_wrong(scope, expr, "a number", &value);
 	if (value.number < 0 || value.number > (rules_number)last)
-		return rules_fail_at(scope->rules, expr->at,
-				     "expected a number of 0 to %llu, found another",
+		return rules_fail_at(scope->rules, expr->at, "expected a number of 0 to %llu, found another",
 				     (unsigned long long)last);
 	*number = (uint64_t)value.number;
 	return 0;
 }
 
-int rules_evaluate_text(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			const char *otherwise, const char **text)
+int rules_evaluate_text(const struct rules_scope_of *scope, const struct rules_expr *expr, const char *otherwise,
+			const char **text)
 {
 	struct rules_value value;
 	int status;
@@ -435,8 +428,7 @@ int rules_evaluate_text(const struct rules_scope_of *scope, const struct rules_e
 	if (value.kind != RULES_VALUE_TEXT)
 		return rules_wrong(scope, expr, "a text", &value);
 	if (value.size && memchr(value.text, 0, value.size))
-		return rules_fail_at(scope->rules, expr->at,
-				     "expected a text without a zero byte, found one with it");
+		return rules_fail_at(scope->rules, expr->at, "expected a text without a zero byte, found one with it");
 	*text = rules_copy(scope->scratch, value.text, value.size);
 	return *text ? 0 : PTL_NO_MEMORY;
 }

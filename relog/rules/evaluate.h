@@ -9,16 +9,16 @@
 /* Where the loops around an expression are. */
 struct rules_loops {
 	uint32_t at[RULES_LOOPS_MAX]; /* by slot: the number of the element */
-	uint32_t steps;		      /* that the rule's loops took so far */
+	uint32_t steps;               /* that the rule's loops took so far */
 };
 
 /* What names in an expression stand for. */
 struct rules_scope_of {
 	const struct rules *rules; /* for messages, and the folder of files */
 	struct rules_files *files;
-	struct rules_arena *scratch; /* of the event */
+	struct rules_arena *scratch;   /* of the event */
 	const struct ptl_event *event; /* NULL: there is none */
-	uint32_t pid;		       /* that RULES_PID gives */
+	uint32_t pid;                  /* that RULES_PID gives */
 	/* What the event's process runs, "" where that is unknown. NULL: there is none. */
 	const char *(*program)(void *context);
 	/* The rule's field with this index. NONE: it is not there. */
@@ -35,14 +35,13 @@ struct rules_scope_of {
  * PTL_CORRUPT with "FILE:LINE:COLUMN: expected ..., found ..." for values that do not go together, PTL_NO_MEMORY,
  * PTL_SYSTEM for files. A value of NONE comes of fields that are not there: every operator passes it on.
  */
-int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *expr,
-		   struct rules_value *value);
+int rules_evaluate(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value);
 
 /* The same for what must be a number of first to last, or a text without a zero byte (NULL expr: otherwise). */
-int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			  uint64_t last, uint64_t otherwise, uint64_t *number);
-int rules_evaluate_text(const struct rules_scope_of *scope, const struct rules_expr *expr,
-			const char *otherwise, const char **text);
+int rules_evaluate_number(const struct rules_scope_of *scope, const struct rules_expr *expr, uint64_t last,
+			  uint64_t otherwise, uint64_t *number);
+int rules_evaluate_text(const struct rules_scope_of *scope, const struct rules_expr *expr, const char *otherwise,
+			const char **text);
 
 /*
  * Before each turn of a loop: true, with its number set, for the next of `count` elements from *next on. *status is

@@ -85,8 +85,7 @@ int rules_files_read(struct rules_files *files, const char *name, const uint8_t 
 		return status;
 	if (!file->data) {
 		path = rules_files_path(files, name, &arena);
-		status = path ? common_read_file(path, RULES_FILE_SMALL, &file->data, &file->size)
-			      : PTL_NO_MEMORY;
+		status = path ? common_read_file(path, RULES_FILE_SMALL, &file->data, &file->size) : PTL_NO_MEMORY;
 		rules_arena_free(&arena);
 		if (status < 0)
 			return status;
@@ -135,8 +134,7 @@ int rules_files_size(struct rules_files *files, const char *name, uint64_t *size
 	return status;
 }
 
-int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data,
-			size_t size)
+int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data, size_t size)
 {
 	const uint64_t *known = common_byte_map_get(&files->by_name, name, strlen(name));
 	const uint8_t *bytes = NULL;
@@ -160,7 +158,7 @@ int rules_files_read_at(struct rules_files *files, const char *name, uint64_t of
 		return status;
 	if (offset > there || size > there - offset)
 		return common_fail(PTL_TRUNCATED, "%s has %llu bytes, too few for %zu at offset %llu", name,
-				(unsigned long long)there, size, (unsigned long long)offset);
+				   (unsigned long long)there, size, (unsigned long long)offset);
 	memcpy(data, bytes + offset, size);
 	return 0;
 }

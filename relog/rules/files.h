@@ -6,8 +6,8 @@
 #include "common/hash_map.h"
 #include "relog/rules/ast.h"
 
-#define RULES_FILES_KEPT ((size_t)16 << 20)    /* bytes of files that stay in memory together */
-#define RULES_FILE_SMALL (1u << 20)	       /* such a file is read whole for a few of its bytes, and no larger one */
+#define RULES_FILES_KEPT ((size_t)16 << 20) /* bytes of files that stay in memory together */
+#define RULES_FILE_SMALL (1u << 20)         /* such a file is read whole for a few of its bytes, and no larger one */
 
 /* Zero-initialised, with folder set, is empty. */
 struct rules_files {
@@ -24,8 +24,7 @@ struct rules_files {
  */
 int rules_files_read(struct rules_files *files, const char *name, const uint8_t **data, size_t *size);
 /* Bytes at an offset of a file, without reading the rest. PTL_TRUNCATED, and as above. */
-int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data,
-			size_t size);
+int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data, size_t size);
 /* Opens a file, close-on-exec; the descriptor is the caller's. PTL_SYSTEM, PTL_NO_MEMORY. */
 int rules_files_open(const struct rules_files *files, const char *name, int *fd);
 /* How many bytes a file has. PTL_SYSTEM, PTL_NO_MEMORY. */

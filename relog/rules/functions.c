@@ -9,8 +9,7 @@
 #include "common/guid.h"
 #include "relog/rules/glob.h"
 
-static int give_text(const struct rules_scope_of *scope, const char *text, size_t size,
-		     struct rules_value *value)
+static int give_text(const struct rules_scope_of *scope, const char *text, size_t size, struct rules_value *value)
 {
 	*value = (struct rules_value){.kind = RULES_VALUE_TEXT, .size = size};
 	value->text = rules_copy(scope->scratch, text, size);
@@ -38,8 +37,7 @@ static const char *program_of(const struct rules_scope_of *scope)
 	return scope->program ? scope->program(scope->context) : "";
 }
 
-int rules_header_value(const struct rules_scope_of *scope, enum rules_header header,
-		       struct rules_value *value)
+int rules_header_value(const struct rules_scope_of *scope, enum rules_header header, struct rules_value *value)
 {
 	const struct ptl_event *event = scope->event;
 	const struct ptl_descriptor *descriptor = &event->descriptor;
@@ -93,8 +91,7 @@ static int call_str(const struct rules_scope_of *scope, const struct rules_expr 
 		    const struct rules_value *argument, struct rules_value *value)
 {
 	bool hex = expr->index == RULES_HEX, negative = argument->number < 0;
-	unsigned __int128 rest = negative ? -(unsigned __int128)argument->number
-					  : (unsigned __int128)argument->number;
+	unsigned __int128 rest = negative ? -(unsigned __int128)argument->number : (unsigned __int128)argument->number;
 	unsigned base = hex ? 16 : 10;
 	char text[64], *at = text + sizeof(text);
 
@@ -115,8 +112,7 @@ static int call_str(const struct rules_scope_of *scope, const struct rules_expr 
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
-static int call_lower(const struct rules_scope_of *scope, const struct rules_value *argument,
-		      struct rules_value *value)
+static int call_lower(const struct rules_scope_of *scope, const struct rules_value *argument, struct rules_value *value)
 {
 	char *text = rules_copy(scope->scratch, argument->text, argument->size);
 
@@ -163,8 +159,7 @@ static int call_replace(const struct rules_scope_of *scope, const struct rules_e
 	return status;
 }
 
-static int call_guid(const struct rules_scope_of *scope, const struct rules_expr *expr,
-		     struct rules_value *value)
+static int call_guid(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value)
 {
 	struct ptl_guid guid;
 	const char *text;
@@ -201,8 +196,7 @@ static int call_number_in_file(const struct rules_scope_of *scope, const struct 
 	return give_number(common_load_le(bytes, size), value);
 }
 
-int rules_call(const struct rules_scope_of *scope, const struct rules_expr *expr,
-	       struct rules_value *value)
+int rules_call(const struct rules_scope_of *scope, const struct rules_expr *expr, struct rules_value *value)
 {
 	struct rules_value argument;
 	int status;
@@ -215,8 +209,7 @@ int rules_call(const struct rules_scope_of *scope, const struct rules_expr *expr
 	if (status < 0)
 		return status;
 	if (expr->index == RULES_HAS) {
-		*value = (struct rules_value){.kind = RULES_VALUE_BOOL,
-					      .truth = argument.kind != RULES_VALUE_NONE};
+		*value = (struct rules_value){.kind = RULES_VALUE_BOOL, .truth = argument.kind != RULES_VALUE_NONE};
 		return 0;
 	}
 	*value = argument;

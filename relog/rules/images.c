@@ -27,8 +27,7 @@ static int check_overlap(const struct rules_run *run, const struct rules_spec *s
 	uint64_t first = spec->base, last = spec->base + (spec->size - 1);
 	const struct ptl_image_event *other;
 
-	while (!run->options.replace &&
-	       (other = ptl_state_find_image(run->state, spec->pid, first, last))) {
+	while (!run->options.replace && (other = ptl_state_find_image(run->state, spec->pid, first, last))) {
 		uint64_t other_last = other->base + (other->size - 1);
 
 		if (!rules_is_nameless(other->file_name) && strcmp(other->file_name, spec->path) != 0)
@@ -42,8 +41,7 @@ static int check_overlap(const struct rules_run *run, const struct rules_spec *s
 
 int rules_tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data)
 {
-	struct ptl_event event = {
-		.time = time, .cpu = PTL_NO_CPU, .pid = data->process_id, .tid = PTL_NO_ID};
+	struct ptl_event event = {.time = time, .cpu = PTL_NO_CPU, .pid = data->process_id, .tid = PTL_NO_ID};
 	struct ptl_bytes storage = {0};
 	int status = ptl_image_encode(data, opcode, &storage, &event);
 
@@ -94,8 +92,7 @@ static int load_part(struct rules_run *run, const struct ptl_image_event *data, 
 {
 	struct rules_captured captured;
 	struct rules_space *space;
-	int status = rules_captured_gather(run, data->process_id, data->base, data->base + (data->size - 1),
-					   &captured);
+	int status = rules_captured_gather(run, data->process_id, data->base, data->base + (data->size - 1), &captured);
 
 	if (!status && spec->as_of_start)
 		status = tell_as_of_start(run, data, spec->time, &captured);
@@ -143,8 +140,8 @@ int rules_images_load(struct rules_run *run, const struct rules_action *action)
 	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
 
 	if (!status)
-		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX,
-					       run->now.event.time, &spec.time);
+		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
+					       &spec.time);
 	spec.pid = (uint32_t)pid;
 	return status < 0 ? status : load(run, &scope, action->body, &spec, PTL_OPCODE_LOAD);
 }
@@ -152,8 +149,7 @@ int rules_images_load(struct rules_run *run, const struct rules_action *action)
 /* ---- unload ------------------------------------------------------------------------------ */
 
 /* The name goes; the memory, as long as the recorder knows of it, stays with its code. */
-static int end_part(struct rules_run *run, struct rules_space *space, const struct ptl_image_event *data,
-		    uint64_t time)
+static int end_part(struct rules_run *run, struct rules_space *space, const struct ptl_image_event *data, uint64_t time)
 {
 	uint64_t first = data->base, last = data->base + (data->size - 1);
 	struct rules_captured captured;
@@ -211,8 +207,8 @@ int rules_images_unload(struct rules_run *run, const struct rules_action *action
 	if (!status)
 		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
 	if (!status)
-		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX,
-					       run->now.event.time, &time);
+		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
+					       &time);
 	return status < 0 ? status : unload(run, (uint32_t)pid, base, time);
 }
 
@@ -257,7 +253,7 @@ struct rules_scope_of rules_statement_scope(struct rules_run *run, uint32_t pid)
 }
 
 int rules_statement_load(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
-			  uint8_t opcode)
+			 uint8_t opcode)
 {
 	struct rules_scope_of scope = rules_statement_scope(run, pid);
 	struct rules_spec spec = {.at = image->at, .pid = pid, .time = time};
@@ -313,8 +309,8 @@ static int unload_everywhere(struct rules_run *run, const struct rules_due *due)
 
 		if (!rules_statement_applies(run, due->image, process.pid))
 			continue;
-		status = rules_evaluate_number(&scope, due->image->body.property[RULES_PROPERTY_BASE], UINT64_MAX,
-					       0, &base);
+		status = rules_evaluate_number(&scope, due->image->body.property[RULES_PROPERTY_BASE], UINT64_MAX, 0,
+					       &base);
 		if (!status)
 			status = unload(run, process.pid, base, due->time);
 	}
@@ -382,8 +378,7 @@ static int load_at_start(struct rules_run *run, uint32_t pid, uint64_t time, uin
 	int status = 0;
 
 	for (const struct rules_image *image = run->rules->images; !status && image; image = image->next) {
-		const struct rules_due due = {
-			.time = time + 1, .kind = RULES_DUE_LOAD, .image = image, .pid = pid};
+		const struct rules_due due = {.time = time + 1, .kind = RULES_DUE_LOAD, .image = image, .pid = pid};
 
 		if (image->body.load != RULES_LOAD_START || !rules_statement_applies(run, image, pid))
 			continue;

@@ -34,23 +34,23 @@ struct rules_spec {
 struct rules_live {
 	struct rules_live *next;
 	uint64_t first, last;
-	uint64_t image_base; /* of the whole image */
+	uint64_t image_base;         /* of the whole image */
 	struct ptl_image_event data; /* its file_name is owned */
-	struct rules_place at;	     /* of what stated it */
+	struct rules_place at;       /* of what stated it */
 };
 
 /* Executable memory without a name, which an image of a rule may take: what is under it. */
 struct rules_backing {
 	struct rules_backing *next;
 	uint64_t first, last;
-	uint64_t time; /* when it appeared */
+	uint64_t time;               /* when it appeared */
 	struct ptl_image_event data; /* its file_name is not owned: "//anon" */
 	/* Code that was captured in it, in order. */
 	struct rules_backed_code {
 		uint64_t time;
 		uint64_t base, size;
 		uint8_t hash[PTL_HASH_SIZE];
-	} *codes;
+	} * codes;
 	size_t code_count;
 	bool too_much; /* more code than is kept */
 };
@@ -61,7 +61,7 @@ struct rules_space {
 	struct rules_live *live;
 	struct rules_backing *backing;
 	uint32_t *mapped; /* by image statement: how often memory appeared in its range */
-	bool *turn;	  /* it is this statement's turn; while an event is looked at */
+	bool *turn;       /* it is this statement's turn; while an event is looked at */
 };
 
 /* Something that is to be done at a time. */
@@ -69,15 +69,15 @@ struct rules_due {
 	uint64_t time;
 	enum { RULES_DUE_LOAD, RULES_DUE_UNLOAD, RULES_DUE_COPY } kind;
 	const struct rules_image *image; /* LOAD, UNLOAD: the statement */
-	uint32_t pid, parent;		 /* LOAD: PTL_NO_ID for all processes; COPY: from parent */
+	uint32_t pid, parent;            /* LOAD: PTL_NO_ID for all processes; COPY: from parent */
 };
 
 struct rules_images {
 	struct common_hash_map spaces; /* by pid: struct rules_space */
-	struct rules_due *due;	    /* in order of time, from due_first on */
+	struct rules_due *due;         /* in order of time, from due_first on */
 	size_t due_first, due_count;
 	size_t statement_count;
-	bool *loaded; /* by image statement: it was, somewhere */
+	bool *loaded;                  /* by image statement: it was, somewhere */
 	struct common_byte_map tables; /* symbol tables that were made: index in hashes */
 	uint8_t (*hashes)[PTL_HASH_SIZE + 1];
 	size_t hash_count;
@@ -98,12 +98,11 @@ int rules_statement_load(struct rules_run *run, const struct rules_image *image,
 int rules_images_process(struct rules_run *run, const struct ptl_event *event);
 
 /* spec.c: evaluates a body. PTL_CORRUPT, PTL_SYSTEM, PTL_NO_MEMORY. */
-int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope,
-			const struct rules_body *body, struct rules_spec *spec);
+int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			struct rules_spec *spec);
 /* Puts the code of a part into the trace if the body names a file: sets has_code and code. */
-int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
-		    const struct rules_body *body, const struct rules_part *part,
-		    struct ptl_image_event *image);
+int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+		    const struct rules_part *part, struct ptl_image_event *image);
 
 /* captured.c */
 /* Bytes of a blob from skip on, as a blob of the output; the same where skip is 0. */
@@ -116,8 +115,7 @@ struct rules_captured {
 };
 int rules_captured_gather(struct rules_run *run, uint32_t pid, uint64_t first, uint64_t last,
 			  struct rules_captured *captured);
-int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time,
-			const struct rules_captured *captured);
+int rules_captured_tell(struct rules_run *run, uint32_t pid, uint64_t time, const struct rules_captured *captured);
 void rules_captured_free(struct rules_captured *captured);
 /* A code event. */
 int rules_tell_code(struct rules_run *run, uint32_t pid, uint64_t time, uint64_t base, uint64_t size,

@@ -46,8 +46,7 @@ static void skip_blanks(struct rules_lexer *lexer)
 
 		if (c == '#') {
 			/* A zero byte ends texts of C: it is allowed nowhere. */
-			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' &&
-			       lexer->text[lexer->at])
+			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' && lexer->text[lexer->at])
 				step(lexer);
 		} else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
 			step(lexer);
@@ -57,11 +56,10 @@ static void skip_blanks(struct rules_lexer *lexer)
 	}
 }
 
-static int refuse(const struct rules_lexer *lexer, struct rules_place at, const char *expected,
-		  const char *found)
+static int refuse(const struct rules_lexer *lexer, struct rules_place at, const char *expected, const char *found)
 {
-	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", lexer->name, at.line,
-			at.column, expected, found);
+	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", lexer->name, at.line, at.column, expected,
+			   found);
 }
 
 /* Names the byte at the cursor. */
@@ -229,8 +227,7 @@ static int read_number(struct rules_lexer *lexer, struct rules_token *token)
 	if (n < NUMBER_MAX && !take_number(token, text, text + digits))
 		return 0;
 	token->source_size = lexer->at - (size_t)(token->source - lexer->text);
-	return refuse(lexer, token->at,
-		      "a number of at most 64 bits such as 10, 0x1f, 64K, 1.5 or 20ms",
+	return refuse(lexer, token->at, "a number of at most 64 bits such as 10, 0x1f, 64K, 1.5 or 20ms",
 		      rules_token_shown(token, shown));
 }
 
@@ -247,8 +244,7 @@ static int read_symbol(struct rules_lexer *lexer, struct rules_token *token)
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		size_t size = strlen(symbols[i]);
 
-		if (lexer->size - lexer->at < size ||
-		    memcmp(lexer->text + lexer->at, symbols[i], size) != 0)
+		if (lexer->size - lexer->at < size || memcmp(lexer->text + lexer->at, symbols[i], size) != 0)
 			continue;
 		token->text = symbols[i];
 		token->size = size;
@@ -273,11 +269,11 @@ int rules_next_token(struct rules_lexer *lexer, struct rules_token *token)
 	if (lexer->at == lexer->size)
 		return 0;
 	c = lexer->text[lexer->at];
-	token->kind = c == '"'	       ? RULES_TOKEN_STRING
-		      : c == '`'       ? RULES_TOKEN_NAME
-		      : is_letter(c)   ? RULES_TOKEN_NAME
-		      : is_digit(c)    ? RULES_TOKEN_NUMBER
-				       : RULES_TOKEN_SYMBOL;
+	token->kind = c == '"'       ? RULES_TOKEN_STRING
+		      : c == '`'     ? RULES_TOKEN_NAME
+		      : is_letter(c) ? RULES_TOKEN_NAME
+		      : is_digit(c)  ? RULES_TOKEN_NUMBER
+				     : RULES_TOKEN_SYMBOL;
 	if (c == '"' || c == '`')
 		status = read_quoted(lexer, c, token);
 	else if (is_letter(c))

@@ -29,15 +29,15 @@ int rules_inject(struct rules_run *run, const struct ptl_event *event)
 }
 
 /* A part of a body as a number, where the body has it. */
-static int take(const struct rules_scope_of *scope, const struct rules_body *body,
-		enum rules_property property, uint64_t last, uint64_t otherwise, uint64_t *number)
+static int take(const struct rules_scope_of *scope, const struct rules_body *body, enum rules_property property,
+		uint64_t last, uint64_t otherwise, uint64_t *number)
 {
 	return rules_evaluate_number(scope, body->property[property], last, otherwise, number);
 }
 
 /* Who and when: pid, tid and time of the body, or of the event. */
-static int take_context(struct rules_run *run, const struct rules_scope_of *scope,
-			const struct rules_body *body, struct ptl_event *event)
+static int take_context(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			struct ptl_event *event)
 {
 	uint64_t pid, tid, time;
 	int status = take(scope, body, RULES_PROPERTY_PID, UINT32_MAX, run->now.event.pid, &pid);
@@ -80,11 +80,9 @@ int rules_make_process(struct rules_run *run, const struct rules_action *action)
 	if (!status)
 		status = take(&scope, body, RULES_PROPERTY_KEY, UINT64_MAX, 0, &key);
 	if (!status)
-		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_PATH], "",
-					     &data.image_file_name);
+		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_PATH], "", &data.image_file_name);
 	if (!status)
-		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_COMMAND], "",
-					     &data.command_line);
+		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_COMMAND], "", &data.command_line);
 	if (status < 0)
 		return status;
 	data.process_id = event.pid;

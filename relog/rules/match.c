@@ -50,8 +50,7 @@ static int matches_image(struct rules_run *run, const char *pattern)
 	while ((image = ptl_state_find_image(run->state, run->now.pid, first, UINT64_MAX))) {
 		if (rules_glob_path(pattern, image->file_name))
 			return 1;
-		if (!image->size || image->base + (image->size - 1) == UINT64_MAX ||
-		    image->base + image->size <= first)
+		if (!image->size || image->base + (image->size - 1) == UINT64_MAX || image->base + image->size <= first)
 			break;
 		first = image->base + image->size;
 	}

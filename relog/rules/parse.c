@@ -109,7 +109,8 @@ static int check_replacement(const struct rules_parser *parser, const struct rul
 		if (*p != '$' && (unsigned)(*p - '0') > count)
 			return rules_refuse(parser, at,
 					    "expected at most $%u, since the pattern has so many * and ?, found "
-					    "$%c", count, *p);
+					    "$%c",
+					    count, *p);
 	}
 	return 0;
 }
@@ -147,11 +148,9 @@ static int parse_image(struct rules_parser *parser, struct rules_image **result)
 	*result = image;
 	parser->scope = RULES_SCOPE_PROCESS;
 	if ((status = rules_take_word(parser, "process")))
-		status = status < 0 ? status
-				    : rules_need_string(parser, "a pattern in quotes", &image->process);
+		status = status < 0 ? status : rules_need_string(parser, "a pattern in quotes", &image->process);
 	else if ((status = rules_take_word(parser, "pid")))
-		status = status < 0 ? status
-				    : rules_need_number(parser, "a process id", UINT32_MAX - 1, &pid);
+		status = status < 0 ? status : rules_need_number(parser, "a process id", UINT32_MAX - 1, &pid);
 	else
 		return rules_expected(parser, "process \"PATTERN\" or pid NUMBER");
 	image->pid = (uint32_t)pid;
@@ -166,10 +165,10 @@ struct tails {
 	struct rules_rename **rename;
 };
 
-#define LINK(tails, kind)                                                                           \
-	do {                                                                                        \
-		if (!status && *(tails)->kind)                                                      \
-			(tails)->kind = &(*(tails)->kind)->next;                                    \
+#define LINK(tails, kind)                                                                                              \
+	do {                                                                                                           \
+		if (!status && *(tails)->kind)                                                                         \
+			(tails)->kind = &(*(tails)->kind)->next;                                                       \
 	} while (0)
 
 static int parse_statement(struct rules_parser *parser, struct tails *tails)
@@ -226,8 +225,7 @@ int rules_parse(const char *name, const char *text, size_t size, struct rules *r
 
 	*rules = (struct rules){0};
 	if (size > RULES_FILE_MAX)
-		return common_fail(PTL_CORRUPT, "%s: expected at most %u bytes, found %zu", name,
-				RULES_FILE_MAX, size);
+		return common_fail(PTL_CORRUPT, "%s: expected at most %u bytes, found %zu", name, RULES_FILE_MAX, size);
 	rules->name = rules_copy(&rules->arena, name, strlen(name));
 	rules->folder = rules_copy(&rules->arena, name, slash ? (size_t)(slash - name) + 1 : 0);
 	rules->text = rules_copy(&rules->arena, text, size);

@@ -31,9 +31,9 @@ const char *const rules_property_names[RULES_PROPERTY_NAMES] = {
 };
 
 #define BIT(name) (1u << RULES_PROPERTY_##name)
-#define OF_IMAGES                                                                                   \
-	(BIT(BASE) | BIT(SIZE) | BIT(PATH) | BIT(FILE_OFFSET) | BIT(PROTECTION) |                   \
-	 BIT(DEFAULT_BASE) | BIT(BUILD_ID) | BIT(DEBUG) | BIT(CODE) | BIT(SYMBOLS))
+#define OF_IMAGES                                                                                                      \
+	(BIT(BASE) | BIT(SIZE) | BIT(PATH) | BIT(FILE_OFFSET) | BIT(PROTECTION) | BIT(DEFAULT_BASE) | BIT(BUILD_ID) |  \
+	 BIT(DEBUG) | BIT(CODE) | BIT(SYMBOLS))
 #define OF_SECTIONS (BIT(RVA) | BIT(FILE_OFFSET) | BIT(SIZE) | BIT(PROTECTION))
 #define SECTION ((enum rules_body_kind)(RULES_BODY_THREAD + 1))
 
@@ -43,13 +43,10 @@ static const struct {
 	uint32_t required;
 	const char *name;
 } kinds[] = {
-	[RULES_BODY_IMAGE] = {OF_IMAGES | BIT(LOAD) | BIT(UNLOAD), BIT(BASE) | BIT(SIZE) | BIT(PATH),
-			      "an image"},
-	[RULES_BODY_LOAD] = {OF_IMAGES | BIT(PID) | BIT(TIME), BIT(BASE) | BIT(SIZE) | BIT(PATH),
-			     "an image"},
+	[RULES_BODY_IMAGE] = {OF_IMAGES | BIT(LOAD) | BIT(UNLOAD), BIT(BASE) | BIT(SIZE) | BIT(PATH), "an image"},
+	[RULES_BODY_LOAD] = {OF_IMAGES | BIT(PID) | BIT(TIME), BIT(BASE) | BIT(SIZE) | BIT(PATH), "an image"},
 	[RULES_BODY_UNLOAD] = {BIT(PID) | BIT(BASE) | BIT(TIME), BIT(BASE), "an unloaded image"},
-	[RULES_BODY_PROCESS] = {BIT(PID) | BIT(PARENT) | BIT(PATH) | BIT(COMMAND) | BIT(STATUS) |
-					BIT(KEY) | BIT(TIME),
+	[RULES_BODY_PROCESS] = {BIT(PID) | BIT(PARENT) | BIT(PATH) | BIT(COMMAND) | BIT(STATUS) | BIT(KEY) | BIT(TIME),
 				0, "a process"},
 	[RULES_BODY_THREAD] = {BIT(PID) | BIT(TID) | BIT(NAME) | BIT(START) | BIT(TIME), 0, "a thread"},
 	[SECTION] = {OF_SECTIONS, BIT(RVA) | BIT(SIZE), "a section"},
@@ -61,8 +58,7 @@ static int parse_protection(struct rules_parser *parser, struct rules_expr **exp
 	const struct rules_token *token = &parser->token;
 	unsigned bits = 0;
 
-	if (token->kind != RULES_TOKEN_NAME || token->quoted ||
-	    strspn(token->text, "rwx") != token->size)
+	if (token->kind != RULES_TOKEN_NAME || token->quoted || strspn(token->text, "rwx") != token->size)
 		return rules_parse_expression(parser, expr);
 	for (const char *p = token->text; *p; p++)
 		bits |= *p == 'r' ? 1u : *p == 'w' ? 2u : 4u;
@@ -188,8 +184,8 @@ static int parse_value(struct rules_parser *parser, enum rules_property name, st
 }
 
 /* One `name = value;`. given: those that have been. body is NULL in a section. */
-static int parse_property(struct rules_parser *parser, enum rules_body_kind kind,
-			  struct rules_body *body, struct rules_expr **values, uint32_t *given)
+static int parse_property(struct rules_parser *parser, enum rules_body_kind kind, struct rules_body *body,
+			  struct rules_expr **values, uint32_t *given)
 {
 	struct rules_place at = parser->token.at;
 	const char *allowed[RULES_PROPERTY_NAMES + 1];
@@ -199,8 +195,7 @@ static int parse_property(struct rules_parser *parser, enum rules_body_kind kind
 		allowed[i] = kinds[kind].allowed & 1u << i ? rules_property_names[i] : NULL;
 	name = rules_find_word(parser, allowed, RULES_PROPERTY_NAMES);
 	if (name < 0) {
-		allowed[RULES_PROPERTY_NAMES] =
-			kind <= RULES_BODY_LOAD ? "section" : NULL;
+		allowed[RULES_PROPERTY_NAMES] = kind <= RULES_BODY_LOAD ? "section" : NULL;
 		return rules_expected_of(parser, "one of ", allowed, RULES_PROPERTY_NAMES + 1);
 	}
 	if (*given & 1u << name)
@@ -221,8 +216,7 @@ static int check_required(struct rules_parser *parser, enum rules_body_kind kind
 {
 	for (unsigned i = 0; i < RULES_PROPERTY_NAMES; i++)
 		if (kinds[kind].required & ~given & 1u << i)
-			return rules_refuse(parser, parser->token.at,
-					    "expected %s = ... in %s, found its end",
+			return rules_refuse(parser, parser->token.at, "expected %s = ... in %s, found its end",
 					    rules_property_names[i], kinds[kind].name);
 	return 0;
 }
@@ -260,22 +254,20 @@ static int parse_section(struct rules_parser *parser, bool loops, struct rules_s
 /* What does not go together. */
 static int check_image(const struct rules_parser *parser, const struct rules_body *body)
 {
-	static const enum rules_property of_parts[] = {RULES_PROPERTY_FILE_OFFSET,
-						       RULES_PROPERTY_PROTECTION};
+	static const enum rules_property of_parts[] = {RULES_PROPERTY_FILE_OFFSET, RULES_PROPERTY_PROTECTION};
 
 	for (size_t i = 0; body->sections && i < 2; i++) {
 		const struct rules_expr *value = body->property[of_parts[i]];
 
 		if (value)
-			return rules_refuse(parser, value->at, "expected %s in the sections, since there are "
-							       "some, found it outside",
+			return rules_refuse(parser, value->at,
+					    "expected %s in the sections, since there are "
+					    "some, found it outside",
 					    rules_property_names[of_parts[i]]);
 	}
 	if (body->unload_time.given && body->load == RULES_LOAD_TIME &&
-	    body->load_time.absolute == body->unload_time.absolute &&
-	    body->unload_time.time <= body->load_time.time)
-		return rules_refuse(parser, body->at,
-				    "expected an unload time behind the load time, found one before");
+	    body->load_time.absolute == body->unload_time.absolute && body->unload_time.time <= body->load_time.time)
+		return rules_refuse(parser, body->at, "expected an unload time behind the load time, found one before");
 	return 0;
 }
 

@@ -6,20 +6,18 @@
 #include "relog/rules/parser.h"
 
 const char *const rules_header_names[RULES_HEADERS] = {
-	"provider", "id",  "version", "channel", "level",    "opcode",	"task",	   "keyword", "pid",
-	"tid",	    "cpu", "time",    "activity", "related", "process", "path", "size",
+	"provider", "id",  "version", "channel",  "level",   "opcode",  "task", "keyword", "pid",
+	"tid",      "cpu", "time",    "activity", "related", "process", "path", "size",
 };
 
 static const struct {
 	const char *name;
 	uint8_t arguments;
 } functions[RULES_FUNCTIONS] = {
-	[RULES_HAS] = {"has", 1},	    [RULES_STR] = {"str", 1},
-	[RULES_HEX] = {"hex", 1},	    [RULES_LEN] = {"len", 1},
-	[RULES_LOWER] = {"lower", 1},	    [RULES_BASENAME] = {"basename", 1},
-	[RULES_DIRNAME] = {"dirname", 1},   [RULES_REPLACE] = {"replace", 3},
-	[RULES_GUID] = {"guid", 1},	    [RULES_U8] = {"u8", 2},
-	[RULES_U16] = {"u16", 2},	    [RULES_U32] = {"u32", 2},
+	[RULES_HAS] = {"has", 1},         [RULES_STR] = {"str", 1},         [RULES_HEX] = {"hex", 1},
+	[RULES_LEN] = {"len", 1},         [RULES_LOWER] = {"lower", 1},     [RULES_BASENAME] = {"basename", 1},
+	[RULES_DIRNAME] = {"dirname", 1}, [RULES_REPLACE] = {"replace", 3}, [RULES_GUID] = {"guid", 1},
+	[RULES_U8] = {"u8", 2},           [RULES_U16] = {"u16", 2},         [RULES_U32] = {"u32", 2},
 	[RULES_U64] = {"u64", 2},
 };
 
@@ -32,20 +30,23 @@ struct operator_of_level {
 static const struct operator_of_level or_operators[] = {{"or", RULES_OR}, {0}};
 static const struct operator_of_level and_operators[] = {{"and", RULES_AND}, {0}};
 static const struct operator_of_level compare_operators[] = {
-	{"==", RULES_EQUAL},   {"!=", RULES_UNEQUAL}, {"<=", RULES_LESS_EQUAL},
-	{"<", RULES_LESS},     {">=", RULES_GREATER_EQUAL}, {">", RULES_GREATER},
-	{"like", RULES_LIKE},  {0},
+	{"==", RULES_EQUAL},         {"!=", RULES_UNEQUAL}, {"<=", RULES_LESS_EQUAL}, {"<", RULES_LESS},
+	{">=", RULES_GREATER_EQUAL}, {">", RULES_GREATER},  {"like", RULES_LIKE},     {0},
 };
 static const struct operator_of_level sum_operators[] = {
 	{"+", RULES_ADD}, {"-", RULES_SUBTRACT}, {"|", RULES_BIT_OR}, {"^", RULES_BIT_XOR}, {0},
 };
 static const struct operator_of_level product_operators[] = {
-	{"*", RULES_MULTIPLY}, {"/", RULES_DIVIDE},	 {"%", RULES_REMAINDER},
-	{"&", RULES_BIT_AND},  {"<<", RULES_SHIFT_LEFT}, {">>", RULES_SHIFT_RIGHT}, {0},
+	{"*", RULES_MULTIPLY},
+	{"/", RULES_DIVIDE},
+	{"%", RULES_REMAINDER},
+	{"&", RULES_BIT_AND},
+	{"<<", RULES_SHIFT_LEFT},
+	{">>", RULES_SHIFT_RIGHT},
+	{0},
 };
 
-static int make(struct rules_parser *parser, enum rules_op op, struct rules_place at,
-		struct rules_expr **expr)
+static int make(struct rules_parser *parser, enum rules_op op, struct rules_place at, struct rules_expr **expr)
 {
 	*expr = rules_alloc(parser->arena, sizeof(**expr));
 	if (!*expr)
@@ -59,8 +60,7 @@ static int make(struct rules_parser *parser, enum rules_op op, struct rules_plac
 
 static int add_step(struct rules_parser *parser, struct rules_field *field, struct rules_step step)
 {
-	struct rules_step *steps =
-		rules_alloc(parser->arena, (field->step_count + 1) * sizeof(*steps));
+	struct rules_step *steps = rules_alloc(parser->arena, (field->step_count + 1) * sizeof(*steps));
 
 	if (!steps)
 		return PTL_NO_MEMORY;
@@ -93,8 +93,9 @@ static int parse_element(struct rules_parser *parser, struct rules_step *step)
 	if (step->loop)
 		status = rules_advance(parser);
 	else
-		status = rules_need_number(parser, parser->loop_count ? "the number of an element, or the name of a loop"
-								      : "the number of an element",
+		status = rules_need_number(parser,
+					   parser->loop_count ? "the number of an element, or the name of a loop"
+							      : "the number of an element",
 					   UINT16_MAX, &index);
 	step->index = (uint32_t)index;
 	return status < 0 ? status : rules_need_symbol(parser, "]", NULL);
@@ -139,8 +140,7 @@ static bool same_field(const struct rules_field *a, const struct rules_field *b)
 }
 
 /* The rule's own number of the field, which it gets here if it is new. */
-static int intern_field(struct rules_parser *parser, const struct rules_field *field,
-			unsigned *index)
+static int intern_field(struct rules_parser *parser, const struct rules_field *field, unsigned *index)
 {
 	struct rules_rule *rule = parser->rule;
 	struct rules_field *fields = rule->fields;
@@ -281,8 +281,7 @@ static int parse_arguments(struct rules_parser *parser, struct rules_expr *expr)
 }
 
 /* name: the word before the opening parenthesis, at which the cursor is. */
-static int parse_call(struct rules_parser *parser, const struct rules_token *name,
-		      struct rules_expr *expr)
+static int parse_call(struct rules_parser *parser, const struct rules_token *name, struct rules_expr *expr)
 {
 	static const char *const quantifiers[] = {"any", "all", "count"};
 	int status;
@@ -298,12 +297,13 @@ static int parse_call(struct rules_parser *parser, const struct rules_token *nam
 		if (!strcmp(functions[expr->index].name, name->text))
 			break;
 	if (expr->index == RULES_FUNCTIONS)
-		return rules_refuse(parser, name->at, "expected a function such as str, len or replace, "
-						      "found '%s'", name->text);
+		return rules_refuse(parser, name->at,
+				    "expected a function such as str, len or replace, "
+				    "found '%s'",
+				    name->text);
 	if (expr->index == RULES_HAS) {
 		if (parser->scope != RULES_SCOPE_EVENT)
-			return rules_refuse(parser, name->at,
-					    "expected a value that needs no event, found 'has'");
+			return rules_refuse(parser, name->at, "expected a value that needs no event, found 'has'");
 		status = make(parser, RULES_FIELD, parser->token.at, &expr->argument[0]);
 		if (status < 0)
 			return status;
@@ -421,19 +421,17 @@ static int deepen(const struct rules_parser *parser, struct rules_expr *expr)
 }
 
 static const struct operator_of_level *find_operator(const struct rules_parser *parser,
-						      const struct operator_of_level *operators)
+						     const struct operator_of_level *operators)
 {
 	for (; operators->text; operators++)
-		if (rules_is_word(parser, operators->text) ||
-		    rules_is_symbol(parser, operators->text))
+		if (rules_is_word(parser, operators->text) || rules_is_symbol(parser, operators->text))
 			return operators;
 	return NULL;
 }
 
 /* operand { operator operand }, from left to right; once: at most one operator. */
-static int parse_level(struct rules_parser *parser, const struct operator_of_level *operators,
-		       bool once, int (*operand)(struct rules_parser *, struct rules_expr **),
-		       struct rules_expr **result)
+static int parse_level(struct rules_parser *parser, const struct operator_of_level *operators, bool once,
+		       int (*operand)(struct rules_parser *, struct rules_expr **), struct rules_expr **result)
 {
 	int status = operand(parser, result);
 	const struct operator_of_level *found;

@@ -35,8 +35,7 @@ static int parse_end(struct rules_parser *parser, uint64_t limit, bool names, ui
 	return rules_need_number(parser, names ? "an opcode's number or name" : "a number", limit, value);
 }
 
-static int parse_range(struct rules_parser *parser, uint64_t limit, bool names,
-		       struct rules_range *range)
+static int parse_range(struct rules_parser *parser, uint64_t limit, bool names, struct rules_range *range)
 {
 	struct rules_place at = parser->token.at;
 	bool from_start = rules_is_symbol(parser, "..");
@@ -58,8 +57,7 @@ static int parse_range(struct rules_parser *parser, uint64_t limit, bool names,
 	return status;
 }
 
-int rules_parse_ranges(struct rules_parser *parser, uint64_t limit, bool names,
-		       struct rules_ranges *ranges)
+int rules_parse_ranges(struct rules_parser *parser, uint64_t limit, bool names, struct rules_ranges *ranges)
 {
 	size_t room = 0;
 	int status;
@@ -86,14 +84,12 @@ int rules_parse_ranges(struct rules_parser *parser, uint64_t limit, bool names,
 /* ---- criteria ---------------------------------------------------------------------------- */
 
 static const char *const criteria[] = {
-	[RULES_MATCH_ID] = "id",	   [RULES_MATCH_VERSION] = "version",
-	[RULES_MATCH_OPCODE] = "opcode",   [RULES_MATCH_CHANNEL] = "channel",
-	[RULES_MATCH_LEVEL] = "level",	   [RULES_MATCH_TASK] = "task",
-	[RULES_MATCH_CPU] = "cpu",	   [RULES_MATCH_PID] = "pid",
-	[RULES_MATCH_TID] = "tid",	   [RULES_MATCHES] = "keyword",
-	[RULES_MATCHES + 1] = "process",   [RULES_MATCHES + 2] = "image",
-	[RULES_MATCHES + 3] = "time",	   [RULES_MATCHES + 4] = "where",
-	[RULES_MATCHES + 5] = "nth",	   [RULES_MATCHES + 6] = "'{'",
+	[RULES_MATCH_ID] = "id",           [RULES_MATCH_VERSION] = "version", [RULES_MATCH_OPCODE] = "opcode",
+	[RULES_MATCH_CHANNEL] = "channel", [RULES_MATCH_LEVEL] = "level",     [RULES_MATCH_TASK] = "task",
+	[RULES_MATCH_CPU] = "cpu",         [RULES_MATCH_PID] = "pid",         [RULES_MATCH_TID] = "tid",
+	[RULES_MATCHES] = "keyword",       [RULES_MATCHES + 1] = "process",   [RULES_MATCHES + 2] = "image",
+	[RULES_MATCHES + 3] = "time",      [RULES_MATCHES + 4] = "where",     [RULES_MATCHES + 5] = "nth",
+	[RULES_MATCHES + 6] = "'{'",
 };
 #define CRITERIA (sizeof(criteria) / sizeof(criteria[0]))
 
@@ -125,8 +121,9 @@ static int parse_span(struct rules_parser *parser, struct rules_rule *rule)
 		status = rules_need_moment(parser, &rule->to);
 	if (!status && rule->from.given && rule->to.given && rule->from.absolute == rule->to.absolute &&
 	    rule->to.time < rule->from.time)
-		return rules_refuse(parser, at, "expected a span that ends behind its start, found one that "
-						"ends before");
+		return rules_refuse(parser, at,
+				    "expected a span that ends behind its start, found one that "
+				    "ends before");
 	return status;
 }
 
@@ -180,8 +177,7 @@ static int parse_criteria(struct rules_parser *parser, struct rules_rule *rule)
 
 /* ---- actions ----------------------------------------------------------------------------- */
 
-static int new_body(struct rules_parser *parser, enum rules_body_kind kind,
-		    struct rules_action *action)
+static int new_body(struct rules_parser *parser, enum rules_body_kind kind, struct rules_action *action)
 {
 	action->body = rules_alloc(parser->arena, sizeof(*action->body));
 	return action->body ? rules_parse_body(parser, kind, action->body) : PTL_NO_MEMORY;
@@ -191,8 +187,7 @@ static int parse_event(struct rules_parser *parser, struct rules_action *action)
 {
 	static const char *const images[] = {"load", "unload"};
 	static const char *const processes[] = {"start", "end", "exec", "rundown"};
-	static const uint8_t numbers[] = {PTL_OPCODE_START, PTL_OPCODE_END, PTL_OPCODE_EXEC,
-					  PTL_OPCODE_START_RUNDOWN};
+	static const uint8_t numbers[] = {PTL_OPCODE_START, PTL_OPCODE_END, PTL_OPCODE_EXEC, PTL_OPCODE_START_RUNDOWN};
 	enum rules_body_kind kind;
 	int found, status;
 
@@ -207,8 +202,7 @@ static int parse_event(struct rules_parser *parser, struct rules_action *action)
 
 		found = rules_find_word(parser, processes, 4);
 		if (found < 0 || (thread && found == 2))
-			return rules_expected(parser, thread ? "start, end or rundown"
-							     : "start, end, exec or rundown");
+			return rules_expected(parser, thread ? "start, end or rundown" : "start, end, exec or rundown");
 		action->index = numbers[found];
 		kind = thread ? RULES_BODY_THREAD : RULES_BODY_PROCESS;
 	}
@@ -270,8 +264,9 @@ static int parse_delete(struct rules_parser *parser, struct rules_action *action
 	field = &parser->rule->fields[action->index];
 	for (size_t i = 0; i < field->step_count; i++)
 		if (!field->steps[i].name)
-			return rules_refuse(parser, at, "expected a field, found an element: all elements of "
-							"an array are there, or none");
+			return rules_refuse(parser, at,
+					    "expected a field, found an element: all elements of "
+					    "an array are there, or none");
 	parser->rule->reshapes = true;
 	return 0;
 }
@@ -306,20 +301,20 @@ static int parse_for(struct rules_parser *parser, struct rules_action *action)
 
 static int parse_action(struct rules_parser *parser, struct rules_action *action)
 {
-	static const char *const words[] = {"drop", "keep", "set", "add", "delete", "image", "process",
-					    "thread", "for"};
+	static const char *const words[] = {"drop",  "keep",    "set",    "add", "delete",
+					    "image", "process", "thread", "for"};
 	static const char *const looped[] = {NULL, NULL, "set", NULL, NULL, "image", "process", "thread", "for"};
 	const char *const *allowed = parser->loop_count ? looped : words;
 	static const enum rules_action_kind kinds[] = {
-		RULES_ACTION_DROP,   RULES_ACTION_KEEP,	      RULES_ACTION_SET_FIELD, RULES_ACTION_ADD,
-		RULES_ACTION_DELETE, RULES_ACTION_IMAGE_LOAD, RULES_ACTION_PROCESS,   RULES_ACTION_THREAD,
-		RULES_ACTION_FOR,
+		RULES_ACTION_DROP,    RULES_ACTION_KEEP,   RULES_ACTION_SET_FIELD,
+		RULES_ACTION_ADD,     RULES_ACTION_DELETE, RULES_ACTION_IMAGE_LOAD,
+		RULES_ACTION_PROCESS, RULES_ACTION_THREAD, RULES_ACTION_FOR,
 	};
 	int word = rules_find_word(parser, allowed, 9), status;
 
 	if (word < 0)
-		return rules_expected_of(parser, parser->loop_count ? "in a loop, one of the actions "
-								    : "one of the actions ",
+		return rules_expected_of(parser,
+					 parser->loop_count ? "in a loop, one of the actions " : "one of the actions ",
 					 allowed, 9);
 	action->kind = kinds[word];
 	status = rules_advance(parser);

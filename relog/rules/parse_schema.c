@@ -49,12 +49,11 @@ struct fields {
 	size_t room;
 };
 
-static int add_field(struct rules_parser *parser, struct fields *fields,
-		     const struct ptl_field *field, struct rules_place at)
+static int add_field(struct rules_parser *parser, struct fields *fields, const struct ptl_field *field,
+		     struct rules_place at)
 {
 	if (fields->count == FIELDS_MAX)
-		return rules_refuse(parser, at, "expected at most %u fields in a schema, found more",
-				    FIELDS_MAX);
+		return rules_refuse(parser, at, "expected at most %u fields in a schema, found more", FIELDS_MAX);
 	if (fields->count == fields->room) {
 		struct ptl_field *list;
 
@@ -110,8 +109,7 @@ static int parse_array(struct rules_parser *parser, struct ptl_field *field)
 		return status;
 	field->array = status ? PTL_ARRAY_COUNTED : PTL_ARRAY_FIXED;
 	if (!status) {
-		status = rules_need_number(parser, "a number of elements or counted", PTL_PAYLOAD_MAX,
-					   &length);
+		status = rules_need_number(parser, "a number of elements or counted", PTL_PAYLOAD_MAX, &length);
 		field->array_length = (uint32_t)length;
 	}
 	return status < 0 ? status : rules_need_symbol(parser, "]", NULL);
@@ -140,8 +138,7 @@ static int parse_struct(struct rules_parser *parser, struct fields *fields, stru
 	int status;
 
 	if (depth == NESTING_MAX)
-		return rules_refuse(parser, at, "expected structures nested at most %u deep, found more",
-				    NESTING_MAX);
+		return rules_refuse(parser, at, "expected structures nested at most %u deep, found more", NESTING_MAX);
 	status = add_field(parser, fields, field, at);
 	if (!status)
 		status = parse_members(parser, fields, depth + 1);
@@ -153,8 +150,7 @@ static int parse_struct(struct rules_parser *parser, struct fields *fields, stru
 	return 0;
 }
 
-static int parse_member(struct rules_parser *parser, struct fields *fields, size_t first,
-			unsigned depth)
+static int parse_member(struct rules_parser *parser, struct fields *fields, size_t first, unsigned depth)
 {
 	struct rules_place at = parser->token.at;
 	struct ptl_field field;
@@ -165,8 +161,7 @@ static int parse_member(struct rules_parser *parser, struct fields *fields, size
 		status = rules_need_name(parser, "the name of the field", &field.name);
 	for (size_t i = first; !status && i < fields->count; i++) {
 		if (!strcmp(fields->list[i].name, field.name))
-			return rules_refuse(parser, at, "expected another name, found a second field '%s'",
-					    field.name);
+			return rules_refuse(parser, at, "expected another name, found a second field '%s'", field.name);
 		if (fields->list[i].type == PTL_TYPE_STRUCT)
 			i += fields->list[i].length;
 	}
@@ -218,8 +213,7 @@ static int check_unique(const struct rules_parser *parser, const struct rules_sc
 {
 	for (const struct rules_schema *s = parser->rules->schemas; s; s = s->next)
 		if (s->provider == schema->provider && s->schema.id == schema->schema.id &&
-		    s->schema.version == schema->schema.version &&
-		    s->schema.opcode == schema->schema.opcode)
+		    s->schema.version == schema->schema.version && s->schema.opcode == schema->schema.opcode)
 			return rules_refuse(parser, schema->at,
 					    "expected a schema of other events, found a second one for the "
 					    "same id, version and opcode (the first is in line %u)",

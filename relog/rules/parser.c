@@ -17,9 +17,8 @@ int rules_expected(const struct rules_parser *parser, const char *what)
 {
 	char shown[RULES_SHOWN_MAX + 8];
 
-	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", parser->lexer.name,
-			parser->token.at.line, parser->token.at.column, what,
-			rules_token_shown(&parser->token, shown));
+	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", parser->lexer.name, parser->token.at.line,
+			   parser->token.at.column, what, rules_token_shown(&parser->token, shown));
 }
 
 int rules_refuse(const struct rules_parser *parser, struct rules_place at, const char *format, ...)
@@ -43,8 +42,7 @@ int rules_count_one(struct rules_parser *parser, struct rules_place at)
 
 bool rules_is_word(const struct rules_parser *parser, const char *word)
 {
-	return parser->token.kind == RULES_TOKEN_NAME && !parser->token.quoted &&
-	       !strcmp(parser->token.text, word);
+	return parser->token.kind == RULES_TOKEN_NAME && !parser->token.quoted && !strcmp(parser->token.text, word);
 }
 
 bool rules_is_symbol(const struct rules_parser *parser, const char *symbol)
@@ -92,8 +90,7 @@ int rules_need_word(struct rules_parser *parser, const char *word)
 	return rules_expected(parser, text);
 }
 
-static int need(struct rules_parser *parser, enum rules_token_kind kind, const char *what,
-		const char **text)
+static int need(struct rules_parser *parser, enum rules_token_kind kind, const char *what, const char **text)
 {
 	if (parser->token.kind != kind)
 		return rules_expected(parser, what);
@@ -111,8 +108,7 @@ int rules_need_name(struct rules_parser *parser, const char *what, const char **
 	return need(parser, RULES_TOKEN_NAME, what, text);
 }
 
-int rules_need_number(struct rules_parser *parser, const char *what, uint64_t limit,
-		      uint64_t *number)
+int rules_need_number(struct rules_parser *parser, const char *what, uint64_t limit, uint64_t *number)
 {
 	if (parser->token.kind != RULES_TOKEN_NUMBER)
 		return rules_expected(parser, what);
@@ -164,8 +160,7 @@ int rules_find_word(const struct rules_parser *parser, const char *const *words,
 	return -1;
 }
 
-int rules_expected_of(const struct rules_parser *parser, const char *intro,
-		      const char *const *words, size_t count)
+int rules_expected_of(const struct rules_parser *parser, const char *intro, const char *const *words, size_t count)
 {
 	char text[512];
 	size_t last = count, n = (size_t)snprintf(text, sizeof(text), "%s", intro);
@@ -176,6 +171,9 @@ int rules_expected_of(const struct rules_parser *parser, const char *intro,
 	for (size_t i = 0; i < last && n < sizeof(text); i++)
 		if (words[i])
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
-					      n == start ? "" : i + 1 == last ? " or " : ", ", words[i]);
+					      n == start      ? ""
+					      : i + 1 == last ? " or "
+							      : ", ",
+					      words[i]);
 	return rules_expected(parser, text);
 }

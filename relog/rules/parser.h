@@ -21,7 +21,7 @@ struct rules_parser {
 	bool in_where, in_delete;
 	const char *loops[RULES_LOOPS_MAX]; /* names of the loops around the next word */
 	unsigned loop_count;
-	size_t count;	 /* statements, actions, fields so far */
+	size_t count; /* statements, actions, fields so far */
 };
 
 /* All of these return 0 or a ptl_status, and leave its text. */
@@ -47,8 +47,7 @@ int rules_need_word(struct rules_parser *parser, const char *word);
 
 int rules_need_string(struct rules_parser *parser, const char *what, const char **text);
 int rules_need_name(struct rules_parser *parser, const char *what, const char **text);
-int rules_need_number(struct rules_parser *parser, const char *what, uint64_t limit,
-		      uint64_t *number);
+int rules_need_number(struct rules_parser *parser, const char *what, uint64_t limit, uint64_t *number);
 /* [ "@" ] NUMBER */
 int rules_need_moment(struct rules_parser *parser, struct rules_moment *moment);
 /* The short name of a provider; PTL_CORRUPT where there is none of that name. */
@@ -58,8 +57,7 @@ const struct rules_provider *rules_find_provider(const struct rules *rules, cons
 /* Index of a word in a list, or -1. */
 int rules_find_word(const struct rules_parser *parser, const char *const *words, size_t count);
 /* "expected `intro` a, b or c, found ..." */
-int rules_expected_of(const struct rules_parser *parser, const char *intro,
-		      const char *const *words, size_t count);
+int rules_expected_of(const struct rules_parser *parser, const char *intro, const char *const *words, size_t count);
 
 /* parse_expression.c */
 int rules_parse_expression(struct rules_parser *parser, struct rules_expr **expr);
@@ -76,18 +74,16 @@ int rules_parse_type(struct rules_parser *parser, struct ptl_field *field);
 
 /* parse_body.c */
 enum rules_body_kind {
-	RULES_BODY_IMAGE,  /* of an image statement */
-	RULES_BODY_LOAD,   /* of an action, as are those below */
+	RULES_BODY_IMAGE, /* of an image statement */
+	RULES_BODY_LOAD,  /* of an action, as are those below */
 	RULES_BODY_UNLOAD,
 	RULES_BODY_PROCESS,
 	RULES_BODY_THREAD,
 };
-int rules_parse_body(struct rules_parser *parser, enum rules_body_kind kind,
-		     struct rules_body *body);
+int rules_parse_body(struct rules_parser *parser, enum rules_body_kind kind, struct rules_body *body);
 
 /* parse_rule.c */
 int rules_parse_rule(struct rules_parser *parser, struct rules_rule **rule);
-int rules_parse_ranges(struct rules_parser *parser, uint64_t limit, bool opcodes,
-		       struct rules_ranges *ranges);
+int rules_parse_ranges(struct rules_parser *parser, uint64_t limit, bool opcodes, struct rules_ranges *ranges);
 
 #endif

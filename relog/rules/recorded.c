@@ -62,8 +62,8 @@ static int notice_memory(struct rules_run *run, uint64_t time, const struct ptl_
 }
 
 /* A part of the recorder's image that no image of a rule has taken. */
-static int tell_fragment(struct rules_run *run, const struct ptl_event *event,
-			 const struct ptl_image_event *data, uint64_t first, uint64_t last)
+static int tell_fragment(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
+			 uint64_t first, uint64_t last)
 {
 	struct ptl_image_event fragment = *data;
 	uint64_t skip = first - data->base;
@@ -93,13 +93,11 @@ static int take_over(struct rules_run *run, const struct ptl_event *event, const
 	    event->descriptor.opcode == PTL_OPCODE_END_RUNDOWN)
 		return 0;
 	status = rules_slice(run, data->code, first - data->base, last - first + 1, code);
-	return status < 0 ? status
-			  : rules_tell_code(run, data->process_id, event->time, first, last - first + 1, code);
+	return status < 0 ? status : rules_tell_code(run, data->process_id, event->time, first, last - first + 1, code);
 }
 
 /* Splits an event about memory that rules have taken; *pass stays true where they have not. */
-static int split(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data,
-		 bool *pass)
+static int split(struct rules_run *run, const struct ptl_event *event, const struct ptl_image_event *data, bool *pass)
 {
 	struct rules_space *space = rules_space_find(run, data->process_id);
 	uint64_t at = data->base, last = data->base + (data->size - 1);
@@ -112,8 +110,8 @@ static int split(struct rules_run *run, const struct ptl_event *event, const str
 
 		if (other && strcmp(data->file_name, live->data.file_name) != 0) {
 			if (!run->options.replace)
-				return rules_images_overlap(run, live->at, live->data.file_name,
-							    live->data.base, live->data.size, data);
+				return rules_images_overlap(run, live->at, live->data.file_name, live->data.base,
+							    live->data.size, data);
 			return rules_live_remove(space, data->base, last);
 		}
 		*pass = false;

@@ -67,9 +67,8 @@ static int start(struct rules_run *run)
 	return status < 0 ? status : rules_schemas_start(run);
 }
 
-int rules_run_new(const struct rules *rules, const struct rules_output *output,
-		  const struct rules_options *options, struct ptl_trace *const *traces,
-		  size_t trace_count, struct rules_run **result)
+int rules_run_new(const struct rules *rules, const struct rules_output *output, const struct rules_options *options,
+		  struct ptl_trace *const *traces, size_t trace_count, struct rules_run **result)
 {
 	struct rules_run *run = calloc(1, sizeof(*run));
 	int status;
@@ -170,8 +169,7 @@ static int rename_in_image(struct rules_run *run)
 		before = data.file_name;
 		status = rename_path(run, &data.file_name);
 		if (!status && data.file_name != before)
-			status = take_payload(run,
-					      ptl_image_encode(&data, event.descriptor.opcode, &encoded, &event),
+			status = take_payload(run, ptl_image_encode(&data, event.descriptor.opcode, &encoded, &event),
 					      &event);
 	}
 	common_bytes_free(&storage);
@@ -191,9 +189,8 @@ static int rename_in_process(struct rules_run *run)
 		before = data.image_file_name;
 		status = rename_path(run, &data.image_file_name);
 		if (!status && data.image_file_name != before)
-			status = take_payload(
-				run, ptl_process_encode(&data, event.descriptor.opcode, &encoded, &event),
-				&event);
+			status = take_payload(run, ptl_process_encode(&data, event.descriptor.opcode, &encoded, &event),
+					      &event);
 	}
 	common_bytes_free(&storage);
 	common_bytes_free(&encoded);

@@ -20,8 +20,7 @@ struct rules_output {
 	/* One event more, with PTL_EVENT_INJECTED to be set. */
 	int (*inject)(void *context, const struct ptl_event *event);
 	int (*schema)(void *context, const struct ptl_schema *schema);
-	int (*blob)(void *context, uint32_t type, const void *data, size_t size,
-		    uint8_t hash[PTL_HASH_SIZE]);
+	int (*blob)(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE]);
 	/* The same for bytes of an open file. */
 	int (*blob_file)(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size,
 			 uint8_t hash[PTL_HASH_SIZE]);
@@ -29,7 +28,7 @@ struct rules_output {
 };
 
 struct rules_options {
-	bool replace;	     /* an injected image may overlap another */
+	bool replace;        /* an injected image may overlap another */
 	uint64_t start_time; /* of the trace, in its clock */
 };
 
@@ -37,9 +36,8 @@ struct rules_options {
  * rules live longer than the run; output and options are copied. traces: all inputs, whose schemas name providers.
  * PTL_NO_MEMORY, and PTL_CORRUPT with file, line and column where the rules do not fit the traces.
  */
-int rules_run_new(const struct rules *rules, const struct rules_output *output,
-		  const struct rules_options *options, struct ptl_trace *const *traces,
-		  size_t trace_count, struct rules_run **run);
+int rules_run_new(const struct rules *rules, const struct rules_output *output, const struct rules_options *options,
+		  struct ptl_trace *const *traces, size_t trace_count, struct rules_run **run);
 /*
  * The next event, in order of time; trace is the one it is from. PTL_CORRUPT with file, line and column where a rule
  * cannot be applied, PTL_NO_MEMORY, or what the callbacks gave.

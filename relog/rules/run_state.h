@@ -15,8 +15,8 @@
 /* Where a field of a rule is in the payloads of one schema. */
 struct rules_location {
 	const struct ptl_field *field; /* NULL: this schema does not have it */
-	size_t index;		       /* of field in the schema */
-	bool fixed;		       /* a number at `offset` of every payload */
+	size_t index;                  /* of field in the schema */
+	bool fixed;                    /* a number at `offset` of every payload */
 	uint32_t offset;
 	/* Else: the fields that it is in, outermost first, and which element of each. */
 	const struct ptl_field *chain[RULES_NESTING_MAX];
@@ -62,12 +62,12 @@ struct rules_current {
 	bool changed;
 	bool dropped;
 	bool own_payload; /* it is in the scratch arena, and may be written to */
-	bool decoded;	  /* values hold its fields */
+	bool decoded;     /* values hold its fields */
 	struct ptl_value *values;
 	size_t value_count, value_room;
-	size_t rest;	/* bytes behind the last field */
-	bool truncated; /* the payload ends before its schema does */
-	bool pending;	/* a loop has changed values that the payload does not have yet */
+	size_t rest;      /* bytes behind the last field */
+	bool truncated;   /* the payload ends before its schema does */
+	bool pending;     /* a loop has changed values that the payload does not have yet */
 	unsigned looping; /* `for` loops around */
 	struct rules_loops loops;
 	/* Where the last search ended, so that the next element is not looked for from the start. */
@@ -78,8 +78,8 @@ struct rules_current {
 		size_t at[RULES_NESTING_MAX];
 	} found;
 	const struct rules_bound *bound; /* of the rule that is applied */
-	uint32_t pid;			 /* of the process that it tells of */
-	const char *program;		 /* of that; NULL until asked for */
+	uint32_t pid;                    /* of the process that it tells of */
+	const char *program;             /* of that; NULL until asked for */
 };
 
 #define RULES_MEMO 64u
@@ -132,8 +132,8 @@ void rules_kinds_free(struct rules_run *run);
 /* Forgets them where they have become too many or out of date; not while one is in use. */
 void rules_kinds_limit(struct rules_run *run);
 /* The GUID of a provider that is known by its name; PTL_CORRUPT where no trace has it. */
-int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider,
-			struct rules_place at, struct ptl_guid *guid);
+int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct rules_place at,
+			struct ptl_guid *guid);
 
 /* current.c */
 /* Decodes the payload, once; PTL_NO_MEMORY. A payload that its schema does not fit has fewer values. */
@@ -182,8 +182,7 @@ void rules_images_free(struct rules_images *images);
 /* What is due before an event of this time. */
 int rules_images_until(struct rules_run *run, uint64_t time);
 /* An event of the kernel's classes is about to pass. *pass = false: it is left out, what replaces it was injected. */
-int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum rules_class class,
-			bool *pass);
+int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum rules_class class, bool *pass);
 /* It has passed (or its process event was dropped). */
 int rules_images_after(struct rules_run *run, const struct ptl_event *event, enum rules_class class);
 /* image load and unload of a rule. */

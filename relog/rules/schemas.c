@@ -19,8 +19,7 @@ static bool explains(const struct ptl_schema *schema, const struct ptl_descripto
 	       schema->version == descriptor->version && schema->opcode == descriptor->opcode;
 }
 
-static const struct ptl_schema *find_made(const struct rules_run *run,
-					  const struct ptl_descriptor *descriptor)
+static const struct ptl_schema *find_made(const struct rules_run *run, const struct ptl_descriptor *descriptor)
 {
 	for (size_t i = 0; i < run->made_count; i++)
 		if (explains(&run->made[i].schema, descriptor))

@@ -54,7 +54,7 @@ int rules_space_need(struct rules_run *run, uint32_t pid, struct rules_space **r
 	space->mapped = calloc(images->statement_count + 1, sizeof(*space->mapped));
 	space->turn = calloc(images->statement_count + 1, sizeof(*space->turn));
 	status = space->mapped && space->turn ? common_hash_map_put(&images->spaces, pid, (uintptr_t)space)
-						 : common_fail_memory("images", images->statement_count);
+					      : common_fail_memory("images", images->statement_count);
 	if (status < 0) {
 		free_space(space);
 		return status;

@@ -13,8 +13,8 @@
 
 #define PROTECTION_EXECUTE 4u
 
-static int number_of(const struct rules_scope_of *scope, struct rules_expr *const *values,
-		     enum rules_property property, uint64_t otherwise, uint64_t *number)
+static int number_of(const struct rules_scope_of *scope, struct rules_expr *const *values, enum rules_property property,
+		     uint64_t otherwise, uint64_t *number)
 {
 	return rules_evaluate_number(scope, values[property], UINT64_MAX, otherwise, number);
 }
@@ -46,8 +46,8 @@ static int add_part(struct rules_run *run, struct rules_spec *spec, const struct
 	return 0;
 }
 
-static int evaluate_part(struct rules_run *run, const struct rules_scope_of *scope,
-			 struct rules_expr *const *values, struct rules_spec *spec, struct rules_place at)
+static int evaluate_part(struct rules_run *run, const struct rules_scope_of *scope, struct rules_expr *const *values,
+			 struct rules_spec *spec, struct rules_place at)
 {
 	struct rules_part part;
 	uint64_t protection;
@@ -66,8 +66,8 @@ static int evaluate_part(struct rules_run *run, const struct rules_scope_of *sco
 }
 
 /* A section for each element of an array. */
-static int evaluate_each(struct rules_run *run, const struct rules_scope_of *scope,
-			 const struct rules_section *section, struct rules_spec *spec)
+static int evaluate_each(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_section *section,
+			 struct rules_spec *spec)
 {
 	uint32_t count, next = 0;
 	bool there;
@@ -80,8 +80,8 @@ static int evaluate_each(struct rules_run *run, const struct rules_scope_of *sco
 	return status;
 }
 
-static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *scope,
-			  const struct rules_body *body, struct rules_spec *spec)
+static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			  struct rules_spec *spec)
 {
 	int status = 0;
 
@@ -113,9 +113,8 @@ static int store_file(struct rules_run *run, uint32_t type, const char *path, ui
 	return status < 0 ? common_fail_in(status, "%s", path) : 0;
 }
 
-int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
-		    const struct rules_body *body, const struct rules_part *part,
-		    struct ptl_image_event *image)
+int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+		    const struct rules_part *part, struct ptl_image_event *image)
 {
 	uint64_t offset = part->file_offset, start = 0, size = part->size, there = 0;
 	const char *path;
@@ -142,7 +141,7 @@ int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope,
 				    image->code);
 	if (status < 0)
 		return common_fail_in(status, "%s:%u:%u", run->rules->name, body->code_path->at.line,
-				   body->code_path->at.column);
+				      body->code_path->at.column);
 	image->has_code = true;
 	return 0;
 }
@@ -191,7 +190,7 @@ static int read_list(struct rules_run *run, const struct rules_body *body, const
 
 	if (status < 0)
 		return status;
-	status = body->symbols == RULES_SYMBOLS_NM	   ? rules_symbols_nm(path, &source, list)
+	status = body->symbols == RULES_SYMBOLS_NM         ? rules_symbols_nm(path, &source, list)
 		 : body->symbols == RULES_SYMBOLS_PERF_MAP ? rules_symbols_perf_map(path, &source, list)
 							   : rules_symbols_elf(path, &source, lowest, list);
 	close(source.fd);
@@ -209,8 +208,8 @@ static void warn_of_none(const struct rules_run *run, const struct rules_body *b
 		run->output.warning(run->output.context, text);
 }
 
-static int make_table(struct rules_run *run, const struct rules_scope_of *scope,
-		      const struct rules_body *body, const char *path, struct rules_spec *spec)
+static int make_table(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+		      const char *path, struct rules_spec *spec)
 {
 	struct elf_symbol_list list = {.size = spec->size, .limit = RULES_SYMBOLS_MAX};
 	struct ptl_bytes encoded = {0};
@@ -224,7 +223,7 @@ static int make_table(struct rules_run *run, const struct rules_scope_of *scope,
 		status = rules_symbols_encode(&list, spec->default_base, &encoded);
 	if (status < 0)
 		status = common_fail_in(status, "%s:%u:%u", run->rules->name, body->symbols_path->at.line,
-				     body->symbols_path->at.column);
+					body->symbols_path->at.column);
 	else if (!encoded.size)
 		warn_of_none(run, body, path, spec);
 	elf_symbol_list_free(&list);
@@ -241,8 +240,7 @@ static int make_table(struct rules_run *run, const struct rules_scope_of *scope,
 static int remember(struct rules_run *run, const struct ptl_bytes *key, const struct ptl_image_event *image)
 {
 	struct rules_images *images = run->images;
-	uint8_t(*hashes)[PTL_HASH_SIZE + 1] =
-		realloc(images->hashes, (images->hash_count + 1) * sizeof(*hashes));
+	uint8_t(*hashes)[PTL_HASH_SIZE + 1] = realloc(images->hashes, (images->hash_count + 1) * sizeof(*hashes));
 
 	if (!hashes || key->failed)
 		return common_fail_memory("symbols", images->hash_count);
@@ -252,8 +250,8 @@ static int remember(struct rules_run *run, const struct ptl_bytes *key, const st
 	return common_byte_map_put(&images->tables, key->data, key->size, images->hash_count++);
 }
 
-static int find_symbols(struct rules_run *run, const struct rules_scope_of *scope,
-			const struct rules_body *body, struct rules_spec *spec)
+static int find_symbols(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			struct rules_spec *spec)
 {
 	struct ptl_bytes key = {0};
 	const uint64_t *known;
@@ -287,8 +285,8 @@ static int find_symbols(struct rules_run *run, const struct rules_scope_of *scop
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
-static int find_debug(struct rules_run *run, const struct rules_scope_of *scope,
-		      const struct rules_body *body, struct rules_spec *spec)
+static int find_debug(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+		      struct rules_spec *spec)
 {
 	const struct rules_expr *expr = body->property[RULES_PROPERTY_DEBUG];
 	uint64_t size;
@@ -309,8 +307,8 @@ static int find_debug(struct rules_run *run, const struct rules_scope_of *scope,
 	return 0;
 }
 
-static int find_build_id(struct rules_run *run, const struct rules_scope_of *scope,
-			 const struct rules_body *body, struct rules_spec *spec)
+static int find_build_id(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			 struct rules_spec *spec)
 {
 	static const char digits[] = "0123456789abcdef";
 	const struct rules_expr *expr = body->property[RULES_PROPERTY_BUILD_ID];
@@ -335,8 +333,8 @@ static int find_build_id(struct rules_run *run, const struct rules_scope_of *sco
 	return 0;
 }
 
-int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope,
-			const struct rules_body *body, struct rules_spec *spec)
+int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			struct rules_spec *spec)
 {
 	struct rules_expr *const *values = body->property;
 	int status = number_of(scope, values, RULES_PROPERTY_BASE, 0, &spec->base);

@@ -66,8 +66,7 @@ static int blob(void *context, uint32_t type, const void *data, size_t size, uin
 	return ptl_relogger_blob(((struct stage *)context)->relogger, type, data, size, hash);
 }
 
-static int blob_file(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size,
-		     uint8_t hash[PTL_HASH_SIZE])
+static int blob_file(void *context, uint32_t type, int fd, uint64_t offset, uint64_t size, uint8_t hash[PTL_HASH_SIZE])
 {
 	return ptl_relogger_blob_file(((struct stage *)context)->relogger, type, fd, offset, size, hash);
 }
@@ -135,8 +134,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	stage->options.start_time = count ? ptl_trace_machine(stage->traces[0])->start_time : 0;
 	status = makes_events(&stage->rules) ? write_schemas(relogger) : 0;
 	return status < 0 ? status
-			  : rules_run_new(&stage->rules, &output, &stage->options, stage->traces, count,
-					  &stage->run);
+			  : rules_run_new(&stage->rules, &output, &stage->options, stage->traces, count, &stage->run);
 }
 
 static int event(void *context, struct ptl_relogger *relogger, struct ptl_trace_event *event)
@@ -145,8 +143,7 @@ static int event(void *context, struct ptl_relogger *relogger, struct ptl_trace_
 
 	(void)relogger;
 	stage->event = event;
-	return rules_run_event(stage->run, ptl_relogger_input_trace(ptl_event_input(event)),
-			       ptl_event_record(event));
+	return rules_run_event(stage->run, ptl_relogger_input_trace(ptl_event_input(event)), ptl_event_record(event));
 }
 
 static void warn_of_unloaded(const struct stage *stage)
@@ -156,7 +153,7 @@ static void warn_of_unloaded(const struct stage *stage)
 	for (size_t i = 0; image; i++, image = image->next)
 		if (!rules_run_loaded(stage->run, i))
 			common_message_warning("%s:%u:%u: this image was loaded in no process", stage->rules.name,
-					    image->at.line, image->at.column);
+					       image->at.line, image->at.column);
 }
 
 static bool has_field(const struct ptl_trace *trace, const char *name)
@@ -182,7 +179,7 @@ static void tell_unknown_fields(const struct stage *stage, const struct rules_ru
 			known = has_field(stage->traces[j], field->steps[0].name);
 		if (!known)
 			common_message_warning("%s:%u:%u: no event of the trace has a field %s", stage->rules.name,
-					    field->at.line, field->at.column, field->steps[0].name);
+					       field->at.line, field->at.column, field->steps[0].name);
 	}
 }
 
@@ -194,8 +191,8 @@ static int end(void *context, struct ptl_relogger *relogger)
 	(void)relogger;
 	for (const struct rules_rule *rule = stage->rules.rules; !status && rule; rule = rule->next)
 		if (!rules_run_matches(stage->run, rule->index)) {
-			common_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name,
-					    rule->at.line, rule->at.column);
+			common_message_warning("%s:%u:%u: this rule matched no event", stage->rules.name, rule->at.line,
+					       rule->at.column);
 			tell_unknown_fields(stage, rule);
 		}
 	if (!status)

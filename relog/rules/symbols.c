@@ -9,8 +9,7 @@ int rules_symbols_elf(const char *name, const struct rules_symbol_source *source
 		      struct elf_symbol_list *symbols)
 {
 	struct elf_file *elf;
-	int status = source->fd >= 0 ? elf_open(source->fd, &elf)
-				     : elf_open_memory(source->data, source->size, &elf);
+	int status = source->fd >= 0 ? elf_open(source->fd, &elf) : elf_open_memory(source->data, source->size, &elf);
 
 	if (status < 0)
 		return common_fail_in(status, "%s", name);

@@ -28,8 +28,7 @@ struct rules_symbol_source {
  */
 int rules_symbols_nm(const char *name, const struct rules_symbol_source *source, struct elf_symbol_list *symbols);
 /* Lines of a perf map: ADDRESS SIZE NAME, hexadecimal. As above. */
-int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source,
-			   struct elf_symbol_list *symbols);
+int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source, struct elf_symbol_list *symbols);
 /*
  * The symbol table of an ELF file. Where `lowest` is set, the list's base counts from the lowest address that the file
  * loads (0 in an object file). PTL_NOT_OURS, PTL_CORRUPT; PTL_NO_MEMORY, also beyond the limit.

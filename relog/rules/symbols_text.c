@@ -62,8 +62,7 @@ static int expected(const struct reader *reader, const char *what)
 		shown[n++] = reader->text[i] > ' ' && reader->text[i] < 0x7f ? reader->text[i] : '?';
 	shown[n] = '\0';
 	return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected %s, found %s%s%s", reader->name, reader->line,
-			reader->at + 1, what, n ? "'" : "the end of the line", shown,
-			n ? "'" : "");
+			   reader->at + 1, what, n ? "'" : "the end of the line", shown, n ? "'" : "");
 }
 
 static int digit_of(char c)
@@ -113,7 +112,7 @@ static int take_name(struct reader *reader, struct found *found)
 	}
 	if (end - start > NAME_MAX_BYTES)
 		return common_fail(PTL_CORRUPT, "%s:%u:%zu: expected a name of at most %u bytes, found %zu",
-				reader->name, reader->line, start + 1, NAME_MAX_BYTES, end - start);
+				   reader->name, reader->line, start + 1, NAME_MAX_BYTES, end - start);
 	found->symbol.name = reader->text + start;
 	found->name_size = end - start;
 	return 0;
@@ -151,8 +150,8 @@ static int read_nm(struct reader *reader, struct found *found)
 	int status;
 
 	/* "    U printf": it has no address. */
-	if (reader->at && !at_end(reader) && strchr("Uwv", reader->text[reader->at]) &&
-	    reader->size - reader->at > 1 && is_blank(reader->text[reader->at + 1]))
+	if (reader->at && !at_end(reader) && strchr("Uwv", reader->text[reader->at]) && reader->size - reader->at > 1 &&
+	    is_blank(reader->text[reader->at + 1]))
 		return 0;
 	if (!take_hex(reader, &found->symbol.address))
 		return expected(reader, "a hexadecimal address");
@@ -212,8 +211,9 @@ static int next_line(struct reader *reader, bool *there)
 	while (!status && !(end = memchr(reader->buffer + reader->start, '\n', reader->end - reader->start)) &&
 	       !reader->ended) {
 		if (reader->end - reader->start == LINE_MAX_BYTES)
-			return common_fail(PTL_CORRUPT, "%s:%u: expected a line of at most %u bytes, found a longer one",
-					reader->name, reader->line, LINE_MAX_BYTES - 1);
+			return common_fail(PTL_CORRUPT,
+					   "%s:%u: expected a line of at most %u bytes, found a longer one",
+					   reader->name, reader->line, LINE_MAX_BYTES - 1);
 		status = read_more(reader);
 	}
 	reader->text = reader->buffer + reader->start;
@@ -254,8 +254,7 @@ int rules_symbols_nm(const char *name, const struct rules_symbol_source *source,
 	return read_all(name, source, read_nm, symbols);
 }
 
-int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source,
-			   struct elf_symbol_list *symbols)
+int rules_symbols_perf_map(const char *name, const struct rules_symbol_source *source, struct elf_symbol_list *symbols)
 {
 	return read_all(name, source, read_perf_map, symbols);
 }

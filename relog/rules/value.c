@@ -11,9 +11,8 @@
 const char *rules_value_name(const struct rules_value *value)
 {
 	static const char *const names[] = {
-		[RULES_VALUE_NONE] = "nothing",	     [RULES_VALUE_NUMBER] = "a number",
-		[RULES_VALUE_REAL] = "a fraction", [RULES_VALUE_TEXT] = "a text",
-		[RULES_VALUE_BOOL] = "true or false",
+		[RULES_VALUE_NONE] = "nothing", [RULES_VALUE_NUMBER] = "a number",    [RULES_VALUE_REAL] = "a fraction",
+		[RULES_VALUE_TEXT] = "a text",  [RULES_VALUE_BOOL] = "true or false",
 	};
 
 	return names[value->kind];
@@ -53,8 +52,7 @@ static const struct {
 };
 
 /* UTF-16 as the reader of terminated text takes it: a zero unit within would end it early. */
-static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch,
-		      struct rules_value *value)
+static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch, struct rules_value *value)
 {
 	struct ptl_bytes units = {0}, text = {0};
 	struct common_cursor cursor;
@@ -78,8 +76,7 @@ static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch
 	return status;
 }
 
-int rules_value_of_field(const struct ptl_value *field, struct rules_arena *scratch,
-			 struct rules_value *value)
+int rules_value_of_field(const struct ptl_value *field, struct rules_arena *scratch, struct rules_value *value)
 {
 	*value = (struct rules_value){0};
 	switch (types[field->field->type].group) {
@@ -115,14 +112,12 @@ int rules_value_of_field(const struct ptl_value *field, struct rules_arena *scra
 /* ---- to fields --------------------------------------------------------------------------- */
 
 static const char *const ranges[2][4] = {
-	{"a number of 0 to 255", "a number of 0 to 65535", "a number of 0 to 4294967295",
-	 "a number of 0 to 2^64 - 1"},
-	{"a number of -128 to 127", "a number of -32768 to 32767",
-	 "a number of -2147483648 to 2147483647", "a number of -2^63 to 2^63 - 1"},
+	{"a number of 0 to 255", "a number of 0 to 65535", "a number of 0 to 4294967295", "a number of 0 to 2^64 - 1"},
+	{"a number of -128 to 127", "a number of -32768 to 32767", "a number of -2147483648 to 2147483647",
+	 "a number of -2^63 to 2^63 - 1"},
 };
 
-static const char *to_integer(const struct rules_value *value, unsigned bits, bool is_signed,
-			      struct ptl_value *field)
+static const char *to_integer(const struct rules_value *value, unsigned bits, bool is_signed, struct ptl_value *field)
 {
 	rules_number one = 1, first = is_signed ? -(one << (bits - 1)) : 0;
 	rules_number last = is_signed ? (one << (bits - 1)) - 1 : (one << bits) - 1;
@@ -152,8 +147,8 @@ static const char *to_bytes(const struct rules_value *value, struct ptl_value *f
 	return NULL;
 }
 
-static const char *to_utf16(const struct rules_value *value, struct rules_arena *scratch,
-			    struct ptl_value *field, int *status)
+static const char *to_utf16(const struct rules_value *value, struct rules_arena *scratch, struct ptl_value *field,
+			    int *status)
 {
 	struct ptl_bytes units = {0};
 	char *text;
@@ -177,8 +172,8 @@ static const char *to_utf16(const struct rules_value *value, struct rules_arena 
 	return NULL;
 }
 
-const char *rules_value_to_field(const struct rules_value *value, struct rules_arena *scratch,
-				 struct ptl_value *field, int *status)
+const char *rules_value_to_field(const struct rules_value *value, struct rules_arena *scratch, struct ptl_value *field,
+				 int *status)
 {
 	unsigned bits = types[field->field->type].bits;
 

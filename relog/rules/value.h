@@ -28,14 +28,13 @@ struct rules_value {
 const char *rules_value_name(const struct rules_value *value);
 
 /* A field as a value; texts are copied to scratch where they have to be converted. PTL_NO_MEMORY. */
-int rules_value_of_field(const struct ptl_value *field, struct rules_arena *scratch,
-			 struct rules_value *value);
+int rules_value_of_field(const struct ptl_value *field, struct rules_arena *scratch, struct rules_value *value);
 
 /*
  * A value for a field of field->field's type: sets u, i, f, bytes and size. NULL: it fits; else what was expected
  * ("a number of 0 to 255"). *status is PTL_NO_MEMORY without memory.
  */
-const char *rules_value_to_field(const struct rules_value *value, struct rules_arena *scratch,
-				 struct ptl_value *field, int *status);
+const char *rules_value_to_field(const struct rules_value *value, struct rules_arena *scratch, struct ptl_value *field,
+				 int *status);
 
 #endif

@@ -146,12 +146,8 @@ static void no_branches_but_block_ends(void)
 	for (unsigned i = 0; i < 10; i++) {
 		__asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0), "c"(0));
 		__asm__ volatile("rdtsc" : "=a"(a), "=d"(d));
-		__asm__ volatile("pause; mfence; lfence; sfence; rep; nop; lock; incl (%0)"
-				 :
-				 : "r"(&c)
-				 : "memory");
-		__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; pop %0; lea 128(%%rsp), %%rsp"
-				 : "=r"(flags));
+		__asm__ volatile("pause; mfence; lfence; sfence; rep; nop; lock; incl (%0)" : : "r"(&c) : "memory");
+		__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; pop %0; lea 128(%%rsp), %%rsp" : "=r"(flags));
 	}
 }
 

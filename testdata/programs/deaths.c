@@ -38,8 +38,7 @@ static void die_of_term(void)
 	raise(SIGTERM);
 }
 
-static volatile int
-	stop; /* never set, so that the loop has a branch whose direction the packets tell */
+static volatile int stop; /* never set, so that the loop has a branch whose direction the packets tell */
 
 static void *spin(void *argument)
 {

@@ -11,8 +11,8 @@
 PTL_PROVIDER(cxx, "Example-Cxx");
 PTL_MAP(cxx, weekdays, "Weekday", PTL_MAP_VALUES, {0, "Monday"}, {6, "Sunday"});
 
-PTL_EVENT(cxx, numbers, 1, "Numbers", PTL_LEVEL_INFORMATIONAL, 0x1, "{0} {1}", PTL_U8(u8), PTL_I64(i64),
-	  PTL_F64(f64), PTL_BOOL(yes), PTL_HEX32(hex), PTL_U32_MAP(day, "Weekday"));
+PTL_EVENT(cxx, numbers, 1, "Numbers", PTL_LEVEL_INFORMATIONAL, 0x1, "{0} {1}", PTL_U8(u8), PTL_I64(i64), PTL_F64(f64),
+	  PTL_BOOL(yes), PTL_HEX32(hex), PTL_U32_MAP(day, "Weekday"));
 PTL_EVENT(cxx, texts, 2, "Texts", PTL_LEVEL_INFORMATIONAL, 0x1, "{1}", PTL_UTF8(utf8), PTL_UTF16(utf16),
 	  PTL_UTF8_COUNTED(counted), PTL_BYTES(bytes));
 PTL_EVENT(cxx, arrays, 3, "Arrays", PTL_LEVEL_INFORMATIONAL, 0x1, nullptr, PTL_ARRAY(U16, fixed, 3),
@@ -21,10 +21,12 @@ PTL_EVENT(cxx, last, 4, "Last", PTL_LEVEL_INFORMATIONAL, 0x1, "in a destructor")
 PTL_START_EVENT(cxx, work_start, 5, "WorkStart", PTL_LEVEL_INFORMATIONAL, 0x1, 1, 0, nullptr, PTL_U32(number));
 PTL_STOP_EVENT(cxx, work_stop, 6, "WorkStop", PTL_LEVEL_INFORMATIONAL, 0x1, 1, 0, nullptr, PTL_U32(number));
 
-namespace {
+namespace
+{
 
-class Registration {
-public:
+class Registration
+{
+      public:
 	Registration()
 	{
 		ptl_provider_register(&cxx);

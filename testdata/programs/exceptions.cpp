@@ -137,9 +137,7 @@ int main()
 			shapes.push_back(std::make_unique<Strip>(i));
 	}
 	int sum = 0;
-	std::function<void(const Shape &)> add = [&sum](const Shape &shape) {
-		sum += shape.area();
-	};
+	std::function<void(const Shape &)> add = [&sum](const Shape &shape) { sum += shape.area(); };
 	for (const auto &shape : shapes)
 		add(*shape);
 	printf("exceptions %d\n", sum);

@@ -17,8 +17,8 @@
 #define SECOND_PLACE 0x6000100000ul
 
 PTL_PROVIDER(loader, "Plugin-Loader");
-PTL_EVENT(loader, plugin_loaded, 1, "PluginLoaded", PTL_LEVEL_INFORMATIONAL, 0, "{2} is at {0}",
-	  PTL_POINTER(Base), PTL_U64(Size), PTL_UTF8(Path));
+PTL_EVENT(loader, plugin_loaded, 1, "PluginLoaded", PTL_LEVEL_INFORMATIONAL, 0, "{2} is at {0}", PTL_POINTER(Base),
+	  PTL_U64(Size), PTL_UTF8(Path));
 PTL_EVENT(loader, plugin_unloaded, 2, "PluginUnloaded", PTL_LEVEL_INFORMATIONAL, 0, "{0} is free again",
 	  PTL_POINTER(Base));
 

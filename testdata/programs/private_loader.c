@@ -17,8 +17,7 @@ static void load_section(const struct plugin *plugin, const struct private_secti
 		   MAP_PRIVATE | MAP_FIXED | (mapped ? 0 : MAP_ANONYMOUS), mapped ? plugin->fd : -1,
 		   mapped ? (off_t)section->file_offset : 0) == at);
 	if (mapped) {
-		memset(at + section->file_size, 0,
-		       pages_of(section->memory_size) - section->file_size);
+		memset(at + section->file_size, 0, pages_of(section->memory_size) - section->file_size);
 		return;
 	}
 	decode_section(plugin, section);
@@ -27,8 +26,7 @@ static void load_section(const struct plugin *plugin, const struct private_secti
 static void load(struct plugin *plugin, const char *name, void *where)
 {
 	open_plugin(plugin, name);
-	plugin->base = mmap(where, plugin->header.memory_size, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	plugin->base = mmap(where, plugin->header.memory_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(plugin->base != MAP_FAILED);
 	for (uint32_t i = 0; i < plugin->header.sections; i++)
 		load_section(plugin, &plugin->section[i]);

@@ -72,8 +72,7 @@ static void decode_section(const struct plugin *plugin, const struct private_sec
 
 static void relocate(const struct plugin *plugin)
 {
-	uint64_t offset = sizeof(plugin->header) +
-			  plugin->header.sections * sizeof(plugin->section[0]);
+	uint64_t offset = sizeof(plugin->header) + plugin->header.sections * sizeof(plugin->section[0]);
 
 	for (uint32_t i = 0; i < plugin->header.relocations; i++) {
 		struct private_relocation relocation;
@@ -97,8 +96,7 @@ static void protect(const struct plugin *plugin)
 				 (section->protection & PRIVATE_WRITE ? PROT_WRITE : 0) |
 				 (section->protection & PRIVATE_EXECUTE ? PROT_EXEC : 0);
 
-		CHECK(mprotect(plugin->base + section->memory_offset,
-			       pages_of(section->memory_size), protection) == 0);
+		CHECK(mprotect(plugin->base + section->memory_offset, pages_of(section->memory_size), protection) == 0);
 	}
 }
 

@@ -134,14 +134,12 @@ static void by_scripts(void)
 	snprintf(text, sizeof(text), "#!%s/plain\n", folder);
 	write_script("script-of-script", text);
 	CHECK(run_script("script-of-script") == 3);
-	snprintf(text, sizeof(text),
-		 "cd '%s' && rm plain argument self script-of-script && rmdir '%s'", folder,
+	snprintf(text, sizeof(text), "cd '%s' && rm plain argument self script-of-script && rmdir '%s'", folder,
 		 folder);
 	CHECK(system(text) == 0);
 }
 
-static volatile int
-	stop; /* never set, so that the loop has a branch whose direction the packets tell */
+static volatile int stop; /* never set, so that the loop has a branch whose direction the packets tell */
 
 static void *spin(void *argument)
 {

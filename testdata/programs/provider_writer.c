@@ -25,8 +25,8 @@
 PTL_PROVIDER(writer, "PTL-Test-Writer");
 PTL_PROVIDER(other, "PTL-Test-Other");
 
-PTL_EVENT(writer, number, 1, "Number", PTL_LEVEL_INFORMATIONAL, 0x1, "thread {0}, number {1}",
-	  PTL_U32(thread), PTL_U64(index));
+PTL_EVENT(writer, number, 1, "Number", PTL_LEVEL_INFORMATIONAL, 0x1, "thread {0}, number {1}", PTL_U32(thread),
+	  PTL_U64(index));
 PTL_EVENT(writer, critical, 2, "Critical", PTL_LEVEL_CRITICAL, 0, "{0}", PTL_UTF8(text));
 PTL_EVENT(writer, warning, 3, "Warning", PTL_LEVEL_WARNING, 0x2, "{0}", PTL_UTF8(text));
 PTL_EVENT(writer, verbose, 4, "Verbose", PTL_LEVEL_VERBOSE, 0x4, "{0}", PTL_UTF8(text));
@@ -34,8 +34,8 @@ PTL_EVENT(writer, state, 5, "State", PTL_LEVEL_INFORMATIONAL, 0x1, "asked {0} ti
 PTL_EVENT(writer, timed, 6, "Timed", PTL_LEVEL_INFORMATIONAL, 0x1, "");
 PTL_EVENT(other, hello, 1, "Hello", PTL_LEVEL_INFORMATIONAL, 0x1, "hello");
 
-static void told(struct ptl_provider *provider, enum ptl_control control, uint8_t level,
-		 uint64_t keywords, void *context)
+static void told(struct ptl_provider *provider, enum ptl_control control, uint8_t level, uint64_t keywords,
+		 void *context)
 {
 	static uint32_t times;
 

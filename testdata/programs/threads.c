@@ -90,8 +90,7 @@ static void *pass_token(void *argument)
 	return NULL;
 }
 
-static volatile int
-	stop; /* never set, so that the loop has a branch whose direction the packets tell */
+static volatile int stop; /* never set, so that the loop has a branch whose direction the packets tell */
 
 static void *forever(void *argument)
 {
@@ -127,7 +126,6 @@ int main(void)
 	CHECK(pthread_create(&thread[7], NULL, forever, &count) == 0);
 	while (!*(volatile unsigned *)&count)
 		usleep(100);
-	printf("threads %lu %lu %lu\n", (unsigned long)result[0], (unsigned long)result[1],
-	       (unsigned long)result[2]);
+	printf("threads %lu %lu %lu\n", (unsigned long)result[0], (unsigned long)result[1], (unsigned long)result[2]);
 	return 0;
 }

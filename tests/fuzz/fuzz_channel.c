@@ -47,11 +47,9 @@ static struct input split(const uint8_t *data, size_t size)
 		return input;
 	input.flags = data[0];
 	input.state = data + 5;
-	input.state_size = at_most(at_most(common_load16(data + 1), size - 5),
-				   sizeof(struct qemu_slot));
+	input.state_size = at_most(at_most(common_load16(data + 1), size - 5), sizeof(struct qemu_slot));
 	input.messages = input.state + input.state_size;
-	input.messages_size = at_most(at_most(common_load16(data + 3), size - 5 - input.state_size),
-				      RING);
+	input.messages_size = at_most(at_most(common_load16(data + 3), size - 5 - input.state_size), RING);
 	input.pt = input.messages + input.messages_size;
 	input.pt_size = at_most(size - 5 - input.state_size - input.messages_size, RING);
 	return input;

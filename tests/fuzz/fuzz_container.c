@@ -38,8 +38,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 		if (event->extended[i].size)
 			*sum += event->extended[i].data[event->extended[i].size - 1];
 	if (schema)
-		ptl_payload_decode(schema, event->payload, event->payload_size, visit, &fields,
-				   NULL);
+		ptl_payload_decode(schema, event->payload, event->payload_size, visit, &fields, NULL);
 	return 0;
 }
 
@@ -51,8 +50,7 @@ static void read_stream(struct ptl_trace *trace, const struct ptl_stream *stream
 	size_t got, count;
 
 	for (unsigned reads = 0; reads < READS_MAX; reads++) {
-		if (ptl_stream_read(trace, stream->id, at, data, sizeof(data), &got, &hole) ||
-		    !(got + hole))
+		if (ptl_stream_read(trace, stream->id, at, data, sizeof(data), &got, &hole) || !(got + hole))
 			break;
 		at += got + hole;
 	}
@@ -70,8 +68,7 @@ static void read_everything(struct ptl_trace *trace)
 	for (size_t i = 0; i < ptl_stream_count(trace); i++)
 		read_stream(trace, ptl_stream_at(trace, i));
 	for (size_t i = 0; i < ptl_blob_count(trace); i++)
-		if (ptl_blob_read(trace, ptl_blob_at(trace, i)->hash, SIZE_LIMIT, &data, &size) ==
-		    0)
+		if (ptl_blob_read(trace, ptl_blob_at(trace, i)->hash, SIZE_LIMIT, &data, &size) == 0)
 			free(data);
 	for (size_t i = 0; i < ptl_buffer_count(trace); i++)
 		if (ptl_buffer_read(trace, i, &data, &size) == 0)
@@ -84,8 +81,7 @@ static void read_everything(struct ptl_trace *trace)
 
 static void open_and_read(int fd, bool ignore_index)
 {
-	const struct ptl_open_options options = {.ignore_index = ignore_index,
-						 .memory_limit = 1 << 20};
+	const struct ptl_open_options options = {.ignore_index = ignore_index, .memory_limit = 1 << 20};
 	const int copy = dup(fd);
 	struct ptl_trace *trace;
 

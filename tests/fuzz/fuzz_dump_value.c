@@ -44,8 +44,8 @@ static void check_text(const struct ptl_bytes *text)
 }
 
 /* The payload as a message, and as a condition. */
-static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload, size_t size, struct dump_values *values,
-			 const struct ptl_bytes *fields, const struct dump_places *places)
+static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
+			 struct dump_values *values, const struct ptl_bytes *fields, const struct dump_places *places)
 {
 	char *words = strndup((const char *)payload, size);
 	struct ptl_bytes message = {0};

@@ -40,7 +40,8 @@ static void must(int status)
 }
 
 /* A code event's bytes; the last ones, `changes` of them, are those of the image again. */
-static void write_event(struct ptl_writer *writer, uint32_t stream, const struct input *input, uint64_t time, size_t changes)
+static void write_event(struct ptl_writer *writer, uint32_t stream, const struct input *input, uint64_t time,
+			size_t changes)
 {
 	struct ptl_code_event code = {
 		.process_id = PID,
@@ -103,8 +104,7 @@ static void write_pt(struct ptl_writer *writer, const struct input *input)
 	must(ptl_writer_bytes(writer, stream.id, input->pt, half, 500));
 	if (half < input->pt_size) {
 		must(ptl_writer_hole(writer, stream.id, 64, 600));
-		must(ptl_writer_bytes(writer, stream.id, input->pt + half, input->pt_size - half,
-				      600));
+		must(ptl_writer_bytes(writer, stream.id, input->pt + half, input->pt_size - half, 600));
 	}
 }
 
@@ -146,8 +146,7 @@ static void decode(struct ptl_trace *trace, const struct input *input)
 		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 1};
 		struct flow_stats stats;
 
-		must(flow_stats_run(trace, timeline, &options, input->flags & FLAG_HASH, 10,
-				   &stats));
+		must(flow_stats_run(trace, timeline, &options, input->flags & FLAG_HASH, 10, &stats));
 		/* No byte is counted twice, and none is forgotten without a gap. */
 		if (stats.total.pt_bytes < input->pt_size)
 			abort();

@@ -13,10 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void compare(const struct ptl_event *a, const struct ptl_event *b)
 {
-	if (a->time != b->time || a->cpu != b->cpu || a->pid != b->pid || a->tid != b->tid ||
-	    a->flags != b->flags || a->payload_size != b->payload_size ||
-	    a->extended_count != b->extended_count || a->descriptor.id != b->descriptor.id ||
-	    a->descriptor.opcode != b->descriptor.opcode ||
+	if (a->time != b->time || a->cpu != b->cpu || a->pid != b->pid || a->tid != b->tid || a->flags != b->flags ||
+	    a->payload_size != b->payload_size || a->extended_count != b->extended_count ||
+	    a->descriptor.id != b->descriptor.id || a->descriptor.opcode != b->descriptor.opcode ||
 	    a->descriptor.keyword != b->descriptor.keyword ||
 	    memcmp(&a->descriptor.provider, &b->descriptor.provider, 16) != 0 ||
 	    (a->payload_size && memcmp(a->payload, b->payload, a->payload_size) != 0))
@@ -40,8 +39,8 @@ static void round_trip(const uint8_t *data, size_t size, uint32_t records)
 			format_event_batch_encode(&batch, &out, &splits);
 			if (out.failed || out.size > format_event_batch_size(&batch) ||
 			    format_event_block_decode(&two, data, size, records, 0, UINT64_MAX) ||
-			    format_event_block_decode(&three, out.data, out.size, batch.count,
-						   batch.first_time, batch.last_time))
+			    format_event_block_decode(&three, out.data, out.size, batch.count, batch.first_time,
+						      batch.last_time))
 				abort();
 			while (format_event_block_next(&two, &event)) {
 				if (!format_event_block_next(&three, &again))

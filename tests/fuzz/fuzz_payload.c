@@ -35,8 +35,7 @@ static void decode_classes(const uint8_t *data, size_t size)
 	struct ptl_code_event code;
 	struct ptl_bytes strings = {0};
 
-	event.descriptor = (struct ptl_descriptor){.provider = PTL_PROVIDER_PROCESS,
-						   .version = 0x83};
+	event.descriptor = (struct ptl_descriptor){.provider = PTL_PROVIDER_PROCESS, .version = 0x83};
 	ptl_process_decode(&event, &strings, &process);
 	event.descriptor.provider = PTL_PROVIDER_THREAD;
 	ptl_thread_decode(&event, &strings, &thread);

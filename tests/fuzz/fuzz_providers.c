@@ -179,8 +179,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 		write_ring(rings, input, 2 * input->ring.size);
 		step(providers);
 	}
-	if (input->flags & FLAG_CUT &&
-	    (ftruncate(process, PROVIDER_SHARE_PAGE / 2) < 0 || ftruncate(rings, 0) < 0))
+	if (input->flags & FLAG_CUT && (ftruncate(process, PROVIDER_SHARE_PAGE / 2) < 0 || ftruncate(rings, 0) < 0))
 		abort();
 	step(providers);
 	while (providers->count)

@@ -79,8 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(copy, data, size);
 	walk(copy, size);
-	for (size_t at = ptl_pt_find_psb(copy, size, 0); at < size;
-	     at = ptl_pt_find_psb(copy, size, at + 1))
+	for (size_t at = ptl_pt_find_psb(copy, size, 0); at < size; at = ptl_pt_find_psb(copy, size, at + 1))
 		require(size - at >= PTL_PT_PSB_SIZE);
 	free(copy);
 	return 0;

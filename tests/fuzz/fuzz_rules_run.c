@@ -88,8 +88,8 @@ static bool names_files(const char *text)
 
 static struct ptl_event next_event(struct common_cursor *in, uint64_t *time)
 {
-	const struct ptl_guid providers[] = {PTL_PROVIDER_PROCESS, PTL_PROVIDER_THREAD, PTL_PROVIDER_IMAGE,
-					     PTL_PROVIDER_CODE, {{1}}};
+	const struct ptl_guid providers[] = {
+		PTL_PROVIDER_PROCESS, PTL_PROVIDER_THREAD, PTL_PROVIDER_IMAGE, PTL_PROVIDER_CODE, {{1}}};
 	unsigned class = common_read8(in) % 5;
 	struct ptl_event event = {.descriptor = {.provider = providers[class]}};
 
@@ -107,7 +107,8 @@ static struct ptl_event next_event(struct common_cursor *in, uint64_t *time)
 static void apply(const struct rules *rules, const uint8_t *data, size_t size)
 {
 	static struct ptl_trace *trace;
-	const struct rules_output output = {.pass = take, .inject = take, .schema = schema, .blob = blob, .blob_file = blob_file};
+	const struct rules_output output = {
+		.pass = take, .inject = take, .schema = schema, .blob = blob, .blob_file = blob_file};
 	const struct rules_options options = {.replace = size % 2};
 	struct common_cursor in = common_cursor(data, size);
 	struct rules_run *run;

@@ -18,8 +18,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define PSB_PLUS                                                                                                   \
-	"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x19\x00\x10\0\0\0\0\0\x99\x01\x7d\0\0\x40\0\0\0\x02\x23"
+#define PSB_PLUS                                                                                                       \
+	"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x19\x00\x10\0\0\0\0\0\x99\x01\x7d\0\0\x40\0" \
+	"\0\0\x02\x23"
 #define PSB_PLUS_SIZE (sizeof(PSB_PLUS) - 1)
 #define SIZE_LIMIT 4096
 
@@ -75,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < count || size > SIZE_LIMIT)
 		return 0;
 	for (size_t i = 1; i < count; i++)
-		switches[i] = (struct flow_switch){switches[i - 1].time + 1 + data[i] * 0x40u, (uint32_t)i, (uint32_t)i};
+		switches[i] = (struct flow_switch){switches[i - 1].time + 1 + data[i] * 0x40u, (uint32_t)i,
+						   (uint32_t)i};
 	segment.size = PSB_PLUS_SIZE + size - count;
 	bytes = malloc((size_t)segment.size);
 	need(bytes);

@@ -33,8 +33,8 @@ static int take(void *context, const struct ptl_event *event)
 
 static void tell(struct ptl_state *state, struct told *told)
 {
-	const struct ptl_rundown rundown = {.pid = PTL_NO_ID, .time = 1, .opcode = PTL_OPCODE_START_RUNDOWN,
-					    .take = take, .context = told};
+	const struct ptl_rundown rundown = {
+		.pid = PTL_NO_ID, .time = 1, .opcode = PTL_OPCODE_START_RUNDOWN, .take = take, .context = told};
 
 	if (ptl_state_rundown(state, &rundown))
 		abort();
@@ -48,14 +48,21 @@ static uint64_t address(uint8_t byte)
 
 static int encode(const uint8_t at[EVENT], struct ptl_bytes *storage, struct ptl_event *event)
 {
-	const uint8_t opcodes[] = {PTL_OPCODE_START, PTL_OPCODE_END, PTL_OPCODE_START_RUNDOWN, PTL_OPCODE_END_RUNDOWN,
-				   PTL_OPCODE_LOAD, PTL_OPCODE_PROTECT, at[7], PTL_OPCODE_LOAD};
+	const uint8_t opcodes[] = {
+		PTL_OPCODE_START,   PTL_OPCODE_END, PTL_OPCODE_START_RUNDOWN, PTL_OPCODE_END_RUNDOWN, PTL_OPCODE_LOAD,
+		PTL_OPCODE_PROTECT, at[7],          PTL_OPCODE_LOAD};
 	const uint8_t opcode = opcodes[at[1] % 8];
-	const struct ptl_process_event process = {.unique_key = at[4] % 4, .process_id = at[2] % 4, .parent_id = at[5] % 4,
-						  .image_file_name = at[6] % 2 ? "/a" : "", .command_line = ""};
+	const struct ptl_process_event process = {.unique_key = at[4] % 4,
+						  .process_id = at[2] % 4,
+						  .parent_id = at[5] % 4,
+						  .image_file_name = at[6] % 2 ? "/a" : "",
+						  .command_line = ""};
 	const struct ptl_thread_event thread = {.process_id = at[2] % 4, .thread_id = at[4] % 4, .name = "t"};
-	const struct ptl_image_event image = {.base = address(at[4]), .size = at[5] * PAGE, .process_id = at[2] % 4,
-					      .file_name = at[6] % 2 ? "a" : "b", .protection = at[6]};
+	const struct ptl_image_event image = {.base = address(at[4]),
+					      .size = at[5] * PAGE,
+					      .process_id = at[2] % 4,
+					      .file_name = at[6] % 2 ? "a" : "b",
+					      .protection = at[6]};
 	struct ptl_code_event code = {.process_id = at[2] % 4, .base = address(at[4]) + at[6], .size = at[5] * 7u};
 
 	memset(code.code, at[7], sizeof(code.code));

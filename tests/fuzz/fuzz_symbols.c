@@ -24,8 +24,7 @@ static void encode_again(const struct ptl_symbol_table *table)
 		if (!ptl_symbols_find(table, symbols[i].address).name && symbols[i].size)
 			abort();
 	}
-	if (ptl_symbols_encode(symbols, count, &out) ||
-	    ptl_symbols_decode(out.data, out.size, &again))
+	if (ptl_symbols_encode(symbols, count, &out) || ptl_symbols_decode(out.data, out.size, &again))
 		abort();
 	if (ptl_symbols_count(again) != count)
 		abort();

@@ -23,8 +23,8 @@ static int visit(void *context, const struct ptl_value *value)
 
 static void check(const struct perf_trace_format *format, const uint8_t *raw, size_t size)
 {
-	const struct ptl_schema schema = {.provider_name = "", .event_name = "", .fields = format->described,
-					  .field_count = format->field_count};
+	const struct ptl_schema schema = {
+		.provider_name = "", .event_name = "", .fields = format->described, .field_count = format->field_count};
 	struct ptl_bytes payload = {0};
 	uint8_t sum = 0;
 	size_t rest;

@@ -18,18 +18,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define PSB_PLUS                                                                                                   \
-	"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x19\x00\x10\0\0\0\0\0\x99\x01\x7d\0\0\x40\0\0\0\x02\x23"
+#define PSB_PLUS                                                                                                       \
+	"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x19\x00\x10\0\0\0\0\0\x99\x01\x7d\0\0\x40\0" \
+	"\0\0\x02\x23"
 #define PSB_PLUS_SIZE (sizeof(PSB_PLUS) - 1)
 #define SIZE_LIMIT 2048
 #define BASE 0x400000
 
 /* call f; call g; syscall; g: nop; call f; jz g; syscall; ret; f: syscall; nop; ret. The second process has no jz. */
 static const uint8_t codes[2][32] = {
-	{0xe8, 0x12, 0, 0, 0, 0xe8, 2, 0, 0, 0, 0x0f, 0x05, 0x90, 0xe8, 5, 0, 0, 0, 0x74, 0xf8, 0x0f, 0x05, 0xc3, 0x0f, 0x05,
-	 0x90, 0xc3},
-	{0xe8, 0x12, 0, 0, 0, 0xe8, 2, 0, 0, 0, 0x0f, 0x05, 0x90, 0xe8, 5, 0, 0, 0, 0x90, 0x90, 0x0f, 0x05, 0xc3, 0x0f, 0x05,
-	 0x90, 0xc3},
+	{0xe8, 0x12, 0, 0, 0,    0xe8, 2,    0,    0,    0,    0x0f, 0x05, 0x90, 0xe8,
+	 5,    0,    0, 0, 0x74, 0xf8, 0x0f, 0x05, 0xc3, 0x0f, 0x05, 0x90, 0xc3},
+	{0xe8, 0x12, 0, 0, 0,    0xe8, 2,    0,    0,    0,    0x0f, 0x05, 0x90, 0xe8,
+	 5,    0,    0, 0, 0x90, 0x90, 0x0f, 0x05, 0xc3, 0x0f, 0x05, 0x90, 0xc3},
 };
 
 /* What cannot fail on a good system, whatever the input is. */
@@ -91,7 +92,8 @@ static void write_packets(struct ptl_writer *writer, const uint8_t *bytes, size_
 	size_t at = 0;
 
 	must(ptl_writer_stream(writer, &stream));
-	for (uint64_t time = 0x1000; (at = ptl_pt_find_psb(bytes, size, at)) < size; at += PTL_PT_PSB_SIZE, time += 0x400)
+	for (uint64_t time = 0x1000; (at = ptl_pt_find_psb(bytes, size, at)) < size;
+	     at += PTL_PT_PSB_SIZE, time += 0x400)
 		must(ptl_writer_psb(writer, stream.id, at, time));
 	must(ptl_writer_bytes(writer, stream.id, bytes, size, 0x1000));
 }
@@ -100,8 +102,7 @@ static struct ptl_trace *make_trace(const uint8_t *times, size_t count, const ui
 {
 	const struct ptl_machine machine = {
 		.source = "fuzz", .mode = 64, .clock = PTL_CLOCK_MONOTONIC, .tsc_multiplier = 1};
-	struct ptl_stream events = {
-		.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
+	struct ptl_stream events = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
 	struct ptl_writer *writer;
 	struct ptl_trace *trace = NULL;

@@ -47,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!pt)
 		return 0;
 	memcpy(pt, common_read_bytes(&cursor, size), size);
-	if (!word_flows_equal((struct native_source){find_code, &input}, flags & FLAG_32_BIT ? 32 : 64, pt, size, ROUNDS,
-			      &known))
+	if (!word_flows_equal((struct native_source){find_code, &input}, flags & FLAG_32_BIT ? 32 : 64, pt, size,
+			      ROUNDS, &known))
 		abort();
 	free(pt);
 	return 0;

@@ -26,9 +26,7 @@ static size_t mend_buffer(uint8_t *data, size_t size)
 	if (side <= left && stored <= left - side)
 		common_store64(data + 88, format_checksum(body + side, stored));
 	common_store64(data + 96, format_checksum(data, 96));
-	return side <= left && stored <= left - side
-		       ? FORMAT_BUFFER_HEADER_SIZE + (size_t)side + stored
-		       : 0;
+	return side <= left && stored <= left - side ? FORMAT_BUFFER_HEADER_SIZE + (size_t)side + stored : 0;
 }
 
 static void mend(uint8_t *data, size_t size)

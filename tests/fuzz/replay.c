@@ -31,7 +31,8 @@
 #define INPUT_LIMIT ((size_t)64 << 20)
 #define DAMAGE_LIMIT 4096 /* larger inputs are not damaged byte by byte */
 #define SECONDS_FOR_DAMAGE 5
-#define SECONDS_FOR_ONE 20 /* a single run that takes more CPU time hangs; one that waits for ever ends with tests/tap's time */
+#define SECONDS_FOR_ONE                                                                                                \
+	20 /* a single run that takes more CPU time hangs; one that waits for ever ends with tests/tap's time */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
@@ -49,8 +50,7 @@ static struct {
 static void report_death(void)
 {
 	char line[512];
-	const int length = snprintf(line, sizeof(line),
-				    "not ok %u - %s\n# died: %s %zu (xor 0x%02x)\n", now.number,
+	const int length = snprintf(line, sizeof(line), "not ok %u - %s\n# died: %s %zu (xor 0x%02x)\n", now.number,
 				    now.name, now.what, now.at, now.flipped);
 
 	(void)common_write_all(STDOUT_FILENO, line, (size_t)length);

@@ -72,8 +72,7 @@ struct maker {
 	bool abandoned;
 };
 
-static void __attribute__((noreturn, format(printf, 2, 3)))
-refuse(const struct maker *maker, const char *format, ...)
+static void __attribute__((noreturn, format(printf, 2, 3))) refuse(const struct maker *maker, const char *format, ...)
 {
 	va_list list;
 
@@ -187,8 +186,8 @@ static bool hash_of(struct maker *maker, const char *key, uint8_t hash[PTL_HASH_
 		if (strcmp(name->text, text) != 0)
 			continue;
 		if (!name->written)
-			must(maker, ptl_writer_blob(maker->writer, name->type, name->data.data,
-						    name->data.size, name->hash));
+			must(maker,
+			     ptl_writer_blob(maker->writer, name->type, name->data.data, name->data.size, name->hash));
 		name->written = true;
 		memcpy(hash, name->hash, PTL_HASH_SIZE);
 		return true;
@@ -227,8 +226,7 @@ static void make_file(struct maker *maker)
 {
 	struct name *name = new_name(maker, (uint32_t)number_of(maker, "type", PTL_BLOB_FILE));
 
-	must(maker, common_read_file(text_of(maker, "path", ""), (size_t)1 << 30, &name->data.data,
-				  &name->data.size));
+	must(maker, common_read_file(text_of(maker, "path", ""), (size_t)1 << 30, &name->data.data, &name->data.size));
 }
 
 /* ---- records ------------------------------------------------------------------------------------- */
@@ -323,8 +321,7 @@ static void make_process(struct maker *maker)
 	struct ptl_bytes storage = {0};
 	struct ptl_event event = {0};
 
-	must(maker, ptl_process_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_START),
-				       &storage, &event));
+	must(maker, ptl_process_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_START), &storage, &event));
 	put_event(maker, &event);
 	common_bytes_free(&storage);
 }
@@ -340,8 +337,7 @@ static void make_thread(struct maker *maker)
 	struct ptl_bytes storage = {0};
 	struct ptl_event event = {0};
 
-	must(maker, ptl_thread_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_START),
-				      &storage, &event));
+	must(maker, ptl_thread_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_START), &storage, &event));
 	put_event(maker, &event);
 	common_bytes_free(&storage);
 }
@@ -369,8 +365,7 @@ static void make_image(struct maker *maker)
 	data.has_code = hash_of(maker, "code", data.code);
 	data.has_symbols = hash_of(maker, "symbols", data.symbols);
 	data.has_debug = hash_of(maker, "debug", data.debug);
-	must(maker, ptl_image_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_LOAD),
-				     &storage, &event));
+	must(maker, ptl_image_encode(&data, (uint8_t)number_of(maker, "opcode", PTL_OPCODE_LOAD), &storage, &event));
 	put_event(maker, &event);
 	common_bytes_free(&storage);
 	common_bytes_free(&build);
@@ -525,8 +520,7 @@ static size_t add_extended(const struct maker *maker, struct ptl_bytes *bytes, s
 
 	if (!list)
 		refuse(maker, "no memory");
-	for (char *word = strtok_r(list, ",", &save); word && count < EXTENDED_MAX;
-	     word = strtok_r(NULL, ",", &save)) {
+	for (char *word = strtok_r(list, ",", &save); word && count < EXTENDED_MAX; word = strtok_r(NULL, ",", &save)) {
 		const size_t before = bytes->size;
 
 		items[count].type = (uint16_t)strtoul(word, &word, 10);
@@ -546,16 +540,17 @@ static void make_event(struct maker *maker)
 	struct ptl_extended extended[EXTENDED_MAX];
 	struct ptl_bytes payload = {0}, items = {0};
 	struct ptl_event event = {
-		.descriptor = {
-			.provider = guid_of(maker),
-			.id = (uint16_t)number_of(maker, "id", 0),
-			.version = (uint8_t)number_of(maker, "version", 0),
-			.level = (uint8_t)number_of(maker, "level", 4),
-			.channel = (uint8_t)number_of(maker, "channel", 0),
-			.opcode = (uint8_t)number_of(maker, "opcode", 0),
-			.task = (uint16_t)number_of(maker, "task", 0),
-			.keyword = number_of(maker, "keyword", 0),
-		},
+		.descriptor =
+			{
+				.provider = guid_of(maker),
+				.id = (uint16_t)number_of(maker, "id", 0),
+				.version = (uint8_t)number_of(maker, "version", 0),
+				.level = (uint8_t)number_of(maker, "level", 4),
+				.channel = (uint8_t)number_of(maker, "channel", 0),
+				.opcode = (uint8_t)number_of(maker, "opcode", 0),
+				.task = (uint16_t)number_of(maker, "task", 0),
+				.keyword = number_of(maker, "keyword", 0),
+			},
 		.flags = number_of(maker, "injected", 0) ? PTL_EVENT_INJECTED : 0,
 		.extended = extended,
 	};
@@ -634,12 +629,14 @@ static const struct {
 	const char *name;
 	void (*make)(struct maker *maker);
 } statements[] = {
-	{"machine", make_machine}, {"provenance", make_provenance}, {"loss", make_loss},
-	{"bytes", make_bytes},	   {"symbols", make_symbols},	    {"file", make_file},
-	{"process", make_process}, {"thread", make_thread},	    {"image", make_image},
-	{"code", make_code},	   {"schema", make_schema},	    {"event", make_event},
-	{"pt", make_pt},	   {"hole", make_hole},		    {"abandon", make_abandon},
-	{"map", make_map},
+	{"machine", make_machine}, {"provenance", make_provenance},
+	{"loss", make_loss},       {"bytes", make_bytes},
+	{"symbols", make_symbols}, {"file", make_file},
+	{"process", make_process}, {"thread", make_thread},
+	{"image", make_image},     {"code", make_code},
+	{"schema", make_schema},   {"event", make_event},
+	{"pt", make_pt},           {"hole", make_hole},
+	{"abandon", make_abandon}, {"map", make_map},
 };
 
 static void make_statement(struct maker *maker)
@@ -655,8 +652,7 @@ static void make_statement(struct maker *maker)
 
 static void start(struct maker *maker, const char *path)
 {
-	struct ptl_stream events = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID,
-				    .tid = PTL_NO_ID};
+	struct ptl_stream events = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	const struct ptl_schema *const *schemas;
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	size_t count;

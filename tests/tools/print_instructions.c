@@ -60,7 +60,8 @@ static void drop(void *context, void *partial)
 int main(int argc, char **argv)
 {
 	struct ptl_bytes text = {0};
-	const struct flow_view view = {.context = &text, .begin = begin, .consume = consume, .emit = emit, .drop = drop};
+	const struct flow_view view = {
+		.context = &text, .begin = begin, .consume = consume, .emit = emit, .drop = drop};
 	struct flow_view_options options = {.engine = &flow_engine_libipt_insn, .threads = 1};
 	struct flow_timeline *timeline;
 	struct ptl_trace *trace;

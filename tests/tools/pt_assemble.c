@@ -61,12 +61,10 @@ refuse(const struct assembler *assembler, const char *format, ...)
 	exit(2);
 }
 
-static const struct name *find_name(const struct assembler *assembler, const char *text,
-				    size_t size)
+static const struct name *find_name(const struct assembler *assembler, const char *text, size_t size)
 {
 	for (size_t i = assembler->name_count; i-- > 0;)
-		if (strlen(assembler->names[i].text) == size &&
-		    !memcmp(assembler->names[i].text, text, size))
+		if (strlen(assembler->names[i].text) == size && !memcmp(assembler->names[i].text, text, size))
 			return &assembler->names[i];
 	return NULL;
 }
@@ -136,8 +134,7 @@ static uint8_t find_kind(const struct assembler *assembler, const char *text)
 	refuse(assembler, "there is no packet \"%s\"", text);
 }
 
-static void put_branches(const struct assembler *assembler, struct ptl_pt_packet *packet,
-			 char **tokens)
+static void put_branches(const struct assembler *assembler, struct ptl_pt_packet *packet, char **tokens)
 {
 	unsigned count = 0;
 
@@ -176,17 +173,15 @@ static void put_ip(struct assembler *assembler, struct ptl_pt_packet *packet, ch
 	if (!strcmp(tokens[0], "-"))
 		return;
 	ip = expression(assembler, tokens[0]);
-	packet->ip.form = (uint8_t)(tokens[1] ? find_form(assembler, tokens[1])
-					      : format_pt_ip_compress(last, ip));
+	packet->ip.form = (uint8_t)(tokens[1] ? find_form(assembler, tokens[1]) : format_pt_ip_compress(last, ip));
 	packet->ip.payload = ip & ~0ull >> (64 - 8 * format_pt_ip_size(packet->ip.form));
 	if (ptl_pt_ip_resolve(packet, &assembler->last_ip, &back) && back != ip)
 		refuse(assembler, "form=%s makes 0x%llx of the last IP 0x%llx, not 0x%llx",
-		       packet_form_name(packet->ip.form), (unsigned long long)back,
-		       (unsigned long long)last, (unsigned long long)ip);
+		       packet_form_name(packet->ip.form), (unsigned long long)back, (unsigned long long)last,
+		       (unsigned long long)ip);
 }
 
-static void put_mode_exec(const struct assembler *assembler, struct ptl_pt_packet *packet,
-			  char **tokens)
+static void put_mode_exec(const struct assembler *assembler, struct ptl_pt_packet *packet, char **tokens)
 {
 	static const char *const names[] = {"16", "32", "64", "cs_l+cs_d"};
 
@@ -195,8 +190,7 @@ static void put_mode_exec(const struct assembler *assembler, struct ptl_pt_packe
 			if (!strcmp(tokens[0], names[i])) {
 				packet->mode_exec.cs_d = i & 1;
 				packet->mode_exec.cs_l = i >> 1;
-				packet->mode_exec.interrupt_flag = tokens[1] &&
-								   !strcmp(tokens[1], "if");
+				packet->mode_exec.interrupt_flag = tokens[1] && !strcmp(tokens[1], "if");
 				if (!tokens[1] || packet->mode_exec.interrupt_flag)
 					return;
 			}
@@ -212,8 +206,7 @@ static void set_field(const struct assembler *assembler, struct ptl_pt_packet *p
 }
 
 /* "name=value", "flag", or a value for the field called payload or for the only field. */
-static void put_field(const struct assembler *assembler, struct ptl_pt_packet *packet,
-		      const char *token)
+static void put_field(const struct assembler *assembler, struct ptl_pt_packet *packet, const char *token)
 {
 	size_t size = strcspn(token, "=");
 	const struct format_pt_field *fields = format_pt_fields(packet->kind), *alone = NULL;
@@ -222,24 +215,19 @@ static void put_field(const struct assembler *assembler, struct ptl_pt_packet *p
 		if (strlen(field->name) == size && !memcmp(field->name, token, size)) {
 			if ((field->style == FORMAT_PT_FIELD_FLAG) != !token[size])
 				refuse(assembler, "\"%s\" is %s", field->name,
-				       token[size] ? "a flag: it takes no value"
-						   : "a value: expected =");
-			set_field(assembler, packet, field,
-				  token[size] ? expression(assembler, token + size + 1) : 1);
+				       token[size] ? "a flag: it takes no value" : "a value: expected =");
+			set_field(assembler, packet, field, token[size] ? expression(assembler, token + size + 1) : 1);
 			return;
 		}
-		if (field->style != FORMAT_PT_FIELD_FLAG &&
-		    (!fields[1].name || !strcmp(field->name, "payload")))
+		if (field->style != FORMAT_PT_FIELD_FLAG && (!fields[1].name || !strcmp(field->name, "payload")))
 			alone = field;
 	}
 	if (token[size] || !alone)
-		refuse(assembler, "%s has no \"%.*s\"", ptl_pt_kind_name(packet->kind), (int)size,
-		       token);
+		refuse(assembler, "%s has no \"%.*s\"", ptl_pt_kind_name(packet->kind), (int)size, token);
 	set_field(assembler, packet, alone, expression(assembler, token));
 }
 
-static void put_fields(const struct assembler *assembler, struct ptl_pt_packet *packet,
-		       char **tokens)
+static void put_fields(const struct assembler *assembler, struct ptl_pt_packet *packet, char **tokens)
 {
 	for (const struct format_pt_field *field = format_pt_fields(packet->kind); field->name; field++)
 		if (field->style == FORMAT_PT_FIELD_BYTES)
@@ -278,8 +266,7 @@ static void packet(struct assembler *assembler, char **tokens)
 	}
 	size = ptl_pt_encode(&packet, data, sizeof(data));
 	if (size < 0)
-		refuse(assembler, "%s: %s is out of range", tokens[0],
-		       format_pt_packet_invalid(&packet));
+		refuse(assembler, "%s: %s is out of range", tokens[0], format_pt_packet_invalid(&packet));
 	common_write_bytes(&assembler->out, data, (size_t)size);
 }
 
@@ -302,8 +289,7 @@ static void assemble_line(struct assembler *assembler, char *line)
 	uint64_t times = 1;
 
 	line[strcspn(line, "#\r\n")] = 0;
-	for (char *token = strtok_r(line, " \t", &save); token;
-	     token = strtok_r(NULL, " \t", &save)) {
+	for (char *token = strtok_r(line, " \t", &save); token; token = strtok_r(NULL, " \t", &save)) {
 		if (count == TOKENS_MAX)
 			refuse(assembler, "more than %d words", TOKENS_MAX);
 		tokens[count++] = token;
@@ -364,8 +350,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = first; i < argc; i++)
 		assemble(&assembler, argv[i]);
-	if (assembler.out.failed ||
-	    fwrite(assembler.out.data, 1, assembler.out.size, out) != assembler.out.size ||
+	if (assembler.out.failed || fwrite(assembler.out.data, 1, assembler.out.size, out) != assembler.out.size ||
 	    fclose(out)) {
 		fprintf(stderr, "pt_assemble: cannot write\n");
 		return 4;

@@ -123,15 +123,14 @@ static void show_schema(const struct ptl_schema *schema)
 	text(schema->task_name);
 	text(schema->opcode_name);
 	text(schema->message);
-	printf(" %u %u %u %" PRIu64 " %u\n", schema->level, schema->channel, schema->task,
-	       schema->keyword, schema->tags);
+	printf(" %u %u %u %" PRIu64 " %u\n", schema->level, schema->channel, schema->task, schema->keyword,
+	       schema->tags);
 	for (size_t i = 0; i < schema->field_count; i++) {
 		const struct ptl_field *field = &schema->fields[i];
 
 		printf("  field");
 		text(field->name);
-		printf(" %u %u %u %u %u", field->type, field->format, field->array, field->length,
-		       field->array_length);
+		printf(" %u %u %u %u %u", field->type, field->format, field->array, field->length, field->array_length);
 		text(field->map);
 		printf(" %u\n", field->tags);
 	}
@@ -160,9 +159,8 @@ static void show_records(struct ptl_trace *trace)
 	for (size_t i = 0; i < ptl_loss_count(trace); i++) {
 		const struct ptl_loss *loss = ptl_loss_at(trace, i);
 
-		printf("loss %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, loss->kind,
-		       loss->stream, loss->pid, loss->tid, loss->count, loss->bytes,
-		       loss->first_time, loss->last_time);
+		printf("loss %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, loss->kind, loss->stream,
+		       loss->pid, loss->tid, loss->count, loss->bytes, loss->first_time, loss->last_time);
 		text(loss->cause);
 		printf("\n");
 	}
@@ -244,8 +242,8 @@ static int show_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	(void)context;
 	printf("event %" PRIu64 " %u %u %u ", event->time, event->cpu, event->pid, event->tid);
 	hex(d->provider.bytes, 16);
-	printf(" %u %u %u %u %u %u %" PRIu64 " %u", d->id, d->version, d->channel, d->level,
-	       d->opcode, d->task, d->keyword, event->flags);
+	printf(" %u %u %u %u %u %u %" PRIu64 " %u", d->id, d->version, d->channel, d->level, d->opcode, d->task,
+	       d->keyword, event->flags);
 	guid(event, PTL_EVENT_HAS_ACTIVITY, &event->activity);
 	guid(event, PTL_EVENT_HAS_RELATED, &event->related);
 	for (size_t i = 0; i < event->extended_count; i++) {
@@ -257,8 +255,7 @@ static int show_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	printf("\n");
 	if (!schema)
 		return 0;
-	if (ptl_payload_decode(schema, event->payload, event->payload_size, show_value, NULL,
-			       &rest) < 0)
+	if (ptl_payload_decode(schema, event->payload, event->payload_size, show_value, NULL, &rest) < 0)
 		printf("  stops\n");
 	else
 		printf("  rest %zu\n", rest);
@@ -324,10 +321,8 @@ static void show_streams(struct ptl_trace *trace)
 	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
 		const struct ptl_stream *s = ptl_stream_at(trace, i);
 
-		printf("stream %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		       " %" PRIu64 "\n",
-		       s->id, s->kind, s->cpu, s->pid, s->tid, s->buffers, s->lost, s->bytes,
-		       s->first_time, s->last_time);
+		printf("stream %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->id,
+		       s->kind, s->cpu, s->pid, s->tid, s->buffers, s->lost, s->bytes, s->first_time, s->last_time);
 		if (s->kind == PTL_KIND_PT || s->kind == PTL_KIND_TRUTH)
 			show_bytes(trace, s->id);
 		if (s->kind == PTL_KIND_PT)
@@ -364,8 +359,7 @@ static void show_blobs(struct ptl_trace *trace)
 
 		printf("blob ");
 		hex(blobs[i]->hash, PTL_HASH_SIZE);
-		printf(" %u %" PRIu64 " %s\n", blobs[i]->type, blobs[i]->size,
-		       status ? "damaged" : "whole");
+		printf(" %u %" PRIu64 " %s\n", blobs[i]->type, blobs[i]->size, status ? "damaged" : "whole");
 		if (!status)
 			free(data);
 	}
@@ -432,8 +426,7 @@ static void show(struct ptl_trace *trace)
 
 int main(int argc, char **argv)
 {
-	struct ptl_open_options options = {.ignore_index = argc > 2 &&
-							   !strcmp(argv[1], "--ignore-index")};
+	struct ptl_open_options options = {.ignore_index = argc > 2 && !strcmp(argv[1], "--ignore-index")};
 	struct ptl_trace *trace;
 	int status;
 

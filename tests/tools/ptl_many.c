@@ -47,8 +47,11 @@ static void put(struct many *many, struct ptl_event *event, uint32_t pid, uint32
 static void put_process(struct many *many, uint32_t pid, uint8_t opcode)
 {
 	char line[64];
-	struct ptl_process_event data = {.unique_key = pid, .process_id = pid, .parent_id = pid == 1 ? 0 : 1,
-					 .image_file_name = "/usr/bin/program", .command_line = line};
+	struct ptl_process_event data = {.unique_key = pid,
+					 .process_id = pid,
+					 .parent_id = pid == 1 ? 0 : 1,
+					 .image_file_name = "/usr/bin/program",
+					 .command_line = line};
 	struct ptl_event event = {0};
 
 	snprintf(line, sizeof(line), "program --number %u", pid);
@@ -58,8 +61,7 @@ static void put_process(struct many *many, uint32_t pid, uint8_t opcode)
 static void put_thread(struct many *many, uint32_t pid, uint32_t tid, uint8_t opcode)
 {
 	char name[32];
-	struct ptl_thread_event data = {.process_id = pid, .thread_id = tid, .start_address = 0x401000,
-					.name = name};
+	struct ptl_thread_event data = {.process_id = pid, .thread_id = tid, .start_address = 0x401000, .name = name};
 	struct ptl_event event = {0};
 
 	snprintf(name, sizeof(name), "worker-%u", tid & 1023);
@@ -71,9 +73,16 @@ static void put_image(struct many *many, uint32_t pid, uint64_t number, bool dis
 {
 	const uint64_t mark = distinct ? number : 0;
 	char name[64];
-	struct ptl_image_event data = {.base = 0x10000000 + number * 0x3000, .size = 0x2000, .process_id = pid,
-				       .default_base = 0x1000, .file_name = name, .file_offset = 0x1000,
-				       .protection = 5, .inode = mark, .build_id_size = 20, .has_code = true,
+	struct ptl_image_event data = {.base = 0x10000000 + number * 0x3000,
+				       .size = 0x2000,
+				       .process_id = pid,
+				       .default_base = 0x1000,
+				       .file_name = name,
+				       .file_offset = 0x1000,
+				       .protection = 5,
+				       .inode = mark,
+				       .build_id_size = 20,
+				       .has_code = true,
 				       .has_symbols = true};
 	struct ptl_event event = {0};
 
@@ -116,8 +125,11 @@ static void add_code(struct many *many)
 /* One image, and code that is written into it, over and over: its pieces. */
 static void add_patch(struct many *many)
 {
-	struct ptl_image_event image = {.base = 0x10000000, .size = 0x40 * many->count, .process_id = 1,
-					.file_name = "/usr/bin/program", .protection = 5};
+	struct ptl_image_event image = {.base = 0x10000000,
+					.size = 0x40 * many->count,
+					.process_id = 1,
+					.file_name = "/usr/bin/program",
+					.protection = 5};
 	struct ptl_event event = {0};
 
 	if (!many->i)
@@ -214,8 +226,12 @@ static void add_blob(struct many *many)
 /* Images whose code is in the trace. */
 static void add_plugin(struct many *many)
 {
-	struct ptl_image_event data = {.base = 0x10000000 + many->i * 0x3000, .size = 0x2000, .process_id = 1,
-				       .file_name = "/opt/plugin.so", .protection = 5, .has_code = true};
+	struct ptl_image_event data = {.base = 0x10000000 + many->i * 0x3000,
+				       .size = 0x2000,
+				       .process_id = 1,
+				       .file_name = "/opt/plugin.so",
+				       .protection = 5,
+				       .has_code = true};
 	struct ptl_event event = {0};
 	uint8_t bytes[8];
 
@@ -227,8 +243,13 @@ static void add_plugin(struct many *many)
 static void add_schema(struct many *many)
 {
 	struct ptl_field field = {.name = "N", .type = PTL_TYPE_U32};
-	struct ptl_schema schema = {.provider_name = "P", .event_name = "E", .task_name = "", .opcode_name = "",
-				    .message = "", .fields = &field, .field_count = 1};
+	struct ptl_schema schema = {.provider_name = "P",
+				    .event_name = "E",
+				    .task_name = "",
+				    .opcode_name = "",
+				    .message = "",
+				    .fields = &field,
+				    .field_count = 1};
 
 	common_store64(schema.provider.bytes, many->i >> 16);
 	schema.id = (uint16_t)many->i;
@@ -247,24 +268,28 @@ static void add_map(struct many *many)
 
 static void add_loss(struct many *many)
 {
-	const struct ptl_loss loss = {.kind = PTL_LOSS_EVENTS, .stream = PTL_NO_ID, .pid = 1, .tid = PTL_NO_ID,
-				      .count = 1, .first_time = many->i, .cause = ""};
+	const struct ptl_loss loss = {.kind = PTL_LOSS_EVENTS,
+				      .stream = PTL_NO_ID,
+				      .pid = 1,
+				      .tid = PTL_NO_ID,
+				      .count = 1,
+				      .first_time = many->i,
+				      .cause = ""};
 
 	must(ptl_writer_loss(many->writer, &loss));
 }
 
 static void add_provenance(struct many *many)
 {
-	const struct ptl_provenance step = {.tool = "t", .version = "", .command = "", .rules = "",
-					    .wall_time = (int64_t)many->i};
+	const struct ptl_provenance step = {
+		.tool = "t", .version = "", .command = "", .rules = "", .wall_time = (int64_t)many->i};
 
 	must(ptl_writer_provenance(many->writer, &step));
 }
 
 static void add_stream(struct many *many)
 {
-	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = (uint32_t)many->i, .pid = PTL_NO_ID,
-				    .tid = PTL_NO_ID};
+	struct ptl_stream stream = {.kind = PTL_KIND_PT, .cpu = (uint32_t)many->i, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 
 	must(ptl_writer_stream(many->writer, &stream));
 }
@@ -272,10 +297,13 @@ static void add_stream(struct many *many)
 /* The same, with an event in each. */
 static void add_event_stream(struct many *many)
 {
-	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = (uint32_t)many->i, .pid = PTL_NO_ID,
-				    .tid = PTL_NO_ID};
+	struct ptl_stream stream = {
+		.kind = PTL_KIND_EVENTS, .cpu = (uint32_t)many->i, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	struct ptl_event event = {.descriptor = {.provider = PTL_PROVIDER_KERNEL, .id = 1},
-				  .time = ++many->time, .pid = 1, .tid = 1, .cpu = (uint32_t)many->i};
+				  .time = ++many->time,
+				  .pid = 1,
+				  .tid = 1,
+				  .cpu = (uint32_t)many->i};
 
 	must(ptl_writer_stream(many->writer, &stream));
 	must(ptl_writer_event(many->writer, stream.id, &event));
@@ -288,33 +316,36 @@ static const struct {
 	void (*add)(struct many *many);
 } kinds[] = {
 	{"events", add_nothing},
-	{"images", add_image},          /* live ones of one process, each with a name, build id and hashes */
+	{"images", add_image},           /* live ones of one process, each with a name, build id and hashes */
 	{"same-images", add_same_image}, /* the same file, again and again */
-	{"code", add_code},             /* ranges of written code */
-	{"patches", add_patch},         /* the same in one image */
-	{"processes", add_process},     /* that live */
-	{"trees", add_tree},            /* each with a thread and an image */
-	{"ended", add_ended},           /* that have ended */
-	{"threads", add_thread},        /* of one process */
-	{"ids", add_id},                /* processes that are only named */
-	{"buffers", add_buffer},        /* of 16 bytes of PT */
+	{"code", add_code},              /* ranges of written code */
+	{"patches", add_patch},          /* the same in one image */
+	{"processes", add_process},      /* that live */
+	{"trees", add_tree},             /* each with a thread and an image */
+	{"ended", add_ended},            /* that have ended */
+	{"threads", add_thread},         /* of one process */
+	{"ids", add_id},                 /* processes that are only named */
+	{"buffers", add_buffer},         /* of 16 bytes of PT */
 	{"event-buffers", add_event_buffer},
 	{"holes", add_hole},
 	{"psbs", add_psb},
 	{"blobs", add_blob},
-	{"plugins", add_plugin},        /* images, each with its own code */
+	{"plugins", add_plugin}, /* images, each with its own code */
 	{"schemas", add_schema},
 	{"maps", add_map},
 	{"losses", add_loss},
 	{"provenance", add_provenance},
-	{"streams", add_stream},        /* that are only declared */
+	{"streams", add_stream}, /* that are only declared */
 	{"event-streams", add_event_stream},
 };
 
 static void write_all(struct many *many, void (*add)(struct many *many))
 {
-	const struct ptl_machine machine = {.source = "many", .clock = PTL_CLOCK_MONOTONIC, .start_time = 1000,
-					    .end_time = 1000 + 4 * many->count, .boot_id = "many"};
+	const struct ptl_machine machine = {.source = "many",
+					    .clock = PTL_CLOCK_MONOTONIC,
+					    .start_time = 1000,
+					    .end_time = 1000 + 4 * many->count,
+					    .boot_id = "many"};
 	struct ptl_stream stream = {.kind = PTL_KIND_EVENTS, .cpu = PTL_NO_CPU, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
 	size_t count;
 	const struct ptl_schema *const *schemas = ptl_kernel_schemas(&count);

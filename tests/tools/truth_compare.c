@@ -23,8 +23,7 @@ enum { EQUAL = 0, DIFFERENT = 1, FAILED = 2 };
 /* The blocks of one program. */
 struct definitions {
 	uint32_t stream;
-	struct common_hash_map
-		blocks; /* number: index in addresses, where the count is, then the addresses */
+	struct common_hash_map blocks; /* number: index in addresses, where the count is, then the addresses */
 	uint64_t *addresses;
 	size_t count, capacity;
 	struct definitions *next;
@@ -50,8 +49,7 @@ static int push(struct definitions *program, uint64_t value)
 	return 0;
 }
 
-static int read_stream(struct ptl_trace *trace, uint32_t stream, uint64_t limit, uint8_t **data,
-		       size_t *size)
+static int read_stream(struct ptl_trace *trace, uint32_t stream, uint64_t limit, uint8_t **data, size_t *size)
 {
 	size_t got = 1;
 	uint64_t hole;
@@ -62,8 +60,7 @@ static int read_stream(struct ptl_trace *trace, uint32_t stream, uint64_t limit,
 	if (!*data)
 		return common_fail_memory("definitions", limit);
 	while (!status && *size < limit && got) {
-		status = ptl_stream_read(trace, stream, *size, *data + *size, limit - *size, &got,
-					 &hole);
+		status = ptl_stream_read(trace, stream, *size, *data + *size, limit - *size, &got, &hole);
 		*size += status ? 0 : got;
 	}
 	if (!status && *size < limit)
@@ -72,8 +69,8 @@ static int read_stream(struct ptl_trace *trace, uint32_t stream, uint64_t limit,
 }
 
 /* Adds the definitions in the first limit bytes of a stream, those that it inherits first. */
-static int add_definitions(struct truth *truth, struct definitions *program, uint32_t id,
-			   uint64_t limit, unsigned depth)
+static int add_definitions(struct truth *truth, struct definitions *program, uint32_t id, uint64_t limit,
+			   unsigned depth)
 {
 	const struct ptl_stream *stream = ptl_stream_find(truth->trace, id);
 	struct common_cursor cursor;
@@ -89,8 +86,7 @@ static int add_definitions(struct truth *truth, struct definitions *program, uin
 		uint32_t number = common_read32(&cursor), count = common_read32(&cursor);
 
 		if (number == RECORD_TRUTH_INHERIT) {
-			status = add_definitions(truth, program, count, common_read64(&cursor),
-						 depth + 1);
+			status = add_definitions(truth, program, count, common_read64(&cursor), depth + 1);
 			continue;
 		}
 		if (count > common_cursor_left(&cursor) / 8)
@@ -151,8 +147,8 @@ static int read_words(struct truth *truth, struct thread *thread)
 	uint8_t *bytes = (uint8_t *)thread->words;
 	uint64_t hole;
 	size_t got;
-	int status = ptl_stream_read(truth->trace, thread->stream, thread->offset, bytes,
-				     READ_WORDS * sizeof(uint32_t), &got, &hole);
+	int status = ptl_stream_read(truth->trace, thread->stream, thread->offset, bytes, READ_WORDS * sizeof(uint32_t),
+				     &got, &hole);
 
 	if (status < 0)
 		return status;
@@ -185,8 +181,7 @@ static int next_word(struct truth *truth, struct thread *thread, uint32_t *word)
 			starts = true;
 		}
 		if (!status && starts && thread->word < thread->word_count)
-			status = find_program(truth, thread->words[thread->word++],
-					      &thread->program);
+			status = find_program(truth, thread->words[thread->word++], &thread->program);
 		if (status < 0)
 			return status;
 		if (thread->word < thread->word_count) {
@@ -242,8 +237,7 @@ static void show_address(const struct comparison *comparison, const char *prefix
 
 	printf("%s%#llx", prefix, (unsigned long long)address);
 	if (segment && segment->process != FLOW_NONE &&
-	    flow_timeline_find(comparison->timeline, segment->process, segment->code_time, address,
-			      &place)) {
+	    flow_timeline_find(comparison->timeline, segment->process, segment->code_time, address, &place)) {
 		if (place.image != FLOW_NONE) {
 			const struct ptl_image_event *image =
 				&flow_timeline_image(comparison->timeline, place.image)->data;
@@ -266,17 +260,15 @@ static void show_thread(const struct comparison *comparison, const char *text)
 	const struct thread *thread = comparison->thread;
 	const struct flow_segment *segment = comparison->segment;
 
-	printf("process %u thread %u: %s after %llu equal instructions\n", thread->pid, thread->tid,
-	       text, (unsigned long long)thread->position);
+	printf("process %u thread %u: %s after %llu equal instructions\n", thread->pid, thread->tid, text,
+	       (unsigned long long)thread->position);
 	if (segment)
 		printf("segment of stream %u at offset %llu, %llu bytes, time %llu, code of time "
 		       "%llu\n",
-		       segment->stream, (unsigned long long)segment->offset,
-		       (unsigned long long)segment->size, (unsigned long long)segment->time,
-		       (unsigned long long)segment->code_time);
+		       segment->stream, (unsigned long long)segment->offset, (unsigned long long)segment->size,
+		       (unsigned long long)segment->time, (unsigned long long)segment->code_time);
 	printf("equal before:\n");
-	for (uint64_t i = thread->position > CONTEXT ? thread->position - CONTEXT : 0;
-	     i < thread->position; i++)
+	for (uint64_t i = thread->position > CONTEXT ? thread->position - CONTEXT : 0; i < thread->position; i++)
 		show_address(comparison, "    ", thread->recent[i % CONTEXT]);
 }
 
@@ -364,8 +356,7 @@ static void drop(void *context, void *partial_)
 	free(partial);
 }
 
-static int consume(void *context, void *partial_, const struct flow_segment *segment,
-		   const struct flow_batch *batch)
+static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	struct partial *partial = partial_;
 
@@ -393,8 +384,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 {
 	struct comparison *comparison = context;
 	struct partial *partial = partial_;
-	const uint64_t *found = common_hash_map_get(&comparison->by_id,
-						 (uint64_t)segment->pid << 32 | segment->tid);
+	const uint64_t *found = common_hash_map_get(&comparison->by_id, (uint64_t)segment->pid << 32 | segment->tid);
 	int status = 0;
 
 	(void)horizon;
@@ -407,8 +397,7 @@ static int emit(void *context, const struct flow_segment *segment, void *partial
 			status = PTL_CANCELLED;
 		}
 	} else if (partial->log.count) {
-		printf("process %u thread %u: decoded, but not in the truth\n", segment->pid,
-		       segment->tid);
+		printf("process %u thread %u: decoded, but not in the truth\n", segment->pid, segment->tid);
 		comparison->different = true;
 		status = PTL_CANCELLED;
 	}
@@ -493,8 +482,8 @@ static int check_ends(struct comparison *comparison, uint64_t *instructions)
 	return 0;
 }
 
-static int compare(struct comparison *comparison, struct ptl_trace *trace,
-		   const struct flow_view_options *options, uint64_t *instructions)
+static int compare(struct comparison *comparison, struct ptl_trace *trace, const struct flow_view_options *options,
+		   uint64_t *instructions)
 {
 	const struct flow_view view = {
 		.context = comparison,
@@ -536,8 +525,7 @@ static void free_comparison(struct comparison *comparison)
 	common_hash_map_free(&comparison->by_id);
 }
 
-static int run(const char *trace_path, const char *truth_path,
-	       const struct flow_view_options *options)
+static int run(const char *trace_path, const char *truth_path, const struct flow_view_options *options)
 {
 	struct comparison comparison = {0};
 	struct ptl_trace *trace = NULL;
@@ -551,8 +539,8 @@ static int run(const char *trace_path, const char *truth_path,
 	if (status < 0)
 		fprintf(stderr, "truth_compare: %s\n", ptl_error_text());
 	else if (!comparison.different)
-		printf("equal: %llu instructions of %zu threads\n",
-		       (unsigned long long)instructions, comparison.thread_count);
+		printf("equal: %llu instructions of %zu threads\n", (unsigned long long)instructions,
+		       comparison.thread_count);
 	free_comparison(&comparison);
 	ptl_close(comparison.truth.trace);
 	ptl_close(trace);

@@ -34,8 +34,7 @@ static inline void see_ip(struct seen *seen, uint64_t ip)
 
 static inline void see_event(struct seen *seen, struct flow_event event)
 {
-	seen->events = seen_grow(seen->events, seen->event_count, &seen->event_capacity,
-			    sizeof(*seen->events));
+	seen->events = seen_grow(seen->events, seen->event_count, &seen->event_capacity, sizeof(*seen->events));
 	event.before = seen->ip_count;
 	seen->events[seen->event_count++] = event;
 }
@@ -56,7 +55,7 @@ static inline int seen_begin(void *context, const struct flow_segment *segment, 
 }
 
 static inline int seen_consume(void *context, void *partial, const struct flow_segment *segment,
-		   const struct flow_batch *batch)
+			       const struct flow_batch *batch)
 {
 	struct flow_batch_cursor cursor = flow_batch_walk(batch);
 	struct seen *seen = partial;
@@ -74,8 +73,7 @@ static inline int seen_consume(void *context, void *partial, const struct flow_s
 			see_ip(seen, cursor.block->ip + size);
 			size += cursor.block->lengths[i];
 		}
-		if (size != cursor.block->size ||
-		    cursor.block->last_ip != seen->ips[seen->ip_count - 1])
+		if (size != cursor.block->size || cursor.block->last_ip != seen->ips[seen->ip_count - 1])
 			return PTL_CORRUPT;
 		seen->blocks++;
 		seen->branches += cursor.block->branch != FLOW_BRANCH_NONE;
@@ -117,8 +115,7 @@ static inline void seen_drop(void *context, void *partial)
 	free(partial);
 }
 
-static inline void decode_with(struct ptl_trace *trace, const struct flow_view_options *options,
-			struct seen *seen)
+static inline void decode_with(struct ptl_trace *trace, const struct flow_view_options *options, struct seen *seen)
 {
 	const struct flow_view view = {
 		.context = seen,
@@ -137,7 +134,7 @@ static inline void decode_with(struct ptl_trace *trace, const struct flow_view_o
 }
 
 static inline void decode(struct ptl_trace *trace, const struct flow_engine_class *engine, unsigned threads,
-		   struct seen *seen)
+			  struct seen *seen)
 {
 	const struct flow_view_options options = {.engine = engine, .threads = threads};
 
@@ -158,8 +155,7 @@ static inline const struct flow_event *find_gap(const struct seen *seen, uint8_t
 {
 	for (size_t i = 0; i < seen->event_count; i++) {
 		if (seen->events[i].kind == FLOW_GAP &&
-		    (cause ? seen->events[i].cause == cause
-			   : seen->events[i].cause != FLOW_GAP_OVERFLOW))
+		    (cause ? seen->events[i].cause == cause : seen->events[i].cause != FLOW_GAP_OVERFLOW))
 			return &seen->events[i];
 	}
 	return NULL;

@@ -56,8 +56,7 @@ static inline void dump_trace_process(struct dump_trace *made, uint64_t time, ui
 	dump_trace_event(made, &event, time);
 }
 
-static inline void dump_trace_thread(struct dump_trace *made, uint64_t time, uint8_t opcode,
-				     uint32_t pid, uint32_t tid)
+static inline void dump_trace_thread(struct dump_trace *made, uint64_t time, uint8_t opcode, uint32_t pid, uint32_t tid)
 {
 	const struct ptl_thread_event data = {.process_id = pid, .thread_id = tid, .name = ""};
 	struct ptl_event event = {0};
@@ -76,9 +75,8 @@ static inline void dump_trace_image(struct dump_trace *made, uint64_t time, uint
 }
 
 /* An image whose bytes are these; size bytes from base on, of which code_size are known. */
-static inline void dump_trace_load(struct dump_trace *made, uint64_t time, uint32_t pid,
-				   const char *name, uint64_t base, uint64_t size, const void *code,
-				   size_t code_size)
+static inline void dump_trace_load(struct dump_trace *made, uint64_t time, uint32_t pid, const char *name,
+				   uint64_t base, uint64_t size, const void *code, size_t code_size)
 {
 	struct ptl_image_event data = {
 		.base = base,
@@ -90,14 +88,11 @@ static inline void dump_trace_load(struct dump_trace *made, uint64_t time, uint3
 	};
 
 	if (code)
-		assert_int_equal(
-			ptl_writer_blob(made->writer, PTL_BLOB_CODE, code, code_size, data.code),
-			0);
+		assert_int_equal(ptl_writer_blob(made->writer, PTL_BLOB_CODE, code, code_size, data.code), 0);
 	dump_trace_image(made, time, PTL_OPCODE_LOAD, &data);
 }
 
-static inline void dump_trace_unload(struct dump_trace *made, uint64_t time, uint32_t pid,
-				     uint64_t base, uint64_t size)
+static inline void dump_trace_unload(struct dump_trace *made, uint64_t time, uint32_t pid, uint64_t base, uint64_t size)
 {
 	const struct ptl_image_event data = {
 		.base = base,
@@ -109,14 +104,13 @@ static inline void dump_trace_unload(struct dump_trace *made, uint64_t time, uin
 	dump_trace_image(made, time, PTL_OPCODE_UNLOAD, &data);
 }
 
-static inline void dump_trace_code(struct dump_trace *made, uint64_t time, uint32_t pid,
-				   uint64_t base, uint64_t size, const void *code, size_t code_size)
+static inline void dump_trace_code(struct dump_trace *made, uint64_t time, uint32_t pid, uint64_t base, uint64_t size,
+				   const void *code, size_t code_size)
 {
 	struct ptl_code_event data = {.process_id = pid, .base = base, .size = size};
 	struct ptl_event event = {0};
 
-	assert_int_equal(ptl_writer_blob(made->writer, PTL_BLOB_CODE, code, code_size, data.code),
-			 0);
+	assert_int_equal(ptl_writer_blob(made->writer, PTL_BLOB_CODE, code, code_size, data.code), 0);
 	assert_int_equal(ptl_code_encode(&data, &made->storage, &event), 0);
 	dump_trace_event(made, &event, time);
 }

@@ -27,11 +27,11 @@
 #include "common/sha256.h"
 
 /* Fails the test with the chain of causes. */
-#define assert_done(call)                                                                          \
-	do {                                                                                       \
-		const int done_ = (call);                                                          \
-		if (done_)                                                                         \
-			fail_msg("%s: %s: %s", #call, ptl_status_name(done_), ptl_error_text());   \
+#define assert_done(call)                                                                                              \
+	do {                                                                                                           \
+		const int done_ = (call);                                                                              \
+		if (done_)                                                                                             \
+			fail_msg("%s: %s: %s", #call, ptl_status_name(done_), ptl_error_text());                       \
 	} while (0)
 
 static inline int sample_fd(void)
@@ -69,11 +69,9 @@ static inline uint32_t sample_stream(struct ptl_writer *writer, uint32_t kind, u
 	return stream.id;
 }
 
-static inline void sample_event(struct ptl_writer *writer, uint32_t stream, uint64_t time,
-				const char *name)
+static inline void sample_event(struct ptl_writer *writer, uint32_t stream, uint64_t time, const char *name)
 {
-	const struct ptl_thread_event thread = {
-		.process_id = 1, .thread_id = (uint32_t)time, .name = name};
+	const struct ptl_thread_event thread = {.process_id = 1, .thread_id = (uint32_t)time, .name = name};
 	struct ptl_event event = {.time = time, .cpu = 0, .pid = 1, .tid = (uint32_t)time};
 	struct ptl_bytes storage = {0};
 
@@ -102,8 +100,7 @@ struct sample_content {
 	uint64_t events;
 };
 
-static inline int sample_add_event(void *context, struct ptl_trace *trace,
-				   const struct ptl_event *event)
+static inline int sample_add_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
 	struct sample_content *content = context;
 
@@ -129,8 +126,7 @@ static inline void sample_add_stream(struct ptl_trace *trace, const struct ptl_s
 	if (stream->kind != PTL_KIND_PT)
 		return;
 	do {
-		assert_done(
-			ptl_stream_read(trace, stream->id, at, data, sizeof(data), &got, &hole));
+		assert_done(ptl_stream_read(trace, stream->id, at, data, sizeof(data), &got, &hole));
 		common_sha256_add(hash, data, got);
 		common_sha256_add(hash, &hole, sizeof(hole));
 		at += got + hole;
@@ -165,11 +161,10 @@ static inline uint64_t sample_content(struct ptl_trace *trace, uint8_t digest[CO
 	for (size_t i = 0; i < ptl_schema_count(trace); i++)
 		common_sha256_add(content.hash, &ptl_schema_at(trace, i)->opcode, 1);
 	for (size_t i = 0; i < ptl_loss_count(trace); i++)
-		common_sha256_add(content.hash, ptl_loss_at(trace, i)->cause,
-			       strlen(ptl_loss_at(trace, i)->cause));
+		common_sha256_add(content.hash, ptl_loss_at(trace, i)->cause, strlen(ptl_loss_at(trace, i)->cause));
 	for (size_t i = 0; i < ptl_provenance_count(trace); i++)
 		common_sha256_add(content.hash, ptl_provenance_at(trace, i)->command,
-			       strlen(ptl_provenance_at(trace, i)->command));
+				  strlen(ptl_provenance_at(trace, i)->command));
 	/* What nothing above has read is checked, too. */
 	for (size_t i = 0; i < ptl_buffer_count(trace); i++)
 		if (ptl_buffer_read(trace, i, &data, &size) == 0)
@@ -185,14 +180,10 @@ static inline uint64_t sample_content(struct ptl_trace *trace, uint8_t digest[CO
  */
 static inline void sample_write(int fd, bool close)
 {
-	static const uint8_t psb[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
-					2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
-	const struct ptl_machine machine = {
-		.source = "qemu", .software = true, .clock = PTL_CLOCK_MONOTONIC};
-	const struct ptl_provenance provenance = {
-		.tool = "test", .version = "1", .command = "test me"};
-	const struct ptl_loss loss = {
-		.kind = PTL_LOSS_CODE, .stream = PTL_NO_ID, .pid = 1, .cause = "none"};
+	static const uint8_t psb[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
+	const struct ptl_machine machine = {.source = "qemu", .software = true, .clock = PTL_CLOCK_MONOTONIC};
+	const struct ptl_provenance provenance = {.tool = "test", .version = "1", .command = "test me"};
+	const struct ptl_loss loss = {.kind = PTL_LOSS_CODE, .stream = PTL_NO_ID, .pid = 1, .cause = "none"};
 	const struct ptl_schema *const *schemas;
 	struct ptl_writer *writer = sample_writer(fd, NULL);
 	uint8_t hash[PTL_HASH_SIZE];

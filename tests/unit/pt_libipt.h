@@ -9,39 +9,39 @@
 #include <ptl/pt.h>
 
 /* Kinds that libipt 2.0.5 knows. MODE is one type there. */
-#define PT_LIBIPT_KINDS(X)                                                                         \
-	X(PTL_PT_PAD, ppt_pad)                                                                     \
-	X(PTL_PT_PSB, ppt_psb)                                                                     \
-	X(PTL_PT_PSBEND, ppt_psbend)                                                               \
-	X(PTL_PT_OVF, ppt_ovf)                                                                     \
-	X(PTL_PT_TNT_8, ppt_tnt_8)                                                                 \
-	X(PTL_PT_TNT_64, ppt_tnt_64)                                                               \
-	X(PTL_PT_TIP, ppt_tip)                                                                     \
-	X(PTL_PT_TIP_PGE, ppt_tip_pge)                                                             \
-	X(PTL_PT_TIP_PGD, ppt_tip_pgd)                                                             \
-	X(PTL_PT_FUP, ppt_fup)                                                                     \
-	X(PTL_PT_MODE_EXEC, ppt_mode)                                                              \
-	X(PTL_PT_MODE_TSX, ppt_mode)                                                               \
-	X(PTL_PT_TSC, ppt_tsc)                                                                     \
-	X(PTL_PT_CBR, ppt_cbr)                                                                     \
-	X(PTL_PT_TMA, ppt_tma)                                                                     \
-	X(PTL_PT_MTC, ppt_mtc)                                                                     \
-	X(PTL_PT_CYC, ppt_cyc)                                                                     \
-	X(PTL_PT_PIP, ppt_pip)                                                                     \
-	X(PTL_PT_VMCS, ppt_vmcs)                                                                   \
-	X(PTL_PT_TRACESTOP, ppt_stop)                                                              \
-	X(PTL_PT_MNT, ppt_mnt)                                                                     \
-	X(PTL_PT_EXSTOP, ppt_exstop)                                                               \
-	X(PTL_PT_MWAIT, ppt_mwait)                                                                 \
-	X(PTL_PT_PWRE, ppt_pwre)                                                                   \
-	X(PTL_PT_PWRX, ppt_pwrx)                                                                   \
+#define PT_LIBIPT_KINDS(X)                                                                                             \
+	X(PTL_PT_PAD, ppt_pad)                                                                                         \
+	X(PTL_PT_PSB, ppt_psb)                                                                                         \
+	X(PTL_PT_PSBEND, ppt_psbend)                                                                                   \
+	X(PTL_PT_OVF, ppt_ovf)                                                                                         \
+	X(PTL_PT_TNT_8, ppt_tnt_8)                                                                                     \
+	X(PTL_PT_TNT_64, ppt_tnt_64)                                                                                   \
+	X(PTL_PT_TIP, ppt_tip)                                                                                         \
+	X(PTL_PT_TIP_PGE, ppt_tip_pge)                                                                                 \
+	X(PTL_PT_TIP_PGD, ppt_tip_pgd)                                                                                 \
+	X(PTL_PT_FUP, ppt_fup)                                                                                         \
+	X(PTL_PT_MODE_EXEC, ppt_mode)                                                                                  \
+	X(PTL_PT_MODE_TSX, ppt_mode)                                                                                   \
+	X(PTL_PT_TSC, ppt_tsc)                                                                                         \
+	X(PTL_PT_CBR, ppt_cbr)                                                                                         \
+	X(PTL_PT_TMA, ppt_tma)                                                                                         \
+	X(PTL_PT_MTC, ppt_mtc)                                                                                         \
+	X(PTL_PT_CYC, ppt_cyc)                                                                                         \
+	X(PTL_PT_PIP, ppt_pip)                                                                                         \
+	X(PTL_PT_VMCS, ppt_vmcs)                                                                                       \
+	X(PTL_PT_TRACESTOP, ppt_stop)                                                                                  \
+	X(PTL_PT_MNT, ppt_mnt)                                                                                         \
+	X(PTL_PT_EXSTOP, ppt_exstop)                                                                                   \
+	X(PTL_PT_MWAIT, ppt_mwait)                                                                                     \
+	X(PTL_PT_PWRE, ppt_pwre)                                                                                       \
+	X(PTL_PT_PWRX, ppt_pwrx)                                                                                       \
 	X(PTL_PT_PTWRITE, ppt_ptw)
 
 static inline enum pt_packet_type pt_libipt_type(unsigned kind)
 {
 	switch (kind) {
-#define X(ours, theirs)                                                                            \
-	case ours:                                                                                 \
+#define X(ours, theirs)                                                                                                \
+	case ours:                                                                                                     \
 		return theirs;
 		PT_LIBIPT_KINDS(X)
 #undef X
@@ -137,8 +137,7 @@ static inline bool pt_to_libipt(const struct ptl_pt_packet *ours, struct pt_pack
 }
 
 /* The same two packets? theirs is what libipt decoded from the bytes that gave ours. */
-static inline bool pt_same_as_libipt(const struct ptl_pt_packet *ours,
-				     const struct pt_packet *theirs)
+static inline bool pt_same_as_libipt(const struct ptl_pt_packet *ours, const struct pt_packet *theirs)
 {
 	struct pt_packet want;
 
@@ -183,8 +182,8 @@ static inline bool pt_same_as_libipt(const struct ptl_pt_packet *ours,
 	case ppt_pwre:
 		return SAME(pwre.state) && SAME(pwre.sub_state) && SAME(pwre.hw);
 	case ppt_pwrx:
-		return SAME(pwrx.last) && SAME(pwrx.deepest) && SAME(pwrx.interrupt) &&
-		       SAME(pwrx.store) && SAME(pwrx.autonomous);
+		return SAME(pwrx.last) && SAME(pwrx.deepest) && SAME(pwrx.interrupt) && SAME(pwrx.store) &&
+		       SAME(pwrx.autonomous);
 	case ppt_ptw:
 		return SAME(ptw.payload) && SAME(ptw.plc) && SAME(ptw.ip);
 	default:

@@ -50,8 +50,7 @@ static inline uint64_t pt_random_field(struct pt_random *random, const struct fo
 	}
 }
 
-static inline void pt_random_packet_of(struct pt_random *random, unsigned kind,
-				       struct ptl_pt_packet *packet)
+static inline void pt_random_packet_of(struct pt_random *random, unsigned kind, struct ptl_pt_packet *packet)
 {
 	*packet = (struct ptl_pt_packet){.kind = (uint8_t)kind};
 	for (const struct format_pt_field *field = format_pt_fields(kind); field->name; field++)
@@ -60,10 +59,8 @@ static inline void pt_random_packet_of(struct pt_random *random, unsigned kind,
 	switch (kind) {
 	case PTL_PT_TNT_8:
 	case PTL_PT_TNT_64:
-		packet->tnt.count = (uint8_t)(1 +
-					      pt_random_below(random, kind == PTL_PT_TNT_8
-									      ? FORMAT_PT_TNT_8_MAX
-									      : FORMAT_PT_TNT_64_MAX));
+		packet->tnt.count = (uint8_t)(1 + pt_random_below(random, kind == PTL_PT_TNT_8 ? FORMAT_PT_TNT_8_MAX
+											       : FORMAT_PT_TNT_64_MAX));
 		packet->tnt.bits = pt_random_next(random) >> (64 - packet->tnt.count);
 		break;
 	case PTL_PT_TIP:
@@ -87,8 +84,7 @@ static inline void pt_random_packet_of(struct pt_random *random, unsigned kind,
 /* Any kind, each as often as the others. */
 static inline void pt_random_packet(struct pt_random *random, struct ptl_pt_packet *packet)
 {
-	pt_random_packet_of(random, 1 + (unsigned)pt_random_below(random, PTL_PT_KINDS - 1),
-			    packet);
+	pt_random_packet_of(random, 1 + (unsigned)pt_random_below(random, PTL_PT_KINDS - 1), packet);
 }
 
 #endif

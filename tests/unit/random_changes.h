@@ -10,11 +10,11 @@
 
 /* From the time of a PSB, or of a TSC, on these bytes are there. */
 struct random_change {
-	size_t at;      /* of the PSB in the packets; by time: none */
-	uint64_t clock; /* then */
+	size_t at;            /* of the PSB in the packets; by time: none */
+	uint64_t clock;       /* then */
 	uint32_t first, size; /* offsets in the code */
-	uint32_t bytes; /* offset in random_changes */
-	bool load;      /* an image comes to lie there; else a code event tells of it */
+	uint32_t bytes;       /* offset in random_changes */
+	bool load;            /* an image comes to lie there; else a code event tells of it */
 };
 
 /* A megabyte: not for the stack. */

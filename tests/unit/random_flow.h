@@ -21,21 +21,22 @@
 #define RANDOM_FLOW_TRUTH (1u << 19)
 #define RANDOM_FLOW_STACK 64
 #define RANDOM_FLOW_SEGMENTS 4096
-#define RANDOM_FLOW_RANGES 64    /* where the code lies in separate ranges */
+#define RANDOM_FLOW_RANGES 64      /* where the code lies in separate ranges */
 #define RANDOM_FLOW_APART 0x10000u /* address space from one range's start to the next one's, at least */
 
 /* What a run may have besides branches, calls, returns, interrupts, overflows, filters and PSBs. */
-#define FLOW_FORMS 1u    /* addresses in any form that fits, not only the shortest */
-#define FLOW_TIMING 2u   /* TSC, TMA, MTC, CYC, CBR, padding, MNT anywhere */
-#define FLOW_EVENTS 4u   /* PTWRITE, TSX, power, PIP, VMCS, MODE.Exec; overflows of all kinds */
-#define FLOW_DEFERRED 8u /* TIPs behind the TNT bits of later branches */
-#define FLOW_32 16u      /* programs of 32-bit code */
-#define FLOW_RESTART 32u /* overflows that last to a PSB */
-#define FLOW_MODERN 64u  /* event trace, blocks, triggers: libipt does not know them */
-#define FLOW_CLOCK 128u  /* TSC packets, some in PSB+, with the true time */
+#define FLOW_FORMS 1u     /* addresses in any form that fits, not only the shortest */
+#define FLOW_TIMING 2u    /* TSC, TMA, MTC, CYC, CBR, padding, MNT anywhere */
+#define FLOW_EVENTS 4u    /* PTWRITE, TSX, power, PIP, VMCS, MODE.Exec; overflows of all kinds */
+#define FLOW_DEFERRED 8u  /* TIPs behind the TNT bits of later branches */
+#define FLOW_32 16u       /* programs of 32-bit code */
+#define FLOW_RESTART 32u  /* overflows that last to a PSB */
+#define FLOW_MODERN 64u   /* event trace, blocks, triggers: libipt does not know them */
+#define FLOW_CLOCK 128u   /* TSC packets, some in PSB+, with the true time */
 #define FLOW_CHANGES 256u /* the code changes under way: random_changes.h */
-#define FLOW_POPS 512u    /* a return to another place than the newest call takes that call off all the same, which libipt does not know */
-#define FLOW_TURNS 1024u  /* programs take turns on a CPU: random_flow_turn */
+#define FLOW_POPS                                                                                                      \
+	512u /* a return to another place than the newest call takes that call off all the same, which libipt does not know */
+#define FLOW_TURNS 1024u /* programs take turns on a CPU: random_flow_turn */
 #define FLOW_ALL 63u     /* what all engines know */
 #define FLOW_DEFERRED_MAX 4
 
@@ -89,7 +90,8 @@ struct random_flow {
 	bool long_tnt;
 
 	struct random_changes *changes; /* NULL: code stays what it is */
-	void (*change)(struct random_flow *flow, uint32_t ip); /* writes other code where flow is not, before the instruction at ip */
+	void (*change)(struct random_flow *flow,
+		       uint32_t ip); /* writes other code where flow is not, before the instruction at ip */
 
 	uint8_t first_code[RANDOM_FLOW_CODE]; /* where it changes: before it did */
 	uint8_t code[RANDOM_FLOW_CODE];
@@ -105,7 +107,7 @@ struct random_flow {
 	uint64_t times[RANDOM_FLOW_TRUTH]; /* of each of them */
 	uint64_t clock;
 	size_t truth_count;
-	size_t proven; /* of truth: what the packets so far tell of */
+	size_t proven;                                /* of truth: what the packets so far tell of */
 	uint64_t segment_clock[RANDOM_FLOW_SEGMENTS]; /* of the first segments' PSBs */
 	unsigned segments, enables, asyncs, overflows;
 
@@ -201,8 +203,8 @@ static inline void flow_emit_end(struct random_flow *flow, enum random_end kind)
 		uint8_t size;
 		uint8_t bytes[6];
 	} ends[END_KINDS] = {
-		[END_JCC] = {6, {0x0f, 0x84}},    [END_JMP] = {5, {0xe9}},
-		[END_CALL] = {5, {0xe8}},	  [END_RET] = {1, {0xc3}},
+		[END_JCC] = {6, {0x0f, 0x84}},     [END_JMP] = {5, {0xe9}},
+		[END_CALL] = {5, {0xe8}},          [END_RET] = {1, {0xc3}},
 		[END_JMP_REG] = {2, {0xff, 0xe0}}, [END_CALL_REG] = {2, {0xff, 0xd1}},
 		[END_SYSCALL] = {2, {0x0f, 0x05}},
 	};
@@ -245,13 +247,13 @@ static inline void flow_aim(struct random_flow *flow, unsigned i, struct pt_rand
 		target = i + 1;
 	block->target = flow->blocks[target].start;
 	common_store32(flow->code + block->end - 4,
-		    (uint32_t)(flow_address(flow, block->target) - (flow_address(flow, block->end - 1) + 1)));
+		       (uint32_t)(flow_address(flow, block->target) - (flow_address(flow, block->end - 1) + 1)));
 }
 
 static inline void flow_make_code(struct random_flow *flow)
 {
-	static const uint8_t weights[] = {END_JCC, END_JCC, END_JCC, END_JCC, END_JMP, END_CALL, END_CALL,
-					  END_RET, END_RET, END_JMP_REG, END_CALL_REG, END_SYSCALL};
+	static const uint8_t weights[] = {END_JCC,  END_JCC, END_JCC, END_JCC,     END_JMP,      END_CALL,
+					  END_CALL, END_RET, END_RET, END_JMP_REG, END_CALL_REG, END_SYSCALL};
 
 	for (unsigned i = 0; i < RANDOM_FLOW_BLOCKS; i++) {
 		struct random_block *block = &flow->blocks[i];
@@ -322,8 +324,7 @@ static inline void flow_put(struct random_flow *flow, const struct ptl_pt_packet
 	flow->pt_size += (size_t)size;
 }
 
-#define FLOW_PUT(flow, packet_kind, ...) \
-	flow_put(flow, &(struct ptl_pt_packet){.kind = packet_kind, ##__VA_ARGS__})
+#define FLOW_PUT(flow, packet_kind, ...) flow_put(flow, &(struct ptl_pt_packet){.kind = packet_kind, ##__VA_ARGS__})
 
 static inline uint64_t flow_value(struct random_flow *flow, unsigned bits)
 {

@@ -14,8 +14,7 @@ static inline void check_truth(const struct random_flow *flow, const struct seen
 	assert_int_equal(seen->ip_count, flow->truth_count);
 	assert_memory_equal(seen->ips, flow->truth, flow->truth_count * sizeof(*flow->truth));
 	assert_int_equal(count_events(seen, FLOW_ENABLED, 0), flow->enables);
-	assert_int_equal(count_events(seen, FLOW_ASYNC_BRANCH, 0) +
-				 count_events(seen, FLOW_ASYNC_DISABLED, 0),
+	assert_int_equal(count_events(seen, FLOW_ASYNC_BRANCH, 0) + count_events(seen, FLOW_ASYNC_DISABLED, 0),
 			 flow->asyncs);
 	assert_int_equal(count_events(seen, FLOW_GAP, FLOW_GAP_OVERFLOW), flow->overflows);
 	assert_int_equal(count_events(seen, FLOW_GAP, 0), flow->overflows);

@@ -92,8 +92,7 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	snprintf(name, sizeof(name), ".new.%016llx", (unsigned long long)id);
 	reader_path(reader, name, path);
 	reader->lock = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (reader->lock < 0 || flock(reader->lock, LOCK_EX) ||
-	    write(reader->lock, &file, size) != (ssize_t)size)
+	if (reader->lock < 0 || flock(reader->lock, LOCK_EX) || write(reader->lock, &file, size) != (ssize_t)size)
 		abort();
 	snprintf(name, sizeof(name), PROVIDER_SHARE_SESSION_NAME, slot);
 	reader_path(reader, name, final);
@@ -127,8 +126,10 @@ static inline unsigned reader_each_provider(const struct reader *reader,
 		if (map == MAP_FAILED)
 			abort();
 		processes++;
-		for (uint32_t i = 0; i < __atomic_load_n(&((struct provider_share_process *)(void *)map)->provider_count,
-							 __ATOMIC_ACQUIRE); i++) {
+		for (uint32_t i = 0;
+		     i <
+		     __atomic_load_n(&((struct provider_share_process *)(void *)map)->provider_count, __ATOMIC_ACQUIRE);
+		     i++) {
 			struct provider_share_provider *provider = (void *)(map + PROVIDER_SHARE_PROVIDER_OFFSET(i));
 
 			if (__atomic_load_n(&provider->state, __ATOMIC_ACQUIRE) == PROVIDER_SHARE_REGISTERED)

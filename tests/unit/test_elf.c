@@ -46,8 +46,7 @@ static void find_own_mapping(uint64_t address, uint64_t *base, uint64_t *offset)
 
 	assert_non_null(maps);
 	while (fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%llx-%llx %*s %llx", &low, &high, &at) != 3 || address < low ||
-		    address >= high)
+		if (sscanf(line, "%llx-%llx %*s %llx", &low, &high, &at) != 3 || address < low || address >= high)
 			continue;
 		*base = low;
 		*offset = at;
@@ -72,8 +71,7 @@ static void finds_a_function_by_its_address(void **state)
 	assert_true(elf_address(elf, offset, &address));
 	assert_int_equal(elf_symbols(elf, NULL, &encoded), 0);
 	assert_int_equal(ptl_symbols_decode(encoded.data, encoded.size, &table), 0);
-	assert_string_equal(ptl_symbols_find(table, here - base + address).name,
-			    "a_function_to_be_found");
+	assert_string_equal(ptl_symbols_find(table, here - base + address).name, "a_function_to_be_found");
 	assert_int_equal(ptl_symbols_find(table, here - base + address).type, 't');
 	ptl_symbols_free(table);
 	common_bytes_free(&encoded);

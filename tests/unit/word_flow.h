@@ -100,7 +100,8 @@ static inline bool word_flows_equal_changing(struct native_source source, unsign
 	struct word_sum expected, sum;
 	bool same = true;
 
-	if (native_decoder_open(&one_by_one, source, &machine) < 0 || native_decoder_open(&by_words, source, &machine) < 0)
+	if (native_decoder_open(&one_by_one, source, &machine) < 0 ||
+	    native_decoder_open(&by_words, source, &machine) < 0)
 		abort();
 	one_by_one.code->words.rest = INT64_MAX;
 	by_words.code->words.rest = 0;

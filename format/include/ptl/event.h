@@ -91,39 +91,43 @@ enum ptl_type {
 	PTL_TYPE_F64,
 	PTL_TYPE_BOOL8,
 	PTL_TYPE_BOOL32,
-	PTL_TYPE_POINTER,    /* 64 bits, shown in hexadecimal */
-	PTL_TYPE_TIME,       /* u64, trace clock */
-	PTL_TYPE_WALL_TIME,  /* i64, nanoseconds since 1970 UTC */
-	PTL_TYPE_GUID,       /* 16 bytes */
-	PTL_TYPE_UTF8,       /* ends with a zero byte */
-	PTL_TYPE_UTF16,      /* ends with a zero unit */
+	PTL_TYPE_POINTER,       /* 64 bits, shown in hexadecimal */
+	PTL_TYPE_TIME,          /* u64, trace clock */
+	PTL_TYPE_WALL_TIME,     /* i64, nanoseconds since 1970 UTC */
+	PTL_TYPE_GUID,          /* 16 bytes */
+	PTL_TYPE_UTF8,          /* ends with a zero byte */
+	PTL_TYPE_UTF16,         /* ends with a zero unit */
 	PTL_TYPE_UTF8_COUNTED,  /* u16 count of bytes, then the bytes */
 	PTL_TYPE_UTF16_COUNTED, /* u16 count of units, then the units */
 	PTL_TYPE_BYTES_COUNTED, /* u16 count of bytes, then the bytes */
-	PTL_TYPE_BYTES,      /* `length` bytes; length 0 means the rest of the payload */
-	PTL_TYPE_STRUCT,     /* the next `length` fields of the schema belong to it */
+	PTL_TYPE_BYTES,         /* `length` bytes; length 0 means the rest of the payload */
+	PTL_TYPE_STRUCT,        /* the next `length` fields of the schema belong to it */
 };
 
-enum ptl_array { PTL_ARRAY_NONE, PTL_ARRAY_FIXED /* array_length elements */, PTL_ARRAY_COUNTED /* u16 count before the elements */ };
+enum ptl_array {
+	PTL_ARRAY_NONE,
+	PTL_ARRAY_FIXED /* array_length elements */,
+	PTL_ARRAY_COUNTED /* u16 count before the elements */
+};
 
 #define PTL_FORMAT_DEFAULT 0
 #define PTL_FORMAT_HEX 1
-#define PTL_FORMAT_STRING 2  /* numbers that are characters */
+#define PTL_FORMAT_STRING 2 /* numbers that are characters */
 #define PTL_FORMAT_ADDRESS 3
-#define PTL_FORMAT_HASH 4    /* bytes as one hexadecimal word */
+#define PTL_FORMAT_HASH 4 /* bytes as one hexadecimal word */
 /* Since 1.1: */
-#define PTL_FORMAT_ERRNO 5   /* a number of errno(3) */
-#define PTL_FORMAT_PORT 6    /* u16, its bytes in network order */
-#define PTL_FORMAT_IP 7      /* u32 or 4 bytes: IPv4; 16 bytes (a GUID's too): IPv6; all in network order */
-#define PTL_FORMAT_JSON 8    /* strings */
+#define PTL_FORMAT_ERRNO 5 /* a number of errno(3) */
+#define PTL_FORMAT_PORT 6  /* u16, its bytes in network order */
+#define PTL_FORMAT_IP 7    /* u32 or 4 bytes: IPv4; 16 bytes (a GUID's too): IPv6; all in network order */
+#define PTL_FORMAT_JSON 8  /* strings */
 #define PTL_FORMAT_XML 9
 #define PTL_FORMAT_LATIN1 10 /* byte strings, and u8 that are characters, in ISO 8859-1 */
 
 struct ptl_field {
 	const char *name;
-	uint8_t type;   /* enum ptl_type */
-	uint8_t format; /* PTL_FORMAT_* */
-	uint8_t array;  /* enum ptl_array */
+	uint8_t type;    /* enum ptl_type */
+	uint8_t format;  /* PTL_FORMAT_* */
+	uint8_t array;   /* enum ptl_array */
 	uint32_t length; /* see the types BYTES and STRUCT */
 	uint32_t array_length;
 	const char *map; /* name of a map of the provider, PTL_MAP_VALUES or PTL_MAP_FLAGS; or NULL */
@@ -153,8 +157,8 @@ struct ptl_schema {
 
 /* What the numbers of a map are. */
 enum ptl_map_kind {
-	PTL_MAP_VALUES, /* values of fields: one name for each */
-	PTL_MAP_FLAGS,  /* values of fields: names of bits, joined with | */
+	PTL_MAP_VALUES,   /* values of fields: one name for each */
+	PTL_MAP_FLAGS,    /* values of fields: names of bits, joined with | */
 	PTL_MAP_KEYWORDS, /* bits of ptl_descriptor.keyword; these kinds need no name */
 	PTL_MAP_TASKS,
 	PTL_MAP_OPCODES,
@@ -182,8 +186,8 @@ const char *ptl_map_name(const struct ptl_map *map, uint64_t value);
 /* One decoded field (an array gives one value for each element). */
 struct ptl_value {
 	const struct ptl_field *field;
-	unsigned depth;  /* nesting in structures */
-	uint32_t index;  /* element of an array */
+	unsigned depth; /* nesting in structures */
+	uint32_t index; /* element of an array */
 	union {
 		uint64_t u;
 		int64_t i;
@@ -200,15 +204,14 @@ struct ptl_value {
  * number is put into *rest (may be NULL).
  */
 int ptl_payload_decode(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
-		       int (*visit)(void *context, const struct ptl_value *value), void *context,
-		       size_t *rest);
+		       int (*visit)(void *context, const struct ptl_value *value), void *context, size_t *rest);
 
 /* What a walk comes to. */
 enum ptl_step {
 	PTL_STEP_VALUE,
-	PTL_STEP_ARRAY,      /* an array begins; value->u is the number of its elements, perhaps 0 */
+	PTL_STEP_ARRAY, /* an array begins; value->u is the number of its elements, perhaps 0 */
 	PTL_STEP_ARRAY_END,
-	PTL_STEP_STRUCT,     /* a structure (an element of an array of them) begins */
+	PTL_STEP_STRUCT, /* a structure (an element of an array of them) begins */
 	PTL_STEP_STRUCT_END,
 };
 
@@ -217,8 +220,8 @@ enum ptl_step {
  * fails is not ended. value->field, depth and index are always set; bytes and size for values alone.
  */
 int ptl_payload_walk(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
-		     int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value),
-		     void *context, size_t *rest);
+		     int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value), void *context,
+		     size_t *rest);
 
 struct ptl_bytes;
 

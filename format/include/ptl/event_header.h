@@ -23,7 +23,7 @@ struct ptl_tracepoint_name {
 	char provider[PTL_TRACEPOINT_NAME_MAX]; /* "Contoso_Auth" */
 	uint8_t level;
 	uint64_t keyword;
-	char options[PTL_TRACEPOINT_NAME_MAX];  /* "Ggroup", or "" */
+	char options[PTL_TRACEPOINT_NAME_MAX]; /* "Ggroup", or "" */
 };
 
 /*
@@ -61,8 +61,8 @@ void ptl_event_headers_free(struct ptl_event_headers *headers);
  * bytes than a header. PTL_CORRUPT: extensions or description contradict themselves; *event is set all the same, with
  * all bytes behind the header as payload, and *schema is NULL. PTL_NO_MEMORY, and what guid_of returns.
  */
-int ptl_event_header_decode(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes, size_t size,
-			    struct ptl_event *event, const struct ptl_schema **schema, bool *is_new);
+int ptl_event_header_decode(struct ptl_event_headers *headers, const char *tracepoint, const uint8_t *bytes,
+			    size_t size, struct ptl_event *event, const struct ptl_schema **schema, bool *is_new);
 
 #ifdef __cplusplus
 }

@@ -16,12 +16,15 @@ struct ptl_guid {
 };
 
 /* A constant from the groups of the text form: PTL_GUID(0x9e814aad, 0x3204, 0x11d2, 0x9a82, 0x006008a86939). */
-#define PTL_GUID(a, b, c, d, e)                                                                     \
-	{{(uint8_t)(a), (uint8_t)((a) >> 8), (uint8_t)((a) >> 16), (uint8_t)((a) >> 24),            \
-	  (uint8_t)(b), (uint8_t)((b) >> 8), (uint8_t)(c), (uint8_t)((c) >> 8),                     \
-	  (uint8_t)((d) >> 8), (uint8_t)(d),                                                        \
-	  (uint8_t)((uint64_t)(e) >> 40), (uint8_t)((uint64_t)(e) >> 32),                           \
-	  (uint8_t)((uint64_t)(e) >> 24), (uint8_t)((uint64_t)(e) >> 16),                           \
-	  (uint8_t)((uint64_t)(e) >> 8), (uint8_t)(e)}}
+#define PTL_GUID(a, b, c, d, e)                                                                                        \
+	{                                                                                                              \
+		{                                                                                                      \
+			(uint8_t)(a), (uint8_t)((a) >> 8), (uint8_t)((a) >> 16), (uint8_t)((a) >> 24), (uint8_t)(b),   \
+				(uint8_t)((b) >> 8), (uint8_t)(c), (uint8_t)((c) >> 8), (uint8_t)((d) >> 8),           \
+				(uint8_t)(d), (uint8_t)((uint64_t)(e) >> 40), (uint8_t)((uint64_t)(e) >> 32),          \
+				(uint8_t)((uint64_t)(e) >> 24), (uint8_t)((uint64_t)(e) >> 16),                        \
+				(uint8_t)((uint64_t)(e) >> 8), (uint8_t)(e)                                            \
+		}                                                                                                      \
+	}
 
 #endif

@@ -22,22 +22,22 @@ extern const struct ptl_guid PTL_PROVIDER_CODE;    /* PTL's own: code bytes that
 /* PTL_OPCODE_START, of ptl/event.h, means here what it means everywhere. */
 enum ptl_kernel_opcode {
 	PTL_OPCODE_END = 2,
-	PTL_OPCODE_START_RUNDOWN = 3, /* existed when the capture or cut began */
-	PTL_OPCODE_END_RUNDOWN = 4,   /* still existed when it ended */
-	PTL_OPCODE_LOAD = 10,         /* image */
-	PTL_OPCODE_UNLOAD = 2,        /* image */
-	PTL_OPCODE_PROTECT = 64,      /* image: its protection changed (PTL) */
+	PTL_OPCODE_START_RUNDOWN = 3,   /* existed when the capture or cut began */
+	PTL_OPCODE_END_RUNDOWN = 4,     /* still existed when it ended */
+	PTL_OPCODE_LOAD = 10,           /* image */
+	PTL_OPCODE_UNLOAD = 2,          /* image */
+	PTL_OPCODE_PROTECT = 64,        /* image: its protection changed (PTL) */
 	PTL_OPCODE_CONTEXT_SWITCH = 36, /* thread: a CPU goes from one to another */
-	PTL_OPCODE_EXEC = 64,         /* process: replaced its program; all its images are gone (PTL) */
-	PTL_OPCODE_CODE = 64,         /* code: bytes of a range are, from now on, these (PTL) */
+	PTL_OPCODE_EXEC = 64,           /* process: replaced its program; all its images are gone (PTL) */
+	PTL_OPCODE_CODE = 64,           /* code: bytes of a range are, from now on, these (PTL) */
 };
 
 /* Strings are zero-terminated bytes as the system gave them (UTF-8 by custom); never NULL after decoding. */
 struct ptl_process_event {
-	uint64_t unique_key;   /* UniqueProcessKey: never reused in a trace, unlike a pid */
+	uint64_t unique_key; /* UniqueProcessKey: never reused in a trace, unlike a pid */
 	uint32_t process_id;
 	uint32_t parent_id;
-	int32_t exit_status;   /* as wait(2) encodes it; valid with END and known only if has_exit_status */
+	int32_t exit_status; /* as wait(2) encodes it; valid with END and known only if has_exit_status */
 	bool has_exit_status;
 	const char *image_file_name; /* path of the program */
 	const char *command_line;    /* arguments, shell-quoted where needed */
@@ -72,7 +72,7 @@ struct ptl_image_event {
 	uint32_t device_minor;
 	uint64_t inode;
 	uint8_t build_id[PTL_BUILD_ID_MAX];
-	size_t build_id_size;     /* 0: none */
+	size_t build_id_size; /* 0: none */
 	bool has_code, has_symbols, has_debug;
 	uint8_t code[PTL_HASH_SIZE];    /* blob with the image's bytes from base on; may be shorter than size */
 	uint8_t symbols[PTL_HASH_SIZE]; /* blob of ptl/symbols.h */

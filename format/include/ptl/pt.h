@@ -202,8 +202,7 @@ const char *ptl_pt_kind_name(unsigned kind);
  * them (in CBR, PIP, MODE, MWAIT, PWRE, PWRX), and besides what it does not know: BBP, BIP, BEP,
  * CFE, EVD, TRIG, the interrupt flag of MODE.Exec, bit 1 of PWRX's wake.
  */
-int ptl_pt_decode(const uint8_t *data, size_t size, struct ptl_pt_context *context,
-		  struct ptl_pt_packet *packet);
+int ptl_pt_decode(const uint8_t *data, size_t size, struct ptl_pt_context *context, struct ptl_pt_packet *packet);
 
 /*
  * Why ptl_pt_decode refused these bytes with status: a sentence such as "reserved IPBytes 5 in

@@ -20,10 +20,10 @@ struct ptl_open_options {
 
 /* Damage and absence that the reader met: never silent. */
 struct ptl_damage {
-	uint64_t offset; /* in the file */
-	uint64_t size;   /* bytes skipped; 0 where nothing was skipped */
-	int status;      /* PTL_CORRUPT, PTL_TRUNCATED, PTL_UNSUPPORTED */
-	uint32_t stream; /* PTL_NO_ID: unknown */
+	uint64_t offset;  /* in the file */
+	uint64_t size;    /* bytes skipped; 0 where nothing was skipped */
+	int status;       /* PTL_CORRUPT, PTL_TRUNCATED, PTL_UNSUPPORTED */
+	uint32_t stream;  /* PTL_NO_ID: unknown */
 	const char *text; /* "buffer of stream 3, sequence 7: payload checksum differs" */
 };
 
@@ -97,8 +97,8 @@ struct ptl_event_filter {
  * beyond that wait in a nameless file in $TMPDIR (PTL_SYSTEM: it cannot be written). filter may be NULL. Damaged buffers are skipped and listed. May be called again, and
  * from several threads at once.
  */
-int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
-		const struct ptl_callbacks *callbacks, void *context);
+int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter, const struct ptl_callbacks *callbacks,
+		void *context);
 
 /* --- bytes of PT and TRUTH streams -------------------------------------------------------------- */
 
@@ -107,8 +107,8 @@ int ptl_process(struct ptl_trace *trace, const struct ptl_event_filter *filter,
  * hole (lost or damaged buffer); a hole at offset itself gives *read = 0 and *hole = its size (0 at the
  * end of the stream). PTL_SYSTEM, PTL_NO_MEMORY, PTL_MISUSE (no such stream).
  */
-int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, void *data, size_t size,
-		    size_t *read, uint64_t *hole);
+int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, void *data, size_t size, size_t *read,
+		    uint64_t *hole);
 
 /*
  * Decompresses a buffer of the stream before it is read, so that a thread that has nothing else to do can help one that is
@@ -165,10 +165,10 @@ struct ptl_buffer {
 	uint32_t stored_size;
 	uint32_t records;
 	uint64_t sequence;
-	uint64_t offset;      /* of the buffer header in the file */
+	uint64_t offset; /* of the buffer header in the file */
 	uint64_t first_time;
 	uint64_t last_time;
-	uint64_t position;    /* of its first payload byte in the stream */
+	uint64_t position; /* of its first payload byte in the stream */
 	uint8_t codec;
 };
 

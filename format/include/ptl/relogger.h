@@ -63,19 +63,19 @@ struct ptl_relogger_input; /* what a TRACEHANDLE stands for */
 struct ptl_trace_event;    /* ITraceEvent: an event that can be changed */
 
 struct ptl_relogger_options {
-	int level;             /* zstd level of what is written anew; 0: the default */
-	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
-	size_t memory_limit;   /* bytes for buffers, of reading and writing together; 0: the default (160 MiB) */
+	int level;               /* zstd level of what is written anew; 0: the default */
+	unsigned threads;        /* compression workers beside the caller; 0 compresses in the caller */
+	size_t memory_limit;     /* bytes for buffers, of reading and writing together; 0: the default (160 MiB) */
 	enum ptl_hash_kind hash; /* of the inputs, for provenance; SHA-256 can take longer than copying them */
-	bool sync;             /* the output is on disk before it has its name; where it replaces a file it always is */
+	bool sync; /* the output is on disk before it has its name; where it replaces a file it always is */
 	/* The reorder window: what of it may wait. 0: the default. */
-	size_t window_events;  /* 65536 */
-	size_t window_bytes;   /* of payloads and extended items; 32 MiB */
-	uint64_t window_time;  /* ns: how long before the current event an injected one may be; 0: any time */
+	size_t window_events; /* 65536 */
+	size_t window_bytes;  /* of payloads and extended items; 32 MiB */
+	uint64_t window_time; /* ns: how long before the current event an injected one may be; 0: any time */
 	/* Each may be NULL. Texts live until the call returns. */
 	void (*warning)(void *context, const char *text);
 	void (*progress)(void *context, uint64_t done, uint64_t total); /* bytes of the inputs, roughly */
-	void *context; /* of these two */
+	void *context;                                                  /* of these two */
 };
 
 /* options may be NULL. PTL_NO_MEMORY. */
@@ -121,10 +121,10 @@ struct ptl_trace *ptl_relogger_input_trace(const struct ptl_relogger_input *inpu
 struct ptl_relogger_input_info {
 	const char *name;
 	void *context;
-	uint32_t machine;        /* index among the machines of the output; 0: that of the first input */
-	int64_t time_shift;      /* nanoseconds that are added to its times */
-	uint64_t uncertainty;    /* of the shift, nanoseconds; 0 where the clock is shared */
-	size_t losses;           /* pieces of damage that became loss records; complete after process */
+	uint32_t machine;     /* index among the machines of the output; 0: that of the first input */
+	int64_t time_shift;   /* nanoseconds that are added to its times */
+	uint64_t uncertainty; /* of the shift, nanoseconds; 0 where the clock is shared */
+	size_t losses;        /* pieces of damage that became loss records; complete after process */
 };
 void ptl_relogger_input_info(const struct ptl_relogger_input *input, struct ptl_relogger_input_info *info);
 
@@ -173,8 +173,9 @@ struct ptl_stream_range {
  * between kept ranges becomes a hole, and what lies before the first one is gone: positions start anew at 0.
  */
 struct ptl_stream_plan {
-	bool drop;                             /* initially false */
-	const struct ptl_stream_range *ranges; /* initially NULL: all; ascending, the callback's until it is called again */
+	bool drop; /* initially false */
+	const struct ptl_stream_range
+		*ranges; /* initially NULL: all; ascending, the callback's until it is called again */
 	size_t range_count;
 };
 
@@ -247,7 +248,7 @@ int ptl_relogger_blob_file(struct ptl_relogger *relogger, uint32_t type, int fd,
  */
 struct ptl_cut {
 	uint64_t first, last; /* times that were kept, both inclusive */
-	uint64_t known;       /* from here on processes, threads and images are kept; rundown is at known - 1; 0: none */
+	uint64_t known; /* from here on processes, threads and images are kept; rundown is at known - 1; 0: none */
 	uint64_t events, bytes; /* that were left out */
 };
 /*
@@ -266,10 +267,10 @@ int ptl_relogger_change(struct ptl_relogger *relogger, const void *data, size_t 
 struct ptl_relogger_counts {
 	uint64_t events_read;
 	uint64_t events_written;
-	uint64_t buffers_copied;  /* as they were, without being decompressed */
+	uint64_t buffers_copied; /* as they were, without being decompressed */
 	uint64_t buffers_decoded;
-	uint64_t events_shared;   /* events that several inputs have, each written once */
-	uint64_t blobs_shared;    /* blobs that several inputs have, each stored once */
+	uint64_t events_shared; /* events that several inputs have, each written once */
+	uint64_t blobs_shared;  /* blobs that several inputs have, each stored once */
 };
 void ptl_relogger_counts(const struct ptl_relogger *relogger, struct ptl_relogger_counts *counts);
 

@@ -53,8 +53,8 @@ const struct ptl_image_event *ptl_state_find_image(struct ptl_state *state, uint
 
 /* What rundown is to be written, and where to. */
 struct ptl_rundown {
-	uint32_t pid;   /* of one process; PTL_NO_ID: of all */
-	uint64_t time;  /* that its events get */
+	uint32_t pid;  /* of one process; PTL_NO_ID: of all */
+	uint64_t time; /* that its events get */
 	/*
 	 * PTL_OPCODE_START_RUNDOWN; or PTL_OPCODE_LOAD: the images and the code alone, as if they were loaded at that
 	 * moment; or PTL_OPCODE_END_RUNDOWN, for a reader who has followed all of it: processes, threads, and images

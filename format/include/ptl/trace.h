@@ -30,15 +30,15 @@ enum ptl_kind {
 
 /* A stream and whom it belongs to. Every buffer repeats this, so that each stands for itself. */
 struct ptl_stream {
-	uint32_t id; /* unique in the file */
+	uint32_t id;   /* unique in the file */
 	uint32_t kind; /* enum ptl_kind, or one of a newer version */
 	uint32_t cpu;  /* PTL_NO_CPU where the stream belongs to a thread or to none */
 	uint32_t pid;  /* PTL_NO_ID where the stream belongs to a CPU or to none */
 	uint32_t tid;
 	/* Filled by the reader, ignored by the writer: */
-	uint64_t bytes;      /* payload bytes before compression, holes included */
-	uint64_t buffers;    /* buffers whose headers are there */
-	uint64_t lost;       /* sequence numbers that are missing; a bad payload is found when it is read: ptl_damage_at */
+	uint64_t bytes;   /* payload bytes before compression, holes included */
+	uint64_t buffers; /* buffers whose headers are there */
+	uint64_t lost;    /* sequence numbers that are missing; a bad payload is found when it is read: ptl_damage_at */
 	uint64_t first_time; /* of all buffers that have a time; 0 where there is none */
 	uint64_t last_time;
 };
@@ -66,24 +66,24 @@ enum ptl_vendor { PTL_VENDOR_UNKNOWN = 0, PTL_VENDOR_INTEL = 1, PTL_VENDOR_OTHER
 
 /* Everything a decoder must know of the machine, the clock and the PT configuration. */
 struct ptl_machine {
-	char source[32];     /* "qemu", "intel_pt", "raw" */
-	bool software;       /* the packets were made by software, not by a CPU */
+	char source[32]; /* "qemu", "intel_pt", "raw" */
+	bool software;   /* the packets were made by software, not by a CPU */
 	bool redacted;
 	char hostname[65];
-	char kernel[130];    /* uname -r */
+	char kernel[130];      /* uname -r */
 	char architecture[33]; /* "x86_64" */
-	uint32_t cpus;       /* CPUs online */
-	char cpu_name[64];   /* brand string */
-	uint32_t vendor;     /* enum ptl_vendor; of the CPU that made the packets, for its errata */
+	uint32_t cpus;         /* CPUs online */
+	char cpu_name[64];     /* brand string */
+	uint32_t vendor;       /* enum ptl_vendor; of the CPU that made the packets, for its errata */
 	uint16_t family;
 	uint8_t model;
 	uint8_t stepping;
-	uint8_t mode;        /* 64 or 32: mode of execution where the packets do not say; 0 unknown */
+	uint8_t mode; /* 64 or 32: mode of execution where the packets do not say; 0 unknown */
 
-	uint32_t clock;      /* enum ptl_clock */
-	uint64_t start_time; /* trace time at the start of the capture */
-	uint64_t end_time;   /* 0 until known */
-	int64_t wall_start;  /* nanoseconds since 1970 UTC at start_time */
+	uint32_t clock;            /* enum ptl_clock */
+	uint64_t start_time;       /* trace time at the start of the capture */
+	uint64_t end_time;         /* 0 until known */
+	int64_t wall_start;        /* nanoseconds since 1970 UTC at start_time */
 	uint64_t wall_uncertainty; /* nanoseconds */
 
 	/* time = tsc_zero + (tsc * tsc_multiplier >> tsc_shift), as perf_event_mmap_page has it; multiplier 0: unknown. */
@@ -92,20 +92,20 @@ struct ptl_machine {
 	uint8_t tsc_shift;
 	uint64_t tsc_frequency; /* Hz; 0 unknown */
 
-	uint32_t timing;     /* enum ptl_timing */
+	uint32_t timing; /* enum ptl_timing */
 	bool return_compression;
-	uint64_t psb_period; /* bytes; 0 unknown */
-	uint8_t mtc_frequency; /* IA32_RTIT_CTL.MTCFreq: one MTC every 2^n crystal clocks */
-	uint8_t cyc_threshold; /* IA32_RTIT_CTL.CycThresh */
+	uint64_t psb_period;      /* bytes; 0 unknown */
+	uint8_t mtc_frequency;    /* IA32_RTIT_CTL.MTCFreq: one MTC every 2^n crystal clocks */
+	uint8_t cyc_threshold;    /* IA32_RTIT_CTL.CycThresh */
 	uint32_t ctc_numerator;   /* CPUID.15H:EBX, TSC ticks per ... */
 	uint32_t ctc_denominator; /* CPUID.15H:EAX */
-	uint8_t nominal_ratio; /* maximum non-turbo ratio (MSR_PLATFORM_INFO[15:8]) */
+	uint8_t nominal_ratio;    /* maximum non-turbo ratio (MSR_PLATFORM_INFO[15:8]) */
 
 	uint16_t index;         /* 0, or which of the machines of a merged trace this is */
 	char boot_id[37];       /* /proc/sys/kernel/random/boot_id: the same machine since the same start */
 	uint64_t pid_namespace; /* inode of the recorder's pid namespace: whose process numbers these are; 0 unknown */
 	/* Of an index that is not 0: how its times were brought to the clock of machine 0. */
-	int64_t time_shift;     /* nanoseconds that were added */
+	int64_t time_shift;         /* nanoseconds that were added */
 	uint64_t shift_uncertainty; /* nanoseconds; UINT64_MAX: nothing tells how the clocks relate */
 };
 
@@ -126,15 +126,15 @@ enum ptl_blob_type {
 
 /* Why something is missing. Losses survive every rewriting of the trace. */
 enum ptl_loss_kind {
-	PTL_LOSS_BUFFERS = 1,  /* buffers of a stream that could not be written */
-	PTL_LOSS_BYTES = 2,    /* PT bytes */
+	PTL_LOSS_BUFFERS = 1, /* buffers of a stream that could not be written */
+	PTL_LOSS_BYTES = 2,   /* PT bytes */
 	PTL_LOSS_EVENTS = 3,
-	PTL_LOSS_THREAD = 4,   /* a thread that ran, or ran on, untraced */
-	PTL_LOSS_PROCESS = 5,  /* a process that could not be followed */
-	PTL_LOSS_CODE = 6,     /* code bytes that could not be read */
+	PTL_LOSS_THREAD = 4,  /* a thread that ran, or ran on, untraced */
+	PTL_LOSS_PROCESS = 5, /* a process that could not be followed */
+	PTL_LOSS_CODE = 6,    /* code bytes that could not be read */
 	PTL_LOSS_SYMBOLS = 7,
-	PTL_LOSS_END = 8,      /* the recording ended before what it recorded */
-	PTL_LOSS_CUT = 9,      /* removed on purpose by a rewriting */
+	PTL_LOSS_END = 8, /* the recording ended before what it recorded */
+	PTL_LOSS_CUT = 9, /* removed on purpose by a rewriting */
 };
 
 struct ptl_loss {
@@ -142,7 +142,7 @@ struct ptl_loss {
 	uint32_t stream; /* PTL_NO_ID: none */
 	uint32_t pid;    /* PTL_NO_ID: none */
 	uint32_t tid;
-	uint64_t count;  /* buffers, events, ... as the kind says */
+	uint64_t count; /* buffers, events, ... as the kind says */
 	uint64_t bytes;
 	uint64_t first_time; /* 0: unknown */
 	uint64_t last_time;
@@ -158,7 +158,7 @@ struct ptl_loss {
 enum ptl_hash_kind {
 	PTL_HASH_XXH128, /* xxHash's XXH3 with 128 bits, seed 0, in its canonical form: what xxh128sum prints */
 	PTL_HASH_SHA256,
-	PTL_HASH_NONE,   /* nobody hashed it */
+	PTL_HASH_NONE, /* nobody hashed it */
 };
 
 /* One step of a trace's life: who wrote it, from what. */
@@ -175,7 +175,7 @@ struct ptl_provenance {
 		uint64_t size;
 		enum ptl_hash_kind hash_kind;
 		uint8_t hash[PTL_HASH_SIZE]; /* of PTL_HASH_XXH128 the first 16 */
-	} *input;
+	} * input;
 };
 
 #ifdef __cplusplus

@@ -14,15 +14,15 @@ struct ptl_trace;
 struct ptl_writer;
 
 struct ptl_writer_options {
-	int level;             /* zstd level; 0 means the default (3) */
-	bool store;            /* compresses nothing */
-	size_t buffer_size;    /* bytes before compression; 0 means the default; clamped to the format's bounds */
+	int level;               /* zstd level; 0 means the default (3) */
+	bool store;              /* compresses nothing */
+	size_t buffer_size;      /* bytes before compression; 0 means the default; clamped to the format's bounds */
 	uint64_t flush_interval; /* nanoseconds of wall time after which a partial buffer is written; 0: never */
-	unsigned threads;      /* compression workers beside the caller; 0 compresses in the caller */
-	size_t memory_limit;   /* bytes of buffers under way; 0 means the default (64 MiB) */
-	bool write_back;       /* has the system write a file to disk as it grows, for who syncs it in the end */
-	const char *name;      /* what messages call the file ("cannot write NAME: ..."); NULL: the trace. Copied */
-	uint16_t minor;        /* minor version that what is copied into the file needs; 0: this writer's */
+	unsigned threads;        /* compression workers beside the caller; 0 compresses in the caller */
+	size_t memory_limit;     /* bytes of buffers under way; 0 means the default (64 MiB) */
+	bool write_back;         /* has the system write a file to disk as it grows, for who syncs it in the end */
+	const char *name;        /* what messages call the file ("cannot write NAME: ..."); NULL: the trace. Copied */
+	uint16_t minor;          /* minor version that what is copied into the file needs; 0: this writer's */
 };
 
 struct ptl_writer_counts {

@@ -72,13 +72,13 @@ struct ptl_provider;
  * thread that registers (while ptl_provider_register runs) or by a thread of the library, one call at
  * a time; never from the functions that write events. It may write events and unregister the provider.
  */
-typedef void ptl_control_callback(struct ptl_provider *provider, enum ptl_control control,
-				  uint8_t level, uint64_t keywords, void *context);
+typedef void ptl_control_callback(struct ptl_provider *provider, enum ptl_control control, uint8_t level,
+				  uint64_t keywords, void *context);
 
 /* A provider is a variable with static storage. Make it with PTL_PROVIDER, PTL_PROVIDER_WITH_GUID. */
 struct ptl_provider {
 	const char *name;
-	struct ptl_guid guid; /* all zero: derived from the name by ptl_provider_register */
+	struct ptl_guid guid;           /* all zero: derived from the name by ptl_provider_register */
 	ptl_control_callback *callback; /* may be set before registering; NULL: none */
 	void *context;
 	/* The library's own. */
@@ -92,11 +92,10 @@ struct ptl_provider {
  * object. Other modules may have one of the same name or even the same variable: it is another registration.
  */
 #define PTL_PROVIDER(variable, name) PTL_PROVIDER_WITH_GUID(variable, name, {{0}})
-#define PTL_PROVIDER_WITH_GUID(variable, name, ...)                                                \
-	PTL_PROVIDER_DECLARE(variable);                                                            \
+#define PTL_PROVIDER_WITH_GUID(variable, name, ...)                                                                    \
+	PTL_PROVIDER_DECLARE(variable);                                                                                \
 	struct ptl_provider variable = {name, __VA_ARGS__, NULL, NULL, &ptl_nothing_enabled, 0, 0}
-#define PTL_PROVIDER_DECLARE(variable)                                                             \
-	extern __attribute__((visibility("hidden"))) struct ptl_provider variable
+#define PTL_PROVIDER_DECLARE(variable) extern __attribute__((visibility("hidden"))) struct ptl_provider variable
 
 /* ---- events ---- */
 
@@ -148,8 +147,8 @@ struct ptl_emit_options {
  * Slots of sessions that want an event of this level and keyword, out of those in `sessions`. For
  * the functions below.
  */
-static inline uint32_t ptl_sessions_that_want(const struct ptl_enabled *enabled, uint32_t sessions,
-					      uint8_t level, uint64_t keyword)
+static inline uint32_t ptl_sessions_that_want(const struct ptl_enabled *enabled, uint32_t sessions, uint8_t level,
+					      uint64_t keyword)
 {
 	uint32_t wanted = 0;
 
@@ -166,14 +165,12 @@ static inline uint32_t ptl_sessions_that_want(const struct ptl_enabled *enabled,
 }
 
 /* Whether any session wants events of this level and keyword (0: whatever the keyword). */
-static inline bool ptl_provider_enabled(const struct ptl_provider *provider, uint8_t level,
-					uint64_t keyword)
+static inline bool ptl_provider_enabled(const struct ptl_provider *provider, uint8_t level, uint64_t keyword)
 {
 	const struct ptl_enabled *enabled = __atomic_load_n(&provider->enabled, __ATOMIC_RELAXED);
 	uint32_t sessions = __atomic_load_n(&enabled->sessions, __ATOMIC_ACQUIRE);
 
-	return __builtin_expect(sessions != 0, 0) &&
-	       ptl_sessions_that_want(enabled, sessions, level, keyword) != 0;
+	return __builtin_expect(sessions != 0, 0) && ptl_sessions_that_want(enabled, sessions, level, keyword) != 0;
 }
 
 /* The same for one event. Writing asks by itself; ask first where preparing the fields costs. */
@@ -202,8 +199,7 @@ void ptl_emit_with(const struct ptl_event_definition *event, const struct ptl_em
  * used all the same: nothing is enabled.
  * Not in signal handlers; may be called in several threads.
  */
-int ptl_provider_register_arrays(struct ptl_provider *provider,
-				 const struct ptl_event_definition *const *events,
+int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl_event_definition *const *events,
 				 const struct ptl_event_definition *const *events_end,
 				 const struct ptl_map_definition *const *maps,
 				 const struct ptl_map_definition *const *maps_end);

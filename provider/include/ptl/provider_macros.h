@@ -32,18 +32,16 @@ typedef uint16_t ptl_char16;
  * PTL_EVENT(provider, function, id, name, level, keywords, message, fields...): see above. At most 32
  * fields; for more, and for arrays of structures, see libptl-provider(3), "Other payloads".
  */
-#define PTL_EVENT(provider, function, id, name, level, keywords, ...)                              \
-	PTL_EVENT_FULL(provider, function, (id, 0, 0, level, PTL_OPCODE_INFO, 0, keywords, 0, 0),  \
-		       (name, NULL, NULL), __VA_ARGS__)
+#define PTL_EVENT(provider, function, id, name, level, keywords, ...)                                                  \
+	PTL_EVENT_FULL(provider, function, (id, 0, 0, level, PTL_OPCODE_INFO, 0, keywords, 0, 0), (name, NULL, NULL),  \
+		       __VA_ARGS__)
 
 /* Events that begin and end an activity: the task, not 0, says which belong together. */
-#define PTL_START_EVENT(provider, function, id, name, level, keywords, task, activity, ...)        \
-	PTL_EVENT_FULL(provider, function,                                                         \
-		       (id, 0, 0, level, PTL_OPCODE_START, task, keywords, 0, activity),           \
+#define PTL_START_EVENT(provider, function, id, name, level, keywords, task, activity, ...)                            \
+	PTL_EVENT_FULL(provider, function, (id, 0, 0, level, PTL_OPCODE_START, task, keywords, 0, activity),           \
 		       (name, NULL, NULL), __VA_ARGS__)
-#define PTL_STOP_EVENT(provider, function, id, name, level, keywords, task, activity, ...)         \
-	PTL_EVENT_FULL(provider, function,                                                         \
-		       (id, 0, 0, level, PTL_OPCODE_STOP, task, keywords, 0, activity),            \
+#define PTL_STOP_EVENT(provider, function, id, name, level, keywords, task, activity, ...)                             \
+	PTL_EVENT_FULL(provider, function, (id, 0, 0, level, PTL_OPCODE_STOP, task, keywords, 0, activity),            \
 		       (name, NULL, NULL), __VA_ARGS__)
 
 /*
@@ -51,30 +49,26 @@ typedef uint16_t ptl_char16;
  * numbers: (id, version, channel, level, opcode, task, keywords, tags, activity options),
  * names: (event, task or NULL, opcode or NULL).
  */
-#define PTL_EVENT_FULL(provider, function, numbers, names, ...)                                    \
-	static const struct ptl_field function##_fields[] = {                                      \
-		PTL_EACH_(PTL_FIELD_, __VA_ARGS__){NULL, 0, 0, 0, 0, 0, NULL, 0}};                 \
-	static const struct ptl_event_definition function##_event = {                              \
-		&provider, PTL_SPLICE_ numbers, PTL_SPLICE_ names, PTL_FIRST_(__VA_ARGS__, 0),     \
-		function##_fields, sizeof(function##_fields) / sizeof(function##_fields[0]) - 1};  \
-	PTL_COLLECT_("ptl_events", const struct ptl_event_definition, function##_event_listed_,    \
-		     function##_event);                                                            \
-	/* Apart, so that little is added to the code that asks. */                                 \
-	static __attribute__((noinline, unused)) void function##_write_(                           \
-		PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))                                         \
-	{                                                                                          \
-		PTL_EACH_(PTL_LOCAL_, __VA_ARGS__)                                                 \
-		const struct ptl_piece ptl_pieces_[] = {                                           \
-			PTL_EACH_(PTL_PIECE_, __VA_ARGS__){NULL, 0}};                              \
-		ptl_emit(&function##_event, ptl_pieces_,                                           \
-			 sizeof(ptl_pieces_) / sizeof(ptl_pieces_[0]) - 1);                        \
-	}                                                                                          \
-	static inline __attribute__((unused)) void function(                                       \
-		PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))                                         \
-	{                                                                                          \
-		if (ptl_event_enabled(&function##_event))                                          \
-			function##_write_(PTL_ARGUMENTS_(__VA_ARGS__)(__VA_ARGS__));               \
-	}                                                                                          \
+#define PTL_EVENT_FULL(provider, function, numbers, names, ...)                                                        \
+	static const struct ptl_field function##_fields[] = {                                                          \
+		PTL_EACH_(PTL_FIELD_, __VA_ARGS__){NULL, 0, 0, 0, 0, 0, NULL, 0}};                                     \
+	static const struct ptl_event_definition function##_event = {                                                  \
+		&provider,         PTL_SPLICE_ numbers,                                                                \
+		PTL_SPLICE_ names, PTL_FIRST_(__VA_ARGS__, 0),                                                         \
+		function##_fields, sizeof(function##_fields) / sizeof(function##_fields[0]) - 1};                      \
+	PTL_COLLECT_("ptl_events", const struct ptl_event_definition, function##_event_listed_, function##_event);     \
+	/* Apart, so that little is added to the code that asks. */                                                    \
+	static __attribute__((noinline, unused)) void function##_write_(PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))     \
+	{                                                                                                              \
+		PTL_EACH_(PTL_LOCAL_, __VA_ARGS__)                                                                     \
+		const struct ptl_piece ptl_pieces_[] = {PTL_EACH_(PTL_PIECE_, __VA_ARGS__){NULL, 0}};                  \
+		ptl_emit(&function##_event, ptl_pieces_, sizeof(ptl_pieces_) / sizeof(ptl_pieces_[0]) - 1);            \
+	}                                                                                                              \
+	static inline __attribute__((unused)) void function(PTL_PARAMETERS_(__VA_ARGS__)(__VA_ARGS__))                 \
+	{                                                                                                              \
+		if (ptl_event_enabled(&function##_event))                                                              \
+			function##_write_(PTL_ARGUMENTS_(__VA_ARGS__)(__VA_ARGS__));                                   \
+	}                                                                                                              \
 	PTL_SEMICOLON_(function)
 
 /*
@@ -82,13 +76,12 @@ typedef uint16_t ptl_char16;
  * values, for fields of the kind PTL_U32_MAP. With PTL_MAP_KEYWORDS, _TASKS, _OPCODES, _CHANNELS: names for
  * those of the provider; its own name is "" then.
  */
-#define PTL_MAP(provider, variable, name, kind, ...)                                               \
-	static const struct ptl_map_entry variable##_entries[] = {__VA_ARGS__};                    \
-	static const struct ptl_map_definition variable = {                                        \
-		&provider,                                                                         \
-		{{{0}}, kind, name, variable##_entries,                                            \
-		 sizeof(variable##_entries) / sizeof(variable##_entries[0])}};                     \
-	PTL_COLLECT_("ptl_maps", const struct ptl_map_definition, variable##_listed_, variable);   \
+#define PTL_MAP(provider, variable, name, kind, ...)                                                                   \
+	static const struct ptl_map_entry variable##_entries[] = {__VA_ARGS__};                                        \
+	static const struct ptl_map_definition variable = {                                                            \
+		&provider,                                                                                             \
+		{{{0}}, kind, name, variable##_entries, sizeof(variable##_entries) / sizeof(variable##_entries[0])}};  \
+	PTL_COLLECT_("ptl_maps", const struct ptl_map_definition, variable##_listed_, variable);                       \
 	PTL_SEMICOLON_(variable)
 
 /* ---- fields: the name is that of the parameter, too ---- */
@@ -232,14 +225,12 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #define PTL_LOCAL_POINTER_(c, type, format, map, name) const uint64_t name##_ptl_ = (uintptr_t)name;
 #define PTL_LOCAL_OBJECT_ PTL_LOCAL_VALUE_
 #define PTL_LOCAL_TEXT_(c, type, format, map, name) const char *const name##_ptl_ = name ? name : "";
-#define PTL_LOCAL_TEXT16_(c, type, format, map, name)                                              \
-	static const ptl_char16 name##_ptl_empty_ = 0;                                             \
+#define PTL_LOCAL_TEXT16_(c, type, format, map, name)                                                                  \
+	static const ptl_char16 name##_ptl_empty_ = 0;                                                                 \
 	const ptl_char16 *const name##_ptl_ = name ? name : &name##_ptl_empty_;
-#define PTL_LOCAL_COUNTED_(c, type, format, map, name)                                             \
-	const uint16_t name##_ptl_ = ptl_counted_(name##_size);
+#define PTL_LOCAL_COUNTED_(c, type, format, map, name) const uint16_t name##_ptl_ = ptl_counted_(name##_size);
 #define PTL_LOCAL_FIXED_ PTL_LOCAL_VALUE_
-#define PTL_LOCAL_LIST_(c, type, length, map, name)                                                \
-	const uint16_t name##_ptl_ = ptl_counted_(name##_count);
+#define PTL_LOCAL_LIST_(c, type, length, map, name) const uint16_t name##_ptl_ = ptl_counted_(name##_count);
 #define PTL_LOCAL_STRUCT_ PTL_LOCAL_VALUE_
 
 #define PTL_PIECE_(shape, ...) PTL_PIECE_##shape##_(__VA_ARGS__)
@@ -249,11 +240,10 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #define PTL_PIECE_OBJECT_(c, type, format, map, name) {name, sizeof(*name)},
 #define PTL_PIECE_TEXT_(c, type, format, map, name) {name##_ptl_, strlen(name##_ptl_) + 1},
 #define PTL_PIECE_TEXT16_(c, type, format, map, name) {name##_ptl_, ptl_size16_(name##_ptl_)},
-#define PTL_PIECE_COUNTED_(c, type, format, map, name)                                             \
+#define PTL_PIECE_COUNTED_(c, type, format, map, name)                                                                 \
 	{&name##_ptl_, 2}, {name, (size_t)name##_ptl_ << ((type) == PTL_TYPE_UTF16_COUNTED)},
 #define PTL_PIECE_FIXED_(c, type, length, map, name) {name, (size_t)(length) * sizeof(c)},
-#define PTL_PIECE_LIST_(c, type, length, map, name)                                                \
-	{&name##_ptl_, 2}, {name, (size_t)name##_ptl_ * sizeof(c)},
+#define PTL_PIECE_LIST_(c, type, length, map, name) {&name##_ptl_, 2}, {name, (size_t)name##_ptl_ * sizeof(c)},
 #define PTL_PIECE_STRUCT_(c, type, members, map, name)
 
 #define PTL_SPLICE_(...) __VA_ARGS__
@@ -269,12 +259,15 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #define PTL_REST_OF_(none, ...) __VA_ARGS__
 
 /* PTL_EACH_(macro, message, fields...) gives `macro field` for each field. */
-#define PTL_COUNTED_(_m, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, \
-	_17, _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, count, ...) count
-#define PTL_COUNT_(...) PTL_COUNTED_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, \
-	21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
-#define PTL_SOME_(...) PTL_COUNTED_(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, \
-	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0)
+#define PTL_COUNTED_(_m, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20,    \
+		     _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, count, ...)                           \
+	count
+#define PTL_COUNT_(...)                                                                                                \
+	PTL_COUNTED_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12,  \
+		     11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
+#define PTL_SOME_(...)                                                                                                 \
+	PTL_COUNTED_(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,  \
+		     1, 1, 1, 1, 0, 0)
 #define PTL_JOIN_(a, b) PTL_JOINED_(a, b)
 #define PTL_JOINED_(a, b) a##b
 #define PTL_EACH_(macro, ...) PTL_JOIN_(PTL_EACH_, PTL_COUNT_(__VA_ARGS__))(macro, __VA_ARGS__)
@@ -321,18 +314,14 @@ static inline size_t ptl_size16_(const ptl_char16 *text)
 #ifndef PTL_RETAIN_
 #define PTL_RETAIN_
 #endif
-#define PTL_COLLECT_(name, type, pointer, object)                                                  \
+#define PTL_COLLECT_(name, type, pointer, object)                                                                      \
 	static type *const pointer __attribute__((section(name), used PTL_RETAIN_)) = &object
 #define PTL_SEMICOLON_(name) extern struct ptl_enabled ptl_nothing_enabled
 
-extern const struct ptl_event_definition *const __start_ptl_events[]
-	__attribute__((weak, visibility("hidden")));
-extern const struct ptl_event_definition *const __stop_ptl_events[]
-	__attribute__((weak, visibility("hidden")));
-extern const struct ptl_map_definition *const __start_ptl_maps[]
-	__attribute__((weak, visibility("hidden")));
-extern const struct ptl_map_definition *const __stop_ptl_maps[]
-	__attribute__((weak, visibility("hidden")));
+extern const struct ptl_event_definition *const __start_ptl_events[] __attribute__((weak, visibility("hidden")));
+extern const struct ptl_event_definition *const __stop_ptl_events[] __attribute__((weak, visibility("hidden")));
+extern const struct ptl_map_definition *const __start_ptl_maps[] __attribute__((weak, visibility("hidden")));
+extern const struct ptl_map_definition *const __stop_ptl_maps[] __attribute__((weak, visibility("hidden")));
 
 /*
  * Registers a provider with all its events and maps that PTL_EVENT and PTL_MAP define in this module (program
@@ -340,8 +329,8 @@ extern const struct ptl_map_definition *const __stop_ptl_maps[]
  */
 static inline int ptl_provider_register(struct ptl_provider *provider)
 {
-	return ptl_provider_register_arrays(provider, __start_ptl_events, __stop_ptl_events,
-					    __start_ptl_maps, __stop_ptl_maps);
+	return ptl_provider_register_arrays(provider, __start_ptl_events, __stop_ptl_events, __start_ptl_maps,
+					    __stop_ptl_maps);
 }
 
 #ifdef __cplusplus

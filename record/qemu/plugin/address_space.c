@@ -40,8 +40,7 @@ static int insert_at(struct plugin_address_space *space, size_t index, const str
 
 	if (space->count == space->capacity) {
 		size_t capacity = space->capacity ? space->capacity * 2 : 64;
-		struct plugin_image *images = realloc(space->images,
-						  capacity * sizeof(struct plugin_image));
+		struct plugin_image *images = realloc(space->images, capacity * sizeof(struct plugin_image));
 
 		if (!images)
 			return -ENOMEM;
@@ -53,8 +52,7 @@ static int insert_at(struct plugin_address_space *space, size_t index, const str
 		if (!copy.path)
 			return -ENOMEM;
 	}
-	memmove(space->images + index + 1, space->images + index,
-		(space->count - index) * sizeof(struct plugin_image));
+	memmove(space->images + index + 1, space->images + index, (space->count - index) * sizeof(struct plugin_image));
 	space->images[index] = copy;
 	space->count++;
 	return 0;
@@ -64,8 +62,7 @@ static void erase_at(struct plugin_address_space *space, size_t index)
 {
 	free(space->images[index].path);
 	space->count--;
-	memmove(space->images + index, space->images + index + 1,
-		(space->count - index) * sizeof(struct plugin_image));
+	memmove(space->images + index, space->images + index + 1, (space->count - index) * sizeof(struct plugin_image));
 }
 
 int plugin_space_split(struct plugin_address_space *space, uint64_t at)
@@ -96,8 +93,7 @@ struct plugin_page *plugin_space_page(const struct plugin_address_space *space, 
 {
 	if (!space->chain_count)
 		return NULL;
-	for (struct plugin_page *page = space->chains[chain_of(space, address)]; page;
-	     page = page->next)
+	for (struct plugin_page *page = space->chains[chain_of(space, address)]; page; page = page->next)
 		if (page->address == address)
 			return page;
 	return NULL;
@@ -151,8 +147,7 @@ static struct plugin_page *make_page(struct plugin_address_space *space, uint64_
 }
 
 /* Frees the chain's pages that lie in [base, end). */
-static void forget_in_chain(struct plugin_address_space *space, size_t chain, uint64_t base,
-			    uint64_t end)
+static void forget_in_chain(struct plugin_address_space *space, size_t chain, uint64_t base, uint64_t end)
 {
 	struct plugin_page **link = &space->chains[chain];
 
@@ -206,8 +201,8 @@ int plugin_space_add(struct plugin_address_space *space, const struct plugin_ima
 	return insert_at(space, plugin_space_index(space, image->base), image);
 }
 
-enum plugin_learned plugin_space_learn(struct plugin_address_space *space, uint64_t address,
-			       const uint8_t *bytes, size_t size)
+enum plugin_learned plugin_space_learn(struct plugin_address_space *space, uint64_t address, const uint8_t *bytes,
+				       size_t size)
 {
 	uint64_t start = address & ~(PLUGIN_PAGE - 1);
 	size_t offset = (size_t)(address - start);

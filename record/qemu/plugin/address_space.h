@@ -67,8 +67,8 @@ enum plugin_learned {
 };
 
 /* Remembers code bytes, within one page. */
-enum plugin_learned plugin_space_learn(struct plugin_address_space *space, uint64_t address,
-			       const uint8_t *bytes, size_t size);
+enum plugin_learned plugin_space_learn(struct plugin_address_space *space, uint64_t address, const uint8_t *bytes,
+				       size_t size);
 
 /* The page at this address (a multiple of PLUGIN_PAGE), if any of its bytes are known; else NULL. */
 struct plugin_page *plugin_space_page(const struct plugin_address_space *space, uint64_t address);

@@ -40,9 +40,8 @@ static void grow_chains(struct plugin_block_table *table)
 
 static bool is_same(const struct plugin_block *block, const struct plugin_block_source *source)
 {
-	return block->start == source->start && block->count == source->count &&
-	       block->kind == source->kind && block->target == source->target &&
-	       !memcmp(block->lengths, source->lengths, source->count);
+	return block->start == source->start && block->count == source->count && block->kind == source->kind &&
+	       block->target == source->target && !memcmp(block->lengths, source->lengths, source->count);
 }
 
 /* The addresses at which the fast path may go on, by the kind of the last instruction. */
@@ -76,8 +75,7 @@ static void set_successors(struct plugin_block *block, const struct plugin_block
 	}
 }
 
-static struct plugin_block *make_block(struct plugin_block_table *table,
-				   const struct plugin_block_source *source)
+static struct plugin_block *make_block(struct plugin_block_table *table, const struct plugin_block_source *source)
 {
 	size_t size = sizeof(struct plugin_block) + source->count;
 	struct plugin_block *block = aligned_alloc(64, (size + 63) & ~(size_t)63);
@@ -103,15 +101,14 @@ static struct plugin_block *make_block(struct plugin_block_table *table,
 	if (plugin_block_is_handler(table, source->start))
 		block->flags |= PLUGIN_BLOCK_HANDLER;
 	/* At the end of a page, a block may well be that short. */
-	if (source->count == 1 && source->kind == QEMU_BLOCK_LINEAR &&
-	    block->end % PAGE_SIZE < PAGE_SIZE - 15)
+	if (source->count == 1 && source->kind == QEMU_BLOCK_LINEAR && block->end % PAGE_SIZE < PAGE_SIZE - 15)
 		block->flags |= PLUGIN_BLOCK_SINGLE;
 	block->key = block->flags ? PLUGIN_NO_KEY : block->start;
 	return block;
 }
 
 struct plugin_block *plugin_block_get(struct plugin_block_table *table, const struct plugin_block_source *source,
-			      bool *is_new)
+				      bool *is_new)
 {
 	uint32_t hash = hash_address(source->start);
 

@@ -16,13 +16,10 @@
 #define PLUGIN_NO_KEY 0x8000000000000002ull
 
 enum plugin_block_flag {
-	PLUGIN_BLOCK_HANDLER = 1, /* its start is a signal handler */
-	PLUGIN_BLOCK_VSYSCALL =
-		2, /* in the vsyscall page: QEMU carries the call out instead of the code */
-	PLUGIN_BLOCK_SINGLE =
-		4, /* one instruction and no reason why: QEMU may be starting again there */
-	PLUGIN_BLOCK_UNANNOUNCED =
-		8, /* translated by an untraced thread: the recorder does not know it yet */
+	PLUGIN_BLOCK_HANDLER = 1,     /* its start is a signal handler */
+	PLUGIN_BLOCK_VSYSCALL = 2,    /* in the vsyscall page: QEMU carries the call out instead of the code */
+	PLUGIN_BLOCK_SINGLE = 4,      /* one instruction and no reason why: QEMU may be starting again there */
+	PLUGIN_BLOCK_UNANNOUNCED = 8, /* translated by an untraced thread: the recorder does not know it yet */
 };
 
 /*
@@ -49,7 +46,7 @@ struct plugin_block {
 	uint32_t number; /* truth's name for it, from 1 on */
 	uint32_t hash;
 	struct plugin_block *next; /* in its hash chain */
-	uint8_t lengths[];     /* of its instructions */
+	uint8_t lengths[];         /* of its instructions */
 };
 
 /* What a new block is made of. */
@@ -77,7 +74,7 @@ struct plugin_block_table {
  * which. NULL if there is no memory.
  */
 struct plugin_block *plugin_block_get(struct plugin_block_table *table, const struct plugin_block_source *source,
-			      bool *is_new);
+				      bool *is_new);
 
 /* While a flag is set, the block is entered by the slow path. */
 void plugin_block_set_flag(struct plugin_block *block, enum plugin_block_flag flag);

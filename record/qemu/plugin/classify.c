@@ -8,12 +8,10 @@
 
 /* One-byte opcodes that are not linear. FF and 0F need a look at the next byte. */
 static const uint8_t one_byte[256] = {
-	[0x70 ... 0x7f] = QEMU_BLOCK_COND, [0xe0 ... 0xe3] = QEMU_BLOCK_COND,
-	[0xe8] = QEMU_BLOCK_CALL,          [0xe9] = QEMU_BLOCK_JUMP,
-	[0xeb] = QEMU_BLOCK_JUMP,          [0xc2] = QEMU_BLOCK_RETURN,
-	[0xc3] = QEMU_BLOCK_RETURN,        [0xca] = QEMU_BLOCK_FAR,
-	[0xcb] = QEMU_BLOCK_FAR,           [0xcf] = QEMU_BLOCK_FAR,
-	[0xcc] = QEMU_BLOCK_TRAP,          [0xf1] = QEMU_BLOCK_TRAP,
+	[0x70 ... 0x7f] = QEMU_BLOCK_COND, [0xe0 ... 0xe3] = QEMU_BLOCK_COND, [0xe8] = QEMU_BLOCK_CALL,
+	[0xe9] = QEMU_BLOCK_JUMP,          [0xeb] = QEMU_BLOCK_JUMP,          [0xc2] = QEMU_BLOCK_RETURN,
+	[0xc3] = QEMU_BLOCK_RETURN,        [0xca] = QEMU_BLOCK_FAR,           [0xcb] = QEMU_BLOCK_FAR,
+	[0xcf] = QEMU_BLOCK_FAR,           [0xcc] = QEMU_BLOCK_TRAP,          [0xf1] = QEMU_BLOCK_TRAP,
 	[0xcd] = QEMU_BLOCK_SYSCALL,
 };
 
@@ -27,10 +25,9 @@ static const uint8_t group5[8] = {
 
 /* Opcodes after 0F. */
 static const uint8_t two_byte[256] = {
-	[0x05] = QEMU_BLOCK_SYSCALL,       [0x07] = QEMU_BLOCK_FAR,
-	[0x34] = QEMU_BLOCK_SYSCALL,       [0x35] = QEMU_BLOCK_FAR,
-	[0x80 ... 0x8f] = QEMU_BLOCK_COND, [0x0b] = QEMU_BLOCK_UNDEFINED,
-	[0xb9] = QEMU_BLOCK_UNDEFINED,     [0xff] = QEMU_BLOCK_UNDEFINED,
+	[0x05] = QEMU_BLOCK_SYSCALL,   [0x07] = QEMU_BLOCK_FAR,           [0x34] = QEMU_BLOCK_SYSCALL,
+	[0x35] = QEMU_BLOCK_FAR,       [0x80 ... 0x8f] = QEMU_BLOCK_COND, [0x0b] = QEMU_BLOCK_UNDEFINED,
+	[0xb9] = QEMU_BLOCK_UNDEFINED, [0xff] = QEMU_BLOCK_UNDEFINED,
 };
 
 static bool is_string(uint8_t opcode)
@@ -106,8 +103,7 @@ struct plugin_instruction plugin_classify(const uint8_t *bytes, size_t length, u
 	if (opcode == 0xcd && at < length && bytes[at] != 0x80)
 		result.kind = QEMU_BLOCK_TRAP;
 
-	if (result.kind == QEMU_BLOCK_COND || result.kind == QEMU_BLOCK_JUMP ||
-	    result.kind == QEMU_BLOCK_CALL)
+	if (result.kind == QEMU_BLOCK_COND || result.kind == QEMU_BLOCK_JUMP || result.kind == QEMU_BLOCK_CALL)
 		result.target = direct_target(bytes + at, length - at, address + length);
 	return result;
 }
@@ -117,9 +113,7 @@ bool plugin_is_cut(const uint8_t *bytes, size_t length)
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction instruction;
 
-	if (ZYAN_FAILED(
-		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+	if (ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return false;
-	return ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, length, &instruction) ==
-	       ZYDIS_STATUS_NO_MORE_DATA;
+	return ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, length, &instruction) == ZYDIS_STATUS_NO_MORE_DATA;
 }

@@ -44,7 +44,7 @@ uint64_t plugin_encoder_now(struct qemu_slot *slot, const struct qemu_channel_co
 struct plugin_step plugin_step_begin(struct qemu_slot *slot, const struct qemu_channel_config *config)
 {
 	return (struct plugin_step){slot, config, (uint8_t *)(slot->pt_bias + slot->pt_head),
-				slot->tnt >> QEMU_TNT_SHIFT};
+				    slot->tnt >> QEMU_TNT_SHIFT};
 }
 
 uint64_t plugin_step_position(const struct plugin_step *step)
@@ -117,8 +117,7 @@ static void before_packet(struct plugin_step *step)
 {
 	struct qemu_slot *slot = step->slot;
 
-	if (step->config->timing >= PTL_TIMING_MTC && slot->pt_head != 0 &&
-	    plugin_step_position(step) == slot->pt_head)
+	if (step->config->timing >= PTL_TIMING_MTC && slot->pt_head != 0 && plugin_step_position(step) == slot->pt_head)
 		put_passed_time(step);
 }
 
@@ -135,11 +134,9 @@ void plugin_step_flush(struct plugin_step *step)
 		uint64_t mask = (1u << FORMAT_PT_TNT_8_MAX) - 1;
 
 		for (; bits > FORMAT_PT_TNT_8_MAX; bits -= FORMAT_PT_TNT_8_MAX)
-			step->at += format_pt_put_tnt_8(
-				step->at,
-				(step->tnt >> (bits - FORMAT_PT_TNT_8_MAX) & mask) | (mask + 1));
-		step->at += format_pt_put_tnt_8(step->at,
-					     (step->tnt & ((1ull << bits) - 1)) | 1ull << bits);
+			step->at += format_pt_put_tnt_8(step->at, (step->tnt >> (bits - FORMAT_PT_TNT_8_MAX) & mask) |
+									  (mask + 1));
+		step->at += format_pt_put_tnt_8(step->at, (step->tnt & ((1ull << bits) - 1)) | 1ull << bits);
 	}
 	step->tnt = 1;
 }

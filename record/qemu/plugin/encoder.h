@@ -18,8 +18,7 @@
 /* No step writes more bytes than this, so room for it is made sure of between steps. */
 #define PLUGIN_STEP_MAX 512u
 
-_Static_assert(PLUGIN_STEP_MAX <= QEMU_PT_SLACK,
-	       "a step that begins before the ring's end fits into the slack");
+_Static_assert(PLUGIN_STEP_MAX <= QEMU_PT_SLACK, "a step that begins before the ring's end fits into the slack");
 
 /*
  * The packets of one step from block to block (or out of user mode, or into it). They are written
@@ -37,8 +36,7 @@ struct plugin_step {
  * Prepares a slot: an empty stream at position 0 in the ring at `ring`, packets disabled, nothing
  * due but the first PSB. All other fields of the encoder are zeroed.
  */
-void plugin_encoder_start(struct qemu_slot *slot, const struct qemu_channel_config *config,
-		      uint8_t *ring);
+void plugin_encoder_start(struct qemu_slot *slot, const struct qemu_channel_config *config, uint8_t *ring);
 
 /* The thread's clock, ns; never less than the last time the stream has shown. */
 uint64_t plugin_encoder_now(struct qemu_slot *slot, const struct qemu_channel_config *config);
@@ -55,7 +53,7 @@ void plugin_step_tnt(struct plugin_step *step, bool taken);
 /* Write the packet, and before it the pending TNT bits. */
 void plugin_step_tip(struct plugin_step *step, uint64_t ip);
 void plugin_step_fup(struct plugin_step *step, uint64_t ip);
-void plugin_step_pgd(struct plugin_step *step); /* no address: what follows is not in user mode */
+void plugin_step_pgd(struct plugin_step *step);              /* no address: what follows is not in user mode */
 void plugin_step_pge(struct plugin_step *step, uint64_t ip); /* and the time, as the timing mode wants it */
 
 /* Writes the pending TNT bits, if any. */
@@ -106,8 +104,7 @@ static inline void plugin_store_state(struct qemu_slot *slot, uint64_t tagged_tn
 /* Stores two neighbouring words at once; see struct qemu_slot. */
 static inline void plugin_store_pair(uint64_t *pair, uint64_t first, uint64_t second)
 {
-	_mm_store_si128((__m128i *)(void *)pair,
-			_mm_set_epi64x((long long)second, (long long)first));
+	_mm_store_si128((__m128i *)(void *)pair, _mm_set_epi64x((long long)second, (long long)first));
 }
 
 /* What became of a block in the fast path. */
@@ -123,8 +120,8 @@ enum plugin_fast {
  * Instructions are counted only where they are the clock; `counted` is a constant.
  */
 static inline __attribute__((always_inline)) enum plugin_fast plugin_encoder_fast(struct qemu_slot *slot,
-									  struct plugin_block *block,
-									  bool counted)
+										  struct plugin_block *block,
+										  bool counted)
 {
 	const struct plugin_block *from = (const struct plugin_block *)slot->block;
 	uint64_t key = block->key;
@@ -149,8 +146,8 @@ static inline __attribute__((always_inline)) enum plugin_fast plugin_encoder_fas
 
 /* The same for what comes next in frequency: a return to where the return stack says. */
 static inline __attribute__((always_inline)) enum plugin_fast plugin_encoder_return(struct qemu_slot *slot,
-									    struct plugin_block *block,
-									    bool counted)
+										    struct plugin_block *block,
+										    bool counted)
 {
 	const struct plugin_block *from = (const struct plugin_block *)slot->block;
 	uint64_t key = block->key;
@@ -160,8 +157,7 @@ static inline __attribute__((always_inline)) enum plugin_fast plugin_encoder_ret
 	    slot->return_stack[(slot->return_top - 1) % QEMU_RETURN_STACK_SIZE] != key)
 		return PLUGIN_FAST_SLOW;
 
-	uint64_t tnt = (slot->tnt & ~(uint64_t)QEMU_TNT_TAG) << 1 | 1u << QEMU_TNT_SHIFT |
-		       (key & QEMU_TNT_TAG);
+	uint64_t tnt = (slot->tnt & ~(uint64_t)QEMU_TNT_TAG) << 1 | 1u << QEMU_TNT_SHIFT | (key & QEMU_TNT_TAG);
 
 	slot->return_top--;
 	if (counted)

@@ -46,8 +46,7 @@ static char **copy_strings(uint64_t address)
 	uint64_t pointer;
 
 	while (buffer && strings && address) {
-		if (count == STRINGS_MAX ||
-		    !plugin_guest_read(address + count * 8, &pointer, sizeof(pointer)))
+		if (count == STRINGS_MAX || !plugin_guest_read(address + count * 8, &pointer, sizeof(pointer)))
 			goto fail;
 		if (!pointer)
 			break;
@@ -103,16 +102,14 @@ static void resolve_own(char *path, size_t size)
 		snprintf(path, size, "%s", plugin.program);
 		return;
 	}
-	if ((sscanf(path, "/proc/self/fd/%d%n", &fd, &end) != 1 &&
-	     sscanf(path, "/dev/fd/%d%n", &fd, &end) != 1) ||
+	if ((sscanf(path, "/proc/self/fd/%d%n", &fd, &end) != 1 && sscanf(path, "/dev/fd/%d%n", &fd, &end) != 1) ||
 	    path[end])
 		return;
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length < 0 || fstat(fd, &by_descriptor))
 		return;
 	target[length] = 0;
-	if (!stat(target, &by_name) && by_name.st_dev == by_descriptor.st_dev &&
-	    by_name.st_ino == by_descriptor.st_ino)
+	if (!stat(target, &by_name) && by_name.st_dev == by_descriptor.st_dev && by_name.st_ino == by_descriptor.st_ino)
 		snprintf(path, size, "%s", target);
 	else
 		fcntl(fd, F_SETFD, 0);
@@ -143,8 +140,7 @@ static size_t add_string(char *strings, size_t used, const char *string)
 	return used + taken;
 }
 
-static void announce_not_followed(unsigned vcpu, uint32_t cause, const char *path,
-				  char *const *argv)
+static void announce_not_followed(unsigned vcpu, uint32_t cause, const char *path, char *const *argv)
 {
 	struct qemu_message_not_followed message = {
 		.header.type = QEMU_MSG_NOT_FOLLOWED,
@@ -162,8 +158,8 @@ static void announce_not_followed(unsigned vcpu, uint32_t cause, const char *pat
 			size = add_string(strings, size, argv[i]);
 	}
 	message.length = (uint32_t)size;
-	plugin.vcpus[vcpu].exec_announced = plugin_send(plugin.vcpus[vcpu].slot, &message.header,
-						sizeof(message), strings, size);
+	plugin.vcpus[vcpu].exec_announced = plugin_send(plugin.vcpus[vcpu].slot, &message.header, sizeof(message),
+							strings, size);
 	free(strings);
 }
 

@@ -72,8 +72,7 @@ int plugin_guest_read_string(uint64_t address, char *text, size_t size)
 
 bool plugin_is_fault_signal(int number)
 {
-	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
-	       number == SIGTRAP;
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGTRAP;
 }
 
 /*
@@ -95,16 +94,14 @@ static bool is_synchronous(int number, const struct plugin_signal_action *action
 static bool read_frame(const struct plugin_handler_entry *entry, const struct plugin_signal_action *actions,
 		       struct signal_frame *frame)
 {
-	if (entry->rdx != entry->rsp + UCONTEXT_OFFSET || entry->rdi < 1 ||
-	    entry->rdi > PLUGIN_SIGNAL_MAX || entry->rsi <= entry->rdx ||
-	    entry->rsi > entry->rdx + 4096)
+	if (entry->rdx != entry->rsp + UCONTEXT_OFFSET || entry->rdi < 1 || entry->rdi > PLUGIN_SIGNAL_MAX ||
+	    entry->rsi <= entry->rdx || entry->rsi > entry->rdx + 4096)
 		return false;
-	return plugin_guest_read(entry->rsp, frame, sizeof(*frame)) &&
-	       frame->pretcode == actions[entry->rdi].restorer;
+	return plugin_guest_read(entry->rsp, frame, sizeof(*frame)) && frame->pretcode == actions[entry->rdi].restorer;
 }
 
 bool plugin_guest_signal(const struct plugin_handler_entry *entry, const struct plugin_signal_action *actions,
-		     const struct plugin_block_table *table, struct plugin_signal *signal)
+			 const struct plugin_block_table *table, struct plugin_signal *signal)
 {
 	struct plugin_handler_entry at = *entry;
 	struct signal_frame frame;

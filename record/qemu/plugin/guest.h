@@ -56,8 +56,7 @@ struct plugin_signal_action {
 
 /* What a signal frame says. */
 struct plugin_signal {
-	uint64_t
-		interrupted; /* the address at which the program goes on when the handler returns */
+	uint64_t interrupted; /* the address at which the program goes on when the handler returns */
 	int number;
 	bool synchronous; /* a fault or trap of the instruction there or just before */
 };
@@ -78,7 +77,7 @@ struct plugin_handler_entry {
  * were.
  */
 bool plugin_guest_signal(const struct plugin_handler_entry *entry, const struct plugin_signal_action *actions,
-		     const struct plugin_block_table *table, struct plugin_signal *signal);
+			 const struct plugin_block_table *table, struct plugin_signal *signal);
 
 /* True for the signals that instructions cause. */
 bool plugin_is_fault_signal(int number);

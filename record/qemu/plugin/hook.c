@@ -30,8 +30,7 @@ static int hooked_kill(pid_t pid, int signal)
 	struct qemu_slot *slot = plugin_thread_slot;
 
 	if (pid == getpid() && slot && !__atomic_load_n(&plugin.stopped, __ATOMIC_RELAXED)) {
-		struct qemu_message_exit message = {.header.type = QEMU_MSG_EXIT,
-						   .status = (uint32_t)signal};
+		struct qemu_message_exit message = {.header.type = QEMU_MSG_EXIT, .status = (uint32_t)signal};
 		uint64_t ip = plugin_guest_register(plugin.vcpus[plugin_thread_vcpu].env, PLUGIN_RIP);
 
 		slot->stop_signal = (uint32_t)signal;
@@ -45,8 +44,7 @@ static int hooked_kill(pid_t pid, int signal)
 /* The only line QEMU prints this way that concerns us is the one about an uncaught signal. */
 static const char uncaught[] = "qemu: uncaught target signal";
 
-__attribute__((format(printf, 2, 3))) static int hooked_fprintf(FILE *stream, const char *format,
-								...)
+__attribute__((format(printf, 2, 3))) static int hooked_fprintf(FILE *stream, const char *format, ...)
 {
 	va_list arguments;
 	int result;
@@ -59,8 +57,7 @@ __attribute__((format(printf, 2, 3))) static int hooked_fprintf(FILE *stream, co
 	return result;
 }
 
-__attribute__((format(printf, 3, 4))) static int hooked_fprintf_chk(FILE *stream, int flag,
-								    const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int hooked_fprintf_chk(FILE *stream, int flag, const char *format, ...)
 {
 	va_list arguments;
 	int result;
@@ -144,12 +141,10 @@ static bool hook_table(const struct imports *imports, size_t which, uint64_t bas
 		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
 			continue;
 
-		const char *name = imports->strings +
-				   imports->symbols[ELF64_R_SYM(entry->r_info)].st_name;
+		const char *name = imports->strings + imports->symbols[ELF64_R_SYM(entry->r_info)].st_name;
 
 		for (size_t j = 0; j < sizeof(hooks) / sizeof(hooks[0]); j++)
-			if (!strcmp(name, hooks[j].name) &&
-			    put_import(base + entry->r_offset, hooks[j].function))
+			if (!strcmp(name, hooks[j].name) && put_import(base + entry->r_offset, hooks[j].function))
 				found_kill |= j == 0;
 	}
 	return found_kill;
@@ -163,9 +158,7 @@ static int hook_program(struct dl_phdr_info *info, size_t size, void *found)
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			read_dynamic(
-				(const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
-				&imports);
+			read_dynamic((const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), &imports);
 	if (imports.strings && imports.symbols)
 		for (size_t which = 0; which < 2; which++)
 			*(bool *)found |= hook_table(&imports, which, info->dlpi_addr);

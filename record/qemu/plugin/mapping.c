@@ -89,7 +89,7 @@ static void send_image(struct qemu_slot *slot, struct plugin_image *image)
 		plugin_send(slot, &message.header, sizeof(message), image->path, message.path_length);
 	else
 		image->have = plugin_request(slot, &message.header, sizeof(message), image->path,
-					 message.path_length) != QEMU_IMAGE_REPLY_NONE;
+					     message.path_length) != QEMU_IMAGE_REPLY_NONE;
 }
 
 static void send_unmap(struct qemu_slot *slot, uint64_t base, uint64_t end)
@@ -127,8 +127,7 @@ void plugin_mapping_add(struct qemu_slot *slot, struct plugin_image *image)
 	image->executable = true;
 	begin_change(slot);
 	if (plugin_space_add(&plugin.space, image)) {
-		plugin_note(slot, 1, "no memory for the image at %#llx",
-			(unsigned long long)image->base);
+		plugin_note(slot, 1, "no memory for the image at %#llx", (unsigned long long)image->base);
 		return;
 	}
 	send_image(slot, plugin_space_find(&plugin.space, image->base));
@@ -143,8 +142,7 @@ static void remove_range(struct qemu_slot *slot, uint64_t base, uint64_t end)
 }
 
 /* What /proc/self/maps says of the memory at base, cut to [base, end). */
-static bool image_from_maps(uint64_t base, uint64_t end, struct qemu_map_entry *entry,
-			    struct plugin_image *image)
+static bool image_from_maps(uint64_t base, uint64_t end, struct qemu_map_entry *entry, struct plugin_image *image)
 {
 	if (!qemu_maps_find(base, entry))
 		return false;
@@ -155,10 +153,8 @@ static bool image_from_maps(uint64_t base, uint64_t end, struct qemu_map_entry *
 		.device = entry->path[0] ? entry->device : 0,
 		.inode = entry->path[0] ? entry->inode : 0,
 		.path = entry->path[0] ? entry->path : NULL,
-		.flags = (entry->path[0] ? 0 : QEMU_IMAGE_ANONYMOUS) |
-			 (entry->deleted ? QEMU_IMAGE_DELETED : 0) |
-			 (entry->shared ? QEMU_IMAGE_SHARED : 0) |
-			 (entry->writable ? QEMU_IMAGE_WRITABLE : 0),
+		.flags = (entry->path[0] ? 0 : QEMU_IMAGE_ANONYMOUS) | (entry->deleted ? QEMU_IMAGE_DELETED : 0) |
+			 (entry->shared ? QEMU_IMAGE_SHARED : 0) | (entry->writable ? QEMU_IMAGE_WRITABLE : 0),
 	};
 	return true;
 }

@@ -32,8 +32,8 @@ struct plugin_syscall {
 /* A thread as QEMU sees it. */
 struct plugin_vcpu {
 	struct qemu_slot *slot; /* or plugin_unattached, or plugin_untraced */
-	const uint8_t *env;    /* QEMU's CPUX86State; known from the first block on */
-	uint64_t birth_time;   /* its creator's clock when it was created */
+	const uint8_t *env;     /* QEMU's CPUX86State; known from the first block on */
+	uint64_t birth_time;    /* its creator's clock when it was created */
 	uint32_t creator_tid;
 	bool alive;
 	bool exec_announced; /* an untraced execve was announced and may yet fail */
@@ -48,15 +48,15 @@ struct plugin_process {
 	uint8_t *arena;
 	uint32_t pid;
 	uint32_t process;
-	int first_argument;  /* of QEMU's command line, the one that is the program's path */
-	int script_argument; /* and the one that is the script's, if it was started by one; else 0
+	int first_argument;                   /* of QEMU's command line, the one that is the program's path */
+	int script_argument;                  /* and the one that is the script's, if it was started by one; else 0
 			      */
-	bool continued;      /* by execve of a traced process */
-	bool started;        /* the program's images have been announced */
-	bool stopped;        /* no more tracing in this process; atomic */
+	bool continued;                       /* by execve of a traced process */
+	bool started;                         /* the program's images have been announced */
+	bool stopped;                         /* no more tracing in this process; atomic */
 	char program[QEMU_CHANNEL_PATH_SIZE]; /* its path, resolved */
-	uint64_t continue_time;              /* after execve: the clock to continue at */
-	int64_t continue_slot; /* after execve: the slot to continue in; -1 = a new one */
+	uint64_t continue_time;               /* after execve: the clock to continue at */
+	int64_t continue_slot;                /* after execve: the slot to continue in; -1 = a new one */
 
 	/*
 	 * Guards all below, and the order of what concerns the whole process. It is held while
@@ -102,12 +102,11 @@ extern _Thread_local unsigned plugin_thread_vcpu;
  * not 0. `tail` bytes follow it. Waits for room. Returns false if the recorder is gone; the message
  * is then lost, which no longer matters.
  */
-bool plugin_send(struct qemu_slot *slot, struct qemu_message *message, size_t size, const void *tail,
-	     size_t tail_size);
+bool plugin_send(struct qemu_slot *slot, struct qemu_message *message, size_t size, const void *tail, size_t tail_size);
 
 /* The same, and waits for the recorder's answer: its value, or 0 if there is none in time. */
-uint32_t plugin_request(struct qemu_slot *slot, struct qemu_message *message, size_t size,
-		    const void *tail, size_t tail_size);
+uint32_t plugin_request(struct qemu_slot *slot, struct qemu_message *message, size_t size, const void *tail,
+			size_t tail_size);
 
 /* Sends a line of text. */
 void plugin_note(struct qemu_slot *slot, uint32_t severity, const char *format, ...)
@@ -152,8 +151,7 @@ uint32_t plugin_slot_index(const struct qemu_slot *slot);
 /* ---- mapping.c: executable memory, with plugin.lock held ---------------------------------------- */
 
 /* The instructions of a block were translated from these bytes. */
-void plugin_mapping_translated(struct qemu_slot *slot, uint64_t start, const uint8_t *bytes,
-			   size_t size);
+void plugin_mapping_translated(struct qemu_slot *slot, uint64_t start, const uint8_t *bytes, size_t size);
 
 /* Begins a new version of the address space: later than all segments of the old one. */
 void plugin_mapping_begin(struct qemu_slot *slot);

@@ -24,8 +24,7 @@
 #define VSYSCALL_PAGE 0xffffffffff600000ull
 
 EXPORT extern int qemu_plugin_version;
-EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
-			       char **argv);
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc, char **argv);
 int qemu_plugin_version = PLUGIN_QEMU_PLUGIN_VERSION;
 
 /* ---- execution ------------------------------------------------------------------------------ */
@@ -36,18 +35,17 @@ int qemu_plugin_version = PLUGIN_QEMU_PLUGIN_VERSION;
  * instruction does. There is one for blocks that end in a call, one for others, and both again for
  * the virtual clock, which counts instructions.
  */
-#define ENTRY(name)                                                                                \
-	void plugin_on_##name(unsigned vcpu, void *block);                                             \
-	void plugin_entered_##name(unsigned vcpu, void *block, uint64_t env);                          \
-	__asm__(".text\n"                                                                          \
-		".hidden plugin_on_" #name "\n"                                                        \
-		".type plugin_on_" #name ", @function\n"                                               \
-		"plugin_on_" #name ":\n"                                                               \
-		"	mov %rbp, %rdx\n"                                                                \
-		"	jmp plugin_entered_" #name "\n"                                                \
-		".size plugin_on_" #name ", . - plugin_on_" #name "\n");                                   \
-	__attribute__((used, visibility("hidden"))) void plugin_entered_##name(                        \
-		unsigned vcpu, void *block, uint64_t env)
+#define ENTRY(name)                                                                                                    \
+	void plugin_on_##name(unsigned vcpu, void *block);                                                             \
+	void plugin_entered_##name(unsigned vcpu, void *block, uint64_t env);                                          \
+	__asm__(".text\n"                                                                                              \
+		".hidden plugin_on_" #name "\n"                                                                        \
+		".type plugin_on_" #name ", @function\n"                                                               \
+		"plugin_on_" #name ":\n"                                                                               \
+		"	mov %rbp, %rdx\n"                                                                                    \
+		"	jmp plugin_entered_" #name "\n"                                                                \
+		".size plugin_on_" #name ", . - plugin_on_" #name "\n");                                               \
+	__attribute__((used, visibility("hidden"))) void plugin_entered_##name(unsigned vcpu, void *block, uint64_t env)
 
 static __attribute__((noinline, cold)) void tnt_full(struct qemu_slot *slot)
 {
@@ -56,8 +54,7 @@ static __attribute__((noinline, cold)) void tnt_full(struct qemu_slot *slot)
 }
 
 /* What the fast path does not do. */
-static __attribute__((noinline)) void enter_other(unsigned vcpu, struct plugin_block *block,
-						  uint64_t env, bool counted)
+static __attribute__((noinline)) void enter_other(unsigned vcpu, struct plugin_block *block, uint64_t env, bool counted)
 {
 	struct qemu_slot *slot = plugin_slots[vcpu];
 
@@ -73,8 +70,8 @@ static __attribute__((noinline)) void enter_other(unsigned vcpu, struct plugin_b
 	}
 }
 
-static inline __attribute__((always_inline)) void enter(unsigned vcpu, struct plugin_block *block,
-							uint64_t env, bool counted, bool calls)
+static inline __attribute__((always_inline)) void enter(unsigned vcpu, struct plugin_block *block, uint64_t env,
+							bool counted, bool calls)
 {
 	struct qemu_slot *slot = plugin_slots[vcpu %= PLUGIN_VCPU_MAX];
 	enum plugin_fast result = plugin_encoder_fast(slot, block, counted);
@@ -196,7 +193,7 @@ static bool read_translation(const struct qemu_plugin_tb *tb, struct translation
 	drop_cut_instruction(translation);
 	size = translation->lengths[translation->source.count - 1];
 	last = plugin_classify(translation->bytes + translation->size - size, size,
-			   translation->source.start + translation->size - size);
+			       translation->source.start + translation->size - size);
 	translation->source.kind = last.kind;
 	translation->source.target = last.target;
 	return true;
@@ -219,8 +216,7 @@ static struct plugin_block *learn_block(const struct translation *translation)
 		if (plugin.started && is_new && plugin.config.truth)
 			plugin_truth_define(slot, block);
 		if (plugin.started && !translation->source.is_vsyscall)
-			plugin_mapping_translated(slot, block->start, translation->bytes,
-					      translation->size);
+			plugin_mapping_translated(slot, block->start, translation->bytes, translation->size);
 	}
 	pthread_mutex_unlock(&plugin.lock);
 	return block;
@@ -244,8 +240,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, entry_for(block), QEMU_PLUGIN_CB_NO_REGS, block);
 	if (plugin.config.truth)
 		for (size_t i = 0; i < translation.source.count; i++)
-			qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, i),
-							       on_instruction,
+			qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, i), on_instruction,
 							       QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
@@ -285,8 +280,8 @@ static bool is_traced(unsigned vcpu)
 	return slot && slot != &plugin_untraced && slot != &plugin_unattached;
 }
 
-static void on_syscall(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2,
-		       uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+static void on_syscall(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
+		       uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
 	struct plugin_syscall call = {number, {a1, a2, a3, a4, a5, a6}};
 
@@ -316,9 +311,9 @@ static bool is_usable(const struct qemu_channel_header *header, uint64_t size)
 {
 	const struct qemu_channel_config *config = &header->config;
 
-	return header->magic == QEMU_CHANNEL_MAGIC && header->version == QEMU_CHANNEL_VERSION &&
-	       config->slot_count && config->slot_count <= 65536 && config->pt_ring_size >= 65536 &&
-	       config->message_ring_size >= 65536 && qemu_channel_arena_size(config) <= size;
+	return header->magic == QEMU_CHANNEL_MAGIC && header->version == QEMU_CHANNEL_VERSION && config->slot_count &&
+	       config->slot_count <= 65536 && config->pt_ring_size >= 65536 && config->message_ring_size >= 65536 &&
+	       qemu_channel_arena_size(config) <= size;
 }
 
 static int map_arena(const char *path)
@@ -333,8 +328,7 @@ static int map_arena(const char *path)
 		return fail(path, "no arena");
 	}
 
-	void *arena = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_NORESERVE, fd, 0);
+	void *arena = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 
 	close(fd);
 	if (arena == MAP_FAILED)
@@ -352,8 +346,7 @@ static const char *value_of(const char *argument, const char *name)
 {
 	size_t length = strlen(name);
 
-	return !strncmp(argument, name, length) && argument[length] == '=' ? argument + length + 1
-									   : NULL;
+	return !strncmp(argument, name, length) && argument[length] == '=' ? argument + length + 1 : NULL;
 }
 
 static int read_arguments(int argc, char **argv, const char **arena)
@@ -398,8 +391,7 @@ static void begin_process(void)
 		plugin.vcpus[i].slot = plugin_slots[i] = &plugin_unattached;
 }
 
-int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
-			char **argv)
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc, char **argv)
 {
 	const char *arena = NULL;
 

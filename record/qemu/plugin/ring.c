@@ -92,8 +92,8 @@ void plugin_stop(void)
  * A recorder that has said to stop still takes what is in the rings, unless it has come to be
  * stuck; a dead one takes nothing.
  */
-static bool wait_for_consumer(struct qemu_slot *slot,
-			      bool (*has_room)(const struct qemu_slot *, uint64_t), uint64_t needed)
+static bool wait_for_consumer(struct qemu_slot *slot, bool (*has_room)(const struct qemu_slot *, uint64_t),
+			      uint64_t needed)
 {
 	for (unsigned waits = 0; !has_room(slot, needed); waits++) {
 		bool stopping = __atomic_load_n(&plugin.header->stop, __ATOMIC_RELAXED);
@@ -116,9 +116,8 @@ static bool wait_for_consumer(struct qemu_slot *slot,
 
 static bool has_step_room(const struct qemu_slot *slot, uint64_t words)
 {
-	if (plugin.config.truth &&
-	    slot->truth_head + words - __atomic_load_n(&slot->truth_tail, __ATOMIC_ACQUIRE) >
-		    plugin.config.truth_ring_size / 4)
+	if (plugin.config.truth && slot->truth_head + words - __atomic_load_n(&slot->truth_tail, __ATOMIC_ACQUIRE) >
+					   plugin.config.truth_ring_size / 4)
 		return false;
 	return plugin_encoder_has_room(slot, &plugin.config);
 }
@@ -130,8 +129,7 @@ bool plugin_wait_for_room(struct qemu_slot *slot, uint64_t words)
 
 static bool has_message_room(const struct qemu_slot *slot, uint64_t bytes)
 {
-	return slot->message_head + bytes -
-		       __atomic_load_n(&slot->message_tail, __ATOMIC_ACQUIRE) <=
+	return slot->message_head + bytes - __atomic_load_n(&slot->message_tail, __ATOMIC_ACQUIRE) <=
 	       plugin.config.message_ring_size;
 }
 
@@ -147,8 +145,7 @@ static void copy_in(struct qemu_slot *slot, uint64_t position, const void *bytes
 	memcpy(ring, (const uint8_t *)bytes + first, size - first);
 }
 
-bool plugin_send(struct qemu_slot *slot, struct qemu_message *message, size_t size, const void *tail,
-	     size_t tail_size)
+bool plugin_send(struct qemu_slot *slot, struct qemu_message *message, size_t size, const void *tail, size_t tail_size)
 {
 	size_t whole = size + tail_size;
 	size_t padded = (whole + 7) & ~(size_t)7;
@@ -173,14 +170,13 @@ bool plugin_send(struct qemu_slot *slot, struct qemu_message *message, size_t si
 	uint64_t head = slot->message_head + padded;
 
 	__atomic_store_n(&slot->message_head, head, __ATOMIC_RELEASE);
-	if (head - __atomic_load_n(&slot->message_tail, __ATOMIC_RELAXED) >
-	    plugin.config.message_ring_size / 2)
+	if (head - __atomic_load_n(&slot->message_tail, __ATOMIC_RELAXED) > plugin.config.message_ring_size / 2)
 		plugin_ring_doorbell();
 	return true;
 }
 
-uint32_t plugin_request(struct qemu_slot *slot, struct qemu_message *message, size_t size,
-		    const void *tail, size_t tail_size)
+uint32_t plugin_request(struct qemu_slot *slot, struct qemu_message *message, size_t size, const void *tail,
+			size_t tail_size)
 {
 	uint32_t number = slot->request + 1 ? slot->request + 1 : 1;
 	struct timespec now, start;

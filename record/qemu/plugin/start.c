@@ -83,8 +83,7 @@ static bool read_initial_stack(uint64_t rsp, struct initial_stack *stack)
 
 /* ---- images --------------------------------------------------------------------------------- */
 
-static void add_segment(struct qemu_slot *slot, const Elf64_Phdr *segment, uint64_t bias,
-			uint32_t flag)
+static void add_segment(struct qemu_slot *slot, const Elf64_Phdr *segment, uint64_t bias, uint32_t flag)
 {
 	uint64_t base = (segment->p_vaddr + bias) & ~(PLUGIN_PAGE - 1);
 	uint64_t end = (segment->p_vaddr + bias + segment->p_memsz + PLUGIN_PAGE - 1) & ~(PLUGIN_PAGE - 1);
@@ -92,8 +91,8 @@ static void add_segment(struct qemu_slot *slot, const Elf64_Phdr *segment, uint6
 	struct plugin_image image = {
 		.base = base,
 		.end = end,
-		.protection = (segment->p_flags & PF_R ? PROT_READ : 0) |
-			      (segment->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC,
+		.protection = (segment->p_flags & PF_R ? PROT_READ : 0) | (segment->p_flags & PF_W ? PROT_WRITE : 0) |
+			      PROT_EXEC,
 		.flags = flag | (segment->p_flags & PF_W ? QEMU_IMAGE_WRITABLE : 0),
 	};
 
@@ -112,8 +111,7 @@ static void add_segment(struct qemu_slot *slot, const Elf64_Phdr *segment, uint6
 }
 
 /* Adds the executable segments that `count` program headers at `address` describe. */
-static void add_segments(struct qemu_slot *slot, uint64_t address, uint64_t count, uint64_t bias,
-			 uint32_t flag)
+static void add_segments(struct qemu_slot *slot, uint64_t address, uint64_t count, uint64_t bias, uint32_t flag)
 {
 	Elf64_Phdr headers[HEADERS_MAX];
 
@@ -146,12 +144,11 @@ static void add_images(struct qemu_slot *slot, const struct initial_stack *stack
 {
 	Elf64_Ehdr header;
 
-	add_segments(slot, stack->headers, stack->header_count, program_bias(stack),
-		     QEMU_IMAGE_MAIN);
+	add_segments(slot, stack->headers, stack->header_count, program_bias(stack), QEMU_IMAGE_MAIN);
 	if (stack->interpreter && plugin_guest_read(stack->interpreter, &header, sizeof(header)) &&
 	    !memcmp(header.e_ident, ELFMAG, SELFMAG))
-		add_segments(slot, stack->interpreter + header.e_phoff, header.e_phnum,
-			     stack->interpreter, QEMU_IMAGE_INTERPRETER);
+		add_segments(slot, stack->interpreter + header.e_phoff, header.e_phnum, stack->interpreter,
+			     QEMU_IMAGE_INTERPRETER);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -176,8 +173,7 @@ static char *read_proc(const char *path, size_t *size)
 	ssize_t part = 0;
 
 	*size = 0;
-	while (text && fd >= 0 && *size < ARGUMENTS_MAX &&
-	       (part = read(fd, text + *size, ARGUMENTS_MAX - *size)) > 0)
+	while (text && fd >= 0 && *size < ARGUMENTS_MAX && (part = read(fd, text + *size, ARGUMENTS_MAX - *size)) > 0)
 		*size += (size_t)part;
 	if (fd >= 0)
 		close(fd);
@@ -235,8 +231,7 @@ static void send_exec(struct qemu_slot *slot, const struct initial_stack *stack)
 		directory[0] = 0;
 	total += put_string(bytes + total, plugin.program);
 	total += put_string(bytes + total,
-			    plugin.script_argument ? argument_at(arguments, size, plugin.script_argument)
-					       : "");
+			    plugin.script_argument ? argument_at(arguments, size, plugin.script_argument) : "");
 	total += put_string(bytes + total, directory);
 	total += put_string(bytes + total, argument_at(arguments, size, plugin.first_argument - 1));
 	if (rest < arguments + size) {
@@ -273,8 +268,8 @@ void plugin_start_program(struct qemu_slot *slot, unsigned vcpu, const struct pl
 		send_process_start(slot);
 	if (!read_initial_stack(rsp, &stack)) {
 		plugin_note(slot, 1,
-			"this QEMU keeps the program's registers elsewhere than QEMU 7.2 does: not "
-			"tracing");
+			    "this QEMU keeps the program's registers elsewhere than QEMU 7.2 does: not "
+			    "tracing");
 		__atomic_add_fetch(&plugin.header->untraced_processes, 1, __ATOMIC_RELAXED);
 		plugin_stop();
 		return;

@@ -26,8 +26,7 @@ static void on_sigaction(struct qemu_slot *slot, const uint64_t *args)
 	status = plugin_block_add_handler(&plugin.blocks, action.handler);
 	pthread_mutex_unlock(&plugin.lock);
 	if (status)
-		plugin_note(slot, 1, "no memory for the signal handler at %#llx",
-			(unsigned long long)action.handler);
+		plugin_note(slot, 1, "no memory for the signal handler at %#llx", (unsigned long long)action.handler);
 }
 
 static bool is_last_thread(void)
@@ -51,8 +50,7 @@ static void send_exit(struct qemu_slot *slot, uint64_t code)
 
 static void on_exit_thread(unsigned vcpu, uint64_t code)
 {
-	struct qemu_message_thread_end message = {.header.type = QEMU_MSG_THREAD_END,
-						 .status = (uint32_t)code};
+	struct qemu_message_thread_end message = {.header.type = QEMU_MSG_THREAD_END, .status = (uint32_t)code};
 	struct qemu_slot *slot = plugin.vcpus[vcpu].slot;
 
 	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
@@ -116,16 +114,14 @@ static void on_waitid(struct qemu_slot *slot, const uint64_t *args)
 		send_child_status(slot, info.si_pid, W_EXITCODE(info.si_status & 0xff, 0));
 	else if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
 		send_child_status(slot, info.si_pid,
-				  W_EXITCODE(0, info.si_status) |
-					  (info.si_code == CLD_DUMPED ? WCOREFLAG : 0));
+				  W_EXITCODE(0, info.si_status) | (info.si_code == CLD_DUMPED ? WCOREFLAG : 0));
 }
 
 /* ---- names of threads ---- */
 
 static void send_thread_name(struct qemu_slot *slot, uint32_t tid, uint64_t address, size_t size)
 {
-	struct qemu_message_thread_name message = {.header.type = QEMU_MSG_THREAD_NAME,
-						  .named_tid = tid};
+	struct qemu_message_thread_name message = {.header.type = QEMU_MSG_THREAD_NAME, .named_tid = tid};
 	char name[QEMU_THREAD_NAME_MAX + 1] = "";
 
 	if (size > QEMU_THREAD_NAME_MAX)
@@ -155,8 +151,8 @@ static void on_open(struct plugin_vcpu *vcpu, uint64_t address, int64_t fd)
 		return;
 	if (sscanf(path, "/proc/self/task/%u/comm%n", &tid, &end) != 1 || !end || path[end]) {
 		end = 0;
-		if (sscanf(path, "/proc/%u/task/%u/comm%n", &pid, &tid, &end) != 2 || !end ||
-		    path[end] || pid != plugin.pid)
+		if (sscanf(path, "/proc/%u/task/%u/comm%n", &pid, &tid, &end) != 2 || !end || path[end] ||
+		    pid != plugin.pid)
 			return;
 	}
 	vcpu->named_tid = tid;

@@ -65,8 +65,8 @@ static bool claim_at(uint32_t index)
 	struct qemu_slot *slot = slot_at(index);
 	uint32_t expected = QEMU_SLOT_FREE;
 
-	if (!__atomic_compare_exchange_n(&slot->status, &expected, QEMU_SLOT_CLAIMED, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&slot->status, &expected, QEMU_SLOT_CLAIMED, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
 		return false;
 	slot->claimant_pid = (uint32_t)getpid();
 	raise_slot_high(index + 1);
@@ -118,8 +118,7 @@ void plugin_thread_call_all(void)
 
 static void send_thread_start(struct qemu_slot *slot, uint32_t creator)
 {
-	struct qemu_message_thread_start message = {.header.type = QEMU_MSG_THREAD_START,
-						   .parent_tid = creator};
+	struct qemu_message_thread_start message = {.header.type = QEMU_MSG_THREAD_START, .parent_tid = creator};
 
 	plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
@@ -132,8 +131,7 @@ static struct qemu_slot *continue_slot(void)
 
 	struct qemu_slot *slot = slot_at((uint32_t)plugin.continue_slot);
 
-	if (slot->status != QEMU_SLOT_LIVE || slot->pid != plugin.pid ||
-	    slot->tid != (uint32_t)syscall(SYS_gettid))
+	if (slot->status != QEMU_SLOT_LIVE || slot->pid != plugin.pid || slot->tid != (uint32_t)syscall(SYS_gettid))
 		return NULL;
 	slot->pt_bias = (uint64_t)plugin_slot_pt_ring(slot) - slot->pt_lap;
 	slot->block = (uint64_t)&plugin_disabled;
@@ -174,8 +172,7 @@ struct qemu_slot *plugin_thread_attach(unsigned vcpu, uint64_t env)
 		return NULL;
 	plugin_thread_vcpu = vcpu;
 	if (plugin.started && slot->pt_head == 0) {
-		if (plugin.config.clock == PTL_CLOCK_VIRTUAL &&
-		    slot->time < plugin.vcpus[vcpu].birth_time) {
+		if (plugin.config.clock == PTL_CLOCK_VIRTUAL && slot->time < plugin.vcpus[vcpu].birth_time) {
 			slot->virtual_offset = plugin.vcpus[vcpu].birth_time;
 			slot->time = slot->virtual_offset;
 		}

@@ -9,8 +9,7 @@
  * changed. */
 static bool psb_is_due(const struct qemu_slot *slot)
 {
-	return slot->pt_head >= slot->psb_next ||
-	       slot->epoch != __atomic_load_n(&plugin.epoch, __ATOMIC_ACQUIRE);
+	return slot->pt_head >= slot->psb_next || slot->epoch != __atomic_load_n(&plugin.epoch, __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -52,8 +51,7 @@ void plugin_between_steps(struct qemu_slot *slot, uint64_t block_ip)
 		write_psb(&step, block_ip);
 		plugin_step_commit(&step, block_ip);
 		plugin_encoder_wrap(slot, &plugin.config);
-		if (slot->pt_head - __atomic_load_n(&slot->pt_tail, __ATOMIC_RELAXED) >
-		    plugin.config.pt_ring_size / 4)
+		if (slot->pt_head - __atomic_load_n(&slot->pt_tail, __ATOMIC_RELAXED) > plugin.config.pt_ring_size / 4)
 			plugin_ring_doorbell();
 		if (__atomic_load_n(&plugin.header->stop, __ATOMIC_RELAXED))
 			plugin_stop();
@@ -109,13 +107,11 @@ static bool leave_at(struct plugin_step *step, uint64_t ip, bool synchronous)
 }
 
 /* The thread enters a signal handler. */
-static void enter_handler(struct qemu_slot *slot, struct plugin_block *block,
-			  const struct plugin_signal *signal)
+static void enter_handler(struct qemu_slot *slot, struct plugin_block *block, const struct plugin_signal *signal)
 {
 	const struct plugin_block *from = (const struct plugin_block *)slot->block;
 	struct plugin_step step = plugin_step_begin(slot, &plugin.config);
-	bool trapped = signal->synchronous && from->kind == QEMU_BLOCK_TRAP &&
-		       signal->interrupted == from->end;
+	bool trapped = signal->synchronous && from->kind == QEMU_BLOCK_TRAP && signal->interrupted == from->end;
 	bool known = leave_at(&step, signal->interrupted, signal->synchronous);
 
 	/* A trap instruction enters the kernel itself; anything else is an interruption of the
@@ -127,10 +123,8 @@ static void enter_handler(struct qemu_slot *slot, struct plugin_block *block,
 	slot->block = (uint64_t)&plugin_disabled;
 	plugin_truth_leave_at(slot, signal->interrupted, signal->synchronous);
 	if (!known)
-		plugin_note(slot, 1,
-			"signal %d interrupted %#llx, which does not follow the block at %#llx",
-			signal->number, (unsigned long long)signal->interrupted,
-			(unsigned long long)from->start);
+		plugin_note(slot, 1, "signal %d interrupted %#llx, which does not follow the block at %#llx",
+			    signal->number, (unsigned long long)signal->interrupted, (unsigned long long)from->start);
 	enable(slot, block);
 }
 
@@ -156,8 +150,8 @@ static void enter_elsewhere(struct qemu_slot *slot, struct plugin_block *block)
 	plugin_step_fup(&step, from->start);
 	plugin_step_pgd(&step);
 	plugin_step_commit(&step, 0);
-	plugin_note(slot, 1, "block at %#llx does not follow the block at %#llx",
-		(unsigned long long)block->start, (unsigned long long)from->start);
+	plugin_note(slot, 1, "block at %#llx does not follow the block at %#llx", (unsigned long long)block->start,
+		    (unsigned long long)from->start);
 	enable(slot, block);
 }
 

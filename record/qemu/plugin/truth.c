@@ -102,9 +102,7 @@ void plugin_truth_define(struct qemu_slot *slot, const struct plugin_block *bloc
 	/* The recorder must have seen that a new program begins before the program's words are in
 	 * the ring. */
 	if (block->number == 1)
-		plugin_request(slot, &message.header, sizeof(message), addresses,
-			   block->count * sizeof(addresses[0]));
+		plugin_request(slot, &message.header, sizeof(message), addresses, block->count * sizeof(addresses[0]));
 	else
-		plugin_send(slot, &message.header, sizeof(message), addresses,
-			block->count * sizeof(addresses[0]));
+		plugin_send(slot, &message.header, sizeof(message), addresses, block->count * sizeof(addresses[0]));
 }

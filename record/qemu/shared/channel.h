@@ -47,8 +47,7 @@
 #define QEMU_TSC_HZ 1000000000ull
 #define QEMU_CPUID_15_EAX 1u /* TSC frequency = ART frequency * EBX / EAX: ART is 25 MHz */
 #define QEMU_CPUID_15_EBX 40u
-#define QEMU_NOMINAL_RATIO                                                                     \
-	10u /* the nominal frequency, and CBR's ratio, in units of 100 MHz: a cycle is a ns */
+#define QEMU_NOMINAL_RATIO 10u    /* the nominal frequency, and CBR's ratio, in units of 100 MHz: a cycle is a ns */
 #define QEMU_MTC_SHIFT_DEFAULT 6u /* an MTC each 2^6 ART ticks = 2.56 us; libipt's mtc_freq */
 
 /* What the recorder chooses. Written once, before the first process starts. */
@@ -70,7 +69,7 @@ struct qemu_channel_config {
 	uint64_t virtual_start;      /* first time of the virtual clock, ns */
 	uint32_t recorder_pid;
 	uint32_t reserved;
-	uint64_t recorder_start_time; /* field 22 of /proc/<recorder_pid>/stat: tells a recycled pid
+	uint64_t recorder_start_time;             /* field 22 of /proc/<recorder_pid>/stat: tells a recycled pid
 				       */
 	char arena_path[QEMU_CHANNEL_PATH_SIZE];  /* how any process opens the arena:
 						    /proc/<pid>/fd/<n> */
@@ -86,17 +85,16 @@ struct qemu_channel_header {
 	struct qemu_channel_config config;
 
 	/* Written by both sides while tracing; atomics. */
-	uint32_t stop __attribute__((
-		aligned(64)));     /* recorder: 1 = stop tracing, let the programs run on; noticed
+	uint32_t stop __attribute__((aligned(64))); /* recorder: 1 = stop tracing, let the programs run on; noticed
 				    * by a thread at its next PSB or system call */
-	uint32_t recorder_waiting; /* recorder: 1 while it sleeps on doorbell */
-	uint32_t doorbell;     /* futex (shared): a producer adds 1 and wakes when there is much to
+	uint32_t recorder_waiting;                  /* recorder: 1 while it sleeps on doorbell */
+	uint32_t doorbell;                          /* futex (shared): a producer adds 1 and wakes when there is much to
 				  drain */
-	uint32_t next_process; /* last process number given out; the first process is 1 */
+	uint32_t next_process;                      /* last process number given out; the first process is 1 */
 	uint64_t sequence __attribute__((aligned(64))); /* last message sequence number given out */
-	uint32_t slots_claimed;      /* how many times a slot was claimed, ever */
-	uint32_t untraced_threads;   /* threads that found no free slot and ran untraced: a loss */
-	uint32_t untraced_processes; /* processes whose plugin could not start tracing: a loss */
+	uint32_t slots_claimed;                         /* how many times a slot was claimed, ever */
+	uint32_t untraced_threads;                      /* threads that found no free slot and ran untraced: a loss */
+	uint32_t untraced_processes;                    /* processes whose plugin could not start tracing: a loss */
 	uint32_t slot_high; /* 1 + the highest slot index ever claimed: the recorder need not look
 			       further */
 };
@@ -104,13 +102,11 @@ struct qemu_channel_header {
 /* A slot's state; atomic. Only the transitions shown exist. */
 enum qemu_slot_status {
 	QEMU_SLOT_FREE = 0,
-	QEMU_SLOT_CLAIMED =
-		1, /* FREE -> CLAIMED by the producer's compare-and-swap; rings not readable yet */
-	QEMU_SLOT_LIVE =
-		2, /* CLAIMED -> LIVE: pid, tid and process are valid, the rings may be drained */
-	QEMU_SLOT_ENDED = 3, /* LIVE -> ENDED by the producer: the PT stream is complete, nothing
+	QEMU_SLOT_CLAIMED = 1, /* FREE -> CLAIMED by the producer's compare-and-swap; rings not readable yet */
+	QEMU_SLOT_LIVE = 2,    /* CLAIMED -> LIVE: pid, tid and process are valid, the rings may be drained */
+	QEMU_SLOT_ENDED = 3,   /* LIVE -> ENDED by the producer: the PT stream is complete, nothing
 			       more will come */
-	/* ENDED -> FREE by the recorder after it drained all. LIVE -> FREE too, after
+			       /* ENDED -> FREE by the recorder after it drained all. LIVE -> FREE too, after
 	 * qemu_channel_finish(), when the recorder has seen that the thread is dead. CLAIMED -> FREE
 	 * when claimant_pid is dead. */
 };
@@ -124,12 +120,11 @@ enum qemu_block_kind {
 	QEMU_BLOCK_CALL = 4,   /* direct near call */
 	QEMU_BLOCK_JUMP_INDIRECT = 5,
 	QEMU_BLOCK_CALL_INDIRECT = 6,
-	QEMU_BLOCK_RETURN = 7,  /* near return */
-	QEMU_BLOCK_FAR = 8,     /* far transfer within user mode: far jump, call, return, IRET */
-	QEMU_BLOCK_SYSCALL = 9, /* SYSCALL, SYSENTER, INT 80h: leaves user mode */
-	QEMU_BLOCK_TRAP = 10,   /* INT3, INT1, other INT n: leaves user mode, for a signal */
-	QEMU_BLOCK_UNDEFINED =
-		11, /* cannot retire: UD0/1/2, privileged, or bytes that do not decode */
+	QEMU_BLOCK_RETURN = 7,     /* near return */
+	QEMU_BLOCK_FAR = 8,        /* far transfer within user mode: far jump, call, return, IRET */
+	QEMU_BLOCK_SYSCALL = 9,    /* SYSCALL, SYSENTER, INT 80h: leaves user mode */
+	QEMU_BLOCK_TRAP = 10,      /* INT3, INT1, other INT n: leaves user mode, for a signal */
+	QEMU_BLOCK_UNDEFINED = 11, /* cannot retire: UD0/1/2, privileged, or bytes that do not decode */
 };
 
 #define QEMU_RETURN_STACK_SIZE 64u /* calls that the return stack of Intel PT remembers */
@@ -146,7 +141,7 @@ struct qemu_slot {
 	uint32_t claimant_pid; /* who claimed it, valid from CLAIMED on */
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t process; /* number of the process in this session, see QEMU_MSG_PROCESS_START; never
+	uint32_t process;    /* number of the process in this session, see QEMU_MSG_PROCESS_START; never
 			     reused */
 	uint32_t generation; /* counts the claims of this slot */
 
@@ -154,15 +149,14 @@ struct qemu_slot {
 	uint64_t pt_tail __attribute__((aligned(64)));
 	uint64_t message_tail;
 	uint64_t truth_tail;
-	uint32_t room;  /* futex (shared): the recorder adds 1 after advancing a tail and wakes if
+	uint32_t room;        /* futex (shared): the recorder adds 1 after advancing a tail and wakes if
 			   producer_waiting */
-	uint32_t reply; /* futex (shared): number of the last request answered, stored after
+	uint32_t reply;       /* futex (shared): number of the last request answered, stored after
 			   reply_value; wake it */
 	uint32_t reply_value; /* answer to the request: enum qemu_image_reply */
 
-	uint32_t producer_waiting
-		__attribute__((aligned(64))); /* 1 while the producer sleeps on room */
-	uint32_t request;                     /* number of the last request sent */
+	uint32_t producer_waiting __attribute__((aligned(64))); /* 1 while the producer sleeps on room */
+	uint32_t request;                                       /* number of the last request sent */
 	uint64_t message_head;
 
 	/*
@@ -178,8 +172,7 @@ struct qemu_slot {
 	 * pt_head, the thread died in between, and the state is pt_head = commit_head, block_ip =
 	 * commit_ip, and no TNT bits.
 	 */
-	uint64_t tnt __attribute__((
-		aligned(64))); /* bits 63:16: pending TNT bits below a stop bit, oldest highest */
+	uint64_t tnt __attribute__((aligned(64))); /* bits 63:16: pending TNT bits below a stop bit, oldest highest */
 	uint64_t block_ip; /* first address of the block being executed; 0 = packets are disabled */
 	uint64_t next_ip;
 	uint64_t pt_head;      /* position after the last byte written to the PT ring */
@@ -193,12 +186,12 @@ struct qemu_slot {
 	uint64_t commit_head;
 	uint64_t commit_ip;
 
-	uint64_t pt_bias;  /* (plugin's pointer) address of a byte less its position */
-	uint64_t pt_lap;   /* position of the byte at ring offset 0 in the current lap; see below */
-	uint64_t pt_limit; /* position at which the slow path runs: PSB due, room, end of lap */
-	uint64_t last_ip;  /* of IP compression */
-	uint64_t psb_next; /* position at or after which the next PSB is due */
-	uint64_t time;     /* of the last time shown in the stream, ns */
+	uint64_t pt_bias;        /* (plugin's pointer) address of a byte less its position */
+	uint64_t pt_lap;         /* position of the byte at ring offset 0 in the current lap; see below */
+	uint64_t pt_limit;       /* position at which the slow path runs: PSB due, room, end of lap */
+	uint64_t last_ip;        /* of IP compression */
+	uint64_t psb_next;       /* position at or after which the next PSB is due */
+	uint64_t time;           /* of the last time shown in the stream, ns */
 	uint64_t virtual_offset; /* virtual clock = virtual_offset + instructions */
 	uint64_t epoch;          /* of the process's mappings, at the last PSB */
 	uint64_t ctc;            /* MTC mode: the last CTC shown, in MTC periods */
@@ -210,11 +203,11 @@ struct qemu_slot {
 	 * that does not fit the packets tells that the thread died in between.
 	 */
 	uint64_t truth_head __attribute__((aligned(16))); /* words written */
-	uint64_t truth_mark;    /* qemu_truth_mark() when truth_head was stored */
-	uint64_t truth_block;   /* (plugin's pointer) that block, */
-	uint64_t truth_started; /* how many of its instructions have started, */
-	uint32_t truth_number;  /* its number; 0 = no block is being counted */
-	uint32_t truth_count;   /* and how many instructions it has */
+	uint64_t truth_mark;                              /* qemu_truth_mark() when truth_head was stored */
+	uint64_t truth_block;                             /* (plugin's pointer) that block, */
+	uint64_t truth_started;                           /* how many of its instructions have started, */
+	uint32_t truth_number;                            /* its number; 0 = no block is being counted */
+	uint32_t truth_count;                             /* and how many instructions it has */
 	uint64_t return_stack[QEMU_RETURN_STACK_SIZE];
 };
 
@@ -293,15 +286,14 @@ struct qemu_message {
 
 enum qemu_process_how {
 	QEMU_PROCESS_INITIAL = 0, /* started by the recorder */
-	QEMU_PROCESS_FORK =
-		1, /* fork, vfork, clone without CLONE_VM: a copy of the parent's address space */
+	QEMU_PROCESS_FORK = 1,    /* fork, vfork, clone without CLONE_VM: a copy of the parent's address space */
 };
 
 /* A process begins; its first message. A QEMU_MSG_EXEC follows at once if how is
  * QEMU_PROCESS_INITIAL. */
 struct qemu_message_process_start {
 	struct qemu_message header; /* header.process is a new number */
-	uint32_t how;              /* enum qemu_process_how */
+	uint32_t how;               /* enum qemu_process_how */
 	uint32_t parent_pid;
 	uint32_t parent_process; /* its number; 0 = not traced */
 	uint32_t parent_tid;
@@ -341,7 +333,7 @@ struct qemu_message_exit {
 
 struct qemu_message_thread_start {
 	struct qemu_message header; /* sent by every thread but the one of PROCESS_START */
-	uint32_t parent_tid;       /* 0 = unknown */
+	uint32_t parent_tid;        /* 0 = unknown */
 	uint32_t reserved;
 };
 
@@ -359,12 +351,10 @@ struct qemu_message_child_status {
 };
 
 enum qemu_image_flag {
-	QEMU_IMAGE_ANONYMOUS = 1u, /* no file: code arrives as QEMU_MSG_CODE */
-	QEMU_IMAGE_DELETED = 2u,   /* its file has no name any more (memfd included) */
-	QEMU_IMAGE_WRITABLE =
-		4u, /* is, or was since it was mapped, writable: bytes may differ from the file's */
-	QEMU_IMAGE_FOUND =
-		8u, /* not seen being mapped: found when code in it was first translated */
+	QEMU_IMAGE_ANONYMOUS = 1u,    /* no file: code arrives as QEMU_MSG_CODE */
+	QEMU_IMAGE_DELETED = 2u,      /* its file has no name any more (memfd included) */
+	QEMU_IMAGE_WRITABLE = 4u,     /* is, or was since it was mapped, writable: bytes may differ from the file's */
+	QEMU_IMAGE_FOUND = 8u,        /* not seen being mapped: found when code in it was first translated */
 	QEMU_IMAGE_MAIN = 16u,        /* of the program's own file */
 	QEMU_IMAGE_INTERPRETER = 32u, /* of the ELF interpreter (dynamic linker) */
 	QEMU_IMAGE_SHARED = 64u,      /* MAP_SHARED */
@@ -442,9 +432,8 @@ struct qemu_message_psb {
 };
 
 enum qemu_not_followed_cause {
-	QEMU_NOT_FOLLOWED_FORMAT = 1, /* not an x86-64 ELF file */
-	QEMU_NOT_FOLLOWED_ARENA =
-		2, /* this process may not open the arena (changed user, other mount space) */
+	QEMU_NOT_FOLLOWED_FORMAT = 1,     /* not an x86-64 ELF file */
+	QEMU_NOT_FOLLOWED_ARENA = 2,      /* this process may not open the arena (changed user, other mount space) */
 	QEMU_NOT_FOLLOWED_UNREADABLE = 3, /* executable but not readable: QEMU cannot load it */
 };
 
@@ -491,8 +480,7 @@ struct qemu_message_block {
 	/* count 64-bit instruction addresses follow */
 };
 
-_Static_assert(sizeof(struct qemu_channel_header) <= QEMU_CHANNEL_HEADER_SIZE,
-	       "the header fits its pages");
+_Static_assert(sizeof(struct qemu_channel_header) <= QEMU_CHANNEL_HEADER_SIZE, "the header fits its pages");
 _Static_assert(sizeof(struct qemu_slot) <= QEMU_SLOT_STATE_SIZE, "the slot's state fits its pages");
 
 /* Tells one state of a thread's packets from the next. */
@@ -505,8 +493,8 @@ static inline uint64_t qemu_truth_mark(uint64_t pt_head, uint64_t tnt)
 
 static inline uint64_t qemu_channel_slot_size(const struct qemu_channel_config *config)
 {
-	return QEMU_SLOT_STATE_SIZE + config->message_ring_size + config->pt_ring_size +
-	       QEMU_PT_SLACK + config->truth_ring_size;
+	return QEMU_SLOT_STATE_SIZE + config->message_ring_size + config->pt_ring_size + QEMU_PT_SLACK +
+	       config->truth_ring_size;
 }
 
 static inline uint64_t qemu_channel_arena_size(const struct qemu_channel_config *config)
@@ -514,8 +502,7 @@ static inline uint64_t qemu_channel_arena_size(const struct qemu_channel_config 
 	return QEMU_CHANNEL_HEADER_SIZE + config->slot_count * qemu_channel_slot_size(config);
 }
 
-static inline uint64_t qemu_channel_slot_offset(const struct qemu_channel_config *config,
-					       uint32_t index)
+static inline uint64_t qemu_channel_slot_offset(const struct qemu_channel_config *config, uint32_t index)
 {
 	return QEMU_CHANNEL_HEADER_SIZE + index * qemu_channel_slot_size(config);
 }

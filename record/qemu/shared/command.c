@@ -81,21 +81,20 @@ static size_t put_escaped(char *out, const char *text)
 	return size;
 }
 
-static void add_plugin(struct list *list, const struct qemu_channel_config *config,
-		       const struct qemu_continue *from, size_t program, size_t script)
+static void add_plugin(struct list *list, const struct qemu_channel_config *config, const struct qemu_continue *from,
+		       size_t program, size_t script)
 {
 	char option[PLUGIN_OPTION_MAX + 256];
 	size_t size = put_escaped(option, config->plugin_path);
 
-	size += (size_t)snprintf(option + size, sizeof(option) - size, ",arena=%s,program=%zu",
-				 config->arena_path, program);
+	size += (size_t)snprintf(option + size, sizeof(option) - size, ",arena=%s,program=%zu", config->arena_path,
+				 program);
 	if (script)
-		size += (size_t)snprintf(option + size, sizeof(option) - size, ",script=%zu",
-					 script);
+		size += (size_t)snprintf(option + size, sizeof(option) - size, ",script=%zu", script);
 	if (from)
 		snprintf(option + size, sizeof(option) - size,
-			 ",process=%" PRIu32 ",slot=%" PRId64 ",time=%" PRIu64 ",epoch=%" PRIu64,
-			 from->process, from->slot, from->time, from->epoch);
+			 ",process=%" PRIu32 ",slot=%" PRId64 ",time=%" PRIu64 ",epoch=%" PRIu64, from->process,
+			 from->slot, from->time, from->epoch);
 	add(list, "-plugin");
 	add(list, option);
 }
@@ -109,9 +108,8 @@ static void add_path(struct list *list, const char *path)
 	add(list, form);
 }
 
-static void add_arguments(struct list *list, const struct qemu_channel_config *config,
-			  const struct qemu_target *target, char *const argv[], char *const envp[],
-			  const struct qemu_continue *from)
+static void add_arguments(struct list *list, const struct qemu_channel_config *config, const struct qemu_target *target,
+			  char *const argv[], char *const envp[], const struct qemu_continue *from)
 {
 	size_t path_at, script_at = 0;
 
@@ -147,9 +145,8 @@ static void add_environment(struct list *list, char *const envp[])
 			add(list, envp[i - 1]);
 }
 
-int qemu_command_make(struct qemu_command *command, const struct qemu_channel_config *config,
-		    const char *file, char *const argv[], char *const envp[],
-		    const struct qemu_continue *from)
+int qemu_command_make(struct qemu_command *command, const struct qemu_channel_config *config, const char *file,
+		      char *const argv[], char *const envp[], const struct qemu_continue *from)
 {
 	size_t argc = count_strings(argv), variables = count_strings(envp);
 	struct list arguments = {0}, environment = {0};
@@ -158,14 +155,12 @@ int qemu_command_make(struct qemu_command *command, const struct qemu_channel_co
 
 	if (status)
 		return status;
-	arguments.strings = calloc(argc + 2 * variables + target.prefix_count + OWN_ARGUMENTS + 2,
-				   sizeof(char *));
+	arguments.strings = calloc(argc + 2 * variables + target.prefix_count + OWN_ARGUMENTS + 2, sizeof(char *));
 	environment.strings = calloc(variables + 1, sizeof(char *));
 	add_arguments(&arguments, config, &target, argv, envp, from);
 	add_environment(&environment, envp);
 	qemu_target_free(&target);
-	*command = (struct qemu_command){strdup(config->qemu_path), arguments.strings,
-				       environment.strings};
+	*command = (struct qemu_command){strdup(config->qemu_path), arguments.strings, environment.strings};
 	if (arguments.failed || environment.failed || !command->path || !environment.strings) {
 		qemu_command_free(command);
 		return -ENOMEM;

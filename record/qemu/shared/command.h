@@ -31,9 +31,8 @@ struct qemu_continue {
  * to pass it on. Returns 0, or what qemu_target_find() returns, or -ENOMEM. qemu_command_free() frees
  * all of it.
  */
-int qemu_command_make(struct qemu_command *command, const struct qemu_channel_config *config,
-		    const char *file, char *const argv[], char *const envp[],
-		    const struct qemu_continue *from);
+int qemu_command_make(struct qemu_command *command, const struct qemu_channel_config *config, const char *file,
+		      char *const argv[], char *const envp[], const struct qemu_continue *from);
 
 void qemu_command_free(struct qemu_command *command);
 

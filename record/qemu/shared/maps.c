@@ -38,8 +38,8 @@ bool qemu_maps_parse(const char *line, struct qemu_map_entry *entry)
 	char protection[5];
 	int path_at = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &base, &end, protection, &offset,
-		   &major_number, &minor_number, &inode, &path_at) < 7 ||
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &base, &end, protection, &offset, &major_number,
+		   &minor_number, &inode, &path_at) < 7 ||
 	    !path_at || strlen(protection) != 4)
 		return false;
 
@@ -81,8 +81,7 @@ bool qemu_maps_find(uint64_t address, struct qemu_map_entry *entry)
 	if (!file)
 		return false;
 	while (!found && fgets(line, sizeof(line), file))
-		found = qemu_maps_parse(line, entry) && address >= entry->base &&
-			address < entry->end;
+		found = qemu_maps_parse(line, entry) && address >= entry->base && address < entry->end;
 	fclose(file);
 	if (found)
 		qemu_maps_check("", entry);

@@ -83,8 +83,7 @@ static int check_permission(const char *path)
 static bool is_program(const Elf64_Ehdr *header)
 {
 	return header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       header->e_machine == EM_X86_64 &&
-	       (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
+	       header->e_machine == EM_X86_64 && (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
 	       header->e_phentsize == sizeof(Elf64_Phdr);
 }
 
@@ -95,14 +94,13 @@ static int check_interpreter(int fd, const Elf64_Ehdr *header)
 		char path[QEMU_CHANNEL_PATH_SIZE];
 		Elf64_Phdr segment;
 
-		if (pread(fd, &segment, sizeof(segment),
-			  (off_t)(header->e_phoff + i * sizeof(segment))) != sizeof(segment))
+		if (pread(fd, &segment, sizeof(segment), (off_t)(header->e_phoff + i * sizeof(segment))) !=
+		    sizeof(segment))
 			return -ENOEXEC;
 		if (segment.p_type != PT_INTERP)
 			continue;
 		if (segment.p_filesz < 2 || segment.p_filesz > sizeof(path) ||
-		    pread(fd, path, segment.p_filesz, (off_t)segment.p_offset) !=
-			    (ssize_t)segment.p_filesz ||
+		    pread(fd, path, segment.p_filesz, (off_t)segment.p_offset) != (ssize_t)segment.p_filesz ||
 		    path[segment.p_filesz - 1])
 			return -ENOEXEC;
 		return check_permission(path);
@@ -135,8 +133,7 @@ static int read_head(const char *path, char *head)
 		Elf64_Ehdr header;
 
 		memcpy(&header, head, sizeof(header));
-		status = is_program(&header) ? check_interpreter(fd, &header)
-					     : QEMU_NOT_FOLLOWED_FORMAT;
+		status = is_program(&header) ? check_interpreter(fd, &header) : QEMU_NOT_FOLLOWED_FORMAT;
 	} else if (head[0] != '#' || head[1] != '!') {
 		status = other_format();
 	}
@@ -146,8 +143,7 @@ static int read_head(const char *path, char *head)
 
 /* The interpreter, its argument and the script's path go before what is there; the script's argv[0]
  * is dropped. */
-static int add_prefix(struct qemu_target *target, const struct qemu_shebang *shebang,
-		      const char *script)
+static int add_prefix(struct qemu_target *target, const struct qemu_shebang *shebang, const char *script)
 {
 	const char *added[] = {shebang->interpreter, shebang->argument ? shebang->argument : script,
 			       shebang->argument ? script : NULL};

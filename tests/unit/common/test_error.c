@@ -101,12 +101,9 @@ static void every_status_has_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chain_is_outermost_first),
-		cmocka_unit_test(arguments_may_be_the_chain),
-		cmocka_unit_test(errno_is_named_and_kept),
-		cmocka_unit_test(long_causes_are_cut),
-		cmocka_unit_test(each_thread_has_its_own),
-		cmocka_unit_test(every_status_has_a_name),
+		cmocka_unit_test(chain_is_outermost_first), cmocka_unit_test(arguments_may_be_the_chain),
+		cmocka_unit_test(errno_is_named_and_kept),  cmocka_unit_test(long_causes_are_cut),
+		cmocka_unit_test(each_thread_has_its_own),  cmocka_unit_test(every_status_has_a_name),
 	};
 
 	return cmocka_run_group_tests_name("error", tests, NULL, NULL);

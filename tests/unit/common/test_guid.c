@@ -18,8 +18,7 @@ static const struct ptl_guid kernel = PTL_GUID(0x9e814aad, 0x3204, 0x11d2, 0x9a8
 static void layout(void **state)
 {
 	(void)state;
-	assert_memory_equal(kernel.bytes,
-			    "\xad\x4a\x81\x9e\x04\x32\xd2\x11\x9a\x82\x00\x60\x08\xa8\x69\x39", 16);
+	assert_memory_equal(kernel.bytes, "\xad\x4a\x81\x9e\x04\x32\xd2\x11\x9a\x82\x00\x60\x08\xa8\x69\x39", 16);
 }
 
 static void text_round_trip(void **state)

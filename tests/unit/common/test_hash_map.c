@@ -130,14 +130,12 @@ static void byte_strings(void **state)
 	(void)state;
 	assert_null(common_byte_map_get(&map, "a", 1));
 	for (uint64_t i = 0; i < COUNT; i++) {
-		const int size = snprintf(text, sizeof(text), "/usr/lib/lib%llu.so",
-					  (unsigned long long)i);
+		const int size = snprintf(text, sizeof(text), "/usr/lib/lib%llu.so", (unsigned long long)i);
 
 		assert_int_equal(common_byte_map_put(&map, text, (size_t)size, i), 0);
 	}
 	for (uint64_t i = 0; i < COUNT; i++) {
-		const int size = snprintf(text, sizeof(text), "/usr/lib/lib%llu.so",
-					  (unsigned long long)i);
+		const int size = snprintf(text, sizeof(text), "/usr/lib/lib%llu.so", (unsigned long long)i);
 
 		assert_non_null(common_byte_map_get(&map, text, (size_t)size));
 		assert_true(*common_byte_map_get(&map, text, (size_t)size) == i);
@@ -154,12 +152,9 @@ static void byte_string_edges(void **state)
 
 	(void)state;
 	for (size_t size = 0; size <= 17; size++)
-		assert_int_equal(
-			common_byte_map_put(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size, size),
-			0);
+		assert_int_equal(common_byte_map_put(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size, size), 0);
 	for (size_t size = 0; size <= 17; size++)
-		assert_true(*common_byte_map_get(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size) ==
-			    size);
+		assert_true(*common_byte_map_get(&map, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", size) == size);
 	assert_true(*common_byte_map_get(&map, NULL, 0) == 0);
 	assert_null(common_byte_map_get(&map, "\0\0\0\1", 4));
 	assert_int_equal(common_byte_map_put(&map, key, 3, 99), 0);

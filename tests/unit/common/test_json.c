@@ -116,8 +116,7 @@ static void utf8(void **state)
 		const char *in, *out;
 	} cases[] = {
 		{"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
-		{"\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf",
-		 "\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"},
+		{"\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf", "\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"},
 		{"\xff", BAD},
 		{"a\x80z", "a" BAD "z"},               /* a continuation alone */
 		{"\xc0\xaf", BAD BAD},                 /* overlong */
@@ -126,7 +125,7 @@ static void utf8(void **state)
 		{"\xed\xa0\x80", BAD BAD BAD},         /* a surrogate */
 		{"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* past U+10FFFF */
 		{"\xe2\x82", BAD BAD},                 /* cut */
-		{"\xe2\x82z", BAD BAD "z"},             /* cut by another character */
+		{"\xe2\x82z", BAD BAD "z"},            /* cut by another character */
 		{"\xf0\x9f\x98", BAD BAD BAD},
 	};
 

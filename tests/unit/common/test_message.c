@@ -106,7 +106,7 @@ static void control_characters(void **state)
 	(void)state;
 	common_message_start("p", false);
 	qemu_message_note("%s", "a\033[31mb\r\x7f\xc2\x9b"
-			       "c\x01 gr\xc3\xbc\xc3\x9f\n\tnext");
+				"c\x01 gr\xc3\xbc\xc3\x9f\n\tnext");
 	expect("p: a\\x1b[31mb\\x0d\\x7f\xc2\\x9bc\\x01 gr\xc3\xbc\xc3\x9f\n\tnext\n");
 	memset(text, '\033', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
@@ -197,10 +197,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(control_characters, use_pipe, put_stderr_back),
 		cmocka_unit_test_setup_teardown(failures, use_pipe, put_stderr_back),
 		cmocka_unit_test(exit_statuses),
-		cmocka_unit_test_setup_teardown(colour_on_a_terminal, use_terminal,
-						put_stderr_back),
-		cmocka_unit_test_setup_teardown(progress_on_a_terminal, use_terminal,
-						put_stderr_back),
+		cmocka_unit_test_setup_teardown(colour_on_a_terminal, use_terminal, put_stderr_back),
+		cmocka_unit_test_setup_teardown(progress_on_a_terminal, use_terminal, put_stderr_back),
 	};
 
 	return cmocka_run_group_tests_name("message", tests, NULL, NULL);

@@ -26,8 +26,8 @@ static int record(struct taken *taken, const char *name, const char *argument)
 {
 	const size_t length = strlen(taken->log);
 
-	snprintf(taken->log + length, sizeof(taken->log) - length, "%s%s%s;", name,
-		 argument ? "=" : "", argument ? argument : "");
+	snprintf(taken->log + length, sizeof(taken->log) - length, "%s%s%s;", name, argument ? "=" : "",
+		 argument ? argument : "");
 	return 0;
 }
 
@@ -64,8 +64,7 @@ static const char *const flags[] = {"process", "thread", NULL};
 
 static const struct common_option first_table[] = {
 	{"output", 'o', "FILE", "Writes to FILE.", take_output, NULL},
-	{"quiet", 'q', NULL,
-	 "Says nothing unless something goes wrong, which is then said on standard error.",
+	{"quiet", 'q', NULL, "Says nothing unless something goes wrong, which is then said on standard error.",
 	 take_quiet, NULL},
 	{NULL},
 };
@@ -203,9 +202,8 @@ static void choices(void **state)
 	expect("--level branch --flags thread --flags process,thread",
 	       "level=branch;flags=thread;flags=process,thread;", "");
 	parse_with(&line, "--level blocks");
-	assert_string_equal(
-		run.err, "ptl-dump: error: --level: 'blocks' is not one of block, insn or branch\n"
-			 "  try: ptl-dump flow --help\n");
+	assert_string_equal(run.err, "ptl-dump: error: --level: 'blocks' is not one of block, insn or branch\n"
+				     "  try: ptl-dump flow --help\n");
 	parse_with(&line, "--flags process,,thread");
 	assert_non_null(strstr(run.err, "--flags: '' is not one of process or thread\n"));
 	parse_with(&line, "--level block,insn");
@@ -227,8 +225,7 @@ static void errors(void **state)
 		{"-qo", "-o needs its argument FILE"},
 		{"--quiet=1", "--quiet takes no argument"},
 		{"-p x", "-p: 'x' is not a size such as 4096, 16K or 1M"},
-		{"--psb 12Q",
-		 "--psb-period-of-the-packets: '12Q' is not a size such as 4096, 16K or 1M"},
+		{"--psb 12Q", "--psb-period-of-the-packets: '12Q' is not a size such as 4096, 16K or 1M"},
 	};
 
 	(void)state;
@@ -237,8 +234,8 @@ static void errors(void **state)
 
 		parse_with(&line, cases[i].words);
 		assert_int_equal(run.status, PTL_MISUSE);
-		snprintf(expected, sizeof(expected),
-			 "ptl-dump: error: %s\n  try: ptl-dump flow --help\n", cases[i].message);
+		snprintf(expected, sizeof(expected), "ptl-dump: error: %s\n  try: ptl-dump flow --help\n",
+			 cases[i].message);
 		assert_string_equal(run.err, expected);
 		assert_string_equal(run.out, "");
 	}
@@ -294,31 +291,29 @@ static void help(void **state)
 	parse_with(&line, "-q --help --nothing");
 	assert_int_equal(run.status, 1);
 	assert_string_equal(run.err, "");
-	assert_string_equal(
-		run.out,
-		"Usage: ptl-dump flow [options] FILE\n"
-		"\n"
-		"Shows what each thread executed, in order.\n"
-		"\n"
-		"Options:\n"
-		"  -o, --output FILE       Writes to FILE.\n"
-		"  -q, --quiet             Says nothing unless something goes wrong, which is\n"
-		"                          then said on standard error.\n"
-		"\n"
-		"Filters:\n"
-		"      --level LEVEL       How much is shown (block, insn or branch)\n"
-		"      --flags FLAG,...    What is recorded (process or thread)\n"
-		"  -p, --psb-period-of-the-packets SIZE\n"
-		"                          First line.\n"
-		"                          Second line.\n"
-		"\n"
-		"Other:\n"
-		"  -h, --help              Shows this text.\n"
-		"  -V, --version           Shows the version.\n"
-		"\n"
-		"Examples:\n"
-		"  ptl-dump flow a.ptl\n"
-		"  ptl-dump flow --level insn a.ptl\n");
+	assert_string_equal(run.out, "Usage: ptl-dump flow [options] FILE\n"
+				     "\n"
+				     "Shows what each thread executed, in order.\n"
+				     "\n"
+				     "Options:\n"
+				     "  -o, --output FILE       Writes to FILE.\n"
+				     "  -q, --quiet             Says nothing unless something goes wrong, which is\n"
+				     "                          then said on standard error.\n"
+				     "\n"
+				     "Filters:\n"
+				     "      --level LEVEL       How much is shown (block, insn or branch)\n"
+				     "      --flags FLAG,...    What is recorded (process or thread)\n"
+				     "  -p, --psb-period-of-the-packets SIZE\n"
+				     "                          First line.\n"
+				     "                          Second line.\n"
+				     "\n"
+				     "Other:\n"
+				     "  -h, --help              Shows this text.\n"
+				     "  -V, --version           Shows the version.\n"
+				     "\n"
+				     "Examples:\n"
+				     "  ptl-dump flow a.ptl\n"
+				     "  ptl-dump flow --level insn a.ptl\n");
 	parse_with(&line, "-h");
 	assert_int_equal(run.status, 1);
 	assert_memory_equal(run.out, "Usage: ", 7);
@@ -338,9 +333,8 @@ static void completion(void **state)
 	(void)state;
 	parse_with(&line, "--completion-words");
 	assert_int_equal(run.status, 1);
-	assert_string_equal(run.out,
-			    "--output=\n--quiet\n--level=\n--flags=\n--psb-period-of-the-packets=\n"
-			    "--help\n--version\n");
+	assert_string_equal(run.out, "--output=\n--quiet\n--level=\n--flags=\n--psb-period-of-the-packets=\n"
+				     "--help\n--version\n");
 	parse_with(&line, "--completion-words=level");
 	assert_string_equal(run.out, "block\ninsn\nbranch\n");
 	parse_with(&line, "--completion-words=output");

@@ -66,8 +66,7 @@ static void million_letters(void **state)
 		common_sha256_add(hash, letters, sizeof(letters));
 	common_sha256_finish(hash, digest);
 	common_sha256_format(digest, text);
-	assert_string_equal(text,
-			    "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	assert_string_equal(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	common_sha256_free(hash);
 }
 

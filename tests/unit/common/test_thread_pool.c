@@ -38,8 +38,7 @@ static int work(void *context, unsigned worker, size_t job)
 	const size_t unfinished = atomic_fetch_add(&bench->unfinished, 1) + 1;
 	size_t most = atomic_load(&bench->most_unfinished);
 
-	while (unfinished > most &&
-	       !atomic_compare_exchange_weak(&bench->most_unfinished, &most, unfinished))
+	while (unfinished > most && !atomic_compare_exchange_weak(&bench->most_unfinished, &most, unfinished))
 		;
 	assert_true(worker < bench->threads);
 	assert_int_equal(atomic_fetch_add(&bench->busy[worker], 1), 0);
@@ -112,13 +111,12 @@ static int run(struct bench *bench, size_t count)
 
 static const unsigned thread_counts[] = {1, 2, 3, 8};
 
-#define FOR_EACH_THREAD_COUNT(t)                                                                   \
-	for (size_t t##_i = 0, t; t##_i < 4 && ((t) = thread_counts[t##_i], 1); t##_i++)
+#define FOR_EACH_THREAD_COUNT(t) for (size_t t##_i = 0, t; t##_i < 4 && ((t) = thread_counts[t##_i], 1); t##_i++)
 
 static void in_order(void **state)
 {
 	(void)state;
-	FOR_EACH_THREAD_COUNT(threads) {
+	FOR_EACH_THREAD_COUNT (threads) {
 		struct bench *bench = new_bench((unsigned)threads, 0);
 
 		assert_int_equal(run(bench, 2000), 0);
@@ -146,7 +144,7 @@ static void window_bounds_memory(void **state)
 static void work_fails(void **state)
 {
 	(void)state;
-	FOR_EACH_THREAD_COUNT(threads) {
+	FOR_EACH_THREAD_COUNT (threads) {
 		struct bench *bench = new_bench((unsigned)threads, 0);
 
 		bench->work_fails = 100;
@@ -162,7 +160,7 @@ static void work_fails(void **state)
 static void finish_fails(void **state)
 {
 	(void)state;
-	FOR_EACH_THREAD_COUNT(threads) {
+	FOR_EACH_THREAD_COUNT (threads) {
 		struct bench *bench = new_bench((unsigned)threads, 0);
 
 		bench->finish_fails = 50;
@@ -176,7 +174,7 @@ static void finish_fails(void **state)
 static void first_and_last_job_fail(void **state)
 {
 	(void)state;
-	FOR_EACH_THREAD_COUNT(threads) {
+	FOR_EACH_THREAD_COUNT (threads) {
 		struct bench *bench = new_bench((unsigned)threads, 0);
 
 		bench->work_fails = 0;

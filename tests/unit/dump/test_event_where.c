@@ -192,7 +192,8 @@ static struct ptl_event joined(uint8_t activity, uint8_t related)
 static void trees_are_joined(void **state)
 {
 	static const struct ptl_guid two = {{2}};
-	const struct ptl_event edges[] = {joined(5, 4), joined(3, 2), joined(4, 3), joined(9, 8), joined(2, 0), joined(0, 7)};
+	const struct ptl_event edges[] = {joined(5, 4), joined(3, 2), joined(4, 3),
+					  joined(9, 8), joined(2, 0), joined(0, 7)};
 	struct dump_activities activities = {0};
 	struct ptl_event zero = joined(2, 0), other = joined(8, 0);
 

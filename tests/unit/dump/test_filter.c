@@ -11,8 +11,8 @@
 
 static void numbers(void **state)
 {
-	static const char *const wrong[] = {"", "x", "1,", ",1", "1,,2", "-1", "4294967295", "1 2",
-					    "99999999999999999999999999"};
+	static const char *const wrong[] = {
+		"", "x", "1,", ",1", "1,,2", "-1", "4294967295", "1 2", "99999999999999999999999999"};
 	struct common_id_set set = {0};
 	struct dump_filter filter = {0};
 
@@ -136,11 +136,8 @@ static void images(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(times),
-		cmocka_unit_test(last),
-		cmocka_unit_test(no_time),
-		cmocka_unit_test(images),
+		cmocka_unit_test(numbers), cmocka_unit_test(times),  cmocka_unit_test(last),
+		cmocka_unit_test(no_time), cmocka_unit_test(images),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,24 +65,18 @@ static const struct {
 	 "mode.exec cs_l+cs_d",
 	 "{\"packet\":\"MODE.Exec\",\"size\":0,\"cs_l\":true,\"cs_d\":true,\"interrupt_flag\":"
 	 "false}"},
-	{{.kind = PTL_PT_MODE_TSX},
-	 "mode.tsx",
-	 "{\"packet\":\"MODE.TSX\",\"size\":0,\"in_tx\":false,\"abort\":false}"},
+	{{.kind = PTL_PT_MODE_TSX}, "mode.tsx", "{\"packet\":\"MODE.TSX\",\"size\":0,\"in_tx\":false,\"abort\":false}"},
 	{{.kind = PTL_PT_MODE_TSX, .mode_tsx = {.abort = 1}},
 	 "mode.tsx abort",
 	 "{\"packet\":\"MODE.TSX\",\"size\":0,\"in_tx\":false,\"abort\":true}"},
 	{{.kind = PTL_PT_TSC, .tsc = {0x12d687}},
 	 "tsc 0x12d687",
 	 "{\"packet\":\"TSC\",\"size\":0,\"tsc\":\"0x12d687\"}"},
-	{{.kind = PTL_PT_CBR, .cbr = {34}},
-	 "cbr 34",
-	 "{\"packet\":\"CBR\",\"size\":0,\"ratio\":34}"},
+	{{.kind = PTL_PT_CBR, .cbr = {34}}, "cbr 34", "{\"packet\":\"CBR\",\"size\":0,\"ratio\":34}"},
 	{{.kind = PTL_PT_TMA, .tma = {512, 3}},
 	 "tma ctc=512 fast=3",
 	 "{\"packet\":\"TMA\",\"size\":0,\"ctc\":512,\"fast\":3}"},
-	{{.kind = PTL_PT_MTC, .mtc = {255}},
-	 "mtc 255",
-	 "{\"packet\":\"MTC\",\"size\":0,\"ctc\":255}"},
+	{{.kind = PTL_PT_MTC, .mtc = {255}}, "mtc 255", "{\"packet\":\"MTC\",\"size\":0,\"ctc\":255}"},
 	{{.kind = PTL_PT_CYC, .cyc = {0}}, "cyc 0", "{\"packet\":\"CYC\",\"size\":0,\"cycles\":0}"},
 	{{.kind = PTL_PT_PIP, .pip = {0x1a000, 1}},
 	 "pip cr3=0x1a000 non_root",
@@ -93,9 +87,7 @@ static const struct {
 	{{.kind = PTL_PT_MNT, .mnt = {~0ull}},
 	 "mnt 0xffffffffffffffff",
 	 "{\"packet\":\"MNT\",\"size\":0,\"payload\":\"0xffffffffffffffff\"}"},
-	{{.kind = PTL_PT_EXSTOP, .exstop = {1}},
-	 "exstop ip",
-	 "{\"packet\":\"EXSTOP\",\"size\":0,\"ip\":true}"},
+	{{.kind = PTL_PT_EXSTOP, .exstop = {1}}, "exstop ip", "{\"packet\":\"EXSTOP\",\"size\":0,\"ip\":true}"},
 	{{.kind = PTL_PT_MWAIT, .mwait = {0x10, 1}},
 	 "mwait hints=0x10 extensions=0x1",
 	 "{\"packet\":\"MWAIT\",\"size\":0,\"hints\":\"0x10\",\"extensions\":\"0x1\"}"},
@@ -135,8 +127,7 @@ static void text_of_every_kind(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char text[PACKET_TEXT_SIZE];
 
-		assert_int_equal(packet_text(&cases[i].packet, LAST_IP, text),
-				 strlen(cases[i].text));
+		assert_int_equal(packet_text(&cases[i].packet, LAST_IP, text), strlen(cases[i].text));
 		assert_string_equal(text, cases[i].text);
 		seen[cases[i].packet.kind] = true;
 	}

@@ -105,16 +105,15 @@ static void times_within_lines(void **state)
 
 static unsigned made; /* tails that a format was asked for */
 
-static void test_block(const struct dump_flow_print *print, const struct flow_block *block,
-		       struct ptl_bytes *text)
+static void test_block(const struct dump_flow_print *print, const struct flow_block *block, struct ptl_bytes *text)
 {
 	(void)print;
 	made++;
 	common_text_format(text, "%llx:%02x\n", (unsigned long long)block->ip, block->code[0]);
 }
 
-static void test_instruction(const struct dump_flow_print *print, const struct flow_block *block,
-			     uint32_t i, uint64_t ip, const uint8_t *code, struct ptl_bytes *text)
+static void test_instruction(const struct dump_flow_print *print, const struct flow_block *block, uint32_t i,
+			     uint64_t ip, const uint8_t *code, struct ptl_bytes *text)
 {
 	(void)print;
 	(void)block;
@@ -127,8 +126,7 @@ static void test_branch(const struct dump_flow_print *print, const struct dump_f
 {
 	(void)print;
 	made++;
-	common_text_format(text, "%llx>%llx\n", (unsigned long long)branch->from.ip,
-			 (unsigned long long)branch->to.ip);
+	common_text_format(text, "%llx>%llx\n", (unsigned long long)branch->from.ip, (unsigned long long)branch->to.ip);
 }
 
 static const struct dump_flow_format format = {
@@ -266,9 +264,9 @@ static void branches(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(merges),	cmocka_unit_test(times_within_lines),
+		cmocka_unit_test(merges),       cmocka_unit_test(times_within_lines),
 		cmocka_unit_test(writes_again), cmocka_unit_test(tells_code_apart),
-		cmocka_unit_test(forgets),	cmocka_unit_test(branches),
+		cmocka_unit_test(forgets),      cmocka_unit_test(branches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,9 +22,12 @@ static const struct ptl_field scalars[] = {
 };
 
 static const struct ptl_field integers[] = {
-	{.name = "A", .type = PTL_TYPE_I8},  {.name = "B", .type = PTL_TYPE_U16},
-	{.name = "C", .type = PTL_TYPE_U32}, {.name = "D", .type = PTL_TYPE_I32},
-	{.name = "E", .type = PTL_TYPE_U64}, {.name = "F", .type = PTL_TYPE_I64},
+	{.name = "A", .type = PTL_TYPE_I8},
+	{.name = "B", .type = PTL_TYPE_U16},
+	{.name = "C", .type = PTL_TYPE_U32},
+	{.name = "D", .type = PTL_TYPE_I32},
+	{.name = "E", .type = PTL_TYPE_U64},
+	{.name = "F", .type = PTL_TYPE_I64},
 	{.name = "G", .type = PTL_TYPE_I8, .format = PTL_FORMAT_HEX},
 	{.name = "H", .type = PTL_TYPE_U64, .format = PTL_FORMAT_ADDRESS},
 };
@@ -101,7 +104,10 @@ static const struct ptl_field booleans[] = {
 	{.name = "B", .type = PTL_TYPE_BOOL8},
 };
 
-#define SCHEMA(list) {.event_name = "E", .fields = (list), .field_count = sizeof(list) / sizeof((list)[0])}
+#define SCHEMA(list)                                                                                                   \
+	{                                                                                                              \
+		.event_name = "E", .fields = (list), .field_count = sizeof(list) / sizeof((list)[0])                   \
+	}
 #define BYTES(text) text, sizeof(text) - 1
 #define GUID_BYTES "\xad\x4a\x81\x9e\x04\x32\xd2\x11\x9a\x82\x00\x60\x08\xa8\x69\x39"
 
@@ -116,30 +122,36 @@ static const struct {
 	 " A=7 B=-2 C=0x10 D=0x1234 E=true F=0.5",
 	 "{\"fields\":{\"A\":7,\"B\":-2,\"C\":\"0x10\",\"D\":\"0x1234\",\"E\":true,\"Reserved1\":9,\"F\":0.5}}"},
 	{SCHEMA(integers),
-	 BYTES("\x80\xff\xff\xff\xff\xff\xff\0\0\0\x80\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\x80\xfe\xff\0\0\0\0\0\0\x80"),
+	 BYTES("\x80\xff\xff\xff\xff\xff\xff\0\0\0\x80\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\x80\xfe\xff\0\0\0"
+	       "\0\0\0\x80"),
 	 " A=-128 B=65535 C=4294967295 D=-2147483648 E=18446744073709551615 F=-9223372036854775808 G=0xfe"
 	 " H=0x80000000000000ff",
 	 "{\"fields\":{\"A\":-128,\"B\":65535,\"C\":4294967295,\"D\":-2147483648,\"E\":18446744073709551615,"
 	 "\"F\":-9223372036854775808,\"G\":\"0xfe\",\"H\":\"0x80000000000000ff\"}}"},
 	{SCHEMA(floats),
-	 BYTES("\xcd\xcc\xcc\x3d\x9a\x99\x99\x99\x99\x99\xb9\x3f\0\0\0\0\0\0\xf8\x7f\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0\xf0\xff"),
+	 BYTES("\xcd\xcc\xcc\x3d\x9a\x99\x99\x99\x99\x99\xb9\x3f\0\0\0\0\0\0\xf8\x7f\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0"
+	       "\xf0\xff"),
 	 " A=0.1 B=0.1 N=[nan,inf,-inf]",
 	 "{\"fields\":{\"A\":0.10000000149011612,\"B\":0.1,\"N\":[\"NaN\",\"Infinity\",\"-Infinity\"]}}"},
 	{SCHEMA(strings), BYTES("a b\0\x41\0\xe4\0\0\0\x02\0q\"\x01\0\x42\0\x02\0\xca\xfe\x1b[2J\0"),
 	 " A=\"a b\" B=A\xc3\xa4 C=\"q\\\"\" D=B E=cafe F=\"\\x1b[2J\"",
-	 "{\"fields\":{\"A\":\"a b\",\"B\":\"A\xc3\xa4\",\"C\":\"q\\\"\",\"D\":\"B\",\"E\":\"cafe\",\"F\":\"\\u001b[2J\"}}"},
+	 "{\"fields\":{\"A\":\"a "
+	 "b\",\"B\":\"A\xc3\xa4\",\"C\":\"q\\\"\",\"D\":\"B\",\"E\":\"cafe\",\"F\":\"\\u001b[2J\"}}"},
 	/* No UTF-8, a lone surrogate and a zero unit, ISO 8859-1, a zero byte within, a mark that turns the direction. */
 	{SCHEMA(odd_strings), BYTES("a\xff\0\x04\0\0\xd8x\0\0\0y\0\x02\0\xe4\xff\x03\0p\0q\xe2\x80\xae\n\0"),
 	 " A=\"a\\xff\" B=\"\\xed\\xa0\\x80x\\x00y\" C=\xc3\xa4\xc3\xbf D=\"p\\x00q\" E=\"\\xe2\\x80\\xae\\n\"",
-	 "{\"fields\":{\"A\":\"a\xef\xbf\xbd\",\"B\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\\u0000y\",\"C\":\"\xc3\xa4\xc3\xbf\","
+	 "{\"fields\":{\"A\":\"a\xef\xbf\xbd\",\"B\":\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\\u0000y\",\"C\":"
+	 "\"\xc3\xa4\xc3\xbf\","
 	 "\"D\":\"p\\u0000q\",\"E\":\"\xe2\x80\xae\\n\"},\"raw\":{\"A\":\"61ff\",\"B\":\"eda080780079\"}}"},
 	{SCHEMA(characters), BYTES("a\xc3\xa4\0\0\0\x02\0\x3d\xd8\0\xde\x02\0\xe4\0\0\0\0\0\x11\0zhi\x02\0\xe4\xff"),
 	 " A=a\xc3\xa4 B=\xf0\x9f\x98\x80 C=\xc3\xa4\xef\xbf\xbd D=z E=hi F=\xc3\xa4\xc3\xbf",
-	 "{\"fields\":{\"A\":\"a\xc3\xa4\",\"B\":\"\xf0\x9f\x98\x80\",\"C\":\"\xc3\xa4\xef\xbf\xbd\",\"D\":\"z\",\"E\":\"hi\",\"F\":\"\xc3\xa4\xc3\xbf\"}}"},
+	 "{\"fields\":{\"A\":\"a\xc3\xa4\",\"B\":\"\xf0\x9f\x98\x80\",\"C\":\"\xc3\xa4\xef\xbf\xbd\",\"D\":\"z\",\"E\":"
+	 "\"hi\",\"F\":\"\xc3\xa4\xc3\xbf\"}}"},
 	{SCHEMA(network),
 	 BYTES("\x7f\0\0\x01\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01\x03\0abc\x01\xbb\x02\0\0\0\xff\xff\xff\xff\x05"),
 	 " A=127.0.0.1 B=2001:db8::1 C=616263 D=443 E=ENOENT F=-1 G=5",
-	 "{\"fields\":{\"A\":\"127.0.0.1\",\"B\":\"2001:db8::1\",\"C\":\"616263\",\"D\":443,\"E\":{\"value\":2,\"name\":"
+	 "{\"fields\":{\"A\":\"127.0.0.1\",\"B\":\"2001:db8::1\",\"C\":\"616263\",\"D\":443,\"E\":{\"value\":2,"
+	 "\"name\":"
 	 "\"ENOENT\"},\"F\":{\"value\":-1,\"name\":null},\"G\":5}}"},
 	{SCHEMA(nested), BYTES("\x03\0\x01\x02\x03\x0a\x0b\x0c\x14\x15\x16\x63"),
 	 " N=[1,2,3] S=[{X=10 Y=[11,12]},{X=20 Y=[21,22]}] Z=99",

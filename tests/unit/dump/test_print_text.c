@@ -168,9 +168,8 @@ static void endings(void **state)
 		int32_t status;
 		const char *expected;
 	} cases[] = {
-		{0, "exit 0"},		    {42 << 8, "exit 42"},
-		{11, "SIGSEGV"},	    {6 | 128, "SIGABRT, core dumped"},
-		{40, "signal 40"},	    {0x137f, "status 0x137f"},
+		{0, "exit 0"},     {42 << 8, "exit 42"},      {11, "SIGSEGV"}, {6 | 128, "SIGABRT, core dumped"},
+		{40, "signal 40"}, {0x137f, "status 0x137f"},
 	};
 	struct ptl_bytes text = {0};
 	char room[4];
@@ -205,8 +204,7 @@ static void instructions(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		flow_disassemble((const uint8_t *)cases[i].bytes, cases[i].size, cases[i].mode,
-				 0x401000, &text);
+		flow_disassemble((const uint8_t *)cases[i].bytes, cases[i].size, cases[i].mode, 0x401000, &text);
 		expect(&text, cases[i].expected);
 	}
 	common_bytes_free(&text);
@@ -215,8 +213,9 @@ static void instructions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers), cmocka_unit_test(quantities), cmocka_unit_test(times),
-		cmocka_unit_test(words), cmocka_unit_test(quoted),   cmocka_unit_test(endings),	 cmocka_unit_test(instructions),
+		cmocka_unit_test(numbers),      cmocka_unit_test(quantities), cmocka_unit_test(times),
+		cmocka_unit_test(words),        cmocka_unit_test(quoted),     cmocka_unit_test(endings),
+		cmocka_unit_test(instructions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

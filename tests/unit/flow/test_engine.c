@@ -49,8 +49,7 @@ static int tear_down(void **state)
 /* Code as one image. */
 static void whole_image(struct dump_trace *made)
 {
-	dump_trace_load(made, 1, PID, "program", flow->base, flow->code_size, flow->code,
-			flow->code_size);
+	dump_trace_load(made, 1, PID, "program", flow->base, flow->code_size, flow->code, flow->code_size);
 }
 
 /* The same bytes, in pieces: images of odd sizes, and code events over every other one. */
@@ -68,8 +67,7 @@ static void patchwork(struct dump_trace *made)
 			dump_trace_load(made, 1, PID, "part", flow->base + at, size, wrong, size);
 			dump_trace_code(made, 2, PID, flow->base + at, size, flow->code + at, size);
 		} else {
-			dump_trace_load(made, 1, PID, "part", flow->base + at, size,
-					flow->code + at, size);
+			dump_trace_load(made, 1, PID, "part", flow->base + at, size, flow->code + at, size);
 		}
 		at += size;
 		number++;
@@ -84,8 +82,7 @@ static struct ptl_trace *make_trace(void (*code)(struct dump_trace *), size_t pt
 	dump_trace_start(&made, &machine);
 	code(&made);
 	stream = dump_trace_stream(&made, PID, PID);
-	for (size_t at = 0; (at = ptl_pt_find_psb(flow->pt, pt_size, at)) < pt_size;
-	     at += PTL_PT_PSB_SIZE)
+	for (size_t at = 0; (at = ptl_pt_find_psb(flow->pt, pt_size, at)) < pt_size; at += PTL_PT_PSB_SIZE)
 		assert_int_equal(ptl_writer_psb(made.writer, stream, at, 100 + at), 0);
 	assert_int_equal(ptl_writer_bytes(made.writer, stream, flow->pt, pt_size, 100), 0);
 	return dump_trace_finish(&made);
@@ -143,18 +140,15 @@ static void cut_streams(void **state)
 			decode(trace, flow_engines[i], 1, &seen);
 			assert_true(seen.ip_count <= flow->truth_count || flow->overflows);
 			if (!flow->overflows) {
-				assert_memory_equal(seen.ips, flow->truth,
-						    seen.ip_count * sizeof(*flow->truth));
+				assert_memory_equal(seen.ips, flow->truth, seen.ip_count * sizeof(*flow->truth));
 				assert_true(seen.ip_count >= before);
 			}
 			/* A packet that is cut off is told of, and bytes without a PSB. */
 			if (first_gap(&seen)) {
-				assert_int_equal(first_gap(&seen)->cause, size < PTL_PT_PSB_SIZE
-										  ? FLOW_GAP_SYNC
-										  : FLOW_GAP_PACKET);
+				assert_int_equal(first_gap(&seen)->cause,
+						 size < PTL_PT_PSB_SIZE ? FLOW_GAP_SYNC : FLOW_GAP_PACKET);
 				assert_true(first_gap(&seen)->size < PTL_PT_PACKET_MAX);
-				assert_int_equal(first_gap(&seen)->offset + first_gap(&seen)->size,
-						 size);
+				assert_int_equal(first_gap(&seen)->offset + first_gap(&seen)->size, size);
 			}
 			before = seen.ip_count;
 			free_seen(&seen);
@@ -184,9 +178,8 @@ static void holes(void **state)
 		stream = dump_trace_stream(&made, PID, PID);
 		assert_int_equal(ptl_writer_bytes(made.writer, stream, flow->pt, at, 100), 0);
 		assert_int_equal(ptl_writer_hole(made.writer, stream, lost, 100), 0);
-		assert_int_equal(ptl_writer_bytes(made.writer, stream, flow->pt + at + lost,
-						  flow->pt_size - at - lost, 100),
-				 0);
+		assert_int_equal(
+			ptl_writer_bytes(made.writer, stream, flow->pt + at + lost, flow->pt_size - at - lost, 100), 0);
 		trace = dump_trace_finish(&made);
 		decode(trace, flow_engines[i], 2, &seen);
 		assert_int_equal(count_events(&seen, FLOW_GAP, FLOW_GAP_LOST), 1);
@@ -195,12 +188,10 @@ static void holes(void **state)
 		assert_int_equal(gap->size, lost);
 		assert_int_equal(count_events(&seen, FLOW_GAP, FLOW_GAP_SYNC), next > at + lost);
 		/* The beginning and the end are as they were. */
-		assert_true(seen.ip_count > flow->truth_count / 4 &&
-			    seen.ip_count < flow->truth_count);
+		assert_true(seen.ip_count > flow->truth_count / 4 && seen.ip_count < flow->truth_count);
 		assert_memory_equal(seen.ips, flow->truth, gap->before * sizeof(uint64_t));
 		for (size_t k = 1; k < 1000; k++)
-			assert_int_equal(seen.ips[seen.ip_count - k],
-					 flow->truth[flow->truth_count - k]);
+			assert_int_equal(seen.ips[seen.ip_count - k], flow->truth[flow->truth_count - k]);
 		free_seen(&seen);
 		ptl_close(trace);
 	}
@@ -221,10 +212,8 @@ static void bytes_before_the_first_psb(void **state)
 		dump_trace_start(&made, &machine);
 		whole_image(&made);
 		stream = dump_trace_stream(&made, PID, PID);
-		assert_int_equal(ptl_writer_bytes(made.writer, stream, start, sizeof(start), 100),
-				 0);
-		assert_int_equal(
-			ptl_writer_bytes(made.writer, stream, flow->pt, flow->pt_size, 100), 0);
+		assert_int_equal(ptl_writer_bytes(made.writer, stream, start, sizeof(start), 100), 0);
+		assert_int_equal(ptl_writer_bytes(made.writer, stream, flow->pt, flow->pt_size, 100), 0);
 		trace = dump_trace_finish(&made);
 		decode(trace, flow_engines[i], 1, &seen);
 		assert_int_equal(seen.events[0].kind, FLOW_GAP);
@@ -239,8 +228,7 @@ static void bytes_before_the_first_psb(void **state)
 /* Half of the code is not there. */
 static void half_image(struct dump_trace *made)
 {
-	dump_trace_load(made, 1, PID, "program", flow->base, flow->code_size / 2, flow->code,
-			flow->code_size / 2);
+	dump_trace_load(made, 1, PID, "program", flow->base, flow->code_size / 2, flow->code, flow->code_size / 2);
 }
 
 static void missing_code(void **state)
@@ -258,8 +246,7 @@ static void missing_code(void **state)
 		decode(trace, flow_engines[i], 1, &seen);
 		gaps = count_events(&seen, FLOW_GAP, FLOW_GAP_CODE);
 		assert_true(gaps > 0);
-		assert_int_equal(count_events(&seen, FLOW_GAP, 0) -
-					 count_events(&seen, FLOW_GAP, FLOW_GAP_OVERFLOW),
+		assert_int_equal(count_events(&seen, FLOW_GAP, 0) - count_events(&seen, FLOW_GAP, FLOW_GAP_OVERFLOW),
 				 gaps);
 		for (size_t k = 0; k < seen.event_count; k++) {
 			if (seen.events[k].cause != FLOW_GAP_CODE)
@@ -314,8 +301,7 @@ static void code_outside_of_images(void **state)
 		assert_int_equal(list.ranges[0].instructions, flow->truth_count);
 		assert_int_equal(list.ranges[0].gaps, 0);
 		assert_in_range(list.ranges[0].first, flow->base, flow->base + flow->code_size);
-		assert_in_range(list.ranges[0].last, list.ranges[0].first,
-				flow->base + flow->code_size);
+		assert_in_range(list.ranges[0].last, list.ranges[0].first, flow->base + flow->code_size);
 		flow_unmapped_free(&list);
 		flow_timeline_free(timeline);
 		ptl_close(trace);
@@ -363,8 +349,7 @@ static void damaged_packets(void **state)
 		assert_int_equal(gap->size, next - at);
 		assert_memory_equal(seen.ips, flow->truth, gap->before * sizeof(uint64_t));
 		for (size_t k = 1; k < 1000; k++)
-			assert_int_equal(seen.ips[seen.ip_count - k],
-					 flow->truth[flow->truth_count - k]);
+			assert_int_equal(seen.ips[seen.ip_count - k], flow->truth[flow->truth_count - k]);
 		free_seen(&seen);
 		ptl_close(trace);
 	}
@@ -386,9 +371,8 @@ static size_t put_tsc(uint8_t *at, uint64_t tsc)
 /* A CPU makes no PSB when code changes: the code follows the time that the packets show. */
 static void code_follows_time(void **state)
 {
-	static const uint8_t before[] = {0x90, 0xff, 0xe0}; /* nop; jmp rax */
-	static const uint8_t behind[] = {0x48, 0xff, 0xc0,
-					 0x90, 0xff, 0xe0}; /* inc rax; nop; jmp rax */
+	static const uint8_t before[] = {0x90, 0xff, 0xe0};                   /* nop; jmp rax */
+	static const uint8_t behind[] = {0x48, 0xff, 0xc0, 0x90, 0xff, 0xe0}; /* inc rax; nop; jmp rax */
 	static const uint64_t first[] = {PLACE, PLACE + 1}, other[] = {PLACE, PLACE + 3, PLACE + 4};
 	static const uint8_t exec_64[] = {0x99, 0x01}, psb_end[] = {0x02, 0x23};
 	struct ptl_machine cpu = machine;
@@ -455,11 +439,9 @@ static void figures(void **state)
 
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 		for (unsigned threads = 1; threads < 4; threads++) {
-			const struct flow_view_options options = {.engine = flow_engines[i],
-								 .threads = threads};
+			const struct flow_view_options options = {.engine = flow_engines[i], .threads = threads};
 
-			assert_int_equal(flow_stats_run(trace, timeline, &options, true, 10, &stats),
-					 0);
+			assert_int_equal(flow_stats_run(trace, timeline, &options, true, 10, &stats), 0);
 			assert_int_equal(stats.process_count, 1);
 			assert_int_equal(stats.thread_count, 1);
 			assert_int_equal(stats.processes[0].pid, PID);
@@ -501,13 +483,10 @@ static void threads_with_several_streams(void **state)
 		streams[0] = dump_trace_stream(&made, PID, PID);
 		streams[1] = dump_trace_stream(&made, PID, PID + 1);
 		streams[2] = dump_trace_stream(&made, PID, PID);
-		assert_int_equal(ptl_writer_bytes(made.writer, streams[0], flow->pt, middle, 100),
-				 0);
-		assert_int_equal(ptl_writer_bytes(made.writer, streams[1], flow->pt, middle, 150),
-				 0);
-		assert_int_equal(ptl_writer_bytes(made.writer, streams[2], flow->pt + middle,
-						  flow->pt_size - middle, 200),
-				 0);
+		assert_int_equal(ptl_writer_bytes(made.writer, streams[0], flow->pt, middle, 100), 0);
+		assert_int_equal(ptl_writer_bytes(made.writer, streams[1], flow->pt, middle, 150), 0);
+		assert_int_equal(
+			ptl_writer_bytes(made.writer, streams[2], flow->pt + middle, flow->pt_size - middle, 200), 0);
 		trace = dump_trace_finish(&made);
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
 		assert_int_equal(flow_stats_run(trace, timeline, &options, true, 0, &stats), 0);
@@ -537,8 +516,7 @@ static void threads_with_several_streams(void **state)
 	}
 }
 
-static int refuse(void *context, void *partial, const struct flow_segment *segment,
-		  const struct flow_batch *batch)
+static int refuse(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
 {
 	unsigned *left = context;
 
@@ -589,8 +567,7 @@ struct order {
 	size_t count;
 };
 
-static int check_order(void *context, const struct flow_segment *segment, void *partial,
-		       uint64_t horizon)
+static int check_order(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	struct order *order = context;
 
@@ -627,14 +604,10 @@ static void segments_by_time(void **state)
 	for (uint32_t thread = 0; thread < 3; thread++) {
 		uint32_t stream = dump_trace_stream(&made, PID, PID + thread);
 
-		for (size_t at = 0;
-		     (at = ptl_pt_find_psb(flow->pt, flow->pt_size, at)) < flow->pt_size;
+		for (size_t at = 0; (at = ptl_pt_find_psb(flow->pt, flow->pt_size, at)) < flow->pt_size;
 		     at += PTL_PT_PSB_SIZE, psbs++)
-			assert_int_equal(
-				ptl_writer_psb(made.writer, stream, at, 100 + at * (thread + 1)),
-				0);
-		assert_int_equal(
-			ptl_writer_bytes(made.writer, stream, flow->pt, flow->pt_size, 100), 0);
+			assert_int_equal(ptl_writer_psb(made.writer, stream, at, 100 + at * (thread + 1)), 0);
+		assert_int_equal(ptl_writer_bytes(made.writer, stream, flow->pt, flow->pt_size, 100), 0);
 	}
 	trace = dump_trace_finish(&made);
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
@@ -653,8 +626,7 @@ static void windows(void **state)
 
 	(void)state;
 	random_flow_make_apart(flow, 9, STEPS, 1);
-	for (size_t at = 0, n = 0;
-	     (at = ptl_pt_find_psb(flow->pt, flow->pt_size, at)) < flow->pt_size;
+	for (size_t at = 0, n = 0; (at = ptl_pt_find_psb(flow->pt, flow->pt_size, at)) < flow->pt_size;
 	     at += PTL_PT_PSB_SIZE, n++) {
 		if (n == 5)
 			middle = at;
@@ -673,8 +645,7 @@ static void windows(void **state)
 		assert_true(first.ip_count > 0 && second.ip_count > 0);
 		assert_int_equal(first.ip_count + second.ip_count, flow->truth_count);
 		assert_memory_equal(first.ips, flow->truth, first.ip_count * sizeof(uint64_t));
-		assert_memory_equal(second.ips, flow->truth + first.ip_count,
-				    second.ip_count * sizeof(uint64_t));
+		assert_memory_equal(second.ips, flow->truth + first.ip_count, second.ip_count * sizeof(uint64_t));
 		free_seen(&first);
 		free_seen(&second);
 		ptl_close(trace);

@@ -82,8 +82,7 @@ static void compare(const ZydisDecoder *full, const uint8_t bytes[15], unsigned 
 	assert_int_equal(instruction.length, decoded.length);
 	assert_int_equal(instruction.branch, branch_by_mnemonic(&decoded));
 	if (instruction.direct)
-		assert_int_equal(instruction.target,
-				 0x401000 + decoded.length + (uint64_t)decoded.raw.imm[0].value.s);
+		assert_int_equal(instruction.target, 0x401000 + decoded.length + (uint64_t)decoded.raw.imm[0].value.s);
 }
 
 static void random_bytes(void **state)

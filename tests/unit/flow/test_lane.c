@@ -358,11 +358,9 @@ static void contexts_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_programs), cmocka_unit_test(packets_that_are_none),
-		cmocka_unit_test(packets_that_are_left),
-		cmocka_unit_test(leaps_stay_the_same),
-		cmocka_unit_test(contexts_are_numbered),
-		cmocka_unit_test(contexts_end),
+		cmocka_unit_test(random_programs),       cmocka_unit_test(packets_that_are_none),
+		cmocka_unit_test(packets_that_are_left), cmocka_unit_test(leaps_stay_the_same),
+		cmocka_unit_test(contexts_are_numbered), cmocka_unit_test(contexts_end),
 	};
 
 	int failures = cmocka_run_group_tests(tests, NULL, NULL);

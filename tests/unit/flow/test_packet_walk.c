@@ -25,8 +25,8 @@ struct ptl_trace {
 	int failure;
 };
 
-int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, void *data,
-		    size_t size, size_t *read, uint64_t *hole)
+int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, void *data, size_t size, size_t *read,
+		    uint64_t *hole)
 {
 	uint64_t behind = trace->hole_at + trace->hole_size;
 	uint64_t end = trace->bytes.size + trace->hole_size;
@@ -47,8 +47,7 @@ int ptl_stream_read(struct ptl_trace *trace, uint32_t stream, uint64_t offset, v
 	*read = size < end - offset ? size : end - offset;
 	if (*read > trace->chunk)
 		*read = trace->chunk;
-	memcpy(data, trace->bytes.data + (offset >= behind ? offset - trace->hole_size : offset),
-	       *read);
+	memcpy(data, trace->bytes.data + (offset >= behind ? offset - trace->hole_size : offset), *read);
 	return 0;
 }
 
@@ -68,8 +67,7 @@ static void put_kind(struct ptl_trace *trace, unsigned kind)
 
 static void put_tip(struct ptl_trace *trace, uint64_t ip)
 {
-	put(trace, &(struct ptl_pt_packet){.kind = PTL_PT_TIP,
-					   .ip = {.form = PTL_PT_IP_FULL, .payload = ip}});
+	put(trace, &(struct ptl_pt_packet){.kind = PTL_PT_TIP, .ip = {.form = PTL_PT_IP_FULL, .payload = ip}});
 }
 
 static void put_bytes(struct ptl_trace *trace, const char *bytes, size_t size)
@@ -85,8 +83,7 @@ struct want {
 	const char *cause;
 };
 
-static void walk_gives(struct ptl_trace *trace, uint64_t from, uint64_t end,
-		       const struct want *wants, size_t count)
+static void walk_gives(struct ptl_trace *trace, uint64_t from, uint64_t end, const struct want *wants, size_t count)
 {
 	struct packet_item item;
 	struct packet_walk walk;
@@ -108,20 +105,20 @@ static void walk_gives(struct ptl_trace *trace, uint64_t from, uint64_t end,
 	common_bytes_free(&trace->bytes);
 }
 
-#define PACKET(offset, size, kind)                                                                 \
-	{                                                                                          \
-		PACKET_ITEM_PACKET, offset, size, PTL_PT_##kind, NULL                              \
+#define PACKET(offset, size, kind)                                                                                     \
+	{                                                                                                              \
+		PACKET_ITEM_PACKET, offset, size, PTL_PT_##kind, NULL                                                  \
 	}
-#define SKIPPED(offset, size, cause)                                                               \
-	{                                                                                          \
-		PACKET_ITEM_SKIPPED, offset, size, 0, cause                                        \
+#define SKIPPED(offset, size, cause)                                                                                   \
+	{                                                                                                              \
+		PACKET_ITEM_SKIPPED, offset, size, 0, cause                                                            \
 	}
-#define LOST(offset, size)                                                                         \
-	{                                                                                          \
-		PACKET_ITEM_LOST, offset, size, 0, "buffers are missing or damaged"                \
+#define LOST(offset, size)                                                                                             \
+	{                                                                                                              \
+		PACKET_ITEM_LOST, offset, size, 0, "buffers are missing or damaged"                                    \
 	}
-#define GIVES(trace, from, end, ...)                                                               \
-	walk_gives(trace, from, end, (const struct want[]){__VA_ARGS__},                           \
+#define GIVES(trace, from, end, ...)                                                                                   \
+	walk_gives(trace, from, end, (const struct want[]){__VA_ARGS__},                                               \
 		   sizeof((const struct want[]){__VA_ARGS__}) / sizeof(struct want))
 
 static void empty_stream(void **state)
@@ -150,8 +147,7 @@ static void bytes_before_the_first_psb(void **state)
 	put_tip(&trace, 1);
 	put_kind(&trace, PTL_PT_PSB);
 	put_kind(&trace, PTL_PT_OVF);
-	GIVES(&trace, 0, UINT64_MAX, SKIPPED(0, 9, "before the first PSB"), PACKET(9, 16, PSB),
-	      PACKET(25, 2, OVF));
+	GIVES(&trace, 0, UINT64_MAX, SKIPPED(0, 9, "before the first PSB"), PACKET(9, 16, PSB), PACKET(25, 2, OVF));
 }
 
 static void damage_up_to_the_next_psb(void **state)
@@ -167,9 +163,8 @@ static void damage_up_to_the_next_psb(void **state)
 	put_kind(&trace, PTL_PT_PSB);
 	put_kind(&trace, PTL_PT_PSBEND);
 	put_bytes(&trace, "\x19\x00", 2);
-	GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), PACKET(16, 2, OVF),
-	      SKIPPED(18, 4, "unknown opcode 05"), PACKET(22, 16, PSB),
-	      SKIPPED(38, 1, "reserved IPBytes 5 in TIP"), PACKET(39, 16, PSB),
+	GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), PACKET(16, 2, OVF), SKIPPED(18, 4, "unknown opcode 05"),
+	      PACKET(22, 16, PSB), SKIPPED(38, 1, "reserved IPBytes 5 in TIP"), PACKET(39, 16, PSB),
 	      PACKET(55, 2, PSBEND), SKIPPED(57, 2, "the data ends within TSC"));
 }
 
@@ -184,9 +179,8 @@ static void hole(void **state)
 	put_bytes(&trace, "\x02\x73", 2);
 	put_bytes(&trace, "\x01\x02\x03\x04", 4);
 	put_kind(&trace, PTL_PT_PSB);
-	GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), PACKET(16, 2, OVF),
-	      SKIPPED(18, 2, "the data ends within TMA"), LOST(20, 1000),
-	      SKIPPED(1020, 4, "after lost bytes"), PACKET(1024, 16, PSB));
+	GIVES(&trace, 0, UINT64_MAX, PACKET(0, 16, PSB), PACKET(16, 2, OVF), SKIPPED(18, 2, "the data ends within TMA"),
+	      LOST(20, 1000), SKIPPED(1020, 4, "after lost bytes"), PACKET(1024, 16, PSB));
 }
 
 static void hole_at_the_start(void **state)
@@ -207,8 +201,7 @@ static void bounds(void **state)
 		put_kind(&trace, PTL_PT_PSB);
 		put_kind(&trace, PTL_PT_PSBEND);
 	}
-	GIVES(&trace, 18, 54, PACKET(18, 16, PSB), PACKET(34, 2, PSBEND), PACKET(36, 16, PSB),
-	      PACKET(52, 2, PSBEND));
+	GIVES(&trace, 18, 54, PACKET(18, 16, PSB), PACKET(34, 2, PSBEND), PACKET(36, 16, PSB), PACKET(52, 2, PSBEND));
 }
 
 /* A bound that no packet starts at: what lies behind it is not looked at. */
@@ -233,8 +226,7 @@ static void psb_behind_its_own_bytes(void **state)
 	put_bytes(&trace, "\x2d\x02\x82", 3);
 	put_kind(&trace, PTL_PT_PSB);
 	put_kind(&trace, PTL_PT_PSBEND);
-	GIVES(&trace, 0, UINT64_MAX, SKIPPED(0, 3, "before the first PSB"), PACKET(3, 16, PSB),
-	      PACKET(19, 2, PSBEND));
+	GIVES(&trace, 0, UINT64_MAX, SKIPPED(0, 3, "before the first PSB"), PACKET(3, 16, PSB), PACKET(19, 2, PSBEND));
 }
 
 /* The last packet of a capture is cut off, and the next capture's PSB follows: a byte of it may serve the packet. */
@@ -282,9 +274,9 @@ static void psb_behind_what_looks_like_one(void **state)
 	      PACKET(57, 9, TIP), PACKET(66, 2, PSBEND));
 }
 
-#define DAMAGED(offset, size, cause)                                                               \
-	{                                                                                          \
-		PACKET_ITEM_DAMAGED, offset, size, 0, cause                                        \
+#define DAMAGED(offset, size, cause)                                                                                   \
+	{                                                                                                              \
+		PACKET_ITEM_DAMAGED, offset, size, 0, cause                                                            \
 	}
 
 static void errata_of_packets(void **state)
@@ -351,8 +343,7 @@ static void large_stream(void **state)
 			at += item.size;
 			counts[round][item.type]++;
 			if (item.type == PACKET_ITEM_PACKET)
-				assert_memory_equal(item.bytes, trace.bytes.data + item.offset,
-						    item.size);
+				assert_memory_equal(item.bytes, trace.bytes.data + item.offset, item.size);
 		}
 		assert_int_equal(at, trace.bytes.size);
 		packet_walk_free(&walk);

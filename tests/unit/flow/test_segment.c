@@ -94,7 +94,7 @@ static void check_enabled(const char *packets, size_t size, bool enabled, bool o
 #define PGE "\x71\x00\x00\x40\x00\x00\x00"
 #define PGD "\x01"
 #define OVF "\x02\xf3"
-#define ENDS(packets, enabled, overflowed, resume)                                                 \
+#define ENDS(packets, enabled, overflowed, resume)                                                                     \
 	check_enabled(packets, sizeof(packets) - 1, enabled, overflowed, resume)
 
 static void enabled_at_the_end(void **state)
@@ -139,23 +139,17 @@ static const struct ptl_machine machine = {
 	.source = "test", .software = true, .mode = 64, .clock = PTL_CLOCK_MONOTONIC};
 
 /* A stream of n segments, 100 apart in time. */
-static void add_stream(struct dump_trace *made, uint32_t pid, uint32_t tid, uint64_t time,
-		       unsigned n)
+static void add_stream(struct dump_trace *made, uint32_t pid, uint32_t tid, uint64_t time, unsigned n)
 {
 	uint32_t stream = dump_trace_stream(made, pid, tid);
 
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(ptl_writer_psb(made->writer, stream, (uint64_t)i * PSB_PLUS_SIZE,
-						time + 100 * i),
-				 0);
-		assert_int_equal(ptl_writer_bytes(made->writer, stream, PSB_PLUS, PSB_PLUS_SIZE,
-						  time + 100 * i),
-				 0);
+		assert_int_equal(ptl_writer_psb(made->writer, stream, (uint64_t)i * PSB_PLUS_SIZE, time + 100 * i), 0);
+		assert_int_equal(ptl_writer_bytes(made->writer, stream, PSB_PLUS, PSB_PLUS_SIZE, time + 100 * i), 0);
 	}
 }
 
-static void list(struct ptl_trace *trace, const struct flow_selection *selection,
-		 struct flow_segment_list *segments)
+static void list(struct ptl_trace *trace, const struct flow_selection *selection, struct flow_segment_list *segments)
 {
 	struct flow_timeline *timeline;
 
@@ -255,12 +249,9 @@ static void stream_without_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(psb_plus),
-		cmocka_unit_test(segment_ends),
-		cmocka_unit_test(enabled_at_the_end),
-		cmocka_unit_test(psb_plus_before_enabled),
-		cmocka_unit_test(order_and_windows),
-		cmocka_unit_test(stream_without_owner),
+		cmocka_unit_test(psb_plus),           cmocka_unit_test(segment_ends),
+		cmocka_unit_test(enabled_at_the_end), cmocka_unit_test(psb_plus_before_enabled),
+		cmocka_unit_test(order_and_windows),  cmocka_unit_test(stream_without_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,8 +26,7 @@
 #define EVENTS 120u
 #define HOLDS 4u /* events of one moment, at most */
 
-static const struct ptl_machine machine = {
-	.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC};
+static const struct ptl_machine machine = {.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC};
 
 /* A life: events with payloads of their own. */
 struct life {
@@ -35,7 +34,7 @@ struct life {
 	struct ptl_bytes payloads[EVENTS];
 	size_t count;
 	uint64_t next_key;
-	uint64_t keys[PIDS]; /* 0: does not live */
+	uint64_t keys[PIDS];   /* 0: does not live */
 	bool ended[PIDS];      /* since when nothing but a start is told */
 	bool known[PIDS];      /* something was told of it: it does not start any more */
 	bool threads[PIDS][3]; /* that live */
@@ -86,8 +85,7 @@ static void add_thread(struct life *life, uint64_t time, uint32_t pid)
 {
 	static const uint8_t opcodes[] = {PTL_OPCODE_START, PTL_OPCODE_START_RUNDOWN, PTL_OPCODE_END_RUNDOWN};
 	const uint32_t thread = below(life, 3);
-	const struct ptl_thread_event data = {
-		.process_id = pid, .thread_id = 100 + thread, .name = "thread"};
+	const struct ptl_thread_event data = {.process_id = pid, .thread_id = 100 + thread, .name = "thread"};
 	const uint8_t opcode = life->threads[pid][thread] ? PTL_OPCODE_END : opcodes[below(life, 3)];
 	struct ptl_event event = {0};
 
@@ -98,9 +96,9 @@ static void add_thread(struct life *life, uint64_t time, uint32_t pid)
 static void add_image(struct life *life, uint64_t time, uint32_t pid)
 {
 	static const char *const names[] = {"/lib/x.so", "/lib/y.so", "//anon"};
-	static const uint8_t opcodes[] = {PTL_OPCODE_LOAD, PTL_OPCODE_LOAD, PTL_OPCODE_LOAD, PTL_OPCODE_UNLOAD,
-					  PTL_OPCODE_UNLOAD, PTL_OPCODE_PROTECT, PTL_OPCODE_END_RUNDOWN,
-					  PTL_OPCODE_START_RUNDOWN};
+	static const uint8_t opcodes[] = {PTL_OPCODE_LOAD,        PTL_OPCODE_LOAD,         PTL_OPCODE_LOAD,
+					  PTL_OPCODE_UNLOAD,      PTL_OPCODE_UNLOAD,       PTL_OPCODE_PROTECT,
+					  PTL_OPCODE_END_RUNDOWN, PTL_OPCODE_START_RUNDOWN};
 	/* Only the first moment tells of what was there before. */
 	const uint8_t opcode = opcodes[below(life, time > 10 ? 7 : 8)];
 	const uint32_t first = below(life, PAGES), pages = 1 + below(life, PAGES - first);
@@ -124,9 +122,8 @@ static void add_image(struct life *life, uint64_t time, uint32_t pid)
 
 static void add_code(struct life *life, uint64_t time, uint32_t pid)
 {
-	struct ptl_code_event data = {.process_id = pid,
-				      .base = BASE + below(life, PAGES * PAGE),
-				      .size = 1 + below(life, 2 * PAGE)};
+	struct ptl_code_event data = {
+		.process_id = pid, .base = BASE + below(life, PAGES * PAGE), .size = 1 + below(life, 2 * PAGE)};
 	struct ptl_event event = {0};
 
 	memcpy(data.code, life->hashes[below(life, 4)], PTL_HASH_SIZE);
@@ -175,8 +172,8 @@ static void make_life(struct life *life, struct dump_trace *made, uint64_t seed)
 	*life = (struct life){.random = {seed}};
 	for (size_t i = 0; i < 4; i++) {
 		memset(code[i], (int)(i + 1), sizeof(code[i]));
-		assert_int_equal(ptl_writer_blob(made->writer, PTL_BLOB_CODE, code[i], (i + 1) * 0x900,
-						 life->hashes[i]), 0);
+		assert_int_equal(
+			ptl_writer_blob(made->writer, PTL_BLOB_CODE, code[i], (i + 1) * 0x900, life->hashes[i]), 0);
 	}
 	while (life->count < EVENTS) {
 		live(life, time);
@@ -213,7 +210,7 @@ static void drop(struct side *side)
 }
 
 static const struct flow_timeline_process *process_at(const struct side *side, uint32_t pid, uint64_t time,
-						     uint32_t *index)
+						      uint32_t *index)
 {
 	const struct flow_timeline_process *process;
 
@@ -267,8 +264,8 @@ static void compare_process(const struct side *whole, uint32_t in_whole, const s
 		describe(whole, in_whole, time, address, left);
 		describe(cut, in_cut, time, address, right);
 		if (strcmp(left, right))
-			fail_msg("time %llu, address %#llx: %s in the whole, %s in the cut",
-				 (unsigned long long)time, (unsigned long long)address, left, right);
+			fail_msg("time %llu, address %#llx: %s in the whole, %s in the cut", (unsigned long long)time,
+				 (unsigned long long)address, left, right);
 	}
 }
 
@@ -281,8 +278,8 @@ static void compare_threads(const struct side *whole, const struct flow_timeline
 
 	for (size_t k = 0; k < 2; k++)
 		for (size_t i = 0; i < processes[k]->thread_count; i++) {
-			const struct flow_timeline_thread *thread =
-				flow_timeline_thread(sides[k]->timeline, processes[k]->threads[i]);
+			const struct flow_timeline_thread *thread = flow_timeline_thread(sides[k]->timeline,
+											 processes[k]->threads[i]);
 
 			if (thread->start <= time && time < thread->end)
 				alive[k][thread->tid - 100] = 1;
@@ -323,8 +320,8 @@ static int write_event(void *context, const struct ptl_event *event)
 
 static void cut_at(const struct life *life, const struct side *whole, uint64_t time)
 {
-	struct ptl_rundown rundown = {.pid = PTL_NO_ID, .time = time - 1, .opcode = PTL_OPCODE_START_RUNDOWN,
-				      .take = write_event};
+	struct ptl_rundown rundown = {
+		.pid = PTL_NO_ID, .time = time - 1, .opcode = PTL_OPCODE_START_RUNDOWN, .take = write_event};
 	struct ptl_state *state;
 	struct dump_trace made;
 	struct side cut;
@@ -385,8 +382,11 @@ static void fold(struct ptl_state *state, int status, struct ptl_event *event, u
 static void fold_process(struct ptl_state *state, uint64_t time, uint8_t opcode, uint32_t pid, uint32_t parent,
 			 const char *path)
 {
-	const struct ptl_process_event data = {.unique_key = pid, .process_id = pid, .parent_id = parent,
-					       .image_file_name = path, .command_line = path};
+	const struct ptl_process_event data = {.unique_key = pid,
+					       .process_id = pid,
+					       .parent_id = parent,
+					       .image_file_name = path,
+					       .command_line = path};
 	struct ptl_bytes storage = {0};
 	struct ptl_event event = {0};
 

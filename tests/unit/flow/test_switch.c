@@ -19,9 +19,9 @@
 #define PSBEND "\x02\x23"
 #define TSC(high) "\x19\x00" high "\x00\x00\x00\x00\x00" /* high * 0x100 */
 #define PGD "\x01"
-#define FIRST "\x7d\x00\x00\x40\x00\x00\x00"  /* FUP 0x400000 */
-#define AGAIN "\x31\x03\x00"                  /* TIP.PGE ..0003 */
-#define WHOLE "\x71\x03\x00\x40\x00\x00\x00"  /* TIP.PGE 0x400003 */
+#define FIRST "\x7d\x00\x00\x40\x00\x00\x00" /* FUP 0x400000 */
+#define AGAIN "\x31\x03\x00"                 /* TIP.PGE ..0003 */
+#define WHOLE "\x71\x03\x00\x40\x00\x00\x00" /* TIP.PGE 0x400003 */
 #define OVF "\x02\xf3"
 #define START PSB TSC("\x10") MODE_64 FIRST PSBEND
 #define START_DISABLED PSB TSC("\x40") MODE_64 PSBEND
@@ -131,8 +131,8 @@ static void told_apart(void **state)
 	go_over(&made, 0x3800, 11, 20, 21);
 	go_over(&made, 0x4800, 21, 10, 11);
 	add_packets(&made, CPU, PTL_NO_ID,
-		    BYTES(START PGD TSC("\x20") AGAIN TSC("\x21") PGD TSC("\x30") AGAIN TSC("\x31") PGD
-				  START_DISABLED WHOLE TSC("\x41") PGD TSC("\x50") AGAIN TSC("\x51") PGD));
+		    BYTES(START PGD TSC("\x20") AGAIN TSC("\x21") PGD TSC("\x30") AGAIN TSC("\x31")
+				  PGD START_DISABLED WHOLE TSC("\x41") PGD TSC("\x50") AGAIN TSC("\x51") PGD));
 	trace = dump_trace_finish(&made);
 	check(trace, expected, 2, 0, 0);
 	count(trace, NULL, 2, true, &apart);
@@ -273,19 +273,17 @@ static void replay(void **state)
 	assert_memory_equal(bytes, PSB TSC("\x10") MODE_64 PSBEND TSC("\x20") "\0\0\0\0" WHOLE PGD, skip + 4);
 	memcpy(bytes, START PGD, sizeof(START PGD) - 1);
 	bytes[sizeof(START) - 1] = 0xf1; /* reserved IPBytes */
-	assert_int_equal(flow_segment_replay(bytes, sizeof(START PGD) - 1, sizeof(START PGD) - 1, &(struct flow_errata){0}), PTL_CORRUPT);
+	assert_int_equal(
+		flow_segment_replay(bytes, sizeof(START PGD) - 1, sizeof(START PGD) - 1, &(struct flow_errata){0}),
+		PTL_CORRUPT);
 	assert_int_equal(flow_segment_replay(bytes, sizeof(START) - 1, 4, &(struct flow_errata){0}), PTL_CORRUPT);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(told_apart),
-		cmocka_unit_test(coarse_time),
-		cmocka_unit_test(no_pause),
-		cmocka_unit_test(idle),
-		cmocka_unit_test(returns_over_switch),
-		cmocka_unit_test(returns_into_gap),
+		cmocka_unit_test(told_apart), cmocka_unit_test(coarse_time),         cmocka_unit_test(no_pause),
+		cmocka_unit_test(idle),       cmocka_unit_test(returns_over_switch), cmocka_unit_test(returns_into_gap),
 		cmocka_unit_test(replay),
 	};
 

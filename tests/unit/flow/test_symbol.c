@@ -45,8 +45,8 @@ static struct ptl_trace *make_trace(void)
 		image.base = 0x7f0000000000 + i * 0x10000;
 		image.has_symbols = i != 2;
 		if (i == 3)
-			assert_int_equal(ptl_writer_blob(made.writer, PTL_BLOB_SYMBOLS, "nonsense", 8,
-							 image.symbols), 0);
+			assert_int_equal(ptl_writer_blob(made.writer, PTL_BLOB_SYMBOLS, "nonsense", 8, image.symbols),
+					 0);
 		dump_trace_image(&made, 5, PTL_OPCODE_LOAD, &image);
 	}
 	common_bytes_free(&table);
@@ -138,8 +138,7 @@ static void finds_lines(void **state)
 	}
 	/* Position-independent or not, some address below the file's size is code of this file. */
 	for (uint64_t address = 0; address < size && !found; address++)
-		found = flow_lines_find(table, address, &file, &line) && line > 0 &&
-			strstr(file, "test_symbol.c");
+		found = flow_lines_find(table, address, &file, &line) && line > 0 && strstr(file, "test_symbol.c");
 	assert_true(found);
 	assert_false(flow_lines_find(table, UINT64_MAX, &file, &line));
 	flow_lines_free(table);

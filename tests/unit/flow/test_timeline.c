@@ -14,8 +14,7 @@
 #define BASE 0x400000ull
 #define PAGE 0x1000ull
 
-static const struct ptl_machine machine = {
-	.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC};
+static const struct ptl_machine machine = {.source = "test", .mode = 64, .clock = PTL_CLOCK_MONOTONIC};
 
 /* Four pages of code, all different. */
 static uint8_t *make_code(uint8_t first)
@@ -36,8 +35,7 @@ static struct flow_timeline *finish(struct dump_trace *made, struct ptl_trace **
 	return timeline;
 }
 
-static void start(struct dump_trace *made, uint64_t time, uint32_t pid, uint32_t parent,
-		  uint64_t key, const char *path)
+static void start(struct dump_trace *made, uint64_t time, uint32_t pid, uint32_t parent, uint64_t key, const char *path)
 {
 	const struct ptl_process_event data = {
 		.unique_key = key,
@@ -50,8 +48,7 @@ static void start(struct dump_trace *made, uint64_t time, uint32_t pid, uint32_t
 	dump_trace_process(made, time, PTL_OPCODE_START, &data);
 }
 
-static void end(struct dump_trace *made, uint64_t time, uint32_t pid, uint64_t key,
-		int32_t exit_status)
+static void end(struct dump_trace *made, uint64_t time, uint32_t pid, uint64_t key, int32_t exit_status)
 {
 	const struct ptl_process_event data = {
 		.unique_key = key,
@@ -77,8 +74,8 @@ static void execute(struct dump_trace *made, uint64_t time, uint32_t pid, const 
 }
 
 /* The first byte of what lies at an address: 0 nothing, -1 an image without bytes. */
-static int byte_at(struct ptl_trace *trace, const struct flow_timeline *timeline, uint32_t process,
-		   uint64_t time, uint64_t address)
+static int byte_at(struct ptl_trace *trace, const struct flow_timeline *timeline, uint32_t process, uint64_t time,
+		   uint64_t address)
 {
 	struct flow_place place;
 	uint8_t *data;
@@ -91,17 +88,14 @@ static int byte_at(struct ptl_trace *trace, const struct flow_timeline *timeline
 	}
 	if (!place.has_code)
 		return -1;
-	assert_int_equal(
-		ptl_blob_read(trace, ptl_blob_at(trace, place.blob)->hash, 1u << 20, &data, &size),
-		0);
+	assert_int_equal(ptl_blob_read(trace, ptl_blob_at(trace, place.blob)->hash, 1u << 20, &data, &size), 0);
 	assert_true(place.blob_offset + (address - place.first) < size);
 	byte = data[place.blob_offset + (address - place.first)];
 	free(data);
 	return byte;
 }
 
-static const char *image_at(const struct flow_timeline *timeline, uint32_t process, uint64_t time,
-			    uint64_t address)
+static const char *image_at(const struct flow_timeline *timeline, uint32_t process, uint64_t time, uint64_t address)
 {
 	struct flow_place place;
 
@@ -155,8 +149,7 @@ static void mappings_over_time(void **state)
 
 static void protection(void **state)
 {
-	struct ptl_image_event change = {
-		.base = BASE, .size = PAGE, .process_id = 7, .file_name = ""};
+	struct ptl_image_event change = {.base = BASE, .size = PAGE, .process_id = 7, .file_name = ""};
 	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;
@@ -253,14 +246,9 @@ static void fork_and_exec(void **state)
 
 	/* The child's images are its own: inherited, loaded, loaded by the new program. */
 	assert_int_equal(flow_timeline_process(timeline, child)->image_count, 3);
-	assert_true(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[0])
-			    ->inherited);
-	assert_int_equal(
-		flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[1])->end,
-		60);
-	assert_int_equal(
-		flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[2])->end,
-		70);
+	assert_true(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[0])->inherited);
+	assert_int_equal(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[1])->end, 60);
+	assert_int_equal(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[2])->end, 70);
 
 	/* It ran its parent's program first. */
 	assert_int_equal(flow_timeline_process(timeline, child)->program_count, 2);
@@ -347,8 +335,7 @@ static void fork_that_is_told(void **state)
 	child = flow_timeline_process_at(timeline, 8, 100);
 	assert_int_equal(byte_at(trace, timeline, child, 30, BASE), 1);
 	assert_int_equal(flow_timeline_process(timeline, child)->image_count, 1);
-	assert_false(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[0])
-			     ->inherited);
+	assert_false(flow_timeline_image(timeline, flow_timeline_process(timeline, child)->images[0])->inherited);
 	grandchild = flow_timeline_process_at(timeline, 10, 100);
 	assert_int_equal(byte_at(trace, timeline, grandchild, 50, BASE), 1);
 	assert_string_equal(image_at(timeline, grandchild, 50, BASE), "sh");
@@ -423,8 +410,7 @@ static void streams_without_events(void **state)
 /* Addresses at the very end, ranges that make no sense, events of classes to come. */
 static void odd_events(void **state)
 {
-	struct ptl_image_event image = {
-		.base = UINT64_MAX - 15, .size = 16, .process_id = 7, .file_name = "a"};
+	struct ptl_image_event image = {.base = UINT64_MAX - 15, .size = 16, .process_id = 7, .file_name = "a"};
 	struct flow_timeline *timeline;
 	struct dump_trace made;
 	struct ptl_trace *trace;

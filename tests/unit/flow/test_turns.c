@@ -34,7 +34,7 @@ static struct turns {
 	struct psb psbs[RANDOM_FLOW_SEGMENTS];
 	size_t psb_count;
 	unsigned handed; /* calls that the CPU remembered when a turn began */
-} *turns;
+} * turns;
 
 static int set_up(void **state)
 {
@@ -186,7 +186,8 @@ static void with_pops(void **state)
 	(void)state;
 	seeds = random_flow_seeds(60);
 	while (random_flow_next(&seeds)) {
-		struct ptl_trace *trace = take_turns(seeds.seed, FLOW_TURNS | FLOW_CLOCK | FLOW_FORMS | FLOW_DEFERRED | FLOW_POPS);
+		struct ptl_trace *trace = take_turns(seeds.seed,
+						     FLOW_TURNS | FLOW_CLOCK | FLOW_FORMS | FLOW_DEFERRED | FLOW_POPS);
 
 		check(trace, &flow_engine_native, 1 + (unsigned)seeds.seed % 3);
 		ptl_close(trace);

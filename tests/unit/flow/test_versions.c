@@ -134,7 +134,8 @@ static void code_changes_at_a_psb(void **state)
 		struct seen first = {.blocks = 0};
 		struct ptl_trace *trace;
 
-		random_flow_make_changing(flow, seed, STEPS, 1 + (unsigned)(seed * seed % RANDOM_FLOW_RANGES), FLOW_ALL, changes, false);
+		random_flow_make_changing(flow, seed, STEPS, 1 + (unsigned)(seed * seed % RANDOM_FLOW_RANGES), FLOW_ALL,
+					  changes, false);
 		trace = make_trace();
 		for (size_t i = 0; flow_engines[i]; i++)
 			check_engine(trace, flow_engines[i], 1 + seed % 3, &first);
@@ -153,9 +154,9 @@ static void code_changes_by_time(void **state)
 		struct seen first = {.blocks = 0};
 		struct ptl_trace *trace;
 
-		random_flow_make_changing(flow, seed, STEPS, 1 + (unsigned)(seed * seed % RANDOM_FLOW_RANGES),
-					  FLOW_FORMS | FLOW_EVENTS | FLOW_DEFERRED | FLOW_32 | FLOW_RESTART | FLOW_MODERN,
-					  changes, true);
+		random_flow_make_changing(
+			flow, seed, STEPS, 1 + (unsigned)(seed * seed % RANDOM_FLOW_RANGES),
+			FLOW_FORMS | FLOW_EVENTS | FLOW_DEFERRED | FLOW_32 | FLOW_RESTART | FLOW_MODERN, changes, true);
 		trace = make_trace();
 		check_engine(trace, &flow_engine_native, 1 + seed % 3, &first);
 		check_counts(trace, 1 + seed % 3);
@@ -214,7 +215,8 @@ static void loops_that_change(void **state)
 		const size_t n = pt_random_below(&random, 3);
 
 		if (pt_random_below(&random, 4))
-			dump_trace_code(&made, 10 + i, PID, LOOP, sizeof(loops[n].code), loops[n].code, sizeof(loops[n].code));
+			dump_trace_code(&made, 10 + i, PID, LOOP, sizeof(loops[n].code), loops[n].code,
+					sizeof(loops[n].code));
 		else
 			dump_trace_load(&made, 10 + i, PID, "loop", LOOP, 0x1000, loops[n].code, sizeof(loops[n].code));
 		assert_int_equal(ptl_writer_psb(made.writer, stream, size, 10 + i), 0);

@@ -44,8 +44,9 @@ static void damage(struct random_flow *flow, unsigned count)
 }
 
 /* With each kind of packets that a run may have, and without: timing packets leave few words that are met again. */
-static const unsigned features[] = {0, FLOW_FORMS, FLOW_FORMS | FLOW_32, FLOW_FORMS | FLOW_EVENTS | FLOW_RESTART,
-				    FLOW_DEFERRED, FLOW_ALL, FLOW_POPS, FLOW_ALL | FLOW_POPS};
+static const unsigned features[] = {
+	0,        FLOW_FORMS, FLOW_FORMS | FLOW_32, FLOW_FORMS | FLOW_EVENTS | FLOW_RESTART, FLOW_DEFERRED,
+	FLOW_ALL, FLOW_POPS,  FLOW_ALL | FLOW_POPS};
 
 static struct random_seeds seeds;
 

@@ -12,7 +12,7 @@
 
 #define PROGRAMS 40
 #define STEPS 10000
-#define ROUNDS 4 /* words are met, remembered, and taken */
+#define ROUNDS 4        /* words are met, remembered, and taken */
 #define NEVER INT64_MAX /* words rest so long */
 
 /* Code as it is at the moment, behind word_changes. */
@@ -224,11 +224,14 @@ static void loops_that_change(void **state)
 			size += format_pt_put_tnt(pt + size, (1u << 7) - 1);
 	}
 	for (unsigned events = 0; events < 2; events++) {
-		changing = (struct changing){
-			.changes = {before_loop}, .base = LOOP, .first = loops[0], .size = sizeof(loops[0]), .events = events};
+		changing = (struct changing){.changes = {before_loop},
+					     .base = LOOP,
+					     .first = loops[0],
+					     .size = sizeof(loops[0]),
+					     .events = events};
 		memcpy(changing.code, loops[0], sizeof(loops[0]));
-		assert_true(word_flows_equal_changing((struct native_source){find_code, &changing}, 64, pt, size, ROUNDS,
-						      &changing.changes, &known));
+		assert_true(word_flows_equal_changing((struct native_source){find_code, &changing}, 64, pt, size,
+						      ROUNDS, &changing.changes, &known));
 		assert_true(known > 0);
 	}
 }

@@ -45,8 +45,7 @@ static void check_version(const struct format_pieces *pieces, uint32_t root, con
 		if (!found)
 			continue;
 		assert_int_equal(piece.blob, model->blob[page]);
-		assert_int_equal(piece.offset + (address - piece.first),
-				 model->offset[page] + 0x123);
+		assert_int_equal(piece.offset + (address - piece.first), model->offset[page] + 0x123);
 	}
 }
 
@@ -69,8 +68,7 @@ static void check_walk(const struct format_pieces *pieces, uint32_t root, const 
 }
 
 /* A random range is mapped (as piece `number`) or unmapped, in the trees and in the model. */
-static void change(struct format_pieces *pieces, uint32_t *root, struct model *model, uint32_t number,
-		   uint64_t *random)
+static void change(struct format_pieces *pieces, uint32_t *root, struct model *model, uint32_t number, uint64_t *random)
 {
 	uint32_t half = random_below(random, 2) * PAGES / 2;
 	uint32_t first = half + random_below(random, PAGES / 2);
@@ -178,16 +176,14 @@ static void many_versions_take_little_memory(void **state)
 	for (uint32_t i = 0; i < 50000; i++) {
 		uint64_t page = (uint64_t)i * 7919 % (1u << 16);
 
-		piece = (struct ptl_piece){
-			.first = page << 12, .last = (page << 12) + 0xfff, .blob = i + 2};
+		piece = (struct ptl_piece){.first = page << 12, .last = (page << 12) + 0xfff, .blob = i + 2};
 		format_pieces_put(&pieces, &root, &piece);
 		format_pieces_keep(&pieces);
 	}
 	assert_false(pieces.failed);
 	/* A path or two of about log2(65536) nodes a change. */
 	assert_true(pieces.count < 50000 * 40);
-	assert_true(
-		format_pieces_find(&pieces, root, (uint64_t)49999 * 7919 % (1u << 16) << 12, &piece));
+	assert_true(format_pieces_find(&pieces, root, (uint64_t)49999 * 7919 % (1u << 16) << 12, &piece));
 	assert_int_equal(piece.blob, 50001);
 	format_pieces_free(&pieces);
 }
@@ -204,8 +200,7 @@ static void unkept_changes_take_no_memory(void **state)
 	for (uint32_t i = 0; i < 100000; i++) {
 		uint64_t page = (uint64_t)i * 7919 % 4096;
 
-		piece = (struct ptl_piece){
-			.first = page << 12, .last = (page << 12) + 0xfff, .blob = i};
+		piece = (struct ptl_piece){.first = page << 12, .last = (page << 12) + 0xfff, .blob = i};
 		format_pieces_put(&pieces, &root, &piece);
 	}
 	assert_false(pieces.failed);

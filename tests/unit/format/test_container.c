@@ -12,8 +12,7 @@ static void bytes_and_holes_come_back(void **state)
 {
 	static uint8_t data[PT_SIZE], back[PT_SIZE];
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = 4096, .threads = 1});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096, .threads = 1});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_trace *trace;
 	uint64_t hole;
@@ -99,8 +98,7 @@ static void reading_ahead_changes_nothing(void **state)
 static void psbs_come_back(void **state)
 {
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	static uint8_t data[40000];
 	const struct ptl_psb *psbs;
@@ -109,11 +107,9 @@ static void psbs_come_back(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
-		assert_done(ptl_writer_psb(writer, stream, i * 40 + i % 7,
-					   i % 13 ? 1000 + i * 100 : 0));
+		assert_done(ptl_writer_psb(writer, stream, i * 40 + i % 7, i % 13 ? 1000 + i * 100 : 0));
 		if (i % 50 == 49)
-			assert_done(ptl_writer_bytes(writer, stream, data,
-						     i % 100 == 49 ? 500 : 3500, i));
+			assert_done(ptl_writer_bytes(writer, stream, data, i % 100 == 49 ? 500 : 3500, i));
 	}
 	assert_int_equal(ptl_writer_psb(writer, stream, 999 * 40 + 10, 0), PTL_MISUSE);
 	assert_done(ptl_writer_close(writer));
@@ -135,8 +131,7 @@ static void buffers_of_bytes_have_their_times(void **state)
 {
 	static const uint64_t expected[][2] = {{40, 50}, {50, 60}, {60, 70}};
 	const int fd = sample_fd();
-	struct ptl_writer *writer =
-		sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	static const uint8_t data[4096];
 	struct ptl_trace *trace;
@@ -245,8 +240,7 @@ static void threads_may_read_together(void **state)
 	static uint8_t data[PT_SIZE];
 	const struct ptl_open_options options = {.memory_limit = 20000};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_TRUTH, 1);
 	struct reading readings[4] = {0};
 	pthread_t threads[4];
@@ -312,8 +306,7 @@ static void blobs_come_back(void **state)
 	static uint8_t data[50000], into[sizeof(data) + 1];
 	const size_t sizes[] = {0, 1, 4095, 4096, 4097, sizeof(data)};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = 4096, .threads = 2});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096, .threads = 2});
 	uint8_t hash[6][PTL_HASH_SIZE], *back;
 	struct ptl_trace *trace;
 	size_t size;
@@ -323,8 +316,7 @@ static void blobs_come_back(void **state)
 		data[i] = (uint8_t)(i * 7 + (i >> 8));
 	for (int twice = 0; twice < 2; twice++)
 		for (size_t i = 0; i < 6; i++)
-			assert_done(
-				ptl_writer_blob(writer, PTL_BLOB_CODE, data, sizes[i], hash[i]));
+			assert_done(ptl_writer_blob(writer, PTL_BLOB_CODE, data, sizes[i], hash[i]));
 	assert_done(ptl_writer_close(writer));
 	trace = sample_open(fd, false);
 	assert_int_equal(ptl_blob_count(trace), 6);
@@ -340,8 +332,7 @@ static void blobs_come_back(void **state)
 		assert_int_equal(into[size], 0xee);
 		assert_int_equal(ptl_blob_find(trace, hash[i])->size, sizes[i]);
 	}
-	assert_int_equal(ptl_blob_read(trace, hash[5], sizeof(data) - 1, &back, &size),
-			 PTL_NO_MEMORY);
+	assert_int_equal(ptl_blob_read(trace, hash[5], sizeof(data) - 1, &back, &size), PTL_NO_MEMORY);
 	assert_int_equal(ptl_blob_read_into(trace, hash[5], into, sizeof(data) - 1, &size), PTL_NO_MEMORY);
 	hash[0][0] ^= 1;
 	assert_int_equal(ptl_blob_read_into(trace, hash[0], into, 10, &size), PTL_NOT_FOUND);
@@ -381,8 +372,7 @@ static void a_growing_file_can_be_read(void **state)
 static void old_buffers_are_flushed(void **state)
 {
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.flush_interval = 1000000});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.flush_interval = 1000000});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_writer_counts before, after;
 
@@ -402,8 +392,7 @@ static void what_explains_pt_is_written_before_it(void **state)
 {
 	static const uint8_t pt[8192];
 	const int fd = sample_fd();
-	struct ptl_writer *writer =
-		sample_writer(fd, &(struct ptl_writer_options){.buffer_size = sizeof(pt)});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = sizeof(pt)});
 	const uint32_t bytes = sample_stream(writer, PTL_KIND_PT, 1);
 	const uint32_t events = sample_stream(writer, PTL_KIND_EVENTS, 1);
 	uint8_t hash[PTL_HASH_SIZE];

@@ -90,8 +90,7 @@ static void a_damaged_buffer_is_refused(void **state)
 	sample_write(from, true);
 	trace = sample_open(from, false);
 	last = ptl_buffer_at(trace, 1);
-	assert_int_equal(
-		pwrite(from, &byte, 1, (off_t)(last->offset + 104 + last->stored_size - 1)), 1);
+	assert_int_equal(pwrite(from, &byte, 1, (off_t)(last->offset + 104 + last->stored_size - 1)), 1);
 	assert_int_equal(copy_all(trace, writer), 1);
 	assert_int_equal(ptl_damage_count(trace), 1);
 	ptl_close(trace);
@@ -109,17 +108,17 @@ static int future_file(void)
 {
 	struct format_file_header file = {.major = 1, .minor = 9, .id = {{1, 2, 3, 4, 5, 6, 7, 8}}};
 	struct format_buffer_header header = {.codec = 200,
-					   .kind = 300,
-					   .stream = 1,
-					   .cpu = 5,
-					   .pid = PTL_NO_ID,
-					   .tid = PTL_NO_ID,
-					   .raw_size = 1000,
-					   .stored_size = 6,
-					   .first_time = 3,
-					   .last_time = 4,
-					   .position = 77,
-					   .payload_checksum = format_checksum("future", 6)};
+					      .kind = 300,
+					      .stream = 1,
+					      .cpu = 5,
+					      .pid = PTL_NO_ID,
+					      .tid = PTL_NO_ID,
+					      .raw_size = 1000,
+					      .stored_size = 6,
+					      .first_time = 3,
+					      .last_time = 4,
+					      .position = 77,
+					      .payload_checksum = format_checksum("future", 6)};
 	uint8_t bytes[FORMAT_FILE_HEADER_SIZE + FORMAT_BUFFER_HEADER_SIZE + 6];
 	const int fd = sample_fd();
 

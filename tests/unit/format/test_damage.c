@@ -36,8 +36,8 @@ static void free_reference(struct reference *reference)
 }
 
 /* Opens what the file now holds. 0 buffers, and *refused, where it is refused. */
-static uint64_t look(int fd, bool ignore_index, uint8_t digest[COMMON_SHA256_SIZE], size_t *damages,
-		     bool *refused, uint64_t *events)
+static uint64_t look(int fd, bool ignore_index, uint8_t digest[COMMON_SHA256_SIZE], size_t *damages, bool *refused,
+		     uint64_t *events)
 {
 	const struct ptl_open_options options = {.ignore_index = ignore_index};
 	const int copy = dup(fd);
@@ -48,8 +48,8 @@ static uint64_t look(int fd, bool ignore_index, uint8_t digest[COMMON_SHA256_SIZ
 	*refused = status != 0;
 	if (status) {
 		close(copy);
-		assert_true(status == PTL_CORRUPT || status == PTL_TRUNCATED ||
-			    status == PTL_NOT_OURS || status == PTL_UNSUPPORTED);
+		assert_true(status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_NOT_OURS ||
+			    status == PTL_UNSUPPORTED);
 		assert_true(*ptl_error_text());
 		return 0;
 	}
@@ -66,8 +66,7 @@ static uint64_t look(int fd, bool ignore_index, uint8_t digest[COMMON_SHA256_SIZ
 	return buffers;
 }
 
-static void flip_every_bit(const struct reference *reference, bool ignore_index,
-			   size_t usual_damages)
+static void flip_every_bit(const struct reference *reference, bool ignore_index, size_t usual_damages)
 {
 	for (size_t at = 0; at < reference->file.size; at++) {
 		for (unsigned bit = 0; bit < 8; bit++) {
@@ -78,12 +77,10 @@ static void flip_every_bit(const struct reference *reference, bool ignore_index,
 			bool refused;
 
 			assert_int_equal(pwrite(reference->fd, &flipped, 1, (off_t)at), 1);
-			buffers = look(reference->fd, ignore_index, digest, &damages, &refused,
-				       &events);
+			buffers = look(reference->fd, ignore_index, digest, &damages, &refused, &events);
 			/* A buffer behind the file header proves what the file is. */
 			assert_false(refused);
-			if (damages <= usual_damages &&
-			    memcmp(digest, reference->content, sizeof(digest)) != 0)
+			if (damages <= usual_damages && memcmp(digest, reference->content, sizeof(digest)) != 0)
 				fail_msg("bit %u of byte %zu changes the content unseen", bit, at);
 			assert_true(buffers + 1 >= reference->buffers);
 			assert_true(events + EVENTS_OF_A_BUFFER >= EVENTS);

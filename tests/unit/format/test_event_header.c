@@ -30,8 +30,12 @@ static const struct {
 };
 
 static const char *const no_names[] = {
-	"",	     "sched_switch", "P_L1",	   "P_LK1",	 "P_L1K",	"_L1K1", "P_L1K1_", "P_L100K1",
-	"P_L1K10000000000000000", "P_L1K1g", "P_L1K1G-", "P_LAK1", "P_l1k1", "P x_L1K1", "a:P_L1K1", "P_L1K1Ga_b",
+	"",           "sched_switch", "P_L1",
+	"P_LK1",      "P_L1K",        "_L1K1",
+	"P_L1K1_",    "P_L100K1",     "P_L1K10000000000000000",
+	"P_L1K1g",    "P_L1K1G-",     "P_LAK1",
+	"P_l1k1",     "P x_L1K1",     "a:P_L1K1",
+	"P_L1K1Ga_b",
 };
 
 static void names_are_read(void **state)
@@ -168,11 +172,15 @@ static int show(void *context, const struct ptl_value *value)
 	char *at = builder->shown + builder->size;
 	const size_t left = sizeof(builder->shown) - builder->size;
 
-	builder->size += (size_t)snprintf(at, left, "%s:%u/%u", value->field->name, value->field->type, value->field->format);
+	builder->size += (size_t)snprintf(at, left, "%s:%u/%u", value->field->name, value->field->type,
+					  value->field->format);
 	if (value->field->type == PTL_TYPE_STRUCT)
 		builder->size += (size_t)snprintf(builder->shown + builder->size, 3, "{ ");
 	for (size_t i = 0; value->field->type != PTL_TYPE_STRUCT && i <= value->size; i++)
-		builder->size += (size_t)snprintf(builder->shown + builder->size, 4, i == value->size ? " " : i ? "%02x" : "=%02x",
+		builder->size += (size_t)snprintf(builder->shown + builder->size, 4,
+						  i == value->size ? " "
+						  : i              ? "%02x"
+								   : "=%02x",
 						  i == value->size ? 0 : value->bytes[i]);
 	return 0;
 }
@@ -207,8 +215,8 @@ static void check(struct decoded *decoded, struct builder *builder, const char *
 	assert_non_null(decoded->schema);
 	builder->size = 0;
 	builder->shown[0] = 0;
-	assert_done(ptl_payload_decode(decoded->schema, decoded->event.payload, decoded->event.payload_size, show, builder,
-				       &rest));
+	assert_done(ptl_payload_decode(decoded->schema, decoded->event.payload, decoded->event.payload_size, show,
+				       builder, &rest));
 	assert_string_equal(builder->shown, expected);
 	assert_int_equal(rest, 0);
 	assert_int_equal(decoded->event.extended_count, 0);
@@ -222,21 +230,44 @@ static void numbers_are_decoded(void **state)
 		unsigned size, format;
 		const char *shown;
 	} cases[] = {
-		{1, 0, "n:1/0=81 "},  {1, 1, "n:1/0=81 "},	{1, 2, "n:2/0=81 "},  {1, 3, "n:1/1=81 "},
-		{1, 7, "n:11/0=81 "}, {1, 9, "n:22/0=81 "},	{1, 10, "n:1/10=81 "}, {1, 99, "n:1/0=81 "},
-		{2, 0, "n:3/0=8182 "}, {2, 2, "n:4/0=8182 "},	{2, 3, "n:3/1=8182 "}, {2, 7, "n:12/0=81820000 "},
-		{2, 11, "n:3/2=8182 "}, {4, 0, "n:5/0=81828384 "}, {4, 2, "n:6/0=81828384 "}, {4, 3, "n:5/1=81828384 "},
-		{4, 4, "n:6/5=81828384 "}, {4, 5, "n:6/0=81828384 "}, {4, 7, "n:12/0=81828384 "}, {4, 8, "n:9/0=81828384 "},
-		{4, 11, "n:5/2=81828384 "}, {8, 0, "n:7/0=8182838485868788 "}, {8, 2, "n:8/0=8182838485868788 "},
-		{8, 3, "n:7/1=8182838485868788 "}, {8, 8, "n:10/0=8182838485868788 "}, {8, 4, "n:8/5=8182838485868788 "},
+		{1, 0, "n:1/0=81 "},
+		{1, 1, "n:1/0=81 "},
+		{1, 2, "n:2/0=81 "},
+		{1, 3, "n:1/1=81 "},
+		{1, 7, "n:11/0=81 "},
+		{1, 9, "n:22/0=81 "},
+		{1, 10, "n:1/10=81 "},
+		{1, 99, "n:1/0=81 "},
+		{2, 0, "n:3/0=8182 "},
+		{2, 2, "n:4/0=8182 "},
+		{2, 3, "n:3/1=8182 "},
+		{2, 7, "n:12/0=81820000 "},
+		{2, 11, "n:3/2=8182 "},
+		{4, 0, "n:5/0=81828384 "},
+		{4, 2, "n:6/0=81828384 "},
+		{4, 3, "n:5/1=81828384 "},
+		{4, 4, "n:6/5=81828384 "},
+		{4, 5, "n:6/0=81828384 "},
+		{4, 7, "n:12/0=81828384 "},
+		{4, 8, "n:9/0=81828384 "},
+		{4, 11, "n:5/2=81828384 "},
+		{8, 0, "n:7/0=8182838485868788 "},
+		{8, 2, "n:8/0=8182838485868788 "},
+		{8, 3, "n:7/1=8182838485868788 "},
+		{8, 8, "n:10/0=8182838485868788 "},
+		{8, 4, "n:8/5=8182838485868788 "},
 		/* 0x84838281 and 0x8888878685848382 seconds: the latter is past what nanoseconds can say. */
-		{4, 6, "n:15/0=00ca9301c0a43fe3 "}, {8, 6, "n:15/0=0000000000000080 "},
+		{4, 6, "n:15/0=00ca9301c0a43fe3 "},
+		{8, 6, "n:15/0=0000000000000080 "},
 	};
 
 	for (unsigned order = 0; order < 2; order++) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 			struct builder builder = {.big_endian = order};
-			const unsigned encoding = cases[i].size == 1 ? 2 : cases[i].size == 2 ? 3 : cases[i].size == 4 ? 4 : 5;
+			const unsigned encoding = cases[i].size == 1   ? 2
+						  : cases[i].size == 2 ? 3
+						  : cases[i].size == 4 ? 4
+								       : 5;
 
 			common_write_bytes(&builder.description, "E", 2);
 			add_field(&builder, "n", encoding, cases[i].format);
@@ -264,8 +295,8 @@ static void what_is_in_network_order_stays_so(void **state)
 		add_field(&builder, "ip", 13, 17);
 		common_write_bytes(&builder.payload, "\x01\xbb\x7f\0\0\1", 6);
 		for (unsigned i = 0; i < 3; i++)
-			common_write_bytes(&builder.payload, "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff",
-					16);
+			common_write_bytes(&builder.payload,
+					   "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff", 16);
 		add_number(&builder.payload, &builder, 4, 2);
 		common_write_bytes(&builder.payload, "\x0a\0\0\1", 4);
 		check(*state, &builder,
@@ -361,7 +392,8 @@ static void arrays_and_structures_are_decoded(void **state)
 		add_number(&builder.payload, &builder, 0, 2);
 		common_write_bytes(&builder.payload, "\x05", 1);
 		check(*state, &builder,
-		      "fixed:3/1=0201 fixed:3/1=0403 counted:17/0=61 counted:17/0=6263 s:23/0{ x:1/0=01 inner:23/0{ y:1/0=02 "
+		      "fixed:3/1=0201 fixed:3/1=0403 counted:17/0=61 counted:17/0=6263 s:23/0{ x:1/0=01 inner:23/0{ "
+		      "y:1/0=02 "
 		      "y:1/0=03 s:23/0{ x:1/0=04 inner:23/0{ after:1/0=05 ");
 		assert_int_equal(((struct decoded *)*state)->schema->fields[0].tags, 0xbeef);
 		assert_int_equal(((struct decoded *)*state)->schema->fields[2].length, 3);
@@ -384,8 +416,8 @@ static void many_fields_are_decoded(void **state)
 	bytes = event_of(&builder, 1, 0);
 	assert_done(decode(decoded, "P_L4K1", bytes.data, bytes.size));
 	assert_int_equal(decoded->schema->field_count, 128);
-	assert_done(ptl_payload_decode(decoded->schema, decoded->event.payload, decoded->event.payload_size, show, &builder,
-				       &rest));
+	assert_done(ptl_payload_decode(decoded->schema, decoded->event.payload, decoded->event.payload_size, show,
+				       &builder, &rest));
 	assert_int_equal(rest, 0);
 	common_bytes_free(&bytes);
 }
@@ -533,21 +565,61 @@ static const struct {
 	{"no extension", "\x07\0\0\0\0\0\0\x02", 8, PTL_CORRUPT},
 	{"cut extension", "\x07\0\0\0\0\0\0\x02\x05\0\x01\0abc", 15, PTL_CORRUPT},
 	{"no kind", "\x07\0\0\0\0\0\0\x02\0\0\0\0", 12, PTL_CORRUPT},
-	{"chain", "\x07\0\0\0\0\0\0\x02\x02\0\x01\x80" "E\0", 14, PTL_CORRUPT},
-	{"two descriptions", "\x07\0\0\0\0\0\0\x02\x02\0\x01\x80" "E\0\x02\0\x01\0" "E\0", 20, PTL_CORRUPT},
+	{"chain",
+	 "\x07\0\0\0\0\0\0\x02\x02\0\x01\x80"
+	 "E\0",
+	 14, PTL_CORRUPT},
+	{"two descriptions",
+	 "\x07\0\0\0\0\0\0\x02\x02\0\x01\x80"
+	 "E\0\x02\0\x01\0"
+	 "E\0",
+	 20, PTL_CORRUPT},
 	{"activity", "\x07\0\0\0\0\0\0\x02\x05\0\x02\0abcde", 17, PTL_CORRUPT},
 	{"empty description", "\x07\0\0\0\0\0\0\x02\0\0\x01\0", 12, PTL_CORRUPT},
-	{"name", "\x07\0\0\0\0\0\0\x02\x02\0\x01\0" "EE", 14, PTL_CORRUPT},
-	{"field name", "\x07\0\0\0\0\0\0\x02\x03\0\x01\0" "E\0n", 15, PTL_CORRUPT},
-	{"encoding", "\x07\0\0\0\0\0\0\x02\x04\0\x01\0" "E\0n\0", 16, PTL_CORRUPT},
-	{"no encoding", "\x07\0\0\0\0\0\0\x02\x05\0\x01\0" "E\0n\0\0", 17, PTL_CORRUPT},
-	{"format", "\x07\0\0\0\0\0\0\x02\x05\0\x01\0" "E\0n\0\x82", 17, PTL_CORRUPT},
-	{"tag", "\x07\0\0\0\0\0\0\x02\x07\0\x01\0" "E\0n\0\x82\x80\x01", 19, PTL_CORRUPT},
-	{"count", "\x07\0\0\0\0\0\0\x02\x06\0\x01\0" "E\0n\0\x22\x01", 18, PTL_CORRUPT},
-	{"count of none", "\x07\0\0\0\0\0\0\x02\x07\0\x01\0" "E\0n\0\x22\0\0", 19, PTL_CORRUPT},
-	{"two counts", "\x07\0\0\0\0\0\0\x02\x07\0\x01\0" "E\0n\0\x62\1\0", 19, PTL_CORRUPT},
-	{"no members", "\x07\0\0\0\0\0\0\x02\x06\0\x01\0" "E\0s\0\x81\0", 18, PTL_CORRUPT},
-	{"members missing", "\x07\0\0\0\0\0\0\x02\x06\0\x01\0" "E\0s\0\x81\1", 18, PTL_CORRUPT},
+	{"name",
+	 "\x07\0\0\0\0\0\0\x02\x02\0\x01\0"
+	 "EE",
+	 14, PTL_CORRUPT},
+	{"field name",
+	 "\x07\0\0\0\0\0\0\x02\x03\0\x01\0"
+	 "E\0n",
+	 15, PTL_CORRUPT},
+	{"encoding",
+	 "\x07\0\0\0\0\0\0\x02\x04\0\x01\0"
+	 "E\0n\0",
+	 16, PTL_CORRUPT},
+	{"no encoding",
+	 "\x07\0\0\0\0\0\0\x02\x05\0\x01\0"
+	 "E\0n\0\0",
+	 17, PTL_CORRUPT},
+	{"format",
+	 "\x07\0\0\0\0\0\0\x02\x05\0\x01\0"
+	 "E\0n\0\x82",
+	 17, PTL_CORRUPT},
+	{"tag",
+	 "\x07\0\0\0\0\0\0\x02\x07\0\x01\0"
+	 "E\0n\0\x82\x80\x01",
+	 19, PTL_CORRUPT},
+	{"count",
+	 "\x07\0\0\0\0\0\0\x02\x06\0\x01\0"
+	 "E\0n\0\x22\x01",
+	 18, PTL_CORRUPT},
+	{"count of none",
+	 "\x07\0\0\0\0\0\0\x02\x07\0\x01\0"
+	 "E\0n\0\x22\0\0",
+	 19, PTL_CORRUPT},
+	{"two counts",
+	 "\x07\0\0\0\0\0\0\x02\x07\0\x01\0"
+	 "E\0n\0\x62\1\0",
+	 19, PTL_CORRUPT},
+	{"no members",
+	 "\x07\0\0\0\0\0\0\x02\x06\0\x01\0"
+	 "E\0s\0\x81\0",
+	 18, PTL_CORRUPT},
+	{"members missing",
+	 "\x07\0\0\0\0\0\0\x02\x06\0\x01\0"
+	 "E\0s\0\x81\1",
+	 18, PTL_CORRUPT},
 };
 
 static void what_is_damaged_is_told(void **state)

@@ -32,8 +32,7 @@ static struct ptl_event make_event(uint32_t i, uint8_t storage[64])
 		event.related.bytes[15] = (uint8_t)i;
 	}
 	if (i % 100 == 50) {
-		extended[0] = (struct ptl_extended){
-			.type = (uint16_t)i, .size = sizeof(item), .data = item};
+		extended[0] = (struct ptl_extended){.type = (uint16_t)i, .size = sizeof(item), .data = item};
 		extended[1] = (struct ptl_extended){.type = 9, .size = 0, .data = item};
 		event.extended = extended;
 		event.extended_count = 2;
@@ -77,8 +76,7 @@ static int check_event(void *context, struct ptl_trace *trace, const struct ptl_
 	for (size_t i = 0; i < expected.extended_count; i++) {
 		assert_int_equal(event->extended[i].type, expected.extended[i].type);
 		assert_int_equal(event->extended[i].size, expected.extended[i].size);
-		assert_memory_equal(event->extended[i].data, expected.extended[i].data,
-				    expected.extended[i].size);
+		assert_memory_equal(event->extended[i].data, expected.extended[i].data, expected.extended[i].size);
 	}
 	return 0;
 }
@@ -154,8 +152,7 @@ static void streams_are_merged_by_time(void **state)
 	const struct ptl_callbacks callbacks = {.event = check_order};
 	const struct ptl_event_filter filter = {.first_time = 50, .last_time = 59};
 	const int fd = sample_fd();
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = 4096});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = 4096});
 	uint32_t streams[7];
 	struct checker checker = {0};
 	struct ptl_trace *trace;
@@ -194,8 +191,7 @@ static int merge_with(bool apart, size_t memory_limit)
 		const uint32_t stream = sample_stream(writer, PTL_KIND_EVENTS, i);
 
 		for (uint64_t k = 0; k < 100; k++) {
-			const struct ptl_event event = {.time = k * 7 + (apart ? i * 1000 : 0),
-							.pid = i};
+			const struct ptl_event event = {.time = k * 7 + (apart ? i * 1000 : 0), .pid = i};
 
 			assert_done(ptl_writer_event(writer, stream, &event));
 		}
@@ -251,7 +247,9 @@ static void write_varied(struct ptl_writer *writer)
 				.activity = {{(uint8_t)k}},
 				.payload = payload,
 				/* One is larger than what is read at once. */
-				.payload_size = k == 1500 ? sizeof(payload) : k % 5 ? k % 300 : 24,
+				.payload_size = k == 1500 ? sizeof(payload)
+						: k % 5   ? k % 300
+							  : 24,
 				.extended = items,
 				.extended_count = k % 13 ? 0 : 1 + k % 2,
 			};
@@ -319,8 +317,7 @@ static void events_out_of_bounds_are_misuse(void **state)
 	static uint8_t payload[PTL_PAYLOAD_MAX + 1];
 	const int fd = sample_fd();
 	struct ptl_writer *writer = sample_writer(fd, NULL);
-	const uint32_t stream = sample_stream(writer, PTL_KIND_EVENTS, 0),
-		       pt = sample_stream(writer, PTL_KIND_PT, 1);
+	const uint32_t stream = sample_stream(writer, PTL_KIND_EVENTS, 0), pt = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_event event = {.payload = payload, .payload_size = sizeof(payload)};
 
 	(void)state;
@@ -392,12 +389,9 @@ static void a_pipe_carries_a_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_come_back),
-		cmocka_unit_test(streams_are_merged_by_time),
-		cmocka_unit_test(merging_keeps_its_bound),
-		cmocka_unit_test(spilled_events_come_back),
-		cmocka_unit_test(a_callback_can_stop),
-		cmocka_unit_test(events_out_of_bounds_are_misuse),
+		cmocka_unit_test(events_come_back),        cmocka_unit_test(streams_are_merged_by_time),
+		cmocka_unit_test(merging_keeps_its_bound), cmocka_unit_test(spilled_events_come_back),
+		cmocka_unit_test(a_callback_can_stop),     cmocka_unit_test(events_out_of_bounds_are_misuse),
 		cmocka_unit_test(a_pipe_carries_a_trace),
 	};
 

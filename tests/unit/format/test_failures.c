@@ -43,8 +43,7 @@ static void fill(uint8_t *data, size_t size, uint32_t seed)
 
 #define PART 4096
 
-static void check_around_the_loss(int fd, uint32_t stream, const uint8_t *data, uint64_t lost_from,
-				  uint64_t lost)
+static void check_around_the_loss(int fd, uint32_t stream, const uint8_t *data, uint64_t lost_from, uint64_t lost)
 {
 	struct ptl_trace *trace = sample_open(fd, false);
 	const struct ptl_loss *loss;
@@ -68,11 +67,9 @@ static void check_around_the_loss(int fd, uint32_t stream, const uint8_t *data, 
 	assert_done(ptl_stream_read(trace, stream, 0, back, sizeof(back), &got, &hole));
 	assert_int_equal(got, lost_from * PART);
 	assert_memory_equal(back, data, got);
-	assert_done(
-		ptl_stream_read(trace, stream, lost_from * PART, back, sizeof(back), &got, &hole));
+	assert_done(ptl_stream_read(trace, stream, lost_from * PART, back, sizeof(back), &got, &hole));
 	assert_int_equal(hole, lost * PART);
-	assert_done(ptl_stream_read(trace, stream, (lost_from + lost) * PART, back, sizeof(back),
-				    &got, &hole));
+	assert_done(ptl_stream_read(trace, stream, (lost_from + lost) * PART, back, sizeof(back), &got, &hole));
 	assert_int_equal(got, (10 - lost_from - lost) * PART);
 	assert_memory_equal(back, data + (lost_from + lost) * PART, got);
 	ptl_close(trace);
@@ -132,8 +129,7 @@ static void metadata_and_blobs_survive_a_full_disk(void **state)
 	const struct ptl_machine machine = {.source = "qemu"};
 	char path[] = "/tmp/ptl-test-failures-XXXXXX";
 	const int fd = mkstemp(path);
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = PART});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = PART});
 	uint8_t hash[PTL_HASH_SIZE], *back;
 	struct ptl_trace *trace;
 	size_t size;
@@ -167,8 +163,7 @@ static void a_disk_that_stays_full_leaves_a_readable_file(void **state)
 	static uint8_t data[10 * PART];
 	char path[] = "/tmp/ptl-test-failures-XXXXXX";
 	const int fd = mkstemp(path);
-	struct ptl_writer *writer = sample_writer(
-		fd, &(struct ptl_writer_options){.buffer_size = PART});
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = PART});
 	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
 	struct ptl_trace *trace;
 

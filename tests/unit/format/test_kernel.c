@@ -65,8 +65,7 @@ static void processes_come_back(void **state)
 
 static void threads_come_back(void **state)
 {
-	const struct ptl_thread_event thread = {
-		.process_id = 1, .thread_id = 2, .start_address = 3, .name = NULL};
+	const struct ptl_thread_event thread = {.process_id = 1, .thread_id = 2, .start_address = 3, .name = NULL};
 	struct ptl_bytes storage = {0}, strings = {0};
 	struct ptl_thread_event back;
 	struct ptl_event event = {0};
@@ -147,8 +146,7 @@ static void payloads_that_are_too_short_are_truncated(void **state)
 
 		memcpy(cut, event.payload, event.payload_size);
 		shorter.payload = cut;
-		assert_int_equal(ptl_process_decode(&shorter, &strings, &process_back),
-				 PTL_TRUNCATED);
+		assert_int_equal(ptl_process_decode(&shorter, &strings, &process_back), PTL_TRUNCATED);
 		free(cut);
 		assert_true(event.payload_size < size);
 	}
@@ -187,8 +185,7 @@ static void what_does_not_fit_is_misuse(void **state)
 	memset(line, 'a', PTL_PAYLOAD_MAX);
 	line[PTL_PAYLOAD_MAX - 1] = 0;
 	process.command_line = line;
-	assert_int_equal(ptl_process_encode(&process, PTL_OPCODE_START, &storage, &event),
-			 PTL_MISUSE);
+	assert_int_equal(ptl_process_encode(&process, PTL_OPCODE_START, &storage, &event), PTL_MISUSE);
 	image.build_id_size++;
 	assert_int_equal(ptl_image_encode(&image, PTL_OPCODE_LOAD, &storage, &event), PTL_MISUSE);
 	free(line);
@@ -224,8 +221,7 @@ static const struct ptl_schema *schema_of(const struct ptl_event *event)
 
 	for (size_t i = 0; i < count; i++)
 		if (memcmp(&schemas[i]->provider, &event->descriptor.provider, 16) == 0 &&
-		    schemas[i]->version == event->descriptor.version &&
-		    schemas[i]->opcode == event->descriptor.opcode)
+		    schemas[i]->version == event->descriptor.version && schemas[i]->opcode == event->descriptor.opcode)
 			return schemas[i];
 	return NULL;
 }
@@ -237,8 +233,7 @@ static void check_schema(const struct ptl_event *event, uint32_t process_id, con
 	size_t rest = 1;
 
 	assert_non_null(schema);
-	assert_done(ptl_payload_decode(schema, event->payload, event->payload_size, note_field,
-				       &seen, &rest));
+	assert_done(ptl_payload_decode(schema, event->payload, event->payload_size, note_field, &seen, &rest));
 	assert_int_equal(rest, 0);
 	assert_int_equal(seen.fields, schema->field_count);
 	assert_int_equal(seen.process_id, process_id);

@@ -129,9 +129,8 @@ static void equal_schemas_are_stored_once(void **state)
 	assert_int_equal(ptl_schema_count(trace), count);
 	assert_int_equal(ptl_record_count(trace), count);
 	for (size_t i = 0; i < count; i++) {
-		const struct ptl_descriptor descriptor = {.provider = schemas[i]->provider,
-							  .version = schemas[i]->version,
-							  .opcode = schemas[i]->opcode};
+		const struct ptl_descriptor descriptor = {
+			.provider = schemas[i]->provider, .version = schemas[i]->version, .opcode = schemas[i]->opcode};
 
 		read = ptl_schema_find(trace, &descriptor);
 		assert_non_null(read);
@@ -155,7 +154,7 @@ static void maps_add_up(void **state)
 	const struct ptl_map maps[] = {
 		{provider, PTL_MAP_VALUES, "Reason", first, 3}, {provider, PTL_MAP_VALUES, "Reason", second, 3},
 		{provider, PTL_MAP_FLAGS, "Rights", second, 2}, {provider, PTL_MAP_KEYWORDS, "", first, 1},
-		{provider, PTL_MAP_VALUES, "Empty", NULL, 0},	{provider, PTL_MAP_VALUES, "Reason", first, 3},
+		{provider, PTL_MAP_VALUES, "Empty", NULL, 0},   {provider, PTL_MAP_VALUES, "Reason", first, 3},
 	};
 	const struct ptl_map too_large = {provider, PTL_MAP_VALUES, "Large", first, 16385};
 	const struct ptl_field field = {"f", PTL_TYPE_U8, .map = "Rights"}, plain = {"f", PTL_TYPE_U8};
@@ -198,8 +197,17 @@ static void schemas_keep_descriptors_and_tags(void **state)
 {
 	static const struct ptl_field fields[] = {{"f", PTL_TYPE_U8, .map = "M", .tags = 5}};
 	const struct ptl_schema schema = {
-		.provider = {{1}}, .id = 9, .event_name = "E", .message = "{0}", .fields = fields,
-		.field_count = 1, .level = 4, .channel = 16, .task = 1000, .keyword = 1ull << 63, .tags = UINT32_MAX,
+		.provider = {{1}},
+		.id = 9,
+		.event_name = "E",
+		.message = "{0}",
+		.fields = fields,
+		.field_count = 1,
+		.level = 4,
+		.channel = 16,
+		.task = 1000,
+		.keyword = 1ull << 63,
+		.tags = UINT32_MAX,
 	};
 	const struct ptl_descriptor descriptor = {.provider = schema.provider, .id = 9};
 	const int fd = sample_fd();

@@ -17,8 +17,7 @@ static int show(void *context, const struct ptl_value *value)
 
 	switch (value->field->type) {
 	case PTL_TYPE_STRUCT:
-		size = snprintf(at, left, "%s%u:%u ", value->field->name, value->index,
-				value->depth);
+		size = snprintf(at, left, "%s%u:%u ", value->field->name, value->index, value->depth);
 		break;
 	case PTL_TYPE_F32:
 	case PTL_TYPE_F64:
@@ -35,8 +34,8 @@ static int show(void *context, const struct ptl_value *value)
 	case PTL_TYPE_UTF8_COUNTED:
 	case PTL_TYPE_BYTES:
 	case PTL_TYPE_BYTES_COUNTED:
-		size = snprintf(at, left, "%s%u='%.*s' ", value->field->name, value->index,
-				(int)value->size, (const char *)value->bytes);
+		size = snprintf(at, left, "%s%u='%.*s' ", value->field->name, value->index, (int)value->size,
+				(const char *)value->bytes);
 		break;
 	case PTL_TYPE_UTF16:
 	case PTL_TYPE_UTF16_COUNTED:
@@ -44,18 +43,16 @@ static int show(void *context, const struct ptl_value *value)
 		size = snprintf(at, left, "%s=%zu ", value->field->name, value->size);
 		break;
 	default:
-		size = snprintf(at, left, "%s%u=%llu ", value->field->name, value->index,
-				(unsigned long long)value->u);
+		size = snprintf(at, left, "%s%u=%llu ", value->field->name, value->index, (unsigned long long)value->u);
 	}
 	text->size += (size_t)size;
 	return 0;
 }
 
-static int decode(const struct ptl_field *fields, size_t count, const void *payload, size_t size,
-		  struct text *text, size_t *rest)
+static int decode(const struct ptl_field *fields, size_t count, const void *payload, size_t size, struct text *text,
+		  size_t *rest)
 {
-	const struct ptl_schema schema = {
-		.event_name = "Test", .fields = fields, .field_count = count};
+	const struct ptl_schema schema = {.event_name = "Test", .fields = fields, .field_count = count};
 
 	*text = (struct text){0};
 	return ptl_payload_decode(&schema, payload, size, show, text, rest);
@@ -118,18 +115,16 @@ static void each_type_is_decoded(void **state)
 
 	(void)state;
 	assert_done(decode(fields, COUNT(fields), payload, sizeof(payload) - 1, &text, &rest));
-	assert_string_equal(
-		text.data,
-		"a0=255 b=-1 c0=65535 d=-2 e0=4294967295 f=-3 g0=18446744073709551615 h=-4 i=1.5 "
-		"j=-2.25 k0=1 l0=1 m0=7 n0=8 o=-9 p=16 q0='text' r=4 s0='abc' t=4 u0='z' v0='yy' "
-		"w0='rest' ");
+	assert_string_equal(text.data,
+			    "a0=255 b=-1 c0=65535 d=-2 e0=4294967295 f=-3 g0=18446744073709551615 h=-4 i=1.5 "
+			    "j=-2.25 k0=1 l0=1 m0=7 n0=8 o=-9 p=16 q0='text' r=4 s0='abc' t=4 u0='z' v0='yy' "
+			    "w0='rest' ");
 	assert_int_equal(rest, 0);
 	/* Cut anywhere, it ends within a field, except where only "the rest" is cut. */
 	for (size_t size = 0; size + 1 < sizeof(payload); size++) {
 		const int expected = size + 5 < sizeof(payload) ? PTL_TRUNCATED : 0;
 
-		assert_int_equal(decode(fields, COUNT(fields), payload, size, &text, &rest),
-				 expected);
+		assert_int_equal(decode(fields, COUNT(fields), payload, size, &text, &rest), expected);
 	}
 }
 
@@ -154,8 +149,7 @@ static void arrays_and_structures_nest(void **state)
 
 static void contradictions_are_corrupt(void **state)
 {
-	static const struct ptl_field too_long[] = {{"s", PTL_TYPE_STRUCT, .length = 2},
-						    {"x", PTL_TYPE_U8}};
+	static const struct ptl_field too_long[] = {{"s", PTL_TYPE_STRUCT, .length = 2}, {"x", PTL_TYPE_U8}};
 	static const struct ptl_field unknown[] = {{"x", PTL_TYPE_U8}, {"u", 200}};
 	static const struct ptl_field empty[] = {
 		{"s", PTL_TYPE_STRUCT, .array = PTL_ARRAY_FIXED, .array_length = UINT32_MAX}};

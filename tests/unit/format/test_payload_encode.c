@@ -20,7 +20,10 @@ static int keep(void *context, const struct ptl_value *value)
 	return 0;
 }
 
-#define FIELD(field_name, field_type) {.name = (field_name), .type = (field_type)}
+#define FIELD(field_name, field_type)                                                                                  \
+	{                                                                                                              \
+		.name = (field_name), .type = (field_type)                                                             \
+	}
 
 static const struct ptl_field every_type[] = {
 	FIELD("a", PTL_TYPE_U8),
@@ -42,12 +45,26 @@ static const struct ptl_field every_type[] = {
 	FIELD("q", PTL_TYPE_GUID),
 	{.name = "r", .type = PTL_TYPE_BYTES},
 };
-static const struct ptl_schema every_type_schema = {
-	.event_name = "Every", .fields = every_type, .field_count = 18};
-static const uint8_t every_type_payload[] =
-	"\x81" "\xfe\xff" "\0\0\x80\x3f" "\0\0\0\0\0\0\xf0\x3f" "\1\2\3\4\5\6\7\x80" "hi\0" "h\0i\0\0\0"
-	"\3\0abc" "\2\0\0\1" "\2\0\1\0\2\0" "\7\x8" "\3\0" "\1\0\0" "\2\2\0\5\6" "\3\1\0\4" "xy" "\1\0\0\0"
-	"0123456789abcdef" "the rest";
+static const struct ptl_schema every_type_schema = {.event_name = "Every", .fields = every_type, .field_count = 18};
+static const uint8_t every_type_payload[] = "\x81"
+					    "\xfe\xff"
+					    "\0\0\x80\x3f"
+					    "\0\0\0\0\0\0\xf0\x3f"
+					    "\1\2\3\4\5\6\7\x80"
+					    "hi\0"
+					    "h\0i\0\0\0"
+					    "\3\0abc"
+					    "\2\0\0\1"
+					    "\2\0\1\0\2\0"
+					    "\7\x8"
+					    "\3\0"
+					    "\1\0\0"
+					    "\2\2\0\5\6"
+					    "\3\1\0\4"
+					    "xy"
+					    "\1\0\0\0"
+					    "0123456789abcdef"
+					    "the rest";
 
 static void encodes_what_was_decoded(void **state)
 {
@@ -57,8 +74,7 @@ static void encodes_what_was_decoded(void **state)
 	size_t rest;
 
 	(void)state;
-	assert_int_equal(ptl_payload_decode(&every_type_schema, every_type_payload, size, keep, &values, &rest),
-			 0);
+	assert_int_equal(ptl_payload_decode(&every_type_schema, every_type_payload, size, keep, &values, &rest), 0);
 	assert_int_equal(rest, 0);
 	assert_int_equal(ptl_payload_encode(&every_type_schema, values.list, values.count, &out), 0);
 	assert_int_equal(out.size, size);
@@ -85,7 +101,9 @@ static void refuses_what_does_not_fit(void **state)
 				      utf8 = FIELD("X", PTL_TYPE_UTF8), utf16 = FIELD("X", PTL_TYPE_UTF16),
 				      guid = FIELD("X", PTL_TYPE_GUID), odd = FIELD("X", 99),
 				      counted = FIELD("X", PTL_TYPE_BYTES_COUNTED),
-				      two = {.name = "X", .type = PTL_TYPE_U8, .array = PTL_ARRAY_FIXED,
+				      two = {.name = "X",
+					     .type = PTL_TYPE_U8,
+					     .array = PTL_ARRAY_FIXED,
 					     .array_length = 2};
 	static const uint8_t zeros[70000];
 

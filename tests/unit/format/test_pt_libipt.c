@@ -110,11 +110,9 @@ static void same_judgement(const uint8_t *data, size_t size)
 		assert_int_not_equal(status, PTL_UNSUPPORTED);
 		return;
 	}
-	if (want < 0 ? !pt_same_failure(status, want)
-		     : status != want || !pt_same_as_libipt(&ours, &theirs))
+	if (want < 0 ? !pt_same_failure(status, want) : status != want || !pt_same_as_libipt(&ours, &theirs))
 		fail_msg("%02x %02x %02x %02x..., %zu bytes: libipt says %d, we say %d", data[0],
-			 size > 1 ? data[1] : 0, size > 2 ? data[2] : 0, size > 3 ? data[3] : 0,
-			 size, want, status);
+			 size > 1 ? data[1] : 0, size > 2 ? data[2] : 0, size > 3 ? data[3] : 0, size, want, status);
 }
 
 /*
@@ -132,14 +130,11 @@ static void judge_like_libipt(void **state)
 		 * The second byte matters only after an extended opcode or in MODE: others take one
 		 * in 16.
 		 */
-		if ((first & 0xff) != FORMAT_PT_EXTENDED && (first & 0xff) != 0x99 &&
-		    (first >> 8 & 15) != 3)
+		if ((first & 0xff) != FORMAT_PT_EXTENDED && (first & 0xff) != 0x99 && (first >> 8 & 15) != 3)
 			continue;
 		for (unsigned fill = 0; fill < 3; fill++) {
 			for (size_t i = 2; i < sizeof(data); i++)
-				data[i] = fill == 0   ? 0
-					  : fill == 1 ? 0xff
-						      : (uint8_t)pt_random_next(&random);
+				data[i] = fill == 0 ? 0 : fill == 1 ? 0xff : (uint8_t)pt_random_next(&random);
 			data[0] = (uint8_t)first;
 			data[1] = (uint8_t)(first >> 8);
 			for (size_t size = 1; size <= sizeof(data); size++)

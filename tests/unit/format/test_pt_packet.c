@@ -12,9 +12,8 @@
 /* What the table says of three bytes. */
 static unsigned table_kind(uint32_t prefix)
 {
-#define X(kind, name, match, mask, least, most)                                                    \
-	if ((prefix & (mask)) == (match) &&                                                        \
-	    (PTL_PT_##kind != PTL_PT_TNT_8 || (prefix & 0xff) != FORMAT_PT_EXTENDED))                 \
+#define X(kind, name, match, mask, least, most)                                                                        \
+	if ((prefix & (mask)) == (match) && (PTL_PT_##kind != PTL_PT_TNT_8 || (prefix & 0xff) != FORMAT_PT_EXTENDED))  \
 		return PTL_PT_##kind;
 	FORMAT_PT_PACKET_TABLE(X)
 #undef X
@@ -26,8 +25,7 @@ static void decoder_follows_table(void **state)
 {
 	(void)state;
 	for (uint32_t prefix = 0; prefix < 1u << 24; prefix++) {
-		uint8_t data[PTL_PT_PACKET_MAX] = {(uint8_t)prefix, (uint8_t)(prefix >> 8),
-						   (uint8_t)(prefix >> 16), 4};
+		uint8_t data[PTL_PT_PACKET_MAX] = {(uint8_t)prefix, (uint8_t)(prefix >> 8), (uint8_t)(prefix >> 16), 4};
 		struct ptl_pt_context context = {0};
 		struct ptl_pt_packet packet;
 		const struct format_pt_layout *layout;
@@ -70,8 +68,7 @@ static void every_kind_round_trips(void **state)
 		pt_random_packet(&random, &packet);
 		context.bip_bytes = packet.kind == PTL_PT_BIP ? packet.bip.bytes : 0;
 		size = ptl_pt_encode(&packet, data, sizeof(data));
-		assert_in_range(size, format_pt_layouts[packet.kind].least,
-				format_pt_layouts[packet.kind].most);
+		assert_in_range(size, format_pt_layouts[packet.kind].least, format_pt_layouts[packet.kind].most);
 		assert_int_equal(ptl_pt_decode(data, (size_t)size, &context, &back), size);
 		assert_int_equal(back.kind, packet.kind);
 		assert_int_equal(back.size, size);
@@ -80,15 +77,13 @@ static void every_kind_round_trips(void **state)
 		assert_memory_equal(again, data, (size_t)size);
 		for (int cut = 0; cut < size; cut++) {
 			context.bip_bytes = packet.kind == PTL_PT_BIP ? packet.bip.bytes : 0;
-			assert_int_equal(ptl_pt_decode(data, (size_t)cut, &context, &back),
-					 PTL_TRUNCATED);
+			assert_int_equal(ptl_pt_decode(data, (size_t)cut, &context, &back), PTL_TRUNCATED);
 			assert_int_equal(ptl_pt_encode(&packet, again, (size_t)cut), PTL_NO_MEMORY);
 		}
 	}
 }
 
-static void refuse_field(struct ptl_pt_packet packet, const struct format_pt_field *field,
-			 uint64_t value)
+static void refuse_field(struct ptl_pt_packet packet, const struct format_pt_field *field, uint64_t value)
 {
 	uint8_t data[PTL_PT_PACKET_MAX] = {0xee};
 
@@ -233,10 +228,7 @@ static void refusals_are_explained(void **state)
 		{{0x6d, 1}, 2, PTL_TRUNCATED, "the data ends within TIP"},
 		{{0x07}, 1, PTL_TRUNCATED, "the data ends within CYC"},
 		{{0x99}, 1, PTL_TRUNCATED, "the data ends within a packet"},
-		{{0x02, 0x82, 0x02, 0x83},
-		 16,
-		 PTL_CORRUPT,
-		 "broken PSB: its 16 bytes are not 02 82 throughout"},
+		{{0x02, 0x82, 0x02, 0x83}, 16, PTL_CORRUPT, "broken PSB: its 16 bytes are not 02 82 throughout"},
 		{{0x02, 0xa3, 0x01}, 8, PTL_CORRUPT, "TNT-64 without a branch"},
 		{{0x02, 0x73, 0, 0, 1}, 7, PTL_CORRUPT, "reserved bits are set in TMA"},
 		{{0x02, 0x73, 0, 0, 0, 0, 2}, 7, PTL_CORRUPT, "reserved bits are set in TMA"},
@@ -257,8 +249,7 @@ static void refusals_are_explained(void **state)
 		struct ptl_pt_packet packet;
 		char text[100];
 
-		assert_int_equal(ptl_pt_decode(cases[i].data, cases[i].size, &context, &packet),
-				 cases[i].status);
+		assert_int_equal(ptl_pt_decode(cases[i].data, cases[i].size, &context, &packet), cases[i].status);
 		ptl_pt_explain(cases[i].data, cases[i].size, cases[i].status, text, sizeof(text));
 		assert_string_equal(text, cases[i].text);
 	}
@@ -306,8 +297,7 @@ static void addresses_are_compressed(void **state)
 		assert_false(ptl_pt_ip_resolve(&packet, &get_last, &resolved));
 		assert_true(get_last == ip);
 	}
-	assert_false(ptl_pt_ip_resolve(&(struct ptl_pt_packet){.kind = PTL_PT_PSB}, &get_last,
-				       &put_last));
+	assert_false(ptl_pt_ip_resolve(&(struct ptl_pt_packet){.kind = PTL_PT_PSB}, &get_last, &put_last));
 	assert_true(get_last == 0);
 }
 

@@ -289,8 +289,7 @@ static void a_copy_has_it_all(void **state)
 	assert_string_equal(ptl_provenance_at(trace, 0)->tool, "libptl");
 	assert_int_equal(ptl_provenance_at(trace, 0)->inputs, 1);
 	for (size_t i = 0; i < ptl_record_count(trace); i++)
-		found |= ptl_record_at(trace, i)->type == 77 &&
-			 memcmp(ptl_record_at(trace, i)->data, "future", 6) == 0;
+		found |= ptl_record_at(trace, i)->type == 77 && memcmp(ptl_record_at(trace, i)->data, "future", 6) == 0;
 	assert_true(found);
 	assert_string_equal(ptl_trace_machine(trace)->boot_id, "a");
 	ptl_close(trace);
@@ -668,7 +667,8 @@ static int keep_ranges(void *context, struct ptl_relogger *relogger, struct ptl_
 
 static void ranges_of_a_stream_are_kept(void **state)
 {
-	static const struct ptl_stream_range ranges[] = {{1 * PIECE, 2 * PIECE}, {3 * PIECE, 6 * PIECE}, {8 * PIECE, UINT64_MAX}};
+	static const struct ptl_stream_range ranges[] = {
+		{1 * PIECE, 2 * PIECE}, {3 * PIECE, 6 * PIECE}, {8 * PIECE, UINT64_MAX}};
 	const struct ptl_machine machine = machine_of("a");
 	struct ptl_stream_plan plan = {.ranges = ranges, .range_count = 3};
 	struct run run = start(NULL, make_trace(&machine, NULL));

@@ -22,8 +22,7 @@
 #define UNKNOWN_KIND 99
 #define PIECE 3000
 
-static const uint8_t psb[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
-				2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
+static const uint8_t psb[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
 
 static int new_file(void)
 {
@@ -63,8 +62,7 @@ static void fill(uint8_t *data, size_t size, uint32_t seed)
 static void write_trace(int fd)
 {
 	struct ptl_writer *writer = new_writer(fd);
-	struct ptl_loss loss = {
-		.kind = PTL_LOSS_THREAD, .stream = PTL_NO_ID, .pid = 7, .tid = 9, .cause = "gone"};
+	struct ptl_loss loss = {.kind = PTL_LOSS_THREAD, .stream = PTL_NO_ID, .pid = 7, .tid = 9, .cause = "gone"};
 	const struct ptl_machine machine = {.source = "test", .family = 6, .model = 78};
 	uint32_t pt = declare(writer, PTL_KIND_PT, 7);
 	uint32_t unknown = declare(writer, UNKNOWN_KIND, 8);
@@ -106,8 +104,7 @@ static struct ptl_trace *open_trace(int fd)
 static size_t copy(struct ptl_trace *from, int fd)
 {
 	struct ptl_writer *writer = new_writer(fd);
-	const struct ptl_provenance provenance = {
-		.tool = "test", .version = "1", .command = "copy", .rules = ""};
+	const struct ptl_provenance provenance = {.tool = "test", .version = "1", .command = "copy", .rules = ""};
 	size_t lost = 0;
 
 	for (size_t i = 0; i < ptl_buffer_count(from); i++) {
@@ -228,9 +225,7 @@ static void leaves_out_what_is_damaged(void **state)
 		const struct ptl_buffer *buffer = ptl_buffer_at(a, i);
 
 		if (buffer->stream.id == pt && buffer->position == 10000)
-			assert_int_equal(pwrite(fds[0], "\xff\xff\xff\xff", 4,
-						(off_t)buffer->offset + 104 + 500),
-					 4);
+			assert_int_equal(pwrite(fds[0], "\xff\xff\xff\xff", 4, (off_t)buffer->offset + 104 + 500), 4);
 	}
 	assert_int_equal(copy(a, fds[1]), 1);
 	assert_int_equal(damages_but_unknown_kinds(a), 1);

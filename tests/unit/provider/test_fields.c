@@ -17,10 +17,10 @@ PTL_MAP(test, colours, "Colour", PTL_MAP_VALUES, {1, "red"}, {2, "green"});
 PTL_MAP(test, tasks, "", PTL_MAP_TASKS, {7, "Task7"});
 
 PTL_EVENT(test, none, 1, "None", PTL_LEVEL_ALWAYS, 0, NULL);
-PTL_EVENT(test, numbers, 2, "Numbers", PTL_LEVEL_CRITICAL, 1, "{0}", PTL_U8(u8), PTL_I8(i8), PTL_U16(u16),
-	  PTL_I16(i16), PTL_U32(u32), PTL_I32(i32), PTL_U64(u64), PTL_I64(i64), PTL_F32(f32), PTL_F64(f64),
-	  PTL_BOOL(b8), PTL_BOOL32(b32), PTL_HEX32(hex), PTL_POINTER(pointer), PTL_TIME(time),
-	  PTL_WALL_TIME(wall), PTL_ERRNO(error), PTL_U32_MAP(colour, "Colour"));
+PTL_EVENT(test, numbers, 2, "Numbers", PTL_LEVEL_CRITICAL, 1, "{0}", PTL_U8(u8), PTL_I8(i8), PTL_U16(u16), PTL_I16(i16),
+	  PTL_U32(u32), PTL_I32(i32), PTL_U64(u64), PTL_I64(i64), PTL_F32(f32), PTL_F64(f64), PTL_BOOL(b8),
+	  PTL_BOOL32(b32), PTL_HEX32(hex), PTL_POINTER(pointer), PTL_TIME(time), PTL_WALL_TIME(wall), PTL_ERRNO(error),
+	  PTL_U32_MAP(colour, "Colour"));
 PTL_EVENT(test, texts, 3, "Texts", PTL_LEVEL_ERROR, 1, NULL, PTL_UTF8(utf8), PTL_UTF16(utf16),
 	  PTL_UTF8_COUNTED(counted), PTL_UTF16_COUNTED(counted16), PTL_BYTES(bytes), PTL_GUID_FIELD(guid));
 PTL_EVENT(test, arrays, 4, "Arrays", PTL_LEVEL_WARNING, 1, NULL, PTL_ARRAY(U16, fixed, 3), PTL_LIST(I64, list),
@@ -98,7 +98,8 @@ static void read_heap(void)
 
 			assert_int_equal(pread(fd, &chunk, sizeof(chunk), (off_t)at), sizeof(chunk));
 			data = malloc(chunk.data_size);
-			assert_int_equal(pread(fd, data, chunk.data_size, (off_t)(at + sizeof(chunk))), chunk.data_size);
+			assert_int_equal(pread(fd, data, chunk.data_size, (off_t)(at + sizeof(chunk))),
+					 chunk.data_size);
 			records = common_cursor(data, chunk.data_size);
 			while (common_cursor_left(&records))
 				take_record(&records);
@@ -132,8 +133,8 @@ static const struct ptl_schema *decode(void)
 		if (schemas[i]->id != seen.record.id || schemas[i]->version != seen.record.version ||
 		    schemas[i]->opcode != seen.record.opcode)
 			continue;
-		assert_int_equal(ptl_payload_decode(schemas[i], seen.payload, seen.record.payload_size,
-						    keep, NULL, &rest), 0);
+		assert_int_equal(
+			ptl_payload_decode(schemas[i], seen.payload, seen.record.payload_size, keep, NULL, &rest), 0);
 		assert_int_equal(rest, 0);
 		return schemas[i];
 	}
@@ -266,7 +267,11 @@ static void definitions_made_at_run_time(void **state)
 	static uint32_t numbers_of[128];
 	static struct ptl_piece pieces[128];
 	static struct ptl_event_definition event = {
-		.provider = &test, .id = 100, .level = PTL_LEVEL_ERROR, .name = "Many", .fields = fields,
+		.provider = &test,
+		.id = 100,
+		.level = PTL_LEVEL_ERROR,
+		.name = "Many",
+		.fields = fields,
 		.field_count = 128,
 	};
 
@@ -332,12 +337,9 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_of_every_width),
-		cmocka_unit_test(texts_empty_invalid_and_huge),
-		cmocka_unit_test(arrays_and_structures),
-		cmocka_unit_test(everything_else_of_a_definition),
-		cmocka_unit_test(definitions_made_at_run_time),
-		cmocka_unit_test(payloads_beyond_the_limit_are_counted),
+		cmocka_unit_test(numbers_of_every_width),       cmocka_unit_test(texts_empty_invalid_and_huge),
+		cmocka_unit_test(arrays_and_structures),        cmocka_unit_test(everything_else_of_a_definition),
+		cmocka_unit_test(definitions_made_at_run_time), cmocka_unit_test(payloads_beyond_the_limit_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

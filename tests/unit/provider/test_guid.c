@@ -19,8 +19,7 @@ static void names_have_their_published_guids(void **state)
 		{"System.Runtime", PTL_GUID(0x49592c0f, 0x5a05, 0x516d, 0xaa4b, 0xa64e02026c89)},
 		{"Microsoft-Diagnostics-DiagnosticSource",
 		 PTL_GUID(0xadb401e1, 0x5296, 0x51f8, 0xc125, 0x5fda75826144)},
-		{"Microsoft-Extensions-Logging",
-		 PTL_GUID(0x3ac73b97, 0xaf73, 0x50e9, 0x0822, 0x5da4367920d0)},
+		{"Microsoft-Extensions-Logging", PTL_GUID(0x3ac73b97, 0xaf73, 0x50e9, 0x0822, 0x5da4367920d0)},
 		{"PerfLabGenericEventSource", PTL_GUID(0x9bb228bd, 0x1033, 0x5cf0, 0x1a56, 0xc2dbbe0ebc86)},
 		/* Case makes no difference. */
 		{"system.RUNTIME", PTL_GUID(0x49592c0f, 0x5a05, 0x516d, 0xaa4b, 0xa64e02026c89)},

@@ -294,18 +294,25 @@ static void hostile_sessions_are_passed_over(void **state)
 	char path[512];
 
 	(void)state;
-	good.session = (struct provider_share_session){
-		.magic = PROVIDER_SHARE_SESSION_MAGIC, .version = 1, .size = (uint32_t)size, .id = 5, .slot = 17,
-		.flags = PROVIDER_SHARE_SESSION_EVERYONE, .clock = 1, .ring_size = 4096, .rule_count = 1};
-	good.rules[0] = (struct provider_share_rule){.match = PROVIDER_SHARE_MATCH_ALL, .level = 255, .keywords = UINT64_MAX};
+	good.session = (struct provider_share_session){.magic = PROVIDER_SHARE_SESSION_MAGIC,
+						       .version = 1,
+						       .size = (uint32_t)size,
+						       .id = 5,
+						       .slot = 17,
+						       .flags = PROVIDER_SHARE_SESSION_EVERYONE,
+						       .clock = 1,
+						       .ring_size = 4096,
+						       .rule_count = 1};
+	good.rules[0] = (struct provider_share_rule){
+		.match = PROVIDER_SHARE_MATCH_ALL, .level = 255, .keywords = UINT64_MAX};
 	try_session(&good, size, true, true);
 	try_session(&good, size, false, false); /* its recorder is dead */
 	try_session(&good, size - 1, true, false);
 	try_session(&good, size + 1, true, false);
 	try_session(&good, 0, true, false);
-#define BAD(change)                                                                                \
-	bad = good;                                                                                \
-	bad.change;                                                                                \
+#define BAD(change)                                                                                                    \
+	bad = good;                                                                                                    \
+	bad.change;                                                                                                    \
 	try_session(&bad, size, true, false)
 	BAD(session.magic++);
 	BAD(session.version++);
@@ -479,7 +486,8 @@ static void modules_come_and_go(void **state)
 		skip();
 	memset(&reader, 0, sizeof(reader));
 	reader.visit = see;
-	reader_start(&reader, folder, 6, 0x7777, 65536, PROVIDER_SHARE_SESSION_EVERYONE, "Example-Module", 255, UINT64_MAX);
+	reader_start(&reader, folder, 6, 0x7777, 65536, PROVIDER_SHARE_SESSION_EVERYONE, "Example-Module", 255,
+		     UINT64_MAX);
 	for (unsigned i = 0; i < 20; i++) {
 		void *module = dlopen(path, RTLD_NOW);
 		void (*work)(unsigned number);

@@ -105,8 +105,8 @@ static void each_session_gets_what_it_asked_for(void **state)
 	memset(&other_seen, 0, sizeof(other_seen));
 	other.visit = see;
 	other.context = &other_seen;
-	reader_start(&other, folder, 31, 77, 65536, PROVIDER_SHARE_SESSION_EVERYONE, "test-PROVIDER",
-		     PTL_LEVEL_ERROR, 1);
+	reader_start(&other, folder, 31, 77, 65536, PROVIDER_SHARE_SESSION_EVERYONE, "test-PROVIDER", PTL_LEVEL_ERROR,
+		     1);
 	assert_int_equal(ptl_provider_register(&test), 0);
 	for (unsigned i = 0; i < 10; i++) {
 		plain("x", i);

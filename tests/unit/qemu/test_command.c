@@ -87,8 +87,7 @@ static int enter_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	static const char *const names[] = {"script", "outer", "loop", "elf32",
-					    "text",   "plain", "lost", "noint"};
+	static const char *const names[] = {"script", "outer", "loop", "elf32", "text", "plain", "lost", "noint"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -176,22 +175,21 @@ static void test_command(void **state)
 	static char a[] = "A=1", cpu[] = "QEMU_CPU=x", b[] = "B=2", log[] = "QEMU_LOG=a,b";
 	static char *const arguments[] = {name, spaced, empty, NULL};
 	static char *const variables[] = {a, cpu, b, log, NULL};
-	static const char *const expected[] = {
-		"/usr/bin/qemu-x86_64",
-		"-E",
-		"QEMU_CPU=x",
-		"-seed",
-		"0",
-		"-plugin",
-		"/a,,b/ptl-qemu.so,arena=/proc/1/fd/5,program=9,script=11",
-		"-0",
-		"/bin/sh",
-		"/bin/sh",
-		"-e",
-		"script",
-		"a b",
-		"",
-		NULL};
+	static const char *const expected[] = {"/usr/bin/qemu-x86_64",
+					       "-E",
+					       "QEMU_CPU=x",
+					       "-seed",
+					       "0",
+					       "-plugin",
+					       "/a,,b/ptl-qemu.so,arena=/proc/1/fd/5,program=9,script=11",
+					       "-0",
+					       "/bin/sh",
+					       "/bin/sh",
+					       "-e",
+					       "script",
+					       "a b",
+					       "",
+					       NULL};
 	/* In the order that comes out right when QEMU has turned it round. */
 	static const char *const environment[] = {"B=2", "A=1", NULL};
 	static struct qemu_channel_config config = {
@@ -204,8 +202,7 @@ static void test_command(void **state)
 
 	(void)state;
 	write_text("script", "#!/bin/sh -e\n", 0755);
-	assert_int_equal(qemu_command_make(&command, &config, "script", arguments, variables, NULL),
-			 0);
+	assert_int_equal(qemu_command_make(&command, &config, "script", arguments, variables, NULL), 0);
 	assert_string_equal(command.path, "/usr/bin/qemu-x86_64");
 	check_strings(command.argv, expected);
 	check_strings(command.envp, environment);
@@ -216,13 +213,8 @@ static void test_command_after_execve(void **state)
 {
 	static char *const arguments[] = {NULL};
 	static const char *const expected[] = {
-		"/q",
-		"-plugin",
-		"/p,arena=/proc/1/fd/5,program=5,process=3,slot=-1,time=99,epoch=7",
-		"-0",
-		"",
-		"/bin/sh",
-		NULL};
+		"/q",      "-plugin", "/p,arena=/proc/1/fd/5,program=5,process=3,slot=-1,time=99,epoch=7", "-0", "",
+		"/bin/sh", NULL};
 	static struct qemu_channel_config config = {
 		.clock = PTL_CLOCK_MONOTONIC,
 		.arena_path = "/proc/1/fd/5",
@@ -237,8 +229,7 @@ static void test_command_after_execve(void **state)
 	check_strings(command.argv, expected);
 	assert_null(command.envp[0]);
 	qemu_command_free(&command);
-	assert_int_equal(qemu_command_make(&command, &config, "/missing", arguments, NULL, &from),
-			 -ENOENT);
+	assert_int_equal(qemu_command_make(&command, &config, "/missing", arguments, NULL, &from), -ENOENT);
 }
 
 int main(void)

@@ -22,8 +22,7 @@
 
 /* ---- classify ------------------------------------------------------------------------------- */
 
-static enum qemu_block_kind kind_by_zydis(const ZydisDecodedInstruction *insn,
-					 const ZydisDecodedOperand *operands)
+static enum qemu_block_kind kind_by_zydis(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
 {
 	bool direct = insn->operand_count && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 	bool far = insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
@@ -36,8 +35,7 @@ static enum qemu_block_kind kind_by_zydis(const ZydisDecodedInstruction *insn,
 	case ZYDIS_CATEGORY_CALL:
 		return far ? QEMU_BLOCK_FAR : direct ? QEMU_BLOCK_CALL : QEMU_BLOCK_CALL_INDIRECT;
 	case ZYDIS_CATEGORY_RET:
-		return insn->mnemonic == ZYDIS_MNEMONIC_RET &&
-				       insn->meta.branch_type != ZYDIS_BRANCH_TYPE_FAR
+		return insn->mnemonic == ZYDIS_MNEMONIC_RET && insn->meta.branch_type != ZYDIS_BRANCH_TYPE_FAR
 			       ? QEMU_BLOCK_RETURN
 			       : QEMU_BLOCK_FAR;
 	default:
@@ -65,8 +63,7 @@ static enum qemu_block_kind kind_by_zydis(const ZydisDecodedInstruction *insn,
 	default:
 		break;
 	}
-	if (insn->attributes &
-	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+	if (insn->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 		return QEMU_BLOCK_REPEAT;
 	return QEMU_BLOCK_LINEAR;
 }
@@ -93,18 +90,14 @@ static void test_classify_like_zydis(void **state)
 			random ^= random << 17;
 			memcpy(bytes + j, &random, 8);
 		}
-		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, sizeof(bytes), &insn,
-						       operands)) ||
-		    insn.mnemonic == ZYDIS_MNEMONIC_XBEGIN ||
-		    insn.mnemonic == ZYDIS_MNEMONIC_XABORT ||
+		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, sizeof(bytes), &insn, operands)) ||
+		    insn.mnemonic == ZYDIS_MNEMONIC_XBEGIN || insn.mnemonic == ZYDIS_MNEMONIC_XABORT ||
 		    insn.mnemonic == ZYDIS_MNEMONIC_JKZD || insn.mnemonic == ZYDIS_MNEMONIC_JKNZD)
 			continue;
 		mine = plugin_classify(bytes, insn.length, 0x400000);
 		assert_int_equal(mine.kind, kind_by_zydis(&insn, operands));
-		if (mine.kind == QEMU_BLOCK_COND || mine.kind == QEMU_BLOCK_JUMP ||
-		    mine.kind == QEMU_BLOCK_CALL) {
-			assert_int_equal(mine.target, 0x400000 + insn.length +
-							      (uint64_t)operands[0].imm.value.s);
+		if (mine.kind == QEMU_BLOCK_COND || mine.kind == QEMU_BLOCK_JUMP || mine.kind == QEMU_BLOCK_CALL) {
+			assert_int_equal(mine.target, 0x400000 + insn.length + (uint64_t)operands[0].imm.value.s);
 			branches++;
 		}
 		assert_false(plugin_is_cut(bytes, insn.length));
@@ -116,8 +109,8 @@ static void test_classify_like_zydis(void **state)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static struct plugin_block *block_of(struct plugin_block_table *table, uint64_t start,
-				 enum qemu_block_kind kind, uint64_t target, size_t count)
+static struct plugin_block *block_of(struct plugin_block_table *table, uint64_t start, enum qemu_block_kind kind,
+				     uint64_t target, size_t count)
 {
 	static const uint8_t lengths[8] = {3, 1, 2, 5, 4, 4, 4, 4};
 	struct plugin_block_source source = {start, target, count, lengths, kind, true, false};
@@ -191,12 +184,10 @@ static void test_restarts(void **state)
 	(void)state;
 	/* One instruction out of its middle, but not the whole rest from there on. */
 	assert_true(plugin_block_is_restart(jump, block_of(&table, 0x1003, QEMU_BLOCK_LINEAR, 0, 1)));
-	assert_false(
-		plugin_block_is_restart(jump, block_of(&table, 0x1003, QEMU_BLOCK_JUMP_INDIRECT, 0, 3)));
+	assert_false(plugin_block_is_restart(jump, block_of(&table, 0x1003, QEMU_BLOCK_JUMP_INDIRECT, 0, 3)));
 	assert_false(plugin_block_is_restart(jump, block_of(&table, 0x1002, QEMU_BLOCK_LINEAR, 0, 1)));
 	assert_false(plugin_block_is_restart(jump, block_of(&table, 0x9000, QEMU_BLOCK_LINEAR, 0, 1)));
-	assert_true(
-		plugin_block_is_restart(call, block_of(&table, 0x3003, QEMU_BLOCK_CALL_INDIRECT, 0, 1)));
+	assert_true(plugin_block_is_restart(call, block_of(&table, 0x3003, QEMU_BLOCK_CALL_INDIRECT, 0, 1)));
 	plugin_block_clear(&table);
 }
 
@@ -206,8 +197,7 @@ static struct plugin_image image_at(uint64_t base, uint64_t end)
 {
 	static char path[] = "/lib/some.so";
 
-	return (struct plugin_image){
-		.base = base, .end = end, .file_offset = 0x3000, .path = path, .executable = true};
+	return (struct plugin_image){.base = base, .end = end, .file_offset = 0x3000, .path = path, .executable = true};
 }
 
 static void test_images_replace_each_other(void **state)
@@ -265,8 +255,7 @@ static void test_maps_lines(void **state)
 	static struct qemu_map_entry entry;
 
 	(void)state;
-	assert_true(qemu_maps_parse(
-		"7f0010000000-7f0010021000 r-xp 00003000 fe:01 1234   /usr/lib/a b.so\n", &entry));
+	assert_true(qemu_maps_parse("7f0010000000-7f0010021000 r-xp 00003000 fe:01 1234   /usr/lib/a b.so\n", &entry));
 	assert_int_equal(entry.base, 0x7f0010000000);
 	assert_int_equal(entry.end, 0x7f0010021000);
 	assert_int_equal(entry.file_offset, 0x3000);

@@ -97,8 +97,7 @@ static void make_program(struct walk *walk)
 		piece->kind = endings[ending[i]].kind;
 		piece->start = BASE + at;
 		memset(piece->lengths, 1, nops);
-		piece->lengths[nops] = endings[ending[i]].opcode_size +
-				       endings[ending[i]].displacement;
+		piece->lengths[nops] = endings[ending[i]].opcode_size + endings[ending[i]].displacement;
 		piece->count = nops + 1;
 		at += nops;
 		memcpy(walk->code + at, endings[ending[i]].bytes, endings[ending[i]].opcode_size);
@@ -108,16 +107,12 @@ static void make_program(struct walk *walk)
 		struct piece *piece = &walk->pieces[i];
 		uint64_t end = i + 1 < BLOCKS ? piece[1].start : BASE + at;
 		/* Direct jumps lead forward, so every loop has a packet. */
-		size_t first = piece->kind == QEMU_BLOCK_JUMP || piece->kind == QEMU_BLOCK_CALL
-				       ? i + 1
-				       : 0;
+		size_t first = piece->kind == QEMU_BLOCK_JUMP || piece->kind == QEMU_BLOCK_CALL ? i + 1 : 0;
 		int32_t displacement;
 
 		if (!endings[ending[i]].displacement)
 			continue;
-		piece->target = first < BLOCKS
-					? walk->pieces[first + draw(walk, BLOCKS - first)].start
-					: end;
+		piece->target = first < BLOCKS ? walk->pieces[first + draw(walk, BLOCKS - first)].start : end;
 		displacement = (int32_t)(piece->target - end);
 		memcpy(walk->code + (end - BASE) - 4, &displacement, sizeof(displacement));
 	}
@@ -179,10 +174,9 @@ static void drain(struct walk *walk)
 /* As the callback of each block does. */
 static struct plugin_block *enter(struct walk *walk, const struct piece *piece)
 {
-	struct plugin_block_source source = {piece->start, piece->target,
-					 piece->count, piece->lengths,
-					 piece->kind,  plugin.config.return_compression,
-					 false};
+	struct plugin_block_source source = {piece->start,   piece->target, piece->count,
+					     piece->lengths, piece->kind,   plugin.config.return_compression,
+					     false};
 	bool is_new;
 	struct plugin_block *block = plugin_block_get(&plugin.blocks, &source, &is_new);
 	struct qemu_slot *slot = plugin_slots[0];
@@ -215,8 +209,7 @@ static void expect(struct walk *walk, const struct piece *piece, size_t count)
 }
 
 /* Where the piece, executed wholly, goes on. */
-static uint64_t choose_next(struct walk *walk, const struct piece *piece, uint64_t end,
-			    uint64_t last)
+static uint64_t choose_next(struct walk *walk, const struct piece *piece, uint64_t end, uint64_t last)
 {
 	uint64_t anywhere = walk->pieces[draw(walk, BLOCKS)].start;
 
@@ -330,13 +323,10 @@ static void start(struct walk *walk, const struct qemu_channel_config *config, u
 	walk->pieces[0].kind = QEMU_BLOCK_RETURN;
 	walk->pieces[0].target = 0;
 	memset(walk->code, 0x90, walk->pieces[1].start - BASE);
-	walk->pieces[0].count = walk->pieces[1].start - BASE > NOPS_MAX
-					? NOPS_MAX + 1
-					: walk->pieces[1].start - BASE;
+	walk->pieces[0].count = walk->pieces[1].start - BASE > NOPS_MAX ? NOPS_MAX + 1 : walk->pieces[1].start - BASE;
 	memset(walk->pieces[0].lengths, 1, sizeof(walk->pieces[0].lengths));
 	walk->code[walk->pieces[0].count - 1] = 0xc3;
-	plugin.actions[SIGUSR1] = plugin.actions[SIGSEGV] = (struct plugin_signal_action){BASE, SA_SIGINFO,
-									      RESTORER};
+	plugin.actions[SIGUSR1] = plugin.actions[SIGSEGV] = (struct plugin_signal_action){BASE, SA_SIGINFO, RESTORER};
 	assert_int_equal(plugin_block_add_handler(&plugin.blocks, BASE), 0);
 	walk->slot = plugin_thread_claim();
 	assert_non_null(walk->slot);
@@ -352,8 +342,7 @@ static void finish(struct walk *walk)
 
 /* ---- what libipt makes of it ---------------------------------------------------------------- */
 
-static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip,
-		     void *context)
+static int read_code(uint8_t *buffer, size_t size, const struct pt_asid *asid, uint64_t ip, void *context)
 {
 	const struct walk *walk = context;
 
@@ -403,8 +392,7 @@ static void check(struct walk *walk)
 		assert_true(count < walk->expected_count);
 		assert_int_equal(insn.ip, walk->expected[count]);
 		count++;
-		if (plugin.config.timing >= PTL_TIMING_TSC &&
-		    pt_insn_time(decoder, &now, NULL, NULL) >= 0) {
+		if (plugin.config.timing >= PTL_TIMING_TSC && pt_insn_time(decoder, &now, NULL, NULL) >= 0) {
 			/* Estimated between packets, to a period of the MTC. */
 			assert_true(now + (40u << plugin.config.mtc_shift) >= tsc);
 			tsc = now;
@@ -414,8 +402,7 @@ static void check(struct walk *walk)
 	assert_int_equal(count, walk->expected_count);
 	if (plugin.config.timing >= PTL_TIMING_TSC)
 		assert_true(tsc >= plugin.config.virtual_start &&
-			    tsc <= plugin_encoder_now(walk->slot, &plugin.config) +
-					    (40u << plugin.config.mtc_shift));
+			    tsc <= plugin_encoder_now(walk->slot, &plugin.config) + (40u << plugin.config.mtc_shift));
 	pt_insn_free_decoder(decoder);
 	pt_image_free(image);
 }

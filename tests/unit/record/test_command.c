@@ -155,11 +155,9 @@ static void names_the_last_part(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_programs),
-		cmocka_unit_test(gives_texts_to_the_shell),
-		cmocka_unit_test(says_what_runs),
-		cmocka_unit_test(says_what_is_wrong),
-			cmocka_unit_test(names_the_last_part),
+		cmocka_unit_test(finds_programs),      cmocka_unit_test(gives_texts_to_the_shell),
+		cmocka_unit_test(says_what_runs),      cmocka_unit_test(says_what_is_wrong),
+		cmocka_unit_test(names_the_last_part),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -36,10 +36,10 @@ static char *const words[] = {(char *)"test", NULL};
 static int set_up(void **state)
 {
 	const struct qemu_channel_config config = {.slot_count = 4,
-						  .psb_period = 4096,
-						  .clock = PTL_CLOCK_MONOTONIC,
-						  .pt_ring_size = RING,
-						  .message_ring_size = RING};
+						   .psb_period = 4096,
+						   .clock = PTL_CLOCK_MONOTONIC,
+						   .pt_ring_size = RING,
+						   .message_ring_size = RING};
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct ptl_machine machine;
 
@@ -71,33 +71,28 @@ static int tear_down(void **state)
 
 /* ---- a traced thread ------------------------------------------------------------------------- */
 
-static struct qemu_slot *claim(struct fixture *fixture, uint32_t index, uint32_t process,
-			      uint32_t pid)
+static struct qemu_slot *claim(struct fixture *fixture, uint32_t index, uint32_t process, uint32_t pid)
 {
 	struct qemu_slot *slot = qemu_channel_slot(&fixture->qemu.channel, index);
 
-	*slot = (struct qemu_slot){.pid = pid,
-				  .tid = pid,
-				  .process = process,
-				  .tnt = 1u << QEMU_TNT_SHIFT,
-				  .status = QEMU_SLOT_LIVE};
+	*slot = (struct qemu_slot){
+		.pid = pid, .tid = pid, .process = process, .tnt = 1u << QEMU_TNT_SHIFT, .status = QEMU_SLOT_LIVE};
 	if (fixture->qemu.channel.header->slot_high <= index)
 		fixture->qemu.channel.header->slot_high = index + 1;
 	return slot;
 }
 
-static void put_message(struct fixture *fixture, struct qemu_slot *slot, void *message, size_t size,
-			unsigned type, uint64_t time, uint64_t pt_offset)
+static void put_message(struct fixture *fixture, struct qemu_slot *slot, void *message, size_t size, unsigned type,
+			uint64_t time, uint64_t pt_offset)
 {
 	struct qemu_message *header = message;
 
 	*header = (struct qemu_message){.size = (uint32_t)size,
-				       .type = (uint16_t)type,
-				       .time = time,
-				       .sequence = ++fixture->sequence,
-				       .pt_offset = pt_offset};
-	memcpy((uint8_t *)slot + qemu_slot_message_ring() + slot->message_head % RING, message,
-	       size);
+					.type = (uint16_t)type,
+					.time = time,
+					.sequence = ++fixture->sequence,
+					.pt_offset = pt_offset};
+	memcpy((uint8_t *)slot + qemu_slot_message_ring() + slot->message_head % RING, message, size);
 	slot->message_head += (size + 7) / 8 * 8;
 }
 
@@ -168,9 +163,7 @@ static void expect_pt(struct ptl_trace *trace, const struct ptl_stream *stream, 
 
 	assert_non_null(bytes);
 	do {
-		assert_int_equal(ptl_stream_read(trace, stream->id, at, bytes + at, size + 1 - at,
-						 &read, &hole),
-				 0);
+		assert_int_equal(ptl_stream_read(trace, stream->id, at, bytes + at, size + 1 - at, &read, &hole), 0);
 		at += read;
 	} while (read && at <= size);
 	assert_int_equal(at, size);

@@ -29,8 +29,7 @@ struct fixture {
 	struct stat info;
 };
 
-static int put(void *context, uint32_t type, const void *data, size_t size,
-	       uint8_t hash[PTL_HASH_SIZE])
+static int put(void *context, uint32_t type, const void *data, size_t size, uint8_t hash[PTL_HASH_SIZE])
 {
 	struct fixture *fixture = context;
 
@@ -52,8 +51,7 @@ static int set_up(void **state)
 	file = fdopen(fd, "w");
 	for (unsigned i = 0; i < SIZE; i++)
 		fixture->content[i] = (uint8_t)(i * 7 >> 3);
-	if (fwrite(fixture->content, 1, SIZE, file) != SIZE || fclose(file) ||
-	    stat(fixture->path, &fixture->info))
+	if (fwrite(fixture->content, 1, SIZE, file) != SIZE || fclose(file) || stat(fixture->path, &fixture->info))
 		return -1;
 	return record_image_store_new(ELF_EMBED_DEBUG, put, fixture, &fixture->store);
 }
@@ -68,8 +66,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct record_mapping mapping_of(const struct fixture *fixture, uint64_t offset,
-					uint64_t size)
+static struct record_mapping mapping_of(const struct fixture *fixture, uint64_t offset, uint64_t size)
 {
 	return (struct record_mapping){
 		.pid = (uint32_t)getpid(),
@@ -84,8 +81,8 @@ static struct record_mapping mapping_of(const struct fixture *fixture, uint64_t 
 	};
 }
 
-static void expect_code(const struct fixture *fixture, const struct ptl_image_event *image,
-			uint64_t offset, uint64_t size)
+static void expect_code(const struct fixture *fixture, const struct ptl_image_event *image, uint64_t offset,
+			uint64_t size)
 {
 	uint8_t hash[COMMON_SHA256_SIZE];
 

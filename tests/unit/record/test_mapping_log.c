@@ -149,12 +149,9 @@ static void forgets_what_is_undone(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
-		const struct record_change load = {.kind = RECORD_CHANGE_LOAD,
-						   .epoch = 2 * i,
-						   .size = PAGE,
-						   .image = record_image_new(&data)};
-		const struct record_change unload = {
-			.kind = RECORD_CHANGE_UNLOAD, .epoch = 2 * i + 1, .size = PAGE};
+		const struct record_change load = {
+			.kind = RECORD_CHANGE_LOAD, .epoch = 2 * i, .size = PAGE, .image = record_image_new(&data)};
+		const struct record_change unload = {.kind = RECORD_CHANGE_UNLOAD, .epoch = 2 * i + 1, .size = PAGE};
 
 		assert_int_equal(record_log_add(&log, &load), 0);
 		assert_int_equal(record_log_add(&log, &unload), 0);

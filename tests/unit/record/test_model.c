@@ -23,8 +23,7 @@ struct fixture {
 	uint64_t lane_time[8][RECORD_PARTS];
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct fixture *fixture, const char *format,
-						      ...)
+__attribute__((format(printf, 2, 3))) static void say(struct fixture *fixture, const char *format, ...)
 {
 	char line[1024];
 	va_list arguments;
@@ -83,8 +82,8 @@ static int take_image(struct fixture *fixture, const struct ptl_event *event)
 	    : opcode == PTL_OPCODE_UNLOAD  ? "unload"
 	    : opcode == PTL_OPCODE_PROTECT ? "protect"
 					   : "rundown",
-	    data.process_id, (unsigned long long)data.base, (unsigned long long)data.size,
-	    data.file_name, data.protection);
+	    data.process_id, (unsigned long long)data.base, (unsigned long long)data.size, data.file_name,
+	    data.protection);
 	common_bytes_free(&storage);
 	return 0;
 }
@@ -100,8 +99,7 @@ static int take_code(struct fixture *fixture, const struct ptl_event *event)
 	return 0;
 }
 
-static int on_event(void *context, uint32_t lane, enum record_part part,
-		    const struct ptl_event *event)
+static int on_event(void *context, uint32_t lane, enum record_part part, const struct ptl_event *event)
 {
 	struct fixture *fixture = context;
 
@@ -109,10 +107,9 @@ static int on_event(void *context, uint32_t lane, enum record_part part,
 	assert_true(lane < 8);
 	assert_true(event->time >= fixture->lane_time[lane][part]);
 	fixture->lane_time[lane][part] = event->time;
-	say(fixture, "%u%c %llu ", lane, part == RECORD_MEMORY ? 'm' : 'l',
-	    (unsigned long long)event->time);
-	if (take_process(fixture, event) < 0 && take_thread(fixture, event) < 0 &&
-	    take_image(fixture, event) < 0 && take_code(fixture, event) < 0)
+	say(fixture, "%u%c %llu ", lane, part == RECORD_MEMORY ? 'm' : 'l', (unsigned long long)event->time);
+	if (take_process(fixture, event) < 0 && take_thread(fixture, event) < 0 && take_image(fixture, event) < 0 &&
+	    take_code(fixture, event) < 0)
 		fail_msg("an event of no known class");
 	say(fixture, "\n");
 	return 0;
@@ -162,8 +159,8 @@ static void expect(struct fixture *fixture, const char *text)
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* process number n has pid 100 * n and a first thread of that id. */
-static struct qemu_message header(struct fixture *fixture, unsigned type, uint32_t process,
-				 uint32_t tid, uint64_t time, size_t size)
+static struct qemu_message header(struct fixture *fixture, unsigned type, uint32_t process, uint32_t tid, uint64_t time,
+				  size_t size)
 {
 	return (struct qemu_message){
 		.size = (uint32_t)size,
@@ -181,8 +178,7 @@ static void send(struct fixture *fixture, const void *message, const struct ptl_
 	assert_int_equal(record_model_message(fixture->model, message, image, 0), 0);
 }
 
-static void send_start(struct fixture *fixture, uint32_t process, uint32_t parent, uint64_t time,
-		       uint64_t epoch)
+static void send_start(struct fixture *fixture, uint32_t process, uint32_t parent, uint64_t time, uint64_t epoch)
 {
 	const struct qemu_message_process_start message = {
 		.header = header(fixture, QEMU_MSG_PROCESS_START, process, 0, time, sizeof(message)),
@@ -196,8 +192,8 @@ static void send_start(struct fixture *fixture, uint32_t process, uint32_t paren
 	send(fixture, &message, NULL);
 }
 
-static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, uint64_t time,
-		      uint64_t epoch, const char *strings, size_t size)
+static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, uint64_t time, uint64_t epoch,
+		      const char *strings, size_t size)
 {
 	const struct qemu_message_exec exec = {
 		.header = header(fixture, QEMU_MSG_EXEC, process, tid, time, sizeof(exec)),
@@ -225,8 +221,8 @@ static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, u
 	}
 }
 
-static void send_image(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
-		       uint64_t base, uint64_t size, const char *name)
+static void send_image(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch, uint64_t base,
+		       uint64_t size, const char *name)
 {
 	const struct qemu_message_image message = {
 		.header = header(fixture, QEMU_MSG_IMAGE_MAP, process, 0, time, sizeof(message)),
@@ -234,14 +230,13 @@ static void send_image(struct fixture *fixture, uint32_t process, uint64_t time,
 		.size = size,
 		.epoch = epoch,
 	};
-	const struct ptl_image_event image = {
-		.base = base, .size = size, .file_name = name, .protection = 5};
+	const struct ptl_image_event image = {.base = base, .size = size, .file_name = name, .protection = 5};
 
 	send(fixture, &message, &image);
 }
 
-static void send_unmap(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
-		       uint64_t base, uint64_t size)
+static void send_unmap(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch, uint64_t base,
+		       uint64_t size)
 {
 	const struct qemu_message_unmap message = {
 		.header = header(fixture, QEMU_MSG_IMAGE_UNMAP, process, 0, time, sizeof(message)),
@@ -253,27 +248,25 @@ static void send_unmap(struct fixture *fixture, uint32_t process, uint64_t time,
 	send(fixture, &message, NULL);
 }
 
-static void send_code(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch,
-		      uint64_t base, char byte)
+static void send_code(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch, uint64_t base,
+		      char byte)
 {
 	struct {
 		struct qemu_message_code fixed;
 		char bytes[8];
-	} message = {
-		{
-			.header = header(fixture, QEMU_MSG_CODE, process, 0, time, sizeof(message)),
-			.base = base,
-			.epoch = epoch,
-			.length = 8,
-		},
-		{0}};
+	} message = {{
+			     .header = header(fixture, QEMU_MSG_CODE, process, 0, time, sizeof(message)),
+			     .base = base,
+			     .epoch = epoch,
+			     .length = 8,
+		     },
+		     {0}};
 
 	memset(message.bytes, byte, sizeof(message.bytes));
 	send(fixture, &message, NULL);
 }
 
-static void send_thread(struct fixture *fixture, unsigned type, uint32_t process, uint32_t tid,
-			uint64_t time)
+static void send_thread(struct fixture *fixture, unsigned type, uint32_t process, uint32_t tid, uint64_t time)
 {
 	const struct qemu_message_thread_start message = {
 		.header = header(fixture, type, process, tid, time, sizeof(message)),
@@ -401,11 +394,9 @@ static void clears_memory_at_exec(void **state)
 	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 101, 12);
 	fixture->text.size = 0;
 	send_exec(fixture, 1, 0, 20, 3, RELATIVE, sizeof(RELATIVE));
-	expect(fixture,
-	       "0l 20 thread end 100/101\n0m 20 process exec 100<7 key 1 '/home/x/y' 'y'\n");
+	expect(fixture, "0l 20 thread end 100/101\n0m 20 process exec 100<7 key 1 '/home/x/y' 'y'\n");
 	send_start(fixture, 2, 1, 21, 3);
-	expect(fixture,
-	       "1m 21 process start 200<100 key 2 '/home/x/y' 'y'\n1l 21 thread start 200/200\n");
+	expect(fixture, "1m 21 process start 200<100 key 2 '/home/x/y' 'y'\n1l 21 thread start 200/200\n");
 }
 
 static void renames_the_thread_that_execs(void **state)
@@ -495,8 +486,7 @@ static void tells_who_ran_untraced(void **state)
 	struct fixture *fixture = *state;
 
 	starts(fixture);
-	leave.fixed.header = header(fixture, QEMU_MSG_NOT_FOLLOWED, 1, 0, 20,
-				    sizeof(leave.fixed) + 13);
+	leave.fixed.header = header(fixture, QEMU_MSG_NOT_FOLLOWED, 1, 0, 20, sizeof(leave.fixed) + 13);
 	send(fixture, &leave, NULL);
 	failed = header(fixture, QEMU_MSG_EXEC_FAILED, 1, 0, 21, sizeof(failed));
 	send(fixture, &failed, NULL);
@@ -541,9 +531,8 @@ static void survives_nonsense(void **state)
 	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 100, 32);
 	send_exec(fixture, 1, 0, 33, 3, "", 0);
 	send_thread(fixture, 77, 1, 100, 34);
-	expect(fixture,
-	       "1m 31 image load 100 fffffffffffff000+1000 'at the end of the world' prot 5\n"
-	       "1m 33 process exec 100<7 key 1 '' ''\n");
+	expect(fixture, "1m 31 image load 100 fffffffffffff000+1000 'at the end of the world' prot 5\n"
+			"1m 33 process exec 100<7 key 1 '' ''\n");
 }
 
 int main(void)

@@ -164,9 +164,7 @@ static void gives_each_session_a_slot(void **state)
 		assert_int_equal(record_provider_session_make(fixture->folder, &sessions[i]), 0);
 		assert_int_equal(sessions[i].file.session.slot, i);
 	}
-	assert_int_equal(
-		record_provider_session_make(fixture->folder, &sessions[PTL_SESSIONS_MAX]),
-		PTL_SYSTEM);
+	assert_int_equal(record_provider_session_make(fixture->folder, &sessions[PTL_SESSIONS_MAX]), PTL_SYSTEM);
 	assert_int_equal(record_provider_session_read(fixture->folder, 5, &file, &alive), 0);
 	assert_true(alive && file.session.id == sessions[5].file.session.id);
 	/* Sweeping takes nothing away that lives. */
@@ -174,8 +172,7 @@ static void gives_each_session_a_slot(void **state)
 	assert_true(is_there(fixture, "session.05"));
 	record_provider_session_remove(fixture->folder, &sessions[5]);
 	assert_false(is_there(fixture, "session.05"));
-	assert_int_equal(
-		record_provider_session_make(fixture->folder, &sessions[PTL_SESSIONS_MAX]), 0);
+	assert_int_equal(record_provider_session_make(fixture->folder, &sessions[PTL_SESSIONS_MAX]), 0);
 	assert_int_equal(sessions[PTL_SESSIONS_MAX].file.session.slot, 5);
 	for (unsigned i = 0; i <= PTL_SESSIONS_MAX; i++)
 		record_provider_session_remove(fixture->folder, &sessions[i]);
@@ -219,17 +216,11 @@ static void does_not_touch_what_is_not_its_own(void **state)
 
 	close(make_file(fixture, "process.1.0000000000000abc", RING));
 	assert_int_equal(fchmodat(fixture->folder, "process.1.0000000000000abc", 0644, 0), 0);
-	assert_int_equal(
-		record_share_open_file(fixture->folder, "process.1.0000000000000abc", O_RDONLY, &info),
-		-1);
+	assert_int_equal(record_share_open_file(fixture->folder, "process.1.0000000000000abc", O_RDONLY, &info), -1);
 	assert_int_equal(symlinkat("/etc/passwd", fixture->folder, "process.2.0000000000000abc"), 0);
-	assert_int_equal(
-		record_share_open_file(fixture->folder, "process.2.0000000000000abc", O_RDONLY, &info),
-		-1);
+	assert_int_equal(record_share_open_file(fixture->folder, "process.2.0000000000000abc", O_RDONLY, &info), -1);
 	assert_int_equal(mkfifoat(fixture->folder, "process.3.0000000000000abc", 0600), 0);
-	assert_int_equal(
-		record_share_open_file(fixture->folder, "process.3.0000000000000abc", O_RDONLY, &info),
-		-1);
+	assert_int_equal(record_share_open_file(fixture->folder, "process.3.0000000000000abc", O_RDONLY, &info), -1);
 }
 
 /* ---- rings ----------------------------------------------------------------------------------- */
@@ -245,12 +236,12 @@ struct writer {
 static void make_rings(const struct fixture *fixture, struct writer *writer)
 {
 	const struct provider_share_rings first = {.magic = PROVIDER_SHARE_RINGS_MAGIC,
-					      .version = PROVIDER_SHARE_VERSION,
-					      .pid = 7,
-					      .id = ID,
-					      .session = SESSION,
-					      .ring_size = RING,
-					      .ring_count = 1};
+						   .version = PROVIDER_SHARE_VERSION,
+						   .pid = 7,
+						   .id = ID,
+						   .session = SESSION,
+						   .ring_size = RING,
+						   .ring_count = 1};
 	const uint64_t size = PROVIDER_SHARE_RING_OFFSET(RING, 1);
 	const int file = make_file(fixture, RINGS_NAME, size);
 
@@ -285,9 +276,7 @@ static void reads_rings_round_and_round(void **state)
 	unsigned share;
 
 	make_rings(*state, &writer);
-	assert_int_equal(record_share_rings_open(((struct fixture *)*state)->folder, RINGS_NAME, RING,
-						 &rings),
-			 0);
+	assert_int_equal(record_share_rings_open(((struct fixture *)*state)->folder, RINGS_NAME, RING, &rings), 0);
 	assert_int_equal(record_share_rings_look(&rings), 0);
 	assert_int_equal(rings.count, 1);
 	for (unsigned round = 0; round < 200; round++) {
@@ -349,8 +338,7 @@ static void survives_a_file_that_is_cut(void **state)
 
 /* ---- schemas --------------------------------------------------------------------------------- */
 
-static int count_record(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
-			size_t size)
+static int count_record(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size)
 {
 	assert_int_equal(provider, 0);
 	assert_int_equal(type, 3);
@@ -364,11 +352,11 @@ static void takes_schemas_when_their_provider_is_there(void **state)
 {
 	const char *name = "process.7.0000000000000abc";
 	const struct provider_share_process header = {.magic = PROVIDER_SHARE_PROCESS_MAGIC,
-						 .version = PROVIDER_SHARE_VERSION,
-						 .pid = 7,
-						 .id = ID,
-						 .clock = PTL_CLOCK_MONOTONIC,
-						 .heap_end = PROVIDER_SHARE_HEAP_OFFSET + 24};
+						      .version = PROVIDER_SHARE_VERSION,
+						      .pid = 7,
+						      .id = ID,
+						      .clock = PTL_CLOCK_MONOTONIC,
+						      .heap_end = PROVIDER_SHARE_HEAP_OFFSET + 24};
 	const struct provider_share_chunk chunk = {.size = 24, .data_size = 3};
 	const uint8_t record[8] = {3, 1, 0x55};
 	struct fixture *fixture = *state;
@@ -434,16 +422,14 @@ static void keeps_streams_in_order(void **state)
 	assert_int_equal(record_capture_open(&capture, &settings, path, &machine), 0);
 	struct record_lanes lanes = {.capture = &capture};
 	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
-		const struct ptl_event event = {
-			.time = written[i].time, .tid = written[i].tid, .cpu = PTL_NO_CPU};
+		const struct ptl_event event = {.time = written[i].time, .tid = written[i].tid, .cpu = PTL_NO_CPU};
 
 		assert_int_equal(record_lanes_write(&lanes, &event, true), 0);
 	}
 	assert_int_equal(lanes.count, 3);
 	assert_int_equal(record_capture_close(&capture, 1), 0);
 	assert_int_equal(ptl_open(path, NULL, &trace), 0);
-	assert_int_equal(
-		ptl_process(trace, NULL, &(struct ptl_callbacks){.event = note}, seen), 0);
+	assert_int_equal(ptl_process(trace, NULL, &(struct ptl_callbacks){.event = note}, seen), 0);
 	assert_int_equal(seen[2], sizeof(written) / sizeof(written[0]));
 	ptl_close(trace);
 }
@@ -458,8 +444,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(does_not_touch_what_is_not_its_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reads_rings_round_and_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(survives_a_file_that_is_cut, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(takes_schemas_when_their_provider_is_there, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(takes_schemas_when_their_provider_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keeps_streams_in_order, set_up, tear_down),
 	};
 

@@ -14,15 +14,12 @@ static char items[4096];
 
 static void push(struct record_sequencer *sequencer, uint64_t sequence)
 {
-	assert_int_equal(
-		record_sequencer_push(sequencer, sequence, &items[sequence % sizeof(items)], 100),
-		0);
+	assert_int_equal(record_sequencer_push(sequencer, sequence, &items[sequence % sizeof(items)], 100), 0);
 }
 
 static void expect(struct record_sequencer *sequencer, uint64_t now, uint64_t sequence)
 {
-	assert_ptr_equal(record_sequencer_pop(sequencer, now, false),
-			 &items[sequence % sizeof(items)]);
+	assert_ptr_equal(record_sequencer_pop(sequencer, now, false), &items[sequence % sizeof(items)]);
 }
 
 static void expect_none(struct record_sequencer *sequencer, uint64_t now)

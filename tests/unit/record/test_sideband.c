@@ -38,8 +38,7 @@ static int see(void *context, const struct record_past *past)
 	return 0;
 }
 
-static void put(struct record_sideband *sideband, struct ptl_bytes *body, uint32_t type,
-		uint16_t misc, uint64_t time)
+static void put(struct record_sideband *sideband, struct ptl_bytes *body, uint32_t type, uint16_t misc, uint64_t time)
 {
 	struct ptl_bytes record = {0};
 
@@ -54,8 +53,8 @@ static void put(struct record_sideband *sideband, struct ptl_bytes *body, uint32
 	common_bytes_free(body);
 }
 
-static void put_task(struct record_sideband *sideband, uint32_t type, uint32_t pid, uint32_t parent,
-		     uint32_t tid, uint64_t time)
+static void put_task(struct record_sideband *sideband, uint32_t type, uint32_t pid, uint32_t parent, uint32_t tid,
+		     uint64_t time)
 {
 	struct ptl_bytes body = {0};
 
@@ -222,14 +221,13 @@ static void losses_are_counted(void **state)
 
 static void what_makes_no_sense_is_left_out(void **state)
 {
-	static const uint32_t types[] = {PERF_RECORD_FORK, PERF_RECORD_EXIT, PERF_RECORD_COMM,
+	static const uint32_t types[] = {PERF_RECORD_FORK,  PERF_RECORD_EXIT, PERF_RECORD_COMM,
 					 PERF_RECORD_MMAP2, PERF_RECORD_LOST, 99};
 	struct record_sideband *sideband = record_sideband_new();
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		const struct perf_event_header header = {.type = types[i],
-							 .misc = PERF_RECORD_MISC_COMM_EXEC};
+		const struct perf_event_header header = {.type = types[i], .misc = PERF_RECORD_MISC_COMM_EXEC};
 		struct ptl_bytes body = {0};
 
 		assert_int_equal(record_sideband_put(sideband, &header, sizeof(header)), 0);

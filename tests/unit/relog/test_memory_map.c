@@ -63,44 +63,34 @@ static void refuses_what_is_wrong(void **state)
 	} cases[] = {
 		{"", "m:1:1: expected at least one range, found none"},
 		{"# nothing\n", "m:2:1: expected at least one range, found none"},
-		{"0x1000",
-		 "m:1:7: expected a size in bytes (decimal or 0x...), found the end of the line"},
+		{"0x1000", "m:1:7: expected a size in bytes (decimal or 0x...), found the end of the line"},
 		{"0x1000 1\n", "m:1:9: expected an offset in the memory file (decimal or 0x...), "
 			       "found the end of "
 			       "the line"},
-		{"\n0x1000 1 # 0\n",
-		 "m:2:10: expected an offset in the memory file (decimal or 0x...), found the end "
-		 "of the line"},
+		{"\n0x1000 1 # 0\n", "m:2:10: expected an offset in the memory file (decimal or 0x...), found the end "
+				     "of the line"},
 		{"libc 1 0", "m:1:1: expected a base address (decimal or 0x...), found 'libc'"},
 		{"0x 1 0", "m:1:1: expected a base address (decimal or 0x...), found '0x'"},
 		{"1f 1 0", "m:1:1: expected a base address (decimal or 0x...), found '1f'"},
 		{"-1 1 0", "m:1:1: expected a base address (decimal or 0x...), found '-1'"},
-		{"0x10000000000000000 1 0",
-		 "m:1:1: expected a number of at most 64 bits, found '0x10000000000000000'"},
+		{"0x10000000000000000 1 0", "m:1:1: expected a number of at most 64 bits, found '0x10000000000000000'"},
 		{"18446744073709551616 1 0", "m:1:1: expected a number of at most 64 bits, found "
 					     "'18446744073709551616'"},
-		{"0x1000\x01 1 0",
-		 "m:1:1: expected a base address (decimal or 0x...), found '0x1000?'"},
+		{"0x1000\x01 1 0", "m:1:1: expected a base address (decimal or 0x...), found '0x1000?'"},
 		{"0x1000 1 0 r-x\n", "m:1:12: expected the end of the line, found 'r-x'"},
 		{"0x1000 0 0", "m:1:8: expected a size above 0"},
-		{"0xfffffffffffff000 0x1001 0",
-		 "m:1:20: expected a size of at most 0x1000, found 0x1001: the range "
-		 "would pass the end of the address space"},
-		{"0x1000 0x1000 0x2001",
-		 "m:1:15: expected a range within the memory file of 12288 bytes, found "
-		 "offset 0x2001 and size 0x1000"},
-		{"0x1000 1 0xffffffffffffffff",
-		 "m:1:10: expected a range within the memory file of 12288 bytes, "
-		 "found offset 0xffffffffffffffff and size 0x1"},
-		{"0x1000 0x1001 0\n0x2000 1 0",
-		 "m:2:1: expected addresses of their own, found 0x2000, size 0x1, "
-		 "which overlaps the range of line 1"},
-		{"0x2000 1 0\n0x1000 0x1001 0",
-		 "m:2:1: expected addresses of their own, found 0x1000, size 0x1001, "
-		 "which overlaps the range of line 1"},
-		{"0x1000 1 0\n0x1000 1 1",
-		 "m:2:1: expected addresses of their own, found 0x1000, size 0x1, "
-		 "which overlaps the range of line 1"},
+		{"0xfffffffffffff000 0x1001 0", "m:1:20: expected a size of at most 0x1000, found 0x1001: the range "
+						"would pass the end of the address space"},
+		{"0x1000 0x1000 0x2001", "m:1:15: expected a range within the memory file of 12288 bytes, found "
+					 "offset 0x2001 and size 0x1000"},
+		{"0x1000 1 0xffffffffffffffff", "m:1:10: expected a range within the memory file of 12288 bytes, "
+						"found offset 0xffffffffffffffff and size 0x1"},
+		{"0x1000 0x1001 0\n0x2000 1 0", "m:2:1: expected addresses of their own, found 0x2000, size 0x1, "
+						"which overlaps the range of line 1"},
+		{"0x2000 1 0\n0x1000 0x1001 0", "m:2:1: expected addresses of their own, found 0x1000, size 0x1001, "
+						"which overlaps the range of line 1"},
+		{"0x1000 1 0\n0x1000 1 1", "m:2:1: expected addresses of their own, found 0x1000, size 0x1, "
+					   "which overlaps the range of line 1"},
 	};
 	struct import_memory_map map;
 

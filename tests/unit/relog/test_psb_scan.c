@@ -40,8 +40,7 @@ static struct found scan(const char *data, size_t size, size_t piece)
 	for (size_t at = 0; at < size; at += piece) {
 		size_t n = size - at < piece ? size - at : piece;
 
-		assert_int_equal(
-			import_psb_scan(&state, (const uint8_t *)data + at, n, note, &found), 0);
+		assert_int_equal(import_psb_scan(&state, (const uint8_t *)data + at, n, note, &found), 0);
 	}
 	assert_int_equal(import_psb_scan_end(&state, note, &found), 0);
 	assert_int_equal(state.found, found.count);
@@ -91,10 +90,8 @@ static void takes_the_last_of_a_long_run(void **state)
 
 static void ignores_look_alikes(void **state)
 {
-	static const char almost[] =
-		"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x02\x82";
-	static const char swapped[] =
-		"\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02";
+	static const char almost[] = "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x02\x82";
+	static const char swapped[] = "\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02";
 
 	(void)state;
 	expect(almost, sizeof(almost) - 1, NULL, 0);
@@ -141,8 +138,7 @@ static void passes_on_a_refusal(void **state)
 	struct import_psb_scan scanning = {0};
 
 	(void)state;
-	assert_int_equal(import_psb_scan(&scanning, (const uint8_t *)PSB "\x00", 17, refuse, NULL),
-			 7);
+	assert_int_equal(import_psb_scan(&scanning, (const uint8_t *)PSB "\x00", 17, refuse, NULL), 7);
 }
 
 int main(void)

@@ -145,7 +145,9 @@ static bool finds(struct fixture *fixture, const void *data, size_t size)
 static void bytes_of_any_kind(void **state)
 {
 	static const char *const rules[] = {"paths", "users", "text:needle", NULL};
-	char text[] = "\0/home/anna/it.c\0\x90\x90""anna needle", wide[] = "a\0n\0n\0a\0\0\0";
+	char text[] = "\0/home/anna/it.c\0\x90\x90"
+		      "anna needle",
+	     wide[] = "a\0n\0n\0a\0\0\0";
 	struct fixture fixture;
 
 	(void)state;
@@ -165,8 +167,8 @@ static void bytes_of_any_kind(void **state)
 static void what_may_be_instructions_is_only_searched(void **state)
 {
 	static const char *const rules[] = {"paths", "users", "text:needle", NULL};
-	static const char path[] = "\0/home/anna/it.c", literal[] = "\x90needle\x90", in_between[] = "\x90/home/anna/\x90",
-			  word[] = "\0anna", other[] = "\0/usr/lib/libc.so.6";
+	static const char path[] = "\0/home/anna/it.c", literal[] = "\x90needle\x90",
+			  in_between[] = "\x90/home/anna/\x90", word[] = "\0anna", other[] = "\0/usr/lib/libc.so.6";
 	struct fixture fixture;
 
 	(void)state;
@@ -182,7 +184,8 @@ static void what_may_be_instructions_is_only_searched(void **state)
 
 static void rules_that_are_none(void **state)
 {
-	static const char *const wrong[] = {"", "path", "path:", "text:", "regex:", "regex:(", "regex:x*", "Paths", NULL};
+	static const char *const wrong[] = {
+		"", "path", "path:", "text:", "regex:", "regex:(", "regex:x*", "Paths", NULL};
 
 	(void)state;
 	for (size_t i = 0; wrong[i]; i++) {

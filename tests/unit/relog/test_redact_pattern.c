@@ -131,8 +131,8 @@ static void compare(const char *expression, uint32_t *seed)
 		found = relog_pattern_find(&pattern, text, size, 0, &first, &length);
 		if (there && wanted.rm_so == wanted.rm_eo)
 			continue;
-		if (found != there || (found && ((regoff_t)first != wanted.rm_so ||
-						 (regoff_t)(first + length) != wanted.rm_eo)))
+		if (found != there ||
+		    (found && ((regoff_t)first != wanted.rm_so || (regoff_t)(first + length) != wanted.rm_eo)))
 			fail_msg("'%s' in '%s': %d at %zu, %zu bytes", expression, text, found, first, length);
 	}
 	regfree(&judge);

@@ -44,8 +44,7 @@ static void takes_a_rule(void **state)
 	assert_int_equal(rules.rule_count, 1);
 	assert_string_equal(rule->provider->name, "My-Loader");
 	assert_int_equal(rule->match[RULES_MATCH_ID].count, 3);
-	assert_true(rule->match[RULES_MATCH_ID].range[1].first == 3 &&
-		    rule->match[RULES_MATCH_ID].range[1].last == 5);
+	assert_true(rule->match[RULES_MATCH_ID].range[1].first == 3 && rule->match[RULES_MATCH_ID].range[1].last == 5);
 	assert_true(rule->match[RULES_MATCH_ID].range[2].last == UINT16_MAX);
 	assert_true(rule->match[RULES_MATCH_LEVEL].range[0].first == 0 &&
 		    rule->match[RULES_MATCH_LEVEL].range[0].last == 4);
@@ -102,8 +101,8 @@ static void takes_an_image(void **state)
 
 static void takes_a_schema(void **state)
 {
-	static const uint8_t types[] = {PTL_TYPE_POINTER, PTL_TYPE_U32,  PTL_TYPE_STRUCT,
-					PTL_TYPE_U32,	  PTL_TYPE_BYTES, PTL_TYPE_UTF16};
+	static const uint8_t types[] = {PTL_TYPE_POINTER, PTL_TYPE_U32,   PTL_TYPE_STRUCT,
+					PTL_TYPE_U32,     PTL_TYPE_BYTES, PTL_TYPE_UTF16};
 	struct rules rules;
 	const struct ptl_schema *schema;
 
@@ -203,8 +202,7 @@ static void refuses_what_is_too_much(void **state)
 		n += (size_t)sprintf(text + n, "+1");
 	sprintf(text + n, "{drop;}");
 	assert_int_equal(rules_parse("r", text, strlen(text), &rules), PTL_CORRUPT);
-	assert_string_equal(ptl_error_text(),
-			    "r:1:2015: expected at most 1000 operators in a row, found more");
+	assert_string_equal(ptl_error_text(), "r:1:2015: expected at most 1000 operators in a row, found more");
 	n = (size_t)sprintf(text, "on any id 0");
 	for (int i = 0; i < 66000; i++)
 		n += (size_t)sprintf(text + n, ",0");

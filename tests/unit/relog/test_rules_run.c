@@ -34,9 +34,14 @@ static const struct ptl_schema schema = {
 	.fields = fields,
 	.field_count = 10,
 };
-static const uint8_t payload[] =
-	"\x2a\0\0\0" "\xfe\xff" "hello\0" "w\0\xe9\0\0\0" "\0\0\0\0\0\0\xf8\x3f" "\2\0\7\0\x8\0"
-	"\1\1\2\0" "0123456789abcdef";
+static const uint8_t payload[] = "\x2a\0\0\0"
+				 "\xfe\xff"
+				 "hello\0"
+				 "w\0\xe9\0\0\0"
+				 "\0\0\0\0\0\0\xf8\x3f"
+				 "\2\0\7\0\x8\0"
+				 "\1\1\2\0"
+				 "0123456789abcdef";
 
 /* What came out. */
 struct outcome {
@@ -44,7 +49,7 @@ struct outcome {
 	bool changed;
 	struct ptl_event event; /* the last that passed */
 	uint8_t payload[140000];
-	struct ptl_event made; /* the last that was injected */
+	struct ptl_event made;    /* the last that was injected */
 	struct ptl_schema schema; /* the last one; its texts are below */
 	char event_name[32], provider_name[32], field_names[128];
 };
@@ -177,26 +182,80 @@ static bool holds(const char *condition)
 static void computes(void **state)
 {
 	static const char *const true_ones[] = {
-		"A == 42", "B == -2", "B < 0", "A + B == 40", "A * 0x100000000 * 0x100000000 / 0x8000000000000000 == A * 2",
-		"-7 / 2 == -3", "-7 % 2 == -1", "~0 & 0xff == 255", "1 << 100 >> 98 == 4", "(A | 1) ^ 1 == 42",
-		"Name == \"hello\"", "Name like \"h*o\"", "not Name like \"x*\"", "Wide == \"w\\xc3\\xa9\"",
-		"Name + \"!\" == \"hello!\"", "Name < \"help\"", "F == 1.5", "F * 2 == 3", "F / 2 > 0.7", "len(Name) == 5",
-		"List[1] == 8", "S[1].X == 2", "S[0].Y == true", "not S[1].Y", "Id == guid(\"33323130-3534-3736-3839-616263646566\")",
-		"str(A) == \"42\"", "hex(A) == \"0x2a\"", "hex(B) == \"-0x2\"", "lower(\"AbC\") == \"abc\"",
-		"basename(\"/a/b\") == \"b\"", "dirname(\"/a/b\") == \"/a\"", "dirname(\"/a\") == \"/\"", "dirname(\"a\") == \"\"",
-		"replace(Name, \"h*\", \"j$1\") == \"jello\"", "replace(Name, \"x\", \"y\") == Name", "has(A)", "has(List)", "has(S)",
-		"not has(Q)", "has(List[1])", "not has(List[2])", "event.pid == 42", "event.tid == 43", "event.cpu == 3",
-		"event.level == 4", "event.keyword == 0x8000000000000000", "event.time == 1500000", "event.id == 1",
-		"event.provider == \"" GUID "\"", "event.activity == \"\"", "event.size == 52", "event.process == \"\"",
-		"any(i in List, List[i] == 8)", "all(i in List, List[i] < 9)", "count(i in List, List[i] > 0) == 2",
-		"any(i in S, S[i].X == 2 and S[i].Y == false)", "count(k in S, k > 0) == 1", "not any(i in List, List[i] == 9)",
-		"all(i in S, any(j in List, List[j] > S[i].X))", "count(i in S, count(j in S, i < j) == 1) == 1",
-		"any(i in List, A == 42)", "any(A in List, A == 1)", "any(A in List, `A` == 42)", "any(i in S, has(S[i].X))",
+		"A == 42",
+		"B == -2",
+		"B < 0",
+		"A + B == 40",
+		"A * 0x100000000 * 0x100000000 / 0x8000000000000000 == A * 2",
+		"-7 / 2 == -3",
+		"-7 % 2 == -1",
+		"~0 & 0xff == 255",
+		"1 << 100 >> 98 == 4",
+		"(A | 1) ^ 1 == 42",
+		"Name == \"hello\"",
+		"Name like \"h*o\"",
+		"not Name like \"x*\"",
+		"Wide == \"w\\xc3\\xa9\"",
+		"Name + \"!\" == \"hello!\"",
+		"Name < \"help\"",
+		"F == 1.5",
+		"F * 2 == 3",
+		"F / 2 > 0.7",
+		"len(Name) == 5",
+		"List[1] == 8",
+		"S[1].X == 2",
+		"S[0].Y == true",
+		"not S[1].Y",
+		"Id == guid(\"33323130-3534-3736-3839-616263646566\")",
+		"str(A) == \"42\"",
+		"hex(A) == \"0x2a\"",
+		"hex(B) == \"-0x2\"",
+		"lower(\"AbC\") == \"abc\"",
+		"basename(\"/a/b\") == \"b\"",
+		"dirname(\"/a/b\") == \"/a\"",
+		"dirname(\"/a\") == \"/\"",
+		"dirname(\"a\") == \"\"",
+		"replace(Name, \"h*\", \"j$1\") == \"jello\"",
+		"replace(Name, \"x\", \"y\") == Name",
+		"has(A)",
+		"has(List)",
+		"has(S)",
+		"not has(Q)",
+		"has(List[1])",
+		"not has(List[2])",
+		"event.pid == 42",
+		"event.tid == 43",
+		"event.cpu == 3",
+		"event.level == 4",
+		"event.keyword == 0x8000000000000000",
+		"event.time == 1500000",
+		"event.id == 1",
+		"event.provider == \"" GUID "\"",
+		"event.activity == \"\"",
+		"event.size == 52",
+		"event.process == \"\"",
+		"any(i in List, List[i] == 8)",
+		"all(i in List, List[i] < 9)",
+		"count(i in List, List[i] > 0) == 2",
+		"any(i in S, S[i].X == 2 and S[i].Y == false)",
+		"count(k in S, k > 0) == 1",
+		"not any(i in List, List[i] == 9)",
+		"all(i in S, any(j in List, List[j] > S[i].X))",
+		"count(i in S, count(j in S, i < j) == 1) == 1",
+		"any(i in List, A == 42)",
+		"any(A in List, A == 1)",
+		"any(A in List, `A` == 42)",
+		"any(i in S, has(S[i].X))",
 		"all(i in S, str(i) != \"2\")",
-		"true or A / 0 == 1", "not (false and A / 0 == 1)", "has(Q) or A == 42", "1ms == 1000000", "64K == 65536",
+		"true or A / 0 == 1",
+		"not (false and A / 0 == 1)",
+		"has(Q) or A == 42",
+		"1ms == 1000000",
+		"64K == 65536",
 	};
 	static const char *const false_ones[] = {
-		"A == 43", "Q == 1", "not Q == 1", "List[2] == 0", "not List[2] == 0", "Name == \"Hello\"", "has(Q) and Q == 1",
+		"A == 43",           "Q == 1", "not Q == 1", "List[2] == 0", "not List[2] == 0", "Name == \"Hello\"",
+		"has(Q) and Q == 1",
 	};
 
 	(void)state;
@@ -214,11 +273,22 @@ static void matches_headers(void **state)
 		const char *criteria;
 		bool matches;
 	} cases[] = {
-		{"on t", true}, {"on t id 1", true}, {"on t id 2..", false}, {"on any level ..4 pid 40..45", true},
-		{"on any pid 1,2,42", true}, {"on any tid 42", false}, {"on any cpu 3 opcode 0 channel 0 task 0", true},
-		{"on any keyword 0x8000000000000000", true}, {"on any keyword 1", false},
-		{"on any time 500us..600us", true}, {"on any time ..499us", false}, {"on any time @1500us..@1500us", true},
-		{"on any version 1", false}, {"on image", false}, {"on byname", true}, {"on other", false},
+		{"on t", true},
+		{"on t id 1", true},
+		{"on t id 2..", false},
+		{"on any level ..4 pid 40..45", true},
+		{"on any pid 1,2,42", true},
+		{"on any tid 42", false},
+		{"on any cpu 3 opcode 0 channel 0 task 0", true},
+		{"on any keyword 0x8000000000000000", true},
+		{"on any keyword 1", false},
+		{"on any time 500us..600us", true},
+		{"on any time ..499us", false},
+		{"on any time @1500us..@1500us", true},
+		{"on any version 1", false},
+		{"on image", false},
+		{"on byname", true},
+		{"on other", false},
 	};
 
 	(void)state;
@@ -226,7 +296,8 @@ static void matches_headers(void **state)
 		char text[512];
 
 		snprintf(text, sizeof(text),
-			 "provider \"" GUID "\" as t; provider \"Test\" as byname; provider \"Text\" as other;\n%s { drop; }",
+			 "provider \"" GUID
+			 "\" as t; provider \"Test\" as byname; provider \"Text\" as other;\n%s { drop; }",
 			 cases[i].criteria);
 		assert_done(apply_to(text, &event, 1));
 		if (!outcome.passed != cases[i].matches)
@@ -244,13 +315,15 @@ static void changes_headers(void **state)
 	struct ptl_guid guid;
 
 	(void)state;
-	assert_done(apply_to("provider \"" GUID "\" as t;\n"
-			     "on any { set event.id = 7; set event.version = 1; set event.channel = 2; set event.level = 3;\n"
-			     "set event.opcode = 4; set event.task = 5; set event.keyword = 6; set event.pid = A; set event.tid = 8;\n"
-			     "set event.cpu = 9; set event.time = event.time + 10;\n"
-			     "set event.activity = \"" GUID "\"; set event.related = \"\"; }\n"
-			     "on t id 7 level 3 { set event.provider = \"9e814aad-3204-11d2-9a82-006008a86939\"; }",
-			     &event, 1));
+	assert_done(apply_to(
+		"provider \"" GUID "\" as t;\n"
+		"on any { set event.id = 7; set event.version = 1; set event.channel = 2; set event.level = 3;\n"
+		"set event.opcode = 4; set event.task = 5; set event.keyword = 6; set event.pid = A; set event.tid = "
+		"8;\n"
+		"set event.cpu = 9; set event.time = event.time + 10;\n"
+		"set event.activity = \"" GUID "\"; set event.related = \"\"; }\n"
+		"on t id 7 level 3 { set event.provider = \"9e814aad-3204-11d2-9a82-006008a86939\"; }",
+		&event, 1));
 	assert_true(outcome.changed);
 	assert_int_equal(outcome.event.descriptor.id, 7);
 	assert_int_equal(outcome.event.descriptor.version, 1);
@@ -273,14 +346,20 @@ static void changes_headers(void **state)
 
 static void changes_payloads(void **state)
 {
-	static const uint8_t expected[] =
-		"\x54\0\0\0" "\x85\xff" "x\0" "\xe9\0!\0\0\0" "\0\0\0\0\0\0\x08\x40" "\2\0\7\0\xff\xff"
-		"\1\1\xff\1" "\x7c\x4a\x1e\x5d\x52\x3b\x19\x4f\x9a\x20\x7c\x1d\x2e\x3f\x4a\x5b";
+	static const uint8_t expected[] = "\x54\0\0\0"
+					  "\x85\xff"
+					  "x\0"
+					  "\xe9\0!\0\0\0"
+					  "\0\0\0\0\0\0\x08\x40"
+					  "\2\0\7\0\xff\xff"
+					  "\1\1\xff\1"
+					  "\x7c\x4a\x1e\x5d\x52\x3b\x19\x4f\x9a\x20\x7c\x1d\x2e\x3f\x4a\x5b";
 
 	(void)state;
-	assert_done(apply_to("on any { set A = A * 2; set B = -123; set Name = \"x\"; set Wide = \"\\xc3\\xa9!\"; set F = 3;\n"
-			     "set List[1] = 0xffff; set S[1].X = 255; set S[1].Y = true; set Id = guid(\"" GUID "\"); }",
-			     &event, 1));
+	assert_done(apply_to(
+		"on any { set A = A * 2; set B = -123; set Name = \"x\"; set Wide = \"\\xc3\\xa9!\"; set F = 3;\n"
+		"set List[1] = 0xffff; set S[1].X = 255; set S[1].Y = true; set Id = guid(\"" GUID "\"); }",
+		&event, 1));
 	assert_int_equal(outcome.event.payload_size, sizeof(expected) - 1);
 	assert_memory_equal(outcome.payload, expected, sizeof(expected) - 1);
 	assert_int_equal(outcome.schemas, 0);
@@ -288,13 +367,19 @@ static void changes_payloads(void **state)
 
 static void changes_shapes(void **state)
 {
-	static const uint8_t expected[] = "\xfe\xff" "hello\0" "\1\2" "\x54\0\0\0\0\0\0\0" "4\0""2\0\0\0";
+	static const uint8_t expected[] = "\xfe\xff"
+					  "hello\0"
+					  "\1\2"
+					  "\x54\0\0\0\0\0\0\0"
+					  "4\0"
+					  "2\0\0\0";
 
 	(void)state;
-	assert_done(apply_to("on any version 0 { set event.version = 9; add u64 Double = A * 2; delete A; delete Wide; delete F;\n"
-			     "delete List; delete S.Y; delete Id; add utf16 Text = str(A); }\n"
-			     "on any where Double == 84 and Text == \"42\" and not has(A) { set event.level = 1; }",
-			     &event, 3));
+	assert_done(apply_to(
+		"on any version 0 { set event.version = 9; add u64 Double = A * 2; delete A; delete Wide; delete F;\n"
+		"delete List; delete S.Y; delete Id; add utf16 Text = str(A); }\n"
+		"on any where Double == 84 and Text == \"42\" and not has(A) { set event.level = 1; }",
+		&event, 3));
 	assert_int_equal(outcome.passed, 3);
 	assert_int_equal(outcome.schemas, 1);
 	assert_string_equal(outcome.field_names, "B Name S X Double Text ");
@@ -307,30 +392,41 @@ static void changes_shapes(void **state)
 
 static void changes_each_element(void **state)
 {
-	static const uint8_t expected[] = "\x2a\0\0\0" "\xfe\xff" "hello\0" "w\0\xe9\0\0\0" "\0\0\0\0\0\0\xf8\x3f"
-					  "\2\0\x31\0\x32\0" "\x11\1\x22\1";
+	static const uint8_t expected[] = "\x2a\0\0\0"
+					  "\xfe\xff"
+					  "hello\0"
+					  "w\0\xe9\0\0\0"
+					  "\0\0\0\0\0\0\xf8\x3f"
+					  "\2\0\x31\0\x32\0"
+					  "\x11\1\x22\1";
 	const size_t size = sizeof(expected) - 1;
 
 	(void)state;
 	assert_done(apply_to("on any { for i in S { set S[i].X = S[i].X * 16 + S[i].X; set S[i].Y = S[i].X > 0; }\n"
-			     "for i in List { set List[i] = List[i] + A; } }", &event, 2));
+			     "for i in List { set List[i] = List[i] + A; } }",
+			     &event, 2));
 	assert_int_equal(outcome.event.payload_size, sizeof(payload) - 1);
 	assert_memory_equal(outcome.payload, expected, size);
 	/* A loop in a loop, and what has a place of its own: each change is seen by the next. */
-	assert_done(apply_to("on any { for i in S { for j in List { set List[j] = List[j] + S[i].X; set A = A + 1; } }\n"
-			     "set event.id = A; set event.level = List[1]; }", &event, 1));
+	assert_done(
+		apply_to("on any { for i in S { for j in List { set List[j] = List[j] + S[i].X; set A = A + 1; } }\n"
+			 "set event.id = A; set event.level = List[1]; }",
+			 &event, 1));
 	assert_int_equal(outcome.event.descriptor.id, 46);
 	assert_int_equal(outcome.event.descriptor.level, 11);
 	assert_int_equal(outcome.payload[0], 46);
 	/* One event for each element, and one image with a section for each. */
-	assert_done(apply_to("on any { for i in S { process start { pid = S[i].X; path = Name; } thread start { tid = i; } }\n"
-			     "drop; }", &event, 1));
+	assert_done(apply_to(
+		"on any { for i in S { process start { pid = S[i].X; path = Name; } thread start { tid = i; } }\n"
+		"drop; }",
+		&event, 1));
 	assert_int_equal(outcome.injected, 4);
 	assert_done(apply_to("on any { for i in S { process start { pid = S[i].X; path = Name; } } }", &event, 1));
 	assert_int_equal(outcome.injected, 2);
 	assert_int_equal(outcome.made.pid, 2);
 	assert_done(apply_to("on any { image load { base = 0x1000; size = 0x2000; path = Name;\n"
-			     "section \"s\" for i in S { rva = S[i].X * 16; size = 16; } } }", &event, 1));
+			     "section \"s\" for i in S { rva = S[i].X * 16; size = 16; } } }",
+			     &event, 1));
 	assert_int_equal(outcome.injected, 2);
 }
 
@@ -347,10 +443,12 @@ static void bounds_loops(void **state)
 	large.payload = bytes;
 	large.payload_size = 28 + 2 * 65535 + 20;
 	assert_done(apply_to("on any where all(i in List, List[i] == 0) { for i in List { set List[i] = i; }\n"
-			     "set event.id = count(i in List, List[i] == i); }", &large, 1));
+			     "set event.id = count(i in List, List[i] == i); }",
+			     &large, 1));
 	assert_int_equal(outcome.event.descriptor.id, 65535);
 	assert_int_equal(outcome.event.payload_size, large.payload_size);
-	assert_int_equal(apply_to("on any where\n any(i in List, any(j in List, List[j] > i)) { drop; }", &large, 1), PTL_CORRUPT);
+	assert_int_equal(apply_to("on any where\n any(i in List, any(j in List, List[j] > i)) { drop; }", &large, 1),
+			 PTL_CORRUPT);
 	assert_string_equal(ptl_error_text(),
 			    "r:2:6: expected loops of at most 1048576 steps for an event, found more");
 }
@@ -358,7 +456,8 @@ static void bounds_loops(void **state)
 static void makes_events(void **state)
 {
 	(void)state;
-	assert_done(apply_to("on any { process start { parent = 1; path = \"/bin/\" + Name; command = \"c\"; key = 5; time = 77; } }",
+	assert_done(apply_to("on any { process start { parent = 1; path = \"/bin/\" + Name; command = \"c\"; key = 5; "
+			     "time = 77; } }",
 			     &event, 1));
 	assert_int_equal(outcome.injected, 1);
 	assert_int_equal(outcome.passed, 1);
@@ -366,10 +465,11 @@ static void makes_events(void **state)
 	assert_true(outcome.made.time == 77);
 	assert_int_equal(outcome.made.pid, 42);
 	assert_int_equal(outcome.made.descriptor.opcode, PTL_OPCODE_START);
-	assert_done(apply_to("on any { image load { base = 0x1000; size = 0x2000; path = Name;\n"
-			     "section \"a\" { rva = 0; size = 16; } section \"b\" { rva = 4096; size = 16; protection = rwx; }\n"
-			     "section \"data\" { rva = 64; size = 16; protection = rw; } } drop; }",
-			     &event, 1));
+	assert_done(apply_to(
+		"on any { image load { base = 0x1000; size = 0x2000; path = Name;\n"
+		"section \"a\" { rva = 0; size = 16; } section \"b\" { rva = 4096; size = 16; protection = rwx; }\n"
+		"section \"data\" { rva = 64; size = 16; protection = rw; } } drop; }",
+		&event, 1));
 	assert_int_equal(outcome.injected, 2);
 	assert_int_equal(outcome.passed, 0);
 }
@@ -377,12 +477,14 @@ static void makes_events(void **state)
 static void defines_schemas(void **state)
 {
 	(void)state;
-	assert_done(apply_to("provider \"" GUID "\" named \"T\" as t; schema t id 2 \"E\" { u8 X; } on any { keep; }", &event, 1));
+	assert_done(apply_to("provider \"" GUID "\" named \"T\" as t; schema t id 2 \"E\" { u8 X; } on any { keep; }",
+			     &event, 1));
 	assert_int_equal(outcome.schemas, 1);
 	assert_string_equal(outcome.event_name, "E");
 	assert_string_equal(outcome.provider_name, "T");
 	/* The same as the trace's own: nothing happens. */
-	assert_done(apply_to("provider \"" GUID "\" as t; schema t id 1 { u32 A; i16 B; utf8 Name; utf16 Wide; f64 F; u16 List[counted];\n"
+	assert_done(apply_to("provider \"" GUID
+			     "\" as t; schema t id 1 { u32 A; i16 B; utf8 Name; utf16 Wide; f64 F; u16 List[counted];\n"
 			     "struct S[2] { u8 X; bool8 Y; } guid Id; }",
 			     &event, 1));
 	assert_int_equal(outcome.schemas, 0);
@@ -432,8 +534,9 @@ static void refuses_payloads_that_end_early(void **state)
 	cut = event;
 	cut.descriptor.id = 5;
 	assert_int_equal(apply_to("on any { set A = 1; }", &cut, 1), PTL_CORRUPT);
-	assert_string_equal(ptl_error_text(), "r:1:14: expected an event with a schema, found one without, which has no field 'A' "
-					      "(a schema statement gives it one)");
+	assert_string_equal(ptl_error_text(),
+			    "r:1:14: expected an event with a schema, found one without, which has no field 'A' "
+			    "(a schema statement gives it one)");
 }
 
 int main(void)

@@ -16,16 +16,14 @@
 
 static int nm(const char *text, struct elf_symbol_list *list)
 {
-	const struct rules_symbol_source source = {
-		.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
+	const struct rules_symbol_source source = {.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
 
 	return rules_symbols_nm("s", &source, list);
 }
 
 static int perf_map(const char *text, struct elf_symbol_list *list)
 {
-	const struct rules_symbol_source source = {
-		.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
+	const struct rules_symbol_source source = {.fd = -1, .data = (const uint8_t *)text, .size = strlen(text)};
 
 	return rules_symbols_perf_map("s", &source, list);
 }
@@ -85,7 +83,8 @@ static void refuses_with_exact_words(void **state)
 		{nm, "\n10000000000000000 T a", "s:2:1: expected a hexadecimal address, found '10000000000000000'"},
 		{nm, "10 main", "s:1:4: expected a size or the letter of a type, such as T, found 'main'"},
 		{nm, "10 20", "s:1:4: expected a size or the letter of a type, such as T, found '20'"},
-		{nm, "10 20 \n", "s:1:7: expected a size or the letter of a type, such as T, found the end of the line"},
+		{nm, "10 20 \n",
+		 "s:1:7: expected a size or the letter of a type, such as T, found the end of the line"},
 		{nm, "10 T", "s:1:5: expected a name, found the end of the line"},
 		{nm, "10 T \n", "s:1:6: expected a name, found the end of the line"},
 		{perf_map, "x 10 f", "s:1:1: expected a hexadecimal address, found 'x'"},
@@ -153,7 +152,8 @@ static void reads_long_files(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 40000; i++) {
-		size = snprintf(line, sizeof(line), "%x T %*sfunction_%u%c", i, (int)(i % 7), "", i, i < 39999 ? '\n' : 0);
+		size = snprintf(line, sizeof(line), "%x T %*sfunction_%u%c", i, (int)(i % 7), "", i,
+				i < 39999 ? '\n' : 0);
 		common_write_bytes(&text, line, (size_t)size);
 	}
 	common_write_bytes(&text, "", 1);

@@ -12,27 +12,27 @@
 #include "import/perf/trace_format.h"
 #include "import/perf/tracing.h"
 
-#define COMMON                                                                                                   \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                       \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                                       \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"                               \
+#define COMMON                                                                                                         \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                                         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"                                 \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 #define FORMAT(fields, print) "name: sample\nID: 77\nformat:\n" COMMON fields "\nprint fmt: " print "\n"
 
-static const char whole[] =
-	FORMAT("\tfield:char comm[8];\toffset:8;\tsize:8;\tsigned:0;\n"
-	       "\tfield:long state;\toffset:16;\tsize:8;\tsigned:1;\n"
-	       "\tfield:const void * where;\toffset:24;\tsize:8;\tsigned:0;\n"
-	       "\tfield:unsigned int vec;\toffset:32;\tsize:4;\tsigned:0;\n"
-	       "\tfield:__data_loc char[] file;\toffset:36;\tsize:4;\tsigned:0;\n"
-	       "\tfield:u16 pair[2];\toffset:40;\tsize:4;\tsigned:0;\n"
-	       "\tfield:__rel_loc u32[] list;\toffset:44;\tsize:4;\tsigned:0;\n"
-	       "\tfield:__u8 saddr[4];\toffset:48;\tsize:4;\tsigned:0;\n"
-	       "\tfield:bool good;\toffset:52;\tsize:1;\tsigned:0;\n",
-	       "\"%s %s %p [%s] %x, %pI4 %5.3f\", REC->comm, (REC->state & ((1 << 2) - 1)) ? "
-	       "__print_flags(REC->state & 7, \"|\", { 0x00000001, \"S\" }, { (1UL) << (1), \"D, x\" }, { UNKNOWN, \"U\" }, "
-	       "{ ( gfp_t)4, \"T\" }) : \"R\", REC->where, "
-	       "__print_symbolic((int)(REC->vec), { 0, \"HI\" }, { ~0, \"NONE\" }), ((unsigned)(REC->vec)), REC->saddr");
+static const char whole[] = FORMAT(
+	"\tfield:char comm[8];\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:long state;\toffset:16;\tsize:8;\tsigned:1;\n"
+	"\tfield:const void * where;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned int vec;\toffset:32;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc char[] file;\toffset:36;\tsize:4;\tsigned:0;\n"
+	"\tfield:u16 pair[2];\toffset:40;\tsize:4;\tsigned:0;\n"
+	"\tfield:__rel_loc u32[] list;\toffset:44;\tsize:4;\tsigned:0;\n"
+	"\tfield:__u8 saddr[4];\toffset:48;\tsize:4;\tsigned:0;\n"
+	"\tfield:bool good;\toffset:52;\tsize:1;\tsigned:0;\n",
+	"\"%s %s %p [%s] %x, %pI4 %5.3f\", REC->comm, (REC->state & ((1 << 2) - 1)) ? "
+	"__print_flags(REC->state & 7, \"|\", { 0x00000001, \"S\" }, { (1UL) << (1), \"D, x\" }, { UNKNOWN, \"U\" }, "
+	"{ ( gfp_t)4, \"T\" }) : \"R\", REC->where, "
+	"__print_symbolic((int)(REC->vec), { 0, \"HI\" }, { ~0, \"NONE\" }), ((unsigned)(REC->vec)), REC->saddr");
 
 /* Field i by name; it must be there. */
 static const struct ptl_field *field_of(const struct perf_trace_format *format, const char *name)
@@ -116,8 +116,16 @@ static size_t make_record(uint8_t raw[96])
 
 static void records_become_payloads(void **state)
 {
-	static const uint8_t expected[] = "longname\0" "\xfe\xff\xff\xff\xff\xff\xff\xff" "\x34\x12\0\0\0\0\0\0" "\x09\0\0\0"
-					  "/file\0" "\1\0\2\0" "\2\0\x46\0\0\0\x47\0\0\0" "\x7f\0\0\1" "\1" "\0\0";
+	static const uint8_t expected[] = "longname\0"
+					  "\xfe\xff\xff\xff\xff\xff\xff\xff"
+					  "\x34\x12\0\0\0\0\0\0"
+					  "\x09\0\0\0"
+					  "/file\0"
+					  "\1\0\2\0"
+					  "\2\0\x46\0\0\0\x47\0\0\0"
+					  "\x7f\0\0\1"
+					  "\1"
+					  "\0\0";
 	struct perf_trace_format format;
 	struct ptl_bytes payload = {0};
 	uint8_t raw[96];
@@ -186,9 +194,18 @@ static void expressions_have_values(void **state)
 		bool good;
 		uint64_t value;
 	} cases[] = {
-		{"0x10", true, 16}, {"1UL << 4 | 2", true, 18}, {"(((( gfp_t)(((1UL))) << (10)))|1)", true, 1025},
-		{"-1", true, UINT64_MAX}, {"~0 & 0xff", true, 255}, {"2+3*4", true, 14}, {"1 << 70", true, 0},
-		{"10 - 2 - 3", true, 5}, {"NAME", false, 0}, {"(1", false, 0}, {"", false, 0}, {"3x", false, 0},
+		{"0x10", true, 16},
+		{"1UL << 4 | 2", true, 18},
+		{"(((( gfp_t)(((1UL))) << (10)))|1)", true, 1025},
+		{"-1", true, UINT64_MAX},
+		{"~0 & 0xff", true, 255},
+		{"2+3*4", true, 14},
+		{"1 << 70", true, 0},
+		{"10 - 2 - 3", true, 5},
+		{"NAME", false, 0},
+		{"(1", false, 0},
+		{"", false, 0},
+		{"3x", false, 0},
 	};
 	char deep[1000];
 	const char *at = deep;
@@ -216,7 +233,11 @@ static void put_format(struct ptl_bytes *data, const char *text)
 /* TRACING_DATA with one tracepoint. */
 static void make_tracing(struct ptl_bytes *data)
 {
-	common_write_bytes(data, "\x17\x08\x44tracing" "0.6\0" "\0\x08", 16);
+	common_write_bytes(data,
+			   "\x17\x08\x44tracing"
+			   "0.6\0"
+			   "\0\x08",
+			   16);
 	common_write_le(data, 4096, 4);
 	common_write_bytes(data, "header_page", 12);
 	put_format(data, "x");
