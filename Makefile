@@ -167,7 +167,6 @@ format  := $(O)/lib/libptl.a
 elf     := $(O)/lib/elf.a
 query   := $(O)/lib/query.a
 flow    := $(O)/lib/flow.a
-import  := $(O)/lib/import.a
 record  := $(O)/lib/record.a
 import  := $(O)/lib/import.a
 relog   := $(O)/lib/relog.a
@@ -254,7 +253,6 @@ $(provider): $(provider_objects)
 $(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(query_src),$(query)))
 $(eval $(call archive,$(flow_src),$(flow)))
-$(eval $(call archive,$(import_src),$(import)))
 $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
 $(eval $(call archive,$(import_src),$(import)))
@@ -301,7 +299,7 @@ $(1): $(2)
 	$$(Q)$$(link) -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $(3)
 endef
 $(eval $(call program,$(O)/bin/ptl-record,$(call objects,record/main.c) $(record) $(elf) $(provider) $(format),$(record_libs)))
-$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(elf) $(format),$(relog_libs)))
+$(eval $(call program,$(O)/bin/ptl-relog,$(call objects,relog/main.c) $(relog) $(import) $(query) $(elf) $(format),$(relog_libs)))
 $(eval $(call program,$(O)/bin/ptl-dump,$(call objects,dump/main.c) $(dump) $(flow) $(query) $(elf) $(format),$(dump_libs)))
 
 # A unit test is linked with the part whose folder it is in and the parts below, which keeps dependencies pointing
@@ -471,5 +469,5 @@ clean:
 	$(Q)rm -rf $(O)
 
 -include $(patsubst %.o,%.d,$(call objects,$(mains) $(common_src) $(format_src) $(provider_src) $(plugin_src) $(record_src) \
-	$(query_src) $(flow_src) $(import_src) $(elf_src) $(import_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
+	$(query_src) $(flow_src) $(import_src) $(elf_src) $(relog_src) $(dump_src) $(unit_src) $(fuzz_src) tests/fuzz/replay.c $(tool_src) $(bench_src)))
 -include $(patsubst %.c,$(O)/obj/single/%.d,$(provider_needs))

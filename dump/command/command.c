@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
-#include "format/trace_end.h"
+#include "format/reader/trace_end.h"
 
 #define OUTPUT_BUFFER (256 << 10)
 #define DAMAGE_SHOWN 5

@@ -8,7 +8,7 @@
 #include "common/guid.h"
 #include "common/message.h"
 #include "dump/command/command.h"
-#include "dump/event_count.h"
+#include "dump/analysis/event_count.h"
 #include "dump/analysis/event_filter.h"
 #include "dump/print/event.h"
 #include "common/text.h"

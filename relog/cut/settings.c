@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "format/trace_end.h"
+#include "format/reader/trace_end.h"
 #include "relog/settings.h"
 
 static struct relog_cut_settings *cut_of(void *target)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* When a trace ends. */
-#include "format/trace_end.h"
+#include "format/reader/trace_end.h"
 
 uint64_t format_trace_end(const struct ptl_trace *trace)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump events --count: what a trace holds, at a glance. */
-#include "dump/event_count.h"
+#include "dump/analysis/event_count.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* When a trace ends, as users mean it who count times from there. */
-#ifndef FORMAT_TRACE_END_H
-#define FORMAT_TRACE_END_H
+#ifndef FORMAT_READER_TRACE_END_H
+#define FORMAT_READER_TRACE_END_H
 
 #include <stdint.h>
 
