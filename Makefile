@@ -167,8 +167,8 @@ format  := $(O)/lib/libptl.a
 elf     := $(O)/lib/elf.a
 query   := $(O)/lib/query.a
 flow    := $(O)/lib/flow.a
-record  := $(O)/lib/record.a
 import  := $(O)/lib/import.a
+record  := $(O)/lib/record.a
 relog   := $(O)/lib/relog.a
 dump    := $(O)/lib/dump.a
 shared  := $(O)/lib/$(soname)
@@ -253,9 +253,9 @@ $(provider): $(provider_objects)
 $(eval $(call archive,$(elf_src),$(elf)))
 $(eval $(call archive,$(query_src),$(query)))
 $(eval $(call archive,$(flow_src),$(flow)))
+$(eval $(call archive,$(import_src),$(import)))
 $(eval $(call archive,$(record_src),$(record)))
 $(eval $(call archive,$(plugin_src),$(qemu)))
-$(eval $(call archive,$(import_src),$(import)))
 $(eval $(call archive,$(relog_src),$(relog)))
 $(eval $(call archive,$(dump_src),$(dump)))
 

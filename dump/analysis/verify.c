@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/thread_pool.h"
 #include "flow/engine/segment_flow.h"
+#include "flow/code/instruction_encoding.h"
 
 /* All that an engine said of a segment: what is bound to addresses in order, and the rest in order. */
 struct record {
@@ -16,6 +17,8 @@ struct record {
 	size_t capacity[2];
 	/* Items before the first gap that is no overflow, and the gap: beyond, engines may differ. SIZE_MAX: no gap. */
 	size_t comparable[2];
+	/* The first block with an instruction that libipt 2.0 takes for another. SIZE_MAX: there is none. */
+	size_t unknown;
 };
 
 struct worker {
@@ -27,6 +30,7 @@ struct outcome {
 	bool done;
 	bool differs;
 	bool gap;
+	bool unknown;
 	uint64_t blocks, instructions, events;
 	uint64_t packets_end;
 	struct dump_verify_side sides[2];
@@ -59,6 +63,38 @@ static int add(struct record *record, unsigned list, const struct dump_verify_it
 	return 0;
 }
 
+/* REX2, maps of EVEX and VEX that are newer than it, ERETU and ERETS. */
+static bool is_unknown(const uint8_t *bytes, size_t size, unsigned mode)
+{
+	struct ptl_encoding encoding;
+
+	if (ptl_encoding_read(bytes, size, mode, &encoding) < 0)
+		return false;
+	switch (encoding.kind) {
+	case PTL_ENCODING_REX2:
+		return true;
+	case PTL_ENCODING_VEX:
+	case PTL_ENCODING_EVEX:
+		return encoding.map > 3;
+	default:
+		return encoding.map == 1 && encoding.opcode == 0x01 && encoding.modrm == 0xca && encoding.prefix & 0x80;
+	}
+}
+
+static bool has_unknown(const struct flow_block *block)
+{
+	static const uint8_t beginnings[] = {0x62, 0xc4, 0xca, 0xd5};
+	const uint8_t *at = block->code;
+	bool may = false;
+
+	for (size_t i = 0; i < sizeof(beginnings); i++)
+		may |= memchr(block->code, beginnings[i], block->size) != NULL;
+	for (uint32_t i = 0; may && i < block->instructions; at += block->lengths[i++])
+		if (is_unknown(at, block->lengths[i], block->mode))
+			return true;
+	return false;
+}
+
 static int add_block(struct record *record, const struct flow_block *block)
 {
 	struct dump_verify_item item = {
@@ -71,6 +107,8 @@ static int add_block(struct record *record, const struct flow_block *block)
 	};
 
 	memcpy(item.code, block->code + (block->last_ip - block->ip), item.code_size);
+	if (record->unknown == SIZE_MAX && has_unknown(block))
+		record->unknown = record->count[0];
 	return add(record, 0, &item);
 }
 
@@ -114,6 +152,12 @@ static bool same(const struct dump_verify_item *a, const struct dump_verify_item
 	       a->value == b->value && a->type == b->type;
 }
 
+/* Whether item i comes behind what one engine does not know. */
+static bool is_beyond(const struct record records[2], size_t i)
+{
+	return i >= records[0].unknown || i >= records[1].unknown;
+}
+
 /* The first item of the list that is not the same in both; SIZE_MAX: there is none. */
 static size_t first_difference(const struct record records[2], unsigned list)
 {
@@ -125,14 +169,16 @@ static size_t first_difference(const struct record records[2], unsigned list)
 			counts[side] = records[side].comparable[list];
 	}
 	while (i < counts[0] && i < counts[1])
-		if (same(&records[0].items[list][i], &records[1].items[list][i]))
+		if (list == 0 && is_beyond(records, i))
+			return SIZE_MAX;
+		else if (same(&records[0].items[list][i], &records[1].items[list][i]))
 			i++;
 		else
 			return i;
 	/* Events that are bound to nothing may come before a gap or behind it. */
-	if (list == 1 && records[0].comparable[list] != SIZE_MAX)
+	if (list == 1 && (records[0].comparable[list] != SIZE_MAX || is_beyond(records, SIZE_MAX - 1)))
 		return SIZE_MAX;
-	return counts[0] == counts[1] ? SIZE_MAX : i;
+	return counts[0] == counts[1] || is_beyond(records, i) ? SIZE_MAX : i;
 }
 
 static void show_side(const struct record *record, unsigned list, size_t at, struct dump_verify_side *side)
@@ -158,6 +204,7 @@ static int decode(struct run *run, struct worker *worker, const struct flow_segm
 
 		worker->records[i].count[0] = worker->records[i].count[1] = 0;
 		worker->records[i].comparable[0] = worker->records[i].comparable[1] = SIZE_MAX;
+		worker->records[i].unknown = SIZE_MAX;
 		if (!source->engine)
 			status = flow_source_open(source, run->trace, run->code, run->engines[i]);
 		if (!status)
@@ -195,16 +242,19 @@ static int find_packets(struct run *run, struct worker *worker, const struct flo
 	return 0;
 }
 
-static void count(const struct record *record, struct outcome *outcome)
+static void count(const struct record records[2], struct outcome *outcome)
 {
+	const struct record *record = &records[0];
 	size_t end = record->comparable[0] < record->count[0] ? record->comparable[0] : record->count[0];
 
-	outcome->gap = record->comparable[0] != SIZE_MAX;
-	for (size_t i = 0; i < end; i++) {
+	outcome->unknown = is_beyond(records, SIZE_MAX - 1);
+	outcome->gap = record->comparable[0] != SIZE_MAX && !is_beyond(records, end - 1);
+	for (size_t i = 0; i < end && !is_beyond(records, i); i++) {
 		outcome->blocks += !record->items[0][i].is_event;
 		outcome->instructions += record->items[0][i].instructions;
+		outcome->events += record->items[0][i].is_event;
 	}
-	outcome->events = end + record->count[1] - outcome->blocks;
+	outcome->events += record->count[1];
 }
 
 static int work(void *context, unsigned index, size_t job)
@@ -221,7 +271,7 @@ static int work(void *context, unsigned index, size_t job)
 	status = decode(run, worker, segment);
 	if (status < 0)
 		return status;
-	count(&worker->records[0], outcome);
+	count(worker->records, outcome);
 	for (unsigned list = 0; list < 2 && !outcome->differs; list++) {
 		size_t at = first_difference(worker->records, list);
 
@@ -252,6 +302,7 @@ static int finish(void *context, size_t job)
 	} else {
 		verify->segments++;
 		verify->gaps += outcome->gap;
+		verify->unknown += outcome->unknown;
 		verify->blocks += outcome->blocks;
 		verify->instructions += outcome->instructions;
 		verify->events += outcome->events;

@@ -33,6 +33,7 @@ struct dump_verify_side {
 struct dump_verify {
 	uint64_t segments; /* compared and found equal */
 	uint64_t gaps;     /* of these: with a gap, and compared up to the first one */
+	uint64_t unknown;  /* of these: with an instruction that libipt 2.0 does not know, and compared up to it */
 	uint64_t blocks;
 	uint64_t instructions;
 	uint64_t events;

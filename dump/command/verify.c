@@ -105,6 +105,7 @@ static void print_json(struct dump_session *session, const struct dump_verify *v
 	common_json_string(json, "against", engines[0]->name);
 	common_json_u64(json, "segments", verify->segments);
 	common_json_u64(json, "segments_with_gaps", verify->gaps);
+	common_json_u64(json, "segments_with_unknown_instructions", verify->unknown);
 	common_json_u64(json, "blocks", verify->blocks);
 	common_json_u64(json, "instructions", verify->instructions);
 	common_json_u64(json, "events", verify->events);
@@ -132,6 +133,11 @@ static int print_text(struct dump_session *session, const struct dump_verify *ve
 	if (verify->gaps)
 		fprintf(out, "%" PRIu64 " of the segments have gaps, and were compared up to the first one\n",
 			verify->gaps);
+	if (verify->unknown)
+		fprintf(out,
+			"%" PRIu64 " of the segments have instructions that libipt 2.0 does not know, "
+			"and were compared up to the first one\n",
+			verify->unknown);
 	if (!verify->differs)
 		return 0;
 	fprintf(out,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instructions as text, by Zydis, in one fixed style whatever Zydis' own defaults are. */
+/* Instructions as text, by Zydis where it knows them, in one fixed style whatever Zydis' own defaults are. */
 #include "flow/code/disassembly.h"
 
 #include <Zydis/Zydis.h>
 
+#include "flow/code/instruction_encoding.h"
+#include "flow/code/instruction_name.h"
 #include "common/text.h"
 
 static ZydisMachineMode machine_mode(unsigned mode)
@@ -45,6 +47,22 @@ static bool start_formatter(ZydisFormatter *formatter)
 	return true;
 }
 
+/* An instruction that Zydis does not know: its bytes, and its name where that is known. */
+static void add_bytes(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_bytes *text)
+{
+	char name[DUMP_INSTRUCTION_NAME_SIZE];
+	struct ptl_encoding encoding;
+
+	if (ptl_encoding_read(bytes, size, mode, &encoding) < 0) {
+		common_text_add(text, "(bad)");
+		return;
+	}
+	for (unsigned i = 0; i < encoding.length; i++)
+		common_text_format(text, "%s0x%02x", i ? ", " : ".byte ", bytes[i]);
+	if (dump_instruction_name(bytes, mode, &encoding, name))
+		common_text_format(text, " # %s", name);
+}
+
 void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t ip, struct ptl_bytes *text)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -56,10 +74,12 @@ void flow_disassemble(const uint8_t *bytes, size_t size, unsigned mode, uint64_t
 	if (!start_formatter(&formatter) ||
 	    !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, machine_mode(mode), stack_width(mode))) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &instruction, operands)) ||
+	    /* A CPU with Intel PT has none of these: it reads the same bits as a register that is newer. */
+	    instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_MVEX ||
 	    !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &instruction, operands,
 							  instruction.operand_count_visible, words, sizeof(words), ip,
 							  ZYAN_NULL)))
-		common_text_add(text, "(bad)");
+		add_bytes(bytes, size, mode, text);
 	else
 		common_text_add(text, words);
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Classifies instructions by opcode; lengths and fields come from a quick scan, or from Zydis in its minimal mode. */
+/*
+ * Classifies instructions by opcode; lengths and fields come from a quick scan, or from Zydis in its minimal mode, or, where
+ * it refuses, from the rules for encodings.
+ */
 #include "flow/code/instruction.h"
 
 #include <Zydis/Zydis.h>
 
+#include "flow/code/instruction_encoding.h"
 #include "flow/code/instruction_scan.h"
 
-#define BY_MODRM 0xffu /* what it is depends on its ModRM, or it is notable */
+#define BY_MODRM 0xffu /* what it is depends on its ModRM or a prefix, or it is notable */
 
 /* By map and opcode. SDM volume 2, appendix A, tables. */
 static const uint8_t branches[2][256] = {
@@ -19,6 +23,7 @@ static const uint8_t branches[2][256] = {
 		[0xc2] = FLOW_BRANCH_RETURN,
 		[0xc3] = FLOW_BRANCH_RETURN,
 		[0x9a] = FLOW_BRANCH_FAR_CALL,
+		[0xa1] = BY_MODRM,
 		[0xea] = FLOW_BRANCH_FAR_JUMP,
 		[0xca] = FLOW_BRANCH_FAR_RETURN,
 		[0xcb] = FLOW_BRANCH_FAR_RETURN,
@@ -48,12 +53,14 @@ static const uint8_t group_5[8] = {
 	[5] = FLOW_BRANCH_FAR_JUMP,
 };
 
-/* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers; UIRET. */
-static uint8_t group_7(uint8_t modrm, bool repeat)
+/* 0F 01 with a register form: VMCALL, VMLAUNCH, VMRESUME enter or leave a guest, as far transfers; UIRET, ERETU, ERETS. */
+static uint8_t group_7(const struct ptl_opcode *opcode)
 {
-	switch (modrm) {
+	switch (opcode->modrm) {
+	case 0xca: /* ERETU, ERETS; without a prefix, CLAC */
+		return opcode->repeat || opcode->repeat_not ? FLOW_BRANCH_FAR_RETURN : FLOW_BRANCH_NONE;
 	case 0xec: /* UIRET; without the prefix, nothing */
-		return repeat ? FLOW_BRANCH_FAR_RETURN : FLOW_BRANCH_NONE;
+		return opcode->repeat ? FLOW_BRANCH_FAR_RETURN : FLOW_BRANCH_NONE;
 	case 0xc1: /* VMCALL */
 		return FLOW_BRANCH_FAR_CALL;
 	case 0xc2: /* VMLAUNCH */
@@ -67,9 +74,12 @@ static uint8_t group_7(uint8_t modrm, bool repeat)
 /* Where the opcode alone does not say it. */
 static uint8_t branch_by_modrm(const struct ptl_opcode *opcode)
 {
-	if (!opcode->map)
+	if (!opcode->map && opcode->opcode == 0xff)
 		return group_5[opcode->modrm >> 3 & 7];
-	return opcode->opcode == 0x01 ? group_7(opcode->modrm, opcode->repeat) : FLOW_BRANCH_NONE;
+	/* JMPABS, whose target is in the instruction and yet comes as TIP: it may be patched at any time. */
+	if (!opcode->map)
+		return opcode->rex2 ? FLOW_BRANCH_JUMP_INDIRECT : FLOW_BRANCH_NONE;
+	return opcode->opcode == 0x01 ? group_7(opcode) : FLOW_BRANCH_NONE;
 }
 
 static bool is_direct(uint8_t branch)
@@ -115,6 +125,31 @@ static int start(ZydisDecoder *decoder, unsigned mode)
 												   : 0;
 }
 
+/*
+ * What an instruction that Zydis refuses is by its encoding. With REX2 it is one of those that are known; no other is new
+ * and a branch but ERETU and ERETS, 0F 01.
+ */
+static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_opcode *opcode, bool *known)
+{
+	struct ptl_encoding encoding;
+	int status = ptl_encoding_read(bytes, size, mode, &encoding);
+
+	if (status < 0)
+		return status;
+	*opcode = (struct ptl_opcode){
+		.length = encoding.length,
+		.map = encoding.map == 1,
+		.opcode = encoding.opcode,
+		.modrm = encoding.modrm,
+		.has_modrm = encoding.has_modrm,
+		.repeat = encoding.prefix == 0xf3,
+		.repeat_not = encoding.prefix == 0xf2,
+		.rex2 = encoding.kind == PTL_ENCODING_REX2,
+	};
+	*known = opcode->rex2 || (encoding.kind == PTL_ENCODING_LEGACY && opcode->map && opcode->opcode == 0x01);
+	return 0;
+}
+
 /* What Zydis says, in the words of the quick scan. Other encodings and maps have no branches. */
 static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_opcode *opcode, bool *known)
 {
@@ -130,7 +165,7 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct pt
 	if (status == ZYDIS_STATUS_NO_MORE_DATA && size < FLOW_INSTRUCTION_MAX)
 		return PTL_TRUNCATED;
 	if (ZYAN_FAILED(status))
-		return PTL_CORRUPT;
+		return read_encoding(bytes, size, mode, opcode, known);
 	*opcode = (struct ptl_opcode){
 		.length = decoded.length,
 		.map = decoded.opcode_map == ZYDIS_OPCODE_MAP_0F,
@@ -140,8 +175,10 @@ static int ask_zydis(const uint8_t *bytes, size_t size, unsigned mode, struct pt
 	};
 	if (opcode->has_modrm)
 		opcode->modrm = bytes[decoded.raw.modrm.offset];
-	for (unsigned i = 0; i < decoded.raw.prefix_count; i++)
+	for (unsigned i = 0; i < decoded.raw.prefix_count; i++) {
 		opcode->repeat |= decoded.raw.prefixes[i].value == 0xf3;
+		opcode->repeat_not |= decoded.raw.prefixes[i].value == 0xf2;
+	}
 	*known = decoded.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
 		 (decoded.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT || opcode->map);
 	return 0;

@@ -111,7 +111,7 @@ struct parts {
 	unsigned map;
 	uint8_t opcode;
 	uint8_t modrm; /* 0: there is none */
-	bool repeat;
+	bool repeat, repeat_not;
 };
 
 /* Skips 66, F2, F3, and the segment overrides that 64-bit code uses. */
@@ -122,6 +122,7 @@ static inline size_t skip_prefixes(const uint8_t *bytes, struct parts *parts)
 	for (; at < PREFIXES_MAX && maps[bytes[at]] == 'p'; at++) {
 		parts->sizes |= bytes[at] == 0x66 ? OPERAND_SIZE : 0;
 		parts->repeat |= bytes[at] == 0xf3;
+		parts->repeat_not |= bytes[at] == 0xf2;
 	}
 	return at;
 }
@@ -171,6 +172,7 @@ bool flow_instruction_scan(const uint8_t *bytes, size_t size, struct ptl_opcode 
 		.modrm = parts.modrm,
 		.has_modrm = parts.rule->modrm,
 		.repeat = parts.repeat,
+		.repeat_not = parts.repeat_not,
 	};
 	if (parts.rule->relative)
 		opcode->displacement = parts.length - parts.immediate == 1

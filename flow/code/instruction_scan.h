@@ -14,7 +14,9 @@ struct ptl_opcode {
 	uint8_t opcode;
 	uint8_t modrm; /* 0 where there is none */
 	bool has_modrm;
-	bool repeat;          /* has an F3 prefix */
+	bool repeat;     /* has an F3 prefix */
+	bool repeat_not; /* has an F2 prefix */
+	bool rex2;
 	int64_t displacement; /* of a direct branch */
 };
 

@@ -253,14 +253,18 @@ for engine in ("native", "libipt-insn"):
     if not passed:
         print("#", done.returncode, done.stdout.strip(), done.stderr.strip())
 
-# verify compares up to a gap behind which only the native engine goes on in the segment, and finds what really differs.
-for name, status, gaps in (("gap-resumes-tip", 0, 1), ("direct-branches", 0, 0), ("tnt-behind-fup", 1, 0)):
+# verify compares up to a gap behind which only the native engine goes on in the segment, or to an instruction that libipt
+# does not know, and finds what really differs.
+for name, status, gaps, unknown in (("gap-resumes-tip", 0, 1, 0), ("direct-branches", 0, 0, 0), ("tnt-behind-fup", 1, 0, 0),
+                                    ("newer-registers", 0, 0, 1), ("erets", 0, 0, 1), ("newer-instructions", 0, 0, 0)):
     count += 1
     _, parts = sections(os.path.join(tests, name + ".ptt"))
     make_trace(parts)
     done = subprocess.run((dump, "verify", "--json", "test.ptl"), cwd=scratch, capture_output=True, text=True, timeout=60)
     # One that finds a difference in the first segment has not found nothing.
-    passed = done.returncode == status and json.loads(done.stdout)["segments_with_gaps"] == gaps and not done.stderr
+    told = json.loads(done.stdout)
+    passed = done.returncode == status and told["segments_with_gaps"] == gaps and not done.stderr and \
+        told["segments_with_unknown_instructions"] == unknown
     print(f"{'ok' if passed else 'not ok'} {count} - verify {name}")
     if not passed:
         print("#", done.returncode, done.stdout.strip(), done.stderr.strip())

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of instructions that are newer than Zydis. */
+#ifndef FLOW_CODE_INSTRUCTION_NAME_H
+#define FLOW_CODE_INSTRUCTION_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/code/instruction_encoding.h"
+
+#define DUMP_INSTRUCTION_NAME_SIZE 32
+
+/*
+ * The mnemonic of the instruction at bytes, whose encoding ptl_encoding_read has read, in lower case; false where it is not
+ * known. Operands are not told.
+ */
+bool dump_instruction_name(const uint8_t *bytes, unsigned mode, const struct ptl_encoding *encoding,
+			   char name[DUMP_INSTRUCTION_NAME_SIZE]);
+
+#endif
