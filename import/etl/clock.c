@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The clocks of .etl files: the performance counter, the system's time, cycles of the CPU. */
 #include <stdio.h>
+#include <time.h>
 
 #include "import/etl/import.h"
 #include "import/etl/layout.h"
@@ -9,12 +10,43 @@
 #define FILETIME_UNIT 100u                  /* nanoseconds */
 #define FILETIME_1970 116444736000000000ull /* 1970 in units since 1601 */
 
-/* Nanoseconds since 1970; 0 for what was before, or is farther than the trace's times go. */
+int64_t etl_clock_filetime(uint64_t filetime)
+{
+	const int64_t since = (int64_t)(filetime - FILETIME_1970);
+	int64_t nanoseconds;
+
+	if (filetime > INT64_MAX)
+		return INT64_MAX;
+	if (__builtin_mul_overflow(since, (int64_t)FILETIME_UNIT, &nanoseconds))
+		return since < 0 ? INT64_MIN : INT64_MAX;
+	return nanoseconds;
+}
+
+int64_t etl_clock_systemtime(const uint8_t *systemtime)
+{
+	struct tm date = {
+		.tm_year = common_load16(systemtime) - 1900,
+		.tm_mon = common_load16(systemtime + 2) - 1,
+		.tm_mday = common_load16(systemtime + 6),
+		.tm_hour = common_load16(systemtime + 8),
+		.tm_min = common_load16(systemtime + 10),
+		.tm_sec = common_load16(systemtime + 12),
+	};
+	const int64_t seconds = timegm(&date);
+	int64_t nanoseconds;
+
+	if (__builtin_mul_overflow(seconds, (int64_t)SECOND, &nanoseconds) ||
+	    __builtin_add_overflow(nanoseconds, (int64_t)common_load16(systemtime + 14) * 1000000, &nanoseconds))
+		return seconds < 0 ? INT64_MIN : INT64_MAX;
+	return nanoseconds;
+}
+
+/* As times of the trace and its machine go: 0 for what was before 1970. */
 static int64_t wall_time(uint64_t filetime)
 {
-	const uint64_t since = filetime - FILETIME_1970;
+	const int64_t time = etl_clock_filetime(filetime);
 
-	return filetime < FILETIME_1970 || since > INT64_MAX / FILETIME_UNIT ? 0 : (int64_t)(since * FILETIME_UNIT);
+	return time < 0 ? 0 : time;
 }
 
 /* A frequency that divides a second costs one multiplication. */

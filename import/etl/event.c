@@ -70,13 +70,44 @@ static void put_cpu_times(struct etl_import *import, const struct etl_record *re
 	*item = (struct ptl_extended){PTL_EXTENDED_THREAD_TIMES, 16, bytes};
 }
 
-int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, const struct etl_record *record)
+/* What the payload is in the trace. What does not fit its schema is kept as it was, too. */
+static int explain(struct etl_import *import, struct etl_record *record, struct ptl_event *event,
+		   struct ptl_extended *original)
 {
-	struct ptl_extended items[EXTENDED_MAX];
+	struct etl_schema *schema;
+	bool lost;
+	int status = etl_known_find(&import->known, record, &schema);
+
+	event->descriptor = record->descriptor;
+	if (status || !schema) {
+		import->outcome.unexplained += !schema;
+		return status;
+	}
+	if (schema->any_opcode && !schema->written)
+		schema->ptl.opcode = record->descriptor.opcode;
+	if (!schema->written || schema->ptl.opcode != record->descriptor.opcode) {
+		struct ptl_schema another = schema->ptl;
+
+		another.opcode = record->descriptor.opcode;
+		status = ptl_writer_schema(import->writer, &another);
+		schema->written = true;
+	}
+	if (!status)
+		status = etl_payload(import, schema, record, &import->storage, &event->payload, &event->payload_size,
+				     &lost);
+	if (!status && lost && record->payload_size <= UINT16_MAX)
+		*original = (struct ptl_extended){PTL_EXTENDED_ETW_PAYLOAD, (uint16_t)record->payload_size,
+						  record->payload};
+	return status;
+}
+
+int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, struct etl_record *record)
+{
+	struct ptl_extended items[EXTENDED_MAX + 1] = {{0}};
 	uint8_t times[16];
+	int status;
 	size_t at = 0;
 	struct ptl_event event = {
-		.descriptor = record->descriptor,
 		.time = record->has_time ? etl_clock_time(import, record->time) : import->now,
 		.cpu = buffer->cpu,
 		.pid = record->pid,
@@ -96,6 +127,10 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, c
 	}
 	if (record->has_cpu_times && (record->kernel || record->user))
 		put_cpu_times(import, record, times, &items[event.extended_count++]);
+	status = explain(import, record, &event, &items[event.extended_count]);
+	if (status)
+		return status;
+	event.extended_count += items[event.extended_count].type == PTL_EXTENDED_ETW_PAYLOAD;
 	while (event.extended_count < EXTENDED_MAX && etl_record_extended(record, &at, &items[event.extended_count]))
 		event.extended_count += items[event.extended_count].type != ETL_EXTENDED_RELATED;
 	return etl_event_write(import, &event);

@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "import/etl/input.h"
+#include "import/etl/known.h"
 #include "import/etl/record.h"
 
 /* Event streams; each holds times that do not go back. */
@@ -22,12 +23,13 @@ struct etl_import {
 	struct ptl_writer *writer;
 	struct etl_file *file;
 	struct ptl_machine machine;
+	struct etl_known known;
 
 	struct etl_lane lanes[ETL_LANES_MAX];
 	size_t lane_count;
 	size_t lane; /* that the last event went to */
 
-	struct ptl_bytes storage; /* of the event being written */
+	struct ptl_bytes storage; /* the payload of the event being written */
 	struct etl_outcome outcome;
 	uint64_t now; /* the latest time so far */
 };
@@ -36,6 +38,9 @@ struct etl_import {
 
 /* Clock, start and wall time of the machine record. */
 void etl_clock_set(struct etl_import *import);
+/* Nanoseconds since 1970 of a FILETIME and of the 16 bytes of a SYSTEMTIME; the farthest there are, beyond. */
+int64_t etl_clock_filetime(uint64_t filetime);
+int64_t etl_clock_systemtime(const uint8_t *systemtime);
 /* Ticks of the file's clock as nanoseconds of the trace's. */
 uint64_t etl_clock_time(const struct etl_import *import, uint64_t ticks);
 
@@ -44,6 +49,14 @@ uint64_t etl_clock_time(const struct etl_import *import, uint64_t ticks);
 /* Writes an event into a stream whose times end before it. PTL_NO_MEMORY, PTL_SYSTEM. */
 int etl_event_write(struct etl_import *import, const struct ptl_event *event);
 /* Writes what a record of the buffer tells. */
-int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, const struct etl_record *record);
+int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, struct etl_record *record);
+
+/* ---- survey.c */
+
+/*
+ * Reads the whole file for what explains events, wherever it stands: a description often comes behind what it explains.
+ * Damage is said when events are read. PTL_NO_MEMORY, PTL_SYSTEM.
+ */
+int etl_survey(struct etl_import *import);
 
 #endif

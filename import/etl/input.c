@@ -129,7 +129,9 @@ static int import_file(struct etl_import *import)
 	int status;
 
 	describe_machine(import);
-	status = read_buffers(import);
+	status = etl_survey(import);
+	if (!status)
+		status = read_buffers(import);
 	if (!status)
 		status = write_losses(import);
 	import->machine.end_time = import->now;
@@ -151,6 +153,7 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 		status = import_file(import);
 	*outcome = import->outcome;
 	etl_file_close(import->file);
+	etl_known_free(&import->known);
 	common_bytes_free(&import->storage);
 	free(import);
 	return status;

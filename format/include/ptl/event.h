@@ -53,6 +53,8 @@ struct ptl_extended {
  * Other items have ETW's types, EVENT_HEADER_EXT_TYPE_*.
  */
 #define PTL_EXTENDED_THREAD_TIMES 0x5454
+/* The payload of an event of ETW as it was recorded, where it does not fit its own description. */
+#define PTL_EXTENDED_ETW_PAYLOAD 0x5745
 
 /* ptl_event.flags */
 #define PTL_EVENT_HAS_ACTIVITY 0x1u

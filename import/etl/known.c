@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the schema of each event: TraceLogging's in the event, the kernel's in the table, others in what was said before. */
+#include "import/etl/known.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/guid.h"
+#include "format/container/layout.h"
+#include "import/etl/kernel_class.h"
+#include "import/etl/layout.h"
+
+#define COUNT_MAX 65536u      /* schemas */
+#define BYTES_MAX (64u << 20) /* of TraceLogging's descriptions */
+#define NONE UINT64_MAX
+#define OWN_ID 0x8000u
+#define ANY_OPCODE 0x100u
+#define IDENTITY 21u /* bytes: provider, id, version, opcode or ANY_OPCODE */
+
+static void write_identity(const struct ptl_descriptor *descriptor, bool any_opcode, uint8_t identity[IDENTITY])
+{
+	memcpy(identity, descriptor->provider.bytes, 16);
+	common_store16(identity + 16, descriptor->id);
+	identity[18] = descriptor->version;
+	common_store16(identity + 19, any_opcode ? ANY_OPCODE : descriptor->opcode);
+}
+
+void etl_known_free(struct etl_known *known)
+{
+	for (size_t i = 0; i < known->count; i++)
+		etl_schema_free(known->list[i]);
+	free(known->list);
+	common_byte_map_free(&known->by_event);
+	common_byte_map_free(&known->by_text);
+	common_byte_map_free(&known->ids);
+	*known = (struct etl_known){0};
+}
+
+static int keep(struct etl_known *known, struct etl_schema *schema)
+{
+	if (known->count == known->capacity) {
+		const size_t capacity = known->capacity ? 2 * known->capacity : 64;
+		struct etl_schema **list = realloc(known->list, capacity * sizeof(struct etl_schema *));
+
+		if (!list) {
+			etl_schema_free(schema);
+			return common_fail_memory("schemas", capacity * sizeof(struct etl_schema *));
+		}
+		known->list = list;
+		known->capacity = capacity;
+	}
+	known->list[known->count++] = schema;
+	return 0;
+}
+
+static struct ptl_descriptor descriptor_of(const struct ptl_schema *schema)
+{
+	return (struct ptl_descriptor){
+		.provider = schema->provider, .id = schema->id, .version = schema->version, .opcode = schema->opcode};
+}
+
+int etl_known_add(struct etl_known *known, struct etl_schema *schema)
+{
+	const struct ptl_descriptor descriptor = descriptor_of(&schema->ptl);
+	uint8_t identity[IDENTITY];
+	const uint64_t *found;
+	int status;
+
+	write_identity(&descriptor, schema->any_opcode, identity);
+	found = common_byte_map_get(&known->by_event, identity, sizeof(identity));
+	if ((found && *found != NONE) || known->count >= COUNT_MAX) {
+		etl_schema_free(schema);
+		return 0;
+	}
+	known->has_last = false;
+	status = keep(known, schema);
+	return status ? status : common_byte_map_put(&known->by_event, identity, sizeof(identity), known->count - 1);
+}
+
+/* ---- TraceLogging ----------------------------------------------------------------------------------------- */
+
+/* The name of the provider stands in front of its traits. */
+static const char *provider_name(struct etl_schema *schema, const struct etl_record *record)
+{
+	struct ptl_extended item;
+	size_t at = 0;
+
+	while (etl_record_extended(record, &at, &item))
+		if (item.type == ETL_EXTENDED_TRAITS && item.size > 2)
+			return etl_schema_text(schema, (const char *)item.data + 2, item.size - 2);
+	return "";
+}
+
+/* Gives the schema an id that no other one of its provider has; two of the same text have the same. */
+static int identify(struct etl_known *known, struct etl_schema *schema, const uint8_t *text, size_t size)
+{
+	uint64_t hash = format_checksum(text, size);
+
+	for (unsigned tries = 0; tries < 256; tries++, hash++) {
+		const struct ptl_descriptor descriptor = {
+			.provider = schema->ptl.provider,
+			.id = (uint16_t)(OWN_ID | (hash & 0x7fff)),
+			.version = (uint8_t)(hash >> 16),
+		};
+		uint8_t identity[IDENTITY];
+
+		write_identity(&descriptor, true, identity);
+		schema->ptl.id = descriptor.id;
+		schema->ptl.version = descriptor.version;
+		if (!common_byte_map_get(&known->ids, identity, sizeof(identity)))
+			return common_byte_map_put(&known->ids, identity, sizeof(identity), 0);
+	}
+	return 0;
+}
+
+static int learn(struct etl_known *known, const struct etl_record *record, const struct ptl_extended *item,
+		 struct etl_schema **learnt)
+{
+	struct etl_schema *schema = NULL;
+	int status = etl_tracelogging_schema(item->data, item->size, &schema);
+
+	*learnt = NULL;
+	if (status || !schema)
+		return status;
+	schema->ptl.provider = record->descriptor.provider;
+	schema->ptl.provider_name = provider_name(schema, record);
+	if (!schema->ptl.provider_name) {
+		etl_schema_free(schema);
+		return common_fail_memory("a provider's name", item->size);
+	}
+	schema->any_opcode = true;
+	status = identify(known, schema, item->data, item->size);
+	if (status) {
+		etl_schema_free(schema);
+		return status;
+	}
+	*learnt = schema;
+	return keep(known, schema);
+}
+
+static int find_described(struct etl_known *known, struct etl_record *record, const struct ptl_extended *item,
+			  struct etl_schema **schema)
+{
+	uint8_t key[16 + UINT16_MAX];
+	const size_t size = 16u + item->size;
+	const uint64_t *found;
+	uint64_t index = NONE;
+	int status = 0;
+
+	memcpy(key, record->descriptor.provider.bytes, 16);
+	memcpy(key + 16, item->data, item->size);
+	found = common_byte_map_get(&known->by_text, key, size);
+	if (found) {
+		index = *found;
+	} else if (known->count < COUNT_MAX && known->bytes + size <= BYTES_MAX) {
+		known->bytes += size;
+		status = learn(known, record, item, schema);
+		if (!status && *schema)
+			index = known->count - 1;
+		if (!status)
+			status = common_byte_map_put(&known->by_text, key, size, index);
+	}
+	*schema = status || index == NONE ? NULL : known->list[index];
+	if (*schema && !record->descriptor.id && !record->descriptor.version) {
+		record->descriptor.id = (*schema)->ptl.id;
+		record->descriptor.version = (*schema)->ptl.version;
+	}
+	return status;
+}
+
+/* ---- all others --------------------------------------------------------------------------------------------- */
+
+static int find_other(struct etl_known *known, const struct etl_record *record, struct etl_schema **schema)
+{
+	uint8_t identity[IDENTITY], any[IDENTITY];
+	const uint64_t *found;
+	int status;
+
+	write_identity(&record->descriptor, false, identity);
+	write_identity(&record->descriptor, true, any);
+	found = common_byte_map_get(&known->by_event, identity, sizeof(identity));
+	if (!found)
+		found = common_byte_map_get(&known->by_event, any, sizeof(any));
+	if (found) {
+		*schema = *found == NONE ? NULL : known->list[*found];
+		return 0;
+	}
+	*schema = NULL;
+	if (known->by_event.used >= 2 * COUNT_MAX)
+		return 0;
+	status = record->kind == ETL_KIND_EVENT ? 0 : etl_kernel_schema(&record->descriptor, schema);
+	if (status)
+		return status;
+	if (!*schema || known->count >= COUNT_MAX) {
+		etl_schema_free(*schema);
+		*schema = NULL;
+		return common_byte_map_put(&known->by_event, identity, sizeof(identity), NONE);
+	}
+	status = etl_known_add(known, *schema);
+	return status;
+}
+
+static bool is_last(const struct etl_known *known, const struct ptl_descriptor *descriptor)
+{
+	const struct ptl_descriptor *last = &known->last_descriptor;
+
+	return known->has_last && last->opcode == descriptor->opcode && last->id == descriptor->id &&
+	       last->version == descriptor->version && common_guid_equal(&last->provider, &descriptor->provider);
+}
+
+int etl_known_find(struct etl_known *known, struct etl_record *record, struct etl_schema **schema)
+{
+	struct ptl_extended item;
+	size_t at = 0;
+	int status;
+
+	while (etl_record_extended(record, &at, &item))
+		if (item.type == ETL_EXTENDED_SCHEMA)
+			return find_described(known, record, &item, schema);
+	if (is_last(known, &record->descriptor)) {
+		*schema = known->last;
+		return 0;
+	}
+	status = find_other(known, record, schema);
+	known->has_last = !status;
+	known->last = *schema;
+	known->last_descriptor = record->descriptor;
+	return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The schemas that are known of a file's events. */
+#ifndef IMPORT_ETL_KNOWN_H
+#define IMPORT_ETL_KNOWN_H
+
+#include "common/hash_map.h"
+#include "import/etl/record.h"
+#include "import/etl/schema.h"
+
+/* Zero-initialised is empty. */
+struct etl_known {
+	struct etl_schema **list; /* all of them */
+	size_t count, capacity;
+	struct common_byte_map by_event; /* provider, id, version, opcode: index in list; NONE: looked for in vain */
+	struct common_byte_map by_text;  /* provider and what a TraceLogging event says of itself: likewise */
+	struct common_byte_map ids;      /* ids that were given to TraceLogging's events */
+	size_t bytes;                    /* that descriptions take */
+	/* The last one found is often the next one wanted. */
+	struct ptl_descriptor last_descriptor;
+	struct etl_schema *last;
+	bool has_last;
+};
+
+void etl_known_free(struct etl_known *known);
+
+/*
+ * Adds a schema, which it owns from now on, failing or not; of two for one event the first counts. Any more than the
+ * bounds allow are forgotten. PTL_NO_MEMORY.
+ */
+int etl_known_add(struct etl_known *known, struct etl_schema *schema);
+
+/*
+ * The schema of a record, or NULL. A TraceLogging event, which has no id of its own, gets one in record->descriptor:
+ * 0x8000 and up, and a version, by a hash of what it says of itself. PTL_NO_MEMORY.
+ */
+int etl_known_find(struct etl_known *known, struct etl_record *record, struct etl_schema **schema);
+
+/* A new schema of what a TraceLogging event says of itself; NULL in *schema: it contradicts itself. PTL_NO_MEMORY. */
+int etl_tracelogging_schema(const uint8_t *text, size_t size, struct etl_schema **schema);
+
+/* Adds what a merged trace says of an event, or of a map: EventInfo, EventMapInfo. PTL_NO_MEMORY. */
+int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size);
+
+#endif
