@@ -112,10 +112,10 @@ static int start_process(struct flow_timeline *timeline, const struct ptl_event 
 	state->data.parent = parent == index ? FLOW_NONE : parent;
 	state->data.started = start;
 	state->data.start = start ? event->time : 0;
-	if (start)
+	if (start && !data->begins_empty)
 		inherit_program(timeline, state->data.parent, &path, &command_line);
 	status = add_program(timeline, state, state->data.start, path, command_line);
-	if (status < 0 || !start || state->data.parent == FLOW_NONE || state->version_count)
+	if (status < 0 || !start || data->begins_empty || state->data.parent == FLOW_NONE || state->version_count)
 		return status;
 	return flow_timeline_fork(timeline, index, state->data.parent);
 }

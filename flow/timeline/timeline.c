@@ -150,7 +150,7 @@ static int take_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	if (status == PTL_NO_MEMORY)
 		return status;
 	/* An event that cannot be understood costs itself alone, and is counted. */
-	if (status < 0)
+	if (status < 0 && status != PTL_NOT_OURS)
 		builder->timeline->skipped++;
 	if (builder->timeline->pieces.failed)
 		return common_fail_memory("address spaces", 0);

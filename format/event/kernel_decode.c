@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "format/event/kernel.h"
+#include "format/event/kernel_etw.h"
 #include "common/utf16.h"
 
 static int check_class(const struct ptl_event *event, const struct ptl_guid *provider, uint8_t version)
@@ -17,6 +18,12 @@ static int check_class(const struct ptl_event *event, const struct ptl_guid *pro
 		return common_fail(PTL_UNSUPPORTED, "version %u of the event, not %u", event->descriptor.version,
 				   version);
 	return 0;
+}
+
+/* Whether it is of the class, and as Windows has it. */
+static bool is_etw(const struct ptl_event *event, const struct ptl_guid *provider)
+{
+	return event->descriptor.version < PTL_KERNEL_OWN && common_guid_equal(&event->descriptor.provider, provider);
 }
 
 /* Newer minor versions may add fields behind the known ones, so bytes that are left are no failure. */
@@ -55,6 +62,8 @@ int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage,
 	const char *name;
 	size_t command;
 
+	if (is_etw(event, &PTL_PROVIDER_PROCESS))
+		return ptl_etw_process_decode(event, storage, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_process_event){.unique_key = common_read64(&cursor)};
@@ -85,6 +94,8 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 
 	if (status == 0 && event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH)
 		status = common_fail(PTL_NOT_OURS, "a context switch");
+	if (is_etw(event, &PTL_PROVIDER_THREAD))
+		return ptl_etw_thread_decode(event, storage, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_thread_event){.process_id = common_read32(&cursor)};
@@ -105,9 +116,12 @@ int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *da
 {
 	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
 	int status = check_class(event, &PTL_PROVIDER_THREAD, FORMAT_THREAD_VERSION);
+	const bool etw = is_etw(event, &PTL_PROVIDER_THREAD);
 
-	if (status == 0 && event->descriptor.opcode != PTL_OPCODE_CONTEXT_SWITCH)
-		status = common_fail(PTL_NOT_OURS, "no context switch");
+	if ((status == 0 || etw) && event->descriptor.opcode != PTL_OPCODE_CONTEXT_SWITCH)
+		return common_fail(PTL_NOT_OURS, "no context switch");
+	if (etw)
+		return ptl_etw_switch_decode(event, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_switch_event){.new_thread = common_read32(&cursor)};
@@ -144,6 +158,8 @@ int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, s
 	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
 	int status = check_class(event, &PTL_PROVIDER_IMAGE, FORMAT_IMAGE_VERSION);
 
+	if (is_etw(event, &PTL_PROVIDER_IMAGE))
+		return ptl_etw_image_decode(event, storage, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_image_event){.base = common_read64(&cursor)};

@@ -10,16 +10,31 @@
 #include "common/error.h"
 #include "format/relogger/relogger_internal.h"
 
+#define ETW_KERNEL "Windows Kernel" /* as the import of .etl files calls their provider */
+
 enum role { ROLE_NONE, ROLE_ID, ROLE_PARENT, ROLE_KEY };
 
 static const struct {
 	const char *name;
 	enum role role;
 } names[] = {
-	{"ProcessId", ROLE_ID},         {"ParentId", ROLE_PARENT},       {"TThreadId", ROLE_ID},
-	{"ThreadId", ROLE_ID},          {"NewThreadId", ROLE_ID},        {"OldThreadId", ROLE_ID},
-	{"NewProcessId", ROLE_ID},      {"OldProcessId", ROLE_ID},       {"TargetThreadId", ROLE_ID},
-	{"TargetProcessId", ROLE_ID},   {"ParentThreadId", ROLE_PARENT}, {"CpuNumber", ROLE_ID},
+	{"ProcessId", ROLE_ID},
+	{"ParentId", ROLE_PARENT},
+	{"TThreadId", ROLE_ID},
+	{"ThreadId", ROLE_ID},
+	{"NewThreadId", ROLE_ID},
+	{"OldThreadId", ROLE_ID},
+	{"NewProcessId", ROLE_ID},
+	{"OldProcessId", ROLE_ID},
+	{"TargetThreadId", ROLE_ID},
+	{"TargetProcessId", ROLE_ID},
+	{"ParentThreadId", ROLE_PARENT},
+	{"CpuNumber", ROLE_ID},
+	{"StackProcess", ROLE_ID},
+	{"StackThread", ROLE_ID},
+	{"IssuingThreadId", ROLE_ID},
+	{"PID", ROLE_ID},
+	{"TTID", ROLE_ID},
 	{"UniqueProcessKey", ROLE_KEY},
 };
 
@@ -54,6 +69,16 @@ static bool is_of(const struct ptl_schema *schema, const struct ptl_descriptor *
 	       memcmp(&schema->provider, &descriptor->provider, sizeof(schema->provider)) == 0;
 }
 
+/* Those of Windows' kernel explain themselves in the trace. */
+static const struct ptl_schema *find_etw(struct ptl_relogger_input *input, const struct ptl_descriptor *descriptor)
+{
+	const struct ptl_schema *schema = descriptor->id ? NULL : ptl_schema_find(input->trace, descriptor);
+
+	if (!schema || strcmp(schema->provider_name, ETW_KERNEL) != 0)
+		return NULL;
+	return input->schema = schema;
+}
+
 /* The last one found is most often the next one wanted. */
 static const struct ptl_schema *find_schema(struct ptl_relogger_input *input, const struct ptl_descriptor *descriptor)
 {
@@ -65,7 +90,7 @@ static const struct ptl_schema *find_schema(struct ptl_relogger_input *input, co
 	for (size_t i = 0; i < count; i++)
 		if (is_of(schemas[i], descriptor))
 			return input->schema = schemas[i];
-	return NULL;
+	return find_etw(input, descriptor);
 }
 
 static int change_field(const struct ptl_relogger_input *input, enum role role, uint8_t *at, size_t size)

@@ -242,7 +242,7 @@ static int start_process(struct ptl_state *state, const struct ptl_event *event,
 	struct format_state_member *parent = NULL;
 	int status;
 
-	if (start && data->parent_id != data->process_id)
+	if (start && !data->begins_empty && data->parent_id != data->process_id)
 		parent = format_state_member(state, data->parent_id);
 	member->implied = false;
 	member->unique_key = data->unique_key;
@@ -376,7 +376,9 @@ int ptl_state_event(struct ptl_state *state, const struct ptl_event *event)
 	if (!status)
 		status = format_state_account(state);
 	/* What cannot be understood costs itself alone. */
-	if (status == PTL_NOT_OURS || status == PTL_UNSUPPORTED || status == PTL_CORRUPT || status == PTL_TRUNCATED) {
+	if (status == PTL_NOT_OURS)
+		return 0;
+	if (status == PTL_UNSUPPORTED || status == PTL_CORRUPT || status == PTL_TRUNCATED) {
 		state->skipped++;
 		return 0;
 	}

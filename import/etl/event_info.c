@@ -7,6 +7,8 @@
 #include "import/etl/known.h"
 #include "import/etl/message.h"
 
+#include <ptl/writer.h>
+
 #define INFO_SIZE 112u
 #define PROPERTY_SIZE 24u
 #define DEPTH_MAX 8u
@@ -105,6 +107,12 @@ static void take_property(struct info *info, size_t number, unsigned depth)
 	info->bad |= !field->name;
 }
 
+/* Names that all providers have begin with "win:". */
+static const char *without_prefix(const char *name)
+{
+	return name && strncmp(name, "win:", 4) == 0 ? name + 4 : name;
+}
+
 static void take_names(struct info *info)
 {
 	struct ptl_schema *schema = &info->schema->ptl;
@@ -120,7 +128,7 @@ static void take_names(struct info *info)
 	schema->keyword = common_load64(info->data + 40);
 	schema->provider_name = text_at(info, 52);
 	schema->task_name = text_at(info, 68);
-	schema->opcode_name = text_at(info, 72);
+	schema->opcode_name = without_prefix(text_at(info, 72));
 	schema->message = message ? etl_message(info->schema, message) : NULL;
 	info->bad |= !schema->provider_name || !schema->task_name || !schema->opcode_name || !schema->message;
 	if (info->bad)
@@ -158,4 +166,45 @@ int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size)
 		etl_schema_free(info->schema);
 	free(info);
 	return status == PTL_NO_MEMORY ? status : 0;
+}
+
+/* ---- maps --------------------------------------------------------------------------------------------------- */
+
+#define MAP_AT 16u /* behind the GUID of the provider */
+#define MAP_ENTRIES 16u
+#define MAP_FLAG_BITS (2u | 16u)
+#define MAP_FLAG_PATTERN 4u
+#define ENTRIES_MAX 4096u
+
+int etl_map_info(struct ptl_writer *writer, const uint8_t *data, size_t size)
+{
+	/* Texts are kept as those of schemas are. */
+	struct etl_schema *texts = etl_schema_new();
+	struct ptl_map_entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
+	struct info info = {.data = data + MAP_AT, .size = size < MAP_AT ? 0 : size - MAP_AT, .schema = texts};
+	const uint32_t count = info.size >= MAP_ENTRIES ? common_load32(info.data + 8) : 0;
+	struct ptl_map map = {.entries = entries};
+	int status = texts && entries ? 0 : common_fail_memory("EventMapInfo", sizeof(*entries) * ENTRIES_MAX);
+
+	if (!status && count && count <= ENTRIES_MAX && count * 8u <= info.size - MAP_ENTRIES &&
+	    !(common_load32(info.data + 4) & MAP_FLAG_PATTERN)) {
+		memcpy(map.provider.bytes, data, 16);
+		map.kind = common_load32(info.data + 4) & MAP_FLAG_BITS ? PTL_MAP_FLAGS : PTL_MAP_VALUES;
+		map.name = text_at(&info, 0);
+		for (map.count = 0; map.count < count; map.count++) {
+			const size_t at = MAP_ENTRIES + 8 * map.count;
+
+			entries[map.count] = (struct ptl_map_entry){common_load32(info.data + at + 4),
+								    text_at(&info, at)};
+			if (!entries[map.count].name)
+				status = common_fail_memory("EventMapInfo", size);
+		}
+		if (!map.name)
+			status = common_fail_memory("EventMapInfo", size);
+		if (!status && *map.name)
+			status = ptl_writer_map(writer, &map);
+	}
+	etl_schema_free(texts);
+	free(entries);
+	return status;
 }

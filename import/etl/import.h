@@ -6,8 +6,10 @@
 #include <ptl/writer.h>
 
 #include "common/bytes.h"
+#include "import/etl/image_id.h"
 #include "import/etl/input.h"
 #include "import/etl/known.h"
+#include "import/etl/path.h"
 #include "import/etl/record.h"
 
 /* Event streams; each holds times that do not go back. */
@@ -24,6 +26,8 @@ struct etl_import {
 	struct etl_file *file;
 	struct ptl_machine machine;
 	struct etl_known known;
+	struct etl_paths paths;
+	struct etl_image_ids image_ids;
 
 	struct etl_lane lanes[ETL_LANES_MAX];
 	size_t lane_count;

@@ -154,6 +154,8 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 	*outcome = import->outcome;
 	etl_file_close(import->file);
 	etl_known_free(&import->known);
+	etl_paths_free(&import->paths);
+	etl_image_ids_free(&import->image_ids);
 	common_bytes_free(&import->storage);
 	free(import);
 	return status;

@@ -132,15 +132,16 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 	{THREAD, 1, "57 WorkerThread", "TThreadId:u4 StartTime:u8 ThreadRoutine:p"},
 	{THREAD, 2, "72 SetName", "ProcessId:u4 TThreadId:u4 ThreadName:w"},
 
-	{IMAGE, 0, "10 Load", "BaseAddress:p ModuleSize:u4 ImageFileName:w"},
-	{IMAGE, 1, "10 Load,2 Unload", "ImageBase:p ImageSize:z ProcessId:u4 FileName:w"},
+	{IMAGE, 0, "10 Load", "BaseAddress:p ModuleSize:u4 ImageFileName:W"},
+	{IMAGE, 1, "10 Load,2 Unload", "ImageBase:p ImageSize:z ProcessId:u4 FileName:W"},
 	{IMAGE, 2, "10 Load,2 Unload,3 DCStart,4 DCEnd",
 	 "ImageBase:p ImageSize:z ProcessId:u4 ImageChecksum:x4 TimeDateStamp:u4 Reserved0:u4 DefaultBase:p "
 	 "Reserved1:u4 "
-	 "Reserved2:u4 Reserved3:u4 Reserved4:u4 FileName:w"},
+	 "Reserved2:u4 Reserved3:u4 Reserved4:u4 FileName:W BuildId:B PdbFileName:N"},
 	{IMAGE, 3, "10 Load,2 Unload,3 DCStart,4 DCEnd",
 	 "ImageBase:p ImageSize:z ProcessId:u4 ImageChecksum:x4 TimeDateStamp:u4 SignatureLevel:u1 SignatureType:u1 "
-	 "Reserved0:u2 DefaultBase:p Reserved1:u4 Reserved2:u4 Reserved3:u4 Reserved4:u4 FileName:w"},
+	 "Reserved0:u2 DefaultBase:p Reserved1:u4 Reserved2:u4 Reserved3:u4 Reserved4:u4 FileName:W BuildId:B "
+	 "PdbFileName:N"},
 	{IMAGE, 2, "33 KernelBase", "ImageBase:p"},
 	{IMAGE, 2, "34 HypercallPage", "HypercallPageVa:p"},
 
@@ -162,11 +163,11 @@ const struct etl_kernel_row etl_kernel_rows[] = {
 	{DISK, 0, "52 DrvComplReq", "RoutineAddr:p Irp:p UniqMatchId:u4"},
 	{DISK, 0, "53 DrvComplReqRet", "Irp:p UniqMatchId:u4"},
 
-	{FILE_IO, 0, "0 Name,32 FileCreate,35 FileDelete,36 FileRundown", "FileObject:p FileName:w"},
+	{FILE_IO, 0, "0 Name,32 FileCreate,35 FileDelete,36 FileRundown", "FileObject:p FileName:W"},
 	{FILE_IO, 2, "64 Create",
-	 "IrpPtr:p TTID:p FileObject:p CreateOptions:x4 FileAttributes:x4 ShareAccess:x4 OpenPath:w"},
+	 "IrpPtr:p TTID:p FileObject:p CreateOptions:x4 FileAttributes:x4 ShareAccess:x4 OpenPath:W"},
 	{FILE_IO, 3, "64 Create",
-	 "IrpPtr:p FileObject:p TTID:u4 CreateOptions:x4 FileAttributes:x4 ShareAccess:x4 OpenPath:w"},
+	 "IrpPtr:p FileObject:p TTID:u4 CreateOptions:x4 FileAttributes:x4 ShareAccess:x4 OpenPath:W"},
 	{FILE_IO, 2, "65 Cleanup,66 Close,73 Flush", "IrpPtr:p TTID:p FileObject:p FileKey:p"},
 	{FILE_IO, 3, "65 Cleanup,66 Close,73 Flush", "IrpPtr:p FileObject:p FileKey:p TTID:u4"},
 	{FILE_IO, 2, "67 Read,68 Write", "Offset:u8 IrpPtr:p TTID:p FileObject:p FileKey:p IoSize:u4 IoFlags:x4"},

@@ -11,7 +11,8 @@
 /*
  * Fields are NAME:TYPE. Types: u1 u2 u4 u8 i1 i2 i4 i8 numbers, x4 x8 in hexadecimal, p pointer, z size_t, w UTF-16 and
  * a bytes up to a zero, wN UTF-16 of N units, bN bytes, s a user, t ticks of the file's clock, f FILETIME, g GUID,
- * 4 and 6 addresses of IP, n a port, P pointers to the end, * bytes to the end.
+ * W UTF-16 that may name a device, B and N what is
+ * known of an image's debug information, which is not in the payload, 4 and 6 addresses of IP, n a port, P pointers to the end, * bytes to the end.
  */
 struct etl_kernel_row {
 	uint8_t group;       /* index of the class */

@@ -38,7 +38,12 @@ int etl_known_find(struct etl_known *known, struct etl_record *record, struct et
 /* A new schema of what a TraceLogging event says of itself; NULL in *schema: it contradicts itself. PTL_NO_MEMORY. */
 int etl_tracelogging_schema(const uint8_t *text, size_t size, struct etl_schema **schema);
 
-/* Adds what a merged trace says of an event, or of a map: EventInfo, EventMapInfo. PTL_NO_MEMORY. */
+/* Adds what a merged trace says of an event: EventInfo. What contradicts itself is left out. PTL_NO_MEMORY. */
 int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size);
+
+struct ptl_writer;
+
+/* Writes what a merged trace says of the names of numbers: EventMapInfo. Likewise; and what the writer returns. */
+int etl_map_info(struct ptl_writer *writer, const uint8_t *data, size_t size);
 
 #endif

@@ -19,6 +19,7 @@ struct rewriting {
 	struct common_cursor in;
 	unsigned pointer_size;
 	struct ptl_bytes *out;
+	uint64_t time;
 	size_t written;
 	bool lost;
 	uint64_t *values; /* of fields, where the schema refers to some */
@@ -74,6 +75,37 @@ static void take_string(struct rewriting *work, size_t unit)
 	take_bytes(work, size);
 	common_write_le(work->out, 0, unit);
 	common_read_bytes(&work->in, size + unit <= left ? unit : left - size);
+}
+
+/* The same of UTF-16, with the names that people know devices by. */
+static void take_path(struct rewriting *work)
+{
+	const uint8_t *start = work->in.data + work->in.at;
+	const size_t left = common_cursor_left(&work->in);
+	size_t units = 0;
+
+	while (2 * units + 2 <= left && common_load16(start + 2 * units))
+		units++;
+	if (!left) {
+		work->in.failed = true;
+		return;
+	}
+	etl_paths_write(&work->import->paths, start, units, work->out);
+	common_write_le(work->out, 0, 2);
+	common_read_bytes(&work->in, 2 * units + 2 <= left ? 2 * units + 2 : left);
+}
+
+#define PROCESS_AT 16u /* in payloads of images, from version 1 on; the base is at their start */
+
+static void take_image_id(struct rewriting *work)
+{
+	const struct etl_image_ids *ids = &work->import->image_ids;
+	const uint8_t *written = work->out->data;
+	const struct etl_image_id *id = NULL;
+
+	if (!work->out->failed && work->out->size >= PROCESS_AT + 4)
+		id = etl_image_ids_find(ids, common_load32(written + PROCESS_AT), common_load64(written), work->time);
+	etl_image_id_write(ids, id, work->out);
 }
 
 static void take_reversed(struct rewriting *work, size_t unit)
@@ -243,6 +275,14 @@ static void take_other(struct rewriting *work, const struct etl_field *field)
 	case ETL_IN_DUMP:
 		take_counted(work, common_read32(&work->in), 1);
 		break;
+	case ETL_IN_PATH:
+		take_path(work);
+		break;
+	case ETL_IN_IMAGE_ID:
+		take_image_id(work);
+		break;
+	case ETL_IN_PDB:
+		break;
 	case ETL_IN_TICKS:
 		take_ticks(work);
 		break;
@@ -340,6 +380,7 @@ int etl_payload(const struct etl_import *import, const struct etl_schema *schema
 		.schema = schema,
 		.in = common_cursor(record->payload, record->payload_size),
 		.pointer_size = record->pointer_size,
+		.time = record->time,
 		.out = storage,
 		.values = schema->refers ? values : NULL,
 	};

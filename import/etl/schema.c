@@ -62,6 +62,9 @@ static const struct described types[] = {
 	{ETL_IN_WBEM_SID, PTL_TYPE_UTF8, 0, 0, false},
 	{ETL_IN_TICKS, PTL_TYPE_TIME, 0, 8, false},
 	{ETL_IN_REST, PTL_TYPE_BYTES, 0, 0, true},
+	{ETL_IN_PATH, PTL_TYPE_UTF16, 0, 0, false},
+	{ETL_IN_IMAGE_ID, PTL_TYPE_BYTES_COUNTED, PTL_FORMAT_HASH, 0, false},
+	{ETL_IN_PDB, PTL_TYPE_UTF8, 0, 0, false},
 };
 
 static const struct {

@@ -48,10 +48,13 @@ enum etl_in {
 	ETL_IN_CHAR16 = 306,
 	ETL_IN_CHAR8 = 307,
 	ETL_IN_SIZE = 308,
-	ETL_IN_DUMP = 309,     /* a u32 counts the bytes */
-	ETL_IN_WBEM_SID = 310, /* behind two pointers, if the first is not 0 */
-	ETL_IN_TICKS = 1000,   /* not TDH's: a time in ticks of the file's clock */
-	ETL_IN_REST = 1001,    /* not TDH's: all bytes that are left */
+	ETL_IN_DUMP = 309,      /* a u32 counts the bytes */
+	ETL_IN_WBEM_SID = 310,  /* behind two pointers, if the first is not 0 */
+	ETL_IN_TICKS = 1000,    /* not TDH's: a time in ticks of the file's clock */
+	ETL_IN_REST = 1001,     /* not TDH's: all bytes that are left */
+	ETL_IN_PATH = 1002,     /* not TDH's: UTF-16 that may name a device */
+	ETL_IN_IMAGE_ID = 1003, /* not TDH's, and not in the payload: what is known of an image's debug information */
+	ETL_IN_PDB = 1004,      /* its name, which the one before has written */
 };
 
 /* TDH_OUTTYPE_*: how a field is to be shown. */

@@ -1,19 +1,77 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What of a file explains its events. */
+#include <stdio.h>
+
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/utf16.h"
 #include "import/etl/import.h"
 #include "import/etl/layout.h"
 
 static const struct ptl_guid metadata = PTL_GUID(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80ff, 0x839482e37671);
 
-#define OPCODE_EVENT_INFO 32
+static const struct ptl_guid system_config = PTL_GUID(0x9b79ee91, 0xb5fd, 0x41c0, 0xa243, 0x4248e266e9d0);
+static const struct ptl_guid image_id = PTL_GUID(0xb3e675d7, 0x2554, 0x4f18, 0x830b, 0x2762732560de);
+static const struct ptl_guid hardware = PTL_GUID(0x01853a65, 0x418f, 0x4f36, 0xaefc, 0xdc0f1d2fd235);
+
+#define COMPUTER_NAME_AT 20u
+#define COMPUTER_NAME_UNITS 256u
+
+static int take_event_info(struct etl_import *import, const struct etl_record *record)
+{
+	return etl_event_info(&import->known, record->payload, record->payload_size);
+}
+
+static int take_map_info(struct etl_import *import, const struct etl_record *record)
+{
+	return etl_map_info(import->writer, record->payload, record->payload_size);
+}
+
+static int take_volume(struct etl_import *import, const struct etl_record *record)
+{
+	return etl_paths_add(&import->paths, record->payload, record->payload_size);
+}
+
+static int take_image_id(struct etl_import *import, const struct etl_record *record)
+{
+	return etl_image_ids_add(&import->image_ids, record);
+}
+
+/* What Windows calls the machine. */
+static int take_cpu(struct etl_import *import, const struct etl_record *record)
+{
+	struct ptl_bytes name = {0};
+	size_t units = 0;
+
+	if (record->payload_size < COMPUTER_NAME_AT + 2 * COMPUTER_NAME_UNITS)
+		return 0;
+	while (units < COMPUTER_NAME_UNITS && common_load16(record->payload + COMPUTER_NAME_AT + 2 * units))
+		units++;
+	common_read_utf16_units(record->payload + COMPUTER_NAME_AT, units, &name);
+	if (!name.failed && name.size)
+		snprintf(import->machine.hostname, sizeof(import->machine.hostname), "%.*s", (int)name.size,
+			 (const char *)name.data);
+	common_bytes_free(&name);
+	return 0;
+}
+
+static const struct {
+	const struct ptl_guid *class;
+	uint8_t opcode;
+	int (*take)(struct etl_import *import, const struct etl_record *record);
+} wanted[] = {
+	{&metadata, 32, take_event_info}, {&metadata, 33, take_map_info}, {&system_config, 35, take_volume},
+	{&image_id, 36, take_image_id},   {&image_id, 37, take_image_id}, {&hardware, 10, take_cpu},
+};
 
 static int look_at(struct etl_import *import, const struct etl_record *record)
 {
-	if (record->kind == ETL_KIND_CLASSIC && common_guid_equal(&record->descriptor.provider, &metadata) &&
-	    record->descriptor.opcode == OPCODE_EVENT_INFO)
-		return etl_event_info(&import->known, record->payload, record->payload_size);
+	if (record->kind != ETL_KIND_CLASSIC && record->kind != ETL_KIND_SYSTEM)
+		return 0;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (wanted[i].opcode == record->descriptor.opcode &&
+		    common_guid_equal(&record->descriptor.provider, wanted[i].class))
+			return wanted[i].take(import, record);
 	return 0;
 }
 

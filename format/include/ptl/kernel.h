@@ -39,6 +39,7 @@ struct ptl_process_event {
 	uint32_t parent_id;
 	int32_t exit_status; /* as wait(2) encodes it; valid with END and known only if has_exit_status */
 	bool has_exit_status;
+	bool begins_empty;           /* with START: has nothing of its parent, as on Windows; not encoded */
 	const char *image_file_name; /* path of the program */
 	const char *command_line;    /* arguments, shell-quoted where needed */
 };
@@ -104,8 +105,8 @@ int ptl_image_encode(const struct ptl_image_event *data, uint8_t opcode, struct 
 int ptl_code_encode(const struct ptl_code_event *data, struct ptl_bytes *storage, struct ptl_event *event);
 
 /*
- * Decoders: PTL_NOT_OURS for an event of another class (a context switch is one beside those of threads),
- * PTL_UNSUPPORTED for an unknown version,
+ * Decoders: PTL_NOT_OURS for an event of another class (a context switch is one beside those of threads), or of an
+ * opcode that tells of something else; PTL_UNSUPPORTED for an unknown version (those of Windows are known),
  * PTL_TRUNCATED or PTL_CORRUPT for a payload that does not fit. Strings live in storage (caller's).
  */
 int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data);
