@@ -125,8 +125,12 @@ static int add_event(struct record *record, const struct flow_event *event)
 		.last_ip = event->kind == FLOW_GAP ? 0 : event->to,
 		.value = event->value,
 	};
+	int status;
 
-	int status = add(record, format_event_splits(event->kind) ? 0 : 1, &item);
+	/* libipt passes over what it cannot place. */
+	if (event->flags & PTL_EVENT_UNPLACED)
+		return 0;
+	status = add(record, format_event_splits(event->kind) ? 0 : 1, &item);
 
 	if (!status && event->kind == FLOW_GAP && event->cause != FLOW_GAP_OVERFLOW &&
 	    record->comparable[0] == SIZE_MAX)

@@ -135,6 +135,8 @@ const char *flow_gap_cause_name(uint8_t cause);
 #define FLOW_EVENT_HAS_FROM 0x01u
 #define FLOW_EVENT_HAS_TO 0x02u
 #define FLOW_EVENT_RESUMED 0x04u /* ENABLED: where it was disabled; nothing is missing between */
+/* PAGING, VMCS, EXEC_MODE: the TIP that tells where it holds from on is missing; it was announced before this place */
+#define PTL_EVENT_UNPLACED 0x08u
 
 struct flow_event {
 	uint8_t kind;  /* enum flow_kind */

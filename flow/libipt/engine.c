@@ -117,18 +117,19 @@ static int place_segment(struct libipt_engine *engine)
 	ignores_resume = engine->errata.apl12 && end.resume && input->has_next && !input->next_ip_known;
 	engine->overflowed = end.overflowed || ignores_resume;
 	engine->whole = input->has_next ? size : end.whole;
+	engine->torn = input->has_next && end.enabled && end.fup;
 	/* Where packets are disabled, libipt walks nowhere. */
-	if (!input->has_next)
+	if (!input->has_next || engine->torn)
 		size = end.enabled || end.overflowed ? end.flow : end.whole;
 	engine->given = size;
 	/*
 	 * A FUP behind an open overflow would end that, and what is behind it would be flow of this segment, too. Where
 	 * packets are disabled, there is no flow to be ended.
 	 */
-	if (input->has_next && input->next_ip_known && end.enabled)
-		tail_size = write_closing(tail, true, input->next_ip);
-	else if (!input->has_next && end.fup)
+	if (engine->torn || (!input->has_next && end.fup))
 		tail_size = write_closing(tail, false, 0);
+	else if (input->has_next && input->next_ip_known && end.enabled)
+		tail_size = write_closing(tail, true, input->next_ip);
 	flow_psb_plus_read(input->bytes, size, &engine->errata, &psb_plus);
 	engine->enabled = psb_plus.has_ip;
 	if (size >= PTL_PT_PSB_SIZE && (psb_plus.complete || psb_plus.overflow) && !psb_plus.has_mode)
@@ -353,6 +354,9 @@ static int finish_walk(struct libipt_engine *engine, int status, uint64_t addres
 	if (input->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
 		return add_gap(engine, FLOW_GAP_MISMATCH, address);
 	failure = take_rest(engine);
+	/* A FUP whose TIP is missing ends what is known, though the next segment begins where it may. */
+	if (!failure && engine->torn)
+		return add_gap(engine, FLOW_GAP_PACKET, 0);
 	/* A packet that is cut off tells nothing. */
 	if (!failure && engine->whole < input->size)
 		return add_gap_at(engine, FLOW_GAP_PACKET, engine->whole, 0);

@@ -58,6 +58,7 @@ struct libipt_engine {
 	bool overflowed; /* it ends with an overflow after which no packet says where flow is */
 	bool closed;     /* a synthetic FUP and TIP.PGD end it */
 	bool reached;    /* and the walk has come to them */
+	bool torn;       /* its last FUP has no TIP, and another segment follows */
 
 	/* Code. */
 	struct flow_version version;

@@ -29,13 +29,24 @@ uint64_t native_resume_ip(const struct flow_block *last, bool has_ip, uint64_t i
 	}
 }
 
+/* Walks to the FUP's address. What changes there besides has its place behind it, also where flow is lost on the way. */
+static void walk_to_fup(struct native_decoder *decoder)
+{
+	const bool paging = decoder->paging_due, vmcs = decoder->vmcs_due;
+
+	decoder->has_from = decoder->paging_due = decoder->vmcs_due = false;
+	native_walk_to(decoder, decoder->from);
+	decoder->paging_due = paging;
+	decoder->vmcs_due = vmcs;
+}
+
 /* An interrupt or the like that leads to `ip`, before the instruction of the FUP. */
 static void async_branch(struct native_decoder *decoder, uint64_t ip)
 {
 	uint64_t from = decoder->from;
 
-	decoder->has_from = false;
-	if (!native_walk_to(decoder, from) && decoder->failed)
+	walk_to_fup(decoder);
+	if (decoder->failed)
 		return;
 	decoder->place = NATIVE_PLACE_KNOWN;
 	put_branch(decoder, FLOW_ASYNC_BRANCH, FLOW_EVENT_HAS_FROM | FLOW_EVENT_HAS_TO, from, ip);
@@ -175,8 +186,8 @@ static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t 
 
 	if (decoder->errata.skd022 && disable_at_entry(decoder, has_ip, ip))
 		return;
-	decoder->has_from = false;
-	if (!native_walk_to(decoder, from) && decoder->failed)
+	walk_to_fup(decoder);
+	if (decoder->failed)
 		return;
 	decoder->place = NATIVE_PLACE_KNOWN;
 	put_branch(decoder, FLOW_ASYNC_DISABLED, flags, from, ip);
@@ -288,6 +299,19 @@ static void mode_at(struct native_decoder *decoder, uint64_t ip)
 	native_go(decoder, ip);
 }
 
+/* Flow is where it was; or at the FUP, where it was lost before, or is now, as another FUP still waited for its TIP. */
+static void resume_at_fup(struct native_decoder *decoder, bool owned, uint64_t ip)
+{
+	if (decoder->has_from)
+		native_tear(decoder);
+	if (decoder->node || decoder->failed)
+		return;
+	/* The TIP that the mode was announced for has been lost. */
+	if (!owned)
+		native_change_mode(decoder, ip);
+	native_resume(decoder, ip);
+}
+
 void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	bool owned = decoder->fup_owned || (decoder->next_mode && decoder->mode_at + 2 == decoder->at);
@@ -307,8 +331,9 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN) {
 		native_damage(decoder);
 	} else {
-		if (!decoder->node)
-			native_resume(decoder, ip);
+		resume_at_fup(decoder, owned, ip);
+		if (decoder->failed)
+			return;
 		if (decoder->noting || decoder->fup_owned) {
 			bind_notes(decoder, ip);
 		} else if (owned) {

@@ -5,6 +5,7 @@
 #include "flow/native/note.h"
 #include "flow/native/packet.h"
 #include "flow/native/quick.h"
+#include "flow/native/space.h"
 #include "flow/native/word.h"
 #include "flow/segment/packets.h"
 
@@ -109,6 +110,8 @@ static bool pass_psb(struct native_decoder *decoder)
 		native_notes_put(decoder, false, 0);
 	if (decoder->holding)
 		native_drop_held(decoder, true);
+	if (decoder->has_from)
+		native_tear(decoder);
 	decoder->at += PTL_PT_PSB_SIZE;
 	if (!read_header(decoder))
 		native_end(decoder, FLOW_GAP_PACKET);
@@ -160,6 +163,23 @@ bool native_decoder_read(struct native_decoder *decoder, const struct native_lan
 }
 
 /* What lies between the last packet and the next segment's start. */
+static void end_flow(struct native_decoder *decoder, const struct flow_engine_input *input)
+{
+	if (!input->has_next) {
+		/* A FUP without its TIP still proves what came before it. */
+		if (decoder->has_from)
+			native_walk_to(decoder, decoder->from);
+		/* So does what comes with a far transfer. */
+		else if (decoder->paging_due || decoder->vmcs_due)
+			native_pass_far(decoder);
+	} else if (decoder->has_from)
+		native_tear(decoder);
+	else if (input->next_ip_known)
+		native_walk_to(decoder, input->next_ip);
+	else
+		native_gap(decoder, FLOW_GAP_MISMATCH, 0);
+}
+
 static void finish(struct native_decoder *decoder, const struct flow_engine_input *input)
 {
 	if (decoder->failed || decoder->out.status)
@@ -169,16 +189,10 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 		native_notes_put(decoder, false, 0);
 	if (decoder->holding)
 		native_drop_held(decoder, input->has_next);
-	if (!decoder->node)
-		return;
-	if (!input->has_next) {
-		/* A FUP without its TIP still proves what came before it. */
-		if (decoder->has_from)
-			native_walk_to(decoder, decoder->from);
-	} else if (input->next_ip_known)
-		native_walk_to(decoder, input->next_ip);
-	else
-		native_gap(decoder, FLOW_GAP_MISMATCH, 0);
+	if (decoder->node)
+		end_flow(decoder, input);
+	native_drop_space(decoder);
+	native_drop_mode(decoder);
 }
 
 static void start(struct native_decoder *decoder, const struct flow_engine_input *input, const struct flow_sink *sink)

@@ -3,6 +3,7 @@
 #include "flow/native/lost.h"
 
 #include "flow/native/note.h"
+#include "flow/native/space.h"
 #include "flow/native/walk.h"
 #include "flow/segment/packets.h"
 
@@ -55,23 +56,34 @@ void native_gap(struct native_decoder *decoder, enum flow_gap_cause cause, uint6
 {
 	if (decoder->failed)
 		return;
+	native_drop_space(decoder);
 	put_gap(decoder, cause, from, lost_bytes(decoder));
 	if (decoder->place == NATIVE_PLACE_KNOWN)
 		decoder->lost_within = decoder->node != NULL;
 	decoder->place = NATIVE_PLACE_LOST;
 	decoder->node = NULL;
 	decoder->has_from = decoder->holding = false;
-	decoder->paging_due = decoder->vmcs_due = false;
 	decoder->disabled_ip = 0;
 	native_clear_stack(decoder);
 	decoder->lost_cause = (uint8_t)cause;
 	decoder->lost_from = from;
 }
 
+void native_tear(struct native_decoder *decoder)
+{
+	uint64_t from = decoder->from;
+
+	decoder->has_from = false;
+	if (native_walk_to(decoder, from))
+		native_gap(decoder, FLOW_GAP_PACKET, from);
+}
+
 void native_end(struct native_decoder *decoder, enum flow_gap_cause cause)
 {
 	if (!decoder->failed) {
 		native_notes_put(decoder, false, 0);
+		native_drop_space(decoder);
+		native_drop_mode(decoder);
 		put_gap(decoder, cause, 0, (uint64_t)(decoder->end - decoder->at));
 	}
 	decoder->failed = true;

@@ -18,6 +18,9 @@ static inline void native_damage(struct native_decoder *decoder)
 	native_gap(decoder, FLOW_GAP_PACKET, 0);
 }
 
+/* The TIP or TIP.PGD of the pending FUP is missing: flow is known up to the FUP's address, and lost there. */
+void native_tear(struct native_decoder *decoder);
+
 /* Ends the segment's flow with a gap, for bytes that are no packets: what the next IP is relative to is not known. */
 void native_end(struct native_decoder *decoder, enum flow_gap_cause cause);
 

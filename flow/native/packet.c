@@ -32,20 +32,40 @@ static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *
 	pass_time(decoder);
 }
 
+/* What was announced holds from a TIP on that has been lost. Without a FUP, the far transfer itself was executed. */
+static void lose_announced(struct native_decoder *decoder)
+{
+	if ((decoder->paging_due || decoder->vmcs_due) && !decoder->has_from && native_pass_far(decoder))
+		native_change_space(decoder, false, 0);
+	native_drop_space(decoder);
+	native_drop_mode(decoder);
+}
+
 static void on_overflow(struct native_decoder *decoder)
 {
 	if (decoder->noting)
 		native_notes_put(decoder, false, 0);
 	decoder->fup_owned = false;
+	lose_announced(decoder);
 	native_put(decoder, FLOW_GAP)->cause = FLOW_GAP_OVERFLOW;
 	decoder->node = NULL;
 	decoder->place = NATIVE_PLACE_OVERFLOWED;
 	decoder->last_ip = 0;
 	decoder->has_from = false;
-	decoder->paging_due = decoder->vmcs_due = false;
-	decoder->next_mode = 0;
 	decoder->disabled_ip = 0;
 	native_speculate(decoder, FLOW_TSX_COMMITTED);
+}
+
+static void on_mode(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	const uint8_t mode = decoder->mode;
+
+	/* One that was not to be placed does not hold for the code up to this one's TIP. */
+	native_drop_mode(decoder);
+	decoder->mode = mode;
+	decoder->next_mode = native_mode_of(packet);
+	decoder->next_interrupts = packet->mode_exec.interrupt_flag;
+	decoder->mode_at = decoder->at;
 }
 
 static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
@@ -80,6 +100,8 @@ static void on_paging(struct native_decoder *decoder, const struct ptl_pt_packet
 {
 	uint64_t ip, next;
 
+	if (decoder->paging_due)
+		native_drop_space(decoder);
 	decoder->paging = packet->pip.cr3;
 	decoder->paging_guest = packet->pip.non_root;
 	decoder->paging_due = true;
@@ -99,6 +121,8 @@ static void on_vmcs(struct native_decoder *decoder, const struct ptl_pt_packet *
 {
 	uint64_t ip, next;
 
+	if (decoder->vmcs_due)
+		native_drop_space(decoder);
 	decoder->vmcs = packet->vmcs.base;
 	decoder->vmcs_due = true;
 	decoder->paging_first = decoder->paging_due && !decoder->has_from;
@@ -120,9 +144,7 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 		on_overflow(decoder);
 		break;
 	case PTL_PT_MODE_EXEC:
-		decoder->next_mode = native_mode_of(packet);
-		decoder->next_interrupts = packet->mode_exec.interrupt_flag;
-		decoder->mode_at = decoder->at;
+		on_mode(decoder, packet);
 		break;
 	case PTL_PT_MODE_TSX:
 		on_tsx(decoder, packet);

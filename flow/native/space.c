@@ -34,8 +34,7 @@ void native_change_mode(struct native_decoder *decoder, uint64_t ip)
 	event->to = ip;
 }
 
-/* What a far transfer changed besides the instruction pointer: before the code that it led to. */
-void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t from)
+static void put_space(struct native_decoder *decoder, uint8_t flags, uint64_t from)
 {
 	struct flow_event *event;
 
@@ -48,8 +47,25 @@ void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t
 		event = native_put(decoder, paging ? FLOW_PAGING : FLOW_VMCS);
 		event->value = paging ? decoder->paging : decoder->vmcs;
 		event->type = paging && decoder->paging_guest;
-		event->flags = has_from ? FLOW_EVENT_HAS_FROM : 0;
+		event->flags = flags;
 		event->from = from;
 	}
 	decoder->vmcs_due = decoder->paging_due = decoder->paging_first = false;
+}
+
+/* What a far transfer changed besides the instruction pointer: before the code that it led to. */
+void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t from)
+{
+	put_space(decoder, has_from ? FLOW_EVENT_HAS_FROM : 0, from);
+}
+
+void native_drop_space(struct native_decoder *decoder)
+{
+	put_space(decoder, PTL_EVENT_UNPLACED, 0);
+}
+
+void native_drop_mode(struct native_decoder *decoder)
+{
+	if (decoder->next_mode)
+		native_put_mode(decoder)->flags = PTL_EVENT_UNPLACED;
 }

@@ -20,4 +20,11 @@ void native_change_mode(struct native_decoder *decoder, uint64_t ip);
  */
 void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t from);
 
+/*
+ * The same where the TIP does not come that would tell where they hold from on: the events have no place, and are not left
+ * out. The mode holds from here on.
+ */
+void native_drop_space(struct native_decoder *decoder);
+void native_drop_mode(struct native_decoder *decoder);
+
 #endif

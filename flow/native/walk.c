@@ -93,6 +93,20 @@ static struct native_node *settle(struct native_decoder *decoder)
 	return NULL;
 }
 
+bool native_pass_far(struct native_decoder *decoder)
+{
+	struct native_node *node = decoder->node;
+
+	for (unsigned i = 0; node && i < NATIVE_LOOP_NODES && node->decision == NATIVE_CONTINUE; i++)
+		node = native_node_follow(decoder->code, node, 0);
+	if (!node || node->decision != NATIVE_FAR)
+		return false;
+	node = settle(decoder);
+	if (node)
+		native_leave(decoder, node);
+	return node;
+}
+
 /* The packet does not fit the branch at the node's end, which was executed all the same. */
 static void mismatch(struct native_decoder *decoder, const struct native_node *node)
 {

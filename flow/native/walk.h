@@ -55,6 +55,9 @@ bool native_reaches(struct native_decoder *decoder, uint64_t ip);
 /* A TIP.PGD without FUP, with the address where the flow went if has_ip; false: a gap. */
 bool native_walk_out(struct native_decoder *decoder, bool has_ip, uint64_t ip);
 
+/* Gives out all code up to a far transfer, if flow gets to one without another packet; false: it does not. */
+bool native_pass_far(struct native_decoder *decoder);
+
 /* Gives out all code of the node. */
 static inline void native_leave(struct native_decoder *decoder, const struct native_node *node)
 {

@@ -165,6 +165,12 @@ static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct f
 	}
 }
 
+/* What stands between an interrupt's FUP and its TIP, and says nothing without that. */
+static bool comes_with_tip(uint8_t kind)
+{
+	return kind == PTL_PT_MODE_EXEC || kind == PTL_PT_PIP || kind == PTL_PT_VMCS;
+}
+
 void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_errata *errata,
 			   struct flow_segment_end *end)
 {
@@ -192,7 +198,7 @@ void flow_segment_end_read(const uint8_t *bytes, size_t size, const struct flow_
 		at += (size_t)length;
 		now = meaning_of(&packet);
 		note_enabled(&packet, at, end);
-		if (now == NOTHING || !psb_plus.complete)
+		if (now == NOTHING || !psb_plus.complete || (end->fup && comes_with_tip(packet.kind)))
 			continue;
 		end->flow = at;
 		end->fup = packet.kind == PTL_PT_FUP && before != BINDS;

@@ -21,7 +21,7 @@ FEWEST = 120
 # What an event may have besides addresses.
 NAMES = ("event", "data")
 NUMBERS = ("value", "vector", "block", "item")
-FLAGS = ("guest", "interrupts", "resumed")
+FLAGS = ("guest", "interrupts", "resumed", "unplaced")
 
 
 class Broken(Exception):
