@@ -122,7 +122,7 @@ static int add_event(struct record *record, const struct flow_event *event)
 		/* libipt 2.0 does not tell the interrupt flag. */
 		.type = event->kind == FLOW_EXEC_MODE ? 0 : event->type,
 		.ip = event->kind == FLOW_GAP ? 0 : event->from,
-		.last_ip = event->kind == FLOW_GAP ? 0 : event->to,
+		.last_ip = event->kind == FLOW_GAP && event->cause != FLOW_GAP_OVERFLOW ? 0 : event->to,
 		.value = event->value,
 	};
 	int status;

@@ -278,6 +278,18 @@ static void add_gap(const struct dump_flow_print *print, const struct flow_event
 	}
 }
 
+static const char *words_before_to(uint8_t kind)
+{
+	switch (kind) {
+	case FLOW_ENABLED:
+		return " at ";
+	case FLOW_GAP:
+		return ", goes on at ";
+	default:
+		return " to ";
+	}
+}
+
 static void event(const struct dump_flow_print *print, const struct flow_event *event,
 		  const struct dump_flow_place *from, const struct dump_flow_place *to, struct ptl_bytes *text)
 {
@@ -294,7 +306,7 @@ static void event(const struct dump_flow_print *print, const struct flow_event *
 	if (event->flags & FLOW_EVENT_HAS_FROM)
 		add_place(print, " at ", from, text);
 	if (event->flags & FLOW_EVENT_HAS_TO)
-		add_place(print, event->kind == FLOW_ENABLED ? " at " : " to ", to, text);
+		add_place(print, words_before_to(event->kind), to, text);
 	common_text_add(text, print->plain);
 	common_text_add(text, "\n");
 }

@@ -66,6 +66,8 @@ static const struct {
 	[FLOW_CONTROL_SHUTDOWN] = {"shutdown", false},
 	[FLOW_CONTROL_USER_INTERRUPT] = {"user-interrupt", true},
 	[FLOW_CONTROL_UIRET] = {"uiret", false},
+	[PTL_CONTROL_SOFTWARE_INTERRUPT] = {"software-interrupt", true},
+	[PTL_CONTROL_SYSTEM_CALL] = {"system-call", false},
 };
 
 static const char *const event_data_names[] = {

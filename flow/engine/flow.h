@@ -75,7 +75,7 @@ enum flow_kind {
 	FLOW_STOPPED,        /* the address filter's stop range was reached */
 	FLOW_EXSTOP,         /* execution stopped (power), `from` if known */
 	FLOW_MWAIT,          /* value: hints | extensions << 32 */
-	FLOW_GAP,            /* flow is missing here: see cause */
+	FLOW_GAP,            /* flow is missing here: see cause; `to`: where it goes on behind an overflow */
 	FLOW_CONTROL,        /* type: PTL_CONTROL_*; value: vector; `from`: where, if known */
 	FLOW_EVENT_DATA,     /* of the FLOW_CONTROL behind it; type: PTL_DATA_*; value: the data */
 	FLOW_BLOCK_ITEM,     /* type: of the block; item: its number; value: the data; `from` if known */
@@ -99,7 +99,9 @@ enum flow_kind {
 #define FLOW_CONTROL_SHUTDOWN 10
 #define FLOW_CONTROL_USER_INTERRUPT 12 /* has a vector */
 #define FLOW_CONTROL_UIRET 13
-#define FLOW_DATA_PAGE_FAULT 0 /* CR2 */
+#define PTL_CONTROL_SOFTWARE_INTERRUPT 14 /* INT n and the like, by FRED; has a vector */
+#define PTL_CONTROL_SYSTEM_CALL 15        /* SYSCALL or SYSENTER, by FRED */
+#define FLOW_DATA_PAGE_FAULT 0            /* CR2 */
 #define FLOW_DATA_VM_EXIT_QUALIFICATION 1
 #define FLOW_DATA_VM_EXIT_REASON 2
 

@@ -77,10 +77,16 @@ static void take_held(struct native_decoder *decoder)
 	native_take_bits(decoder, decoder->held_bits, decoder->held_count);
 }
 
+/* Events that wait for a FUP, where another packet with an address comes; but not those of the branch that it tells of. */
+static void put_notes(struct native_decoder *decoder)
+{
+	if (decoder->noting && !(decoder->notes_behind && decoder->node && !decoder->has_from))
+		native_notes_flush(decoder);
+}
+
 void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	if (decoder->noting)
-		native_notes_put(decoder, false, 0);
+	put_notes(decoder);
 	if (decoder->node && !has_ip)
 		native_damage(decoder);
 	if (!decoder->node) {
@@ -92,6 +98,8 @@ void native_on_tip(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		return;
 	}
 	native_take_target(decoder, ip);
+	if (decoder->noting)
+		native_notes_flush(decoder);
 	if (!decoder->node && !decoder->failed)
 		native_resume(decoder, ip);
 	else if (decoder->holding)
@@ -108,7 +116,7 @@ void native_on_enable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 	uint8_t flags = FLOW_EVENT_HAS_TO;
 
 	if (decoder->noting)
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 	if (decoder->node || (!has_ip && decoder->place != NATIVE_PLACE_LOST))
 		native_damage(decoder);
 	if (!has_ip || decoder->failed)
@@ -139,6 +147,8 @@ static bool enters_guest(struct native_decoder *decoder, uint64_t ip)
 static void put_disabled(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
 	decoder->place = NATIVE_PLACE_KNOWN;
+	if (decoder->noting)
+		native_notes_flush(decoder);
 	native_change_space(decoder, false, 0);
 	put_branch(decoder, FLOW_DISABLED, has_ip ? FLOW_EVENT_HAS_TO : 0, 0, ip);
 	decoder->node = NULL;
@@ -197,8 +207,7 @@ static void async_disable(struct native_decoder *decoder, bool has_ip, uint64_t 
 
 void native_on_disable(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 {
-	if (decoder->noting)
-		native_notes_put(decoder, false, 0);
+	put_notes(decoder);
 	if (decoder->node && decoder->has_from)
 		async_disable(decoder, has_ip, ip);
 	else if (decoder->node)
@@ -248,6 +257,16 @@ void native_after_ptwrite(struct native_decoder *decoder, uint64_t ip)
 	native_resume(decoder, next);
 }
 
+static const struct native_note *last_note(const struct native_decoder *decoder)
+{
+	return decoder->note_count ? &decoder->notes[decoder->note_count - 1] : NULL;
+}
+
+static bool is_abort(const struct native_note *note)
+{
+	return note && note->kind == FLOW_TSX && note->value == FLOW_TSX_ABORTED;
+}
+
 /* BDM64: the branch before an abort may be recorded wrongly, and flow was at the FUP's address instead. */
 static void mend_abort(struct native_decoder *decoder, uint64_t ip)
 {
@@ -258,18 +277,23 @@ static void mend_abort(struct native_decoder *decoder, uint64_t ip)
 /* The FUP that events have waited for. */
 static void bind_notes(struct native_decoder *decoder, uint64_t ip)
 {
-	const struct native_note *last = decoder->note_count ? &decoder->notes[decoder->note_count - 1] : NULL;
+	const struct native_note *last = last_note(decoder);
 	bool owned = decoder->fup_owned;
 
 	if (last && last->kind == FLOW_PTWRITE) {
 		native_after_ptwrite(decoder, ip);
 		return;
 	}
-	if (last && last->kind == FLOW_TSX && last->value == FLOW_TSX_ABORTED)
+	if (is_abort(last))
 		mend_abort(decoder, ip);
 	arrive(decoder, ip);
 	if (decoder->failed)
 		return;
+	if (decoder->notes_behind && owned) {
+		decoder->notes_placed = true;
+		decoder->notes_from = ip;
+		return;
+	}
 	native_notes_put(decoder, true, ip);
 	decoder->has_from = !owned;
 	decoder->from = ip;
@@ -283,10 +307,15 @@ static void on_overflow_fup(struct native_decoder *decoder, uint64_t ip)
 	if (decoder->errata.apl12 && native_is_disabled_at(decoder, decoder->at + size)) {
 		decoder->place = NATIVE_PLACE_KNOWN;
 		decoder->last_ip = 0;
+		native_notes_flush(decoder);
 		return;
 	}
 	native_change_mode(decoder, ip);
 	native_resume(decoder, ip);
+	/* A transaction's state; an abort has a TIP, too. */
+	decoder->has_from = is_abort(last_note(decoder));
+	decoder->from = ip;
+	native_notes_put(decoder, true, ip);
 }
 
 /* MODE.Exec with a FUP of its own: no branch, but the interrupt flag changed. */
@@ -325,9 +354,14 @@ void native_on_fup(struct native_decoder *decoder, bool has_ip, uint64_t ip)
 		native_notes_put(decoder, true, ip);
 	} else if (lost && !decoder->lost_within) {
 		/* Nobody knows whether packets are enabled. */
-		native_notes_put(decoder, false, 0);
+		native_notes_put(decoder, true, ip);
+		if (owned)
+			native_change_mode(decoder, ip);
 	} else if (decoder->place == NATIVE_PLACE_OVERFLOWED) {
 		on_overflow_fup(decoder, ip);
+	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN && owned) {
+		/* Nor for the interrupt flag's, where branches are not traced. */
+		native_change_mode(decoder, ip);
 	} else if (!decoder->node && decoder->place == NATIVE_PLACE_KNOWN) {
 		native_damage(decoder);
 	} else {

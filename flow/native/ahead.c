@@ -73,3 +73,35 @@ bool native_find_ahead(const struct native_decoder *decoder, unsigned notable, u
 	}
 	return false;
 }
+
+/* In the node; false: `*count` instructions are left behind it. */
+static bool find_counted(const struct native_node *node, uint32_t *count, uint64_t *ip)
+{
+	for (uint32_t k = 0; k < node->run.run.count; k++) {
+		const struct flow_block *block = node->run.run.blocks[k];
+
+		if (*count < block->instructions) {
+			*ip = block->ip;
+			for (uint32_t i = 0; i < *count; i++)
+				*ip += block->lengths[i];
+			return true;
+		}
+		*count -= block->instructions;
+	}
+	*ip = node->stop_ip;
+	return !*count && node->decision > NATIVE_CONTINUE;
+}
+
+bool native_find_after(const struct native_decoder *decoder, uint32_t count, uint64_t *ip)
+{
+	struct native_node *node = decoder->node;
+
+	for (unsigned i = 0; node && i < NATIVE_LOOP_NODES; i++) {
+		if (find_counted(node, &count, ip))
+			return true;
+		if (node->decision != NATIVE_CONTINUE)
+			return false;
+		node = native_node_follow(decoder->code, node, 0);
+	}
+	return false;
+}

@@ -11,4 +11,10 @@
  */
 bool native_find_ahead(const struct native_decoder *decoder, unsigned notable, uint64_t *ip, uint64_t *next);
 
+/*
+ * The address of the instruction before which so many others are executed from here on. False: a packet is needed before
+ * it.
+ */
+bool native_find_after(const struct native_decoder *decoder, uint32_t count, uint64_t *ip);
+
 #endif

@@ -107,7 +107,7 @@ static bool read_header(struct native_decoder *decoder)
 static bool pass_psb(struct native_decoder *decoder)
 {
 	if (decoder->noting)
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 	if (decoder->holding)
 		native_drop_held(decoder, true);
 	if (decoder->has_from)
@@ -186,7 +186,7 @@ static void finish(struct native_decoder *decoder, const struct flow_engine_inpu
 		return;
 	decoder->at = decoder->end;
 	if (decoder->noting)
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 	if (decoder->holding)
 		native_drop_held(decoder, input->has_next);
 	if (decoder->node)
@@ -213,6 +213,7 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 	decoder->lost_cause = FLOW_GAP_NONE;
 	decoder->busy = 0;
 	decoder->note_count = 0;
+	decoder->notes_behind = decoder->notes_placed = false;
 	decoder->fup_owned = decoder->paging_due = decoder->vmcs_due = false;
 	decoder->mode_at = NULL;
 	decoder->cr3_end = NULL;

@@ -6,6 +6,7 @@
 #include "flow/native/space.h"
 #include "flow/native/walk.h"
 #include "flow/segment/packets.h"
+#include "format/pt/last_ip.h"
 
 /* A packet that says where flow is, or that there is none. */
 static bool tells_place(const struct ptl_pt_packet *packet)
@@ -81,7 +82,7 @@ void native_tear(struct native_decoder *decoder)
 void native_end(struct native_decoder *decoder, enum flow_gap_cause cause)
 {
 	if (!decoder->failed) {
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 		native_drop_space(decoder);
 		native_drop_mode(decoder);
 		put_gap(decoder, cause, 0, (uint64_t)(decoder->end - decoder->at));
@@ -98,17 +99,20 @@ void native_resume(struct native_decoder *decoder, uint64_t ip)
 
 /* ---- errata ---------------------------------------------------------------------------------------------- */
 
-bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
+/* Passes packets that say nothing of flow; *packet: the next one, or of no kind. False: there is none before `end`. */
+static bool pass_time(const struct native_decoder *decoder, const uint8_t *at, const uint8_t *end,
+		      struct ptl_pt_packet *packet)
 {
 	struct ptl_pt_context context = {0};
 
-	while (at < decoder->at) {
-		struct ptl_pt_packet packet;
-		int size = native_read(decoder, at, &context, &packet);
+	while (at < end) {
+		int size = native_read(decoder, at, &context, packet);
 
-		if (size < 0)
-			return false;
-		switch (packet.kind) {
+		if (size < 0) {
+			packet->kind = PTL_PT_NONE;
+			return true;
+		}
+		switch (packet->kind) {
 		case PTL_PT_PAD:
 		case PTL_PT_TSC:
 		case PTL_PT_TMA:
@@ -119,10 +123,83 @@ bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
 			at += size;
 			break;
 		default:
-			return false;
+			return true;
 		}
 	}
-	return true;
+	return false;
+}
+
+bool native_only_time(const struct native_decoder *decoder, const uint8_t *at)
+{
+	struct ptl_pt_packet packet;
+
+	return !pass_time(decoder, at, decoder->at, &packet);
+}
+
+bool native_fup_follows(const struct native_decoder *decoder, const uint8_t *at)
+{
+	struct ptl_pt_packet packet;
+
+	return pass_time(decoder, at, decoder->end, &packet) && packet.kind == PTL_PT_FUP &&
+	       packet.ip.form != PTL_PT_IP_NONE;
+}
+
+/* Whether the FUP behind it is for this packet alone. */
+static bool has_own_fup(const struct ptl_pt_packet *packet)
+{
+	switch (packet->kind) {
+	case PTL_PT_PTWRITE:
+		return packet->ptwrite.ip;
+	case PTL_PT_EXSTOP:
+		return packet->exstop.ip;
+	case PTL_PT_BEP:
+		return packet->bep.ip;
+	case PTL_PT_CFE:
+		return packet->cfe.ip;
+	case PTL_PT_TRIG:
+		return packet->trig.ip;
+	default:
+		return false;
+	}
+}
+
+/* Whether flow goes on at this packet's address, with which `at` begins behind it. */
+static bool resumes(const struct native_decoder *decoder, const struct ptl_pt_packet *packet, const uint8_t *at)
+{
+	if (packet->kind == PTL_PT_FUP)
+		return !decoder->errata.apl12 || !native_is_disabled_at(decoder, at);
+	return packet->kind == PTL_PT_TIP && decoder->errata.skd010;
+}
+
+bool native_resumes_at(const struct native_decoder *decoder, uint64_t *ip)
+{
+	struct ptl_pt_context context = decoder->context;
+	const uint8_t *at = decoder->at + FORMAT_PT_SIZE_OVF;
+	struct ptl_pt_packet packet;
+	bool owned = false;
+	int size;
+
+	*ip = 0;
+	while (at < decoder->end && (size = native_read(decoder, at, &context, &packet)) > 0) {
+		at += size;
+		switch (packet.kind) {
+		case PTL_PT_FUP:
+		case PTL_PT_TIP:
+			*ip = format_pt_ip_expand(*ip, packet.ip.form, packet.ip.payload);
+			if (!owned || packet.kind == PTL_PT_TIP)
+				return packet.ip.form != PTL_PT_IP_NONE && resumes(decoder, &packet, at);
+			owned = false;
+			break;
+		case PTL_PT_TIP_PGE:
+		case PTL_PT_TIP_PGD:
+		case PTL_PT_OVF:
+		case PTL_PT_PSB:
+			return false;
+		default:
+			owned |= has_own_fup(&packet);
+		}
+	}
+	return false;
 }
 
 /* PSB+ has a FUP where packets are enabled. */

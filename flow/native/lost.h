@@ -30,6 +30,12 @@ void native_resume(struct native_decoder *decoder, uint64_t ip);
 /* Whether between `at` and the packet at hand no packet says anything of flow. */
 bool native_only_time(const struct native_decoder *decoder, const uint8_t *at);
 
+/* Whether a FUP with an address is what follows at `at`, but for packets of time. */
+bool native_fup_follows(const struct native_decoder *decoder, const uint8_t *at);
+
+/* Where flow goes on behind the OVF at hand; false: packets are disabled there, or there is no telling. */
+bool native_resumes_at(const struct native_decoder *decoder, uint64_t *ip);
+
 /* APL12: whether packets behind `at`, or the next segment, say that they are disabled there. */
 bool native_is_disabled_at(const struct native_decoder *decoder, const uint8_t *at);
 

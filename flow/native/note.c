@@ -11,7 +11,7 @@ void native_speculate(struct native_decoder *decoder, uint64_t state)
 void native_note(struct native_decoder *decoder, struct native_note note)
 {
 	if (decoder->note_count == NATIVE_NOTES)
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 	decoder->notes[decoder->note_count++] = note;
 	decoder->noting = true;
 }
@@ -32,7 +32,13 @@ void native_notes_put(struct native_decoder *decoder, bool has_from, uint64_t fr
 	}
 	decoder->note_count = 0;
 	decoder->noting = false;
+	decoder->notes_behind = decoder->notes_placed = false;
 	decoder->fup_owned = false;
+}
+
+void native_notes_flush(struct native_decoder *decoder)
+{
+	native_notes_put(decoder, decoder->notes_placed, decoder->notes_from);
 }
 
 /* The FUP that follows is for the notes, unless there is none: then they are put out at once. */
@@ -41,7 +47,7 @@ static void close_notes(struct native_decoder *decoder, bool fup)
 	if (fup)
 		decoder->fup_owned = true;
 	else
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 }
 
 /* Whether the event comes with a branch, whose own FUP tells the address if the CFE has none. */
@@ -62,14 +68,32 @@ static bool shares_fup(uint8_t type)
 	}
 }
 
+/* Whether it is an instruction that makes the event: a branch. Its event stands behind it. */
+static bool is_instruction(uint8_t type)
+{
+	switch (type) {
+	case FLOW_CONTROL_IRET:
+	case FLOW_CONTROL_VM_ENTRY:
+	case FLOW_CONTROL_UIRET:
+	case PTL_CONTROL_SOFTWARE_INTERRUPT:
+	case PTL_CONTROL_SYSTEM_CALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void on_control(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
+	if (decoder->notes_behind)
+		native_notes_flush(decoder);
 	native_note(decoder, (struct native_note){
 				     .kind = FLOW_CONTROL,
 				     .type = packet->cfe.type,
 				     .value = flow_control_has_vector(packet->cfe.type) ? packet->cfe.vector : 0,
 			     });
-	if (packet->cfe.ip || !decoder->node || !shares_fup(packet->cfe.type))
+	decoder->notes_behind = decoder->node && is_instruction(packet->cfe.type);
+	if (packet->cfe.ip || !(decoder->node && (shares_fup(packet->cfe.type) || decoder->notes_behind)))
 		close_notes(decoder, packet->cfe.ip);
 }
 
@@ -107,7 +131,7 @@ void native_note_packet(struct native_decoder *decoder, const struct ptl_pt_pack
 							      (uint64_t)packet->pwrx.wake << 16;
 		break;
 	case PTL_PT_BBP:
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 		decoder->block_type = packet->bbp.type;
 		break;
 	case PTL_PT_BIP:

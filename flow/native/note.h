@@ -21,6 +21,9 @@ void native_note(struct native_decoder *decoder, struct native_note note);
 /* Puts out all notes in their order, with the address of their FUP or without one. */
 void native_notes_put(struct native_decoder *decoder, bool has_from, uint64_t from);
 
+/* Puts out all notes whose FUP has come before their place (notes_placed), or does not come. */
+void native_notes_flush(struct native_decoder *decoder);
+
 /* From here on, flow is in a transaction, or not: PTL_TSX_*. */
 void native_speculate(struct native_decoder *decoder, uint64_t state);
 

@@ -43,11 +43,19 @@ static void lose_announced(struct native_decoder *decoder)
 
 static void on_overflow(struct native_decoder *decoder)
 {
+	struct flow_event *gap;
+	uint64_t ip;
+
 	if (decoder->noting)
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
 	decoder->fup_owned = false;
 	lose_announced(decoder);
-	native_put(decoder, FLOW_GAP)->cause = FLOW_GAP_OVERFLOW;
+	gap = native_put(decoder, FLOW_GAP);
+	gap->cause = FLOW_GAP_OVERFLOW;
+	if (native_resumes_at(decoder, &ip)) {
+		gap->flags = FLOW_EVENT_HAS_TO;
+		gap->to = ip;
+	}
 	decoder->node = NULL;
 	decoder->place = NATIVE_PLACE_OVERFLOWED;
 	decoder->last_ip = 0;
@@ -76,10 +84,12 @@ static void on_tsx(struct native_decoder *decoder, const struct ptl_pt_packet *p
 
 	native_note(decoder, (struct native_note){.kind = FLOW_TSX, .value = state});
 	/* An abort goes elsewhere: the same FUP serves the TIP that follows. */
-	if (!decoder->node)
-		native_notes_put(decoder, false, 0);
-	else
+	if (decoder->node || (decoder->place == NATIVE_PLACE_LOST && decoder->lost_within))
 		decoder->fup_owned = state != FLOW_TSX_ABORTED;
+	else if (native_fup_follows(decoder, decoder->at + packet->size))
+		decoder->fup_owned = decoder->place != NATIVE_PLACE_OVERFLOWED;
+	else
+		native_notes_flush(decoder);
 }
 
 static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
@@ -92,7 +102,25 @@ static void on_ptwrite(struct native_decoder *decoder, const struct ptl_pt_packe
 	else if (native_find_ahead(decoder, NATIVE_PTWRITE, &ip, &next))
 		native_after_ptwrite(decoder, ip);
 	else
-		native_notes_put(decoder, false, 0);
+		native_notes_flush(decoder);
+}
+
+/* A trigger without FUP counts instructions: from the branch that the packet before told of, or the address of a FUP. */
+static void on_trigger(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
+{
+	const bool counts = packet->trig.has_count && !packet->trig.ip && !decoder->busy;
+	struct flow_event *event;
+	uint64_t ip;
+
+	if (!counts || !native_find_after(decoder, packet->trig.count, &ip) || !native_walk_to(decoder, ip)) {
+		native_note_packet(decoder, packet);
+		return;
+	}
+	event = native_put(decoder, FLOW_TRIGGER);
+	event->value = packet->trig.triggers;
+	event->flags = FLOW_EVENT_HAS_FROM;
+	event->from = ip;
+	native_go(decoder, ip);
 }
 
 /* CR3 changes by a MOV, by the far transfer that the next TIP tells of, or while packets are disabled. */
@@ -161,8 +189,10 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 	case PTL_PT_BEP:
 	case PTL_PT_CFE:
 	case PTL_PT_EVD:
-	case PTL_PT_TRIG:
 		native_note_packet(decoder, packet);
+		break;
+	case PTL_PT_TRIG:
+		on_trigger(decoder, packet);
 		break;
 	case PTL_PT_PIP:
 		on_paging(decoder, packet);

@@ -109,9 +109,9 @@ def name_of(ip, labels):
 def event_text(kind, members, labels):
     """The one form of an event that expected and real ones are compared in."""
     words = ["-", kind]
-    # Where a gap begins is told as well as an engine knows it; for missing code it is the point.
+    # Where a gap begins is told as well as an engine knows it; for missing code it is the point. So is where an overflow ends.
     if kind == "gap" and members.get("cause") != "missing-code":
-        members = {"cause": members.get("cause")}
+        members = {"cause": members.get("cause"), "to": members.get("to")}
     for key in ("cause", "from", "to"):
         if members.get(key) is not None:
             value = members[key]
