@@ -65,6 +65,34 @@ bool provider_folder_session(int folder, unsigned slot, struct provider_share_se
 	return valid;
 }
 
+void ptl_folder_answer(int folder, const struct provider_share_session_file *file, const char *name,
+		       const struct ptl_guid *guid)
+{
+	static const uint8_t yes = 1;
+	char path[PROVIDER_SHARE_NAME_SIZE];
+	struct provider_share_session now;
+	int session = -1;
+
+	for (uint32_t i = 0; i < file->session.rule_count; i++) {
+		const struct provider_share_rule *rule = &file->rules[i];
+
+		if (rule->answered || !ptl_share_rule_matches(rule, name, guid))
+			continue;
+		if (session < 0) {
+			provider_name_session(path, file->session.slot);
+			session = openat(folder, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+			/* Another one may have the slot by now: it must not grow. */
+			if (session < 0 || pread(session, &now, sizeof(now), 0) != sizeof(now) ||
+			    now.id != file->session.id || now.rule_count != file->session.rule_count)
+				break;
+		}
+		(void)provider_write_at(session, &yes, sizeof(yes),
+					(uint64_t)((const uint8_t *)&rule->answered - (const uint8_t *)file));
+	}
+	if (session >= 0)
+		close(session);
+}
+
 int provider_folder_new_file(int folder, char name[PROVIDER_SHARE_NAME_SIZE])
 {
 	provider_name_new(name, provider_random());

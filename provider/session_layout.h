@@ -51,9 +51,10 @@ enum provider_share_match {
 };
 
 struct provider_share_rule {
-	uint32_t match; /* enum provider_share_match */
-	uint8_t level;  /* this and lower ones; 255: all */
-	uint8_t reserved[3];
+	uint32_t match;   /* enum provider_share_match */
+	uint8_t level;    /* this and lower ones; 255: all */
+	uint8_t answered; /* programs write here: 1 when a provider of theirs matches; 0 at first */
+	uint8_t reserved[2];
 	uint64_t keywords; /* any of these; all bits: all */
 	struct ptl_guid guid;
 	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE]; /* ends with a zero */

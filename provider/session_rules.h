@@ -21,6 +21,9 @@ struct provider_share_session_file {
 /* Whether the first `size` bytes of the file are all of a well-formed session file of this slot. */
 bool provider_share_session_valid(const struct provider_share_session_file *file, size_t size, unsigned slot);
 
+/* Whether the rule is about this provider. */
+bool ptl_share_rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid);
+
 /*
  * What the session wants of a provider: all rules that match taken together. False: nothing; level
  * and keywords are left alone then.

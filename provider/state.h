@@ -122,6 +122,9 @@ PROVIDER_PRIVATE bool provider_folder_make(const char *path);
 PROVIDER_PRIVATE int provider_folder_open(const char *path);
 /* Reads session.NN into *file; false where there is no living session in that slot. */
 PROVIDER_PRIVATE bool provider_folder_session(int folder, unsigned slot, struct provider_share_session_file *file);
+/* Tells the session, as just read from its file, that a provider is what its rules are about. */
+PROVIDER_PRIVATE void ptl_folder_answer(int folder, const struct provider_share_session_file *file, const char *name,
+					const struct ptl_guid *guid);
 /* Makes a file under a name for the time being (put into name), for reading and writing; -1 with errno. */
 PROVIDER_PRIVATE int provider_folder_new_file(int folder, char name[PROVIDER_SHARE_NAME_SIZE]);
 /* Writes all bytes at this place; false with errno. */

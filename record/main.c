@@ -267,7 +267,8 @@ static const struct common_option options[] = {
 	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders", take_truth, NULL},
 	{"", 0, NULL, "Events of programs", NULL, NULL},
 	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
-	 "record a provider's events; several times; * is every provider. LEVEL: critical, error, "
+	 "record a provider's events; several times; * is every provider, *NAME the one that has the GUID of this "
+	 "name. LEVEL: critical, error, "
 	 "warning, info, verbose, all (the default), or a number; KEYWORDS: bits, any of which is "
 	 "enough",
 	 take_provider, NULL},

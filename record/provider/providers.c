@@ -307,6 +307,7 @@ static int see_members(void *context, const char *text, const struct record_shar
 		member = record_share_process_entry(&process, n, &entry) &&
 			 entry.enabled.sessions & 1u << session->slot &&
 			 entry.enabled.slots[session->slot].session == session->id;
+	record_providers_heed(providers, &process);
 	record_share_process_close(&process);
 	return member ? record_writers_add(providers, text) : 0;
 }
@@ -361,6 +362,7 @@ int record_providers_finish(struct record_providers *providers)
 
 	for (size_t i = 0; status == 0 && i < providers->count; i++)
 		status = record_writer_tell_losses(providers, providers->writers[i], record_now(), true);
+	record_providers_say_unanswered(providers);
 	providers->ending = true;
 	record_provider_session_remove(providers->folder, &providers->session);
 	if (status == 0)

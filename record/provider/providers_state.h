@@ -75,6 +75,13 @@ struct record_providers {
 	unsigned idle;                  /* steps in which nothing came */
 };
 
+/* ---- provider_answers.c ----------------------------------------------------------------------- */
+
+/* Notes which rules are about the providers of a program that is followed. */
+void record_providers_heed(struct record_providers *providers, struct record_share_process *process);
+/* Says which rules nothing answered to. */
+void record_providers_say_unanswered(struct record_providers *providers);
+
 /* ---- provider_writers.c: which programs there are, and what they have turned on --------------- */
 
 /* A file that is there; takes in what concerns this session. */

@@ -93,6 +93,14 @@ int record_provider_rule_parse(const char *text, struct provider_share_rule *rul
 				   PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
 	if (!strcmp(parts[0], "*")) {
 		rule->match = PROVIDER_SHARE_MATCH_ALL;
+	} else if (parts[0][0] == '*') {
+		/* As PerfView has it: the GUID that belongs to the name. */
+		rule->match = PROVIDER_SHARE_MATCH_GUID;
+		status = ptl_guid_from_name(parts[0] + 1, &rule->guid);
+		if (status < 0)
+			return common_fail(PTL_MISUSE, "'%s' is no name that has a GUID: it is not UTF-8",
+					   parts[0] + 1);
+		strcpy(rule->name, parts[0]);
 	} else if (common_guid_parse(parts[0], &rule->guid)) {
 		rule->match = PROVIDER_SHARE_MATCH_GUID;
 	} else {

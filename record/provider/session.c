@@ -140,6 +140,19 @@ void record_provider_session_remove(int folder, struct record_provider_session *
 	session->lock = -1;
 }
 
+void record_provider_session_answers(struct record_provider_session *session)
+{
+	for (uint32_t i = 0; session->lock >= 0 && i < session->file.session.rule_count; i++) {
+		struct provider_share_rule *rule = &session->file.rules[i];
+		uint8_t answered = 0;
+
+		if (pread(session->lock, &answered, sizeof(answered),
+			  (off_t)((uint8_t *)&rule->answered - (uint8_t *)&session->file)) == 1 &&
+		    answered)
+			rule->answered = 1;
+	}
+}
+
 int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file, bool *alive)
 {
 	char name[PROVIDER_SHARE_NAME_SIZE];

@@ -18,6 +18,9 @@ int record_provider_session_make(int folder, struct record_provider_session *ses
 /* Gives the slot back: from now on no program turns anything on for it. */
 void record_provider_session_remove(int folder, struct record_provider_session *session);
 
+/* Takes from our own file which rules programs have answered to. */
+void record_provider_session_answers(struct record_provider_session *session);
+
 /*
  * Reads session.NN; PTL_NOT_FOUND: there is none, or none that is well formed. *alive: its recorder
  * has it locked.

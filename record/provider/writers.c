@@ -77,6 +77,8 @@ void record_writer_turn(struct record_providers *providers, struct record_writer
 		changed |= turn_entry(providers, writer, n);
 	writer->known = writer->share.provider_count;
 	if (changed)
+		record_providers_heed(providers, &writer->share);
+	if (changed)
 		record_share_process_notify(&writer->share);
 }
 
@@ -179,6 +181,7 @@ static int add(struct record_providers *providers, const char *text, struct reco
 	providers->writers[providers->count++] = writer;
 	record_share_process_look(&writer->share);
 	note_earlier_losses(providers, writer);
+	record_providers_heed(providers, &writer->share);
 	watch(writer, record_now());
 	*result = writer;
 	return 0;

@@ -73,6 +73,31 @@ def sessions(pid):
     return None
 
 
+def unanswered():
+    """a name, GUID or pattern that nothing answered to is said; a program that only has the provider is an answer"""
+    guid = "11111111-2222-3333-4444-555555555555"
+    for rule, text in (("PTL-Test-Writr", "PTL-Test-Writr"), (guid + ":4", guid), ("*PTL-Test-Writr", "*PTL-Test-Writr")):
+        done = record("-f", "-o", "a.ptl", NONE, "-p", rule, "-p", NAME, "--", WRITER)
+        expect("warning: nothing answered to --provider '%s': " % text in done.stderr, done.stderr)
+        expect_equal(done.stderr.count("nothing answered"), 1, done.stderr)
+    done = record("-f", "-o", "a.ptl", NONE, "-p", "*", "true")
+    expect("nothing answered to --provider '*'" in done.stderr, done.stderr)
+    done = record("-f", "-o", "a.ptl", NONE, "-p", "*", "-p", NAME.upper(), "-p", "*" + NAME, "--", WRITER)
+    expect("nothing answered" not in done.stderr, done.stderr)
+    running = writer("line")
+    done = record("-f", "-o", "a.ptl", "-p", "*" + NAME, "-p", "nobody", "--attach-providers", "--duration=0.2")
+    expect("nothing answered to --provider 'nobody'" in done.stderr, done.stderr)
+    expect_equal(done.stderr.count("nothing answered"), 1, done.stderr)
+    running.communicate("\n")
+
+
+def guid_of_name():
+    """*NAME is the provider with the GUID of that name"""
+    done = record("-o", "a.ptl", NONE, "-p", "*" + NAME.lower(), "--", WRITER, "count=5")
+    expect_equal(done.returncode, 0, done.stderr)
+    expect_equal(len(events("a.ptl", event="Number")), 5)
+
+
 def every_event():
     """all events of threads, children and programs they run, in order, with the fields they were given"""
     done = record("-o", "a.ptl", NONE, "-p", NAME, "--", WRITER, "count=100", "threads=4,5000", "fork=7", "spawn=count=3",
@@ -421,7 +446,8 @@ def clean_up():
 
 
 atexit.register(clean_up)
-sys.exit(main([every_event, levels_and_keywords, same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
+sys.exit(main([unanswered, guid_of_name, every_event, levels_and_keywords,
+               same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
                only_members, dying, killed_recorder, attach_beside_qemu, two_definitions,
                reader_gone, other_user, overflow, stress,
                own_times, wrong_options, foreign_folder, list_nobody]))

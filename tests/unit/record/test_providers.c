@@ -121,6 +121,7 @@ static void parses_names(void **state)
 static void parses_rules(void **state)
 {
 	struct provider_share_rule rule;
+	struct ptl_guid guid;
 	char longest[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 1];
 
 	(void)state;
@@ -136,6 +137,12 @@ static void parses_rules(void **state)
 	assert_int_equal(record_provider_rule_parse("9e814aad-3204-11d2-9a82-006008a86939::1", &rule), 0);
 	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_GUID);
 	assert_int_equal(rule.level, 255);
+	assert_int_equal(record_provider_rule_parse("*Microsoft-Windows-DotNETRuntime:4", &rule), 0);
+	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_GUID);
+	assert_int_equal(rule.level, 4);
+	assert_int_equal(ptl_guid_from_name("Microsoft-Windows-DotNETRuntime", &guid), 0);
+	assert_memory_equal(&rule.guid, &guid, sizeof(guid));
+	assert_int_equal(record_provider_rule_parse("*\xff", &rule), PTL_MISUSE);
 	assert_int_equal(record_provider_rule_parse("A:0", &rule), 0);
 	assert_int_equal(rule.level, 0);
 	assert_int_equal(record_provider_rule_parse("A:256", &rule), PTL_MISUSE);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which rules of the command line no program had a provider for. */
+#include <stdio.h>
+
+#include "common/guid.h"
+#include "common/message.h"
+#include "record/provider/providers_state.h"
+
+/* Whether our session has, or had, the entry turned on. */
+static bool is_ours(const struct record_providers *providers, const struct record_share_entry *entry)
+{
+	const struct provider_share_session *session = &providers->session.file.session;
+
+	return entry->enabled.slots[session->slot].session == session->id;
+}
+
+void record_providers_heed(struct record_providers *providers, struct record_share_process *process)
+{
+	struct provider_share_session_file *file = &providers->session.file;
+	struct record_share_entry entry;
+
+	for (uint32_t n = 0; n < process->provider_count; n++) {
+		const struct record_share_provider *provider = &process->providers[n];
+
+		if (!record_share_process_entry(process, n, &entry) || !is_ours(providers, &entry))
+			continue;
+		for (uint32_t i = 0; i < file->session.rule_count; i++)
+			if (ptl_share_rule_matches(&file->rules[i], provider->name, &provider->guid))
+				file->rules[i].answered = 1;
+	}
+}
+
+static void say(const struct provider_share_rule *rule)
+{
+	char guid[PTL_GUID_TEXT_SIZE];
+
+	if (rule->match == PROVIDER_SHARE_MATCH_ALL) {
+		common_message_warning("nothing answered to --provider '*': no program had a provider");
+		return;
+	}
+	common_guid_format(&rule->guid, guid);
+	common_message_warning("nothing answered to --provider '%s': no program had such a provider",
+			       rule->name[0] ? rule->name : guid);
+}
+
+void record_providers_say_unanswered(struct record_providers *providers)
+{
+	const struct provider_share_session_file *file = &providers->session.file;
+	bool any = false;
+
+	record_provider_session_answers(&providers->session);
+	for (uint32_t i = 0; i < file->session.rule_count; i++) {
+		if (file->rules[i].answered)
+			continue;
+		any = true;
+		say(&file->rules[i]);
+	}
+	if (any)
+		common_message_hint(providers->capture->settings->attach
+					    ? "ptl-record --list-providers shows this user's programs that have "
+					      "providers; of other users, their own recorder does"
+					    : "--attach-providers records all programs of this user, not only COMMAND "
+					      "and its descendants; --list-providers shows which have providers");
+}
