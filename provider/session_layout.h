@@ -37,7 +37,7 @@
 #define PROVIDER_SHARE_RINGS_MAX 4096u
 #define PROVIDER_SHARE_RING_MIN 4096u
 #define PROVIDER_SHARE_RING_MAX (64u << 20)
-#define PROVIDER_SHARE_RINGS_MEMORY_MAX (1ull << 30) /* all rings of a process for one session */
+#define PROVIDER_SHARE_RINGS_MEMORY_MAX (4ull << 30) /* all rings of a process for one session */
 #define PROVIDER_SHARE_HEAP_MAX (64ull << 20)
 
 /* ---- session.NN ---- */

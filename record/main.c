@@ -279,7 +279,8 @@ static const struct common_option options[] = {
 	{"list-providers", 0, NULL, "show which programs have providers now, and who has turned them on",
 	 take_list_providers, NULL},
 	{"json", 0, NULL, "with --list-providers: JSON, an object a program", take_json, NULL},
-	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (1M)", take_provider_buffer, NULL},
+	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (4M, less where shared memory is short)",
+	 take_provider_buffer, NULL},
 	{"", 0, NULL, "Messages", NULL, NULL},
 	{"quiet", 'q', NULL, "only warnings and errors", take_quiet, NULL},
 	{"progress", 0, NULL,
@@ -378,7 +379,6 @@ int main(int argc, char **argv)
 		.flush_interval = 1000000000u,
 		.ring_size = 512u << 10,
 		.threads_max = 1024,
-		.provider_ring = 1u << 20,
 		.command_line = argv,
 	};
 	const struct record_source *source;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an event of lttng-ust costs: the same event, loop and clock as in provider_bench.c. Prints nanoseconds. */
+/*
+ * What an event of lttng-ust costs: the same event, loop and clock as in provider_bench.c. Prints nanoseconds.
+ * With a number of threads and of events: each thread writes so many small ones, as fast as it can.
+ */
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
@@ -24,10 +29,37 @@ static __attribute__((noinline)) void write_events(void)
 		lttng_ust_tracepoint(ptl_bench, three_fields, i, 2, "fifteen letters");
 }
 
-int main(void)
+#define THREADS_MAX 64
+
+static uint64_t burst_size;
+
+static void *write_burst(void *thread)
+{
+	for (uint64_t i = 0; i < burst_size; i++)
+		lttng_ust_tracepoint(ptl_bench, number, (uint32_t)(uintptr_t)thread, i);
+	return NULL;
+}
+
+static int burst(unsigned count)
+{
+	pthread_t threads[THREADS_MAX];
+
+	for (unsigned i = 0; i < count && i < THREADS_MAX; i++)
+		if (pthread_create(&threads[i], NULL, write_burst, (void *)(uintptr_t)i))
+			return 1;
+	for (unsigned i = 0; i < count && i < THREADS_MAX; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	double best = 1e12;
 
+	if (argc == 3) {
+		burst_size = strtoull(argv[2], NULL, 10);
+		return burst((unsigned)atoi(argv[1]));
+	}
 	write_events();
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		double start = cpu_now(), end;

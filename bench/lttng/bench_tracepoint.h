@@ -19,6 +19,10 @@ LTTNG_UST_TRACEPOINT_EVENT(ptl_bench, three_fields,
 						       lttng_ust_field_integer(uint64_t, second, second)
 							       lttng_ust_field_string(text, text)))
 
+LTTNG_UST_TRACEPOINT_EVENT(ptl_bench, number, LTTNG_UST_TP_ARGS(uint32_t, thread, uint64_t, index),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, thread, thread)
+						       lttng_ust_field_integer(uint64_t, index, index)))
+
 #endif
 
 #include <lttng/tracepoint-event.h>

@@ -234,6 +234,7 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 		if (writer->rings.rings[n].used > writer->rings.rings[n].at) {
 			writer->moved = now;
 			providers->idle = 0;
+			providers->backlog += writer->rings.rings[n].used - writer->rings.rings[n].at;
 		}
 	}
 	if (status == 0 && (writer->rings.broken || writer->share.broken) && !writer->broken_told) {
@@ -381,7 +382,7 @@ static int push_all(struct record_providers *providers, struct record_writer *wr
 	return status;
 }
 
-int record_providers_deliver(struct record_providers *providers, uint64_t before)
+int record_providers_deliver(struct record_providers *providers, uint64_t before, uint64_t most)
 {
 	int status = 0;
 
@@ -389,7 +390,7 @@ int record_providers_deliver(struct record_providers *providers, uint64_t before
 	providers->heap_count = 0;
 	for (size_t i = 0; status == 0 && i < providers->count; i++)
 		status = push_all(providers, providers->writers[i], before);
-	while (status == 0 && providers->heap_count) {
+	while (status == 0 && providers->heap_count && most--) {
 		struct record_waiting *first = &providers->heap[0];
 
 		status = write_event(providers, first->writer, &first->event, true);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,10 +27,20 @@
 #define IDLE_STEPS 64
 #define FAST_SHARE 20 /* percent of a ring */
 #define FULL_SHARE 50
+/* Copies in a row, and events that are written then. */
+#define COPIES_MAX 64
+#define SLICE 1024
+/* Bytes that may wait to be written; with more the rings have to wait. And when there is nothing to hurry for. */
+#define BACKLOG_MAX (768ull << 20)
+#define BACKLOG_CALM (1ull << 20)
+/* Rings where nobody gave a size: as large as this, if so many of them fit. */
+#define RING_LARGEST (4u << 20)
+#define RING_SMALLEST (1u << 20)
+#define RING_SHARE 256
 /* How long programs may take to tell of their state, and events under way to be published. */
 #define CAPTURE_TIME (1000 * MILLISECOND)
 #define LAST_WORDS 2
-#define LAST_ROUNDS 1000
+#define LAST_ROUNDS 100000
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
@@ -65,13 +76,27 @@ static void start_watching(struct record_providers *providers, const char *path)
 	fcntl(providers->watch, F_SETFL, O_ASYNC | O_NONBLOCK);
 }
 
+/* A burst takes more room than a container's /dev/shm has for many threads: they have less each then. */
+static uint64_t choose_ring_size(const struct record_providers *providers)
+{
+	uint64_t size = RING_LARGEST;
+	struct statvfs info;
+
+	if (providers->capture->settings->provider_ring)
+		return providers->capture->settings->provider_ring;
+	if (fstatvfs(providers->folder, &info) == 0)
+		while (size > RING_SMALLEST && size > (uint64_t)info.f_bavail * info.f_frsize / RING_SHARE)
+			size /= 2;
+	return size;
+}
+
 static void describe_session(struct record_providers *providers)
 {
 	const struct record_settings *settings = providers->capture->settings;
 	struct provider_share_session_file *file = &providers->session.file;
 
 	file->session.flags = settings->attach ? PROVIDER_SHARE_SESSION_EVERYONE : 0;
-	file->session.ring_size = settings->provider_ring;
+	file->session.ring_size = choose_ring_size(providers);
 	file->session.rule_count = settings->rule_count;
 	memcpy(file->rules, settings->rules, settings->rule_count * sizeof(file->rules[0]));
 	snprintf(file->session.name, sizeof(file->session.name), "ptl-record %d", (int)getpid());
@@ -223,6 +248,15 @@ static int look_around(struct record_providers *providers)
 	return status;
 }
 
+/* Whether all is written that was copied of its rings. */
+static bool is_drained(const struct record_writer *writer)
+{
+	for (uint32_t n = 0; n < writer->rings.count; n++)
+		if (writer->rings.rings[n].used > writer->rings.rings[n].at)
+			return false;
+	return true;
+}
+
 /* Programs that have ended have nothing more to give than what was copied after that was seen. */
 static int bury(struct record_providers *providers, uint64_t now)
 {
@@ -230,35 +264,52 @@ static int bury(struct record_providers *providers, uint64_t now)
 
 	for (size_t i = providers->count; status == 0 && i-- > 0;) {
 		struct record_writer *writer = providers->writers[i];
-		const bool dead = writer->dead;
+		const bool over = writer->dead && is_drained(writer);
 
-		status = record_writer_tell_losses(providers, writer, now, dead);
-		if (dead)
+		status = record_writer_tell_losses(providers, writer, now, over);
+		if (over)
 			record_writer_remove(providers, i);
 	}
 	return status;
 }
 
-static int step(struct record_providers *providers, uint64_t now, uint64_t before)
+/* Looks at all programs, and copies what is in their rings. */
+static int copy(struct record_providers *providers, uint64_t now, bool *any_dead)
 {
-	int status = look_around(providers);
-	bool any_dead = false;
+	int status = 0;
 
 	providers->fullest = 0;
-	providers->idle++;
+	providers->backlog = 0;
 	for (size_t i = 0; status == 0 && i < providers->count; i++) {
 		struct record_writer *writer = providers->writers[i];
 
 		/* First whether it is dead, then what it has written. */
 		record_writer_look(writer, now);
-		any_dead |= writer->dead;
+		*any_dead |= writer->dead;
 		if (providers->everyone && !writer->dead)
 			record_writer_turn(providers, writer, now);
 		status = record_writer_copy(providers, writer, now);
 	}
+	return status;
+}
+
+/*
+ * To copy is many times faster than to write: while rings fill fast nothing is written, as long as there is memory
+ * for it, and then a slice of what waits between one look and the next.
+ */
+static int step(struct record_providers *providers, uint64_t now, uint64_t before)
+{
+	bool any_dead = false, calm = false;
+	int status = look_around(providers);
+
+	providers->idle++;
+	for (unsigned i = 0; status == 0 && !calm && i < COPIES_MAX; i++) {
+		status = copy(providers, now, &any_dead);
+		calm = providers->fullest < FAST_SHARE || providers->backlog > BACKLOG_MAX;
+	}
 	/* What the dead have written must be out before their rings are forgotten. */
-	if (status == 0)
-		status = record_providers_deliver(providers, any_dead ? UINT64_MAX : before);
+	if (status == 0 && calm)
+		status = record_providers_deliver(providers, any_dead ? UINT64_MAX : before, SLICE);
 	return status == 0 ? bury(providers, now) : status;
 }
 
@@ -271,7 +322,7 @@ unsigned record_providers_patience(const struct record_providers *providers)
 {
 	if (providers->watch >= 0 && !providers->count)
 		return SLEEP_NOBODY;
-	if (providers->fullest >= FULL_SHARE)
+	if (providers->fullest >= FULL_SHARE || providers->backlog > BACKLOG_CALM)
 		return 0;
 	if (providers->fullest >= FAST_SHARE)
 		return SLEEP_FAST;

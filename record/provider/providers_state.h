@@ -71,6 +71,7 @@ struct record_providers {
 	uint64_t schema_bytes;
 	struct common_byte_map schemas; /* identity of an event: hash of its schema */
 	unsigned fullest;               /* ring of the last step, in percent */
+	uint64_t backlog;               /* bytes that were copied and not written, at the last look at all rings */
 	unsigned left_out;              /* files: so many are told of and no more */
 	unsigned idle;                  /* steps in which nothing came */
 };
@@ -104,8 +105,8 @@ void record_writer_free(struct record_writer *writer);
 
 /* Copies what the program's rings hold, and takes in schemas that are new. */
 int record_writer_copy(struct record_providers *providers, struct record_writer *writer, uint64_t now);
-/* Writes what was copied and is older than `before`, in order of time. */
-int record_providers_deliver(struct record_providers *providers, uint64_t before);
+/* Writes what was copied and is older than `before`, in order of time, but no more events than `most`. */
+int record_providers_deliver(struct record_providers *providers, uint64_t before, uint64_t most);
 /* Tells of what the program has dropped; always, or if that is due. */
 int record_writer_tell_losses(struct record_providers *providers, struct record_writer *writer, uint64_t now,
 			      bool always);

@@ -17,6 +17,8 @@
 #include "record/provider/share_guard.h"
 
 #define RECORD_ALIGN 8u
+/* Copies of this size are worth huge pages: to touch new memory takes longer than to copy into it. */
+#define HUGE ((size_t)4 << 20)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -170,17 +172,23 @@ static void skip(void *context)
 /* Room behind what was copied before and not given out yet. */
 static int make_room(struct record_share_ring *ring, size_t size)
 {
-	if (ring->at) {
+	/* What waits is moved only when that is less than what was given out: a backlog may be large. */
+	if (ring->at && ring->used - ring->at <= ring->at) {
 		memmove(ring->bytes, ring->bytes + ring->at, ring->used - ring->at);
 		ring->used -= ring->at;
 		ring->at = 0;
 	}
 	if (ring->capacity - ring->used < size) {
-		const size_t capacity = ring->used + size;
+		const size_t needed = ring->used + size, twice = 2 * ring->capacity;
+		const size_t capacity = needed > twice ? needed : twice;
 		uint8_t *larger = realloc(ring->bytes, capacity);
 
 		if (!larger)
 			return common_fail_memory("events", capacity);
+		if (capacity >= HUGE)
+			(void)madvise((void *)(((uintptr_t)larger + PROVIDER_SHARE_PAGE - 1) &
+					       -(uintptr_t)PROVIDER_SHARE_PAGE),
+				      capacity - PROVIDER_SHARE_PAGE, MADV_HUGEPAGE);
 		ring->bytes = larger;
 		ring->capacity = capacity;
 	}

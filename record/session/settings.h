@@ -44,7 +44,7 @@ struct record_settings {
 	struct provider_share_rule rules[PROVIDER_SHARE_RULES_MAX]; /* of providers */
 	uint32_t rule_count;
 	bool attach;            /* also to programs that are no descendants of the command */
-	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder */
+	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
 	bool list_providers;
 	bool json;
 };

@@ -149,7 +149,7 @@ static void step(struct record_providers *providers)
 	for (size_t i = 0; status == 0 && i < providers->count; i++)
 		status = record_writer_copy(providers, providers->writers[i], now);
 	if (status == 0)
-		status = record_providers_deliver(providers, UINT64_MAX);
+		status = record_providers_deliver(providers, UINT64_MAX, UINT64_MAX);
 	for (size_t i = 0; status == 0 && i < providers->count; i++) {
 		record_writer_turn(providers, providers->writers[i], now);
 		record_writer_look(providers->writers[i], now);
