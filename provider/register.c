@@ -175,7 +175,7 @@ static void put_record(struct ptl_bytes *out, enum format_record_type type, stru
 	common_bytes_free(body);
 }
 
-static bool put_event(struct ptl_bytes *out, const struct ptl_event_definition *event)
+static int put_event(struct ptl_bytes *out, const struct ptl_event_definition *event)
 {
 	struct ptl_bytes body = {0};
 	const struct ptl_schema schema = {
@@ -197,11 +197,14 @@ static bool put_event(struct ptl_bytes *out, const struct ptl_event_definition *
 		.tags = event->tags,
 	};
 
+	int status;
+
 	if (!well_formed(event))
-		return false;
+		return PTL_MISUSE;
 	format_schema_encode(&schema, &body);
+	status = body.failed ? PTL_NO_MEMORY : ptl_definition_add(event, body.data, body.size);
 	put_record(out, FORMAT_RECORD_SCHEMA, &body);
-	return true;
+	return status;
 }
 
 static void put_map(struct ptl_bytes *out, const struct ptl_map_definition *definition)
@@ -363,8 +366,10 @@ static int gather(struct ptl_bytes *records, struct ptl_provider *provider,
 			put_map(records, *maps);
 	}
 	for (; events < events_end; events++) {
-		if (*events && (*events)->provider == provider && !put_event(records, *events))
-			return PTL_MISUSE;
+		int status = *events && (*events)->provider == provider ? put_event(records, *events) : 0;
+
+		if (status)
+			return status;
 	}
 	return records->failed ? PTL_NO_MEMORY : 0;
 }
@@ -375,9 +380,11 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 				 const struct ptl_map_definition *const *maps_end)
 {
 	struct ptl_bytes records = {0};
+	size_t defined;
 	int status;
 
 	pthread_mutex_lock(&registry);
+	defined = ptl_definition_count();
 	status = check_provider(provider);
 	if (!status && !prepare())
 		status = PTL_NO_MEMORY;
@@ -385,6 +392,8 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 		status = gather(&records, provider, events, events_end, maps, maps_end);
 	if (!status)
 		status = add_provider(provider, &records);
+	if (status)
+		ptl_definition_forget(defined);
 	common_bytes_free(&records);
 	if (!status && provider->callback)
 		provider_listener_start();
@@ -412,10 +421,16 @@ int ptl_provider_add_event(const struct ptl_event_definition *event)
 {
 	struct ptl_bytes records = {0};
 	int status = PTL_MISUSE;
+	size_t defined;
 
 	pthread_mutex_lock(&registry);
-	if (event->provider->registered && put_event(&records, event))
+	defined = ptl_definition_count();
+	if (event->provider->registered)
+		status = put_event(&records, event);
+	if (!status)
 		status = add_definitions(event->provider, &records);
+	if (status)
+		ptl_definition_forget(defined);
 	pthread_mutex_unlock(&registry);
 	common_bytes_free(&records);
 	return status;

@@ -206,6 +206,17 @@ static inline const struct ptl_guid *provider_activity_of(const struct provider_
 	return thread->frame_count ? &thread->frames[thread->frame_count - 1].id : &thread->base;
 }
 
+/* ---- events that were defined: provider/definitions.c ---- */
+
+/*
+ * Notes that the event is explained by this schema. PTL_MISUSE where another schema explains the same provider's
+ * id, version and opcode; PTL_NO_MEMORY.
+ */
+PROVIDER_PRIVATE int ptl_definition_add(const struct ptl_event_definition *event, const uint8_t *schema, size_t size);
+/* Takes back what was added since there were so many. */
+PROVIDER_PRIVATE size_t ptl_definition_count(void);
+PROVIDER_PRIVATE void ptl_definition_forget(size_t count);
+
 /* ---- callbacks: provider/listener.c ---- */
 
 /* Tells the provider what has changed since it was told last. */

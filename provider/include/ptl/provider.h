@@ -191,10 +191,10 @@ void ptl_emit_with(const struct ptl_event_definition *event, const struct ptl_em
 
 /*
  * Registers a provider with the events and maps given as arrays of pointers; those of other providers
- * in them are passed over, and of two for the same id, version and opcode the first counts. From the
- * return on its events are recorded by the sessions that want them. More than one call for a
+ * in them are passed over. From the return on its events are recorded by the sessions that want them. More than one call for a
  * registered provider is PTL_MISUSE, as are a name that is empty, no UTF-8, or longer than 255 bytes, and
- * a definition with fields that contradict each other. PTL_NO_MEMORY where a limit is reached, and
+ * a definition with fields that contradict each other, or another definition of an event (the same id, version
+ * and opcode of the same GUID) than this program has given before. PTL_NO_MEMORY where a limit is reached, and
  * PTL_SYSTEM with errno where the session folder cannot be used. After a failure the provider can be
  * used all the same: nothing is enabled.
  * Not in signal handlers; may be called in several threads.

@@ -299,6 +299,46 @@ static void definitions_made_at_run_time(void **state)
 	assert_int_equal(ptl_provider_add_event(&event), PTL_MISUSE);
 }
 
+/* A trace could show only one of them. */
+static void an_event_has_one_definition(void **state)
+{
+	static const struct ptl_field one = {.name = "one", .type = PTL_TYPE_U32};
+	static const struct ptl_field other = {.name = "other", .type = PTL_TYPE_U32};
+	struct ptl_event_definition event = {
+		.provider = &test,
+		.id = 110,
+		.name = "Once",
+		.fields = &one,
+		.field_count = 1,
+	};
+
+	(void)state;
+	assert_int_equal(ptl_provider_add_event(&event), 0);
+	assert_int_equal(ptl_provider_add_event(&event), 0);
+	event.fields = &other;
+	assert_int_equal(ptl_provider_add_event(&event), PTL_MISUSE);
+	event.version = 1;
+	assert_int_equal(ptl_provider_add_event(&event), 0);
+}
+
+/* The same in two files of one program, which both register a provider with that name. */
+static void a_provider_does_not_define_events_of_another_anew(void **state)
+{
+	static struct ptl_provider twin = {.name = "PTL-Twin"}, second = {.name = "PTL-Twin"};
+	static const struct ptl_event_definition first_event = {.provider = &twin, .id = 1, .name = "First"};
+	static const struct ptl_event_definition second_event = {.provider = &second, .id = 1, .name = "Second"};
+	static const struct ptl_event_definition same_event = {.provider = &second, .id = 1, .name = "First"};
+	const struct ptl_event_definition *events[] = {&first_event, &second_event};
+
+	(void)state;
+	assert_int_equal(ptl_provider_register_arrays(&twin, events, events + 2, NULL, NULL), 0);
+	assert_int_equal(ptl_provider_register_arrays(&second, events, events + 2, NULL, NULL), PTL_MISUSE);
+	events[1] = &same_event;
+	assert_int_equal(ptl_provider_register_arrays(&second, events, events + 2, NULL, NULL), 0);
+	ptl_provider_unregister(&second);
+	ptl_provider_unregister(&twin);
+}
+
 static void payloads_beyond_the_limit_are_counted(void **state)
 {
 	static const uint8_t much[8];
@@ -337,9 +377,14 @@ static int stop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_of_every_width),       cmocka_unit_test(texts_empty_invalid_and_huge),
-		cmocka_unit_test(arrays_and_structures),        cmocka_unit_test(everything_else_of_a_definition),
-		cmocka_unit_test(definitions_made_at_run_time), cmocka_unit_test(payloads_beyond_the_limit_are_counted),
+		cmocka_unit_test(numbers_of_every_width),
+		cmocka_unit_test(texts_empty_invalid_and_huge),
+		cmocka_unit_test(arrays_and_structures),
+		cmocka_unit_test(everything_else_of_a_definition),
+		cmocka_unit_test(definitions_made_at_run_time),
+		cmocka_unit_test(an_event_has_one_definition),
+		cmocka_unit_test(a_provider_does_not_define_events_of_another_anew),
+		cmocka_unit_test(payloads_beyond_the_limit_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

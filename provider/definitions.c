@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which events this program has defined: a trace can explain an event in one way alone. The registry's lock is
+ * held. What was defined once stays so, since events of it may be in a trace already.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider/state.h"
+
+struct definition {
+	struct ptl_guid provider;
+	uint16_t id;
+	uint8_t version;
+	uint8_t opcode;
+	uint64_t hash; /* of the schema */
+};
+
+static struct definition *definitions;
+static size_t definition_count, definition_capacity;
+
+/* FNV-1a. */
+static uint64_t hash_of(const uint8_t *data, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ data[i]) * 0x100000001b3u;
+	return hash;
+}
+
+static bool same_event(const struct definition *a, const struct definition *b)
+{
+	return a->id == b->id && a->version == b->version && a->opcode == b->opcode &&
+	       !memcmp(&a->provider, &b->provider, sizeof(a->provider));
+}
+
+static bool make_room(void)
+{
+	const size_t capacity = definition_capacity ? definition_capacity * 2 : 64;
+	struct definition *larger;
+
+	if (definition_count < definition_capacity)
+		return true;
+	larger = reallocarray(definitions, capacity, sizeof(*larger));
+	if (!larger)
+		return false;
+	definitions = larger;
+	definition_capacity = capacity;
+	return true;
+}
+
+int ptl_definition_add(const struct ptl_event_definition *event, const uint8_t *schema, size_t size)
+{
+	const struct definition made = {
+		.provider = event->provider->guid,
+		.id = event->id,
+		.version = event->version,
+		.opcode = event->opcode,
+		.hash = hash_of(schema, size),
+	};
+
+	for (size_t i = 0; i < definition_count; i++)
+		if (same_event(&definitions[i], &made))
+			return definitions[i].hash == made.hash ? 0 : PTL_MISUSE;
+	if (!make_room())
+		return PTL_NO_MEMORY;
+	definitions[definition_count++] = made;
+	return 0;
+}
+
+size_t ptl_definition_count(void)
+{
+	return definition_count;
+}
+
+void ptl_definition_forget(size_t count)
+{
+	definition_count = count;
+}
