@@ -462,7 +462,8 @@ static int leaves(struct record_process *process, const struct qemu_message_not_
 {
 	static const char *const causes[] = {
 		[QEMU_NOT_FOLLOWED_FORMAT] = "it is no x86-64 program",
-		[QEMU_NOT_FOLLOWED_ARENA] = "it may not open the recorder's memory",
+		[QEMU_NOT_FOLLOWED_ARENA] =
+			"it may not open the recorder's memory (another user, or /proc mounted anew)",
 		[QEMU_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
 	};
 	struct record_thread *thread = find_thread(process, message->header.tid);

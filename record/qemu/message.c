@@ -4,10 +4,12 @@
  * turn.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/message.h"
+#include "record/notes.h"
 #include "record/qemu/source.h"
 
 #define NOTES_MAX 20   /* of the plugin's that are shown */
@@ -133,17 +135,27 @@ static int take_truth(struct record_qemu *qemu, struct record_qemu_slot *state, 
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void show_note(struct record_qemu *qemu, const struct qemu_message_note *message)
+/* Says it, and puts it into the trace. */
+static int take_note(struct record_qemu *qemu, const struct qemu_message_note *message)
 {
 	const int length = message->length < 1024 ? (int)message->length : 1024;
-	const char *text = (const char *)(message + 1);
+	char text[1025];
+	const struct record_note note = {
+		.time = message->header.time,
+		.pid = message->header.pid,
+		.tid = message->header.tid,
+		.warning = message->severity != 0,
+		.text = text,
+	};
 
 	if (qemu->notes++ >= NOTES_MAX)
-		return;
+		return 0;
+	snprintf(text, sizeof(text), "%.*s", length, (const char *)(message + 1));
 	if (message->severity)
-		common_message_warning("process %u: %.*s", message->header.pid, length, text);
+		common_message_warning("process %u: %s", message->header.pid, text);
 	else
-		qemu_message_note("process %u: %.*s", message->header.pid, length, text);
+		qemu_message_note("process %u: %s", message->header.pid, text);
+	return record_note(qemu->capture, &note);
 }
 
 static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot,
@@ -176,7 +188,7 @@ static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state
 		status = record_qemu_finish_process(qemu, state->process, state);
 		break;
 	case QEMU_MSG_NOTE:
-		show_note(qemu, (const void *)message);
+		status = take_note(qemu, (const void *)message);
 		break;
 	default:
 		break;

@@ -183,6 +183,43 @@ def not_followed_name():
     expect_equal(stats("a.ptl")["gaps"], 0)
 
 
+def pid_namespace():
+    """in a pid namespace processes are followed, under the ids that the recorder sees"""
+    space = ["unshare", "-p", "-f"] if os.geteuid() == 0 else ["unshare", "-r", "-p", "-f"]
+    if subprocess.run([*space, "true"], check=False, capture_output=True).returncode:
+        raise Skip("no right to make a pid namespace")
+    done = record("-o", "a.ptl", *space, "sh", "-c", "echo $$; true; sh -c 'exit 3'")
+    expect_equal((done.stdout, done.returncode), ("1\n", 3), done.stderr)
+    expect("no losses" in done.stderr, done.stderr)
+    processes = lines("processes", "a.ptl")
+    expect_equal([process["exit_status"] for process in processes], [3, 3, 3], processes)
+    for parent, child in zip(processes, processes[1:]):
+        expect_equal(child["parent_pid"], parent["pid"], processes)
+        expect(child["pid"] > 2, processes)
+    expect_equal(stats("a.ptl")["gaps"], 0)
+    done = record("-f", "-o", "a.ptl", *space, "--mount-proc", "sh", "-c", "echo $$")
+    expect_equal((done.stdout, done.returncode), ("1\n", 0), done.stderr)
+    expect("sh ran untraced" in done.stderr and "/proc mounted anew" in done.stderr or "dash ran untraced" in done.stderr,
+           done.stderr)
+
+
+def set_user_id():
+    """that a set-user-ID program has no privileges here is said, and recorded"""
+    shutil.copy("/bin/true", path("raised"))
+    os.chmod(path("raised"), 0o4755)
+    done = record("-o", "a.ptl", "./raised")
+    expect("is set-user-ID" not in done.stderr, "a program of our own has what it needs:", done.stderr)
+    if os.geteuid():
+        raise Skip("only root can make a program of somebody else")
+    os.chown(path("raised"), 65534, -1)
+    os.chmod(path("raised"), 0o4755)
+    done = record("-f", "-o", "a.ptl", "./raised")
+    text = path("raised") + " is set-user-ID: in QEMU it runs without its privileges"
+    expect("warning: process " in done.stderr and text in done.stderr, done.stderr)
+    notes = [event for event in lines("events", "a.ptl") if event["provider"] == "PTL-Record"]
+    expect_equal([(note["event"], note["fields"]["Text"]) for note in notes], [("Note", text)])
+
+
 def thread_names():
     """threads have the names that they or others gave them"""
     program = os.path.join(os.environ["PTL_PROGRAMS"], "thread_names")
@@ -248,5 +285,5 @@ def wrong_options():
 
 
 sys.exit(main([exit_statuses, streams, surroundings, default_name, process_tree, without_binaries, embed,
-               scripts_and_texts, reproducible, pipe, background, not_followed, not_followed_name, thread_names, provenance, sources, other_qemu,
+               scripts_and_texts, reproducible, pipe, background, not_followed, not_followed_name, pid_namespace, set_user_id, thread_names, provenance, sources, other_qemu,
                wrong_options]))

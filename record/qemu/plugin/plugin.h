@@ -129,6 +129,11 @@ void plugin_stop(void);
 
 /* Makes sure that the calling thread has a slot if there is one to be had. May return NULL. */
 struct qemu_slot *plugin_thread_claim(void);
+/*
+ * The ids of the calling thread where /proc was mounted, which is mostly where the recorder is: in a pid namespace of
+ * its own the program sees others.
+ */
+void pq_thread_ids(uint32_t *pid, uint32_t *tid);
 
 /* Gives vcpu its slot at the thread's first block; env is QEMU's pointer to the guest's registers.
  */

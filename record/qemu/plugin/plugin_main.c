@@ -379,7 +379,9 @@ static int read_arguments(int argc, char **argv, const char **arena)
 /* The state a process begins with, or goes on with after execve. */
 static void begin_process(void)
 {
-	plugin.pid = (uint32_t)getpid();
+	uint32_t tid;
+
+	pq_thread_ids(&plugin.pid, &tid);
 	plugin.continued = plugin.process != 0;
 	if (!plugin.continued) {
 		plugin.process = __atomic_add_fetch(&plugin.header->next_process, 1, __ATOMIC_RELAXED);

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "record/qemu/plugin/encoder.h"
@@ -255,6 +256,21 @@ static void send_exec(struct qemu_slot *slot, const struct initial_stack *stack)
 	free(arguments);
 }
 
+/* The kernel would have given it privileges that it does not give to QEMU. */
+static void warn_of_privileges(struct qemu_slot *slot)
+{
+	struct stat info;
+
+	if (stat(plugin.program, &info))
+		return;
+	if (info.st_mode & S_ISUID && info.st_uid != geteuid())
+		plugin_note(slot, 1, "%s is set-user-ID: in QEMU it runs without its privileges", plugin.program);
+	else if (info.st_mode & S_ISGID && info.st_mode & S_IXGRP && info.st_gid != getegid())
+		plugin_note(slot, 1, "%s is set-group-ID: in QEMU it runs without its privileges", plugin.program);
+	else if (geteuid() && getxattr(plugin.program, "security.capability", NULL, 0) > 0)
+		plugin_note(slot, 1, "%s has capabilities: in QEMU it runs without them", plugin.program);
+}
+
 void plugin_start_program(struct qemu_slot *slot, unsigned vcpu, const struct plugin_block *block)
 {
 	struct initial_stack stack;
@@ -275,6 +291,7 @@ void plugin_start_program(struct qemu_slot *slot, unsigned vcpu, const struct pl
 		return;
 	}
 	send_exec(slot, &stack);
+	warn_of_privileges(slot);
 	add_images(slot, &stack);
 	/* The first block was translated before the program was announced. */
 	if (plugin.config.truth)

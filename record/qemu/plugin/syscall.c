@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "record/qemu/plugin/guest.h"
 #include "record/qemu/plugin/plugin.h"
@@ -92,7 +93,8 @@ static void send_child_status(struct qemu_slot *slot, int64_t pid, int status)
 		.status = (uint32_t)status,
 	};
 
-	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
+	/* In a pid namespace of its own the program has other numbers than the trace. */
+	if (plugin.pid == (uint32_t)getpid() && pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
 		plugin_send(slot, &message.header, sizeof(message), NULL, 0);
 }
 

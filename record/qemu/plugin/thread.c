@@ -2,6 +2,7 @@
 /* Slots for threads: claimed at the first block, kept by execve, given anew by fork. */
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -84,10 +85,24 @@ static struct qemu_slot *claim_slot(void)
 	return NULL;
 }
 
+void pq_thread_ids(uint32_t *pid, uint32_t *tid)
+{
+	char text[64];
+	const ssize_t length = readlink("/proc/thread-self", text, sizeof(text) - 1);
+
+	text[length > 0 ? length : 0] = 0;
+	if (sscanf(text, "%u/task/%u", pid, tid) == 2)
+		return;
+	*pid = (uint32_t)getpid();
+	*tid = (uint32_t)syscall(SYS_gettid);
+}
+
 static void set_identity(struct qemu_slot *slot)
 {
+	uint32_t pid;
+
+	pq_thread_ids(&pid, &slot->tid);
 	slot->pid = plugin.pid;
-	slot->tid = (uint32_t)syscall(SYS_gettid);
 	slot->process = plugin.process;
 }
 
@@ -130,8 +145,10 @@ static struct qemu_slot *continue_slot(void)
 		return NULL;
 
 	struct qemu_slot *slot = slot_at((uint32_t)plugin.continue_slot);
+	uint32_t pid, tid;
 
-	if (slot->status != QEMU_SLOT_LIVE || slot->pid != plugin.pid || slot->tid != (uint32_t)syscall(SYS_gettid))
+	pq_thread_ids(&pid, &tid);
+	if (slot->status != QEMU_SLOT_LIVE || slot->pid != plugin.pid || slot->tid != tid)
 		return NULL;
 	slot->pt_bias = (uint64_t)plugin_slot_pt_ring(slot) - slot->pt_lap;
 	slot->block = (uint64_t)&plugin_disabled;
@@ -209,6 +226,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
 	struct qemu_slot *old = plugin_thread_slot;
+	uint32_t tid;
 	struct qemu_message_process_start message = {
 		.header.type = QEMU_MSG_PROCESS_START,
 		.how = QEMU_PROCESS_FORK,
@@ -220,7 +238,7 @@ static void after_fork_in_child(void)
 
 	pthread_mutex_init(&plugin.lock, NULL);
 	plugin_thread_slot = NULL;
-	plugin.pid = (uint32_t)getpid();
+	pq_thread_ids(&plugin.pid, &tid);
 	if (!old)
 		return;
 	message.parent_tid = old->tid;
