@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libptl-provider as its users have it: strict C11 and C++17, the shared library, modules, many processes that die.
 import os
+import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import PROGRAMS, expect, expect_equal, lines, main, path, record
+from record_test import PROGRAMS, RECORD, SCRATCH, expect, expect_equal, lines, main, path, record
 
 ROOT = os.path.dirname(os.environ["PTL_TESTS"])
 LIB = os.environ["PTL_LIB"]
 FOLDER = os.path.join("/dev/shm", "ptl-test-library-%d" % os.getpid())
 os.environ["PTL_SESSION_DIR"] = FOLDER
+USER = 65534
 
 C11 = """
 #include <ptl/provider.h>
@@ -50,6 +52,43 @@ def strict_c():
         expect_equal(done.returncode, 0, done.stderr)
         found = [(event["event"], event["fields"]) for event in events("a.ptl", "Test-Strict")]
         expect_equal(found, [("Empty", {}), ("Some", {"text": "café", "number": 3})])
+
+
+def from_the_page():
+    """what docs/providers.md begins with: as whoever runs the test, and as an unprivileged user"""
+    with open(ROOT + "/docs/providers.md", encoding="utf-8") as file:
+        text = file.read().split("```c\n")[1].split("```")[0]
+    with open(path("shop.c"), "w", encoding="utf-8") as file:
+        file.write(text)
+    built = subprocess.run([os.environ.get("CC") or "gcc", "-Wall", "-Wextra", "-Werror", "-I" + ROOT + "/format/include",
+                            "-I" + ROOT + "/provider/include", "-o", path("shop"), path("shop.c"),
+                            LIB + "/libptl-provider.a", "-pthread"], capture_output=True, text=True, check=False)
+    expect_equal(built.returncode, 0, built.stderr)
+    wanted = [("OrderPlaced", {"Customer": "Zoë", "Pieces": 3}), ("OutOfStock", {"Article": "teapots"})]
+    for rule, count in (("MyCompany-Shop", wanted), ("MyCompany-Shop:warning", wanted[1:]),
+                        ("MyCompany-Shop:all:0x2", wanted[1:]), ("*MyCompany-Shop", wanted)):
+        done = record("-f", "-o", "shop.ptl", "--source", "none", "-p", rule, "--", "./shop")
+        expect_equal(done.returncode, 0, done.stderr)
+        expect("nothing answered" not in done.stderr, done.stderr)
+        expect_equal([(event["event"], event["fields"]) for event in events("shop.ptl", "MyCompany-Shop")], count, rule)
+    if os.geteuid() or not shutil.which("setpriv"):
+        return
+    # Its own folder: this one is the test's.
+    os.mkdir(path("user"))
+    os.chown(path("user"), USER, -1)
+    os.chmod(SCRATCH, 0o755)
+    try:
+        become = ["setpriv", "--reuid=%d" % USER, "--clear-groups", "--inh-caps=-all"]
+        if subprocess.run([*become, RECORD, "--version"], check=False, capture_output=True).returncode:
+            return
+        done = subprocess.run([*become, "env", "PTL_SESSION_DIR=" + path("user/folder"), RECORD, "-o", path("user/shop.ptl"),
+                               "--source=none", "-p", "MyCompany-Shop", "--", path("shop")], capture_output=True, text=True,
+                              check=False, cwd=path("user"))
+        expect_equal(done.returncode, 0, done.stderr)
+        found = [(event["event"], event["fields"]) for event in events("user/shop.ptl", "MyCompany-Shop")]
+        expect_equal(found, wanted, done.stderr)
+    finally:
+        os.chmod(SCRATCH, 0o700)
 
 
 def cxx():
@@ -105,6 +144,6 @@ def storm():
     expect_equal(sum(map(len, found.values())) + lost, 8 * (8 * 3000 + 100) + 3 * 300)
 
 
-status = main([strict_c, cxx, exports, storm])
+status = main([strict_c, from_the_page, cxx, exports, storm])
 subprocess.run(["rm", "-rf", FOLDER], check=False)
 sys.exit(status)
