@@ -53,7 +53,9 @@ int common_options_parse(const struct common_command_line *line, void *target, i
 
 /* "4096" or "0x1000". */
 int common_parse_u64(const char *text, uint64_t *value);
-/* The same, with K, M, G or T after it for powers of 1024: "16K". */
+/* A factor for max_expansion (ptl/reader.h): 1 and more; 0, for any, becomes UINT32_MAX. */
+int common_parse_expansion(const char *text, uint32_t *times);
+/* As common_parse_u64, with K, M, G or T after it for powers of 1024: "16K". */
 int common_parse_size(const char *text, uint64_t *bytes);
 /* "1.5s", "20ms", "3us", "7ns", "2m", "1h", a plain number is seconds; to nanoseconds, exactly. */
 int common_parse_duration(const char *text, uint64_t *nanoseconds);

@@ -179,6 +179,7 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 	const struct ptl_relogger_options options = {
 		.threads = count_threads(settings),
 		.hash = settings->hash,
+		.max_expansion = settings->max_expansion,
 		.sync = settings->sync,
 		.warning = settings->repeated ? NULL : warn,
 		.progress = show_progress,

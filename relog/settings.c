@@ -69,6 +69,11 @@ static int take_memory_limit(void *target, const char *argument)
 	return status;
 }
 
+static int take_max_expansion(void *target, const char *argument)
+{
+	return common_parse_expansion(argument, &((struct relog_settings *)target)->max_expansion);
+}
+
 static int take_no_hash(void *target, const char *argument)
 {
 	(void)argument;
@@ -221,6 +226,9 @@ static const struct common_option common_options[] = {
 	{"memory-limit", 0, "SIZE",
 	 "What a run may take of memory for what it must remember of its inputs, and all else; 256M is the default.",
 	 take_memory_limit},
+	{"max-expansion", 0, "N",
+	 "Takes compressed events of inputs that are up to N times as large as in the file (default: 256; 0: any).",
+	 take_max_expansion},
 	{"hash", 0, "KIND",
 	 "What names the bytes of each input in the provenance: XXH128, which xxh128sum checks (the default), SHA-256, "
 	 "which nobody can forge but takes longer than copying, or nothing.",

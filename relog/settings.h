@@ -26,7 +26,8 @@ struct relog_settings {
 	uint8_t level;  /* 0: stored as it is */
 	uint64_t split; /* bytes of a part; 0: one output */
 	uint64_t memory_limit;
-	bool follow; /* inputs are read when their writers are done */
+	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
+	bool follow;            /* inputs are read when their writers are done */
 	/* By input: what a run before found out; NULL: nothing. A name of NULL: not for this input. */
 	const struct ptl_provenance_input *origins;
 	bool sync;               /* the output is on disk when the program ends */

@@ -139,7 +139,9 @@ static void explain_stranger(const char *path)
 /* Reports its failures. */
 static int open_trace(struct dump_session *session)
 {
-	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index, .huge_pages = true};
+	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index,
+						 .huge_pages = true,
+						 .max_expansion = session->options->max_expansion};
 	const bool is_stdin = strcmp(session->path, "-") == 0;
 	int status;
 

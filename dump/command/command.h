@@ -26,6 +26,7 @@ struct dump_options {
 	bool json;
 	bool quiet;
 	bool ignore_index;
+	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
 	enum dump_color color;
 	unsigned jobs;                          /* 0: one per CPU */
 	const struct flow_engine_class *engine; /* NULL: the default */

@@ -138,6 +138,11 @@ static int take_ignore_index(void *target, const char *argument)
 	return 0;
 }
 
+static int take_max_expansion(void *target, const char *argument)
+{
+	return common_parse_expansion(argument, &((struct dump_options *)target)->max_expansion);
+}
+
 static const char *const color_words[] = {"auto", "always", "never", NULL};
 
 static const struct common_option filter_heading[] = {
@@ -195,6 +200,9 @@ static const struct common_option output_options[] = {
 	{"no-color", 0, NULL, "The same as --color never.", take_no_color},
 	{"quiet", 'q', NULL, "No progress and no notes.", take_quiet},
 	{"ignore-index", 0, NULL, "Reads the file as if its index were not there.", take_ignore_index},
+	{"max-expansion", 0, "N",
+	 "Takes compressed events that are up to N times as large as in the file (default: 256; 0: any).",
+	 take_max_expansion},
 	{NULL},
 };
 

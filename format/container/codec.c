@@ -24,10 +24,12 @@ struct format_compressor *format_compressor_new(int level)
 	if (!compressor)
 		return NULL;
 	compressor->context = ZSTD_createCCtx();
-	/* The buffer has a checksum and a size of its own: zstd's would be there twice. */
+	/*
+	 * The buffer has a checksum of its own: zstd's would be there twice. The size of the content is there, as zstd does by
+	 * default, so that who copies the buffer can hold it against the header's without decompressing it.
+	 */
 	if (!compressor->context ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_contentSizeFlag, 0))) {
+	    ZSTD_isError(ZSTD_CCtx_setParameter(compressor->context, ZSTD_c_compressionLevel, level))) {
 		format_compressor_free(compressor);
 		return NULL;
 	}
@@ -103,6 +105,30 @@ void format_decompressor_free(struct format_decompressor *decompressor)
 		return;
 	ZSTD_freeDCtx(decompressor->context);
 	free(decompressor);
+}
+
+int format_frame_check(const uint8_t *data, size_t size, size_t raw_size, bool *known)
+{
+	unsigned long long all = 0;
+
+	*known = true;
+	while (size) {
+		const unsigned long long content = ZSTD_getFrameContentSize(data, size);
+		const size_t frame = ZSTD_findFrameCompressedSize(data, size);
+
+		if (content == ZSTD_CONTENTSIZE_ERROR || ZSTD_isError(frame))
+			return common_fail(PTL_CORRUPT, "decompression fails: there is no whole frame of zstd");
+		*known &= content != ZSTD_CONTENTSIZE_UNKNOWN;
+		/* No more than raw_size, so that sums do not overflow. */
+		if (*known && content > raw_size - all)
+			return common_fail(PTL_CORRUPT, "decompression gives more than %zu bytes", raw_size);
+		all += *known ? content : 0;
+		data += frame;
+		size -= frame;
+	}
+	if (*known && all != raw_size)
+		return common_fail(PTL_CORRUPT, "decompression gives %llu bytes instead of %zu", all, raw_size);
+	return 0;
 }
 
 int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size, uint8_t *out,

@@ -3,6 +3,7 @@
 #ifndef FORMAT_CONTAINER_CODEC_H
 #define FORMAT_CONTAINER_CODEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,11 @@ int format_compress(struct format_compressor *compressor, const uint8_t *data, s
 
 struct format_decompressor *format_decompressor_new(void);
 void format_decompressor_free(struct format_decompressor *decompressor);
+/*
+ * Whether compressed data may become raw_size bytes, by what its frames say of their sizes (RFC 8878, 3.1.1.1.4) without
+ * decompressing them: PTL_CORRUPT. *known: all say it.
+ */
+int format_frame_check(const uint8_t *data, size_t size, size_t raw_size, bool *known);
 /* Fills exactly raw_size bytes of out, or fails with PTL_CORRUPT. */
 int format_decompress(struct format_decompressor *decompressor, const uint8_t *data, size_t size, uint8_t *out,
 		      size_t raw_size);

@@ -19,8 +19,13 @@
 #define FORMAT_BUFFER_HEADER_SIZE 104
 #define FORMAT_TRAILER_SIZE 40
 
-#define FORMAT_RAW_MAX (16u << 20)      /* payload of a buffer before compression */
-#define FORMAT_SIDE_MAX (256u << 10)    /* side area of a buffer, its checksum included */
+#define FORMAT_RAW_MAX (16u << 20)   /* payload of a buffer before compression */
+#define FORMAT_SIDE_MAX (256u << 10) /* side area of a buffer, its checksum included */
+/*
+ * A compressed buffer of events has at most this many times the bytes that it takes in the file, header and side area
+ * included, unless the reader is asked to take any: see docs/format.md.
+ */
+#define FORMAT_EXPANSION_MAX 256u
 #define FORMAT_METADATA_MAX (16u << 20) /* raw payloads of all METADATA buffers together */
 /* Records, fields of schemas, entries of maps and inputs of provenance together. */
 #define FORMAT_METADATA_ITEMS_MAX (1u << 20)

@@ -112,6 +112,21 @@ int format_payload_load(struct ptl_trace *trace, const struct format_entry *entr
 	return status;
 }
 
+int format_expansion_check(const struct ptl_trace *trace, const struct format_entry *entry)
+{
+	const struct ptl_buffer *buffer = &entry->buffer;
+	const uint64_t size = (uint64_t)FORMAT_BUFFER_HEADER_SIZE + entry->side_size + buffer->stored_size;
+
+	/* Events are what memory and time go with; other bytes are read one buffer at a time. */
+	if (buffer->stream.kind != PTL_KIND_EVENTS || buffer->codec == FORMAT_CODEC_RAW ||
+	    trace->max_expansion == UINT32_MAX || buffer->raw_size <= trace->max_expansion * size)
+		return 0;
+	return common_fail(PTL_CORRUPT,
+			   "%" PRIu64 " bytes hold %" PRIu32 " bytes of events, more than %" PRIu32
+			   " times as many; --max-expansion allows more, if the trace is to be trusted",
+			   size, buffer->raw_size, trace->max_expansion);
+}
+
 /* The same for a buffer of the trace, with its damage put on the list. */
 static int load_entry(struct ptl_trace *trace, struct format_entry *entry, uint8_t *out)
 {
@@ -120,7 +135,9 @@ static int load_entry(struct ptl_trace *trace, struct format_entry *entry, uint8
 	if (!entry->usable)
 		return common_fail(PTL_UNSUPPORTED, "buffer at offset %" PRIu64 ": codec %u or its flags",
 				   entry->buffer.offset, entry->buffer.codec);
-	status = format_payload_load(trace, entry, out);
+	status = format_expansion_check(trace, entry);
+	if (!status)
+		status = format_payload_load(trace, entry, out);
 	return status ? format_damage_buffer(trace, entry, status) : 0;
 }
 

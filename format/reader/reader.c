@@ -123,6 +123,7 @@ static struct ptl_trace *new_trace(int fd, const char *name, const struct ptl_op
 	trace->fd = fd;
 	trace->name = strdup(name);
 	trace->cache.limit = options && options->memory_limit ? options->memory_limit : DEFAULT_MEMORY;
+	trace->max_expansion = options && options->max_expansion ? options->max_expansion : FORMAT_EXPANSION_MAX;
 	trace->cache.pool.wanted = options && options->huge_pages;
 	pthread_mutex_init(&trace->damage_lock, NULL);
 	pthread_mutex_init(&trace->psb_lock, NULL);

@@ -94,6 +94,7 @@ struct ptl_trace {
 	struct format_file_header header;
 	uint64_t file_id;
 	bool complete;
+	uint32_t max_expansion; /* of buffers of events */
 	struct format_entry *entries;
 	size_t entry_count;
 	struct format_reader_stream *streams; /* by id, once the file is open */
@@ -213,6 +214,8 @@ void format_metadata_free(struct ptl_trace *trace);
 
 /* Reads, checks and decompresses a payload into raw_size bytes. PTL_CORRUPT, PTL_TRUNCATED, ... */
 int format_payload_load(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *out);
+/* Whether a buffer may be as large as it says: PTL_CORRUPT. */
+int format_expansion_check(const struct ptl_trace *trace, const struct format_entry *entry);
 /* Puts a piece to a blob. PTL_NO_MEMORY. */
 int format_blob_add_piece(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece);
 /* The pieces of a blob in no order: start with *at = 0; false at the end. */

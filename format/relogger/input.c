@@ -38,6 +38,7 @@ static int open_trace(struct ptl_relogger_input *input, int fd)
 {
 	const struct ptl_open_options options = {
 		.memory_limit = input->relogger->options.memory_limit / 8,
+		.max_expansion = input->relogger->options.max_expansion,
 	};
 	uint64_t size;
 	int second;

@@ -83,16 +83,39 @@ static int read_buffer(struct ptl_trace *trace, const struct format_entry *entry
 	return common_read_at(trace->fd, data, size, entry->buffer.offset);
 }
 
+/* What is in frames that do not say their sizes shows only when it is decompressed. */
+static int check_frame(struct ptl_trace *trace, const struct format_entry *entry, const uint8_t *payload)
+{
+	const struct ptl_buffer *buffer = &entry->buffer;
+	bool known;
+	uint8_t *raw;
+	int status = format_frame_check(payload, buffer->stored_size, buffer->raw_size, &known);
+
+	if (status || known)
+		return status;
+	raw = malloc(buffer->raw_size ? buffer->raw_size : 1);
+	if (!raw)
+		return common_fail_memory("a buffer", buffer->raw_size);
+	status = format_payload_load(trace, entry, raw);
+	free(raw);
+	return status;
+}
+
 /*
- * The payload is as its writer wrote it: what is in it need not be understood, nor decompressed.
+ * The payload is as its writer wrote it: what is in it need not be understood, nor decompressed if it says how large it
+ * is.
  */
 static int check_payload(struct ptl_trace *trace, struct format_entry *entry, const struct format_job *job)
 {
 	const size_t head = FORMAT_BUFFER_HEADER_SIZE + (size_t)entry->side_size;
 
-	if (format_checksum(job->file.data + head, entry->buffer.stored_size) == entry->checksum)
-		return 0;
-	return format_damage_buffer(trace, entry, common_fail(PTL_CORRUPT, "payload checksum differs"));
+	int status = format_expansion_check(trace, entry);
+
+	if (!status && format_checksum(job->file.data + head, entry->buffer.stored_size) != entry->checksum)
+		status = common_fail(PTL_CORRUPT, "payload checksum differs");
+	if (!status && entry->usable && entry->buffer.codec == FORMAT_CODEC_ZSTD)
+		status = check_frame(trace, entry, job->file.data + head);
+	return status ? format_damage_buffer(trace, entry, status) : 0;
 }
 
 /*

@@ -37,7 +37,7 @@ _ptl_dump()
 		mapfile -t COMPREPLY < <(compgen -W "$(ptl-dump "$command" --completion-words="${option#--}")" -- "$current")
 		return
 		;;
-	--pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | -p | --provider | \
+	--pid | --process | -t | --tid | -c | --cpu | --time | --last | -i | --image | -j | --jobs | -g | --gaps | --max-expansion | -p | --provider | \
 		-e | --event | -k | --keyword | --task | --opcode | -a | --activity | -w | --where | --kind)
 		return
 		;;

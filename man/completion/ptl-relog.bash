@@ -24,7 +24,7 @@ _ptl_relog()
 		mapfile -t COMPREPLY < <(compgen -W "paths users host commands threads all" -- "$current")
 		return
 		;;
-	--cpu | --pid | --process | --time | --last | --tid | --recompress | --split | --memory-limit)
+	--cpu | --pid | --process | --time | --last | --tid | --recompress | --split | --memory-limit | --max-expansion)
 		return
 		;;
 	esac

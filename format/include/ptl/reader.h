@@ -16,6 +16,11 @@ struct ptl_open_options {
 	bool ignore_index;   /* rebuild it by scanning, as for a file without one */
 	size_t memory_limit; /* bytes that decompressed buffers may take together; 0 means the default (64 MiB) */
 	bool huge_pages;     /* up to 8 MiB of them may lie in huge pages: faster, for who has few traces open */
+	/*
+	 * A compressed buffer of events that is more than this many times as large as it lies in the file is damage. 0 means
+	 * the default (256, six times what recordings reach), UINT32_MAX any size.
+	 */
+	uint32_t max_expansion;
 };
 
 /* Damage and absence that the reader met: never silent. */

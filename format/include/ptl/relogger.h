@@ -68,6 +68,7 @@ struct ptl_relogger_options {
 	size_t memory_limit;     /* bytes for buffers, of reading and writing together; 0: the default (160 MiB) */
 	enum ptl_hash_kind hash; /* of the inputs, for provenance; SHA-256 can take longer than copying them */
 	bool sync; /* the output is on disk before it has its name; where it replaces a file it always is */
+	uint32_t max_expansion; /* of the inputs' buffers of events: struct ptl_open_options; 0: the default */
 	/* The reorder window: what of it may wait. 0: the default. */
 	size_t window_events; /* 65536 */
 	size_t window_bytes;  /* of payloads and extended items; 32 MiB */
