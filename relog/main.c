@@ -6,6 +6,7 @@
 
 #include "common/account.h"
 #include "common/message.h"
+#include "relog/check.h"
 #include "relog/run.h"
 #include "relog/settings.h"
 #include "relog/signals.h"
@@ -14,7 +15,7 @@
 int main(int argc, char **argv)
 {
 	static struct relog_settings settings;
-	bool damaged = false;
+	bool damaged = false, wrong = false;
 	int status;
 
 	common_message_start("ptl-relog", false);
@@ -26,8 +27,14 @@ int main(int argc, char **argv)
 	common_message_start("ptl-relog", settings.quiet);
 	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */
 	common_account_limit(settings.memory_limit / 4 * 3);
-	status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
+	status = settings.check ? relog_check_ready() : 0;
+	if (!status)
+		status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
+	if (!status && settings.check)
+		status = relog_check(&settings, &wrong);
 	relog_settings_free(&settings);
+	if (!status && wrong)
+		return COMMON_EXIT_FINDING;
 	if (!status)
 		return damaged ? COMMON_EXIT_INPUT : COMMON_EXIT_OK;
 	status = common_message_failure(status);

@@ -34,6 +34,13 @@ static int take_quiet(void *target, const char *argument)
 	return 0;
 }
 
+static int take_check(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->check = true;
+	return 0;
+}
+
 static int take_recompress(void *target, const char *argument)
 {
 	struct relog_settings *settings = target;
@@ -237,6 +244,10 @@ static const struct common_option common_options[] = {
 	{"sync", 0, NULL,
 	 "Ends when the output is on disk, not only in the system's cache. Where it replaces a file this is so anyway.",
 	 take_sync},
+	{"check", 0, NULL,
+	 "Has ptl-dump read all of the output, and of a redacted one compares the flow: exit status 1 if it is not "
+	 "right.",
+	 take_check},
 	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", take_quiet},
 	{NULL},
 };
@@ -366,6 +377,11 @@ static int check(struct relog_settings *settings, int operands)
 		return misuse("there is no output", "-o OUTPUT.ptl");
 	if (settings->split && strcmp(settings->output, "-") == 0)
 		return misuse("--split writes several files, and the output is one", "-o OUTPUT.ptl");
+	if (settings->check && (settings->split || settings->follow || strcmp(settings->output, "-") == 0))
+		return misuse(
+			"--check reads one output again that is whole, from inputs that are",
+			"leave out --split and --follow, and give -o OUTPUT.ptl; or check the parts with ptl-dump "
+			"info --check");
 	if (raw)
 		return take_shown(settings);
 	if (relog_cut_check(&settings->cut))
@@ -389,9 +405,13 @@ int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
 		return status;
 	settings->inputs = (const char *const *)argv + first_operand;
 	settings->input_count = (size_t)(argc - first_operand);
-	for (size_t i = 0; settings->split && i < settings->input_count; i++)
+	for (size_t i = 0; (settings->split || (settings->check && relog_redact_wanted(&settings->redact))) &&
+			   i < settings->input_count;
+	     i++)
 		if (strcmp(settings->inputs[i], "-") == 0)
-			return misuse("--split reads its input several times, and standard input is there once",
+			return misuse("--split, and --check of what is redacted, read their input several times, and "
+				      "standard "
+				      "input is there once",
 				      "save it in a file first");
 	if (relog_redact_wanted(&settings->redact) && relog_redact_choose_key(&settings->redact))
 		return misuse(ptl_error_text(), "--redact-key FILE");

@@ -22,6 +22,7 @@ struct relog_settings {
 	const char *output; /* "-": standard output */
 	bool force;         /* an existing output may be replaced */
 	bool quiet;
+	bool check; /* the output is read again, and compared: relog/check.h */
 	bool recompress;
 	uint8_t level;  /* 0: stored as it is */
 	uint64_t split; /* bytes of a part; 0: one output */
