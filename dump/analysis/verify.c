@@ -19,6 +19,7 @@ struct record {
 	size_t comparable[2];
 	/* The first block with an instruction that libipt 2.0 takes for another. SIZE_MAX: there is none. */
 	size_t unknown;
+	uint64_t missing_gaps, missing_bytes; /* of packets of which it made no flow, but for overflows */
 };
 
 struct worker {
@@ -31,6 +32,7 @@ struct outcome {
 	bool differs;
 	bool gap;
 	bool unknown;
+	uint64_t missing_gaps, missing_bytes;
 	uint64_t blocks, instructions, events;
 	uint64_t packets_end;
 	struct dump_verify_side sides[2];
@@ -132,8 +134,11 @@ static int add_event(struct record *record, const struct flow_event *event)
 		return 0;
 	status = add(record, format_event_splits(event->kind) ? 0 : 1, &item);
 
-	if (!status && event->kind == FLOW_GAP && event->cause != FLOW_GAP_OVERFLOW &&
-	    record->comparable[0] == SIZE_MAX)
+	if (status || event->kind != FLOW_GAP || event->cause == FLOW_GAP_OVERFLOW)
+		return status;
+	record->missing_gaps++;
+	record->missing_bytes += event->size;
+	if (record->comparable[0] == SIZE_MAX)
 		for (unsigned list = 0; list < 2; list++)
 			record->comparable[list] = record->count[list];
 	return status;
@@ -209,6 +214,7 @@ static int decode(struct run *run, struct worker *worker, const struct flow_segm
 		worker->records[i].count[0] = worker->records[i].count[1] = 0;
 		worker->records[i].comparable[0] = worker->records[i].comparable[1] = SIZE_MAX;
 		worker->records[i].unknown = SIZE_MAX;
+		worker->records[i].missing_gaps = worker->records[i].missing_bytes = 0;
 		if (!source->engine)
 			status = flow_source_open(source, run->trace, run->code, run->engines[i]);
 		if (!status)
@@ -246,6 +252,15 @@ static int find_packets(struct run *run, struct worker *worker, const struct flo
 	return 0;
 }
 
+/* What no engine could decode is what the better one could not. */
+static void count_missing(const struct record records[2], struct outcome *outcome)
+{
+	const struct record *better = &records[records[1].missing_bytes < records[0].missing_bytes];
+
+	outcome->missing_gaps = better->missing_gaps;
+	outcome->missing_bytes = better->missing_bytes;
+}
+
 static void count(const struct record records[2], struct outcome *outcome)
 {
 	const struct record *record = &records[0];
@@ -276,6 +291,7 @@ static int work(void *context, unsigned index, size_t job)
 	if (status < 0)
 		return status;
 	count(worker->records, outcome);
+	count_missing(worker->records, outcome);
 	for (unsigned list = 0; list < 2 && !outcome->differs; list++) {
 		size_t at = first_difference(worker->records, list);
 
@@ -307,6 +323,9 @@ static int finish(void *context, size_t job)
 		verify->segments++;
 		verify->gaps += outcome->gap;
 		verify->unknown += outcome->unknown;
+		verify->pt_bytes += run->list.segments[job].size - run->list.segments[job].skip;
+		verify->missing_gaps += outcome->missing_gaps;
+		verify->missing_bytes += outcome->missing_bytes;
 		verify->blocks += outcome->blocks;
 		verify->instructions += outcome->instructions;
 		verify->events += outcome->events;

@@ -34,6 +34,9 @@ struct dump_verify {
 	uint64_t segments; /* compared and found equal */
 	uint64_t gaps;     /* of these: with a gap, and compared up to the first one */
 	uint64_t unknown;  /* of these: with an instruction that libipt 2.0 does not know, and compared up to it */
+	uint64_t pt_bytes;
+	uint64_t missing_gaps;  /* of the engine that skipped less of a segment, but for overflows */
+	uint64_t missing_bytes; /* that it skipped: no engine could decode them */
 	uint64_t blocks;
 	uint64_t instructions;
 	uint64_t events;

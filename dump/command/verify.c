@@ -106,6 +106,9 @@ static void print_json(struct dump_session *session, const struct dump_verify *v
 	common_json_u64(json, "segments", verify->segments);
 	common_json_u64(json, "segments_with_gaps", verify->gaps);
 	common_json_u64(json, "segments_with_unknown_instructions", verify->unknown);
+	common_json_u64(json, "pt_bytes", verify->pt_bytes);
+	common_json_u64(json, "undecoded_gaps", verify->missing_gaps);
+	common_json_u64(json, "undecoded_bytes", verify->missing_bytes);
 	common_json_u64(json, "blocks", verify->blocks);
 	common_json_u64(json, "instructions", verify->instructions);
 	common_json_u64(json, "events", verify->events);
@@ -138,6 +141,11 @@ static int print_text(struct dump_session *session, const struct dump_verify *ve
 			"%" PRIu64 " of the segments have instructions that libipt 2.0 does not know, "
 			"and were compared up to the first one\n",
 			verify->unknown);
+	if (verify->missing_gaps)
+		fprintf(out,
+			"no engine could decode %" PRIu64 " of %" PRIu64 " bytes of packets, in %" PRIu64
+			" gaps: ptl-dump stats says why\n",
+			verify->missing_bytes, verify->pt_bytes, verify->missing_gaps);
 	if (!verify->differs)
 		return 0;
 	fprintf(out,

@@ -102,4 +102,15 @@ for embed in ("symbols", "debug"):
     check(f"--embed {embed}: what stays among instructions is reported, what are data goes",
           holds_secret("data.ptl") and holds_secret("data.r.ptl") == (embed == "symbols") and
           ("may be instructions" in redacted.stderr) == (embed == "symbols"), redacted.stderr)
+
+# What no engine could decode is counted: engines agree on all of a trace without code, because there is nothing.
+run(RELOG, "-q", "-f", "data.ptl", "--drop-code", "-o", "code.ptl")
+run(RELOG, "-q", "-f", "code.ptl", "--redact", "path:*", "-o", "none.ptl")
+for name, some in (("data", False), ("none", True)):
+    verified = json.loads(run(DUMP, "verify", "--json", f"{name}.ptl").stdout)
+    stats = flow(f"{name}.ptl")
+    check(f"verify of {name}.ptl counts what is not decoded", verified["equal"] and
+          verified["pt_bytes"] == stats["pt_bytes"] and (verified["undecoded_bytes"] > 1000) == some and
+          verified["undecoded_bytes"] == stats["pt_bytes"] - stats["decoded_bytes"] and
+          ("no engine could decode" in run(DUMP, "verify", f"{name}.ptl").stdout) == some, verified, stats)
 plan()
