@@ -114,13 +114,19 @@ static int add_block(struct record *record, const struct flow_block *block)
 	return add(record, 0, &item);
 }
 
+/* A packet that cannot be where it is: libipt does not tell whether packets are wrong, or do not fit the code. */
+static uint8_t cause_of(const struct flow_event *gap)
+{
+	return gap->cause == FLOW_GAP_PACKET ? FLOW_GAP_MISMATCH : gap->cause;
+}
+
 static int add_event(struct record *record, const struct flow_event *event)
 {
 	struct dump_verify_item item = {
 		.is_event = true,
 		.kind = event->kind,
 		/* Whether packets resume where they stopped is a hint of the engine's. */
-		.flags = event->kind == FLOW_GAP ? event->cause : event->flags & ~FLOW_EVENT_RESUMED,
+		.flags = event->kind == FLOW_GAP ? cause_of(event) : event->flags & ~FLOW_EVENT_RESUMED,
 		/* libipt 2.0 does not tell the interrupt flag. */
 		.type = event->kind == FLOW_EXEC_MODE ? 0 : event->type,
 		.ip = event->kind == FLOW_GAP ? 0 : event->from,

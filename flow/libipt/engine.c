@@ -113,22 +113,24 @@ static int place_segment(struct libipt_engine *engine)
 	bool ignores_resume;
 
 	flow_segment_end_read(input->bytes, size, &engine->errata, &end);
+	/* From behind a packet that is cut off, the next segment says nothing of this one. */
+	engine->has_next = input->has_next && end.whole == size;
 	/* APL12: libipt does not see the PSB+ which says that packets are disabled. */
-	ignores_resume = engine->errata.apl12 && end.resume && input->has_next && !input->next_ip_known;
+	ignores_resume = engine->errata.apl12 && end.resume && engine->has_next && !input->next_ip_known;
 	engine->overflowed = end.overflowed || ignores_resume;
-	engine->whole = input->has_next ? size : end.whole;
-	engine->torn = input->has_next && end.enabled && end.fup;
+	engine->whole = end.whole;
+	engine->torn = engine->has_next && end.enabled && end.fup;
 	/* Where packets are disabled, libipt walks nowhere. */
-	if (!input->has_next || engine->torn)
+	if (!engine->has_next || engine->torn)
 		size = end.enabled || end.overflowed ? end.flow : end.whole;
 	engine->given = size;
 	/*
 	 * A FUP behind an open overflow would end that, and what is behind it would be flow of this segment, too. Where
 	 * packets are disabled, there is no flow to be ended.
 	 */
-	if (engine->torn || (!input->has_next && end.fup))
+	if (engine->torn || (!engine->has_next && end.fup))
 		tail_size = write_closing(tail, false, 0);
-	else if (input->has_next && input->next_ip_known && end.enabled)
+	else if (engine->has_next && input->next_ip_known && end.enabled)
 		tail_size = write_closing(tail, true, input->next_ip);
 	flow_psb_plus_read(input->bytes, size, &engine->errata, &psb_plus);
 	engine->enabled = psb_plus.has_ip;
@@ -351,7 +353,7 @@ static int finish_walk(struct libipt_engine *engine, int status, uint64_t addres
 	if (status < 0 && status != -pte_eos)
 		return add_gap(engine, gap_cause(status), address);
 	/* The end of the packets is the end of the flow, unless the next segment says otherwise. */
-	if (input->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
+	if (engine->has_next && !engine->overflowed && (engine->closed ? !engine->reached : engine->enabled))
 		return add_gap(engine, FLOW_GAP_MISMATCH, address);
 	failure = take_rest(engine);
 	/* A FUP whose TIP is missing ends what is known, though the next segment begins where it may. */

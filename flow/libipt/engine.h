@@ -54,6 +54,7 @@ struct libipt_engine {
 	size_t inserted; /* bytes of a MODE.Exec that was put behind its PSB */
 	size_t given;    /* bytes of the segment that libipt has; behind them, no packet says anything of flow */
 	size_t whole;    /* bytes of the segment in whole packets */
+	bool has_next;   /* the next segment says how this one ends */
 	bool enabled;    /* packets are, as far as the walk has come */
 	bool overflowed; /* it ends with an overflow after which no packet says where flow is */
 	bool closed;     /* a synthetic FUP and TIP.PGD end it */

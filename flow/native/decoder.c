@@ -118,6 +118,13 @@ static bool pass_psb(struct native_decoder *decoder)
 	return !decoder->failed && !decoder->out.status;
 }
 
+/* A FUP without its TIP still proves what came before it. */
+static void walk_to_fup(struct native_decoder *decoder)
+{
+	if (decoder->node && decoder->has_from)
+		native_walk_to(decoder, decoder->from);
+}
+
 /* Any packet but PAD; false at the segment's end. */
 static bool read_packet(struct native_decoder *decoder)
 {
@@ -125,6 +132,8 @@ static bool read_packet(struct native_decoder *decoder)
 	int size = native_read(decoder, decoder->at, &decoder->context, &packet);
 
 	if (size < 0) {
+		if (size == PTL_TRUNCATED)
+			walk_to_fup(decoder);
 		native_end(decoder, FLOW_GAP_PACKET);
 		return false;
 	}
