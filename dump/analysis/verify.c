@@ -173,6 +173,33 @@ static bool is_beyond(const struct record records[2], size_t i)
 	return i >= records[0].unknown || i >= records[1].unknown;
 }
 
+/* Blocks that end so need no packet to go on. */
+static bool goes_on(const struct dump_verify_item *block)
+{
+	return block->kind == FLOW_BRANCH_NONE || block->kind == FLOW_BRANCH_JUMP || block->kind == FLOW_BRANCH_CALL;
+}
+
+/*
+ * Where packets and code cease to fit, one engine ends with what packets prove, and another has walked on to the next
+ * branch that needs a packet: whether from `at` on one has only such blocks before the gap that the other has there.
+ */
+static bool only_walks_on(const struct record records[2], size_t at)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		const struct record *ends = &records[side], *walks = &records[!side];
+		size_t i = at;
+
+		if (ends->comparable[0] != at + 1 || walks->comparable[0] == SIZE_MAX)
+			continue;
+		while (i + 2 < walks->comparable[0] && !walks->items[0][i].is_event && goes_on(&walks->items[0][i]))
+			i++;
+		if (i + 2 == walks->comparable[0] && !walks->items[0][i].is_event &&
+		    same(&walks->items[0][i + 1], &ends->items[0][at]))
+			return true;
+	}
+	return false;
+}
+
 /* The first item of the list that is not the same in both; SIZE_MAX: there is none. */
 static size_t first_difference(const struct record records[2], unsigned list)
 {
@@ -189,7 +216,7 @@ static size_t first_difference(const struct record records[2], unsigned list)
 		else if (same(&records[0].items[list][i], &records[1].items[list][i]))
 			i++;
 		else
-			return i;
+			return list == 0 && only_walks_on(records, i) ? SIZE_MAX : i;
 	/* Events that are bound to nothing may come before a gap or behind it. */
 	if (list == 1 && (records[0].comparable[list] != SIZE_MAX || is_beyond(records, SIZE_MAX - 1)))
 		return SIZE_MAX;
