@@ -123,3 +123,38 @@ size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t ot
 		return FLOW_CODE_CHANGES + 1;
 	return comparison.count;
 }
+
+/* Whether the bytes of [first, last] that are known in `one` are the same in the other. */
+static bool keeps(const struct flow_code *code, uint32_t one, uint32_t other, struct native_span span)
+{
+	for (uint64_t at = span.first;; at++) {
+		struct native_range before, after;
+		uint64_t last = span.last;
+
+		flow_code_range(code, one, at, &before);
+		flow_code_range(code, other, at, &after);
+		if (before.last < last)
+			last = before.last;
+		if (after.last < last)
+			last = after.last;
+		if (before.bytes && (!after.bytes || memcmp(before.bytes + (at - before.first),
+							    after.bytes + (at - after.first), last - at + 1)))
+			return false;
+		if (last == span.last)
+			return true;
+		at = last;
+	}
+}
+
+bool ptl_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other)
+{
+	struct native_span changes[FLOW_CODE_CHANGES];
+	size_t count = flow_code_changes(code, one, other, changes);
+
+	if (count > FLOW_CODE_CHANGES)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!keeps(code, one, other, changes[i]))
+			return false;
+	return true;
+}

@@ -17,4 +17,10 @@ void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, s
  */
 size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t other, struct native_span *changes);
 
+/*
+ * Whether all code that the version at `one` has is the same in the one at `other`, which may have more, and other names for
+ * it: then the other may take its place while flow of the first is still under way.
+ */
+bool ptl_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other);
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "flow/code/code_change.h"
 #include "flow/segment/packets.h"
 #include "format/pt/packet.h"
 
@@ -222,15 +223,24 @@ static uint64_t current_time(struct libipt_engine *engine)
 	return time ? time : engine->input->segment->time;
 }
 
-/* Where the packets are not made to follow the code's changes, the code follows the packets' time. */
+/* Where the packets are not made to follow the code's changes, the code follows the packets' time: see engine_native.c. */
 static int follow_time(struct libipt_engine *engine)
 {
+	const bool software = engine->machine->software;
+	const uint64_t until = software ? engine->version.until_injected : engine->version.until;
+	struct flow_version version;
 	uint64_t time;
 
-	if (engine->machine->software || engine->version.until == FLOW_TIME_END)
+	if (until == FLOW_TIME_END)
 		return 0;
 	time = current_time(engine);
-	return time >= engine->version.until ? libipt_code_select(engine, time) : 0;
+	if (time < until)
+		return 0;
+	flow_timeline_version(flow_code_timeline(engine->code), engine->process, time, &version);
+	if (!software || ptl_code_keeps(engine->code, engine->version.root, version.root))
+		return libipt_code_select(engine, time);
+	engine->version.until_injected = version.until_injected;
+	return 0;
 }
 
 /*

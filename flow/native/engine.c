@@ -57,17 +57,34 @@ static void select_before(struct native_engine *engine, const struct flow_segmen
 	engine->selected = true;
 }
 
+/*
+ * When the code changes within a segment. The software source begins a segment at each change that it records, so only
+ * what a rewriting has added comes by time.
+ */
+static uint64_t changes_at(const struct native_engine *engine)
+{
+	return engine->decoder.machine.software ? engine->version.until_injected : engine->version.until;
+}
+
+/*
+ * Packets of what was executed before a change that the software source recorded may come behind it: code that is gone, or
+ * another, waits for the segment's end.
+ */
 static uint64_t recode(void *context, uint64_t time)
 {
 	struct native_engine *engine = context;
+	struct flow_version version;
 	struct changes changes;
 
+	flow_timeline_version(flow_code_timeline(engine->code), engine->process, time, &version);
+	if (engine->decoder.machine.software && !ptl_code_keeps(engine->code, engine->version.root, version.root))
+		return version.until_injected;
 	select_version(engine, engine->process, time, &changes);
 	if (changes.all)
 		native_decoder_forget(&engine->decoder);
 	else if (changes.count)
 		native_decoder_change(&engine->decoder, changes.spans, changes.count);
-	return engine->version.until;
+	return changes_at(engine);
 }
 
 static int open_engine(struct flow_code *code, const struct ptl_machine *machine, struct flow_engine **engine)
@@ -93,14 +110,22 @@ static int decode(struct flow_engine *base, const struct flow_engine_input *inpu
 	struct native_decoder *decoder = &engine->decoder;
 
 	select_before(engine, input->segment);
-	/* The software source begins a segment at each change of code, so time tells nothing more. */
-	decoder->recode = decoder->machine.software ? NULL : recode;
+	decoder->recode = recode;
 	decoder->recode_context = engine;
-	decoder->code_until = engine->version.until;
+	decoder->code_until = changes_at(engine);
 	return native_decoder_run(decoder, input, sink);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */
+
+/* Whether the version that is selected holds to the segment's end. */
+static bool keeps_its_code(const struct native_engine *engine, const struct flow_segment *segment)
+{
+	const uint64_t until = changes_at(engine);
+
+	return until == FLOW_TIME_END ||
+	       (engine->decoder.machine.software && segment->end_time && until > segment->end_time);
+}
 
 /*
  * Whether the segment has the code that is selected, so that it can be decoded beside others. All of it: what the others have
@@ -115,7 +140,7 @@ static bool fits(struct native_engine *engine, const struct flow_segment *segmen
 	if (!engine->selected)
 		return false;
 	select_version(engine, segment->process, segment->code_time, &changes);
-	if (!changes.count && (engine->decoder.machine.software || engine->version.until == FLOW_TIME_END))
+	if (!changes.count && keeps_its_code(engine, segment))
 		return true;
 	engine->version = version;
 	engine->process = process;
@@ -156,7 +181,7 @@ static int start_waiting(struct count *count)
 	count->waiting = NULL;
 	select_before(engine, lane->input.segment);
 	native_decoder_trim(&engine->decoder);
-	if (engine->decoder.machine.software || engine->version.until == FLOW_TIME_END) {
+	if (keeps_its_code(engine, lane->input.segment)) {
 		native_lane_start(lane);
 		return 0;
 	}

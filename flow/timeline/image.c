@@ -13,6 +13,7 @@ struct change {
 	uint64_t time;
 	uint32_t root;
 	uint32_t files;
+	bool injected;
 };
 
 static struct change change_of(struct flow_timeline *timeline, uint32_t process, uint64_t time)
@@ -36,10 +37,12 @@ static int end_change(const struct change *change)
 {
 	struct flow_timeline *timeline = change->timeline;
 	struct flow_process_state *state = &timeline->processes[change->process];
-	struct flow_space_version version = {change->time, change->root, change->files};
+	struct flow_space_version version = {change->time, change->root, change->files, change->injected,
+					     FLOW_TIME_END};
 	int status;
 
 	if (state->version_count && state->versions[state->version_count - 1].time == version.time) {
+		version.injected |= state->versions[state->version_count - 1].injected;
 		state->versions[state->version_count - 1] = version;
 		return 0;
 	}
@@ -49,6 +52,20 @@ static int end_change(const struct change *change)
 		return status;
 	state->versions[state->version_count++] = version;
 	return 0;
+}
+
+void ptl_timeline_settle_versions(struct flow_timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		struct flow_process_state *state = &timeline->processes[i];
+		uint64_t next = FLOW_TIME_END;
+
+		for (size_t k = state->version_count; k-- > 0;) {
+			if (state->versions[k].injected)
+				next = state->versions[k].time;
+			state->versions[k].next_injected = next;
+		}
+	}
 }
 
 /* Removes [first, last]; images that lose their last byte by it end. */
@@ -401,6 +418,7 @@ int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_e
 	status = begin_change(timeline, process, rundown ? 0 : event->time, &change);
 	if (status < 0)
 		return status;
+	change.injected = event->flags & PTL_EVENT_INJECTED;
 	switch (opcode) {
 	case PTL_OPCODE_LOAD:
 	case PTL_OPCODE_START_RUNDOWN:
@@ -461,6 +479,7 @@ int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_ev
 	status = begin_change(timeline, process, event->time, &change);
 	if (status < 0)
 		return status;
+	change.injected = event->flags & PTL_EVENT_INJECTED;
 	timeline->has_unnamed_code |= !format_pieces_any(&timeline->pieces, change.root, data->base, data->base);
 	overlay(&change, data->base, data->base + (data->size - 1), use_blob(timeline, data->code));
 	return end_change(&change);

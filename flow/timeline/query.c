@@ -77,7 +77,7 @@ void flow_timeline_version(const struct flow_timeline *timeline, uint32_t proces
 	const struct flow_process_state *state;
 	size_t low = 0, high;
 
-	*version = (struct flow_version){.until = FLOW_TIME_END};
+	*version = (struct flow_version){.until = FLOW_TIME_END, .until_injected = FLOW_TIME_END};
 	if (process >= timeline->process_count)
 		return;
 	state = &timeline->processes[process];
@@ -90,8 +90,10 @@ void flow_timeline_version(const struct flow_timeline *timeline, uint32_t proces
 		else
 			high = middle;
 	}
-	if (low < state->version_count)
+	if (low < state->version_count) {
 		version->until = state->versions[low].time;
+		version->until_injected = state->versions[low].next_injected;
+	}
 	if (low) {
 		version->root = state->versions[low - 1].root;
 		version->files = state->versions[low - 1].files;

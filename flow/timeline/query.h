@@ -11,6 +11,8 @@ struct flow_version {
 	uint32_t root;  /* all pieces; 0: empty */
 	uint32_t files; /* only those with their image's own bytes: changes more rarely */
 	uint64_t until; /* the first time at which another version holds; FLOW_TIME_END */
+	/* The first time behind it at which one holds that an injected event made. Those between are in it. */
+	uint64_t until_injected;
 };
 
 /* The version at time. process may be FLOW_NONE: an empty one. */

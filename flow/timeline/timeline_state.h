@@ -13,6 +13,9 @@ struct flow_space_version {
 	uint64_t time;
 	uint32_t root;  /* all pieces */
 	uint32_t files; /* only the pieces with their image's own bytes, not a code event's */
+	bool injected;  /* what changed was not recorded, but added by a rewriting */
+	uint64_t
+		next_injected; /* time of the first such version from this one on, FLOW_TIME_END; once all events have come */
 };
 
 struct flow_process_state {
@@ -98,7 +101,8 @@ int flow_timeline_switch_event(struct flow_timeline *timeline, const struct ptl_
 void flow_timeline_settle_switches(struct flow_timeline *timeline);
 void flow_timeline_free_switches(struct flow_timeline *timeline);
 
-/* timeline_image.c. */
+/* timeline_image.c. All events have come: finds the injected version that comes next. */
+void ptl_timeline_settle_versions(struct flow_timeline *timeline);
 int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			      const struct ptl_image_event *data);
 int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_event *event,
