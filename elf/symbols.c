@@ -14,7 +14,10 @@
 #define PLT_ENTRY_MAX 16
 #define PLT_DATA_MAX ((uint64_t)32 << 20) /* of each section that tells of the PLT; it has no names beyond */
 
-/* Maps the address of each GOT slot to the dynamic symbol whose address it will hold. */
+/* Of a slot: it is filled by the function at the address below this bit, of which a symbol table has the name. */
+#define BY_ADDRESS (UINT64_C(1) << 63)
+
+/* Maps the address of each GOT slot to the dynamic symbol whose address it will hold, or to BY_ADDRESS and an address. */
 static int find_slots(const struct elf_file *elf, struct common_hash_map *slots)
 {
 	const size_t entry = gelf_fsize(elf->elf, ELF_T_RELA, 1, EV_CURRENT);
@@ -37,6 +40,9 @@ static int find_slots(const struct elf_file *elf, struct common_hash_map *slots)
 			type = GELF_R_TYPE(rela.r_info);
 			if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
 				status = common_hash_map_put(slots, rela.r_offset, GELF_R_SYM(rela.r_info));
+			else if (type == R_X86_64_IRELATIVE)
+				status = common_hash_map_put(slots, rela.r_offset,
+							     BY_ADDRESS | (uint64_t)rela.r_addend);
 		}
 	}
 	return status;
@@ -54,6 +60,80 @@ static bool plt_slot(const uint8_t *code, size_t size, uint64_t address, uint64_
 	return false;
 }
 
+/* A table of symbols, small enough to be read whole; data is NULL where there is none. */
+struct names {
+	Elf_Data *data;
+	uint64_t strings; /* section */
+};
+
+static struct names open_names(const struct elf_file *elf, uint32_t type)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf_section(elf, type, NULL, &header);
+
+	if (!section || header.sh_size > PLT_DATA_MAX)
+		return (struct names){0};
+	return (struct names){elf_getdata(section, NULL), header.sh_link};
+}
+
+/* The name of the symbol of index i; NULL: there is none. */
+static const char *name_at(const struct elf_file *elf, const struct names *names, uint64_t i, GElf_Sym *symbol)
+{
+	const char *name;
+
+	if (!names->data || i > INT32_MAX || !gelf_getsym(names->data, (int)i, symbol))
+		return NULL;
+	name = elf_strptr(elf->elf, names->strings, symbol->st_name);
+	return name && *name ? name : NULL;
+}
+
+/*
+ * Maps the addresses of functions that choose an implementation when the program is loaded (STT_GNU_IFUNC) to their
+ * indexes in the table: of several at one address the first, or a later one where that begins with an underscore.
+ */
+static int find_choosers(const struct elf_file *elf, const struct names *names, struct common_hash_map *choosers)
+{
+	const size_t count = names->data ? names->data->d_size / gelf_fsize(elf->elf, ELF_T_SYM, 1, EV_CURRENT) : 0;
+	int status = 0;
+
+	for (uint64_t i = 1; status == 0 && i < count; i++) {
+		GElf_Sym symbol, other;
+		const char *name = name_at(elf, names, i, &symbol), *before;
+		const uint64_t *known;
+
+		if (!name || GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC || symbol.st_shndx == SHN_UNDEF)
+			continue;
+		known = common_hash_map_get(choosers, symbol.st_value);
+		before = known ? name_at(elf, names, *known, &other) : NULL;
+		if (!before || (*before == '_' && *name != '_'))
+			status = common_hash_map_put(choosers, symbol.st_value, i);
+	}
+	return status;
+}
+
+struct plt {
+	const struct elf_file *elf;
+	struct elf_symbol_list *symbols;
+	struct names dynamic;
+	struct names full; /* of the choosers: the dynamic ones where there are no others */
+	struct common_hash_map slots;
+	struct common_hash_map choosers;
+};
+
+/* What the function is called whose address a slot will hold; NULL: nothing tells. */
+static const char *name_of_slot(const struct plt *plt, uint64_t slot)
+{
+	const uint64_t *found = common_hash_map_get(&plt->slots, slot), *chooser;
+	GElf_Sym symbol;
+
+	if (!found)
+		return NULL;
+	if (!(*found & BY_ADDRESS))
+		return name_at(plt->elf, &plt->dynamic, *found, &symbol);
+	chooser = common_hash_map_get(&plt->choosers, *found & ~BY_ADDRESS);
+	return chooser ? name_at(plt->elf, &plt->full, *chooser, &symbol) : NULL;
+}
+
 static int add_plt_name(struct elf_symbol_list *symbols, const char *name, uint64_t address, uint64_t size)
 {
 	struct ptl_symbol symbol = {.address = address, .size = size, .type = 'P'};
@@ -65,33 +145,25 @@ static int add_plt_name(struct elf_symbol_list *symbols, const char *name, uint6
 }
 
 /* The entries of one PLT section; `entry` is the size of each. */
-static int add_plt_section(struct elf_symbol_list *symbols, const struct elf_file *elf, const char *name, size_t entry,
-			   const struct common_hash_map *slots)
+static int add_plt_section(struct plt *plt, const char *section_name, size_t entry)
 {
-	GElf_Shdr plt, dynamic;
-	Elf_Scn *section = elf_section(elf, SHT_PROGBITS, name, &plt);
-	Elf_Scn *table = elf_section(elf, SHT_DYNSYM, NULL, &dynamic);
-	Elf_Data *code = section && plt.sh_size <= PLT_DATA_MAX ? elf_getdata(section, NULL) : NULL;
-	Elf_Data *data = table && dynamic.sh_size <= PLT_DATA_MAX ? elf_getdata(table, NULL) : NULL;
+	GElf_Shdr header;
+	Elf_Scn *section = elf_section(plt->elf, SHT_PROGBITS, section_name, &header);
+	Elf_Data *code = section && header.sh_size <= PLT_DATA_MAX ? elf_getdata(section, NULL) : NULL;
 	int status = 0;
 
-	if (!code || !code->d_buf || !data)
+	if (!code || !code->d_buf)
 		return 0;
 	for (size_t at = 0; status == 0 && code->d_size - at >= entry; at += entry) {
-		const uint64_t address = plt.sh_addr + at;
-		const uint64_t *index;
-		const char *symbol;
+		const uint64_t address = header.sh_addr + at;
+		const char *name;
 		uint64_t slot;
-		GElf_Sym found;
 
 		if (!plt_slot((const uint8_t *)code->d_buf + at, entry, address, &slot))
 			continue;
-		index = common_hash_map_get(slots, slot);
-		if (!index || *index > INT32_MAX || !gelf_getsym(data, (int)*index, &found))
-			continue;
-		symbol = elf_strptr(elf->elf, dynamic.sh_link, found.st_name);
-		if (symbol && *symbol)
-			status = add_plt_name(symbols, symbol, address, entry);
+		name = name_of_slot(plt, slot);
+		if (name)
+			status = add_plt_name(plt->symbols, name, address, entry);
 	}
 	return status;
 }
@@ -102,24 +174,37 @@ static int add_plt(struct elf_symbol_list *symbols, const struct elf_file *elf)
 	static const struct {
 		const char *name;
 		size_t entry;
-	} sections[] = {{".plt", PLT_ENTRY_MAX}, {".plt.sec", PLT_ENTRY_MAX}, {".plt.got", 8}};
-	struct common_hash_map slots = {0};
+	} sections[] = {
+		{".plt", PLT_ENTRY_MAX}, {".plt.sec", PLT_ENTRY_MAX}, {".iplt", PLT_ENTRY_MAX}, {".plt.got", 8}};
+	struct plt plt = {.elf = elf, .symbols = symbols};
 	int status;
 
 	if (elf->header.e_machine != EM_X86_64)
 		return 0;
-	status = find_slots(elf, &slots);
+	plt.dynamic = open_names(elf, SHT_DYNSYM);
+	plt.full = open_names(elf, SHT_SYMTAB);
+	if (!plt.full.data)
+		plt.full = plt.dynamic;
+	status = find_slots(elf, &plt.slots);
+	if (status == 0)
+		status = find_choosers(elf, &plt.full, &plt.choosers);
 	for (size_t i = 0; status == 0 && i < sizeof(sections) / sizeof(sections[0]); i++) {
 		size_t entry = sections[i].entry;
 		GElf_Shdr header;
 
-		/* .plt.got has entries of 16 bytes where those of .plt begin with endbr64. */
-		if (entry == 8 && elf_section(elf, SHT_PROGBITS, sections[i].name, &header) &&
-		    header.sh_entsize == PLT_ENTRY_MAX)
-			entry = PLT_ENTRY_MAX;
-		status = add_plt_section(symbols, elf, sections[i].name, entry, &slots);
+		/*
+		 * .plt.got has entries of 16 bytes where those of .plt begin with endbr64, and the .plt of a static
+		 * program has some of 8, of which only the alignment tells.
+		 */
+		if (elf_section(elf, SHT_PROGBITS, sections[i].name, &header)) {
+			const uint64_t size = header.sh_entsize ? header.sh_entsize : header.sh_addralign;
+
+			entry = size == PLT_ENTRY_MAX || size == 8 ? (size_t)size : entry;
+		}
+		status = add_plt_section(&plt, sections[i].name, entry);
 	}
-	common_hash_map_free(&slots);
+	common_hash_map_free(&plt.slots);
+	common_hash_map_free(&plt.choosers);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include <libiberty/demangle.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,13 +162,29 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 	return true;
 }
 
+/* "_Z3foov@plt" is "foo()@plt"; at is where the "@" stands. */
+static char *demangle_part(const char *name, const char *at)
+{
+	char *mangled = strndup(name, (size_t)(at - name));
+	char *plain = mangled ? cplus_demangle(mangled, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI) : NULL;
+	char *whole = NULL;
+
+	if (plain && asprintf(&whole, "%s%s", plain, at) < 0)
+		whole = NULL;
+	free(plain);
+	free(mangled);
+	return whole;
+}
+
 /* A name as in the source, which the caller frees; NULL where it is as it is. */
 static char *demangle(const struct flow_symbols *symbols, const char *name)
 {
+	const char *at = strchr(name, '@');
+
 	/* Mangled names of C++, Rust and D begin with it, some behind a prefix. Trying all costs time. */
 	if (!symbols->demangle || (name[0] != '_' && !strstr(name, "_Z")))
 		return NULL;
-	return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+	return at ? demangle_part(name, at) : cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
 }
 
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text)

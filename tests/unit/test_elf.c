@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -97,6 +99,44 @@ static void names_plt_entries(void **state)
 		if (symbol.type == 'P')
 			assert_non_null(strstr(symbol.name, "@plt"));
 		found |= symbol.type == 'P' && !strcmp(symbol.name, "_cmocka_run_group_tests@plt");
+	}
+	assert_true(found);
+	ptl_symbols_free(table);
+	common_bytes_free(&encoded);
+	elf_close(elf);
+	close(fd);
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *path)
+{
+	(void)size;
+	if (strstr(info->dlpi_name, "/libc.so.6"))
+		snprintf(path, PATH_MAX, "%s", info->dlpi_name);
+	return 0;
+}
+
+/* Slots of the C library's own PLT are filled by functions that choose: relocations have their addresses alone. */
+static void names_plt_entries_of_choosers(void **state)
+{
+	struct ptl_symbol_table *table = NULL;
+	struct ptl_bytes encoded = {0};
+	struct elf_file *elf;
+	char path[PATH_MAX] = "";
+	bool found = false;
+	int fd;
+
+	(void)state;
+	dl_iterate_phdr(find_libc, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		skip();
+	assert_int_equal(elf_open(fd, &elf), 0);
+	assert_int_equal(elf_symbols(elf, NULL, &encoded), 0);
+	assert_int_equal(ptl_symbols_decode(encoded.data, encoded.size, &table), 0);
+	for (size_t i = 0; i < ptl_symbols_count(table) && !found; i++) {
+		const struct ptl_symbol symbol = ptl_symbols_get(table, i);
+
+		found = symbol.type == 'P' && !strcmp(symbol.name, "strlen@plt");
 	}
 	assert_true(found);
 	ptl_symbols_free(table);
@@ -216,13 +256,10 @@ static void survives_truncation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_a_function_by_its_address),
-		cmocka_unit_test(names_plt_entries),
-		cmocka_unit_test(reads_a_build_id),
-		cmocka_unit_test(knows_no_address_outside_of_segments),
-		cmocka_unit_test(tells_data_from_code),
-		cmocka_unit_test(refuses_what_is_no_elf_file),
-		cmocka_unit_test(survives_truncation),
+		cmocka_unit_test(finds_a_function_by_its_address),      cmocka_unit_test(names_plt_entries),
+		cmocka_unit_test(names_plt_entries_of_choosers),        cmocka_unit_test(reads_a_build_id),
+		cmocka_unit_test(knows_no_address_outside_of_segments), cmocka_unit_test(tells_data_from_code),
+		cmocka_unit_test(refuses_what_is_no_elf_file),          cmocka_unit_test(survives_truncation),
 	};
 
 	return a_function_to_be_found(-1) + cmocka_run_group_tests(tests, NULL, NULL);
