@@ -186,9 +186,13 @@ size_t common_text_width(const void *words, size_t size)
 	const uint8_t *bytes = words;
 	size_t width = 0;
 
-	/* Bytes that continue a character take no place of their own. */
-	for (size_t i = 0; i < size; i++)
-		width += (bytes[i] & 0xc0) != 0x80;
+	for (size_t at = 0; at < size;) {
+		uint32_t character;
+		const size_t length = bytes[at] < 0x80 ? 0 : common_utf8_read(bytes + at, size - at, &character);
+
+		width += length ? common_utf8_width(character) : 1;
+		at += length ? length : 1;
+	}
 	return width;
 }
 

@@ -33,9 +33,9 @@ void common_text_hex_bytes(struct ptl_bytes *text, const uint8_t *bytes, size_t 
 void common_text_decimal(struct ptl_bytes *text, uint64_t value);
 /* With a comma between thousands: "5,123,456". */
 void common_text_count(struct ptl_bytes *text, uint64_t value);
-/* Characters of UTF-8 that the bytes are. */
+/* Columns that the bytes, which are UTF-8, take on a terminal. */
 size_t common_text_width(const void *words, size_t size);
-/* Blanks until the text is width characters longer than start; none where it is already. */
+/* Blanks until the text is width columns longer than start; none where it is already. */
 void common_text_pad(struct ptl_bytes *text, size_t start, size_t width);
 /* Adds value, with blanks before it to make it at least width bytes wide. */
 void common_text_decimal_right(struct ptl_bytes *text, uint64_t value, size_t width);

@@ -7,6 +7,7 @@
 #include "common/message.h"
 #include "common/thread_pool.h"
 #include "dump/print/flow_view.h"
+#include "common/text.h"
 #include "dump/command/session.h"
 
 struct flow_options {
@@ -104,6 +105,30 @@ static unsigned default_threads(enum dump_flow_level level)
 	return cpus < most ? cpus : most;
 }
 
+#define THREAD_WIDTH_MIN 18 /* "cc1plus/4711" */
+#define THREAD_WIDTH_MAX 40
+
+/* The widest name of a thread, "authentication/4711", within reason. */
+static size_t find_thread_width(const struct flow_timeline *timeline)
+{
+	size_t widest = THREAD_WIDTH_MIN;
+	struct ptl_bytes text = {0};
+
+	for (size_t i = 0; i < flow_timeline_thread_count(timeline); i++) {
+		const struct flow_timeline_thread *thread = flow_timeline_thread(timeline, i);
+		size_t width;
+
+		text.size = 0;
+		if (thread->process != FLOW_NONE)
+			common_text_safe(&text, flow_timeline_process(timeline, thread->process)->name);
+		common_text_format(&text, "/%u", thread->tid);
+		width = common_text_width(text.data, text.size);
+		widest = width > widest && width <= THREAD_WIDTH_MAX ? width : widest;
+	}
+	common_bytes_free(&text);
+	return widest;
+}
+
 static int show_flow(struct dump_session *session, struct dump_flow_print *print, const bool *images_wanted)
 {
 	const struct flow_options *options = (const struct flow_options *)session->options;
@@ -161,6 +186,7 @@ static int run(struct dump_session *session)
 	if (status < 0)
 		return status;
 	print.timeline = timeline;
+	print.thread_width = options->merge ? find_thread_width(timeline) : 0;
 	status = dump_session_images(session, timeline, &wanted);
 	if (status == 0)
 		status = show_flow(session, &print, wanted);

@@ -27,6 +27,7 @@ struct dump_flow_print {
 	enum dump_flow_level level;
 	bool bounds;                          /* times have their bounds with them */
 	bool merged;                          /* lines of several threads are mixed: each names its own */
+	size_t thread_width;                  /* of that name */
 	const char *dim, *red, *bold, *plain; /* escape sequences, or "" */
 };
 

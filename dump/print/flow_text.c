@@ -7,10 +7,11 @@
 #include "common/text.h"
 
 #define ADDRESS_WIDTH 16
-#define THREAD_WIDTH 18 /* "cc1plus/4711" */
 #define BRANCH_WIDTH 13 /* "indirect-jump" */
 #define COUNT_WIDTH 5
 #define DISASSEMBLY_WIDTH 40
+#define IMAGE_WIDTH 20  /* "ld-linux-x86-64.so.2" */
+#define SYMBOL_WIDTH 32 /* where something stands behind it */
 
 static const char *process_name(const struct dump_flow_print *print, uint32_t process)
 {
@@ -22,9 +23,11 @@ static const char *process_name(const struct dump_flow_print *print, uint32_t pr
 static void titles(const struct dump_flow_print *print, struct ptl_bytes *text)
 {
 	static const char *const of_level[] = {
-		[DUMP_FLOW_BLOCK] = "         address  insns  ends with      symbol",
-		[DUMP_FLOW_INSN] = "         address  instruction                               symbol",
-		[DUMP_FLOW_BRANCH] = "            from                to  branch         symbols",
+		[DUMP_FLOW_BLOCK] = "         address  insns  ends with      image                 symbol",
+		[DUMP_FLOW_INSN] =
+			"         address  instruction                               image                 symbol",
+		[DUMP_FLOW_BRANCH] = "            from                to  branch         image                 "
+				     "symbol                            to image              to symbol",
 	};
 
 	common_text_add(text, print->dim);
@@ -35,7 +38,7 @@ static void titles(const struct dump_flow_print *print, struct ptl_bytes *text)
 		const size_t start = text->size;
 
 		common_text_add(text, "thread");
-		common_text_pad(text, start, THREAD_WIDTH + 2);
+		common_text_pad(text, start, print->thread_width + 2);
 	}
 	common_text_add(text, of_level[print->level]);
 	common_text_add(text, print->plain);
@@ -83,7 +86,7 @@ static void head(const struct dump_flow_print *print, const struct flow_segment 
 			common_text_format(text, "/%u", segment->tid);
 		else
 			common_text_format(text, "cpu %u", segment->cpu);
-		common_text_pad(text, start, THREAD_WIDTH);
+		common_text_pad(text, start, print->thread_width);
 		common_text_add(text, "  ");
 	}
 }
@@ -105,6 +108,20 @@ static void add_source(const struct dump_flow_print *print, uint32_t image, uint
 	common_text_add(text, print->plain);
 }
 
+/* The columns of a place, each as wide as it is at least, so that they can be told apart whatever names there are. */
+static void add_columns(const struct dump_flow_print *print, uint32_t image, uint64_t ip, size_t symbol_width,
+			struct ptl_bytes *text)
+{
+	size_t start = text->size;
+
+	flow_symbols_image(print->symbols, image, text);
+	common_text_pad(text, start, IMAGE_WIDTH);
+	common_text_add(text, "  ");
+	start = text->size;
+	flow_symbols_symbol(print->symbols, image, ip, text);
+	common_text_pad(text, start, symbol_width);
+}
+
 static void add_branch_name(uint8_t branch, struct ptl_bytes *text)
 {
 	const size_t start = text->size;
@@ -121,7 +138,7 @@ static void block(const struct dump_flow_print *print, const struct flow_block *
 	common_text_decimal_right(text, block->instructions, COUNT_WIDTH);
 	common_text_add(text, "  ");
 	add_branch_name(block->branch, text);
-	flow_symbols_text(print->symbols, block->image, block->ip, text);
+	add_columns(print, block->image, block->ip, 0, text);
 	add_source(print, block->image, block->ip, text);
 	common_text_add(text, "\n");
 }
@@ -137,7 +154,7 @@ static void add_target(const struct dump_flow_print *print, const struct flow_bl
 	if (block->target - image->base >= image->size)
 		return;
 	common_text_add(text, " -> ");
-	flow_symbols_text(print->symbols, block->image, block->target, text);
+	flow_symbols_symbol(print->symbols, block->image, block->target, text);
 }
 
 static void instruction(const struct dump_flow_print *print, const struct flow_block *block, uint32_t i, uint64_t ip,
@@ -151,7 +168,7 @@ static void instruction(const struct dump_flow_print *print, const struct flow_b
 	flow_disassemble(code, block->lengths[i], block->mode, ip, text);
 	common_text_pad(text, start, DISASSEMBLY_WIDTH);
 	common_text_add(text, "  ");
-	flow_symbols_text(print->symbols, block->image, ip, text);
+	add_columns(print, block->image, ip, 0, text);
 	if (i + 1 == block->instructions)
 		add_target(print, block, text);
 	add_source(print, block->image, ip, text);
@@ -172,12 +189,18 @@ static void branch(const struct dump_flow_print *print, const struct dump_flow_b
 	}
 	common_text_add(text, "  ");
 	add_branch_name(branch->kind, text);
-	flow_symbols_text(print->symbols, branch->from.image, branch->from.ip, text);
+	add_columns(print, branch->from.image, branch->from.ip, branch->has_to ? SYMBOL_WIDTH : 0, text);
+	if (branch->has_to) {
+		common_text_add(text, "  ");
+		add_columns(print, branch->to.image, branch->to.ip, 0, text);
+	}
 	add_source(print, branch->from.image, branch->from.ip, text);
 	if (branch->has_to) {
-		common_text_add(text, " -> ");
-		flow_symbols_text(print->symbols, branch->to.image, branch->to.ip, text);
+		const size_t start = text->size, arrow = start + 3;
+
+		common_text_add(text, " ->");
 		add_source(print, branch->to.image, branch->to.ip, text);
+		text->size = text->size > arrow ? text->size : start;
 	}
 	common_text_add(text, "\n");
 }

@@ -208,26 +208,36 @@ static void add_symbol(const struct flow_symbols *symbols, const struct flow_sym
 	}
 }
 
+void flow_symbols_image(struct flow_symbols *symbols, uint32_t image, struct ptl_bytes *text)
+{
+	if (image < symbols->image_count)
+		common_text_safe(text, common_base_name(flow_timeline_image(symbols->timeline, image)->data.file_name));
+	else
+		common_text_add(text, "[no image]");
+}
+
+void flow_symbols_symbol(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct ptl_bytes *text)
+{
+	struct flow_symbol symbol;
+
+	if (image >= symbols->image_count) {
+		common_text_add(text, "-");
+	} else if (flow_symbols_find(symbols, image, address, &symbol)) {
+		add_symbol(symbols, &symbol, text);
+	} else {
+		common_text_add(text, "+0x");
+		common_text_hex(text, flow_image_address(flow_timeline_image(symbols->timeline, image), address));
+	}
+}
+
 void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct ptl_bytes *text)
 {
-	const struct flow_timeline_image *where;
-	struct flow_symbol symbol;
-	const char *file;
-
 	if (image >= symbols->image_count) {
 		common_text_add(text, "[no image]");
 		return;
 	}
-	where = flow_timeline_image(symbols->timeline, image);
-	file = common_base_name(where->data.file_name);
-	if (!flow_symbols_find(symbols, image, address, &symbol)) {
-		common_text_safe(text, file);
-		common_text_add(text, "+0x");
-		common_text_hex(text, flow_image_address(where, address));
-		return;
-	}
-	add_symbol(symbols, &symbol, text);
+	flow_symbols_symbol(symbols, image, address, text);
 	common_text_add(text, " (");
-	common_text_safe(text, file);
+	flow_symbols_image(symbols, image, text);
 	common_text_add(text, ")");
 }

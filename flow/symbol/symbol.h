@@ -36,10 +36,14 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 /* Appends name as people want it: demangled unless that is switched off. Not made safe for a terminal. */
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text);
 
+/* Appends "gzip", the image's name, safe for a terminal; "[no image]" where there is none. */
+void flow_symbols_image(struct flow_symbols *symbols, uint32_t image, struct ptl_bytes *text);
 /*
- * Appends "deflate+0x1f (gzip)", safe for a terminal; without a symbol "gzip+0x4a10", where the number is
- * the address in the file's own address space, as objdump shows it; without an image "[no image]".
+ * Appends "deflate+0x1f", safe for a terminal; without a symbol "+0x4a10", the address in the file's own address space,
+ * as objdump shows it; without an image "-".
  */
+void flow_symbols_symbol(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct ptl_bytes *text);
+/* Appends both: "deflate+0x1f (gzip)"; without an image "[no image]". */
 void flow_symbols_text(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct ptl_bytes *text);
 
 /* An address of an image in its file's own address space. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Characters of UTF-8: all of them come back; what is none is told. */
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include <wchar.h>
 #include <cmocka.h>
 
 #include "common/utf8.h"
@@ -67,11 +69,42 @@ static void what_is_no_character_is_told(void **state)
 	assert_int_equal(common_utf8_read((const uint8_t *)"a", 0, &character), 0);
 }
 
+/* The C library is the judge; its Unicode may be newer than ours, so that a few characters differ. */
+static void widths(void **state)
+{
+	const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	const locale_t before = locale ? uselocale(locale) : (locale_t)0;
+	size_t known = 0, differ = 0, wide = 0, none = 0;
+
+	(void)state;
+	assert_true(common_utf8_width('a') == 1 && common_utf8_width(0xe4) == 1 && common_utf8_width(0x5c71) == 2);
+	assert_true(common_utf8_width(0x301) == 0 && common_utf8_width(0x200d) == 0 && common_utf8_width(0x1f600) == 2);
+	assert_true(common_utf8_width(0xd55c) == 2 && common_utf8_width(0xff21) == 2 && common_utf8_width(0xff71) == 1);
+	if (!locale)
+		skip();
+	for (uint32_t c = 0x20; c <= 0x10ffff; c++) {
+		const int width = c >= 0xd800 && c < 0xe000 ? -1 : wcwidth((wchar_t)c);
+
+		if (width < 0)
+			continue;
+		known++;
+		wide += width == 2;
+		none += width == 0;
+		differ += common_utf8_width(c) != (unsigned)width;
+	}
+	assert_true(wide > 10000 && none > 1000);
+	if (differ * 1000 > known)
+		fail_msg("%zu of %zu characters differ from the C library's", differ, known);
+	uselocale(before);
+	freelocale(locale);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_character_comes_back),
 		cmocka_unit_test(what_is_no_character_is_told),
+		cmocka_unit_test(widths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

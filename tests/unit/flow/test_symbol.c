@@ -19,9 +19,9 @@
 #include <ptl/symbols.h>
 
 static const struct ptl_symbol names[] = {
-	{0x1000, 0x10, "main", 'T'},
-	{0x1010, 0x20, "_ZN3foo6helperEi", 't'},
-	{0x1040, 4, "bad\x1b[2J", 't'},
+	{0x1000, 0x10, "main", 'T'},     {0x1010, 0x20, "_ZN3foo6helperEi", 't'},
+	{0x1040, 4, "bad\x1b[2J", 't'},  {0x1050, 16, "_ZN3foo6helperEi@plt", 'P'},
+	{0x1060, 16, "strlen@plt", 'P'},
 };
 
 /* Two images of one file with symbols, one without, and one whose symbols are no table. */
@@ -39,7 +39,7 @@ static struct ptl_trace *make_trace(void)
 	struct dump_trace made;
 
 	dump_trace_start(&made, &machine);
-	assert_int_equal(ptl_symbols_encode(names, 3, &table), 0);
+	assert_int_equal(ptl_symbols_encode(names, sizeof(names) / sizeof(names[0]), &table), 0);
 	assert_int_equal(ptl_writer_blob(made.writer, PTL_BLOB_SYMBOLS, table.data, table.size, image.symbols), 0);
 	for (unsigned i = 0; i < 4; i++) {
 		image.base = 0x7f0000000000 + i * 0x10000;
@@ -77,12 +77,14 @@ static void finds_names(void **state)
 		expect(symbols, image, base + image * 0x10000, "main (lib\\x07.so)");
 		expect(symbols, image, base + image * 0x10000 + 0xf, "main+0xf (lib\\x07.so)");
 		expect(symbols, image, base + image * 0x10000 + 0x11, "foo::helper(int)+0x1 (lib\\x07.so)");
-		expect(symbols, image, base + image * 0x10000 + 0x30, "lib\\x07.so+0x1030");
+		expect(symbols, image, base + image * 0x10000 + 0x50, "foo::helper(int)@plt (lib\\x07.so)");
+		expect(symbols, image, base + image * 0x10000 + 0x66, "strlen@plt+0x6 (lib\\x07.so)");
+		expect(symbols, image, base + image * 0x10000 + 0x30, "+0x1030 (lib\\x07.so)");
 		expect(symbols, image, base + image * 0x10000 + 0x40, "bad\\x1b[2J (lib\\x07.so)");
 	}
 	assert_int_equal(flow_symbols_unreadable(symbols), 0);
-	expect(symbols, 2, base + 0x20000, "lib\\x07.so+0x1000");
-	expect(symbols, 3, base + 0x30000, "lib\\x07.so+0x1000");
+	expect(symbols, 2, base + 0x20000, "+0x1000 (lib\\x07.so)");
+	expect(symbols, 3, base + 0x30000, "+0x1000 (lib\\x07.so)");
 	expect(symbols, FLOW_NONE, base, "[no image]");
 	assert_int_equal(flow_symbols_unreadable(symbols), 1);
 	assert_true(flow_symbols_find(symbols, 0, base + 0x12, &symbol));
