@@ -57,7 +57,7 @@ endif
 BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev libdw-dev \
 	libzydis-dev libipt-dev libiberty-dev
 RUN_PACKAGES   := qemu-user
-TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm \
+TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
 	gzip xz-utils zstd procps linux-perf
 CI_PACKAGES    := clang shellcheck mandoc zsh
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)

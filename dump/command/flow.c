@@ -16,6 +16,7 @@ struct flow_options {
 	bool merge;
 	bool source;
 	bool bounds;
+	bool events;
 };
 
 static const char *const level_names[] = {
@@ -54,6 +55,15 @@ static int take_source(void *target, const char *argument)
 	return 0;
 }
 
+static int take_events(void *target, const char *argument)
+{
+	struct flow_options *options = target;
+
+	(void)argument;
+	options->events = true;
+	return 0;
+}
+
 static int take_bounds(void *target, const char *argument)
 {
 	struct flow_options *options = target;
@@ -72,6 +82,7 @@ static const struct common_option own_options[] = {
 	 "Adds source lines, from debug information in the trace or in files on disk that have the "
 	 "right build id.",
 	 take_source},
+	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.", take_events},
 	{"bounds", 0, NULL,
 	 "Adds to each time between which times the code was executed, as far as timing packets tell. The "
 	 "native engine only.",
@@ -146,6 +157,8 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 	view_options.by_time = options->merge;
 	if (!view_options.threads)
 		view_options.threads = default_threads(options->level);
+	if (status == 0 && options->events)
+		status = dump_flow_events_open(session, print, run.format, &run.events);
 	if (status == 0)
 		status = dump_flow_view_run(&run, &view_options);
 	common_progress_end();
@@ -156,6 +169,7 @@ static int show_flow(struct dump_session *session, struct dump_flow_print *print
 	if (print->symbols && flow_symbols_unreadable(print->symbols))
 		common_message_warning("%zu symbol tables could not be read: names are missing",
 				       flow_symbols_unreadable(print->symbols));
+	dump_flow_events_close(run.events);
 	flow_sources_close(print->sources);
 	flow_symbols_close(print->symbols);
 	return status;

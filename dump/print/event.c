@@ -249,6 +249,21 @@ int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *
 	return memory_status(printer);
 }
 
+int dump_event_brief(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema,
+		     struct ptl_bytes *text)
+{
+	struct ptl_bytes *line = &printer->line;
+
+	line->size = 0;
+	common_text_add(line, dump_bold(printer->session));
+	dump_text_full_name(line, printer->values->names, &event->descriptor, schema);
+	common_text_add(line, dump_plain(printer->session));
+	add_message_and_fields(printer, event, schema);
+	common_text_add(line, "\n");
+	common_write_bytes(text, line->data, line->size);
+	return memory_status(printer);
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------------ */
 
 static void json_guid(struct common_json *json, const char *key, const struct ptl_guid *guid)
@@ -390,6 +405,8 @@ int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *
 	struct common_json *json = &printer->session->json_out;
 
 	common_json_object(json, NULL);
+	if (printer->in_flow)
+		common_json_string(json, "type", "event");
 	dump_json_time(printer->session, "time", event->time);
 	json_descriptor(printer, &event->descriptor, schema);
 	json_owner(printer, event);

@@ -13,6 +13,7 @@ struct dump_event_printer {
 	struct dump_session *session;
 	const struct flow_timeline *timeline;
 	struct dump_values *values;
+	bool in_flow;                     /* JSON has a type, as lines of flow have */
 	bool verbose;                     /* id, version, level, keywords, channel, tags and extended items too */
 	size_t name_width, process_width; /* of the columns: found at the first event */
 	bool has_head;                    /* the head of the columns was printed */
@@ -29,5 +30,8 @@ void dump_event_printer_free(struct dump_event_printer *printer);
 int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
 /* One object and a newline: docs of the members are in ptl-dump(1). PTL_NO_MEMORY. */
 int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema);
+/* Appends "Provider/Task/Opcode  message  Name=value ..." and a newline. PTL_NO_MEMORY. */
+int dump_event_brief(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema,
+		     struct ptl_bytes *text);
 
 #endif

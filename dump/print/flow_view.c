@@ -69,6 +69,9 @@ struct view {
 	struct group *groups;
 	size_t group_count;
 	bool headed;
+	/* Without merge: events of the thread whose lines were written last (NULL: it has none), and its segment. */
+	struct dump_flow_event_list *events;
+	struct flow_segment events_segment;
 	atomic_size_t turn; /* without merge: index of the first segment that was not emitted yet */
 	pthread_mutex_t lock;
 	struct idle *idle; /* writers that no worker uses; behind lock, as the next */
@@ -174,7 +177,7 @@ static int set_time(const struct view *view, const struct flow_segment *segment,
 	view->run->format->head(view->print, segment, &part->head_time, &part->head);
 	if (part->head.failed)
 		return common_fail_memory("line", 0);
-	return view->merge && later ? dump_flow_lines_at(&part->lines, time->time) : 0;
+	return (view->merge || view->run->events) && later ? dump_flow_lines_at(&part->lines, time->time) : 0;
 }
 
 /* The time of the block at hand. */
@@ -426,25 +429,62 @@ static void write_heading(struct view *view, const struct flow_segment *segment,
 	view->headed = true;
 }
 
+/* Writes the events behind the last lines of their thread. */
+static int end_events(struct view *view)
+{
+	struct group *group;
+
+	if (!view->events || !dump_flow_events_left(view->events))
+		return 0;
+	group = group_of(view, view->events_segment.group);
+	if (!group)
+		return common_fail_memory("streams", view->events_segment.group);
+	write_heading(view, &view->events_segment, group);
+	dump_flow_events_flush(view->events, view->run->session->out);
+	return 0;
+}
+
+/* From now on lines are the segment's. */
+static int turn_to_events(struct view *view, const struct flow_segment *segment)
+{
+	struct dump_flow_event_list *events;
+	int status = 0;
+
+	if (!view->run->events || view->merge)
+		return 0;
+	events = dump_flow_events_of(view->run->events, segment->pid, segment->tid);
+	if (events != view->events)
+		status = end_events(view);
+	view->events = events;
+	view->events_segment = *segment;
+	return status;
+}
+
 /* Writes lines, or hands them to the merge. */
 static int put_lines(struct view *view, const struct flow_segment *segment, struct dump_flow_lines *lines)
 {
 	if (view->merge)
 		return dump_flow_merge_add(view->merge, segment->group, lines);
-	common_text_write(&lines->text, view->run->session->out);
+	if (view->events)
+		dump_flow_events_write(view->events, lines, view->run->session->out);
+	else
+		common_text_write(&lines->text, view->run->session->out);
 	lines->text.size = 0;
+	lines->count = 0;
 	return 0;
 }
 
 /* Writes what the segment has so far. Only while it is the segment's turn. */
 static int write_part(struct view *view, const struct flow_segment *segment, struct part *part)
 {
+	int status = turn_to_events(view, segment);
 	struct group *group = group_of(view, segment->group);
 	struct part before = {0};
-	int status = 0;
 
-	if (!group)
-		return common_fail_memory("streams", segment->group);
+	if (status == 0 && !group)
+		status = common_fail_memory("streams", segment->group);
+	if (status < 0)
+		return status;
 	if (!part->opened)
 		status = join(view, segment, group, part, &before);
 	if (status == 0 && (before.lines.text.size || part->lines.text.size))
@@ -507,7 +547,13 @@ int dump_flow_view_run(struct dump_flow_run *run, const struct flow_view_options
 			return common_fail_memory("merge", 0);
 	}
 	pthread_mutex_init(&view.lock, NULL);
-	status = flow_view_run(run->session->trace, run->print->timeline, options, &methods);
+	status = run->events && view.merge && dump_flow_events_lines(run->events)
+			 ? dump_flow_merge_add(view.merge, SIZE_MAX, dump_flow_events_lines(run->events))
+			 : 0;
+	if (status == 0)
+		status = flow_view_run(run->session->trace, run->print->timeline, options, &methods);
+	if (status == 0)
+		status = end_events(&view);
 	if (status == 0 && view.merge)
 		dump_flow_merge_write(view.merge, UINT64_MAX, run->session->out);
 	run->shown = view.headed;

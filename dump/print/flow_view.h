@@ -5,6 +5,7 @@
 
 #include "dump/command/command.h"
 #include "dump/print/flow.h"
+#include "dump/print/flow_events.h"
 #include "flow/view/view.h"
 
 /* What is shown; `shown` is set where there was anything. */
@@ -14,6 +15,7 @@ struct dump_flow_run {
 	const struct dump_flow_format *format;
 	/* For each image of the timeline whether its code is shown; NULL: all. */
 	const bool *images_wanted;
+	struct dump_flow_events *events; /* shown between blocks; NULL: none are */
 	bool shown;
 };
 
