@@ -20,6 +20,7 @@
 struct stats_options {
 	struct dump_options shared; /* first: see dump/command/command.h */
 	bool hash;
+	bool branches;
 	bool gaps_given;
 	uint64_t gaps;
 };
@@ -42,6 +43,15 @@ static int take_hash(void *target, const char *argument)
 	return 0;
 }
 
+static int take_branches(void *target, const char *argument)
+{
+	struct stats_options *options = target;
+
+	(void)argument;
+	options->branches = true;
+	return 0;
+}
+
 static int take_gaps(void *target, const char *argument)
 {
 	struct stats_options *options = target;
@@ -59,6 +69,8 @@ static const struct common_option own_options[] = {
 	 "Adds to each thread the SHA-256 of the addresses of all its instructions in order, 8 bytes "
 	 "little-endian each: equal flows have equal hashes.",
 	 take_hash},
+	{"branches", 0, NULL,
+	 "Tells branches that were taken, which are those that flow --level branch shows, from others.", take_branches},
 	{"gaps", 'g', "N", "Lists the first N gaps (default: 10).", take_gaps},
 	{NULL},
 };
@@ -81,18 +93,32 @@ static uint64_t decoded_bytes(const struct flow_counts *counts)
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 static const struct dump_column columns[] = {
-	{"PID", true},  {"TID", true},      {"INSTRUCTIONS", true}, {"BLOCKS", true}, {"BRANCHES", true},
+	{"PID", true},  {"TID", true},      {"INSTRUCTIONS", true}, {"BLOCKS", true}, {"BRANCH INSNS", true},
 	{"GAPS", true}, {"PT BYTES", true}, {"DECODED", true},      {"NAME", false},
+};
+
+static const struct dump_column branch_columns[] = {
+	{"PID", true},          {"TID", true},     {"INSTRUCTIONS", true}, {"BLOCKS", true},
+	{"BRANCH INSNS", true}, {"TAKEN", true},   {"NOT TAKEN", true},    {"GAPS", true},
+	{"PT BYTES", true},     {"DECODED", true}, {"NAME", false},
 };
 
 static void count_cells(struct dump_table *table, const struct flow_counts *counts, enum dump_style style)
 {
+	const bool branches = table->columns == branch_columns;
+
 	common_text_count(&table->text, counts->instructions);
 	dump_cell_text(table, style);
 	common_text_count(&table->text, counts->blocks);
 	dump_cell_text(table, style);
 	common_text_count(&table->text, counts->branches);
 	dump_cell_text(table, style);
+	if (branches) {
+		common_text_count(&table->text, counts->taken);
+		dump_cell_text(table, style);
+		common_text_count(&table->text, counts->not_taken);
+		dump_cell_text(table, style);
+	}
 	common_text_count(&table->text, counts->gaps);
 	dump_cell_text(table, counts->gaps ? DUMP_STYLE_RED : style);
 	common_text_count(&table->text, counts->pt_bytes);
@@ -131,9 +157,11 @@ static void text_thread(struct dump_table *table, const struct stats_run *run, c
 static int text_table(const struct stats_run *run)
 {
 	const struct flow_stats *stats = run->stats;
+	const bool branches = run->options->branches;
 	struct dump_table table = {
-		.columns = columns,
-		.column_count = sizeof(columns) / sizeof(columns[0]),
+		.columns = branches ? branch_columns : columns,
+		.column_count = branches ? sizeof(branch_columns) / sizeof(branch_columns[0])
+					 : sizeof(columns) / sizeof(columns[0]),
 	};
 
 	for (size_t i = 0; i < stats->process_count; i++) {
@@ -259,11 +287,17 @@ static int text_output(const struct stats_run *run)
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void json_counts(struct common_json *json, const struct flow_counts *counts)
+static void json_counts(const struct stats_run *run, const struct flow_counts *counts)
 {
+	struct common_json *json = &run->session->json_out;
+
 	common_json_u64(json, "instructions", counts->instructions);
 	common_json_u64(json, "blocks", counts->blocks);
 	common_json_u64(json, "branches", counts->branches);
+	if (run->options->branches) {
+		common_json_u64(json, "taken", counts->taken);
+		common_json_u64(json, "not_taken", counts->not_taken);
+	}
 	common_json_u64(json, "gaps", counts->gaps);
 }
 
@@ -298,13 +332,15 @@ static void json_id(struct common_json *json, const char *key, uint32_t id)
 		common_json_u64(json, key, id);
 }
 
-static void json_thread(struct common_json *json, const struct flow_thread_stats *thread)
+static void json_thread(const struct stats_run *run, const struct flow_thread_stats *thread)
 {
+	struct common_json *json = &run->session->json_out;
+
 	common_json_object(json, NULL);
 	json_id(json, "tid", thread->tid);
 	if (thread->cpu != PTL_NO_CPU)
 		common_json_u64(json, "cpu", thread->cpu);
-	json_counts(json, &thread->counts);
+	json_counts(run, &thread->counts);
 	if (thread->has_hash) {
 		char hash[COMMON_SHA256_TEXT_SIZE];
 
@@ -322,10 +358,10 @@ static void json_process(const struct stats_run *run, const struct flow_process_
 	common_json_object(json, NULL);
 	json_id(json, "pid", process->pid);
 	common_json_string(json, "name", process_name(run, process->process));
-	json_counts(json, &process->counts);
+	json_counts(run, &process->counts);
 	common_json_array(json, "threads");
 	for (size_t i = 0; i < process->thread_count; i++)
-		json_thread(json, &process->threads[i]);
+		json_thread(run, &process->threads[i]);
 	common_json_array_end(json);
 	common_json_object_end(json);
 }
@@ -353,7 +389,7 @@ static int json_output(const struct stats_run *run)
 	const struct flow_stats *stats = run->stats;
 
 	common_json_object(json, NULL);
-	json_counts(json, &stats->total);
+	json_counts(run, &stats->total);
 	common_json_array(json, "processes");
 	for (size_t i = 0; i < stats->process_count; i++)
 		json_process(run, &stats->processes[i]);
@@ -403,7 +439,11 @@ static int count_unmapped(struct stats_run *run, const struct flow_view_options 
 static int run(struct dump_session *session)
 {
 	const struct stats_options *options = (const struct stats_options *)session->options;
-	const size_t gap_limit = options->gaps_given ? options->gaps : GAPS_DEFAULT;
+	const struct flow_stats_wanted wanted = {
+		.hash = options->hash,
+		.taken = options->branches,
+		.gap_limit = options->gaps_given ? options->gaps : GAPS_DEFAULT,
+	};
 	struct flow_view_options view_options;
 	struct stats_run stats_run = {.session = session, .options = options};
 	struct flow_timeline *timeline;
@@ -414,7 +454,7 @@ static int run(struct dump_session *session)
 		return status;
 	stats_run.timeline = timeline;
 	view_options = dump_session_view_options(session);
-	status = flow_stats_run(session->trace, timeline, &view_options, options->hash, gap_limit, &stats);
+	status = flow_stats_run(session->trace, timeline, &view_options, &wanted, &stats);
 	if (status == 0)
 		status = count_unmapped(&stats_run, &view_options);
 	common_progress_end();

@@ -8,6 +8,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "flow/view/address_log.h"
+#include "flow/view/branch_tally.h"
 
 _Static_assert(sizeof(((struct flow_thread_stats *)0)->ip_sha256) == COMMON_SHA256_SIZE, "a SHA-256");
 
@@ -17,12 +18,13 @@ struct partial {
 	struct flow_event *gaps; /* the first ones */
 	size_t gap_count, gap_capacity;
 	struct flow_address_log log;
+	struct flow_branch_tally tally;
 };
 
 struct stats_view {
 	struct flow_stats *stats;
-	bool hash;
-	size_t gap_limit;
+	struct flow_stats_wanted wanted;
+	struct flow_branch_tally tally; /* of the stream whose segments are being added */
 	size_t thread_capacity;
 	size_t gap_capacity;
 	size_t group;                 /* of the segments added last */
@@ -56,7 +58,7 @@ static void drop(void *context, void *partial_)
 
 static int list_gap(struct stats_view *view, struct partial *partial, const struct flow_event *event)
 {
-	if (partial->gap_count >= view->gap_limit)
+	if (partial->gap_count >= view->wanted.gap_limit)
 		return 0;
 	if (partial->gap_count == partial->gap_capacity) {
 		size_t capacity = partial->gap_capacity ? partial->gap_capacity * 2 : 4;
@@ -103,7 +105,9 @@ static int consume(void *context, void *partial_, const struct flow_segment *seg
 	partial->counts.branches += batch->branches;
 	for (size_t i = 0; !status && i < batch->event_count; i++)
 		status = add_event(view, partial, &batch->events[i]);
-	if (!status && view->hash)
+	if (view->wanted.taken)
+		flow_branch_tally_add(&partial->tally, batch);
+	if (!status && view->wanted.hash)
 		status = flow_address_log_add(&partial->log, batch);
 	return status;
 }
@@ -169,16 +173,16 @@ static int find_thread(struct stats_view *view, const struct flow_segment *segme
 		.tid = segment->tid,
 		.cpu = segment->cpu,
 	};
-	if (view->hash && !view->sha256)
+	if (view->wanted.hash && !view->sha256)
 		view->sha256 = common_sha256_new();
-	return view->hash && !view->sha256 ? common_fail_memory("hash", 0) : 0;
+	return view->wanted.hash && !view->sha256 ? common_fail_memory("hash", 0) : 0;
 }
 
 static int keep_gaps(struct stats_view *view, const struct flow_segment *segment, const struct partial *partial)
 {
 	struct flow_stats *stats = view->stats;
 
-	for (size_t i = 0; i < partial->gap_count && stats->gap_count < view->gap_limit; i++) {
+	for (size_t i = 0; i < partial->gap_count && stats->gap_count < view->wanted.gap_limit; i++) {
 		if (stats->gap_count == view->gap_capacity) {
 			size_t capacity = view->gap_capacity ? view->gap_capacity * 2 : 64;
 			struct flow_gap *gaps = realloc(stats->gaps, capacity * sizeof(*gaps));
@@ -234,16 +238,29 @@ static int finish(void *context, const struct flow_segment *segment, void *resul
 		add_counts(&view->stats->total, &partial->counts);
 		status = keep_gaps(view, segment, partial);
 	}
-	if (!status && view->hash)
+	if (!status && view->wanted.hash)
 		status = flow_address_log_walk(&partial->log, hash_addresses, view->sha256);
 	drop(context, partial);
 	return status;
+}
+
+/* A branch at the end of a segment is settled by the beginning of the next one. */
+static void join_tally(struct stats_view *view, const struct flow_segment *segment, struct partial *partial)
+{
+	const uint64_t taken = view->tally.taken, not_taken = view->tally.not_taken;
+
+	flow_branch_tally_join(&view->tally, &partial->tally);
+	partial->counts.taken = view->tally.taken - taken;
+	partial->counts.not_taken = view->tally.not_taken - not_taken;
+	if (segment->last)
+		view->tally = (struct flow_branch_tally){0};
 }
 
 /* A hash takes what comes one after the other: each segment at once, so that none has to wait. */
 static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
 {
 	(void)horizon;
+	join_tally(context, segment, partial);
 	return finish(context, segment, partial);
 }
 
@@ -277,17 +294,19 @@ static int sum_processes(struct flow_stats *stats)
 }
 
 int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		   const struct flow_view_options *options, bool hash, size_t gap_limit, struct flow_stats *stats)
+		   const struct flow_view_options *options, const struct flow_stats_wanted *wanted,
+		   struct flow_stats *stats)
 {
-	struct stats_view context = {.stats = stats, .hash = hash, .gap_limit = gap_limit};
+	struct stats_view context = {.stats = stats, .wanted = *wanted};
+	const bool walks = wanted->hash || wanted->taken;
 	const struct flow_view view = {
 		.context = &context,
-		.counts_only = !hash,
+		.counts_only = !walks,
 		.begin = begin,
 		.consume = consume,
 		.merge = merge,
 		.finish = finish,
-		.emit = hash ? emit : NULL,
+		.emit = walks ? emit : NULL,
 		.drop = drop,
 	};
 	struct flow_view_options in_order = *options;

@@ -9,6 +9,8 @@ struct flow_counts {
 	uint64_t instructions;
 	uint64_t blocks;
 	uint64_t branches; /* executed branch instructions of every kind, taken or not */
+	uint64_t taken;    /* of them, if asked for; see flow/view/branch_tally.h */
+	uint64_t not_taken;
 	uint64_t gaps;
 	uint64_t gap_causes[FLOW_GAP_COUNT]; /* gaps of each cause */
 	uint64_t gap_bytes[FLOW_GAP_COUNT];  /* PT bytes that were skipped for each cause */
@@ -59,12 +61,17 @@ struct flow_stats {
 	size_t gap_count;      /* in the array; total.gaps counts all */
 };
 
-/*
- * Decodes the selection and counts. hash: also the SHA-256 of instruction addresses per thread.
- * gap_limit: how many gaps to list. Free the result with flow_stats_free.
- */
+/* What is counted beside sums, which need no walk over the flow. */
+struct flow_stats_wanted {
+	bool hash;        /* the SHA-256 of instruction addresses of each thread */
+	bool taken;       /* which branches were taken */
+	size_t gap_limit; /* how many gaps to list */
+};
+
+/* Decodes the selection and counts. Free the result with flow_stats_free. */
 int flow_stats_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		   const struct flow_view_options *options, bool hash, size_t gap_limit, struct flow_stats *stats);
+		   const struct flow_view_options *options, const struct flow_stats_wanted *wanted,
+		   struct flow_stats *stats);
 void flow_stats_free(struct flow_stats *stats);
 
 #endif

@@ -121,6 +121,18 @@ extra = collections.Counter(shown) - collections.Counter(expected)
 check("branches are those between the blocks", not collections.Counter(expected) - collections.Counter(shown) and
       sum(extra.values()) <= sum(line["type"] not in ("block",) for line in blocks), len(shown), len(expected))
 
+taken = collections.Counter(line["tid"] for line in objects("flow", "--level", "branch", "--json", "threads.ptl")
+                            if line["type"] == "branch")
+for options in ([], ["-j", "1"], ["-j", "3", "--hash"], ["--engine", "libipt"]):
+    told = json.loads(dump("stats", "--json", "--branches", *options, "threads.ptl"))
+    told = {thread["tid"]: thread for process in told["processes"] for thread in process["threads"]}
+    check(f"stats --branches {options} says how many", {tid: thread["taken"] for tid, thread in told.items()} == taken,
+          taken, told)
+    check(f"and that of all branches {options}", all(
+        0 <= thread["branches"] - thread["taken"] - thread["not_taken"] <= thread["gaps"] + 1 and thread["not_taken"]
+        for thread in told.values()), told)
+check("without, nothing is said of it", "taken" not in stats and "branches" in stats, stats)
+
 text = dump("flow", "threads.ptl")
 check("text has a line for each block", sum(re.match(rb" *[0-9.-]+ +[0-9a-f]+ +\d+  ", line) is not None
                                             for line in text.splitlines()) == stats["blocks"], text[:500])

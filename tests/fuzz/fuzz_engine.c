@@ -144,9 +144,14 @@ static void decode(struct ptl_trace *trace, const struct input *input)
 	must(flow_timeline_build(trace, &timeline));
 	for (size_t i = 0; flow_engines[i]; i++) {
 		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 1};
+		const bool walks = input->flags & FLAG_HASH;
+		const struct flow_stats_wanted wanted = {.hash = walks, .taken = walks, .gap_limit = 10};
 		struct flow_stats stats;
 
-		must(flow_stats_run(trace, timeline, &options, input->flags & FLAG_HASH, 10, &stats));
+		must(flow_stats_run(trace, timeline, &options, &wanted, &stats));
+		/* Each branch was taken or not, but where flow is missing behind it. */
+		if (stats.total.taken + stats.total.not_taken > stats.total.branches)
+			abort();
 		/* No byte is counted twice, and none is forgotten without a gap. */
 		if (stats.total.pt_bytes < input->pt_size)
 			abort();

@@ -129,8 +129,10 @@ static void decode(struct ptl_trace *trace, size_t size)
 		const struct flow_view_options options = {.engine = flow_engines[i], .threads = 1};
 		struct flow_stats counted, seen;
 
-		must(flow_stats_run(trace, timeline, &options, false, 10, &counted));
-		must(flow_stats_run(trace, timeline, &options, true, 10, &seen));
+		must(flow_stats_run(trace, timeline, &options,
+				    &(struct flow_stats_wanted){.hash = false, .gap_limit = 10}, &counted));
+		must(flow_stats_run(trace, timeline, &options,
+				    &(struct flow_stats_wanted){.hash = true, .gap_limit = 10}, &seen));
 		if (counted.total.pt_bytes != size || counted.total.instructions != seen.total.instructions ||
 		    counted.total.gaps != seen.total.gaps)
 			abort();

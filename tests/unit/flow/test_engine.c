@@ -441,7 +441,10 @@ static void figures(void **state)
 		for (unsigned threads = 1; threads < 4; threads++) {
 			const struct flow_view_options options = {.engine = flow_engines[i], .threads = threads};
 
-			assert_int_equal(flow_stats_run(trace, timeline, &options, true, 10, &stats), 0);
+			assert_int_equal(flow_stats_run(trace, timeline, &options,
+							&(struct flow_stats_wanted){.hash = true, .gap_limit = 10},
+							&stats),
+					 0);
 			assert_int_equal(stats.process_count, 1);
 			assert_int_equal(stats.thread_count, 1);
 			assert_int_equal(stats.processes[0].pid, PID);
@@ -489,7 +492,9 @@ static void threads_with_several_streams(void **state)
 			ptl_writer_bytes(made.writer, streams[2], flow->pt + middle, flow->pt_size - middle, 200), 0);
 		trace = dump_trace_finish(&made);
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-		assert_int_equal(flow_stats_run(trace, timeline, &options, true, 0, &stats), 0);
+		assert_int_equal(flow_stats_run(trace, timeline, &options,
+						&(struct flow_stats_wanted){.hash = true, .gap_limit = 0}, &stats),
+				 0);
 		assert_int_equal(stats.process_count, 1);
 		assert_int_equal(stats.thread_count, 2);
 		assert_int_equal(stats.processes[0].thread_count, 2);
@@ -506,7 +511,9 @@ static void threads_with_several_streams(void **state)
 		flow_stats_free(&stats);
 
 		/* The same counts without hashes, which takes another way through the view. */
-		assert_int_equal(flow_stats_run(trace, timeline, &options, false, 0, &stats), 0);
+		assert_int_equal(flow_stats_run(trace, timeline, &options,
+						&(struct flow_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
+				 0);
 		assert_int_equal(stats.thread_count, 2);
 		assert_true(stats.threads[0].counts.instructions + 100 > flow->truth_count);
 		assert_false(stats.threads[0].has_hash);

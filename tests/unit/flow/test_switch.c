@@ -85,7 +85,9 @@ static void count(struct ptl_trace *trace, const struct flow_engine_class *engin
 	struct flow_timeline *timeline;
 
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-	assert_int_equal(flow_stats_run(trace, timeline, &options, hash, 16, stats), 0);
+	assert_int_equal(flow_stats_run(trace, timeline, &options,
+					&(struct flow_stats_wanted){.hash = hash, .gap_limit = 16}, stats),
+			 0);
 	flow_timeline_free(timeline);
 }
 

@@ -102,7 +102,9 @@ static void check_counts(struct ptl_trace *trace, unsigned threads)
 	struct flow_stats stats;
 
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-	assert_int_equal(flow_stats_run(trace, timeline, &options, false, 0, &stats), 0);
+	assert_int_equal(flow_stats_run(trace, timeline, &options,
+					&(struct flow_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
+			 0);
 	assert_int_equal(stats.total.instructions, flow->truth_count);
 	assert_int_equal(stats.total.overflows, flow->overflows);
 	assert_int_equal(stats.total.gaps, flow->overflows);
@@ -230,7 +232,9 @@ static void loops_that_change(void **state)
 	for (options.threads = 1; options.threads < 4; options.threads++) {
 		struct flow_stats stats;
 
-		assert_int_equal(flow_stats_run(trace, timeline, &options, false, 0, &stats), 0);
+		assert_int_equal(flow_stats_run(trace, timeline, &options,
+						&(struct flow_stats_wanted){.hash = false, .gap_limit = 0}, &stats),
+				 0);
 		assert_int_equal(stats.total.gaps, 0);
 		assert_int_equal(stats.total.instructions, expected);
 		flow_stats_free(&stats);

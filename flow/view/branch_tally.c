@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holds each branch against what follows it, as dump/print/flow_view.c does for the lines of branches. */
+#include "flow/view/branch_tally.h"
+
+static void settle(struct flow_branch_tally *tally, const struct flow_branch_pending *branch,
+		   const struct flow_branch_landing *landing)
+{
+	if (!branch->valid || !landing->valid)
+		return;
+	if (branch->kind != FLOW_BRANCH_CONDITIONAL)
+		tally->taken++;
+	else if (landing->known && landing->ip == branch->next_ip)
+		tally->not_taken++;
+	else
+		tally->taken += landing->known;
+}
+
+static void land(struct flow_branch_tally *tally, struct flow_branch_landing landing)
+{
+	landing.valid = true;
+	if (!tally->first.valid)
+		tally->first = landing;
+	else
+		settle(tally, &tally->last, &landing);
+	tally->last.valid = false;
+}
+
+static void land_on_event(struct flow_branch_tally *tally, const struct flow_event *event)
+{
+	struct flow_branch_landing landing = {.known = false};
+
+	if (!format_event_splits(event->kind))
+		return;
+	if (event->kind == FLOW_DISABLED)
+		landing = (struct flow_branch_landing){.known = event->flags & FLOW_EVENT_HAS_TO, .ip = event->to};
+	else if (event->kind != FLOW_GAP && event->kind != FLOW_ENABLED)
+		landing = (struct flow_branch_landing){.known = event->flags & FLOW_EVENT_HAS_FROM, .ip = event->from};
+	land(tally, landing);
+}
+
+void flow_branch_tally_add(struct flow_branch_tally *tally, const struct flow_batch *batch)
+{
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
+
+	while (flow_batch_next(&cursor)) {
+		const struct flow_block *block = cursor.block;
+
+		if (!block) {
+			land_on_event(tally, cursor.event);
+			continue;
+		}
+		land(tally, (struct flow_branch_landing){.known = true, .ip = block->ip});
+		if (block->branch != FLOW_BRANCH_NONE)
+			tally->last = (struct flow_branch_pending){true, block->branch, block->ip + block->size};
+	}
+}
+
+void flow_branch_tally_join(struct flow_branch_tally *tally, const struct flow_branch_tally *next)
+{
+	tally->taken += next->taken;
+	tally->not_taken += next->not_taken;
+	if (!next->first.valid)
+		return;
+	if (!tally->first.valid)
+		tally->first = next->first;
+	else
+		settle(tally, &tally->last, &next->first);
+	tally->last = next->last;
+}
