@@ -206,7 +206,8 @@ struct rules_section {
 	struct rules_expr *property[RULES_PROPERTIES];
 };
 
-enum rules_load { RULES_LOAD_START, RULES_LOAD_TIME, RULES_LOAD_MAPPED };
+/* MEMORY: whenever memory without a name becomes executable, wherever that is: a whole perf map. */
+enum rules_load { RULES_LOAD_START, RULES_LOAD_TIME, RULES_LOAD_MAPPED, RULES_LOAD_MEMORY };
 enum rules_code { RULES_CODE_CAPTURED, RULES_CODE_FILE, RULES_CODE_RAW };
 enum rules_symbols {
 	RULES_SYMBOLS_NONE,

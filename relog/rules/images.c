@@ -252,17 +252,38 @@ struct rules_scope_of rules_statement_scope(struct rules_run *run, uint32_t pid)
 	};
 }
 
-int rules_statement_load(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
-			 uint8_t opcode)
+static int load_statement(struct rules_run *run, const struct rules_image *image, struct rules_spec *spec,
+			  uint8_t opcode)
 {
-	struct rules_scope_of scope = rules_statement_scope(run, pid);
-	struct rules_spec spec = {.at = image->at, .pid = pid, .time = time};
+	struct rules_scope_of scope = rules_statement_scope(run, spec->pid);
 	size_t index = 0;
 
 	for (const struct rules_image *other = run->rules->images; other != image; other = other->next)
 		index++;
 	run->images->loaded[index] = true;
-	return load(run, &scope, &image->body, &spec, opcode);
+	return load(run, &scope, &image->body, spec, opcode);
+}
+
+int rules_statement_load(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
+			 uint8_t opcode)
+{
+	struct rules_spec spec = {.at = image->at, .pid = pid, .time = time};
+
+	return load_statement(run, image, &spec, opcode);
+}
+
+int rules_statement_load_memory(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
+				uint64_t base, uint64_t size)
+{
+	struct rules_spec spec = {.at = image->at,
+				  .pid = pid,
+				  .time = time,
+				  .base = base,
+				  .size = size,
+				  .default_base = base,
+				  .whole_map = true};
+
+	return load_statement(run, image, &spec, PTL_OPCODE_LOAD);
 }
 
 /* ---- what is due ------------------------------------------------------------------------- */

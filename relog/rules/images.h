@@ -25,6 +25,7 @@ struct rules_spec {
 	uint64_t size;
 	const char *path;
 	uint64_t default_base;
+	bool whole_map;           /* base and size are given, and symbols have the addresses of the process */
 	struct rules_part *parts; /* the executable ones */
 	size_t part_count;
 	struct ptl_image_event image; /* what all parts share: symbols, debug, build id */
@@ -60,7 +61,7 @@ struct rules_space {
 	uint32_t pid;
 	struct rules_live *live;
 	struct rules_backing *backing;
-	uint32_t *mapped; /* by image statement: how often memory appeared in its range */
+	uint32_t *mapped; /* by image statement: how often memory appeared in its range, or no perf map was there */
 	bool *turn;       /* it is this statement's turn; while an event is looked at */
 };
 
@@ -94,6 +95,9 @@ bool rules_statement_applies(const struct rules_run *run, const struct rules_ima
 struct rules_scope_of rules_statement_scope(struct rules_run *run, uint32_t pid);
 int rules_statement_load(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
 			 uint8_t opcode);
+/* The same for memory that a whole perf map names. */
+int rules_statement_load_memory(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
+				uint64_t base, uint64_t size);
 /* A process event: images that begin with the process, or end with it. */
 int rules_images_process(struct rules_run *run, const struct ptl_event *event);
 
@@ -103,6 +107,14 @@ int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scop
 /* Puts the code of a part into the trace if the body names a file: sets has_code and code. */
 int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
 		    const struct rules_part *part, struct ptl_image_event *image);
+
+/* The symbol file of a body, for a process; in the scratch arena. */
+int rules_spec_symbols_path(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			    uint32_t pid, const char **path);
+
+/* perf_map.c: memory becomes executable in a process that a statement of a whole perf map is about. */
+int rules_perf_map_notice(struct rules_run *run, size_t index, const struct rules_image *image, uint64_t time,
+			  const struct ptl_image_event *data);
 
 /* captured.c */
 /* Bytes of a blob from skip on, as a blob of the output; the same where skip is 0. */

@@ -271,6 +271,33 @@ static int check_image(const struct rules_parser *parser, const struct rules_bod
 	return 0;
 }
 
+/* symbols = perfmap(...) without base and size: the map tells where its names are. */
+static bool is_whole_map(enum rules_body_kind kind, const struct rules_body *body, uint32_t given)
+{
+	return kind == RULES_BODY_IMAGE && body->symbols == RULES_SYMBOLS_PERF_MAP &&
+	       !(given & (BIT(BASE) | BIT(SIZE)));
+}
+
+static int check_whole_map(struct rules_parser *parser, struct rules_body *body, uint32_t given)
+{
+	const uint32_t others = given & ~(BIT(SYMBOLS) | BIT(PATH));
+
+	for (unsigned i = 0; i < RULES_PROPERTY_NAMES; i++)
+		if (others & 1u << i)
+			return rules_refuse(
+				parser, body->at,
+				"expected base = ... and size = ... beside %s; a whole perf map has only path and "
+				"symbols",
+				rules_property_names[i]);
+	if (body->sections || (body->addressing != RULES_ADDRESS_DEFAULT && body->addressing != RULES_ADDRESS_ABSOLUTE))
+		return rules_refuse(
+			parser, body->at,
+			"expected base = ... and size = ...; a whole perf map has absolute addresses and no "
+			"sections");
+	body->load = RULES_LOAD_MEMORY;
+	return 0;
+}
+
 int rules_parse_body(struct rules_parser *parser, enum rules_body_kind kind, struct rules_body *body)
 {
 	struct rules_section **tail = &body->sections;
@@ -288,7 +315,8 @@ int rules_parse_body(struct rules_parser *parser, enum rules_body_kind kind, str
 		}
 	}
 	if (!status)
-		status = check_required(parser, kind, given);
+		status = is_whole_map(kind, body, given) ? check_whole_map(parser, body, given)
+							 : check_required(parser, kind, given);
 	if (!status)
 		status = check_image(parser, body);
 	return status < 0 ? status : rules_advance(parser);

@@ -46,9 +46,12 @@ static int notice_memory(struct rules_run *run, uint64_t time, const struct ptl_
 	struct rules_space *space = NULL;
 	int status = 0;
 
-	for (size_t i = 0; !status && image; i++, image = image->next)
-		if (image->body.load == RULES_LOAD_MAPPED && rules_statement_applies(run, image, data->process_id))
-			status = notice_statement(run, i, image, data);
+	for (size_t i = 0; !status && image; i++, image = image->next) {
+		if (image->body.load < RULES_LOAD_MAPPED || !rules_statement_applies(run, image, data->process_id))
+			continue;
+		status = image->body.load == RULES_LOAD_MAPPED ? notice_statement(run, i, image, data)
+							       : rules_perf_map_notice(run, i, image, time, data);
+	}
 	space = status ? NULL : rules_space_find(run, data->process_id);
 	image = run->rules->images;
 	for (size_t i = 0; space && !status && image; i++, image = image->next) {

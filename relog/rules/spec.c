@@ -88,6 +88,10 @@ static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *sc
 	spec->parts = rules_alloc(&run->scratch, RULES_PARTS_MAX * sizeof(*spec->parts));
 	if (!spec->parts)
 		return PTL_NO_MEMORY;
+	if (spec->whole_map) {
+		spec->parts[spec->part_count++] = (struct rules_part){0, spec->size, 0, 5};
+		return 0;
+	}
 	if (!body->sections)
 		return evaluate_part(run, scope, body->property, spec, body->at);
 	for (const struct rules_section *s = body->sections; !status && s; s = s->next)
@@ -211,16 +215,16 @@ static void warn_of_none(const struct rules_run *run, const struct rules_body *b
 static int make_table(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
 		      const char *path, struct rules_spec *spec)
 {
-	struct elf_symbol_list list = {.size = spec->size, .limit = RULES_SYMBOLS_MAX};
+	struct elf_symbol_list list = {.size = spec->whole_map ? 0 : spec->size, .limit = RULES_SYMBOLS_MAX};
 	struct ptl_bytes encoded = {0};
-	bool lowest;
-	int status = base_in_file(scope, body, spec, &lowest, &list.base);
+	bool lowest = false;
+	int status = spec->whole_map ? 0 : base_in_file(scope, body, spec, &lowest, &list.base);
 
 	if (status < 0)
 		return status;
 	status = read_list(run, body, path, lowest, &list);
 	if (!status)
-		status = rules_symbols_encode(&list, spec->default_base, &encoded);
+		status = rules_symbols_encode(&list, spec->whole_map ? 0 : spec->default_base, &encoded);
 	if (status < 0)
 		status = common_fail_in(status, "%s:%u:%u", run->rules->name, body->symbols_path->at.line,
 					body->symbols_path->at.column);
@@ -250,6 +254,16 @@ static int remember(struct rules_run *run, const struct ptl_bytes *key, const st
 	return common_byte_map_put(&images->tables, key->data, key->size, images->hash_count++);
 }
 
+int rules_spec_symbols_path(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			    uint32_t pid, const char **path)
+{
+	int status = rules_evaluate_text(scope, body->symbols_path, "", path);
+
+	if (!status && body->symbols == RULES_SYMBOLS_PERF_MAP)
+		*path = with_pid(run, *path, pid);
+	return !status && !*path ? PTL_NO_MEMORY : status;
+}
+
 static int find_symbols(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
 			struct rules_spec *spec)
 {
@@ -260,15 +274,14 @@ static int find_symbols(struct rules_run *run, const struct rules_scope_of *scop
 
 	if (body->symbols == RULES_SYMBOLS_NONE)
 		return 0;
-	status = rules_evaluate_text(scope, body->symbols_path, "", &path);
-	if (!status && body->symbols == RULES_SYMBOLS_PERF_MAP)
-		path = with_pid(run, path, spec->pid);
-	if (status < 0 || !path)
-		return status < 0 ? status : PTL_NO_MEMORY;
+	status = rules_spec_symbols_path(run, scope, body, spec->pid, &path);
+	if (status < 0)
+		return status;
 	common_write_le(&key, (uintptr_t)body, 8);
-	common_write_le(&key, spec->base, 8);
-	common_write_le(&key, spec->size, 8);
-	common_write_le(&key, spec->default_base, 8);
+	/* All memory of a whole map has one table. */
+	common_write_le(&key, spec->whole_map ? 0 : spec->base, 8);
+	common_write_le(&key, spec->whole_map ? 0 : spec->size, 8);
+	common_write_le(&key, spec->whole_map ? 0 : spec->default_base, 8);
 	common_write_bytes(&key, path, strlen(path));
 	known = key.failed ? NULL : common_byte_map_get(&run->images->tables, key.data, key.size);
 	if (known) {
@@ -333,17 +346,26 @@ static int find_build_id(struct rules_run *run, const struct rules_scope_of *sco
 	return 0;
 }
 
-int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
-			struct rules_spec *spec)
+static int evaluate_range(const struct rules_scope_of *scope, struct rules_expr *const *values, struct rules_spec *spec)
 {
-	struct rules_expr *const *values = body->property;
 	int status = number_of(scope, values, RULES_PROPERTY_BASE, 0, &spec->base);
 
 	if (!status)
 		status = number_of(scope, values, RULES_PROPERTY_SIZE, 0, &spec->size);
 	if (!status)
 		status = number_of(scope, values, RULES_PROPERTY_DEFAULT_BASE, 0, &spec->default_base);
-	if (!status)
+	return status;
+}
+
+int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+			struct rules_spec *spec)
+{
+	struct rules_expr *const *values = body->property;
+	int status = spec->whole_map ? 0 : evaluate_range(scope, values, spec);
+
+	if (!status && spec->whole_map && !values[RULES_PROPERTY_PATH])
+		status = rules_spec_symbols_path(run, scope, body, spec->pid, &spec->path);
+	else if (!status)
 		status = rules_evaluate_text(scope, values[RULES_PROPERTY_PATH], "", &spec->path);
 	if (status < 0)
 		return status;
@@ -353,7 +375,8 @@ int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scop
 				     "at %#llx",
 				     (unsigned long long)spec->size, (unsigned long long)spec->base);
 	if (rules_is_nameless(spec->path))
-		return rules_fail_at(run->rules, values[RULES_PROPERTY_PATH]->at,
+		return rules_fail_at(run->rules,
+				     values[RULES_PROPERTY_PATH] ? values[RULES_PROPERTY_PATH]->at : body->at,
 				     "expected a path, found \"%s\", which means that there is none", spec->path);
 	status = evaluate_parts(run, scope, body, spec);
 	if (!status)

@@ -144,6 +144,25 @@ got = relog("silent.ptl", "perf.rules", "perf.ptl")
 flow = dump("perf.ptl", "flow", "--level", "branch", "--image", "collatz.plugin")
 check("symbols come from a perf map", got.returncode == 0 and re.search(r" collatz.plugin +from_perf_map\b", flow) and
       "before (a, b)+0x" in flow, got.stderr, flow[:600])
+write("whole.rules", 'image process "plugin_host" { symbols = perfmap("perf-%p.map"); }')
+got = relog("silent.ptl", "whole.rules", "whole.ptl")
+flow = dump("whole.ptl", "flow", "--level", "branch", "--image", f"perf-{pid}.map")
+check("a whole perf map needs neither base nor size", got.returncode == 0 and not got.stderr and
+      re.search(rf" perf-{pid}.map +from_perf_map\b", flow) and "before (a, b)+0x" in flow, got.stderr, flow[:600])
+check("what was executed is the same", executed("whole.ptl") == executed("silent.ptl"))
+named = {i["path"]: i["base"] for i in lines("whole.ptl", "images") if i["path"].endswith(".map")}
+check("its images are the memory without a name", named and all(path == f"perf-{pid}.map" for path in named) and
+      not any(i["path"] == "//anon" for i in lines("whole.ptl", "images")), lines("whole.ptl", "images"))
+check("and nothing runs outside of an image", "ran outside any image" not in dump("whole.ptl", "stats"))
+write("whole.rules", 'image process "plugin_host" { path = "jit"; symbols = perfmap("nowhere-%p.map"); }')
+got = relog("silent.ptl", "whole.rules", "whole.ptl")
+check("a process without a map is told of once", got.returncode == 0 and
+      got.stderr.count(f"there is no nowhere-{pid}.map") == 1 and executed("whole.ptl") == executed("silent.ptl"),
+      got.stderr)
+for wrong in ("base = 1;", "load = mapped;", "code = file(\"x\");", 'section "a" { rva = 0; size = 1; }'):
+    write("whole.rules", f'image process "plugin_host" {{ {wrong} symbols = perfmap("perf-%p.map"); }}')
+    got = relog("silent.ptl", "whole.rules", "whole.ptl")
+    check(f"a whole perf map with {wrong}", got.returncode != 0 and "size = ..." in got.stderr, got.stderr)
 write("elf.rules", 'image process "plugin_host" { path = "collatz.plugin"; base = 0x6000000000; size = 0x10000; '
       'symbols = elf("plugin_host"); }')
 got = relog("silent.ptl", "elf.rules", "elf.ptl")
