@@ -359,9 +359,11 @@ asan := $(O)/asan
 again = $(MAKE) --no-print-directory
 # As many jobs as CPUs, unless the caller said how many.
 jobs  = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$$(nproc))
-run_tests = PTL_BIN=$(abspath $(O)/bin) PTL_LIB=$(abspath $(O)/lib) PTL_TEST_TOOLS=$(abspath $(O)/tests) \
-	PTL_TESTS=$(abspath tests) PTL_TESTDATA=$(abspath testdata) PTL_PROGRAMS=$(abspath $(O)/programs) \
-	PTL_SHARED_TRACES=$(TRACES) PTL_SHARED_ETL=$(ETL) CC=$(CC) PYTHON=$(PYTHON) tests/run
+# Where everything is: the way there may have blanks in it.
+places    = PTL_BIN='$(abspath $(O)/bin)' PTL_PROGRAMS='$(abspath $(O)/programs)'
+run_tests = $(places) PTL_LIB='$(abspath $(O)/lib)' PTL_TEST_TOOLS='$(abspath $(O)/tests)' \
+	PTL_TESTS='$(abspath tests)' PTL_TESTDATA='$(abspath testdata)' PTL_SHARED_TRACES='$(TRACES)' \
+	PTL_SHARED_ETL='$(ETL)' CC='$(CC)' PYTHON=$(PYTHON) tests/run
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
 .PHONY: check demo demo-plugin unit unit-programs random e2e soak fuzz fuzz-engines bench lint
@@ -373,12 +375,11 @@ check: deps
 
 demo: deps
 	@$(again) $(jobs) all programs
-	@if [ -x testdata/demo ]; then PTL_BIN=$(abspath $(O)/bin) PTL_PROGRAMS=$(abspath $(O)/programs) \
-		O=$(abspath $(O)) testdata/demo; else echo 'testdata/demo is not there'; exit 1; fi
+	@if [ -x testdata/demo ]; then $(places) O='$(abspath $(O))' testdata/demo; else echo 'testdata/demo is not there'; exit 1; fi
 
 demo-plugin: deps
 	@$(again) $(jobs) all programs
-	@PTL_BIN=$(abspath $(O)/bin) PTL_PROGRAMS=$(abspath $(O)/programs) O=$(abspath $(O)) testdata/demo-plugin
+	@$(places) O='$(abspath $(O))' testdata/demo-plugin
 
 unit-programs: $(call pick,$(unit) $(fuzz))
 unit: unit-programs
@@ -409,8 +410,7 @@ fuzz:
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run $(O)/fuzzing $(call pick,$(fuzz))
 
 bench: all $(benches) $(programs) $(helpers)
-	@if [ -x bench/run ]; then PTL_BIN=$(abspath $(O)/bin) PTL_BENCH=$(abspath $(O)/bench) \
-		PTL_PROGRAMS=$(abspath $(O)/programs) bench/run; else echo 'bench/run is not there'; fi
+	@if [ -x bench/run ]; then $(places) PTL_BENCH='$(abspath $(O)/bench)' bench/run; else echo 'bench/run is not there'; fi
 
 lint:
 	@tests/lint

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <ptl/bytes.h>
+
 /* Explicit byte order: no structure is ever laid over bytes of a file. */
 static inline uint16_t common_load16(const uint8_t *p)
 {
@@ -142,18 +144,8 @@ uint64_t common_read_varint(struct common_cursor *cursor);
 size_t common_varint_size(uint64_t value);
 
 /*
- * A byte vector grows as it is written. An allocation that fails sets `failed`; later writes are
- * ignored, so that a writer checks once at the end. Zero-initialised is empty. Freed with
- * common_bytes_free, which leaves it empty and usable.
+ * struct ptl_bytes, a byte vector, grows as it is written. A writer checks `failed` once at the end.
  */
-struct ptl_bytes {
-	uint8_t *data;
-	size_t size;
-	size_t capacity;
-	bool failed;
-};
-
-void common_bytes_free(struct ptl_bytes *bytes);
 
 /* Makes room for size more bytes and returns where they go; NULL (and `failed`) without memory. */
 uint8_t *common_bytes_grow(struct ptl_bytes *bytes, size_t size);

@@ -50,7 +50,18 @@ static int write_record(struct ptl_writer *writer, uint64_t type, const struct p
 	return format_stream_added(writer, stream);
 }
 
-static int write_loss(struct ptl_writer *writer, const struct format_lost *lost, const char *cause)
+static int write_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
+{
+	struct ptl_bytes body = {0};
+	int status;
+
+	format_loss_encode(loss, &body);
+	status = write_record(writer, FORMAT_RECORD_LOSS, &body);
+	common_bytes_free(&body);
+	return status;
+}
+
+static int write_lost(struct ptl_writer *writer, const struct format_lost *lost, const char *cause)
 {
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_BUFFERS,
@@ -64,7 +75,7 @@ static int write_loss(struct ptl_writer *writer, const struct format_lost *lost,
 		.cause = cause,
 	};
 
-	return ptl_writer_loss(writer, &loss);
+	return write_loss(writer, &loss);
 }
 
 /*
@@ -132,7 +143,7 @@ static int report_losses(struct ptl_writer *writer, bool finally)
 	memcpy(cause, queue->cause, sizeof(cause));
 	pthread_mutex_unlock(&queue->lock);
 	for (size_t i = 0; i < count && !status; i++)
-		status = write_loss(writer, &lost[i], cause);
+		status = write_lost(writer, &lost[i], cause);
 	free(lost);
 	return status;
 }
@@ -563,13 +574,7 @@ int format_writer_chunk(struct ptl_writer *writer, const struct format_chunk *ch
 
 int ptl_writer_loss(struct ptl_writer *writer, const struct ptl_loss *loss)
 {
-	struct ptl_bytes body = {0};
-	int status;
-
-	format_loss_encode(loss, &body);
-	status = write_record(writer, FORMAT_RECORD_LOSS, &body);
-	common_bytes_free(&body);
-	return status;
+	return settle(writer, write_loss(writer, loss));
 }
 
 int ptl_writer_provenance(struct ptl_writer *writer, const struct ptl_provenance *provenance)

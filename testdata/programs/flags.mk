@@ -33,7 +33,7 @@ $(foreach p,$(provider_programs),$(eval flags_$(p) := -Iformat/include -Iprovide
 	$(eval libs_$(p) := $(provider)) $(eval $(O)/programs/$(p): $(provider)))
 # A module that is unloaded takes the shared library, which stays.
 flags_libevents := -Iformat/include -Iprovider/include
-libs_libevents = $(provider_shared) -Wl,-rpath,'$(abspath $(O)/lib)'
+libs_libevents = $(provider_shared) -Wl,-rpath,'$$ORIGIN/../lib'
 $(O)/programs/libevents.so: $(provider_shared)
 # The header is held to the standard, with warnings as errors.
 flags_events_cxx := -std=c++17 -pedantic -Wextra -Werror -Iformat/include -Iprovider/include

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ptl/bytes.h>
 #include <ptl/error.h>
 #include <ptl/guid.h>
 
@@ -224,8 +225,6 @@ enum ptl_step {
 int ptl_payload_walk(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
 		     int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value), void *context,
 		     size_t *rest);
-
-struct ptl_bytes;
 
 /*
  * The inverse: appends the payload that these values make, which are in the order in which decoding gives

@@ -6,6 +6,7 @@
 #ifndef PTL_KERNEL_H
 #define PTL_KERNEL_H
 
+#include <ptl/bytes.h>
 #include <ptl/event.h>
 #include <ptl/trace.h>
 
@@ -87,8 +88,6 @@ struct ptl_code_event {
 	uint64_t size;
 	uint8_t code[PTL_HASH_SIZE];
 };
-
-struct ptl_bytes;
 
 /*
  * Encoders: fill event's descriptor and payload from data (time, cpu, pid, tid stay the caller's) with the

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ptl/bytes.h>
 #include <ptl/error.h>
 
 #ifdef __cplusplus
@@ -18,8 +19,6 @@ struct ptl_symbol {
 	const char *name; /* as in the file, not demangled */
 	uint8_t type;     /* 'T' global function, 't' local, 'W' weak, 'i' ifunc, 'P' PLT entry */
 };
-
-struct ptl_bytes;
 
 /* Encodes symbols, sorted by address by this function's own copy; PTL_NO_MEMORY. */
 int ptl_symbols_encode(const struct ptl_symbol *symbols, size_t count, struct ptl_bytes *out);

@@ -161,6 +161,13 @@ enum ptl_hash_kind {
 	PTL_HASH_NONE, /* nobody hashed it */
 };
 
+struct ptl_provenance_input {
+	const char *name;
+	uint64_t size;
+	enum ptl_hash_kind hash_kind;
+	uint8_t hash[PTL_HASH_SIZE]; /* of PTL_HASH_XXH128 the first 16 */
+};
+
 /* One step of a trace's life: who wrote it, from what. */
 struct ptl_provenance {
 	const char *tool;    /* "ptl-record" */
@@ -170,12 +177,7 @@ struct ptl_provenance {
 	const char *rules;   /* text of the rules, or "" */
 	/* Inputs: names and hashes of the files that were read. */
 	size_t inputs;
-	const struct ptl_provenance_input {
-		const char *name;
-		uint64_t size;
-		enum ptl_hash_kind hash_kind;
-		uint8_t hash[PTL_HASH_SIZE]; /* of PTL_HASH_XXH128 the first 16 */
-	} * input;
+	const struct ptl_provenance_input *input;
 };
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
  *     PTL_PROVIDER(shop, "Example-Shop");
  *
  *     PTL_EVENT(shop, order_placed, 1, "OrderPlaced", PTL_LEVEL_INFORMATIONAL, 0x1,
- *               "{0} ordered {1} pieces", PTL_UTF8(customer), PTL_U32(pieces))
+ *               "{0} ordered {1} pieces", PTL_UTF8(customer), PTL_U32(pieces));
  *
  *     ptl_provider_register(&shop);
  *     order_placed("Zoë", 3);
@@ -17,9 +17,7 @@
 #ifndef PTL_PROVIDER_MACROS_H
 #define PTL_PROVIDER_MACROS_H
 
-#ifndef PTL_PROVIDER_H
-#error "include ptl/provider.h"
-#endif
+#include <ptl/provider.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -183,6 +183,40 @@ static void a_disk_that_stays_full_leaves_a_readable_file(void **state)
 	close(fd);
 }
 
+/* A record of a loss is one more call that may be the first to notice. */
+static void a_loss_record_tells_of_a_failed_write(void **state)
+{
+	static uint8_t data[2 * PART];
+	const struct ptl_loss loss = {.kind = PTL_LOSS_EVENTS, .count = 1, .cause = "ring full"};
+	char path[] = "/tmp/ptl-test-failures-XXXXXX";
+	const int fd = mkstemp(path);
+	struct ptl_writer *writer = sample_writer(fd, &(struct ptl_writer_options){.buffer_size = PART, .threads = 1});
+	const uint32_t stream = sample_stream(writer, PTL_KIND_PT, 1);
+	struct ptl_writer_counts counts = {0};
+	struct ptl_trace *trace;
+
+	(void)state;
+	unlink(path);
+	fill(data, sizeof(data), 11);
+	limit_file((rlim_t)lseek(fd, 0, SEEK_END) + 1000);
+	/* A worker writes it, and fails when this call has returned, or tells of it here already. */
+	if (!ptl_writer_bytes(writer, stream, data, PART, 1)) {
+		while (!counts.lost_buffers)
+			ptl_writer_counts(writer, &counts);
+		assert_int_equal(ptl_writer_loss(writer, &loss), PTL_SYSTEM);
+		assert_non_null(strstr(ptl_error_text(), strerror(EFBIG)));
+	}
+	/* It has been told, and what the call was given has been taken. */
+	limit_file(RLIM_INFINITY);
+	assert_int_equal(ptl_writer_loss(writer, &loss), 0);
+	assert_int_equal(ptl_writer_close(writer), PTL_SYSTEM);
+	trace = sample_open(fd, false);
+	assert_true(ptl_loss_count(trace) >= 2);
+	assert_string_equal(ptl_loss_at(trace, 0)->cause, "ring full");
+	ptl_close(trace);
+	close(fd);
+}
+
 static void a_reader_that_leaves_is_a_failure(void **state)
 {
 	struct ptl_writer *writer;
@@ -309,6 +343,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_costs_what_did_not_fit),
 		cmocka_unit_test(metadata_and_blobs_survive_a_full_disk),
 		cmocka_unit_test(a_disk_that_stays_full_leaves_a_readable_file),
+		cmocka_unit_test(a_loss_record_tells_of_a_failed_write),
 		cmocka_unit_test(a_reader_that_leaves_is_a_failure),
 		cmocka_unit_test(what_cannot_be_written_to_is_refused),
 		cmocka_unit_test(a_slow_pipe_is_waited_for),

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# The public headers and libraries as they are installed: each header alone, every function called, the examples.
+import glob
+import os
+import subprocess
+
+from scratch_test import check, path, plan, run, write
+
+ROOT = os.path.dirname(os.environ["PTL_TESTS"])
+BUILD = os.path.dirname(os.environ["PTL_BIN"])
+C = [os.environ.get("CC") or "gcc", "-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-pedantic", "-Werror"]
+CXX = ["g++", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+INCLUDE = path("usr/include")
+LIB = path("usr/lib")
+
+
+def compiles(name, compiler, standard, text, *more):
+    write(name, text)
+    return run(*compiler, "-std=" + standard, "-I" + INCLUDE, name, *(more or ("-c", "-o", "/dev/null")))
+
+
+def exported(library):
+    """The names of a shared library that are functions."""
+    symbols = run("nm", "-D", "--defined-only", os.path.join(LIB, library)).stdout
+    return sorted(name.split("@")[0] for _, kind, name in (line.split() for line in symbols.splitlines()) if kind == "T")
+
+
+# Every argument is zero, and of a pointer it is asked what it points to: a structure that no header has is a handle, which
+# some function gives or takes to open it.
+CALLER = """
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <string>
+#include <typeinfo>
+#include <type_traits>
+%(includes)s
+template <class T, class = void> struct known : std::false_type {};
+template <class T> struct known<T, decltype(void(sizeof(T)))> : std::true_type {};
+static std::set<std::string> opaque, given;
+template <class T> const char *name_of() { const char *name = typeid(T *).name(); return name; }
+template <class T> struct look { static void at() {} };
+template <class T> struct look<T *> {
+	static void at()
+	{
+		using object = std::remove_cv_t<T>;
+		if constexpr (std::is_pointer_v<object>)
+			given.insert(name_of<std::remove_cv_t<std::remove_pointer_t<object>>>());
+		else if constexpr (!std::is_function_v<T> && !std::is_void_v<object> && !known<object>::value)
+			opaque.insert(name_of<object>());
+	}
+};
+template <class R, class... A> void call(R (*function)(A...), bool really)
+{
+	look<R>::at();
+	if constexpr (std::is_pointer_v<R>)
+		given.insert(name_of<std::remove_cv_t<std::remove_pointer_t<R>>>());
+	(look<A>::at(), ...);
+	if (really)
+		(void)function(A()...);
+}
+template <class R, class... A> void call(R (*)(A..., ...), bool) {}
+int main(int argc, char **)
+{
+	const bool really = argc > 1000;
+%(calls)s
+	for (const std::string &name : opaque)
+		std::printf("%%s%%s\\n", name.c_str(), given.count(name) ? "" : " is given by nothing");
+	return 0;
+}
+"""
+
+
+def call_everything(library, headers, functions):
+    includes = "".join(f"#include <ptl/{header}>\n" for header in headers)
+    calls = "".join(f"\tcall({function}, really);\n" for function in functions)
+    program = path("caller-" + library)
+    got = compiles(f"caller-{library}.cpp", CXX, "c++17", CALLER % {"includes": includes, "calls": calls}, "-o", program,
+                   "-L" + LIB, "-Wl,-rpath,$ORIGIN/usr/lib", "-l" + library)
+    check(f"a C++ program calls all {len(functions)} functions of lib{library}", got.returncode == 0 and
+          len(functions) > 5, got.stderr)
+    shown = run(program)
+    check("what has to be made by the caller is declared in full", shown.returncode == 0 and
+          "given by nothing" not in shown.stdout, shown.stdout, shown.stderr)
+    # The same in C, which has no other name for a function than its own.
+    uses = "".join(f"\t(void (*)(void)){function},\n" for function in functions)
+    got = compiles(f"caller-{library}.c", C, "c11", includes + f"void (*const functions[])(void) = {{\n{uses}}};\n"
+                   "int main(void)\n{\n\treturn functions[0] == 0;\n}\n", "-o", program + "-c", "-L" + LIB,
+                   "-Wl,-rpath,$ORIGIN/usr/lib", "-l" + library)
+    check("and so does one in C", got.returncode == 0 and run(program + "-c").returncode == 0, got.stderr)
+
+
+def example():
+    """The example at the head of ptl/provider_macros.h: definitions, then what a program does."""
+    with open(os.path.join(INCLUDE, "ptl", "provider_macros.h"), encoding="utf-8") as file:
+        comment = file.read().split("*/")[1]
+    lines = [line[len(" *     "):] for line in comment.splitlines() if line.startswith(" *     ")]
+    start = next((number for number, line in enumerate(lines) if "ptl_provider_register" in line), 0)
+    return ("#include <ptl/provider.h>\n" + "\n".join(lines[:start]) + "\nint main(void)\n{\n" + "\n".join(lines[start:]) +
+            "\n\treturn 0;\n}\n")
+
+
+got = subprocess.run(["make", "-s", "-C", ROOT, "O=" + os.path.relpath(BUILD, ROOT), "DESTDIR=", "PREFIX=" + path("usr"),
+                      "CC=" + C[0], "install"], capture_output=True, text=True, check=False, timeout=600)
+check("an installed copy can be made", got.returncode == 0, got.stdout, got.stderr)
+headers = sorted(os.path.basename(name) for name in glob.glob(os.path.join(glob.escape(INCLUDE), "ptl", "*.h")))
+check("it has the headers of both libraries", {"event.h", "provider.h", "provider_macros.h", "bytes.h"} <= set(headers), headers)
+for header in headers:
+    for standard, compiler, suffix in (("c11", C, "c"), ("gnu17", C, "c"), ("c++17", CXX, "cpp")):
+        got = compiles(f"alone.{suffix}", compiler, standard, f"#include <ptl/{header}>\n#include <ptl/{header}>\n"
+                       "int main(void);\nint main(void)\n{\n\treturn 0;\n}\n")
+        check(f"ptl/{header} compiles alone ({standard})", got.returncode == 0, got.stderr)
+provider_headers = [header for header in headers if header.startswith("provider")]
+call_everything("ptl", [header for header in headers if header not in provider_headers], exported("libptl.so"))
+call_everything("ptl-provider", provider_headers, exported("libptl-provider.so"))
+for standard, compiler, suffix in (("c11", C, "c"), ("c++17", CXX, "cpp")):
+    text = example()
+    text = text.replace("int main(void)\n", "int main(void);\nint main(void)\n") if suffix == "c" else text
+    got = compiles(f"example.{suffix}", compiler, standard, text, "-o", path("example"), "-L" + LIB, "-lptl-provider",
+                   "-Wl,-rpath,$ORIGIN/usr/lib")
+    check(f"the example in ptl/provider_macros.h compiles ({standard})", "PTL_EVENT(" in text and got.returncode == 0,
+          got.stderr, text)
+
+plan()
