@@ -59,7 +59,7 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
 	gzip xz-utils zstd procps linux-perf
-CI_PACKAGES    := clang shellcheck mandoc zsh
+CI_PACKAGES    := clang shellcheck mandoc groff-base zsh
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 # Sets the shell variable `missing` to those of the packages $(1) that are not installed.
@@ -421,49 +421,62 @@ bindir := $(DESTDIR)$(PREFIX)/bin
 libdir := $(DESTDIR)$(PREFIX)/lib
 incdir := $(DESTDIR)$(PREFIX)/include/ptl
 mandir := $(DESTDIR)$(PREFIX)/share/man
+# README.md and docs/ beside each other, as their links have it; manual pages call them what they are called here.
+docplace := $(PREFIX)/share/doc/ptl
+docdir := $(DESTDIR)$(docplace)
 bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 version = $(shell sed -n 's/^.define PTL_VERSION "\(.*\)"/\1/p' common/version.h)
 pages  := $(wildcard man/*.[1-8])
+documents := $(wildcard docs/*.md) testdata/examples/relogger.c
 bash_completions := $(wildcard man/completion/*.bash)
 zsh_completions  := $(wildcard man/completion/_*)
 
 .PHONY: install uninstall clean
 install: all
-	$(say) INSTALL $(DESTDIR)$(PREFIX)
-	$(Q)install -d $(bindir) $(libdir)/ptl $(libdir)/pkgconfig $(incdir)
-	$(Q)$(if $(tools),install $(tools) $(bindir))
-	$(Q)$(if $(plugin),install -m 644 $(plugin) $(libdir)/ptl)
-	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(libdir)
-	$(Q)ln -sf $(soname) $(libdir)/libptl.so
-	$(Q)ln -sf $(provider_soname) $(libdir)/libptl-provider.so
-	$(Q)install -m 644 $(public_headers) $(provider_headers) $(incdir)
+	$(say) INSTALL '$(DESTDIR)$(PREFIX)'
+	$(Q)install -d '$(bindir)' '$(libdir)/ptl' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs'
+	$(Q)$(if $(tools),install $(tools) '$(bindir)')
+	$(Q)$(if $(plugin),install -m 644 $(plugin) '$(libdir)/ptl')
+	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) '$(libdir)'
+	$(Q)ln -sf $(soname) '$(libdir)/libptl.so'
+	$(Q)ln -sf $(provider_soname) '$(libdir)/libptl-provider.so'
+	$(Q)install -m 644 $(public_headers) $(provider_headers) '$(incdir)'
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: ptl' 'Description: Reads and writes Processor Trace Log files' 'Version: $(version)' \
 		'Requires.private: libzstd libxxhash nettle' 'Libs: -L$${libdir} -lptl' \
-		'Libs.private: -pthread' 'Cflags: -I$${includedir}' >$(libdir)/pkgconfig/ptl.pc
+		'Libs.private: -pthread' 'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl.pc'
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: ptl-provider' 'Description: Typed events of a program, which PTL records' \
 		'Version: $(version)' 'Libs: -L$${libdir} -lptl-provider' 'Libs.private: -pthread' \
-		'Cflags: -I$${includedir}' >$(libdir)/pkgconfig/ptl-provider.pc
-	$(Q)set -e; for page in $(pages); do dir=$(mandir)/man$${page##*.}; install -d $$dir; \
-		gzip -9n <$$page >$$dir/$${page##*/}.gz; done
-	$(Q)set -e; for file in $(bash_completions); do install -d $(bashdir); \
-		install -m 644 $$file $(bashdir)/$$(basename $$file .bash); done
-	$(Q)set -e; for file in $(zsh_completions); do install -d $(zshdir); \
-		install -m 644 $$file $(zshdir); done
+		'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-provider.pc'
+	$(Q)set -e; for page in $(pages); do dir='$(mandir)'/man$${page##*.}; install -d "$$dir"; \
+		sed 's|^\.Pa docs/|.Pa $(docplace)/docs/|' $$page | gzip -9n >"$$dir/$${page##*/}.gz"; done
+	$(Q)install -m 644 README.md LICENSE '$(docdir)'
+	$(Q)install -m 644 $(documents) '$(docdir)/docs'
+	$(Q)set -e; for file in $(bash_completions); do install -d '$(bashdir)'; \
+		install -m 644 $$file '$(bashdir)'/$$(basename $$file .bash); done
+	$(Q)set -e; for file in $(zsh_completions); do install -d '$(zshdir)'; \
+		install -m 644 $$file '$(zshdir)'; done
+
+# $(1) folder, $(2) files in it. Folders of our own go too, if they are empty then.
+remove = $(Q)if cd '$(1)' 2>/dev/null; then rm -f $(2); fi
+remove_empty = $(Q)if [ -d '$(1)' ]; then rmdir --ignore-fail-on-non-empty '$(1)'; fi
 
 uninstall:
-	$(say) REMOVE $(DESTDIR)$(PREFIX)
-	$(Q)rm -f $(addprefix $(bindir)/,ptl-record ptl-relog ptl-dump) $(libdir)/ptl/ptl-qemu.so \
-		$(libdir)/libptl.a $(libdir)/libptl.so $(libdir)/$(soname) $(libdir)/pkgconfig/ptl.pc
-	$(Q)rm -f $(addprefix $(libdir)/,libptl-provider.a libptl-provider.so $(provider_soname) \
-		pkgconfig/ptl-provider.pc)
-	$(Q)rm -f $(addprefix $(incdir)/,$(notdir $(public_headers) $(provider_headers)))
-	$(Q)for page in $(pages); do rm -f $(mandir)/man$${page##*.}/$${page##*/}.gz; done
-	$(Q)for file in $(bash_completions); do rm -f $(bashdir)/$$(basename $$file .bash); done
-	$(Q)for file in $(zsh_completions); do rm -f $(zshdir)/$${file##*/}; done
-	$(Q)rmdir --ignore-fail-on-non-empty $(wildcard $(libdir)/ptl $(incdir))
+	$(say) REMOVE '$(DESTDIR)$(PREFIX)'
+	$(call remove,$(bindir),ptl-record ptl-relog ptl-dump)
+	$(call remove,$(libdir),ptl/ptl-qemu.so libptl.a libptl.so $(soname) pkgconfig/ptl.pc)
+	$(call remove,$(libdir),libptl-provider.a libptl-provider.so $(provider_soname) pkgconfig/ptl-provider.pc)
+	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers)))
+	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))))
+	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
+	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))
+	$(call remove,$(zshdir),$(notdir $(zsh_completions)))
+	$(call remove_empty,$(libdir)/ptl)
+	$(call remove_empty,$(incdir))
+	$(call remove_empty,$(docdir)/docs)
+	$(call remove_empty,$(docdir))
 
 clean:
 	$(Q)rm -rf $(O)

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-# The public headers and libraries as they are installed: each header alone, every function called, the examples.
+# What is installed: each public header alone, every function called, the examples, what manual pages refer to.
 import glob
+import gzip
 import os
-import subprocess
+import re
 
 from scratch_test import check, path, plan, run, write
 
@@ -101,8 +102,13 @@ def example():
             "\n\treturn 0;\n}\n")
 
 
-got = subprocess.run(["make", "-s", "-C", ROOT, "O=" + os.path.relpath(BUILD, ROOT), "DESTDIR=", "PREFIX=" + path("usr"),
-                      "CC=" + C[0], "install"], capture_output=True, text=True, check=False, timeout=600)
+def make(target):
+    """In the folder of the sources: make takes no path with blanks for O."""
+    return run("make", "-s", "O=" + os.path.relpath(BUILD, ROOT), "DESTDIR=", "PREFIX=" + path("usr"), "CC=" + C[0], target,
+               cwd=ROOT)
+
+
+got = make("install")
 check("an installed copy can be made", got.returncode == 0, got.stdout, got.stderr)
 headers = sorted(os.path.basename(name) for name in glob.glob(os.path.join(glob.escape(INCLUDE), "ptl", "*.h")))
 check("it has the headers of both libraries", {"event.h", "provider.h", "provider_macros.h", "bytes.h"} <= set(headers), headers)
@@ -121,5 +127,39 @@ for standard, compiler, suffix in (("c11", C, "c"), ("c++17", CXX, "cpp")):
                    "-Wl,-rpath,$ORIGIN/usr/lib")
     check(f"the example in ptl/provider_macros.h compiles ({standard})", "PTL_EVENT(" in text and got.returncode == 0,
           got.stderr, text)
+
+# ---- manual pages --------------------------------------------------------------------------------------------------------
+
+pages = {}
+for name in glob.glob(os.path.join(glob.escape(path("usr")), "share", "man", "man*", "*.gz")):
+    with gzip.open(name, "rt", encoding="utf-8") as file:
+        pages[os.path.basename(name)[:-len(".gz")]] = file.read()
+check("every manual page is there", len(pages) == len(glob.glob(os.path.join(glob.escape(ROOT), "man", "*.[1-8]"))) > 5,
+      sorted(pages))
+named = {(page, f"{name}.{section}") for page, text in pages.items()
+         for name, section in re.findall(r"^\.Xr ((?:lib)?ptl\S*) (\d)", text, re.M)}
+check("pages of PTL that a page names are installed", len(named) > 10 and {name for _, name in named} <= set(pages), named)
+files = {(page, name) for page, text in pages.items() for name in re.findall(r"^\.Pa (.*/doc\S*)", text, re.M)}
+check("so are documents", len(files) >= 3 and all(os.path.isfile(name) for _, name in files), files)
+sources = {(page, line) for page, text in pages.items() for line in text.splitlines()
+           if re.search(r"(?<![\w/])(docs|testdata|tests|man)/|in the sources\b", line)}
+check("no page sends its reader to the sources", not sources, sources)
+
+# ---- documents -----------------------------------------------------------------------------------------------------------
+
+top = path("usr/share/doc/ptl")
+broken = []
+for name in glob.glob(os.path.join(glob.escape(top), "**", "*.md"), recursive=True):
+    with open(name, encoding="utf-8") as file:
+        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", file.read()):
+            if not os.path.exists(os.path.join(os.path.dirname(name), target)):
+                broken.append((os.path.relpath(name, top), target))
+check("links of documents lead to what is installed", os.path.isfile(os.path.join(top, "README.md")) and not broken, broken)
+
+# ---- and gone ------------------------------------------------------------------------------------------------------------
+
+got = make("uninstall")
+left = [os.path.join(folder, name) for folder, _, names in os.walk(path("usr")) for name in names]
+check("uninstalling leaves no file", got.returncode == 0 and not left, got.stderr, left)
 
 plan()
