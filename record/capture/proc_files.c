@@ -77,18 +77,18 @@ uint64_t record_proc_start_time(uint64_t start_ticks)
 {
 	const uint64_t rate = (uint64_t)sysconf(_SC_CLK_TCK);
 	struct timespec boot, monotonic;
-	uint64_t asleep, start;
+	int64_t ahead;
+	uint64_t start;
 
 	clock_gettime(CLOCK_MONOTONIC, &monotonic);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	/* The start is in boot time, which goes on while the machine is suspended. */
-	asleep = (uint64_t)(boot.tv_sec - monotonic.tv_sec) * NANOSECONDS +
-		 (uint64_t)(boot.tv_nsec - monotonic.tv_nsec);
+	/* The start is in boot time, which goes on while the machine is suspended; in a time namespace it may be behind. */
+	ahead = (int64_t)(boot.tv_sec - monotonic.tv_sec) * (int64_t)NANOSECONDS + (boot.tv_nsec - monotonic.tv_nsec);
 	/* The second clock was read later: what is less than a millisecond is no sleep. */
-	if (asleep < NANOSECONDS / 1000)
-		asleep = 0;
+	if (ahead > 0 && ahead < (int64_t)NANOSECONDS / 1000)
+		ahead = 0;
 	start = start_ticks / rate * NANOSECONDS + start_ticks % rate * (NANOSECONDS / rate);
-	return start > asleep ? start - asleep : 1;
+	return (int64_t)start > ahead ? start - (uint64_t)ahead : 1;
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */

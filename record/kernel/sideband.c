@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,6 +78,23 @@ struct record_sideband *record_sideband_new(void)
 	return calloc(1, sizeof(struct record_sideband));
 }
 
+/*
+ * The kernel's records have the host's time, whoever reads them; in a time namespace CLOCK_MONOTONIC is another. Where the
+ * file is not there, neither are such namespaces.
+ */
+static int64_t read_clock_offset(void)
+{
+	FILE *file = fopen("/proc/self/timens_offsets", "re");
+	long long seconds = 0, nanoseconds = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "monotonic %lld %lld", &seconds, &nanoseconds) != 2)
+		seconds = nanoseconds = 0;
+	fclose(file);
+	return seconds * 1000000000 + nanoseconds;
+}
+
 int record_sideband_open(struct record_sideband **result)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -89,6 +107,7 @@ int record_sideband_open(struct record_sideband **result)
 		free(sideband);
 		return common_fail_memory("the kernel's events", sizeof(*sideband));
 	}
+	sideband->clock_offset = read_clock_offset();
 	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
 		status = open_ring(sideband, cpu);
 	if (status < 0)
@@ -165,7 +184,7 @@ static int copy_record(struct record_sideband *sideband, const uint8_t *ring, ui
 		return common_fail_memory("the kernel's events", size);
 	memcpy(told->data, ring + from, first);
 	memcpy((uint8_t *)told->data + first, ring, size - first);
-	told->time = record_told_time(told->data, size);
+	told->time = record_told_time(told->data, size) + (uint64_t)sideband->clock_offset;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct record_task {
 struct record_sideband {
 	struct record_ring *rings; /* one for each CPU */
 	size_t ring_count;
+	int64_t clock_offset;     /* what this process's clock is ahead of the kernel's, in nanoseconds */
 	struct record_told *told; /* not in order */
 	size_t told_count, told_capacity;
 	uint64_t arrivals;

@@ -166,18 +166,18 @@ static int find_or_put(struct record_sideband *sideband, uint32_t pid, uint64_t 
 	return *result ? 0 : put(sideband, pid, 0, time, result);
 }
 
-static int take_fork(struct record_sideband *sideband, const struct task_record *record)
+static int take_fork(struct record_sideband *sideband, const struct task_record *record, uint64_t time)
 {
 	struct record_task *task;
 	int status;
 
 	if (record->pid == record->parent) {
-		status = find_or_put(sideband, record->pid, record->time, &task);
+		status = find_or_put(sideband, record->pid, time, &task);
 		if (status == 0)
 			task->threads++;
 		return status;
 	}
-	status = put(sideband, record->pid, record->parent, record->time, &task);
+	status = put(sideband, record->pid, record->parent, time, &task);
 	if (status == 0 && find(sideband, record->parent))
 		status = copy_steps(task, find(sideband, record->parent));
 	return status;
@@ -215,7 +215,7 @@ static int take_map(struct record_sideband *sideband, const struct mmap2_record 
 	return status < 0 ? status : add_step(task, &step, record->name, size - sizeof(*record));
 }
 
-static int take_exit(struct record_sideband *sideband, const struct task_record *record,
+static int take_exit(struct record_sideband *sideband, const struct task_record *record, uint64_t time,
 		     int (*ended)(void *context, const struct record_past *past), void *context)
 {
 	struct record_task *task = find(sideband, record->pid);
@@ -224,7 +224,7 @@ static int take_exit(struct record_sideband *sideband, const struct task_record 
 
 	if (!task || --task->threads)
 		return 0;
-	task->past.end = record->time;
+	task->past.end = time;
 	parent = find(sideband, task->past.parent);
 	task->past.parent_is_same = parent && parent->past.step_count &&
 				    parent->steps[last_exec(parent)].time <= task->past.start;
@@ -247,9 +247,10 @@ int record_sideband_apply(struct record_sideband *sideband, const struct record_
 		return 0;
 	switch (header->type) {
 	case PERF_RECORD_FORK:
-		return size < sizeof(struct task_record) ? 0 : take_fork(sideband, told->data);
+		return size < sizeof(struct task_record) ? 0 : take_fork(sideband, told->data, told->time);
 	case PERF_RECORD_EXIT:
-		return size < sizeof(struct task_record) ? 0 : take_exit(sideband, told->data, ended, context);
+		return size < sizeof(struct task_record) ? 0
+							 : take_exit(sideband, told->data, told->time, ended, context);
 	case PERF_RECORD_COMM:
 		return size <= sizeof(struct comm_record) ? 0 : take_exec(sideband, told->data, size, told->time);
 	case PERF_RECORD_MMAP2:

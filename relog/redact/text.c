@@ -298,8 +298,10 @@ static int write_kind(const struct relog_redactor *redactor, enum relog_text_kin
 		return relog_token_write(redactor, text, size, out);
 	if (kind == RELOG_COMMAND && redactor->rules->commands)
 		return write_command(redactor, text, out);
-	if (kind == RELOG_PATH && relog_is_redacted_path(redactor->rules, text))
-		return write_path(redactor, text, size, out);
+	/* It is one path, whatever bytes are in it: what stands before a blank is none of its own. */
+	if (kind == RELOG_PATH)
+		return relog_is_redacted_path(redactor->rules, text) ? write_path(redactor, text, size, out)
+								     : write_words(redactor, text, size, out);
 	return write_text(redactor, text, size, out);
 }
 

@@ -28,7 +28,7 @@ process start pid=1 parent=0 time=0 key=1 image=/bin/a command="a \\xff b" statu
 thread pid=1 tid=1 opcode=1 time=10 name=main
 image pid=1 opcode=10 base=0x401000 size=4096 offset=0 default=0x401000 path=/bin/a prot=5 build=0102 code=CODE symbols=NAMES time=20
 code pid=1 base=0x401000 size=3 code=CODE time=500
-pt pid=1 tid=1 cpu=4294967295 path=%s time=100 end=900
+pt pid=1 tid=1 cpu=4294967295 path=packets.pt time=100 end=900
 hole 100
 """
 count = 0
@@ -74,12 +74,12 @@ def difference(path, data, ignore_index):
 
 def written_by_libptl(folder):
     """A file that libptl has written."""
-    packets, text, path = (os.path.join(folder, name) for name in ("packets.pt", "text", "written.ptl"))
-    with open(packets, "wb") as file:
+    text, path = (os.path.join(folder, name) for name in ("text", "written.ptl"))
+    with open(os.path.join(folder, "packets.pt"), "wb") as file:
         file.write((samples.PSB + samples.pt_bytes(200)) * 20)
     with open(text, "w", encoding="ascii") as file:
-        file.write(WRITTEN % packets)
-    subprocess.run([MAKE, text, path], check=True)
+        file.write(WRITTEN)
+    subprocess.run([MAKE, text, path], cwd=folder, check=True)
     with open(path, "rb") as file:
         return file.read()
 

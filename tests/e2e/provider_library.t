@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libptl-provider as its users have it: strict C11 and C++17, the shared library, modules, many processes that die.
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -128,7 +129,7 @@ def exports():
 
 def storm():
     """64 threads in 8 processes, some of which crash or are killed: each event is in the trace once, or counted"""
-    writer = os.path.join(PROGRAMS, "provider_writer")
+    writer = shlex.quote(os.path.join(PROGRAMS, "provider_writer"))
     ends = ["", "", "", "abort", "kill", "fork=300", "fork=300", "fork=300"]
     script = " ".join("%s threads=8,3000 count=100 %s &" % (writer, end) for end in ends) + " wait"
     done = record("-o", "a.ptl", "--source=none", "-p", "PTL-Test-Writer", "--provider-buffer=32K", "--", "sh", "-c", script)

@@ -151,7 +151,7 @@ def full_disk():
     space = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
     script = "mount -t tmpfs -o size=1200k none disk || exit 99; %s -o disk/a.ptl --timing=cyc " \
              "--flush-interval=50ms sh -c '%s; echo ran'; status=$?; %s stats disk/a.ptl; echo status $status $?" \
-             % (RECORD, SPIN % 60000, DUMP)
+             % (shlex.quote(RECORD), SPIN % 60000, shlex.quote(DUMP))
     done = subprocess.run([*space, "sh", "-c", script], cwd=SCRATCH, capture_output=True, text=True,
                           check=False, stdin=subprocess.DEVNULL)
     if not done.stdout and ("unshare" in done.stderr or done.returncode == 99):
@@ -175,7 +175,7 @@ def vanished_folder():
 def reader_gone():
     """when the reader of a pipe goes away, the command goes on"""
     script = "{ %s -o /dev/fd/3 -- sh -c '%s; echo end' 3>&1 >out 2>err; echo $? >status; } | " \
-             "{ sleep 1; head -c 1000 >/dev/null; }" % (RECORD, SPIN % 60000)
+             "{ sleep 1; head -c 1000 >/dev/null; }" % (shlex.quote(RECORD), SPIN % 60000)
     subprocess.run(["sh", "-c", script], cwd=SCRATCH, check=False, stdin=subprocess.DEVNULL, timeout=60)
     contents = {}
     for name in ("out", "err", "status"):
@@ -224,7 +224,7 @@ def progress_line():
         raise Skip("script(1) is not installed")
     shown = {}
     for option in ("", "--progress", "--no-progress", "--progress --quiet"):
-        command = "%s --force -o %s %s sleep 1.2" % (RECORD, shlex.quote(path("a.ptl")), option)
+        command = "%s --force -o %s %s sleep 1.2" % (shlex.quote(RECORD), shlex.quote(path("a.ptl")), option)
         done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False,
                               stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
         expect_equal(done.returncode, 0, done.stdout)

@@ -3,11 +3,12 @@
 # ptl-record --source none: the command runs natively, and its processes are in the trace.
 import os
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start
+from record_test import RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start
 
 NONE = ("--source=none",)
 
@@ -151,5 +152,18 @@ def no_packets():
     expect_equal(os.listdir(SCRATCH), [])
 
 
+def time_namespace():
+    """where the clock is not the host's, as containers may have it, processes end within the recording"""
+    for option in (["--monotonic", "500000"], ["--monotonic", "500000", "--boottime", "900000"]):
+        done = subprocess.run(["unshare", "--time", *option, RECORD, "-q", "-f", "-o", "a.ptl", *NONE, "--", "sh", "-c",
+                               "sleep 0.1; /bin/true"], cwd=SCRATCH, capture_output=True, text=True, check=False,
+                              stdin=subprocess.DEVNULL, timeout=60)
+        if done.returncode and "unshare" in done.stderr:
+            raise Skip("no right to make a time namespace")
+        expect_equal(done.returncode, 0, done.stderr)
+        told = lines("processes", "a.ptl")
+        expect(len(told) > 1 and all(0 <= entry["start"] <= entry["end"] < 60 * 10**9 for entry in told), option, told)
+
+
 sys.exit(main([exit_statuses, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, duration,
-               interrupt_twice, no_packets]))
+               interrupt_twice, no_packets, time_namespace]))

@@ -4,6 +4,7 @@
 import atexit
 import json
 import os
+import shlex
 import re
 import shutil
 import signal
@@ -17,6 +18,7 @@ from record_test import (PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_e
                          start)
 
 WRITER = os.path.join(PROGRAMS, "provider_writer")
+QUOTED = shlex.quote(WRITER)  # as a shell, and a trace, writes it
 NAME = "PTL-Test-Writer"
 NONE = "--source=none"
 # A folder of our own, so that other tests' recorders have nothing to do with ours.
@@ -193,7 +195,7 @@ def attach():
     found = events("a.ptl")
     expect_equal([event["event"] for event in found], ["State"] + 4 * ["Number"] + ["State"])
     told = lines("processes", "a.ptl")
-    expect_equal([(entry["pid"], entry["command_line"].split()[0]) for entry in told], [(process.pid, WRITER)])
+    expect_equal([(entry["pid"], shlex.split(entry["command_line"])[0]) for entry in told], [(process.pid, WRITER)])
     opcodes = {event["event"] for event in lines("events", "a.ptl") if event["provider"] == "Kernel"}
     expect("Process/DCStart" in opcodes and "Process/DCEnd" in opcodes, opcodes)
     expect(any(image["path"] == os.path.realpath(WRITER) for image in lines("images", "a.ptl")))
@@ -252,7 +254,7 @@ def attach_beside_qemu():
     """packets of a command, and events of it and of another program, in one trace"""
     process = writer("line", "count=4", "line")
     recorder = start("-q", "-o", "a.ptl", "--source=qemu", "-p", NAME, "--attach-providers", "--", "sh", "-c",
-                     WRITER + " count=2; echo ready; until [ -e go ]; do sleep 0.02; done")
+                     QUOTED + " count=2; echo ready; until [ -e go ]; do sleep 0.02; done")
     expect_equal(recorder.stdout.readline(), "ready\n")
     process.stdin.write("\n\n")
     process.communicate()
@@ -263,16 +265,16 @@ def attach_beside_qemu():
     expect_equal(sorted(len(values) for values in found.values()), [2, 4])
     told = {entry["pid"]: entry["command_line"] for entry in lines("processes", "a.ptl")}
     expect({pid for pid, _ in found} <= set(told), told)
-    expect_equal(len([line for line in told.values() if line.startswith(WRITER)]), 2, told)
+    expect_equal(len([line for line in told.values() if line.startswith(QUOTED)]), 2, told)
 
 
 def two_definitions():
     """an event that two programs define differently is told of: a reader can show one definition alone"""
     done = record("-o", "a.ptl", NONE, "-p", NAME, "--", "sh", "-c", "%s count=3; %s count=3; %s count=3 redefine" %
-                  (WRITER, WRITER, WRITER))
+                  (QUOTED, QUOTED, QUOTED))
     expect_equal(done.returncode, 0, done.stderr)
     expect("event 9 of provider PTL-Test-Writer is defined otherwise" not in done.stderr, done.stderr)
-    done = record("-f", "-o", "a.ptl", NONE, "-p", NAME, "--", "sh", "-c", "%s redefine=a; %s redefine=b" % (WRITER, WRITER))
+    done = record("-f", "-o", "a.ptl", NONE, "-p", NAME, "--", "sh", "-c", "%s redefine=a; %s redefine=b" % (QUOTED, QUOTED))
     expect("event 9 of provider PTL-Test-Writer is defined otherwise" in done.stderr, done.stderr)
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record runs a command as if it were not there, and its trace tells what ran.
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -111,7 +112,9 @@ def embed():
 def scripts_and_texts():
     """#! lines are followed, and a text without one is the shell's"""
     write_script("text", "echo text $1\n")
-    write_script("nested", "#!%s x\n" % write_script("interpreter", "#!/bin/sh\necho interpreter $2 $3\n"))
+    # Its name may have no blank, which the folder's may have.
+    write_script("interpreter", "#!/bin/sh\necho interpreter $2 $3\n")
+    write_script("nested", "#!./interpreter x\n")
     expect_equal(record("-q", "-o", "a.ptl", "./text", "y").stdout, "text y\n")
     expect_equal(record("-q", "-o", "b.ptl", "./nested", "y").stdout, "interpreter ./nested y\n")
 
@@ -130,7 +133,7 @@ def reproducible():
 def pipe():
     """a trace can be written to a pipe, which the command does not hold open"""
     done = subprocess.run("%s -q -o /dev/fd/3 -- sh -c 'ls /dev/fd' 3>&1 >%s | %s stats --json -"
-                          % (RECORD, path("out"), DUMP), shell=True, cwd=SCRATCH, capture_output=True, text=True,
+                          % tuple(map(shlex.quote, (RECORD, path("out"), DUMP))), shell=True, cwd=SCRATCH, capture_output=True, text=True,
                           check=False, stdin=subprocess.DEVNULL)
     expect_equal(done.returncode, 0, done.stderr)
     expect('"gaps":0' in done.stdout, done.stdout, done.stderr)

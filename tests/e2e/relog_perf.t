@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -105,7 +106,7 @@ def compare(name, data, kinds, *options):
               "only the trace:", *sorted((ours[kind] - perf[kind]).items())[:8])
 
 
-SCRIPT = "ls / >/dev/null; (true; cat /dev/null) | cat; " + os.path.join(programs, "threads") + " >/dev/null"
+SCRIPT = "ls / >/dev/null; (true; cat /dev/null) | cat; " + shlex.quote(os.path.join(programs, "threads")) + " >/dev/null"
 ALL = ("map", "start", "thread", "end", "exec", "sample")
 VARIANTS = (
     ("plain", [], ALL),

@@ -57,7 +57,7 @@ static const char *redacted(struct fixture *fixture, enum relog_text_kind kind, 
 
 static void paths(void **state)
 {
-	static const char *const rules[] = {"paths", "keep:/opt/kept/*", "path:/usr/lib/own/*", NULL};
+	static const char *const rules[] = {"paths", "keep:*/kept/*", "path:/usr/lib/own/*", NULL};
 	struct fixture fixture;
 
 	(void)state;
@@ -67,6 +67,7 @@ static void paths(void **state)
 	assert_string_equal(redacted(&fixture, RELOG_PATH, "/usr/lib/libc.so.6"), "/usr/lib/libc.so.6");
 	assert_string_equal(redacted(&fixture, RELOG_PATH, "/usr/lib/own/a"), "/usr/lib/T/T");
 	assert_string_equal(redacted(&fixture, RELOG_PATH, "/opt/kept/a.so"), "/opt/kept/a.so");
+	assert_string_equal(redacted(&fixture, RELOG_PATH, "/opt/kept/my own/a.so"), "/opt/kept/my own/a.so");
 	assert_string_equal(redacted(&fixture, RELOG_PATH, "[vdso]"), "[vdso]");
 	assert_string_equal(redacted(&fixture, RELOG_PATH, "//anon"), "//anon");
 	assert_string_equal(redacted(&fixture, RELOG_PATH, "memfd:code"), "memfd:T");
