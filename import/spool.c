@@ -15,7 +15,10 @@
 #include "common/file.h"
 #include "common/message.h"
 #include "common/thread_pool.h"
+#include "format/metadata/input_hash.h"
 #include "relog/signals.h"
+
+#define PIECE ((size_t)1 << 20) /* bytes hashed at once */
 
 #define PIECE ((size_t)1 << 20) /* bytes of a pipe read at once */
 #define LOOK_MS 100             /* between looks at signals */
@@ -119,6 +122,44 @@ int import_spool_origin(struct import_spool *spool, const struct ptl_provenance_
 	spool->origins = origins;
 	origins[spool->origin_count++] = *origin;
 	return 0;
+}
+
+static int hash_file(int fd, struct format_input_hash *hash, uint64_t size)
+{
+	uint8_t *piece = malloc(PIECE);
+	int status = piece ? 0 : common_fail_memory("a file", PIECE);
+
+	for (uint64_t at = 0; !status && at < size;) {
+		const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+
+		status = common_read_at(fd, piece, n, at);
+		if (!status)
+			format_input_hash_add(hash, piece, n);
+		at += n;
+		if (!status)
+			status = relog_check_signals();
+	}
+	free(piece);
+	return status;
+}
+
+int relog_spool_origin_file(struct import_spool *spool, const char *path, int fd)
+{
+	struct ptl_provenance_input origin = {.name = path};
+	struct format_input_hash *hash = format_input_hash_new(spool->hash_kind);
+	struct stat info;
+	int status = hash ? 0 : common_fail_memory("a hash", 0);
+
+	if (!status && fstat(fd, &info) < 0)
+		status = common_fail_errno("cannot read");
+	if (!status) {
+		origin.size = (uint64_t)info.st_size;
+		if (spool->hash_kind != PTL_HASH_NONE)
+			status = hash_file(fd, hash, origin.size);
+		format_input_hash_finish(hash, &origin);
+	}
+	format_input_hash_free(hash);
+	return status ? status : import_spool_origin(spool, &origin);
 }
 
 /* Two traces made of the same files are the same recording, though each has a GUID of its own. */

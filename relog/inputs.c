@@ -12,13 +12,15 @@
 #include "common/message.h"
 #include "relog/follow.h"
 #include "relog/input_etl.h"
+#include "relog/input_event_header.h"
 #include "import/raw/input.h"
 #include "import/perf/input.h"
 
-#define START_SIZE 128
+#define START_SIZE 512
 
 /* Formats besides trace files; NULL ends it. */
-static const struct relog_format *const formats[] = {&import_format_perf, &relog_format_etl, NULL};
+static const struct relog_format *const formats[] = {&import_format_perf, &relog_format_etl, &relog_format_event_header,
+						     NULL};
 
 static const struct relog_format *find_format(const uint8_t *start, size_t size)
 {

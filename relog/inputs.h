@@ -15,7 +15,7 @@
 /* A format that is told by how a file begins, and is made a trace. The table of them is in inputs.c. */
 struct relog_format {
 	const char *name; /* "perf.data" */
-	/* start: the file's first bytes, at most 128. */
+	/* start: the file's first bytes, at most 512. */
 	bool (*is_it)(const uint8_t *start, size_t size);
 	/*
 	 * Fills spool->writer with the whole content but the provenance record, and names the origins

@@ -302,7 +302,8 @@ static const struct common_command_line line = {
 	.usage = "-o OUTPUT [options] INPUT...\n"
 		 "  or: ptl-relog -o OUTPUT --pt FILE... --memory FILE --memory-map FILE [options]",
 	.summary = "Writes a new trace of one or more others: copied, merged, rewritten by rules, cut, "
-		   "redacted. An INPUT is a trace, perf.data, \"-\", a file that is still being written, or a "
+		   "redacted. An INPUT is a trace, perf.data, a .dat file of EventHeader events, \"-\", a file that is "
+		   "still being written, or a "
 		   "damaged one: what can be read is kept, and what cannot becomes a loss record. Inputs are "
 		   "never changed.",
 	.examples = "  ptl-relog in.ptl --rules plugins.rules -o named.ptl\n"

@@ -44,6 +44,7 @@ struct ptl_event_headers {
 	struct common_byte_map by_description; /* key: see description_key */
 	struct common_byte_map by_identity;    /* key: see identity_key; of all schemas that were given */
 	struct ptl_bytes key;
+	size_t alignment; /* see ptl_event_headers_alignment */
 	/* Of the last event: */
 	struct ptl_bytes payload;
 	struct ptl_extended extended[EXTENSIONS_MAX + 1];
@@ -56,6 +57,11 @@ int ptl_event_headers_new(int (*guid_of)(const char *name, struct ptl_guid *guid
 		return common_fail_memory("EventHeader descriptions", sizeof(**headers));
 	(*headers)->guid_of = guid_of;
 	return 0;
+}
+
+void ptl_event_headers_alignment(struct ptl_event_headers *headers, size_t below)
+{
+	headers->alignment = below;
 }
 
 void ptl_event_headers_free(struct ptl_event_headers *headers)
@@ -381,7 +387,7 @@ static int set_payload(struct ptl_event_headers *headers, const struct parsed *p
 	event->descriptor.version = known->schema.version;
 	headers->payload.size = 0;
 	status = format_header_rewrite(&known->schema, &known->plan, parsed->payload, parsed->payload_size,
-				       &headers->payload);
+				       headers->alignment, &headers->payload);
 	if (status == PTL_NO_MEMORY)
 		return status;
 	event->payload = headers->payload.data;

@@ -42,11 +42,12 @@ int format_header_describe(const uint8_t *data, size_t size, bool big_endian, st
 void format_header_forget(struct ptl_schema *schema, struct format_header_plan *plan);
 
 /*
- * Appends a payload as the schema has it; bytes behind the last field as they are. PTL_TRUNCATED where it ends within
+ * Appends a payload as the schema has it; bytes behind the last field as they are, if they are at least
+ * `alignment`. PTL_TRUNCATED where it ends within
  * a field (what was before it has been appended), PTL_UNSUPPORTED where a field cannot be put into the schema's form
  * (it is too long), PTL_NO_MEMORY.
  */
 int format_header_rewrite(const struct ptl_schema *schema, const struct format_header_plan *plan, const uint8_t *data,
-			  size_t size, struct ptl_bytes *out);
+			  size_t size, size_t alignment, struct ptl_bytes *out);
 
 #endif

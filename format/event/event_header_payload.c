@@ -251,12 +251,12 @@ static void take_fields(struct rewriting *work, size_t from, size_t to)
 }
 
 int format_header_rewrite(const struct ptl_schema *schema, const struct format_header_plan *plan, const uint8_t *data,
-			  size_t size, struct ptl_bytes *out)
+			  size_t size, size_t alignment, struct ptl_bytes *out)
 {
 	struct rewriting work = {.schema = schema, .plan = plan, .in = common_cursor(data, size), .out = out};
 
 	take_fields(&work, 0, schema->field_count);
-	if (goes_on(&work))
+	if (goes_on(&work) && common_cursor_left(&work.in) >= alignment)
 		take_bytes(&work, common_cursor_left(&work.in));
 	goes_on(&work);
 	if (work.status)

@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ptl/event_header.h>
+
 #include "common/hash_map.h"
 #include "import/perf/file.h"
 
-#define PERF_NAME_MAX 128
+#define PERF_NAME_MAX (sizeof("user_events:") - 1 + PTL_TRACEPOINT_NAME_MAX) /* the longest there is */
 
 struct perf_attr {
 	uint32_t type;

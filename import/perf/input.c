@@ -18,6 +18,8 @@
 
 #define LOOK_AHEAD 100000u /* records in which the first time is looked for */
 #define CHECK_EVERY 1024u  /* records between looks for signals */
+/* The kernel makes user_events whole words, and then a sample with the size of its raw bytes. */
+#define RAW_ALIGNMENT (8u + 4u)
 #define CLOCKID_MONOTONIC 1
 #define CLOCKID_MONOTONIC_RAW 4
 
@@ -389,6 +391,8 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 	status = elf_image_store_new(embed, put_blob, import, &import->images);
 	if (!status)
 		status = ptl_event_headers_new(ptl_guid_from_name, &import->headers);
+	if (!status)
+		ptl_event_headers_alignment(import->headers, RAW_ALIGNMENT);
 	if (!status)
 		status = perf_parts_open(&import->parts, name);
 	if (!status)

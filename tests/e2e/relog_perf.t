@@ -339,8 +339,15 @@ def described():
         padded = (raw + bytes(-(len(raw) + 4) % 8))
         return entry(9, struct.pack("<QIIQII", 1, 50, 51, 12345, 1, 0) + struct.pack("<I", len(padded)) + padded)
 
-    data = sample(bytes(8) + body) + sample(bytes(8) + b"\xff" * 24)
-    name = b"user_events:Contoso_Auth_L3K1a\0".ljust(40, b"\0")
+    def whole(raw):
+        """As user_events makes it whole words, with zeros; what the kernel adds to that is left from what was there before."""
+        raw += bytes(-len(raw) % 8)
+        return raw + b"\xaa" * (-(len(raw) + 4) % 8)
+
+    long = "C" * 200 + "_Auth"
+    data = sample(whole(bytes(8) + body)) + sample(bytes(8) + b"\xff" * 24)
+    name = f"user_events:{long}_L3K1a\0".encode()
+    name = name.ljust(-(-len(name) // 64) * 64, b"\0")
     described_by = struct.pack("<II", 1, 112) + attr + struct.pack("<II", 0, len(name)) + name
     start, bits = 232, bytearray(32)
     bits[12 // 8] |= 1 << 12 % 8
@@ -349,7 +356,7 @@ def described():
           attr + struct.pack("<QQ", 0, 0) + data + struct.pack("<QQ", at, len(described_by)) + described_by)
     done = run(relog, "-f", "-q", "described.data", "-o", "described.ptl")
     events = listing("events", "--json", "described.ptl")
-    mine = [event for event in events if event.get("provider") == "Contoso_Auth"]
+    mine = [event for event in events if event.get("provider") == long]
     check("EventHeader: a typed event", done.returncode == 0 and len(mine) == 1 and mine[0]["event"] == "SignIn" and
           mine[0]["fields"] == {"User": "Zoë", "Count": 7} and (mine[0]["level"], mine[0]["keyword"], mine[0]["tid"]) ==
           (3, "0x1a", 51), done.stderr, events)

@@ -42,6 +42,12 @@ struct ptl_event_headers;
 int ptl_event_headers_new(int (*guid_of)(const char *name, struct ptl_guid *guid), struct ptl_event_headers **headers);
 void ptl_event_headers_free(struct ptl_event_headers *headers);
 
+/*
+ * Says that events come with alignment: fewer than `below` bytes behind the last field are none of the payload. perf.data has
+ * up to 11 of them. 0, which it is at first: all bytes are.
+ */
+void ptl_event_headers_alignment(struct ptl_event_headers *headers, size_t below);
+
 /* Extended item of an event whose bytes do not fit its own description: those bytes, as they were recorded. */
 #define PTL_EXTENDED_EVENT_HEADER 0x4548
 

@@ -107,6 +107,24 @@ static const uint8_t my_event[] = "\x07\0\0\0\0\0\0\x05"
 				  "./a\0"
 				  "\x02\0\0";
 
+/* perf makes a sample whole words: what it adds is none of the payload. */
+static void alignment_is_no_payload(void **state)
+{
+	struct decoded *decoded = *state;
+	uint8_t bytes[sizeof(my_event) + 12];
+
+	memset(bytes, 0xaa, sizeof(bytes));
+	memcpy(bytes, my_event, sizeof(my_event));
+	assert_done(decode(decoded, "MyTestProvider_L5K1f", bytes, sizeof(my_event) + 11));
+	assert_int_equal(decoded->event.payload_size, 8 + 11);
+	ptl_event_headers_alignment(decoded->headers, 12);
+	assert_done(decode(decoded, "MyTestProvider_L5K1f", bytes, sizeof(my_event) + 11));
+	assert_int_equal(decoded->event.payload_size, 8);
+	/* No alignment is as long: it is somebody's, and stays. */
+	assert_done(decode(decoded, "MyTestProvider_L5K1f", bytes, sizeof(my_event) + 12));
+	assert_int_equal(decoded->event.payload_size, 8 + 12);
+}
+
 static void an_event_is_decoded(void **state)
 {
 	struct decoded *decoded = *state;
@@ -667,6 +685,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_read),
+		TEST(alignment_is_no_payload),
 		TEST(an_event_is_decoded),
 		TEST(numbers_are_decoded),
 		TEST(what_is_in_network_order_stays_so),
