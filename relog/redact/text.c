@@ -266,12 +266,62 @@ static size_t word_length(const char *text)
 	return n;
 }
 
+/*
+ * A word that is one path within quotes, as blanks in it need them. *path is in memory of its own, or NULL: the word is none.
+ * PTL_NO_MEMORY.
+ */
+static int quoted_path(const char *word, size_t size, char **path)
+{
+	const bool is_quoted = size > 3 && word[0] == '\'' && word[1] == '/' && word[size - 1] == '\'' &&
+			       !memchr(word + 1, '\'', size - 2);
+
+	*path = is_quoted ? strndup(word + 1, size - 2) : NULL;
+	return is_quoted && !*path ? common_fail_memory("a path", size) : 0;
+}
+
+static int write_shell_word(const struct relog_redactor *redactor, const char *word, size_t size, struct ptl_bytes *out)
+{
+	char *path;
+	int status = quoted_path(word, size, &path);
+
+	if (status)
+		return status;
+	if (!path)
+		return write_text(redactor, word, size, out);
+	if (!relog_is_redacted_path(redactor->rules, path)) {
+		status = write_words(redactor, word, size, out);
+	} else {
+		common_write_bytes(out, "'", 1);
+		status = write_path(redactor, path, size - 2, out);
+		common_write_bytes(out, "'", 1);
+	}
+	free(path);
+	return status;
+}
+
+/* Without a rule for commands: as texts, but for what is quoted. */
+static int write_shell_words(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
+{
+	int status = 0;
+
+	for (size_t at = 0; text[at] && !status;) {
+		const size_t length = word_length(text + at);
+
+		if (length)
+			status = write_shell_word(redactor, text + at, length, out);
+		else
+			common_write_bytes(out, text + at, 1);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
 /* The program stays what it is by the rules for paths; each argument is one token. */
 static int write_command(const struct relog_redactor *redactor, const char *text, struct ptl_bytes *out)
 {
 	const size_t program = word_length(text);
 	size_t at = program;
-	int status = write_text(redactor, text, program, out);
+	int status = write_shell_word(redactor, text, program, out);
 
 	while (text[at] && !status) {
 		const size_t length = word_length(text + at);
@@ -296,8 +346,9 @@ static int write_kind(const struct relog_redactor *redactor, enum relog_text_kin
 		return 0;
 	if (kind == RELOG_SECRET || (kind == RELOG_THREAD && redactor->rules->threads))
 		return relog_token_write(redactor, text, size, out);
-	if (kind == RELOG_COMMAND && redactor->rules->commands)
-		return write_command(redactor, text, out);
+	if (kind == RELOG_COMMAND)
+		return redactor->rules->commands ? write_command(redactor, text, out)
+						 : write_shell_words(redactor, text, out);
 	/* It is one path, whatever bytes are in it: what stands before a blank is none of its own. */
 	if (kind == RELOG_PATH)
 		return relog_is_redacted_path(redactor->rules, text) ? write_path(redactor, text, size, out)
@@ -363,16 +414,12 @@ static int learn_path(struct relog_redactor *redactor, const char *path)
 	return status;
 }
 
-int relog_redactor_learn(struct relog_redactor *redactor, enum relog_text_kind kind, const char *text)
+/* The paths within a text. */
+static int learn_text(struct relog_redactor *redactor, const char *text, size_t size)
 {
-	const size_t size = strlen(text);
 	size_t at = 0;
 	int status = 0;
 
-	if (kind == RELOG_PATH)
-		return learn_path(redactor, text);
-	if (kind == RELOG_THREAD && redactor->rules->threads)
-		return relog_redactor_learn_word(redactor, text, size);
 	while (at < size && !status) {
 		const size_t length = relog_run_length(text + at, size - at, true);
 		char *run = length && memchr(text + at, '/', length) ? strndup(text + at, length) : NULL;
@@ -383,4 +430,32 @@ int relog_redactor_learn(struct relog_redactor *redactor, enum relog_text_kind k
 		at += length ? length : 1;
 	}
 	return status;
+}
+
+static int learn_command(struct relog_redactor *redactor, const char *text)
+{
+	int status = 0;
+
+	for (size_t at = 0; text[at] && !status;) {
+		const size_t length = word_length(text + at);
+		char *path;
+
+		status = quoted_path(text + at, length, &path);
+		if (!status)
+			status = path ? learn_path(redactor, path) : learn_text(redactor, text + at, length);
+		free(path);
+		at += length ? length : 1;
+	}
+	return status;
+}
+
+int relog_redactor_learn(struct relog_redactor *redactor, enum relog_text_kind kind, const char *text)
+{
+	if (kind == RELOG_PATH)
+		return learn_path(redactor, text);
+	if (kind == RELOG_COMMAND)
+		return learn_command(redactor, text);
+	if (kind == RELOG_THREAD && redactor->rules->threads)
+		return relog_redactor_learn_word(redactor, text, strlen(text));
+	return learn_text(redactor, text, strlen(text));
 }

@@ -77,6 +77,25 @@ static void paths(void **state)
 	stop(&fixture);
 }
 
+/* A path with blanks is one path, in a command line too: its parts are no words that are secret elsewhere. */
+static void paths_with_blanks(void **state)
+{
+	static const char *const rules[] = {"paths", "keep:*/kept*", NULL};
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, rules);
+	assert_int_equal(relog_redactor_learn(&fixture.redactor, RELOG_COMMAND,
+					      "'/opt/our old.tools/kept x/tool' -o /srv/secret"),
+			 0);
+	assert_string_equal(redacted(&fixture, RELOG_PATH, "/opt/our old.tools/kept x/tool"),
+			    "/opt/our old.tools/kept x/tool");
+	assert_string_equal(redacted(&fixture, RELOG_COMMAND, "'/opt/our old.tools/kept x/tool' -o /srv/secret"),
+			    "'/opt/our old.tools/kept x/tool' -o /srv/T");
+	assert_string_equal(redacted(&fixture, RELOG_COMMAND, "'/opt/our old.tools/tool' a"), "'/opt/T/T' a");
+	stop(&fixture);
+}
+
 static void words_go_wherever_they_stand(void **state)
 {
 	static const char *const rules[] = {"paths", "users", NULL};
@@ -201,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths),
+		cmocka_unit_test(paths_with_blanks),
 		cmocka_unit_test(words_go_wherever_they_stand),
 		cmocka_unit_test(commands_and_patterns),
 		cmocka_unit_test(equal_texts_have_equal_tokens),
