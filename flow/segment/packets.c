@@ -148,7 +148,7 @@ static void note_enabled(const struct ptl_pt_packet *packet, size_t at, struct f
 			end->resume = at - packet->size;
 			end->resume_end = at;
 		}
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case PTL_PT_TIP:
 		end->enabled |= end->overflowed;
 		end->overflowed = false;

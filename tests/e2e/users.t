@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Two users without privilege, and root: none reads, writes into, blocks or crashes the programs or the recorder of another;
+# a set-user-ID program does not heed its caller's environment; what a program does to its rings harms no recorder.
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+from scratch_test import BIN, check, path, plan, scratch, skip
+
+WRITER = "PTL-Test-Writer"
+NAMES = {"alice": 54311, "bob": 54312}
+FOLDERS = {name: f"/dev/shm/ptl-{number}" for name, number in NAMES.items()}
+place = path("open to all")
+
+
+def user(name, *command):
+    """The command of this user, who has nothing of root's."""
+    number = str(NAMES[name])
+    return ["setpriv", f"--reuid={number}", f"--regid={number}", "--clear-groups", "--inh-caps=-all", "--", *command]
+
+
+def run(*command, **more):
+    more = {"capture_output": True, "text": True, "timeout": 60, "check": False, "stdin": subprocess.DEVNULL, "cwd": place,
+            "env": clean, **more}
+    return subprocess.run(command, **more)
+
+
+def start(*command, **more):
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=place,
+                            **{"env": clean, **more})
+
+
+def program(name, *words):
+    """A program with providers that has said that it is ready."""
+    process = start(*user(name, "./writer", "count=1", "say=ready", *words))
+    assert process.stdout.readline() == "ready\n", process.stderr.read()
+    return process
+
+
+def finish(process):
+    _, err = process.communicate("\n\n", timeout=60)
+    return process.returncode, err
+
+
+def files(folder):
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def forget():
+    for folder in FOLDERS.values():
+        if os.path.islink(folder):
+            os.unlink(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def own_programs():
+    """Each sees what is its own, and nothing else."""
+    both = {name: program(name, "line") for name in NAMES}
+    for name, process in both.items():
+        other = next(entry for entry in NAMES if entry != name)
+        shown = run(*user(name, "./ptl-record", "--list-providers"))
+        check(f"{name} sees the own program alone", shown.returncode == 0 and str(process.pid) in shown.stdout and
+              str(both[other].pid) not in shown.stdout, shown)
+        told = run(*user(name, "./ptl-record", "--list-providers"), env={**clean, "PTL_SESSION_DIR": FOLDERS[other]})
+        check(f"{name} cannot name the other one's folder", told.returncode == 4 and FOLDERS[other] in told.stderr, told)
+        for command in (["ls", FOLDERS[other]], ["cat", *(os.path.join(FOLDERS[other], file) for file in files(FOLDERS[other]))],
+                        ["touch", FOLDERS[other] + "/session.0.00000000000000aa"]):
+            got = run(*user(name, *command))
+            check(f"nor {command[0]} in it", got.returncode and "Permission denied" in got.stderr and not got.stdout, got)
+        got = run(*user(name, "kill", "-0", str(both[other].pid)))
+        check("nor signal what is in it", got.returncode != 0, got)
+    told = run("./ptl-record", "--list-providers", env={**clean, "PTL_SESSION_DIR": FOLDERS["bob"]})
+    check("root does not take another's folder either", told.returncode == 4 and "is not this user's alone" in told.stderr, told)
+    os.mkdir(path("outs"))
+    os.chmod(path("outs"), 0o1777)
+    recorder = start(*user("alice", "./ptl-record", "-q", "-o", path("outs/a.ptl"), "-p", "*", "--attach-providers",
+                           "--duration=1s"))
+    time.sleep(0.3)
+    for process in both.values():
+        finish(process)
+    _, err = recorder.communicate(timeout=60)
+    shown = run("./ptl-dump", "processes", "--json", path("outs/a.ptl"))
+    pids = {json.loads(line)["pid"] for line in shown.stdout.splitlines()}
+    check("a recording has the own program alone", recorder.returncode == 0 and both["alice"].pid in pids and
+          both["bob"].pid not in pids, err, pids)
+    got = run(*user("bob", "cat", path("outs/a.ptl")))
+    check("and nobody else can read it", "Permission denied" in got.stderr and not got.stdout, got)
+
+
+def squatters():
+    """Who makes a folder in another's name gets nothing, and harms nobody's program."""
+    folder = FOLDERS["alice"]
+    for what, command in (("a folder", ["mkdir", "-m", "777", folder]), ("a link", ["ln", "-s", path("outs"), folder]),
+                          ("a file", ["touch", folder])):
+        forget()
+        if os.path.exists(folder):
+            os.unlink(folder)
+        run(*user("bob", *command))
+        before = files(path("outs"))
+        begin = time.monotonic()
+        # This program ends with 3 where it is told that its provider cannot be heard.
+        done = run(*user("alice", "./writer", "count=1000"))
+        check(f"{what} in her name does not hold her program up", done.returncode == 3 and time.monotonic() - begin < 10, done)
+        told = run(*user("alice", "./ptl-record", "--list-providers"))
+        check("her recorder says whose it is, and what to do", told.returncode == 4 and folder in told.stderr, told)
+        own = run(*user("alice", "./ptl-record", "--list-providers"), env={**clean, "PTL_SESSION_DIR": path("outs/alice")})
+        check("and works in another folder", own.returncode == 0, own)
+        shutil.rmtree(path("outs/alice"), ignore_errors=True)
+        check("nothing of hers is in it", files(path("outs")) == before and (what != "a folder" or not files(folder)),
+              files(path("outs")), files(folder))
+    if os.path.isfile(folder):
+        os.unlink(folder)
+    forget()
+
+
+def set_user_id():
+    """Alice's set-user-ID program, which Bob runs, with an environment that would have it write into a folder of his."""
+    shutil.copy(os.path.join(place, "writer"), os.path.join(place, "privileged"))
+    os.chown(os.path.join(place, "privileged"), NAMES["alice"], NAMES["alice"])
+    os.chmod(os.path.join(place, "privileged"), 0o4755)
+    if os.statvfs(place).f_flag & os.ST_NOSUID:
+        skip("set-user-ID programs", "none works in " + os.path.dirname(scratch))
+        return
+    mine = path("outs/bob")
+    for given in ({"PTL_SESSION_DIR": mine}, {"PTL_SESSION_DIR": mine, "PTL_SESSIONS": "1"}):
+        forget()
+        run(*user("bob", "mkdir", "-m", "700", "-p", mine))
+        process = start(*user("bob", "./privileged", "count=1", "say=ready", "line", "count=1"), env={**clean, **given})
+        process.stdout.readline()
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            effective = next(line for line in file if line.startswith("Uid")).split()[2]
+        check("it runs with her privilege", effective == str(NAMES["alice"]), effective)
+        check("and is in her folder, not in his", not files(mine) and
+              any(f".{process.pid}." in name for name in files(FOLDERS["alice"])), files(mine), files(FOLDERS["alice"]))
+        shown = run(*user("bob", "./ptl-record", "--list-providers"), env={**clean, **given})
+        check("so that his recorder does not see it", str(process.pid) not in shown.stdout, shown)
+        finish(process)
+    done = run(*user("bob", "./ptl-record", "-q", "-o", path("outs/b.ptl"), "--source=none", "-p", "*", "--", "./privileged",
+                     "count=5"))
+    shown = run("./ptl-dump", "events", path("outs/b.ptl"))
+    check("a recording of his has none of its events", done.returncode == 0 and WRITER not in shown.stdout, done, shown.stdout)
+    forget()
+
+
+def hostile_rings():
+    """A program that writes anything into its rings while they are read."""
+    generator = random.Random(5)
+    writer = program("bob", "line", "threads=2,2000000", "line")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    recorder = start(*user("bob", "./ptl-record", "-q", "-o", path("outs/h.ptl"), "-p", "*", "--attach-providers",
+                           "--duration=2s"))
+    begin, damaged = time.monotonic(), 0
+    writer.stdin.write("\n")
+    writer.stdin.flush()
+    while recorder.poll() is None and time.monotonic() - begin < 30:
+        for name in files(FOLDERS["bob"]):
+            if not name.startswith("rings."):
+                continue
+            try:
+                with open(os.path.join(FOLDERS["bob"], name), "r+b") as file:
+                    size = os.fstat(file.fileno()).st_size
+                    # Positions, sizes, and what is in between: numbers that are nearly right, and any.
+                    file.seek(generator.choice([0, 4096, 4096 + 64, generator.randrange(size)]) if size else 0)
+                    file.write(generator.choice([b"\xff" * 64, bytes(64), generator.randbytes(4096)]))
+                    damaged += 1
+                    if time.monotonic() - begin > 1.5:
+                        file.truncate(generator.randrange(8192))
+            except FileNotFoundError:
+                pass
+        time.sleep(0.001)
+    _, err = recorder.communicate(timeout=10)
+    took, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+    check("a recorder outlives damaged rings", damaged > 20 and recorder.returncode in (0, 3, 4) and took < 20,
+          damaged, recorder.returncode, took, err)
+    check("and does not spin", seconds < 6, seconds, err)
+    shown = run("./ptl-dump", "info", "--check", path("outs/h.ptl"))
+    check("what it wrote can be read", shown.returncode in (0, 1) and "Traceback" not in shown.stderr, shown)
+    writer.send_signal(signal.SIGKILL)
+    writer.communicate()
+    alone = program("bob", "line")
+    check("and the next recorder works", str(alone.pid) in run(*user("bob", "./ptl-record", "--list-providers")).stdout)
+    finish(alone)
+
+
+clean = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+if os.geteuid() or subprocess.run(["setpriv", "--reuid=54311", "--clear-groups", "true"], check=False).returncode:
+    skip("users", "only root can be two others")
+else:
+    os.chmod(scratch, 0o755)
+    os.mkdir(place)
+    for source, name in ((os.path.join(os.environ["PTL_PROGRAMS"], "provider_writer"), "writer"),
+                         (os.path.join(BIN, "ptl-record"), "ptl-record"), (os.path.join(BIN, "ptl-dump"), "ptl-dump")):
+        shutil.copy(source, os.path.join(place, name))
+        os.chmod(os.path.join(place, name), 0o755)
+    os.chmod(place, 0o755)
+    forget()
+    try:
+        own_programs()
+        squatters()
+        set_user_id()
+        hostile_rings()
+    finally:
+        forget()
+plan()
