@@ -199,6 +199,7 @@ help:
 	@echo 'make unit           unit tests and fuzz replay only       T=TEXT picks those whose name has it'
 	@echo 'make random         random programs against every engine  RANDOM_SECONDS=N for each test, PTL_RANDOM_FIRST=SEED'
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
+	@echo 'make cheap          unit tests, and those end-to-end tests that take some seconds'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
 	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make bench          measures speed and size'
@@ -366,7 +367,7 @@ run_tests = $(places) PTL_LIB='$(abspath $(O)/lib)' PTL_TEST_TOOLS='$(abspath $(
 	PTL_SHARED_ETL='$(ETL)' CC='$(CC)' PYTHON=$(PYTHON) tests/run
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
-.PHONY: check demo demo-plugin unit unit-programs random e2e soak fuzz fuzz-engines bench lint
+.PHONY: check demo demo-plugin unit unit-programs random e2e cheap soak fuzz fuzz-engines bench lint
 # Two steps, so that everything is looked for after it has been installed.
 check: deps
 	@$(again) $(jobs) tests
@@ -395,6 +396,12 @@ random: $(random_tests)
 
 e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))
+
+# Unit tests, and the end-to-end tests that take no more than some seconds: programs in every configuration are left out.
+costly := relog_laws relog_memory relog_perf_pt relog_rules parallel hardware
+cheap_tests := $(filter-out tests/e2e/truth_%.t $(costly:%=tests/e2e/%.t),$(e2e_tests))
+cheap: tests
+	@$(run_tests) $(unit) $(cheap_tests)
 
 soak: deps
 	@$(again) $(jobs) tests
