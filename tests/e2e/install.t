@@ -105,7 +105,7 @@ def example():
 def make(target):
     """In the folder of the sources: make takes no path with blanks for O."""
     return run("make", "-s", "O=" + os.path.relpath(BUILD, ROOT), "DESTDIR=", "PREFIX=" + path("usr"), "CC=" + C[0], target,
-               cwd=ROOT)
+               cwd=ROOT, env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))})
 
 
 got = make("install")

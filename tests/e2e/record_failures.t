@@ -236,7 +236,7 @@ def progress_line_alone():
     """without a command the progress line is shown"""
     if not shutil.which("script"):
         raise Skip("script(1) is not installed")
-    command = "%s -o %s -p '*' --attach-providers --duration=1.2s" % (RECORD, shlex.quote(path("a.ptl")))
+    command = "%s -o %s -p '*' --attach-providers --duration=1.2s" % (shlex.quote(RECORD), shlex.quote(path("a.ptl")))
     done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False,
                           stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
     expect_equal(done.returncode, 0, done.stdout)

@@ -28,6 +28,8 @@ def record(*arguments, **options):
     options.setdefault("cwd", SCRATCH)
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("timeout", 120)
+    # The system's own programs speak as the locale has it.
+    options.setdefault("errors", "replace")
     return subprocess.run([RECORD, *arguments], capture_output=True, text=True, check=False, **options)
 
 

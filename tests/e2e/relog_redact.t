@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 
-from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, scratch
+from scratch_test import DUMP as dump, RECORD as record, RELOG as relog, check, plan, scratch, skip
 
 sys.path.insert(0, os.path.join(os.environ["PTL_TESTS"], "reader"))
 import ptl_reader  # noqa: E402
@@ -130,8 +130,11 @@ check("text and regex: in symbols, too", survivors("secret.ptl", ["very_private"
       not survivors("text.ptl", ["very_private", "hunter2"]), survivors("text.ptl", ["very_private", "hunter2"]))
 check("and the flow is the same", flow("secret.ptl") == flow("text.ptl"))
 run(relog, "-q", "secret.ptl", "--redact", "paths", "--redact", "keep:*/wonderful-tool*", "-o", "keep.ptl")
-check("keep: a path stays", f"{home}/wonderful-tool.bin" in
-      [item["path"] for item in lines("images", "--json", "keep.ptl")], lines("images", "--json", "keep.ptl"))
+if " " in scratch:
+    skip("keep: a path stays", "in texts without quotes, what is between blanks is taken for paths of their own")
+else:
+    check("keep: a path stays", f"{home}/wonderful-tool.bin" in
+          [item["path"] for item in lines("images", "--json", "keep.ptl")], lines("images", "--json", "keep.ptl"))
 run(relog, "-q", "secret.ptl", "--redact", "path:/usr/lib/*", "-o", "path.ptl")
 check("path: a path of the system goes", not any(item["path"].startswith("/usr/lib/x") and "libc" in item["path"]
                                                  for item in lines("images", "--json", "path.ptl")))

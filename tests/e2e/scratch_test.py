@@ -42,6 +42,9 @@ def run(*command, **more):
     if "input" not in more:
         more.setdefault("stdin", subprocess.DEVNULL)
     more = {"cwd": scratch, "capture_output": True, "text": True, "timeout": 300, "check": False, **more}
+    if more["text"]:
+        # The system's own programs speak as the locale has it.
+        more.setdefault("errors", "replace")
     return subprocess.run(command, **more)
 
 
