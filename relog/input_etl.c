@@ -2,10 +2,15 @@
 /* Makes a trace of an .etl file. */
 #include "relog/input_etl.h"
 
+#include <stdlib.h>
+
 #include "common/error.h"
+#include "common/file.h"
 #include "common/message.h"
 #include "import/etl/input.h"
 #include "relog/signals.h"
+
+#define MANIFEST_LIMIT ((size_t)64 << 20)
 
 static void report(const char *name, const struct etl_outcome *outcome)
 {
@@ -16,16 +21,38 @@ static void report(const char *name, const struct etl_outcome *outcome)
 		common_message_warning("%s: Windows lost %llu events and %llu buffers; the losses are in the trace",
 				       name, (unsigned long long)outcome->lost_events,
 				       (unsigned long long)outcome->lost_buffers);
+	if (outcome->unexplained)
+		qemu_message_note("%s: nothing explains %llu events, which are kept as bytes; --manifest FILE can",
+				  name, (unsigned long long)outcome->unexplained);
+}
+
+/* Fills options->manifests, whose texts the caller frees. */
+static int read_manifests(const struct relog_settings *settings, struct etl_manifest_text *texts)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < settings->manifest_count; i++) {
+		uint8_t *text = NULL;
+
+		status = common_read_file(settings->manifests[i], MANIFEST_LIMIT, &text, &texts[i].size);
+		texts[i].text = (const char *)text;
+	}
+	return status;
 }
 
 static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
 		   struct import_spool *spool)
 {
-	const struct etl_options options = {.check = relog_check_signals};
+	struct etl_manifest_text manifests[RELOG_MANIFESTS_MAX] = {{NULL}};
+	const struct etl_options options = {
+		.check = relog_check_signals, .manifests = manifests, .manifest_count = settings->manifest_count};
 	struct etl_outcome outcome;
-	int status = etl_import(fd, &options, spool->writer, &outcome);
+	int status = read_manifests(settings, manifests);
 
-	(void)settings;
+	if (!status)
+		status = etl_import(fd, &options, spool->writer, &outcome);
+	for (size_t i = 0; i < RELOG_MANIFESTS_MAX; i++)
+		free((void *)manifests[i].text);
 	(void)start;
 	(void)size;
 	if (status)

@@ -170,6 +170,8 @@ int relog_inputs_check(const struct relog_settings *settings)
 		status = check_not_output(settings->memory_map, &output);
 	if (!status)
 		status = check_not_output(settings->rules, &output);
+	for (size_t i = 0; !status && i < settings->manifest_count; i++)
+		status = check_not_output(settings->manifests[i], &output);
 	for (size_t i = 0; !status && i < settings->pt_count; i++)
 		status = check_not_output(settings->pt[i], &output);
 	for (size_t i = 0; !status && i < settings->input_count; i++)

@@ -114,6 +114,16 @@ static int take_sync(void *target, const char *argument)
 	return 0;
 }
 
+static int take_manifest(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+
+	if (settings->manifest_count == RELOG_MANIFESTS_MAX)
+		return common_fail(PTL_MISUSE, "expected at most %u files", RELOG_MANIFESTS_MAX);
+	settings->manifests[settings->manifest_count++] = argument;
+	return 0;
+}
+
 static int take_pt(void *target, const char *argument)
 {
 	struct relog_settings *settings = target;
@@ -291,6 +301,10 @@ static const struct common_option perf_options[] = {
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
 	 "code, code and symbols (the default), or the whole files with debug information as well.",
 	 take_embed, embed_words},
+	{"manifest", 0, "FILE",
+	 "An instrumentation manifest (.man), which explains events of .etl files that do not explain themselves. "
+	 "Several are allowed.",
+	 take_manifest},
 	{NULL},
 };
 

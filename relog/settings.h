@@ -15,6 +15,7 @@
 #include "elf/image_store.h"
 
 #define RELOG_PT_MAX 4096u /* raw PT inputs */
+#define RELOG_MANIFESTS_MAX 64u
 
 struct relog_settings {
 	const char *const *inputs; /* traces, in the order of the command line */
@@ -54,7 +55,9 @@ struct relog_settings {
 
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;
-	enum elf_embed embed; /* of the files that perf.data names */
+	enum elf_embed embed;                       /* of the files that perf.data names */
+	const char *manifests[RELOG_MANIFESTS_MAX]; /* that explain events of .etl files */
+	size_t manifest_count;
 
 	/* The command line as it was given, shell-quoted, for the provenance record. */
 	struct ptl_bytes command;

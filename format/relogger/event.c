@@ -191,3 +191,34 @@ int ptl_event_set_extended(struct ptl_trace_event *event, const struct ptl_exten
 	event->record.extended_count = count;
 	return 0;
 }
+
+/* ---- times of the thread ------------------------------------------------------------------------------- */
+
+#define TIMES_SIZE 16
+
+bool ptl_event_thread_times(const struct ptl_event *event, uint64_t *kernel, uint64_t *user)
+{
+	for (size_t i = 0; i < event->extended_count; i++)
+		if (event->extended[i].type == PTL_EXTENDED_THREAD_TIMES && event->extended[i].size == TIMES_SIZE) {
+			*kernel = common_load64(event->extended[i].data);
+			*user = common_load64(event->extended[i].data + 8);
+			return true;
+		}
+	return false;
+}
+
+int ptl_event_set_thread_times(struct ptl_trace_event *event, uint64_t kernel, uint64_t user)
+{
+	struct ptl_extended items[FORMAT_EXTENDED_MAX + 1];
+	uint8_t times[TIMES_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < event->record.extended_count; i++)
+		if (event->record.extended[i].type != PTL_EXTENDED_THREAD_TIMES)
+			items[count++] = event->record.extended[i];
+	common_store64(times, kernel);
+	common_store64(times + 8, user);
+	if (kernel || user)
+		items[count++] = (struct ptl_extended){PTL_EXTENDED_THREAD_TIMES, TIMES_SIZE, times};
+	return ptl_event_set_extended(event, items, count);
+}

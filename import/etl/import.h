@@ -9,6 +9,7 @@
 #include "import/etl/image_id.h"
 #include "import/etl/input.h"
 #include "import/etl/known.h"
+#include "import/etl/manifest.h"
 #include "import/etl/path.h"
 #include "import/etl/record.h"
 
@@ -26,6 +27,7 @@ struct etl_import {
 	struct etl_file *file;
 	struct ptl_machine machine;
 	struct etl_known known;
+	struct etl_pieces pieces;
 	struct etl_paths paths;
 	struct etl_image_ids image_ids;
 

@@ -126,10 +126,14 @@ static void describe_machine(struct etl_import *import)
 
 static int import_file(struct etl_import *import)
 {
-	int status;
+	int status = 0;
 
 	describe_machine(import);
-	status = etl_survey(import);
+	for (size_t i = 0; !status && i < import->options->manifest_count; i++)
+		status = etl_manifest_read(&import->known, import->writer, import->options->manifests[i].text,
+					   import->options->manifests[i].size);
+	if (!status)
+		status = etl_survey(import);
 	if (!status)
 		status = read_buffers(import);
 	if (!status)
@@ -154,6 +158,7 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 	*outcome = import->outcome;
 	etl_file_close(import->file);
 	etl_known_free(&import->known);
+	etl_pieces_free(&import->pieces);
 	etl_paths_free(&import->paths);
 	etl_image_ids_free(&import->image_ids);
 	common_bytes_free(&import->storage);

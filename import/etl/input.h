@@ -20,6 +20,12 @@ struct etl_outcome {
 
 struct etl_options {
 	int (*check)(void); /* called now and then; what is not 0 ends the import, which returns it. May be NULL */
+	/* Instrumentation manifests, which count before those in the file. */
+	const struct etl_manifest_text {
+		const char *text;
+		size_t size;
+	} * manifests;
+	size_t manifest_count;
 };
 
 /*

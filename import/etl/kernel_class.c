@@ -135,6 +135,20 @@ static int make(const struct etl_kernel_class *class, const struct etl_kernel_ro
 	return common_fail_memory("a class of the kernel", sizeof(name));
 }
 
+int etl_manifest_event_schema(const struct ptl_descriptor *descriptor, struct etl_schema **schema)
+{
+	static const struct etl_kernel_class class = {.name = "ManifestData", .provider = ""};
+	static const struct etl_kernel_row row = {
+		.fields = "Format:u1 MajorVersion:u1 MinorVersion:u1 Magic:u1 TotalChunks:u2 ChunkNumber:u2 *"};
+	int status = make(&class, &row, "", descriptor, schema);
+
+	if (!status) {
+		(*schema)->ptl.id = descriptor->id;
+		(*schema)->ptl.event_name = (*schema)->ptl.task_name;
+	}
+	return status;
+}
+
 int etl_kernel_schema(const struct ptl_descriptor *descriptor, struct etl_schema **schema)
 {
 	const struct etl_kernel_row *best = NULL;

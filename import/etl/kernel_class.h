@@ -11,4 +11,7 @@
  */
 int etl_kernel_schema(const struct ptl_descriptor *descriptor, struct etl_schema **schema);
 
+/* The same for EventSource's events that carry a piece of a manifest. */
+int etl_manifest_event_schema(const struct ptl_descriptor *descriptor, struct etl_schema **schema);
+
 #endif

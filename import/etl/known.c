@@ -10,6 +10,7 @@
 #include "format/container/layout.h"
 #include "import/etl/kernel_class.h"
 #include "import/etl/layout.h"
+#include "import/etl/manifest.h"
 
 #define COUNT_MAX 65536u      /* schemas */
 #define BYTES_MAX (64u << 20) /* of TraceLogging's descriptions */
@@ -189,7 +190,12 @@ static int find_other(struct etl_known *known, const struct etl_record *record, 
 	*schema = NULL;
 	if (known->by_event.used >= 2 * COUNT_MAX)
 		return 0;
-	status = record->kind == ETL_KIND_EVENT ? 0 : etl_kernel_schema(&record->descriptor, schema);
+	if (record->kind != ETL_KIND_EVENT)
+		status = etl_kernel_schema(&record->descriptor, schema);
+	else if (record->descriptor.id == ETL_MANIFEST_EVENT)
+		status = etl_manifest_event_schema(&record->descriptor, schema);
+	else
+		status = 0;
 	if (status)
 		return status;
 	if (!*schema || known->count >= COUNT_MAX) {

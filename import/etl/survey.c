@@ -66,6 +66,8 @@ static const struct {
 
 static int look_at(struct etl_import *import, const struct etl_record *record)
 {
+	if (record->kind == ETL_KIND_EVENT && record->descriptor.id == ETL_MANIFEST_EVENT)
+		return etl_pieces_take(&import->pieces, &import->known, import->writer, record);
 	if (record->kind != ETL_KIND_CLASSIC && record->kind != ETL_KIND_SYSTEM)
 		return 0;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)

@@ -294,8 +294,6 @@ struct ptl_relogger_input *ptl_event_input(const struct ptl_trace_event *event);
 const struct ptl_event *ptl_event_record(const struct ptl_trace_event *event);
 /*
  * Setters. Payload and extended items are copied (PTL_NO_MEMORY; PTL_MISUSE beyond the format's bounds).
- * ITraceEvent::SetThreadTimes has no counterpart: events of ETW carry the kernel and user time of their thread, events
- * of PTL do not. Where such figures are wanted they are an extended item or a payload field.
  */
 void ptl_event_set_descriptor(struct ptl_trace_event *event, const struct ptl_descriptor *descriptor);
 void ptl_event_set_provider(struct ptl_trace_event *event, const struct ptl_guid *provider);
@@ -307,6 +305,12 @@ void ptl_event_set_time(struct ptl_trace_event *event, uint64_t time); /* nanose
 /* NULL: none. */
 void ptl_event_set_activity(struct ptl_trace_event *event, const struct ptl_guid *activity);
 void ptl_event_set_related(struct ptl_trace_event *event, const struct ptl_guid *related);
+/*
+ * ITraceEvent::SetThreadTimes: the kernel and user time of the event's thread until the event, in nanoseconds; the extended
+ * item PTL_EXTENDED_THREAD_TIMES. Two zeros remove it. ptl_event_thread_times reads it; false: the event has none.
+ */
+int ptl_event_set_thread_times(struct ptl_trace_event *event, uint64_t kernel, uint64_t user);
+bool ptl_event_thread_times(const struct ptl_event *event, uint64_t *kernel, uint64_t *user);
 int ptl_event_set_extended(struct ptl_trace_event *event, const struct ptl_extended *items, size_t count);
 
 #ifdef __cplusplus

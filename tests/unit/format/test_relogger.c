@@ -361,14 +361,24 @@ static int change(void *context, struct ptl_relogger *relogger, struct ptl_trace
 	assert_int_equal(ptl_event_set_payload(event, record->payload + 1, record->payload_size - 1), 0);
 	assert_int_equal(ptl_event_set_payload(event, record->payload + 1, record->payload_size - 1), 0);
 	assert_int_equal(ptl_event_set_extended(event, &item, 1), 0);
+	assert_int_equal(ptl_event_set_thread_times(event, 7, 9), 0);
+	assert_int_equal(ptl_event_set_thread_times(event, 0, 0), 0);
+	assert_int_equal(record->extended_count, 1);
+	assert_int_equal(ptl_event_set_thread_times(event, 1, 2), 0);
+	assert_int_equal(ptl_event_set_thread_times(event, 300, 400), 0);
 	assert_int_equal(ptl_event_set_payload(event, "", PTL_PAYLOAD_MAX + 1), PTL_MISUSE);
 	return ptl_relogger_inject(relogger, event);
 }
 
 static int expect_changed(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
+	uint64_t kernel, user;
+
 	(void)context;
 	(void)trace;
+	assert_true(ptl_event_thread_times(event, &kernel, &user));
+	assert_int_equal(kernel, 300);
+	assert_int_equal(user, 400);
 	assert_int_equal(event->descriptor.level, 4);
 	assert_true(event->descriptor.id >= 1000);
 	assert_memory_equal(&event->descriptor.provider, &PTL_PROVIDER_CODE, 16);
@@ -378,7 +388,7 @@ static int expect_changed(void *context, struct ptl_trace *trace, const struct p
 	assert_true(event->time >= 1500);
 	assert_true(event->flags == PTL_EVENT_HAS_ACTIVITY);
 	assert_memory_equal(&event->activity, &mine, 16);
-	assert_int_equal(event->extended_count, 1);
+	assert_int_equal(event->extended_count, 2);
 	assert_memory_equal(event->extended[0].data, "ext", 3);
 	if (event->descriptor.id > 1000)
 		assert_memory_equal(event->payload, "yload", 5);
