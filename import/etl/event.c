@@ -7,7 +7,7 @@
 #include "import/etl/layout.h"
 
 #define TIMER_UNIT 100u /* nanoseconds in the unit of the timer's resolution */
-#define EXTENDED_MAX 64u
+#define EXTENDED_MAX (ETL_ITEMS_MAX - 2)
 
 /* The stream that ends last before time; where there are enough of them, times may go back in one. */
 static int find_lane(struct etl_import *import, uint64_t time)
@@ -47,8 +47,6 @@ int etl_event_write(struct etl_import *import, const struct ptl_event *event)
 			return status;
 	}
 	import->lanes[import->lane].last = event->time;
-	if (event->time > import->now)
-		import->now = event->time;
 	return ptl_writer_event(import->writer, import->lanes[import->lane].stream, event);
 }
 
@@ -103,7 +101,7 @@ static int explain(struct etl_import *import, struct etl_record *record, struct 
 
 int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, struct etl_record *record)
 {
-	struct ptl_extended items[EXTENDED_MAX + 1] = {{0}};
+	struct ptl_extended items[ETL_ITEMS_MAX];
 	uint8_t times[16];
 	int status;
 	size_t at = 0;
@@ -127,11 +125,19 @@ int etl_event_take(struct etl_import *import, const struct etl_buffer *buffer, s
 	}
 	if (record->has_cpu_times && (record->kernel || record->user))
 		put_cpu_times(import, record, times, &items[event.extended_count++]);
+	items[event.extended_count] = (struct ptl_extended){0};
 	status = explain(import, record, &event, &items[event.extended_count]);
 	if (status)
 		return status;
 	event.extended_count += items[event.extended_count].type == PTL_EXTENDED_ETW_PAYLOAD;
 	while (event.extended_count < EXTENDED_MAX && etl_record_extended(record, &at, &items[event.extended_count]))
 		event.extended_count += items[event.extended_count].type != ETL_EXTENDED_RELATED;
-	return etl_event_write(import, &event);
+	if (event.time > import->now)
+		import->now = event.time;
+	if (!import->stack_keys.any)
+		return etl_event_write(import, &event);
+	status = etl_window_push(import, &event, record);
+	if (!status && etl_is_stack(record))
+		status = etl_window_stack(import, record, buffer->cpu);
+	return status;
 }

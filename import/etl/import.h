@@ -12,9 +12,11 @@
 #include "import/etl/manifest.h"
 #include "import/etl/path.h"
 #include "import/etl/record.h"
+#include "import/etl/stack.h"
 
 /* Event streams; each holds times that do not go back. */
 #define ETL_LANES_MAX 256u
+#define ETL_ITEMS_MAX 66u /* extended items of an event */
 
 struct etl_lane {
 	uint32_t stream;
@@ -29,6 +31,8 @@ struct etl_import {
 	struct etl_known known;
 	struct etl_pieces pieces;
 	struct etl_paths paths;
+	struct etl_stack_keys stack_keys;
+	struct etl_window window;
 	struct etl_image_ids image_ids;
 
 	struct etl_lane lanes[ETL_LANES_MAX];

@@ -137,6 +137,8 @@ static int import_file(struct etl_import *import)
 	if (!status)
 		status = read_buffers(import);
 	if (!status)
+		status = etl_window_flush(import);
+	if (!status)
 		status = write_losses(import);
 	import->machine.end_time = import->now;
 	return status ? status : ptl_writer_machine(import->writer, &import->machine);
@@ -159,6 +161,8 @@ int etl_import(int fd, const struct etl_options *options, struct ptl_writer *wri
 	etl_file_close(import->file);
 	etl_known_free(&import->known);
 	etl_pieces_free(&import->pieces);
+	etl_window_free(&import->window);
+	etl_stack_keys_free(&import->stack_keys);
 	etl_paths_free(&import->paths);
 	etl_image_ids_free(&import->image_ids);
 	common_bytes_free(&import->storage);

@@ -70,6 +70,8 @@ static int look_at(struct etl_import *import, const struct etl_record *record)
 		return etl_pieces_take(&import->pieces, &import->known, import->writer, record);
 	if (record->kind != ETL_KIND_CLASSIC && record->kind != ETL_KIND_SYSTEM)
 		return 0;
+	if (etl_is_stack(record))
+		return etl_stack_keys_add(&import->stack_keys, record);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (wanted[i].opcode == record->descriptor.opcode &&
 		    common_guid_equal(&record->descriptor.provider, wanted[i].class))
