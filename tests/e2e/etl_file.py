@@ -233,8 +233,8 @@ def traits(name):
     return struct.pack("<H", 3 + len(name)) + ansi(name)
 
 
-def event_info(provider, number, version, opcode, names, properties, texts):
-    """TRACE_EVENT_INFO: names of provider, task, opcode and message; properties (name, in, out, flags, count, length, map)."""
+def event_info(provider, number, version, opcode, top, properties, texts):
+    """TRACE_EVENT_INFO. Properties are (name, in, out, flags, count, length, map), the first `top` of them no members."""
     strings, offset = b"", 112 + 24 * len(properties)
 
     def place(text):
@@ -250,7 +250,7 @@ def event_info(provider, number, version, opcode, names, properties, texts):
     for title, kind, out, flags, count, length, mapping in properties:
         body += struct.pack("<IIHHIHHI", flags, place(title), kind, out, place(mapping), count, length, 0)
     head = guid(provider) + bytes(16) + struct.pack("<HBBBBHQ", number, version, 0, 4, opcode, 0, 0)
-    head += struct.pack("<I8I4III I".replace(" ", ""), 0, *heads, 0, 0, 0, 0, len(properties), names, 0)
+    head += struct.pack("<16I", 0, *heads, 0, 0, 0, 0, len(properties), top, 0)
     return full("bbccf6c1-6cd1-48c4-80ff-839482e37671", 32, head + body + strings)
 
 
