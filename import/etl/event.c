@@ -87,6 +87,10 @@ static int explain(struct etl_import *import, struct etl_record *record, struct 
 		struct ptl_schema another = schema->ptl;
 
 		another.opcode = record->descriptor.opcode;
+		if (!etl_budget_spend(&import->known.budget, 1 + schema->field_count, etl_schema_bytes(schema))) {
+			import->outcome.unexplained++;
+			return 0;
+		}
 		status = ptl_writer_schema(import->writer, &another);
 		schema->written = true;
 	}

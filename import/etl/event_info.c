@@ -176,7 +176,7 @@ int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size)
 #define MAP_FLAG_PATTERN 4u
 #define ENTRIES_MAX 4096u
 
-int etl_map_info(struct ptl_writer *writer, const uint8_t *data, size_t size)
+int etl_map_info(struct etl_known *known, struct ptl_writer *writer, const uint8_t *data, size_t size)
 {
 	/* Texts are kept as those of schemas are. */
 	struct etl_schema *texts = etl_schema_new();
@@ -202,7 +202,7 @@ int etl_map_info(struct ptl_writer *writer, const uint8_t *data, size_t size)
 		if (!map.name)
 			status = common_fail_memory("EventMapInfo", size);
 		if (!status && *map.name)
-			status = ptl_writer_map(writer, &map);
+			status = etl_map_write(known, writer, &map);
 	}
 	etl_schema_free(texts);
 	free(entries);

@@ -9,6 +9,8 @@
 #include "import/etl/import.h"
 #include "import/etl/layout.h"
 
+#define LOSSES_MAX 1000u /* buffers with a loss record of their own */
+
 static int check(const struct etl_import *import)
 {
 	return import->options->check ? import->options->check() : 0;
@@ -29,6 +31,8 @@ static int lose(struct etl_import *import, const char *cause)
 
 	if (!import->outcome.damaged_buffers++)
 		snprintf(import->outcome.damage, sizeof(import->outcome.damage), "%s", cause);
+	if (import->outcome.damaged_buffers > LOSSES_MAX)
+		return 0;
 	return ptl_writer_loss(import->writer, &loss);
 }
 
@@ -101,6 +105,11 @@ static int write_losses(struct etl_import *import)
 	loss.cause = "Windows could not write them";
 	if (!status && loss.count)
 		status = ptl_writer_loss(import->writer, &loss);
+	if (import->outcome.damaged_buffers > LOSSES_MAX) {
+		loss.count = import->outcome.damaged_buffers - LOSSES_MAX;
+		loss.cause = "more buffers that cannot be read";
+		status = status ? status : ptl_writer_loss(import->writer, &loss);
+	}
 	import->outcome.lost_events = header->events_lost;
 	import->outcome.lost_buffers = header->buffers_lost;
 	return status;

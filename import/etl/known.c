@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ptl/writer.h>
+
 #include "common/error.h"
 #include "common/guid.h"
 #include "format/container/layout.h"
@@ -12,12 +14,38 @@
 #include "import/etl/layout.h"
 #include "import/etl/manifest.h"
 
-#define COUNT_MAX 65536u      /* schemas */
+#define COUNT_MAX 65536u   /* schemas */
+#define FIELDS_MAX 500000u /* of all of them */
+#define ITEMS_MAX 400000u  /* that are written: less than half of what a trace may have */
+#define ITEM_BYTES_MAX (6u << 20)
 #define BYTES_MAX (64u << 20) /* of TraceLogging's descriptions */
 #define NONE UINT64_MAX
 #define OWN_ID 0x8000u
 #define ANY_OPCODE 0x100u
 #define IDENTITY 21u /* bytes: provider, id, version, opcode or ANY_OPCODE */
+
+bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes)
+{
+	if (items > ITEMS_MAX - budget->items || bytes > ITEM_BYTES_MAX - budget->bytes)
+		return false;
+	budget->items += items;
+	budget->bytes += bytes;
+	return true;
+}
+
+bool etl_known_has_room(const struct etl_known *known)
+{
+	return known->count < COUNT_MAX && known->fields < FIELDS_MAX;
+}
+
+int etl_map_write(struct etl_known *known, struct ptl_writer *writer, const struct ptl_map *map)
+{
+	size_t bytes = 64 + strlen(map->name);
+
+	for (size_t i = 0; i < map->count; i++)
+		bytes += 24 + strlen(map->entries[i].name);
+	return etl_budget_spend(&known->budget, 1 + map->count, bytes) ? ptl_writer_map(writer, map) : 0;
+}
 
 static void write_identity(const struct ptl_descriptor *descriptor, bool any_opcode, uint8_t identity[IDENTITY])
 {
@@ -52,6 +80,7 @@ static int keep(struct etl_known *known, struct etl_schema *schema)
 		known->capacity = capacity;
 	}
 	known->list[known->count++] = schema;
+	known->fields += schema->field_count;
 	return 0;
 }
 
@@ -70,7 +99,7 @@ int etl_known_add(struct etl_known *known, struct etl_schema *schema)
 
 	write_identity(&descriptor, schema->any_opcode, identity);
 	found = common_byte_map_get(&known->by_event, identity, sizeof(identity));
-	if ((found && *found != NONE) || known->count >= COUNT_MAX) {
+	if ((found && *found != NONE) || !etl_known_has_room(known)) {
 		etl_schema_free(schema);
 		return 0;
 	}
@@ -154,7 +183,7 @@ static int find_described(struct etl_known *known, struct etl_record *record, co
 	found = common_byte_map_get(&known->by_text, key, size);
 	if (found) {
 		index = *found;
-	} else if (known->count < COUNT_MAX && known->bytes + size <= BYTES_MAX) {
+	} else if (etl_known_has_room(known) && known->bytes + size <= BYTES_MAX) {
 		known->bytes += size;
 		status = learn(known, record, item, schema);
 		if (!status && *schema)
@@ -198,7 +227,7 @@ static int find_other(struct etl_known *known, const struct etl_record *record, 
 		status = 0;
 	if (status)
 		return status;
-	if (!*schema || known->count >= COUNT_MAX) {
+	if (!*schema || !etl_known_has_room(known)) {
 		etl_schema_free(*schema);
 		*schema = NULL;
 		return common_byte_map_put(&known->by_event, identity, sizeof(identity), NONE);

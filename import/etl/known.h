@@ -7,6 +7,17 @@
 #include "import/etl/record.h"
 #include "import/etl/schema.h"
 
+/*
+ * What may be written of metadata: a trace has bounds for it (docs/format.md 5), within which the descriptions of a
+ * hostile file have to stay.
+ */
+struct etl_budget {
+	size_t items, bytes; /* spent */
+};
+
+/* Whether so many records, fields or entries, of so many bytes, can be written; they are spent then. */
+bool etl_budget_spend(struct etl_budget *budget, size_t items, size_t bytes);
+
 /* Zero-initialised is empty. */
 struct etl_known {
 	struct etl_schema **list; /* all of them */
@@ -15,11 +26,16 @@ struct etl_known {
 	struct common_byte_map by_text;  /* provider and what a TraceLogging event says of itself: likewise */
 	struct common_byte_map ids;      /* ids that were given to TraceLogging's events */
 	size_t bytes;                    /* that descriptions take */
+	size_t fields;                   /* of all schemas */
+	struct etl_budget budget;
 	/* The last one found is often the next one wanted. */
 	struct ptl_descriptor last_descriptor;
 	struct etl_schema *last;
 	bool has_last;
 };
+
+/* Whether there is room for more schemas. */
+bool etl_known_has_room(const struct etl_known *known);
 
 void etl_known_free(struct etl_known *known);
 
@@ -44,6 +60,9 @@ int etl_event_info(struct etl_known *known, const uint8_t *data, size_t size);
 struct ptl_writer;
 
 /* Writes what a merged trace says of the names of numbers: EventMapInfo. Likewise; and what the writer returns. */
-int etl_map_info(struct ptl_writer *writer, const uint8_t *data, size_t size);
+int etl_map_info(struct etl_known *known, struct ptl_writer *writer, const uint8_t *data, size_t size);
+
+/* The same for any map, which is left out where the budget is spent. */
+int etl_map_write(struct etl_known *known, struct ptl_writer *writer, const struct ptl_map *map);
 
 #endif

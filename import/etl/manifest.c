@@ -15,16 +15,18 @@
 #include "import/etl/message.h"
 #include "import/etl/xml.h"
 
-#define KEY_MAX 512u      /* bytes of a name that something is looked up by */
-#define ENTRIES_MAX 4096u /* names in a map */
-#define NAMES_MAX 65536u  /* of each kind in a manifest */
-#define STRUCTS_MAX 8u    /* within each other */
+#define KEY_MAX 512u          /* bytes of a name that something is looked up by */
+#define ENTRIES_MAX 4096u     /* names in a map */
+#define NAMES_MAX 65536u      /* of each kind in a manifest */
+#define STRUCTS_MAX 8u        /* within each other */
+#define WALK_MAX (256u << 20) /* bytes of templates that are looked at: events may share a large one */
 
 /* Something with a name, and a number. */
 struct named {
 	struct etl_slice name, message;
 	uint64_t value;
-	size_t at; /* where its tag ends */
+	size_t at;  /* where its tag ends */
+	size_t end; /* where a template ends; 0: nowhere */
 };
 
 struct names {
@@ -41,6 +43,7 @@ struct manifest {
 	struct names strings, tasks, opcodes, levels, keywords, channels, templates;
 	struct ptl_guid provider;
 	struct etl_slice provider_name;
+	size_t walked;
 };
 
 /* ---- names ---------------------------------------------------------------------------------------------- */
@@ -148,7 +151,7 @@ static int collect_strings(struct manifest *manifest)
 	while (!status && etl_xml_next(&xml, &tag))
 		if (etl_tag_is(&tag, "string") && !tag.closes)
 			status = add_name(&manifest->strings, nobody,
-					  &(struct named){attribute(&tag, "id"), attribute(&tag, "value"), 0, 0});
+					  &(struct named){attribute(&tag, "id"), attribute(&tag, "value"), 0, 0, 0});
 	return status;
 }
 
@@ -169,11 +172,14 @@ static int collect(struct manifest *manifest, struct etl_xml xml)
 	while (!status && etl_xml_next(&xml, &tag)) {
 		if (tag.closes && etl_tag_is(&tag, "provider"))
 			break;
+		if (tag.closes && etl_tag_is(&tag, "template") && manifest->templates.count)
+			manifest->templates.list[manifest->templates.count - 1].end = xml.at < xml.size ? xml.at + 1
+													: xml.size;
 		if (etl_tag_is(&tag, "task"))
 			task = tag.closes || tag.empty ? nobody : attribute(&tag, "name");
 		for (size_t i = 0; !tag.closes && !status && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 			const struct named named = {attribute(&tag, kinds[i].name), attribute(&tag, "message"),
-						    number(attribute(&tag, kinds[i].value)), tag.empty ? 0 : xml.at};
+						    number(attribute(&tag, kinds[i].value)), tag.empty ? 0 : xml.at, 0};
 
 			if (etl_tag_is(&tag, kinds[i].tag))
 				status = add_name(kinds[i].names, i == 1 ? task : nobody, &named);
@@ -192,7 +198,7 @@ static int write_map(struct manifest *manifest, struct ptl_map *map)
 			return common_fail_memory("a map", map->count);
 	if (!map->name)
 		return common_fail_memory("a map", map->count);
-	return map->count ? ptl_writer_map(manifest->writer, map) : 0;
+	return map->count ? etl_map_write(manifest->known, manifest->writer, map) : 0;
 }
 
 /* The names of all of a kind. */
@@ -298,12 +304,15 @@ static bool add_field(struct etl_schema *schema, const struct etl_tag *tag)
 }
 
 /* What stands between <template> and its end. False: it cannot be understood. */
-static bool add_fields(const struct manifest *manifest, struct etl_schema *schema, size_t at)
+static bool add_fields(struct manifest *manifest, struct etl_schema *schema, const struct named *template)
 {
-	struct etl_xml xml = {manifest->text, manifest->size, at};
+	struct etl_xml xml = {manifest->text, template->end, template->at};
 	size_t structs[STRUCTS_MAX], depth = 0;
 	struct etl_tag tag;
 
+	if (template->end < template->at || manifest->walked > WALK_MAX)
+		return false;
+	manifest->walked += template->end - template->at;
 	while (etl_xml_next(&xml, &tag)) {
 		if (tag.closes && etl_tag_is(&tag, "template"))
 			return depth == 0;
@@ -403,7 +412,7 @@ static int add_event(struct manifest *manifest, const struct etl_tag *tag)
 		return common_fail_memory("a schema", sizeof(*schema));
 	set_numbers(manifest, tag, &schema->ptl);
 	good = set_texts(manifest, tag, schema) && (!name.size || template) &&
-	       (!template || !template->at || add_fields(manifest, schema, template->at));
+	       (!template || !template->at || add_fields(manifest, schema, template));
 	if (good)
 		status = etl_schema_finish(schema);
 	if (good && !status)
@@ -417,7 +426,8 @@ static int add_events(struct manifest *manifest, struct etl_xml xml)
 	struct etl_tag tag;
 	int status = 0;
 
-	while (!status && etl_xml_next(&xml, &tag) && !(tag.closes && etl_tag_is(&tag, "provider")))
+	while (!status && etl_known_has_room(manifest->known) && etl_xml_next(&xml, &tag) &&
+	       !(tag.closes && etl_tag_is(&tag, "provider")))
 		if (etl_tag_is(&tag, "event") && !tag.closes)
 			status = add_event(manifest, &tag);
 	return status;

@@ -277,3 +277,14 @@ int etl_schema_finish(struct etl_schema *schema)
 	find_as_is(schema, true);
 	return 0;
 }
+
+size_t etl_schema_bytes(const struct etl_schema *schema)
+{
+	const struct ptl_schema *ptl = &schema->ptl;
+	size_t bytes = 96 + strlen(ptl->provider_name) + strlen(ptl->event_name) + strlen(ptl->task_name) +
+		       strlen(ptl->opcode_name) + strlen(ptl->message);
+
+	for (size_t i = 0; i < ptl->field_count; i++)
+		bytes += 32 + strlen(ptl->fields[i].name) + (ptl->fields[i].map ? strlen(ptl->fields[i].map) : 0);
+	return bytes;
+}

@@ -126,6 +126,9 @@ struct etl_field *etl_schema_field(struct etl_schema *schema);
 /* All fields are there: makes the trace's schema of them. PTL_NO_MEMORY, PTL_UNSUPPORTED (a type that is unknown). */
 int etl_schema_finish(struct etl_schema *schema);
 
+/* About how many bytes it takes in the trace. */
+size_t etl_schema_bytes(const struct etl_schema *schema);
+
 struct etl_import;
 struct etl_record;
 

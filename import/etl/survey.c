@@ -24,7 +24,7 @@ static int take_event_info(struct etl_import *import, const struct etl_record *r
 
 static int take_map_info(struct etl_import *import, const struct etl_record *record)
 {
-	return etl_map_info(import->writer, record->payload, record->payload_size);
+	return etl_map_info(&import->known, import->writer, record->payload, record->payload_size);
 }
 
 static int take_volume(struct etl_import *import, const struct etl_record *record)
