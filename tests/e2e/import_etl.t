@@ -5,6 +5,7 @@ import collections
 import glob
 import json
 import os
+import re
 
 from scratch_test import DUMP as dump, RELOG as relog, check, path, plan, run, skip
 
@@ -62,9 +63,78 @@ def real_file(name):
     check(f"{base}: the trace is sound", run(dump, "info", trace).returncode == 0)
 
 
+# ---- fields, as PerfView shows them ------------------------------------------------------------------------------
+
+LINE = re.compile(r"EVENT ([\d,.]+): (.*?) PID=(-?\d+); TID=(-?\d+); PName=.*?; ProceNum=(\d+); DataLen=\d+;(.*)$")
+# What PerfView makes something else of: names of flags, sockets, names without ".exe";
+# and numbers of characters.
+OTHERWISE = {"Flags", "IrpFlags", "ShareAccess", "CreateOptions", "AssemblyFlags", "keywords", "stacks", "Address",
+             "ProcessName", "LogFileName", "PhysicalAddr", "char_type"}
+
+
+def is_same(shown, value):
+    """None: a date, or another form that is not compared."""
+    cut = shown.endswith("...")
+    if isinstance(value, dict) and "value" in value:
+        return is_same(shown, value["value"]) or shown.replace(", ", "|") == value.get("name") or (
+            cut and value.get("name", "").replace("|", ", ").startswith(shown[:-3]))
+    if isinstance(value, bool):
+        return shown == str(value)
+    if isinstance(value, str) and value.startswith("\\Device\\") and shown[1:3] == ":\\":
+        return None
+    if isinstance(value, str) and not value.startswith("0x"):
+        return value.startswith(shown[:-3]) if cut else shown == value.rstrip()
+    if not isinstance(value, (int, str)):
+        return None
+    try:
+        number = int(shown.replace(",", ""), 0)
+    except ValueError:
+        return None
+    value = int(value, 16) if isinstance(value, str) else value
+    # Signed there, unsigned here; addresses of 32 bits.
+    return (number - value) % (1 << 32) == 0
+
+
+def compare(line, at_time, differing):
+    """How many fields of a line of PerfView's are those of the event of that time that fits best."""
+    time, name, _, tid, cpu, rest = LINE.match(line).groups()
+    shown = dict(part.split("=", 1) for part in re.split(r"; (?=\w+=)|;\s*$", rest.strip()) if "=" in part)
+    best = None
+    for one in at_time[round(float(time.replace(",", "")) * 1000)]:
+        if one.get("cpu") != int(cpu) or (int(tid) != -1 and one.get("tid") not in (int(tid), None)):
+            continue
+        fields = {key.lower(): value for key, value in (one.get("fields") or {}).items()}
+        same = {key: is_same(value, fields[key.lower()]) for key, value in shown.items() if key.lower() in fields}
+        wrong = [key for key, equal in same.items() if equal is False and key not in OTHERWISE]
+        score = (-len(wrong), sum(equal is True for equal in same.values()))
+        if best is None or score > best[0]:
+            best = (score, wrong, one)
+    if best and best[1]:
+        differing.append((line, best[2]))
+    return best[0][1] if best else 0
+
+
+def real_fields(name, least):
+    base = os.path.splitext(os.path.basename(name))[0]
+    at_time, differing, equal = collections.defaultdict(list), [], 0
+    for line in run(dump, "events", "--json", path(base + ".ptl")).stdout.splitlines():
+        one = json.loads(line)
+        for time in {one["time"] // 1000, -(-one["time"] // 1000)}:
+            at_time[time].append(one)
+    with open(os.path.splitext(name)[0] + ".decoded.txt", encoding="utf-8-sig") as file:
+        for line in file:
+            if LINE.match(line):
+                equal += compare(line.rstrip("\n"), at_time, differing)
+    check(f"{base}: at least {least} fields are as PerfView shows them", equal >= least, equal)
+    check(f"{base}: none differs", not differing, *differing[:5])
+
+
 files = sorted(glob.glob(os.path.join(FOLDER, "*.etl")))
 for one in files:
     real_file(one)
+for title, number in (("primitive-types", 50), ("net.4.5.2.x86", 1800)):
+    if os.path.exists(os.path.join(FOLDER, title + ".decoded.txt")):
+        real_fields(os.path.join(FOLDER, title + ".etl"), number)
 if not files:
     skip("real .etl files", f"none in {FOLDER or 'PTL_SHARED_ETL, which is not set'}")
 plan()
