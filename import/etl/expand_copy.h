@@ -17,17 +17,18 @@ struct etl_target {
 static inline void etl_copy(struct etl_target *target, size_t distance, size_t length, size_t end)
 {
 	uint8_t *to = target->to + target->at;
+	const uint8_t *from = to - distance;
 
 	if (length > end - target->at)
 		length = end - target->at;
 	target->at += length;
 	if (distance >= length) {
-		memcpy(to, to - distance, length);
+		memcpy(to, from, length);
 		return;
 	}
 	/* What is copied may be what has just been written. */
 	for (size_t i = 0; i < length; i++)
-		to[i] = to[i - distance];
+		to[i] = from[i];
 }
 
 #endif

@@ -136,7 +136,7 @@ static uint32_t entity(const char *name, size_t size)
 
 void etl_xml_text(struct etl_slice value, struct ptl_bytes *out)
 {
-	const char *at = value.text, *end = at + value.size;
+	const char *at = value.size ? value.text : "", *end = at + value.size;
 
 	while (at < end) {
 		const char *stop = *at == '&' ? memchr(at, ';', (size_t)(end - at)) : NULL;
