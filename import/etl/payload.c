@@ -326,6 +326,14 @@ static void take_element(struct rewriting *work, size_t index, unsigned depth)
 		work->values[index] = value;
 }
 
+/* Bytes of an element that stays as it is, so that many can be taken at once; 0: it does not. */
+static size_t plain_size(const struct rewriting *work, const struct etl_field *field)
+{
+	if (field->in < sizeof(number_sizes) && number_sizes[field->in])
+		return number_sizes[field->in];
+	return (field->in == ETL_IN_POINTER || field->in == ETL_IN_SIZE) && work->pointer_size == 8 ? 8 : 0;
+}
+
 static void take_field(struct rewriting *work, size_t index, unsigned depth)
 {
 	const struct etl_field *field = &work->schema->fields[index];
@@ -341,6 +349,10 @@ static void take_field(struct rewriting *work, size_t index, unsigned depth)
 		work->in.failed = true;
 	if (!work->in.failed && field->count_is != ETL_SIZE_OWN && field->count_is != ETL_SIZE_FIXED)
 		common_write_le(work->out, count, 2);
+	if (count > 1 && plain_size(work, field) && count * plain_size(work, field) <= common_cursor_left(&work->in)) {
+		take_bytes(work, count * plain_size(work, field));
+		return;
+	}
 	for (uint64_t i = 0; i < count && !work->in.failed; i++)
 		take_element(work, index, depth);
 }

@@ -27,6 +27,10 @@ void etl_stack_keys_free(struct etl_stack_keys *keys)
 
 void etl_frames_write(const uint8_t *frames, size_t count, unsigned pointer_size, struct ptl_bytes *out)
 {
+	if (pointer_size == 8) {
+		common_write_bytes(out, frames, count * 8);
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		common_write_le(out, common_load_le(frames + i * pointer_size, pointer_size), 8);
 }
