@@ -33,6 +33,7 @@ METADATA, EVENTS, PT, BLOBS = 1, 2, 3, 4
 # What depends on the compressor, on how much metadata libptl writes, or on chance (the id of the file).
 UNSTABLE = (
     (r"^size  .*", "size              SIZE"),
+    (r"^(\x1b\[2msize +\x1b\[0m).*", r"\g<1>  SIZE"),
     (r'"size":\d+,"raw_size":\d+,"stored_size":\d+', '"size":0,"raw_size":0,"stored_size":0'),
     (r'"kind":"metadata","bytes":\d+', '"kind":"metadata","bytes":0'),
     (r'"offset":\d+,"size":\d+,"kind"', '"offset":0,"size":0,"kind"'),
