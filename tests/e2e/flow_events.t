@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 
 from scratch_test import DUMP, RECORD, check, plan, run, scratch, write
 
@@ -22,7 +23,7 @@ def objects(*arguments):
 
 
 got = run(RECORD, "-q", "-p", "Example-Authentication", "-o", "a.ptl", "--", "sh", "-c",
-          os.path.join(PROGRAMS, "authentication") + " & true; wait")
+          shlex.quote(os.path.join(PROGRAMS, "authentication")) + " & true; wait")
 check("a program with events is recorded", got.returncode == 0, got.stderr)
 events = objects("events", "--json", "a.ptl")
 own = [event for event in events if event["provider"] == "Example-Authentication"]
