@@ -89,7 +89,7 @@ static size_t decode(const uint8_t *data, size_t size, bool print)
 
 	while ((length = format_pt_decode_inline(data + at, size - at, &context, &packet)) > 0) {
 		if (print)
-			packet_text(&packet, last_ip, text);
+			dump_packet_text(&packet, last_ip, text);
 		ptl_pt_ip_resolve(&packet, &last_ip, &ip);
 		at += (size_t)length;
 		packets++;

@@ -141,7 +141,7 @@ void common_message_warning(const char *format, ...)
 	va_end(arguments);
 }
 
-void qemu_message_note(const char *format, ...)
+void common_message_note(const char *format, ...)
 {
 	va_list arguments;
 

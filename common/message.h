@@ -27,7 +27,7 @@ void common_message_start(const char *program, bool quiet);
  */
 void common_message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void common_message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void qemu_message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void common_message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "  try: ..." : what the user can do next; follows an error or a warning. */
 void common_message_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -210,7 +210,7 @@ static int serve_standard(const struct parse *parse, const struct common_option 
 		common_options_print_help(parse->line, standard, stdout);
 		return finish_output();
 	case VERSION:
-		printf("%.*s %s\n", (int)strcspn(parse->line->program, " "), parse->line->program, PTL_VERSION);
+		printf("%.*s %s\n", (int)strcspn(parse->line->program, " "), parse->line->program, COMMON_VERSION);
 		return finish_output();
 	default:
 		return print_completion(parse->line, argument);

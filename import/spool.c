@@ -55,7 +55,7 @@ static bool is_wanted(bool follow, bool *told)
 	if (!follow || relog_patience() == PATIENCE)
 		return true;
 	if (relog_patience() && !*told)
-		qemu_message_note(
+		common_message_note(
 			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
 	*told = true;
 	return relog_patience() > 0;

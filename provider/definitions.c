@@ -50,7 +50,7 @@ static bool make_room(void)
 	return true;
 }
 
-int ptl_definition_add(const struct ptl_event_definition *event, const uint8_t *schema, size_t size)
+int provider_definition_add(const struct ptl_event_definition *event, const uint8_t *schema, size_t size)
 {
 	const struct definition made = {
 		.provider = event->provider->guid,
@@ -69,12 +69,12 @@ int ptl_definition_add(const struct ptl_event_definition *event, const uint8_t *
 	return 0;
 }
 
-size_t ptl_definition_count(void)
+size_t provider_definition_count(void)
 {
 	return definition_count;
 }
 
-void ptl_definition_forget(size_t count)
+void provider_definition_forget(size_t count)
 {
 	definition_count = count;
 }

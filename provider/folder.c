@@ -65,8 +65,8 @@ bool provider_folder_session(int folder, unsigned slot, struct provider_share_se
 	return valid;
 }
 
-void ptl_folder_answer(int folder, const struct provider_share_session_file *file, const char *name,
-		       const struct ptl_guid *guid)
+void provider_folder_answer(int folder, const struct provider_share_session_file *file, const char *name,
+			    const struct ptl_guid *guid)
 {
 	static const uint8_t yes = 1;
 	char path[PROVIDER_SHARE_NAME_SIZE];
@@ -76,7 +76,7 @@ void ptl_folder_answer(int folder, const struct provider_share_session_file *fil
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
 		const struct provider_share_rule *rule = &file->rules[i];
 
-		if (rule->answered || !ptl_share_rule_matches(rule, name, guid))
+		if (rule->answered || !provider_share_rule_matches(rule, name, guid))
 			continue;
 		if (session < 0) {
 			provider_name_session(path, file->session.slot);

@@ -301,7 +301,7 @@ void provider_process_look(uint8_t *map, uint32_t number)
 		if (!provider_folder_session(folder, slot, file) || file->session.id != session)
 			provider_share_turn_off(enabled, slot, session);
 		else
-			ptl_folder_answer(folder, file, entry->name, &entry->guid);
+			provider_folder_answer(folder, file, entry->name, &entry->guid);
 	}
 	close(folder);
 }

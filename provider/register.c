@@ -202,7 +202,7 @@ static int put_event(struct ptl_bytes *out, const struct ptl_event_definition *e
 	if (!well_formed(event))
 		return PTL_MISUSE;
 	format_schema_encode(&schema, &body);
-	status = body.failed ? PTL_NO_MEMORY : ptl_definition_add(event, body.data, body.size);
+	status = body.failed ? PTL_NO_MEMORY : provider_definition_add(event, body.data, body.size);
 	put_record(out, FORMAT_RECORD_SCHEMA, &body);
 	return status;
 }
@@ -384,7 +384,7 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 	int status;
 
 	pthread_mutex_lock(&registry);
-	defined = ptl_definition_count();
+	defined = provider_definition_count();
 	status = check_provider(provider);
 	if (!status && !prepare())
 		status = PTL_NO_MEMORY;
@@ -393,7 +393,7 @@ int ptl_provider_register_arrays(struct ptl_provider *provider, const struct ptl
 	if (!status)
 		status = add_provider(provider, &records);
 	if (status)
-		ptl_definition_forget(defined);
+		provider_definition_forget(defined);
 	common_bytes_free(&records);
 	if (!status && provider->callback)
 		provider_listener_start();
@@ -424,13 +424,13 @@ int ptl_provider_add_event(const struct ptl_event_definition *event)
 	size_t defined;
 
 	pthread_mutex_lock(&registry);
-	defined = ptl_definition_count();
+	defined = provider_definition_count();
 	if (event->provider->registered)
 		status = put_event(&records, event);
 	if (!status)
 		status = add_definitions(event->provider, &records);
 	if (status)
-		ptl_definition_forget(defined);
+		provider_definition_forget(defined);
 	pthread_mutex_unlock(&registry);
 	common_bytes_free(&records);
 	return status;

@@ -45,7 +45,7 @@ static bool same_name(const char *a, const char *b)
 	}
 }
 
-bool ptl_share_rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid)
+bool provider_share_rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid)
 {
 	switch (rule->match) {
 	case PROVIDER_SHARE_MATCH_ALL:
@@ -67,7 +67,7 @@ bool provider_share_session_wants(const struct provider_share_session_file *file
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
 		const struct provider_share_rule *rule = &file->rules[i];
 
-		if (!ptl_share_rule_matches(rule, name, guid))
+		if (!provider_share_rule_matches(rule, name, guid))
 			continue;
 		wanted = true;
 		most = rule->level > most ? rule->level : most;

@@ -22,7 +22,7 @@ struct provider_share_session_file {
 bool provider_share_session_valid(const struct provider_share_session_file *file, size_t size, unsigned slot);
 
 /* Whether the rule is about this provider. */
-bool ptl_share_rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid);
+bool provider_share_rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid);
 
 /*
  * What the session wants of a provider: all rules that match taken together. False: nothing; level

@@ -123,8 +123,8 @@ PROVIDER_PRIVATE int provider_folder_open(const char *path);
 /* Reads session.NN into *file; false where there is no living session in that slot. */
 PROVIDER_PRIVATE bool provider_folder_session(int folder, unsigned slot, struct provider_share_session_file *file);
 /* Tells the session, as just read from its file, that a provider is what its rules are about. */
-PROVIDER_PRIVATE void ptl_folder_answer(int folder, const struct provider_share_session_file *file, const char *name,
-					const struct ptl_guid *guid);
+PROVIDER_PRIVATE void provider_folder_answer(int folder, const struct provider_share_session_file *file,
+					     const char *name, const struct ptl_guid *guid);
 /* Makes a file under a name for the time being (put into name), for reading and writing; -1 with errno. */
 PROVIDER_PRIVATE int provider_folder_new_file(int folder, char name[PROVIDER_SHARE_NAME_SIZE]);
 /* Writes all bytes at this place; false with errno. */
@@ -212,10 +212,11 @@ static inline const struct ptl_guid *provider_activity_of(const struct provider_
  * Notes that the event is explained by this schema. PTL_MISUSE where another schema explains the same provider's
  * id, version and opcode; PTL_NO_MEMORY.
  */
-PROVIDER_PRIVATE int ptl_definition_add(const struct ptl_event_definition *event, const uint8_t *schema, size_t size);
+PROVIDER_PRIVATE int provider_definition_add(const struct ptl_event_definition *event, const uint8_t *schema,
+					     size_t size);
 /* Takes back what was added since there were so many. */
-PROVIDER_PRIVATE size_t ptl_definition_count(void);
-PROVIDER_PRIVATE void ptl_definition_forget(size_t count);
+PROVIDER_PRIVATE size_t provider_definition_count(void);
+PROVIDER_PRIVATE void provider_definition_forget(size_t count);
 
 /* ---- callbacks: provider/listener.c ---- */
 

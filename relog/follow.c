@@ -57,7 +57,7 @@ void relog_follow(int fd, const char *name)
 	interrupted = interrupted || !relog_patience();
 	relog_be_patient(0);
 	if (interrupted && !ptl_is_closed(fd))
-		qemu_message_note("%s: interrupted; what is there is taken", name);
+		common_message_note("%s: interrupted; what is there is taken", name);
 	else if (!there && !ptl_is_closed(fd))
-		qemu_message_note("%s: nobody writes it any more", name);
+		common_message_note("%s: nobody writes it any more", name);
 }

@@ -54,7 +54,7 @@ static int set_provenance(const struct relog_settings *settings, const struct re
 {
 	const struct ptl_provenance step = {
 		.tool = "ptl-relog",
-		.version = PTL_VERSION,
+		.version = COMMON_VERSION,
 		.command = (const char *)settings->command.data,
 		.rules = relog_stages_rules(stages),
 	};
@@ -91,8 +91,8 @@ static bool report_damage(const struct ptl_relogger_input *input, bool repeated)
 		if (damage->status == PTL_CORRUPT || damage->status == PTL_TRUNCATED)
 			common_message_warning("%s: offset %" PRIu64 ": %s", info.name, damage->offset, damage->text);
 		else
-			qemu_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name, damage->offset,
-					  damage->text);
+			common_message_note("%s: offset %" PRIu64 ": %s; kept as it is", info.name, damage->offset,
+					    damage->text);
 	}
 	if (!repeated && info.losses > REPORTED_MAX)
 		common_message_warning("%s: %zu pieces of damage in all; each is a loss record of the output",

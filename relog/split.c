@@ -389,7 +389,7 @@ int relog_split(const struct relog_settings *settings, bool *damaged)
 	if (!status)
 		status = commit(&split);
 	if (!status)
-		qemu_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
+		common_message_note("%zu part%s", split.part_count, split.part_count == 1 ? "" : "s");
 	if (!status && split.large_count) {
 		common_message_warning("%zu of %zu parts could not be made smaller than asked; the largest has %" PRIu64
 				       " bytes: each needs code and rundown of its own",

@@ -68,15 +68,15 @@ static int add(struct record *record, unsigned list, const struct dump_verify_it
 /* REX2, maps of EVEX and VEX that are newer than it, ERETU and ERETS. */
 static bool is_unknown(const uint8_t *bytes, size_t size, unsigned mode)
 {
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 
-	if (ptl_encoding_read(bytes, size, mode, &encoding) < 0)
+	if (flow_encoding_read(bytes, size, mode, &encoding) < 0)
 		return false;
 	switch (encoding.kind) {
-	case PTL_ENCODING_REX2:
+	case FLOW_ENCODING_REX2:
 		return true;
-	case PTL_ENCODING_VEX:
-	case PTL_ENCODING_EVEX:
+	case FLOW_ENCODING_VEX:
+	case FLOW_ENCODING_EVEX:
 		return encoding.map > 3;
 	default:
 		return encoding.map == 1 && encoding.opcode == 0x01 && encoding.modrm == 0xca && encoding.prefix & 0x80;
@@ -136,9 +136,9 @@ static int add_event(struct record *record, const struct flow_event *event)
 	int status;
 
 	/* libipt passes over what it cannot place. */
-	if (event->flags & PTL_EVENT_UNPLACED)
+	if (event->flags & FLOW_EVENT_UNPLACED)
 		return 0;
-	status = add(record, format_event_splits(event->kind) ? 0 : 1, &item);
+	status = add(record, flow_event_splits(event->kind) ? 0 : 1, &item);
 
 	if (status || event->kind != FLOW_GAP || event->cause == FLOW_GAP_OVERFLOW)
 		return status;

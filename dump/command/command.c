@@ -130,7 +130,7 @@ static void explain_stranger(const char *path)
 	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
 		if (size < (ssize_t)strangers[i].size || memcmp(bytes, strangers[i].bytes, strangers[i].size) != 0)
 			continue;
-		qemu_message_note("this is %s", strangers[i].what);
+		common_message_note("this is %s", strangers[i].what);
 		common_message_hint("%s", strangers[i].hint);
 		return;
 	}
@@ -182,8 +182,8 @@ static bool report_damage(const struct dump_session *session, bool lists_it)
 		const struct ptl_damage *damage = ptl_damage_at(trace, i);
 
 		if (dump_damage_is_newer(damage))
-			qemu_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
-					  damage->text);
+			common_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
+					    damage->text);
 		else if (!dump_damage_is_end(trace, damage) && ++places <= DAMAGE_SHOWN)
 			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, damage->offset,
 					       damage->text);

@@ -203,7 +203,7 @@ static void check_fields(const struct events *events)
 
 	for (size_t i = 0; dump_where_field(where, i); i++)
 		if (!has_field(events->session->trace, dump_where_field(where, i)))
-			qemu_message_note("no event of this trace has a field called %s", dump_where_field(where, i));
+			common_message_note("no event of this trace has a field called %s", dump_where_field(where, i));
 }
 
 /* Patterns that no event was like, though others may have been. */
@@ -213,15 +213,16 @@ static void check_patterns(const struct events *events)
 
 	for (size_t i = 0; i < filter->providers.count; i++)
 		if (!filter->providers.list[i].matched)
-			qemu_message_note("--provider: no event is of a provider like '%s'",
-					  filter->providers.list[i].text);
+			common_message_note("--provider: no event is of a provider like '%s'",
+					    filter->providers.list[i].text);
 	for (size_t i = 0; i < filter->keywords.count; i++) {
 		const struct dump_event_pattern *pattern = &filter->keywords.list[i];
 
 		if (pattern->has_number && !(pattern->number & filter->keyword_bits))
-			qemu_message_note("--keyword: no event has any of the bits %s in its keyword", pattern->text);
+			common_message_note("--keyword: no event has any of the bits %s in its keyword", pattern->text);
 		else if (!pattern->has_number && !pattern->matched)
-			qemu_message_note("--keyword: no provider of an event has a keyword like '%s'", pattern->text);
+			common_message_note("--keyword: no provider of an event has a keyword like '%s'",
+					    pattern->text);
 	}
 }
 
@@ -238,9 +239,9 @@ static void check_names(const struct events *events)
 		return;
 	check_fields(events);
 	if (filter->without_level) {
-		qemu_message_note("--level: %" PRIu64
-				  " events that fit otherwise have no level: their providers give none",
-				  filter->without_level);
+		common_message_note("--level: %" PRIu64
+				    " events that fit otherwise have no level: their providers give none",
+				    filter->without_level);
 		return;
 	}
 	if (!filter->providers.count && !filter->events.count)
@@ -253,8 +254,8 @@ static void check_names(const struct events *events)
 			common_text_format(&names, "%s%s", names.size ? ", " : "", name);
 		last = name;
 	}
-	qemu_message_note("no event is like that; this trace can explain: %s",
-			  names.size ? common_text_string(&names) : "no events");
+	common_message_note("no event is like that; this trace can explain: %s",
+			    names.size ? common_text_string(&names) : "no events");
 	common_bytes_free(&names);
 }
 

@@ -70,11 +70,11 @@ static void advise(const struct dump_session *session, const struct flow_unmappe
 	for (size_t i = 0; i < list->count; i++)
 		missing |= !list->ranges[i].has_code;
 	if (!list->count)
-		qemu_message_note("every executed address lies in an image");
+		common_message_note("every executed address lies in an image");
 	if (!missing)
 		return;
-	qemu_message_note("the code that ran there is not in the trace, so nothing that follows could be "
-			  "decoded up to the next PSB");
+	common_message_note("the code that ran there is not in the trace, so nothing that follows could be "
+			    "decoded up to the next PSB");
 	if (strcmp(ptl_trace_machine(session->trace)->source, "raw") == 0)
 		common_message_hint("ptl-relog --pt FILE --memory memory.raw --memory-map memory.map, where "
 				    "the map names those addresses");

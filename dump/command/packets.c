@@ -136,12 +136,12 @@ static bool packet_time(const struct packets *packets, const struct ptl_pt_packe
 }
 
 /* What is no packet. */
-static const char *type_name(enum packet_item_type type)
+static const char *type_name(enum flow_packet_item_type type)
 {
-	return type == PACKET_ITEM_LOST ? "lost" : type == PACKET_ITEM_DAMAGED ? "damaged" : "skipped";
+	return type == FLOW_PACKET_ITEM_LOST ? "lost" : type == FLOW_PACKET_ITEM_DAMAGED ? "damaged" : "skipped";
 }
 
-static void show_json(struct packets *packets, const struct packet_item *item)
+static void show_json(struct packets *packets, const struct flow_packet_item *item)
 {
 	struct common_json *json = &packets->session->json_out;
 	int64_t time;
@@ -149,8 +149,8 @@ static void show_json(struct packets *packets, const struct packet_item *item)
 	common_json_object(json, NULL);
 	common_json_u64(json, "stream", packets->stream->id);
 	common_json_u64(json, "offset", item->offset);
-	if (item->type == PACKET_ITEM_PACKET) {
-		packet_json(&item->packet, item->last_ip, json);
+	if (item->type == FLOW_PACKET_ITEM_PACKET) {
+		dump_packet_json(&item->packet, item->last_ip, json);
 		if (packet_time(packets, &item->packet, &time))
 			common_json_i64(json, "time", time);
 		if (packets->options->raw) {
@@ -185,7 +185,7 @@ static void put_offset(FILE *out, uint64_t offset)
 }
 
 /* Bytes in hexadecimal; a PSB, which is longer than all others, as its first. */
-static void put_raw(FILE *out, const struct packet_item *item)
+static void put_raw(FILE *out, const struct flow_packet_item *item)
 {
 	char text[40];
 	size_t at = 0;
@@ -208,7 +208,7 @@ static void put_time(const struct dump_session *session, int64_t time)
 		size / 1000000, size % 1000000, dump_plain(session));
 }
 
-static void show_text(struct packets *packets, const struct packet_item *item)
+static void show_text(struct packets *packets, const struct flow_packet_item *item)
 {
 	struct dump_session *session = packets->session;
 	char text[PACKET_TEXT_SIZE];
@@ -216,27 +216,27 @@ static void show_text(struct packets *packets, const struct packet_item *item)
 	size_t size;
 
 	put_offset(session->out, item->offset);
-	if (item->type != PACKET_ITEM_PACKET) {
+	if (item->type != FLOW_PACKET_ITEM_PACKET) {
 		fprintf(session->out, "%s! %" PRIu64 " bytes %s: %s%s\n", dump_red(session), item->size,
 			type_name(item->type), item->cause, dump_plain(session));
 		return;
 	}
 	if (packets->options->raw)
 		put_raw(session->out, item);
-	size = packet_text(&item->packet, item->last_ip, text);
+	size = dump_packet_text(&item->packet, item->last_ip, text);
 	fwrite(text, 1, size, session->out);
 	if (packet_time(packets, &item->packet, &time))
 		put_time(session, time);
 	putc_unlocked('\n', session->out);
 }
 
-static void show(struct packets *packets, const struct packet_item *item)
+static void show(struct packets *packets, const struct flow_packet_item *item)
 {
-	if (item->type == PACKET_ITEM_SKIPPED) {
+	if (item->type == FLOW_PACKET_ITEM_SKIPPED) {
 		packets->skipped += item->size;
 		packets->places++;
 	}
-	if (item->type == PACKET_ITEM_PACKET && packets->options->kinds &&
+	if (item->type == FLOW_PACKET_ITEM_PACKET && packets->options->kinds &&
 	    !(packets->options->kinds >> item->packet.kind & 1))
 		return;
 	if (packets->session->options->json)
@@ -258,20 +258,20 @@ static int show_range(struct packets *packets, uint64_t from, uint64_t end)
 {
 	struct ptl_trace *trace = packets->session->trace;
 	uint32_t stream = packets->stream->id;
-	struct packet_item item = {0};
-	struct packet_walk walk;
-	int status = packet_walk_start(&walk, trace, stream, from, end, errata_of(packets));
+	struct flow_packet_item item = {0};
+	struct flow_packet_walk walk;
+	int status = flow_packet_walk_start(&walk, trace, stream, from, end, errata_of(packets));
 	int written = 0;
 
 	if (!packets->headed)
 		heading(packets);
 	packets->headed = true;
-	while (status >= 0 && !written && (status = packet_walk_next(&walk, &item)) > 0) {
+	while (status >= 0 && !written && (status = flow_packet_walk_next(&walk, &item)) > 0) {
 		show(packets, &item);
 		if (++packets->items % CHECK_EVERY == 0)
 			written = dump_output_check(packets->session);
 	}
-	packet_walk_free(&walk);
+	flow_packet_walk_free(&walk);
 	return status < 0 ? common_fail_in(status, "stream %" PRIu32, stream) : written;
 }
 
@@ -368,8 +368,8 @@ static int run(struct dump_session *session)
 	if (status >= 0 && !any && !packets.left_out)
 		dump_session_note_no_flow(session);
 	if (status >= 0 && packets.left_out)
-		qemu_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
-				  "packets do not say whose they are");
+		common_message_note("streams of a whole CPU are not shown with --pid, --process or --tid: "
+				    "packets do not say whose they are");
 	return status;
 }
 

@@ -267,11 +267,12 @@ void dump_session_note_nothing(const struct dump_session *session, const char *w
 	const bool by_time = filter->from.given || filter->to.given;
 
 	if (!any) {
-		qemu_message_note("%s has no %s", session->path, what);
+		common_message_note("%s has no %s", session->path, what);
 		return;
 	}
-	qemu_message_note("%s has %s, but none%s%s", session->path, what,
-			  is_narrowed(filter) ? " of what was asked for" : "", by_time ? " in the span of --time" : "");
+	common_message_note("%s has %s, but none%s%s", session->path, what,
+			    is_narrowed(filter) ? " of what was asked for" : "",
+			    by_time ? " in the span of --time" : "");
 	if (by_time && machine->end_time > machine->start_time && filter->first_time > machine->end_time)
 		common_message_hint("a span within 0s..%.9fs", (double)(machine->end_time - machine->start_time) / 1e9);
 }
@@ -287,8 +288,8 @@ void dump_session_note_no_flow(const struct dump_session *session)
 		any |= ptl_stream_at(session->trace, i)->kind == PTL_KIND_PT && ptl_stream_at(session->trace, i)->bytes;
 	if (any && filter->last_time >= machine->start_time && (filter->from.given || filter->to.given) &&
 	    !(machine->end_time && filter->first_time > machine->end_time)) {
-		qemu_message_note("nothing%s ran in the span of --time",
-				  is_narrowed(filter) ? " of what was asked for" : "");
+		common_message_note("nothing%s ran in the span of --time",
+				    is_narrowed(filter) ? " of what was asked for" : "");
 		return;
 	}
 	dump_session_note_nothing(session, "Intel PT", any);

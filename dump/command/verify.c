@@ -70,24 +70,24 @@ static uint32_t machine_id(const struct flow_segment *segment)
 static int print_packets(struct dump_session *session, const struct dump_verify *verify)
 {
 	char lines[PACKETS_SHOWN][PACKET_TEXT_SIZE + 32];
-	struct packet_walk walk;
-	struct packet_item item;
+	struct flow_packet_walk walk;
+	struct flow_packet_item item;
 	size_t count = 0;
-	int status = packet_walk_start(&walk, session->trace, verify->segment.stream, verify->segment.offset,
-				       verify->packets_end,
-				       flow_errata_of(ptl_machine_of(session->trace, machine_id(&verify->segment))));
+	int status = flow_packet_walk_start(
+		&walk, session->trace, verify->segment.stream, verify->segment.offset, verify->packets_end,
+		flow_errata_of(ptl_machine_of(session->trace, machine_id(&verify->segment))));
 
 	if (status < 0)
 		return status;
-	while ((status = packet_walk_next(&walk, &item)) > 0) {
+	while ((status = flow_packet_walk_next(&walk, &item)) > 0) {
 		char text[PACKET_TEXT_SIZE];
 
-		if (item.type != PACKET_ITEM_PACKET || item.packet.kind == PTL_PT_PAD)
+		if (item.type != FLOW_PACKET_ITEM_PACKET || item.packet.kind == PTL_PT_PAD)
 			continue;
-		packet_text(&item.packet, item.last_ip, text);
+		dump_packet_text(&item.packet, item.last_ip, text);
 		snprintf(lines[count++ % PACKETS_SHOWN], sizeof(lines[0]), "   %" PRIu64 ": %s", item.offset, text);
 	}
-	packet_walk_free(&walk);
+	flow_packet_walk_free(&walk);
 	fprintf(session->out, "packets:\n");
 	for (size_t i = count > PACKETS_SHOWN ? count - PACKETS_SHOWN : 0; i < count; i++)
 		fprintf(session->out, "%s\n", lines[i % PACKETS_SHOWN]);

@@ -255,7 +255,7 @@ static void event(const struct dump_flow_print *print, const struct flow_event *
 		add_place_object(print, &members.json, "from", from);
 	if (event->flags & FLOW_EVENT_HAS_TO)
 		add_place_object(print, &members.json, "to", to);
-	if (event->flags & PTL_EVENT_UNPLACED)
+	if (event->flags & FLOW_EVENT_UNPLACED)
 		common_json_bool(&members.json, "unplaced", true);
 	add_value(&members.json, event);
 	members_end(&members, text);

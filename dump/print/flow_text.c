@@ -324,7 +324,7 @@ static void event(const struct dump_flow_print *print, const struct flow_event *
 		common_text_add(text, flow_kind_name(event->kind));
 		add_value(event, text);
 	}
-	if (event->flags & PTL_EVENT_UNPLACED)
+	if (event->flags & FLOW_EVENT_UNPLACED)
 		common_text_add(text, ", its TIP is missing");
 	if (event->flags & FLOW_EVENT_HAS_FROM)
 		add_place(print, " at ", from, text);

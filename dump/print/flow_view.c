@@ -336,7 +336,7 @@ static int take_event(const struct view *view, const struct flow_segment *segmen
 	const struct dump_flow_time time = {.time = event->time};
 	int status = 0;
 
-	if (view->print->level == DUMP_FLOW_BRANCH && format_event_splits(event->kind)) {
+	if (view->print->level == DUMP_FLOW_BRANCH && flow_event_splits(event->kind)) {
 		const struct landing landing = landing_of(view, segment, event);
 
 		status = land(view, segment, part, writer, &landing);

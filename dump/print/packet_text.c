@@ -57,7 +57,7 @@ static void put_name(struct line *line, const char *name)
 		put_char(line, *name >= 'A' && *name <= 'Z' ? (char)(*name + 'a' - 'A') : *name);
 }
 
-const char *packet_form_name(unsigned form)
+const char *dump_packet_form_name(unsigned form)
 {
 	static const char *const names[8] = {
 		[PTL_PT_IP_UPDATE_16] = "update16", [PTL_PT_IP_UPDATE_32] = "update32", [PTL_PT_IP_SIGN_48] = "sign48",
@@ -84,7 +84,7 @@ static void put_ip(struct line *line, const struct ptl_pt_packet *packet, uint64
 	put_hex(line, ip);
 	if (packet->ip.form != format_pt_ip_compress(last_ip, ip)) {
 		put_text(line, " form=");
-		put_text(line, packet_form_name(packet->ip.form));
+		put_text(line, dump_packet_form_name(packet->ip.form));
 	}
 }
 
@@ -126,7 +126,7 @@ static void put_fields(struct line *line, const struct ptl_pt_packet *packet)
 	}
 }
 
-size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip, char text[PACKET_TEXT_SIZE])
+size_t dump_packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip, char text[PACKET_TEXT_SIZE])
 {
 	struct line line = {.text = text};
 
@@ -166,7 +166,7 @@ static void ip_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct
 		return;
 	}
 	common_json_hex(json, "ip", ip);
-	common_json_string(json, "form", packet_form_name(packet->ip.form));
+	common_json_string(json, "form", dump_packet_form_name(packet->ip.form));
 	common_json_hex(json, "payload", packet->ip.payload);
 }
 
@@ -192,7 +192,7 @@ static void field_json(const struct ptl_pt_packet *packet, const struct format_p
 		common_json_u64(json, field->name, value);
 }
 
-void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct common_json *json)
+void dump_packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct common_json *json)
 {
 	common_json_string(json, "packet", ptl_pt_kind_name(packet->kind));
 	common_json_u64(json, "size", packet->size);

@@ -31,7 +31,7 @@
  * Writes packet's text, without a newline, and returns its length. last_ip is the last IP before
  * the packet (0 at a PSB).
  */
-size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip, char text[PACKET_TEXT_SIZE]);
+size_t dump_packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip, char text[PACKET_TEXT_SIZE]);
 
 /*
  * Adds the members "packet" (the SDM's name), "size" and one for each field to the open JSON
@@ -39,9 +39,9 @@ size_t packet_text(const struct ptl_pt_packet *packet, uint64_t last_ip, char te
  * packets with an address, flags as booleans, addresses and raw payloads as "0x..." text, other
  * numbers as numbers.
  */
-void packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct common_json *json);
+void dump_packet_json(const struct ptl_pt_packet *packet, uint64_t last_ip, struct common_json *json);
 
 /* "update16" and so on, as above; NULL for PTL_PT_IP_NONE and reserved forms. */
-const char *packet_form_name(unsigned form);
+const char *dump_packet_form_name(unsigned form);
 
 #endif

@@ -146,7 +146,7 @@ static bool keeps(const struct flow_code *code, uint32_t one, uint32_t other, st
 	}
 }
 
-bool ptl_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other)
+bool flow_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other)
 {
 	struct native_span changes[FLOW_CODE_CHANGES];
 	size_t count = flow_code_changes(code, one, other, changes);

@@ -21,6 +21,6 @@ size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t ot
  * Whether all code that the version at `one` has is the same in the one at `other`, which may have more, and other names for
  * it: then the other may take its place while flow of the first is still under way.
  */
-bool ptl_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other);
+bool flow_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other);
 
 #endif

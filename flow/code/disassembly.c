@@ -51,15 +51,15 @@ static bool start_formatter(ZydisFormatter *formatter)
 static void add_bytes(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_bytes *text)
 {
 	char name[DUMP_INSTRUCTION_NAME_SIZE];
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 
-	if (ptl_encoding_read(bytes, size, mode, &encoding) < 0) {
+	if (flow_encoding_read(bytes, size, mode, &encoding) < 0) {
 		common_text_add(text, "(bad)");
 		return;
 	}
 	for (unsigned i = 0; i < encoding.length; i++)
 		common_text_format(text, "%s0x%02x", i ? ", " : ".byte ", bytes[i]);
-	if (dump_instruction_name(bytes, mode, &encoding, name))
+	if (flow_instruction_name(bytes, mode, &encoding, name))
 		common_text_format(text, " # %s", name);
 }
 

@@ -131,8 +131,8 @@ static int start(ZydisDecoder *decoder, unsigned mode)
  */
 static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_opcode *opcode, bool *known)
 {
-	struct ptl_encoding encoding;
-	int status = ptl_encoding_read(bytes, size, mode, &encoding);
+	struct flow_encoding encoding;
+	int status = flow_encoding_read(bytes, size, mode, &encoding);
 
 	if (status < 0)
 		return status;
@@ -144,9 +144,9 @@ static int read_encoding(const uint8_t *bytes, size_t size, unsigned mode, struc
 		.has_modrm = encoding.has_modrm,
 		.repeat = encoding.prefix == 0xf3,
 		.repeat_not = encoding.prefix == 0xf2,
-		.rex2 = encoding.kind == PTL_ENCODING_REX2,
+		.rex2 = encoding.kind == FLOW_ENCODING_REX2,
 	};
-	*known = opcode->rex2 || (encoding.kind == PTL_ENCODING_LEGACY && opcode->map && opcode->opcode == 0x01);
+	*known = opcode->rex2 || (encoding.kind == FLOW_ENCODING_LEGACY && opcode->map && opcode->opcode == 0x01);
 	return 0;
 }
 

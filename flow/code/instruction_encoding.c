@@ -86,7 +86,7 @@ static char vector_0f(uint8_t opcode)
 	return (opcode >= 0x70 && opcode <= 0x73) || (opcode >= 0xc4 && opcode <= 0xc6) || opcode == 0xc2 ? 'b' : 'm';
 }
 
-static char rule_of(const struct ptl_encoding *encoding)
+static char rule_of(const struct flow_encoding *encoding)
 {
 	static const char legacy[] = {'.', '.', 'm', 'b'};
 	static const char vex[] = {'.', '.', 'm', 'b', '.', 'm', '.', '4'};
@@ -95,17 +95,17 @@ static char rule_of(const struct ptl_encoding *encoding)
 	const uint8_t map = encoding->map, opcode = encoding->opcode;
 
 	switch (encoding->kind) {
-	case PTL_ENCODING_LEGACY:
+	case FLOW_ENCODING_LEGACY:
 		return map == 1 ? after_0f[opcode] : legacy[map];
-	case PTL_ENCODING_REX2:
+	case FLOW_ENCODING_REX2:
 		if (!map)
 			return one_byte[opcode];
 		return opcode >> 4 == 3 ? '.' : after_0f[opcode];
-	case PTL_ENCODING_VEX:
+	case FLOW_ENCODING_VEX:
 		if (map == 1)
 			return opcode == 0x77 ? '0' : vector_0f(opcode); /* VZEROUPPER, VZEROALL */
 		return map < sizeof(vex) ? vex[map] : '.';
-	case PTL_ENCODING_EVEX:
+	case FLOW_ENCODING_EVEX:
 		if (map == 1)
 			return vector_0f(opcode);
 		return map == 4 ? promoted(opcode) : evex[map];
@@ -120,7 +120,7 @@ struct reader {
 	size_t size;
 	size_t at;
 	unsigned mode;
-	struct ptl_encoding *encoding;
+	struct flow_encoding *encoding;
 	bool operand_size; /* 66 */
 	bool address_size; /* 67 */
 	bool lock;
@@ -181,7 +181,7 @@ static bool has_simd_prefix(const struct reader *reader)
 	return reader->operand_size || reader->repeat || reader->lock || reader->rex;
 }
 
-static void choose(struct ptl_encoding *encoding, unsigned pp)
+static void choose(struct flow_encoding *encoding, unsigned pp)
 {
 	static const uint8_t prefixes[] = {0, 0x66, 0xf3, 0xf2};
 
@@ -189,9 +189,9 @@ static void choose(struct ptl_encoding *encoding, unsigned pp)
 }
 
 /* The three forms that hold map, W and pp in the same bits: VEX and XOP of three bytes, EVEX. */
-static bool take_vector(struct reader *reader, enum ptl_encoding_kind kind, unsigned map_bits, size_t size)
+static bool take_vector(struct reader *reader, enum flow_encoding_kind kind, unsigned map_bits, size_t size)
 {
-	struct ptl_encoding *encoding = reader->encoding;
+	struct flow_encoding *encoding = reader->encoding;
 	const uint8_t map = peek(reader, 1) & map_bits, last = peek(reader, 2);
 
 	/* Outside of 64-bit mode these bits tell them from LES, LDS and BOUND. */
@@ -211,7 +211,7 @@ static bool take_short_vex(struct reader *reader)
 
 	if (has_simd_prefix(reader) || (reader->mode != 64 && (payload & 0xc0) != 0xc0))
 		return false;
-	reader->encoding->kind = PTL_ENCODING_VEX;
+	reader->encoding->kind = FLOW_ENCODING_VEX;
 	reader->encoding->map = 1;
 	choose(reader->encoding, payload);
 	reader->at += 2;
@@ -225,7 +225,7 @@ static bool take_evex(struct reader *reader)
 
 	if (reader->mode != 64 && ((payload & 0x08) || (payload & 0x07) == 4 || (payload & 0x07) == 7))
 		return false;
-	return take_vector(reader, PTL_ENCODING_EVEX, 0x07, 4);
+	return take_vector(reader, FLOW_ENCODING_EVEX, 0x07, 4);
 }
 
 static void choose_by_prefix(struct reader *reader)
@@ -239,7 +239,7 @@ static bool take_rex2(struct reader *reader)
 
 	if (reader->mode != 64 || reader->rex)
 		return false;
-	reader->encoding->kind = PTL_ENCODING_REX2;
+	reader->encoding->kind = FLOW_ENCODING_REX2;
 	reader->encoding->map = payload >> 7;
 	reader->encoding->wide = payload >> 3 & 1;
 	choose_by_prefix(reader);
@@ -250,7 +250,7 @@ static bool take_rex2(struct reader *reader)
 /* Of those behind 0F: nothing with LOCK is new. */
 static bool take_legacy(struct reader *reader)
 {
-	struct ptl_encoding *encoding = reader->encoding;
+	struct flow_encoding *encoding = reader->encoding;
 	uint8_t next = peek(reader, 1);
 
 	if (reader->lock)
@@ -274,9 +274,9 @@ static bool take_kind(struct reader *reader)
 	case 0x62:
 		return take_evex(reader);
 	case 0x8f:
-		return (peek(reader, 1) & 0x1f) >= 8 && take_vector(reader, PTL_ENCODING_XOP, 0x1f, 3);
+		return (peek(reader, 1) & 0x1f) >= 8 && take_vector(reader, FLOW_ENCODING_XOP, 0x1f, 3);
 	case 0xc4:
-		return take_vector(reader, PTL_ENCODING_VEX, 0x1f, 3);
+		return take_vector(reader, FLOW_ENCODING_VEX, 0x1f, 3);
 	case 0xc5:
 		return take_short_vex(reader);
 	case 0xd5:
@@ -305,8 +305,8 @@ static size_t address_bytes(struct reader *reader)
 /* Bytes of an immediate that has the size of the operand, but at most four. */
 static size_t operand_bytes(const struct reader *reader)
 {
-	const struct ptl_encoding *encoding = reader->encoding;
-	const bool flipped = encoding->kind == PTL_ENCODING_EVEX ? encoding->prefix == 0x66 : reader->operand_size;
+	const struct flow_encoding *encoding = reader->encoding;
+	const bool flipped = encoding->kind == FLOW_ENCODING_EVEX ? encoding->prefix == 0x66 : reader->operand_size;
 
 	return flipped && !encoding->wide ? 2 : 4;
 }
@@ -352,7 +352,7 @@ static bool is_defined(const struct reader *reader, char rule)
 /* Behind what comes before the opcode; false where the rules do not say how long it is. */
 static bool take_opcode(struct reader *reader)
 {
-	struct ptl_encoding *encoding = reader->encoding;
+	struct flow_encoding *encoding = reader->encoding;
 	char rule;
 
 	encoding->opcode = peek(reader, 0);
@@ -371,13 +371,13 @@ static bool take_opcode(struct reader *reader)
 	return true;
 }
 
-int ptl_encoding_read(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_encoding *encoding)
+int flow_encoding_read(const uint8_t *bytes, size_t size, unsigned mode, struct flow_encoding *encoding)
 {
 	struct reader reader = {.bytes = bytes, .mode = mode, .encoding = encoding};
 	bool read;
 
 	reader.size = size < FLOW_INSTRUCTION_MAX ? size : FLOW_INSTRUCTION_MAX;
-	*encoding = (struct ptl_encoding){0};
+	*encoding = (struct flow_encoding){0};
 	read = take_kind(&reader) && take_opcode(&reader);
 	if (reader.beyond || reader.at > reader.size)
 		return size < FLOW_INSTRUCTION_MAX ? PTL_TRUNCATED : PTL_CORRUPT;

@@ -7,23 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum ptl_encoding_kind {
-	PTL_ENCODING_LEGACY,
-	PTL_ENCODING_REX2, /* legacy maps 0 and 1 */
-	PTL_ENCODING_VEX,
-	PTL_ENCODING_EVEX,
-	PTL_ENCODING_XOP,
+enum flow_encoding_kind {
+	FLOW_ENCODING_LEGACY,
+	FLOW_ENCODING_REX2, /* legacy maps 0 and 1 */
+	FLOW_ENCODING_VEX,
+	FLOW_ENCODING_EVEX,
+	FLOW_ENCODING_XOP,
 };
 
-struct ptl_encoding {
-	uint8_t kind;   /* enum ptl_encoding_kind */
+struct flow_encoding {
+	uint8_t kind;   /* enum flow_encoding_kind */
 	uint8_t map;    /* 0: one byte; 1: 0F; 2: 0F 38; 3: 0F 3A; 4 and more: as VEX, EVEX and XOP number them */
 	uint8_t prefix; /* that chooses the instruction: 66, F3 or F2; 0: none */
 	uint8_t opcode;
 	uint8_t modrm; /* 0 where there is none */
 	bool has_modrm;
 	bool wide;     /* REX.W and its like */
-	uint8_t start; /* where the prefix of the kind begins; of PTL_ENCODING_LEGACY, the opcode with its 0F */
+	uint8_t start; /* where the prefix of the kind begins; of FLOW_ENCODING_LEGACY, the opcode with its 0F */
 	uint8_t length;
 };
 
@@ -34,6 +34,6 @@ struct ptl_encoding {
  * undefined.
  * Returns 0; PTL_TRUNCATED where size bytes are too few; PTL_CORRUPT. No error text is left.
  */
-int ptl_encoding_read(const uint8_t *bytes, size_t size, unsigned mode, struct ptl_encoding *encoding);
+int flow_encoding_read(const uint8_t *bytes, size_t size, unsigned mode, struct flow_encoding *encoding);
 
 #endif

@@ -24,9 +24,9 @@ struct named {
 	char narrow[2], wide[2]; /* behind the name: without W, with it */
 };
 
-#define LEGACY PTL_ENCODING_LEGACY
-#define VEX PTL_ENCODING_VEX
-#define EVEX PTL_ENCODING_EVEX
+#define LEGACY FLOW_ENCODING_LEGACY
+#define VEX FLOW_ENCODING_VEX
+#define EVEX FLOW_ENCODING_EVEX
 
 static const struct named table[] = {
 	{LEGACY, 1, 0xf2, 0x00, 0x38, 0x30, "lkgs"},
@@ -114,7 +114,7 @@ static const struct named table[] = {
 	{EVEX, 4, 0x00, 0xff, 0xf8, 0xf0, "push2", "", "p"},
 };
 
-static bool fits(const struct named *named, const struct ptl_encoding *encoding)
+static bool fits(const struct named *named, const struct flow_encoding *encoding)
 {
 	if (named->kind != encoding->kind || named->map != encoding->map || named->opcode != encoding->opcode ||
 	    (named->prefix != ANY && named->prefix != encoding->prefix))
@@ -122,7 +122,7 @@ static bool fits(const struct named *named, const struct ptl_encoding *encoding)
 	return named->mask == MEMORY ? encoding->modrm < 0xc0 : (encoding->modrm & named->mask) == named->modrm;
 }
 
-static bool find_in_table(const struct ptl_encoding *encoding, char *name)
+static bool find_in_table(const struct flow_encoding *encoding, char *name)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (fits(&table[i], encoding))
@@ -141,7 +141,7 @@ static const char conditions[16][4] = {"o", "no", "b", "nb", "z", "nz", "be", "n
 #define NO_FLAGS 0x04
 
 /* The families of EVEX map 4 whose names lie in the opcode or in ModRM. */
-static const char *find_promoted(const struct ptl_encoding *encoding, uint8_t last)
+static const char *find_promoted(const struct flow_encoding *encoding, uint8_t last)
 {
 	static const char arithmetic[8][4] = {"add", "or", "adc", "sbb", "and", "sub", "xor", ""};
 	static const char shifts[8][4] = {"rol", "ror", "rcl", "rcr", "shl", "shr", "shl", "sar"};
@@ -176,7 +176,7 @@ static const char *find_promoted(const struct ptl_encoding *encoding, uint8_t la
 }
 
 /* CCMPcc and CTESTcc: the condition is in the prefix, where "true" and "false" take the place of the parity. */
-static const char *find_compare(const struct ptl_encoding *encoding)
+static const char *find_compare(const struct flow_encoding *encoding)
 {
 	const unsigned reg = encoding->modrm >> 3 & 7;
 	const uint8_t opcode = encoding->opcode;
@@ -188,7 +188,7 @@ static const char *find_compare(const struct ptl_encoding *encoding)
 	return NULL;
 }
 
-static const char *find_conditional(const struct ptl_encoding *encoding, uint8_t last)
+static const char *find_conditional(const struct flow_encoding *encoding, uint8_t last)
 {
 	if (encoding->opcode >> 4 != 4)
 		return NULL;
@@ -197,7 +197,7 @@ static const char *find_conditional(const struct ptl_encoding *encoding, uint8_t
 	return (last & (NEW_DESTINATION | NO_FLAGS)) == NEW_DESTINATION ? "cmov" : "cfcmov";
 }
 
-static bool name_promoted(const uint8_t *prefix, const struct ptl_encoding *encoding, char *name)
+static bool name_promoted(const uint8_t *prefix, const struct flow_encoding *encoding, char *name)
 {
 	const uint8_t last = prefix[3], code = last & 0x0f;
 	const char *found = find_compare(encoding);
@@ -219,7 +219,7 @@ static bool name_promoted(const uint8_t *prefix, const struct ptl_encoding *enco
 	return *found;
 }
 
-static bool name_by_encoding(const uint8_t *bytes, const struct ptl_encoding *encoding, char *name)
+static bool name_by_encoding(const uint8_t *bytes, const struct flow_encoding *encoding, char *name)
 {
 	if (find_in_table(encoding, name))
 		return true;
@@ -235,7 +235,7 @@ static bool name_by_encoding(const uint8_t *bytes, const struct ptl_encoding *en
 /* ---- known instructions with newer registers ------------------------------------------------------------------------- */
 
 /* The instruction with another prefix: `size` bytes of it are put where `old` were. */
-static bool ask_zydis(const uint8_t *bytes, unsigned mode, const struct ptl_encoding *encoding, const uint8_t *prefix,
+static bool ask_zydis(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding, const uint8_t *prefix,
 		      size_t size, size_t old, char *name)
 {
 	uint8_t changed[FLOW_INSTRUCTION_MAX + 4];
@@ -254,7 +254,7 @@ static bool ask_zydis(const uint8_t *bytes, unsigned mode, const struct ptl_enco
 }
 
 /* Those with REX2 are those with REX, but for JMPABS and what W makes of PUSH and POP. */
-static bool name_with_rex2(const uint8_t *bytes, unsigned mode, const struct ptl_encoding *encoding, char *name)
+static bool name_with_rex2(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding, char *name)
 {
 	const uint8_t payload = bytes[encoding->start + 1];
 	const uint8_t prefix[] = {0x40 | (payload & 0x0f), 0x0f};
@@ -267,7 +267,7 @@ static bool name_with_rex2(const uint8_t *bytes, unsigned mode, const struct ptl
 }
 
 /* Vectors, with their addresses in older registers, or in the VEX form that they had before. */
-static bool name_with_evex(const uint8_t *bytes, unsigned mode, const struct ptl_encoding *encoding, char *name)
+static bool name_with_evex(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding, char *name)
 {
 	const uint8_t *from = bytes + encoding->start;
 	const uint8_t evex[] = {0x62, (uint8_t)(from[1] & ~0x08), from[2] | 0x04, from[3]};
@@ -277,10 +277,10 @@ static bool name_with_evex(const uint8_t *bytes, unsigned mode, const struct ptl
 				      ask_zydis(bytes, mode, encoding, vex, sizeof(vex), 4, name));
 }
 
-bool dump_instruction_name(const uint8_t *bytes, unsigned mode, const struct ptl_encoding *encoding,
+bool flow_instruction_name(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding,
 			   char name[DUMP_INSTRUCTION_NAME_SIZE])
 {
-	if (encoding->kind == PTL_ENCODING_REX2)
+	if (encoding->kind == FLOW_ENCODING_REX2)
 		return name_with_rex2(bytes, mode, encoding, name);
 	return name_by_encoding(bytes, encoding, name) ||
 	       (encoding->kind == EVEX && name_with_evex(bytes, mode, encoding, name));

@@ -12,10 +12,10 @@
 #define DUMP_INSTRUCTION_NAME_SIZE 32
 
 /*
- * The mnemonic of the instruction at bytes, whose encoding ptl_encoding_read has read, in lower case; false where it is not
+ * The mnemonic of the instruction at bytes, whose encoding flow_encoding_read has read, in lower case; false where it is not
  * known. Operands are not told.
  */
-bool dump_instruction_name(const uint8_t *bytes, unsigned mode, const struct ptl_encoding *encoding,
+bool flow_instruction_name(const uint8_t *bytes, unsigned mode, const struct flow_encoding *encoding,
 			   char name[DUMP_INSTRUCTION_NAME_SIZE]);
 
 #endif

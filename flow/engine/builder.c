@@ -189,7 +189,7 @@ int flow_event(struct flow_builder *builder, const struct flow_event *event)
 {
 	struct flow_event *added;
 
-	if (format_event_splits(event->kind)) {
+	if (flow_event_splits(event->kind)) {
 		int status = close_block(builder);
 
 		if (status < 0)

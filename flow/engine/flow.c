@@ -66,8 +66,8 @@ static const struct {
 	[FLOW_CONTROL_SHUTDOWN] = {"shutdown", false},
 	[FLOW_CONTROL_USER_INTERRUPT] = {"user-interrupt", true},
 	[FLOW_CONTROL_UIRET] = {"uiret", false},
-	[PTL_CONTROL_SOFTWARE_INTERRUPT] = {"software-interrupt", true},
-	[PTL_CONTROL_SYSTEM_CALL] = {"system-call", false},
+	[FLOW_CONTROL_SOFTWARE_INTERRUPT] = {"software-interrupt", true},
+	[FLOW_CONTROL_SYSTEM_CALL] = {"system-call", false},
 };
 
 static const char *const event_data_names[] = {
@@ -106,7 +106,7 @@ const char *flow_gap_cause_name(uint8_t cause)
 	return cause < COUNT(cause_names) ? cause_names[cause] : "unknown";
 }
 
-bool format_event_splits(uint8_t kind)
+bool flow_event_splits(uint8_t kind)
 {
 	return kinds[kind < COUNT(kinds) ? kind : 0].splits;
 }

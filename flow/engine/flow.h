@@ -29,7 +29,7 @@ const char *flow_branch_name(uint8_t branch);
 /*
  * A block: instructions at consecutive addresses, executed one after the other. It ends at the
  * first branch instruction, or before: where an event that is bound to an address stands (see
- * format_event_splits), where the flow ends, where a segment ends, and where it is too long (see
+ * flow_event_splits), where the flow ends, where a segment ends, and where it is too long (see
  * flow_block_is_full). That depends on the trace
  * alone, not on the engine, so counts of blocks can be compared. Blocks are interned: executing one
  * again gives the same pointer within a batch.
@@ -77,7 +77,7 @@ enum flow_kind {
 	FLOW_MWAIT,          /* value: hints | extensions << 32 */
 	FLOW_GAP,            /* flow is missing here: see cause; `to`: where it goes on behind an overflow */
 	FLOW_CONTROL,        /* type: PTL_CONTROL_*; value: vector; `from`: where, if known */
-	FLOW_EVENT_DATA,     /* of the FLOW_CONTROL behind it; type: PTL_DATA_*; value: the data */
+	FLOW_EVENT_DATA,     /* of the FLOW_CONTROL behind it; type: FLOW_DATA_*; value: the data */
 	FLOW_BLOCK_ITEM,     /* type: of the block; item: its number; value: the data; `from` if known */
 	FLOW_TRIGGER,        /* value: triggers, a bit each; `from` if known */
 	/* Bound to no address: stands before the block during which it came. */
@@ -99,9 +99,9 @@ enum flow_kind {
 #define FLOW_CONTROL_SHUTDOWN 10
 #define FLOW_CONTROL_USER_INTERRUPT 12 /* has a vector */
 #define FLOW_CONTROL_UIRET 13
-#define PTL_CONTROL_SOFTWARE_INTERRUPT 14 /* INT n and the like, by FRED; has a vector */
-#define PTL_CONTROL_SYSTEM_CALL 15        /* SYSCALL or SYSENTER, by FRED */
-#define FLOW_DATA_PAGE_FAULT 0            /* CR2 */
+#define FLOW_CONTROL_SOFTWARE_INTERRUPT 14 /* INT n and the like, by FRED; has a vector */
+#define FLOW_CONTROL_SYSTEM_CALL 15        /* SYSCALL or SYSENTER, by FRED */
+#define FLOW_DATA_PAGE_FAULT 0             /* CR2 */
 #define FLOW_DATA_VM_EXIT_QUALIFICATION 1
 #define FLOW_DATA_VM_EXIT_REASON 2
 
@@ -138,7 +138,7 @@ const char *flow_gap_cause_name(uint8_t cause);
 #define FLOW_EVENT_HAS_TO 0x02u
 #define FLOW_EVENT_RESUMED 0x04u /* ENABLED: where it was disabled; nothing is missing between */
 /* PAGING, VMCS, EXEC_MODE: the TIP that tells where it holds from on is missing; it was announced before this place */
-#define PTL_EVENT_UNPLACED 0x08u
+#define FLOW_EVENT_UNPLACED 0x08u
 
 struct flow_event {
 	uint8_t kind;  /* enum flow_kind */
@@ -156,7 +156,7 @@ struct flow_event {
 };
 
 /* Whether an event of this kind is bound to an address, so that it ends the block before it. */
-bool format_event_splits(uint8_t kind);
+bool flow_event_splits(uint8_t kind);
 
 /* From this block on, time and state are these. Estimates: what the timing packets allow. */
 struct flow_mark {

@@ -237,7 +237,7 @@ static int follow_time(struct libipt_engine *engine)
 	if (time < until)
 		return 0;
 	flow_timeline_version(flow_code_timeline(engine->code), engine->process, time, &version);
-	if (!software || ptl_code_keeps(engine->code, engine->version.root, version.root))
+	if (!software || flow_code_keeps(engine->code, engine->version.root, version.root))
 		return libipt_code_select(engine, time);
 	engine->version.until_injected = version.until_injected;
 	return 0;

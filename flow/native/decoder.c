@@ -208,7 +208,7 @@ static void start(struct native_decoder *decoder, const struct flow_engine_input
 {
 	native_output_start(&decoder->out, sink);
 	decoder->out.time = input->segment->time;
-	native_clock_start(&decoder->clock, &decoder->machine);
+	flow_clock_start(&decoder->clock, &decoder->machine);
 	decoder->begin = decoder->at = input->bytes;
 	decoder->end = input->bytes + input->size;
 	decoder->offset = input->segment->offset;
@@ -290,7 +290,7 @@ static int open_output(struct native_decoder *decoder)
 
 	decoder->out.before_flush = keep_calls;
 	decoder->out.flush_context = decoder;
-	decoder->out.period = native_clock_period(&decoder->machine);
+	decoder->out.period = flow_clock_period(&decoder->machine);
 	return status;
 }
 

@@ -36,7 +36,7 @@ struct native_decoder {
 	struct native_decoder *others; /* of the same code, in a ring that this one is in */
 	struct native_code known_code;
 	struct native_output out;
-	struct native_clock clock;
+	struct flow_clock clock;
 	struct ptl_machine machine;
 
 	/*

@@ -77,7 +77,7 @@ static uint64_t recode(void *context, uint64_t time)
 	struct changes changes;
 
 	flow_timeline_version(flow_code_timeline(engine->code), engine->process, time, &version);
-	if (engine->decoder.machine.software && !ptl_code_keeps(engine->code, engine->version.root, version.root))
+	if (engine->decoder.machine.software && !flow_code_keeps(engine->code, engine->version.root, version.root))
 		return version.until_injected;
 	select_version(engine, engine->process, time, &changes);
 	if (changes.all)

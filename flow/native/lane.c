@@ -61,8 +61,8 @@ int native_lane_packet(struct native_lane *lane, const uint8_t *at, struct ptl_p
 	case PTL_PT_TMA:
 	case PTL_PT_MTC:
 	case PTL_PT_CYC:
-		native_clock_settle(&lane->clock);
-		native_clock_packet(&lane->clock, packet);
+		flow_clock_settle(&lane->clock);
+		flow_clock_packet(&lane->clock, packet);
 		return size;
 	default:
 		return 0;
@@ -78,9 +78,9 @@ void native_lane_give_back(struct native_lane *lane, const uint8_t *behind)
 	decoder->out.branches += lane->blocks;
 	decoder->out.block_count += lane->blocks;
 	decoder->at = behind;
-	native_clock_settle(&lane->clock);
+	flow_clock_settle(&lane->clock);
 	decoder->clock = lane->clock;
-	time = native_clock_time(&decoder->clock);
+	time = flow_clock_time(&decoder->clock);
 	if (time)
 		native_output_time(&decoder->out, time);
 }

@@ -37,13 +37,13 @@ struct native_lane {
 	struct native_decoder decoder;  /* what is not counted in bits */
 	struct flow_engine_input input; /* the segment */
 	struct flow_sink sink;
-	bool busy;                 /* with a segment */
-	bool counting;             /* bits of it */
-	bool leaps;                /* by leaps, not by strides */
-	bool eager;                /* for tests: takes the shortest runs of bits too */
-	const uint8_t *behind;     /* the packets of the bits */
-	struct native_clock clock; /* behind them */
-	const uint8_t *refused;    /* no bits are taken before this packet */
+	bool busy;               /* with a segment */
+	bool counting;           /* bits of it */
+	bool leaps;              /* by leaps, not by strides */
+	bool eager;              /* for tests: takes the shortest runs of bits too */
+	const uint8_t *behind;   /* the packets of the bits */
+	struct flow_clock clock; /* behind them */
+	const uint8_t *refused;  /* no bits are taken before this packet */
 };
 
 /* Whether packets that can be taken as bits are ahead, in a state where they mean nothing else. */

@@ -159,7 +159,7 @@ bool native_leaps_lane_begin(struct native_lane *lane)
 
 static __attribute__((noinline)) void take_mtc(struct native_lane *lane, uint64_t word)
 {
-	native_clock_mtc(&lane->clock, (uint8_t)(word >> 8));
+	flow_clock_mtc(&lane->clock, (uint8_t)(word >> 8));
 }
 
 /* A whole TNT-64 packet, and an MTC before it, which is what there most often is; false: there is something else. */

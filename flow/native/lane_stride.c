@@ -61,7 +61,7 @@ static void take_packets(struct native_lane *lane)
 			put(&writer, word >> 16 << 17, 47);
 			at += 8;
 		} else if (native_is_mtc(word)) {
-			native_clock_mtc(&lane->clock, (uint8_t)(word >> 8));
+			flow_clock_mtc(&lane->clock, (uint8_t)(word >> 8));
 			at += 2;
 		} else if (!take_packet(lane, &writer, &at)) {
 			break;

@@ -75,8 +75,8 @@ static bool is_instruction(uint8_t type)
 	case FLOW_CONTROL_IRET:
 	case FLOW_CONTROL_VM_ENTRY:
 	case FLOW_CONTROL_UIRET:
-	case PTL_CONTROL_SOFTWARE_INTERRUPT:
-	case PTL_CONTROL_SYSTEM_CALL:
+	case FLOW_CONTROL_SOFTWARE_INTERRUPT:
+	case FLOW_CONTROL_SYSTEM_CALL:
 		return true;
 	default:
 		return false;

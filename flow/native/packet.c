@@ -16,7 +16,7 @@ static void put_value(struct native_decoder *decoder, uint8_t kind, uint64_t val
 
 static void pass_time(struct native_decoder *decoder)
 {
-	uint64_t time = native_clock_time(&decoder->clock);
+	uint64_t time = flow_clock_time(&decoder->clock);
 
 	/* Without timing packets, the time of the PSB is the best there is. */
 	if (!time)
@@ -28,7 +28,7 @@ static void pass_time(struct native_decoder *decoder)
 
 static void on_time(struct native_decoder *decoder, const struct ptl_pt_packet *packet)
 {
-	native_clock_packet(&decoder->clock, packet);
+	flow_clock_packet(&decoder->clock, packet);
 	pass_time(decoder);
 }
 
@@ -204,7 +204,7 @@ static void on_rare(struct native_decoder *decoder, const struct ptl_pt_packet *
 		native_put(decoder, FLOW_STOPPED);
 		break;
 	case PTL_PT_CBR:
-		native_clock_packet(&decoder->clock, packet);
+		flow_clock_packet(&decoder->clock, packet);
 		put_value(decoder, FLOW_CBR, packet->cbr.ratio);
 		break;
 	case PTL_PT_TSC:

@@ -61,11 +61,11 @@ void native_change_space(struct native_decoder *decoder, bool has_from, uint64_t
 
 void native_drop_space(struct native_decoder *decoder)
 {
-	put_space(decoder, PTL_EVENT_UNPLACED, 0);
+	put_space(decoder, FLOW_EVENT_UNPLACED, 0);
 }
 
 void native_drop_mode(struct native_decoder *decoder)
 {
 	if (decoder->next_mode)
-		native_put_mode(decoder)->flags = PTL_EVENT_UNPLACED;
+		native_put_mode(decoder)->flags = FLOW_EVENT_UNPLACED;
 }

@@ -2,12 +2,12 @@
 /* Trace time from timing packets. */
 #include "flow/segment/clock.h"
 
-void native_clock_start(struct native_clock *clock, const struct ptl_machine *machine)
+void flow_clock_start(struct flow_clock *clock, const struct ptl_machine *machine)
 {
-	*clock = (struct native_clock){.machine = machine};
+	*clock = (struct flow_clock){.machine = machine};
 }
 
-static void take_tsc(struct native_clock *clock, uint64_t tsc)
+static void take_tsc(struct flow_clock *clock, uint64_t tsc)
 {
 	clock->tsc = tsc;
 	clock->cycles = 0;
@@ -16,7 +16,7 @@ static void take_tsc(struct native_clock *clock, uint64_t tsc)
 }
 
 /* The crystal clock was ctc when the TSC was `fast` less than the TSC packet before said. */
-static void take_tma(struct native_clock *clock, uint16_t ctc, uint16_t fast)
+static void take_tma(struct flow_clock *clock, uint16_t ctc, uint16_t fast)
 {
 	if (!clock->has_tsc || !clock->machine->ctc_denominator)
 		return;
@@ -34,7 +34,7 @@ static uint64_t scale(uint64_t value, uint32_t numerator, uint32_t denominator)
 	return (uint64_t)((__uint128_t)value * numerator / denominator);
 }
 
-void native_clock_settle(struct native_clock *clock)
+void flow_clock_settle(struct flow_clock *clock)
 {
 	if (!clock->ahead)
 		return;
@@ -44,7 +44,7 @@ void native_clock_settle(struct native_clock *clock)
 	clock->cycles = 0;
 }
 
-void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet *packet)
+void flow_clock_packet(struct flow_clock *clock, const struct ptl_pt_packet *packet)
 {
 	switch (packet->kind) {
 	case PTL_PT_TSC:
@@ -54,8 +54,8 @@ void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet 
 		take_tma(clock, packet->tma.ctc, packet->tma.fast);
 		break;
 	case PTL_PT_MTC:
-		native_clock_mtc(clock, packet->mtc.ctc);
-		native_clock_settle(clock);
+		flow_clock_mtc(clock, packet->mtc.ctc);
+		flow_clock_settle(clock);
 		break;
 	case PTL_PT_CYC:
 		clock->cycles += packet->cyc.cycles;
@@ -73,7 +73,7 @@ void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet 
 	}
 }
 
-uint64_t native_clock_time(const struct native_clock *clock)
+uint64_t flow_clock_time(const struct flow_clock *clock)
 {
 	const struct ptl_machine *machine = clock->machine;
 	uint64_t tsc = clock->tsc;
@@ -85,7 +85,7 @@ uint64_t native_clock_time(const struct native_clock *clock)
 	return machine->tsc_zero + (uint64_t)((__uint128_t)tsc * machine->tsc_multiplier >> (machine->tsc_shift & 63));
 }
 
-uint32_t native_clock_period(const struct ptl_machine *machine)
+uint32_t flow_clock_period(const struct ptl_machine *machine)
 {
 	__uint128_t period;
 

@@ -14,7 +14,7 @@
  * cycles since the last of them, which CBR turns into TSC ticks. SDM, "Intel Processor Trace", section
  * "Decoding Time".
  */
-struct native_clock {
+struct flow_clock {
 	const struct ptl_machine *machine;
 	uint64_t tsc;      /* at the last packet that tells it, estimates by MTC included */
 	uint64_t base;     /* TSC when the crystal clock was `ctc` */
@@ -27,11 +27,11 @@ struct native_clock {
 	bool ahead; /* crystals are more than tsc tells */
 };
 
-void native_clock_start(struct native_clock *clock, const struct ptl_machine *machine);
+void flow_clock_start(struct flow_clock *clock, const struct ptl_machine *machine);
 /* Takes any packet; those that tell no time change nothing. */
-void native_clock_packet(struct native_clock *clock, const struct ptl_pt_packet *packet);
+void flow_clock_packet(struct flow_clock *clock, const struct ptl_pt_packet *packet);
 /* The work of many MTC packets in a row: the time is only worked out when they are settled, before anything else is done. */
-static inline void native_clock_mtc(struct native_clock *clock, uint8_t mtc)
+static inline void flow_clock_mtc(struct flow_clock *clock, uint8_t mtc)
 {
 	const unsigned shift = clock->machine->mtc_frequency & 15;
 	const uint32_t ctc = (uint32_t)mtc << shift;
@@ -46,13 +46,13 @@ static inline void native_clock_mtc(struct native_clock *clock, uint8_t mtc)
 	clock->ctc = ctc;
 	clock->ahead = true;
 }
-void native_clock_settle(struct native_clock *clock);
+void flow_clock_settle(struct flow_clock *clock);
 /*
  * Nanoseconds of trace time in which another timing packet comes: MTC's period, if the machine says that there are MTC
  * packets and how long it is. UINT32_MAX: not known.
  */
-uint32_t native_clock_period(const struct ptl_machine *machine);
+uint32_t flow_clock_period(const struct ptl_machine *machine);
 /* The trace time now; 0 unknown. */
-uint64_t native_clock_time(const struct native_clock *clock);
+uint64_t flow_clock_time(const struct flow_clock *clock);
 
 #endif

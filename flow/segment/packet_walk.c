@@ -13,30 +13,31 @@
 /* A packet, and a PSB that may begin within it. */
 #define LOOK_AHEAD ((size_t)PTL_PT_PACKET_MAX + PTL_PT_PSB_SIZE + 1)
 
-static void lose_sync(struct packet_walk *walk, uint64_t from, const char *cause)
+static void lose_sync(struct flow_packet_walk *walk, uint64_t from, const char *cause)
 {
 	walk->synced = false;
 	walk->skipped_from = from;
 	snprintf(walk->cause, sizeof(walk->cause), "%s", cause);
 }
 
-int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream, uint64_t from, uint64_t end,
-		      struct flow_errata errata)
+int flow_packet_walk_start(struct flow_packet_walk *walk, struct ptl_trace *trace, uint32_t stream, uint64_t from,
+			   uint64_t end, struct flow_errata errata)
 {
-	*walk = (struct packet_walk){.trace = trace, .stream = stream, .end = end, .offset = from, .errata = errata};
+	*walk = (struct flow_packet_walk){
+		.trace = trace, .stream = stream, .end = end, .offset = from, .errata = errata};
 	lose_sync(walk, from, "before the first PSB");
 	walk->data = malloc(PIECE_SIZE);
 	return walk->data ? 0 : common_fail_memory("a piece of a PT stream", PIECE_SIZE);
 }
 
-void packet_walk_free(struct packet_walk *walk)
+void flow_packet_walk_free(struct flow_packet_walk *walk)
 {
 	free(walk->data);
 	walk->data = NULL;
 }
 
 /* Moves the bytes from `at` on to the front and fills up behind them. */
-static int fill(struct packet_walk *walk)
+static int fill(struct flow_packet_walk *walk)
 {
 	walk->size -= walk->at;
 	memmove(walk->data, walk->data + walk->at, walk->size);
@@ -60,7 +61,7 @@ static int fill(struct packet_walk *walk)
 }
 
 /* All data is used up: the stream ends here, or has a hole. */
-static int at_hole(struct packet_walk *walk, struct packet_item *item)
+static int at_hole(struct flow_packet_walk *walk, struct flow_packet_item *item)
 {
 	uint64_t hole;
 	size_t read;
@@ -74,7 +75,7 @@ static int at_hole(struct packet_walk *walk, struct packet_item *item)
 	status = ptl_stream_read(walk->trace, walk->stream, walk->offset, &byte, 1, &read, &hole);
 	if (status < 0 || read || !hole)
 		return status;
-	item->type = PACKET_ITEM_LOST;
+	item->type = FLOW_PACKET_ITEM_LOST;
 	item->offset = walk->offset;
 	item->size = hole;
 	snprintf(item->cause, sizeof(item->cause), "buffers are missing or damaged");
@@ -85,13 +86,13 @@ static int at_hole(struct packet_walk *walk, struct packet_item *item)
 }
 
 /* The bytes before stream offset `to` are no packets. 0 where there are none. */
-static int skipped(struct packet_walk *walk, uint64_t to, struct packet_item *item)
+static int skipped(struct flow_packet_walk *walk, uint64_t to, struct flow_packet_item *item)
 {
 	if (to > walk->end)
 		to = walk->end;
 	if (to <= walk->skipped_from)
 		return 0;
-	item->type = PACKET_ITEM_SKIPPED;
+	item->type = FLOW_PACKET_ITEM_SKIPPED;
 	item->offset = walk->skipped_from;
 	item->size = to - walk->skipped_from;
 	memcpy(item->cause, walk->cause, sizeof(item->cause));
@@ -100,7 +101,7 @@ static int skipped(struct packet_walk *walk, uint64_t to, struct packet_item *it
 }
 
 /* Looks for a PSB. 1: item says what was skipped; 0: synchronised, or all data is used up. */
-static int find_sync(struct packet_walk *walk, struct packet_item *item)
+static int find_sync(struct flow_packet_walk *walk, struct flow_packet_item *item)
 {
 	for (;;) {
 		size_t psb = ptl_pt_find_psb(walk->data, walk->size, walk->at);
@@ -153,7 +154,7 @@ static bool is_damaged(const struct ptl_pt_packet *packet, const uint8_t *data)
 }
 
 /* 1: item is the next packet; 0: there is none here, and the walk is no longer synchronised. */
-static int next_packet(struct packet_walk *walk, struct packet_item *item)
+static int next_packet(struct flow_packet_walk *walk, struct flow_packet_item *item)
 {
 	const uint8_t *data = walk->data + walk->at;
 	size_t left = walk->size - walk->at;
@@ -169,20 +170,20 @@ static int next_packet(struct packet_walk *walk, struct packet_item *item)
 		walk->at++;
 		return 0;
 	}
-	item->type = is_damaged(&item->packet, data) ? PACKET_ITEM_DAMAGED : PACKET_ITEM_PACKET;
+	item->type = is_damaged(&item->packet, data) ? FLOW_PACKET_ITEM_DAMAGED : FLOW_PACKET_ITEM_PACKET;
 	item->offset = walk->offset + walk->at;
 	item->size = (uint64_t)size;
 	item->bytes = data;
 	item->last_ip = walk->last_ip;
 	ptl_pt_ip_resolve(&item->packet, &walk->last_ip, &ip);
 	walk->at += (size_t)size;
-	if (item->type == PACKET_ITEM_DAMAGED)
+	if (item->type == FLOW_PACKET_ITEM_DAMAGED)
 		snprintf(item->cause, sizeof(item->cause), "%s",
 			 size == 1 ? "CYC that OVF overwrites (erratum SKD007)" : "wrong TMA (erratum SKZ84)");
 	return 1;
 }
 
-int packet_walk_next(struct packet_walk *walk, struct packet_item *item)
+int flow_packet_walk_next(struct flow_packet_walk *walk, struct flow_packet_item *item)
 {
 	for (;;) {
 		int status = 0;

@@ -8,15 +8,15 @@
 
 #include "flow/segment/errata.h"
 
-enum packet_item_type {
-	PACKET_ITEM_PACKET,
-	PACKET_ITEM_SKIPPED, /* bytes that are no packets, up to the next PSB */
-	PACKET_ITEM_DAMAGED, /* a packet that is wrong because of an erratum, and the next one is right behind it */
-	PACKET_ITEM_LOST,    /* a hole in the stream: buffers that are missing or damaged */
+enum flow_packet_item_type {
+	FLOW_PACKET_ITEM_PACKET,
+	FLOW_PACKET_ITEM_SKIPPED, /* bytes that are no packets, up to the next PSB */
+	FLOW_PACKET_ITEM_DAMAGED, /* a packet that is wrong because of an erratum, and the next one is right behind it */
+	FLOW_PACKET_ITEM_LOST,    /* a hole in the stream: buffers that are missing or damaged */
 };
 
-struct packet_item {
-	enum packet_item_type type;
+struct flow_packet_item {
+	enum flow_packet_item_type type;
 	uint64_t offset; /* in the stream */
 	uint64_t size;   /* bytes of the stream */
 	/* Of packets: */
@@ -28,7 +28,7 @@ struct packet_item {
 };
 
 /* A walk under way; its memory is the same for any stream. All members are the walk's own. */
-struct packet_walk {
+struct flow_packet_walk {
 	struct ptl_trace *trace;
 	uint32_t stream;
 	uint64_t end;    /* stream offset at which the walk stops */
@@ -48,16 +48,16 @@ struct packet_walk {
 /*
  * Begins at the stream offset `from`, which need not be that of a packet: bytes up to the first PSB
  * are an item of their own. The walk goes up to `end` (UINT64_MAX: the stream's end). `errata` are
- * those of the CPU that made the packets. Ended with packet_walk_free. PTL_NO_MEMORY.
+ * those of the CPU that made the packets. Ended with flow_packet_walk_free. PTL_NO_MEMORY.
  */
-int packet_walk_start(struct packet_walk *walk, struct ptl_trace *trace, uint32_t stream, uint64_t from, uint64_t end,
-		      struct flow_errata errata);
-void packet_walk_free(struct packet_walk *walk);
+int flow_packet_walk_start(struct flow_packet_walk *walk, struct ptl_trace *trace, uint32_t stream, uint64_t from,
+			   uint64_t end, struct flow_errata errata);
+void flow_packet_walk_free(struct flow_packet_walk *walk);
 
 /*
  * The next item: 1; 0 at the end; or what ptl_stream_read says (PTL_SYSTEM, PTL_NO_MEMORY,
  * PTL_MISUSE).
  */
-int packet_walk_next(struct packet_walk *walk, struct packet_item *item);
+int flow_packet_walk_next(struct flow_packet_walk *walk, struct flow_packet_item *item);
 
 #endif

@@ -25,7 +25,7 @@ struct pause {
 };
 
 struct walk {
-	struct native_clock clock;
+	struct flow_clock clock;
 	uint64_t time;
 	struct pause *pauses;
 	size_t count, capacity;
@@ -67,7 +67,7 @@ static void end_pauses(struct walk *walk, uint64_t time)
 
 static void take_time(struct walk *walk)
 {
-	const uint64_t time = native_clock_time(&walk->clock);
+	const uint64_t time = flow_clock_time(&walk->clock);
 
 	if (!time)
 		return;
@@ -86,12 +86,12 @@ static int take_packet(struct walk *walk, const struct ptl_pt_packet *packet, si
 	case PTL_PT_TSC:
 	case PTL_PT_MTC:
 	case PTL_PT_CYC:
-		native_clock_packet(&walk->clock, packet);
+		flow_clock_packet(&walk->clock, packet);
 		take_time(walk);
 		break;
 	case PTL_PT_TMA:
 	case PTL_PT_CBR:
-		native_clock_packet(&walk->clock, packet);
+		flow_clock_packet(&walk->clock, packet);
 		break;
 	case PTL_PT_OVF:
 		walk->overflow = true;
@@ -266,7 +266,7 @@ int flow_segment_pieces_find(struct ptl_trace *trace, const struct flow_segment 
 		return add_piece(pieces, &capacity, &whole);
 	/* Those behind the segment are not to be looked for in its last stretch. */
 	count = flow_switch_at(switches, count, end_time) + 1;
-	native_clock_start(&walk.clock, machine ? machine : ptl_trace_machine(trace));
+	flow_clock_start(&walk.clock, machine ? machine : ptl_trace_machine(trace));
 	status = read_bytes(trace, segment, &bytes, &size);
 	if (!status)
 		status = find_pauses(&walk, bytes, size, &errata, end_time);

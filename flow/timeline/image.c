@@ -54,7 +54,7 @@ static int end_change(const struct change *change)
 	return 0;
 }
 
-void ptl_timeline_settle_versions(struct flow_timeline *timeline)
+void flow_timeline_settle_versions(struct flow_timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->process_count; i++) {
 		struct flow_process_state *state = &timeline->processes[i];

@@ -294,7 +294,7 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 	}
 	end_with_process(built);
 	flow_timeline_settle_switches(built);
-	ptl_timeline_settle_versions(built);
+	flow_timeline_settle_versions(built);
 	name_processes(built);
 	*timeline = built;
 	return 0;

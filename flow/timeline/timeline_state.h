@@ -102,7 +102,7 @@ void flow_timeline_settle_switches(struct flow_timeline *timeline);
 void flow_timeline_free_switches(struct flow_timeline *timeline);
 
 /* timeline_image.c. All events have come: finds the injected version that comes next. */
-void ptl_timeline_settle_versions(struct flow_timeline *timeline);
+void flow_timeline_settle_versions(struct flow_timeline *timeline);
 int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_event *event,
 			      const struct ptl_image_event *data);
 int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_event *event,

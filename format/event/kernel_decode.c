@@ -23,7 +23,8 @@ static int check_class(const struct ptl_event *event, const struct ptl_guid *pro
 /* Whether it is of the class, and as Windows has it. */
 static bool is_etw(const struct ptl_event *event, const struct ptl_guid *provider)
 {
-	return event->descriptor.version < PTL_KERNEL_OWN && common_guid_equal(&event->descriptor.provider, provider);
+	return event->descriptor.version < FORMAT_KERNEL_OWN &&
+	       common_guid_equal(&event->descriptor.provider, provider);
 }
 
 /* Newer minor versions may add fields behind the known ones, so bytes that are left are no failure. */
@@ -63,7 +64,7 @@ int ptl_process_decode(const struct ptl_event *event, struct ptl_bytes *storage,
 	size_t command;
 
 	if (is_etw(event, &PTL_PROVIDER_PROCESS))
-		return ptl_etw_process_decode(event, storage, data);
+		return format_etw_process_decode(event, storage, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_process_event){.unique_key = common_read64(&cursor)};
@@ -95,7 +96,7 @@ int ptl_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, 
 	if (status == 0 && event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH)
 		status = common_fail(PTL_NOT_OURS, "a context switch");
 	if (is_etw(event, &PTL_PROVIDER_THREAD))
-		return ptl_etw_thread_decode(event, storage, data);
+		return format_etw_thread_decode(event, storage, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_thread_event){.process_id = common_read32(&cursor)};
@@ -121,7 +122,7 @@ int ptl_switch_decode(const struct ptl_event *event, struct ptl_switch_event *da
 	if ((status == 0 || etw) && event->descriptor.opcode != PTL_OPCODE_CONTEXT_SWITCH)
 		return common_fail(PTL_NOT_OURS, "no context switch");
 	if (etw)
-		return ptl_etw_switch_decode(event, data);
+		return format_etw_switch_decode(event, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_switch_event){.new_thread = common_read32(&cursor)};
@@ -159,7 +160,7 @@ int ptl_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, s
 	int status = check_class(event, &PTL_PROVIDER_IMAGE, FORMAT_IMAGE_VERSION);
 
 	if (is_etw(event, &PTL_PROVIDER_IMAGE))
-		return ptl_etw_image_decode(event, storage, data);
+		return format_etw_image_decode(event, storage, data);
 	if (status < 0)
 		return status;
 	*data = (struct ptl_image_event){.base = common_read64(&cursor)};

@@ -56,7 +56,7 @@ static int finish(const struct common_cursor *cursor, const struct ptl_bytes *st
 	return 0;
 }
 
-int ptl_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data)
+int format_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_process_event *data)
 {
 	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
 	const uint8_t version = event->descriptor.version;
@@ -98,7 +98,7 @@ int ptl_etw_process_decode(const struct ptl_event *event, struct ptl_bytes *stor
 	return 0;
 }
 
-int ptl_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data)
+int format_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_thread_event *data)
 {
 	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
 	const uint8_t version = event->descriptor.version;
@@ -130,7 +130,7 @@ int ptl_etw_thread_decode(const struct ptl_event *event, struct ptl_bytes *stora
 	return status;
 }
 
-int ptl_etw_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data)
+int format_etw_switch_decode(const struct ptl_event *event, struct ptl_switch_event *data)
 {
 	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
 
@@ -152,7 +152,7 @@ static void take_build_id(struct common_cursor *cursor, struct ptl_image_event *
 	data->build_id_size = size;
 }
 
-int ptl_etw_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_image_event *data)
+int format_etw_image_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct ptl_image_event *data)
 {
 	struct common_cursor cursor = common_cursor(event->payload, event->payload_size);
 	const uint8_t version = event->descriptor.version, opcode = event->descriptor.opcode;

@@ -51,7 +51,7 @@
 #define FORMAT_PT_BIP_MATCH 0x04
 #define FORMAT_PT_BIP_MASK 0x07
 
-/* FORMAT_PT_MATCH_TIP and so on, and PTL_PT_SIZE_TIP: the least size, the only one of most packets. */
+/* FORMAT_PT_MATCH_TIP and so on, and FORMAT_PT_SIZE_TIP: the least size, the only one of most packets. */
 enum {
 #define X(kind, name, match, mask, least, most) FORMAT_PT_MATCH_##kind = match, FORMAT_PT_SIZE_##kind = least,
 	FORMAT_PT_PACKET_TABLE(X)

@@ -198,7 +198,7 @@ int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger
 		return status;
 	replace(&out, record, fields, 5);
 	if (!out.failed)
-		status = provider_share_record(relogger, input, record->type, out.data, out.size);
+		status = format_share_record(relogger, input, record->type, out.data, out.size);
 	if (status) {
 		common_bytes_free(&out);
 		return status < 0 ? status : 0;
@@ -235,7 +235,7 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	if (record->type == FORMAT_RECORD_LOSS)
 		return is_part(input, record) ? 0 : format_relogger_pass_loss(relogger, input, record);
 	if (record->type == FORMAT_RECORD_PROVENANCE) {
-		status = provider_share_record(relogger, input, record->type, record->data, record->size);
+		status = format_share_record(relogger, input, record->type, record->data, record->size);
 		if (status)
 			return status < 0 ? status : 0;
 	}
@@ -377,7 +377,7 @@ int format_relogger_finish_records(struct ptl_relogger *relogger)
 {
 	struct ptl_provenance step = {
 		.tool = relogger->tool ? relogger->tool : "libptl",
-		.version = relogger->version ? relogger->version : PTL_VERSION,
+		.version = relogger->version ? relogger->version : COMMON_VERSION,
 		.command = relogger->command ? relogger->command : "",
 		.rules = relogger->rules ? relogger->rules : "",
 	};

@@ -215,8 +215,8 @@ int format_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input 
 /* What waits of earlier times passes. */
 int format_share_flush(struct ptl_relogger *relogger);
 /* The same for records of metadata, whose body is as it will be written. */
-int provider_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
-			  const void *body, size_t size);
+int format_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+			const void *body, size_t size);
 void format_share_free(struct format_share *share);
 
 /* Writes the record of a stream that may be left out, once it is known to stay. */

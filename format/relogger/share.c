@@ -58,8 +58,8 @@ static int is_needed(struct common_byte_map *counts, struct count_key *key, uint
 
 /* --- records ------------------------------------------------------------------------------------------ */
 
-int provider_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
-			  const void *body, size_t size)
+int format_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+			const void *body, size_t size)
 {
 	struct count_key key = {.hash = XXH3_128bits_withSeed(body, size, type)};
 	uint64_t number;

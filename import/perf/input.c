@@ -431,9 +431,9 @@ static void report(const char *name, const struct perf_outcome *outcome)
 				       "their code is not in the trace",
 				       name, (unsigned long long)outcome->other_files);
 	if (outcome->absent_files)
-		qemu_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
-				  "in the trace",
-				  name, (unsigned long long)outcome->absent_files);
+		common_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
+				    "in the trace",
+				    name, (unsigned long long)outcome->absent_files);
 }
 
 static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,

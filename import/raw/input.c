@@ -291,8 +291,8 @@ static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 				   "piece of it",
 				   (unsigned long long)pt->scan.offset);
 	format_input_hash_finish(pt->hash, &origin);
-	qemu_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
-			  (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
+	common_message_note("%s: %llu bytes, %llu PSB%s", name, (unsigned long long)pt->scan.offset,
+			    (unsigned long long)pt->scan.found, pt->scan.found == 1 ? "" : "s");
 	return import_spool_origin(raw->spool, &origin);
 }
 

@@ -145,7 +145,7 @@ static int write_provenance(struct record_capture *capture)
 	}
 	status = ptl_writer_provenance(capture->output.writer, &(struct ptl_provenance){
 								       .tool = "ptl-record",
-								       .version = PTL_VERSION,
+								       .version = COMMON_VERSION,
 								       .command = (const char *)command.data,
 								       .wall_time = capture->machine.wall_start,
 								       .rules = "",

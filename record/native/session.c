@@ -55,9 +55,9 @@ static int open_source(struct record_session *session)
 		return status;
 	status = record_observer_listen(state->observer);
 	if (status == PTL_SYSTEM) {
-		qemu_message_note("processes that live only milliseconds may be missing: the kernel does "
-				  "not let us hear of them (%s)",
-				  ptl_error_text());
+		common_message_note("processes that live only milliseconds may be missing: the kernel does "
+				    "not let us hear of them (%s)",
+				    ptl_error_text());
 		status = 0;
 	}
 	return status;

@@ -25,7 +25,7 @@ void record_providers_heed(struct record_providers *providers, struct record_sha
 		if (!record_share_process_entry(process, n, &entry) || !is_ours(providers, &entry))
 			continue;
 		for (uint32_t i = 0; i < file->session.rule_count; i++)
-			if (ptl_share_rule_matches(&file->rules[i], provider->name, &provider->guid))
+			if (provider_share_rule_matches(&file->rules[i], provider->name, &provider->guid))
 				file->rules[i].answered = 1;
 	}
 }

@@ -154,7 +154,7 @@ static int take_note(struct record_qemu *qemu, const struct qemu_message_note *m
 	if (message->severity)
 		common_message_warning("process %u: %s", message->header.pid, text);
 	else
-		qemu_message_note("process %u: %s", message->header.pid, text);
+		common_message_note("process %u: %s", message->header.pid, text);
 	return record_note(qemu->capture, &note);
 }
 

@@ -214,7 +214,7 @@ int record_qemu_session(const struct record_source *source, const struct record_
 		return status;
 	}
 	if (!strcmp(settings->source, "auto"))
-		qemu_message_note("source %s: %s", source->name, source->summary);
+		common_message_note("source %s: %s", source->name, source->summary);
 	status = record_session(&engine, settings, &command, &state);
 	record_command_free(&command);
 	return status;

@@ -114,7 +114,7 @@ void record_progress_summary(const struct record_capture *capture, const char *p
 
 	common_progress_end();
 	what_text(capture, what, sizeof(what));
-	qemu_message_note(
+	common_message_note(
 		"%s: %s%s%s; %llu process%s, %llu thread%s%s", path, record_size_text(capture->output.stored, stored),
 		what[0] ? ", " : "", what, (unsigned long long)counts->processes, counts->processes == 1 ? "" : "es",
 		(unsigned long long)counts->threads, counts->threads == 1 ? "" : "s", losses ? "" : "; no losses");

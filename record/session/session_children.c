@@ -50,8 +50,8 @@ void record_session_signals(struct record_session *session)
 	session->interrupts += signals.interrupts;
 	/* The command has got it as well, and decides for itself whether to end. */
 	if (session->interrupts == 1 && session->has_command && !session->ended) {
-		qemu_message_note("waiting for the command to end; once more ends the recording and "
-				  "leaves it running");
+		common_message_note("waiting for the command to end; once more ends the recording and "
+				    "leaves it running");
 		return;
 	}
 	session->leave = true;

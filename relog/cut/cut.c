@@ -531,7 +531,7 @@ static int end(void *context, struct ptl_relogger *relogger)
 	if (cut->by_time && !cut->any)
 		warn_of_nothing(cut);
 	if (cut->truth_dropped)
-		qemu_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
+		common_message_note("the record of what was really executed (--truth) cannot be cut by time: left out");
 	ptl_relogger_cut(relogger, &kept);
 	return status;
 }

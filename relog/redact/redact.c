@@ -430,8 +430,8 @@ static void free_redact(void *state)
 	struct redact *redact = state;
 
 	if (redact->dropped)
-		qemu_message_note("%zu blobs were left out: debug information, and what cannot be searched",
-				  redact->dropped);
+		common_message_note("%zu blobs were left out: debug information, and what cannot be searched",
+				    redact->dropped);
 	if (redact->left) {
 		common_message_warning(
 			"%zu blobs of code hold text that was to go among bytes that may be instructions: it "

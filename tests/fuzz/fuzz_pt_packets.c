@@ -34,7 +34,7 @@ static void check_accepted(const struct ptl_pt_packet *packet, struct ptl_pt_con
 static void check_printed(const struct ptl_pt_packet *packet, uint64_t last_ip)
 {
 	char text[PACKET_TEXT_SIZE];
-	size_t length = packet_text(packet, last_ip, text);
+	size_t length = dump_packet_text(packet, last_ip, text);
 
 	require(length < PACKET_TEXT_SIZE - 1 && strlen(text) == length);
 }

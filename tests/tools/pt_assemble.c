@@ -158,7 +158,7 @@ static unsigned find_form(const struct assembler *assembler, const char *token)
 {
 	if (!strncmp(token, "form=", 5))
 		for (unsigned form = 0; form < 8; form++)
-			if (packet_form_name(form) && !strcmp(token + 5, packet_form_name(form)))
+			if (dump_packet_form_name(form) && !strcmp(token + 5, dump_packet_form_name(form)))
 				return form;
 	refuse(assembler, "\"%s\" is no form= of an address", token);
 }
@@ -177,7 +177,7 @@ static void put_ip(struct assembler *assembler, struct ptl_pt_packet *packet, ch
 	packet->ip.payload = ip & ~0ull >> (64 - 8 * format_pt_ip_size(packet->ip.form));
 	if (ptl_pt_ip_resolve(packet, &assembler->last_ip, &back) && back != ip)
 		refuse(assembler, "form=%s makes 0x%llx of the last IP 0x%llx, not 0x%llx",
-		       packet_form_name(packet->ip.form), (unsigned long long)back, (unsigned long long)last,
+		       dump_packet_form_name(packet->ip.form), (unsigned long long)back, (unsigned long long)last,
 		       (unsigned long long)ip);
 }
 

@@ -133,7 +133,7 @@ struct qemu_slot *plugin_thread_claim(void);
  * The ids of the calling thread where /proc was mounted, which is mostly where the recorder is: in a pid namespace of
  * its own the program sees others.
  */
-void pq_thread_ids(uint32_t *pid, uint32_t *tid);
+void plugin_thread_ids(uint32_t *pid, uint32_t *tid);
 
 /* Gives vcpu its slot at the thread's first block; env is QEMU's pointer to the guest's registers.
  */

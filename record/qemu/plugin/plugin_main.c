@@ -381,7 +381,7 @@ static void begin_process(void)
 {
 	uint32_t tid;
 
-	pq_thread_ids(&plugin.pid, &tid);
+	plugin_thread_ids(&plugin.pid, &tid);
 	plugin.continued = plugin.process != 0;
 	if (!plugin.continued) {
 		plugin.process = __atomic_add_fetch(&plugin.header->next_process, 1, __ATOMIC_RELAXED);

@@ -85,7 +85,7 @@ static struct qemu_slot *claim_slot(void)
 	return NULL;
 }
 
-void pq_thread_ids(uint32_t *pid, uint32_t *tid)
+void plugin_thread_ids(uint32_t *pid, uint32_t *tid)
 {
 	char text[64];
 	const ssize_t length = readlink("/proc/thread-self", text, sizeof(text) - 1);
@@ -101,7 +101,7 @@ static void set_identity(struct qemu_slot *slot)
 {
 	uint32_t pid;
 
-	pq_thread_ids(&pid, &slot->tid);
+	plugin_thread_ids(&pid, &slot->tid);
 	slot->pid = plugin.pid;
 	slot->process = plugin.process;
 }
@@ -147,7 +147,7 @@ static struct qemu_slot *continue_slot(void)
 	struct qemu_slot *slot = slot_at((uint32_t)plugin.continue_slot);
 	uint32_t pid, tid;
 
-	pq_thread_ids(&pid, &tid);
+	plugin_thread_ids(&pid, &tid);
 	if (slot->status != QEMU_SLOT_LIVE || slot->pid != plugin.pid || slot->tid != tid)
 		return NULL;
 	slot->pt_bias = (uint64_t)plugin_slot_pt_ring(slot) - slot->pt_lap;
@@ -238,7 +238,7 @@ static void after_fork_in_child(void)
 
 	pthread_mutex_init(&plugin.lock, NULL);
 	plugin_thread_slot = NULL;
-	pq_thread_ids(&plugin.pid, &tid);
+	plugin_thread_ids(&plugin.pid, &tid);
 	if (!old)
 		return;
 	message.parent_tid = old->tid;

@@ -261,7 +261,7 @@ enum qemu_message_type {
 struct qemu_message {
 	uint32_t size;  /* header and payload, not the padding to 8 */
 	uint16_t type;  /* enum qemu_message_type */
-	uint16_t flags; /* PTL_MESSAGE_* */
+	uint16_t flags; /* QEMU_MESSAGE_* */
 	uint32_t pid;
 	uint32_t tid;
 	uint64_t time;

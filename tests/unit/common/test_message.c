@@ -85,7 +85,7 @@ static void plain_messages(void **state)
 	common_message_error("cannot open %s", "a.ptl");
 	common_message_hint("ptl-dump --help");
 	common_message_warning("%d buffers are lost", 2);
-	qemu_message_note("done");
+	common_message_note("done");
 	common_progress("50 %%");
 	common_progress_end();
 	expect("ptl-dump: error: cannot open a.ptl\n"
@@ -93,7 +93,7 @@ static void plain_messages(void **state)
 	       "ptl-dump: warning: 2 buffers are lost\n"
 	       "ptl-dump: done\n");
 	common_message_start("ptl-dump", true);
-	qemu_message_note("done");
+	common_message_note("done");
 	common_message_warning("still said");
 	expect("ptl-dump: warning: still said\n");
 }
@@ -105,12 +105,12 @@ static void control_characters(void **state)
 
 	(void)state;
 	common_message_start("p", false);
-	qemu_message_note("%s", "a\033[31mb\r\x7f\xc2\x9b"
-				"c\x01 gr\xc3\xbc\xc3\x9f\n\tnext");
+	common_message_note("%s", "a\033[31mb\r\x7f\xc2\x9b"
+				  "c\x01 gr\xc3\xbc\xc3\x9f\n\tnext");
 	expect("p: a\\x1b[31mb\\x0d\\x7f\xc2\\x9bc\\x01 gr\xc3\xbc\xc3\x9f\n\tnext\n");
 	memset(text, '\033', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
-	qemu_message_note("%s", text);
+	common_message_note("%s", text);
 	assert_true(read(reading_end, said, sizeof(said)) > 4000);
 }
 
@@ -151,7 +151,7 @@ static void colour_on_a_terminal(void **state)
 	common_message_start("p", false);
 	common_message_error("e");
 	common_message_warning("w");
-	qemu_message_note("n");
+	common_message_note("n");
 	expect("p: \033[1;31merror: \033[0me\n"
 	       "p: \033[1;33mwarning: \033[0mw\n"
 	       "p: n\n");
@@ -177,8 +177,8 @@ static void progress_on_a_terminal(void **state)
 	expect("\r\033[K1\\x1b %");
 	usleep(110000);
 	common_progress("%d %%", 3);
-	qemu_message_note("n");
-	qemu_message_note("m");
+	common_message_note("n");
+	common_message_note("m");
 	expect("\r\033[K3 %\r\033[Kp: n\np: m\n");
 	common_progress_end();
 	expect("");

@@ -127,7 +127,7 @@ static void text_of_every_kind(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char text[PACKET_TEXT_SIZE];
 
-		assert_int_equal(packet_text(&cases[i].packet, LAST_IP, text), strlen(cases[i].text));
+		assert_int_equal(dump_packet_text(&cases[i].packet, LAST_IP, text), strlen(cases[i].text));
 		assert_string_equal(text, cases[i].text);
 		seen[cases[i].packet.kind] = true;
 	}
@@ -147,7 +147,7 @@ static void json_of_every_kind(void **state)
 		assert_non_null(file);
 		common_json_start(&json, file);
 		common_json_object(&json, NULL);
-		packet_json(&cases[i].packet, LAST_IP, &json);
+		dump_packet_json(&cases[i].packet, LAST_IP, &json);
 		common_json_object_end(&json);
 		assert_int_equal(fclose(file), 0);
 		assert_string_equal(text, cases[i].json);
@@ -168,7 +168,7 @@ static void text_always_fits(void **state)
 		size_t size;
 
 		pt_random_packet(&random, &packet);
-		size = packet_text(&packet, pt_random_next(&random), text);
+		size = dump_packet_text(&packet, pt_random_next(&random), text);
 		assert_int_equal(strlen(text), size);
 		longest = size > longest ? size : longest;
 	}

@@ -67,7 +67,7 @@ static void compare(const ZydisDecoder *full, const uint8_t bytes[15], unsigned 
 {
 	ZydisDecodedInstruction decoded;
 	struct flow_instruction instruction;
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 	struct ptl_opcode opcode;
 	bool valid = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(full, NULL, bytes, 15, &decoded));
 	int status = flow_instruction_decode(bytes, 15, 64, 0x401000, &instruction);
@@ -77,7 +77,7 @@ static void compare(const ZydisDecoder *full, const uint8_t bytes[15], unsigned 
 		assert_true(valid);
 	}
 	if (!valid) {
-		assert_int_equal(status, ptl_encoding_read(bytes, 15, 64, &encoding));
+		assert_int_equal(status, flow_encoding_read(bytes, 15, 64, &encoding));
 		if (status == 0)
 			assert_int_equal(instruction.length, encoding.length);
 		return;

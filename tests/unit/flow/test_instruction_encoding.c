@@ -79,13 +79,13 @@ static bool is_foreign(const ZydisDecodedInstruction *known)
 static unsigned compare(const struct built *built, unsigned i)
 {
 	ZydisDecodedInstruction known;
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 
 	if (ZYAN_FAILED(
 		    ZydisDecoderDecodeInstruction(&decoders[i], NULL, built->bytes, FLOW_INSTRUCTION_MAX, &known)) ||
 	    is_foreign(&known))
 		return 0;
-	assert_int_equal(ptl_encoding_read(built->bytes, FLOW_INSTRUCTION_MAX, modes[i].mode, &encoding), 0);
+	assert_int_equal(flow_encoding_read(built->bytes, FLOW_INSTRUCTION_MAX, modes[i].mode, &encoding), 0);
 	assert_int_equal(encoding.length, known.length);
 	assert_int_equal(encoding.opcode, known.opcode);
 	assert_int_equal(encoding.modrm, known.raw.modrm.offset ? built->bytes[known.raw.modrm.offset] : 0);
@@ -206,7 +206,7 @@ static void compare_rex2(unsigned prefix, unsigned payload, unsigned rest)
 	const unsigned map = payload >> 7, opcode = rest >> 8 & 0xff;
 	struct built with = begin(0x25), without = begin(0x25);
 	ZydisDecodedInstruction known;
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 	int status;
 
 	if (prefix) {
@@ -222,7 +222,7 @@ static void compare_rex2(unsigned prefix, unsigned payload, unsigned rest)
 	put(&with, rest & 0xff);
 	put(&without, opcode);
 	put(&without, rest & 0xff);
-	status = ptl_encoding_read(with.bytes, FLOW_INSTRUCTION_MAX, 64, &encoding);
+	status = flow_encoding_read(with.bytes, FLOW_INSTRUCTION_MAX, 64, &encoding);
 	if (is_row_undefined(map, opcode)) {
 		/* JMPABS */
 		if (map || opcode != 0xa1 || prefix || payload & 8)
@@ -238,7 +238,7 @@ static void compare_rex2(unsigned prefix, unsigned payload, unsigned rest)
 		return;
 	assert_int_equal(status, 0);
 	assert_int_equal(encoding.length, known.length + 1 - map);
-	assert_int_equal(encoding.kind, PTL_ENCODING_REX2);
+	assert_int_equal(encoding.kind, FLOW_ENCODING_REX2);
 }
 
 static void rex2_known(void **state)
@@ -277,13 +277,13 @@ static void put_address(struct built *built, unsigned modrm, unsigned sib, bool 
 
 static void expect_length(const struct built *built, unsigned mode)
 {
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 
-	assert_int_equal(ptl_encoding_read(built->bytes, sizeof(built->bytes), mode, &encoding), 0);
+	assert_int_equal(flow_encoding_read(built->bytes, sizeof(built->bytes), mode, &encoding), 0);
 	assert_int_equal(encoding.length, built->size);
 	/* One byte less is too little, whichever it is. */
 	for (unsigned size = 0; size < built->size; size++)
-		assert_int_equal(ptl_encoding_read(built->bytes, size, mode, &encoding), PTL_TRUNCATED);
+		assert_int_equal(flow_encoding_read(built->bytes, size, mode, &encoding), PTL_TRUNCATED);
 }
 
 /* All ModRM behind what is built up to the opcode, and immediate bytes behind. */
@@ -431,12 +431,12 @@ static void refused(void **state)
 		{"\x62\x01\xc0\x01\xc0\xc0", 6, 32}, /* BOUND, LES */
 		{"\xc4\x01\xc0\x01\xc0\xc0", 6, 32},
 	};
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(
-			ptl_encoding_read((const uint8_t *)cases[i].bytes, cases[i].size, cases[i].mode, &encoding),
+			flow_encoding_read((const uint8_t *)cases[i].bytes, cases[i].size, cases[i].mode, &encoding),
 			PTL_CORRUPT);
 }
 
@@ -444,7 +444,7 @@ static void refused(void **state)
 static void too_long(void **state)
 {
 	struct built built = begin(0x2e);
-	struct ptl_encoding encoding;
+	struct flow_encoding encoding;
 
 	(void)state;
 	put(&built, 0xc4);
@@ -457,7 +457,7 @@ static void too_long(void **state)
 
 		memset(bytes, 0x2e, sizeof(bytes));
 		memcpy(bytes + prefixes, built.bytes, 5);
-		assert_int_equal(ptl_encoding_read(bytes, sizeof(bytes), 64, &encoding),
+		assert_int_equal(flow_encoding_read(bytes, sizeof(bytes), 64, &encoding),
 				 prefixes <= 10 ? 0 : PTL_CORRUPT);
 	}
 }

@@ -77,7 +77,7 @@ static void put_bytes(struct ptl_trace *trace, const char *bytes, size_t size)
 
 /* What the walk must give, in order. */
 struct want {
-	enum packet_item_type type;
+	enum flow_packet_item_type type;
 	uint64_t offset, size;
 	unsigned kind;
 	const char *cause;
@@ -85,37 +85,37 @@ struct want {
 
 static void walk_gives(struct ptl_trace *trace, uint64_t from, uint64_t end, const struct want *wants, size_t count)
 {
-	struct packet_item item;
-	struct packet_walk walk;
+	struct flow_packet_item item;
+	struct flow_packet_walk walk;
 
-	assert_int_equal(packet_walk_start(&walk, trace, STREAM, from, end, errata), 0);
+	assert_int_equal(flow_packet_walk_start(&walk, trace, STREAM, from, end, errata), 0);
 	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(packet_walk_next(&walk, &item), 1);
+		assert_int_equal(flow_packet_walk_next(&walk, &item), 1);
 		assert_int_equal(item.type, wants[i].type);
 		assert_int_equal(item.offset, wants[i].offset);
 		assert_int_equal(item.size, wants[i].size);
-		if (item.type == PACKET_ITEM_PACKET)
+		if (item.type == FLOW_PACKET_ITEM_PACKET)
 			assert_int_equal(item.packet.kind, wants[i].kind);
 		else
 			assert_string_equal(item.cause, wants[i].cause);
 	}
-	assert_int_equal(packet_walk_next(&walk, &item), 0);
-	assert_int_equal(packet_walk_next(&walk, &item), 0);
-	packet_walk_free(&walk);
+	assert_int_equal(flow_packet_walk_next(&walk, &item), 0);
+	assert_int_equal(flow_packet_walk_next(&walk, &item), 0);
+	flow_packet_walk_free(&walk);
 	common_bytes_free(&trace->bytes);
 }
 
 #define PACKET(offset, size, kind)                                                                                     \
 	{                                                                                                              \
-		PACKET_ITEM_PACKET, offset, size, PTL_PT_##kind, NULL                                                  \
+		FLOW_PACKET_ITEM_PACKET, offset, size, PTL_PT_##kind, NULL                                             \
 	}
 #define SKIPPED(offset, size, cause)                                                                                   \
 	{                                                                                                              \
-		PACKET_ITEM_SKIPPED, offset, size, 0, cause                                                            \
+		FLOW_PACKET_ITEM_SKIPPED, offset, size, 0, cause                                                       \
 	}
 #define LOST(offset, size)                                                                                             \
 	{                                                                                                              \
-		PACKET_ITEM_LOST, offset, size, 0, "buffers are missing or damaged"                                    \
+		FLOW_PACKET_ITEM_LOST, offset, size, 0, "buffers are missing or damaged"                               \
 	}
 #define GIVES(trace, from, end, ...)                                                                                   \
 	walk_gives(trace, from, end, (const struct want[]){__VA_ARGS__},                                               \
@@ -276,7 +276,7 @@ static void psb_behind_what_looks_like_one(void **state)
 
 #define DAMAGED(offset, size, cause)                                                                                   \
 	{                                                                                                              \
-		PACKET_ITEM_DAMAGED, offset, size, 0, cause                                                            \
+		FLOW_PACKET_ITEM_DAMAGED, offset, size, 0, cause                                                       \
 	}
 
 static void errata_of_packets(void **state)
@@ -297,13 +297,13 @@ static void errata_of_packets(void **state)
 static void a_failing_read_ends_the_walk(void **state)
 {
 	struct ptl_trace trace = {.failure = PTL_SYSTEM};
-	struct packet_item item;
-	struct packet_walk walk;
+	struct flow_packet_item item;
+	struct flow_packet_walk walk;
 
 	(void)state;
-	assert_int_equal(packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX, errata), 0);
-	assert_int_equal(packet_walk_next(&walk, &item), PTL_SYSTEM);
-	packet_walk_free(&walk);
+	assert_int_equal(flow_packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX, errata), 0);
+	assert_int_equal(flow_packet_walk_next(&walk, &item), PTL_SYSTEM);
+	flow_packet_walk_free(&walk);
 }
 
 /*
@@ -332,25 +332,25 @@ static void large_stream(void **state)
 		put(&trace, &packet);
 	}
 	for (unsigned round = 0; round < 2; round++) {
-		struct packet_walk walk;
-		struct packet_item item;
+		struct flow_packet_walk walk;
+		struct flow_packet_item item;
 		uint64_t at = 0;
 
 		trace.chunk = round ? 4099 : SIZE_MAX;
-		assert_int_equal(packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX, errata), 0);
-		while (packet_walk_next(&walk, &item) == 1) {
+		assert_int_equal(flow_packet_walk_start(&walk, &trace, STREAM, 0, UINT64_MAX, errata), 0);
+		while (flow_packet_walk_next(&walk, &item) == 1) {
 			assert_int_equal(item.offset, at);
 			at += item.size;
 			counts[round][item.type]++;
-			if (item.type == PACKET_ITEM_PACKET)
+			if (item.type == FLOW_PACKET_ITEM_PACKET)
 				assert_memory_equal(item.bytes, trace.bytes.data + item.offset, item.size);
 		}
 		assert_int_equal(at, trace.bytes.size);
-		packet_walk_free(&walk);
+		flow_packet_walk_free(&walk);
 	}
 	assert_memory_equal(counts[0], counts[1], sizeof(counts[0]));
-	assert_true(counts[0][PACKET_ITEM_SKIPPED] > 10);
-	assert_true(counts[0][PACKET_ITEM_PACKET] > 100000);
+	assert_true(counts[0][FLOW_PACKET_ITEM_SKIPPED] > 10);
+	assert_true(counts[0][FLOW_PACKET_ITEM_PACKET] > 100000);
 	common_bytes_free(&trace.bytes);
 }
 
