@@ -122,7 +122,7 @@ static void make_subject(struct subject *subject)
 
 /* ---- the native engine ------------------------------------------------------------------------------------ */
 
-static void find_code(void *context, uint64_t ip, struct native_range *found)
+static void find_code(void *context, uint64_t ip, struct flow_code_range *found)
 {
 	const struct subject *subject = context;
 	uint64_t first = 0;
@@ -131,17 +131,17 @@ static void find_code(void *context, uint64_t ip, struct native_range *found)
 		const struct range *range = &subject->ranges[i];
 
 		if (ip < range->base) {
-			*found = (struct native_range){first, range->base - 1, NULL, FLOW_NONE, false};
+			*found = (struct flow_code_range){first, range->base - 1, NULL, FLOW_NONE, false};
 			return;
 		}
 		if (ip - range->base < range->size) {
-			*found = (struct native_range){range->base, range->base + range->size - 1,
-						       subject->code + range->offset, (uint32_t)i, false};
+			*found = (struct flow_code_range){range->base, range->base + range->size - 1,
+							  subject->code + range->offset, (uint32_t)i, false};
 			return;
 		}
 		first = range->base + range->size;
 	}
-	*found = (struct native_range){first, UINT64_MAX, NULL, FLOW_NONE, false};
+	*found = (struct flow_code_range){first, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 /* Depends on all blocks and their order, and takes little time of its own: a multiplication would take more than decoding. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ptl-dump: shows what is in a trace file. The table of its commands. */
+#include "dump/command/commands.h"
 #include "dump/command/program.h"
 
 static const struct dump_command *const commands[] = {

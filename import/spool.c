@@ -16,11 +16,9 @@
 #include "common/message.h"
 #include "common/thread_pool.h"
 #include "format/metadata/input_hash.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
-#define PIECE ((size_t)1 << 20) /* bytes hashed at once */
-
-#define PIECE ((size_t)1 << 20) /* bytes of a pipe read at once */
+#define PIECE ((size_t)1 << 20) /* bytes read at once */
 #define LOOK_MS 100             /* between looks at signals */
 #define PATIENCE 2              /* interruptions until a pipe that is followed is no longer read */
 
@@ -52,13 +50,13 @@ static bool is_ready(int pipe, bool follow)
 /* Whether to go on reading. An interruption may be meant for the writer, too, whose last bytes are then to come. */
 static bool is_wanted(bool follow, bool *told)
 {
-	if (!follow || relog_patience() == PATIENCE)
+	if (!follow || common_interrupt_deferred() == PATIENCE)
 		return true;
-	if (relog_patience() && !*told)
+	if (common_interrupt_deferred() && !*told)
 		common_message_note(
 			"interrupted: waiting for the end of the pipe; interrupt again to take what has come");
 	*told = true;
-	return relog_patience() > 0;
+	return common_interrupt_deferred() > 0;
 }
 
 int import_spool_pipe(int pipe, bool follow, int *fd)
@@ -72,18 +70,18 @@ int import_spool_pipe(int pipe, bool follow, int *fd)
 	status = piece ? open_file(fd) : common_fail_memory("a pipe's bytes", PIECE);
 
 	if (follow)
-		relog_be_patient(PATIENCE);
+		common_interrupt_defer(PATIENCE);
 	while (!status && got && is_wanted(follow, &told)) {
 		if (!is_ready(pipe, follow))
 			continue;
 		got = read(pipe, piece, PIECE);
-		status = relog_check_signals();
+		status = common_interrupt_check();
 		if (!status && got > 0)
 			status = common_write_all(*fd, piece, (size_t)got);
 		else if (!status && got < 0 && errno != EINTR)
 			status = common_fail_errno("cannot read");
 	}
-	relog_be_patient(0);
+	common_interrupt_defer(0);
 	free(piece);
 	if (status && *fd >= 0) {
 		close(*fd);
@@ -137,7 +135,7 @@ static int hash_file(int fd, struct format_input_hash *hash, uint64_t size)
 			format_input_hash_add(hash, piece, n);
 		at += n;
 		if (!status)
-			status = relog_check_signals();
+			status = common_interrupt_check();
 	}
 	free(piece);
 	return status;

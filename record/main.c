@@ -9,7 +9,7 @@
 #include "common/options.h"
 #include "record/provider/list.h"
 #include "record/provider/rules.h"
-#include "record/session/settings.h"
+#include "record/capture/settings.h"
 #include "record/source.h"
 
 #define PSB_PERIOD_MIN 128u

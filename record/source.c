@@ -8,6 +8,8 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "record/native/session.h"
+#include "record/qemu/session.h"
 #include "record/qemu/tools.h"
 
 #define INTEL_PT_DEVICE "/sys/bus/event_source/devices/intel_pt"

@@ -21,7 +21,7 @@
 #include "common/message.h"
 #include "format/container/layout.h"
 #include "relog/run.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
 #define ANSWER_MAX ((size_t)64 << 20) /* of ptl-dump: some hundreds of bytes for each thread */
 
@@ -83,7 +83,7 @@ static int end(pid_t pid, int *exit_status)
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return common_fail_errno("ptl-dump");
-	if (relog_check_signals())
+	if (common_interrupt_check())
 		return PTL_CANCELLED;
 	if (!WIFEXITED(status))
 		return common_fail(PTL_SYSTEM, "ptl-dump died of signal %d", WTERMSIG(status));

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "relog/settings.h"
+#include "relog/settings/settings.h"
 
 /* Whether there is a ptl-dump: to be asked before an output is written. PTL_SYSTEM. */
 int relog_check_ready(void);

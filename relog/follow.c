@@ -12,7 +12,7 @@
 #include <ptl/reader.h>
 
 #include "common/message.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
 #define PAUSE_NS 50000000
 
@@ -45,17 +45,17 @@ void relog_follow(int fd, const char *name)
 	bool there = true;
 
 	if (!interrupted)
-		relog_be_patient(1);
+		common_interrupt_defer(1);
 	/* Who opens the file for writing while the lease is held has it told to us by this signal. */
 	signal(SIGIO, SIG_IGN);
-	while (!ptl_is_closed(fd) && there && relog_patience()) {
+	while (!ptl_is_closed(fd) && there && common_interrupt_deferred()) {
 		show(name, fd);
 		nanosleep(&pause, NULL);
 		there = has_writer(fd);
 	}
 	common_progress_end();
-	interrupted = interrupted || !relog_patience();
-	relog_be_patient(0);
+	interrupted = interrupted || !common_interrupt_deferred();
+	common_interrupt_defer(0);
 	if (interrupted && !ptl_is_closed(fd))
 		common_message_note("%s: interrupted; what is there is taken", name);
 	else if (!there && !ptl_is_closed(fd))

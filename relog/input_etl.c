@@ -8,7 +8,7 @@
 #include "common/file.h"
 #include "common/message.h"
 #include "import/etl/input.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
 #define MANIFEST_LIMIT ((size_t)64 << 20)
 
@@ -22,8 +22,8 @@ static void report(const char *name, const struct etl_outcome *outcome)
 				       name, (unsigned long long)outcome->lost_events,
 				       (unsigned long long)outcome->lost_buffers);
 	if (outcome->unexplained)
-		qemu_message_note("%s: nothing explains %llu events, which are kept as bytes; --manifest FILE can",
-				  name, (unsigned long long)outcome->unexplained);
+		common_message_note("%s: nothing explains %llu events, which are kept as bytes; --manifest FILE can",
+				    name, (unsigned long long)outcome->unexplained);
 }
 
 /* Fills options->manifests, whose texts the caller frees. */
@@ -45,7 +45,7 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 {
 	struct etl_manifest_text manifests[RELOG_MANIFESTS_MAX] = {{NULL}};
 	const struct etl_options options = {
-		.check = relog_check_signals, .manifests = manifests, .manifest_count = settings->manifest_count};
+		.check = common_interrupt_check, .manifests = manifests, .manifest_count = settings->manifest_count};
 	struct etl_outcome outcome;
 	int status = read_manifests(settings, manifests);
 

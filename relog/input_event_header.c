@@ -13,7 +13,7 @@
 #include "common/file.h"
 #include "common/guid.h"
 #include "common/message.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
 #define SIZE_FIELD 4u
 #define HEADER_SIZE 8u        /* of an event */
@@ -119,7 +119,7 @@ static int read_records(struct importing *import)
 	while (status >= 0 && (status = next_record(import, &size)) > 0) {
 		status = take_record(import, import->record + SIZE_FIELD, size - SIZE_FIELD);
 		if (!status && ++import->records % CHECK_EVERY == 0)
-			status = relog_check_signals();
+			status = common_interrupt_check();
 	}
 	return status == PTL_CORRUPT || status == PTL_TRUNCATED ? lose_rest(import, ptl_error_text()) : status;
 }

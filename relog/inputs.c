@@ -14,12 +14,12 @@
 #include "relog/input_etl.h"
 #include "relog/input_event_header.h"
 #include "import/raw/input.h"
-#include "import/perf/input.h"
+#include "relog/input_perf.h"
 
 #define START_SIZE 512
 
 /* Formats besides trace files; NULL ends it. */
-static const struct relog_format *const formats[] = {&import_format_perf, &relog_format_etl, &relog_format_event_header,
+static const struct relog_format *const formats[] = {&relog_format_perf, &relog_format_etl, &relog_format_event_header,
 						     NULL};
 
 static const struct relog_format *find_format(const uint8_t *start, size_t size)
@@ -114,9 +114,9 @@ static int add_raw(const struct relog_settings *settings, struct ptl_relogger *r
 	int status = import_spool_open(&spool, settings->hash);
 
 	if (!status)
-		status = import_input_raw(settings, &spool);
+		status = import_input_raw(&settings->raw, &spool);
 	if (!status)
-		return import_spool_add(&spool, relogger, settings->pt[0]);
+		return import_spool_add(&spool, relogger, settings->raw.pt[0]);
 	import_spool_free(&spool);
 	return status;
 }
@@ -138,7 +138,7 @@ static void warn_of_same(const struct relog_settings *settings, size_t number)
 
 int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged)
 {
-	int status = settings->pt_count ? add_raw(settings, relogger) : 0;
+	int status = settings->raw.pt_count ? add_raw(settings, relogger) : 0;
 
 	for (size_t i = 0; !status && i < settings->input_count; i++) {
 		warn_of_same(settings, i);
@@ -165,15 +165,15 @@ int relog_inputs_check(const struct relog_settings *settings)
 
 	if (strcmp(settings->output, "-") == 0 || stat(settings->output, &output) < 0 || !S_ISREG(output.st_mode))
 		return 0;
-	status = check_not_output(settings->memory, &output);
+	status = check_not_output(settings->raw.memory, &output);
 	if (!status)
-		status = check_not_output(settings->memory_map, &output);
+		status = check_not_output(settings->raw.memory_map, &output);
 	if (!status)
 		status = check_not_output(settings->rules, &output);
 	for (size_t i = 0; !status && i < settings->manifest_count; i++)
 		status = check_not_output(settings->manifests[i], &output);
-	for (size_t i = 0; !status && i < settings->pt_count; i++)
-		status = check_not_output(settings->pt[i], &output);
+	for (size_t i = 0; !status && i < settings->raw.pt_count; i++)
+		status = check_not_output(settings->raw.pt[i], &output);
 	for (size_t i = 0; !status && i < settings->input_count; i++)
 		status = check_not_output(settings->inputs[i], &output);
 	return status;

@@ -9,7 +9,7 @@
 
 #include <ptl/relogger.h>
 
-#include "relog/settings.h"
+#include "relog/settings/settings.h"
 #include "import/spool.h"
 
 /* A format that is told by how a file begins, and is made a trace. The table of them is in inputs.c. */
@@ -19,7 +19,7 @@ struct relog_format {
 	bool (*is_it)(const uint8_t *start, size_t size);
 	/*
 	 * Fills spool->writer with the whole content but the provenance record, and names the origins
-	 * (import_spool_origin). fd can be sought, and stays the caller's. Calls relog_check_signals now and then.
+	 * (import_spool_origin). fd can be sought, and stays the caller's. Calls common_interrupt_check now and then.
 	 */
 	int (*convert)(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start,
 		       size_t size, struct import_spool *spool);

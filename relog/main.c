@@ -8,8 +8,8 @@
 #include "common/message.h"
 #include "relog/check.h"
 #include "relog/run.h"
-#include "relog/settings.h"
-#include "relog/signals.h"
+#include "relog/settings/settings.h"
+#include "common/interrupt.h"
 #include "relog/split.h"
 
 int main(int argc, char **argv)
@@ -40,6 +40,6 @@ int main(int argc, char **argv)
 	status = common_message_failure(status);
 	if (common_account_refused())
 		common_message_hint("a larger --memory-limit, or a part of the input first: --time, --drop-pt");
-	relog_die_of_signal();
+	common_interrupt_die();
 	return status;
 }

@@ -14,8 +14,8 @@
 #include "common/thread_pool.h"
 #include "common/version.h"
 #include "relog/inputs.h"
-#include "relog/signals.h"
-#include "relog/stage.h"
+#include "common/interrupt.h"
+#include "relog/settings/stage.h"
 
 #define REPORTED_MAX 20u /* pieces of damage that are told of one by one */
 
@@ -174,6 +174,16 @@ static unsigned count_threads(const struct relog_settings *settings)
 	return count < most ? count : most;
 }
 
+static void cancel(void *relogger)
+{
+	ptl_relogger_cancel(relogger);
+}
+
+void relog_catch_interrupts(struct ptl_relogger *relogger)
+{
+	common_interrupt_catch(cancel, relogger);
+}
+
 int relog_run(const struct relog_settings *settings, bool *damaged)
 {
 	const struct ptl_relogger_options options = {
@@ -190,16 +200,16 @@ int relog_run(const struct relog_settings *settings, bool *damaged)
 
 	if (status)
 		return status;
-	relog_catch_signals(relogger);
+	relog_catch_interrupts(relogger);
 	status = prepare(settings, relogger, &stages, damaged);
 	if (!status)
 		status = ptl_relogger_process(relogger);
 	common_progress_end();
-	if (status && relog_check_signals())
+	if (status && common_interrupt_check())
 		status = PTL_CANCELLED;
 	for (size_t i = 0; !status && i < ptl_relogger_input_count(relogger); i++)
 		*damaged |= report_damage(ptl_relogger_input_at(relogger, i), settings->repeated);
-	relog_forget_relogger();
+	common_interrupt_forget();
 	relog_stages_free(&stages);
 	ptl_relogger_free(relogger);
 	return status;

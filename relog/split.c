@@ -21,7 +21,7 @@
 #include "format/relogger/relogger_internal.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
 #define TRIES 6 /* for one part */
 #define PARTS_MAX 10000u
@@ -142,7 +142,7 @@ static int look_at_inputs(struct split *split)
 			close(fd);
 		return status;
 	}
-	relog_catch_signals(relogger);
+	relog_catch_interrupts(relogger);
 	status = relog_inputs_add(split->settings, relogger, &damaged);
 	if (!status)
 		status = ptl_relogger_callbacks(relogger, &callbacks, split);
@@ -152,7 +152,7 @@ static int look_at_inputs(struct split *split)
 		fd = -1;
 	if (!status)
 		status = ptl_relogger_process(relogger);
-	relog_forget_relogger();
+	common_interrupt_forget();
 	ptl_relogger_free(relogger);
 	if (fd >= 0)
 		close(fd);

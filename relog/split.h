@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "relog/settings.h"
+#include "relog/settings/settings.h"
 
 /*
  * As relog_run, for settings->split bytes a part: out.ptl becomes out.1.ptl, out.2.ptl and so on. All of them appear,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The chain of stages. */
-#include "relog/stage.h"
+#include "relog/settings/stage.h"
 
 #include "relog/cut/cut.h"
 #include "relog/redact/redact.h"

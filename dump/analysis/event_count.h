@@ -6,7 +6,7 @@
 #include <ptl/reader.h>
 
 #include "common/hash_map.h"
-#include "dump/command/command.h"
+#include "dump/session/command.h"
 #include "dump/print/event_names.h"
 
 struct dump_event_kind {

@@ -7,12 +7,12 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "common/message.h"
-#include "dump/command/command.h"
+#include "dump/command/commands.h"
 #include "dump/analysis/event_count.h"
 #include "dump/analysis/event_filter.h"
 #include "dump/print/event.h"
 #include "common/text.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 
 #define CHECK_EVERY 1024
 

@@ -6,9 +6,10 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/thread_pool.h"
+#include "dump/command/commands.h"
 #include "dump/print/flow_view.h"
 #include "common/text.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 
 struct flow_options {
 	struct dump_options shared; /* first: see dump/command/command.h */

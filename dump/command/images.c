@@ -9,7 +9,8 @@
 #include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "common/text.h"
-#include "dump/command/session.h"
+#include "dump/command/commands.h"
+#include "dump/session/session.h"
 
 #define BUILD_ID_SHOWN 8 /* bytes in the table; all of them in JSON */
 

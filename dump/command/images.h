@@ -3,7 +3,7 @@
 #ifndef DUMP_COMMAND_IMAGES_H
 #define DUMP_COMMAND_IMAGES_H
 
-#include "dump/command/command.h"
+#include "dump/session/command.h"
 #include "flow/timeline/timeline.h"
 
 /* images --unmapped: decodes what the session's options select, and ranks the addresses. */

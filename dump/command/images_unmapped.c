@@ -7,7 +7,7 @@
 #include "dump/command/images.h"
 #include "dump/print/table.h"
 #include "common/text.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 #include "flow/view/unmapped.h"
 
 static const struct dump_column columns[] = {

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "dump/command/command.h"
+#include "dump/command/commands.h"
 #include "dump/command/info.h"
 #include "dump/print/table.h"
 #include "common/text.h"
@@ -493,6 +493,7 @@ const struct dump_command dump_command_info = {
 		    "ptl-dump info --json build.ptl | jq .complete\n"
 		    "xz -dc old.ptl.xz | ptl-dump info -",
 	.options = own_options,
+	.lists_damage = true,
 	.options_size = sizeof(struct dump_info_options),
 	.run = run,
 };

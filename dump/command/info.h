@@ -3,7 +3,7 @@
 #ifndef DUMP_COMMAND_INFO_H
 #define DUMP_COMMAND_INFO_H
 
-#include "dump/command/command.h"
+#include "dump/session/command.h"
 
 struct dump_trace_sizes {
 	uint64_t file;

@@ -2,7 +2,7 @@
 /* ptl-dump info --json: one object. */
 #include "common/sha256.h"
 #include "dump/command/info.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 #include "format/metadata/input_hash.h"
 
 static void put_machine(struct common_json *json, const struct ptl_machine *machine)

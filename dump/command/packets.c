@@ -7,10 +7,10 @@
 
 #include "common/error.h"
 #include "common/message.h"
-#include "dump/command/command.h"
+#include "dump/command/commands.h"
 #include "dump/print/packet_text.h"
 #include "flow/segment/packet_walk.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 
 /* How often dump_output_check is asked. */
 #define CHECK_EVERY 4096

@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 
 #include "common/error.h"
-#include "dump/command/command.h"
+#include "dump/command/commands.h"
 #include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "common/text.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 
 struct processes_options {
 	struct dump_options shared; /* first: see dump/command/command.h */

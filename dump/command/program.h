@@ -3,7 +3,7 @@
 #ifndef DUMP_COMMAND_PROGRAM_H
 #define DUMP_COMMAND_PROGRAM_H
 
-#include "dump/command/command.h"
+#include "dump/session/command.h"
 
 /*
  * Serves --help and --version, and runs the command that argv names. commands is NULL-ended; examples are

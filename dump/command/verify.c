@@ -4,11 +4,11 @@
 
 #include "common/error.h"
 #include "common/message.h"
-#include "dump/command/command.h"
+#include "dump/command/commands.h"
 #include "flow/code/disassembly.h"
 #include "dump/print/packet_text.h"
 #include "flow/segment/packet_walk.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 #include "dump/analysis/verify.h"
 
 /* Packets that are shown before the one at which the flows part. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "dump/print/payload.h"
-#include "dump/command/session.h"
+#include "dump/session/session.h"
 
 /* Set session, timeline and values; zero the rest; free with dump_event_printer_free. */
 struct dump_event_printer {

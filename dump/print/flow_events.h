@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "dump/command/command.h"
+#include "dump/session/command.h"
 #include "dump/print/flow.h"
 #include "dump/print/flow_merge.h"
 

@@ -3,7 +3,7 @@
 #ifndef DUMP_PRINT_FLOW_VIEW_H
 #define DUMP_PRINT_FLOW_VIEW_H
 
-#include "dump/command/command.h"
+#include "dump/session/command.h"
 #include "dump/print/flow.h"
 #include "dump/print/flow_events.h"
 #include "flow/view/view.h"

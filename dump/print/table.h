@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
-#include "dump/command/command.h"
+#include "dump/session/command.h"
 
 struct dump_column {
 	const char *title;

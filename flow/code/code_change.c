@@ -9,13 +9,13 @@
 /* What is compared at a time: where code changes in places, what lies between stays known. */
 #define GRAIN 64
 
-void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, struct native_range *range)
+void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, struct flow_code_range *range)
 {
 	struct ptl_piece piece;
 	const uint8_t *blob;
 	uint64_t size;
 
-	*range = (struct native_range){.image = FLOW_NONE};
+	*range = (struct flow_code_range){.image = FLOW_NONE};
 	if (!flow_version_find(flow_code_timeline(code), root, ip, &piece)) {
 		range->first = piece.first;
 		range->last = piece.last;
@@ -43,7 +43,7 @@ void flow_code_range(const struct flow_code *code, uint32_t root, uint64_t ip, s
 struct comparison {
 	const struct flow_code *code;
 	uint32_t one, other;
-	struct native_span *changes;
+	struct flow_code_span *changes;
 	size_t count;
 	uint64_t done; /* all below it has been compared */
 	unsigned steps;
@@ -53,14 +53,14 @@ struct comparison {
 
 static void add(struct comparison *comparison, uint64_t first, uint64_t last)
 {
-	struct native_span *newest = comparison->changes + comparison->count - 1;
+	struct flow_code_span *newest = comparison->changes + comparison->count - 1;
 
 	if (comparison->count && first - newest->last <= 1)
 		newest->last = last;
 	else if (comparison->count == FLOW_CODE_CHANGES)
 		comparison->too_many = true;
 	else
-		comparison->changes[comparison->count++] = (struct native_span){first, last};
+		comparison->changes[comparison->count++] = (struct flow_code_span){first, last};
 }
 
 /* The bytes of [first, last], which are of different blobs. */
@@ -77,7 +77,7 @@ static void compare_bytes(struct comparison *comparison, uint64_t first, uint64_
 /* Compares what lies from `first` on in one range of both; how far that is. */
 static uint64_t compare_range(struct comparison *comparison, uint64_t first, uint64_t last)
 {
-	struct native_range one, other;
+	struct flow_code_range one, other;
 
 	flow_code_range(comparison->code, comparison->one, first, &one);
 	flow_code_range(comparison->code, comparison->other, first, &other);
@@ -113,7 +113,7 @@ static bool compare(void *context, uint64_t first, uint64_t last)
 	return !comparison->too_many;
 }
 
-size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t other, struct native_span *changes)
+size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t other, struct flow_code_span *changes)
 {
 	struct comparison comparison = {.code = code, .one = one, .other = other, .changes = changes};
 
@@ -125,10 +125,10 @@ size_t flow_code_changes(const struct flow_code *code, uint32_t one, uint32_t ot
 }
 
 /* Whether the bytes of [first, last] that are known in `one` are the same in the other. */
-static bool keeps(const struct flow_code *code, uint32_t one, uint32_t other, struct native_span span)
+static bool keeps(const struct flow_code *code, uint32_t one, uint32_t other, struct flow_code_span span)
 {
 	for (uint64_t at = span.first;; at++) {
-		struct native_range before, after;
+		struct flow_code_range before, after;
 		uint64_t last = span.last;
 
 		flow_code_range(code, one, at, &before);
@@ -148,7 +148,7 @@ static bool keeps(const struct flow_code *code, uint32_t one, uint32_t other, st
 
 bool flow_code_keeps(const struct flow_code *code, uint32_t one, uint32_t other)
 {
-	struct native_span changes[FLOW_CODE_CHANGES];
+	struct flow_code_span changes[FLOW_CODE_CHANGES];
 	size_t count = flow_code_changes(code, one, other, changes);
 
 	if (count > FLOW_CODE_CHANGES)

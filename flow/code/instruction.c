@@ -7,6 +7,8 @@
 
 #include <Zydis/Zydis.h>
 
+#include <ptl/error.h>
+
 #include "flow/code/instruction_encoding.h"
 #include "flow/code/instruction_scan.h"
 

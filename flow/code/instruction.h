@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "flow/engine/flow.h"
+#include "flow/code/branch.h"
 
 #define FLOW_INSTRUCTION_MAX 15 /* bytes; SDM volume 2, section 2.3.11 */
 

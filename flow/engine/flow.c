@@ -4,19 +4,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *const branch_names[] = {
-	[FLOW_BRANCH_NONE] = "none",
-	[FLOW_BRANCH_CONDITIONAL] = "conditional",
-	[FLOW_BRANCH_JUMP] = "jump",
-	[FLOW_BRANCH_JUMP_INDIRECT] = "indirect-jump",
-	[FLOW_BRANCH_CALL] = "call",
-	[FLOW_BRANCH_CALL_INDIRECT] = "indirect-call",
-	[FLOW_BRANCH_RETURN] = "return",
-	[FLOW_BRANCH_FAR_CALL] = "far-call",
-	[FLOW_BRANCH_FAR_RETURN] = "far-return",
-	[FLOW_BRANCH_FAR_JUMP] = "far-jump",
-};
-
 static const struct {
 	const char *name;
 	bool splits;
@@ -75,11 +62,6 @@ static const char *const event_data_names[] = {
 	[FLOW_DATA_VM_EXIT_QUALIFICATION] = "vm-exit-qualification",
 	[FLOW_DATA_VM_EXIT_REASON] = "vm-exit-reason",
 };
-
-const char *flow_branch_name(uint8_t branch)
-{
-	return branch < COUNT(branch_names) ? branch_names[branch] : "unknown";
-}
 
 const char *flow_kind_name(uint8_t kind)
 {

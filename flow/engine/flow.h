@@ -7,24 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flow/code/branch.h"
 #include "flow/timeline/timeline.h"
-
-/* What a block's last instruction is. */
-enum flow_branch {
-	FLOW_BRANCH_NONE = 0, /* no branch: the flow is interrupted, or ends, behind it */
-	FLOW_BRANCH_CONDITIONAL,
-	FLOW_BRANCH_JUMP,
-	FLOW_BRANCH_JUMP_INDIRECT,
-	FLOW_BRANCH_CALL,
-	FLOW_BRANCH_CALL_INDIRECT,
-	FLOW_BRANCH_RETURN,
-	FLOW_BRANCH_FAR_CALL,   /* SYSCALL, SYSENTER, INT n, far CALL, VMCALL, ... */
-	FLOW_BRANCH_FAR_RETURN, /* SYSRET, IRET, far RET, ... */
-	FLOW_BRANCH_FAR_JUMP,
-};
-
-/* "conditional", "jump", ...: never NULL. */
-const char *flow_branch_name(uint8_t branch);
 
 /*
  * A block: instructions at consecutive addresses, executed one after the other. It ends at the

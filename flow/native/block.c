@@ -10,7 +10,7 @@
 
 static bool find_range(struct native_code *code, uint64_t ip)
 {
-	struct native_range *range = &code->range;
+	struct flow_code_range *range = &code->range;
 
 	if (ip - range->first > range->last - range->first || range->last < range->first) {
 		code->source.find(code->source.context, ip, range);

@@ -47,7 +47,7 @@ void native_decoder_forget(struct native_decoder *decoder)
 	find_again(decoder, ip);
 }
 
-void native_decoder_change(struct native_decoder *decoder, const struct native_span *changes, size_t count)
+void native_decoder_change(struct native_decoder *decoder, const struct flow_code_span *changes, size_t count)
 {
 	uint64_t ip = decoder->node ? decoder->node->here.ip : 0;
 

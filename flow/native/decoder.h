@@ -125,7 +125,7 @@ void native_decoder_forget_ways(struct native_decoder *decoder);
 /* All code may be another from here on; flow goes on at the same address. */
 void native_decoder_forget(struct native_decoder *decoder);
 /* The code is another in these spans from here on, see native_code_change; flow goes on at the same address. */
-void native_decoder_change(struct native_decoder *decoder, const struct native_span *changes, size_t count);
+void native_decoder_change(struct native_decoder *decoder, const struct flow_code_span *changes, size_t count);
 
 /* Decodes one segment: see flow_engine_class. */
 int native_decoder_run(struct native_decoder *decoder, const struct flow_engine_input *input,

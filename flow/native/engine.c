@@ -17,7 +17,7 @@ struct native_engine {
 	bool selected;
 };
 
-static void find(void *context, uint64_t ip, struct native_range *range)
+static void find(void *context, uint64_t ip, struct flow_code_range *range)
 {
 	const struct native_engine *engine = context;
 
@@ -26,7 +26,7 @@ static void find(void *context, uint64_t ip, struct native_range *range)
 
 /* What of the code is another when a version has been selected. */
 struct changes {
-	struct native_span spans[FLOW_CODE_CHANGES];
+	struct flow_code_span spans[FLOW_CODE_CHANGES];
 	size_t count; /* 0: nothing */
 	bool all;     /* too much to tell */
 };

@@ -306,7 +306,7 @@ void native_code_forget(struct native_code *code)
 	code->node_count = 0;
 	code->spare_node_count = 0;
 	code->block_count = 0;
-	code->range = (struct native_range){.first = 1};
+	code->range = (struct flow_code_range){.first = 1};
 }
 
 void native_code_drop(struct native_code *code)

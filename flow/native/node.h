@@ -9,21 +9,13 @@
 
 #include "common/hash_map.h"
 #include "flow/engine/flow.h"
+#include "flow/code/range.h"
 #include "flow/native/arena.h"
 #include "flow/native/watch.h"
 
-/* Where bytes of code come from: a range of addresses with the bytes that are there. */
-struct native_range {
-	uint64_t first;
-	uint64_t last;        /* inclusive */
-	const uint8_t *bytes; /* of `first`; NULL: they are not known */
-	uint32_t image;       /* FLOW_NONE */
-	bool code_event;
-};
-
 struct native_source {
 	/* The range that holds ip, or the hole around it. */
-	void (*find)(void *context, uint64_t ip, struct native_range *range);
+	void (*find)(void *context, uint64_t ip, struct flow_code_range *range);
 	void *context;
 };
 
@@ -274,7 +266,7 @@ struct native_words {
 /* All code of one address space in one version. */
 struct native_code {
 	struct native_source source;
-	struct native_range range;       /* the last one found */
+	struct flow_code_range range;    /* the last one found */
 	struct native_arena arena;       /* blocks, nodes, runs, sites: all go at once */
 	struct native_node **nodes;      /* table by address */
 	struct native_node *spare_nodes; /* memory of the arena for the next ones */

@@ -33,7 +33,7 @@ bool native_spans_meet(const struct native_spans *set, uint64_t first, uint64_t 
 static bool reserve(struct native_spans *set)
 {
 	size_t capacity = set->capacity ? 2 * set->capacity : 64;
-	struct native_span *spans;
+	struct flow_code_span *spans;
 
 	if (set->count < set->capacity)
 		return true;
@@ -64,7 +64,7 @@ void native_spans_add(struct native_spans *set, uint64_t first, uint64_t last)
 	}
 	memmove(set->spans + place + 1, set->spans + end, (set->count - end) * sizeof(*set->spans));
 	set->count = set->count - (end - place) + 1;
-	set->spans[place] = (struct native_span){first, last};
+	set->spans[place] = (struct flow_code_span){first, last};
 }
 
 void native_spans_clear(struct native_spans *set)

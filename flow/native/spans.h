@@ -7,14 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct native_span {
-	uint64_t first;
-	uint64_t last; /* inclusive */
-};
+#include "flow/code/range.h"
 
 /* Zero-initialised is empty. A set that would have too many spans, or no memory for them, is of all addresses. */
 struct native_spans {
-	struct native_span *spans; /* apart from each other, in order */
+	struct flow_code_span *spans; /* apart from each other, in order */
 	size_t count;
 	size_t capacity;
 	bool all;

@@ -23,7 +23,7 @@ struct native_dependent {
 	uint32_t forgotten;
 };
 
-void native_watch_range(struct native_watch *watch, const struct native_range *range)
+void native_watch_range(struct native_watch *watch, const struct flow_code_range *range)
 {
 	watch->range = !range->bytes || range->code_event ||
 		       native_spans_meet(&watch->changed, range->first, range->last);
@@ -139,7 +139,7 @@ void native_watch_node(struct native_code *code, struct native_node *node)
 
 /* ---- forgetting -------------------------------------------------------------------------------------------- */
 
-static bool meet(uint64_t first, uint64_t last, const struct native_span *changes, size_t count)
+static bool meet(uint64_t first, uint64_t last, const struct flow_code_span *changes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (changes[i].first <= last && changes[i].last >= first)
@@ -147,7 +147,7 @@ static bool meet(uint64_t first, uint64_t last, const struct native_span *change
 	return false;
 }
 
-static bool node_meets(const struct native_node *node, const struct native_span *changes, size_t count)
+static bool node_meets(const struct native_node *node, const struct flow_code_span *changes, size_t count)
 {
 	const struct flow_block_run *run = &node->run.run;
 
@@ -173,7 +173,7 @@ static void make_stub(struct native_node *node)
 
 /* Forgets what depends if it is touched. True: it is no more, or was forgotten before. */
 static bool forget_dependent(struct native_code *code, const struct native_dependent *made,
-			     const struct native_span *changes, size_t count, bool *stubs)
+			     const struct flow_code_span *changes, size_t count, bool *stubs)
 {
 	struct native_block *block = made->block;
 	struct native_node *node = made->node;
@@ -193,7 +193,7 @@ static bool forget_dependent(struct native_code *code, const struct native_depen
 }
 
 /* Those that are found by one place of the table. */
-static bool forget_place(struct native_code *code, size_t place, const struct native_span *changes, size_t count)
+static bool forget_place(struct native_code *code, size_t place, const struct flow_code_span *changes, size_t count)
 {
 	struct native_dependent **at = &code->watch.made[place];
 	bool stubs = false;
@@ -208,7 +208,7 @@ static bool forget_place(struct native_code *code, size_t place, const struct na
 }
 
 /* Blocks and nodes; whether there were nodes. */
-static bool forget_made(struct native_code *code, const struct native_span *changes, size_t count)
+static bool forget_made(struct native_code *code, const struct flow_code_span *changes, size_t count)
 {
 	bool stubs = false;
 
@@ -270,7 +270,7 @@ static void forget_tables(struct native_code *code, uint64_t bits)
 }
 
 /* Whether code that is not watched is among what changed; it is watched from now on. */
-static bool fixed_changed(struct native_watch *watch, const struct native_span *changes, size_t count)
+static bool fixed_changed(struct native_watch *watch, const struct flow_code_span *changes, size_t count)
 {
 	bool met = false;
 
@@ -283,7 +283,7 @@ static bool fixed_changed(struct native_watch *watch, const struct native_span *
 	return met;
 }
 
-bool native_code_change(struct native_code *code, const struct native_span *changes, size_t count)
+bool native_code_change(struct native_code *code, const struct flow_code_span *changes, size_t count)
 {
 	uint64_t bits = 0;
 
@@ -296,7 +296,7 @@ bool native_code_change(struct native_code *code, const struct native_span *chan
 	/* What tables hold is made of nodes. */
 	if (forget_made(code, changes, count))
 		forget_tables(code, bits);
-	code->range = (struct native_range){.first = 1};
+	code->range = (struct flow_code_range){.first = 1};
 	return false;
 }
 

@@ -18,7 +18,7 @@
 struct native_block;
 struct native_code;
 struct native_node;
-struct native_range;
+struct flow_code_range;
 struct flow_block_run;
 
 /* Zero-initialised: nothing is watched yet. */
@@ -45,7 +45,7 @@ static inline uint64_t native_page_bit(uint64_t ip)
 }
 
 /* A range of code was found, and something will be made of it. */
-void native_watch_range(struct native_watch *watch, const struct native_range *range);
+void native_watch_range(struct native_watch *watch, const struct flow_code_range *range);
 
 /* The block, or node, was made of watched code. A node's `pages` are set. */
 void native_watch_block(struct native_code *code, struct native_block *block);
@@ -77,7 +77,7 @@ static inline void native_watch_entry(struct native_watch *watch, uint64_t **tab
  * The code is another in these spans, and the source tells of the new one. True: all was forgotten, see native_code_forget;
  * else all nodes stay where they are. Nothing that was not yet given out may point to runs.
  */
-bool native_code_change(struct native_code *code, const struct native_span *changes, size_t count);
+bool native_code_change(struct native_code *code, const struct flow_code_span *changes, size_t count);
 
 /* All is forgotten, but not what has been found to change. */
 void native_watch_forget(struct native_watch *watch);

@@ -29,7 +29,7 @@ static void land_on_event(struct flow_branch_tally *tally, const struct flow_eve
 {
 	struct flow_branch_landing landing = {.known = false};
 
-	if (!format_event_splits(event->kind))
+	if (!flow_event_splits(event->kind))
 		return;
 	if (event->kind == FLOW_DISABLED)
 		landing = (struct flow_branch_landing){.known = event->flags & FLOW_EVENT_HAS_TO, .ip = event->to};

@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "import/perf/import.h"
-#include "import/raw/psb_scan.h"
+#include "import/psb_scan.h"
 
 #include <ptl/pt.h>
 

@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "import/perf/import.h"
-#include "import/raw/psb_scan.h"
+#include "import/psb_scan.h"
 
 #define PIECE ((size_t)1 << 18)
 #define QUICK ((size_t)256) /* bytes that are compared at once: a PSB with its time, and more */

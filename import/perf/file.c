@@ -11,7 +11,7 @@
 #include "common/file.h"
 #include "format/metadata/input_hash.h"
 #include "import/perf/expand.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
 #define WINDOW ((size_t)1 << 20) /* bytes of the file read at once; more than any record */
 #define RECORD_MAX 65535u
@@ -392,7 +392,7 @@ int perf_file_hash(const struct perf_file *file, struct format_input_hash *hash)
 		if (!status) {
 			format_input_hash_add(hash, piece, n);
 			at += n;
-			status = relog_check_signals();
+			status = common_interrupt_check();
 		}
 	}
 	free(piece);

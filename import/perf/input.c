@@ -14,7 +14,7 @@
 #include "common/message.h"
 #include "format/metadata/input_hash.h"
 #include "import/perf/import.h"
-#include "relog/signals.h"
+#include "common/interrupt.h"
 
 #define LOOK_AHEAD 100000u /* records in which the first time is looked for */
 #define CHECK_EVERY 1024u  /* records between looks for signals */
@@ -291,7 +291,7 @@ static int read_record(struct perf_import *import)
 	const bool more = status > 0;
 
 	if (more)
-		status = import->records++ % CHECK_EVERY ? 0 : relog_check_signals();
+		status = import->records++ % CHECK_EVERY ? 0 : common_interrupt_check();
 	if (more && status >= 0)
 		status = take(import, &record);
 	if (more && status >= 0)
@@ -415,39 +415,3 @@ int perf_import(const char *name, int fd, enum elf_embed embed, struct import_sp
 	free(import);
 	return status;
 }
-
-static void report(const char *name, const struct perf_outcome *outcome)
-{
-	if (outcome->damage[0])
-		common_message_warning("%s: %s; what follows is missing", name, outcome->damage);
-	if (outcome->lost_events)
-		common_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
-				       (unsigned long long)outcome->lost_events);
-	if (outcome->unknown_records)
-		common_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
-				       (unsigned long long)outcome->unknown_records);
-	if (outcome->other_files)
-		common_message_warning("%s: %llu mappings are of files that this machine has in another version: "
-				       "their code is not in the trace",
-				       name, (unsigned long long)outcome->other_files);
-	if (outcome->absent_files)
-		common_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
-				    "in the trace",
-				    name, (unsigned long long)outcome->absent_files);
-}
-
-static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
-		   struct import_spool *spool)
-{
-	struct perf_outcome outcome;
-	int status = perf_import(path, fd, settings->embed, spool, &outcome);
-
-	(void)start;
-	(void)size;
-	if (!status)
-		report(path, &outcome);
-	spool->damaged = outcome.damage[0] != 0;
-	return status;
-}
-
-const struct relog_format import_format_perf = {"perf.data", perf_file_is, convert};

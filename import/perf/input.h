@@ -3,7 +3,10 @@
 #ifndef IMPORT_PERF_INPUT_H
 #define IMPORT_PERF_INPUT_H
 
-#include "relog/inputs.h"
+#include <stdint.h>
+
+#include "elf/image_store.h"
+#include "import/spool.h"
 
 /* What is to be told of an import. */
 struct perf_outcome {
@@ -15,18 +18,15 @@ struct perf_outcome {
 };
 
 /*
- * Makes a trace of the file fd, called name in provenance; if name is a folder, also of the files data.0, data.1, ... there: PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM,
- * PTL_CANCELLED. *outcome is set in any case.
- */
-int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool,
-		struct perf_outcome *outcome);
-
-/*
  * Makes processes, threads, mappings and context switches events of the kernel's classes, keeps all other records
  * as events of the provider Linux-Perf, Intel PT as streams, and takes code and symbols from the files of this
  * machine that are the very ones that were mapped. A file that ends within a record, or has a damaged one, is read
  * up to there: the rest is a loss record and a warning.
+ *
+ * The file is fd, called name in provenance; if name is a folder, the files data.0, data.1, ... there are read, too.
+ * PTL_NOT_OURS, PTL_UNSUPPORTED, PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. *outcome is set in any case.
  */
-extern const struct relog_format import_format_perf;
+int perf_import(const char *name, int fd, enum elf_embed embed, struct import_spool *spool,
+		struct perf_outcome *outcome);
 
 #endif

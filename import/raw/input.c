@@ -18,8 +18,8 @@
 #include "common/message.h"
 #include "format/metadata/input_hash.h"
 #include "import/raw/memory_map.h"
-#include "import/raw/psb_scan.h"
-#include "relog/signals.h"
+#include "import/psb_scan.h"
+#include "common/interrupt.h"
 
 #define MAP_LIMIT (16u << 20)     /* bytes of a memory map's text */
 #define MEMORY_LIMIT (4ull << 30) /* bytes of a memory file */
@@ -29,7 +29,7 @@
 
 /* The inputs as they are read. */
 struct raw {
-	const struct relog_settings *settings;
+	const struct import_raw *settings;
 	struct import_spool *spool;
 	int memory; /* descriptor: the file is never in memory at once */
 	uint64_t memory_size;
@@ -98,7 +98,7 @@ static int add_memory(struct raw *raw, const char *name)
 		if (!status) {
 			format_input_hash_add(hash, piece, n);
 			at += n;
-			status = relog_check_signals();
+			status = common_interrupt_check();
 		}
 	}
 	if (!status) {
@@ -112,7 +112,7 @@ static int add_memory(struct raw *raw, const char *name)
 
 static int read_memory(struct raw *raw)
 {
-	const struct relog_settings *settings = raw->settings;
+	const struct import_raw *settings = raw->settings;
 	uint8_t *text = NULL;
 	size_t size = 0;
 	int status = open_memory(raw, settings->memory);
@@ -132,7 +132,7 @@ static int read_memory(struct raw *raw)
 
 static int write_machine(const struct raw *raw)
 {
-	const struct relog_settings *settings = raw->settings;
+	const struct import_raw *settings = raw->settings;
 	struct ptl_machine machine = {
 		.source = "raw",
 		.architecture = "x86_64",
@@ -178,7 +178,7 @@ static int write_event(struct raw *raw, int status, struct ptl_event *event, uin
 
 static int write_process(struct raw *raw)
 {
-	const struct relog_settings *settings = raw->settings;
+	const struct import_raw *settings = raw->settings;
 	const char *name = settings->process ? settings->process : base_name(settings->memory);
 	struct ptl_process_event process = {
 		.unique_key = FIRST_KEY,
@@ -262,7 +262,7 @@ static int copy_pt(struct pt_input *pt, int fd, uint8_t *piece)
 {
 	for (;;) {
 		ssize_t got = read(fd, piece, PIECE);
-		int status = relog_check_signals();
+		int status = common_interrupt_check();
 
 		if (status)
 			return status;
@@ -327,7 +327,7 @@ static int write_pt(struct raw *raw, size_t i)
 	return status ? common_fail_in(status, "%s", name) : 0;
 }
 
-int import_input_raw(const struct relog_settings *settings, struct import_spool *spool)
+int import_input_raw(const struct import_raw *settings, struct import_spool *spool)
 {
 	struct raw raw = {
 		.settings = settings,

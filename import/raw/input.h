@@ -6,8 +6,28 @@
 #ifndef IMPORT_RAW_INPUT_H
 #define IMPORT_RAW_INPUT_H
 
-#include "relog/settings.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "import/spool.h"
+
+#define IMPORT_RAW_PT_MAX 4096u /* raw PT inputs */
+
+struct import_raw {
+	const char *pt[IMPORT_RAW_PT_MAX]; /* a thread each */
+	size_t pt_count;
+	const char *memory;
+	const char *memory_map;
+	bool has_cpu;
+	uint16_t family;
+	uint8_t model;
+	uint8_t stepping;
+	uint8_t mode; /* 64, 32; 0: not given */
+	bool has_pid;
+	uint32_t pid;
+	const char *process; /* NULL: not given */
+};
 
 /*
  * Writes the whole content of the trace but its provenance record. The memory file and the map are
@@ -16,6 +36,6 @@
  * PTL_CORRUPT (the map), PTL_NOT_OURS (PT bytes without a PSB), PTL_SYSTEM, PTL_NO_MEMORY,
  * PTL_CANCELLED.
  */
-int import_input_raw(const struct relog_settings *settings, struct import_spool *spool);
+int import_input_raw(const struct import_raw *settings, struct import_spool *spool);
 
 #endif

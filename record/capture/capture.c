@@ -13,7 +13,7 @@
 #include "common/thread_pool.h"
 #include "common/version.h"
 #include "record/capture/machine.h"
-#include "record/session/signals.h"
+#include "record/launch/signals.h"
 
 #define TICK 100000000u /* nanoseconds between looks at what has become old */
 

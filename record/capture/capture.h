@@ -15,7 +15,7 @@
 #include "record/capture/model.h"
 #include "record/capture/output.h"
 #include "record/capture/sequencer.h"
-#include "record/session/settings.h"
+#include "record/capture/settings.h"
 #include "record/capture/truth.h"
 
 /* What was lost of one kind. */

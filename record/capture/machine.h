@@ -7,7 +7,7 @@
 
 #include <ptl/trace.h>
 
-#include "record/session/settings.h"
+#include "record/capture/settings.h"
 
 /* CLOCK_MONOTONIC, and the wall clock since 1970, in nanoseconds. */
 uint64_t record_now(void);

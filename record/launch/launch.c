@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "record/launch/command.h"
-#include "record/session/signals.h"
+#include "record/launch/signals.h"
 
 /* In the child: becomes the program, or tells the parent why not. */
 static void become(const struct record_launch *launch, int report)

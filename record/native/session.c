@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Recording without packets: the command runs natively, and is watched from outside. */
+#include "record/native/session.h"
+
 #include <linux/futex.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -10,10 +12,9 @@
 #include "common/message.h"
 #include "record/launch/launch.h"
 #include "record/capture/machine.h"
-#include "record/native/observer.h"
+#include "record/kernel/observer.h"
 #include "record/capture/proc_files.h"
 #include "record/session/session.h"
-#include "record/source.h"
 
 #define MILLISECOND 1000000ull
 #define FIRST_NUMBER 1

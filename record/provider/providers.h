@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "record/capture/capture.h"
-#include "record/native/observer.h"
+#include "record/kernel/observer.h"
 
 struct record_providers;
 

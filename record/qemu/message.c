@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
-#include "record/notes.h"
+#include "record/capture/notes.h"
 #include "record/qemu/source.h"
 
 #define NOTES_MAX 20   /* of the plugin's that are shown */

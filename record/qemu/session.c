@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Recording with the software source: QEMU and its plugin. */
+#include "record/qemu/session.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 #include "record/qemu/source.h"
 #include "record/qemu/tools.h"
 #include "record/session/session.h"
-#include "record/source.h"
 
 #define MILLISECOND 1000000ull
 #define SLEEP_BUSY 4

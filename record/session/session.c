@@ -12,7 +12,7 @@
 #include "common/message.h"
 #include "record/capture/machine.h"
 #include "record/session/progress.h"
-#include "record/session/signals.h"
+#include "record/launch/signals.h"
 
 #define MILLISECOND 1000000ull
 /* How long to sleep at most while there is something to take each time, and while there is not. */

@@ -10,9 +10,9 @@
 
 #include "record/capture/capture.h"
 #include "record/launch/command.h"
-#include "record/native/observer.h"
+#include "record/kernel/observer.h"
 #include "record/provider/providers.h"
-#include "record/session/settings.h"
+#include "record/capture/settings.h"
 
 struct record_session;
 

@@ -7,7 +7,7 @@
 
 #include "common/message.h"
 #include "record/session/session.h"
-#include "record/session/signals.h"
+#include "record/launch/signals.h"
 #include "record/capture/machine.h"
 
 int record_session_reap(struct record_session *session)

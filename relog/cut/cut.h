@@ -6,7 +6,7 @@
 #ifndef RELOG_CUT_CUT_H
 #define RELOG_CUT_CUT_H
 
-#include "relog/stage.h"
+#include "relog/settings/stage.h"
 
 extern const struct relog_stage relog_stage_cut;
 

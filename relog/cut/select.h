@@ -9,7 +9,7 @@
 #include "common/account.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
-#include "relog/cut/settings.h"
+#include "relog/settings/cut.h"
 
 /* Of which class of the kernel provider an event is. */
 enum relog_class { RELOG_NO_CLASS, RELOG_PROCESS, RELOG_THREAD, RELOG_IMAGE, RELOG_CODE };

@@ -3,7 +3,7 @@
 #ifndef RELOG_REDACT_REDACT_H
 #define RELOG_REDACT_REDACT_H
 
-#include "relog/stage.h"
+#include "relog/settings/stage.h"
 
 extern const struct relog_stage relog_stage_redact;
 

@@ -7,7 +7,7 @@
 #define RELOG_REDACT_TEXT_H
 
 #include "common/bytes.h"
-#include "relog/redact/rules.h"
+#include "relog/settings/redact.h"
 #include "relog/redact/words.h"
 
 enum relog_text_kind {

@@ -3,7 +3,7 @@
 #ifndef RELOG_RULES_STAGE_H
 #define RELOG_RULES_STAGE_H
 
-#include "relog/stage.h"
+#include "relog/settings/stage.h"
 
 extern const struct relog_stage relog_stage_rules;
 

@@ -16,17 +16,17 @@ struct input {
 	size_t code_size;
 };
 
-static void find_code(void *context, uint64_t ip, struct native_range *range)
+static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 {
 	const struct input *input = context;
 	const uint64_t end = BASE + input->code_size;
 
 	if (ip >= BASE && ip < end)
-		*range = (struct native_range){BASE, end - 1, input->code, 0, false};
+		*range = (struct flow_code_range){BASE, end - 1, input->code, 0, false};
 	else if (ip < BASE)
-		*range = (struct native_range){0, BASE - 1, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){0, BASE - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "common/error.h"
-#include "dump/command/filter.h"
+#include "dump/session/filter.h"
 
 static void numbers(void **state)
 {

@@ -52,17 +52,17 @@ static int take(void *context, const struct flow_batch *batch)
 	return 0;
 }
 
-static void find_code(void *context, uint64_t ip, struct native_range *range)
+static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 {
 	const struct random_flow *flow = context;
 	uint64_t first = flow->base, end = flow->base + flow->code_size;
 
 	if (ip >= first && ip < end)
-		*range = (struct native_range){first, end - 1, flow->code, 0, false};
+		*range = (struct flow_code_range){first, end - 1, flow->code, 0, false};
 	else if (ip < first)
-		*range = (struct native_range){0, first - 1, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){0, first - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 static void cut(struct random_flow *flow, struct totals *totals)

@@ -22,17 +22,17 @@ struct code {
 	size_t size;
 };
 
-static void find_code(void *context, uint64_t ip, struct native_range *range)
+static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 {
 	const struct code *code = context;
 	uint64_t first = code->base, end = code->base + code->size;
 
 	if (ip >= first && ip < end)
-		*range = (struct native_range){first, end - 1, code->bytes, 0, false};
+		*range = (struct flow_code_range){first, end - 1, code->bytes, 0, false};
 	else if (ip < first)
-		*range = (struct native_range){0, first - 1, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){0, first - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 /* Some bytes are others; more and more of them. */

@@ -28,22 +28,22 @@ struct changing {
 	uint8_t code[RANDOM_FLOW_CODE];
 };
 
-static void find_code(void *context, uint64_t ip, struct native_range *range)
+static void find_code(void *context, uint64_t ip, struct flow_code_range *range)
 {
 	const struct changing *changing = context;
 	const uint64_t first = changing->base, end = first + changing->size;
 
 	if (ip >= first && ip < end)
-		*range = (struct native_range){first, end - 1, changing->code, 0, changing->events};
+		*range = (struct flow_code_range){first, end - 1, changing->code, 0, changing->events};
 	else if (ip < first)
-		*range = (struct native_range){0, first - 1, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){0, first - 1, NULL, FLOW_NONE, false};
 	else
-		*range = (struct native_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
+		*range = (struct flow_code_range){end, UINT64_MAX, NULL, FLOW_NONE, false};
 }
 
 /* Writes other code; tells of the bytes that are others, as one span. Whether there are any. */
 static bool write_code(struct changing *changing, uint32_t at, const uint8_t *bytes, uint32_t size,
-		       struct native_span *span)
+		       struct flow_code_span *span)
 {
 	const uint64_t base = changing->base;
 	uint32_t first = 0, end = size;
@@ -53,7 +53,7 @@ static bool write_code(struct changing *changing, uint32_t at, const uint8_t *by
 	while (end > first && changing->code[at + end - 1] == bytes[end - 1])
 		end--;
 	memcpy(changing->code + at, bytes, size);
-	*span = (struct native_span){base + at + first, base + at + end - 1};
+	*span = (struct flow_code_span){base + at + first, base + at + end - 1};
 	return first < end;
 }
 
@@ -69,7 +69,7 @@ static const struct random_change *next_change(const struct changing *changing)
 	return changing->next < changing->list->count ? &changing->list->list[changing->next] : NULL;
 }
 
-static bool write_next(struct changing *changing, struct native_span *span)
+static bool write_next(struct changing *changing, struct flow_code_span *span)
 {
 	const struct random_change *change = &changing->list->list[changing->next++];
 
@@ -79,7 +79,7 @@ static bool write_next(struct changing *changing, struct native_span *span)
 /* Before a round, whose first segment is at 0, the code is what it was at first. */
 static void go_back(struct changing *changing, struct native_decoder *decoder, size_t at)
 {
-	struct native_span span;
+	struct flow_code_span span;
 
 	if (at)
 		return;
@@ -92,7 +92,7 @@ static void before_segment(struct word_changes *changes, struct native_decoder *
 {
 	struct changing *changing = (struct changing *)changes;
 	const struct random_change *change;
-	struct native_span span;
+	struct flow_code_span span;
 
 	go_back(changing, decoder, at);
 	while ((change = next_change(changing)) && change->at == at)
@@ -112,7 +112,7 @@ static uint64_t until(const struct changing *changing)
 static uint64_t recode(void *context, uint64_t time)
 {
 	struct changing *changing = context;
-	struct native_span span;
+	struct flow_code_span span;
 
 	while (until(changing) <= time)
 		if (write_next(changing, &span))
@@ -197,7 +197,7 @@ static void before_loop(struct word_changes *changes, struct native_decoder *dec
 {
 	struct changing *changing = (struct changing *)changes;
 	struct pt_random random = pt_random(1 + at);
-	struct native_span span;
+	struct flow_code_span span;
 
 	/* Now and then it stays. */
 	if (write_code(changing, 0, loops[pt_random_below(&random, COUNT(loops))], sizeof(loops[0]), &span))

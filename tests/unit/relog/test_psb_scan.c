@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "format/pt/packet.h"
-#include "import/raw/psb_scan.h"
+#include "import/psb_scan.h"
 
 #define PSB "\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82"
 #define FOUND_MAX 25 /* as many as fit the longest test */

@@ -13,7 +13,7 @@
 #include <ptl/error.h>
 
 #include "common/error.h"
-#include "relog/redact/pattern.h"
+#include "relog/settings/pattern.h"
 
 /* First and length, or false; text is searched from `from` on. */
 static bool find(const char *expression, const char *text, size_t from, size_t *first, size_t *length)

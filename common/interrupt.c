@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Interruption: noted, so that the half-made output is removed before the program ends. */
+#include "common/interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "common/error.h"
+
+static volatile sig_atomic_t noted;
+static volatile sig_atomic_t deferred;
+/* What is to be cancelled; the context is set before the function. */
+static void (*volatile cancel_running)(void *context);
+static void *volatile running;
+
+static void note(int signal)
+{
+	void (*const cancel)(void *) = cancel_running;
+
+	if (deferred > 0) {
+		deferred = deferred - 1;
+		return;
+	}
+	noted = signal;
+	if (cancel)
+		cancel(running);
+}
+
+void common_interrupt_forget(void)
+{
+	cancel_running = NULL;
+	running = NULL;
+}
+
+void common_interrupt_defer(int signals)
+{
+	deferred = signals;
+}
+
+int common_interrupt_deferred(void)
+{
+	return deferred;
+}
+
+void common_interrupt_catch(void (*cancel)(void *context), void *context)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = note};
+
+	running = context;
+	cancel_running = cancel;
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+		struct sigaction before;
+
+		/* What the caller ignores (nohup) stays ignored. */
+		if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(ending[i], &action, NULL);
+	}
+	/* A reader of our output that goes away is seen as a failed write. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int common_interrupt_check(void)
+{
+	return noted ? common_fail(PTL_CANCELLED, "interrupted by signal %d (%s)", (int)noted, strsignal(noted)) : 0;
+}
+
+void common_interrupt_die(void)
+{
+	if (!noted)
+		return;
+	signal(noted, SIG_DFL);
+	raise(noted);
+}

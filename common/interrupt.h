@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Interruption: noted, so that the half-made output is removed before the program ends. */
+#ifndef COMMON_INTERRUPT_H
+#define COMMON_INTERRUPT_H
+
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP are noted, and call cancel, instead of ending the program. cancel runs in the signal
+ * handler.
+ */
+void common_interrupt_catch(void (*cancel)(void *context), void *context);
+/* The context is going away: cancel is called no more. */
+void common_interrupt_forget(void);
+/*
+ * So many of the signals that come next only count down: they are a word to what waits. 0: back to the usual.
+ */
+void common_interrupt_defer(int signals);
+/* How many are left. */
+int common_interrupt_deferred(void);
+/* PTL_CANCELLED once a signal has come, else 0. */
+int common_interrupt_check(void);
+/* Ends the program by the signal that was noted, if any. */
+void common_interrupt_die(void);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All commands of ptl-dump: one per file, which has its name. */
+#ifndef DUMP_COMMAND_COMMANDS_H
+#define DUMP_COMMAND_COMMANDS_H
+
+#include "dump/session/command.h"
+
+extern const struct dump_command dump_command_info;
+extern const struct dump_command dump_command_processes;
+extern const struct dump_command dump_command_images;
+extern const struct dump_command dump_command_events;
+extern const struct dump_command dump_command_packets;
+extern const struct dump_command dump_command_flow;
+extern const struct dump_command dump_command_stats;
+extern const struct dump_command dump_command_verify;
+
+#endif

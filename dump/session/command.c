@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs one command of ptl-dump: its options, its file, its output, what was damaged, its exit status. */
+#include "dump/session/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "format/reader/trace_end.h"
+
+#define OUTPUT_BUFFER (256 << 10)
+#define DAMAGE_SHOWN 5
+
+const char *dump_bold(const struct dump_session *session)
+{
+	return session->color ? "\033[1m" : "";
+}
+
+const char *dump_dim(const struct dump_session *session)
+{
+	return session->color ? "\033[2m" : "";
+}
+
+const char *dump_red(const struct dump_session *session)
+{
+	return session->color ? "\033[31m" : "";
+}
+
+const char *dump_plain(const struct dump_session *session)
+{
+	return session->color ? "\033[0m" : "";
+}
+
+static bool wants_color(const struct dump_options *options)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+	if (options->json || options->color == DUMP_COLOR_NEVER)
+		return false;
+	if (options->color == DUMP_COLOR_ALWAYS)
+		return true;
+	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
+}
+
+/* ---- output -------------------------------------------------------------------------------------- */
+
+/*
+ * What is behind session->out. stdio alone would forget why a write failed. Returns what was written; 0 tells
+ * stdio of a failure.
+ */
+static ssize_t write_output(void *cookie, const char *data, size_t size)
+{
+	struct dump_session *session = cookie;
+	size_t done = 0;
+
+	while (done < size && !session->output_error) {
+		const ssize_t written = write(STDOUT_FILENO, data + done, size - done);
+
+		if (written >= 0)
+			done += (size_t)written;
+		else if (errno != EINTR)
+			session->output_error = errno;
+	}
+	return session->output_error ? 0 : (ssize_t)size;
+}
+
+/* NULL without memory. */
+static FILE *open_output(struct dump_session *session)
+{
+	FILE *out = fopencookie(session, "w", (cookie_io_functions_t){.write = write_output});
+
+	if (out)
+		setvbuf(out, NULL, _IOFBF, OUTPUT_BUFFER);
+	return out;
+}
+
+int dump_output_check(const struct dump_session *session)
+{
+	if (!session->output_error)
+		return 0;
+	if (session->output_error == EPIPE)
+		return common_fail(PTL_CANCELLED, "the reader of the output has gone");
+	errno = session->output_error;
+	return common_fail_errno("cannot write the output");
+}
+
+static int finish_output(struct dump_session *session)
+{
+	fflush(session->out);
+	return dump_output_check(session);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+/* Files that people hand to ptl-dump by mistake, by their first bytes. */
+static const struct {
+	const char *bytes;
+	size_t size;
+	const char *what;
+	const char *hint;
+} strangers[] = {
+	{"PERFILE2", 8, "a perf.data file", "ptl-relog perf.data -o trace.ptl    makes a trace of it"},
+	{"\x7f"
+	 "ELF",
+	 4, "an ELF file: a program or a library, not a trace of one", "ptl-record -o out.ptl -- PROGRAM"},
+	{"\x02\x82\x02\x82\x02\x82\x02\x82", 8, "raw Intel PT",
+	 "ptl-relog --pt FILE --memory memory.raw --memory-map memory.map -o out.ptl"},
+	{"\x28\xb5\x2f\xfd", 4, "a zstd file", "zstd -dc FILE | ptl-dump COMMAND -"},
+	{"\x1f\x8b", 2, "a gzip file", "gzip -dc FILE | ptl-dump COMMAND -"},
+	{"\xfd"
+	 "7zXZ",
+	 5, "an xz file", "xz -dc FILE | ptl-dump COMMAND -"},
+	{"PK\x03\x04", 4, "a zip file", "unzip it first"},
+};
+
+static void explain_stranger(const char *path)
+{
+	uint8_t bytes[16] = {0};
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const ssize_t size = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+
+	if (fd >= 0)
+		close(fd);
+	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
+		if (size < (ssize_t)strangers[i].size || memcmp(bytes, strangers[i].bytes, strangers[i].size) != 0)
+			continue;
+		common_message_note("this is %s", strangers[i].what);
+		common_message_hint("%s", strangers[i].hint);
+		return;
+	}
+}
+
+/* Reports its failures. */
+static int open_trace(struct dump_session *session)
+{
+	const struct ptl_open_options options = {.ignore_index = session->options->ignore_index,
+						 .huge_pages = true,
+						 .max_expansion = session->options->max_expansion};
+	const bool is_stdin = strcmp(session->path, "-") == 0;
+	int status;
+
+	if (is_stdin && isatty(STDIN_FILENO)) {
+		common_message_error("- reads a trace from standard input, which is a terminal");
+		return PTL_MISUSE;
+	}
+	status = ptl_open(session->path, &options, &session->trace);
+	if (status < 0)
+		common_message_failure(status);
+	if (status == PTL_NOT_OURS && !is_stdin)
+		explain_stranger(session->path);
+	return status;
+}
+
+bool dump_damage_is_end(const struct ptl_trace *trace, const struct ptl_damage *damage)
+{
+	return !ptl_trace_complete(trace) && !damage->size && damage->offset == ptl_trace_size(trace);
+}
+
+bool dump_damage_is_newer(const struct ptl_damage *damage)
+{
+	return damage->status == PTL_UNSUPPORTED && !damage->size;
+}
+
+/* Says what could not be read; true when there is such a thing. */
+static bool report_damage(const struct dump_session *session, bool lists_it)
+{
+	const struct ptl_trace *trace = session->trace;
+	const size_t count = ptl_damage_count(trace);
+	size_t places = 0;
+
+	if (!ptl_trace_complete(trace))
+		common_message_warning("%s is incomplete: it is still being written, or its writer "
+				       "did not finish; what follows its last whole buffer is missing",
+				       session->path);
+	for (size_t i = 0; i < count; i++) {
+		const struct ptl_damage *damage = ptl_damage_at(trace, i);
+
+		if (dump_damage_is_newer(damage))
+			common_message_note("%s: a newer version wrote what this one does not know: %s", session->path,
+					    damage->text);
+		else if (!dump_damage_is_end(trace, damage) && ++places <= DAMAGE_SHOWN)
+			common_message_warning("%s: offset %" PRIu64 ": %s", session->path, damage->offset,
+					       damage->text);
+	}
+	if (places > DAMAGE_SHOWN)
+		common_message_warning("%s: %zu more places are damaged", session->path, places - DAMAGE_SHOWN);
+	if (places && !lists_it && strcmp(session->path, "-") != 0)
+		common_message_hint("ptl-dump info --check %s    lists all that is damaged or lost", session->path);
+	return places > 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+/*
+ * The exit status of a command that returned status. A gone reader of the output is no failure, whoever
+ * noticed it; and of several failures the first one counts.
+ */
+static int conclude(const struct dump_command *command, struct dump_session *session, int status)
+{
+	int exit_status = status > 0 ? status : COMMON_EXIT_OK;
+	int output_status;
+
+	common_progress_end();
+	if (status < 0 && status != PTL_CANCELLED)
+		exit_status = common_message_failure(status);
+	output_status = finish_output(session);
+	if (status == PTL_CANCELLED || output_status == PTL_CANCELLED)
+		return exit_status;
+	if (output_status < 0 && status >= 0)
+		exit_status = common_message_failure(output_status);
+	if (report_damage(session, command->lists_damage) &&
+	    (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
+		exit_status = COMMON_EXIT_INPUT;
+	return exit_status;
+}
+
+static int run(const struct dump_command *command, struct dump_options *options, const char *path)
+{
+	struct dump_session session = {
+		.options = options,
+		.path = path,
+		.color = wants_color(options),
+		.progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) && !options->quiet,
+	};
+	int status = open_trace(&session);
+
+	if (status < 0)
+		return common_exit_of(status);
+	/* A reader that goes away is told by write(2), so that we can end in our own way. */
+	signal(SIGPIPE, SIG_IGN);
+	session.out = open_output(&session);
+	if (session.out) {
+		common_json_start(&session.json_out, session.out);
+		status = dump_filter_resolve(&options->filter, ptl_trace_machine(session.trace),
+					     format_trace_end(session.trace));
+		if (status == 0)
+			status = command->run(&session);
+		status = conclude(command, &session, status);
+		fclose(session.out);
+	} else {
+		status = common_message_failure(common_fail_memory("output", OUTPUT_BUFFER));
+	}
+	ptl_close(session.trace);
+	return status;
+}
+
+/* The one operand; NULL after a report. */
+static const char *take_file(const struct common_command_line *line, int argc, char **argv, int first)
+{
+	if (first + 1 == argc)
+		return argv[first];
+	if (first == argc)
+		common_message_error("which trace? a FILE is missing");
+	else
+		common_message_error("one FILE was expected, and '%s' is one more", argv[first + 1]);
+	common_message_hint("%s --help", line->program);
+	return NULL;
+}
+
+static int parse_and_run(const struct dump_command *command, struct dump_options *options, int argc, char **argv)
+{
+	struct dump_tables tables;
+	char program[64];
+	const struct common_command_line line = {
+		.program = program,
+		.usage = "[options] FILE",
+		.summary = command->details,
+		.examples = command->examples,
+		.tables = tables.tables,
+	};
+	const char *path;
+	int first, status;
+
+	dump_options_tables(command, &tables);
+	snprintf(program, sizeof(program), "ptl-dump %s", command->name);
+	status = common_options_parse(&line, options, argc, argv, &first);
+	if (status != 0)
+		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
+	common_message_start("ptl-dump", options->quiet);
+	if (command->check && command->check(options) < 0) {
+		common_message_error("%s", ptl_error_text());
+		common_message_hint("%s --help", program);
+		return COMMON_EXIT_USAGE;
+	}
+	path = take_file(&line, argc, argv, first);
+	return path ? run(command, options, path) : COMMON_EXIT_USAGE;
+}
+
+int dump_command_main(const struct dump_command *command, int argc, char **argv)
+{
+	struct dump_options *options = calloc(1, command->options_size);
+	int status;
+
+	if (!options)
+		return common_message_failure(common_fail_memory("options", command->options_size));
+	status = parse_and_run(command, options, argc, argv);
+	if (command->free_options)
+		command->free_options(options);
+	dump_filter_free(&options->filter);
+	free(options);
+	return status;
+}

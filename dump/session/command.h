@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a command of ptl-dump is: one entry, one row of the table, and the options that commands share. */
+#ifndef DUMP_SESSION_COMMAND_H
+#define DUMP_SESSION_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <ptl/reader.h>
+
+#include "common/json.h"
+#include "common/options.h"
+#include "flow/engine/engine.h"
+#include "dump/session/filter.h"
+
+enum dump_color { DUMP_COLOR_AUTO, DUMP_COLOR_ALWAYS, DUMP_COLOR_NEVER };
+
+/*
+ * The options that commands share. A command with options of its own declares a structure whose FIRST
+ * member is this one; the same pointer then serves as target of the shared and of its own table.
+ */
+struct dump_options {
+	struct dump_filter filter;
+	bool json;
+	bool quiet;
+	bool ignore_index;
+	uint32_t max_expansion; /* 0: the default; as struct ptl_open_options */
+	enum dump_color color;
+	unsigned jobs;                          /* 0: one per CPU */
+	const struct flow_engine_class *engine; /* NULL: the default */
+	bool no_demangle;
+};
+
+/* Groups of shared options; --json, --color, --no-color, --quiet and --ignore-index are always there. */
+enum dump_takes {
+	DUMP_TAKES_PROCESS = 1, /* --pid --process --tid */
+	DUMP_TAKES_CPU = 2,     /* --cpu */
+	DUMP_TAKES_TIME = 4,    /* --time */
+	DUMP_TAKES_IMAGE = 8,   /* --image */
+	DUMP_TAKES_DECODE = 16, /* -j --engine */
+	DUMP_TAKES_NAMES = 32,  /* --demangle --no-demangle */
+};
+
+/*
+ * A command at work: the trace is open, --time is resolved against its clock, the output is chosen. A
+ * command writes to `out` alone (text, or JSON when options->json: through `json_out` or by itself), never
+ * to stdout by name. What it has to say besides its output goes through common/message.h.
+ */
+struct dump_session {
+	struct dump_options *options; /* first member of the command's own structure */
+	struct ptl_trace *trace;
+	const char *path;            /* as the user gave it */
+	FILE *out;                   /* standard output with a large buffer; one thread at a time writes to it */
+	int output_error;            /* errno of the first write that failed; 0 */
+	struct common_json json_out; /* started on out; common_json_line after each record of a list */
+	bool color;                  /* out takes escape sequences; never true together with json */
+	bool progress;               /* stderr is a terminal and out is not: common_progress() bothers nobody */
+};
+
+struct dump_command {
+	const char *name;                    /* "flow" */
+	const char *summary;                 /* for the list of commands: half a line, no full stop */
+	const char *details;                 /* one or two sentences for "ptl-dump flow --help" */
+	const char *examples;                /* lines for "Examples:" */
+	unsigned takes;                      /* enum dump_takes, or-ed */
+	const struct common_option *options; /* the command's own, or NULL */
+	bool lists_damage;                   /* its output has the damage: messages need not repeat it */
+	size_t options_size;                 /* of the command's structure; at least sizeof(struct dump_options) */
+	/*
+	 * Checks options that exclude each other before the file is opened; PTL_MISUSE with a text. May be
+	 * NULL.
+	 */
+	int (*check)(const struct dump_options *options);
+	/*
+	 * Does the work. Returns 0, COMMON_EXIT_FINDING (positive), or a negative ptl_status with its chain of
+	 * causes, which the caller reports. A full output or a closed pipe is found by the caller at the
+	 * end; a long-running command asks dump_output_check() now and then and returns what it says.
+	 */
+	int (*run)(struct dump_session *session);
+	/* Frees what the command's own options own. May be NULL. */
+	void (*free_options)(struct dump_options *options);
+};
+
+/*
+ * Parses a command's line (argv[0] is the command's name), opens its file, runs it, reports damage that
+ * the reader met, and gives the exit status:
+ * COMMON_EXIT_INPUT when any of the file could not be read, even though the rest was shown.
+ */
+int dump_command_main(const struct dump_command *command, int argc, char **argv);
+
+/* The tables of shared options that go with takes: for dump_command_main alone. */
+#define DUMP_TABLES_MAX 9
+struct dump_tables {
+	const struct common_option *tables[DUMP_TABLES_MAX + 1]; /* NULL-ended */
+	const char *engine_names[16];                            /* NULL-ended; what --engine takes */
+	struct common_option decode[4];
+};
+void dump_options_tables(const struct dump_command *command, struct dump_tables *tables);
+
+/*
+ * 0 as long as all output was taken; PTL_CANCELLED once the reader of a pipe has gone (no message: the
+ * program then ends quietly, with COMMON_EXIT_OK); PTL_SYSTEM for any other failed write. Cheap.
+ */
+int dump_output_check(const struct dump_session *session);
+
+/*
+ * Whether the damage is only that the file has no index: a file that is being written, or whose writer was
+ * killed. It is told apart, and costs no exit status: every byte that is there could be read.
+ */
+bool dump_damage_is_end(const struct ptl_trace *trace, const struct ptl_damage *damage);
+
+/*
+ * Whether it is no damage, but a part of a kind that only a newer minor version knows: nothing that is known here is
+ * missing. It is told of, and costs no exit status.
+ */
+bool dump_damage_is_newer(const struct ptl_damage *damage);
+
+/* SGR sequences where session->color, "" elsewhere; style ends with dump_plain(). */
+const char *dump_bold(const struct dump_session *session);
+const char *dump_dim(const struct dump_session *session);
+const char *dump_red(const struct dump_session *session);
+const char *dump_plain(const struct dump_session *session);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What commands do alike. */
+#include "dump/session/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/program_name.h"
+#include "common/text.h"
+
+#define LISTED_MAX 16
+
+/* ---- what was asked for, and is it there --------------------------------------------------------- */
+
+/* Fails, and says which ones there are: describe appends the i-th of count, or nothing to skip it. */
+static int fail_absent(const struct dump_session *session, const struct flow_timeline *timeline, const char *what,
+		       uint32_t id, size_t count,
+		       void (*describe)(const struct dump_session *session, const struct flow_timeline *timeline,
+					size_t i, struct ptl_bytes *text))
+{
+	struct ptl_bytes text = {0};
+	size_t listed = 0, i = 0;
+	int status;
+
+	for (; i < count && listed < LISTED_MAX; i++) {
+		const size_t before = text.size;
+
+		describe(session, timeline, i, &text);
+		if (text.size > before) {
+			common_text_add(&text, ", ");
+			listed++;
+		}
+	}
+	if (i < count)
+		common_text_add(&text, "...");
+	else if (listed)
+		text.size -= 2;
+	else
+		common_text_add(&text, "none");
+	status = common_fail(PTL_MISUSE, "there is no %s %" PRIu32 " in %s; there is: %s", what, id, session->path,
+			     common_text_string(&text));
+	common_bytes_free(&text);
+	return status;
+}
+
+static void describe_process(const struct dump_session *session, const struct flow_timeline *timeline, size_t i,
+			     struct ptl_bytes *text)
+{
+	const struct flow_timeline_process *process = flow_timeline_process(timeline, i);
+
+	(void)session;
+	common_text_format(text, "%" PRIu32, process->pid);
+	if (*process->name)
+		common_text_format(text, " (%s)", process->name);
+}
+
+static void describe_thread(const struct dump_session *session, const struct flow_timeline *timeline, size_t i,
+			    struct ptl_bytes *text)
+{
+	const struct flow_timeline_thread *thread = flow_timeline_thread(timeline, i);
+
+	if (common_id_set_has(&session->options->filter.pids, thread->pid))
+		common_text_format(text, "%" PRIu32 " (of %" PRIu32 ")", thread->tid, thread->pid);
+}
+
+static void describe_cpu(const struct dump_session *session, const struct flow_timeline *timeline, size_t i,
+			 struct ptl_bytes *text)
+{
+	const struct ptl_stream *stream = ptl_stream_at(session->trace, i);
+
+	(void)timeline;
+	if (stream->cpu != PTL_NO_CPU)
+		common_text_format(text, "%" PRIu32, stream->cpu);
+}
+
+static bool ran(const struct flow_timeline_process *process, const char *pattern)
+{
+	for (size_t i = 0; i < process->program_count; i++)
+		if (common_program_matches(pattern, process->programs[i].path, process->programs[i].command_line))
+			return true;
+	return false;
+}
+
+/* The processes of --process are wanted beside those of --pid. */
+static int find_programs(const struct dump_session *session, const struct flow_timeline *timeline)
+{
+	struct dump_filter *filter = &session->options->filter;
+	const size_t count = flow_timeline_process_count(timeline);
+
+	for (size_t i = 0; i < filter->process_count; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < count; k++) {
+			const struct flow_timeline_process *process = flow_timeline_process(timeline, k);
+			int status = 0;
+
+			if (!ran(process, filter->processes[i]))
+				continue;
+			found = true;
+			if (!filter->pids.count || !common_id_set_has(&filter->pids, process->pid))
+				status = common_id_set_add(&filter->pids, process->pid);
+			if (status < 0)
+				return status;
+		}
+		if (!found)
+			return common_fail(PTL_MISUSE,
+					   "--process: no process in %s ran '%s'; 'ptl-dump processes' lists them",
+					   session->path, filter->processes[i]);
+	}
+	return 0;
+}
+
+static int check_pids(const struct dump_session *session, const struct flow_timeline *timeline)
+{
+	const struct common_id_set *pids = &session->options->filter.pids;
+	const size_t count = flow_timeline_process_count(timeline);
+
+	for (size_t i = 0; i < pids->count; i++) {
+		size_t k = 0;
+
+		while (k < count && flow_timeline_process(timeline, k)->pid != pids->ids[i])
+			k++;
+		if (k == count)
+			return fail_absent(session, timeline, "process", pids->ids[i], count, describe_process);
+	}
+	return 0;
+}
+
+static int check_tids(const struct dump_session *session, const struct flow_timeline *timeline)
+{
+	const struct common_id_set *tids = &session->options->filter.tids;
+	const size_t count = flow_timeline_thread_count(timeline);
+
+	for (size_t i = 0; i < tids->count; i++) {
+		size_t k = 0;
+
+		while (k < count &&
+		       !(flow_timeline_thread(timeline, k)->tid == tids->ids[i] &&
+			 common_id_set_has(&session->options->filter.pids, flow_timeline_thread(timeline, k)->pid)))
+			k++;
+		if (k == count)
+			return fail_absent(session, timeline, "thread", tids->ids[i], count, describe_thread);
+	}
+	return 0;
+}
+
+/* A CPU without a stream of its own may still be named by events: only a wholly unknown one is wrong. */
+static int check_cpus(const struct dump_session *session, const struct flow_timeline *timeline)
+{
+	const struct common_id_set *cpus = &session->options->filter.cpus;
+	const size_t count = ptl_stream_count(session->trace);
+	const uint32_t machine_cpus = ptl_trace_machine(session->trace)->cpus;
+
+	for (size_t i = 0; i < cpus->count; i++) {
+		size_t k = 0;
+
+		/* Streams of the software source belong to threads. */
+		while (k < count && ptl_stream_at(session->trace, k)->cpu != cpus->ids[i])
+			k++;
+		if (k == count && cpus->ids[i] >= machine_cpus)
+			return fail_absent(session, timeline, "CPU", cpus->ids[i], count, describe_cpu);
+	}
+	return 0;
+}
+
+int dump_session_timeline(const struct dump_session *session, struct flow_timeline **timeline)
+{
+	int status = flow_timeline_build(session->trace, timeline);
+	uint64_t skipped;
+
+	if (status < 0)
+		return status;
+	status = check_pids(session, *timeline);
+	if (status == 0)
+		status = find_programs(session, *timeline);
+	if (status == 0)
+		status = check_tids(session, *timeline);
+	if (status == 0)
+		status = check_cpus(session, *timeline);
+	if (status < 0) {
+		flow_timeline_free(*timeline);
+		*timeline = NULL;
+		return status;
+	}
+	skipped = flow_timeline_skipped(*timeline);
+	if (skipped)
+		common_message_warning("%s: %" PRIu64 " events about processes, threads and images were "
+				       "not understood",
+				       session->path, skipped);
+	return 0;
+}
+
+/* ---- views --------------------------------------------------------------------------------------- */
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	struct ptl_bytes text = {0};
+
+	(void)context;
+	common_text_size(&text, done);
+	common_text_add(&text, " of ");
+	common_text_size(&text, total);
+	common_progress("decoded %s", common_text_string(&text));
+	common_bytes_free(&text);
+}
+
+struct flow_view_options dump_session_view_options(const struct dump_session *session)
+{
+	const struct dump_options *options = session->options;
+	const struct dump_filter *filter = &options->filter;
+
+	return (struct flow_view_options){
+		.selection =
+			{
+				.pids = filter->pids.ids,
+				.pid_count = filter->pids.count,
+				.tids = filter->tids.ids,
+				.tid_count = filter->tids.count,
+				.cpus = filter->cpus.ids,
+				.cpu_count = filter->cpus.count,
+				.first_time = filter->first_time,
+				.last_time = filter->last_time == UINT64_MAX ? 0 : filter->last_time,
+			},
+		.engine = options->engine,
+		.threads = options->jobs,
+		.progress = session->progress ? show_progress : NULL,
+	};
+}
+
+int dump_session_images(const struct dump_session *session, const struct flow_timeline *timeline, bool **wanted)
+{
+	const struct dump_filter *filter = &session->options->filter;
+	const size_t count = flow_timeline_image_count(timeline);
+	bool any = false;
+
+	*wanted = NULL;
+	if (!filter->image_count)
+		return 0;
+	*wanted = calloc(count + 1, sizeof(**wanted));
+	if (!*wanted)
+		return common_fail_memory("images", count);
+	for (size_t i = 0; i < count; i++) {
+		(*wanted)[i] = dump_filter_wants_image(filter, flow_timeline_image(timeline, i)->data.file_name);
+		any |= (*wanted)[i];
+	}
+	if (any)
+		return 0;
+	free(*wanted);
+	*wanted = NULL;
+	return common_fail(PTL_MISUSE,
+			   "--image: no image in %s is called '%s'; 'ptl-dump images' lists "
+			   "them, and patterns may have * and ?",
+			   session->path, filter->images[0]);
+}
+
+static bool is_narrowed(const struct dump_filter *filter)
+{
+	return filter->pids.count || filter->tids.count || filter->cpus.count || filter->image_count;
+}
+
+void dump_session_note_nothing(const struct dump_session *session, const char *what, bool any)
+{
+	const struct dump_filter *filter = &session->options->filter;
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const bool by_time = filter->from.given || filter->to.given;
+
+	if (!any) {
+		common_message_note("%s has no %s", session->path, what);
+		return;
+	}
+	common_message_note("%s has %s, but none%s%s", session->path, what,
+			    is_narrowed(filter) ? " of what was asked for" : "",
+			    by_time ? " in the span of --time" : "");
+	if (by_time && machine->end_time > machine->start_time && filter->first_time > machine->end_time)
+		common_message_hint("a span within 0s..%.9fs", (double)(machine->end_time - machine->start_time) / 1e9);
+}
+
+void dump_session_note_no_flow(const struct dump_session *session)
+{
+	const struct dump_filter *filter = &session->options->filter;
+	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
+	const size_t count = ptl_stream_count(session->trace);
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++)
+		any |= ptl_stream_at(session->trace, i)->kind == PTL_KIND_PT && ptl_stream_at(session->trace, i)->bytes;
+	if (any && filter->last_time >= machine->start_time && (filter->from.given || filter->to.given) &&
+	    !(machine->end_time && filter->first_time > machine->end_time)) {
+		common_message_note("nothing%s ran in the span of --time",
+				    is_narrowed(filter) ? " of what was asked for" : "");
+		return;
+	}
+	dump_session_note_nothing(session, "Intel PT", any);
+}
+
+void dump_json_time(struct dump_session *session, const char *key, uint64_t time)
+{
+	struct common_json *json = &session->json_out;
+
+	if (time)
+		common_json_i64(json, key, (int64_t)(time - ptl_trace_machine(session->trace)->start_time));
+	else
+		common_json_null(json, key);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the command line asks for. */
+#ifndef RECORD_CAPTURE_SETTINGS_H
+#define RECORD_CAPTURE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ptl/trace.h>
+
+#include "provider/session_layout.h"
+#include "record/capture/image_store.h"
+
+enum record_progress_wish {
+	RECORD_PROGRESS_ALONE, /* only where no command shares the terminal */
+	RECORD_PROGRESS_ALWAYS,
+	RECORD_PROGRESS_NEVER,
+};
+
+/* All strings belong to the command line. */
+struct record_settings {
+	const char *output; /* NULL: named after the command */
+	const char *truth;  /* NULL: none */
+	const char *source; /* "auto" or a source's name */
+	const char *qemu;   /* path of qemu-x86_64; NULL: searched in $PATH */
+	bool force;
+	bool list_sources;
+	bool quiet;
+	enum record_progress_wish progress;
+	uint64_t duration; /* nanoseconds after which recording ends; 0: when the command does */
+	bool wait_for_all; /* go on until the last descendant has ended */
+	bool return_compression;
+	uint32_t timing;     /* enum ptl_timing */
+	uint32_t clock;      /* PTL_CLOCK_MONOTONIC or PTL_CLOCK_VIRTUAL */
+	uint64_t psb_period; /* bytes */
+	enum elf_embed embed;
+	bool embed_given;
+	int level;                 /* of zstd */
+	uint64_t flush_interval;   /* nanoseconds */
+	uint64_t ring_size;        /* bytes of PT that a thread may be ahead of the recorder */
+	uint32_t threads_max;      /* threads recorded at one time */
+	char *const *command_line; /* the recorder's own argv, for the trace's provenance */
+	char *const *command;      /* ends with NULL; NULL: none, but what runs already */
+	struct provider_share_rule rules[PROVIDER_SHARE_RULES_MAX]; /* of providers */
+	uint32_t rule_count;
+	bool attach;            /* also to programs that are no descendants of the command */
+	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */
+	bool list_providers;
+	bool json;
+};
+
+#endif

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Follows a tree of processes by looking. */
+#include "record/kernel/observer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/hash_map.h"
+#include "common/message.h"
+#include "record/capture/machine.h"
+#include "record/kernel/observer_state.h"
+#include "record/capture/proc_files.h"
+
+#define MILLISECOND 1000000ull
+/* From one look to the next: no shorter, and so long that looking takes at most a fiftieth of it. */
+#define INTERVAL_MIN (2 * MILLISECOND)
+#define INTERVAL_SHARE 50
+/* When mappings are looked at after a program's start: soon, then ever more rarely. */
+#define MAPS_FIRST (4 * MILLISECOND)
+#define MAPS_LAST (1000 * MILLISECOND)
+#define ANCESTORS_MAX 256
+/* How long the kernel may take to tell of an end that a look has found. */
+#define END_PATIENCE (50 * MILLISECOND)
+
+int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer)
+{
+	struct record_observer *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return common_fail_memory("observer", sizeof(*made));
+	made->capture = capture;
+	made->next_number = first_number;
+	made->looked = made->looking = record_now();
+	*observer = made;
+	return 0;
+}
+
+static void free_process(struct record_observed *process)
+{
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	common_hash_map_free(&process->threads);
+	free(process->maps);
+	free(process);
+}
+
+struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid)
+{
+	const uint64_t *value = common_hash_map_get(&observer->processes, pid);
+
+	return value ? (struct record_observed *)(uintptr_t)*value : NULL;
+}
+
+void record_observer_free(struct record_observer *observer)
+{
+	uint64_t pid, value;
+	size_t at = 0;
+
+	if (!observer)
+		return;
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
+		free_process((struct record_observed *)(uintptr_t)value);
+	common_hash_map_free(&observer->processes);
+	common_hash_map_free(&observer->told);
+	record_sideband_close(observer->sideband);
+	free(observer->pids);
+	free(observer);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+int record_observer_send(struct record_observer *observer, const struct record_observed *process,
+			 struct qemu_message *message, const struct ptl_image_event *image)
+{
+	message->pid = process->pid;
+	message->process = process->number;
+	return record_model_message(observer->capture->model, message, image, record_now());
+}
+
+static struct qemu_message header(uint16_t type, size_t size, uint32_t tid, uint64_t time)
+{
+	return (struct qemu_message){.size = (uint32_t)size, .type = type, .tid = tid, .time = time};
+}
+
+int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
+			       const struct record_observed *forked_from, uint32_t parent, uint64_t time)
+{
+	struct qemu_message_process_start start = {
+		.header = header(QEMU_MSG_PROCESS_START, sizeof(start), process->pid, time),
+		.how = forked_from ? QEMU_PROCESS_FORK : QEMU_PROCESS_INITIAL,
+		.parent_pid = parent,
+		.parent_process = forked_from ? forked_from->number : 0,
+		.parent_epoch = forked_from ? forked_from->epoch : 0,
+	};
+
+	if (process->found)
+		start.header.flags = QEMU_MESSAGE_RUNDOWN;
+	return record_observer_send(observer, process, &start.header, NULL);
+}
+
+/* The program that the process runs, by these strings. */
+int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
+				 const struct ptl_bytes *strings, uint64_t time)
+{
+	struct qemu_message_exec exec = {
+		.header = header(QEMU_MSG_EXEC, sizeof(exec), process->pid, time),
+		.total = (uint32_t)strings->size,
+		.epoch = ++process->epoch,
+	};
+	const size_t size = sizeof(struct qemu_message_exec_bytes) + strings->size;
+	struct qemu_message_exec_bytes *bytes;
+	int status = record_observer_send(observer, process, &exec.header, NULL);
+
+	if (status < 0)
+		return status;
+	bytes = calloc(1, size);
+	if (!bytes)
+		return common_fail_memory("command line", size);
+	bytes->header = header(QEMU_MSG_EXEC_BYTES, size, process->pid, time);
+	bytes->length = (uint32_t)strings->size;
+	if (strings->size)
+		memcpy(bytes + 1, strings->data, strings->size);
+	status = record_observer_send(observer, process, &bytes->header, NULL);
+	free(bytes);
+	return status;
+}
+
+/* The same, from what /proc shows. */
+static int send_found_program(struct record_observer *observer, struct record_observed *process, uint64_t time)
+{
+	struct ptl_bytes strings = {0};
+	int status;
+
+	record_proc_strings(process->pid, &strings);
+	status = strings.failed ? common_fail_memory("command line", strings.size)
+				: record_observer_send_program(observer, process, &strings, time);
+	common_bytes_free(&strings);
+	return status;
+}
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+static void look_at_maps_soon(struct record_observed *process, uint64_t now)
+{
+	process->maps_due = now;
+	process->maps_wait = MAPS_FIRST;
+}
+
+static int add(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat,
+	       struct record_observed **result)
+{
+	struct record_observed *process = calloc(1, sizeof(*process));
+	int status;
+
+	if (!process)
+		return common_fail_memory("process", sizeof(*process));
+	process->pid = pid;
+	process->number = observer->next_number++;
+	process->start_ticks = stat->start_ticks;
+	process->program = stat->program;
+	process->program_looked = observer->looking;
+	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	status = common_hash_map_put(&process->threads, pid, 0);
+	if (status == 0)
+		status = common_hash_map_put(&observer->processes, pid, (uint64_t)(uintptr_t)process);
+	if (status < 0)
+		free_process(process);
+	else
+		*result = process;
+	return status;
+}
+
+int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,
+			    const struct record_command *command)
+{
+	struct record_proc_stat stat = {0};
+	struct record_observed *process;
+	struct ptl_bytes strings = {0};
+	char folder[4096];
+	int status;
+
+	/* A child of ours is there, if only as a zombie, until it is waited for. */
+	(void)record_proc_stat(pid, &stat);
+	observer->follows = true;
+	status = add(observer, pid, &stat, &process);
+	if (status < 0)
+		return status;
+	process->ours = true;
+	process->looked = process->maps_looked = time;
+	look_at_maps_soon(process, time);
+	common_write_bytes(&strings, command->program, strlen(command->program) + 1);
+	common_write_bytes(&strings, "", 1);
+	if (!getcwd(folder, sizeof(folder)))
+		folder[0] = 0;
+	common_write_bytes(&strings, folder, strlen(folder) + 1);
+	common_write_bytes(&strings, command->words.data, command->words.size);
+	status = strings.failed ? common_fail_memory("command line", strings.size)
+				: record_observer_send_start(observer, process, NULL, (uint32_t)getpid(), time);
+	if (status == 0)
+		status = record_observer_send_program(observer, process, &strings, time);
+	common_bytes_free(&strings);
+	return status;
+}
+
+/* The child of a process that is followed, or of one that has ended before it was seen. */
+static int add_child(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat)
+{
+	struct record_observed *parent = record_observer_find(observer, stat->parent), *process;
+	uint64_t time = record_observer_start_time(observer, pid, record_proc_start_time(stat->start_ticks));
+	bool same_program;
+	int status;
+
+	if (record_observer_was_told(observer, pid, time))
+		return 0;
+	if (parent && parent->ended)
+		parent = NULL;
+	if (time < (parent ? parent->looked : observer->looked))
+		time = parent ? parent->looked : observer->looked;
+	status = add(observer, pid, stat, &process);
+	if (status < 0)
+		return status;
+	/* Seen before it executes anything else, it has what its parent has. */
+	same_program = parent && stat->program && stat->program == parent->program;
+	process->looked = process->maps_looked = time;
+	look_at_maps_soon(process, time);
+	status = record_observer_send_start(observer, process, same_program ? parent : NULL, stat->parent, time);
+	if (status == 0 && same_program)
+		return record_observer_inherit(process, parent);
+	return status == 0 ? send_found_program(observer, process, time) : status;
+}
+
+/* Whether our own process, or one that is followed, is among its ancestors. */
+static bool is_descendant(const struct record_observer *observer, const struct record_proc_stat *child)
+{
+	struct record_proc_stat stat = *child;
+
+	for (unsigned i = 0; observer->follows && i < ANCESTORS_MAX && stat.parent > 1; i++) {
+		const struct record_observed *parent = record_observer_find(observer, stat.parent);
+
+		if (stat.parent == (uint32_t)getpid() || (parent && !parent->attached))
+			return true;
+		if (!record_proc_stat(stat.parent, &stat))
+			return false;
+	}
+	return false;
+}
+
+int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now)
+{
+	struct record_observed *process = record_observer_find(observer, pid);
+	struct record_proc_stat stat;
+	int status;
+
+	if (!record_proc_stat(pid, &stat))
+		return 0;
+	if (process && process->start_ticks == stat.start_ticks) {
+		look_at_maps_soon(process, now);
+		return process->ended ? 0 : record_observer_look_at_maps(observer, process, now);
+	}
+	/* The capture's other source may have told of it. */
+	if (process || record_model_has(observer->capture->model, pid))
+		return 0;
+	if (is_descendant(observer, &stat)) {
+		status = add_child(observer, pid, &stat);
+		process = record_observer_find(observer, pid);
+		return status == 0 && process ? record_observer_look_at_maps(observer, process, now) : status;
+	}
+	status = add(observer, pid, &stat, &process);
+	if (status < 0)
+		return status;
+	process->found = true;
+	process->attached = true;
+	process->looked = process->maps_looked = observer->looked;
+	look_at_maps_soon(process, now);
+	status = record_observer_send_start(observer, process, NULL, stat.parent, observer->looked);
+	if (status == 0)
+		status = send_found_program(observer, process, observer->looked);
+	if (status == 0)
+		status = record_observer_look_at_maps(observer, process, now);
+	return status;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	struct qemu_message last = header(QEMU_MSG_THREAD_END, sizeof(last), 0, now);
+	uint32_t wait_status;
+	int status = 0;
+
+	if (process->ended)
+		return 0;
+	process->ended = true;
+	/* Of no thread: it only tells when the process ended. */
+	status = record_observer_send(observer, process, &last, NULL);
+	if (status == 0 && process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status))
+		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
+	return status < 0 ? status : record_model_gone(observer->capture->model, process->number, record_now());
+}
+
+int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status, uint64_t now)
+{
+	struct record_observed *process;
+	int status = record_model_exit_status(observer->capture->model, pid, wait_status);
+
+	/* Before anything of it is over: the kernel may know more of it, or of its children. */
+	if (status == 0)
+		status = record_observer_take_past(observer, now, true);
+	process = record_observer_find(observer, pid);
+	return process && status == 0 ? record_observer_end(observer, process, now) : status;
+}
+
+static bool is_dead(const struct record_observed *process)
+{
+	struct pollfd ready = {.fd = process->pidfd, .events = POLLIN};
+
+	return process->pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+struct thread_look {
+	struct record_observer *observer;
+	struct record_observed *process;
+	uint64_t now;
+};
+
+static int see_child(void *context, uint32_t pid)
+{
+	struct thread_look *look = context;
+	const struct record_observed *known = record_observer_find(look->observer, pid);
+	struct record_proc_stat stat;
+
+	if (known)
+		return 0;
+	return record_proc_stat(pid, &stat) ? add_child(look->observer, pid, &stat) : 0;
+}
+
+static int see_thread(void *context, uint32_t tid)
+{
+	struct thread_look *look = context;
+	struct record_observed *process = look->process;
+	const bool is_new = !common_hash_map_get(&process->threads, tid);
+	struct qemu_message_thread_start start = {
+		.header = header(QEMU_MSG_THREAD_START, sizeof(start), tid, process->looked)};
+	int status = common_hash_map_put(&process->threads, tid, look->now);
+
+	if (process->found && !process->threads_told)
+		start.header.flags = QEMU_MESSAGE_RUNDOWN;
+	if (status == 0 && is_new)
+		status = record_observer_send(look->observer, process, &start.header, NULL);
+	if (status < 0 || process->attached)
+		return status;
+	return record_proc_children(process->pid, tid, see_child, look);
+}
+
+/* Threads that were not seen this time have ended. */
+static int end_threads(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	uint64_t tid, seen;
+	size_t at = 0;
+	int status = 0;
+
+	while (status == 0 && common_hash_map_next(&process->threads, &at, &tid, &seen)) {
+		struct qemu_message ending = header(QEMU_MSG_THREAD_END, sizeof(ending), (uint32_t)tid, now);
+
+		if (seen == now)
+			continue;
+		status = record_observer_send(observer, process, &ending, NULL);
+		common_hash_map_remove(&process->threads, tid);
+		/* Removal may move others: the rest is ended at the next look. */
+		break;
+	}
+	return status;
+}
+
+static int look_at_program(struct record_observer *observer, struct record_observed *process,
+			   const struct record_proc_stat *stat, uint64_t now)
+{
+	if (!stat->program)
+		return 0;
+	process->program_looked = now;
+	if (stat->program == process->program)
+		return 0;
+	process->program = stat->program;
+	process->map_count = 0;
+	process->maps_looked = process->looked;
+	look_at_maps_soon(process, now);
+	return send_found_program(observer, process, process->looked);
+}
+
+/* A look finds it dead: the kernel tells when it died, and what it did at last, or has not. */
+static int found_dead(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	if (!process->dead_since)
+		process->dead_since = now;
+	if (observer->sideband && !process->attached && !observer->finishing &&
+	    now - process->dead_since < END_PATIENCE)
+		return 0;
+	return record_observer_end(observer, process, process->dead_since);
+}
+
+/* Looks at one process; an entry of a dead one is removed when its pid is free again. */
+static int look_at(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	struct thread_look look = {observer, process, now};
+	struct record_proc_stat stat;
+	const bool exists = record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks;
+	int status = 0;
+
+	if (exists && !process->ended && stat.state == 'Z' && is_dead(process))
+		status = record_model_exit_status(observer->capture->model, process->pid, stat.exit_status);
+	/* One of ours is waited for by ourselves: its end comes with its exit status. */
+	if (status == 0 && !process->ours && (!exists || is_dead(process)))
+		status = found_dead(observer, process, now);
+	if (status < 0 || process->ended || process->dead_since || !exists)
+		return status;
+	status = look_at_program(observer, process, &stat, now);
+	if (status == 0)
+		status = record_proc_threads(process->pid, see_thread, &look);
+	process->threads_told = true;
+	if (status == 0)
+		status = end_threads(observer, process, now);
+	if (status == 0 && now >= process->maps_due) {
+		status = record_observer_look_at_maps(observer, process, now);
+		process->maps_due = now + process->maps_wait;
+		if (process->maps_wait < MAPS_LAST)
+			process->maps_wait *= 2;
+	}
+	process->looked = now;
+	return status;
+}
+
+/* All pids known now, so that looking at them may add more. */
+static int list_pids(struct record_observer *observer, size_t *count)
+{
+	uint64_t pid, value;
+	size_t at = 0;
+
+	*count = 0;
+	if (observer->processes.used > observer->pid_capacity) {
+		const size_t capacity = 2 * observer->processes.used + 16;
+		uint32_t *larger = reallocarray(observer->pids, capacity, sizeof(*larger));
+
+		if (!larger)
+			return common_fail_memory("processes", capacity * sizeof(*larger));
+		observer->pids = larger;
+		observer->pid_capacity = capacity;
+	}
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
+		observer->pids[(*count)++] = (uint32_t)pid;
+	return 0;
+}
+
+/* The kernel may yet tell of it. */
+static int forget_if_gone(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	struct record_proc_stat stat;
+	int status;
+
+	if (!process->ended || (record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks))
+		return 0;
+	status = common_hash_map_put(&observer->told, process->pid, now);
+	common_hash_map_remove(&observer->processes, process->pid);
+	free_process(process);
+	return status;
+}
+
+/* Children that lost their parent are ours now. */
+static int see_own_thread(void *context, uint32_t tid)
+{
+	return record_proc_children((uint32_t)getpid(), tid, see_child, context);
+}
+
+static int look(struct record_observer *observer, uint64_t now)
+{
+	struct thread_look own = {observer, NULL, now};
+	size_t count;
+	int status = list_pids(observer, &count);
+
+	observer->looking = now;
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		struct record_observed *process = record_observer_find(observer, observer->pids[i]);
+
+		if (!process)
+			continue;
+		status = look_at(observer, process, now);
+		if (status == 0)
+			status = forget_if_gone(observer, process, now);
+	}
+	if (status == 0 && observer->follows)
+		status = record_proc_threads((uint32_t)getpid(), see_own_thread, &own);
+	observer->looked = now;
+	return status;
+}
+
+/* What looking costs, however busy the machine is. */
+static uint64_t cpu_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+int record_observer_step(struct record_observer *observer, uint64_t now)
+{
+	uint64_t before, taken;
+	int status = record_observer_take_past(observer, now, false);
+
+	if (status < 0 || now < observer->due)
+		return status;
+	before = cpu_time();
+	status = look(observer, now);
+	taken = cpu_time() - before;
+	observer->due = now + (taken * INTERVAL_SHARE > INTERVAL_MIN ? taken * INTERVAL_SHARE : INTERVAL_MIN);
+	return status;
+}
+
+uint64_t record_observer_due(const struct record_observer *observer)
+{
+	return observer->due;
+}
+
+int record_observer_finish(struct record_observer *observer, uint64_t now)
+{
+	uint64_t pid, value;
+	size_t at = 0;
+	int status;
+
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
+		((struct record_observed *)(uintptr_t)value)->maps_due = 0;
+	record_model_reach(observer->capture->model, now);
+	status = record_observer_take_past(observer, now, true);
+	observer->finishing = true;
+	if (status == 0)
+		status = look(observer, now);
+	if (status == 0)
+		status = record_observer_take_past(observer, now, true);
+	return status < 0 ? status : record_observer_lose_past(observer);
+}

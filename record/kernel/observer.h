@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tells of processes that run natively, without privileges: /proc is looked at again and again, and
+ * what has changed goes to the capture's model as messages of the kind the software source sends.
+ *
+ * So a process or thread that lives for less time than from one look to the next may not be seen; of
+ * such a process the kernel's own events tell after its end, where they are permitted. Times are those of looks: a start or a load has the time of the last look at which it was not
+ * there, an end that of the first at which it was not there any more. Every event of a process is
+ * therefore between its start and its end.
+ */
+#ifndef RECORD_KERNEL_OBSERVER_H
+#define RECORD_KERNEL_OBSERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/capture/capture.h"
+#include "record/launch/command.h"
+
+struct record_observer;
+
+/*
+ * capture must live as long. first_number: of the first process, so that the capture's other source
+ * and this one do not use the same numbers. PTL_NO_MEMORY. All functions below that return an int
+ * return 0 or PTL_NO_MEMORY.
+ */
+int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer);
+void record_observer_free(struct record_observer *observer);
+
+/*
+ * Has the kernel tell of what this process starts next, so that no descendant is missed however short
+ * it lives: called before the command is started. PTL_SYSTEM where that is not permitted, with the
+ * cause; looks at /proc are all there is then.
+ */
+int record_observer_listen(struct record_observer *observer);
+
+/* The command was started as our child at this time. */
+int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,
+			    const struct record_command *command);
+
+/*
+ * A process that writes events: if it is not known, it is told as one that ran before; what it has
+ * mapped is looked at now.
+ */
+int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now);
+
+/*
+ * A process that wrote events and had ended before it was seen: it is told with what it said of
+ * itself. ran_before: it may have begun before the recording.
+ */
+struct record_observer_dead {
+	uint32_t pid;
+	uint32_t parent; /* 0: unknown */
+	const char *program;
+	bool ran_before;
+};
+int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead, uint64_t now);
+
+/* Looks at all processes if that is due. */
+int record_observer_step(struct record_observer *observer, uint64_t now);
+/* When it will be due. */
+uint64_t record_observer_due(const struct record_observer *observer);
+
+/* A child of ours was waited for. */
+int record_observer_exited(struct record_observer *observer, uint32_t pid, uint32_t wait_status, uint64_t now);
+
+/* A last look at everything. */
+int record_observer_finish(struct record_observer *observer, uint64_t now);
+
+#endif

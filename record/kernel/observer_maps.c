@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What code a process has mapped, by comparing one look at it with the next. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/error.h"
+#include "record/kernel/observer_state.h"
+#include "record/qemu/shared/maps.h"
+
+#define MAPS_MAX 65536 /* executable mappings of a process that are told of */
+
+static bool is_same(const struct record_observed_map *a, const struct record_observed_map *b)
+{
+	return a->base == b->base && a->size == b->size && a->file_offset == b->file_offset && a->device == b->device &&
+	       a->inode == b->inode && a->protection == b->protection;
+}
+
+/* maps are in order of their bases, as the kernel shows them. */
+static const struct record_observed_map *find_at(const struct record_observed_map *maps, size_t count, uint64_t base)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (maps[middle].base + maps[middle].size <= base)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count ? &maps[low] : NULL;
+}
+
+/* Whether something of maps lies in the range. */
+static bool overlaps(const struct record_observed_map *maps, size_t count, const struct record_observed_map *range)
+{
+	const struct record_observed_map *found = find_at(maps, count, range->base);
+
+	return found && found->base < range->base + range->size;
+}
+
+int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
+			      const struct record_observed_map *map, const struct qemu_map_entry *entry)
+{
+	const struct record_mapping mapping = {
+		.pid = process->pid,
+		.base = map->base,
+		.size = map->size,
+		.file_offset = map->file_offset,
+		.device = map->device,
+		.inode = map->inode,
+		.protection = map->protection,
+		.anonymous = !map->inode,
+		.deleted = entry->deleted,
+		.path = entry->path,
+		.path_length = strlen(entry->path),
+	};
+	struct qemu_message_image message = {
+		.header = {.size = sizeof(message),
+			   .type = QEMU_MSG_IMAGE_MAP,
+			   .flags = process->found && !process->maps_told ? QEMU_MESSAGE_RUNDOWN : 0,
+			   .tid = process->pid,
+			   .time = process->maps_looked},
+		.base = map->base,
+		.size = map->size,
+		.epoch = ++process->epoch,
+	};
+	struct ptl_image_event image;
+	int status = record_image_store_add(observer->capture->images, &mapping, &image);
+
+	return status < 0 ? status : record_observer_send(observer, process, &message.header, &image);
+}
+
+static int send_unload(struct record_observer *observer, struct record_observed *process,
+		       const struct record_observed_map *map, uint64_t now)
+{
+	struct qemu_message_unmap message = {
+		.header = {.size = sizeof(message), .type = QEMU_MSG_IMAGE_UNMAP, .tid = process->pid, .time = now},
+		.base = map->base,
+		.size = map->size,
+		.epoch = ++process->epoch,
+	};
+
+	return record_observer_send(observer, process, &message.header, NULL);
+}
+
+static int append(struct record_observed_map **maps, size_t *count, size_t *capacity,
+		  const struct record_observed_map *map)
+{
+	if (*count == *capacity) {
+		const size_t wanted = *capacity ? *capacity * 2 : 16;
+		struct record_observed_map *larger = reallocarray(*maps, wanted, sizeof(*larger));
+
+		if (!larger)
+			return common_fail_memory("mappings", wanted * sizeof(*larger));
+		*maps = larger;
+		*capacity = wanted;
+	}
+	(*maps)[(*count)++] = *map;
+	return 0;
+}
+
+static struct record_observed_map map_of(const struct qemu_map_entry *entry)
+{
+	return (struct record_observed_map){
+		.base = entry->base,
+		.size = entry->end - entry->base,
+		.file_offset = entry->file_offset,
+		.device = entry->device,
+		.inode = entry->inode,
+		.protection = (uint32_t)(PROT_READ | PROT_EXEC | (entry->writable ? PROT_WRITE : 0)),
+	};
+}
+
+/* One line of the file. Kernel addresses (vsyscall) are nobody's. */
+static int take(struct record_observer *observer, struct record_observed *process, struct qemu_map_entry *entry,
+		struct record_observed_map **maps, size_t *count, size_t *capacity)
+{
+	const struct record_observed_map map = map_of(entry);
+	const struct record_observed_map *before;
+	char root[64];
+	int status;
+
+	if (!entry->executable || entry->end <= entry->base || entry->base >> 63)
+		return 0;
+	status = append(maps, count, capacity, &map);
+	before = find_at(process->maps, process->map_count, map.base);
+	if (status < 0 || (before && is_same(before, &map)))
+		return status;
+	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
+	qemu_maps_check(root, entry);
+	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
+	return record_observer_send_load(observer, process,
+					 &(struct record_observed_map){map.base, map.size, map.file_offset,
+								       entry->device, map.inode, map.protection},
+					 entry);
+}
+
+int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	char name[64], line[QEMU_CHANNEL_PATH_SIZE + 128];
+	struct record_observed_map *maps = NULL;
+	size_t count = 0, capacity = 0;
+	struct qemu_map_entry entry;
+	int status = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%u/maps", process->pid);
+	file = fopen(name, "re");
+	if (!file)
+		return 0;
+	while (status == 0 && count < MAPS_MAX && fgets(line, sizeof(line), file))
+		if (qemu_maps_parse(line, &entry))
+			status = take(observer, process, &entry, &maps, &count, &capacity);
+	fclose(file);
+	/* A process that is just ending shows nothing: that is no unloading. */
+	if (status < 0 || !count) {
+		free(maps);
+		return status;
+	}
+	/* What another mapping lies over was replaced by it. */
+	for (size_t i = 0; status == 0 && i < process->map_count; i++)
+		if (!overlaps(maps, count, &process->maps[i]))
+			status = send_unload(observer, process, &process->maps[i], now);
+	free(process->maps);
+	process->maps = maps;
+	process->map_count = count;
+	process->map_capacity = capacity;
+	process->maps_told = true;
+	process->maps_looked = now;
+	return status;
+}
+
+int record_observer_inherit(struct record_observed *child, const struct record_observed *parent)
+{
+	child->epoch = parent->epoch;
+	child->maps_told = true;
+	if (!parent->map_count)
+		return 0;
+	child->maps = reallocarray(NULL, parent->map_count, sizeof(*child->maps));
+	if (!child->maps)
+		return common_fail_memory("mappings", parent->map_count * sizeof(*child->maps));
+	memcpy(child->maps, parent->maps, parent->map_count * sizeof(*child->maps));
+	child->map_count = child->map_capacity = parent->map_count;
+	return 0;
+}

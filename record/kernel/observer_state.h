@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the observer's files share. */
+#ifndef RECORD_KERNEL_OBSERVER_STATE_H
+#define RECORD_KERNEL_OBSERVER_STATE_H
+
+#include "common/hash_map.h"
+#include "record/kernel/observer.h"
+#include "record/qemu/shared/maps.h"
+#include "record/kernel/sideband.h"
+
+/* An executable mapping, as far as it tells one from another. */
+struct record_observed_map {
+	uint64_t base;
+	uint64_t size;
+	uint64_t file_offset;
+	uint64_t device;
+	uint64_t inode;
+	uint32_t protection;
+};
+
+struct record_observed {
+	uint32_t pid;
+	uint32_t number;         /* in the model */
+	uint64_t start_ticks;    /* tells a pid that was used again */
+	uint64_t program;        /* as in struct record_proc_stat */
+	uint64_t looked;         /* when it was last looked at */
+	uint64_t program_looked; /* when it was last looked at which program it runs */
+	uint64_t dead_since;     /* found dead by a look; 0: not */
+	uint64_t epoch;
+	int pidfd;     /* -1: none */
+	bool ours;     /* the command: we wait for it */
+	bool found;    /* ran before it was first seen */
+	bool attached; /* no descendant of the command: its children are not followed */
+	bool threads_told;
+	bool maps_told;
+	bool ended;
+	struct common_hash_map threads; /* tid: when last seen */
+	struct record_observed_map *maps;
+	size_t map_count;
+	size_t map_capacity;
+	uint64_t maps_looked; /* when they were last looked at */
+	uint64_t maps_due;
+	uint64_t maps_wait;
+};
+
+struct record_observer {
+	struct record_capture *capture;
+	uint32_t next_number;
+	bool follows;                     /* our own children and theirs */
+	struct common_hash_map processes; /* pid: struct record_observed * */
+	uint32_t *pids;                   /* scratch */
+	size_t pid_capacity;
+	uint64_t looked;  /* when the last look began */
+	uint64_t looking; /* the same, of a look that has not ended, too */
+	uint64_t due;
+	struct record_sideband *sideband; /* NULL: the kernel does not permit it */
+	uint64_t sideband_lost;
+	bool finishing;              /* the kernel has told all: who is dead now is ended at once */
+	struct common_hash_map told; /* pid of one that has been told and is gone: when it was */
+};
+
+/* Fills in the message's pid and process, and hands it over. */
+int record_observer_send(struct record_observer *observer, const struct record_observed *process,
+			 struct qemu_message *message, const struct ptl_image_event *image);
+
+struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid);
+/* A process starts: the child of forked_from, or with a program of its own (NULL). */
+int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
+			       const struct record_observed *forked_from, uint32_t parent, uint64_t time);
+/* The program that the process runs, by these strings. */
+int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
+				 const struct ptl_bytes *strings, uint64_t time);
+int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now);
+
+/* ---- observer_past.c ------------------------------------------------------------------------- */
+
+/* Whether the process with this pid that started at this time is gone and has been told. */
+bool record_observer_was_told(const struct record_observer *observer, uint32_t pid, uint64_t start);
+/*
+ * When a process started that /proc says did so in the tick that begins at `tick`: what the kernel told
+ * of it, else the tick.
+ */
+uint64_t record_observer_start_time(struct record_observer *observer, uint32_t pid, uint64_t tick);
+/*
+ * Tells of those that ended without having been seen, and what was not seen of others, as the kernel
+ * does; with all, of every one.
+ */
+int record_observer_take_past(struct record_observer *observer, uint64_t now, bool all);
+/* Says how much the kernel could not tell. */
+int record_observer_lose_past(struct record_observer *observer);
+
+/* ---- observer_maps.c ------------------------------------------------------------------------- */
+
+/* Tells of executable mappings that have come and gone since the last time. */
+int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now);
+/* Tells of one mapping, at process->maps_looked. entry says what the path leads to. */
+int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
+			      const struct record_observed_map *map, const struct qemu_map_entry *entry);
+/* A forked child has its parent's. */
+int record_observer_inherit(struct record_observed *child, const struct record_observed *parent);
+
+#endif

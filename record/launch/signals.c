@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Signal handlers that only count and wake. */
+#include "record/launch/signals.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGIO};
+/* What a write that fails raises, besides failing. */
+static const int ignored[] = {SIGPIPE, SIGXFSZ};
+
+/* A handler has nothing but static memory to reach. */
+static struct {
+	uint32_t *doorbell;
+	unsigned child;
+	unsigned interrupts;
+	int terminate;
+	struct sigaction before[COUNT(caught)];
+	struct sigaction ignored_before[COUNT(ignored)];
+	bool started;
+} state;
+
+static void on_signal(int number)
+{
+	const int kept = errno;
+	uint32_t *doorbell = __atomic_load_n(&state.doorbell, __ATOMIC_RELAXED);
+
+	if (number == SIGCHLD)
+		__atomic_store_n(&state.child, 1, __ATOMIC_RELAXED);
+	else if (number == SIGINT || number == SIGQUIT)
+		__atomic_add_fetch(&state.interrupts, 1, __ATOMIC_RELAXED);
+	else if (number != SIGIO)
+		__atomic_store_n(&state.terminate, number, __ATOMIC_RELAXED);
+	if (doorbell) {
+		__atomic_add_fetch(doorbell, 1, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	}
+	errno = kept;
+}
+
+void record_signals_start(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	sigfillset(&action.sa_mask);
+	action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+	for (size_t i = 0; i < COUNT(caught); i++) {
+		sigaction(caught[i], NULL, &state.before[i]);
+		if (caught[i] == SIGCHLD || caught[i] == SIGIO || state.before[i].sa_handler != SIG_IGN)
+			sigaction(caught[i], &action, NULL);
+	}
+	for (size_t i = 0; i < COUNT(ignored); i++)
+		sigaction(ignored[i], &ignore, &state.ignored_before[i]);
+	state.started = true;
+}
+
+void record_signals_stop(void)
+{
+	if (!state.started)
+		return;
+	for (size_t i = 0; i < COUNT(caught); i++)
+		sigaction(caught[i], &state.before[i], NULL);
+	for (size_t i = 0; i < COUNT(ignored); i++)
+		sigaction(ignored[i], &state.ignored_before[i], NULL);
+	state.started = false;
+}
+
+void record_signals_ring(uint32_t *doorbell)
+{
+	__atomic_store_n(&state.doorbell, doorbell, __ATOMIC_RELAXED);
+}
+
+static void set_mask(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < COUNT(caught); i++)
+		sigaddset(&set, caught[i]);
+	pthread_sigmask(how, &set, NULL);
+}
+
+void record_signals_block(void)
+{
+	set_mask(SIG_BLOCK);
+}
+
+void record_signals_unblock(void)
+{
+	set_mask(SIG_UNBLOCK);
+}
+
+struct record_signals record_signals_take(void)
+{
+	return (struct record_signals){
+		.child = __atomic_exchange_n(&state.child, 0, __ATOMIC_RELAXED) != 0,
+		.interrupts = __atomic_exchange_n(&state.interrupts, 0, __ATOMIC_RELAXED),
+		.terminate = __atomic_exchange_n(&state.terminate, 0, __ATOMIC_RELAXED),
+	};
+}

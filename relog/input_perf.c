@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* perf.data files as inputs: says what could not be read of them. */
+#include "relog/input_perf.h"
+
+#include "common/message.h"
+#include "import/perf/file.h"
+#include "import/perf/input.h"
+
+static void report(const char *name, const struct perf_outcome *outcome)
+{
+	if (outcome->damage[0])
+		common_message_warning("%s: %s; what follows is missing", name, outcome->damage);
+	if (outcome->lost_events)
+		common_message_warning("%s: perf lost %llu events; the losses are in the trace", name,
+				       (unsigned long long)outcome->lost_events);
+	if (outcome->unknown_records)
+		common_message_warning("%s: %llu records of an unknown kind are not in the trace", name,
+				       (unsigned long long)outcome->unknown_records);
+	if (outcome->other_files)
+		common_message_warning("%s: %llu mappings are of files that this machine has in another version: "
+				       "their code is not in the trace",
+				       name, (unsigned long long)outcome->other_files);
+	if (outcome->absent_files)
+		common_message_note("%s: %llu mappings are of files that are not on this machine: their code is not "
+				    "in the trace",
+				    name, (unsigned long long)outcome->absent_files);
+}
+
+static int convert(const struct relog_settings *settings, const char *path, int fd, const uint8_t *start, size_t size,
+		   struct import_spool *spool)
+{
+	struct perf_outcome outcome;
+	int status = perf_import(path, fd, settings->embed, spool, &outcome);
+
+	(void)start;
+	(void)size;
+	if (!status)
+		report(path, &outcome);
+	spool->damaged = outcome.damage[0] != 0;
+	return status;
+}
+
+const struct relog_format relog_format_perf = {"perf.data", perf_file_is, convert};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What perf record writes, as inputs. */
+#ifndef RELOG_INPUT_PERF_H
+#define RELOG_INPUT_PERF_H
+
+#include "relog/inputs.h"
+
+extern const struct relog_format relog_format_perf;
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads rules of redaction. */
+#include "relog/settings/redact.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/error.h"
+#include "common/file.h"
+
+#define FILE_LIMIT (1u << 20)
+#define RULES_MAX 4096u
+#define KEY_MIN 16u
+#define KEY_RANDOM 32u
+
+static int add_text(struct relog_texts *texts, const char *text)
+{
+	char **grown;
+	char *copy;
+
+	if (!*text)
+		return common_fail(PTL_MISUSE, "a rule needs something behind its colon");
+	if (texts->count == RULES_MAX)
+		return common_fail(PTL_MISUSE, "expected at most %u rules of a kind", RULES_MAX);
+	grown = realloc(texts->texts, (texts->count + 1) * sizeof(*grown));
+	if (grown)
+		texts->texts = grown;
+	copy = strdup(text);
+	if (!grown || !copy) {
+		free(copy);
+		return common_fail_memory("rules", strlen(text));
+	}
+	texts->texts[texts->count++] = copy;
+	return 0;
+}
+
+static int add_pattern(struct relog_redact_rules *rules, const char *text)
+{
+	struct relog_pattern *grown;
+	int status;
+
+	if (!*text || rules->pattern_count == RULES_MAX)
+		return common_fail(PTL_MISUSE,
+				   *text ? "expected at most %u rules of a kind"
+					 : "a rule needs something behind its colon",
+				   RULES_MAX);
+	grown = realloc(rules->patterns, (rules->pattern_count + 1) * sizeof(*grown));
+	if (!grown)
+		return common_fail_memory("rules", sizeof(*grown));
+	rules->patterns = grown;
+	status = relog_pattern_compile(&grown[rules->pattern_count], text);
+	if (status)
+		return status;
+	rules->pattern_count++;
+	/* What matches nothing would be found everywhere. */
+	if (relog_pattern_is_empty(&grown[rules->pattern_count - 1]))
+		return common_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least",
+				   text);
+	return 0;
+}
+
+int relog_redact_rule(struct relog_redact_rules *rules, const char *text)
+{
+	const struct {
+		const char *word;
+		bool *set;
+	} words[] = {
+		{"paths", &rules->paths},       {"users", &rules->users},     {"host", &rules->host},
+		{"commands", &rules->commands}, {"threads", &rules->threads},
+	};
+	const struct {
+		const char *prefix;
+		struct relog_texts *texts;
+	} lists[] = {
+		{"path:", &rules->path_globs},
+		{"keep:", &rules->keep_globs},
+		{"text:", &rules->literals},
+		{"field:", &rules->fields},
+	};
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(text, words[i].word) == 0 || strcmp(text, "all") == 0)
+			*words[i].set = known = true;
+	if (known)
+		return 0;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (strncmp(text, lists[i].prefix, strlen(lists[i].prefix)) == 0)
+			return add_text(lists[i].texts, text + strlen(lists[i].prefix));
+	if (strncmp(text, "regex:", 6) == 0)
+		return add_pattern(rules, text + 6);
+	return common_fail(PTL_MISUSE,
+			   "expected paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, "
+			   "regex:ERE or field:GLOB, found '%s'",
+			   text);
+}
+
+int relog_redact_file(struct relog_redact_rules *rules, const char *path)
+{
+	uint8_t *data;
+	size_t size, line = 1;
+	char *at, *text;
+	int status = common_read_file(path, FILE_LIMIT, &data, &size);
+
+	if (status)
+		return common_fail_in(status, "%s", path);
+	text = strndup((const char *)data, size);
+	if (!text)
+		status = common_fail_memory("rules", size);
+	else if (strlen(text) < size)
+		status = common_fail(PTL_MISUSE, "%s: a zero byte: this is no text", path);
+	for (at = text; !status && at; line++) {
+		char *word = strsep(&at, "\n");
+		size_t length = strlen(word);
+
+		while (length && strchr(" \t\r", word[length - 1]))
+			word[--length] = 0;
+		word += strspn(word, " \t");
+		if (*word && *word != '#')
+			status = relog_redact_rule(rules, word);
+		if (status)
+			status = common_fail_in(status, "%s:%zu", path, line);
+	}
+	free(text);
+	free(data);
+	return status;
+}
+
+int relog_redact_key(struct relog_redact_rules *rules, const char *path)
+{
+	int status;
+
+	free(rules->key);
+	rules->key = NULL;
+	status = common_read_file(path, RELOG_REDACT_KEY_MAX, &rules->key, &rules->key_size);
+	if (status)
+		return common_fail_in(status, "%s", path);
+	if (rules->key_size < KEY_MIN)
+		return common_fail(PTL_MISUSE, "%s: a key has at least %u bytes", path, KEY_MIN);
+	return 0;
+}
+
+int relog_redact_choose_key(struct relog_redact_rules *rules)
+{
+	if (rules->key)
+		return 0;
+	rules->key = malloc(KEY_RANDOM);
+	if (!rules->key)
+		return common_fail_memory("a key", KEY_RANDOM);
+	rules->key_size = KEY_RANDOM;
+	if (getrandom(rules->key, KEY_RANDOM, 0) != (ssize_t)KEY_RANDOM)
+		return common_fail_errno("no random bytes for a key");
+	return 0;
+}
+
+bool relog_redact_wanted(const struct relog_redact_rules *rules)
+{
+	return rules->paths || rules->users || rules->host || rules->commands || rules->threads ||
+	       rules->path_globs.count || rules->literals.count || rules->fields.count || rules->pattern_count;
+}
+
+static void free_texts(struct relog_texts *texts)
+{
+	for (size_t i = 0; i < texts->count; i++)
+		free(texts->texts[i]);
+	free(texts->texts);
+}
+
+void relog_redact_rules_free(struct relog_redact_rules *rules)
+{
+	free_texts(&rules->path_globs);
+	free_texts(&rules->keep_globs);
+	free_texts(&rules->literals);
+	free_texts(&rules->fields);
+	for (size_t i = 0; i < rules->pattern_count; i++)
+		relog_pattern_free(&rules->patterns[i]);
+	free(rules->patterns);
+	if (rules->key)
+		explicit_bzero(rules->key, rules->key_size);
+	free(rules->key);
+	*rules = (struct relog_redact_rules){.paths = false};
+}

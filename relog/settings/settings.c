@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of ptl-relog: the table, how each is read, and which go together. */
+#include "relog/settings/settings.h"
+
+#include <string.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "common/options.h"
+#include "common/quote.h"
+
+#define SPLIT_MIN (64u << 10)
+#define MEMORY_LIMIT (256u << 20)
+#define LEVEL_MAX 19u       /* of zstd without its most costly levels */
+#define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
+
+static int take_output(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->output = argument;
+	return 0;
+}
+
+static int take_force(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->force = true;
+	return 0;
+}
+
+static int take_quiet(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->quiet = true;
+	return 0;
+}
+
+static int take_check(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->check = true;
+	return 0;
+}
+
+static int take_recompress(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	uint64_t level;
+	int status = common_parse_u64(argument, &level);
+
+	if (status)
+		return status;
+	if (level > LEVEL_MAX)
+		return common_fail(PTL_MISUSE, "expected a level from 0 to %u, found '%s'", LEVEL_MAX, argument);
+	settings->recompress = true;
+	settings->level = (uint8_t)level;
+	return 0;
+}
+
+static int take_split(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	int status = common_parse_size(argument, &settings->split);
+
+	if (!status && settings->split < SPLIT_MIN)
+		return common_fail(PTL_MISUSE, "expected a size of at least 64K, found '%s'", argument);
+	return status;
+}
+
+static int take_memory_limit(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	int status = common_parse_size(argument, &settings->memory_limit);
+
+	if (!status && (settings->memory_limit < MEMORY_LIMIT || settings->memory_limit > SIZE_MAX))
+		return common_fail(PTL_MISUSE, "expected a size of at least 256M, found '%s'", argument);
+	return status;
+}
+
+static int take_max_expansion(void *target, const char *argument)
+{
+	return common_parse_expansion(argument, &((struct relog_settings *)target)->max_expansion);
+}
+
+static int take_no_hash(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->hash = PTL_HASH_NONE;
+	return 0;
+}
+
+static const char *const hash_words[] = {"xxh128", "sha256", "none", NULL}; /* as enum ptl_hash_kind */
+
+static int take_hash(void *target, const char *argument)
+{
+	size_t i = 0;
+
+	while (hash_words[i + 1] && strcmp(hash_words[i], argument) != 0)
+		i++;
+	((struct relog_settings *)target)->hash = (enum ptl_hash_kind)i;
+	return 0;
+}
+
+static int take_follow(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->follow = true;
+	return 0;
+}
+
+static int take_sync(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->sync = true;
+	return 0;
+}
+
+static int take_manifest(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+
+	if (settings->manifest_count == RELOG_MANIFESTS_MAX)
+		return common_fail(PTL_MISUSE, "expected at most %u files", RELOG_MANIFESTS_MAX);
+	settings->manifests[settings->manifest_count++] = argument;
+	return 0;
+}
+
+static int take_pt(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+
+	if (settings->raw.pt_count == IMPORT_RAW_PT_MAX)
+		return common_fail(PTL_MISUSE, "expected at most %u files", IMPORT_RAW_PT_MAX);
+	settings->raw.pt[settings->raw.pt_count++] = argument;
+	return 0;
+}
+
+static int take_memory(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->raw.memory = argument;
+	return 0;
+}
+
+static int take_memory_map(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->raw.memory_map = argument;
+	return 0;
+}
+
+/* One part of FAMILY/MODEL/STEPPING, which ends at `end`; *text is moved behind that character. */
+static int parse_part(const char **text, char end, uint64_t limit, uint64_t *value)
+{
+	char part[24];
+	size_t length = strcspn(*text, "/");
+
+	if ((*text)[length] != end || length == 0 || length >= sizeof(part))
+		return PTL_MISUSE;
+	memcpy(part, *text, length);
+	part[length] = '\0';
+	if (common_parse_u64(part, value) || *value > limit)
+		return PTL_MISUSE;
+	*text += length + (end != '\0');
+	return 0;
+}
+
+static int take_cpu(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+	const char *at = argument;
+	uint64_t family;
+	uint64_t model;
+	uint64_t stepping;
+
+	if (parse_part(&at, '/', UINT16_MAX, &family) || parse_part(&at, '/', UINT8_MAX, &model) ||
+	    parse_part(&at, '\0', UINT8_MAX, &stepping))
+		return common_fail(PTL_MISUSE, "expected FAMILY/MODEL/STEPPING, such as 6/78/3, found '%s'", argument);
+	settings->raw.has_cpu = true;
+	settings->raw.family = (uint16_t)family;
+	settings->raw.model = (uint8_t)model;
+	settings->raw.stepping = (uint8_t)stepping;
+	return 0;
+}
+
+static int take_mode(void *target, const char *argument)
+{
+	((struct relog_settings *)target)->raw.mode = strcmp(argument, "32") == 0 ? 32 : 64;
+	return 0;
+}
+
+static int take_rules(void *target, const char *argument)
+{
+	struct relog_settings *settings = target;
+
+	if (settings->rules)
+		return common_fail(PTL_MISUSE, "expected one rule file, found a second");
+	settings->rules = argument;
+	return 0;
+}
+
+static int take_replace(void *target, const char *argument)
+{
+	(void)argument;
+	((struct relog_settings *)target)->replace = true;
+	return 0;
+}
+
+static const struct common_option rule_options[] = {
+	{"", 0, NULL, "Rewriting:"},
+	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).", take_rules},
+	{"replace", 0, NULL, "Lets images of rules take the place of others that they overlap.", take_replace},
+	{NULL},
+};
+
+static int take_redact(void *target, const char *argument)
+{
+	return relog_redact_rule(&((struct relog_settings *)target)->redact, argument);
+}
+
+static int take_redact_file(void *target, const char *argument)
+{
+	return relog_redact_file(&((struct relog_settings *)target)->redact, argument);
+}
+
+static int take_redact_key(void *target, const char *argument)
+{
+	return relog_redact_key(&((struct relog_settings *)target)->redact, argument);
+}
+
+static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
+static const char *const modes[] = {"64", "32", NULL};
+
+static const struct common_option common_options[] = {
+	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.", take_output},
+	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
+	{"follow", 0, NULL,
+	 "Waits for inputs that are still being written: until they are closed, their writers are gone, or an "
+	 "interruption (Ctrl-C), after which what is there is written.",
+	 take_follow},
+	{"recompress", 0, "LEVEL", "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.",
+	 take_recompress},
+	{"split", 0, "SIZE",
+	 "Writes parts of at most SIZE, such as 100M: out.ptl becomes out.1.ptl, out.2.ptl, ... Each is a whole trace.",
+	 take_split},
+	{"memory-limit", 0, "SIZE",
+	 "What a run may take of memory for what it must remember of its inputs, and all else; 256M is the default.",
+	 take_memory_limit},
+	{"max-expansion", 0, "N",
+	 "Takes compressed events of inputs that are up to N times as large as in the file (default: 256; 0: any).",
+	 take_max_expansion},
+	{"hash", 0, "KIND",
+	 "What names the bytes of each input in the provenance: XXH128, which xxh128sum checks (the default), SHA-256, "
+	 "which nobody can forge but takes longer than copying, or nothing.",
+	 take_hash, hash_words},
+	{"no-hash", 0, NULL, "The same as --hash none.", take_no_hash},
+	{"sync", 0, NULL,
+	 "Ends when the output is on disk, not only in the system's cache. Where it replaces a file this is so anyway.",
+	 take_sync},
+	{"check", 0, NULL,
+	 "Has ptl-dump read all of the output, and of a redacted one compares the flow: exit status 1 if it is not "
+	 "right.",
+	 take_check},
+	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", take_quiet},
+	{NULL},
+};
+
+static const struct common_option redact_options[] = {
+	{"", 0, NULL, "What is redacted (tokens take its place, the same one for the same text):"},
+	{"redact", 0, "RULE",
+	 "paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, regex:ERE or field:GLOB.",
+	 take_redact},
+	{"redact-file", 0, "FILE", "Rules, one a line; # starts a comment.", take_redact_file},
+	{"redact-key", 0, "FILE",
+	 "A secret of 16 bytes or more: traces redacted with the same one have the same tokens.", take_redact_key},
+	{NULL},
+};
+
+static const struct common_option raw_options[] = {
+	{"", 0, NULL, "Raw Intel PT and raw code bytes:"},
+	{"pt", 0, "FILE", "Raw Intel PT bytes of one thread or CPU. Given again, each is a thread of its own.",
+	 take_pt},
+	{"memory", 0, "FILE", "The bytes of the code that ran.", take_memory},
+	{"memory-map", 0, "FILE", "Which of those bytes lie where: lines of BASE SIZE OFFSET, # starts a comment.",
+	 take_memory_map},
+	{"cpu", 0, "F/M/S", "Family, model and stepping of the CPU, for its known errata, such as 6/78/3.", take_cpu},
+	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.", take_mode, modes},
+	{NULL},
+};
+
+static int take_embed(void *target, const char *argument)
+{
+	size_t i = 0;
+
+	while (embed_words[i + 1] && strcmp(embed_words[i], argument) != 0)
+		i++;
+	((struct relog_settings *)target)->embed = (enum elf_embed)i;
+	return 0;
+}
+
+static const struct common_option perf_options[] = {
+	{"", 0, NULL, "perf.data:"},
+	{"embed", 0, "WHAT",
+	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
+	 "code, code and symbols (the default), or the whole files with debug information as well.",
+	 take_embed, embed_words},
+	{"manifest", 0, "FILE",
+	 "An instrumentation manifest (.man), which explains events of .etl files that do not explain themselves. "
+	 "Several are allowed.",
+	 take_manifest},
+	{NULL},
+};
+
+static const struct common_option *const tables[] = {
+	common_options, rule_options, relog_cut_options, redact_options, raw_options, perf_options, NULL};
+
+static const struct common_command_line line = {
+	.program = "ptl-relog",
+	.usage = "-o OUTPUT [options] INPUT...\n"
+		 "  or: ptl-relog -o OUTPUT --pt FILE... --memory FILE --memory-map FILE [options]",
+	.summary = "Writes a new trace of one or more others: copied, merged, rewritten by rules, cut, "
+		   "redacted. An INPUT is a trace, perf.data, a .dat file of EventHeader events, \"-\", a file that is "
+		   "still being written, or a "
+		   "damaged one: what can be read is kept, and what cannot becomes a loss record. Inputs are "
+		   "never changed.",
+	.examples = "  ptl-relog in.ptl --rules plugins.rules -o named.ptl\n"
+		    "  ptl-relog in.ptl --time 2.3s..2.4s --redact all -o share.ptl\n"
+		    "  ptl-relog a.ptl b.ptl -o both.ptl\n"
+		    "  ptl-relog perf.data -o trace.ptl\n"
+		    "  ptl-relog --pt t.pt --memory t.raw --memory-map t.map -o out.ptl\n"
+		    "  ptl-relog --pt 0.pt --pt 1.pt --memory m.raw --memory-map m.map \\\n"
+		    "            --cpu 6/78/3 --process guest -o out.ptl\n"
+		    "  ptl-relog damaged.ptl -o readable.ptl\n"
+		    "  ptl-relog --follow live.ptl --process server -o server.ptl\n"
+		    "  ssh host cat /var/tmp/live.ptl | ptl-relog - -o snapshot.ptl\n",
+	.tables = tables,
+};
+
+static int misuse(const char *text, const char *hint)
+{
+	common_message_error("%s", text);
+	common_message_hint("%s", hint);
+	return PTL_MISUSE;
+}
+
+/* With raw input, --pid and --process do not select: they say what the trace is to show. */
+static int take_shown(struct relog_settings *settings)
+{
+	struct relog_cut_settings *cut = &settings->cut;
+
+	if (cut->pids.count > 1 || cut->process_count > 1)
+		return misuse("with raw input, --pid and --process take one value each", "ptl-relog --help");
+	if (cut->pids.count) {
+		settings->raw.has_pid = true;
+		settings->raw.pid = cut->pids.ids[0];
+		if (settings->raw.pid == 0 || settings->raw.pid > TID_MAX - IMPORT_RAW_PT_MAX) {
+			common_message_error("--pid: expected a process id from 1 to %u, found '%u'",
+					     TID_MAX - IMPORT_RAW_PT_MAX, settings->raw.pid);
+			common_message_hint("ptl-relog --help");
+			return PTL_MISUSE;
+		}
+	}
+	if (cut->process_count)
+		settings->raw.process = cut->processes[0];
+	cut->pids.count = 0;
+	cut->process_count = 0;
+	return 0;
+}
+
+/* What goes together, and what an input of each kind needs. */
+static int check(struct relog_settings *settings, int operands)
+{
+	bool raw = settings->raw.pt_count || settings->raw.memory || settings->raw.memory_map;
+	bool raw_detail = settings->raw.has_cpu || settings->raw.mode;
+
+	if (raw && operands)
+		return misuse("a trace file and raw input cannot be combined",
+			      "give either INPUT.ptl, or --pt, --memory and --memory-map");
+	if (!raw && !operands)
+		return misuse("there is no input", "ptl-relog INPUT.ptl -o OUTPUT.ptl, or ptl-relog --help");
+	if (!raw && raw_detail)
+		return misuse("--cpu and --mode describe raw input, and there is none",
+			      "leave them out: a trace file says these things itself");
+	if (raw && (!settings->raw.pt_count || !settings->raw.memory || !settings->raw.memory_map))
+		return misuse("raw input needs all of --pt, --memory and --memory-map",
+			      "ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map "
+			      "-o out.ptl");
+	if (raw && settings->follow)
+		return misuse("--follow is about inputs that are still being written, and raw input is read as it is",
+			      "leave it out");
+	if (settings->replace && !settings->rules)
+		return misuse("--replace is about images of rules, and there are none",
+			      "give --rules FILE, or leave it out");
+	if (!settings->output)
+		return misuse("there is no output", "-o OUTPUT.ptl");
+	if (settings->split && strcmp(settings->output, "-") == 0)
+		return misuse("--split writes several files, and the output is one", "-o OUTPUT.ptl");
+	if (settings->check && (settings->split || settings->follow || strcmp(settings->output, "-") == 0))
+		return misuse(
+			"--check reads one output again that is whole, from inputs that are",
+			"leave out --split and --follow, and give -o OUTPUT.ptl; or check the parts with ptl-dump "
+			"info --check");
+	if (raw)
+		return take_shown(settings);
+	if (relog_cut_check(&settings->cut))
+		return misuse(ptl_error_text(), "ptl-relog --help");
+	return 0;
+}
+
+int relog_settings_parse(struct relog_settings *settings, int argc, char **argv)
+{
+	int first_operand;
+	int status;
+
+	settings->embed = ELF_EMBED_SYMBOLS;
+	settings->memory_limit = MEMORY_LIMIT;
+	common_quote_words(&settings->command, (size_t)argc, (const char *const *)argv);
+	status = common_options_parse(&line, settings, argc, argv, &first_operand);
+	if (status)
+		return status;
+	status = check(settings, argc - first_operand);
+	if (status)
+		return status;
+	settings->inputs = (const char *const *)argv + first_operand;
+	settings->input_count = (size_t)(argc - first_operand);
+	for (size_t i = 0; (settings->split || (settings->check && relog_redact_wanted(&settings->redact))) &&
+			   i < settings->input_count;
+	     i++)
+		if (strcmp(settings->inputs[i], "-") == 0)
+			return misuse("--split, and --check of what is redacted, read their input several times, and "
+				      "standard "
+				      "input is there once",
+				      "save it in a file first");
+	if (relog_redact_wanted(&settings->redact) && relog_redact_choose_key(&settings->redact))
+		return misuse(ptl_error_text(), "--redact-key FILE");
+	return 0;
+}
+
+void relog_settings_free(struct relog_settings *settings)
+{
+	relog_cut_settings_free(&settings->cut);
+	relog_redact_rules_free(&settings->redact);
+	common_bytes_free(&settings->command);
+}
