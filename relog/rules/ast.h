@@ -5,132 +5,7 @@
 
 #include <ptl/event.h>
 
-#include "relog/rules/lexer.h"
-
-#define RULES_STATEMENTS_MAX 65536u   /* statements, actions, fields and expressions of a kind */
-#define RULES_DEPTH_MAX 64u           /* nesting of expressions */
-#define RULES_LOOPS_MAX 4u            /* loops in loops */
-#define RULES_LOOP_STEPS_MAX 1048576u /* that the loops of a rule take together, for one event */
-#define RULES_CHAIN_MAX 1000u         /* depth of their trees: a + b + c is one of 2 */
-
-/* 128 bits: sums and products of 64-bit numbers are exact. */
-typedef __int128 rules_number;
-
-enum rules_op {
-	RULES_NUMBER,
-	RULES_REAL,
-	RULES_TEXT,
-	RULES_BOOL,
-	RULES_FIELD,  /* index: of the rule's fields */
-	RULES_HEADER, /* index: enum rules_header */
-	RULES_PID,    /* of the process an image statement is applied to */
-	RULES_CALL,   /* index: enum rules_function */
-	RULES_LOOP,   /* the number of the element that a loop is at */
-	RULES_ANY,    /* of an array's elements: its loop has the array; argument 0: what is asked of each */
-	RULES_ALL,
-	RULES_COUNT,
-	RULES_NOT,
-	RULES_NEGATE,
-	RULES_COMPLEMENT,
-	RULES_OR,
-	RULES_AND,
-	RULES_EQUAL,
-	RULES_UNEQUAL,
-	RULES_LESS,
-	RULES_LESS_EQUAL,
-	RULES_GREATER,
-	RULES_GREATER_EQUAL,
-	RULES_LIKE,
-	RULES_ADD,
-	RULES_SUBTRACT,
-	RULES_BIT_OR,
-	RULES_BIT_XOR,
-	RULES_MULTIPLY,
-	RULES_DIVIDE,
-	RULES_REMAINDER,
-	RULES_BIT_AND,
-	RULES_SHIFT_LEFT,
-	RULES_SHIFT_RIGHT,
-};
-
-/* event.NAME, in this order in rules_header_names; those from PROCESS on cannot be set. */
-enum rules_header {
-	RULES_HEADER_PROVIDER,
-	RULES_HEADER_ID,
-	RULES_HEADER_VERSION,
-	RULES_HEADER_CHANNEL,
-	RULES_HEADER_LEVEL,
-	RULES_HEADER_OPCODE,
-	RULES_HEADER_TASK,
-	RULES_HEADER_KEYWORD,
-	RULES_HEADER_PID,
-	RULES_HEADER_TID,
-	RULES_HEADER_CPU,
-	RULES_HEADER_TIME,
-	RULES_HEADER_ACTIVITY,
-	RULES_HEADER_RELATED,
-	RULES_HEADER_PROCESS,
-	RULES_HEADER_PATH,
-	RULES_HEADER_SIZE,
-	RULES_HEADERS,
-};
-extern const char *const rules_header_names[RULES_HEADERS];
-
-enum rules_function {
-	RULES_HAS,
-	RULES_STR,
-	RULES_HEX,
-	RULES_LEN,
-	RULES_LOWER,
-	RULES_BASENAME,
-	RULES_DIRNAME,
-	RULES_REPLACE,
-	RULES_GUID,
-	RULES_U8,
-	RULES_U16,
-	RULES_U32,
-	RULES_U64,
-	RULES_FUNCTIONS,
-};
-
-#define RULES_ARGUMENTS_MAX 3
-
-/* A loop over an array. */
-struct rules_loop {
-	struct rules_place at;
-	unsigned slot;  /* which of the loops around each other */
-	unsigned array; /* index: of the rule's fields */
-};
-
-struct rules_expr {
-	enum rules_op op;
-	struct rules_place at;
-	unsigned index;
-	unsigned depth; /* of the tree below it */
-	bool truth;     /* BOOL */
-	rules_number number;
-	double real;
-	const char *text;
-	size_t text_size;
-	struct rules_loop loop;                           /* ANY, ALL, COUNT; LOOP: its slot */
-	struct rules_expr *argument[RULES_ARGUMENTS_MAX]; /* operands, too */
-};
-
-/* One step of a field's name: a member, or an element. */
-struct rules_step {
-	const char *name; /* NULL: the element `index` of what the step before names */
-	uint32_t index;
-	unsigned loop; /* instead of index: the slot of a loop plus one; 0: none */
-};
-
-struct rules_field {
-	struct rules_place at;
-	const char *text; /* as written */
-	const struct rules_step *steps;
-	size_t step_count;
-	bool condition; /* `where` names it outside of has(): without it, the rule does not match */
-	bool whole;     /* an array without an element may stand here */
-};
+#include "query/expression.h"
 
 struct rules_ranges {
 	struct rules_range {
@@ -148,7 +23,7 @@ struct rules_moment {
 
 struct rules_provider {
 	struct rules_provider *next;
-	struct rules_place at;
+	struct query_place at;
 	const char *alias;
 	bool has_guid;
 	struct ptl_guid guid;
@@ -199,11 +74,11 @@ extern const char *const rules_property_names[RULES_PROPERTY_NAMES];
 
 struct rules_section {
 	struct rules_section *next;
-	struct rules_place at;
+	struct query_place at;
 	const char *name;
 	bool has_loop; /* there is one for each element */
-	struct rules_loop loop;
-	struct rules_expr *property[RULES_PROPERTIES];
+	struct query_loop loop;
+	struct query_expr *property[RULES_PROPERTIES];
 };
 
 /* MEMORY: whenever memory without a name becomes executable, wherever that is: a whole perf map. */
@@ -224,25 +99,25 @@ enum rules_addressing {
 
 /* What stands between { and } of an image, process or thread. */
 struct rules_body {
-	struct rules_place at;
-	struct rules_expr *property[RULES_PROPERTIES];
+	struct query_place at;
+	struct query_expr *property[RULES_PROPERTIES];
 	struct rules_section *sections;
 	enum rules_load load;
 	struct rules_moment load_time;
 	uint32_t load_nth;               /* MAPPED: 1 is the first time */
 	struct rules_moment unload_time; /* not given: when its memory goes */
 	enum rules_code code;
-	struct rules_expr *code_path, *code_offset;
+	struct query_expr *code_path, *code_offset;
 	enum rules_symbols symbols;
-	struct rules_expr *symbols_path;
+	struct query_expr *symbols_path;
 	enum rules_addressing addressing;
-	struct rules_expr *symbols_base;
+	struct query_expr *symbols_base;
 };
 
 enum rules_action_kind {
 	RULES_ACTION_DROP,
 	RULES_ACTION_KEEP,
-	RULES_ACTION_SET_HEADER, /* index: enum rules_header */
+	RULES_ACTION_SET_HEADER, /* index: enum query_header */
 	RULES_ACTION_SET_FIELD,  /* index: of the rule's fields */
 	RULES_ACTION_ADD,
 	RULES_ACTION_DELETE,
@@ -256,44 +131,43 @@ enum rules_action_kind {
 struct rules_action {
 	struct rules_action *next;
 	enum rules_action_kind kind;
-	struct rules_place at;
+	struct query_place at;
 	unsigned index;
-	struct rules_expr *value;
+	struct query_expr *value;
 	const struct rules_provider *provider; /* SET_HEADER of the provider by its short name */
 	struct ptl_field field;                /* ADD */
 	struct rules_body *body;
-	struct rules_loop loop;       /* FOR */
+	struct query_loop loop;       /* FOR */
 	struct rules_action *actions; /* FOR: what is done for each element */
 };
 
 struct rules_rule {
 	struct rules_rule *next;
 	uint32_t index; /* from 0, in the order of the file */
-	struct rules_place at;
+	struct query_place at;
 	const struct rules_provider *provider; /* NULL: any */
 	struct rules_ranges match[RULES_MATCHES];
 	bool has_keyword;
 	uint64_t keyword;
 	const char *process, *image; /* patterns, or NULL */
 	struct rules_moment from, to;
-	struct rules_expr *where;
+	struct query_expr *where;
 	struct rules_ranges nth;
 	struct rules_action *actions;
-	struct rules_field *fields;
-	size_t field_count;
+	struct query_fields fields;
 	bool reshapes; /* adds or deletes fields */
 };
 
 struct rules_schema {
 	struct rules_schema *next;
-	struct rules_place at;
+	struct query_place at;
 	const struct rules_provider *provider;
 	struct ptl_schema schema; /* its provider and provider_name are filled when they are known */
 };
 
 struct rules_image {
 	struct rules_image *next;
-	struct rules_place at;
+	struct query_place at;
 	const char *process; /* pattern, or NULL */
 	uint32_t pid;        /* where process is NULL */
 	struct rules_body body;
@@ -301,13 +175,13 @@ struct rules_image {
 
 struct rules_rename {
 	struct rules_rename *next;
-	struct rules_place at;
+	struct query_place at;
 	const char *pattern, *replacement;
 };
 
 /* A whole file. Zero-initialised is one without a rule. */
 struct rules {
-	struct rules_arena arena;
+	struct query_arena arena;
 	const char *name;   /* of the file */
 	const char *folder; /* of the file, "" for the current one, else with a slash at its end */
 	const char *text;   /* as it was read, zero-terminated */

@@ -25,7 +25,7 @@ static bool names_provider(const struct rules_provider *provider, struct ptl_tra
 	return false;
 }
 
-int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct rules_place at,
+int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct query_place at,
 			struct ptl_guid *guid)
 {
 	*guid = provider->guid;
@@ -39,95 +39,17 @@ int rules_provider_guid(const struct rules_run *run, const struct rules_provider
 			if (schema->provider_name && !strcmp(schema->provider_name, provider->name))
 				return 0;
 		}
-	return rules_fail_at(run->rules, at, "expected a provider that is in the trace or has a GUID, found \"%.80s\"",
-			     provider->name);
+	return query_fail_at(run->rules->name, at,
+			     "expected a provider that is in the trace or has a GUID, found \"%.80s\"", provider->name);
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-static unsigned fixed_size(const struct ptl_field *field)
-{
-	static const uint8_t sizes[PTL_TYPE_STRUCT + 1] = {
-		[PTL_TYPE_U8] = 1,   [PTL_TYPE_I8] = 1,    [PTL_TYPE_U16] = 2,       [PTL_TYPE_I16] = 2,
-		[PTL_TYPE_U32] = 4,  [PTL_TYPE_I32] = 4,   [PTL_TYPE_U64] = 8,       [PTL_TYPE_I64] = 8,
-		[PTL_TYPE_F32] = 4,  [PTL_TYPE_F64] = 8,   [PTL_TYPE_BOOL8] = 1,     [PTL_TYPE_BOOL32] = 4,
-		[PTL_TYPE_TIME] = 8, [PTL_TYPE_GUID] = 16, [PTL_TYPE_WALL_TIME] = 8, [PTL_TYPE_POINTER] = 8,
-	};
-
-	return field->array == PTL_ARRAY_NONE && field->type <= PTL_TYPE_STRUCT ? sizes[field->type] : 0;
-}
-
-/* The field of this name among [from, to), not looking into structures. */
-static size_t find_member(const struct ptl_schema *schema, size_t from, size_t to, const char *name)
-{
-	for (size_t i = from; i < to; i++) {
-		const struct ptl_field *field = &schema->fields[i];
-
-		if (field->name && !strcmp(field->name, name))
-			return i;
-		if (field->type == PTL_TYPE_STRUCT)
-			i += field->length < to - i ? field->length : to - i - 1;
-	}
-	return SIZE_MAX;
-}
-
-static void find_offset(const struct ptl_schema *schema, struct rules_location *location)
-{
-	uint32_t offset = 0;
-
-	if (location->depth != 0 || !fixed_size(location->field) || location->field->type == PTL_TYPE_GUID)
-		return;
-	for (size_t i = 0; i < location->index; i++) {
-		unsigned size = fixed_size(&schema->fields[i]);
-
-		if (!size)
-			return;
-		offset += size;
-	}
-	location->fixed = true;
-	location->offset = offset;
-}
-
-/* Leaves location->field NULL where the schema has no such field. */
-static void locate(const struct ptl_schema *schema, const struct rules_field *name, struct rules_location *location)
-{
-	size_t from = 0, to = schema ? schema->field_count : 0;
-	const struct ptl_field *field = NULL;
-
-	*location = (struct rules_location){0};
-	for (size_t i = 0; i < name->step_count; i++) {
-		bool element = i + 1 < name->step_count && !name->steps[i + 1].name;
-		size_t at = name->steps[i].name ? find_member(schema, from, to, name->steps[i].name) : SIZE_MAX;
-
-		if (at == SIZE_MAX || location->depth + 1 >= RULES_NESTING_MAX)
-			return;
-		field = &schema->fields[at];
-		location->index = at;
-		location->chain[location->depth] = field;
-		if (element != (field->array != PTL_ARRAY_NONE) && (element || !name->whole))
-			return;
-		location->whole |= element != (field->array != PTL_ARRAY_NONE);
-		location->element[location->depth] = element ? name->steps[i + 1].index : 0;
-		location->loop[location->depth] = element ? name->steps[i + 1].loop : 0;
-		i += element;
-		if (i + 1 == name->step_count)
-			break;
-		if (field->type != PTL_TYPE_STRUCT)
-			return;
-		from = at + 1;
-		to = field->length < to - from ? from + field->length : to;
-		location->depth++;
-	}
-	location->field = field;
-	if (!location->whole)
-		find_offset(schema, location);
-}
-
 static bool locate_all(const struct ptl_schema *schema, struct rules_bound *bound)
 {
-	for (size_t i = 0; i < bound->rule->field_count; i++) {
-		locate(schema, &bound->rule->fields[i], &bound->fields[i]);
-		if (!bound->fields[i].field && bound->rule->fields[i].condition)
+	for (size_t i = 0; i < bound->rule->fields.count; i++) {
+		query_locate(schema, &bound->rule->fields.list[i], &bound->fields[i]);
+		if (!bound->fields[i].field && bound->rule->fields.list[i].condition)
 			return false;
 	}
 	return true;
@@ -173,7 +95,7 @@ static int bind_rules(const struct rules_run *run, struct rules_kind *kind)
 
 	for (const struct rules_rule *rule = run->rules->rules; rule; rule = rule->next)
 		count += may_match(rule, kind->trace, &kind->descriptor);
-	kind->bound = rules_alloc(&kind->arena, count * sizeof(*kind->bound) + 1);
+	kind->bound = query_alloc(&kind->arena, count * sizeof(*kind->bound) + 1);
 	if (!kind->bound)
 		return PTL_NO_MEMORY;
 	for (const struct rules_rule *rule = run->rules->rules; rule; rule = rule->next) {
@@ -182,7 +104,7 @@ static int bind_rules(const struct rules_run *run, struct rules_kind *kind)
 		if (!may_match(rule, kind->trace, &kind->descriptor))
 			continue;
 		bound->rule = rule;
-		bound->fields = rules_alloc(&kind->arena, rule->field_count * sizeof(*bound->fields) + 1);
+		bound->fields = query_alloc(&kind->arena, rule->fields.count * sizeof(*bound->fields) + 1);
 		if (!bound->fields)
 			return PTL_NO_MEMORY;
 		if (locate_all(kind->schema, bound))
@@ -195,7 +117,7 @@ static int bind_rules(const struct rules_run *run, struct rules_kind *kind)
 
 static void free_kind(struct rules_kind *kind)
 {
-	rules_arena_free(&kind->arena);
+	query_arena_free(&kind->arena);
 	free(kind);
 }
 

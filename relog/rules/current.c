@@ -6,123 +6,22 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/program_name.h"
-#include "relog/rules/glob.h"
+#include "query/glob.h"
 #include "relog/rules/run_state.h"
 
 #define NAMES_MAX ((size_t)1 << 20) /* bytes of names of programs; those of further ones are copied for each event */
 
-static int keep_value(void *context, const struct ptl_value *value)
-{
-	struct rules_current *now = context;
-
-	if (now->value_count == now->value_room) {
-		size_t room = now->value_room ? now->value_room * 2 : 32;
-		struct ptl_value *values = realloc(now->values, room * sizeof(*values));
-
-		if (!values)
-			return common_fail_memory("fields", room * sizeof(*values));
-		now->values = values;
-		now->value_room = room;
-	}
-	now->values[now->value_count++] = *value;
-	return 0;
-}
-
 int rules_current_decode(struct rules_run *run)
 {
 	struct rules_current *now = &run->now;
-	int status;
 
-	if (now->decoded)
-		return 0;
-	now->value_count = 0;
-	now->rest = 0;
-	now->decoded = true;
-	now->found.depth = 0;
-	if (!now->kind->schema)
-		return 0;
-	status = ptl_payload_decode(now->kind->schema, now->event.payload, now->event.payload_size, keep_value, now,
-				    &now->rest);
-	/* What the payload still has is there; the rest is not. */
-	now->truncated = status < 0;
-	return status == PTL_NO_MEMORY ? status : 0;
-}
-
-static uint32_t element_of(const struct rules_run *run, const struct rules_location *location, unsigned depth)
-{
-	return location->loop[depth] ? run->now.loops.at[location->loop[depth] - 1] : location->element[depth];
-}
-
-/* How far the last search serves this one: the levels that are the same, and at the next one a place that is before. */
-static size_t start_of(const struct rules_run *run, const struct rules_location *location, unsigned *level)
-{
-	const struct rules_found *found = &run->now.found;
-
-	for (*level = 0; *level < found->depth; ++*level) {
-		uint32_t wanted = element_of(run, location, *level);
-
-		if (found->field[*level] != location->chain[*level] || found->element[*level] > wanted)
-			break;
-		if (found->element[*level] < wanted || *level == location->depth)
-			return found->at[*level];
-	}
-	return *level ? found->at[*level - 1] + 1 : 0;
-}
-
-static void remember(struct rules_found *found, const struct ptl_value *value, unsigned depth, size_t at)
-{
-	found->field[depth] = value->field;
-	found->element[depth] = value->index;
-	found->at[depth] = at;
-	found->depth = depth + 1;
-}
-
-struct ptl_value *rules_current_find(struct rules_run *run, const struct rules_location *location)
-{
-	struct rules_current *now = &run->now;
-	unsigned matched; /* levels of the chain that the walk is in */
-
-	for (size_t i = start_of(run, location, &matched); i < now->value_count; i++) {
-		struct ptl_value *value = &now->values[i];
-		unsigned depth = value->depth;
-
-		if (depth > matched)
-			continue;
-		matched = depth;
-		if (value->field != location->chain[depth])
-			continue;
-		if (!location->whole || depth < location->depth) {
-			remember(&now->found, value, depth, i);
-			if (value->index != element_of(run, location, depth))
-				continue;
-		}
-		if (depth == location->depth)
-			return value;
-		matched = depth + 1;
-	}
-	return NULL;
-}
-
-uint32_t rules_current_elements(struct rules_run *run, const struct rules_location *location)
-{
-	const struct rules_current *now = &run->now;
-	const struct ptl_value *first = rules_current_find(run, location);
-	uint32_t count = first ? 1 : 0;
-
-	for (size_t i = first ? (size_t)(first - now->values) + 1 : 0; first && i < now->value_count; i++) {
-		const struct ptl_value *value = &now->values[i];
-
-		if (value->depth < location->depth || (value->depth == location->depth && value->field != first->field))
-			break;
-		count += value->depth == location->depth;
-	}
-	return count;
+	return query_payload_decode(&now->payload, now->kind->schema, now->event.payload, now->event.payload_size);
 }
 
 void rules_current_changed(struct rules_run *run)
 {
 	run->now.changed = true;
-	run->now.decoded = false;
+	run->now.payload.decoded = false;
 	run->now.program = NULL;
 }
 
@@ -131,7 +30,7 @@ int rules_current_own(struct rules_run *run, uint8_t **payload)
 	struct rules_current *now = &run->now;
 
 	if (!now->own_payload) {
-		char *copy = rules_copy(&run->scratch, now->event.payload, now->event.payload_size);
+		char *copy = query_copy(&run->scratch, now->event.payload, now->event.payload_size);
 
 		if (!copy)
 			return PTL_NO_MEMORY;
@@ -144,79 +43,45 @@ int rules_current_own(struct rules_run *run, uint8_t **payload)
 
 /* ---- fields for expressions -------------------------------------------------------------- */
 
-static bool is_signed(uint8_t type)
-{
-	return type == PTL_TYPE_I8 || type == PTL_TYPE_I16 || type == PTL_TYPE_I32 || type == PTL_TYPE_I64 ||
-	       type == PTL_TYPE_WALL_TIME;
-}
-
-/* A number at its fixed place; false where it takes the long way. */
-static bool quick_number(const struct rules_run *run, const struct rules_location *location, rules_number *number)
-{
-	static const uint8_t sizes[PTL_TYPE_STRUCT + 1] = {
-		[PTL_TYPE_U8] = 1,   [PTL_TYPE_I8] = 1,        [PTL_TYPE_U16] = 2,     [PTL_TYPE_I16] = 2,
-		[PTL_TYPE_U32] = 4,  [PTL_TYPE_I32] = 4,       [PTL_TYPE_U64] = 8,     [PTL_TYPE_I64] = 8,
-		[PTL_TYPE_TIME] = 8, [PTL_TYPE_WALL_TIME] = 8, [PTL_TYPE_POINTER] = 8,
-	};
-	unsigned size = location->fixed ? sizes[location->field->type] : 0;
-	uint64_t bits;
-
-	if (!size || run->now.event.payload_size < location->offset + size)
-		return false;
-	bits = common_load_le(run->now.event.payload + location->offset, size);
-	*number = bits;
-	if (is_signed(location->field->type))
-		*number = (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
-	return true;
-}
-
-static bool field_number(void *context, unsigned index, rules_number *number)
+static bool field_number(void *context, unsigned index, query_number *number)
 {
 	const struct rules_run *run = context;
-	const struct rules_location *location = &run->now.bound->fields[index];
+	const struct query_location *location = &run->now.bound->fields[index];
 
-	return location->field && quick_number(run, location, number);
+	return location->field &&
+	       query_payload_number(location, run->now.event.payload, run->now.event.payload_size, number);
 }
 
-static int field_value(void *context, unsigned index, struct rules_value *value)
+static int field_value(void *context, unsigned index, struct query_value *value)
 {
 	struct rules_run *run = context;
-	const struct rules_location *location = &run->now.bound->fields[index];
-	const struct ptl_value *found;
+	const struct query_location *location = &run->now.bound->fields[index];
 	int status;
 
-	*value = (struct rules_value){0};
+	*value = (struct query_value){0};
 	if (!location->field)
 		return 0;
-	if (quick_number(run, location, &value->number)) {
-		value->kind = RULES_VALUE_NUMBER;
+	if (query_payload_number(location, run->now.event.payload, run->now.event.payload_size, &value->number)) {
+		value->kind = QUERY_VALUE_NUMBER;
 		return 0;
 	}
 	status = rules_current_decode(run);
 	if (status < 0)
 		return status;
-	found = rules_current_find(run, location);
-	if (!found)
-		return 0;
-	if (location->whole || location->field->type == PTL_TYPE_STRUCT) {
-		/* Only has() comes here: it asks whether anything is there. */
-		*value = (struct rules_value){.kind = RULES_VALUE_BOOL, .truth = true};
-		return 0;
-	}
-	return rules_value_of_field(found, &run->scratch, value);
+	return query_payload_value(&run->now.payload, location, &run->now.loops, &run->scratch, value);
 }
 
 static int elements(void *context, unsigned index, uint32_t *count, bool *there)
 {
 	struct rules_run *run = context;
-	const struct rules_location *location = &run->now.bound->fields[index];
+	const struct query_location *location = &run->now.bound->fields[index];
 	int status = rules_current_decode(run);
 
 	*count = 0;
 	*there = location->field && location->whole;
 	if (status < 0 || !*there)
 		return status;
-	*count = rules_current_elements(run, location);
+	*count = query_payload_elements(&run->now.payload, location, &run->now.loops);
 	return 0;
 }
 
@@ -225,10 +90,10 @@ static const char *program_for_scope(void *context)
 	return rules_current_program(context);
 }
 
-struct rules_scope_of rules_current_scope(struct rules_run *run)
+struct query_scope rules_current_scope(struct rules_run *run)
 {
-	return (struct rules_scope_of){
-		.rules = run->rules,
+	return (struct query_scope){
+		.name = run->rules->name,
 		.files = &run->files,
 		.scratch = &run->scratch,
 		.event = &run->now.event,
@@ -254,7 +119,7 @@ static const char *keep_name(struct rules_run *run, const char *text, size_t siz
 		return (const char *)(uintptr_t)*known;
 	if (size >= NAMES_MAX - run->name_bytes)
 		return NULL;
-	copy = rules_copy(&run->names, text, size);
+	copy = query_copy(&run->names, text, size);
 	if (!copy || common_byte_map_put(&run->name_map, text, size, (uint64_t)(uintptr_t)copy))
 		return NULL;
 	run->name_bytes += size + 1;
@@ -278,7 +143,7 @@ static const char *copy_names(struct rules_run *run, const char *path, const cha
 
 	write_names(&names, path, command_line);
 	if (!names.failed)
-		copy = rules_copy(&run->scratch, (const char *)names.data, names.size);
+		copy = query_copy(&run->scratch, (const char *)names.data, names.size);
 	common_bytes_free(&names);
 	return copy;
 }
@@ -368,5 +233,5 @@ bool rules_current_ran(struct rules_run *run, const char *pattern)
 {
 	const char *path = rules_current_program(run), *word = path + strlen(path) + 1;
 
-	return rules_glob_path(pattern, path) || (*word && rules_glob_path(pattern, word));
+	return query_glob_path(pattern, path) || (*word && query_glob_path(pattern, word));
 }

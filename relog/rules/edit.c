@@ -7,19 +7,19 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "relog/rules/edit.h"
-#include "relog/rules/evaluate_quick.h"
+#include "query/evaluate_quick.h"
 
 /* ---- header ------------------------------------------------------------------------------ */
 
 static int set_guid(struct rules_run *run, const struct rules_action *action, struct ptl_guid *guid, uint32_t flag)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
+	struct query_scope scope = rules_current_scope(run);
 	const char *text;
 	int status;
 
 	if (action->provider)
 		return rules_provider_guid(run, action->provider, action->at, guid);
-	status = rules_evaluate_text(&scope, action->value, "", &text);
+	status = query_evaluate_text(&scope, action->value, "", &text);
 	if (status < 0)
 		return status;
 	if (flag)
@@ -27,7 +27,7 @@ static int set_guid(struct rules_run *run, const struct rules_action *action, st
 	if (!*text && flag)
 		return 0;
 	if (!common_guid_parse(text, guid))
-		return rules_fail_at(run->rules, action->value->at,
+		return query_fail_at(run->rules->name, action->value->at,
 				     "expected a GUID such as 9e814aad-3204-11d2-9a82-006008a86939, found "
 				     "\"%.40s\"",
 				     text);
@@ -38,49 +38,49 @@ static int set_guid(struct rules_run *run, const struct rules_action *action, st
 static int set_number(struct rules_run *run, const struct rules_action *action)
 {
 	static const uint64_t limits[] = {
-		[RULES_HEADER_ID] = UINT16_MAX,      [RULES_HEADER_VERSION] = UINT8_MAX,
-		[RULES_HEADER_CHANNEL] = UINT8_MAX,  [RULES_HEADER_LEVEL] = UINT8_MAX,
-		[RULES_HEADER_OPCODE] = UINT8_MAX,   [RULES_HEADER_TASK] = UINT16_MAX,
-		[RULES_HEADER_KEYWORD] = UINT64_MAX, [RULES_HEADER_PID] = UINT32_MAX,
-		[RULES_HEADER_TID] = UINT32_MAX,     [RULES_HEADER_CPU] = UINT32_MAX,
-		[RULES_HEADER_TIME] = UINT64_MAX,
+		[QUERY_HEADER_ID] = UINT16_MAX,      [QUERY_HEADER_VERSION] = UINT8_MAX,
+		[QUERY_HEADER_CHANNEL] = UINT8_MAX,  [QUERY_HEADER_LEVEL] = UINT8_MAX,
+		[QUERY_HEADER_OPCODE] = UINT8_MAX,   [QUERY_HEADER_TASK] = UINT16_MAX,
+		[QUERY_HEADER_KEYWORD] = UINT64_MAX, [QUERY_HEADER_PID] = UINT32_MAX,
+		[QUERY_HEADER_TID] = UINT32_MAX,     [QUERY_HEADER_CPU] = UINT32_MAX,
+		[QUERY_HEADER_TIME] = UINT64_MAX,
 	};
-	struct rules_scope_of scope = rules_current_scope(run);
+	struct query_scope scope = rules_current_scope(run);
 	struct ptl_event *event = &run->now.event;
 	uint64_t n;
-	int status = rules_evaluate_number(&scope, action->value, limits[action->index], 0, &n);
+	int status = query_evaluate_number(&scope, action->value, limits[action->index], 0, &n);
 
 	if (status < 0)
 		return status;
 	switch (action->index) {
-	case RULES_HEADER_ID:
+	case QUERY_HEADER_ID:
 		event->descriptor.id = (uint16_t)n;
 		break;
-	case RULES_HEADER_VERSION:
+	case QUERY_HEADER_VERSION:
 		event->descriptor.version = (uint8_t)n;
 		break;
-	case RULES_HEADER_CHANNEL:
+	case QUERY_HEADER_CHANNEL:
 		event->descriptor.channel = (uint8_t)n;
 		break;
-	case RULES_HEADER_LEVEL:
+	case QUERY_HEADER_LEVEL:
 		event->descriptor.level = (uint8_t)n;
 		break;
-	case RULES_HEADER_OPCODE:
+	case QUERY_HEADER_OPCODE:
 		event->descriptor.opcode = (uint8_t)n;
 		break;
-	case RULES_HEADER_TASK:
+	case QUERY_HEADER_TASK:
 		event->descriptor.task = (uint16_t)n;
 		break;
-	case RULES_HEADER_KEYWORD:
+	case QUERY_HEADER_KEYWORD:
 		event->descriptor.keyword = n;
 		break;
-	case RULES_HEADER_PID:
+	case QUERY_HEADER_PID:
 		event->pid = (uint32_t)n;
 		break;
-	case RULES_HEADER_TID:
+	case QUERY_HEADER_TID:
 		event->tid = (uint32_t)n;
 		break;
-	case RULES_HEADER_CPU:
+	case QUERY_HEADER_CPU:
 		event->cpu = (uint32_t)n;
 		break;
 	default:
@@ -96,11 +96,11 @@ static int set_header(struct rules_run *run, const struct rules_action *action)
 	run->now.changed = true;
 	run->now.program = NULL;
 	switch (action->index) {
-	case RULES_HEADER_PROVIDER:
+	case QUERY_HEADER_PROVIDER:
 		return set_guid(run, action, &event->descriptor.provider, 0);
-	case RULES_HEADER_ACTIVITY:
+	case QUERY_HEADER_ACTIVITY:
 		return set_guid(run, action, &event->activity, PTL_EVENT_HAS_ACTIVITY);
-	case RULES_HEADER_RELATED:
+	case QUERY_HEADER_RELATED:
 		return set_guid(run, action, &event->related, PTL_EVENT_HAS_RELATED);
 	default:
 		return set_number(run, action);
@@ -109,61 +109,61 @@ static int set_header(struct rules_run *run, const struct rules_action *action)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-static int lacks_field(const struct rules_run *run, const struct rules_field *field)
+static int lacks_field(const struct rules_run *run, const struct query_field *field)
 {
 	const struct ptl_schema *schema = run->now.kind->schema;
 
 	if (!schema)
-		return rules_fail_at(run->rules, field->at,
+		return query_fail_at(run->rules->name, field->at,
 				     "expected an event with a schema, found one without, which has no field "
 				     "'%.80s' (a schema statement gives it one)",
 				     field->text);
-	return rules_fail_at(run->rules, field->at, "expected a field of the event %.80s, found '%.80s'",
+	return query_fail_at(run->rules->name, field->at, "expected a field of the event %.80s, found '%.80s'",
 			     schema->event_name && *schema->event_name ? schema->event_name : "at hand", field->text);
 }
 
 int rules_edit_lacks(const struct rules_run *run, unsigned field)
 {
-	const struct rules_field *name = &run->now.bound->rule->fields[field];
+	const struct query_field *name = &run->now.bound->rule->fields.list[field];
 
 	if (run->now.bound->fields[field].field)
-		return rules_fail_at(run->rules, name->at, "expected an array, found '%.80s', which is none",
+		return query_fail_at(run->rules->name, name->at, "expected an array, found '%.80s', which is none",
 				     name->text);
 	return lacks_field(run, name);
 }
 
 /* The value of an action; what is not there is an error here. */
-static int evaluate(struct rules_run *run, const struct rules_expr *expr, struct rules_value *value)
+static int evaluate(struct rules_run *run, const struct query_expr *expr, struct query_value *value)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
+	struct query_scope scope = rules_current_scope(run);
 	int status;
 
-	*value = (struct rules_value){.kind = RULES_VALUE_NUMBER};
-	if (rules_quick_number(&scope, expr, &value->number))
+	*value = (struct query_value){.kind = QUERY_VALUE_NUMBER};
+	if (query_quick_number(&scope, expr, &value->number))
 		return 0;
-	status = rules_evaluate(&scope, expr, value);
-	if (!status && value->kind == RULES_VALUE_NONE) {
-		for (size_t i = 0; i < run->now.bound->rule->field_count; i++)
+	status = query_evaluate(&scope, expr, value);
+	if (!status && value->kind == QUERY_VALUE_NONE) {
+		for (size_t i = 0; i < run->now.bound->rule->fields.count; i++)
 			if (!run->now.bound->fields[i].field)
-				return lacks_field(run, &run->now.bound->rule->fields[i]);
-		return rules_fail_at(run->rules, expr->at,
+				return lacks_field(run, &run->now.bound->rule->fields.list[i]);
+		return query_fail_at(run->rules->name, expr->at,
 				     "expected a value, found that this event has no such element");
 	}
 	return status;
 }
 
-static int convert(struct rules_run *run, const struct rules_expr *expr, const struct rules_value *value,
+static int convert(struct rules_run *run, const struct query_expr *expr, const struct query_value *value,
 		   struct ptl_value *field)
 {
 	int status;
-	const char *expected = rules_value_to_field(value, &run->scratch, field, &status);
+	const char *expected = query_value_to_field(value, &run->scratch, field, &status);
 
 	if (!status && expected)
-		return rules_fail_at(run->rules, expr->at, "expected %s for the field %.80s, found %s", expected,
+		return query_fail_at(run->rules->name, expr->at, "expected %s for the field %.80s, found %s", expected,
 				     field->field->name,
-				     value->kind == RULES_VALUE_NUMBER ? "another number"
-				     : value->kind == RULES_VALUE_TEXT ? "another text"
-								       : rules_value_name(value));
+				     value->kind == QUERY_VALUE_NUMBER ? "another number"
+				     : value->kind == QUERY_VALUE_TEXT ? "another text"
+								       : query_value_name(value));
 	return status;
 }
 
@@ -175,7 +175,7 @@ static int encode(struct rules_run *run, const struct rules_action *action, cons
 	struct ptl_bytes out = {0};
 	int status = ptl_payload_encode(schema, values, count, &out);
 
-	common_write_bytes(&out, now->event.payload + (now->event.payload_size - now->rest), now->rest);
+	common_write_bytes(&out, now->event.payload + (now->event.payload_size - now->payload.rest), now->payload.rest);
 	if (!status && out.failed)
 		status = common_fail_memory("a payload", out.size);
 	if (!status && out.size > PTL_PAYLOAD_MAX)
@@ -183,7 +183,7 @@ static int encode(struct rules_run *run, const struct rules_action *action, cons
 	if (status == PTL_MISUSE)
 		status = common_fail_in(PTL_CORRUPT, "%s:%u:%u", run->rules->name, action->at.line, action->at.column);
 	if (!status) {
-		now->event.payload = (const uint8_t *)rules_copy(&run->scratch, out.data, out.size);
+		now->event.payload = (const uint8_t *)query_copy(&run->scratch, out.data, out.size);
 		now->event.payload_size = out.size;
 		now->own_payload = true;
 		status = now->event.payload ? 0 : PTL_NO_MEMORY;
@@ -197,8 +197,8 @@ static int decode_whole(struct rules_run *run, const struct rules_action *action
 {
 	int status = rules_current_decode(run);
 
-	if (!status && run->now.truncated)
-		return rules_fail_at(run->rules, action->at,
+	if (!status && run->now.payload.truncated)
+		return query_fail_at(run->rules->name, action->at,
 				     "expected a payload that its schema explains, found one that ends early");
 	return status;
 }
@@ -208,21 +208,21 @@ int rules_edit_flush(struct rules_run *run, const struct rules_action *action)
 	if (!run->now.pending)
 		return 0;
 	run->now.pending = false;
-	return encode(run, action, run->now.kind->schema, run->now.values, run->now.value_count);
+	return encode(run, action, run->now.kind->schema, run->now.payload.values, run->now.payload.count);
 }
 
 static int set_field(struct rules_run *run, const struct rules_action *action)
 {
 	const struct rules_bound *bound = run->now.bound;
-	const struct rules_location *location = &bound->fields[action->index];
+	const struct query_location *location = &bound->fields[action->index];
 	static const uint8_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8}; /* up to I64 */
 	struct ptl_value *found, fixed = {.field = location->field};
-	struct rules_value value;
+	struct query_value value;
 	uint8_t *payload;
 	int status;
 
 	if (!location->field || location->field->type == PTL_TYPE_STRUCT)
-		return lacks_field(run, &bound->rule->fields[action->index]);
+		return lacks_field(run, &bound->rule->fields.list[action->index]);
 	status = evaluate(run, action->value, &value);
 	if (status < 0)
 		return status;
@@ -241,9 +241,9 @@ static int set_field(struct rules_run *run, const struct rules_action *action)
 	status = decode_whole(run, action);
 	if (status < 0)
 		return status;
-	found = rules_current_find(run, location);
+	found = query_payload_find(&run->now.payload, location, &run->now.loops);
 	if (!found)
-		return lacks_field(run, &bound->rule->fields[action->index]);
+		return lacks_field(run, &bound->rule->fields.list[action->index]);
 	status = convert(run, action->value, &value, found);
 	if (status < 0)
 		return status;
@@ -268,7 +268,7 @@ static const struct rules_action *first_of(const struct rules_rule *rule, enum r
 }
 
 /* Fields of [at, end of it) are gone; structures around them have fewer members. */
-static void mark_deleted(const struct ptl_schema *schema, const struct rules_location *location,
+static void mark_deleted(const struct ptl_schema *schema, const struct query_location *location,
 			 struct ptl_field *fields, bool *gone)
 {
 	size_t count = 1;
@@ -288,15 +288,15 @@ static int find_shape(struct rules_run *run, struct rules_bound *bound)
 {
 	const struct ptl_schema *schema = run->now.kind->schema;
 	size_t old = schema ? schema->field_count : 0, adds = 0;
-	struct rules_arena *arena = &run->now.kind->arena;
+	struct query_arena *arena = &run->now.kind->arena;
 	struct ptl_field *fields;
 	bool *gone;
 
 	for (const struct rules_action *a = bound->rule->actions; a; a = a->next)
 		adds += a->kind == RULES_ACTION_ADD;
-	fields = rules_alloc(arena, (old + adds) * sizeof(*fields) + 1);
-	gone = rules_alloc(arena, old + 1);
-	bound->new_index = rules_alloc(arena, old * sizeof(*bound->new_index) + 1);
+	fields = query_alloc(arena, (old + adds) * sizeof(*fields) + 1);
+	gone = query_alloc(arena, old + 1);
+	bound->new_index = query_alloc(arena, old * sizeof(*bound->new_index) + 1);
 	if (!fields || !gone || !bound->new_index)
 		return PTL_NO_MEMORY;
 	if (old)
@@ -305,7 +305,7 @@ static int find_shape(struct rules_run *run, struct rules_bound *bound)
 		if (a->kind != RULES_ACTION_DELETE)
 			continue;
 		if (!bound->fields[a->index].field)
-			return lacks_field(run, &bound->rule->fields[a->index]);
+			return lacks_field(run, &bound->rule->fields.list[a->index]);
 		mark_deleted(schema, &bound->fields[a->index], fields, gone);
 	}
 	for (size_t i = 0; i < old; i++) {
@@ -320,12 +320,12 @@ static int find_shape(struct rules_run *run, struct rules_bound *bound)
 			continue;
 		for (size_t i = 0; i < bound->new_count; i++)
 			if (fields[i].name && !strcmp(fields[i].name, a->field.name))
-				return rules_fail_at(run->rules, a->at,
+				return query_fail_at(run->rules->name, a->at,
 						     "expected the name of a new field, found '%.80s', which the "
 						     "event has",
 						     a->field.name);
 		if (last && last->type == PTL_TYPE_BYTES && !last->length)
-			return rules_fail_at(run->rules, a->at,
+			return query_fail_at(run->rules->name, a->at,
 					     "expected an event to which a field can be added, found one whose "
 					     "field %.80s takes the rest of the payload",
 					     last->name);
@@ -371,20 +371,20 @@ static int reshape(struct rules_run *run, struct rules_bound *bound, const struc
 	status = at ? decode_whole(run, at) : rules_current_decode(run);
 	if (status < 0)
 		return status;
-	if (at && run->now.rest)
-		return rules_fail_at(run->rules, at->at,
+	if (at && run->now.payload.rest)
+		return query_fail_at(run->rules->name, at->at,
 				     "expected an event to which a field can be added, found one with %zu bytes "
 				     "behind its last field",
-				     run->now.rest);
-	values = rules_alloc(&run->scratch, (run->now.value_count + shape->added_count + 1) * sizeof(*values));
+				     run->now.payload.rest);
+	values = query_alloc(&run->scratch, (run->now.payload.count + shape->added_count + 1) * sizeof(*values));
 	if (!values)
 		return PTL_NO_MEMORY;
-	for (size_t i = 0; i < run->now.value_count; i++) {
-		size_t index = bound->new_index[run->now.values[i].field - schema->fields];
+	for (size_t i = 0; i < run->now.payload.count; i++) {
+		size_t index = bound->new_index[run->now.payload.values[i].field - schema->fields];
 
 		if (index == SIZE_MAX)
 			continue;
-		values[count] = run->now.values[i];
+		values[count] = run->now.payload.values[i];
 		values[count++].field = &bound->new_fields[index];
 	}
 	status = add_values(run, bound, shape, values, &count);
@@ -399,7 +399,7 @@ static int reshape(struct rules_run *run, struct rules_bound *bound, const struc
 
 static int keep_added(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
 {
-	struct rules_value *values = rules_alloc(&run->scratch, (shape->added_count + 1) * sizeof(*values));
+	struct query_value *values = query_alloc(&run->scratch, (shape->added_count + 1) * sizeof(*values));
 	int status;
 
 	if (!values)

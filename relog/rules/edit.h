@@ -7,7 +7,7 @@
 
 /* What of a rule's actions waits for the end of the rule: the values of fields that are added. */
 struct rules_shape {
-	struct rules_value *added;
+	struct query_value *added;
 	size_t added_count;
 };
 

@@ -9,14 +9,14 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/program_name.h"
-#include "relog/rules/glob.h"
+#include "query/glob.h"
 
 /* ---- load -------------------------------------------------------------------------------- */
 
-int rules_images_overlap(const struct rules_run *run, struct rules_place at, const char *path, uint64_t base,
+int rules_images_overlap(const struct rules_run *run, struct query_place at, const char *path, uint64_t base,
 			 uint64_t size, const struct ptl_image_event *other)
 {
-	return rules_fail_at(run->rules, at,
+	return query_fail_at(run->rules->name, at,
 			     "expected memory of no other image for %.120s (%#" PRIx64 " bytes at %#" PRIx64
 			     "), found %.120s (%#" PRIx64 " bytes at %#" PRIx64 "); --replace lets the later count",
 			     path, size, base, other->file_name, other->size, other->base);
@@ -106,7 +106,7 @@ static int load_part(struct rules_run *run, const struct ptl_image_event *data, 
 	return status < 0 ? status : rules_live_add(space, data, spec->base, spec->at);
 }
 
-static int load(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+static int load(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 		struct rules_spec *spec, uint8_t opcode)
 {
 	int status = rules_spec_evaluate(run, scope, body, spec);
@@ -133,14 +133,14 @@ static int load(struct rules_run *run, const struct rules_scope_of *scope, const
 
 int rules_images_load(struct rules_run *run, const struct rules_action *action)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
-	struct rules_expr *const *values = action->body->property;
+	struct query_scope scope = rules_current_scope(run);
+	struct query_expr *const *values = action->body->property;
 	struct rules_spec spec = {.at = action->at, .as_of_start = !values[RULES_PROPERTY_TIME]};
 	uint64_t pid;
-	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
+	int status = query_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
 
 	if (!status)
-		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
+		status = query_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
 					       &spec.time);
 	spec.pid = (uint32_t)pid;
 	return status < 0 ? status : load(run, &scope, action->body, &spec, PTL_OPCODE_LOAD);
@@ -199,15 +199,15 @@ static int unload(struct rules_run *run, uint32_t pid, uint64_t base, uint64_t t
 
 int rules_images_unload(struct rules_run *run, const struct rules_action *action)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
-	struct rules_expr *const *values = action->body->property;
+	struct query_scope scope = rules_current_scope(run);
+	struct query_expr *const *values = action->body->property;
 	uint64_t pid, base, time;
-	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
+	int status = query_evaluate_number(&scope, values[RULES_PROPERTY_PID], UINT32_MAX, run->now.event.pid, &pid);
 
 	if (!status)
-		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
+		status = query_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
 	if (!status)
-		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
+		status = query_evaluate_number(&scope, values[RULES_PROPERTY_TIME], UINT64_MAX, run->now.event.time,
 					       &time);
 	return status < 0 ? status : unload(run, (uint32_t)pid, base, time);
 }
@@ -224,27 +224,27 @@ bool rules_statement_applies(const struct rules_run *run, const struct rules_ima
 		return image->pid == pid;
 	if (!ptl_state_find_process(run->state, pid, &process) || !process.program[0])
 		return false;
-	applies = rules_glob_path(image->process, process.program);
+	applies = query_glob_path(image->process, process.program);
 	if (!applies && process.command_line[0]) {
 		common_first_word(&word, process.command_line);
-		applies = !word.failed && word.size > 1 && rules_glob_path(image->process, (const char *)word.data);
+		applies = !word.failed && word.size > 1 && query_glob_path(image->process, (const char *)word.data);
 		common_bytes_free(&word);
 	}
 	return applies;
 }
 
-static int no_field(void *context, unsigned index, struct rules_value *value)
+static int no_field(void *context, unsigned index, struct query_value *value)
 {
 	(void)context;
 	(void)index;
-	*value = (struct rules_value){0};
+	*value = (struct query_value){0};
 	return 0;
 }
 
-struct rules_scope_of rules_statement_scope(struct rules_run *run, uint32_t pid)
+struct query_scope rules_statement_scope(struct rules_run *run, uint32_t pid)
 {
-	return (struct rules_scope_of){
-		.rules = run->rules,
+	return (struct query_scope){
+		.name = run->rules->name,
 		.files = &run->files,
 		.scratch = &run->scratch,
 		.pid = pid,
@@ -255,7 +255,7 @@ struct rules_scope_of rules_statement_scope(struct rules_run *run, uint32_t pid)
 static int load_statement(struct rules_run *run, const struct rules_image *image, struct rules_spec *spec,
 			  uint8_t opcode)
 {
-	struct rules_scope_of scope = rules_statement_scope(run, spec->pid);
+	struct query_scope scope = rules_statement_scope(run, spec->pid);
 	size_t index = 0;
 
 	for (const struct rules_image *other = run->rules->images; other != image; other = other->next)
@@ -325,12 +325,12 @@ static int unload_everywhere(struct rules_run *run, const struct rules_due *due)
 	int status = 0;
 
 	for (size_t i = 0; !status && ptl_state_process_at(run->state, i, &process); i++) {
-		struct rules_scope_of scope = rules_statement_scope(run, process.pid);
+		struct query_scope scope = rules_statement_scope(run, process.pid);
 		uint64_t base;
 
 		if (!rules_statement_applies(run, due->image, process.pid))
 			continue;
-		status = rules_evaluate_number(&scope, due->image->body.property[RULES_PROPERTY_BASE], UINT64_MAX, 0,
+		status = query_evaluate_number(&scope, due->image->body.property[RULES_PROPERTY_BASE], UINT64_MAX, 0,
 					       &base);
 		if (!status)
 			status = unload(run, process.pid, base, due->time);
@@ -369,7 +369,7 @@ int rules_images_until(struct rules_run *run, uint64_t time)
 	while (!status && images->due_first < images->due_count && images->due[images->due_first].time <= time) {
 		struct rules_due due = images->due[images->due_first++];
 
-		rules_arena_reset(&run->scratch);
+		query_arena_reset(&run->scratch);
 		if (due.kind == RULES_DUE_LOAD)
 			status = load_everywhere(run, &due);
 		else if (due.kind == RULES_DUE_UNLOAD)

@@ -17,7 +17,7 @@ struct rules_part {
 
 /* An image as a body states it, for one process. Texts are in the scratch arena. */
 struct rules_spec {
-	struct rules_place at;
+	struct query_place at;
 	uint32_t pid;
 	uint64_t time;
 	bool as_of_start; /* rather as of when its memory appeared, where that is known */
@@ -37,7 +37,7 @@ struct rules_live {
 	uint64_t first, last;
 	uint64_t image_base;         /* of the whole image */
 	struct ptl_image_event data; /* its file_name is owned */
-	struct rules_place at;       /* of what stated it */
+	struct query_place at;       /* of what stated it */
 };
 
 /* Executable memory without a name, which an image of a rule may take: what is under it. */
@@ -86,13 +86,13 @@ struct rules_images {
 };
 
 /* images.c: the error of an image, stated at a place of the rules, that lies on another one. */
-int rules_images_overlap(const struct rules_run *run, struct rules_place at, const char *path, uint64_t base,
+int rules_images_overlap(const struct rules_run *run, struct query_place at, const char *path, uint64_t base,
 			 uint64_t size, const struct ptl_image_event *other);
 /* An image event of a rule. */
 int rules_tell_image(struct rules_run *run, uint64_t time, uint8_t opcode, const struct ptl_image_event *data);
 /* Whether an image statement is about a process, what its expressions see, and loading its image. */
 bool rules_statement_applies(const struct rules_run *run, const struct rules_image *image, uint32_t pid);
-struct rules_scope_of rules_statement_scope(struct rules_run *run, uint32_t pid);
+struct query_scope rules_statement_scope(struct rules_run *run, uint32_t pid);
 int rules_statement_load(struct rules_run *run, const struct rules_image *image, uint32_t pid, uint64_t time,
 			 uint8_t opcode);
 /* The same for memory that a whole perf map names. */
@@ -102,14 +102,14 @@ int rules_statement_load_memory(struct rules_run *run, const struct rules_image 
 int rules_images_process(struct rules_run *run, const struct ptl_event *event);
 
 /* spec.c: evaluates a body. PTL_CORRUPT, PTL_SYSTEM, PTL_NO_MEMORY. */
-int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+int rules_spec_evaluate(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			struct rules_spec *spec);
 /* Puts the code of a part into the trace if the body names a file: sets has_code and code. */
-int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+int rules_spec_code(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 		    const struct rules_part *part, struct ptl_image_event *image);
 
 /* The symbol file of a body, for a process; in the scratch arena. */
-int rules_spec_symbols_path(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+int rules_spec_symbols_path(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			    uint32_t pid, const char **path);
 
 /* perf_map.c: memory becomes executable in a process that a statement of a whole perf map is about. */
@@ -148,7 +148,7 @@ int rules_space_need(struct rules_run *run, uint32_t pid, struct rules_space **s
 /* The live part that covers the lowest address of [first, last], or NULL. */
 struct rules_live *rules_live_find(const struct rules_space *space, uint64_t first, uint64_t last);
 int rules_live_add(struct rules_space *space, const struct ptl_image_event *data, uint64_t image_base,
-		   struct rules_place at);
+		   struct query_place at);
 /* Nothing of [first, last] is live any more. */
 int rules_live_remove(struct rules_space *space, uint64_t first, uint64_t last);
 void rules_spaces_free(struct rules_images *images);

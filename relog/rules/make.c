@@ -29,14 +29,14 @@ int rules_inject(struct rules_run *run, const struct ptl_event *event)
 }
 
 /* A part of a body as a number, where the body has it. */
-static int take(const struct rules_scope_of *scope, const struct rules_body *body, enum rules_property property,
+static int take(const struct query_scope *scope, const struct rules_body *body, enum rules_property property,
 		uint64_t last, uint64_t otherwise, uint64_t *number)
 {
-	return rules_evaluate_number(scope, body->property[property], last, otherwise, number);
+	return query_evaluate_number(scope, body->property[property], last, otherwise, number);
 }
 
 /* Who and when: pid, tid and time of the body, or of the event. */
-static int take_context(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+static int take_context(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			struct ptl_event *event)
 {
 	uint64_t pid, tid, time;
@@ -65,7 +65,7 @@ static int finish(struct rules_run *run, int status, struct ptl_bytes *storage, 
 
 int rules_make_process(struct rules_run *run, const struct rules_action *action)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
+	struct query_scope scope = rules_current_scope(run);
 	const struct rules_body *body = action->body;
 	struct ptl_process_event data = {0};
 	struct ptl_bytes storage = {0};
@@ -80,9 +80,9 @@ int rules_make_process(struct rules_run *run, const struct rules_action *action)
 	if (!status)
 		status = take(&scope, body, RULES_PROPERTY_KEY, UINT64_MAX, 0, &key);
 	if (!status)
-		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_PATH], "", &data.image_file_name);
+		status = query_evaluate_text(&scope, body->property[RULES_PROPERTY_PATH], "", &data.image_file_name);
 	if (!status)
-		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_COMMAND], "", &data.command_line);
+		status = query_evaluate_text(&scope, body->property[RULES_PROPERTY_COMMAND], "", &data.command_line);
 	if (status < 0)
 		return status;
 	data.process_id = event.pid;
@@ -96,7 +96,7 @@ int rules_make_process(struct rules_run *run, const struct rules_action *action)
 
 int rules_make_thread(struct rules_run *run, const struct rules_action *action)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
+	struct query_scope scope = rules_current_scope(run);
 	const struct rules_body *body = action->body;
 	struct ptl_thread_event data = {0};
 	struct ptl_bytes storage = {0};
@@ -107,7 +107,7 @@ int rules_make_thread(struct rules_run *run, const struct rules_action *action)
 	if (!status)
 		status = take(&scope, body, RULES_PROPERTY_START, UINT64_MAX, 0, &start);
 	if (!status)
-		status = rules_evaluate_text(&scope, body->property[RULES_PROPERTY_NAME], "", &data.name);
+		status = query_evaluate_text(&scope, body->property[RULES_PROPERTY_NAME], "", &data.name);
 	if (status < 0)
 		return status;
 	data.process_id = event.pid;

@@ -2,8 +2,8 @@
 /* Whether a rule applies to the current event: what the event's kind has not decided yet. */
 #include "common/bytes.h"
 #include "common/error.h"
-#include "relog/rules/evaluate_quick.h"
-#include "relog/rules/glob.h"
+#include "query/evaluate_quick.h"
+#include "query/glob.h"
 #include "relog/rules/run_state.h"
 
 bool rules_in_ranges(const struct rules_ranges *ranges, uint64_t value)
@@ -41,14 +41,14 @@ static int matches_image(struct rules_run *run, const char *pattern)
 		struct ptl_bytes storage = {0};
 		struct ptl_image_event data;
 		bool is_it = !ptl_image_decode(&run->now.event, &storage, &data) &&
-			     rules_glob_path(pattern, data.file_name);
+			     query_glob_path(pattern, data.file_name);
 
 		common_bytes_free(&storage);
 		return is_it;
 	}
 	rules_current_program(run);
 	while ((image = ptl_state_find_image(run->state, run->now.pid, first, UINT64_MAX))) {
-		if (rules_glob_path(pattern, image->file_name))
+		if (query_glob_path(pattern, image->file_name))
 			return 1;
 		if (!image->size || image->base + (image->size - 1) == UINT64_MAX || image->base + image->size <= first)
 			break;
@@ -57,21 +57,21 @@ static int matches_image(struct rules_run *run, const char *pattern)
 	return 0;
 }
 
-static int is_true(struct rules_run *run, const struct rules_expr *where)
+static int is_true(struct rules_run *run, const struct query_expr *where)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
-	struct rules_value value;
+	struct query_scope scope = rules_current_scope(run);
+	struct query_value value;
 	int status;
 
-	if (rules_quick_truth(&scope, where, &value.truth))
+	if (query_quick_truth(&scope, where, &value.truth))
 		return value.truth;
-	status = rules_evaluate(&scope, where, &value);
+	status = query_evaluate(&scope, where, &value);
 	if (status < 0)
 		return status;
-	if (value.kind != RULES_VALUE_BOOL && value.kind != RULES_VALUE_NONE)
-		return rules_fail_at(run->rules, where->at, "expected true or false after where, found %s",
-				     rules_value_name(&value));
-	return value.kind == RULES_VALUE_BOOL && value.truth;
+	if (value.kind != QUERY_VALUE_BOOL && value.kind != QUERY_VALUE_NONE)
+		return query_fail_at(run->rules->name, where->at, "expected true or false after where, found %s",
+				     query_value_name(&value));
+	return value.kind == QUERY_VALUE_BOOL && value.truth;
 }
 
 int rules_match(struct rules_run *run, const struct rules_bound *bound)

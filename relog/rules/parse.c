@@ -12,19 +12,19 @@
 #include "common/guid.h"
 #include "relog/rules/parser.h"
 
-static int add_provider(struct rules_parser *parser, const struct rules_provider *provider)
+static int add_provider(struct query_parser *parser, const struct rules_provider *provider)
 {
-	struct rules_provider *copy = rules_alloc(parser->arena, sizeof(*copy));
+	struct rules_provider *copy = query_alloc(parser->arena, sizeof(*copy));
 
 	if (!copy)
 		return PTL_NO_MEMORY;
 	*copy = *provider;
-	copy->next = parser->rules->providers;
-	parser->rules->providers = copy;
+	copy->next = rules_owner(parser)->rules->providers;
+	rules_owner(parser)->rules->providers = copy;
 	return 0;
 }
 
-static int add_kernel_classes(struct rules_parser *parser)
+static int add_kernel_classes(struct query_parser *parser)
 {
 	const struct rules_provider classes[] = {
 		{.alias = "process", .has_guid = true, .guid = PTL_PROVIDER_PROCESS},
@@ -45,39 +45,39 @@ static bool looks_like_guid(const char *text)
 }
 
 /* Behind "provider". */
-static int parse_provider(struct rules_parser *parser)
+static int parse_provider(struct query_parser *parser)
 {
 	struct rules_provider provider = {.at = parser->token.at};
 	const struct rules_provider *known;
 	const char *text;
-	int status = rules_need_string(parser, "a provider's GUID or name in quotes", &text);
+	int status = query_need_string(parser, "a provider's GUID or name in quotes", &text);
 
 	if (status < 0)
 		return status;
 	provider.has_guid = common_guid_parse(text, &provider.guid);
 	if (!provider.has_guid && looks_like_guid(text))
-		return rules_refuse(parser, provider.at,
+		return query_refuse(parser, provider.at,
 				    "expected a GUID such as 9e814aad-3204-11d2-9a82-006008a86939, found "
 				    "\"%.40s\"",
 				    text);
 	if (!provider.has_guid && !*text)
-		return rules_refuse(parser, provider.at, "expected a provider's GUID or name, found nothing");
+		return query_refuse(parser, provider.at, "expected a provider's GUID or name, found nothing");
 	if (!provider.has_guid)
 		provider.name = text;
-	else if ((status = rules_take_word(parser, "named")) > 0)
-		status = rules_need_string(parser, "the provider's name in quotes", &provider.name);
+	else if ((status = query_take_word(parser, "named")) > 0)
+		status = query_need_string(parser, "the provider's name in quotes", &provider.name);
 	if (!status)
-		status = rules_need_word(parser, "as");
+		status = query_need_word(parser, "as");
 	provider.at = parser->token.at;
 	if (!status)
-		status = rules_need_name(parser, "a short name for the provider", &provider.alias);
+		status = query_need_name(parser, "a short name for the provider", &provider.alias);
 	if (status < 0)
 		return status;
-	known = rules_find_provider(parser->rules, provider.alias);
+	known = rules_find_provider(rules_owner(parser)->rules, provider.alias);
 	if (known || !strcmp(provider.alias, "any"))
-		return rules_refuse(parser, provider.at, "expected a new short name, found '%s', which is taken",
+		return query_refuse(parser, provider.at, "expected a new short name, found '%s', which is taken",
 				    provider.alias);
-	status = rules_need_symbol(parser, ";", NULL);
+	status = query_need_symbol(parser, ";", NULL);
 	return status < 0 ? status : add_provider(parser, &provider);
 }
 
@@ -95,8 +95,8 @@ static unsigned count_wildcards(const char *pattern)
 	return count;
 }
 
-static int check_replacement(const struct rules_parser *parser, const struct rules_rename *rename,
-			     struct rules_place at)
+static int check_replacement(const struct query_parser *parser, const struct rules_rename *rename,
+			     struct query_place at)
 {
 	unsigned count = count_wildcards(rename->pattern);
 
@@ -105,9 +105,9 @@ static int check_replacement(const struct rules_parser *parser, const struct rul
 			continue;
 		p++;
 		if (*p != '$' && (*p < '1' || *p > '9'))
-			return rules_refuse(parser, at, "expected $1 to $9 or $$, found another $");
+			return query_refuse(parser, at, "expected $1 to $9 or $$, found another $");
 		if (*p != '$' && (unsigned)(*p - '0') > count)
-			return rules_refuse(parser, at,
+			return query_refuse(parser, at,
 					    "expected at most $%u, since the pattern has so many * and ?, found "
 					    "$%c",
 					    count, *p);
@@ -115,30 +115,30 @@ static int check_replacement(const struct rules_parser *parser, const struct rul
 	return 0;
 }
 
-static int parse_rename(struct rules_parser *parser, struct rules_rename **result)
+static int parse_rename(struct query_parser *parser, struct rules_rename **result)
 {
-	struct rules_rename *rename = rules_alloc(parser->arena, sizeof(*rename));
-	struct rules_place at;
+	struct rules_rename *rename = query_alloc(parser->arena, sizeof(*rename));
+	struct query_place at;
 	int status;
 
 	if (!rename)
 		return PTL_NO_MEMORY;
 	rename->at = parser->token.at;
-	status = rules_need_string(parser, "a pattern in quotes", &rename->pattern);
+	status = query_need_string(parser, "a pattern in quotes", &rename->pattern);
 	if (!status)
-		status = rules_need_word(parser, "to");
+		status = query_need_word(parser, "to");
 	at = parser->token.at;
 	if (!status)
-		status = rules_need_string(parser, "the new path in quotes", &rename->replacement);
+		status = query_need_string(parser, "the new path in quotes", &rename->replacement);
 	if (!status)
 		status = check_replacement(parser, rename, at);
 	*result = rename;
-	return status < 0 ? status : rules_need_symbol(parser, ";", NULL);
+	return status < 0 ? status : query_need_symbol(parser, ";", NULL);
 }
 
-static int parse_image(struct rules_parser *parser, struct rules_image **result)
+static int parse_image(struct query_parser *parser, struct rules_image **result)
 {
-	struct rules_image *image = rules_alloc(parser->arena, sizeof(*image));
+	struct rules_image *image = query_alloc(parser->arena, sizeof(*image));
 	uint64_t pid = 0;
 	int status;
 
@@ -146,13 +146,13 @@ static int parse_image(struct rules_parser *parser, struct rules_image **result)
 		return PTL_NO_MEMORY;
 	image->at = parser->token.at;
 	*result = image;
-	parser->scope = RULES_SCOPE_PROCESS;
-	if ((status = rules_take_word(parser, "process")))
-		status = status < 0 ? status : rules_need_string(parser, "a pattern in quotes", &image->process);
-	else if ((status = rules_take_word(parser, "pid")))
-		status = status < 0 ? status : rules_need_number(parser, "a process id", UINT32_MAX - 1, &pid);
+	parser->names = QUERY_NAMES_PROCESS;
+	if ((status = query_take_word(parser, "process")))
+		status = status < 0 ? status : query_need_string(parser, "a pattern in quotes", &image->process);
+	else if ((status = query_take_word(parser, "pid")))
+		status = status < 0 ? status : query_need_number(parser, "a process id", UINT32_MAX - 1, &pid);
 	else
-		return rules_expected(parser, "process \"PATTERN\" or pid NUMBER");
+		return query_expected(parser, "process \"PATTERN\" or pid NUMBER");
 	image->pid = (uint32_t)pid;
 	return status < 0 ? status : rules_parse_body(parser, RULES_BODY_IMAGE, &image->body);
 }
@@ -171,46 +171,46 @@ struct tails {
 			(tails)->kind = &(*(tails)->kind)->next;                                                       \
 	} while (0)
 
-static int parse_statement(struct rules_parser *parser, struct tails *tails)
+static int parse_statement(struct query_parser *parser, struct tails *tails)
 {
 	int status;
 
-	if ((status = rules_take_word(parser, "provider")))
+	if ((status = query_take_word(parser, "provider")))
 		return status < 0 ? status : parse_provider(parser);
-	if ((status = rules_take_word(parser, "schema"))) {
+	if ((status = query_take_word(parser, "schema"))) {
 		struct rules_schema *schema = NULL;
 
 		/* Linked when it is whole: its check looks at those before. */
 		status = status < 0 ? status : rules_parse_schema(parser, &schema);
 		*tails->schema = status ? NULL : schema;
 		LINK(tails, schema);
-	} else if ((status = rules_take_word(parser, "on"))) {
+	} else if ((status = query_take_word(parser, "on"))) {
 		status = status < 0 ? status : rules_parse_rule(parser, tails->rule);
 		if (!status)
-			(*tails->rule)->index = (uint32_t)parser->rules->rule_count++;
+			(*tails->rule)->index = (uint32_t)rules_owner(parser)->rules->rule_count++;
 		LINK(tails, rule);
-	} else if ((status = rules_take_word(parser, "image"))) {
+	} else if ((status = query_take_word(parser, "image"))) {
 		status = status < 0 ? status : parse_image(parser, tails->image);
 		LINK(tails, image);
-	} else if ((status = rules_take_word(parser, "rename"))) {
+	} else if ((status = query_take_word(parser, "rename"))) {
 		status = status < 0 ? status : parse_rename(parser, tails->rename);
 		LINK(tails, rename);
 	} else {
-		return rules_expected(parser, "provider, schema, on, image or rename");
+		return query_expected(parser, "provider, schema, on, image or rename");
 	}
 	return status;
 }
 
-static int parse_file(struct rules_parser *parser)
+static int parse_file(struct query_parser *parser)
 {
-	struct rules *rules = parser->rules;
+	struct rules *rules = rules_owner(parser)->rules;
 	struct tails tails = {&rules->schemas, &rules->rules, &rules->images, &rules->renames};
 	int status = add_kernel_classes(parser);
 
 	if (!status)
-		status = rules_advance(parser);
-	while (!status && parser->token.kind != RULES_TOKEN_END) {
-		status = rules_count_one(parser, parser->token.at);
+		status = query_advance(parser);
+	while (!status && parser->token.kind != QUERY_TOKEN_END) {
+		status = query_count_one(parser, parser->token.at);
 		if (!status)
 			status = parse_statement(parser, &tails);
 	}
@@ -220,18 +220,19 @@ static int parse_file(struct rules_parser *parser)
 int rules_parse(const char *name, const char *text, size_t size, struct rules *rules)
 {
 	const char *slash = strrchr(name, '/');
-	struct rules_parser parser = {.rules = rules, .arena = &rules->arena};
+	struct rules_owner owner = {.rules = rules};
+	struct query_parser parser = {.arena = &rules->arena, .owner = &owner};
 	int status = 0;
 
 	*rules = (struct rules){0};
 	if (size > RULES_FILE_MAX)
 		return common_fail(PTL_CORRUPT, "%s: expected at most %u bytes, found %zu", name, RULES_FILE_MAX, size);
-	rules->name = rules_copy(&rules->arena, name, strlen(name));
-	rules->folder = rules_copy(&rules->arena, name, slash ? (size_t)(slash - name) + 1 : 0);
-	rules->text = rules_copy(&rules->arena, text, size);
+	rules->name = query_copy(&rules->arena, name, strlen(name));
+	rules->folder = query_copy(&rules->arena, name, slash ? (size_t)(slash - name) + 1 : 0);
+	rules->text = query_copy(&rules->arena, text, size);
 	if (!rules->name || !rules->folder || !rules->text)
 		status = PTL_NO_MEMORY;
-	parser.lexer = (struct rules_lexer){
+	parser.lexer = (struct query_lexer){
 		.name = rules->name,
 		.text = rules->text,
 		.size = size,
@@ -261,6 +262,6 @@ int rules_read(const char *path, struct rules *rules)
 
 void rules_free(struct rules *rules)
 {
-	rules_arena_free(&rules->arena);
+	query_arena_free(&rules->arena);
 	*rules = (struct rules){0};
 }

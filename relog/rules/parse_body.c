@@ -53,119 +53,119 @@ static const struct {
 };
 
 /* rx and the like: letters of a word, else an expression. */
-static int parse_protection(struct rules_parser *parser, struct rules_expr **expr)
+static int parse_protection(struct query_parser *parser, struct query_expr **expr)
 {
-	const struct rules_token *token = &parser->token;
+	const struct query_token *token = &parser->token;
 	unsigned bits = 0;
 
-	if (token->kind != RULES_TOKEN_NAME || token->quoted || strspn(token->text, "rwx") != token->size)
-		return rules_parse_expression(parser, expr);
+	if (token->kind != QUERY_TOKEN_NAME || token->quoted || strspn(token->text, "rwx") != token->size)
+		return query_parse_expression(parser, expr);
 	for (const char *p = token->text; *p; p++)
 		bits |= *p == 'r' ? 1u : *p == 'w' ? 2u : 4u;
-	*expr = rules_alloc(parser->arena, sizeof(**expr));
+	*expr = query_alloc(parser->arena, sizeof(**expr));
 	if (!*expr)
 		return PTL_NO_MEMORY;
-	**expr = (struct rules_expr){.op = RULES_NUMBER, .at = token->at, .number = bits};
-	return rules_advance(parser);
+	**expr = (struct query_expr){.op = QUERY_NUMBER, .at = token->at, .number = bits};
+	return query_advance(parser);
 }
 
-static int parse_load(struct rules_parser *parser, struct rules_body *body)
+static int parse_load(struct query_parser *parser, struct rules_body *body)
 {
 	uint64_t nth = 1;
 	int status;
 
-	if ((status = rules_take_word(parser, "start"))) {
+	if ((status = query_take_word(parser, "start"))) {
 		body->load = RULES_LOAD_START;
 		return status < 0 ? status : 0;
 	}
-	if (!(status = rules_take_word(parser, "mapped"))) {
+	if (!(status = query_take_word(parser, "mapped"))) {
 		body->load = RULES_LOAD_TIME;
-		if (!rules_is_symbol(parser, "@") && parser->token.kind != RULES_TOKEN_NUMBER)
-			return rules_expected(parser, "start, mapped or a time");
+		if (!query_is_symbol(parser, "@") && parser->token.kind != QUERY_TOKEN_NUMBER)
+			return query_expected(parser, "start, mapped or a time");
 		return rules_need_moment(parser, &body->load_time);
 	}
 	body->load = RULES_LOAD_MAPPED;
-	if (status > 0 && parser->token.kind == RULES_TOKEN_NUMBER) {
-		struct rules_place at = parser->token.at;
+	if (status > 0 && parser->token.kind == QUERY_TOKEN_NUMBER) {
+		struct query_place at = parser->token.at;
 
-		status = rules_need_number(parser, "a count", UINT32_MAX, &nth);
+		status = query_need_number(parser, "a count", UINT32_MAX, &nth);
 		if (!status && !nth)
-			return rules_refuse(parser, at, "expected a count from 1, found 0");
+			return query_refuse(parser, at, "expected a count from 1, found 0");
 	}
 	body->load_nth = (uint32_t)nth;
 	return status < 0 ? status : 0;
 }
 
-static int parse_unload(struct rules_parser *parser, struct rules_body *body)
+static int parse_unload(struct query_parser *parser, struct rules_body *body)
 {
-	int status = rules_take_word(parser, "end");
+	int status = query_take_word(parser, "end");
 
 	if (status)
 		return status < 0 ? status : 0;
-	if (!rules_is_symbol(parser, "@") && parser->token.kind != RULES_TOKEN_NUMBER)
-		return rules_expected(parser, "end or a time");
+	if (!query_is_symbol(parser, "@") && parser->token.kind != QUERY_TOKEN_NUMBER)
+		return query_expected(parser, "end or a time");
 	return rules_need_moment(parser, &body->unload_time);
 }
 
-static int parse_code(struct rules_parser *parser, struct rules_body *body)
+static int parse_code(struct query_parser *parser, struct rules_body *body)
 {
 	static const char *const words[] = {"captured", "file", "raw"};
-	int word = rules_find_word(parser, words, 3), status;
+	int word = query_find_word(parser, words, 3), status;
 
 	if (word < 0)
-		return rules_expected(parser, "captured, file(PATH) or raw(PATH, OFFSET)");
-	status = rules_advance(parser);
+		return query_expected(parser, "captured, file(PATH) or raw(PATH, OFFSET)");
+	status = query_advance(parser);
 	body->code = (enum rules_code)word;
 	if (status < 0 || body->code == RULES_CODE_CAPTURED)
 		return status;
-	status = rules_need_symbol(parser, "(", NULL);
+	status = query_need_symbol(parser, "(", NULL);
 	if (!status)
-		status = rules_parse_expression(parser, &body->code_path);
-	if (!status && body->code == RULES_CODE_RAW && rules_is_symbol(parser, ",")) {
-		status = rules_advance(parser);
+		status = query_parse_expression(parser, &body->code_path);
+	if (!status && body->code == RULES_CODE_RAW && query_is_symbol(parser, ",")) {
+		status = query_advance(parser);
 		if (!status)
-			status = rules_parse_expression(parser, &body->code_offset);
+			status = query_parse_expression(parser, &body->code_offset);
 	}
-	return status < 0 ? status : rules_need_symbol(parser, ")", NULL);
+	return status < 0 ? status : query_need_symbol(parser, ")", NULL);
 }
 
-static int parse_addressing(struct rules_parser *parser, struct rules_body *body)
+static int parse_addressing(struct query_parser *parser, struct rules_body *body)
 {
-	int status = rules_take_symbol(parser, ",");
+	int status = query_take_symbol(parser, ",");
 
 	if (status <= 0)
 		return status;
-	if ((status = rules_take_word(parser, "relative")))
+	if ((status = query_take_word(parser, "relative")))
 		body->addressing = RULES_ADDRESS_RELATIVE;
-	else if ((status = rules_take_word(parser, "absolute")))
+	else if ((status = query_take_word(parser, "absolute")))
 		body->addressing = RULES_ADDRESS_ABSOLUTE;
 	else {
 		body->addressing = RULES_ADDRESS_FROM;
-		status = rules_parse_expression(parser, &body->symbols_base);
+		status = query_parse_expression(parser, &body->symbols_base);
 	}
 	return status < 0 ? status : 0;
 }
 
-static int parse_symbols(struct rules_parser *parser, struct rules_body *body)
+static int parse_symbols(struct query_parser *parser, struct rules_body *body)
 {
 	static const char *const words[] = {"nm", "perfmap", "elf"};
-	int word = rules_find_word(parser, words, 3), status;
+	int word = query_find_word(parser, words, 3), status;
 
 	if (word < 0)
-		return rules_expected(parser, "nm(PATH), perfmap(PATH) or elf(PATH)");
+		return query_expected(parser, "nm(PATH), perfmap(PATH) or elf(PATH)");
 	body->symbols = (enum rules_symbols)(RULES_SYMBOLS_NM + word);
-	status = rules_advance(parser);
+	status = query_advance(parser);
 	if (!status)
-		status = rules_need_symbol(parser, "(", NULL);
+		status = query_need_symbol(parser, "(", NULL);
 	if (!status)
-		status = rules_parse_expression(parser, &body->symbols_path);
+		status = query_parse_expression(parser, &body->symbols_path);
 	if (!status)
 		status = parse_addressing(parser, body);
-	return status < 0 ? status : rules_need_symbol(parser, ")", NULL);
+	return status < 0 ? status : query_need_symbol(parser, ")", NULL);
 }
 
-static int parse_value(struct rules_parser *parser, enum rules_property name, struct rules_body *body,
-		       struct rules_expr **values)
+static int parse_value(struct query_parser *parser, enum rules_property name, struct rules_body *body,
+		       struct query_expr **values)
 {
 	switch (name) {
 	case RULES_PROPERTY_LOAD:
@@ -179,95 +179,95 @@ static int parse_value(struct rules_parser *parser, enum rules_property name, st
 	case RULES_PROPERTY_PROTECTION:
 		return parse_protection(parser, &values[name]);
 	default:
-		return rules_parse_expression(parser, &values[name]);
+		return query_parse_expression(parser, &values[name]);
 	}
 }
 
 /* One `name = value;`. given: those that have been. body is NULL in a section. */
-static int parse_property(struct rules_parser *parser, enum rules_body_kind kind, struct rules_body *body,
-			  struct rules_expr **values, uint32_t *given)
+static int parse_property(struct query_parser *parser, enum rules_body_kind kind, struct rules_body *body,
+			  struct query_expr **values, uint32_t *given)
 {
-	struct rules_place at = parser->token.at;
+	struct query_place at = parser->token.at;
 	const char *allowed[RULES_PROPERTY_NAMES + 1];
 	int name, status;
 
 	for (unsigned i = 0; i < RULES_PROPERTY_NAMES; i++)
 		allowed[i] = kinds[kind].allowed & 1u << i ? rules_property_names[i] : NULL;
-	name = rules_find_word(parser, allowed, RULES_PROPERTY_NAMES);
+	name = query_find_word(parser, allowed, RULES_PROPERTY_NAMES);
 	if (name < 0) {
 		allowed[RULES_PROPERTY_NAMES] = kind <= RULES_BODY_LOAD ? "section" : NULL;
-		return rules_expected_of(parser, "one of ", allowed, RULES_PROPERTY_NAMES + 1);
+		return query_expected_of(parser, "one of ", allowed, RULES_PROPERTY_NAMES + 1);
 	}
 	if (*given & 1u << name)
-		return rules_refuse(parser, at, "expected each property once, found a second '%s'",
+		return query_refuse(parser, at, "expected each property once, found a second '%s'",
 				    rules_property_names[name]);
 	*given |= 1u << name;
-	status = rules_advance(parser);
+	status = query_advance(parser);
 	if (!status)
-		status = rules_need_symbol(parser, "=", NULL);
+		status = query_need_symbol(parser, "=", NULL);
 	if (!status)
 		status = parse_value(parser, (enum rules_property)name, body, values);
 	if (!status)
-		status = rules_count_one(parser, at);
-	return status < 0 ? status : rules_need_symbol(parser, ";", NULL);
+		status = query_count_one(parser, at);
+	return status < 0 ? status : query_need_symbol(parser, ";", NULL);
 }
 
-static int check_required(struct rules_parser *parser, enum rules_body_kind kind, uint32_t given)
+static int check_required(struct query_parser *parser, enum rules_body_kind kind, uint32_t given)
 {
 	for (unsigned i = 0; i < RULES_PROPERTY_NAMES; i++)
 		if (kinds[kind].required & ~given & 1u << i)
-			return rules_refuse(parser, parser->token.at, "expected %s = ... in %s, found its end",
+			return query_refuse(parser, parser->token.at, "expected %s = ... in %s, found its end",
 					    rules_property_names[i], kinds[kind].name);
 	return 0;
 }
 
 /* loops: there may be one for each element of an array. */
-static int parse_section(struct rules_parser *parser, bool loops, struct rules_section ***tail)
+static int parse_section(struct query_parser *parser, bool loops, struct rules_section ***tail)
 {
-	struct rules_section *section = rules_alloc(parser->arena, sizeof(*section));
+	struct rules_section *section = query_alloc(parser->arena, sizeof(*section));
 	uint32_t given = 0;
 	int status;
 
 	if (!section)
 		return PTL_NO_MEMORY;
 	section->at = parser->token.at;
-	status = rules_need_string(parser, "the name of a section in quotes", &section->name);
-	if (!status && loops && rules_is_word(parser, "for")) {
+	status = query_need_string(parser, "the name of a section in quotes", &section->name);
+	if (!status && loops && query_is_word(parser, "for")) {
 		section->has_loop = true;
-		status = rules_advance(parser);
+		status = query_advance(parser);
 		if (!status)
-			status = rules_parse_loop(parser, &section->loop);
+			status = query_parse_loop(parser, &section->loop);
 	}
 	if (!status)
-		status = rules_need_symbol(parser, "{", section->has_loop || !loops ? NULL : "'{' or for");
-	while (!status && !rules_is_symbol(parser, "}"))
+		status = query_need_symbol(parser, "{", section->has_loop || !loops ? NULL : "'{' or for");
+	while (!status && !query_is_symbol(parser, "}"))
 		status = parse_property(parser, SECTION, NULL, section->property, &given);
 	if (!status)
 		status = check_required(parser, SECTION, given);
 	if (section->has_loop)
-		rules_leave_loop(parser);
+		query_leave_loop(parser);
 	**tail = section;
 	*tail = &section->next;
-	return status < 0 ? status : rules_advance(parser);
+	return status < 0 ? status : query_advance(parser);
 }
 
 /* What does not go together. */
-static int check_image(const struct rules_parser *parser, const struct rules_body *body)
+static int check_image(const struct query_parser *parser, const struct rules_body *body)
 {
 	static const enum rules_property of_parts[] = {RULES_PROPERTY_FILE_OFFSET, RULES_PROPERTY_PROTECTION};
 
 	for (size_t i = 0; body->sections && i < 2; i++) {
-		const struct rules_expr *value = body->property[of_parts[i]];
+		const struct query_expr *value = body->property[of_parts[i]];
 
 		if (value)
-			return rules_refuse(parser, value->at,
+			return query_refuse(parser, value->at,
 					    "expected %s in the sections, since there are "
 					    "some, found it outside",
 					    rules_property_names[of_parts[i]]);
 	}
 	if (body->unload_time.given && body->load == RULES_LOAD_TIME &&
 	    body->load_time.absolute == body->unload_time.absolute && body->unload_time.time <= body->load_time.time)
-		return rules_refuse(parser, body->at, "expected an unload time behind the load time, found one before");
+		return query_refuse(parser, body->at, "expected an unload time behind the load time, found one before");
 	return 0;
 }
 
@@ -278,19 +278,19 @@ static bool is_whole_map(enum rules_body_kind kind, const struct rules_body *bod
 	       !(given & (BIT(BASE) | BIT(SIZE)));
 }
 
-static int check_whole_map(struct rules_parser *parser, struct rules_body *body, uint32_t given)
+static int check_whole_map(struct query_parser *parser, struct rules_body *body, uint32_t given)
 {
 	const uint32_t others = given & ~(BIT(SYMBOLS) | BIT(PATH));
 
 	for (unsigned i = 0; i < RULES_PROPERTY_NAMES; i++)
 		if (others & 1u << i)
-			return rules_refuse(
+			return query_refuse(
 				parser, body->at,
 				"expected base = ... and size = ... beside %s; a whole perf map has only path and "
 				"symbols",
 				rules_property_names[i]);
 	if (body->sections || (body->addressing != RULES_ADDRESS_DEFAULT && body->addressing != RULES_ADDRESS_ABSOLUTE))
-		return rules_refuse(
+		return query_refuse(
 			parser, body->at,
 			"expected base = ... and size = ...; a whole perf map has absolute addresses and no "
 			"sections");
@@ -298,16 +298,16 @@ static int check_whole_map(struct rules_parser *parser, struct rules_body *body,
 	return 0;
 }
 
-int rules_parse_body(struct rules_parser *parser, enum rules_body_kind kind, struct rules_body *body)
+int rules_parse_body(struct query_parser *parser, enum rules_body_kind kind, struct rules_body *body)
 {
 	struct rules_section **tail = &body->sections;
 	uint32_t given = 0;
-	int status = rules_need_symbol(parser, "{", NULL);
+	int status = query_need_symbol(parser, "{", NULL);
 
 	body->at = parser->token.at;
-	while (!status && !rules_is_symbol(parser, "}")) {
-		if (kind <= RULES_BODY_LOAD && rules_is_word(parser, "section")) {
-			status = rules_advance(parser);
+	while (!status && !query_is_symbol(parser, "}")) {
+		if (kind <= RULES_BODY_LOAD && query_is_word(parser, "section")) {
+			status = query_advance(parser);
 			if (!status)
 				status = parse_section(parser, kind == RULES_BODY_LOAD, &tail);
 		} else {
@@ -319,5 +319,5 @@ int rules_parse_body(struct rules_parser *parser, enum rules_body_kind kind, str
 							 : check_required(parser, kind, given);
 	if (!status)
 		status = check_image(parser, body);
-	return status < 0 ? status : rules_advance(parser);
+	return status < 0 ? status : query_advance(parser);
 }

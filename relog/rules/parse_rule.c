@@ -25,39 +25,39 @@ static const struct {
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-static int parse_end(struct rules_parser *parser, uint64_t limit, bool names, uint64_t *value)
+static int parse_end(struct query_parser *parser, uint64_t limit, bool names, uint64_t *value)
 {
 	for (size_t i = 0; names && i < OPCODES; i++)
-		if (rules_is_word(parser, opcodes[i].name)) {
+		if (query_is_word(parser, opcodes[i].name)) {
 			*value = opcodes[i].opcode;
-			return rules_advance(parser);
+			return query_advance(parser);
 		}
-	return rules_need_number(parser, names ? "an opcode's number or name" : "a number", limit, value);
+	return query_need_number(parser, names ? "an opcode's number or name" : "a number", limit, value);
 }
 
-static int parse_range(struct rules_parser *parser, uint64_t limit, bool names, struct rules_range *range)
+static int parse_range(struct query_parser *parser, uint64_t limit, bool names, struct rules_range *range)
 {
-	struct rules_place at = parser->token.at;
-	bool from_start = rules_is_symbol(parser, "..");
+	struct query_place at = parser->token.at;
+	bool from_start = query_is_symbol(parser, "..");
 	int status = 0;
 
 	*range = (struct rules_range){0, limit};
 	if (!from_start) {
 		status = parse_end(parser, limit, names, &range->first);
 		range->last = range->first;
-		if (status < 0 || !rules_is_symbol(parser, ".."))
+		if (status < 0 || !query_is_symbol(parser, ".."))
 			return status;
 		range->last = limit;
 	}
-	status = rules_advance(parser);
-	if (!status && (from_start || parser->token.kind == RULES_TOKEN_NUMBER))
+	status = query_advance(parser);
+	if (!status && (from_start || parser->token.kind == QUERY_TOKEN_NUMBER))
 		status = parse_end(parser, limit, names, &range->last);
 	if (!status && range->last < range->first)
-		return rules_refuse(parser, at, "expected a range that goes up, found one that goes down");
+		return query_refuse(parser, at, "expected a range that goes up, found one that goes down");
 	return status;
 }
 
-int rules_parse_ranges(struct rules_parser *parser, uint64_t limit, bool names, struct rules_ranges *ranges)
+int rules_parse_ranges(struct query_parser *parser, uint64_t limit, bool names, struct rules_ranges *ranges)
 {
 	size_t room = 0;
 	int status;
@@ -67,17 +67,17 @@ int rules_parse_ranges(struct rules_parser *parser, uint64_t limit, bool names, 
 			struct rules_range *larger;
 
 			room = room ? room * 2 : 4;
-			larger = rules_alloc(parser->arena, room * sizeof(*larger));
+			larger = query_alloc(parser->arena, room * sizeof(*larger));
 			if (!larger)
 				return PTL_NO_MEMORY;
 			if (ranges->count)
 				memcpy(larger, ranges->range, ranges->count * sizeof(*larger));
 			ranges->range = larger;
 		}
-		status = rules_count_one(parser, parser->token.at);
+		status = query_count_one(parser, parser->token.at);
 		if (!status)
 			status = parse_range(parser, limit, names, &ranges->range[ranges->count++]);
-	} while (!status && (status = rules_take_symbol(parser, ",")) > 0);
+	} while (!status && (status = query_take_symbol(parser, ",")) > 0);
 	return status;
 }
 
@@ -108,43 +108,43 @@ static uint64_t limit_of(int criterion)
 	}
 }
 
-static int parse_span(struct rules_parser *parser, struct rules_rule *rule)
+static int parse_span(struct query_parser *parser, struct rules_rule *rule)
 {
-	struct rules_place at = parser->token.at;
+	struct query_place at = parser->token.at;
 	int status = 0;
 
-	if (!rules_is_symbol(parser, ".."))
+	if (!query_is_symbol(parser, ".."))
 		status = rules_need_moment(parser, &rule->from);
 	if (!status)
-		status = rules_need_symbol(parser, "..", "'..' in a span of time");
-	if (!status && (rules_is_symbol(parser, "@") || parser->token.kind == RULES_TOKEN_NUMBER))
+		status = query_need_symbol(parser, "..", "'..' in a span of time");
+	if (!status && (query_is_symbol(parser, "@") || parser->token.kind == QUERY_TOKEN_NUMBER))
 		status = rules_need_moment(parser, &rule->to);
 	if (!status && rule->from.given && rule->to.given && rule->from.absolute == rule->to.absolute &&
 	    rule->to.time < rule->from.time)
-		return rules_refuse(parser, at,
+		return query_refuse(parser, at,
 				    "expected a span that ends behind its start, found one that "
 				    "ends before");
 	return status;
 }
 
-static int parse_criterion(struct rules_parser *parser, int criterion, struct rules_rule *rule)
+static int parse_criterion(struct query_parser *parser, int criterion, struct rules_rule *rule)
 {
 	int status;
 
 	switch (criterion) {
 	case RULES_MATCHES:
 		rule->has_keyword = true;
-		return rules_need_number(parser, "the bits of a keyword", UINT64_MAX, &rule->keyword);
+		return query_need_number(parser, "the bits of a keyword", UINT64_MAX, &rule->keyword);
 	case RULES_MATCHES + 1:
-		return rules_need_string(parser, "a pattern in quotes", &rule->process);
+		return query_need_string(parser, "a pattern in quotes", &rule->process);
 	case RULES_MATCHES + 2:
-		return rules_need_string(parser, "a pattern in quotes", &rule->image);
+		return query_need_string(parser, "a pattern in quotes", &rule->image);
 	case RULES_MATCHES + 3:
 		return parse_span(parser, rule);
 	case RULES_MATCHES + 4:
-		parser->in_where = true;
-		status = rules_parse_expression(parser, &rule->where);
-		parser->in_where = false;
+		parser->in_condition = true;
+		status = query_parse_expression(parser, &rule->where);
+		parser->in_condition = false;
 		return status;
 	case RULES_MATCHES + 5:
 		return rules_parse_ranges(parser, UINT64_MAX, false, &rule->nth);
@@ -154,19 +154,19 @@ static int parse_criterion(struct rules_parser *parser, int criterion, struct ru
 	}
 }
 
-static int parse_criteria(struct rules_parser *parser, struct rules_rule *rule)
+static int parse_criteria(struct query_parser *parser, struct rules_rule *rule)
 {
 	uint32_t given = 0;
 
-	while (!rules_is_symbol(parser, "{")) {
-		int criterion = rules_find_word(parser, criteria, CRITERIA - 1), status;
+	while (!query_is_symbol(parser, "{")) {
+		int criterion = query_find_word(parser, criteria, CRITERIA - 1), status;
 
 		if (criterion < 0)
-			return rules_expected_of(parser, "one of ", criteria, CRITERIA);
+			return query_expected_of(parser, "one of ", criteria, CRITERIA);
 		if (given & 1u << criterion)
-			return rules_expected(parser, "each criterion once");
+			return query_expected(parser, "each criterion once");
 		given |= 1u << criterion;
-		status = rules_advance(parser);
+		status = query_advance(parser);
 		if (!status)
 			status = parse_criterion(parser, criterion, rule);
 		if (status < 0)
@@ -177,13 +177,13 @@ static int parse_criteria(struct rules_parser *parser, struct rules_rule *rule)
 
 /* ---- actions ----------------------------------------------------------------------------- */
 
-static int new_body(struct rules_parser *parser, enum rules_body_kind kind, struct rules_action *action)
+static int new_body(struct query_parser *parser, enum rules_body_kind kind, struct rules_action *action)
 {
-	action->body = rules_alloc(parser->arena, sizeof(*action->body));
+	action->body = query_alloc(parser->arena, sizeof(*action->body));
 	return action->body ? rules_parse_body(parser, kind, action->body) : PTL_NO_MEMORY;
 }
 
-static int parse_event(struct rules_parser *parser, struct rules_action *action)
+static int parse_event(struct query_parser *parser, struct rules_action *action)
 {
 	static const char *const images[] = {"load", "unload"};
 	static const char *const processes[] = {"start", "end", "exec", "rundown"};
@@ -192,51 +192,51 @@ static int parse_event(struct rules_parser *parser, struct rules_action *action)
 	int found, status;
 
 	if (action->kind == RULES_ACTION_IMAGE_LOAD) {
-		found = rules_find_word(parser, images, 2);
+		found = query_find_word(parser, images, 2);
 		if (found < 0)
-			return rules_expected(parser, "load or unload");
+			return query_expected(parser, "load or unload");
 		kind = found ? RULES_BODY_UNLOAD : RULES_BODY_LOAD;
 		action->kind = found ? RULES_ACTION_IMAGE_UNLOAD : RULES_ACTION_IMAGE_LOAD;
 	} else {
 		bool thread = action->kind == RULES_ACTION_THREAD;
 
-		found = rules_find_word(parser, processes, 4);
+		found = query_find_word(parser, processes, 4);
 		if (found < 0 || (thread && found == 2))
-			return rules_expected(parser, thread ? "start, end or rundown" : "start, end, exec or rundown");
+			return query_expected(parser, thread ? "start, end or rundown" : "start, end, exec or rundown");
 		action->index = numbers[found];
 		kind = thread ? RULES_BODY_THREAD : RULES_BODY_PROCESS;
 	}
-	status = rules_advance(parser);
+	status = query_advance(parser);
 	return status < 0 ? status : new_body(parser, kind, action);
 }
 
-static int parse_set_header(struct rules_parser *parser, struct rules_action *action)
+static int parse_set_header(struct query_parser *parser, struct rules_action *action)
 {
-	int index = rules_find_word(parser, rules_header_names, RULES_HEADER_PROCESS), status;
+	int index = query_find_word(parser, query_header_names, QUERY_HEADER_PROCESS), status;
 
 	if (index < 0)
-		return rules_expected_of(parser, "one of ", rules_header_names, RULES_HEADER_PROCESS);
+		return query_expected_of(parser, "one of ", query_header_names, QUERY_HEADER_PROCESS);
 	action->kind = RULES_ACTION_SET_HEADER;
 	action->index = (unsigned)index;
-	status = rules_advance(parser);
+	status = query_advance(parser);
 	if (!status)
-		status = rules_need_symbol(parser, "=", NULL);
-	if (!status && index == RULES_HEADER_PROVIDER && parser->token.kind == RULES_TOKEN_NAME &&
-	    rules_find_provider(parser->rules, parser->token.text))
+		status = query_need_symbol(parser, "=", NULL);
+	if (!status && index == QUERY_HEADER_PROVIDER && parser->token.kind == QUERY_TOKEN_NAME &&
+	    rules_find_provider(rules_owner(parser)->rules, parser->token.text))
 		return rules_need_provider(parser, &action->provider);
-	return status < 0 ? status : rules_parse_expression(parser, &action->value);
+	return status < 0 ? status : query_parse_expression(parser, &action->value);
 }
 
-static int parse_set(struct rules_parser *parser, struct rules_action *action)
+static int parse_set(struct query_parser *parser, struct rules_action *action)
 {
-	struct rules_lexer saved = parser->lexer;
-	struct rules_token name = parser->token;
+	struct query_lexer saved = parser->lexer;
+	struct query_token name = parser->token;
 	int status;
 
-	if (rules_is_word(parser, "event")) {
-		status = rules_advance(parser);
-		if (!status && rules_is_symbol(parser, ".")) {
-			status = rules_advance(parser);
+	if (query_is_word(parser, "event")) {
+		status = query_advance(parser);
+		if (!status && query_is_symbol(parser, ".")) {
+			status = query_advance(parser);
 			return status < 0 ? status : parse_set_header(parser, action);
 		}
 		if (status < 0)
@@ -244,62 +244,62 @@ static int parse_set(struct rules_parser *parser, struct rules_action *action)
 		parser->lexer = saved;
 		parser->token = name;
 	}
-	status = rules_parse_field(parser, &action->index);
+	status = query_parse_field(parser, &action->index);
 	if (!status)
-		status = rules_need_symbol(parser, "=", NULL);
-	return status < 0 ? status : rules_parse_expression(parser, &action->value);
+		status = query_need_symbol(parser, "=", NULL);
+	return status < 0 ? status : query_parse_expression(parser, &action->value);
 }
 
-static int parse_delete(struct rules_parser *parser, struct rules_action *action)
+static int parse_delete(struct query_parser *parser, struct rules_action *action)
 {
-	struct rules_place at = parser->token.at;
-	const struct rules_field *field;
+	struct query_place at = parser->token.at;
+	const struct query_field *field;
 	int status;
 
-	parser->in_delete = true;
-	status = rules_parse_field(parser, &action->index);
-	parser->in_delete = false;
+	parser->takes_arrays = true;
+	status = query_parse_field(parser, &action->index);
+	parser->takes_arrays = false;
 	if (status < 0)
 		return status;
-	field = &parser->rule->fields[action->index];
+	field = &rules_owner(parser)->rule->fields.list[action->index];
 	for (size_t i = 0; i < field->step_count; i++)
 		if (!field->steps[i].name)
-			return rules_refuse(parser, at,
+			return query_refuse(parser, at,
 					    "expected a field, found an element: all elements of "
 					    "an array are there, or none");
-	parser->rule->reshapes = true;
+	rules_owner(parser)->rule->reshapes = true;
 	return 0;
 }
 
-static int parse_add(struct rules_parser *parser, struct rules_action *action)
+static int parse_add(struct query_parser *parser, struct rules_action *action)
 {
-	struct rules_place at = parser->token.at;
+	struct query_place at = parser->token.at;
 	int status = rules_parse_type(parser, &action->field);
 
 	if (!status && action->field.type == PTL_TYPE_STRUCT)
-		return rules_refuse(parser, at, "expected a type that is no structure, found 'struct'");
+		return query_refuse(parser, at, "expected a type that is no structure, found 'struct'");
 	if (!status)
-		status = rules_need_name(parser, "the name of the new field", &action->field.name);
+		status = query_need_name(parser, "the name of the new field", &action->field.name);
 	if (!status)
-		status = rules_need_symbol(parser, "=", NULL);
-	parser->rule->reshapes = true;
-	return status < 0 ? status : rules_parse_expression(parser, &action->value);
+		status = query_need_symbol(parser, "=", NULL);
+	rules_owner(parser)->rule->reshapes = true;
+	return status < 0 ? status : query_parse_expression(parser, &action->value);
 }
 
-static int parse_actions(struct rules_parser *parser, struct rules_action **first);
+static int parse_actions(struct query_parser *parser, struct rules_action **first);
 
-static int parse_for(struct rules_parser *parser, struct rules_action *action)
+static int parse_for(struct query_parser *parser, struct rules_action *action)
 {
-	int status = rules_parse_loop(parser, &action->loop);
+	int status = query_parse_loop(parser, &action->loop);
 
 	if (status < 0)
 		return status;
 	status = parse_actions(parser, &action->actions);
-	rules_leave_loop(parser);
+	query_leave_loop(parser);
 	return status;
 }
 
-static int parse_action(struct rules_parser *parser, struct rules_action *action)
+static int parse_action(struct query_parser *parser, struct rules_action *action)
 {
 	static const char *const words[] = {"drop",  "keep",    "set",    "add", "delete",
 					    "image", "process", "thread", "for"};
@@ -310,14 +310,14 @@ static int parse_action(struct rules_parser *parser, struct rules_action *action
 		RULES_ACTION_ADD,     RULES_ACTION_DELETE, RULES_ACTION_IMAGE_LOAD,
 		RULES_ACTION_PROCESS, RULES_ACTION_THREAD, RULES_ACTION_FOR,
 	};
-	int word = rules_find_word(parser, allowed, 9), status;
+	int word = query_find_word(parser, allowed, 9), status;
 
 	if (word < 0)
-		return rules_expected_of(parser,
+		return query_expected_of(parser,
 					 parser->loop_count ? "in a loop, one of the actions " : "one of the actions ",
 					 allowed, 9);
 	action->kind = kinds[word];
-	status = rules_advance(parser);
+	status = query_advance(parser);
 	if (status < 0)
 		return status;
 	if (action->kind == RULES_ACTION_FOR)
@@ -330,70 +330,70 @@ static int parse_action(struct rules_parser *parser, struct rules_action *action
 		status = parse_add(parser, action);
 	else if (action->kind == RULES_ACTION_DELETE)
 		status = parse_delete(parser, action);
-	return status < 0 ? status : rules_need_symbol(parser, ";", NULL);
+	return status < 0 ? status : query_need_symbol(parser, ";", NULL);
 }
 
 static bool gives_identity(const struct rules_action *action)
 {
 	return action->kind == RULES_ACTION_SET_HEADER &&
-	       (action->index == RULES_HEADER_PROVIDER || action->index == RULES_HEADER_ID ||
-		action->index == RULES_HEADER_VERSION || action->index == RULES_HEADER_OPCODE);
+	       (action->index == QUERY_HEADER_PROVIDER || action->index == QUERY_HEADER_ID ||
+		action->index == QUERY_HEADER_VERSION || action->index == QUERY_HEADER_OPCODE);
 }
 
-static int check_actions(const struct rules_parser *parser, const struct rules_rule *rule)
+static int check_actions(const struct query_parser *parser, const struct rules_rule *rule)
 {
 	bool identity = false;
 
 	for (const struct rules_action *action = rule->actions; action; action = action->next) {
 		identity |= gives_identity(action);
 		if ((action->kind == RULES_ACTION_DROP || action->kind == RULES_ACTION_KEEP) && action->next)
-			return rules_refuse(parser, action->next->at,
+			return query_refuse(parser, action->next->at,
 					    "expected the end of the actions: nothing can follow drop or keep");
 	}
 	for (const struct rules_action *action = rule->actions; action; action = action->next)
 		if ((action->kind == RULES_ACTION_ADD || action->kind == RULES_ACTION_DELETE) && !identity)
-			return rules_refuse(parser, action->at,
+			return query_refuse(parser, action->at,
 					    "expected another provider, id, version or opcode for events with "
 					    "other fields (such as set event.version = 100;), found none set");
 	return 0;
 }
 
-static int parse_actions(struct rules_parser *parser, struct rules_action **first)
+static int parse_actions(struct query_parser *parser, struct rules_action **first)
 {
 	struct rules_action **tail = first;
-	int status = rules_need_symbol(parser, "{", NULL);
+	int status = query_need_symbol(parser, "{", NULL);
 
-	while (!status && !rules_is_symbol(parser, "}")) {
-		struct rules_action *action = rules_alloc(parser->arena, sizeof(*action));
+	while (!status && !query_is_symbol(parser, "}")) {
+		struct rules_action *action = query_alloc(parser->arena, sizeof(*action));
 
 		if (!action)
 			return PTL_NO_MEMORY;
 		action->at = parser->token.at;
 		*tail = action;
 		tail = &action->next;
-		status = rules_count_one(parser, action->at);
+		status = query_count_one(parser, action->at);
 		if (!status)
 			status = parse_action(parser, action);
 	}
 	if (!status && !*first)
-		return rules_expected(parser, "an action");
-	return status < 0 ? status : rules_advance(parser);
+		return query_expected(parser, "an action");
+	return status < 0 ? status : query_advance(parser);
 }
 
-int rules_parse_rule(struct rules_parser *parser, struct rules_rule **result)
+int rules_parse_rule(struct query_parser *parser, struct rules_rule **result)
 {
-	struct rules_rule *rule = rules_alloc(parser->arena, sizeof(*rule));
+	struct rules_rule *rule = query_alloc(parser->arena, sizeof(*rule));
 	int status;
 
 	if (!rule)
 		return PTL_NO_MEMORY;
 	rule->at = parser->token.at;
 	*result = rule;
-	parser->rule = rule;
-	parser->field_room = 0;
-	parser->scope = RULES_SCOPE_EVENT;
+	rules_owner(parser)->rule = rule;
+	parser->fields = &rule->fields;
+	parser->names = QUERY_NAMES_EVENT;
 	parser->loop_count = 0;
-	status = rules_take_word(parser, "any");
+	status = query_take_word(parser, "any");
 	if (!status)
 		status = rules_need_provider(parser, &rule->provider);
 	if (status >= 0)
@@ -402,6 +402,6 @@ int rules_parse_rule(struct rules_parser *parser, struct rules_rule **result)
 		status = parse_actions(parser, &rule->actions);
 	if (!status)
 		status = check_actions(parser, rule);
-	parser->rule = NULL;
+	rules_owner(parser)->rule = NULL;
 	return status;
 }

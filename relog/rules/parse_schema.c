@@ -49,16 +49,16 @@ struct fields {
 	size_t room;
 };
 
-static int add_field(struct rules_parser *parser, struct fields *fields, const struct ptl_field *field,
-		     struct rules_place at)
+static int add_field(struct query_parser *parser, struct fields *fields, const struct ptl_field *field,
+		     struct query_place at)
 {
 	if (fields->count == FIELDS_MAX)
-		return rules_refuse(parser, at, "expected at most %u fields in a schema, found more", FIELDS_MAX);
+		return query_refuse(parser, at, "expected at most %u fields in a schema, found more", FIELDS_MAX);
 	if (fields->count == fields->room) {
 		struct ptl_field *list;
 
 		fields->room = fields->room ? fields->room * 2 : 16;
-		list = rules_alloc(parser->arena, fields->room * sizeof(*list));
+		list = query_alloc(parser->arena, fields->room * sizeof(*list));
 		if (!list)
 			return PTL_NO_MEMORY;
 		if (fields->count)
@@ -66,79 +66,79 @@ static int add_field(struct rules_parser *parser, struct fields *fields, const s
 		fields->list = list;
 	}
 	fields->list[fields->count++] = *field;
-	return rules_count_one(parser, at);
+	return query_count_one(parser, at);
 }
 
-static int parse_length(struct rules_parser *parser, struct ptl_field *field)
+static int parse_length(struct query_parser *parser, struct ptl_field *field)
 {
 	uint64_t length = 0;
-	int status = rules_take_symbol(parser, "[");
+	int status = query_take_symbol(parser, "[");
 
 	if (status <= 0)
 		return status;
 	if (field->type != PTL_TYPE_BYTES)
-		return rules_expected(parser, "a name (a number of bytes belongs to the type bytes, and an "
+		return query_expected(parser, "a name (a number of bytes belongs to the type bytes, and an "
 					      "array's to the name)");
-	status = rules_need_number(parser, "a number of bytes", PTL_PAYLOAD_MAX, &length);
+	status = query_need_number(parser, "a number of bytes", PTL_PAYLOAD_MAX, &length);
 	if (!status && !length)
-		return rules_refuse(parser, parser->token.at, "expected a number of bytes above 0, found 0");
+		return query_refuse(parser, parser->token.at, "expected a number of bytes above 0, found 0");
 	field->length = (uint32_t)length;
-	return status < 0 ? status : rules_need_symbol(parser, "]", NULL);
+	return status < 0 ? status : query_need_symbol(parser, "]", NULL);
 }
 
-int rules_parse_type(struct rules_parser *parser, struct ptl_field *field)
+int rules_parse_type(struct query_parser *parser, struct ptl_field *field)
 {
-	int type = rules_find_word(parser, type_names, PTL_TYPE_STRUCT + 1), status;
+	int type = query_find_word(parser, type_names, PTL_TYPE_STRUCT + 1), status;
 
 	if (type <= 0)
-		return rules_expected(parser, "a type such as u32, pointer, utf8 or struct");
+		return query_expected(parser, "a type such as u32, pointer, utf8 or struct");
 	*field = (struct ptl_field){.type = (uint8_t)type};
-	status = rules_advance(parser);
+	status = query_advance(parser);
 	return status < 0 ? status : parse_length(parser, field);
 }
 
-static int parse_array(struct rules_parser *parser, struct ptl_field *field)
+static int parse_array(struct query_parser *parser, struct ptl_field *field)
 {
 	uint64_t length = 0;
-	int status = rules_take_symbol(parser, "[");
+	int status = query_take_symbol(parser, "[");
 
 	if (status <= 0)
 		return status;
-	status = rules_take_word(parser, "counted");
+	status = query_take_word(parser, "counted");
 	if (status < 0)
 		return status;
 	field->array = status ? PTL_ARRAY_COUNTED : PTL_ARRAY_FIXED;
 	if (!status) {
-		status = rules_need_number(parser, "a number of elements or counted", PTL_PAYLOAD_MAX, &length);
+		status = query_need_number(parser, "a number of elements or counted", PTL_PAYLOAD_MAX, &length);
 		field->array_length = (uint32_t)length;
 	}
-	return status < 0 ? status : rules_need_symbol(parser, "]", NULL);
+	return status < 0 ? status : query_need_symbol(parser, "]", NULL);
 }
 
-static int parse_format(struct rules_parser *parser, struct ptl_field *field)
+static int parse_format(struct query_parser *parser, struct ptl_field *field)
 {
-	int format = rules_find_word(parser, formats, sizeof(formats) / sizeof(formats[0]));
+	int format = query_find_word(parser, formats, sizeof(formats) / sizeof(formats[0]));
 
 	if (format > 0) {
 		field->format = (uint8_t)format;
-		return rules_advance(parser);
+		return query_advance(parser);
 	}
-	if (!rules_is_symbol(parser, ";"))
-		return rules_expected(parser, "';' or a format: hex, chars, address or hash");
+	if (!query_is_symbol(parser, ";"))
+		return query_expected(parser, "';' or a format: hex, chars, address or hash");
 	return 0;
 }
 
-static int parse_members(struct rules_parser *parser, struct fields *fields, unsigned depth);
+static int parse_members(struct query_parser *parser, struct fields *fields, unsigned depth);
 
 /* Members follow their structure in the list; its length is how many they are, theirs counted. */
-static int parse_struct(struct rules_parser *parser, struct fields *fields, struct ptl_field *field,
-			struct rules_place at, unsigned depth)
+static int parse_struct(struct query_parser *parser, struct fields *fields, struct ptl_field *field,
+			struct query_place at, unsigned depth)
 {
 	size_t own = fields->count;
 	int status;
 
 	if (depth == NESTING_MAX)
-		return rules_refuse(parser, at, "expected structures nested at most %u deep, found more", NESTING_MAX);
+		return query_refuse(parser, at, "expected structures nested at most %u deep, found more", NESTING_MAX);
 	status = add_field(parser, fields, field, at);
 	if (!status)
 		status = parse_members(parser, fields, depth + 1);
@@ -146,22 +146,22 @@ static int parse_struct(struct rules_parser *parser, struct fields *fields, stru
 		return status;
 	fields->list[own].length = (uint32_t)(fields->count - own - 1);
 	if (!fields->list[own].length)
-		return rules_refuse(parser, at, "expected members in the structure, found none");
+		return query_refuse(parser, at, "expected members in the structure, found none");
 	return 0;
 }
 
-static int parse_member(struct rules_parser *parser, struct fields *fields, size_t first, unsigned depth)
+static int parse_member(struct query_parser *parser, struct fields *fields, size_t first, unsigned depth)
 {
-	struct rules_place at = parser->token.at;
+	struct query_place at = parser->token.at;
 	struct ptl_field field;
 	int status = rules_parse_type(parser, &field);
 
 	at = status ? at : parser->token.at;
 	if (!status)
-		status = rules_need_name(parser, "the name of the field", &field.name);
+		status = query_need_name(parser, "the name of the field", &field.name);
 	for (size_t i = first; !status && i < fields->count; i++) {
 		if (!strcmp(fields->list[i].name, field.name))
-			return rules_refuse(parser, at, "expected another name, found a second field '%s'", field.name);
+			return query_refuse(parser, at, "expected another name, found a second field '%s'", field.name);
 		if (fields->list[i].type == PTL_TYPE_STRUCT)
 			i += fields->list[i].length;
 	}
@@ -172,34 +172,34 @@ static int parse_member(struct rules_parser *parser, struct fields *fields, size
 	if (!status)
 		status = parse_format(parser, &field);
 	if (!status)
-		status = rules_need_symbol(parser, ";", NULL);
+		status = query_need_symbol(parser, ";", NULL);
 	return status < 0 ? status : add_field(parser, fields, &field, at);
 }
 
-static int parse_members(struct rules_parser *parser, struct fields *fields, unsigned depth)
+static int parse_members(struct query_parser *parser, struct fields *fields, unsigned depth)
 {
 	size_t first = fields->count;
-	int status = rules_need_symbol(parser, "{", NULL);
+	int status = query_need_symbol(parser, "{", NULL);
 
-	while (!status && !rules_is_symbol(parser, "}"))
+	while (!status && !query_is_symbol(parser, "}"))
 		status = parse_member(parser, fields, first, depth);
-	return status < 0 ? status : rules_advance(parser);
+	return status < 0 ? status : query_advance(parser);
 }
 
-static int parse_identity(struct rules_parser *parser, struct ptl_schema *schema)
+static int parse_identity(struct query_parser *parser, struct ptl_schema *schema)
 {
 	uint64_t number = 0;
 	int status = 0;
 
 	for (;;) {
-		if ((status = rules_take_word(parser, "id")) > 0) {
-			status = rules_need_number(parser, "an id", UINT16_MAX, &number);
+		if ((status = query_take_word(parser, "id")) > 0) {
+			status = query_need_number(parser, "an id", UINT16_MAX, &number);
 			schema->id = (uint16_t)number;
-		} else if (!status && (status = rules_take_word(parser, "version")) > 0) {
-			status = rules_need_number(parser, "a version", UINT8_MAX, &number);
+		} else if (!status && (status = query_take_word(parser, "version")) > 0) {
+			status = query_need_number(parser, "a version", UINT8_MAX, &number);
 			schema->version = (uint8_t)number;
-		} else if (!status && (status = rules_take_word(parser, "opcode")) > 0) {
-			status = rules_need_number(parser, "an opcode", UINT8_MAX, &number);
+		} else if (!status && (status = query_take_word(parser, "opcode")) > 0) {
+			status = query_need_number(parser, "an opcode", UINT8_MAX, &number);
 			schema->opcode = (uint8_t)number;
 		} else {
 			return status;
@@ -209,21 +209,21 @@ static int parse_identity(struct rules_parser *parser, struct ptl_schema *schema
 	}
 }
 
-static int check_unique(const struct rules_parser *parser, const struct rules_schema *schema)
+static int check_unique(const struct query_parser *parser, const struct rules_schema *schema)
 {
-	for (const struct rules_schema *s = parser->rules->schemas; s; s = s->next)
+	for (const struct rules_schema *s = rules_owner(parser)->rules->schemas; s; s = s->next)
 		if (s->provider == schema->provider && s->schema.id == schema->schema.id &&
 		    s->schema.version == schema->schema.version && s->schema.opcode == schema->schema.opcode)
-			return rules_refuse(parser, schema->at,
+			return query_refuse(parser, schema->at,
 					    "expected a schema of other events, found a second one for the "
 					    "same id, version and opcode (the first is in line %u)",
 					    s->at.line);
 	return 0;
 }
 
-int rules_parse_schema(struct rules_parser *parser, struct rules_schema **result)
+int rules_parse_schema(struct query_parser *parser, struct rules_schema **result)
 {
-	struct rules_schema *schema = rules_alloc(parser->arena, sizeof(*schema));
+	struct rules_schema *schema = query_alloc(parser->arena, sizeof(*schema));
 	struct fields fields = {0};
 	int status;
 
@@ -235,12 +235,12 @@ int rules_parse_schema(struct rules_parser *parser, struct rules_schema **result
 	status = rules_need_provider(parser, &schema->provider);
 	if (!status)
 		status = parse_identity(parser, &schema->schema);
-	if (!status && parser->token.kind == RULES_TOKEN_STRING) {
+	if (!status && parser->token.kind == QUERY_TOKEN_STRING) {
 		schema->schema.event_name = parser->token.text;
-		status = rules_advance(parser);
+		status = query_advance(parser);
 	}
-	if (!status && !rules_is_symbol(parser, "{"))
-		return rules_expected(parser, "id, version, opcode, the event's name or '{'");
+	if (!status && !query_is_symbol(parser, "{"))
+		return query_expected(parser, "id, version, opcode, the event's name or '{'");
 	if (!status)
 		status = check_unique(parser, schema);
 	if (!status)

@@ -8,7 +8,7 @@
 
 static int warn_of_no_map(const struct rules_run *run, const struct rules_image *image, const char *path)
 {
-	const struct rules_place *at = &image->body.symbols_path->at;
+	const struct query_place *at = &image->body.symbols_path->at;
 	char text[4352];
 
 	snprintf(text, sizeof(text), "%s:%u:%u: there is no %s: what it would name has no names", run->rules->name,
@@ -22,14 +22,14 @@ static int warn_of_no_map(const struct rules_run *run, const struct rules_image 
 static int find_map(struct rules_run *run, size_t index, const struct rules_image *image, struct rules_space *space,
 		    bool *found)
 {
-	struct rules_scope_of scope = rules_statement_scope(run, space->pid);
+	struct query_scope scope = rules_statement_scope(run, space->pid);
 	const char *name, *path;
 	int status = rules_spec_symbols_path(run, &scope, &image->body, space->pid, &name);
 
 	*found = false;
 	if (status < 0)
 		return status;
-	path = rules_files_path(&run->files, name, &run->scratch);
+	path = query_files_path(&run->files, name, &run->scratch);
 	if (!path)
 		return PTL_NO_MEMORY;
 	*found = access(path, R_OK) == 0;

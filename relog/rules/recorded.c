@@ -14,17 +14,17 @@
 static int notice_statement(struct rules_run *run, size_t index, const struct rules_image *image,
 			    const struct ptl_image_event *data)
 {
-	struct rules_scope_of scope = rules_statement_scope(run, data->process_id);
-	struct rules_expr *const *values = image->body.property;
+	struct query_scope scope = rules_statement_scope(run, data->process_id);
+	struct query_expr *const *values = image->body.property;
 	struct rules_space *space;
 	uint64_t base, size;
 	const char *path;
-	int status = rules_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
+	int status = query_evaluate_number(&scope, values[RULES_PROPERTY_BASE], UINT64_MAX, 0, &base);
 
 	if (!status)
-		status = rules_evaluate_number(&scope, values[RULES_PROPERTY_SIZE], UINT64_MAX, 0, &size);
+		status = query_evaluate_number(&scope, values[RULES_PROPERTY_SIZE], UINT64_MAX, 0, &size);
 	if (!status)
-		status = rules_evaluate_text(&scope, values[RULES_PROPERTY_PATH], "", &path);
+		status = query_evaluate_text(&scope, values[RULES_PROPERTY_PATH], "", &path);
 	if (!status)
 		status = rules_space_need(run, data->process_id, &space);
 	if (status < 0)

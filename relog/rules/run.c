@@ -8,18 +8,18 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "relog/rules/edit.h"
-#include "relog/rules/glob.h"
+#include "query/glob.h"
 #include "relog/rules/images.h"
 
 /* ---- start and end ----------------------------------------------------------------------- */
 
-static bool asks_for_process(const struct rules_expr *expr)
+static bool asks_for_process(const struct query_expr *expr)
 {
 	if (!expr)
 		return false;
-	if (expr->op == RULES_HEADER && (expr->index == RULES_HEADER_PROCESS || expr->index == RULES_HEADER_PATH))
+	if (expr->op == QUERY_HEADER && (expr->index == QUERY_HEADER_PROCESS || expr->index == QUERY_HEADER_PATH))
 		return true;
-	for (unsigned i = 0; i < RULES_ARGUMENTS_MAX; i++)
+	for (unsigned i = 0; i < QUERY_ARGUMENTS_MAX; i++)
 		if (asks_for_process(expr->argument[i]))
 			return true;
 	return false;
@@ -101,11 +101,11 @@ void rules_run_free(struct rules_run *run)
 	ptl_state_free(run->state);
 	rules_kinds_free(run);
 	rules_schemas_free(run);
-	rules_files_free(&run->files);
-	rules_arena_free(&run->scratch);
-	rules_arena_free(&run->names);
+	query_files_free(&run->files);
+	query_arena_free(&run->scratch);
+	query_arena_free(&run->names);
 	common_byte_map_free(&run->name_map);
-	free(run->now.values);
+	query_payload_free(&run->now.payload);
 	free(run->matches);
 	free(run->counts);
 	free(run);
@@ -127,13 +127,13 @@ bool rules_run_loaded(const struct rules_run *run, size_t image)
 static int rename_path(struct rules_run *run, const char **path)
 {
 	for (const struct rules_rename *rename = run->rules->renames; rename; rename = rename->next) {
-		struct rules_captures captures;
+		struct query_captures captures;
 		struct ptl_bytes out = {0};
 
-		if (!rules_glob(rename->pattern, *path, strlen(*path), &captures))
+		if (!query_glob(rename->pattern, *path, strlen(*path), &captures))
 			continue;
-		rules_replace(&out, rename->replacement, &captures);
-		*path = out.failed ? NULL : rules_copy(&run->scratch, out.data, out.size);
+		query_replace(&out, rename->replacement, &captures);
+		*path = out.failed ? NULL : query_copy(&run->scratch, out.data, out.size);
 		common_bytes_free(&out);
 		return *path ? 0 : common_fail_memory("a path", out.size);
 	}
@@ -147,7 +147,7 @@ static int take_payload(struct rules_run *run, int status, const struct ptl_even
 
 	if (status < 0)
 		return status;
-	copy = rules_copy(&run->scratch, event->payload, event->payload_size);
+	copy = query_copy(&run->scratch, event->payload, event->payload_size);
 	if (!copy)
 		return PTL_NO_MEMORY;
 	run->now.event.payload = (const uint8_t *)copy;
@@ -204,7 +204,7 @@ static int act(struct rules_run *run, const struct rules_action *action, struct 
 /* The elements are those that the array has when the loop begins: no action adds one. */
 static int act_for_each(struct rules_run *run, const struct rules_action *loop, struct rules_shape *shape)
 {
-	struct rules_scope_of scope = rules_current_scope(run);
+	struct query_scope scope = rules_current_scope(run);
 	uint32_t count, next = 0;
 	bool there;
 	int status = scope.elements(scope.context, loop->loop.array, &count, &there);
@@ -212,7 +212,7 @@ static int act_for_each(struct rules_run *run, const struct rules_action *loop, 
 	if (!status && !there)
 		return rules_edit_lacks(run, loop->loop.array);
 	run->now.looping++;
-	while (rules_next_element(&scope, &loop->loop, count, &next, &status))
+	while (query_next_element(&scope, &loop->loop, count, &next, &status))
 		for (const struct rules_action *action = loop->actions; !status && action; action = action->next)
 			status = act(run, action, shape);
 	run->now.looping--;
@@ -333,8 +333,8 @@ static void set_current(struct rules_run *run, const struct ptl_event *event, st
 
 	now->event = *event;
 	now->kind = kind;
-	now->changed = now->dropped = now->own_payload = now->decoded = false;
-	now->rest = 0;
+	now->changed = now->dropped = now->own_payload = now->payload.decoded = false;
+	now->payload.rest = 0;
 	now->pending = false;
 	now->looping = 0;
 	now->loops.steps = 0;
@@ -342,7 +342,7 @@ static void set_current(struct rules_run *run, const struct ptl_event *event, st
 	now->program = NULL;
 	now->pid = event->pid;
 	if (run->scratch.blocks)
-		rules_arena_reset(&run->scratch);
+		query_arena_reset(&run->scratch);
 }
 
 int rules_run_event(struct rules_run *run, struct ptl_trace *trace, const struct ptl_event *event)

@@ -7,29 +7,14 @@
 #include <ptl/state.h>
 
 #include "common/hash_map.h"
-#include "relog/rules/evaluate.h"
+#include "query/evaluate.h"
+#include "query/payload.h"
 #include "relog/rules/run.h"
-
-#define RULES_NESTING_MAX 9
-
-/* Where a field of a rule is in the payloads of one schema. */
-struct rules_location {
-	const struct ptl_field *field; /* NULL: this schema does not have it */
-	size_t index;                  /* of field in the schema */
-	bool fixed;                    /* a number at `offset` of every payload */
-	uint32_t offset;
-	/* Else: the fields that it is in, outermost first, and which element of each. */
-	const struct ptl_field *chain[RULES_NESTING_MAX];
-	uint32_t element[RULES_NESTING_MAX];
-	unsigned loop[RULES_NESTING_MAX]; /* instead: the slot of a loop plus one; 0: none */
-	unsigned depth;
-	bool whole; /* an array, all of it */
-};
 
 /* A rule that may match events of one kind. */
 struct rules_bound {
 	const struct rules_rule *rule;
-	struct rules_location *fields;
+	struct query_location *fields;
 	/* What adding and deleting makes of the schema's fields; NULL until it is needed. */
 	struct ptl_field *new_fields;
 	size_t new_count;
@@ -52,7 +37,7 @@ struct rules_kind {
 	enum rules_class class;
 	struct rules_bound *bound; /* in the order of the rules */
 	size_t bound_count;
-	struct rules_arena arena;
+	struct query_arena arena;
 };
 
 /* The event that is being looked at, as it is now. */
@@ -61,22 +46,11 @@ struct rules_current {
 	struct rules_kind *kind;
 	bool changed;
 	bool dropped;
-	bool own_payload; /* it is in the scratch arena, and may be written to */
-	bool decoded;     /* values hold its fields */
-	struct ptl_value *values;
-	size_t value_count, value_room;
-	size_t rest;      /* bytes behind the last field */
-	bool truncated;   /* the payload ends before its schema does */
-	bool pending;     /* a loop has changed values that the payload does not have yet */
-	unsigned looping; /* `for` loops around */
-	struct rules_loops loops;
-	/* Where the last search ended, so that the next element is not looked for from the start. */
-	struct rules_found {
-		unsigned depth; /* of the levels below: how many are known */
-		const struct ptl_field *field[RULES_NESTING_MAX];
-		uint32_t element[RULES_NESTING_MAX];
-		size_t at[RULES_NESTING_MAX];
-	} found;
+	bool own_payload;             /* it is in the scratch arena, and may be written to */
+	struct query_payload payload; /* its fields, once they are asked for */
+	bool pending;                 /* a loop has changed values that the payload does not have yet */
+	unsigned looping;             /* `for` loops around */
+	struct query_loops loops;
 	const struct rules_bound *bound; /* of the rule that is applied */
 	uint32_t pid;                    /* of the process that it tells of */
 	const char *program;             /* of that; NULL until asked for */
@@ -98,8 +72,8 @@ struct rules_run {
 	struct rules_options options;
 	struct ptl_trace *const *traces;
 	size_t trace_count;
-	struct rules_files files;
-	struct rules_arena scratch; /* of the current event */
+	struct query_files files;
+	struct query_arena scratch; /* of the current event */
 	struct rules_current now;
 
 	struct rules_kind **kinds;
@@ -118,7 +92,7 @@ struct rules_run {
 	uint64_t folded; /* how often what processes run may have become something else */
 	uint64_t forked; /* time of the last process event, if that is not over; else 0 */
 	struct rules_program programs[RULES_PROGRAMS];
-	struct rules_arena names; /* of programs, each once: name_map says where */
+	struct query_arena names; /* of programs, each once: name_map says where */
 	struct common_byte_map name_map;
 	size_t name_bytes;
 	enum { RULES_BOTH, RULES_ONLY_OUTPUT, RULES_ONLY_STATE } only; /* what rules_inject does */
@@ -132,16 +106,12 @@ void rules_kinds_free(struct rules_run *run);
 /* Forgets them where they have become too many or out of date; not while one is in use. */
 void rules_kinds_limit(struct rules_run *run);
 /* The GUID of a provider that is known by its name; PTL_CORRUPT where no trace has it. */
-int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct rules_place at,
+int rules_provider_guid(const struct rules_run *run, const struct rules_provider *provider, struct query_place at,
 			struct ptl_guid *guid);
 
 /* current.c */
 /* Decodes the payload, once; PTL_NO_MEMORY. A payload that its schema does not fit has fewer values. */
 int rules_current_decode(struct rules_run *run);
-/* The value at a location, among the decoded; NULL: not there. */
-struct ptl_value *rules_current_find(struct rules_run *run, const struct rules_location *location);
-/* How many elements an array has (0 where it is not there); 1 for what is none. */
-uint32_t rules_current_elements(struct rules_run *run, const struct rules_location *location);
 /* The event is another now: what was known of its payload is not. */
 void rules_current_changed(struct rules_run *run);
 /* Makes the payload the run's own, to be written to; PTL_NO_MEMORY. */
@@ -151,7 +121,7 @@ const char *rules_current_program(struct rules_run *run);
 /* Whether that, or the word that it was started by, is like the pattern. */
 bool rules_current_ran(struct rules_run *run, const char *pattern);
 /* For expressions about the current event. */
-struct rules_scope_of rules_current_scope(struct rules_run *run);
+struct query_scope rules_current_scope(struct rules_run *run);
 
 /* match.c: whether the rule that `bound` is of applies: 1, 0, or a status. */
 int rules_match(struct rules_run *run, const struct rules_bound *bound);
@@ -163,7 +133,7 @@ uint64_t rules_moment_time(const struct rules_run *run, const struct rules_momen
 const struct ptl_schema *rules_schema_of(const struct rules_run *run, struct ptl_trace *trace,
 					 const struct ptl_descriptor *descriptor);
 /* Events get this schema: PTL_CORRUPT where they have another; equal ones are written once. */
-int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, struct rules_place at);
+int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, struct query_place at);
 /* Checks and writes the schemas of the rules. */
 int rules_schemas_start(struct rules_run *run);
 void rules_schemas_free(struct rules_run *run);

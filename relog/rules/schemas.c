@@ -10,7 +10,7 @@
 /* A schema that is owned here. */
 struct rules_schema_made {
 	struct ptl_schema schema;
-	struct rules_arena arena;
+	struct query_arena arena;
 };
 
 static bool explains(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
@@ -54,16 +54,16 @@ static bool same_fields(const struct ptl_schema *a, const struct ptl_schema *b)
 	return true;
 }
 
-static const char *copy_text(struct rules_arena *arena, const char *text)
+static const char *copy_text(struct query_arena *arena, const char *text)
 {
-	return text ? rules_copy(arena, text, strlen(text)) : NULL;
+	return text ? query_copy(arena, text, strlen(text)) : NULL;
 }
 
 /* A copy of its own: the fields of a kind go when kinds are forgotten. */
 static int copy_schema(const struct ptl_schema *schema, struct rules_schema_made *made)
 {
 	size_t size = schema->field_count * sizeof(*schema->fields);
-	struct ptl_field *fields = rules_alloc(&made->arena, size + 1);
+	struct ptl_field *fields = query_alloc(&made->arena, size + 1);
 
 	made->schema = *schema;
 	made->schema.provider_name = copy_text(&made->arena, schema->provider_name);
@@ -95,7 +95,7 @@ static int add_made(struct rules_run *run, const struct ptl_schema *schema)
 	return status < 0 ? status : run->output.schema(run->output.context, schema);
 }
 
-int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, struct rules_place at)
+int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, struct query_place at)
 {
 	const struct ptl_descriptor descriptor = {
 		.provider = schema->provider,
@@ -109,7 +109,7 @@ int rules_schema_made(struct rules_run *run, const struct ptl_schema *schema, st
 	for (size_t i = 0; !known && i < run->trace_count; i++)
 		known = ptl_schema_find(run->traces[i], &descriptor);
 	if (known && !same_fields(known, schema))
-		return rules_fail_at(run->rules, at,
+		return query_fail_at(run->rules->name, at,
 				     "expected a provider, id, version and opcode without a schema, or with this "
 				     "one, found that id %u, version %u, opcode %u have another schema (%.80s)",
 				     schema->id, schema->version, schema->opcode,
@@ -140,7 +140,7 @@ int rules_schemas_start(struct rules_run *run)
 void rules_schemas_free(struct rules_run *run)
 {
 	for (size_t i = 0; i < run->made_count; i++)
-		rules_arena_free(&run->made[i].arena);
+		query_arena_free(&run->made[i].arena);
 	free(run->made);
 	run->made = NULL;
 	run->made_count = 0;

@@ -91,7 +91,7 @@ static int add(struct rules_space *space, const struct rules_live *live)
 }
 
 int rules_live_add(struct rules_space *space, const struct ptl_image_event *data, uint64_t image_base,
-		   struct rules_place at)
+		   struct query_place at)
 {
 	const struct rules_live live = {
 		.first = data->base,

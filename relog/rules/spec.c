@@ -13,19 +13,19 @@
 
 #define PROTECTION_EXECUTE 4u
 
-static int number_of(const struct rules_scope_of *scope, struct rules_expr *const *values, enum rules_property property,
+static int number_of(const struct query_scope *scope, struct query_expr *const *values, enum rules_property property,
 		     uint64_t otherwise, uint64_t *number)
 {
-	return rules_evaluate_number(scope, values[property], UINT64_MAX, otherwise, number);
+	return query_evaluate_number(scope, values[property], UINT64_MAX, otherwise, number);
 }
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
 static int add_part(struct rules_run *run, struct rules_spec *spec, const struct rules_part *part,
-		    struct rules_place at)
+		    struct query_place at)
 {
 	if (!part->size || part->rva >= spec->size || part->size > spec->size - part->rva)
-		return rules_fail_at(run->rules, at,
+		return query_fail_at(run->rules->name, at,
 				     "expected a section of 1 byte or more within the image of %#llx bytes, "
 				     "found %#llx bytes at %#llx",
 				     (unsigned long long)spec->size, (unsigned long long)part->size,
@@ -34,20 +34,20 @@ static int add_part(struct rules_run *run, struct rules_spec *spec, const struct
 		const struct rules_part *other = &spec->parts[i];
 
 		if (part->rva < other->rva + other->size && other->rva < part->rva + part->size)
-			return rules_fail_at(run->rules, at,
+			return query_fail_at(run->rules->name, at,
 					     "expected sections that do not overlap, found two at %#llx and %#llx",
 					     (unsigned long long)other->rva, (unsigned long long)part->rva);
 	}
 	if (spec->part_count == RULES_PARTS_MAX)
-		return rules_fail_at(run->rules, at, "expected at most %u executable sections, found more",
+		return query_fail_at(run->rules->name, at, "expected at most %u executable sections, found more",
 				     RULES_PARTS_MAX);
 	if (part->protection & PROTECTION_EXECUTE)
 		spec->parts[spec->part_count++] = *part;
 	return 0;
 }
 
-static int evaluate_part(struct rules_run *run, const struct rules_scope_of *scope, struct rules_expr *const *values,
-			 struct rules_spec *spec, struct rules_place at)
+static int evaluate_part(struct rules_run *run, const struct query_scope *scope, struct query_expr *const *values,
+			 struct rules_spec *spec, struct query_place at)
 {
 	struct rules_part part;
 	uint64_t protection;
@@ -58,7 +58,7 @@ static int evaluate_part(struct rules_run *run, const struct rules_scope_of *sco
 	if (!status)
 		status = number_of(scope, values, RULES_PROPERTY_SIZE, 0, &part.size);
 	if (!status)
-		status = rules_evaluate_number(scope, values[RULES_PROPERTY_PROTECTION], 7, 5, &protection);
+		status = query_evaluate_number(scope, values[RULES_PROPERTY_PROTECTION], 7, 5, &protection);
 	if (status < 0)
 		return status;
 	part.protection = (uint32_t)protection;
@@ -66,7 +66,7 @@ static int evaluate_part(struct rules_run *run, const struct rules_scope_of *sco
 }
 
 /* A section for each element of an array. */
-static int evaluate_each(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_section *section,
+static int evaluate_each(struct rules_run *run, const struct query_scope *scope, const struct rules_section *section,
 			 struct rules_spec *spec)
 {
 	uint32_t count, next = 0;
@@ -75,17 +75,17 @@ static int evaluate_each(struct rules_run *run, const struct rules_scope_of *sco
 
 	if (!status && !there)
 		return rules_edit_lacks(run, section->loop.array);
-	while (rules_next_element(scope, &section->loop, count, &next, &status))
+	while (query_next_element(scope, &section->loop, count, &next, &status))
 		status = evaluate_part(run, scope, section->property, spec, section->at);
 	return status;
 }
 
-static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+static int evaluate_parts(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			  struct rules_spec *spec)
 {
 	int status = 0;
 
-	spec->parts = rules_alloc(&run->scratch, RULES_PARTS_MAX * sizeof(*spec->parts));
+	spec->parts = query_alloc(&run->scratch, RULES_PARTS_MAX * sizeof(*spec->parts));
 	if (!spec->parts)
 		return PTL_NO_MEMORY;
 	if (spec->whole_map) {
@@ -98,7 +98,7 @@ static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *sc
 		status = s->has_loop ? evaluate_each(run, scope, s, spec)
 				     : evaluate_part(run, scope, s->property, spec, s->at);
 	if (!status && !spec->part_count)
-		return rules_fail_at(run->rules, body->at, "expected an executable section, found none");
+		return query_fail_at(run->rules->name, body->at, "expected an executable section, found none");
 	return status;
 }
 
@@ -108,7 +108,7 @@ static int evaluate_parts(struct rules_run *run, const struct rules_scope_of *sc
 static int store_file(struct rules_run *run, uint32_t type, const char *path, uint64_t offset, uint64_t size,
 		      uint8_t hash[PTL_HASH_SIZE])
 {
-	int fd, status = rules_files_open(&run->files, path, &fd);
+	int fd, status = query_files_open(&run->files, path, &fd);
 
 	if (status < 0)
 		return status;
@@ -117,7 +117,7 @@ static int store_file(struct rules_run *run, uint32_t type, const char *path, ui
 	return status < 0 ? common_fail_in(status, "%s", path) : 0;
 }
 
-int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+int rules_spec_code(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 		    const struct rules_part *part, struct ptl_image_event *image)
 {
 	uint64_t offset = part->file_offset, start = 0, size = part->size, there = 0;
@@ -126,17 +126,17 @@ int rules_spec_code(struct rules_run *run, const struct rules_scope_of *scope, c
 
 	if (body->code == RULES_CODE_CAPTURED)
 		return 0;
-	status = rules_evaluate_text(scope, body->code_path, "", &path);
+	status = query_evaluate_text(scope, body->code_path, "", &path);
 	if (!status && body->code == RULES_CODE_RAW) {
-		status = rules_evaluate_number(scope, body->code_offset, UINT64_MAX, 0, &start);
+		status = query_evaluate_number(scope, body->code_offset, UINT64_MAX, 0, &start);
 		if (__builtin_add_overflow(part->rva, start, &offset))
 			offset = UINT64_MAX;
 	}
 	if (status < 0)
 		return status;
-	status = rules_files_size(&run->files, path, &there);
+	status = query_files_size(&run->files, path, &there);
 	if (!status && offset >= there)
-		return rules_fail_at(run->rules, body->code_path->at,
+		return query_fail_at(run->rules->name, body->code_path->at,
 				     "expected code at offset %#llx of %s, found that it has %#llx bytes",
 				     (unsigned long long)offset, path, (unsigned long long)there);
 	if (!status)
@@ -166,14 +166,14 @@ static const char *with_pid(struct rules_run *run, const char *path, uint32_t pi
 			common_write_bytes(&out, p, 1);
 		p += *p == '%' && (p[1] == 'p' || p[1] == '%');
 	}
-	copy = out.failed ? NULL : rules_copy(&run->scratch, out.data, out.size);
+	copy = out.failed ? NULL : query_copy(&run->scratch, out.data, out.size);
 	common_bytes_free(&out);
 	return copy;
 }
 
 /* Which address of the file stands for the image's base; for ELF files by default the lowest that is loaded. */
-static int base_in_file(const struct rules_scope_of *scope, const struct rules_body *body,
-			const struct rules_spec *spec, bool *lowest, uint64_t *base)
+static int base_in_file(const struct query_scope *scope, const struct rules_body *body, const struct rules_spec *spec,
+			bool *lowest, uint64_t *base)
 {
 	*lowest = body->symbols == RULES_SYMBOLS_ELF && body->addressing == RULES_ADDRESS_DEFAULT;
 	*base = body->symbols == RULES_SYMBOLS_PERF_MAP ? spec->base : 0;
@@ -182,7 +182,7 @@ static int base_in_file(const struct rules_scope_of *scope, const struct rules_b
 	else if (body->addressing == RULES_ADDRESS_RELATIVE)
 		*base = 0;
 	else if (body->addressing == RULES_ADDRESS_FROM)
-		return rules_evaluate_number(scope, body->symbols_base, UINT64_MAX, 0, base);
+		return query_evaluate_number(scope, body->symbols_base, UINT64_MAX, 0, base);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ static int read_list(struct rules_run *run, const struct rules_body *body, const
 		     struct elf_symbol_list *list)
 {
 	struct rules_symbol_source source = {0};
-	int status = rules_files_open(&run->files, path, &source.fd);
+	int status = query_files_open(&run->files, path, &source.fd);
 
 	if (status < 0)
 		return status;
@@ -212,7 +212,7 @@ static void warn_of_none(const struct rules_run *run, const struct rules_body *b
 		run->output.warning(run->output.context, text);
 }
 
-static int make_table(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+static int make_table(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 		      const char *path, struct rules_spec *spec)
 {
 	struct elf_symbol_list list = {.size = spec->whole_map ? 0 : spec->size, .limit = RULES_SYMBOLS_MAX};
@@ -254,17 +254,17 @@ static int remember(struct rules_run *run, const struct ptl_bytes *key, const st
 	return common_byte_map_put(&images->tables, key->data, key->size, images->hash_count++);
 }
 
-int rules_spec_symbols_path(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+int rules_spec_symbols_path(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			    uint32_t pid, const char **path)
 {
-	int status = rules_evaluate_text(scope, body->symbols_path, "", path);
+	int status = query_evaluate_text(scope, body->symbols_path, "", path);
 
 	if (!status && body->symbols == RULES_SYMBOLS_PERF_MAP)
 		*path = with_pid(run, *path, pid);
 	return !status && !*path ? PTL_NO_MEMORY : status;
 }
 
-static int find_symbols(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+static int find_symbols(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			struct rules_spec *spec)
 {
 	struct ptl_bytes key = {0};
@@ -298,20 +298,20 @@ static int find_symbols(struct rules_run *run, const struct rules_scope_of *scop
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
-static int find_debug(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+static int find_debug(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 		      struct rules_spec *spec)
 {
-	const struct rules_expr *expr = body->property[RULES_PROPERTY_DEBUG];
+	const struct query_expr *expr = body->property[RULES_PROPERTY_DEBUG];
 	uint64_t size;
 	const char *path;
-	int status = rules_evaluate_text(scope, expr, NULL, &path);
+	int status = query_evaluate_text(scope, expr, NULL, &path);
 
 	if (status < 0 || !path)
 		return status;
-	status = rules_files_size(&run->files, path, &size);
+	status = query_files_size(&run->files, path, &size);
 	if (!status && !size)
-		return rules_fail_at(run->rules, expr->at, "expected an ELF file, found that %s is empty or no file",
-				     path);
+		return query_fail_at(run->rules->name, expr->at,
+				     "expected an ELF file, found that %s is empty or no file", path);
 	if (!status)
 		status = store_file(run, PTL_BLOB_DEBUG, path, 0, size, spec->image.debug);
 	if (status < 0)
@@ -320,20 +320,20 @@ static int find_debug(struct rules_run *run, const struct rules_scope_of *scope,
 	return 0;
 }
 
-static int find_build_id(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+static int find_build_id(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			 struct rules_spec *spec)
 {
 	static const char digits[] = "0123456789abcdef";
-	const struct rules_expr *expr = body->property[RULES_PROPERTY_BUILD_ID];
+	const struct query_expr *expr = body->property[RULES_PROPERTY_BUILD_ID];
 	const char *text;
 	size_t size;
-	int status = rules_evaluate_text(scope, expr, "", &text);
+	int status = query_evaluate_text(scope, expr, "", &text);
 
 	if (status < 0 || !expr)
 		return status;
 	size = strlen(text);
 	if (size % 2 || size / 2 > PTL_BUILD_ID_MAX || strspn(text, "0123456789abcdefABCDEF") != size)
-		return rules_fail_at(run->rules, expr->at,
+		return query_fail_at(run->rules->name, expr->at,
 				     "expected an even number of hexadecimal digits, at most %d, found \"%.80s\"",
 				     2 * PTL_BUILD_ID_MAX, text);
 	for (size_t i = 0; i < size; i++) {
@@ -346,7 +346,7 @@ static int find_build_id(struct rules_run *run, const struct rules_scope_of *sco
 	return 0;
 }
 
-static int evaluate_range(const struct rules_scope_of *scope, struct rules_expr *const *values, struct rules_spec *spec)
+static int evaluate_range(const struct query_scope *scope, struct query_expr *const *values, struct rules_spec *spec)
 {
 	int status = number_of(scope, values, RULES_PROPERTY_BASE, 0, &spec->base);
 
@@ -357,25 +357,25 @@ static int evaluate_range(const struct rules_scope_of *scope, struct rules_expr 
 	return status;
 }
 
-int rules_spec_evaluate(struct rules_run *run, const struct rules_scope_of *scope, const struct rules_body *body,
+int rules_spec_evaluate(struct rules_run *run, const struct query_scope *scope, const struct rules_body *body,
 			struct rules_spec *spec)
 {
-	struct rules_expr *const *values = body->property;
+	struct query_expr *const *values = body->property;
 	int status = spec->whole_map ? 0 : evaluate_range(scope, values, spec);
 
 	if (!status && spec->whole_map && !values[RULES_PROPERTY_PATH])
 		status = rules_spec_symbols_path(run, scope, body, spec->pid, &spec->path);
 	else if (!status)
-		status = rules_evaluate_text(scope, values[RULES_PROPERTY_PATH], "", &spec->path);
+		status = query_evaluate_text(scope, values[RULES_PROPERTY_PATH], "", &spec->path);
 	if (status < 0)
 		return status;
 	if (!spec->size || spec->size - 1 > UINT64_MAX - spec->base)
-		return rules_fail_at(run->rules, values[RULES_PROPERTY_SIZE]->at,
+		return query_fail_at(run->rules->name, values[RULES_PROPERTY_SIZE]->at,
 				     "expected a size above 0 that stays in the address space, found %#llx bytes "
 				     "at %#llx",
 				     (unsigned long long)spec->size, (unsigned long long)spec->base);
 	if (rules_is_nameless(spec->path))
-		return rules_fail_at(run->rules,
+		return query_fail_at(run->rules->name,
 				     values[RULES_PROPERTY_PATH] ? values[RULES_PROPERTY_PATH]->at : body->at,
 				     "expected a path, found \"%s\", which means that there is none", spec->path);
 	status = evaluate_parts(run, scope, body, spec);

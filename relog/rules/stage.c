@@ -171,8 +171,8 @@ static bool has_field(const struct ptl_trace *trace, const char *name)
 /* A name that no schema has is rather a slip than a condition. Schemas that rules define may have it. */
 static void tell_unknown_fields(const struct stage *stage, const struct rules_rule *rule)
 {
-	for (size_t i = 0; i < rule->field_count && !stage->rules.schemas; i++) {
-		const struct rules_field *field = &rule->fields[i];
+	for (size_t i = 0; i < rule->fields.count && !stage->rules.schemas; i++) {
+		const struct query_field *field = &rule->fields.list[i];
 		bool known = !field->condition || !field->steps[0].name;
 
 		for (size_t j = 0; !known && j < ptl_relogger_input_count(stage->relogger); j++)

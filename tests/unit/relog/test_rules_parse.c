@@ -50,14 +50,14 @@ static void takes_a_rule(void **state)
 		    rule->match[RULES_MATCH_LEVEL].range[0].last == 4);
 	assert_true(rule->from.time == 1000000 && !rule->from.absolute);
 	assert_true(rule->to.time == 2000000000 && rule->to.absolute);
-	assert_int_equal(rule->field_count, 3);
-	assert_string_equal(rule->fields[1].text, "Name");
+	assert_int_equal(rule->fields.count, 3);
+	assert_string_equal(rule->fields.list[1].text, "Name");
 	action = rule->actions;
 	assert_int_equal(action->kind, RULES_ACTION_SET_FIELD);
-	assert_int_equal(action->value->op, RULES_BIT_AND);
+	assert_int_equal(action->value->op, QUERY_BIT_AND);
 	action = action->next;
 	assert_int_equal(action->kind, RULES_ACTION_SET_HEADER);
-	assert_int_equal(action->index, RULES_HEADER_LEVEL);
+	assert_int_equal(action->index, QUERY_HEADER_LEVEL);
 	action = action->next;
 	assert_int_equal(action->kind, RULES_ACTION_IMAGE_LOAD);
 	assert_non_null(action->body->property[RULES_PROPERTY_PATH]);
@@ -132,20 +132,20 @@ static void takes_a_schema(void **state)
 static void takes_precedence_and_words(void **state)
 {
 	struct rules rules;
-	const struct rules_expr *where;
+	const struct query_expr *where;
 
 	(void)state;
 	takes("on any where `and`.`or`[3] + 2 * 3 == 7 or not has(X) and event.pid % 2 != 0 { keep; }", &rules);
 	where = rules.rules->where;
-	assert_int_equal(where->op, RULES_OR);
-	assert_int_equal(where->argument[0]->op, RULES_EQUAL);
-	assert_int_equal(where->argument[0]->argument[0]->op, RULES_ADD);
-	assert_int_equal(where->argument[0]->argument[0]->argument[1]->op, RULES_MULTIPLY);
-	assert_int_equal(where->argument[1]->op, RULES_AND);
-	assert_int_equal(where->argument[1]->argument[0]->op, RULES_NOT);
-	assert_int_equal(rules.rules->fields[0].step_count, 3);
-	assert_true(rules.rules->fields[0].condition);
-	assert_false(rules.rules->fields[1].condition);
+	assert_int_equal(where->op, QUERY_OR);
+	assert_int_equal(where->argument[0]->op, QUERY_EQUAL);
+	assert_int_equal(where->argument[0]->argument[0]->op, QUERY_ADD);
+	assert_int_equal(where->argument[0]->argument[0]->argument[1]->op, QUERY_MULTIPLY);
+	assert_int_equal(where->argument[1]->op, QUERY_AND);
+	assert_int_equal(where->argument[1]->argument[0]->op, QUERY_NOT);
+	assert_int_equal(rules.rules->fields.list[0].step_count, 3);
+	assert_true(rules.rules->fields.list[0].condition);
+	assert_false(rules.rules->fields.list[1].condition);
 	rules_free(&rules);
 	takes("", &rules);
 	rules_free(&rules);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads files that rules name; the most recently used stay in memory. */
-#include "relog/rules/files.h"
+/* Reads files that expressions name; the most recently used stay in memory. */
+#include "query/files.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 #include "common/error.h"
 #include "common/file.h"
 
-struct rules_data_file {
+struct query_data_file {
 	uint8_t *data; /* NULL: not in memory now */
 	size_t size;
 	uint64_t used; /* the clock of its last use */
 };
 
-char *rules_files_path(const struct rules_files *files, const char *name, struct rules_arena *arena)
+char *query_files_path(const struct query_files *files, const char *name, struct query_arena *arena)
 {
 	size_t folder = name[0] == '/' ? 0 : strlen(files->folder), size = strlen(name);
-	char *path = rules_alloc(arena, folder + size + 1);
+	char *path = query_alloc(arena, folder + size + 1);
 
 	if (!path)
 		return NULL;
@@ -30,13 +30,13 @@ char *rules_files_path(const struct rules_files *files, const char *name, struct
 }
 
 /* Lets go of files that were not used lately, but for the one of the last use. */
-static void make_room(struct rules_files *files)
+static void make_room(struct query_files *files)
 {
-	while (files->bytes > RULES_FILES_KEPT) {
-		struct rules_data_file *oldest = NULL;
+	while (files->bytes > QUERY_FILES_KEPT) {
+		struct query_data_file *oldest = NULL;
 
 		for (size_t i = 0; i < files->count; i++) {
-			struct rules_data_file *file = &files->list[i];
+			struct query_data_file *file = &files->list[i];
 
 			if (file->data && file->used != files->clock && (!oldest || file->used < oldest->used))
 				oldest = file;
@@ -49,10 +49,10 @@ static void make_room(struct rules_files *files)
 	}
 }
 
-static int find(struct rules_files *files, const char *name, struct rules_data_file **file)
+static int find(struct query_files *files, const char *name, struct query_data_file **file)
 {
 	const uint64_t *known = common_byte_map_get(&files->by_name, name, strlen(name));
-	struct rules_data_file *list;
+	struct query_data_file *list;
 	int status;
 
 	*file = NULL;
@@ -70,23 +70,23 @@ static int find(struct rules_files *files, const char *name, struct rules_data_f
 	if (status < 0)
 		return status;
 	*file = &files->list[files->count++];
-	**file = (struct rules_data_file){0};
+	**file = (struct query_data_file){0};
 	return 0;
 }
 
-int rules_files_read(struct rules_files *files, const char *name, const uint8_t **data, size_t *size)
+int query_files_read(struct query_files *files, const char *name, const uint8_t **data, size_t *size)
 {
-	struct rules_arena arena = {0};
-	struct rules_data_file *file;
+	struct query_arena arena = {0};
+	struct query_data_file *file;
 	char *path;
 	int status = find(files, name, &file);
 
 	if (status < 0)
 		return status;
 	if (!file->data) {
-		path = rules_files_path(files, name, &arena);
-		status = path ? common_read_file(path, RULES_FILE_SMALL, &file->data, &file->size) : PTL_NO_MEMORY;
-		rules_arena_free(&arena);
+		path = query_files_path(files, name, &arena);
+		status = path ? common_read_file(path, QUERY_FILE_SMALL, &file->data, &file->size) : PTL_NO_MEMORY;
+		query_arena_free(&arena);
 		if (status < 0)
 			return status;
 		files->bytes += file->size;
@@ -98,10 +98,10 @@ int rules_files_read(struct rules_files *files, const char *name, const uint8_t 
 	return 0;
 }
 
-int rules_files_open(const struct rules_files *files, const char *name, int *fd)
+int query_files_open(const struct query_files *files, const char *name, int *fd)
 {
-	struct rules_arena arena = {0};
-	char *path = rules_files_path(files, name, &arena);
+	struct query_arena arena = {0};
+	char *path = query_files_path(files, name, &arena);
 	int status = path ? 0 : PTL_NO_MEMORY;
 
 	if (path) {
@@ -109,7 +109,7 @@ int rules_files_open(const struct rules_files *files, const char *name, int *fd)
 		if (*fd < 0)
 			status = common_fail_errno("%s", path);
 	}
-	rules_arena_free(&arena);
+	query_arena_free(&arena);
 	return status;
 }
 
@@ -123,9 +123,9 @@ static int size_of(const char *name, int fd, uint64_t *size)
 	return 0;
 }
 
-int rules_files_size(struct rules_files *files, const char *name, uint64_t *size)
+int query_files_size(struct query_files *files, const char *name, uint64_t *size)
 {
-	int fd, status = rules_files_open(files, name, &fd);
+	int fd, status = query_files_open(files, name, &fd);
 
 	if (status < 0)
 		return status;
@@ -134,24 +134,24 @@ int rules_files_size(struct rules_files *files, const char *name, uint64_t *size
 	return status;
 }
 
-int rules_files_read_at(struct rules_files *files, const char *name, uint64_t offset, void *data, size_t size)
+int query_files_read_at(struct query_files *files, const char *name, uint64_t offset, void *data, size_t size)
 {
 	const uint64_t *known = common_byte_map_get(&files->by_name, name, strlen(name));
 	const uint8_t *bytes = NULL;
 	uint64_t there = 0;
 	size_t whole = 0;
-	int fd, status = known ? 0 : rules_files_open(files, name, &fd);
+	int fd, status = known ? 0 : query_files_open(files, name, &fd);
 
 	if (!known && !status) {
 		status = size_of(name, fd, &there);
-		if (!status && there > RULES_FILE_SMALL && offset <= there && size <= there - offset)
+		if (!status && there > QUERY_FILE_SMALL && offset <= there && size <= there - offset)
 			status = common_read_at(fd, data, size, offset);
 		close(fd);
-		if (status < 0 || (there > RULES_FILE_SMALL && offset <= there && size <= there - offset))
+		if (status < 0 || (there > QUERY_FILE_SMALL && offset <= there && size <= there - offset))
 			return status;
 	}
-	if (!status && there <= RULES_FILE_SMALL) {
-		status = rules_files_read(files, name, &bytes, &whole);
+	if (!status && there <= QUERY_FILE_SMALL) {
+		status = query_files_read(files, name, &bytes, &whole);
 		there = whole;
 	}
 	if (status < 0)
@@ -163,11 +163,11 @@ int rules_files_read_at(struct rules_files *files, const char *name, uint64_t of
 	return 0;
 }
 
-void rules_files_free(struct rules_files *files)
+void query_files_free(struct query_files *files)
 {
 	for (size_t i = 0; i < files->count; i++)
 		free(files->list[i].data);
 	free(files->list);
 	common_byte_map_free(&files->by_name);
-	*files = (struct rules_files){0};
+	*files = (struct query_files){0};
 }

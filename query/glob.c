@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Matches patterns without recursion: only the last * is ever extended. */
-#include "relog/rules/glob.h"
+#include "query/glob.h"
 
 #include <string.h>
 
-static void capture(struct rules_captures *captures, unsigned index, const char *text, size_t size)
+static void capture(struct query_captures *captures, unsigned index, const char *text, size_t size)
 {
-	if (!captures || index >= RULES_CAPTURES_MAX)
+	if (!captures || index >= QUERY_CAPTURES_MAX)
 		return;
 	captures->list[index].text = text;
 	captures->list[index].size = size;
 	captures->count = index + 1;
 }
 
-bool rules_glob(const char *pattern, const char *text, size_t size, struct rules_captures *captures)
+bool query_glob(const char *pattern, const char *text, size_t size, struct query_captures *captures)
 {
 	const char *end = text + size, *at = text;
 	/* Behind the last *, where its text begins, and where it ends so far. */
@@ -49,15 +49,15 @@ bool rules_glob(const char *pattern, const char *text, size_t size, struct rules
 	}
 }
 
-bool rules_glob_path(const char *pattern, const char *path)
+bool query_glob_path(const char *pattern, const char *path)
 {
 	const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
 	const char *text = slash ? slash + 1 : path;
 
-	return rules_glob(pattern, text, strlen(text), NULL);
+	return query_glob(pattern, text, strlen(text), NULL);
 }
 
-void rules_replace(struct ptl_bytes *out, const char *replacement, const struct rules_captures *captures)
+void query_replace(struct ptl_bytes *out, const char *replacement, const struct query_captures *captures)
 {
 	for (const char *p = replacement; *p; p++) {
 		unsigned index = *p == '$' && p[1] >= '1' && p[1] <= '9' ? (unsigned)(p[1] - '1') : 9;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Values from and to payload fields. */
-#include "relog/rules/value.h"
+#include "query/value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "common/error.h"
 #include "common/utf16.h"
 
-const char *rules_value_name(const struct rules_value *value)
+const char *query_value_name(const struct query_value *value)
 {
 	static const char *const names[] = {
-		[RULES_VALUE_NONE] = "nothing", [RULES_VALUE_NUMBER] = "a number",    [RULES_VALUE_REAL] = "a fraction",
-		[RULES_VALUE_TEXT] = "a text",  [RULES_VALUE_BOOL] = "true or false",
+		[QUERY_VALUE_NONE] = "nothing", [QUERY_VALUE_NUMBER] = "a number",    [QUERY_VALUE_REAL] = "a fraction",
+		[QUERY_VALUE_TEXT] = "a text",  [QUERY_VALUE_BOOL] = "true or false",
 	};
 
 	return names[value->kind];
@@ -52,7 +52,7 @@ static const struct {
 };
 
 /* UTF-16 as the reader of terminated text takes it: a zero unit within would end it early. */
-static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch, struct rules_value *value)
+static int from_utf16(const struct ptl_value *field, struct query_arena *scratch, struct query_value *value)
 {
 	struct ptl_bytes units = {0}, text = {0};
 	struct common_cursor cursor;
@@ -68,7 +68,7 @@ static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch
 		status = common_fail_memory("a text", field->size);
 	} else {
 		value->size = text.size ? text.size - 1 : 0;
-		value->text = rules_copy(scratch, text.data, value->size);
+		value->text = query_copy(scratch, text.data, value->size);
 		status = value->text ? 0 : PTL_NO_MEMORY;
 	}
 	common_bytes_free(&units);
@@ -76,31 +76,31 @@ static int from_utf16(const struct ptl_value *field, struct rules_arena *scratch
 	return status;
 }
 
-int rules_value_of_field(const struct ptl_value *field, struct rules_arena *scratch, struct rules_value *value)
+int query_value_of_field(const struct ptl_value *field, struct query_arena *scratch, struct query_value *value)
 {
-	*value = (struct rules_value){0};
+	*value = (struct query_value){0};
 	switch (types[field->field->type].group) {
 	case GROUP_UNSIGNED:
-		value->kind = RULES_VALUE_NUMBER;
+		value->kind = QUERY_VALUE_NUMBER;
 		value->number = field->u;
 		return 0;
 	case GROUP_SIGNED:
-		value->kind = RULES_VALUE_NUMBER;
+		value->kind = QUERY_VALUE_NUMBER;
 		value->number = field->i;
 		return 0;
 	case GROUP_FLOAT:
-		value->kind = RULES_VALUE_REAL;
+		value->kind = QUERY_VALUE_REAL;
 		value->real = field->f;
 		return 0;
 	case GROUP_BOOL:
-		value->kind = RULES_VALUE_BOOL;
+		value->kind = QUERY_VALUE_BOOL;
 		value->truth = field->u != 0;
 		return 0;
 	case GROUP_UTF16:
-		value->kind = RULES_VALUE_TEXT;
+		value->kind = QUERY_VALUE_TEXT;
 		return from_utf16(field, scratch, value);
 	case GROUP_BYTES:
-		value->kind = RULES_VALUE_TEXT;
+		value->kind = QUERY_VALUE_TEXT;
 		value->text = (const char *)field->bytes;
 		value->size = field->size;
 		return 0;
@@ -117,22 +117,22 @@ static const char *const ranges[2][4] = {
 	 "a number of -2^63 to 2^63 - 1"},
 };
 
-static const char *to_integer(const struct rules_value *value, unsigned bits, bool is_signed, struct ptl_value *field)
+static const char *to_integer(const struct query_value *value, unsigned bits, bool is_signed, struct ptl_value *field)
 {
-	rules_number one = 1, first = is_signed ? -(one << (bits - 1)) : 0;
-	rules_number last = is_signed ? (one << (bits - 1)) - 1 : (one << bits) - 1;
+	query_number one = 1, first = is_signed ? -(one << (bits - 1)) : 0;
+	query_number last = is_signed ? (one << (bits - 1)) - 1 : (one << bits) - 1;
 
-	if (value->kind != RULES_VALUE_NUMBER || value->number < first || value->number > last)
+	if (value->kind != QUERY_VALUE_NUMBER || value->number < first || value->number > last)
 		return ranges[is_signed][bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3];
 	field->u = (uint64_t)value->number;
 	return NULL;
 }
 
-static const char *to_bytes(const struct rules_value *value, struct ptl_value *field)
+static const char *to_bytes(const struct query_value *value, struct ptl_value *field)
 {
 	uint8_t type = field->field->type;
 
-	if (value->kind != RULES_VALUE_TEXT)
+	if (value->kind != QUERY_VALUE_TEXT)
 		return "a text";
 	if (type == PTL_TYPE_GUID && value->size != 16)
 		return "the 16 bytes of a GUID, as guid(\"...\") gives";
@@ -147,22 +147,22 @@ static const char *to_bytes(const struct rules_value *value, struct ptl_value *f
 	return NULL;
 }
 
-static const char *to_utf16(const struct rules_value *value, struct rules_arena *scratch, struct ptl_value *field,
+static const char *to_utf16(const struct query_value *value, struct query_arena *scratch, struct ptl_value *field,
 			    int *status)
 {
 	struct ptl_bytes units = {0};
 	char *text;
 
-	if (value->kind != RULES_VALUE_TEXT || (value->size && memchr(value->text, 0, value->size)))
+	if (value->kind != QUERY_VALUE_TEXT || (value->size && memchr(value->text, 0, value->size)))
 		return "a text without a zero byte";
-	text = rules_copy(scratch, value->text, value->size);
+	text = query_copy(scratch, value->text, value->size);
 	if (text)
 		common_write_utf16(&units, text);
 	if (!text || units.failed) {
 		*status = common_fail_memory("a text", value->size);
 	} else {
 		field->size = units.size - 2;
-		field->bytes = (const uint8_t *)rules_copy(scratch, units.data, field->size);
+		field->bytes = (const uint8_t *)query_copy(scratch, units.data, field->size);
 		if (!field->bytes)
 			*status = PTL_NO_MEMORY;
 	}
@@ -172,7 +172,7 @@ static const char *to_utf16(const struct rules_value *value, struct rules_arena 
 	return NULL;
 }
 
-const char *rules_value_to_field(const struct rules_value *value, struct rules_arena *scratch, struct ptl_value *field,
+const char *query_value_to_field(const struct query_value *value, struct query_arena *scratch, struct ptl_value *field,
 				 int *status)
 {
 	unsigned bits = types[field->field->type].bits;
@@ -184,12 +184,12 @@ const char *rules_value_to_field(const struct rules_value *value, struct rules_a
 	case GROUP_SIGNED:
 		return to_integer(value, bits, true, field);
 	case GROUP_FLOAT:
-		if (value->kind != RULES_VALUE_NUMBER && value->kind != RULES_VALUE_REAL)
+		if (value->kind != QUERY_VALUE_NUMBER && value->kind != QUERY_VALUE_REAL)
 			return "a number";
-		field->f = value->kind == RULES_VALUE_REAL ? value->real : (double)value->number;
+		field->f = value->kind == QUERY_VALUE_REAL ? value->real : (double)value->number;
 		return NULL;
 	case GROUP_BOOL:
-		if (value->kind != RULES_VALUE_BOOL)
+		if (value->kind != QUERY_VALUE_BOOL)
 			return "true or false";
 		field->u = value->truth;
 		return NULL;

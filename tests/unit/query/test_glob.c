@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "relog/rules/glob.h"
+#include "query/glob.h"
 
 static bool matches(const char *pattern, const char *text)
 {
-	return rules_glob(pattern, text, strlen(text), NULL);
+	return query_glob(pattern, text, strlen(text), NULL);
 }
 
 static void matches_all_of_a_text(void **state)
@@ -39,20 +39,20 @@ static void matches_all_of_a_text(void **state)
 static void looks_at_the_last_part_of_a_path(void **state)
 {
 	(void)state;
-	assert_true(rules_glob_path("ho*", "/opt/bin/host"));
-	assert_false(rules_glob_path("opt*", "/opt/bin/host"));
-	assert_true(rules_glob_path("/opt/*", "/opt/bin/host"));
-	assert_true(rules_glob_path("host", "host"));
-	assert_true(rules_glob_path("", "/a/"));
+	assert_true(query_glob_path("ho*", "/opt/bin/host"));
+	assert_false(query_glob_path("opt*", "/opt/bin/host"));
+	assert_true(query_glob_path("/opt/*", "/opt/bin/host"));
+	assert_true(query_glob_path("host", "host"));
+	assert_true(query_glob_path("", "/a/"));
 }
 
 static void replaced(const char *pattern, const char *text, const char *replacement, const char *expected)
 {
-	struct rules_captures captures;
+	struct query_captures captures;
 	struct ptl_bytes out = {0};
 
-	assert_true(rules_glob(pattern, text, strlen(text), &captures));
-	rules_replace(&out, replacement, &captures);
+	assert_true(query_glob(pattern, text, strlen(text), &captures));
+	query_replace(&out, replacement, &captures);
 	assert_int_equal(out.size, strlen(expected));
 	if (out.size)
 		assert_memory_equal(out.data, expected, out.size);

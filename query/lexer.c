@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Splits a rule file into words, and says exactly where it is none. */
-#include "relog/rules/lexer.h"
+#include "query/lexer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,13 +21,13 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static char peek(const struct rules_lexer *lexer, size_t ahead)
+static char peek(const struct query_lexer *lexer, size_t ahead)
 {
 	return lexer->size - lexer->at > ahead ? lexer->text[lexer->at + ahead] : '\0';
 }
 
 /* Moves over one byte; the later bytes of a UTF-8 character take no column. */
-static void step(struct rules_lexer *lexer)
+static void step(struct query_lexer *lexer)
 {
 	char c = lexer->text[lexer->at++];
 
@@ -39,7 +39,7 @@ static void step(struct rules_lexer *lexer)
 	}
 }
 
-static void skip_blanks(struct rules_lexer *lexer)
+static void skip_blanks(struct query_lexer *lexer)
 {
 	while (lexer->at < lexer->size) {
 		char c = lexer->text[lexer->at];
@@ -56,14 +56,14 @@ static void skip_blanks(struct rules_lexer *lexer)
 	}
 }
 
-static int refuse(const struct rules_lexer *lexer, struct rules_place at, const char *expected, const char *found)
+static int refuse(const struct query_lexer *lexer, struct query_place at, const char *expected, const char *found)
 {
 	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", lexer->name, at.line, at.column, expected,
 			   found);
 }
 
 /* Names the byte at the cursor. */
-static const char *shown_byte(const struct rules_lexer *lexer, char shown[16])
+static const char *shown_byte(const struct query_lexer *lexer, char shown[16])
 {
 	uint8_t c = (uint8_t)lexer->text[lexer->at];
 
@@ -75,12 +75,12 @@ static const char *shown_byte(const struct rules_lexer *lexer, char shown[16])
 	return shown;
 }
 
-const char *rules_token_shown(const struct rules_token *token, char shown[RULES_SHOWN_MAX + 8])
+const char *query_token_shown(const struct query_token *token, char shown[QUERY_SHOWN_MAX + 8])
 {
-	size_t n = token->source_size < RULES_SHOWN_MAX ? token->source_size : RULES_SHOWN_MAX;
+	size_t n = token->source_size < QUERY_SHOWN_MAX ? token->source_size : QUERY_SHOWN_MAX;
 	char *out = shown;
 
-	if (token->kind == RULES_TOKEN_END)
+	if (token->kind == QUERY_TOKEN_END)
 		return "the end of the file";
 	*out++ = '\'';
 	for (size_t i = 0; i < n; i++) {
@@ -104,7 +104,7 @@ static int hex_value(char c)
 }
 
 /* What follows a backslash; the cursor is on it. */
-static int read_escape(struct rules_lexer *lexer, struct rules_place at, struct ptl_bytes *out)
+static int read_escape(struct query_lexer *lexer, struct query_place at, struct ptl_bytes *out)
 {
 	static const char from[] = "\"\\nt", to[] = "\"\\\n\t";
 	char c = peek(lexer, 0), byte;
@@ -127,11 +127,11 @@ static int read_escape(struct rules_lexer *lexer, struct rules_place at, struct 
 	return 0;
 }
 
-static int read_quoted_bytes(struct rules_lexer *lexer, char quote, struct ptl_bytes *out)
+static int read_quoted_bytes(struct query_lexer *lexer, char quote, struct ptl_bytes *out)
 {
 	step(lexer);
 	while (peek(lexer, 0) != quote || lexer->at == lexer->size) {
-		struct rules_place at = lexer->place;
+		struct query_place at = lexer->place;
 		char c = peek(lexer, 0), shown[16];
 		int status = 0;
 
@@ -150,7 +150,7 @@ static int read_quoted_bytes(struct rules_lexer *lexer, char quote, struct ptl_b
 	return 0;
 }
 
-static int read_quoted(struct rules_lexer *lexer, char quote, struct rules_token *token)
+static int read_quoted(struct query_lexer *lexer, char quote, struct query_token *token)
 {
 	struct ptl_bytes out = {0};
 	int status = read_quoted_bytes(lexer, quote, &out);
@@ -159,7 +159,7 @@ static int read_quoted(struct rules_lexer *lexer, char quote, struct rules_token
 		status = common_fail_memory("a string", out.size);
 	if (!status) {
 		token->size = out.size;
-		token->text = rules_copy(lexer->arena, out.data, out.size);
+		token->text = query_copy(lexer->arena, out.data, out.size);
 		token->quoted = quote == '`';
 		status = token->text ? 0 : PTL_NO_MEMORY;
 	}
@@ -169,14 +169,14 @@ static int read_quoted(struct rules_lexer *lexer, char quote, struct rules_token
 	return status;
 }
 
-static int read_name(struct rules_lexer *lexer, struct rules_token *token)
+static int read_name(struct query_lexer *lexer, struct query_token *token)
 {
 	size_t start = lexer->at;
 
 	while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0)))
 		step(lexer);
 	token->size = lexer->at - start;
-	token->text = rules_copy(lexer->arena, lexer->text + start, token->size);
+	token->text = query_copy(lexer->arena, lexer->text + start, token->size);
 	return token->text ? 0 : PTL_NO_MEMORY;
 }
 
@@ -193,7 +193,7 @@ static bool is_time_unit(const char *unit)
 }
 
 /* text: as it stands in the file; its digits end at `unit`. */
-static int take_number(struct rules_token *token, const char *text, const char *unit)
+static int take_number(struct query_token *token, const char *text, const char *unit)
 {
 	bool fraction = strchr(text, '.') != NULL;
 
@@ -201,14 +201,14 @@ static int take_number(struct rules_token *token, const char *text, const char *
 		return common_parse_duration(text, &token->number);
 	if (!fraction)
 		return common_parse_size(text, &token->number);
-	token->kind = RULES_TOKEN_REAL;
+	token->kind = QUERY_TOKEN_REAL;
 	return *unit || sscanf(text, "%lf", &token->real) != 1 ? PTL_MISUSE : 0;
 }
 
-static int read_number(struct rules_lexer *lexer, struct rules_token *token)
+static int read_number(struct query_lexer *lexer, struct query_token *token)
 {
 	bool hex = peek(lexer, 0) == '0' && (peek(lexer, 1) | 0x20) == 'x';
-	char text[NUMBER_MAX + 1], shown[RULES_SHOWN_MAX + 8];
+	char text[NUMBER_MAX + 1], shown[QUERY_SHOWN_MAX + 8];
 	size_t n = 0, digits = 0;
 	bool fraction = false;
 
@@ -228,12 +228,12 @@ static int read_number(struct rules_lexer *lexer, struct rules_token *token)
 		return 0;
 	token->source_size = lexer->at - (size_t)(token->source - lexer->text);
 	return refuse(lexer, token->at, "a number of at most 64 bits such as 10, 0x1f, 64K, 1.5 or 20ms",
-		      rules_token_shown(token, shown));
+		      query_token_shown(token, shown));
 }
 
 /* ---- symbols ----------------------------------------------------------------------------- */
 
-static int read_symbol(struct rules_lexer *lexer, struct rules_token *token)
+static int read_symbol(struct query_lexer *lexer, struct query_token *token)
 {
 	static const char *const symbols[] = {
 		"..", "==", "!=", "<=", ">=", "<<", ">>", "{", "}", "(", ")", "[", "]", ";", ",",
@@ -252,16 +252,16 @@ static int read_symbol(struct rules_lexer *lexer, struct rules_token *token)
 			step(lexer);
 		return 0;
 	}
-	return refuse(lexer, token->at, "a word of the rule language", shown_byte(lexer, shown));
+	return refuse(lexer, token->at, "a word of the language", shown_byte(lexer, shown));
 }
 
-int rules_next_token(struct rules_lexer *lexer, struct rules_token *token)
+int query_next_token(struct query_lexer *lexer, struct query_token *token)
 {
 	char c;
 	int status;
 
 	skip_blanks(lexer);
-	*token = (struct rules_token){
+	*token = (struct query_token){
 		.at = lexer->place,
 		.source = lexer->text + lexer->at,
 		.text = "",
@@ -269,11 +269,11 @@ int rules_next_token(struct rules_lexer *lexer, struct rules_token *token)
 	if (lexer->at == lexer->size)
 		return 0;
 	c = lexer->text[lexer->at];
-	token->kind = c == '"'       ? RULES_TOKEN_STRING
-		      : c == '`'     ? RULES_TOKEN_NAME
-		      : is_letter(c) ? RULES_TOKEN_NAME
-		      : is_digit(c)  ? RULES_TOKEN_NUMBER
-				     : RULES_TOKEN_SYMBOL;
+	token->kind = c == '"'       ? QUERY_TOKEN_STRING
+		      : c == '`'     ? QUERY_TOKEN_NAME
+		      : is_letter(c) ? QUERY_TOKEN_NAME
+		      : is_digit(c)  ? QUERY_TOKEN_NUMBER
+				     : QUERY_TOKEN_SYMBOL;
 	if (c == '"' || c == '`')
 		status = read_quoted(lexer, c, token);
 	else if (is_letter(c))
