@@ -9,6 +9,7 @@
 
 #define DEPTH_MAX 8
 #define STEPS_MAX (4u << 20) /* fields of one payload, those of each element of an array counted */
+#define EMPTY_MAX 16u        /* those that take no bytes: a payload of no bytes could have any number of them */
 
 struct walk {
 	const struct ptl_schema *schema;
@@ -16,6 +17,7 @@ struct walk {
 	int (*visit)(void *context, enum ptl_step step, const struct ptl_value *value);
 	void *context;
 	uint32_t steps;
+	unsigned empty; /* of them that took no bytes */
 };
 
 static int fail_in(const struct walk *walk, const struct ptl_field *field, int status, const char *cause)
@@ -195,6 +197,7 @@ static int walk_fields(struct walk *walk, size_t from, size_t to, unsigned depth
 	size_t at = from;
 
 	while (at < to) {
+		const size_t before = walk->cursor.at;
 		size_t end = to;
 		int status = field_end(walk, at, to, depth, &end);
 
@@ -202,6 +205,8 @@ static int walk_fields(struct walk *walk, size_t from, size_t to, unsigned depth
 			status = fail_in(walk, &walk->schema->fields[at], PTL_CORRUPT, "there are too many fields");
 		if (!status)
 			status = walk_elements(walk, &walk->schema->fields[at], at + 1, end, depth);
+		if (!status && walk->cursor.at == before && ++walk->empty > EMPTY_MAX)
+			status = fail_in(walk, &walk->schema->fields[at], PTL_CORRUPT, "too many fields take no bytes");
 		if (status)
 			return status;
 		at = end;

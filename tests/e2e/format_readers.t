@@ -137,6 +137,7 @@ QUIET = {"bad-events-right-after-all", "bad-events-bytes-without-events", "bad-b
          "bad-blob-types-differ"}
 QUIET |= {"bad-blob-" + name for name in ("hash", "bytes-missing", "bytes-twice")}
 QUIET |= {"bad-metadata-schema-" + name for name in ("struct-too-long", "type-unknown", "array-of-nothing",
-                                                     "nested-too-deep", "payload-too-short")}
+                                                     "nested-too-deep", "fields-of-no-bytes",
+                                                     "payload-too-short")}
 
 main()

@@ -389,6 +389,8 @@ class Trace:
             raise Bad(CORRUPT)
         if header.codec == 0:
             return stored
+        if header.kind == EVENTS and header.raw_size > 256 * header.extent():
+            raise Bad(CORRUPT)
         return decompress(stored, header.raw_size)
 
     def read(self, buffer):
@@ -748,7 +750,7 @@ def payload_value(cursor, field):
 
 
 def payload_fields(cursor, members, depth=0, steps=None):
-    at, steps = 0, steps or [0]
+    at, steps = 0, steps or [0, 0]
     while at < len(members):
         field, inner = members[at], []
         if not 1 <= field[2] <= 23:
@@ -760,6 +762,7 @@ def payload_fields(cursor, members, depth=0, steps=None):
         steps[0] += 1
         if steps[0] > 4 << 20:
             raise Bad(CORRUPT)
+        start = cursor.at
         count = field[6] if field[4] == 1 else cursor.u(2) if field[4] == 2 else 1
         for i in range(count):
             before = cursor.at
@@ -771,6 +774,9 @@ def payload_fields(cursor, members, depth=0, steps=None):
                 yield name + "=" + payload_value(cursor, field)
             if field[4] and cursor.at == before:
                 raise Bad(CORRUPT)
+        steps[1] += cursor.at == start
+        if steps[1] > 16:
+            raise Bad(CORRUPT)
         at += 1 + len(inner)
 
 

@@ -463,6 +463,7 @@ def bad_metadata():
     fields = {"struct-too-long": [schema_field(b"s", 23, length=2), schema_field(b"x", 5)],
               "type-unknown": [schema_field(b"a", 1), schema_field(b"t", 24)],
               "array-of-nothing": [schema_field(b"s", 23, array=1, array_length=1000000)],
+              "fields-of-no-bytes": [schema_field(b"r", 22)] * 18,
               "nested-too-deep": [schema_field(b"s", 23, length=9 - i) for i in range(10)],
               "payload-too-short": [schema_field(b"a", 5), schema_field(b"b", 7)]}
     for name, members in fields.items():

@@ -153,7 +153,7 @@ static void contradictions_are_corrupt(void **state)
 	static const struct ptl_field unknown[] = {{"x", PTL_TYPE_U8}, {"u", 200}};
 	static const struct ptl_field empty[] = {
 		{"s", PTL_TYPE_STRUCT, .array = PTL_ARRAY_FIXED, .array_length = UINT32_MAX}};
-	struct ptl_field deep[10] = {{0}};
+	struct ptl_field deep[10] = {{0}}, nothing[18] = {{0}};
 	struct text text;
 	size_t rest;
 
@@ -164,6 +164,11 @@ static void contradictions_are_corrupt(void **state)
 	assert_int_equal(decode(unknown, 2, "abc", 3, &text, &rest), PTL_UNSUPPORTED);
 	assert_int_equal(decode(empty, 1, "abc", 3, &text, &rest), PTL_CORRUPT);
 	assert_int_equal(decode(deep, 10, "abc", 3, &text, &rest), PTL_CORRUPT);
+	/* The first takes all; the others nothing, which any number of fields could in any number of events. */
+	for (unsigned i = 0; i < COUNT(nothing); i++)
+		nothing[i] = (struct ptl_field){"r", PTL_TYPE_BYTES};
+	assert_int_equal(decode(nothing, 18, "abc", 3, &text, &rest), PTL_CORRUPT);
+	assert_done(decode(nothing, 17, "abc", 3, &text, &rest));
 }
 
 int main(void)
