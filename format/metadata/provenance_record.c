@@ -111,6 +111,17 @@ static void decode_field(const struct format_tagged *field, struct ptl_provenanc
 	}
 }
 
+/* Room for inputs to come is not kept: a small file could have half a million records with one input each. */
+static void trim_inputs(struct ptl_provenance *provenance)
+{
+	void *exact = provenance->inputs
+			      ? realloc((void *)provenance->input, provenance->inputs * sizeof(*provenance->input))
+			      : NULL;
+
+	if (exact)
+		provenance->input = exact;
+}
+
 int format_provenance_decode(struct common_cursor body, struct ptl_provenance **provenance)
 {
 	struct ptl_provenance *result = calloc(1, sizeof(*result));
@@ -129,10 +140,12 @@ int format_provenance_decode(struct common_cursor body, struct ptl_provenance **
 			break;
 		}
 	}
-	if (status < 0)
+	if (status < 0) {
 		format_provenance_free(result);
-	else
-		*provenance = result;
+		return status;
+	}
+	trim_inputs(result);
+	*provenance = result;
 	return status;
 }
 
