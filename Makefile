@@ -198,6 +198,7 @@ help:
 	@echo 'make check          installs what is missing, builds, runs every test'
 	@echo 'make unit           unit tests and fuzz replay only       T=TEXT picks those whose name has it'
 	@echo 'make random         random programs against every engine  RANDOM_SECONDS=N for each test, PTL_RANDOM_FIRST=SEED'
+	@echo 'make attack         damaged and hostile files against ptl-dump and ptl-relog, with sanitizers   SECONDS=$(SECONDS)'
 	@echo 'make e2e            end-to-end tests only                 T=TEXT picks those whose name has it'
 	@echo 'make cheap          unit tests, and those end-to-end tests that take some seconds'
 	@echo 'make soak           truth tests of every program in every configuration (long)'
@@ -367,7 +368,7 @@ run_tests = $(places) PTL_LIB='$(abspath $(O)/lib)' PTL_TEST_TOOLS='$(abspath $(
 	PTL_SHARED_ETL='$(ETL)' CC='$(CC)' PYTHON=$(PYTHON) tests/run
 pick   = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(notdir $(t))),$(t))),$(1))
 
-.PHONY: check demo demo-plugin unit unit-programs random e2e cheap soak fuzz fuzz-engines bench lint
+.PHONY: check demo demo-plugin unit unit-programs random attack e2e cheap soak fuzz fuzz-engines bench lint
 # Two steps, so that everything is looked for after it has been installed.
 check: deps
 	@$(again) $(jobs) tests
@@ -393,6 +394,14 @@ random: $(random_tests)
 	@first=$${PTL_RANDOM_FIRST:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 		echo "random programs: PTL_RANDOM_FIRST=$$first RANDOM_SECONDS=$(RANDOM_SECONDS)"; \
 		PTL_RANDOM_FIRST=$$first PTL_RANDOM_SECONDS=$(RANDOM_SECONDS) PTL_TEST_TIMEOUT=14400 $(run_tests) $(random_tests)
+
+# Damaged and hostile files: others each time, as with random programs.
+SECONDS ?= 60
+attack_tools := $(patsubst %,$(asan)/tests/%,make_sample pt_assemble)
+attack:
+	@$(again) $(jobs) O=$(asan) SAN=address,undefined tools $(attack_tools)
+	@PTL_BIN=$(abspath $(asan)/bin) PTL_TEST_TOOLS=$(abspath $(asan)/tests) PTL_TESTS=$(abspath tests) \
+		PTL_ATTACK_SECONDS=$(SECONDS) $(PYTHON) tests/attack/attack.py
 
 e2e: tests
 	@$(run_tests) $(call pick,$(e2e_tests))

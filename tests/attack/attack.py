@@ -1,0 +1,318 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Attacks ptl-dump and ptl-relog with damaged files and with small files that become much.
+
+    make attack SECONDS=N
+
+builds both with sanitizers and runs this. Each case is a file made from a seed alone, and some commands that read it. The
+law that a case is held against:
+
+  - an input that is damaged is called damaged: exit status 3 and a message; one that is not is not (judge.py says which)
+  - where any command says so, ptl-dump info --check does
+  - what ptl-relog writes with exit status 0 is sound, or its input was damaged inside of a buffer whose checksums are right,
+    which ptl-relog copies and --check finds
+  - nothing crashes, hangs, leaks, or takes more time and memory than law.py states for the size of the file
+
+A case that breaks it is told of with what repeats it, and its files are kept. In the environment:
+
+    PTL_ATTACK_FIRST=SEED     the seed of the first case, those behind it count up; at random by default
+    PTL_ATTACK_CASES=N        as many cases instead of SECONDS
+    PTL_ATTACK_JOBS=N         N cases at a time; by default one for each CPU
+    PTL_ATTACK_KEEP=FOLDER    where files of broken laws go
+"""
+import glob
+import multiprocessing
+import os
+import queue
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TESTS = os.environ["PTL_TESTS"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(TESTS, "reader"))
+import bombs  # noqa: E402
+import damage  # noqa: E402
+import judge  # noqa: E402
+import law  # noqa: E402
+import samples  # noqa: E402
+
+TOOLS = os.environ["PTL_TEST_TOOLS"]
+BROKEN_MAX = 5  # then it ends
+BOMB_SHARE = 40  # one case of so many is a bomb, and the first of them go through all of them
+RULES = """provider 11112222-3333-4444-5555-666677778888 as work;
+on work id 7 { drop; }
+on work id 8 { image load { base = 0x700000; size = 4096; path = "plugin"; } }
+image process "a" { path = "plugin"; base = 0x600000; size = 4096; load = start; }
+"""
+# Commands of ptl-dump with options of which some are taken.
+DUMP = {
+    "info": ["--json", "--ignore-index"],
+    "processes": ["--threads", "--json", "--time ..1ms", "--ignore-index", "--pid 101"],
+    "images": ["--json", "--unmapped", "--unmapped --engine libipt", "--time 1us..", "--image *a*", "--ignore-index"],
+    "events": ["--json", "--verbose", "--count", "--time ..500us", "--provider My-*", "--event *Work*", "--level warning",
+               "--where Count>1", "--tid 101,102", "--ignore-index"],
+    "packets": ["--raw", "--json", "--kind psb,tnt,tip", "--time 1us..", "--ignore-index"],
+    "flow": ["--level insn", "--level branch", "--merge", "--source", "--bounds", "--json", "--time ..500us",
+             "--jobs 1", "--demangle", "--ignore-index", "--image *a*"],
+    "stats": ["--hash", "--json", "--gaps 100", "--engine libipt", "--jobs 1", "--ignore-index", "--time 1us.."],
+    "verify": ["--json", "--against native", "--jobs 1", "--ignore-index"],
+}
+SELECTIONS = {"--pid", "--tid", "--where", "--image", "--provider", "--event", "--time"}
+RELOG = ["", "--recompress 3", "--recompress 0", "--time ..500us", "--time 1us..2us", "--pid 101", "--tid 102", "--process a",
+         "--process a --tree", "--drop-pt", "--drop-code", "--redact all", "--redact paths --redact regex:[a-z]+[0-9]*",
+         "--redact field:*", "--rules RULES", "--rules RULES --replace", "OTHER", "OTHER --redact users", "INPUT", "--hash none",
+         "--split 64K", "--memory-limit 64M", "--sync", "--time ..1ms --redact commands --pid 101", "--hash sha256"]
+
+
+def settings():
+    first = os.environ.get("PTL_ATTACK_FIRST") or str(random.SystemRandom().randrange(1 << 32))
+    return int(first), int(os.environ.get("PTL_ATTACK_CASES") or 0), float(os.environ.get("PTL_ATTACK_SECONDS") or 60)
+
+
+def seeds(folder):
+    """What is to be damaged, all of it small: (sound traces, other inputs of ptl-relog)."""
+    made, others, texts = [], {"perf": [], "packets": []}, os.path.join(TESTS, "golden", "samples")
+    for name in sorted(glob.glob(os.path.join(texts, "*.pt.txt"))):
+        out = os.path.join(folder, os.path.basename(name)[:-len(".txt")])
+        subprocess.run([os.path.join(TOOLS, "pt_assemble"), "-o", out, name], check=True)
+        with open(out, "rb") as file:
+            others["packets"].append(file.read())
+    for name in sorted(glob.glob(os.path.join(texts, "*.sample"))):
+        out = os.path.join(folder, os.path.basename(name)[:-len("sample")] + "ptl")
+        subprocess.run([os.path.join(TOOLS, "make_sample"), name, out], cwd=folder, check=True)
+        with open(out, "rb") as file:
+            # The file's own id is random; of the same seed the same file is to be made.
+            made.append(with_id(file.read(), samples.GUID))
+    # Those of which a second reader takes the time of a case are left out.
+    made += [data for _, data in samples.good() if len(data) < 100000]
+    for name in sorted(glob.glob(os.path.join(TESTS, "fuzz", "corpus", "perf_data", "*.hex"))):
+        with open(name, encoding="utf-8") as file:
+            others["perf"].append(bytes.fromhex("".join(line.split("#")[0] for line in file)))
+    return made, others
+
+
+def with_id(data, guid):
+    file = damage.File(data)
+    file.header[16:32] = guid
+    for buffer in file.buffers:
+        damage.put(buffer.header, damage.BUFFER_FIELDS["file_id"], int.from_bytes(guid[:8], "little"))
+    return bytes(file)
+
+
+class Case:
+    """One file and what is done with it. Laws that are broken are told of to say()."""
+
+    def __init__(self, seed, folder, traces, others, bomb=None):
+        self.random, self.folder, self.traces, self.others = random.Random(seed), folder, traces, others
+        self.runs, self.broken, self.bomb = 0, [], bomb
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def run(self, statuses, *command):
+        """The finished run, or None if it broke a law."""
+        done = law.run(list(command), self.folder, *self.size)
+        self.runs += 1
+        what = law.broken(done, statuses)
+        if what:
+            self.say(what, done)
+            return None
+        return done
+
+    def say(self, what, *dones):
+        lines = [f"{self.what}: {what}"]
+        for done in dones:
+            lines += [f"  $ {done.words()}", f"  status {done.status}"]
+            lines += ["  |" + line[:300] for line in done.stderr.splitlines()[:40]]
+        self.broken.append("\n".join(lines))
+
+    # ---- traces ----
+
+    def attack(self):
+        choice = self.random.random()
+        if self.bomb:
+            self.what, data = self.bomb[0], self.bomb[1]()
+            self.size = measure(data)
+            self.write("in.ptl", data)
+            self.attack_trace(None)
+        elif choice < 0.88:
+            data, self.what = damage.damaged(self.random.choice(self.traces), self.random, self.traces)
+            self.size = measure(data)
+            self.write("in.ptl", data)
+            self.attack_trace(judge.judge(data))
+        else:
+            self.random.choice((self.attack_perf, self.attack_raw))()
+
+    def attack_trace(self, verdict):
+        statuses = {judge.SOUND: (0,), judge.DAMAGED: (3,), judge.REFUSED: (3,)}.get(verdict, (0, 3))
+        checked = self.run(statuses, law.DUMP, "info", "--check", "in.ptl")
+        if not checked:
+            return
+        if checked.status == 3 and "in.ptl" not in checked.stderr:
+            self.say("a message that does not name the file", checked)
+        for name in self.random.sample(list(DUMP), 8 if self.bomb else 3):
+            self.dump(name, checked, verdict)
+        for options in self.random.sample(RELOG, 4 if self.bomb else 2):
+            self.relog(options.split(), checked, verdict)
+
+    def dump(self, name, checked, verdict):
+        options = [word for option in self.random.sample(DUMP[name], self.random.choice((0, 1, 1, 2))) for word in option.split()]
+        # Selections may name what is not in the trace, and engines may differ about it.
+        statuses = (0, 2, 3) if SELECTIONS & set(options) else (0, 3)
+        statuses = (3,) if verdict == judge.REFUSED else statuses + (1,) if name == "verify" else statuses
+        done = self.run(statuses, law.DUMP, name, *options, "in.ptl")
+        if done and done.status == 3 and checked.status == 0 and "--ignore-index" not in options:
+            self.say("damaged for one command, and sound for info --check", checked, done)
+
+    def relog(self, options, checked, verdict):
+        more = {"INPUT": "in.ptl", "OTHER": "other.ptl", "RULES": "rules"}
+        if "OTHER" in options:
+            self.write("other.ptl", self.random.choice(self.traces))
+        self.write("rules", RULES.encode())
+        options = [more.get(word, word) for word in options]
+        check = ["--check"] if self.random.random() < 0.25 and "--split" not in options else []
+        self.relog_into(options + check, checked, verdict, bool(check))
+
+    def relog_into(self, options, checked, verdict, check):
+        for name in glob.glob(self.path("out*")):
+            os.remove(name)
+        # What is asked for may not be in the trace, or does not fit a damaged one.
+        statuses = (0, 2, 3) + ((1,) if check else ())
+        done = self.run(statuses, law.RELOG, "-q", "-o", "out.ptl", "in.ptl", *options)
+        outputs = sorted(glob.glob(self.path("out*.ptl")))
+        if not done:
+            return
+        if verdict == judge.REFUSED and (done.status == 0 or outputs):
+            self.say("an output of no trace", done)
+        if done.status == 0 and not outputs:
+            self.say("no output", done)
+        if done.status == 3 and checked.status == 0 and outputs:
+            self.say("damaged for ptl-relog, and sound for info --check", checked, done)
+        for output in outputs:
+            self.judge_output(output, options, done, checked, check)
+
+    def judge_output(self, output, options, done, checked, check):
+        sound = self.run((0, 3), law.DUMP, "info", "--check", os.path.basename(output))
+        if not sound or sound.status == 0 or done.status:
+            return
+        if check or checked.status == 0:
+            self.say("an output of exit status 0 is damaged", checked, done, sound)
+        elif "--split" not in options:
+            os.remove(output)
+            again = self.run((1, 3), law.RELOG, "-q", "-o", "out.ptl", "in.ptl", *options, "--check")
+            if not again:
+                self.say("an output of exit status 0 is damaged, and --check does not say so", sound)
+
+    # ---- other inputs ----
+
+    def attack_perf(self):
+        data = bytearray(self.random.choice(self.others["perf"]))
+        for _ in range(self.random.choice((1, 1, 3))):
+            damage.change_bytes(data, self.random)
+        self.what = "perf.data"
+        self.write("in.ptl", bytes(data))
+        self.convert(len(data), "in.ptl", *self.random.choice(RELOG[:14]).split())
+
+    def attack_raw(self):
+        packets, code = bytearray(self.random.choice(self.others["packets"])), bytearray(b"\x85\xc0\x75\xfc\x0f\x05" * 9)
+        lines = bytearray(b"0x1000 6 0\n0x401000 32 6\n# none\n0x7fff0000 16 38\n")
+        damage.change_bytes(self.random.choice((packets, packets, code, lines)), self.random)
+        for name, data in (("in.pt", packets), ("in.raw", code), ("in.map", lines)):
+            self.write(name, bytes(data))
+        self.what = "raw Intel PT"
+        self.convert(len(packets) + len(code), "--pt", "in.pt", "--memory", "in.raw", "--memory-map", "in.map")
+
+    def convert(self, size, *words):
+        """Makes a trace of what is none, in which a command then reads."""
+        self.size = size / 1e6, 0
+        done = self.run((0, 2, 3), law.RELOG, "-q", "-o", "out.ptl", *words)
+        if not done or not os.path.exists(self.path("out.ptl")):
+            return
+        with open(self.path("out.ptl"), "rb") as file:
+            self.size = measure(file.read())
+        sound = self.run((0, 3), law.DUMP, "info", "--check", "out.ptl")
+        if sound and sound.status and done.status == 0:
+            self.say("an output of exit status 0 is damaged", done, sound)
+        self.run((0, 1, 3), law.DUMP, self.random.choice(list(DUMP)), "out.ptl")
+
+
+def measure(data):
+    """MB of what the buffers of a file say they hold, or of the file, and how many events."""
+    total, events, at = len(data), 0, data.find(b"PTLB")
+    while 0 <= at <= len(data) - damage.BUFFER_HEADER:
+        kind, records, raw = (int.from_bytes(data[at + place:at + place + 4], "little") for place in (8, 28, 36))
+        total += raw if raw <= damage.RAW_MAX else 0
+        events += records if kind == damage.EVENTS and records <= 1 << 20 else 0
+        at = data.find(b"PTLB", at + 4)
+    return total / 1e6, events
+
+
+def work(number, first, cases, jobs, deadline, results, traces, others, keep):
+    every = bombs.every(traces)
+    for i in range(number, cases or sys.maxsize, jobs):
+        if not cases and time.monotonic() > deadline:
+            break
+        seed = first + i
+        # A seed says by itself whether it stands for a bomb, so that it can be repeated alone.
+        bomb = every[seed // BOMB_SHARE % len(every)] if seed % BOMB_SHARE == 0 else None
+        folder = tempfile.mkdtemp(prefix="ptl-attack-")
+        try:
+            case = Case(seed, folder, traces, others, bomb)
+            case.attack()
+            if case.broken:
+                kept = os.path.join(keep, f"attack-{seed}")
+                shutil.rmtree(kept, ignore_errors=True)
+                shutil.copytree(folder, kept)
+            results.put((seed, case.runs, case.broken))
+        except Exception as error:  # pylint: disable=broad-except
+            results.put((seed, 0, [f"the attack itself failed: {error!r}"]))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    results.put(None)
+
+
+def main():
+    first, cases, seconds = settings()
+    jobs = int(os.environ.get("PTL_ATTACK_JOBS") or len(os.sched_getaffinity(0)))
+    keep = os.environ.get("PTL_ATTACK_KEEP") or tempfile.gettempdir()
+    print(f"attack: PTL_ATTACK_FIRST={first}", f"PTL_ATTACK_CASES={cases}" if cases else f"SECONDS={seconds:.0f}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="ptl-attack-seeds-") as folder:
+        traces, others = seeds(folder)
+    results = multiprocessing.Queue()
+    deadline = time.monotonic() + seconds
+    workers = [multiprocessing.Process(target=work, args=(n, first, cases, jobs, deadline, results, traces, others, keep),
+                                       daemon=True) for n in range(jobs)]
+    for worker in workers:
+        worker.start()
+    files = runs = broken = ended = 0
+    while ended < jobs and broken < BROKEN_MAX:
+        try:
+            result = results.get(timeout=10)
+        except queue.Empty:
+            if any(worker.exitcode for worker in workers):
+                sys.exit("attack: it failed itself, as said above")
+            continue
+        if result is None:
+            ended += 1
+            continue
+        seed, count, laws = result
+        files, runs, broken = files + 1, runs + count, broken + bool(laws)
+        for text in laws:
+            print(f"broken: {text}\n  repeat: PTL_ATTACK_FIRST={seed} PTL_ATTACK_CASES=1 make attack"
+                  f"\n  files: {os.path.join(keep, f'attack-{seed}')}", flush=True)
+    for worker in workers:
+        worker.terminate()
+    print(f"attack: {files} files, {runs} runs, {broken} files broke a law")
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()

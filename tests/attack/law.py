@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs a command under bounds of time and memory, and tells what law it broke."""
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+import threading
+
+BIN = os.environ["PTL_BIN"]
+DUMP, RELOG = (os.path.join(BIN, name) for name in ("ptl-dump", "ptl-relog"))
+SANITIZER = 99  # the exit status of a program in which a sanitizer found something
+HANG = 120      # seconds that a run may last by the clock, whatever else the machine does
+# What a run may take for its input: CPU seconds and MiB, with sanitizers, which take several times what the programs take
+# without them, on a machine that others use too. An MB is one of the payloads, decompressed; an event may have 16 fields
+# that take no bytes beside those that do.
+SECONDS, SECONDS_FOR_MB, SECONDS_FOR_EVENT = 5, 8.0, 100e-6
+MEMORY, MEMORY_FOR_MB = 320, 16.0
+STDERR_MAX = 1 << 16
+OPTIONS = f"exitcode={SANITIZER}:detect_leaks=1:allocator_may_return_null=0:quarantine_size_mb=8:abort_on_error=0"
+
+
+class Done:
+    def __init__(self, command, status, stderr, seconds, memory, hung):
+        self.command, self.status, self.stderr, self.hung = command, status, stderr, hung
+        self.seconds, self.memory = seconds, memory  # CPU seconds, MiB
+
+    def words(self):
+        return " ".join([os.path.basename(self.command[0]), *self.command[1:]])
+
+
+def run(command, folder, megabytes=0.0, events=0):
+    """megabytes, events: of payloads in what the command reads."""
+    seconds = SECONDS + SECONDS_FOR_MB * megabytes + SECONDS_FOR_EVENT * events
+    memory = MEMORY + MEMORY_FOR_MB * megabytes
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": folder, "TMPDIR": folder,
+           "ASAN_OPTIONS": f"{OPTIONS}:hard_rss_limit_mb={int(memory * 1.5)}", "UBSAN_OPTIONS": f"print_stacktrace=1:{OPTIONS}"}
+
+    def bound():
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 1.5) + 1, int(seconds * 1.5) + 2))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    with tempfile.TemporaryFile(dir=folder) as stderr:
+        child = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=stderr, preexec_fn=bound)
+        hung = threading.Event()
+
+        def give_up():
+            hung.set()
+            child.kill()
+
+        timer = threading.Timer(HANG + seconds, give_up)
+        timer.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        timer.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        stderr.seek(0)
+        text = stderr.read(STDERR_MAX).decode("utf-8", "backslashreplace")
+    done = Done(command, child.returncode, text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, hung.is_set())
+    done.bounds = seconds, memory
+    return done
+
+
+def broken(done, statuses):
+    """What law the run broke, or None. statuses: those with which it may end."""
+    if done.hung:
+        return "hangs"
+    if done.status == SANITIZER or "runtime error:" in done.stderr or "Sanitizer" in done.stderr:
+        return "a sanitizer found something"
+    if done.status in (-signal.SIGXCPU, -signal.SIGKILL) or done.seconds > done.bounds[0]:
+        return f"took {done.seconds:.1f} CPU seconds, bound {done.bounds[0]:.1f}"
+    if done.memory > done.bounds[1]:
+        return f"took {done.memory:.0f} MiB, bound {done.bounds[1]:.0f}"
+    if done.status < 0:
+        return f"died of signal {-done.status}"
+    if done.status not in statuses:
+        return f"exit status {done.status}, not one of {statuses}"
+    if done.status and not done.stderr.strip():
+        return f"exit status {done.status} without a message"
+    return None
