@@ -54,6 +54,7 @@ static inline bool has_room(struct provider_ring_view *view, uint64_t head, uint
 	if (used > view->size || size > view->size - used)
 		return false;
 	view->tail = tail;
+	view->stuck = false;
 	return true;
 }
 
@@ -107,6 +108,18 @@ static inline bool write_record(struct provider_ring_view *view, struct emission
 	return true;
 }
 
+/* A burst: the ring is full, and the thread goes on in another one where the session has any for it. */
+static __attribute__((noinline)) bool write_elsewhere(struct provider_thread *thread, uint32_t level, unsigned slot,
+						      struct emission *emission)
+{
+	struct provider_ring_view *view = flow_view(thread, level, slot);
+
+	if (view->fixed || view->stuck || emission->header.size > view->size)
+		return false;
+	view->stuck = !provider_ring_change(thread, level, slot);
+	return !view->stuck && write_record(view, emission);
+}
+
 static inline void write_to_session(struct provider_thread *thread, uint32_t level, struct ptl_enabled *enabled,
 				    unsigned slot, struct emission *emission)
 {
@@ -117,7 +130,7 @@ static inline void write_to_session(struct provider_thread *thread, uint32_t lev
 		provider_ring_open(thread, level, slot, session);
 	if (__builtin_expect(!view->ring || view->session != session, 0))
 		__atomic_add_fetch(&enabled->slots[slot].lost, 1, __ATOMIC_RELAXED);
-	else if (__builtin_expect(!write_record(view, emission), 0))
+	else if (__builtin_expect(!write_record(view, emission), 0) && !write_elsewhere(thread, level, slot, emission))
 		__atomic_add_fetch(&view->lost[emission->header.provider], 1, __ATOMIC_RELAXED);
 }
 

@@ -73,8 +73,8 @@ struct provider_share_session {
 	uint32_t clock;     /* of the trace, enum ptl_clock: PTL_CLOCK_MONOTONIC */
 	uint64_t ring_size; /* of each thread, a power of two */
 	uint32_t rule_count;
-	uint32_t reserved;
-	char name[64]; /* for people; ends with a zero */
+	uint32_t burst_rings; /* with fewer rings, a process adds one for a thread whose ring is full; 0: never */
+	char name[64];        /* for people; ends with a zero */
 };
 
 _Static_assert(sizeof(struct provider_share_rule) == 288, "layout");
@@ -158,8 +158,10 @@ _Static_assert(offsetof(struct provider_share_rings, lost) == 64, "layout");
 _Static_assert(sizeof(struct provider_share_rings) <= PROVIDER_SHARE_PAGE, "layout");
 
 enum provider_share_ring_state {
-	PROVIDER_SHARE_RING_ACTIVE = 1, /* a thread writes */
-	PROVIDER_SHARE_RING_CLOSED = 2, /* the thread has ended; another may take the ring when all of it was read */
+	PROVIDER_SHARE_RING_ACTIVE = 1,    /* a thread writes */
+	PROVIDER_SHARE_RING_CLOSED = 2,    /* left by its thread; another may take the ring when all of it was read */
+	PROVIDER_SHARE_RING_RELEASING = 3, /* closed and read; the recorder gives its memory back */
+	PROVIDER_SHARE_RING_RELEASED = 4,  /* has no memory behind its first page; who takes it allocates it */
 };
 
 /* Ring n is at this offset: a page with this structure, then ring_size bytes of records. */
@@ -168,9 +170,9 @@ enum provider_share_ring_state {
 
 struct provider_share_ring {
 	/* Written by the thread. */
-	uint64_t head; /* atomic: bytes ever written; all below is complete */
-	uint32_t state;
-	uint32_t tid; /* who has the ring now; a record says whose it is */
+	uint64_t head;  /* atomic: bytes ever written; all below is complete */
+	uint32_t state; /* atomic, enum provider_share_ring_state; of a closed ring the recorder's, too */
+	uint32_t tid;   /* who has the ring now; a record says whose it is */
 	uint8_t reserved[48];
 	/* Written by the recorder. */
 	uint64_t tail; /* atomic: bytes ever read */

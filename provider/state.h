@@ -36,8 +36,9 @@ struct provider_process_session {
 	uint64_t session; /* id of the session for which there is a rings file; 0: none */
 	uint64_t ring_size;
 	uint32_t ring_count;
-	uint32_t closed; /* rings that threads have left and nobody taken over */
-	uint32_t next;   /* where to look for one */
+	uint32_t burst_rings; /* as in the session's file */
+	uint32_t closed;      /* rings that threads have left and nobody taken over */
+	uint32_t next;        /* where to look for one */
 };
 
 struct provider_this_process {
@@ -140,6 +141,8 @@ struct provider_ring_view {
 	uint64_t size;
 	uint64_t tail;  /* as last seen; never beyond the true one */
 	uint64_t *lost; /* by provider */
+	bool fixed;     /* the session has no other rings for a thread whose ring is full */
+	bool stuck;     /* there was none; no use in asking again before the reader has moved on */
 };
 
 #define PROVIDER_ACTIVITIES_MAX 32
@@ -190,6 +193,9 @@ PROVIDER_PRIVATE void provider_thread_prepare(void);
 /* Finds the thread a ring for the session that has the slot now; where there can be none, the view has none. */
 PROVIDER_PRIVATE void provider_ring_open(struct provider_thread *thread, uint32_t level, unsigned slot,
 					 uint64_t session);
+
+/* Leaves the view's ring, which is full, for another one; false: there is none, and the view is as it was. */
+PROVIDER_PRIVATE bool provider_ring_change(struct provider_thread *thread, uint32_t level, unsigned slot);
 
 /* ---- activities: provider/activity.c ---- */
 

@@ -8,17 +8,20 @@
 #include <stdio.h> /* renameat */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "provider/names.h"
 #include "provider/state.h"
 
 #define PAGE PROVIDER_SHARE_PAGE
-/* Rings up to this size are faulted in when they are made, and not one page at a time by events. */
-#define POPULATE_MAX (1u << 20)
-/* How many rings of ended threads are looked at for one that can be taken over. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+/* How many rings that threads have left are looked at for one that can be taken over. */
 #define LOOKS_MAX 64
 
 __thread struct provider_thread *provider_thread_self __attribute__((tls_model("initial-exec")));
@@ -132,7 +135,7 @@ static bool map_first_page(int file, unsigned slot)
 	return mmap(first_page(slot), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
 }
 
-static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring_size)
+static int make_rings(int folder, unsigned slot, const struct provider_share_session *wanted)
 {
 	struct provider_process_session *mine = &provider_this_process.slots[slot];
 	char new_name[PROVIDER_SHARE_NAME_SIZE], name[PROVIDER_SHARE_NAME_SIZE];
@@ -141,9 +144,10 @@ static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring
 		.version = PROVIDER_SHARE_VERSION,
 		.pid = provider_this_process.pid,
 		.id = provider_this_process.id,
-		.session = session,
-		.ring_size = ring_size,
+		.session = wanted->id,
+		.ring_size = wanted->ring_size,
 	};
+	uint64_t session = wanted->id;
 	int file = provider_folder_new_file(folder, new_name);
 
 	if (file < 0)
@@ -155,7 +159,8 @@ static int make_rings(int folder, unsigned slot, uint64_t session, uint64_t ring
 		close(file);
 		return -1;
 	}
-	*mine = (struct provider_process_session){.session = session, .ring_size = ring_size};
+	*mine = (struct provider_process_session){
+		.session = session, .ring_size = wanted->ring_size, .burst_rings = wanted->burst_rings};
 	provider_this_process.made_rings = true;
 	/* It may have ended meanwhile, and its recorder have removed what there was of ours. */
 	if (!provider_folder_session(folder, slot, &provider_this_process.file) ||
@@ -176,7 +181,7 @@ static int open_rings(int folder, unsigned slot, uint64_t session)
 		if (!provider_folder_session(folder, slot, &provider_this_process.file) ||
 		    provider_this_process.file.session.id != session)
 			return -1;
-		return make_rings(folder, slot, session, provider_this_process.file.session.ring_size);
+		return make_rings(folder, slot, &provider_this_process.file.session);
 	}
 	provider_name_rings(name, provider_this_process.pid, provider_this_process.id, session);
 	return openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -187,7 +192,7 @@ static int open_rings(int folder, unsigned slot, uint64_t session)
 static bool map_ring(int file, struct provider_ring_view *view, uint64_t ring_size, uint32_t number)
 {
 	uint64_t offset = PROVIDER_SHARE_RING_OFFSET(ring_size, number);
-	int flags = MAP_SHARED | MAP_FIXED | (ring_size <= POPULATE_MAX ? MAP_POPULATE : 0);
+	int flags = MAP_SHARED | MAP_FIXED;
 	uint8_t *base = mmap(NULL, PAGE + 2 * ring_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (base == MAP_FAILED)
@@ -209,7 +214,7 @@ static bool thread_is_gone(uint32_t tid)
 	return syscall(SYS_tgkill, provider_this_process.pid, tid, 0) < 0 && errno == ESRCH;
 }
 
-/* Whether a ring's thread has ended and all of the ring was read. */
+/* Whether a ring's thread has left it and all of the ring was read. */
 static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool look_for_thread)
 {
 	struct provider_share_ring ring;
@@ -218,10 +223,11 @@ static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool lo
 		return false;
 	if (ring.head != ring.tail)
 		return false;
-	return ring.state == PROVIDER_SHARE_RING_CLOSED || (look_for_thread && thread_is_gone(ring.tid));
+	return ring.state == PROVIDER_SHARE_RING_CLOSED || ring.state == PROVIDER_SHARE_RING_RELEASED ||
+	       (look_for_thread && ring.state == PROVIDER_SHARE_RING_ACTIVE && thread_is_gone(ring.tid));
 }
 
-static bool take_over(int file, struct provider_process_session *mine, uint32_t *number)
+static bool find_old(int file, struct provider_process_session *mine, uint32_t *number)
 {
 	bool closed = mine->closed != 0;
 	/* Now and then, since some threads end without a word: see provider_thread_make. */
@@ -230,45 +236,96 @@ static bool take_over(int file, struct provider_process_session *mine, uint32_t 
 	if (!closed && !look_for_threads)
 		return false;
 	for (uint32_t i = 0; i < LOOKS_MAX && i < mine->ring_count; i++) {
-		uint32_t candidate = mine->next++ % mine->ring_count;
-
-		if (can_take_over(file, mine->ring_size, candidate, look_for_threads)) {
-			if (closed)
-				mine->closed--;
-			*number = candidate;
+		*number = mine->next++ % mine->ring_count;
+		if (can_take_over(file, mine->ring_size, *number, look_for_threads))
 			return true;
-		}
 	}
 	return false;
 }
 
-static bool add_ring(int file, unsigned slot, uint32_t *number)
+/* All pages that will be touched: a full folder is no SIGBUS. Nor may a file grow beyond what the program is allowed. */
+static bool allocate(int file, uint64_t ring_size, uint32_t number)
 {
-	struct provider_process_session *mine = &provider_this_process.slots[slot];
-	uint64_t whole = PAGE + mine->ring_size;
+	uint64_t offset = PROVIDER_SHARE_RING_OFFSET(ring_size, number), whole = PAGE + ring_size;
+	struct rlimit limit;
 
-	*number = mine->ring_count;
-	return *number < PROVIDER_SHARE_RINGS_MAX && (*number + 1) * whole <= PROVIDER_SHARE_RINGS_MEMORY_MAX &&
-	       fallocate(file, 0, (off_t)PROVIDER_SHARE_RING_OFFSET(mine->ring_size, *number), (off_t)whole) == 0;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + whole <= limit.rlim_cur &&
+	       fallocate(file, 0, (off_t)offset, (off_t)whole) == 0;
 }
 
-static void find_ring(int file, struct provider_thread *thread, uint32_t level, unsigned slot)
+static bool can_add(const struct provider_process_session *mine)
+{
+	return mine->ring_count < PROVIDER_SHARE_RINGS_MAX &&
+	       (mine->ring_count + 1) * (PAGE + mine->ring_size) <= PROVIDER_SHARE_RINGS_MEMORY_MAX;
+}
+
+/* What bursts take leaves half of the shared memory to others. */
+static bool can_add_for_burst(int file, const struct provider_process_session *mine)
+{
+	struct statfs info;
+
+	return mine->ring_count < mine->burst_rings && fstatfs(file, &info) == 0 && info.f_bavail >= info.f_blocks / 2;
+}
+
+/* The recorder may be giving back the memory of a ring that was closed. */
+static bool claim(struct provider_share_ring *ring)
+{
+	uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_RELAXED);
+
+	return state != PROVIDER_SHARE_RING_RELEASING &&
+	       __atomic_compare_exchange_n(&ring->state, &state, PROVIDER_SHARE_RING_ACTIVE, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static void leave(struct provider_process_session *mine, struct provider_share_ring *ring)
+{
+	__atomic_store_n(&ring->state, PROVIDER_SHARE_RING_CLOSED, __ATOMIC_RELEASE);
+	mine->closed++;
+}
+
+static bool take_over(int file, struct provider_process_session *mine, struct provider_ring_view *view)
+{
+	uint32_t number;
+
+	if (!find_old(file, mine, &number) || !map_ring(file, view, mine->ring_size, number))
+		return false;
+	if (claim(view->ring)) {
+		mine->closed -= mine->closed != 0;
+		if (allocate(file, mine->ring_size, number))
+			return true;
+		leave(mine, view->ring);
+	}
+	close_view(view);
+	return false;
+}
+
+static bool add_ring(int file, struct provider_process_session *mine, struct provider_ring_view *view)
+{
+	return can_add(mine) && allocate(file, mine->ring_size, mine->ring_count) &&
+	       map_ring(file, view, mine->ring_size, mine->ring_count);
+}
+
+/* Puts a ring into the view, which has none. */
+static bool find_ring(int file, uint32_t tid, unsigned slot, bool burst, struct provider_ring_view *view)
 {
 	struct provider_process_session *mine = &provider_this_process.slots[slot];
-	struct provider_ring_view *view = flow_view(thread, level, slot);
-	uint32_t number = 0;
-	bool old = take_over(file, mine, &number);
+	bool old = take_over(file, mine, view);
 
-	if ((!old && !add_ring(file, slot, &number)) || !map_ring(file, view, mine->ring_size, number))
-		return;
-	__atomic_store_n(&view->ring->tid, thread->tid, __ATOMIC_RELAXED);
+	if (!old && ((burst && !can_add_for_burst(file, mine)) || !add_ring(file, mine, view)))
+		return false;
+	/* Now, and not a page at a time by events; an older kernel than 5.14 knows no such thing. */
+	(void)madvise(view->ring, PAGE + view->size, MADV_POPULATE_WRITE);
+	__atomic_store_n(&view->ring->tid, tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&view->ring->state, PROVIDER_SHARE_RING_ACTIVE, __ATOMIC_RELEASE);
 	view->tail = __atomic_load_n(&view->ring->tail, __ATOMIC_ACQUIRE);
 	view->lost = first_page(slot)->lost;
+	view->fixed = !mine->burst_rings;
+	view->stuck = false;
 	if (!old) {
 		mine->ring_count++;
 		__atomic_store_n(&first_page(slot)->ring_count, mine->ring_count, __ATOMIC_RELEASE);
 	}
+	return true;
 }
 
 void provider_ring_open(struct provider_thread *thread, uint32_t level, unsigned slot, uint64_t session)
@@ -286,11 +343,53 @@ void provider_ring_open(struct provider_thread *thread, uint32_t level, unsigned
 		close(folder);
 	}
 	if (file >= 0) {
-		find_ring(file, thread, level, slot);
+		(void)find_ring(file, thread->tid, slot, false, view);
 		close(file);
 	}
 	/* After a failure there is no second try for this session. */
 	view->session = session;
 	provider_process_unlock(&before);
 	errno = error;
+}
+
+/* Nobody reads what is written for a recorder that was killed. */
+static int open_for_burst(unsigned slot, uint64_t session)
+{
+	int folder, file = -1;
+
+	if (provider_this_process.slots[slot].session != session)
+		return -1;
+	folder = provider_folder_open(provider_this_process.folder);
+	if (folder < 0)
+		return -1;
+	if (provider_folder_session(folder, slot, &provider_this_process.file) &&
+	    provider_this_process.file.session.id == session)
+		file = open_rings(folder, slot, session);
+	close(folder);
+	return file;
+}
+
+bool provider_ring_change(struct provider_thread *thread, uint32_t level, unsigned slot)
+{
+	struct provider_ring_view *view = flow_view(thread, level, slot), fresh = {0};
+	struct provider_guard before;
+	int error = errno, file;
+	bool found = false;
+
+	if (!provider_process_lock(&before))
+		return false;
+	file = open_for_burst(slot, view->session);
+	if (file >= 0) {
+		found = find_ring(file, thread->tid, slot, true, &fresh);
+		close(file);
+	}
+	if (found) {
+		leave(&provider_this_process.slots[slot], view->ring);
+		fresh.session = view->session;
+		close_view(view);
+		*view = fresh;
+	}
+	provider_process_unlock(&before);
+	errno = error;
+	return found;
 }

@@ -279,7 +279,7 @@ static const struct common_option options[] = {
 	{"list-providers", 0, NULL, "show which programs have providers now, and who has turned them on",
 	 take_list_providers, NULL},
 	{"json", 0, NULL, "with --list-providers: JSON, an object a program", take_json, NULL},
-	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (4M, less where shared memory is short)",
+	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (2M, and 512M a program for bursts)",
 	 take_provider_buffer, NULL},
 	{"", 0, NULL, "Messages", NULL, NULL},
 	{"quiet", 'q', NULL, "only warnings and errors", take_quiet, NULL},

@@ -17,6 +17,8 @@
 #define AHEAD SECOND
 /* Schemas of all programs together: a trace's metadata has room for twice that. */
 #define SCHEMA_BYTES_MAX (8ull << 20)
+/* A ring in which nothing has come for so long needs no memory. */
+#define RELEASE_WAIT SECOND
 #define LOSS_WAIT_MIN SECOND
 #define LOSS_WAIT_MAX (64 * SECOND)
 
@@ -208,6 +210,20 @@ static int take_chunks(struct record_providers *providers, struct record_writer 
 
 /* ---- copying ---------------------------------------------------------------------------------- */
 
+static void note_backlog(struct record_providers *providers, struct record_writer *writer, uint32_t n, uint64_t now)
+{
+	struct record_share_ring *ring = &writer->rings.rings[n];
+
+	if (ring->used > ring->at) {
+		writer->moved = ring->moved = now;
+		providers->idle = 0;
+		providers->backlog += ring->used - ring->at;
+	} else if (now - ring->moved >= RELEASE_WAIT) {
+		ring->moved = now;
+		record_share_ring_release(&writer->rings, n);
+	}
+}
+
 static int copy_ring(struct record_providers *providers, struct record_writer *writer, uint32_t n)
 {
 	unsigned share;
@@ -231,11 +247,8 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 	status = record_share_rings_look(&writer->rings);
 	for (uint32_t n = 0; status == 0 && n < writer->rings.count; n++) {
 		status = copy_ring(providers, writer, n);
-		if (writer->rings.rings[n].used > writer->rings.rings[n].at) {
-			writer->moved = now;
-			providers->idle = 0;
-			providers->backlog += writer->rings.rings[n].used - writer->rings.rings[n].at;
-		}
+		if (status == 0)
+			note_backlog(providers, writer, n, now);
 	}
 	if (status == 0 && (writer->rings.broken || writer->share.broken) && !writer->broken_told) {
 		writer->broken_told = true;

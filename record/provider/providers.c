@@ -33,10 +33,15 @@
 /* Bytes that may wait to be written; with more the rings have to wait. And when there is nothing to hurry for. */
 #define BACKLOG_MAX (768ull << 20)
 #define BACKLOG_CALM (1ull << 20)
-/* Rings where nobody gave a size: as large as this, if so many of them fit. */
-#define RING_LARGEST (4u << 20)
+/*
+ * Where nobody gave a size: a ring for each thread, and while a burst lasts more of them, until those of a program
+ * have as much memory as this, or as this part of what is free.
+ */
+#define RING_LARGEST (2u << 20)
 #define RING_SMALLEST (1u << 20)
-#define RING_SHARE 256
+#define RING_PART 256
+#define BURST_MEMORY (512ull << 20)
+#define BURST_PART 4
 /* How long programs may take to tell of their state, and events under way to be published. */
 #define CAPTURE_TIME (1000 * MILLISECOND)
 #define LAST_WORDS 2
@@ -76,18 +81,30 @@ static void start_watching(struct record_providers *providers, const char *path)
 	fcntl(providers->watch, F_SETFL, O_ASYNC | O_NONBLOCK);
 }
 
-/* A burst takes more room than a container's /dev/shm has for many threads: they have less each then. */
-static uint64_t choose_ring_size(const struct record_providers *providers)
+/* A container's /dev/shm is small. No blocks at all: it has no limit. */
+static uint64_t free_memory(const struct record_providers *providers)
 {
-	uint64_t size = RING_LARGEST;
 	struct statvfs info;
 
-	if (providers->capture->settings->provider_ring)
-		return providers->capture->settings->provider_ring;
-	if (fstatvfs(providers->folder, &info) == 0)
-		while (size > RING_SMALLEST && size > (uint64_t)info.f_bavail * info.f_frsize / RING_SHARE)
-			size /= 2;
-	return size;
+	if (fstatvfs(providers->folder, &info) < 0)
+		return 0;
+	return info.f_blocks ? (uint64_t)info.f_bavail * info.f_frsize : UINT64_MAX;
+}
+
+static void choose_rings(const struct record_providers *providers, struct provider_share_session *session)
+{
+	const uint64_t room = free_memory(providers);
+	uint64_t burst = room / BURST_PART;
+
+	session->ring_size = providers->capture->settings->provider_ring;
+	if (session->ring_size)
+		return;
+	if (burst > BURST_MEMORY)
+		burst = BURST_MEMORY;
+	session->ring_size = RING_LARGEST;
+	while (session->ring_size > RING_SMALLEST && session->ring_size > room / RING_PART)
+		session->ring_size /= 2;
+	session->burst_rings = (uint32_t)(burst / session->ring_size);
 }
 
 static void describe_session(struct record_providers *providers)
@@ -96,7 +113,7 @@ static void describe_session(struct record_providers *providers)
 	struct provider_share_session_file *file = &providers->session.file;
 
 	file->session.flags = settings->attach ? PROVIDER_SHARE_SESSION_EVERYONE : 0;
-	file->session.ring_size = choose_ring_size(providers);
+	choose_rings(providers, &file->session);
 	file->session.rule_count = settings->rule_count;
 	memcpy(file->rules, settings->rules, settings->rule_count * sizeof(file->rules[0]));
 	snprintf(file->session.name, sizeof(file->session.name), "ptl-record %d", (int)getpid());

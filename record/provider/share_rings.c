@@ -232,6 +232,49 @@ int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_
 	return 0;
 }
 
+/* ---- releasing ------------------------------------------------------------------------------- */
+
+struct handover {
+	struct provider_share_ring *page;
+	uint64_t tail;
+	uint32_t from;
+	uint32_t to;
+	bool done;
+};
+
+static void hand_over(void *context)
+{
+	struct handover *handover = context;
+
+	handover->done = __atomic_load_n(&handover->page->head, __ATOMIC_ACQUIRE) == handover->tail &&
+			 __atomic_compare_exchange_n(&handover->page->state, &handover->from, handover->to, false,
+						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static bool change_state(struct record_share_rings *rings, uint32_t n, uint32_t from, uint32_t to)
+{
+	struct handover handover = {rings->rings[n].page, rings->rings[n].tail, from, to, false};
+
+	if (!rings->broken && !record_guard(hand_over, &handover))
+		rings->broken = true;
+	return !rings->broken && handover.done;
+}
+
+/* No thread takes the ring in between. */
+void record_share_ring_release(struct record_share_rings *rings, uint32_t n)
+{
+	struct record_share_ring *ring = &rings->rings[n];
+	const uint64_t bytes = PROVIDER_SHARE_RING_OFFSET(rings->ring_size, n) + PROVIDER_SHARE_PAGE;
+
+	free(ring->bytes);
+	ring->bytes = NULL;
+	ring->at = ring->used = ring->capacity = 0;
+	if (!change_state(rings, n, PROVIDER_SHARE_RING_CLOSED, PROVIDER_SHARE_RING_RELEASING))
+		return;
+	(void)fallocate(rings->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)bytes, (off_t)rings->ring_size);
+	(void)change_state(rings, n, PROVIDER_SHARE_RING_RELEASING, PROVIDER_SHARE_RING_RELEASED);
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 static bool is_sound(const struct provider_share_record *header, size_t left)

@@ -16,7 +16,8 @@ struct record_share_ring {
 	size_t at;
 	size_t used;
 	size_t capacity;
-	uint64_t tail; /* bytes ever read: our own number, whatever the page says */
+	uint64_t tail;  /* bytes ever read: our own number, whatever the page says */
+	uint64_t moved; /* when something last came, or the ring was released */
 };
 
 struct record_share_rings {
@@ -61,6 +62,12 @@ int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_
 int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event, uint64_t *lost);
 /* Goes on behind the record that record_share_ring_next gave. */
 void record_share_ring_taken(struct record_share_ring *ring, const struct record_share_event *event);
+
+/*
+ * Gives back the memory of ring n, all of which was read and given out: our own copy's, and the ring's if its
+ * thread has left it.
+ */
+void record_share_ring_release(struct record_share_rings *rings, uint32_t n);
 
 /* How many events of each provider were dropped, so far; false: it cannot be told. */
 bool record_share_rings_lost(struct record_share_rings *rings, uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX]);

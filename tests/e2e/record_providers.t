@@ -332,6 +332,15 @@ def overflow():
     expect("events of provider PTL-Test-Writer" in done.stderr, done.stderr)
 
 
+def burst():
+    """threads that fill more rings than one: every event once, in order, or counted as lost"""
+    done = record("-o", "a.ptl", NONE, "-p", NAME, WRITER, "threads=4,50000")
+    expect_equal(done.returncode, 0, done.stderr)
+    values = numbers(events("a.ptl"))
+    expect_equal(sum(map(len, values.values())) + lost("a.ptl"), 200000)
+    expect(all(got == sorted(set(got)) for got in values.values()), "twice, or out of order")
+
+
 def lost_by(name):
     result = {}
     for loss in lines("info", name)[0]["losses"]:
@@ -451,5 +460,5 @@ atexit.register(clean_up)
 sys.exit(main([unanswered, guid_of_name, every_event, levels_and_keywords,
                same_under_qemu, virtual_clock, two_recorders, attach, later_programs,
                only_members, dying, killed_recorder, attach_beside_qemu, two_definitions,
-               reader_gone, other_user, overflow, stress,
+               reader_gone, other_user, overflow, burst, stress,
                own_times, wrong_options, foreign_folder, list_nobody]))

@@ -46,7 +46,8 @@ struct reader {
 	unsigned slot;
 	uint64_t id;
 	uint64_t ring_size;
-	int lock; /* the session file, locked */
+	uint32_t burst_rings; /* to be set before reader_start */
+	int lock;             /* the session file, locked */
 	struct reader_file files[READER_FILES_MAX];
 	size_t count;
 	void (*visit)(void *context, const struct reader_file *file, uint32_t ring,
@@ -84,6 +85,7 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	file.session.flags = flags;
 	file.session.clock = 1;
 	file.session.ring_size = ring_size;
+	file.session.burst_rings = reader->burst_rings;
 	file.session.rule_count = 1;
 	file.rules[0].match = provider ? PROVIDER_SHARE_MATCH_NAME : PROVIDER_SHARE_MATCH_ALL;
 	file.rules[0].level = level;

@@ -37,7 +37,7 @@ static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
-	strcpy(fixture->path, "/tmp/ptl-providers-XXXXXX");
+	strcpy(fixture->path, "/dev/shm/ptl-providers-XXXXXX");
 	if (!mkdtemp(fixture->path))
 		return -1;
 	fixture->folder = open(fixture->path, O_RDONLY | O_DIRECTORY);
@@ -274,6 +274,58 @@ static void put(struct writer *writer, uint64_t number)
 	writer->ring->head += sizeof(record);
 }
 
+/* What a thread has left and was read takes no memory, until a thread takes it again. */
+static void gives_back_what_threads_have_left(void **state)
+{
+	struct record_share_event event;
+	struct record_share_rings rings;
+	struct writer writer;
+	struct stat before, after;
+	uint64_t lost;
+	unsigned share;
+
+	make_rings(*state, &writer);
+	assert_int_equal(record_share_rings_open(((struct fixture *)*state)->folder, RINGS_NAME, RING, &rings), 0);
+	assert_int_equal(record_share_rings_look(&rings), 0);
+	writer.ring->state = PROVIDER_SHARE_RING_ACTIVE;
+	put(&writer, 1);
+	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
+	record_share_ring_taken(&rings.rings[0], &event);
+	assert_int_equal(fstat(rings.file, &before), 0);
+	/* A thread has it. */
+	record_share_ring_release(&rings, 0);
+	assert_int_equal(writer.ring->state, PROVIDER_SHARE_RING_ACTIVE);
+	assert_int_equal(fstat(rings.file, &after), 0);
+	assert_true(after.st_blocks == before.st_blocks);
+	/* Its thread has left it, but not all was read. */
+	writer.ring->state = PROVIDER_SHARE_RING_CLOSED;
+	put(&writer, 2);
+	record_share_ring_release(&rings, 0);
+	assert_int_equal(writer.ring->state, PROVIDER_SHARE_RING_CLOSED);
+	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
+	record_share_ring_taken(&rings.rings[0], &event);
+	record_share_ring_release(&rings, 0);
+	assert_int_equal(writer.ring->state, PROVIDER_SHARE_RING_RELEASED);
+	assert_int_equal(fstat(rings.file, &after), 0);
+	assert_true(after.st_size == before.st_size && after.st_blocks < before.st_blocks);
+	/* And taken again. */
+	writer.ring->state = PROVIDER_SHARE_RING_ACTIVE;
+	put(&writer, 3);
+	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
+	assert_int_equal(event.payload[0], 3);
+	/* Cut short under our hands. */
+	record_share_ring_taken(&rings.rings[0], &event);
+	writer.ring->state = PROVIDER_SHARE_RING_CLOSED;
+	assert_int_equal(ftruncate(rings.file, PROVIDER_SHARE_PAGE), 0);
+	record_share_ring_release(&rings, 0);
+	assert_true(rings.broken);
+	record_share_rings_close(&rings);
+	munmap(writer.map, PROVIDER_SHARE_RING_OFFSET(RING, 1));
+}
+
 static void reads_rings_round_and_round(void **state)
 {
 	struct record_share_event event;
@@ -449,6 +501,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(gives_each_session_a_slot, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sweeps_up_what_the_dead_left, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(does_not_touch_what_is_not_its_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(gives_back_what_threads_have_left, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reads_rings_round_and_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(survives_a_file_that_is_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(takes_schemas_when_their_provider_is_there, set_up, tear_down),
