@@ -6,7 +6,8 @@
 #   common/*.c                      lib/common.a
 #   format/*/*.c                    lib/libptl.a and lib/libptl.so (with common)
 #   provider/*.c                    lib/libptl-provider.a and .so (with what provider_needs names)
-#   elf/ query/ flow/ import/       lib/elf.a, lib/query.a, lib/flow.a, lib/import.a, with their folders
+#   flow/                           lib/libptl-flow.a and lib/libptl-flow.so, which uses libptl.so
+#   elf/ query/ import/             lib/elf.a, lib/query.a, lib/import.a, with their folders
 #   record/ but qemu/plugin/        lib/record.a     record/main.c  bin/ptl-record
 #   record/qemu/{plugin,shared}/    lib/ptl/ptl-qemu.so, the plugin that QEMU loads
 #   relog/                          lib/relog.a      relog/main.c   bin/ptl-relog
@@ -97,7 +98,7 @@ packages-present:
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough \
 	-Wno-missing-field-initializers
-includes := -I. -Iformat/include -Iprovider/include
+includes := -I. -Iformat/include -Iprovider/include -Iflow/include
 # Objects serve programs and shared objects alike. Nobody interposes PTL's own functions, so calls within
 # a file may be inlined.
 ptl_cflags := -std=gnu17 -D_GNU_SOURCE $(includes) $(warnings) \
@@ -119,6 +120,7 @@ format_libs := -lzstd -lxxhash $(common_libs)
 record_libs := -lZydis -lelf $(format_libs)
 relog_libs  := -lelf $(format_libs)
 dump_libs   := -lipt -lZydis -ldw -lelf -liberty $(format_libs)
+flow_libs   := -lipt -lZydis -lnettle
 plugin_libs := -lZydis $(format_libs)
 
 # ---- sources -----------------------------------------------------------------------------------------
@@ -149,6 +151,7 @@ shared_src  := $(wildcard testdata/programs/lib*.c)
 e2e_tests   := $(wildcard tests/e2e/*.t)
 public_headers := $(wildcard format/include/ptl/*.h)
 provider_headers := $(wildcard provider/include/ptl/*.h)
+flow_headers := $(wildcard flow/include/ptl/*.h)
 
 objects = $(patsubst %.c,$(O)/obj/%.o,$(1))
 
@@ -162,11 +165,13 @@ benches  := $(patsubst bench/%.c,$(O)/bench/%,$(bench_src))
 
 soname  := libptl.so.0
 provider_soname := libptl-provider.so.0
+flow_soname := libptl-flow.so.0
 common  := $(O)/lib/common.a
 format  := $(O)/lib/libptl.a
 elf     := $(O)/lib/elf.a
 query   := $(O)/lib/query.a
-flow    := $(O)/lib/flow.a
+flow    := $(O)/lib/libptl-flow.a
+flow_shared := $(O)/lib/$(flow_soname)
 import  := $(O)/lib/import.a
 record  := $(O)/lib/record.a
 relog   := $(O)/lib/relog.a
@@ -185,7 +190,7 @@ tools   := $(patsubst %/main.c,$(O)/bin/ptl-%,$(wildcard $(mains)))
 
 .PHONY: all lib tools programs helpers tests help
 all: lib tools
-lib: $(format) $(shared) $(provider) $(provider_shared)
+lib: $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared)
 tools: $(tools) $(plugin)
 programs: $(programs)
 helpers: $(helpers) $(benches) $(examples)
@@ -261,12 +266,14 @@ $(eval $(call archive,$(plugin_src),$(qemu)))
 $(eval $(call archive,$(relog_src),$(relog)))
 $(eval $(call archive,$(dump_src),$(dump)))
 
-# libptl.so exports the names that the public headers use and nothing else.
+# libptl.so exports the names that the public headers use and nothing else, but for what leaves the causes of a failure:
+# libptl-flow.so puts its own there, so that ptl_error_text gives the failures of both.
 $(O)/lib/libptl.map: $(public_headers) $(flags) Makefile
 	@mkdir -p $(@D)
 	$(Q){ echo 'PTL_0 { global:'; \
 	printf '#include <%s>\n' $(public_headers:format/include/%=%) | $(CC) $(includes) -E -P -x c - | \
-	grep -oE '\b(ptl_[a-z0-9_]+|PTL_PROVIDER_[A-Z]+)' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
+	grep -oE '\b(ptl_[a-z0-9_]+|PTL_PROVIDER_[A-Z]+)' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; \
+	echo 'PTL_PRIVATE { global: common_fail; common_fail_errno; common_fail_in; common_fail_memory; } PTL_0;'; } >$@
 
 # Here without what the headers include: those functions are libptl's.
 $(O)/lib/libptl-provider.map: $(provider_headers)
@@ -287,6 +294,19 @@ $(provider_shared): $(provider_objects) $(O)/lib/libptl-provider.map
 	$(Q)$(link) -shared -Wl,-z,nodelete -Wl,--gc-sections -Wl,-soname,$(provider_soname) \
 		-Wl,--version-script=$(O)/lib/libptl-provider.map -o $@ $(filter %.o,$^)
 	@ln -sf $(provider_soname) $(O)/lib/libptl-provider.so
+
+$(O)/lib/libptl-flow.map: $(flow_headers) $(flags) Makefile
+	@mkdir -p $(@D)
+	$(Q){ echo 'PTL_0 { global:'; printf '#include <%s>\n' $(flow_headers:flow/include/%=%) | $(CC) $(includes) -E -P -x c - | \
+	grep -oE '\bptl_flow_[a-z0-9_]+' | sort -u | sed 's/$$/;/'; echo 'local: *; };'; } >$@
+
+# The public functions with what they use of flow, and of libptl what libptl.so does not export. It takes the libptl.so.0
+# that lies beside it.
+$(flow_shared): $(call objects,$(wildcard flow/*.c)) $(flow) $(format) $(shared) $(O)/lib/libptl-flow.map
+	$(say) LINK $@
+	$(Q)$(link) -shared -Wl,-soname,$(flow_soname) -Wl,-rpath,'$$ORIGIN' -Wl,--version-script=$(O)/lib/libptl-flow.map \
+		-o $@ $(filter %.o,$^) $(flow) $(shared) $(format) $(flow_libs)
+	@ln -sf $(flow_soname) $(O)/lib/libptl-flow.so
 
 $(O)/lib/ptl/ptl-qemu.so: $(call objects,$(plugin_src)) $(format)
 	$(say) LINK $@
@@ -348,12 +368,12 @@ $(O)/programs/%.so: testdata/programs/%.c $(program_deps)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -fPIC $(program_make)
 
-# Examples see what is installed: the public headers and the shared library.
-$(O)/examples/%: testdata/examples/%.c $(shared) $(public_headers)
+# Examples see what is installed: the public headers and the shared libraries.
+$(O)/examples/%: testdata/examples/%.c $(shared) $(flow_shared) $(public_headers) $(flow_headers)
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -o $@ $< \
-		-L$(O)/lib -lptl -Wl,-rpath,'$$ORIGIN/../lib'
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Iformat/include -Iflow/include -o $@ $< \
+		-L$(O)/lib -Wl,--as-needed -lptl-flow -lptl -Wl,-rpath,'$$ORIGIN/../lib'
 
 # ---- tests -------------------------------------------------------------------------------------------
 
@@ -444,7 +464,7 @@ bashdir := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 version = $(shell sed -n 's/^.define COMMON_VERSION "\(.*\)"/\1/p' common/version.h)
 pages  := $(wildcard man/*.[1-8])
-documents := $(wildcard docs/*.md) testdata/examples/relogger.c
+documents := $(wildcard docs/*.md) $(wildcard testdata/examples/*.c)
 bash_completions := $(wildcard man/completion/*.bash)
 zsh_completions  := $(wildcard man/completion/_*)
 
@@ -454,10 +474,11 @@ install: all
 	$(Q)install -d '$(bindir)' '$(libdir)/ptl' '$(libdir)/pkgconfig' '$(incdir)' '$(docdir)/docs'
 	$(Q)$(if $(tools),install $(tools) '$(bindir)')
 	$(Q)$(if $(plugin),install -m 644 $(plugin) '$(libdir)/ptl')
-	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) '$(libdir)'
+	$(Q)install -m 644 $(format) $(shared) $(provider) $(provider_shared) $(flow) $(flow_shared) '$(libdir)'
 	$(Q)ln -sf $(soname) '$(libdir)/libptl.so'
 	$(Q)ln -sf $(provider_soname) '$(libdir)/libptl-provider.so'
-	$(Q)install -m 644 $(public_headers) $(provider_headers) '$(incdir)'
+	$(Q)ln -sf $(flow_soname) '$(libdir)/libptl-flow.so'
+	$(Q)install -m 644 $(public_headers) $(provider_headers) $(flow_headers) '$(incdir)'
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: ptl' 'Description: Reads and writes Processor Trace Log files' 'Version: $(version)' \
 		'Requires.private: libzstd libxxhash nettle' 'Libs: -L$${libdir} -lptl' \
@@ -466,6 +487,10 @@ install: all
 		'Name: ptl-provider' 'Description: Typed events of a program, which PTL records' \
 		'Version: $(version)' 'Libs: -L$${libdir} -lptl-provider' 'Libs.private: -pthread' \
 		'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-provider.pc'
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: ptl-flow' 'Description: Decodes Intel PT into what was executed' 'Version: $(version)' \
+		'Requires: ptl' 'Libs: -L$${libdir} -lptl-flow' 'Libs.private: $(flow_libs) -pthread' \
+		'Cflags: -I$${includedir}' >'$(libdir)/pkgconfig/ptl-flow.pc'
 	$(Q)set -e; for page in $(pages); do dir='$(mandir)'/man$${page##*.}; install -d "$$dir"; \
 		sed 's|^\.Pa docs/|.Pa $(docplace)/docs/|' $$page | gzip -9n >"$$dir/$${page##*/}.gz"; done
 	$(Q)install -m 644 README.md LICENSE '$(docdir)'
@@ -484,7 +509,8 @@ uninstall:
 	$(call remove,$(bindir),ptl-record ptl-relog ptl-dump)
 	$(call remove,$(libdir),ptl/ptl-qemu.so libptl.a libptl.so $(soname) pkgconfig/ptl.pc)
 	$(call remove,$(libdir),libptl-provider.a libptl-provider.so $(provider_soname) pkgconfig/ptl-provider.pc)
-	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers)))
+	$(call remove,$(libdir),libptl-flow.a libptl-flow.so $(flow_soname) pkgconfig/ptl-flow.pc)
+	$(call remove,$(incdir),$(notdir $(public_headers) $(provider_headers) $(flow_headers)))
 	$(call remove,$(docdir),README.md LICENSE $(addprefix docs/,$(notdir $(documents))))
 	$(Q)for page in $(pages); do rm -f '$(mandir)'/man$${page##*.}/$${page##*/}.gz; done
 	$(call remove,$(bashdir),$(basename $(notdir $(bash_completions))))

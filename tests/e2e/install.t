@@ -22,9 +22,10 @@ def compiles(name, compiler, standard, text, *more):
 
 
 def exported(library):
-    """The names of a shared library that are functions."""
+    """The names of a shared library that are functions, but for those that PTL's libraries have for each other."""
     symbols = run("nm", "-D", "--defined-only", os.path.join(LIB, library)).stdout
-    return sorted(name.split("@")[0] for _, kind, name in (line.split() for line in symbols.splitlines()) if kind == "T")
+    return sorted(name.split("@")[0] for _, kind, name in (line.split() for line in symbols.splitlines())
+                  if kind == "T" and not name.endswith("@PTL_PRIVATE"))
 
 
 # Every argument is zero, and of a pointer it is asked what it points to: a structure that no header has is a handle, which
@@ -62,6 +63,10 @@ template <class R, class... A> void call(R (*function)(A...), bool really)
 		(void)function(A()...);
 }
 template <class R, class... A> void call(R (*)(A..., ...), bool) {}
+template <class S, class R, class... A> void called_back(R (*S::*)(A...))
+{
+	(given.insert(name_of<std::remove_cv_t<std::remove_pointer_t<A>>>()), ...);
+}
 int main(int argc, char **)
 {
 	const bool really = argc > 1000;
@@ -73,9 +78,11 @@ int main(int argc, char **)
 """
 
 
-def call_everything(library, headers, functions):
+def call_everything(library, headers, functions, callbacks=()):
+    """callbacks: members of structures, whose functions are given handles too."""
     includes = "".join(f"#include <ptl/{header}>\n" for header in headers)
     calls = "".join(f"\tcall({function}, really);\n" for function in functions)
+    calls += "".join(f"\tcalled_back(&{member});\n" for member in callbacks)
     program = path("caller-" + library)
     got = compiles(f"caller-{library}.cpp", CXX, "c++17", CALLER % {"includes": includes, "calls": calls}, "-o", program,
                    "-L" + LIB, "-Wl,-rpath,$ORIGIN/usr/lib", "-l" + library)
@@ -111,15 +118,16 @@ def make(target):
 got = make("install")
 check("an installed copy can be made", got.returncode == 0, got.stdout, got.stderr)
 headers = sorted(os.path.basename(name) for name in glob.glob(os.path.join(glob.escape(INCLUDE), "ptl", "*.h")))
-check("it has the headers of both libraries", {"event.h", "provider.h", "provider_macros.h", "bytes.h"} <= set(headers), headers)
+check("it has the headers of all libraries", {"event.h", "flow.h", "provider.h", "provider_macros.h", "bytes.h"} <= set(headers), headers)
 for header in headers:
     for standard, compiler, suffix in (("c11", C, "c"), ("gnu17", C, "c"), ("c++17", CXX, "cpp")):
         got = compiles(f"alone.{suffix}", compiler, standard, f"#include <ptl/{header}>\n#include <ptl/{header}>\n"
                        "int main(void);\nint main(void)\n{\n\treturn 0;\n}\n")
         check(f"ptl/{header} compiles alone ({standard})", got.returncode == 0, got.stderr)
 provider_headers = [header for header in headers if header.startswith("provider")]
-call_everything("ptl", [header for header in headers if header not in provider_headers], exported("libptl.so"))
+call_everything("ptl", [header for header in headers if header not in [*provider_headers, "flow.h"]], exported("libptl.so"))
 call_everything("ptl-provider", provider_headers, exported("libptl-provider.so"))
+call_everything("ptl-flow", ["flow.h"], exported("libptl-flow.so"), ["ptl_flow_view::consume"])
 for standard, compiler, suffix in (("c11", C, "c"), ("c++17", CXX, "cpp")):
     text = example()
     text = text.replace("int main(void)\n", "int main(void);\nint main(void)\n") if suffix == "c" else text
