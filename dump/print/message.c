@@ -7,6 +7,8 @@
 #include "common/text.h"
 
 #define DIGITS_MAX 64 /* that a place may ask for */
+/* How long a message grows by its places, but for the last one: many that name one long field would fill memory. */
+#define FILLED_MAX ((size_t)1 << 20)
 
 struct message {
 	struct ptl_bytes *out;
@@ -103,6 +105,7 @@ void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const 
 {
 	struct message message = {out, values, text, places};
 	const char *plain = words, *at = words;
+	const size_t start = out->size;
 
 	while (*at) {
 		size_t length = 0;
@@ -115,7 +118,7 @@ void dump_text_message(struct ptl_bytes *out, struct dump_values *values, const 
 		if (at[1] == at[0]) {
 			common_write_bytes(out, at, 1);
 			length = 2;
-		} else if (*at == '{') {
+		} else if (*at == '{' && out->size - start < FILLED_MAX) {
 			length = add_place(&message, at);
 		}
 		plain = at + length;

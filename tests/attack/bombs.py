@@ -129,6 +129,13 @@ def names():
     return with_machine(same_events(500, bytes(4000)), records=[entries, schema])
 
 
+def messages():
+    """Messages that name one long field again and again."""
+    schema = item(3, item(1, PROVIDER) + number(2, 2) + number(3, 1) + item(5, b"P") + item(6, b"E") +
+                  item(9, b"{0}" * 300000) + samples.schema_field(b"x", 17))
+    return with_machine(same_events(4, b"A" * 60000 + b"\0"), records=[schema])
+
+
 # ---- packets, blobs, buffers ------------------------------------------------------------------------------------
 
 
@@ -183,7 +190,7 @@ def every(traces):
         ("thread events", lambda: kernel_events(plain, THREAD, 4, 60000)),
         ("streams", streams), ("losses", records(4, number(1, 1) + item(9, b"why"))),
         ("provenance", records(5, item(1, b"t") + item(6, b""), (1 << 19) - 5)), ("unknown records", records(99, b"")),
-        ("machines", records(1, item(1, b"m") + number(32, 3))), ("schemas", schemas), ("names", names),
+        ("machines", records(1, item(1, b"m") + number(32, 3))), ("schemas", schemas), ("names", names), ("messages", messages),
         ("padding", padding), ("taken branches", lambda: packets(b"\xfe", 1 << 20, plain)),
         ("branches not taken", lambda: packets(b"\x80", 1 << 20, plain)),
         ("synchronisation", lambda: packets(samples.PSB + b"\x02\x23", 1 << 17, plain)),

@@ -300,6 +300,32 @@ static void fills_messages(void **state)
 	dump_places_free(&places);
 }
 
+/* A long field that a message names again and again must not fill memory. */
+static void messages_end_growing(void **state)
+{
+	enum { LENGTH = 1 << 18, TIMES = 100 };
+	static uint8_t payload[LENGTH + 1];
+	static char words[TIMES * 3 + 1];
+	static const struct ptl_field field = {.name = "Long", .type = PTL_TYPE_UTF8};
+	const struct ptl_schema schema = {.event_name = "E", .fields = &field, .field_count = 1};
+	struct dump_values values = {0};
+	struct dump_places places = {0};
+	struct ptl_bytes text = {0}, message = {0};
+
+	(void)state;
+	memset(payload, 'a', LENGTH);
+	for (size_t i = 0; i < TIMES; i++)
+		memcpy(words + 3 * i, "{0}", 3);
+	dump_text_payload(&text, &values, &schema, payload, sizeof(payload), &places);
+	dump_text_message(&message, &values, words, &text, &places);
+	assert_int_equal(message.size, 4 * LENGTH + (TIMES - 4) * 3);
+	assert_memory_equal(message.data + message.size - 6, "{0}{0}", 6);
+	common_bytes_free(&text);
+	common_bytes_free(&message);
+	common_bytes_free(&values.scratch);
+	dump_places_free(&places);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +333,7 @@ int main(void)
 		cmocka_unit_test(shows_unknown),
 		cmocka_unit_test(shows_many_fields),
 		cmocka_unit_test(fills_messages),
+		cmocka_unit_test(messages_end_growing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
