@@ -284,8 +284,8 @@ const struct ptl_flow_item *ptl_flow_batch_next(struct ptl_flow_batch *batch);
 struct ptl_flow_view {
 	size_t size; /* sizeof(struct ptl_flow_view) */
 	/*
-	 * consume looks at sums and events only. Several times faster, as blocks need not be given out one by one: see
-	 * ptl_flow_batch_next.
+	 * consume looks at sums and events only, and ptl_flow_batch_next gives events alone. Faster, as engines need not
+	 * list the blocks.
 	 */
 	bool counts_only;
 	/* On a worker: *partial is an empty partial result for the segment, which must not be NULL. */
