@@ -60,7 +60,7 @@ BUILD_PACKAGES := gcc libc6-dev libzstd-dev libxxhash-dev nettle-dev libelf-dev 
 RUN_PACKAGES   := qemu-user
 TEST_PACKAGES  := g++ binutils libcmocka-dev perl python3 python3-zstandard python3-xxhash luajit nasm jq \
 	gzip xz-utils zstd procps linux-perf
-CI_PACKAGES    := clang shellcheck mandoc groff-base zsh
+CI_PACKAGES    := clang clang-format shellcheck mandoc groff-base zsh
 PACKAGES       := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
 
 # Sets the shell variable `missing` to those of the packages $(1) that are not installed.
@@ -209,7 +209,7 @@ help:
 	@echo 'make soak           truth tests of every program in every configuration (long)'
 	@echo 'make fuzz           fuzzes every reader with libFuzzer (clang), FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make bench          measures speed and size'
-	@echo 'make lint           licence tags, scripts, manual pages'
+	@echo 'make lint           licence tags, layout and format of the code, scripts, manual pages'
 	@echo 'make install        to $$(DESTDIR)$$(PREFIX), by default $(PREFIX); make uninstall removes it'
 	@echo 'make deps           installs the Debian packages that building and testing need'
 	@echo 'make clean          removes $$(O)'

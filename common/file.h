@@ -46,4 +46,9 @@ int common_open_regular(const char *path, struct stat *info);
 /* The whole of a file or pipe in fresh memory (caller frees); past limit bytes: PTL_NO_MEMORY. */
 int common_read_file(const char *path, size_t limit, uint8_t **data, size_t *size);
 
+/* An open file that has no name, in $TMPDIR (/tmp). PTL_SYSTEM. */
+int common_open_temporary(int *fd);
+/* Writes all of it there. PTL_SYSTEM. */
+int common_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset);
+
 #endif

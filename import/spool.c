@@ -141,7 +141,7 @@ static int hash_file(int fd, struct format_input_hash *hash, uint64_t size)
 	return status;
 }
 
-int relog_spool_origin_file(struct import_spool *spool, const char *path, int fd)
+int import_spool_origin_file(struct import_spool *spool, const char *path, int fd)
 {
 	struct ptl_provenance_input origin = {.name = path};
 	struct format_input_hash *hash = format_input_hash_new(spool->hash_kind);

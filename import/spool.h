@@ -32,7 +32,7 @@ int import_spool_pipe(int pipe, bool follow, int *fd);
 /* Adds a file that the trace is made of; its name is kept by pointer. PTL_NO_MEMORY. */
 int import_spool_origin(struct import_spool *spool, const struct ptl_provenance_input *origin);
 /* The same of a file that fd is open for: its size, and its hash if one is wanted. PTL_NO_MEMORY, PTL_SYSTEM, PTL_CANCELLED. */
-int relog_spool_origin_file(struct import_spool *spool, const char *path, int fd);
+int import_spool_origin_file(struct import_spool *spool, const char *path, int fd);
 /* Closes the trace and makes it an input of the relogger, called name in messages. Frees the spool in any case. */
 int import_spool_add(struct import_spool *spool, struct ptl_relogger *relogger, const char *name);
 /* Gives up. Harmless after import_spool_add. */

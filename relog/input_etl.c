@@ -59,7 +59,7 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 		return status;
 	report(path, &outcome);
 	spool->damaged = outcome.damage[0] != 0;
-	return relog_spool_origin_file(spool, path, fd);
+	return import_spool_origin_file(spool, path, fd);
 }
 
 const struct relog_format relog_format_etl = {"etl", etl_file_is, convert};

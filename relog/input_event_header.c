@@ -192,7 +192,7 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 			"%s: records of tracepoints that are none of EventHeader's, not in the trace: %llu", path,
 			(unsigned long long)outcome.unknown);
 	spool->damaged = outcome.damage[0] != 0;
-	return relog_spool_origin_file(spool, path, fd);
+	return import_spool_origin_file(spool, path, fd);
 }
 
 const struct relog_format relog_format_event_header = {"EventHeader", is_event_header_file, convert};

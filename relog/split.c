@@ -18,7 +18,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/message.h"
-#include "format/relogger/relogger_internal.h"
+#include "format/relogger/names.h"
 #include "relog/inputs.h"
 #include "relog/run.h"
 #include "common/interrupt.h"
@@ -88,22 +88,24 @@ static int look_at_input(struct split *split, const struct ptl_relogger_input *i
 /* What provenance says of the inputs that are not made of other files. */
 static int hash_inputs(struct split *split, struct ptl_relogger *relogger)
 {
+	const size_t count = ptl_relogger_input_count(relogger);
 	int status = 0;
 
-	split->origin_count = relogger->input_count;
-	split->origins = calloc(relogger->input_count + 1, sizeof(*split->origins));
+	split->origin_count = count;
+	split->origins = calloc(count + 1, sizeof(*split->origins));
 	if (!split->origins)
-		return common_fail_memory("inputs", relogger->input_count * sizeof(*split->origins));
-	for (size_t i = 0; !status && i < relogger->input_count; i++) {
-		struct ptl_relogger_input *input = relogger->inputs[i];
+		return common_fail_memory("inputs", count * sizeof(*split->origins));
+	for (size_t i = 0; !status && i < count; i++) {
+		struct ptl_provenance_input origin;
+		bool known;
 
-		if (input->origin_count)
+		status = format_relogger_origin(relogger, ptl_relogger_input_at(relogger, i), split->settings->hash,
+						&origin, &known);
+		if (status || !known)
 			continue;
-		status = format_relogger_hash_input(relogger, input, split->settings->hash);
-		split->origins[i] = input->itself;
-		split->origins[i].size = ptl_trace_size(input->trace);
-		split->origins[i].name = strdup(input->name);
-		if (!status && !split->origins[i].name)
+		split->origins[i] = origin;
+		split->origins[i].name = strdup(origin.name);
+		if (!split->origins[i].name)
 			status = common_fail_memory("a file name", 0);
 	}
 	return status;

@@ -82,6 +82,11 @@ bool format_blob_next_piece(const struct ptl_trace *trace, const struct format_b
 	return *at;
 }
 
+bool format_blob_piece_of(const struct ptl_trace *trace, size_t blob, uint32_t *at, struct format_blob_piece *piece)
+{
+	return format_blob_next_piece(trace, &trace->blobs[blob], at, piece);
+}
+
 static int by_offset(const void *a, const void *b)
 {
 	const struct format_blob_piece *left = a, *right = b;
@@ -181,6 +186,11 @@ int format_blob_check(struct ptl_trace *trace, const struct format_blob *blob)
 	free(pieces);
 	common_sha256_free(hash);
 	return status;
+}
+
+int format_blob_verify(struct ptl_trace *trace, size_t blob)
+{
+	return format_blob_check(trace, &trace->blobs[blob]);
 }
 
 static int read_blob(struct ptl_trace *trace, const struct format_blob *blob, uint8_t *out)

@@ -462,3 +462,8 @@ const struct ptl_buffer *ptl_buffer_at(const struct ptl_trace *trace, size_t i)
 {
 	return i < trace->entry_count ? &trace->entries[i].buffer : NULL;
 }
+
+struct format_entry *format_trace_entry(struct ptl_trace *trace, size_t i)
+{
+	return i < trace->entry_count ? &trace->entries[i] : NULL;
+}

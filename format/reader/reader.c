@@ -243,3 +243,32 @@ const struct ptl_stream *ptl_stream_find(const struct ptl_trace *trace, uint32_t
 
 	return known ? &trace->streams[*known].stream : NULL;
 }
+
+size_t format_stream_number(const struct ptl_trace *trace, uint32_t id)
+{
+	const uint64_t *number = common_hash_map_get(&trace->stream_map, id);
+
+	return number ? (size_t)*number : trace->stream_count;
+}
+
+const uint32_t *format_stream_buffers(const struct ptl_trace *trace, size_t stream, size_t *count)
+{
+	*count = trace->streams[stream].count;
+	return trace->streams[stream].entries;
+}
+
+const struct ptl_psb *format_stream_psbs(const struct ptl_trace *trace, size_t stream, size_t *count)
+{
+	*count = trace->streams[stream].psb_count;
+	return trace->streams[stream].psbs;
+}
+
+int format_trace_read(const struct ptl_trace *trace, void *data, size_t size, uint64_t offset)
+{
+	return common_read_at(trace->fd, data, size, offset);
+}
+
+bool format_trace_is_newer(const struct ptl_trace *trace)
+{
+	return trace->header.minor > FORMAT_VERSION_MINOR;
+}

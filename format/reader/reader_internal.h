@@ -19,17 +19,9 @@
 #include "common/row_index.h"
 #include "format/container/codec.h"
 #include "format/container/layout.h"
-#include "format/reader/pool.h"
 #include "format/container/side.h"
-
-/* A buffer of the file, INDEX buffers excepted. */
-struct format_entry {
-	struct ptl_buffer buffer;
-	uint64_t checksum; /* of the payload */
-	uint32_t side_size;
-	bool usable;   /* the payload can be decoded by this version */
-	bool reported; /* its damage is on the list; under damage_lock */
-};
+#include "format/reader/parts.h"
+#include "format/reader/pool.h"
 
 struct format_reader_stream {
 	struct ptl_stream stream;
@@ -40,13 +32,6 @@ struct format_reader_stream {
 	struct ptl_psb *psbs;
 	size_t psb_count;
 	bool scanned; /* PSBs were searched for in the bytes; under psb_lock */
-};
-
-struct format_blob_piece {
-	uint32_t entry;
-	uint32_t from;   /* in the payload */
-	uint64_t offset; /* in the blob */
-	uint64_t length;
 };
 
 /* Of a blob with several. */
@@ -144,40 +129,14 @@ struct ptl_trace {
  * ------------------------------------------------------------------------------------------
  */
 
-/* Puts something on the damage list. Without memory it is not there; nothing else can be done. */
-void format_damage_add(struct ptl_trace *trace, uint64_t offset, uint64_t size, int status, uint32_t stream,
-		       const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a whole buffer whose failure is in the chain of causes; once for each buffer. */
 void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, int status);
-/* Whether what could not be read for this is damaged: it is listed and left out, and reading goes on. */
-static inline bool format_is_damage(int status)
-{
-	return status == PTL_CORRUPT || status == PTL_TRUNCATED || status == PTL_UNSUPPORTED;
-}
-
-/*
- * The buffer could not be read, for the cause that the chain holds: puts it on the list if that is damage,
- * and the buffer's place into the chain. Returns status.
- */
-int format_damage_buffer(struct ptl_trace *trace, struct format_entry *entry, int status);
-/* PTL_NO_MEMORY if the list could not take all of it, for want of room in the account. */
-int format_damage_check(struct ptl_trace *trace);
 void format_damage_free(struct ptl_trace *trace);
 
 /*
  * ---- opening
  * -----------------------------------------------------------------------------------------
  */
-
-/* An open file that has no name, in $TMPDIR (/tmp). PTL_SYSTEM. */
-int format_open_temporary(int *fd);
-/* Writes all of it there. PTL_SYSTEM. */
-int format_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset);
-/*
- * Finds the file's size; a pipe is copied to a temporary file, which replaces *fd. PTL_CANCELLED once *cancelled
- * (which may be NULL) is set and a read has returned.
- */
-int format_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size);
 
 /*
  * Puts a buffer into the trace, or onto the damage list. side holds header->side_size bytes.
@@ -212,10 +171,6 @@ void format_metadata_free(struct ptl_trace *trace);
  * ----------------------------------------------------------------------------------------
  */
 
-/* Reads, checks and decompresses a payload into raw_size bytes. PTL_CORRUPT, PTL_TRUNCATED, ... */
-int format_payload_load(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *out);
-/* Whether a buffer may be as large as it says: PTL_CORRUPT. */
-int format_expansion_check(const struct ptl_trace *trace, const struct format_entry *entry);
 /* Puts a piece to a blob. PTL_NO_MEMORY. */
 int format_blob_add_piece(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece);
 /* The pieces of a blob in no order: start with *at = 0; false at the end. */
@@ -231,27 +186,5 @@ int format_blob_check(struct ptl_trace *trace, const struct format_blob *blob);
 void format_buffer_release_read(struct ptl_trace *trace, size_t i, bool start, bool end);
 void format_loaders_free(struct ptl_trace *trace);
 void format_cache_free(struct format_cache *cache);
-
-/* ---- events of several traces ------------------------------------------------------------------------ */
-
-struct format_merge_input {
-	struct ptl_trace *trace;
-	int64_t time_shift; /* nanoseconds that are added to its times */
-};
-
-/* Where an event comes from. */
-struct format_merge_place {
-	size_t input;
-	size_t stream; /* number of the stream in that trace */
-};
-
-/*
- * As ptl_process, over several traces: of events with the same time those of the first input come first. filter,
- * which may be NULL, is for times without shift. event may be NULL: buffers are then only checked.
- */
-int format_merge_events(const struct format_merge_input *inputs, size_t count, const struct ptl_event_filter *filter,
-			int (*event)(void *context, const struct format_merge_place *place,
-				     const struct ptl_event *event),
-			void *context);
 
 #endif

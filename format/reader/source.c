@@ -13,40 +13,6 @@
 
 #define COPY_SIZE (256u << 10)
 
-int format_open_temporary(int *fd)
-{
-	const char *folder = getenv("TMPDIR");
-	char path[4096];
-
-	folder = folder && *folder ? folder : "/tmp";
-	*fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (*fd >= 0)
-		return 0;
-	/* Not every file system has nameless files. */
-	snprintf(path, sizeof(path), "%s/ptl-XXXXXX", folder);
-	*fd = mkostemp(path, O_CLOEXEC);
-	if (*fd < 0)
-		return common_fail_errno("cannot make a temporary file in %s", folder);
-	unlink(path);
-	return 0;
-}
-
-int format_write_temporary(int fd, const uint8_t *data, size_t size, uint64_t offset)
-{
-	while (size) {
-		const ssize_t n = pwrite(fd, data, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return common_fail_errno("cannot write a temporary file");
-		data += n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 static int copy_all(int from, int to, const atomic_bool *cancelled, uint64_t *size)
 {
 	uint8_t *data = malloc(COPY_SIZE);
@@ -92,7 +58,7 @@ int format_source_prepare(int *fd, const atomic_bool *cancelled, uint64_t *size)
 		*size = (uint64_t)end;
 		return 0;
 	}
-	status = format_open_temporary(&copy);
+	status = common_open_temporary(&copy);
 	if (status)
 		return status;
 	status = copy_all(*fd, copy, cancelled, size);

@@ -26,7 +26,7 @@ static int take_part(struct format_spill *spill, struct format_spilled *spilled,
 	const uint64_t needed = count * EVENT_BYTES + raw_size * (1 + sizeof(struct ptl_extended) / 2);
 
 	if (!spill->is_open) {
-		const int status = format_open_temporary(&spill->fd);
+		const int status = common_open_temporary(&spill->fd);
 
 		if (status)
 			return status;
@@ -47,7 +47,7 @@ static int take_part(struct format_spill *spill, struct format_spilled *spilled,
 static int flush(const struct format_spill *spill, struct format_spilled *spilled, struct ptl_bytes *out)
 {
 	const int status = out->failed ? common_fail_memory("events", PIECE)
-				       : format_write_temporary(spill->fd, out->data, out->size,
+				       : common_write_temporary(spill->fd, out->data, out->size,
 								spilled->start + spilled->left);
 
 	spilled->left += out->size;

@@ -5,51 +5,53 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "format/reader/reader_internal.h"
+#include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
-#include "format/writer/writer_internal.h"
+#include "format/writer/copy.h"
 
 /* --- one buffer --------------------------------------------------------------------------------------- */
 
 /* The PSBs of a stream within [first, end). */
-static const struct ptl_psb *find_psbs(const struct format_reader_stream *stream, uint64_t first, uint64_t end,
+static const struct ptl_psb *find_psbs(const struct ptl_trace *trace, size_t stream, uint64_t first, uint64_t end,
 				       size_t *count)
 {
-	size_t low = 0, high = stream->psb_count;
+	size_t psb_count;
+	const struct ptl_psb *psbs = format_stream_psbs(trace, stream, &psb_count);
+	size_t low = 0, high = psb_count;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (stream->psbs[middle].offset < first)
+		if (psbs[middle].offset < first)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (*count = 0; low + *count < stream->psb_count; (*count)++)
-		if (stream->psbs[low + *count].offset >= end)
+	for (*count = 0; low + *count < psb_count; (*count)++)
+		if (psbs[low + *count].offset >= end)
 			break;
-	return *count ? stream->psbs + low : NULL;
+	return *count ? psbs + low : NULL;
 }
 
 /* own_psbs: of the stream's PSBs those that lie in the buffer go with it, instead of those that it came with. */
 static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
 		      bool own_psbs, int (*look)(void *context, uint64_t offset, const uint8_t *data, size_t size))
 {
-	const struct format_reader_stream *source = &input->trace->streams[stream];
-	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+	const struct ptl_stream *source = ptl_stream_at(input->trace, stream);
+	const struct ptl_buffer *buffer = ptl_buffer_at(input->trace, entry);
 	struct format_copy_change change = {
 		.stream = input->streams[stream].id,
 		.time_shift = input->time_shift,
 		.position_cut = input->streams[stream].cut,
 		.recompress = relogger->recompress,
-		.own_psbs = own_psbs && source->stream.kind == PTL_KIND_PT,
+		.own_psbs = own_psbs && source->kind == PTL_KIND_PT,
 		.look = look,
 		.look_context = input,
 	};
 	int status;
 
 	if (change.own_psbs)
-		change.psbs = find_psbs(source, buffer->position, buffer->position + buffer->raw_size,
+		change.psbs = find_psbs(input->trace, stream, buffer->position, buffer->position + buffer->raw_size,
 					&change.psb_count);
 	status = format_writer_copy_changed(relogger->writer, input->trace, entry, &change);
 	if (relogger->recompress)
@@ -62,13 +64,13 @@ static int copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *
 static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, uint64_t first,
 		     uint64_t end)
 {
-	const struct format_reader_stream *source = &input->trace->streams[stream];
+	const struct ptl_stream *source = ptl_stream_at(input->trace, stream);
 	const struct format_relogger_stream *target = &input->streams[stream];
 	size_t count = 0;
-	const struct ptl_psb *psbs = find_psbs(source, first, end, &count);
+	const struct ptl_psb *psbs = find_psbs(input->trace, stream, first, end, &count);
 	int status = 0;
 
-	if (source->stream.kind != PTL_KIND_PT)
+	if (source->kind != PTL_KIND_PT)
 		return 0;
 	for (size_t i = 0; !status && i < count; i++)
 		status = ptl_writer_psb(relogger->writer, target->id, psbs[i].offset - target->cut,
@@ -80,7 +82,7 @@ static int copy_psbs(struct ptl_relogger *relogger, struct ptl_relogger_input *i
 static int copy_part(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
 		     uint64_t first, uint64_t end)
 {
-	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+	const struct ptl_buffer *buffer = ptl_buffer_at(input->trace, entry);
 	const struct format_relogger_stream *target = &input->streams[stream];
 	const uint64_t time = buffer->first_time ? buffer->first_time + (uint64_t)input->time_shift : 0;
 	const uint64_t last = buffer->last_time ? buffer->last_time + (uint64_t)input->time_shift : 0;
@@ -113,7 +115,7 @@ int format_relogger_copy_hole(struct ptl_relogger *relogger, const struct format
 int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 			       size_t entry, uint64_t first, uint64_t end)
 {
-	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+	const struct ptl_buffer *buffer = ptl_buffer_at(input->trace, entry);
 
 	if (first == buffer->position && end == first + buffer->raw_size)
 		return copy_whole(relogger, input, stream, entry, true, NULL);
@@ -124,7 +126,7 @@ int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogge
 static int copy_ranges(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream, size_t entry,
 		       const struct ptl_stream_plan *plan, uint64_t *end)
 {
-	const struct ptl_buffer *buffer = &input->trace->entries[entry].buffer;
+	const struct ptl_buffer *buffer = ptl_buffer_at(input->trace, entry);
 	const uint64_t start = buffer->position, stop = start + buffer->raw_size;
 	const uint64_t time = buffer->first_time ? buffer->first_time + (uint64_t)input->time_shift : 0;
 	int status = 0;
@@ -153,7 +155,7 @@ static int go_on(struct ptl_relogger *relogger, struct ptl_relogger_input *input
 {
 	if (status && !format_is_damage(status))
 		return status;
-	format_relogger_progress(relogger, input->trace->entries[entry].buffer.stored_size);
+	format_relogger_progress(relogger, ptl_buffer_at(input->trace, entry)->stored_size);
 	return format_relogger_check(relogger);
 }
 
@@ -167,12 +169,13 @@ int format_relogger_copy_buffer(struct ptl_relogger *relogger, struct ptl_relogg
 int format_relogger_copy_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 				const struct ptl_stream_plan *plan)
 {
-	const struct format_reader_stream *source = &input->trace->streams[stream];
+	size_t count;
+	const uint32_t *entries = format_stream_buffers(input->trace, stream, &count);
 	const bool all = !plan || !plan->ranges;
 	uint64_t end = all ? 0 : plan->ranges[0].first;
 
-	for (size_t i = 0; i < source->count; i++) {
-		const size_t entry = source->entries[i];
+	for (size_t i = 0; i < count; i++) {
+		const size_t entry = entries[i];
 		const int status = all ? format_relogger_copy_buffer(relogger, input, stream, entry, NULL)
 				       : go_on(relogger, input, entry,
 					       copy_ranges(relogger, input, stream, entry, plan, &end));
@@ -205,7 +208,7 @@ int format_relogger_plan_stream(struct ptl_relogger *relogger, struct ptl_relogg
 		relogger->stage = i;
 		if (stage->callbacks.stream)
 			status = stage->callbacks.stream(stage->context, relogger, input,
-							 &input->trace->streams[stream].stream, plan);
+							 ptl_stream_at(input->trace, stream), plan);
 		if (!status)
 			status = check_plan(plan);
 	}
@@ -240,8 +243,8 @@ int format_relogger_pass_streams(struct ptl_relogger *relogger)
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 
-		for (size_t j = 0; !status && !input->whole && j < input->trace->stream_count; j++) {
-			const uint32_t kind = input->trace->streams[j].stream.kind;
+		for (size_t j = 0; !status && !input->whole && j < ptl_stream_count(input->trace); j++) {
+			const uint32_t kind = ptl_stream_at(input->trace, j)->kind;
 
 			if (kind != PTL_KIND_METADATA && kind != PTL_KIND_EVENTS && kind != PTL_KIND_BLOB &&
 			    kind != PTL_KIND_INDEX)
@@ -254,20 +257,19 @@ int format_relogger_pass_streams(struct ptl_relogger *relogger)
 /* --- blobs -------------------------------------------------------------------------------------------- */
 
 /* Another input may have whole what this one has with a damaged piece. */
-static bool is_better_elsewhere(struct ptl_relogger_input *input, const struct format_blob *blob)
+static bool is_better_elsewhere(struct ptl_relogger_input *input, size_t blob)
 {
 	const struct ptl_relogger *relogger = input->relogger;
 
 	for (size_t i = input->number + 1; i < relogger->input_count; i++)
-		if (ptl_blob_find(relogger->inputs[i]->trace, blob->info.hash))
-			return format_blob_check(input->trace, blob) != 0;
+		if (ptl_blob_find(relogger->inputs[i]->trace, ptl_blob_at(input->trace, blob)->hash))
+			return format_blob_verify(input->trace, blob) != 0;
 	return false;
 }
 
-static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct format_blob *blob,
-		     bool *keep)
+static int is_wanted(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t blob, bool *keep)
 {
-	const struct ptl_blob_info *info = &blob->info;
+	const struct ptl_blob_info *info = ptl_blob_at(input->trace, blob);
 	int status = 0;
 
 	*keep = !format_writer_has_blob(relogger->writer, info->hash);
@@ -292,16 +294,15 @@ static int decide(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 {
 	const struct ptl_trace *trace = input->trace;
 
-	for (size_t i = 0; i < trace->blob_count; i++) {
-		const struct format_blob *blob = &trace->blobs[i];
+	for (size_t i = 0; i < ptl_blob_count(trace); i++) {
 		struct format_blob_piece piece;
 		bool keep;
-		const int status = is_wanted(relogger, input, blob, &keep);
+		const int status = is_wanted(relogger, input, i, &keep);
 
 		if (status)
 			return status;
 		wanted[i] = keep;
-		for (uint32_t at = 0; format_blob_next_piece(trace, blob, &at, &piece);)
+		for (uint32_t at = 0; format_blob_piece_of(trace, i, &at, &piece);)
 			buffers[piece.entry] |= keep ? PIECE_KEPT : PIECE_LEFT;
 	}
 	return 0;
@@ -312,16 +313,17 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 {
 	const struct ptl_trace *trace = input->trace;
 
-	for (size_t i = 0; i < trace->stream_count; i++) {
-		const struct format_reader_stream *stream = &trace->streams[i];
+	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
+		size_t count;
+		const uint32_t *entries = format_stream_buffers(trace, i, &count);
 
-		if (stream->stream.kind != PTL_KIND_BLOB)
+		if (ptl_stream_at(trace, i)->kind != PTL_KIND_BLOB)
 			continue;
-		for (size_t j = 0; j < stream->count; j++) {
+		for (size_t j = 0; j < count; j++) {
 			int status = 0;
 
-			if (!(buffers[stream->entries[j]] & PIECE_LEFT))
-				status = copy_whole(relogger, input, i, stream->entries[j], false, NULL);
+			if (!(buffers[entries[j]] & PIECE_LEFT))
+				status = copy_whole(relogger, input, i, entries[j], false, NULL);
 			if (status && !format_is_damage(status))
 				return status;
 			status = format_relogger_check(relogger);
@@ -333,20 +335,18 @@ static int copy_whole_buffers(struct ptl_relogger *relogger, struct ptl_relogger
 }
 
 /* A wanted piece of a buffer that also holds what is not wanted. */
-static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct format_blob *blob,
+static int copy_piece(struct ptl_relogger *relogger, struct ptl_relogger_input *input, const struct ptl_blob_info *blob,
 		      const struct format_blob_piece *piece)
 {
-	struct format_chunk chunk = {.type = blob->info.type,
-				     .blob_size = blob->info.size,
-				     .offset = piece->offset,
-				     .length = piece->length};
+	struct format_chunk chunk = {
+		.type = blob->type, .blob_size = blob->size, .offset = piece->offset, .length = piece->length};
 	const uint8_t *data;
 	size_t size;
 	int status = ptl_buffer_acquire(input->trace, piece->entry, &data, &size);
 
 	if (status)
 		return format_is_damage(status) ? 0 : status;
-	memcpy(chunk.hash, blob->info.hash, PTL_HASH_SIZE);
+	memcpy(chunk.hash, blob->hash, PTL_HASH_SIZE);
 	status = format_writer_chunk(relogger->writer, &chunk, data + piece->from);
 	ptl_buffer_release(input->trace, piece->entry);
 	return status;
@@ -358,23 +358,22 @@ static int copy_pieces(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	const struct ptl_trace *trace = input->trace;
 	int status = 0;
 
-	for (size_t i = 0; i < trace->blob_count; i++) {
-		const struct format_blob *blob = &trace->blobs[i];
+	for (size_t i = 0; i < ptl_blob_count(trace); i++) {
 		struct format_blob_piece piece;
 		uint32_t at = 0;
 
-		while (!status && wanted[i] && format_blob_next_piece(trace, blob, &at, &piece))
+		while (!status && wanted[i] && format_blob_piece_of(trace, i, &at, &piece))
 			if (buffers[piece.entry] & PIECE_LEFT)
-				status = copy_piece(relogger, input, blob, &piece);
+				status = copy_piece(relogger, input, ptl_blob_at(trace, i), &piece);
 	}
 	return status;
 }
 
 static int pass_blobs(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
-	uint8_t *wanted = calloc(input->trace->blob_count + 1, 1);
-	uint8_t *buffers = calloc(input->trace->entry_count + 1, 1);
-	int status = wanted && buffers ? 0 : common_fail_memory("blobs", input->trace->blob_count);
+	uint8_t *wanted = calloc(ptl_blob_count(input->trace) + 1, 1);
+	uint8_t *buffers = calloc(ptl_buffer_count(input->trace) + 1, 1);
+	int status = wanted && buffers ? 0 : common_fail_memory("blobs", ptl_blob_count(input->trace));
 
 	if (!status)
 		status = decide(relogger, input, wanted, buffers);

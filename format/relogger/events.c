@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "common/error.h"
-#include "format/reader/reader_internal.h"
+#include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
-#include "format/writer/writer_internal.h"
+#include "format/writer/copy.h"
 
 #define CALLS_BETWEEN_LOOKS 4096
 
@@ -135,8 +135,8 @@ static int copy_input(struct ptl_relogger *relogger, struct ptl_relogger_input *
 
 	if (input->whole)
 		return format_relogger_copy_whole(relogger, input);
-	for (size_t i = 0; !status && i < trace->stream_count; i++)
-		if (trace->streams[i].stream.kind == PTL_KIND_EVENTS)
+	for (size_t i = 0; !status && i < ptl_stream_count(trace); i++)
+		if (ptl_stream_at(trace, i)->kind == PTL_KIND_EVENTS)
 			status = format_relogger_copy_stream(relogger, input, i, NULL);
 	return status;
 }

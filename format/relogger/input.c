@@ -10,7 +10,8 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "format/reader/reader_internal.h"
+#include "format/container/layout.h"
+#include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 

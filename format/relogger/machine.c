@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "format/reader/reader_internal.h"
+#include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
@@ -101,11 +101,11 @@ static void align(struct ptl_relogger *relogger, struct ptl_relogger_input *inpu
 static int64_t earliest(const struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
-	uint64_t time = trace->machine.start_time ? trace->machine.start_time : UINT64_MAX;
+	uint64_t time = ptl_trace_machine(trace)->start_time ? ptl_trace_machine(trace)->start_time : UINT64_MAX;
 
-	for (size_t i = 0; i < trace->stream_count; i++)
-		if (trace->streams[i].stream.last_time && trace->streams[i].stream.first_time < time)
-			time = trace->streams[i].stream.first_time;
+	for (size_t i = 0; i < ptl_stream_count(trace); i++)
+		if (ptl_stream_at(trace, i)->last_time && ptl_stream_at(trace, i)->first_time < time)
+			time = ptl_stream_at(trace, i)->first_time;
 	return time > INT64_MAX ? INT64_MAX : (int64_t)time;
 }
 

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "common/error.h"
-#include "format/reader/reader_internal.h"
+#include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
@@ -26,29 +26,29 @@ static void find_origins(struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
 
-	for (size_t i = 0; i < trace->stream_count; i++) {
+	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
 		struct format_relogger_stream *stream = &input->streams[i];
 
 		stream->input = input;
 		stream->number = i;
-		if (!may_join(trace->streams[i].stream.kind) || !format_is_named(input->identity))
+		if (!may_join(ptl_stream_at(trace, i)->kind) || !format_is_named(input->identity))
 			continue;
-		stream->origin = (struct format_origin){.known = true, .stream = trace->streams[i].stream.id};
+		stream->origin = (struct format_origin){.known = true, .stream = ptl_stream_at(trace, i)->id};
 		memcpy(stream->origin.file, input->identity, sizeof(input->identity));
 	}
-	for (size_t i = 0; i < trace->record_count; i++) {
-		const struct ptl_record *record = &trace->records[i];
+	for (size_t i = 0; i < ptl_record_count(trace); i++) {
+		const struct ptl_record *record = ptl_record_at(trace, i);
 		const struct common_cursor body = common_cursor(record->data, record->size);
 		struct format_origin origin;
 		struct ptl_stream named;
-		const uint64_t *number;
+		size_t number;
 
 		if (record->type != FORMAT_RECORD_STREAM || format_stream_decode(body, &named) ||
 		    format_origin_decode(body, &origin) || !origin.known)
 			continue;
-		number = common_hash_map_get(&trace->stream_map, named.id);
-		if (number && input->streams[*number].origin.known)
-			input->streams[*number].origin = origin;
+		number = format_stream_number(trace, named.id);
+		if (number < ptl_stream_count(trace) && input->streams[number].origin.known)
+			input->streams[number].origin = origin;
 	}
 }
 
@@ -82,8 +82,8 @@ static int find_own_parts(struct ptl_relogger_input *input)
 	struct ptl_loss whole = {.kept_last = UINT64_MAX};
 	int status = 0;
 
-	for (size_t i = 0; !status && i < input->trace->record_count; i++) {
-		const struct ptl_record *record = &input->trace->records[i];
+	for (size_t i = 0; !status && i < ptl_record_count(input->trace); i++) {
+		const struct ptl_record *record = ptl_record_at(input->trace, i);
 		struct ptl_loss *loss;
 
 		if (record->type != FORMAT_RECORD_LOSS)
@@ -106,8 +106,8 @@ static void find_extent(struct ptl_relogger_input *input)
 	const struct ptl_trace *trace = input->trace;
 
 	input->first_event = UINT64_MAX;
-	for (size_t i = 0; i < trace->stream_count; i++) {
-		const struct ptl_stream *stream = &trace->streams[i].stream;
+	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
+		const struct ptl_stream *stream = ptl_stream_at(trace, i);
 
 		if (stream->kind == PTL_KIND_PT || stream->kind == PTL_KIND_TRUTH)
 			input->bytes += stream->bytes;
@@ -125,9 +125,9 @@ static int look_at(struct ptl_relogger_input *input)
 	struct ptl_guid guid;
 	int64_t wall_time;
 
-	input->streams = calloc(input->trace->stream_count + 1, sizeof(*input->streams));
+	input->streams = calloc(ptl_stream_count(input->trace) + 1, sizeof(*input->streams));
 	if (!input->streams)
-		return common_fail_memory("streams", input->trace->stream_count * sizeof(*input->streams));
+		return common_fail_memory("streams", ptl_stream_count(input->trace) * sizeof(*input->streams));
 	ptl_trace_id(input->trace, &guid, &wall_time);
 	if (!input->has_identity)
 		memcpy(input->identity, guid.bytes, sizeof(input->identity));
@@ -138,16 +138,16 @@ static int look_at(struct ptl_relogger_input *input)
 
 /* --- which streams are one ---------------------------------------------------------------------------- */
 
-static const struct format_reader_stream *source_of(const struct format_relogger_stream *stream)
+static const struct ptl_stream *source_of(const struct format_relogger_stream *stream)
 {
-	return &stream->input->trace->streams[stream->number];
+	return ptl_stream_at(stream->input->trace, stream->number);
 }
 
 static int map_ids(const struct format_relogger_stream *stream, struct ptl_stream *mapped)
 {
 	int status;
 
-	*mapped = source_of(stream)->stream;
+	*mapped = *source_of(stream);
 	status = ptl_relogger_map_id(stream->input, &mapped->cpu);
 	if (!status)
 		status = ptl_relogger_map_id(stream->input, &mapped->pid);
@@ -180,10 +180,10 @@ static int compare_bytes(const struct format_relogger_stream *a, const struct fo
 		size_t x = 0, y = 0;
 		uint64_t hole_x, hole_y = 0;
 
-		status = ptl_stream_read(a->input->trace, source_of(a)->stream.id, at - a->origin.position, bytes,
-					 wanted, &x, &hole_x);
+		status = ptl_stream_read(a->input->trace, source_of(a)->id, at - a->origin.position, bytes, wanted, &x,
+					 &hole_x);
 		if (!status)
-			status = ptl_stream_read(b->input->trace, source_of(b)->stream.id, at - b->origin.position,
+			status = ptl_stream_read(b->input->trace, source_of(b)->id, at - b->origin.position,
 						 bytes + COMPARED, x ? x : wanted, &y, &hole_y);
 		if (x && y) {
 			x = x < y ? x : y;
@@ -205,13 +205,13 @@ static int compare_bytes(const struct format_relogger_stream *a, const struct fo
 
 static int have_same_bytes(const struct format_relogger_stream *a, const struct format_relogger_stream *b, bool *same)
 {
-	const uint64_t end_a = a->origin.position + source_of(a)->stream.bytes;
-	const uint64_t end_b = b->origin.position + source_of(b)->stream.bytes;
+	const uint64_t end_a = a->origin.position + source_of(a)->bytes;
+	const uint64_t end_b = b->origin.position + source_of(b)->bytes;
 	const uint64_t start = a->origin.position > b->origin.position ? a->origin.position : b->origin.position;
 	const uint64_t end = end_a < end_b ? end_a : end_b;
 
 	*same = true;
-	if (source_of(a)->stream.kind == PTL_KIND_EVENTS || start >= end)
+	if (source_of(a)->kind == PTL_KIND_EVENTS || start >= end)
 		return 0;
 	return compare_bytes(a, b, start, end, same);
 }
@@ -229,7 +229,7 @@ static int is_one(const struct format_relogger_stream *leader, const struct form
 			format_relogger_warn(
 				stream->input->relogger,
 				"%s: stream %u says that it comes from where %s has other bytes: kept beside those",
-				stream->input->name, source_of(stream)->stream.id, leader->input->name);
+				stream->input->name, source_of(stream)->id, leader->input->name);
 	}
 	return status;
 }
@@ -245,7 +245,7 @@ static int join_stream(struct common_byte_map *leaders, struct ptl_relogger *rel
 
 	memcpy(key, stream->origin.file, 16);
 	memcpy(key + 16, &stream->origin.stream, sizeof(uint32_t));
-	memcpy(key + 20, &source_of(stream)->stream.kind, sizeof(uint32_t));
+	memcpy(key + 20, &source_of(stream)->kind, sizeof(uint32_t));
 	known = common_byte_map_get(leaders, key, sizeof(key));
 	if (!known)
 		return common_byte_map_put(leaders, key, sizeof(key),
@@ -271,7 +271,7 @@ static int join_streams(struct ptl_relogger *relogger)
 	for (size_t i = 0; !status && i < relogger->input_count; i++) {
 		struct ptl_relogger_input *input = relogger->inputs[i];
 
-		for (size_t j = 0; !status && j < input->trace->stream_count; j++)
+		for (size_t j = 0; !status && j < ptl_stream_count(input->trace); j++)
 			if (input->streams[j].origin.known)
 				status = join_stream(&leaders, relogger, &input->streams[j]);
 	}
@@ -348,19 +348,19 @@ static int add_piece(struct pieces *pieces, const struct piece *piece)
 static int add_range(struct pieces *pieces, const struct format_relogger_stream *stream,
 		     const struct ptl_stream_range *range)
 {
-	const struct format_reader_stream *source = source_of(stream);
+	size_t count;
+	const uint32_t *entries = format_stream_buffers(stream->input->trace, stream->number, &count);
 	int status = 0;
 
-	for (size_t i = 0; !status && i < source->count; i++) {
-		const struct ptl_buffer *buffer = &stream->input->trace->entries[source->entries[i]].buffer;
+	for (size_t i = 0; !status && i < count; i++) {
+		const struct ptl_buffer *buffer = ptl_buffer_at(stream->input->trace, entries[i]);
 		const uint64_t stop = buffer->position + buffer->raw_size;
 		const uint64_t first = buffer->position > range->first ? buffer->position : range->first;
 		const uint64_t end = stop < range->end ? stop : range->end;
 
 		if (first < end)
-			status = add_piece(pieces,
-					   &(struct piece){stream->origin.position + first,
-							   stream->origin.position + end, stream, source->entries[i]});
+			status = add_piece(pieces, &(struct piece){stream->origin.position + first,
+								   stream->origin.position + end, stream, entries[i]});
 	}
 	return status;
 }
@@ -368,7 +368,7 @@ static int add_range(struct pieces *pieces, const struct format_relogger_stream 
 static int add_stream(struct ptl_relogger *relogger, struct pieces *pieces, const struct format_relogger_stream *stream)
 {
 	static const struct ptl_stream_range everything = {0, UINT64_MAX};
-	const uint64_t end = stream->origin.position + source_of(stream)->stream.bytes;
+	const uint64_t end = stream->origin.position + source_of(stream)->bytes;
 	struct ptl_stream_plan plan;
 	int status = format_relogger_plan_stream(relogger, stream->input, stream->number, &plan);
 
@@ -401,7 +401,7 @@ static int write_piece(struct ptl_relogger *relogger, const struct format_relogg
 		       const struct piece *piece, uint64_t *end)
 {
 	struct ptl_relogger_input *input = piece->stream->input;
-	const struct ptl_buffer *buffer = &input->trace->entries[piece->entry].buffer;
+	const struct ptl_buffer *buffer = ptl_buffer_at(input->trace, piece->entry);
 	const uint64_t first = piece->first > *end ? piece->first : *end;
 	const uint64_t origin = piece->stream->origin.position;
 	const bool whole = first - origin == buffer->position && piece->end - first == buffer->raw_size;

@@ -10,9 +10,10 @@
 #include "common/version.h"
 #include "format/metadata/fields.h"
 #include "format/metadata/metadata.h"
-#include "format/reader/reader_internal.h"
+#include "format/container/layout.h"
+#include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
-#include "format/writer/writer_internal.h"
+#include "format/writer/copy.h"
 
 /* Fields that are renumbered. */
 enum { STREAM_ID = 1, STREAM_CPU = 3, STREAM_PID = 4, STREAM_TID = 5 };
@@ -21,16 +22,14 @@ enum { LOSS_STREAM = 2, LOSS_PID = 3, LOSS_TID = 4, LOSS_FIRST = 7, LOSS_LAST = 
 /* The index among the input's streams; the number of them: none. */
 static size_t index_of(const struct ptl_relogger_input *input, uint32_t id)
 {
-	const uint64_t *known = common_hash_map_get(&input->trace->stream_map, id);
-
-	return known ? (size_t)*known : input->trace->stream_count;
+	return format_stream_number(input->trace, id);
 }
 
 uint32_t ptl_relogger_map_stream(const struct ptl_relogger_input *input, uint32_t id)
 {
 	const size_t i = index_of(input, id);
 
-	return i < input->trace->stream_count ? input->streams[i].id : PTL_NO_ID;
+	return i < ptl_stream_count(input->trace) ? input->streams[i].id : PTL_NO_ID;
 }
 
 /* A field whose number is replaced. */
@@ -141,7 +140,7 @@ static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 {
 	const size_t i = index_of(input, (uint32_t)get_number(record, STREAM_ID));
 
-	if (i == input->trace->stream_count || !may_go(input->trace->streams[i].stream.kind))
+	if (i == ptl_stream_count(input->trace) || !may_go(ptl_stream_at(input->trace, i)->kind))
 		return pass_stream_record(relogger, input, record);
 	input->streams[i].declared = record;
 	return 0;
@@ -150,7 +149,7 @@ static int take_stream_record(struct ptl_relogger *relogger, struct ptl_relogger
 int format_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream)
 {
 	const struct format_relogger_stream *target = &input->streams[stream];
-	struct ptl_stream identity = input->trace->streams[stream].stream;
+	struct ptl_stream identity = *ptl_stream_at(input->trace, stream);
 	struct ptl_bytes own = {0};
 	struct ptl_record record = {.type = FORMAT_RECORD_STREAM};
 	int status;
@@ -249,8 +248,8 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 {
 	const struct ptl_trace *trace = input->trace;
 
-	for (size_t i = 0; i < trace->stream_count; i++) {
-		struct ptl_stream stream = trace->streams[i].stream;
+	for (size_t i = 0; i < ptl_stream_count(trace); i++) {
+		struct ptl_stream stream = *ptl_stream_at(trace, i);
 		int status = 0;
 
 		input->streams[i].id = stream.kind == PTL_KIND_BLOB ? FORMAT_BLOB_STREAM : FORMAT_METADATA_STREAM;
@@ -282,8 +281,8 @@ int format_relogger_pass_records(struct ptl_relogger *relogger)
 
 		for (size_t j = 0; !status && j < ptl_record_count(input->trace); j++)
 			status = pass_record(relogger, input, ptl_record_at(input->trace, j));
-		for (size_t j = 0; !status && j < input->trace->stream_count; j++)
-			if (input->trace->streams[j].stream.kind == PTL_KIND_EVENTS && !input->streams[j].leader)
+		for (size_t j = 0; !status && j < ptl_stream_count(input->trace); j++)
+			if (ptl_stream_at(input->trace, j)->kind == PTL_KIND_EVENTS && !input->streams[j].leader)
 				status = format_relogger_declare_stream(relogger, input, j);
 		if (status)
 			return common_fail_in(status, "%s", input->name);

@@ -17,6 +17,7 @@
 #include "common/hash_map.h"
 #include "format/metadata/input_hash.h"
 #include "format/metadata/metadata.h"
+#include "format/relogger/names.h"
 
 /* Memory that an event's payload or extended items were copied into. */
 struct format_event_memory {
@@ -178,8 +179,6 @@ struct ptl_relogger {
 	uint64_t done, total; /* progress, in bytes */
 };
 
-/* PTL_CANCELLED once ptl_relogger_cancel was called. */
-int format_relogger_check(struct ptl_relogger *relogger);
 /* Tells the caller's warning function. */
 void format_relogger_warn(const struct ptl_relogger *relogger, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

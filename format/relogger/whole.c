@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "format/reader/reader_internal.h"
+#include "format/reader/parts.h"
 #include "format/relogger/relogger_internal.h"
 
 #define PIECE ((size_t)64 << 10)
@@ -99,10 +99,13 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 	const struct ptl_trace *trace = input->trace;
 	int status = 0;
 
-	for (size_t i = 0; !status && i < trace->stream_count; i++) {
-		for (size_t j = 0; j < trace->streams[i].count; j++)
-			owners[trace->streams[i].entries[j]] = (uint32_t)i;
-		if (is_copied(trace->streams[i].stream.kind))
+	for (size_t i = 0; !status && i < ptl_stream_count(trace); i++) {
+		size_t count;
+		const uint32_t *entries = format_stream_buffers(trace, i, &count);
+
+		for (size_t j = 0; j < count; j++)
+			owners[entries[j]] = (uint32_t)i;
+		if (is_copied(ptl_stream_at(trace, i)->kind))
 			status = format_relogger_declare_stream(relogger, input, i);
 	}
 	return status;
@@ -111,12 +114,12 @@ static int declare_streams(struct ptl_relogger *relogger, struct ptl_relogger_in
 int format_relogger_copy_whole(struct ptl_relogger *relogger, struct ptl_relogger_input *input)
 {
 	const struct ptl_trace *trace = input->trace;
-	uint32_t *owners = calloc(trace->entry_count + 1, sizeof(*owners));
+	uint32_t *owners = calloc(ptl_buffer_count(trace) + 1, sizeof(*owners));
 	int status = owners ? declare_streams(relogger, input, owners)
-			    : common_fail_memory("buffers", trace->entry_count * sizeof(*owners));
+			    : common_fail_memory("buffers", ptl_buffer_count(trace) * sizeof(*owners));
 
-	for (size_t i = 0; !status && i < trace->entry_count; i++)
-		if (is_copied(trace->entries[i].buffer.stream.kind))
+	for (size_t i = 0; !status && i < ptl_buffer_count(trace); i++)
+		if (is_copied(ptl_buffer_at(trace, i)->stream.kind))
 			status = format_relogger_copy_buffer(relogger, input, owners[i], i,
 							     input->hash ? hash_buffer : NULL);
 	free(owners);

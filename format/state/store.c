@@ -7,7 +7,6 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/hash_map.h"
-#include "format/reader/reader_internal.h"
 
 #define RECENT_MAX ((size_t)16 << 20)
 #define WINDOW ((size_t)64 << 10)
@@ -88,11 +87,11 @@ static int file_recent(struct format_store *store)
 	int status = 0;
 
 	if (!store->has_file) {
-		status = format_open_temporary(&store->fd);
+		status = common_open_temporary(&store->fd);
 		store->has_file = !status;
 	}
 	if (!status)
-		status = format_write_temporary(store->fd, store->recent.data, store->recent.size, store->filed);
+		status = common_write_temporary(store->fd, store->recent.data, store->recent.size, store->filed);
 	if (!status) {
 		store->filed += store->recent.size;
 		store->recent.size = 0;

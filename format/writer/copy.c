@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "format/reader/reader_internal.h"
+#include "format/reader/parts.h"
 #include "common/vector.h"
 #include "format/writer/writer_internal.h"
 #include "format/writer/stream.h"
@@ -80,7 +80,7 @@ static int read_buffer(struct ptl_trace *trace, const struct format_entry *entry
 	if (!data)
 		return common_fail_memory("a buffer", size);
 	job->memory = size + sizeof(*job);
-	return common_read_at(trace->fd, data, size, entry->buffer.offset);
+	return format_trace_read(trace, data, size, entry->buffer.offset);
 }
 
 /* What is in frames that do not say their sizes shows only when it is decompressed. */
@@ -365,7 +365,7 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 	int status;
 
 	/* What this version knows to be wrong, which is on the list of damage, is not made a part of another file. */
-	if (!entry->usable && entry->buffer.codec <= FORMAT_CODEC_ZSTD && trace->header.minor <= FORMAT_VERSION_MINOR)
+	if (!entry->usable && entry->buffer.codec <= FORMAT_CODEC_ZSTD && !format_trace_is_newer(trace))
 		return common_fail(PTL_CORRUPT, "reserved fields of a buffer are not 0");
 	format_queue_reuse(&writer->queue, job);
 	status = read_buffer(trace, entry, job);
@@ -393,15 +393,16 @@ static int copy(struct ptl_writer *writer, struct ptl_trace *trace, struct forma
 static int copy_buffer(struct ptl_writer *writer, struct ptl_trace *trace, size_t i,
 		       const struct format_copy_change *change)
 {
+	struct format_entry *entry = format_trace_entry(trace, i);
 	struct format_job *job;
 	int status;
 
-	if (i >= trace->entry_count)
+	if (!entry)
 		return common_fail(PTL_MISUSE, "the trace has no buffer %zu", i);
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return common_fail_memory("a buffer", sizeof(*job));
-	status = copy(writer, trace, &trace->entries[i], change, job);
+	status = copy(writer, trace, entry, change, job);
 	if (status) {
 		format_job_free(job);
 		return status;

@@ -14,7 +14,6 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "common/guid.h"
-#include "format/reader/reader_internal.h"
 #include "common/vector.h"
 #include "format/writer/writer_internal.h"
 
@@ -110,12 +109,12 @@ int format_output_start(struct format_output *output, int fd, const struct ptl_w
 /* A full piece goes to the temporary file; where that cannot be written, it stays in memory. */
 static void spill_piece(struct format_output *output, struct format_index_piece *piece)
 {
-	if (output->spill < 0 && format_open_temporary(&output->spill)) {
+	if (output->spill < 0 && common_open_temporary(&output->spill)) {
 		output->spill = -1;
 		output->spill_failed = true;
 	}
 	if (output->spill_failed ||
-	    format_write_temporary(output->spill, piece->bytes.data, piece->bytes.size, output->spilled)) {
+	    common_write_temporary(output->spill, piece->bytes.data, piece->bytes.size, output->spilled)) {
 		output->spill_failed = true;
 		return;
 	}

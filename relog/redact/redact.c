@@ -14,7 +14,7 @@
 #include "common/message.h"
 #include "common/sha256.h"
 #include "format/metadata/metadata.h"
-#include "format/relogger/relogger_internal.h"
+#include "format/relogger/names.h"
 #include "relog/redact/blob.h"
 #include "relog/redact/payload.h"
 
@@ -92,7 +92,7 @@ static int learn_trace(struct redact *redact, struct ptl_relogger_input *input)
 	for (size_t i = 0; i < ptl_loss_count(trace) && !status; i++)
 		status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, ptl_loss_at(trace, i)->cause);
 	if (!status)
-		status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, redact->relogger->command);
+		status = relog_redactor_learn(&redact->redactor, RELOG_TEXT, format_relogger_command(redact->relogger));
 	return status ? status : ptl_process(trace, NULL, &callbacks, redact);
 }
 
@@ -140,7 +140,7 @@ static int begin(void *context, struct ptl_relogger *relogger)
 	relog_redactor_open(&redact->redactor, redact->rules);
 	redact->relogger = relogger;
 	/* Records of machines are written at the end. */
-	relogger->own_machines = true;
+	format_relogger_keep_machines(relogger);
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++)
 		status = learn_trace(redact, ptl_relogger_input_at(relogger, i));
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status; i++)
@@ -267,13 +267,15 @@ static int write_loss(struct redact *redact, const struct ptl_relogger_input *in
 {
 	struct ptl_loss changed = *loss;
 	char *cause = redacted(redact, RELOG_TEXT, loss->cause);
+	struct ptl_relogger_input_info info;
 	int status = cause ? 0 : common_fail_memory("a loss", 0);
 
+	ptl_relogger_input_info(input, &info);
 	changed.cause = cause;
 	if (changed.stream != PTL_NO_ID)
 		changed.stream = ptl_relogger_map_stream(input, changed.stream);
-	changed.first_time += changed.first_time ? (uint64_t)input->time_shift : 0;
-	changed.last_time += changed.last_time ? (uint64_t)input->time_shift : 0;
+	changed.first_time += changed.first_time ? (uint64_t)info.time_shift : 0;
+	changed.last_time += changed.last_time ? (uint64_t)info.time_shift : 0;
 	if (!status)
 		status = ptl_relogger_map_id(input, &changed.pid);
 	if (!status)
@@ -341,8 +343,9 @@ static int take_record(void *context, struct ptl_relogger *relogger, struct ptl_
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int take_machine(struct redact *redact, struct ptl_machine *machine)
+static int take_machine(void *context, struct ptl_machine *machine)
 {
+	struct redact *redact = context;
 	char *name = redacted(redact, redact->rules->host ? RELOG_SECRET : RELOG_TEXT, machine->hostname);
 
 	if (!name)
@@ -353,52 +356,23 @@ static int take_machine(struct redact *redact, struct ptl_machine *machine)
 	return 0;
 }
 
-static int rename_input(struct redact *redact, struct ptl_relogger_input *input)
+/* The command line of this run may hold the very texts that are redacted. */
+static char *rename_text(void *context, enum format_name kind, const char *text)
 {
-	for (size_t i = 0; i < input->origin_count; i++) {
-		char *name = redacted(redact, RELOG_PATH, input->origins[i].name);
+	static const enum relog_text_kind kinds[] = {
+		[FORMAT_NAME_COMMAND] = RELOG_COMMAND,
+		[FORMAT_NAME_RULES] = RELOG_TEXT,
+		[FORMAT_NAME_INPUT] = RELOG_PATH,
+	};
 
-		if (!name)
-			return common_fail_memory("a name", 0);
-		free((char *)input->origins[i].name);
-		input->origins[i].name = name;
-	}
-	free(input->alias);
-	input->alias = redacted(redact, RELOG_PATH, input->name);
-	return input->alias ? 0 : common_fail_memory("a name", 0);
-}
-
-/* The step of this run: its command line may hold the very texts that are redacted. */
-static int take_own_step(struct redact *redact)
-{
-	struct ptl_relogger *relogger = redact->relogger;
-	char *command = redacted(redact, RELOG_COMMAND, relogger->command);
-	char *rules = redacted(redact, RELOG_TEXT, relogger->rules);
-
-	if (!command || !rules) {
-		free(command);
-		free(rules);
-		return common_fail_memory("provenance", 0);
-	}
-	free(relogger->command);
-	free(relogger->rules);
-	relogger->command = command;
-	relogger->rules = rules;
-	return 0;
+	return redacted(context, kinds[kind], text);
 }
 
 static int end(void *context, struct ptl_relogger *relogger)
 {
-	struct redact *redact = context;
-	int status = take_own_step(redact);
+	const struct format_renaming renaming = {.name = rename_text, .machine = take_machine, .context = context};
 
-	for (size_t i = 0; i < relogger->machine_count && !status; i++)
-		status = take_machine(redact, &relogger->machines[i]);
-	if (!status && relogger->has_machine)
-		status = take_machine(redact, &relogger->machine);
-	for (size_t i = 0; i < relogger->input_count && !status; i++)
-		status = rename_input(redact, relogger->inputs[i]);
-	return status;
+	return format_relogger_rename(relogger, &renaming);
 }
 
 static int take_blob(void *context, struct ptl_relogger *relogger, struct ptl_relogger_input *input,

@@ -208,7 +208,8 @@ static void counting_knows_them(void **state)
 
 	(void)state;
 	assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-	assert_int_equal(flow_stats_run(trace, timeline, &options, &(struct flow_stats_wanted){.hash = false}, &stats), 0);
+	assert_int_equal(flow_stats_run(trace, timeline, &options, &(struct flow_stats_wanted){.hash = false}, &stats),
+			 0);
 	assert_int_equal(stats.total.gaps, 0);
 	assert_int_equal(stats.total.instructions, STEPS * (JUMPS + 1) + 1);
 	flow_stats_free(&stats);
