@@ -17,7 +17,7 @@
 #define CHECK_EVERY 1024
 
 struct events_options {
-	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_options shared; /* first: see dump/session/command.h */
 	struct dump_event_filter filter;
 	bool verbose;
 	bool count;

@@ -12,7 +12,7 @@
 #include "dump/session/session.h"
 
 struct flow_options {
-	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_options shared; /* first: see dump/session/command.h */
 	enum dump_flow_level level;
 	bool merge;
 	bool source;

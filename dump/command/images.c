@@ -15,7 +15,7 @@
 #define BUILD_ID_SHOWN 8 /* bytes in the table; all of them in JSON */
 
 struct images_options {
-	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_options shared; /* first: see dump/session/command.h */
 	bool unmapped;
 };
 

@@ -16,7 +16,7 @@
 #define CHECK_EVERY 4096
 
 struct packets_options {
-	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_options shared; /* first: see dump/session/command.h */
 	bool raw;
 	uint64_t kinds; /* bit set of enum ptl_pt_kind; 0: all */
 };

@@ -12,7 +12,7 @@
 #include "dump/session/session.h"
 
 struct processes_options {
-	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_options shared; /* first: see dump/session/command.h */
 	bool threads;
 };
 

@@ -18,7 +18,7 @@
 #define GAPS_MAX 1000000
 
 struct stats_options {
-	struct dump_options shared; /* first: see dump/command/command.h */
+	struct dump_options shared; /* first: see dump/session/command.h */
 	bool hash;
 	bool branches;
 	bool gaps_given;

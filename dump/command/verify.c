@@ -15,7 +15,7 @@
 #define PACKETS_SHOWN 8
 
 struct verify_options {
-	struct dump_options shared;              /* first: see dump/command/command.h */
+	struct dump_options shared;              /* first: see dump/session/command.h */
 	const struct flow_engine_class *against; /* NULL: libipt */
 };
 

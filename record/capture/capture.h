@@ -40,7 +40,7 @@ struct record_capture {
 	uint64_t ticked;
 	uint64_t pt_bytes;
 	uint64_t events; /* of providers */
-	bool has_notes;  /* record/notes.c */
+	bool has_notes;  /* record/capture/notes.c */
 	uint32_t note_stream;
 	uint64_t loss_records;
 	struct record_lost lost[PTL_LOSS_END + 1]; /* by kind */
