@@ -26,10 +26,7 @@
 #define PAYLOAD 24
 #define FLAT 40 /* ETW's own record of a context switch: 16 bytes of header, 24 of payload */
 
-/*
- * ---- the load
- * ----------------------------------------------------------------------------------------
- */
+/* ---- the load ------------------------------------------------------------------------------------- */
 
 static double random_unit(void)
 {
@@ -167,10 +164,7 @@ static uint8_t *make_pt(size_t size)
 	return data;
 }
 
-/*
- * ---- plain zstd
- * --------------------------------------------------------------------------------------
- */
+/* ---- plain zstd ----------------------------------------------------------------------------------- */
 
 struct plain {
 	size_t compressed;
@@ -216,10 +210,7 @@ static struct plain measure_plain(const uint8_t *data, size_t size, unsigned rou
 	return result;
 }
 
-/*
- * ---- libptl
- * ------------------------------------------------------------------------------------------
- */
+/* ---- libptl --------------------------------------------------------------------------------------- */
 
 static char path[] = "/tmp/ptl-format-bench-XXXXXX";
 

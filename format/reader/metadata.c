@@ -309,10 +309,7 @@ void format_metadata_free(struct ptl_trace *trace)
 	common_hash_map_free(&trace->unknown_types);
 }
 
-/*
- * ---- what the reader asks
- * ----------------------------------------------------------------------------
- */
+/* ---- what the reader asks ------------------------------------------------------------------------- */
 
 size_t ptl_machine_count(const struct ptl_trace *trace)
 {

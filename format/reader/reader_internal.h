@@ -124,19 +124,13 @@ struct ptl_trace {
 	struct format_cache cache;
 };
 
-/*
- * ---- damage
- * ------------------------------------------------------------------------------------------
- */
+/* ---- damage --------------------------------------------------------------------------------------- */
 
 /* The same for a whole buffer whose failure is in the chain of causes; once for each buffer. */
 void format_damage_entry(struct ptl_trace *trace, struct format_entry *entry, int status);
 void format_damage_free(struct ptl_trace *trace);
 
-/*
- * ---- opening
- * -----------------------------------------------------------------------------------------
- */
+/* ---- opening -------------------------------------------------------------------------------------- */
 
 /*
  * Puts a buffer into the trace, or onto the damage list. side holds header->side_size bytes.
@@ -166,10 +160,7 @@ int format_scan(struct ptl_trace *trace);
 int format_metadata_load(struct ptl_trace *trace);
 void format_metadata_free(struct ptl_trace *trace);
 
-/*
- * ---- payloads
- * ----------------------------------------------------------------------------------------
- */
+/* ---- payloads ------------------------------------------------------------------------------------- */
 
 /* Puts a piece to a blob. PTL_NO_MEMORY. */
 int format_blob_add_piece(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece);

@@ -26,10 +26,7 @@ void format_job_free(struct format_job *job)
 	free(job);
 }
 
-/*
- * ---- encoding: no lock is held
- * ---------------------------------------------------------------------
- */
+/* ---- encoding: no lock is held -------------------------------------------------------------------- */
 
 /* Bytes of a block of zstd, of which each takes at least 4 in the file: this keeps a payload within what readers take. */
 #define DENSE_PART ((size_t)512)
@@ -113,10 +110,7 @@ static int encode_job(const struct format_queue *queue, struct format_job *job, 
 	return 0;
 }
 
-/*
- * ---- failures: the lock is held
- * -------------------------------------------------------------------
- */
+/* ---- failures: the lock is held ------------------------------------------------------------------- */
 
 static void note_failure(struct format_queue *queue, int status)
 {
@@ -156,10 +150,7 @@ static void note_lost(struct format_queue *queue, const struct format_buffer_hea
 		lost->last_time = header->last_time;
 }
 
-/*
- * ---- the order of the file
- * -------------------------------------------------------------------------
- */
+/* ---- the order of the file ------------------------------------------------------------------------ */
 
 /* The lock is held. Frees the job, or keeps what is worth another try. */
 static void lose_job(struct format_queue *queue, struct format_job *job)
@@ -264,10 +255,7 @@ static void *worker(void *context)
 	return NULL;
 }
 
-/*
- * ---- what the writer calls
- * -------------------------------------------------------------------------
- */
+/* ---- what the writer calls ------------------------------------------------------------------------ */
 
 /* Signals are the program's: none is to be taken by a thread of ours. */
 static void start_threads(struct format_queue *queue, unsigned count)

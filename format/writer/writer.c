@@ -16,10 +16,7 @@
 #define BUFFER_MIN (4u << 10)
 #define BUFFER_MAX (8u << 20)
 
-/*
- * ---- losses
- * --------------------------------------------------------------------------------------
- */
+/* ---- losses --------------------------------------------------------------------------------------- */
 
 static int write_record(struct ptl_writer *writer, uint64_t type, const struct ptl_bytes *body)
 {
@@ -166,10 +163,7 @@ static int settle(struct ptl_writer *writer, int status)
 	return status || !tell ? status : common_fail(queue->first_status, "%s", queue->first_text);
 }
 
-/*
- * ---- life
- * ------------------------------------------------------------------------------------------
- */
+/* ---- life ----------------------------------------------------------------------------------------- */
 
 static int check_output(int fd)
 {
@@ -321,10 +315,7 @@ void ptl_writer_abandon(struct ptl_writer *writer)
 	free_writer(writer);
 }
 
-/*
- * ---- what goes into the file
- * ---------------------------------------------------------------------
- */
+/* ---- what goes into the file ---------------------------------------------------------------------- */
 
 /*
  * A stream that the caller has declared; NULL, with PTL_MISUSE in the chain of causes, for any

@@ -24,10 +24,7 @@
 #include "format/container/side.h"
 #include "format/writer/copy.h"
 
-/*
- * ---- output: one thread at a time
- * ----------------------------------------------------------------
- */
+/* ---- output: one thread at a time ----------------------------------------------------------------- */
 
 /* A piece of the index, of the size of a buffer. */
 struct format_index_piece {
@@ -69,10 +66,7 @@ void format_output_stream_end(struct format_output *output, uint32_t stream, uin
 int format_output_finish(struct format_output *output, struct format_compressor *compressor);
 void format_output_free(struct format_output *output); /* does not close */
 
-/*
- * ---- queue: from a full buffer to the file
- * -------------------------------------------------------
- */
+/* ---- queue: from a full buffer to the file -------------------------------------------------------- */
 
 enum format_job_state { FORMAT_JOB_NEW, FORMAT_JOB_BUSY, FORMAT_JOB_DONE };
 
@@ -145,10 +139,7 @@ void format_queue_free(struct format_queue *queue);
 void format_queue_reuse(struct format_queue *queue, struct format_job *job);
 void format_job_free(struct format_job *job);
 
-/*
- * ---- writer
- * ----------------------------------------------------------------------------------------
- */
+/* ---- writer --------------------------------------------------------------------------------------- */
 
 struct ptl_writer_stream {
 	struct ptl_stream stream;

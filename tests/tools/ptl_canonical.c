@@ -44,10 +44,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/*
- * ---- metadata
- * ----------------------------------------------------------------------------------------
- */
+/* ---- metadata ------------------------------------------------------------------------------------- */
 
 static void text_field(int tag, const char *text)
 {
@@ -184,10 +181,7 @@ static void show_records(struct ptl_trace *trace)
 	}
 }
 
-/*
- * ---- events
- * ------------------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------------- */
 
 static int show_value(void *context, const struct ptl_value *value)
 {
@@ -262,10 +256,7 @@ static int show_event(void *context, struct ptl_trace *trace, const struct ptl_e
 	return 0;
 }
 
-/*
- * ---- streams
- * -----------------------------------------------------------------------------------------
- */
+/* ---- streams -------------------------------------------------------------------------------------- */
 
 static void end_run(struct common_sha256 *hash, uint64_t from, uint64_t to)
 {
@@ -330,10 +321,7 @@ static void show_streams(struct ptl_trace *trace)
 	}
 }
 
-/*
- * ---- blobs and damage
- * ----------------------------------------------------------------------------------
- */
+/* ---- blobs and damage ----------------------------------------------------------------------------- */
 
 static int by_hash(const void *a, const void *b)
 {

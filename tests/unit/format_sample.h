@@ -90,10 +90,7 @@ static inline struct ptl_trace *sample_open(int fd, bool ignore_index)
 	return trace;
 }
 
-/*
- * ---- all of a trace as one hash
- * ------------------------------------------------------------------------
- */
+/* ---- all of a trace as one hash ------------------------------------------------------------------- */
 
 struct sample_content {
 	struct common_sha256 *hash;
