@@ -8,42 +8,10 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "import/etl/field_text.h"
 #include "import/etl/kernel_table.h"
 
 #define WORD_MAX 64u
-
-static const struct {
-	char text[3];
-	uint16_t in, out;
-} types[] = {
-	{"u1", ETL_IN_UINT8, 0},
-	{"u2", ETL_IN_UINT16, 0},
-	{"u4", ETL_IN_UINT32, 0},
-	{"u8", ETL_IN_UINT64, 0},
-	{"i1", ETL_IN_INT8, 0},
-	{"i2", ETL_IN_INT16, 0},
-	{"i4", ETL_IN_INT32, 0},
-	{"i8", ETL_IN_INT64, 0},
-	{"x2", ETL_IN_UINT16, ETL_OUT_HEX16},
-	{"x4", ETL_IN_HEX32, 0},
-	{"x8", ETL_IN_HEX64, 0},
-	{"p", ETL_IN_POINTER, 0},
-	{"z", ETL_IN_SIZE, 0},
-	{"w", ETL_IN_UTF16, 0},
-	{"a", ETL_IN_ANSI, 0},
-	{"s", ETL_IN_WBEM_SID, 0},
-	{"t", ETL_IN_TICKS, 0},
-	{"f", ETL_IN_FILETIME, 0},
-	{"g", ETL_IN_GUID, 0},
-	{"4", ETL_IN_UINT32, ETL_OUT_IPV4},
-	{"6", ETL_IN_GUID, ETL_OUT_IPV6},
-	{"n", ETL_IN_UINT16, ETL_OUT_PORT},
-	{"W", ETL_IN_PATH, 0},
-	{"B", ETL_IN_IMAGE_ID, 0},
-	{"N", ETL_IN_PDB, 0},
-	{"P", ETL_IN_POINTER, 0},
-	{"*", ETL_IN_REST, 0},
-};
 
 /* The name of the opcode in "1 Start,2 End"; false: it is not there. */
 static bool find_opcode(const char *opcodes, uint8_t opcode, char name[WORD_MAX])
@@ -62,48 +30,6 @@ static bool find_opcode(const char *opcodes, uint8_t opcode, char name[WORD_MAX]
 	return false;
 }
 
-static bool set_type(struct etl_field *field, const char *type)
-{
-	const bool sized = (type[0] == 'w' || type[0] == 'b') && type[1];
-
-	if (sized) {
-		field->in = type[0] == 'w' ? ETL_IN_UTF16 : ETL_IN_BINARY;
-		field->length_is = ETL_SIZE_FIXED;
-		field->length = (uint32_t)strtoul(type + 1, NULL, 10);
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (strcmp(types[i].text, type) == 0) {
-			field->in = types[i].in;
-			field->out = types[i].out;
-			field->count_is = type[0] == 'P' ? ETL_SIZE_REST : ETL_SIZE_OWN;
-			return true;
-		}
-	return false;
-}
-
-/* The next word of "Name:type Name:type"; a lone "*" has no name. */
-static int add_field(struct etl_schema *schema, const char **text)
-{
-	const size_t length = strcspn(*text, " ");
-	const char *colon = memchr(*text, ':', length);
-	struct etl_field *field = etl_schema_field(schema);
-	char type[WORD_MAX];
-
-	if (!field)
-		return common_fail_memory("a class of the kernel", sizeof(*field));
-	snprintf(type, sizeof(type), "%.*s", colon ? (int)(*text + length - colon - 1) : (int)length,
-		 colon ? colon + 1 : *text);
-	field->name = colon ? etl_schema_text(schema, *text, (size_t)(colon - *text)) : "Data";
-	if (!field->name)
-		return common_fail_memory("a class of the kernel", length);
-	if (!set_type(field, type))
-		return common_fail(PTL_MISUSE, "the kernel's table has a type '%s'", type);
-	*text += length;
-	*text += strspn(*text, " ");
-	return 0;
-}
-
 static int make(const struct etl_kernel_class *class, const struct etl_kernel_row *row, const char *opcode,
 		const struct ptl_descriptor *descriptor, struct etl_schema **made)
 {
@@ -112,8 +38,8 @@ static int make(const struct etl_kernel_class *class, const struct etl_kernel_ro
 	int status = schema ? 0 : common_fail_memory("a class of the kernel", sizeof(*schema));
 
 	snprintf(name, sizeof(name), "%s/%s", class->name, opcode);
-	for (const char *fields = row->fields; !status && *fields;)
-		status = add_field(schema, &fields);
+	if (!status)
+		status = etl_field_text(schema, row->fields);
 	if (!status)
 		status = etl_schema_finish(schema);
 	if (status) {

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "format/container/layout.h"
+#include "import/etl/clr_event.h"
 #include "import/etl/kernel_class.h"
 #include "import/etl/layout.h"
 #include "import/etl/manifest.h"
@@ -224,7 +225,7 @@ static int find_other(struct etl_known *known, const struct etl_record *record, 
 	else if (record->descriptor.id == ETL_MANIFEST_EVENT)
 		status = etl_manifest_event_schema(&record->descriptor, schema);
 	else
-		status = 0;
+		status = etl_clr_schema(&record->descriptor, schema);
 	if (status)
 		return status;
 	if (!*schema || !etl_known_has_room(known)) {

@@ -129,12 +129,34 @@ def real_fields(name, least):
     check(f"{base}: none differs", not differing, *differing[:5])
 
 
+def runtime_names(name):
+    """The events of .NET's runtime that nothing in a file explains have the names that PerfView gives them."""
+    base = os.path.splitext(os.path.basename(name))[0]
+    counts, expected, lost = collections.Counter(), {}, []
+    for line in run(dump, "events", "-v", "--json", path(base + ".ptl")).stdout.splitlines():
+        one = json.loads(line)
+        counts[f"{one.get('provider')}/{one.get('event')}"] += 1
+        if "DotNETRuntime" in one.get("provider", "") and any(item["type"] == 0x5745 for item in one.get("extended", [])):
+            lost.append(line)
+    with open(os.path.splitext(name)[0] + ".decoded.txt", encoding="utf-8-sig") as file:
+        for line in file:
+            found = re.match(r"COUNT (Microsoft-Windows-DotNETRuntime.*):(\d+)$", line)
+            if found and (base == "gcevents" or "RuntimePrivate" in found[1]):
+                expected[found[1]] = int(found[2])
+    check(f"{base}: PerfView names events of the runtime", expected)
+    check(f"{base}: so many of each name", all(counts[key] == expected[key] for key in expected),
+          {key: (counts[key], expected[key]) for key in expected if counts[key] != expected[key]})
+    check(f"{base}: the payloads of the runtime's events are as the table has them", not lost, *lost[:3])
+
+
 files = sorted(glob.glob(os.path.join(FOLDER, "*.etl")))
 for one in files:
     real_file(one)
-for title, number in (("primitive-types", 50), ("net.4.5.2.x86", 1800)):
+for title, number in (("primitive-types", 50), ("gcevents", 235), ("net.4.5.2.x86", 2150)):
     if os.path.exists(os.path.join(FOLDER, title + ".decoded.txt")):
         real_fields(os.path.join(FOLDER, title + ".etl"), number)
+    if title != "primitive-types" and os.path.exists(os.path.join(FOLDER, title + ".decoded.txt")):
+        runtime_names(os.path.join(FOLDER, title + ".etl"))
 if not files:
     skip("real .etl files", f"none in {FOLDER or 'PTL_SHARED_ETL, which is not set'}")
 plan()

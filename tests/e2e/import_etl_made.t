@@ -184,6 +184,47 @@ equal("missing-piece: stays bytes", [one.get("payload") for one in events("missi
 done = run(relog, "-f", "-o", "x.ptl", "--manifest", "none.man", "manifest.etl")
 check("a manifest that is not there is named", done.returncode != 0 and "none.man" in done.stderr, done.stderr)
 
+# ---- the runtime of .NET, which nothing in the file explains ----------------------------------------------------------
+
+CLR, CLR_PRIVATE = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4", "763fd754-7086-4dfe-95eb-c01a46faf4ca"
+names = utf16("System") + utf16("Run") + utf16("void ()")
+for wide in (True, False):
+    name, pointer = "clr" + ("64" if wide else "32"), "Q" if wide else "I"
+    types = struct.pack("<QQIIB", 0x10, 0x20, 3, 4, 5) + utf16("List") + struct.pack("<IQ", 1, 0x30)
+    convert(name, etl.File(wide=wide).buffer([
+        event(CLR, 1, 2, 1, struct.pack("<IIIIHQ", 7, 2, 1, 0, 8, 9), wide=wide, ticks=START_TICKS + 1),
+        event(CLR, 143, 1, 37, struct.pack("<QQQIII", 1, 2, 0x7000, 16, 5, 1) + names + b"\x08\0", wide=wide, ticks=START_TICKS + 2),
+        event(CLR, 15, 0, 10, struct.pack("<IH", 2, 8) + types * 2, wide=wide, ticks=START_TICKS + 3),
+        event(CLR, 190, 0, 87, struct.pack("<QQBHIIIIH", 1, 0, 0, 2, 0, 5, 10, 20, 8), wide=wide, ticks=START_TICKS + 4),
+        event(CLR, 39, 0, 41, utf16("Mine") + struct.pack("<I3sH", 3, b"abc", 8), wide=wide, ticks=START_TICKS + 5),
+        event(CLR, 82, 0, 82, struct.pack("<HBBI3" + pointer, 8, 0, 0, 3, 1, 2, 3), wide=wide, ticks=START_TICKS + 6),
+        event(CLR_PRIVATE, 192, 0, 39, struct.pack("<2" + pointer + "H", 1, 2, 8) + utf16("T"), wide=wide, ticks=START_TICKS + 7),
+        event(CLR, 999, 0, 0, b"?", wide=wide, ticks=START_TICKS + 8),
+    ]))
+    found = events(name)
+    equal(f"{name}: names", [one.get("event") for one in found],
+          ["GC/Start", "Method/LoadVerbose", "Type/BulkType", "Method/ILToNativeMap", "GC/DynamicEvent", "ClrStack/Walk",
+           "GC/FinalizeObject", None])
+    equal(f"{name}: providers", [found[0]["provider"], found[6]["provider"]],
+          ["Microsoft-Windows-DotNETRuntime", "Microsoft-Windows-DotNETRuntimePrivate"])
+    one = {"TypeID": "0x10", "ModuleID": "0x20", "TypeNameID": 3, "Flags": "0x4", "CorElementType": 5, "Name": "List",
+           "TypeParameterCount": 1, "TypeParameters": ["0x30"]}
+    equal(f"{name}: fields", [one.get("fields") for one in found[:7]], [
+        {"Count": 7, "Depth": 2, "Reason": 1, "Type": 0, "ClrInstanceID": 8, "ClientSequenceNumber": 9},
+        {"MethodID": "0x1", "ModuleID": "0x2", "MethodStartAddress": "0x7000", "MethodSize": 16, "MethodToken": "0x5",
+         "MethodFlags": "0x1", "MethodNamespace": "System", "MethodName": "Run", "MethodSignature": "void ()",
+         "ClrInstanceID": 8},
+        {"Count": 2, "ClrInstanceID": 8, "Values": [one, one]},
+        {"MethodID": "0x1", "ReJITID": "0x0", "MethodExtent": 0, "CountOfMapEntries": 2, "ILOffsets": [0, 5],
+         "NativeOffsets": [10, 20], "ClrInstanceID": 8},
+        {"Name": "Mine", "DataSize": 3, "Data": b"abc".hex(), "ClrInstanceID": 8},
+        {"ClrInstanceID": 8, "Reserved1": 0, "Reserved2": 0, "FrameCount": 3, "Stack": ["0x1", "0x2", "0x3"]},
+        {"TypeID": "0x1", "ObjectID": "0x2", "ClrInstanceID": 8, "TypeName": "T"}])
+    equal(f"{name}: what the table lacks stays bytes", found[7]["payload"], b"?".hex())
+done = run(relog, "-f", "-o", "x.ptl", "clr64.etl")
+check("one event that nothing explains is said in the singular", "nothing explains 1 event, kept" in done.stderr, done.stderr)
+check("a trace without Intel PT says nothing of it", "Intel PT" not in run(dump, "info", "clr64.ptl").stdout)
+
 # ---- processes, threads, images, of all versions ----------------------------------------------------------------------------------
 
 
