@@ -12,18 +12,23 @@
 
 #define MANIFEST_LIMIT ((size_t)64 << 20)
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void report(const char *name, const struct etl_outcome *outcome)
 {
 	if (outcome->damage[0])
 		common_message_warning("%s: %s%s; the losses are in the trace", name, outcome->damage,
 				       outcome->damaged_buffers > 1 ? ", and more buffers" : "");
 	if (outcome->lost_events || outcome->lost_buffers)
-		common_message_warning("%s: Windows lost %llu events and %llu buffers; the losses are in the trace",
-				       name, (unsigned long long)outcome->lost_events,
-				       (unsigned long long)outcome->lost_buffers);
+		common_message_warning("%s: Windows lost %llu event%s and %llu buffer%s; the losses are in the trace",
+				       name, (unsigned long long)outcome->lost_events, plural(outcome->lost_events),
+				       (unsigned long long)outcome->lost_buffers, plural(outcome->lost_buffers));
 	if (outcome->unexplained)
-		common_message_note("%s: nothing explains %llu events, which are kept as bytes; --manifest FILE can",
-				    name, (unsigned long long)outcome->unexplained);
+		common_message_note("%s: nothing explains %llu event%s, kept as bytes; --manifest FILE can", name,
+				    (unsigned long long)outcome->unexplained, plural(outcome->unexplained));
 }
 
 /* Fills options->manifests, whose texts the caller frees. */

@@ -211,11 +211,21 @@ static void put_clock(struct page *page)
 	}
 }
 
+static bool has_pt(const struct page *page, const struct ptl_machine *machine)
+{
+	for (size_t i = 0; i < ptl_stream_count(page->trace); i++)
+		if (ptl_stream_at(page->trace, i)->kind == PTL_KIND_PT)
+			return true;
+	return machine->timing != PTL_TIMING_NONE || machine->psb_period;
+}
+
 static void put_pt(struct page *page)
 {
 	const struct ptl_machine *machine = ptl_trace_machine(page->trace);
 	struct ptl_bytes *text = &page->text;
 
+	if (!has_pt(page, machine))
+		return;
 	common_text_format(text, "timing %s, return compression %s", dump_timing_name(machine->timing),
 			   machine->return_compression ? "on" : "off");
 	if (machine->psb_period) {

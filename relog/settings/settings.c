@@ -296,7 +296,7 @@ static int take_embed(void *target, const char *argument)
 }
 
 static const struct common_option perf_options[] = {
-	{"", 0, NULL, "perf.data:"},
+	{"", 0, NULL, "perf.data, and .etl files of Windows:"},
 	{"embed", 0, "WHAT",
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
 	 "code, code and symbols (the default), or the whole files with debug information as well.",
@@ -316,9 +316,9 @@ static const struct common_command_line line = {
 	.usage = "-o OUTPUT [options] INPUT...\n"
 		 "  or: ptl-relog -o OUTPUT --pt FILE... --memory FILE --memory-map FILE [options]",
 	.summary = "Writes a new trace of one or more others: copied, merged, rewritten by rules, cut, "
-		   "redacted. An INPUT is a trace, perf.data, a .dat file of EventHeader events, \"-\", a file that is "
-		   "still being written, or a "
-		   "damaged one: what can be read is kept, and what cannot becomes a loss record. Inputs are "
+		   "redacted. An INPUT is a trace, perf.data, a .dat file of EventHeader events, an .etl file of "
+		   "Windows, \"-\", a file that is still being written, or a damaged one: what can be read is kept, "
+		   "and what cannot becomes a loss record. Inputs are "
 		   "never changed.",
 	.examples = "  ptl-relog in.ptl --rules plugins.rules -o named.ptl\n"
 		    "  ptl-relog in.ptl --time 2.3s..2.4s --redact all -o share.ptl\n"
