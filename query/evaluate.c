@@ -349,6 +349,8 @@ int query_evaluate(const struct query_scope *scope, const struct query_expr *exp
 	case QUERY_LOOP:
 		*value = (struct query_value){.kind = QUERY_VALUE_NUMBER, .number = scope->loops->at[expr->loop.slot]};
 		return 0;
+	case QUERY_CONDITION:
+		return scope->condition(scope->context, expr->index, value);
 	case QUERY_ANY:
 	case QUERY_ALL:
 	case QUERY_COUNT:

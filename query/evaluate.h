@@ -27,6 +27,8 @@ struct query_scope {
 	bool (*number)(void *context, unsigned index, query_number *number);
 	/* How many elements the field with this index has; *there = false: it is not there. */
 	int (*elements)(void *context, unsigned index, uint32_t *count, bool *there);
+	/* Whether the condition with this index is met; NONE: its field is not there. NULL: there are no conditions. */
+	int (*condition)(void *context, unsigned index, struct query_value *value);
 	struct query_loops *loops; /* of the event; NULL: there is none */
 	void *context;
 };

@@ -19,12 +19,13 @@ enum query_op {
 	QUERY_REAL,
 	QUERY_TEXT,
 	QUERY_BOOL,
-	QUERY_FIELD,  /* index: of the fields that the expression is read with */
-	QUERY_HEADER, /* index: enum query_header */
-	QUERY_PID,    /* of the process an image statement is applied to */
-	QUERY_CALL,   /* index: enum query_function */
-	QUERY_LOOP,   /* the number of the element that a loop is at */
-	QUERY_ANY,    /* of an array's elements: its loop has the array; argument 0: what is asked of each */
+	QUERY_FIELD,     /* index: of the fields that the expression is read with */
+	QUERY_HEADER,    /* index: enum query_header */
+	QUERY_PID,       /* of the process an image statement is applied to */
+	QUERY_CALL,      /* index: enum query_function */
+	QUERY_LOOP,      /* the number of the element that a loop is at */
+	QUERY_CONDITION, /* index: of the conditions that the expression is read with */
+	QUERY_ANY,       /* of an array's elements: its loop has the array; argument 0: what is asked of each */
 	QUERY_ALL,
 	QUERY_COUNT,
 	QUERY_NOT,

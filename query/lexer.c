@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Splits a rule file into words, and says exactly where it is none. */
+/* Splits a text into words, and says exactly where it is none. */
 #include "query/lexer.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void skip_blanks(struct query_lexer *lexer)
 	while (lexer->at < lexer->size) {
 		char c = lexer->text[lexer->at];
 
-		if (c == '#') {
+		if (c == '#' && !lexer->without_comments) {
 			/* A zero byte ends texts of C: it is allowed nowhere. */
 			while (lexer->at < lexer->size && lexer->text[lexer->at] != '\n' && lexer->text[lexer->at])
 				step(lexer);
@@ -62,26 +62,32 @@ static int refuse(const struct query_lexer *lexer, struct query_place at, const 
 			   found);
 }
 
+static const char *end_of(const struct query_lexer *lexer)
+{
+	return lexer->end ? lexer->end : "the end of the file";
+}
+
 /* Names the byte at the cursor. */
 static const char *shown_byte(const struct query_lexer *lexer, char shown[16])
 {
 	uint8_t c = (uint8_t)lexer->text[lexer->at];
 
 	if (lexer->at == lexer->size)
-		return "the end of the file";
+		return end_of(lexer);
 	if (c == '\n')
 		return "the end of the line";
 	snprintf(shown, 16, c > ' ' && c < 0x7f ? "'%c'" : "byte %#04x", c);
 	return shown;
 }
 
-const char *query_token_shown(const struct query_token *token, char shown[QUERY_SHOWN_MAX + 8])
+const char *query_token_shown(const struct query_lexer *lexer, const struct query_token *token,
+			      char shown[QUERY_SHOWN_MAX + 8])
 {
 	size_t n = token->source_size < QUERY_SHOWN_MAX ? token->source_size : QUERY_SHOWN_MAX;
 	char *out = shown;
 
 	if (token->kind == QUERY_TOKEN_END)
-		return "the end of the file";
+		return end_of(lexer);
 	*out++ = '\'';
 	for (size_t i = 0; i < n; i++) {
 		uint8_t c = (uint8_t)token->source[i];
@@ -106,7 +112,7 @@ static int hex_value(char c)
 /* What follows a backslash; the cursor is on it. */
 static int read_escape(struct query_lexer *lexer, struct query_place at, struct ptl_bytes *out)
 {
-	static const char from[] = "\"\\nt", to[] = "\"\\\n\t";
+	static const char from[] = "\"'\\nt", to[] = "\"'\\\n\t";
 	char c = peek(lexer, 0), byte;
 	const char *found = c ? strchr(from, c) : NULL;
 
@@ -136,10 +142,13 @@ static int read_quoted_bytes(struct query_lexer *lexer, char quote, struct ptl_b
 		int status = 0;
 
 		if (lexer->at == lexer->size || c == '\n' || c == '\0')
-			return refuse(lexer, at, quote == '"' ? "a closing \"" : "a closing `",
+			return refuse(lexer, at,
+				      quote == '"'   ? "a closing \""
+				      : quote == '`' ? "a closing `"
+						     : "a closing '",
 				      shown_byte(lexer, shown));
 		step(lexer);
-		if (c == '\\' && quote == '"')
+		if (c == '\\' && quote != '`')
 			status = read_escape(lexer, at, out);
 		else
 			common_write_bytes(out, &c, 1);
@@ -228,7 +237,7 @@ static int read_number(struct query_lexer *lexer, struct query_token *token)
 		return 0;
 	token->source_size = lexer->at - (size_t)(token->source - lexer->text);
 	return refuse(lexer, token->at, "a number of at most 64 bits such as 10, 0x1f, 64K, 1.5 or 20ms",
-		      query_token_shown(token, shown));
+		      query_token_shown(lexer, token, shown));
 }
 
 /* ---- symbols ----------------------------------------------------------------------------- */
@@ -236,8 +245,8 @@ static int read_number(struct query_lexer *lexer, struct query_token *token)
 static int read_symbol(struct query_lexer *lexer, struct query_token *token)
 {
 	static const char *const symbols[] = {
-		"..", "==", "!=", "<=", ">=", "<<", ">>", "{", "}", "(", ")", "[", "]", ";", ",",
-		"=",  "<",  ">",  "+",  "-",  "*",  "/",  "%", "&", "|", "^", "~", ".", "@",
+		"..", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "{", "}", "(", ")", "[", "]", ";",
+		",",  "=",  "<",  ">",  "+",  "-",  "*",  "/",  "%",  "&", "|", "^", "~", ".", "@",
 	};
 	char shown[16];
 
@@ -255,6 +264,14 @@ static int read_symbol(struct query_lexer *lexer, struct query_token *token)
 	return refuse(lexer, token->at, "a word of the language", shown_byte(lexer, shown));
 }
 
+void query_move(struct query_lexer *lexer, const struct query_token *from, size_t bytes)
+{
+	lexer->at = (size_t)(from->source - lexer->text);
+	lexer->place = from->at;
+	while (bytes--)
+		step(lexer);
+}
+
 int query_next_token(struct query_lexer *lexer, struct query_token *token)
 {
 	char c;
@@ -269,12 +286,12 @@ int query_next_token(struct query_lexer *lexer, struct query_token *token)
 	if (lexer->at == lexer->size)
 		return 0;
 	c = lexer->text[lexer->at];
-	token->kind = c == '"'       ? QUERY_TOKEN_STRING
-		      : c == '`'     ? QUERY_TOKEN_NAME
-		      : is_letter(c) ? QUERY_TOKEN_NAME
-		      : is_digit(c)  ? QUERY_TOKEN_NUMBER
-				     : QUERY_TOKEN_SYMBOL;
-	if (c == '"' || c == '`')
+	token->kind = c == '"' || c == '\'' ? QUERY_TOKEN_STRING
+		      : c == '`'            ? QUERY_TOKEN_NAME
+		      : is_letter(c)        ? QUERY_TOKEN_NAME
+		      : is_digit(c)         ? QUERY_TOKEN_NUMBER
+					    : QUERY_TOKEN_SYMBOL;
+	if (c == '"' || c == '\'' || c == '`')
 		status = read_quoted(lexer, c, token);
 	else if (is_letter(c))
 		status = read_name(lexer, token);

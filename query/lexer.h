@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words of a rule file: man/ptl-rules.5, WORDS. */
+/* The words of rule files and expressions: man/ptl-rules.5, WORDS. */
 #ifndef QUERY_LEXER_H
 #define QUERY_LEXER_H
 
@@ -22,6 +22,7 @@ enum query_token_kind {
 	QUERY_TOKEN_REAL,
 	QUERY_TOKEN_STRING,
 	QUERY_TOKEN_SYMBOL,
+	QUERY_TOKEN_WRONG, /* bytes that are no word, where conditions may begin with any */
 };
 
 struct query_token {
@@ -43,6 +44,8 @@ struct query_lexer {
 	size_t at;
 	struct query_place place;
 	struct query_arena *arena;
+	bool without_comments;
+	const char *end; /* what messages call the end; NULL: "the end of the file" */
 };
 
 /*
@@ -50,10 +53,13 @@ struct query_lexer {
  * word, PTL_NO_MEMORY.
  */
 int query_next_token(struct query_lexer *lexer, struct query_token *token);
+/* Goes to so many bytes behind where a word begins. */
+void query_move(struct query_lexer *lexer, const struct query_token *from, size_t bytes);
 
 /* Bytes of a word that a message repeats. */
 #define QUERY_SHOWN_MAX 32
-/* "'word'", cut and without control characters, or "the end of the file". */
-const char *query_token_shown(const struct query_token *token, char shown[QUERY_SHOWN_MAX + 8]);
+/* "'word'", cut and without control characters, or what the lexer calls the end. */
+const char *query_token_shown(const struct query_lexer *lexer, const struct query_token *token,
+			      char shown[QUERY_SHOWN_MAX + 8]);
 
 #endif

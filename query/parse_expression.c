@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "query/condition.h"
 #include "query/parser.h"
 
 const char *const query_header_names[QUERY_HEADERS] = {
@@ -27,8 +28,8 @@ struct operator_of_level {
 	enum query_op op;
 };
 
-static const struct operator_of_level or_operators[] = {{"or", QUERY_OR}, {0}};
-static const struct operator_of_level and_operators[] = {{"and", QUERY_AND}, {0}};
+static const struct operator_of_level or_operators[] = {{"or", QUERY_OR}, {"||", QUERY_OR}, {0}};
+static const struct operator_of_level and_operators[] = {{"and", QUERY_AND}, {"&&", QUERY_AND}, {0}};
 static const struct operator_of_level compare_operators[] = {
 	{"==", QUERY_EQUAL},         {"!=", QUERY_UNEQUAL}, {"<=", QUERY_LESS_EQUAL}, {"<", QUERY_LESS},
 	{">=", QUERY_GREATER_EQUAL}, {">", QUERY_GREATER},  {"like", QUERY_LIKE},     {0},
@@ -45,6 +46,19 @@ static const struct operator_of_level product_operators[] = {
 	{">>", QUERY_SHIFT_RIGHT},
 	{0},
 };
+
+static const char *const quantifiers[] = {"any", "all", "count"};
+
+bool query_is_function(const char *name, size_t size)
+{
+	for (size_t i = 0; i < QUERY_FUNCTIONS + 3; i++) {
+		const char *known = i < 3 ? quantifiers[i] : functions[i - 3].name;
+
+		if (strlen(known) == size && !memcmp(known, name, size))
+			return true;
+	}
+	return false;
+}
 
 static int make(struct query_parser *parser, enum query_op op, struct query_place at, struct query_expr **expr)
 {
@@ -284,7 +298,6 @@ static int parse_arguments(struct query_parser *parser, struct query_expr *expr)
 /* name: the word before the opening parenthesis, at which the cursor is. */
 static int parse_call(struct query_parser *parser, const struct query_token *name, struct query_expr *expr)
 {
-	static const char *const quantifiers[] = {"any", "all", "count"};
 	int status;
 
 	for (unsigned i = 0; parser->names == QUERY_NAMES_EVENT && i < 3; i++)
@@ -326,8 +339,12 @@ static int parse_name(struct query_parser *parser, struct query_expr *expr)
 		expr->loop.slot = loop - 1;
 		return 0;
 	}
-	if (query_is_symbol(parser, "(") && !name.quoted)
-		return parse_call(parser, &name, expr);
+	if (query_is_symbol(parser, "(") && !name.quoted) {
+		parser->parentheses++;
+		status = parse_call(parser, &name, expr);
+		parser->parentheses--;
+		return status;
+	}
 	if (parser->names == QUERY_NAMES_PROCESS) {
 		if (strcmp(name.text, "pid") != 0)
 			return query_refuse(parser, name.at,
@@ -353,7 +370,9 @@ static int parse_primary(struct query_parser *parser, struct query_expr **result
 	int status = query_take_symbol(parser, "(");
 
 	if (status > 0) {
+		parser->parentheses++;
 		status = query_parse_expression(parser, result);
+		parser->parentheses--;
 		return status < 0 ? status : query_need_symbol(parser, ")", NULL);
 	}
 	if (status < 0)
@@ -430,6 +449,18 @@ static const struct operator_of_level *find_operator(const struct query_parser *
 	return NULL;
 }
 
+/* What stands behind an operator; a comparison may have a word there where conditions may, too. */
+static int parse_right(struct query_parser *parser, bool compares,
+		       int (*operand)(struct query_parser *, struct query_expr **), struct query_expr **result)
+{
+	int status = compares && parser->conditions ? query_take_word_value(parser, result) : 0;
+
+	if (status)
+		return status < 0 ? status : 0;
+	status = query_advance(parser);
+	return status < 0 ? status : operand(parser, result);
+}
+
 /* operand { operator operand }, from left to right; once: at most one operator. */
 static int parse_level(struct query_parser *parser, const struct operator_of_level *operators, bool once,
 		       int (*operand)(struct query_parser *, struct query_expr **), struct query_expr **result)
@@ -441,14 +472,12 @@ static int parse_level(struct query_parser *parser, const struct operator_of_lev
 		struct query_expr *both;
 
 		status = make(parser, found->op, parser->token.at, &both);
-		if (!status)
-			status = query_count_one(parser, parser->token.at);
-		if (!status)
-			status = query_advance(parser);
 		if (status < 0)
 			return status;
+		status = query_count_one(parser, parser->token.at);
+		if (!status)
+			status = parse_right(parser, once, operand, &both->argument[1]);
 		both->argument[0] = *result;
-		status = operand(parser, &both->argument[1]);
 		if (!status)
 			status = deepen(parser, both);
 		*result = both;
@@ -472,8 +501,10 @@ static int parse_sum(struct query_parser *parser, struct query_expr **result)
 
 static int parse_not(struct query_parser *parser, struct query_expr **result)
 {
-	int status;
+	int status = parser->conditions ? query_take_condition(parser, result) : 0;
 
+	if (status)
+		return status < 0 ? status : 0;
 	if (!query_is_word(parser, "not"))
 		return parse_level(parser, compare_operators, true, parse_sum, result);
 	status = make(parser, QUERY_NOT, parser->token.at, result);

@@ -10,15 +10,28 @@
 
 int query_advance(struct query_parser *parser)
 {
-	return query_next_token(&parser->lexer, &parser->token);
+	int status = query_next_token(&parser->lexer, &parser->token);
+
+	if (status != PTL_CORRUPT || !parser->conditions)
+		return status;
+	parser->token.kind = QUERY_TOKEN_WRONG;
+	return 0;
 }
 
 int query_expected(const struct query_parser *parser, const char *what)
 {
 	char shown[QUERY_SHOWN_MAX + 8];
 
+	if (parser->token.kind == QUERY_TOKEN_WRONG) {
+		struct query_lexer lexer = parser->lexer;
+		struct query_token token;
+
+		/* Once more, for its message. */
+		query_move(&lexer, &parser->token, 0);
+		return query_next_token(&lexer, &token);
+	}
 	return common_fail(PTL_CORRUPT, "%s:%u:%u: expected %s, found %s", parser->lexer.name, parser->token.at.line,
-			   parser->token.at.column, what, query_token_shown(&parser->token, shown));
+			   parser->token.at.column, what, query_token_shown(&parser->lexer, &parser->token, shown));
 }
 
 int query_refuse(const struct query_parser *parser, struct query_place at, const char *format, ...)

@@ -15,7 +15,9 @@ struct query_parser {
 	enum query_names names;
 	struct query_fields *fields; /* where fields are counted; NULL: there are none */
 	unsigned depth;
-	unsigned in_has; /* within has(...) */
+	unsigned in_has;                     /* within has(...) */
+	unsigned parentheses;                /* around the next word */
+	struct query_conditions *conditions; /* where conditions are counted; NULL: there are none (condition.h) */
 	bool in_condition;
 	bool takes_arrays;                  /* a field may be an array without an element */
 	const char *loops[QUERY_LOOPS_MAX]; /* names of the loops around the next word */
@@ -49,6 +51,8 @@ int query_need_string(struct query_parser *parser, const char *what, const char 
 int query_need_name(struct query_parser *parser, const char *what, const char **text);
 int query_need_number(struct query_parser *parser, const char *what, uint64_t limit, uint64_t *number);
 
+/* Whether this is the name of a function, or any, all or count. */
+bool query_is_function(const char *name, size_t size);
 /* Index of a word in a list, or -1. */
 int query_find_word(const struct query_parser *parser, const char *const *words, size_t count);
 /* "expected `intro` a, b or c, found ..." */

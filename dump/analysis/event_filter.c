@@ -20,7 +20,7 @@ void dump_event_filter_free(struct dump_event_filter *filter)
 	free(filter->opcodes.list);
 	free(filter->keywords.list);
 	dump_activities_free(&filter->activities);
-	dump_where_free(&filter->where);
+	dump_query_free(&filter->where);
 	common_byte_map_free(&filter->masks);
 	common_byte_map_free(&filter->levels);
 }
@@ -218,5 +218,5 @@ bool dump_event_filter_wants(struct dump_event_filter *filter, struct dump_value
 		return false;
 	if (filter->activities.asked && !dump_activities_want(&filter->activities, event))
 		return false;
-	return dump_where_matches(&filter->where, values, schema, event->payload, event->payload_size);
+	return dump_query_matches(&filter->where, values, event, schema);
 }

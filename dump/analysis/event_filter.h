@@ -11,7 +11,7 @@
 #include "common/hash_map.h"
 #include "dump/analysis/event_activity.h"
 #include "dump/print/event_names.h"
-#include "dump/analysis/event_where.h"
+#include "dump/analysis/event_query.h"
 
 /* A number, a GUID, or a glob pattern for names in any case. */
 struct dump_event_pattern {
@@ -38,7 +38,7 @@ struct dump_event_filter {
 	uint64_t level;                       /* 0: all; see dump_event_filter_wants */
 	struct dump_activities activities;
 	bool related; /* the whole trees of the activities */
-	struct dump_where where;
+	struct dump_query where;
 	struct common_byte_map masks;  /* of keywords, by provider */
 	uint64_t keyword_bits;         /* of all events that were held against `keywords` */
 	uint64_t without_level;        /* events that were left out for it */

@@ -84,7 +84,7 @@ static int take_related(void *target, const char *argument)
 
 static int take_where(void *target, const char *argument)
 {
-	return dump_where_add(&((struct events_options *)target)->filter.where, argument);
+	return dump_query_add(&((struct events_options *)target)->filter.where, argument);
 }
 
 static int take_verbose(void *target, const char *argument)
@@ -121,9 +121,10 @@ static const struct common_option own_options[] = {
 	 "With --activity: of all activities that are joined with it by events that name one as the "
 	 "other's related one.",
 	 take_related},
-	{"where", 'w', "CONDITION",
-	 "Only those whose fields are so: 'UserName == \"Zoe\" && Count > 3'. Comparisons: == != < <= > "
-	 ">=, ~ (glob pattern), & (has one of the bits). Several options have to hold together.",
+	{"where", 'w', "EXPRESSION",
+	 "Only those of which it is true: 'UserName == \"Zoe\" && Count > 3', 'not (len(Path) > 9 or event.cpu == 1)'. "
+	 "Comparisons: == != < <= > >=, ~ (glob pattern), & (has one of the bits); the rest is as in rules: see "
+	 "ptl-rules(5). Several options have to hold together.",
 	 take_where},
 	{"", 0, NULL, "What to show:"},
 	{"verbose", 'v', NULL,
@@ -183,10 +184,8 @@ static int join(void *context, struct ptl_trace *trace, const struct ptl_event *
 
 /* ---- nothing was shown --------------------------------------------------------------------------- */
 
-static bool has_field(const struct ptl_trace *trace, const char *path)
+static bool has_field(const struct ptl_trace *trace, const char *name)
 {
-	const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
-
 	for (size_t i = 0; i < ptl_schema_count(trace); i++) {
 		const struct ptl_schema *schema = ptl_schema_at(trace, i);
 
@@ -199,11 +198,22 @@ static bool has_field(const struct ptl_trace *trace, const char *path)
 
 static void check_fields(const struct events *events)
 {
-	const struct dump_where *where = &events->options->filter.where;
+	const struct dump_query *where = &events->options->filter.where;
+	const char *field, *name = "";
 
-	for (size_t i = 0; dump_where_field(where, i); i++)
-		if (!has_field(events->session->trace, dump_where_field(where, i)))
-			common_message_note("no event of this trace has a field called %s", dump_where_field(where, i));
+	for (size_t i = 0; (field = dump_query_field(where, i, &name)); i++)
+		if (!has_field(events->session->trace, name))
+			common_message_note("no event of this trace has a field called %s", field);
+}
+
+/* Events of which the expression makes no sense are left out, and not silently. */
+static void check_failures(const struct events *events)
+{
+	const struct dump_query *where = &events->options->filter.where;
+
+	if (where->failures)
+		common_message_warning("%s; events left out for that: %" PRIu64,
+				       where->failure ? where->failure : "out of memory", where->failures);
 }
 
 /* Patterns that no event was like, though others may have been. */
@@ -235,6 +245,7 @@ static void check_names(const struct events *events)
 	const char *last = "";
 
 	check_patterns(events);
+	check_failures(events);
 	if (events->shown)
 		return;
 	check_fields(events);
@@ -315,7 +326,7 @@ static int run(struct dump_session *session)
 
 	if (status < 0)
 		return status;
-	events.printer.timeline = timeline;
+	events.printer.timeline = events.options->filter.where.timeline = timeline;
 	events.printer.verbose = events.options->verbose;
 	status = dump_names_load(&names, session->trace);
 	if (status == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any schema with any payload: what ptl-dump events makes of it is one line, and JSON; its message and conditions on
- * its fields are made of the payload, too.
+ * Any schema with any payload: what ptl-dump events makes of it is one line, and JSON; its message and what is
+ * asked of its fields are made of the payload, too.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
-#include "dump/analysis/event_where.h"
+#include "dump/analysis/event_query.h"
 #include "dump/print/payload.h"
 #include "common/text.h"
 
@@ -43,22 +43,23 @@ static void check_text(const struct ptl_bytes *text)
 			abort();
 }
 
-/* The payload as a message, and as a condition. */
+/* The payload as a message, and as an expression. */
 static void read_as_text(const struct ptl_schema *schema, const uint8_t *payload, size_t size,
 			 struct dump_values *values, const struct ptl_bytes *fields, const struct dump_places *places)
 {
 	char *words = strndup((const char *)payload, size);
 	struct ptl_bytes message = {0};
-	struct dump_where where = {0};
+	const struct ptl_event event = {.payload = payload, .payload_size = size};
+	struct dump_query query = {0};
 
 	if (!words)
 		return;
 	dump_text_message(&message, values, words, fields, places);
 	check_text(&message);
 	common_bytes_free(&message);
-	if (dump_where_add(&where, words) == 0)
-		dump_where_matches(&where, values, schema, payload, size);
-	dump_where_free(&where);
+	if (dump_query_add(&query, words) == 0)
+		dump_query_matches(&query, values, &event, schema);
+	dump_query_free(&query);
 	free(words);
 }
 

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads conditions from the text itself: what they may be is more than the words of expressions. */
+#include "query/condition.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/bytes.h"
+#include "common/error.h"
+
+static const char *skip_blanks(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return at;
+}
+
+static bool is_name_character(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t name_length(const char *text)
+{
+	size_t length = 0;
+
+	while (is_name_character(text[length]))
+		length++;
+	return length;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* ---- what is left to expressions ----------------------------------------------------------------- */
+
+static bool is_loop(const struct query_parser *parser, const char *text)
+{
+	const size_t length = name_length(text);
+
+	for (unsigned i = 0; i < parser->loop_count; i++)
+		if (is_word(text, length, parser->loops[i]))
+			return true;
+	return false;
+}
+
+static bool is_header(const char *text, size_t length)
+{
+	static const char event[] = "event.";
+	const size_t skipped = sizeof(event) - 1;
+
+	if (length <= skipped || memcmp(text, event, skipped) != 0)
+		return false;
+	for (size_t i = 0; i < QUERY_HEADERS; i++)
+		if (is_word(text + skipped, length - skipped, query_header_names[i]))
+			return true;
+	return false;
+}
+
+/* Bytes of a word in parentheses that belong to them, and not to it. */
+static size_t cut_at_parenthesis(const struct query_parser *parser, const char *text, size_t length)
+{
+	unsigned open = 0;
+
+	for (size_t i = 0; parser->parentheses && i < length; i++) {
+		if ((text[i] == ')' && !open) || (text[i] == ',' && !open))
+			return i;
+		open += text[i] == '(';
+		open -= text[i] == ')';
+	}
+	return length;
+}
+
+/* What begins so is to be computed: FUNCTION(...), event.PART, the number of a loop, `...`. */
+static bool is_computed(const struct query_parser *parser, const char *text, size_t length)
+{
+	const size_t name = name_length(text);
+
+	return *text == '`' || is_loop(parser, text) || is_header(text, length) ||
+	       (name < length && text[name] == '(' && (query_is_function(text, name) || parser->parentheses));
+}
+
+/* "(null)" is a word that many events have. */
+static bool is_word_in_parentheses(const char *text, size_t length)
+{
+	return length > 2 && *text == '(' && name_length(text + 1) == length - 2 && text[length - 1] == ')';
+}
+
+/* Whether what comes behind a condition lets it be one. */
+static bool ends_here(const struct query_parser *parser, const char *at)
+{
+	const size_t name = name_length(at);
+
+	if (!*at || strncmp(at, "&&", 2) == 0 || strncmp(at, "||", 2) == 0)
+		return true;
+	if (parser->parentheses && (*at == ')' || *at == ','))
+		return true;
+	return is_word(at, name, "and") || is_word(at, name, "or");
+}
+
+/* ---- the parts of a condition -------------------------------------------------------------------- */
+
+/* Each of these moves *at; false: it is no condition. */
+
+static bool take_field(const struct query_parser *parser, const char **at, struct query_condition *condition)
+{
+	const size_t length = strcspn(*at, " \t\n=!<>~&\"'");
+
+	if (!length || **at == '(' || memchr(*at, '[', length) || is_computed(parser, *at, length) ||
+	    cut_at_parenthesis(parser, *at, length) != length)
+		return false;
+	condition->field = query_copy(parser->arena, *at, length);
+	*at = skip_blanks(*at + length);
+	return true;
+}
+
+static bool take_test(const char **at, struct query_condition *condition)
+{
+	static const struct {
+		const char *text;
+		enum query_test test;
+	} tests[] = {
+		{"==", QUERY_TEST_EQUAL},         {"!=", QUERY_TEST_UNEQUAL}, {"<=", QUERY_TEST_LESS_EQUAL},
+		{">=", QUERY_TEST_GREATER_EQUAL}, {"<", QUERY_TEST_LESS},     {">", QUERY_TEST_GREATER},
+		{"~", QUERY_TEST_GLOB},           {"&", QUERY_TEST_BITS},
+	};
+
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]) && strncmp(*at, "&&", 2) != 0; i++) {
+		const size_t size = strlen(tests[i].text);
+
+		if (strncmp(*at, tests[i].text, size) != 0)
+			continue;
+		condition->test = tests[i].test;
+		*at = skip_blanks(*at + size);
+		return true;
+	}
+	return false;
+}
+
+/* Copies up to the closing quote. */
+static bool take_quoted(const char **at, struct ptl_bytes *text)
+{
+	static const char letters[] = "n\nt\t";
+	const char quote = *(*at)++;
+
+	for (; **at && **at != quote; ++*at) {
+		char c = **at;
+
+		if (c == '\\' && (*at)[1]) {
+			c = *++*at;
+			for (size_t i = 0; i < 4; i += 2)
+				if (c == letters[i]) {
+					c = letters[i + 1];
+					break;
+				}
+		}
+		common_write_bytes(text, &c, 1);
+	}
+	if (!**at)
+		return false;
+	++*at;
+	return true;
+}
+
+/* Up to a blank or &&. */
+static size_t word_length(const struct query_parser *parser, const char *at)
+{
+	size_t length = 0;
+
+	while (at[length] && !isspace((unsigned char)at[length]) && strncmp(at + length, "&&", 2) != 0)
+		length++;
+	return cut_at_parenthesis(parser, at, length);
+}
+
+static bool take_word(const struct query_parser *parser, const char **at, struct ptl_bytes *text)
+{
+	const size_t length = word_length(parser, *at);
+
+	if (!length || is_computed(parser, *at, length) || (**at == '(' && !is_word_in_parentheses(*at, length)))
+		return false;
+	common_write_bytes(text, *at, length);
+	*at += length;
+	return true;
+}
+
+/* Reads a literal as a number, if it is one. */
+static bool read_number(struct query_condition *condition)
+{
+	const char *text = condition->text, *digits = text + (*text == '-');
+	char *end;
+
+	if (!isdigit((unsigned char)*digits) && *digits != '.')
+		return false;
+	errno = 0;
+	if (*text == '-')
+		condition->number = strtoll(text, &end, 0);
+	else
+		condition->number = strtoull(text, &end, 0);
+	if (!*end && !errno && strncmp(digits, "00", 2) != 0)
+		return true;
+	condition->is_real = true;
+	condition->real = strtod(text, &end);
+	return !*end;
+}
+
+static bool take_value(const struct query_parser *parser, const char **at, struct query_condition *condition,
+		       struct ptl_bytes *text)
+{
+	const bool quoted = **at == '"' || **at == '\'';
+
+	if (quoted ? !take_quoted(at, text) : !take_word(parser, at, text))
+		return false;
+	condition->text = query_copy(parser->arena, text->data, text->size);
+	condition->text_size = text->size;
+	condition->is_number = condition->text && !quoted && read_number(condition);
+	return true;
+}
+
+/* Where the condition ends, or NULL. */
+static const char *read_condition(const struct query_parser *parser, struct query_condition *condition)
+{
+	const char *at = skip_blanks(parser->token.source);
+	struct ptl_bytes text = {0};
+	const bool whole = take_field(parser, &at, condition) && take_test(&at, condition) &&
+			   take_value(parser, &at, condition, &text);
+
+	if (text.failed)
+		condition->text = NULL;
+	common_bytes_free(&text);
+	return whole && ends_here(parser, skip_blanks(at)) ? at : NULL;
+}
+
+/* ---- conditions in expressions ------------------------------------------------------------------- */
+
+static int add_condition(struct query_parser *parser, const struct query_condition *condition)
+{
+	struct query_conditions *conditions = parser->conditions;
+
+	if (conditions->count == QUERY_CONDITIONS_MAX)
+		return query_refuse(parser, condition->at, "expected at most %u conditions, found more",
+				    QUERY_CONDITIONS_MAX);
+	if (conditions->count == conditions->room) {
+		const size_t room = conditions->room ? conditions->room * 2 : 8;
+		struct query_condition *list = query_alloc(parser->arena, room * sizeof(*list));
+
+		if (!list)
+			return PTL_NO_MEMORY;
+		if (conditions->count)
+			memcpy(list, conditions->list, conditions->count * sizeof(*list));
+		conditions->list = list;
+		conditions->room = room;
+	}
+	conditions->list[conditions->count++] = *condition;
+	return 0;
+}
+
+static int new_expr(struct query_parser *parser, enum query_op op, struct query_expr **expr)
+{
+	*expr = query_alloc(parser->arena, sizeof(**expr));
+	if (!*expr)
+		return PTL_NO_MEMORY;
+	(*expr)->op = op;
+	(*expr)->at = parser->token.at;
+	return 0;
+}
+
+int query_take_condition(struct query_parser *parser, struct query_expr **expr)
+{
+	struct query_condition condition = {.at = parser->token.at};
+	const char *end = read_condition(parser, &condition);
+	int status;
+
+	if (!end)
+		return 0;
+	if (!condition.field || !condition.text)
+		return common_fail_memory("a condition", strlen(parser->token.source));
+	if (condition.test == QUERY_TEST_BITS && condition.is_real && condition.is_number)
+		return query_refuse(parser, condition.at, "expected a whole number of bits, found %.40s",
+				    condition.text);
+	status = new_expr(parser, QUERY_CONDITION, expr);
+	if (!status)
+		status = add_condition(parser, &condition);
+	if (status < 0)
+		return status;
+	(*expr)->index = (unsigned)parser->conditions->count - 1;
+	query_move(&parser->lexer, &parser->token, (size_t)(end - parser->token.source));
+	status = query_advance(parser);
+	return status < 0 ? status : 1;
+}
+
+int query_take_word_value(struct query_parser *parser, struct query_expr **expr)
+{
+	const char *behind = parser->token.source + parser->token.source_size, *at = skip_blanks(behind);
+	const size_t length = word_length(parser, at);
+	int status;
+
+	if (!length || strchr("\"'`(-~.", *at) || isdigit((unsigned char)*at) || is_computed(parser, at, length) ||
+	    is_word(at, length, "true") || is_word(at, length, "false") || !ends_here(parser, skip_blanks(at + length)))
+		return 0;
+	query_move(&parser->lexer, &parser->token, (size_t)(at - parser->token.source));
+	parser->token.at = parser->lexer.place;
+	parser->token.source = at;
+	status = new_expr(parser, QUERY_TEXT, expr);
+	if (status < 0)
+		return status;
+	(*expr)->text = query_copy(parser->arena, at, length);
+	(*expr)->text_size = length;
+	query_move(&parser->lexer, &parser->token, length);
+	status = (*expr)->text ? query_advance(parser) : PTL_NO_MEMORY;
+	return status < 0 ? status : 1;
+}
+
+/* An expression that can only come to something else would be a mistake that shows late. */
+static int check_truth(const struct query_parser *parser, const struct query_expr *expr)
+{
+	int status = 0;
+
+	switch (expr->op) {
+	case QUERY_AND:
+	case QUERY_OR:
+	case QUERY_NOT:
+		for (unsigned i = 0; !status && i < QUERY_ARGUMENTS_MAX && expr->argument[i]; i++)
+			status = check_truth(parser, expr->argument[i]);
+		return status;
+	case QUERY_CONDITION:
+	case QUERY_BOOL:
+	case QUERY_ANY:
+	case QUERY_ALL:
+		return 0;
+	case QUERY_CALL:
+		if (expr->index == QUERY_HAS)
+			return 0;
+		break;
+	default:
+		if (expr->op >= QUERY_EQUAL && expr->op <= QUERY_LIKE)
+			return 0;
+	}
+	return query_refuse(parser, expr->at,
+			    "expected a condition such as UserName == \"Zoe\" or Count > 3, found a value");
+}
+
+int query_parse_condition(const char *name, const char *text, struct query_arena *arena, struct query_fields *fields,
+			  struct query_conditions *conditions, struct query_expr **expr)
+{
+	struct query_parser parser = {.arena = arena, .fields = fields, .conditions = conditions, .in_condition = true};
+	const size_t size = strlen(text);
+	char *copy = query_copy(arena, text, size);
+	int status;
+
+	if (!copy)
+		return PTL_NO_MEMORY;
+	parser.lexer = (struct query_lexer){.name = name,
+					    .text = copy,
+					    .size = size,
+					    .place = {1, 1},
+					    .arena = arena,
+					    .end = "the end",
+					    .without_comments = true};
+	status = query_advance(&parser);
+	if (!status)
+		status = query_parse_expression(&parser, expr);
+	if (!status && parser.token.kind != QUERY_TOKEN_END)
+		status = query_expected(&parser, "&&, and, or, an operator or the end");
+	return status < 0 ? status : check_truth(&parser, *expr);
+}
+
+/* ---- comparison ---------------------------------------------------------------------------------- */
+
+static bool holds(enum query_test test, bool less, bool equal, bool greater)
+{
+	switch (test) {
+	case QUERY_TEST_EQUAL:
+		return equal;
+	case QUERY_TEST_UNEQUAL:
+		return !equal;
+	case QUERY_TEST_LESS:
+		return less;
+	case QUERY_TEST_LESS_EQUAL:
+		return less || equal;
+	case QUERY_TEST_GREATER:
+		return greater;
+	case QUERY_TEST_GREATER_EQUAL:
+		return greater || equal;
+	default:
+		return false;
+	}
+}
+
+bool query_condition_number(const struct query_condition *condition, const struct query_value *number)
+{
+	const query_number a = number->number, b = condition->number;
+
+	if (number->kind == QUERY_VALUE_REAL || condition->is_real) {
+		const double x = number->kind == QUERY_VALUE_REAL ? number->real : (double)a;
+		const double y = condition->is_real ? condition->real : (double)b;
+
+		return holds(condition->test, x < y, x <= y && x >= y, x > y);
+	}
+	return holds(condition->test, a<b, a == b, a> b);
+}
+
+bool query_condition_text(const struct query_condition *condition, const char *text, size_t size, bool any_case)
+{
+	const size_t other = condition->text_size, both = size < other ? size : other;
+	int order;
+
+	if (condition->test == QUERY_TEST_GLOB)
+		return fnmatch(condition->text, text, 0) == 0;
+	order = any_case ? strcasecmp(text, condition->text) : memcmp(text, condition->text, both);
+	if (!order)
+		order = (size > other) - (size < other);
+	return holds(condition->test, order<0, !order, order> 0);
+}
