@@ -16,6 +16,8 @@ int relog_token_write(const struct relog_redactor *redactor, const char *text, s
 /* redact_text.c */
 /* A component of paths that is the same everywhere, such as home. */
 bool relog_is_common_name(const char *word, size_t size);
+/* Whether a text, which ends with a zero, begins as a path of Windows does: with a drive, a device or a server. */
+bool relog_is_windows_path(const char *text);
 /* Whether the rules redact a path, which ends with a zero. */
 bool relog_is_redacted_path(const struct relog_redact_rules *rules, const char *path);
 /* How many characters from the start of a text on may be of one word, or of a path. */

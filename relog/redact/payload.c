@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "common/utf16.h"
+#include "relog/redact/parts.h"
 
 struct work {
 	struct relog_redactor *redactor;
@@ -68,7 +69,7 @@ static enum relog_text_kind kind_of(const struct work *work, const struct ptl_va
 	for (size_t i = 0; work->kernel && i < sizeof(kernel_fields) / sizeof(kernel_fields[0]); i++)
 		if (value->field->name && strcmp(value->field->name, kernel_fields[i].field) == 0)
 			return kernel_fields[i].kind;
-	return *text == '/' ? RELOG_PATH : RELOG_TEXT;
+	return *text == '/' || relog_is_windows_path(text) ? RELOG_PATH : RELOG_TEXT;
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */

@@ -36,6 +36,8 @@ static const char *const system_folders[] = {"usr", "lib",  "lib32", "lib64", "b
 static const char *const common_names[] = {
 	"home", "tmp", "var", "opt",     "root",  "srv",   "mnt",   "media", "run",    "usr", "lib", "lib64", "bin",
 	"sbin", "src", "etc", "include", "share", "local", "build", "Users", "export", ".",   "..",  "",      NULL};
+static const char *const windows_names[] = {
+	"Windows", "System32", "SysWOW64", "Device", "Program Files", "Program Files (x86)", NULL};
 
 static bool is_one_of(const char *const *list, const char *word, size_t size)
 {
@@ -47,7 +49,7 @@ static bool is_one_of(const char *const *list, const char *word, size_t size)
 
 bool relog_is_common_name(const char *word, size_t size)
 {
-	return is_one_of(common_names, word, size);
+	return is_one_of(common_names, word, size) || is_one_of(windows_names, word, size);
 }
 
 static bool matches_any(const struct relog_texts *globs, const char *path)
@@ -71,6 +73,22 @@ bool relog_is_redacted_path(const struct relog_redact_rules *rules, const char *
 	if (matches_any(&rules->path_globs, path))
 		return true;
 	return rules->paths && !(*path == '/' && is_one_of(system_folders, path + 1, strcspn(path + 1, "/")));
+}
+
+bool relog_is_windows_path(const char *text)
+{
+	return (isalpha((unsigned char)text[0]) && text[1] == ':' && text[2] == '\\') ||
+	       (text[0] == '\\' && (text[1] == '\\' || strchr(text + 1, '\\')));
+}
+
+/* How far the part of a path goes that begins here: up to a separator of such paths. */
+static size_t component_length(const char *path, size_t size, bool windows)
+{
+	size_t n = 0;
+
+	while (n < size && path[n] != '/' && !(windows && path[n] == '\\'))
+		n++;
+	return n;
 }
 
 /* Where the extension of a file's name begins; its size without one. */
@@ -103,22 +121,23 @@ static int write_component(const struct relog_redactor *redactor, const char *na
 
 static int write_path(const struct relog_redactor *redactor, const char *path, size_t size, struct ptl_bytes *out)
 {
+	const bool windows = relog_is_windows_path(path);
 	size_t at = 0;
 	int status = 0;
 
-	if (size > 6 && memcmp(path, "memfd:", 6) == 0) {
-		common_write_bytes(out, path, 6);
+	if (size > 6 && memcmp(path, "memfd:", 6) == 0)
 		at = 6;
-	}
+	else if (windows && path[1] == ':')
+		at = 2; /* The drive is no secret. */
+	common_write_bytes(out, path, at);
 	while (!status) {
-		const char *slash = memchr(path + at, '/', size - at);
-		const size_t length = slash ? (size_t)(slash - path) - at : size - at;
+		const size_t length = component_length(path + at, size - at, windows);
 
 		status = write_component(redactor, path + at, length, out);
 		at += length;
 		if (at == size)
 			break;
-		common_write_bytes(out, "/", 1);
+		common_write_bytes(out, path + at, 1);
 		at++;
 	}
 	return status;
@@ -382,27 +401,29 @@ int relog_redactor_learn_word(struct relog_redactor *redactor, const char *word,
 
 static int learn_user(struct relog_redactor *redactor, const char *path)
 {
-	static const char *const homes[] = {"/home/", "/Users/"};
+	static const char *const homes[] = {"/home/", "/Users/", "\\Users\\"};
 	int status = 0;
 
 	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !status; i++) {
 		const char *home = strstr(path, homes[i]);
 
 		if (home)
-			status = relog_redactor_learn_word(redactor, home + strlen(homes[i]),
-							   strcspn(home + strlen(homes[i]), "/"));
+			status = relog_redactor_learn_word(
+				redactor, home + strlen(homes[i]),
+				strcspn(home + strlen(homes[i]), homes[i][0] == '/' ? "/" : "/\\"));
 	}
 	return status;
 }
 
 static int learn_path(struct relog_redactor *redactor, const char *path)
 {
+	const bool windows = relog_is_windows_path(path);
 	int status = redactor->rules->users ? learn_user(redactor, path) : 0;
 
 	if (status || !relog_is_redacted_path(redactor->rules, path))
 		return status;
 	while (!status) {
-		const size_t length = strcspn(path, "/"), stem = extension_at(path, length);
+		const size_t length = component_length(path, strlen(path), windows), stem = extension_at(path, length);
 
 		status = relog_redactor_learn_word(redactor, path, length);
 		if (!status && stem > RELOG_WORD_MIN)
