@@ -2,6 +2,9 @@
 /* Makes file names. */
 #include "provider/names.h"
 
+#include <string.h>
+#include <sys/stat.h>
+
 static char *put_text(char *at, const char *text)
 {
 	while (*text)
@@ -58,5 +61,15 @@ void provider_name_new(char *name, uint64_t number)
 
 void provider_name_folder(char *name, uint32_t user)
 {
+	struct stat status;
+
 	put_number(put_text(name, "/dev/shm/ptl-"), user);
+	if (lstat(name, &status) || status.st_uid == user)
+		return;
+	put_number(put_text(name, "/run/user/"), user);
+	if (lstat(name, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == user &&
+	    !(status.st_mode & (S_IWGRP | S_IWOTH)))
+		put_text(name + strlen(name), "/ptl");
+	else
+		put_number(put_text(name, "/dev/shm/ptl-"), user);
 }

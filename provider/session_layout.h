@@ -23,7 +23,6 @@
 #define PROVIDER_SHARE_VERSION 1u
 #define PROVIDER_SHARE_PAGE 4096u
 
-#define PROVIDER_SHARE_FOLDER "/dev/shm/ptl-%u"              /* effective user id */
 #define PROVIDER_SHARE_FOLDER_VARIABLE "PTL_SESSION_DIR"     /* another folder, for tests */
 #define PROVIDER_SHARE_SESSIONS_VARIABLE "PTL_SESSIONS"      /* ids of the sessions a program belongs to */
 #define PROVIDER_SHARE_SESSION_NAME "session.%02u"           /* slot */

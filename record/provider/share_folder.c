@@ -30,7 +30,7 @@ int record_share_open(bool make, char *path, int *folder)
 	if (named && *named)
 		snprintf(path, RECORD_SHARE_PATH_SIZE, "%s", named);
 	else
-		snprintf(path, RECORD_SHARE_PATH_SIZE, PROVIDER_SHARE_FOLDER, (unsigned)geteuid());
+		provider_name_folder(path, geteuid());
 	if (make && mkdir(path, S_IRWXU) < 0 && errno != EEXIST)
 		return common_fail_errno("cannot make the folder of providers, %s", path);
 	*folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

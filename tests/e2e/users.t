@@ -93,6 +93,26 @@ def own_programs():
     check("and nobody else can read it", "Permission denied" in got.stderr and not got.stdout, got)
 
 
+def with_runtime_folder(what):
+    """A folder of the user's own below /run/user, as logind makes it, is where her programs and her recorder meet then."""
+    runtime = f"/run/user/{NAMES['alice']}"
+    if os.path.lexists(runtime):
+        skip(f"{what} in her name, with {runtime}", "somebody has it already")
+        return
+    os.makedirs("/run/user", exist_ok=True)
+    os.mkdir(runtime, 0o700)
+    os.chown(runtime, NAMES["alice"], NAMES["alice"])
+    try:
+        writer = program("alice", "line")
+        told = run(*user("alice", "./ptl-record", "--list-providers"))
+        ended = finish(writer)
+        check("with /run/user/UID, her recorder finds her program", told.returncode == 0 and
+              told.stdout.count("\n") > 1, told)
+        check("which ends as it should", ended[0] == 0, ended)
+    finally:
+        shutil.rmtree(runtime, ignore_errors=True)
+
+
 def squatters():
     """Who makes a folder in another's name gets nothing, and harms nobody's program."""
     folder = FOLDERS["alice"]
@@ -112,6 +132,7 @@ def squatters():
         own = run(*user("alice", "./ptl-record", "--list-providers"), env={**clean, "PTL_SESSION_DIR": path("outs/alice")})
         check("and works in another folder", own.returncode == 0, own)
         shutil.rmtree(path("outs/alice"), ignore_errors=True)
+        with_runtime_folder(what)
         check("nothing of hers is in it", files(path("outs")) == before and (what != "a folder" or not files(folder)),
               files(path("outs")), files(folder))
     if os.path.isfile(folder):
