@@ -82,7 +82,7 @@ int main(void)
 """)
 with open(MAN, encoding="utf-8") as file:
     recipe = re.search(r"^\$ (ptl-dump flow -l branch .*?)^\.Ed", file.read(), re.M | re.S).group(1)
-recipe = recipe.replace("\\e", "\\").replace("libz", "libcounted").replace("ptl-dump", DUMP)
+recipe = recipe.replace("\\e", "\\").replace("libz", "libcounted").replace("ptl-dump", shlex.quote(DUMP))
 for kind, options in (("lazy", ["-Wl,-z,lazy"]), ("at once", ["-Wl,-z,now"]), ("no PLT", ["-fno-plt"]),
                       ("with -z ibtplt", ["-Wl,-z,ibtplt", "-fcf-protection"])):
     got = run(os.environ.get("CC", "gcc"), "-O2", "-shared", "-fPIC", "-o", "libcounted.so", "counted.c")
