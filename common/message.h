@@ -9,7 +9,7 @@
 /* Exit statuses, the same for every program; ptl-record passes on its command's own instead. */
 enum common_exit {
 	COMMON_EXIT_OK = 0,
-	COMMON_EXIT_FINDING = 1, /* the work was done, and found what the user asked to be told of */
+	COMMON_EXIT_FINDING = 1, /* the work was done, and found what the user asked for */
 	COMMON_EXIT_USAGE = 2,   /* the command line is wrong */
 	COMMON_EXIT_INPUT = 3,   /* an input is not a trace, is damaged or unsupported */
 	COMMON_EXIT_SYSTEM = 4,  /* the system refused: file, memory, permission */

@@ -52,7 +52,7 @@ enum flow_kind {
 	FLOW_ASYNC_DISABLED, /* packets stop before the instruction at `from` */
 	FLOW_ASYNC_BRANCH,   /* interrupt or signal: `to` came instead of the one at `from` */
 	FLOW_TSX,            /* value: PTL_TSX_*; the state holds from here on */
-	FLOW_EXEC_MODE,      /* value: 64, 32 or 16; type: 1 with RFLAGS.IF set, as event trace tells of it */
+	FLOW_EXEC_MODE,      /* value: 64, 32 or 16; type: 1 with RFLAGS.IF set, as event trace reports it */
 	FLOW_PAGING,         /* value: CR3; from here on; type: 1 in a guest (VMX non-root), else 0 */
 	FLOW_VMCS,           /* value: VMCS base address; from here on */
 	FLOW_PTWRITE,        /* value: operand; `from`: the instruction, if known */
@@ -132,7 +132,7 @@ struct flow_event {
 	uint8_t item;
 	size_t before;   /* index in the batch of the next block (block_count: in a later batch) */
 	uint64_t time;   /* trace clock; 0 unknown */
-	uint64_t offset; /* in the stream, of the packet that told of it or near it */
+	uint64_t offset; /* in the stream, of the packet that reports it, or near that */
 	uint64_t from;
 	uint64_t to;
 	uint64_t value;

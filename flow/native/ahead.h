@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks ahead for the instruction that a packet without address tells of. */
+/* Looks ahead for the instruction that a packet without address refers to. */
 #ifndef FLOW_NATIVE_AHEAD_H
 #define FLOW_NATIVE_AHEAD_H
 

@@ -108,7 +108,7 @@ static uint64_t reach_of(uint64_t ip)
 }
 
 /*
- * Adds what no packet tells of, as far as it lies in the stretch, is simple and begins less than `reach` bytes behind the
+ * Adds what no packet reports, as far as it lies in the stretch, is simple and begins less than `reach` bytes behind the
  * block's start; false without memory.
  */
 static bool walk_plain(struct native_code *code, struct flow_block *block, struct stretch *stretch, uint64_t reach,

@@ -104,8 +104,8 @@ struct native_decoder {
 	struct flow_errata errata;
 	bool next_disabled; /* at the segment's end, as the next one says */
 	bool fup_owned;     /* the next FUP is for the notes alone: no TIP follows it */
-	bool notes_behind; /* the notes are of the branch that the next TIP or TIP.PGD tells of, and stand behind it; */
-	bool notes_placed; /* a FUP has told that it is at notes_from */
+	bool notes_behind;  /* the notes are of the branch that the next TIP or TIP.PGD reports, and stand behind it; */
+	bool notes_placed;  /* a FUP has told that it is at notes_from */
 	uint64_t notes_from;
 	uint8_t note_count;
 	struct native_note notes[NATIVE_NOTES];
