@@ -26,8 +26,8 @@ static void titles(const struct dump_flow_print *print, struct ptl_bytes *text)
 		[DUMP_FLOW_BLOCK] = "         address  insns  ends with      image                 symbol",
 		[DUMP_FLOW_INSN] =
 			"         address  instruction                               image                 symbol",
-		[DUMP_FLOW_BRANCH] = "            from                to  branch         image                 "
-				     "symbol                            to image              to symbol",
+		[DUMP_FLOW_BRANCH] = ("            from                to  branch         image                 "
+				      "symbol                            to image              to symbol"),
 	};
 
 	common_text_add(text, print->dim);
