@@ -26,7 +26,7 @@ void native_notes_put(struct native_decoder *decoder, bool has_from, uint64_t fr
 		event->item = note->item;
 		event->value = note->value;
 		event->flags = has_from ? FLOW_EVENT_HAS_FROM : 0;
-		event->from = from;
+		event->from = has_from ? from : 0;
 		if (note->kind == FLOW_TSX)
 			native_speculate(decoder, note->value);
 	}

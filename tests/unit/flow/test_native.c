@@ -25,6 +25,9 @@ struct seen {
 
 static void see_event(struct seen *seen, const struct flow_event *event)
 {
+	/* Nothing of an earlier event or segment shows in a field that has no value. */
+	assert_true((event->flags & FLOW_EVENT_HAS_FROM) || !event->from);
+	assert_true((event->flags & FLOW_EVENT_HAS_TO) || !event->to);
 	random_count(&seen->counts, event->kind);
 	seen->enables += event->kind == FLOW_ENABLED;
 	seen->asyncs += event->kind == FLOW_ASYNC_BRANCH || event->kind == FLOW_ASYNC_DISABLED;
@@ -248,11 +251,91 @@ static void times_within_bounds(void **state)
 	free(flow);
 }
 
+#define SYSTEM_CALL 0x401000u
+
+static void find_system_call(void *context, uint64_t ip, struct flow_code_range *range)
+{
+	static uint8_t code[2] = {0x0f, 0x05};
+
+	(void)context;
+	if (ip - SYSTEM_CALL < sizeof(code))
+		*range = (struct flow_code_range){SYSTEM_CALL, SYSTEM_CALL + sizeof(code) - 1, code, 0, false};
+	else
+		*range = (struct flow_code_range){ip, ip, NULL, FLOW_NONE, false};
+}
+
+struct last_event {
+	struct flow_event event;
+	size_t count;
+};
+
+static int keep_last(void *context, const struct flow_batch *batch)
+{
+	struct last_event *last = context;
+
+	last->count += batch->event_count;
+	if (batch->event_count)
+		last->event = batch->events[batch->event_count - 1];
+	return 0;
+}
+
+static void run_segment(struct native_decoder *decoder, uint8_t *pt, size_t size, struct last_event *last)
+{
+	const struct flow_segment segment = {.offset = 0};
+	const struct flow_engine_input input = {.segment = &segment, .bytes = pt, .size = size};
+
+	*last = (struct last_event){.count = 0};
+	assert_int_equal(native_decoder_run(decoder, &input, &(struct flow_sink){keep_last, last}), 0);
+}
+
+/* PSB+; `enabled`: packets are enabled at the system call. */
+static size_t put_header(uint8_t *pt, uint64_t *last_ip, bool enabled)
+{
+	size_t size = format_pt_put_psb(pt);
+
+	*last_ip = 0;
+	size += format_pt_put_mode_exec(pt + size, true, false, true);
+	if (enabled)
+		size += format_pt_put_fup(pt + size, last_ip, SYSTEM_CALL);
+	return size + format_pt_put_psbend(pt + size);
+}
+
+/* An event without an address does not show the address that an event of the segment before had. */
+static void addresses_of_earlier_segments(void **state)
+{
+	const struct ptl_machine machine = {.mode = 64};
+	struct native_decoder decoder;
+	struct last_event last;
+	uint8_t pt[64];
+	uint64_t last_ip;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(native_decoder_open(&decoder, (struct native_source){find_system_call, NULL}, &machine), 0);
+	size = put_header(pt, &last_ip, true);
+	size += format_pt_put_cfe(pt + size, FLOW_CONTROL_SYSTEM_CALL, 0, true);
+	size += format_pt_put_fup(pt + size, &last_ip, SYSTEM_CALL);
+	run_segment(&decoder, pt, size, &last);
+	assert_int_equal(last.event.kind, FLOW_CONTROL);
+	assert_int_equal(last.event.flags, FLOW_EVENT_HAS_FROM);
+	assert_int_equal(last.event.from, SYSTEM_CALL);
+
+	size = put_header(pt, &last_ip, false);
+	size += format_pt_put_mode_tsx(pt + size, true, false);
+	run_segment(&decoder, pt, size, &last);
+	assert_int_equal(last.count, 1);
+	assert_int_equal(last.event.kind, FLOW_TSX);
+	assert_int_equal(last.event.flags, 0);
+	assert_int_equal(last.event.from, 0);
+	native_decoder_close(&decoder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_programs),
 		cmocka_unit_test(times_within_bounds),
+		cmocka_unit_test(addresses_of_earlier_segments),
 	};
 
 	int failures = cmocka_run_group_tests(tests, NULL, NULL);
