@@ -11,6 +11,7 @@
 #include "common/message.h"
 #include "common/nearest.h"
 #include "common/options_help.h"
+#include "common/options_store.h"
 #include "common/version.h"
 
 /* One run of the parser. */
@@ -24,20 +25,13 @@ struct parse {
 
 /* ---- what every command line has ------------------------------------------------------------- */
 
-static int no_take(void *target, const char *argument)
-{
-	(void)target;
-	(void)argument;
-	return 0;
-}
-
 enum { HELP, VERSION, COMPLETION };
 
-/* Their numbers are above. They are served by the parser and have nothing to take. */
+/* Their numbers are above. They are served by the parser and have no target. */
 static const struct common_option standard[] = {
-	[HELP] = {"help", 'h', NULL, "Shows this text.", no_take},
-	[VERSION] = {"version", 'V', NULL, "Shows the version.", no_take},
-	[COMPLETION] = {"completion-words", 0, "NAME", NULL, no_take},
+	[HELP] = {"help", 'h', NULL, "Shows this text."},
+	[VERSION] = {"version", 'V', NULL, "Shows the version."},
+	[COMPLETION] = {"completion-words", 0, "NAME", NULL},
 	{NULL},
 };
 
@@ -190,7 +184,7 @@ static int print_completion(const struct common_command_line *line, const char *
 	return 1;
 }
 
-/* 1, or a failure that was told. */
+/* 1, or a failure that was reported. */
 static int finish_output(void)
 {
 	int status;
@@ -202,7 +196,7 @@ static int finish_output(void)
 	return status;
 }
 
-/* The parser's own options; 1, or a failure that was told. */
+/* The parser's own options; 1, or a failure that was reported. */
 static int serve_standard(const struct parse *parse, const struct common_option *option, const char *argument)
 {
 	switch (option - standard) {
@@ -227,7 +221,7 @@ static int take(const struct parse *parse, const struct common_option *option, c
 	if (option->choices && argument)
 		status = check_choices(option, argument);
 	if (status == 0)
-		status = option->take(parse->target, argument);
+		status = common_options_store(option, parse->target, argument);
 	if (status < 0)
 		return fail_usage(parse, common_fail_in(status, "%s", shown));
 	return 0;

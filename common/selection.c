@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "common/vector.h"
 
 /* ---- time ---------------------------------------------------------------------------------------- */
 
@@ -31,7 +32,7 @@ static int parse_bound(const char *text, size_t length, struct common_time_bound
 	return common_parse_duration(word, &bound->nanoseconds);
 }
 
-int common_time_span_parse(const char *text, struct common_time_bound *from, struct common_time_bound *to)
+int common_time_span_parse(const char *text, struct common_time_span *span)
 {
 	const char *dots = strstr(text, "..");
 	int status;
@@ -41,15 +42,14 @@ int common_time_span_parse(const char *text, struct common_time_bound *from, str
 				   "'%s' is no span of time: A..B, A.. or ..B was expected, "
 				   "such as 1.5s..1.6s, 200us.. or -1ms..",
 				   text);
-	status = parse_bound(text, (size_t)(dots - text), from);
-	return status ? status : parse_bound(dots + 2, strlen(dots + 2), to);
+	status = parse_bound(text, (size_t)(dots - text), &span->from);
+	return status ? status : parse_bound(dots + 2, strlen(dots + 2), &span->to);
 }
 
-int common_time_span_last(const char *text, struct common_time_bound *from, struct common_time_bound *to)
+int common_time_span_last(const char *text, struct common_time_span *span)
 {
-	*from = (struct common_time_bound){.given = true, .from_end = true};
-	*to = (struct common_time_bound){0};
-	return common_parse_duration(text, &from->nanoseconds);
+	*span = (struct common_time_span){.from = {.given = true, .from_end = true}};
+	return common_parse_duration(text, &span->from.nanoseconds);
 }
 
 /* A bound in the trace's clock; times beyond what it can count are its first and its last. */
@@ -64,14 +64,19 @@ static uint64_t resolve(const struct common_time_bound *bound, uint64_t start, u
 	return bound->nanoseconds > UINT64_MAX - start ? UINT64_MAX : start + bound->nanoseconds;
 }
 
-int common_time_span_resolve(const struct common_time_bound *from, const struct common_time_bound *to, uint64_t start,
-			     uint64_t end, uint64_t *first, uint64_t *last)
+bool common_time_span_given(const struct common_time_span *span)
 {
-	if (!end && (from->from_end || to->from_end))
+	return span->from.given || span->to.given;
+}
+
+int common_time_span_resolve(const struct common_time_span *span, uint64_t start, uint64_t end, uint64_t *first,
+			     uint64_t *last)
+{
+	if (!end && (span->from.from_end || span->to.from_end))
 		return common_fail(PTL_MISUSE, "--time: nothing in this trace has a time: it has no end to count from");
-	*first = resolve(from, start, end, 0);
+	*first = resolve(&span->from, start, end, 0);
 	/* 0 is the time of what has none. */
-	*last = resolve(to, start, end, UINT64_MAX);
+	*last = resolve(&span->to, start, end, UINT64_MAX);
 	*last += !*last;
 	if (*first > *last)
 		return common_fail(PTL_MISUSE, "--time: the span ends before it begins");
@@ -88,12 +93,9 @@ void common_id_set_free(struct common_id_set *set)
 
 int common_id_set_add(struct common_id_set *set, uint32_t id)
 {
-	uint32_t *ids = realloc(set->ids, (set->count + 1) * sizeof(*ids));
-
-	if (!ids)
-		return common_fail_memory("list of numbers", (set->count + 1) * sizeof(*ids));
-	ids[set->count++] = id;
-	set->ids = ids;
+	if (!common_vector_room(&set->ids, set->count, sizeof(*set->ids)))
+		return common_fail_memory("list of numbers", (set->count + 1) * sizeof(*set->ids));
+	set->ids[set->count++] = id;
 	return 0;
 }
 

@@ -15,20 +15,26 @@ struct common_time_bound {
 	bool from_end;        /* "-...": before the end of the trace instead */
 };
 
+struct common_time_span {
+	struct common_time_bound from, to;
+};
+
 /*
  * Reads "A..B", "A..", "..B"; PTL_MISUSE. Units: s (default), ms, us, ns; "@" before a bound: trace clock; "-": before
  * the end of the trace.
  */
-int common_time_span_parse(const char *text, struct common_time_bound *from, struct common_time_bound *to);
+int common_time_span_parse(const char *text, struct common_time_span *span);
 /* Reads a duration, "1ms": the span from that long before the end of the trace. PTL_MISUSE. */
-int common_time_span_last(const char *text, struct common_time_bound *from, struct common_time_bound *to);
+int common_time_span_last(const char *text, struct common_time_span *span);
 /*
  * Turns the bounds into times of the clock, both inclusive, of a trace from start to end (0: not known); what is not
  * given is 0 and UINT64_MAX. What lies before the start when counted from the end is before all times. PTL_MISUSE where
  * the span ends before it begins, or is counted from an end that is not known.
  */
-int common_time_span_resolve(const struct common_time_bound *from, const struct common_time_bound *to, uint64_t start,
-			     uint64_t end, uint64_t *first, uint64_t *last);
+int common_time_span_resolve(const struct common_time_span *span, uint64_t start, uint64_t end, uint64_t *first,
+			     uint64_t *last);
+/* Whether it has a bound. */
+bool common_time_span_given(const struct common_time_span *span);
 
 /* A set of numbers, given any number of times, each a comma list. Empty: all. Zero-initialised is empty. */
 struct common_id_set {

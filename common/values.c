@@ -56,20 +56,6 @@ int common_parse_u64(const char *text, uint64_t *value)
 	return 0;
 }
 
-int common_parse_expansion(const char *text, uint32_t *times)
-{
-	uint64_t value;
-	const int status = common_parse_u64(text, &value);
-
-	if (status)
-		return status;
-	if (value > UINT32_MAX)
-		return common_fail(PTL_MISUSE, "expected a number of at most %u, or 0 for any, found '%s'", UINT32_MAX,
-				   text);
-	*times = value ? (uint32_t)value : UINT32_MAX;
-	return 0;
-}
-
 int common_parse_size(const char *text, uint64_t *bytes)
 {
 	static const char units[] = "KMGT";

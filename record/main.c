@@ -22,17 +22,8 @@
 static const char *const source_words[] = {"auto", "qemu", "intel_pt", "none", NULL};
 static const char *const timing_words[] = {"none", "tsc", "mtc", "cyc", NULL}; /* as enum ptl_timing */
 static const char *const clock_words[] = {"real", "virtual", NULL};
+static const uint32_t clocks[] = {PTL_CLOCK_MONOTONIC, PTL_CLOCK_VIRTUAL};
 static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
-
-/* Where argument is among words, which it is. */
-static unsigned index_of(const char *const *words, const char *argument)
-{
-	unsigned i = 0;
-
-	while (strcmp(words[i], argument) != 0)
-		i++;
-	return i;
-}
 
 static int take_output(void *target, const char *argument)
 {
@@ -47,112 +38,6 @@ static int take_output(void *target, const char *argument)
 	return 0;
 }
 
-static int take_force(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->force = true;
-	return 0;
-}
-
-static int take_source(void *target, const char *argument)
-{
-	((struct record_settings *)target)->source = argument;
-	return 0;
-}
-
-static int take_list_sources(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->list_sources = true;
-	return 0;
-}
-
-static int take_qemu(void *target, const char *argument)
-{
-	((struct record_settings *)target)->qemu = argument;
-	return 0;
-}
-
-static int take_wait(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->wait_for_all = true;
-	return 0;
-}
-
-static int take_duration(void *target, const char *argument)
-{
-	struct record_settings *settings = target;
-	int status = common_parse_duration(argument, &settings->duration);
-
-	if (status == 0 && !settings->duration)
-		return common_fail(PTL_MISUSE, "0 is no time to record");
-	return status;
-}
-
-static int take_timing(void *target, const char *argument)
-{
-	((struct record_settings *)target)->timing = index_of(timing_words, argument);
-	return 0;
-}
-
-static int take_clock(void *target, const char *argument)
-{
-	((struct record_settings *)target)->clock = index_of(clock_words, argument) ? PTL_CLOCK_VIRTUAL
-										    : PTL_CLOCK_MONOTONIC;
-	return 0;
-}
-
-static int take_no_retcomp(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->return_compression = false;
-	return 0;
-}
-
-/* A size within bounds. */
-static int take_bounded(const char *argument, uint64_t low, uint64_t high, uint64_t *value)
-{
-	int status = common_parse_size(argument, value);
-
-	if (status < 0)
-		return status;
-	if (*value < low || *value > high)
-		return common_fail(PTL_MISUSE, "%s is not between %llu and %llu", argument, (unsigned long long)low,
-				   (unsigned long long)high);
-	return 0;
-}
-
-static int take_psb_period(void *target, const char *argument)
-{
-	return take_bounded(argument, PSB_PERIOD_MIN, PSB_PERIOD_MAX, &((struct record_settings *)target)->psb_period);
-}
-
-static int take_buffer(void *target, const char *argument)
-{
-	struct record_settings *settings = target;
-	int status = take_bounded(argument, RING_MIN, RING_MAX, &settings->ring_size);
-
-	if (status == 0 && settings->ring_size & (settings->ring_size - 1))
-		return common_fail(PTL_MISUSE, "%s is not a power of two", argument);
-	return status;
-}
-
-static int take_threads(void *target, const char *argument)
-{
-	uint64_t value = 0;
-	int status = take_bounded(argument, 1, THREADS_MAX, &value);
-
-	((struct record_settings *)target)->threads_max = (uint32_t)value;
-	return status;
-}
-
-static int take_truth(void *target, const char *argument)
-{
-	((struct record_settings *)target)->truth = argument;
-	return 0;
-}
-
 static int take_provider(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
@@ -162,133 +47,70 @@ static int take_provider(void *target, const char *argument)
 	return record_provider_rule_parse(argument, &settings->rules[settings->rule_count++]);
 }
 
-static int take_attach(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->attach = true;
-	return 0;
-}
-
-static int take_list_providers(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->list_providers = true;
-	return 0;
-}
-
-static int take_json(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->json = true;
-	return 0;
-}
-
-static int take_provider_buffer(void *target, const char *argument)
-{
-	struct record_settings *settings = target;
-	int status = take_bounded(argument, PROVIDER_SHARE_RING_MIN, PROVIDER_SHARE_RING_MAX, &settings->provider_ring);
-
-	if (status == 0 && settings->provider_ring & (settings->provider_ring - 1))
-		return common_fail(PTL_MISUSE, "%s is not a power of two", argument);
-	return status;
-}
-
-static int take_embed(void *target, const char *argument)
-{
-	struct record_settings *settings = target;
-
-	settings->embed = (enum elf_embed)index_of(embed_words, argument);
-	settings->embed_given = true;
-	return 0;
-}
-
-static int take_compress(void *target, const char *argument)
-{
-	uint64_t value = 0;
-	int status = take_bounded(argument, 1, LEVEL_MAX, &value);
-
-	((struct record_settings *)target)->level = (int)value;
-	return status;
-}
-
-static int take_flush_interval(void *target, const char *argument)
-{
-	return common_parse_duration(argument, &((struct record_settings *)target)->flush_interval);
-}
-
-static int take_progress(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->progress = RECORD_PROGRESS_ALWAYS;
-	return 0;
-}
-
-static int take_no_progress(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->progress = RECORD_PROGRESS_NEVER;
-	return 0;
-}
-
-static int take_quiet(void *target, const char *argument)
-{
-	(void)argument;
-	((struct record_settings *)target)->quiet = true;
-	return 0;
-}
-
 static const struct common_option options[] = {
-	{"", 0, NULL, "Output", NULL, NULL},
-	{"output", 'o', "FILE", "the trace (COMMAND.ptl in the working directory)", take_output, NULL},
-	{"force", 'f', NULL, "replace FILE if it exists", take_force, NULL},
+	{"", 0, NULL, "Output"},
+	{"output", 'o', "FILE", "the trace (COMMAND.ptl in the working directory)", .take = take_output},
+	{"force", 'f', NULL, "replace FILE if it exists", COMMON_FLAG(struct record_settings, force)},
 	{"embed", 0, "WHAT",
 	 "put into the trace what decoding needs: no code, the code that was mapped, also names of "
 	 "functions (the default where there are packets), also debug information",
-	 take_embed, embed_words},
-	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", take_compress, NULL},
-	{"flush-interval", 0, "TIME", "write at least this often (1s)", take_flush_interval, NULL},
-	{"", 0, NULL, "Packets", NULL, NULL},
-	{"timing", 0, "MODE", "which packets of time there are; mtc is the default", take_timing, timing_words},
+	 COMMON_CHOICE(struct record_settings, embed, embed_words), COMMON_GIVEN(struct record_settings, embed_given)},
+	{"compress", 0, "LEVEL", "zstd level, 1 to 19 (1)", COMMON_NUMBER(struct record_settings, level, 1, LEVEL_MAX)},
+	{"flush-interval", 0, "TIME", "write at least this often (1s)",
+	 COMMON_DURATION(struct record_settings, flush_interval, 0)},
+	{"", 0, NULL, "Packets"},
+	{"timing", 0, "MODE", "which packets of time there are; mtc is the default",
+	 COMMON_CHOICE(struct record_settings, timing, timing_words)},
 	{"clock", 0, "CLOCK", "virtual counts instructions: the same run gives the same packets; real is the default",
-	 take_clock, clock_words},
-	{"psb-period", 0, "BYTES", "from one PSB, where decoding can begin, to the next (16K)", take_psb_period, NULL},
-	{"no-retcomp", 0, NULL, "no return compression: each return has its target", take_no_retcomp, NULL},
-	{"", 0, NULL, "Recording", NULL, NULL},
+	 COMMON_CHOICE_OF(struct record_settings, clock, clock_words, clocks)},
+	{"psb-period", 0, "BYTES", "from one PSB, where decoding can begin, to the next (16K)",
+	 COMMON_SIZE(struct record_settings, psb_period, PSB_PERIOD_MIN, PSB_PERIOD_MAX)},
+	{"no-retcomp", 0, NULL, "no return compression: each return has its target",
+	 COMMON_CONSTANT(struct record_settings, return_compression, false)},
+	{"", 0, NULL, "Recording"},
 	{"source", 0, "SOURCE",
 	 "where packets come from; auto takes the best that works here; none: no packets, COMMAND "
 	 "runs natively",
-	 take_source, source_words},
-	{"list-sources", 0, NULL, "say which sources work here, and why others do not", take_list_sources, NULL},
-	{"qemu", 0, "PATH", "the qemu-x86_64 to use (the one in $PATH)", take_qemu, NULL},
-	{"wait", 0, NULL, "record until the last descendant of COMMAND has ended", take_wait, NULL},
-	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on", take_duration, NULL},
-	{"buffer", 0, "BYTES", "memory for the packets of each thread (512K)", take_buffer, NULL},
-	{"threads", 0, "N", "most threads at one time (1024)", take_threads, NULL},
-	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders", take_truth, NULL},
-	{"", 0, NULL, "Events of programs", NULL, NULL},
+	 COMMON_STRING(struct record_settings, source), .choices = source_words},
+	{"list-sources", 0, NULL, "say which sources work here, and why others do not",
+	 COMMON_FLAG(struct record_settings, list_sources)},
+	{"qemu", 0, "PATH", "the qemu-x86_64 to use (the one in $PATH)", COMMON_STRING(struct record_settings, qemu)},
+	{"wait", 0, NULL, "record until the last descendant of COMMAND has ended",
+	 COMMON_FLAG(struct record_settings, wait_for_all)},
+	{"duration", 0, "TIME", "end the recording after this time; COMMAND goes on",
+	 COMMON_DURATION(struct record_settings, duration, 1)},
+	{"buffer", 0, "BYTES", "memory for the packets of each thread (512K)",
+	 COMMON_POWER_OF_TWO(struct record_settings, ring_size, RING_MIN, RING_MAX)},
+	{"threads", 0, "N", "most threads at one time (1024)",
+	 COMMON_COUNT(struct record_settings, threads_max, 1, THREADS_MAX)},
+	{"truth", 0, "FILE", "also write which blocks were really executed, to test decoders",
+	 COMMON_PATH(struct record_settings, truth)},
+	{"", 0, NULL, "Events of programs"},
 	{"provider", 'p', "NAME|GUID[:LEVEL[:KEYWORDS]]",
 	 "record a provider's events; several times; * is every provider, *NAME the one that has the GUID of this "
 	 "name. LEVEL: critical, error, "
 	 "warning, info, verbose, all (the default), or a number; KEYWORDS: bits, any of which is "
 	 "enough",
-	 take_provider, NULL},
+	 .take = take_provider},
 	{"attach-providers", 0, NULL,
 	 "of all your programs, also those that run already; needs no COMMAND: until Ctrl-C then, "
 	 "or --duration",
-	 take_attach, NULL},
+	 COMMON_FLAG(struct record_settings, attach)},
 	{"list-providers", 0, NULL, "show which programs have providers now, and who has turned them on",
-	 take_list_providers, NULL},
-	{"json", 0, NULL, "with --list-providers: JSON, an object a program", take_json, NULL},
+	 COMMON_FLAG(struct record_settings, list_providers)},
+	{"json", 0, NULL, "with --list-providers: JSON, an object a program",
+	 COMMON_FLAG(struct record_settings, json)},
 	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (2M, and 512M a program for bursts)",
-	 take_provider_buffer, NULL},
-	{"", 0, NULL, "Messages", NULL, NULL},
-	{"quiet", 'q', NULL, "only warnings and errors", take_quiet, NULL},
+	 COMMON_POWER_OF_TWO(struct record_settings, provider_ring, PROVIDER_SHARE_RING_MIN, PROVIDER_SHARE_RING_MAX)},
+	{"", 0, NULL, "Messages"},
+	{"quiet", 'q', NULL, "only warnings and errors", COMMON_FLAG(struct record_settings, quiet)},
 	{"progress", 0, NULL,
 	 "a progress line on the terminal, though COMMAND may write there; without COMMAND it is "
 	 "the default",
-	 take_progress, NULL},
-	{"no-progress", 0, NULL, "no progress line on the terminal", take_no_progress, NULL},
-	{NULL, 0, NULL, NULL, NULL, NULL},
+	 COMMON_CONSTANT(struct record_settings, progress, RECORD_PROGRESS_ALWAYS)},
+	{"no-progress", 0, NULL, "no progress line on the terminal",
+	 COMMON_CONSTANT(struct record_settings, progress, RECORD_PROGRESS_NEVER)},
+	{NULL},
 };
 
 static const struct common_option *const tables[] = {options, NULL};

@@ -36,10 +36,10 @@ static int read_manifests(const struct relog_settings *settings, struct etl_mani
 {
 	int status = 0;
 
-	for (size_t i = 0; !status && i < settings->manifest_count; i++) {
+	for (size_t i = 0; !status && i < settings->manifests.count; i++) {
 		uint8_t *text = NULL;
 
-		status = common_read_file(settings->manifests[i], MANIFEST_LIMIT, &text, &texts[i].size);
+		status = common_read_file(settings->manifests.list[i], MANIFEST_LIMIT, &text, &texts[i].size);
 		texts[i].text = (const char *)text;
 	}
 	return status;
@@ -50,7 +50,7 @@ static int convert(const struct relog_settings *settings, const char *path, int 
 {
 	struct etl_manifest_text manifests[RELOG_MANIFESTS_MAX] = {{NULL}};
 	const struct etl_options options = {
-		.check = common_interrupt_check, .manifests = manifests, .manifest_count = settings->manifest_count};
+		.check = common_interrupt_check, .manifests = manifests, .manifest_count = settings->manifests.count};
 	struct etl_outcome outcome;
 	int status = read_manifests(settings, manifests);
 

@@ -116,7 +116,7 @@ static int add_raw(const struct relog_settings *settings, struct ptl_relogger *r
 	if (!status)
 		status = import_input_raw(&settings->raw, &spool);
 	if (!status)
-		return import_spool_add(&spool, relogger, settings->raw.pt[0]);
+		return import_spool_add(&spool, relogger, settings->raw.pt.list[0]);
 	import_spool_free(&spool);
 	return status;
 }
@@ -138,7 +138,7 @@ static void warn_of_same(const struct relog_settings *settings, size_t number)
 
 int relog_inputs_add(const struct relog_settings *settings, struct ptl_relogger *relogger, bool *damaged)
 {
-	int status = settings->raw.pt_count ? add_raw(settings, relogger) : 0;
+	int status = settings->raw.pt.count ? add_raw(settings, relogger) : 0;
 
 	for (size_t i = 0; !status && i < settings->input_count; i++) {
 		warn_of_same(settings, i);
@@ -170,10 +170,10 @@ int relog_inputs_check(const struct relog_settings *settings)
 		status = check_not_output(settings->raw.memory_map, &output);
 	if (!status)
 		status = check_not_output(settings->rules, &output);
-	for (size_t i = 0; !status && i < settings->manifest_count; i++)
-		status = check_not_output(settings->manifests[i], &output);
-	for (size_t i = 0; !status && i < settings->raw.pt_count; i++)
-		status = check_not_output(settings->raw.pt[i], &output);
+	for (size_t i = 0; !status && i < settings->manifests.count; i++)
+		status = check_not_output(settings->manifests.list[i], &output);
+	for (size_t i = 0; !status && i < settings->raw.pt.count; i++)
+		status = check_not_output(settings->raw.pt.list[i], &output);
 	for (size_t i = 0; !status && i < settings->input_count; i++)
 		status = check_not_output(settings->inputs[i], &output);
 	return status;

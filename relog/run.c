@@ -125,15 +125,15 @@ static int set_change(const struct relog_settings *settings, const struct relog_
 	const struct relog_cut_settings *cut = &settings->cut;
 	const char *rules = relog_stages_rules(stages);
 	struct ptl_bytes text = {0};
-	const bool changes = *rules || cut->pids.count || cut->tids.count || cut->process_count ||
+	const bool changes = *rules || cut->pids.count || cut->tids.count || cut->processes.count ||
 			     relog_redact_wanted(&settings->redact);
 	int status;
 
 	common_write_bytes(&text, rules, strlen(rules) + 1);
 	write_ids(&text, &cut->pids);
 	write_ids(&text, &cut->tids);
-	for (size_t i = 0; i < cut->process_count; i++)
-		common_write_bytes(&text, cut->processes[i], strlen(cut->processes[i]) + 1);
+	for (size_t i = 0; i < cut->processes.count; i++)
+		common_write_bytes(&text, cut->processes.list[i], strlen(cut->processes.list[i]) + 1);
 	common_write_varint(&text, cut->tree);
 	if (relog_redact_wanted(&settings->redact))
 		common_write_bytes(&text, settings->redact.key, settings->redact.key_size);

@@ -244,9 +244,10 @@ static int write_part(struct split *split, uint64_t from, uint64_t to, bool *dam
 	settings->origins = split->origins;
 	split->again = true;
 	/* The first part begins, and the last one ends, where the whole does: at no time in particular. */
-	settings->cut.from = from == split->start ? split->settings->cut.from
-						  : (struct common_time_bound){true, true, from};
-	settings->cut.to = to == split->end ? split->settings->cut.to : (struct common_time_bound){true, true, to};
+	settings->cut.span.from = from == split->start ? split->settings->cut.span.from
+						       : (struct common_time_bound){true, true, from};
+	settings->cut.span.to = to == split->end ? split->settings->cut.span.to
+						 : (struct common_time_bound){true, true, to};
 	status = relog_run(settings, damaged);
 	if (!status && stat(settings->output, &info) < 0)
 		status = common_fail_errno("%s", settings->output);

@@ -11,6 +11,7 @@
 #include "common/guid.h"
 #include "common/options.h"
 #include "common/text.h"
+#include "common/vector.h"
 
 void dump_event_filter_free(struct dump_event_filter *filter)
 {
@@ -27,40 +28,56 @@ void dump_event_filter_free(struct dump_event_filter *filter)
 
 /* ---- what users write ------------------------------------------------------------------------------ */
 
-int dump_event_patterns_add(struct dump_event_patterns *patterns, const char *text, bool takes_guid)
+/* NULL, with the reason in the chain. */
+static struct dump_event_pattern *add_pattern(struct dump_event_patterns *patterns, const char *text)
 {
-	struct dump_event_pattern *list = realloc(patterns->list, (patterns->count + 1) * sizeof(*list));
-	struct dump_event_pattern *added;
-
-	if (!list)
-		return common_fail_memory("patterns", (patterns->count + 1) * sizeof(*list));
-	patterns->list = list;
-	added = &list[patterns->count++];
-	*added = (struct dump_event_pattern){.text = text};
-	if (takes_guid) {
-		added->has_guid = common_guid_parse(text, &added->guid);
-		return 0;
+	if (!common_vector_room(&patterns->list, patterns->count, sizeof(*patterns->list))) {
+		common_fail_memory("patterns", (patterns->count + 1) * sizeof(*patterns->list));
+		return NULL;
 	}
+	patterns->list[patterns->count] = (struct dump_event_pattern){.text = text};
+	return &patterns->list[patterns->count++];
+}
+
+int dump_event_patterns_take(void *patterns, const char *text)
+{
+	struct dump_event_pattern *added = add_pattern(patterns, text);
+
+	if (!added)
+		return PTL_NO_MEMORY;
 	added->has_number = *text >= '0' && *text <= '9';
 	return added->has_number ? common_parse_u64(text, &added->number) : 0;
 }
 
-int dump_event_filter_level(struct dump_event_filter *filter, const char *text)
+int dump_event_providers_take(void *patterns, const char *text)
 {
+	struct dump_event_pattern *added = add_pattern(patterns, text);
+
+	if (!added)
+		return PTL_NO_MEMORY;
+	added->has_guid = common_guid_parse(text, &added->guid);
+	return 0;
+}
+
+int dump_event_level_take(void *filter_level, const char *text)
+{
+	uint64_t number;
+
 	for (uint8_t level = 1; dump_level_name(level); level++) {
 		const bool other = level == 4 &&
 				   (strcasecmp(text, "info") == 0 || strcasecmp(text, "information") == 0);
 
 		if (other || strcasecmp(text, dump_level_name(level)) == 0) {
-			filter->level = level;
+			*(uint64_t *)filter_level = level;
 			return 0;
 		}
 	}
-	if (common_parse_u64(text, &filter->level) < 0 || filter->level > UINT8_MAX)
+	if (common_parse_u64(text, &number) < 0 || number > UINT8_MAX)
 		return common_fail(PTL_MISUSE,
 				   "'%s' is no level: critical (1), error (2), warning (3), "
 				   "informational (4), verbose (5) or a number to 255",
 				   text);
+	*(uint64_t *)filter_level = number;
 	return 0;
 }
 

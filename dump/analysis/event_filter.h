@@ -48,12 +48,13 @@ struct dump_event_filter {
 void dump_event_filter_free(struct dump_event_filter *filter);
 
 /*
- * Adds a pattern; text is kept by pointer. A text that begins with a digit has to be a number, or a GUID where
- * those are taken: PTL_MISUSE. PTL_NO_MEMORY.
+ * For options: adds a pattern to a struct dump_event_patterns, one for a number or a name, or one for a GUID or a name.
+ * text is kept by pointer. PTL_MISUSE: a text that begins with a digit is no number; PTL_NO_MEMORY.
  */
-int dump_event_patterns_add(struct dump_event_patterns *patterns, const char *text, bool takes_guid);
-/* "error", "Informational", "4"; PTL_MISUSE. */
-int dump_event_filter_level(struct dump_event_filter *filter, const char *text);
+int dump_event_patterns_take(void *patterns, const char *text);
+int dump_event_providers_take(void *patterns, const char *text);
+/* For an option: "error", "Informational", "4", to a uint64_t; PTL_MISUSE. */
+int dump_event_level_take(void *level, const char *text);
 
 /*
  * schema is the event's, or NULL. Level 0 is as severe as any, as in ETW, where a provider has levels; it is no level

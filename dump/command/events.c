@@ -34,105 +34,60 @@ struct events {
 
 /* ---- options ------------------------------------------------------------------------------------- */
 
-static int take_provider(void *target, const char *argument)
+static int take_activity(void *activities, const char *argument)
 {
-	return dump_event_patterns_add(&((struct events_options *)target)->filter.providers, argument, true);
-}
-
-static int take_event(void *target, const char *argument)
-{
-	return dump_event_patterns_add(&((struct events_options *)target)->filter.events, argument, false);
-}
-
-static int take_task(void *target, const char *argument)
-{
-	return dump_event_patterns_add(&((struct events_options *)target)->filter.tasks, argument, false);
-}
-
-static int take_opcode(void *target, const char *argument)
-{
-	return dump_event_patterns_add(&((struct events_options *)target)->filter.opcodes, argument, false);
-}
-
-static int take_keyword(void *target, const char *argument)
-{
-	return dump_event_patterns_add(&((struct events_options *)target)->filter.keywords, argument, false);
-}
-
-static int take_level(void *target, const char *argument)
-{
-	return dump_event_filter_level(&((struct events_options *)target)->filter, argument);
-}
-
-static int take_activity(void *target, const char *argument)
-{
-	struct events_options *options = target;
 	struct ptl_guid guid;
 
 	if (!common_guid_parse(argument, &guid))
 		return common_fail(PTL_MISUSE, "'%s' is no GUID such as 9e814aad-3204-11d2-9a82-006008a86939",
 				   argument);
-	return dump_activities_ask(&options->filter.activities, &guid);
+	return dump_activities_ask(activities, &guid);
 }
 
-static int take_related(void *target, const char *argument)
+static int take_where(void *query, const char *argument)
 {
-	(void)argument;
-	((struct events_options *)target)->filter.related = true;
-	return 0;
+	return dump_query_add(query, argument);
 }
 
-static int take_where(void *target, const char *argument)
-{
-	return dump_query_add(&((struct events_options *)target)->filter.where, argument);
-}
-
-static int take_verbose(void *target, const char *argument)
-{
-	(void)argument;
-	((struct events_options *)target)->verbose = true;
-	return 0;
-}
-
-static int take_count(void *target, const char *argument)
-{
-	(void)argument;
-	((struct events_options *)target)->count = true;
-	return 0;
-}
+#define EVENTS_FILTER(member, take) COMMON_CALLBACK(struct events_options, filter.member, take)
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "Which events (all that are given have to agree; of one given twice, either):"},
-	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.", take_provider},
-	{"provider", 'P', "GLOB", NULL, take_provider},
-	{"event", 'e', "GLOB", "Only those with such a name (\"Image/*\", \"*/Start\") or this id.", take_event},
+	{"provider", 'p', "GLOB", "Only those of providers with such a name or this GUID.",
+	 EVENTS_FILTER(providers, dump_event_providers_take)},
+	{"provider", 'P', "GLOB", NULL, EVENTS_FILTER(providers, dump_event_providers_take)},
+	{"event", 'e', "GLOB", "Only those with such a name (\"Image/*\", \"*/Start\") or this id.",
+	 EVENTS_FILTER(events, dump_event_patterns_take)},
 	{"level", 0, "LEVEL",
 	 "Only those as severe as LEVEL or more: critical, error, warning, informational, verbose or a "
 	 "number. Level 0 always is, except of providers without levels, such as the kernel.",
-	 take_level},
+	 EVENTS_FILTER(level, dump_event_level_take)},
 	{"keyword", 'k', "BITS|GLOB",
 	 "Only those with any of these bits in their keyword, or with a keyword that their provider "
 	 "calls so.",
-	 take_keyword},
-	{"task", 0, "GLOB", "Only those of such a task, or of this number.", take_task},
-	{"opcode", 0, "GLOB", "Only those with such an opcode (\"Start\"), or of this number.", take_opcode},
-	{"activity", 'a', "GUID", "Only those of this activity, or that name it as the related one.", take_activity},
+	 EVENTS_FILTER(keywords, dump_event_patterns_take)},
+	{"task", 0, "GLOB", "Only those of such a task, or of this number.",
+	 EVENTS_FILTER(tasks, dump_event_patterns_take)},
+	{"opcode", 0, "GLOB", "Only those with such an opcode (\"Start\"), or of this number.",
+	 EVENTS_FILTER(opcodes, dump_event_patterns_take)},
+	{"activity", 'a', "GUID", "Only those of this activity, or that name it as the related one.",
+	 EVENTS_FILTER(activities, take_activity)},
 	{"related", 0, NULL,
 	 "With --activity: of all activities that are joined with it by events that name one as the "
 	 "other's related one.",
-	 take_related},
+	 COMMON_FLAG(struct events_options, filter.related)},
 	{"where", 'w', "EXPRESSION",
 	 "Only those of which it is true: 'UserName == \"Zoe\" && Count > 3', 'not (len(Path) > 9 or event.cpu == 1)'. "
 	 "Comparisons: == != < <= > >=, ~ (glob pattern), & (has one of the bits); the rest is as in rules: see "
 	 "ptl-rules(5). Several options have to hold together.",
-	 take_where},
+	 EVENTS_FILTER(where, take_where)},
 	{"", 0, NULL, "What to show:"},
 	{"verbose", 'v', NULL,
 	 "Id, version, level, keywords, channel, task, opcode, tags of the event and of its fields, and extended "
 	 "items too.",
-	 take_verbose},
+	 COMMON_FLAG(struct events_options, verbose)},
 	{"count", 0, NULL, "How many there are of each kind instead: a row for each provider, id, version and opcode.",
-	 take_count},
+	 COMMON_FLAG(struct events_options, count)},
 	{NULL},
 };
 

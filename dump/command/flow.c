@@ -27,67 +27,22 @@ static const char *const level_names[] = {
 	NULL,
 };
 
-static int take_level(void *target, const char *argument)
-{
-	struct flow_options *options = target;
-	unsigned level = 0;
-
-	while (strcmp(level_names[level], argument) != 0)
-		level++;
-	options->level = (enum dump_flow_level)level;
-	return 0;
-}
-
-static int take_merge(void *target, const char *argument)
-{
-	struct flow_options *options = target;
-
-	(void)argument;
-	options->merge = true;
-	return 0;
-}
-
-static int take_source(void *target, const char *argument)
-{
-	struct flow_options *options = target;
-
-	(void)argument;
-	options->source = true;
-	return 0;
-}
-
-static int take_events(void *target, const char *argument)
-{
-	struct flow_options *options = target;
-
-	(void)argument;
-	options->events = true;
-	return 0;
-}
-
-static int take_bounds(void *target, const char *argument)
-{
-	struct flow_options *options = target;
-
-	(void)argument;
-	options->bounds = true;
-	return 0;
-}
-
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
-	{"level", 'l', "LEVEL", "One line for each block (default), instruction or taken branch.", take_level,
-	 level_names},
-	{"merge", 'm', NULL, "All threads in one order of time, not one after the other.", take_merge},
+	{"level", 'l', "LEVEL", "One line for each block (default), instruction or taken branch.",
+	 COMMON_CHOICE(struct flow_options, level, level_names)},
+	{"merge", 'm', NULL, "All threads in one order of time, not one after the other.",
+	 COMMON_FLAG(struct flow_options, merge)},
 	{"source", 's', NULL,
 	 "Adds source lines, from debug information in the trace or in files on disk that have the "
 	 "right build id.",
-	 take_source},
-	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.", take_events},
+	 COMMON_FLAG(struct flow_options, source)},
+	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.",
+	 COMMON_FLAG(struct flow_options, events)},
 	{"bounds", 0, NULL,
 	 "Adds to each time between which times the code was executed, as far as timing packets tell. The "
 	 "native engine only.",
-	 take_bounds},
+	 COMMON_FLAG(struct flow_options, bounds)},
 	{NULL},
 };
 

@@ -32,20 +32,11 @@ struct image_output {
 	int (*end)(struct images *images);
 };
 
-static int take_unmapped(void *target, const char *argument)
-{
-	struct images_options *options = target;
-
-	(void)argument;
-	options->unmapped = true;
-	return 0;
-}
-
 static int check(const struct dump_options *shared)
 {
 	const struct images_options *options = (const struct images_options *)shared;
 
-	if (options->unmapped && shared->filter.image_count)
+	if (options->unmapped && shared->filter.images.count)
 		return common_fail(PTL_MISUSE, "--unmapped shows what lies in no image: it does not go "
 					       "with --image");
 	return 0;
@@ -56,7 +47,7 @@ static const struct common_option own_options[] = {
 	{"unmapped", 'u', NULL,
 	 "Executed addresses that no image covers instead, those that cost most first. This decodes "
 	 "the trace.",
-	 take_unmapped},
+	 COMMON_FLAG(struct images_options, unmapped)},
 	{NULL},
 };
 

@@ -478,18 +478,10 @@ static int run(struct dump_session *session)
 	return session->options->json ? dump_info_json(session, broken_blobs) : show_text(session, broken_blobs);
 }
 
-static int take_check(void *target, const char *argument)
-{
-	struct dump_info_options *options = target;
-
-	(void)argument;
-	options->check = true;
-	return 0;
-}
-
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
-	{"check", 0, NULL, "Reads all of the file first, so that every damage is listed.", take_check},
+	{"check", 0, NULL, "Reads all of the file first, so that every damage is listed.",
+	 COMMON_FLAG(struct dump_info_options, check)},
 	{NULL},
 };
 

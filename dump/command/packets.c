@@ -35,15 +35,6 @@ struct packets {
 	unsigned left_out; /* streams of a CPU that --pid or --tid leaves out */
 };
 
-static int take_raw(void *target, const char *argument)
-{
-	struct packets_options *options = target;
-
-	(void)argument;
-	options->raw = true;
-	return 0;
-}
-
 /* Is it the size bytes at text? TNT also stands for TNT-64, and MODE for both of its leaves. */
 static bool is_called(const char *name, const char *text, size_t size)
 {
@@ -62,10 +53,8 @@ static bool add_kind(uint64_t *kinds, const char *text, size_t size)
 	return *kinds != before;
 }
 
-static int take_kind(void *target, const char *argument)
+static int take_kind(void *kinds, const char *argument)
 {
-	struct packets_options *options = target;
-
 	for (;;) {
 		size_t size = strcspn(argument, ",");
 		uint64_t added = 0;
@@ -75,7 +64,7 @@ static int take_kind(void *target, const char *argument)
 					   "\"%.*s\" is no kind of packet: expected psb, tnt, tip, "
 					   "tip.pge, ...",
 					   (int)size, argument);
-		options->kinds |= added;
+		*(uint64_t *)kinds |= added;
 		if (!argument[size])
 			return 0;
 		argument += size + 1;
@@ -86,8 +75,8 @@ static const struct common_option own_options[] = {
 	{.long_name = "kind",
 	 .argument = "KIND,...",
 	 .help = "Only packets of these kinds, such as psb, tnt, tip, tip.pge, fup, mode, tsc.",
-	 .take = take_kind},
-	{.long_name = "raw", .help = "The bytes of each packet too.", .take = take_raw},
+	 COMMON_CALLBACK(struct packets_options, kinds, take_kind)},
+	{.long_name = "raw", .help = "The bytes of each packet too.", COMMON_FLAG(struct packets_options, raw)},
 	{NULL},
 };
 
@@ -327,7 +316,7 @@ static int show_stream(struct packets *packets, const struct ptl_stream *stream)
 	packets->stream = stream;
 	packets->skipped = packets->places = 0;
 	packets->headed = false;
-	status = filter->from.given || filter->to.given ? show_segments(packets) : show_range(packets, 0, UINT64_MAX);
+	status = common_time_span_given(&filter->span) ? show_segments(packets) : show_range(packets, 0, UINT64_MAX);
 	if (status < 0)
 		return status;
 	if (packets->skipped)
@@ -355,7 +344,7 @@ static int run(struct dump_session *session)
 		.options = (const struct packets_options *)session->options,
 	};
 	bool any = false;
-	int status = session->options->filter.process_count ? find_processes(session) : 0;
+	int status = session->options->filter.processes.count ? find_processes(session) : 0;
 
 	for (size_t i = 0; status >= 0 && i < ptl_stream_count(session->trace); i++) {
 		const struct ptl_stream *stream = ptl_stream_at(session->trace, i);

@@ -35,18 +35,9 @@ struct process_output {
 	int (*end)(struct walk *walk);
 };
 
-static int take_threads(void *target, const char *argument)
-{
-	struct processes_options *options = target;
-
-	(void)argument;
-	options->threads = true;
-	return 0;
-}
-
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
-	{"threads", 'T', NULL, "The threads of each process too.", take_threads},
+	{"threads", 'T', NULL, "The threads of each process too.", COMMON_FLAG(struct processes_options, threads)},
 	{NULL},
 };
 

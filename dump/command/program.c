@@ -12,18 +12,13 @@
 #include "common/nearest.h"
 #include "common/text.h"
 
-static int take_list_commands(void *target, const char *argument)
-{
-	bool *list = target;
-
-	(void)argument;
-	*list = true;
-	return 0;
-}
+struct program_options {
+	bool list_commands;
+};
 
 /* For shell completion. */
 static const struct common_option hidden_options[] = {
-	{"list-commands", 0, NULL, NULL, take_list_commands},
+	{"list-commands", 0, NULL, NULL, COMMON_FLAG(struct program_options, list_commands)},
 	{NULL},
 };
 
@@ -103,15 +98,15 @@ int dump_program_main(const struct dump_command *const *commands, const char *ex
 		.tables = tables,
 		.stop_at_operand = 1,
 	};
-	bool list = false;
+	struct program_options options = {false};
 	int first, status;
 
 	common_message_start("ptl-dump", false);
-	status = common_options_parse(&line, &list, argc, argv, &first);
+	status = common_options_parse(&line, &options, argc, argv, &first);
 	common_bytes_free(&text);
 	if (status != 0)
 		return status > 0 ? COMMON_EXIT_OK : common_exit_of(status);
-	if (list) {
+	if (options.list_commands) {
 		for (const struct dump_command *const *command = commands; *command; command++)
 			puts((*command)->name);
 		return COMMON_EXIT_OK;

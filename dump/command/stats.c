@@ -34,44 +34,17 @@ struct stats_run {
 	uint64_t unmapped; /* instructions that ran outside any image */
 };
 
-static int take_hash(void *target, const char *argument)
-{
-	struct stats_options *options = target;
-
-	(void)argument;
-	options->hash = true;
-	return 0;
-}
-
-static int take_branches(void *target, const char *argument)
-{
-	struct stats_options *options = target;
-
-	(void)argument;
-	options->branches = true;
-	return 0;
-}
-
-static int take_gaps(void *target, const char *argument)
-{
-	struct stats_options *options = target;
-	int status = common_parse_u64(argument, &options->gaps);
-
-	if (status == 0 && options->gaps > GAPS_MAX)
-		return common_fail(PTL_MISUSE, "at most %d gaps can be listed", GAPS_MAX);
-	options->gaps_given = true;
-	return status;
-}
-
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
 	{"hash", 0, NULL,
 	 "Adds to each thread the SHA-256 of the addresses of all its instructions in order, 8 bytes "
 	 "little-endian each: equal flows have equal hashes.",
-	 take_hash},
+	 COMMON_FLAG(struct stats_options, hash)},
 	{"branches", 0, NULL,
-	 "Tells branches that were taken, which are those that flow --level branch shows, from others.", take_branches},
-	{"gaps", 'g', "N", "Lists the first N gaps (default: 10).", take_gaps},
+	 "Tells branches that were taken, which are those that flow --level branch shows, from others.",
+	 COMMON_FLAG(struct stats_options, branches)},
+	{"gaps", 'g', "N", "Lists the first N gaps (default: 10).",
+	 COMMON_NUMBER(struct stats_options, gaps, 0, GAPS_MAX), COMMON_GIVEN(struct stats_options, gaps_given)},
 	{NULL},
 };
 

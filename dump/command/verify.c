@@ -19,17 +19,18 @@ struct verify_options {
 	const struct flow_engine_class *against; /* NULL: libipt */
 };
 
-static int take_against(void *target, const char *argument)
+static int take_against(void *against, const char *argument)
 {
-	struct verify_options *options = target;
+	const struct flow_engine_class *engine = flow_engine_find(argument);
 
-	options->against = flow_engine_find(argument);
-	return options->against ? 0 : common_fail(PTL_MISUSE, "there is no engine of this name");
+	*(const struct flow_engine_class **)against = engine;
+	return engine ? 0 : common_fail(PTL_MISUSE, "there is no engine of this name");
 }
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is compared:"},
-	{"against", 0, "NAME", "The engine to be right by definition (default: libipt).", take_against},
+	{"against", 0, "NAME", "The engine to be right by definition (default: libipt).",
+	 COMMON_CALLBACK(struct verify_options, against, take_against)},
 	{NULL},
 };
 

@@ -10,30 +10,22 @@
 #include <ptl/trace.h>
 
 #include "common/selection.h"
+#include "common/string_list.h"
 
 /* Zero-initialised passes everything. */
 struct dump_filter {
 	struct common_id_set pids;
 	struct common_id_set tids;
-	const char **processes; /* owned array; names of programs, as common_program_matches takes them */
-	size_t process_count;
+	struct common_string_list processes; /* names of programs, as common_program_matches takes them */
 	struct common_id_set cpus;
-	const char **images; /* owned array; glob patterns for paths or last components, in the order given */
-	size_t image_count;
-	struct common_time_bound from, to;
+	struct common_string_list images; /* glob patterns for paths or last components, in the order given */
+	struct common_time_span span;
 	/* Set by dump_filter_resolve, in the trace's clock, both inclusive. */
 	uint64_t first_time;
 	uint64_t last_time; /* UINT64_MAX: no end */
 };
 
 void dump_filter_free(struct dump_filter *filter);
-
-/* As common_time_span_parse and common_time_span_last. */
-int dump_filter_time(struct dump_filter *filter, const char *text);
-int dump_filter_last(struct dump_filter *filter, const char *text);
-/* text is kept by pointer; PTL_NO_MEMORY. */
-int dump_filter_process(struct dump_filter *filter, const char *text);
-int dump_filter_image(struct dump_filter *filter, const char *text);
 
 /* Turns the bounds of --time into times of the clock of a trace that ends then; as common_time_span_resolve. */
 int dump_filter_resolve(struct dump_filter *filter, const struct ptl_machine *machine, uint64_t end);

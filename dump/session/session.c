@@ -89,14 +89,14 @@ static int find_programs(const struct dump_session *session, const struct flow_t
 	struct dump_filter *filter = &session->options->filter;
 	const size_t count = flow_timeline_process_count(timeline);
 
-	for (size_t i = 0; i < filter->process_count; i++) {
+	for (size_t i = 0; i < filter->processes.count; i++) {
 		bool found = false;
 
 		for (size_t k = 0; k < count; k++) {
 			const struct flow_timeline_process *process = flow_timeline_process(timeline, k);
 			int status = 0;
 
-			if (!ran(process, filter->processes[i]))
+			if (!ran(process, filter->processes.list[i]))
 				continue;
 			found = true;
 			if (!filter->pids.count || !common_id_set_has(&filter->pids, process->pid))
@@ -107,7 +107,7 @@ static int find_programs(const struct dump_session *session, const struct flow_t
 		if (!found)
 			return common_fail(PTL_MISUSE,
 					   "--process: no process in %s ran '%s'; 'ptl-dump processes' lists them",
-					   session->path, filter->processes[i]);
+					   session->path, filter->processes.list[i]);
 	}
 	return 0;
 }
@@ -236,7 +236,7 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 	bool any = false;
 
 	*wanted = NULL;
-	if (!filter->image_count)
+	if (!filter->images.count)
 		return 0;
 	*wanted = calloc(count + 1, sizeof(**wanted));
 	if (!*wanted)
@@ -252,19 +252,19 @@ int dump_session_images(const struct dump_session *session, const struct flow_ti
 	return common_fail(PTL_MISUSE,
 			   "--image: no image in %s is called '%s'; 'ptl-dump images' lists "
 			   "them, and patterns may have * and ?",
-			   session->path, filter->images[0]);
+			   session->path, filter->images.list[0]);
 }
 
 static bool is_narrowed(const struct dump_filter *filter)
 {
-	return filter->pids.count || filter->tids.count || filter->cpus.count || filter->image_count;
+	return filter->pids.count || filter->tids.count || filter->cpus.count || filter->images.count;
 }
 
 void dump_session_note_nothing(const struct dump_session *session, const char *what, bool any)
 {
 	const struct dump_filter *filter = &session->options->filter;
 	const struct ptl_machine *machine = ptl_trace_machine(session->trace);
-	const bool by_time = filter->from.given || filter->to.given;
+	const bool by_time = common_time_span_given(&filter->span);
 
 	if (!any) {
 		common_message_note("%s has no %s", session->path, what);
@@ -286,7 +286,7 @@ void dump_session_note_no_flow(const struct dump_session *session)
 
 	for (size_t i = 0; i < count; i++)
 		any |= ptl_stream_at(session->trace, i)->kind == PTL_KIND_PT && ptl_stream_at(session->trace, i)->bytes;
-	if (any && filter->last_time >= machine->start_time && (filter->from.given || filter->to.given) &&
+	if (any && filter->last_time >= machine->start_time && common_time_span_given(&filter->span) &&
 	    !(machine->end_time && filter->first_time > machine->end_time)) {
 		common_message_note("nothing%s ran in the span of --time",
 				    is_narrowed(filter) ? " of what was asked for" : "");

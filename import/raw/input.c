@@ -236,8 +236,8 @@ static int write_rundown(struct raw *raw)
 	raw->events = stream.id;
 	if (!status)
 		status = write_process(raw);
-	for (size_t i = 0; !status && i < raw->settings->pt_count; i++)
-		status = write_thread(raw, raw->pid + (uint32_t)i, base_name(raw->settings->pt[i]));
+	for (size_t i = 0; !status && i < raw->settings->pt.count; i++)
+		status = write_thread(raw, raw->pid + (uint32_t)i, base_name(raw->settings->pt.list[i]));
 	for (size_t i = 0; !status && i < raw->map.count; i++)
 		status = write_image(raw, &raw->map.ranges[i]);
 	return status;
@@ -298,7 +298,7 @@ static int finish_pt(struct raw *raw, struct pt_input *pt, const char *name)
 
 static int write_pt(struct raw *raw, size_t i)
 {
-	const char *name = raw->settings->pt[i];
+	const char *name = raw->settings->pt.list[i];
 	struct ptl_stream stream = {
 		.kind = PTL_KIND_PT,
 		.cpu = PTL_NO_CPU,
@@ -343,7 +343,7 @@ int import_input_raw(const struct import_raw *settings, struct import_spool *spo
 		status = write_schemas(&raw);
 	if (!status)
 		status = write_rundown(&raw);
-	for (size_t i = 0; !status && i < settings->pt_count; i++)
+	for (size_t i = 0; !status && i < settings->pt.count; i++)
 		status = write_pt(&raw, i);
 	import_memory_map_free(&raw.map);
 	if (raw.memory >= 0)

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/string_list.h"
 #include "import/spool.h"
 
 #define IMPORT_RAW_PT_MAX 4096u /* raw PT inputs */
 
 struct import_raw {
-	const char *pt[IMPORT_RAW_PT_MAX]; /* a thread each */
-	size_t pt_count;
+	struct common_string_list pt; /* at most IMPORT_RAW_PT_MAX, a thread each */
 	const char *memory;
 	const char *memory_map;
 	bool has_cpu;

@@ -127,7 +127,7 @@ static int choose_times(struct cut *cut)
 	const struct relog_cut_settings *settings = cut->settings;
 	int status = relog_cut_times(settings, cut->relogger, &cut->from, &cut->to);
 
-	cut->by_time = settings->from.given || settings->to.given;
+	cut->by_time = common_time_span_given(&settings->span);
 	cut->start = cut->from;
 	cut->stop = cut->to;
 	for (size_t i = 0; !status && cut->by_time && !settings->drop_pt && i < ptl_relogger_input_count(cut->relogger);

@@ -98,8 +98,8 @@ static int want(struct search *search, uint32_t pid)
 
 static bool matches(const struct relog_cut_settings *settings, const struct ptl_state_process *process)
 {
-	for (size_t i = 0; i < settings->process_count; i++)
-		if (common_program_matches(settings->processes[i], process->program, process->command_line))
+	for (size_t i = 0; i < settings->processes.count; i++)
+		if (common_program_matches(settings->processes.list[i], process->program, process->command_line))
 			return true;
 	return false;
 }
@@ -205,10 +205,10 @@ static int check_all_found(const struct search *search)
 	for (size_t i = 0; i < settings->tids.count; i++)
 		if (!common_hash_map_get(&search->threads, settings->tids.ids[i]))
 			return fail_absent(search, "thread", settings->tids.ids[i]);
-	if (settings->process_count && !search->selection->pids.used)
+	if (settings->processes.count && !search->selection->pids.used)
 		return common_fail(PTL_MISUSE,
 				   "--process: no process in the trace ran '%s'; 'ptl-dump processes' lists them",
-				   settings->processes[0]);
+				   settings->processes.list[0]);
 	return 0;
 }
 
@@ -220,7 +220,7 @@ static int want_owners(struct search *search)
 	size_t at = 0;
 	int status = 0;
 
-	if (settings->pids.count || settings->process_count)
+	if (settings->pids.count || settings->processes.count)
 		return 0;
 	while (!status && common_hash_map_next(&search->threads, &at, &tid, &pid))
 		status = want(search, (uint32_t)pid);
@@ -254,7 +254,7 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 
 	*selection = (struct relog_selection){
 		.settings = settings,
-		.by_process = settings->pids.count || settings->tids.count || settings->process_count,
+		.by_process = settings->pids.count || settings->tids.count || settings->processes.count,
 	};
 	for (size_t i = 0; i < ptl_relogger_input_count(relogger) && !status && selection->by_process; i++) {
 		search.input = ptl_relogger_input_at(relogger, i);

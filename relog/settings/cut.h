@@ -14,17 +14,16 @@
 
 /* Zero-initialised keeps everything. */
 struct relog_cut_settings {
-	struct common_time_bound from, to;
+	struct common_time_span span;
 	struct common_id_set pids;
 	struct common_id_set tids;
-	const char **processes; /* owned array; glob patterns for paths or their last components */
-	size_t process_count;
-	bool tree; /* descendants of the processes too */
+	struct common_string_list processes; /* glob patterns for paths or their last components */
+	bool tree;                           /* descendants of the processes too */
 	bool drop_pt;
 	bool drop_code;
 };
 
-/* The table of the options; take() gets a struct relog_settings. */
+/* The table of the options, for a target of struct relog_settings. */
 extern const struct common_option relog_cut_options[];
 
 /* Whether anything is to be cut away. */

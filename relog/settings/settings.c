@@ -14,137 +14,7 @@
 #define LEVEL_MAX 19u       /* of zstd without its most costly levels */
 #define TID_MAX 0x3fffffffu /* of Linux, PID_MAX_LIMIT is lower still */
 
-static int take_output(void *target, const char *argument)
-{
-	((struct relog_settings *)target)->output = argument;
-	return 0;
-}
-
-static int take_force(void *target, const char *argument)
-{
-	(void)argument;
-	((struct relog_settings *)target)->force = true;
-	return 0;
-}
-
-static int take_quiet(void *target, const char *argument)
-{
-	(void)argument;
-	((struct relog_settings *)target)->quiet = true;
-	return 0;
-}
-
-static int take_check(void *target, const char *argument)
-{
-	(void)argument;
-	((struct relog_settings *)target)->check = true;
-	return 0;
-}
-
-static int take_recompress(void *target, const char *argument)
-{
-	struct relog_settings *settings = target;
-	uint64_t level;
-	int status = common_parse_u64(argument, &level);
-
-	if (status)
-		return status;
-	if (level > LEVEL_MAX)
-		return common_fail(PTL_MISUSE, "expected a level from 0 to %u, found '%s'", LEVEL_MAX, argument);
-	settings->recompress = true;
-	settings->level = (uint8_t)level;
-	return 0;
-}
-
-static int take_split(void *target, const char *argument)
-{
-	struct relog_settings *settings = target;
-	int status = common_parse_size(argument, &settings->split);
-
-	if (!status && settings->split < SPLIT_MIN)
-		return common_fail(PTL_MISUSE, "expected a size of at least 64K, found '%s'", argument);
-	return status;
-}
-
-static int take_memory_limit(void *target, const char *argument)
-{
-	struct relog_settings *settings = target;
-	int status = common_parse_size(argument, &settings->memory_limit);
-
-	if (!status && (settings->memory_limit < MEMORY_LIMIT || settings->memory_limit > SIZE_MAX))
-		return common_fail(PTL_MISUSE, "expected a size of at least 256M, found '%s'", argument);
-	return status;
-}
-
-static int take_max_expansion(void *target, const char *argument)
-{
-	return common_parse_expansion(argument, &((struct relog_settings *)target)->max_expansion);
-}
-
-static int take_no_hash(void *target, const char *argument)
-{
-	(void)argument;
-	((struct relog_settings *)target)->hash = PTL_HASH_NONE;
-	return 0;
-}
-
 static const char *const hash_words[] = {"xxh128", "sha256", "none", NULL}; /* as enum ptl_hash_kind */
-
-static int take_hash(void *target, const char *argument)
-{
-	size_t i = 0;
-
-	while (hash_words[i + 1] && strcmp(hash_words[i], argument) != 0)
-		i++;
-	((struct relog_settings *)target)->hash = (enum ptl_hash_kind)i;
-	return 0;
-}
-
-static int take_follow(void *target, const char *argument)
-{
-	(void)argument;
-	((struct relog_settings *)target)->follow = true;
-	return 0;
-}
-
-static int take_sync(void *target, const char *argument)
-{
-	(void)argument;
-	((struct relog_settings *)target)->sync = true;
-	return 0;
-}
-
-static int take_manifest(void *target, const char *argument)
-{
-	struct relog_settings *settings = target;
-
-	if (settings->manifest_count == RELOG_MANIFESTS_MAX)
-		return common_fail(PTL_MISUSE, "expected at most %u files", RELOG_MANIFESTS_MAX);
-	settings->manifests[settings->manifest_count++] = argument;
-	return 0;
-}
-
-static int take_pt(void *target, const char *argument)
-{
-	struct relog_settings *settings = target;
-
-	if (settings->raw.pt_count == IMPORT_RAW_PT_MAX)
-		return common_fail(PTL_MISUSE, "expected at most %u files", IMPORT_RAW_PT_MAX);
-	settings->raw.pt[settings->raw.pt_count++] = argument;
-	return 0;
-}
-
-static int take_memory(void *target, const char *argument)
-{
-	((struct relog_settings *)target)->raw.memory = argument;
-	return 0;
-}
-
-static int take_memory_map(void *target, const char *argument)
-{
-	((struct relog_settings *)target)->raw.memory_map = argument;
-	return 0;
-}
 
 /* One part of FAMILY/MODEL/STEPPING, which ends at `end`; *text is moved behind that character. */
 static int parse_part(const char **text, char end, uint64_t limit, uint64_t *value)
@@ -162,9 +32,9 @@ static int parse_part(const char **text, char end, uint64_t limit, uint64_t *val
 	return 0;
 }
 
-static int take_cpu(void *target, const char *argument)
+static int take_cpu(void *member, const char *argument)
 {
-	struct relog_settings *settings = target;
+	struct import_raw *raw = member;
 	const char *at = argument;
 	uint64_t family;
 	uint64_t model;
@@ -173,138 +43,122 @@ static int take_cpu(void *target, const char *argument)
 	if (parse_part(&at, '/', UINT16_MAX, &family) || parse_part(&at, '/', UINT8_MAX, &model) ||
 	    parse_part(&at, '\0', UINT8_MAX, &stepping))
 		return common_fail(PTL_MISUSE, "expected FAMILY/MODEL/STEPPING, such as 6/78/3, found '%s'", argument);
-	settings->raw.has_cpu = true;
-	settings->raw.family = (uint16_t)family;
-	settings->raw.model = (uint8_t)model;
-	settings->raw.stepping = (uint8_t)stepping;
+	raw->has_cpu = true;
+	raw->family = (uint16_t)family;
+	raw->model = (uint8_t)model;
+	raw->stepping = (uint8_t)stepping;
 	return 0;
 }
 
-static int take_mode(void *target, const char *argument)
+static int take_rules(void *member, const char *argument)
 {
-	((struct relog_settings *)target)->raw.mode = strcmp(argument, "32") == 0 ? 32 : 64;
-	return 0;
-}
+	const char **rules = member;
 
-static int take_rules(void *target, const char *argument)
-{
-	struct relog_settings *settings = target;
-
-	if (settings->rules)
+	if (*rules)
 		return common_fail(PTL_MISUSE, "expected one rule file, found a second");
-	settings->rules = argument;
-	return 0;
-}
-
-static int take_replace(void *target, const char *argument)
-{
-	(void)argument;
-	((struct relog_settings *)target)->replace = true;
+	*rules = argument;
 	return 0;
 }
 
 static const struct common_option rule_options[] = {
 	{"", 0, NULL, "Rewriting:"},
-	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).", take_rules},
-	{"replace", 0, NULL, "Lets images of rules take the place of others that they overlap.", take_replace},
+	{"rules", 'r', "FILE", "Rewrites events and names code as this rule file says: see ptl-rules(5).",
+	 COMMON_CALLBACK(struct relog_settings, rules, take_rules)},
+	{"replace", 0, NULL, "Lets images of rules take the place of others that they overlap.",
+	 COMMON_FLAG(struct relog_settings, replace)},
 	{NULL},
 };
-
-static int take_redact(void *target, const char *argument)
-{
-	return relog_redact_rule(&((struct relog_settings *)target)->redact, argument);
-}
-
-static int take_redact_file(void *target, const char *argument)
-{
-	return relog_redact_file(&((struct relog_settings *)target)->redact, argument);
-}
-
-static int take_redact_key(void *target, const char *argument)
-{
-	return relog_redact_key(&((struct relog_settings *)target)->redact, argument);
-}
 
 static const char *const embed_words[] = {"none", "code", "symbols", "debug", NULL}; /* as enum elf_embed */
 static const char *const modes[] = {"64", "32", NULL};
 
 static const struct common_option common_options[] = {
-	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.", take_output},
-	{"force", 'f', NULL, "Replaces FILE if it exists.", take_force},
+	{"output", 'o', "FILE", "The trace to write; \"-\" is standard output.",
+	 COMMON_STRING(struct relog_settings, output)},
+	{"force", 'f', NULL, "Replaces FILE if it exists.", COMMON_FLAG(struct relog_settings, force)},
 	{"follow", 0, NULL,
 	 "Waits for inputs that are still being written: until they are closed, their writers are gone, or an "
 	 "interruption (Ctrl-C), after which what is there is written.",
-	 take_follow},
+	 COMMON_FLAG(struct relog_settings, follow)},
 	{"recompress", 0, "LEVEL", "Compresses everything anew: 1 (fast) to 19 (small); 0 stores it uncompressed.",
-	 take_recompress},
+	 COMMON_NUMBER(struct relog_settings, level, 0, LEVEL_MAX), COMMON_GIVEN(struct relog_settings, recompress)},
 	{"split", 0, "SIZE",
 	 "Writes parts of at most SIZE, such as 100M: out.ptl becomes out.1.ptl, out.2.ptl, ... Each is a whole trace.",
-	 take_split},
+	 COMMON_SIZE(struct relog_settings, split, SPLIT_MIN, UINT64_MAX)},
 	{"memory-limit", 0, "SIZE",
 	 "What a run may take of memory for what it must remember of its inputs, and all else; 256M is the default.",
-	 take_memory_limit},
+	 COMMON_SIZE(struct relog_settings, memory_limit, MEMORY_LIMIT, UINT64_MAX)},
 	{"max-expansion", 0, "N",
 	 "Takes compressed events of inputs that are up to N times as large as in the file (default: 256; 0: any).",
-	 take_max_expansion},
+	 COMMON_LIMIT(struct relog_settings, max_expansion)},
 	{"hash", 0, "KIND",
 	 "What names the bytes of each input in the provenance: XXH128, which xxh128sum checks (the default), SHA-256, "
 	 "which nobody can forge but takes longer than copying, or nothing.",
-	 take_hash, hash_words},
-	{"no-hash", 0, NULL, "The same as --hash none.", take_no_hash},
+	 COMMON_CHOICE(struct relog_settings, hash, hash_words)},
+	{"no-hash", 0, NULL, "The same as --hash none.", COMMON_CONSTANT(struct relog_settings, hash, PTL_HASH_NONE)},
 	{"sync", 0, NULL,
 	 "Ends when the output is on disk, not only in the system's cache. Where it replaces a file this is so anyway.",
-	 take_sync},
+	 COMMON_FLAG(struct relog_settings, sync)},
 	{"check", 0, NULL,
 	 "Has ptl-dump read all of the output, and of a redacted one compares the flow: exit status 1 if it is not "
 	 "right.",
-	 take_check},
-	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", take_quiet},
+	 COMMON_FLAG(struct relog_settings, check)},
+	{"quiet", 'q', NULL, "Says nothing but warnings and errors.", COMMON_FLAG(struct relog_settings, quiet)},
 	{NULL},
 };
+
+static int take_redact(void *rules, const char *argument)
+{
+	return relog_redact_rule(rules, argument);
+}
+
+static int take_redact_file(void *rules, const char *argument)
+{
+	return relog_redact_file(rules, argument);
+}
+
+static int take_redact_key(void *rules, const char *argument)
+{
+	return relog_redact_key(rules, argument);
+}
 
 static const struct common_option redact_options[] = {
 	{"", 0, NULL, "What is redacted (tokens take its place, the same one for the same text):"},
 	{"redact", 0, "RULE",
 	 "paths, users, host, commands, threads, all, path:GLOB, keep:GLOB, text:STRING, regex:ERE or field:GLOB.",
-	 take_redact},
-	{"redact-file", 0, "FILE", "Rules, one a line; # starts a comment.", take_redact_file},
+	 COMMON_CALLBACK(struct relog_settings, redact, take_redact)},
+	{"redact-file", 0, "FILE", "Rules, one a line; # starts a comment.",
+	 COMMON_CALLBACK(struct relog_settings, redact, take_redact_file)},
 	{"redact-key", 0, "FILE",
-	 "A secret of 16 bytes or more: traces redacted with the same one have the same tokens.", take_redact_key},
+	 "A secret of 16 bytes or more: traces redacted with the same one have the same tokens.",
+	 COMMON_CALLBACK(struct relog_settings, redact, take_redact_key)},
 	{NULL},
 };
 
 static const struct common_option raw_options[] = {
 	{"", 0, NULL, "Raw Intel PT and raw code bytes:"},
 	{"pt", 0, "FILE", "Raw Intel PT bytes of one thread or CPU. Given again, each is a thread of its own.",
-	 take_pt},
-	{"memory", 0, "FILE", "The bytes of the code that ran.", take_memory},
+	 COMMON_STRINGS(struct relog_settings, raw.pt, IMPORT_RAW_PT_MAX)},
+	{"memory", 0, "FILE", "The bytes of the code that ran.", COMMON_PATH(struct relog_settings, raw.memory)},
 	{"memory-map", 0, "FILE", "Which of those bytes lie where: lines of BASE SIZE OFFSET, # starts a comment.",
-	 take_memory_map},
-	{"cpu", 0, "F/M/S", "Family, model and stepping of the CPU, for its known errata, such as 6/78/3.", take_cpu},
-	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.", take_mode, modes},
+	 COMMON_PATH(struct relog_settings, raw.memory_map)},
+	{"cpu", 0, "F/M/S", "Family, model and stepping of the CPU, for its known errata, such as 6/78/3.",
+	 COMMON_CALLBACK(struct relog_settings, raw, take_cpu)},
+	{"mode", 0, "BITS", "Mode of execution where the packets do not say it; 64 is the default.",
+	 COMMON_NUMBER(struct relog_settings, raw.mode, 32, 64), .choices = modes},
 	{NULL},
 };
-
-static int take_embed(void *target, const char *argument)
-{
-	size_t i = 0;
-
-	while (embed_words[i + 1] && strcmp(embed_words[i], argument) != 0)
-		i++;
-	((struct relog_settings *)target)->embed = (enum elf_embed)i;
-	return 0;
-}
 
 static const struct common_option perf_options[] = {
 	{"", 0, NULL, "perf.data, and .etl files of Windows:"},
 	{"embed", 0, "WHAT",
 	 "What goes into the trace of the files that perf.data names, if this machine has the very same: nothing, "
 	 "code, code and symbols (the default), or the whole files with debug information as well.",
-	 take_embed, embed_words},
+	 COMMON_CHOICE(struct relog_settings, embed, embed_words)},
 	{"manifest", 0, "FILE",
 	 "An instrumentation manifest (.man), which explains events of .etl files that do not explain themselves. "
 	 "Several are allowed.",
-	 take_manifest},
+	 COMMON_STRINGS(struct relog_settings, manifests, RELOG_MANIFESTS_MAX)},
 	{NULL},
 };
 
@@ -345,7 +199,7 @@ static int take_shown(struct relog_settings *settings)
 {
 	struct relog_cut_settings *cut = &settings->cut;
 
-	if (cut->pids.count > 1 || cut->process_count > 1)
+	if (cut->pids.count > 1 || cut->processes.count > 1)
 		return misuse("with raw input, --pid and --process take one value each", "ptl-relog --help");
 	if (cut->pids.count) {
 		settings->raw.has_pid = true;
@@ -357,17 +211,17 @@ static int take_shown(struct relog_settings *settings)
 			return PTL_MISUSE;
 		}
 	}
-	if (cut->process_count)
-		settings->raw.process = cut->processes[0];
+	if (cut->processes.count)
+		settings->raw.process = cut->processes.list[0];
 	cut->pids.count = 0;
-	cut->process_count = 0;
+	cut->processes.count = 0;
 	return 0;
 }
 
 /* What goes together, and what an input of each kind needs. */
 static int check(struct relog_settings *settings, int operands)
 {
-	bool raw = settings->raw.pt_count || settings->raw.memory || settings->raw.memory_map;
+	bool raw = settings->raw.pt.count || settings->raw.memory || settings->raw.memory_map;
 	bool raw_detail = settings->raw.has_cpu || settings->raw.mode;
 
 	if (raw && operands)
@@ -378,7 +232,7 @@ static int check(struct relog_settings *settings, int operands)
 	if (!raw && raw_detail)
 		return misuse("--cpu and --mode describe raw input, and there is none",
 			      "leave them out: a trace file says these things itself");
-	if (raw && (!settings->raw.pt_count || !settings->raw.memory || !settings->raw.memory_map))
+	if (raw && (!settings->raw.pt.count || !settings->raw.memory || !settings->raw.memory_map))
 		return misuse("raw input needs all of --pt, --memory and --memory-map",
 			      "ptl-relog --pt trace.pt --memory memory.raw --memory-map memory.map "
 			      "-o out.ptl");
@@ -437,5 +291,7 @@ void relog_settings_free(struct relog_settings *settings)
 {
 	relog_cut_settings_free(&settings->cut);
 	relog_redact_rules_free(&settings->redact);
+	common_string_list_free(&settings->raw.pt);
+	common_string_list_free(&settings->manifests);
 	common_bytes_free(&settings->command);
 }

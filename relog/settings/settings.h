@@ -42,9 +42,8 @@ struct relog_settings {
 	struct import_raw raw;
 	struct relog_cut_settings cut;
 	struct relog_redact_rules redact;
-	enum elf_embed embed;                       /* of the files that perf.data names */
-	const char *manifests[RELOG_MANIFESTS_MAX]; /* that explain events of .etl files */
-	size_t manifest_count;
+	enum elf_embed embed;                /* of the files that perf.data names */
+	struct common_string_list manifests; /* that explain events of .etl files */
 
 	/* The command line as it was given, shell-quoted, for the provenance record. */
 	struct ptl_bytes command;

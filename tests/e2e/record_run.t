@@ -284,10 +284,10 @@ def other_qemu():
 def wrong_options():
     """a wrong command line is explained"""
     for arguments, text in (([], "no command to record"), (["-o", "-", "true"], "standard output is the command's"),
-                            (["--buffer=100K", "true"], "not a power of two"),
-                            (["--psb-period=1", "true"], "not between"), (["--bogus", "true"], "no option --bogus"),
+                            (["--buffer=100K", "true"], "a power of two"),
+                            (["--psb-period=1", "true"], "from 128 to 1G"), (["--bogus", "true"], "no option --bogus"),
                             (["--timing=fast", "true"], "none, tsc, mtc or cyc"), (["-o", "", "true"], "missing"),
-                            (["--compress=99", "true"], "not between")):
+                            (["--compress=99", "true"], "from 1 to 19")):
         done = record(*arguments)
         expect_equal((done.returncode, done.stdout), (2, ""), arguments)
         expect(text in done.stderr, arguments, done.stderr)

@@ -285,6 +285,173 @@ static void ambiguous(void **state)
 	assert_string_equal(run.taken.log, "output=x;level=y;");
 }
 
+/* ---- targets of every kind ------------------------------------------------------------------- */
+
+enum color { AUTO, ALWAYS, NEVER };
+
+struct settings {
+	bool flag, given;
+	uint8_t small;
+	uint16_t medium;
+	int level;
+	uint64_t large;
+	enum color color;
+	uint32_t clock, limit;
+	const char *text, *path;
+	struct common_string_list names;
+	struct common_id_set ids;
+	struct common_time_span span;
+	struct taken taken;
+};
+
+static const char *const color_words[] = {"auto", "always", "never", NULL};
+static const char *const clock_words[] = {"real", "virtual", NULL};
+static const uint32_t clocks[] = {7, 9};
+static const char *const modes[] = {"32", "64", NULL};
+
+static const struct common_option kinds_table[] = {
+	{"flag", 'f', NULL, "x", COMMON_FLAG(struct settings, flag)},
+	{"no-flag", 0, NULL, "x", COMMON_CONSTANT(struct settings, flag, false)},
+	{"no-color", 0, NULL, "x", COMMON_CONSTANT(struct settings, color, NEVER)},
+	{"text", 0, "X", "x", COMMON_STRING(struct settings, text)},
+	{"path", 0, "X", "x", COMMON_PATH(struct settings, path)},
+	{"small", 0, "X", "x", COMMON_NUMBER(struct settings, small, 0, 255), COMMON_GIVEN(struct settings, given)},
+	{"medium", 0, "X", "x", COMMON_COUNT(struct settings, medium, 1, 4096)},
+	{"level", 0, "X", "x", COMMON_NUMBER(struct settings, level, 1, 19)},
+	{"mode", 0, "X", "x", COMMON_NUMBER(struct settings, small, 0, 255), .choices = modes},
+	{"limit", 0, "X", "x", COMMON_LIMIT(struct settings, limit)},
+	{"size", 0, "X", "x", COMMON_SIZE(struct settings, large, 64 << 10, UINT64_MAX)},
+	{"ring", 0, "X", "x", COMMON_POWER_OF_TWO(struct settings, large, 4096, 64 << 20)},
+	{"duration", 0, "X", "x", COMMON_DURATION(struct settings, large, 1)},
+	{"color", 0, "X", "x", COMMON_CHOICE(struct settings, color, color_words)},
+	{"clock", 0, "X", "x", COMMON_CHOICE_OF(struct settings, clock, clock_words, clocks)},
+	{"name", 0, "X", "x", COMMON_STRINGS(struct settings, names, 2)},
+	{"ids", 0, "X,...", "x", COMMON_IDS(struct settings, ids)},
+	{"time", 0, "X", "x", COMMON_TIME_SPAN(struct settings, span)},
+	{"last", 0, "X", "x", COMMON_LAST(struct settings, span)},
+	{"take", 0, "X", "x", COMMON_CALLBACK(struct settings, taken, take_output)},
+	{NULL},
+};
+
+static const struct common_option *const kinds_tables[] = {kinds_table, NULL};
+static const struct common_command_line kinds_line = {.program = "p", .tables = kinds_tables};
+
+/* Words are separated by blanks. What the parser says on standard error is in run.err. */
+static int parse_kinds(const char *words, struct settings *settings)
+{
+	static char copy[512];
+	char *argv[32] = {(char *)"p"}, *rest = copy;
+	int argc = 1, first, status, err, saved;
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	while ((argv[argc] = strsep(&rest, " ")))
+		argc++;
+	saved = redirect(STDERR_FILENO, &err);
+	status = common_options_parse(&kinds_line, settings, argc, argv, &first);
+	restore(saved, STDERR_FILENO, err, run.err, sizeof(run.err));
+	return status;
+}
+
+static void free_settings(struct settings *settings)
+{
+	common_string_list_free(&settings->names);
+	common_id_set_free(&settings->ids);
+}
+
+static void stored(void **state)
+{
+	struct settings all = {.limit = 1};
+
+	(void)state;
+	assert_int_equal(parse_kinds("--text= --path a --medium 4K --level 19 --limit 0 --size 1M --color always "
+				     "--clock virtual --name a --name b --ids 1,2 --ids 3 --time 1s.. --take x",
+				     &all),
+			 0);
+	assert_string_equal(all.text, "");
+	assert_string_equal(all.path, "a");
+	assert_int_equal(all.small, 0);
+	assert_false(all.given);
+	assert_int_equal(all.medium, 4096);
+	assert_int_equal(all.level, 19);
+	assert_int_equal(all.limit, UINT32_MAX);
+	assert_int_equal(all.large, 1 << 20);
+	assert_int_equal(all.color, ALWAYS);
+	assert_int_equal(all.clock, 9);
+	assert_int_equal(all.names.count, 2);
+	assert_string_equal(all.names.list[1], "b");
+	assert_int_equal(all.ids.count, 3);
+	assert_int_equal(all.span.from.nanoseconds, 1000000000);
+	assert_false(all.span.to.given);
+	assert_string_equal(all.taken.log, "output=x;");
+	assert_int_equal(parse_kinds("-f --small 0 --limit 5 --ring 64K --no-color --last 2ns", &all), 0);
+	assert_true(all.flag && all.given);
+	assert_int_equal(all.small, 0);
+	assert_int_equal(all.limit, 5);
+	assert_int_equal(all.large, 64 << 10);
+	assert_int_equal(all.color, NEVER);
+	assert_true(all.span.from.from_end);
+	/* The neighbours of small members are as they were. */
+	assert_int_equal(parse_kinds("--no-flag --small 255 --mode 64 --duration 3us", &all), 0);
+	assert_true(!all.flag && all.given);
+	assert_int_equal(all.small, 64);
+	assert_int_equal(all.medium, 4096);
+	assert_int_equal(all.large, 3000);
+	free_settings(&all);
+}
+
+/* A wrong value changes nothing, and the message says what is right. */
+static void not_stored(void **state)
+{
+	static const struct {
+		const char *words, *error;
+	} cases[] = {
+		{"--path=", "--path: a file name is missing"},
+		{"--small 256", "--small: expected a number of at most 255, found '256'"},
+		{"--small 1K", "--small: '1K' is not a number such as 4096 or 0x1000"},
+		{"--medium 0", "--medium: expected a number from 1 to 4096, found '0'"},
+		{"--medium 5K", "--medium: expected a number from 1 to 4096, found '5K'"},
+		{"--level 20", "--level: expected a number from 1 to 19, found '20'"},
+		{"--level 0x100000001", "--level: expected a number from 1 to 19, found '0x100000001'"},
+		{"--mode 33", "--mode: '33' is not one of 32 or 64"},
+		{"--limit 4294967296", "--limit: expected a number of at most 4294967295, or 0 for any, found '42949"},
+		{"--size 1", "--size: expected a size of at least 64K, found '1'"},
+		{"--size x", "--size: 'x' is not a size such as 4096, 16K or 1M"},
+		{"--ring 5000", "--ring: expected a size that is a power of two, found '5000'"},
+		{"--ring 128M", "--ring: expected a size from 4K to 64M, found '128M'"},
+		{"--ring 0", "--ring: expected a size from 4K to 64M, found '0'"},
+		{"--duration 0", "--duration: expected a time of at least 1ns, found '0'"},
+		{"--duration x", "--duration: 'x' is not a time such as 1.5s"},
+		{"--color red", "--color: 'red' is not one of auto, always or never"},
+		{"--ids x", "--ids: 'x' is not a number"},
+		{"--time 5", "--time: '5' is no span of time"},
+	};
+	static const struct settings unchanged;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct settings settings;
+
+		memset(&settings, 0, sizeof(settings));
+		assert_int_equal(parse_kinds(cases[i].words, &settings), PTL_MISUSE);
+		if (!strstr(run.err, cases[i].error))
+			fail_msg("%s: %s", cases[i].words, run.err);
+		assert_memory_equal(&settings, &unchanged, sizeof(settings));
+	}
+}
+
+static void too_many(void **state)
+{
+	struct settings settings = {.flag = false};
+
+	(void)state;
+	assert_int_equal(parse_kinds("--name a --name b --name c", &settings), PTL_MISUSE);
+	assert_non_null(strstr(run.err, "--name: expected at most 2 of them, found 'c'"));
+	assert_int_equal(settings.names.count, 2);
+	free_settings(&settings);
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
 static void help(void **state)
 {
 	(void)state;
@@ -371,6 +538,9 @@ int main(void)
 		cmocka_unit_test(errors),
 		cmocka_unit_test(meant),
 		cmocka_unit_test(ambiguous),
+		cmocka_unit_test(stored),
+		cmocka_unit_test(not_stored),
+		cmocka_unit_test(too_many),
 		cmocka_unit_test(help),
 		cmocka_unit_test(version),
 		cmocka_unit_test(completion),

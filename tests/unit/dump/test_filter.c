@@ -78,7 +78,7 @@ static void times(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
 		struct dump_filter filter = {0};
-		int status = dump_filter_time(&filter, spans[i].text);
+		int status = common_time_span_parse(spans[i].text, &filter.span);
 
 		if (status == 0)
 			status = dump_filter_resolve(&filter, &machine, 5000);
@@ -98,13 +98,13 @@ static void last(void **state)
 	struct dump_filter filter = {0};
 
 	(void)state;
-	assert_int_equal(dump_filter_last(&filter, "1us"), 0);
+	assert_int_equal(common_time_span_last("1us", &filter.span), 0);
 	assert_int_equal(dump_filter_resolve(&filter, &machine, 5000), 0);
 	assert_true(filter.first_time == 4000 && filter.last_time == UINT64_MAX);
 	/* An end that nobody knows. */
 	assert_int_equal(dump_filter_resolve(&filter, &machine, 0), PTL_MISUSE);
-	assert_int_equal(dump_filter_last(&filter, "-1us"), PTL_MISUSE);
-	assert_int_equal(dump_filter_last(&filter, ""), PTL_MISUSE);
+	assert_int_equal(common_time_span_last("-1us", &filter.span), PTL_MISUSE);
+	assert_int_equal(common_time_span_last("", &filter.span), PTL_MISUSE);
 }
 
 static void no_time(void **state)
@@ -123,8 +123,8 @@ static void images(void **state)
 
 	(void)state;
 	assert_true(dump_filter_wants_image(&filter, "/usr/lib/libc.so.6"));
-	assert_int_equal(dump_filter_image(&filter, "libc.so*"), 0);
-	assert_int_equal(dump_filter_image(&filter, "/opt/*"), 0);
+	assert_int_equal(common_string_list_add(&filter.images, "libc.so*"), 0);
+	assert_int_equal(common_string_list_add(&filter.images, "/opt/*"), 0);
 	assert_true(dump_filter_wants_image(&filter, "/usr/lib/libc.so.6"));
 	assert_true(dump_filter_wants_image(&filter, "libc.so"));
 	assert_true(dump_filter_wants_image(&filter, "/opt/a/b"));
