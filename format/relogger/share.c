@@ -8,11 +8,9 @@
 
 #include <xxhash.h>
 
-#include <ptl/kernel.h>
-
 #include "common/error.h"
-#include "common/guid.h"
 #include "format/event/event_pack.h"
+#include "format/event/kernel_class.h"
 #include "format/relogger/relogger_internal.h"
 #include "common/vector.h"
 
@@ -78,10 +76,7 @@ int format_share_record(struct ptl_relogger *relogger, const struct ptl_relogger
 
 static bool is_of_end(const struct ptl_descriptor *descriptor)
 {
-	return descriptor->opcode == PTL_OPCODE_END_RUNDOWN &&
-	       (common_guid_equal(&descriptor->provider, &PTL_PROVIDER_PROCESS) ||
-		common_guid_equal(&descriptor->provider, &PTL_PROVIDER_THREAD) ||
-		common_guid_equal(&descriptor->provider, &PTL_PROVIDER_IMAGE));
+	return format_action_of(format_class_of(descriptor), descriptor->opcode) == FORMAT_ACTION_END_RUNDOWN;
 }
 
 /* Whether a cut has added the event at one of its borders; *again: another input tells the same. */

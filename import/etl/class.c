@@ -2,10 +2,11 @@
 /* Groups of the kernel's events, and the classes that Windows' MOF gives them. */
 #include "import/etl/class.h"
 
+#include <ptl/kernel.h>
+
+#include "format/event/kernel.h"
 #include "import/etl/layout.h"
 
-#define KERNEL PTL_GUID(0x9e814aad, 0x3204, 0x11d2, 0x9a82, 0x006008a86939)
-#define IMAGE PTL_GUID(0x2cb15d1d, 0x5fc1, 0x11d2, 0xabe1, 0x00a0c911f518)
 #define HOOK_IMAGE_LOAD 0x030au /* of the group of processes, though its class is that of images */
 
 static const struct {
@@ -15,9 +16,9 @@ static const struct {
 	[0x00] = {true, PTL_GUID(0x68fdd900, 0x4a3e, 0x11d1, 0x84f4, 0x0000f80464e3)}, /* EventTrace */
 	[0x01] = {true, PTL_GUID(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c)}, /* DiskIo */
 	[0x02] = {true, PTL_GUID(0x3d6fa8d3, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c)}, /* PageFault */
-	[0x03] = {true, PTL_GUID(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c)}, /* Process */
+	[0x03] = {true, FORMAT_PROCESS_GUID},
 	[0x04] = {true, PTL_GUID(0x90cbdc39, 0x4a3e, 0x11d1, 0x84f4, 0x0000f80464e3)}, /* FileIo */
-	[0x05] = {true, PTL_GUID(0x3d6fa8d1, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c)}, /* Thread */
+	[0x05] = {true, FORMAT_THREAD_GUID},
 	[0x06] = {true, PTL_GUID(0x9a280ac0, 0xc8e0, 0x11d1, 0x84e2, 0x00c04fb998a2)}, /* TcpIp */
 	[0x07] = {true, PTL_GUID(0x3282fc76, 0xfeed, 0x498e, 0x8aa7, 0xe70f459d430e)}, /* Job */
 	[0x08] = {true, PTL_GUID(0xbf3a50c5, 0xa9c9, 0x4988, 0xa005, 0x2df0b7c80f80)}, /* UdpIp */
@@ -29,7 +30,7 @@ static const struct {
 	[0x10] = {true, PTL_GUID(0x222962ab, 0x6180, 0x4b88, 0xa825, 0x346b75f2a24a)}, /* Heap */
 	[0x11] = {true, PTL_GUID(0x89497f50, 0xeffe, 0x4440, 0x8cf2, 0xce6b1cdcaca7)}, /* Object */
 	[0x12] = {true, PTL_GUID(0xe43445e0, 0x0903, 0x48c3, 0xb878, 0xff0fccebdd04)}, /* Power */
-	[0x14] = {true, IMAGE},
+	[0x14] = {true, FORMAT_IMAGE_GUID},
 	[0x16] = {true, PTL_GUID(0x7687a439, 0xf752, 0x45b8, 0xb741, 0x321aec0f8df9)}, /* Cc */
 	[0x17] = {true, PTL_GUID(0x3ac66736, 0xcc59, 0x4cff, 0x8115, 0x8df50e39816b)}, /* CritSec */
 	[0x18] = {true, PTL_GUID(0xdef2fe46, 0x7bd6, 0x4b80, 0xbd94, 0xf57fe20d0ce3)}, /* StackWalk */
@@ -40,7 +41,6 @@ static const struct {
 
 void etl_class_of(struct etl_record *record, uint16_t version, uint16_t hook)
 {
-	static const struct ptl_guid image = IMAGE, kernel = KERNEL;
 	const unsigned group = hook >> 8;
 	struct ptl_descriptor *descriptor = &record->descriptor;
 
@@ -49,11 +49,11 @@ void etl_class_of(struct etl_record *record, uint16_t version, uint16_t hook)
 	descriptor->opcode = (uint8_t)hook;
 	descriptor->version = version > UINT8_MAX ? UINT8_MAX : (uint8_t)version;
 	if (hook == HOOK_IMAGE_LOAD) {
-		descriptor->provider = image;
+		descriptor->provider = PTL_PROVIDER_IMAGE;
 	} else if (group < sizeof(groups) / sizeof(groups[0]) && groups[group].known) {
 		descriptor->provider = groups[group].guid;
 	} else {
-		descriptor->provider = kernel;
+		descriptor->provider = PTL_PROVIDER_KERNEL;
 		descriptor->id = hook;
 	}
 }

@@ -2,6 +2,8 @@
 /* The table of the kernel's classes, with all their versions. */
 #include "import/etl/kernel_table.h"
 
+#include "format/event/kernel.h"
+
 #define KERNEL "Windows Kernel"
 #define CONTROL "KernelTraceControl" /* the library that merges traces */
 
@@ -33,9 +35,9 @@ enum group {
 
 const struct etl_kernel_class etl_kernel_classes[] = {
 	[HEADER] = {PTL_GUID(0x68fdd900, 0x4a3e, 0x11d1, 0x84f4, 0x0000f80464e3), "EventTrace", KERNEL},
-	[PROCESS] = {PTL_GUID(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c), "Process", KERNEL},
-	[THREAD] = {PTL_GUID(0x3d6fa8d1, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c), "Thread", KERNEL},
-	[IMAGE] = {PTL_GUID(0x2cb15d1d, 0x5fc1, 0x11d2, 0xabe1, 0x00a0c911f518), "Image", KERNEL},
+	[PROCESS] = {FORMAT_PROCESS_GUID, "Process", KERNEL},
+	[THREAD] = {FORMAT_THREAD_GUID, "Thread", KERNEL},
+	[IMAGE] = {FORMAT_IMAGE_GUID, "Image", KERNEL},
 	[DISK] = {PTL_GUID(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c), "DiskIO", KERNEL},
 	[FILE_IO] = {PTL_GUID(0x90cbdc39, 0x4a3e, 0x11d1, 0x84f4, 0x0000f80464e3), "FileIO", KERNEL},
 	[FAULT] = {PTL_GUID(0x3d6fa8d3, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c), "Memory", KERNEL},

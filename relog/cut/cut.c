@@ -194,13 +194,13 @@ static void note_blobs(struct cut *cut, const struct relog_subject *subject)
 {
 	if (!subject->understood)
 		return;
-	if (subject->class == RELOG_CODE)
-		note_blob(cut, true, subject->code.code);
-	if (subject->class != RELOG_IMAGE)
+	if (subject->event.class == FORMAT_CLASS_CODE)
+		note_blob(cut, true, subject->event.code.code);
+	if (subject->event.class != FORMAT_CLASS_IMAGE)
 		return;
-	note_blob(cut, subject->image.has_code, subject->image.code);
-	note_blob(cut, subject->image.has_symbols, subject->image.symbols);
-	note_blob(cut, subject->image.has_debug, subject->image.debug);
+	note_blob(cut, subject->event.image.has_code, subject->event.image.code);
+	note_blob(cut, subject->event.image.has_symbols, subject->event.image.symbols);
+	note_blob(cut, subject->event.image.has_debug, subject->event.image.debug);
 }
 
 static bool is_noted(const struct cut *cut, const struct ptl_relogger_input *input, const uint8_t hash[PTL_HASH_SIZE])
@@ -231,7 +231,8 @@ static int take_told(void *context, const struct ptl_event *event)
 	struct relog_subject subject;
 
 	relog_subject_of(event, &cut->told_storage, &subject);
-	if (!keeps_process(cut, event->pid) || (subject.class == RELOG_THREAD && !keeps_thread(cut, subject.tid)))
+	if (!keeps_process(cut, event->pid) ||
+	    (subject.event.class == FORMAT_CLASS_THREAD && !keeps_thread(cut, subject.event.tid)))
 		return 0;
 	note_blobs(cut, &subject);
 	return ptl_relogger_inject_record(cut->relogger, event);
@@ -290,18 +291,18 @@ static int take_inherited(void *context, struct ptl_state *state, uint32_t pid, 
 /* The program that it runs was its parent's, too. */
 static int name_program(struct cut *cut, struct ptl_trace_event *event, const struct relog_subject *subject)
 {
-	struct ptl_process_event data = subject->process;
+	struct ptl_process_event data = subject->event.process;
 	struct ptl_state_process process;
 	struct ptl_bytes storage = {0};
 	struct ptl_event encoded = {0};
 	int status;
 
-	if (*data.image_file_name || !ptl_state_find_process(cut->state, subject->pid, &process) || !*process.program ||
-	    keeps_process(cut, process.parent_id))
+	if (*data.image_file_name || !ptl_state_find_process(cut->state, subject->event.pid, &process) ||
+	    !*process.program || keeps_process(cut, process.parent_id))
 		return 0;
 	data.image_file_name = process.program;
 	data.command_line = process.command_line;
-	status = ptl_process_encode(&data, subject->opcode, &storage, &encoded);
+	status = ptl_process_encode(&data, PTL_OPCODE_START, &storage, &encoded);
 	if (!status)
 		status = ptl_event_set_payload(event, encoded.payload, encoded.payload_size);
 	common_bytes_free(&storage);
@@ -313,25 +314,26 @@ static int name_program(struct cut *cut, struct ptl_trace_event *event, const st
 /* Whether it tells of a process that is kept; what of the kernel is not understood may. */
 static bool is_about(const struct cut *cut, const struct ptl_event *event, const struct relog_subject *subject)
 {
-	if (subject->class == RELOG_NO_CLASS)
+	if (subject->event.class == FORMAT_CLASS_NONE)
 		return false;
-	if (cut->of_cpus && relog_is_switch(event))
+	if (cut->of_cpus && subject->event.class == FORMAT_CLASS_SWITCH)
 		return true;
 	if (!subject->understood)
 		return event->pid == PTL_NO_ID || keeps_process(cut, event->pid);
-	return keeps_process(cut, subject->pid) && (subject->class != RELOG_THREAD || keeps_thread(cut, subject->tid));
+	return keeps_process(cut, subject->event.pid) &&
+	       (subject->event.class != FORMAT_CLASS_THREAD || keeps_thread(cut, subject->event.tid));
 }
 
 /* The end of a process whose start is kept, though it is another's, is kept too. */
 static int is_of_others(struct cut *cut, const struct relog_subject *subject, bool kept, bool *too)
 {
 	*too = false;
-	if (subject->class != RELOG_PROCESS || !subject->understood || !cut->selection.by_process ||
-	    keeps_process(cut, subject->pid))
+	if (subject->event.class != FORMAT_CLASS_PROCESS || !subject->understood || !cut->selection.by_process ||
+	    keeps_process(cut, subject->event.pid))
 		return 0;
-	if (kept && subject->opcode == PTL_OPCODE_START)
-		return common_hash_map_put(&cut->others, subject->pid, 1);
-	*too = subject->opcode == PTL_OPCODE_END && common_hash_map_remove(&cut->others, subject->pid);
+	if (kept && subject->event.action == FORMAT_ACTION_BEGIN)
+		return common_hash_map_put(&cut->others, subject->event.pid, 1);
+	*too = subject->event.action == FORMAT_ACTION_END && common_hash_map_remove(&cut->others, subject->event.pid);
 	return 0;
 }
 
@@ -342,10 +344,11 @@ static bool is_in_time(const struct cut *cut, const struct ptl_event *event, con
 
 	if (event->time <= cut->to || !subject->understood)
 		return event->time <= cut->stop;
-	if (event->time > cut->stop || subject->opcode == PTL_OPCODE_END_RUNDOWN || subject->class == RELOG_THREAD ||
-	    (subject->class == RELOG_PROCESS && subject->opcode != PTL_OPCODE_EXEC))
+	if (event->time > cut->stop || subject->event.action == FORMAT_ACTION_END_RUNDOWN ||
+	    subject->event.class == FORMAT_CLASS_THREAD ||
+	    (subject->event.class == FORMAT_CLASS_PROCESS && subject->event.action != FORMAT_ACTION_EXEC))
 		return false;
-	own = common_hash_map_get(&cut->stops, subject->pid);
+	own = common_hash_map_get(&cut->stops, subject->event.pid);
 	of_cpus = common_hash_map_get(&cut->stops, PTL_NO_ID);
 	return (own && event->time <= *own) || (of_cpus && event->time <= *of_cpus);
 }
@@ -382,7 +385,7 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	if (status)
 		return status;
 	relog_subject_of(record, &cut->storage, &subject);
-	if (subject.class != RELOG_NO_CLASS && (!cut->told || !cut->ended || cut->selection.by_process))
+	if (subject.event.class != FORMAT_CLASS_NONE && (!cut->told || !cut->ended || cut->selection.by_process))
 		status = ptl_state_event(cut->state, record);
 	if (!status && !cut->told && cut->of_cpus)
 		status = relog_switches_note(&cut->switches, record);
@@ -399,7 +402,8 @@ static int take_event(void *context, struct ptl_relogger *relogger, struct ptl_t
 	if (record->time < cut->start)
 		ptl_event_set_time(event, cut->start - 1);
 	note_blobs(cut, &subject);
-	if (subject.class == RELOG_PROCESS && subject.understood && subject.opcode == PTL_OPCODE_START)
+	if (subject.event.class == FORMAT_CLASS_PROCESS && subject.understood &&
+	    subject.event.action == FORMAT_ACTION_BEGIN)
 		status = name_program(cut, event, &subject);
 	return status ? status : ptl_relogger_inject(relogger, event);
 }

@@ -10,7 +10,6 @@
 
 #include "common/account.h"
 #include "common/error.h"
-#include "common/guid.h"
 #include "common/program_name.h"
 
 #define LISTED_MAX 16
@@ -18,55 +17,13 @@
 
 /* ---- what events are about ------------------------------------------------------------------- */
 
-static const struct {
-	const struct ptl_guid *provider;
-	enum relog_class class;
-} classes[] = {
-	{&PTL_PROVIDER_PROCESS, RELOG_PROCESS},
-	{&PTL_PROVIDER_THREAD, RELOG_THREAD},
-	{&PTL_PROVIDER_IMAGE, RELOG_IMAGE},
-	{&PTL_PROVIDER_CODE, RELOG_CODE},
-};
-
-static int read_subject(const struct ptl_event *event, struct ptl_bytes *storage, struct relog_subject *subject)
-{
-	struct ptl_thread_event thread;
-	int status = PTL_UNSUPPORTED;
-
-	switch (subject->class) {
-	case RELOG_PROCESS:
-		status = ptl_process_decode(event, storage, &subject->process);
-		subject->pid = status ? PTL_NO_ID : subject->process.process_id;
-		break;
-	case RELOG_THREAD:
-		status = ptl_thread_decode(event, storage, &thread);
-		subject->pid = status ? PTL_NO_ID : thread.process_id;
-		subject->tid = status ? PTL_NO_ID : thread.thread_id;
-		break;
-	case RELOG_IMAGE:
-		status = ptl_image_decode(event, storage, &subject->image);
-		subject->pid = status ? PTL_NO_ID : subject->image.process_id;
-		break;
-	case RELOG_CODE:
-		status = ptl_code_decode(event, &subject->code);
-		subject->pid = status ? PTL_NO_ID : subject->code.process_id;
-		break;
-	default:
-		break;
-	}
-	return status;
-}
-
 void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage, struct relog_subject *subject)
 {
-	*subject = (struct relog_subject){.opcode = event->descriptor.opcode, .pid = PTL_NO_ID, .tid = PTL_NO_ID};
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (common_guid_equal(classes[i].provider, &event->descriptor.provider))
-			subject->class = classes[i].class;
-	if (subject->class == RELOG_NO_CLASS)
-		return;
 	storage->size = 0;
-	subject->understood = read_subject(event, storage, subject) == 0;
+	subject->understood = format_kernel_decode(event, storage, &subject->event) == 0;
+	/* It is about two threads, of which it names no process. */
+	if (subject->event.class == FORMAT_CLASS_SWITCH)
+		subject->understood = false;
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
@@ -110,17 +67,17 @@ static int see_process(struct search *search, const struct relog_subject *subjec
 	const struct relog_cut_settings *settings = search->selection->settings;
 	struct ptl_state_process process;
 
-	if (subject->opcode == PTL_OPCODE_END) {
-		common_hash_map_remove(&search->live, subject->pid);
+	if (subject->event.action == FORMAT_ACTION_END) {
+		common_hash_map_remove(&search->live, subject->event.pid);
 		return 0;
 	}
-	if (ptl_state_find_process(search->state, subject->pid, &process) && matches(settings, &process))
-		return want(search, subject->pid);
-	if (settings->pids.count && common_id_set_has(&settings->pids, subject->pid))
-		return want(search, subject->pid);
-	if (settings->tree && subject->opcode != PTL_OPCODE_EXEC &&
-	    common_hash_map_get(&search->live, subject->process.parent_id))
-		return want(search, subject->pid);
+	if (ptl_state_find_process(search->state, subject->event.pid, &process) && matches(settings, &process))
+		return want(search, subject->event.pid);
+	if (settings->pids.count && common_id_set_has(&settings->pids, subject->event.pid))
+		return want(search, subject->event.pid);
+	if (settings->tree && subject->event.action != FORMAT_ACTION_EXEC &&
+	    common_hash_map_get(&search->live, subject->event.process.parent_id))
+		return want(search, subject->event.pid);
 	return 0;
 }
 
@@ -153,12 +110,12 @@ static int see_event(void *context, struct ptl_trace *trace, const struct ptl_ev
 	if (status)
 		return status;
 	relog_subject_of(&mapped, &search->storage, &subject);
-	if (subject.class == RELOG_NO_CLASS || !subject.understood)
+	if (subject.event.class == FORMAT_CLASS_NONE || !subject.understood)
 		return 0;
-	status = see(search, subject.pid, subject.tid);
-	if (!status && subject.class == RELOG_PROCESS)
+	status = see(search, subject.event.pid, subject.event.tid);
+	if (!status && subject.event.class == FORMAT_CLASS_PROCESS)
 		status = ptl_state_event(search->state, &mapped);
-	if (!status && subject.class == RELOG_PROCESS)
+	if (!status && subject.event.class == FORMAT_CLASS_PROCESS)
 		status = see_process(search, &subject);
 	return status;
 }

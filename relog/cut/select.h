@@ -3,29 +3,18 @@
 #ifndef RELOG_CUT_SELECT_H
 #define RELOG_CUT_SELECT_H
 
-#include <ptl/kernel.h>
 #include <ptl/relogger.h>
 
 #include "common/account.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
+#include "format/event/kernel_class.h"
 #include "relog/settings/cut.h"
 
-/* Of which class of the kernel provider an event is. */
-enum relog_class { RELOG_NO_CLASS, RELOG_PROCESS, RELOG_THREAD, RELOG_IMAGE, RELOG_CODE };
-
-/* What an event of these classes tells of. Strings live in the storage. */
+/* What an event of the kernel's classes is about. Strings live in the storage. */
 struct relog_subject {
-	enum relog_class class;
-	bool understood; /* the rest is known */
-	uint8_t opcode;
-	uint32_t pid;
-	uint32_t tid; /* of a thread event; else PTL_NO_ID */
-	union {
-		struct ptl_process_event process;
-		struct ptl_image_event image;
-		struct ptl_code_event code;
-	};
+	bool understood; /* the event says which process it is about */
+	struct format_kernel_event event;
 };
 
 void relog_subject_of(const struct ptl_event *event, struct ptl_bytes *storage, struct relog_subject *subject);

@@ -5,13 +5,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/guid.h"
-
-bool relog_is_switch(const struct ptl_event *event)
-{
-	return event->descriptor.opcode == PTL_OPCODE_CONTEXT_SWITCH &&
-	       common_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_THREAD);
-}
+#include "format/event/kernel_class.h"
 
 static int need(struct relog_switches *switches, uint32_t cpu, struct relog_last_switch **last)
 {
@@ -39,7 +33,8 @@ int relog_switches_note(struct relog_switches *switches, const struct ptl_event 
 	struct ptl_switch_event data;
 	int status;
 
-	if (event->cpu == PTL_NO_CPU || !relog_is_switch(event) || ptl_switch_decode(event, &data))
+	if (event->cpu == PTL_NO_CPU || format_class_of(&event->descriptor) != FORMAT_CLASS_SWITCH ||
+	    ptl_switch_decode(event, &data))
 		return 0;
 	status = need(switches, event->cpu, &last);
 	if (!status)

@@ -18,7 +18,6 @@ struct relog_switches {
 	size_t count;
 };
 
-bool relog_is_switch(const struct ptl_event *event);
 /* Notes a switch; another event, or one that cannot be read, changes nothing. PTL_NO_MEMORY. */
 int relog_switches_note(struct relog_switches *switches, const struct ptl_event *event);
 /* Injects them as of a time, a switch for each CPU. What ptl_relogger_inject_record gives. */

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ptl/kernel.h>
-
 #include "common/error.h"
 #include "elf/file.h"
 #include "common/vector.h"
+#include "format/event/kernel_class.h"
 
 struct relog_code_origin {
 	struct ptl_trace *trace; /* has the file */
@@ -48,7 +47,7 @@ int relog_code_origins_learn(struct relog_code_origins *origins, struct ptl_trac
 	struct ptl_image_event image;
 	int status;
 
-	if (memcmp(&event->descriptor.provider, &PTL_PROVIDER_IMAGE, sizeof(event->descriptor.provider)) != 0)
+	if (format_class_of(&event->descriptor) != FORMAT_CLASS_IMAGE)
 		return 0;
 	status = ptl_image_decode(event, &origins->storage, &image);
 	if (status)

@@ -7,11 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ptl/kernel.h>
-
 #include "common/error.h"
-#include "common/guid.h"
 #include "common/utf16.h"
+#include "format/event/kernel_class.h"
 #include "relog/redact/parts.h"
 
 struct work {
@@ -38,13 +36,6 @@ static const struct {
 	{"CommandLine", RELOG_COMMAND},
 	{"ThreadName", RELOG_THREAD},
 };
-
-static bool is_kernel(const struct ptl_guid *provider)
-{
-	return common_guid_equal(provider, &PTL_PROVIDER_PROCESS) ||
-	       common_guid_equal(provider, &PTL_PROVIDER_THREAD) || common_guid_equal(provider, &PTL_PROVIDER_IMAGE) ||
-	       common_guid_equal(provider, &PTL_PROVIDER_CODE);
-}
 
 static bool is_named(const struct work *work, const struct ptl_value *value)
 {
@@ -224,7 +215,7 @@ static struct work begin(struct relog_redactor *redactor, const struct ptl_schem
 		.redactor = redactor,
 		.schema = schema,
 		.event = event,
-		.kernel = is_kernel(&event->descriptor.provider),
+		.kernel = format_class_of(&event->descriptor) != FORMAT_CLASS_NONE,
 	};
 }
 

@@ -75,18 +75,12 @@ static bool may_match(const struct rules_rule *rule, struct ptl_trace *trace, co
 	return true;
 }
 
-/* A context switch has another payload than the other thread events, and tells nothing of who lives. */
-static enum rules_class class_of(const struct ptl_descriptor *descriptor)
+/* A context switch says nothing of who lives. */
+static enum format_class class_of(const struct ptl_descriptor *descriptor)
 {
-	const struct ptl_guid *provider = &descriptor->provider;
+	const enum format_class class = format_class_of(descriptor);
 
-	if (common_guid_equal(provider, &PTL_PROVIDER_PROCESS))
-		return RULES_CLASS_PROCESS;
-	if (common_guid_equal(provider, &PTL_PROVIDER_THREAD))
-		return descriptor->opcode == PTL_OPCODE_CONTEXT_SWITCH ? RULES_CLASS_OTHER : RULES_CLASS_THREAD;
-	if (common_guid_equal(provider, &PTL_PROVIDER_IMAGE))
-		return RULES_CLASS_IMAGE;
-	return common_guid_equal(provider, &PTL_PROVIDER_CODE) ? RULES_CLASS_CODE : RULES_CLASS_OTHER;
+	return class == FORMAT_CLASS_SWITCH ? FORMAT_CLASS_NONE : class;
 }
 
 static int bind_rules(const struct rules_run *run, struct rules_kind *kind)

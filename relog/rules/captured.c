@@ -152,12 +152,12 @@ static int take_image(struct gathering *gathering, const struct ptl_event *event
 static int take(void *context, const struct ptl_event *event)
 {
 	struct gathering *gathering = context;
-	const uint8_t *provider = event->descriptor.provider.bytes;
+	const enum format_class class = format_class_of(&event->descriptor);
 	struct ptl_code_event code;
 
-	if (!memcmp(provider, PTL_PROVIDER_IMAGE.bytes, 16) && event->descriptor.opcode != PTL_OPCODE_PROTECT)
+	if (class == FORMAT_CLASS_IMAGE && event->descriptor.opcode != PTL_OPCODE_PROTECT)
 		return take_image(gathering, event);
-	if (!memcmp(provider, PTL_PROVIDER_CODE.bytes, 16) && !ptl_code_decode(event, &code))
+	if (class == FORMAT_CLASS_CODE && !ptl_code_decode(event, &code))
 		return put_clipped(gathering, code.base, code.size, code.code);
 	return 0;
 }

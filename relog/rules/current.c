@@ -200,13 +200,13 @@ static uint32_t pid_of(const struct rules_run *run)
 {
 	const struct ptl_event *event = &run->now.event;
 	static const uint8_t offsets[] = {
-		[RULES_CLASS_THREAD] = 0,
-		[RULES_CLASS_IMAGE] = 16,
-		[RULES_CLASS_CODE] = 0,
+		[FORMAT_CLASS_THREAD] = 0,
+		[FORMAT_CLASS_IMAGE] = 16,
+		[FORMAT_CLASS_CODE] = 0,
 	};
-	enum rules_class class = run->now.kind->class;
+	enum format_class class = run->now.kind->class;
 
-	if (class == RULES_CLASS_OTHER || event->payload_size < offsets[class] + 4u)
+	if (class == FORMAT_CLASS_NONE || event->payload_size < offsets[class] + 4u)
 		return event->pid;
 	return common_load32(event->payload + offsets[class]);
 }
@@ -218,7 +218,7 @@ const char *rules_current_program(struct rules_run *run)
 	if (now->program)
 		return now->program;
 	now->pid = now->event.pid;
-	if (now->kind->class == RULES_CLASS_PROCESS) {
+	if (now->kind->class == FORMAT_CLASS_PROCESS) {
 		now->program = program_of_process(run);
 	} else {
 		now->pid = pid_of(run);

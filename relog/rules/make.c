@@ -4,12 +4,11 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
-#include "common/guid.h"
 #include "relog/rules/run_state.h"
 
 int rules_fold(struct rules_run *run, const struct ptl_event *event)
 {
-	const bool is_process = common_guid_equal(&event->descriptor.provider, &PTL_PROVIDER_PROCESS);
+	const bool is_process = format_class_of(&event->descriptor) == FORMAT_CLASS_PROCESS;
 
 	/* What is forked at one time is there at the next. */
 	run->folded += is_process || run->forked;

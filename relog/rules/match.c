@@ -37,7 +37,7 @@ static int matches_image(struct rules_run *run, const char *pattern)
 	const struct ptl_image_event *image;
 	uint64_t first = 0;
 
-	if (run->now.kind->class == RULES_CLASS_IMAGE) {
+	if (run->now.kind->class == FORMAT_CLASS_IMAGE) {
 		struct ptl_bytes storage = {0};
 		struct ptl_image_event data;
 		bool is_it = !ptl_image_decode(&run->now.event, &storage, &data) &&

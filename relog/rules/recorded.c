@@ -155,13 +155,13 @@ static int image_event(struct rules_run *run, const struct ptl_event *event, con
 	return split(run, event, data, pass);
 }
 
-int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum rules_class class, bool *pass)
+int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum format_class class, bool *pass)
 {
 	struct ptl_image_event data;
 	struct ptl_bytes storage = {0};
 	int status = 0;
 
-	if (class == RULES_CLASS_IMAGE && !ptl_image_decode(event, &storage, &data))
+	if (class == FORMAT_CLASS_IMAGE && !ptl_image_decode(event, &storage, &data))
 		status = image_event(run, event, &data, pass);
 	common_bytes_free(&storage);
 	return status;
@@ -184,21 +184,21 @@ static int unload_event(struct rules_run *run, const struct ptl_image_event *dat
 	return rules_live_remove(space, first, last);
 }
 
-int rules_images_after(struct rules_run *run, const struct ptl_event *event, enum rules_class class)
+int rules_images_after(struct rules_run *run, const struct ptl_event *event, enum format_class class)
 {
 	struct ptl_image_event data;
 	struct ptl_code_event code;
 	struct ptl_bytes storage = {0};
 	int status = 0;
 
-	if (class == RULES_CLASS_PROCESS)
+	if (class == FORMAT_CLASS_PROCESS)
 		return rules_images_process(run, event);
-	if (class == RULES_CLASS_CODE && run->images->tracks_backing && !ptl_code_decode(event, &code)) {
+	if (class == FORMAT_CLASS_CODE && run->images->tracks_backing && !ptl_code_decode(event, &code)) {
 		struct rules_space *space = rules_space_find(run, code.process_id);
 
 		return space ? rules_backing_code(space, &code, event->time) : 0;
 	}
-	if (class == RULES_CLASS_IMAGE && event->descriptor.opcode == PTL_OPCODE_UNLOAD &&
+	if (class == FORMAT_CLASS_IMAGE && event->descriptor.opcode == PTL_OPCODE_UNLOAD &&
 	    !ptl_image_decode(event, &storage, &data))
 		status = unload_event(run, &data);
 	common_bytes_free(&storage);

@@ -307,21 +307,21 @@ static int apply_all(struct rules_run *run)
 static int pass(struct rules_run *run)
 {
 	struct rules_current *now = &run->now;
-	enum rules_class class = now->kind->class;
+	enum format_class class = now->kind->class;
 	bool passes = true;
 	int status = 0;
 
 	if (now->dropped) {
 		/* That a process is there is remembered all the same: rules ask for its name. */
-		if (!run->needs_state || class != RULES_CLASS_PROCESS)
+		if (!run->needs_state || class != FORMAT_CLASS_PROCESS)
 			return 0;
 	} else {
-		if (run->needs_state && class != RULES_CLASS_OTHER)
+		if (run->needs_state && class != FORMAT_CLASS_NONE)
 			status = rules_images_before(run, &now->event, class, &passes);
 		if (!status && passes)
 			status = run->output.pass(run->output.context, now->changed ? &now->event : NULL);
 	}
-	if (status < 0 || !run->needs_state || class == RULES_CLASS_OTHER || !passes)
+	if (status < 0 || !run->needs_state || class == FORMAT_CLASS_NONE || !passes)
 		return status;
 	status = rules_fold(run, &now->event);
 	return status < 0 ? status : rules_images_after(run, &now->event, class);
@@ -356,12 +356,12 @@ int rules_run_event(struct rules_run *run, struct ptl_trace *trace, const struct
 		status = rules_kind_of(run, trace, &event->descriptor, &kind);
 	if (status < 0)
 		return status;
-	if (!kind->bound_count && kind->class == RULES_CLASS_OTHER)
+	if (!kind->bound_count && kind->class == FORMAT_CLASS_NONE)
 		return run->output.pass(run->output.context, NULL);
 	set_current(run, event, kind);
-	if (run->rules->renames && kind->class == RULES_CLASS_IMAGE)
+	if (run->rules->renames && kind->class == FORMAT_CLASS_IMAGE)
 		status = rename_in_image(run);
-	else if (run->rules->renames && kind->class == RULES_CLASS_PROCESS)
+	else if (run->rules->renames && kind->class == FORMAT_CLASS_PROCESS)
 		status = rename_in_process(run);
 	if (!status)
 		status = apply_all(run);

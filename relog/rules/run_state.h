@@ -7,6 +7,7 @@
 #include <ptl/state.h>
 
 #include "common/hash_map.h"
+#include "format/event/kernel_class.h"
 #include "query/evaluate.h"
 #include "query/payload.h"
 #include "relog/rules/run.h"
@@ -21,21 +22,13 @@ struct rules_bound {
 	size_t *new_index; /* by old index: the new one, or SIZE_MAX */
 };
 
-enum rules_class {
-	RULES_CLASS_OTHER,
-	RULES_CLASS_PROCESS,
-	RULES_CLASS_THREAD,
-	RULES_CLASS_IMAGE,
-	RULES_CLASS_CODE,
-};
-
 /* All events of one descriptor and trace. */
 struct rules_kind {
 	struct ptl_descriptor descriptor;
 	struct ptl_trace *trace;
 	const struct ptl_schema *schema; /* NULL: there is none */
-	enum rules_class class;
-	struct rules_bound *bound; /* in the order of the rules */
+	enum format_class class;         /* FORMAT_CLASS_NONE for a context switch, too */
+	struct rules_bound *bound;       /* in the order of the rules */
 	size_t bound_count;
 	struct query_arena arena;
 };
@@ -152,9 +145,9 @@ void rules_images_free(struct rules_images *images);
 /* What is due before an event of this time. */
 int rules_images_until(struct rules_run *run, uint64_t time);
 /* An event of the kernel's classes is about to pass. *pass = false: it is left out, what replaces it was injected. */
-int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum rules_class class, bool *pass);
+int rules_images_before(struct rules_run *run, const struct ptl_event *event, enum format_class class, bool *pass);
 /* It has passed (or its process event was dropped). */
-int rules_images_after(struct rules_run *run, const struct ptl_event *event, enum rules_class class);
+int rules_images_after(struct rules_run *run, const struct ptl_event *event, enum format_class class);
 /* image load and unload of a rule. */
 int rules_images_load(struct rules_run *run, const struct rules_action *action);
 int rules_images_unload(struct rules_run *run, const struct rules_action *action);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Classes and actions of the kernel's events: docs/format.md, section 11. */
+#include "format/event/kernel_class.h"
+
+#include "common/bytes.h"
+#include "common/guid.h"
+
+static const struct {
+	const struct ptl_guid *provider;
+	enum format_class class;
+} classes[] = {
+	{&PTL_PROVIDER_PROCESS, FORMAT_CLASS_PROCESS},
+	{&PTL_PROVIDER_THREAD, FORMAT_CLASS_THREAD},
+	{&PTL_PROVIDER_IMAGE, FORMAT_CLASS_IMAGE},
+	{&PTL_PROVIDER_CODE, FORMAT_CLASS_CODE},
+};
+
+static const struct {
+	enum format_class class;
+	uint8_t opcode;
+	enum format_action action;
+} actions[] = {
+	{FORMAT_CLASS_PROCESS, PTL_OPCODE_START, FORMAT_ACTION_BEGIN},
+	{FORMAT_CLASS_PROCESS, PTL_OPCODE_START_RUNDOWN, FORMAT_ACTION_START_RUNDOWN},
+	{FORMAT_CLASS_PROCESS, PTL_OPCODE_END_RUNDOWN, FORMAT_ACTION_END_RUNDOWN},
+	{FORMAT_CLASS_PROCESS, PTL_OPCODE_END, FORMAT_ACTION_END},
+	{FORMAT_CLASS_PROCESS, PTL_OPCODE_EXEC, FORMAT_ACTION_EXEC},
+	{FORMAT_CLASS_THREAD, PTL_OPCODE_START, FORMAT_ACTION_BEGIN},
+	{FORMAT_CLASS_THREAD, PTL_OPCODE_START_RUNDOWN, FORMAT_ACTION_START_RUNDOWN},
+	{FORMAT_CLASS_THREAD, PTL_OPCODE_END_RUNDOWN, FORMAT_ACTION_END_RUNDOWN},
+	{FORMAT_CLASS_THREAD, PTL_OPCODE_END, FORMAT_ACTION_END},
+	{FORMAT_CLASS_SWITCH, PTL_OPCODE_CONTEXT_SWITCH, FORMAT_ACTION_SWITCH},
+	{FORMAT_CLASS_IMAGE, PTL_OPCODE_LOAD, FORMAT_ACTION_BEGIN},
+	{FORMAT_CLASS_IMAGE, PTL_OPCODE_START_RUNDOWN, FORMAT_ACTION_START_RUNDOWN},
+	{FORMAT_CLASS_IMAGE, PTL_OPCODE_END_RUNDOWN, FORMAT_ACTION_END_RUNDOWN},
+	{FORMAT_CLASS_IMAGE, PTL_OPCODE_UNLOAD, FORMAT_ACTION_END},
+	{FORMAT_CLASS_IMAGE, PTL_OPCODE_PROTECT, FORMAT_ACTION_PROTECT},
+};
+
+enum format_class format_class_of(const struct ptl_descriptor *descriptor)
+{
+	/* Most events are of other providers, and differ in the first bytes. */
+	const uint32_t first = common_load32(descriptor->provider.bytes);
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		if (first != common_load32(classes[i].provider->bytes) ||
+		    !common_guid_equal(classes[i].provider, &descriptor->provider))
+			continue;
+		if (classes[i].class == FORMAT_CLASS_THREAD && descriptor->opcode == PTL_OPCODE_CONTEXT_SWITCH)
+			return FORMAT_CLASS_SWITCH;
+		return classes[i].class;
+	}
+	return FORMAT_CLASS_NONE;
+}
+
+enum format_action format_action_of(enum format_class class, uint8_t opcode)
+{
+	/* This provider has one event, whose opcode says nothing more. */
+	if (class == FORMAT_CLASS_CODE)
+		return FORMAT_ACTION_CODE;
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (actions[i].class == class && actions[i].opcode == opcode)
+			return actions[i].action;
+	return FORMAT_ACTION_OTHER;
+}
+
+static int decode(const struct ptl_event *event, struct ptl_bytes *storage, struct format_kernel_event *decoded)
+{
+	switch (decoded->class) {
+	case FORMAT_CLASS_PROCESS:
+		return ptl_process_decode(event, storage, &decoded->process);
+	case FORMAT_CLASS_THREAD:
+		return ptl_thread_decode(event, storage, &decoded->thread);
+	case FORMAT_CLASS_SWITCH:
+		return ptl_switch_decode(event, &decoded->switched);
+	case FORMAT_CLASS_IMAGE:
+		return ptl_image_decode(event, storage, &decoded->image);
+	case FORMAT_CLASS_CODE:
+		return ptl_code_decode(event, &decoded->code);
+	default:
+		return PTL_NOT_OURS;
+	}
+}
+
+int format_kernel_decode(const struct ptl_event *event, struct ptl_bytes *storage, struct format_kernel_event *decoded)
+{
+	int status;
+
+	/* Not all of it: an event of another provider, which most are, costs little. */
+	decoded->class = format_class_of(&event->descriptor);
+	decoded->action = format_action_of(decoded->class, event->descriptor.opcode);
+	decoded->pid = decoded->tid = PTL_NO_ID;
+	if (decoded->class == FORMAT_CLASS_NONE)
+		return PTL_NOT_OURS;
+	status = decode(event, storage, decoded);
+	if (status)
+		return status;
+	if (decoded->class == FORMAT_CLASS_PROCESS)
+		decoded->pid = decoded->process.process_id;
+	else if (decoded->class == FORMAT_CLASS_IMAGE)
+		decoded->pid = decoded->image.process_id;
+	else if (decoded->class == FORMAT_CLASS_CODE)
+		decoded->pid = decoded->code.process_id;
+	if (decoded->class != FORMAT_CLASS_THREAD)
+		return 0;
+	decoded->pid = decoded->thread.process_id;
+	decoded->tid = decoded->thread.thread_id;
+	return 0;
+}
