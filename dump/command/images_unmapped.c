@@ -90,7 +90,7 @@ int dump_images_unmapped(struct dump_session *session, const struct flow_timelin
 		.column_count = sizeof(columns) / sizeof(columns[0]),
 	};
 	struct flow_unmapped_list list = {0};
-	int status = flow_unmapped_run(session->trace, timeline, &options, &list);
+	int status = flow_unmapped_run(session->trace, timeline, &options, false, &list);
 
 	common_progress_end();
 	for (size_t i = 0; i < list.count && status == 0; i++) {

@@ -5,6 +5,7 @@
 
 #include "dump/command/commands.h"
 #include "dump/command/info.h"
+#include "dump/print/status.h"
 #include "dump/print/table.h"
 #include "common/text.h"
 #include "format/metadata/input_hash.h"
@@ -46,23 +47,6 @@ const char *dump_timing_name(uint32_t timing)
 	};
 
 	return timing < sizeof(names) / sizeof(names[0]) ? names[timing] : "unknown";
-}
-
-const char *dump_loss_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[PTL_LOSS_BUFFERS] = "buffers",
-		[PTL_LOSS_BYTES] = "PT bytes",
-		[PTL_LOSS_EVENTS] = "events",
-		[PTL_LOSS_THREAD] = "thread not traced",
-		[PTL_LOSS_PROCESS] = "process not followed",
-		[PTL_LOSS_CODE] = "code",
-		[PTL_LOSS_SYMBOLS] = "symbols",
-		[PTL_LOSS_END] = "recording ended early",
-		[PTL_LOSS_CUT] = "cut away",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "unknown";
 }
 
 struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace)

@@ -18,7 +18,6 @@ struct dump_trace_sizes dump_trace_sizes(const struct ptl_trace *trace);
 const char *dump_kind_name(uint32_t kind, char room[16]);
 const char *dump_clock_name(uint32_t clock);
 const char *dump_timing_name(uint32_t timing);
-const char *dump_loss_name(uint32_t kind);
 
 struct dump_info_options {
 	struct dump_options shared;

@@ -2,6 +2,7 @@
 /* ptl-dump info --json: one object. */
 #include "common/sha256.h"
 #include "dump/command/info.h"
+#include "dump/print/status.h"
 #include "dump/session/session.h"
 #include "format/metadata/input_hash.h"
 

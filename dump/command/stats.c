@@ -400,7 +400,7 @@ static int count_unmapped(struct stats_run *run, const struct flow_view_options 
 
 	if (!flow_timeline_has_unnamed_code(run->timeline))
 		return 0;
-	status = flow_unmapped_run(run->session->trace, run->timeline, view_options, &list);
+	status = flow_unmapped_run(run->session->trace, run->timeline, view_options, false, &list);
 	if (status)
 		return status;
 	for (size_t i = 0; i < list.count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How processes ended and how memory is protected, in words. */
+/* How processes ended, how memory is protected and what was lost, in words. */
 #ifndef DUMP_PRINT_STATUS_H
 #define DUMP_PRINT_STATUS_H
 
@@ -15,5 +15,8 @@ const char *dump_signal_name(int32_t status, char room[16]);
 
 /* "r-x": protection has the PROT_ bits of mmap(2). */
 const char *dump_protection(uint32_t protection, char room[4]);
+
+/* "events", "thread not traced", ...: never NULL; kind is an enum ptl_loss_kind. */
+const char *dump_loss_name(uint32_t kind);
 
 #endif

@@ -214,7 +214,7 @@ static int conclude(const struct dump_command *command, struct dump_session *ses
 		return exit_status;
 	if (output_status < 0 && status >= 0)
 		exit_status = common_message_failure(output_status);
-	if (report_damage(session, command->lists_damage) &&
+	if (report_damage(session, command->lists_damage) && !command->judges_damage &&
 	    (exit_status == COMMON_EXIT_OK || exit_status == COMMON_EXIT_FINDING))
 		exit_status = COMMON_EXIT_INPUT;
 	return exit_status;

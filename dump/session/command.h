@@ -67,6 +67,7 @@ struct dump_command {
 	unsigned takes;                      /* enum dump_takes, or-ed */
 	const struct common_option *options; /* the command's own, or NULL */
 	bool lists_damage;                   /* its output has the damage: messages need not repeat it */
+	bool judges_damage;                  /* its own exit status says whether damage matters */
 	size_t options_size;                 /* of the command's structure; at least sizeof(struct dump_options) */
 	/*
 	 * Checks options that exclude each other before the file is opened; PTL_MISUSE with a text. May be

@@ -20,6 +20,7 @@ struct partial {
 
 struct unmapped_view {
 	const struct flow_timeline *timeline;
+	bool in_images;
 	struct flow_unmapped_list *list;
 	size_t capacity;
 };
@@ -102,6 +103,7 @@ static int add_block(struct partial *partial, const struct flow_block *block, ui
 	const struct flow_unmapped range = {
 		.process = partial->process,
 		.pid = partial->pid,
+		.image = FLOW_NONE,
 		.first = block->ip,
 		.last = block->ip + block->size - 1,
 		.has_code = true,
@@ -117,9 +119,10 @@ static int add_block(struct partial *partial, const struct flow_block *block, ui
 static int add_gap(const struct unmapped_view *view, struct partial *partial, const struct flow_segment *segment,
 		   const struct flow_event *event)
 {
-	const struct flow_unmapped range = {
+	struct flow_unmapped range = {
 		.process = partial->process,
 		.pid = partial->pid,
+		.image = FLOW_NONE,
 		.first = event->from,
 		.last = event->from,
 		.gaps = 1,
@@ -131,8 +134,11 @@ static int add_gap(const struct unmapped_view *view, struct partial *partial, co
 
 	if (segment->process != FLOW_NONE &&
 	    flow_timeline_find(view->timeline, segment->process, segment->code_time, event->from, &place) &&
-	    has_name(view, place.image))
-		return 0;
+	    has_name(view, place.image)) {
+		if (!view->in_images)
+			return 0;
+		range.image = place.image;
+	}
 	return add_page(partial, &range);
 }
 
@@ -190,6 +196,8 @@ static int by_place(const void *a_, const void *b_)
 	if (!order)
 		order = compare(a->pid, b->pid);
 	if (!order)
+		order = compare(a->image, b->image);
+	if (!order)
 		order = compare(a->has_code, b->has_code);
 	return order ? order : compare(a->first, b->first);
 }
@@ -209,8 +217,8 @@ static int by_harm(const void *a_, const void *b_)
 /* Whether next lies in the same pages as range (from another thread), or in the page behind it. */
 static bool is_neighbour(const struct flow_unmapped *range, const struct flow_unmapped *next)
 {
-	return range->process == next->process && range->pid == next->pid && range->has_code == next->has_code &&
-	       next->first >> PAGE_SHIFT <= (range->last >> PAGE_SHIFT) + 1;
+	return range->process == next->process && range->pid == next->pid && range->image == next->image &&
+	       range->has_code == next->has_code && next->first >> PAGE_SHIFT <= (range->last >> PAGE_SHIFT) + 1;
 }
 
 static void join_neighbours(struct flow_unmapped_list *list)
@@ -227,9 +235,9 @@ static void join_neighbours(struct flow_unmapped_list *list)
 }
 
 int flow_unmapped_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
-		      const struct flow_view_options *options, struct flow_unmapped_list *list)
+		      const struct flow_view_options *options, bool in_images, struct flow_unmapped_list *list)
 {
-	struct unmapped_view context = {.timeline = timeline, .list = list};
+	struct unmapped_view context = {.timeline = timeline, .in_images = in_images, .list = list};
 	const struct flow_view view = {
 		.context = &context,
 		.begin = begin,

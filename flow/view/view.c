@@ -88,6 +88,14 @@ static int fail_segment(int status, const struct flow_segment *segment)
 			      (unsigned long long)segment->offset);
 }
 
+static int begin(const struct run *run, unsigned worker, const struct flow_segment *segment, void **partial)
+{
+	const struct flow_view *view = run->view;
+
+	return view->begin_on ? view->begin_on(view->context, worker, segment, partial)
+			      : view->begin(view->context, segment, partial);
+}
+
 static int decode_segment(struct run *run, unsigned worker, const struct flow_segment *segment, void **partial)
 {
 	struct flow_source *source = &run->workers[worker];
@@ -100,7 +108,7 @@ static int decode_segment(struct run *run, unsigned worker, const struct flow_se
 	int status = open_source(run, source);
 
 	if (!status)
-		status = run->view->begin(run->view->context, segment, &consumer.partial);
+		status = begin(run, worker, segment, &consumer.partial);
 	if (status < 0)
 		return status;
 	*partial = consumer.partial;
@@ -120,7 +128,7 @@ static int count_job(struct run *run, unsigned worker, struct job *job)
 	size_t failed = 0;
 
 	for (size_t i = 0; !status && i < job->count; i++) {
-		status = run->view->begin(run->view->context, portion.segments[i], &job->partials[i]);
+		status = begin(run, worker, portion.segments[i], &job->partials[i]);
 		consumers[i] = (struct consumer){
 			.view = run->view, .segment = portion.segments[i], .partial = job->partials[i]};
 		sinks[i] = (struct flow_sink){take_batch, &consumers[i]};

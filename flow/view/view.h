@@ -20,6 +20,11 @@ struct flow_view {
 
 	/* On a worker: an empty partial result for the segment. */
 	int (*begin)(void *context, const struct flow_segment *segment, void **partial);
+	/*
+	 * Instead of begin, for a view that keeps something for each worker: their numbers are below the options' threads, and
+	 * a worker is at one segment at a time.
+	 */
+	int (*begin_on)(void *context, unsigned worker, const struct flow_segment *segment, void **partial);
 	/* On a worker: more flow of the segment, in order. */
 	int (*consume)(void *context, void *partial, const struct flow_segment *segment,
 		       const struct flow_batch *batch);

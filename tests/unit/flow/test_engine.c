@@ -258,7 +258,7 @@ static void missing_code(void **state)
 		}
 		/* All of what is missing is in the ranking. */
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-		assert_int_equal(flow_unmapped_run(trace, timeline, &options, &list), 0);
+		assert_int_equal(flow_unmapped_run(trace, timeline, &options, false, &list), 0);
 		for (size_t k = 0; k < list.count; k++) {
 			assert_false(list.ranges[k].has_code);
 			gaps -= list.ranges[k].gaps;
@@ -294,7 +294,7 @@ static void code_outside_of_images(void **state)
 		check_truth(flow, &seen);
 		free_seen(&seen);
 		assert_int_equal(flow_timeline_build(trace, &timeline), 0);
-		assert_int_equal(flow_unmapped_run(trace, timeline, &options, &list), 0);
+		assert_int_equal(flow_unmapped_run(trace, timeline, &options, false, &list), 0);
 		assert_int_equal(list.count, 1);
 		assert_int_equal(list.ranges[0].pid, PID);
 		assert_true(list.ranges[0].has_code);

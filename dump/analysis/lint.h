@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is missing in a trace, measured: values for all checks, and what they are made of. */
+#ifndef DUMP_ANALYSIS_LINT_H
+#define DUMP_ANALYSIS_LINT_H
+
+#include "dump/analysis/lint_check.h"
+#include "dump/session/command.h"
+#include "flow/timeline/timeline.h"
+#include "flow/view/unmapped.h"
+#include "flow/view/view.h"
+
+/* Something that a check has found: a range of unknown code, a loss, a damaged place, ... */
+struct dump_lint_finding {
+	unsigned check;
+	char *text; /* owned; safe for a terminal */
+};
+
+struct dump_lint {
+	struct dump_lint_value values[DUMP_LINT_CHECKS];
+	struct dump_lint_finding *findings; /* in the order of the checks, the worst of each first */
+	size_t count;
+};
+
+#define DUMP_LINT_SHOWN 20 /* findings of a check that are listed */
+
+/*
+ * Reads the whole file and decodes what the options select. The broken blobs are counted by the caller, which reads the file
+ * first. Free with dump_lint_free.
+ */
+int dump_lint_measure(struct dump_session *session, const struct flow_timeline *timeline,
+		      const struct flow_view_options *options, size_t broken_blobs, struct dump_lint *lint);
+void dump_lint_free(struct dump_lint *lint);
+
+#endif

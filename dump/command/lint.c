@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump lint: whether a trace is complete enough, for CI. */
+#include <string.h>
+
+#include "common/error.h"
+#include "common/file.h"
+#include "common/message.h"
+#include "dump/analysis/lint_report.h"
+#include "dump/command/commands.h"
+#include "dump/command/info.h"
+#include "dump/session/session.h"
+
+struct lint_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	struct dump_lint_limits limits;
+	bool has_limits;
+	bool github;
+	const char *junit;
+	const char *gitlab;
+};
+
+static struct dump_lint_limits *limits_of(struct lint_options *options)
+{
+	if (!options->has_limits)
+		dump_lint_limits_default(&options->limits);
+	options->has_limits = true;
+	return &options->limits;
+}
+
+static int take_limit(void *target, const char *argument)
+{
+	return dump_lint_limits_set(limits_of(target), argument, strlen(argument));
+}
+
+static int take_rules(void *target, const char *argument)
+{
+	return dump_lint_limits_read(limits_of(target), argument);
+}
+
+static int take_junit(void *target, const char *argument)
+{
+	((struct lint_options *)target)->junit = argument;
+	return 0;
+}
+
+static int take_gitlab(void *target, const char *argument)
+{
+	((struct lint_options *)target)->gitlab = argument;
+	return 0;
+}
+
+static int take_github(void *target, const char *argument)
+{
+	(void)argument;
+	((struct lint_options *)target)->github = true;
+	return 0;
+}
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What may be missing (in the order given; the last counts):"},
+	{"limit", 'l', "CHECK=VALUE",
+	 "The limit of a check: a number, percent for shares (at least so many for \"decoded\", at most for others), "
+	 "or any. "
+	 "The table names the checks.",
+	 take_limit},
+	{"rules", 'r', "FILE", "Limits from a file, a line each: CHECK = VALUE; # begins a comment.", take_rules},
+	{"", 0, NULL, "Reports:"},
+	{"junit", 0, "FILE", "Writes JUnit XML to FILE, too: each check is a test.", take_junit},
+	{"gitlab", 0, "FILE", "Writes a Code Quality report of GitLab to FILE, too.", take_gitlab},
+	{"github", 0, NULL, "Prints annotations as GitHub reads them, too: lines that begin with \"::error\".",
+	 take_github},
+	{NULL},
+};
+
+static int check(const struct dump_options *shared)
+{
+	if (shared->json && ((const struct lint_options *)shared)->github)
+		return common_fail(PTL_MISUSE, "--github does not go with --json");
+	return 0;
+}
+
+static int write_report(const char *path, const struct ptl_bytes *text)
+{
+	struct common_output_file file = {.fd = -1};
+	int status = text->failed ? common_fail_memory("a report", text->size) : common_output_open(&file, path, true);
+
+	if (!status)
+		status = common_write_all(file.fd, text->data, text->size);
+	if (!status)
+		status = common_output_commit(&file);
+	common_output_abandon(&file);
+	return status;
+}
+
+static int write_reports(const struct dump_lint_report *report, const struct lint_options *options, FILE *out)
+{
+	struct ptl_bytes text = {0};
+	int status = 0;
+
+	if (options->github) {
+		dump_lint_report_github(report, &text);
+		if (text.size)
+			fwrite(text.data, 1, text.size, out);
+		status = text.failed ? common_fail_memory("a report", text.size) : 0;
+	}
+	text.size = 0;
+	if (!status && options->junit) {
+		dump_lint_report_junit(report, &text);
+		status = write_report(options->junit, &text);
+	}
+	text.size = 0;
+	if (!status && options->gitlab)
+		status = dump_lint_report_gitlab(report, &text);
+	if (!status && options->gitlab)
+		status = write_report(options->gitlab, &text);
+	common_bytes_free(&text);
+	return status;
+}
+
+static int show(struct dump_session *session, const struct dump_lint_report *report)
+{
+	const struct lint_options *options = (const struct lint_options *)session->options;
+	int status = 0;
+
+	if (options->shared.json)
+		dump_lint_report_json(report, session);
+	else
+		status = dump_lint_report_text(report, session);
+	if (!status)
+		status = write_reports(report, options, session->out);
+	if (!status && !dump_lint_report_passes(report))
+		status = COMMON_EXIT_FINDING;
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	struct lint_options *options = (struct lint_options *)session->options;
+	struct dump_lint lint = {0};
+	const struct dump_lint_report report = {session->path, &lint, limits_of(options)};
+	struct flow_view_options view_options;
+	struct flow_timeline *timeline;
+	size_t broken_blobs = 0;
+	int status = dump_info_check(session, &broken_blobs);
+
+	if (!status)
+		status = dump_session_timeline(session, &timeline);
+	if (status < 0)
+		return status;
+	view_options = dump_session_view_options(session);
+	status = dump_lint_measure(session, timeline, &view_options, broken_blobs, &lint);
+	common_progress_end();
+	if (!status)
+		status = show(session, &report);
+	dump_lint_free(&lint);
+	flow_timeline_free(timeline);
+	return status;
+}
+
+const struct dump_command dump_command_lint = {
+	.name = "lint",
+	.summary = "whether enough of the trace is there, for CI",
+	.details = "Holds what is missing in a trace against limits: packets without flow, gaps by cause, code that "
+		   "nobody has, "
+		   "losses, damage, functions without names. The exit status is 1 where a limit is passed.",
+	.examples = "ptl-dump lint build.ptl\n"
+		    "ptl-dump lint -l decoded=99.5 -l gaps.overflow=any build.ptl\n"
+		    "ptl-dump lint --rules trace.limits --junit trace.xml build.ptl\n"
+		    "ptl-dump lint --json build.ptl | jq -r '.checks[] | select(.passed | not) | .findings[]'",
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_DECODE,
+	.options = own_options,
+	.lists_damage = true,
+	.judges_damage = true,
+	.options_size = sizeof(struct lint_options),
+	.check = check,
+	.run = run,
+};

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Counts blocks: each worker has a table of its own, and what lies between two segments is settled in order. */
+#include "flow/view/profile.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/thread_pool.h"
+#include "common/vector.h"
+#include "flow/view/profile_merge.h"
+#include "flow/view/profile_table.h"
+
+/* Where a segment's flow begins: with a block, or with an event that may say where it would have gone on. */
+struct landing {
+	bool valid;
+	bool known; /* ip is */
+	bool is_block;
+	uint64_t ip;
+	struct flow_block_id id;
+};
+
+/* A branch that a segment ends with. */
+struct pending {
+	bool valid;
+	uint8_t branch;
+	uint32_t entry;
+	uint64_t next_ip;
+	struct flow_block_id id;
+};
+
+struct partial {
+	struct flow_profile_table *table;
+	struct landing first;
+	struct pending last;
+	uint64_t instructions;
+	uint64_t gaps;
+};
+
+struct profile_view {
+	bool edges;
+	struct flow_profile_table *tables; /* one for each worker */
+	struct common_byte_map by_ends;    /* both ids: index in borders */
+	struct flow_border *borders;       /* what was settled between segments */
+	size_t border_count;
+	uint64_t instructions;
+	uint64_t gaps;
+};
+
+/* ---- on workers -------------------------------------------------------------------------- */
+
+static int begin_on(void *context, unsigned worker, const struct flow_segment *segment, void **partial)
+{
+	struct profile_view *view = context;
+	struct partial *made = calloc(1, sizeof(*made));
+
+	(void)segment;
+	if (!made)
+		return common_fail_memory("counts of blocks", sizeof(*made));
+	made->table = &view->tables[worker];
+	*partial = made;
+	return 0;
+}
+
+static bool is_edge(uint8_t branch)
+{
+	return branch == FLOW_BRANCH_JUMP_INDIRECT || branch == FLOW_BRANCH_CALL_INDIRECT;
+}
+
+/* The flow has gone on at ip, which ends what is not known of the branch before. */
+static void settle(struct partial *partial, uint64_t ip)
+{
+	struct flow_profile_entry *entry = &partial->table->entries[partial->last.entry];
+
+	if (partial->last.branch == FLOW_BRANCH_CONDITIONAL) {
+		entry->not_taken += ip == partial->last.next_ip;
+		entry->taken += ip != partial->last.next_ip;
+	}
+}
+
+static int add_block(const struct profile_view *view, struct partial *partial, const struct flow_block *block)
+{
+	struct flow_profile_table *table = partial->table;
+	uint32_t index = 0;
+	int status = flow_profile_find(table, block, &index);
+
+	if (status)
+		return status;
+	table->entries[index].count++;
+	if (partial->last.valid) {
+		settle(partial, block->ip);
+		if (view->edges && is_edge(partial->last.branch))
+			status = flow_profile_edge(table, partial->last.entry, index, 1);
+	}
+	if (!partial->first.valid)
+		partial->first = (struct landing){true, true, true, block->ip, table->entries[index].id};
+	partial->last.valid = block->branch != FLOW_BRANCH_NONE;
+	partial->last.branch = block->branch;
+	partial->last.entry = index;
+	partial->last.next_ip = block->ip + block->size;
+	return status;
+}
+
+static void add_event(struct partial *partial, const struct flow_event *event)
+{
+	struct landing landing = {.valid = true};
+
+	partial->gaps += event->kind == FLOW_GAP;
+	if (!flow_event_splits(event->kind))
+		return;
+	if (event->kind == FLOW_DISABLED) {
+		landing.known = event->flags & FLOW_EVENT_HAS_TO;
+		landing.ip = event->to;
+	} else if (event->kind != FLOW_GAP && event->kind != FLOW_ENABLED) {
+		landing.known = event->flags & FLOW_EVENT_HAS_FROM;
+		landing.ip = event->from;
+	}
+	if (!partial->first.valid)
+		partial->first = landing;
+	if (partial->last.valid && landing.known)
+		settle(partial, landing.ip);
+	partial->last.valid = false;
+}
+
+static int consume(void *context, void *partial_, const struct flow_segment *segment, const struct flow_batch *batch)
+{
+	struct flow_batch_cursor cursor = flow_batch_walk(batch);
+	struct partial *partial = partial_;
+	int status = 0;
+
+	(void)segment;
+	while (!status && flow_batch_next(&cursor)) {
+		if (cursor.block)
+			status = add_block(context, partial, cursor.block);
+		else
+			add_event(partial, cursor.event);
+	}
+	partial->instructions += batch->instructions;
+	/* The table may be another's by the time that segments are merged. */
+	if (!status && partial->last.valid)
+		partial->last.id = partial->table->entries[partial->last.entry].id;
+	return status;
+}
+
+/* ---- in order ---------------------------------------------------------------------------- */
+
+static void drop(void *context, void *partial)
+{
+	(void)context;
+	free(partial);
+}
+
+/* The border between these two blocks. PTL_NO_MEMORY. */
+static int find_border(struct profile_view *view, const struct flow_border *like, struct flow_border **border)
+{
+	const struct flow_block_id ends[2] = {like->from, like->to};
+	const uint64_t *known = common_byte_map_get(&view->by_ends, ends, sizeof(ends));
+
+	if (known) {
+		*border = &view->borders[*known];
+		return 0;
+	}
+	if (!common_vector_room(&view->borders, view->border_count, sizeof(*like)))
+		return common_fail_memory("counts of blocks", view->border_count * sizeof(*like));
+	*border = &view->borders[view->border_count];
+	**border = *like;
+	return common_byte_map_put(&view->by_ends, ends, sizeof(ends), view->border_count++);
+}
+
+static int settle_border(struct profile_view *view, const struct pending *last, const struct landing *first)
+{
+	const bool conditional = last->branch == FLOW_BRANCH_CONDITIONAL;
+	const bool edge = view->edges && is_edge(last->branch) && first->is_block;
+	struct flow_border like = {.from = last->id}, *border = NULL;
+	int status;
+
+	if (!last->valid || !first->valid || !first->known || (!conditional && !edge))
+		return 0;
+	if (edge)
+		like.to = first->id;
+	status = find_border(view, &like, &border);
+	if (status)
+		return status;
+	border->count += edge;
+	border->taken += conditional && first->ip != last->next_ip;
+	border->not_taken += conditional && first->ip == last->next_ip;
+	return 0;
+}
+
+static int merge(void *context, void *left_, void *right_)
+{
+	struct partial *left = left_, *right = right_;
+	int status = 0;
+
+	if (right->first.valid) {
+		if (left->first.valid)
+			status = settle_border(context, &left->last, &right->first);
+		else
+			left->first = right->first;
+		left->last = right->last;
+	}
+	left->instructions += right->instructions;
+	left->gaps += right->gaps;
+	drop(context, right);
+	return status;
+}
+
+static int finish(void *context, const struct flow_segment *last, void *result)
+{
+	struct profile_view *view = context;
+	const struct partial *partial = result;
+
+	(void)last;
+	view->instructions += partial->instructions;
+	view->gaps += partial->gaps;
+	drop(context, result);
+	return 0;
+}
+
+int flow_profile_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		     const struct flow_view_options *options, bool edges, struct flow_profile *profile)
+{
+	const unsigned threads = options->threads ? options->threads : common_cpu_count();
+	struct profile_view context = {.edges = edges, .tables = calloc(threads, sizeof(*context.tables))};
+	const struct flow_view view = {
+		.context = &context,
+		.begin_on = begin_on,
+		.consume = consume,
+		.merge = merge,
+		.finish = finish,
+		.drop = drop,
+	};
+	int status;
+
+	*profile = (struct flow_profile){0};
+	if (!context.tables)
+		return common_fail_memory("counts of blocks", threads * sizeof(*context.tables));
+	status = flow_view_run(trace, timeline, options, &view);
+	if (!status) {
+		profile->instructions = context.instructions;
+		profile->gaps = context.gaps;
+		status = flow_profile_merge(timeline, context.tables, threads, context.borders, context.border_count,
+					    profile);
+	}
+	for (unsigned i = 0; i < threads; i++)
+		flow_profile_table_free(&context.tables[i]);
+	free(context.tables);
+	free(context.borders);
+	common_byte_map_free(&context.by_ends);
+	if (status < 0)
+		flow_profile_free(profile);
+	return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files with limits for ptl-dump lint: what is taken shows as a limit that is taken again. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "dump/analysis/lint_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void take_again(const struct dump_lint_limits *limits)
+{
+	struct dump_lint_limits again = *limits;
+	char room[DUMP_LINT_NAME];
+
+	for (unsigned i = 0; i < DUMP_LINT_CHECKS; i++) {
+		struct ptl_bytes text = {0}, line = {0};
+		const char *limit;
+		char *plain;
+		size_t kept = 0;
+
+		dump_lint_text_limit(&text, i, limits->limit[i]);
+		limit = common_text_string(&text);
+		if (strncmp(limit, ">= ", 3) == 0 || strncmp(limit, "<= ", 3) == 0)
+			limit += 3;
+		plain = strdup(limit);
+		for (size_t k = 0; plain[k]; k++)
+			if (plain[k] != ',')
+				plain[kept++] = plain[k];
+		plain[kept] = 0;
+		common_text_format(&line, "%s = %s", dump_lint_name(i, room), plain);
+		assert(dump_lint_limits_set(&again, (const char *)line.data, line.size) == 0);
+		assert(again.limit[i] == limits->limit[i]);
+		free(plain);
+		common_bytes_free(&text);
+		common_bytes_free(&line);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *copy = malloc(size + 1);
+	struct dump_lint_limits limits;
+
+	if (!copy)
+		return 0;
+	/* Without the zero behind it: no byte past the end may be read. */
+	memcpy(copy, data, size);
+	copy = realloc(copy, size ? size : 1);
+	dump_lint_limits_default(&limits);
+	if (dump_lint_limits_parse(&limits, "rules", copy, size) == 0)
+		take_again(&limits);
+	free(copy);
+	return 0;
+}
