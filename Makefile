@@ -9,7 +9,7 @@
 #   flow/                           lib/libptl-flow.a and lib/libptl-flow.so, which uses libptl.so
 #   elf/ query/ import/             lib/elf.a, lib/query.a, lib/import.a, with their folders
 #   record/ but qemu/plugin/        lib/record.a     record/main.c  bin/ptl-record
-#   record/qemu/{plugin,shared}/    lib/ptl/ptl-qemu.so, the plugin that QEMU loads
+#   record/qemu/{plugin,shared}/, record/process/   lib/ptl/ptl-qemu.so, the plugin that QEMU loads
 #   relog/                          lib/relog.a      relog/main.c   bin/ptl-relog
 #   dump/                           lib/dump.a       dump/main.c    bin/ptl-dump
 #   tests/unit/PART/test_*.c        tests/unit/PART/, one cmocka program each, linked with PART and what is below it
@@ -138,7 +138,7 @@ elf_src     := $(call tree,elf)
 query_src   := $(call tree,query)
 flow_src    := $(call tree,flow)
 import_src  := $(call tree,import)
-plugin_src  := $(call tree,record/qemu/plugin) $(call tree,record/qemu/shared)
+plugin_src  := $(call tree,record/qemu/plugin) $(call tree,record/qemu/shared) $(call tree,record/process)
 record_src  := $(filter-out $(mains) record/qemu/plugin/%,$(call tree,record))
 relog_src   := $(filter-out $(mains),$(call tree,relog))
 dump_src    := $(filter-out $(mains),$(call tree,dump))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens and closes the trace of a capture, and brings messages through the model into it. */
+/* Opens and closes the trace of a capture, and brings what sources deliver into it. */
 #include "record/capture/capture.h"
 
 #include <stdio.h>
@@ -16,17 +16,6 @@
 #include "record/launch/signals.h"
 
 #define TICK 100000000u /* nanoseconds between looks at what has become old */
-
-/*
- * A message that waits for its turn. With message.size 0 it is the news that its process is gone,
- * or, with definitions, that its definitions of truth begin.
- */
-struct waiting {
-	struct ptl_image_event *image; /* owned, with its name */
-	uint32_t definitions;
-	uint32_t parent;             /* process whose definitions these begin with; 0: none */
-	struct qemu_message message; /* its payload follows */
-};
 
 /* ---- what the model gives -------------------------------------------------------------------- */
 
@@ -188,8 +177,6 @@ static void free_parts(struct record_capture *capture)
 {
 	record_model_free(capture->model);
 	record_image_store_free(capture->images);
-	record_sequencer_free(&capture->sequencer);
-	common_hash_map_free(&capture->definitions);
 	free(capture->lanes);
 	capture->model = NULL;
 	capture->images = NULL;
@@ -252,10 +239,8 @@ static int lose_unread(struct record_capture *capture)
 
 int record_capture_close(struct record_capture *capture, uint64_t end_time)
 {
-	int status = record_capture_advance(capture, 0, true), closed;
+	int status = record_model_finish(capture->model), closed;
 
-	if (status == 0)
-		status = record_model_finish(capture->model);
 	if (status == 0)
 		status = lose_unread(capture);
 	capture->machine.end_time = end_time;
@@ -297,72 +282,14 @@ int record_capture_psb(struct record_capture *capture, uint32_t stream, uint64_t
 	return record_output_check(&capture->output, ptl_writer_psb(capture->output.writer, stream, offset, time));
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
-
-static void free_waiting(struct waiting *waiting)
-{
-	if (waiting->image)
-		free((char *)waiting->image->file_name);
-	free(waiting->image);
-	free(waiting);
-}
-
-static struct ptl_image_event *copy_image(const struct ptl_image_event *image)
-{
-	struct ptl_image_event *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return NULL;
-	*copy = *image;
-	copy->file_name = strdup(image->file_name);
-	if (copy->file_name)
-		return copy;
-	free(copy);
-	return NULL;
-}
-
-static int push(struct record_capture *capture, struct waiting *waiting, size_t size)
-{
-	int status = record_sequencer_push(&capture->sequencer, waiting->message.sequence, waiting, size);
-
-	if (status < 0)
-		free_waiting(waiting);
-	return status;
-}
-
-int record_capture_message(struct record_capture *capture, const struct qemu_message *message,
-			   const struct ptl_image_event *image, uint32_t definitions)
-{
-	const size_t size = offsetof(struct waiting, message) + message->size;
-	struct waiting *waiting = malloc(size);
-
-	if (!waiting)
-		return common_fail_memory("message", size);
-	waiting->image = image ? copy_image(image) : NULL;
-	waiting->definitions = definitions;
-	memcpy(&waiting->message, message, message->size);
-	if (image && !waiting->image) {
-		free(waiting);
-		return common_fail_memory("message", size);
-	}
-	return push(capture, waiting, size);
-}
-
-int record_capture_gone(struct record_capture *capture, uint32_t process, uint64_t sequence)
-{
-	struct waiting *waiting = calloc(1, sizeof(*waiting));
-
-	if (!waiting)
-		return common_fail_memory("message", sizeof(*waiting));
-	waiting->message.sequence = sequence;
-	waiting->message.process = process;
-	return push(capture, waiting, sizeof(*waiting));
-}
+/* ---- processes ------------------------------------------------------------------------------- */
 
 int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uint32_t wait_status)
 {
 	return record_model_exit_status(capture->model, pid, wait_status);
 }
+
+/* ---- truth ----------------------------------------------------------------------------------- */
 
 /* A truth file that cannot be written is reported when it is closed. */
 static int check_truth(int status)
@@ -370,39 +297,17 @@ static int check_truth(int status)
 	return status == PTL_SYSTEM ? 0 : status;
 }
 
-static int take_truth(struct record_capture *capture, const struct waiting *waiting)
+int record_capture_truth_block(struct record_capture *capture, uint32_t definitions, uint32_t number,
+			       const uint64_t *addresses, size_t count)
 {
-	const struct qemu_message_block *block = (const void *)&waiting->message;
-
-	/* Addresses of a message are aligned to 8 as the message is. */
-	return check_truth(record_truth_block(capture->truth, waiting->definitions, block->number,
-					      (const uint64_t *)(const void *)(block + 1), block->count));
+	if (!capture->truth)
+		return 0;
+	return check_truth(record_truth_block(capture->truth, definitions, number, addresses, count));
 }
 
-int record_capture_truth_program(struct record_capture *capture, uint64_t sequence, uint32_t process,
-				 uint32_t definitions, uint32_t parent)
+int record_capture_truth_inherit(struct record_capture *capture, uint32_t definitions, uint32_t parent)
 {
-	struct waiting *waiting = calloc(1, sizeof(*waiting));
-
-	if (!waiting)
-		return common_fail_memory("message", sizeof(*waiting));
-	waiting->message.sequence = sequence;
-	waiting->message.process = process;
-	waiting->definitions = definitions;
-	waiting->parent = parent;
-	return push(capture, waiting, sizeof(*waiting));
-}
-
-/* In the messages' order the parent's definitions are known by now, and hold what it had then. */
-static int begin_definitions(struct record_capture *capture, const struct waiting *waiting)
-{
-	const uint64_t *found = waiting->parent ? common_hash_map_get(&capture->definitions, waiting->parent) : NULL;
-	int status = 0;
-
-	if (found)
-		status = check_truth(record_truth_inherit(capture->truth, waiting->definitions, (uint32_t)*found));
-	return status < 0 ? status
-			  : common_hash_map_put(&capture->definitions, waiting->message.process, waiting->definitions);
+	return check_truth(record_truth_inherit(capture->truth, definitions, parent));
 }
 
 int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid, uint32_t tid,
@@ -416,35 +321,15 @@ int record_capture_truth_words(struct record_capture *capture, uint32_t stream, 
 	return check_truth(record_truth_words(capture->truth, stream, words, count));
 }
 
-static int deliver(struct record_capture *capture, const struct waiting *waiting, uint64_t now)
-{
-	const struct qemu_message *message = &waiting->message;
+/* ---- time ------------------------------------------------------------------------------------ */
 
-	if (!message->size && waiting->definitions)
-		return begin_definitions(capture, waiting);
-	if (!message->size)
-		return record_model_gone(capture->model, message->process, now);
-	if (message->type == QEMU_MSG_BLOCK)
-		return capture->truth && waiting->definitions ? take_truth(capture, waiting) : 0;
-	return record_model_message(capture->model, message, waiting->image, now);
-}
-
-int record_capture_advance(struct record_capture *capture, uint64_t now, bool force)
+int record_capture_advance(struct record_capture *capture, uint64_t now)
 {
-	struct waiting *waiting;
 	int status = 0;
 
-	/* All are popped, so that none is left behind, also after a failure. */
-	while ((waiting = record_sequencer_pop(&capture->sequencer, now, force))) {
-		if (status == 0)
-			status = deliver(capture, waiting, now);
-		free_waiting(waiting);
-	}
-	if (status == 0 && !force && now - capture->ticked >= TICK) {
+	if (now - capture->ticked >= TICK) {
 		capture->ticked = now;
 		status = record_model_tick(capture->model, now);
 	}
-	if (status == 0)
-		status = record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));
-	return status;
+	return status < 0 ? status : record_output_check(&capture->output, ptl_writer_poll(capture->output.writer));
 }

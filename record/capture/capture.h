@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A capture under way: what a source delivers is brought into order here and put into the trace. */
+/* A capture under way: what sources deliver is put into the trace. */
 #ifndef RECORD_CAPTURE_CAPTURE_H
 #define RECORD_CAPTURE_CAPTURE_H
 
@@ -10,11 +10,9 @@
 #include <ptl/kernel.h>
 #include <ptl/writer.h>
 
-#include "common/hash_map.h"
 #include "record/capture/image_store.h"
 #include "record/capture/model.h"
 #include "record/capture/output.h"
-#include "record/capture/sequencer.h"
 #include "record/capture/settings.h"
 #include "record/capture/truth.h"
 
@@ -29,9 +27,6 @@ struct record_capture {
 	struct ptl_machine machine;
 	struct record_output output;
 	struct record_model *model;
-	struct record_sequencer sequencer;
-	/* of truth, by process number; of the dead too: a child may be heard of after its parent */
-	struct common_hash_map definitions;
 	struct record_image_store *images;
 	struct record_truth *truth;      /* NULL: not asked for */
 	uint32_t (*lanes)[RECORD_PARTS]; /* stream ids */
@@ -81,31 +76,18 @@ int record_capture_event(struct record_capture *capture, uint32_t stream, const 
 int record_capture_schema(struct record_capture *capture, const struct ptl_schema *schema);
 int record_capture_map(struct record_capture *capture, const struct ptl_map *map);
 
-/*
- * Hands over a message of the software source, a copy of which is kept. image: what is known of the
- * mapping it tells of, or NULL. definitions: the truth stream that it concerns.
- */
-int record_capture_message(struct record_capture *capture, const struct qemu_message *message,
-			   const struct ptl_image_event *image, uint32_t definitions);
-/*
- * All messages of the process, the last of which had this sequence number, have been handed over:
- * it is dead.
- */
-int record_capture_gone(struct record_capture *capture, uint32_t process, uint64_t sequence);
+/* Facts about processes go to record_model_fact(capture->model, ...); this is what waitpid(2) says of one. */
 int record_capture_exit_status(struct record_capture *capture, uint32_t pid, uint32_t wait_status);
 
-/*
- * Truth, where capture->truth is there: see record/capture/truth.h. The definitions of a program that the
- * process runs from this sequence number on; parent is the process whose definitions, as of then,
- * they begin with (0: none). Nothing need have been heard of the parent yet.
- */
-int record_capture_truth_program(struct record_capture *capture, uint64_t sequence, uint32_t process,
-				 uint32_t definitions, uint32_t parent);
+/* Truth, where capture->truth is there: see record/capture/truth.h. */
+int record_capture_truth_block(struct record_capture *capture, uint32_t definitions, uint32_t number,
+			       const uint64_t *addresses, size_t count);
+int record_capture_truth_inherit(struct record_capture *capture, uint32_t definitions, uint32_t parent);
 int record_capture_truth_thread(struct record_capture *capture, uint32_t definitions, uint32_t pid, uint32_t tid,
 				uint32_t *stream);
 int record_capture_truth_words(struct record_capture *capture, uint32_t stream, const uint32_t *words, size_t count);
 
-/* Does what is due: messages whose turn it is (with force: all), buffers that are old. */
-int record_capture_advance(struct record_capture *capture, uint64_t now, bool force);
+/* Does what is due: ends of processes that nobody explains any more, buffers that are old. */
+int record_capture_advance(struct record_capture *capture, uint64_t now);
 
 #endif

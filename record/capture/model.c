@@ -38,7 +38,6 @@ static void free_process(struct record_process *process)
 		free_thread(&process->threads[i]);
 	free(process->threads);
 	record_log_free(&process->log);
-	common_bytes_free(&process->exec.bytes);
 	free(process->path);
 	free(process->command_line);
 	free(process);
@@ -119,7 +118,7 @@ static int end_threads(struct record_model *model, struct record_process *proces
 /* ---- starts and ends ------------------------------------------------------------------------- */
 
 static int inherit(struct record_model *model, struct record_process *child, const struct record_process *parent,
-		   const struct qemu_message_process_start *message)
+		   const struct record_fact *fact)
 {
 	int status;
 
@@ -129,8 +128,8 @@ static int inherit(struct record_model *model, struct record_process *child, con
 	child->command_line = strdup(parent->command_line);
 	if (!child->path || !child->command_line)
 		return common_fail_memory("process", 0);
-	status = record_exec_complete(model, child);
-	return status < 0 ? status : record_memory_inherit(model, child, parent, message->parent_epoch);
+	status = record_start(model, child, 0);
+	return status < 0 ? status : record_memory_inherit(model, child, parent, fact->start.parent_epoch);
 }
 
 /* The parent is not known any more: what the child's memory holds cannot be told. */
@@ -151,31 +150,30 @@ static int lose_memory(struct record_model *model, const struct record_process *
 	return model->sink.loss(model->sink.context, &loss);
 }
 
-static int forked(struct record_model *model, struct record_process *child,
-		  const struct qemu_message_process_start *message)
+static int forked(struct record_model *model, struct record_process *child, const struct record_fact *fact)
 {
-	const struct record_process *parent = record_find_process(model, message->parent_process);
+	const struct record_process *parent = record_find_process(model, fact->start.parent_process);
 	int status;
 
-	/* A process that claims to be its own parent is no plugin's word. */
+	/* A process cannot be its own parent, whoever says so. */
 	if (parent && parent != child)
-		return inherit(model, child, parent, message);
-	status = record_exec_complete(model, child);
+		return inherit(model, child, parent, fact);
+	status = record_start(model, child, 0);
 	return status < 0 ? status : lose_memory(model, child);
 }
 
-static struct record_process *new_process(const struct qemu_message_process_start *message)
+static struct record_process *new_process(const struct record_fact *fact)
 {
 	struct record_process *process = calloc(1, sizeof(*process));
 
 	if (!process)
 		return NULL;
-	process->number = message->header.process;
-	process->pid = message->header.pid;
-	process->parent_pid = message->parent_pid;
-	process->first_tid = message->header.tid;
-	process->start_time = process->last_time = message->header.time;
-	process->found = message->header.flags & QEMU_MESSAGE_RUNDOWN;
+	process->number = fact->process;
+	process->pid = fact->pid;
+	process->parent_pid = fact->start.parent_pid;
+	process->first_tid = fact->tid;
+	process->start_time = process->last_time = fact->time;
+	process->found = fact->rundown;
 	process->path = strdup("");
 	process->command_line = strdup("");
 	if (process->path && process->command_line)
@@ -184,15 +182,15 @@ static struct record_process *new_process(const struct qemu_message_process_star
 	return NULL;
 }
 
-static int process_starts(struct record_model *model, const struct qemu_message_process_start *message)
+static int process_starts(struct record_model *model, const struct record_fact *fact)
 {
 	struct record_process *process;
 	int status;
 
-	/* A number is given once; whoever uses it again is no plugin of ours. */
-	if (record_find_process(model, message->header.process))
+	/* A number is given once: this is not the process that it claims to be. */
+	if (record_find_process(model, fact->process))
 		return 0;
-	process = new_process(message);
+	process = new_process(fact);
 	if (!process)
 		return common_fail_memory("process", sizeof(*process));
 	status = common_hash_map_put(&model->by_number, process->number, (uint64_t)(uintptr_t)process);
@@ -209,14 +207,14 @@ static int process_starts(struct record_model *model, const struct qemu_message_
 		return status;
 	model->counts.processes++;
 	model->counts.living++;
-	/* The first program's strings come next; a forked process has its parent's. */
-	return message->how == QEMU_PROCESS_INITIAL ? 0 : forked(model, process, message);
+	/* The first program comes next; a forked process has its parent's. */
+	return fact->start.forked ? forked(model, process, fact) : 0;
 }
 
-/* A dead process's end is told when its exit status is known, or will not be. */
+/* A dead process's end is reported when its exit status is known, or will not be. */
 static int end_process(struct record_model *model, struct record_process *process)
 {
-	int status = record_exec_complete(model, process);
+	int status = record_start(model, process, 0);
 
 	if (status == 0)
 		status = end_threads(model, process, 0, process->last_time);
@@ -248,22 +246,19 @@ int record_model_exit_status(struct record_model *model, uint32_t pid, uint32_t 
 }
 
 /* The thread's program runs, though it is not followed: the process has its name. */
-static int leave(struct record_model *model, struct record_process *process, struct record_thread *thread)
+static int leave(struct record_model *model, struct record_process *process, const struct record_thread *thread)
 {
 	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = process->latest_epoch + 1};
-	int status = record_exec_complete(model, process);
+	const struct record_program program = {thread->leaving_with.data, thread->leaving_with.size};
+	int status = record_start(model, process, 0);
 
 	if (status == 0)
 		status = record_log_add(&process->log, &clear);
 	if (status < 0)
 		return status;
 	process->latest_epoch++;
-	process->exec.bytes = thread->leaving_with;
-	thread->leaving_with = (struct ptl_bytes){0};
-	process->exec.pending = true;
 	/* Behind the last packets, whose code must be there. */
-	process->exec.time = ++process->last_time;
-	return record_exec_complete(model, process);
+	return record_exec(model, process, &program, 0, ++process->last_time);
 }
 
 /* Loss of what the process's threads went on to do untraced. */
@@ -336,7 +331,7 @@ int record_model_tick(struct record_model *model, uint64_t now)
 static int rundown(struct record_model *model, struct record_process *process)
 {
 	struct record_log log = {0};
-	int status = record_exec_complete(model, process);
+	int status = record_start(model, process, 0);
 	uint64_t time;
 
 	if (status == 0)
@@ -374,111 +369,96 @@ int record_model_finish(struct record_model *model)
 	return status;
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
-static int execs(struct record_model *model, struct record_process *process, const struct qemu_message_exec *message)
+static int execs(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = message->epoch};
+	const struct record_change clear = {.kind = RECORD_CHANGE_CLEAR, .epoch = fact->epoch};
 	struct record_thread *thread;
-	int status = record_exec_start(process, message);
+	int status = record_log_add(&process->log, &clear);
 
-	if (status == 0)
-		status = record_log_add(&process->log, &clear);
-	if (status == 0 && message->epoch > process->latest_epoch)
-		process->latest_epoch = message->epoch;
-	if (status < 0 || !process->started)
-		return status;
-	status = end_threads(model, process, message->header.tid, message->header.time);
-	thread = find_thread(process, message->header.tid);
+	if (status == 0 && fact->epoch > process->latest_epoch)
+		process->latest_epoch = fact->epoch;
+	if (status == 0 && process->started)
+		status = end_threads(model, process, fact->tid, fact->time);
+	thread = find_thread(process, fact->tid);
 	/* The kernel names it after the program. */
 	if (thread)
 		thread->name[0] = 0;
-	if (status < 0 || thread)
-		return status;
 	/* A thread that executes a program takes the first one's id. */
-	status = add_thread(model, process, message->header.tid);
+	if (status == 0 && process->started && !thread) {
+		status = add_thread(model, process, fact->tid);
+		if (status == 0)
+			status = record_emit_thread(model, process, PTL_OPCODE_START, fact->tid, "",
+						    fact->exec.start_address, fact->time);
+	}
 	return status < 0 ? status
-			  : record_emit_thread(model, process, PTL_OPCODE_START, message->header.tid, "",
-					       message->start_address, message->header.time);
+			  : record_exec(model, process, &fact->exec.program, fact->exec.start_address, fact->time);
 }
 
-static int thread_starts(struct record_model *model, struct record_process *process,
-			 const struct qemu_message_thread_start *message)
+static int thread_starts(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	const uint32_t tid = message->header.tid;
 	const struct record_thread *parent;
 	struct record_thread *thread;
 	int status;
 
-	if (find_thread(process, tid))
+	if (find_thread(process, fact->tid))
 		return 0;
-	status = add_thread(model, process, tid);
+	status = add_thread(model, process, fact->tid);
 	if (status < 0)
 		return status;
-	thread = find_thread(process, tid);
-	parent = find_thread(process, message->parent_tid);
+	thread = find_thread(process, fact->tid);
+	parent = find_thread(process, fact->parent_tid);
 	if (parent)
 		memcpy(thread->name, parent->name, sizeof(thread->name));
-	return record_emit_thread(model, process,
-				  message->header.flags & QEMU_MESSAGE_RUNDOWN ? PTL_OPCODE_START_RUNDOWN
-									       : PTL_OPCODE_START,
-				  tid, thread->name, 0, message->header.time);
+	return record_emit_thread(model, process, fact->rundown ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
+				  fact->tid, thread->name, 0, fact->time);
 }
 
 /*
- * That a thread has a name now is told as rundown, which tells again of a thread that is known. One that has
- * not said a word yet has its start with it.
+ * That a thread has a name now is reported as rundown, which reports again a thread that is known. One that was not
+ * known has its start with it.
  */
-static int thread_is_named(struct record_model *model, struct record_process *process,
-			   const struct qemu_message_thread_name *message)
+static int thread_is_named(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	struct record_thread *thread = find_thread(process, message->named_tid);
-	const size_t length = strnlen((const char *)(message + 1),
-				      message->length < QEMU_THREAD_NAME_MAX ? message->length : QEMU_THREAD_NAME_MAX);
+	struct record_thread *thread = find_thread(process, fact->tid);
 	uint8_t opcode = PTL_OPCODE_START_RUNDOWN;
 	int status = 0;
 
 	if (!thread) {
 		opcode = PTL_OPCODE_START;
-		status = add_thread(model, process, message->named_tid);
-		thread = find_thread(process, message->named_tid);
+		status = add_thread(model, process, fact->tid);
+		thread = find_thread(process, fact->tid);
 	}
 	if (status < 0)
 		return status;
-	memcpy(thread->name, message + 1, length);
-	thread->name[length] = 0;
-	return record_emit_thread(model, process, opcode, thread->tid, thread->name, 0, message->header.time);
+	snprintf(thread->name, sizeof(thread->name), "%s", fact->name);
+	return record_emit_thread(model, process, opcode, thread->tid, thread->name, 0, fact->time);
 }
 
-static int thread_ends(struct record_model *model, struct record_process *process, const struct qemu_message *message)
+static int thread_ends(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	struct record_thread *thread = find_thread(process, message->tid);
+	struct record_thread *thread = find_thread(process, fact->tid);
 
-	return thread ? end_thread(model, process, thread, message->time) : 0;
+	return thread ? end_thread(model, process, thread, fact->time) : 0;
 }
 
 /* Remembers why, until it is known whether the exec succeeded. */
-static int leaves(struct record_process *process, const struct qemu_message_not_followed *message)
+static int leaves(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	static const char *const causes[] = {
-		[QEMU_NOT_FOLLOWED_FORMAT] = "it is no x86-64 program",
-		[QEMU_NOT_FOLLOWED_ARENA] =
-			"it may not open the recorder's memory (another user, or /proc mounted anew)",
-		[QEMU_NOT_FOLLOWED_UNREADABLE] = "it may be executed but not read",
-	};
-	struct record_thread *thread = find_thread(process, message->header.tid);
-	const char *cause = message->cause < sizeof(causes) / sizeof(causes[0]) ? causes[message->cause] : NULL;
-	const char *strings = (const char *)(message + 1);
+	struct record_thread *thread = find_thread(process, fact->tid);
+	const struct record_program *program = &fact->leave.program;
+	const char *path = program->strings;
 
+	(void)model;
 	if (!thread)
 		return 0;
 	free_thread(thread);
 	thread->leaving_for = NULL;
 	thread->leaving_with = (struct ptl_bytes){0};
-	common_write_bytes(&thread->leaving_with, strings, message->length);
-	if (thread->leaving_with.failed ||
-	    asprintf(&thread->leaving_for, "%.*s ran untraced: %s", (int)strnlen(strings, message->length), strings,
-		     cause ? cause : "unknown cause") < 0) {
+	common_write_bytes(&thread->leaving_with, path, program->size);
+	if (thread->leaving_with.failed || asprintf(&thread->leaving_for, "%.*s ran untraced: %s",
+						    (int)strnlen(path, program->size), path, fact->leave.cause) < 0) {
 		thread->leaving_for = NULL;
 		return common_fail_memory("cause", 0);
 	}
@@ -486,76 +466,69 @@ static int leaves(struct record_process *process, const struct qemu_message_not_
 	return 0;
 }
 
-static int stays(struct record_process *process, const struct qemu_message *message)
+static int stays(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	struct record_thread *thread = find_thread(process, message->tid);
+	struct record_thread *thread = find_thread(process, fact->tid);
 
+	(void)model;
 	if (thread)
 		thread->leaving = false;
 	return 0;
 }
 
-static int exits(struct record_process *process, const struct qemu_message_exit *message)
+static int exits(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	/*
-	 * The process may yet be killed by something else, but not be saved: the first word counts.
-	 */
+	(void)model;
+	/* The process may yet be killed by something else, but not be saved: the first word counts. */
 	if (!process->has_exit_status) {
 		process->has_exit_status = true;
-		process->exit_status = message->status;
+		process->exit_status = fact->exit.wait_status;
 	}
 	return 0;
 }
 
-/* Messages of a process that runs. */
-static int dispatch(struct record_model *model, struct record_process *process, const struct qemu_message *message,
-		    const struct ptl_image_event *image)
+static int child_status(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	const struct qemu_message_child_status *child = (const void *)message;
-
-	switch (message->type) {
-	case QEMU_MSG_EXEC:
-		return execs(model, process, (const void *)message);
-	case QEMU_MSG_EXEC_BYTES:
-		return record_exec_bytes(model, process, (const void *)message);
-	case QEMU_MSG_EXIT:
-		return exits(process, (const void *)message);
-	case QEMU_MSG_THREAD_START:
-		return thread_starts(model, process, (const void *)message);
-	case QEMU_MSG_THREAD_END:
-		return thread_ends(model, process, message);
-	case QEMU_MSG_CHILD_STATUS:
-		return record_model_exit_status(model, child->child_pid, child->status);
-	case QEMU_MSG_NOT_FOLLOWED:
-		return leaves(process, (const void *)message);
-	case QEMU_MSG_THREAD_NAME:
-		return thread_is_named(model, process, (const void *)message);
-	case QEMU_MSG_EXEC_FAILED:
-		return stays(process, message);
-	default:
-		return record_memory_message(model, process, message, image);
-	}
+	(void)process;
+	return record_model_exit_status(model, fact->exit.pid, fact->exit.wait_status);
 }
 
-int record_model_message(struct record_model *model, const struct qemu_message *message,
-			 const struct ptl_image_event *image, uint64_t now)
+/* By kind; what a process that runs does. */
+static int (*const handlers[])(struct record_model *model, struct record_process *process,
+			       const struct record_fact *fact) = {
+	[RECORD_FACT_EXEC] = execs,
+	[RECORD_FACT_EXIT] = exits,
+	[RECORD_FACT_CHILD_STATUS] = child_status,
+	[RECORD_FACT_THREAD_START] = thread_starts,
+	[RECORD_FACT_THREAD_END] = thread_ends,
+	[RECORD_FACT_THREAD_NAME] = thread_is_named,
+	[RECORD_FACT_IMAGE_MAP] = record_memory_fact,
+	[RECORD_FACT_IMAGE_UNMAP] = record_memory_fact,
+	[RECORD_FACT_IMAGE_PROTECT] = record_memory_fact,
+	[RECORD_FACT_CODE] = record_memory_fact,
+	[RECORD_FACT_LEAVE] = leaves,
+	[RECORD_FACT_STAY] = stays,
+};
+
+int record_model_fact(struct record_model *model, const struct record_fact *fact, uint64_t now)
 {
 	struct record_process *process;
 	int status = 0;
 
 	model->now = now;
-	if (message->type == QEMU_MSG_PROCESS_START)
-		return process_starts(model, (const void *)message);
-	process = record_find_process(model, message->process);
+	if (fact->kind == RECORD_FACT_PROCESS_START)
+		return process_starts(model, fact);
+	process = record_find_process(model, fact->process);
 	if (!process || process->ended)
 		return 0;
-	if (message->time > process->last_time)
-		process->last_time = message->time;
-	/* Whatever comes before the strings of a program are whole comes after its start. */
-	if ((process->exec.pending || !process->started) && message->type != QEMU_MSG_EXEC_BYTES &&
-	    message->type != QEMU_MSG_EXEC && message->type != QEMU_MSG_PSB)
-		status = record_exec_complete(model, process);
-	return status < 0 ? status : dispatch(model, process, message, image);
+	if (fact->time > process->last_time)
+		process->last_time = fact->time;
+	if (fact->kind == RECORD_FACT_ALIVE)
+		return 0;
+	/* Whatever comes before the first program comes after the start. */
+	if (fact->kind != RECORD_FACT_EXEC)
+		status = record_start(model, process, 0);
+	return status < 0 ? status : handlers[fact->kind](model, process, fact);
 }
 
 void record_model_reach(struct record_model *model, uint64_t time)

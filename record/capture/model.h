@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The bookkeeping of processes, threads and images: messages of the source in their order go in,
- * events come out.
- */
+/* The bookkeeping of processes, threads and images: facts go in, in their order; events come out. */
 #ifndef RECORD_CAPTURE_MODEL_H
 #define RECORD_CAPTURE_MODEL_H
 
@@ -13,8 +10,8 @@
 #include <ptl/event.h>
 #include <ptl/trace.h>
 
+#include "record/capture/fact.h"
 #include "record/capture/mapping_log.h"
-#include "record/qemu/shared/channel.h"
 
 /*
  * Events of a process go to a lane of its own until it has ended; then another process may have the
@@ -56,14 +53,11 @@ int record_model_new(const struct record_sink *sink, struct record_model **model
 void record_model_free(struct record_model *model);
 
 /*
- * Takes the next message; its size has been checked as record/qemu/channel.h promises. `image`
- * describes the mapping of QEMU_MSG_IMAGE_MAP as far as its file is known; for other types it is
- * NULL. QEMU_MESSAGE_RUNDOWN makes events of start and load those of start rundown. Messages that make
- * no sense are ignored. now: any clock of this machine in nanoseconds, for
- * how long to remember. PTL_NO_MEMORY or what the sink returns.
+ * Takes the next fact. A rundown makes events of start and load those of start rundown. Facts that make no sense, or
+ * are of no process that is known, are ignored. now: any clock of this machine in nanoseconds, for how long to
+ * remember. PTL_NO_MEMORY or what the sink returns.
  */
-int record_model_message(struct record_model *model, const struct qemu_message *message,
-			 const struct ptl_image_event *image, uint64_t now);
+int record_model_fact(struct record_model *model, const struct record_fact *fact, uint64_t now);
 
 /* Nothing more will come of this process: it is dead. */
 int record_model_gone(struct record_model *model, uint32_t process, uint64_t now);

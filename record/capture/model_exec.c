@@ -1,51 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Programs that processes run: their strings come in pieces and become a path and a command line.
- */
+/* Programs that processes run: their strings become a path and a command line. */
 #include <stdlib.h>
 
 #include "common/error.h"
 #include "common/quote.h"
 #include "record/capture/model_state.h"
 
-#define EXEC_BYTES_MAX (8u << 20)            /* more than Linux allows arguments to take */
 #define COMMAND_LINE_MAX ((size_t)256 << 10) /* longer ones are cut; an event holds a megabyte */
 
-int record_exec_start(struct record_process *process, const struct qemu_message_exec *message)
-{
-	struct record_exec *exec = &process->exec;
-
-	common_bytes_free(&exec->bytes);
-	exec->pending = true;
-	exec->total = message->total > EXEC_BYTES_MAX ? EXEC_BYTES_MAX : message->total;
-	exec->time = message->header.time;
-	exec->start_address = message->start_address;
-	return 0;
-}
-
-int record_exec_bytes(struct record_model *model, struct record_process *process,
-		      const struct qemu_message_exec_bytes *message)
-{
-	struct record_exec *exec = &process->exec;
-
-	/* Pieces come in order; one that does not fit is left out with all behind it. */
-	if (!exec->pending || message->offset != exec->bytes.size || message->length > exec->total - exec->bytes.size)
-		return 0;
-	common_write_bytes(&exec->bytes, message + 1, message->length);
-	if (exec->bytes.failed)
-		return common_fail_memory("command line", exec->total);
-	return exec->bytes.size == exec->total ? record_exec_complete(model, process) : 0;
-}
-
 /* The next string, and its length; NULL at the end. A last one without its zero counts. */
-static const char *next_string(struct ptl_bytes *bytes, size_t *at, size_t *length)
+static const char *next_string(const struct record_program *program, size_t *at, size_t *length)
 {
 	const char *string;
 
-	if (*at >= bytes->size)
+	if (*at >= program->size)
 		return NULL;
-	string = (const char *)bytes->data + *at;
-	*length = strnlen(string, bytes->size - *at);
+	string = (const char *)program->strings + *at;
+	*length = strnlen(string, program->size - *at);
 	*at += *length + 1;
 	return string;
 }
@@ -67,13 +38,13 @@ static char *make_path(const char *path, size_t length, const char *folder, size
 	return (char *)out.data;
 }
 
-static char *make_command_line(struct ptl_bytes *bytes, size_t at)
+static char *make_command_line(const struct record_program *program, size_t at)
 {
 	struct ptl_bytes out = {0};
 	const char *word;
 	size_t length;
 
-	while ((word = next_string(bytes, &at, &length)) && out.size < COMMAND_LINE_MAX) {
+	while ((word = next_string(program, &at, &length)) && out.size < COMMAND_LINE_MAX) {
 		if (out.size)
 			common_write_bytes(&out, " ", 1);
 		common_quote_word_n(&out, word, length);
@@ -88,20 +59,18 @@ static char *make_command_line(struct ptl_bytes *bytes, size_t at)
 	return (char *)out.data;
 }
 
-/* Takes path and command line out of the strings: path, script, working directory, arguments. */
-static int take_strings(struct record_process *process)
+/* Takes path and command line out of the strings. */
+static int take_strings(struct record_process *process, const struct record_program *program)
 {
-	struct ptl_bytes *bytes = &process->exec.bytes;
 	size_t at = 0, length = 0, ignored = 0, folder_length = 0;
-	const char *path = next_string(bytes, &at, &length);
+	const char *path = next_string(program, &at, &length);
 	char *made_path, *made_line;
 	const char *folder;
 
-	(void)next_string(bytes, &at, &ignored);
-	folder = next_string(bytes, &at, &folder_length);
+	(void)next_string(program, &at, &ignored);
+	folder = next_string(program, &at, &folder_length);
 	made_path = make_path(path ? path : "", length, folder, folder_length);
-	made_line = make_command_line(bytes, at);
-	common_bytes_free(bytes);
+	made_line = make_command_line(program, at);
 	if (!made_path || !made_line) {
 		free(made_path);
 		free(made_line);
@@ -114,27 +83,27 @@ static int take_strings(struct record_process *process)
 	return 0;
 }
 
-int record_exec_complete(struct record_model *model, struct record_process *process)
+int record_start(struct record_model *model, struct record_process *process, uint64_t start_address)
 {
-	struct record_exec *exec = &process->exec;
-	const bool first = !process->started;
-	int status = 0;
+	const uint8_t opcode = process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START;
+	int status;
 
-	if (exec->pending) {
-		exec->pending = false;
-		status = take_strings(process);
-	} else if (!first) {
+	if (process->started)
 		return 0;
-	}
 	process->started = true;
+	status = record_emit_process(model, process, opcode, process->start_time);
+	return status < 0 ? status
+			  : record_emit_thread(model, process, opcode, process->first_tid, "", start_address,
+					       process->start_time);
+}
+
+int record_exec(struct record_model *model, struct record_process *process, const struct record_program *program,
+		uint64_t start_address, uint64_t time)
+{
+	int status = take_strings(process, program);
+
 	if (status < 0)
 		return status;
-	if (!first)
-		return record_emit_process(model, process, PTL_OPCODE_EXEC, exec->time);
-	status = record_emit_process(model, process, process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
-				     process->start_time);
-	return status < 0 ? status
-			  : record_emit_thread(model, process,
-					       process->found ? PTL_OPCODE_START_RUNDOWN : PTL_OPCODE_START,
-					       process->first_tid, "", exec->start_address, process->start_time);
+	return process->started ? record_emit_process(model, process, PTL_OPCODE_EXEC, time)
+				: record_start(model, process, start_address);
 }

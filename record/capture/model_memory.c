@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Executable memory of processes: messages become changes, which are told and kept for forked
- * children.
- */
+/* Executable memory of processes: facts become changes, which are reported, and kept for forked children. */
 #include "common/error.h"
 #include "record/capture/model_state.h"
 
@@ -11,7 +8,7 @@
 #define NANOSECONDS 1000000000ull
 #define PRUNE_AT_LEAST 256 /* changes more than after the last time */
 
-/* A range as a message states it: not empty, and it does not wrap. */
+/* A range as a fact states it: not empty, and it does not wrap. */
 static bool is_range(uint64_t base, uint64_t size)
 {
 	return size && size - 1 <= UINT64_MAX - base;
@@ -35,13 +32,13 @@ static int prune(struct record_model *model, struct record_process *process)
 	return status;
 }
 
-int record_memory_change(struct record_model *model, struct record_process *process, const struct qemu_message *message,
+int record_memory_change(struct record_model *model, struct record_process *process, const struct record_fact *fact,
 			 const struct record_change *change)
 {
-	const bool rundown = change->kind == RECORD_CHANGE_LOAD && message->flags & QEMU_MESSAGE_RUNDOWN;
+	const bool rundown = change->kind == RECORD_CHANGE_LOAD && fact->rundown;
 	int status = rundown ? record_emit_image_rundown(model, process, PTL_OPCODE_START_RUNDOWN, change->image,
-							 message->time)
-			     : record_emit_change(model, process, message->tid, change, message->time);
+							 fact->time)
+			     : record_emit_change(model, process, fact->tid, change, fact->time);
 
 	if (status < 0) {
 		record_image_drop(change->image);
@@ -53,76 +50,43 @@ int record_memory_change(struct record_model *model, struct record_process *proc
 	return status < 0 ? status : prune(model, process);
 }
 
-static int image_mapped(struct record_model *model, struct record_process *process,
-			const struct qemu_message_image *message, const struct ptl_image_event *image)
+static int image_mapped(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	struct record_change change = {
-		.kind = RECORD_CHANGE_LOAD,
-		.epoch = message->epoch,
-		.base = message->base,
-		.size = message->size,
-	};
+	struct record_change change = {.kind = RECORD_CHANGE_LOAD, .epoch = fact->epoch};
 
-	if (!is_range(message->base, message->size) || !image)
+	if (!fact->image || !is_range(fact->image->base, fact->image->size))
 		return 0;
-	change.image = record_image_new(image);
+	change.base = fact->image->base;
+	change.size = fact->image->size;
+	change.image = record_image_new(fact->image);
 	if (!change.image)
 		return common_fail_memory("image", sizeof(*change.image));
 	model->counts.images++;
-	return record_memory_change(model, process, &message->header, &change);
+	return record_memory_change(model, process, fact, &change);
 }
 
-static int code_executed(struct record_model *model, struct record_process *process,
-			 const struct qemu_message_code *message)
+int record_memory_fact(struct record_model *model, struct record_process *process, const struct record_fact *fact)
 {
-	struct record_change change = {
-		.kind = RECORD_CHANGE_CODE,
-		.epoch = message->epoch,
-		.base = message->base,
-		.size = message->length,
+	static const enum record_change_kind kinds[] = {
+		[RECORD_FACT_IMAGE_UNMAP] = RECORD_CHANGE_UNLOAD,
+		[RECORD_FACT_IMAGE_PROTECT] = RECORD_CHANGE_PROTECT,
+		[RECORD_FACT_CODE] = RECORD_CHANGE_CODE,
 	};
-	int status;
+	struct record_change change = {.epoch = fact->epoch, .base = fact->range.base, .size = fact->range.size};
+	int status = 0;
 
-	if (!is_range(message->base, message->length))
-		return 0;
-	if (!model->sink.code)
-		return 0;
-	status = model->sink.code(model->sink.context, (const uint8_t *)(message + 1), message->length, change.code);
-	if (status < 0)
-		return status;
-	return record_memory_change(model, process, &message->header, &change);
-}
-
-int record_memory_message(struct record_model *model, struct record_process *process,
-			  const struct qemu_message *message, const struct ptl_image_event *image)
-{
-	const struct qemu_message_unmap *unmap = (const void *)message;
-	const struct qemu_message_protect *protect = (const void *)message;
-	struct record_change change = {.kind = RECORD_CHANGE_UNLOAD};
-
-	switch (message->type) {
-	case QEMU_MSG_IMAGE_MAP:
-		return image_mapped(model, process, (const void *)message, image);
-	case QEMU_MSG_CODE:
-		return code_executed(model, process, (const void *)message);
-	case QEMU_MSG_IMAGE_UNMAP:
-		change.epoch = unmap->epoch;
-		change.base = unmap->base;
-		change.size = unmap->size;
-		break;
-	case QEMU_MSG_IMAGE_PROTECT:
-		change.kind = RECORD_CHANGE_PROTECT;
-		change.epoch = protect->epoch;
-		change.base = protect->base;
-		change.size = protect->size;
-		change.protection = protect->protection;
-		break;
-	default:
-		return 0;
-	}
+	if (fact->kind == RECORD_FACT_IMAGE_MAP)
+		return image_mapped(model, process, fact);
 	if (!is_range(change.base, change.size))
 		return 0;
-	return record_memory_change(model, process, message, &change);
+	change.kind = kinds[fact->kind];
+	if (fact->kind == RECORD_FACT_IMAGE_PROTECT)
+		change.protection = fact->range.protection;
+	if (fact->kind == RECORD_FACT_CODE && !model->sink.code)
+		return 0;
+	if (fact->kind == RECORD_FACT_CODE)
+		status = model->sink.code(model->sink.context, fact->range.code, change.size, change.code);
+	return status < 0 ? status : record_memory_change(model, process, fact, &change);
 }
 
 int record_memory_inherit(struct record_model *model, struct record_process *child, const struct record_process *parent,

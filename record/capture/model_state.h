@@ -7,18 +7,9 @@
 #include "common/hash_map.h"
 #include "record/capture/model.h"
 
-/* What is known of a program that a process is about to run, until all of its strings have come. */
-struct record_exec {
-	bool pending;
-	uint32_t total;
-	uint64_t time;
-	uint64_t start_address;
-	struct ptl_bytes bytes;
-};
-
 struct record_thread {
 	uint32_t tid;
-	char name[QEMU_THREAD_NAME_MAX + 1];
+	char name[RECORD_THREAD_NAME_MAX + 1];
 	bool leaving;                  /* has announced an exec that will not be followed */
 	char *leaving_for;             /* cause and path of that; owned */
 	struct ptl_bytes leaving_with; /* the program's strings */
@@ -41,7 +32,6 @@ struct record_process {
 	uint64_t gone_at; /* model's now */
 	char *path;       /* of the program; never NULL */
 	char *command_line;
-	struct record_exec exec;
 	struct record_thread *threads;
 	size_t thread_count;
 	size_t thread_capacity;
@@ -93,21 +83,20 @@ int record_take_lane(struct record_model *model, struct record_process *process)
 
 /* ---- model_memory.c: images and code --------------------------------------------------------- */
 
-/* Notes a change in the process's log and tells of it, as a rundown if it has QEMU_MESSAGE_RUNDOWN. */
-int record_memory_change(struct record_model *model, struct record_process *process, const struct qemu_message *message,
+/* Notes a change in the process's log and reports it, as a rundown if the fact is one. */
+int record_memory_change(struct record_model *model, struct record_process *process, const struct record_fact *fact,
 			 const struct record_change *change);
-int record_memory_message(struct record_model *model, struct record_process *process,
-			  const struct qemu_message *message, const struct ptl_image_event *image);
+int record_memory_fact(struct record_model *model, struct record_process *process, const struct record_fact *fact);
 /* Gives a forked process what its parent had. */
 int record_memory_inherit(struct record_model *model, struct record_process *child, const struct record_process *parent,
 			  uint64_t parent_epoch);
 
 /* ---- model_exec.c: programs ------------------------------------------------------------------ */
 
-int record_exec_start(struct record_process *process, const struct qemu_message_exec *message);
-int record_exec_bytes(struct record_model *model, struct record_process *process,
-		      const struct qemu_message_exec_bytes *message);
-/* Tells of the start or exec of the process with what has come of its strings. */
-int record_exec_complete(struct record_model *model, struct record_process *process);
+/* Reports that the process runs this program from now on; before its start was reported, the start. */
+int record_exec(struct record_model *model, struct record_process *process, const struct record_program *program,
+		uint64_t start_address, uint64_t time);
+/* Reports the start of the process, if that has not been done. */
+int record_start(struct record_model *model, struct record_process *process, uint64_t start_address);
 
 #endif

@@ -24,7 +24,7 @@ uint64_t record_proc_start_time(uint64_t start_ticks);
 
 /*
  * Puts path, an empty string, the working directory and the arguments into strings, each with a
- * zero behind it: as QEMU_MSG_EXEC_BYTES has them. What cannot be read is empty.
+ * zero behind it, as struct record_program has them. What cannot be read is empty.
  */
 void record_proc_strings(uint32_t pid, struct ptl_bytes *strings);
 

@@ -73,62 +73,48 @@ void record_observer_free(struct record_observer *observer)
 	free(observer);
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
-int record_observer_send(struct record_observer *observer, const struct record_observed *process,
-			 struct qemu_message *message, const struct ptl_image_event *image)
+/* Of its first thread, if it is of a thread. */
+struct record_fact record_observer_fact(const struct record_observed *process, enum record_fact_kind kind,
+					uint64_t time)
 {
-	message->pid = process->pid;
-	message->process = process->number;
-	return record_model_message(observer->capture->model, message, image, record_now());
+	return (struct record_fact){
+		.kind = kind,
+		.process = process->number,
+		.pid = process->pid,
+		.tid = process->pid,
+		.time = time,
+	};
 }
 
-static struct qemu_message header(uint16_t type, size_t size, uint32_t tid, uint64_t time)
+int record_observer_send(const struct record_observer *observer, const struct record_fact *fact)
 {
-	return (struct qemu_message){.size = (uint32_t)size, .type = type, .tid = tid, .time = time};
+	return record_model_fact(observer->capture->model, fact, record_now());
 }
 
 int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
 			       const struct record_observed *forked_from, uint32_t parent, uint64_t time)
 {
-	struct qemu_message_process_start start = {
-		.header = header(QEMU_MSG_PROCESS_START, sizeof(start), process->pid, time),
-		.how = forked_from ? QEMU_PROCESS_FORK : QEMU_PROCESS_INITIAL,
-		.parent_pid = parent,
-		.parent_process = forked_from ? forked_from->number : 0,
-		.parent_epoch = forked_from ? forked_from->epoch : 0,
-	};
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_PROCESS_START, time);
 
-	if (process->found)
-		start.header.flags = QEMU_MESSAGE_RUNDOWN;
-	return record_observer_send(observer, process, &start.header, NULL);
+	fact.rundown = process->found;
+	fact.start.forked = forked_from != NULL;
+	fact.start.parent_pid = parent;
+	fact.start.parent_process = forked_from ? forked_from->number : 0;
+	fact.start.parent_epoch = forked_from ? forked_from->epoch : 0;
+	return record_observer_send(observer, &fact);
 }
 
 /* The program that the process runs, by these strings. */
 int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
 				 const struct ptl_bytes *strings, uint64_t time)
 {
-	struct qemu_message_exec exec = {
-		.header = header(QEMU_MSG_EXEC, sizeof(exec), process->pid, time),
-		.total = (uint32_t)strings->size,
-		.epoch = ++process->epoch,
-	};
-	const size_t size = sizeof(struct qemu_message_exec_bytes) + strings->size;
-	struct qemu_message_exec_bytes *bytes;
-	int status = record_observer_send(observer, process, &exec.header, NULL);
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_EXEC, time);
 
-	if (status < 0)
-		return status;
-	bytes = calloc(1, size);
-	if (!bytes)
-		return common_fail_memory("command line", size);
-	bytes->header = header(QEMU_MSG_EXEC_BYTES, size, process->pid, time);
-	bytes->length = (uint32_t)strings->size;
-	if (strings->size)
-		memcpy(bytes + 1, strings->data, strings->size);
-	status = record_observer_send(observer, process, &bytes->header, NULL);
-	free(bytes);
-	return status;
+	fact.epoch = ++process->epoch;
+	fact.exec.program = (struct record_program){strings->data, strings->size};
+	return record_observer_send(observer, &fact);
 }
 
 /* The same, from what /proc shows. */
@@ -290,15 +276,15 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
-	struct qemu_message last = header(QEMU_MSG_THREAD_END, sizeof(last), 0, now);
+	const struct record_fact last = record_observer_fact(process, RECORD_FACT_ALIVE, now);
 	uint32_t wait_status;
 	int status = 0;
 
 	if (process->ended)
 		return 0;
 	process->ended = true;
-	/* Of no thread: it only tells when the process ended. */
-	status = record_observer_send(observer, process, &last, NULL);
+	/* So that it ends now. */
+	status = record_observer_send(observer, &last);
 	if (status == 0 && process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status))
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
 	return status < 0 ? status : record_model_gone(observer->capture->model, process->number, record_now());
@@ -347,14 +333,13 @@ static int see_thread(void *context, uint32_t tid)
 	struct thread_look *look = context;
 	struct record_observed *process = look->process;
 	const bool is_new = !common_hash_map_get(&process->threads, tid);
-	struct qemu_message_thread_start start = {
-		.header = header(QEMU_MSG_THREAD_START, sizeof(start), tid, process->looked)};
+	struct record_fact start = record_observer_fact(process, RECORD_FACT_THREAD_START, process->looked);
 	int status = common_hash_map_put(&process->threads, tid, look->now);
 
-	if (process->found && !process->threads_told)
-		start.header.flags = QEMU_MESSAGE_RUNDOWN;
+	start.tid = tid;
+	start.rundown = process->found && !process->threads_told;
 	if (status == 0 && is_new)
-		status = record_observer_send(look->observer, process, &start.header, NULL);
+		status = record_observer_send(look->observer, &start);
 	if (status < 0 || process->attached)
 		return status;
 	return record_proc_children(process->pid, tid, see_child, look);
@@ -368,11 +353,12 @@ static int end_threads(struct record_observer *observer, struct record_observed 
 	int status = 0;
 
 	while (status == 0 && common_hash_map_next(&process->threads, &at, &tid, &seen)) {
-		struct qemu_message ending = header(QEMU_MSG_THREAD_END, sizeof(ending), (uint32_t)tid, now);
+		struct record_fact ending = record_observer_fact(process, RECORD_FACT_THREAD_END, now);
 
 		if (seen == now)
 			continue;
-		status = record_observer_send(observer, process, &ending, NULL);
+		ending.tid = (uint32_t)tid;
+		status = record_observer_send(observer, &ending);
 		common_hash_map_remove(&process->threads, tid);
 		/* Removal may move others: the rest is ended at the next look. */
 		break;

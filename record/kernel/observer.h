@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tells of processes that run natively, without privileges: /proc is looked at again and again, and
- * what has changed goes to the capture's model as messages of the kind the software source sends.
+ * Reports processes that run natively, without privileges: /proc is looked at again and again, and
+ * what has changed goes to the capture's model as facts.
  *
- * So a process or thread that lives for less time than from one look to the next may not be seen; of
- * such a process the kernel's own events tell after its end, where they are permitted. Times are those of looks: a start or a load has the time of the last look at which it was not
- * there, an end that of the first at which it was not there any more. Every event of a process is
- * therefore between its start and its end.
+ * So a process or thread that lives for less time than from one look to the next may not be seen; such
+ * a process is reported by the kernel's own events after its end, where they are permitted. Times are
+ * those of looks: a start or a load has the time of the last look at which it was not there, an end
+ * that of the first at which it was not there any more. Every event of a process is therefore between
+ * its start and its end.
  */
 #ifndef RECORD_KERNEL_OBSERVER_H
 #define RECORD_KERNEL_OBSERVER_H

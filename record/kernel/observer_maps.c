@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "record/kernel/observer_state.h"
-#include "record/qemu/shared/maps.h"
+#include "record/process/maps.h"
 
 #define MAPS_MAX 65536 /* executable mappings of a process that are told of */
 
@@ -42,7 +42,7 @@ static bool overlaps(const struct record_observed_map *maps, size_t count, const
 }
 
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
-			      const struct record_observed_map *map, const struct qemu_map_entry *entry)
+			      const struct record_observed_map *map, const struct record_map_entry *entry)
 {
 	const struct record_mapping mapping = {
 		.pid = process->pid,
@@ -57,33 +57,25 @@ int record_observer_send_load(struct record_observer *observer, struct record_ob
 		.path = entry->path,
 		.path_length = strlen(entry->path),
 	};
-	struct qemu_message_image message = {
-		.header = {.size = sizeof(message),
-			   .type = QEMU_MSG_IMAGE_MAP,
-			   .flags = process->found && !process->maps_told ? QEMU_MESSAGE_RUNDOWN : 0,
-			   .tid = process->pid,
-			   .time = process->maps_looked},
-		.base = map->base,
-		.size = map->size,
-		.epoch = ++process->epoch,
-	};
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_IMAGE_MAP, process->maps_looked);
 	struct ptl_image_event image;
 	int status = record_image_store_add(observer->capture->images, &mapping, &image);
 
-	return status < 0 ? status : record_observer_send(observer, process, &message.header, &image);
+	fact.rundown = process->found && !process->maps_told;
+	fact.epoch = ++process->epoch;
+	fact.image = &image;
+	return status < 0 ? status : record_observer_send(observer, &fact);
 }
 
 static int send_unload(struct record_observer *observer, struct record_observed *process,
 		       const struct record_observed_map *map, uint64_t now)
 {
-	struct qemu_message_unmap message = {
-		.header = {.size = sizeof(message), .type = QEMU_MSG_IMAGE_UNMAP, .tid = process->pid, .time = now},
-		.base = map->base,
-		.size = map->size,
-		.epoch = ++process->epoch,
-	};
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_IMAGE_UNMAP, now);
 
-	return record_observer_send(observer, process, &message.header, NULL);
+	fact.epoch = ++process->epoch;
+	fact.range.base = map->base;
+	fact.range.size = map->size;
+	return record_observer_send(observer, &fact);
 }
 
 static int append(struct record_observed_map **maps, size_t *count, size_t *capacity,
@@ -102,7 +94,7 @@ static int append(struct record_observed_map **maps, size_t *count, size_t *capa
 	return 0;
 }
 
-static struct record_observed_map map_of(const struct qemu_map_entry *entry)
+static struct record_observed_map map_of(const struct record_map_entry *entry)
 {
 	return (struct record_observed_map){
 		.base = entry->base,
@@ -115,7 +107,7 @@ static struct record_observed_map map_of(const struct qemu_map_entry *entry)
 }
 
 /* One line of the file. Kernel addresses (vsyscall) are nobody's. */
-static int take(struct record_observer *observer, struct record_observed *process, struct qemu_map_entry *entry,
+static int take(struct record_observer *observer, struct record_observed *process, struct record_map_entry *entry,
 		struct record_observed_map **maps, size_t *count, size_t *capacity)
 {
 	const struct record_observed_map map = map_of(entry);
@@ -130,7 +122,7 @@ static int take(struct record_observer *observer, struct record_observed *proces
 	if (status < 0 || (before && is_same(before, &map)))
 		return status;
 	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
-	qemu_maps_check(root, entry);
+	record_maps_check(root, entry);
 	/* The look for what is new compares what the kernel shows, the trace has what stat shows. */
 	return record_observer_send_load(observer, process,
 					 &(struct record_observed_map){map.base, map.size, map.file_offset,
@@ -140,10 +132,10 @@ static int take(struct record_observer *observer, struct record_observed *proces
 
 int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
-	char name[64], line[QEMU_CHANNEL_PATH_SIZE + 128];
+	char name[64], line[RECORD_PATH_SIZE + 128];
 	struct record_observed_map *maps = NULL;
 	size_t count = 0, capacity = 0;
-	struct qemu_map_entry entry;
+	struct record_map_entry entry;
 	int status = 0;
 	FILE *file;
 
@@ -152,7 +144,7 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 	if (!file)
 		return 0;
 	while (status == 0 && count < MAPS_MAX && fgets(line, sizeof(line), file))
-		if (qemu_maps_parse(line, &entry))
+		if (record_maps_parse(line, &entry))
 			status = take(observer, process, &entry, &maps, &count, &capacity);
 	fclose(file);
 	/* A process that is just ending shows nothing: that is no unloading. */

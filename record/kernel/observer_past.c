@@ -84,11 +84,11 @@ static int send_map(struct record_observer *observer, struct record_observed *pr
 		.inode = step->inode,
 		.protection = step->protection,
 	};
-	struct qemu_map_entry entry = {.device = step->device, .inode = step->inode};
+	struct record_map_entry entry = {.device = step->device, .inode = step->inode};
 
-	if (!qemu_maps_name(&entry, step->name, strlen(step->name)))
+	if (!record_maps_name(&entry, step->name, strlen(step->name)))
 		return 0;
-	qemu_maps_check("", &entry);
+	record_maps_check("", &entry);
 	map.device = entry.device;
 	process->maps_looked = step->time;
 	return record_observer_send_load(observer, process, &map, &entry);

@@ -5,8 +5,8 @@
 
 #include "common/hash_map.h"
 #include "record/kernel/observer.h"
-#include "record/qemu/shared/maps.h"
 #include "record/kernel/sideband.h"
+#include "record/process/maps.h"
 
 /* An executable mapping, as far as it tells one from another. */
 struct record_observed_map {
@@ -59,9 +59,10 @@ struct record_observer {
 	struct common_hash_map told; /* pid of one that has been told and is gone: when it was */
 };
 
-/* Fills in the message's pid and process, and hands it over. */
-int record_observer_send(struct record_observer *observer, const struct record_observed *process,
-			 struct qemu_message *message, const struct ptl_image_event *image);
+/* A fact about the process, to be completed and sent. */
+struct record_fact record_observer_fact(const struct record_observed *process, enum record_fact_kind kind,
+					uint64_t time);
+int record_observer_send(const struct record_observer *observer, const struct record_fact *fact);
 
 struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid);
 /* A process starts: the child of forked_from, or with a program of its own (NULL). */
@@ -95,7 +96,7 @@ int record_observer_lose_past(struct record_observer *observer);
 int record_observer_look_at_maps(struct record_observer *observer, struct record_observed *process, uint64_t now);
 /* Tells of one mapping, at process->maps_looked. entry says what the path leads to. */
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
-			      const struct record_observed_map *map, const struct qemu_map_entry *entry);
+			      const struct record_observed_map *map, const struct record_map_entry *entry);
 /* A forked child has its parent's. */
 int record_observer_inherit(struct record_observed *child, const struct record_observed *parent);
 

@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
-#include "record/qemu/shared/target.h"
+#include "record/process/target.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SHELL "/bin/sh"
@@ -122,7 +122,7 @@ static int locate(const char *name, char **path)
 static bool is_plain_text(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char head[QEMU_HEAD_SIZE];
+	char head[RECORD_HEAD_SIZE];
 	ssize_t n;
 
 	if (fd < 0)
@@ -157,7 +157,7 @@ static int use_shell(struct record_command *command)
 /* Why QEMU cannot run what execve might. */
 static int not_followed(const char *path, int cause)
 {
-	if (cause == QEMU_NOT_FOLLOWED_UNREADABLE)
+	if (cause == RECORD_TARGET_UNREADABLE)
 		common_fail(PTL_SYSTEM,
 			    "cannot record %s: it may be executed but not read, and QEMU has to read "
 			    "it",
@@ -188,15 +188,15 @@ static int name_program(struct record_command *command, const char *path, char *
 /* Checks the file, its #! lines and its ELF interpreter. native: the kernel runs it, not QEMU. */
 static int check_target(struct record_command *command, bool native)
 {
-	struct qemu_target target;
-	int status = qemu_target_find(&target, command->path);
+	struct record_target target;
+	int status = record_target_find(&target, command->path);
 
 	if (!status) {
 		status = name_program(command, target.path, target.prefix);
-		qemu_target_free(&target);
+		record_target_free(&target);
 		return status;
 	}
-	if ((status == -ENOEXEC || status == QEMU_NOT_FOLLOWED_FORMAT) && !command->script &&
+	if ((status == -ENOEXEC || status == RECORD_TARGET_FORMAT) && !command->script &&
 	    is_plain_text(command->path)) {
 		status = use_shell(command);
 		return status ? status : check_target(command, native);

@@ -274,7 +274,7 @@ static int hear_all(struct record_qemu *qemu, uint32_t high, bool *work)
 		if (status == 0 && !state->damaged)
 			status = record_qemu_messages(qemu, state, slot, work);
 	}
-	return status < 0 ? status : record_capture_advance(qemu->capture, record_now(), false);
+	return status < 0 ? status : record_qemu_order_deliver(&qemu->order, record_now(), false);
 }
 
 /*

@@ -82,8 +82,8 @@ static int begin_program(struct record_qemu *qemu, struct record_qemu_slot *stat
 	int status = record_truth_program(qemu->capture->truth, state->pid, &process->definitions);
 
 	if (status == 0)
-		status = record_capture_truth_program(qemu->capture, message->sequence, state->process,
-						      process->definitions, parent);
+		status = record_qemu_order_program(&qemu->order, message->sequence, state->process,
+						   process->definitions, parent);
 	return status < 0 ? status
 			  : record_capture_truth_thread(qemu->capture, process->definitions, state->pid, state->tid,
 							&state->truth_stream);
@@ -196,8 +196,8 @@ static int take_message(struct record_qemu *qemu, struct record_qemu_slot *state
 	if (status == 0 && process)
 		status = take_truth(qemu, state, slot, process, message);
 	return status < 0 ? status
-			  : record_capture_message(qemu->capture, message, has_image ? &image : NULL,
-						   process ? process->definitions : 0);
+			  : record_qemu_order_message(&qemu->order, message, has_image ? &image : NULL,
+						      process ? process->definitions : 0);
 }
 
 int record_qemu_messages(struct record_qemu *qemu, struct record_qemu_slot *state, struct qemu_slot *slot, bool *work)

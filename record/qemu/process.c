@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "record/capture/machine.h"
 #include "record/qemu/source.h"
 
 #define EVENTS 64
@@ -70,7 +71,7 @@ static int bury(struct record_qemu *qemu, struct record_qemu_process *process)
 	int status = record_qemu_finish_process(qemu, process->number, NULL);
 
 	if (status == 0)
-		status = record_capture_gone(qemu->capture, process->number, process->sequence);
+		status = record_qemu_order_gone(&qemu->order, process->number, process->sequence);
 	forget(qemu, process);
 	return status;
 }
@@ -104,7 +105,7 @@ int record_qemu_bury(struct record_qemu *qemu)
 	}
 	while (status == 0 && (process = find_dead(qemu, false)))
 		status = bury(qemu, process);
-	return status;
+	return status < 0 ? status : record_qemu_order_deliver(&qemu->order, record_now(), false);
 }
 
 int record_qemu_bury_all(struct record_qemu *qemu)
@@ -121,5 +122,5 @@ int record_qemu_bury_all(struct record_qemu *qemu)
 		if (status == 0 && process)
 			status = bury(qemu, process);
 	}
-	return status;
+	return status < 0 ? status : record_qemu_order_deliver(&qemu->order, record_now(), true);
 }

@@ -151,6 +151,8 @@ static int finish(struct record_session *session)
 		if (status == 0)
 			status = record_qemu_bury(qemu);
 	}
+	if (status == 0)
+		status = record_qemu_order_deliver(&qemu->order, record_now(), true);
 	return status == 0 ? record_qemu_count_losses(qemu) : status;
 }
 

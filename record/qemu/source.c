@@ -13,7 +13,11 @@ int record_qemu_open(struct record_qemu *qemu, struct record_capture *capture, c
 {
 	int status;
 
-	*qemu = (struct record_qemu){.capture = capture, .epoll = -1};
+	*qemu = (struct record_qemu){
+		.capture = capture,
+		.order = {.capture = capture, .facts.model = capture->model},
+		.epoll = -1,
+	};
 	status = qemu_channel_create(&qemu->channel, config);
 	if (status < 0) {
 		qemu->channel = (struct qemu_channel){.fd = -1};
@@ -44,6 +48,7 @@ void record_qemu_close(struct record_qemu *qemu)
 		free(process);
 	}
 	common_hash_map_free(&qemu->processes);
+	record_qemu_order_free(&qemu->order);
 	qemu_channel_destroy(&qemu->channel);
 	if (qemu->epoll >= 0)
 		close(qemu->epoll);

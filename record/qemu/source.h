@@ -13,6 +13,7 @@
 #include "common/hash_map.h"
 #include "record/capture/capture.h"
 #include "record/qemu/channel.h"
+#include "record/qemu/order.h"
 
 /* A PSB whose bytes have been announced and not yet seen. */
 struct record_qemu_psb {
@@ -56,6 +57,7 @@ struct record_qemu_process {
 struct record_qemu {
 	struct record_capture *capture;
 	struct qemu_channel channel;
+	struct record_qemu_order order;
 	struct record_qemu_slot *slots; /* channel.config.slot_count */
 	/* number -> struct record_qemu_process *, until it is dead and drained */
 	struct common_hash_map processes;

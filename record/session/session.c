@@ -69,7 +69,7 @@ static int step(struct record_session *session, uint64_t now, bool *work)
 	if (status == 0 && session->providers)
 		status = record_providers_step(session->providers, record_now());
 	if (status == 0)
-		status = record_capture_advance(&session->capture, now, false);
+		status = record_capture_advance(&session->capture, now);
 	return status;
 }
 
@@ -173,7 +173,7 @@ static int finish_source(struct record_session *session)
 	if (status == 0)
 		status = session->engine->finish(session);
 	if (status == 0)
-		status = record_capture_advance(&session->capture, record_now(), true);
+		status = record_capture_advance(&session->capture, record_now());
 	/* What was attached to was there before and goes on: nothing of it is missing. */
 	return status == 0 && !session->alone && session->has_command ? lose_rest(session) : status;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "record/qemu/plugin/encoder.h"
-#include "record/qemu/shared/maps.h"
+#include "record/process/maps.h"
 #include "record/qemu/plugin/plugin.h"
 
 static uint64_t page_up(uint64_t value)
@@ -142,9 +142,9 @@ static void remove_range(struct qemu_slot *slot, uint64_t base, uint64_t end)
 }
 
 /* What /proc/self/maps says of the memory at base, cut to [base, end). */
-static bool image_from_maps(uint64_t base, uint64_t end, struct qemu_map_entry *entry, struct plugin_image *image)
+static bool image_from_maps(uint64_t base, uint64_t end, struct record_map_entry *entry, struct plugin_image *image)
 {
-	if (!qemu_maps_find(base, entry))
+	if (!record_maps_find(base, entry))
 		return false;
 	*image = (struct plugin_image){
 		.base = base,
@@ -164,7 +164,7 @@ static bool image_from_maps(uint64_t base, uint64_t end, struct qemu_map_entry *
 static struct plugin_image *find_image(struct qemu_slot *slot, uint64_t address)
 {
 	size_t index = plugin_space_index(&plugin.space, address);
-	struct qemu_map_entry entry;
+	struct record_map_entry entry;
 	struct plugin_image image;
 	uint64_t page = address & ~(PLUGIN_PAGE - 1);
 
@@ -309,7 +309,7 @@ static void on_mremap(struct qemu_slot *slot, const uint64_t *args, uint64_t bas
 static void make_executable(struct qemu_slot *slot, uint64_t base, uint64_t end, uint32_t protection)
 {
 	struct plugin_image *image = plugin_space_find(&plugin.space, base);
-	struct qemu_map_entry entry;
+	struct record_map_entry entry;
 	struct plugin_image found;
 
 	if (!image) {

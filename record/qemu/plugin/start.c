@@ -14,7 +14,7 @@
 
 #include "record/qemu/plugin/encoder.h"
 #include "record/qemu/plugin/guest.h"
-#include "record/qemu/shared/maps.h"
+#include "record/process/maps.h"
 #include "record/qemu/plugin/plugin.h"
 
 #define ARGUMENTS_MAX (1u << 21)
@@ -88,7 +88,7 @@ static void add_segment(struct qemu_slot *slot, const Elf64_Phdr *segment, uint6
 {
 	uint64_t base = (segment->p_vaddr + bias) & ~(PLUGIN_PAGE - 1);
 	uint64_t end = (segment->p_vaddr + bias + segment->p_memsz + PLUGIN_PAGE - 1) & ~(PLUGIN_PAGE - 1);
-	struct qemu_map_entry entry;
+	struct record_map_entry entry;
 	struct plugin_image image = {
 		.base = base,
 		.end = end,
@@ -97,7 +97,7 @@ static void add_segment(struct qemu_slot *slot, const Elf64_Phdr *segment, uint6
 		.flags = flag | (segment->p_flags & PF_W ? QEMU_IMAGE_WRITABLE : 0),
 	};
 
-	if (!qemu_maps_find(base, &entry))
+	if (!record_maps_find(base, &entry))
 		return;
 	if (entry.path[0]) {
 		image.path = entry.path;

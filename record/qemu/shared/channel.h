@@ -9,6 +9,8 @@
 
 #include <ptl/trace.h>
 
+#include "record/process/target.h"
+
 /*
  * The recorder makes one sparse memory file, the arena, and starts
  *
@@ -37,7 +39,7 @@
 /* The producer may write this many bytes past the end of the PT ring before it copies them to its
  * start. */
 #define QEMU_PT_SLACK 4096u
-#define QEMU_CHANNEL_PATH_SIZE 4096u
+#define QEMU_CHANNEL_PATH_SIZE RECORD_PATH_SIZE
 
 /*
  * The clock the packets show. In both clocks one TSC tick is one nanosecond. These are the values a
@@ -432,9 +434,9 @@ struct qemu_message_psb {
 };
 
 enum qemu_not_followed_cause {
-	QEMU_NOT_FOLLOWED_FORMAT = 1,     /* not an x86-64 ELF file */
-	QEMU_NOT_FOLLOWED_ARENA = 2,      /* this process may not open the arena (changed user, other mount space) */
-	QEMU_NOT_FOLLOWED_UNREADABLE = 3, /* executable but not readable: QEMU cannot load it */
+	QEMU_NOT_FOLLOWED_FORMAT = RECORD_TARGET_FORMAT,
+	QEMU_NOT_FOLLOWED_ARENA = 2, /* this process may not open the arena (changed user, other mount space) */
+	QEMU_NOT_FOLLOWED_UNREADABLE = RECORD_TARGET_UNREADABLE,
 };
 
 /*

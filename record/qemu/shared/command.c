@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/qemu/shared/target.h"
+#include "record/process/target.h"
 
 /* -seed 0 -plugin P -0 argv0 path */
 #define OWN_ARGUMENTS 8
@@ -108,8 +108,9 @@ static void add_path(struct list *list, const char *path)
 	add(list, form);
 }
 
-static void add_arguments(struct list *list, const struct qemu_channel_config *config, const struct qemu_target *target,
-			  char *const argv[], char *const envp[], const struct qemu_continue *from)
+static void add_arguments(struct list *list, const struct qemu_channel_config *config,
+			  const struct record_target *target, char *const argv[], char *const envp[],
+			  const struct qemu_continue *from)
 {
 	size_t path_at, script_at = 0;
 
@@ -150,8 +151,8 @@ int qemu_command_make(struct qemu_command *command, const struct qemu_channel_co
 {
 	size_t argc = count_strings(argv), variables = count_strings(envp);
 	struct list arguments = {0}, environment = {0};
-	struct qemu_target target;
-	int status = qemu_target_find(&target, file);
+	struct record_target target;
+	int status = record_target_find(&target, file);
 
 	if (status)
 		return status;
@@ -159,7 +160,7 @@ int qemu_command_make(struct qemu_command *command, const struct qemu_channel_co
 	environment.strings = calloc(variables + 1, sizeof(char *));
 	add_arguments(&arguments, config, &target, argv, envp, from);
 	add_environment(&environment, envp);
-	qemu_target_free(&target);
+	record_target_free(&target);
 	*command = (struct qemu_command){strdup(config->qemu_path), arguments.strings, environment.strings};
 	if (arguments.failed || environment.failed || !command->path || !environment.strings) {
 		qemu_command_free(command);

@@ -17,17 +17,17 @@
 #include <ptl/trace.h>
 
 #include "record/qemu/shared/command.h"
-#include "record/qemu/shared/target.h"
+#include "record/process/target.h"
 
 /* ---- the first line of a script ------------------------------------------------------------- */
 
-static int parse(const char *text, struct qemu_shebang *shebang)
+static int parse(const char *text, struct record_shebang *shebang)
 {
-	static char head[QEMU_HEAD_SIZE];
+	static char head[RECORD_HEAD_SIZE];
 
 	memset(head, 0, sizeof(head));
 	memcpy(head, text, strnlen(text, sizeof(head)));
-	return qemu_shebang_parse(head, shebang);
+	return record_shebang_parse(head, shebang);
 }
 
 static void test_shebang(void **state)
@@ -42,7 +42,7 @@ static void test_shebang(void **state)
 		{"#!/usr/bin/env   python3\n", "/usr/bin/env", "python3"},
 		{"#!a\n", "a", NULL},
 	};
-	struct qemu_shebang shebang;
+	struct record_shebang shebang;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -61,8 +61,8 @@ static void test_shebang(void **state)
 /* What does not fit is cut, as long as it is not the interpreter's name. */
 static void test_long_shebang(void **state)
 {
-	char text[QEMU_HEAD_SIZE + 100];
-	struct qemu_shebang shebang;
+	char text[RECORD_HEAD_SIZE + 100];
+	struct record_shebang shebang;
 
 	(void)state;
 	memset(text, 'x', sizeof(text));
@@ -72,7 +72,7 @@ static void test_long_shebang(void **state)
 	memcpy(text, "#!/bin/sh ", 10);
 	assert_int_equal(parse(text, &shebang), 0);
 	assert_string_equal(shebang.interpreter, "/bin/sh");
-	assert_int_equal(strlen(shebang.argument), QEMU_HEAD_SIZE - 1 - 10);
+	assert_int_equal(strlen(shebang.argument), RECORD_HEAD_SIZE - 1 - 10);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -113,47 +113,47 @@ static void write_text(const char *name, const char *text, mode_t mode)
 static void test_targets(void **state)
 {
 	static const uint8_t elf32[64] = {0x7f, 'E', 'L', 'F', 1, 1, 1, [16] = 2, [18] = 3};
-	struct qemu_target target;
+	struct record_target target;
 
 	(void)state;
-	assert_int_equal(qemu_target_find(&target, "/bin/sh"), 0);
+	assert_int_equal(record_target_find(&target, "/bin/sh"), 0);
 	assert_string_equal(target.path, "/bin/sh");
 	assert_string_equal(target.script, "");
 	assert_int_equal(target.prefix_count, 0);
-	qemu_target_free(&target);
+	record_target_free(&target);
 
 	write_text("script", "#!/bin/sh -e\n", 0755);
-	assert_int_equal(qemu_target_find(&target, "script"), 0);
+	assert_int_equal(record_target_find(&target, "script"), 0);
 	assert_string_equal(target.path, "/bin/sh");
 	assert_string_equal(target.script, "script");
 	assert_int_equal(target.prefix_count, 3);
 	assert_string_equal(target.prefix[0], "/bin/sh");
 	assert_string_equal(target.prefix[1], "-e");
 	assert_string_equal(target.prefix[2], "script");
-	qemu_target_free(&target);
+	record_target_free(&target);
 
 	/* A script run by a script: as the kernel has it, sh -e script -x outer. */
 	write_text("outer", "#!script -x\n", 0755);
-	assert_int_equal(qemu_target_find(&target, "outer"), 0);
+	assert_int_equal(record_target_find(&target, "outer"), 0);
 	assert_string_equal(target.script, "outer");
 	assert_int_equal(target.prefix_count, 5);
 	assert_string_equal(target.prefix[2], "script");
 	assert_string_equal(target.prefix[3], "-x");
 	assert_string_equal(target.prefix[4], "outer");
-	qemu_target_free(&target);
+	record_target_free(&target);
 
 	write_text("loop", "#!loop\n", 0755);
-	assert_int_equal(qemu_target_find(&target, "loop"), -ELOOP);
+	assert_int_equal(record_target_find(&target, "loop"), -ELOOP);
 	write_file("elf32", elf32, sizeof(elf32), 0755);
-	assert_int_equal(qemu_target_find(&target, "elf32"), QEMU_NOT_FOLLOWED_FORMAT);
+	assert_int_equal(record_target_find(&target, "elf32"), RECORD_TARGET_FORMAT);
 	write_text("plain", "#!/bin/sh\n", 0644);
-	assert_int_equal(qemu_target_find(&target, "plain"), -EACCES);
-	assert_int_equal(qemu_target_find(&target, "missing"), -ENOENT);
-	assert_int_equal(qemu_target_find(&target, "."), -EACCES);
+	assert_int_equal(record_target_find(&target, "plain"), -EACCES);
+	assert_int_equal(record_target_find(&target, "missing"), -ENOENT);
+	assert_int_equal(record_target_find(&target, "."), -EACCES);
 	write_text("lost", "#!/nowhere/interpreter\n", 0755);
-	assert_int_equal(qemu_target_find(&target, "lost"), -ENOENT);
+	assert_int_equal(record_target_find(&target, "lost"), -ENOENT);
 	write_text("text", "", 0755);
-	assert_int_equal(qemu_target_find(&target, "text"), -ENOEXEC);
+	assert_int_equal(record_target_find(&target, "text"), -ENOEXEC);
 }
 
 /* ---- the command line ----------------------------------------------------------------------- */

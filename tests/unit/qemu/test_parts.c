@@ -18,7 +18,7 @@
 #include "record/qemu/plugin/block.h"
 #include "record/qemu/plugin/classify.h"
 #include "record/qemu/plugin/guest.h"
-#include "record/qemu/shared/maps.h"
+#include "record/process/maps.h"
 
 /* ---- classify ------------------------------------------------------------------------------- */
 
@@ -252,35 +252,36 @@ static void test_code_is_learned_once(void **state)
 
 static void test_maps_lines(void **state)
 {
-	static struct qemu_map_entry entry;
+	static struct record_map_entry entry;
 
 	(void)state;
-	assert_true(qemu_maps_parse("7f0010000000-7f0010021000 r-xp 00003000 fe:01 1234   /usr/lib/a b.so\n", &entry));
+	assert_true(
+		record_maps_parse("7f0010000000-7f0010021000 r-xp 00003000 fe:01 1234   /usr/lib/a b.so\n", &entry));
 	assert_int_equal(entry.base, 0x7f0010000000);
 	assert_int_equal(entry.end, 0x7f0010021000);
 	assert_int_equal(entry.file_offset, 0x3000);
 	assert_int_equal(entry.inode, 1234);
 	assert_string_equal(entry.path, "/usr/lib/a b.so");
 	assert_false(entry.deleted || entry.shared || entry.writable);
-	assert_true(qemu_maps_parse("1000-2000 rw-s 00000000 00:01 9 /memfd:x (deleted)\n", &entry));
+	assert_true(record_maps_parse("1000-2000 rw-s 00000000 00:01 9 /memfd:x (deleted)\n", &entry));
 	assert_true(entry.deleted && entry.shared && entry.writable);
-	assert_true(qemu_maps_parse("1000-2000 rw-p 00000000 00:00 0 [heap]\n", &entry));
+	assert_true(record_maps_parse("1000-2000 rw-p 00000000 00:00 0 [heap]\n", &entry));
 	assert_string_equal(entry.path, "");
-	assert_true(qemu_maps_parse("1000-2000 r-xp 00000000 00:2b 5 /tmp/gone (deleted)\n", &entry));
+	assert_true(record_maps_parse("1000-2000 r-xp 00000000 00:2b 5 /tmp/gone (deleted)\n", &entry));
 	assert_string_equal(entry.path, "/tmp/gone");
 	assert_true(entry.deleted);
-	assert_false(qemu_maps_parse("1000-2000 r-xp\n", &entry));
-	assert_false(qemu_maps_parse("hello\n", &entry));
+	assert_false(record_maps_parse("1000-2000 r-xp\n", &entry));
+	assert_false(record_maps_parse("hello\n", &entry));
 }
 
 static void test_maps_find(void **state)
 {
-	static struct qemu_map_entry entry;
+	static struct record_map_entry entry;
 
 	(void)state;
-	assert_true(qemu_maps_find((uint64_t)(uintptr_t)test_maps_find, &entry));
+	assert_true(record_maps_find((uint64_t)(uintptr_t)test_maps_find, &entry));
 	assert_true(entry.path[0] == '/' && !entry.deleted && entry.inode);
-	assert_false(qemu_maps_find(0x10, &entry));
+	assert_false(record_maps_find(0x10, &entry));
 }
 
 /* ---- memory and signal frames --------------------------------------------------------------- */

@@ -128,7 +128,7 @@ static void drain(struct fixture *fixture)
 	bool work = false;
 
 	assert_int_equal(record_qemu_drain(&fixture->qemu, &work), 0);
-	assert_int_equal(record_capture_advance(&fixture->capture, record_now(), false), 0);
+	assert_int_equal(record_capture_advance(&fixture->capture, record_now()), 0);
 }
 
 /* ---- the trace ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests what events come of which messages: processes, forks, execs, threads, images, ends. */
+/* Tests what events come of which facts: processes, forks, execs, threads, images, ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,6 @@
 struct fixture {
 	struct record_model *model;
 	struct ptl_bytes text;
-	uint64_t sequence;
 	uint64_t lane_time[8][RECORD_PARTS];
 };
 
@@ -156,133 +155,98 @@ static void expect(struct fixture *fixture, const char *text)
 	fixture->text.size = 0;
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 /* process number n has pid 100 * n and a first thread of that id. */
-static struct qemu_message header(struct fixture *fixture, unsigned type, uint32_t process, uint32_t tid, uint64_t time,
-				  size_t size)
+static struct record_fact fact_of(enum record_fact_kind kind, uint32_t process, uint32_t tid, uint64_t time)
 {
-	return (struct qemu_message){
-		.size = (uint32_t)size,
-		.type = (uint16_t)type,
+	return (struct record_fact){
+		.kind = kind,
 		.pid = 100 * process,
 		.tid = tid ? tid : 100 * process,
 		.time = time,
-		.sequence = ++fixture->sequence,
 		.process = process,
 	};
 }
 
-static void send(struct fixture *fixture, const void *message, const struct ptl_image_event *image)
+static void send(struct fixture *fixture, const struct record_fact *fact)
 {
-	assert_int_equal(record_model_message(fixture->model, message, image, 0), 0);
+	assert_int_equal(record_model_fact(fixture->model, fact, 0), 0);
 }
 
 static void send_start(struct fixture *fixture, uint32_t process, uint32_t parent, uint64_t time, uint64_t epoch)
 {
-	const struct qemu_message_process_start message = {
-		.header = header(fixture, QEMU_MSG_PROCESS_START, process, 0, time, sizeof(message)),
-		.how = parent ? QEMU_PROCESS_FORK : QEMU_PROCESS_INITIAL,
-		.parent_pid = parent ? 100 * parent : 7,
-		.parent_process = parent,
-		.epoch = epoch,
-		.parent_epoch = epoch,
-	};
+	struct record_fact fact = fact_of(RECORD_FACT_PROCESS_START, process, 0, time);
 
-	send(fixture, &message, NULL);
+	fact.epoch = epoch;
+	fact.start.forked = parent != 0;
+	fact.start.parent_pid = parent ? 100 * parent : 7;
+	fact.start.parent_process = parent;
+	fact.start.parent_epoch = epoch;
+	send(fixture, &fact);
 }
 
 static void send_exec(struct fixture *fixture, uint32_t process, uint32_t tid, uint64_t time, uint64_t epoch,
 		      const char *strings, size_t size)
 {
-	const struct qemu_message_exec exec = {
-		.header = header(fixture, QEMU_MSG_EXEC, process, tid, time, sizeof(exec)),
-		.total = (uint32_t)size,
-		.epoch = epoch,
-		.start_address = 0x1000,
-	};
+	struct record_fact fact = fact_of(RECORD_FACT_EXEC, process, tid, time);
 
-	send(fixture, &exec, NULL);
-	for (size_t at = 0; at < size; at += 5) {
-		const size_t length = size - at < 5 ? size - at : 5;
-		struct {
-			struct qemu_message_exec_bytes fixed;
-			char bytes[8];
-		} part = {{
-				  .header = header(fixture, QEMU_MSG_EXEC_BYTES, process, tid, time,
-						   sizeof(part.fixed) + length),
-				  .offset = (uint32_t)at,
-				  .length = (uint32_t)length,
-			  },
-			  ""};
-
-		memcpy(part.bytes, strings + at, length);
-		send(fixture, &part, NULL);
-	}
+	fact.epoch = epoch;
+	fact.exec.start_address = 0x1000;
+	fact.exec.program = (struct record_program){strings, size};
+	send(fixture, &fact);
 }
 
 static void send_image(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch, uint64_t base,
 		       uint64_t size, const char *name)
 {
-	const struct qemu_message_image message = {
-		.header = header(fixture, QEMU_MSG_IMAGE_MAP, process, 0, time, sizeof(message)),
-		.base = base,
-		.size = size,
-		.epoch = epoch,
-	};
 	const struct ptl_image_event image = {.base = base, .size = size, .file_name = name, .protection = 5};
+	struct record_fact fact = fact_of(RECORD_FACT_IMAGE_MAP, process, 0, time);
 
-	send(fixture, &message, &image);
+	fact.epoch = epoch;
+	fact.image = &image;
+	send(fixture, &fact);
 }
 
 static void send_unmap(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch, uint64_t base,
 		       uint64_t size)
 {
-	const struct qemu_message_unmap message = {
-		.header = header(fixture, QEMU_MSG_IMAGE_UNMAP, process, 0, time, sizeof(message)),
-		.base = base,
-		.size = size,
-		.epoch = epoch,
-	};
+	struct record_fact fact = fact_of(RECORD_FACT_IMAGE_UNMAP, process, 0, time);
 
-	send(fixture, &message, NULL);
+	fact.epoch = epoch;
+	fact.range.base = base;
+	fact.range.size = size;
+	send(fixture, &fact);
 }
 
 static void send_code(struct fixture *fixture, uint32_t process, uint64_t time, uint64_t epoch, uint64_t base,
 		      char byte)
 {
-	struct {
-		struct qemu_message_code fixed;
-		char bytes[8];
-	} message = {{
-			     .header = header(fixture, QEMU_MSG_CODE, process, 0, time, sizeof(message)),
-			     .base = base,
-			     .epoch = epoch,
-			     .length = 8,
-		     },
-		     {0}};
+	struct record_fact fact = fact_of(RECORD_FACT_CODE, process, 0, time);
+	uint8_t bytes[8];
 
-	memset(message.bytes, byte, sizeof(message.bytes));
-	send(fixture, &message, NULL);
+	memset(bytes, byte, sizeof(bytes));
+	fact.epoch = epoch;
+	fact.range.base = base;
+	fact.range.size = sizeof(bytes);
+	fact.range.code = bytes;
+	send(fixture, &fact);
 }
 
-static void send_thread(struct fixture *fixture, unsigned type, uint32_t process, uint32_t tid, uint64_t time)
+static void send_thread(struct fixture *fixture, enum record_fact_kind kind, uint32_t process, uint32_t tid,
+			uint64_t time)
 {
-	const struct qemu_message_thread_start message = {
-		.header = header(fixture, type, process, tid, time, sizeof(message)),
-	};
+	const struct record_fact fact = fact_of(kind, process, tid, time);
 
-	send(fixture, &message, NULL);
+	send(fixture, &fact);
 }
 
 static void send_exit(struct fixture *fixture, uint32_t process, uint64_t time, uint32_t status)
 {
-	const struct qemu_message_exit message = {
-		.header = header(fixture, QEMU_MSG_EXIT, process, 0, time, sizeof(message)),
-		.status = status,
-	};
+	struct record_fact fact = fact_of(RECORD_FACT_EXIT, process, 0, time);
 
-	send(fixture, &message, NULL);
+	fact.exit.wait_status = status;
+	send(fixture, &fact);
 }
 
 #define LS "/bin/ls\0\0/home\0ls\0-l\0a b"
@@ -313,15 +277,29 @@ static void starts(struct fixture *fixture)
 	fixture->text.size = 0;
 }
 
-static void tells_a_start_whose_strings_do_not_come(void **state)
+static void tells_a_start_whose_program_does_not_come(void **state)
 {
 	struct fixture *fixture = *state;
 
 	send_start(fixture, 1, 0, 10, 1);
-	send_exec(fixture, 1, 0, 10, 1, "/bin/l", 3);
+	send_thread(fixture, RECORD_FACT_ALIVE, 1, 0, 11);
+	expect(fixture, "");
 	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "/bin/ls");
-	expect(fixture, "0m 10 process start 100<7 key 1 '/bi' ''\n0l 10 thread start 100/100\n"
+	expect(fixture, "0m 10 process start 100<7 key 1 '' ''\n0l 10 thread start 100/100\n"
 			"0m 11 image load 100 1000+1000 '/bin/ls' prot 5\n");
+	send_exec(fixture, 1, 0, 12, 3, "/bin/l", 3);
+	expect(fixture, "0m 12 process exec 100<7 key 1 '/bi' ''\n");
+}
+
+static void ends_a_process_when_it_was_last_alive(void **state)
+{
+	struct fixture *fixture = *state;
+
+	starts(fixture);
+	send_thread(fixture, RECORD_FACT_ALIVE, 1, 0, 40);
+	send_exit(fixture, 1, 30, 0);
+	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
+	expect(fixture, "0l 40 thread end 100/100\n0l 40 process end 100<7 key 1 '/bin/ls' 'ls -l 'a b'' status 0\n");
 }
 
 static void gives_a_fork_its_parents_memory(void **state)
@@ -391,7 +369,7 @@ static void clears_memory_at_exec(void **state)
 
 	starts(fixture);
 	send_image(fixture, 1, 11, 2, 0x1000, 0x1000, "a");
-	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 101, 12);
+	send_thread(fixture, RECORD_FACT_THREAD_START, 1, 101, 12);
 	fixture->text.size = 0;
 	send_exec(fixture, 1, 0, 20, 3, RELATIVE, sizeof(RELATIVE));
 	expect(fixture, "0l 20 thread end 100/101\n0m 20 process exec 100<7 key 1 '/home/x/y' 'y'\n");
@@ -404,8 +382,8 @@ static void renames_the_thread_that_execs(void **state)
 	struct fixture *fixture = *state;
 
 	starts(fixture);
-	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 101, 12);
-	send_thread(fixture, QEMU_MSG_THREAD_END, 1, 100, 13);
+	send_thread(fixture, RECORD_FACT_THREAD_START, 1, 101, 12);
+	send_thread(fixture, RECORD_FACT_THREAD_END, 1, 100, 13);
 	fixture->text.size = 0;
 	send_exec(fixture, 1, 100, 20, 3, RELATIVE, sizeof(RELATIVE));
 	expect(fixture, "0l 20 thread end 100/101\n0l 20 thread start 100/100\n"
@@ -418,9 +396,9 @@ static void keeps_streams_in_order(void **state)
 
 	starts(fixture);
 	/* A thread's clock may run behind; code may be told of with the time of its epoch. */
-	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 101, 50);
+	send_thread(fixture, RECORD_FACT_THREAD_START, 1, 101, 50);
 	send_image(fixture, 1, 40, 2, 0x1000, 0x1000, "a");
-	send_thread(fixture, QEMU_MSG_THREAD_END, 1, 101, 45);
+	send_thread(fixture, RECORD_FACT_THREAD_END, 1, 101, 45);
 	send_code(fixture, 1, 40, 2, 0x1000, 'c');
 	expect(fixture, "0l 50 thread start 100/101\n0m 40 image load 100 1000+1000 'a' prot 5\n"
 			"0l 50 thread end 100/101\n0m 40 code 100 1000+8 c\n");
@@ -446,16 +424,7 @@ static void uses_lanes_again(void **state)
 
 static void waits_for_an_exit_status(void **state)
 {
-	const struct qemu_message_child_status status = {
-		.header = {.size = sizeof(status),
-			   .type = QEMU_MSG_CHILD_STATUS,
-			   .process = 1,
-			   .pid = 100,
-			   .tid = 100,
-			   .time = 70},
-		.child_pid = 200,
-		.status = 9,
-	};
+	struct record_fact status = fact_of(RECORD_FACT_CHILD_STATUS, 1, 0, 70);
 	struct fixture *fixture = *state;
 
 	starts(fixture);
@@ -463,7 +432,9 @@ static void waits_for_an_exit_status(void **state)
 	fixture->text.size = 0;
 	assert_int_equal(record_model_gone(fixture->model, 2, 1), 0);
 	expect(fixture, "");
-	send(fixture, &status, NULL);
+	status.exit.pid = 200;
+	status.exit.wait_status = 9;
+	send(fixture, &status);
 	expect(fixture, "1l 30 thread end 200/200\n"
 			"1l 30 process end 200<100 key 2 '/bin/ls' 'ls -l 'a b'' status 0x9\n");
 	/* Nobody tells: then it ends without one. */
@@ -477,20 +448,17 @@ static void waits_for_an_exit_status(void **state)
 
 static void tells_who_ran_untraced(void **state)
 {
-	struct {
-		struct qemu_message_not_followed fixed;
-		char strings[16];
-	} leave = {{.cause = QEMU_NOT_FOLLOWED_FORMAT, .length = 13}, "/a.o\0\0/\0a\0b c"};
-	struct qemu_message failed;
+	struct record_fact leave = fact_of(RECORD_FACT_LEAVE, 1, 0, 20);
+	const struct record_fact stay = fact_of(RECORD_FACT_STAY, 1, 0, 21);
 	struct record_model_counts counts;
 	struct fixture *fixture = *state;
 
 	starts(fixture);
-	leave.fixed.header = header(fixture, QEMU_MSG_NOT_FOLLOWED, 1, 0, 20, sizeof(leave.fixed) + 13);
-	send(fixture, &leave, NULL);
-	failed = header(fixture, QEMU_MSG_EXEC_FAILED, 1, 0, 21, sizeof(failed));
-	send(fixture, &failed, NULL);
-	send(fixture, &leave, NULL);
+	leave.leave.program = (struct record_program){"/a.o\0\0/\0a\0b c", 13};
+	leave.leave.cause = "it is no x86-64 program";
+	send(fixture, &leave);
+	send(fixture, &stay);
+	send(fixture, &leave);
 	expect(fixture, "");
 	assert_int_equal(record_model_gone(fixture->model, 1, 0), 0);
 	expect(fixture, "0m 22 process exec 100<7 key 1 '/a.o' 'a 'b c''\n"
@@ -527,10 +495,9 @@ static void survives_nonsense(void **state)
 	send_image(fixture, 1, 31, 2, UINT64_MAX - 0xfff, 0x1001, "beyond it");
 	send_image(fixture, 1, 31, 2, 0x1000, 0, "empty");
 	send_unmap(fixture, 1, 31, 2, UINT64_MAX, UINT64_MAX);
-	send_thread(fixture, QEMU_MSG_THREAD_END, 1, 555, 32);
-	send_thread(fixture, QEMU_MSG_THREAD_START, 1, 100, 32);
+	send_thread(fixture, RECORD_FACT_THREAD_END, 1, 555, 32);
+	send_thread(fixture, RECORD_FACT_THREAD_START, 1, 100, 32);
 	send_exec(fixture, 1, 0, 33, 3, "", 0);
-	send_thread(fixture, 77, 1, 100, 34);
 	expect(fixture, "1m 31 image load 100 fffffffffffff000+1000 'at the end of the world' prot 5\n"
 			"1m 33 process exec 100<7 key 1 '' ''\n");
 }
@@ -540,7 +507,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(tells_the_first_program),
-		TEST(tells_a_start_whose_strings_do_not_come),
+		TEST(tells_a_start_whose_program_does_not_come),
+		TEST(ends_a_process_when_it_was_last_alive),
 		TEST(gives_a_fork_its_parents_memory),
 		TEST(admits_a_parent_it_forgot),
 		TEST(remembers_a_dead_parent_for_a_while),

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "record/capture/sequencer.h"
+#include "record/qemu/sequencer.h"
 
 /* Items are pointers into this array, so that they can be told apart. */
 static char items[4096];

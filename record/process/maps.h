@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading /proc/PID/maps. */
+/* Reading /proc/PID/maps: of the recorder, and of the QEMU plugin in the programs that it traces. */
 
-#ifndef RECORD_QEMU_SHARED_MAPS_H
-#define RECORD_QEMU_SHARED_MAPS_H
+#ifndef RECORD_PROCESS_MAPS_H
+#define RECORD_PROCESS_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/qemu/shared/channel.h"
+/* The longest path, its zero included. */
+#define RECORD_PATH_SIZE 4096u
 
-struct qemu_map_entry {
+struct record_map_entry {
 	uint64_t base;
 	uint64_t end;
 	uint64_t file_offset;
@@ -21,21 +22,21 @@ struct qemu_map_entry {
 	bool writable;
 	bool executable;
 	bool deleted;
-	char path[QEMU_CHANNEL_PATH_SIZE]; /* empty for anonymous memory */
+	char path[RECORD_PATH_SIZE]; /* empty for anonymous memory */
 };
 
 /* Parses one line of /proc/<pid>/maps. False if it is none. Does not look at the file. */
-bool qemu_maps_parse(const char *line, struct qemu_map_entry *entry);
+bool record_maps_parse(const char *line, struct record_map_entry *entry);
 
 /* The name that the kernel shows for the entry's mapping, whose inode is set: a path, or one that says that it is gone.
  * What is no path leaves the entry's path empty. False if it is too long. */
-bool qemu_maps_name(struct qemu_map_entry *entry, const char *name, size_t length);
+bool record_maps_name(struct record_map_entry *entry, const char *name, size_t length);
 
 /* Does the path still lead to the file that is mapped? Some file systems show another device number
  * there. root is the process's root directory ("" for one's own). */
-void qemu_maps_check(const char *root, struct qemu_map_entry *entry);
+void record_maps_check(const char *root, struct record_map_entry *entry);
 
 /* The mapping of this process that holds the address. False if there is none. */
-bool qemu_maps_find(uint64_t address, struct qemu_map_entry *entry);
+bool record_maps_find(uint64_t address, struct record_map_entry *entry);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What execve of a file would run, by the kernel's rules for scripts and formats. */
 
-#include "record/qemu/shared/target.h"
+#include "record/process/target.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,9 +24,9 @@ static bool is_blank(char c)
  * count; the interpreter is the first word; what follows it is one argument, blanks and all. A line
  * that does not end in the bytes looked at is cut, but not within the interpreter's name.
  */
-int qemu_shebang_parse(char *head, struct qemu_shebang *shebang)
+int record_shebang_parse(char *head, struct record_shebang *shebang)
 {
-	char *limit = head + QEMU_HEAD_SIZE - 1;
+	char *limit = head + RECORD_HEAD_SIZE - 1;
 	char *start = head + 2;
 	char *end = memchr(start, '\n', (size_t)(limit + 1 - start));
 	bool cut = false;
@@ -91,7 +91,7 @@ static bool is_program(const Elf64_Ehdr *header)
 static int check_interpreter(int fd, const Elf64_Ehdr *header)
 {
 	for (unsigned i = 0; i < header->e_phnum; i++) {
-		char path[QEMU_CHANNEL_PATH_SIZE];
+		char path[RECORD_PATH_SIZE];
 		Elf64_Phdr segment;
 
 		if (pread(fd, &segment, sizeof(segment), (off_t)(header->e_phoff + i * sizeof(segment))) !=
@@ -111,10 +111,10 @@ static int check_interpreter(int fd, const Elf64_Ehdr *header)
 /* What is no ELF file and no script is run only if somebody has told the kernel how. */
 static int other_format(void)
 {
-	return access("/proc/sys/fs/binfmt_misc/status", F_OK) ? -ENOEXEC : QEMU_NOT_FOLLOWED_FORMAT;
+	return access("/proc/sys/fs/binfmt_misc/status", F_OK) ? -ENOEXEC : RECORD_TARGET_FORMAT;
 }
 
-/* Reads the file's first bytes. 0, or as qemu_target_find(). If it is an ELF file, it is one that
+/* Reads the file's first bytes. 0, or as record_target_find(). If it is an ELF file, it is one that
  * QEMU can run. */
 static int read_head(const char *path, char *head)
 {
@@ -125,15 +125,15 @@ static int read_head(const char *path, char *head)
 		return status;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == EACCES ? QEMU_NOT_FOLLOWED_UNREADABLE : -errno;
-	memset(head, 0, QEMU_HEAD_SIZE);
-	if (pread(fd, head, QEMU_HEAD_SIZE, 0) < 2)
+		return errno == EACCES ? RECORD_TARGET_UNREADABLE : -errno;
+	memset(head, 0, RECORD_HEAD_SIZE);
+	if (pread(fd, head, RECORD_HEAD_SIZE, 0) < 2)
 		status = -ENOEXEC;
 	else if (!memcmp(head, ELFMAG, SELFMAG)) {
 		Elf64_Ehdr header;
 
 		memcpy(&header, head, sizeof(header));
-		status = is_program(&header) ? check_interpreter(fd, &header) : QEMU_NOT_FOLLOWED_FORMAT;
+		status = is_program(&header) ? check_interpreter(fd, &header) : RECORD_TARGET_FORMAT;
 	} else if (head[0] != '#' || head[1] != '!') {
 		status = other_format();
 	}
@@ -143,7 +143,7 @@ static int read_head(const char *path, char *head)
 
 /* The interpreter, its argument and the script's path go before what is there; the script's argv[0]
  * is dropped. */
-static int add_prefix(struct qemu_target *target, const struct qemu_shebang *shebang, const char *script)
+static int add_prefix(struct record_target *target, const struct record_shebang *shebang, const char *script)
 {
 	const char *added[] = {shebang->interpreter, shebang->argument ? shebang->argument : script,
 			       shebang->argument ? script : NULL};
@@ -167,9 +167,9 @@ static int add_prefix(struct qemu_target *target, const struct qemu_shebang *she
 	return 0;
 }
 
-int qemu_target_find(struct qemu_target *target, const char *file)
+int record_target_find(struct record_target *target, const char *file)
 {
-	char head[QEMU_HEAD_SIZE];
+	char head[RECORD_HEAD_SIZE];
 	int status = 0;
 
 	memset(target, 0, sizeof(*target));
@@ -177,15 +177,15 @@ int qemu_target_find(struct qemu_target *target, const char *file)
 		return -ENAMETOOLONG;
 	strcpy(target->path, file);
 	for (int scripts = 0; !status; scripts++) {
-		struct qemu_shebang shebang;
+		struct record_shebang shebang;
 
 		status = read_head(target->path, head);
 		if (status || head[0] != '#')
 			break;
-		if (scripts == QEMU_SCRIPTS_MAX)
+		if (scripts == RECORD_SCRIPTS_MAX)
 			status = -ELOOP;
 		else
-			status = qemu_shebang_parse(head, &shebang);
+			status = record_shebang_parse(head, &shebang);
 		if (status)
 			break;
 		if (!scripts)
@@ -195,11 +195,11 @@ int qemu_target_find(struct qemu_target *target, const char *file)
 			strcpy(target->path, shebang.interpreter);
 	}
 	if (status)
-		qemu_target_free(target);
+		record_target_free(target);
 	return status;
 }
 
-void qemu_target_free(struct qemu_target *target)
+void record_target_free(struct record_target *target)
 {
 	for (size_t i = 0; i < target->prefix_count; i++)
 		free(target->prefix[i]);

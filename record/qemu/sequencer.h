@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts messages that arrive from many threads back into the order in which they were sent. */
-#ifndef RECORD_CAPTURE_SEQUENCER_H
-#define RECORD_CAPTURE_SEQUENCER_H
+#ifndef RECORD_QEMU_SEQUENCER_H
+#define RECORD_QEMU_SEQUENCER_H
 
 #include <stdbool.h>
 #include <stddef.h>

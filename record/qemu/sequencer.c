@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A heap of messages by their number; the next number in order comes out first. */
-#include "record/capture/sequencer.h"
+#include "record/qemu/sequencer.h"
 
 #include <stdlib.h>
 

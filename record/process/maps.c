@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading /proc/PID/maps. */
 
-#include "record/qemu/shared/maps.h"
+#include "record/process/maps.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define DELETED " (deleted)"
 
-bool qemu_maps_name(struct qemu_map_entry *entry, const char *name, size_t length)
+bool record_maps_name(struct record_map_entry *entry, const char *name, size_t length)
 {
 	if (length >= sizeof(entry->path))
 		return false;
@@ -31,7 +31,7 @@ bool qemu_maps_name(struct qemu_map_entry *entry, const char *name, size_t lengt
 	return true;
 }
 
-bool qemu_maps_parse(const char *line, struct qemu_map_entry *entry)
+bool record_maps_parse(const char *line, struct record_map_entry *entry)
 {
 	unsigned long long base, end, offset, inode;
 	unsigned major_number, minor_number;
@@ -43,7 +43,7 @@ bool qemu_maps_parse(const char *line, struct qemu_map_entry *entry)
 	    !path_at || strlen(protection) != 4)
 		return false;
 
-	*entry = (struct qemu_map_entry){
+	*entry = (struct record_map_entry){
 		.base = base,
 		.end = end,
 		.file_offset = offset,
@@ -53,12 +53,12 @@ bool qemu_maps_parse(const char *line, struct qemu_map_entry *entry)
 		.executable = protection[2] == 'x',
 		.shared = protection[3] == 's',
 	};
-	return qemu_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
+	return record_maps_name(entry, line + path_at, strcspn(line + path_at, "\n"));
 }
 
-void qemu_maps_check(const char *root, struct qemu_map_entry *entry)
+void record_maps_check(const char *root, struct record_map_entry *entry)
 {
-	char path[2 * QEMU_CHANNEL_PATH_SIZE];
+	char path[2 * RECORD_PATH_SIZE];
 	struct stat status;
 
 	if (!entry->inode || entry->deleted)
@@ -72,18 +72,18 @@ void qemu_maps_check(const char *root, struct qemu_map_entry *entry)
 
 /* The file may change while it is read; the line that holds the address is one the kernel made at
  * once. */
-bool qemu_maps_find(uint64_t address, struct qemu_map_entry *entry)
+bool record_maps_find(uint64_t address, struct record_map_entry *entry)
 {
-	char line[QEMU_CHANNEL_PATH_SIZE + 128];
+	char line[RECORD_PATH_SIZE + 128];
 	FILE *file = fopen("/proc/self/maps", "re");
 	bool found = false;
 
 	if (!file)
 		return false;
 	while (!found && fgets(line, sizeof(line), file))
-		found = qemu_maps_parse(line, entry) && address >= entry->base && address < entry->end;
+		found = record_maps_parse(line, entry) && address >= entry->base && address < entry->end;
 	fclose(file);
 	if (found)
-		qemu_maps_check("", entry);
+		record_maps_check("", entry);
 	return found;
 }
