@@ -108,32 +108,13 @@ void native_lanes_close(struct native_lane *lanes)
 	free(lanes);
 }
 
-static bool begin(struct native_lane *lane)
-{
-	lane->leaps = native_leaps_lane_begin(lane);
-	return lane->leaps || native_strides_lane_begin(lane);
-}
-
-static bool goes_on(const struct native_lane *lane)
-{
-	return lane->leaps ? native_leaps_lane_goes_on(lane) : native_strides_lane_goes_on(lane);
-}
-
-static void end(struct native_lane *lane)
-{
-	if (lane->leaps)
-		native_leaps_lane_end(lane);
-	else
-		native_strides_lane_end(lane);
-}
-
 /* Ordinary packets up to the next bits that are to be counted; false: the segment is done. */
 static bool advance(struct native_lane *lane)
 {
 	while (native_decoder_read(&lane->decoder, lane)) {
-		lane->counting = begin(lane);
-		if (lane->counting && !goes_on(lane))
-			end(lane);
+		lane->counting = native_leaps_lane_begin(lane);
+		if (lane->counting && !native_leaps_lane_goes_on(lane))
+			native_leaps_lane_end(lane);
 		else if (lane->counting)
 			return true;
 	}
@@ -158,21 +139,6 @@ bool native_lane_done(struct native_lane *lane, int *status)
 	return true;
 }
 
-/* Takes those of the lanes on that count by one of the ways. */
-static void run_lanes(struct native_lane *const *lanes, unsigned count, bool leaps)
-{
-	struct native_lane *some[NATIVE_LANES];
-	unsigned found = 0;
-
-	for (unsigned i = 0; i < count; i++)
-		if (lanes[i]->leaps == leaps)
-			some[found++] = lanes[i];
-	if (found && leaps)
-		native_leaps_lanes_run(some[0]->decoder.code, some, found);
-	else if (found)
-		native_strides_lanes_run(some[0]->decoder.code, some, found);
-}
-
 void native_lanes_count(struct native_lane *lanes)
 {
 	struct native_lane *counting[NATIVE_LANES];
@@ -184,12 +150,11 @@ void native_lanes_count(struct native_lane *lanes)
 			counting[count++] = &lanes[i];
 	/* Until one of them is at its segment's end. */
 	while (count && all) {
-		run_lanes(counting, count, true);
-		run_lanes(counting, count, false);
+		native_leaps_lanes_run(counting[0]->decoder.code, counting, count);
 		for (unsigned i = 0; i < count; i++) {
-			if (goes_on(counting[i]))
+			if (native_leaps_lane_goes_on(counting[i]))
 				continue;
-			end(counting[i]);
+			native_leaps_lane_end(counting[i]);
 			counting[i]->counting = advance(counting[i]);
 			all &= counting[i]->counting;
 		}

@@ -4,7 +4,6 @@
 #define FLOW_NATIVE_LANE_H
 
 #include "flow/native/decoder.h"
-#include "flow/native/stride.h"
 
 /*
  * A lane counts one segment. A step of it waits for a load that depends on the step before; the steps of other lanes
@@ -12,37 +11,24 @@
  */
 #define NATIVE_LANES 8
 
-/* Bits that are taken from packets at a time: so few that they stay in the cache. */
-#define NATIVE_LANE_BITS (1u << 15)
+/* Bytes of packets that are decoded one by one where leaps are not to be had, before they are tried again. */
+#define NATIVE_LANE_WAIT 4096
 
 struct native_lane {
 	uint64_t blocks; /* counted and not given back yet */
 	uint64_t instructions;
-
-	/* By leaps. */
 	uint32_t context;
 	bool stopped;         /* at a packet that is not for leaps */
 	const uint8_t *here;  /* the next packet */
 	const uint8_t *limit; /* a packet that begins before this is far from the segment's end */
-
-	/* By strides. */
-	uint32_t state;
-	int32_t depth; /* addresses on the stack; -1 once there were too few */
-	uint64_t at;   /* bit */
-	uint64_t end;  /* of the bits */
-	/* Of states to return to, newest last, from [2] on. Below it are none, so that no check is needed. */
-	uint32_t stack[2 + NATIVE_STACK + NATIVE_STRIDE_STEPS + 1];
-	uint8_t bits[NATIVE_LANE_BITS / 8 + 16]; /* oldest first, from the highest of each byte on */
 
 	struct native_decoder decoder;  /* what is not counted in bits */
 	struct flow_engine_input input; /* the segment */
 	struct flow_sink sink;
 	bool busy;               /* with a segment */
 	bool counting;           /* bits of it */
-	bool leaps;              /* by leaps, not by strides */
 	bool eager;              /* for tests: takes the shortest runs of bits too */
-	const uint8_t *behind;   /* the packets of the bits */
-	struct flow_clock clock; /* behind them */
+	struct flow_clock clock; /* behind the packets that were counted */
 	const uint8_t *refused;  /* no bits are taken before this packet */
 };
 

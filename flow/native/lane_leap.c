@@ -136,7 +136,8 @@ static void pass(struct native_lane *lane)
 	store(lane, &leaper);
 }
 
-bool native_leaps_lane_begin(struct native_lane *lane)
+/* False: no leaps can be made here. */
+static bool enter_context(struct native_lane *lane)
 {
 	struct native_decoder *decoder = &lane->decoder;
 	struct native_leaps *leaps = &decoder->code->leaps;
@@ -145,8 +146,18 @@ bool native_leaps_lane_begin(struct native_lane *lane)
 	if (!native_leaps_begin(leaps, decoder->stack_count))
 		return false;
 	lane->context = context_of(decoder);
-	if (!lane->context) {
+	if (!lane->context)
 		native_leaps_end(leaps, 0);
+	return lane->context;
+}
+
+bool native_leaps_lane_begin(struct native_lane *lane)
+{
+	const struct native_decoder *decoder = &lane->decoder;
+	const ptrdiff_t left = decoder->end - decoder->at;
+
+	if (!enter_context(lane)) {
+		lane->refused = decoder->at + (left < NATIVE_LANE_WAIT ? left : NATIVE_LANE_WAIT);
 		return false;
 	}
 	lane->clock = decoder->clock;

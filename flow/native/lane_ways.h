@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two ways in which a lane counts TNT packets: by leaps, and by strides where the same leaps do not come again. */
+/* How a lane counts TNT packets: by leaps. */
 #ifndef FLOW_NATIVE_LANE_WAYS_H
 #define FLOW_NATIVE_LANE_WAYS_H
 
@@ -24,19 +24,13 @@ int native_lane_packet(struct native_lane *lane, const uint8_t *at, struct ptl_p
 void native_lane_give_back(struct native_lane *lane, const uint8_t *behind);
 
 /*
- * By strides. Begins with what is ahead; false: too few bits to be worth it, or no memory. The decoder stays as it was
- * until the end. Lanes must go on to be run.
+ * Begins with what is ahead; false: leaps are not worth it now, or there is no memory. The decoder stays as it was until
+ * the end. Lanes must go on to be run.
  */
-bool native_strides_lane_begin(struct native_lane *lane);
-bool native_strides_lane_goes_on(const struct native_lane *lane);
-void native_strides_lanes_run(struct native_code *code, struct native_lane *const *lanes, unsigned count);
-/* The rest of the bits; then the decoder is behind the packets, or where it was if they do not fit the code. */
-void native_strides_lane_end(struct native_lane *lane);
-
-/* The same by leaps. */
 bool native_leaps_lane_begin(struct native_lane *lane);
 bool native_leaps_lane_goes_on(const struct native_lane *lane);
 void native_leaps_lanes_run(struct native_code *code, struct native_lane *const *lanes, unsigned count);
+/* Then the decoder is behind the packets, or where it was if they do not fit the code. */
 void native_leaps_lane_end(struct native_lane *lane);
 
 #endif

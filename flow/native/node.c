@@ -8,7 +8,6 @@
 #include "common/error.h"
 #include "flow/native/block.h"
 #include "flow/native/leap.h"
-#include "flow/native/stride.h"
 #include "flow/native/word.h"
 
 #define FIRST_SLOTS (1u << 13)
@@ -180,7 +179,6 @@ static struct native_node *renew_node(struct native_code *code, struct native_no
 		return NULL;
 	draft.node.chain = node->chain;
 	draft.node.here = node->here;
-	draft.node.state = node->state;
 	draft.node.forgotten = node->forgotten;
 	*node = draft.node;
 	if (draft.watched)
@@ -282,7 +280,6 @@ void native_code_close(struct native_code *code)
 	native_table_free(code, code->nodes);
 	native_table_free(code, code->blocks);
 	native_arena_free(&code->ways);
-	native_strides_close(&code->strides);
 	native_watch_free(&code->watch);
 	native_leaps_close(&code->leaps);
 	native_words_close(&code->words);
@@ -299,7 +296,6 @@ void native_code_forget(struct native_code *code)
 	memset(code->blocks, 0, code->block_slots * sizeof(*code->blocks));
 	memset(code->targets, 0, sizeof(*code->targets) << NATIVE_TARGET_SHIFT);
 	native_memo_forget(code);
-	native_strides_forget(&code->strides);
 	native_watch_forget(&code->watch);
 	native_leaps_forget(&code->leaps);
 	native_words_forget(&code->words, &code->retired);

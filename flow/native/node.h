@@ -70,7 +70,6 @@ struct native_node {
 	struct native_node *chain;   /* in the table */
 	uint64_t stop_ip;
 	uint64_t pages;     /* of watched code that it is made of: see native_page_bit */
-	uint32_t state;     /* id, see stride.h; 0: it has none */
 	uint32_t forgotten; /* how often it was */
 };
 
@@ -135,44 +134,6 @@ static inline uint64_t native_target_tag(uint64_t ip, unsigned mode)
 {
 	return mode == 64 ? ip ^ 1ull << 56 : (ip & 0xffffffff) | (uint64_t)mode << 57;
 }
-
-/*
- * A state is a node, or a node some of whose calls have been pushed already. Its id is 32 bits that no other state
- * has, well mixed, so that the low bits serve as the place of its entries in the table.
- */
-#define NATIVE_STATE_NONE 0u /* flow is in no state that strides can go on from */
-
-#define NATIVE_STRIDE_BITS 9
-#define NATIVE_STRIDE_SHIFT 15 /* log2 of the table's entries */
-/* Steps after which the sums of entries must still fit their fields. */
-#define NATIVE_STRIDE_STEPS 6
-
-/*
- * What the next nine bits do in a state. Several fit a cache line, as the time of a step is that of the load.
- * `sums`: from bit 0 on 6 bits: how many TNT bits are consumed; 9: blocks; 15: instructions; 2: what it does to the
- * return stack as a signed number: pushes one address, pops one, or nothing.
- */
-struct native_stride {
-	uint32_t from; /* state; with its place in the table that gives the bits too */
-	uint32_t to;   /* state; 0 where it ends with a return to what is on the stack */
-	uint32_t push; /* the state at the return address; 0: none */
-	int32_t sums;
-};
-
-struct native_state {
-	struct native_node *node;
-	uint32_t pushed; /* so many of the node's calls are on the stack */
-	uint32_t deeper; /* the state with one more; 0: not made yet */
-};
-
-/* For views that only count: see stride.h. */
-struct native_strides {
-	struct native_stride *table; /* direct-mapped; NULL: not needed yet */
-	struct native_state *states; /* by native_state_index */
-	uint32_t state_count;
-	uint32_t state_capacity;
-	bool no_memory;
-};
 
 /* Where flow is, and where each of its calls returns to: a node, and the context after the newest return. */
 struct native_context {
@@ -280,7 +241,6 @@ struct native_code {
 	struct native_target *targets;
 	void *tables;             /* native_pages: memo, targets, and at first nodes and blocks */
 	struct native_arena ways; /* of the memo: they go at once too, and may go alone */
-	struct native_strides strides;
 	struct native_watch watch;
 	struct native_leaps leaps;
 	struct native_words words;

@@ -9,7 +9,6 @@
 #include "flow/code/instruction.h"
 #include "flow/native/block.h"
 #include "flow/native/leap.h"
-#include "flow/native/stride.h"
 #include "flow/native/word.h"
 
 #define PAGES_SHIFT 12 /* log2 of the table's places */
@@ -166,7 +165,6 @@ static void make_stub(struct native_node *node)
 		.stub = true,
 		.chain = node->chain,
 		.here = node->here,
-		.state = node->state,
 		.forgotten = node->forgotten + 1,
 	};
 }
@@ -230,11 +228,6 @@ static void forget_way(struct native_code *code, size_t place)
 	code->memo[place].from = 0;
 }
 
-static void forget_stride(struct native_code *code, size_t place)
-{
-	code->strides.table[place].from = 0;
-}
-
 static void forget_word(struct native_code *code, size_t place)
 {
 	native_word_forget(&code->words, place);
@@ -264,7 +257,6 @@ static void forget_entries(struct native_code *code, uint64_t *table, size_t siz
 static void forget_tables(struct native_code *code, uint64_t bits)
 {
 	forget_entries(code, code->watch.ways, 1u << NATIVE_MEMO_SHIFT, bits, forget_way);
-	forget_entries(code, code->watch.strides, 1u << NATIVE_STRIDE_SHIFT, bits, forget_stride);
 	forget_entries(code, code->watch.words, NATIVE_WORDS, bits, forget_word);
 	native_leaps_change(&code->leaps, bits);
 }
@@ -312,7 +304,6 @@ void native_watch_forget(struct native_watch *watch)
 	if (watch->made)
 		memset(watch->made, 0, PAGES * sizeof(struct native_dependent *));
 	clear_table(watch->ways, 1u << NATIVE_MEMO_SHIFT);
-	clear_table(watch->strides, 1u << NATIVE_STRIDE_SHIFT);
 	clear_table(watch->words, NATIVE_WORDS);
 	watch->lost = false;
 }
@@ -323,7 +314,6 @@ void native_watch_free(struct native_watch *watch)
 	native_spans_free(&watch->changed);
 	free(watch->made);
 	free(watch->ways);
-	free(watch->strides);
 	free(watch->words);
 	*watch = (struct native_watch){0};
 }

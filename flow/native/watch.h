@@ -8,7 +8,7 @@
  *
  * A node that is forgotten stays where it is, as a stub without code that leads to its own address, and is made anew there
  * when flow comes to it. So nodes, sites, targets and the decoder's own place may go on pointing to it. Blocks that are
- * forgotten are only found no more. Entries of tables (ways, strides, words) tell by one bit a page, of 64, what they are made of.
+ * forgotten are only found no more. Entries of tables (ways, words) tell by one bit a page, of 64, what they are made of.
  */
 #ifndef FLOW_NATIVE_WATCH_H
 #define FLOW_NATIVE_WATCH_H
@@ -31,7 +31,6 @@ struct native_watch {
 	 * entries: at least those of all of them.
 	 */
 	uint64_t *ways;
-	uint64_t *strides;
 	uint64_t *words;
 	bool range; /* the last range found is watched */
 	bool met;   /* such a range has been read since this was last set to false */

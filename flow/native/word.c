@@ -104,7 +104,7 @@ uint32_t native_word_state_get(struct native_words *words, const struct native_w
 		if (is_state(&words->states[number - 1], state))
 			return number;
 	if (words->state_count == STATES - 1)
-		return NATIVE_STATE_NONE;
+		return 0;
 	words->states[words->state_count] = *state;
 	words->states[words->state_count++].chain = *slot;
 	*slot = (uint16_t)words->state_count;
