@@ -203,7 +203,6 @@ int main(int argc, char **argv)
 		.threads_max = 1024,
 		.command_line = argv,
 	};
-	const struct record_source *source;
 	int first, status;
 
 	common_message_start("ptl-record", false);
@@ -217,8 +216,5 @@ int main(int argc, char **argv)
 		return usage("--json is for --list-providers", "ptl-dump --json for what is recorded");
 	settings.command = first == argc ? NULL : argv + first;
 	status = check_settings(&settings);
-	if (status)
-		return status;
-	source = record_source_choose(&settings);
-	return source ? source->record(source, &settings) : COMMON_EXIT_SYSTEM;
+	return status ? status : record_source_run(&settings);
 }

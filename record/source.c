@@ -8,9 +8,11 @@
 
 #include "common/error.h"
 #include "common/message.h"
-#include "record/native/session.h"
+#include "record/kernel/source.h"
+#include "record/native/source.h"
+#include "record/provider/source.h"
 #include "record/qemu/session.h"
-#include "record/qemu/tools.h"
+#include "record/session/session.h"
 
 #define INTEL_PT_DEVICE "/sys/bus/event_source/devices/intel_pt"
 
@@ -27,88 +29,80 @@ static int check_intel_pt(const struct record_settings *settings, char *hint, si
 	return common_fail(PTL_UNSUPPORTED, "this machine has Intel PT, but this version of ptl-record cannot use it");
 }
 
-static int check_qemu(const struct record_settings *settings, char *hint, size_t hint_size)
-{
-	struct record_qemu_tools tools;
+static const struct record_source intel_pt_source = {
+	.name = "intel_pt",
+	.summary = "Intel Processor Trace of the CPU",
+	.check = check_intel_pt,
+};
 
-	return record_qemu_tools_find(settings->qemu, &tools, hint, hint_size);
-}
-
-static int check_none(const struct record_settings *settings, char *hint, size_t hint_size)
-{
-	(void)settings;
-	(void)hint;
-	(void)hint_size;
-	return 0;
-}
-
-const struct record_source record_sources[] = {
-	{
-		.name = "intel_pt",
-		.summary = "Intel Processor Trace of the CPU",
-		.check = check_intel_pt,
-	},
-	{
-		.name = "qemu",
-		.summary = "Intel PT packets made by software, in QEMU user mode; any x86-64 machine",
-		.check = check_qemu,
-		.record = record_qemu_session,
-	},
-	{
-		.name = "none",
-		.summary = "no packets: the command runs natively; processes, and events of providers",
-		.only_by_name = true,
-		.check = check_none,
-		.record = record_native_session,
-	},
-	{.name = NULL},
+/* Best first. */
+static const struct record_source *const sources[] = {
+	&intel_pt_source,
+	&record_qemu_source,
+	&record_native_source,
+	NULL,
 };
 
 static const struct record_source *choose_best(const struct record_settings *settings)
 {
 	char hint[512];
 
-	for (const struct record_source *source = record_sources; source->name; source++)
-		if (!source->only_by_name && source->check(settings, hint, sizeof(hint)) == 0)
-			return source;
+	for (size_t i = 0; sources[i]; i++)
+		if (!sources[i]->only_by_name && sources[i]->check(settings, hint, sizeof(hint)) == 0)
+			return sources[i];
 	common_message_error("no source works on this machine");
-	for (const struct record_source *source = record_sources; source->name; source++) {
-		if (source->only_by_name)
+	for (size_t i = 0; sources[i]; i++) {
+		if (sources[i]->only_by_name)
 			continue;
-		source->check(settings, hint, sizeof(hint));
-		common_message_error("source %s: %s", source->name, ptl_error_text());
+		sources[i]->check(settings, hint, sizeof(hint));
+		common_message_error("source %s: %s", sources[i]->name, ptl_error_text());
 		if (hint[0])
 			common_message_hint("%s", hint);
 	}
 	return NULL;
 }
 
-const struct record_source *record_source_choose(const struct record_settings *settings)
+static const struct record_source *choose(const struct record_settings *settings)
 {
-	const struct record_source *source = record_sources;
+	const struct record_source *source;
 	char hint[512];
+	size_t i = 0;
 
 	if (!strcmp(settings->source, "auto"))
 		return choose_best(settings);
-	while (source->name && strcmp(source->name, settings->source) != 0)
-		source++;
-	if (source->name && source->check(settings, hint, sizeof(hint)) == 0)
+	while (sources[i] && strcmp(sources[i]->name, settings->source) != 0)
+		i++;
+	source = sources[i];
+	if (source && source->check(settings, hint, sizeof(hint)) == 0)
 		return source;
-	common_message_error("source %s: %s", settings->source,
-			     source->name ? ptl_error_text() : "there is no such source");
-	if (source->name && hint[0])
+	common_message_error("source %s: %s", settings->source, source ? ptl_error_text() : "there is no such source");
+	if (source && hint[0])
 		common_message_hint("%s", hint);
 	return NULL;
+}
+
+int record_source_run(const struct record_settings *settings)
+{
+	const struct record_source *chosen[RECORD_SOURCES_MAX + 1] = {choose(settings)};
+	size_t count = 1;
+
+	if (!chosen[0])
+		return COMMON_EXIT_SYSTEM;
+	if (settings->attach && !chosen[0]->observes)
+		chosen[count++] = &record_kernel_source;
+	if (settings->rule_count)
+		chosen[count++] = &record_provider_source;
+	return record_session(chosen, settings);
 }
 
 void record_source_list(const struct record_settings *settings, FILE *file)
 {
 	char hint[512];
 
-	for (const struct record_source *source = record_sources; source->name; source++) {
-		const int status = source->check(settings, hint, sizeof(hint));
+	for (size_t i = 0; sources[i]; i++) {
+		const int status = sources[i]->check(settings, hint, sizeof(hint));
 
-		fprintf(file, "%-10s %-8s %s\n", source->name, status < 0 ? "no" : "works", source->summary);
+		fprintf(file, "%-10s %-8s %s\n", sources[i]->name, status < 0 ? "no" : "works", sources[i]->summary);
 		if (status < 0)
 			fprintf(file, "%19s why: %s\n", "", ptl_error_text());
 		if (status < 0 && hint[0])

@@ -5,16 +5,13 @@
 
 #include <stdio.h>
 
-#include "record/session/source.h"
-
-/* Best first; ends with a NULL name. */
-extern const struct record_source record_sources[];
+#include "record/capture/settings.h"
 
 /*
- * The source called settings->source, or for "auto" the first that works; NULL, and says on stderr
- * why: none does.
+ * Records with the source called settings->source, or for "auto" the best that works here, and with what else the
+ * settings ask for. Returns ptl-record's exit status, and has said on stderr what went wrong.
  */
-const struct record_source *record_source_choose(const struct record_settings *settings);
+int record_source_run(const struct record_settings *settings);
 
 /* One line a source: whether it works, and if not why, and what to do about it. */
 void record_source_list(const struct record_settings *settings, FILE *file);

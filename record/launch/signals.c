@@ -11,14 +11,14 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGIO};
+static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD};
 /* What a write that fails raises, besides failing. */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
 /* A handler has nothing but static memory to reach. */
 static struct {
 	uint32_t *doorbell;
-	unsigned child;
+	int wake; /* 1 + a descriptor to write to; 0: none */
 	unsigned interrupts;
 	int terminate;
 	struct sigaction before[COUNT(caught)];
@@ -30,13 +30,16 @@ static void on_signal(int number)
 {
 	const int kept = errno;
 	uint32_t *doorbell = __atomic_load_n(&state.doorbell, __ATOMIC_RELAXED);
+	const int wake = __atomic_load_n(&state.wake, __ATOMIC_RELAXED) - 1;
+	const uint64_t one = 1;
 
-	if (number == SIGCHLD)
-		__atomic_store_n(&state.child, 1, __ATOMIC_RELAXED);
-	else if (number == SIGINT || number == SIGQUIT)
+	if (number == SIGINT || number == SIGQUIT)
 		__atomic_add_fetch(&state.interrupts, 1, __ATOMIC_RELAXED);
-	else if (number != SIGIO)
+	else if (number != SIGCHLD)
 		__atomic_store_n(&state.terminate, number, __ATOMIC_RELAXED);
+	/* A counter that is full wakes as well. */
+	if (wake >= 0)
+		(void)!write(wake, &one, sizeof(one));
 	if (doorbell) {
 		__atomic_add_fetch(doorbell, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -53,7 +56,7 @@ void record_signals_start(void)
 	action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
 	for (size_t i = 0; i < COUNT(caught); i++) {
 		sigaction(caught[i], NULL, &state.before[i]);
-		if (caught[i] == SIGCHLD || caught[i] == SIGIO || state.before[i].sa_handler != SIG_IGN)
+		if (caught[i] == SIGCHLD || state.before[i].sa_handler != SIG_IGN)
 			sigaction(caught[i], &action, NULL);
 	}
 	for (size_t i = 0; i < COUNT(ignored); i++)
@@ -72,9 +75,10 @@ void record_signals_stop(void)
 	state.started = false;
 }
 
-void record_signals_ring(uint32_t *doorbell)
+void record_signals_wake(uint32_t *doorbell, int fd)
 {
 	__atomic_store_n(&state.doorbell, doorbell, __ATOMIC_RELAXED);
+	__atomic_store_n(&state.wake, fd + 1, __ATOMIC_RELAXED);
 }
 
 static void set_mask(int how)
@@ -100,7 +104,6 @@ void record_signals_unblock(void)
 struct record_signals record_signals_take(void)
 {
 	return (struct record_signals){
-		.child = __atomic_exchange_n(&state.child, 0, __ATOMIC_RELAXED) != 0,
 		.interrupts = __atomic_exchange_n(&state.interrupts, 0, __ATOMIC_RELAXED),
 		.terminate = __atomic_exchange_n(&state.terminate, 0, __ATOMIC_RELAXED),
 	};

@@ -3,7 +3,6 @@
 #include "record/provider/providers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +63,6 @@ static int enter_environment(uint64_t id)
 	return status < 0 ? common_fail_memory("environment", 0) : 0;
 }
 
-/* SIGIO, which rings the doorbell, tells of new files. */
 static void start_watching(struct record_providers *providers, const char *path)
 {
 	providers->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -73,12 +71,8 @@ static void start_watching(struct record_providers *providers, const char *path)
 		close(providers->watch);
 		providers->watch = -1;
 	}
-	if (providers->watch < 0) {
+	if (providers->watch < 0)
 		common_message_warning("the folder of providers, %s, cannot be watched: %s", path, strerror(errno));
-		return;
-	}
-	fcntl(providers->watch, F_SETOWN, getpid());
-	fcntl(providers->watch, F_SETFL, O_ASYNC | O_NONBLOCK);
 }
 
 /* A container's /dev/shm is small. No blocks at all: it has no limit. */
@@ -333,6 +327,11 @@ static int step(struct record_providers *providers, uint64_t now, uint64_t befor
 int record_providers_step(struct record_providers *providers, uint64_t now)
 {
 	return step(providers, now, now);
+}
+
+int record_providers_watch(const struct record_providers *providers)
+{
+	return providers->watch;
 }
 
 unsigned record_providers_patience(const struct record_providers *providers)

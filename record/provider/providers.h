@@ -24,6 +24,8 @@ void record_providers_close(struct record_providers *providers);
 
 /* Takes what programs have written. */
 int record_providers_step(struct record_providers *providers, uint64_t now);
+/* Becomes readable when there is a program that may be new; -1: nothing does. */
+int record_providers_watch(const struct record_providers *providers);
 /* How many milliseconds to sleep at most until the next step. */
 unsigned record_providers_patience(const struct record_providers *providers);
 

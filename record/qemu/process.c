@@ -66,7 +66,7 @@ static void forget(struct record_qemu *qemu, struct record_qemu_process *process
 }
 
 /* Completes what a dead process left behind. */
-static int bury(struct record_qemu *qemu, struct record_qemu_process *process)
+static int complete(struct record_qemu *qemu, struct record_qemu_process *process)
 {
 	int status = record_qemu_finish_process(qemu, process->number, NULL);
 
@@ -91,7 +91,7 @@ static struct record_qemu_process *find_dead(struct record_qemu *qemu, bool any)
 	return NULL;
 }
 
-int record_qemu_bury(struct record_qemu *qemu)
+int record_qemu_reap(struct record_qemu *qemu)
 {
 	struct epoll_event events[EVENTS];
 	struct record_qemu_process *process;
@@ -104,11 +104,11 @@ int record_qemu_bury(struct record_qemu *qemu)
 			process->dead = true;
 	}
 	while (status == 0 && (process = find_dead(qemu, false)))
-		status = bury(qemu, process);
+		status = complete(qemu, process);
 	return status < 0 ? status : record_qemu_order_deliver(&qemu->order, record_now(), false);
 }
 
-int record_qemu_bury_all(struct record_qemu *qemu)
+int record_qemu_reap_all(struct record_qemu *qemu)
 {
 	struct record_qemu_process *process;
 	bool work = true;
@@ -120,7 +120,7 @@ int record_qemu_bury_all(struct record_qemu *qemu)
 		status = record_qemu_drain(qemu, &work);
 		process = find_dead(qemu, true);
 		if (status == 0 && process)
-			status = bury(qemu, process);
+			status = complete(qemu, process);
 	}
 	return status < 0 ? status : record_qemu_order_deliver(&qemu->order, record_now(), true);
 }

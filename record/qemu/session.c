@@ -28,9 +28,9 @@ struct qemu_session {
 	struct record_qemu_tools tools;
 };
 
-static struct record_qemu *qemu_of(const struct record_session *session)
+static struct record_qemu *qemu_of(void *state)
 {
-	return &((struct qemu_session *)session->state)->qemu;
+	return &((struct qemu_session *)state)->qemu;
 }
 
 /* ---- before the start ------------------------------------------------------------------------ */
@@ -70,50 +70,76 @@ static void configure(const struct record_settings *settings, const struct recor
 	snprintf(config->qemu_path, sizeof(config->qemu_path), "%s", tools->qemu);
 }
 
-static int open_source(struct record_session *session)
+static int check(const struct record_settings *settings, char *hint, size_t hint_size)
 {
-	struct qemu_session *state = session->state;
+	struct record_qemu_tools tools;
+
+	return record_qemu_tools_find(settings->qemu, &tools, hint, hint_size);
+}
+
+/* Rings of the plugins, and ends of processes. */
+static int wait_for(struct record_wait *wait, const struct record_qemu *qemu)
+{
+	struct qemu_channel_header *header = qemu->channel.header;
+	const struct record_doorbell doorbell = {&header->doorbell, &header->recorder_waiting};
+
+	record_wait_doorbell(wait, &doorbell);
+	return record_wait_descriptor(wait, qemu->epoll);
+}
+
+static int open_source(struct record_session *session, void **state)
+{
+	struct qemu_session *made = calloc(1, sizeof(*made));
 	struct qemu_channel_config config;
+	char hint[512];
 	int status;
 
-	configure(session->settings, &state->tools, &config);
-	status = record_qemu_open(&state->qemu, &session->capture, &config);
-	if (status == 0)
-		session->doorbell = &state->qemu.channel.header->doorbell;
+	if (!made)
+		return common_fail_memory("software source", sizeof(*made));
+	status = record_qemu_tools_find(session->settings->qemu, &made->tools, hint, sizeof(hint));
+	if (status == 0) {
+		configure(session->settings, &made->tools, &config);
+		status = record_qemu_open(&made->qemu, &session->capture, &config);
+	}
+	if (status == 0) {
+		status = wait_for(&session->wait, &made->qemu);
+		if (status < 0)
+			record_qemu_close(&made->qemu);
+	}
+	if (status < 0)
+		free(made);
+	else
+		*state = made;
 	return status;
 }
 
-static int launch(struct record_session *session, const struct record_command *command, const struct rlimit *files)
+static int start(void *state, struct record_session *session, const struct record_command *command,
+		 const struct rlimit *files)
 {
-	return record_qemu_launch(command, &qemu_of(session)->channel, files, &session->pid);
+	return record_qemu_launch(command, &qemu_of(state)->channel, files, &session->pid);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static int step(struct record_session *session, uint64_t now, bool *work)
+static int drain(void *state, uint64_t now, bool *work)
 {
 	(void)now;
-	return record_qemu_drain(qemu_of(session), work);
+	return record_qemu_drain(qemu_of(state), work);
 }
 
-static int bury(struct record_session *session)
+static int reap(void *state)
 {
-	return record_qemu_bury(qemu_of(session));
+	return record_qemu_reap(qemu_of(state));
 }
 
-static int exited(struct record_session *session, uint32_t pid, uint32_t wait_status)
+static int exited(void *state, uint32_t pid, uint32_t wait_status)
 {
-	return record_capture_exit_status(&session->capture, pid, wait_status);
+	return record_capture_exit_status(qemu_of(state)->capture, pid, wait_status);
 }
 
-static void sleep_until(struct record_session *session, uint32_t seen, unsigned milliseconds)
+static void stop(void *state)
 {
-	qemu_channel_wait(&qemu_of(session)->channel, seen, milliseconds);
-}
-
-static void stop(struct record_session *session)
-{
-	qemu_channel_stop(&qemu_of(session)->channel);
+	qemu_channel_stop(&qemu_of(state)->channel);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -139,27 +165,27 @@ static int wait_for_threads(struct record_qemu *qemu)
 	return status;
 }
 
-static int finish(struct record_session *session)
+static int finish(void *state, bool alone)
 {
-	struct record_qemu *qemu = qemu_of(session);
+	struct record_qemu *qemu = qemu_of(state);
 	int status;
 
-	if (session->alone) {
-		status = record_qemu_bury_all(qemu);
+	if (alone) {
+		status = record_qemu_reap_all(qemu);
 	} else {
 		status = wait_for_threads(qemu);
 		if (status == 0)
-			status = record_qemu_bury(qemu);
+			status = record_qemu_reap(qemu);
+		if (status == 0)
+			status = record_qemu_order_deliver(&qemu->order, record_now(), true);
 	}
-	if (status == 0)
-		status = record_qemu_order_deliver(&qemu->order, record_now(), true);
 	return status == 0 ? record_qemu_count_losses(qemu) : status;
 }
 
 /* QEMU ended without a word of the plugin: it has said why, on the command's stderr. */
-static int verdict(const struct record_session *session)
+static int verdict(void *state, const struct record_session *session)
 {
-	const struct record_qemu *qemu = qemu_of(session);
+	const struct record_qemu *qemu = qemu_of(state);
 	const char *path = qemu->channel.config.qemu_path;
 	char version[128];
 
@@ -182,43 +208,25 @@ static const char *likely_cause(int signal)
 	       "-march=native, or run it natively with --source none";
 }
 
-static void close_source(struct record_session *session)
+static void close_source(void *state)
 {
-	record_qemu_close(qemu_of(session));
+	record_qemu_close(qemu_of(state));
+	free(state);
 }
 
-static const struct record_engine engine = {
+const struct record_source record_qemu_source = {
+	.name = "qemu",
+	.summary = "Intel PT packets made by software, in QEMU user mode; any x86-64 machine",
+	.check = check,
 	.describe = describe,
-	.open = open_source,
-	.launch = launch,
-	.step = step,
-	.bury = bury,
-	.exited = exited,
-	.sleep = sleep_until,
-	.stop = stop,
-	.finish = finish,
+	.start = start,
 	.verdict = verdict,
 	.likely_cause = likely_cause,
+	.open = open_source,
+	.drain = drain,
+	.exited = exited,
+	.reap = reap,
+	.stop = stop,
+	.finish = finish,
 	.close = close_source,
 };
-
-int record_qemu_session(const struct record_source *source, const struct record_settings *settings)
-{
-	struct qemu_session state = {0};
-	struct record_command command;
-	char hint[512];
-	int status = record_qemu_tools_find(settings->qemu, &state.tools, hint, sizeof(hint));
-
-	if (status < 0)
-		return common_message_failure(status);
-	status = record_command_find(settings->command, false, &command);
-	if (status) {
-		common_message_error("%s", ptl_error_text());
-		return status;
-	}
-	if (!strcmp(settings->source, "auto"))
-		common_message_note("source %s: %s", source->name, source->summary);
-	status = record_session(&engine, settings, &command, &state);
-	record_command_free(&command);
-	return status;
-}

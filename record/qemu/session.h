@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A recording by this source: its `record` in the table of sources. */
+/* The software source: QEMU and its plugin. */
 #ifndef RECORD_QEMU_SESSION_H
 #define RECORD_QEMU_SESSION_H
 
 #include "record/session/source.h"
 
-int record_qemu_session(const struct record_source *source, const struct record_settings *settings);
+extern const struct record_source record_qemu_source;
 
 #endif

@@ -78,10 +78,10 @@ int record_qemu_drain(struct record_qemu *qemu, bool *work);
 /*
  * Looks which processes have died, completes the streams of their threads, and tells the capture.
  */
-int record_qemu_bury(struct record_qemu *qemu);
+int record_qemu_reap(struct record_qemu *qemu);
 
 /* There is no traced process any more: completes everything that is left. */
-int record_qemu_bury_all(struct record_qemu *qemu);
+int record_qemu_reap_all(struct record_qemu *qemu);
 
 /* Whether slots are in use; with tracing stopped, whether threads have yet to notice. */
 bool record_qemu_has_live_slots(const struct record_qemu *qemu);

@@ -11,17 +11,16 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "record/capture/machine.h"
-#include "record/session/progress.h"
 #include "record/launch/signals.h"
+#include "record/session/progress.h"
 
 #define MILLISECOND 1000000ull
 /* How long to sleep at most while there is something to take each time, and while there is not. */
-#define SLEEP_BUSY 4
-#define SLEEP_IDLE 100
+#define SLEEP_BUSY (4 * MILLISECOND)
+#define SLEEP_IDLE (100 * MILLISECOND)
 /* How long descendants may take to end after the command. */
 #define GRACE (200 * MILLISECOND)
 #define PROGRESS_TIME (500 * MILLISECOND)
-#define ATTACHED_NUMBERS 0x40000000u /* of processes that are not the source's */
 
 /* ---- before the start ------------------------------------------------------------------------ */
 
@@ -56,21 +55,33 @@ static void show_progress(struct record_session *session, uint64_t now)
 	record_output_look(&session->capture.output);
 }
 
+static int drain(struct record_session *session, bool *work)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < session->running_count; i++)
+		status = session->running[i].source->drain(session->running[i].state, record_now(), work);
+	return status;
+}
+
+/* Ends of children are known before what they left behind is completed. */
+static int reap(struct record_session *session)
+{
+	int status = record_session_reap(session);
+
+	for (size_t i = 0; status == 0 && i < session->running_count; i++)
+		if (session->running[i].source->reap)
+			status = session->running[i].source->reap(session->running[i].state);
+	return status;
+}
+
 static int step(struct record_session *session, uint64_t now, bool *work)
 {
-	int status = session->engine->step(session, now, work);
+	int status = drain(session, work);
 
-	if (status == 0 && session->own_observer)
-		status = record_observer_step(session->own_observer, now);
 	if (status == 0)
-		status = record_session_reap(session);
-	if (status == 0)
-		status = session->engine->bury(session);
-	if (status == 0 && session->providers)
-		status = record_providers_step(session->providers, record_now());
-	if (status == 0)
-		status = record_capture_advance(&session->capture, now);
-	return status;
+		status = reap(session);
+	return status < 0 ? status : record_capture_advance(&session->capture, now);
 }
 
 /* Whether there is nothing more to record. */
@@ -87,26 +98,29 @@ static bool is_over(const struct record_session *session, uint64_t now)
 	return session->ended && !session->settings->wait_for_all && now - session->end_of_command > GRACE;
 }
 
-/* Milliseconds to sleep: no longer than what was asked for lasts. */
-static unsigned sleep_time(const struct record_session *session, uint64_t now, bool work)
+/* Nanoseconds to sleep: no longer than what was asked for lasts. */
+static uint64_t sleep_time(const struct record_session *session, uint64_t now, bool work)
 {
-	const unsigned patience = session->providers && !session->stopped
-					  ? record_providers_patience(session->providers)
-					  : SLEEP_IDLE;
-	const unsigned wanted = work ? SLEEP_BUSY : SLEEP_IDLE;
-	const unsigned longest = wanted < patience ? wanted : patience;
 	const uint64_t end = session->start + session->settings->duration;
-	const uint64_t left = end > now ? (end - now) / MILLISECOND + 1 : 1;
+	uint64_t until = now + (work ? SLEEP_BUSY : SLEEP_IDLE);
 
-	return session->settings->duration && left < longest ? (unsigned)left : longest;
+	for (size_t i = 0; !session->stopped && i < session->running_count; i++) {
+		const struct record_running *running = &session->running[i];
+		const uint64_t due = running->source->due ? running->source->due(running->state, now) : until;
+
+		until = due < until ? due : until;
+	}
+	if (session->settings->duration && end < until)
+		until = end;
+	return until > now ? until - now : 0;
 }
 
 static void run(struct record_session *session)
 {
 	for (uint64_t now = record_now();; now = record_now()) {
-		const uint32_t seen = __atomic_load_n(session->doorbell, __ATOMIC_SEQ_CST);
 		bool work = false;
 
+		record_wait_look(&session->wait);
 		record_session_signals(session);
 		if (!session->failure)
 			session->failure = step(session, now, &work);
@@ -119,7 +133,7 @@ static void run(struct record_session *session)
 		/* When the last process has ended, nobody rings any more. */
 		if (is_over(session, now))
 			break;
-		session->engine->sleep(session, seen, sleep_time(session, now, work));
+		record_wait_sleep(&session->wait, sleep_time(session, now, work));
 	}
 	session->timed_out = !session->leave && session->settings->duration &&
 			     record_now() - session->start >= session->settings->duration;
@@ -161,21 +175,26 @@ static int lose_rest(struct record_session *session)
 	return record_capture_loss(&session->capture, &loss);
 }
 
-static int finish_source(struct record_session *session)
+/* What came to others by the main source is complete last. */
+static int finish_sources(struct record_session *session)
 {
-	int status;
+	int status = 0;
 
 	if (!session->alone)
 		record_session_stop(session);
-	status = session->providers ? record_providers_finish(session->providers) : 0;
-	if (status == 0 && session->own_observer)
-		status = record_observer_finish(session->own_observer, record_now());
-	if (status == 0)
-		status = session->engine->finish(session);
+	for (size_t i = session->running_count; status == 0 && i-- > 0;)
+		status = session->running[i].source->finish(session->running[i].state, session->alone);
 	if (status == 0)
 		status = record_capture_advance(&session->capture, record_now());
 	/* What was attached to was there before and goes on: nothing of it is missing. */
 	return status == 0 && !session->alone && session->has_command ? lose_rest(session) : status;
+}
+
+static int verdict_of(const struct record_session *session)
+{
+	const struct record_running *main_source = &session->running[0];
+
+	return main_source->source->verdict ? main_source->source->verdict(main_source->state, session) : 0;
 }
 
 /* Ends everything; returns ptl-record's exit status. */
@@ -184,11 +203,11 @@ static int finish(struct record_session *session, const char *path)
 	const uint64_t end = record_now();
 	struct record_model_counts counts;
 	struct ptl_writer_counts written;
-	int verdict, status = session->failure ? session->failure : finish_source(session);
+	int verdict, status = session->failure ? session->failure : finish_sources(session);
 
 	if (status < 0)
 		common_message_failure(status);
-	verdict = session->engine->verdict(session);
+	verdict = verdict_of(session);
 	if (verdict) {
 		record_capture_discard(&session->capture);
 		return verdict;
@@ -211,80 +230,79 @@ static int finish(struct record_session *session, const char *path)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Those who write events are told of by the engine's observer, or by one for them alone. */
-static int start_providers(struct record_session *session)
+static int open_sources(struct record_session *session, const struct record_source *const *sources)
 {
-	int status = 0;
+	int status = record_wait_open(&session->wait);
 
-	if (!session->settings->rule_count)
-		return 0;
-	if (!session->observer && session->settings->attach) {
-		status = record_observer_new(&session->capture, ATTACHED_NUMBERS, &session->own_observer);
-		session->observer = session->own_observer;
+	for (size_t i = 0; status == 0 && sources[i]; i++) {
+		struct record_running *running = &session->running[session->running_count];
+
+		running->source = sources[i];
+		status = sources[i]->open(session, &running->state);
+		session->running_count += status == 0;
 	}
-	return status < 0 ? status : record_providers_open(&session->capture, session->observer, &session->providers);
+	return status < 0 ? status : record_wait_start(&session->wait);
+}
+
+/* The last to be opened uses those before it. */
+static void close_sources(struct record_session *session)
+{
+	record_wait_close(&session->wait);
+	while (session->running_count) {
+		const struct record_running *running = &session->running[--session->running_count];
+
+		running->source->close(running->state);
+	}
 }
 
 static int start(struct record_session *session, const struct record_command *command, const struct rlimit *files)
 {
-	int status;
-
-	record_signals_ring(session->doorbell);
-	session->start = record_now();
-	status = start_providers(session);
-	if (status < 0 || !command)
-		return status;
+	if (!command)
+		return 0;
 	/* Descendants that lose their parent become our children. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	return session->engine->launch(session, command, files);
-}
-
-static void close_parts(struct record_session *session)
-{
-	record_signals_ring(NULL);
-	record_providers_close(session->providers);
-	record_observer_free(session->own_observer);
-	session->engine->close(session);
+	return session->running[0].source->start(session->running[0].state, session, command, files);
 }
 
 /* With the trace open: runs the command. */
-static int record_command(struct record_session *session, const struct record_command *command, const char *path)
+static int record_command(struct record_session *session, const struct record_source *const *sources,
+			  const struct record_command *command, const char *path)
 {
 	struct rlimit files;
 	int status;
 
 	raise_file_limit(&files);
-	status = session->engine->open(session);
-	if (status == 0) {
+	session->start = record_now();
+	status = open_sources(session, sources);
+	if (status == 0)
 		status = start(session, command, &files);
-		if (status == 0) {
-			run(session);
-			status = finish(session, path);
-			close_parts(session);
-			return status;
-		}
-		common_message_failure(status);
-		close_parts(session);
+	if (status == 0) {
+		run(session);
+		status = finish(session, path);
 	} else {
 		common_message_failure(status);
+		record_capture_discard(&session->capture);
+		status = COMMON_EXIT_SYSTEM;
 	}
-	record_capture_discard(&session->capture);
-	return COMMON_EXIT_SYSTEM;
+	close_sources(session);
+	return status;
 }
 
-static int record(struct record_session *session, const struct record_command *command, const char *path)
+static int record(struct record_session *session, const struct record_source *const *sources,
+		  const struct record_command *command, const char *path)
 {
 	struct ptl_machine machine;
 	int status;
 
 	record_signals_start();
 	record_machine_describe(session->settings, &machine);
-	session->engine->describe(session->settings, &machine);
+	if (sources[0]->describe)
+		sources[0]->describe(session->settings, &machine);
 	status = record_capture_open(&session->capture, session->settings, path, &machine);
 	if (status < 0)
 		status = common_message_failure(status);
 	else
-		status = record_command(session, command, path);
+		status = record_command(session, sources, command, path);
 	record_signals_stop();
 	return status;
 }
@@ -301,22 +319,36 @@ static char *default_path(const struct record_settings *settings)
 	return path;
 }
 
-int record_session(const struct record_engine *engine, const struct record_settings *settings,
-		   const struct record_command *command, void *state)
+static int record_to(const struct record_source *const *sources, const struct record_settings *settings,
+		     const struct record_command *command)
 {
-	struct record_session session = {
-		.settings = settings,
-		.engine = engine,
-		.state = state,
-		.has_command = command != NULL,
-	};
+	struct record_session session = {.settings = settings, .has_command = command != NULL};
 	char *path = settings->output ? strdup(settings->output) : default_path(settings);
 	int status;
 
 	if (path)
-		status = record(&session, command, path);
+		status = record(&session, sources, command, path);
 	else
 		status = common_message_failure(common_fail_memory("file name", 0));
 	free(path);
+	return status;
+}
+
+int record_session(const struct record_source *const *sources, const struct record_settings *settings)
+{
+	struct record_command command;
+	int status;
+
+	if (!settings->command)
+		return record_to(sources, settings, NULL);
+	status = record_command_find(settings->command, sources[0]->native, &command);
+	if (status) {
+		common_message_error("%s", ptl_error_text());
+		return status;
+	}
+	if (!strcmp(settings->source, "auto"))
+		common_message_note("source %s: %s", sources[0]->name, sources[0]->summary);
+	status = record_to(sources, settings, &command);
+	record_command_free(&command);
 	return status;
 }

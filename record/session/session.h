@@ -9,62 +9,38 @@
 #include <sys/types.h>
 
 #include "record/capture/capture.h"
-#include "record/launch/command.h"
-#include "record/kernel/observer.h"
-#include "record/provider/providers.h"
 #include "record/capture/settings.h"
+#include "record/launch/command.h"
+#include "record/session/source.h"
+#include "record/session/wait.h"
 
-struct record_session;
+#define RECORD_SOURCES_MAX 4 /* in one session */
 
-/* What a source does in a session, in this order. All that return an int return 0 or a ptl_status. */
-struct record_engine {
-	/* Completes what the machine record says of the source. */
-	void (*describe)(const struct record_settings *settings, struct ptl_machine *machine);
-	/* Prepares the source, and sets session->doorbell; may set session->observer. */
-	int (*open)(struct record_session *session);
-	/* Starts the command and sets session->pid. files: the limit of descriptors it shall have. */
-	int (*launch)(struct record_session *session, const struct record_command *command, const struct rlimit *files);
-	/* Takes what there is; *work says whether there was anything. */
-	int (*step)(struct record_session *session, uint64_t now, bool *work);
-	/* Completes what processes that have died left behind; after their ends were reaped. */
-	int (*bury)(struct record_session *session);
-	/* A child of ours ended. */
-	int (*exited)(struct record_session *session, uint32_t pid, uint32_t wait_status);
-	/* Sleeps until the doorbell is not `seen` any more, at most this long. */
-	void (*sleep)(struct record_session *session, uint32_t seen, unsigned milliseconds);
-	/* Recording ends though programs run on. */
-	void (*stop)(struct record_session *session);
-	/* Takes all that is left; after stop, or when session->alone. */
-	int (*finish)(struct record_session *session);
-	/*
-	 * 0, or the exit status of a source that has not worked, which it has explained: the trace is
-	 * of nothing.
-	 */
-	int (*verdict)(const struct record_session *session);
-	/* Why, likely, a program died of this signal here; NULL: nothing that the source knows of. */
-	const char *(*likely_cause)(int signal);
-	void (*close)(struct record_session *session);
+struct record_observer;
+
+/* A source of the session, and its state. */
+struct record_running {
+	const struct record_source *source;
+	void *state;
 };
 
 struct record_session {
 	const struct record_settings *settings;
-	const struct record_engine *engine;
-	void *state;
+	struct record_running running[RECORD_SOURCES_MAX]; /* open sources, the main one first */
+	size_t running_count;
 	bool has_command;
 	struct record_capture capture;
-	/* Who tells of processes that are not the engine's; may be the engine's own; NULL: nobody. */
+	struct record_wait wait;
+	/* Who reports processes that run natively, for sources that come across them; NULL: nobody. */
 	struct record_observer *observer;
-	struct record_observer *own_observer; /* the session's, where the engine has none */
-	struct record_providers *providers;   /* NULL: none were asked for */
-	uint32_t *doorbell;                   /* the engine's: counted up by signals and by what there is to take */
-	pid_t pid;                            /* of the command */
-	bool ended;                           /* the command */
-	bool alone;                           /* no child, and so no descendant, is left */
-	bool stopped;                         /* tracing was ended before the programs did */
-	bool leave;                           /* and so shall ptl-record, though the command runs */
-	bool timed_out;                       /* --duration is over */
-	int wait_status;                      /* of the command */
-	uint64_t start;                       /* record_now() */
+	pid_t pid;       /* of the command */
+	bool ended;      /* the command */
+	bool alone;      /* no child, and so no descendant, is left */
+	bool stopped;    /* tracing was ended before the programs did */
+	bool leave;      /* and so shall ptl-record, though the command runs */
+	bool timed_out;  /* --duration is over */
+	int wait_status; /* of the command */
+	uint64_t start;  /* record_now() */
 	uint64_t end_of_command;
 	uint64_t progress_shown;
 	unsigned interrupts;
@@ -72,11 +48,10 @@ struct record_session {
 };
 
 /*
- * Records with this engine, whose state is the caller's; returns ptl-record's exit status. command:
- * NULL for what runs already.
+ * Records settings->command, or what runs already, with these sources, of which NULL is the end; returns ptl-record's
+ * exit status, and has said on stderr what went wrong.
  */
-int record_session(const struct record_engine *engine, const struct record_settings *settings,
-		   const struct record_command *command, void *state);
+int record_session(const struct record_source *const *sources, const struct record_settings *settings);
 
 /* ---- session_children.c ---------------------------------------------------------------------- */
 

@@ -6,9 +6,19 @@
 #include <sys/wait.h>
 
 #include "common/message.h"
-#include "record/session/session.h"
-#include "record/launch/signals.h"
 #include "record/capture/machine.h"
+#include "record/launch/signals.h"
+#include "record/session/session.h"
+
+static int report_exit(struct record_session *session, uint32_t pid, uint32_t wait_status)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < session->running_count; i++)
+		if (session->running[i].source->exited)
+			status = session->running[i].source->exited(session->running[i].state, pid, wait_status);
+	return status;
+}
 
 int record_session_reap(struct record_session *session)
 {
@@ -21,7 +31,7 @@ int record_session_reap(struct record_session *session)
 			session->wait_status = wait_status;
 			session->end_of_command = record_now();
 		}
-		status = session->engine->exited(session, (uint32_t)pid, (uint32_t)wait_status);
+		status = report_exit(session, (uint32_t)pid, (uint32_t)wait_status);
 	}
 	/* Orphans become our children, so that without a child there is no descendant either. */
 	if (status == 0 && session->has_command && pid < 0 && errno == ECHILD)
@@ -34,7 +44,9 @@ void record_session_stop(struct record_session *session)
 	if (session->stopped)
 		return;
 	session->stopped = true;
-	session->engine->stop(session);
+	for (size_t i = 0; i < session->running_count; i++)
+		if (session->running[i].source->stop)
+			session->running[i].source->stop(session->running[i].state);
 }
 
 void record_session_signals(struct record_session *session)
@@ -59,6 +71,7 @@ void record_session_signals(struct record_session *session)
 
 void record_session_say_signal(const struct record_session *session)
 {
+	const struct record_source *source = session->running[0].source;
 	const int wait_status = session->wait_status;
 	const char *cause;
 	int signal;
@@ -71,7 +84,7 @@ void record_session_say_signal(const struct record_session *session)
 		return;
 	common_message_warning("%s: %s%s", session->settings->command[0], strsignal(signal),
 			       WCOREDUMP(wait_status) ? " (core dumped)" : "");
-	cause = session->engine->likely_cause(signal);
+	cause = source->likely_cause ? source->likely_cause(signal) : NULL;
 	if (cause)
 		common_message_hint("%s", cause);
 }

@@ -1,27 +1,71 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a source is: something that can be recorded from. record/source.c has the table of them. */
+/* What a source is: one table of operations. record/sources.c has the table of those that the user can choose. */
 #ifndef RECORD_SESSION_SOURCE_H
 #define RECORD_SESSION_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
 
 #include "record/capture/settings.h"
+#include "record/launch/command.h"
 
+struct ptl_machine;
+struct record_session;
+
+/*
+ * A source observes, and delivers what it has seen to session->capture. A session drives several at once, the first of
+ * which is the main one: it starts the command. `state` is what the source's open has made. Operations that return an
+ * int return 0 or a ptl_status, unless they say otherwise; those marked * may be NULL, which is: nothing to do.
+ */
 struct record_source {
 	const char *name;
 	const char *summary;
+
+	/* ---- of those that can be main ---- */
+
 	bool only_by_name; /* "auto" does not take it */
+	bool native;       /* the kernel runs the command, which may be any program */
+	bool observes;     /* sets session->observer */
 	/*
 	 * 0 if it works on this machine; else a ptl_status, with why it does not as the error chain
 	 * and what the user can do about it in hint (empty: nothing).
 	 */
 	int (*check)(const struct record_settings *settings, char *hint, size_t hint_size);
+	/* *Completes what the machine record says of the source. */
+	void (*describe)(const struct record_settings *settings, struct ptl_machine *machine);
+	/* Starts the command and sets session->pid. files: the limit of descriptors that it shall have. */
+	int (*start)(void *state, struct record_session *session, const struct record_command *command,
+		     const struct rlimit *files);
 	/*
-	 * Records settings->command and returns the exit status of the program; has said on stderr
-	 * what went wrong. NULL in a source that only explains itself.
+	 * *0, or the exit status of a source that has not worked, which it has explained: the trace is
+	 * of nothing.
 	 */
-	int (*record)(const struct record_source *source, const struct record_settings *settings);
+	int (*verdict)(void *state, const struct record_session *session);
+	/* *Why, likely, a program died of this signal here; NULL: nothing that the source knows of. */
+	const char *(*likely_cause)(int signal);
+
+	/* ---- of all, in the order in which they are called ---- */
+
+	/*
+	 * Prepares the source, and makes session->wait wake when there is something to take. NULL in a source that is
+	 * in the table only to say why it does not work here.
+	 */
+	int (*open)(struct record_session *session, void **state);
+	/* Takes what there is, and sets *work if there was anything. Called again and again. */
+	int (*drain)(void *state, uint64_t now, bool *work);
+	/* *A child of ours ended. */
+	int (*exited)(void *state, uint32_t pid, uint32_t wait_status);
+	/* *Completes what processes left behind whose ends have been seen. */
+	int (*reap)(void *state);
+	/* *When drain wants to be called though nothing has rung: a record_now(). */
+	uint64_t (*due)(void *state, uint64_t now);
+	/* *Recording ends though programs run on. */
+	void (*stop)(void *state);
+	/* Takes all that is left. alone: no process that was recorded lives any more. */
+	int (*finish)(void *state, bool alone);
+	void (*close)(void *state);
 };
 
 #endif

@@ -95,7 +95,7 @@ static void run(struct record_capture *capture, const struct input *input)
 	qemu.notes = 1000; /* quiet */
 	fill(&qemu, input);
 	if (record_qemu_drain(&qemu, &work) < 0 || record_capture_advance(capture, 0) < 0 ||
-	    record_qemu_bury_all(&qemu) < 0 || record_qemu_count_losses(&qemu) < 0) {
+	    record_qemu_reap_all(&qemu) < 0 || record_qemu_count_losses(&qemu) < 0) {
 		fprintf(stderr, "fuzz_channel: %s\n", ptl_error_text());
 		abort();
 	}

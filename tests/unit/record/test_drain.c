@@ -137,7 +137,7 @@ static struct ptl_trace *finish(struct fixture *fixture)
 {
 	struct ptl_trace *trace;
 
-	assert_int_equal(record_qemu_bury_all(&fixture->qemu), 0);
+	assert_int_equal(record_qemu_reap_all(&fixture->qemu), 0);
 	assert_int_equal(record_capture_close(&fixture->capture, 1000), 0);
 	record_qemu_close(&fixture->qemu);
 	assert_int_equal(ptl_open(fixture->path, NULL, &trace), 0);
@@ -225,7 +225,7 @@ static void completes_the_stream_of_a_dead_process(void **state)
 	slot->tnt |= 0x401000 & QEMU_TNT_TAG;
 	drain(fixture);
 	assert_int_equal(slot->status, QEMU_SLOT_LIVE);
-	assert_int_equal(record_qemu_bury(&fixture->qemu), 0);
+	assert_int_equal(record_qemu_reap(&fixture->qemu), 0);
 	assert_int_equal(slot->status, QEMU_SLOT_FREE);
 	trace = finish(fixture);
 	/* FUP with a full address, and TIP.PGD. */

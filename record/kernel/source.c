@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes that are not the main source's. */
+#include "record/kernel/source.h"
+
+#include "record/capture/machine.h"
+#include "record/kernel/observer.h"
+#include "record/session/session.h"
+
+#define FIRST_NUMBER 0x40000000u /* of processes, beyond those of the main source */
+
+static int open_source(struct record_session *session, void **state)
+{
+	int status = record_observer_new(&session->capture, FIRST_NUMBER, &session->observer);
+
+	*state = session->observer;
+	return status;
+}
+
+static int drain(void *state, uint64_t now, bool *work)
+{
+	(void)work;
+	return record_observer_step(state, now);
+}
+
+static uint64_t due(void *state, uint64_t now)
+{
+	(void)now;
+	return record_observer_due(state);
+}
+
+static int finish(void *state, bool alone)
+{
+	(void)alone;
+	return record_observer_finish(state, record_now());
+}
+
+static void close_source(void *state)
+{
+	record_observer_free(state);
+}
+
+const struct record_source record_kernel_source = {
+	.name = "processes",
+	.summary = "processes that run natively",
+	.open = open_source,
+	.drain = drain,
+	.due = due,
+	.finish = finish,
+	.close = close_source,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Recording without packets: the command runs natively, and is watched from outside. */
+#include "record/native/source.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/message.h"
+#include "record/capture/machine.h"
+#include "record/capture/proc_files.h"
+#include "record/kernel/observer.h"
+#include "record/launch/launch.h"
+#include "record/session/session.h"
+
+#define FIRST_NUMBER 1 /* of processes */
+
+static void describe(const struct record_settings *settings, struct ptl_machine *machine)
+{
+	(void)settings;
+	snprintf(machine->source, sizeof(machine->source), "none");
+	machine->timing = PTL_TIMING_NONE;
+	machine->return_compression = false;
+	machine->psb_period = 0;
+}
+
+static int check(const struct record_settings *settings, char *hint, size_t hint_size)
+{
+	(void)settings;
+	(void)hint;
+	(void)hint_size;
+	return 0;
+}
+
+/* Looks at /proc are all there is where the kernel does not report. */
+static int listen(struct record_observer *observer)
+{
+	int status;
+
+	if (!record_proc_has_children())
+		common_message_warning("this kernel does not tell of processes' children "
+				       "(CONFIG_PROC_CHILDREN): of the command's descendants, only "
+				       "those that write events are in the trace");
+	status = record_observer_listen(observer);
+	if (status != PTL_SYSTEM)
+		return status;
+	common_message_note("processes that live only milliseconds may be missing: the kernel does "
+			    "not let us hear of them (%s)",
+			    ptl_error_text());
+	return 0;
+}
+
+static int open_source(struct record_session *session, void **state)
+{
+	struct record_observer *observer;
+	int status = record_observer_new(&session->capture, FIRST_NUMBER, &observer);
+
+	if (status == 0 && session->has_command)
+		status = listen(observer);
+	if (status < 0) {
+		record_observer_free(observer);
+		return status;
+	}
+	*state = session->observer = observer;
+	return 0;
+}
+
+static int start(void *state, struct record_session *session, const struct record_command *command,
+		 const struct rlimit *files)
+{
+	const struct record_launch launch = {
+		.path = command->path,
+		.argv = command->argv,
+		.envp = environ,
+		.files = files,
+	};
+	const uint64_t time = record_now();
+	int status = record_launch(&launch, &session->pid);
+
+	return status < 0 ? status : record_observer_command(state, (uint32_t)session->pid, time, command);
+}
+
+static int drain(void *state, uint64_t now, bool *work)
+{
+	(void)work;
+	return record_observer_step(state, now);
+}
+
+static uint64_t due(void *state, uint64_t now)
+{
+	(void)now;
+	return record_observer_due(state);
+}
+
+static int exited(void *state, uint32_t pid, uint32_t wait_status)
+{
+	return record_observer_exited(state, pid, wait_status, record_now());
+}
+
+static int finish(void *state, bool alone)
+{
+	(void)alone;
+	return record_observer_finish(state, record_now());
+}
+
+static void close_source(void *state)
+{
+	record_observer_free(state);
+}
+
+const struct record_source record_native_source = {
+	.name = "none",
+	.summary = "no packets: the command runs natively; processes, and events of providers",
+	.only_by_name = true,
+	.native = true,
+	.observes = true,
+	.check = check,
+	.describe = describe,
+	.start = start,
+	.open = open_source,
+	.drain = drain,
+	.exited = exited,
+	.due = due,
+	.finish = finish,
+	.close = close_source,
+};
