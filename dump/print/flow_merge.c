@@ -6,6 +6,9 @@
 
 #include "common/error.h"
 
+/* Lines that follow each other are held as one part up to so many bytes of text. */
+#define JOINED_MAX ((size_t)64 << 10)
+
 struct part {
 	struct part *next;
 	struct dump_flow_lines lines;
@@ -116,24 +119,29 @@ static struct queue *queue_of(struct dump_flow_merge *merge, size_t group)
 	return &merge->queues[at];
 }
 
-int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
+/* Puts lines behind those of the part, so that many short ones wait in little memory. */
+static int join(struct part *part, const struct dump_flow_lines *lines)
 {
-	struct part *part;
-	struct queue *queue;
+	struct dump_flow_lines *joined = &part->lines;
 
-	if (!lines->count || lines->text.failed) {
-		const int status = lines->text.failed ? common_fail_memory("lines", lines->text.size) : 0;
+	for (size_t i = 0; i < lines->count; i++) {
+		const size_t start = lines->items[i].start;
+		const size_t end = i + 1 < lines->count ? lines->items[i + 1].start : lines->text.size;
+		const int status = dump_flow_lines_at(joined, lines->items[i].time);
 
-		dump_flow_lines_free(lines);
-		return status;
+		if (status)
+			return status;
+		common_write_bytes(&joined->text, lines->text.data + start, end - start);
 	}
-	part = calloc(1, sizeof(*part));
-	queue = part ? queue_of(merge, group) : NULL;
-	if (!queue) {
-		free(part);
-		dump_flow_lines_free(lines);
+	return joined->text.failed ? common_fail_memory("lines", joined->text.size) : 0;
+}
+
+static int add_part(struct queue *queue, struct dump_flow_lines *lines)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (!part)
 		return common_fail_memory("lines", sizeof(*part));
-	}
 	part->lines = *lines;
 	*lines = (struct dump_flow_lines){0};
 	if (queue->last)
@@ -142,6 +150,33 @@ int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump
 		queue->first = part;
 	queue->last = part;
 	return 0;
+}
+
+static int add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
+{
+	struct queue *queue;
+	int status;
+
+	if (lines->text.failed)
+		return common_fail_memory("lines", lines->text.size);
+	if (!lines->count)
+		return 0;
+	queue = queue_of(merge, group);
+	if (!queue)
+		return common_fail_memory("lines", sizeof(*queue));
+	if (!queue->last || queue->last->lines.text.size + lines->text.size > JOINED_MAX)
+		return add_part(queue, lines);
+	status = join(queue->last, lines);
+	merge->give_back(merge->context, &lines->text);
+	return status;
+}
+
+int dump_flow_merge_add(struct dump_flow_merge *merge, size_t group, struct dump_flow_lines *lines)
+{
+	const int status = add(merge, group, lines);
+
+	dump_flow_lines_free(lines);
+	return status;
 }
 
 static uint64_t time_of(const struct queue *queue)
