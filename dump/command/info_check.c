@@ -6,6 +6,7 @@
 #include "common/message.h"
 #include "dump/command/info.h"
 #include "common/text.h"
+#include "format/reader/parts.h"
 
 #define PROGRESS_BUFFERS 16
 
@@ -71,8 +72,10 @@ int dump_info_check(struct dump_session *session, size_t *broken_blobs)
 {
 	/* Events are looked at by decoding them, whoever takes them. */
 	const struct ptl_callbacks nobody = {NULL};
-	int status = check_buffers(session);
+	int status = format_index_compare(session->trace);
 
+	if (status == 0)
+		status = check_buffers(session);
 	if (status == 0)
 		status = check_blobs(session, broken_blobs);
 	if (status == 0)

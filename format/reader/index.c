@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Trailer and index: all buffers of a closed file without going through it (docs/format.md 8). */
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/file.h"
 #include "format/reader/reader_internal.h"
 
 enum index_item { ITEM_BUFFER = 1, ITEM_STREAM_END = 2 };
+
+/* What the index is gone through for. */
+enum purpose {
+	LOOK,     /* whether it is well formed */
+	REGISTER, /* for its buffers */
+	COMPARE,  /* whether the file has the same headers and side areas */
+};
 
 bool format_find_trailer(struct ptl_trace *trace, struct format_trailer *trailer, int *status)
 {
@@ -60,11 +69,25 @@ static int load_piece(struct ptl_trace *trace, uint64_t *offset, uint64_t sequen
 	return header.raw_size ? format_payload_load(trace, &entry, place) : 0;
 }
 
-/*
- * One "buffer" item: checks it and, with apply, registers it. *end is where the buffer before
- * ended.
- */
-static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t limit, bool apply, uint64_t *end)
+/* Header and side area, size bytes, as the index has them: whether the buffer itself still has the same ones. */
+static int compare(struct ptl_trace *trace, const struct format_buffer_header *header, uint64_t offset,
+		   const uint8_t *data, size_t size)
+{
+	uint8_t *there = malloc(size);
+	int status = there ? common_read_at(trace->fd, there, size, offset) : common_fail_memory("a side area", size);
+
+	if (!status && memcmp(there, data, size) != 0)
+		format_damage_add(trace, offset, 0, PTL_CORRUPT, header->stream,
+				  "stream %" PRIu32 ", sequence %" PRIu64 ": the %s is not the one that the index has",
+				  header->stream, header->sequence,
+				  memcmp(there, data, FORMAT_BUFFER_HEADER_SIZE) != 0 ? "header" : "side area");
+	free(there);
+	return status;
+}
+
+/* One "buffer" item, by purpose. *end is where the buffer before ended. */
+static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t limit, enum purpose purpose,
+		       uint64_t *end)
 {
 	const uint64_t distance = common_read_varint(item);
 	const uint8_t *data = common_read_bytes(item, FORMAT_BUFFER_HEADER_SIZE), *side;
@@ -78,13 +101,16 @@ static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint
 	side = common_read_bytes(item, header.side_size);
 	if (!side || common_cursor_left(item) || format_buffer_header_extent(&header) > limit - offset)
 		return common_fail(PTL_CORRUPT, "an entry of the index does not fit");
-	if (apply && distance)
+	if (purpose == REGISTER && distance)
 		format_damage_add(trace, *end, distance, PTL_CORRUPT, PTL_NO_ID, "bytes that belong to no buffer");
 	*end = offset + format_buffer_header_extent(&header);
-	return apply ? format_register(trace, &header, offset, side) : 0;
+	if (purpose == COMPARE)
+		return compare(trace, &header, offset, data, FORMAT_BUFFER_HEADER_SIZE + (size_t)header.side_size);
+	return purpose == REGISTER ? format_register(trace, &header, offset, side) : 0;
 }
 
-static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t index, bool apply)
+static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t index,
+		       enum purpose purpose)
 {
 	const uint64_t stream = common_read_varint(item);
 	const uint64_t sequence = common_read_varint(item);
@@ -92,14 +118,14 @@ static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint
 
 	if (item->failed || common_cursor_left(item) || stream > UINT32_MAX)
 		return common_fail(PTL_CORRUPT, "a stream's end in the index does not fit");
-	if (apply)
+	if (purpose == REGISTER)
 		format_register_end(trace, (uint32_t)stream, sequence, position, index);
 	return 0;
 }
 
 /* The items of one buffer, which they do not span. */
-static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, bool apply,
-		       uint64_t *end)
+static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit,
+		       enum purpose purpose, uint64_t *end)
 {
 	struct common_cursor in = common_cursor(piece->data, piece->size);
 	int status = 0;
@@ -113,15 +139,15 @@ static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, u
 		if (!body)
 			return common_fail(PTL_CORRUPT, "an item of the index does not fit");
 		if (type == ITEM_BUFFER)
-			status = buffer_item(trace, &item, limit, apply, end);
+			status = buffer_item(trace, &item, limit, purpose, end);
 		else if (type == ITEM_STREAM_END)
-			status = stream_item(trace, &item, limit, apply);
+			status = stream_item(trace, &item, limit, purpose);
 	}
 	return status;
 }
 
 /* The whole index, one buffer of it in memory at a time. */
-static int go_through(struct ptl_trace *trace, const struct format_trailer *trailer, bool apply)
+static int go_through(struct ptl_trace *trace, const struct format_trailer *trailer, enum purpose purpose)
 {
 	const uint64_t limit = trailer->index_offset;
 	uint64_t end = FORMAT_FILE_HEADER_SIZE, offset = limit, total = 0;
@@ -132,12 +158,12 @@ static int go_through(struct ptl_trace *trace, const struct format_trailer *trai
 		status = load_piece(trace, &offset, i, total, &piece);
 		total += piece.size;
 		if (!status)
-			status = piece_items(trace, &piece, limit, apply, &end);
+			status = piece_items(trace, &piece, limit, purpose, &end);
 	}
 	common_bytes_free(&piece);
 	if (!status && offset != trace->size - FORMAT_TRAILER_SIZE)
 		status = common_fail(PTL_CORRUPT, "the index does not end at the trailer");
-	if (!status && apply && end < limit)
+	if (!status && purpose == REGISTER && end < limit)
 		format_damage_add(trace, end, limit - end, PTL_CORRUPT, PTL_NO_ID, "bytes that belong to no buffer");
 	return status;
 }
@@ -148,9 +174,22 @@ int format_index_load(struct ptl_trace *trace, const struct format_trailer *trai
 
 	if (!trailer->index_buffers || trailer->index_offset < FORMAT_FILE_HEADER_SIZE)
 		return common_fail(PTL_CORRUPT, "the trailer names no index");
-	status = go_through(trace, trailer, false);
+	status = go_through(trace, trailer, LOOK);
 	/* A truncated or contradictory index is as good as none; from here on it is trusted. */
 	if (status == PTL_TRUNCATED)
 		status = PTL_CORRUPT;
-	return status ? status : go_through(trace, trailer, true);
+	if (!status)
+		status = go_through(trace, trailer, REGISTER);
+	trace->indexed = !status;
+	return status;
+}
+
+int format_index_compare(struct ptl_trace *trace)
+{
+	struct format_trailer trailer;
+	int status;
+
+	if (!trace->indexed || !format_find_trailer(trace, &trailer, &status))
+		return trace->indexed ? status : 0;
+	return go_through(trace, &trailer, COMPARE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the writer and the relogger need of an open trace besides ptl/reader.h: its buffers as they lie in the file. */
+/* What the writer, the relogger and checks need of an open trace besides ptl/reader.h: its buffers as they lie in the file. */
 #ifndef FORMAT_READER_PARTS_H
 #define FORMAT_READER_PARTS_H
 
@@ -32,6 +32,12 @@ bool format_trace_is_newer(const struct ptl_trace *trace);
 int format_payload_load(struct ptl_trace *trace, const struct format_entry *entry, uint8_t *out);
 /* Whether a buffer may be as large as it says: PTL_CORRUPT. */
 int format_expansion_check(const struct ptl_trace *trace, const struct format_entry *entry);
+
+/*
+ * Where the index told the buffers: puts those on the damage list whose header or side area in the file is another one. The
+ * index has all that a reader needs of them, so nothing else finds out. PTL_SYSTEM, PTL_NO_MEMORY.
+ */
+int format_index_compare(struct ptl_trace *trace);
 
 /* ---- streams, by number ------------------------------------------------------------------------------ */
 

@@ -79,6 +79,7 @@ struct ptl_trace {
 	struct format_file_header header;
 	uint64_t file_id;
 	bool complete;
+	bool indexed;           /* the index told the buffers */
 	uint32_t max_expansion; /* of buffers of events */
 	struct format_entry *entries;
 	size_t entry_count;

@@ -16,6 +16,7 @@ def judge(data):
     for buffer in trace.buffers:
         if buffer.header.usable:
             trace.read(buffer)
+    trace.compare_index()
     blobs = all(trace.blob(name) is not None for name in trace.blobs)
     kinds = {kind for offset, size, kind in trace.damage if (offset, size) != (len(data), 0)}
     if kinds & {ptl_reader.CORRUPT, ptl_reader.TRUNCATED}:

@@ -67,6 +67,24 @@ done = relog("inside.ptl")
 check("so does --check in the copy", done.returncode == 1 and "the output is damaged" in done.stderr, done)
 
 
+def changed_at(place):
+    """The first buffer with a side area, one bit of it changed. The index has all of it, as it was."""
+    data = bytearray(read("code.ptl"))
+    buffer = next(buffer for buffer in ptl_reader.Trace(bytes(data), False).buffers if buffer.header.side_size > 8)
+    data[buffer.offset + place] ^= 1
+    return bytes(data)
+
+
+for name, place in (("header", 60), ("side area", HEADER)):
+    write("changed.ptl", changed_at(place))
+    plain, checked = run(DUMP, "info", "changed.ptl"), run(DUMP, "info", "--check", "changed.ptl")
+    check(f"a {name} that the index has too is looked at by --check", plain.returncode == 0 and checked.returncode == 3 and
+          f"the {name} is not the one that the index has" in checked.stderr, plain, checked)
+    done = relog("changed.ptl")
+    check(f"a copy of a trace whose {name} is damaged is sound, or ptl-relog says what is missing", done.returncode ==
+          {"header": 0, "side area": 3}[name], done)
+
+
 def refuses(name, options, text):
     got = run(RELOG, "-q", "-o", "no.ptl", "--check", *options)
     check(f"refused: {name}", got.returncode == 2 and text in got.stderr and not os.path.exists(path("no.ptl")), got)

@@ -137,7 +137,7 @@ class Buffer:
 
 class Trace:
     def __init__(self, data, ignore_index):
-        self.data, self.damage = data, []
+        self.data, self.damage, self.index_copies = data, [], {}
         self.streams, self.buffers, self.blobs = {}, [], {}
         self.machines, self.schemas, self.maps, self.losses, self.provenance = {0: {}}, {}, {}, [], []
         self.open_header()
@@ -246,6 +246,7 @@ class Trace:
         except Bad:
             self.damaged(len(self.data) - 40, 0, CORRUPT)
             return False
+        self.index_copies = dict(self.index_seen)
         end = 64
         for header, offset in entries:
             if offset != end:
@@ -258,13 +259,19 @@ class Trace:
             self.damaged(end, index - end, CORRUPT)
         return True
 
+    def compare_index(self):
+        """Whether the buffers have the headers and side areas that the index has."""
+        for offset, there in self.index_copies.items():
+            if self.data[offset:offset + len(there)] != there:
+                self.damaged(offset, 0, CORRUPT)
+
     def read_index(self):
         limit = len(self.data) - 40
         index, count = self.trailer(limit)
         if not count or index < 64:
             raise Bad(CORRUPT)
         at, end, total, entries, ends = index, 64, 0, [], []
-        self.index_sides = {}
+        self.index_sides, self.index_seen = {}, {}
         parts = []
         for sequence in range(count):
             header = self.header(at) if at < limit else None
@@ -290,6 +297,7 @@ class Trace:
                         raise Bad(CORRUPT)
                     entries.append((header, offset))
                     self.index_sides[offset] = side
+                    self.index_seen[offset] = body[item.at - header.side_size - 104:item.at]
                 elif kind == 2:
                     ends.append((item.varint(NONE), item.varint(), item.varint()))
                     if item.left():
