@@ -10,7 +10,8 @@ law that a case is held against:
   - an input that is damaged is called damaged: exit status 3 and a message; one that is not is not (judge.py says which)
   - where any command says so, ptl-dump info --check does
   - what ptl-relog writes with exit status 0 is sound, or its input was damaged inside of a buffer whose checksums are right,
-    which ptl-relog copies and --check finds
+    which ptl-relog copies and --check finds; that is so for inputs of other formats, too
+  - a file ends as well by standard input, by a pipe, and with --follow when nobody writes it any more
   - nothing crashes, hangs, leaks, or takes more time and memory than law.py states for the size of the file
 
 A case that breaks it is told of with what repeats it, and its files are kept. In the environment:
@@ -34,8 +35,10 @@ import time
 TESTS = os.environ["PTL_TESTS"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(TESTS, "reader"))
+sys.path.insert(0, os.path.join(TESTS, "e2e"))
 import bombs  # noqa: E402
 import damage  # noqa: E402
+import foreign  # noqa: E402
 import judge  # noqa: E402
 import law  # noqa: E402
 import samples  # noqa: E402
@@ -48,11 +51,11 @@ on work id 7 { drop; }
 on work id 8 { image load { base = 0x700000; size = 4096; path = "plugin"; } }
 image process "a" { path = "plugin"; base = 0x600000; size = 4096; load = start; }
 """
-# Commands of ptl-dump with options of which some are taken.
+# Commands of ptl-dump with options of which some are taken; of those with a bar between them, one.
 DUMP = {
     "info": ["--json", "--ignore-index"],
     "processes": ["--threads", "--json", "--time ..1ms", "--ignore-index", "--pid 101"],
-    "images": ["--json", "--unmapped", "--unmapped --engine libipt", "--time 1us..", "--image *a*", "--ignore-index"],
+    "images": ["--json", "--unmapped|--unmapped --engine libipt|--image *a*", "--time 1us..", "--ignore-index"],
     "events": ["--json", "--verbose", "--count", "--time ..500us", "--provider My-*", "--event *Work*", "--level warning",
                "--where Count>1", "--tid 101,102", "--ignore-index"],
     "packets": ["--raw", "--json", "--kind psb,tnt,tip", "--time 1us..", "--ignore-index"],
@@ -75,7 +78,7 @@ def settings():
 
 def seeds(folder):
     """What is to be damaged, all of it small: (sound traces, other inputs of ptl-relog)."""
-    made, others, texts = [], {"perf": [], "packets": []}, os.path.join(TESTS, "golden", "samples")
+    made, others, texts = [], {"packets": []}, os.path.join(TESTS, "golden", "samples")
     for name in sorted(glob.glob(os.path.join(texts, "*.pt.txt"))):
         out = os.path.join(folder, os.path.basename(name)[:-len(".txt")])
         subprocess.run([os.path.join(TOOLS, "pt_assemble"), "-o", out, name], check=True)
@@ -89,9 +92,8 @@ def seeds(folder):
             made.append(with_id(file.read(), samples.GUID))
     # Those of which a second reader takes the time of a case are left out.
     made += [data for _, data in samples.good() if len(data) < 100000]
-    for name in sorted(glob.glob(os.path.join(TESTS, "fuzz", "corpus", "perf_data", "*.hex"))):
-        with open(name, encoding="utf-8") as file:
-            others["perf"].append(bytes.fromhex("".join(line.split("#")[0] for line in file)))
+    for name in ("perf_data", "etl", "event_header_file"):
+        others[name] = list(foreign.corpus(TESTS, name))
     return made, others
 
 
@@ -119,7 +121,10 @@ class Case:
 
     def run(self, statuses, *command):
         """The finished run, or None if it broke a law."""
-        done = law.run(list(command), self.folder, *self.size)
+        return self.run_from(None, None, statuses, *command)
+
+    def run_from(self, source, way, statuses, *command):
+        done = law.run(list(command), self.folder, *self.size, source=source, way=way)
         self.runs += 1
         what = law.broken(done, statuses)
         if what:
@@ -143,13 +148,13 @@ class Case:
             self.size = measure(data)
             self.write("in.ptl", data)
             self.attack_trace(None)
-        elif choice < 0.88:
+        elif choice < 0.8:
             data, self.what = damage.damaged(self.random.choice(self.traces), self.random, self.traces)
             self.size = measure(data)
             self.write("in.ptl", data)
             self.attack_trace(judge.judge(data))
         else:
-            self.random.choice((self.attack_perf, self.attack_raw))()
+            self.random.choice((self.attack_perf, self.attack_etl, self.attack_event_header, self.attack_raw))()
 
     def attack_trace(self, verdict):
         statuses = {judge.SOUND: (0,), judge.DAMAGED: (3,), judge.REFUSED: (3,)}.get(verdict, (0, 3))
@@ -164,13 +169,23 @@ class Case:
             self.relog(options.split(), checked, verdict)
 
     def dump(self, name, checked, verdict):
-        options = [word for option in self.random.sample(DUMP[name], self.random.choice((0, 1, 1, 2))) for word in option.split()]
+        options = [word for option in self.random.sample(DUMP[name], self.random.choice((0, 1, 1, 2)))
+                   for word in self.random.choice(option.split("|")).split()]
         # Selections may name what is not in the trace, and engines may differ about it.
         statuses = (0, 2, 3) if SELECTIONS & set(options) else (0, 3)
         statuses = (3,) if verdict == judge.REFUSED else statuses + (1,) if name == "verify" else statuses
         done = self.run(statuses, law.DUMP, name, *options, "in.ptl")
         if done and done.status == 3 and checked.status == 0 and "--ignore-index" not in options:
             self.say("damaged for one command, and sound for info --check", checked, done)
+        if done and not self.bomb and self.random.random() < 0.15:
+            self.again("in.ptl", done, law.DUMP, name, *options, "-")
+
+    def again(self, source, done, *command):
+        """The same by standard input ends as by the name of the file."""
+        way = self.random.choice(("file", "pipe"))
+        other = self.run_from(source, way, (0, 1, 2, 3), *command)
+        if other and other.status != done.status:
+            self.say("another exit status by standard input", done, other)
 
     def relog(self, options, checked, verdict):
         more = {"INPUT": "in.ptl", "OTHER": "other.ptl", "RULES": "rules"}
@@ -190,6 +205,8 @@ class Case:
         outputs = sorted(glob.glob(self.path("out*.ptl")))
         if not done:
             return
+        if not self.bomb and not check and self.random.random() < 0.15:
+            self.relog_otherwise("in.ptl", done, options)
         if verdict == judge.REFUSED and (done.status == 0 or outputs):
             self.say("an output of no trace", done)
         if done.status == 0 and not outputs:
@@ -198,6 +215,19 @@ class Case:
             self.say("damaged for ptl-relog, and sound for info --check", checked, done)
         for output in outputs:
             self.judge_output(output, options, done, checked, check)
+
+    def relog_otherwise(self, name, done, options):
+        """By standard input, or with --follow: of a file that nobody writes there is nothing to wait for."""
+        start = (law.RELOG, "-q", "-f", "-o", "out-otherwise")
+        choice = self.random.randrange(3)
+        if choice == 0:
+            self.again(name, done, *start, "-", *options)
+        elif choice == 1:
+            self.again(name, done, *start, "--follow", "-", *options)
+        else:
+            other = self.run((0, 1, 2, 3), *start, "--follow", name, *options)
+            if other and other.status != done.status:
+                self.say("another exit status with --follow", done, other)
 
     def judge_output(self, output, options, done, checked, check):
         sound = self.run((0, 3), law.DUMP, "info", "--check", os.path.basename(output))
@@ -214,12 +244,30 @@ class Case:
     # ---- other inputs ----
 
     def attack_perf(self):
-        data = bytearray(self.random.choice(self.others["perf"]))
+        self.attack_foreign("perf.data", foreign.changed_perf(self.random.choice(self.others["perf_data"]), self.random))
+
+    def attack_etl(self):
+        if self.random.random() < 0.7:
+            self.attack_foreign(".etl", foreign.made_etl(self.random))
+        else:
+            self.attack_foreign(".etl", self.changed("etl"))
+
+    def attack_event_header(self):
+        self.attack_foreign("EventHeader", self.changed("event_header_file"))
+
+    def changed(self, kind):
+        data = bytearray(self.random.choice(self.others[kind]))
         for _ in range(self.random.choice((1, 1, 3))):
             damage.change_bytes(data, self.random)
-        self.what = "perf.data"
-        self.write("in.ptl", bytes(data))
-        self.convert(len(data), "in.ptl", *self.random.choice(RELOG[:14]).split())
+        return bytes(data)
+
+    def attack_foreign(self, what, data):
+        self.what = what
+        self.write("in.foreign", data)
+        options = self.random.choice(RELOG[:14]).split()
+        done = self.convert(len(data), "in.foreign", *options)
+        if done and self.random.random() < 0.3:
+            self.relog_otherwise("in.foreign", done, options)
 
     def attack_raw(self):
         packets, code = bytearray(self.random.choice(self.others["packets"])), bytearray(b"\x85\xc0\x75\xfc\x0f\x05" * 9)
@@ -235,13 +283,14 @@ class Case:
         self.size = size / 1e6, 0
         done = self.run((0, 2, 3), law.RELOG, "-q", "-o", "out.ptl", *words)
         if not done or not os.path.exists(self.path("out.ptl")):
-            return
+            return done
         with open(self.path("out.ptl"), "rb") as file:
             self.size = measure(file.read())
         sound = self.run((0, 3), law.DUMP, "info", "--check", "out.ptl")
         if sound and sound.status and done.status == 0:
             self.say("an output of exit status 0 is damaged", done, sound)
         self.run((0, 1, 3), law.DUMP, self.random.choice(list(DUMP)), "out.ptl")
+        return done
 
 
 def measure(data):

@@ -2,6 +2,7 @@
 """Runs a command under bounds of time and memory, and tells what law it broke."""
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,21 +17,45 @@ HANG = 120      # seconds that a run may last by the clock, whatever else the ma
 # that take no bytes beside those that do.
 SECONDS, SECONDS_FOR_MB, SECONDS_FOR_EVENT = 5, 8.0, 100e-6
 MEMORY, MEMORY_FOR_MB = 320, 16.0
-STDERR_MAX = 1 << 16
+STDERR_MAX, OUTPUT_MAX = 1 << 16, 1 << 20
+FINDING = 1     # verify found a difference, --check found an output wrong
 OPTIONS = f"exitcode={SANITIZER}:detect_leaks=1:allocator_may_return_null=0:quarantine_size_mb=8:abort_on_error=0"
 
 
 class Done:
-    def __init__(self, command, status, stderr, seconds, memory, hung):
-        self.command, self.status, self.stderr, self.hung = command, status, stderr, hung
-        self.seconds, self.memory = seconds, memory  # CPU seconds, MiB
+    def __init__(self, command, status, output, stderr, usage, hung):
+        self.command, self.status, self.output, self.stderr, self.hung = command, status, output, stderr, hung
+        self.seconds, self.memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024  # CPU seconds, MiB
 
     def words(self):
-        return " ".join([os.path.basename(self.command[0]), *self.command[1:]])
+        words = " ".join([os.path.basename(self.command[0]), *self.command[1:]])
+        return {"file": f"{words} < {self.source}", "pipe": f"cat {self.source} | {words}"}.get(self.way, words)
 
 
-def run(command, folder, megabytes=0.0, events=0):
-    """megabytes, events: of payloads in what the command reads."""
+def feed(name, to):
+    """Writes the file into a pipe until its reader goes away."""
+    with open(name, "rb") as source, os.fdopen(to, "wb") as pipe:
+        try:
+            shutil.copyfileobj(source, pipe)
+        except BrokenPipeError:
+            pass
+
+
+def standard_input(source, way, folder):
+    """What the command reads from: a file or a pipe with its content, or nothing."""
+    if not source:
+        return os.open(os.devnull, os.O_RDONLY)
+    name = os.path.join(folder, source)
+    if way == "file":
+        return os.open(name, os.O_RDONLY)
+    out, into = os.pipe()
+    os.set_inheritable(into, False)
+    threading.Thread(target=feed, args=(name, into), daemon=True).start()
+    return out
+
+
+def run(command, folder, megabytes=0.0, events=0, source=None, way=None):
+    """megabytes, events: of payloads in what the command reads. source: a file for its standard input, by the way "file" or "pipe"."""
     seconds = SECONDS + SECONDS_FOR_MB * megabytes + SECONDS_FOR_EVENT * events
     memory = MEMORY + MEMORY_FOR_MB * megabytes
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": folder, "TMPDIR": folder,
@@ -40,9 +65,12 @@ def run(command, folder, megabytes=0.0, events=0):
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * 1.5) + 1, int(seconds * 1.5) + 2))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    with tempfile.TemporaryFile(dir=folder) as stderr:
-        child = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=stderr, preexec_fn=bound)
+    # Of verify the output is looked at, which is short.
+    kept = open(os.path.join(folder, "stdout"), "wb+") if "verify" in command else open(os.devnull, "rb+")
+    with tempfile.TemporaryFile(dir=folder) as stderr, kept as stdout:
+        stdin = standard_input(source, way, folder)
+        child = subprocess.Popen(command, cwd=folder, env=env, stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=bound)
+        os.close(stdin)
         hung = threading.Event()
 
         def give_up():
@@ -56,8 +84,10 @@ def run(command, folder, megabytes=0.0, events=0):
         child.returncode = os.waitstatus_to_exitcode(status)
         stderr.seek(0)
         text = stderr.read(STDERR_MAX).decode("utf-8", "backslashreplace")
-    done = Done(command, child.returncode, text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, hung.is_set())
-    done.bounds = seconds, memory
+        stdout.seek(0)
+        output = stdout.read(OUTPUT_MAX).decode("utf-8", "backslashreplace")
+    done = Done(command, child.returncode, output, text, usage, hung.is_set())
+    done.bounds, done.source, done.way = (seconds, memory), source, way
     return done
 
 
@@ -75,6 +105,20 @@ def broken(done, statuses):
         return f"died of signal {-done.status}"
     if done.status not in statuses:
         return f"exit status {done.status}, not one of {statuses}"
+    if "verify" in done.command:
+        return broken_verify(done)
     if done.status and not done.stderr.strip():
+        return f"exit status {done.status} without a message"
+    return None
+
+
+def broken_verify(done):
+    """Its exit status is 1 where it shows a difference, and that is the message; damage comes first."""
+    shows = "they differ" in done.output or '"equal":false' in done.output
+    if done.status == FINDING and not shows:
+        return "exit status 1 without a difference"
+    if done.status == 0 and shows:
+        return "exit status 0 with a difference"
+    if done.status not in (0, FINDING) and not done.stderr.strip():
         return f"exit status {done.status} without a message"
     return None
