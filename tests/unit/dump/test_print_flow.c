@@ -287,9 +287,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merges),
-		cmocka_unit_test(joins_short_lines),       cmocka_unit_test(times_within_lines),
-		cmocka_unit_test(writes_again), cmocka_unit_test(tells_code_apart),
-		cmocka_unit_test(forgets),      cmocka_unit_test(branches),
+		cmocka_unit_test(joins_short_lines),
+		cmocka_unit_test(times_within_lines),
+		cmocka_unit_test(writes_again),
+		cmocka_unit_test(tells_code_apart),
+		cmocka_unit_test(forgets),
+		cmocka_unit_test(branches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
