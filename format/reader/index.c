@@ -109,8 +109,7 @@ static int buffer_item(struct ptl_trace *trace, struct common_cursor *item, uint
 	return purpose == REGISTER ? format_register(trace, &header, offset, side) : 0;
 }
 
-static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t index,
-		       enum purpose purpose)
+static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint64_t index, enum purpose purpose)
 {
 	const uint64_t stream = common_read_varint(item);
 	const uint64_t sequence = common_read_varint(item);
@@ -124,8 +123,8 @@ static int stream_item(struct ptl_trace *trace, struct common_cursor *item, uint
 }
 
 /* The items of one buffer, which they do not span. */
-static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit,
-		       enum purpose purpose, uint64_t *end)
+static int piece_items(struct ptl_trace *trace, const struct ptl_bytes *piece, uint64_t limit, enum purpose purpose,
+		       uint64_t *end)
 {
 	struct common_cursor in = common_cursor(piece->data, piece->size);
 	int status = 0;
