@@ -110,7 +110,7 @@ check("parts can be merged again: one process", got.returncode == 0 and
 for arguments, text in ((["-", "--split", "1M", "-o", "x.ptl"], "standard input is there once"),
                         (["a.ptl", "--split", "1M", "-o", "-"], "writes several files"),
                         (["a.ptl", "--split", "10", "-o", "x.ptl"], "at least 64K"),
-                        (["a.ptl", "--recompress", "20", "-o", "x.ptl"], "from 0 to 19")):
+                        (["a.ptl", "--recompress", "20", "-o", "x.ptl"], "at most 19")):
     got = run(RELOG, *arguments)
     check(f"{' '.join(arguments)}: refused", got.returncode == 2 and text in got.stderr, got)
 
