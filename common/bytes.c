@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "common/vector.h"
+
 #define VARINT_MAX_SIZE 10
 #define FIRST_CAPACITY 256
 
@@ -50,20 +52,11 @@ void common_bytes_free(struct ptl_bytes *bytes)
 	*bytes = (struct ptl_bytes){0};
 }
 
-/* Makes the capacity at least needed bytes; doubles it, so that n bytes cost O(n) copying. */
 static bool reserve(struct ptl_bytes *bytes, size_t needed)
 {
-	size_t capacity = bytes->capacity ? bytes->capacity : FIRST_CAPACITY;
-	uint8_t *data;
-
-	while (capacity < needed)
-		capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
-	data = realloc(bytes->data, capacity);
-	if (!data)
-		return false;
-	bytes->data = data;
-	bytes->capacity = capacity;
-	return true;
+	if (needed < FIRST_CAPACITY)
+		needed = FIRST_CAPACITY;
+	return COMMON_VECTOR_GROW(bytes->data, bytes->capacity, needed);
 }
 
 uint8_t *common_bytes_grow(struct ptl_bytes *bytes, size_t size)

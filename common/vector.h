@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Growing arrays without a capacity field: their room goes by their count alone, at most an eighth too much of it. */
+/*
+ * Growing arrays, of two kinds. Where something must be added often, the array has its capacity beside it, and doubles.
+ * Where there are many arrays, or large ones, the room goes by the count alone, and is at most an eighth too much.
+ */
 #ifndef COMMON_VECTOR_H
 #define COMMON_VECTOR_H
 
@@ -7,7 +10,38 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define COMMON_VECTOR_FIRST 16 /* a power of two */
+#include "common/error.h"
+
+#define COMMON_VECTOR_FIRST 16 /* elements: a power of two */
+
+/* ---- arrays with a capacity ------------------------------------------------------------------ */
+
+/*
+ * Makes room for `wanted` elements in all: array is a pointer to elements, capacity an unsigned integer, both zero at
+ * first, and both change. False without memory: nothing has changed. Arguments may be evaluated twice.
+ */
+#define COMMON_VECTOR_GROW(array, capacity, wanted)                                                                    \
+	(__builtin_expect((size_t)(wanted) <= (size_t)(capacity), 1) || __extension__({                                \
+		 size_t room_ = (capacity);                                                                            \
+		 void *const grown_ = common_vector_grow((void *)(array), sizeof(*(array)), &room_, (wanted),          \
+							 (size_t)(__typeof__(capacity))-1);                            \
+		 if (grown_) {                                                                                         \
+			 (array) = grown_;                                                                             \
+			 (capacity) = (__typeof__(capacity))room_;                                                     \
+		 }                                                                                                     \
+		 grown_ != NULL;                                                                                       \
+	 }))
+/* The same; 0, or PTL_NO_MEMORY with a text that names what. */
+#define COMMON_VECTOR_RESERVE(array, capacity, wanted, what)                                                           \
+	(COMMON_VECTOR_GROW(array, capacity, wanted) ? 0 : common_vector_fail((what), (wanted), sizeof(*(array))))
+
+/* What the capacity becomes where it is at least `wanted`. */
+size_t common_vector_capacity(size_t capacity, size_t wanted);
+/* For the macros: the array with more room, at most `most` elements; NULL without memory. */
+void *common_vector_grow(void *array, size_t element, size_t *capacity, size_t wanted, size_t most);
+int common_vector_fail(const char *what, size_t wanted, size_t element) __attribute__((cold));
+
+/* ---- arrays without one ---------------------------------------------------------------------- */
 
 /* Elements by which an array grows that is full with count of them: a power of two. */
 static inline size_t common_vector_step(size_t count)
@@ -18,6 +52,9 @@ static inline size_t common_vector_step(size_t count)
 	return step < COMMON_VECTOR_FIRST ? COMMON_VECTOR_FIRST : step;
 }
 
+/* For common_vector_room. */
+bool common_vector_extend(void *array, size_t count, size_t element);
+
 /*
  * Makes room for one element more in *array (a pointer to a pointer), which holds count elements
  * and has only ever grown one by one through this function. False without memory: nothing has
@@ -25,17 +62,7 @@ static inline size_t common_vector_step(size_t count)
  */
 static inline bool common_vector_room(void *array, size_t count, size_t element)
 {
-	const size_t step = common_vector_step(count);
-	void **place = array, *grown;
-
-	if (count & (step - 1))
-		return true;
-	if (count > SIZE_MAX / 2 / element)
-		return false;
-	grown = realloc(*place, (count + step) * element);
-	if (grown)
-		*place = grown;
-	return grown;
+	return count & (common_vector_step(count) - 1) || common_vector_extend(array, count, element);
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/file.h"
 #include "common/hash_map.h"
 #include "common/sha256.h"
+#include "common/vector.h"
 #include "elf/file.h"
 
 /* A larger mapping or debug file is not embedded: a bound on memory. */
@@ -96,15 +97,8 @@ static void *new_entry(struct elf_image_store *store, size_t size)
 {
 	void *entry;
 
-	if (store->entry_count == store->entry_capacity) {
-		const size_t capacity = store->entry_capacity ? store->entry_capacity * 2 : 64;
-		void **larger = reallocarray(store->entries, capacity, sizeof(*larger));
-
-		if (!larger)
-			return NULL;
-		store->entries = larger;
-		store->entry_capacity = capacity;
-	}
+	if (!COMMON_VECTOR_GROW(store->entries, store->entry_capacity, store->entry_count + 1))
+		return NULL;
 	entry = calloc(1, size);
 	if (entry)
 		store->entries[store->entry_count++] = entry;

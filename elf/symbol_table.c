@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "elf/state.h"
 
 #define SYMBOLS_AT_ONCE 16384u
@@ -90,15 +91,8 @@ static int gather_one(struct table *table, const GElf_Sym *found)
 
 	if (!symbol.type || !found->st_name || !elf_symbol_list_wants(table->symbols, symbol.address))
 		return 0;
-	if (number == table->name_room) {
-		const size_t room = table->name_room ? table->name_room + table->name_room / 2 : 64;
-		uint64_t *larger = room < UINT32_MAX ? reallocarray(table->names, room, sizeof(*larger)) : NULL;
-
-		if (!larger)
-			return common_fail_memory("symbols", room);
-		table->names = larger;
-		table->name_room = room;
-	}
+	if (number >= UINT32_MAX || COMMON_VECTOR_RESERVE(table->names, table->name_room, number + 1, "symbols"))
+		return PTL_NO_MEMORY;
 	status = elf_symbol_list_add(table->symbols, &symbol);
 	if (!status)
 		table->names[number] = (uint64_t)found->st_name << 32 | number;

@@ -17,6 +17,7 @@
 #include "common/thread_pool.h"
 #include "format/metadata/input_hash.h"
 #include "common/interrupt.h"
+#include "common/vector.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes read at once */
 #define LOOK_MS 100             /* between looks at signals */
@@ -112,13 +113,9 @@ int import_spool_open(struct import_spool *spool, enum ptl_hash_kind hash_kind)
 
 int import_spool_origin(struct import_spool *spool, const struct ptl_provenance_input *origin)
 {
-	const size_t bytes = (spool->origin_count + 1) * sizeof(*spool->origins);
-	struct ptl_provenance_input *origins = realloc(spool->origins, bytes);
-
-	if (!origins)
-		return common_fail_memory("provenance", bytes);
-	spool->origins = origins;
-	origins[spool->origin_count++] = *origin;
+	if (!common_vector_room(&spool->origins, spool->origin_count, sizeof(*spool->origins)))
+		return common_fail_memory("provenance", (spool->origin_count + 1) * sizeof(*spool->origins));
+	spool->origins[spool->origin_count++] = *origin;
 	return 0;
 }
 

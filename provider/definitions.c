@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vector.h"
 #include "provider/state.h"
 
 struct definition {
@@ -37,17 +38,7 @@ static bool same_event(const struct definition *a, const struct definition *b)
 
 static bool make_room(void)
 {
-	const size_t capacity = definition_capacity ? definition_capacity * 2 : 64;
-	struct definition *larger;
-
-	if (definition_count < definition_capacity)
-		return true;
-	larger = reallocarray(definitions, capacity, sizeof(*larger));
-	if (!larger)
-		return false;
-	definitions = larger;
-	definition_capacity = capacity;
-	return true;
+	return COMMON_VECTOR_GROW(definitions, definition_capacity, definition_count + 1);
 }
 
 int provider_definition_add(const struct ptl_event_definition *event, const uint8_t *schema, size_t size)

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/vector.h"
 
 struct query_data_file {
 	uint8_t *data; /* NULL: not in memory now */
@@ -52,7 +53,6 @@ static void make_room(struct query_files *files)
 static int find(struct query_files *files, const char *name, struct query_data_file **file)
 {
 	const uint64_t *known = common_byte_map_get(&files->by_name, name, strlen(name));
-	struct query_data_file *list;
 	int status;
 
 	*file = NULL;
@@ -60,12 +60,8 @@ static int find(struct query_files *files, const char *name, struct query_data_f
 		*file = &files->list[*known];
 		return 0;
 	}
-	if (!(files->count & (files->count - 1))) {
-		list = realloc(files->list, (files->count ? 2 * files->count : 1) * sizeof(*list));
-		if (!list)
-			return common_fail_memory("files", files->count);
-		files->list = list;
-	}
+	if (!common_vector_room(&files->list, files->count, sizeof(*files->list)))
+		return common_fail_memory("files", (files->count + 1) * sizeof(*files->list));
 	status = common_byte_map_put(&files->by_name, name, strlen(name), files->count);
 	if (status < 0)
 		return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 /* ---- where fields are -------------------------------------------------------------------- */
 
@@ -92,15 +93,8 @@ static int keep_value(void *context, const struct ptl_value *value)
 {
 	struct query_payload *payload = context;
 
-	if (payload->count == payload->room) {
-		size_t room = payload->room ? payload->room * 2 : 32;
-		struct ptl_value *values = realloc(payload->values, room * sizeof(*values));
-
-		if (!values)
-			return common_fail_memory("fields", room * sizeof(*values));
-		payload->values = values;
-		payload->room = room;
-	}
+	if (COMMON_VECTOR_RESERVE(payload->values, payload->room, payload->count + 1, "fields"))
+		return PTL_NO_MEMORY;
 	payload->values[payload->count++] = *value;
 	return 0;
 }

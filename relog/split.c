@@ -22,6 +22,7 @@
 #include "relog/inputs.h"
 #include "relog/run.h"
 #include "common/interrupt.h"
+#include "common/vector.h"
 
 #define TRIES 6 /* for one part */
 #define PARTS_MAX 10000u
@@ -53,15 +54,8 @@ struct split {
 
 static int add_span(struct split *split, const struct ptl_buffer *buffer, uint64_t shift)
 {
-	if (split->count == split->capacity) {
-		const size_t capacity = split->capacity ? 2 * split->capacity : 1024;
-		struct span *spans = realloc(split->spans, capacity * sizeof(*spans));
-
-		if (!spans)
-			return common_fail_memory("buffers", capacity * sizeof(*spans));
-		split->spans = spans;
-		split->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(split->spans, split->capacity, split->count + 1, "buffers"))
+		return PTL_NO_MEMORY;
 	split->spans[split->count++] = (struct span){buffer->first_time + shift, buffer->last_time + shift,
 						     buffer->stored_size};
 	return 0;
@@ -296,14 +290,12 @@ static int make_parts(struct split *split, bool *damaged)
 	int status = 0;
 
 	while (!status) {
-		char **parts = realloc(split->parts, (split->part_count + 1) * sizeof(*parts));
 		uint64_t to;
 
-		if (!parts)
-			return common_fail_memory("parts", split->part_count * sizeof(*parts));
-		split->parts = parts;
-		parts[split->part_count] = name_of(split, split->part_count + 1, true);
-		if (!parts[split->part_count])
+		if (!common_vector_room(&split->parts, split->part_count, sizeof(*split->parts)))
+			return common_fail_memory("parts", (split->part_count + 1) * sizeof(*split->parts));
+		split->parts[split->part_count] = name_of(split, split->part_count + 1, true);
+		if (!split->parts[split->part_count])
 			return common_fail_memory("a file name", 0);
 		status = make_part(split, from, &to, damaged);
 		split->part_count++;

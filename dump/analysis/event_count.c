@@ -11,6 +11,7 @@
 #include "common/guid.h"
 #include "dump/print/table.h"
 #include "common/text.h"
+#include "common/vector.h"
 
 #define IDENTITY 20u /* bytes: provider, id, version, opcode */
 
@@ -33,15 +34,8 @@ static bool is_kind(const struct dump_event_kind *kind, const struct ptl_descrip
 static int add_kind(struct dump_event_count *count, const struct ptl_event *event, const struct ptl_schema *schema,
 		    const uint8_t identity[IDENTITY])
 {
-	if (count->used == count->capacity) {
-		const size_t capacity = count->capacity ? 2 * count->capacity : 64;
-		struct dump_event_kind *list = realloc(count->list, capacity * sizeof(*list));
-
-		if (!list)
-			return common_fail_memory("kinds of events", capacity * sizeof(*list));
-		count->list = list;
-		count->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(count->list, count->capacity, count->used + 1, "kinds of events"))
+		return PTL_NO_MEMORY;
 	count->list[count->used] = (struct dump_event_kind){.descriptor = event->descriptor, .schema = schema};
 	count->last = count->used;
 	return common_byte_map_put(&count->kinds, identity, IDENTITY, count->used++);

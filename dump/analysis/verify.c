@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/thread_pool.h"
+#include "common/vector.h"
 #include "flow/engine/segment_flow.h"
 #include "flow/code/instruction_encoding.h"
 
@@ -52,15 +53,9 @@ struct run {
 
 static int add(struct record *record, unsigned list, const struct dump_verify_item *item)
 {
-	if (record->count[list] == record->capacity[list]) {
-		size_t capacity = record->capacity[list] ? 2 * record->capacity[list] : 1024;
-		struct dump_verify_item *items = realloc(record->items[list], capacity * sizeof(*items));
-
-		if (!items)
-			return common_fail_memory("flow of a segment", capacity * sizeof(*items));
-		record->items[list] = items;
-		record->capacity[list] = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(record->items[list], record->capacity[list], record->count[list] + 1,
+				  "flow of a segment"))
+		return PTL_NO_MEMORY;
 	record->items[list][record->count[list]++] = *item;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "dump/print/event_names.h"
 #include "dump/print/event.h"
 #include "common/text.h"
+#include "common/vector.h"
 
 struct dump_flow_event_list {
 	struct dump_flow_lines lines;
@@ -40,25 +41,23 @@ static uint64_t key_of(uint32_t pid, uint32_t tid)
 static int find_list(struct dump_flow_events *events, uint64_t key, struct dump_flow_event_list **list)
 {
 	const uint64_t *known = common_hash_map_get(&events->by_thread, key);
-	struct dump_flow_event_list **lists;
 	int status;
 
 	if (known) {
 		*list = events->lists[*known];
 		return 0;
 	}
-	lists = realloc(events->lists, (events->count + 1) * sizeof(*lists));
-	if (lists)
-		events->lists = lists;
-	*list = lists ? calloc(1, sizeof(**list)) : NULL;
-	if (!*list)
+	*list = calloc(1, sizeof(**list));
+	if (!*list || !common_vector_room(&events->lists, events->count, sizeof(*events->lists))) {
+		free(*list);
 		return common_fail_memory("events", sizeof(**list));
+	}
 	status = common_hash_map_put(&events->by_thread, key, events->count);
 	if (status < 0) {
 		free(*list);
 		return status;
 	}
-	lists[events->count++] = *list;
+	events->lists[events->count++] = *list;
 	return 0;
 }
 

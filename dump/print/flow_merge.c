@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 /* Lines that follow each other are held as one part up to so many bytes of text. */
 #define JOINED_MAX ((size_t)64 << 10)
@@ -40,15 +41,8 @@ int dump_flow_lines_at(struct dump_flow_lines *lines, uint64_t time)
 		last->time = time;
 		return 0;
 	}
-	if (lines->count == lines->capacity) {
-		const size_t capacity = lines->capacity ? 2 * lines->capacity : 64;
-		struct dump_flow_item *items = realloc(lines->items, capacity * sizeof(*items));
-
-		if (!items)
-			return common_fail_memory("lines", capacity * sizeof(*items));
-		lines->items = items;
-		lines->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(lines->items, lines->capacity, lines->count + 1, "lines"))
+		return PTL_NO_MEMORY;
 	lines->items[lines->count++] = (struct dump_flow_item){time, lines->text.size};
 	return 0;
 }
@@ -104,15 +98,8 @@ static struct queue *queue_of(struct dump_flow_merge *merge, size_t group)
 		at++;
 	if (at < merge->count && merge->queues[at].group == group)
 		return &merge->queues[at];
-	if (merge->count == merge->capacity) {
-		const size_t capacity = merge->capacity ? 2 * merge->capacity : 16;
-		struct queue *queues = realloc(merge->queues, capacity * sizeof(*queues));
-
-		if (!queues)
-			return NULL;
-		merge->queues = queues;
-		merge->capacity = capacity;
-	}
+	if (!COMMON_VECTOR_GROW(merge->queues, merge->capacity, merge->count + 1))
+		return NULL;
 	for (size_t i = merge->count++; i > at; i--)
 		merge->queues[i] = merge->queues[i - 1];
 	merge->queues[at] = (struct queue){.group = group};

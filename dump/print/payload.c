@@ -8,6 +8,7 @@
 
 #include "common/utf8.h"
 #include "common/text.h"
+#include "common/vector.h"
 
 /* A structure in an array at each of the payload's 8 levels, and an array of values. */
 #define NESTED_MAX 20
@@ -49,16 +50,9 @@ static void add_place(struct walk *walk, const struct ptl_value *value)
 
 	if (!places)
 		return;
-	if (places->count == places->capacity) {
-		const size_t capacity = places->capacity ? 2 * places->capacity : 16;
-		struct dump_place *grown = realloc(places->places, capacity * sizeof(*grown));
-
-		if (!grown) {
-			walk->text->failed = true;
-			return;
-		}
-		places->places = grown;
-		places->capacity = capacity;
+	if (!COMMON_VECTOR_GROW(places->places, places->capacity, places->count + 1)) {
+		walk->text->failed = true;
+		return;
 	}
 	places->places[places->count++] = (struct dump_place){.from = walk->text->size, .to = walk->text->size};
 	if (value->field->array == PTL_ARRAY_NONE)

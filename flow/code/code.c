@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/thread_pool.h"
+#include "common/vector.h"
 #include "flow/code/code_file.h"
 
 /* libipt maps files with offsets below 2 GiB only. */
@@ -62,12 +63,9 @@ static int place_blobs(struct flow_code *code)
 			return common_fail(PTL_NO_MEMORY, "the trace has more than %llu bytes of code",
 					   (unsigned long long)CODE_LIMIT);
 		if (!code->file_count || end + aligned(blob->size) > FILE_LIMIT) {
-			struct code_file *files = realloc(code->files, (code->file_count + 1) * sizeof(*files));
-
-			if (!files)
-				return common_fail_memory("code files", (code->file_count + 1) * sizeof(*files));
-			code->files = files;
-			files[code->file_count++] = (struct code_file){.fd = -1};
+			if (!common_vector_room(&code->files, code->file_count, sizeof(*code->files)))
+				return common_fail_memory("code files", (code->file_count + 1) * sizeof(*code->files));
+			code->files[code->file_count++] = (struct code_file){.fd = -1};
 			end = 0;
 		}
 		blob->file = (uint32_t)(code->file_count - 1);

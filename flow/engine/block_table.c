@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/code/instruction.h"
 
 #define CHUNK_SIZE ((size_t)256 << 10)
@@ -100,16 +101,7 @@ static void *allocate(struct flow_table *table, size_t size)
 
 static bool need_scratch(struct flow_table *table, size_t size)
 {
-	uint8_t *scratch;
-
-	if (size <= table->scratch_size)
-		return true;
-	scratch = realloc(table->scratch, size);
-	if (!scratch)
-		return false;
-	table->scratch = scratch;
-	table->scratch_size = size;
-	return true;
+	return COMMON_VECTOR_GROW(table->scratch, table->scratch_size, size);
 }
 
 static int grow(struct flow_table *table)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/engine/return_stack.h"
 #include "flow/segment/packets.h"
 #include "flow/segment/replay.h"
@@ -94,19 +95,10 @@ static int give_gap(const struct flow_segment *segment, const struct flow_sink *
 
 static int make_room(struct flow_segment_bytes *place, size_t size)
 {
-	size_t capacity = place->capacity ? place->capacity : FIRST_READ;
-	uint8_t *bytes;
+	const size_t needed = size + FLOW_ENGINE_ROOM;
 
-	while (capacity < size + FLOW_ENGINE_ROOM)
-		capacity *= 2;
-	if (capacity == place->capacity)
-		return 0;
-	bytes = realloc(place->bytes, capacity);
-	if (!bytes)
-		return common_fail_memory("segment", capacity);
-	place->bytes = bytes;
-	place->capacity = capacity;
-	return 0;
+	return COMMON_VECTOR_RESERVE(place->bytes, place->capacity, needed < FIRST_READ ? FIRST_READ : needed,
+				     "segment");
 }
 
 /* Reads the segment up to its first hole or its end. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/segment/switch.h"
 
 /* A PT stream that is selected, and whose it is. */
@@ -127,15 +128,8 @@ static int select_streams(const struct ptl_trace *trace, const struct flow_timel
 
 static int add_segment(struct flow_segment_list *list, size_t *capacity, const struct flow_segment *segment)
 {
-	if (list->count == *capacity) {
-		size_t wanted = *capacity ? *capacity * 2 : 256;
-		struct flow_segment *grown = realloc(list->segments, wanted * sizeof(*grown));
-
-		if (!grown)
-			return common_fail_memory("segments", wanted * sizeof(*grown));
-		list->segments = grown;
-		*capacity = wanted;
-	}
+	if (COMMON_VECTOR_RESERVE(list->segments, *capacity, list->count + 1, "segments"))
+		return PTL_NO_MEMORY;
 	list->segments[list->count] = *segment;
 	list->segments[list->count].index = list->count;
 	list->bytes += segment->size - segment->skip;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/segment/clock.h"
 #include "flow/segment/packets.h"
 
@@ -36,15 +37,8 @@ struct walk {
 
 static int add_pause(struct walk *walk, size_t cut, bool disabled)
 {
-	if (walk->count == walk->capacity) {
-		const size_t wanted = walk->capacity ? walk->capacity * 2 : 64;
-		struct pause *grown = realloc(walk->pauses, wanted * sizeof(*grown));
-
-		if (!grown)
-			return common_fail_memory("context switches", wanted * sizeof(*grown));
-		walk->pauses = grown;
-		walk->capacity = wanted;
-	}
+	if (COMMON_VECTOR_RESERVE(walk->pauses, walk->capacity, walk->count + 1, "context switches"))
+		return PTL_NO_MEMORY;
 	walk->pauses[walk->count++] = (struct pause){
 		.cut = cut, .from = walk->time, .time = walk->time, .disabled = disabled};
 	walk->paused = true;
@@ -194,15 +188,8 @@ static void place_switch(const struct walk *walk, uint64_t time, struct place *p
 
 static int add_piece(struct flow_segment_pieces *list, size_t *capacity, const struct flow_segment_piece *piece)
 {
-	if (list->count == *capacity) {
-		const size_t wanted = *capacity ? *capacity * 2 : 8;
-		struct flow_segment_piece *grown = realloc(list->pieces, wanted * sizeof(*grown));
-
-		if (!grown)
-			return common_fail_memory("context switches", wanted * sizeof(*grown));
-		list->pieces = grown;
-		*capacity = wanted;
-	}
+	if (COMMON_VECTOR_RESERVE(list->pieces, *capacity, list->count + 1, "context switches"))
+		return PTL_NO_MEMORY;
 	list->pieces[list->count++] = *piece;
 	return 0;
 }

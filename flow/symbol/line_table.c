@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/hash_map.h"
+#include "common/vector.h"
 
 #define ROWS_MAX ((size_t)1 << 27)
 
@@ -47,34 +48,25 @@ void flow_lines_free(struct flow_line_table *table)
 static uint32_t intern_file(struct flow_line_table *table, const char *name)
 {
 	const uint64_t *known = common_byte_map_get(&table->by_name, name, strlen(name));
-	char **files, *copy;
+	char *copy;
 
 	if (known)
 		return (uint32_t)*known;
-	files = realloc(table->files, (table->file_count + 1) * sizeof(*files));
-	if (!files)
+	if (!common_vector_room(&table->files, table->file_count, sizeof(*table->files)))
 		return NO_FILE;
-	table->files = files;
 	copy = strdup(name);
 	if (!copy || common_byte_map_put(&table->by_name, name, strlen(name), table->file_count) < 0) {
 		free(copy);
 		return NO_FILE;
 	}
-	files[table->file_count] = copy;
+	table->files[table->file_count] = copy;
 	return (uint32_t)table->file_count++;
 }
 
 static bool add_row(struct flow_line_table *table, const struct row *row)
 {
-	if (table->row_count == table->row_capacity) {
-		const size_t capacity = table->row_capacity ? 2 * table->row_capacity : 1024;
-		struct row *rows = capacity > ROWS_MAX ? NULL : realloc(table->rows, capacity * sizeof(*rows));
-
-		if (!rows)
-			return false;
-		table->rows = rows;
-		table->row_capacity = capacity;
-	}
+	if (table->row_count == ROWS_MAX || !COMMON_VECTOR_GROW(table->rows, table->row_capacity, table->row_count + 1))
+		return false;
 	table->rows[table->row_count++] = *row;
 	return true;
 }

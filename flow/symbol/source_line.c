@@ -11,6 +11,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/hash_map.h"
+#include "common/vector.h"
 #include "flow/symbol/line_table.h"
 #include "flow/symbol/symbol.h"
 #include "elf/file.h"
@@ -110,20 +111,16 @@ static struct flow_line_table *table_of(struct flow_sources *sources, const stru
 	const uint8_t *id = image->has_debug ? image->debug : image->build_id;
 	const size_t id_size = image->has_debug ? PTL_HASH_SIZE : image->build_id_size;
 	const uint64_t *known = common_byte_map_get(&sources->by_id, id, id_size);
-	struct flow_line_table **tables;
 
 	if (!id_size)
 		return NOTHING;
 	if (known)
 		return sources->tables[*known];
-	tables = realloc(sources->tables, (sources->table_count + 1) * sizeof(*tables));
-	if (!tables)
+	if (!common_vector_room(&sources->tables, sources->table_count, sizeof(*sources->tables)) ||
+	    common_byte_map_put(&sources->by_id, id, id_size, sources->table_count) < 0)
 		return NOTHING;
-	sources->tables = tables;
-	if (common_byte_map_put(&sources->by_id, id, id_size, sources->table_count) < 0)
-		return NOTHING;
-	tables[sources->table_count] = make_table(sources, image);
-	return tables[sources->table_count++];
+	sources->tables[sources->table_count] = make_table(sources, image);
+	return sources->tables[sources->table_count++];
 }
 
 static struct flow_line_table *table_of_image(struct flow_sources *sources, uint32_t image)

@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/text.h"
+#include "common/vector.h"
 #include "flow/symbol/symbol_file.h"
 
 #define TABLE_MAX ((size_t)1 << 30) /* bytes of one symbol table */
@@ -108,19 +109,16 @@ static struct ptl_symbol_table *table_of(struct flow_symbols *symbols, const str
 	const uint8_t *key = image->has_symbols ? image->symbols : image->build_id;
 	const size_t key_size = image->has_symbols ? PTL_HASH_SIZE : image->build_id_size;
 	const uint64_t *known = common_byte_map_get(&symbols->by_hash, key, key_size);
-	struct ptl_symbol_table **tables;
 
 	if (known)
 		return symbols->tables[*known];
-	tables = realloc(symbols->tables, (symbols->table_count + 1) * sizeof(*tables));
-	if (tables)
-		symbols->tables = tables;
-	if (!tables || common_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
+	if (!common_vector_room(&symbols->tables, symbols->table_count, sizeof(*symbols->tables)) ||
+	    common_byte_map_put(&symbols->by_hash, key, key_size, symbols->table_count) < 0) {
 		symbols->unreadable++;
 		return NOTHING;
 	}
-	tables[symbols->table_count] = read_table(symbols, image);
-	return tables[symbols->table_count++];
+	symbols->tables[symbols->table_count] = read_table(symbols, image);
+	return symbols->tables[symbols->table_count++];
 }
 
 static struct ptl_symbol_table *table_of_image(struct flow_symbols *symbols, uint32_t image)

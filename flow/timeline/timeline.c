@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/vector.h"
 #include "common/guid.h"
 #include "flow/timeline/timeline_state.h"
 
@@ -18,19 +19,17 @@ struct builder {
 
 int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t element)
 {
-	size_t wanted = *capacity ? *capacity * 2 : 16;
 	void *grown;
 
 	if (count < *capacity)
 		return 0;
 	/* Indexes are 32 bits wide and FLOW_NONE is none of them. */
-	if (wanted > FLOW_NONE / 2)
+	if (count >= FLOW_NONE / 2)
 		return common_fail(PTL_NO_MEMORY, "too many processes, threads or images");
-	grown = realloc(*array, wanted * element);
+	grown = common_vector_grow(*array, element, capacity, count + 1, FLOW_NONE / 2);
 	if (!grown)
-		return common_fail_memory("timeline", wanted * element);
+		return common_vector_fail("timeline", count + 1, element);
 	*array = grown;
-	*capacity = wanted;
 	return 0;
 }
 

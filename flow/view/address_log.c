@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 /* Addresses that are gathered before they are handed on. */
 #define WALK_ADDRESSES 4096
@@ -27,24 +28,6 @@ void flow_address_log_free(struct flow_address_log *log)
 	free(log->addresses);
 	free(log->slots);
 	*log = (struct flow_address_log){0};
-}
-
-static int grow(void *array_, size_t *capacity, size_t needed, size_t element)
-{
-	void **array = array_;
-	size_t wanted = *capacity ? *capacity : 256;
-	void *grown;
-
-	if (needed <= *capacity)
-		return 0;
-	while (wanted < needed)
-		wanted *= 2;
-	grown = realloc(*array, wanted * element);
-	if (!grown)
-		return common_fail_memory("log of addresses", wanted * element);
-	*array = grown;
-	*capacity = wanted;
-	return 0;
 }
 
 static size_t slot_of(const struct flow_address_log *log, const struct flow_block *block)
@@ -79,17 +62,16 @@ static int grow_slots(struct flow_address_log *log)
 /* Gives a block that is met for the first time its number. */
 static int add_block(struct flow_address_log *log, const struct flow_block *block, uint32_t *number)
 {
-	size_t capacity = log->block_capacity;
-	int status = grow(&log->blocks, &capacity, log->block_count + 1, sizeof(*log->blocks));
+	int status = COMMON_VECTOR_RESERVE(log->blocks, log->block_capacity, (size_t)log->block_count + 1,
+					   "log of addresses");
 
 	if (!status)
-		status = grow(&log->addresses, &log->address_capacity, log->address_count + block->instructions,
-			      sizeof(*log->addresses));
+		status = COMMON_VECTOR_RESERVE(log->addresses, log->address_capacity,
+					       log->address_count + block->instructions, "log of addresses");
 	if (!status && (log->block_count + 1) * (size_t)2 > log->slot_count)
 		status = grow_slots(log);
 	if (status < 0)
 		return status;
-	log->block_capacity = (uint32_t)capacity;
 	*number = log->block_count;
 	log->blocks[log->block_count++] = (struct flow_logged_block){log->address_count, block->instructions};
 	flow_block_addresses(block, log->addresses + log->address_count);
@@ -120,7 +102,8 @@ static int add_run(struct flow_address_log *log, const struct flow_block_run *ru
 
 int flow_address_log_add(struct flow_address_log *log, const struct flow_batch *batch)
 {
-	int status = grow(&log->sequence, &log->capacity, log->count + batch->block_count, sizeof(*log->sequence));
+	int status = COMMON_VECTOR_RESERVE(log->sequence, log->capacity, log->count + batch->block_count,
+					   "log of addresses");
 
 	for (size_t i = 0; !status && i < batch->run_count; i++)
 		status = add_run(log, batch->runs[i]);

@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/vector.h"
 #include "flow/view/address_log.h"
 #include "flow/view/branch_tally.h"
 
@@ -60,15 +61,8 @@ static int list_gap(struct stats_view *view, struct partial *partial, const stru
 {
 	if (partial->gap_count >= view->wanted.gap_limit)
 		return 0;
-	if (partial->gap_count == partial->gap_capacity) {
-		size_t capacity = partial->gap_capacity ? partial->gap_capacity * 2 : 4;
-		struct flow_event *gaps = realloc(partial->gaps, capacity * sizeof(*gaps));
-
-		if (!gaps)
-			return common_fail_memory("gaps", capacity * sizeof(*gaps));
-		partial->gaps = gaps;
-		partial->gap_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(partial->gaps, partial->gap_capacity, partial->gap_count + 1, "gaps"))
+		return PTL_NO_MEMORY;
 	partial->gaps[partial->gap_count++] = *event;
 	return 0;
 }
@@ -157,15 +151,8 @@ static int find_thread(struct stats_view *view, const struct flow_segment *segme
 	if (known)
 		return 0;
 	end_thread(view);
-	if (stats->thread_count == view->thread_capacity) {
-		size_t capacity = view->thread_capacity ? view->thread_capacity * 2 : 16;
-		struct flow_thread_stats *threads = realloc(stats->threads, capacity * sizeof(*threads));
-
-		if (!threads)
-			return common_fail_memory("threads", capacity * sizeof(*threads));
-		stats->threads = threads;
-		view->thread_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(stats->threads, view->thread_capacity, stats->thread_count + 1, "threads"))
+		return PTL_NO_MEMORY;
 	stats->threads[stats->thread_count++] = (struct flow_thread_stats){
 		.thread = segment->thread,
 		.process = segment->process,
@@ -183,15 +170,8 @@ static int keep_gaps(struct stats_view *view, const struct flow_segment *segment
 	struct flow_stats *stats = view->stats;
 
 	for (size_t i = 0; i < partial->gap_count && stats->gap_count < view->wanted.gap_limit; i++) {
-		if (stats->gap_count == view->gap_capacity) {
-			size_t capacity = view->gap_capacity ? view->gap_capacity * 2 : 64;
-			struct flow_gap *gaps = realloc(stats->gaps, capacity * sizeof(*gaps));
-
-			if (!gaps)
-				return common_fail_memory("gaps", capacity * sizeof(*gaps));
-			stats->gaps = gaps;
-			view->gap_capacity = capacity;
-		}
+		if (COMMON_VECTOR_RESERVE(stats->gaps, view->gap_capacity, stats->gap_count + 1, "gaps"))
+			return PTL_NO_MEMORY;
 		stats->gaps[stats->gap_count++] = (struct flow_gap){
 			.pid = segment->pid,
 			.tid = segment->tid,

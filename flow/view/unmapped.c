@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/hash_map.h"
+#include "common/vector.h"
 
 #define PAGE_SHIFT 12
 
@@ -50,15 +51,8 @@ static void drop(void *context, void *partial_)
 
 static int append(struct flow_unmapped **ranges, size_t *count, size_t *capacity, const struct flow_unmapped *range)
 {
-	if (*count == *capacity) {
-		size_t wanted = *capacity ? *capacity * 2 : 16;
-		struct flow_unmapped *grown = realloc(*ranges, wanted * sizeof(*grown));
-
-		if (!grown)
-			return common_fail_memory("unmapped ranges", wanted * sizeof(*grown));
-		*ranges = grown;
-		*capacity = wanted;
-	}
+	if (COMMON_VECTOR_RESERVE(*ranges, *capacity, *count + 1, "unmapped ranges"))
+		return PTL_NO_MEMORY;
 	(*ranges)[(*count)++] = *range;
 	return 0;
 }

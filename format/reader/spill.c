@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/vector.h"
 #include "format/event/event_pack.h"
 #include "format/reader/reader_internal.h"
 
@@ -107,13 +108,10 @@ static int load(const struct format_spill *spill, struct format_spilled *spilled
 	spilled->from = 0;
 	spilled->filled = n;
 	if (needed > spilled->room) {
-		const size_t room = needed > window_size(spill) ? needed : window_size(spill);
-		uint8_t *grown = realloc(spilled->window, room);
-
-		if (!grown)
-			return common_fail_memory("events", room);
-		spilled->window = grown;
-		spilled->room = room;
+		status = COMMON_VECTOR_RESERVE(spilled->window, spilled->room,
+					       needed > window_size(spill) ? needed : window_size(spill), "events");
+		if (status < 0)
+			return status;
 	}
 	n = spilled->left < spilled->room - n ? (size_t)spilled->left : spilled->room - n;
 	status = common_read_at(spill->fd, spilled->window + spilled->filled, n, spilled->at);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/random.h>
+#include "common/vector.h"
 
 struct format_piece_node {
 	struct ptl_piece piece;
@@ -36,22 +37,14 @@ static uint32_t next_priority(struct format_pieces *pieces)
 
 static bool reserve(struct format_pieces *pieces)
 {
-	uint32_t capacity = pieces->capacity ? pieces->capacity * 2 : 256;
-	struct format_piece_node *nodes;
-
-	if (pieces->failed || capacity <= pieces->capacity)
-		return false;
-	nodes = realloc(pieces->nodes, capacity * sizeof(*nodes));
-	if (!nodes)
+	if (pieces->failed || !COMMON_VECTOR_GROW(pieces->nodes, pieces->capacity, (size_t)pieces->capacity + 1))
 		return false;
 	if (!pieces->count) {
 		if (getrandom(&pieces->random, sizeof(pieces->random), GRND_NONBLOCK) < 0)
-			pieces->random = (uintptr_t)nodes;
+			pieces->random = (uintptr_t)pieces->nodes;
 		pieces->count = 1; /* node 0 is the empty tree */
-		nodes[0] = (struct format_piece_node){0};
+		pieces->nodes[0] = (struct format_piece_node){0};
 	}
-	pieces->nodes = nodes;
-	pieces->capacity = capacity;
 	return true;
 }
 

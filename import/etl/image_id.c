@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 #define COUNT_MAX 1000000u
 #define NAMES_MAX (64u << 20)
@@ -48,15 +49,8 @@ static int add(struct etl_image_ids *ids, const struct etl_image_id *id)
 	const uint64_t key = key_of(id->pid, id->base);
 	const uint64_t *first = common_hash_map_get(&ids->by_image, key);
 
-	if (ids->count == ids->capacity) {
-		const size_t capacity = ids->capacity ? 2 * ids->capacity : 1024;
-		struct etl_image_id *list = realloc(ids->list, capacity * sizeof(*list));
-
-		if (!list)
-			return common_fail_memory("ids of images", capacity * sizeof(*list));
-		ids->list = list;
-		ids->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(ids->list, ids->capacity, ids->count + 1, "ids of images"))
+		return PTL_NO_MEMORY;
 	ids->list[ids->count] = *id;
 	ids->list[ids->count].next = first ? (uint32_t)*first : NONE;
 	return common_hash_map_put(&ids->by_image, key, ids->count++);

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/vector.h"
 #include "format/container/layout.h"
 #include "import/etl/clr_event.h"
 #include "import/etl/kernel_class.h"
@@ -69,16 +70,9 @@ void etl_known_free(struct etl_known *known)
 
 static int keep(struct etl_known *known, struct etl_schema *schema)
 {
-	if (known->count == known->capacity) {
-		const size_t capacity = known->capacity ? 2 * known->capacity : 64;
-		struct etl_schema **list = realloc(known->list, capacity * sizeof(struct etl_schema *));
-
-		if (!list) {
-			etl_schema_free(schema);
-			return common_fail_memory("schemas", capacity * sizeof(struct etl_schema *));
-		}
-		known->list = list;
-		known->capacity = capacity;
+	if (COMMON_VECTOR_RESERVE(known->list, known->capacity, known->count + 1, "schemas")) {
+		etl_schema_free(schema);
+		return PTL_NO_MEMORY;
 	}
 	known->list[known->count++] = schema;
 	known->fields += schema->field_count;

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "common/utf16.h"
+#include "common/vector.h"
 #include "import/etl/manifest_types.h"
 #include "import/etl/message.h"
 #include "import/etl/xml.h"
@@ -73,15 +74,8 @@ static int add_name(struct names *names, struct etl_slice owner, const struct na
 
 	if (!size || names->count == NAMES_MAX)
 		return 0;
-	if (names->count == names->capacity) {
-		const size_t capacity = names->capacity ? 2 * names->capacity : 64;
-		struct named *list = realloc(names->list, capacity * sizeof(*list));
-
-		if (!list)
-			return common_fail_memory("a manifest", capacity * sizeof(*list));
-		names->list = list;
-		names->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(names->list, names->capacity, names->count + 1, "a manifest"))
+		return PTL_NO_MEMORY;
 	names->list[names->count] = *named;
 	return common_byte_map_put(&names->index, key, size, names->count++);
 }

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/vector.h"
 #include "import/etl/manifest.h"
 
 #define HEADER 8u /* bytes in front of a piece: format, version, magic, how many pieces, which one */
@@ -30,20 +31,14 @@ void etl_pieces_free(struct etl_pieces *pieces)
 
 static struct etl_piece *find(struct etl_pieces *pieces, const struct etl_record *record)
 {
-	struct etl_piece *list;
-
 	for (size_t i = 0; i < pieces->count; i++)
 		if (pieces->list[i].pid == record->pid &&
 		    common_guid_equal(&pieces->list[i].provider, &record->descriptor.provider))
 			return &pieces->list[i];
-	if (pieces->count == COUNT_MAX)
+	if (pieces->count == COUNT_MAX || !common_vector_room(&pieces->list, pieces->count, sizeof(*pieces->list)))
 		return NULL;
-	list = realloc(pieces->list, (pieces->count + 1) * sizeof(*list));
-	if (!list)
-		return NULL;
-	pieces->list = list;
-	list[pieces->count] = (struct etl_piece){.provider = record->descriptor.provider, .pid = record->pid};
-	return &list[pieces->count++];
+	pieces->list[pieces->count] = (struct etl_piece){.provider = record->descriptor.provider, .pid = record->pid};
+	return &pieces->list[pieces->count++];
 }
 
 int etl_pieces_take(struct etl_pieces *pieces, struct etl_known *known, struct ptl_writer *writer,

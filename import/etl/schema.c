@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/utf16.h"
+#include "common/vector.h"
 
 struct etl_text {
 	struct etl_text *next;
@@ -137,15 +138,8 @@ struct etl_field *etl_schema_field(struct etl_schema *schema)
 {
 	if (schema->field_count == ETL_FIELDS_MAX)
 		return NULL;
-	if (schema->field_count == schema->field_capacity) {
-		const size_t capacity = schema->field_capacity + FIELDS_AT_ONCE;
-		struct etl_field *fields = realloc(schema->fields, capacity * sizeof(*fields));
-
-		if (!fields)
-			return NULL;
-		schema->fields = fields;
-		schema->field_capacity = capacity;
-	}
+	if (!COMMON_VECTOR_GROW(schema->fields, schema->field_capacity, schema->field_count + 1))
+		return NULL;
 	schema->fields[schema->field_count] = (struct etl_field){.name = ""};
 	return &schema->fields[schema->field_count++];
 }

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/vector.h"
 #include "import/etl/layout.h"
 #include "import/etl/stack_internal.h"
 
@@ -49,15 +50,8 @@ int etl_stack_keys_add(struct etl_stack_keys *keys, const struct etl_record *rec
 		return 0;
 	key = common_load_le(record->payload, unit);
 	count = record->payload_size / unit - 1;
-	if (keys->count == keys->capacity) {
-		const size_t capacity = keys->capacity ? 2 * keys->capacity : 1024;
-		struct etl_stack_key *list = realloc(keys->list, capacity * sizeof(*list));
-
-		if (!list)
-			return common_fail_memory("keys of stacks", capacity * sizeof(*list));
-		keys->list = list;
-		keys->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(keys->list, keys->capacity, keys->count + 1, "keys of stacks"))
+		return PTL_NO_MEMORY;
 	last = common_hash_map_get(&keys->by_key, key);
 	keys->list[keys->count] = (struct etl_stack_key){
 		.time = record->time,

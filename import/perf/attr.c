@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/vector.h"
 
 #define ATTRS_MAX 65536u
 #define IDS_MAX (1u << 20)
@@ -26,15 +27,8 @@ static int add(struct perf_attrs *attrs, const uint8_t *data, size_t size)
 		return common_fail(PTL_CORRUPT, "an attribute of %zu bytes", size);
 	if (attrs->count == ATTRS_MAX)
 		return common_fail(PTL_NO_MEMORY, "more than %u attributes", ATTRS_MAX);
-	if (attrs->count == attrs->capacity) {
-		const size_t capacity = attrs->capacity ? attrs->capacity * 2 : 16;
-		struct perf_attr *grown = reallocarray(attrs->list, capacity, sizeof(*grown));
-
-		if (!grown)
-			return common_fail_memory("attributes", capacity * sizeof(*grown));
-		attrs->list = grown;
-		attrs->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(attrs->list, attrs->capacity, attrs->count + 1, "attributes"))
+		return PTL_NO_MEMORY;
 	attr = &attrs->list[attrs->count++];
 	*attr = (struct perf_attr){
 		.type = common_load32(data + PERF_ATTR_TYPE),

@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 /* perf compresses what fits into its ring buffers, 512 KiB by default and 64 MiB where one asks for much. */
 #define LEFT_MAX ((size_t)64 << 20)
@@ -48,14 +49,7 @@ static int make_room(struct perf_expand *expand)
 	if (expand->end > LEFT_MAX)
 		return common_fail(PTL_UNSUPPORTED, "a compressed record expands to more than %zu bytes", LEFT_MAX);
 
-	const size_t capacity = expand->capacity * 2 + more;
-	uint8_t *grown = realloc(expand->data, capacity);
-
-	if (!grown)
-		return common_fail_memory("decompressed records", capacity);
-	expand->data = grown;
-	expand->capacity = capacity;
-	return 0;
+	return COMMON_VECTOR_RESERVE(expand->data, expand->capacity, expand->end + more, "decompressed records");
 }
 
 int perf_expand_add(struct perf_expand *expand, const uint8_t *data, size_t size)

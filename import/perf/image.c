@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/vector.h"
 #include "elf/file.h"
 #include "import/perf/import.h"
 
@@ -86,14 +87,8 @@ int perf_build_id(struct perf_import *import, uint16_t misc, const uint8_t *data
 	if (misc & PERF_MISC_BUILD_ID_SIZE && bytes[PERF_BUILD_ID_MAX] <= PERF_BUILD_ID_MAX)
 		id.size = bytes[PERF_BUILD_ID_MAX];
 	memcpy(id.bytes, bytes, id.size);
-	if (!(import->id_count & (import->id_count + 1))) {
-		const size_t room = 2 * (import->id_count + 1);
-		struct perf_build_id *grown = reallocarray(import->ids, room, sizeof(*grown));
-
-		if (!grown)
-			return common_fail_memory("build ids", room * sizeof(*grown));
-		import->ids = grown;
-	}
+	if (!common_vector_room(&import->ids, import->id_count, sizeof(*import->ids)))
+		return common_fail_memory("build ids", (import->id_count + 1) * sizeof(*import->ids));
 	import->ids[import->id_count] = id;
 	return common_byte_map_put(&import->build_ids, path, strnlen(path, left), import->id_count++);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 #define WAITING_MAX ((size_t)64 << 20) /* bytes of records */
 
@@ -54,15 +55,8 @@ int perf_order_push(struct perf_order *order, const struct perf_record *record, 
 	struct perf_waiting *waiting;
 	size_t at = order->count;
 
-	if (at == order->capacity) {
-		const size_t capacity = order->capacity ? order->capacity * 2 : 256;
-		struct perf_waiting **grown = reallocarray(order->heap, capacity, sizeof(*grown));
-
-		if (!grown)
-			return common_fail_memory("records", capacity * sizeof(*grown));
-		order->heap = grown;
-		order->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(order->heap, order->capacity, at + 1, "records"))
+		return PTL_NO_MEMORY;
 	waiting = copy(record, sample, body);
 	if (!waiting)
 		return common_fail_memory("a record", record->size);

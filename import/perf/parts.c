@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 #define PARTS_MAX 1024u /* perf has one for each thread that records, at most one for each CPU */
 
@@ -25,13 +26,12 @@ void perf_parts_close(struct perf_parts *parts)
 /* 1: opened; 0: there are no more. */
 static int open_part(struct perf_parts *parts, int folder)
 {
-	struct perf_part *grown = reallocarray(parts->list, parts->count + 1, sizeof(*grown)), part = {0};
+	struct perf_part part = {0};
 	char name[32];
 	int status;
 
-	if (!grown)
-		return common_fail_memory("parts of perf.data", (parts->count + 1) * sizeof(*grown));
-	parts->list = grown;
+	if (!common_vector_room(&parts->list, parts->count, sizeof(*parts->list)))
+		return common_fail_memory("parts of perf.data", (parts->count + 1) * sizeof(*parts->list));
 	snprintf(name, sizeof(name), "data.%zu", parts->count);
 	part.fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (part.fd < 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "import/perf/trace_format.h"
 
 #define CONVERSIONS_MAX 64
@@ -201,13 +202,12 @@ static size_t read_entries(const char *at, const struct perf_trace_field *field,
 static int add_map(struct perf_trace_format *format, size_t field, uint32_t kind, const struct ptl_map_entry *entries,
 		   size_t count)
 {
-	struct perf_trace_map *grown = reallocarray(format->maps, format->map_count + 1, sizeof(*grown)), *added;
+	struct perf_trace_map *added;
 	struct ptl_map_entry *kept = calloc(count, sizeof(*kept));
 	char *name = NULL;
 
-	if (grown)
-		format->maps = grown;
-	if (!grown || !kept || asprintf(&name, "%s.%s", format->name, format->described[field].name) < 0) {
+	if (!kept || !common_vector_room(&format->maps, format->map_count, sizeof(*format->maps)) ||
+	    asprintf(&name, "%s.%s", format->name, format->described[field].name) < 0) {
 		free(kept);
 		return common_fail_memory("names of a tracepoint", count * sizeof(*entries));
 	}

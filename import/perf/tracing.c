@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/vector.h"
 #include "format/container/layout.h"
 #include "import/perf/trace_format.h"
 
@@ -78,19 +79,14 @@ static bool find_number(const char *text, size_t size, uint64_t *number)
 
 static int add_event(struct perf_tracing *tracing, const char *system, const uint8_t *text, size_t size)
 {
-	struct perf_tracing_event *event, **grown;
+	struct perf_tracing_event *event;
 	uint64_t number;
 
 	if (tracing->count == EVENTS_MAX || size > PERF_TRACE_TEXT_MAX || !*system || strlen(system) >= NAME_MAX_SIZE ||
 	    !find_number((const char *)text, size, &number) || common_hash_map_get(&tracing->numbers, number))
 		return 0;
-	if (!(tracing->count & (tracing->count + 1))) {
-		grown = reallocarray(tracing->events, 2 * (tracing->count + 1), sizeof(struct perf_tracing_event *));
-		if (!grown)
-			return common_fail_memory("tracepoints",
-						  2 * tracing->count * sizeof(struct perf_tracing_event *));
-		tracing->events = grown;
-	}
+	if (!common_vector_room(&tracing->events, tracing->count, sizeof(struct perf_tracing_event *)))
+		return common_fail_memory("tracepoints", (tracing->count + 1) * sizeof(struct perf_tracing_event *));
 	event = calloc(1, sizeof(*event));
 	if (event)
 		event->text = malloc(size + 1);

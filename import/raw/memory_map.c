@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 struct parser {
 	const char *name;
@@ -176,15 +177,8 @@ static int parse_line(struct parser *parser, struct import_memory_range *range)
 
 static int append(struct import_memory_map *map, size_t *capacity, const struct import_memory_range *range)
 {
-	if (map->count == *capacity) {
-		size_t larger = *capacity ? *capacity * 2 : 16;
-		struct import_memory_range *ranges = realloc(map->ranges, larger * sizeof(*ranges));
-
-		if (!ranges)
-			return common_fail_memory("memory map", larger * sizeof(*ranges));
-		map->ranges = ranges;
-		*capacity = larger;
-	}
+	if (COMMON_VECTOR_RESERVE(map->ranges, *capacity, map->count + 1, "memory map"))
+		return PTL_NO_MEMORY;
 	map->ranges[map->count++] = *range;
 	return 0;
 }

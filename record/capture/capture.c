@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/quote.h"
 #include "common/thread_pool.h"
+#include "common/vector.h"
 #include "common/version.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
@@ -33,15 +34,8 @@ static int add_lane(struct record_capture *capture)
 	uint32_t *lane;
 	int status = 0;
 
-	if (capture->lane_count == capture->lane_capacity) {
-		const size_t capacity = capture->lane_capacity ? capture->lane_capacity * 2 : 16;
-		uint32_t(*larger)[RECORD_PARTS] = reallocarray(capture->lanes, capacity, sizeof(*larger));
-
-		if (!larger)
-			return common_fail_memory("event streams", capacity * sizeof(*larger));
-		capture->lanes = larger;
-		capture->lane_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(capture->lanes, capture->lane_capacity, capture->lane_count + 1, "event streams"))
+		return PTL_NO_MEMORY;
 	lane = capture->lanes[capture->lane_count++];
 	for (int part = 0; status == 0 && part < RECORD_PARTS; part++)
 		status = record_capture_event_stream(capture, &lane[part]);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/capture/ranges.h"
 
 struct record_image *record_image_new(const struct ptl_image_event *data)
@@ -49,16 +50,9 @@ void record_log_free(struct record_log *log)
 
 int record_log_add(struct record_log *log, const struct record_change *change)
 {
-	if (log->count == log->capacity) {
-		const size_t capacity = log->capacity ? log->capacity * 2 : 32;
-		struct record_change *larger = reallocarray(log->changes, capacity, sizeof(*larger));
-
-		if (!larger) {
-			record_image_drop(change->image);
-			return common_fail_memory("changes of a process's memory", capacity * sizeof(*larger));
-		}
-		log->changes = larger;
-		log->capacity = capacity;
+	if (COMMON_VECTOR_RESERVE(log->changes, log->capacity, log->count + 1, "changes of a process's memory")) {
+		record_image_drop(change->image);
+		return PTL_NO_MEMORY;
 	}
 	log->changes[log->count++] = *change;
 	return 0;

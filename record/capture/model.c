@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/capture/model_state.h"
 
 #define NANOSECONDS 1000000000ull
@@ -80,15 +81,8 @@ static int add_thread(struct record_model *model, struct record_process *process
 {
 	if (find_thread(process, tid))
 		return 0;
-	if (process->thread_count == process->thread_capacity) {
-		const size_t capacity = process->thread_capacity ? process->thread_capacity * 2 : 4;
-		struct record_thread *larger = reallocarray(process->threads, capacity, sizeof(*larger));
-
-		if (!larger)
-			return common_fail_memory("threads", capacity * sizeof(*larger));
-		process->threads = larger;
-		process->thread_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(process->threads, process->thread_capacity, process->thread_count + 1, "threads"))
+		return PTL_NO_MEMORY;
 	process->threads[process->thread_count++] = (struct record_thread){.tid = tid};
 	model->counts.threads++;
 	return 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/capture/model_state.h"
 
 int record_take_lane(struct record_model *model, struct record_process *process)
@@ -13,15 +14,8 @@ int record_take_lane(struct record_model *model, struct record_process *process)
 	       (model->lanes[i].busy || model->lanes[i].time[RECORD_MEMORY] > process->start_time ||
 		model->lanes[i].time[RECORD_LIFE] > process->start_time))
 		i++;
-	if (i == model->lane_capacity) {
-		const size_t capacity = model->lane_capacity ? model->lane_capacity * 2 : 16;
-		struct record_lane *larger = reallocarray(model->lanes, capacity, sizeof(*larger));
-
-		if (!larger)
-			return common_fail_memory("event streams", capacity * sizeof(*larger));
-		model->lanes = larger;
-		model->lane_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(model->lanes, model->lane_capacity, i + 1, "event streams"))
+		return PTL_NO_MEMORY;
 	if (i == model->lane_count) {
 		model->lanes[i] = (struct record_lane){0};
 		model->lane_count++;

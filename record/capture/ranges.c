@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 void record_ranges_free(struct record_ranges *set)
 {
@@ -42,15 +43,8 @@ int record_ranges_add(struct record_ranges *set, uint64_t first, uint64_t last)
 			last = set->ranges[to].last;
 		to++;
 	}
-	if (from == to && set->count == set->capacity) {
-		const size_t capacity = set->capacity ? set->capacity * 2 : 32;
-		struct record_range *larger = reallocarray(set->ranges, capacity, sizeof(*larger));
-
-		if (!larger)
-			return common_fail_memory("ranges", capacity * sizeof(*larger));
-		set->ranges = larger;
-		set->capacity = capacity;
-	}
+	if (from == to && COMMON_VECTOR_RESERVE(set->ranges, set->capacity, set->count + 1, "ranges"))
+		return PTL_NO_MEMORY;
 	memmove(set->ranges + from + 1, set->ranges + to, (set->count - to) * sizeof(*set->ranges));
 	set->ranges[from] = (struct record_range){first, last};
 	set->count = set->count - (to - from) + 1;

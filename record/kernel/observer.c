@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/hash_map.h"
 #include "common/message.h"
+#include "common/vector.h"
 #include "record/capture/machine.h"
 #include "record/kernel/observer_state.h"
 #include "record/capture/proc_files.h"
@@ -430,15 +431,8 @@ static int list_pids(struct record_observer *observer, size_t *count)
 	size_t at = 0;
 
 	*count = 0;
-	if (observer->processes.used > observer->pid_capacity) {
-		const size_t capacity = 2 * observer->processes.used + 16;
-		uint32_t *larger = reallocarray(observer->pids, capacity, sizeof(*larger));
-
-		if (!larger)
-			return common_fail_memory("processes", capacity * sizeof(*larger));
-		observer->pids = larger;
-		observer->pid_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(observer->pids, observer->pid_capacity, observer->processes.used, "processes"))
+		return PTL_NO_MEMORY;
 	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
 		observer->pids[(*count)++] = (uint32_t)pid;
 	return 0;

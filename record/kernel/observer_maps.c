@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/kernel/observer_state.h"
 #include "record/process/maps.h"
 
@@ -81,15 +82,8 @@ static int send_unload(struct record_observer *observer, struct record_observed 
 static int append(struct record_observed_map **maps, size_t *count, size_t *capacity,
 		  const struct record_observed_map *map)
 {
-	if (*count == *capacity) {
-		const size_t wanted = *capacity ? *capacity * 2 : 16;
-		struct record_observed_map *larger = reallocarray(*maps, wanted, sizeof(*larger));
-
-		if (!larger)
-			return common_fail_memory("mappings", wanted * sizeof(*larger));
-		*maps = larger;
-		*capacity = wanted;
-	}
+	if (COMMON_VECTOR_RESERVE(*maps, *capacity, *count + 1, "mappings"))
+		return PTL_NO_MEMORY;
 	(*maps)[(*count)++] = *map;
 	return 0;
 }

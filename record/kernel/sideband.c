@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/kernel/sideband_state.h"
 
 #define RING_SIZE ((size_t)256 << 10) /* of each CPU; users without privileges have about 512 KiB */
@@ -144,15 +145,9 @@ static struct record_told *add_told(struct record_sideband *sideband, size_t siz
 {
 	struct record_told *told;
 
-	if (sideband->told_count == sideband->told_capacity) {
-		const size_t capacity = sideband->told_capacity ? sideband->told_capacity * 2 : 256;
-
-		told = reallocarray(sideband->told, capacity, sizeof(*told));
-		if (!told)
-			return NULL;
-		sideband->told = told;
-		sideband->told_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(sideband->told, sideband->told_capacity, sideband->told_count + 1,
+				  "the kernel's events"))
+		return NULL;
 	told = &sideband->told[sideband->told_count];
 	*told = (struct record_told){.data = malloc(size), .size = size};
 	if (!told->data)

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/kernel/sideband_state.h"
 
 #define STEPS_MAX 1024 /* of a process that are kept */
@@ -95,15 +96,8 @@ static int add_step(struct record_task *task, const struct record_step *step, co
 
 	if (task->past.step_count == STEPS_MAX)
 		return 0;
-	if (task->past.step_count == task->capacity) {
-		const size_t capacity = task->capacity ? task->capacity * 2 : 8;
-
-		made = reallocarray(task->steps, capacity, sizeof(*made));
-		if (!made)
-			return common_fail_memory("the kernel's events", capacity * sizeof(*made));
-		task->steps = made;
-		task->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(task->steps, task->capacity, task->past.step_count + 1, "the kernel's events"))
+		return PTL_NO_MEMORY;
 	made = &task->steps[task->past.step_count];
 	*made = *step;
 	made->name = strndup(name, room);

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/vector.h"
 #include "format/metadata/metadata.h"
 #include "record/capture/machine.h"
 #include "record/provider/providers_state.h"
@@ -363,15 +364,8 @@ static int push(struct record_providers *providers, const struct record_waiting 
 {
 	size_t at = providers->heap_count;
 
-	if (at == providers->heap_capacity) {
-		const size_t capacity = at ? at * 2 : 64;
-		struct record_waiting *larger = reallocarray(providers->heap, capacity, sizeof(*larger));
-
-		if (!larger)
-			return common_fail_memory("events", capacity * sizeof(*larger));
-		providers->heap = larger;
-		providers->heap_capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(providers->heap, providers->heap_capacity, at + 1, "events"))
+		return PTL_NO_MEMORY;
 	providers->heap[at] = *waiting;
 	providers->heap_count++;
 	for (; at && is_before(&providers->heap[at], &providers->heap[(at - 1) / 2]); at = (at - 1) / 2)

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "common/json.h"
+#include "common/vector.h"
 #include "record/provider/rules.h"
 #include "record/provider/session.h"
 #include "record/provider/share_folder.h"
@@ -40,15 +41,8 @@ static int add(void *context, const char *text, const struct record_share_name *
 
 	if (name->kind != RECORD_SHARE_PROCESS)
 		return 0;
-	if (listing->count == listing->capacity) {
-		const size_t capacity = listing->capacity ? listing->capacity * 2 : 64;
-
-		file = reallocarray(listing->files, capacity, sizeof(*file));
-		if (!file)
-			return common_fail_memory("programs", capacity * sizeof(*file));
-		listing->files = file;
-		listing->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(listing->files, listing->capacity, listing->count + 1, "programs"))
+		return PTL_NO_MEMORY;
 	file = &listing->files[listing->count++];
 	snprintf(file->text, sizeof(file->text), "%s", text);
 	file->name = *name;

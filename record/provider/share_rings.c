@@ -13,6 +13,7 @@
 #include <ptl/event.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "record/provider/share_folder.h"
 #include "record/provider/share_guard.h"
 
@@ -77,18 +78,10 @@ void record_share_rings_close(struct record_share_rings *rings)
 
 static int add_ring(struct record_share_rings *rings)
 {
-	struct record_share_ring *ring;
 	void *page;
 
-	if (rings->count == rings->capacity) {
-		const uint32_t capacity = rings->capacity ? rings->capacity * 2 : 4;
-
-		ring = reallocarray(rings->rings, capacity, sizeof(*ring));
-		if (!ring)
-			return common_fail_memory("rings", capacity * sizeof(*ring));
-		rings->rings = ring;
-		rings->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(rings->rings, rings->capacity, (size_t)rings->count + 1, "rings"))
+		return PTL_NO_MEMORY;
 	page = mmap(NULL, PROVIDER_SHARE_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
 		    (off_t)PROVIDER_SHARE_RING_OFFSET(rings->ring_size, rings->count));
 	if (page == MAP_FAILED)
@@ -179,18 +172,12 @@ static int make_room(struct record_share_ring *ring, size_t size)
 		ring->at = 0;
 	}
 	if (ring->capacity - ring->used < size) {
-		const size_t needed = ring->used + size, twice = 2 * ring->capacity;
-		const size_t capacity = needed > twice ? needed : twice;
-		uint8_t *larger = realloc(ring->bytes, capacity);
-
-		if (!larger)
-			return common_fail_memory("events", capacity);
-		if (capacity >= HUGE)
-			(void)madvise((void *)(((uintptr_t)larger + PROVIDER_SHARE_PAGE - 1) &
+		if (COMMON_VECTOR_RESERVE(ring->bytes, ring->capacity, ring->used + size, "events"))
+			return PTL_NO_MEMORY;
+		if (ring->capacity >= HUGE)
+			(void)madvise((void *)(((uintptr_t)ring->bytes + PROVIDER_SHARE_PAGE - 1) &
 					       -(uintptr_t)PROVIDER_SHARE_PAGE),
-				      capacity - PROVIDER_SHARE_PAGE, MADV_HUGEPAGE);
-		ring->bytes = larger;
-		ring->capacity = capacity;
+				      ring->capacity - PROVIDER_SHARE_PAGE, MADV_HUGEPAGE);
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/vector.h"
 #include "provider/names.h"
 #include "record/capture/machine.h"
 #include "record/capture/proc_files.h"
@@ -94,16 +95,8 @@ static struct record_writer *find(const struct record_providers *providers, cons
 
 static int make_room(struct record_providers *providers)
 {
-	if (providers->count == providers->capacity) {
-		const size_t capacity = providers->capacity ? providers->capacity * 2 : 16;
-		struct record_writer **larger = reallocarray(providers->writers, capacity,
-							     sizeof(struct record_writer *));
-
-		if (!larger)
-			return common_fail_memory("programs", capacity * sizeof(*larger));
-		providers->writers = larger;
-		providers->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(providers->writers, providers->capacity, providers->count + 1, "programs"))
+		return PTL_NO_MEMORY;
 	return 0;
 }
 

@@ -5,23 +5,21 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/vector.h"
 #include "format/event/kernel_class.h"
 
 static int need(struct relog_switches *switches, uint32_t cpu, struct relog_last_switch **last)
 {
 	const uint64_t *known = common_hash_map_get(&switches->cpus, cpu);
-	struct relog_last_switch *list;
 	int status;
 
 	if (known) {
 		*last = &switches->list[*known];
 		return 0;
 	}
-	list = realloc(switches->list, (switches->count + 1) * sizeof(*list));
-	if (!list)
-		return common_fail_memory("CPUs", (switches->count + 1) * sizeof(*list));
-	switches->list = list;
-	*last = &list[switches->count];
+	if (!common_vector_room(&switches->list, switches->count, sizeof(*switches->list)))
+		return common_fail_memory("CPUs", (switches->count + 1) * sizeof(*switches->list));
+	*last = &switches->list[switches->count];
 	status = common_hash_map_put(&switches->cpus, cpu, switches->count);
 	switches->count += !status;
 	return status;

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/message.h"
 #include "common/sha256.h"
+#include "common/vector.h"
 #include "format/metadata/metadata.h"
 #include "format/relogger/names.h"
 #include "relog/redact/blob.h"
@@ -100,15 +101,11 @@ static int learn_trace(struct redact *redact, struct ptl_relogger_input *input)
 
 static int note_change(struct redact *redact, const uint8_t hash[PTL_HASH_SIZE], const struct ptl_bytes *changed)
 {
-	uint8_t(*grown)[PTL_HASH_SIZE];
-
 	if (!changed)
 		return common_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, 0);
-	grown = realloc(redact->hashes, (redact->hash_count + 1) * sizeof(*grown));
-	if (!grown)
-		return common_fail_memory("hashes", (redact->hash_count + 1) * sizeof(*grown));
-	redact->hashes = grown;
-	common_sha256_of(changed->data, changed->size, grown[redact->hash_count]);
+	if (!common_vector_room(&redact->hashes, redact->hash_count, sizeof(*redact->hashes)))
+		return common_fail_memory("hashes", (redact->hash_count + 1) * sizeof(*redact->hashes));
+	common_sha256_of(changed->data, changed->size, redact->hashes[redact->hash_count]);
 	return common_byte_map_put(&redact->changed, hash, PTL_HASH_SIZE, ++redact->hash_count);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "relog/rules/images.h"
 
 #define CODES_MAX 65536u /* of one piece of memory; a JIT's are not worth remembering */
@@ -57,21 +58,13 @@ void rules_backing_remove(struct rules_space *space, uint64_t first, uint64_t la
 
 static int add_code(struct rules_backing *backing, const struct rules_backed_code *code)
 {
-	struct rules_backed_code *codes = backing->codes;
-
 	if (backing->code_count == CODES_MAX) {
 		backing->too_much = true;
 		return 0;
 	}
-	if (!(backing->code_count & (backing->code_count - 1))) {
-		size_t room = backing->code_count ? 2 * backing->code_count : 1;
-
-		codes = realloc(codes, room * sizeof(*codes));
-		if (!codes)
-			return common_fail_memory("captured code", room);
-		backing->codes = codes;
-	}
-	codes[backing->code_count++] = *code;
+	if (!common_vector_room(&backing->codes, backing->code_count, sizeof(*backing->codes)))
+		return common_fail_memory("captured code", (backing->code_count + 1) * sizeof(*backing->codes));
+	backing->codes[backing->code_count++] = *code;
 	return 0;
 }
 

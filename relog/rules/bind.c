@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/vector.h"
 #include "relog/rules/run_state.h"
 
 #define KINDS_MAX 16384u /* then all are forgotten: descriptors may be of any number */
@@ -133,7 +134,7 @@ struct kind_key {
 
 static int add_kind(struct rules_run *run, const struct kind_key *key, struct rules_kind **result)
 {
-	struct rules_kind *kind = calloc(1, sizeof(*kind)), **kinds;
+	struct rules_kind *kind = calloc(1, sizeof(*kind));
 	int status;
 
 	if (!kind)
@@ -143,11 +144,8 @@ static int add_kind(struct rules_run *run, const struct kind_key *key, struct ru
 	kind->schema = rules_schema_of(run, key->trace, &key->descriptor);
 	kind->class = class_of(&key->descriptor);
 	status = bind_rules(run, kind);
-	kinds = status ? NULL : realloc(run->kinds, (run->kind_count + 1) * sizeof(struct rules_kind *));
-	if (!status && !kinds)
-		status = common_fail_memory("rules", run->kind_count);
-	if (kinds)
-		run->kinds = kinds;
+	if (!status && !common_vector_room(&run->kinds, run->kind_count, sizeof(struct rules_kind *)))
+		status = common_fail_memory("rules", (run->kind_count + 1) * sizeof(struct rules_kind *));
 	if (!status)
 		status = common_byte_map_put(&run->kind_map, key, sizeof(*key), run->kind_count);
 	if (status < 0) {

@@ -5,6 +5,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/vector.h"
 #include "relog/rules/images.h"
 
 #define BLOB_MAX ((size_t)1 << 30)
@@ -69,15 +70,8 @@ static int put(struct gathering *gathering, const struct rules_captured_piece *p
 {
 	struct rules_captured *captured = gathering->captured;
 
-	if (captured->count == gathering->room) {
-		size_t room = gathering->room ? gathering->room * 2 : 16;
-		struct rules_captured_piece *list = realloc(captured->list, room * sizeof(*list));
-
-		if (!list)
-			return common_fail_memory("captured code", room);
-		captured->list = list;
-		gathering->room = room;
-	}
+	if (COMMON_VECTOR_RESERVE(captured->list, gathering->room, captured->count + 1, "captured code"))
+		return PTL_NO_MEMORY;
 	captured->list[captured->count++] = *piece;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/program_name.h"
+#include "common/vector.h"
 #include "query/glob.h"
 
 /* ---- load -------------------------------------------------------------------------------- */
@@ -291,14 +292,11 @@ int rules_statement_load_memory(struct rules_run *run, const struct rules_image 
 static int add_due(struct rules_images *images, const struct rules_due *due)
 {
 	size_t at = images->due_count;
-	struct rules_due *list = images->due;
+	struct rules_due *list;
 
-	if (!(at & (at - 1))) {
-		list = realloc(images->due, (at ? 2 * at : 1) * sizeof(*list));
-		if (!list)
-			return common_fail_memory("images", at);
-		images->due = list;
-	}
+	if (!common_vector_room(&images->due, at, sizeof(*images->due)))
+		return common_fail_memory("images", (at + 1) * sizeof(*images->due));
+	list = images->due;
 	for (; at > images->due_first && list[at - 1].time > due->time; at--)
 		list[at] = list[at - 1];
 	list[at] = *due;

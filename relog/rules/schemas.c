@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/vector.h"
 #include "relog/rules/run_state.h"
 
 /* A schema that is owned here. */
@@ -84,14 +85,12 @@ static int copy_schema(const struct ptl_schema *schema, struct rules_schema_made
 
 static int add_made(struct rules_run *run, const struct ptl_schema *schema)
 {
-	struct rules_schema_made *list = realloc(run->made, (run->made_count + 1) * sizeof(*list));
 	int status;
 
-	if (!list)
-		return common_fail_memory("schemas", run->made_count);
-	run->made = list;
-	list[run->made_count] = (struct rules_schema_made){0};
-	status = copy_schema(schema, &list[run->made_count++]);
+	if (!common_vector_room(&run->made, run->made_count, sizeof(*run->made)))
+		return common_fail_memory("schemas", (run->made_count + 1) * sizeof(*run->made));
+	run->made[run->made_count] = (struct rules_schema_made){0};
+	status = copy_schema(schema, &run->made[run->made_count++]);
 	return status < 0 ? status : run->output.schema(run->output.context, schema);
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/vector.h"
 #include "relog/rules/edit.h"
 #include "relog/rules/images.h"
 #include "relog/rules/symbols.h"
@@ -244,13 +245,13 @@ static int make_table(struct rules_run *run, const struct query_scope *scope, co
 static int remember(struct rules_run *run, const struct ptl_bytes *key, const struct ptl_image_event *image)
 {
 	struct rules_images *images = run->images;
-	uint8_t(*hashes)[PTL_HASH_SIZE + 1] = realloc(images->hashes, (images->hash_count + 1) * sizeof(*hashes));
+	uint8_t *hash;
 
-	if (!hashes || key->failed)
-		return common_fail_memory("symbols", images->hash_count);
-	images->hashes = hashes;
-	memcpy(hashes[images->hash_count], image->symbols, PTL_HASH_SIZE);
-	hashes[images->hash_count][PTL_HASH_SIZE] = image->has_symbols;
+	if (key->failed || !common_vector_room(&images->hashes, images->hash_count, sizeof(*images->hashes)))
+		return common_fail_memory("symbols", (images->hash_count + 1) * sizeof(*images->hashes));
+	hash = images->hashes[images->hash_count];
+	memcpy(hash, image->symbols, PTL_HASH_SIZE);
+	hash[PTL_HASH_SIZE] = image->has_symbols;
 	return common_byte_map_put(&images->tables, key->data, key->size, images->hash_count++);
 }
 

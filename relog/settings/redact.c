@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/vector.h"
 
 #define FILE_LIMIT (1u << 20)
 #define RULES_MAX 4096u
@@ -17,18 +18,14 @@
 
 static int add_text(struct relog_texts *texts, const char *text)
 {
-	char **grown;
 	char *copy;
 
 	if (!*text)
 		return common_fail(PTL_MISUSE, "a rule needs something behind its colon");
 	if (texts->count == RULES_MAX)
 		return common_fail(PTL_MISUSE, "expected at most %u rules of a kind", RULES_MAX);
-	grown = realloc(texts->texts, (texts->count + 1) * sizeof(*grown));
-	if (grown)
-		texts->texts = grown;
 	copy = strdup(text);
-	if (!grown || !copy) {
+	if (!copy || !common_vector_room(&texts->texts, texts->count, sizeof(*texts->texts))) {
 		free(copy);
 		return common_fail_memory("rules", strlen(text));
 	}
@@ -38,7 +35,6 @@ static int add_text(struct relog_texts *texts, const char *text)
 
 static int add_pattern(struct relog_redact_rules *rules, const char *text)
 {
-	struct relog_pattern *grown;
 	int status;
 
 	if (!*text || rules->pattern_count == RULES_MAX)
@@ -46,16 +42,14 @@ static int add_pattern(struct relog_redact_rules *rules, const char *text)
 				   *text ? "expected at most %u rules of a kind"
 					 : "a rule needs something behind its colon",
 				   RULES_MAX);
-	grown = realloc(rules->patterns, (rules->pattern_count + 1) * sizeof(*grown));
-	if (!grown)
-		return common_fail_memory("rules", sizeof(*grown));
-	rules->patterns = grown;
-	status = relog_pattern_compile(&grown[rules->pattern_count], text);
+	if (!common_vector_room(&rules->patterns, rules->pattern_count, sizeof(*rules->patterns)))
+		return common_fail_memory("rules", (rules->pattern_count + 1) * sizeof(*rules->patterns));
+	status = relog_pattern_compile(&rules->patterns[rules->pattern_count], text);
 	if (status)
 		return status;
 	rules->pattern_count++;
 	/* What matches nothing would be found everywhere. */
-	if (relog_pattern_is_empty(&grown[rules->pattern_count - 1]))
+	if (relog_pattern_is_empty(&rules->patterns[rules->pattern_count - 1]))
 		return common_fail(PTL_MISUSE, "'%s' matches the empty string; + instead of * asks for one at least",
 				   text);
 	return 0;

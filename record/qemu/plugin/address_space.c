@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/vector.h"
 
 #define FIRST_CHAIN_COUNT 256u
 
@@ -38,15 +39,8 @@ static int insert_at(struct plugin_address_space *space, size_t index, const str
 {
 	struct plugin_image copy = *image;
 
-	if (space->count == space->capacity) {
-		size_t capacity = space->capacity ? space->capacity * 2 : 64;
-		struct plugin_image *images = realloc(space->images, capacity * sizeof(struct plugin_image));
-
-		if (!images)
-			return -ENOMEM;
-		space->images = images;
-		space->capacity = capacity;
-	}
+	if (!COMMON_VECTOR_GROW(space->images, space->capacity, space->count + 1))
+		return -ENOMEM;
 	if (image->path) {
 		copy.path = strdup(image->path);
 		if (!copy.path)

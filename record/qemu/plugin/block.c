@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/vector.h"
 
 #define FIRST_CHAIN_COUNT 4096u
 #define PAGE_SIZE 4096u
@@ -167,12 +168,8 @@ int plugin_block_add_handler(struct plugin_block_table *table, uint64_t address)
 {
 	if (plugin_block_is_handler(table, address))
 		return 0;
-
-	uint64_t *grown = realloc(table->handlers, (table->handler_count + 1) * sizeof(uint64_t));
-
-	if (!grown)
+	if (!common_vector_room(&table->handlers, table->handler_count, sizeof(*table->handlers)))
 		return -ENOMEM;
-	table->handlers = grown;
 	table->handlers[table->handler_count++] = address;
 	if (!table->chains)
 		return 0;

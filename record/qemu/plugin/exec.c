@@ -15,6 +15,7 @@
 #include "record/qemu/plugin/encoder.h"
 #include "record/qemu/plugin/guest.h"
 #include "record/qemu/plugin/plugin.h"
+#include "common/vector.h"
 
 /* The kernel's limits: MAX_ARG_STRLEN, and more strings than fit into what execve takes. */
 #define STRING_MAX (32u * 4096u)
@@ -50,15 +51,9 @@ static char **copy_strings(uint64_t address)
 			goto fail;
 		if (!pointer)
 			break;
-		if (count + 1 == capacity) {
-			char **grown = realloc(strings, 2 * capacity * sizeof(char *));
-
-			if (!grown)
-				goto fail;
-			memset(grown + capacity, 0, capacity * sizeof(char *));
-			strings = grown;
-			capacity *= 2;
-		}
+		if (!COMMON_VECTOR_GROW(strings, capacity, count + 2))
+			goto fail;
+		strings[count + 1] = NULL;
 		strings[count] = copy_string(pointer, buffer);
 		if (!strings[count])
 			goto fail;
