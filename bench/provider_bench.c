@@ -45,26 +45,26 @@ static void fail(const char *what)
 
 static void start_session(unsigned slot, uint8_t level)
 {
-	struct provider_share_session_file file = {
+	struct provider_shm_session_file file = {
 		.session =
 			{
-				.magic = PROVIDER_SHARE_SESSION_MAGIC,
-				.version = PROVIDER_SHARE_VERSION,
+				.magic = PROVIDER_SHM_SESSION_MAGIC,
+				.version = PROVIDER_SHM_VERSION,
 				.size = sizeof(file.session) + sizeof(file.rules[0]),
 				.id = 100 + slot,
 				.slot = slot,
 				.recorder = (uint32_t)getpid(),
-				.flags = PROVIDER_SHARE_SESSION_EVERYONE,
+				.flags = PROVIDER_SHM_SESSION_EVERYONE,
 				.clock = 1,
 				.ring_size = RING_SIZE,
 				.rule_count = 1,
 			},
-		.rules = {{.match = PROVIDER_SHARE_MATCH_ALL, .level = level, .keywords = UINT64_MAX}},
+		.rules = {{.match = PROVIDER_SHM_MATCH_ALL, .level = level, .keywords = UINT64_MAX}},
 	};
 	char path[128];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/" PROVIDER_SHARE_SESSION_NAME, folder, slot);
+	snprintf(path, sizeof(path), "%s/" PROVIDER_SHM_SESSION_NAME, folder, slot);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	/* Locked until the end. */
 	if (fd < 0 || flock(fd, LOCK_EX) || write(fd, &file, file.session.size) != (ssize_t)file.session.size)
@@ -75,12 +75,12 @@ static void stop_session(unsigned slot)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/" PROVIDER_SHARE_SESSION_NAME, folder, slot);
+	snprintf(path, sizeof(path), "%s/" PROVIDER_SHM_SESSION_NAME, folder, slot);
 	unlink(path);
 }
 
 /* All rings of all sessions, mapped. */
-static struct provider_share_ring *rings[2 * THREADS_MAX];
+static struct provider_shm_ring *rings[2 * THREADS_MAX];
 static size_t ring_count;
 
 static void map_rings(void)
@@ -89,10 +89,10 @@ static void map_rings(void)
 	struct dirent *entry;
 
 	for (size_t i = 0; i < ring_count; i++)
-		munmap(rings[i], PROVIDER_SHARE_PAGE);
+		munmap(rings[i], PROVIDER_SHM_PAGE);
 	ring_count = 0;
 	while (files && (entry = readdir(files))) {
-		struct provider_share_rings first;
+		struct provider_shm_rings first;
 		char path[512];
 		int fd;
 
@@ -103,9 +103,9 @@ static void map_rings(void)
 		if (fd < 0 || pread(fd, &first, sizeof(first), 0) != sizeof(first))
 			fail(path);
 		for (uint32_t i = 0; i < first.ring_count && ring_count < 2 * THREADS_MAX; i++) {
-			struct provider_share_ring *ring = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE,
-								MAP_SHARED, fd,
-								(off_t)PROVIDER_SHARE_RING_OFFSET(RING_SIZE, i));
+			struct provider_shm_ring *ring = mmap(NULL, PROVIDER_SHM_PAGE, PROT_READ | PROT_WRITE,
+							      MAP_SHARED, fd,
+							      (off_t)PROVIDER_SHM_RING_OFFSET(RING_SIZE, i));
 
 			if (ring == MAP_FAILED)
 				fail(path);
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
 	snprintf(folder, sizeof(folder), "/dev/shm/ptl-bench-XXXXXX");
 	if (!mkdtemp(folder))
 		fail(folder);
-	setenv(PROVIDER_SHARE_FOLDER_VARIABLE, folder, 1);
+	setenv(PROVIDER_SHM_FOLDER_VARIABLE, folder, 1);
 	measure_all();
 	remove_files();
 	rmdir(folder);

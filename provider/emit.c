@@ -36,7 +36,7 @@ static inline uint32_t current_cpu(void)
 
 /* What is the same for all sessions. */
 struct emission {
-	struct provider_share_record header;
+	struct provider_shm_record header;
 	const struct ptl_guid *activity; /* NULL: none */
 	const struct ptl_guid *related;
 	const struct ptl_piece *pieces;
@@ -100,7 +100,7 @@ static inline bool write_record(struct provider_ring_view *view, struct emission
 
 	if (__builtin_expect(!has_room(view, head, size), 0))
 		return false;
-	if (!(emission->header.flags & PROVIDER_SHARE_OWN_TIME))
+	if (!(emission->header.flags & PROVIDER_SHM_OWN_TIME))
 		emission->header.time = now();
 	emission->header.cpu = current_cpu();
 	fill(view->data + (head & (view->size - 1)), emission);
@@ -183,7 +183,7 @@ static void count_lost(struct ptl_enabled *enabled, uint32_t wanted)
 		__atomic_add_fetch(&enabled->slots[__builtin_ctz(wanted)].lost, 1, __ATOMIC_RELAXED);
 }
 
-static inline void set_header(struct provider_share_record *header, const struct ptl_event_definition *event,
+static inline void set_header(struct provider_shm_record *header, const struct ptl_event_definition *event,
 			      uint32_t tid, uint32_t size)
 {
 	header->payload_size = size;
@@ -241,17 +241,17 @@ static inline void emit(const struct ptl_event_definition *event, const struct p
 		emission.related = options->related ? options->related : emission.related;
 		if (options->time) {
 			emission.header.time = *options->time;
-			emission.header.flags |= PROVIDER_SHARE_OWN_TIME;
+			emission.header.flags |= PROVIDER_SHM_OWN_TIME;
 		}
 	}
 	if (is_zero(emission.activity))
 		emission.activity = NULL;
 	if (emission.activity) {
-		emission.header.flags |= PROVIDER_SHARE_HAS_ACTIVITY;
+		emission.header.flags |= PROVIDER_SHM_HAS_ACTIVITY;
 		size += sizeof(*emission.activity);
 	}
 	if (emission.related) {
-		emission.header.flags |= PROVIDER_SHARE_HAS_RELATED;
+		emission.header.flags |= PROVIDER_SHM_HAS_RELATED;
 		size += sizeof(*emission.related);
 	}
 	emission.header.size = (uint32_t)((sizeof(emission.header) + size + 7) & ~7ull);

@@ -43,9 +43,9 @@ static bool recorder_is_dead(int file)
 	return flock(file, LOCK_SH | LOCK_NB) == 0;
 }
 
-bool provider_folder_session(int folder, unsigned slot, struct provider_share_session_file *file)
+bool provider_folder_session(int folder, unsigned slot, struct provider_shm_session_file *file)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE];
 	struct stat status;
 	bool valid = false;
 	int session;
@@ -58,25 +58,25 @@ bool provider_folder_session(int folder, unsigned slot, struct provider_share_se
 	    status.st_size >= 0 && (size_t)status.st_size <= sizeof(*file)) {
 		ssize_t size = pread(session, file, sizeof(*file), 0);
 
-		valid = size == status.st_size && provider_share_session_valid(file, (size_t)size, slot) &&
+		valid = size == status.st_size && provider_shm_session_valid(file, (size_t)size, slot) &&
 			!recorder_is_dead(session);
 	}
 	close(session);
 	return valid;
 }
 
-void provider_folder_answer(int folder, const struct provider_share_session_file *file, const char *name,
+void provider_folder_answer(int folder, const struct provider_shm_session_file *file, const char *name,
 			    const struct ptl_guid *guid)
 {
 	static const uint8_t yes = 1;
-	char path[PROVIDER_SHARE_NAME_SIZE];
-	struct provider_share_session now;
+	char path[PROVIDER_SHM_NAME_SIZE];
+	struct provider_shm_session now;
 	int session = -1;
 
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
-		const struct provider_share_rule *rule = &file->rules[i];
+		const struct provider_shm_rule *rule = &file->rules[i];
 
-		if (rule->answered || !provider_share_rule_matches(rule, name, guid))
+		if (rule->answered || !provider_shm_rule_matches(rule, name, guid))
 			continue;
 		if (session < 0) {
 			provider_name_session(path, file->session.slot);
@@ -93,7 +93,7 @@ void provider_folder_answer(int folder, const struct provider_share_session_file
 		close(session);
 }
 
-int provider_folder_new_file(int folder, char name[PROVIDER_SHARE_NAME_SIZE])
+int provider_folder_new_file(int folder, char name[PROVIDER_SHM_NAME_SIZE])
 {
 	provider_name_new(name, provider_random());
 	return openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);

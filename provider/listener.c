@@ -20,7 +20,7 @@ struct told {
 
 /* Held while a callback runs, which may register and unregister providers. */
 static pthread_mutex_t callbacks = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static struct told told[PROVIDER_SHARE_PROVIDERS_MAX];
+static struct told told[PROVIDER_SHM_PROVIDERS_MAX];
 static bool running;
 
 static struct told present(const struct ptl_enabled *enabled)

@@ -7,7 +7,7 @@
 
 #include "provider/session_layout.h"
 
-/* Each puts a name and a zero into name: PROVIDER_SHARE_NAME_SIZE is enough. */
+/* Each puts a name and a zero into name: PROVIDER_SHM_NAME_SIZE is enough. */
 void provider_name_session(char *name, unsigned slot);
 void provider_name_process(char *name, uint32_t pid, uint64_t process);
 void provider_name_rings(char *name, uint32_t pid, uint64_t process, uint64_t session);

@@ -17,7 +17,7 @@
 #include "provider/names.h"
 #include "provider/state.h"
 
-#define MAP_SIZE PROVIDER_SHARE_HEAP_OFFSET
+#define MAP_SIZE PROVIDER_SHM_HEAP_OFFSET
 
 struct provider_this_process provider_this_process;
 struct ptl_enabled ptl_nothing_enabled;
@@ -85,20 +85,20 @@ void provider_process_unlock(const struct provider_guard *before)
 
 /* ---- the file ---- */
 
-static void describe(struct provider_share_process *header)
+static void describe(struct provider_shm_process *header)
 {
 	struct timespec now;
 	struct stat status;
 
 	memset(header, 0, sizeof(*header));
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	header->magic = PROVIDER_SHARE_PROCESS_MAGIC;
-	header->version = PROVIDER_SHARE_VERSION;
+	header->magic = PROVIDER_SHM_PROCESS_MAGIC;
+	header->version = PROVIDER_SHM_VERSION;
 	header->pid = provider_this_process.pid;
 	header->id = provider_this_process.id;
 	header->start = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	header->clock = PTL_CLOCK_MONOTONIC;
-	header->heap_end = PROVIDER_SHARE_HEAP_OFFSET + provider_this_process.heap_size;
+	header->heap_end = PROVIDER_SHM_HEAP_OFFSET + provider_this_process.heap_size;
 	header->provider_count = provider_this_process.entry_count;
 	if (stat("/proc/self/ns/pid", &status) == 0)
 		header->pid_namespace = status.st_ino;
@@ -113,32 +113,31 @@ static bool write_entry(int file, uint32_t number)
 		uint32_t state;
 		uint32_t flags;
 		struct ptl_guid guid;
-		char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE];
+		char name[PROVIDER_SHM_PROVIDER_NAME_SIZE];
 	} page;
 
 	_Static_assert(sizeof(page) ==
-			       sizeof(struct provider_share_provider) - offsetof(struct provider_share_provider, state),
+			       sizeof(struct provider_shm_provider) - offsetof(struct provider_shm_provider, state),
 		       "as in the layout");
-	page.state = entry->provider ? PROVIDER_SHARE_REGISTERED : PROVIDER_SHARE_UNREGISTERED;
+	page.state = entry->provider ? PROVIDER_SHM_REGISTERED : PROVIDER_SHM_UNREGISTERED;
 	page.flags = 0; /* nobody listens in a forked child */
 	page.guid = entry->guid;
 	memcpy(page.name, entry->name, sizeof(page.name));
 	return provider_write_at(file, &page, sizeof(page),
-				 PROVIDER_SHARE_PROVIDER_OFFSET(number) +
-					 offsetof(struct provider_share_provider, state));
+				 PROVIDER_SHM_PROVIDER_OFFSET(number) + offsetof(struct provider_shm_provider, state));
 }
 
 static bool fill_file(int file)
 {
-	static struct provider_share_process header; /* the lock is held */
+	static struct provider_shm_process header; /* the lock is held */
 
 	describe(&header);
 	/* All pages that will be touched are allocated: a full folder is no SIGBUS. */
 	if (ftruncate(file, (off_t)(MAP_SIZE + provider_this_process.heap_size)) ||
-	    fallocate(file, 0, 0, (off_t)PROVIDER_SHARE_PROVIDER_OFFSET(provider_this_process.entry_count)) ||
+	    fallocate(file, 0, 0, (off_t)PROVIDER_SHM_PROVIDER_OFFSET(provider_this_process.entry_count)) ||
 	    !provider_write_at(file, &header, sizeof(header), 0) ||
 	    !provider_write_at(file, provider_this_process.heap, provider_this_process.heap_size,
-			       PROVIDER_SHARE_HEAP_OFFSET))
+			       PROVIDER_SHM_HEAP_OFFSET))
 		return false;
 	for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
 		if (!write_entry(file, i))
@@ -163,7 +162,7 @@ static bool put_in_place(void *fresh)
 /* Fills the file, shows it to recorders, and looks for sessions. */
 static bool make_from(int folder, int file, const char *new_name)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE];
 	uint8_t *fresh;
 
 	if (!fill_file(file))
@@ -189,7 +188,7 @@ static bool make_from(int folder, int file, const char *new_name)
 
 static bool make_file(void)
 {
-	char new_name[PROVIDER_SHARE_NAME_SIZE];
+	char new_name[PROVIDER_SHM_NAME_SIZE];
 	bool made = false;
 	int folder, file;
 
@@ -239,7 +238,7 @@ bool provider_process_make(void)
 
 bool provider_process_write_heap(size_t from)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE];
 	int folder = provider_folder_open(provider_this_process.folder), file;
 	bool written;
 
@@ -252,24 +251,24 @@ bool provider_process_write_heap(size_t from)
 		return false;
 	/* Entries that are yet to come are one page further. */
 	written = fallocate(file, 0, 0,
-			    (off_t)PROVIDER_SHARE_PROVIDER_OFFSET(provider_this_process.entry_count <
-										  PROVIDER_SHARE_PROVIDERS_MAX
-									  ? provider_this_process.entry_count + 1
-									  : PROVIDER_SHARE_PROVIDERS_MAX)) == 0 &&
+			    (off_t)PROVIDER_SHM_PROVIDER_OFFSET(provider_this_process.entry_count <
+										PROVIDER_SHM_PROVIDERS_MAX
+									? provider_this_process.entry_count + 1
+									: PROVIDER_SHM_PROVIDERS_MAX)) == 0 &&
 		  provider_write_at(file, provider_this_process.heap + from, provider_this_process.heap_size - from,
-				    PROVIDER_SHARE_HEAP_OFFSET + from);
+				    PROVIDER_SHM_HEAP_OFFSET + from);
 	close(file);
 	if (written)
 		__atomic_store_n(&provider_shared_header()->heap_end,
-				 PROVIDER_SHARE_HEAP_OFFSET + provider_this_process.heap_size, __ATOMIC_RELEASE);
+				 PROVIDER_SHM_HEAP_OFFSET + provider_this_process.heap_size, __ATOMIC_RELEASE);
 	return written;
 }
 
 /* ---- sessions ---- */
 
-static bool concerns_us(const struct provider_share_session *session)
+static bool concerns_us(const struct provider_shm_session *session)
 {
-	if (session->flags & PROVIDER_SHARE_SESSION_EVERYONE)
+	if (session->flags & PROVIDER_SHM_SESSION_EVERYONE)
 		return true;
 	for (uint32_t i = 0; i < provider_this_process.session_count; i++) {
 		if (provider_this_process.sessions[i] == session->id)
@@ -281,9 +280,9 @@ static bool concerns_us(const struct provider_share_session *session)
 void provider_process_look(uint8_t *map, uint32_t number)
 {
 	const struct provider_entry *entry = &provider_this_process.entries[number];
-	struct provider_share_provider *shared = (void *)(map + PROVIDER_SHARE_PROVIDER_OFFSET(number));
+	struct provider_shm_provider *shared = (void *)(map + PROVIDER_SHM_PROVIDER_OFFSET(number));
 	struct ptl_enabled *enabled = &shared->enabled;
-	struct provider_share_session_file *file = &provider_this_process.file;
+	struct provider_shm_session_file *file = &provider_this_process.file;
 	int folder = provider_folder_open(provider_this_process.folder);
 
 	if (folder < 0)
@@ -293,13 +292,13 @@ void provider_process_look(uint8_t *map, uint32_t number)
 		uint8_t level;
 
 		if (!provider_folder_session(folder, slot, file) || !concerns_us(&file->session) ||
-		    !provider_share_session_wants(file, entry->name, &entry->guid, &level, &keywords))
+		    !provider_shm_session_wants(file, entry->name, &entry->guid, &level, &keywords))
 			continue;
 		session = file->session.id;
-		provider_share_turn_on(enabled, slot, session, level, keywords);
+		provider_shm_turn_on(enabled, slot, session, level, keywords);
 		/* It may have ended meanwhile, before the bit was there for it to clear. */
 		if (!provider_folder_session(folder, slot, file) || file->session.id != session)
-			provider_share_turn_off(enabled, slot, session);
+			provider_shm_turn_off(enabled, slot, session);
 		else
 			provider_folder_answer(folder, file, entry->name, &entry->guid);
 	}

@@ -54,11 +54,11 @@ static void after_fork_in_child(void)
 	__atomic_store_n(provider_instance, 0, __ATOMIC_RELEASE);
 	provider_this_process.lock = 0;
 	if (provider_this_process.map &&
-	    mmap(provider_this_process.map, PROVIDER_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE,
+	    mmap(provider_this_process.map, PROVIDER_SHM_HEAP_OFFSET, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
 		for (uint32_t i = 0; i < provider_this_process.entry_count; i++) {
 			if (provider_this_process.entries[i].provider)
-				provider_share_turn_on(&provider_shared_entry(i)->enabled, 0, 1, UINT8_MAX, UINT64_MAX);
+				provider_shm_turn_on(&provider_shared_entry(i)->enabled, 0, 1, UINT8_MAX, UINT64_MAX);
 		}
 	}
 	pthread_mutex_unlock(&registry);
@@ -80,7 +80,7 @@ static bool make_instance(void)
 
 static bool prepare(void)
 {
-	const char *folder = secure_getenv(PROVIDER_SHARE_FOLDER_VARIABLE);
+	const char *folder = secure_getenv(PROVIDER_SHM_FOLDER_VARIABLE);
 
 	if (provider_this_process.prepared)
 		return true;
@@ -88,7 +88,7 @@ static bool prepare(void)
 		strcpy(provider_this_process.folder, folder);
 	else
 		provider_name_folder(provider_this_process.folder, geteuid());
-	read_sessions(secure_getenv(PROVIDER_SHARE_SESSIONS_VARIABLE));
+	read_sessions(secure_getenv(PROVIDER_SHM_SESSIONS_VARIABLE));
 	if (!make_instance())
 		return false;
 	provider_thread_prepare();
@@ -100,7 +100,7 @@ static bool prepare(void)
 /* A file that no session has used is of no use to anybody. */
 static __attribute__((destructor)) void remove_file(void)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE];
 	int folder;
 
 	if (!provider_this_process.map || provider_this_process.made_rings || !provider_this_instance() ||
@@ -226,7 +226,7 @@ static bool make_room(size_t size)
 
 	while (capacity < provider_this_process.heap_size + size)
 		capacity *= 2;
-	if (capacity > PROVIDER_SHARE_HEAP_MAX)
+	if (capacity > PROVIDER_SHM_HEAP_MAX)
 		return false;
 	if (capacity == provider_this_process.heap_capacity)
 		return true;
@@ -243,12 +243,12 @@ static bool make_room(size_t size)
 
 static int add_chunk(uint32_t number, const struct ptl_bytes *records)
 {
-	struct provider_share_chunk chunk = {.provider = number, .data_size = (uint32_t)records->size};
+	struct provider_shm_chunk chunk = {.provider = number, .data_size = (uint32_t)records->size};
 	size_t from = provider_this_process.heap_size, size = (sizeof(chunk) + records->size + 7) & ~(size_t)7;
 
 	if (!records->size)
 		return 0;
-	if (records->size > PROVIDER_SHARE_HEAP_MAX || !make_room(size))
+	if (records->size > PROVIDER_SHM_HEAP_MAX || !make_room(size))
 		return PTL_NO_MEMORY;
 	chunk.size = (uint32_t)size;
 	memcpy(provider_this_process.heap + from, &chunk, sizeof(chunk));
@@ -276,15 +276,15 @@ static int find_entry(const struct ptl_provider *provider, const struct ptl_byte
 		     !memcmp(provider_this_process.heap + entry->chunk, records->data, records->size)))
 			return (int)i;
 	}
-	return provider_this_process.entry_count < PROVIDER_SHARE_PROVIDERS_MAX ? (int)provider_this_process.entry_count
-										: PTL_NO_MEMORY;
+	return provider_this_process.entry_count < PROVIDER_SHM_PROVIDERS_MAX ? (int)provider_this_process.entry_count
+									      : PTL_NO_MEMORY;
 }
 
 static int add_entry(uint32_t number, const struct ptl_provider *provider, const struct ptl_bytes *records)
 {
 	struct provider_entry *entry = &provider_this_process.entries[number];
-	struct provider_share_provider *shared = provider_shared_entry(number);
-	size_t chunk = provider_this_process.heap_size + sizeof(struct provider_share_chunk);
+	struct provider_shm_provider *shared = provider_shared_entry(number);
+	size_t chunk = provider_this_process.heap_size + sizeof(struct provider_shm_chunk);
 	/* Without definitions, too: this allocates the entry's page. */
 	int status = records->size                                                  ? add_chunk(number, records)
 		     : provider_process_write_heap(provider_this_process.heap_size) ? 0
@@ -304,11 +304,11 @@ static int add_entry(uint32_t number, const struct ptl_provider *provider, const
 /* The entry is complete but for its state; from here on sessions find it. */
 static void publish_entry(uint32_t number, struct ptl_provider *provider)
 {
-	struct provider_share_provider *shared = provider_shared_entry(number);
+	struct provider_shm_provider *shared = provider_shared_entry(number);
 
-	shared->flags = provider->callback ? PROVIDER_SHARE_HAS_CALLBACK : 0;
+	shared->flags = provider->callback ? PROVIDER_SHM_HAS_CALLBACK : 0;
 	__atomic_store_n(&provider_this_process.entries[number].provider, provider, __ATOMIC_RELEASE);
-	__atomic_store_n(&shared->state, PROVIDER_SHARE_REGISTERED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shared->state, PROVIDER_SHM_REGISTERED, __ATOMIC_SEQ_CST);
 	if (number == provider_this_process.entry_count) {
 		__atomic_store_n(&provider_this_process.entry_count, number + 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&provider_shared_header()->provider_count, provider_this_process.entry_count,
@@ -349,7 +349,7 @@ static int check_provider(struct ptl_provider *provider)
 	struct ptl_guid guid;
 
 	if (provider->registered || !provider->name || !*provider->name ||
-	    strlen(provider->name) >= PROVIDER_SHARE_PROVIDER_NAME_SIZE || ptl_guid_from_name(provider->name, &guid))
+	    strlen(provider->name) >= PROVIDER_SHM_PROVIDER_NAME_SIZE || ptl_guid_from_name(provider->name, &guid))
 		return PTL_MISUSE;
 	if (!memcmp(&provider->guid, &none, sizeof(none)))
 		provider->guid = guid;
@@ -458,13 +458,13 @@ void ptl_provider_unregister(struct ptl_provider *provider)
 
 	pthread_mutex_lock(&registry);
 	if (provider->registered && provider_process_lock(&before)) {
-		struct provider_share_provider *shared = provider_shared_entry(number);
+		struct provider_shm_provider *shared = provider_shared_entry(number);
 
 		__atomic_store_n(&provider->enabled, &ptl_nothing_enabled, __ATOMIC_RELEASE);
 		provider->registered = 0;
 		__atomic_store_n(&provider_this_process.entries[number].provider, NULL, __ATOMIC_RELEASE);
 		/* In a forked child without a file these pages are nobody's, which does no harm. */
-		__atomic_store_n(&shared->state, PROVIDER_SHARE_UNREGISTERED, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&shared->state, PROVIDER_SHM_UNREGISTERED, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&shared->enabled.sessions, 0, __ATOMIC_SEQ_CST);
 		provider_process_unlock(&before);
 	}

@@ -20,48 +20,48 @@
 #include <ptl/guid.h>
 #include <ptl/provider.h>
 
-#define PROVIDER_SHARE_VERSION 1u
-#define PROVIDER_SHARE_PAGE 4096u
+#define PROVIDER_SHM_VERSION 1u
+#define PROVIDER_SHM_PAGE 4096u
 
-#define PROVIDER_SHARE_FOLDER_VARIABLE "PTL_SESSION_DIR"     /* another folder, for tests */
-#define PROVIDER_SHARE_SESSIONS_VARIABLE "PTL_SESSIONS"      /* ids of the sessions a program belongs to */
-#define PROVIDER_SHARE_SESSION_NAME "session.%02u"           /* slot */
-#define PROVIDER_SHARE_PROCESS_NAME "process.%u.%016llx"     /* pid, id of the process */
-#define PROVIDER_SHARE_RINGS_NAME "rings.%u.%016llx.%016llx" /* pid, id of the process, id of the session */
-#define PROVIDER_SHARE_NAME_SIZE 64                          /* any of these, and a zero */
+#define PROVIDER_SHM_FOLDER_VARIABLE "PTL_SESSION_DIR"     /* another folder, for tests */
+#define PROVIDER_SHM_SESSIONS_VARIABLE "PTL_SESSIONS"      /* ids of the sessions a program belongs to */
+#define PROVIDER_SHM_SESSION_NAME "session.%02u"           /* slot */
+#define PROVIDER_SHM_PROCESS_NAME "process.%u.%016llx"     /* pid, id of the process */
+#define PROVIDER_SHM_RINGS_NAME "rings.%u.%016llx.%016llx" /* pid, id of the process, id of the session */
+#define PROVIDER_SHM_NAME_SIZE 64                          /* any of these, and a zero */
 
-#define PROVIDER_SHARE_PROVIDERS_MAX 256u
-#define PROVIDER_SHARE_PROVIDER_NAME_SIZE 256u /* with the zero */
-#define PROVIDER_SHARE_RULES_MAX 128u
-#define PROVIDER_SHARE_RINGS_MAX 4096u
-#define PROVIDER_SHARE_RING_MIN 4096u
-#define PROVIDER_SHARE_RING_MAX (64u << 20)
-#define PROVIDER_SHARE_RINGS_MEMORY_MAX (4ull << 30) /* all rings of a process for one session */
-#define PROVIDER_SHARE_HEAP_MAX (64ull << 20)
+#define PROVIDER_SHM_PROVIDERS_MAX 256u
+#define PROVIDER_SHM_PROVIDER_NAME_SIZE 256u /* with the zero */
+#define PROVIDER_SHM_RULES_MAX 128u
+#define PROVIDER_SHM_RINGS_MAX 4096u
+#define PROVIDER_SHM_RING_MIN 4096u
+#define PROVIDER_SHM_RING_MAX (64u << 20)
+#define PROVIDER_SHM_RINGS_MEMORY_MAX (4ull << 30) /* all rings of a process for one session */
+#define PROVIDER_SHM_HEAP_MAX (64ull << 20)
 
 /* ---- session.NN ---- */
 
-#define PROVIDER_SHARE_SESSION_MAGIC 0x31535345534c5450ull /* "PTLSESS1" */
+#define PROVIDER_SHM_SESSION_MAGIC 0x31535345534c5450ull /* "PTLSESS1" */
 
-enum provider_share_match {
-	PROVIDER_SHARE_MATCH_ALL = 0,  /* every provider */
-	PROVIDER_SHARE_MATCH_NAME = 1, /* ASCII letters compare without case */
-	PROVIDER_SHARE_MATCH_GUID = 2,
+enum provider_shm_match {
+	PROVIDER_SHM_MATCH_ALL = 0,  /* every provider */
+	PROVIDER_SHM_MATCH_NAME = 1, /* ASCII letters compare without case */
+	PROVIDER_SHM_MATCH_GUID = 2,
 };
 
-struct provider_share_rule {
-	uint32_t match;   /* enum provider_share_match */
+struct provider_shm_rule {
+	uint32_t match;   /* enum provider_shm_match */
 	uint8_t level;    /* this and lower ones; 255: all */
 	uint8_t answered; /* programs write here: 1 when a provider of theirs matches; 0 at first */
 	uint8_t reserved[2];
 	uint64_t keywords; /* any of these; all bits: all */
 	struct ptl_guid guid;
-	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE]; /* ends with a zero */
+	char name[PROVIDER_SHM_PROVIDER_NAME_SIZE]; /* ends with a zero */
 };
 
-#define PROVIDER_SHARE_SESSION_EVERYONE 1u /* every process of the user, not only those with the id in PTL_SESSIONS */
+#define PROVIDER_SHM_SESSION_EVERYONE 1u /* every process of the user, not only those with the id in PTL_SESSIONS */
 
-struct provider_share_session {
+struct provider_shm_session {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;     /* of the file: this structure and its rules */
@@ -76,15 +76,15 @@ struct provider_share_session {
 	char name[64];        /* for people; ends with a zero */
 };
 
-_Static_assert(sizeof(struct provider_share_rule) == 288, "layout");
-_Static_assert(sizeof(struct provider_share_session) == 120, "layout");
+_Static_assert(sizeof(struct provider_shm_rule) == 288, "layout");
+_Static_assert(sizeof(struct provider_shm_session) == 120, "layout");
 
 /* ---- process.PID.ID ---- */
 
-#define PROVIDER_SHARE_PROCESS_MAGIC 0x31434f52504c5450ull /* "PTLPROC1" */
+#define PROVIDER_SHM_PROCESS_MAGIC 0x31434f52504c5450ull /* "PTLPROC1" */
 
 /* Offset 0. */
-struct provider_share_process {
+struct provider_shm_process {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
@@ -99,37 +99,37 @@ struct provider_share_process {
 	char program[256];       /* name of the program, for people; ends with a zero */
 };
 
-enum provider_share_state {
-	PROVIDER_SHARE_UNUSED = 0,
-	PROVIDER_SHARE_REGISTERED = 1,
-	PROVIDER_SHARE_UNREGISTERED = 2, /* its events may still be in rings */
+enum provider_shm_state {
+	PROVIDER_SHM_UNUSED = 0,
+	PROVIDER_SHM_REGISTERED = 1,
+	PROVIDER_SHM_UNREGISTERED = 2, /* its events may still be in rings */
 };
 
-#define PROVIDER_SHARE_HAS_CALLBACK 1u /* the program wants to be told, and can answer a request for capture */
+#define PROVIDER_SHM_HAS_CALLBACK 1u /* the program wants to be told, and can answer a request for capture */
 
 /* Page 1 + n: provider n. */
-struct provider_share_provider {
+struct provider_shm_provider {
 	struct ptl_enabled enabled; /* recorders write here, and the program when it registers */
-	uint32_t state;             /* atomic, enum provider_share_state */
+	uint32_t state;             /* atomic, enum provider_shm_state */
 	uint32_t flags;
 	struct ptl_guid guid;
-	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE]; /* UTF-8, ends with a zero */
+	char name[PROVIDER_SHM_PROVIDER_NAME_SIZE]; /* UTF-8, ends with a zero */
 };
 
 _Static_assert(sizeof(struct ptl_enabled_session) == 32, "layout");
 _Static_assert(offsetof(struct ptl_enabled, slots) == 64, "layout");
-_Static_assert(offsetof(struct provider_share_process, heap_end) == 48, "layout");
-_Static_assert(offsetof(struct provider_share_process, program) == 64, "layout");
-_Static_assert(sizeof(struct provider_share_process) <= PROVIDER_SHARE_PAGE, "layout");
-_Static_assert(offsetof(struct provider_share_provider, state) == 1088, "layout");
-_Static_assert(offsetof(struct provider_share_provider, name) == 1112, "layout");
-_Static_assert(sizeof(struct provider_share_provider) <= PROVIDER_SHARE_PAGE, "layout");
+_Static_assert(offsetof(struct provider_shm_process, heap_end) == 48, "layout");
+_Static_assert(offsetof(struct provider_shm_process, program) == 64, "layout");
+_Static_assert(sizeof(struct provider_shm_process) <= PROVIDER_SHM_PAGE, "layout");
+_Static_assert(offsetof(struct provider_shm_provider, state) == 1088, "layout");
+_Static_assert(offsetof(struct provider_shm_provider, name) == 1112, "layout");
+_Static_assert(sizeof(struct provider_shm_provider) <= PROVIDER_SHM_PAGE, "layout");
 
-#define PROVIDER_SHARE_PROVIDER_OFFSET(n) ((1ull + (n)) * PROVIDER_SHARE_PAGE)
-#define PROVIDER_SHARE_HEAP_OFFSET PROVIDER_SHARE_PROVIDER_OFFSET(PROVIDER_SHARE_PROVIDERS_MAX)
+#define PROVIDER_SHM_PROVIDER_OFFSET(n) ((1ull + (n)) * PROVIDER_SHM_PAGE)
+#define PROVIDER_SHM_HEAP_OFFSET PROVIDER_SHM_PROVIDER_OFFSET(PROVIDER_SHM_PROVIDERS_MAX)
 
 /* Heap: chunks, one after the other, each a multiple of 8 bytes long. Recorders read it with pread. */
-struct provider_share_chunk {
+struct provider_shm_chunk {
 	uint32_t size;      /* with this header and the padding */
 	uint32_t provider;  /* number of its entry */
 	uint32_t data_size; /* bytes behind this header: metadata records of docs/format.md, section 5 */
@@ -138,10 +138,10 @@ struct provider_share_chunk {
 
 /* ---- rings.PID.ID.SESSION ---- */
 
-#define PROVIDER_SHARE_RINGS_MAGIC 0x31474e49524c5450ull /* "PTLRING1" */
+#define PROVIDER_SHM_RINGS_MAGIC 0x31474e49524c5450ull /* "PTLRING1" */
 
 /* Offset 0. */
-struct provider_share_rings {
+struct provider_shm_rings {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;
@@ -150,27 +150,26 @@ struct provider_share_rings {
 	uint64_t ring_size;
 	uint32_t ring_count; /* atomic: rings 0 to count - 1 are valid */
 	uint32_t reserved[5];
-	uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX]; /* atomic: events of each provider that were dropped */
+	uint64_t lost[PROVIDER_SHM_PROVIDERS_MAX]; /* atomic: events of each provider that were dropped */
 };
 
-_Static_assert(offsetof(struct provider_share_rings, lost) == 64, "layout");
-_Static_assert(sizeof(struct provider_share_rings) <= PROVIDER_SHARE_PAGE, "layout");
+_Static_assert(offsetof(struct provider_shm_rings, lost) == 64, "layout");
+_Static_assert(sizeof(struct provider_shm_rings) <= PROVIDER_SHM_PAGE, "layout");
 
-enum provider_share_ring_state {
-	PROVIDER_SHARE_RING_ACTIVE = 1,    /* a thread writes */
-	PROVIDER_SHARE_RING_CLOSED = 2,    /* left by its thread; another may take the ring when all of it was read */
-	PROVIDER_SHARE_RING_RELEASING = 3, /* closed and read; the recorder gives its memory back */
-	PROVIDER_SHARE_RING_RELEASED = 4,  /* has no memory behind its first page; who takes it allocates it */
+enum provider_shm_ring_state {
+	PROVIDER_SHM_RING_ACTIVE = 1,    /* a thread writes */
+	PROVIDER_SHM_RING_CLOSED = 2,    /* left by its thread; another may take the ring when all of it was read */
+	PROVIDER_SHM_RING_RELEASING = 3, /* closed and read; the recorder gives its memory back */
+	PROVIDER_SHM_RING_RELEASED = 4,  /* has no memory behind its first page; who takes it allocates it */
 };
 
 /* Ring n is at this offset: a page with this structure, then ring_size bytes of records. */
-#define PROVIDER_SHARE_RING_OFFSET(ring_size, n)                                                                       \
-	(PROVIDER_SHARE_PAGE + (uint64_t)(n) * (PROVIDER_SHARE_PAGE + (ring_size)))
+#define PROVIDER_SHM_RING_OFFSET(ring_size, n) (PROVIDER_SHM_PAGE + (uint64_t)(n) * (PROVIDER_SHM_PAGE + (ring_size)))
 
-struct provider_share_ring {
+struct provider_shm_ring {
 	/* Written by the thread. */
 	uint64_t head;  /* atomic: bytes ever written; all below is complete */
-	uint32_t state; /* atomic, enum provider_share_ring_state; of a closed ring the recorder's, too */
+	uint32_t state; /* atomic, enum provider_shm_ring_state; of a closed ring the recorder's, too */
 	uint32_t tid;   /* who has the ring now; a record says whose it is */
 	uint8_t reserved[48];
 	/* Written by the recorder. */
@@ -178,15 +177,15 @@ struct provider_share_ring {
 	uint8_t reserved_too[56];
 };
 
-_Static_assert(offsetof(struct provider_share_ring, tail) == 64, "layout");
-_Static_assert(sizeof(struct provider_share_ring) == 128, "layout");
+_Static_assert(offsetof(struct provider_shm_ring, tail) == 64, "layout");
+_Static_assert(sizeof(struct provider_shm_ring) == 128, "layout");
 
-#define PROVIDER_SHARE_HAS_ACTIVITY 1u /* 16 bytes behind the header */
-#define PROVIDER_SHARE_HAS_RELATED 2u  /* 16 bytes behind those */
-#define PROVIDER_SHARE_OWN_TIME 4u     /* the author gave the time: it need not be in order */
+#define PROVIDER_SHM_HAS_ACTIVITY 1u /* 16 bytes behind the header */
+#define PROVIDER_SHM_HAS_RELATED 2u  /* 16 bytes behind those */
+#define PROVIDER_SHM_OWN_TIME 4u     /* the author gave the time: it need not be in order */
 
 /* A record begins at a multiple of 8; it may go on at the start of the ring where the ring ends. */
-struct provider_share_record {
+struct provider_shm_record {
 	uint32_t size;         /* multiple of 8: header, ids, payload, padding */
 	uint32_t payload_size; /* the payload is behind the header and the ids */
 	uint64_t time;         /* in the clock of the process */
@@ -204,7 +203,7 @@ struct provider_share_record {
 	uint64_t keyword;
 };
 
-_Static_assert(sizeof(struct provider_share_record) == 48, "layout");
-_Static_assert(offsetof(struct provider_share_record, keyword) == 40, "layout");
+_Static_assert(sizeof(struct provider_shm_record) == 48, "layout");
+_Static_assert(offsetof(struct provider_shm_record, keyword) == 40, "layout");
 
 #endif

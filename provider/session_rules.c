@@ -7,21 +7,21 @@
 
 #include <ptl/trace.h>
 
-static bool rule_valid(const struct provider_share_rule *rule)
+static bool rule_valid(const struct provider_shm_rule *rule)
 {
-	return rule->match <= PROVIDER_SHARE_MATCH_GUID && memchr(rule->name, 0, sizeof(rule->name));
+	return rule->match <= PROVIDER_SHM_MATCH_GUID && memchr(rule->name, 0, sizeof(rule->name));
 }
 
-bool provider_share_session_valid(const struct provider_share_session_file *file, size_t size, unsigned slot)
+bool provider_shm_session_valid(const struct provider_shm_session_file *file, size_t size, unsigned slot)
 {
-	const struct provider_share_session *session = &file->session;
+	const struct provider_shm_session *session = &file->session;
 
-	if (size < sizeof(*session) || session->magic != PROVIDER_SHARE_SESSION_MAGIC ||
-	    session->version != PROVIDER_SHARE_VERSION || session->slot != slot || !session->id ||
-	    session->clock != PTL_CLOCK_MONOTONIC || session->rule_count > PROVIDER_SHARE_RULES_MAX ||
-	    size != sizeof(*session) + session->rule_count * sizeof(struct provider_share_rule) ||
-	    session->size != size || session->ring_size < PROVIDER_SHARE_RING_MIN ||
-	    session->ring_size > PROVIDER_SHARE_RING_MAX || (session->ring_size & (session->ring_size - 1)) ||
+	if (size < sizeof(*session) || session->magic != PROVIDER_SHM_SESSION_MAGIC ||
+	    session->version != PROVIDER_SHM_VERSION || session->slot != slot || !session->id ||
+	    session->clock != PTL_CLOCK_MONOTONIC || session->rule_count > PROVIDER_SHM_RULES_MAX ||
+	    size != sizeof(*session) + session->rule_count * sizeof(struct provider_shm_rule) ||
+	    session->size != size || session->ring_size < PROVIDER_SHM_RING_MIN ||
+	    session->ring_size > PROVIDER_SHM_RING_MAX || (session->ring_size & (session->ring_size - 1)) ||
 	    !memchr(session->name, 0, sizeof(session->name)))
 		return false;
 	for (uint32_t i = 0; i < session->rule_count; i++) {
@@ -45,29 +45,29 @@ static bool same_name(const char *a, const char *b)
 	}
 }
 
-bool provider_share_rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid)
+bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const char *name, const struct ptl_guid *guid)
 {
 	switch (rule->match) {
-	case PROVIDER_SHARE_MATCH_ALL:
+	case PROVIDER_SHM_MATCH_ALL:
 		return true;
-	case PROVIDER_SHARE_MATCH_NAME:
+	case PROVIDER_SHM_MATCH_NAME:
 		return same_name(rule->name, name);
 	default:
 		return !memcmp(rule->guid.bytes, guid->bytes, sizeof(guid->bytes));
 	}
 }
 
-bool provider_share_session_wants(const struct provider_share_session_file *file, const char *name,
-				  const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords)
+bool provider_shm_session_wants(const struct provider_shm_session_file *file, const char *name,
+				const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords)
 {
 	bool wanted = false;
 	uint8_t most = 0;
 	uint64_t any = 0;
 
 	for (uint32_t i = 0; i < file->session.rule_count; i++) {
-		const struct provider_share_rule *rule = &file->rules[i];
+		const struct provider_shm_rule *rule = &file->rules[i];
 
-		if (!provider_share_rule_matches(rule, name, guid))
+		if (!provider_shm_rule_matches(rule, name, guid))
 			continue;
 		wanted = true;
 		most = rule->level > most ? rule->level : most;
@@ -80,8 +80,8 @@ bool provider_share_session_wants(const struct provider_share_session_file *file
 	return wanted;
 }
 
-bool provider_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
-			    uint64_t keywords)
+bool provider_shm_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
+			  uint64_t keywords)
 {
 	struct ptl_enabled_session *words = &enabled->slots[slot];
 	uint32_t bit = 1u << slot;
@@ -99,7 +99,7 @@ bool provider_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t
 	return true;
 }
 
-bool provider_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session)
+bool provider_shm_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session)
 {
 	uint32_t bit = 1u << slot;
 

@@ -9,36 +9,36 @@
 
 #include "provider/session_layout.h"
 
-#define PROVIDER_SHARE_SESSION_SIZE_MAX                                                                                \
-	(sizeof(struct provider_share_session) + PROVIDER_SHARE_RULES_MAX * sizeof(struct provider_share_rule))
+#define PROVIDER_SHM_SESSION_SIZE_MAX                                                                                  \
+	(sizeof(struct provider_shm_session) + PROVIDER_SHM_RULES_MAX * sizeof(struct provider_shm_rule))
 
 /* A session file as read: aligned, and large enough for any that is well formed. */
-struct provider_share_session_file {
-	struct provider_share_session session;
-	struct provider_share_rule rules[PROVIDER_SHARE_RULES_MAX];
+struct provider_shm_session_file {
+	struct provider_shm_session session;
+	struct provider_shm_rule rules[PROVIDER_SHM_RULES_MAX];
 };
 
 /* Whether the first `size` bytes of the file are all of a well-formed session file of this slot. */
-bool provider_share_session_valid(const struct provider_share_session_file *file, size_t size, unsigned slot);
+bool provider_shm_session_valid(const struct provider_shm_session_file *file, size_t size, unsigned slot);
 
 /* Whether the rule is about this provider. */
-bool provider_share_rule_matches(const struct provider_share_rule *rule, const char *name, const struct ptl_guid *guid);
+bool provider_shm_rule_matches(const struct provider_shm_rule *rule, const char *name, const struct ptl_guid *guid);
 
 /*
  * What the session wants of a provider: all rules that match taken together. False: nothing; level
  * and keywords are left alone then.
  */
-bool provider_share_session_wants(const struct provider_share_session_file *file, const char *name,
-				  const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords);
+bool provider_shm_session_wants(const struct provider_shm_session_file *file, const char *name,
+				const struct ptl_guid *guid, uint8_t *level, uint64_t *keywords);
 
 /*
  * Turns the slot on as docs/providers.md says, or leaves it alone where it is so already. True if
  * anything changed. For memory that is mapped.
  */
-bool provider_share_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
-			    uint64_t keywords);
+bool provider_shm_turn_on(struct ptl_enabled *enabled, unsigned slot, uint64_t session, uint8_t level,
+			  uint64_t keywords);
 
 /* Turns the slot off if it is the session's; true if it was on. */
-bool provider_share_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session);
+bool provider_shm_turn_off(struct ptl_enabled *enabled, unsigned slot, uint64_t session);
 
 #endif

@@ -26,7 +26,7 @@ struct provider_entry {
 	struct ptl_provider *provider; /* NULL: not registered */
 	uint32_t flags;
 	struct ptl_guid guid;
-	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE];
+	char name[PROVIDER_SHM_PROVIDER_NAME_SIZE];
 	size_t chunk; /* its first definitions: where in the heap, and how many bytes */
 	size_t chunk_size;
 };
@@ -48,7 +48,7 @@ struct provider_this_process {
 	uint64_t sessions[PTL_SESSIONS_MAX]; /* ids in PTL_SESSIONS */
 	uint32_t session_count;
 
-	uint8_t *map; /* struct provider_share_process and all entries; NULL: none yet */
+	uint8_t *map; /* struct provider_shm_process and all entries; NULL: none yet */
 	uint64_t id;
 	uint32_t pid;
 	bool made_rings;
@@ -56,11 +56,11 @@ struct provider_this_process {
 	size_t heap_size;
 	size_t heap_capacity;
 	uint32_t entry_count;
-	struct provider_entry entries[PROVIDER_SHARE_PROVIDERS_MAX];
+	struct provider_entry entries[PROVIDER_SHM_PROVIDERS_MAX];
 
 	uint8_t *first_pages; /* of the rings files, a page for each slot */
 	struct provider_process_session slots[PTL_SESSIONS_MAX];
-	struct provider_share_session_file file; /* for reading session files */
+	struct provider_shm_session_file file; /* for reading session files */
 };
 
 extern PROVIDER_PRIVATE struct provider_this_process provider_this_process;
@@ -97,12 +97,12 @@ PROVIDER_PRIVATE bool provider_process_make(void);
 PROVIDER_PRIVATE void provider_process_look(uint8_t *map, uint32_t number);
 
 /* Entry n in shared memory, and the header. */
-static inline struct provider_share_provider *provider_shared_entry(uint32_t number)
+static inline struct provider_shm_provider *provider_shared_entry(uint32_t number)
 {
-	return (void *)(provider_this_process.map + PROVIDER_SHARE_PROVIDER_OFFSET(number));
+	return (void *)(provider_this_process.map + PROVIDER_SHM_PROVIDER_OFFSET(number));
 }
 
-static inline struct provider_share_process *provider_shared_header(void)
+static inline struct provider_shm_process *provider_shared_header(void)
 {
 	return (void *)provider_this_process.map;
 }
@@ -122,12 +122,12 @@ PROVIDER_PRIVATE bool provider_folder_make(const char *path);
 /* Opens the session folder; -1 with errno, EACCES where it is not the user's alone. */
 PROVIDER_PRIVATE int provider_folder_open(const char *path);
 /* Reads session.NN into *file; false where there is no living session in that slot. */
-PROVIDER_PRIVATE bool provider_folder_session(int folder, unsigned slot, struct provider_share_session_file *file);
+PROVIDER_PRIVATE bool provider_folder_session(int folder, unsigned slot, struct provider_shm_session_file *file);
 /* Tells the session, as just read from its file, that a provider is what its rules are about. */
-PROVIDER_PRIVATE void provider_folder_answer(int folder, const struct provider_share_session_file *file,
-					     const char *name, const struct ptl_guid *guid);
+PROVIDER_PRIVATE void provider_folder_answer(int folder, const struct provider_shm_session_file *file, const char *name,
+					     const struct ptl_guid *guid);
 /* Makes a file under a name for the time being (put into name), for reading and writing; -1 with errno. */
-PROVIDER_PRIVATE int provider_folder_new_file(int folder, char name[PROVIDER_SHARE_NAME_SIZE]);
+PROVIDER_PRIVATE int provider_folder_new_file(int folder, char name[PROVIDER_SHM_NAME_SIZE]);
 /* Writes all bytes at this place; false with errno. */
 PROVIDER_PRIVATE bool provider_write_at(int file, const void *bytes, size_t size, uint64_t offset);
 
@@ -135,9 +135,9 @@ PROVIDER_PRIVATE bool provider_write_at(int file, const void *bytes, size_t size
 
 /* A thread's way to one session, at one level of writes within writes. */
 struct provider_ring_view {
-	uint64_t session;                 /* id; 0: none */
-	struct provider_share_ring *ring; /* NULL: there could be none */
-	uint8_t *data;                    /* mapped twice in a row, so that every record is in one piece */
+	uint64_t session;               /* id; 0: none */
+	struct provider_shm_ring *ring; /* NULL: there could be none */
+	uint8_t *data;                  /* mapped twice in a row, so that every record is in one piece */
 	uint64_t size;
 	uint64_t tail;  /* as last seen; never beyond the true one */
 	uint64_t *lost; /* by provider */

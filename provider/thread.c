@@ -17,7 +17,7 @@
 #include "provider/names.h"
 #include "provider/state.h"
 
-#define PAGE PROVIDER_SHARE_PAGE
+#define PAGE PROVIDER_SHM_PAGE
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -33,7 +33,7 @@ static bool have_key;
 
 static void close_view(struct provider_ring_view *view)
 {
-	struct provider_share_ring *ring = view->ring;
+	struct provider_shm_ring *ring = view->ring;
 	uint64_t size = view->size;
 
 	view->session = 0;
@@ -94,7 +94,7 @@ static void end_thread(void *context)
 		struct provider_process_session *session = &provider_this_process.slots[i % PTL_SESSIONS_MAX];
 
 		if (view->ring && same_life) {
-			__atomic_store_n(&view->ring->state, PROVIDER_SHARE_RING_CLOSED, __ATOMIC_RELEASE);
+			__atomic_store_n(&view->ring->state, PROVIDER_SHM_RING_CLOSED, __ATOMIC_RELEASE);
 			if (session->session == view->session)
 				session->closed++;
 		}
@@ -116,7 +116,7 @@ void provider_thread_prepare(void)
 
 /* ---- the file of a session ---- */
 
-static struct provider_share_rings *first_page(unsigned slot)
+static struct provider_shm_rings *first_page(unsigned slot)
 {
 	return (void *)(provider_this_process.first_pages + (size_t)slot * PAGE);
 }
@@ -135,13 +135,13 @@ static bool map_first_page(int file, unsigned slot)
 	return mmap(first_page(slot), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
 }
 
-static int make_rings(int folder, unsigned slot, const struct provider_share_session *wanted)
+static int make_rings(int folder, unsigned slot, const struct provider_shm_session *wanted)
 {
 	struct provider_process_session *mine = &provider_this_process.slots[slot];
-	char new_name[PROVIDER_SHARE_NAME_SIZE], name[PROVIDER_SHARE_NAME_SIZE];
-	struct provider_share_rings header = {
-		.magic = PROVIDER_SHARE_RINGS_MAGIC,
-		.version = PROVIDER_SHARE_VERSION,
+	char new_name[PROVIDER_SHM_NAME_SIZE], name[PROVIDER_SHM_NAME_SIZE];
+	struct provider_shm_rings header = {
+		.magic = PROVIDER_SHM_RINGS_MAGIC,
+		.version = PROVIDER_SHM_VERSION,
 		.pid = provider_this_process.pid,
 		.id = provider_this_process.id,
 		.session = wanted->id,
@@ -175,7 +175,7 @@ static int make_rings(int folder, unsigned slot, const struct provider_share_ses
 
 static int open_rings(int folder, unsigned slot, uint64_t session)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE];
 
 	if (provider_this_process.slots[slot].session != session) {
 		if (!provider_folder_session(folder, slot, &provider_this_process.file) ||
@@ -191,7 +191,7 @@ static int open_rings(int folder, unsigned slot, uint64_t session)
 
 static bool map_ring(int file, struct provider_ring_view *view, uint64_t ring_size, uint32_t number)
 {
-	uint64_t offset = PROVIDER_SHARE_RING_OFFSET(ring_size, number);
+	uint64_t offset = PROVIDER_SHM_RING_OFFSET(ring_size, number);
 	int flags = MAP_SHARED | MAP_FIXED;
 	uint8_t *base = mmap(NULL, PAGE + 2 * ring_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -217,14 +217,14 @@ static bool thread_is_gone(uint32_t tid)
 /* Whether a ring's thread has left it and all of the ring was read. */
 static bool can_take_over(int file, uint64_t ring_size, uint32_t number, bool look_for_thread)
 {
-	struct provider_share_ring ring;
+	struct provider_shm_ring ring;
 
-	if (pread(file, &ring, sizeof(ring), (off_t)PROVIDER_SHARE_RING_OFFSET(ring_size, number)) != sizeof(ring))
+	if (pread(file, &ring, sizeof(ring), (off_t)PROVIDER_SHM_RING_OFFSET(ring_size, number)) != sizeof(ring))
 		return false;
 	if (ring.head != ring.tail)
 		return false;
-	return ring.state == PROVIDER_SHARE_RING_CLOSED || ring.state == PROVIDER_SHARE_RING_RELEASED ||
-	       (look_for_thread && ring.state == PROVIDER_SHARE_RING_ACTIVE && thread_is_gone(ring.tid));
+	return ring.state == PROVIDER_SHM_RING_CLOSED || ring.state == PROVIDER_SHM_RING_RELEASED ||
+	       (look_for_thread && ring.state == PROVIDER_SHM_RING_ACTIVE && thread_is_gone(ring.tid));
 }
 
 static bool find_old(int file, struct provider_process_session *mine, uint32_t *number)
@@ -246,7 +246,7 @@ static bool find_old(int file, struct provider_process_session *mine, uint32_t *
 /* All pages that will be touched: a full folder is no SIGBUS. Nor may a file grow beyond what the program is allowed. */
 static bool allocate(int file, uint64_t ring_size, uint32_t number)
 {
-	uint64_t offset = PROVIDER_SHARE_RING_OFFSET(ring_size, number), whole = PAGE + ring_size;
+	uint64_t offset = PROVIDER_SHM_RING_OFFSET(ring_size, number), whole = PAGE + ring_size;
 	struct rlimit limit;
 
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + whole <= limit.rlim_cur &&
@@ -255,8 +255,8 @@ static bool allocate(int file, uint64_t ring_size, uint32_t number)
 
 static bool can_add(const struct provider_process_session *mine)
 {
-	return mine->ring_count < PROVIDER_SHARE_RINGS_MAX &&
-	       (mine->ring_count + 1) * (PAGE + mine->ring_size) <= PROVIDER_SHARE_RINGS_MEMORY_MAX;
+	return mine->ring_count < PROVIDER_SHM_RINGS_MAX &&
+	       (mine->ring_count + 1) * (PAGE + mine->ring_size) <= PROVIDER_SHM_RINGS_MEMORY_MAX;
 }
 
 /* What bursts take leaves half of the shared memory to others. */
@@ -268,18 +268,18 @@ static bool can_add_for_burst(int file, const struct provider_process_session *m
 }
 
 /* The recorder may be giving back the memory of a ring that was closed. */
-static bool claim(struct provider_share_ring *ring)
+static bool claim(struct provider_shm_ring *ring)
 {
 	uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_RELAXED);
 
-	return state != PROVIDER_SHARE_RING_RELEASING &&
-	       __atomic_compare_exchange_n(&ring->state, &state, PROVIDER_SHARE_RING_ACTIVE, false, __ATOMIC_ACQ_REL,
+	return state != PROVIDER_SHM_RING_RELEASING &&
+	       __atomic_compare_exchange_n(&ring->state, &state, PROVIDER_SHM_RING_ACTIVE, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
-static void leave(struct provider_process_session *mine, struct provider_share_ring *ring)
+static void leave(struct provider_process_session *mine, struct provider_shm_ring *ring)
 {
-	__atomic_store_n(&ring->state, PROVIDER_SHARE_RING_CLOSED, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->state, PROVIDER_SHM_RING_CLOSED, __ATOMIC_RELEASE);
 	mine->closed++;
 }
 
@@ -316,7 +316,7 @@ static bool find_ring(int file, uint32_t tid, unsigned slot, bool burst, struct 
 	/* Now, and not a page at a time by events; an older kernel than 5.14 knows no such thing. */
 	(void)madvise(view->ring, PAGE + view->size, MADV_POPULATE_WRITE);
 	__atomic_store_n(&view->ring->tid, tid, __ATOMIC_RELAXED);
-	__atomic_store_n(&view->ring->state, PROVIDER_SHARE_RING_ACTIVE, __ATOMIC_RELEASE);
+	__atomic_store_n(&view->ring->state, PROVIDER_SHM_RING_ACTIVE, __ATOMIC_RELEASE);
 	view->tail = __atomic_load_n(&view->ring->tail, __ATOMIC_ACQUIRE);
 	view->lost = first_page(slot)->lost;
 	view->fixed = !mine->burst_rings;

@@ -42,8 +42,8 @@ static int take_provider(void *target, const char *argument)
 {
 	struct record_settings *settings = target;
 
-	if (settings->rule_count == PROVIDER_SHARE_RULES_MAX)
-		return common_fail(PTL_MISUSE, "at most %u are possible", PROVIDER_SHARE_RULES_MAX);
+	if (settings->rule_count == PROVIDER_SHM_RULES_MAX)
+		return common_fail(PTL_MISUSE, "at most %u are possible", PROVIDER_SHM_RULES_MAX);
 	return record_provider_rule_parse(argument, &settings->rules[settings->rule_count++]);
 }
 
@@ -101,7 +101,7 @@ static const struct common_option options[] = {
 	{"json", 0, NULL, "with --list-providers: JSON, an object a program",
 	 COMMON_FLAG(struct record_settings, json)},
 	{"provider-buffer", 0, "BYTES", "memory for the events of each thread (2M, and 512M a program for bursts)",
-	 COMMON_POWER_OF_TWO(struct record_settings, provider_ring, PROVIDER_SHARE_RING_MIN, PROVIDER_SHARE_RING_MAX)},
+	 COMMON_POWER_OF_TWO(struct record_settings, provider_ring, PROVIDER_SHM_RING_MIN, PROVIDER_SHM_RING_MAX)},
 	{"", 0, NULL, "Messages"},
 	{"quiet", 'q', NULL, "only warnings and errors", COMMON_FLAG(struct record_settings, quiet)},
 	{"progress", 0, NULL,

@@ -4,7 +4,7 @@
 
 #include <ptl/error.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/message.h"
 #include "relog/check.h"
 #include "relog/run.h"
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	}
 	common_message_start("ptl-relog", settings.quiet);
 	/* Three quarters are for what has to be remembered of the inputs; buffers, caches and the program have the rest. */
-	common_account_limit(settings.memory_limit / 4 * 3);
+	common_memory_budget_limit(settings.memory_limit / 4 * 3);
 	status = settings.check ? relog_check_ready() : 0;
 	if (!status)
 		status = settings.split ? relog_split(&settings, &damaged) : relog_run(&settings, &damaged);
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	if (!status)
 		return damaged ? COMMON_EXIT_INPUT : COMMON_EXIT_OK;
 	status = common_message_failure(status);
-	if (common_account_refused())
+	if (common_memory_budget_refused())
 		common_message_hint("a larger --memory-limit, or a part of the input first: --time, --drop-pt");
 	common_interrupt_die();
 	return status;

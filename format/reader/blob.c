@@ -37,8 +37,8 @@ const struct ptl_blob_info *ptl_blob_find(const struct ptl_trace *trace, const u
 static int add_part(struct ptl_trace *trace, struct format_blob *blob, const struct format_blob_piece *piece)
 {
 	const uint32_t before = blob->from == FORMAT_BLOB_PARTS ? blob->entry : 0;
-	const int status = common_account_take(&trace->account, sizeof(*trace->blob_parts), "pieces of blobs",
-					       trace->blob_part_count + 1);
+	const int status = common_memory_budget_take(&trace->memory_budget, sizeof(*trace->blob_parts),
+						     "pieces of blobs", trace->blob_part_count + 1);
 
 	if (status)
 		return status;

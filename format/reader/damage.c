@@ -27,8 +27,8 @@ static bool has_room(struct ptl_trace *trace, size_t size)
 	bool room;
 
 	pthread_mutex_lock(&trace->damage_lock);
-	room = !trace->too_damaged &&
-	       !common_account_take(&trace->damage_account, size + 24, "pieces of damage", trace->damage_count + 1);
+	room = !trace->too_damaged && !common_memory_budget_take(&trace->damage_account, size + 24, "pieces of damage",
+								 trace->damage_count + 1);
 	trace->too_damaged |= !room;
 	pthread_mutex_unlock(&trace->damage_lock);
 	return room;
@@ -37,8 +37,8 @@ static bool has_room(struct ptl_trace *trace, size_t size)
 int format_damage_check(struct ptl_trace *trace)
 {
 	/* Says again what has_room was told. */
-	return trace->too_damaged ? common_account_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
-							trace->damage_count + 1)
+	return trace->too_damaged ? common_memory_budget_take(&trace->damage_account, SIZE_MAX / 2, "pieces of damage",
+							      trace->damage_count + 1)
 				  : 0;
 }
 

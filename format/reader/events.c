@@ -132,7 +132,7 @@ static int decode_buffer(struct ptl_trace *trace, size_t entry, struct source *s
 /* Counts what the buffer will need, unless that would pass the bound. */
 static bool take_memory(struct merge *merge, struct source *source, const struct ptl_buffer *buffer)
 {
-	const size_t bound = common_account_share(
+	const size_t bound = common_memory_budget_share(
 		merge->limit > SIZE_MAX / MEMORY_FACTOR ? SIZE_MAX : merge->limit * MEMORY_FACTOR);
 	const size_t needed = OPEN_BYTES + 2 * (size_t)buffer->raw_size + (size_t)buffer->records * 32;
 	const size_t others = merge->memory - source->memory;

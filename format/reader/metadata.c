@@ -11,7 +11,7 @@
 #define SCHEMA_KEY_SIZE 20
 
 /*
- * What the account counts for a record, for a schema or map, and for each of its fields and entries: somewhat more than
+ * What the memory budget counts for a record, for a schema or map, and for each of its fields and entries: somewhat more than
  * they were measured to take, the writer's copy for the output included.
  */
 #define RECORD_BYTES 128
@@ -76,8 +76,8 @@ static int take_schema(struct ptl_trace *trace, struct common_cursor body)
 		format_schema_free(schema);
 		return 0;
 	}
-	status = common_account_take(&trace->account, TYPE_BYTES + schema->field_count * ITEM_BYTES, "schemas",
-				     trace->schema_count + 1);
+	status = common_memory_budget_take(&trace->memory_budget, TYPE_BYTES + schema->field_count * ITEM_BYTES,
+					   "schemas", trace->schema_count + 1);
 	if (status) {
 		format_schema_free(schema);
 		return status;
@@ -124,8 +124,8 @@ static int take_map(struct ptl_trace *trace, struct common_cursor body)
 	if (status)
 		return status;
 	trace->metadata_items += map->count;
-	status = common_account_take(&trace->account, TYPE_BYTES + map->count * ITEM_BYTES, "maps",
-				     trace->map_count + 1);
+	status = common_memory_budget_take(&trace->memory_budget, TYPE_BYTES + map->count * ITEM_BYTES, "maps",
+					   trace->map_count + 1);
 	if (status) {
 		format_map_free(map);
 		return status;
@@ -192,7 +192,8 @@ static void report_record(struct ptl_trace *trace, const struct format_entry *en
 
 static int take_record(struct ptl_trace *trace, const struct format_entry *entry, const struct ptl_record *record)
 {
-	int status = common_account_take(&trace->account, RECORD_BYTES, "metadata records", trace->record_count + 1);
+	int status = common_memory_budget_take(&trace->memory_budget, RECORD_BYTES, "metadata records",
+					       trace->record_count + 1);
 
 	if (status)
 		return status;

@@ -78,7 +78,7 @@ static inline bool format_is_damage(int status)
  * and the buffer's place into the chain. Returns status.
  */
 int format_damage_buffer(struct ptl_trace *trace, struct format_entry *entry, int status);
-/* PTL_NO_MEMORY if the list could not take all of it, for want of room in the account. */
+/* PTL_NO_MEMORY if the list could not take all of it, the memory budget is used up. */
 int format_damage_check(struct ptl_trace *trace);
 
 /* ---- where the bytes come from ----------------------------------------------------------------------- */

@@ -273,7 +273,7 @@ static bool may_go(const struct format_cache *cache, size_t limit, const struct 
 /* Drops what nobody uses, oldest first, until the limits are kept. */
 static void trim(struct format_cache *cache)
 {
-	const size_t limit = common_account_share(cache->limit);
+	const size_t limit = common_memory_budget_share(cache->limit);
 	struct format_cached *cached = cache->oldest;
 
 	while (cached && is_full(cache, limit)) {

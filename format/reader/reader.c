@@ -155,8 +155,8 @@ static void free_trace(struct ptl_trace *trace)
 	pthread_mutex_destroy(&trace->loader_lock);
 	pthread_cond_destroy(&trace->cache.changed);
 	pthread_mutex_destroy(&trace->cache.lock);
-	common_account_close(&trace->account);
-	common_account_close(&trace->damage_account);
+	common_memory_budget_close(&trace->memory_budget);
+	common_memory_budget_close(&trace->damage_account);
 	free(trace->name);
 	free(trace);
 }

@@ -13,7 +13,7 @@
 
 #include <ptl/reader.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "common/row_index.h"
@@ -109,14 +109,14 @@ struct ptl_trace {
 	size_t record_count;
 	uint8_t **payloads; /* that records point into */
 	size_t payload_count;
-	struct common_hash_map unknown_types; /* of records, that were reported */
-	uint64_t metadata_items;              /* what FORMAT_METADATA_ITEMS_MAX bounds */
-	struct common_account account;        /* all tables */
+	struct common_hash_map unknown_types;      /* of records, that were reported */
+	uint64_t metadata_items;                   /* what FORMAT_METADATA_ITEMS_MAX bounds */
+	struct common_memory_budget memory_budget; /* all tables */
 	/* While in use, from several threads: */
 	pthread_mutex_t damage_lock;
 	struct ptl_damage **damages;
 	size_t damage_count;
-	struct common_account damage_account;
+	struct common_memory_budget damage_account;
 	bool too_damaged; /* there was no room on the list */
 	pthread_mutex_t psb_lock;
 	pthread_mutex_t loader_lock;

@@ -22,7 +22,7 @@ struct format_reader_stream *format_register_stream(struct ptl_trace *trace, con
 	*made = false;
 	if (known)
 		return &trace->streams[*known];
-	if (common_account_take(&trace->account, STREAM_BYTES, "streams", trace->stream_count + 1))
+	if (common_memory_budget_take(&trace->memory_budget, STREAM_BYTES, "streams", trace->stream_count + 1))
 		return NULL;
 	if (!common_vector_room(&trace->streams, trace->stream_count, sizeof(*trace->streams)) ||
 	    common_hash_map_put(&trace->stream_map, stream->id, trace->stream_count) < 0) {
@@ -67,7 +67,7 @@ static int add_blob(struct ptl_trace *trace, const struct format_chunk *chunk)
 	struct common_rows rows = {.size = sizeof(*trace->blobs), .key_size = PTL_HASH_SIZE};
 	struct format_blob *blob;
 
-	int status = common_account_take(&trace->account, BLOB_BYTES, "blobs", trace->blob_count + 1);
+	int status = common_memory_budget_take(&trace->memory_budget, BLOB_BYTES, "blobs", trace->blob_count + 1);
 
 	if (status)
 		return status;
@@ -121,8 +121,8 @@ static int take_side(struct ptl_trace *trace, struct format_reader_stream *strea
 		return 0;
 	}
 	if (!status && side.psb_count)
-		status = common_account_take(&trace->account, side.psb_count * sizeof(*side.psbs), "PSBs of a stream",
-					     stream->psb_count + side.psb_count);
+		status = common_memory_budget_take(&trace->memory_budget, side.psb_count * sizeof(*side.psbs),
+						   "PSBs of a stream", stream->psb_count + side.psb_count);
 	for (size_t i = 0; !status && i < side.psb_count; i++) {
 		if (!common_vector_room(&stream->psbs, stream->psb_count, sizeof(*stream->psbs)))
 			status = common_fail_memory("PSBs", stream->psb_count * sizeof(*stream->psbs));
@@ -169,7 +169,8 @@ static void count_buffer(struct format_reader_stream *stream, const struct forma
 static int add_entry(struct ptl_trace *trace, struct format_reader_stream *stream,
 		     const struct format_buffer_header *header, uint64_t offset)
 {
-	const int status = common_account_take(&trace->account, ENTRY_BYTES, "buffers", trace->entry_count + 1);
+	const int status = common_memory_budget_take(&trace->memory_budget, ENTRY_BYTES, "buffers",
+						     trace->entry_count + 1);
 
 	if (status)
 		return status;

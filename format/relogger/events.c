@@ -79,15 +79,15 @@ static int take_event(void *context, const struct format_merge_place *place, con
 			return status;
 		event = &changed;
 	}
-	if (relogger->share.any) {
+	if (relogger->dedup.any) {
 		int status = 0;
 
-		if (event->time != relogger->share.time && relogger->share.counts.used)
-			status = format_share_flush(relogger);
+		if (event->time != relogger->dedup.time && relogger->dedup.counts.used)
+			status = format_dedup_flush(relogger);
 		if (!status)
-			status = format_share_event(relogger, input, place->stream, event);
+			status = format_dedup_event(relogger, input, place->stream, event);
 		if (status)
-			return status == FORMAT_SHARED_DROP ? 0 : status;
+			return status == FORMAT_DEDUP_DROP ? 0 : status;
 	}
 	stream = &input->streams[place->stream];
 	relogger->input = input;
@@ -113,7 +113,7 @@ static int merge(struct ptl_relogger *relogger, size_t first, size_t count)
 	if (status == PTL_NO_MEMORY && relogger->input)
 		status = common_fail_in(status, "%s", relogger->input->name);
 	if (!status)
-		status = format_share_flush(relogger);
+		status = format_dedup_flush(relogger);
 	relogger->current = NULL;
 	relogger->input = NULL;
 	return status;
@@ -145,7 +145,7 @@ int format_relogger_pass_events(struct ptl_relogger *relogger)
 {
 	int status = 0;
 
-	if (is_looked_at(relogger) || relogger->share.any)
+	if (is_looked_at(relogger) || relogger->dedup.any)
 		return merge(relogger, 0, relogger->input_count);
 	for (size_t i = 0; !status && i < relogger->input_count; i++)
 		status = relogger->inputs[i]->changed ? merge(relogger, i, 1)

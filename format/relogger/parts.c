@@ -259,7 +259,7 @@ static int join_stream(struct common_byte_map *leaders, struct ptl_relogger *rel
 	last->member = stream;
 	stream->leader = leader;
 	leader->input->joined = stream->input->joined = true;
-	relogger->share.any = true;
+	relogger->dedup.any = true;
 	return 0;
 }
 
@@ -317,7 +317,7 @@ int format_relogger_find_parts(struct ptl_relogger *relogger)
 		status = look_at(relogger->inputs[i]);
 	if (!status && relogger->input_count > 1)
 		status = join_streams(relogger);
-	for (size_t i = 0; !status && relogger->share.any && i < relogger->input_count; i++)
+	for (size_t i = 0; !status && relogger->dedup.any && i < relogger->input_count; i++)
 		find_rundown(relogger->inputs[i]);
 	return status;
 }
@@ -620,7 +620,7 @@ static int collect(struct ptl_relogger *relogger, struct parts *parts)
 			struct format_part *part = &parts->all[parts->count++];
 
 			*part = relogger->inputs[i]->parts[j];
-			if (relogger->share.any)
+			if (relogger->dedup.any)
 				count_left(relogger, part, i);
 		}
 	return 0;
@@ -631,7 +631,7 @@ int format_relogger_pass_parts(struct ptl_relogger *relogger)
 	struct parts parts = {NULL};
 	int status = 0;
 
-	if (!relogger->has_cut && !relogger->share.any) {
+	if (!relogger->has_cut && !relogger->dedup.any) {
 		for (size_t i = 0; !status && i < relogger->input_count; i++)
 			for (size_t j = 0; !status && j < relogger->inputs[i]->part_count; j++)
 				status = pass_same(relogger, relogger->inputs[i], &relogger->inputs[i]->parts[j]);

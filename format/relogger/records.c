@@ -197,7 +197,7 @@ int format_relogger_pass_loss(struct ptl_relogger *relogger, struct ptl_relogger
 		return status;
 	replace(&out, record, fields, 5);
 	if (!out.failed)
-		status = format_share_record(relogger, input, record->type, out.data, out.size);
+		status = format_dedup_record(relogger, input, record->type, out.data, out.size);
 	if (status) {
 		common_bytes_free(&out);
 		return status < 0 ? status : 0;
@@ -234,7 +234,7 @@ static int pass_record(struct ptl_relogger *relogger, struct ptl_relogger_input 
 	if (record->type == FORMAT_RECORD_LOSS)
 		return is_part(input, record) ? 0 : format_relogger_pass_loss(relogger, input, record);
 	if (record->type == FORMAT_RECORD_PROVENANCE) {
-		status = format_share_record(relogger, input, record->type, record->data, record->size);
+		status = format_dedup_record(relogger, input, record->type, record->data, record->size);
 		if (status)
 			return status < 0 ? status : 0;
 	}

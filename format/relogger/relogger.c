@@ -76,7 +76,7 @@ void ptl_relogger_free(struct ptl_relogger *relogger)
 		return;
 	abandon_output(relogger);
 	format_window_free(&relogger->window);
-	format_share_free(&relogger->share);
+	format_dedup_free(&relogger->dedup);
 	for (size_t i = 0; i < relogger->input_count; i++)
 		free_input(relogger->inputs[i]);
 	free(relogger->inputs);

@@ -100,8 +100,8 @@ struct ptl_relogger_input {
 	uint64_t shared_events, shared_bytes; /* of these, what an input before had too */
 };
 
-/* What inputs have in common at one time, and which interval of times needs a look: relogger_share.c. */
-struct format_share {
+/* What inputs have in common at one time, and which interval of times needs a look: dedup.c. */
+struct format_dedup {
 	bool any;           /* some inputs are joined */
 	uint64_t low, high; /* within these times, both inclusive: */
 	bool overlap;       /* more than one of them has events */
@@ -165,7 +165,7 @@ struct ptl_relogger {
 	uint64_t calls;
 	bool ended; /* no more events are taken */
 	struct format_window window;
-	struct format_share share;
+	struct format_dedup dedup;
 	bool has_change;    /* somebody has said what distinguishes this run's events */
 	uint8_t change[16]; /* a hash of it; all zero: nothing does */
 	struct ptl_cut cut; /* what the callbacks have cut */
@@ -206,17 +206,17 @@ int format_relogger_copy_range(struct ptl_relogger *relogger, struct ptl_relogge
 int format_relogger_copy_hole(struct ptl_relogger *relogger, const struct format_relogger_stream *target, uint64_t size,
 			      uint64_t time);
 
-/* Of the same events of several inputs each passes once (relogger_share.c). */
-enum format_shared { FORMAT_SHARED_PASS, FORMAT_SHARED_DROP };
+/* Of the same events of several inputs each passes once (dedup.c). */
+enum format_dedup_result { FORMAT_DEDUP_PASS, FORMAT_DEDUP_DROP };
 /* What becomes of an event; negative: an error. */
-int format_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_dedup_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 		       const struct ptl_event *event);
 /* What waits of earlier times passes. */
-int format_share_flush(struct ptl_relogger *relogger);
+int format_dedup_flush(struct ptl_relogger *relogger);
 /* The same for records of metadata, whose body is as it will be written. */
-int format_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+int format_dedup_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
 			const void *body, size_t size);
-void format_share_free(struct format_share *share);
+void format_dedup_free(struct format_dedup *dedup);
 
 /* Writes the record of a stream that may be left out, once it is known to stay. */
 int format_relogger_declare_stream(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream);

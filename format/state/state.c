@@ -104,7 +104,7 @@ void ptl_state_free(struct ptl_state *state)
 			common_bytes_free(&state->shown[i]->bytes);
 		free(state->shown[i]);
 	}
-	common_account_close(&state->account);
+	common_memory_budget_close(&state->memory_budget);
 	free(state->members);
 	free(state->threads);
 	free(state->layers);
@@ -374,7 +374,7 @@ int ptl_state_event(struct ptl_state *state, const struct ptl_event *event)
 	if (!status)
 		status = format_state_sweep(state);
 	if (!status)
-		status = format_state_account(state);
+		status = format_state_budget(state);
 	/* What cannot be understood costs itself alone. */
 	if (status == PTL_NOT_OURS)
 		return 0;

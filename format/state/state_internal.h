@@ -5,7 +5,7 @@
 
 #include <ptl/state.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "common/row_index.h"
@@ -103,7 +103,7 @@ struct ptl_state {
 	void *inherit_context;
 	uint64_t skipped;
 	size_t text_bytes;
-	struct common_account account;
+	struct common_memory_budget memory_budget;
 	struct ptl_bytes storage; /* strings of the event at hand */
 };
 
@@ -127,7 +127,7 @@ int format_state_get_image(struct ptl_state *state, const struct format_state_la
 int format_state_get_code(struct ptl_state *state, const struct format_state_layer *layer, struct ptl_bytes *bytes,
 			  struct ptl_code_event *code);
 /* Counts what the state takes, if that has grown. PTL_NO_MEMORY. */
-int format_state_account(struct ptl_state *state);
+int format_state_budget(struct ptl_state *state);
 /* Leaves out of the store what no layer names, if there may be much of it. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_state_sweep(struct ptl_state *state);
 

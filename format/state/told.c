@@ -137,7 +137,7 @@ int format_state_sweep(struct ptl_state *state)
 #define NODE_BYTES 56
 #define ENDED_BYTES 48
 
-int format_state_account(struct ptl_state *state)
+int format_state_budget(struct ptl_state *state)
 {
 	const struct {
 		const char *what;
@@ -157,10 +157,10 @@ int format_state_account(struct ptl_state *state)
 		bytes += parts[i].bytes;
 		most = parts[i].bytes > parts[most].bytes ? i : most;
 	}
-	if (bytes <= state->account.bytes)
+	if (bytes <= state->memory_budget.bytes)
 		return 0;
 	/* In steps: the tables grow so, too. */
 	bytes += bytes / 16;
-	return common_account_take(&state->account, bytes - state->account.bytes, parts[most].what,
-				   parts[most].number + 1);
+	return common_memory_budget_take(&state->memory_budget, bytes - state->memory_budget.bytes, parts[most].what,
+					 parts[most].number + 1);
 }

@@ -32,7 +32,7 @@ int format_writer_note_blob(struct ptl_writer *writer, const uint8_t hash[PTL_HA
 		writer->blobs[known].there = there;
 		return 0;
 	}
-	status = common_account_take(&writer->account, sizeof(*blob) + 12, "blobs", writer->blob_count + 1);
+	status = common_memory_budget_take(&writer->memory_budget, sizeof(*blob) + 12, "blobs", writer->blob_count + 1);
 	if (status)
 		return status;
 	if (writer->blob_count >= COMMON_NO_ROW ||

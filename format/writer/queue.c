@@ -302,7 +302,7 @@ void format_queue_submit(struct format_queue *queue, struct format_job *job)
 {
 	pthread_mutex_lock(&queue->lock);
 	while (queue->thread_count && queue->memory &&
-	       queue->memory + job->memory > common_account_share(queue->memory_limit))
+	       queue->memory + job->memory > common_memory_budget_share(queue->memory_limit))
 		pthread_cond_wait(&queue->space, &queue->lock);
 	job->next = NULL;
 	job->state = FORMAT_JOB_NEW;

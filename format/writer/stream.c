@@ -27,7 +27,8 @@ static struct ptl_writer_stream *append_stream(struct ptl_writer *writer, const 
 {
 	struct ptl_writer_stream *stream;
 
-	if (common_account_take(&writer->account, sizeof(*stream) + 32, "streams", writer->stream_count + 1))
+	if (common_memory_budget_take(&writer->memory_budget, sizeof(*stream) + 32, "streams",
+				      writer->stream_count + 1))
 		return NULL;
 	stream = calloc(1, sizeof(*stream));
 	if (!stream || writer->stream_count == PTL_NO_ID ||

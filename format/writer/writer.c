@@ -186,7 +186,7 @@ static void free_writer(struct ptl_writer *writer)
 	free(writer->copied);
 	common_hash_map_free(&writer->copied_map);
 	common_byte_map_free(&writer->once);
-	common_account_close(&writer->account);
+	common_memory_budget_close(&writer->memory_budget);
 	free(writer->blobs);
 	common_row_index_free(&writer->blob_index);
 	free(writer);

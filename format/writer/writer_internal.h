@@ -14,7 +14,7 @@
 #include <ptl/reader.h>
 #include <ptl/writer.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "common/row_index.h"
@@ -182,7 +182,7 @@ struct ptl_writer {
 	size_t blob_count;
 	struct common_row_index blob_index;
 	size_t metadata_bytes;
-	struct common_account account;
+	struct common_memory_budget memory_budget;
 	size_t partial_bytes; /* that wait in all streams */
 	unsigned calls;       /* since the flush interval was last looked at */
 	uint64_t raw_bytes, events;

@@ -41,7 +41,7 @@ struct record_settings {
 	uint32_t threads_max;      /* threads recorded at one time */
 	char *const *command_line; /* the recorder's own argv, for the trace's provenance */
 	char *const *command;      /* ends with NULL; NULL: none, but what runs already */
-	struct provider_share_rule rules[PROVIDER_SHARE_RULES_MAX]; /* of providers */
+	struct provider_shm_rule rules[PROVIDER_SHM_RULES_MAX]; /* of providers */
 	uint32_t rule_count;
 	bool attach;            /* also to programs that are no descendants of the command */
 	uint64_t provider_ring; /* bytes of events that a thread may be ahead of the recorder; 0: by the room */

@@ -7,34 +7,34 @@
 #include "record/provider/providers_state.h"
 
 /* Whether our session has, or had, the entry turned on. */
-static bool is_ours(const struct record_providers *providers, const struct record_share_entry *entry)
+static bool is_ours(const struct record_providers *providers, const struct record_shm_entry *entry)
 {
-	const struct provider_share_session *session = &providers->session.file.session;
+	const struct provider_shm_session *session = &providers->session.file.session;
 
 	return entry->enabled.slots[session->slot].session == session->id;
 }
 
-void record_providers_heed(struct record_providers *providers, struct record_share_process *process)
+void record_providers_heed(struct record_providers *providers, struct record_shm_process *process)
 {
-	struct provider_share_session_file *file = &providers->session.file;
-	struct record_share_entry entry;
+	struct provider_shm_session_file *file = &providers->session.file;
+	struct record_shm_entry entry;
 
 	for (uint32_t n = 0; n < process->provider_count; n++) {
-		const struct record_share_provider *provider = &process->providers[n];
+		const struct record_shm_provider *provider = &process->providers[n];
 
-		if (!record_share_process_entry(process, n, &entry) || !is_ours(providers, &entry))
+		if (!record_shm_process_entry(process, n, &entry) || !is_ours(providers, &entry))
 			continue;
 		for (uint32_t i = 0; i < file->session.rule_count; i++)
-			if (provider_share_rule_matches(&file->rules[i], provider->name, &provider->guid))
+			if (provider_shm_rule_matches(&file->rules[i], provider->name, &provider->guid))
 				file->rules[i].answered = 1;
 	}
 }
 
-static void say(const struct provider_share_rule *rule)
+static void say(const struct provider_shm_rule *rule)
 {
 	char guid[PTL_GUID_TEXT_SIZE];
 
-	if (rule->match == PROVIDER_SHARE_MATCH_ALL) {
+	if (rule->match == PROVIDER_SHM_MATCH_ALL) {
 		common_message_warning("nothing answered to --provider '*': no program had a provider");
 		return;
 	}
@@ -45,7 +45,7 @@ static void say(const struct provider_share_rule *rule)
 
 void record_providers_say_unanswered(struct record_providers *providers)
 {
-	const struct provider_share_session_file *file = &providers->session.file;
+	const struct provider_shm_session_file *file = &providers->session.file;
 	bool any = false;
 
 	record_provider_session_answers(&providers->session);

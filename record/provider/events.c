@@ -32,7 +32,7 @@ static int lose(struct record_providers *providers, const struct record_writer *
 	const struct ptl_loss loss = {
 		.kind = PTL_LOSS_EVENTS,
 		.stream = PTL_NO_ID,
-		.pid = writer->share.pid,
+		.pid = writer->shm.pid,
 		.tid = PTL_NO_ID,
 		.count = count,
 		.bytes = bytes,
@@ -47,8 +47,8 @@ static int lose(struct record_providers *providers, const struct record_writer *
 static int lose_of(struct record_providers *providers, const struct record_writer *writer, uint32_t provider,
 		   uint64_t count, const char *cause)
 {
-	const char *name = provider < writer->share.provider_count ? writer->share.providers[provider].name : "?";
-	char text[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 160];
+	const char *name = provider < writer->shm.provider_count ? writer->shm.providers[provider].name : "?";
+	char text[PROVIDER_SHM_PROVIDER_NAME_SIZE + 160];
 
 	snprintf(text, sizeof(text), "events of provider %s: %s", name, cause);
 	return lose(providers, writer, count, 0, text);
@@ -58,7 +58,7 @@ static int tell(struct record_providers *providers, struct record_writer *writer
 {
 	const unsigned slot = providers->session.file.session.slot;
 	struct record_writer_loss *loss = &writer->losses[n];
-	struct record_share_entry entry;
+	struct record_shm_entry entry;
 	int status = 0;
 
 	/* Less than before is no count of ours. */
@@ -67,8 +67,8 @@ static int tell(struct record_providers *providers, struct record_writer *writer
 				 "they came faster than they were taken (--provider-buffer)");
 	loss->seen = dropped;
 	/* Who finds no session any more when it is at its end has not lost anything of it. */
-	if (status == 0 && !providers->ending && n < writer->share.provider_count &&
-	    record_share_process_entry(&writer->share, n, &entry)) {
+	if (status == 0 && !providers->ending && n < writer->shm.provider_count &&
+	    record_shm_process_entry(&writer->shm, n, &entry)) {
 		const uint64_t no_ring = entry.enabled.slots[slot].lost;
 
 		if (no_ring > loss->no_ring)
@@ -87,14 +87,14 @@ int record_writer_tell_losses(struct record_providers *providers, struct record_
 			      bool always)
 {
 	const uint64_t before = providers->capture->loss_records;
-	uint64_t dropped[PROVIDER_SHARE_PROVIDERS_MAX] = {0};
+	uint64_t dropped[PROVIDER_SHM_PROVIDERS_MAX] = {0};
 	int status = 0;
 
 	if (!always && now < writer->lost_due)
 		return 0;
-	if (writer->rings_name[0] && !record_share_rings_lost(&writer->rings, dropped))
+	if (writer->rings_name[0] && !record_shm_rings_lost(&writer->rings, dropped))
 		return 0;
-	for (uint32_t n = 0; status == 0 && n < writer->share.provider_count; n++)
+	for (uint32_t n = 0; status == 0 && n < writer->shm.provider_count; n++)
 		status = tell(providers, writer, n, dropped[n]);
 	/* A program that drops all the time is told of ever more rarely. */
 	if (providers->capture->loss_records == before)
@@ -116,8 +116,8 @@ struct schema_taker {
 /* A program explains its own providers' events alone. */
 static bool is_own(const struct record_writer *writer, uint32_t provider, const struct ptl_guid *guid)
 {
-	return provider < writer->share.provider_count && !writer->share.providers[provider].refused &&
-	       common_guid_equal(guid, &writer->share.providers[provider].guid);
+	return provider < writer->shm.provider_count && !writer->shm.providers[provider].refused &&
+	       common_guid_equal(guid, &writer->shm.providers[provider].guid);
 }
 
 /*
@@ -200,7 +200,7 @@ static int take_chunks(struct record_providers *providers, struct record_writer 
 {
 	struct schema_taker taker = {providers, writer};
 	char cause[256];
-	int status = record_share_process_chunks(&writer->share, &providers->schema_bytes, take_record, &taker);
+	int status = record_shm_process_chunks(&writer->shm, &providers->schema_bytes, take_record, &taker);
 
 	if (status != PTL_CORRUPT || writer->schemas_bad)
 		return status == PTL_CORRUPT ? 0 : status;
@@ -213,7 +213,7 @@ static int take_chunks(struct record_providers *providers, struct record_writer 
 
 static void note_backlog(struct record_providers *providers, struct record_writer *writer, uint32_t n, uint64_t now)
 {
-	struct record_share_ring *ring = &writer->rings.rings[n];
+	struct record_shm_ring *ring = &writer->rings.rings[n];
 
 	if (ring->used > ring->at) {
 		writer->moved = ring->moved = now;
@@ -221,7 +221,7 @@ static void note_backlog(struct record_providers *providers, struct record_write
 		providers->backlog += ring->used - ring->at;
 	} else if (now - ring->moved >= RELEASE_WAIT) {
 		ring->moved = now;
-		record_share_ring_release(&writer->rings, n);
+		record_shm_ring_release(&writer->rings, n);
 	}
 }
 
@@ -229,7 +229,7 @@ static int copy_ring(struct record_providers *providers, struct record_writer *w
 {
 	unsigned share;
 	uint64_t lost;
-	int status = record_share_ring_copy(&writer->rings, n, &lost, &share);
+	int status = record_shm_ring_copy(&writer->rings, n, &lost, &share);
 
 	if (share > providers->fullest)
 		providers->fullest = share;
@@ -245,28 +245,28 @@ int record_writer_copy(struct record_providers *providers, struct record_writer 
 
 	if (!writer->rings_name[0])
 		return 0;
-	status = record_share_rings_look(&writer->rings);
+	status = record_shm_rings_look(&writer->rings);
 	for (uint32_t n = 0; status == 0 && n < writer->rings.count; n++) {
 		status = copy_ring(providers, writer, n);
 		if (status == 0)
 			note_backlog(providers, writer, n, now);
 	}
-	if (status == 0 && (writer->rings.broken || writer->share.broken) && !writer->broken_told) {
+	if (status == 0 && (writer->rings.broken || writer->shm.broken) && !writer->broken_told) {
 		writer->broken_told = true;
 		status = lose(providers, writer, 1, 0, "the program cut short the memory it shares with the recorder");
 	}
 	/* What explains a record was there before it. */
-	record_share_process_look(&writer->share);
+	record_shm_process_look(&writer->shm);
 	return status == 0 ? take_chunks(providers, writer) : status;
 }
 
 /* ---- delivering ------------------------------------------------------------------------------- */
 
 static int write_event(struct record_providers *providers, struct record_writer *writer,
-		       const struct record_share_event *record, bool ordered)
+		       const struct record_shm_event *record, bool ordered)
 {
-	const struct provider_share_record *header = &record->header;
-	const struct record_share_provider *provider;
+	const struct provider_shm_record *header = &record->header;
+	const struct record_shm_provider *provider;
 	struct ptl_event event = {
 		.descriptor = {.id = header->id,
 			       .version = header->version,
@@ -277,15 +277,15 @@ static int write_event(struct record_providers *providers, struct record_writer 
 			       .keyword = header->keyword},
 		.time = header->time,
 		.cpu = header->cpu,
-		.pid = writer->share.pid,
+		.pid = writer->shm.pid,
 		.tid = header->tid,
 		.payload = record->payload,
 		.payload_size = header->payload_size,
 	};
 
-	if (header->provider >= writer->share.provider_count)
+	if (header->provider >= writer->shm.provider_count)
 		return lose(providers, writer, 1, header->size, "an event is of no provider of its program");
-	provider = &writer->share.providers[header->provider];
+	provider = &writer->shm.providers[header->provider];
 	if (provider->refused) {
 		writer->losses[header->provider].refused++;
 		return 0;
@@ -312,9 +312,9 @@ static int advance(struct record_providers *providers, struct record_waiting *wa
 	int status;
 
 	for (;;) {
-		const struct provider_share_record *header = &waiting->event.header;
+		const struct provider_shm_record *header = &waiting->event.header;
 
-		status = record_share_ring_next(waiting->ring, &waiting->event, &lost);
+		status = record_shm_ring_next(waiting->ring, &waiting->event, &lost);
 		if (status == PTL_CORRUPT)
 			status = lose(providers, waiting->writer, 1, lost,
 				      "the program overwrote events in the memory it shares with "
@@ -323,12 +323,12 @@ static int advance(struct record_providers *providers, struct record_waiting *wa
 			return status;
 		if (lost)
 			return PTL_NOT_FOUND;
-		if (!(header->flags & PROVIDER_SHARE_OWN_TIME) && header->time <= providers->latest)
+		if (!(header->flags & PROVIDER_SHM_OWN_TIME) && header->time <= providers->latest)
 			return header->time < before ? 0 : PTL_NOT_FOUND;
 		status = write_event(providers, waiting->writer, &waiting->event, false);
 		if (status < 0)
 			return status;
-		record_share_ring_taken(waiting->ring, &waiting->event);
+		record_shm_ring_taken(waiting->ring, &waiting->event);
 	}
 }
 
@@ -403,7 +403,7 @@ int record_providers_deliver(struct record_providers *providers, uint64_t before
 		status = write_event(providers, first->writer, &first->event, true);
 		if (status < 0)
 			break;
-		record_share_ring_taken(first->ring, &first->event);
+		record_shm_ring_taken(first->ring, &first->event);
 		status = advance(providers, first, before);
 		if (status == PTL_NOT_FOUND) {
 			*first = providers->heap[--providers->heap_count];

@@ -13,13 +13,13 @@
 #include "common/vector.h"
 #include "record/provider/rules.h"
 #include "record/provider/session.h"
-#include "record/provider/share_folder.h"
-#include "record/provider/share_process.h"
+#include "record/provider/shm_folder.h"
+#include "record/provider/shm_process.h"
 
 /* Files in order of pids. */
 struct listed {
-	char text[PROVIDER_SHARE_NAME_SIZE];
-	struct record_share_name name;
+	char text[PROVIDER_SHM_NAME_SIZE];
+	struct record_shm_name name;
 };
 
 struct listing {
@@ -30,16 +30,16 @@ struct listing {
 	struct listed *files;
 	size_t count;
 	size_t capacity;
-	struct provider_share_session_file sessions[PTL_SESSIONS_MAX]; /* id 0: none */
+	struct provider_shm_session_file sessions[PTL_SESSIONS_MAX]; /* id 0: none */
 	size_t shown;
 };
 
-static int add(void *context, const char *text, const struct record_share_name *name)
+static int add(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct listing *listing = context;
 	struct listed *file;
 
-	if (name->kind != RECORD_SHARE_PROCESS)
+	if (name->kind != RECORD_SHM_PROCESS)
 		return 0;
 	if (COMMON_VECTOR_RESERVE(listing->files, listing->capacity, listing->count + 1, "programs"))
 		return PTL_NO_MEMORY;
@@ -51,8 +51,8 @@ static int add(void *context, const char *text, const struct record_share_name *
 
 static int compare(const void *a, const void *b)
 {
-	const struct record_share_name *x = &((const struct listed *)a)->name;
-	const struct record_share_name *y = &((const struct listed *)b)->name;
+	const struct record_shm_name *x = &((const struct listed *)a)->name;
+	const struct record_shm_name *y = &((const struct listed *)b)->name;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -69,10 +69,10 @@ static void read_sessions(struct listing *listing)
 }
 
 /* The living session that has turned the entry on in this slot; NULL: none. */
-static const struct provider_share_session *session_of(const struct listing *listing,
-						       const struct record_share_entry *entry, unsigned slot)
+static const struct provider_shm_session *session_of(const struct listing *listing,
+						     const struct record_shm_entry *entry, unsigned slot)
 {
-	const struct provider_share_session *session = &listing->sessions[slot].session;
+	const struct provider_shm_session *session = &listing->sessions[slot].session;
 
 	return entry->enabled.sessions & 1u << slot && session->id && session->id == entry->enabled.slots[slot].session
 		       ? session
@@ -88,8 +88,8 @@ static void print_name(FILE *file, const char *name)
 		fputc((unsigned char)*name < ' ' || *name == 127 ? '?' : *name, file);
 }
 
-static void print_entry(const struct listing *listing, const struct record_share_provider *provider,
-			const struct record_share_entry *entry)
+static void print_entry(const struct listing *listing, const struct record_shm_provider *provider,
+			const struct record_shm_entry *entry)
 {
 	char guid[PTL_GUID_TEXT_SIZE];
 	bool any = false;
@@ -98,7 +98,7 @@ static void print_entry(const struct listing *listing, const struct record_share
 	fprintf(listing->file, "  %s  ", guid);
 	print_name(listing->file, provider->name);
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
-		const struct provider_share_session *session = session_of(listing, entry, slot);
+		const struct provider_shm_session *session = session_of(listing, entry, slot);
 		const struct ptl_enabled_session *words = &entry->enabled.slots[slot];
 		const char *level = record_level_name(words->level);
 
@@ -119,13 +119,13 @@ static void print_entry(const struct listing *listing, const struct record_share
 	fprintf(listing->file, "%s\n", any ? "" : "  off");
 }
 
-static void print_text(struct listing *listing, struct record_share_process *process)
+static void print_text(struct listing *listing, struct record_shm_process *process)
 {
-	struct record_share_entry entry;
+	struct record_shm_entry entry;
 	bool any = false;
 
 	for (uint32_t n = 0; n < process->provider_count; n++) {
-		if (!record_share_process_entry(process, n, &entry) || entry.state != PROVIDER_SHARE_REGISTERED)
+		if (!record_shm_process_entry(process, n, &entry) || entry.state != PROVIDER_SHM_REGISTERED)
 			continue;
 		if (!any) {
 			fprintf(listing->file, "%u  ", process->pid);
@@ -140,11 +140,11 @@ static void print_text(struct listing *listing, struct record_share_process *pro
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-static void write_sessions(struct listing *listing, const struct record_share_entry *entry)
+static void write_sessions(struct listing *listing, const struct record_shm_entry *entry)
 {
 	common_json_array(&listing->out, "sessions");
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++) {
-		const struct provider_share_session *session = session_of(listing, entry, slot);
+		const struct provider_shm_session *session = session_of(listing, entry, slot);
 
 		if (!session)
 			continue;
@@ -158,8 +158,8 @@ static void write_sessions(struct listing *listing, const struct record_share_en
 	common_json_array_end(&listing->out);
 }
 
-static void write_entry(struct listing *listing, const struct record_share_provider *provider,
-			const struct record_share_entry *entry)
+static void write_entry(struct listing *listing, const struct record_shm_provider *provider,
+			const struct record_shm_entry *entry)
 {
 	char guid[PTL_GUID_TEXT_SIZE];
 
@@ -171,16 +171,16 @@ static void write_entry(struct listing *listing, const struct record_share_provi
 	common_json_object_end(&listing->out);
 }
 
-static void print_json(struct listing *listing, struct record_share_process *process)
+static void print_json(struct listing *listing, struct record_shm_process *process)
 {
-	struct record_share_entry entry;
+	struct record_shm_entry entry;
 
 	common_json_object(&listing->out, NULL);
 	common_json_u64(&listing->out, "pid", process->pid);
 	common_json_string(&listing->out, "program", process->program);
 	common_json_array(&listing->out, "providers");
 	for (uint32_t n = 0; n < process->provider_count; n++)
-		if (record_share_process_entry(process, n, &entry) && entry.state == PROVIDER_SHARE_REGISTERED)
+		if (record_shm_process_entry(process, n, &entry) && entry.state == PROVIDER_SHM_REGISTERED)
 			write_entry(listing, &process->providers[n], &entry);
 	common_json_array_end(&listing->out);
 	common_json_object_end(&listing->out);
@@ -191,26 +191,26 @@ static void print_json(struct listing *listing, struct record_share_process *pro
 
 static int show(struct listing *listing, const char *text)
 {
-	struct record_share_process process;
-	int status = record_share_process_open(listing->folder, text, false, &process);
+	struct record_shm_process process;
+	int status = record_shm_process_open(listing->folder, text, false, &process);
 
 	/* What is gone, or is no file of providers, is not shown. */
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
-	if (!record_share_has_ended(process.pid, &process.info)) {
-		record_share_process_look(&process);
+	if (!record_shm_has_ended(process.pid, &process.info)) {
+		record_shm_process_look(&process);
 		if (listing->json)
 			print_json(listing, &process);
 		else
 			print_text(listing, &process);
 	}
-	record_share_process_close(&process);
+	record_shm_process_close(&process);
 	return 0;
 }
 
 static int list(struct listing *listing)
 {
-	int status = record_share_list(listing->folder, add, listing);
+	int status = record_shm_list(listing->folder, add, listing);
 
 	read_sessions(listing);
 	if (listing->count)
@@ -225,7 +225,7 @@ static int list(struct listing *listing)
 int record_provider_list(bool json, FILE *file)
 {
 	struct listing *listing = calloc(1, sizeof(*listing));
-	char path[RECORD_SHARE_PATH_SIZE];
+	char path[RECORD_SHM_PATH_SIZE];
 	int status;
 
 	if (!listing)
@@ -233,7 +233,7 @@ int record_provider_list(bool json, FILE *file)
 	listing->json = json;
 	listing->file = file;
 	common_json_start(&listing->out, file);
-	status = record_share_open(false, path, &listing->folder);
+	status = record_shm_open(false, path, &listing->folder);
 	if (status == 0) {
 		status = list(listing);
 		close(listing->folder);

@@ -51,14 +51,14 @@
 /* Adds our id to those that programs started from now on belong to. */
 static int enter_environment(uint64_t id)
 {
-	const char *before = getenv(PROVIDER_SHARE_SESSIONS_VARIABLE);
+	const char *before = getenv(PROVIDER_SHM_SESSIONS_VARIABLE);
 	char *value;
 	int status;
 
 	if (asprintf(&value, "%s%s%016llx", before ? before : "", before && *before ? "," : "",
 		     (unsigned long long)id) < 0)
 		return common_fail_memory("environment", 0);
-	status = setenv(PROVIDER_SHARE_SESSIONS_VARIABLE, value, 1);
+	status = setenv(PROVIDER_SHM_SESSIONS_VARIABLE, value, 1);
 	free(value);
 	return status < 0 ? common_fail_memory("environment", 0) : 0;
 }
@@ -85,7 +85,7 @@ static uint64_t free_memory(const struct record_providers *providers)
 	return info.f_blocks ? (uint64_t)info.f_bavail * info.f_frsize : UINT64_MAX;
 }
 
-static void choose_rings(const struct record_providers *providers, struct provider_share_session *session)
+static void choose_rings(const struct record_providers *providers, struct provider_shm_session *session)
 {
 	const uint64_t room = free_memory(providers);
 	uint64_t burst = room / BURST_PART;
@@ -104,9 +104,9 @@ static void choose_rings(const struct record_providers *providers, struct provid
 static void describe_session(struct record_providers *providers)
 {
 	const struct record_settings *settings = providers->capture->settings;
-	struct provider_share_session_file *file = &providers->session.file;
+	struct provider_shm_session_file *file = &providers->session.file;
 
-	file->session.flags = settings->attach ? PROVIDER_SHARE_SESSION_EVERYONE : 0;
+	file->session.flags = settings->attach ? PROVIDER_SHM_SESSION_EVERYONE : 0;
 	choose_rings(providers, &file->session);
 	file->session.rule_count = settings->rule_count;
 	memcpy(file->rules, settings->rules, settings->rule_count * sizeof(file->rules[0]));
@@ -114,23 +114,22 @@ static void describe_session(struct record_providers *providers)
 }
 
 /* Bits of our slot that somebody left behind would fill rings for nobody. */
-static int clear_slot(void *context, const char *text, const struct record_share_name *name)
+static int clear_slot(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct record_providers *providers = context;
-	const struct provider_share_session *session = &providers->session.file.session;
-	const struct record_share_turn off = {.slot = session->slot, .session = session->id, .whoever = true};
-	struct record_share_process process;
-	struct record_share_entry entry;
+	const struct provider_shm_session *session = &providers->session.file.session;
+	const struct record_shm_turn off = {.slot = session->slot, .session = session->id, .whoever = true};
+	struct record_shm_process process;
+	struct record_shm_entry entry;
 
-	if (name->kind != RECORD_SHARE_PROCESS ||
-	    record_share_process_open(providers->folder, text, true, &process) < 0)
+	if (name->kind != RECORD_SHM_PROCESS || record_shm_process_open(providers->folder, text, true, &process) < 0)
 		return 0;
-	record_share_process_look(&process);
+	record_shm_process_look(&process);
 	for (uint32_t n = 0; n < process.provider_count; n++)
-		if (record_share_process_entry(&process, n, &entry) && entry.enabled.sessions & 1u << session->slot &&
+		if (record_shm_process_entry(&process, n, &entry) && entry.enabled.sessions & 1u << session->slot &&
 		    entry.enabled.slots[session->slot].session != session->id)
-			record_share_process_turn(&process, n, &off);
-	record_share_process_close(&process);
+			record_shm_process_turn(&process, n, &off);
+	record_shm_process_close(&process);
 	return 0;
 }
 
@@ -138,30 +137,30 @@ static int clear_slot(void *context, const char *text, const struct record_share
 static void request_captures(struct record_providers *providers)
 {
 	const unsigned slot = providers->session.file.session.slot;
-	struct record_share_entry entry;
+	struct record_shm_entry entry;
 
 	for (size_t i = 0; i < providers->count; i++) {
 		struct record_writer *writer = providers->writers[i];
 		bool asked = false;
 
-		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++) {
-			if (!record_share_process_entry(&writer->share, n, &entry) ||
-			    entry.state != PROVIDER_SHARE_REGISTERED || !(entry.flags & PROVIDER_SHARE_HAS_CALLBACK) ||
+		for (uint32_t n = 0; !writer->dead && n < writer->shm.provider_count; n++) {
+			if (!record_shm_process_entry(&writer->shm, n, &entry) ||
+			    entry.state != PROVIDER_SHM_REGISTERED || !(entry.flags & PROVIDER_SHM_HAS_CALLBACK) ||
 			    !(entry.enabled.sessions & 1u << slot) ||
 			    entry.enabled.slots[slot].session != providers->session.file.session.id)
 				continue;
-			record_share_process_capture(&writer->share, n, slot);
+			record_shm_process_capture(&writer->shm, n, slot);
 			asked = true;
 		}
 		if (asked)
-			record_share_process_notify(&writer->share);
+			record_shm_process_notify(&writer->shm);
 	}
 }
 
 static int open_session(struct record_providers *providers)
 {
-	char path[RECORD_SHARE_PATH_SIZE];
-	int status = record_share_open(true, path, &providers->folder);
+	char path[RECORD_SHM_PATH_SIZE];
+	int status = record_shm_open(true, path, &providers->folder);
 
 	if (status < 0)
 		return status;
@@ -173,7 +172,7 @@ static int open_session(struct record_providers *providers)
 		status = enter_environment(providers->session.file.session.id);
 	if (status < 0)
 		return status;
-	(void)record_share_list(providers->folder, clear_slot, providers);
+	(void)record_shm_list(providers->folder, clear_slot, providers);
 	status = record_writers_list(providers);
 	if (status == 0)
 		request_captures(providers);
@@ -227,14 +226,14 @@ static int take_notices(struct record_providers *providers, const char *bytes, s
 
 	for (size_t at = 0; status == 0 && at < size;) {
 		const struct inotify_event *event = (const void *)(bytes + at);
-		struct record_share_name name;
+		struct record_shm_name name;
 
 		at += sizeof(*event) + event->len;
 		if (event->mask & IN_Q_OVERFLOW)
 			providers->must_list = true;
 		if (!event->len)
 			continue;
-		record_share_parse(event->name, &name);
+		record_shm_parse(event->name, &name);
 		status = record_writers_see(providers, event->name, &name);
 	}
 	return status;
@@ -355,41 +354,41 @@ static void pause_milliseconds(long milliseconds)
 }
 
 /* Programs that are followed only while they write are wanted now, too. */
-static int see_members(void *context, const char *text, const struct record_share_name *name)
+static int see_members(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct record_providers *providers = context;
-	const struct provider_share_session *session = &providers->session.file.session;
-	struct record_share_process process;
-	struct record_share_entry entry;
+	const struct provider_shm_session *session = &providers->session.file.session;
+	struct record_shm_process process;
+	struct record_shm_entry entry;
 	bool member = false;
 	int status;
 
-	if (name->kind != RECORD_SHARE_PROCESS)
+	if (name->kind != RECORD_SHM_PROCESS)
 		return 0;
-	status = record_share_process_open(providers->folder, text, false, &process);
+	status = record_shm_process_open(providers->folder, text, false, &process);
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
-	record_share_process_look(&process);
+	record_shm_process_look(&process);
 	for (uint32_t n = 0; !member && n < process.provider_count; n++)
-		member = record_share_process_entry(&process, n, &entry) &&
+		member = record_shm_process_entry(&process, n, &entry) &&
 			 entry.enabled.sessions & 1u << session->slot &&
 			 entry.enabled.slots[session->slot].session == session->id;
 	record_providers_heed(providers, &process);
-	record_share_process_close(&process);
+	record_shm_process_close(&process);
 	return member ? record_writers_add(providers, text) : 0;
 }
 
 static bool is_capturing(struct record_providers *providers)
 {
 	const uint32_t bit = 1u << providers->session.file.session.slot;
-	struct record_share_entry entry;
+	struct record_shm_entry entry;
 
 	for (size_t i = 0; i < providers->count; i++) {
 		struct record_writer *writer = providers->writers[i];
 
-		for (uint32_t n = 0; !writer->dead && n < writer->share.provider_count; n++)
-			if (record_share_process_entry(&writer->share, n, &entry) &&
-			    entry.flags & PROVIDER_SHARE_HAS_CALLBACK && entry.state == PROVIDER_SHARE_REGISTERED &&
+		for (uint32_t n = 0; !writer->dead && n < writer->shm.provider_count; n++)
+			if (record_shm_process_entry(&writer->shm, n, &entry) &&
+			    entry.flags & PROVIDER_SHM_HAS_CALLBACK && entry.state == PROVIDER_SHM_REGISTERED &&
 			    entry.enabled.capture & bit)
 				return true;
 	}
@@ -399,7 +398,7 @@ static bool is_capturing(struct record_providers *providers)
 static int capture_state(struct record_providers *providers)
 {
 	const uint64_t start = record_now();
-	int status = record_share_list(providers->folder, see_members, providers);
+	int status = record_shm_list(providers->folder, see_members, providers);
 
 	if (status == PTL_NO_MEMORY)
 		return status;

@@ -7,9 +7,9 @@
 #include "record/provider/lanes.h"
 #include "record/provider/session.h"
 #include "record/provider/providers.h"
-#include "record/provider/share_folder.h"
-#include "record/provider/share_process.h"
-#include "record/provider/share_rings.h"
+#include "record/provider/shm_folder.h"
+#include "record/provider/shm_process.h"
+#include "record/provider/shm_rings.h"
 
 /* Losses of one provider in one program. */
 struct record_writer_loss {
@@ -20,10 +20,10 @@ struct record_writer_loss {
 
 /* A program that writes events, or may. */
 struct record_writer {
-	char name[PROVIDER_SHARE_NAME_SIZE]; /* of its `process` file */
-	struct record_share_process share;
-	char rings_name[PROVIDER_SHARE_NAME_SIZE]; /* "": no rings yet */
-	struct record_share_rings rings;
+	char name[PROVIDER_SHM_NAME_SIZE]; /* of its `process` file */
+	struct record_shm_process shm;
+	char rings_name[PROVIDER_SHM_NAME_SIZE]; /* "": no rings yet */
+	struct record_shm_rings rings;
 	int pidfd;    /* -1: none */
 	bool foreign; /* of another pid namespace: its pid says nothing */
 	bool dead;
@@ -38,14 +38,14 @@ struct record_writer {
 	uint64_t lost_from; /* time of the last look at losses that were told */
 	uint64_t lost_due;
 	uint64_t lost_wait;
-	struct record_writer_loss *losses; /* PROVIDER_SHARE_PROVIDERS_MAX */
+	struct record_writer_loss *losses; /* PROVIDER_SHM_PROVIDERS_MAX */
 };
 
 /* The next event of a ring, while events of all rings are put in order. */
 struct record_waiting {
 	struct record_writer *writer;
-	struct record_share_ring *ring;
-	struct record_share_event event;
+	struct record_shm_ring *ring;
+	struct record_shm_event event;
 };
 
 #define RECORD_LEFT_OUT_MAX 20
@@ -79,14 +79,14 @@ struct record_providers {
 /* ---- provider_answers.c ----------------------------------------------------------------------- */
 
 /* Notes which rules are about the providers of a program that is followed. */
-void record_providers_heed(struct record_providers *providers, struct record_share_process *process);
+void record_providers_heed(struct record_providers *providers, struct record_shm_process *process);
 /* Says which rules nothing answered to. */
 void record_providers_say_unanswered(struct record_providers *providers);
 
 /* ---- provider_writers.c: which programs there are, and what they have turned on --------------- */
 
 /* A file that is there; takes in what concerns this session. */
-int record_writers_see(struct record_providers *providers, const char *text, const struct record_share_name *name);
+int record_writers_see(struct record_providers *providers, const char *text, const struct record_shm_name *name);
 /* The program with this `process` file is to be followed. */
 int record_writers_add(struct record_providers *providers, const char *text);
 /* All files. */

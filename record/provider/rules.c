@@ -66,7 +66,7 @@ static int split(const char *text, char *copy, size_t size, char *parts[3])
 
 	if (strlen(text) >= size)
 		return common_fail(PTL_MISUSE, "a provider's name has at most %u bytes",
-				   PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
+				   PROVIDER_SHM_PROVIDER_NAME_SIZE - 1);
 	strcpy(copy, text);
 	parts[count++] = copy;
 	for (char *at = copy; *at; at++) {
@@ -80,31 +80,31 @@ static int split(const char *text, char *copy, size_t size, char *parts[3])
 	return 0;
 }
 
-int record_provider_rule_parse(const char *text, struct provider_share_rule *rule)
+int record_provider_rule_parse(const char *text, struct provider_shm_rule *rule)
 {
-	char copy[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 64], *parts[3] = {NULL, NULL, NULL};
+	char copy[PROVIDER_SHM_PROVIDER_NAME_SIZE + 64], *parts[3] = {NULL, NULL, NULL};
 	int status = split(text, copy, sizeof(copy), parts);
 
-	*rule = (struct provider_share_rule){.level = LEVEL_ALL, .keywords = UINT64_MAX};
+	*rule = (struct provider_shm_rule){.level = LEVEL_ALL, .keywords = UINT64_MAX};
 	if (status < 0)
 		return status;
 	if (!*parts[0] || strlen(parts[0]) >= sizeof(rule->name))
 		return common_fail(PTL_MISUSE, "expected a provider's name of 1 to %u bytes",
-				   PROVIDER_SHARE_PROVIDER_NAME_SIZE - 1);
+				   PROVIDER_SHM_PROVIDER_NAME_SIZE - 1);
 	if (!strcmp(parts[0], "*")) {
-		rule->match = PROVIDER_SHARE_MATCH_ALL;
+		rule->match = PROVIDER_SHM_MATCH_ALL;
 	} else if (parts[0][0] == '*') {
 		/* As PerfView has it: the GUID that belongs to the name. */
-		rule->match = PROVIDER_SHARE_MATCH_GUID;
+		rule->match = PROVIDER_SHM_MATCH_GUID;
 		status = ptl_guid_from_name(parts[0] + 1, &rule->guid);
 		if (status < 0)
 			return common_fail(PTL_MISUSE, "'%s' is no name that has a GUID: it is not UTF-8",
 					   parts[0] + 1);
 		strcpy(rule->name, parts[0]);
 	} else if (common_guid_parse(parts[0], &rule->guid)) {
-		rule->match = PROVIDER_SHARE_MATCH_GUID;
+		rule->match = PROVIDER_SHM_MATCH_GUID;
 	} else {
-		rule->match = PROVIDER_SHARE_MATCH_NAME;
+		rule->match = PROVIDER_SHM_MATCH_NAME;
 		strcpy(rule->name, parts[0]);
 	}
 	if (parts[1] && *parts[1])

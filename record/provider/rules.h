@@ -9,7 +9,7 @@
  * Reads one; "*" is every provider. LEVEL: a number to 255 or a name, by default all. KEYWORDS: a
  * number, any of whose bits is enough, or "all". PTL_MISUSE, with a text that says what was expected.
  */
-int record_provider_rule_parse(const char *text, struct provider_share_rule *rule);
+int record_provider_rule_parse(const char *text, struct provider_shm_rule *rule);
 
 /* The name of a level, "" for one that has none. */
 const char *record_level_name(unsigned level);

@@ -17,7 +17,7 @@
 #include "common/file.h"
 #include "common/guid.h"
 #include "provider/names.h"
-#include "record/provider/share_folder.h"
+#include "record/provider/shm_folder.h"
 
 #define LITTER_SECONDS 60
 
@@ -51,7 +51,7 @@ static bool is_named(int folder, const char *name, int fd)
 static void remove_if_stale(int folder, const char *name)
 {
 	struct stat info;
-	const int fd = record_share_open_file(folder, name, O_RDONLY, &info);
+	const int fd = record_shm_open_file(folder, name, O_RDONLY, &info);
 
 	if (fd < 0)
 		return;
@@ -63,11 +63,11 @@ static void remove_if_stale(int folder, const char *name)
 /* Writes the session for this slot under a name for the time being. */
 static int write_new(int folder, const char *name, struct record_provider_session *session, unsigned slot)
 {
-	struct provider_share_session *header = &session->file.session;
+	struct provider_shm_session *header = &session->file.session;
 	int status;
 
-	header->magic = PROVIDER_SHARE_SESSION_MAGIC;
-	header->version = PROVIDER_SHARE_VERSION;
+	header->magic = PROVIDER_SHM_SESSION_MAGIC;
+	header->version = PROVIDER_SHM_VERSION;
 	header->size = (uint32_t)(sizeof(*header) + header->rule_count * sizeof(session->file.rules[0]));
 	header->slot = slot;
 	header->recorder = (uint32_t)getpid();
@@ -89,7 +89,7 @@ static int write_new(int folder, const char *name, struct record_provider_sessio
 /* PTL_NOT_FOUND: somebody has the slot. */
 static int take_slot(int folder, struct record_provider_session *session, unsigned slot)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE], new[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE], new[PROVIDER_SHM_NAME_SIZE];
 	int status;
 
 	provider_name_session(name, slot);
@@ -129,7 +129,7 @@ int record_provider_session_make(int folder, struct record_provider_session *ses
 
 void record_provider_session_remove(int folder, struct record_provider_session *session)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE];
 
 	if (session->lock < 0)
 		return;
@@ -143,7 +143,7 @@ void record_provider_session_remove(int folder, struct record_provider_session *
 void record_provider_session_answers(struct record_provider_session *session)
 {
 	for (uint32_t i = 0; session->lock >= 0 && i < session->file.session.rule_count; i++) {
-		struct provider_share_rule *rule = &session->file.rules[i];
+		struct provider_shm_rule *rule = &session->file.rules[i];
 		uint8_t answered = 0;
 
 		if (pread(session->lock, &answered, sizeof(answered),
@@ -153,20 +153,20 @@ void record_provider_session_answers(struct record_provider_session *session)
 	}
 }
 
-int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file, bool *alive)
+int record_provider_session_read(int folder, unsigned slot, struct provider_shm_session_file *file, bool *alive)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE];
+	char name[PROVIDER_SHM_NAME_SIZE];
 	struct stat info;
 	bool valid;
 	ssize_t n;
 	int fd;
 
 	provider_name_session(name, slot);
-	fd = record_share_open_file(folder, name, O_RDONLY, &info);
+	fd = record_shm_open_file(folder, name, O_RDONLY, &info);
 	if (fd < 0)
 		return PTL_NOT_FOUND;
 	n = pread(fd, file, sizeof(*file), 0);
-	valid = n >= 0 && n == info.st_size && provider_share_session_valid(file, (size_t)n, slot);
+	valid = n >= 0 && n == info.st_size && provider_shm_session_valid(file, (size_t)n, slot);
 	*alive = flock(fd, LOCK_SH | LOCK_NB) < 0;
 	close(fd);
 	return valid ? 0 : PTL_NOT_FOUND;
@@ -183,7 +183,7 @@ struct sweep {
 
 static void read_sessions(struct sweep *sweep)
 {
-	struct provider_share_session_file file;
+	struct provider_shm_session_file file;
 	bool alive;
 
 	for (unsigned slot = 0; slot < PTL_SESSIONS_MAX; slot++)
@@ -205,14 +205,14 @@ static bool is_old(const struct stat *info)
 	return time(NULL) - info->st_ctime > LITTER_SECONDS;
 }
 
-static int sweep_first(void *context, const char *text, const struct record_share_name *name)
+static int sweep_first(void *context, const char *text, const struct record_shm_name *name)
 {
 	const struct sweep *sweep = context;
 	struct stat info;
 
-	if (name->kind == RECORD_SHARE_SESSION)
+	if (name->kind == RECORD_SHM_SESSION)
 		remove_if_stale(sweep->folder, text);
-	else if (name->kind == RECORD_SHARE_NEW && fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+	else if (name->kind == RECORD_SHM_NEW && fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
 		 is_old(&info))
 		(void)unlinkat(sweep->folder, text, 0);
 	return 0;
@@ -221,25 +221,25 @@ static int sweep_first(void *context, const char *text, const struct record_shar
 /* Whether the process that made the files has ended; its `process` file says so. */
 static bool has_ended(const struct sweep *sweep, uint32_t pid, uint64_t process)
 {
-	char text[PROVIDER_SHARE_NAME_SIZE];
+	char text[PROVIDER_SHM_NAME_SIZE];
 	struct stat info;
 
 	provider_name_process(text, pid, process);
 	if (fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) < 0)
 		return true;
-	return record_share_has_ended(pid, &info);
+	return record_shm_has_ended(pid, &info);
 }
 
 /*
  * Rings of a session that is not there. A recorder that ends removes its session first, and its
  * rings a little later: it is given time for that, while the program lives.
  */
-static int sweep_rings(void *context, const char *text, const struct record_share_name *name)
+static int sweep_rings(void *context, const char *text, const struct record_shm_name *name)
 {
 	const struct sweep *sweep = context;
 	struct stat info;
 
-	if (name->kind != RECORD_SHARE_RINGS || is_alive(sweep, name->session))
+	if (name->kind != RECORD_SHM_RINGS || is_alive(sweep, name->session))
 		return 0;
 	if (fstatat(sweep->folder, text, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    (is_old(&info) || has_ended(sweep, name->pid, name->process)))
@@ -247,23 +247,23 @@ static int sweep_rings(void *context, const char *text, const struct record_shar
 	return 0;
 }
 
-static int find_rings(void *context, const char *text, const struct record_share_name *name)
+static int find_rings(void *context, const char *text, const struct record_shm_name *name)
 {
 	const struct sweep *sweep = context;
 
 	(void)text;
-	return name->kind == RECORD_SHARE_RINGS && name->pid == sweep->pid && name->process == sweep->process;
+	return name->kind == RECORD_SHM_RINGS && name->pid == sweep->pid && name->process == sweep->process;
 }
 
-static int sweep_processes(void *context, const char *text, const struct record_share_name *name)
+static int sweep_processes(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct sweep *sweep = context;
 
-	if (name->kind != RECORD_SHARE_PROCESS)
+	if (name->kind != RECORD_SHM_PROCESS)
 		return 0;
 	sweep->pid = name->pid;
 	sweep->process = name->process;
-	if (has_ended(sweep, name->pid, name->process) && record_share_list(sweep->folder, find_rings, sweep) == 0)
+	if (has_ended(sweep, name->pid, name->process) && record_shm_list(sweep->folder, find_rings, sweep) == 0)
 		(void)unlinkat(sweep->folder, text, 0);
 	return 0;
 }
@@ -271,12 +271,12 @@ static int sweep_processes(void *context, const char *text, const struct record_
 int record_provider_clean(int folder)
 {
 	struct sweep sweep = {.folder = folder};
-	int status = record_share_list(folder, sweep_first, &sweep);
+	int status = record_shm_list(folder, sweep_first, &sweep);
 
 	read_sessions(&sweep);
 	if (status == 0)
-		status = record_share_list(folder, sweep_rings, &sweep);
+		status = record_shm_list(folder, sweep_rings, &sweep);
 	if (status == 0)
-		status = record_share_list(folder, sweep_processes, &sweep);
+		status = record_shm_list(folder, sweep_processes, &sweep);
 	return status;
 }

@@ -6,8 +6,8 @@
 #include "provider/session_rules.h"
 
 struct record_provider_session {
-	struct provider_share_session_file file; /* slot and id are set when it is made */
-	int lock;                                /* the file, locked; -1: not made */
+	struct provider_shm_session_file file; /* slot and id are set when it is made */
+	int lock;                              /* the file, locked; -1: not made */
 };
 
 /*
@@ -25,7 +25,7 @@ void record_provider_session_answers(struct record_provider_session *session);
  * Reads session.NN; PTL_NOT_FOUND: there is none, or none that is well formed. *alive: its recorder
  * has it locked.
  */
-int record_provider_session_read(int folder, unsigned slot, struct provider_share_session_file *file, bool *alive);
+int record_provider_session_read(int folder, unsigned slot, struct provider_shm_session_file *file, bool *alive);
 
 /*
  * Removes what nobody needs any more: sessions of dead recorders, rings of sessions that are gone,

@@ -25,8 +25,8 @@ void record_writer_free(struct record_writer *writer)
 {
 	if (!writer)
 		return;
-	record_share_process_close(&writer->share);
-	record_share_rings_close(&writer->rings);
+	record_shm_process_close(&writer->shm);
+	record_shm_rings_close(&writer->rings);
 	if (writer->pidfd >= 0)
 		close(writer->pidfd);
 	free(writer->losses);
@@ -44,24 +44,24 @@ static uint64_t own_pid_namespace(void)
 
 static bool turn_entry(const struct record_providers *providers, struct record_writer *writer, uint32_t n)
 {
-	const struct provider_share_session *session = &providers->session.file.session;
-	const struct record_share_provider *provider = &writer->share.providers[n];
-	struct record_share_turn turn = {.slot = session->slot, .session = session->id};
-	struct record_share_entry entry;
+	const struct provider_shm_session *session = &providers->session.file.session;
+	const struct record_shm_provider *provider = &writer->shm.providers[n];
+	struct record_shm_turn turn = {.slot = session->slot, .session = session->id};
+	struct record_shm_entry entry;
 	const struct ptl_enabled_session *words;
 
-	if (!record_share_process_entry(&writer->share, n, &entry))
+	if (!record_shm_process_entry(&writer->shm, n, &entry))
 		return false;
 	words = &entry.enabled.slots[session->slot];
-	turn.on = providers->everyone && entry.state == PROVIDER_SHARE_REGISTERED &&
-		  provider_share_session_wants(&providers->session.file, provider->name, &provider->guid, &turn.level,
-					       &turn.keywords);
+	turn.on = providers->everyone && entry.state == PROVIDER_SHM_REGISTERED &&
+		  provider_shm_session_wants(&providers->session.file, provider->name, &provider->guid, &turn.level,
+					     &turn.keywords);
 	if (turn.on)
-		return record_share_process_turn(&writer->share, n, &turn);
+		return record_shm_process_turn(&writer->shm, n, &turn);
 	/* Left behind by a recorder that had the slot before, and is dead. */
 	turn.whoever = words->session != session->id;
 	return turn.whoever && entry.enabled.sessions & 1u << session->slot &&
-	       record_share_process_turn(&writer->share, n, &turn);
+	       record_shm_process_turn(&writer->shm, n, &turn);
 }
 
 void record_writer_turn(struct record_providers *providers, struct record_writer *writer, uint64_t now)
@@ -69,18 +69,18 @@ void record_writer_turn(struct record_providers *providers, struct record_writer
 	uint32_t first = writer->known;
 	bool changed = false;
 
-	record_share_process_look(&writer->share);
+	record_shm_process_look(&writer->shm);
 	if (now - writer->turned >= TURN_TIME) {
 		writer->turned = now;
 		first = 0;
 	}
-	for (uint32_t n = first; n < writer->share.provider_count; n++)
+	for (uint32_t n = first; n < writer->shm.provider_count; n++)
 		changed |= turn_entry(providers, writer, n);
-	writer->known = writer->share.provider_count;
+	writer->known = writer->shm.provider_count;
 	if (changed)
-		record_providers_heed(providers, &writer->share);
+		record_providers_heed(providers, &writer->shm);
 	if (changed)
-		record_share_process_notify(&writer->share);
+		record_shm_process_notify(&writer->shm);
 }
 
 /* ---- programs --------------------------------------------------------------------------------- */
@@ -104,12 +104,12 @@ static int make_room(struct record_providers *providers)
 static void note_earlier_losses(const struct record_providers *providers, struct record_writer *writer)
 {
 	const unsigned slot = providers->session.file.session.slot;
-	struct record_share_entry entry;
+	struct record_shm_entry entry;
 
-	if (writer->share.start >= providers->start)
+	if (writer->shm.start >= providers->start)
 		return;
-	for (uint32_t n = 0; n < writer->share.provider_count; n++)
-		if (record_share_process_entry(&writer->share, n, &entry))
+	for (uint32_t n = 0; n < writer->shm.provider_count; n++)
+		if (record_shm_process_entry(&writer->shm, n, &entry))
 			writer->losses[n].no_ring = entry.enabled.slots[slot].lost;
 }
 
@@ -118,13 +118,13 @@ static void watch(struct record_writer *writer, uint64_t now)
 	struct record_proc_stat stat;
 
 	writer->looked = writer->moved = now;
-	writer->foreign = writer->share.pid_namespace && writer->share.pid_namespace != own_pid_namespace();
+	writer->foreign = writer->shm.pid_namespace && writer->shm.pid_namespace != own_pid_namespace();
 	if (writer->foreign)
 		return;
-	writer->pidfd = (int)syscall(SYS_pidfd_open, writer->share.pid, 0);
-	if (record_proc_stat(writer->share.pid, &stat))
+	writer->pidfd = (int)syscall(SYS_pidfd_open, writer->shm.pid, 0);
+	if (record_proc_stat(writer->shm.pid, &stat))
 		writer->program = stat.program;
-	writer->dead = record_share_has_ended(writer->share.pid, &writer->share.info);
+	writer->dead = record_shm_has_ended(writer->shm.pid, &writer->shm.info);
 }
 
 /* A program of which nothing is recorded, though a session wanted it; the cause is the error. */
@@ -160,10 +160,10 @@ static int add(struct record_providers *providers, const char *text, struct reco
 	writer = calloc(1, sizeof(*writer));
 	if (!writer)
 		return common_fail_memory("program", sizeof(*writer));
-	writer->pidfd = writer->rings.file = writer->share.file = -1;
+	writer->pidfd = writer->rings.file = writer->shm.file = -1;
 	snprintf(writer->name, sizeof(writer->name), "%s", text);
-	writer->losses = calloc(PROVIDER_SHARE_PROVIDERS_MAX, sizeof(*writer->losses));
-	status = writer->losses ? record_share_process_open(providers->folder, text, true, &writer->share)
+	writer->losses = calloc(PROVIDER_SHM_PROVIDERS_MAX, sizeof(*writer->losses));
+	status = writer->losses ? record_shm_process_open(providers->folder, text, true, &writer->shm)
 				: common_fail_memory("program", sizeof(*writer));
 	if (status < 0) {
 		record_writer_free(writer);
@@ -172,9 +172,9 @@ static int add(struct record_providers *providers, const char *text, struct reco
 		return status == PTL_NOT_FOUND ? 0 : leave_out(providers, "a program's providers are left out");
 	}
 	providers->writers[providers->count++] = writer;
-	record_share_process_look(&writer->share);
+	record_shm_process_look(&writer->shm);
 	note_earlier_losses(providers, writer);
-	record_providers_heed(providers, &writer->share);
+	record_providers_heed(providers, &writer->shm);
 	watch(writer, record_now());
 	*result = writer;
 	return 0;
@@ -183,9 +183,9 @@ static int add(struct record_providers *providers, const char *text, struct reco
 static int tell_observer(struct record_providers *providers, struct record_writer *writer)
 {
 	const struct record_observer_dead dead = {
-		.pid = writer->share.pid,
-		.parent = writer->share.parent,
-		.program = writer->share.program,
+		.pid = writer->shm.pid,
+		.parent = writer->shm.parent,
+		.program = writer->shm.program,
 		.ran_before = providers->everyone,
 	};
 
@@ -194,12 +194,12 @@ static int tell_observer(struct record_providers *providers, struct record_write
 	writer->told = true;
 	if (writer->dead)
 		return writer->rings_name[0] ? record_observer_dead(providers->observer, &dead, record_now()) : 0;
-	return record_observer_writer(providers->observer, writer->share.pid, record_now());
+	return record_observer_writer(providers->observer, writer->shm.pid, record_now());
 }
 
-static int see_rings(struct record_providers *providers, const char *text, const struct record_share_name *name)
+static int see_rings(struct record_providers *providers, const char *text, const struct record_shm_name *name)
 {
-	char process[PROVIDER_SHARE_NAME_SIZE];
+	char process[PROVIDER_SHM_NAME_SIZE];
 	struct record_writer *writer;
 	int status = 0;
 
@@ -211,8 +211,8 @@ static int see_rings(struct record_providers *providers, const char *text, const
 		status = add(providers, process, &writer);
 	if (status < 0 || !writer || writer->rings_name[0])
 		return status;
-	status = record_share_rings_open(providers->folder, text, providers->session.file.session.ring_size,
-					 &writer->rings);
+	status = record_shm_rings_open(providers->folder, text, providers->session.file.session.ring_size,
+				       &writer->rings);
 	if (status == 0)
 		snprintf(writer->rings_name, sizeof(writer->rings_name), "%s", text);
 	else if (status != PTL_NOT_FOUND && status != PTL_NO_MEMORY)
@@ -242,23 +242,23 @@ static int see_process(struct record_providers *providers, const char *text)
 	return tell_observer(providers, writer);
 }
 
-int record_writers_see(struct record_providers *providers, const char *text, const struct record_share_name *name)
+int record_writers_see(struct record_providers *providers, const char *text, const struct record_shm_name *name)
 {
-	if (name->kind == RECORD_SHARE_RINGS)
+	if (name->kind == RECORD_SHM_RINGS)
 		return see_rings(providers, text, name);
-	if (name->kind == RECORD_SHARE_PROCESS && providers->everyone)
+	if (name->kind == RECORD_SHM_PROCESS && providers->everyone)
 		return see_process(providers, text);
 	return 0;
 }
 
-static int see_listed(void *context, const char *text, const struct record_share_name *name)
+static int see_listed(void *context, const char *text, const struct record_shm_name *name)
 {
 	return record_writers_see(context, text, name);
 }
 
 int record_writers_list(struct record_providers *providers)
 {
-	int status = record_share_list(providers->folder, see_listed, providers);
+	int status = record_shm_list(providers->folder, see_listed, providers);
 
 	return status == PTL_NO_MEMORY ? status : 0;
 }
@@ -284,18 +284,18 @@ void record_writer_look(struct record_writer *writer, uint64_t now)
 		return;
 	writer->looked = now;
 	/* With a pidfd, only an exec can have ended what the file tells of. */
-	if (writer->pidfd < 0 || !record_proc_stat(writer->share.pid, &stat) || stat.program != writer->program) {
-		writer->dead = record_share_has_ended(writer->share.pid, &writer->share.info);
+	if (writer->pidfd < 0 || !record_proc_stat(writer->shm.pid, &stat) || stat.program != writer->program) {
+		writer->dead = record_shm_has_ended(writer->shm.pid, &writer->shm.info);
 		writer->program = stat.program;
 	}
 }
 
-static int is_rings_of(void *context, const char *text, const struct record_share_name *name)
+static int is_rings_of(void *context, const char *text, const struct record_shm_name *name)
 {
 	const struct record_writer *writer = context;
 
 	(void)text;
-	return name->kind == RECORD_SHARE_RINGS && name->pid == writer->share.pid && name->process == writer->share.id;
+	return name->kind == RECORD_SHM_RINGS && name->pid == writer->shm.pid && name->process == writer->shm.id;
 }
 
 void record_writer_remove(struct record_providers *providers, size_t index)
@@ -304,38 +304,38 @@ void record_writer_remove(struct record_providers *providers, size_t index)
 
 	if (writer->rings_name[0])
 		(void)unlinkat(providers->folder, writer->rings_name, 0);
-	if (writer->dead && record_share_list(providers->folder, is_rings_of, writer) == 0)
+	if (writer->dead && record_shm_list(providers->folder, is_rings_of, writer) == 0)
 		(void)unlinkat(providers->folder, writer->name, 0);
 	record_writer_free(writer);
 	providers->writers[index] = providers->writers[--providers->count];
 }
 
-static int turn_off_listed(void *context, const char *text, const struct record_share_name *name)
+static int turn_off_listed(void *context, const char *text, const struct record_shm_name *name)
 {
 	struct record_providers *providers = context;
-	const struct provider_share_session *session = &providers->session.file.session;
-	const struct record_share_turn turn = {.slot = session->slot, .session = session->id};
-	struct record_share_process process;
+	const struct provider_shm_session *session = &providers->session.file.session;
+	const struct record_shm_turn turn = {.slot = session->slot, .session = session->id};
+	struct record_shm_process process;
 	bool changed = false;
 	int status;
 
-	if (name->kind != RECORD_SHARE_PROCESS)
+	if (name->kind != RECORD_SHM_PROCESS)
 		return 0;
-	status = record_share_process_open(providers->folder, text, true, &process);
+	status = record_shm_process_open(providers->folder, text, true, &process);
 	if (status < 0)
 		return status == PTL_NO_MEMORY ? status : 0;
-	record_share_process_look(&process);
+	record_shm_process_look(&process);
 	for (uint32_t n = 0; n < process.provider_count; n++)
-		changed |= record_share_process_turn(&process, n, &turn);
+		changed |= record_shm_process_turn(&process, n, &turn);
 	if (changed)
-		record_share_process_notify(&process);
-	record_share_process_close(&process);
+		record_shm_process_notify(&process);
+	record_shm_process_close(&process);
 	return 0;
 }
 
 int record_writers_turn_off(struct record_providers *providers)
 {
-	int status = record_share_list(providers->folder, turn_off_listed, providers);
+	int status = record_shm_list(providers->folder, turn_off_listed, providers);
 
 	return status == PTL_NO_MEMORY ? status : 0;
 }

@@ -8,7 +8,7 @@
 
 #include <ptl/state.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/error.h"
 #include "common/program_name.h"
 
@@ -35,7 +35,7 @@ struct search {
 	struct common_hash_map seen;    /* processes that anything tells of: those of --pid, and a few to be listed */
 	struct common_hash_map threads; /* those of --tid that are there */
 	struct common_hash_map live;    /* wanted, and not ended: their children are wanted with --tree */
-	struct common_account account;
+	struct common_memory_budget memory_budget;
 	struct ptl_bytes storage;
 };
 
@@ -44,8 +44,8 @@ static int want(struct search *search, uint32_t pid)
 	int status = 0;
 
 	if (!common_hash_map_get(&search->selection->pids, pid))
-		status = common_account_take(&search->account, PID_BYTES, "processes that are kept",
-					     search->selection->pids.used + 1);
+		status = common_memory_budget_take(&search->memory_budget, PID_BYTES, "processes that are kept",
+						   search->selection->pids.used + 1);
 	if (status)
 		return status;
 	status = common_hash_map_put(&search->selection->pids, pid, 1);
@@ -230,7 +230,7 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 	common_hash_map_free(&search.threads);
 	common_hash_map_free(&search.live);
 	common_bytes_free(&search.storage);
-	selection->account = search.account;
+	selection->memory_budget = search.memory_budget;
 	if (status)
 		relog_selection_free(selection);
 	return status;
@@ -239,7 +239,7 @@ int relog_select(struct relog_selection *selection, const struct relog_cut_setti
 void relog_selection_free(struct relog_selection *selection)
 {
 	common_hash_map_free(&selection->pids);
-	common_account_close(&selection->account);
+	common_memory_budget_close(&selection->memory_budget);
 }
 
 int relog_map_stream(const struct ptl_relogger_input *input, struct ptl_stream *stream)

@@ -5,7 +5,7 @@
 
 #include <ptl/relogger.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "format/event/kernel_class.h"
@@ -24,7 +24,7 @@ struct relog_selection {
 	const struct relog_cut_settings *settings;
 	bool by_process; /* not all processes are kept: pids says which */
 	struct common_hash_map pids;
-	struct common_account account;
+	struct common_memory_budget memory_budget;
 };
 
 /*

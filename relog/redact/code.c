@@ -21,7 +21,7 @@ struct relog_code_origin {
 void relog_code_origins_free(struct relog_code_origins *origins)
 {
 	common_byte_map_free(&origins->map);
-	common_account_close(&origins->account);
+	common_memory_budget_close(&origins->memory_budget);
 	common_bytes_free(&origins->storage);
 	free(origins->list);
 	*origins = (struct relog_code_origins){.list = NULL};
@@ -31,7 +31,7 @@ static int add_origin(struct relog_code_origins *origins, struct ptl_trace *trac
 {
 	/* Slots and keys of the map are about twice the key. */
 	const size_t bytes = sizeof(*origins->list) + (size_t)4 * PTL_HASH_SIZE;
-	int status = common_account_take(&origins->account, bytes, "images with code", origins->count + 1);
+	int status = common_memory_budget_take(&origins->memory_budget, bytes, "images with code", origins->count + 1);
 
 	if (status)
 		return status;

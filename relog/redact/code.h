@@ -9,7 +9,7 @@
 #include <ptl/event.h>
 #include <ptl/reader.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/hash_map.h"
 #include "relog/redact/text.h"
 
@@ -20,7 +20,7 @@ struct relog_code_origins {
 	struct common_byte_map map;
 	struct relog_code_origin *list;
 	size_t count;
-	struct common_account account;
+	struct common_memory_budget memory_budget;
 	struct ptl_bytes storage;
 };
 

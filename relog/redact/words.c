@@ -26,7 +26,7 @@ void relog_words_free(struct relog_words *words)
 {
 	free(words->words);
 	common_row_index_free(&words->index);
-	common_account_close(&words->account);
+	common_memory_budget_close(&words->memory_budget);
 	*words = (struct relog_words){0};
 }
 
@@ -45,8 +45,8 @@ int relog_words_add(struct relog_words *words, const char *word, size_t size)
 
 	if (relog_words_have(words, word, size))
 		return 0;
-	status = common_account_take(&words->account, sizeof(*words->words) + 12, "words that are redacted",
-				     words->count + 1);
+	status = common_memory_budget_take(&words->memory_budget, sizeof(*words->words) + 12, "words that are redacted",
+					   words->count + 1);
 	if (status)
 		return status;
 	if (words->count >= COMMON_NO_ROW || !common_vector_room(&words->words, words->count, sizeof(*words->words)))

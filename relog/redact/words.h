@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/account.h"
+#include "common/memory_budget.h"
 #include "common/row_index.h"
 
 /*
@@ -18,7 +18,7 @@ struct relog_words {
 	struct relog_word *words;
 	size_t count;
 	struct common_row_index index;
-	struct common_account account;
+	struct common_memory_budget memory_budget;
 };
 
 void relog_words_free(struct relog_words *words);

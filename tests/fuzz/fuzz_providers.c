@@ -54,8 +54,8 @@ static struct input split(const uint8_t *data, size_t size)
 	const size_t schemas = common_read_le(&all, 2);
 
 	all.failed = false;
-	input.header = take(&all, header, sizeof(struct provider_share_process));
-	input.entry = take(&all, entry, sizeof(struct provider_share_provider));
+	input.header = take(&all, header, sizeof(struct provider_shm_process));
+	input.entry = take(&all, entry, sizeof(struct provider_shm_provider));
 	input.schemas = take(&all, schemas, UINT16_MAX);
 	input.ring = take(&all, SIZE_MAX, RING);
 	return input;
@@ -85,48 +85,48 @@ static int make(int folder, const char *name, uint64_t size)
 /* The files as a program would have them, and the input's damage to them. */
 static int make_process(int folder, const struct input *input)
 {
-	struct provider_share_process header = {
-		.magic = PROVIDER_SHARE_PROCESS_MAGIC,
-		.version = PROVIDER_SHARE_VERSION,
+	struct provider_shm_process header = {
+		.magic = PROVIDER_SHM_PROCESS_MAGIC,
+		.version = PROVIDER_SHM_VERSION,
 		.pid = PID,
 		.id = 0xaa,
 		.pid_namespace = 1,
 		.clock = PTL_CLOCK_MONOTONIC,
-		.heap_end = PROVIDER_SHARE_HEAP_OFFSET + input->schemas.size,
+		.heap_end = PROVIDER_SHM_HEAP_OFFSET + input->schemas.size,
 		.provider_count = 2,
 		.program = "fuzz",
 	};
-	struct provider_share_provider entry = {
-		.state = PROVIDER_SHARE_REGISTERED,
+	struct provider_shm_provider entry = {
+		.state = PROVIDER_SHM_REGISTERED,
 		.guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
 		.name = "Fuzz",
 	};
-	const int file = make(folder, PROCESS, PROVIDER_SHARE_HEAP_OFFSET);
+	const int file = make(folder, PROCESS, PROVIDER_SHM_HEAP_OFFSET);
 
 	xor_into(&header, &input->header);
 	put(file, &header, sizeof(header), 0);
 	xor_into(&entry, &input->entry);
-	put(file, &entry, sizeof(entry), PROVIDER_SHARE_PROVIDER_OFFSET(0));
+	put(file, &entry, sizeof(entry), PROVIDER_SHM_PROVIDER_OFFSET(0));
 	/* Of the kernel's process class. */
 	entry.guid = (struct ptl_guid)PTL_GUID(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c);
-	put(file, &entry, sizeof(entry), PROVIDER_SHARE_PROVIDER_OFFSET(1));
-	put(file, input->schemas.data, input->schemas.size, PROVIDER_SHARE_HEAP_OFFSET);
+	put(file, &entry, sizeof(entry), PROVIDER_SHM_PROVIDER_OFFSET(1));
+	put(file, input->schemas.data, input->schemas.size, PROVIDER_SHM_HEAP_OFFSET);
 	return file;
 }
 
 static void write_ring(int file, const struct input *input, uint64_t head)
 {
-	struct provider_share_ring ring = {.head = head, .state = PROVIDER_SHARE_RING_ACTIVE};
+	struct provider_shm_ring ring = {.head = head, .state = PROVIDER_SHM_RING_ACTIVE};
 
-	put(file, &ring.head, sizeof(ring.head), PROVIDER_SHARE_RING_OFFSET(RING, 0));
-	put(file, input->ring.data, input->ring.size, PROVIDER_SHARE_RING_OFFSET(RING, 0) + PROVIDER_SHARE_PAGE);
+	put(file, &ring.head, sizeof(ring.head), PROVIDER_SHM_RING_OFFSET(RING, 0));
+	put(file, input->ring.data, input->ring.size, PROVIDER_SHM_RING_OFFSET(RING, 0) + PROVIDER_SHM_PAGE);
 }
 
 static int make_rings(int folder, const struct input *input)
 {
-	struct provider_share_rings first = {
-		.magic = PROVIDER_SHARE_RINGS_MAGIC,
-		.version = PROVIDER_SHARE_VERSION,
+	struct provider_shm_rings first = {
+		.magic = PROVIDER_SHM_RINGS_MAGIC,
+		.version = PROVIDER_SHM_VERSION,
 		.pid = PID,
 		.id = 0xaa,
 		.session = 0xbb,
@@ -134,7 +134,7 @@ static int make_rings(int folder, const struct input *input)
 		.ring_count = input->flags & FLAG_RINGS ? 100 : 1,
 		.lost = {input->ring.size, 3},
 	};
-	const int file = make(folder, RINGS, PROVIDER_SHARE_RING_OFFSET(RING, 1));
+	const int file = make(folder, RINGS, PROVIDER_SHM_RING_OFFSET(RING, 1));
 
 	put(file, &first, sizeof(first), 0);
 	write_ring(file, input, input->ring.size);
@@ -171,7 +171,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 	providers->watch = providers->session.lock = -1;
 	providers->everyone = true;
 	providers->left_out = RECORD_LEFT_OUT_MAX; /* quiet */
-	providers->session.file.session = (struct provider_share_session){.id = 0xbb, .ring_size = RING};
+	providers->session.file.session = (struct provider_shm_session){.id = 0xbb, .ring_size = RING};
 	if (record_writers_list(providers) < 0)
 		abort();
 	step(providers);
@@ -179,7 +179,7 @@ static void run(struct record_capture *capture, int folder, const struct input *
 		write_ring(rings, input, 2 * input->ring.size);
 		step(providers);
 	}
-	if (input->flags & FLAG_CUT && (ftruncate(process, PROVIDER_SHARE_PAGE / 2) < 0 || ftruncate(rings, 0) < 0))
+	if (input->flags & FLAG_CUT && (ftruncate(process, PROVIDER_SHM_PAGE / 2) < 0 || ftruncate(rings, 0) < 0))
 		abort();
 	step(providers);
 	while (providers->count)

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct ptl_guid guid = {{1, 2, 3}};
-	struct provider_share_session_file *file;
+	struct provider_shm_session_file *file;
 	struct ptl_enabled *enabled;
 	uint64_t keywords = 0;
 	uint8_t level = 0;
@@ -24,12 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!file || !enabled)
 		abort();
 	memcpy(file, data + 1, size - 1);
-	if (provider_share_session_valid(file, size - 1, data[0]) &&
-	    provider_share_session_wants(file, "Test-Provider", &guid, &level, &keywords) &&
-	    data[0] < PTL_SESSIONS_MAX) {
-		provider_share_turn_on(enabled, data[0], file->session.id, level, keywords);
-		if (provider_share_turn_on(enabled, data[0], file->session.id, level, keywords) ||
-		    !provider_share_turn_off(enabled, data[0], file->session.id))
+	if (provider_shm_session_valid(file, size - 1, data[0]) &&
+	    provider_shm_session_wants(file, "Test-Provider", &guid, &level, &keywords) && data[0] < PTL_SESSIONS_MAX) {
+		provider_shm_turn_on(enabled, data[0], file->session.id, level, keywords);
+		if (provider_shm_turn_on(enabled, data[0], file->session.id, level, keywords) ||
+		    !provider_shm_turn_off(enabled, data[0], file->session.id))
 			abort();
 	}
 	free(enabled);

@@ -37,8 +37,8 @@ struct reader_file {
 	uint32_t pid;
 	uint64_t process;
 	int fd;
-	struct provider_share_rings *first; /* mapped page */
-	struct provider_share_ring *rings[PROVIDER_SHARE_RINGS_MAX];
+	struct provider_shm_rings *first; /* mapped page */
+	struct provider_shm_ring *rings[PROVIDER_SHM_RINGS_MAX];
 };
 
 struct reader {
@@ -51,7 +51,7 @@ struct reader {
 	struct reader_file files[READER_FILES_MAX];
 	size_t count;
 	void (*visit)(void *context, const struct reader_file *file, uint32_t ring,
-		      const struct provider_share_record *record, const uint8_t *payload);
+		      const struct provider_shm_record *record, const uint8_t *payload);
 	void *context;
 	uint64_t broken; /* a fault of the protocol */
 };
@@ -66,8 +66,8 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 				uint64_t ring_size, uint32_t flags, const char *provider, uint8_t level,
 				uint64_t keywords)
 {
-	struct provider_share_session_file file;
-	char name[PROVIDER_SHARE_NAME_SIZE], path[512], final[512];
+	struct provider_shm_session_file file;
+	char name[PROVIDER_SHM_NAME_SIZE], path[512], final[512];
 	size_t size = sizeof(file.session) + sizeof(file.rules[0]);
 
 	memset(&file, 0, sizeof(file));
@@ -76,8 +76,8 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	reader->slot = slot;
 	reader->id = id;
 	reader->ring_size = ring_size;
-	file.session.magic = PROVIDER_SHARE_SESSION_MAGIC;
-	file.session.version = PROVIDER_SHARE_VERSION;
+	file.session.magic = PROVIDER_SHM_SESSION_MAGIC;
+	file.session.version = PROVIDER_SHM_VERSION;
 	file.session.size = (uint32_t)size;
 	file.session.id = id;
 	file.session.slot = slot;
@@ -87,7 +87,7 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	file.session.ring_size = ring_size;
 	file.session.burst_rings = reader->burst_rings;
 	file.session.rule_count = 1;
-	file.rules[0].match = provider ? PROVIDER_SHARE_MATCH_NAME : PROVIDER_SHARE_MATCH_ALL;
+	file.rules[0].match = provider ? PROVIDER_SHM_MATCH_NAME : PROVIDER_SHM_MATCH_ALL;
 	file.rules[0].level = level;
 	file.rules[0].keywords = keywords;
 	snprintf(file.rules[0].name, sizeof(file.rules[0].name), "%s", provider ? provider : "");
@@ -96,7 +96,7 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 	reader->lock = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (reader->lock < 0 || flock(reader->lock, LOCK_EX) || write(reader->lock, &file, size) != (ssize_t)size)
 		abort();
-	snprintf(name, sizeof(name), PROVIDER_SHARE_SESSION_NAME, slot);
+	snprintf(name, sizeof(name), PROVIDER_SHM_SESSION_NAME, slot);
 	reader_path(reader, name, final);
 	if (rename(path, final))
 		abort();
@@ -105,8 +105,8 @@ static inline void reader_start(struct reader *reader, const char *folder, unsig
 /* Calls turn for the mapped entry of each registered provider of each process. */
 static inline unsigned reader_each_provider(const struct reader *reader,
 					    void (*turn)(const struct reader *reader,
-							 struct provider_share_process *process,
-							 struct provider_share_provider *provider))
+							 struct provider_shm_process *process,
+							 struct provider_shm_provider *provider))
 {
 	DIR *folder = opendir(reader->folder);
 	struct dirent *entry;
@@ -123,44 +123,43 @@ static inline unsigned reader_each_provider(const struct reader *reader,
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		map = mmap(NULL, PROVIDER_SHARE_HEAP_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		map = mmap(NULL, PROVIDER_SHM_HEAP_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		close(fd);
 		if (map == MAP_FAILED)
 			abort();
 		processes++;
-		for (uint32_t i = 0;
-		     i <
-		     __atomic_load_n(&((struct provider_share_process *)(void *)map)->provider_count, __ATOMIC_ACQUIRE);
+		for (uint32_t i = 0; i < __atomic_load_n(&((struct provider_shm_process *)(void *)map)->provider_count,
+							 __ATOMIC_ACQUIRE);
 		     i++) {
-			struct provider_share_provider *provider = (void *)(map + PROVIDER_SHARE_PROVIDER_OFFSET(i));
+			struct provider_shm_provider *provider = (void *)(map + PROVIDER_SHM_PROVIDER_OFFSET(i));
 
-			if (__atomic_load_n(&provider->state, __ATOMIC_ACQUIRE) == PROVIDER_SHARE_REGISTERED)
+			if (__atomic_load_n(&provider->state, __ATOMIC_ACQUIRE) == PROVIDER_SHM_REGISTERED)
 				turn(reader, (void *)map, provider);
 		}
-		munmap(map, PROVIDER_SHARE_HEAP_OFFSET);
+		munmap(map, PROVIDER_SHM_HEAP_OFFSET);
 	}
 	if (folder)
 		closedir(folder);
 	return processes;
 }
 
-static inline void reader_notify(struct provider_share_process *process)
+static inline void reader_notify(struct provider_shm_process *process)
 {
 	__atomic_add_fetch(&process->notify, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &process->notify, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static inline void reader_turn_on_one(const struct reader *reader, struct provider_share_process *process,
-				      struct provider_share_provider *provider)
+static inline void reader_turn_on_one(const struct reader *reader, struct provider_shm_process *process,
+				      struct provider_shm_provider *provider)
 {
-	if (provider_share_turn_on(&provider->enabled, reader->slot, reader->id, 255, UINT64_MAX))
+	if (provider_shm_turn_on(&provider->enabled, reader->slot, reader->id, 255, UINT64_MAX))
 		reader_notify(process);
 }
 
-static inline void reader_turn_off_one(const struct reader *reader, struct provider_share_process *process,
-				       struct provider_share_provider *provider)
+static inline void reader_turn_off_one(const struct reader *reader, struct provider_shm_process *process,
+				       struct provider_shm_provider *provider)
 {
-	if (provider_share_turn_off(&provider->enabled, reader->slot, reader->id))
+	if (provider_shm_turn_off(&provider->enabled, reader->slot, reader->id))
 		reader_notify(process);
 }
 
@@ -188,7 +187,7 @@ static inline void reader_open_files(struct reader *reader)
 			continue;
 		file->process = process;
 		snprintf(file->name, sizeof(file->name), "%s", entry->d_name);
-		file->first = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+		file->first = mmap(NULL, PROVIDER_SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
 		if (file->first == MAP_FAILED)
 			abort();
 		reader->count++;
@@ -199,20 +198,20 @@ static inline void reader_open_files(struct reader *reader)
 
 static inline uint64_t reader_drain_ring(struct reader *reader, struct reader_file *file, uint32_t number)
 {
-	struct provider_share_ring *ring = file->rings[number];
-	const uint8_t *data = (const uint8_t *)ring + PROVIDER_SHARE_PAGE;
+	struct provider_shm_ring *ring = file->rings[number];
+	const uint8_t *data = (const uint8_t *)ring + PROVIDER_SHM_PAGE;
 	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), tail = ring->tail, count = 0;
-	static uint8_t copy[PROVIDER_SHARE_RING_MIN * 256];
+	static uint8_t copy[PROVIDER_SHM_RING_MIN * 256];
 
 	while (tail < head) {
 		uint64_t at = tail & (reader->ring_size - 1);
-		struct provider_share_record record;
+		struct provider_shm_record record;
 		size_t ids;
 
 		for (size_t i = 0; i < sizeof(record); i++)
 			((uint8_t *)&record)[i] = data[(at + i) & (reader->ring_size - 1)];
-		ids = (record.flags & PROVIDER_SHARE_HAS_ACTIVITY ? 16u : 0) +
-		      (record.flags & PROVIDER_SHARE_HAS_RELATED ? 16u : 0);
+		ids = (record.flags & PROVIDER_SHM_HAS_ACTIVITY ? 16u : 0) +
+		      (record.flags & PROVIDER_SHM_HAS_RELATED ? 16u : 0);
 		if (record.size % 8 || record.size > head - tail || record.size > sizeof(copy) ||
 		    record.size < sizeof(record) + ids + record.payload_size) {
 			reader->broken++;
@@ -242,9 +241,9 @@ static inline uint64_t reader_drain(struct reader *reader)
 
 		for (uint32_t j = 0; j < rings; j++) {
 			if (!file->rings[j])
-				file->rings[j] = mmap(NULL, PROVIDER_SHARE_PAGE + reader->ring_size,
+				file->rings[j] = mmap(NULL, PROVIDER_SHM_PAGE + reader->ring_size,
 						      PROT_READ | PROT_WRITE, MAP_SHARED, file->fd,
-						      (off_t)PROVIDER_SHARE_RING_OFFSET(reader->ring_size, j));
+						      (off_t)PROVIDER_SHM_RING_OFFSET(reader->ring_size, j));
 			if (file->rings[j] == MAP_FAILED)
 				abort();
 			count += reader_drain_ring(reader, file, j);
@@ -259,7 +258,7 @@ static inline uint64_t reader_lost(const struct reader *reader)
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < reader->count; i++) {
-		for (uint32_t j = 0; j < PROVIDER_SHARE_PROVIDERS_MAX; j++)
+		for (uint32_t j = 0; j < PROVIDER_SHM_PROVIDERS_MAX; j++)
 			lost += __atomic_load_n(&reader->files[i].first->lost[j], __ATOMIC_ACQUIRE);
 	}
 	return lost;
@@ -268,10 +267,10 @@ static inline uint64_t reader_lost(const struct reader *reader)
 /* Ends in order, or (dead) as a recorder does that was killed. */
 static inline void reader_stop(struct reader *reader, bool dead)
 {
-	char name[PROVIDER_SHARE_NAME_SIZE], path[512];
+	char name[PROVIDER_SHM_NAME_SIZE], path[512];
 
 	if (!dead) {
-		snprintf(name, sizeof(name), PROVIDER_SHARE_SESSION_NAME, reader->slot);
+		snprintf(name, sizeof(name), PROVIDER_SHM_SESSION_NAME, reader->slot);
 		reader_path(reader, name, path);
 		unlink(path);
 		reader_each_provider(reader, reader_turn_off_one);
@@ -280,9 +279,9 @@ static inline void reader_stop(struct reader *reader, bool dead)
 	for (size_t i = 0; i < reader->count; i++) {
 		struct reader_file *file = &reader->files[i];
 
-		for (uint32_t j = 0; j < PROVIDER_SHARE_RINGS_MAX && file->rings[j]; j++)
-			munmap(file->rings[j], PROVIDER_SHARE_PAGE + reader->ring_size);
-		munmap(file->first, PROVIDER_SHARE_PAGE);
+		for (uint32_t j = 0; j < PROVIDER_SHM_RINGS_MAX && file->rings[j]; j++)
+			munmap(file->rings[j], PROVIDER_SHM_PAGE + reader->ring_size);
+		munmap(file->first, PROVIDER_SHM_PAGE);
 		close(file->fd);
 		reader_path(reader, file->name, path);
 		if (!dead)
@@ -299,7 +298,7 @@ static inline void reader_folder(char path[64])
 	snprintf(path, 64, "/dev/shm/ptl-test-XXXXXX");
 	if (!mkdtemp(path))
 		abort();
-	setenv(PROVIDER_SHARE_FOLDER_VARIABLE, path, 1);
+	setenv(PROVIDER_SHM_FOLDER_VARIABLE, path, 1);
 }
 
 static inline void reader_remove_folder(const char *path)

@@ -27,8 +27,8 @@ struct seen {
 
 static struct seen seen;
 
-static void see(void *context, const struct reader_file *file, uint32_t ring,
-		const struct provider_share_record *record, const uint8_t *payload)
+static void see(void *context, const struct reader_file *file, uint32_t ring, const struct provider_shm_record *record,
+		const uint8_t *payload)
 {
 	(void)context, (void)file, (void)ring;
 	assert_true(seen.count < FLOOD);
@@ -45,7 +45,7 @@ static int start(void **state)
 	memset(&seen, 0, sizeof(seen));
 	reader.visit = see;
 	reader.burst_rings = RINGS;
-	reader_start(&reader, folder, 0, ++ids, RING, PROVIDER_SHARE_SESSION_EVERYONE, NULL, 255, UINT64_MAX);
+	reader_start(&reader, folder, 0, ++ids, RING, PROVIDER_SHM_SESSION_EVERYONE, NULL, 255, UINT64_MAX);
 	return ptl_provider_register(&test);
 }
 
@@ -63,7 +63,7 @@ static void write_numbers(unsigned count)
 		number(i);
 }
 
-static struct provider_share_rings *rings(void)
+static struct provider_shm_rings *rings(void)
 {
 	reader_open_files(&reader);
 	assert_int_equal(reader.count, 1);
@@ -175,7 +175,7 @@ static void a_file_that_may_not_grow_loses_events(void **state)
 	number(0);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = before;
-	limit.rlim_cur = PROVIDER_SHARE_RING_OFFSET(RING, 1);
+	limit.rlim_cur = PROVIDER_SHM_RING_OFFSET(RING, 1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	write_numbers(BURST);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -189,14 +189,13 @@ static void a_file_that_may_not_grow_loses_events(void **state)
 static void set_states(uint32_t state)
 {
 	for (uint32_t i = 0; i < rings()->ring_count; i++) {
-		struct provider_share_ring *ring = reader.files[0].rings[i];
+		struct provider_shm_ring *ring = reader.files[0].rings[i];
 
-		if (ring->state == PROVIDER_SHARE_RING_ACTIVE)
+		if (ring->state == PROVIDER_SHM_RING_ACTIVE)
 			continue;
 		ring->state = state;
 		assert_int_equal(fallocate(reader.files[0].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-					   (off_t)PROVIDER_SHARE_RING_OFFSET(RING, i) + (off_t)PROVIDER_SHARE_PAGE,
-					   RING),
+					   (off_t)PROVIDER_SHM_RING_OFFSET(RING, i) + (off_t)PROVIDER_SHM_PAGE, RING),
 				 0);
 	}
 }
@@ -211,14 +210,14 @@ static void released_rings_are_taken_again(void **state)
 	reader_drain(&reader);
 	lost = reader_lost(&reader);
 	/* Nobody takes what is about to be punched. */
-	set_states(PROVIDER_SHARE_RING_RELEASING);
+	set_states(PROVIDER_SHM_RING_RELEASING);
 	seen.count = 0;
 	write_numbers(BURST);
 	kept = reader_drain(&reader);
 	assert_true(kept < BURST);
 	assert_int_equal(kept + reader_lost(&reader), BURST + lost);
 	lost = reader_lost(&reader);
-	set_states(PROVIDER_SHARE_RING_RELEASED);
+	set_states(PROVIDER_SHM_RING_RELEASED);
 	seen.count = 0;
 	write_numbers(BURST);
 	assert_int_equal(reader_drain(&reader), BURST);

@@ -32,13 +32,13 @@ static char folder[64];
 static struct reader reader;
 
 static struct {
-	struct provider_share_record record;
+	struct provider_shm_record record;
 	uint8_t payload[1 << 17];
 	unsigned count;
 } seen;
 
-static void see(void *context, const struct reader_file *file, uint32_t ring,
-		const struct provider_share_record *record, const uint8_t *payload)
+static void see(void *context, const struct reader_file *file, uint32_t ring, const struct provider_shm_record *record,
+		const uint8_t *payload)
 {
 	(void)context;
 	(void)file;
@@ -82,8 +82,8 @@ static void read_heap(void)
 	struct dirent *entry;
 
 	while ((entry = readdir(files))) {
-		struct provider_share_process header;
-		struct provider_share_chunk chunk;
+		struct provider_shm_process header;
+		struct provider_shm_chunk chunk;
 		char path[512];
 		int fd;
 
@@ -92,7 +92,7 @@ static void read_heap(void)
 		reader_path(&reader, entry->d_name, path);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
-		for (uint64_t at = PROVIDER_SHARE_HEAP_OFFSET; at < header.heap_end; at += chunk.size) {
+		for (uint64_t at = PROVIDER_SHM_HEAP_OFFSET; at < header.heap_end; at += chunk.size) {
 			uint8_t *data;
 			struct common_cursor records;
 
@@ -357,7 +357,7 @@ static int start(void **state)
 	(void)state;
 	reader_folder(folder);
 	reader.visit = see;
-	reader_start(&reader, folder, 2, 9, 1 << 18, PROVIDER_SHARE_SESSION_EVERYONE, "Test-Fields", 255, UINT64_MAX);
+	reader_start(&reader, folder, 2, 9, 1 << 18, PROVIDER_SHM_SESSION_EVERYONE, "Test-Fields", 255, UINT64_MAX);
 	if (ptl_provider_register(&test))
 		return -1;
 	read_heap();

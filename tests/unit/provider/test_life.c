@@ -27,7 +27,7 @@ static struct reader reader;
 static struct {
 	unsigned count;
 	struct {
-		struct provider_share_record record;
+		struct provider_shm_record record;
 		struct ptl_guid activity;
 		struct ptl_guid related;
 		uint32_t number;
@@ -36,8 +36,8 @@ static struct {
 
 static const struct ptl_guid none;
 
-static void see(void *context, const struct reader_file *file, uint32_t ring,
-		const struct provider_share_record *record, const uint8_t *payload)
+static void see(void *context, const struct reader_file *file, uint32_t ring, const struct provider_shm_record *record,
+		const uint8_t *payload)
 {
 	const uint8_t *ids = payload;
 
@@ -48,11 +48,11 @@ static void see(void *context, const struct reader_file *file, uint32_t ring,
 		return;
 	memset(&seen.events[seen.count], 0, sizeof(seen.events[0]));
 	seen.events[seen.count].record = *record;
-	if (record->flags & PROVIDER_SHARE_HAS_RELATED) {
+	if (record->flags & PROVIDER_SHM_HAS_RELATED) {
 		ids -= 16;
 		memcpy(&seen.events[seen.count].related, ids, 16);
 	}
-	if (record->flags & PROVIDER_SHARE_HAS_ACTIVITY)
+	if (record->flags & PROVIDER_SHM_HAS_ACTIVITY)
 		memcpy(&seen.events[seen.count].activity, ids - 16, 16);
 	if (record->payload_size >= 4)
 		memcpy(&seen.events[seen.count].number, payload, 4);
@@ -86,7 +86,7 @@ static void begin(void)
 
 	memset(&reader, 0, sizeof(reader));
 	reader.visit = see;
-	reader_start(&reader, folder, 4, ++ids, 65536, PROVIDER_SHARE_SESSION_EVERYONE, "Test-Life", 255, UINT64_MAX);
+	reader_start(&reader, folder, 4, ++ids, 65536, PROVIDER_SHM_SESSION_EVERYONE, "Test-Life", 255, UINT64_MAX);
 	assert_int_equal(ptl_provider_register(&test), 0);
 }
 
@@ -231,10 +231,10 @@ static enum ptl_control wait_for_call(unsigned calls)
 	return last;
 }
 
-static void ask_for_capture(const struct reader *session, struct provider_share_process *process,
-			    struct provider_share_provider *provider)
+static void ask_for_capture(const struct reader *session, struct provider_shm_process *process,
+			    struct provider_shm_provider *provider)
 {
-	assert_int_equal(provider->flags, PROVIDER_SHARE_HAS_CALLBACK);
+	assert_int_equal(provider->flags, PROVIDER_SHM_HAS_CALLBACK);
 	__atomic_or_fetch(&provider->enabled.capture, 1u << session->slot, __ATOMIC_SEQ_CST);
 	reader_notify(process);
 }
@@ -272,7 +272,7 @@ static void write_session(const void *bytes, size_t size, unsigned slot, bool lo
 		assert_int_equal(flock(*fd, LOCK_EX), 0);
 }
 
-static void try_session(const struct provider_share_session_file *file, size_t size, bool locked, bool enabled)
+static void try_session(const struct provider_shm_session_file *file, size_t size, bool locked, bool enabled)
 {
 	char path[512];
 	int fd;
@@ -289,22 +289,22 @@ static void try_session(const struct provider_share_session_file *file, size_t s
 
 static void hostile_sessions_are_passed_over(void **state)
 {
-	static struct provider_share_session_file good, bad;
+	static struct provider_shm_session_file good, bad;
 	size_t size = sizeof(good.session) + sizeof(good.rules[0]);
 	char path[512];
 
 	(void)state;
-	good.session = (struct provider_share_session){.magic = PROVIDER_SHARE_SESSION_MAGIC,
-						       .version = 1,
-						       .size = (uint32_t)size,
-						       .id = 5,
-						       .slot = 17,
-						       .flags = PROVIDER_SHARE_SESSION_EVERYONE,
-						       .clock = 1,
-						       .ring_size = 4096,
-						       .rule_count = 1};
-	good.rules[0] = (struct provider_share_rule){
-		.match = PROVIDER_SHARE_MATCH_ALL, .level = 255, .keywords = UINT64_MAX};
+	good.session = (struct provider_shm_session){.magic = PROVIDER_SHM_SESSION_MAGIC,
+						     .version = 1,
+						     .size = (uint32_t)size,
+						     .id = 5,
+						     .slot = 17,
+						     .flags = PROVIDER_SHM_SESSION_EVERYONE,
+						     .clock = 1,
+						     .ring_size = 4096,
+						     .rule_count = 1};
+	good.rules[0] = (struct provider_shm_rule){
+		.match = PROVIDER_SHM_MATCH_ALL, .level = 255, .keywords = UINT64_MAX};
 	try_session(&good, size, true, true);
 	try_session(&good, size, false, false); /* its recorder is dead */
 	try_session(&good, size - 1, true, false);
@@ -328,7 +328,7 @@ static void hostile_sessions_are_passed_over(void **state)
 	BAD(session.rule_count = 0);
 	BAD(rules[0].match = 3);
 	memset(bad.rules[0].name, 'x', sizeof(bad.rules[0].name));
-	bad.rules[0].match = PROVIDER_SHARE_MATCH_NAME;
+	bad.rules[0].match = PROVIDER_SHM_MATCH_NAME;
 	try_session(&bad, size, true, false);
 	BAD(rules[0].level = 3);
 	memset(bad.session.name, 'x', sizeof(bad.session.name));
@@ -447,7 +447,7 @@ static void only_the_command_belongs_to_its_session(void **state)
 	ptl_provider_unregister(&test);
 	child = fork();
 	if (child == 0) {
-		setenv(PROVIDER_SHARE_SESSIONS_VARIABLE, "0000000000000001,0000000000abcdef", 1);
+		setenv(PROVIDER_SHM_SESSIONS_VARIABLE, "0000000000000001,0000000000abcdef", 1);
 		execl("/proc/self/exe", "test_provider_life", "--child", (char *)NULL);
 		_exit(9);
 	}
@@ -486,7 +486,7 @@ static void modules_come_and_go(void **state)
 		skip();
 	memset(&reader, 0, sizeof(reader));
 	reader.visit = see;
-	reader_start(&reader, folder, 6, 0x7777, 65536, PROVIDER_SHARE_SESSION_EVERYONE, "Example-Module", 255,
+	reader_start(&reader, folder, 6, 0x7777, 65536, PROVIDER_SHM_SESSION_EVERYONE, "Example-Module", 255,
 		     UINT64_MAX);
 	for (unsigned i = 0; i < 20; i++) {
 		void *module = dlopen(path, RTLD_NOW);

@@ -38,8 +38,8 @@ struct seen {
 static struct reader steady, visitor;
 static struct seen steady_seen, visitor_seen;
 
-static void see(void *context, const struct reader_file *file, uint32_t ring,
-		const struct provider_share_record *record, const uint8_t *payload)
+static void see(void *context, const struct reader_file *file, uint32_t ring, const struct provider_shm_record *record,
+		const uint8_t *payload)
 {
 	struct seen *seen = context;
 	uint32_t writer, number;
@@ -112,8 +112,8 @@ static _Noreturn void run_process(unsigned number)
 
 static uint64_t lost_without_ring;
 
-static void add_lost(const struct reader *reader, struct provider_share_process *process,
-		     struct provider_share_provider *provider)
+static void add_lost(const struct reader *reader, struct provider_shm_process *process,
+		     struct provider_shm_provider *provider)
 {
 	(void)process;
 	lost_without_ring += __atomic_load_n(&provider->enabled.slots[reader->slot].lost, __ATOMIC_ACQUIRE);
@@ -124,7 +124,7 @@ static void start_visit(unsigned number)
 	memset(&visitor, 0, sizeof(visitor));
 	visitor.visit = see;
 	visitor.context = &visitor_seen;
-	reader_start(&visitor, folder, 1, 1000 + number, 65536, PROVIDER_SHARE_SESSION_EVERYONE, NULL, 255, UINT64_MAX);
+	reader_start(&visitor, folder, 1, 1000 + number, 65536, PROVIDER_SHM_SESSION_EVERYONE, NULL, 255, UINT64_MAX);
 	reader_each_provider(&visitor, reader_turn_on_one);
 }
 
@@ -146,7 +146,7 @@ static void every_event_is_read_once_or_counted(void **state)
 	(void)state;
 	steady.visit = see;
 	steady.context = &steady_seen;
-	reader_start(&steady, folder, 0, 500, 1 << 18, PROVIDER_SHARE_SESSION_EVERYONE, "Test-Stress", 255, UINT64_MAX);
+	reader_start(&steady, folder, 0, 500, 1 << 18, PROVIDER_SHM_SESSION_EVERYONE, "Test-Stress", 255, UINT64_MAX);
 	assert_int_equal(ptl_provider_register(&test), 0);
 	for (unsigned i = 0; i < PROCESSES; i++) {
 		pid_t child = fork();

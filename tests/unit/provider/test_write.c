@@ -18,14 +18,14 @@ static char folder[64];
 
 struct seen {
 	unsigned count;
-	struct provider_share_record last;
+	struct provider_shm_record last;
 	uint8_t payload[4096];
 	uint64_t last_time[16]; /* of each ring */
 	bool out_of_order;
 };
 
-static void see(void *context, const struct reader_file *file, uint32_t ring,
-		const struct provider_share_record *record, const uint8_t *payload)
+static void see(void *context, const struct reader_file *file, uint32_t ring, const struct provider_shm_record *record,
+		const uint8_t *payload)
 {
 	struct seen *seen = context;
 
@@ -46,7 +46,7 @@ static void start(struct reader *reader, struct seen *seen, unsigned slot, uint6
 	memset(seen, 0, sizeof(*seen));
 	reader->visit = see;
 	reader->context = seen;
-	reader_start(reader, folder, slot, ++ids, ring_size, PROVIDER_SHARE_SESSION_EVERYONE, NULL, 255, UINT64_MAX);
+	reader_start(reader, folder, slot, ++ids, ring_size, PROVIDER_SHM_SESSION_EVERYONE, NULL, 255, UINT64_MAX);
 }
 
 static struct reader reader, other;
@@ -105,8 +105,7 @@ static void each_session_gets_what_it_asked_for(void **state)
 	memset(&other_seen, 0, sizeof(other_seen));
 	other.visit = see;
 	other.context = &other_seen;
-	reader_start(&other, folder, 31, 77, 65536, PROVIDER_SHARE_SESSION_EVERYONE, "test-PROVIDER", PTL_LEVEL_ERROR,
-		     1);
+	reader_start(&other, folder, 31, 77, 65536, PROVIDER_SHM_SESSION_EVERYONE, "test-PROVIDER", PTL_LEVEL_ERROR, 1);
 	assert_int_equal(ptl_provider_register(&test), 0);
 	for (unsigned i = 0; i < 10; i++) {
 		plain("x", i);
@@ -264,8 +263,7 @@ static void the_author_gives_time_and_ids(void **state)
 	ptl_emit_with(&verbose_event, &options, NULL, 0);
 	assert_int_equal(reader_drain(&reader), 1);
 	assert_int_equal(seen.last.time, 12345);
-	assert_int_equal(seen.last.flags,
-			 PROVIDER_SHARE_OWN_TIME | PROVIDER_SHARE_HAS_ACTIVITY | PROVIDER_SHARE_HAS_RELATED);
+	assert_int_equal(seen.last.flags, PROVIDER_SHM_OWN_TIME | PROVIDER_SHM_HAS_ACTIVITY | PROVIDER_SHM_HAS_RELATED);
 	assert_int_equal(seen.last.size, 80);
 	ptl_provider_unregister(&test);
 	reader_stop(&reader, false);

@@ -45,7 +45,7 @@ static int set_up(void **state)
 	return fixture->folder < 0 ? -1 : 0;
 }
 
-static int remove_file(void *context, const char *text, const struct record_share_name *name)
+static int remove_file(void *context, const char *text, const struct record_shm_name *name)
 {
 	(void)name;
 	if (text[0] != '.' || strlen(text) > 2)
@@ -57,7 +57,7 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	record_share_list(fixture->folder, remove_file, fixture);
+	record_shm_list(fixture->folder, remove_file, fixture);
 	close(fixture->folder);
 	rmdir(fixture->path);
 	free(fixture);
@@ -99,46 +99,46 @@ static void parses_names(void **state)
 		"rings.1.0000000000000abc.0000000000000de",
 		"Process.1.0000000000000abc",
 	};
-	struct record_share_name name;
+	struct record_shm_name name;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		record_share_parse(others[i], &name);
-		assert_int_equal(name.kind, RECORD_SHARE_OTHER);
+		record_shm_parse(others[i], &name);
+		assert_int_equal(name.kind, RECORD_SHM_OTHER);
 	}
-	record_share_parse("session.31", &name);
-	assert_int_equal(name.kind, RECORD_SHARE_SESSION);
+	record_shm_parse("session.31", &name);
+	assert_int_equal(name.kind, RECORD_SHM_SESSION);
 	assert_int_equal(name.slot, 31);
-	record_share_parse("process.4294967295.0000000000000abc", &name);
-	assert_int_equal(name.kind, RECORD_SHARE_PROCESS);
+	record_shm_parse("process.4294967295.0000000000000abc", &name);
+	assert_int_equal(name.kind, RECORD_SHM_PROCESS);
 	assert_int_equal(name.pid, UINT32_MAX);
 	assert_int_equal(name.process, ID);
-	record_share_parse("rings.7.0000000000000abc.fedcba9876543210", &name);
-	assert_int_equal(name.kind, RECORD_SHARE_RINGS);
+	record_shm_parse("rings.7.0000000000000abc.fedcba9876543210", &name);
+	assert_int_equal(name.kind, RECORD_SHM_RINGS);
 	assert_true(name.session == 0xfedcba9876543210ull);
 }
 
 static void parses_rules(void **state)
 {
-	struct provider_share_rule rule;
+	struct provider_shm_rule rule;
 	struct ptl_guid guid;
-	char longest[PROVIDER_SHARE_PROVIDER_NAME_SIZE + 1];
+	char longest[PROVIDER_SHM_PROVIDER_NAME_SIZE + 1];
 
 	(void)state;
 	assert_int_equal(record_provider_rule_parse("Shop", &rule), 0);
-	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_NAME);
+	assert_int_equal(rule.match, PROVIDER_SHM_MATCH_NAME);
 	assert_string_equal(rule.name, "Shop");
 	assert_int_equal(rule.level, 255);
 	assert_true(rule.keywords == UINT64_MAX);
 	assert_int_equal(record_provider_rule_parse("*:Warning:0x12", &rule), 0);
-	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_ALL);
+	assert_int_equal(rule.match, PROVIDER_SHM_MATCH_ALL);
 	assert_int_equal(rule.level, 3);
 	assert_int_equal(rule.keywords, 0x12);
 	assert_int_equal(record_provider_rule_parse("9e814aad-3204-11d2-9a82-006008a86939::1", &rule), 0);
-	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_GUID);
+	assert_int_equal(rule.match, PROVIDER_SHM_MATCH_GUID);
 	assert_int_equal(rule.level, 255);
 	assert_int_equal(record_provider_rule_parse("*Microsoft-Windows-DotNETRuntime:4", &rule), 0);
-	assert_int_equal(rule.match, PROVIDER_SHARE_MATCH_GUID);
+	assert_int_equal(rule.match, PROVIDER_SHM_MATCH_GUID);
 	assert_int_equal(rule.level, 4);
 	assert_int_equal(ptl_guid_from_name("Microsoft-Windows-DotNETRuntime", &guid), 0);
 	assert_memory_equal(&rule.guid, &guid, sizeof(guid));
@@ -162,7 +162,7 @@ static void gives_each_session_a_slot(void **state)
 {
 	struct record_provider_session sessions[PTL_SESSIONS_MAX + 1] = {0};
 	struct fixture *fixture = *state;
-	struct provider_share_session_file file;
+	struct provider_shm_session_file file;
 	bool alive;
 
 	for (unsigned i = 0; i <= PTL_SESSIONS_MAX; i++)
@@ -190,7 +190,7 @@ static void sweeps_up_what_the_dead_left(void **state)
 {
 	struct record_provider_session session = {.file.session.ring_size = RING};
 	struct fixture *fixture = *state;
-	char living[PROVIDER_SHARE_NAME_SIZE];
+	char living[PROVIDER_SHM_NAME_SIZE];
 	int file;
 
 	/* A recorder that was killed: its file is there, and nobody has it locked. */
@@ -223,11 +223,11 @@ static void does_not_touch_what_is_not_its_own(void **state)
 
 	close(make_file(fixture, "process.1.0000000000000abc", RING));
 	assert_int_equal(fchmodat(fixture->folder, "process.1.0000000000000abc", 0644, 0), 0);
-	assert_int_equal(record_share_open_file(fixture->folder, "process.1.0000000000000abc", O_RDONLY, &info), -1);
+	assert_int_equal(record_shm_open_file(fixture->folder, "process.1.0000000000000abc", O_RDONLY, &info), -1);
 	assert_int_equal(symlinkat("/etc/passwd", fixture->folder, "process.2.0000000000000abc"), 0);
-	assert_int_equal(record_share_open_file(fixture->folder, "process.2.0000000000000abc", O_RDONLY, &info), -1);
+	assert_int_equal(record_shm_open_file(fixture->folder, "process.2.0000000000000abc", O_RDONLY, &info), -1);
 	assert_int_equal(mkfifoat(fixture->folder, "process.3.0000000000000abc", 0600), 0);
-	assert_int_equal(record_share_open_file(fixture->folder, "process.3.0000000000000abc", O_RDONLY, &info), -1);
+	assert_int_equal(record_shm_open_file(fixture->folder, "process.3.0000000000000abc", O_RDONLY, &info), -1);
 }
 
 /* ---- rings ----------------------------------------------------------------------------------- */
@@ -236,163 +236,163 @@ static void does_not_touch_what_is_not_its_own(void **state)
 
 struct writer {
 	uint8_t *map; /* the whole file */
-	struct provider_share_ring *ring;
+	struct provider_shm_ring *ring;
 	uint64_t time;
 };
 
 static void make_rings(const struct fixture *fixture, struct writer *writer)
 {
-	const struct provider_share_rings first = {.magic = PROVIDER_SHARE_RINGS_MAGIC,
-						   .version = PROVIDER_SHARE_VERSION,
-						   .pid = 7,
-						   .id = ID,
-						   .session = SESSION,
-						   .ring_size = RING,
-						   .ring_count = 1};
-	const uint64_t size = PROVIDER_SHARE_RING_OFFSET(RING, 1);
+	const struct provider_shm_rings first = {.magic = PROVIDER_SHM_RINGS_MAGIC,
+						 .version = PROVIDER_SHM_VERSION,
+						 .pid = 7,
+						 .id = ID,
+						 .session = SESSION,
+						 .ring_size = RING,
+						 .ring_count = 1};
+	const uint64_t size = PROVIDER_SHM_RING_OFFSET(RING, 1);
 	const int file = make_file(fixture, RINGS_NAME, size);
 
 	writer->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	assert_true(writer->map != MAP_FAILED);
 	close(file);
 	memcpy(writer->map, &first, sizeof(first));
-	writer->ring = (void *)(writer->map + PROVIDER_SHARE_RING_OFFSET(RING, 0));
+	writer->ring = (void *)(writer->map + PROVIDER_SHM_RING_OFFSET(RING, 0));
 	writer->time = 0;
 }
 
 /* A record with this number as its payload, wherever the ring ends. */
 static void put(struct writer *writer, uint64_t number)
 {
-	const struct provider_share_record header = {
+	const struct provider_shm_record header = {
 		.size = sizeof(header) + 8, .payload_size = 8, .time = ++writer->time, .tid = 7};
 	uint8_t record[sizeof(header) + 8];
 
 	memcpy(record, &header, sizeof(header));
 	memcpy(record + sizeof(header), &number, 8);
 	for (size_t i = 0; i < sizeof(record); i++)
-		((uint8_t *)writer->ring)[PROVIDER_SHARE_PAGE + (writer->ring->head + i) % RING] = record[i];
+		((uint8_t *)writer->ring)[PROVIDER_SHM_PAGE + (writer->ring->head + i) % RING] = record[i];
 	writer->ring->head += sizeof(record);
 }
 
 /* What a thread has left and was read takes no memory, until a thread takes it again. */
 static void gives_back_what_threads_have_left(void **state)
 {
-	struct record_share_event event;
-	struct record_share_rings rings;
+	struct record_shm_event event;
+	struct record_shm_rings rings;
 	struct writer writer;
 	struct stat before, after;
 	uint64_t lost;
 	unsigned share;
 
 	make_rings(*state, &writer);
-	assert_int_equal(record_share_rings_open(((struct fixture *)*state)->folder, RINGS_NAME, RING, &rings), 0);
-	assert_int_equal(record_share_rings_look(&rings), 0);
-	writer.ring->state = PROVIDER_SHARE_RING_ACTIVE;
+	assert_int_equal(record_shm_rings_open(((struct fixture *)*state)->folder, RINGS_NAME, RING, &rings), 0);
+	assert_int_equal(record_shm_rings_look(&rings), 0);
+	writer.ring->state = PROVIDER_SHM_RING_ACTIVE;
 	put(&writer, 1);
-	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
-	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
-	record_share_ring_taken(&rings.rings[0], &event);
+	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), 0);
+	record_shm_ring_taken(&rings.rings[0], &event);
 	assert_int_equal(fstat(rings.file, &before), 0);
 	/* A thread has it. */
-	record_share_ring_release(&rings, 0);
-	assert_int_equal(writer.ring->state, PROVIDER_SHARE_RING_ACTIVE);
+	record_shm_ring_release(&rings, 0);
+	assert_int_equal(writer.ring->state, PROVIDER_SHM_RING_ACTIVE);
 	assert_int_equal(fstat(rings.file, &after), 0);
 	assert_true(after.st_blocks == before.st_blocks);
 	/* Its thread has left it, but not all was read. */
-	writer.ring->state = PROVIDER_SHARE_RING_CLOSED;
+	writer.ring->state = PROVIDER_SHM_RING_CLOSED;
 	put(&writer, 2);
-	record_share_ring_release(&rings, 0);
-	assert_int_equal(writer.ring->state, PROVIDER_SHARE_RING_CLOSED);
-	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
-	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
-	record_share_ring_taken(&rings.rings[0], &event);
-	record_share_ring_release(&rings, 0);
-	assert_int_equal(writer.ring->state, PROVIDER_SHARE_RING_RELEASED);
+	record_shm_ring_release(&rings, 0);
+	assert_int_equal(writer.ring->state, PROVIDER_SHM_RING_CLOSED);
+	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), 0);
+	record_shm_ring_taken(&rings.rings[0], &event);
+	record_shm_ring_release(&rings, 0);
+	assert_int_equal(writer.ring->state, PROVIDER_SHM_RING_RELEASED);
 	assert_int_equal(fstat(rings.file, &after), 0);
 	assert_true(after.st_size == before.st_size && after.st_blocks < before.st_blocks);
 	/* And taken again. */
-	writer.ring->state = PROVIDER_SHARE_RING_ACTIVE;
+	writer.ring->state = PROVIDER_SHM_RING_ACTIVE;
 	put(&writer, 3);
-	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
-	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
+	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), 0);
 	assert_int_equal(event.payload[0], 3);
 	/* Cut short under our hands. */
-	record_share_ring_taken(&rings.rings[0], &event);
-	writer.ring->state = PROVIDER_SHARE_RING_CLOSED;
-	assert_int_equal(ftruncate(rings.file, PROVIDER_SHARE_PAGE), 0);
-	record_share_ring_release(&rings, 0);
+	record_shm_ring_taken(&rings.rings[0], &event);
+	writer.ring->state = PROVIDER_SHM_RING_CLOSED;
+	assert_int_equal(ftruncate(rings.file, PROVIDER_SHM_PAGE), 0);
+	record_shm_ring_release(&rings, 0);
 	assert_true(rings.broken);
-	record_share_rings_close(&rings);
-	munmap(writer.map, PROVIDER_SHARE_RING_OFFSET(RING, 1));
+	record_shm_rings_close(&rings);
+	munmap(writer.map, PROVIDER_SHM_RING_OFFSET(RING, 1));
 }
 
 static void reads_rings_round_and_round(void **state)
 {
-	struct record_share_event event;
-	struct record_share_rings rings;
+	struct record_shm_event event;
+	struct record_shm_rings rings;
 	uint64_t written = 0, read = 0, lost;
 	struct writer writer;
 	unsigned share;
 
 	make_rings(*state, &writer);
-	assert_int_equal(record_share_rings_open(((struct fixture *)*state)->folder, RINGS_NAME, RING, &rings), 0);
-	assert_int_equal(record_share_rings_look(&rings), 0);
+	assert_int_equal(record_shm_rings_open(((struct fixture *)*state)->folder, RINGS_NAME, RING, &rings), 0);
+	assert_int_equal(record_shm_rings_look(&rings), 0);
 	assert_int_equal(rings.count, 1);
 	for (unsigned round = 0; round < 200; round++) {
 		for (unsigned i = 0; i < round % 70; i++)
 			put(&writer, written++);
-		assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
+		assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
 		assert_int_equal(lost, 0);
 		assert_true(writer.ring->tail == writer.ring->head);
-		while (record_share_ring_next(&rings.rings[0], &event, &lost) == 0) {
+		while (record_shm_ring_next(&rings.rings[0], &event, &lost) == 0) {
 			uint64_t number;
 
 			memcpy(&number, event.payload, 8);
 			assert_true(number == read);
 			read++;
-			record_share_ring_taken(&rings.rings[0], &event);
+			record_shm_ring_taken(&rings.rings[0], &event);
 		}
 	}
 	assert_true(read == written && read > 6000);
 	/* The program plays with tail: that is none of the recorder's business. */
 	writer.ring->tail = 12345;
 	put(&writer, written++);
-	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
-	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
-	record_share_ring_taken(&rings.rings[0], &event);
+	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), 0);
+	record_shm_ring_taken(&rings.rings[0], &event);
 	/* And with head. */
 	writer.ring->head += RING + 8;
-	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
 	assert_int_equal(lost, RING);
-	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), PTL_NOT_FOUND);
+	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), PTL_NOT_FOUND);
 	put(&writer, written++);
-	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
-	assert_int_equal(record_share_ring_next(&rings.rings[0], &event, &lost), 0);
-	record_share_rings_close(&rings);
-	munmap(writer.map, PROVIDER_SHARE_RING_OFFSET(RING, 1));
+	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_shm_ring_next(&rings.rings[0], &event, &lost), 0);
+	record_shm_rings_close(&rings);
+	munmap(writer.map, PROVIDER_SHM_RING_OFFSET(RING, 1));
 }
 
 static void survives_a_file_that_is_cut(void **state)
 {
 	struct fixture *fixture = *state;
-	struct record_share_rings rings;
+	struct record_shm_rings rings;
 	struct writer writer;
-	uint64_t lost, counts[PROVIDER_SHARE_PROVIDERS_MAX];
+	uint64_t lost, counts[PROVIDER_SHM_PROVIDERS_MAX];
 	unsigned share;
 	int file;
 
 	make_rings(fixture, &writer);
 	put(&writer, 1);
-	assert_int_equal(record_share_rings_open(fixture->folder, RINGS_NAME, RING, &rings), 0);
-	assert_int_equal(record_share_rings_look(&rings), 0);
+	assert_int_equal(record_shm_rings_open(fixture->folder, RINGS_NAME, RING, &rings), 0);
+	assert_int_equal(record_shm_rings_look(&rings), 0);
 	file = openat(fixture->folder, RINGS_NAME, O_RDWR);
 	assert_int_equal(ftruncate(file, 0), 0);
 	close(file);
-	assert_int_equal(record_share_ring_copy(&rings, 0, &lost, &share), 0);
+	assert_int_equal(record_shm_ring_copy(&rings, 0, &lost, &share), 0);
 	assert_true(rings.broken);
-	assert_false(record_share_rings_lost(&rings, counts));
-	record_share_rings_close(&rings);
-	munmap(writer.map, PROVIDER_SHARE_RING_OFFSET(RING, 1));
+	assert_false(record_shm_rings_lost(&rings, counts));
+	record_shm_rings_close(&rings);
+	munmap(writer.map, PROVIDER_SHM_RING_OFFSET(RING, 1));
 }
 
 /* ---- schemas --------------------------------------------------------------------------------- */
@@ -410,36 +410,36 @@ static int count_record(void *context, uint32_t provider, uint64_t type, const u
 static void takes_schemas_when_their_provider_is_there(void **state)
 {
 	const char *name = "process.7.0000000000000abc";
-	const struct provider_share_process header = {.magic = PROVIDER_SHARE_PROCESS_MAGIC,
-						      .version = PROVIDER_SHARE_VERSION,
-						      .pid = 7,
-						      .id = ID,
-						      .clock = PTL_CLOCK_MONOTONIC,
-						      .heap_end = PROVIDER_SHARE_HEAP_OFFSET + 24};
-	const struct provider_share_chunk chunk = {.size = 24, .data_size = 3};
+	const struct provider_shm_process header = {.magic = PROVIDER_SHM_PROCESS_MAGIC,
+						    .version = PROVIDER_SHM_VERSION,
+						    .pid = 7,
+						    .id = ID,
+						    .clock = PTL_CLOCK_MONOTONIC,
+						    .heap_end = PROVIDER_SHM_HEAP_OFFSET + 24};
+	const struct provider_shm_chunk chunk = {.size = 24, .data_size = 3};
 	const uint8_t record[8] = {3, 1, 0x55};
 	struct fixture *fixture = *state;
-	struct record_share_process process;
+	struct record_shm_process process;
 	const uint32_t one = 1;
 	unsigned taken = 0;
 	uint64_t bytes = 0;
 	int file;
 
-	file = make_file(fixture, name, PROVIDER_SHARE_HEAP_OFFSET);
+	file = make_file(fixture, name, PROVIDER_SHM_HEAP_OFFSET);
 	assert_int_equal(pwrite(file, &header, sizeof(header), 0), sizeof(header));
-	assert_int_equal(pwrite(file, &chunk, sizeof(chunk), PROVIDER_SHARE_HEAP_OFFSET), sizeof(chunk));
-	assert_int_equal(pwrite(file, record, 8, PROVIDER_SHARE_HEAP_OFFSET + 16), 8);
-	assert_int_equal(record_share_process_open(fixture->folder, name, true, &process), 0);
-	record_share_process_look(&process);
-	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
+	assert_int_equal(pwrite(file, &chunk, sizeof(chunk), PROVIDER_SHM_HEAP_OFFSET), sizeof(chunk));
+	assert_int_equal(pwrite(file, record, 8, PROVIDER_SHM_HEAP_OFFSET + 16), 8);
+	assert_int_equal(record_shm_process_open(fixture->folder, name, true, &process), 0);
+	record_shm_process_look(&process);
+	assert_int_equal(record_shm_process_chunks(&process, &bytes, count_record, &taken), 0);
 	assert_int_equal(taken, 0);
-	assert_int_equal(pwrite(file, &one, 4, offsetof(struct provider_share_process, provider_count)), 4);
-	record_share_process_look(&process);
-	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
+	assert_int_equal(pwrite(file, &one, 4, offsetof(struct provider_shm_process, provider_count)), 4);
+	record_shm_process_look(&process);
+	assert_int_equal(record_shm_process_chunks(&process, &bytes, count_record, &taken), 0);
 	assert_int_equal(taken, 1);
-	assert_int_equal(record_share_process_chunks(&process, &bytes, count_record, &taken), 0);
+	assert_int_equal(record_shm_process_chunks(&process, &bytes, count_record, &taken), 0);
 	assert_int_equal(taken, 1);
-	record_share_process_close(&process);
+	record_shm_process_close(&process);
 	close(file);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A program's `process` file: its providers, who turned them on, and their schemas. */
-#ifndef RECORD_PROVIDER_SHARE_PROCESS_H
-#define RECORD_PROVIDER_SHARE_PROCESS_H
+#ifndef RECORD_PROVIDER_SHM_PROCESS_H
+#define RECORD_PROVIDER_SHM_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,14 +11,14 @@
 #include "provider/session_rules.h"
 
 /* A provider as it was when its entry was first seen. */
-struct record_share_provider {
+struct record_shm_provider {
 	struct ptl_guid guid;
-	char name[PROVIDER_SHARE_PROVIDER_NAME_SIZE];
+	char name[PROVIDER_SHM_PROVIDER_NAME_SIZE];
 	uint32_t flags;
 	bool refused; /* it claims to be the kernel: nothing of it is taken */
 };
 
-struct record_share_process {
+struct record_shm_process {
 	int file;         /* -1: not open */
 	struct stat info; /* of the file */
 	uint8_t *map;     /* header and entries; what is read from it is copied first */
@@ -31,7 +31,7 @@ struct record_share_process {
 	uint64_t pid_namespace;
 	uint32_t parent;
 	char program[256];
-	struct record_share_provider *providers; /* PROVIDER_SHARE_PROVIDERS_MAX */
+	struct record_shm_provider *providers; /* PROVIDER_SHM_PROVIDERS_MAX */
 	uint32_t provider_count;
 	uint64_t heap_taken; /* offset up to which chunks were taken in */
 };
@@ -40,25 +40,25 @@ struct record_share_process {
  * Opens and maps a file named so; to write into what recorders may write, or to read alone.
  * PTL_NOT_FOUND (it is not there any more), PTL_CORRUPT, PTL_UNSUPPORTED, PTL_SYSTEM, PTL_NO_MEMORY.
  */
-int record_share_process_open(int folder, const char *name, bool writable, struct record_share_process *process);
-void record_share_process_close(struct record_share_process *process);
+int record_shm_process_open(int folder, const char *name, bool writable, struct record_shm_process *process);
+void record_shm_process_close(struct record_shm_process *process);
 
 /* Takes notice of entries that are new; their number is then provider_count. */
-void record_share_process_look(struct record_share_process *process);
+void record_shm_process_look(struct record_shm_process *process);
 
 /* What can be asked of entry n, below provider_count, now. false: the file was cut short. */
-struct record_share_entry {
+struct record_shm_entry {
 	uint32_t state;
 	uint32_t flags;
 	struct ptl_enabled enabled;
 };
-bool record_share_process_entry(struct record_share_process *process, uint32_t n, struct record_share_entry *entry);
+bool record_shm_process_entry(struct record_shm_process *process, uint32_t n, struct record_shm_entry *entry);
 
 /*
  * Turns slot of entry n on, or off where `on` is false, for the session; true if that changed
  * anything. Off clears the bit of whoever has the slot, if `whoever`.
  */
-struct record_share_turn {
+struct record_shm_turn {
 	unsigned slot;
 	uint64_t session;
 	bool on;
@@ -66,21 +66,21 @@ struct record_share_turn {
 	uint8_t level;
 	uint64_t keywords;
 };
-bool record_share_process_turn(struct record_share_process *process, uint32_t n, const struct record_share_turn *turn);
+bool record_shm_process_turn(struct record_shm_process *process, uint32_t n, const struct record_shm_turn *turn);
 
 /* Asks entry n for a capture of state, and says whether it is still at it. */
-void record_share_process_capture(struct record_share_process *process, uint32_t n, unsigned slot);
+void record_shm_process_capture(struct record_shm_process *process, uint32_t n, unsigned slot);
 /* Wakes the program's thread that looks what has changed. */
-void record_share_process_notify(struct record_share_process *process);
+void record_shm_process_notify(struct record_shm_process *process);
 
 /*
  * Calls take with each metadata record (docs/format.md, section 5) of chunks that were added since
  * the last time, and the number of the entry it belongs to. PTL_CORRUPT: the heap makes no sense,
  * and no more of it is looked at; PTL_NO_MEMORY; or what take returned. *bytes is counted up.
  */
-int record_share_process_chunks(struct record_share_process *process, uint64_t *bytes,
-				int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
-					    size_t size),
-				void *context);
+int record_shm_process_chunks(struct record_shm_process *process, uint64_t *bytes,
+			      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
+					  size_t size),
+			      void *context);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads `process` files. What is in them may change, or end, while it is read. */
-#include "record/provider/share_process.h"
+#include "record/provider/shm_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,27 +18,27 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/guid.h"
-#include "record/provider/share_folder.h"
-#include "record/provider/share_guard.h"
+#include "record/provider/shm_folder.h"
+#include "record/provider/shm_guard.h"
 
 #define CHUNK_MAX (8u << 20) /* larger ones make no sense */
 
-static struct provider_share_provider *entry_of(const struct record_share_process *process, uint32_t n)
+static struct provider_shm_provider *entry_of(const struct record_shm_process *process, uint32_t n)
 {
-	return (void *)(process->map + PROVIDER_SHARE_PROVIDER_OFFSET(n));
+	return (void *)(process->map + PROVIDER_SHM_PROVIDER_OFFSET(n));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int check_header(struct record_share_process *process, const struct record_share_name *name)
+static int check_header(struct record_shm_process *process, const struct record_shm_name *name)
 {
-	struct provider_share_process header;
+	struct provider_shm_process header;
 
 	if (!record_guard_copy(&header, process->map, sizeof(header)))
 		return common_fail(PTL_TRUNCATED, "the file was cut short");
-	if (header.magic != PROVIDER_SHARE_PROCESS_MAGIC)
+	if (header.magic != PROVIDER_SHM_PROCESS_MAGIC)
 		return common_fail(PTL_CORRUPT, "it is no file of providers");
-	if (header.version != PROVIDER_SHARE_VERSION || header.clock != PTL_CLOCK_MONOTONIC)
+	if (header.version != PROVIDER_SHM_VERSION || header.clock != PTL_CLOCK_MONOTONIC)
 		return common_fail(PTL_UNSUPPORTED, "version %u, clock %u of the provider library", header.version,
 				   header.clock);
 	if (header.pid != name->pid || header.id != name->process)
@@ -53,13 +53,13 @@ static int check_header(struct record_share_process *process, const struct recor
 	return 0;
 }
 
-static int map(struct record_share_process *process)
+static int map(struct record_shm_process *process)
 {
 	void *at;
 
-	if (process->info.st_size < (off_t)PROVIDER_SHARE_PAGE)
+	if (process->info.st_size < (off_t)PROVIDER_SHM_PAGE)
 		return common_fail(PTL_TRUNCATED, "the file is too short");
-	at = mmap(NULL, PROVIDER_SHARE_HEAP_OFFSET, process->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+	at = mmap(NULL, PROVIDER_SHM_HEAP_OFFSET, process->writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
 		  process->file, 0);
 	if (at == MAP_FAILED)
 		return common_fail_errno("cannot map it");
@@ -67,37 +67,37 @@ static int map(struct record_share_process *process)
 	return 0;
 }
 
-int record_share_process_open(int folder, const char *text, bool writable, struct record_share_process *process)
+int record_shm_process_open(int folder, const char *text, bool writable, struct record_shm_process *process)
 {
-	struct record_share_name name;
+	struct record_shm_name name;
 	int status;
 
-	*process = (struct record_share_process){.writable = writable, .heap_taken = PROVIDER_SHARE_HEAP_OFFSET};
+	*process = (struct record_shm_process){.writable = writable, .heap_taken = PROVIDER_SHM_HEAP_OFFSET};
 	record_guard_start();
-	record_share_parse(text, &name);
-	process->file = record_share_open_file(folder, text, writable ? O_RDWR : O_RDONLY, &process->info);
+	record_shm_parse(text, &name);
+	process->file = record_shm_open_file(folder, text, writable ? O_RDWR : O_RDONLY, &process->info);
 	if (process->file < 0)
 		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text) : common_fail_errno("%s", text);
-	process->providers = calloc(PROVIDER_SHARE_PROVIDERS_MAX, sizeof(*process->providers));
+	process->providers = calloc(PROVIDER_SHM_PROVIDERS_MAX, sizeof(*process->providers));
 	status = process->providers
 			 ? map(process)
-			 : common_fail_memory("providers", PROVIDER_SHARE_PROVIDERS_MAX * sizeof(*process->providers));
+			 : common_fail_memory("providers", PROVIDER_SHM_PROVIDERS_MAX * sizeof(*process->providers));
 	if (status == 0)
 		status = check_header(process, &name);
 	if (status == 0)
 		return 0;
-	record_share_process_close(process);
+	record_shm_process_close(process);
 	return common_fail_in(status, "%s", text);
 }
 
-void record_share_process_close(struct record_share_process *process)
+void record_shm_process_close(struct record_shm_process *process)
 {
 	if (process->map)
-		munmap(process->map, PROVIDER_SHARE_HEAP_OFFSET);
+		munmap(process->map, PROVIDER_SHM_HEAP_OFFSET);
 	if (process->file >= 0)
 		close(process->file);
 	free(process->providers);
-	*process = (struct record_share_process){.file = -1};
+	*process = (struct record_shm_process){.file = -1};
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -116,9 +116,9 @@ static bool is_kernels(const struct ptl_guid *guid)
 	return common_guid_equal(guid, &lost) || common_guid_equal(guid, &kernel);
 }
 
-void record_share_process_look(struct record_share_process *process)
+void record_shm_process_look(struct record_shm_process *process)
 {
-	struct provider_share_process header;
+	struct provider_shm_process header;
 	uint32_t count;
 
 	if (process->broken || !record_guard_copy(&header, process->map, sizeof(header))) {
@@ -127,11 +127,11 @@ void record_share_process_look(struct record_share_process *process)
 	}
 	count = __atomic_load_n(&header.provider_count, __ATOMIC_ACQUIRE);
 	atomic_thread_fence(memory_order_acquire);
-	if (count > PROVIDER_SHARE_PROVIDERS_MAX)
-		count = PROVIDER_SHARE_PROVIDERS_MAX;
+	if (count > PROVIDER_SHM_PROVIDERS_MAX)
+		count = PROVIDER_SHM_PROVIDERS_MAX;
 	for (; process->provider_count < count; process->provider_count++) {
-		struct record_share_provider *provider = &process->providers[process->provider_count];
-		struct provider_share_provider entry;
+		struct record_shm_provider *provider = &process->providers[process->provider_count];
+		struct provider_shm_provider entry;
 
 		if (!record_guard_copy(&entry, entry_of(process, process->provider_count), sizeof(entry))) {
 			process->broken = true;
@@ -145,24 +145,24 @@ void record_share_process_look(struct record_share_process *process)
 	}
 }
 
-bool record_share_process_entry(struct record_share_process *process, uint32_t n, struct record_share_entry *entry)
+bool record_shm_process_entry(struct record_shm_process *process, uint32_t n, struct record_shm_entry *entry)
 {
-	struct provider_share_provider copy;
+	struct provider_shm_provider copy;
 
 	if (process->broken || !record_guard_copy(&copy, entry_of(process, n), sizeof(copy))) {
 		process->broken = true;
 		return false;
 	}
-	*entry = (struct record_share_entry){copy.state, copy.flags, copy.enabled};
+	*entry = (struct record_shm_entry){copy.state, copy.flags, copy.enabled};
 	return true;
 }
 
 /* ---- what recorders write -------------------------------------------------------------------- */
 
 struct act {
-	struct record_share_process *process;
-	struct provider_share_provider *entry;
-	const struct record_share_turn *turn;
+	struct record_shm_process *process;
+	struct provider_shm_provider *entry;
+	const struct record_shm_turn *turn;
 	unsigned slot;
 	bool changed;
 };
@@ -170,19 +170,19 @@ struct act {
 static void turn_guarded(void *context)
 {
 	struct act *act = context;
-	const struct record_share_turn *turn = act->turn;
+	const struct record_shm_turn *turn = act->turn;
 	const uint32_t bit = 1u << turn->slot;
 
 	if (turn->on)
-		act->changed = provider_share_turn_on(&act->entry->enabled, turn->slot, turn->session, turn->level,
-						      turn->keywords);
+		act->changed = provider_shm_turn_on(&act->entry->enabled, turn->slot, turn->session, turn->level,
+						    turn->keywords);
 	else if (turn->whoever)
 		act->changed = __atomic_fetch_and(&act->entry->enabled.sessions, ~bit, __ATOMIC_SEQ_CST) & bit;
 	else
-		act->changed = provider_share_turn_off(&act->entry->enabled, turn->slot, turn->session);
+		act->changed = provider_shm_turn_off(&act->entry->enabled, turn->slot, turn->session);
 }
 
-bool record_share_process_turn(struct record_share_process *process, uint32_t n, const struct record_share_turn *turn)
+bool record_shm_process_turn(struct record_shm_process *process, uint32_t n, const struct record_shm_turn *turn)
 {
 	struct act act = {.entry = entry_of(process, n), .turn = turn};
 
@@ -200,7 +200,7 @@ static void capture_guarded(void *context)
 	__atomic_fetch_or(&act->entry->enabled.capture, 1u << act->slot, __ATOMIC_SEQ_CST);
 }
 
-void record_share_process_capture(struct record_share_process *process, uint32_t n, unsigned slot)
+void record_shm_process_capture(struct record_shm_process *process, uint32_t n, unsigned slot)
 {
 	struct act act = {.entry = entry_of(process, n), .slot = slot};
 
@@ -210,13 +210,13 @@ void record_share_process_capture(struct record_share_process *process, uint32_t
 
 static void notify_guarded(void *context)
 {
-	struct provider_share_process *header = (void *)((struct act *)context)->process->map;
+	struct provider_shm_process *header = (void *)((struct act *)context)->process->map;
 
 	__atomic_fetch_add(&header->notify, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &header->notify, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void record_share_process_notify(struct record_share_process *process)
+void record_shm_process_notify(struct record_shm_process *process)
 {
 	struct act act = {.process = process};
 
@@ -264,11 +264,11 @@ static int take_records(struct common_cursor cursor, uint32_t provider,
 }
 
 /* The chunk at heap_taken; end is that of the heap. PTL_NOT_FOUND: its entry is not valid yet. */
-static int take_chunk(struct record_share_process *process, uint64_t end, uint64_t *bytes,
+static int take_chunk(struct record_shm_process *process, uint64_t end, uint64_t *bytes,
 		      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body, size_t size),
 		      void *context)
 {
-	struct provider_share_chunk chunk;
+	struct provider_shm_chunk chunk;
 	uint8_t *data;
 	int status;
 
@@ -277,7 +277,7 @@ static int take_chunk(struct record_share_process *process, uint64_t end, uint64
 		return common_fail(PTL_TRUNCATED, "a chunk of schemas is cut short");
 	if (chunk.size < sizeof(chunk) || chunk.size % 8 || chunk.size > CHUNK_MAX ||
 	    chunk.size > end - process->heap_taken || chunk.data_size > chunk.size - sizeof(chunk) ||
-	    chunk.provider >= PROVIDER_SHARE_PROVIDERS_MAX)
+	    chunk.provider >= PROVIDER_SHM_PROVIDERS_MAX)
 		return common_fail(PTL_CORRUPT, "a chunk of schemas makes no sense");
 	/* Schemas are there before the provider is: they are taken in when it is. */
 	if (chunk.provider >= process->provider_count)
@@ -295,12 +295,12 @@ static int take_chunk(struct record_share_process *process, uint64_t end, uint64
 	return status;
 }
 
-int record_share_process_chunks(struct record_share_process *process, uint64_t *bytes,
-				int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
-					    size_t size),
-				void *context)
+int record_shm_process_chunks(struct record_shm_process *process, uint64_t *bytes,
+			      int (*take)(void *context, uint32_t provider, uint64_t type, const uint8_t *body,
+					  size_t size),
+			      void *context)
 {
-	struct provider_share_process header;
+	struct provider_shm_process header;
 	uint64_t end;
 	int status = 0;
 
@@ -312,7 +312,7 @@ int record_share_process_chunks(struct record_share_process *process, uint64_t *
 	atomic_thread_fence(memory_order_acquire);
 	if (end <= process->heap_taken)
 		return 0;
-	if (end > PROVIDER_SHARE_HEAP_OFFSET + PROVIDER_SHARE_HEAP_MAX)
+	if (end > PROVIDER_SHM_HEAP_OFFSET + PROVIDER_SHM_HEAP_MAX)
 		status = common_fail(PTL_CORRUPT, "the heap of schemas is too large");
 	while (status == 0 && process->heap_taken < end)
 		status = take_chunk(process, end, bytes, take, context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens the session folder and what is in it, and believes neither names nor files. */
-#include "record/provider/share_folder.h"
+#include "record/provider/shm_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,13 +22,13 @@ static bool is_private(const struct stat *info)
 	return info->st_uid == geteuid() && !(info->st_mode & (S_IRWXG | S_IRWXO));
 }
 
-int record_share_open(bool make, char *path, int *folder)
+int record_shm_open(bool make, char *path, int *folder)
 {
-	const char *named = secure_getenv(PROVIDER_SHARE_FOLDER_VARIABLE);
+	const char *named = secure_getenv(PROVIDER_SHM_FOLDER_VARIABLE);
 	struct stat info;
 
 	if (named && *named)
-		snprintf(path, RECORD_SHARE_PATH_SIZE, "%s", named);
+		snprintf(path, RECORD_SHM_PATH_SIZE, "%s", named);
 	else
 		provider_name_folder(path, geteuid());
 	if (make && mkdir(path, S_IRWXU) < 0 && errno != EEXIST)
@@ -84,40 +84,40 @@ static bool take_text(const char **at, const char *text)
 	return true;
 }
 
-static bool take_process(const char **at, struct record_share_name *name)
+static bool take_process(const char **at, struct record_shm_name *name)
 {
 	return take_number(at, &name->pid) && name->pid && take_text(at, ".") && take_id(at, &name->process);
 }
 
-void record_share_parse(const char *text, struct record_share_name *name)
+void record_shm_parse(const char *text, struct record_shm_name *name)
 {
 	const char *at = text;
 	bool good = false;
 
-	*name = (struct record_share_name){.kind = RECORD_SHARE_OTHER};
+	*name = (struct record_shm_name){.kind = RECORD_SHM_OTHER};
 	if (take_text(&at, "session.")) {
 		uint32_t slot;
 
 		good = strlen(at) == 2 && take_number(&at, &slot) && slot < PTL_SESSIONS_MAX;
 		name->slot = good ? slot : 0;
-		name->kind = RECORD_SHARE_SESSION;
+		name->kind = RECORD_SHM_SESSION;
 	} else if (take_text(&at, "process.")) {
 		good = take_process(&at, name);
-		name->kind = RECORD_SHARE_PROCESS;
+		name->kind = RECORD_SHM_PROCESS;
 	} else if (take_text(&at, "rings.")) {
 		good = take_process(&at, name) && take_text(&at, ".") && take_id(&at, &name->session);
-		name->kind = RECORD_SHARE_RINGS;
+		name->kind = RECORD_SHM_RINGS;
 	} else if (take_text(&at, ".new.")) {
-		name->kind = RECORD_SHARE_NEW;
+		name->kind = RECORD_SHM_NEW;
 		return;
 	}
 	if (!good || *at)
-		name->kind = RECORD_SHARE_OTHER;
+		name->kind = RECORD_SHM_OTHER;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-int record_share_open_file(int folder, const char *name, int flags, struct stat *info)
+int record_shm_open_file(int folder, const char *name, int flags, struct stat *info)
 {
 	const int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
@@ -130,12 +130,12 @@ int record_share_open_file(int folder, const char *name, int flags, struct stat 
 	return -1;
 }
 
-int record_share_list(int folder, int (*visit)(void *context, const char *text, const struct record_share_name *name),
-		      void *context)
+int record_shm_list(int folder, int (*visit)(void *context, const char *text, const struct record_shm_name *name),
+		    void *context)
 {
 	const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-	struct record_share_name name;
+	struct record_shm_name name;
 	struct dirent *entry;
 	int status = 0;
 
@@ -145,14 +145,14 @@ int record_share_list(int folder, int (*visit)(void *context, const char *text, 
 		return common_fail_errno("cannot list the folder of providers");
 	}
 	while (status == 0 && (entry = readdir(entries))) {
-		record_share_parse(entry->d_name, &name);
+		record_shm_parse(entry->d_name, &name);
 		status = visit(context, entry->d_name, &name);
 	}
 	closedir(entries);
 	return status;
 }
 
-bool record_share_has_ended(uint32_t pid, const struct stat *info)
+bool record_shm_has_ended(uint32_t pid, const struct stat *info)
 {
 	char line[8192], wanted[64], inode[32], name[64];
 	struct record_proc_stat stat;

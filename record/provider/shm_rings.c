@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copies records out of rings, and checks the copies. */
-#include "record/provider/share_rings.h"
+#include "record/provider/shm_rings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include "common/error.h"
 #include "common/vector.h"
-#include "record/provider/share_folder.h"
-#include "record/provider/share_guard.h"
+#include "record/provider/shm_folder.h"
+#include "record/provider/shm_guard.h"
 
 #define RECORD_ALIGN 8u
 /* Copies of this size are worth huge pages: to touch new memory takes longer than to copy into it. */
@@ -23,32 +23,32 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int check_first(struct record_share_rings *rings, const struct record_share_name *name)
+static int check_first(struct record_shm_rings *rings, const struct record_shm_name *name)
 {
-	struct provider_share_rings first;
+	struct provider_shm_rings first;
 
 	if (!record_guard_copy(&first, rings->first, sizeof(first)))
 		return common_fail(PTL_TRUNCATED, "the file was cut short");
-	if (first.magic != PROVIDER_SHARE_RINGS_MAGIC || first.version != PROVIDER_SHARE_VERSION ||
+	if (first.magic != PROVIDER_SHM_RINGS_MAGIC || first.version != PROVIDER_SHM_VERSION ||
 	    first.pid != name->pid || first.id != name->process || first.session != name->session ||
 	    first.ring_size != rings->ring_size)
 		return common_fail(PTL_CORRUPT, "it is no file of this session's rings");
 	return 0;
 }
 
-int record_share_rings_open(int folder, const char *text, uint64_t ring_size, struct record_share_rings *rings)
+int record_shm_rings_open(int folder, const char *text, uint64_t ring_size, struct record_shm_rings *rings)
 {
-	struct record_share_name name;
+	struct record_shm_name name;
 	struct stat info;
 	int status;
 
-	*rings = (struct record_share_rings){.ring_size = ring_size};
+	*rings = (struct record_shm_rings){.ring_size = ring_size};
 	record_guard_start();
-	record_share_parse(text, &name);
-	rings->file = record_share_open_file(folder, text, O_RDWR, &info);
+	record_shm_parse(text, &name);
+	rings->file = record_shm_open_file(folder, text, O_RDWR, &info);
 	if (rings->file < 0)
 		return errno == ENOENT ? common_fail(PTL_NOT_FOUND, "%s", text) : common_fail_errno("%s", text);
-	rings->first = mmap(NULL, PROVIDER_SHARE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file, 0);
+	rings->first = mmap(NULL, PROVIDER_SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file, 0);
 	if (rings->first == MAP_FAILED) {
 		rings->first = NULL;
 		status = common_fail_errno("cannot map it");
@@ -57,42 +57,42 @@ int record_share_rings_open(int folder, const char *text, uint64_t ring_size, st
 	}
 	if (status == 0)
 		return 0;
-	record_share_rings_close(rings);
+	record_shm_rings_close(rings);
 	return common_fail_in(status, "%s", text);
 }
 
-void record_share_rings_close(struct record_share_rings *rings)
+void record_shm_rings_close(struct record_shm_rings *rings)
 {
 	for (uint32_t i = 0; i < rings->count; i++) {
 		if (rings->rings[i].page)
-			munmap(rings->rings[i].page, PROVIDER_SHARE_PAGE + rings->ring_size);
+			munmap(rings->rings[i].page, PROVIDER_SHM_PAGE + rings->ring_size);
 		free(rings->rings[i].bytes);
 	}
 	free(rings->rings);
 	if (rings->first)
-		munmap(rings->first, PROVIDER_SHARE_PAGE);
+		munmap(rings->first, PROVIDER_SHM_PAGE);
 	if (rings->file >= 0)
 		close(rings->file);
-	*rings = (struct record_share_rings){.file = -1};
+	*rings = (struct record_shm_rings){.file = -1};
 }
 
-static int add_ring(struct record_share_rings *rings)
+static int add_ring(struct record_shm_rings *rings)
 {
 	void *page;
 
 	if (COMMON_VECTOR_RESERVE(rings->rings, rings->capacity, (size_t)rings->count + 1, "rings"))
 		return PTL_NO_MEMORY;
-	page = mmap(NULL, PROVIDER_SHARE_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
-		    (off_t)PROVIDER_SHARE_RING_OFFSET(rings->ring_size, rings->count));
+	page = mmap(NULL, PROVIDER_SHM_PAGE + rings->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, rings->file,
+		    (off_t)PROVIDER_SHM_RING_OFFSET(rings->ring_size, rings->count));
 	if (page == MAP_FAILED)
 		return common_fail_memory("ring", rings->ring_size);
-	rings->rings[rings->count++] = (struct record_share_ring){.page = page};
+	rings->rings[rings->count++] = (struct record_shm_ring){.page = page};
 	return 0;
 }
 
-static bool load_count(struct record_share_rings *rings, uint32_t *count)
+static bool load_count(struct record_shm_rings *rings, uint32_t *count)
 {
-	struct provider_share_rings first;
+	struct provider_shm_rings first;
 
 	if (rings->broken || !record_guard_copy(&first, rings->first, sizeof(first))) {
 		rings->broken = true;
@@ -102,7 +102,7 @@ static bool load_count(struct record_share_rings *rings, uint32_t *count)
 	return true;
 }
 
-int record_share_rings_look(struct record_share_rings *rings)
+int record_shm_rings_look(struct record_shm_rings *rings)
 {
 	uint32_t count;
 	int status = 0;
@@ -110,25 +110,25 @@ int record_share_rings_look(struct record_share_rings *rings)
 	if (!load_count(rings, &count))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (count > PROVIDER_SHARE_RINGS_MAX)
-		count = PROVIDER_SHARE_RINGS_MAX;
+	if (count > PROVIDER_SHM_RINGS_MAX)
+		count = PROVIDER_SHM_RINGS_MAX;
 	while (status == 0 && rings->count < count &&
-	       (rings->count + 1ull) * (PROVIDER_SHARE_PAGE + rings->ring_size) <=
-		       PROVIDER_SHARE_RINGS_MEMORY_MAX + PROVIDER_SHARE_PAGE + rings->ring_size)
+	       (rings->count + 1ull) * (PROVIDER_SHM_PAGE + rings->ring_size) <=
+		       PROVIDER_SHM_RINGS_MEMORY_MAX + PROVIDER_SHM_PAGE + rings->ring_size)
 		status = add_ring(rings);
 	return status;
 }
 
-bool record_share_rings_lost(struct record_share_rings *rings, uint64_t lost[PROVIDER_SHARE_PROVIDERS_MAX])
+bool record_shm_rings_lost(struct record_shm_rings *rings, uint64_t lost[PROVIDER_SHM_PROVIDERS_MAX])
 {
 	return !rings->broken &&
-	       record_guard_copy(lost, rings->first->lost, PROVIDER_SHARE_PROVIDERS_MAX * sizeof(*lost));
+	       record_guard_copy(lost, rings->first->lost, PROVIDER_SHM_PROVIDERS_MAX * sizeof(*lost));
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
 struct copy {
-	struct provider_share_ring *page;
+	struct provider_shm_ring *page;
 	uint64_t ring_size;
 	uint64_t head;
 	uint64_t tail;
@@ -146,7 +146,7 @@ static void load(void *context)
 static void take(void *context)
 {
 	const struct copy *copy = context;
-	const uint8_t *ring = (const uint8_t *)copy->page + PROVIDER_SHARE_PAGE;
+	const uint8_t *ring = (const uint8_t *)copy->page + PROVIDER_SHM_PAGE;
 	const uint64_t size = copy->head - copy->tail, from = copy->tail & (copy->ring_size - 1);
 	const uint64_t first = size < copy->ring_size - from ? size : copy->ring_size - from;
 
@@ -163,7 +163,7 @@ static void skip(void *context)
 }
 
 /* Room behind what was copied before and not given out yet. */
-static int make_room(struct record_share_ring *ring, size_t size)
+static int make_room(struct record_shm_ring *ring, size_t size)
 {
 	/* What waits is moved only when that is less than what was given out: a backlog may be large. */
 	if (ring->at && ring->used - ring->at <= ring->at) {
@@ -175,16 +175,16 @@ static int make_room(struct record_share_ring *ring, size_t size)
 		if (COMMON_VECTOR_RESERVE(ring->bytes, ring->capacity, ring->used + size, "events"))
 			return PTL_NO_MEMORY;
 		if (ring->capacity >= HUGE)
-			(void)madvise((void *)(((uintptr_t)ring->bytes + PROVIDER_SHARE_PAGE - 1) &
-					       -(uintptr_t)PROVIDER_SHARE_PAGE),
-				      ring->capacity - PROVIDER_SHARE_PAGE, MADV_HUGEPAGE);
+			(void)madvise((void *)(((uintptr_t)ring->bytes + PROVIDER_SHM_PAGE - 1) &
+					       -(uintptr_t)PROVIDER_SHM_PAGE),
+				      ring->capacity - PROVIDER_SHM_PAGE, MADV_HUGEPAGE);
 	}
 	return 0;
 }
 
-int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_t *lost, unsigned *share)
+int record_shm_ring_copy(struct record_shm_rings *rings, uint32_t n, uint64_t *lost, unsigned *share)
 {
-	struct record_share_ring *ring = &rings->rings[n];
+	struct record_shm_ring *ring = &rings->rings[n];
 	struct copy copy = {.page = ring->page, .ring_size = rings->ring_size, .tail = ring->tail};
 	uint64_t size;
 	int status;
@@ -222,7 +222,7 @@ int record_share_ring_copy(struct record_share_rings *rings, uint32_t n, uint64_
 /* ---- releasing ------------------------------------------------------------------------------- */
 
 struct handover {
-	struct provider_share_ring *page;
+	struct provider_shm_ring *page;
 	uint64_t tail;
 	uint32_t from;
 	uint32_t to;
@@ -238,7 +238,7 @@ static void hand_over(void *context)
 						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-static bool change_state(struct record_share_rings *rings, uint32_t n, uint32_t from, uint32_t to)
+static bool change_state(struct record_shm_rings *rings, uint32_t n, uint32_t from, uint32_t to)
 {
 	struct handover handover = {rings->rings[n].page, rings->rings[n].tail, from, to, false};
 
@@ -248,34 +248,34 @@ static bool change_state(struct record_share_rings *rings, uint32_t n, uint32_t 
 }
 
 /* No thread takes the ring in between. */
-void record_share_ring_release(struct record_share_rings *rings, uint32_t n)
+void record_shm_ring_release(struct record_shm_rings *rings, uint32_t n)
 {
-	struct record_share_ring *ring = &rings->rings[n];
-	const uint64_t bytes = PROVIDER_SHARE_RING_OFFSET(rings->ring_size, n) + PROVIDER_SHARE_PAGE;
+	struct record_shm_ring *ring = &rings->rings[n];
+	const uint64_t bytes = PROVIDER_SHM_RING_OFFSET(rings->ring_size, n) + PROVIDER_SHM_PAGE;
 
 	free(ring->bytes);
 	ring->bytes = NULL;
 	ring->at = ring->used = ring->capacity = 0;
-	if (!change_state(rings, n, PROVIDER_SHARE_RING_CLOSED, PROVIDER_SHARE_RING_RELEASING))
+	if (!change_state(rings, n, PROVIDER_SHM_RING_CLOSED, PROVIDER_SHM_RING_RELEASING))
 		return;
 	(void)fallocate(rings->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)bytes, (off_t)rings->ring_size);
-	(void)change_state(rings, n, PROVIDER_SHARE_RING_RELEASING, PROVIDER_SHARE_RING_RELEASED);
+	(void)change_state(rings, n, PROVIDER_SHM_RING_RELEASING, PROVIDER_SHM_RING_RELEASED);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static bool is_sound(const struct provider_share_record *header, size_t left)
+static bool is_sound(const struct provider_shm_record *header, size_t left)
 {
-	const uint32_t ids = (header->flags & PROVIDER_SHARE_HAS_ACTIVITY ? 16u : 0) +
-			     (header->flags & PROVIDER_SHARE_HAS_RELATED ? 16u : 0);
+	const uint32_t ids = (header->flags & PROVIDER_SHM_HAS_ACTIVITY ? 16u : 0) +
+			     (header->flags & PROVIDER_SHM_HAS_RELATED ? 16u : 0);
 
 	return header->size % RECORD_ALIGN == 0 && header->size >= sizeof(*header) + ids && header->size <= left &&
 	       header->payload_size <= PTL_PAYLOAD_MAX &&
 	       header->payload_size <= header->size - sizeof(*header) - ids &&
-	       header->provider < PROVIDER_SHARE_PROVIDERS_MAX;
+	       header->provider < PROVIDER_SHM_PROVIDERS_MAX;
 }
 
-int record_share_ring_next(struct record_share_ring *ring, struct record_share_event *event, uint64_t *lost)
+int record_shm_ring_next(struct record_shm_ring *ring, struct record_shm_event *event, uint64_t *lost)
 {
 	const size_t left = ring->used - ring->at;
 	const uint8_t *at;
@@ -291,15 +291,15 @@ int record_share_ring_next(struct record_share_ring *ring, struct record_share_e
 		return PTL_CORRUPT;
 	}
 	at += sizeof(event->header);
-	event->activity = event->header.flags & PROVIDER_SHARE_HAS_ACTIVITY ? at : NULL;
+	event->activity = event->header.flags & PROVIDER_SHM_HAS_ACTIVITY ? at : NULL;
 	at += event->activity ? 16 : 0;
-	event->related = event->header.flags & PROVIDER_SHARE_HAS_RELATED ? at : NULL;
+	event->related = event->header.flags & PROVIDER_SHM_HAS_RELATED ? at : NULL;
 	at += event->related ? 16 : 0;
 	event->payload = at;
 	return 0;
 }
 
-void record_share_ring_taken(struct record_share_ring *ring, const struct record_share_event *event)
+void record_shm_ring_taken(struct record_shm_ring *ring, const struct record_shm_event *event)
 {
 	ring->at += event->header.size;
 }

@@ -56,7 +56,7 @@ static int is_needed(struct common_byte_map *counts, struct count_key *key, uint
 
 /* --- records ------------------------------------------------------------------------------------------ */
 
-int format_share_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
+int format_dedup_record(struct ptl_relogger *relogger, const struct ptl_relogger_input *input, uint64_t type,
 			const void *body, size_t size)
 {
 	struct count_key key = {.hash = XXH3_128bits_withSeed(body, size, type)};
@@ -65,11 +65,11 @@ int format_share_record(struct ptl_relogger *relogger, const struct ptl_relogger
 	int status;
 
 	if (!input->joined)
-		return FORMAT_SHARED_PASS;
-	status = count_one(&relogger->share.records, &key, input->number, &number);
+		return FORMAT_DEDUP_PASS;
+	status = count_one(&relogger->dedup.records, &key, input->number, &number);
 	if (!status)
-		status = is_needed(&relogger->share.records, &key, number, &needed);
-	return status ? status : needed ? FORMAT_SHARED_PASS : FORMAT_SHARED_DROP;
+		status = is_needed(&relogger->dedup.records, &key, number, &needed);
+	return status ? status : needed ? FORMAT_DEDUP_PASS : FORMAT_DEDUP_DROP;
 }
 
 /* --- rundown ------------------------------------------------------------------------------------------ */
@@ -103,27 +103,27 @@ static bool is_rundown(const struct ptl_relogger_input *input, const struct ptl_
 /* Within which times nothing changes of how many inputs have events, and whether these are several. */
 static void look_around(struct ptl_relogger *relogger, uint64_t time)
 {
-	struct format_share *share = &relogger->share;
+	struct format_dedup *dedup = &relogger->dedup;
 	size_t count = 0;
 
-	share->low = 0;
-	share->high = UINT64_MAX;
+	dedup->low = 0;
+	dedup->high = UINT64_MAX;
 	for (size_t i = 0; i < relogger->input_count; i++) {
 		const struct ptl_relogger_input *input = relogger->inputs[i];
 
 		if (!input->joined || input->first_event > input->last_event)
 			continue;
 		if (time < input->first_event) {
-			share->high = input->first_event <= share->high ? input->first_event - 1 : share->high;
+			dedup->high = input->first_event <= dedup->high ? input->first_event - 1 : dedup->high;
 		} else if (time > input->last_event) {
-			share->low = input->last_event >= share->low ? input->last_event + 1 : share->low;
+			dedup->low = input->last_event >= dedup->low ? input->last_event + 1 : dedup->low;
 		} else {
 			count++;
-			share->low = input->first_event > share->low ? input->first_event : share->low;
-			share->high = input->last_event < share->high ? input->last_event : share->high;
+			dedup->low = input->first_event > dedup->low ? input->first_event : dedup->low;
+			dedup->high = input->last_event < dedup->high ? input->last_event : dedup->high;
 		}
 	}
-	share->overlap = count > 1;
+	dedup->overlap = count > 1;
 }
 
 static bool is_in_window(const struct ptl_relogger_input *input, uint64_t time)
@@ -188,16 +188,16 @@ static int hash_event(struct ptl_bytes *out, uint32_t stream, const struct ptl_e
 
 static int hold(struct ptl_relogger *relogger, const struct format_held *held, const struct ptl_event *event)
 {
-	struct format_share *share = &relogger->share;
+	struct format_dedup *dedup = &relogger->dedup;
 	uint8_t *data = malloc(format_event_pack_size(event));
 
-	if (!data || !common_vector_room(&share->waiting, share->held, sizeof(*share->waiting))) {
+	if (!data || !common_vector_room(&dedup->waiting, dedup->held, sizeof(*dedup->waiting))) {
 		free(data);
 		return common_fail_memory("an event", event->payload_size);
 	}
 	format_event_pack(event, data);
-	share->waiting[share->held] = *held;
-	share->waiting[share->held++].data = data;
+	dedup->waiting[dedup->held] = *held;
+	dedup->waiting[dedup->held++].data = data;
 	return 0;
 }
 
@@ -212,26 +212,26 @@ static int pass_held(struct ptl_relogger *relogger, struct format_held *held)
 	return format_relogger_pass(relogger, 0, &event, held->input);
 }
 
-int format_share_flush(struct ptl_relogger *relogger)
+int format_dedup_flush(struct ptl_relogger *relogger)
 {
-	struct format_share *share = &relogger->share;
+	struct format_dedup *dedup = &relogger->dedup;
 	int status = 0;
 
-	for (size_t i = 0; i < share->held; i++) {
-		struct format_held *held = &share->waiting[i];
+	for (size_t i = 0; i < dedup->held; i++) {
+		struct format_held *held = &dedup->waiting[i];
 		bool needed = false;
 
 		if (!status)
-			status = is_needed(&share->counts, &held->key, held->number, &needed);
+			status = is_needed(&dedup->counts, &held->key, held->number, &needed);
 		held->input->shared_events += !needed;
 		relogger->counts.events_shared += !needed;
 		if (!status && needed)
 			status = pass_held(relogger, held);
 		free(held->data);
 	}
-	share->held = 0;
-	common_byte_map_free(&share->counts);
-	share->counts = (struct common_byte_map){NULL};
+	dedup->held = 0;
+	common_byte_map_free(&dedup->counts);
+	dedup->counts = (struct common_byte_map){NULL};
 	return status;
 }
 
@@ -239,53 +239,53 @@ int format_share_flush(struct ptl_relogger *relogger)
 static int compare(struct ptl_relogger *relogger, struct ptl_relogger_input *input,
 		   struct format_relogger_stream *target, const struct ptl_event *event)
 {
-	struct format_share *share = &relogger->share;
+	struct format_dedup *dedup = &relogger->dedup;
 	struct format_held held = {.input = input, .stream = target};
 	bool needed = false;
-	int status = hash_event(&share->key, target->id, event, &held.key.hash);
+	int status = hash_event(&dedup->key, target->id, event, &held.key.hash);
 
 	if (!status)
-		status = count_one(&share->counts, &held.key, input->number, &held.number);
+		status = count_one(&dedup->counts, &held.key, input->number, &held.number);
 	if (!status && has_to_wait(input, event->time)) {
 		status = hold(relogger, &held, event);
-		return status ? status : FORMAT_SHARED_DROP;
+		return status ? status : FORMAT_DEDUP_DROP;
 	}
 	if (!status)
-		status = is_needed(&share->counts, &held.key, held.number, &needed);
+		status = is_needed(&dedup->counts, &held.key, held.number, &needed);
 	if (status)
 		return status;
 	input->shared_events += !needed;
 	relogger->counts.events_shared += !needed;
-	return needed ? FORMAT_SHARED_PASS : FORMAT_SHARED_DROP;
+	return needed ? FORMAT_DEDUP_PASS : FORMAT_DEDUP_DROP;
 }
 
-int format_share_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
+int format_dedup_event(struct ptl_relogger *relogger, struct ptl_relogger_input *input, size_t stream,
 		       const struct ptl_event *event)
 {
-	struct format_share *share = &relogger->share;
+	struct format_dedup *dedup = &relogger->dedup;
 	struct format_relogger_stream *own = &input->streams[stream];
 	struct format_relogger_stream *target = own->leader ? own->leader : own;
 	bool again;
 
 	if (is_rundown(input, event, &again))
-		return again ? FORMAT_SHARED_DROP : FORMAT_SHARED_PASS;
+		return again ? FORMAT_DEDUP_DROP : FORMAT_DEDUP_PASS;
 	input->events++;
 	if (!target->member)
-		return FORMAT_SHARED_PASS;
-	if (event->time < share->low || event->time > share->high || !share->high)
+		return FORMAT_DEDUP_PASS;
+	if (event->time < dedup->low || event->time > dedup->high || !dedup->high)
 		look_around(relogger, event->time);
-	if (!share->overlap)
-		return FORMAT_SHARED_PASS;
-	share->time = event->time;
+	if (!dedup->overlap)
+		return FORMAT_DEDUP_PASS;
+	dedup->time = event->time;
 	return compare(relogger, input, target, event);
 }
 
-void format_share_free(struct format_share *share)
+void format_dedup_free(struct format_dedup *dedup)
 {
-	for (size_t i = 0; i < share->held; i++)
-		free(share->waiting[i].data);
-	free(share->waiting);
-	common_byte_map_free(&share->counts);
-	common_byte_map_free(&share->records);
-	common_bytes_free(&share->key);
+	for (size_t i = 0; i < dedup->held; i++)
+		free(dedup->waiting[i].data);
+	free(dedup->waiting);
+	common_byte_map_free(&dedup->counts);
+	common_byte_map_free(&dedup->records);
+	common_bytes_free(&dedup->key);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Turns a SIGBUS into a value that is returned. */
-#include "record/provider/share_guard.h"
+#include "record/provider/shm_guard.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "common/account.h"
+#include "common/memory_budget.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -10,12 +10,13 @@ static size_t limit;
 static atomic_size_t taken;
 static atomic_bool refused;
 
-void common_account_limit(size_t bytes)
+void common_memory_budget_limit(size_t bytes)
 {
 	limit = bytes;
 }
 
-int common_account_take(struct common_account *account, size_t bytes, const char *what, uint64_t number)
+int common_memory_budget_take(struct common_memory_budget *memory_budget, size_t bytes, const char *what,
+			      uint64_t number)
 {
 	const size_t before = atomic_fetch_add_explicit(&taken, bytes, memory_order_relaxed);
 
@@ -27,22 +28,22 @@ int common_account_take(struct common_account *account, size_t bytes, const char
 				   " of them, and all else that the input has, would take more than %zu MiB",
 				   what, number ? number - 1 : 0, limit >> 20);
 	}
-	account->bytes += bytes;
+	memory_budget->bytes += bytes;
 	return 0;
 }
 
-bool common_account_refused(void)
+bool common_memory_budget_refused(void)
 {
 	return atomic_load_explicit(&refused, memory_order_relaxed);
 }
 
-void common_account_close(struct common_account *account)
+void common_memory_budget_close(struct common_memory_budget *memory_budget)
 {
-	atomic_fetch_sub_explicit(&taken, account->bytes, memory_order_relaxed);
-	account->bytes = 0;
+	atomic_fetch_sub_explicit(&taken, memory_budget->bytes, memory_order_relaxed);
+	memory_budget->bytes = 0;
 }
 
-size_t common_account_share(size_t bytes)
+size_t common_memory_budget_share(size_t bytes)
 {
 	const size_t now = atomic_load_explicit(&taken, memory_order_relaxed);
 	const size_t all = limit + limit / 8;

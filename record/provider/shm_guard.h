@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Touching a file that is mapped and that somebody else may cut short. */
-#ifndef RECORD_PROVIDER_SHARE_GUARD_H
-#define RECORD_PROVIDER_SHARE_GUARD_H
+#ifndef RECORD_PROVIDER_SHM_GUARD_H
+#define RECORD_PROVIDER_SHM_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
