@@ -14,5 +14,6 @@ extern const struct dump_command dump_command_flow;
 extern const struct dump_command dump_command_stats;
 extern const struct dump_command dump_command_lint;
 extern const struct dump_command dump_command_verify;
+extern const struct dump_command dump_command_calls;
 
 #endif

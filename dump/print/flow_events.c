@@ -198,13 +198,23 @@ static size_t start_of(const struct dump_flow_lines *lines, size_t i)
 	return i < lines->count ? lines->items[i].start : lines->text.size;
 }
 
-static void write_before(struct dump_flow_event_list *list, uint64_t time, FILE *out)
+const uint8_t *dump_flow_events_take(struct dump_flow_event_list *list, uint64_t time, size_t *size)
 {
-	const size_t first = list->next;
+	const size_t first = start_of(&list->lines, list->next);
 
 	while (list->next < list->lines.count && list->lines.items[list->next].time < time)
 		list->next++;
-	write_from(&list->lines, start_of(&list->lines, first), start_of(&list->lines, list->next), out);
+	*size = start_of(&list->lines, list->next) - first;
+	return list->lines.text.data + first;
+}
+
+static void write_before(struct dump_flow_event_list *list, uint64_t time, FILE *out)
+{
+	size_t size;
+	const uint8_t *text = dump_flow_events_take(list, time, &size);
+
+	if (size)
+		fwrite_unlocked(text, 1, size, out);
 }
 
 void dump_flow_events_write(struct dump_flow_event_list *list, const struct dump_flow_lines *lines, FILE *out)

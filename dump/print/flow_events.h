@@ -28,6 +28,8 @@ struct dump_flow_event_list *dump_flow_events_of(struct dump_flow_events *events
 
 /* Writes lines of the thread's flow, and before those of each time the events that came before it. */
 void dump_flow_events_write(struct dump_flow_event_list *list, const struct dump_flow_lines *lines, FILE *out);
+/* The lines of those before a time that were not given or written yet; they belong to the list. */
+const uint8_t *dump_flow_events_take(struct dump_flow_event_list *list, uint64_t time, size_t *size);
 /* Whether there are events that were not written yet, and writes them. */
 bool dump_flow_events_left(const struct dump_flow_event_list *list);
 void dump_flow_events_flush(struct dump_flow_event_list *list, FILE *out);

@@ -160,6 +160,100 @@ bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t ad
 	return true;
 }
 
+/* Symbols at or below an address of the file: the index behind the last of them. */
+static size_t behind(const struct ptl_symbol_table *table, uint64_t own)
+{
+	size_t low = 0, high = ptl_symbols_count(table);
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (ptl_symbols_get(table, middle).address <= own)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Narrows the span, which is in the file's own addresses here, to where the answer is the same. */
+static void narrow(const struct ptl_symbol_table *table, uint64_t own, struct flow_symbol_span *span)
+{
+	const struct ptl_symbol found = ptl_symbols_find(table, own);
+	const size_t next = behind(table, own);
+	uint64_t first = 0;
+
+	if (next < ptl_symbols_count(table) && ptl_symbols_get(table, next).address <= span->last)
+		span->last = ptl_symbols_get(table, next).address - 1;
+	if (next > 0) {
+		const struct ptl_symbol nearest = ptl_symbols_get(table, next - 1);
+
+		first = nearest.address;
+		/* Behind its end another one may cover, which began before: then the answer is told of one address. */
+		if (nearest.size && own - nearest.address >= nearest.size)
+			first = found.name || ptl_symbols_find(table, first + nearest.size).name
+					? own
+					: first + nearest.size;
+	}
+	if (first > span->first)
+		span->first = first;
+	if (!found.name)
+		return;
+	if (found.size && found.size - 1 < span->last - found.address)
+		span->last = found.address + (found.size - 1);
+	span->name = found.name;
+	span->start = found.address;
+	span->type = found.type;
+}
+
+bool flow_symbols_span(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol_span *span)
+{
+	const struct ptl_image_event *data;
+	const struct ptl_symbol_table *table;
+	uint64_t shift;
+
+	if (image >= symbols->image_count)
+		return false;
+	data = &flow_timeline_image(symbols->timeline, image)->data;
+	if (address - data->base >= data->size)
+		return false;
+	table = table_of_image(symbols, image);
+	shift = data->base - data->default_base;
+	*span = (struct flow_symbol_span){.first = data->default_base, .last = data->default_base + (data->size - 1)};
+	if (table != NOTHING)
+		narrow(table, address - shift, span);
+	span->first += shift;
+	span->last += shift;
+	span->start += shift;
+	/* An image that passes the end of its file's address space. */
+	if (address < span->first || address > span->last)
+		span->first = span->last = address;
+	return true;
+}
+
+bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const char *name, size_t name_size,
+			 uint64_t *address)
+{
+	const struct ptl_symbol_table *table;
+	const struct ptl_image_event *data;
+
+	if (image >= symbols->image_count)
+		return false;
+	table = table_of_image(symbols, image);
+	if (table == NOTHING)
+		return false;
+	data = &flow_timeline_image(symbols->timeline, image)->data;
+	for (size_t i = 0; i < ptl_symbols_count(table); i++) {
+		const struct ptl_symbol symbol = ptl_symbols_get(table, i);
+
+		if (strncmp(symbol.name, name, name_size) != 0 || symbol.name[name_size])
+			continue;
+		*address = symbol.address + (data->base - data->default_base);
+		return true;
+	}
+	return false;
+}
+
 /* "_Z3foov@plt" is "foo()@plt"; at is where the "@" stands. */
 static char *demangle_part(const char *name, const char *at)
 {

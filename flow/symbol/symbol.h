@@ -33,6 +33,21 @@ size_t flow_symbols_unreadable(const struct flow_symbols *symbols);
 /* image is an index in the timeline or FLOW_NONE; false where no symbol covers address. */
 bool flow_symbols_find(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol *symbol);
 
+/* Addresses around one that was asked for, and what covers them all alike. */
+struct flow_symbol_span {
+	uint64_t first, last; /* both inclusive; no more than the image */
+	const char *name;     /* NULL: no symbol covers them; lives as long as the flow_symbols */
+	uint64_t start;       /* where the symbol begins; not always within the span */
+	uint8_t type;         /* as in ptl/symbols.h */
+};
+
+/* For those who ask again and again: false where image is none. A symbol may have several spans. */
+bool flow_symbols_span(struct flow_symbols *symbols, uint32_t image, uint64_t address, struct flow_symbol_span *span);
+
+/* The lowest address of a symbol of this name in the image; false where it has none. Goes through all of them. */
+bool flow_symbols_lowest(struct flow_symbols *symbols, uint32_t image, const char *name, size_t name_size,
+			 uint64_t *address);
+
 /* Appends name as people want it: demangled unless that is switched off. Not made safe for a terminal. */
 void flow_symbols_name(const struct flow_symbols *symbols, const char *name, struct ptl_bytes *text);
 

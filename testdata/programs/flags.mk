@@ -39,3 +39,10 @@ $(O)/programs/libevents.so: $(provider_shared)
 flags_events_cxx := -std=c++17 -pedantic -Wextra -Werror -Iformat/include -Iprovider/include
 libs_events_cxx = $(libs_libevents)
 $(O)/programs/events_cxx: $(provider_shared)
+
+# Programs that log their calls. What compilers inline is logged, too, but is no call.
+flags_calls := -finstrument-functions -fno-inline -rdynamic
+libs_calls := -ldl
+flags_call_exceptions := -finstrument-functions -finstrument-functions-exclude-file-list=/usr/ -fno-inline
+libs_call_exceptions := -ldl
+flags_libcalls := -finstrument-functions -fno-inline

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The calls of one thread as a list in the order in which they began, with what is only known when they have ended. */
+#ifndef DUMP_ANALYSIS_CALL_TREE_H
+#define DUMP_ANALYSIS_CALL_TREE_H
+
+#include "dump/analysis/call_stack.h"
+
+/* What a record is of. */
+#define DUMP_RECORD_CALL 0
+#define DUMP_RECORD_STACK 1 /* the thread goes over to another stack */
+#define DUMP_RECORD_EVENT 2 /* events were written here */
+
+struct dump_call_record {
+	uint64_t start; /* trace clock; 0 unknown */
+	uint64_t wall;  /* nanoseconds; these are sums over all repeats */
+	uint64_t self_time;
+	uint64_t instructions;
+	uint64_t self_instructions;
+	uint64_t children; /* calls of its own */
+	uint64_t repeats;  /* calls that followed each other, and were alike with all they called */
+	uint64_t shape;    /* hash of function and calls; while the call goes on, of what there is */
+	uint64_t shape_before; /* without the last call */
+	uint64_t last;         /* record of the last call it has made; 0: none */
+	uint64_t end;          /* the record behind its last call */
+	uint32_t function;     /* of an event: the length of its lines */
+	int32_t depth;         /* 0: the outermost frame that the stack had when it began; less: found below later */
+	uint32_t stack;
+	uint16_t flags; /* DUMP_CALL_* */
+	uint8_t kind;
+	bool hidden; /* only its place is told of */
+	const uint8_t *lines; /* of an event */
+};
+
+/* Records in memory, and from some size on in a temporary file. Zero-initialised is empty. */
+struct dump_record_list {
+	struct dump_call_record *records;
+	size_t count, capacity;
+	bool mapped; /* in a file */
+	int fd;
+};
+
+struct dump_call_tree {
+	/* Set by the caller. */
+	uint64_t min_time;         /* calls that took less are left out, and are counted with their callers */
+	uint64_t min_instructions; /* so too */
+	size_t max_depth;          /* deeper calls are left out; 0: all are there */
+	bool no_folding;
+	/* The events of a thread that were written before a time, each told once. NULL: none are wanted. */
+	const uint8_t *(*events)(void *context, const struct dump_call_thread *thread, uint64_t time, size_t *size);
+	/* All records of a thread, or of one of the programs it ran. */
+	int (*show)(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread);
+	void *context;
+
+	struct dump_record_list list;
+	struct dump_record_list below; /* frames found below the first ones, the outermost last */
+	uint32_t *belows;              /* how many of them each stack has; owned */
+	size_t belows_count;
+};
+
+/* What dump_calls_run tells; its context is the tree. */
+extern const struct dump_call_observer dump_call_tree_observer;
+void dump_call_tree_free(struct dump_call_tree *tree);
+
+/* How deep a record's call is when all frames below it are known. */
+size_t dump_record_level(const struct dump_call_tree *tree, const struct dump_call_record *record);
+
+#endif

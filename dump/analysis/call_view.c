@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The view behind all that counts calls. */
+#include "dump/analysis/call_view.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+
+/* A segment whose turn it is hands on what it has when it is as much as this, so that a long one fits. */
+#define TRANSFERS_MAX ((size_t)1 << 16)
+
+struct part {
+	struct dump_transfers transfers;
+	struct dump_tracker tracker;
+	bool opened; /* its first transfers have been taken */
+};
+
+struct idle {
+	struct idle *next;
+	struct dump_place_cache *cache;
+};
+
+struct view {
+	struct dump_call_fold fold;
+	uint64_t start_time;
+	/* In order of segments: what is behind `turn` alone. */
+	struct dump_call_thread thread;
+	bool has_thread;
+	struct dump_tracker before; /* where the segment before ended */
+	struct flow_segment last;   /* that segment */
+	struct dump_transfers joint;
+	atomic_size_t turn; /* index of the first segment that was not emitted yet */
+	pthread_mutex_t lock;
+	struct idle *idle; /* caches that no worker uses; behind lock */
+};
+
+/* ---- caches -------------------------------------------------------------------------------------- */
+
+static struct idle *take_cache(struct view *view)
+{
+	struct idle *idle;
+
+	pthread_mutex_lock(&view->lock);
+	idle = view->idle;
+	if (idle)
+		view->idle = idle->next;
+	pthread_mutex_unlock(&view->lock);
+	if (idle)
+		return idle;
+	idle = calloc(1, sizeof(*idle));
+	if (idle)
+		idle->cache = dump_place_cache_new(view->fold.timeline, view->fold.functions, view->start_time);
+	if (idle && idle->cache)
+		return idle;
+	free(idle);
+	common_fail_memory("calls", sizeof(*idle));
+	return NULL;
+}
+
+static void return_cache(struct view *view, struct idle *idle)
+{
+	pthread_mutex_lock(&view->lock);
+	idle->next = view->idle;
+	view->idle = idle;
+	pthread_mutex_unlock(&view->lock);
+}
+
+static void free_caches(struct view *view)
+{
+	while (view->idle) {
+		struct idle *next = view->idle->next;
+
+		dump_place_cache_free(view->idle->cache);
+		free(view->idle);
+		view->idle = next;
+	}
+}
+
+/* ---- segments in order --------------------------------------------------------------------------- */
+
+static int end_thread(struct view *view)
+{
+	const struct dump_call_observer *observer = view->fold.observer;
+	int status;
+
+	if (!view->has_thread)
+		return 0;
+	status = dump_calls_end(&view->fold, &view->thread);
+	if (status == 0 && observer->end)
+		status = observer->end(observer->context, &view->thread);
+	dump_calls_free(&view->thread);
+	view->has_thread = false;
+	return status;
+}
+
+/* A thread may have several streams; a stream of no thread is one by itself. */
+static bool is_of_thread(const struct view *view, const struct flow_segment *segment)
+{
+	const struct flow_segment *last = &view->last;
+
+	return last->group == segment->group ||
+	       (segment->thread != FLOW_NONE && last->thread == segment->thread && last->process == segment->process);
+}
+
+/* Whether the segment begins where the last one ended. */
+static bool is_next(const struct view *view, const struct flow_segment *segment)
+{
+	const struct flow_segment *last = &view->last;
+
+	return last->stream == segment->stream && last->offset + last->size == segment->offset + segment->skip;
+}
+
+/* What comes next is the segment's. */
+static int turn_to(struct view *view, const struct flow_segment *segment)
+{
+	const struct dump_call_observer *observer = view->fold.observer;
+	int status = 0;
+
+	if (view->has_thread && !is_of_thread(view, segment))
+		status = end_thread(view);
+	if (status < 0)
+		return status;
+	if (!view->has_thread) {
+		dump_calls_start(&view->thread, segment);
+		view->has_thread = true;
+		view->before = (struct dump_tracker){0};
+		status = observer->begin ? observer->begin(observer->context, &view->thread) : 0;
+	} else if (!is_next(view, segment)) {
+		view->before = (struct dump_tracker){0};
+		if (segment->switched)
+			dump_calls_off(&view->thread, segment->time);
+	}
+	return status;
+}
+
+/* Takes what the segment has so far. Only while it is the segment's turn. */
+static int take_part(struct view *view, const struct flow_segment *segment, struct part *part)
+{
+	struct idle *idle;
+	int status = 0;
+
+	if (!part->opened && part->tracker.first.valid) {
+		status = turn_to(view, segment);
+		idle = status == 0 ? take_cache(view) : NULL;
+		if (!idle)
+			return status < 0 ? status : PTL_NO_MEMORY;
+		view->joint.count = 0;
+		status = dump_transfers_join(&view->joint, &view->before, &part->tracker.first, idle->cache, segment);
+		return_cache(view, idle);
+		if (status == 0)
+			status = dump_calls_take(&view->fold, &view->thread, view->joint.list, view->joint.count);
+		part->opened = true;
+	}
+	if (status == 0)
+		status = dump_calls_take(&view->fold, &view->thread, part->transfers.list, part->transfers.count);
+	part->transfers.count = 0;
+	return status;
+}
+
+/* ---- the view ------------------------------------------------------------------------------------ */
+
+static int begin(void *context, const struct flow_segment *segment, void **partial)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	(void)context;
+	(void)segment;
+	*partial = part;
+	return part ? 0 : common_fail_memory("calls", sizeof(*part));
+}
+
+static void drop(void *context, void *partial)
+{
+	struct part *part = partial;
+
+	(void)context;
+	dump_transfers_free(&part->transfers);
+	free(part);
+}
+
+static int consume(void *context, void *partial, const struct flow_segment *segment, const struct flow_batch *batch)
+{
+	struct view *view = context;
+	struct part *part = partial;
+	struct idle *idle = take_cache(view);
+	int status;
+
+	if (!idle)
+		return PTL_NO_MEMORY;
+	status = dump_transfers_add(&part->transfers, &part->tracker, idle->cache, segment, batch);
+	return_cache(view, idle);
+	/* All segments before this one have been emitted, and none is while this one is decoded. */
+	if (status == 0 && part->transfers.count >= TRANSFERS_MAX &&
+	    atomic_load_explicit(&view->turn, memory_order_acquire) == segment->index)
+		status = take_part(view, segment, part);
+	return status;
+}
+
+static int emit(void *context, const struct flow_segment *segment, void *partial, uint64_t horizon)
+{
+	struct view *view = context;
+	struct part *part = partial;
+	int status = take_part(view, segment, part);
+
+	(void)horizon;
+	if (part->opened) {
+		if (status == 0)
+			dump_calls_pass(&view->thread, part->tracker.instructions, part->tracker.time);
+		view->before = part->tracker;
+		view->last = *segment;
+	} else if (view->has_thread && is_next(view, segment)) {
+		/* Nothing of a kind that tells where flow is: the segment before goes on. */
+		view->last = *segment;
+	}
+	drop(view, part);
+	atomic_store_explicit(&view->turn, segment->index + 1, memory_order_release);
+	return status;
+}
+
+int dump_calls_run(struct ptl_trace *trace, const struct flow_timeline *timeline,
+		   const struct flow_view_options *options, struct dump_function_table *functions,
+		   const struct dump_call_observer *observer)
+{
+	struct view view = {
+		.fold = {.functions = functions, .timeline = timeline, .observer = observer},
+		.start_time = ptl_trace_machine(trace)->start_time,
+	};
+	const struct flow_view methods = {
+		.context = &view,
+		.begin = begin,
+		.consume = consume,
+		.emit = emit,
+		.drop = drop,
+	};
+	struct flow_view_options in_order = *options;
+	int status;
+
+	in_order.by_time = false;
+	pthread_mutex_init(&view.lock, NULL);
+	status = flow_view_run(trace, timeline, &in_order, &methods);
+	if (status == 0)
+		status = end_thread(&view);
+	if (view.has_thread)
+		dump_calls_free(&view.thread);
+	dump_transfers_free(&view.joint);
+	free_caches(&view);
+	pthread_mutex_destroy(&view.lock);
+	return status;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions that a trace's code has: one number for each, whichever process and address it ran in. */
+#ifndef DUMP_ANALYSIS_FUNCTION_TABLE_H
+#define DUMP_ANALYSIS_FUNCTION_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/symbol/symbol.h"
+#include "flow/timeline/timeline.h"
+
+/* No function is known. */
+#define DUMP_NO_FUNCTION UINT32_MAX
+
+#define DUMP_FUNCTION_NAMELESS 0x01u /* no symbol: known by the address that was called, or returned to */
+#define DUMP_FUNCTION_STUB 0x02u     /* an entry of a PLT, or what it asks for its function's address */
+#define DUMP_FUNCTION_TWICE 0x04u    /* may return several times: setjmp */
+#define DUMP_FUNCTION_SWITCH 0x08u   /* goes on on another stack */
+#define DUMP_FUNCTION_THUNK 0x10u    /* returns to what it was to jump to: against speculation */
+#define DUMP_FUNCTION_UNWINDS 0x20u  /* goes on in the handler of an exception */
+#define DUMP_FUNCTION_FINDER 0x40u   /* what unwinding calls for each frame */
+
+struct dump_function {
+	const char *name;       /* as people want it; not made safe for a terminal; "" where nameless */
+	const char *path;       /* of its file; "" without an image */
+	const char *image;      /* its last component; "[no image]" */
+	uint64_t address;       /* where it begins in the file's own address space; of nameless ones where it was entered */
+	unsigned flags;
+};
+
+/* A place in code: the span of addresses around it that are of the same function. */
+struct dump_code_place {
+	uint64_t first, last; /* both inclusive */
+	uint64_t start;       /* where the symbol begins */
+	uint32_t image;       /* index in the timeline, FLOW_NONE */
+	uint32_t function;    /* DUMP_NO_FUNCTION: no symbol covers it */
+};
+
+struct dump_function_table;
+
+/* All functions may be called from several threads. symbols and timeline outlive it. PTL_NO_MEMORY. */
+int dump_functions_open(const struct flow_timeline *timeline, struct flow_symbols *symbols,
+			struct dump_function_table **table);
+void dump_functions_close(struct dump_function_table *table);
+
+/* What lies at an address of an image; without an image (FLOW_NONE) the address alone. PTL_NO_MEMORY. */
+int dump_functions_place(struct dump_function_table *table, uint32_t image, uint64_t address,
+			 struct dump_code_place *place);
+/*
+ * The function that begins where no symbol is. process (an index, FLOW_NONE) tells code of no image apart. PTL_NO_MEMORY.
+ */
+int dump_functions_nameless(struct dump_function_table *table, uint32_t process, uint32_t image, uint64_t address,
+			    uint32_t *function);
+/* function is a number from above; DUMP_NO_FUNCTION gives one that is called "[unknown]". */
+const struct dump_function *dump_function(const struct dump_function_table *table, uint32_t function);
+size_t dump_functions_count(struct dump_function_table *table);
+
+/* Appends "deflate", "+0x4a10" or "0x7f0012345678", safe for a terminal. */
+void dump_function_text(const struct dump_function *function, struct ptl_bytes *text);
+/* Whether a pattern of --function and the like means it: a glob, held against the name without parameters too. */
+bool dump_function_matches(const struct dump_function *function, const char *pattern);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ptl-dump calls: who called whom, as it happened. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/text.h"
+#include "dump/command/calls_print.h"
+#include "dump/command/commands.h"
+#include "dump/print/flow_events.h"
+
+struct calls_options {
+	struct dump_options shared; /* first: see dump/session/command.h */
+	const char *function;
+	const char *from;
+	const char *until;
+	uint64_t depth;
+	uint64_t min_time;
+	uint64_t min_instructions;
+	uint64_t tail;
+	bool no_folding;
+	bool events;
+};
+
+static int take_function(void *target, const char *argument)
+{
+	((struct calls_options *)target)->function = argument;
+	return 0;
+}
+
+static int take_from(void *target, const char *argument)
+{
+	((struct calls_options *)target)->from = argument;
+	return 0;
+}
+
+static int take_until(void *target, const char *argument)
+{
+	((struct calls_options *)target)->until = argument;
+	return 0;
+}
+
+static int take_number(const char *argument, uint64_t *number)
+{
+	const int status = common_parse_u64(argument, number);
+
+	return status == 0 && !*number ? common_fail(PTL_MISUSE, "a number from 1 on was expected") : status;
+}
+
+static int take_depth(void *target, const char *argument)
+{
+	return take_number(argument, &((struct calls_options *)target)->depth);
+}
+
+static int take_tail(void *target, const char *argument)
+{
+	return take_number(argument, &((struct calls_options *)target)->tail);
+}
+
+static int take_min_time(void *target, const char *argument)
+{
+	return common_parse_duration(argument, &((struct calls_options *)target)->min_time);
+}
+
+static int take_min_instructions(void *target, const char *argument)
+{
+	return common_parse_u64(argument, &((struct calls_options *)target)->min_instructions);
+}
+
+static int take_no_folding(void *target, const char *argument)
+{
+	(void)argument;
+	((struct calls_options *)target)->no_folding = true;
+	return 0;
+}
+
+static int take_events(void *target, const char *argument)
+{
+	(void)argument;
+	((struct calls_options *)target)->events = true;
+	return 0;
+}
+
+static const struct common_option own_options[] = {
+	{"", 0, NULL, "What is shown:"},
+	{"depth", 'd', "N", "Calls that are nested up to N deep.", take_depth},
+	{"function", 'f', "FUNCTION", "Only calls of this function, and what these call (patterns may have * and ?).",
+	 take_function},
+	{"from", 0, "FUNCTION", "Of each thread, what comes from the first call of this function on.", take_from},
+	{"until", 0, "FUNCTION", "What comes before the next call of this function.", take_until},
+	{"tail", 'n', "N", "The last N lines of each thread, and the calls that they lie in.", take_tail},
+	{"min-time", 0, "TIME", "Only calls that took as long (1us, 2.5ms).", take_min_time},
+	{"min-instructions", 0, "N", "Only calls that executed as many instructions.", take_min_instructions},
+	{"no-fold", 0, NULL, "A line for each call, though calls are alike.", take_no_folding},
+	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.", take_events},
+	{NULL},
+};
+
+struct calls_run {
+	struct dump_calls_print print;
+	struct dump_flow_events *events;
+};
+
+static const uint8_t *take_lines(void *context, const struct dump_call_thread *thread, uint64_t time, size_t *size)
+{
+	struct calls_run *run = context;
+	struct dump_flow_event_list *list = dump_flow_events_of(run->events, thread->pid, thread->tid);
+
+	*size = 0;
+	return list ? dump_flow_events_take(list, time, size) : NULL;
+}
+
+static int show(void *context, const struct dump_call_tree *tree, const struct dump_call_thread *thread)
+{
+	struct calls_run *run = context;
+
+	return dump_calls_print(&run->print, tree, thread);
+}
+
+/* The column before lines of events. */
+static void event_head(const struct dump_flow_print *print, const struct flow_segment *segment,
+		       const struct dump_flow_time *time, struct ptl_bytes *text)
+{
+	(void)segment;
+	common_text_time(text, time->time, print->start_time);
+	common_text_add(text, "  ");
+}
+
+static int check_names(const struct dump_call_session *calls, const struct calls_options *options)
+{
+	const struct {
+		const char *option, *pattern;
+	} asked[] = {{"--function", options->function}, {"--from", options->from}, {"--until", options->until}};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < sizeof(asked) / sizeof(asked[0]); i++)
+		if (asked[i].pattern)
+			status = dump_call_session_check(calls, asked[i].option, asked[i].pattern);
+	return status;
+}
+
+static int show_calls(struct dump_call_session *calls, const struct calls_options *options)
+{
+	static const struct dump_flow_format event_format = {.head = event_head};
+	const struct dump_flow_print event_print = {
+		.timeline = calls->timeline,
+		.symbols = calls->symbols,
+		.start_time = ptl_trace_machine(calls->session->trace)->start_time,
+	};
+	struct calls_run run = {
+		.print =
+			{
+				.calls = calls,
+				.function = options->function,
+				.from = options->from,
+				.until = options->until,
+				.tail = options->tail,
+				.max_depth = options->depth,
+			},
+	};
+	/* Where single functions are looked for, they may lie deeper than what is shown of them. */
+	struct dump_call_tree tree = {
+		.min_time = options->min_time,
+		.min_instructions = options->min_instructions,
+		.max_depth = options->function || options->shared.filter.image_count ? 0 : options->depth,
+		.no_folding = options->no_folding,
+		.events = options->events ? take_lines : NULL,
+		.show = show,
+		.context = &run,
+	};
+	struct dump_call_observer observer = dump_call_tree_observer;
+	int status = 0;
+
+	observer.context = &tree;
+	if (options->events)
+		status = dump_flow_events_open(calls->session, &event_print, &event_format, &run.events);
+	if (status == 0)
+		status = dump_call_session_run(calls, &observer);
+	if (status == 0 && dump_functions_count(calls->functions))
+		status = check_names(calls, options);
+	dump_call_tree_free(&tree);
+	dump_calls_print_free(&run.print);
+	dump_flow_events_close(run.events);
+	return status;
+}
+
+static int run(struct dump_session *session)
+{
+	struct dump_call_session calls;
+	bool *wanted = NULL;
+	int status = dump_call_session_open(&calls, session);
+
+	/* Says where --image means none. */
+	if (status == 0)
+		status = dump_session_images(session, calls.timeline, &wanted);
+	free(wanted);
+	if (status == 0)
+		status = show_calls(&calls, (const struct calls_options *)session->options);
+	dump_call_session_close(&calls);
+	return status;
+}
+
+static const char examples[] = "ptl-dump calls build.ptl | less\n"
+			       "ptl-dump calls --depth 3 --min-time 1ms build.ptl    where time went, from above\n"
+			       "ptl-dump calls --function 'deflate*' a.ptl           what these functions call\n"
+			       "ptl-dump calls --tail 40 crash.ptl                   what came before the end\n"
+			       "ptl-dump calls --json a.ptl | jq -r 'select(.depth==0).function'";
+
+const struct dump_command dump_command_calls = {
+	.name = "calls",
+	.summary = "who called whom, as it happened, with durations",
+	.details = "Shows the calls of each thread as an indented tree in the order in which they began, with the "
+		   "time and the instructions that each took. Calls in a row that are alike are one line, with their "
+		   "number and sums. What was inferred is marked.",
+	.examples = examples,
+	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME | DUMP_TAKES_IMAGE | DUMP_TAKES_DECODE |
+		 DUMP_TAKES_NAMES,
+	.options = own_options,
+	.options_size = sizeof(struct calls_options),
+	.run = run,
+};

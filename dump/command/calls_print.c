@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Prints call trees. */
+#include "dump/command/calls_print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/text.h"
+
+#define DURATION_WIDTH 10
+#define COUNT_WIDTH 14
+#define INDENT_MAX 120 /* levels; deeper ones are told by their number */
+#define FLUSH ((size_t)64 << 10)
+
+struct dump_shown_name {
+	char *text; /* NULL: not made yet; owned */
+	uint32_t size;
+	bool wanted;   /* --image */
+	bool function; /* --function matches, and so on */
+	bool from;
+	bool until;
+};
+
+/* What is open at a level of the tree. */
+struct dump_shown_level {
+	size_t shown; /* visible calls, this one included */
+	const char *image;
+	bool visible;
+};
+
+/* A pass over the records of a tree. */
+struct pass {
+	struct dump_calls_print *print;
+	const struct dump_call_tree *tree;
+	const struct dump_call_thread *thread;
+	size_t open;   /* levels that are */
+	size_t inside; /* --function: the level of the call whose subtree is shown, counted from 1; 0: none */
+	size_t root;   /* visible calls above it */
+	bool started;  /* --from was met */
+	bool ended;
+	bool headed;
+};
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+static struct dump_shown_name *name_of(struct dump_calls_print *print, uint32_t function)
+{
+	const size_t at = function == DUMP_NO_FUNCTION ? 0 : (size_t)function + 1;
+	const struct dump_function *data = dump_function(print->calls->functions, function);
+	struct dump_shown_name *name;
+	struct ptl_bytes text = {0};
+
+	if (at >= print->name_count) {
+		const size_t count = at + at / 2 + 64;
+		struct dump_shown_name *names = realloc(print->names, count * sizeof(*names));
+
+		if (!names)
+			return NULL;
+		memset(names + print->name_count, 0, (count - print->name_count) * sizeof(*names));
+		print->names = names;
+		print->name_count = count;
+	}
+	name = &print->names[at];
+	if (name->text)
+		return name;
+	dump_function_text(data, &text);
+	common_text_string(&text);
+	if (text.failed) {
+		common_bytes_free(&text);
+		return NULL;
+	}
+	name->text = (char *)text.data;
+	name->size = (uint32_t)text.size;
+	name->wanted = dump_filter_wants_image(&print->calls->session->options->filter, data->path);
+	name->function = print->function && dump_function_matches(data, print->function);
+	name->from = print->from && dump_function_matches(data, print->from);
+	name->until = print->until && dump_function_matches(data, print->until);
+	return name;
+}
+
+void dump_calls_print_free(struct dump_calls_print *print)
+{
+	for (size_t i = 0; i < print->name_count; i++)
+		free(print->names[i].text);
+	free(print->names);
+	free(print->levels);
+	common_bytes_free(&print->text);
+}
+
+/* ---- marks --------------------------------------------------------------------------------------- */
+
+static const struct {
+	unsigned flag;
+	const char *word;
+} marks[] = {
+	{DUMP_CALL_TAIL, "tail-call"},	 {DUMP_CALL_SIGNAL, "signal"},
+	{DUMP_CALL_KERNEL, "kernel"},	 {DUMP_CALL_OUTSIDE, "not-traced"},
+	{DUMP_CALL_STACK, "new-stack"},	 {DUMP_CALL_INFERRED, "inferred"},
+	{DUMP_CALL_UNWOUND, "unwound"},	 {DUMP_CALL_UNFINISHED, "unfinished"},
+	{DUMP_CALL_LOST, "lost"},
+};
+#define MARK_COUNT (sizeof(marks) / sizeof(marks[0]))
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static void heading(struct pass *pass)
+{
+	const struct dump_calls_print *print = pass->print;
+	const struct dump_session *session = print->calls->session;
+	const struct dump_call_thread *thread = pass->thread;
+	struct ptl_bytes *text = &pass->print->text;
+
+	if (session->options->json || pass->headed)
+		return;
+	if (print->any)
+		common_text_add(text, "\n");
+	common_text_add(text, dump_bold(session));
+	if (thread->cpu != PTL_NO_CPU && thread->tid == PTL_NO_ID)
+		common_text_format(text, "cpu %u  ", thread->cpu);
+	if (thread->pid != PTL_NO_ID) {
+		const char *name = thread->process == FLOW_NONE
+					   ? ""
+					   : common_base_name(thread->program ? thread->program->path
+									      : flow_timeline_process(print->calls->timeline,
+												      thread->process)
+											->name);
+
+		common_text_safe(text, *name ? name : "process");
+		common_text_format(text, " (%u)", thread->pid);
+		if (thread->tid != PTL_NO_ID)
+			common_text_format(text, "  thread %u", thread->tid);
+	}
+	common_text_add(text, dump_plain(session));
+	common_text_add(text, "\n");
+	common_text_add(text, dump_dim(session));
+	common_text_add(text, "       time ms    duration        self    instructions            self  calls");
+	common_text_add(text, dump_plain(session));
+	common_text_add(text, "\n");
+	pass->headed = true;
+	pass->print->any = true;
+}
+
+static void add_duration(struct ptl_bytes *text, bool known, uint64_t nanoseconds)
+{
+	static const char *const units[] = {" ns", " us", " ms", " s "};
+	uint64_t value = nanoseconds;
+	unsigned unit = 0, decimals;
+	size_t start = text->size, width;
+	uint64_t divisor = 1;
+
+	if (!known) {
+		common_text_add(text, "         -");
+		return;
+	}
+	while (unit < 3 && value >= 1000) {
+		value /= 1000;
+		divisor *= 1000;
+		unit++;
+	}
+	decimals = unit == 0 ? 0 : value < 10 ? 3 : value < 100 ? 2 : 1;
+	width = DURATION_WIDTH - 3 - (decimals ? decimals + 1 : 0);
+	common_text_decimal_right(text, value, width);
+	if (decimals) {
+		char digits[5] = {'.'};
+		uint64_t rest = nanoseconds % divisor * 1000 / divisor;
+
+		for (unsigned i = 3; i > 0; i--, rest /= 10)
+			digits[i] = (char)('0' + rest % 10);
+		common_write_bytes(text, digits, decimals + 1);
+	}
+	common_text_add(text, units[unit]);
+	(void)start;
+}
+
+static void add_indent(struct ptl_bytes *text, size_t level)
+{
+	static const char blanks[] = "                                                                ";
+	size_t columns = 2 * (level < INDENT_MAX ? level : INDENT_MAX);
+
+	while (columns) {
+		const size_t part = columns < sizeof(blanks) - 1 ? columns : sizeof(blanks) - 1;
+
+		common_write_bytes(text, blanks, part);
+		columns -= part;
+	}
+	if (level > INDENT_MAX)
+		common_text_format(text, "[%zu] ", level);
+}
+
+static void add_marks(const struct dump_session *session, unsigned flags, struct ptl_bytes *text)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < MARK_COUNT; i++) {
+		if (!(flags & marks[i].flag))
+			continue;
+		common_text_add(text, any ? ", " : dump_dim(session));
+		common_text_add(text, any ? "" : "  [");
+		common_text_add(text, marks[i].word);
+		any = true;
+	}
+	if (any) {
+		common_text_add(text, "]");
+		common_text_add(text, dump_plain(session));
+	}
+}
+
+static void text_call(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
+		      size_t level, const char *image_above)
+{
+	const struct dump_session *session = pass->print->calls->session;
+	const struct dump_function *function = dump_function(pass->print->calls->functions, record->function);
+	struct ptl_bytes *text = &pass->print->text;
+
+	common_text_time(text, record->start, ptl_trace_machine(session->trace)->start_time);
+	common_text_add(text, "  ");
+	add_duration(text, record->start, record->wall);
+	common_text_add(text, "  ");
+	add_duration(text, record->start, record->self_time);
+	common_text_add(text, "  ");
+	common_text_decimal_right(text, record->instructions, COUNT_WIDTH);
+	common_text_add(text, "  ");
+	common_text_decimal_right(text, record->self_instructions, COUNT_WIDTH);
+	common_text_decimal_right(text, record->children, 7);
+	common_text_add(text, "  ");
+	add_indent(text, level);
+	common_write_bytes(text, name->text, name->size);
+	if (function->image != image_above && (!image_above || strcmp(function->image, image_above) != 0)) {
+		common_text_add(text, dump_dim(session));
+		common_text_add(text, "  (");
+		common_text_safe(text, function->image);
+		common_text_add(text, ")");
+		common_text_add(text, dump_plain(session));
+	}
+	if (record->repeats > 1) {
+		common_text_add(text, "  x ");
+		common_text_decimal(text, record->repeats);
+	}
+	add_marks(session, record->flags, text);
+	common_text_add(text, "\n");
+}
+
+static void text_stack(struct pass *pass, const struct dump_call_record *record)
+{
+	const struct dump_session *session = pass->print->calls->session;
+	struct ptl_bytes *text = &pass->print->text;
+
+	common_text_time(text, record->start, ptl_trace_machine(session->trace)->start_time);
+	common_text_add(text, "  ");
+	common_text_add(text, dump_dim(session));
+	common_text_format(text, "-- goes on on stack %u", record->stack);
+	common_text_add(text, dump_plain(session));
+	common_text_add(text, "\n");
+}
+
+/* Lines of events, moved to the level they were written at. */
+static void text_event(struct pass *pass, const struct dump_call_record *record, size_t level)
+{
+	struct ptl_bytes *text = &pass->print->text;
+	const uint8_t *line = record->lines, *end = record->lines + record->function;
+
+	while (line < end) {
+		const uint8_t *newline = memchr(line, '\n', (size_t)(end - line));
+		const size_t size = newline ? (size_t)(newline - line) + 1 : (size_t)(end - line);
+		const size_t time = size < DUMP_CALLS_TIME_WIDTH ? size : DUMP_CALLS_TIME_WIDTH;
+
+		common_write_bytes(text, line, time);
+		common_text_pad(text, text->size, 2 * (DURATION_WIDTH + 2) + 2 * (COUNT_WIDTH + 2) + 7);
+		add_indent(text, level);
+		common_write_bytes(text, line + time, size - time);
+		line += size;
+	}
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void json_ids(struct common_json *json, const struct dump_call_thread *thread)
+{
+	if (thread->pid != PTL_NO_ID)
+		common_json_u64(json, "pid", thread->pid);
+	else
+		common_json_null(json, "pid");
+	if (thread->tid != PTL_NO_ID)
+		common_json_u64(json, "tid", thread->tid);
+	else
+		common_json_null(json, "tid");
+	if (thread->tid == PTL_NO_ID && thread->cpu != PTL_NO_CPU)
+		common_json_u64(json, "cpu", thread->cpu);
+}
+
+static void json_call(struct pass *pass, const struct dump_call_record *record, size_t level)
+{
+	struct dump_session *session = pass->print->calls->session;
+	const struct dump_function *function = dump_function(pass->print->calls->functions, record->function);
+	struct common_json *json = &session->json_out;
+
+	common_json_object(json, NULL);
+	common_json_string(json, "type", "call");
+	json_ids(json, pass->thread);
+	common_json_u64(json, "depth", level);
+	if (*function->name)
+		common_json_string(json, "function", function->name);
+	else
+		common_json_null(json, "function");
+	common_json_string(json, "image", *function->path ? function->path : NULL);
+	common_json_hex(json, "address", function->address);
+	dump_json_time(session, "time", record->start);
+	if (record->start) {
+		common_json_u64(json, "duration", record->wall);
+		common_json_u64(json, "self", record->self_time);
+	}
+	common_json_u64(json, "instructions", record->instructions);
+	common_json_u64(json, "self_instructions", record->self_instructions);
+	common_json_u64(json, "calls", record->children);
+	common_json_u64(json, "repeats", record->repeats);
+	if (record->stack)
+		common_json_u64(json, "stack", record->stack);
+	common_json_array(json, "marks");
+	for (size_t i = 0; i < MARK_COUNT; i++)
+		if (record->flags & marks[i].flag)
+			common_json_string(json, NULL, marks[i].word);
+	common_json_array_end(json);
+	common_json_object_end(json);
+	common_json_line(json);
+}
+
+static void json_stack(struct pass *pass, const struct dump_call_record *record)
+{
+	struct dump_session *session = pass->print->calls->session;
+	struct common_json *json = &session->json_out;
+
+	common_json_object(json, NULL);
+	common_json_string(json, "type", "stack");
+	json_ids(json, pass->thread);
+	dump_json_time(session, "time", record->start);
+	common_json_u64(json, "stack", record->stack);
+	common_json_object_end(json);
+	common_json_line(json);
+}
+
+/* ---- what is shown ------------------------------------------------------------------------------- */
+
+static struct dump_shown_level *level_at(struct dump_calls_print *print, size_t level)
+{
+	if (level >= print->level_count) {
+		const size_t count = level + level / 2 + 64;
+		struct dump_shown_level *levels = realloc(print->levels, count * sizeof(*levels));
+
+		if (!levels)
+			return NULL;
+		memset(levels + print->level_count, 0, (count - print->level_count) * sizeof(*levels));
+		print->levels = levels;
+		print->level_count = count;
+	}
+	return &print->levels[level];
+}
+
+/* The image of the nearest visible call above a level; NULL: there is none. */
+static const char *image_above(const struct dump_calls_print *print, size_t level)
+{
+	while (level-- > 0)
+		if (print->levels[level].visible)
+			return print->levels[level].image;
+	return NULL;
+}
+
+static void put_call(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
+		     size_t shown, const char *image)
+{
+	if (pass->print->max_depth && shown >= pass->print->max_depth)
+		return;
+	heading(pass);
+	if (pass->print->calls->session->options->json)
+		json_call(pass, record, shown);
+	else
+		text_call(pass, record, name, shown, image);
+}
+
+/* Whether a call is one of those that are shown, by name. */
+static bool is_visible(struct pass *pass, const struct dump_call_record *record, const struct dump_shown_name *name,
+		       size_t level, size_t above)
+{
+	const struct dump_calls_print *print = pass->print;
+
+	if (pass->inside && level < pass->inside)
+		pass->inside = 0;
+	if (print->function && !pass->inside) {
+		if (!name->function)
+			return false;
+		pass->inside = level + 1;
+		pass->root = above;
+	}
+	return name->wanted && !record->hidden;
+}
+
+/* quiet: the call comes before what is shown, and is only the way to it. */
+static int take_call(struct pass *pass, const struct dump_call_record *record, bool quiet)
+{
+	struct dump_calls_print *print = pass->print;
+	const size_t level = dump_record_level(pass->tree, record);
+	struct dump_shown_level *place = level_at(print, level);
+	const struct dump_shown_name *name = name_of(print, record->function);
+	size_t above;
+
+	if (!place || !name)
+		return common_fail_memory("calls", 0);
+	above = level ? print->levels[level - 1].shown : 0;
+	if (print->from && name->from)
+		pass->started = true;
+	if (print->until && name->until && pass->started)
+		pass->ended = true;
+	place->image = dump_function(print->calls->functions, record->function)->image;
+	place->visible = !pass->ended && is_visible(pass, record, name, level, above);
+	place->shown = above + place->visible;
+	if (place->visible && !quiet && pass->started)
+		put_call(pass, record, name, above - (print->function ? pass->root : 0), image_above(print, level));
+	return 0;
+}
+
+static int take_other(struct pass *pass, const struct dump_call_record *record)
+{
+	struct dump_calls_print *print = pass->print;
+	const bool json = print->calls->session->options->json;
+	const size_t level = record->kind == DUMP_RECORD_EVENT ? dump_record_level(pass->tree, record) : 0;
+	const size_t shown = level && level <= print->level_count ? print->levels[level - 1].shown : 0;
+
+	if (!pass->started || pass->ended || (print->function && (!pass->inside || level < pass->inside)))
+		return 0;
+	heading(pass);
+	if (record->kind == DUMP_RECORD_STACK)
+		(json ? json_stack : text_stack)(pass, record);
+	else if (json)
+		common_write_bytes(&print->text, record->lines, record->function);
+	else
+		text_event(pass, record, shown - (print->function && shown > pass->root ? pass->root : 0));
+	return 0;
+}
+
+static int flush(struct pass *pass, size_t least)
+{
+	struct dump_calls_print *print = pass->print;
+
+	if (print->text.failed)
+		return common_fail_memory("lines", print->text.size);
+	if (print->text.size < least)
+		return 0;
+	common_text_write(&print->text, print->calls->session->out);
+	print->text.size = 0;
+	return dump_output_check(print->calls->session);
+}
+
+/* The outermost frames, which were found last; those of other stacks come with the calls of these. */
+static int take_belows(struct pass *pass, uint32_t stack, bool quiet)
+{
+	const struct dump_record_list *below = &pass->tree->below;
+	int status = 0;
+
+	for (size_t i = below->count; status == 0 && i-- > 0;)
+		if (below->records[i].stack == stack)
+			status = take_call(pass, &below->records[i], quiet);
+	return status;
+}
+
+static int print_records(struct pass *pass)
+{
+	const struct dump_record_list *list = &pass->tree->list;
+	const uint64_t tail = pass->print->tail;
+	const size_t first = tail && tail < list->count ? list->count - (size_t)tail : 0;
+	uint32_t stacks = 1; /* whose outermost frames have been shown */
+	int status = take_belows(pass, 0, false);
+
+	for (size_t i = 0; status == 0 && i < list->count && !pass->ended; i++) {
+		const struct dump_call_record *record = &list->records[i];
+
+		if (record->kind == DUMP_RECORD_CALL)
+			status = take_call(pass, record, i < first && record->end <= first);
+		else if (i >= first)
+			status = take_other(pass, record);
+		if (status == 0 && record->kind == DUMP_RECORD_STACK && record->stack >= stacks) {
+			stacks = record->stack + 1;
+			status = take_belows(pass, record->stack, false);
+		}
+		if (status == 0)
+			status = flush(pass, FLUSH);
+	}
+	return status;
+}
+
+int dump_calls_print(struct dump_calls_print *print, const struct dump_call_tree *tree,
+		     const struct dump_call_thread *thread)
+{
+	struct pass pass = {
+		.print = print,
+		.tree = tree,
+		.thread = thread,
+		.started = !print->from,
+	};
+	int status;
+
+	if (!tree->list.count && !tree->below.count)
+		return 0;
+	status = print_records(&pass);
+	return status == 0 ? flush(&pass, 1) : status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The call tree of a thread as lines of text, or of JSON. */
+#ifndef DUMP_COMMAND_CALLS_PRINT_H
+#define DUMP_COMMAND_CALLS_PRINT_H
+
+#include "dump/analysis/call_session.h"
+#include "dump/analysis/call_tree.h"
+
+#define DUMP_CALLS_TIME_WIDTH 16 /* of the column of times, with what follows it */
+
+/* What is shown of the trees, and how. Zero-initialised but for what the caller sets shows all. */
+struct dump_calls_print {
+	const struct dump_call_session *calls;
+	const char *function; /* patterns; NULL: not asked for */
+	const char *from;
+	const char *until;
+	uint64_t tail;      /* how many calls at the end; 0: all */
+	uint64_t max_depth; /* 0: all */
+
+	struct dump_shown_name *names; /* by function; owned from here on */
+	size_t name_count;
+	struct dump_shown_level *levels;
+	size_t level_count;
+	struct ptl_bytes text;
+	bool any; /* a heading was written */
+};
+
+int dump_calls_print(struct dump_calls_print *print, const struct dump_call_tree *tree,
+		     const struct dump_call_thread *thread);
+void dump_calls_print_free(struct dump_calls_print *print);
+
+#endif

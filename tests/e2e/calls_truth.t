@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# ptl-dump calls against what programs themselves log of their calls: the same calls, in the same order, as deep.
+import collections
+import json
+import os
+
+from scratch_test import BIN, DUMP, check, path, plan, run
+
+PROGRAMS = os.environ["PTL_PROGRAMS"]
+
+
+def record(output, *command, options=()):
+    done = run(os.path.join(BIN, "ptl-record"), "-q", "-f", "-o", output, *options, "--", *command)
+    if done.returncode:
+        raise SystemExit(f"Bail out! {done.stderr}")
+
+
+def calls(*arguments):
+    done = run(DUMP, "calls", "--json", *arguments)
+    if done.returncode or done.stderr:
+        raise SystemExit(f"Bail out! {arguments}: {done.stderr}")
+    return done.stdout
+
+
+def read_log(name):
+    """Of each thread (file, address, depth), in order."""
+    threads = collections.defaultdict(list)
+    with open(path(name)) as file:
+        for line in file:
+            tid, _, depth, image, address = line.split()
+            threads[int(tid)].append((os.path.basename(image), int(address, 16), int(depth)))
+    return threads
+
+
+def logged_calls(text, functions):
+    """The same of what ptl-dump shows: depth counts logged functions alone."""
+    threads, paths = collections.defaultdict(list), collections.defaultdict(list)
+    for line in map(json.loads, text.splitlines()):
+        if line["type"] != "call":
+            continue
+        function = os.path.basename(line["image"] or ""), int(line["address"], 16)
+        above = paths[line["tid"], line.get("stack", 0)]
+        del above[line["depth"]:]
+        above.extend([False] * (line["depth"] - len(above)))
+        if function in functions:
+            threads[line["tid"]].append((*function, sum(above)))
+        above.append(function in functions)
+    return threads
+
+
+def compare(name, log, text):
+    truth = read_log(log)
+    functions = {call[:2] for thread in truth.values() for call in thread}
+    got = logged_calls(text, functions)
+    same = True
+    for tid, thread in truth.items():
+        first = next((i for i, pair in enumerate(zip(thread, got[tid])) if pair[0] != pair[1]), None)
+        if first is not None or len(thread) != len(got[tid]):
+            same = False
+            at = min(len(thread), len(got[tid])) if first is None else first
+            print(f"# thread {tid}: {len(thread)} calls logged, {len(got[tid])} shown, the same up to {at}")
+            for label, calls_ in ("logged", thread), ("shown", got[tid]):
+                for call in calls_[max(at - 3, 0):at + 4]:
+                    print(f"#   {label} {call[0]} {call[1]:x} {call[2]}")
+    check(f"{name}: calls are those that the program logs, {sum(map(len, truth.values()))} of them", same)
+
+
+PLUGIN = os.path.join(PROGRAMS, "libcalls.so")
+for options in ([], ["--timing=tsc", "--psb-period=256"], ["--timing=none"], ["--no-retcomp"], ["--clock=virtual"]):
+    record("calls.ptl", os.path.join(PROGRAMS, "calls"), "calls.log", PLUGIN, options=options)
+    text = calls("--no-fold", "calls.ptl")
+    compare(f"calls {options}", "calls.log", text)
+    for jobs in "1", "2", "8":
+        check(f"calls {options} -j{jobs} gives the same bytes", calls("--no-fold", "-j", jobs, "calls.ptl") == text)
+    check(f"calls {options} --engine libipt gives the same calls", [
+        (line.get("function"), line.get("depth")) for line in map(json.loads, calls(
+            "--no-fold", "--engine", "libipt", "calls.ptl").splitlines())] == [
+                (line.get("function"), line.get("depth")) for line in map(json.loads, text.splitlines())])
+    record("exceptions.ptl", os.path.join(PROGRAMS, "call_exceptions"), "exceptions.log", options=options)
+    compare(f"call_exceptions {options}", "exceptions.log", calls("--no-fold", "exceptions.ptl"))
+plan()
