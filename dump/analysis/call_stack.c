@@ -115,6 +115,12 @@ static unsigned flags_of(const struct fold *fold, uint32_t function)
 	return frame_flags(dump_function(fold->fold->functions, function)->flags);
 }
 
+/* Of a call that leads out of what is traced. */
+static unsigned outside(const struct fold *fold)
+{
+	return fold->transfer->flags & DUMP_TRANSFER_OUTSIDE ? DUMP_CALL_OUTSIDE : 0;
+}
+
 /* The function of a place; where it has no name, the one that begins there. */
 static int function_of(const struct fold *fold, uint32_t *function)
 {
@@ -138,7 +144,8 @@ static void count_unwound(struct dump_stack *stack)
 {
 	struct dump_frame *top = &stack->frames[stack->count - 1];
 
-	if (top->flags & DUMP_CALL_FINDER && stack->count > FINDER_BELOW && top[-FINDER_BELOW].flags & DUMP_CALL_UNWINDS)
+	if (top->flags & DUMP_CALL_FINDER && stack->count > FINDER_BELOW &&
+	    top[-FINDER_BELOW].flags & DUMP_CALL_UNWINDS)
 		top[-FINDER_BELOW].unwound++;
 }
 
@@ -438,7 +445,7 @@ static int resolve(const struct fold *fold, struct dump_frame *frame)
 		return status;
 	frame->function = function;
 	frame->entry = fold->transfer->to;
-	frame->flags = (frame->flags & ~DUMP_CALL_STUB) | flags_of(fold, function);
+	frame->flags = (frame->flags & ~DUMP_CALL_STUB) | flags_of(fold, function) | outside(fold);
 	count_unwound(fold->thread->stack);
 	return observer->rename ? observer->rename(observer->context, fold->thread, frame) : 0;
 }
@@ -454,7 +461,7 @@ static int tail_call(const struct fold *fold)
 
 	if (status == 0)
 		status = pop(fold, 0);
-	return status == 0 ? push(fold, function, return_address, kept | DUMP_CALL_TAIL) : status;
+	return status == 0 ? push(fold, function, return_address, kept | DUMP_CALL_TAIL | outside(fold)) : status;
 }
 
 /*
@@ -695,9 +702,8 @@ static int begin_program(const struct fold *fold, const struct flow_program *pro
 		status = observer->exec(observer->context, fold->thread);
 	if (status == 0)
 		status = function_of(fold, &function);
-	return status == 0 ? push(fold, function, 0, fold->transfer->flags & DUMP_TRANSFER_START
-							     ? 0
-							     : (unsigned)DUMP_CALL_INFERRED)
+	return status == 0 ? push(fold, function, 0,
+				  fold->transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_INFERRED)
 			   : status;
 }
 
@@ -755,8 +761,7 @@ static int begin(const struct fold *fold)
 	if (status < 0)
 		return status;
 	if (thread->process != FLOW_NONE)
-		thread->program =
-			flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
+		thread->program = flow_timeline_program_at(fold->fold->timeline, thread->process, thread->time);
 	return push(fold, function, 0, fold->transfer->flags & DUMP_TRANSFER_START ? 0 : (unsigned)DUMP_CALL_INFERRED);
 }
 
@@ -894,8 +899,7 @@ int dump_calls_take(const struct dump_call_fold *calls, struct dump_call_thread 
 		fold.transfer = transfer;
 		dump_calls_pass(thread, transfer->instructions, transfer->time);
 		if (transfer->kind == DUMP_TRANSFER_CALL)
-			status = push(&fold, transfer->function, transfer->address,
-				      transfer->flags & DUMP_TRANSFER_OUTSIDE ? (unsigned)DUMP_CALL_OUTSIDE : 0);
+			status = push(&fold, transfer->function, transfer->address, outside(&fold));
 		else if (transfer->kind == DUMP_TRANSFER_RETURN)
 			status = take_return(&fold);
 		else

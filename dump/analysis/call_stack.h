@@ -65,9 +65,9 @@ struct dump_stack {
 };
 
 struct dump_call_thread {
-	struct dump_stack *stack;          /* the one it is on */
-	struct common_hash_map waiting;    /* stacks by the address at which they go on */
-	struct dump_stack **stacks;        /* all; owned */
+	struct dump_stack *stack;       /* the one it is on */
+	struct common_hash_map waiting; /* stacks by the address at which they go on */
+	struct dump_stack **stacks;     /* all; owned */
 	size_t stack_count;
 	uint64_t time; /* trace clock; 0: none yet */
 	struct dump_absence absence;

@@ -11,10 +11,10 @@
 #include "common/error.h"
 #include "common/file.h"
 
-#define IN_MEMORY ((size_t)48 << 20)   /* bytes; more goes to a file */
-#define FILE_STEP ((size_t)256 << 20)  /* bytes by which a file grows at most */
-#define NO_RECORD UINT64_MAX           /* of a frame that is not in the list */
-#define IS_BELOW ((uint64_t)1 << 62)   /* of a frame whose record is among `below` */
+#define IN_MEMORY ((size_t)48 << 20)  /* bytes; more goes to a file */
+#define FILE_STEP ((size_t)256 << 20) /* bytes by which a file grows at most */
+#define NO_RECORD UINT64_MAX          /* of a frame that is not in the list */
+#define IS_BELOW ((uint64_t)1 << 62)  /* of a frame whose record is among `below` */
 
 /* ---- the list ------------------------------------------------------------------------------------ */
 
@@ -39,9 +39,8 @@ static int grow_file(struct dump_record_list *list, size_t capacity)
 	if (error)
 		return common_fail(PTL_SYSTEM, "no room for %zu bytes of calls in a temporary file: %s", size,
 				   strerror(error));
-	map = list->mapped
-		      ? mremap(list->records, list->capacity * sizeof(*list->records), size, MREMAP_MAYMOVE)
-		      : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, list->fd, 0);
+	map = list->mapped ? mremap(list->records, list->capacity * sizeof(*list->records), size, MREMAP_MAYMOVE)
+			   : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, list->fd, 0);
 	if (map == MAP_FAILED)
 		return common_fail_memory("calls", size);
 	if (!list->mapped) {
@@ -57,9 +56,8 @@ static int grow_file(struct dump_record_list *list, size_t capacity)
 static int grow(struct dump_record_list *list)
 {
 	const size_t size = list->capacity * sizeof(*list->records);
-	const size_t capacity =
-		size < FILE_STEP ? (list->capacity ? 2 * list->capacity : 256)
-				 : list->capacity + FILE_STEP / sizeof(*list->records);
+	const size_t capacity = size < FILE_STEP ? (list->capacity ? 2 * list->capacity : 256)
+						 : list->capacity + FILE_STEP / sizeof(*list->records);
 	struct dump_call_record *records;
 	int status = 0;
 
@@ -207,8 +205,9 @@ static int rename_call(void *context, struct dump_call_thread *thread, struct du
 static bool fold_into(struct dump_call_tree *tree, struct dump_call_record *before,
 		      const struct dump_call_record *record)
 {
-	if (tree->no_folding || before->shape != record->shape || before->end != (uint64_t)(record - tree->list.records) ||
-	    before->kind != DUMP_RECORD_CALL || before->function != record->function || before->flags != record->flags)
+	if (tree->no_folding || before->shape != record->shape ||
+	    before->end != (uint64_t)(record - tree->list.records) || before->kind != DUMP_RECORD_CALL ||
+	    before->function != record->function || before->flags != record->flags)
 		return false;
 	before->repeats++;
 	before->wall += record->wall;
@@ -268,8 +267,7 @@ static int leave(void *context, struct dump_call_thread *thread, struct dump_fra
 	caller = dump_frame_depth(thread, frame) ? record_of(tree, frame - 1) : NULL;
 	if (!caller || frame[-1].user & IS_BELOW)
 		return 0;
-	tell_caller(tree, caller, index,
-		    caller->last && fold_into(tree, &tree->list.records[caller->last], record));
+	tell_caller(tree, caller, index, caller->last && fold_into(tree, &tree->list.records[caller->last], record));
 	return 0;
 }
 

@@ -16,9 +16,9 @@ struct dump_call_record {
 	uint64_t self_time;
 	uint64_t instructions;
 	uint64_t self_instructions;
-	uint64_t children; /* calls of its own */
-	uint64_t repeats;  /* calls that followed each other, and were alike with all they called */
-	uint64_t shape;    /* hash of function and calls; while the call goes on, of what there is */
+	uint64_t children;     /* calls of its own */
+	uint64_t repeats;      /* calls that followed each other, and were alike with all they called */
+	uint64_t shape;        /* hash of function and calls; while the call goes on, of what there is */
 	uint64_t shape_before; /* without the last call */
 	uint64_t last;         /* record of the last call it has made; 0: none */
 	uint64_t end;          /* the record behind its last call */
@@ -27,7 +27,7 @@ struct dump_call_record {
 	uint32_t stack;
 	uint16_t flags; /* DUMP_CALL_* */
 	uint8_t kind;
-	bool hidden; /* only its place is told of */
+	bool hidden;          /* only its place is told of */
 	const uint8_t *lines; /* of an event */
 };
 

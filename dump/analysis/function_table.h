@@ -22,10 +22,10 @@
 #define DUMP_FUNCTION_FINDER 0x40u   /* what unwinding calls for each frame */
 
 struct dump_function {
-	const char *name;       /* as people want it; not made safe for a terminal; "" where nameless */
-	const char *path;       /* of its file; "" without an image */
-	const char *image;      /* its last component; "[no image]" */
-	uint64_t address;       /* where it begins in the file's own address space; of nameless ones where it was entered */
+	const char *name;  /* as people want it; not made safe for a terminal; "" where nameless */
+	const char *path;  /* of its file; "" without an image */
+	const char *image; /* its last component; "[no image]" */
+	uint64_t address;  /* where it begins in the file's own address space; of nameless ones where it was entered */
 	unsigned flags;
 };
 

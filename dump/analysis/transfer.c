@@ -129,8 +129,8 @@ static struct dump_transfer *start(struct walk *walk, uint8_t kind)
 	if (!walk->transfers || walk->status < 0)
 		return NULL;
 	do {
-		const uint32_t instructions =
-			tracker->instructions < UINT32_MAX ? (uint32_t)tracker->instructions : UINT32_MAX;
+		const uint32_t instructions = tracker->instructions < UINT32_MAX ? (uint32_t)tracker->instructions
+										 : UINT32_MAX;
 
 		transfer = add(walk);
 		if (!transfer)
@@ -167,8 +167,7 @@ static void go(struct walk *walk, uint8_t kind, unsigned flags, uint64_t address
 	transfer->to = place->address;
 	transfer->address = address;
 	transfer->image = place->place.image;
-	transfer->function =
-		kind == DUMP_TRANSFER_CALL ? function_of_call(walk, place) : place->place.function;
+	transfer->function = kind == DUMP_TRANSFER_CALL ? function_of_call(walk, place) : place->place.function;
 	transfer->flags = (uint8_t)flags;
 	if (place->place.function != DUMP_NO_FUNCTION && place->address == place->place.start)
 		transfer->flags |= DUMP_TRANSFER_START;
@@ -253,8 +252,7 @@ static void take_block(struct walk *walk, const struct flow_block *block)
 	struct dump_tracker *tracker = walk->tracker;
 
 	land(walk, block->image, block->ip);
-	tracker->leaving =
-		(struct dump_leaving){block->ip + block->size, block->target, block->branch, true};
+	tracker->leaving = (struct dump_leaving){block->ip + block->size, block->target, block->branch, true};
 	tracker->instructions += block->instructions;
 }
 

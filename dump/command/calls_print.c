@@ -94,11 +94,9 @@ static const struct {
 	unsigned flag;
 	const char *word;
 } marks[] = {
-	{DUMP_CALL_TAIL, "tail-call"},	 {DUMP_CALL_SIGNAL, "signal"},
-	{DUMP_CALL_KERNEL, "kernel"},	 {DUMP_CALL_OUTSIDE, "not-traced"},
-	{DUMP_CALL_STACK, "new-stack"},	 {DUMP_CALL_INFERRED, "inferred"},
-	{DUMP_CALL_UNWOUND, "unwound"},	 {DUMP_CALL_UNFINISHED, "unfinished"},
-	{DUMP_CALL_LOST, "lost"},
+	{DUMP_CALL_TAIL, "tail-call"},     {DUMP_CALL_SIGNAL, "signal"},         {DUMP_CALL_KERNEL, "kernel"},
+	{DUMP_CALL_OUTSIDE, "not-traced"}, {DUMP_CALL_STACK, "new-stack"},       {DUMP_CALL_INFERRED, "inferred"},
+	{DUMP_CALL_UNWOUND, "unwound"},    {DUMP_CALL_UNFINISHED, "unfinished"}, {DUMP_CALL_LOST, "lost"},
 };
 #define MARK_COUNT (sizeof(marks) / sizeof(marks[0]))
 
@@ -121,10 +119,11 @@ static void heading(struct pass *pass)
 	if (thread->pid != PTL_NO_ID) {
 		const char *name = thread->process == FLOW_NONE
 					   ? ""
-					   : common_base_name(thread->program ? thread->program->path
-									      : flow_timeline_process(print->calls->timeline,
-												      thread->process)
-											->name);
+					   : common_base_name(thread->program
+								      ? thread->program->path
+								      : flow_timeline_process(print->calls->timeline,
+											      thread->process)
+										->name);
 
 		common_text_safe(text, *name ? name : "process");
 		common_text_format(text, " (%u)", thread->pid);

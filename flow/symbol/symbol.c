@@ -191,9 +191,8 @@ static void narrow(const struct ptl_symbol_table *table, uint64_t own, struct fl
 		first = nearest.address;
 		/* Behind its end another one may cover, which began before: then the answer is told of one address. */
 		if (nearest.size && own - nearest.address >= nearest.size)
-			first = found.name || ptl_symbols_find(table, first + nearest.size).name
-					? own
-					: first + nearest.size;
+			first = found.name || ptl_symbols_find(table, first + nearest.size).name ? own
+												 : first + nearest.size;
 	}
 	if (first > span->first)
 		span->first = first;

@@ -9,8 +9,14 @@
 
 struct guard {
 	int *count;
-	NOINLINE explicit guard(int *counted) : count(counted) { ++*count; }
-	NOINLINE ~guard() { --*count; }
+	NOINLINE explicit guard(int *counted) : count(counted)
+	{
+		++*count;
+	}
+	NOINLINE ~guard()
+	{
+		--*count;
+	}
 };
 
 static int guards;

@@ -68,8 +68,8 @@ NOT_LOGGED static void call_log_write(const char *path)
 
 		if (!dladdr(call_log[i].function, &info))
 			abort();
-		fprintf(file, "%d %d %d %s %lx\n", call_log[i].tid, call_log[i].stack, call_log[i].depth, info.dli_fname,
-			(unsigned long)((char *)call_log[i].function - (char *)info.dli_fbase));
+		fprintf(file, "%d %d %d %s %lx\n", call_log[i].tid, call_log[i].stack, call_log[i].depth,
+			info.dli_fname, (unsigned long)((char *)call_log[i].function - (char *)info.dli_fbase));
 	}
 	if (fclose(file))
 		exit(2);

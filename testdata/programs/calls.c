@@ -52,6 +52,8 @@ static jmp_buf place;
 
 NOINLINE static void jump(int depth)
 {
+	if (depth < 0)
+		return;
 	if (depth)
 		jump(depth - 1);
 	else
