@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 #define STACKS_MAX ((size_t)1 << 16)
 #define BUDGET_EACH 8   /* frames that a search may look at for each frame that was made */
@@ -84,17 +85,8 @@ static struct dump_frame *room(struct dump_call_thread *thread)
 {
 	struct dump_stack *stack = thread->stack;
 
-	if (stack->count == stack->capacity) {
-		const size_t capacity = stack->capacity ? 2 * stack->capacity : 32;
-		struct dump_frame *frames = realloc(stack->frames, capacity * sizeof(*frames));
-
-		if (!frames) {
-			common_fail_memory("frames", capacity * sizeof(*frames));
-			return NULL;
-		}
-		stack->frames = frames;
-		stack->capacity = capacity;
-	}
+	if (COMMON_VECTOR_RESERVE(stack->frames, stack->capacity, stack->count + 1, "frames") < 0)
+		return NULL;
 	return &stack->frames[stack->count++];
 }
 

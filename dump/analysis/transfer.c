@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 
 #define CACHE_BITS 14
 #define CACHE_SIZE ((size_t)1 << CACHE_BITS)
@@ -106,17 +107,9 @@ static struct dump_transfer *add(struct walk *walk)
 {
 	struct dump_transfers *transfers = walk->transfers;
 
-	if (transfers->count == transfers->capacity) {
-		const size_t capacity = transfers->capacity ? 2 * transfers->capacity : 256;
-		struct dump_transfer *list = realloc(transfers->list, capacity * sizeof(*list));
-
-		if (!list) {
-			walk->status = common_fail_memory("calls", capacity * sizeof(*list));
-			return NULL;
-		}
-		transfers->list = list;
-		transfers->capacity = capacity;
-	}
+	walk->status = COMMON_VECTOR_RESERVE(transfers->list, transfers->capacity, transfers->count + 1, "calls");
+	if (walk->status < 0)
+		return NULL;
 	return &transfers->list[transfers->count++];
 }
 

@@ -21,77 +21,26 @@ struct calls_options {
 	bool events;
 };
 
-static int take_function(void *target, const char *argument)
-{
-	((struct calls_options *)target)->function = argument;
-	return 0;
-}
-
-static int take_from(void *target, const char *argument)
-{
-	((struct calls_options *)target)->from = argument;
-	return 0;
-}
-
-static int take_until(void *target, const char *argument)
-{
-	((struct calls_options *)target)->until = argument;
-	return 0;
-}
-
-static int take_number(const char *argument, uint64_t *number)
-{
-	const int status = common_parse_u64(argument, number);
-
-	return status == 0 && !*number ? common_fail(PTL_MISUSE, "a number from 1 on was expected") : status;
-}
-
-static int take_depth(void *target, const char *argument)
-{
-	return take_number(argument, &((struct calls_options *)target)->depth);
-}
-
-static int take_tail(void *target, const char *argument)
-{
-	return take_number(argument, &((struct calls_options *)target)->tail);
-}
-
-static int take_min_time(void *target, const char *argument)
-{
-	return common_parse_duration(argument, &((struct calls_options *)target)->min_time);
-}
-
-static int take_min_instructions(void *target, const char *argument)
-{
-	return common_parse_u64(argument, &((struct calls_options *)target)->min_instructions);
-}
-
-static int take_no_folding(void *target, const char *argument)
-{
-	(void)argument;
-	((struct calls_options *)target)->no_folding = true;
-	return 0;
-}
-
-static int take_events(void *target, const char *argument)
-{
-	(void)argument;
-	((struct calls_options *)target)->events = true;
-	return 0;
-}
-
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What is shown:"},
-	{"depth", 'd', "N", "Calls that are nested up to N deep.", take_depth},
+	{"depth", 'd', "N", "Calls that are nested up to N deep.",
+	 COMMON_NUMBER(struct calls_options, depth, 1, UINT64_MAX)},
 	{"function", 'f', "FUNCTION", "Only calls of this function, and what these call (patterns may have * and ?).",
-	 take_function},
-	{"from", 0, "FUNCTION", "Of each thread, what comes from the first call of this function on.", take_from},
-	{"until", 0, "FUNCTION", "What comes before the next call of this function.", take_until},
-	{"tail", 'n', "N", "The last N lines of each thread, and the calls that they lie in.", take_tail},
-	{"min-time", 0, "TIME", "Only calls that took as long (1us, 2.5ms).", take_min_time},
-	{"min-instructions", 0, "N", "Only calls that executed as many instructions.", take_min_instructions},
-	{"no-fold", 0, NULL, "A line for each call, though calls are alike.", take_no_folding},
-	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.", take_events},
+	 COMMON_STRING(struct calls_options, function)},
+	{"from", 0, "FUNCTION", "Of each thread, what comes from the first call of this function on.",
+	 COMMON_STRING(struct calls_options, from)},
+	{"until", 0, "FUNCTION", "What comes before the next call of this function.",
+	 COMMON_STRING(struct calls_options, until)},
+	{"tail", 'n', "N", "The last N lines of each thread, and the calls that they lie in.",
+	 COMMON_NUMBER(struct calls_options, tail, 1, UINT64_MAX)},
+	{"min-time", 0, "TIME", "Only calls that took as long (1us, 2.5ms).",
+	 COMMON_DURATION(struct calls_options, min_time, 0)},
+	{"min-instructions", 0, "N", "Only calls that executed as many instructions.",
+	 COMMON_NUMBER(struct calls_options, min_instructions, 0, UINT64_MAX)},
+	{"no-fold", 0, NULL, "A line for each call, though calls are alike.",
+	 COMMON_FLAG(struct calls_options, no_folding)},
+	{"events", 0, NULL, "Events of programs and the kernel too, each in its place by time.",
+	 COMMON_FLAG(struct calls_options, events)},
 	{NULL},
 };
 
@@ -161,7 +110,7 @@ static int show_calls(struct dump_call_session *calls, const struct calls_option
 	struct dump_call_tree tree = {
 		.min_time = options->min_time,
 		.min_instructions = options->min_instructions,
-		.max_depth = options->function || options->shared.filter.image_count ? 0 : options->depth,
+		.max_depth = options->function || options->shared.filter.images.count ? 0 : options->depth,
 		.no_folding = options->no_folding,
 		.events = options->events ? take_lines : NULL,
 		.show = show,
