@@ -85,8 +85,14 @@ static int compare(const void *a, const void *b)
 	return order ? order : compare_numbers(left->version, right->version);
 }
 
+/* Events a second. */
+static double rate_of(uint64_t count, uint64_t span)
+{
+	return (double)count * 1e9 / (double)span;
+}
+
 static void json_kind(struct dump_session *session, const struct dump_names *names, const struct dump_event_kind *kind,
-		      struct ptl_bytes *scratch)
+		      uint64_t span, struct ptl_bytes *scratch)
 {
 	struct common_json *json = &session->json_out;
 	const struct ptl_descriptor *descriptor = &kind->descriptor;
@@ -106,16 +112,31 @@ static void json_kind(struct dump_session *session, const struct dump_names *nam
 	common_json_u64(json, "opcode", descriptor->opcode);
 	common_json_u64(json, "count", kind->count);
 	common_json_u64(json, "bytes", kind->bytes);
+	if (span)
+		common_json_double(json, "per_second", rate_of(kind->count, span));
+	else
+		common_json_null(json, "per_second");
 	common_json_object_end(json);
 	common_json_line(json);
 }
 
-static void text_kind(struct dump_table *table, const struct dump_names *names, const struct dump_event_kind *kind)
+static void rate_cell(struct dump_table *table, uint64_t count, uint64_t span)
+{
+	if (span)
+		dump_cell_format(table, DUMP_STYLE_PLAIN, rate_of(count, span) < 1000 ? "%.4g" : "%.0f",
+				 rate_of(count, span));
+	else
+		dump_cell(table, DUMP_STYLE_PLAIN, "-");
+}
+
+static void text_kind(struct dump_table *table, const struct dump_names *names, const struct dump_event_kind *kind,
+		      uint64_t span)
 {
 	const struct ptl_descriptor *descriptor = &kind->descriptor;
 
 	common_text_count(&table->text, kind->count);
 	dump_cell_text(table, DUMP_STYLE_BOLD);
+	rate_cell(table, kind->count, span);
 	common_text_count(&table->text, kind->bytes);
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 	dump_cell_format(table, DUMP_STYLE_PLAIN, "%" PRIu16, descriptor->id);
@@ -125,29 +146,33 @@ static void text_kind(struct dump_table *table, const struct dump_names *names, 
 	dump_cell_text(table, DUMP_STYLE_PLAIN);
 }
 
-static int print_text(struct dump_event_count *count, struct dump_session *session, const struct dump_names *names)
+static int print_text(struct dump_event_count *count, struct dump_session *session, const struct dump_names *names,
+		      uint64_t span)
 {
 	static const struct dump_column columns[] = {
-		{"EVENTS", true}, {"BYTES", true}, {"ID", true}, {"OPCODE", true}, {"VERSION", true}, {"EVENT", false},
+		{"EVENTS", true}, {"PER SECOND", true}, {"BYTES", true},  {"ID", true},
+		{"OPCODE", true}, {"VERSION", true},    {"EVENT", false},
 	};
 	struct dump_table table = {.columns = columns, .column_count = sizeof(columns) / sizeof(columns[0])};
 	uint64_t events = 0, bytes = 0;
 
 	for (size_t i = 0; i < count->used; i++) {
-		text_kind(&table, names, &count->list[i]);
+		text_kind(&table, names, &count->list[i], span);
 		events += count->list[i].count;
 		bytes += count->list[i].bytes;
 	}
 	common_text_count(&table.text, events);
 	dump_cell_text(&table, DUMP_STYLE_BOLD);
+	rate_cell(&table, events, span);
 	common_text_count(&table.text, bytes);
 	dump_cell_text(&table, DUMP_STYLE_PLAIN);
-	for (size_t i = 2; i < table.column_count; i++)
+	for (size_t i = 3; i < table.column_count; i++)
 		dump_cell(&table, DUMP_STYLE_PLAIN, i + 1 < table.column_count ? "-" : "all");
 	return dump_table_print(&table, session);
 }
 
-int dump_event_count_print(struct dump_event_count *count, struct dump_session *session, const struct dump_names *names)
+int dump_event_count_print(struct dump_event_count *count, struct dump_session *session, const struct dump_names *names,
+			   uint64_t span)
 {
 	struct ptl_bytes scratch = {0};
 	int status = 0;
@@ -155,9 +180,9 @@ int dump_event_count_print(struct dump_event_count *count, struct dump_session *
 	if (count->used)
 		qsort(count->list, count->used, sizeof(*count->list), compare);
 	if (!session->options->json)
-		return print_text(count, session, names);
+		return print_text(count, session, names, span);
 	for (size_t i = 0; !status && i < count->used; i++) {
-		json_kind(session, names, &count->list[i], &scratch);
+		json_kind(session, names, &count->list[i], span, &scratch);
 		status = scratch.failed ? common_fail_memory("names of events", scratch.size)
 					: dump_output_check(session);
 	}

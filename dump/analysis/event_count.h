@@ -27,9 +27,12 @@ struct dump_event_count {
 /* PTL_NO_MEMORY. */
 int dump_event_count_add(struct dump_event_count *count, const struct ptl_event *event,
 			 const struct ptl_schema *schema);
-/* Sorted by provider, id, opcode and version; as text with a sum at the end. PTL_NO_MEMORY. */
-int dump_event_count_print(struct dump_event_count *count, struct dump_session *session,
-			   const struct dump_names *names);
+/*
+ * Sorted by provider, id, opcode and version; as text with a sum at the end. span: nanoseconds that rates are of; 0: there are
+ * none. PTL_NO_MEMORY.
+ */
+int dump_event_count_print(struct dump_event_count *count, struct dump_session *session, const struct dump_names *names,
+			   uint64_t span);
 void dump_event_count_free(struct dump_event_count *count);
 
 #endif

@@ -64,10 +64,11 @@ bool dump_lint_is_minimum(unsigned check)
 	return checks[check].is_minimum;
 }
 
-void dump_lint_limits_default(struct dump_lint_limits *limits)
+void dump_lint_limits_begin(struct dump_lint_limits *limits)
 {
-	for (unsigned i = 0; i < DUMP_LINT_CHECKS; i++)
+	for (unsigned i = 0; i < DUMP_LINT_CHECKS && !limits->begun; i++)
 		limits->limit[i] = checks[i].limit;
+	limits->begun = true;
 }
 
 /* ---- text to limits ------------------------------------------------------------------------------ */
@@ -176,6 +177,7 @@ int dump_lint_limits_set(struct dump_lint_limits *limits, const char *text, size
 	size_t name_size = equals ? (size_t)(equals - text) : size, value_size = equals ? size - name_size - 1 : 0;
 	unsigned check;
 
+	dump_lint_limits_begin(limits);
 	trim(&name, &name_size);
 	if (!find_check(name, name_size, &check))
 		return fail_name(name, name_size);

@@ -34,7 +34,9 @@ struct dump_lint_value {
 	uint64_t of;
 };
 
+/* Zero-initialised is to become the default when it is set or read. */
 struct dump_lint_limits {
+	bool begun;
 	uint64_t limit[DUMP_LINT_CHECKS]; /* a count, or a share in millionths of a percent; DUMP_LINT_ANY */
 };
 
@@ -46,7 +48,7 @@ bool dump_lint_is_share(unsigned check);
 bool dump_lint_is_minimum(unsigned check);
 
 /* Nothing may be missing; how much ran outside of images and without names does not matter. */
-void dump_lint_limits_default(struct dump_lint_limits *limits);
+void dump_lint_limits_begin(struct dump_lint_limits *limits);
 /* "gaps.overflow=10", "decoded=99.5", "unresolved=any"; PTL_MISUSE with a text. */
 int dump_lint_limits_set(struct dump_lint_limits *limits, const char *text, size_t size);
 /* Lines of NAME = VALUE; "#" begins a comment. PTL_MISUSE with the place, PTL_SYSTEM. */

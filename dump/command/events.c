@@ -8,11 +8,15 @@
 #include "common/guid.h"
 #include "common/message.h"
 #include "dump/command/commands.h"
+#include "dump/analysis/activity_tree.h"
 #include "dump/analysis/event_count.h"
 #include "dump/analysis/event_filter.h"
 #include "dump/print/event.h"
+#include "dump/print/event_csv.h"
+#include "dump/print/event_xml.h"
 #include "common/text.h"
 #include "dump/session/session.h"
+#include "format/reader/trace_end.h"
 
 #define CHECK_EVERY 1024
 
@@ -20,7 +24,19 @@ struct events_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	struct dump_event_filter filter;
 	bool verbose;
+	bool absolute;
 	bool count;
+	bool tree;
+	bool csv;
+	bool xml;
+};
+
+struct events;
+
+/* What becomes of the events that are wanted. */
+struct output {
+	int (*event)(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema);
+	int (*end)(struct events *events); /* may be NULL */
 };
 
 struct events {
@@ -28,6 +44,8 @@ struct events {
 	struct events_options *options;
 	struct dump_event_printer printer;
 	struct dump_event_count count;
+	struct dump_activity_tree tree;
+	const struct output *output;
 	uint64_t seen;
 	uint64_t shown;
 };
@@ -86,8 +104,19 @@ static const struct common_option own_options[] = {
 	 "Id, version, level, keywords, channel, task, opcode, tags of the event and of its fields, and extended "
 	 "items too.",
 	 COMMON_FLAG(struct events_options, verbose)},
-	{"count", 0, NULL, "How many there are of each kind instead: a row for each provider, id, version and opcode.",
+	{"absolute", 0, NULL, "Times of day, in UTC.", COMMON_FLAG(struct events_options, absolute)},
+	{"count", 0, NULL,
+	 "How many there are of each kind instead, and how many a second: a row for each provider, id, version and "
+	 "opcode.",
 	 COMMON_FLAG(struct events_options, count)},
+	{"tree", 0, NULL,
+	 "What activities did instead: a tree of pairs of start and stop, with durations; with --activity that one and "
+	 "those "
+	 "joined with it.",
+	 COMMON_FLAG(struct events_options, tree)},
+	{"csv", 0, NULL, "Comma-separated values, the same columns for all events.",
+	 COMMON_FLAG(struct events_options, csv)},
+	{"xml", 0, NULL, "XML, as tracerpt and wevtutil of Windows write it.", COMMON_FLAG(struct events_options, xml)},
 	{NULL},
 };
 
@@ -97,12 +126,105 @@ static int check(const struct dump_options *shared)
 
 	if (options->filter.related && !options->filter.activities.asked)
 		return common_fail(PTL_MISUSE, "--related needs --activity");
+	if (options->count + options->tree > 1)
+		return common_fail(PTL_MISUSE, "--count does not go with --tree");
+	if (shared->json + options->csv + options->xml > 1)
+		return common_fail(PTL_MISUSE, "only one of --json, --csv and --xml is possible");
+	if ((options->csv || options->xml) && (options->count || options->tree))
+		return common_fail(PTL_MISUSE, "--csv and --xml show events: they do not go with --count and --tree");
 	return 0;
 }
 
 static void free_options(struct dump_options *shared)
 {
 	dump_event_filter_free(&((struct events_options *)shared)->filter);
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------- */
+
+static int event_text(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
+{
+	return dump_event_text(&events->printer, event, schema);
+}
+
+static int event_json(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
+{
+	return dump_event_json(&events->printer, event, schema);
+}
+
+static int event_csv(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
+{
+	return dump_event_csv(&events->printer, event, schema);
+}
+
+static int event_xml(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
+{
+	return dump_event_xml(&events->printer, event, schema);
+}
+
+static int end_xml(struct events *events)
+{
+	dump_event_xml_end(&events->printer);
+	return 0;
+}
+
+static int event_count(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
+{
+	return dump_event_count_add(&events->count, event, schema);
+}
+
+/* The span of time that rates are of: that of the options, as far as the trace goes. */
+static uint64_t span_of(const struct events *events)
+{
+	const struct dump_filter *filter = &events->options->shared.filter;
+	const uint64_t start = ptl_trace_machine(events->session->trace)->start_time;
+	const uint64_t end = format_trace_end(events->session->trace);
+	const uint64_t first = filter->first_time > start ? filter->first_time : start;
+	const uint64_t last = filter->last_time < end ? filter->last_time : end;
+
+	return last > first ? last - first : 0;
+}
+
+static int end_count(struct events *events)
+{
+	return events->shown ? dump_event_count_print(&events->count, events->session, events->printer.values->names,
+						      span_of(events))
+			     : 0;
+}
+
+static int event_tree(struct events *events, const struct ptl_event *event, const struct ptl_schema *schema)
+{
+	return dump_activity_tree_add(&events->tree, event, schema);
+}
+
+static int end_tree(struct events *events)
+{
+	int status = dump_activity_tree_print(&events->tree, events->session, events->printer.values->names,
+					      events->printer.timeline);
+
+	if (events->shown && !events->tree.count)
+		common_message_note("no event begins an activity: none of them has an activity and the opcode Start");
+	if (events->tree.stray)
+		common_message_note("events that stop an activity whose start is not there: %" PRIu64,
+				    events->tree.stray);
+	return status;
+}
+
+static const struct output *output_of(const struct events_options *options)
+{
+	static const struct output text = {event_text, NULL}, json = {event_json, NULL}, csv = {event_csv, NULL},
+				   xml = {event_xml, end_xml}, count = {event_count, end_count},
+				   tree = {event_tree, end_tree};
+
+	if (options->count)
+		return &count;
+	if (options->tree)
+		return &tree;
+	if (options->csv)
+		return &csv;
+	if (options->xml)
+		return &xml;
+	return options->shared.json ? &json : &text;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------ */
@@ -123,10 +245,7 @@ static int take(void *context, struct ptl_trace *trace, const struct ptl_event *
 	    !dump_event_filter_wants(&events->options->filter, events->printer.values, event, schema))
 		return 0;
 	events->shown++;
-	if (events->options->count)
-		return dump_event_count_add(&events->count, event, schema);
-	return events->options->shared.json ? dump_event_json(&events->printer, event, schema)
-					    : dump_event_text(&events->printer, event, schema);
+	return events->output->event(events, event, schema);
 }
 
 static int join(void *context, struct ptl_trace *trace, const struct ptl_event *event)
@@ -239,12 +358,12 @@ static int show(struct events *events)
 	int status = 0;
 
 	/* What joins activities may lie anywhere in the trace. */
-	if (events->options->filter.related)
+	if (events->options->filter.related || (events->options->tree && events->options->filter.activities.asked))
 		status = ptl_process(trace, NULL, &joining, events);
 	if (status == 0)
 		status = ptl_process(trace, &times, &callbacks, events);
-	if (status == 0 && events->options->count && events->shown)
-		status = dump_event_count_print(&events->count, events->session, events->printer.values->names);
+	if (status == 0 && events->output->end)
+		status = events->output->end(events);
 	if (status == 0)
 		check_names(events);
 	return status;
@@ -283,11 +402,14 @@ static int run(struct dump_session *session)
 		return status;
 	events.printer.timeline = events.options->filter.where.timeline = timeline;
 	events.printer.verbose = events.options->verbose;
+	events.printer.absolute = events.options->absolute;
+	events.output = output_of(events.options);
 	status = dump_names_load(&names, session->trace);
 	if (status == 0)
 		status = show_in_utf8(&events);
 	dump_event_printer_free(&events.printer);
 	dump_event_count_free(&events.count);
+	dump_activity_tree_free(&events.tree);
 	common_bytes_free(&values.scratch);
 	dump_names_free(&names);
 	flow_timeline_free(timeline);
@@ -303,6 +425,8 @@ const struct dump_command dump_command_events = {
 		    "ptl-dump events -p Kernel --pid 4711 --time ..10ms build.ptl\n"
 		    "ptl-dump events -w 'UserName == \"Zoe\" && Count > 3' --level warning app.ptl\n"
 		    "ptl-dump events --count build.ptl\n"
+		    "ptl-dump events --tree app.ptl         what activities did, and how long\n"
+		    "ptl-dump events --csv --absolute app.ptl > events.csv\n"
 		    "ptl-dump events --json build.ptl | jq -r '.fields.FileName // empty'",
 	.takes = DUMP_TAKES_PROCESS | DUMP_TAKES_CPU | DUMP_TAKES_TIME,
 	.options = own_options,

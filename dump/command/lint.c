@@ -13,62 +13,36 @@
 struct lint_options {
 	struct dump_options shared; /* first: see dump/session/command.h */
 	struct dump_lint_limits limits;
-	bool has_limits;
 	bool github;
 	const char *junit;
 	const char *gitlab;
 };
 
-static struct dump_lint_limits *limits_of(struct lint_options *options)
+static int take_limit(void *limits, const char *argument)
 {
-	if (!options->has_limits)
-		dump_lint_limits_default(&options->limits);
-	options->has_limits = true;
-	return &options->limits;
+	return dump_lint_limits_set(limits, argument, strlen(argument));
 }
 
-static int take_limit(void *target, const char *argument)
+static int take_rules(void *limits, const char *argument)
 {
-	return dump_lint_limits_set(limits_of(target), argument, strlen(argument));
-}
-
-static int take_rules(void *target, const char *argument)
-{
-	return dump_lint_limits_read(limits_of(target), argument);
-}
-
-static int take_junit(void *target, const char *argument)
-{
-	((struct lint_options *)target)->junit = argument;
-	return 0;
-}
-
-static int take_gitlab(void *target, const char *argument)
-{
-	((struct lint_options *)target)->gitlab = argument;
-	return 0;
-}
-
-static int take_github(void *target, const char *argument)
-{
-	(void)argument;
-	((struct lint_options *)target)->github = true;
-	return 0;
+	return dump_lint_limits_read(limits, argument);
 }
 
 static const struct common_option own_options[] = {
 	{"", 0, NULL, "What may be missing (in the order given; the last counts):"},
 	{"limit", 'l', "CHECK=VALUE",
 	 "The limit of a check: a number, percent for shares (at least so many for \"decoded\", at most for others), "
-	 "or any. "
-	 "The table names the checks.",
-	 take_limit},
-	{"rules", 'r', "FILE", "Limits from a file, a line each: CHECK = VALUE; # begins a comment.", take_rules},
+	 "or any. The table names the checks.",
+	 COMMON_CALLBACK(struct lint_options, limits, take_limit)},
+	{"rules", 'r', "FILE", "Limits from a file, a line each: CHECK = VALUE; # begins a comment.",
+	 COMMON_CALLBACK(struct lint_options, limits, take_rules)},
 	{"", 0, NULL, "Reports:"},
-	{"junit", 0, "FILE", "Writes JUnit XML to FILE, too: each check is a test.", take_junit},
-	{"gitlab", 0, "FILE", "Writes a Code Quality report of GitLab to FILE, too.", take_gitlab},
+	{"junit", 0, "FILE", "Writes JUnit XML to FILE, too: each check is a test.",
+	 COMMON_PATH(struct lint_options, junit)},
+	{"gitlab", 0, "FILE", "Writes a Code Quality report of GitLab to FILE, too.",
+	 COMMON_PATH(struct lint_options, gitlab)},
 	{"github", 0, NULL, "Prints annotations as GitHub reads them, too: lines that begin with \"::error\".",
-	 take_github},
+	 COMMON_FLAG(struct lint_options, github)},
 	{NULL},
 };
 
@@ -137,12 +111,13 @@ static int run(struct dump_session *session)
 {
 	struct lint_options *options = (struct lint_options *)session->options;
 	struct dump_lint lint = {0};
-	const struct dump_lint_report report = {session->path, &lint, limits_of(options)};
+	const struct dump_lint_report report = {session->path, &lint, &options->limits};
 	struct flow_view_options view_options;
 	struct flow_timeline *timeline;
 	size_t broken_blobs = 0;
 	int status = dump_info_check(session, &broken_blobs);
 
+	dump_lint_limits_begin(&options->limits);
 	if (!status)
 		status = dump_session_timeline(session, &timeline);
 	if (status < 0)

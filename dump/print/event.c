@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/guid.h"
 #include "common/text.h"
+#include "dump/print/event_time.h"
 
 #define NAME_WIDTH_MIN 24
 #define NAME_WIDTH_MAX 48
@@ -22,7 +23,7 @@ void dump_event_printer_free(struct dump_event_printer *printer)
 	dump_places_free(&printer->places);
 }
 
-static int memory_status(const struct dump_event_printer *printer)
+int dump_event_printer_status(const struct dump_event_printer *printer)
 {
 	return printer->line.failed || printer->fields.failed || printer->scratch.failed ||
 			       printer->values->scratch.failed
@@ -83,7 +84,8 @@ static void print_head(struct dump_event_printer *printer)
 	printer->has_head = true;
 	printer->name_width = find_name_width(printer);
 	printer->process_width = find_process_width(printer);
-	fprintf(session->out, "%s       time ms  %-*s  %-*s %8s%s\n", dump_dim(session), (int)printer->name_width,
+	fprintf(session->out, "%s%s  %-*s  %-*s %8s%s\n", dump_dim(session),
+		printer->absolute ? "time UTC                     " : "       time ms", (int)printer->name_width,
 		"event", (int)printer->process_width, "process", "thread", dump_plain(session));
 }
 
@@ -104,13 +106,27 @@ static void add_process(const struct dump_event_printer *printer, const struct p
 	common_text_pad(text, start, printer->process_width);
 }
 
+static void add_time(const struct dump_event_printer *printer, const struct ptl_event *event, struct ptl_bytes *text)
+{
+	int64_t wall;
+
+	if (!printer->absolute)
+		common_text_time(text, event->time, printer->values->start_time);
+	else if (dump_wall_time(ptl_trace_machine(printer->session->trace), event->time, &wall)) {
+		common_text_wall_time(text, wall);
+		text->size -= strlen(" UTC");
+	} else {
+		common_text_add(text, "-");
+	}
+}
+
 static void add_columns(struct dump_event_printer *printer, const struct ptl_event *event,
 			const struct ptl_schema *schema)
 {
 	struct ptl_bytes *text = &printer->line;
 	size_t start;
 
-	common_text_time(text, event->time, printer->values->start_time);
+	add_time(printer, event, text);
 	common_text_add(text, "  ");
 	common_text_add(text, dump_bold(printer->session));
 	start = text->size;
@@ -246,7 +262,7 @@ int dump_event_text(struct dump_event_printer *printer, const struct ptl_event *
 	add_message_and_fields(printer, event, schema);
 	common_text_add(&printer->line, "\n");
 	common_text_write(&printer->line, printer->session->out);
-	return memory_status(printer);
+	return dump_event_printer_status(printer);
 }
 
 int dump_event_brief(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema,
@@ -261,7 +277,7 @@ int dump_event_brief(struct dump_event_printer *printer, const struct ptl_event 
 	add_message_and_fields(printer, event, schema);
 	common_text_add(line, "\n");
 	common_write_bytes(text, line->data, line->size);
-	return memory_status(printer);
+	return dump_event_printer_status(printer);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */
@@ -400,6 +416,17 @@ static void json_message(struct dump_event_printer *printer, const struct ptl_ev
 			     printer->scratch.size);
 }
 
+static void json_wall_time(struct dump_event_printer *printer, const struct ptl_event *event)
+{
+	int64_t wall;
+
+	if (!printer->absolute || !dump_wall_time(ptl_trace_machine(printer->session->trace), event->time, &wall))
+		return;
+	printer->scratch.size = 0;
+	dump_text_system_time(&printer->scratch, wall);
+	common_json_string(&printer->session->json_out, "system_time", common_text_string(&printer->scratch));
+}
+
 int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *event, const struct ptl_schema *schema)
 {
 	struct common_json *json = &printer->session->json_out;
@@ -408,6 +435,7 @@ int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *
 	if (printer->in_flow)
 		common_json_string(json, "type", "event");
 	dump_json_time(printer->session, "time", event->time);
+	json_wall_time(printer, event);
 	json_descriptor(printer, &event->descriptor, schema);
 	json_owner(printer, event);
 	if (event->flags & PTL_EVENT_HAS_ACTIVITY)
@@ -421,5 +449,5 @@ int dump_event_json(struct dump_event_printer *printer, const struct ptl_event *
 	dump_json_payload(json, printer->values, schema, event->payload, event->payload_size);
 	common_json_object_end(json);
 	common_json_line(json);
-	return memory_status(printer);
+	return dump_event_printer_status(printer);
 }

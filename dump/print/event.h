@@ -14,6 +14,7 @@ struct dump_event_printer {
 	const struct flow_timeline *timeline;
 	struct dump_values *values;
 	bool in_flow;                     /* JSON has a type, as lines of flow have */
+	bool absolute;                    /* times of day, UTC */
 	bool verbose;                     /* id, version, level, keywords, channel, tags and extended items too */
 	size_t name_width, process_width; /* of the columns: found at the first event */
 	bool has_head;                    /* the head of the columns was printed */
@@ -22,6 +23,8 @@ struct dump_event_printer {
 };
 
 void dump_event_printer_free(struct dump_event_printer *printer);
+/* PTL_NO_MEMORY if there was too little for what was printed; 0. */
+int dump_event_printer_status(const struct dump_event_printer *printer);
 
 /*
  * "12.345678  Provider/Task/Opcode  process (pid)  thread  message  Name=value ...", before the first one a head.

@@ -33,7 +33,7 @@ struct walk {
 	bool is_characters;     /* the array that is open is a text */
 	struct ptl_bytes bytes; /* its elements */
 	struct ptl_bytes key;
-	struct ptl_bytes *raw; /* "path\0hex\0" for each string that is no UTF-8 */
+	struct ptl_bytes *raw; /* "path\0hex\0" for each value that JSON cannot hold */
 };
 
 /* ---- places ---------------------------------------------------------------------------------------- */
@@ -141,22 +141,29 @@ static bool is_utf8(const struct ptl_bytes *text)
 	return true;
 }
 
-/* JSON cannot hold all strings: remembers the bytes of those. */
-static void keep_raw(struct walk *walk, const struct ptl_value *value, const struct ptl_bytes *string)
+/* JSON cannot hold all strings, nor a boolean that is neither 0 nor 1: remembers the bytes of those. */
+static void keep_raw(struct walk *walk, const struct ptl_value *value, const uint8_t *bytes, size_t size)
 {
-	if (is_utf8(string))
-		return;
 	add_path(walk->raw, walk, value);
 	common_write_le(walk->raw, 0, 1);
-	common_text_hex_bytes(walk->raw, string->data, string->size);
+	common_text_hex_bytes(walk->raw, bytes, size);
 	common_write_le(walk->raw, 0, 1);
+}
+
+static bool is_odd_bool(const struct ptl_value *value)
+{
+	const uint8_t type = value->field->type;
+
+	return (type == PTL_TYPE_BOOL8 || type == PTL_TYPE_BOOL32) && value->u > 1;
 }
 
 static void keep_raw_value(struct walk *walk, const struct ptl_value *value)
 {
 	walk->bytes.size = 0;
-	if (dump_value_string(&walk->bytes, value))
-		keep_raw(walk, value, &walk->bytes);
+	if (is_odd_bool(value))
+		keep_raw(walk, value, value->bytes, value->size);
+	else if (dump_value_string(&walk->bytes, value) && !is_utf8(&walk->bytes))
+		keep_raw(walk, value, walk->bytes.data, walk->bytes.size);
 }
 
 static void show_value(struct walk *walk, const struct ptl_value *value)
@@ -180,7 +187,8 @@ static void show_characters(struct walk *walk, const struct ptl_value *value)
 	dump_text_array_string(&string, value->field, walk->bytes.data, walk->bytes.size);
 	if (walk->json) {
 		common_json_string_n(walk->json, json_key(walk, value), (const char *)string.data, string.size);
-		keep_raw(walk, value, &string);
+		if (!is_utf8(&string))
+			keep_raw(walk, value, string.data, string.size);
 	} else {
 		text_before(walk, value);
 		common_text_quoted(walk->text, string.data, string.size);

@@ -35,8 +35,8 @@ void dump_text_payload(struct ptl_bytes *text, struct dump_values *values, const
 
 /*
  * Adds the members "fields" (an object with one member for each field; structures are objects, arrays are
- * arrays; the second field of the same name is "name#2"), "raw", where strings are no UTF-8: an object with the bytes of each in hexadecimal, by its path
- * ("Outer.Inner[2]"), and, for bytes that no field explains, "payload" as hexadecimal text. Values: see
+ * arrays; the second field of the same name is "name#2"), "raw", where strings are no UTF-8 and booleans neither 0 nor 1: an object with the bytes of each in
+ * hexadecimal, by its path ("Outer.Inner[2]"), and, for bytes that no field explains, "payload" as hexadecimal text. Values: see
  * dump_json_value.
  */
 void dump_json_payload(struct common_json *json, struct dump_values *values, const struct ptl_schema *schema,

@@ -370,6 +370,15 @@ void dump_text_value(struct ptl_bytes *text, struct dump_values *values, const s
 	text_look(text, values, value, quoted);
 }
 
+void dump_text_plain_value(struct ptl_bytes *text, struct dump_values *values, const struct ptl_value *value)
+{
+	const bool raw = values->raw;
+
+	values->raw = true;
+	text_look(text, values, value, false);
+	values->raw = raw;
+}
+
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static void json_scratch(struct common_json *json, const char *key, const struct dump_values *values)

@@ -25,6 +25,9 @@ struct dump_values {
  */
 void dump_text_value(struct ptl_bytes *text, struct dump_values *values, const struct ptl_value *value, bool quoted);
 
+/* The same without names of maps, quotes, and anything made safe: what a program reads. */
+void dump_text_plain_value(struct ptl_bytes *text, struct dump_values *values, const struct ptl_value *value);
+
 /*
  * Appends the bytes of a string as UTF-8, as they are: also those that are none, and lone surrogates in three
  * bytes. False: the value is shown as no string.

@@ -41,16 +41,17 @@ static void take_again(const struct dump_lint_limits *limits)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *copy = malloc(size + 1);
-	struct dump_lint_limits limits;
+	struct dump_lint_limits limits = {false};
 
 	if (!copy)
 		return 0;
 	/* Without the zero behind it: no byte past the end may be read. */
 	memcpy(copy, data, size);
 	copy = realloc(copy, size ? size : 1);
-	dump_lint_limits_default(&limits);
-	if (dump_lint_limits_parse(&limits, "rules", copy, size) == 0)
+	if (dump_lint_limits_parse(&limits, "rules", copy, size) == 0) {
+		dump_lint_limits_begin(&limits);
 		take_again(&limits);
+	}
 	free(copy);
 	return 0;
 }

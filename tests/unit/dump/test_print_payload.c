@@ -165,7 +165,8 @@ static const struct {
 	{SCHEMA(guid_and_time), BYTES(GUID_BYTES "\x64\0\0\0\0\0\0\0\x15\xcd\x5b\x07\0\0\0\0\xff\xee"),
 	 " G=9e814aad-3204-11d2-9a82-006008a86939 T=0.000090ms W=\"1970-01-01 00:00:00.123456789 UTC\" payload=ffee",
 	 "{\"fields\":{\"G\":\"9e814aad-3204-11d2-9a82-006008a86939\",\"T\":90,\"W\":123456789},\"payload\":\"ffee\"}"},
-	{SCHEMA(booleans), BYTES("\x01\0\0\0\x09"), " A=true B=true(9)", "{\"fields\":{\"A\":true,\"B\":true}}"},
+	{SCHEMA(booleans), BYTES("\x01\0\0\0\x09"), " A=true B=true(9)",
+	 "{\"fields\":{\"A\":true,\"B\":true},\"raw\":{\"B\":\"09\"}}"},
 	{SCHEMA(scalars), BYTES(""), "", "{\"fields\":{}}"},
 };
 
