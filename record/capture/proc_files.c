@@ -28,7 +28,9 @@ static int open_entry(uint32_t pid, const char *entry)
 /* ---- stat ------------------------------------------------------------------------------------ */
 
 /* Numbers of fields as proc(5) counts them. */
-enum { STATE = 3, PARENT = 4, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
+enum { STATE = 3, PARENT = 4, FLAGS = 9, START = 22, START_CODE = 26, START_STACK = 28, EXIT_CODE = 52 };
+
+#define FLAG_EXITING 4u /* PF_EXITING of the kernel, the same in all versions */
 
 /* Fields from the state on; what follows the name, which may hold anything. */
 static bool parse_stat(const char *text, struct record_proc_stat *stat)
@@ -51,6 +53,7 @@ static bool parse_stat(const char *text, struct record_proc_stat *stat)
 	if (field < START)
 		return false;
 	stat->parent = (uint32_t)number[PARENT];
+	stat->exiting = (number[FLAGS] & FLAG_EXITING) != 0;
 	stat->start_ticks = number[START];
 	stat->program = number[START_CODE] * 31 + number[START_STACK];
 	stat->exit_status = (uint32_t)number[EXIT_CODE];
@@ -105,14 +108,17 @@ static void add_link(uint32_t pid, const char *entry, struct ptl_bytes *strings)
 	common_write_bytes(strings, "", 1);
 }
 
-void record_proc_strings(uint32_t pid, struct ptl_bytes *strings)
+bool record_proc_strings(uint32_t pid, struct ptl_bytes *strings)
 {
+	const size_t before = strings->size;
 	char piece[4096];
 	size_t left = STRINGS_MAX;
+	bool has_path;
 	ssize_t n;
 	int fd;
 
 	add_link(pid, "exe", strings);
+	has_path = strings->size > before + 1;
 	common_write_bytes(strings, "", 1);
 	add_link(pid, "cwd", strings);
 	fd = open_entry(pid, "cmdline");
@@ -124,6 +130,7 @@ void record_proc_strings(uint32_t pid, struct ptl_bytes *strings)
 	}
 	if (fd >= 0)
 		close(fd);
+	return has_path && left < STRINGS_MAX;
 }
 
 /* ---- threads and children -------------------------------------------------------------------- */

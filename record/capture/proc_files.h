@@ -11,6 +11,7 @@
 struct record_proc_stat {
 	uint32_t parent;
 	char state;           /* 'Z': dead, and not waited for */
+	bool exiting;         /* its first thread has begun to end */
 	uint64_t start_ticks; /* since boot; with the pid it names the process */
 	uint64_t program;     /* changes when another program is executed; a fork has its parent's */
 	uint32_t exit_status; /* of a zombie, as wait(2) */
@@ -24,9 +25,10 @@ uint64_t record_proc_start_time(uint64_t start_ticks);
 
 /*
  * Puts path, an empty string, the working directory and the arguments into strings, each with a
- * zero behind it, as struct record_program has them. What cannot be read is empty.
+ * zero behind it, as struct record_program has them. What cannot be read is empty. Whether there were a path and an
+ * argument.
  */
-void record_proc_strings(uint32_t pid, struct ptl_bytes *strings);
+bool record_proc_strings(uint32_t pid, struct ptl_bytes *strings);
 
 /*
  * Calls visit with each thread of the process (tids), or each child of one of its threads

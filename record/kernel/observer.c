@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,11 +21,13 @@
 /* From one look to the next: no shorter, and so long that looking takes at most a fiftieth of it. */
 #define INTERVAL_MIN (2 * MILLISECOND)
 #define INTERVAL_SHARE 50
+/* The same, where the kernel reports all but what is unmapped. */
+#define INTERVAL_REPORTED (20 * MILLISECOND)
 /* When mappings are looked at after a program's start: soon, then ever more rarely. */
 #define MAPS_FIRST (4 * MILLISECOND)
 #define MAPS_LAST (1000 * MILLISECOND)
 #define ANCESTORS_MAX 256
-/* How long the kernel may take to tell of an end that a look has found. */
+/* How long the kernel may take to report an end that a look has found. */
 #define END_PATIENCE (50 * MILLISECOND)
 
 int record_observer_new(struct record_capture *capture, uint32_t first_number, struct record_observer **observer)
@@ -47,6 +48,7 @@ static void free_process(struct record_observed *process)
 	if (process->pidfd >= 0)
 		close(process->pidfd);
 	common_hash_map_free(&process->threads);
+	common_bytes_free(&process->executed.strings);
 	free(process->maps);
 	free(process);
 }
@@ -67,6 +69,9 @@ void record_observer_free(struct record_observer *observer)
 		return;
 	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
 		free_process((struct record_observed *)(uintptr_t)value);
+	for (at = 0; common_hash_map_next(&observer->pidfds, &at, &pid, &value);)
+		close((int)value);
+	common_hash_map_free(&observer->pidfds);
 	common_hash_map_free(&observer->processes);
 	common_hash_map_free(&observer->told);
 	record_sideband_close(observer->sideband);
@@ -139,8 +144,8 @@ static void look_at_maps_soon(struct record_observed *process, uint64_t now)
 	process->maps_wait = MAPS_FIRST;
 }
 
-static int add(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat,
-	       struct record_observed **result)
+int record_observer_add(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat,
+			struct record_observed **result)
 {
 	struct record_observed *process = calloc(1, sizeof(*process));
 	int status;
@@ -152,7 +157,8 @@ static int add(struct record_observer *observer, uint32_t pid, const struct reco
 	process->start_ticks = stat->start_ticks;
 	process->program = stat->program;
 	process->program_looked = observer->looking;
-	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	look_at_maps_soon(process, observer->looking);
+	process->pidfd = record_observer_pidfd(observer, pid);
 	status = common_hash_map_put(&process->threads, pid, 0);
 	if (status == 0)
 		status = common_hash_map_put(&observer->processes, pid, (uint64_t)(uintptr_t)process);
@@ -175,10 +181,11 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 	/* A child of ours is there, if only as a zombie, until it is waited for. */
 	(void)record_proc_stat(pid, &stat);
 	observer->follows = true;
-	status = add(observer, pid, &stat, &process);
+	status = record_observer_add(observer, pid, &stat, &process);
 	if (status < 0)
 		return status;
 	process->ours = true;
+	process->reported = observer->sideband != NULL;
 	process->looked = process->maps_looked = time;
 	look_at_maps_soon(process, time);
 	common_write_bytes(&strings, command->program, strlen(command->program) + 1);
@@ -199,7 +206,7 @@ int record_observer_command(struct record_observer *observer, uint32_t pid, uint
 static int add_child(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat)
 {
 	struct record_observed *parent = record_observer_find(observer, stat->parent), *process;
-	uint64_t time = record_observer_start_time(observer, pid, record_proc_start_time(stat->start_ticks));
+	uint64_t time = record_proc_start_time(stat->start_ticks);
 	bool same_program;
 	int status;
 
@@ -209,7 +216,7 @@ static int add_child(struct record_observer *observer, uint32_t pid, const struc
 		parent = NULL;
 	if (time < (parent ? parent->looked : observer->looked))
 		time = parent ? parent->looked : observer->looked;
-	status = add(observer, pid, stat, &process);
+	status = record_observer_add(observer, pid, stat, &process);
 	if (status < 0)
 		return status;
 	/* Seen before it executes anything else, it has what its parent has. */
@@ -240,12 +247,13 @@ static bool is_descendant(const struct record_observer *observer, const struct r
 
 int record_observer_writer(struct record_observer *observer, uint32_t pid, uint64_t now)
 {
-	struct record_observed *process = record_observer_find(observer, pid);
+	struct record_observed *process;
 	struct record_proc_stat stat;
-	int status;
+	int status = record_observer_take_reports(observer, record_now());
 
-	if (!record_proc_stat(pid, &stat))
-		return 0;
+	process = record_observer_find(observer, pid);
+	if (status < 0 || !record_proc_stat(pid, &stat))
+		return status;
 	if (process && process->start_ticks == stat.start_ticks) {
 		look_at_maps_soon(process, now);
 		return process->ended ? 0 : record_observer_look_at_maps(observer, process, now);
@@ -258,7 +266,7 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 		process = record_observer_find(observer, pid);
 		return status == 0 && process ? record_observer_look_at_maps(observer, process, now) : status;
 	}
-	status = add(observer, pid, &stat, &process);
+	status = record_observer_add(observer, pid, &stat, &process);
 	if (status < 0)
 		return status;
 	process->found = true;
@@ -275,18 +283,43 @@ int record_observer_writer(struct record_observer *observer, uint32_t pid, uint6
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
+bool record_observer_is_dead(const struct record_observed *process)
+{
+	struct pollfd ready = {.fd = process->pidfd, .events = POLLIN};
+
+	return process->pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+}
+
+/* Its parent has not taken its exit status yet. */
+static bool is_zombie(const struct record_observed *process, uint32_t *wait_status)
+{
+	struct record_proc_stat stat;
+
+	if (!record_proc_stat(process->pid, &stat) || stat.start_ticks != process->start_ticks || stat.state != 'Z' ||
+	    !record_observer_is_dead(process))
+		return false;
+	*wait_status = stat.exit_status;
+	return true;
+}
+
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
-	const struct record_fact last = record_observer_fact(process, RECORD_FACT_ALIVE, now);
+	const struct record_fact last = record_observer_fact(process, RECORD_FACT_ALIVE,
+							     process->dead_since ? process->dead_since : now);
 	uint32_t wait_status;
-	int status = 0;
+	int status;
 
 	if (process->ended)
 		return 0;
+	status = record_observer_complete_program(observer, process);
+	if (status < 0)
+		return status;
 	process->ended = true;
 	/* So that it ends now. */
 	status = record_observer_send(observer, &last);
-	if (status == 0 && process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status))
+	if (status == 0 && (process->pidfd >= 0 && record_proc_exit_status(process->pidfd, &wait_status)))
+		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
+	else if (status == 0 && is_zombie(process, &wait_status))
 		status = record_model_exit_status(observer->capture->model, process->pid, wait_status);
 	return status < 0 ? status : record_model_gone(observer->capture->model, process->number, record_now());
 }
@@ -298,16 +331,9 @@ int record_observer_exited(struct record_observer *observer, uint32_t pid, uint3
 
 	/* Before anything of it is over: the kernel may know more of it, or of its children. */
 	if (status == 0)
-		status = record_observer_take_past(observer, now, true);
+		status = record_observer_take_reports(observer, record_now());
 	process = record_observer_find(observer, pid);
 	return process && status == 0 ? record_observer_end(observer, process, now) : status;
-}
-
-static bool is_dead(const struct record_observed *process)
-{
-	struct pollfd ready = {.fd = process->pidfd, .events = POLLIN};
-
-	return process->pidfd >= 0 && poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
 }
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -382,38 +408,45 @@ static int look_at_program(struct record_observer *observer, struct record_obser
 	return send_found_program(observer, process, process->looked);
 }
 
-/* A look finds it dead: the kernel tells when it died, and what it did at last, or has not. */
+/* A look finds it dead: the kernel reports when it died, and what it did at last, or has not. */
 static int found_dead(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
 	if (!process->dead_since)
 		process->dead_since = now;
-	if (observer->sideband && !process->attached && !observer->finishing &&
-	    now - process->dead_since < END_PATIENCE)
+	if (process->reported && !observer->finishing && now - process->dead_since < END_PATIENCE)
 		return 0;
-	return record_observer_end(observer, process, process->dead_since);
+	return record_observer_end(observer, process, now);
+}
+
+/* Programs and threads, which the kernel has not reported. */
+static int look_within(struct record_observer *observer, struct record_observed *process,
+		       const struct record_proc_stat *stat, uint64_t now)
+{
+	struct thread_look look = {observer, process, now};
+	int status = look_at_program(observer, process, stat, now);
+
+	if (status == 0)
+		status = record_proc_threads(process->pid, see_thread, &look);
+	process->threads_told = true;
+	return status == 0 ? end_threads(observer, process, now) : status;
 }
 
 /* Looks at one process; an entry of a dead one is removed when its pid is free again. */
 static int look_at(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
-	struct thread_look look = {observer, process, now};
 	struct record_proc_stat stat;
 	const bool exists = record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks;
 	int status = 0;
 
-	if (exists && !process->ended && stat.state == 'Z' && is_dead(process))
+	if (exists && !process->ended && stat.state == 'Z' && record_observer_is_dead(process))
 		status = record_model_exit_status(observer->capture->model, process->pid, stat.exit_status);
 	/* One of ours is waited for by ourselves: its end comes with its exit status. */
-	if (status == 0 && !process->ours && (!exists || is_dead(process)))
+	if (status == 0 && !process->ours && (!exists || record_observer_is_dead(process)))
 		status = found_dead(observer, process, now);
 	if (status < 0 || process->ended || process->dead_since || !exists)
 		return status;
-	status = look_at_program(observer, process, &stat, now);
-	if (status == 0)
-		status = record_proc_threads(process->pid, see_thread, &look);
-	process->threads_told = true;
-	if (status == 0)
-		status = end_threads(observer, process, now);
+	if (!process->reported || observer->looks_closely)
+		status = look_within(observer, process, &stat, now);
 	if (status == 0 && now >= process->maps_due) {
 		status = record_observer_look_at_maps(observer, process, now);
 		process->maps_due = now + process->maps_wait;
@@ -438,18 +471,25 @@ static int list_pids(struct record_observer *observer, size_t *count)
 	return 0;
 }
 
-/* The kernel may yet tell of it. */
-static int forget_if_gone(struct record_observer *observer, struct record_observed *process, uint64_t now)
+int record_observer_forget(struct record_observer *observer, struct record_observed *process, uint64_t now)
 {
-	struct record_proc_stat stat;
-	int status;
+	int status = record_observer_end(observer, process, now);
 
-	if (!process->ended || (record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks))
-		return 0;
-	status = common_hash_map_put(&observer->told, process->pid, now);
+	if (status == 0)
+		status = common_hash_map_put(&observer->told, process->pid, now);
 	common_hash_map_remove(&observer->processes, process->pid);
 	free_process(process);
 	return status;
+}
+
+/* The kernel may yet report it. */
+static int forget_if_gone(struct record_observer *observer, struct record_observed *process, uint64_t now)
+{
+	struct record_proc_stat stat;
+
+	if (!process->ended || (record_proc_stat(process->pid, &stat) && stat.start_ticks == process->start_ticks))
+		return 0;
+	return record_observer_forget(observer, process, now);
 }
 
 /* Children that lost their parent are ours now. */
@@ -474,9 +514,10 @@ static int look(struct record_observer *observer, uint64_t now)
 		if (status == 0)
 			status = forget_if_gone(observer, process, now);
 	}
-	if (status == 0 && observer->follows)
+	if (status == 0 && observer->follows && (!observer->sideband || observer->looks_closely))
 		status = record_proc_threads((uint32_t)getpid(), see_own_thread, &own);
 	observer->looked = now;
+	observer->looks_closely = false;
 	return status;
 }
 
@@ -489,23 +530,44 @@ static uint64_t cpu_time(void)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+/* Whether looks are all there is of some process. */
+static bool has_unreported(const struct record_observer *observer)
+{
+	uint64_t pid, value;
+	size_t at = 0;
+
+	while (common_hash_map_next(&observer->processes, &at, &pid, &value)) {
+		const struct record_observed *process = (const struct record_observed *)(uintptr_t)value;
+
+		if (!process->reported && !process->ended)
+			return true;
+	}
+	return observer->looks_closely;
+}
+
 int record_observer_step(struct record_observer *observer, uint64_t now)
 {
-	uint64_t before, taken;
-	int status = record_observer_take_past(observer, now, false);
+	uint64_t before, taken, least;
+	int status = record_observer_take_reports(observer, now - RECORD_SIDEBAND_DELAY);
 
 	if (status < 0 || now < observer->due)
 		return status;
 	before = cpu_time();
-	status = look(observer, now);
-	taken = cpu_time() - before;
-	observer->due = now + (taken * INTERVAL_SHARE > INTERVAL_MIN ? taken * INTERVAL_SHARE : INTERVAL_MIN);
+	/* So that nothing is new to the look that has been reported. */
+	status = record_observer_take_reports(observer, record_now());
+	if (status == 0)
+		status = look(observer, now);
+	taken = (cpu_time() - before) * INTERVAL_SHARE;
+	least = has_unreported(observer) ? INTERVAL_MIN : INTERVAL_REPORTED;
+	observer->due = now + (taken > least ? taken : least);
 	return status;
 }
 
 uint64_t record_observer_due(const struct record_observer *observer)
 {
-	return observer->due;
+	const uint64_t report = observer->sideband ? record_sideband_due(observer->sideband) : UINT64_MAX;
+
+	return report < observer->due - RECORD_SIDEBAND_DELAY ? report + RECORD_SIDEBAND_DELAY : observer->due;
 }
 
 int record_observer_finish(struct record_observer *observer, uint64_t now)
@@ -517,11 +579,9 @@ int record_observer_finish(struct record_observer *observer, uint64_t now)
 	while (common_hash_map_next(&observer->processes, &at, &pid, &value))
 		((struct record_observed *)(uintptr_t)value)->maps_due = 0;
 	record_model_reach(observer->capture->model, now);
-	status = record_observer_take_past(observer, now, true);
+	status = record_observer_take_reports(observer, UINT64_MAX);
 	observer->finishing = true;
 	if (status == 0)
 		status = look(observer, now);
-	if (status == 0)
-		status = record_observer_take_past(observer, now, true);
-	return status < 0 ? status : record_observer_lose_past(observer);
+	return status < 0 ? status : record_observer_lose_reports(observer);
 }

@@ -3,8 +3,9 @@
  * Reports processes that run natively, without privileges: /proc is looked at again and again, and
  * what has changed goes to the capture's model as facts.
  *
- * So a process or thread that lives for less time than from one look to the next may not be seen; such
- * a process is reported by the kernel's own events after its end, where they are permitted. Times are
+ * Where it is permitted, the kernel's own events report the command and its descendants, with the exact
+ * times; looks are then only there for what those leave out: memory that is unmapped. Without them, a process
+ * or thread that lives for less time than from one look to the next may not be seen, and times are
  * those of looks: a start or a load has the time of the last look at which it was not there, an end
  * that of the first at which it was not there any more. Every event of a process is therefore between
  * its start and its end.
@@ -29,11 +30,14 @@ int record_observer_new(struct record_capture *capture, uint32_t first_number, s
 void record_observer_free(struct record_observer *observer);
 
 /*
- * Has the kernel tell of what this process starts next, so that no descendant is missed however short
+ * Has the kernel report what this process starts next, so that no descendant is missed however short
  * it lives: called before the command is started. PTL_SYSTEM where that is not permitted, with the
  * cause; looks at /proc are all there is then.
  */
 int record_observer_listen(struct record_observer *observer);
+/* Calls add with each descriptor that becomes readable when the kernel has reported something; until it fails. */
+int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),
+				void *context);
 
 /* The command was started as our child at this time. */
 int record_observer_command(struct record_observer *observer, uint32_t pid, uint64_t time,
@@ -57,7 +61,7 @@ struct record_observer_dead {
 };
 int record_observer_dead(struct record_observer *observer, const struct record_observer_dead *dead, uint64_t now);
 
-/* Looks at all processes if that is due. */
+/* Takes what the kernel has reported, and looks at all processes if that is due. */
 int record_observer_step(struct record_observer *observer, uint64_t now);
 /* When it will be due. */
 uint64_t record_observer_due(const struct record_observer *observer);

@@ -88,6 +88,26 @@ static int append(struct record_observed_map **maps, size_t *count, size_t *capa
 	return 0;
 }
 
+int record_observer_note_map(struct record_observed *process, const struct record_observed_map *map)
+{
+	const struct record_observed_map *found = find_at(process->maps, process->map_count, map->base);
+	size_t at = found ? (size_t)(found - process->maps) : process->map_count, end = at;
+	int status;
+
+	if (found && is_same(found, map))
+		return 0;
+	while (end < process->map_count && process->maps[end].base < map->base + map->size)
+		end++;
+	/* Its place is made by one that is added at the end, and moved there. */
+	status = append(&process->maps, &process->map_count, &process->map_capacity, map);
+	if (status < 0)
+		return status;
+	memmove(process->maps + at + 1, process->maps + end, (process->map_count - 1 - end) * sizeof(*process->maps));
+	process->maps[at] = *map;
+	process->map_count -= end - at;
+	return 1;
+}
+
 static struct record_observed_map map_of(const struct record_map_entry *entry)
 {
 	return (struct record_observed_map){
@@ -133,6 +153,9 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 	int status = 0;
 	FILE *file;
 
+	/* What the program maps is about to be reported, and names it. */
+	if (process->executed.pending)
+		return 0;
 	snprintf(name, sizeof(name), "/proc/%u/maps", process->pid);
 	file = fopen(name, "re");
 	if (!file)

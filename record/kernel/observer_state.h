@@ -4,8 +4,9 @@
 #define RECORD_KERNEL_OBSERVER_STATE_H
 
 #include "common/hash_map.h"
+#include "record/capture/proc_files.h"
 #include "record/kernel/observer.h"
-#include "record/kernel/sideband.h"
+#include "record/perf/sideband.h"
 #include "record/process/maps.h"
 
 /* An executable mapping, as far as it tells one from another. */
@@ -18,6 +19,14 @@ struct record_observed_map {
 	uint32_t protection;
 };
 
+/* A program that a report said is executed, until something else is reported of the process. */
+struct record_executed {
+	bool pending;
+	uint64_t time;
+	char name[RECORD_THREAD_NAME_MAX + 1];
+	struct ptl_bytes strings; /* empty: not known */
+};
+
 struct record_observed {
 	uint32_t pid;
 	uint32_t number;         /* in the model */
@@ -25,12 +34,16 @@ struct record_observed {
 	uint64_t program;        /* as in struct record_proc_stat */
 	uint64_t looked;         /* when it was last looked at */
 	uint64_t program_looked; /* when it was last looked at which program it runs */
-	uint64_t dead_since;     /* found dead by a look; 0: not */
+	uint64_t dead_since;     /* reported, or found by a look, to have ended; 0: not */
 	uint64_t epoch;
 	int pidfd;     /* -1: none */
 	bool ours;     /* the command: we wait for it */
 	bool found;    /* ran before it was first seen */
 	bool attached; /* no descendant of the command: its children are not followed */
+	bool reported; /* the kernel reports what it does: looks are there for what that leaves out */
+	bool began;    /* the command: its first program has been reported */
+	bool named;    /* a thread of the program that it runs was given a name */
+	struct record_executed executed;
 	bool threads_told;
 	bool maps_told;
 	bool ended;
@@ -55,8 +68,10 @@ struct record_observer {
 	uint64_t due;
 	struct record_sideband *sideband; /* NULL: the kernel does not permit it */
 	uint64_t sideband_lost;
-	bool finishing;              /* the kernel has told all: who is dead now is ended at once */
-	struct common_hash_map told; /* pid of one that has been told and is gone: when it was */
+	struct common_hash_map pidfds; /* pid of one whose start was not taken yet: its pidfd */
+	bool looks_closely;            /* reports were lost: the next look is at all that there is */
+	bool finishing;                /* the kernel has reported all: who is dead now is ended at once */
+	struct common_hash_map told;   /* pid of one that has been told and is gone: when it was */
 };
 
 /* A fact about the process, to be completed and sent. */
@@ -65,30 +80,38 @@ struct record_fact record_observer_fact(const struct record_observed *process, e
 int record_observer_send(const struct record_observer *observer, const struct record_fact *fact);
 
 struct record_observed *record_observer_find(const struct record_observer *observer, uint32_t pid);
+/* stat: what is known of it. */
+int record_observer_add(struct record_observer *observer, uint32_t pid, const struct record_proc_stat *stat,
+			struct record_observed **result);
+/* Another process has its pid: ends it, if it has not ended, and forgets it. */
+int record_observer_forget(struct record_observer *observer, struct record_observed *process, uint64_t now);
+bool record_observer_is_dead(const struct record_observed *process);
 /* A process starts: the child of forked_from, or with a program of its own (NULL). */
 int record_observer_send_start(struct record_observer *observer, const struct record_observed *process,
 			       const struct record_observed *forked_from, uint32_t parent, uint64_t time);
 /* The program that the process runs, by these strings. */
 int record_observer_send_program(struct record_observer *observer, struct record_observed *process,
 				 const struct ptl_bytes *strings, uint64_t time);
+/* It ended now, or when it is known to have. */
 int record_observer_end(struct record_observer *observer, struct record_observed *process, uint64_t now);
 
 /* ---- observer_past.c ------------------------------------------------------------------------- */
 
-/* Whether the process with this pid that started at this time is gone and has been told. */
+/* Whether the process with this pid that started at this time is gone and has been reported. */
 bool record_observer_was_told(const struct record_observer *observer, uint32_t pid, uint64_t start);
-/*
- * When a process started that /proc says did so in the tick that begins at `tick`: what the kernel told
- * of it, else the tick.
- */
-uint64_t record_observer_start_time(struct record_observer *observer, uint32_t pid, uint64_t tick);
-/*
- * Tells of those that ended without having been seen, and what was not seen of others, as the kernel
- * does; with all, of every one.
- */
-int record_observer_take_past(struct record_observer *observer, uint64_t now, bool all);
-/* Says how much the kernel could not tell. */
-int record_observer_lose_past(struct record_observer *observer);
+/* What is known of a program of which /proc shows nothing any more. */
+void record_observer_name_strings(struct ptl_bytes *strings, const char *path, const char *name);
+
+/* ---- observer_reports.c ---------------------------------------------------------------------- */
+
+/* One that was opened when the process was first heard of, or a new one; -1: none. */
+int record_observer_pidfd(struct record_observer *observer, uint32_t pid);
+/* Takes what the kernel reports up to this time. */
+int record_observer_take_reports(struct record_observer *observer, uint64_t until);
+/* Sends the program that the process was last reported to execute, if that waits for what comes next. */
+int record_observer_complete_program(struct record_observer *observer, struct record_observed *process);
+/* Says how much the kernel could not report. */
+int record_observer_lose_reports(struct record_observer *observer);
 
 /* ---- observer_maps.c ------------------------------------------------------------------------- */
 
@@ -97,6 +120,11 @@ int record_observer_look_at_maps(struct record_observer *observer, struct record
 /* Tells of one mapping, at process->maps_looked. entry says what the path leads to. */
 int record_observer_send_load(struct record_observer *observer, struct record_observed *process,
 			      const struct record_observed_map *map, const struct record_map_entry *entry);
+/*
+ * The process has this mapping now, in place of what it overlaps. 1; 0 if it had it before; PTL_NO_MEMORY. As the
+ * kernel shows it.
+ */
+int record_observer_note_map(struct record_observed *process, const struct record_observed_map *map);
 /* A forked child has its parent's. */
 int record_observer_inherit(struct record_observed *child, const struct record_observed *parent);
 

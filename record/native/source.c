@@ -32,21 +32,24 @@ static int check(const struct record_settings *settings, char *hint, size_t hint
 	return 0;
 }
 
-/* Looks at /proc are all there is where the kernel does not report. */
-static int listen(struct record_observer *observer)
+static int add_descriptor(void *context, int fd)
 {
-	int status;
+	return record_wait_descriptor(context, fd);
+}
 
-	if (!record_proc_has_children())
-		common_message_warning("this kernel does not tell of processes' children "
-				       "(CONFIG_PROC_CHILDREN): of the command's descendants, only "
-				       "those that write events are in the trace");
-	status = record_observer_listen(observer);
+/* Looks at /proc are all there is where the kernel does not report. */
+static int listen(struct record_observer *observer, struct record_wait *wait)
+{
+	int status = record_observer_listen(observer);
+
 	if (status != PTL_SYSTEM)
-		return status;
-	common_message_note("processes that live only milliseconds may be missing: the kernel does "
-			    "not let us hear of them (%s)",
+		return status < 0 ? status : record_observer_descriptors(observer, add_descriptor, wait);
+	common_message_note("processes and threads that live only milliseconds may be missing: the kernel does "
+			    "not report them (%s)",
 			    ptl_error_text());
+	if (!record_proc_has_children())
+		common_message_warning("this kernel does not show processes' children (CONFIG_PROC_CHILDREN): of the "
+				       "command's descendants, only those that write events are in the trace");
 	return 0;
 }
 
@@ -55,8 +58,10 @@ static int open_source(struct record_session *session, void **state)
 	struct record_observer *observer;
 	int status = record_observer_new(&session->capture, FIRST_NUMBER, &observer);
 
-	if (status == 0 && session->has_command)
-		status = listen(observer);
+	if (status < 0)
+		return status;
+	if (session->has_command)
+		status = listen(observer, &session->wait);
 	if (status < 0) {
 		record_observer_free(observer);
 		return status;

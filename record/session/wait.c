@@ -11,11 +11,14 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "record/capture/machine.h"
 #include "record/launch/signals.h"
 
 #define EVENTS 16
 #define SECOND 1000000000u
 #define MILLISECOND 1000000u
+/* In a burst, descriptors wake no more often than this. */
+#define SLEEP_MIN (MILLISECOND / 5)
 
 /* ---- what there is to wait for --------------------------------------------------------------- */
 
@@ -120,14 +123,33 @@ static void sleep_on_doorbell(struct record_wait *wait, uint64_t time)
 	__atomic_store_n(wait->doorbell.waiting, 0, __ATOMIC_SEQ_CST);
 }
 
+static bool is_woken(const struct record_wait *wait, const struct epoll_event *events, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (events[i].data.fd == wait->wake)
+			return true;
+	/* By a signal, or because the time is over. */
+	return count <= 0;
+}
+
+static void sleep_on_descriptors(struct record_wait *wait, uint64_t time)
+{
+	const uint64_t milliseconds = (time + MILLISECOND - 1) / MILLISECOND;
+	struct epoll_event events[EVENTS];
+	const int count = epoll_wait(wait->epoll, events, EVENTS, milliseconds < 1000 ? (int)milliseconds : 1000);
+	const uint64_t since = record_now() - wait->woken;
+	const struct timespec rest = {.tv_nsec = since < SLEEP_MIN ? (long)(SLEEP_MIN - since) : 0};
+
+	/* Which of them it was does not matter else: each source looks at its own. A signal ends this, too. */
+	if (!is_woken(wait, events, count) && rest.tv_nsec)
+		nanosleep(&rest, NULL);
+	wait->woken = record_now();
+}
+
 void record_wait_sleep(struct record_wait *wait, uint64_t time)
 {
-	struct epoll_event events[EVENTS];
-	const uint64_t milliseconds = (time + MILLISECOND - 1) / MILLISECOND;
-
 	if (wait->has_doorbell)
 		sleep_on_doorbell(wait, time);
 	else
-		/* Which of them it was does not matter: each source looks at its own. */
-		epoll_wait(wait->epoll, events, EVENTS, milliseconds < 1000 ? (int)milliseconds : 1000);
+		sleep_on_descriptors(wait, time);
 }

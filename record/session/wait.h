@@ -23,6 +23,7 @@ struct record_wait {
 	int wake; /* eventfd: written by signals where there is no doorbell, and to end the thread */
 	struct record_doorbell doorbell;
 	uint32_t seen;
+	uint64_t woken; /* when the last sleep ended */
 	bool open;
 	bool has_doorbell;
 	bool forwards; /* the thread runs */

@@ -1,14 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # ptl-record --source none: the command runs natively, and its processes are in the trace.
+import collections
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-from record_test import RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start
+from record_test import PROGRAMS, RECORD, SCRATCH, Skip, dump, expect, expect_equal, lines, main, path, record, start
 
 NONE = ("--source=none",)
 
@@ -114,6 +117,109 @@ def threads():
     expect_equal(len(process["threads"]), 2, process)
 
 
+def skip_unless_reported(done):
+    """a test is about what the kernel reports"""
+    if "may be missing" in done.stderr:
+        raise Skip("no kernel events: " + done.stderr.splitlines()[0])
+
+
+def short_threads():
+    """every thread is there with its name, however short it lives"""
+    program = """import ctypes, threading
+name = ctypes.CDLL(None).prctl
+for i in range(50):
+    thread = threading.Thread(target=lambda: name(15, b"worker-%d" % i, 0, 0, 0))
+    thread.start()
+    thread.join()"""
+    skip_unless_reported(record("-o", "a.ptl", *NONE, "--", sys.executable, "-S", "-E", "-c", program))
+    process = next(entry for entry in lines("processes", "--threads", "a.ptl") if entry["command_line"].endswith("join()'"))
+    expect_equal([thread["name"] for thread in process["threads"][1:]], ["worker-%d" % i for i in range(50)], process)
+
+
+WORK = "/bin/true; '%s/thread_names'; (:); (exec -a other /bin/sh -c 'exit 5'); for i in 1 2 3; do /bin/true & done; " \
+       "wait; exec /bin/sh -c 'exit 3'" % PROGRAMS
+
+
+def thread_events(name):
+    """Starts, names and ends of threads and programs in a trace: (what, pid, tid, name) and their times."""
+    zero = lines("info", name)[0]["clock"]["start_time"]
+    for event in lines("events", name):
+        fields, time = event["fields"], zero + event["time"]
+        if event["event"] == "Thread/Start":
+            yield ("start", fields["ProcessId"], fields["TThreadId"], ""), time
+        elif event["event"] == "Thread/End":
+            yield ("end", fields["ProcessId"], fields["TThreadId"], ""), time
+        elif event["event"] == "Thread/DCStart":
+            yield ("name", fields["ProcessId"], fields["TThreadId"], fields["ThreadName"]), time
+        elif event["event"] == "Image/Load":
+            yield ("map", event["pid"], event["pid"], fields["ImageBase"] + "+" + fields["ImageSize"]), time
+
+
+def perf_events(name):
+    """The same, of what perf has recorded; and the pids."""
+    done = subprocess.run(["perf", "script", "-i", name, "--ns", "--show-task-events", "--show-mmap-events"], cwd=SCRATCH,
+                          capture_output=True, text=True, check=True, timeout=60)
+    for match in re.finditer(r"(\d+)\.(\d+): PERF_RECORD_(\w+)(.*)", done.stdout):
+        time, kind, rest = int(match[1]) * 10**9 + int(match[2]), match[3], match[4]
+        if kind in ("FORK", "EXIT"):
+            pid, tid = re.match(r"\((\d+):(\d+)\)", rest).groups()
+            yield ("start" if kind == "FORK" else "end", int(pid), int(tid), ""), time
+        elif kind == "COMM" and time:
+            executed, named, pid, tid = re.match(r"( exec)?: (.*):(\d+)/(\d+)", rest).groups()
+            yield ("exec" if executed else "name", int(pid), int(tid), named), time
+        elif kind == "MMAP2":
+            pid, base, size = re.match(r" (\d+)/\d+: \[(\w+)\((\w+)\)", rest).groups()
+            yield ("map", int(pid), int(pid), base + "+" + size), time
+
+
+def as_perf_has_it():
+    """what perf records of the same work at the same time has the same threads, names and mappings, at the same times"""
+    if not shutil.which("perf"):
+        raise Skip("no perf")
+    done = record("-o", "a.ptl", *NONE, "--", "perf", "record", "-q", "-k", "CLOCK_MONOTONIC", "-e", "dummy:u", "-o", "p.data",
+                  "--", "sh", "-c", WORK)
+    skip_unless_reported(done)
+    expect_equal(done.returncode, 3, done.stderr)
+    theirs = list(perf_events("p.data"))
+    pids = {what[1] for what, time in theirs if time}
+    # Of perf's own child before it executes the work, perf has nothing.
+    begin = min(time for what, time in theirs if time) - 10**6
+    ours = [(what, time) for what, time in thread_events("a.ptl") if what[1] in pids and time >= begin]
+    expect(len(theirs) > 40, theirs)
+    # A name that was given before a program is executed is not the thread's any more: ours say so.
+    execs = {("name",) + what[1:] for what, time in theirs if what[0] == "exec"}
+    theirs = [(what, time) for what, time in theirs if what[0] != "exec"]
+    ours = [(what, time) for what, time in ours if what not in execs]
+    for kind in ("start", "end", "name"):
+        expect_equal(sorted(what for what, time in ours if what[0] == kind),
+                     sorted(what for what, time in theirs if what[0] == kind))
+    # A child's mappings are told at its start, too: perf leaves that to the reader.
+    missing = {what for what, time in theirs} - {what for what, time in ours}
+    expect(not missing, missing)
+    late = []
+    for what, time in theirs:
+        if min(abs(time - other) for same, other in ours if same == what) > 10**6:
+            late.append((what, time))
+    expect(not late, late)
+
+
+def as_the_software_source_has_it():
+    """the software source sees the same processes, programs, threads and ends of the same work"""
+    seen = []
+    for options in (NONE, ("--source=qemu",)):
+        done = record("-f", "-o", "a.ptl", *options, "--", "sh", "-c", WORK)
+        skip_unless_reported(done)
+        expect_equal(done.returncode, 3, done.stderr)
+        processes = lines("processes", "--threads", "a.ptl")
+        seen.append((sorted((os.path.realpath(process["programs"][-1]["path"]),
+                             sorted(thread["name"] for thread in process["threads"])) for process in processes),
+                     collections.Counter(process["exit_status"] for process in processes)))
+    expect_equal(seen[0][0], seen[1][0])
+    # Who is gone before it is looked at has no exit status where the kernel does not keep it.
+    del seen[0][1][None]
+    expect(not seen[0][1] - seen[1][1] and seen[0][1][3] == 1, seen)
+
+
 def duration():
     """--duration ends the recording, and the command goes on"""
     process = start("-q", "-o", "a.ptl", "--duration=0.3", *NONE, "sh", "-c", "echo $$; exec sleep 100")
@@ -165,5 +271,6 @@ def time_namespace():
         expect(len(told) > 1 and all(0 <= entry["start"] <= entry["end"] < 60 * 10**9 for entry in told), option, told)
 
 
-sys.exit(main([exit_statuses, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, duration,
+sys.exit(main([exit_statuses, runs_natively, command_name, process_tree, short_processes, exact_starts, threads, short_threads,
+               as_perf_has_it, as_the_software_source_has_it, duration,
                interrupt_twice, no_packets, time_namespace]))

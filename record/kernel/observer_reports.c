@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Turns what the kernel reports of the command and its descendants into facts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "record/capture/machine.h"
+#include "record/capture/proc_files.h"
+#include "record/kernel/observer_state.h"
+
+int record_observer_listen(struct record_observer *observer)
+{
+	return record_sideband_open(&observer->sideband);
+}
+
+int record_observer_descriptors(const struct record_observer *observer, int (*add)(void *context, int fd),
+				void *context)
+{
+	return observer->sideband ? record_sideband_descriptors(observer->sideband, add, context) : 0;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* Whether a report waits that the process executes a program later than at this time. */
+static bool executes_after(struct record_observer *observer, uint32_t pid, uint64_t time)
+{
+	const struct record_sideband_record *record;
+
+	for (size_t i = 0; (record = record_sideband_waiting(observer->sideband, i)); i++)
+		if (record->kind == RECORD_SIDEBAND_EXEC && record->pid == pid && record->time > time)
+			return true;
+	return false;
+}
+
+/*
+ * What /proc shows of a program that began at this time. The process may be gone, it may execute another one meanwhile, or
+ * not have its arguments yet: then strings are empty.
+ */
+static int read_strings(struct record_observer *observer, uint32_t pid, uint64_t time, struct ptl_bytes *strings)
+{
+	bool whole;
+	int status;
+
+	if (executes_after(observer, pid, time))
+		return 0;
+	whole = record_proc_strings(pid, strings);
+	status = strings->failed ? common_fail_memory("command line", strings->size)
+				 : record_sideband_collect(observer->sideband);
+	if (status < 0 || !whole || executes_after(observer, pid, time))
+		common_bytes_free(strings);
+	return status;
+}
+
+static int note_program(struct record_observer *observer, const struct record_sideband_record *record, size_t at)
+{
+	struct ptl_bytes strings = {0};
+	int status = record->note.size ? 0 : read_strings(observer, record->pid, record->time, &strings);
+
+	/* Collecting may have moved it. */
+	if (strings.size)
+		record_sideband_waiting(observer->sideband, at)->note = strings;
+	return status;
+}
+
+/* A process that is gone keeps its exit status for whoever has a pidfd. */
+static int note_process(struct record_observer *observer, const struct record_sideband_record *record)
+{
+	int fd;
+
+	if (record->parent_pid == record->pid || common_hash_map_get(&observer->pidfds, record->pid))
+		return 0;
+	fd = (int)syscall(SYS_pidfd_open, record->pid, 0);
+	return fd < 0 ? 0 : common_hash_map_put(&observer->pidfds, record->pid, (uint64_t)fd);
+}
+
+/* What may be gone by the time at which the reports of it have their turn. */
+static int note_all(struct record_observer *observer)
+{
+	struct record_sideband_record *record;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && (record = record_sideband_waiting(observer->sideband, i)); i++)
+		if (record->kind == RECORD_SIDEBAND_FORK)
+			status = note_process(observer, record);
+		else if (record->kind == RECORD_SIDEBAND_EXEC)
+			status = note_program(observer, record, i);
+	return status;
+}
+
+int record_observer_pidfd(struct record_observer *observer, uint32_t pid)
+{
+	const uint64_t *noted = common_hash_map_get(&observer->pidfds, pid);
+	const int fd = noted ? (int)*noted : (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (noted)
+		common_hash_map_remove(&observer->pidfds, pid);
+	return fd;
+}
+
+/* Path, nothing, no folder, and the name as the only argument: all that is known. */
+static int send_name(struct record_observer *observer, struct record_observed *process, const char *path,
+		     const char *name, uint64_t time)
+{
+	struct ptl_bytes strings = {0};
+	int status;
+
+	record_observer_name_strings(&strings, path, name);
+	status = strings.failed ? common_fail_memory("command line", strings.size)
+				: record_observer_send_program(observer, process, &strings, time);
+	common_bytes_free(&strings);
+	return status;
+}
+
+static int send_thread_name(struct record_observer *observer, struct record_observed *process, uint32_t tid,
+			    const char *name, uint64_t time)
+{
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_THREAD_NAME, time);
+
+	fact.tid = tid;
+	snprintf(fact.name, sizeof(fact.name), "%s", name);
+	process->named = true;
+	return record_observer_send(observer, &fact);
+}
+
+/*
+ * Sends the program that a report said is executed, now that something else is reported of the process. map: that, if it
+ * is a mapping: the file that is mapped first for a program is its own.
+ */
+static int complete_with(struct record_observer *observer, struct record_observed *process,
+			 const struct record_sideband_record *map)
+{
+	struct record_executed *executed = &process->executed;
+	int status = 0;
+
+	if (!executed->pending)
+		return 0;
+	executed->pending = false;
+	if (!executed->strings.size)
+		status = read_strings(observer, process->pid, executed->time, &executed->strings);
+	if (status == 0 && executed->strings.size)
+		status = record_observer_send_program(observer, process, &executed->strings, executed->time);
+	else if (status == 0)
+		status = send_name(observer, process, map && map->inode ? map->name : executed->name, executed->name,
+				   executed->time);
+	common_bytes_free(&executed->strings);
+	/* Its only thread has not the name any more that it, or another, was given before. */
+	if (status == 0 && process->named)
+		status = send_thread_name(observer, process, process->pid, executed->name, executed->time);
+	process->named = false;
+	return status;
+}
+
+int record_observer_complete_program(struct record_observer *observer, struct record_observed *process)
+{
+	return complete_with(observer, process, NULL);
+}
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+static int start_process(struct record_observer *observer, const struct record_sideband_record *record,
+			 struct record_observed **result)
+{
+	struct record_observed *parent = record_observer_find(observer, record->parent_pid);
+	struct record_proc_stat stat = {0};
+	int status;
+
+	if (parent && parent->ended)
+		parent = NULL;
+	/* It may be gone. */
+	(void)record_proc_stat(record->pid, &stat);
+	status = record_observer_add(observer, record->pid, &stat, result);
+	if (status < 0)
+		return status;
+	(*result)->reported = true;
+	(*result)->looked = (*result)->maps_looked = record->time;
+	status = record_observer_send_start(observer, *result, parent, record->parent_pid, record->time);
+	if (status < 0)
+		return status;
+	return parent ? record_observer_inherit(*result, parent) : send_name(observer, *result, "", "", record->time);
+}
+
+/* The one that a report is about, unless it is not known: its start was lost, or it is not of the command. */
+static struct record_observed *reported(const struct record_observer *observer, uint32_t pid)
+{
+	struct record_observed *process = record_observer_find(observer, pid);
+
+	return process && !process->ended ? process : NULL;
+}
+
+static int take_thread(struct record_observer *observer, struct record_observed *process,
+		       const struct record_sideband_record *record)
+{
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_THREAD_START, record->time);
+	int status = common_hash_map_put(&process->threads, record->tid, record->time);
+
+	fact.tid = record->tid;
+	fact.parent_tid = record->parent_tid;
+	return status < 0 ? status : record_observer_send(observer, &fact);
+}
+
+static int take_fork(struct record_observer *observer, const struct record_sideband_record *record)
+{
+	struct record_observed *process = record_observer_find(observer, record->pid);
+	int status = 0;
+
+	if (record->parent_pid == record->pid)
+		return process && !process->ended ? take_thread(observer, process, record) : 0;
+	/* A look was faster. */
+	if (process && !process->ended && !process->reported && !process->attached) {
+		process->reported = true;
+		return 0;
+	}
+	/* The pid is used again. */
+	if (process)
+		status = record_observer_forget(observer, process, record->time);
+	return status < 0 ? status : start_process(observer, record, &process);
+}
+
+/* ---- what a process does --------------------------------------------------------------------- */
+
+static int take_exec(struct record_observer *observer, const struct record_sideband_record *record)
+{
+	struct record_observed *process = record_observer_find(observer, record->pid);
+	struct record_executed *executed;
+	int status = 0;
+
+	/* Its start was lost. */
+	if (!process || process->ended) {
+		if (process)
+			status = record_observer_forget(observer, process, record->time);
+		if (status == 0)
+			status = start_process(observer, record, &process);
+		if (status < 0)
+			return status;
+	}
+	/* The command's first program is known from the command line. */
+	if (process->ours && !process->began) {
+		process->began = true;
+		return 0;
+	}
+	status = complete_with(observer, process, NULL);
+	executed = &process->executed;
+	executed->pending = true;
+	executed->time = record->time;
+	snprintf(executed->name, sizeof(executed->name), "%s", record->name);
+	executed->strings.size = 0;
+	common_write_bytes(&executed->strings, record->note.data, record->note.size);
+	process->map_count = 0;
+	common_hash_map_free(&process->threads);
+	if (status == 0 && executed->strings.failed)
+		status = common_fail_memory("command line", record->note.size);
+	return status < 0 ? status : common_hash_map_put(&process->threads, record->pid, record->time);
+}
+
+/* Says whether the file is still there, as seen by the process; by us, once that is gone. */
+static void check_file(const struct record_observed *process, struct record_map_entry *entry)
+{
+	char root[64];
+
+	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
+	record_maps_check(access(root, F_OK) == 0 ? root : "", entry);
+}
+
+static int take_map(struct record_observer *observer, struct record_observed *process,
+		    const struct record_sideband_record *record)
+{
+	struct record_observed_map map = {
+		.base = record->base,
+		.size = record->size,
+		.file_offset = record->file_offset,
+		.device = record->device,
+		.inode = record->inode,
+		/* As looks have it. */
+		.protection = PROT_READ | PROT_EXEC | (record->protection & PROT_WRITE),
+	};
+	struct record_map_entry entry = {.device = record->device, .inode = record->inode};
+	int status;
+
+	if (!record->size || !record_maps_name(&entry, record->name, strlen(record->name)))
+		return 0;
+	status = record_observer_note_map(process, &map);
+	/* A look was faster. */
+	if (status <= 0)
+		return status;
+	check_file(process, &entry);
+	map.device = entry.device;
+	process->maps_looked = record->time;
+	return record_observer_send_load(observer, process, &map, &entry);
+}
+
+/*
+ * The kernel ends its reports of a process also when that executes a program with other rights than ours: then looks go
+ * on with it.
+ */
+static int take_last_exit(struct record_observer *observer, struct record_observed *process,
+			  const struct record_sideband_record *record)
+{
+	struct record_proc_stat stat;
+
+	process->dead_since = record->time;
+	if (record_observer_is_dead(process) || !record_proc_stat(process->pid, &stat) || stat.state == 'Z' ||
+	    stat.state == 'X')
+		return record_observer_end(observer, process, record->time);
+	/* A look will find it dead, and how it ended. */
+	if (stat.exiting)
+		return 0;
+	process->dead_since = 0;
+	process->reported = false;
+	process->start_ticks = stat.start_ticks;
+	process->program = stat.program;
+	return 0;
+}
+
+static int take_exit(struct record_observer *observer, struct record_observed *process,
+		     const struct record_sideband_record *record)
+{
+	struct record_fact fact = record_observer_fact(process, RECORD_FACT_THREAD_END, record->time);
+
+	if (!common_hash_map_get(&process->threads, record->tid))
+		return 0;
+	if (process->threads.used == 1)
+		return take_last_exit(observer, process, record);
+	common_hash_map_remove(&process->threads, record->tid);
+	fact.tid = record->tid;
+	return record_observer_send(observer, &fact);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int take(struct record_observer *observer, const struct record_sideband_record *record)
+{
+	struct record_observed *process;
+	int status;
+
+	switch (record->kind) {
+	case RECORD_SIDEBAND_NONE:
+		return 0;
+	case RECORD_SIDEBAND_LOST:
+		observer->sideband_lost += record->lost;
+		observer->looks_closely = true;
+		return 0;
+	case RECORD_SIDEBAND_EXEC:
+		return take_exec(observer, record);
+	default:
+		break;
+	}
+	/* A child begins with what its parent has by then. */
+	process = reported(observer, record->kind == RECORD_SIDEBAND_FORK ? record->parent_pid : record->pid);
+	status = process ? complete_with(observer, process, record->kind == RECORD_SIDEBAND_MAP ? record : NULL) : 0;
+	if (status < 0)
+		return status;
+	if (record->kind == RECORD_SIDEBAND_FORK)
+		return take_fork(observer, record);
+	if (!process)
+		return 0;
+	if (record->kind == RECORD_SIDEBAND_NAME)
+		return send_thread_name(observer, process, record->tid, record->name, record->time);
+	return record->kind == RECORD_SIDEBAND_MAP ? take_map(observer, process, record)
+						   : take_exit(observer, process, record);
+}
+
+int record_observer_take_reports(struct record_observer *observer, uint64_t until)
+{
+	const struct record_sideband_record *record;
+	int status;
+
+	if (!observer->sideband)
+		return 0;
+	status = record_sideband_collect(observer->sideband);
+	if (status == 0)
+		status = note_all(observer);
+	while (status == 0 && (record = record_sideband_next(observer->sideband, until)))
+		status = take(observer, record);
+	return status;
+}
+
+int record_observer_lose_reports(struct record_observer *observer)
+{
+	const struct ptl_loss loss = {
+		.kind = PTL_LOSS_EVENTS,
+		.stream = PTL_NO_ID,
+		.pid = PTL_NO_ID,
+		.tid = PTL_NO_ID,
+		.count = observer->sideband_lost,
+		.cause = "the kernel reported processes faster than the reports could be taken: short ones may be "
+			 "missing",
+	};
+
+	return loss.count ? record_capture_loss(observer->capture, &loss) : 0;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the kernel's records, by their layouts in perf_event_open(2). */
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "record/perf/sideband_state.h"
+
+/* Behind each record. */
+struct id_trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+struct task_record {
+	struct perf_event_header header;
+	uint32_t pid, parent_pid, tid, parent_tid;
+	uint64_t time;
+};
+
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char name[];
+};
+
+struct mmap2_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t base, size, file_offset;
+	uint32_t major_number, minor_number;
+	uint64_t inode, inode_generation;
+	uint32_t protection, flags;
+	char name[];
+};
+
+struct lost_record {
+	struct perf_event_header header;
+	uint64_t id, lost;
+};
+
+/* What is behind the fixed part must be a string. */
+static bool take_name(const char *name, size_t room, struct record_sideband_record *record)
+{
+	record->name = name;
+	return memchr(name, 0, room) != NULL;
+}
+
+static bool read_task(const void *data, size_t size, struct record_sideband_record *record)
+{
+	struct task_record task;
+
+	if (size < sizeof(task))
+		return false;
+	memcpy(&task, data, sizeof(task));
+	record->pid = task.pid;
+	record->tid = task.tid;
+	record->parent_pid = task.parent_pid;
+	record->parent_tid = task.parent_tid;
+	return true;
+}
+
+static bool read_comm(const void *data, size_t size, struct record_sideband_record *record)
+{
+	struct comm_record comm;
+
+	if (size <= sizeof(comm))
+		return false;
+	memcpy(&comm, data, sizeof(comm));
+	record->pid = comm.pid;
+	record->tid = comm.tid;
+	return take_name((const char *)data + sizeof(comm), size - sizeof(comm), record);
+}
+
+static bool read_mmap2(const void *data, size_t size, struct record_sideband_record *record)
+{
+	struct mmap2_record map;
+
+	if (size <= sizeof(map))
+		return false;
+	memcpy(&map, data, sizeof(map));
+	record->pid = map.pid;
+	record->tid = map.tid;
+	record->base = map.base;
+	record->size = map.size;
+	record->file_offset = map.file_offset;
+	record->device = makedev(map.major_number, map.minor_number);
+	record->inode = map.inode;
+	record->protection = map.protection;
+	return take_name((const char *)data + sizeof(map), size - sizeof(map), record);
+}
+
+static bool read_lost(const void *data, size_t size, struct record_sideband_record *record)
+{
+	struct lost_record lost;
+
+	if (size < sizeof(lost))
+		return false;
+	memcpy(&lost, data, sizeof(lost));
+	record->lost = lost.lost;
+	return true;
+}
+
+/* By PERF_RECORD_*. */
+static const struct {
+	enum record_sideband_kind kind;
+	bool (*read)(const void *data, size_t size, struct record_sideband_record *record);
+} types[] = {
+	[PERF_RECORD_FORK] = {RECORD_SIDEBAND_FORK, read_task}, [PERF_RECORD_EXIT] = {RECORD_SIDEBAND_EXIT, read_task},
+	[PERF_RECORD_COMM] = {RECORD_SIDEBAND_NAME, read_comm}, [PERF_RECORD_MMAP2] = {RECORD_SIDEBAND_MAP, read_mmap2},
+	[PERF_RECORD_LOST] = {RECORD_SIDEBAND_LOST, read_lost},
+};
+
+void record_sideband_decode(const void *data, size_t size, struct record_sideband_record *record)
+{
+	struct perf_event_header header;
+	struct id_trailer trailer;
+
+	*record = (struct record_sideband_record){.name = ""};
+	if (size < sizeof(header) + sizeof(trailer))
+		return;
+	memcpy(&header, data, sizeof(header));
+	size -= sizeof(trailer);
+	memcpy(&trailer, (const uint8_t *)data + size, sizeof(trailer));
+	record->time = trailer.time;
+	if (header.type >= sizeof(types) / sizeof(types[0]) || !types[header.type].read ||
+	    !types[header.type].read(data, size, record))
+		return;
+	record->kind = types[header.type].kind;
+	if (record->kind == RECORD_SIDEBAND_NAME && header.misc & PERF_RECORD_MISC_COMM_EXEC)
+		record->kind = RECORD_SIDEBAND_EXEC;
+}

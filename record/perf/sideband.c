@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens the kernel's rings, and takes records out of them in order of time. */
+#include "record/perf/sideband.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/vector.h"
+#include "record/perf/sideband_state.h"
+
+#define RING_SIZE ((size_t)256 << 10) /* of each CPU; users without privileges have about 512 KiB */
+#define WAITING_MAX (1u << 20)        /* records; more do not wait for their turn */
+
+struct record_ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+/* A record, copied out of its ring. */
+struct waiting {
+	struct record_sideband_record record;
+	uint64_t arrival; /* order of records with the same time */
+	void *data;       /* owned */
+};
+
+struct record_sideband {
+	struct record_ring *rings; /* one for each CPU */
+	size_t ring_count;
+	int64_t clock_offset;    /* what this process's clock is ahead of the kernel's, in nanoseconds */
+	struct waiting *waiting; /* from `first` on */
+	size_t first, count, capacity;
+	bool sorted;
+	uint64_t arrivals;
+	struct waiting given; /* by record_sideband_next */
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int open_cpu(int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.disabled = 1,
+		.enable_on_exec = 1,
+		.inherit = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		/* Each record wakes. */
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_ring(struct record_sideband *sideband, int cpu)
+{
+	struct record_ring *ring = &sideband->rings[sideband->ring_count];
+	void *page;
+
+	ring->fd = open_cpu(cpu);
+	if (ring->fd < 0)
+		/* A CPU that is switched off has no events. */
+		return errno == ENODEV ? 0 : common_fail_errno("perf_event_open");
+	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	if (page == MAP_FAILED) {
+		const int status = common_fail_errno("memory for the kernel's events");
+
+		close(ring->fd);
+		return status;
+	}
+	ring->page = page;
+	sideband->ring_count++;
+	return 0;
+}
+
+struct record_sideband *record_sideband_new(void)
+{
+	return calloc(1, sizeof(struct record_sideband));
+}
+
+/*
+ * The kernel's records have the host's time, whoever reads them; in a time namespace CLOCK_MONOTONIC is another. Where the
+ * file is not there, neither are such namespaces.
+ */
+static int64_t read_clock_offset(void)
+{
+	FILE *file = fopen("/proc/self/timens_offsets", "re");
+	long long seconds = 0, nanoseconds = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "monotonic %lld %lld", &seconds, &nanoseconds) != 2)
+		seconds = nanoseconds = 0;
+	fclose(file);
+	return seconds * 1000000000 + nanoseconds;
+}
+
+int record_sideband_open(struct record_sideband **result)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct record_sideband *sideband = record_sideband_new();
+	int status = 0;
+
+	if (sideband && cpus > 0)
+		sideband->rings = calloc((size_t)cpus, sizeof(*sideband->rings));
+	if (!sideband || !sideband->rings) {
+		free(sideband);
+		return common_fail_memory("the kernel's events", sizeof(*sideband));
+	}
+	sideband->clock_offset = read_clock_offset();
+	for (int cpu = 0; status == 0 && cpu < cpus; cpu++)
+		status = open_ring(sideband, cpu);
+	if (status < 0)
+		record_sideband_close(sideband);
+	else
+		*result = sideband;
+	return status;
+}
+
+static void free_waiting(struct waiting *waiting)
+{
+	common_bytes_free(&waiting->record.note);
+	free(waiting->data);
+	*waiting = (struct waiting){.data = NULL};
+}
+
+void record_sideband_close(struct record_sideband *sideband)
+{
+	if (!sideband)
+		return;
+	for (size_t i = 0; i < sideband->ring_count; i++) {
+		munmap(sideband->rings[i].page, (size_t)sysconf(_SC_PAGESIZE) + RING_SIZE);
+		close(sideband->rings[i].fd);
+	}
+	for (size_t i = sideband->first; i < sideband->count; i++)
+		free_waiting(&sideband->waiting[i]);
+	free_waiting(&sideband->given);
+	free(sideband->waiting);
+	free(sideband->rings);
+	free(sideband);
+}
+
+int record_sideband_descriptors(const struct record_sideband *sideband, int (*add)(void *context, int fd),
+				void *context)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < sideband->ring_count; i++)
+		status = add(context, sideband->rings[i].fd);
+	return status;
+}
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+static struct waiting *add_waiting(struct record_sideband *sideband)
+{
+	if (sideband->first && sideband->count == sideband->capacity) {
+		sideband->count -= sideband->first;
+		memmove(sideband->waiting, sideband->waiting + sideband->first,
+			sideband->count * sizeof(*sideband->waiting));
+		sideband->first = 0;
+	}
+	if (COMMON_VECTOR_RESERVE(sideband->waiting, sideband->capacity, sideband->count + 1, "the kernel's events"))
+		return NULL;
+	return &sideband->waiting[sideband->count];
+}
+
+/* Takes over data, in failure too. */
+static int add(struct record_sideband *sideband, void *data, size_t size)
+{
+	struct waiting *waiting;
+
+	if (!data)
+		return common_fail_memory("the kernel's events", size);
+	waiting = add_waiting(sideband);
+	if (!waiting) {
+		free(data);
+		return PTL_NO_MEMORY;
+	}
+	*waiting = (struct waiting){.arrival = sideband->arrivals++, .data = data};
+	record_sideband_decode(data, size, &waiting->record);
+	waiting->record.time += (uint64_t)sideband->clock_offset;
+	sideband->count++;
+	sideband->sorted = false;
+	return 0;
+}
+
+int record_sideband_put(struct record_sideband *sideband, const void *data, size_t size)
+{
+	void *copy = malloc(size);
+
+	if (copy)
+		memcpy(copy, data, size);
+	return add(sideband, copy, size);
+}
+
+/* Copies one record, which may pass the ring's end. */
+static int copy_record(struct record_sideband *sideband, const uint8_t *ring, uint64_t at, size_t size)
+{
+	const size_t from = at & (RING_SIZE - 1);
+	const size_t first = size < RING_SIZE - from ? size : RING_SIZE - from;
+	uint8_t *copy = malloc(size);
+
+	if (copy) {
+		memcpy(copy, ring + from, first);
+		memcpy(copy + first, ring, size - first);
+	}
+	return add(sideband, copy, size);
+}
+
+static int empty_ring(struct record_sideband *sideband, const struct record_ring *ring)
+{
+	const uint8_t *bytes = (const uint8_t *)ring->page + sysconf(_SC_PAGESIZE);
+	const uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+	int status = 0;
+
+	while (status == 0 && head - tail >= sizeof(struct perf_event_header)) {
+		struct perf_event_header header;
+
+		/* Records are aligned to 8, so that a header never passes the ring's end. */
+		memcpy(&header, bytes + (tail & (RING_SIZE - 1)), sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail)
+			break;
+		status = copy_record(sideband, bytes, tail, header.size);
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+	return status;
+}
+
+/*
+ * Twice: what a record was caused by, on another CPU, was in its ring before, but perhaps not yet when that ring was
+ * emptied the first time.
+ */
+int record_sideband_collect(struct record_sideband *sideband)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < 2 * sideband->ring_count; i++)
+		status = empty_ring(sideband, &sideband->rings[i % sideband->ring_count]);
+	return status;
+}
+
+/* ---- what has its turn ----------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct waiting *x = a, *y = b;
+
+	if (x->record.time != y->record.time)
+		return x->record.time < y->record.time ? -1 : 1;
+	return x->arrival < y->arrival ? -1 : x->arrival > y->arrival;
+}
+
+const struct record_sideband_record *record_sideband_next(struct record_sideband *sideband, uint64_t until)
+{
+	const size_t count = sideband->count - sideband->first;
+
+	if (count && !sideband->sorted) {
+		qsort(sideband->waiting + sideband->first, count, sizeof(*sideband->waiting), compare);
+		sideband->sorted = true;
+	}
+	free_waiting(&sideband->given);
+	if (!count || (sideband->waiting[sideband->first].record.time > until && count <= WAITING_MAX))
+		return NULL;
+	sideband->given = sideband->waiting[sideband->first++];
+	return &sideband->given.record;
+}
+
+uint64_t record_sideband_due(const struct record_sideband *sideband)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = sideband->first; i < sideband->count; i++)
+		if (sideband->waiting[i].record.time < first)
+			first = sideband->waiting[i].record.time;
+	return first;
+}
+
+struct record_sideband_record *record_sideband_waiting(struct record_sideband *sideband, size_t n)
+{
+	return n < sideband->count - sideband->first ? &sideband->waiting[sideband->first + n].record : NULL;
+}
