@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes and threads in the timeline: starts, ends, rundown, exec, pids used again. */
+/* Processes and threads in the timeline. */
 #include "common/error.h"
 #include "flow/timeline/timeline_state.h"
 
@@ -20,6 +20,7 @@ static uint32_t last_index(const struct common_hash_map *map, uint64_t key)
 static int add_process(struct flow_timeline *timeline, uint32_t pid, uint32_t *index)
 {
 	struct flow_process_state state = {
+		.fold = {.pid = pid, .implied = true},
 		.data =
 			{
 				.pid = pid,
@@ -70,130 +71,85 @@ static int add_program(struct flow_timeline *timeline, struct flow_process_state
 	return 0;
 }
 
-/* Whether the event tells again of a process that is known and has not ended. */
-static bool is_known(const struct flow_process_state *state, const struct ptl_process_event *data, uint8_t opcode)
+static struct format_fold_process *find(void *context, uint32_t pid)
 {
-	if (state->data.implied)
-		return !state->data.ended;
-	if (data->unique_key && state->data.unique_key)
-		return data->unique_key == state->data.unique_key;
-	return !state->data.ended && opcode != PTL_OPCODE_START;
+	struct flow_timeline *timeline = context;
+	const uint32_t index = last_index(&timeline->last_process, pid);
+
+	return index == FLOW_NONE ? NULL : &timeline->processes[index].fold;
 }
 
-/* The program that a forked process runs until it executes another: its parent's. */
-static void inherit_program(const struct flow_timeline *timeline, uint32_t parent, const char **path,
-			    const char **command_line)
+static int add(void *context, uint32_t pid, struct format_fold_process **process)
 {
-	const struct flow_process_state *state;
+	struct flow_timeline *timeline = context;
+	uint32_t index;
+	const int status = add_process(timeline, pid, &index);
 
-	if (parent == FLOW_NONE || (*path)[0])
-		return;
-	state = &timeline->processes[parent];
+	*process = status ? NULL : &timeline->processes[index].fold;
+	return status;
+}
+
+static bool program(void *context, const struct format_fold_process *process, const char **path,
+		    const char **command_line)
+{
+	const struct flow_process_state *state = (const struct flow_process_state *)process;
+	const struct flow_program *last;
+
+	(void)context;
 	if (!state->data.program_count)
-		return;
-	*path = state->programs[state->data.program_count - 1].path;
-	if (!(*command_line)[0])
-		*command_line = state->programs[state->data.program_count - 1].command_line;
+		return false;
+	last = &state->programs[state->data.program_count - 1];
+	*path = last->path;
+	*command_line = last->command_line;
+	return true;
 }
 
-static int start_process(struct flow_timeline *timeline, const struct ptl_event *event,
-			 const struct ptl_process_event *data, uint32_t index)
+static int begins(void *context, struct format_fold_process *process, const struct format_fold_process *parent,
+		  const struct ptl_process_event *data)
 {
-	uint8_t opcode = event->descriptor.opcode;
-	bool start = opcode == PTL_OPCODE_START;
-	uint32_t parent = last_index(&timeline->last_process, data->parent_id);
-	const char *path = data->image_file_name, *command_line = data->command_line;
-	struct flow_process_state *state = &timeline->processes[index];
-	int status;
+	struct flow_timeline *timeline = context;
+	struct flow_process_state *state = flow_timeline_state_of(process);
 
 	state->data.implied = false;
 	state->data.unique_key = data->unique_key;
 	state->data.parent_pid = data->parent_id;
-	state->data.parent = parent == index ? FLOW_NONE : parent;
-	state->data.started = start;
-	state->data.start = start ? event->time : 0;
-	if (start && !data->begins_empty)
-		inherit_program(timeline, state->data.parent, &path, &command_line);
-	status = add_program(timeline, state, state->data.start, path, command_line);
-	if (status < 0 || !start || data->begins_empty || state->data.parent == FLOW_NONE || state->version_count)
-		return status;
-	return flow_timeline_fork(timeline, index, state->data.parent);
+	state->data.parent = parent ? flow_timeline_number(timeline, parent) : FLOW_NONE;
+	state->data.started = process->started;
+	state->data.start = process->start;
+	return add_program(timeline, state, process->start, data->image_file_name, data->command_line);
 }
 
-static int process_begins(struct flow_timeline *timeline, const struct ptl_event *event,
-			  const struct ptl_process_event *data)
+static int ends(void *context, struct format_fold_process *process, uint64_t time, const struct ptl_process_event *data)
 {
-	uint32_t index = last_index(&timeline->last_process, data->process_id);
-	int status;
+	struct flow_timeline_process *ended = &flow_timeline_state_of(process)->data;
 
-	if (index != FLOW_NONE && is_known(&timeline->processes[index], data, event->descriptor.opcode)) {
-		struct flow_process_state *state = &timeline->processes[index];
-
-		return state->data.implied ? start_process(timeline, event, data, index) : 0;
-	}
-	/* The pid is used again: if the end of the one before was lost, it was before now. */
-	if (index != FLOW_NONE && !timeline->processes[index].data.ended)
-		timeline->processes[index].data.end = event->time;
-	status = add_process(timeline, data->process_id, &index);
-	return status < 0 ? status : start_process(timeline, event, data, index);
-}
-
-static int process_ends(struct flow_timeline *timeline, const struct ptl_event *event,
-			const struct ptl_process_event *data)
-{
-	uint32_t index = last_index(&timeline->last_process, data->process_id);
-	struct flow_timeline_process *process;
-
-	if (index == FLOW_NONE) {
-		int status = add_process(timeline, data->process_id, &index);
-
-		if (!status)
-			status = start_process(timeline, event, data, index);
-		if (status < 0)
-			return status;
-	}
-	process = &timeline->processes[index].data;
-	if (process->ended)
+	(void)context;
+	ended->end = time;
+	if (!data)
 		return 0;
-	process->ended = true;
-	process->end = event->time;
-	process->has_exit_status = data->has_exit_status;
-	process->exit_status = data->exit_status;
+	ended->ended = true;
+	ended->has_exit_status = data->has_exit_status;
+	ended->exit_status = data->exit_status;
 	return 0;
 }
 
-static int process_executes(struct flow_timeline *timeline, const struct ptl_event *event,
-			    const struct ptl_process_event *data)
+static int executes(void *context, struct format_fold_process *process, uint64_t time,
+		    const struct ptl_process_event *data)
 {
-	uint32_t index;
-	int status = flow_timeline_need_process(timeline, data->process_id, &index);
+	struct flow_process_state *state = flow_timeline_state_of(process);
 
-	if (status < 0)
-		return status;
-	status = flow_timeline_clear(timeline, index, event->time);
-	if (status < 0)
-		return status;
-	timeline->processes[index].data.implied = false;
-	return add_program(timeline, &timeline->processes[index], event->time, data->image_file_name,
-			   data->command_line);
+	state->data.implied = false;
+	return add_program(context, state, time, data->image_file_name, data->command_line);
 }
 
-int flow_timeline_process_event(struct flow_timeline *timeline, const struct ptl_event *event,
-				const struct ptl_process_event *data)
-{
-	switch (event->descriptor.opcode) {
-	case PTL_OPCODE_START:
-	case PTL_OPCODE_START_RUNDOWN:
-	case PTL_OPCODE_END_RUNDOWN:
-		return process_begins(timeline, event, data);
-	case PTL_OPCODE_END:
-		return process_ends(timeline, event, data);
-	case PTL_OPCODE_EXEC:
-		return process_executes(timeline, event, data);
-	default:
-		return common_fail(PTL_UNSUPPORTED, "process event with opcode %u", event->descriptor.opcode);
-	}
-}
+const struct format_fold_processes flow_timeline_processes = {
+	.find = find,
+	.add = add,
+	.program = program,
+	.begins = begins,
+	.ends = ends,
+	.executes = executes,
+};
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
@@ -234,70 +190,68 @@ int flow_timeline_need_thread(struct flow_timeline *timeline, uint32_t pid, uint
 	return status;
 }
 
-static int thread_begins(struct flow_timeline *timeline, const struct ptl_event *event,
-			 const struct ptl_thread_event *data)
+static bool find_thread(void *context, const struct format_fold_process *process, uint32_t tid, uint32_t *thread)
 {
-	bool start = event->descriptor.opcode == PTL_OPCODE_START;
-	uint32_t index = last_index(&timeline->last_thread, thread_key(data->process_id, data->thread_id));
-	struct flow_timeline_thread *thread;
-	uint32_t process;
-	int status = flow_timeline_need_process(timeline, data->process_id, &process);
+	const struct flow_timeline *timeline = context;
 
-	if (status < 0)
-		return status;
-	/* Rundown may tell again of a thread that is known. */
-	if (index == FLOW_NONE || start || timeline->threads[index].data.ended ||
-	    timeline->threads[index].data.process != process)
-		status = add_thread(timeline, data->process_id, data->thread_id, &index);
-	if (status < 0)
-		return status;
-	thread = &timeline->threads[index].data;
-	if (thread->implied) {
-		thread->implied = false;
-		thread->started = start;
-		thread->start = start ? event->time : 0;
-		thread->start_address = data->start_address;
-	} else if (!data->name[0]) {
-		return 0;
-	}
-	/* It may have got another name meanwhile. */
-	thread->name = flow_timeline_text(timeline, data->name);
-	return thread->name ? 0 : common_fail_memory("name of a thread", 0);
+	*thread = last_index(&timeline->last_thread, thread_key(process->pid, tid));
+	return *thread != FLOW_NONE && !timeline->threads[*thread].data.ended &&
+	       timeline->threads[*thread].data.process == flow_timeline_number(timeline, process);
 }
 
-static int thread_ends(struct flow_timeline *timeline, const struct ptl_event *event,
-		       const struct ptl_thread_event *data)
+static int thread_renamed(void *context, uint32_t thread, const char *name)
 {
+	struct flow_timeline *timeline = context;
+	const char *text = flow_timeline_text(timeline, name);
+
+	if (!text)
+		return common_fail_memory("name of a thread", 0);
+	timeline->threads[thread].data.name = text;
+	return 0;
+}
+
+static int thread_begins(void *context, struct format_fold_process *process, uint64_t time, bool started,
+			 const struct ptl_thread_event *data)
+{
+	struct flow_timeline *timeline = context;
+	struct flow_timeline_thread *thread;
+	uint32_t index;
+	const int status = add_thread(timeline, data->process_id, data->thread_id, &index);
+
+	(void)process;
+	if (status)
+		return status;
+	thread = &timeline->threads[index].data;
+	thread->implied = false;
+	thread->started = started;
+	thread->start = started ? time : 0;
+	thread->start_address = data->start_address;
+	return thread_renamed(timeline, index, data->name);
+}
+
+static int thread_ends(void *context, uint64_t time, const struct ptl_thread_event *data)
+{
+	struct flow_timeline *timeline = context;
 	uint32_t index = last_index(&timeline->last_thread, thread_key(data->process_id, data->thread_id));
 	struct flow_timeline_thread *thread;
+	int status = 0;
 
-	if (index == FLOW_NONE) {
-		int status = add_thread(timeline, data->process_id, data->thread_id, &index);
-
-		if (status < 0)
-			return status;
-	}
+	if (index == FLOW_NONE)
+		status = add_thread(timeline, data->process_id, data->thread_id, &index);
+	if (status)
+		return status;
 	thread = &timeline->threads[index].data;
 	if (thread->ended)
 		return 0;
 	thread->ended = true;
-	thread->end = event->time;
-	if (!thread->name[0])
-		thread->name = flow_timeline_text(timeline, data->name);
-	return thread->name ? 0 : common_fail_memory("name of a thread", 0);
+	thread->end = time;
+	return thread->name[0] ? 0 : thread_renamed(timeline, index, data->name);
 }
 
-int flow_timeline_thread_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			       const struct ptl_thread_event *data)
-{
-	switch (event->descriptor.opcode) {
-	case PTL_OPCODE_START:
-	case PTL_OPCODE_START_RUNDOWN:
-	case PTL_OPCODE_END_RUNDOWN:
-		return thread_begins(timeline, event, data);
-	case PTL_OPCODE_END:
-		return thread_ends(timeline, event, data);
-	default:
-		return common_fail(PTL_UNSUPPORTED, "thread event with opcode %u", event->descriptor.opcode);
-	}
-}
+const struct format_fold_threads flow_timeline_threads = {
+	.find = find_thread,
+	.begins = thread_begins,
+	.renamed = thread_renamed,
+	.ends = thread_ends,
+	.switched = flow_timeline_switched,
+};

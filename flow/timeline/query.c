@@ -35,7 +35,7 @@ const struct flow_timeline_image *flow_timeline_image(const struct flow_timeline
 
 uint64_t flow_timeline_skipped(const struct flow_timeline *timeline)
 {
-	return timeline->skipped;
+	return timeline->fold.skipped;
 }
 
 uint32_t flow_timeline_process_at(const struct flow_timeline *timeline, uint32_t pid, uint64_t time)
@@ -118,18 +118,18 @@ size_t flow_timeline_outside(const struct flow_timeline *timeline, const struct 
 
 bool flow_version_find(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece)
 {
-	return format_pieces_find(&timeline->pieces, root, address, piece);
+	return format_pieces_find(&timeline->fold.pieces, root, address, piece);
 }
 
 bool flow_version_next(const struct flow_timeline *timeline, uint32_t root, uint64_t address, struct ptl_piece *piece)
 {
-	return format_pieces_at_or_after(&timeline->pieces, root, address, piece);
+	return format_pieces_at_or_after(&timeline->fold.pieces, root, address, piece);
 }
 
 bool flow_version_compare(const struct flow_timeline *timeline, uint32_t one, uint32_t other,
 			  bool (*differs)(void *context, uint64_t first, uint64_t last), void *context)
 {
-	return format_pieces_compare(&timeline->pieces, one, other, differs, context);
+	return format_pieces_compare(&timeline->fold.pieces, one, other, differs, context);
 }
 
 bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, uint64_t time, uint64_t address,
@@ -140,7 +140,7 @@ bool flow_timeline_find(const struct flow_timeline *timeline, uint32_t process, 
 	bool found;
 
 	flow_timeline_version(timeline, process, time, &version);
-	found = format_pieces_find(&timeline->pieces, version.root, address, &piece);
+	found = format_pieces_find(&timeline->fold.pieces, version.root, address, &piece);
 	*place = (struct flow_place){
 		.first = piece.first,
 		.last = piece.last,

@@ -41,9 +41,9 @@ static int add(struct flow_cpu_switches *cpu, uint64_t time, uint32_t pid, uint3
 	return 0;
 }
 
-int flow_timeline_switch_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			       const struct ptl_switch_event *data)
+int flow_timeline_switched(void *context, const struct ptl_event *event, const struct ptl_switch_event *data)
 {
+	struct flow_timeline *timeline = context;
 	struct flow_cpu_switches *cpu;
 	int status;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Builds the timeline: dispatches a trace's events, then completes what events leave open. */
+/* Builds the timeline: folds a trace's events, then completes what they leave open. */
 #include "flow/timeline/timeline.h"
 
 #include <stdlib.h>
@@ -8,14 +8,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/vector.h"
-#include "common/guid.h"
 #include "flow/timeline/timeline_state.h"
-
-struct builder {
-	struct flow_timeline *timeline;
-	const struct ptl_trace *trace;
-	struct ptl_bytes storage; /* strings of the event at hand */
-};
 
 int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t element)
 {
@@ -75,7 +68,7 @@ void flow_timeline_free(struct flow_timeline *timeline)
 	free(timeline->blobs_used);
 	free(timeline->outside);
 	flow_timeline_free_switches(timeline);
-	format_pieces_free(&timeline->pieces);
+	format_fold_free(&timeline->fold);
 	common_hash_map_free(&timeline->last_process);
 	common_hash_map_free(&timeline->last_thread);
 	common_byte_map_free(&timeline->blobs);
@@ -85,75 +78,18 @@ void flow_timeline_free(struct flow_timeline *timeline)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-static int take_process(struct builder *builder, const struct ptl_event *event)
-{
-	struct ptl_process_event data;
-	int status = ptl_process_decode(event, &builder->storage, &data);
-
-	return status < 0 ? status : flow_timeline_process_event(builder->timeline, event, &data);
-}
-
-static int take_thread(struct builder *builder, const struct ptl_event *event)
-{
-	struct ptl_thread_event data;
-	struct ptl_switch_event switched;
-	int status = ptl_switch_decode(event, &switched);
-
-	if (status == 0)
-		return flow_timeline_switch_event(builder->timeline, event, &switched);
-	if (status != PTL_NOT_OURS)
-		return status;
-	status = ptl_thread_decode(event, &builder->storage, &data);
-	return status < 0 ? status : flow_timeline_thread_event(builder->timeline, event, &data);
-}
-
-static int take_image(struct builder *builder, const struct ptl_event *event)
-{
-	struct ptl_image_event data;
-	int status = ptl_image_decode(event, &builder->storage, &data);
-
-	return status < 0 ? status : flow_timeline_image_event(builder->timeline, event, &data);
-}
-
-static int take_code(struct builder *builder, const struct ptl_event *event)
-{
-	struct ptl_code_event data;
-	int status = ptl_code_decode(event, &data);
-
-	return status < 0 ? status : flow_timeline_code_event(builder->timeline, event, &data);
-}
-
-static const struct {
-	const struct ptl_guid *provider;
-	int (*take)(struct builder *builder, const struct ptl_event *event);
-} classes[] = {
-	{&PTL_PROVIDER_PROCESS, take_process},
-	{&PTL_PROVIDER_THREAD, take_thread},
-	{&PTL_PROVIDER_IMAGE, take_image},
-	{&PTL_PROVIDER_CODE, take_code},
+static const struct format_fold_listener listener = {
+	.processes = &flow_timeline_processes,
+	.threads = &flow_timeline_threads,
+	.spaces = &flow_timeline_spaces,
 };
 
 static int take_event(void *context, struct ptl_trace *trace, const struct ptl_event *event)
 {
-	struct builder *builder = context;
-	int status = 0;
+	struct flow_timeline *timeline = context;
 
 	(void)trace;
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (!common_guid_equal(classes[i].provider, &event->descriptor.provider))
-			continue;
-		builder->storage.size = 0;
-		status = classes[i].take(builder, event);
-		break;
-	}
-	if (status == PTL_NO_MEMORY)
-		return status;
-	/* An event that cannot be understood costs itself alone, and is counted. */
-	if (status < 0 && status != PTL_NOT_OURS)
-		builder->timeline->skipped++;
-	if (builder->timeline->pieces.failed)
-		return common_fail_memory("address spaces", 0);
-	return 0;
+	return format_fold_event(&timeline->fold, event);
 }
 
 /* ---- before and after the events --------------------------------------------------------- */
@@ -272,21 +208,23 @@ int flow_timeline_build(struct ptl_trace *trace, struct flow_timeline **timeline
 {
 	static const struct ptl_callbacks callbacks = {.event = take_event};
 	struct flow_timeline *built = calloc(1, sizeof(*built));
-	struct builder builder = {.timeline = built, .trace = trace};
 	int status;
 
 	if (!built)
 		return common_fail_memory("timeline", sizeof(*built));
+	built->fold.listener = &listener;
+	built->fold.context = built;
 	status = index_blobs(built, trace);
 	if (!status)
-		status = ptl_process(trace, NULL, &callbacks, &builder);
+		status = ptl_process(trace, NULL, &callbacks, built);
+	/* All, since a pid that was forked and used again within one moment finds the later process alone. */
 	for (size_t i = 0; !status && i < built->process_count; i++)
-		status = flow_timeline_settle_fork(built, (uint32_t)i, false);
+		status = format_fold_decide(&built->fold, &built->processes[i].fold);
 	if (!status)
 		status = add_stream_threads(built, trace);
 	if (!status)
 		status = list_members(built);
-	common_bytes_free(&builder.storage);
+	common_bytes_free(&built->fold.storage);
 	if (status < 0) {
 		flow_timeline_free(built);
 		return common_fail_in(status, "cannot build the timeline of processes");

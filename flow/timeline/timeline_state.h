@@ -4,7 +4,7 @@
 #define FLOW_TIMELINE_TIMELINE_STATE_H
 
 #include "common/hash_map.h"
-#include "format/state/address_space.h"
+#include "format/state/fold.h"
 #include "flow/timeline/timeline.h"
 #include "flow/timeline/query.h"
 
@@ -19,7 +19,9 @@ struct flow_space_version {
 };
 
 struct flow_process_state {
+	struct format_fold_process fold; /* first; its root is that of all pieces */
 	struct flow_timeline_process data;
+	uint32_t files;    /* root as it is now: see flow_space_version */
 	uint32_t previous; /* the process that had this pid before, FLOW_NONE */
 	/* Of the parent's space at the fork, while undecided whether it is inherited; else 0. */
 	uint32_t inherited_root;
@@ -58,7 +60,12 @@ struct flow_timeline {
 	size_t thread_count, thread_capacity;
 	struct flow_image_state *images;
 	size_t image_count, image_capacity;
-	struct format_pieces pieces;
+	struct format_fold fold;
+	/* The change of an address space that is under way. */
+	struct {
+		uint64_t time;
+		bool injected;
+	} change;
 	struct common_hash_map last_process; /* by pid: the last process that has had it */
 	struct common_hash_map last_thread;  /* by pid << 32 | tid */
 	struct common_byte_map blobs;        /* hash of a blob: its index */
@@ -74,7 +81,6 @@ struct flow_timeline {
 	struct common_hash_map cpu_numbers; /* of a CPU: its index in cpus */
 	struct flow_cpu_switches *cpus;
 	size_t cpu_count, cpu_capacity;
-	uint64_t skipped;
 	bool has_unnamed_code;
 };
 
@@ -83,35 +89,34 @@ int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t elem
 /* The timeline's own copy of text, one for equal texts; NULL without memory. */
 const char *flow_timeline_text(struct flow_timeline *timeline, const char *text);
 
-/*
- * timeline_process.c. The process that now has the pid: made (implied) where there is none;
- * PTL_NO_MEMORY.
- */
+/* process.c. The process that now has the pid: made (implied) where there is none; PTL_NO_MEMORY. */
 int flow_timeline_need_process(struct flow_timeline *timeline, uint32_t pid, uint32_t *process);
 int flow_timeline_need_thread(struct flow_timeline *timeline, uint32_t pid, uint32_t tid, uint64_t time);
-int flow_timeline_process_event(struct flow_timeline *timeline, const struct ptl_event *event,
-				const struct ptl_process_event *data);
-int flow_timeline_thread_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			       const struct ptl_thread_event *data);
 
-/* timeline_switch.c. Events come in order of time. */
-int flow_timeline_switch_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			       const struct ptl_switch_event *data);
+/* What listens to the fold: in process.c and image.c. */
+extern const struct format_fold_processes flow_timeline_processes;
+extern const struct format_fold_threads flow_timeline_threads;
+extern const struct format_fold_spaces flow_timeline_spaces;
+
+/* switch.c. Events come in order of time. */
+int flow_timeline_switched(void *context, const struct ptl_event *event, const struct ptl_switch_event *data);
 /* All events have come: finds the process of the thread that each CPU ran first, by its tid. */
 void flow_timeline_settle_switches(struct flow_timeline *timeline);
 void flow_timeline_free_switches(struct flow_timeline *timeline);
 
-/* timeline_image.c. All events have come: finds the injected version that comes next. */
+/* image.c. All events have come: finds the injected version that comes next. */
 void flow_timeline_settle_versions(struct flow_timeline *timeline);
-int flow_timeline_image_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			      const struct ptl_image_event *data);
-int flow_timeline_code_event(struct flow_timeline *timeline, const struct ptl_event *event,
-			     const struct ptl_code_event *data);
-/* The child begins with what the parent has now, unless its recorder tells of that itself. */
-int flow_timeline_fork(struct flow_timeline *timeline, uint32_t child, uint32_t parent);
-/* Decides what a forked process begins with: nothing if it is told, else what it inherits. */
-int flow_timeline_settle_fork(struct flow_timeline *timeline, uint32_t process, bool told);
-/* Everything that the process had mapped is gone. */
-int flow_timeline_clear(struct flow_timeline *timeline, uint32_t process, uint64_t time);
+
+/* The fold's process is the first member of ours. */
+static inline struct flow_process_state *flow_timeline_state_of(struct format_fold_process *process)
+{
+	return (struct flow_process_state *)process;
+}
+
+static inline uint32_t flow_timeline_number(const struct flow_timeline *timeline,
+					    const struct format_fold_process *process)
+{
+	return (uint32_t)((const struct flow_process_state *)process - timeline->processes);
+}
 
 #endif

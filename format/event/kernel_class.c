@@ -3,7 +3,8 @@
 #include "format/event/kernel_class.h"
 
 #include "common/bytes.h"
-#include "common/guid.h"
+
+#define OPCODES 65 /* none is larger */
 
 static const struct {
 	const struct ptl_guid *provider;
@@ -15,36 +16,44 @@ static const struct {
 	{&PTL_PROVIDER_CODE, FORMAT_CLASS_CODE},
 };
 
-static const struct {
-	enum format_class class;
-	uint8_t opcode;
-	enum format_action action;
-} actions[] = {
-	{FORMAT_CLASS_PROCESS, PTL_OPCODE_START, FORMAT_ACTION_BEGIN},
-	{FORMAT_CLASS_PROCESS, PTL_OPCODE_START_RUNDOWN, FORMAT_ACTION_START_RUNDOWN},
-	{FORMAT_CLASS_PROCESS, PTL_OPCODE_END_RUNDOWN, FORMAT_ACTION_END_RUNDOWN},
-	{FORMAT_CLASS_PROCESS, PTL_OPCODE_END, FORMAT_ACTION_END},
-	{FORMAT_CLASS_PROCESS, PTL_OPCODE_EXEC, FORMAT_ACTION_EXEC},
-	{FORMAT_CLASS_THREAD, PTL_OPCODE_START, FORMAT_ACTION_BEGIN},
-	{FORMAT_CLASS_THREAD, PTL_OPCODE_START_RUNDOWN, FORMAT_ACTION_START_RUNDOWN},
-	{FORMAT_CLASS_THREAD, PTL_OPCODE_END_RUNDOWN, FORMAT_ACTION_END_RUNDOWN},
-	{FORMAT_CLASS_THREAD, PTL_OPCODE_END, FORMAT_ACTION_END},
-	{FORMAT_CLASS_SWITCH, PTL_OPCODE_CONTEXT_SWITCH, FORMAT_ACTION_SWITCH},
-	{FORMAT_CLASS_IMAGE, PTL_OPCODE_LOAD, FORMAT_ACTION_BEGIN},
-	{FORMAT_CLASS_IMAGE, PTL_OPCODE_START_RUNDOWN, FORMAT_ACTION_START_RUNDOWN},
-	{FORMAT_CLASS_IMAGE, PTL_OPCODE_END_RUNDOWN, FORMAT_ACTION_END_RUNDOWN},
-	{FORMAT_CLASS_IMAGE, PTL_OPCODE_UNLOAD, FORMAT_ACTION_END},
-	{FORMAT_CLASS_IMAGE, PTL_OPCODE_PROTECT, FORMAT_ACTION_PROTECT},
+/* By class and opcode; FORMAT_ACTION_OTHER is 0. */
+static const uint8_t actions[][OPCODES] = {
+	[FORMAT_CLASS_PROCESS] =
+		{
+			[PTL_OPCODE_START] = FORMAT_ACTION_BEGIN,
+			[PTL_OPCODE_START_RUNDOWN] = FORMAT_ACTION_START_RUNDOWN,
+			[PTL_OPCODE_END_RUNDOWN] = FORMAT_ACTION_END_RUNDOWN,
+			[PTL_OPCODE_END] = FORMAT_ACTION_END,
+			[PTL_OPCODE_EXEC] = FORMAT_ACTION_EXEC,
+		},
+	[FORMAT_CLASS_THREAD] =
+		{
+			[PTL_OPCODE_START] = FORMAT_ACTION_BEGIN,
+			[PTL_OPCODE_START_RUNDOWN] = FORMAT_ACTION_START_RUNDOWN,
+			[PTL_OPCODE_END_RUNDOWN] = FORMAT_ACTION_END_RUNDOWN,
+			[PTL_OPCODE_END] = FORMAT_ACTION_END,
+		},
+	[FORMAT_CLASS_SWITCH] = {[PTL_OPCODE_CONTEXT_SWITCH] = FORMAT_ACTION_SWITCH},
+	[FORMAT_CLASS_IMAGE] =
+		{
+			[PTL_OPCODE_LOAD] = FORMAT_ACTION_BEGIN,
+			[PTL_OPCODE_START_RUNDOWN] = FORMAT_ACTION_START_RUNDOWN,
+			[PTL_OPCODE_END_RUNDOWN] = FORMAT_ACTION_END_RUNDOWN,
+			[PTL_OPCODE_UNLOAD] = FORMAT_ACTION_END,
+			[PTL_OPCODE_PROTECT] = FORMAT_ACTION_PROTECT,
+		},
+	[FORMAT_CLASS_CODE] = {0},
 };
 
 enum format_class format_class_of(const struct ptl_descriptor *descriptor)
 {
-	/* Most events are of other providers, and differ in the first bytes. */
-	const uint32_t first = common_load32(descriptor->provider.bytes);
+	const uint8_t *bytes = descriptor->provider.bytes;
+	const uint64_t first = common_load64(bytes), last = common_load64(bytes + 8);
 
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (first != common_load32(classes[i].provider->bytes) ||
-		    !common_guid_equal(classes[i].provider, &descriptor->provider))
+		const uint8_t *known = classes[i].provider->bytes;
+
+		if (first != common_load64(known) || last != common_load64(known + 8))
 			continue;
 		if (classes[i].class == FORMAT_CLASS_THREAD && descriptor->opcode == PTL_OPCODE_CONTEXT_SWITCH)
 			return FORMAT_CLASS_SWITCH;
@@ -58,10 +67,7 @@ enum format_action format_action_of(enum format_class class, uint8_t opcode)
 	/* This provider has one event, whose opcode says nothing more. */
 	if (class == FORMAT_CLASS_CODE)
 		return FORMAT_ACTION_CODE;
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-		if (actions[i].class == class && actions[i].opcode == opcode)
-			return actions[i].action;
-	return FORMAT_ACTION_OTHER;
+	return opcode < OPCODES ? actions[class][opcode] : FORMAT_ACTION_OTHER;
 }
 
 static int decode(const struct ptl_event *event, struct ptl_bytes *storage, struct format_kernel_event *decoded)

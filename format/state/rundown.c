@@ -27,7 +27,7 @@ static int give(struct teller *teller, int status, struct ptl_event *event, uint
 	if (!status) {
 		event->time = teller->rundown->time;
 		event->cpu = PTL_NO_CPU;
-		event->pid = teller->member->pid;
+		event->pid = teller->member->fold.pid;
 		event->tid = tid;
 		event->flags = PTL_EVENT_INJECTED;
 		status = teller->rundown->take(teller->rundown->context, event);
@@ -42,15 +42,15 @@ static int tell_process(struct teller *teller)
 {
 	const struct format_state_member *member = teller->member;
 	const struct ptl_process_event data = {
-		.unique_key = member->unique_key,
-		.process_id = member->pid,
+		.unique_key = member->fold.unique_key,
+		.process_id = member->fold.pid,
 		.parent_id = member->parent_id,
 		.image_file_name = member->program->text,
 		.command_line = member->command_line->text,
 	};
 	struct ptl_event event = {0};
 
-	if (member->implied)
+	if (member->fold.implied)
 		return 0;
 	return give(teller, ptl_process_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
 		    PTL_NO_ID);
@@ -64,7 +64,7 @@ static int tell_threads(struct teller *teller)
 	for (uint32_t number = member->first_thread; number && !status;) {
 		const struct format_state_thread *thread = &teller->state->threads[number - 1];
 		const struct ptl_thread_event data = {
-			.process_id = member->pid,
+			.process_id = member->fold.pid,
 			.thread_id = thread->key.tid,
 			.start_address = thread->start_address,
 			.name = thread->name->text,
@@ -84,7 +84,7 @@ static int tell_threads(struct teller *teller)
 /* The piece that holds at, or the first behind it; false: none up to the end of addresses. */
 static bool next_piece(const struct teller *teller, uint64_t at, struct ptl_piece *piece)
 {
-	return format_pieces_at_or_after(&teller->state->pieces, teller->member->space.root, at, piece);
+	return format_pieces_at_or_after(&teller->state->fold.pieces, teller->member->fold.root, at, piece);
 }
 
 /* Tells of the range that waits to be unloaded. */
@@ -93,7 +93,7 @@ static int flush_unload(struct teller *teller)
 	const struct ptl_image_event data = {
 		.base = teller->unload_first,
 		.size = teller->unload_last - teller->unload_first + 1,
-		.process_id = teller->member->pid,
+		.process_id = teller->member->fold.pid,
 		.file_name = "",
 	};
 	struct ptl_event event = {0};
@@ -152,7 +152,7 @@ static int tell_image(struct teller *teller, const struct format_state_layer *la
 	if (status)
 		return status;
 	/* An image may have come from another process by a fork. */
-	data.process_id = teller->member->pid;
+	data.process_id = teller->member->fold.pid;
 	if (layer->mapped != layer->size)
 		format_pieces_put(&teller->told, &teller->told_root, &piece);
 	return give(teller, ptl_image_encode(&data, teller->rundown->opcode, &teller->storage, &event), &event,
@@ -181,7 +181,7 @@ static int tell_code(struct teller *teller, uint32_t index)
 		status = flush_unload(teller);
 	if (status)
 		return status;
-	data.process_id = teller->member->pid;
+	data.process_id = teller->member->fold.pid;
 	return give(teller, ptl_code_encode(&data, &teller->storage, &event), &event, PTL_NO_ID);
 }
 
@@ -316,7 +316,7 @@ static int tell(struct ptl_state *state, const struct ptl_rundown *rundown, cons
 
 int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown)
 {
-	int status = format_state_settle(state, UINT64_MAX);
+	int status = format_fold_settle(&state->fold, UINT64_MAX);
 
 	if (!status && rundown->pid != PTL_NO_ID) {
 		const struct format_state_member *member = format_state_member(state, rundown->pid);
@@ -324,7 +324,7 @@ int ptl_state_rundown(struct ptl_state *state, const struct ptl_rundown *rundown
 		return member ? tell(state, rundown, member) : 0;
 	}
 	for (size_t i = 0; i < state->count && !status; i++)
-		if (!state->members[i].ended)
+		if (!state->members[i].fold.ended)
 			status = tell(state, rundown, &state->members[i]);
 	return status;
 }

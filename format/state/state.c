@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes and threads as of now. The rules are those of docs/decoding.md, "Timeline". */
+/* Processes as of now, by the changes that the fold gives out. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
-#include "common/guid.h"
 #include "format/state/state_internal.h"
 #include "common/vector.h"
 
@@ -59,27 +58,18 @@ static int set_text(struct ptl_state *state, struct format_state_text **place, c
 
 static struct common_rows member_rows(const struct ptl_state *state)
 {
-	return (struct common_rows){state->members, sizeof(*state->members), sizeof(state->members->pid)};
+	return (struct common_rows){state->members, sizeof(*state->members), sizeof(state->members->fold.pid)};
 }
 
 /* All that belongs to a process. */
 static void clear_member(struct ptl_state *state, struct format_state_member *member)
 {
-	format_state_space_clear(state, &member->space);
+	format_fold_unmap(&state->fold, &member->fold, 0, UINT64_MAX);
 	while (member->first_thread)
 		format_state_thread_remove(state, member, member->first_thread);
 	format_state_text_drop(state, member->program);
 	format_state_text_drop(state, member->command_line);
 	member->program = member->command_line = NULL;
-}
-
-int ptl_state_new(struct ptl_state **state)
-{
-	*state = calloc(1, sizeof(**state));
-	if (!*state)
-		return common_fail_memory("a state", sizeof(**state));
-	(*state)->free_layer = FORMAT_STATE_NONE;
-	return 0;
 }
 
 static void free_texts(struct ptl_state *state)
@@ -108,14 +98,13 @@ void ptl_state_free(struct ptl_state *state)
 	free(state->members);
 	free(state->threads);
 	free(state->layers);
-	free(state->undecided);
-	format_pieces_free(&state->pieces);
+	format_fold_free(&state->fold);
 	format_store_free(&state->store);
 	common_row_index_free(&state->by_pid);
 	common_row_index_free(&state->by_thread);
 	common_hash_map_free(&state->ended);
 	common_bytes_free(&state->told);
-	common_bytes_free(&state->storage);
+	common_bytes_free(&state->asked_bytes);
 	free(state);
 }
 
@@ -129,7 +118,7 @@ struct format_state_member *format_state_member(const struct ptl_state *state, u
 
 static int add_member(struct ptl_state *state, uint32_t pid, struct format_state_member **member)
 {
-	struct format_state_member made = {.pid = pid, .parent_id = PTL_NO_ID, .implied = true};
+	struct format_state_member made = {.fold = {.pid = pid, .implied = true}, .parent_id = PTL_NO_ID};
 	struct common_rows rows;
 	int status = 0;
 
@@ -153,14 +142,6 @@ static int add_member(struct ptl_state *state, uint32_t pid, struct format_state
 	return 0;
 }
 
-int format_state_need(struct ptl_state *state, uint32_t pid, struct format_state_member **member)
-{
-	*member = format_state_member(state, pid);
-	if (*member || common_hash_map_get(&state->ended, pid))
-		return 0;
-	return add_member(state, pid, member);
-}
-
 /* Closes the gaps that ended processes left. */
 static int compact(struct ptl_state *state)
 {
@@ -170,7 +151,7 @@ static int compact(struct ptl_state *state)
 
 	common_row_index_free(&state->by_pid);
 	for (size_t i = 0; i < state->count && !status; i++) {
-		if (state->members[i].ended)
+		if (state->members[i].fold.ended)
 			continue;
 		state->members[kept] = state->members[i];
 		status = common_row_index_add(&state->by_pid, &rows, (uint32_t)kept++);
@@ -183,13 +164,13 @@ static int compact(struct ptl_state *state)
 /* The process is no more. */
 static int remove_member(struct ptl_state *state, struct format_state_member *member)
 {
-	const uint32_t pid = member->pid;
-	const uint64_t key = member->unique_key;
+	const uint32_t pid = member->fold.pid;
+	const uint64_t key = member->fold.unique_key;
 	const struct common_rows rows = member_rows(state);
 
 	common_row_index_remove(&state->by_pid, &rows, &pid);
 	clear_member(state, member);
-	member->ended = true;
+	member->fold.ended = true;
 	state->ended_count++;
 	state->walk_rank = state->walk_at = 0;
 	if (state->ended_count > 64 && state->ended_count > state->count / 2) {
@@ -201,193 +182,115 @@ static int remove_member(struct ptl_state *state, struct format_state_member *me
 	return common_hash_map_put(&state->ended, pid, key);
 }
 
-/* ---- processes ------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
-/* A forked process runs its parent's program until it executes another. */
-static int begin_program(struct ptl_state *state, struct format_state_member *member,
-			 const struct format_state_member *parent, const struct ptl_process_event *data)
+/* The fold's process is the first member of ours. */
+static struct format_state_member *member_of(struct format_fold_process *process)
 {
-	const char *program = data->image_file_name, *command_line = data->command_line;
-	int status;
-
-	if (parent && !*program && !parent->implied) {
-		program = parent->program->text;
-		if (!*command_line)
-			command_line = parent->command_line->text;
-	}
-	status = set_text(state, &member->program, program);
-	return status ? status : set_text(state, &member->command_line, command_line);
+	return (struct format_state_member *)process;
 }
 
-/* Its address space is its parent's, until more is told of it at this same time. */
-static int fork_space(struct ptl_state *state, struct format_state_member *member, struct format_state_member *parent)
+static struct format_fold_process *find(void *context, uint32_t pid)
 {
-	int status = format_state_decide(state, parent);
+	struct ptl_state *state = context;
+	struct format_state_member *member = format_state_member(state, pid);
+	const uint64_t *key = member ? NULL : common_hash_map_get(&state->ended, pid);
 
-	if (status || !parent->space.touched || member->space.touched)
-		return status;
-	if (!common_vector_room(&state->undecided, state->undecided_count, sizeof(*state->undecided)))
-		return common_fail_memory("processes", state->undecided_count * sizeof(*state->undecided));
-	state->undecided[state->undecided_count++] = member->pid;
-	state->undecided_time = member->start;
-	member->space.inherited = true;
-	member->space.touched = true;
-	return format_state_space_copy(state, &parent->space, &member->space);
+	if (!key)
+		return member ? &member->fold : NULL;
+	state->past = (struct format_fold_process){.pid = pid, .unique_key = *key, .ended = true};
+	return &state->past;
 }
 
-static int start_process(struct ptl_state *state, const struct ptl_event *event, const struct ptl_process_event *data,
-			 struct format_state_member *member)
-{
-	const bool start = event->descriptor.opcode == PTL_OPCODE_START;
-	struct format_state_member *parent = NULL;
-	int status;
-
-	if (start && !data->begins_empty && data->parent_id != data->process_id)
-		parent = format_state_member(state, data->parent_id);
-	member->implied = false;
-	member->unique_key = data->unique_key;
-	member->parent_id = data->parent_id;
-	member->start = start ? event->time : 0;
-	status = begin_program(state, member, parent, data);
-	return status || !parent ? status : fork_space(state, member, parent);
-}
-
-/* Whether the event tells again of a process that lives. */
-static bool is_known(const struct format_state_member *member, const struct ptl_process_event *data, uint8_t opcode)
-{
-	if (data->unique_key && member->unique_key)
-		return data->unique_key == member->unique_key;
-	return opcode != PTL_OPCODE_START;
-}
-
-static int process_begins(struct ptl_state *state, const struct ptl_event *event, const struct ptl_process_event *data)
-{
-	struct format_state_member *member = format_state_member(state, data->process_id);
-	const uint64_t *ended = common_hash_map_get(&state->ended, data->process_id);
-	int status;
-
-	if (member && member->implied)
-		return start_process(state, event, data, member);
-	if (member && is_known(member, data, event->descriptor.opcode))
-		return 0;
-	/* Rundown may tell of one whose end has come already. */
-	if (!member && ended && *ended && *ended == data->unique_key)
-		return 0;
-	status = member ? remove_member(state, member) : 0;
-	if (!status)
-		status = add_member(state, data->process_id, &member);
-	return status ? status : start_process(state, event, data, member);
-}
-
-static int process_ends(struct ptl_state *state, const struct ptl_process_event *data)
-{
-	struct format_state_member *member = format_state_member(state, data->process_id);
-
-	if (member)
-		return remove_member(state, member);
-	if (common_hash_map_get(&state->ended, data->process_id))
-		return 0;
-	return common_hash_map_put(&state->ended, data->process_id, data->unique_key);
-}
-
-static int process_executes(struct ptl_state *state, const struct ptl_event *event,
-			    const struct ptl_process_event *data)
+static int add(void *context, uint32_t pid, struct format_fold_process **process)
 {
 	struct format_state_member *member;
-	int status = format_state_need(state, data->process_id, &member);
+	const int status = add_member(context, pid, &member);
 
-	if (status || !member)
-		return status;
-	status = format_state_space_exec(state, member, event->time);
-	if (!status)
-		status = set_text(state, &member->program, data->image_file_name);
-	if (!status)
-		status = set_text(state, &member->command_line, data->command_line);
-	member->implied = false;
+	*process = status ? NULL : &member->fold;
 	return status;
 }
 
-static int take_process(struct ptl_state *state, const struct ptl_event *event)
+static bool program(void *context, const struct format_fold_process *process, const char **path,
+		    const char **command_line)
 {
-	struct ptl_process_event data;
-	int status = ptl_process_decode(event, &state->storage, &data);
+	const struct format_state_member *member = (const struct format_state_member *)process;
 
-	if (status)
-		return status;
-	switch (event->descriptor.opcode) {
-	case PTL_OPCODE_START:
-	case PTL_OPCODE_START_RUNDOWN:
-	case PTL_OPCODE_END_RUNDOWN:
-		return process_begins(state, event, &data);
-	case PTL_OPCODE_END:
-		return process_ends(state, &data);
-	case PTL_OPCODE_EXEC:
-		return process_executes(state, event, &data);
-	default:
-		return common_fail(PTL_UNSUPPORTED, "process event with opcode %u", event->descriptor.opcode);
-	}
+	(void)context;
+	*path = member->program->text;
+	*command_line = member->command_line->text;
+	return !process->implied;
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
-
-static int take_image(struct ptl_state *state, const struct ptl_event *event)
+static int set_program(struct ptl_state *state, struct format_state_member *member,
+		       const struct ptl_process_event *data)
 {
-	struct ptl_image_event data;
-	int status = ptl_image_decode(event, &state->storage, &data);
+	const int status = set_text(state, &member->program, data->image_file_name);
 
-	return status ? status : format_state_image(state, event, &data);
+	return status ? status : set_text(state, &member->command_line, data->command_line);
 }
 
-static int take_code(struct ptl_state *state, const struct ptl_event *event)
+static int begins(void *context, struct format_fold_process *process, const struct format_fold_process *parent,
+		  const struct ptl_process_event *data)
 {
-	struct ptl_code_event data;
-	int status = ptl_code_decode(event, &data);
-
-	return status ? status : format_state_code(state, event, &data);
+	(void)parent;
+	member_of(process)->parent_id = data->parent_id;
+	return set_program(context, member_of(process), data);
 }
 
-static const struct {
-	const struct ptl_guid *provider;
-	int (*take)(struct ptl_state *state, const struct ptl_event *event);
-} classes[] = {
-	{&PTL_PROVIDER_PROCESS, take_process},
-	{&PTL_PROVIDER_THREAD, format_state_thread},
-	{&PTL_PROVIDER_IMAGE, take_image},
-	{&PTL_PROVIDER_CODE, take_code},
+static int ends(void *context, struct format_fold_process *process, uint64_t time, const struct ptl_process_event *data)
+{
+	(void)time;
+	(void)data;
+	return remove_member(context, member_of(process));
+}
+
+static int executes(void *context, struct format_fold_process *process, uint64_t time,
+		    const struct ptl_process_event *data)
+{
+	(void)time;
+	return set_program(context, member_of(process), data);
+}
+
+static const struct format_fold_processes processes = {
+	.find = find,
+	.add = add,
+	.program = program,
+	.begins = begins,
+	.ends = ends,
+	.executes = executes,
 };
+
+static const struct format_fold_listener listener = {
+	.forgets_ended = true,
+	.processes = &processes,
+	.threads = &format_state_threads,
+	.spaces = &format_state_spaces,
+};
+
+int ptl_state_new(struct ptl_state **state)
+{
+	*state = calloc(1, sizeof(**state));
+	if (!*state)
+		return common_fail_memory("a state", sizeof(**state));
+	(*state)->free_layer = FORMAT_STATE_NONE;
+	(*state)->fold.listener = &listener;
+	(*state)->fold.context = *state;
+	return 0;
+}
 
 int ptl_state_event(struct ptl_state *state, const struct ptl_event *event)
 {
-	int status = format_state_settle(state, event->time);
+	int status = format_fold_event(&state->fold, event);
 
-	if (status)
-		return status;
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (!common_guid_equal(classes[i].provider, &event->descriptor.provider))
-			continue;
-		state->storage.size = 0;
-		status = classes[i].take(state, event);
-		break;
-	}
-	if (state->pieces.failed)
-		return common_fail_memory("address spaces", 0);
 	if (!status)
 		status = format_state_sweep(state);
-	if (!status)
-		status = format_state_budget(state);
-	/* What cannot be understood costs itself alone. */
-	if (status == PTL_NOT_OURS)
-		return 0;
-	if (status == PTL_UNSUPPORTED || status == PTL_CORRUPT || status == PTL_TRUNCATED) {
-		state->skipped++;
-		return 0;
-	}
-	return status;
+	return status ? status : format_state_budget(state);
 }
 
 uint64_t ptl_state_skipped(const struct ptl_state *state)
 {
-	return state->skipped;
+	return state->fold.skipped;
 }
 
 void ptl_state_on_inherit(struct ptl_state *state,
@@ -403,11 +306,11 @@ void ptl_state_on_inherit(struct ptl_state *state,
 static void describe(const struct format_state_member *member, struct ptl_state_process *process)
 {
 	*process = (struct ptl_state_process){
-		.pid = member->pid,
+		.pid = member->fold.pid,
 		.parent_id = member->parent_id,
-		.unique_key = member->unique_key,
-		.start = member->start,
-		.implied = member->implied,
+		.unique_key = member->fold.unique_key,
+		.start = member->fold.start,
+		.implied = member->fold.implied,
 		.program = member->program->text,
 		.command_line = member->command_line->text,
 	};
@@ -428,7 +331,7 @@ bool ptl_state_process_at(struct ptl_state *state, size_t i, struct ptl_state_pr
 	if (i < state->walk_rank)
 		state->walk_rank = state->walk_at = 0;
 	for (size_t k = state->walk_at; k < state->count; k++) {
-		if (state->members[k].ended)
+		if (state->members[k].fold.ended)
 			continue;
 		if (state->walk_rank < i) {
 			state->walk_rank++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside the state: what folding events and telling of the result share. Only state*.c include this. */
+/* Inside the state: what listening to the fold and telling of the result share. */
 #ifndef FORMAT_STATE_STATE_INTERNAL_H
 #define FORMAT_STATE_STATE_INTERNAL_H
 
@@ -9,10 +9,10 @@
 #include "common/bytes.h"
 #include "common/hash_map.h"
 #include "common/row_index.h"
-#include "format/state/address_space.h"
+#include "format/state/fold.h"
 #include "format/state/store.h"
 
-#define FORMAT_STATE_NONE UINT32_MAX
+#define FORMAT_STATE_NONE FORMAT_FOLD_NONE
 
 /* A string that several may hold. */
 struct format_state_text {
@@ -45,24 +45,12 @@ struct format_state_thread {
 	struct format_state_text *name;
 };
 
-struct format_state_space {
-	uint32_t root;
-	bool touched; /* an event has told of it */
-	/* It is a copy of the parent's, unless more is told at the time of the start. */
-	bool inherited;
-};
-
 struct format_state_member {
-	uint32_t pid; /* first: it is found by that */
+	struct format_fold_process fold; /* first: it is found by its pid */
 	uint32_t parent_id;
-	uint64_t unique_key;
-	uint64_t start;
+	uint32_t first_thread, last_thread;
 	struct format_state_text *program;
 	struct format_state_text *command_line;
-	uint32_t first_thread, last_thread;
-	struct format_state_space space;
-	bool implied;
-	bool ended; /* its place waits to be closed */
 };
 
 #define FORMAT_STATE_NAMES 256 /* a power of two */
@@ -77,17 +65,18 @@ struct format_state_shown {
 };
 
 struct ptl_state {
-	struct format_state_member *members; /* in order of start */
+	struct format_fold fold;
+	struct format_state_member *members; /* in order of start; an ended one's place waits to be closed */
 	size_t count, ended_count;
 	struct common_row_index by_pid;
-	size_t walk_rank, walk_at;    /* the process that ptl_state_process_at gave last, and its place */
-	struct common_hash_map ended; /* unique keys of those that ended last, by pid */
+	size_t walk_rank, walk_at;       /* the process that ptl_state_process_at gave last, and its place */
+	struct common_hash_map ended;    /* unique keys of those that ended last, by pid */
+	struct format_fold_process past; /* the one of these that the fold asked for */
 	struct format_state_thread *threads;
 	size_t thread_count;
 	uint32_t free_thread;
 	struct common_row_index by_thread;
 	struct format_state_text *names[FORMAT_STATE_NAMES]; /* that came lately, by a hash */
-	struct format_pieces pieces;
 	struct format_state_layer *layers;
 	size_t layer_count;
 	uint32_t free_layer;
@@ -96,15 +85,12 @@ struct ptl_state {
 	uint64_t sweep_at;     /* size of the store at which what nobody wants is left out */
 	struct ptl_bytes told; /* bytes on their way into the store */
 	struct format_state_shown *shown[FORMAT_STATE_SHOWN]; /* by layer */
-	uint32_t *undecided;                                  /* pids: forked at undecided_time */
-	size_t undecided_count;
-	uint64_t undecided_time;
+	struct ptl_image_event asked;                         /* the image that the fold asked for */
+	struct ptl_bytes asked_bytes;                         /* what it points into */
 	int (*inherit)(void *context, struct ptl_state *state, uint32_t pid, uint64_t start);
 	void *inherit_context;
-	uint64_t skipped;
 	size_t text_bytes;
 	struct common_memory_budget memory_budget;
-	struct ptl_bytes storage; /* strings of the event at hand */
 };
 
 /* A text with a holder more, which may be one of before; NULL without memory. */
@@ -113,9 +99,12 @@ void format_state_text_drop(struct ptl_state *state, struct format_state_text *t
 
 /* Ends a thread of a process; number is that of a list. */
 void format_state_thread_remove(struct ptl_state *state, struct format_state_member *member, uint32_t number);
-int format_state_thread(struct ptl_state *state, const struct ptl_event *event);
 
-/* ---- what is told of images and code: state_told.c --------------------------------------------------- */
+/* What listens to the fold: in state.c, thread.c and space.c. */
+extern const struct format_fold_threads format_state_threads;
+extern const struct format_fold_spaces format_state_spaces;
+
+/* ---- what is told of images and code: told.c --------------------------------------------------- */
 
 /* Puts what is told of an image, or of code, into the store, for a layer. PTL_NO_MEMORY, PTL_SYSTEM. */
 int format_state_put_image(struct ptl_state *state, const struct ptl_image_event *image,
@@ -133,24 +122,5 @@ int format_state_sweep(struct ptl_state *state);
 
 /* The live process; NULL: none. Until one begins or ends. */
 struct format_state_member *format_state_member(const struct ptl_state *state, uint32_t pid);
-/*
- * The same; one that nobody told of is made. *member is NULL for one that has ended: what is told of it then
- * changes nothing. PTL_NO_MEMORY.
- */
-int format_state_need(struct ptl_state *state, uint32_t pid, struct format_state_member **member);
-
-/* Everything is unmapped. */
-void format_state_space_clear(struct ptl_state *state, struct format_state_space *space);
-/* child, which is empty, becomes a copy. PTL_NO_MEMORY. */
-int format_state_space_copy(struct ptl_state *state, const struct format_state_space *parent,
-			    struct format_state_space *child);
-/* The process executes another program. PTL_NO_MEMORY. */
-int format_state_space_exec(struct ptl_state *state, struct format_state_member *member, uint64_t time);
-int format_state_image(struct ptl_state *state, const struct ptl_event *event, const struct ptl_image_event *data);
-int format_state_code(struct ptl_state *state, const struct ptl_event *event, const struct ptl_code_event *data);
-/* If the process began as a copy of its parent, that is what it is. What inherit returns. */
-int format_state_decide(struct ptl_state *state, struct format_state_member *member);
-/* Forked processes of an earlier time than this have what their parents had. */
-int format_state_settle(struct ptl_state *state, uint64_t time);
 
 #endif

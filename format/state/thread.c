@@ -74,9 +74,9 @@ static int add_thread(struct ptl_state *state, struct format_state_member *membe
 	return 0;
 }
 
-/* It may have got another name since it was last told of. */
-static int rename_thread(struct ptl_state *state, uint32_t number, const char *name)
+static int renamed(void *context, uint32_t number, const char *name)
 {
+	struct ptl_state *state = context;
 	struct format_state_thread *thread = &state->threads[number - 1];
 	struct format_state_text *text = format_state_text(state, name);
 
@@ -87,48 +87,39 @@ static int rename_thread(struct ptl_state *state, uint32_t number, const char *n
 	return 0;
 }
 
-static int thread_begins(struct ptl_state *state, const struct ptl_thread_event *data, bool start)
+static bool find(void *context, const struct format_fold_process *process, uint32_t tid, uint32_t *thread)
 {
-	struct format_state_member *member;
-	int status = format_state_need(state, data->process_id, &member);
-	uint32_t known;
-
-	if (status || !member)
-		return status;
-	known = find_thread(state, data->process_id, data->thread_id);
-	/* Rundown may tell again of a thread that is known. */
-	if (known && !start)
-		return data->name[0] ? rename_thread(state, known, data->name) : 0;
-	if (known)
-		format_state_thread_remove(state, member, known);
-	return add_thread(state, member, data);
+	*thread = find_thread(context, process->pid, tid);
+	return *thread != 0;
 }
 
-static void thread_ends(struct ptl_state *state, const struct ptl_thread_event *data)
+static int begins(void *context, struct format_fold_process *process, uint64_t time, bool started,
+		  const struct ptl_thread_event *data)
 {
+	struct format_state_member *member = (struct format_state_member *)process;
+	const uint32_t known = started ? find_thread(context, data->process_id, data->thread_id) : 0;
+
+	(void)time;
+	if (known)
+		format_state_thread_remove(context, member, known);
+	return add_thread(context, member, data);
+}
+
+static int ends(void *context, uint64_t time, const struct ptl_thread_event *data)
+{
+	struct ptl_state *state = context;
 	struct format_state_member *member = format_state_member(state, data->process_id);
 	const uint32_t known = find_thread(state, data->process_id, data->thread_id);
 
+	(void)time;
 	if (member && known)
 		format_state_thread_remove(state, member, known);
+	return 0;
 }
 
-int format_state_thread(struct ptl_state *state, const struct ptl_event *event)
-{
-	struct ptl_thread_event data;
-	int status = ptl_thread_decode(event, &state->storage, &data);
-
-	if (status)
-		return status == PTL_NOT_OURS ? 0 : status; /* a context switch */
-	switch (event->descriptor.opcode) {
-	case PTL_OPCODE_START:
-	case PTL_OPCODE_START_RUNDOWN:
-	case PTL_OPCODE_END_RUNDOWN:
-		return thread_begins(state, &data, event->descriptor.opcode == PTL_OPCODE_START);
-	case PTL_OPCODE_END:
-		thread_ends(state, &data);
-		return 0;
-	default:
-		return common_fail(PTL_UNSUPPORTED, "thread event with opcode %u", event->descriptor.opcode);
-	}
-}
+const struct format_fold_threads format_state_threads = {
+	.find = find,
+	.begins = begins,
+	.renamed = renamed,
+	.ends = ends,
+};

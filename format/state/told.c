@@ -107,15 +107,11 @@ int format_state_get_code(struct ptl_state *state, const struct format_state_lay
 	return status;
 }
 
-int format_state_sweep(struct ptl_state *state)
+static int leave_out(struct ptl_state *state)
 {
 	struct format_store kept = {0};
 	int status = 0;
 
-	if (!state->sweep_at)
-		state->sweep_at = SWEEP_FIRST;
-	if (format_store_size(&state->store) < state->sweep_at)
-		return 0;
 	for (size_t i = 0; i < state->layer_count && !status; i++) {
 		struct format_state_layer *layer = &state->layers[i];
 
@@ -130,6 +126,14 @@ int format_state_sweep(struct ptl_state *state)
 	state->store = kept;
 	state->sweep_at = SWEEP_FIRST + 2 * format_store_size(&kept);
 	return status;
+}
+
+/* After each event: a store is large, so that even an empty one is not made for nothing. */
+int format_state_sweep(struct ptl_state *state)
+{
+	if (!state->sweep_at)
+		state->sweep_at = SWEEP_FIRST;
+	return format_store_size(&state->store) < state->sweep_at ? 0 : leave_out(state);
 }
 
 /* Bytes of a thing that is found by its row, its place in the index included. */
@@ -147,7 +151,7 @@ int format_state_budget(struct ptl_state *state)
 		{"threads that live", state->thread_count, state->thread_count * ROW(*state->threads)},
 		/* Rundown lists them. */
 		{"images and pieces of code that are mapped", state->layer_count,
-		 state->layer_count * (sizeof(*state->layers) + 4) + (size_t)state->pieces.count * NODE_BYTES +
+		 state->layer_count * (sizeof(*state->layers) + 4) + (size_t)state->fold.pieces.count * NODE_BYTES +
 			 state->store.recent.capacity},
 		{"processes that have ended", state->ended.used, state->ended.used * ENDED_BYTES},
 	};

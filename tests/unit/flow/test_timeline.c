@@ -311,6 +311,62 @@ static void rundown_of_what_is_known(void **state)
 	ptl_close(trace);
 }
 
+/* What the parent does to its images after the fork does not show in the child's, though nothing more is reported of the child. */
+static void protection_as_of_the_fork(void **state)
+{
+	struct ptl_image_event image = {
+		.base = BASE, .size = PAGE, .process_id = 7, .file_name = "a", .protection = PROT_EXEC};
+	struct flow_timeline *timeline;
+	struct dump_trace made;
+	struct ptl_trace *trace;
+	const struct flow_timeline_process *child;
+
+	(void)state;
+	dump_trace_start(&made, &machine);
+	start(&made, 10, 7, 1, 1, "/bin/sh");
+	dump_trace_image(&made, 20, PTL_OPCODE_LOAD, &image);
+	start(&made, 30, 8, 7, 2, "");
+	image.protection = PROT_EXEC | PROT_WRITE;
+	dump_trace_image(&made, 40, PTL_OPCODE_PROTECT, &image);
+	timeline = finish(&made, &trace);
+
+	child = flow_timeline_process(timeline, flow_timeline_process_at(timeline, 8, 100));
+	assert_int_equal(flow_timeline_image(timeline, 0)->data.protection, PROT_EXEC | PROT_WRITE);
+	assert_int_equal(child->image_count, 1);
+	assert_int_equal(flow_timeline_image(timeline, child->images[0])->data.protection, PROT_EXEC);
+	flow_timeline_free(timeline);
+	ptl_close(trace);
+}
+
+/* An event that is not understood is counted, and changes nothing: no process is made of it, and what is inherited stays. */
+static void events_of_unknown_opcodes(void **state)
+{
+	struct ptl_image_event image = {
+		.base = BASE, .size = PAGE, .process_id = 7, .file_name = "a", .protection = PROT_EXEC};
+	struct flow_timeline *timeline;
+	struct dump_trace made;
+	struct ptl_trace *trace;
+	uint32_t child;
+
+	(void)state;
+	dump_trace_start(&made, &machine);
+	start(&made, 10, 7, 1, 1, "/bin/sh");
+	dump_trace_image(&made, 20, PTL_OPCODE_LOAD, &image);
+	start(&made, 30, 8, 7, 2, "");
+	image.process_id = 8;
+	dump_trace_image(&made, 30, 99, &image);
+	image.process_id = 9;
+	dump_trace_image(&made, 40, 99, &image);
+	timeline = finish(&made, &trace);
+
+	assert_int_equal(flow_timeline_skipped(timeline), 2);
+	assert_int_equal(flow_timeline_process_count(timeline), 2);
+	child = flow_timeline_process_at(timeline, 8, 100);
+	assert_int_equal(flow_timeline_process(timeline, child)->image_count, 1);
+	flow_timeline_free(timeline);
+	ptl_close(trace);
+}
+
 /* A recorder that tells of all that a forked child has leaves nothing to be inherited. */
 static void fork_that_is_told(void **state)
 {
@@ -444,6 +500,8 @@ int main(void)
 		cmocka_unit_test(code_events),
 		cmocka_unit_test(fork_and_exec),
 		cmocka_unit_test(rundown_of_what_is_known),
+		cmocka_unit_test(protection_as_of_the_fork),
+		cmocka_unit_test(events_of_unknown_opcodes),
 		cmocka_unit_test(fork_that_is_told),
 		cmocka_unit_test(pids_that_are_used_again),
 		cmocka_unit_test(streams_without_events),
