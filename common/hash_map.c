@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Open addressing with linear probing, at most three quarters full, and keyed hashes. */
+#include "common/hash.h"
 #include "common/hash_map.h"
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ __attribute__((constructor)) static void choose_secret(void)
 		struct timespec now;
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		secret[0] = (uint64_t)(uintptr_t)&now * 0x9e3779b97f4a7c15;
+		secret[0] = (uint64_t)(uintptr_t)&now * COMMON_HASH_FACTOR;
 		secret[1] = (uint64_t)now.tv_nsec * 0xd6e8feb86659fd93;
 	}
 	secret[1] |= 1;

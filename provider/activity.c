@@ -4,6 +4,8 @@
 
 #include "provider/state.h"
 
+#include "common/hash.h"
+
 static const struct ptl_guid none;
 
 void ptl_activity_create(struct ptl_guid *activity)
@@ -50,15 +52,13 @@ static size_t stem(const char *name, const char *suffix)
  */
 static uint64_t key_of(const struct ptl_event_definition *event)
 {
-	uint64_t key = 0xcbf29ce484222325u ^ event->provider->number ^ (uint64_t)event->task << 32;
+	uint64_t key = COMMON_FNV1A ^ event->provider->number ^ (uint64_t)event->task << 32;
 	size_t size;
 
 	if (event->task)
 		return key;
 	size = stem(event->name, event->opcode == PTL_OPCODE_START ? "Start" : "Stop");
-	for (size_t i = 0; i < size; i++)
-		key = (key ^ (uint8_t)event->name[i]) * 0x100000001b3u;
-	return key;
+	return common_fnv1a(key, event->name, size);
 }
 
 /* The innermost frame of the activity; the number of frames if there is none. */

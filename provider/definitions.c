@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/vector.h"
 #include "provider/state.h"
 
@@ -19,16 +20,6 @@ struct definition {
 
 static struct definition *definitions;
 static size_t definition_count, definition_capacity;
-
-/* FNV-1a. */
-static uint64_t hash_of(const uint8_t *data, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ data[i]) * 0x100000001b3u;
-	return hash;
-}
 
 static bool same_event(const struct definition *a, const struct definition *b)
 {
@@ -48,7 +39,7 @@ int provider_definition_add(const struct ptl_event_definition *event, const uint
 		.id = event->id,
 		.version = event->version,
 		.opcode = event->opcode,
-		.hash = hash_of(schema, size),
+		.hash = common_fnv1a(COMMON_FNV1A, schema, size),
 	};
 
 	for (size_t i = 0; i < definition_count; i++)

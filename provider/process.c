@@ -15,6 +15,7 @@
 #include <ptl/trace.h>
 
 #include "provider/names.h"
+#include "common/hash.h"
 #include "provider/state.h"
 
 #define MAP_SIZE PROVIDER_SHM_HEAP_OFFSET
@@ -39,7 +40,7 @@ uint64_t provider_random(void)
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number)) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
-		number += __atomic_add_fetch(&calls, 0x9e3779b97f4a7c15u, __ATOMIC_RELAXED);
+		number += __atomic_add_fetch(&calls, COMMON_HASH_FACTOR, __ATOMIC_RELAXED);
 	}
 	return number ? number : 1;
 }

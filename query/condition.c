@@ -115,7 +115,7 @@ static bool take_field(const struct query_parser *parser, const char **at, struc
 	if (!length || **at == '(' || memchr(*at, '[', length) || is_computed(parser, *at, length) ||
 	    cut_at_parenthesis(parser, *at, length) != length)
 		return false;
-	condition->field = query_copy(parser->arena, *at, length);
+	condition->field = common_arena_copy(parser->arena, *at, length);
 	*at = skip_blanks(*at + length);
 	return true;
 }
@@ -216,7 +216,7 @@ static bool take_value(const struct query_parser *parser, const char **at, struc
 
 	if (quoted ? !take_quoted(at, text) : !take_word(parser, at, text))
 		return false;
-	condition->text = query_copy(parser->arena, text->data, text->size);
+	condition->text = common_arena_copy(parser->arena, text->data, text->size);
 	condition->text_size = text->size;
 	condition->is_number = condition->text && !quoted && read_number(condition);
 	return true;
@@ -247,7 +247,7 @@ static int add_condition(struct query_parser *parser, const struct query_conditi
 				    QUERY_CONDITIONS_MAX);
 	if (conditions->count == conditions->room) {
 		const size_t room = conditions->room ? conditions->room * 2 : 8;
-		struct query_condition *list = query_alloc(parser->arena, room * sizeof(*list));
+		struct query_condition *list = common_arena_zeroed(parser->arena, room * sizeof(*list));
 
 		if (!list)
 			return PTL_NO_MEMORY;
@@ -262,7 +262,7 @@ static int add_condition(struct query_parser *parser, const struct query_conditi
 
 static int new_expr(struct query_parser *parser, enum query_op op, struct query_expr **expr)
 {
-	*expr = query_alloc(parser->arena, sizeof(**expr));
+	*expr = common_arena_zeroed(parser->arena, sizeof(**expr));
 	if (!*expr)
 		return PTL_NO_MEMORY;
 	(*expr)->op = op;
@@ -309,7 +309,7 @@ int query_take_word_value(struct query_parser *parser, struct query_expr **expr)
 	status = new_expr(parser, QUERY_TEXT, expr);
 	if (status < 0)
 		return status;
-	(*expr)->text = query_copy(parser->arena, at, length);
+	(*expr)->text = common_arena_copy(parser->arena, at, length);
 	(*expr)->text_size = length;
 	query_move(&parser->lexer, &parser->token, length);
 	status = (*expr)->text ? query_advance(parser) : PTL_NO_MEMORY;
@@ -345,12 +345,12 @@ static int check_truth(const struct query_parser *parser, const struct query_exp
 			    "expected a condition such as UserName == \"Zoe\" or Count > 3, found a value");
 }
 
-int query_parse_condition(const char *name, const char *text, struct query_arena *arena, struct query_fields *fields,
+int query_parse_condition(const char *name, const char *text, struct common_arena *arena, struct query_fields *fields,
 			  struct query_conditions *conditions, struct query_expr **expr)
 {
 	struct query_parser parser = {.arena = arena, .fields = fields, .conditions = conditions, .in_condition = true};
 	const size_t size = strlen(text);
-	char *copy = query_copy(arena, text, size);
+	char *copy = common_arena_copy(arena, text, size);
 	int status;
 
 	if (!copy)

@@ -55,7 +55,7 @@ bool query_condition_text(const struct query_condition *condition, const char *t
  * Parses text, which is zero-terminated, as an expression with conditions that comes to true or false. fields and
  * conditions are added to. name is for messages, which are as those of rules, with PTL_CORRUPT.
  */
-int query_parse_condition(const char *name, const char *text, struct query_arena *arena, struct query_fields *fields,
+int query_parse_condition(const char *name, const char *text, struct common_arena *arena, struct query_fields *fields,
 			  struct query_conditions *conditions, struct query_expr **expr);
 
 #endif

@@ -163,7 +163,7 @@ static int like(const struct query_scope *scope, const struct query_expr *expr, 
 		return query_wrong(scope, expr->argument[0], "a text", a);
 	if (b->kind != QUERY_VALUE_TEXT)
 		return query_wrong(scope, expr->argument[1], "a pattern", b);
-	pattern = query_copy(scope->scratch, b->text, b->size);
+	pattern = common_arena_copy(scope->scratch, b->text, b->size);
 	if (!pattern)
 		return PTL_NO_MEMORY;
 	*value = (struct query_value){.kind = QUERY_VALUE_BOOL, .truth = query_glob(pattern, a->text, a->size, NULL)};
@@ -175,7 +175,7 @@ static int like(const struct query_scope *scope, const struct query_expr *expr, 
 static int join(const struct query_scope *scope, const struct query_value *a, const struct query_value *b,
 		struct query_value *value)
 {
-	char *text = query_alloc(scope->scratch, a->size + b->size + 1);
+	char *text = common_arena_zeroed(scope->scratch, a->size + b->size + 1);
 
 	if (!text)
 		return PTL_NO_MEMORY;
@@ -431,6 +431,6 @@ int query_evaluate_text(const struct query_scope *scope, const struct query_expr
 		return query_wrong(scope, expr, "a text", &value);
 	if (value.size && memchr(value.text, 0, value.size))
 		return query_fail_at(scope->name, expr->at, "expected a text without a zero byte, found one with it");
-	*text = query_copy(scope->scratch, value.text, value.size);
+	*text = common_arena_copy(scope->scratch, value.text, value.size);
 	return *text ? 0 : PTL_NO_MEMORY;
 }

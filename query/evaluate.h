@@ -16,7 +16,7 @@ struct query_loops {
 struct query_scope {
 	const char *name; /* of the file, for messages */
 	struct query_files *files;
-	struct query_arena *scratch;   /* of the event */
+	struct common_arena *scratch;  /* of the event */
 	const struct ptl_event *event; /* NULL: there is none */
 	uint32_t pid;                  /* that QUERY_PID gives */
 	/* What the event's process runs, "" where that is unknown. NULL: there is none. */

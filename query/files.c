@@ -18,10 +18,10 @@ struct query_data_file {
 	uint64_t used; /* the clock of its last use */
 };
 
-char *query_files_path(const struct query_files *files, const char *name, struct query_arena *arena)
+char *query_files_path(const struct query_files *files, const char *name, struct common_arena *arena)
 {
 	size_t folder = name[0] == '/' ? 0 : strlen(files->folder), size = strlen(name);
-	char *path = query_alloc(arena, folder + size + 1);
+	char *path = common_arena_zeroed(arena, folder + size + 1);
 
 	if (!path)
 		return NULL;
@@ -72,7 +72,7 @@ static int find(struct query_files *files, const char *name, struct query_data_f
 
 int query_files_read(struct query_files *files, const char *name, const uint8_t **data, size_t *size)
 {
-	struct query_arena arena = {0};
+	struct common_arena arena = {0};
 	struct query_data_file *file;
 	char *path;
 	int status = find(files, name, &file);
@@ -82,7 +82,7 @@ int query_files_read(struct query_files *files, const char *name, const uint8_t 
 	if (!file->data) {
 		path = query_files_path(files, name, &arena);
 		status = path ? common_read_file(path, QUERY_FILE_SMALL, &file->data, &file->size) : PTL_NO_MEMORY;
-		query_arena_free(&arena);
+		common_arena_free(&arena);
 		if (status < 0)
 			return status;
 		files->bytes += file->size;
@@ -96,7 +96,7 @@ int query_files_read(struct query_files *files, const char *name, const uint8_t 
 
 int query_files_open(const struct query_files *files, const char *name, int *fd)
 {
-	struct query_arena arena = {0};
+	struct common_arena arena = {0};
 	char *path = query_files_path(files, name, &arena);
 	int status = path ? 0 : PTL_NO_MEMORY;
 
@@ -105,7 +105,7 @@ int query_files_open(const struct query_files *files, const char *name, int *fd)
 		if (*fd < 0)
 			status = common_fail_errno("%s", path);
 	}
-	query_arena_free(&arena);
+	common_arena_free(&arena);
 	return status;
 }
 

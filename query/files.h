@@ -4,7 +4,7 @@
 #define QUERY_FILES_H
 
 #include "common/hash_map.h"
-#include "query/arena.h"
+#include "common/arena.h"
 
 #define QUERY_FILES_KEPT ((size_t)16 << 20) /* bytes of files that stay in memory together */
 #define QUERY_FILE_SMALL (1u << 20)         /* such a file is read whole for a few of its bytes, and no larger one */
@@ -30,7 +30,7 @@ int query_files_open(const struct query_files *files, const char *name, int *fd)
 /* How many bytes a file has. PTL_SYSTEM, PTL_NO_MEMORY. */
 int query_files_size(struct query_files *files, const char *name, uint64_t *size);
 /* The name as it is opened; in the arena. NULL without memory. */
-char *query_files_path(const struct query_files *files, const char *name, struct query_arena *arena);
+char *query_files_path(const struct query_files *files, const char *name, struct common_arena *arena);
 void query_files_free(struct query_files *files);
 
 #endif

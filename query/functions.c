@@ -12,7 +12,7 @@
 static int give_text(const struct query_scope *scope, const char *text, size_t size, struct query_value *value)
 {
 	*value = (struct query_value){.kind = QUERY_VALUE_TEXT, .size = size};
-	value->text = query_copy(scope->scratch, text, size);
+	value->text = common_arena_copy(scope->scratch, text, size);
 	return value->text ? 0 : PTL_NO_MEMORY;
 }
 
@@ -114,7 +114,7 @@ static int call_str(const struct query_scope *scope, const struct query_expr *ex
 
 static int call_lower(const struct query_scope *scope, const struct query_value *argument, struct query_value *value)
 {
-	char *text = query_copy(scope->scratch, argument->text, argument->size);
+	char *text = common_arena_copy(scope->scratch, argument->text, argument->size);
 
 	if (!text)
 		return PTL_NO_MEMORY;

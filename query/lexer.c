@@ -168,7 +168,7 @@ static int read_quoted(struct query_lexer *lexer, char quote, struct query_token
 		status = common_fail_memory("a string", out.size);
 	if (!status) {
 		token->size = out.size;
-		token->text = query_copy(lexer->arena, out.data, out.size);
+		token->text = common_arena_copy(lexer->arena, out.data, out.size);
 		token->quoted = quote == '`';
 		status = token->text ? 0 : PTL_NO_MEMORY;
 	}
@@ -185,7 +185,7 @@ static int read_name(struct query_lexer *lexer, struct query_token *token)
 	while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0)))
 		step(lexer);
 	token->size = lexer->at - start;
-	token->text = query_copy(lexer->arena, lexer->text + start, token->size);
+	token->text = common_arena_copy(lexer->arena, lexer->text + start, token->size);
 	return token->text ? 0 : PTL_NO_MEMORY;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "query/arena.h"
+#include "common/arena.h"
 
 /* Where something stands; both count from 1, columns in characters. */
 struct query_place {
@@ -43,7 +43,7 @@ struct query_lexer {
 	size_t size;
 	size_t at;
 	struct query_place place;
-	struct query_arena *arena;
+	struct common_arena *arena;
 	bool without_comments;
 	const char *end; /* what messages call the end; NULL: "the end of the file" */
 };

@@ -62,7 +62,7 @@ bool query_is_function(const char *name, size_t size)
 
 static int make(struct query_parser *parser, enum query_op op, struct query_place at, struct query_expr **expr)
 {
-	*expr = query_alloc(parser->arena, sizeof(**expr));
+	*expr = common_arena_zeroed(parser->arena, sizeof(**expr));
 	if (!*expr)
 		return PTL_NO_MEMORY;
 	(*expr)->op = op;
@@ -74,7 +74,7 @@ static int make(struct query_parser *parser, enum query_op op, struct query_plac
 
 static int add_step(struct query_parser *parser, struct query_field *field, struct query_step step)
 {
-	struct query_step *steps = query_alloc(parser->arena, (field->step_count + 1) * sizeof(*steps));
+	struct query_step *steps = common_arena_zeroed(parser->arena, (field->step_count + 1) * sizeof(*steps));
 
 	if (!steps)
 		return PTL_NO_MEMORY;
@@ -170,7 +170,7 @@ static int intern_field(struct query_parser *parser, const struct query_field *f
 		return status;
 	if (fields->count == fields->room) {
 		size_t room = fields->room ? fields->room * 2 : 8;
-		struct query_field *list = query_alloc(parser->arena, room * sizeof(*list));
+		struct query_field *list = common_arena_zeroed(parser->arena, room * sizeof(*list));
 
 		if (!list)
 			return PTL_NO_MEMORY;
@@ -198,7 +198,7 @@ static int read_field(struct query_parser *parser, bool whole, unsigned *index)
 		return status;
 	while (end > start && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\n'))
 		end--;
-	field.text = query_copy(parser->arena, start, (size_t)(end - start));
+	field.text = common_arena_copy(parser->arena, start, (size_t)(end - start));
 	return field.text ? intern_field(parser, &field, index) : PTL_NO_MEMORY;
 }
 

@@ -11,7 +11,7 @@ enum query_names { QUERY_NAMES_EVENT, QUERY_NAMES_PROCESS /* no event: only pid 
 struct query_parser {
 	struct query_lexer lexer;
 	struct query_token token; /* the next word */
-	struct query_arena *arena;
+	struct common_arena *arena;
 	enum query_names names;
 	struct query_fields *fields; /* where fields are counted; NULL: there are none */
 	unsigned depth;

@@ -197,7 +197,7 @@ uint32_t query_payload_elements(struct query_payload *payload, const struct quer
 }
 
 int query_payload_value(struct query_payload *payload, const struct query_location *location,
-			const struct query_loops *loops, struct query_arena *scratch, struct query_value *value)
+			const struct query_loops *loops, struct common_arena *scratch, struct query_value *value)
 {
 	const struct ptl_value *found = query_payload_find(payload, location, loops);
 

@@ -55,7 +55,7 @@ uint32_t query_payload_elements(struct query_payload *payload, const struct quer
 				const struct query_loops *loops);
 /* What an expression gets of it: NONE where it is not there. PTL_NO_MEMORY. */
 int query_payload_value(struct query_payload *payload, const struct query_location *location,
-			const struct query_loops *loops, struct query_arena *scratch, struct query_value *value);
+			const struct query_loops *loops, struct common_arena *scratch, struct query_value *value);
 
 /* A number at its fixed place, without decoding; false where it takes the long way. The way of most conditions. */
 static inline bool query_payload_number(const struct query_location *location, const uint8_t *bytes, size_t size,

@@ -52,7 +52,7 @@ static const struct {
 };
 
 /* UTF-16 as the reader of terminated text takes it: a zero unit within would end it early. */
-static int from_utf16(const struct ptl_value *field, struct query_arena *scratch, struct query_value *value)
+static int from_utf16(const struct ptl_value *field, struct common_arena *scratch, struct query_value *value)
 {
 	struct ptl_bytes units = {0}, text = {0};
 	struct common_cursor cursor;
@@ -68,7 +68,7 @@ static int from_utf16(const struct ptl_value *field, struct query_arena *scratch
 		status = common_fail_memory("a text", field->size);
 	} else {
 		value->size = text.size ? text.size - 1 : 0;
-		value->text = query_copy(scratch, text.data, value->size);
+		value->text = common_arena_copy(scratch, text.data, value->size);
 		status = value->text ? 0 : PTL_NO_MEMORY;
 	}
 	common_bytes_free(&units);
@@ -76,7 +76,7 @@ static int from_utf16(const struct ptl_value *field, struct query_arena *scratch
 	return status;
 }
 
-int query_value_of_field(const struct ptl_value *field, struct query_arena *scratch, struct query_value *value)
+int query_value_of_field(const struct ptl_value *field, struct common_arena *scratch, struct query_value *value)
 {
 	*value = (struct query_value){0};
 	switch (types[field->field->type].group) {
@@ -147,7 +147,7 @@ static const char *to_bytes(const struct query_value *value, struct ptl_value *f
 	return NULL;
 }
 
-static const char *to_utf16(const struct query_value *value, struct query_arena *scratch, struct ptl_value *field,
+static const char *to_utf16(const struct query_value *value, struct common_arena *scratch, struct ptl_value *field,
 			    int *status)
 {
 	struct ptl_bytes units = {0};
@@ -155,14 +155,14 @@ static const char *to_utf16(const struct query_value *value, struct query_arena 
 
 	if (value->kind != QUERY_VALUE_TEXT || (value->size && memchr(value->text, 0, value->size)))
 		return "a text without a zero byte";
-	text = query_copy(scratch, value->text, value->size);
+	text = common_arena_copy(scratch, value->text, value->size);
 	if (text)
 		common_write_utf16(&units, text);
 	if (!text || units.failed) {
 		*status = common_fail_memory("a text", value->size);
 	} else {
 		field->size = units.size - 2;
-		field->bytes = (const uint8_t *)query_copy(scratch, units.data, field->size);
+		field->bytes = (const uint8_t *)common_arena_copy(scratch, units.data, field->size);
 		if (!field->bytes)
 			*status = PTL_NO_MEMORY;
 	}
@@ -172,7 +172,7 @@ static const char *to_utf16(const struct query_value *value, struct query_arena 
 	return NULL;
 }
 
-const char *query_value_to_field(const struct query_value *value, struct query_arena *scratch, struct ptl_value *field,
+const char *query_value_to_field(const struct query_value *value, struct common_arena *scratch, struct ptl_value *field,
 				 int *status)
 {
 	unsigned bits = types[field->field->type].bits;

@@ -28,13 +28,13 @@ struct query_value {
 const char *query_value_name(const struct query_value *value);
 
 /* A field as a value; texts are copied to scratch where they have to be converted. PTL_NO_MEMORY. */
-int query_value_of_field(const struct ptl_value *field, struct query_arena *scratch, struct query_value *value);
+int query_value_of_field(const struct ptl_value *field, struct common_arena *scratch, struct query_value *value);
 
 /*
  * A value for a field of field->field's type: sets u, i, f, bytes and size. NULL: it fits; else what was expected
  * ("a number of 0 to 255"). *status is PTL_NO_MEMORY without memory.
  */
-const char *query_value_to_field(const struct query_value *value, struct query_arena *scratch, struct ptl_value *field,
+const char *query_value_to_field(const struct query_value *value, struct common_arena *scratch, struct ptl_value *field,
 				 int *status);
 
 #endif

@@ -22,7 +22,7 @@ static int join(struct dump_query *query, struct query_expr *expr)
 		query->expr = expr;
 		return 0;
 	}
-	both = query_alloc(&query->arena, sizeof(*both));
+	both = common_arena_zeroed(&query->arena, sizeof(*both));
 	if (!both)
 		return PTL_NO_MEMORY;
 	*both = (struct query_expr){.op = QUERY_AND, .argument = {query->expr, expr}};
@@ -46,8 +46,8 @@ int dump_query_add(struct dump_query *query, const char *text)
 
 void dump_query_free(struct dump_query *query)
 {
-	query_arena_free(&query->arena);
-	query_arena_free(&query->scratch);
+	common_arena_free(&query->arena);
+	common_arena_free(&query->scratch);
 	query_files_free(&query->files);
 	query_payload_free(&query->payload);
 	common_hash_map_free(&query->bound);
@@ -240,7 +240,7 @@ static const struct query_location *locate(struct dump_query *query, const struc
 
 	if (known)
 		return (const struct query_location *)(uintptr_t)*known;
-	locations = query_alloc(&query->arena, query->fields.count * sizeof(*locations));
+	locations = common_arena_zeroed(&query->arena, query->fields.count * sizeof(*locations));
 	if (!locations)
 		return NULL;
 	for (size_t i = 0; i < query->fields.count; i++)
@@ -328,7 +328,7 @@ static int evaluate(struct dump_query *query, bool *truth)
 	if (query_quick_truth(&scope, query->expr, truth))
 		return 0;
 	status = query_evaluate(&scope, query->expr, &value);
-	query_arena_reset(&query->scratch);
+	common_arena_reset(&query->scratch);
 	*truth = !status && value.kind == QUERY_VALUE_BOOL && value.truth;
 	return status;
 }

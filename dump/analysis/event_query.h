@@ -17,7 +17,7 @@
 
 /* Zero-initialised asks nothing, and every event will do. */
 struct dump_query {
-	struct query_arena arena;
+	struct common_arena arena;
 	struct query_expr *expr; /* all that was added has to hold; NULL: nothing was */
 	struct query_fields fields;
 	struct query_conditions conditions;
@@ -34,7 +34,7 @@ struct dump_query {
 	uint64_t met, seen;                     /* conditions, by bit; whether their fields are there */
 	struct query_payload payload;
 	struct query_loops loops;
-	struct query_arena scratch;
+	struct common_arena scratch;
 	struct query_files files;
 	struct common_hash_map bound; /* locations, by schema */
 	struct ptl_bytes path, text, characters;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/vector.h"
 #include "dump/print/flow_merge.h"
 #include "dump/print/flow_writer.h"
 #include "common/text.h"
@@ -382,15 +383,12 @@ static int consume(void *context, void *partial, const struct flow_segment *segm
 static struct group *group_of(struct view *view, size_t number)
 {
 	if (number >= view->group_count) {
-		const size_t count = number + 16;
-		struct group *groups = realloc(view->groups, count * sizeof(*groups));
+		const size_t before = view->group_count;
 
-		if (!groups)
+		if (!COMMON_VECTOR_GROW(view->groups, view->group_count, number + 1))
 			return NULL;
-		for (size_t i = view->group_count; i < count; i++)
-			groups[i] = (struct group){0};
-		view->groups = groups;
-		view->group_count = count;
+		for (size_t i = before; i < view->group_count; i++)
+			view->groups[i] = (struct group){0};
 	}
 	return &view->groups[number];
 }

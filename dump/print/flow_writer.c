@@ -6,6 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "common/hash.h"
+
 #define SLOTS ((size_t)1 << 16)
 #define TAILS_MAX ((size_t)32 << 20) /* bytes of tails that are kept; beyond, all are made anew */
 
@@ -62,8 +64,7 @@ void dump_flow_writer_free(struct dump_flow_writer *writer)
 
 static struct slot *slot_of(const struct dump_flow_writer *writer, const struct key *key)
 {
-	const uint64_t mixed = (key->first ^ key->second << 7 ^ (uint64_t)key->image << 40 ^ key->other) *
-			       0x9e3779b97f4a7c15;
+	const uint64_t mixed = common_hash_mix(key->first ^ key->second << 7 ^ (uint64_t)key->image << 40 ^ key->other);
 
 	return &writer->slots[mixed >> 48 & (SLOTS - 1)];
 }

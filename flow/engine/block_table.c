@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 #include "common/vector.h"
 #include "flow/code/instruction.h"
 
@@ -30,28 +31,17 @@ struct flow_slot {
 	struct flow_entry *entry; /* NULL: free */
 };
 
-struct flow_chunk {
-	struct flow_chunk *next;
-	size_t used, size;
-	_Alignas(16) uint8_t bytes[];
-};
-
 void flow_table_start(struct flow_table *table, const struct flow_code *code)
 {
-	*table = (struct flow_table){.code = code, .generation = 1};
+	*table = (struct flow_table){.code = code, .generation = 1, .arena = {.block_size = CHUNK_SIZE}};
 }
 
 static void forget(struct flow_table *table)
 {
-	while (table->chunks) {
-		struct flow_chunk *next = table->chunks->next;
-
-		free(table->chunks);
-		table->chunks = next;
-	}
+	common_arena_free(&table->arena);
 	free(table->slots);
 	table->slots = NULL;
-	table->capacity = table->used = table->memory = 0;
+	table->capacity = table->used = 0;
 }
 
 void flow_table_free(struct flow_table *table)
@@ -63,7 +53,7 @@ void flow_table_free(struct flow_table *table)
 
 void flow_table_trim(struct flow_table *table)
 {
-	if (table->memory > MEMORY_LIMIT)
+	if (table->arena.total + table->capacity * sizeof(*table->slots) > MEMORY_LIMIT)
 		forget(table);
 }
 
@@ -77,27 +67,6 @@ void flow_table_version(struct flow_table *table, uint32_t root)
 
 /* ---- memory -------------------------------------------------------------------------------------
  */
-
-static void *allocate(struct flow_table *table, size_t size)
-{
-	struct flow_chunk *chunk = table->chunks;
-	void *memory;
-
-	size = (size + 15) & ~(size_t)15;
-	if (!chunk || chunk->size - chunk->used < size) {
-		size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
-
-		chunk = malloc(sizeof(*chunk) + room);
-		if (!chunk)
-			return NULL;
-		*chunk = (struct flow_chunk){.next = table->chunks, .size = room};
-		table->chunks = chunk;
-		table->memory += sizeof(*chunk) + room;
-	}
-	memory = chunk->bytes + chunk->used;
-	chunk->used += size;
-	return memory;
-}
 
 static bool need_scratch(struct flow_table *table, size_t size)
 {
@@ -120,7 +89,6 @@ static int grow(struct flow_table *table)
 			at = (at + 1) & (capacity - 1);
 		slots[at] = table->slots[i];
 	}
-	table->memory += (capacity - table->capacity) * sizeof(*slots);
 	free(table->slots);
 	table->slots = slots;
 	table->capacity = capacity;
@@ -196,7 +164,7 @@ static int make(struct flow_table *table, struct flow_block block, uint64_t hash
 	if (!flow_version_find(flow_code_timeline(table->code), table->root, block.ip, &piece) ||
 	    !decode(table, &block))
 		return PTL_CORRUPT;
-	entry = allocate(table, sizeof(*entry) + block.size + block.instructions);
+	entry = common_arena_take(&table->arena, sizeof(*entry) + block.size + block.instructions);
 	if (!entry)
 		return common_fail_memory("block", sizeof(*entry) + block.size + block.instructions);
 	copy = (uint8_t *)(entry + 1);
@@ -222,7 +190,7 @@ int flow_table_get(struct flow_table *table, uint64_t ip, uint64_t last_ip, uint
 		   const struct flow_block **block)
 {
 	const struct flow_block wanted = {.ip = ip, .last_ip = last_ip, .instructions = count, .mode = mode};
-	uint64_t hash = (ip ^ (last_ip << 20 | last_ip >> 44)) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = common_hash_mix(ip ^ (last_ip << 20 | last_ip >> 44));
 	unsigned stale = 0;
 	size_t at;
 

@@ -3,6 +3,7 @@
 #ifndef FLOW_ENGINE_BLOCK_TABLE_H
 #define FLOW_ENGINE_BLOCK_TABLE_H
 
+#include "common/arena.h"
 #include "flow/code/code.h"
 #include "flow/engine/flow.h"
 
@@ -15,9 +16,8 @@ struct flow_table {
 	struct flow_slot *slots;
 	size_t capacity;
 	size_t used;
-	struct flow_chunk *chunks; /* memory of the entries */
-	size_t memory;
-	uint8_t *scratch; /* bytes and lengths of a block in the making */
+	struct common_arena arena; /* the entries */
+	uint8_t *scratch;          /* bytes and lengths of a block in the making */
 	size_t scratch_size;
 };
 

@@ -30,19 +30,14 @@ const char *flow_timeline_text(struct flow_timeline *timeline, const char *text)
 {
 	size_t size = strlen(text) + 1;
 	uint64_t *known = common_byte_map_get(&timeline->texts, text, size);
-	struct flow_text_chunk *chunk;
+	const char *copy;
 
 	if (known)
 		return (const char *)(uintptr_t)*known;
-	chunk = malloc(sizeof(*chunk) + size);
-	if (!chunk)
+	copy = common_arena_copy(&timeline->arena, text, size - 1);
+	if (!copy || common_byte_map_put(&timeline->texts, text, size, (uintptr_t)copy) < 0)
 		return NULL;
-	memcpy(chunk->text, text, size);
-	chunk->next = timeline->chunks;
-	timeline->chunks = chunk;
-	if (common_byte_map_put(&timeline->texts, text, size, (uintptr_t)chunk->text) < 0)
-		return NULL;
-	return chunk->text;
+	return copy;
 }
 
 void flow_timeline_free(struct flow_timeline *timeline)
@@ -53,12 +48,7 @@ void flow_timeline_free(struct flow_timeline *timeline)
 		free(timeline->processes[i].versions);
 		free(timeline->processes[i].programs);
 	}
-	while (timeline->chunks) {
-		struct flow_text_chunk *next = timeline->chunks->next;
-
-		free(timeline->chunks);
-		timeline->chunks = next;
-	}
+	common_arena_free(&timeline->arena);
 	free(timeline->processes);
 	free(timeline->threads);
 	free(timeline->images);

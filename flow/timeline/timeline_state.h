@@ -3,6 +3,7 @@
 #ifndef FLOW_TIMELINE_TIMELINE_STATE_H
 #define FLOW_TIMELINE_TIMELINE_STATE_H
 
+#include "common/arena.h"
 #include "common/hash_map.h"
 #include "format/state/fold.h"
 #include "flow/timeline/timeline.h"
@@ -42,11 +43,6 @@ struct flow_image_state {
 	uint64_t mapped; /* bytes of it that are still mapped, while building */
 };
 
-struct flow_text_chunk {
-	struct flow_text_chunk *next;
-	char text[];
-};
-
 /* What one CPU went over to; the first, of time 0, is what it ran before its first switch. */
 struct flow_cpu_switches {
 	struct flow_switch *switches;
@@ -75,7 +71,7 @@ struct flow_timeline {
 	struct flow_outside_blob *outside; /* those whose bytes are not in the trace: indexes from blob_count on */
 	size_t outside_count, outside_capacity;
 	struct common_byte_map texts; /* a string: the copy that all share */
-	struct flow_text_chunk *chunks;
+	struct common_arena arena;
 	uint32_t *process_images; /* storage of data.images and data.threads of all processes */
 	uint32_t *process_threads;
 	struct common_hash_map cpu_numbers; /* of a CPU: its index in cpus */

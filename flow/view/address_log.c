@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 #include "common/vector.h"
 
 /* Addresses that are gathered before they are handed on. */
@@ -32,7 +33,7 @@ void flow_address_log_free(struct flow_address_log *log)
 
 static size_t slot_of(const struct flow_address_log *log, const struct flow_block *block)
 {
-	size_t at = ((uintptr_t)block * 0x9e3779b97f4a7c15ull >> 20) & (log->slot_count - 1);
+	size_t at = (common_hash_mix((uintptr_t)block) >> 20) & (log->slot_count - 1);
 
 	while (log->slots[at].block && log->slots[at].block != block)
 		at = (at + 1) & (log->slot_count - 1);

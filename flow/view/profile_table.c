@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 #include "common/vector.h"
 
 void flow_profile_table_free(struct flow_profile_table *table)
@@ -60,7 +61,7 @@ static bool is_entry(const struct flow_profile_table *table, const struct flow_p
 
 int flow_profile_find(struct flow_profile_table *table, const struct flow_block *block, uint32_t *index)
 {
-	const size_t at = ((uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 51 & (FLOW_PROFILE_CACHE - 1);
+	const size_t at = common_hash_mix((uintptr_t)block >> 4) >> 51 & (FLOW_PROFILE_CACHE - 1);
 	struct flow_block_id id;
 	const uint64_t *place;
 	int status;

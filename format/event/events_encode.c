@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/hash.h"
 #include "common/vector.h"
 
 #define FIXED_SIZE_MAX 512 /* larger payloads of one size are rather blobs than records */
@@ -47,7 +48,7 @@ static uint32_t intern(struct common_byte_map *map, const void *key, size_t size
 /* Cheap, and foreseeable: what all goes to one place costs a look into the map, no more. */
 static unsigned mix(uint64_t bits, unsigned places)
 {
-	return (unsigned)(bits * 0x9e3779b97f4a7c15u >> 32) % places;
+	return (unsigned)(common_hash_mix(bits) >> 32) % places;
 }
 
 static uint32_t intern_guid(struct format_event_batch *batch, const struct ptl_guid *guid)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/heap.h"
 #include "format/event/events.h"
 #include "format/reader/reader_internal.h"
 #include "format/reader/spill.h"
@@ -58,22 +59,7 @@ static inline bool before(const struct node *a, const struct node *b)
 	return a->time < b->time || (a->time == b->time && a->source < b->source);
 }
 
-/* Moves the node at the top down to where it belongs. */
-static void sink(struct merge *merge, size_t i)
-{
-	const struct node node = merge->heap[i];
-	size_t child;
-
-	while ((child = 2 * i + 1) < merge->count) {
-		if (child + 1 < merge->count && before(&merge->heap[child + 1], &merge->heap[child]))
-			child++;
-		if (!before(&merge->heap[child], &node))
-			break;
-		merge->heap[i] = merge->heap[child];
-		i = child;
-	}
-	merge->heap[i] = node;
-}
+COMMON_HEAP(node, struct node, before)
 
 static bool is_wanted(const struct merge *merge, const struct format_entry *entry)
 {
@@ -201,8 +187,7 @@ static void settle(struct merge *merge, bool more)
 		free_source(merge, merge->heap[0].source);
 		merge->heap[0] = merge->heap[--merge->count];
 	}
-	if (merge->count)
-		sink(merge, 0);
+	node_sink(merge->heap, merge->count, 0);
 }
 
 static bool in_filter(const struct merge *merge, uint64_t time)
@@ -313,8 +298,7 @@ static int start(struct merge *merge)
 		add_sources(merge, i);
 		merge->limit = limit > merge->limit ? limit : merge->limit;
 	}
-	for (size_t i = merge->count / 2; i-- > 0;)
-		sink(merge, i);
+	node_order(merge->heap, merge->count);
 	merge->spill.streams = merge->count;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "format/event/event_pack.h"
 #include "format/relogger/relogger_internal.h"
+#include "common/heap.h"
 #include "common/vector.h"
 
 static bool before(const struct format_waiting *a, const struct format_waiting *b)
@@ -17,33 +18,7 @@ static bool before(const struct format_waiting *a, const struct format_waiting *
 	return a->time < b->time || (a->time == b->time && a->number < b->number);
 }
 
-static void swap(struct format_waiting *a, struct format_waiting *b)
-{
-	const struct format_waiting kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-static void rise(struct format_window *window, size_t i)
-{
-	for (; i && before(&window->heap[i], &window->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&window->heap[i], &window->heap[(i - 1) / 2]);
-}
-
-static void sink(struct format_window *window, size_t i)
-{
-	size_t child;
-
-	while ((child = 2 * i + 1) < window->count) {
-		if (child + 1 < window->count && before(&window->heap[child + 1], &window->heap[child]))
-			child++;
-		if (!before(&window->heap[child], &window->heap[i]))
-			return;
-		swap(&window->heap[child], &window->heap[i]);
-		i = child;
-	}
-}
+COMMON_HEAP(waiting, struct format_waiting, before)
 
 static int declare(struct ptl_relogger *relogger)
 {
@@ -73,7 +48,7 @@ static int write_first(struct ptl_relogger *relogger)
 	window->bytes -= first.size;
 	free(first.data);
 	window->heap[0] = window->heap[--window->count];
-	sink(window, 0);
+	waiting_sink(window->heap, window->count, 0);
 	return 0;
 }
 
@@ -119,7 +94,7 @@ int format_window_add(struct ptl_relogger *relogger, const struct ptl_event *eve
 	window->number++;
 	window->bytes += added.size;
 	window->heap[window->count++] = added;
-	rise(window, window->count - 1);
+	waiting_rise(window->heap, window->count - 1);
 	while (!status && window->count && is_full(relogger))
 		status = write_first(relogger);
 	return status;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/random.h>
+#include "common/hash.h"
 #include "common/vector.h"
 
 struct format_piece_node {
@@ -28,7 +29,7 @@ void format_pieces_keep(struct format_pieces *pieces)
 /* splitmix64; the seed is random, so that nobody can choose addresses that make a deep tree. */
 static uint32_t next_priority(struct format_pieces *pieces)
 {
-	uint64_t z = pieces->random += 0x9e3779b97f4a7c15ull;
+	uint64_t z = pieces->random += COMMON_HASH_FACTOR;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;

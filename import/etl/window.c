@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/hash.h"
 #include "import/etl/import.h"
 #include "import/etl/layout.h"
 #include "import/etl/stack_internal.h"
@@ -35,7 +36,7 @@ struct etl_bucket {
 
 static struct etl_bucket *bucket_of(const struct etl_window *window, uint64_t ticks)
 {
-	return &window->buckets[(ticks * 0x9e3779b97f4a7c15ull) >> 48 & (BUCKETS - 1)];
+	return &window->buckets[common_hash_mix(ticks) >> 48 & (BUCKETS - 1)];
 }
 
 static void release(struct etl_pending *pending)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/heap.h"
 #include "common/vector.h"
 
 #define WAITING_MAX ((size_t)64 << 20) /* bytes of records */
@@ -18,18 +19,14 @@ void perf_order_free(struct perf_order *order)
 	*order = (struct perf_order){0};
 }
 
-static bool is_before(const struct perf_waiting *a, const struct perf_waiting *b)
+typedef struct perf_waiting *waiting_pointer;
+
+static bool is_before(const waiting_pointer *a, const waiting_pointer *b)
 {
-	return a->time != b->time ? a->time < b->time : a->arrival < b->arrival;
+	return (*a)->time != (*b)->time ? (*a)->time < (*b)->time : (*a)->arrival < (*b)->arrival;
 }
 
-static void swap(struct perf_waiting **a, struct perf_waiting **b)
-{
-	struct perf_waiting *kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
+COMMON_HEAP(waiting, waiting_pointer, is_before)
 
 static size_t size_of(const struct perf_waiting *waiting)
 {
@@ -53,9 +50,8 @@ int perf_order_push(struct perf_order *order, const struct perf_record *record, 
 		    size_t body)
 {
 	struct perf_waiting *waiting;
-	size_t at = order->count;
 
-	if (COMMON_VECTOR_RESERVE(order->heap, order->capacity, at + 1, "records"))
+	if (COMMON_VECTOR_RESERVE(order->heap, order->capacity, order->count + 1, "records"))
 		return PTL_NO_MEMORY;
 	waiting = copy(record, sample, body);
 	if (!waiting)
@@ -65,8 +61,7 @@ int perf_order_push(struct perf_order *order, const struct perf_record *record, 
 		order->newest = waiting->time;
 	order->bytes += size_of(waiting);
 	order->heap[order->count++] = waiting;
-	for (; at && is_before(order->heap[at], order->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		swap(&order->heap[at], &order->heap[(at - 1) / 2]);
+	waiting_rise(order->heap, order->count - 1);
 	return 0;
 }
 
@@ -84,21 +79,12 @@ void perf_order_end(struct perf_order *order)
 struct perf_waiting *perf_order_pop(struct perf_order *order)
 {
 	struct perf_waiting *first = order->count ? order->heap[0] : NULL;
-	size_t at = 0, child = 1;
 
 	if (!first || (first->time > order->due && order->bytes <= WAITING_MAX))
 		return NULL;
 	order->forced += first->time > order->due;
 	order->bytes -= size_of(first);
 	order->heap[0] = order->heap[--order->count];
-	while (child < order->count) {
-		if (child + 1 < order->count && is_before(order->heap[child + 1], order->heap[child]))
-			child++;
-		if (!is_before(order->heap[child], order->heap[at]))
-			break;
-		swap(&order->heap[child], &order->heap[at]);
-		at = child;
-		child = 2 * at + 1;
-	}
+	waiting_sink(order->heap, order->count, 0);
 	return first;
 }

@@ -20,6 +20,7 @@
 #include "import/raw/memory_map.h"
 #include "import/psb_scan.h"
 #include "common/interrupt.h"
+#include "common/text.h"
 
 #define MAP_LIMIT (16u << 20)     /* bytes of a memory map's text */
 #define MEMORY_LIMIT (4ull << 30) /* bytes of a memory file */
@@ -38,13 +39,6 @@ struct raw {
 	uint32_t events;          /* stream */
 	struct ptl_bytes storage; /* of the event being written */
 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 static int add_input(struct raw *raw, const char *name, const void *data, size_t size)
 {
@@ -179,7 +173,7 @@ static int write_event(struct raw *raw, int status, struct ptl_event *event, uin
 static int write_process(struct raw *raw)
 {
 	const struct import_raw *settings = raw->settings;
-	const char *name = settings->process ? settings->process : base_name(settings->memory);
+	const char *name = settings->process ? settings->process : common_base_name(settings->memory);
 	struct ptl_process_event process = {
 		.unique_key = FIRST_KEY,
 		.process_id = raw->pid,
@@ -237,7 +231,7 @@ static int write_rundown(struct raw *raw)
 	if (!status)
 		status = write_process(raw);
 	for (size_t i = 0; !status && i < raw->settings->pt.count; i++)
-		status = write_thread(raw, raw->pid + (uint32_t)i, base_name(raw->settings->pt.list[i]));
+		status = write_thread(raw, raw->pid + (uint32_t)i, common_base_name(raw->settings->pt.list[i]));
 	for (size_t i = 0; !status && i < raw->map.count; i++)
 		status = write_image(raw, &raw->map.ranges[i]);
 	return status;

@@ -18,13 +18,6 @@
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SHELL "/bin/sh"
 
-const char *record_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 void record_command_free(struct record_command *command)
 {
 	free(command->argv);

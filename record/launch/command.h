@@ -32,7 +32,4 @@ struct record_command {
 int record_command_find(char *const *argv, bool native, struct record_command *command);
 void record_command_free(struct record_command *command);
 
-/* The last part of a path. */
-const char *record_base_name(const char *path);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/heap.h"
 #include "common/vector.h"
 #include "format/metadata/metadata.h"
 #include "record/capture/machine.h"
@@ -337,28 +338,7 @@ static bool is_before(const struct record_waiting *a, const struct record_waitin
 	return a->event.header.time < b->event.header.time;
 }
 
-static void swap(struct record_waiting *a, struct record_waiting *b)
-{
-	const struct record_waiting kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-static void sift_down(struct record_waiting *heap, size_t count)
-{
-	size_t at = 0, child = 1;
-
-	while (child < count) {
-		if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
-			child++;
-		if (!is_before(&heap[child], &heap[at]))
-			return;
-		swap(&heap[child], &heap[at]);
-		at = child;
-		child = 2 * at + 1;
-	}
-}
+COMMON_HEAP(waiting, struct record_waiting, is_before)
 
 static int push(struct record_providers *providers, const struct record_waiting *waiting)
 {
@@ -368,8 +348,7 @@ static int push(struct record_providers *providers, const struct record_waiting 
 		return PTL_NO_MEMORY;
 	providers->heap[at] = *waiting;
 	providers->heap_count++;
-	for (; at && is_before(&providers->heap[at], &providers->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		swap(&providers->heap[at], &providers->heap[(at - 1) / 2]);
+	waiting_rise(providers->heap, at);
 	return 0;
 }
 
@@ -409,7 +388,7 @@ int record_providers_deliver(struct record_providers *providers, uint64_t before
 			*first = providers->heap[--providers->heap_count];
 			status = 0;
 		}
-		sift_down(providers->heap, providers->heap_count);
+		waiting_sink(providers->heap, providers->heap_count, 0);
 	}
 	return status;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/heap.h"
+#include "common/vector.h"
 
 void record_sequencer_free(struct record_sequencer *sequencer)
 {
@@ -17,52 +19,25 @@ static bool is_before(const struct record_item *a, const struct record_item *b)
 	return a->sequence != b->sequence ? a->sequence < b->sequence : a->arrival < b->arrival;
 }
 
-static void swap(struct record_item *a, struct record_item *b)
-{
-	const struct record_item kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
+COMMON_HEAP(item, struct record_item, is_before)
 
 int record_sequencer_push(struct record_sequencer *sequencer, uint64_t sequence, void *data, size_t size)
 {
-	struct record_item *heap = sequencer->heap;
-	size_t at = sequencer->count;
+	const size_t at = sequencer->count;
 
-	if (at == sequencer->capacity) {
-		const size_t capacity = sequencer->capacity ? sequencer->capacity * 2 : 256;
-
-		heap = reallocarray(heap, capacity, sizeof(*heap));
-		if (!heap)
-			return common_fail_memory("messages", capacity * sizeof(*heap));
-		sequencer->heap = heap;
-		sequencer->capacity = capacity;
-	}
-	heap[at] = (struct record_item){sequence, sequencer->arrivals++, size, data};
+	if (COMMON_VECTOR_RESERVE(sequencer->heap, sequencer->capacity, at + 1, "messages"))
+		return PTL_NO_MEMORY;
+	sequencer->heap[at] = (struct record_item){sequence, sequencer->arrivals++, size, data};
 	sequencer->count++;
 	sequencer->bytes += size;
-	for (; at && is_before(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
-		swap(&heap[at], &heap[(at - 1) / 2]);
+	item_rise(sequencer->heap, at);
 	return 0;
 }
 
 static void remove_first(struct record_sequencer *sequencer)
 {
-	struct record_item *heap = sequencer->heap;
-	const size_t count = --sequencer->count;
-	size_t at = 0, child = 1;
-
-	heap[0] = heap[count];
-	while (child < count) {
-		if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
-			child++;
-		if (!is_before(&heap[child], &heap[at]))
-			break;
-		swap(&heap[child], &heap[at]);
-		at = child;
-		child = 2 * at + 1;
-	}
+	sequencer->heap[0] = sequencer->heap[--sequencer->count];
+	item_sink(sequencer->heap, sequencer->count, 0);
 }
 
 void *record_sequencer_pop(struct record_sequencer *sequencer, uint64_t now, bool force)

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/message.h"
+#include "common/text.h"
 #include "record/capture/machine.h"
 #include "record/launch/signals.h"
 #include "record/session/progress.h"
@@ -314,7 +315,7 @@ static char *default_path(const struct record_settings *settings)
 
 	if (!settings->command)
 		return strdup("providers.ptl");
-	if (asprintf(&path, "%s.ptl", record_base_name(settings->command[0])) < 0)
+	if (asprintf(&path, "%s.ptl", common_base_name(settings->command[0])) < 0)
 		return NULL;
 	return path;
 }

@@ -181,7 +181,7 @@ struct rules_rename {
 
 /* A whole file. Zero-initialised is one without a rule. */
 struct rules {
-	struct query_arena arena;
+	struct common_arena arena;
 	const char *name;   /* of the file */
 	const char *folder; /* of the file, "" for the current one, else with a slash at its end */
 	const char *text;   /* as it was read, zero-terminated */

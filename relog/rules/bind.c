@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/guid.h"
+#include "common/hash.h"
 #include "common/vector.h"
 #include "relog/rules/run_state.h"
 
@@ -90,7 +91,7 @@ static int bind_rules(const struct rules_run *run, struct rules_kind *kind)
 
 	for (const struct rules_rule *rule = run->rules->rules; rule; rule = rule->next)
 		count += may_match(rule, kind->trace, &kind->descriptor);
-	kind->bound = query_alloc(&kind->arena, count * sizeof(*kind->bound) + 1);
+	kind->bound = common_arena_zeroed(&kind->arena, count * sizeof(*kind->bound) + 1);
 	if (!kind->bound)
 		return PTL_NO_MEMORY;
 	for (const struct rules_rule *rule = run->rules->rules; rule; rule = rule->next) {
@@ -99,7 +100,7 @@ static int bind_rules(const struct rules_run *run, struct rules_kind *kind)
 		if (!may_match(rule, kind->trace, &kind->descriptor))
 			continue;
 		bound->rule = rule;
-		bound->fields = query_alloc(&kind->arena, rule->fields.count * sizeof(*bound->fields) + 1);
+		bound->fields = common_arena_zeroed(&kind->arena, rule->fields.count * sizeof(*bound->fields) + 1);
 		if (!bound->fields)
 			return PTL_NO_MEMORY;
 		if (locate_all(kind->schema, bound))
@@ -112,7 +113,7 @@ static int bind_rules(const struct rules_run *run, struct rules_kind *kind)
 
 static void free_kind(struct rules_kind *kind)
 {
-	query_arena_free(&kind->arena);
+	common_arena_free(&kind->arena);
 	free(kind);
 }
 
@@ -164,7 +165,7 @@ static unsigned memo_index(const struct ptl_descriptor *descriptor)
 	memcpy(&low, descriptor->provider.bytes, sizeof(low));
 	low ^= (uint64_t)descriptor->id << 32 ^ (uint64_t)descriptor->opcode << 8 ^ descriptor->level ^
 	       descriptor->version;
-	return (unsigned)(low * 0x9e3779b97f4a7c15u >> 58);
+	return (unsigned)common_hash_high(low, 6);
 }
 
 int rules_kind_of(struct rules_run *run, struct ptl_trace *trace, const struct ptl_descriptor *descriptor,

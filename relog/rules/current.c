@@ -30,7 +30,7 @@ int rules_current_own(struct rules_run *run, uint8_t **payload)
 	struct rules_current *now = &run->now;
 
 	if (!now->own_payload) {
-		char *copy = query_copy(&run->scratch, now->event.payload, now->event.payload_size);
+		char *copy = common_arena_copy(&run->scratch, now->event.payload, now->event.payload_size);
 
 		if (!copy)
 			return PTL_NO_MEMORY;
@@ -119,7 +119,7 @@ static const char *keep_name(struct rules_run *run, const char *text, size_t siz
 		return (const char *)(uintptr_t)*known;
 	if (size >= NAMES_MAX - run->name_bytes)
 		return NULL;
-	copy = query_copy(&run->names, text, size);
+	copy = common_arena_copy(&run->names, text, size);
 	if (!copy || common_byte_map_put(&run->name_map, text, size, (uint64_t)(uintptr_t)copy))
 		return NULL;
 	run->name_bytes += size + 1;
@@ -143,7 +143,7 @@ static const char *copy_names(struct rules_run *run, const char *path, const cha
 
 	write_names(&names, path, command_line);
 	if (!names.failed)
-		copy = query_copy(&run->scratch, (const char *)names.data, names.size);
+		copy = common_arena_copy(&run->scratch, (const char *)names.data, names.size);
 	common_bytes_free(&names);
 	return copy;
 }

@@ -183,7 +183,7 @@ static int encode(struct rules_run *run, const struct rules_action *action, cons
 	if (status == PTL_MISUSE)
 		status = common_fail_in(PTL_CORRUPT, "%s:%u:%u", run->rules->name, action->at.line, action->at.column);
 	if (!status) {
-		now->event.payload = (const uint8_t *)query_copy(&run->scratch, out.data, out.size);
+		now->event.payload = (const uint8_t *)common_arena_copy(&run->scratch, out.data, out.size);
 		now->event.payload_size = out.size;
 		now->own_payload = true;
 		status = now->event.payload ? 0 : PTL_NO_MEMORY;
@@ -288,15 +288,15 @@ static int find_shape(struct rules_run *run, struct rules_bound *bound)
 {
 	const struct ptl_schema *schema = run->now.kind->schema;
 	size_t old = schema ? schema->field_count : 0, adds = 0;
-	struct query_arena *arena = &run->now.kind->arena;
+	struct common_arena *arena = &run->now.kind->arena;
 	struct ptl_field *fields;
 	bool *gone;
 
 	for (const struct rules_action *a = bound->rule->actions; a; a = a->next)
 		adds += a->kind == RULES_ACTION_ADD;
-	fields = query_alloc(arena, (old + adds) * sizeof(*fields) + 1);
-	gone = query_alloc(arena, old + 1);
-	bound->new_index = query_alloc(arena, old * sizeof(*bound->new_index) + 1);
+	fields = common_arena_zeroed(arena, (old + adds) * sizeof(*fields) + 1);
+	gone = common_arena_zeroed(arena, old + 1);
+	bound->new_index = common_arena_zeroed(arena, old * sizeof(*bound->new_index) + 1);
 	if (!fields || !gone || !bound->new_index)
 		return PTL_NO_MEMORY;
 	if (old)
@@ -376,7 +376,8 @@ static int reshape(struct rules_run *run, struct rules_bound *bound, const struc
 				     "expected an event to which a field can be added, found one with %zu bytes "
 				     "behind its last field",
 				     run->now.payload.rest);
-	values = query_alloc(&run->scratch, (run->now.payload.count + shape->added_count + 1) * sizeof(*values));
+	values = common_arena_zeroed(&run->scratch,
+				     (run->now.payload.count + shape->added_count + 1) * sizeof(*values));
 	if (!values)
 		return PTL_NO_MEMORY;
 	for (size_t i = 0; i < run->now.payload.count; i++) {
@@ -399,7 +400,7 @@ static int reshape(struct rules_run *run, struct rules_bound *bound, const struc
 
 static int keep_added(struct rules_run *run, const struct rules_action *action, struct rules_shape *shape)
 {
-	struct query_value *values = query_alloc(&run->scratch, (shape->added_count + 1) * sizeof(*values));
+	struct query_value *values = common_arena_zeroed(&run->scratch, (shape->added_count + 1) * sizeof(*values));
 	int status;
 
 	if (!values)

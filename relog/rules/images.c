@@ -367,7 +367,7 @@ int rules_images_until(struct rules_run *run, uint64_t time)
 	while (!status && images->due_first < images->due_count && images->due[images->due_first].time <= time) {
 		struct rules_due due = images->due[images->due_first++];
 
-		query_arena_reset(&run->scratch);
+		common_arena_reset(&run->scratch);
 		if (due.kind == RULES_DUE_LOAD)
 			status = load_everywhere(run, &due);
 		else if (due.kind == RULES_DUE_UNLOAD)

@@ -14,7 +14,7 @@
 
 static int add_provider(struct query_parser *parser, const struct rules_provider *provider)
 {
-	struct rules_provider *copy = query_alloc(parser->arena, sizeof(*copy));
+	struct rules_provider *copy = common_arena_zeroed(parser->arena, sizeof(*copy));
 
 	if (!copy)
 		return PTL_NO_MEMORY;
@@ -117,7 +117,7 @@ static int check_replacement(const struct query_parser *parser, const struct rul
 
 static int parse_rename(struct query_parser *parser, struct rules_rename **result)
 {
-	struct rules_rename *rename = query_alloc(parser->arena, sizeof(*rename));
+	struct rules_rename *rename = common_arena_zeroed(parser->arena, sizeof(*rename));
 	struct query_place at;
 	int status;
 
@@ -138,7 +138,7 @@ static int parse_rename(struct query_parser *parser, struct rules_rename **resul
 
 static int parse_image(struct query_parser *parser, struct rules_image **result)
 {
-	struct rules_image *image = query_alloc(parser->arena, sizeof(*image));
+	struct rules_image *image = common_arena_zeroed(parser->arena, sizeof(*image));
 	uint64_t pid = 0;
 	int status;
 
@@ -227,9 +227,9 @@ int rules_parse(const char *name, const char *text, size_t size, struct rules *r
 	*rules = (struct rules){0};
 	if (size > RULES_FILE_MAX)
 		return common_fail(PTL_CORRUPT, "%s: expected at most %u bytes, found %zu", name, RULES_FILE_MAX, size);
-	rules->name = query_copy(&rules->arena, name, strlen(name));
-	rules->folder = query_copy(&rules->arena, name, slash ? (size_t)(slash - name) + 1 : 0);
-	rules->text = query_copy(&rules->arena, text, size);
+	rules->name = common_arena_copy(&rules->arena, name, strlen(name));
+	rules->folder = common_arena_copy(&rules->arena, name, slash ? (size_t)(slash - name) + 1 : 0);
+	rules->text = common_arena_copy(&rules->arena, text, size);
 	if (!rules->name || !rules->folder || !rules->text)
 		status = PTL_NO_MEMORY;
 	parser.lexer = (struct query_lexer){
@@ -262,6 +262,6 @@ int rules_read(const char *path, struct rules *rules)
 
 void rules_free(struct rules *rules)
 {
-	query_arena_free(&rules->arena);
+	common_arena_free(&rules->arena);
 	*rules = (struct rules){0};
 }

@@ -62,7 +62,7 @@ static int parse_protection(struct query_parser *parser, struct query_expr **exp
 		return query_parse_expression(parser, expr);
 	for (const char *p = token->text; *p; p++)
 		bits |= *p == 'r' ? 1u : *p == 'w' ? 2u : 4u;
-	*expr = query_alloc(parser->arena, sizeof(**expr));
+	*expr = common_arena_zeroed(parser->arena, sizeof(**expr));
 	if (!*expr)
 		return PTL_NO_MEMORY;
 	**expr = (struct query_expr){.op = QUERY_NUMBER, .at = token->at, .number = bits};
@@ -224,7 +224,7 @@ static int check_required(struct query_parser *parser, enum rules_body_kind kind
 /* loops: there may be one for each element of an array. */
 static int parse_section(struct query_parser *parser, bool loops, struct rules_section ***tail)
 {
-	struct rules_section *section = query_alloc(parser->arena, sizeof(*section));
+	struct rules_section *section = common_arena_zeroed(parser->arena, sizeof(*section));
 	uint32_t given = 0;
 	int status;
 

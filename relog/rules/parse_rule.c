@@ -67,7 +67,7 @@ int rules_parse_ranges(struct query_parser *parser, uint64_t limit, bool names, 
 			struct rules_range *larger;
 
 			room = room ? room * 2 : 4;
-			larger = query_alloc(parser->arena, room * sizeof(*larger));
+			larger = common_arena_zeroed(parser->arena, room * sizeof(*larger));
 			if (!larger)
 				return PTL_NO_MEMORY;
 			if (ranges->count)
@@ -179,7 +179,7 @@ static int parse_criteria(struct query_parser *parser, struct rules_rule *rule)
 
 static int new_body(struct query_parser *parser, enum rules_body_kind kind, struct rules_action *action)
 {
-	action->body = query_alloc(parser->arena, sizeof(*action->body));
+	action->body = common_arena_zeroed(parser->arena, sizeof(*action->body));
 	return action->body ? rules_parse_body(parser, kind, action->body) : PTL_NO_MEMORY;
 }
 
@@ -364,7 +364,7 @@ static int parse_actions(struct query_parser *parser, struct rules_action **firs
 	int status = query_need_symbol(parser, "{", NULL);
 
 	while (!status && !query_is_symbol(parser, "}")) {
-		struct rules_action *action = query_alloc(parser->arena, sizeof(*action));
+		struct rules_action *action = common_arena_zeroed(parser->arena, sizeof(*action));
 
 		if (!action)
 			return PTL_NO_MEMORY;
@@ -382,7 +382,7 @@ static int parse_actions(struct query_parser *parser, struct rules_action **firs
 
 int rules_parse_rule(struct query_parser *parser, struct rules_rule **result)
 {
-	struct rules_rule *rule = query_alloc(parser->arena, sizeof(*rule));
+	struct rules_rule *rule = common_arena_zeroed(parser->arena, sizeof(*rule));
 	int status;
 
 	if (!rule)

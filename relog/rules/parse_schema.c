@@ -58,7 +58,7 @@ static int add_field(struct query_parser *parser, struct fields *fields, const s
 		struct ptl_field *list;
 
 		fields->room = fields->room ? fields->room * 2 : 16;
-		list = query_alloc(parser->arena, fields->room * sizeof(*list));
+		list = common_arena_zeroed(parser->arena, fields->room * sizeof(*list));
 		if (!list)
 			return PTL_NO_MEMORY;
 		if (fields->count)
@@ -223,7 +223,7 @@ static int check_unique(const struct query_parser *parser, const struct rules_sc
 
 int rules_parse_schema(struct query_parser *parser, struct rules_schema **result)
 {
-	struct rules_schema *schema = query_alloc(parser->arena, sizeof(*schema));
+	struct rules_schema *schema = common_arena_zeroed(parser->arena, sizeof(*schema));
 	struct fields fields = {0};
 	int status;
 

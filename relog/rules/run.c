@@ -102,8 +102,8 @@ void rules_run_free(struct rules_run *run)
 	rules_kinds_free(run);
 	rules_schemas_free(run);
 	query_files_free(&run->files);
-	query_arena_free(&run->scratch);
-	query_arena_free(&run->names);
+	common_arena_free(&run->scratch);
+	common_arena_free(&run->names);
 	common_byte_map_free(&run->name_map);
 	query_payload_free(&run->now.payload);
 	free(run->matches);
@@ -133,7 +133,7 @@ static int rename_path(struct rules_run *run, const char **path)
 		if (!query_glob(rename->pattern, *path, strlen(*path), &captures))
 			continue;
 		query_replace(&out, rename->replacement, &captures);
-		*path = out.failed ? NULL : query_copy(&run->scratch, out.data, out.size);
+		*path = out.failed ? NULL : common_arena_copy(&run->scratch, out.data, out.size);
 		common_bytes_free(&out);
 		return *path ? 0 : common_fail_memory("a path", out.size);
 	}
@@ -147,7 +147,7 @@ static int take_payload(struct rules_run *run, int status, const struct ptl_even
 
 	if (status < 0)
 		return status;
-	copy = query_copy(&run->scratch, event->payload, event->payload_size);
+	copy = common_arena_copy(&run->scratch, event->payload, event->payload_size);
 	if (!copy)
 		return PTL_NO_MEMORY;
 	run->now.event.payload = (const uint8_t *)copy;
@@ -342,7 +342,7 @@ static void set_current(struct rules_run *run, const struct ptl_event *event, st
 	now->program = NULL;
 	now->pid = event->pid;
 	if (run->scratch.blocks)
-		query_arena_reset(&run->scratch);
+		common_arena_reset(&run->scratch);
 }
 
 int rules_run_event(struct rules_run *run, struct ptl_trace *trace, const struct ptl_event *event)

@@ -30,7 +30,7 @@ struct rules_kind {
 	enum format_class class;         /* FORMAT_CLASS_NONE for a context switch, too */
 	struct rules_bound *bound;       /* in the order of the rules */
 	size_t bound_count;
-	struct query_arena arena;
+	struct common_arena arena;
 };
 
 /* The event that is being looked at, as it is now. */
@@ -66,7 +66,7 @@ struct rules_run {
 	struct ptl_trace *const *traces;
 	size_t trace_count;
 	struct query_files files;
-	struct query_arena scratch; /* of the current event */
+	struct common_arena scratch; /* of the current event */
 	struct rules_current now;
 
 	struct rules_kind **kinds;
@@ -85,7 +85,7 @@ struct rules_run {
 	uint64_t folded; /* how often what processes run may have become something else */
 	uint64_t forked; /* time of the last process event, if that is not over; else 0 */
 	struct rules_program programs[RULES_PROGRAMS];
-	struct query_arena names; /* of programs, each once: name_map says where */
+	struct common_arena names; /* of programs, each once: name_map says where */
 	struct common_byte_map name_map;
 	size_t name_bytes;
 	enum { RULES_BOTH, RULES_ONLY_OUTPUT, RULES_ONLY_STATE } only; /* what rules_inject does */

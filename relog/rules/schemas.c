@@ -11,7 +11,7 @@
 /* A schema that is owned here. */
 struct rules_schema_made {
 	struct ptl_schema schema;
-	struct query_arena arena;
+	struct common_arena arena;
 };
 
 static bool explains(const struct ptl_schema *schema, const struct ptl_descriptor *descriptor)
@@ -55,16 +55,16 @@ static bool same_fields(const struct ptl_schema *a, const struct ptl_schema *b)
 	return true;
 }
 
-static const char *copy_text(struct query_arena *arena, const char *text)
+static const char *copy_text(struct common_arena *arena, const char *text)
 {
-	return text ? query_copy(arena, text, strlen(text)) : NULL;
+	return text ? common_arena_copy(arena, text, strlen(text)) : NULL;
 }
 
 /* A copy of its own: the fields of a kind go when kinds are forgotten. */
 static int copy_schema(const struct ptl_schema *schema, struct rules_schema_made *made)
 {
 	size_t size = schema->field_count * sizeof(*schema->fields);
-	struct ptl_field *fields = query_alloc(&made->arena, size + 1);
+	struct ptl_field *fields = common_arena_zeroed(&made->arena, size + 1);
 
 	made->schema = *schema;
 	made->schema.provider_name = copy_text(&made->arena, schema->provider_name);
@@ -139,7 +139,7 @@ int rules_schemas_start(struct rules_run *run)
 void rules_schemas_free(struct rules_run *run)
 {
 	for (size_t i = 0; i < run->made_count; i++)
-		query_arena_free(&run->made[i].arena);
+		common_arena_free(&run->made[i].arena);
 	free(run->made);
 	run->made = NULL;
 	run->made_count = 0;

@@ -86,7 +86,7 @@ static int evaluate_parts(struct rules_run *run, const struct query_scope *scope
 {
 	int status = 0;
 
-	spec->parts = query_alloc(&run->scratch, RULES_PARTS_MAX * sizeof(*spec->parts));
+	spec->parts = common_arena_zeroed(&run->scratch, RULES_PARTS_MAX * sizeof(*spec->parts));
 	if (!spec->parts)
 		return PTL_NO_MEMORY;
 	if (spec->whole_map) {
@@ -167,7 +167,7 @@ static const char *with_pid(struct rules_run *run, const char *path, uint32_t pi
 			common_write_bytes(&out, p, 1);
 		p += *p == '%' && (p[1] == 'p' || p[1] == '%');
 	}
-	copy = out.failed ? NULL : query_copy(&run->scratch, out.data, out.size);
+	copy = out.failed ? NULL : common_arena_copy(&run->scratch, out.data, out.size);
 	common_bytes_free(&out);
 	return copy;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/hash.h"
 #include "common/vector.h"
 
 #define FIRST_CHAIN_COUNT 256u
@@ -80,7 +81,7 @@ int plugin_space_split(struct plugin_address_space *space, uint64_t at)
 
 static size_t chain_of(const struct plugin_address_space *space, uint64_t page)
 {
-	return (size_t)(page / PLUGIN_PAGE * 0x9e3779b97f4a7c15ull >> 32) & (space->chain_count - 1);
+	return (size_t)(common_hash_mix(page / PLUGIN_PAGE) >> 32) & (space->chain_count - 1);
 }
 
 struct plugin_page *plugin_space_page(const struct plugin_address_space *space, uint64_t address)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/hash.h"
 #include "common/vector.h"
 
 #define FIRST_CHAIN_COUNT 4096u
@@ -13,7 +14,7 @@
 
 static uint32_t hash_address(uint64_t address)
 {
-	return (uint32_t)((address * 0x9e3779b97f4a7c15ull) >> 32);
+	return (uint32_t)common_hash_high(address, 32);
 }
 
 static void grow_chains(struct plugin_block_table *table)

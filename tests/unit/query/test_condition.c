@@ -13,7 +13,7 @@
 #include "query/evaluate.h"
 
 struct parsed {
-	struct query_arena arena;
+	struct common_arena arena;
 	struct query_fields fields;
 	struct query_conditions conditions;
 	struct query_expr *expr;
@@ -65,7 +65,7 @@ static void parts_of_a_text(void **state)
 		if (parsed.conditions.count != texts[i].conditions || parsed.fields.count != texts[i].fields)
 			fail_msg("%s: %zu conditions, %zu fields", texts[i].text, parsed.conditions.count,
 				 parsed.fields.count);
-		query_arena_free(&parsed.arena);
+		common_arena_free(&parsed.arena);
 	}
 }
 
@@ -88,7 +88,7 @@ static void a_condition_has_its_parts(void **state)
 	assert_int_equal(list[1].at.column, 18);
 	assert_int_equal(list[2].at.column, 34);
 	assert_true(list[2].is_number && list[2].is_real && list[2].real == 1.5);
-	query_arena_free(&parsed.arena);
+	common_arena_free(&parsed.arena);
 }
 
 static int nothing_there(void *context, unsigned index, struct query_value *value)
@@ -117,7 +117,7 @@ static void comes_to(void **state)
 		{"not A == 1 and false", QUERY_VALUE_BOOL, false},
 		{"not A == 1 and true", QUERY_VALUE_NONE, false},
 	};
-	struct query_arena scratch = {0};
+	struct common_arena scratch = {0};
 	const struct query_scope scope = {
 		.name = "t", .scratch = &scratch, .field = nothing_there, .condition = nothing_there};
 
@@ -130,9 +130,9 @@ static void comes_to(void **state)
 		assert_int_equal(query_evaluate(&scope, parsed.expr, &value), 0);
 		if (value.kind != texts[i].kind || value.truth != texts[i].truth)
 			fail_msg("%s", texts[i].text);
-		query_arena_free(&parsed.arena);
+		common_arena_free(&parsed.arena);
 	}
-	query_arena_free(&scratch);
+	common_arena_free(&scratch);
 }
 
 /* Deep and long texts end in time, with an error where they are too deep. */
@@ -160,7 +160,7 @@ static void bounds(void **state)
 	assert_int_equal(
 		query_parse_condition("t", text, &parsed.arena, &parsed.fields, &parsed.conditions, &parsed.expr),
 		PTL_CORRUPT);
-	query_arena_free(&parsed.arena);
+	common_arena_free(&parsed.arena);
 	free(text);
 }
 

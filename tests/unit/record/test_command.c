@@ -14,6 +14,7 @@
 
 #include <ptl/error.h>
 
+#include "common/text.h"
 #include "record/launch/command.h"
 
 static char folder[] = "/tmp/ptl-command-XXXXXX";
@@ -147,9 +148,9 @@ static void says_what_is_wrong(void **state)
 static void names_the_last_part(void **state)
 {
 	(void)state;
-	assert_string_equal(record_base_name("/usr/bin/ls"), "ls");
-	assert_string_equal(record_base_name("ls"), "ls");
-	assert_string_equal(record_base_name("/"), "/");
+	assert_string_equal(common_base_name("/usr/bin/ls"), "ls");
+	assert_string_equal(common_base_name("ls"), "ls");
+	assert_string_equal(common_base_name("/"), "/");
 }
 
 int main(void)
