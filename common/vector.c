@@ -2,29 +2,20 @@
 /* Growing arrays. */
 #include "common/vector.h"
 
-size_t common_vector_capacity(size_t capacity, size_t wanted)
+size_t common_vector_capacity(size_t capacity, size_t wanted, size_t most)
 {
-	const size_t twice = capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * capacity;
+	size_t room = capacity > most / 2 ? most : 2 * capacity;
 
-	if (wanted <= capacity)
-		return capacity;
-	if (wanted < twice)
-		wanted = twice;
-	return wanted < COMMON_VECTOR_FIRST ? COMMON_VECTOR_FIRST : wanted;
+	if (wanted > most)
+		return 0;
+	if (room < COMMON_VECTOR_FIRST)
+		room = COMMON_VECTOR_FIRST < most ? COMMON_VECTOR_FIRST : most;
+	return room < wanted ? wanted : room;
 }
 
-void *common_vector_grow(void *array, size_t element, size_t *capacity, size_t wanted, size_t most)
+void *common_vector_resize(void *array, size_t element, size_t room)
 {
-	size_t room = common_vector_capacity(*capacity, wanted);
-	void *grown = NULL;
-
-	if (room > most)
-		room = most;
-	if (wanted <= room && room <= PTRDIFF_MAX / element)
-		grown = realloc(array, room * element);
-	if (grown)
-		*capacity = room;
-	return grown;
+	return room && room <= PTRDIFF_MAX / element ? realloc(array, room * element) : NULL;
 }
 
 int common_vector_fail(const char *what, size_t wanted, size_t element)

@@ -22,9 +22,8 @@
  */
 #define COMMON_VECTOR_GROW(array, capacity, wanted)                                                                    \
 	(__builtin_expect((size_t)(wanted) <= (size_t)(capacity), 1) || __extension__({                                \
-		 size_t room_ = (capacity);                                                                            \
-		 void *const grown_ = common_vector_grow((void *)(array), sizeof(*(array)), &room_, (wanted),          \
-							 (size_t)(__typeof__(capacity))-1);                            \
+		 const size_t room_ = common_vector_capacity((capacity), (wanted), (size_t)(__typeof__(capacity))-1);  \
+		 void *const grown_ = common_vector_resize((void *)(array), sizeof(*(array)), room_);                  \
 		 if (grown_) {                                                                                         \
 			 (array) = grown_;                                                                             \
 			 (capacity) = (__typeof__(capacity))room_;                                                     \
@@ -35,10 +34,13 @@
 #define COMMON_VECTOR_RESERVE(array, capacity, wanted, what)                                                           \
 	(COMMON_VECTOR_GROW(array, capacity, wanted) ? 0 : common_vector_fail((what), (wanted), sizeof(*(array))))
 
-/* What the capacity becomes where it is at least `wanted`. */
-size_t common_vector_capacity(size_t capacity, size_t wanted);
-/* For the macros: the array with more room, at most `most` elements; NULL without memory. */
-void *common_vector_grow(void *array, size_t element, size_t *capacity, size_t wanted, size_t most);
+/*
+ * For the macros, in which no variable has its address taken, so that functions do without a canary: what the capacity
+ * becomes where it is at least `wanted`, and at most `most`; 0: it cannot.
+ */
+size_t common_vector_capacity(size_t capacity, size_t wanted, size_t most) __attribute__((cold));
+/* The array with room for so many; NULL without memory, or for none. */
+void *common_vector_resize(void *array, size_t element, size_t room) __attribute__((cold));
 int common_vector_fail(const char *what, size_t wanted, size_t element) __attribute__((cold));
 
 /* ---- arrays without one ---------------------------------------------------------------------- */
@@ -53,7 +55,7 @@ static inline size_t common_vector_step(size_t count)
 }
 
 /* For common_vector_room. */
-bool common_vector_extend(void *array, size_t count, size_t element);
+bool common_vector_extend(void *array, size_t count, size_t element) __attribute__((cold));
 
 /*
  * Makes room for one element more in *array (a pointer to a pointer), which holds count elements

@@ -12,6 +12,7 @@
 
 int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t element)
 {
+	size_t room;
 	void *grown;
 
 	if (count < *capacity)
@@ -19,10 +20,12 @@ int flow_timeline_grow(void **array, size_t count, size_t *capacity, size_t elem
 	/* Indexes are 32 bits wide and FLOW_NONE is none of them. */
 	if (count >= FLOW_NONE / 2)
 		return common_fail(PTL_NO_MEMORY, "too many processes, threads or images");
-	grown = common_vector_grow(*array, element, capacity, count + 1, FLOW_NONE / 2);
+	room = common_vector_capacity(*capacity, count + 1, FLOW_NONE / 2);
+	grown = common_vector_resize(*array, element, room);
 	if (!grown)
 		return common_vector_fail("timeline", count + 1, element);
 	*array = grown;
+	*capacity = room;
 	return 0;
 }
 

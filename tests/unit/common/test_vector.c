@@ -77,11 +77,13 @@ static void refuses(void **state)
 static void next_capacity(void **state)
 {
 	(void)state;
-	assert_int_equal(common_vector_capacity(0, 1), COMMON_VECTOR_FIRST);
-	assert_int_equal(common_vector_capacity(16, 16), 16);
-	assert_int_equal(common_vector_capacity(16, 17), 32);
-	assert_int_equal(common_vector_capacity(16, 100), 100);
-	assert_true(common_vector_capacity(SIZE_MAX / 2 + 1, SIZE_MAX / 2 + 2) == SIZE_MAX);
+	assert_int_equal(common_vector_capacity(0, 1, SIZE_MAX), COMMON_VECTOR_FIRST);
+	assert_int_equal(common_vector_capacity(16, 17, SIZE_MAX), 32);
+	assert_int_equal(common_vector_capacity(16, 100, SIZE_MAX), 100);
+	assert_int_equal(common_vector_capacity(16, 17, 20), 20);
+	assert_int_equal(common_vector_capacity(16, 21, 20), 0);
+	assert_int_equal(common_vector_capacity(0, 1, 3), 3);
+	assert_true(common_vector_capacity(SIZE_MAX / 2 + 1, SIZE_MAX / 2 + 2, SIZE_MAX) == SIZE_MAX);
 }
 
 /* Without a capacity: at most an eighth is too much. The allocator's own words are looked at by the sanitizer. */
